@@ -1,0 +1,106 @@
+package api
+
+// Dataplane is one proxy and the workload behind it (spec/kuma.md 1.4).
+type Dataplane struct {
+	Networking *Networking `json:"networking,omitempty"`
+}
+
+// Networking is where a dataplane listens and what it calls.
+type Networking struct {
+	Address             string               `json:"address,omitempty"`
+	AdvertisedAddress   string               `json:"advertisedAddress,omitempty"`
+	Gateway             *Gateway             `json:"gateway,omitempty"`
+	Inbound             []Inbound            `json:"inbound,omitempty"`
+	Outbound            []Outbound           `json:"outbound,omitempty"`
+	TransparentProxying *TransparentProxying `json:"transparentProxying,omitempty"`
+	Admin               *Admin               `json:"admin,omitempty"`
+	Listeners           []ZoneListener       `json:"listeners,omitempty"`
+}
+
+// Inbound is one port of the workload.
+type Inbound struct {
+	Port           uint32            `json:"port,omitempty"`
+	ServicePort    uint32            `json:"servicePort,omitempty"`    // default Port
+	Address        string            `json:"address,omitempty"`        // default Networking.Address
+	ServiceAddress string            `json:"serviceAddress,omitempty"` // default Address
+	Name           string            `json:"name,omitempty"`           // default the decimal port
+	Protocol       string            `json:"protocol,omitempty"`
+	Tags           map[string]string `json:"tags,omitempty"`
+	State          string            `json:"state,omitempty"` // Ready, NotReady, Ignored; empty = Ready
+	Health         *Health           `json:"health,omitempty"`
+	ServiceProbe   *ServiceProbe     `json:"serviceProbe,omitempty"`
+}
+
+// Health is the older form of Inbound.State.
+type Health struct {
+	Ready bool `json:"ready,omitempty"`
+}
+
+// ServiceProbe asks for health checks of the workload.
+type ServiceProbe struct {
+	Interval           *Duration `json:"interval,omitempty"`
+	Timeout            *Duration `json:"timeout,omitempty"`
+	UnhealthyThreshold *uint32   `json:"unhealthyThreshold,omitempty"`
+	HealthyThreshold   *uint32   `json:"healthyThreshold,omitempty"`
+	TCP                *struct{} `json:"tcp,omitempty"`
+}
+
+// Outbound is one destination that the workload calls at an address of its own.
+type Outbound struct {
+	Port       uint32            `json:"port,omitempty"`
+	Address    string            `json:"address,omitempty"` // default 127.0.0.1
+	BackendRef *OutboundRef      `json:"backendRef,omitempty"`
+	Tags       map[string]string `json:"tags,omitempty"`
+}
+
+// OutboundRef names a real destination.
+type OutboundRef struct {
+	Kind      string            `json:"kind,omitempty"`
+	Name      string            `json:"name,omitempty"`
+	Namespace string            `json:"namespace,omitempty"`
+	Port      *uint32           `json:"port,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+}
+
+// TransparentProxying says that traffic is redirected to the proxy.
+type TransparentProxying struct {
+	RedirectPortInbound  uint32             `json:"redirectPortInbound,omitempty"`
+	RedirectPortOutbound uint32             `json:"redirectPortOutbound,omitempty"`
+	IPFamilyMode         string             `json:"ipFamilyMode,omitempty"`
+	DirectAccessServices []string           `json:"directAccessServices,omitempty"`
+	ReachableBackends    *ReachableBackends `json:"reachableBackends,omitempty"`
+	ReachableServices    []string           `json:"reachableServices,omitempty"`
+}
+
+// ReachableBackends limits what a dataplane reaches; nil is everything.
+type ReachableBackends struct {
+	Refs []OutboundRef `json:"refs,omitempty"`
+}
+
+// Gateway marks a dataplane without inbounds.
+type Gateway struct {
+	Type        string            `json:"type,omitempty"` // DELEGATED (default), BUILTIN
+	Tags        map[string]string `json:"tags,omitempty"`
+	Listeners   []EdgeListener    `json:"listeners,omitempty"`
+	TrustedHops uint32            `json:"trustedHops,omitempty"`
+}
+
+// EdgeListener is one port of an edge dataplane.
+type EdgeListener struct {
+	Port     uint32 `json:"port,omitempty"`
+	Protocol string `json:"protocol,omitempty"`
+}
+
+// Admin is Envoy's administration port.
+type Admin struct {
+	Port uint32 `json:"port,omitempty"`
+}
+
+// ZoneListener is one port of a zone proxy.
+type ZoneListener struct {
+	Type    string `json:"type,omitempty"`
+	Address string `json:"address,omitempty"`
+	Port    uint32 `json:"port,omitempty"`
+	Name    string `json:"name,omitempty"`
+	State   string `json:"state,omitempty"`
+}

@@ -1,0 +1,62 @@
+package api
+
+import "time"
+
+// Spec is the typed body of a document.
+type Spec interface {
+	// Validate reports every mistake below at, not the first: nil, or a
+	// *multierror.Error of *Violation. It looks at nothing but the value.
+	Validate(at Path) error
+}
+
+// Object is one accepted document. It is immutable.
+type Object struct {
+	Ref
+	Labels   map[string]string
+	Spec     Spec
+	Status   any // typed where the Type has NewStatus, else nil
+	Created  time.Time
+	Modified time.Time
+	Source   Source
+}
+
+// Source remembers the text that an object was decoded from, so that later
+// findings can still name a line.
+type Source struct {
+	File string
+	Line int    // of the document's first line in File, 1-based
+	Text []byte // the document alone, YAML or JSON
+}
+
+// DisplayName is the name that people gave the object.
+func (o *Object) DisplayName() string {
+	if n := o.Labels[LabelDisplayName]; n != "" {
+		return n
+	}
+	return o.Name
+}
+
+// HomeNamespace is the namespace that the object belongs to, empty outside Kubernetes.
+func (o *Object) HomeNamespace() string {
+	if n := o.Labels[LabelNamespace]; n != "" {
+		return n
+	}
+	return o.Namespace
+}
+
+// Shadow reports whether the object only takes part in previews (label kuma.io/effect).
+func (o *Object) Shadow() bool { return o.Labels[LabelEffect] == "shadow" }
+
+// Type describes one kind of document.
+type Type struct {
+	Name   string // MeshRetry
+	Plural string // meshretries: its REST path
+	Short  string // mr: its name in a KRI and on the command line
+	Global bool   // not in a mesh
+	// Bare marks the older kinds whose fields stand beside name instead of under spec.
+	Bare bool
+	// Policy and Route mark what GET /_resources tells of a kind.
+	Policy, Route bool
+	New           func() Spec
+	NewStatus     func() any // nil where the kind has no status that weft reads
+}

@@ -1,0 +1,38 @@
+package api
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Path names a field inside a document as its writer would: spec.to[0].default.http.
+type Path string
+
+// Field is the path of the member name below p.
+func (p Path) Field(name string) Path {
+	if p == "" {
+		return Path(name)
+	}
+	return p + "." + Path(name)
+}
+
+// Index is the path of item i of the list p.
+func (p Path) Index(i int) Path {
+	return p + "[" + Path(strconv.Itoa(i)) + "]"
+}
+
+// Key is the path of an entry of the map p whose keys are free text, as labels.
+func (p Path) Key(key string) Path {
+	return p + "[" + Path(strconv.Quote(key)) + "]"
+}
+
+// Breaks is a violation at p that refuses the document. The message says what
+// is wrong and, after a semicolon, what to do.
+func (p Path) Breaks(format string, args ...any) *Violation {
+	return &Violation{Field: p, Code: "Invalid", Severity: Error, Message: fmt.Sprintf(format, args...)}
+}
+
+// Warns is a violation at p that does not refuse the document.
+func (p Path) Warns(code, format string, args ...any) *Violation {
+	return &Violation{Field: p, Code: code, Severity: Warning, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,77 @@
+package api
+
+import "cmp"
+
+// Ref names one stored object.
+type Ref struct {
+	Kind      string `json:"kind"`
+	Mesh      string `json:"mesh,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// String is Kind/mesh/name, or Kind/mesh/namespace/name, as commands print it.
+func (r Ref) String() string {
+	s := r.Kind
+	if r.Mesh != "" {
+		s += "/" + r.Mesh
+	}
+	if r.Namespace != "" {
+		s += "/" + r.Namespace
+	}
+	return s + "/" + r.Name
+}
+
+// Compare is a total order of refs: kind, mesh, namespace, name.
+func (r Ref) Compare(o Ref) int {
+	return cmp.Or(cmp.Compare(r.Kind, o.Kind), cmp.Compare(r.Mesh, o.Mesh),
+		cmp.Compare(r.Namespace, o.Namespace), cmp.Compare(r.Name, o.Name))
+}
+
+// Origin says who set a value: an object and, where it has them, the entry of
+// its lists. Origins are made once for each entry and shared by pointer; two
+// pointers may be equal in content, so compare with Same.
+type Origin struct {
+	Ref
+	// To is the index in spec.to of a MeshHTTPRoute.
+	To *int `json:"to,omitempty"`
+	// Rule is the index of a rule of a route.
+	Rule *int `json:"rule,omitempty"`
+	// RuleName is the rule's own name, where the writer gave one.
+	RuleName string `json:"ruleName,omitempty"`
+	// Field is the entry of the document that spoke: spec.to[0].
+	Field Path `json:"field,omitempty"`
+}
+
+// Same reports whether both name the same entry of the same object.
+func (o *Origin) Same(p *Origin) bool {
+	return o == p || o != nil && p != nil && o.Ref == p.Ref && o.Field == p.Field
+}
+
+// Protocol is the application protocol of a port.
+type Protocol string
+
+// The protocols that weft tells apart; unknown and empty ones are TCP.
+const (
+	TCP   Protocol = "tcp"
+	HTTP  Protocol = "http"
+	HTTP2 Protocol = "http2"
+	GRPC  Protocol = "grpc"
+)
+
+// HTTPLike reports whether requests can be told apart in p.
+func (p Protocol) HTTPLike() bool { return p == HTTP || p == HTTP2 || p == GRPC }
+
+// Labels and tags that carry meaning (spec/kuma.md 1.2).
+const (
+	LabelMesh        = "kuma.io/mesh"
+	LabelDisplayName = "kuma.io/display-name"
+	LabelOrigin      = "kuma.io/origin"
+	LabelZone        = "kuma.io/zone"
+	LabelEnv         = "kuma.io/env"
+	LabelNamespace   = "k8s.kuma.io/namespace"
+	LabelPolicyRole  = "kuma.io/policy-role"
+	LabelEffect      = "kuma.io/effect"
+	TagService       = "kuma.io/service"
+	TagProtocol      = "kuma.io/protocol"
+)

@@ -1,0 +1,89 @@
+package api
+
+import (
+	"iter"
+
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
+)
+
+// Snapshot is every object at one revision. It is immutable and cheap to
+// derive from another: two neighbours share all that did not change.
+type Snapshot struct {
+	revision uint64
+	tree     *iradix.Tree[*Object]
+}
+
+// Change is one step between two snapshots: created (no Before), updated, or
+// deleted (no After).
+type Change struct {
+	Before, After *Object
+}
+
+// Ref names the object that changed.
+func (c Change) Ref() Ref {
+	if c.After != nil {
+		return c.After.Ref
+	}
+	return c.Before.Ref
+}
+
+// NewSnapshot holds objects as of revision; of two with one Ref the later stays.
+func NewSnapshot(revision uint64, objects ...*Object) *Snapshot {
+	txn := iradix.New[*Object]().Txn()
+	for _, o := range objects {
+		txn.Insert(key(o.Ref), o)
+	}
+	return &Snapshot{revision, txn.Commit()}
+}
+
+// With is s after changes, at revision.
+func (s *Snapshot) With(revision uint64, changes []Change) *Snapshot {
+	txn := s.tree.Txn()
+	for _, c := range changes {
+		if c.After == nil {
+			txn.Delete(key(c.Before.Ref))
+		} else {
+			txn.Insert(key(c.After.Ref), c.After)
+		}
+	}
+	return &Snapshot{revision, txn.Commit()}
+}
+
+// Revision counts the publications of the store that made s.
+func (s *Snapshot) Revision() uint64 { return s.revision }
+
+// Len is the number of objects.
+func (s *Snapshot) Len() int { return s.tree.Len() }
+
+// Get finds one object.
+func (s *Snapshot) Get(r Ref) (*Object, bool) { return s.tree.Get(key(r)) }
+
+// All yields every object in the order of their refs.
+func (s *Snapshot) All() iter.Seq[*Object] { return s.below(nil) }
+
+// Of yields the objects of one kind in one mesh (empty: those without a mesh).
+func (s *Snapshot) Of(kind, mesh string) iter.Seq[*Object] {
+	return s.below([]byte(kind + "/" + mesh + "/"))
+}
+
+// OfKind yields the objects of one kind in all meshes.
+func (s *Snapshot) OfKind(kind string) iter.Seq[*Object] { return s.below([]byte(kind + "/")) }
+
+func (s *Snapshot) below(prefix []byte) iter.Seq[*Object] {
+	return func(yield func(*Object) bool) {
+		it := s.tree.Root().Iterator()
+		if len(prefix) > 0 {
+			it.SeekPrefix(prefix)
+		}
+		for _, o, ok := it.Next(); ok; _, o, ok = it.Next() {
+			if !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// key orders like Ref.Compare: no part may hold a slash.
+func key(r Ref) []byte {
+	return []byte(r.Kind + "/" + r.Mesh + "/" + r.Namespace + "/" + r.Name)
+}

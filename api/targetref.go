@@ -1,0 +1,36 @@
+package api
+
+// TargetRef selects objects, dataplanes or destinations (spec/kuma.md 4.1).
+// Which fields may be set depends on the kind and on where the ref stands.
+type TargetRef struct {
+	Kind        string            `json:"kind"`
+	Group       string            `json:"group,omitempty"`
+	Name        string            `json:"name,omitempty"`
+	Namespace   string            `json:"namespace,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Tags        map[string]string `json:"tags,omitempty"`
+	SectionName string            `json:"sectionName,omitempty"`
+	ProxyTypes  []string          `json:"proxyTypes,omitempty"`
+	Mesh        string            `json:"mesh,omitempty"`
+}
+
+// Kinds that a TargetRef may name beside the routes.
+const (
+	KindMesh                 = "Mesh"
+	KindDataplane            = "Dataplane"
+	KindMeshSubset           = "MeshSubset"
+	KindMeshGateway          = "MeshGateway"
+	KindMeshService          = "MeshService"
+	KindMeshServiceSubset    = "MeshServiceSubset"
+	KindMeshExternalService  = "MeshExternalService"
+	KindMeshMultiZoneService = "MeshMultiZoneService"
+	KindMeshHTTPRoute        = "MeshHTTPRoute"
+	KindMeshTCPRoute         = "MeshTCPRoute"
+	KindHostnameGenerator    = "HostnameGenerator"
+)
+
+// RouteKinds are the kinds of objects that hold routes a policy can attach to.
+var RouteKinds = map[string]bool{KindMeshHTTPRoute: true, "HTTPRoute": true, "GRPCRoute": true, "HTTPProxy": true, "RouteGroup": true}
+
+// IsRoute reports whether the ref names a route object.
+func (t TargetRef) IsRoute() bool { return RouteKinds[t.Kind] }

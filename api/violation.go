@@ -1,0 +1,62 @@
+package api
+
+import "fmt"
+
+// Severity tells a refusal from advice.
+type Severity string
+
+// The severities of violations and notes.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Info    Severity = "info"
+)
+
+// Position is a place in a source: 1-based line and column, zero where unknown.
+type Position struct {
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+}
+
+// String is file:line:col, without the parts that are unknown.
+func (p Position) String() string {
+	switch {
+	case p.Line == 0:
+		return p.File
+	case p.File == "":
+		return fmt.Sprintf("%d:%d", p.Line, p.Column)
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// Violation is a mistake in a document: data for its writer, not a failure of
+// the program. It is an error so that go-multierror can carry many of them.
+type Violation struct {
+	Position
+	Object   Ref
+	Field    Path
+	Code     string // Invalid, UnknownField, TargetNotFound, … (contract 6, 9)
+	Message  string // what is wrong; what to do
+	Severity Severity
+}
+
+// Error is the one line of contract 1: file:line:col: field: message.
+func (v *Violation) Error() string {
+	s := string(v.Field) + ": " + v.Message
+	if at := v.Position.String(); at != "" {
+		return at + ": " + s
+	}
+	return s
+}
+
+// Note is what weft has to say about an object that it accepted: a reference
+// that leads nowhere, a field that it cannot carry. Nothing is dropped without one.
+type Note struct {
+	Origin   *Origin  `json:"origin"`
+	Severity Severity `json:"severity"`
+	Code     string   `json:"code"`
+	Field    Path     `json:"field,omitempty"`
+	Message  string   `json:"message"`
+	Position Position `json:"position,omitzero"`
+}

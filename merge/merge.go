@@ -1,0 +1,108 @@
+// Package merge folds many opinions about one target into one answer.
+//
+// A fold is pure and total: layers in, a list of fields and who said what out.
+// It knows neither policies nor Envoy, and it never decides an order: the
+// caller hands it layers weakest first.
+package merge
+
+import "github.com/weftmesh/weft/api"
+
+// Leaf is one value that a document gives: a scalar, a list or an object that
+// is replaced as a whole. The value is immutable and of the type that the
+// conf's field has.
+type Leaf struct {
+	Field int // the field's number in its schema
+	Value any
+}
+
+// Layer is what one origin says. Leaves are sorted by field, each field once.
+type Layer struct {
+	Name   LayerName
+	Origin *api.Origin
+	Leaves []Leaf
+}
+
+// LayerName says from how near to the route a value comes.
+type LayerName uint8
+
+// The layers, weakest first (spec/kuma.md 4.9). Mesh, Service and Port only
+// label what an item targets; among themselves spec/kuma.md 4.3 decides.
+const (
+	Default LayerName = iota
+	Mesh
+	Service
+	Port
+	Include
+	Inline
+	Route
+	Rule
+)
+
+var layerNames = [...]string{"default", "mesh", "service", "port", "include", "inline", "route", "rule"}
+
+// String is the name as explanations print it.
+func (n LayerName) String() string { return layerNames[n] }
+
+// Said is one opinion about a field.
+type Said struct {
+	Value  any
+	Origin *api.Origin
+	Layer  LayerName
+}
+
+// Field is the answer for one field: everything that was said, weakest first;
+// the last one holds, the others are shadowed by it.
+type Field struct {
+	Field int
+	Said  []Said
+}
+
+// Value is the value that holds.
+func (f Field) Value() any { return f.Said[len(f.Said)-1].Value }
+
+// Winner is who said it.
+func (f Field) Winner() Said { return f.Said[len(f.Said)-1] }
+
+// Fold lays each layer over those before it; the weakest comes first. A field
+// that a layer does not name keeps what the weaker layers say. The answer is
+// sorted by field.
+func Fold(layers []Layer) []Field {
+	width, total := 0, 0
+	for _, l := range layers {
+		if n := len(l.Leaves); n > 0 {
+			width = max(width, l.Leaves[n-1].Field+1)
+			total += n
+		}
+	}
+	if total == 0 {
+		return nil
+	}
+	counts := make([]int, width)
+	for _, l := range layers {
+		for _, leaf := range l.Leaves {
+			counts[leaf.Field]++
+		}
+	}
+	said := make([]Said, total) // one allocation for all fields
+	slots := make([][]Said, width)
+	distinct, at := 0, 0
+	for field, n := range counts {
+		if n > 0 {
+			slots[field] = said[at : at : at+n]
+			at += n
+			distinct++
+		}
+	}
+	for _, l := range layers {
+		for _, leaf := range l.Leaves {
+			slots[leaf.Field] = append(slots[leaf.Field], Said{leaf.Value, l.Origin, l.Name})
+		}
+	}
+	fields := make([]Field, 0, distinct)
+	for field, s := range slots {
+		if len(s) > 0 {
+			fields = append(fields, Field{field, s})
+		}
+	}
+	return fields
+}

@@ -1,0 +1,98 @@
+// Package policies says what a kind of policy is: its envelope, its conf, where
+// each field of the conf takes effect, and how several confs become one.
+//
+// A kind is a value. What it does to Envoy it says by implementing interfaces
+// that package xds declares, and how it behaves at run time by those of package
+// sim; this package knows neither.
+package policies
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+)
+
+// Conf is what a policy sets: the part under default. It is a pointer to a
+// struct whose leaves carry a weft tag (see Schema).
+type Conf interface {
+	// Validate reports every mistake of the conf itself below at: nil, or a
+	// *multierror.Error of *api.Violation.
+	Validate(at api.Path) error
+}
+
+// Kind is all that the engine knows of one kind of policy.
+type Kind struct {
+	Name   string // MeshRetry
+	Plural string // meshretries
+	Short  string // mr
+	Title  string // one line for people
+	New    func() Conf
+	Schema *Schema
+	// From and Rules say that the kind has an inbound side in these forms.
+	From, Rules bool
+	// Defaults are the built-in values that take part, as the weakest layer,
+	// where something of the same group is set; nil where there are none.
+	Defaults func() Conf
+	// Example is a document that shows the kind in use, for docs and forms.
+	Example string
+}
+
+// Scope is where in Envoy a field takes effect.
+type Scope string
+
+// The scopes. Only Route fields may be set by a policy that targets a route.
+const (
+	OnRoute    Scope = "route"
+	OnCluster  Scope = "cluster"
+	OnListener Scope = "listener"
+)
+
+// Effective is the answer for one kind at one place: the conf that holds, and
+// for each of its fields who said what.
+type Effective struct {
+	Kind   *Kind
+	Conf   Conf
+	Fields []merge.Field // sorted by field number of Kind.Schema
+}
+
+// Resolve folds layers, weakest first, into what holds; nil if they say nothing.
+// The built-in defaults join below them, group by group (architecture, rule 5).
+func (k *Kind) Resolve(layers []merge.Layer) *Effective {
+	fields := merge.Fold(layers)
+	if len(fields) == 0 {
+		return nil
+	}
+	if d := k.defaults(fields); len(d.Leaves) > 0 {
+		fields = merge.Fold(append([]merge.Layer{d}, layers...))
+	}
+	return &Effective{Kind: k, Conf: k.Schema.Build(k.New(), fields), Fields: fields}
+}
+
+// defaults is the built-in layer, reduced to the groups that fields touch.
+func (k *Kind) defaults(fields []merge.Field) merge.Layer {
+	l := merge.Layer{Name: merge.Default, Origin: &api.Origin{Ref: api.Ref{Kind: k.Name}}}
+	if k.Defaults == nil {
+		return l
+	}
+	touched := map[string]bool{}
+	for _, f := range fields {
+		touched[k.Schema.Leaves[f.Field].Group] = true
+	}
+	for _, leaf := range k.Schema.Read(k.Defaults()) {
+		if touched[k.Schema.Leaves[leaf.Field].Group] {
+			l.Leaves = append(l.Leaves, leaf)
+		}
+	}
+	return l
+}
+
+// Get is the answer for the field at path, as http.numRetries.
+func (e *Effective) Get(path string) (merge.Field, bool) {
+	if e != nil {
+		for _, f := range e.Fields {
+			if e.Kind.Schema.Leaves[f.Field].Path == path {
+				return f, true
+			}
+		}
+	}
+	return merge.Field{}, false
+}

@@ -1,0 +1,102 @@
+package policies
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/weftmesh/weft/merge"
+)
+
+// Schema is the list of the leaves of a conf, read once from its type. A leaf
+// is a field with a weft tag, "scope" or "scope,group": a pointer, slice or map
+// whose nil means unset. Structs without the tag are only the way to leaves.
+type Schema struct {
+	Leaves []SchemaLeaf // in the order of the type; a leaf's number is its index
+}
+
+// SchemaLeaf is one leaf.
+type SchemaLeaf struct {
+	Path  string // http.numRetries
+	Scope Scope
+	// Group is the set of fields whose built-in defaults come together; it is
+	// the scope where the tag names none.
+	Group string
+	index []int
+}
+
+// SchemaOf reads the schema of the struct C. It panics where a tag is wrong:
+// that is a bug in the kind.
+func SchemaOf[C any]() *Schema {
+	s := &Schema{}
+	s.walk(reflect.TypeFor[C](), "", nil)
+	if len(s.Leaves) == 0 {
+		panic("conf without leaves: " + reflect.TypeFor[C]().String())
+	}
+	return s
+}
+
+func (s *Schema) walk(t reflect.Type, path string, index []int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		at := strings.TrimPrefix(path+"."+name, ".")
+		here := append(index[:len(index):len(index)], i)
+		if tag, ok := f.Tag.Lookup("weft"); ok {
+			scope, group, _ := strings.Cut(tag, ",")
+			if group == "" {
+				group = scope
+			}
+			s.Leaves = append(s.Leaves, SchemaLeaf{Path: at, Scope: Scope(scope), Group: group, index: here})
+			continue
+		}
+		if f.Type.Kind() != reflect.Pointer || f.Type.Elem().Kind() != reflect.Struct {
+			panic("neither a leaf nor a pointer to a struct: " + at)
+		}
+		s.walk(f.Type.Elem(), at, here)
+	}
+}
+
+// Read is what conf sets.
+func (s *Schema) Read(conf Conf) []merge.Leaf {
+	var leaves []merge.Leaf
+	root := reflect.ValueOf(conf).Elem()
+	for n := range s.Leaves {
+		if v, ok := find(root, s.Leaves[n].index); ok {
+			leaves = append(leaves, merge.Leaf{Field: n, Value: v.Interface()})
+		}
+	}
+	return leaves
+}
+
+// find follows index through pointers; false where one of them, or the leaf, is nil.
+func find(v reflect.Value, index []int) (reflect.Value, bool) {
+	for i, n := range index {
+		if i > 0 {
+			if v.IsNil() {
+				return v, false
+			}
+			v = v.Elem()
+		}
+		v = v.Field(n)
+	}
+	return v, !v.IsNil()
+}
+
+// Build puts the winning values of fields into conf, which is new, and returns it.
+func (s *Schema) Build(conf Conf, fields []merge.Field) Conf {
+	root := reflect.ValueOf(conf).Elem()
+	for _, f := range fields {
+		v := root
+		for i, n := range s.Leaves[f.Field].index {
+			if i > 0 {
+				if v.IsNil() {
+					v.Set(reflect.New(v.Type().Elem()))
+				}
+				v = v.Elem()
+			}
+			v = v.Field(n)
+		}
+		v.Set(reflect.ValueOf(f.Value()))
+	}
+	return conf
+}

@@ -1,0 +1,184 @@
+package resolve
+
+import (
+	"sync/atomic"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/route"
+)
+
+// Resolved is everything that applies to one dataplane. It holds pointers to
+// values that it shares with every dataplane to which the same applies; all of
+// them are immutable, and equal content keeps its pointer from one Model to the
+// next, so that a reader sees what changed by comparing pointers.
+type Resolved struct {
+	Ref       api.Ref
+	Dataplane *api.Object // its Spec is *api.Dataplane
+	Outbounds []*Outbound // by address and port
+	Inbounds  []*Inbound  // by port
+	// Clusters are those that the tables of Outbounds name, sorted by name.
+	Clusters []ClusterUse
+	Notes    []api.Note // what does not apply as its writer meant
+}
+
+// ClusterUse is a cluster with what answers behind it.
+type ClusterUse struct {
+	*Cluster
+	*Endpoints
+}
+
+// Outbound is one listener: an address that the workload calls.
+type Outbound struct {
+	Address     string
+	Port        uint32
+	Destination *Destination
+	// Table has the routes where the destination speaks HTTP, else it is nil
+	// and TCP holds.
+	Table *Table
+	TCP   *TCPTable
+	// Policies are those of the destination as a whole: what a listener takes.
+	Policies Policies
+}
+
+// Policies has one entry for each kind that says something, in the order of the
+// kinds that the Model was compiled with.
+type Policies []*policies.Effective
+
+// Of finds a kind by name; nil if it says nothing.
+func (p Policies) Of(kind string) *policies.Effective {
+	for _, e := range p {
+		if e.Kind.Name == kind {
+			return e
+		}
+	}
+	return nil
+}
+
+// Destination is something that can be called: one port of a service.
+type Destination struct {
+	ID        string // design of names: <name>[.<namespace>]:<port>, classic <name>
+	Kind      string // MeshService, MeshExternalService, MeshMultiZoneService
+	Name      string
+	Namespace string
+	Port      uint32 // 0 for a classic kuma.io/service
+	PortName  string
+	Protocol  api.Protocol
+	Labels    map[string]string
+	Hostnames []string // all names by which a URL may call it
+	VIPs      []string
+	Source    *api.Object // nil for a classic service
+	// External is set for a MeshExternalService.
+	External *api.MeshExternalService
+}
+
+// Table is the ordered routes to one destination: an Envoy route configuration.
+type Table struct {
+	Destination *Destination
+	Routes      []*Route // most specific first; the last matches everything
+	Memo        Memo
+}
+
+// Route is one Envoy route, before Envoy's own doubling of prefixes: one match
+// and what happens to the requests that it matches.
+type Route struct {
+	Key     string // match key of the rule
+	Name    string // Envoy route name
+	Match   route.Match
+	Matches []route.Match // the whole rule, of which Match is one alternative
+	// Origins are the rules that contributed, weakest first; empty for the
+	// implicit catch-all.
+	Origins []*api.Origin
+	Filters []route.Filter
+	// FiltersBy and BackendsBy are the rules whose list holds, nil where none has one.
+	FiltersBy, BackendsBy *api.Origin
+	// Backends are never empty: without any in the documents, the destination itself.
+	Backends []Backend
+	Mirrors  []Mirror
+	Policies Policies
+}
+
+// Backend is one share of a route's traffic.
+type Backend struct {
+	Kind      string
+	Name      string
+	Namespace string
+	Tags      map[string]string
+	Port      uint32
+	Weight    uint32 // as written; 0 gets nothing
+	// Cluster names the cluster; empty where the backend cannot be used, and
+	// then Broken says why and the share answers 500.
+	Cluster string
+	Broken  string
+}
+
+// Mirror is a copy of a share of the requests.
+type Mirror struct {
+	Backend
+	Percent float64
+}
+
+// TCPTable is where connections to one destination go.
+type TCPTable struct {
+	Destination *Destination
+	Origins     []*api.Origin
+	Backends    []Backend
+	Memo        Memo
+}
+
+// Cluster is how one destination, or a subset of it, is spoken to.
+type Cluster struct {
+	Name        string // destination id, and for a subset a hash of its tags
+	Destination *Destination
+	Tags        map[string]string // subset; nil is all
+	HTTP2       bool              // every endpoint is an inbound of a Dataplane: prior-knowledge HTTP/2
+	Policies    Policies          // of the destination, for this class of dataplanes
+	Memo        Memo
+}
+
+// Endpoints is who answers for one cluster.
+type Endpoints struct {
+	Name string // of the cluster
+	List []Endpoint
+	Memo Memo
+}
+
+// Endpoint is one address.
+type Endpoint struct {
+	Address  string
+	Port     uint32
+	Tags     map[string]string
+	Zone     string
+	Priority uint32
+}
+
+// Inbound is one port of the workload.
+type Inbound struct {
+	Name           string // section name
+	Address        string
+	Port           uint32
+	ServiceAddress string
+	ServicePort    uint32
+	Protocol       api.Protocol
+	Tags           map[string]string
+	Ready          bool
+	Policies       Policies
+	Memo           Memo
+}
+
+// Memo keeps beside a shared value what a later stage derived from it, so that
+// it is derived once and forgotten together with the value.
+type Memo struct{ p atomic.Pointer[any] }
+
+// Do returns what derive made at the first call. Concurrent first calls may
+// derive twice; all callers get one of the results.
+func (m *Memo) Do(derive func() any) any {
+	if v := m.p.Load(); v != nil {
+		return *v
+	}
+	v := derive()
+	if m.p.CompareAndSwap(nil, &v) {
+		return v
+	}
+	return *m.p.Load()
+}

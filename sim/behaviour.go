@@ -1,0 +1,61 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// The interfaces below are how a policy's conf tells the simulator what it does
+// at run time. A conf implements those that concern it.
+
+// Retrier repeats requests. ok is false where it does not apply to the protocol.
+type Retrier interface {
+	RetryPlan(api.Protocol) (plan RetryPlan, ok bool)
+}
+
+// RetryPlan is when and how often a request is sent again.
+type RetryPlan struct {
+	// Retries is how often at most, beside the first attempt.
+	Retries uint32
+	// Status reports whether an answer with that status is repeated.
+	Status func(status uint32) bool
+	// GRPCStatus is the same for the status of a gRPC answer.
+	GRPCStatus func(status uint32) bool
+	// Connect and Reset report whether a refused connection and a reset stream are repeated.
+	Connect, Reset bool
+	// Request reports whether a request of that method and those headers may be repeated at all.
+	Request func(method string, headers Headers) bool
+	// PerTry bounds one attempt; zero: no bound of its own.
+	PerTry time.Duration
+	// Back-off before the n-th retry is drawn from [0, min(Base*(2^n-1), Max)).
+	Base, Max time.Duration
+}
+
+// Timer bounds a request in time.
+type Timer interface {
+	Timeouts() Timeouts
+}
+
+// Timeouts are the bounds that act on one request; zero: none.
+type Timeouts struct {
+	Request, StreamIdle time.Duration
+}
+
+// Limiter admits requests by a bucket.
+type Limiter interface {
+	Bucket() (b Bucket, ok bool)
+}
+
+// Bucket holds Tokens at most, is full at first, and is filled up once each Interval.
+type Bucket struct {
+	Tokens   uint32
+	Interval time.Duration
+	// Status is what a request without a token gets.
+	Status uint32
+	// Set and Add are response headers of that answer.
+	Set, Add []Header
+}
+
+// Header is one header of an answer.
+type Header struct{ Name, Value string }
