@@ -53,6 +53,10 @@ func (m *Model) Notes() iter.Seq[api.Note] { return func(func(api.Note) bool) {}
 // NotesOn are the notes on one object.
 func (m *Model) NotesOn(ref api.Ref) []api.Note { return nil }
 
+// NotesAt are the notes that concern one dataplane: what its writers meant to
+// apply to it and does not.
+func (m *Model) NotesAt(dp api.Ref) []api.Note { return nil }
+
 // Use is how far a policy or route reaches.
 type Use struct {
 	// Selected are the dataplanes that the top-level targetRef selects, Effective

@@ -19,7 +19,6 @@ type Resolved struct {
 	Inbounds  []*Inbound  // by port
 	// Clusters are those that the tables of Outbounds name, sorted by name.
 	Clusters []ClusterUse
-	Notes    []api.Note // what does not apply as its writer meant
 }
 
 // ClusterUse is a cluster with what answers behind it.
@@ -67,7 +66,7 @@ type Destination struct {
 	Labels    map[string]string
 	Hostnames []string // all names by which a URL may call it
 	VIPs      []string
-	Source    *api.Object // nil for a classic service
+	Ref       api.Ref // of the object behind it; zero for a classic service
 	// External is set for a MeshExternalService.
 	External *api.MeshExternalService
 }

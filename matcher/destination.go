@@ -1,0 +1,86 @@
+package matcher
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// Service is what a ref may ask about a destination.
+type Service struct {
+	Kind      string
+	Name      string // display name
+	Namespace string
+	Labels    map[string]string
+	Port      uint32
+	PortName  string
+	Classic   bool // a kuma.io/service without an object
+}
+
+// Destination reports whether a ref in to[] or backendRefs, written in an object
+// of namespace home, selects the service. Mesh selects every one.
+func Destination(ref api.TargetRef, home string, s *Service) bool {
+	switch ref.Kind {
+	case api.KindMesh:
+		return true
+	case api.KindMeshService, api.KindMeshServiceSubset:
+		return s.Kind == api.KindMeshService && named(ref, home, s) && section(ref.SectionName, s)
+	case api.KindMeshExternalService, api.KindMeshMultiZoneService:
+		return s.Kind == ref.Kind && named(ref, home, s) && section(ref.SectionName, s)
+	}
+	return false
+}
+
+func named(ref api.TargetRef, home string, s *Service) bool {
+	if ref.Name == "" {
+		return !s.Classic && len(ref.Labels) > 0 && Labels(ref.Labels, s.Labels, s.Name)
+	}
+	if s.Classic {
+		return ref.Name == s.Name && ref.SectionName == ""
+	}
+	if name, ns, port, ok := KubeName(ref.Name); ok && name == s.Name && ns == s.Namespace {
+		return port == s.Port
+	}
+	if ref.Name != s.Name {
+		return false
+	}
+	namespace := ref.Namespace
+	if namespace == "" {
+		namespace = home
+	}
+	return namespace == "" || namespace == s.Namespace
+}
+
+func section(name string, s *Service) bool {
+	return name == "" || name == s.PortName || name == strconv.FormatUint(uint64(s.Port), 10)
+}
+
+// KubeName reads the classic name of a Kubernetes service, <name>_<namespace>_svc_<port>.
+func KubeName(text string) (name, namespace string, port uint32, ok bool) {
+	parts := strings.Split(text, "_")
+	if len(parts) != 4 || parts[2] != "svc" {
+		return "", "", 0, false
+	}
+	n, err := strconv.ParseUint(parts[3], 10, 16)
+	return parts[0], parts[1], uint32(n), err == nil
+}
+
+// Route reports whether a ref to a route, written in an object of namespace
+// home, selects the route object o.
+func Route(ref api.TargetRef, home string, o *api.Object) bool {
+	if ref.Kind != o.Kind {
+		return false
+	}
+	namespace := ref.Namespace
+	if namespace == "" {
+		namespace = home
+	}
+	if namespace != "" && namespace != o.HomeNamespace() {
+		return false
+	}
+	if ref.Name != "" {
+		return ref.Name == o.Name || ref.Name == o.DisplayName()
+	}
+	return len(ref.Labels) > 0 && Labels(ref.Labels, o.Labels, o.DisplayName())
+}
