@@ -1,0 +1,114 @@
+// Package memory is the store that forgets when the process ends. Other stores
+// stand on it: it owns the order of publications and the watches, and hands
+// every step to a Keeper before anybody sees it.
+package memory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+)
+
+// Keeper makes a step durable. It is called by one goroutine at a time, and
+// only what it returns nil for is published.
+type Keeper func(revision uint64, changes []api.Change) error
+
+// Store is a store.Store in memory.
+type Store struct {
+	now    func() time.Time
+	keep   Keeper
+	latest atomic.Pointer[api.Snapshot]
+
+	writing sync.Mutex // held while a step is planned, kept and published
+	mu      sync.Mutex // guards watches and closed
+	watches map[*watch]bool
+	closed  bool
+}
+
+var _ store.Store = (*Store)(nil)
+
+// New begins with start; keep may be nil. It reads the time from now.
+func New(start *api.Snapshot, keep Keeper, now func() time.Time) *Store {
+	s := &Store{now: now, keep: keep, watches: map[*watch]bool{}}
+	s.latest.Store(start)
+	return s
+}
+
+// Snapshot is everything, as of the last publication.
+func (s *Store) Snapshot() *api.Snapshot { return s.latest.Load() }
+
+// Problems is empty: nothing gets in here undecoded.
+func (s *Store) Problems() []*api.Violation { return nil }
+
+// Apply does all writes or none.
+func (s *Store) Apply(ctx context.Context, writes []store.Write) (*api.Snapshot, []store.Result, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, nil, fmt.Errorf("apply: %w", err)
+	}
+	if s.isClosed() {
+		return nil, nil, store.ErrClosed
+	}
+	before := s.latest.Load()
+	changes, results := store.Plan(before, writes, s.now().UTC().Truncate(time.Microsecond))
+	if len(changes) == 0 {
+		return before, results, nil
+	}
+	revision := before.Revision() + 1
+	if s.keep != nil {
+		if err := s.keep(revision, changes); err != nil {
+			return nil, nil, err
+		}
+	}
+	after := before.With(revision, changes)
+	s.publish(after, changes)
+	return after, results, nil
+}
+
+func (s *Store) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+func (s *Store) publish(after *api.Snapshot, changes []api.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latest.Store(after)
+	for w := range s.watches {
+		w.add(after, changes)
+	}
+}
+
+// Watch begins with the latest snapshot.
+func (s *Store) Watch() (*api.Snapshot, store.Watch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := &watch{of: s, ready: make(chan struct{}, 1), done: make(chan struct{})}
+	if s.closed {
+		close(w.done)
+	} else {
+		s.watches[w] = true
+	}
+	return s.latest.Load(), w
+}
+
+// Close ends the watches. Applies that have begun finish first.
+func (s *Store) Close() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for w := range s.watches {
+		close(w.done)
+	}
+	clear(s.watches)
+	return nil
+}

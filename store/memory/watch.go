@@ -1,0 +1,101 @@
+package memory
+
+import (
+	"context"
+	"sync"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+)
+
+// watch holds what its reader has not seen yet: one change for each object, so
+// that its size is bounded by the number of objects however slow the reader is.
+type watch struct {
+	of    *Store
+	ready chan struct{} // has a token while pending is not empty
+	done  chan struct{}
+
+	mu      sync.Mutex
+	latest  *api.Snapshot
+	pending []api.Change
+	index   map[api.Ref]int // of pending
+}
+
+func (w *watch) add(s *api.Snapshot, changes []api.Change) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.latest = s
+	if w.pending == nil {
+		w.pending = changes[:len(changes):len(changes)]
+	} else {
+		w.fold(changes)
+	}
+	select {
+	case w.ready <- struct{}{}:
+	default:
+	}
+}
+
+// fold lays changes over those that wait; what appeared and went again is a
+// change from nothing to nothing, which Next leaves out.
+func (w *watch) fold(changes []api.Change) {
+	if w.index == nil {
+		w.pending = append([]api.Change(nil), w.pending...) // it was the publisher's
+		w.index = make(map[api.Ref]int, len(w.pending)+len(changes))
+		for i, c := range w.pending {
+			w.index[c.Ref()] = i
+		}
+	}
+	for _, c := range changes {
+		ref := c.Ref()
+		if i, ok := w.index[ref]; ok {
+			w.pending[i].After = c.After
+			continue
+		}
+		w.index[ref] = len(w.pending)
+		w.pending = append(w.pending, c)
+	}
+}
+
+// Next waits for something new.
+func (w *watch) Next(ctx context.Context) (*api.Snapshot, []api.Change, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		case <-w.done:
+			return nil, nil, store.ErrClosed
+		case <-w.ready:
+		}
+		if s, changes := w.take(); len(changes) > 0 {
+			return s, changes, nil
+		}
+	}
+}
+
+func (w *watch) take() (*api.Snapshot, []api.Change) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	changes := w.pending
+	if w.index != nil {
+		kept := changes[:0]
+		for _, c := range changes {
+			if c.Before != c.After {
+				kept = append(kept, c)
+			}
+		}
+		changes = kept
+	}
+	w.pending, w.index = nil, nil
+	return w.latest, changes
+}
+
+// Stop ends the watch.
+func (w *watch) Stop() {
+	w.of.mu.Lock()
+	defer w.of.mu.Unlock()
+	if w.of.watches[w] {
+		delete(w.of.watches, w)
+		close(w.done)
+	}
+}

@@ -1,0 +1,83 @@
+// Package store says what keeps the documents: an immutable api.Snapshot with
+// a revision, and a watch.
+//
+// A store promises that what Apply acknowledged is kept, that the writes of one
+// Apply become visible together or not at all, and that a watch misses no
+// change: a slow reader gets fewer, larger steps, never a gap. Its
+// implementations are the folders below, held to one conformance suite in
+// store/storetest. It refuses to judge documents: whoever writes has decoded
+// and validated them.
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// Store keeps documents. All methods may be called concurrently.
+type Store interface {
+	// Snapshot is everything, as of the last publication.
+	Snapshot() *api.Snapshot
+	// Apply does all writes as one revision, or none of them. The snapshot is
+	// the one that holds them; where every write is Unchanged no revision is
+	// made. Results are in the order of the writes.
+	Apply(ctx context.Context, writes []Write) (*api.Snapshot, []Result, error)
+	// Watch begins with everything; the watch has what happens afterwards.
+	Watch() (*api.Snapshot, Watch)
+	// Problems are documents that the store holds or sees and cannot serve.
+	Problems() []*api.Violation
+	// Close releases files and ends the watches. It acknowledges nothing more.
+	Close() error
+}
+
+// Watch is one reader of changes.
+type Watch interface {
+	// Next waits until the store is past what this watch has seen. Changes to
+	// one object since then are one change, and the last state wins.
+	Next(ctx context.Context) (*api.Snapshot, []api.Change, error)
+	// Stop ends the watch; Next returns ErrClosed.
+	Stop()
+}
+
+// Write is one thing to do: Put creates or replaces, Delete removes.
+type Write struct {
+	Put    *api.Object
+	Delete *api.Ref
+}
+
+// Ref names the object that is written.
+func (w Write) Ref() api.Ref {
+	if w.Put != nil {
+		return w.Put.Ref
+	}
+	return *w.Delete
+}
+
+// Action is what a write did.
+type Action string
+
+// The actions. Missing is a Delete of what is not there: it is no error, so
+// that deleting twice is safe.
+const (
+	Created   Action = "created"
+	Updated   Action = "updated"
+	Unchanged Action = "unchanged"
+	Deleted   Action = "deleted"
+	Missing   Action = "missing"
+)
+
+// Result is what one write did.
+type Result struct {
+	Ref    api.Ref `json:"ref"`
+	Action Action  `json:"action"`
+}
+
+// The refusals of stores.
+var (
+	// ErrClosed says that the store or the watch was closed.
+	ErrClosed = errors.New("the store is closed")
+	// ErrReadOnly says that documents come from elsewhere.
+	ErrReadOnly = errors.New("this store is read-only: its documents come from a directory; edit the files there")
+)
