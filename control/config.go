@@ -1,0 +1,137 @@
+package control
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-multierror"
+)
+
+// Config is how a control plane runs. The tags are the names of the flags of
+// `weft serve`, of the keys of its --config file, and, in capitals with
+// WEFT_ before them, of environment variables.
+type Config struct {
+	Store   string `json:"store"`    // bolt, memory, file
+	DataDir string `json:"data-dir"` // bolt's files, tokens, the authority
+	Dir     string `json:"dir"`      // a directory of documents to load and watch
+
+	API          string `json:"api"` // REST, inspect, GUI
+	XDS          string `json:"xds"` // bootstrap and ADS
+	XDSTLSCert   string `json:"xds-tls-cert"`
+	XDSTLSKey    string `json:"xds-tls-key"`
+	XDSPlaintext bool   `json:"xds-plaintext"`
+
+	DataplaneAuth string `json:"dataplane-auth"` // token, none
+	AdminAuth     string `json:"admin-auth"`     // token, none
+	AllowRemote   bool   `json:"allow-remote"`
+
+	LogFormat    string `json:"log-format"` // text, json
+	LogLevel     string `json:"log-level"`  // debug, info, warn, error
+	OTLPEndpoint string `json:"otlp-endpoint"`
+
+	SkipDefaultPolicies     bool     `json:"skip-default-policies"`
+	Zone                    string   `json:"zone"`
+	HTTPProxyRootNamespaces []string `json:"httpproxy-root-namespaces"` // empty is all
+	ExtAuthz                string   `json:"ext-authz"`
+	RequireReferenceGrants  bool     `json:"require-reference-grants"`
+
+	// DeregisterAfter is how long the Dataplane of a sidecar that brought it
+	// along outlives the sidecar's connection.
+	DeregisterAfter time.Duration `json:"-"`
+	// ShutdownGrace is how long running requests may take at the end.
+	ShutdownGrace time.Duration `json:"-"`
+}
+
+// Default is the configuration of `weft serve` without flags.
+func Default() Config {
+	return Config{
+		Store:           "bolt",
+		DataDir:         "./weft-data",
+		API:             "127.0.0.1:5681",
+		XDS:             "127.0.0.1:5678",
+		DataplaneAuth:   "token",
+		AdminAuth:       "token",
+		LogFormat:       "text",
+		LogLevel:        "info",
+		Zone:            "default",
+		DeregisterAfter: 10 * time.Second,
+		ShutdownGrace:   5 * time.Second,
+	}
+}
+
+// Validate refuses what cannot work or is not safe; every message names the
+// flag that would allow it. All refusals come at once.
+func (c Config) Validate() error {
+	var errs *multierror.Error
+	refuse := func(format string, args ...any) { errs = multierror.Append(errs, fmt.Errorf(format, args...)) }
+	oneOf := func(flag, value string, allowed ...string) {
+		if !slices.Contains(allowed, value) {
+			refuse("--%s %q is unknown; use %s", flag, value, strings.Join(allowed, ", "))
+		}
+	}
+	oneOf("store", c.Store, "bolt", "memory", "file")
+	oneOf("log-format", c.LogFormat, "text", "json")
+	oneOf("log-level", c.LogLevel, "debug", "info", "warn", "error")
+	oneOf("dataplane-auth", c.DataplaneAuth, "token", "none")
+	oneOf("admin-auth", c.AdminAuth, "token", "none")
+	if c.Store == "file" && c.Dir == "" {
+		refuse("--store file has no documents; give --dir DIR")
+	}
+	if c.DataDir == "" {
+		refuse("--data-dir is empty; name a directory for tokens and the store")
+	}
+	if (c.XDSTLSCert == "") != (c.XDSTLSKey == "") {
+		refuse("--xds-tls-cert and --xds-tls-key belong together; give both")
+	}
+	if c.XDSPlaintext && c.XDSTLSCert != "" {
+		refuse("--xds-plaintext contradicts --xds-tls-cert; leave one out")
+	}
+	if c.ExtAuthz != "" && !strings.HasPrefix(c.ExtAuthz, "grpc://") {
+		refuse("--ext-authz %q has no scheme that weft speaks; use grpc://HOST:PORT", c.ExtAuthz)
+	}
+	if err := c.validateListeners(); err != nil {
+		errs = multierror.Append(errs, err.Errors...)
+	}
+	return errs.ErrorOrNil()
+}
+
+// validateListeners holds the rules of addresses that leave loopback.
+func (c Config) validateListeners() *multierror.Error {
+	errs := &multierror.Error{}
+	listener := func(flag, address string, safe bool, advice string) {
+		home, err := isLoopback(address)
+		switch {
+		case err != nil:
+			errs = multierror.Append(errs, fmt.Errorf("%s %q: %w", flag, address, err))
+		case !home && !(safe && c.AllowRemote):
+			errs = multierror.Append(errs, fmt.Errorf("%s %s leaves loopback: give --allow-remote and %s", flag, address, advice))
+		}
+	}
+	listener("--api", c.API, c.AdminAuth == "token", "--admin-auth token")
+	listener("--xds", c.XDS, c.DataplaneAuth == "token" && !c.XDSPlaintext,
+		"--dataplane-auth token, without --xds-plaintext")
+	return errs
+}
+
+// isLoopback reports whether a listener on address is out of reach of other hosts.
+func isLoopback(address string) (bool, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port == "" {
+		return false, fmt.Errorf("no address; write HOST:PORT")
+	}
+	if host == "localhost" {
+		return true, nil
+	}
+	if host == "" {
+		return false, nil // every address of the host
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return false, fmt.Errorf("%q is no IP address; write one, such as 127.0.0.1", host)
+	}
+	return ip.IsLoopback(), nil
+}

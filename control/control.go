@@ -1,0 +1,8 @@
+// Package control is the control plane's loop: a change in the store becomes a
+// new model, the model is published to the sidecars that it concerns, and what
+// they answer becomes status.
+//
+// It promises that the first change goes out at once, that a storm of changes
+// coalesces with a bound on the delay, and that a bad document stops nothing.
+// It holds no rule of policies or routes: those are the core's.
+package control
