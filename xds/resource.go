@@ -1,0 +1,63 @@
+package xds
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// The types of resources that weft serves.
+const (
+	ListenerType = "type.googleapis.com/envoy.config.listener.v3.Listener"
+	RouteType    = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
+	ClusterType  = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+	EndpointType = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+)
+
+// Resource is one object as Envoy gets it, serialised once for all who hold it.
+// It is immutable; equal content has equal bytes and an equal version.
+type Resource struct {
+	Name    string
+	Type    string // type URL
+	Version string // hash of the content
+	Any     *anypb.Any
+	// Clusters are the clusters that a listener or route configuration names,
+	// sorted, without those that cannot exist by design.
+	Clusters []string
+	// Routes are the route configurations that a listener names, sorted.
+	Routes []string
+	// EDS says that the endpoints of a cluster come in a resource of their own,
+	// of the cluster's name.
+	EDS bool
+	// Notes are what could not be rendered as its writer meant.
+	Notes []api.Note
+}
+
+// seal serialises m under name.
+func seal(name string, m proto.Message) *Resource {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		panic("marshal " + name + ": " + err.Error()) // only invalid UTF-8 gets here, and check refuses that
+	}
+	sum := sha256.Sum256(b)
+	url := "type.googleapis.com/" + string(m.ProtoReflect().Descriptor().FullName())
+	return &Resource{
+		Name:    name,
+		Type:    url,
+		Version: hex.EncodeToString(sum[:10]),
+		Any:     &anypb.Any{TypeUrl: url, Value: b},
+	}
+}
+
+// pack puts m into an Any with the same bytes every time.
+func pack(m proto.Message) *anypb.Any {
+	a := new(anypb.Any)
+	if err := anypb.MarshalFrom(a, m, proto.MarshalOptions{Deterministic: true}); err != nil {
+		panic("marshal: " + err.Error())
+	}
+	return a
+}
