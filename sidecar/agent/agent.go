@@ -1,0 +1,109 @@
+// Package agent runs beside a workload: it gets Envoy's bootstrap from the
+// control plane, starts Envoy, keeps it running, and drains it before it stops.
+//
+// It promises that a token travels only over a connection whose authority is
+// known, or over plaintext that cannot leave the host; that Envoy never starts
+// from a bootstrap whose regular expressions it would refuse later; and that an
+// Envoy that dies comes back with a growing pause in between.
+// It decides nothing about configuration: that is the control plane's.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Config is how an agent runs.
+type Config struct {
+	XDS       string // base URL of the control plane: https://HOST:5678
+	Mesh      string
+	Name      string // of the Dataplane
+	Dataplane []byte // the Dataplane document, or empty where the control plane has it
+	TokenFile string // empty: no token
+	CAFile    string // authority of the control plane
+	Envoy     string // path of the binary; empty: look for it
+	AdminPort uint32 // 0 = any
+	// Readiness is the address of the agent's own /readyz; port 0 = any.
+	Readiness   string
+	Concurrency int // worker threads of Envoy; 0 = as many as there are cores
+	LogLevel    string
+	// DrainTime is how long Envoy goes on answering after it was told to stop.
+	DrainTime time.Duration
+	Version   string // of weft, for the control plane's records
+}
+
+// Default is the configuration of `weft sidecar` without flags.
+func Default() Config {
+	return Config{
+		XDS:       "https://127.0.0.1:5678",
+		Mesh:      "default",
+		Readiness: "127.0.0.1:0",
+		LogLevel:  "warning",
+		DrainTime: 30 * time.Second,
+	}
+}
+
+// Agent runs one sidecar.
+type Agent struct {
+	config Config
+	log    *slog.Logger
+	state  state
+}
+
+// New makes an agent; Run starts it.
+func New(config Config, log *slog.Logger) *Agent {
+	return &Agent{config: config, log: log.With("mesh", config.Mesh, "dataplane", config.Name)}
+}
+
+// Run starts Envoy and keeps it running until ctx ends, then drains and stops
+// it. It returns nil after such an end, and an error where no start can work.
+func (a *Agent) Run(ctx context.Context) error {
+	envoy, err := FindEnvoy(a.config.Envoy)
+	if err != nil {
+		return err
+	}
+	source, err := newSource(a.config)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "weft-sidecar-")
+	if err != nil {
+		return fmt.Errorf("make a working directory: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	listener, err := net.Listen("tcp", a.config.Readiness)
+	if err != nil {
+		return fmt.Errorf("listen for readiness on %s: %w", a.config.Readiness, err)
+	}
+	a.state.readiness.Store(new(listener.Addr().String()))
+
+	server := &http.Server{Handler: a.handler(), ReadHeaderTimeout: 5 * time.Second}
+	all, stop := errgroup.WithContext(ctx)
+	all.Go(func() error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve readiness: %w", err)
+		}
+		return nil
+	})
+	all.Go(func() error {
+		defer server.Close()
+		s := &supervisor{agent: a, envoy: envoy, source: source, dir: dir}
+		return s.run(stop)
+	})
+	return all.Wait()
+}
+
+// bootstrapFile is where the bootstrap lies while Envoy runs; it holds the token.
+func (s *supervisor) bootstrapFile() string { return filepath.Join(s.dir, "bootstrap.yaml") }
+
+// adminFile is where Envoy writes the address of its administration listener.
+func (s *supervisor) adminFile() string { return filepath.Join(s.dir, "admin-address") }
