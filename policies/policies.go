@@ -32,7 +32,10 @@ type Kind struct {
 	// Defaults are the built-in values that take part, as the weakest layer,
 	// where something of the same group is set; nil where there are none.
 	Defaults func() Conf
-	// Example is a document that shows the kind in use, for docs and forms.
+	// Docs says of each path of the conf, blocks included, what it is for. It is
+	// generated from the comments of the conf's type.
+	Docs map[string]string
+	// Example is a stream of documents that show the kind in use.
 	Example string
 }
 

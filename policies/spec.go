@@ -68,3 +68,6 @@ func (s *Spec) Seal() *Spec {
 	}
 	return s
 }
+
+// Validate is the document's own soundness.
+func (s *Spec) Validate(at api.Path) error { return nil }

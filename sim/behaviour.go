@@ -22,6 +22,8 @@ type RetryPlan struct {
 	Status func(status uint32) bool
 	// GRPCStatus is the same for the status of a gRPC answer.
 	GRPCStatus func(status uint32) bool
+	// Headers reports whether an answer with those headers is repeated, whatever its status.
+	Headers func(headers Headers) bool
 	// Connect and Reset report whether a refused connection and a reset stream are repeated.
 	Connect, Reset bool
 	// Request reports whether a request of that method and those headers may be repeated at all.

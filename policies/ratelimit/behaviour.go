@@ -1,0 +1,50 @@
+package ratelimit
+
+import (
+	"time"
+
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim"
+)
+
+// Bucket is the bucket of requests; ok is false where nothing is limited.
+func (c *Conf) Bucket() (b sim.Bucket, ok bool) {
+	h := c.http()
+	if h == nil {
+		return b, false
+	}
+	b = sim.Bucket{Tokens: *h.RequestRate.Num, Interval: time.Duration(*h.RequestRate.Interval), Status: tooManyRequests}
+	// Envoy does not let a limit answer with what is no error.
+	if on := h.OnRateLimit; on != nil && on.Status != nil && *on.Status >= 400 {
+		b.Status = *on.Status
+	}
+	set, add := h.headers()
+	b.Set, b.Add = simHeaders(set), simHeaders(add)
+	return b, true
+}
+
+// http is the block where it limits requests, else nil.
+func (c *Conf) http() *HTTP {
+	if c.Local == nil || c.Local.HTTP == nil || c.Local.HTTP.RequestRate == nil || isTrue(c.Local.HTTP.Disabled) {
+		return nil
+	}
+	return c.Local.HTTP
+}
+
+// headers are those of the answer to a request over the limit.
+func (h *HTTP) headers() (set, add []route.Header) {
+	if h.OnRateLimit == nil || h.OnRateLimit.Headers == nil {
+		return nil, nil
+	}
+	return h.OnRateLimit.Headers.Set, h.OnRateLimit.Headers.Add
+}
+
+func simHeaders(headers []route.Header) []sim.Header {
+	var out []sim.Header
+	for _, h := range headers {
+		out = append(out, sim.Header{Name: h.Name, Value: h.Value})
+	}
+	return out
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }

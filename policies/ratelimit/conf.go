@@ -1,0 +1,62 @@
+package ratelimit
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// Conf limits how often a service is called.
+type Conf struct {
+	// Local limits have one bucket in each proxy.
+	Local *Local `json:"local,omitempty"`
+}
+
+// Local has the limits that each proxy counts by itself.
+type Local struct {
+	// HTTP limits requests.
+	HTTP *HTTP `json:"http,omitempty"`
+	// TCP limits new connections.
+	TCP *TCP `json:"tcp,omitempty"`
+}
+
+// HTTP limits requests.
+type HTTP struct {
+	// Disabled switches off the limit that weaker policies set.
+	Disabled *bool `json:"disabled,omitempty" weft:"route,http"`
+	// RequestRate is how many requests are admitted in what time.
+	RequestRate *Rate `json:"requestRate,omitempty" weft:"route,http"`
+	// OnRateLimit is the answer to a request over the limit.
+	OnRateLimit *OnRateLimit `json:"onRateLimit,omitempty"`
+}
+
+// TCP limits new connections. A connection over the limit is closed.
+type TCP struct {
+	// Disabled switches off the limit that weaker policies set.
+	Disabled *bool `json:"disabled,omitempty" weft:"listener,tcp"`
+	// ConnectionRate is how many connections are admitted in what time.
+	ConnectionRate *Rate `json:"connectionRate,omitempty" weft:"listener,tcp"`
+}
+
+// Rate is a bucket of tokens. It is replaced as a whole when policies merge.
+type Rate struct {
+	// Num is how many tokens the bucket holds; it is full at first. At least 1.
+	Num *uint32 `json:"num"`
+	// Interval is how long it takes until the bucket is full again. More than 50ms.
+	Interval *api.Duration `json:"interval"`
+}
+
+// OnRateLimit is the answer to a request over the limit.
+type OnRateLimit struct {
+	// Status of the answer: one of those that Envoy can send.
+	Status *uint32 `json:"status,omitempty" weft:"route,http"`
+	// Headers of the answer.
+	Headers *Headers `json:"headers,omitempty"`
+}
+
+// Headers of the answer to a request over the limit.
+type Headers struct {
+	// Set replaces a header of the answer. At most 16.
+	Set []route.Header `json:"set,omitzero" weft:"route,http"`
+	// Add appends to a header of the answer. At most 16.
+	Add []route.Header `json:"add,omitzero" weft:"route,http"`
+}

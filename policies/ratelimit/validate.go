@@ -1,0 +1,117 @@
+package ratelimit
+
+import (
+	"time"
+
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/policies/internal/envoyproto"
+	"github.com/weftmesh/weft/route"
+)
+
+// Envoy's limits.
+const (
+	shortestFill = 50 * time.Millisecond
+	maxHeaders   = 16
+	maxValue     = 16384
+)
+
+// Validate reports every mistake, not the first.
+func (c *Conf) Validate(at api.Path) error {
+	var f policies.Findings
+	at = at.Field("local")
+	if c.Local == nil || c.Local.HTTP == nil && c.Local.TCP == nil {
+		f.Breaks(at, "sets nothing; set http or tcp")
+		return f.Err()
+	}
+	if h := c.Local.HTTP; h != nil {
+		at := at.Field("http")
+		if h.Disabled == nil && h.RequestRate == nil && h.OnRateLimit == nil {
+			f.Breaks(at, "sets nothing; set requestRate, onRateLimit or disabled")
+		}
+		h.RequestRate.check(&f, at.Field("requestRate"))
+		h.OnRateLimit.check(&f, at.Field("onRateLimit"))
+	}
+	if t := c.Local.TCP; t != nil {
+		at := at.Field("tcp")
+		if t.Disabled == nil && t.ConnectionRate == nil {
+			f.Breaks(at, "sets nothing; set connectionRate or disabled")
+		}
+		t.ConnectionRate.check(&f, at.Field("connectionRate"))
+	}
+	return f.Err()
+}
+
+func (r *Rate) check(f *policies.Findings, at api.Path) {
+	if r == nil {
+		return
+	}
+	switch num := at.Field("num"); {
+	case r.Num == nil:
+		f.Breaks(num, "is missing; a rate is merged as a whole and needs both num and interval")
+	case *r.Num == 0:
+		f.Breaks(num, "must be at least 1; to admit everything write disabled: true")
+	}
+	switch interval := at.Field("interval"); {
+	case r.Interval == nil:
+		f.Breaks(interval, "is missing; a rate is merged as a whole and needs both num and interval")
+	case time.Duration(*r.Interval) <= shortestFill:
+		f.Breaks(interval, "%s is too short; Envoy fills buckets no faster than every 50ms, so write more than that", r.Interval)
+	}
+}
+
+func (o *OnRateLimit) check(f *policies.Findings, at api.Path) {
+	if o == nil {
+		return
+	}
+	if o.Status == nil && o.Headers == nil {
+		f.Breaks(at, "sets nothing; set status or headers")
+	}
+	if o.Status != nil {
+		checkStatus(f, at.Field("status"), *o.Status)
+	}
+	if o.Headers != nil {
+		at := at.Field("headers")
+		if o.Headers.Set == nil && o.Headers.Add == nil {
+			f.Breaks(at, "sets nothing; set set or add")
+		}
+		seen := map[string]api.Path{}
+		checkHeaders(f, at.Field("set"), o.Headers.Set, seen)
+		checkHeaders(f, at.Field("add"), o.Headers.Add, seen)
+	}
+}
+
+func checkStatus(f *policies.Findings, at api.Path, status uint32) {
+	switch _, known := typev3.StatusCode_name[int32(status)]; {
+	case status == 0 || !known:
+		f.Breaks(at, "%d is not a status that Envoy can send; use one such as 429 or 503", status)
+	case status < 400:
+		f.Warns(at, "NotApplied", "Envoy answers 429 in place of %d, which is no error; use 400 or more", status)
+	}
+}
+
+func checkHeaders(f *policies.Findings, at api.Path, headers []route.Header, seen map[string]api.Path) {
+	if len(headers) > maxHeaders {
+		f.Breaks(at, "has %d headers; at most %d are possible", len(headers), maxHeaders)
+	}
+	for i, h := range headers {
+		at := at.Index(i)
+		name := at.Field("name")
+		if f.HeaderName(name, h.Name) {
+			if h.Name == "host" {
+				f.Breaks(name, "host cannot be changed in an answer; remove it")
+			}
+			if first, twice := seen[h.Name]; twice {
+				f.Breaks(name, "%s stands at %s already; name each header once", h.Name, first)
+			} else {
+				seen[h.Name] = name
+			}
+		}
+		f.HeaderValue(at.Field("value"), h.Value)
+		if n := len(envoyproto.Escape(h.Value)); n > maxValue {
+			f.Breaks(at.Field("value"), "has %d bytes; Envoy takes at most %d", n, maxValue)
+		}
+	}
+}

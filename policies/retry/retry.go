@@ -1,0 +1,45 @@
+// Package retry is the policy MeshRetry: requests and connections that are sent
+// again when they fail (spec/kuma.md 3.1).
+//
+// It promises that what the simulator says of a retry is what Envoy does, that
+// numRetries 0 means no retry at all, and that merged confs which Envoy would
+// refuse are brought into its bounds with a note.
+package retry
+
+import (
+	_ "embed"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+)
+
+//go:embed example.yaml
+var example string
+
+// Kind is all of this package that the engine sees.
+var Kind = &policies.Kind{
+	Name:     "MeshRetry",
+	Plural:   "meshretries",
+	Short:    "mr",
+	Title:    "Sends requests and connections again when they fail",
+	New:      func() policies.Conf { return new(Conf) },
+	Schema:   policies.SchemaOf[Conf](),
+	Defaults: defaults,
+	Docs:     docs,
+	Example:  example,
+}
+
+// baseInterval is Envoy's own pause where a policy names none.
+const baseInterval = api.Duration(25 * time.Millisecond)
+
+// defaults are what Envoy does, and where Envoy has no default what
+// spec/kuma.md 3.1 says, in a block of which something is set. A limit without a
+// fixed default (maxInterval, ten times the base) is not among them.
+func defaults() policies.Conf {
+	once, base := uint32(1), baseInterval
+	return &Conf{
+		HTTP: &HTTP{NumRetries: &once, BackOff: &BackOff{BaseInterval: &base}, RetryOn: defaultHTTP},
+		GRPC: &GRPC{NumRetries: &once, BackOff: &GRPCBackOff{BaseInterval: &base}, RetryOn: defaultGRPC},
+	}
+}

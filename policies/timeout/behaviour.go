@@ -1,0 +1,22 @@
+package timeout
+
+import (
+	"time"
+
+	"github.com/weftmesh/weft/sim"
+)
+
+// Timeouts are the bounds of one request; 0s and unset both mean none.
+func (c *Conf) Timeouts() sim.Timeouts {
+	var t sim.Timeouts
+	if c.HTTP == nil {
+		return t
+	}
+	if d := c.HTTP.RequestTimeout; d != nil {
+		t.Request = time.Duration(*d)
+	}
+	if d := c.HTTP.StreamIdleTimeout; d != nil {
+		t.StreamIdle = time.Duration(*d)
+	}
+	return t
+}

@@ -1,0 +1,77 @@
+package timeout
+
+import (
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
+	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/weftmesh/weft/policies/internal/envoyproto"
+	"github.com/weftmesh/weft/xds"
+)
+
+// WriteRoute sets the bounds of requests.
+func (c *Conf) WriteRoute(r *routev3.Route, _ xds.Place) {
+	action := r.GetRoute()
+	if action == nil || c.HTTP == nil {
+		return
+	}
+	if d := c.HTTP.RequestTimeout; d != nil {
+		action.Timeout = envoyproto.Duration(d)
+	}
+	if d := c.HTTP.StreamIdleTimeout; d != nil {
+		action.IdleTimeout = envoyproto.Duration(d)
+	}
+}
+
+// WriteCluster sets the bounds of connections, and of the streams on them.
+func (c *Conf) WriteCluster(cluster *clusterv3.Cluster, options *upstreamhttpv3.HttpProtocolOptions, _ xds.Place) {
+	if c.ConnectionTimeout != nil {
+		cluster.ConnectTimeout = envoyproto.Duration(c.ConnectionTimeout)
+	}
+	h := c.HTTP
+	if h == nil {
+		h = new(HTTP)
+	}
+	if options == nil || c.IdleTimeout == nil && h.MaxStreamDuration == nil && h.MaxConnectionDuration == nil {
+		return
+	}
+	if options.CommonHttpProtocolOptions == nil {
+		options.CommonHttpProtocolOptions = new(corev3.HttpProtocolOptions)
+	}
+	common := options.CommonHttpProtocolOptions
+	if c.IdleTimeout != nil {
+		common.IdleTimeout = envoyproto.Duration(c.IdleTimeout)
+	}
+	if h.MaxStreamDuration != nil {
+		common.MaxStreamDuration = envoyproto.Duration(h.MaxStreamDuration)
+	}
+	if h.MaxConnectionDuration != nil {
+		common.MaxConnectionDuration = envoyproto.Duration(h.MaxConnectionDuration)
+	}
+}
+
+// WriteManager sets the bound of request headers. Where the idle timeout of the
+// upstream side is set, the downstream side has none: an application's idle
+// connection to its proxy costs nothing.
+func (c *Conf) WriteManager(m *hcmv3.HttpConnectionManager, _ xds.Place) {
+	if c.IdleTimeout != nil {
+		if m.CommonHttpProtocolOptions == nil {
+			m.CommonHttpProtocolOptions = new(corev3.HttpProtocolOptions)
+		}
+		m.CommonHttpProtocolOptions.IdleTimeout = durationpb.New(0)
+	}
+	if c.HTTP != nil && c.HTTP.RequestHeadersTimeout != nil {
+		m.RequestHeadersTimeout = envoyproto.Duration(c.HTTP.RequestHeadersTimeout)
+	}
+}
+
+// WriteTCP sets the idle timeout of connections that are not HTTP.
+func (c *Conf) WriteTCP(t *tcpproxyv3.TcpProxy, _ xds.Place) {
+	if c.IdleTimeout != nil {
+		t.IdleTimeout = envoyproto.Duration(c.IdleTimeout)
+	}
+}

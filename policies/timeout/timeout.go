@@ -1,0 +1,50 @@
+// Package timeout is the policy MeshTimeout: bounds of connections and requests
+// in time (spec/kuma.md 3.2).
+//
+// It promises that 0s, which switches a bound off, reaches Envoy as such and is
+// never mistaken for a bound that nobody set.
+package timeout
+
+import (
+	_ "embed"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+)
+
+//go:embed example.yaml
+var example string
+
+// Kind is all of this package that the engine sees.
+var Kind = &policies.Kind{
+	Name:     "MeshTimeout",
+	Plural:   "meshtimeouts",
+	Short:    "mt",
+	Title:    "Bounds connections and requests in time",
+	New:      func() policies.Conf { return new(Conf) },
+	Schema:   policies.SchemaOf[Conf](),
+	From:     true,
+	Rules:    true,
+	Defaults: defaults,
+	Docs:     docs,
+	Example:  example,
+}
+
+// defaults is the table of spec/kuma.md 3.2. The bounds that are off by default
+// are not in it: nobody set them.
+func defaults() policies.Conf {
+	return &Conf{
+		ConnectionTimeout: duration(5 * time.Second),
+		IdleTimeout:       duration(time.Hour),
+		HTTP: &HTTP{
+			RequestTimeout:    duration(15 * time.Second),
+			StreamIdleTimeout: duration(30 * time.Minute),
+		},
+	}
+}
+
+func duration(d time.Duration) *api.Duration {
+	v := api.Duration(d)
+	return &v
+}
