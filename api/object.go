@@ -26,6 +26,8 @@ type Source struct {
 	File string
 	Line int    // of the document's first line in File, 1-based
 	Text []byte // the document alone, YAML or JSON
+	// Item is where in Text the document stands when Text is a list of several.
+	Item Path
 }
 
 // DisplayName is the name that people gave the object.
@@ -53,6 +55,8 @@ type Type struct {
 	Plural string // meshretries: its REST path
 	Short  string // mr: its name in a KRI and on the command line
 	Global bool   // not in a mesh
+	// DNSLabel wants names that are RFC 1035 labels, else RFC 1123 subdomains.
+	DNSLabel bool
 	// Bare marks the older kinds whose fields stand beside name instead of under spec.
 	Bare bool
 	// Policy and Route mark what GET /_resources tells of a kind.

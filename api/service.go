@@ -1,16 +1,5 @@
 package api
 
-// Mesh is the room that other objects live in (spec/kuma.md 1.3).
-type Mesh struct {
-	SkipCreatingInitialPolicies []string      `json:"skipCreatingInitialPolicies,omitempty"`
-	MeshServices                *MeshServices `json:"meshServices,omitempty"`
-}
-
-// MeshServices says which of the two kinds of service names is in use.
-type MeshServices struct {
-	Mode string `json:"mode,omitempty"` // Disabled (default), Everywhere, ReachableBackends, Exclusive
-}
-
 // MeshService is a destination made of dataplanes (spec/kuma.md 1.5).
 type MeshService struct {
 	Selector   *ServiceSelector  `json:"selector,omitempty"`

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Catalog is the set of types that a program knows: the base types of Types,
+// the kinds of policies, and the types of the route dialects.
+type Catalog struct {
+	types []Type         // sorted by name
+	words map[string]int // name, plural and short name in lower case
+}
+
+// NewCatalog knows types. Two types that answer to one word are a bug, and it panics.
+func NewCatalog(types ...Type) *Catalog {
+	c := &Catalog{types: slices.Clone(types), words: map[string]int{}}
+	slices.SortFunc(c.types, func(a, b Type) int { return cmp.Compare(a.Name, b.Name) })
+	for i, t := range c.types {
+		own := map[string]bool{}
+		for _, w := range []string{t.Name, t.Plural, t.Short} {
+			own[strings.ToLower(w)] = w != ""
+		}
+		for w, named := range own {
+			if _, taken := c.words[w]; taken && named {
+				panic("two types are called " + w)
+			}
+			if named {
+				c.words[w] = i
+			}
+		}
+	}
+	return c
+}
+
+// Types are all types, sorted by name.
+func (c *Catalog) Types() []Type { return slices.Clone(c.types) }
+
+// Type finds a type by its exact name, as documents write it.
+func (c *Catalog) Type(name string) (Type, bool) {
+	i, ok := c.words[strings.ToLower(name)]
+	if !ok || c.types[i].Name != name {
+		return Type{}, false
+	}
+	return c.types[i], true
+}
+
+// Find finds a type by name, plural or short name in any case, as people type it.
+func (c *Catalog) Find(word string) (Type, bool) {
+	i, ok := c.words[strings.ToLower(word)]
+	if !ok {
+		return Type{}, false
+	}
+	return c.types[i], true
+}
+
+// ByPlural finds a type by its REST path.
+func (c *Catalog) ByPlural(plural string) (Type, bool) {
+	t, ok := c.Find(plural)
+	return t, ok && t.Plural == plural
+}
+
+// Nearest are the names of the types that word may have meant, nearest first.
+func (c *Catalog) Nearest(word string) []string {
+	names := make([]string, len(c.types))
+	for i, t := range c.types {
+		names[i] = t.Name
+	}
+	return Nearest(word, names, 3)
+}

@@ -1,0 +1,193 @@
+package api
+
+import (
+	"errors"
+	"reflect"
+
+	"github.com/hashicorp/go-multierror"
+)
+
+// Decode reads every document of a text, YAML or JSON, in Kuma's own envelope
+// or in that of Kubernetes, and validates it. It returns the objects that have
+// no error, and all that is wrong as a *multierror.Error of *Violation: with
+// file, line and column, object and field. Violations of severity Warning do
+// not hold their object back. ErrNoDocuments says that there was nothing.
+//
+// Created and Modified are those of the text; whoever stores the object decides them.
+func (c *Catalog) Decode(file string, text []byte) ([]*Object, error) {
+	docs, errs := split(file, text)
+	if len(docs) == 0 && len(errs) == 0 {
+		return nil, ErrNoDocuments
+	}
+	var objects []*Object
+	first := map[Ref]Position{}
+	for i := range docs {
+		o, wrong := c.document(&docs[i], Ref{Mesh: DefaultMesh})
+		errs = append(errs, wrong...)
+		if o == nil {
+			continue
+		}
+		if at, twice := first[o.Ref]; twice {
+			v := Path("name").Breaks("%s is written twice, first at %s; remove one of them", o.Ref, at)
+			v.Code, v.Object, v.Position = "Duplicate", o.Ref, docs[i].place(docs[i].root)
+			errs = append(errs, v)
+			continue
+		}
+		first[o.Ref] = docs[i].place(docs[i].root)
+		objects = append(objects, o)
+	}
+	return objects, asError(errs)
+}
+
+// DecodeOne reads a text that must hold the one object want: what a client
+// puts at want's address. A type, mesh or name that differs is a violation.
+func (c *Catalog) DecodeOne(file string, text []byte, want Ref) (*Object, error) {
+	docs, errs := split(file, text)
+	switch {
+	case len(errs) > 0:
+		return nil, asError(errs)
+	case len(docs) == 0:
+		return nil, ErrNoDocuments
+	case len(docs) > 1:
+		return nil, asError([]*Violation{wrongText(file, docs[1].Line, "there is more than one document; send them one by one")})
+	}
+	o, errs := c.document(&docs[0], want)
+	if o == nil {
+		return nil, asError(errs)
+	}
+	d := &docs[0]
+	differs := func(at Path, what, got, asked string) {
+		if got != asked {
+			v := at.Breaks("the %s is %q but the address says %q; make them equal", what, got, asked)
+			v.Object, v.Position = want, d.locate(at)
+			errs = append(errs, v)
+		}
+	}
+	differs("type", "type", o.Kind, want.Kind)
+	differs("mesh", "mesh", o.Mesh, want.Mesh)
+	differs("name", "name", o.Name, want.Name)
+	if want.Namespace != "" {
+		differs("namespace", "namespace", o.Namespace, want.Namespace)
+	}
+	if Refuses(asError(errs)) {
+		return nil, asError(errs)
+	}
+	return o, asError(errs)
+}
+
+// document decodes and validates one document; nil where it has an error. A
+// document that leaves them out gets the mesh, and the name, of like.
+func (c *Catalog) document(doc *document, like Ref) (*Object, []*Violation) {
+	d := &decoder{document: doc}
+	h, ok := c.envelope(d)
+	if !ok {
+		return nil, d.errs
+	}
+	o := &h.object
+	if !h.typ.Global && o.Mesh == "" {
+		o.Mesh = like.Mesh
+	}
+	if o.Name == "" {
+		o.Name = like.Name
+	}
+	d.ref = o.Ref
+	for _, v := range d.errs {
+		v.Object = o.Ref
+	}
+	o.Source = doc.Source
+	o.Spec = h.typ.New()
+	d.structure(&h)
+	if s, ok := o.Spec.(Defaulter); ok {
+		s.Default()
+	}
+	d.semantics(&h)
+	if Refuses(asError(d.errs)) {
+		return nil, d.errs
+	}
+	return o, d.errs
+}
+
+// structure reads the spec and the status.
+func (d *decoder) structure(h *head) {
+	if h.spec.IsSet() {
+		d.value(h.spec.node, h.spec.mark, h.at, reflect.ValueOf(h.object.Spec).Elem())
+	}
+	if h.status.IsSet() && h.typ.NewStatus != nil {
+		h.object.Status = h.typ.NewStatus()
+		d.lenient = true
+		d.value(h.status.node, h.status.mark, "status", reflect.ValueOf(h.object.Status).Elem())
+		d.lenient = false
+	}
+}
+
+// semantics validates what was read. What the structure got wrong is not
+// there to be validated, so what is said of it or of its parents is left out.
+func (d *decoder) semantics(h *head) {
+	broken := make([]Path, len(d.errs))
+	for i, v := range d.errs {
+		broken[i] = v.Field
+	}
+	found := append(validateHead(h), Violations(h.object.Spec.Validate(h.at))...)
+	for _, v := range found {
+		if !touches(v.Field, broken) {
+			d.report(d.locateNode(v.Field), v)
+		}
+	}
+}
+
+// touches reports whether at lies above, in or below one of paths.
+func touches(at Path, paths []Path) bool {
+	for _, p := range paths {
+		if at.within(p) || p.within(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether p is q or below it.
+func (p Path) within(q Path) bool {
+	return p == q || len(p) > len(q) && p[:len(q)] == q && (q == "" || p[len(q)] == '.' || p[len(q)] == '[')
+}
+
+// Violations are those that err carries, in their order.
+func Violations(err error) []*Violation {
+	var out []*Violation
+	var many *multierror.Error
+	var one *Violation
+	switch {
+	case errors.As(err, &many):
+		for _, e := range many.Errors {
+			out = append(out, Violations(e)...)
+		}
+	case errors.As(err, &one):
+		out = append(out, one)
+	}
+	return out
+}
+
+// Refuses reports whether err is anything but warnings.
+func Refuses(err error) bool {
+	if err == nil {
+		return false
+	}
+	found := Violations(err)
+	for _, v := range found {
+		if v.Severity != Warning && v.Severity != Info {
+			return true
+		}
+	}
+	return len(found) == 0
+}
+
+// asError is all violations as one error, nil where there are none.
+func asError(found []*Violation) error {
+	if len(found) == 0 {
+		return nil
+	}
+	out := &multierror.Error{Errors: make([]error, len(found))}
+	for i, v := range found {
+		out.Errors[i] = v
+	}
+	return out
+}

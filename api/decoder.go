@@ -1,0 +1,237 @@
+package api
+
+import (
+	"encoding"
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// The bounds of one document beside its size.
+const (
+	maxMistakes = 100     // reported in one document
+	maxAliased  = 100_000 // values that stand behind aliases
+)
+
+// decoder reads the nodes of one document into typed values, strictly. It is
+// the only place that uses reflection on documents.
+type decoder struct {
+	*document
+	ref     Ref
+	errs    []*Violation
+	lenient bool // status: others wrote it, so what is unknown is left out
+	inAlias int
+	aliased int
+	depth   int
+	structs map[reflect.Type][]field
+}
+
+// field is one field of a struct as documents name it.
+type field struct {
+	name  string
+	index int
+	// keepEmpty marks lists and maps in which empty differs from absent.
+	keepEmpty bool
+}
+
+// report adds a violation that stands at node.
+func (d *decoder) report(node *yaml.Node, v *Violation) {
+	if d.lenient {
+		return
+	}
+	if len(d.errs) == maxMistakes {
+		v = v.Field.Breaks("there are more than %d mistakes; correct those above first", maxMistakes)
+	}
+	if len(d.errs) > maxMistakes {
+		return
+	}
+	v.Position, v.Object = d.place(node), d.ref
+	d.errs = append(d.errs, v)
+}
+
+// value reads n into v, which may decode itself. mark is what positions name.
+func (d *decoder) value(n, mark *yaml.Node, at Path, v reflect.Value) {
+	if n.Kind == yaml.AliasNode {
+		d.inAlias++
+		defer func() { d.inAlias-- }()
+		n = n.Alias
+	}
+	if d.inAlias > 0 {
+		d.aliased++
+	}
+	if d.depth > maxDepth || d.aliased > maxAliased {
+		d.report(mark, at.Breaks("nested too deep or too many aliases; write it out, or split the document"))
+		return
+	}
+	d.depth++
+	defer func() { d.depth-- }()
+	if n.Tag == "!!null" && n.Kind == yaml.ScalarNode {
+		return
+	}
+	if v.Type() == reflect.TypeFor[Raw]() {
+		v.Set(reflect.ValueOf(Raw{d, n, mark, at, d.inAlias}))
+		return
+	}
+	if self, ok := v.Addr().Interface().(SelfDecoder); ok {
+		self.DecodeRaw(Raw{d, n, mark, at, d.inAlias})
+		return
+	}
+	d.plain(n, mark, at, v)
+}
+
+// plain reads n into v by v's kind.
+func (d *decoder) plain(n, mark *yaml.Node, at Path, v reflect.Value) {
+	if into, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		d.text(n, mark, at, into)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		d.value(n, mark, at, v.Elem())
+	case reflect.Struct:
+		d.object(n, mark, at, v)
+	case reflect.Slice:
+		d.list(n, mark, at, v)
+	case reflect.Map:
+		d.dict(n, mark, at, v)
+	case reflect.Interface:
+		d.free(n, mark, at, v)
+	default:
+		d.scalar(n, mark, at, v)
+	}
+}
+
+// object reads a map of known fields.
+func (d *decoder) object(n, mark *yaml.Node, at Path, v reflect.Value) {
+	if n.Kind != yaml.MappingNode {
+		d.report(mark, at.Breaks("%s stands where fields belong; write a map", describe(n)))
+		return
+	}
+	fields := d.fields(v.Type())
+	for _, m := range d.members(n, at) {
+		i := 0
+		for i < len(fields) && fields[i].name != m.key.Value {
+			i++
+		}
+		if i == len(fields) || !isText(m.key) {
+			d.unknown(m.key, at, fields)
+			continue
+		}
+		f := v.Field(fields[i].index)
+		d.value(m.value, beside(m.key, m.value), at.Field(fields[i].name), f)
+		if k := f.Kind(); (k == reflect.Slice || k == reflect.Map) && f.Len() == 0 && !fields[i].keepEmpty {
+			f.SetZero()
+		}
+	}
+}
+
+func (d *decoder) unknown(key *yaml.Node, at Path, fields []field) {
+	if key.Kind != yaml.ScalarNode {
+		d.report(key, at.Breaks("%s stands where the name of a field belongs; write a name", describe(key)))
+		return
+	}
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	v := at.Field(Clip(key.Value)).Breaks("unknown field; %s", didYouMean(key.Value, names, "the fields here are"))
+	v.Code = "UnknownField"
+	d.report(key, v)
+}
+
+// fields are those of a struct, read once a document.
+func (d *decoder) fields(t reflect.Type) []field {
+	if f, ok := d.structs[t]; ok {
+		return f
+	}
+	var out []field
+	for i := range t.NumField() {
+		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			out = append(out, field{name, i, !strings.Contains(options, "omitempty")})
+		}
+	}
+	if d.structs == nil {
+		d.structs = map[reflect.Type][]field{}
+	}
+	d.structs[t] = out
+	return out
+}
+
+// entry is one key of a map with its value.
+type entry struct{ key, value *yaml.Node }
+
+// members are the entries of a map in their order, those of merge keys (<<)
+// included; a key that is given twice is reported.
+func (d *decoder) members(n *yaml.Node, at Path) []entry {
+	out := make([]entry, 0, len(n.Content)/2)
+	var merged []entry
+	var seen keys
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		if k.Tag == "!!merge" {
+			merged = append(merged, d.merge(k, v, at)...)
+			continue
+		}
+		k = target(k)
+		if first := seen.find(out, k); first != nil {
+			v := at.Field(Clip(k.Value)).Breaks("given twice, first on line %d; remove one of them", d.place(first).Line)
+			v.Code = "DuplicateField"
+			d.report(k, v)
+			continue
+		}
+		out = append(out, entry{k, v})
+	}
+	for _, m := range merged {
+		if seen.find(out, m.key) == nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// merge is what a merge key brings.
+func (d *decoder) merge(key, v *yaml.Node, at Path) []entry {
+	var out []entry
+	maps := []*yaml.Node{v}
+	if t := target(v); t.Kind == yaml.SequenceNode {
+		maps = t.Content
+	}
+	for _, m := range maps {
+		m = target(m)
+		if d.aliased += 1 + len(m.Content)/2; m.Kind != yaml.MappingNode || d.aliased > maxAliased || d.depth > maxDepth {
+			d.report(key, at.Breaks("<< takes maps, and not too many of them; write the fields out"))
+			return out
+		}
+		d.depth++
+		out = append(out, d.members(m, at)...)
+		d.depth--
+	}
+	return out
+}
+
+// keys finds keys among entries: short lists are scanned, long ones get a table.
+type keys struct {
+	table map[string]*yaml.Node
+	done  int
+}
+
+func (t *keys) find(entries []entry, k *yaml.Node) *yaml.Node {
+	if len(entries) < 16 {
+		for _, e := range entries {
+			if e.key.Value == k.Value {
+				return e.key
+			}
+		}
+		return nil
+	}
+	if t.table == nil {
+		t.table = map[string]*yaml.Node{}
+	}
+	for ; t.done < len(entries); t.done++ {
+		t.table[entries[t.done].key.Value] = entries[t.done].key
+	}
+	return t.table[k.Value]
+}

@@ -1,0 +1,192 @@
+package api
+
+import (
+	"reflect"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// apiVersion is that of Kubernetes documents of Kuma's types.
+const apiVersion = "kuma.io/v1alpha1"
+
+// DefaultMesh is the mesh of documents that name none.
+const DefaultMesh = "default"
+
+// universal is Kuma's own envelope (spec/kuma.md 1.1). Namespace is weft's
+// addition, so that an object that came from Kubernetes can be printed in it.
+type universal struct {
+	Type      string            `json:"type,omitempty"`
+	Mesh      string            `json:"mesh,omitempty"`
+	Namespace string            `json:"namespace,omitempty"`
+	Name      string            `json:"name,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Created   *time.Time        `json:"creationTime,omitempty"`
+	Modified  *time.Time        `json:"modificationTime,omitempty"`
+	KRI       string            `json:"kri,omitempty"` // read-only: ignored
+	Spec      Raw               `json:"spec"`
+	Status    Raw               `json:"status"`
+}
+
+// kubernetes is the envelope of Kubernetes.
+type kubernetes struct {
+	APIVersion string   `json:"apiVersion,omitempty"`
+	Kind       string   `json:"kind,omitempty"`
+	Metadata   metadata `json:"metadata"`
+	Spec       Raw      `json:"spec"`
+	Status     Raw      `json:"status"`
+}
+
+// metadata is that of a Kubernetes object; what weft does not read is free.
+type metadata struct {
+	Name              string            `json:"name,omitempty"`
+	Namespace         string            `json:"namespace,omitempty"`
+	Labels            map[string]string `json:"labels,omitempty"`
+	CreationTimestamp *time.Time        `json:"creationTimestamp,omitempty"`
+	Annotations       map[string]string `json:"annotations,omitempty"`
+	UID               string            `json:"uid,omitempty"`
+	ResourceVersion   string            `json:"resourceVersion,omitempty"`
+	GenerateName      string            `json:"generateName,omitempty"`
+	SelfLink          string            `json:"selfLink,omitempty"`
+	Generation        int64             `json:"generation,omitempty"`
+	DeletionTimestamp *time.Time        `json:"deletionTimestamp,omitempty"`
+	DeletionGrace     *int64            `json:"deletionGracePeriodSeconds,omitempty"`
+	Finalizers        []string          `json:"finalizers,omitempty"`
+	OwnerReferences   any               `json:"ownerReferences,omitempty"`
+	ManagedFields     any               `json:"managedFields,omitempty"`
+}
+
+// head is what both envelopes say.
+type head struct {
+	typ      Type
+	object   Object
+	spec     Raw
+	status   Raw
+	labels   Path // where labels stand
+	name     Path
+	mesh     Path
+	at       Path // where the spec's fields stand
+	explicit bool // the document names its mesh
+}
+
+// envelope reads what stands around the spec; false where the kind is unknown.
+func (c *Catalog) envelope(d *decoder) (head, bool) {
+	if d.root.Kind != yaml.MappingNode {
+		d.report(d.root, Path("").Breaks("the document is %s; write a map that begins with type: or apiVersion:", describe(d.root)))
+		return head{}, false
+	}
+	kube := member(d.root, "apiVersion") != nil || member(d.root, "kind") != nil && member(d.root, "type") == nil
+	key := "type"
+	if kube {
+		key = "kind"
+	}
+	kind := scalarOf(member(d.root, key))
+	d.ref = Ref{Kind: kind}
+	typ, ok := c.Type(kind)
+	if !ok {
+		d.report(d.locateNode(Path(key)), c.unsupported(Path(key), kind))
+		return head{}, false
+	}
+	if kube {
+		return d.kubernetes(typ), true
+	}
+	return d.universal(typ), true
+}
+
+// unsupported is the violation of a kind that is not in the catalogue.
+func (c *Catalog) unsupported(at Path, kind string) *Violation {
+	names := make([]string, len(c.types))
+	for i, t := range c.types {
+		names[i] = t.Name
+	}
+	v := at.Breaks("unknown kind %q; %s", Clip(kind), didYouMean(kind, names, "weft knows"))
+	switch {
+	case kind == "":
+		v = at.Breaks("the kind is missing; write type: and one of %s", strings.Join(names, ", "))
+	case absentKinds[kind]:
+		v = at.Breaks("weft has no %s, so it would have no effect; remove the document", kind)
+	}
+	v.Code = CodeUnsupportedKind
+	return v
+}
+
+// CodeUnsupportedKind marks documents of a kind that weft does not have.
+const CodeUnsupportedKind = "UnsupportedKind"
+
+// absentKinds are Kuma's kinds that weft lacks. Some of them protect, so they
+// are never accepted in silence.
+var absentKinds = map[string]bool{
+	"MeshTrafficPermission": true, "MeshAccessLog": true, "MeshCircuitBreaker": true, "MeshHealthCheck": true,
+	"MeshFaultInjection": true, "MeshTrace": true, "MeshMetric": true, "MeshLoadBalancingStrategy": true,
+	"MeshProxyPatch": true, "MeshPassthrough": true, "MeshTLS": true, "MeshIdentity": true, "MeshTrust": true,
+	"Zone": true, "ZoneIngress": true, "ZoneEgress": true, "MeshGatewayRoute": true, "TrafficPermission": true,
+	"TrafficRoute": true, "TrafficLog": true, "TrafficTrace": true, "HealthCheck": true, "CircuitBreaker": true,
+	"FaultInjection": true, "Retry": true, "Timeout": true, "RateLimit": true, "ProxyTemplate": true,
+	"ExternalService": true, "VirtualOutbound": true, "Secret": true, "GlobalSecret": true,
+}
+
+// universal reads Kuma's envelope.
+func (d *decoder) universal(typ Type) head {
+	var u universal
+	own, rest := d.root, *d.root
+	if typ.Bare {
+		own, rest.Content = &yaml.Node{Kind: yaml.MappingNode, Line: d.root.Line, Column: d.root.Column}, nil
+		for i := 0; i+1 < len(d.root.Content); i += 2 {
+			into := &rest
+			if envelopeKeys[d.root.Content[i].Value] {
+				into = own
+			}
+			into.Content = append(into.Content, d.root.Content[i:i+2]...)
+		}
+	}
+	d.value(own, d.root, "", reflect.ValueOf(&u).Elem())
+	h := head{typ: typ, spec: u.Spec, status: u.Status, labels: "labels", name: "name", mesh: "mesh", at: "spec", explicit: u.Mesh != ""}
+	if typ.Bare {
+		h.spec, h.at = Raw{d, &rest, d.root, "", 0}, ""
+	}
+	h.object = Object{Ref: Ref{typ.Name, u.Mesh, u.Namespace, u.Name}, Labels: u.Labels}
+	if u.Created != nil {
+		h.object.Created = *u.Created
+	}
+	if u.Modified != nil {
+		h.object.Modified = *u.Modified
+	}
+	return h
+}
+
+var envelopeKeys = map[string]bool{"type": true, "mesh": true, "namespace": true, "name": true, "labels": true,
+	"creationTime": true, "modificationTime": true, "kri": true, "status": true}
+
+// kubernetes reads Kubernetes's envelope.
+func (d *decoder) kubernetes(typ Type) head {
+	var k kubernetes
+	d.value(d.root, d.root, "", reflect.ValueOf(&k).Elem())
+	if k.APIVersion != apiVersion {
+		d.report(d.locateNode("apiVersion"), Path("apiVersion").Breaks("%q is not the version of %s; write %s", Clip(k.APIVersion), typ.Name, apiVersion))
+	}
+	if _, old := k.Metadata.Annotations[LabelMesh]; old && k.Metadata.Labels[LabelMesh] == "" {
+		at := Path("metadata.annotations").Key(LabelMesh)
+		d.report(d.locateNode(at), at.Breaks("the annotation does not choose the mesh; write it as a label"))
+	}
+	h := head{typ: typ, spec: k.Spec, status: k.Status, name: "metadata.name", labels: "metadata.labels", at: "spec"}
+	h.mesh = h.labels.Key(LabelMesh)
+	h.object = Object{Ref: Ref{typ.Name, "", k.Metadata.Namespace, k.Metadata.Name}, Labels: k.Metadata.Labels}
+	if !typ.Global {
+		h.object.Mesh = k.Metadata.Labels[LabelMesh]
+		h.explicit = h.object.Mesh != ""
+		if h.object.Namespace == "" {
+			h.object.Namespace = "default"
+		}
+	}
+	if k.Metadata.CreationTimestamp != nil {
+		h.object.Created = *k.Metadata.CreationTimestamp
+	}
+	return h
+}
+
+// locateNode is the node that marks the place of path.
+func (d *decoder) locateNode(path Path) *yaml.Node {
+	at, _, _ := walk(d.root, path)
+	return at
+}

@@ -1,0 +1,125 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Locate is the place of the field at path, or of its nearest ancestor that
+// the text has. It parses the text again: it is for findings, not for hot paths.
+func (s Source) Locate(path Path) Position {
+	if len(s.Text) == 0 {
+		return Position{File: s.File}
+	}
+	d := document{Source: s}
+	if docs, err := splitJSON(s.File, s.Text); err == nil && len(docs) == 1 {
+		d.root = docs[0].root
+	} else {
+		d.root, _ = parseSource(s)
+	}
+	if d.root == nil {
+		return Position{File: s.File, Line: s.Line, Column: 1}
+	}
+	_, d.root, _ = walk(d.root, s.Item)
+	return d.locate(path)
+}
+
+// locate is the place of the field at path: of its value, or of its key where
+// the value begins on a later line.
+func (d *document) locate(path Path) Position {
+	at, _, _ := walk(d.root, path)
+	return d.place(at)
+}
+
+// walk follows path down from n as far as it leads: the node that marks the
+// place, the value there, and whether the whole path was found.
+func walk(n *yaml.Node, path Path) (at, value *yaml.Node, found bool) {
+	at, value = n, n
+	rest := string(path)
+	for rest != "" {
+		var name string
+		var index int
+		name, index, rest = step(rest)
+		value = target(value)
+		var next, mark *yaml.Node
+		switch {
+		case name == "" && value.Kind == yaml.SequenceNode && index >= 0 && index < len(value.Content):
+			next = value.Content[index]
+			mark = next
+		case value.Kind == yaml.MappingNode:
+			for i := 0; i+1 < len(value.Content); i += 2 {
+				if value.Content[i].Value == name {
+					next = value.Content[i+1]
+					mark = beside(value.Content[i], next)
+				}
+			}
+		}
+		if next == nil {
+			return at, value, false
+		}
+		at, value = mark, next
+	}
+	return at, target(value), true
+}
+
+// step takes the first step off a path: a name, or an index where name is empty.
+func step(path string) (name string, index int, rest string) {
+	path = strings.TrimPrefix(path, ".")
+	if strings.HasPrefix(path, `["`) {
+		quoted, err := strconv.QuotedPrefix(path[1:])
+		if err == nil {
+			name, _ = strconv.Unquote(quoted)
+			return name, -1, strings.TrimPrefix(path[1+len(quoted):], "]")
+		}
+	}
+	if strings.HasPrefix(path, "[") {
+		number, rest, _ := strings.Cut(path[1:], "]")
+		index, err := strconv.Atoi(number)
+		if err != nil {
+			index = -1
+		}
+		return "", index, rest
+	}
+	if i := strings.IndexAny(path, ".["); i > 0 {
+		return path[:i], -1, path[i:]
+	}
+	return path, -1, ""
+}
+
+// beside is the node that marks the place of a field.
+func beside(key, value *yaml.Node) *yaml.Node {
+	if value.Line == key.Line {
+		return value
+	}
+	return key
+}
+
+// target is what an alias stands for.
+func target(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// member is the value of a key of a map; nil where it has none.
+func member(n *yaml.Node, key string) *yaml.Node {
+	if n = target(n); n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				return target(n.Content[i+1])
+			}
+		}
+	}
+	return nil
+}
+
+// scalarOf is the text of a scalar; empty where n is none.
+func scalarOf(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return n.Value
+}

@@ -1,0 +1,92 @@
+package api
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Nearest are the words, at most limit of them, that word may be a misspelling
+// of, nearest first; none where nothing is near.
+func Nearest(word string, words []string, limit int) []string {
+	if len(word) > 64 {
+		return nil
+	}
+	type near struct {
+		word string
+		far  int
+	}
+	var found []near
+	w := strings.ToLower(word)
+	for _, other := range words {
+		if other == word || len(other) > 64 {
+			continue
+		}
+		far := distance(w, strings.ToLower(other))
+		if far <= max(1, min(len(word), len(other))/3) {
+			found = append(found, near{other, far})
+		}
+	}
+	slices.SortFunc(found, func(a, b near) int {
+		return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.word, b.word))
+	})
+	var out []string
+	for _, n := range found[:min(limit, len(found))] {
+		out = append(out, n.word)
+	}
+	return out
+}
+
+// distance counts the insertions, deletions, replacements and swaps of
+// neighbours that turn a into b.
+func distance(a, b string) int {
+	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next[0] = i + 1
+		for j := range len(b) {
+			d := row[j]
+			if a[i] != b[j] {
+				d++
+			}
+			d = min(d, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				d = min(d, before[j-1]+1)
+			}
+			next[j+1] = d
+		}
+		before, row, next = row, next, before
+	}
+	return row[len(b)]
+}
+
+// didYouMean ends a message about a wrong word: the nearest of words, or else
+// all of them, introduced by otherwise.
+func didYouMean(word string, words []string, otherwise string) string {
+	if near := Nearest(word, words, 3); len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	if len(words) == 0 {
+		return "leave it out"
+	}
+	return otherwise + " " + strings.Join(words, ", ")
+}
+
+// OneOf is the violation of a word that is none of words.
+func (p Path) OneOf(word string, words ...string) *Violation {
+	if word == "" {
+		return p.Breaks("is missing; write one of %s", strings.Join(words, ", "))
+	}
+	return p.Breaks("unknown value %q; %s", Clip(word), didYouMean(word, words, "write one of"))
+}
+
+// Clip shortens the text of others for a message.
+func Clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -1,0 +1,127 @@
+package api
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-multierror"
+)
+
+// RefRules say what a targetRef may be where it stands.
+type RefRules struct {
+	// Kinds are those that may stand here.
+	Kinds []string
+	// Top marks the targetRef that selects dataplanes.
+	Top bool
+	// InboundSection lets a Dataplane ref name one inbound: the object has from or rules.
+	InboundSection bool
+}
+
+// refFields are the fields of a TargetRef beside kind that a kind takes
+// (spec/kuma.md 4.1).
+type refFields struct {
+	name, labels, tags, section, proxyTypes bool
+	// needs says which selector must be there: "", "name", or "name or labels".
+	needs string
+}
+
+var fieldsOfKind = map[string]refFields{
+	KindMesh:                 {proxyTypes: true},
+	KindDataplane:            {name: true, labels: true},
+	KindMeshSubset:           {tags: true, proxyTypes: true},
+	KindMeshGateway:          {name: true, tags: true, needs: "name"},
+	KindMeshService:          {name: true, labels: true, section: true, needs: "name or labels"},
+	KindMeshServiceSubset:    {name: true, tags: true, needs: "name"},
+	KindMeshExternalService:  {name: true, labels: true, needs: "name or labels"},
+	KindMeshMultiZoneService: {name: true, labels: true, section: true, needs: "name or labels"},
+}
+
+// routeFields are those of every kind of route.
+var routeFields = refFields{name: true, labels: true, section: true, needs: "name or labels"}
+
+// routeGroups are the API groups of the kinds of routes.
+var routeGroups = map[string]string{
+	KindMeshHTTPRoute: "kuma.io", KindMeshTCPRoute: "kuma.io", "HTTPRoute": "gateway.networking.k8s.io",
+	"GRPCRoute": "gateway.networking.k8s.io", "HTTPProxy": "projectcontour.io", "RouteGroup": "zalando.org",
+}
+
+// ValidateTargetRef checks ref, which stands at at, by the rules of its place.
+// After a kind that cannot stand there nothing more is said about it.
+func ValidateTargetRef(at Path, ref TargetRef, rules RefRules) error {
+	if !slices.Contains(rules.Kinds, ref.Kind) {
+		if ref.Kind != "" && known(ref.Kind) {
+			return at.Field("kind").Breaks("%s cannot stand here; write one of %s", ref.Kind, strings.Join(rules.Kinds, ", "))
+		}
+		return at.Field("kind").OneOf(ref.Kind, rules.Kinds...)
+	}
+	may, ok := fieldsOfKind[ref.Kind]
+	if !ok {
+		may = routeFields
+	}
+	may.section = may.section || ref.Kind == KindDataplane && rules.InboundSection
+	may.proxyTypes = may.proxyTypes && rules.Top
+	var errs *multierror.Error
+	refuse := func(set, may bool, field, instead string) {
+		if set && !may {
+			errs = multierror.Append(errs, at.Field(field).Breaks("a ref to a %s takes no %s; %s", ref.Kind, field, instead))
+		}
+	}
+	refuse(ref.Group != "", ref.Group == routeGroups[ref.Kind], "group", groupHint(ref.Kind))
+	refuse(ref.Name != "", may.name, "name", "remove it")
+	refuse(ref.Namespace != "", may.name && !may.tags, "namespace", "remove it")
+	refuse(len(ref.Labels) > 0, may.labels, "labels", "remove them")
+	refuse(len(ref.Tags) > 0, may.tags, "tags", "remove them, or use MeshSubset or MeshServiceSubset")
+	refuse(ref.SectionName != "", may.section, "sectionName", "remove it")
+	refuse(len(ref.ProxyTypes) > 0, may.proxyTypes, "proxyTypes", "they belong to the top-level targetRef of kind Mesh or MeshSubset")
+	refuse(ref.Mesh != "", false, "mesh", "an object reaches only its own mesh; remove it")
+	errs = multierror.Append(errs, selectors(at, ref, may), ValidateTags(at.Field("tags"), ref.Tags))
+	if may.labels {
+		errs = multierror.Append(errs, ValidateLabels(at.Field("labels"), ref.Labels))
+	}
+	return errs.ErrorOrNil()
+}
+
+// selectors checks how ref chooses its objects.
+func selectors(at Path, ref TargetRef, may refFields) error {
+	var errs *multierror.Error
+	named := ref.Name != "" || len(ref.Labels) > 0
+	switch {
+	case may.needs == "name" && ref.Name == "":
+		errs = multierror.Append(errs, at.Field("name").Breaks("a ref to a %s needs a name; write it", ref.Kind))
+	case may.needs != "" && !named:
+		errs = multierror.Append(errs, at.Field("name").Breaks("a ref to a %s needs a name or labels; write one of them", ref.Kind))
+	case may.labels && ref.Name != "" && len(ref.Labels) > 0:
+		errs = multierror.Append(errs, at.Field("labels").Breaks("name and labels exclude each other; remove one of them"))
+	case may.name && ref.Namespace != "" && ref.Name == "":
+		errs = multierror.Append(errs, at.Field("namespace").Breaks("a namespace needs a name beside it; write the name or remove the namespace"))
+	}
+	if ref.Name != "" && may.name && (len(ref.Name) > 253 || !tagValue.MatchString(ref.Name)) {
+		errs = multierror.Append(errs, at.Field("name").Breaks("%q is no name; use letters, digits and . - _ :", Clip(ref.Name)))
+	}
+	if ref.Namespace != "" && !dnsSubdomain.MatchString(ref.Namespace) {
+		errs = multierror.Append(errs, at.Field("namespace").Breaks("%q is no namespace; use lower-case letters, digits and -", Clip(ref.Namespace)))
+	}
+	for i, p := range ref.ProxyTypes {
+		if p != "Sidecar" && p != "Gateway" {
+			errs = multierror.Append(errs, at.Field("proxyTypes").Index(i).OneOf(p, "Sidecar", "Gateway"))
+		}
+	}
+	return errs.ErrorOrNil()
+}
+
+func groupHint(kind string) string {
+	if g := routeGroups[kind]; g != "" {
+		return "write " + g + " or remove it"
+	}
+	return "remove it"
+}
+
+// known reports whether kind is one that a ref may name somewhere.
+func known(kind string) bool {
+	_, plain := fieldsOfKind[kind]
+	return plain || routeGroups[kind] != ""
+}
+
+// RouteKindNames are the kinds of RouteKinds, sorted.
+func RouteKindNames() []string { return slices.Sorted(maps.Keys(RouteKinds)) }

@@ -1,0 +1,20 @@
+package api
+
+// Types are the base types: all but the kinds of policies and the routes.
+func Types() []Type {
+	return []Type{
+		{Name: KindMesh, Plural: "meshes", Short: "m", Global: true, Bare: true, DNSLabel: true, New: func() Spec { return new(Mesh) }},
+		{Name: KindDataplane, Plural: "dataplanes", Short: "dp", Bare: true, New: func() Spec { return new(Dataplane) }},
+		{Name: KindMeshService, Plural: "meshservices", Short: "msvc", DNSLabel: true,
+			New: func() Spec { return new(MeshService) }, NewStatus: newServiceStatus},
+		{Name: KindMeshExternalService, Plural: "meshexternalservices", Short: "extsvc", DNSLabel: true,
+			New: func() Spec { return new(MeshExternalService) }, NewStatus: newServiceStatus},
+		{Name: KindMeshMultiZoneService, Plural: "meshmultizoneservices", Short: "mzsvc", DNSLabel: true,
+			New: func() Spec { return new(MeshMultiZoneService) }, NewStatus: newServiceStatus},
+		{Name: KindHostnameGenerator, Plural: "hostnamegenerators", Short: "hg", Global: true,
+			New: func() Spec { return new(HostnameGenerator) }},
+		{Name: KindMeshGateway, Plural: "meshgateways", Short: "mgw", Bare: true, New: func() Spec { return new(MeshGateway) }},
+	}
+}
+
+func newServiceStatus() any { return new(ServiceStatus) }
