@@ -29,6 +29,9 @@ type Kind struct {
 	Schema *Schema
 	// From and Rules say that the kind has an inbound side in these forms.
 	From, Rules bool
+	// RulesAlone says that rules stand beside neither from nor to; else only not
+	// beside from.
+	RulesAlone bool
 	// Defaults are the built-in values that take part, as the weakest layer,
 	// where something of the same group is set; nil where there are none.
 	Defaults func() Conf

@@ -68,6 +68,3 @@ func (s *Spec) Seal() *Spec {
 	}
 	return s
 }
-
-// Validate is the document's own soundness.
-func (s *Spec) Validate(at api.Path) error { return nil }

@@ -18,17 +18,18 @@ var example string
 
 // Kind is all of this package that the engine sees.
 var Kind = &policies.Kind{
-	Name:     "MeshTimeout",
-	Plural:   "meshtimeouts",
-	Short:    "mt",
-	Title:    "Bounds connections and requests in time",
-	New:      func() policies.Conf { return new(Conf) },
-	Schema:   policies.SchemaOf[Conf](),
-	From:     true,
-	Rules:    true,
-	Defaults: defaults,
-	Docs:     docs,
-	Example:  example,
+	Name:       "MeshTimeout",
+	Plural:     "meshtimeouts",
+	Short:      "mt",
+	Title:      "Bounds connections and requests in time",
+	New:        func() policies.Conf { return new(Conf) },
+	Schema:     policies.SchemaOf[Conf](),
+	From:       true,
+	Rules:      true,
+	RulesAlone: true,
+	Defaults:   defaults,
+	Docs:       docs,
+	Example:    example,
 }
 
 // defaults is the table of spec/kuma.md 3.2. The bounds that are off by default

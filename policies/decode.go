@@ -1,0 +1,60 @@
+package policies
+
+import "github.com/weftmesh/weft/api"
+
+// envelope is Spec before its confs are understood.
+type envelope struct {
+	TargetRef *api.TargetRef `json:"targetRef"`
+	To        []rawItem      `json:"to"`
+	From      api.Raw        `json:"from"`
+	Rules     api.Raw        `json:"rules"`
+}
+
+type rawItem struct {
+	TargetRef api.TargetRef `json:"targetRef"`
+	Default   api.Raw       `json:"default"`
+}
+
+type rawRule struct {
+	Matches []ClientMatch `json:"matches"`
+	Default api.Raw       `json:"default"`
+}
+
+// DecodeRaw reads the envelope, and each conf as the kind's own type.
+func (s *Spec) DecodeRaw(raw api.Raw) {
+	var e envelope
+	raw.Decode(&e)
+	s.TargetRef, s.To = e.TargetRef, s.items(e.To)
+	if s.Kind.From {
+		var from []rawItem
+		e.From.Decode(&from)
+		s.From = s.items(from)
+	} else {
+		e.From.Breaks("%s has no inbound side; write to", s.Kind.Name)
+	}
+	if s.Kind.Rules {
+		var rules []rawRule
+		e.Rules.Decode(&rules)
+		for _, r := range rules {
+			s.Rules = append(s.Rules, Rule{Matches: r.Matches, Default: s.conf(r.Default)})
+		}
+	} else {
+		e.Rules.Breaks("%s has no inbound side; write to", s.Kind.Name)
+	}
+	s.Seal()
+}
+
+func (s *Spec) items(raw []rawItem) []Item {
+	var items []Item
+	for _, i := range raw {
+		items = append(items, Item{TargetRef: i.TargetRef, Default: s.conf(i.Default)})
+	}
+	return items
+}
+
+// conf is an empty conf where the document has none: Validate then says what is missing.
+func (s *Spec) conf(raw api.Raw) Conf {
+	c := s.Kind.New()
+	raw.Decode(c)
+	return c
+}

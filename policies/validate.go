@@ -1,0 +1,138 @@
+package policies
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// The kinds that a targetRef may have, by where it stands (spec/kuma.md 3 and
+// 4.10). MeshGateway is known so that a policy of it is stored and reported.
+var (
+	routeKinds = []string{api.KindMeshHTTPRoute, "HTTPRoute", "GRPCRoute", "HTTPProxy", "RouteGroup"}
+	topKinds   = slices.Concat([]string{
+		api.KindMesh, api.KindDataplane, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset, api.KindMeshGateway,
+	}, routeKinds)
+	toKinds = slices.Concat([]string{
+		api.KindMesh, api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService,
+	}, routeKinds)
+	underRouteKinds = []string{api.KindMesh, api.KindMeshService}
+	fromKinds       = []string{api.KindMesh}
+)
+
+// Validate reports every mistake of the document, not the first.
+func (s *Spec) Validate(at api.Path) error {
+	var f Findings
+	if s.TargetRef != nil {
+		inbound := len(s.From)+len(s.Rules) > 0
+		f.ref(at.Field("targetRef"), *s.TargetRef, api.RefRules{Kinds: topKinds, Top: true, InboundSection: inbound})
+	}
+	s.form(&f, at)
+	kinds := toKinds
+	if s.Top().IsRoute() {
+		kinds = underRouteKinds
+	}
+	for i := range s.To {
+		item, at := &s.To[i], at.Field("to").Index(i)
+		f.ref(at.Field("targetRef"), item.TargetRef, api.RefRules{Kinds: kinds})
+		f.Include(item.Default.Validate(at.Field("default")))
+		if s.Top().IsRoute() || item.TargetRef.IsRoute() {
+			s.routeOnly(&f, at.Field("default"), item)
+		}
+	}
+	for i := range s.From {
+		item, at := &s.From[i], at.Field("from").Index(i)
+		f.ref(at.Field("targetRef"), item.TargetRef, api.RefRules{Kinds: fromKinds})
+		f.Include(item.Default.Validate(at.Field("default")))
+	}
+	for i := range s.Rules {
+		s.rule(&f, at.Field("rules").Index(i), &s.Rules[i])
+	}
+	return f.Err()
+}
+
+// ref checks one targetRef.
+func (f *Findings) ref(at api.Path, ref api.TargetRef, rules api.RefRules) {
+	f.Include(api.ValidateTargetRef(at, ref, rules))
+}
+
+// form checks which of to, from and rules are there, and whether they go together.
+func (s *Spec) form(f *Findings, at api.Path) {
+	top := s.Top()
+	if len(s.To)+len(s.From)+len(s.Rules) == 0 {
+		f.Breaks(at, "says nothing; add %s", s.Kind.lists())
+	}
+	if len(s.Rules) > 0 && len(s.From) > 0 {
+		f.Breaks(at.Field("from"), "cannot stand beside rules, which replace it; move its items to rules")
+	}
+	if len(s.Rules) > 0 && len(s.To) > 0 && s.Kind.RulesAlone {
+		f.Breaks(at.Field("to"), "cannot stand beside rules; write two policies, one with to and one with rules")
+	}
+	if top.IsRoute() && len(s.From) > 0 {
+		f.Breaks(at.Field("from"), "a route has no inbound side; write to, or target dataplanes in place of the route")
+	}
+	if top.IsRoute() && len(s.Rules) > 0 {
+		f.Breaks(at.Field("rules"), "a route has no inbound side; write to, or target dataplanes in place of the route")
+	}
+}
+
+// lists names what a policy of the kind may hold.
+func (k *Kind) lists() string {
+	lists := []string{"to"}
+	if k.From {
+		lists = append(lists, "from")
+	}
+	if k.Rules {
+		lists = append(lists, "rules")
+	}
+	return strings.Join(lists, " or ")
+}
+
+// things are what fields of the other scopes configure, for people.
+var things = map[Scope]string{
+	OnCluster:  "the connections to a service, which all its routes share (an Envoy cluster)",
+	OnListener: "a whole listener, which all routes share",
+}
+
+// routeOnly refuses fields that no route has.
+func (s *Spec) routeOnly(f *Findings, at api.Path, item *Item) {
+	for _, leaf := range item.Leaves() {
+		if l := s.Kind.Schema.Leaves[leaf.Field]; l.Scope != OnRoute {
+			f.Breaks(at.Field(l.Path), "configures %s, so it cannot be set for one route; "+
+				"move it to a policy that targets Mesh or a service", things[l.Scope])
+		}
+	}
+}
+
+// rule checks one entry of rules.
+func (s *Spec) rule(f *Findings, at api.Path, r *Rule) {
+	f.Include(r.Default.Validate(at.Field("default")))
+	byCaller := false
+	for i, m := range r.Matches {
+		at := at.Field("matches").Index(i)
+		if m.SpiffeID == nil && m.SNI == nil {
+			f.Breaks(at, "matches nothing; set spiffeID or sni")
+		}
+		if m.SpiffeID != nil {
+			byCaller = true
+			m.SpiffeID.check(f, at.Field("spiffeID"), spiffeID, "Exact", "Prefix")
+		}
+		if m.SNI != nil {
+			m.SNI.check(f, at.Field("sni"), dnsName, "Exact")
+		}
+	}
+	if len(r.Matches) > 0 {
+		f.Warns(at.Field("matches"), "NotApplied", "callers cannot be told apart without mutual TLS, so this rule is not applied; "+
+			"remove matches to apply it to every caller")
+	}
+	if !byCaller {
+		return
+	}
+	for _, leaf := range r.Leaves() {
+		if l := s.Kind.Schema.Leaves[leaf.Field]; l.Scope != OnRoute {
+			f.Breaks(at.Field("default").Field(l.Path), "configures %s, so it cannot depend on the caller; "+
+				"move it to a rule without spiffeID", things[l.Scope])
+		}
+	}
+}
