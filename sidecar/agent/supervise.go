@@ -75,8 +75,7 @@ func (s *supervisor) once(ctx context.Context) error {
 		return fmt.Errorf("forget the old administration address: %w", err)
 	}
 	cmd := exec.Command(s.envoy, s.arguments()...)
-	// Envoy must not get the signals of the agent's terminal: the agent drains it first.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = apart()
 	forward := newForwarder(s.agent.log)
 	cmd.Stdout, cmd.Stderr = forward, forward
 	ended := make(chan error, 1)
