@@ -11,6 +11,7 @@ import (
 type Service struct {
 	Kind      string
 	Name      string // display name
+	Object    string // name of its object, where that differs
 	Namespace string
 	Labels    map[string]string
 	Port      uint32
@@ -42,7 +43,7 @@ func named(ref api.TargetRef, home string, s *Service) bool {
 	if name, ns, port, ok := KubeName(ref.Name); ok && name == s.Name && ns == s.Namespace {
 		return port == s.Port
 	}
-	if ref.Name != s.Name {
+	if ref.Name != s.Name && ref.Name != s.Object {
 		return false
 	}
 	namespace := ref.Namespace

@@ -2,6 +2,9 @@ package resolve
 
 import (
 	"iter"
+	"slices"
+
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -13,6 +16,7 @@ type Model struct {
 	snapshot *api.Snapshot
 	dialects []route.Dialect
 	kinds    []*policies.Kind
+	meshes   *iradix.Tree[*mesh]
 }
 
 // Affected names the dataplanes whose Resolved changed, appeared or went away.
@@ -20,16 +24,99 @@ type Affected struct {
 	Dataplanes []api.Ref // sorted
 }
 
-// Compile resolves a whole snapshot. The notes are those on all objects.
+// Compile resolves a whole snapshot. The notes are those on all objects. Of two
+// dialects for one destination the earlier one in the list owns it.
 func Compile(s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
-	return &Model{snapshot: s, dialects: dialects, kinds: kinds}, nil
+	empty := &Model{snapshot: api.NewSnapshot(0), dialects: dialects, kinds: kinds, meshes: iradix.New[*mesh]()}
+	changes := make([]api.Change, 0, s.Len())
+	for o := range s.All() {
+		changes = append(changes, api.Change{After: o})
+	}
+	m, _ := empty.Update(s, changes)
+	return m, slices.Collect(m.Notes())
 }
 
 // Update resolves s, which differs from the model's snapshot by changes, at a
-// cost that follows the changes. The result equals Compile(s).
+// cost that follows the changes. The result equals Compile(s). Several models
+// may be derived from one, so a preview costs no more than the change it shows.
 func (m *Model) Update(s *api.Snapshot, changes []api.Change) (*Model, Affected) {
-	n, _ := Compile(s, m.dialects, m.kinds)
-	return n, Affected{}
+	next := &Model{snapshot: s, dialects: m.dialects, kinds: m.kinds, meshes: m.meshes}
+	byMesh := map[string][]api.Change{}
+	var names []string
+	for _, c := range changes {
+		name := meshOf(c.Ref())
+		if _, ok := byMesh[name]; !ok {
+			names = append(names, name)
+		}
+		byMesh[name] = append(byMesh[name], c)
+	}
+	slices.Sort(names)
+	var affected Affected
+	for _, name := range names {
+		refs := next.updateMesh(name, byMesh[name])
+		affected.Dataplanes = append(affected.Dataplanes, refs...)
+	}
+	slices.SortFunc(affected.Dataplanes, api.Ref.Compare)
+	return next, affected
+}
+
+// meshOf is the mesh that an object belongs to; a Mesh belongs to itself.
+func meshOf(r api.Ref) string {
+	if r.Kind == api.KindMesh {
+		return r.Name
+	}
+	return r.Mesh
+}
+
+// updateMesh replaces one mesh of m, which is not yet shared.
+func (m *Model) updateMesh(name string, changes []api.Change) []api.Ref {
+	prev, _ := m.meshes.Get([]byte(name))
+	mode := modeOf(m.snapshot, name)
+	if prev != nil && prev.mode != mode {
+		return m.rebuildMesh(prev, name, mode)
+	}
+	u := newUpdater(m, prev, name)
+	u.next.mode = mode
+	u.run(changes)
+	m.meshes, _, _ = m.meshes.Insert([]byte(name), u.next)
+	return u.affected
+}
+
+// rebuildMesh resolves a mesh anew, because what names mean has changed.
+func (m *Model) rebuildMesh(prev *mesh, name, mode string) []api.Ref {
+	u := newUpdater(m, nil, name)
+	u.next.mode = mode
+	var all []api.Change
+	for o := range m.snapshot.All() {
+		if meshOf(o.Ref) == name {
+			all = append(all, api.Change{After: o})
+		}
+	}
+	u.run(all)
+	for _, p := range collect(prev.planes.Root().Iterator()) {
+		if _, ok := u.next.planes.Get([]byte(objectKey(p.resolved.Ref))); !ok {
+			u.affected = append(u.affected, p.resolved.Ref)
+		}
+	}
+	m.meshes, _, _ = m.meshes.Insert([]byte(name), u.next)
+	return u.affected
+}
+
+func modeOf(s *api.Snapshot, name string) string {
+	if o, ok := s.Get(api.Ref{Kind: api.KindMesh, Name: name}); ok {
+		if spec, ok := o.Spec.(*api.Mesh); ok && spec.MeshServices != nil {
+			return spec.MeshServices.Mode
+		}
+	}
+	return ""
+}
+
+func collect[T any](it *iradix.Iterator[T]) []T {
+	var out []T
+	for _, v, ok := it.Next(); ok; _, v, ok = it.Next() {
+		out = append(out, v)
+	}
+	return out
 }
 
 // Snapshot is what the model was compiled from.
@@ -39,31 +126,65 @@ func (m *Model) Snapshot() *api.Snapshot { return m.snapshot }
 func (m *Model) Kinds() []*policies.Kind { return m.kinds }
 
 // Dataplane is what applies to one dataplane.
-func (m *Model) Dataplane(ref api.Ref) (*Resolved, bool) { return nil, false }
-
-// Dataplanes yields all of a mesh ("" for all meshes) in the order of their refs.
-func (m *Model) Dataplanes(mesh string) iter.Seq[*Resolved] { return func(func(*Resolved) bool) {} }
-
-// Destination finds a destination of a mesh by its id.
-func (m *Model) Destination(mesh, id string) (*Destination, bool) { return nil, false }
-
-// Notes yields what there is to say about every object, in the order of refs.
-func (m *Model) Notes() iter.Seq[api.Note] { return func(func(api.Note) bool) {} }
-
-// NotesOn are the notes on one object.
-func (m *Model) NotesOn(ref api.Ref) []api.Note { return nil }
-
-// NotesAt are the notes that concern one dataplane: what its writers meant to
-// apply to it and does not.
-func (m *Model) NotesAt(dp api.Ref) []api.Note { return nil }
-
-// Use is how far a policy or route reaches.
-type Use struct {
-	// Selected are the dataplanes that the top-level targetRef selects, Effective
-	// those of them where at least one value or rule of the object takes part.
-	Selected, Effective []api.Ref
+func (m *Model) Dataplane(ref api.Ref) (*Resolved, bool) {
+	if p, ok := m.planed(ref); ok {
+		return p.resolved, true
+	}
+	return nil, false
 }
 
-// UseOf tells where a policy or route takes part. It walks the mesh: it is for
-// questions of people, not for hot paths.
-func (m *Model) UseOf(ref api.Ref) Use { return Use{} }
+func (m *Model) planed(ref api.Ref) (*planed, bool) {
+	x, ok := m.meshes.Get([]byte(ref.Mesh))
+	if !ok {
+		return nil, false
+	}
+	return x.planes.Get([]byte(objectKey(ref)))
+}
+
+// Dataplanes yields all of a mesh ("" for all meshes) in the order of their refs.
+func (m *Model) Dataplanes(mesh string) iter.Seq[*Resolved] {
+	return func(yield func(*Resolved) bool) {
+		for x := range m.meshesNamed(mesh) {
+			it := x.planes.Root().Iterator()
+			for _, p, ok := it.Next(); ok; _, p, ok = it.Next() {
+				if !yield(p.resolved) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (m *Model) meshesNamed(name string) iter.Seq[*mesh] {
+	return func(yield func(*mesh) bool) {
+		it := m.meshes.Root().Iterator()
+		for _, x, ok := it.Next(); ok; _, x, ok = it.Next() {
+			if (name == "" || x.name == name) && !yield(x) {
+				return
+			}
+		}
+	}
+}
+
+// Destinations yields those of a mesh in the order of their ids.
+func (m *Model) Destinations(mesh string) iter.Seq[*Destination] {
+	return func(yield func(*Destination) bool) {
+		if x, ok := m.meshes.Get([]byte(mesh)); ok {
+			for d := range x.destsNamed(anyTarget) {
+				if !yield(d.Destination) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Destination finds a destination of a mesh by its id.
+func (m *Model) Destination(mesh, id string) (*Destination, bool) {
+	if x, ok := m.meshes.Get([]byte(mesh)); ok {
+		if d, ok := x.dests.Get([]byte(id)); ok {
+			return d.Destination, true
+		}
+	}
+	return nil, false
+}

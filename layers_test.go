@@ -1,0 +1,170 @@
+// Package weft_test keeps the architecture: which package may import which.
+package weft_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/weftmesh/weft/"
+
+// layers is the architecture from the bottom up: a package may import only
+// packages of lines above its own, and where a line says so packages of its own
+// line. A name with a slash-star stands for every package below it.
+var layers = []string{
+	"api",
+	"route",
+	"route/*",
+	"store",
+	"matcher merge",
+	"policies",
+	"resolve",
+	"sim",
+	"xds",
+	"policies/*",
+	"inspect",
+	"store/*",
+	"inspect/web xds/server/* xds/server sidecar/*",
+	"control/world",
+	"control",
+	"cmd/*",
+}
+
+// support packages serve tests and generators; no program imports them.
+var support = []string{"internal/", "hack/"}
+
+// homes names the only places of heavy imports.
+var homes = map[string][]string{
+	"github.com/envoyproxy/go-control-plane/envoy":      {"xds", "policies/", "internal/", "hack/"},
+	"github.com/envoyproxy/go-control-plane/pkg/server": {"xds/server"},
+	"github.com/envoyproxy/go-control-plane/pkg/cache":  {"xds/server"},
+	"k8s.io/":                {"store/kube", "sidecar/inject"},
+	"github.com/spf13/cobra": {"cmd/"},
+	"go.etcd.io/bbolt":       {"store/bolt"},
+}
+
+// impure are imports that the core, all layers up to inspect, does without.
+var impure = []string{"context", "log/slog", "net/http", "os", "math/rand", "math/rand/v2"}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		t.Fatalf("go list: %s", exit.Stderr)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	var all []pkg
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := d.Decode(&p); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// layer is the line of a package, -1 for none. The longest name wins.
+func layer(name string) int {
+	found, length := -1, -1
+	for i, line := range layers {
+		for _, word := range strings.Fields(line) {
+			below, star := strings.CutSuffix(word, "/*")
+			if (name == word || star && strings.HasPrefix(name, below+"/")) && len(word) > length {
+				found, length = i, len(word)
+			}
+		}
+	}
+	return found
+}
+
+func isSupport(name string) bool {
+	for _, s := range support {
+		if strings.HasPrefix(name, s) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestImportsPointDown(t *testing.T) {
+	seen := 0
+	for _, p := range packages(t) {
+		name, ours := strings.CutPrefix(p.ImportPath, module)
+		if !ours || isSupport(name) {
+			continue
+		}
+		mine := layer(name)
+		if mine < 0 {
+			t.Errorf("%s stands in no layer; add it to the picture", name)
+			continue
+		}
+		seen++
+		for _, i := range p.Imports {
+			dep, ours := strings.CutPrefix(i, module)
+			if !ours {
+				continue
+			}
+			family := strings.Contains(layers[mine], "/*") && layer(dep) == mine && strings.Split(dep, "/")[0] == strings.Split(name, "/")[0]
+			if isSupport(dep) && !strings.HasPrefix(name, "internal/") {
+				t.Errorf("%s imports %s, which only tests may", name, dep)
+			} else if !isSupport(dep) && layer(dep) >= mine && !family {
+				t.Errorf("%s imports %s, which is not below it", name, dep)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Fatalf("only %d packages were looked at", seen)
+	}
+}
+
+func TestHeavyImportsStayAtHome(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		for _, i := range p.Imports {
+			for heavy, at := range homes {
+				if strings.HasPrefix(i, heavy) && !anyPrefix(name, at) {
+					t.Errorf("%s imports %s, which belongs to %s", name, i, strings.Join(at, ", "))
+				}
+			}
+		}
+	}
+}
+
+func TestCoreIsPure(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if l := layer(name); l < 0 || l > layer("inspect") || name == "store" || strings.Contains(name, "/internal/") || isSupport(name) {
+			continue
+		}
+		for _, i := range p.Imports {
+			for _, bad := range impure {
+				if i == bad {
+					t.Errorf("%s imports %s, but the core is pure", name, i)
+				}
+			}
+		}
+	}
+}
+
+func anyPrefix(name string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if name == p || strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}

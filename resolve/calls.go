@@ -1,0 +1,93 @@
+package resolve
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+)
+
+// call is one destination that a dataplane calls at an address.
+type call struct {
+	address string
+	port    uint32
+	dest    *dest    // nil where the ref leads nowhere
+	names   []string // service names under which the ref is linked
+	field   api.Path
+	lost    *lostRef
+}
+
+// calls lists what a dataplane reaches (contract 8): what its outbounds name
+// and, with transparent proxying, every destination at its virtual addresses.
+// Of two at one address the first holds.
+func (t *tabler) calls(p *dataplane) []call {
+	var out []call
+	taken := map[string]bool{}
+	add := func(c call) {
+		at := c.address + " " + portText(c.port, "")
+		if c.dest != nil && taken[at] {
+			c.lost = &lostRef{"Conflicted", "another outbound has the address " + strings.ReplaceAll(at, " ", ":") + "; give each its own"}
+			c.dest = nil
+		}
+		if c.dest != nil {
+			taken[at] = true
+		}
+		out = append(out, c)
+	}
+	net := p.spec.Networking
+	for i := range net.Outbound {
+		add(t.call(p, &net.Outbound[i], api.Path("networking.outbound").Index(i)))
+	}
+	if net.TransparentProxying == nil {
+		return out
+	}
+	out = append(out, call{names: []string{anyTarget}})
+	for d := range t.mesh.destsNamed(anyTarget) {
+		if !reachable(net.TransparentProxying.ReachableBackends, p.facts.Namespace, d) {
+			continue
+		}
+		for _, vip := range d.VIPs {
+			add(call{address: vip, port: d.Port, dest: d})
+		}
+	}
+	return out
+}
+
+func reachable(limit *api.ReachableBackends, home string, d *dest) bool {
+	if limit == nil {
+		return true
+	}
+	for _, ref := range limit.Refs {
+		if matcher.Destination(outboundTarget(ref), home, &d.facts) && (ref.Port == nil || *ref.Port == d.Port) {
+			return true
+		}
+	}
+	return false
+}
+
+func outboundTarget(ref api.OutboundRef) api.TargetRef {
+	return api.TargetRef{Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace, Labels: ref.Labels}
+}
+
+// call resolves one outbound.
+func (t *tabler) call(p *dataplane, o *api.Outbound, field api.Path) call {
+	c := call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, field: field}
+	ref, port := api.TargetRef{Kind: api.KindMeshService, Name: o.Tags[api.TagService]}, uint32(0)
+	if o.BackendRef != nil {
+		ref = outboundTarget(*o.BackendRef)
+		if o.BackendRef.Port != nil {
+			port = *o.BackendRef.Port
+		}
+		c.field = field.Field("backendRef")
+	}
+	c.names = []string{targetName(ref)}
+	if o.BackendRef == nil {
+		if d, ok := t.mesh.dests.Get([]byte(ref.Name)); ok && d.facts.Classic {
+			c.dest = d
+			return c
+		}
+	}
+	c.dest, c.lost = findBackend(t.mesh, ref, port, p.facts.Namespace)
+	return c
+}

@@ -1,0 +1,187 @@
+package resolve
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+)
+
+// service is one object that is a destination, read once.
+type service struct {
+	object *api.Object
+	dests  []*Destination
+}
+
+// dest is a destination with everything that is about it.
+type dest struct {
+	*Destination
+	object   *api.Object // nil for a classic service
+	facts    matcher.Service
+	members  *members
+	subjects *subjects
+}
+
+// newService reads the ports of an object of one of the service kinds.
+func newService(o *api.Object) *service {
+	s := &service{object: o}
+	switch spec := o.Spec.(type) {
+	case *api.MeshService:
+		for _, p := range spec.Ports {
+			s.dests = append(s.dests, destinationOf(o, "", p.Port, p.Name, p.AppProtocol))
+		}
+	case *api.MeshMultiZoneService:
+		for _, p := range spec.Ports {
+			s.dests = append(s.dests, destinationOf(o, "mzsvc_", p.Port, p.Name, p.AppProtocol))
+		}
+	case *api.MeshExternalService:
+		if spec.Match != nil {
+			d := destinationOf(o, "extsvc_", spec.Match.Port, "", spec.Match.Protocol)
+			d.External = spec
+			s.dests = append(s.dests, d)
+		}
+	}
+	return s
+}
+
+// destinationOf names one port of a service object (names: xds design 2).
+func destinationOf(o *api.Object, prefix string, port uint32, portName, protocol string) *Destination {
+	d := &Destination{
+		Kind: o.Kind, Name: o.DisplayName(), Namespace: o.HomeNamespace(), Port: port, PortName: portName,
+		Protocol: protocolOf(protocol), Labels: o.Labels, Ref: o.Ref,
+	}
+	full := o.Name
+	if d.Namespace != "" {
+		full = d.Name + "." + d.Namespace
+	}
+	number := strconv.FormatUint(uint64(port), 10)
+	if d.PortName == "" {
+		d.PortName = number
+	}
+	d.ID = prefix + full + ":" + number
+	d.Hostnames = []string{d.Name, d.Name + ".mesh"}
+	if d.Namespace != "" {
+		d.Hostnames = append(d.Hostnames, full, full+".svc.cluster.local")
+	}
+	if st, ok := o.Status.(*api.ServiceStatus); ok && st != nil {
+		for _, a := range st.Addresses {
+			d.Hostnames = append(d.Hostnames, a.Hostname)
+		}
+		for _, v := range st.VIPs {
+			d.VIPs = append(d.VIPs, v.IP)
+		}
+	}
+	return d
+}
+
+func protocolOf(text string) api.Protocol {
+	if p := api.Protocol(text); p.HTTPLike() {
+		return p
+	}
+	return api.TCP
+}
+
+// classicDestination is the kuma.io/service of that name with these inbounds.
+// Its protocol is what all of them have in common.
+func classicDestination(name string, members []member) *Destination {
+	d := &Destination{ID: name, Kind: api.KindMeshService, Name: name, Protocol: api.TCP, Hostnames: []string{name, name + ".mesh"}}
+	for i, m := range members {
+		p := m.protocol()
+		if i > 0 && p != d.Protocol {
+			d.Protocol = api.TCP
+			break
+		}
+		d.Protocol = p
+	}
+	return d
+}
+
+// factsOf is what refs may ask about d.
+func factsOf(d *Destination) matcher.Service {
+	return matcher.Service{Kind: d.Kind, Name: d.Name, Object: d.Ref.Name, Namespace: d.Namespace, Labels: d.Labels,
+		Port: d.Port, PortName: d.PortName, Classic: d.Ref.Name == ""}
+}
+
+// names are those under which refs are linked to d.
+func (d *Destination) names() []string {
+	if d.Ref.Name == "" || d.Ref.Name == d.Name {
+		return []string{d.Name}
+	}
+	return []string{d.Name, d.Ref.Name}
+}
+
+// member is one inbound behind a destination.
+type member struct {
+	plane   *dataplane
+	inbound *api.Inbound
+}
+
+// protocol is what the inbound says that it speaks.
+func (m member) protocol() api.Protocol { return inboundProtocol(m.inbound) }
+
+func inboundProtocol(in *api.Inbound) api.Protocol {
+	return protocolOf(cmp.Or(in.Protocol, in.Tags[api.TagProtocol]))
+}
+
+func ready(in *api.Inbound) bool {
+	if in.Health != nil && !in.Health.Ready {
+		return false
+	}
+	return in.State == "" || in.State == "Ready"
+}
+
+// members is who answers for a destination.
+type members struct {
+	list     []Endpoint
+	http2    bool // all of them are inbounds of dataplanes whose proxy takes HTTP/2
+	external bool
+	subsets  memo[*Endpoints]
+}
+
+// membersOf lists the ready ones, in the order of the dataplanes.
+func membersOf(list []member) *members {
+	m := &members{http2: len(list) > 0}
+	for _, x := range list {
+		m.http2 = m.http2 && x.protocol().HTTPLike()
+		if !ready(x.inbound) {
+			continue
+		}
+		m.list = append(m.list, Endpoint{
+			Address: cmp.Or(x.inbound.Address, x.plane.spec.Networking.Address), Port: x.inbound.Port,
+			Tags: x.inbound.Tags, Zone: x.plane.object.Labels[api.LabelZone],
+		})
+	}
+	return m
+}
+
+// endpoints are those of a subset; nil tags are all.
+func (d *dest) endpoints(name string, tags map[string]string) *Endpoints {
+	if len(tags) == 0 {
+		return &Endpoints{Name: name, List: d.members.list}
+	}
+	e := &Endpoints{Name: name}
+	for _, x := range d.members.list {
+		if matcher.Tags(tags, x.Tags) {
+			e.List = append(e.List, x)
+		}
+	}
+	return e
+}
+
+// clusterName is the destination id, and for a subset a hash of its tags
+// (spec/kuma.md 6): the first 8 bytes of SHA-256 over keys and values.
+func clusterName(id string, tags map[string]string) string {
+	if len(tags) == 0 {
+		return id
+	}
+	h := sha256.New()
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		h.Write([]byte(k + tags[k]))
+	}
+	return id + "-" + hex.EncodeToString(h.Sum(nil)[:8])
+}

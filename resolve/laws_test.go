@@ -1,0 +1,107 @@
+package resolve_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// TestUpdateEqualsCompile: after any sequence of changes the model derived step
+// by step says the same as one compiled from nothing, and names exactly the
+// dataplanes that came out different.
+func TestUpdateEqualsCompile(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	rapid.Check(t, func(t *rapid.T) {
+		snapshot := api.NewSnapshot(0)
+		model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+		for step := range rapid.IntRange(1, 12).Draw(t, "steps") {
+			changes := c.anyChanges(t, snapshot)
+			snapshot = snapshot.With(uint64(step+1), changes)
+			next, affected := model.Update(snapshot, changes)
+			clean, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+			if diff := cmp.Diff(dump(clean), dump(next)); diff != "" {
+				t.Fatalf("step %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", step, diff, describe(changes))
+			}
+			checkAffected(t, model, next, affected)
+			model = next
+		}
+	})
+}
+
+func checkAffected(t *rapid.T, before, after *resolve.Model, affected resolve.Affected) {
+	pointers := map[api.Ref]*resolve.Resolved{}
+	for r := range before.Dataplanes("") {
+		pointers[r.Ref] = r
+	}
+	for r := range after.Dataplanes("") {
+		same := pointers[r.Ref] == r
+		delete(pointers, r.Ref)
+		if same == slices.Contains(affected.Dataplanes, r.Ref) {
+			t.Fatalf("%s: same value %v, but affected are %v", r.Ref, same, affected.Dataplanes)
+		}
+	}
+	for gone := range pointers {
+		if !slices.Contains(affected.Dataplanes, gone) {
+			t.Fatalf("%s is gone, but affected are %v", gone, affected.Dataplanes)
+		}
+	}
+}
+
+// TestBranchesDoNotDisturbEachOther: a preview derived from a model leaves the
+// model, and what others derive from it, as they are.
+func TestBranchesDoNotDisturbEachOther(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	rapid.Check(t, func(t *rapid.T) {
+		base := api.NewSnapshot(0)
+		for i := range 3 {
+			base = base.With(uint64(i+1), c.anyChanges(t, base))
+		}
+		model, _ := resolve.Compile(base, c.dialects, c.kinds)
+		before := dump(model)
+		for range 3 {
+			changes := c.anyChanges(t, base)
+			s := base.With(9, changes)
+			branch, _ := model.Update(s, changes)
+			clean, _ := resolve.Compile(s, c.dialects, c.kinds)
+			if diff := cmp.Diff(dump(clean), dump(branch)); diff != "" {
+				t.Fatalf("branch differs:\n%s", diff)
+			}
+		}
+		if diff := cmp.Diff(before, dump(model)); diff != "" {
+			t.Fatalf("the base changed:\n%s", diff)
+		}
+	})
+}
+
+// TestUnrelatedPolicyTouchesNothing: a policy about one destination leaves the
+// shared values of every other destination in place, pointer by pointer.
+func TestUnrelatedPolicyTouchesNothing(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := api.NewSnapshot(0)
+		for i := range 4 {
+			s = s.With(uint64(i+1), c.anyChanges(t, s))
+		}
+		model, _ := resolve.Compile(s, c.dialects, c.kinds)
+		name := rapid.SampledFrom(serviceNames).Draw(t, "service")
+		o := c.decode(t, fmt.Sprintf(`{"type":"MeshTimeout","mesh":"default","name":"extra","spec":{"to":[{"targetRef":{"kind":"MeshService","name":%q},"default":{"http":{"requestTimeout":"77s"}}}]}}`, name))
+		next, _ := model.Update(s.With(9, []api.Change{{After: o}}), []api.Change{{After: o}})
+		for r := range next.Dataplanes("") {
+			old, _ := model.Dataplane(r.Ref)
+			for i, out := range r.Outbounds {
+				if out.Destination.Name != name && out != old.Outbounds[i] {
+					t.Fatalf("%s: outbound to %s was replaced by a policy about %s", r.Ref, out.Destination.ID, name)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,166 @@
+package resolve
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/policies"
+)
+
+// read turns an object into what the mesh keeps of it; nil where it takes no part.
+func (u *updater) read(o *api.Object) any {
+	switch spec := o.Spec.(type) {
+	case *api.Dataplane:
+		return newDataplane(o)
+	case *api.MeshService, *api.MeshExternalService, *api.MeshMultiZoneService:
+		return newService(o)
+	case *policies.Spec:
+		for i, k := range u.kinds {
+			if k.Name == o.Kind && !o.Shadow() {
+				return newPolicy(o, spec, i)
+			}
+		}
+		return nil
+	}
+	for i, d := range u.dialects {
+		for _, t := range d.Types {
+			if t.Name == o.Kind {
+				return newRouteObject(o, i, d)
+			}
+		}
+	}
+	return nil
+}
+
+// link is one thing that an object speaks of.
+type link struct{ relation, target string }
+
+// linksOf lists what an object that read made speaks of.
+func linksOf(x any) []link {
+	switch x := x.(type) {
+	case *policy:
+		return policyLinks(x)
+	case *routeObject:
+		return routeLinks(x)
+	case *service:
+		return serviceLinks(x)
+	case *dataplane:
+		var out []link
+		for l := range carried(x) {
+			out = append(out, link{carries, l})
+		}
+		return out
+	}
+	return nil
+}
+
+func policyLinks(p *policy) []link {
+	var out []link
+	if len(p.inbound) > 0 {
+		out = append(out, link{limits, anyTarget})
+	}
+	for _, it := range p.items {
+		if ref := it.routeRef(); ref != nil {
+			out = append(out, link{attachesTo, routeTarget(*ref)})
+			continue
+		}
+		out = append(out, link{speaksOf, targetName(it.target)})
+	}
+	return out
+}
+
+func routeLinks(r *routeObject) []link {
+	out := []link{{named, routeTarget(api.TargetRef{Kind: r.object.Kind, Name: r.object.Name})}, {named, routeTarget(api.TargetRef{Kind: r.object.Kind})}}
+	if n := r.object.DisplayName(); n != r.object.Name {
+		out = append(out, link{named, routeTarget(api.TargetRef{Kind: r.object.Kind, Name: n})})
+	}
+	for _, e := range r.parsed.Entries {
+		out = append(out, link{routes, targetName(e.To)})
+		for _, rule := range e.Rules {
+			for _, b := range rule.Backends {
+				out = append(out, link{sendsTo, targetName(b.Target)})
+			}
+			for _, f := range rule.Filters {
+				if f.Mirror != nil {
+					out = append(out, link{sendsTo, targetName(f.Mirror.Backend.Target)})
+				}
+			}
+		}
+	}
+	return out
+}
+
+func serviceLinks(s *service) []link {
+	switch spec := s.object.Spec.(type) {
+	case *api.MeshService:
+		return []link{{gathers, gatherTarget(spec.Selector)}}
+	case *api.MeshMultiZoneService:
+		return []link{{multiZone, anyTarget}}
+	}
+	return nil
+}
+
+// ownName stands for a dataplane's name among its labels; no label has this key.
+const ownName = "\x03name"
+
+// gatherTarget is the one label or tag under which a selector is linked: a
+// dataplane that it selects carries it.
+func gatherTarget(s *api.ServiceSelector) string {
+	if s == nil {
+		return ""
+	}
+	want := s.DataplaneTags
+	if s.DataplaneLabels != nil {
+		want = s.DataplaneLabels.MatchLabels
+	}
+	if s.DataplaneRef != nil {
+		return pair(ownName, s.DataplaneRef.Name)
+	}
+	if len(want) == 0 {
+		return ""
+	}
+	k := slices.Min(slices.Collect(maps.Keys(want)))
+	return pair(k, want[k])
+}
+
+// carried yields every label and tag of a dataplane, and its names, as link targets.
+func carried(p *dataplane) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		seen := map[string]bool{}
+		give := func(t string) bool {
+			if seen[t] {
+				return true
+			}
+			seen[t] = true
+			return yield(t)
+		}
+		if !give(pair(ownName, p.object.Name)) || !give(pair(ownName, p.facts.Display)) || !give(pair(api.LabelDisplayName, p.facts.Display)) {
+			return
+		}
+		for _, tags := range append(p.facts.Tags, p.facts.Labels) {
+			for k, v := range tags {
+				if !give(pair(k, v)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// selectedRoutes yields the route objects that a ref, written in namespace home, selects.
+func selectedRoutes(m *mesh, ref api.TargetRef, home string) iter.Seq[*routeObject] {
+	return func(yield func(*routeObject) bool) {
+		for key := range m.linked(named, routeTarget(ref)) {
+			o, ok := m.objects.Get([]byte(key))
+			if !ok {
+				continue
+			}
+			if r, ok := o.(*routeObject); ok && matcher.Route(ref, home, r.object) && !yield(r) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package resolve
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+)
+
+// destinations brings the destinations in line with the marked services and
+// kuma.io/service names, and who answers for them.
+func (u *updater) destinations() {
+	dests, links := u.next.dests.Txn(), u.next.links.Txn()
+	had := map[string][]string{}
+	for key := range u.services {
+		had[key] = slices.Collect(u.next.linked(ownedBy, key))
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.classics)) {
+		list := u.classicMembers(name)
+		if len(list) == 0 {
+			u.drop(dests, links, name)
+			continue
+		}
+		u.put(dests, links, classicDestination(name, list), nil, membersOf(list))
+	}
+	for _, key := range u.servicesInOrder() {
+		s, _ := u.next.objects.Get([]byte(key))
+		var mine []string
+		if s, ok := s.(*service); ok {
+			for _, d := range s.dests {
+				u.put(dests, links, d, s.object, u.serviceMembers(s, d))
+				links.Insert(linkKey(ownedBy, key, d.ID), d.ID)
+				mine = append(mine, d.ID)
+			}
+		}
+		for _, id := range had[key] {
+			if !slices.Contains(mine, id) {
+				u.drop(dests, links, id)
+				links.Delete(linkKey(ownedBy, key, id))
+			}
+		}
+	}
+	u.next.dests, u.next.links = dests.Commit(), links.Commit()
+	if u.fresh {
+		return
+	}
+	for n := range u.names {
+		for _, target := range []string{n, anyTarget} {
+			for key := range u.next.linked(sendsTo, target) {
+				if o, ok := u.next.objects.Get([]byte(key)); ok {
+					u.touchRoute(o.(*routeObject))
+				}
+			}
+		}
+		u.wake(anyTarget)
+	}
+}
+
+// ownedBy links a service object to its destinations.
+const ownedBy = "owned-by"
+
+// servicesInOrder is the marked services, those that are made of others last.
+func (u *updater) servicesInOrder() []string {
+	keys := slices.Sorted(maps.Keys(u.services))
+	slices.SortStableFunc(keys, func(a, b string) int { return btoi(isMultiZone(a)) - btoi(isMultiZone(b)) })
+	return keys
+}
+
+func isMultiZone(key string) bool {
+	return len(key) > len(api.KindMeshMultiZoneService) && key[:len(api.KindMeshMultiZoneService)] == api.KindMeshMultiZoneService
+}
+
+// put stores a destination. Where it is equal to the one before only its
+// members are new, and what is said about it stays.
+func (u *updater) put(dests *iradix.Txn[*dest], links *iradix.Txn[string], d *Destination, o *api.Object, m *members) {
+	old, ok := dests.Get([]byte(d.ID))
+	n := &dest{Destination: d, object: o, facts: factsOf(d), members: m}
+	if ok && same(old.Destination, d) {
+		n.Destination, n.subjects = old.Destination, old.subjects
+		if same(old.members.list, m.list) && old.members.http2 == m.http2 {
+			n.members = old.members
+		} else if old.members.http2 != m.http2 {
+			u.dests[d.ID] = true // its clusters change
+		} else {
+			for _, name := range d.names() {
+				u.wake(name)
+			}
+		}
+	} else {
+		u.dests[d.ID] = true
+		u.renamed(d)
+		if ok {
+			u.renamed(old.Destination)
+			unlink(links, old.Destination)
+		}
+		for _, name := range d.names() {
+			links.Insert(linkKey(named, name, d.ID), d.ID)
+		}
+	}
+	dests.Insert([]byte(d.ID), n)
+}
+
+func unlink(links *iradix.Txn[string], d *Destination) {
+	for _, name := range d.names() {
+		links.Delete(linkKey(named, name, d.ID))
+	}
+}
+
+func (u *updater) drop(dests *iradix.Txn[*dest], links *iradix.Txn[string], id string) {
+	if old, ok := dests.Delete([]byte(id)); ok {
+		u.renamed(old.Destination)
+		unlink(links, old.Destination)
+	}
+}
+
+func (u *updater) renamed(d *Destination) {
+	for _, name := range d.names() {
+		u.names[name] = true
+	}
+}
+
+// planesCarrying yields the dataplanes with a label or tag.
+func (u *updater) planesCarrying(target string) []*dataplane {
+	var out []*dataplane
+	for key := range u.next.linked(carries, target) {
+		if o, ok := u.next.objects.Get([]byte(key)); ok {
+			out = append(out, o.(*dataplane))
+		}
+	}
+	return out
+}
+
+func (u *updater) classicMembers(name string) []member {
+	var out []member
+	for _, p := range u.planesCarrying(pair(api.TagService, name)) {
+		for i := range p.spec.Networking.Inbound {
+			if in := &p.spec.Networking.Inbound[i]; in.Tags[api.TagService] == name {
+				out = append(out, member{p, in})
+			}
+		}
+	}
+	return out
+}
+
+// serviceMembers is who answers for one port of a service object.
+func (u *updater) serviceMembers(s *service, d *Destination) *members {
+	switch spec := s.object.Spec.(type) {
+	case *api.MeshExternalService:
+		m := &members{external: true}
+		for _, e := range spec.Endpoints {
+			m.list = append(m.list, Endpoint{Address: e.Address, Port: e.Port, Priority: e.Priority})
+		}
+		return m
+	case *api.MeshMultiZoneService:
+		return membersOf(u.multiZoneMembers(spec, d.Port))
+	case *api.MeshService:
+		if spec.State == "Unavailable" {
+			return membersOf(nil)
+		}
+		return membersOf(u.selected(spec, d.Port))
+	}
+	return membersOf(nil)
+}
+
+func (u *updater) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) []member {
+	var out []member
+	if spec.Selector == nil || spec.Selector.MeshService == nil {
+		return nil
+	}
+	it := u.next.objects.Root().Iterator()
+	it.SeekPrefix([]byte(api.KindMeshService + "/"))
+	for _, x, ok := it.Next(); ok; _, x, ok = it.Next() {
+		s, isService := x.(*service)
+		if !isService || !matcher.Labels(spec.Selector.MeshService.MatchLabels, s.object.Labels, s.object.DisplayName()) {
+			continue
+		}
+		out = append(out, u.selected(s.object.Spec.(*api.MeshService), port)...)
+	}
+	return out
+}
+
+// selected lists the inbounds behind one port of a MeshService.
+func (u *updater) selected(spec *api.MeshService, port uint32) []member {
+	var out []member
+	target := gatherTarget(spec.Selector)
+	i := slices.IndexFunc(spec.Ports, func(p api.ServicePort) bool { return p.Port == port })
+	if target == "" || i < 0 {
+		return nil
+	}
+	for _, p := range u.planesCarrying(target) {
+		if !selects(spec.Selector, p) {
+			continue
+		}
+		for n := range p.spec.Networking.Inbound {
+			in := &p.spec.Networking.Inbound[n]
+			if isTarget(in, &spec.Ports[i]) && matcher.Tags(spec.Selector.DataplaneTags, in.Tags) {
+				out = append(out, member{p, in})
+			}
+		}
+	}
+	return out
+}
+
+func selects(s *api.ServiceSelector, p *dataplane) bool {
+	if s.DataplaneRef != nil && s.DataplaneRef.Name != p.object.Name && s.DataplaneRef.Name != p.facts.Display {
+		return false
+	}
+	return s.DataplaneLabels == nil || matcher.Labels(s.DataplaneLabels.MatchLabels, p.facts.Labels, p.facts.Display)
+}
+
+// isTarget reports whether the inbound is what the port of a service leads to.
+func isTarget(in *api.Inbound, p *api.ServicePort) bool {
+	if p.TargetPort == nil {
+		return in.Port == p.Port
+	}
+	if p.TargetPort.Name != "" {
+		return in.Name == p.TargetPort.Name
+	}
+	return in.Port == p.TargetPort.Int || in.Name == strconv.FormatUint(uint64(p.TargetPort.Int), 10)
+}

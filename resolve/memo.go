@@ -1,0 +1,32 @@
+package resolve
+
+import "sync"
+
+// memo remembers the answers of a pure question, so that neighbouring models
+// which share a value share its answers too. The lock only guards the map: it
+// never changes what an answer is.
+type memo[T any] struct {
+	mu      sync.Mutex
+	answers map[string]T
+}
+
+// get answers from memory, else by ask, of which the first result stays.
+func (m *memo[T]) get(question string, ask func() T) T {
+	m.mu.Lock()
+	v, ok := m.answers[question]
+	m.mu.Unlock()
+	if ok {
+		return v
+	}
+	v = ask()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if first, ok := m.answers[question]; ok {
+		return first
+	}
+	if m.answers == nil {
+		m.answers = map[string]T{}
+	}
+	m.answers[question] = v
+	return v
+}

@@ -1,0 +1,315 @@
+package resolve
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/route"
+)
+
+// Notes are worked out when somebody asks: they depend on what else there is,
+// and keeping them would make every change cost as much as the mesh.
+
+// Notes yields what there is to say about every object, in the order of refs.
+func (m *Model) Notes() iter.Seq[api.Note] {
+	return func(yield func(api.Note) bool) {
+		for o := range m.snapshot.All() {
+			for _, n := range m.NotesOn(o.Ref) {
+				if !yield(n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// NotesOn are the notes on one object.
+func (m *Model) NotesOn(ref api.Ref) []api.Note {
+	x, ok := m.meshes.Get([]byte(meshOf(ref)))
+	if !ok {
+		return nil
+	}
+	o, ok := x.objects.Get([]byte(objectKey(ref)))
+	if !ok {
+		return nil
+	}
+	switch o := o.(type) {
+	case *policy:
+		return m.policyNotes(x, o)
+	case *routeObject:
+		return append(slices.Clone(o.notes), routeNotes(x, o)...)
+	case *dataplane:
+		return m.dataplaneNotes(x, o)
+	case *service:
+		return serviceNotes(o)
+	}
+	return nil
+}
+
+// NotesAt are the notes that concern one dataplane: those on itself, and those
+// on policies and routes that are meant for it but do not come to apply.
+func (m *Model) NotesAt(dp api.Ref) []api.Note {
+	x, ok := m.meshes.Get([]byte(dp.Mesh))
+	if !ok {
+		return nil
+	}
+	p, ok := x.planes.Get([]byte(objectKey(dp)))
+	if !ok {
+		return nil
+	}
+	notes := m.dataplaneNotes(x, p.plane)
+	for _, o := range collect(x.objects.Root().Iterator()) {
+		switch o := o.(type) {
+		case *policy:
+			if m.meantFor(x, o, p) {
+				notes = append(notes, m.policyNotes(x, o)...)
+			}
+		case *routeObject:
+			if o.selector.Selects(&p.plane.facts) && p.callsOneOf(x, o) {
+				notes = append(notes, append(slices.Clone(o.notes), routeNotes(x, o)...)...)
+			}
+		}
+	}
+	return notes
+}
+
+// meantFor reports whether a policy's selectors other than a route ref that
+// leads nowhere reach the dataplane.
+func (m *Model) meantFor(x *mesh, o *policy, p *planed) bool {
+	if o.topRoute == nil {
+		return o.selector.Selects(&p.plane.facts)
+	}
+	found := false
+	for r := range selectedRoutes(x, *o.topRoute, o.object.HomeNamespace()) {
+		found = true
+		if r.selector.Selects(&p.plane.facts) {
+			return true
+		}
+	}
+	return !found
+}
+
+func (p *planed) callsOneOf(x *mesh, o *routeObject) bool {
+	for _, out := range p.resolved.Outbounds {
+		facts := factsOf(out.Destination)
+		for _, e := range o.parsed.Entries {
+			if matcher.Destination(e.To, o.object.HomeNamespace(), &facts) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func note(o *api.Origin, severity api.Severity, code string, field api.Path, format string, args ...any) api.Note {
+	return api.Note{Origin: o, Severity: severity, Code: code, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// policyNotes finds the targets of a policy that are not there.
+func (m *Model) policyNotes(x *mesh, p *policy) []api.Note {
+	var notes []api.Note
+	origin := &api.Origin{Ref: p.object.Ref}
+	spec := p.object.Spec.(*policies.Spec)
+	home := p.object.HomeNamespace()
+	top := api.Path("spec.targetRef")
+	if t := spec.Top(); t.Kind == api.KindMeshGateway {
+		notes = append(notes, note(origin, api.Error, "TargetNotFound", top, "weft has no MeshGateway; use an edge dataplane (networking.gateway.type BUILTIN) and target it as Dataplane"))
+	}
+	if p.topRoute != nil {
+		if lost := routeLost(x, *p.topRoute, home); lost != "" {
+			return append(notes, note(origin, api.Error, "TargetNotFound", top, "%s", lost))
+		}
+	}
+	for _, it := range p.items {
+		if n, bad := m.itemNote(x, it, home); bad {
+			notes = append(notes, n)
+		}
+	}
+	for i := range spec.Rules {
+		if len(spec.Rules[i].Matches) > 0 {
+			at := api.Path("spec.rules").Index(i)
+			notes = append(notes, note(&api.Origin{Ref: p.object.Ref, Field: at}, api.Error, "UnsupportedValue", at.Field("matches"),
+				"a rule for proven identities needs mTLS, which weft does not speak yet, so the rule is not applied; leave out matches to apply it to every caller"))
+		}
+	}
+	return notes
+}
+
+// itemNote says why an item of to applies nowhere.
+func (m *Model) itemNote(x *mesh, it *item, home string) (api.Note, bool) {
+	at := it.field.Field("targetRef")
+	if it.policy.topRoute == nil && it.target.IsRoute() {
+		if lost := routeLost(x, it.target, home); lost != "" {
+			return note(it.origin, api.Error, "TargetNotFound", at, "%s", lost), true
+		}
+		return api.Note{}, false
+	}
+	if it.target.Kind == api.KindMesh {
+		return api.Note{}, false
+	}
+	if it.policy.topRoute != nil && !onRoute(x, it, home) {
+		return note(it.origin, api.Error, "TargetNotFound", at, "%s is no destination of %s, so nothing is configured; target Mesh, or a destination in the route's spec.to",
+			refText(it.target), refText(*it.policy.topRoute)), true
+	}
+	for d := range x.destsNamed(targetName(it.target)) {
+		if matcher.Destination(it.target, home, &d.facts) {
+			return api.Note{}, false
+		}
+	}
+	return note(it.origin, api.Warning, "TargetNotFound", at, "there is no %s%s", refText(it.target), suggestion(x, it.target)), true
+}
+
+// onRoute reports whether a route that the policy targets has the item's
+// destination as an outbound.
+func onRoute(x *mesh, it *item, home string) bool {
+	for r := range selectedRoutes(x, *it.policy.topRoute, home) {
+		for _, e := range r.parsed.Entries {
+			if e.To.Kind == it.target.Kind && e.To.Name != "" && e.To.Name == it.target.Name {
+				return true
+			}
+			for d := range x.destsNamed(targetName(e.To)) {
+				if matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) && matcher.Destination(it.target, home, &d.facts) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// routeLost says why a ref selects no rule of any route; empty if it does.
+func routeLost(x *mesh, ref api.TargetRef, home string) string {
+	found := false
+	for r := range selectedRoutes(x, ref, home) {
+		found = true
+		probe := &item{policy: &policy{object: r.object}, target: ref}
+		for _, e := range r.parsed.Entries {
+			for i := range e.Rules {
+				if probe.takes(r, e.Rules[i].Origin) {
+					return ""
+				}
+			}
+		}
+	}
+	if found {
+		return fmt.Sprintf("%s has no rule %q; name a rule, or give <index of to>.<index of rule>", refText(ref), ref.SectionName)
+	}
+	var names []string
+	for key := range x.linked(named, ref.Kind+"/"+anyTarget) {
+		if o, ok := x.objects.Get([]byte(key)); ok {
+			names = append(names, o.(*routeObject).object.DisplayName())
+		}
+	}
+	return "there is no " + refText(ref) + didYouMean(ref.Name, names)
+}
+
+// routeNotes finds the destinations and backends of a route that are not there.
+func routeNotes(x *mesh, r *routeObject) []api.Note {
+	var notes []api.Note
+	home := r.object.HomeNamespace()
+	for _, e := range r.parsed.Entries {
+		found, owner := false, r.dialect
+		for d := range x.destsNamed(targetName(e.To)) {
+			if matcher.Destination(e.To, home, &d.facts) {
+				found = true
+				for _, c := range d.subjects.contributions {
+					owner = min(owner, c.route.dialect)
+				}
+			}
+		}
+		at := api.Path("spec.to").Index(e.Index).Field("targetRef")
+		if !found {
+			notes = append(notes, note(&api.Origin{Ref: r.object.Ref}, api.Warning, "TargetNotFound", at, "there is no %s%s", refText(e.To), suggestion(x, e.To)))
+		}
+		if owner != r.dialect {
+			notes = append(notes, note(&api.Origin{Ref: r.object.Ref}, api.Error, "Conflicted", at, "a route of a stronger language owns %s; move its rules there", refText(e.To)))
+		}
+		for i := range e.Rules {
+			notes = append(notes, backendNotes(x, &e.Rules[i], home)...)
+		}
+	}
+	return notes
+}
+
+func backendNotes(x *mesh, rule *route.Rule, home string) []api.Note {
+	var notes []api.Note
+	check := func(ref route.BackendRef, severity api.Severity, outcome string) {
+		d, lost := findBackend(x, ref.Target, ref.Port, home)
+		if lost == nil && !d.Protocol.HTTPLike() {
+			lost = wrongProtocol(d)
+		}
+		if lost != nil {
+			notes = append(notes, note(rule.Origin, severity, lost.code, ref.Field, "%s; %s", lost.message, outcome))
+		}
+	}
+	for _, b := range rule.Backends {
+		check(b, api.Error, "its share of the requests is answered with 500 until it exists")
+	}
+	for _, f := range rule.Filters {
+		if f.Mirror != nil {
+			check(f.Mirror.Backend, api.Warning, "nothing is mirrored until it exists")
+		}
+	}
+	return notes
+}
+
+func (m *Model) dataplaneNotes(x *mesh, p *dataplane) []api.Note {
+	var notes []api.Note
+	t := tabler{mesh: x, kinds: m.kinds, dialects: m.dialects}
+	origin := &api.Origin{Ref: p.object.Ref}
+	for _, c := range t.calls(p) {
+		if c.lost != nil {
+			notes = append(notes, note(origin, api.Error, c.lost.code, c.field, "%s; the outbound gets no listener", c.lost.message))
+		}
+	}
+	for i := range p.spec.Networking.Outbound {
+		if tags := p.spec.Networking.Outbound[i].Tags; len(tags) > 1 {
+			at := api.Path("networking.outbound").Index(i).Field("tags")
+			notes = append(notes, note(origin, api.Warning, "UnsupportedValue", at, "only %s chooses the destination of an outbound; choose a subset by a MeshHTTPRoute with MeshServiceSubset", api.TagService))
+		}
+	}
+	return notes
+}
+
+func serviceNotes(s *service) []api.Note {
+	spec, ok := s.object.Spec.(*api.MeshService)
+	if !ok || gatherTarget(spec.Selector) != "" {
+		return nil
+	}
+	return []api.Note{note(&api.Origin{Ref: s.object.Ref}, api.Warning, "NoSelector", "spec.selector", "without a selector the service has no endpoints; select dataplanes by labels, tags or name")}
+}
+
+// suggestion names destinations that the writer may have meant.
+func suggestion(x *mesh, ref api.TargetRef) string {
+	if ref.Name == "" {
+		return ""
+	}
+	seen := map[string]bool{}
+	for d := range x.destsNamed(anyTarget) {
+		seen[d.Name] = true
+	}
+	return didYouMean(ref.Name, slices.Sorted(maps.Keys(seen)))
+}
+
+// didYouMean lists the nearest names, at most three.
+func didYouMean(name string, names []string) string {
+	near := api.Nearest(name, names, 3)
+	if len(near) == 0 {
+		return "; create it, or name one that exists"
+	}
+	return "; did you mean " + strings.Join(near, ", ") + "?"
+}
+
+func labelText(labels map[string]string) string {
+	var pairs []string
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		pairs = append(pairs, k+"="+labels[k])
+	}
+	return strings.Join(pairs, ",")
+}

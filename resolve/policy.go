@@ -1,0 +1,135 @@
+package resolve
+
+import (
+	"strconv"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+)
+
+// policy is one policy object, read once.
+type policy struct {
+	object   *api.Object
+	kind     int // index in the model's kinds
+	topRoute *api.TargetRef
+	selector *matcher.Selector // of everything where topRoute decides
+	section  string            // of a top-level Dataplane ref: one inbound
+	items    []*item           // of to
+	inbound  []*item           // of from and rules
+}
+
+// item is what a policy says about one target.
+type item struct {
+	policy *policy
+	field  api.Path
+	target api.TargetRef
+	layer  merge.LayerName
+	rank   rank
+	origin *api.Origin
+	leaves []merge.Leaf
+}
+
+// layerOf labels an item by how near its target is.
+func layerOf(t api.TargetRef) merge.LayerName {
+	switch {
+	case t.IsRoute() && t.SectionName != "":
+		return merge.Rule
+	case t.IsRoute():
+		return merge.Route
+	case t.Kind == api.KindMesh:
+		return merge.Mesh
+	case t.SectionName != "":
+		return merge.Port
+	}
+	return merge.Service
+}
+
+func newPolicy(o *api.Object, spec *policies.Spec, kind int) *policy {
+	p := &policy{object: o, kind: kind}
+	top := spec.Top()
+	if top.IsRoute() {
+		p.topRoute = &top
+		p.selector = matcher.SelectorOf(api.TargetRef{Kind: api.KindMesh}, matcher.Local{})
+	} else {
+		p.selector = matcher.SelectorOf(top, localOf(o))
+		if top.Kind == api.KindDataplane {
+			p.section = top.SectionName
+		}
+	}
+	base := rankOf(o, top)
+	add := func(list *[]*item, field string, i int, target api.TargetRef, leaves []merge.Leaf) {
+		at := api.Path("spec").Field(field).Index(i)
+		it := &item{policy: p, field: at, target: target, layer: layerOf(target), rank: base.of(target, i), leaves: leaves,
+			origin: &api.Origin{Ref: o.Ref, Field: at}}
+		*list = append(*list, it)
+	}
+	for i := range spec.To {
+		add(&p.items, "to", i, spec.To[i].TargetRef, spec.To[i].Leaves())
+	}
+	for i := range spec.From {
+		add(&p.inbound, "from", i, spec.From[i].TargetRef, spec.From[i].Leaves())
+	}
+	for i := range spec.Rules {
+		if len(spec.Rules[i].Matches) == 0 { // the others need proven identities: see notes.go
+			add(&p.inbound, "rules", i, api.TargetRef{Kind: api.KindMesh}, spec.Rules[i].Leaves())
+		}
+	}
+	return p
+}
+
+// routeRef is the ref by which the item attaches to routes, if it does.
+func (it *item) routeRef() *api.TargetRef {
+	if it.policy.topRoute != nil {
+		return it.policy.topRoute
+	}
+	if it.target.IsRoute() {
+		return &it.target
+	}
+	return nil
+}
+
+// selects reports whether the item, which attaches to no route, is about s.
+func (it *item) selects(s *matcher.Service) bool {
+	return matcher.Destination(it.target, it.policy.object.HomeNamespace(), s)
+}
+
+// attaches reports whether the item attaches to the route object r for the
+// destination s.
+func (it *item) attaches(r *routeObject, s *matcher.Service) bool {
+	ref := it.routeRef()
+	if ref == nil || !matcher.Route(*ref, it.policy.object.HomeNamespace(), r.object) {
+		return false
+	}
+	return it.policy.topRoute == nil || it.selects(s)
+}
+
+// takes reports whether an attached item is about that one rule of its route:
+// sectionName is the rule's name, or <to>.<rule>, or <rule> where there is one
+// to (contract 9).
+func (it *item) takes(r *routeObject, o *api.Origin) bool {
+	name := it.routeRef().SectionName
+	if name == "" {
+		return true
+	}
+	if r.ruleNames[name] {
+		return o.RuleName == name
+	}
+	if o.Rule == nil {
+		return false
+	}
+	rule := strconv.Itoa(*o.Rule)
+	if o.To == nil {
+		return name == rule
+	}
+	return name == strconv.Itoa(*o.To)+"."+rule || len(r.parsed.Entries) == 1 && name == rule
+}
+
+// attachedLayer is the layer of an attached item: route, or rule where it names one.
+func (it *item) attachedLayer() merge.LayerName {
+	if it.routeRef().SectionName != "" {
+		return merge.Rule
+	}
+	return merge.Route
+}

@@ -1,0 +1,194 @@
+package resolve
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+)
+
+// subjects is everything that is said about one destination, in the order in
+// which it overrides each other; the dataplanes differ only in which of it
+// concerns them.
+type subjects struct {
+	contributions []*contribution // weakest first
+	items         []*item         // that attach to no route, weakest first
+	attached      map[*routeObject][]*item
+	// selectors are the distinct ones that do not select everything, by key.
+	selectors []*matcher.Selector
+	classes   memo[*class]
+}
+
+// class is the dataplanes to which the same subjects of one destination apply,
+// and what those come to.
+type class struct {
+	once     sync.Once
+	has      map[string]bool // selector key -> selects these dataplanes
+	base     layers
+	outbound Policies // of the destination, for what no route says
+	table    *Table
+	tcp      *TCPTable
+	clusters []clusterRef
+	byTags   memo[*Cluster]
+}
+
+// clusterRef is a cluster that a table names. It names the destination by id,
+// because a class outlives the members of other destinations.
+type clusterRef struct {
+	id   string
+	tags map[string]string
+}
+
+// layers is what each kind of policy says, weakest first; the index is the
+// kind's number.
+type layers [][]merge.Layer
+
+// gatherSubjects looks up everything that is about d.
+func gatherSubjects(m *mesh, d *dest) *subjects {
+	s := &subjects{attached: map[*routeObject][]*item{}}
+	names := d.names()
+	for r := range linkedObjects[*routeObject](m, routes, names...) {
+		for i := range r.parsed.Entries {
+			e := &r.parsed.Entries[i]
+			if !r.object.Shadow() && matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) {
+				s.contributions = append(s.contributions, &contribution{r, e, r.rank.of(e.To, e.Index)})
+			}
+		}
+	}
+	s.contributions = ownersOnly(s.contributions)
+	slices.SortFunc(s.contributions, func(a, b *contribution) int { return a.rank.compare(b.rank) })
+	for p := range linkedObjects[*policy](m, speaksOf, names...) {
+		for _, it := range p.items {
+			if it.routeRef() == nil && it.selects(&d.facts) {
+				s.items = append(s.items, it)
+			}
+		}
+	}
+	slices.SortFunc(s.items, byRank)
+	for _, c := range s.contributions {
+		if _, ok := s.attached[c.route]; !ok {
+			s.attached[c.route] = attachedTo(m, c.route, &d.facts)
+		}
+	}
+	s.selectors = s.distinctSelectors()
+	return s
+}
+
+func byRank(a, b *item) int { return a.rank.compare(b.rank) }
+
+// ownersOnly keeps the contributions of the one dialect that owns the
+// destination (spec/kuma.md 2.3).
+func ownersOnly(all []*contribution) []*contribution {
+	owner := -1
+	for _, c := range all {
+		if owner < 0 || c.route.dialect < owner {
+			owner = c.route.dialect
+		}
+	}
+	return slices.DeleteFunc(all, func(c *contribution) bool { return c.route.dialect != owner })
+}
+
+// attachedTo lists the items that attach to r for the destination s, weakest first.
+func attachedTo(m *mesh, r *routeObject, s *matcher.Service) []*item {
+	kind := r.object.Kind + "/"
+	var out []*item
+	targets := []string{kind + r.object.Name, kind + anyTarget}
+	if n := r.object.DisplayName(); n != r.object.Name {
+		targets = append(targets, kind+n)
+	}
+	for p := range linkedObjects[*policy](m, attachesTo, targets...) {
+		for _, it := range p.items {
+			if it.attaches(r, s) {
+				out = append(out, it)
+			}
+		}
+	}
+	slices.SortFunc(out, byRank)
+	return out
+}
+
+func (s *subjects) distinctSelectors() []*matcher.Selector {
+	byKey := map[string]*matcher.Selector{}
+	add := func(x *matcher.Selector) {
+		if x.Key != "" {
+			byKey[x.Key] = x
+		}
+	}
+	for _, c := range s.contributions {
+		add(c.route.selector)
+		for _, it := range s.attached[c.route] {
+			add(it.policy.selector)
+		}
+	}
+	for _, it := range s.items {
+		add(it.policy.selector)
+	}
+	out := make([]*matcher.Selector, 0, len(byKey))
+	for _, x := range byKey {
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(a, b *matcher.Selector) int { return compareText(a.Key, b.Key) })
+	return out
+}
+
+// classOf finds the class of a dataplane.
+func (s *subjects) classOf(d *matcher.Dataplane) *class {
+	bits := make([]byte, len(s.selectors))
+	for i, x := range s.selectors {
+		bits[i] = '0'
+		if x.Selects(d) {
+			bits[i] = '1'
+		}
+	}
+	key := string(bits)
+	return s.classes.get(key, func() *class {
+		c := &class{has: map[string]bool{"": true}}
+		for i, x := range s.selectors {
+			c.has[x.Key] = bits[i] == '1'
+		}
+		return c
+	})
+}
+
+// baseLayers is what the items that attach to no route say to the class.
+func (s *subjects) baseLayers(c *class, kinds int) layers {
+	base := make(layers, kinds)
+	for _, it := range s.items {
+		if c.has[it.policy.selector.Key] {
+			base[it.policy.kind] = append(base[it.policy.kind], merge.Layer{Name: it.layer, Origin: it.origin, Leaves: it.leaves})
+		}
+	}
+	return base
+}
+
+// fold resolves each kind.
+func (l layers) fold(kinds []*policies.Kind) Policies {
+	var out Policies
+	for i, k := range kinds {
+		if e := k.Resolve(l[i]); e != nil {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// only keeps the leaves of one scope.
+func (l layers) only(scope policies.Scope, kinds []*policies.Kind) layers {
+	out := make(layers, len(l))
+	for i, list := range l {
+		for _, x := range list {
+			kept := merge.Layer{Name: x.Name, Origin: x.Origin}
+			for _, leaf := range x.Leaves {
+				if kinds[i].Schema.Leaves[leaf.Field].Scope == scope {
+					kept.Leaves = append(kept.Leaves, leaf)
+				}
+			}
+			if len(kept.Leaves) > 0 {
+				out[i] = append(out[i], kept)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,219 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/route"
+)
+
+func compareText(a, b string) int { return cmp.Compare(a, b) }
+
+// catchAll is the implicit last route of every table.
+var catchAll = route.Match{Path: &route.PathMatch{Type: route.Prefix, Value: "/"}}
+
+// tabler makes the tables of one mesh.
+type tabler struct {
+	mesh     *mesh
+	kinds    []*policies.Kind
+	dialects []route.Dialect
+}
+
+// class is what applies to the class of a dataplane; before is what applied to
+// the dataplane in the model's predecessor, whose values stay where they are equal.
+func (t *tabler) class(d *dest, p *dataplane, before *Resolved) *class {
+	c := d.subjects.classOf(&p.facts)
+	c.once.Do(func() { t.fill(c, d, before.outbound(d.ID)) })
+	return c
+}
+
+func (t *tabler) fill(c *class, d *dest, before *Outbound) {
+	c.base = d.subjects.baseLayers(c, len(t.kinds))
+	c.outbound = c.base.fold(t.kinds)
+	if before != nil && same(c.outbound, before.Policies) {
+		c.outbound = before.Policies
+	}
+	own := Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}
+	if !d.Protocol.HTTPLike() {
+		c.tcp = &TCPTable{Destination: d.Destination, Backends: []Backend{own}}
+		c.clusters = []clusterRef{{id: d.ID}}
+		if before != nil && before.TCP != nil && same(c.tcp.Backends, before.TCP.Backends) && before.TCP.Destination == d.Destination {
+			c.tcp = before.TCP
+		}
+		return
+	}
+	b := &tableBuilder{tabler: t, dest: d, class: c, own: own}
+	c.table, c.clusters = b.build(), b.clusters
+	if before != nil && before.Table != nil && before.Table.Destination == d.Destination && same(c.table.Routes, before.Table.Routes) {
+		c.table = before.Table
+	}
+}
+
+// tableBuilder makes one table.
+type tableBuilder struct {
+	*tabler
+	dest     *dest
+	class    *class
+	own      Backend
+	clusters []clusterRef
+	stacks   []stack
+}
+
+// stack is a list of attached items and what the policies come to under it.
+type stack struct {
+	items    []attachedItem
+	policies Policies
+}
+
+type attachedItem struct {
+	item  *item
+	layer merge.LayerName
+}
+
+func (b *tableBuilder) build() *Table {
+	var mine []*contribution
+	for _, c := range b.dest.subjects.contributions {
+		if b.class.has[c.route.selector.Key] {
+			mine = append(mine, c)
+		}
+	}
+	t := &Table{Destination: b.dest.Destination}
+	open := true
+	for _, m := range mergeRules(mine) {
+		r := b.route(m, mine)
+		for i := range m.matches {
+			one := *r
+			one.Match = m.matches[i]
+			open = open && !isCatchAll(one.Match)
+			t.Routes = append(t.Routes, &one)
+		}
+	}
+	if len(mine) > 0 {
+		order := b.dialects[mine[0].route.dialect].Compare
+		slices.SortStableFunc(t.Routes, func(x, y *Route) int { return order(&x.Match, &y.Match) })
+	}
+	if open {
+		t.Routes = append(t.Routes, b.implicit())
+	}
+	return t
+}
+
+func isCatchAll(m route.Match) bool {
+	return m.Path != nil && *m.Path == *catchAll.Path && m.Method == "" && len(m.Query) == 0 && len(m.Headers) == 0
+}
+
+// implicit is the route that sends what nothing else matched to the destination.
+func (b *tableBuilder) implicit() *Route {
+	b.use(b.dest.ID, nil)
+	matches := []route.Match{catchAll}
+	key := route.Key(matches)
+	return &Route{Key: key, Name: key, Match: catchAll, Matches: matches, Backends: []Backend{b.own}, Policies: b.class.outbound}
+}
+
+// route is one merged rule, but for which of its matches it stands for.
+func (b *tableBuilder) route(m *mergedRule, mine []*contribution) *Route {
+	r := &Route{Key: m.key, Name: m.key, Matches: m.matches, Origins: m.origins(), Filters: m.filters, Policies: b.policies(m, mine)}
+	if m.filtersBy != nil {
+		r.FiltersBy = m.filtersBy.rule.Origin
+		for _, f := range m.filters {
+			if f.Mirror != nil {
+				r.Mirrors = append(r.Mirrors, Mirror{b.backend(f.Mirror.Backend, m.filtersBy.route), f.Mirror.Percent})
+			}
+		}
+	}
+	if m.backendsBy != nil {
+		r.BackendsBy = m.backendsBy.rule.Origin
+		for _, ref := range m.backends {
+			r.Backends = append(r.Backends, b.backend(ref, m.backendsBy.route))
+		}
+	}
+	if len(r.Backends) == 0 {
+		b.use(b.dest.ID, nil)
+		r.Backends = []Backend{b.own}
+	}
+	return r
+}
+
+// use notes that the table names a cluster.
+func (b *tableBuilder) use(id string, tags map[string]string) {
+	b.clusters = append(b.clusters, clusterRef{id, tags})
+}
+
+// policies lays what is attached to the contributing routes over the base: the
+// routes in their order, then within each the order of spec/kuma.md 4.3 (4.7);
+// what names one rule comes after all that names a whole route.
+func (b *tableBuilder) policies(m *mergedRule, mine []*contribution) Policies {
+	var items []attachedItem
+	for _, layer := range []merge.LayerName{merge.Route, merge.Rule} {
+		for _, r := range contributors(m, mine) {
+			for _, it := range b.dest.subjects.attached[r] {
+				if it.attachedLayer() == layer && b.class.has[it.policy.selector.Key] && m.taken(it, r) {
+					items = append(items, attachedItem{it, layer})
+				}
+			}
+		}
+	}
+	if len(items) == 0 {
+		return b.class.outbound
+	}
+	for _, s := range b.stacks {
+		if slices.Equal(s.items, items) {
+			return s.policies
+		}
+	}
+	all := slices.Clone(b.class.base)
+	for _, a := range items {
+		k := a.item.policy.kind
+		all[k] = append(all[k][:len(all[k]):len(all[k])], merge.Layer{Name: a.layer, Origin: a.item.origin, Leaves: a.item.leaves})
+	}
+	s := stack{items, all.fold(b.kinds)}
+	b.stacks = append(b.stacks, s)
+	return s.policies
+}
+
+// contributors are the route objects behind a merged rule, weakest first, each once.
+func contributors(m *mergedRule, mine []*contribution) []*routeObject {
+	var out []*routeObject
+	for _, c := range mine {
+		if !slices.Contains(out, c.route) && slices.ContainsFunc(m.sources, func(s source) bool { return s.route == c.route }) {
+			out = append(out, c.route)
+		}
+	}
+	return out
+}
+
+// taken reports whether an item attached to r is about one of the rules that r
+// gave to m.
+func (m *mergedRule) taken(it *item, r *routeObject) bool {
+	return slices.ContainsFunc(m.sources, func(s source) bool { return s.route == r && it.takes(r, s.rule.Origin) })
+}
+
+// cluster is how the class speaks to the destination, or to a subset of it.
+func (t *tabler) cluster(d *dest, tags map[string]string, p *dataplane, before *Resolved) *Cluster {
+	c := t.class(d, p, before)
+	name := clusterName(d.ID, tags)
+	return c.byTags.get(name, func() *Cluster {
+		n := &Cluster{
+			Name: name, Destination: d.Destination, Tags: tags, HTTP2: d.members.http2 && d.Protocol.HTTPLike(),
+			Policies: c.base.only(policies.OnCluster, t.kinds).fold(t.kinds),
+		}
+		if o := before.cluster(name); o.Cluster != nil && o.Destination == n.Destination && o.HTTP2 == n.HTTP2 && same(o.Policies, n.Policies) {
+			return o.Cluster
+		}
+		return n
+	})
+}
+
+// endpoints are those behind a cluster.
+func (t *tabler) endpoints(d *dest, tags map[string]string, before *Resolved) *Endpoints {
+	name := clusterName(d.ID, tags)
+	return d.members.subsets.get(name, func() *Endpoints {
+		n := d.endpoints(name, tags)
+		if o := before.cluster(name); o.Endpoints != nil && same(o.List, n.List) {
+			return o.Endpoints
+		}
+		return n
+	})
+}

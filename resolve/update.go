@@ -1,0 +1,292 @@
+package resolve
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+)
+
+// updater derives the next revision of one mesh. It works in phases, each on
+// the committed trees of the one before: objects and their links, destinations,
+// what is said about them, dataplanes. Each phase marks what the next must redo.
+type updater struct {
+	tabler
+	next *mesh
+	// fresh says that everything is new, so nothing needs to be marked.
+	fresh    bool
+	dests    map[string]bool // ids: what is said about them, or who answers, changed
+	names    map[string]bool // service names whose destinations came, went or changed
+	services map[string]bool // object keys of services whose members or ports changed
+	classics map[string]bool // kuma.io/service names whose members changed
+	planes   map[string]bool // object keys of dataplanes
+	affected []api.Ref
+}
+
+func newUpdater(m *Model, prev *mesh, name string) *updater {
+	next := newMesh(name)
+	if prev != nil {
+		c := *prev
+		next = &c
+	}
+	return &updater{
+		tabler: tabler{mesh: next, kinds: m.kinds, dialects: m.dialects}, next: next, fresh: prev == nil,
+		dests: map[string]bool{}, names: map[string]bool{}, services: map[string]bool{},
+		classics: map[string]bool{}, planes: map[string]bool{},
+	}
+}
+
+// run applies changes that all belong to the mesh.
+func (u *updater) run(changes []api.Change) {
+	for _, c := range changes {
+		u.touch(c.Before)
+	}
+	u.objects(changes)
+	for _, c := range changes {
+		u.touch(c.After)
+	}
+	u.destinations()
+	u.subjects()
+	u.dataplanes()
+}
+
+// objects replaces the objects and the links that they hold.
+func (u *updater) objects(changes []api.Change) {
+	objects, links := u.next.objects.Txn(), u.next.links.Txn()
+	for _, c := range changes {
+		key := objectKey(c.Ref())
+		if old, ok := objects.Get([]byte(key)); ok {
+			for _, l := range linksOf(old) {
+				links.Delete(linkKey(l.relation, l.target, key))
+			}
+			objects.Delete([]byte(key))
+		}
+		if c.After == nil {
+			continue
+		}
+		o := u.read(c.After)
+		if o == nil {
+			continue
+		}
+		objects.Insert([]byte(key), o)
+		for _, l := range linksOf(o) {
+			links.Insert(linkKey(l.relation, l.target, key), key)
+		}
+	}
+	u.next.objects, u.next.links = objects.Commit(), links.Commit()
+}
+
+// touch marks what an object speaks of, as the trees know it at the moment.
+func (u *updater) touch(o *api.Object) {
+	if o == nil {
+		return
+	}
+	if u.fresh {
+		u.touchFresh(o)
+		return
+	}
+	x, ok := u.next.objects.Get([]byte(objectKey(o.Ref)))
+	if !ok {
+		return
+	}
+	switch x := x.(type) {
+	case *policy:
+		u.touchPolicy(x)
+	case *routeObject:
+		u.touchRoute(x)
+	case *service:
+		u.touchService(x)
+	case *dataplane:
+		u.touchDataplane(x)
+	}
+}
+
+// touchFresh is touch where nothing was there before: destinations follow from
+// services and tags alone, and everything is resolved.
+func (u *updater) touchFresh(o *api.Object) {
+	x, ok := u.next.objects.Get([]byte(objectKey(o.Ref)))
+	if !ok {
+		return
+	}
+	switch x := x.(type) {
+	case *service:
+		u.services[objectKey(o.Ref)] = true
+	case *dataplane:
+		for _, tags := range x.facts.Tags {
+			if n := tags[api.TagService]; n != "" && !x.facts.Gateway {
+				u.classics[n] = true
+			}
+		}
+		u.planes[objectKey(o.Ref)] = true
+	}
+}
+
+func (u *updater) touchPolicy(p *policy) {
+	if len(p.inbound) > 0 {
+		for _, x := range collect(u.next.planes.Root().Iterator()) {
+			if p.selector.Selects(&x.plane.facts) {
+				u.planes[objectKey(x.plane.object.Ref)] = true
+			}
+		}
+	}
+	for _, it := range p.items {
+		if ref := it.routeRef(); ref != nil {
+			for r := range u.routesOf(*ref, p.object.HomeNamespace()) {
+				u.touchRoute(r)
+			}
+			continue
+		}
+		u.touchDests(it.target, p.object.HomeNamespace())
+	}
+}
+
+// routesOf lists the route objects that a ref selects.
+func (u *updater) routesOf(ref api.TargetRef, home string) map[*routeObject]bool {
+	out := map[*routeObject]bool{}
+	for r := range selectedRoutes(u.next, ref, home) {
+		out[r] = true
+	}
+	return out
+}
+
+func (u *updater) touchRoute(r *routeObject) {
+	for i := range r.parsed.Entries {
+		u.touchDests(r.parsed.Entries[i].To, r.object.HomeNamespace())
+	}
+}
+
+func (u *updater) touchDests(ref api.TargetRef, home string) {
+	for d := range u.next.destsNamed(targetName(ref)) {
+		if matcher.Destination(ref, home, &d.facts) {
+			u.dests[d.ID] = true
+		}
+	}
+}
+
+func (u *updater) touchService(s *service) {
+	u.services[objectKey(s.object.Ref)] = true
+	for key := range u.next.linked(multiZone, anyTarget) {
+		u.services[key] = true
+	}
+}
+
+func (u *updater) touchDataplane(p *dataplane) {
+	u.planes[objectKey(p.object.Ref)] = true
+	for _, tags := range p.facts.Tags {
+		if n := tags[api.TagService]; n != "" && !p.facts.Gateway {
+			u.classics[n] = true
+		}
+	}
+	for l := range carried(p) {
+		for key := range u.next.linked(gathers, l) {
+			if s, ok := u.next.objects.Get([]byte(key)); ok {
+				u.touchService(s.(*service))
+			}
+		}
+	}
+}
+
+// subjects gathers anew what is said about each marked destination.
+func (u *updater) subjects() {
+	txn := u.next.dests.Txn()
+	if u.fresh {
+		for d := range u.next.destsNamed(anyTarget) {
+			u.dests[d.ID] = true
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(u.dests)) {
+		d, ok := u.next.dests.Get([]byte(id))
+		if !ok {
+			continue
+		}
+		c := *d
+		c.subjects = gatherSubjects(u.next, &c)
+		txn.Insert([]byte(id), &c)
+	}
+	u.next.dests = txn.Commit()
+	if u.fresh {
+		return
+	}
+	for id := range u.dests {
+		if d, ok := u.next.dests.Get([]byte(id)); ok {
+			for _, n := range d.names() {
+				u.wake(n)
+			}
+		}
+	}
+	for n := range u.names {
+		u.wake(n)
+	}
+}
+
+// wake marks the dataplanes that call or send to a service of that name.
+func (u *updater) wake(name string) {
+	for key := range u.next.linked(callsIt, name) {
+		u.planes[key] = true
+	}
+}
+
+// dataplanes resolves the marked ones and notes those that came out different.
+func (u *updater) dataplanes() {
+	var inbound []*policy
+	for key := range u.next.linked(limits, anyTarget) {
+		if o, ok := u.next.objects.Get([]byte(key)); ok {
+			inbound = append(inbound, o.(*policy))
+		}
+	}
+	planes, links := u.next.planes.Txn(), u.next.links.Txn()
+	for _, key := range slices.Sorted(maps.Keys(u.planes)) {
+		before, _ := u.next.planes.Get([]byte(key))
+		var after *planed
+		if o, ok := u.next.objects.Get([]byte(key)); ok {
+			after = u.plan(o.(*dataplane), before, inbound)
+			planes.Insert([]byte(key), after)
+		} else {
+			planes.Delete([]byte(key))
+		}
+		for _, n := range before.used() {
+			if !after.calls(n) {
+				links.Delete(linkKey(callsIt, n, key))
+			}
+		}
+		for _, n := range after.used() {
+			if !before.calls(n) {
+				links.Insert(linkKey(callsIt, n, key), key)
+			}
+		}
+		if before.value() != after.value() {
+			u.affected = append(u.affected, cmpRef(before, after))
+		}
+	}
+	u.next.planes, u.next.links = planes.Commit(), links.Commit()
+}
+
+func (p *planed) used() []string {
+	if p == nil {
+		return nil
+	}
+	return p.uses
+}
+
+func (p *planed) calls(name string) bool {
+	if p == nil {
+		return false
+	}
+	_, ok := slices.BinarySearch(p.uses, name)
+	return ok
+}
+
+func (p *planed) value() *Resolved {
+	if p == nil {
+		return nil
+	}
+	return p.resolved
+}
+
+func cmpRef(a, b *planed) api.Ref {
+	if b != nil {
+		return b.resolved.Ref
+	}
+	return a.resolved.Ref
+}
