@@ -1,0 +1,38 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+)
+
+// KRI identifies an object, or a section of it, across zones (spec/kuma.md 1.1).
+type KRI struct {
+	Short                                string // of the type: mr
+	Mesh, Zone, Namespace, Name, Section string
+}
+
+// String is kri_<short>_<mesh>_<zone>_<namespace>_<name>_<section>.
+func (k KRI) String() string {
+	return strings.Join([]string{"kri", k.Short, k.Mesh, k.Zone, k.Namespace, k.Name, k.Section}, "_")
+}
+
+// ParseKRI reads a KRI of one of the catalogue's types.
+func (c *Catalog) ParseKRI(text string) (KRI, error) {
+	p := strings.Split(text, "_")
+	if len(p) < 7 || p[0] != "kri" {
+		return KRI{}, fmt.Errorf("%q is no KRI; write kri_<type>_<mesh>_<zone>_<namespace>_<name>_<section>", Clip(text))
+	}
+	if t, ok := c.Find(p[1]); !ok || t.Short != p[1] {
+		return KRI{}, fmt.Errorf("%q is no short name of a type in the KRI %q; mr is one", Clip(p[1]), Clip(text))
+	}
+	return KRI{p[1], p[2], p[3], p[4], p[5], strings.Join(p[6:], "")}, nil
+}
+
+// KRI is the identifier of o; empty where its kind is unknown.
+func (c *Catalog) KRI(o *Object) string {
+	t, ok := c.Type(o.Kind)
+	if !ok {
+		return ""
+	}
+	return KRI{Short: t.Short, Mesh: o.Mesh, Zone: o.Labels[LabelZone], Namespace: o.HomeNamespace(), Name: o.DisplayName()}.String()
+}

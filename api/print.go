@@ -1,0 +1,187 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// JSON prints o as the API shows it (spec/kuma.md 5.1): type, mesh, name,
+// labels, times, KRI, then the spec and the status. Decoding it gives o again.
+func (c *Catalog) JSON(o *Object) ([]byte, error) {
+	typ, ok := c.Type(o.Kind)
+	if !ok {
+		return nil, fmt.Errorf("print %s: unknown kind", o.Ref)
+	}
+	spec, status, err := bodies(o)
+	if err != nil {
+		return nil, err
+	}
+	var w members
+	w.text("type", o.Kind)
+	w.text("mesh", o.Mesh)
+	w.text("namespace", o.Namespace)
+	w.text("name", o.Name)
+	w.labels(o.Labels)
+	w.time("creationTime", o.Created)
+	w.time("modificationTime", o.Modified)
+	w.text("kri", c.KRI(o))
+	if typ.Bare {
+		w.raw(spec[1 : len(spec)-1])
+	} else {
+		w.member("spec", spec)
+	}
+	if status != nil {
+		w.member("status", status)
+	}
+	return w.end(), nil
+}
+
+// KubernetesJSON prints o in the envelope of Kubernetes.
+func (c *Catalog) KubernetesJSON(o *Object) ([]byte, error) {
+	spec, status, err := bodies(o)
+	if err != nil {
+		return nil, err
+	}
+	labels := maps.Clone(o.Labels)
+	if o.Mesh != "" && labels[LabelMesh] == "" {
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[LabelMesh] = o.Mesh
+	}
+	var meta members
+	meta.text("name", o.Name)
+	meta.text("namespace", o.Namespace)
+	meta.labels(labels)
+	meta.time("creationTimestamp", o.Created)
+	var w members
+	w.text("apiVersion", apiVersion)
+	w.text("kind", o.Kind)
+	w.member("metadata", meta.end())
+	w.member("spec", spec)
+	if status != nil {
+		w.member("status", status)
+	}
+	return w.end(), nil
+}
+
+// YAML prints what JSON prints, as YAML.
+func (c *Catalog) YAML(o *Object) ([]byte, error) {
+	text, err := c.JSON(o)
+	if err != nil {
+		return nil, err
+	}
+	return ToYAML(text)
+}
+
+// ToYAML turns JSON into YAML in the same order.
+func ToYAML(text []byte) ([]byte, error) {
+	docs, wrong := splitJSON("", text)
+	if wrong != nil {
+		return nil, wrong
+	}
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	for _, d := range docs {
+		block(d.root)
+		if err := enc.Encode(d.root); err != nil {
+			return nil, fmt.Errorf("print YAML: %w", err)
+		}
+	}
+	return out.Bytes(), enc.Close()
+}
+
+// yamlWords are texts that older readers of YAML take for truth values.
+var yamlWords = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true}
+
+// block takes the style of JSON off n: quotes stay where the text needs them.
+func block(n *yaml.Node) {
+	n.Style = 0
+	if n.Kind != yaml.ScalarNode && len(n.Content) == 0 {
+		n.Style = yaml.FlowStyle
+	}
+	if n.Tag == "!!str" && (yamlWords[strings.ToLower(n.Value)] || n.Value == "<<" || strings.ContainsFunc(n.Value, unprintable)) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, c := range n.Content {
+		block(c)
+	}
+}
+
+// unprintable is true of what YAML can only hold escaped, or only in block scalars.
+func unprintable(r rune) bool {
+	return r < ' ' || r >= 0x7f && r <= 0xa0 || r >= 0x2028 && r <= 0x2029 || r >= 0xd800
+}
+
+// bodies are the spec and the status as JSON.
+func bodies(o *Object) (spec, status []byte, err error) {
+	if spec, err = json.Marshal(o.Spec); err != nil {
+		return nil, nil, fmt.Errorf("print %s: %w", o.Ref, err)
+	}
+	if o.Status != nil {
+		if status, err = json.Marshal(o.Status); err != nil {
+			return nil, nil, fmt.Errorf("print the status of %s: %w", o.Ref, err)
+		}
+	}
+	return spec, status, nil
+}
+
+// members writes the members of one JSON object.
+type members struct{ bytes.Buffer }
+
+func (w *members) raw(text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	if w.Len() > 0 {
+		w.WriteByte(',')
+	}
+	w.Write(text)
+}
+
+func (w *members) member(name string, value []byte) {
+	w.raw([]byte(`"` + name + `":`))
+	w.Write(value)
+}
+
+func (w *members) text(name, value string) {
+	if value != "" {
+		w.member(name, quote(value))
+	}
+}
+
+func (w *members) time(name string, t time.Time) {
+	if !t.IsZero() {
+		w.text(name, t.UTC().Format(time.RFC3339Nano))
+	}
+}
+
+func (w *members) labels(labels map[string]string) {
+	if len(labels) == 0 {
+		return
+	}
+	var l members
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		l.raw(slices.Concat(quote(k), []byte(":"), quote(labels[k])))
+	}
+	w.member("labels", l.end())
+}
+
+func (w *members) end() []byte { return slices.Concat([]byte("{"), w.Bytes(), []byte("}")) }
+
+// quote is text as JSON.
+func quote(text string) []byte {
+	out, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // text always marshals
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package route
+
+import (
+	"regexp/syntax"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// The budget of a regular expression (design of xDS, 7): Envoy runs RE2 with a
+// limit of 5000; Go's count of the program is sometimes below Envoy's.
+const (
+	maxRegexSource  = 1 << 10
+	maxRegexProgram = 2500
+)
+
+// CheckRegex wants a regular expression that Envoy will take.
+func CheckRegex(at api.Path, source string) error {
+	if source == "" {
+		return at.Breaks("the regular expression is empty; write one, such as .*")
+	}
+	if len(source) > maxRegexSource {
+		return at.Breaks("the regular expression has %d bytes; at most %d are allowed, so split it", len(source), maxRegexSource)
+	}
+	tree, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return at.Breaks("the regular expression is wrong: %s; write it in RE2 syntax", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil || len(program.Inst) > maxRegexProgram {
+		return at.Breaks("the regular expression is too large when compiled; repeat less, or split it into several matches")
+	}
+	return nil
+}
+
+// CheckHeaderName wants a name in lower case that HTTP allows.
+func CheckHeaderName(at api.Path, name string) error {
+	switch {
+	case name == "":
+		return at.Breaks("is missing; write the name of the header")
+	case name[0] == ':':
+		return at.Breaks("%q is no header; use path, method or the host of the destination", api.Clip(name))
+	case len(name) > 256 || strings.Trim(name, tokenChars) != "":
+		if lower := strings.ToLower(name); len(name) <= 256 && strings.Trim(lower, tokenChars) == "" {
+			return at.Breaks("%q has capitals; write %s", name, lower)
+		}
+		return at.Breaks("%q is no name of a header; use lower-case letters, digits and -, at most 256", api.Clip(name))
+	}
+	return nil
+}
+
+// tokenChars are those of HTTP tokens without capitals.
+const tokenChars = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"
+
+// CheckChangedHeader wants a header that filters may set, add or remove.
+func CheckChangedHeader(at api.Path, name string) error {
+	if name == "host" {
+		return at.Breaks("host cannot be changed as a header; use urlRewrite.hostname")
+	}
+	return CheckHeaderName(at, name)
+}
+
+// CheckHeaderValue wants a value without line breaks or other control characters.
+func CheckHeaderValue(at api.Path, value string) error {
+	const most = 16 << 10
+	if len(value) > most {
+		return at.Breaks("the value has %d bytes; at most %d are allowed", len(value), most)
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return at.Breaks("%q holds a line break or another control character; remove it", api.Clip(value))
+	}
+	return nil
+}

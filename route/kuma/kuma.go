@@ -1,0 +1,157 @@
+// Package kuma is the route language of Kuma: MeshHTTPRoute and MeshTCPRoute
+// (spec/kuma.md 2).
+//
+// It promises that every field of a document is either carried into the route
+// model or named in a violation or note. MeshTCPRoute is read and reported as
+// unsupported.
+//
+// It refuses to look beyond one object: what a reference leads to, and how
+// rules of several objects merge, is resolve's.
+package kuma
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// Dialect is Kuma's route language.
+var Dialect = route.Dialect{
+	Name: "kuma",
+	Types: []api.Type{
+		{Name: api.KindMeshHTTPRoute, Plural: "meshhttproutes", Short: "mhttpr", Policy: true, Route: true, New: func() api.Spec { return new(HTTPRoute) }},
+		{Name: api.KindMeshTCPRoute, Plural: "meshtcproutes", Short: "mtcpr", Policy: true, Route: true, New: func() api.Spec { return new(TCPRoute) }},
+	},
+	Routes:  routes,
+	Compare: compare,
+}
+
+// HTTPRoute is the spec of a MeshHTTPRoute.
+type HTTPRoute struct {
+	TargetRef *api.TargetRef `json:"targetRef,omitempty"` // nil is Mesh
+	To        []To           `json:"to,omitempty"`
+}
+
+// To is what the route says for one destination.
+type To struct {
+	TargetRef api.TargetRef `json:"targetRef"`
+	Hostnames []string      `json:"hostnames,omitempty"` // MeshGateway only
+	Rules     []Rule        `json:"rules,omitempty"`
+}
+
+// Rule is what happens to the requests that any of the matches matches.
+type Rule struct {
+	Name    string        `json:"name,omitempty"` // weft's addition: what sectionName may name
+	Matches []route.Match `json:"matches,omitempty"`
+	Default Default       `json:"default"`
+}
+
+// Default is what happens. An absent list leaves it to weaker objects, an
+// empty one says none.
+type Default struct {
+	Filters     []Filter     `json:"filters,omitzero"`
+	BackendRefs []BackendRef `json:"backendRefs,omitzero"`
+}
+
+// Filter is one change; Type says which of the other fields is there.
+type Filter struct {
+	Type                   string           `json:"type"`
+	RequestHeaderModifier  *HeaderModifier  `json:"requestHeaderModifier,omitempty"`
+	ResponseHeaderModifier *HeaderModifier  `json:"responseHeaderModifier,omitempty"`
+	RequestRedirect        *RequestRedirect `json:"requestRedirect,omitempty"`
+	URLRewrite             *URLRewrite      `json:"urlRewrite,omitempty"`
+	RequestMirror          *RequestMirror   `json:"requestMirror,omitempty"`
+}
+
+// HeaderModifier changes headers.
+type HeaderModifier struct {
+	Set    []route.Header `json:"set,omitempty"`
+	Add    []route.Header `json:"add,omitempty"`
+	Remove []string       `json:"remove,omitempty"`
+}
+
+// RequestRedirect answers with a location.
+type RequestRedirect struct {
+	Scheme     string       `json:"scheme,omitempty"`
+	Hostname   string       `json:"hostname,omitempty"`
+	Port       *uint32      `json:"port,omitempty"`
+	Path       *PathRewrite `json:"path,omitempty"`
+	StatusCode uint32       `json:"statusCode,omitempty"` // default 302
+}
+
+// URLRewrite changes what the backend sees.
+type URLRewrite struct {
+	Hostname              string       `json:"hostname,omitempty"`
+	Path                  *PathRewrite `json:"path,omitempty"`
+	HostToBackendHostname bool         `json:"hostToBackendHostname,omitempty"` // MeshGateway only
+}
+
+// PathRewrite replaces the path or the prefix that matched.
+type PathRewrite struct {
+	Type               string  `json:"type"`
+	ReplaceFullPath    *string `json:"replaceFullPath,omitempty"`
+	ReplacePrefixMatch *string `json:"replacePrefixMatch,omitempty"`
+}
+
+// RequestMirror copies a share of the requests.
+type RequestMirror struct {
+	Percentage *Percentage `json:"percentage,omitempty"` // default 100
+	BackendRef BackendRef  `json:"backendRef"`
+}
+
+// BackendRef names a backend and its weight.
+type BackendRef struct {
+	Kind        string            `json:"kind"`
+	Name        string            `json:"name,omitempty"`
+	Namespace   string            `json:"namespace,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Tags        map[string]string `json:"tags,omitempty"`
+	SectionName string            `json:"sectionName,omitempty"`
+	Port        *uint32           `json:"port,omitempty"`
+	Weight      *uint32           `json:"weight,omitempty"` // default 1
+}
+
+// Top is the top-level targetRef, Mesh where it is left out.
+func (r *HTTPRoute) Top() api.TargetRef { return topOf(r.TargetRef) }
+
+func topOf(ref *api.TargetRef) api.TargetRef {
+	if ref == nil {
+		return api.TargetRef{Kind: api.KindMesh}
+	}
+	return *ref
+}
+
+// ref is the reference alone.
+func (b *BackendRef) ref() api.TargetRef {
+	return api.TargetRef{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Labels: b.Labels, Tags: b.Tags, SectionName: b.SectionName}
+}
+
+// Default makes the defaults of the structure part of the object (spec/kuma.md 1.6).
+func (r *HTTPRoute) Default() {
+	for i := range r.To {
+		for j := range r.To[i].Rules {
+			rule := &r.To[i].Rules[j]
+			for _, m := range rule.Matches {
+				for n := range m.Headers {
+					if m.Headers[n].Type == "" {
+						m.Headers[n].Type = string(route.Exact)
+					}
+				}
+			}
+			for _, f := range rule.Default.Filters {
+				if f.RequestRedirect != nil && f.RequestRedirect.StatusCode == 0 {
+					f.RequestRedirect.StatusCode = 302
+				}
+			}
+			defaultWeights(rule.Default.BackendRefs)
+		}
+	}
+}
+
+func defaultWeights(refs []BackendRef) {
+	for i := range refs {
+		if refs[i].Weight == nil {
+			one := uint32(1)
+			refs[i].Weight = &one
+		}
+	}
+}

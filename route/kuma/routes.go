@@ -1,0 +1,142 @@
+package kuma
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// routes reads one object into the route model.
+func routes(o *api.Object) (*route.Object, []api.Note) {
+	switch spec := o.Spec.(type) {
+	case *HTTPRoute:
+		return httpRoutes(o, spec)
+	case *TCPRoute:
+		return nil, []api.Note{{Origin: &api.Origin{Ref: o.Ref}, Severity: api.Error, Code: api.CodeUnsupported, Field: "spec", Message: unsupportedTCP}}
+	}
+	panic(fmt.Sprintf("%s holds a %T", o.Ref, o.Spec))
+}
+
+func httpRoutes(o *api.Object, spec *HTTPRoute) (*route.Object, []api.Note) {
+	out := &route.Object{Ref: o.Ref, Source: o, Top: spec.Top()}
+	for i := range spec.To {
+		to := &spec.To[i]
+		entry := route.Entry{To: to.TargetRef, Index: i}
+		at := api.Path("spec.to").Index(i).Field("rules")
+		for j := range to.Rules {
+			entry.Rules = append(entry.Rules, ruleOf(o.Ref, &to.Rules[j], i, j, at.Index(j)))
+		}
+		out.Entries = append(out.Entries, entry)
+	}
+	return out, gatewayNotes(o.Ref, out.Top)
+}
+
+// gatewayNotes say that an object that selects gateways selects nothing.
+func gatewayNotes(ref api.Ref, top api.TargetRef) []api.Note {
+	if top.Kind != api.KindMeshGateway {
+		return nil
+	}
+	return []api.Note{{Origin: &api.Origin{Ref: ref}, Severity: api.Error, Code: "TargetNotFound", Field: "spec.targetRef",
+		Message: "weft has no MeshGateway; use an edge dataplane (networking.gateway.type BUILTIN) and target it as Dataplane"}}
+}
+
+// ruleOf reads rule j of entry i, which stands at at.
+func ruleOf(ref api.Ref, r *Rule, i, j int, at api.Path) route.Rule {
+	out := route.Rule{
+		Origin:  &api.Origin{Ref: ref, To: &i, Rule: &j, RuleName: r.Name, Field: at},
+		Matches: r.Matches,
+		Key:     route.Key(r.Matches),
+	}
+	at = at.Field("default")
+	if r.Default.Filters != nil {
+		out.Filters = make([]route.Filter, len(r.Default.Filters))
+	}
+	for f := range r.Default.Filters {
+		out.Filters[f] = r.Default.Filters[f].filter(at.Field("filters").Index(f))
+	}
+	if r.Default.BackendRefs != nil {
+		out.Backends = make([]route.BackendRef, len(r.Default.BackendRefs))
+	}
+	for b := range r.Default.BackendRefs {
+		out.Backends[b] = r.Default.BackendRefs[b].backend(at.Field("backendRefs").Index(b))
+	}
+	return out
+}
+
+func (b *BackendRef) backend(at api.Path) route.BackendRef {
+	out := route.BackendRef{Target: b.ref(), Weight: 1, Field: at}
+	if b.Port != nil {
+		out.Port = *b.Port
+	}
+	if b.Weight != nil {
+		out.Weight = *b.Weight
+	}
+	return out
+}
+
+// filter reads f, which is valid: the field that its type names is there.
+func (f *Filter) filter(at api.Path) route.Filter {
+	switch f.Type {
+	case requestHeaderModifier:
+		return route.Filter{RequestHeaders: f.RequestHeaderModifier.modifier()}
+	case responseHeaderModifier:
+		return route.Filter{ResponseHeaders: f.ResponseHeaderModifier.modifier()}
+	case requestRedirect:
+		return route.Filter{Redirect: f.RequestRedirect.redirect()}
+	case urlRewrite:
+		w := f.URLRewrite
+		return route.Filter{Rewrite: &route.Rewrite{Hostname: w.Hostname, Path: w.Path.rewrite(), BackendsHost: w.HostToBackendHostname}}
+	case requestMirror:
+		m := &route.Mirror{Backend: f.RequestMirror.BackendRef.backend(at.Field("requestMirror").Field("backendRef")), Percent: 100}
+		if p := f.RequestMirror.Percentage; p != nil {
+			m.Percent, _ = p.value()
+		}
+		return route.Filter{Mirror: m}
+	}
+	panic("filter of type " + f.Type)
+}
+
+func (m *HeaderModifier) modifier() *route.HeaderModifier {
+	return &route.HeaderModifier{Set: m.Set, Add: m.Add, Remove: m.Remove}
+}
+
+func (r *RequestRedirect) redirect() *route.Redirect {
+	out := &route.Redirect{Scheme: r.Scheme, Hostname: r.Hostname, Path: r.Path.rewrite(), Status: cmp.Or(r.StatusCode, 302)}
+	if r.Port != nil {
+		out.Port = *r.Port
+	}
+	return out
+}
+
+func (p *PathRewrite) rewrite() *route.PathRewrite {
+	if p == nil {
+		return nil
+	}
+	return &route.PathRewrite{Full: p.ReplaceFullPath, Prefix: p.ReplacePrefixMatch}
+}
+
+// pathRank orders the types of paths.
+var pathRank = map[route.PathType]int{route.Exact: 0, route.Prefix: 1, route.Regex: 2}
+
+// anyPath is what a match without a path means for the order.
+var anyPath = route.PathMatch{Type: route.Prefix, Value: "/"}
+
+// compare orders single matches (spec/kuma.md 2.1).
+func compare(a, b *route.Match) int {
+	p, q := cmp.Or(a.Path, &anyPath), cmp.Or(b.Path, &anyPath)
+	if c := cmp.Compare(pathRank[p.Type], pathRank[q.Type]); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(len(q.Value), len(p.Value)); c != 0 && p.Type != route.Exact {
+		return c
+	}
+	return cmp.Or(
+		cmp.Compare(present(b.Method), present(a.Method)),
+		cmp.Compare(len(b.Headers), len(a.Headers)),
+		cmp.Compare(len(b.Query), len(a.Query)),
+	)
+}
+
+func present(s string) int { return min(len(s), 1) }

@@ -1,0 +1,116 @@
+package kuma
+
+import (
+	"strings"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// methods are those that a match may name.
+var methods = []string{"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
+
+func validateMatch(at api.Path, m *route.Match) error {
+	var errs *multierror.Error
+	if m.Path != nil {
+		errs = multierror.Append(errs, validatePath(at.Field("path"), m.Path))
+	}
+	if m.Method != "" {
+		errs = multierror.Append(errs, oneOf(at.Field("method"), m.Method, methods...))
+	}
+	for i, q := range m.Query {
+		errs = multierror.Append(errs, validateQuery(at.Field("queryParams").Index(i), q))
+		for _, earlier := range m.Query[:i] {
+			if earlier.Name == q.Name && q.Name != "" {
+				errs = multierror.Append(errs, at.Field("queryParams").Index(i).Field("name").Breaks("%q is matched already; write each parameter once", api.Clip(q.Name)))
+				break
+			}
+		}
+	}
+	for i, h := range m.Headers {
+		errs = multierror.Append(errs, validateHeader(at.Field("headers").Index(i), h))
+		for _, earlier := range m.Headers[:i] {
+			if earlier.Name == h.Name && h.Name != "" {
+				errs = multierror.Append(errs, at.Field("headers").Index(i).Field("name").Breaks("%q is matched already; write each header once", api.Clip(h.Name)))
+				break
+			}
+		}
+	}
+	return errs.ErrorOrNil()
+}
+
+func oneOf(at api.Path, word string, words ...string) error {
+	for _, w := range words {
+		if w == word {
+			return nil
+		}
+	}
+	return at.OneOf(word, words...)
+}
+
+func validatePath(at api.Path, p *route.PathMatch) error {
+	var errs *multierror.Error
+	errs = multierror.Append(errs, oneOf(at.Field("type"), string(p.Type), string(route.Exact), string(route.Prefix), string(route.Regex)))
+	value := at.Field("value")
+	switch {
+	case p.Value == "":
+		return multierror.Append(errs, value.Breaks("is missing; write the path, such as /"))
+	case p.Type == route.Regex:
+		return multierror.Append(errs, route.CheckRegex(value, p.Value)).ErrorOrNil()
+	}
+	if p.Value[0] != '/' {
+		errs = multierror.Append(errs, value.Breaks("%q is not absolute; begin it with /", api.Clip(p.Value)))
+	}
+	if p.Type == route.Prefix && p.Value != "/" && strings.HasSuffix(p.Value, "/") {
+		errs = multierror.Append(errs, value.Breaks("%q ends in /; write it without: a prefix matches whole segments", api.Clip(p.Value)))
+	}
+	return multierror.Append(errs, plainPath(value, p.Value)).ErrorOrNil()
+}
+
+// plainPath refuses what is no part of a path.
+func plainPath(at api.Path, path string) error {
+	switch {
+	case strings.ContainsAny(path, "?#"):
+		return at.Breaks("%q has a query or fragment, which is no part of a path; remove it (queryParams match the query)", api.Clip(path))
+	case strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return at.Breaks("%q holds a space or a control character; write it as %%20 or remove it", api.Clip(path))
+	}
+	return nil
+}
+
+func validateQuery(at api.Path, q route.QueryMatch) error {
+	var errs *multierror.Error
+	if q.Name == "" {
+		errs = multierror.Append(errs, at.Field("name").Breaks("is missing; write the name of the parameter"))
+	}
+	switch q.Type {
+	case string(route.Exact):
+		errs = multierror.Append(errs, route.CheckHeaderValue(at.Field("value"), q.Value))
+	case string(route.Regex):
+		errs = multierror.Append(errs, route.CheckRegex(at.Field("value"), q.Value))
+	default:
+		errs = multierror.Append(errs, at.Field("type").OneOf(q.Type, string(route.Exact), string(route.Regex)))
+	}
+	return multierror.Append(errs, route.CheckHeaderValue(at.Field("name"), q.Name)).ErrorOrNil()
+}
+
+func validateHeader(at api.Path, h route.HeaderMatch) error {
+	var errs *multierror.Error
+	errs = multierror.Append(errs, route.CheckHeaderName(at.Field("name"), h.Name))
+	value := at.Field("value")
+	switch h.Type {
+	case string(route.Exact), "Prefix":
+		errs = multierror.Append(errs, route.CheckHeaderValue(value, h.Value))
+	case string(route.Regex):
+		errs = multierror.Append(errs, route.CheckRegex(value, h.Value))
+	case "Present", "Absent":
+		if h.Value != "" {
+			errs = multierror.Append(errs, value.Breaks("a header of type %s is compared with no value; remove it", h.Type))
+		}
+	default:
+		errs = multierror.Append(errs, at.Field("type").OneOf(h.Type, "Exact", "Present", "RegularExpression", "Absent", "Prefix"))
+	}
+	return errs.ErrorOrNil()
+}
