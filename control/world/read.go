@@ -1,0 +1,156 @@
+package world
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store/file"
+)
+
+// Reading is what was read: the sound documents, and what is wrong or doubtful
+// about any of them.
+type Reading struct {
+	Documents  int // sound or not
+	Objects    []*api.Object
+	Violations []*api.Violation // in the order of their places
+}
+
+// Refused reports whether a document was refused.
+func (r Reading) Refused() bool {
+	return slices.ContainsFunc(r.Violations, func(v *api.Violation) bool { return v.Severity == api.Error })
+}
+
+// Read reads files, directories with all that is below them, and stdin for the
+// name "-". An invalid document stays out and stops nothing; a file that
+// cannot be read is an error. Nothing at all is api.ErrNoDocuments.
+func Read(stdin io.Reader, paths ...string) (Reading, error) {
+	var r Reading
+	first := map[api.Ref]*api.Object{}
+	for _, path := range paths {
+		texts, fromDir, err := open(stdin, path)
+		if err != nil {
+			return Reading{}, err
+		}
+		for _, t := range texts {
+			objects, violations := Decode(t.name, t.text)
+			if fromDir {
+				soften(violations)
+			}
+			r.Documents += count(objects, violations)
+			r.Violations = append(r.Violations, violations...)
+			r.add(objects, first)
+		}
+	}
+	if r.Documents == 0 {
+		return r, api.ErrNoDocuments
+	}
+	return r, nil
+}
+
+// add takes objects in; one that was there already is a violation that names
+// both places.
+func (r *Reading) add(objects []*api.Object, first map[api.Ref]*api.Object) {
+	for _, o := range objects {
+		if f := first[o.Ref]; f != nil {
+			r.Violations = append(r.Violations, file.Duplicate(f, o))
+			continue
+		}
+		first[o.Ref] = o
+		r.Objects = append(r.Objects, o)
+	}
+}
+
+// Decode reads the documents of one text.
+func Decode(name string, text []byte) ([]*api.Object, []*api.Violation) {
+	objects, err := catalog.Decode(name, text)
+	if errors.Is(err, api.ErrNoDocuments) {
+		return nil, nil
+	}
+	return objects, api.Violations(err)
+}
+
+// DecodeDir is Decode for a file of a directory that is loaded as a whole: a
+// kind that weft lacks is a warning there, because the directory may be meant
+// for others too.
+func DecodeDir(name string, text []byte) ([]*api.Object, []*api.Violation) {
+	objects, violations := Decode(name, text)
+	soften(violations)
+	return objects, violations
+}
+
+func soften(violations []*api.Violation) {
+	for _, v := range violations {
+		if v.Code == api.CodeUnsupportedKind && v.Object.Kind != "" {
+			v.Severity = api.Warning
+		}
+	}
+}
+
+// count is how many documents a text had: the sound ones, and each one that
+// has an error of its own.
+func count(objects []*api.Object, violations []*api.Violation) int {
+	sound := map[api.Ref]bool{}
+	for _, o := range objects {
+		sound[o.Ref] = true
+	}
+	type culprit struct {
+		ref  api.Ref
+		line int
+	}
+	bad := map[culprit]bool{}
+	for _, v := range violations {
+		switch {
+		case v.Object.Name == "":
+			bad[culprit{line: v.Line}] = true
+		case !sound[v.Object] || v.Code == "Duplicate":
+			bad[culprit{ref: v.Object}] = true
+		}
+	}
+	return len(objects) + len(bad)
+}
+
+type text struct {
+	name string
+	text []byte
+}
+
+// open reads the texts behind one argument.
+func open(stdin io.Reader, path string) (texts []text, fromDir bool, err error) {
+	if path == "-" {
+		t, err := io.ReadAll(stdin)
+		if err != nil {
+			return nil, false, fmt.Errorf("read standard input: %w", err)
+		}
+		return []text{{"<stdin>", t}}, false, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w; name a file, a directory, or - for standard input", err)
+	}
+	files := []string{path}
+	if info.IsDir() {
+		if files, _, err = file.List(path); err != nil {
+			return nil, false, err
+		}
+	}
+	for _, f := range files {
+		t, err := os.ReadFile(f)
+		if err != nil {
+			return nil, false, err
+		}
+		texts = append(texts, text{f, t})
+	}
+	return texts, info.IsDir(), nil
+}
+
+// Sort puts violations into the order in which people fix them: by place.
+func Sort(violations []*api.Violation) {
+	slices.SortStableFunc(violations, func(a, b *api.Violation) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}

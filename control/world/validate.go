@@ -1,0 +1,92 @@
+package world
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Report is what validation says offline (contract 8 and 9).
+type Report struct {
+	Documents  int         `json:"documents"`
+	Violations []Violation `json:"violations"`
+	Conditions []Condition `json:"conditions"`
+}
+
+// Violation is one line of a report.
+type Violation struct {
+	File     string       `json:"file,omitempty"`
+	Line     int          `json:"line,omitempty"`
+	Column   int          `json:"column,omitempty"`
+	Object   string       `json:"object,omitempty"`
+	Field    api.Path     `json:"field,omitempty"`
+	Code     string       `json:"code"`
+	Message  string       `json:"message"`
+	Severity api.Severity `json:"severity"`
+}
+
+// Condition is one that a document would get if the documents were the world.
+type Condition struct {
+	Object  string `json:"object"`
+	Parent  string `json:"parent,omitempty"`
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Validate says what is wrong with the documents read, each by itself and all
+// together. The violations of r come first, then what the world lacks.
+func Validate(r Reading) Report {
+	violations := append([]*api.Violation{}, r.Violations...)
+	model, _ := Compile(Snapshot(r.Objects...))
+	violations = append(violations, Warnings(model)...)
+	Sort(violations)
+	report := Report{Documents: r.Documents, Violations: make([]Violation, len(violations)), Conditions: conditions(model, r.Objects)}
+	for i, v := range violations {
+		report.Violations[i] = line(v)
+	}
+	return report
+}
+
+// Failed reports whether the documents are refused; strict counts warnings too.
+func (r Report) Failed(strict bool) bool {
+	for _, v := range r.Violations {
+		if v.Severity == api.Error || strict && v.Severity == api.Warning {
+			return true
+		}
+	}
+	return false
+}
+
+func line(v *api.Violation) Violation {
+	l := Violation{File: v.File, Line: v.Line, Column: v.Column, Field: v.Field, Code: v.Code, Message: v.Message, Severity: v.Severity}
+	if v.Object.Name != "" {
+		l.Object = v.Object.String()
+	}
+	return l
+}
+
+// Warnings is what the model has to say about its objects, as warnings at the
+// lines of their documents: references that lead nowhere, fields without effect.
+func Warnings(m *resolve.Model) []*api.Violation {
+	var out []*api.Violation
+	for n := range m.Notes() {
+		if v := Warning(m.Snapshot(), n); v != nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// Warning is one note as a warning; nil where it only informs. What depends
+// on the rest of the world never refuses a document.
+func Warning(s *api.Snapshot, n api.Note) *api.Violation {
+	if n.Severity == api.Info || n.Origin == nil {
+		return nil
+	}
+	v := &api.Violation{Position: n.Position, Object: n.Origin.Ref, Field: n.Field, Code: n.Code, Message: n.Message, Severity: api.Warning}
+	if o, ok := s.Get(n.Origin.Ref); ok && v.Line == 0 {
+		v.Position = o.Source.Locate(n.Field)
+	}
+	return v
+}

@@ -1,0 +1,95 @@
+// Package world is the composition of weft without a server: which types,
+// route dialects and kinds of policy there are, how files become a snapshot,
+// and a snapshot a model. The control plane, the command line and tests all
+// begin here, so that they cannot differ.
+package world
+
+import (
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/policies/all"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// Types are all types of documents: the base types, those of the route
+// dialects, and one for each kind of policy.
+func Types() []api.Type {
+	types := api.Types()
+	for _, d := range Dialects() {
+		types = append(types, d.Types...)
+	}
+	for _, k := range Kinds() {
+		types = append(types, k.Type())
+	}
+	return types
+}
+
+// Catalog knows all types.
+func Catalog() *api.Catalog { return catalog }
+
+var catalog = api.NewCatalog(Types()...)
+
+// Dialects are all route languages, strongest first.
+func Dialects() []route.Dialect { return []route.Dialect{} }
+
+// Kinds are all kinds of policy.
+func Kinds() []*policies.Kind { return all.Kinds }
+
+// defaultMesh is the mesh that exists where no document says otherwise.
+var defaultMesh = mustDecode("type: Mesh\nname: default\n")
+
+// DefaultMesh is the document of mesh default as weft makes it.
+func DefaultMesh() *api.Object { return defaultMesh }
+
+func mustDecode(text string) *api.Object {
+	objects, err := catalog.Decode("", []byte(text))
+	if err != nil || len(objects) != 1 {
+		panic("built-in document: " + err.Error())
+	}
+	return objects[0]
+}
+
+// Snapshot is the state of a world that consists of objects alone. Mesh
+// default exists in it unless a document says otherwise.
+func Snapshot(objects ...*api.Object) *api.Snapshot {
+	return api.NewSnapshot(1, append([]*api.Object{defaultMesh}, objects...)...)
+}
+
+// Compile resolves a snapshot with all dialects and kinds.
+func Compile(s *api.Snapshot) (*resolve.Model, []api.Note) {
+	return resolve.Compile(s, Dialects(), Kinds())
+}
+
+// DefaultPolicies are the documents that come with a new mesh
+// (spec/kuma.md 1.3): what would hold anyway becomes visible and can be edited.
+// Names of types in skip, or *, leave some out.
+func DefaultPolicies(mesh string, skip []string) []*api.Object {
+	leave := map[string]bool{}
+	for _, s := range skip {
+		leave[s] = true
+	}
+	var objects []*api.Object
+	for _, p := range defaultPolicies {
+		if leave["*"] || leave[p.kind] {
+			continue
+		}
+		ref := api.Ref{Kind: p.kind, Mesh: mesh, Name: p.name + mesh}
+		o, err := catalog.DecodeOne("", p.document(ref), ref)
+		if o == nil {
+			panic("built-in document: " + err.Error())
+		}
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+// Touch is o with the times of a store that has just accepted it, for worlds
+// that have no store.
+func Touch(o *api.Object, at time.Time) *api.Object {
+	c := *o
+	c.Created, c.Modified = at, at
+	return &c
+}

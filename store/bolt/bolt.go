@@ -1,0 +1,228 @@
+// Package bolt is the store that needs nothing but a directory: one bbolt file
+// for the documents and one small file for the last revision.
+//
+// It promises that what Apply acknowledged survives a crash at any moment, all
+// of it or nothing of it, and that damage is found and refused instead of
+// served: every record carries a checksum over its key and value, the records
+// together carry a count and a sum, and the revision is kept outside the file
+// too, because bbolt itself checks none of its data pages. After a failed
+// write it acknowledges nothing more until it is opened again.
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/store/memory"
+)
+
+// The files of a store, inside its directory.
+const (
+	FileName = "weft.db"
+	MarkName = "weft.rev"
+)
+
+// Config is what a store needs to open.
+type Config struct {
+	Dir string
+	// Decode reads one stored document. What it cannot read stays in the file,
+	// is not served, and is among the Problems.
+	Decode func(file string, text []byte) (*api.Object, error)
+	// Encode writes an object that has no text of its own.
+	Encode func(*api.Object) ([]byte, error)
+	Now    func() time.Time
+}
+
+// Store is a store.Store in a directory.
+type Store struct {
+	*memory.Store
+	db      *bbolt.DB
+	mark    *mark
+	encode  func(*api.Object) ([]byte, error)
+	stopped atomic.Pointer[error] // why nothing more is written
+
+	mu       sync.Mutex
+	problems []*api.Violation // documents in the file that cannot be read
+}
+
+var _ store.Store = (*Store)(nil)
+
+// openFor bounds how long a look at a damaged file may take.
+const openFor = 8 * time.Second
+
+// Open opens the store in cfg.Dir, and makes it where there is none.
+func Open(cfg Config) (*Store, error) {
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	path := filepath.Join(cfg.Dir, FileName)
+	type opened struct {
+		s   *Store
+		err error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		s, err := open(path, cfg)
+		done <- opened{s, err}
+	}()
+	select {
+	case o := <-done:
+		return o.s, o.err
+	case <-time.After(openFor):
+		return nil, damaged(path, errors.New("reading it does not come to an end"))
+	}
+}
+
+func open(path string, cfg Config) (s *Store, err error) {
+	switch err := verify(path); {
+	case errors.Is(err, errInUse), errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("open the store %s: %w", path, err)
+	case err != nil:
+		return nil, damaged(path, err)
+	}
+	db, err := openDB(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	m, high, err := openMark(filepath.Join(cfg.Dir, MarkName))
+	if err != nil {
+		return nil, err
+	}
+	content, err := load(db, cfg)
+	if err != nil {
+		return nil, damaged(path, err)
+	}
+	if content.revision < high {
+		return nil, damaged(path, fmt.Errorf("it ends at revision %d, but revision %d was acknowledged", content.revision, high))
+	}
+	s = &Store{db: db, mark: m, encode: cfg.Encode, problems: content.problems}
+	s.Store = memory.New(api.NewSnapshot(content.revision, content.objects...), s.keep, cfg.Now)
+	return s, nil
+}
+
+// openDB opens the file; the list of free pages is not kept but rebuilt, so
+// that a damaged list cannot make live pages look free.
+func openDB(path string) (db *bbolt.DB, err error) {
+	var file *os.File // bbolt leaves it open, mapped and locked, when it panics
+	defer func() {
+		if err != nil && file != nil {
+			_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
+			_ = file.Close()
+		}
+	}()
+	defer recoverDamage(path, &err)
+	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType,
+		OpenFile: func(name string, flag int, perm os.FileMode) (f *os.File, err error) {
+			file, err = os.OpenFile(name, flag, perm)
+			return file, err
+		}})
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return nil, fmt.Errorf("open the store %s: %w", path, errInUse)
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("open the store: %w; give this user the right to write it, or another --data-dir", err)
+	case err != nil:
+		return nil, damaged(path, err)
+	}
+	return db, nil
+}
+
+// damaged is the refusal that people can act on.
+func damaged(path string, why error) error {
+	return fmt.Errorf("the store %s is damaged: %w; `weft store check --data-dir %s` says what can be saved, `weft store export` saves it",
+		path, why, filepath.Dir(path))
+}
+
+// recoverDamage turns a panic over a damaged file, a bad memory access through
+// its mapping included, into the refusal.
+func recoverDamage(path string, err *error) {
+	if r := recover(); r != nil {
+		*err = damaged(path, fmt.Errorf("%v", r))
+	}
+}
+
+// Problems are the stored documents that cannot be read.
+func (s *Store) Problems() []*api.Violation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.problems)
+}
+
+// Apply does all writes or none. A document that could not be read can be
+// replaced and deleted like any other.
+func (s *Store) Apply(ctx context.Context, writes []store.Write) (*api.Snapshot, []store.Result, error) {
+	snapshot, results, err := s.Store.Apply(ctx, writes)
+	if err != nil || len(s.Problems()) == 0 {
+		return snapshot, results, err
+	}
+	for i, w := range writes {
+		gone, err := s.settle(w)
+		if err != nil {
+			return nil, nil, err
+		}
+		if gone && results[i].Action == store.Missing {
+			results[i].Action = store.Deleted
+		}
+	}
+	return snapshot, results, nil
+}
+
+// settle ends the problem with the document that was written, if it had one.
+func (s *Store) settle(w store.Write) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := slices.IndexFunc(s.problems, func(v *api.Violation) bool { return v.Object == w.Ref() })
+	if at < 0 {
+		return false, nil
+	}
+	if w.Put == nil {
+		if err := s.write(0, []api.Change{{Before: &api.Object{Ref: w.Ref()}}}); err != nil {
+			return false, err
+		}
+	}
+	s.problems = slices.Delete(slices.Clone(s.problems), at, at+1)
+	return true, nil
+}
+
+// keep makes one step durable before it is published.
+func (s *Store) keep(revision uint64, changes []api.Change) (err error) {
+	if why := s.stopped.Load(); why != nil {
+		return fmt.Errorf("the store takes no more writes since %w; free the cause and restart", *why)
+	}
+	if err := s.write(revision, changes); err != nil {
+		err = fmt.Errorf("write %s: %w", s.db.Path(), err)
+		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, errUnwritable) {
+			s.stopped.Store(&err) // what is on the disk is not known any more
+		}
+		return err
+	}
+	if err := s.mark.set(revision); err != nil {
+		// The step itself is durable; only the next ones would go unguarded.
+		err = fmt.Errorf("write the revision beside %s: %w", s.db.Path(), err)
+		s.stopped.Store(&err)
+	}
+	return nil
+}
+
+// Close ends the watches and closes the files.
+func (s *Store) Close() error {
+	return errors.Join(s.Store.Close(), s.db.Close(), s.mark.close())
+}

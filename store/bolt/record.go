@@ -1,0 +1,97 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strings"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// A record is four bytes of checksum over key and body, then the body as JSON.
+// The key is Kind/mesh/namespace/name, as the snapshot orders objects.
+
+type body struct {
+	Created  time.Time `json:"created"`
+	Modified time.Time `json:"modified"`
+	File     string    `json:"file,omitempty"`
+	Line     int       `json:"line,omitempty"`
+	Text     string    `json:"text"`
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+var (
+	errChecksum   = errors.New("its checksum is wrong")
+	errUnwritable = errors.New("it cannot be written as a document")
+)
+
+func recordKey(r api.Ref) []byte {
+	return []byte(r.Kind + "/" + r.Mesh + "/" + r.Namespace + "/" + r.Name)
+}
+
+func refOf(key []byte) (api.Ref, error) {
+	p := strings.Split(string(key), "/")
+	if len(p) != 4 {
+		return api.Ref{}, fmt.Errorf("key %q names no object", key)
+	}
+	return api.Ref{Kind: p[0], Mesh: p[1], Namespace: p[2], Name: p[3]}, nil
+}
+
+// recordOf keeps the object's own text, so that every finding still names the
+// writer's lines, or where it was one of a list, the text that encode makes.
+func recordOf(key []byte, o *api.Object, encode func(*api.Object) ([]byte, error)) ([]byte, error) {
+	b := body{o.Created, o.Modified, o.Source.File, o.Source.Line, string(o.Source.Text)}
+	if o.Source.Item != "" || len(o.Source.Text) == 0 {
+		text, err := encode(o)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w: %w", o.Ref, errUnwritable, err)
+		}
+		b.Text = string(text)
+	}
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil, err
+	}
+	return append(binary.BigEndian.AppendUint32(nil, checksum(key, text)), text...), nil
+}
+
+func checksum(key, text []byte) uint32 {
+	return crc32.Update(crc32.Update(0, castagnoli, key), castagnoli, text)
+}
+
+// sumOf is the checksum that a record carries, for the sum over all records.
+func sumOf(record []byte) uint32 {
+	if len(record) < 4 {
+		return 0
+	}
+	return binary.BigEndian.Uint32(record)
+}
+
+func parse(key, record []byte) (body, error) {
+	var b body
+	if len(record) < 4 || checksum(key, record[4:]) != sumOf(record) {
+		return b, fmt.Errorf("record %q: %w", key, errChecksum)
+	}
+	if err := json.Unmarshal(record[4:], &b); err != nil {
+		return b, fmt.Errorf("record %q: %w", key, err)
+	}
+	return b, nil
+}
+
+// object decodes a record. The key and the times are the store's word; the
+// rest is the document's.
+func (b body) object(ref api.Ref, decode func(string, []byte) (*api.Object, error)) (*api.Object, error) {
+	o, err := decode(b.File, []byte(b.Text))
+	if err != nil {
+		return nil, err
+	}
+	c := *o
+	c.Ref, c.Created, c.Modified = ref, b.Created, b.Modified
+	c.Source = api.Source{File: b.File, Line: b.Line, Text: []byte(b.Text)}
+	return &c, nil
+}

@@ -1,0 +1,276 @@
+// Package storetest is what every store promises, as tests: each
+// implementation runs them over itself.
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+)
+
+var catalog = api.NewCatalog(api.Types()...)
+
+// Decode reads the one document in text.
+func Decode(file string, text []byte) (*api.Object, error) {
+	objects, err := catalog.Decode(file, text)
+	if api.Refuses(err) {
+		return nil, err
+	}
+	return objects[0], nil
+}
+
+// Service is a MeshService of that name with that port, as a decoded document.
+func Service(t *testing.T, name string, port int) *api.Object {
+	t.Helper()
+	o, err := Decode("", fmt.Appendf(nil, "type: MeshService\nmesh: default\nname: %s\nspec:\n  ports: [{port: %d}]\n", name, port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// Port is what Service set.
+func Port(o *api.Object) int { return int(o.Spec.(*api.MeshService).Ports[0].Port) }
+
+// Put writes objects and fails the test if the store refuses.
+func Put(t *testing.T, s store.Store, objects ...*api.Object) (*api.Snapshot, []store.Result) {
+	t.Helper()
+	writes := make([]store.Write, len(objects))
+	for i, o := range objects {
+		writes[i] = store.Write{Put: o}
+	}
+	snapshot, results, err := s.Apply(t.Context(), writes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snapshot, results
+}
+
+// Run holds a store to all promises. open makes a new empty one for each.
+func Run(t *testing.T, open func(*testing.T) store.Store) {
+	for name, promise := range map[string]func(*testing.T, store.Store){
+		"an apply is one revision":               oneRevision,
+		"writing the same again changes nothing": unchanged,
+		"times are the store's":                  times,
+		"deleting twice is safe":                 deleteTwice,
+		"a snapshot never changes":               immutable,
+		"a watch misses nothing":                 watchMissesNothing,
+		"a slow watch gets the last state":       slowWatch,
+		"a watch can be given up":                watchEnds,
+		"concurrent writers lose nothing":        concurrent,
+		"a closed store refuses":                 closed,
+		"a cancelled apply does nothing":         cancelled,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			t.Cleanup(func() { _ = s.Close() })
+			promise(t, s)
+		})
+	}
+}
+
+func oneRevision(t *testing.T, s store.Store) {
+	before := s.Snapshot().Revision()
+	snapshot, results := Put(t, s, Service(t, "a", 1), Service(t, "b", 2), Service(t, "c", 3))
+	if got := snapshot.Revision(); got != before+1 {
+		t.Errorf("revision went from %d to %d", before, got)
+	}
+	for _, r := range results {
+		if r.Action != store.Created {
+			t.Errorf("%s was %s", r.Ref, r.Action)
+		}
+		if _, ok := snapshot.Get(r.Ref); !ok {
+			t.Errorf("%s is not in the snapshot", r.Ref)
+		}
+	}
+	if s.Snapshot() != snapshot {
+		t.Error("the store serves another snapshot than it answered")
+	}
+}
+
+func unchanged(t *testing.T, s store.Store) {
+	first, _ := Put(t, s, Service(t, "a", 1))
+	second, results := Put(t, s, Service(t, "a", 1))
+	if results[0].Action != store.Unchanged || first.Revision() != second.Revision() {
+		t.Errorf("%s, revision %d after %d", results[0].Action, second.Revision(), first.Revision())
+	}
+	third, results := Put(t, s, Service(t, "a", 1), Service(t, "b", 2))
+	if results[0].Action != store.Unchanged || results[1].Action != store.Created || third.Revision() != first.Revision()+1 {
+		t.Errorf("%v at revision %d", results, third.Revision())
+	}
+	_, results = Put(t, s, Service(t, "a", 9))
+	if results[0].Action != store.Updated {
+		t.Errorf("another port: %s", results[0].Action)
+	}
+}
+
+func times(t *testing.T, s store.Store) {
+	snapshot, _ := Put(t, s, Service(t, "a", 1))
+	created, _ := snapshot.Get(Service(t, "a", 1).Ref)
+	snapshot, _ = Put(t, s, Service(t, "a", 2))
+	updated, _ := snapshot.Get(created.Ref)
+	if created.Created.IsZero() || !updated.Created.Equal(created.Created) || updated.Modified.Before(created.Modified) {
+		t.Errorf("created %s, then created %s and modified %s", created.Created, updated.Created, updated.Modified)
+	}
+}
+
+func deleteTwice(t *testing.T, s store.Store) {
+	Put(t, s, Service(t, "a", 1))
+	ref := Service(t, "a", 1).Ref
+	for _, want := range []store.Action{store.Deleted, store.Missing} {
+		snapshot, results, err := s.Apply(t.Context(), []store.Write{{Delete: &ref}})
+		if err != nil || results[0].Action != want {
+			t.Fatalf("%v %v, want %s", results, err, want)
+		}
+		if _, ok := snapshot.Get(ref); ok {
+			t.Error("it is still there")
+		}
+	}
+}
+
+func immutable(t *testing.T, s store.Store) {
+	first, _ := Put(t, s, Service(t, "a", 1))
+	Put(t, s, Service(t, "a", 2), Service(t, "b", 3))
+	o, _ := first.Get(Service(t, "a", 1).Ref)
+	if first.Len() != 1 || Port(o) != 1 {
+		t.Errorf("the old snapshot has %d objects, port %d", first.Len(), Port(o))
+	}
+}
+
+// follow applies what a watch says to its first snapshot until done says so.
+func follow(t *testing.T, snapshot *api.Snapshot, w store.Watch, done func(map[api.Ref]int) bool) {
+	t.Helper()
+	state := map[api.Ref]int{}
+	for o := range snapshot.All() {
+		state[o.Ref] = Port(o)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for last := snapshot.Revision(); !done(state); {
+		next, changes, err := w.Next(ctx)
+		if err != nil {
+			t.Fatalf("%v; state %v", err, state)
+		}
+		if next.Revision() <= last {
+			t.Fatalf("revision %d after %d", next.Revision(), last)
+		}
+		last = next.Revision()
+		for _, c := range changes {
+			had, ok := state[c.Ref()]
+			if ok != (c.Before != nil) || ok && had != Port(c.Before) {
+				t.Fatalf("change of %s from %v, but the watch said %d before", c.Ref(), c.Before, had)
+			}
+			if delete(state, c.Ref()); c.After != nil {
+				state[c.Ref()] = Port(c.After)
+			}
+		}
+		if next.Len() != len(state) {
+			t.Fatalf("the snapshot has %d objects, the changes give %d", next.Len(), len(state))
+		}
+	}
+}
+
+func watchMissesNothing(t *testing.T, s store.Store) {
+	Put(t, s, Service(t, "old", 1))
+	snapshot, w := s.Watch()
+	defer w.Stop()
+	go func() {
+		for i := range 200 {
+			if i%3 == 2 {
+				ref := Service(t, fmt.Sprintf("s%d", i%10), 1).Ref
+				_, _, _ = s.Apply(context.Background(), []store.Write{{Delete: &ref}})
+				continue
+			}
+			_, _, _ = s.Apply(context.Background(), []store.Write{{Put: Service(t, fmt.Sprintf("s%d", i%10), i+1)}})
+		}
+		_, _, _ = s.Apply(context.Background(), []store.Write{{Put: Service(t, "last", 1)}})
+	}()
+	follow(t, snapshot, w, func(state map[api.Ref]int) bool { return state[Service(t, "last", 1).Ref] == 1 })
+}
+
+func slowWatch(t *testing.T, s store.Store) {
+	snapshot, w := s.Watch()
+	defer w.Stop()
+	for i := range 50 {
+		Put(t, s, Service(t, "a", i+1))
+	}
+	ref := Service(t, "b", 1).Ref
+	Put(t, s, Service(t, "b", 1))
+	if _, _, err := s.Apply(t.Context(), []store.Write{{Delete: &ref}}); err != nil {
+		t.Fatal(err)
+	}
+	next, changes, err := w.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(changes) != 1 || changes[0].Before != nil || Port(changes[0].After) != 50 {
+		t.Errorf("%d changes after %d revisions", len(changes), next.Revision()-snapshot.Revision())
+	}
+}
+
+func watchEnds(t *testing.T, s store.Store) {
+	_, w := s.Watch()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := w.Next(ctx); err == nil {
+		t.Error("a cancelled Next answered")
+	}
+	w.Stop()
+	w.Stop()
+	Put(t, s, Service(t, "a", 1))
+	if _, _, err := w.Next(t.Context()); err == nil {
+		t.Error("a stopped watch answered")
+	}
+}
+
+func concurrent(t *testing.T, s store.Store) {
+	const writers, each = 8, 20
+	snapshot, w := s.Watch()
+	defer w.Stop()
+	var wait sync.WaitGroup
+	for n := range writers {
+		objects := make([]*api.Object, each)
+		for i := range objects {
+			objects[i] = Service(t, fmt.Sprintf("w%d-%d", n, i), i+1)
+		}
+		wait.Go(func() {
+			for _, o := range objects {
+				if _, _, err := s.Apply(context.Background(), []store.Write{{Put: o}}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	follow(t, snapshot, w, func(state map[api.Ref]int) bool { return len(state) == writers*each })
+	wait.Wait()
+}
+
+func closed(t *testing.T, s store.Store) {
+	_, w := s.Watch()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Apply(t.Context(), []store.Write{{Put: Service(t, "a", 1)}}); err == nil {
+		t.Error("a closed store acknowledged a write")
+	}
+	if _, _, err := w.Next(t.Context()); err == nil {
+		t.Error("a watch of a closed store answered")
+	}
+}
+
+func cancelled(t *testing.T, s store.Store) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := s.Apply(ctx, []store.Write{{Put: Service(t, "a", 1)}}); err == nil {
+		t.Error("it was applied")
+	}
+	if s.Snapshot().Len() != 0 {
+		t.Error("something was written")
+	}
+}
