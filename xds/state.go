@@ -1,6 +1,11 @@
 package xds
 
 import (
+	"fmt"
+	"slices"
+
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
@@ -11,26 +16,83 @@ import (
 // hold the same pointers, and so do two renderings of an unchanged value.
 type State struct {
 	Listeners, Routes, Clusters, Endpoints []*Resource
-	// Notes are those of all resources, in their order.
+	// Notes are what could not be rendered as its writer meant.
 	Notes []api.Note
+
+	taken map[string]bool // addresses that have a listener
 }
 
 // Renderer renders for one set of policy kinds. It is immutable, and any number
 // of goroutines may use it.
 type Renderer struct {
-	kinds []*policies.Kind
+	http []*hcmv3.HttpFilter // of every connection manager
 }
 
 // NewRenderer renders with the HTTP filters that kinds ask for.
 func NewRenderer(kinds []*policies.Kind) *Renderer {
-	return &Renderer{kinds: kinds}
+	return &Renderer{http: wantedFilters(kinds)}
 }
 
 // Render is everything that an Envoy gets for r. It never fails: what Envoy
 // would refuse becomes an honest 500 or is left out, with a note that names
 // whose document it was.
 func (x *Renderer) Render(r *resolve.Resolved) *State {
-	return &State{}
+	s := &State{taken: map[string]bool{}}
+	for _, o := range r.Outbounds {
+		listener, notes := x.outbound(r, o)
+		s.listen(r, listener, joined(o.Address, o.Port), notes)
+		if o.Table != nil {
+			table := RenderTable(o.Table)
+			s.add(&s.Routes, table, nil)
+		}
+	}
+	for _, i := range r.Inbounds {
+		own := x.inbound(r, i)
+		s.listen(r, own.listener, joined(i.Address, i.Port), own.notes)
+		s.add(&s.Routes, own.routes, nil)
+		s.add(&s.Clusters, own.cluster, nil)
+	}
+	for _, c := range r.Clusters {
+		cluster, notes := RenderCluster(c.Cluster)
+		s.add(&s.Clusters, cluster, notes)
+		if cluster != nil && cluster.EDS {
+			s.add(&s.Endpoints, RenderEndpoints(c.Endpoints), nil)
+		}
+	}
+	s.sort()
+	return s
+}
+
+// listen adds a listener, unless another one has its address: Envoy refuses the second.
+func (s *State) listen(r *resolve.Resolved, listener *Resource, at string, notes []api.Note) {
+	if listener != nil && s.taken[at] {
+		s.Notes = append(s.Notes, api.Note{
+			Origin: &api.Origin{Ref: r.Ref}, Severity: api.Error, Code: "Rejected",
+			Message: fmt.Sprintf("%s is left out: something else listens at %s; give one of them another address or port", listener.Name, at),
+		})
+		return
+	}
+	s.taken[at] = true
+	s.add(&s.Listeners, listener, notes)
+}
+
+// add appends r, unless it could not be rendered, and what there is to say.
+func (s *State) add(list *[]*Resource, r *Resource, notes []api.Note) {
+	s.Notes = append(s.Notes, notes...)
+	if r != nil {
+		*list = append(*list, r)
+	}
+}
+
+// sort brings each list into its order, and keeps one of each name.
+func (s *State) sort() {
+	for _, list := range []*[]*Resource{&s.Listeners, &s.Routes, &s.Clusters, &s.Endpoints} {
+		slices.SortStableFunc(*list, func(a, b *Resource) int { return compareText(a.Name, b.Name) })
+		*list = slices.CompactFunc(*list, func(a, b *Resource) bool { return a.Name == b.Name })
+		for _, r := range *list {
+			s.Notes = append(s.Notes, r.Notes...)
+		}
+	}
 }
 
 // RenderGRPC is the same for gRPC's own xDS client: listeners by

@@ -1,0 +1,231 @@
+package xds
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"github.com/hashicorp/go-multierror"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+const (
+	// RegexBudgetKey is the runtime key without which Envoy refuses ordinary
+	// regular expressions; the agent refuses a bootstrap that lacks it.
+	RegexBudgetKey = "re2.max_program_size.error_level"
+	// RegexBudget is the size of an RE2 program that a sidecar of weft accepts.
+	RegexBudget = 5000
+
+	adsCluster = "ads_cluster"
+	systemCA   = "system_ca"
+)
+
+// nobody is a certificate whose key is gone: an authority that never signed anything.
+//
+//go:embed nobody.pem
+var nobody string
+
+// BootstrapConfig is what an Envoy must know before it asks for anything.
+type BootstrapConfig struct {
+	Mesh, Name string // of the Dataplane
+	Service    string // node cluster; default Name
+	// XDSHost and XDSPort are where ADS is served.
+	XDSHost string
+	XDSPort uint32
+	// CA is the authority of the control plane, in PEM; empty is plaintext.
+	CA string
+	// ServerName is the name in the control plane's certificate; default XDSHost.
+	ServerName string
+	// Token is sent with the stream; empty sends none.
+	Token string
+	// StateOfTheWorld asks for the older protocol form instead of delta.
+	StateOfTheWorld bool
+	// AdminSocket is the path of a unix socket for Envoy's administration
+	// interface. Where it is empty, AdminAddress (default 127.0.0.1) and
+	// AdminPort (0 is any) hold.
+	AdminSocket  string
+	AdminAddress string
+	AdminPort    uint32
+	// SystemCA is the file of the authorities that the sidecar's host trusts.
+	// Without it, external services that name no authority are not reachable by TLS.
+	SystemCA string
+	// Metadata is added to the node.
+	Metadata map[string]any
+}
+
+// Validate reports everything that no Envoy could start with.
+func (c BootstrapConfig) Validate() error {
+	var errs *multierror.Error
+	if c.Mesh == "" || c.Name == "" {
+		errs = multierror.Append(errs, errors.New("bootstrap: mesh and name of the dataplane are required; give both"))
+	}
+	if c.XDSHost == "" || c.XDSPort == 0 || c.XDSPort > 65535 {
+		errs = multierror.Append(errs, fmt.Errorf("bootstrap: %q:%d is no address of a control plane; give a host and a port", c.XDSHost, c.XDSPort))
+	}
+	if c.CA == "" && c.Token != "" && !loopback(c.XDSHost) {
+		errs = multierror.Append(errs, errors.New("bootstrap: a token over plaintext would leave this host; give the control plane's authority"))
+	}
+	return errs.ErrorOrNil()
+}
+
+func loopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
+}
+
+// Bootstrap is the file that an Envoy of weft starts with, as JSON.
+func Bootstrap(c BootstrapConfig) ([]byte, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	metadata, err := structpb.NewStruct(c.Metadata)
+	if err != nil {
+		return nil, fmt.Errorf("bootstrap: metadata: %w", err)
+	}
+	service := c.Service
+	if service == "" {
+		service = c.Name
+	}
+	ads, err := c.adsCluster()
+	if err != nil {
+		return nil, err
+	}
+	b := &bootstrapv3.Bootstrap{
+		Node:  &corev3.Node{Id: c.Mesh + "." + c.Name, Cluster: service, Metadata: metadata},
+		Admin: c.admin(),
+		StaticResources: &bootstrapv3.Bootstrap_StaticResources{
+			Clusters: []*clusterv3.Cluster{ads},
+			Secrets:  []*tlsv3.Secret{c.systemCA()},
+		},
+		DynamicResources: &bootstrapv3.Bootstrap_DynamicResources{
+			AdsConfig: c.adsConfig(), CdsConfig: overADS(0), LdsConfig: overADS(0),
+		},
+		LayeredRuntime: &bootstrapv3.LayeredRuntime{Layers: []*bootstrapv3.RuntimeLayer{{
+			Name: "weft",
+			LayerSpecifier: &bootstrapv3.RuntimeLayer_StaticLayer{StaticLayer: &structpb.Struct{Fields: map[string]*structpb.Value{
+				RegexBudgetKey: structpb.NewNumberValue(RegexBudget),
+			}}},
+		}, {
+			Name:           "admin",
+			LayerSpecifier: &bootstrapv3.RuntimeLayer_AdminLayer_{AdminLayer: &bootstrapv3.RuntimeLayer_AdminLayer{}},
+		}}},
+	}
+	if err := b.ValidateAll(); err != nil {
+		return nil, fmt.Errorf("bootstrap: %w", err)
+	}
+	raw, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(b)
+	if err != nil {
+		return nil, fmt.Errorf("bootstrap: %w", err)
+	}
+	var out bytes.Buffer // protojson varies its spaces on purpose
+	if err := json.Indent(&out, raw, "", "  "); err != nil {
+		return nil, fmt.Errorf("bootstrap: %w", err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+func (c BootstrapConfig) admin() *bootstrapv3.Admin {
+	if c.AdminSocket != "" {
+		return &bootstrapv3.Admin{Address: &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: c.AdminSocket}}}}
+	}
+	address := c.AdminAddress
+	if address == "" {
+		address = "127.0.0.1"
+	}
+	return &bootstrapv3.Admin{Address: socket(address, c.AdminPort)}
+}
+
+func (c BootstrapConfig) adsConfig() *corev3.ApiConfigSource {
+	service := &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{
+		ClusterName: adsCluster,
+		RetryPolicy: &corev3.RetryPolicy{RetryBackOff: &corev3.BackoffStrategy{
+			BaseInterval: durationpb.New(250 * time.Millisecond), MaxInterval: durationpb.New(5 * time.Second),
+		}},
+	}}}
+	if c.Token != "" {
+		service.InitialMetadata = []*corev3.HeaderValue{{Key: "authorization", Value: "Bearer " + c.Token}}
+	}
+	form := corev3.ApiConfigSource_DELTA_GRPC
+	if c.StateOfTheWorld {
+		form = corev3.ApiConfigSource_GRPC
+	}
+	return &corev3.ApiConfigSource{
+		ApiType: form, TransportApiVersion: corev3.ApiVersion_V3,
+		SetNodeOnFirstMessageOnly: true, GrpcServices: []*corev3.GrpcService{service},
+	}
+}
+
+// adsCluster is the control plane. Pings find a half-open connection within
+// seconds; the server must allow them at that rate.
+func (c BootstrapConfig) adsCluster() (*clusterv3.Cluster, error) {
+	options := &upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: http2Upstream(&corev3.KeepaliveSettings{
+		Interval: durationpb.New(5 * time.Second), Timeout: durationpb.New(2 * time.Second),
+	})}
+	cluster := &clusterv3.Cluster{
+		Name:                          adsCluster,
+		ConnectTimeout:                durationpb.New(2 * time.Second),
+		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS},
+		DnsLookupFamily:               clusterv3.Cluster_V4_PREFERRED,
+		LoadAssignment:                assignment(adsCluster, [][]hostPort{{{c.XDSHost, c.XDSPort}}}),
+		TypedExtensionProtocolOptions: protocolOptions(options),
+		UpstreamConnectionOptions: &clusterv3.UpstreamConnectionOptions{TcpKeepalive: &corev3.TcpKeepalive{
+			KeepaliveTime: wrapperspb.UInt32(10), KeepaliveInterval: wrapperspb.UInt32(5), KeepaliveProbes: wrapperspb.UInt32(2),
+		}},
+	}
+	if isIP(c.XDSHost) {
+		cluster.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
+	}
+	if c.CA == "" {
+		return cluster, nil
+	}
+	name := c.ServerName
+	if name == "" {
+		name = c.XDSHost
+	}
+	tls := &tlsv3.UpstreamTlsContext{CommonTlsContext: &tlsv3.CommonTlsContext{
+		TlsParams:     &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_2},
+		AlpnProtocols: []string{"h2"},
+		ValidationContextType: &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: &tlsv3.CertificateValidationContext{
+			TrustedCa:                 &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: c.CA}},
+			MatchTypedSubjectAltNames: []*tlsv3.SubjectAltNameMatcher{sanMatcher(name, exactly(name))},
+		}},
+	}}
+	if !isIP(name) {
+		tls.Sni = name
+	}
+	cluster.TransportSocket = tlsSocket(tls)
+	return cluster, nil
+}
+
+func (c BootstrapConfig) systemCA() *tlsv3.Secret {
+	source := &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: c.SystemCA}}
+	if c.SystemCA == "" {
+		source = &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: nobody}}
+	}
+	return &tlsv3.Secret{Name: systemCA, Type: &tlsv3.Secret_ValidationContext{
+		ValidationContext: &tlsv3.CertificateValidationContext{TrustedCa: source},
+	}}
+}
+
+// sanMatcher wants m of the subject alternative names of name's type.
+func sanMatcher(name string, m *matcherv3.StringMatcher) *tlsv3.SubjectAltNameMatcher {
+	kind := tlsv3.SubjectAltNameMatcher_DNS
+	if isIP(name) {
+		kind = tlsv3.SubjectAltNameMatcher_IP_ADDRESS
+	}
+	return &tlsv3.SubjectAltNameMatcher{SanType: kind, Matcher: m}
+}

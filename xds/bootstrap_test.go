@@ -1,0 +1,54 @@
+package xds_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/xds"
+)
+
+func config() xds.BootstrapConfig {
+	return xds.BootstrapConfig{Mesh: "default", Name: "web-1", XDSHost: "127.0.0.1", XDSPort: 5678}
+}
+
+// TestBootstrapNamesTheNode holds the parts that other programs read: node id,
+// regex budget, protocol form, token.
+func TestBootstrapNamesTheNode(t *testing.T) {
+	t.Parallel()
+	c := config()
+	c.Token = "abc"
+	b, err := xds.Bootstrap(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"id": "default.web-1"`, `"` + xds.RegexBudgetKey + `": 5000`, `"DELTA_GRPC"`,
+		`"Bearer abc"`, `"set_node_on_first_message_only": true`, `"initial_fetch_timeout": "0s"`,
+	} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("bootstrap lacks %s:\n%s", want, b)
+		}
+	}
+	c.StateOfTheWorld = true
+	if b, _ = xds.Bootstrap(c); !strings.Contains(string(b), `"api_type": "GRPC"`) {
+		t.Errorf("state of the world: %s", b)
+	}
+}
+
+func TestBootstrapRefuses(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change func(*xds.BootstrapConfig)
+		want   string
+	}{
+		"no name":               {func(c *xds.BootstrapConfig) { c.Name = "" }, "mesh and name"},
+		"no port":               {func(c *xds.BootstrapConfig) { c.XDSPort = 0 }, "no address of a control plane"},
+		"token over plain wire": {func(c *xds.BootstrapConfig) { c.Token, c.XDSHost = "x", "10.0.0.1" }, "would leave this host"},
+	} {
+		c := config()
+		tc.change(&c)
+		if _, err := xds.Bootstrap(c); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v, want %q", name, err, tc.want)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package xds
+
+import (
+	"errors"
+	"fmt"
+	"regexp/syntax"
+	"strings"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	httplimitv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/local_ratelimit/v3"
+	tcplimitv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/local_ratelimit/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"github.com/hashicorp/go-multierror"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// The limits of a regular expression (xds.md 7). Go's count of a program is
+// sometimes below Envoy's, hence the distance to RegexBudget.
+const (
+	maxRegexSource  = 1024
+	maxRegexProgram = RegexBudget / 2
+)
+
+// shortestFill is the shortest interval at which Envoy fills a local bucket.
+const shortestFill = 50 * time.Millisecond
+
+// validator is what protoc-gen-validate gives every message.
+type validator interface{ ValidateAll() error }
+
+// checkedRoute is out, or what takes its place if Envoy would refuse it: a 500
+// for the same requests where at least the match is good, else nothing.
+func checkedRoute(out *routev3.Route, r *resolve.Route) (*routev3.Route, []api.Note) {
+	err := checkRoute(out)
+	if err == nil {
+		return out, nil
+	}
+	honest := &routev3.Route{Name: out.Name, Match: out.Match, Metadata: out.Metadata, Action: respond(500)}
+	outcome := "what it matches is answered 500"
+	if checkRoute(honest) != nil {
+		honest, outcome = nil, "the route is left out"
+	}
+	return honest, refused(blamed(r), outcome, err)
+}
+
+// blamed are all who may have written what is wrong with a route.
+func blamed(r *resolve.Route) []*api.Origin {
+	out := routeOrigins(r)
+	for _, e := range r.Policies {
+		out = append(out, winnersOf(e)...)
+	}
+	return out
+}
+
+// refused is a note on each origin; one without origin where there is none.
+func refused(origins []*api.Origin, outcome string, err error) []api.Note {
+	n := api.Note{
+		Severity: api.Error, Code: "Rejected",
+		Message: fmt.Sprintf("Envoy would refuse this (%v); %s, so correct it", oneLine(err), outcome),
+	}
+	if len(origins) == 0 {
+		return []api.Note{n}
+	}
+	notes := make([]api.Note, len(origins))
+	for i, o := range origins {
+		notes[i] = n
+		notes[i].Origin = o
+	}
+	return notes
+}
+
+func oneLine(err error) string {
+	return strings.Join(strings.Fields(err.Error()), " ")
+}
+
+// checkRoute finds what Envoy refuses in a route: what its schema forbids, and
+// what it only finds out when it builds the route.
+func checkRoute(r *routev3.Route) error {
+	if err := r.ValidateAll(); err != nil {
+		return err
+	}
+	var errs *multierror.Error
+	for _, source := range regexesOf(r) {
+		errs = multierror.Append(errs, checkRegex(source))
+	}
+	errs = multierror.Append(errs,
+		checkHeaders(r.RequestHeadersToAdd, r.RequestHeadersToRemove),
+		checkHeaders(r.ResponseHeadersToAdd, r.ResponseHeadersToRemove),
+		checkRetry(r.GetRoute().GetRetryPolicy()))
+	for _, config := range r.TypedPerFilterConfig {
+		errs = multierror.Append(errs, checkExtension(config))
+	}
+	return errs.ErrorOrNil()
+}
+
+// checkRegex applies the budget of xds.md 7.
+func checkRegex(source string) error {
+	if len(source) > maxRegexSource {
+		return fmt.Errorf("a regular expression of %d bytes; at most %d", len(source), maxRegexSource)
+	}
+	tree, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return err
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return err
+	}
+	if n := len(program.Inst); n > maxRegexProgram {
+		return fmt.Errorf("regular expression %.40q has a program of %d steps; at most %d", source, n, maxRegexProgram)
+	}
+	return nil
+}
+
+// checkHeaders refuses changes to what is no header: the host and the pseudo headers.
+func checkHeaders(add []*corev3.HeaderValueOption, remove []string) error {
+	names := append([]string(nil), remove...)
+	for _, h := range add {
+		names = append(names, h.GetHeader().GetKey())
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, ":") || strings.EqualFold(name, "host") {
+			return fmt.Errorf("header %q cannot be changed", name)
+		}
+	}
+	return nil
+}
+
+func checkRetry(p *routev3.RetryPolicy) error {
+	var errs *multierror.Error
+	if b := p.GetRetryBackOff(); b.GetMaxInterval() != nil && b.GetMaxInterval().AsDuration() < b.GetBaseInterval().AsDuration() {
+		errs = multierror.Append(errs, errors.New("the longest back-off is shorter than the first"))
+	}
+	for _, host := range p.GetRetryHostPredicate() {
+		errs = multierror.Append(errs, checkExtension(host.GetTypedConfig()))
+	}
+	if priority := p.GetRetryPriority(); priority != nil {
+		errs = multierror.Append(errs, checkExtension(priority.GetTypedConfig()))
+	}
+	return errs.ErrorOrNil()
+}
+
+// checkExtension looks into a configuration that is packed.
+func checkExtension(config *anypb.Any) error {
+	m, err := config.UnmarshalNew()
+	if err != nil {
+		return err
+	}
+	return checkMessage(m)
+}
+
+func checkMessage(m proto.Message) error {
+	if v, ok := m.(validator); ok {
+		if err := v.ValidateAll(); err != nil {
+			return err
+		}
+	}
+	switch limit := m.(type) {
+	case *httplimitv3.LocalRateLimit:
+		if _, known := typev3.StatusCode_name[int32(limit.GetStatus().GetCode())]; !known {
+			return fmt.Errorf("status %d is none that Envoy answers with", limit.GetStatus().GetCode())
+		}
+		return errors.Join(checkBucket(limit.GetTokenBucket()), checkHeaders(limit.GetResponseHeadersToAdd(), nil))
+	case *tcplimitv3.LocalRateLimit:
+		return checkBucket(limit.GetTokenBucket())
+	}
+	return nil
+}
+
+func checkBucket(b *typev3.TokenBucket) error {
+	if b != nil && b.GetFillInterval().AsDuration() < shortestFill {
+		return fmt.Errorf("a bucket is filled every %v; at least %v", b.GetFillInterval().AsDuration(), shortestFill)
+	}
+	return nil
+}
+
+// regexesOf are all expressions of a route.
+func regexesOf(r *routev3.Route) []string {
+	var out []string
+	header := func(list []*routev3.HeaderMatcher) {
+		for _, h := range list {
+			if x := h.GetStringMatch().GetSafeRegex(); x != nil {
+				out = append(out, x.Regex)
+			}
+		}
+	}
+	if x := r.GetMatch().GetSafeRegex(); x != nil {
+		out = append(out, x.Regex)
+	}
+	header(r.GetMatch().GetHeaders())
+	for _, q := range r.GetMatch().GetQueryParameters() {
+		if x := q.GetStringMatch().GetSafeRegex(); x != nil {
+			out = append(out, x.Regex)
+		}
+	}
+	header(r.GetRoute().GetRetryPolicy().GetRetriableHeaders())
+	header(r.GetRoute().GetRetryPolicy().GetRetriableRequestHeaders())
+	return out
+}

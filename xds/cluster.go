@@ -1,0 +1,179 @@
+package xds
+
+import (
+	"errors"
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// The built-in values of a cluster, where no policy says otherwise.
+const (
+	connectTimeout = 5 * time.Second
+	maxPending     = 1024 // connections, pending requests and requests, each
+	maxRetries     = 3    // at one time
+	// endpointWait is how long a cluster waits for its endpoints before it goes
+	// on without: a net below the server, which sends them again with it.
+	endpointWait = time.Second
+)
+
+// RenderCluster is the cluster c, made once. It is nil, with the notes on c's
+// documents, where Envoy would refuse it; a route that names it then answers 503.
+func RenderCluster(c *resolve.Cluster) (*Resource, []api.Note) {
+	made := c.Memo.Do(func() any {
+		cluster, origins, err := renderCluster(c)
+		if err == nil {
+			err = cluster.ValidateAll()
+		}
+		if err != nil {
+			return &clusterForms{notes: refused(origins, "nobody can call it", err)}
+		}
+		r := seal(c.Name, cluster)
+		r.EDS = cluster.GetType() == clusterv3.Cluster_EDS
+		return &clusterForms{envoy: r}
+	}).(*clusterForms)
+	return made.envoy, made.notes
+}
+
+// clusterForms are the renderings of one cluster.
+type clusterForms struct {
+	envoy *Resource
+	notes []api.Note
+	grpc  resolve.Memo
+}
+
+func renderCluster(c *resolve.Cluster) (*clusterv3.Cluster, []*api.Origin, error) {
+	out := &clusterv3.Cluster{
+		Name:            c.Name,
+		ConnectTimeout:  durationpb.New(connectTimeout),
+		CircuitBreakers: thresholds(),
+	}
+	external := c.Destination.External
+	var err error
+	if external == nil {
+		out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS}
+		out.EdsClusterConfig = &clusterv3.Cluster_EdsClusterConfig{EdsConfig: overADS(endpointWait)}
+	} else {
+		err = reachOutside(out, external)
+	}
+	place := Place{Protocol: c.Destination.Protocol}
+	options := upstreamProtocol(place.Protocol, c.HTTP2)
+	origins := finishCluster(out, options, c.Policies, place)
+	if external != nil {
+		origins = append(origins, &api.Origin{Ref: c.Destination.Ref})
+	}
+	out.Metadata = named(origins)
+	return out, origins, err
+}
+
+// upstreamProtocol is how requests go on: HTTP/2 by prior knowledge where all
+// who answer are known to speak it, else as the port says. It is nil where
+// there are no requests to tell apart.
+func upstreamProtocol(p api.Protocol, http2 bool) *upstreamhttpv3.HttpProtocolOptions {
+	switch {
+	case !p.HTTPLike():
+		return nil
+	case http2 || p == api.HTTP2 || p == api.GRPC:
+		return &upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: http2Upstream(nil)}
+	}
+	return &upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: http1Upstream()}
+}
+
+// finishCluster lets policies write, packs the options, and tells whose values stand.
+func finishCluster(out *clusterv3.Cluster, options *upstreamhttpv3.HttpProtocolOptions, ps resolve.Policies, place Place) []*api.Origin {
+	var origins []*api.Origin
+	for _, e := range ps {
+		w, ok := e.Conf.(ClusterWriter)
+		if !ok {
+			continue
+		}
+		origins = append(origins, standing(e, func(c policies.Conf) proto.Message { return blankCluster(c, options != nil, place) })...)
+		w.WriteCluster(out, options, place)
+	}
+	if options != nil {
+		out.TypedExtensionProtocolOptions = protocolOptions(options)
+	}
+	return origins
+}
+
+func blankCluster(c policies.Conf, http bool, place Place) proto.Message {
+	out := &clusterv3.Cluster{}
+	var options *upstreamhttpv3.HttpProtocolOptions
+	if http {
+		options = &upstreamhttpv3.HttpProtocolOptions{}
+	}
+	c.(ClusterWriter).WriteCluster(out, options, place)
+	if http {
+		out.TypedExtensionProtocolOptions = protocolOptions(options)
+	}
+	return out
+}
+
+func thresholds() *clusterv3.CircuitBreakers {
+	return &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{
+		MaxConnections:     wrapperspb.UInt32(maxPending),
+		MaxPendingRequests: wrapperspb.UInt32(maxPending),
+		MaxRequests:        wrapperspb.UInt32(maxPending),
+		MaxRetries:         wrapperspb.UInt32(maxRetries),
+	}}}
+}
+
+// reachOutside makes out a cluster of the endpoints that an external service
+// names, with what each priority falls back to.
+func reachOutside(out *clusterv3.Cluster, s *api.MeshExternalService) error {
+	if len(s.Endpoints) == 0 {
+		return errors.New("the external service names no endpoint")
+	}
+	fixed, host := true, ""
+	priorities := map[uint32][]hostPort{}
+	for _, e := range s.Endpoints {
+		h := hostPort{e.Address, e.Port}
+		if _, unix := h.unix(); !unix && !isIP(e.Address) {
+			fixed = false
+			if host == "" {
+				host = e.Address
+			}
+		}
+		priorities[e.Priority] = append(priorities[e.Priority], h)
+	}
+	kind := clusterv3.Cluster_STRICT_DNS
+	if fixed {
+		kind = clusterv3.Cluster_STATIC
+	} else {
+		out.DnsLookupFamily = clusterv3.Cluster_V4_PREFERRED
+	}
+	out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: kind}
+	out.LoadAssignment = assignment(out.Name, inOrder(priorities))
+	socket, err := externalTLS(s.TLS, host)
+	out.TransportSocket = socket
+	return err
+}
+
+// inOrder are the groups of hosts by rising priority, without gaps: Envoy and
+// gRPC both count priorities from zero.
+func inOrder(priorities map[uint32][]hostPort) [][]hostPort {
+	var out [][]hostPort
+	for _, p := range sortedKeys(priorities) {
+		out = append(out, priorities[p])
+	}
+	return out
+}
+
+func tagMetadata(tags map[string]string) *corev3.Metadata {
+	fields := make(map[string]string, len(tags))
+	for k, v := range tags {
+		if k != api.TagService {
+			fields[k] = v
+		}
+	}
+	return textMetadata("envoy.lb", fields)
+}

@@ -1,0 +1,103 @@
+package xds
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// RenderEndpoints is who answers for one cluster, made once. Endpoints keep
+// their order within a zone. One whose address is no IP is left out with a
+// note: Envoy takes only addresses here.
+func RenderEndpoints(e *resolve.Endpoints) *Resource {
+	return e.Memo.Do(func() any {
+		out := &endpointv3.ClusterLoadAssignment{ClusterName: e.Name}
+		groups, notes := groupEndpoints(e)
+		for _, g := range groups {
+			out.Endpoints = append(out.Endpoints, g.render())
+		}
+		r := seal(e.Name, out)
+		r.Notes = notes
+		return r
+	}).(*Resource)
+}
+
+// zoneGroup is the endpoints of one zone at one priority.
+type zoneGroup struct {
+	priority uint32 // in the document, then its rank
+	zone     string
+	list     []resolve.Endpoint
+}
+
+func groupEndpoints(e *resolve.Endpoints) ([]*zoneGroup, []api.Note) {
+	var groups []*zoneGroup
+	var notes []api.Note
+	for _, p := range e.List {
+		if !isIP(p.Address) {
+			notes = append(notes, api.Note{
+				Severity: api.Error, Code: "Rejected",
+				Message: fmt.Sprintf("endpoint %s:%d of %s is left out: its address is no IP; give the dataplane an IP address", p.Address, p.Port, e.Name),
+			})
+			continue
+		}
+		at := slices.IndexFunc(groups, func(g *zoneGroup) bool { return g.priority == p.Priority && g.zone == p.Zone })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, &zoneGroup{priority: p.Priority, zone: p.Zone})
+		}
+		groups[at].list = append(groups[at].list, p)
+	}
+	slices.SortFunc(groups, func(a, b *zoneGroup) int {
+		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.zone, b.zone))
+	})
+	rank, last := uint32(0), uint32(0)
+	for i, g := range groups { // Envoy and gRPC count priorities from zero, without gaps
+		if i > 0 && g.priority != last {
+			rank++
+		}
+		last, g.priority = g.priority, rank
+	}
+	return groups, notes
+}
+
+// render always sets locality and weight: gRPC ignores a group without them.
+func (g *zoneGroup) render() *endpointv3.LocalityLbEndpoints {
+	out := &endpointv3.LocalityLbEndpoints{
+		Locality:            &corev3.Locality{Zone: g.zone},
+		Priority:            g.priority,
+		LoadBalancingWeight: wrapperspb.UInt32(uint32(len(g.list))),
+	}
+	for _, p := range g.list {
+		out.LbEndpoints = append(out.LbEndpoints, lbEndpoint(socket(p.Address, p.Port), tagMetadata(p.Tags)))
+	}
+	return out
+}
+
+// textMetadata is a map of texts under key; nil if it is empty.
+func textMetadata(key string, text map[string]string) *corev3.Metadata {
+	if len(text) == 0 {
+		return nil
+	}
+	return &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{key: textStruct(text)}}
+}
+
+func textStruct(text map[string]string) *structpb.Struct {
+	s := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(text))}
+	for _, k := range sortedKeys(text) {
+		s.Fields[k] = structpb.NewStringValue(text[k])
+	}
+	return s
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -1,0 +1,112 @@
+package xds
+
+import (
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+const (
+	// redirectSource is the address from which a sidecar calls its own workload,
+	// so that the redirection rules let it pass.
+	redirectSource = "127.0.0.6"
+	// kumaTags is a header that other meshes put on requests between sidecars.
+	kumaTags = "x-kuma-tags"
+)
+
+// ownInbound is everything that one port of the workload needs.
+type ownInbound struct {
+	redirected                bool // the dataplane's traffic is redirected to it
+	listener, routes, cluster *Resource
+	notes                     []api.Note
+}
+
+// inbound renders i, once for as long as i and the way traffic comes last.
+func (x *Renderer) inbound(r *resolve.Resolved, i *resolve.Inbound) *ownInbound {
+	redirected := transparent(r)
+	own := i.Memo.Do(func() any { return x.renderInbound(r, i, redirected) }).(*ownInbound)
+	if own.redirected != redirected {
+		return x.renderInbound(r, i, redirected)
+	}
+	return own
+}
+
+func (x *Renderer) renderInbound(r *resolve.Resolved, i *resolve.Inbound, redirected bool) *ownInbound {
+	name := "inbound:" + joined(i.Address, i.Port)
+	own := &ownInbound{redirected: redirected}
+	place := Place{Protocol: i.Protocol, Inbound: true}
+	c := chain{place: place, stat: name, ps: i.Policies}
+	if place.Protocol.HTTPLike() {
+		c.routes = name
+		own.routes, own.notes = inboundRoutes(name, place, i.Policies)
+	} else {
+		c.split = split{shares: []share{{name, 1}}}
+	}
+	listener := &listenerv3.Listener{Name: name, TrafficDirection: corev3.TrafficDirection_INBOUND}
+	var notes []api.Note
+	own.listener, notes = x.listener(listener, i.Address, i.Port, c, r, i.Tags)
+	own.notes = append(own.notes, notes...)
+	own.cluster, notes = inboundCluster(name, place, i, redirected)
+	own.notes = append(own.notes, notes...)
+	return own
+}
+
+// inboundRoutes has one route: to the workload.
+func inboundRoutes(name string, place Place, ps resolve.Policies) (*Resource, []api.Note) {
+	out := &routev3.Route{
+		Name:  name,
+		Match: &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}},
+		Action: &routev3.Route_Route{Route: &routev3.RouteAction{
+			Timeout: durationpb.New(0), ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: name},
+		}},
+	}
+	var origins []*api.Origin
+	b := tableBuilder{place: place}
+	for _, e := range ps {
+		origins = append(origins, standing(e, func(c policies.Conf) proto.Message { return b.blank(c, true) })...)
+	}
+	out.Metadata = named(origins)
+	b.write(out, &resolve.Route{Policies: ps})
+	checked, notes := checkedRoute(out, &resolve.Route{Policies: ps})
+	config := &routev3.RouteConfiguration{
+		Name:                   name,
+		ValidateClusters:       wrapperspb.Bool(false),
+		RequestHeadersToRemove: []string{kumaTags},
+		VirtualHosts:           []*routev3.VirtualHost{{Name: name, Domains: []string{"*"}, Routes: []*routev3.Route{checked}}},
+	}
+	r := seal(name, config)
+	r.Clusters = clustersOf(checked.GetRoute())
+	return r, notes
+}
+
+func inboundCluster(name string, place Place, i *resolve.Inbound, redirected bool) (*Resource, []api.Note) {
+	out := &clusterv3.Cluster{
+		Name:                 name,
+		ConnectTimeout:       durationpb.New(connectTimeout),
+		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
+		LoadAssignment:       assignment(name, [][]hostPort{{{i.ServiceAddress, i.ServicePort}}}),
+		CircuitBreakers:      thresholds(),
+	}
+	if !isIP(i.ServiceAddress) {
+		out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS}
+	}
+	if redirected {
+		out.UpstreamBindConfig = &corev3.BindConfig{SourceAddress: &corev3.SocketAddress{
+			Address: redirectSource, PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: 0},
+		}}
+	}
+	origins := finishCluster(out, upstreamProtocol(place.Protocol, false), i.Policies, place)
+	out.Metadata = named(origins)
+	if err := out.ValidateAll(); err != nil {
+		return nil, refused(origins, "the workload is not reached at this port", err)
+	}
+	return seal(name, out), nil
+}

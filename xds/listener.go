@@ -1,0 +1,160 @@
+package xds
+
+import (
+	"errors"
+	"net"
+	"slices"
+	"strconv"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+const (
+	tcpProxyFilter = "envoy.filters.network.tcp_proxy"
+	tagsMetadata   = "io.kuma.tags"
+)
+
+// chain is what one listener does with a connection: requests by a route
+// configuration, or bytes to clusters.
+type chain struct {
+	place  Place
+	stat   string // prefix of statistics
+	routes string // name of the route configuration; empty for bytes
+	split  split
+	ps     resolve.Policies
+}
+
+// outbound is the listener by which the workload calls a destination.
+func (x *Renderer) outbound(r *resolve.Resolved, o *resolve.Outbound) (*Resource, []api.Note) {
+	c := chain{place: Place{Protocol: o.Destination.Protocol}, stat: o.Destination.ID, ps: o.Policies}
+	if o.Table != nil {
+		c.routes = TableName(o.Destination.ID)
+	} else {
+		c.split = divide(o.TCP.Backends)
+	}
+	out := &listenerv3.Listener{
+		Name:             "outbound:" + joined(o.Address, o.Port),
+		TrafficDirection: corev3.TrafficDirection_OUTBOUND,
+	}
+	tags := map[string]string{api.TagService: o.Destination.Name}
+	res, notes := x.listener(out, o.Address, o.Port, c, r, tags)
+	if n, ok := c.split.note(&resolve.Route{}); ok && o.TCP != nil {
+		if len(o.TCP.Origins) > 0 {
+			n.Origin = o.TCP.Origins[len(o.TCP.Origins)-1]
+		}
+		notes = append(notes, n)
+	}
+	return res, notes
+}
+
+// listener finishes out: address, filters, policies, metadata, checks.
+func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, c chain, r *resolve.Resolved, tags map[string]string) (*Resource, []api.Note) {
+	out.Address = socket(ip, port)
+	if transparent(r) {
+		out.BindToPort = wrapperspb.Bool(false)
+	}
+	origins := []*api.Origin{{Ref: r.Ref}}
+	for _, e := range c.ps {
+		origins = append(origins, standing(e, func(conf policies.Conf) proto.Message {
+			only := c
+			only.ps = resolve.Policies{{Kind: e.Kind, Conf: conf}}
+			return &listenerv3.FilterChain{Filters: x.filters(only)}
+		})...)
+	}
+	out.FilterChains = []*listenerv3.FilterChain{{Filters: x.filters(c)}}
+	out.Metadata = named(origins)
+	out.Metadata.FilterMetadata[tagsMetadata] = &structpb.Struct{
+		Fields: map[string]*structpb.Value{"tags": structpb.NewStructValue(textStruct(tags))},
+	}
+	if err := checkListener(out, ip); err != nil {
+		return nil, refused(origins, "nobody listens at "+joined(ip, port), err)
+	}
+	res := seal(out.Name, out)
+	if c.routes != "" {
+		res.Routes = []string{c.routes}
+	}
+	for _, h := range c.split.shares {
+		if h.cluster != Unresolved {
+			res.Clusters = append(res.Clusters, h.cluster)
+		}
+	}
+	slices.Sort(res.Clusters)
+	res.Clusters = slices.Compact(res.Clusters)
+	return res, nil
+}
+
+// filters are the network filters of a chain, the one that ends it last.
+func (x *Renderer) filters(c chain) []*listenerv3.Filter {
+	var out []*listenerv3.Filter
+	for _, e := range c.ps {
+		if w, ok := e.Conf.(NetworkFilterWriter); ok {
+			out = append(out, w.NetworkFilters(c.place)...)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *listenerv3.Filter) int { return compareText(a.Name, b.Name) })
+	if c.routes != "" {
+		return append(out, x.manager(c))
+	}
+	proxy := tcpProxy(c)
+	for _, e := range c.ps {
+		if w, ok := e.Conf.(TCPWriter); ok {
+			w.WriteTCP(proxy, c.place)
+		}
+	}
+	return append(out, &listenerv3.Filter{
+		Name: tcpProxyFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: pack(proxy)},
+	})
+}
+
+// tcpProxy closes the share of connections that nobody can take, for lack of a
+// way to say more over bytes.
+func tcpProxy(c chain) *tcpproxyv3.TcpProxy {
+	out := &tcpproxyv3.TcpProxy{StatPrefix: c.stat}
+	switch len(c.split.shares) {
+	case 0:
+		out.ClusterSpecifier = &tcpproxyv3.TcpProxy_Cluster{Cluster: Unresolved}
+	case 1:
+		out.ClusterSpecifier = &tcpproxyv3.TcpProxy_Cluster{Cluster: c.split.shares[0].cluster}
+	default:
+		weighted := &tcpproxyv3.TcpProxy_WeightedCluster{}
+		for _, h := range c.split.shares {
+			weighted.Clusters = append(weighted.Clusters, &tcpproxyv3.TcpProxy_WeightedCluster_ClusterWeight{Name: h.cluster, Weight: h.weight})
+		}
+		out.ClusterSpecifier = &tcpproxyv3.TcpProxy_WeightedClusters{WeightedClusters: weighted}
+	}
+	return out
+}
+
+// checkListener finds what Envoy refuses in a listener.
+func checkListener(l *listenerv3.Listener, ip string) error {
+	if !isIP(ip) {
+		return errors.New("the address of a listener must be an IP")
+	}
+	if err := l.ValidateAll(); err != nil {
+		return err
+	}
+	for _, f := range l.FilterChains[0].Filters {
+		if err := checkExtension(f.GetTypedConfig()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func transparent(r *resolve.Resolved) bool {
+	dp, ok := r.Dataplane.Spec.(*api.Dataplane)
+	return ok && dp.Networking != nil && dp.Networking.TransparentProxying != nil
+}
+
+func joined(address string, port uint32) string {
+	return net.JoinHostPort(address, strconv.FormatUint(uint64(port), 10))
+}

@@ -1,0 +1,89 @@
+package xds
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	grpcstatsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/grpc_stats/v3"
+	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+)
+
+const (
+	managerFilter = "envoy.filters.network.http_connection_manager"
+	routerFilter  = "envoy.filters.http.router"
+	statsFilter   = "envoy.filters.http.grpc_stats"
+)
+
+// forEver is how long a sidecar waits for its first resources of a type.
+const forEver time.Duration = 0
+
+// manager is the filter that tells requests apart. Routes come by name, never
+// inlined, so that they change without the listener.
+func (x *Renderer) manager(c chain) *listenerv3.Filter {
+	m := &hcmv3.HttpConnectionManager{
+		StatPrefix: c.stat,
+		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
+			ConfigSource: overADS(forEver), RouteConfigName: c.routes,
+		}},
+		HttpFilters:           x.httpFilters(c.place.Protocol),
+		NormalizePath:         wrapperspb.Bool(true),
+		InternalAddressConfig: loopbackOnly(),
+	}
+	if c.place.Inbound {
+		m.ForwardClientCertDetails = hcmv3.HttpConnectionManager_SANITIZE_SET
+		m.SetCurrentClientCertDetails = &hcmv3.HttpConnectionManager_SetCurrentClientCertDetails{Uri: true}
+	}
+	for _, e := range c.ps {
+		if w, ok := e.Conf.(ManagerWriter); ok {
+			w.WriteManager(m, c.place)
+		}
+	}
+	return &listenerv3.Filter{Name: managerFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: pack(m)}}
+}
+
+// httpFilters are those that any route may need, by name, then the router.
+func (x *Renderer) httpFilters(p api.Protocol) []*hcmv3.HttpFilter {
+	out := slices.Clone(x.http)
+	if p == api.GRPC {
+		out = append(out, &hcmv3.HttpFilter{
+			Name: statsFilter,
+			ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(&grpcstatsv3.FilterConfig{
+				EmitFilterState:        true,
+				PerMethodStatSpecifier: &grpcstatsv3.FilterConfig_StatsForAllMethods{StatsForAllMethods: wrapperspb.Bool(false)},
+			})},
+		})
+	}
+	return append(out, &hcmv3.HttpFilter{
+		Name: routerFilter, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(&routerv3.Router{})},
+	})
+}
+
+// wantedFilters are the HTTP filters that kinds ask for, in an order that does
+// not follow that of the kinds.
+func wantedFilters(kinds []*policies.Kind) []*hcmv3.HttpFilter {
+	var out []*hcmv3.HttpFilter
+	for _, k := range kinds {
+		if w, ok := k.New().(HTTPFilterWriter); ok {
+			out = append(out, w.HTTPFilters()...)
+		}
+	}
+	slices.SortFunc(out, func(a, b *hcmv3.HttpFilter) int { return compareText(a.Name, b.Name) })
+	return out
+}
+
+func compareText(a, b string) int { return strings.Compare(a, b) }
+
+func loopbackOnly() *hcmv3.HttpConnectionManager_InternalAddressConfig {
+	return &hcmv3.HttpConnectionManager_InternalAddressConfig{CidrRanges: []*corev3.CidrRange{
+		{AddressPrefix: "127.0.0.1", PrefixLen: wrapperspb.UInt32(32)},
+		{AddressPrefix: "::1", PrefixLen: wrapperspb.UInt32(128)},
+	}}
+}

@@ -1,0 +1,152 @@
+package xds
+
+import (
+	"slices"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// RenderTable is the route configuration of t, made once.
+func RenderTable(t *resolve.Table) *Resource { return formsOf(t).envoy }
+
+// tableForms are the renderings of one table.
+type tableForms struct {
+	envoy *Resource
+	grpc  resolve.Memo // made when the first gRPC client asks
+}
+
+func formsOf(t *resolve.Table) *tableForms {
+	return t.Memo.Do(func() any {
+		config, clusters, notes := RouteConfiguration(t)
+		r := seal(config.Name, config)
+		r.Clusters, r.Notes = clusters, notes
+		return &tableForms{envoy: r}
+	}).(*tableForms)
+}
+
+// TableName is the name of the route configuration of a destination.
+func TableName(destination string) string { return "outbound:" + destination }
+
+// RouteConfiguration renders t before it is serialised, with the clusters that
+// it names, for tests that put other clusters in their place.
+func RouteConfiguration(t *resolve.Table) (*routev3.RouteConfiguration, []string, []api.Note) {
+	b := tableBuilder{place: Place{Protocol: t.Destination.Protocol}, by: map[standingKey][]*api.Origin{}}
+	for _, r := range t.Routes {
+		b.add(r)
+	}
+	slices.Sort(b.clusters)
+	return &routev3.RouteConfiguration{
+		Name:             TableName(t.Destination.ID),
+		ValidateClusters: wrapperspb.Bool(false), // a share may name Unresolved
+		VirtualHosts: []*routev3.VirtualHost{{
+			Name: t.Destination.ID, Domains: []string{"*"}, Routes: b.routes,
+		}},
+	}, slices.Compact(b.clusters), b.notes
+}
+
+type tableBuilder struct {
+	place    Place
+	routes   []*routev3.Route
+	clusters []string
+	notes    []api.Note
+	by       map[standingKey][]*api.Origin
+}
+
+// standingKey is where a policy acts: a route that forwards, or one that does not.
+type standingKey struct {
+	*policies.Effective
+	forwards bool
+}
+
+// add renders r into one Envoy route, or two where its prefix has two halves.
+func (b *tableBuilder) add(r *resolve.Route) {
+	s := divide(r.Backends)
+	if n, ok := s.note(r); ok {
+		b.note(n)
+	}
+	metadata := (*corev3.Metadata)(nil)
+	for _, m := range matches(&r.Match) {
+		out := &routev3.Route{Name: r.Name, Match: m.RouteMatch}
+		act(out, r, m.half, s)
+		modify(out, r.Filters)
+		if metadata == nil {
+			metadata = named(b.origins(r, out.GetRoute() != nil))
+		}
+		out.Metadata = metadata
+		b.write(out, r)
+		out, notes := checkedRoute(out, r)
+		b.note(notes...) // the halves of a prefix say the same
+		if out == nil {
+			continue
+		}
+		b.routes = append(b.routes, out)
+		b.clusters = append(b.clusters, clustersOf(out.GetRoute())...)
+	}
+}
+
+func (b *tableBuilder) note(notes ...api.Note) {
+	for _, n := range notes {
+		if !slices.Contains(b.notes, n) {
+			b.notes = append(b.notes, n)
+		}
+	}
+}
+
+func (b *tableBuilder) write(out *routev3.Route, r *resolve.Route) {
+	for _, e := range r.Policies {
+		if w, ok := e.Conf.(RouteWriter); ok {
+			w.WriteRoute(out, b.place)
+		}
+	}
+}
+
+// origins are all whose values stand in the Envoy routes of r. Routes share
+// their policies, so the answer for a policy is kept for the table.
+func (b *tableBuilder) origins(r *resolve.Route, forwards bool) []*api.Origin {
+	out := routeOrigins(r)
+	for _, e := range r.Policies {
+		key := standingKey{e, forwards}
+		found, ok := b.by[key]
+		if !ok {
+			found = standing(e, func(c policies.Conf) proto.Message { return b.blank(c, forwards) })
+			b.by[key] = found
+		}
+		out = append(out, found...)
+	}
+	return out
+}
+
+func (b *tableBuilder) blank(c policies.Conf, forwards bool) proto.Message {
+	out := &routev3.Route{Action: respond(500)}
+	if forwards {
+		out.Action = &routev3.Route_Route{Route: forward(split{shares: []share{{"x", 1}}})}
+	}
+	if w, ok := c.(RouteWriter); ok {
+		w.WriteRoute(out, b.place)
+	}
+	return out
+}
+
+// clustersOf are the clusters that an action names, Unresolved left out.
+func clustersOf(a *routev3.RouteAction) []string {
+	var out []string
+	if name := a.GetCluster(); name != "" && name != Unresolved {
+		out = append(out, name)
+	}
+	for _, c := range a.GetWeightedClusters().GetClusters() {
+		if c.Name != Unresolved {
+			out = append(out, c.Name)
+		}
+	}
+	for _, m := range a.GetRequestMirrorPolicies() {
+		out = append(out, m.Cluster)
+	}
+	return out
+}
