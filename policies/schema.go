@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 )
 
@@ -22,6 +23,28 @@ type SchemaLeaf struct {
 	// the scope where the tag names none.
 	Group string
 	index []int
+	typ   reflect.Type
+}
+
+// Type names the values of the leaf as people write them.
+func (l SchemaLeaf) Type() string { return typeName(l.typ) }
+
+func typeName(t reflect.Type) string {
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return typeName(t.Elem())
+	case t == reflect.TypeFor[api.Duration]():
+		return "duration"
+	case t.Kind() == reflect.Slice:
+		return "list of " + typeName(t.Elem()) + "s"
+	case t.Kind() == reflect.Bool:
+		return "boolean"
+	case t.Kind() == reflect.String:
+		return "text"
+	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
+		return "object"
+	}
+	return "number"
 }
 
 // SchemaOf reads the schema of the struct C. It panics where a tag is wrong:
@@ -46,7 +69,7 @@ func (s *Schema) walk(t reflect.Type, path string, index []int) {
 			if group == "" {
 				group = scope
 			}
-			s.Leaves = append(s.Leaves, SchemaLeaf{Path: at, Scope: Scope(scope), Group: group, index: here})
+			s.Leaves = append(s.Leaves, SchemaLeaf{Path: at, Scope: Scope(scope), Group: group, index: here, typ: f.Type})
 			continue
 		}
 		if f.Type.Kind() != reflect.Pointer || f.Type.Elem().Kind() != reflect.Struct {

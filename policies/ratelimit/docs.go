@@ -2,4 +2,22 @@
 
 package ratelimit
 
-var docs = map[string]string{}
+// docs are the comments of Conf, by path.
+var docs = map[string]string{
+	"local":                              "Limits have one bucket in each proxy.",
+	"local.http":                         "Limits requests.",
+	"local.http.disabled":                "Switches off the limit that weaker policies set.",
+	"local.http.onRateLimit":             "The answer to a request over the limit.",
+	"local.http.onRateLimit.headers":     "Headers of the answer.",
+	"local.http.onRateLimit.headers.add": "Appends to a header of the answer. At most 16.",
+	"local.http.onRateLimit.headers.set": "Replaces a header of the answer. At most 16.",
+	"local.http.onRateLimit.status":      "Status of the answer: one of those that Envoy can send.",
+	"local.http.requestRate":             "How many requests are admitted in what time.",
+	"local.http.requestRate.interval":    "How long it takes until the bucket is full again. More than 50ms.",
+	"local.http.requestRate.num":         "How many tokens the bucket holds; it is full at first. At least 1.",
+	"local.tcp":                          "Limits new connections.",
+	"local.tcp.connectionRate":           "How many connections are admitted in what time.",
+	"local.tcp.connectionRate.interval":  "How long it takes until the bucket is full again. More than 50ms.",
+	"local.tcp.connectionRate.num":       "How many tokens the bucket holds; it is full at first. At least 1.",
+	"local.tcp.disabled":                 "Switches off the limit that weaker policies set.",
+}

@@ -75,7 +75,7 @@ func (o *OnRateLimit) check(f *policies.Findings, at api.Path) {
 	if o.Headers != nil {
 		at := at.Field("headers")
 		if o.Headers.Set == nil && o.Headers.Add == nil {
-			f.Breaks(at, "sets nothing; set set or add")
+			f.Breaks(at, "sets nothing; write set or add")
 		}
 		seen := map[string]api.Path{}
 		checkHeaders(f, at.Field("set"), o.Headers.Set, seen)

@@ -41,10 +41,11 @@ type HTTP struct {
 	// beside the numbers and methods.
 	RetryOn []string `json:"retryOn,omitzero" weft:"route,http"`
 	// RetriableResponseHeaders also repeats a request whose answer has one of
-	// these headers.
+	// these headers, each {type, name, value} as in the matches of a route.
 	RetriableResponseHeaders []route.HeaderMatch `json:"retriableResponseHeaders,omitzero" weft:"route,http"`
 	// RetriableRequestHeaders limits retries to requests that have one of these
-	// headers, or one of the methods in retryOn.
+	// headers, each {type, name, value} as in the matches of a route, or one of
+	// the methods in retryOn.
 	RetriableRequestHeaders []route.HeaderMatch `json:"retriableRequestHeaders,omitzero" weft:"route,http"`
 	// HostSelection says which endpoints an attempt avoids.
 	HostSelection []HostSelection `json:"hostSelection,omitzero" weft:"route,http"`

@@ -2,4 +2,39 @@
 
 package retry
 
-var docs = map[string]string{}
+// docs are the comments of Conf, by path.
+var docs = map[string]string{
+	"grpc":                                        "For calls of services that speak gRPC.",
+	"grpc.backOff":                                "The pause between two attempts.",
+	"grpc.backOff.baseInterval":                   "The length from which the pauses grow; the first is drawn from 0 to this.",
+	"grpc.backOff.maxInterval":                    "The longest pause; 10 times baseInterval where it is not set.",
+	"grpc.numRetries":                             "How often a call is repeated at most, beside the first attempt. 0 switches retries off.",
+	"grpc.perTryTimeout":                          "Bounds each attempt, the first one too. 0s leaves only the request timeout.",
+	"grpc.rateLimitedBackOff":                     "The pause that an answer asks for in its headers.",
+	"grpc.rateLimitedBackOff.maxInterval":         "The longest pause that is respected; an answer that asks for more gets the ordinary back-off. 5m where it is not set.",
+	"grpc.rateLimitedBackOff.resetHeaders":        "The response headers that say when to come again; the first one that is there counts.",
+	"grpc.rateLimitedBackOff.resetHeaders.format": "Format of its value: Seconds from now, or UnixTimestamp.",
+	"grpc.rateLimitedBackOff.resetHeaders.name":   "Name of the header.",
+	"grpc.retryOn":                                "Which gRPC statuses are repeated: Canceled, DeadlineExceeded, Internal, ResourceExhausted, Unavailable. Envoy sees only a status that comes without a message, that is, in the headers. The default also repeats what failed before it became a gRPC answer.",
+	"http":                                        "For requests of services that speak HTTP/1 or HTTP/2.",
+	"http.backOff":                                "The pause between two attempts.",
+	"http.backOff.baseInterval":                   "The length from which the pauses grow; the first is drawn from 0 to this.",
+	"http.backOff.maxInterval":                    "The longest pause; 10 times baseInterval where it is not set.",
+	"http.hostSelection":                          "Says which endpoints an attempt avoids.",
+	"http.hostSelection.predicate":                "OmitPreviousHosts, OmitHostsWithTags or OmitPreviousPriorities.",
+	"http.hostSelection.tags":                     "Tags of the endpoints that OmitHostsWithTags avoids.",
+	"http.hostSelection.updateFrequency":          "After how many attempts OmitPreviousPriorities looks at the priorities again; 2 where it is not set.",
+	"http.hostSelectionMaxAttempts":               "How often an endpoint is drawn again because hostSelection refuses it; then the last one drawn is taken. Envoy draws once where this is not set.",
+	"http.numRetries":                             "How often a request is repeated at most, beside the first attempt. 0 switches retries off.",
+	"http.perTryTimeout":                          "Bounds each attempt, the first one too. 0s leaves only the request timeout.",
+	"http.rateLimitedBackOff":                     "The pause that an answer asks for in its headers.",
+	"http.rateLimitedBackOff.maxInterval":         "The longest pause that is respected; an answer that asks for more gets the ordinary back-off. 5m where it is not set.",
+	"http.rateLimitedBackOff.resetHeaders":        "The response headers that say when to come again; the first one that is there counts.",
+	"http.rateLimitedBackOff.resetHeaders.format": "Format of its value: Seconds from now, or UnixTimestamp.",
+	"http.rateLimitedBackOff.resetHeaders.name":   "Name of the header.",
+	"http.retriableRequestHeaders":                "Limits retries to requests that have one of these headers, each {type, name, value} as in the matches of a route, or one of the methods in retryOn.",
+	"http.retriableResponseHeaders":               "Also repeats a request whose answer has one of these headers, each {type, name, value} as in the matches of a route.",
+	"http.retryOn":                                "What is repeated: words (5xx, GatewayError, Reset, Retriable4xx, ConnectFailure, EnvoyRatelimited, RefusedStream, Http3PostConnectFailure), status numbers (\"503\"), and HttpMethodGet and its like, which limit retries to requests of those methods. Without any word the default's words hold beside the numbers and methods.",
+	"tcp":                                         "For connections of services that speak plain TCP.",
+	"tcp.maxConnectAttempt":                       "How often a connection is tried before it fails, the first attempt included. At least 1.",
+}

@@ -68,7 +68,7 @@ func (s shared) check(f *policies.Findings, at api.Path) {
 	}
 	if s.rateLimited {
 		at := at.Field("rateLimitedBackOff")
-		f.Positive(at.Field("maxInterval"), s.rateLimitedMax)
+		longest := at.Field("maxInterval")
 		at = at.Field("resetHeaders")
 		if len(s.reset) == 0 {
 			f.Breaks(at, "is missing; name the response headers that say when to come again")
@@ -79,6 +79,7 @@ func (s shared) check(f *policies.Findings, at api.Path) {
 				f.OneOf(at.Index(i).Field("format"), h.Format, "Seconds", "UnixTimestamp")
 			}
 		}
+		f.Positive(longest, s.rateLimitedMax)
 	}
 }
 

@@ -2,4 +2,14 @@
 
 package timeout
 
-var docs = map[string]string{}
+// docs are the comments of Conf, by path.
+var docs = map[string]string{
+	"connectionTimeout":          "Bounds the opening of a connection. It must be longer than 0s.",
+	"http":                       "Http has the bounds of requests and of the connections that carry them.",
+	"http.maxConnectionDuration": "Drains a connection of that age.",
+	"http.maxStreamDuration":     "Bounds one attempt of a request, however busy it is.",
+	"http.requestHeadersTimeout": "Bounds the arrival of a request's headers.",
+	"http.requestTimeout":        "Bounds a request until its answer is complete, all retries included.",
+	"http.streamIdleTimeout":     "Ends a request on which nothing happens.",
+	"idleTimeout":                "Closes a connection on which nothing happens.",
+}
