@@ -82,7 +82,7 @@ func (c *Catalog) envelope(d *decoder) (head, bool) {
 		key = "kind"
 	}
 	kind := scalarOf(member(d.root, key))
-	d.ref = Ref{Kind: kind}
+	d.ref = Ref{Kind: Clip(kind), Mesh: Clip(scalarOf(member(d.root, "mesh"))), Name: Clip(scalarOf(member(d.root, "name")))}
 	typ, ok := c.Type(kind)
 	if !ok {
 		d.report(d.locateNode(Path(key)), c.unsupported(Path(key), kind))
@@ -125,6 +125,9 @@ var absentKinds = map[string]bool{
 	"FaultInjection": true, "Retry": true, "Timeout": true, "RateLimit": true, "ProxyTemplate": true,
 	"ExternalService": true, "VirtualOutbound": true, "Secret": true, "GlobalSecret": true,
 }
+
+// AbsentKind reports whether Kuma has the kind and weft has not.
+func AbsentKind(kind string) bool { return absentKinds[kind] }
 
 // universal reads Kuma's envelope.
 func (d *decoder) universal(typ Type) head {

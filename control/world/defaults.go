@@ -16,7 +16,8 @@ func (p defaultPolicy) document(ref api.Ref) []byte {
 }
 
 // defaultPolicies have Kuma's values, but for the retries: weft repeats by
-// itself only what surely had no effect.
+// itself only what surely had no effect, which leaves no retry for gRPC, whose
+// conditions cannot say that.
 var defaultPolicies = []defaultPolicy{
 	{"MeshTimeout", "mesh-timeout-all-", `spec:
   targetRef:
@@ -54,13 +55,6 @@ var defaultPolicies = []defaultPolicy{
           numRetries: 5
           perTryTimeout: 16s
           retryOn: [ConnectFailure, RefusedStream]
-          backOff:
-            baseInterval: 25ms
-            maxInterval: 250ms
-        grpc:
-          numRetries: 5
-          perTryTimeout: 16s
-          retryOn: [Unavailable]
           backOff:
             baseInterval: 25ms
             maxInterval: 250ms

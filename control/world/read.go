@@ -85,7 +85,7 @@ func DecodeDir(name string, text []byte) ([]*api.Object, []*api.Violation) {
 
 func soften(violations []*api.Violation) {
 	for _, v := range violations {
-		if v.Code == api.CodeUnsupportedKind && v.Object.Kind != "" {
+		if v.Code == api.CodeUnsupportedKind && api.AbsentKind(v.Object.Kind) {
 			v.Severity = api.Warning
 		}
 	}

@@ -5,13 +5,14 @@
 package world
 
 import (
-	"time"
+	"fmt"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/kuma"
 )
 
 // Types are all types of documents: the base types, those of the route
@@ -33,7 +34,7 @@ func Catalog() *api.Catalog { return catalog }
 var catalog = api.NewCatalog(Types()...)
 
 // Dialects are all route languages, strongest first.
-func Dialects() []route.Dialect { return []route.Dialect{} }
+func Dialects() []route.Dialect { return []route.Dialect{kuma.Dialect} }
 
 // Kinds are all kinds of policy.
 func Kinds() []*policies.Kind { return all.Kinds }
@@ -47,7 +48,7 @@ func DefaultMesh() *api.Object { return defaultMesh }
 func mustDecode(text string) *api.Object {
 	objects, err := catalog.Decode("", []byte(text))
 	if err != nil || len(objects) != 1 {
-		panic("built-in document: " + err.Error())
+		panic(fmt.Sprintf("built-in document: %v", err))
 	}
 	return objects[0]
 }
@@ -79,17 +80,9 @@ func DefaultPolicies(mesh string, skip []string) []*api.Object {
 		ref := api.Ref{Kind: p.kind, Mesh: mesh, Name: p.name + mesh}
 		o, err := catalog.DecodeOne("", p.document(ref), ref)
 		if o == nil {
-			panic("built-in document: " + err.Error())
+			panic(fmt.Sprintf("built-in document: %v", err))
 		}
 		objects = append(objects, o)
 	}
 	return objects
-}
-
-// Touch is o with the times of a store that has just accepted it, for worlds
-// that have no store.
-func Touch(o *api.Object, at time.Time) *api.Object {
-	c := *o
-	c.Created, c.Modified = at, at
-	return &c
 }

@@ -1,0 +1,170 @@
+package world_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+)
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const (
+	service  = "type: MeshService\nmesh: default\nname: web\nspec: {selector: {dataplaneTags: {app: web}}, ports: [{port: 80}]}\n"
+	retry    = "type: MeshRetry\nmesh: default\nname: mr\nspec:\n  to:\n    - targetRef: {kind: MeshHTTPRoute, name: rout}\n      default: {http: {numRetries: 3}}\n"
+	badRetry = "type: MeshRetry\nmesh: default\nname: bad\nspec:\n  to:\n    - targetRef: {kind: Mesh}\n      default: {http: {numRetrys: 3}}\n"
+)
+
+func TestReadTakesFilesDirectoriesAndStdin(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "a.yaml", "type: Mesh\nname: default\n---\n"+service)
+	write(t, dir, "deep/er/b.json", `{"type":"MeshService","mesh":"default","name":"json","spec":{"selector":{"dataplaneTags":{"app":"web"}},"ports":[{"port":1}]}}`)
+	write(t, dir, "deep/c.yml", strings.ReplaceAll(service, "web", "yml"))
+	write(t, dir, "README.md", "no document")
+	write(t, dir, ".hidden.yaml", "no document either")
+	stdin := strings.NewReader(strings.ReplaceAll(service, "web", "stdin"))
+	r, err := world.Read(stdin, dir, "-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, o := range r.Objects {
+		names = append(names, o.Name)
+	}
+	if got := strings.Join(names, " "); got != "default web yml json stdin" && got != "default web json yml stdin" {
+		t.Errorf("read %s", got)
+	}
+	if r.Documents != 5 || r.Refused() {
+		t.Errorf("%d documents, violations %v", r.Documents, r.Violations)
+	}
+}
+
+func TestAnInvalidDocumentStaysOutAlone(t *testing.T) {
+	t.Parallel()
+	path := write(t, t.TempDir(), "all.yaml", service+"---\n"+badRetry+"---\n"+retry)
+	r, err := world.Read(nil, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Objects) != 2 || r.Documents != 3 || !r.Refused() {
+		t.Errorf("%d of %d documents are sound", len(r.Objects), r.Documents)
+	}
+	v := r.Violations[0]
+	if v.File != path || v.Line != 12 || v.Field != "spec.to[0].default.http.numRetrys" || v.Object.String() != "MeshRetry/default/bad" ||
+		!strings.Contains(v.Message, "numRetries") {
+		t.Errorf("the violation is %v of %s", v, v.Object)
+	}
+}
+
+func TestOneNameTwiceNamesBothPlaces(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, b := write(t, dir, "a.yaml", service), write(t, dir, "b.yaml", "# comment\n"+service)
+	r, err := world.Read(nil, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Violations) != 1 || r.Violations[0].File != b || !strings.Contains(r.Violations[0].Message, a+":1") || r.Documents != 2 {
+		t.Errorf("%d documents, %v", r.Documents, r.Violations)
+	}
+}
+
+func TestNothingIsNoDocuments(t *testing.T) {
+	t.Parallel()
+	if _, err := world.Read(nil, write(t, t.TempDir(), "empty.yaml", "# nothing\n---\n")); !errors.Is(err, api.ErrNoDocuments) {
+		t.Errorf("it said %v", err)
+	}
+	if _, err := world.Read(nil, filepath.Join(t.TempDir(), "missing")); err == nil || errors.Is(err, api.ErrNoDocuments) {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+func TestAKindThatWeftLacksIsAWarningInADirectory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := write(t, dir, "mtp.yaml", "type: MeshTrafficPermission\nmesh: default\nname: all\nspec: {}\n---\n"+service)
+	for from, want := range map[string]api.Severity{path: api.Error, dir: api.Warning} {
+		r, err := world.Read(nil, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Violations) != 1 || r.Violations[0].Severity != want || r.Violations[0].Code != api.CodeUnsupportedKind {
+			t.Errorf("%s: %v", from, r.Violations)
+		}
+	}
+}
+
+func TestMeshDefaultExistsUnlessADocumentSaysOtherwise(t *testing.T) {
+	t.Parallel()
+	ref := api.Ref{Kind: "Mesh", Name: "default"}
+	if _, ok := world.Snapshot().Get(ref); !ok {
+		t.Error("there is no mesh default")
+	}
+	objects, _ := world.Decode("", []byte("type: Mesh\nname: default\nmeshServices: {mode: Exclusive}\n"))
+	o, _ := world.Snapshot(objects...).Get(ref)
+	if m := o.Spec.(*api.Mesh); m.MeshServices == nil || m.MeshServices.Mode != "Exclusive" {
+		t.Error("the document does not hold")
+	}
+}
+
+func TestDefaultPoliciesAreSoundAndCanBeSkipped(t *testing.T) {
+	t.Parallel()
+	names := func(skip ...string) (out []string) {
+		for _, o := range world.DefaultPolicies("prod", skip) {
+			out = append(out, o.Ref.String())
+		}
+		return out
+	}
+	if got := strings.Join(names(), " "); got != "MeshTimeout/prod/mesh-timeout-all-prod MeshRetry/prod/mesh-retry-all-prod" {
+		t.Errorf("got %s", got)
+	}
+	if got := strings.Join(names("MeshRetry"), " "); got != "MeshTimeout/prod/mesh-timeout-all-prod" {
+		t.Errorf("without MeshRetry: %s", got)
+	}
+	if got := names("*"); len(got) != 0 {
+		t.Errorf("without any: %v", got)
+	}
+}
+
+func TestValidateWarnsOfReferencesThatLeadNowhere(t *testing.T) {
+	t.Parallel()
+	path := write(t, t.TempDir(), "all.yaml", service+"---\n"+retry)
+	r, err := world.Read(nil, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := world.Validate(r)
+	var found []world.Violation
+	for _, v := range report.Violations {
+		if v.Code == "TargetNotFound" {
+			found = append(found, v)
+		}
+	}
+	if len(found) != 1 || found[0].Severity != api.Warning || found[0].Object != "MeshRetry/default/mr" || found[0].File != path ||
+		found[0].Line != 11 || found[0].Field != "spec.to[0].targetRef" {
+		t.Errorf("warnings are %+v", report.Violations)
+	}
+	if report.Failed(false) || !report.Failed(true) {
+		t.Error("a warning refuses only when asked to be strict")
+	}
+	text, err := json.Marshal(world.Validate(world.Reading{}))
+	if err != nil || string(text) != `{"documents":0,"violations":[],"conditions":[]}` {
+		t.Errorf("an empty report is %s, %v", text, err)
+	}
+}
