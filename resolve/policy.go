@@ -49,16 +49,17 @@ func layerOf(t api.TargetRef) merge.LayerName {
 func newPolicy(o *api.Object, spec *policies.Spec, kind int) *policy {
 	p := &policy{object: o, kind: kind}
 	top := spec.Top()
+	role, _ := policies.Role(o) // a policy with two roles is refused before it comes here
 	if top.IsRoute() {
 		p.topRoute = &top
 		p.selector = matcher.SelectorOf(api.TargetRef{Kind: api.KindMesh}, matcher.Local{})
 	} else {
-		p.selector = matcher.SelectorOf(top, localOf(o))
+		p.selector = matcher.SelectorOf(top, localOf(o, role))
 		if top.Kind == api.KindDataplane {
 			p.section = top.SectionName
 		}
 	}
-	base := rankOf(o, top)
+	base := rankOf(o, top, role)
 	add := func(list *[]*item, field string, i int, target api.TargetRef, leaves []merge.Leaf) {
 		at := api.Path("spec").Field(field).Index(i)
 		it := &item{policy: p, field: at, target: target, layer: layerOf(target), rank: base.of(target, i), leaves: leaves,

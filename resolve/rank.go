@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/policies"
 )
 
 // rank is an object's, or one of its items', place in the order of spec/kuma.md
@@ -26,13 +27,13 @@ var kindOrder = map[string]int{
 
 var (
 	originOrder = map[string]int{"global": 1, "": 2, "zone": 3}
-	roleOrder   = map[string]int{"": 1, "system": 1, "producer": 2, "consumer": 3, "workload-owner": 4}
+	roleOrder   = map[string]int{policies.RoleSystem: 1, policies.RoleProducer: 2, policies.RoleConsumer: 3, policies.RoleWorkloadOwner: 4}
 )
 
-func rankOf(o *api.Object, top api.TargetRef) rank {
+func rankOf(o *api.Object, top api.TargetRef, role string) rank {
 	r := rank{
 		topKind: kindOrder[top.Kind], origin: originOrder[o.Labels[api.LabelOrigin]],
-		role: roleOrder[o.Labels[api.LabelPolicyRole]], name: o.DisplayName(), ref: o.Ref,
+		role: roleOrder[role], name: o.DisplayName(), ref: o.Ref,
 	}
 	switch top.Kind {
 	case api.KindDataplane:
@@ -72,13 +73,12 @@ func btoi(b bool) int {
 }
 
 // localOf is how the home of an object narrows its selector (spec/kuma.md 4.1).
-func localOf(o *api.Object) matcher.Local {
-	role := o.Labels[api.LabelPolicyRole]
+func localOf(o *api.Object, role string) matcher.Local {
 	var l matcher.Local
-	if o.Labels[api.LabelOrigin] == "zone" && role != "producer" {
+	if o.Labels[api.LabelOrigin] == "zone" && role != policies.RoleProducer {
 		l.Zone = o.Labels[api.LabelZone]
 	}
-	if role == "consumer" || role == "workload-owner" {
+	if role == policies.RoleConsumer || role == policies.RoleWorkloadOwner {
 		l.Namespace = o.HomeNamespace()
 	}
 	return l

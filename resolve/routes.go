@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -25,8 +26,8 @@ func newRouteObject(o *api.Object, dialect int, d route.Dialect) *routeObject {
 	if parsed == nil {
 		r.parsed = &route.Object{Ref: o.Ref, Source: o, Top: api.TargetRef{Kind: api.KindMesh}}
 	}
-	r.selector = matcher.SelectorOf(r.parsed.Top, localOf(o))
-	r.rank = rankOf(o, r.parsed.Top)
+	r.selector = matcher.SelectorOf(r.parsed.Top, localOf(o, policies.RoleSystem))
+	r.rank = rankOf(o, r.parsed.Top, policies.RoleSystem)
 	for _, e := range r.parsed.Entries {
 		for _, rule := range e.Rules {
 			if rule.Origin.RuleName != "" {
