@@ -9,6 +9,12 @@ type Spec interface {
 	Validate(at Path) error
 }
 
+// ObjectValidator is a Spec whose soundness depends on where its object lives
+// too. It is asked beside Validate, with the object as far as it is decoded.
+type ObjectValidator interface {
+	ValidateObject(o *Object, at Path) error
+}
+
 // Object is one accepted document. It is immutable.
 type Object struct {
 	Ref

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
 )
 
 // Findings are the violations of one value, in the order in which they were found.
@@ -59,33 +60,14 @@ func (f *Findings) Positive(at api.Path, d *api.Duration) {
 	}
 }
 
-// HeaderName checks the name of a header that a policy sets or reads.
+// HeaderName checks the name of a header that a policy sets or reads, and
+// reports whether it is sound.
 func (f *Findings) HeaderName(at api.Path, name string) bool {
-	switch {
-	case name == "":
-		f.Breaks(at, "is missing; name the header")
-	case len(name) > 256:
-		f.Breaks(at, "has %d characters; a header name has at most 256", len(name))
-	case name[0] == ':':
-		f.Breaks(at, "%q is a pseudo header; name an ordinary one", name)
-	case strings.ToLower(name) != name:
-		f.Breaks(at, "%q has capitals; header names are written in lower case: %s", name, strings.ToLower(name))
-	case strings.ContainsFunc(name, func(r rune) bool { return !tokenRune(r) }):
-		f.Breaks(at, "%q is no header name; use letters, digits and !#$%%&'*+-.^_`|~", name)
-	default:
-		return true
+	if strings.HasPrefix(name, ":") {
+		f.Breaks(at, "%q is a pseudo header; name an ordinary one", api.Clip(name))
+		return false
 	}
-	return false
-}
-
-// HeaderValue checks text that is written into a header.
-func (f *Findings) HeaderValue(at api.Path, value string) {
-	if strings.ContainsAny(value, "\r\n\x00") {
-		f.Breaks(at, "holds a line break or a NUL, which would end the header; remove it")
-	}
-}
-
-// tokenRune reports whether r may stand in a header name (RFC 9110, 5.6.2).
-func tokenRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	err := route.CheckHeaderName(at, name)
+	f.Include(err)
+	return err == nil
 }

@@ -1,8 +1,6 @@
 package policies
 
 import (
-	"regexp"
-
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 )
@@ -15,9 +13,9 @@ func (f *Findings) Headers(at api.Path, matches []route.HeaderMatch) {
 		value := at.Field("value")
 		switch m.Type {
 		case "", "Exact", "Prefix":
-			f.HeaderValue(value, m.Value)
+			f.Include(route.CheckHeaderValue(value, m.Value))
 		case "RegularExpression":
-			f.Regex(value, m.Value)
+			f.Include(route.CheckRegex(value, m.Value))
 		case "Present", "Absent":
 			if m.Value != "" {
 				f.Breaks(value, "%s compares no value; remove it, or write type Exact", m.Type)
@@ -25,12 +23,5 @@ func (f *Findings) Headers(at api.Path, matches []route.HeaderMatch) {
 		default:
 			f.OneOf(at.Field("type"), m.Type, "Exact", "Present", "RegularExpression", "Absent", "Prefix")
 		}
-	}
-}
-
-// Regex checks a regular expression.
-func (f *Findings) Regex(at api.Path, source string) {
-	if _, err := regexp.Compile(source); err != nil {
-		f.Breaks(at, "%v", err)
 	}
 }

@@ -14,47 +14,51 @@ const (
 const systemNamespace = "kuma-system"
 
 // Role is the role of a policy, which follows from where it lives and what it
-// targets. The error is a *multierror.Error of *api.Violation where the policy
-// has two roles at once, or targets a route of another namespace.
-//
-// A policy on a route of its own namespace goes where the route goes, as a
-// producer's does.
-func Role(o *api.Object) (string, error) {
+// targets. A policy on a route of its own namespace goes where the route goes, as
+// a producer's does.
+func Role(o *api.Object) string {
 	s, ok := o.Spec.(*Spec)
 	home := o.HomeNamespace()
-	if !ok || home == "" || home == systemNamespace {
-		return RoleSystem, nil
+	switch {
+	case !ok || home == "" || home == systemNamespace:
+		return RoleSystem
+	case s.Top().IsRoute():
+		return RoleProducer
+	case len(s.To) == 0:
+		return RoleWorkloadOwner
+	case s.produces(home) == len(s.To):
+		return RoleProducer
 	}
+	return RoleConsumer
+}
+
+// ValidateObject refuses a namespaced policy that has two roles at once, or that
+// targets a route of another namespace.
+func (s *Spec) ValidateObject(o *api.Object, at api.Path) error {
 	var f Findings
-	top := s.Top()
-	if top.IsRoute() {
-		if elsewhere(top, home) {
-			f.Breaks("spec.targetRef.namespace", "the route lies in namespace %s and the policy in %s; "+
-				"put the policy beside the route", namespace(top), home)
-		}
-		return RoleProducer, f.Err()
+	role, home, top := Role(o), o.HomeNamespace(), s.Top()
+	switch {
+	case role == RoleSystem:
+	case top.IsRoute() && elsewhere(top, home):
+		f.Breaks(at.Field("targetRef"), "the route lies in namespace %s and the policy in %s; put the policy beside the route", namespace(top), home)
+	case len(s.To) > 0 && len(s.From)+len(s.Rules) > 0:
+		f.Breaks(at.Field("to"), "a policy of a namespace has either to or an inbound side; write two policies")
+	case role == RoleConsumer && s.produces(home) > 0:
+		f.Breaks(at.Field("to"), "%d of %d items are for the callers of a service or route of namespace %s, the others for calls of its workloads; "+
+			"write two policies", s.produces(home), len(s.To), home)
 	}
-	if len(s.To) == 0 {
-		return RoleWorkloadOwner, nil
-	}
-	if len(s.From) > 0 || len(s.Rules) > 0 {
-		f.Breaks("spec.to", "a namespaced policy has either to or an inbound side; write two policies")
-	}
-	produces := 0
+	return f.Err()
+}
+
+// produces counts the items that are for callers of namespace home.
+func (s *Spec) produces(home string) int {
+	n := 0
 	for i := range s.To {
 		if producer(s.To[i].TargetRef, home) {
-			produces++
+			n++
 		}
 	}
-	switch produces {
-	case 0:
-		return RoleConsumer, f.Err()
-	case len(s.To):
-		return RoleProducer, f.Err()
-	}
-	f.Breaks("spec.to", "%d of %d items configure callers of this namespace's own services, the others configure calls of its workloads; "+
-		"write two policies", produces, len(s.To))
-	return RoleConsumer, f.Err()
+	return n
 }
 
 // producer reports whether the ref names one service or route of namespace home.

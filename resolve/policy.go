@@ -49,7 +49,7 @@ func layerOf(t api.TargetRef) merge.LayerName {
 func newPolicy(o *api.Object, spec *policies.Spec, kind int) *policy {
 	p := &policy{object: o, kind: kind}
 	top := spec.Top()
-	role, _ := policies.Role(o) // a policy with two roles is refused before it comes here
+	role := policies.Role(o)
 	if top.IsRoute() {
 		p.topRoute = &top
 		p.selector = matcher.SelectorOf(api.TargetRef{Kind: api.KindMesh}, matcher.Local{})

@@ -109,9 +109,9 @@ func checkHeaders(f *policies.Findings, at api.Path, headers []route.Header, see
 				seen[h.Name] = name
 			}
 		}
-		f.HeaderValue(at.Field("value"), h.Value)
-		if n := len(envoyproto.Escape(h.Value)); n > maxValue {
-			f.Breaks(at.Field("value"), "has %d bytes; Envoy takes at most %d", n, maxValue)
+		f.Include(route.CheckHeaderValue(at.Field("value"), h.Value))
+		if n := len(envoyproto.Escape(h.Value)); n > maxValue && len(h.Value) <= maxValue {
+			f.Breaks(at.Field("value"), "has %d bytes when its percent signs are doubled for Envoy; at most %d are possible", n, maxValue)
 		}
 	}
 }
