@@ -13,6 +13,7 @@ type call struct {
 	address string
 	port    uint32
 	dest    *dest    // nil where the ref leads nowhere
+	class   *class   // of dest, once it is known
 	names   []string // service names under which the ref is linked
 	field   api.Path
 	lost    *lostRef

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
-	"strconv"
+	"sort"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
-	"github.com/weftmesh/weft/merge"
 )
 
 // same reports equal content. It is asked only about values that a change might
@@ -38,57 +37,140 @@ func (r *Resolved) outbound(id string) *Outbound {
 // cluster finds a cluster by name; both fields are nil where there is none.
 func (r *Resolved) cluster(name string) ClusterUse {
 	if r != nil {
-		if i, ok := slices.BinarySearchFunc(r.Clusters, name, func(c ClusterUse, n string) int { return cmp.Compare(c.Cluster.Name, n) }); ok {
+		if i, ok := slices.BinarySearchFunc(r.Clusters, name, compareClusterName); ok {
 			return r.Clusters[i]
 		}
 	}
 	return ClusterUse{}
 }
 
-// plan resolves one dataplane; before is its predecessor, nil for a new one.
-func (t *tabler) plan(p *dataplane, before *planed, inbound []*policy) *planed {
+// plan resolves one dataplane; before is its predecessor, nil for a new one. Of
+// an unchanged dataplane only what became of its destinations is looked at again.
+func (u *updater) plan(p *dataplane, before *planed) *planed {
+	n := &planed{plane: p}
 	var old *Resolved
 	if before != nil {
 		old = before.resolved
 	}
-	n := &planed{plane: p}
+	known := before != nil && before.plane == p
+	if known && len(u.names) == 0 {
+		n.calls = u.sameCalls(before)
+	} else {
+		n.calls = u.calls(p)
+	}
 	r := &Resolved{Ref: p.object.Ref, Dataplane: p.object}
-	clusters := map[string]ClusterUse{}
-	for _, call := range t.calls(p) {
-		n.uses = append(n.uses, call.names...)
-		if call.dest == nil {
-			continue
-		}
-		n.uses = append(n.uses, call.dest.names()...)
-		c := t.class(call.dest, p, old)
-		o := &Outbound{Address: call.address, Port: call.port, Destination: call.dest.Destination, Table: c.table, TCP: c.tcp, Policies: c.outbound}
-		r.Outbounds = append(r.Outbounds, o)
-		for _, ref := range c.clusters {
-			t.useCluster(clusters, n, ref, p, old)
+	for i := range n.calls {
+		if c := &n.calls[i]; c.dest != nil {
+			if c.class == nil {
+				c.class = u.class(c.dest, p, old)
+			}
+			r.Outbounds = append(r.Outbounds, &Outbound{Address: c.address, Port: c.port, Destination: c.dest.Destination,
+				Table: c.class.table, TCP: c.class.tcp, Policies: c.class.outbound})
 		}
 	}
-	slices.SortFunc(r.Outbounds, func(a, b *Outbound) int {
-		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
-	})
-	for _, c := range clusters {
-		r.Clusters = append(r.Clusters, c)
+	slices.SortFunc(r.Outbounds, compareOutbounds)
+	u.planClusters(n, r, before, old)
+	if known && !u.limits {
+		r.Inbounds = old.Inbounds
+	} else {
+		r.Inbounds = u.inbounds(p, u.inboundPolicies())
 	}
-	slices.SortFunc(r.Clusters, func(a, b ClusterUse) int { return cmp.Compare(a.Cluster.Name, b.Cluster.Name) })
-	r.Inbounds = t.inbounds(p, inbound)
-	slices.Sort(n.uses)
-	n.uses = slices.Compact(n.uses)
 	n.resolved = keep(r, old)
+	n.uses = n.names()
 	return n
 }
 
-func (t *tabler) useCluster(clusters map[string]ClusterUse, n *planed, ref clusterRef, p *dataplane, old *Resolved) {
-	d, ok := t.mesh.dests.Get([]byte(ref.id))
-	name := clusterName(ref.id, ref.tags)
-	if _, done := clusters[name]; done || !ok {
-		return
+func compareOutbounds(a, b *Outbound) int {
+	return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
+}
+
+// sameCalls is the calls of an unchanged dataplane while no destination came or
+// went: their classes hold where nothing else was said about the destination.
+func (u *updater) sameCalls(before *planed) []call {
+	calls := slices.Clone(before.calls)
+	for i := range calls {
+		c := &calls[i]
+		if c.dest == nil {
+			continue
+		}
+		now, _ := u.mesh.dests.Get([]byte(c.dest.ID))
+		if now.subjects != c.dest.subjects {
+			c.class = nil
+		}
+		c.dest = now
 	}
-	n.uses = append(n.uses, d.names()...)
-	clusters[name] = ClusterUse{t.cluster(d, ref.tags, p, old), t.endpoints(d, ref.tags, old)}
+	return calls
+}
+
+// planClusters collects the clusters that the tables of n name, sorted by name.
+func (u *updater) planClusters(n *planed, r *Resolved, before *planed, old *Resolved) {
+	seen := map[string]bool{}
+	for i := range n.calls {
+		if n.calls[i].class == nil {
+			continue
+		}
+		for _, ref := range n.calls[i].class.clusters {
+			if seen[ref.name] {
+				continue
+			}
+			seen[ref.name] = true
+			d, ok := u.mesh.dests.Get([]byte(ref.id))
+			if !ok {
+				continue
+			}
+			use, same := before.cluster(n.plane, ref.name, d)
+			if !same {
+				use = ClusterUse{u.cluster(d, ref, n.plane, old), u.endpoints(d, ref, old)}
+			}
+			r.Clusters = append(r.Clusters, use)
+			n.behind = append(n.behind, d)
+		}
+	}
+	sort.Sort(byClusterName{r.Clusters, n.behind})
+}
+
+// byClusterName sorts clusters together with their destinations.
+type byClusterName struct {
+	uses   []ClusterUse
+	behind []*dest
+}
+
+func (b byClusterName) Len() int           { return len(b.uses) }
+func (b byClusterName) Less(i, j int) bool { return b.uses[i].Cluster.Name < b.uses[j].Cluster.Name }
+func (b byClusterName) Swap(i, j int) {
+	b.uses[i], b.uses[j] = b.uses[j], b.uses[i]
+	b.behind[i], b.behind[j] = b.behind[j], b.behind[i]
+}
+
+// cluster is what a predecessor has under the name, if nothing about its
+// destination d changed for the dataplane.
+func (p *planed) cluster(plane *dataplane, name string, d *dest) (ClusterUse, bool) {
+	if p == nil || p.plane != plane {
+		return ClusterUse{}, false
+	}
+	i, ok := slices.BinarySearchFunc(p.resolved.Clusters, name, compareClusterName)
+	if !ok || p.behind[i] != d {
+		return ClusterUse{}, false
+	}
+	return p.resolved.Clusters[i], true
+}
+
+func compareClusterName(c ClusterUse, name string) int { return cmp.Compare(c.Cluster.Name, name) }
+
+// names are the service names of everything that p calls or sends to, sorted.
+func (p *planed) names() []string {
+	var out []string
+	for i := range p.calls {
+		out = append(out, p.calls[i].names...)
+		if d := p.calls[i].dest; d != nil {
+			out = append(out, d.names()...)
+		}
+	}
+	for _, d := range p.behind {
+		out = append(out, d.names()...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // keep puts the old parts of r back where they are equal, and is old as a whole
@@ -99,9 +181,7 @@ func keep(r, old *Resolved) *Resolved {
 	}
 	equal := r.Dataplane == old.Dataplane && len(r.Outbounds) == len(old.Outbounds) && len(r.Inbounds) == len(old.Inbounds) && slices.Equal(r.Clusters, old.Clusters)
 	for i, o := range r.Outbounds {
-		if j, ok := slices.BinarySearchFunc(old.Outbounds, o, func(a, b *Outbound) int {
-			return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
-		}); ok && o.equal(old.Outbounds[j]) {
+		if j, ok := slices.BinarySearchFunc(old.Outbounds, o, compareOutbounds); ok && o.equal(old.Outbounds[j]) {
 			r.Outbounds[i] = old.Outbounds[j]
 		} else {
 			equal = false
@@ -123,55 +203,4 @@ func keep(r, old *Resolved) *Resolved {
 func (o *Outbound) equal(p *Outbound) bool {
 	return o.Destination == p.Destination && o.Table == p.Table && o.TCP == p.TCP &&
 		len(o.Policies) == len(p.Policies) && (len(o.Policies) == 0 || &o.Policies[0] == &p.Policies[0])
-}
-
-func (in *Inbound) equal(o *Inbound) bool {
-	return in.Name == o.Name && in.Address == o.Address && in.Port == o.Port && in.ServiceAddress == o.ServiceAddress &&
-		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && same(in.Tags, o.Tags) && same(in.Policies, o.Policies)
-}
-
-// inbounds resolves the ports of the workload under the policies that have an
-// inbound side.
-func (t *tabler) inbounds(p *dataplane, limits []*policy) []*Inbound {
-	var out []*Inbound
-	net := p.spec.Networking
-	for i := range net.Inbound {
-		in := &net.Inbound[i]
-		if in.State == "Ignored" {
-			continue
-		}
-		address := cmp.Or(in.Address, net.Address)
-		x := &Inbound{
-			Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Address: address, Port: in.Port,
-			ServiceAddress: cmp.Or(in.ServiceAddress, address), ServicePort: cmp.Or(in.ServicePort, in.Port),
-			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: ready(in),
-		}
-		x.Policies = t.inboundPolicies(p, x, limits)
-		out = append(out, x)
-	}
-	slices.SortFunc(out, func(a, b *Inbound) int { return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Address, b.Address)) })
-	return out
-}
-
-func (t *tabler) inboundPolicies(p *dataplane, in *Inbound, limits []*policy) Policies {
-	var items []*item
-	for _, x := range limits {
-		if !x.selector.Selects(&p.facts) || !x.selector.SelectsInbound(&p.facts, in.Tags) || !x.onSection(in) {
-			continue
-		}
-		items = append(items, x.inbound...)
-	}
-	slices.SortFunc(items, byRank)
-	all := make(layers, len(t.kinds))
-	for _, it := range items {
-		k := it.policy.kind
-		all[k] = append(all[k], merge.Layer{Name: it.layer, Origin: it.origin, Leaves: it.leaves})
-	}
-	return all.fold(t.kinds)
-}
-
-// onSection reports whether the policy is about that inbound: a top-level
-// Dataplane ref may name one by sectionName.
-func (p *policy) onSection(in *Inbound) bool {
-	return p.section == "" || p.section == in.Name || p.section == strconv.FormatUint(uint64(in.Port), 10)
 }

@@ -26,6 +26,8 @@ type mesh struct {
 type planed struct {
 	plane    *dataplane
 	resolved *Resolved
+	calls    []call
+	behind   []*dest  // the destinations of resolved.Clusters, one by one
 	uses     []string // service names, sorted: a change of one of them concerns it
 }
 

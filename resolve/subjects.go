@@ -38,6 +38,7 @@ type class struct {
 // because a class outlives the members of other destinations.
 type clusterRef struct {
 	id   string
+	name string // of the cluster
 	tags map[string]string
 }
 

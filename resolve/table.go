@@ -38,7 +38,7 @@ func (t *tabler) fill(c *class, d *dest, before *Outbound) {
 	own := Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}
 	if !d.Protocol.HTTPLike() {
 		c.tcp = &TCPTable{Destination: d.Destination, Backends: []Backend{own}}
-		c.clusters = []clusterRef{{id: d.ID}}
+		c.clusters = []clusterRef{{id: d.ID, name: d.ID}}
 		if before != nil && before.TCP != nil && same(c.tcp.Backends, before.TCP.Backends) && before.TCP.Destination == d.Destination {
 			c.tcp = before.TCP
 		}
@@ -138,7 +138,7 @@ func (b *tableBuilder) route(m *mergedRule, mine []*contribution) *Route {
 
 // use notes that the table names a cluster.
 func (b *tableBuilder) use(id string, tags map[string]string) {
-	b.clusters = append(b.clusters, clusterRef{id, tags})
+	b.clusters = append(b.clusters, clusterRef{id, clusterName(id, tags), tags})
 }
 
 // policies lays what is attached to the contributing routes over the base: the
@@ -191,15 +191,14 @@ func (m *mergedRule) taken(it *item, r *routeObject) bool {
 }
 
 // cluster is how the class speaks to the destination, or to a subset of it.
-func (t *tabler) cluster(d *dest, tags map[string]string, p *dataplane, before *Resolved) *Cluster {
+func (t *tabler) cluster(d *dest, ref clusterRef, p *dataplane, before *Resolved) *Cluster {
 	c := t.class(d, p, before)
-	name := clusterName(d.ID, tags)
-	return c.byTags.get(name, func() *Cluster {
+	return c.byTags.get(ref.name, func() *Cluster {
 		n := &Cluster{
-			Name: name, Destination: d.Destination, Tags: tags, HTTP2: d.members.http2 && d.Protocol.HTTPLike(),
+			Name: ref.name, Destination: d.Destination, Tags: ref.tags, HTTP2: d.members.http2 && d.Protocol.HTTPLike(),
 			Policies: c.base.only(policies.OnCluster, t.kinds).fold(t.kinds),
 		}
-		if o := before.cluster(name); o.Cluster != nil && o.Destination == n.Destination && o.HTTP2 == n.HTTP2 && same(o.Policies, n.Policies) {
+		if o := before.cluster(ref.name); o.Cluster != nil && o.Destination == n.Destination && o.HTTP2 == n.HTTP2 && same(o.Policies, n.Policies) {
 			return o.Cluster
 		}
 		return n
@@ -207,11 +206,10 @@ func (t *tabler) cluster(d *dest, tags map[string]string, p *dataplane, before *
 }
 
 // endpoints are those behind a cluster.
-func (t *tabler) endpoints(d *dest, tags map[string]string, before *Resolved) *Endpoints {
-	name := clusterName(d.ID, tags)
-	return d.members.subsets.get(name, func() *Endpoints {
-		n := d.endpoints(name, tags)
-		if o := before.cluster(name); o.Endpoints != nil && same(o.List, n.List) {
+func (t *tabler) endpoints(d *dest, ref clusterRef, before *Resolved) *Endpoints {
+	return d.members.subsets.get(ref.name, func() *Endpoints {
+		n := d.endpoints(ref.name, ref.tags)
+		if o := before.cluster(ref.name); o.Endpoints != nil && same(o.List, n.List) {
 			return o.Endpoints
 		}
 		return n

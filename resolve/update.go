@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 )
@@ -21,6 +23,8 @@ type updater struct {
 	services map[string]bool // object keys of services whose members or ports changed
 	classics map[string]bool // kuma.io/service names whose members changed
 	planes   map[string]bool // object keys of dataplanes
+	limits   bool            // a policy with an inbound side changed
+	inbound  []*policy       // those that have one, nil until somebody asks
 	affected []api.Ref
 }
 
@@ -124,6 +128,7 @@ func (u *updater) touchFresh(o *api.Object) {
 
 func (u *updater) touchPolicy(p *policy) {
 	if len(p.inbound) > 0 {
+		u.limits = true
 		for _, x := range collect(u.next.planes.Root().Iterator()) {
 			if p.selector.Selects(&x.plane.facts) {
 				u.planes[objectKey(x.plane.object.Ref)] = true
@@ -229,37 +234,39 @@ func (u *updater) wake(name string) {
 
 // dataplanes resolves the marked ones and notes those that came out different.
 func (u *updater) dataplanes() {
-	var inbound []*policy
-	for key := range u.next.linked(limits, anyTarget) {
-		if o, ok := u.next.objects.Get([]byte(key)); ok {
-			inbound = append(inbound, o.(*policy))
-		}
-	}
 	planes, links := u.next.planes.Txn(), u.next.links.Txn()
 	for _, key := range slices.Sorted(maps.Keys(u.planes)) {
 		before, _ := u.next.planes.Get([]byte(key))
 		var after *planed
 		if o, ok := u.next.objects.Get([]byte(key)); ok {
-			after = u.plan(o.(*dataplane), before, inbound)
+			after = u.plan(o.(*dataplane), before)
 			planes.Insert([]byte(key), after)
 		} else {
 			planes.Delete([]byte(key))
 		}
-		for _, n := range before.used() {
-			if !after.calls(n) {
-				links.Delete(linkKey(callsIt, n, key))
-			}
-		}
-		for _, n := range after.used() {
-			if !before.calls(n) {
-				links.Insert(linkKey(callsIt, n, key), key)
-			}
-		}
+		relink(links, key, before, after)
 		if before.value() != after.value() {
 			u.affected = append(u.affected, cmpRef(before, after))
 		}
 	}
 	u.next.planes, u.next.links = planes.Commit(), links.Commit()
+}
+
+// relink brings the links of a dataplane to what it calls up to date.
+func relink(links *iradix.Txn[string], key string, before, after *planed) {
+	if slices.Equal(before.used(), after.used()) {
+		return
+	}
+	for _, n := range before.used() {
+		if !after.isUsing(n) {
+			links.Delete(linkKey(callsIt, n, key))
+		}
+	}
+	for _, n := range after.used() {
+		if !before.isUsing(n) {
+			links.Insert(linkKey(callsIt, n, key), key)
+		}
+	}
 }
 
 func (p *planed) used() []string {
@@ -269,7 +276,7 @@ func (p *planed) used() []string {
 	return p.uses
 }
 
-func (p *planed) calls(name string) bool {
+func (p *planed) isUsing(name string) bool {
 	if p == nil {
 		return false
 	}

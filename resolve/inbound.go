@@ -1,0 +1,74 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/weftmesh/weft/merge"
+)
+
+// inboundPolicies lists the policies that have an inbound side, read once for a
+// whole update.
+func (u *updater) inboundPolicies() []*policy {
+	if u.inbound == nil {
+		u.inbound = []*policy{}
+		for key := range u.next.linked(limits, anyTarget) {
+			if o, ok := u.next.objects.Get([]byte(key)); ok {
+				u.inbound = append(u.inbound, o.(*policy))
+			}
+		}
+	}
+	return u.inbound
+}
+
+func (in *Inbound) equal(o *Inbound) bool {
+	return in.Name == o.Name && in.Address == o.Address && in.Port == o.Port && in.ServiceAddress == o.ServiceAddress &&
+		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && same(in.Tags, o.Tags) && same(in.Policies, o.Policies)
+}
+
+// inbounds resolves the ports of the workload under the policies that have an
+// inbound side.
+func (t *tabler) inbounds(p *dataplane, limits []*policy) []*Inbound {
+	var out []*Inbound
+	net := p.spec.Networking
+	for i := range net.Inbound {
+		in := &net.Inbound[i]
+		if in.State == "Ignored" {
+			continue
+		}
+		address := cmp.Or(in.Address, net.Address)
+		x := &Inbound{
+			Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Address: address, Port: in.Port,
+			ServiceAddress: cmp.Or(in.ServiceAddress, address), ServicePort: cmp.Or(in.ServicePort, in.Port),
+			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: ready(in),
+		}
+		x.Policies = t.inboundConf(p, x, limits)
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(a, b *Inbound) int { return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Address, b.Address)) })
+	return out
+}
+
+func (t *tabler) inboundConf(p *dataplane, in *Inbound, limits []*policy) Policies {
+	var items []*item
+	for _, x := range limits {
+		if !x.selector.Selects(&p.facts) || !x.selector.SelectsInbound(&p.facts, in.Tags) || !x.onSection(in) {
+			continue
+		}
+		items = append(items, x.inbound...)
+	}
+	slices.SortFunc(items, byRank)
+	all := make(layers, len(t.kinds))
+	for _, it := range items {
+		k := it.policy.kind
+		all[k] = append(all[k], merge.Layer{Name: it.layer, Origin: it.origin, Leaves: it.leaves})
+	}
+	return all.fold(t.kinds)
+}
+
+// onSection reports whether the policy is about that inbound: a top-level
+// Dataplane ref may name one by sectionName.
+func (p *policy) onSection(in *Inbound) bool {
+	return p.section == "" || p.section == in.Name || p.section == strconv.FormatUint(uint64(in.Port), 10)
+}
