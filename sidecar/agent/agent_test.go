@@ -236,7 +236,10 @@ func TestDrainingFinishesRequests(t *testing.T) {
 	active := "http://" + r.Admin() + "/stats?filter=http.answers.downstream_rq_active"
 	eventually(t, "the request is under way", func() bool { return strings.Contains(get(active), "_active: 1") })
 	r.stop()
-	eventually(t, "not ready while draining", func() bool { return r.ready() == http.StatusServiceUnavailable })
+	eventually(t, "draining", func() bool { return strings.Contains(r.logs.String(), "draining") })
+	if got := r.ready(); got != http.StatusServiceUnavailable {
+		t.Errorf("readiness while draining: %d", got)
+	}
 	release()
 	if got := <-answer; got != "200 hello, connection closed" {
 		t.Errorf("a request under way while draining: %s", got)

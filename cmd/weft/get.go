@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/cmd/weft/internal/client"
+)
+
+func newGet(a *app) *cobra.Command {
+	c := a.command(&cobra.Command{
+		Use:   "get KIND [NAME]",
+		Short: "Show stored objects",
+		Long:  "Shows the objects of a kind, or one of them.\n\nKinds, by type name, plural or short name: " + kinds() + ".",
+		Example: `  weft get meshretries
+  weft get mr mr-1 -o yaml
+  weft get dataplane frontend-1 -o json`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: a.completeObject,
+		RunE:              func(c *cobra.Command, args []string) error { return a.get(c, args) },
+	}, groupAsk)
+	a.serverFlags(c)
+	a.meshFlag(c)
+	a.outputFlag(c)
+	return c
+}
+
+func (a *app) get(c *cobra.Command, args []string) error {
+	if err := a.checkOutput(); err != nil {
+		return err
+	}
+	t, err := kind(args[0])
+	if err != nil {
+		return err
+	}
+	server, err := client.Find(a.server, a.tokenFile)
+	if err != nil {
+		return err
+	}
+	if len(args) == 2 {
+		item, err := server.One(c.Context(), path(t, a.mesh, args[1]))
+		if client.Missing(err) {
+			return fmt.Errorf("%s: there is no such object; `weft get %s` lists those that there are", ref(t, a.mesh, args[1]), t.Plural)
+		}
+		if err != nil {
+			return err
+		}
+		return a.print(item, func(w io.Writer) error { return table(w, []client.Item{item}) })
+	}
+	items, err := server.List(c.Context(), path(t, a.mesh, ""))
+	if err != nil {
+		return err
+	}
+	if a.output == "yaml" { // one document each, as `weft apply -f -` reads them
+		for i, item := range items {
+			if i > 0 {
+				fmt.Fprintln(a.out, "---")
+			}
+			if err := writeYAML(a.out, item); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	list := map[string]any{"total": len(items), "items": items}
+	return a.print(list, func(w io.Writer) error { return table(w, items) })
+}
+
+// ref names an object as commands print it.
+func ref(t api.Type, mesh, name string) api.Ref {
+	if t.Global {
+		mesh = ""
+	}
+	return api.Ref{Kind: t.Name, Mesh: mesh, Name: name}
+}
+
+// table prints objects for people: what a route or policy targets, what a
+// dataplane listens on, the ports of a service.
+func table(w io.Writer, items []client.Item) error {
+	rows := [][]string{{"MESH", "NAME", "ABOUT", "AGE"}}
+	for _, i := range items {
+		age := ""
+		if !i.Created.IsZero() {
+			age = short(time.Since(i.Created))
+		}
+		rows = append(rows, []string{dash(i.Mesh), i.Name, dash(about(i.Raw)), dash(age)})
+	}
+	return columns(w, rows)
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// about is what tells objects of one kind apart at a glance.
+func about(raw json.RawMessage) string {
+	var o struct {
+		Networking api.Networking
+		Spec       struct {
+			TargetRef *api.TargetRef
+			To        []struct{ TargetRef api.TargetRef }
+			Ports     []api.ServicePort
+		}
+	}
+	if json.Unmarshal(raw, &o) != nil {
+		return "" // a shape that this table knows nothing of
+	}
+	var words []string
+	if n := o.Networking; n.Address != "" {
+		words = append(words, n.Address)
+		for _, in := range n.Inbound {
+			words = append(words, fmt.Sprintf("%s:%d", in.Tags[api.TagService], in.Port))
+		}
+	}
+	for _, p := range o.Spec.Ports {
+		words = append(words, strings.TrimSuffix(fmt.Sprintf("%d/%s", p.Port, p.AppProtocol), "/"))
+	}
+	if o.Spec.TargetRef != nil || len(o.Spec.To) > 0 {
+		words = append(words, target(o.Spec.TargetRef))
+		for i := range o.Spec.To {
+			words = append(words, "->", target(&o.Spec.To[i].TargetRef))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func target(t *api.TargetRef) string {
+	if t == nil {
+		return api.KindMesh
+	}
+	name := t.Name
+	if name == "" {
+		name = t.Labels[api.LabelDisplayName]
+	}
+	return strings.TrimSuffix(t.Kind+"/"+name, "/")
+}
+
+// short prints an age in its largest unit.
+func short(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}

@@ -1,0 +1,217 @@
+// Package client speaks to the HTTP API of a control plane.
+//
+// It promises that a refusal of the server arrives as the violations that the
+// server saw, and that an unreachable server says where it was looked for.
+// It knows paths and shapes, and nothing of what the documents mean.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// DefaultServer is where a local `weft serve` listens.
+const DefaultServer = "http://127.0.0.1:5681"
+
+// Client is one control plane and the credential for it.
+type Client struct {
+	base   *url.URL
+	source string // how the address was found, for errors
+	token  string
+	http   *http.Client
+}
+
+// Find takes the server from the flag, then WEFT_SERVER, then the default; and
+// the credential from the file, then WEFT_TOKEN, then the admin token in the
+// data directory of a local server.
+func Find(server, tokenFile string) (*Client, error) {
+	c := &Client{source: "--server", http: &http.Client{Timeout: 60 * time.Second}}
+	if server == "" {
+		server, c.source = os.Getenv("WEFT_SERVER"), "WEFT_SERVER"
+	}
+	if server == "" {
+		server, c.source = DefaultServer, "the default"
+	}
+	base, err := url.Parse(server)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("%s %q is no address of a control plane; write http://HOST:PORT", c.source, server)
+	}
+	c.base = base
+	c.token, err = token(tokenFile)
+	return c, err
+}
+
+// At is a client of a known server with a known token.
+func At(server, token string) (*Client, error) {
+	base, err := url.Parse(server)
+	if err != nil {
+		return nil, fmt.Errorf("server %q: %w", server, err)
+	}
+	return &Client{base: base, source: "this program", token: token, http: &http.Client{Timeout: 60 * time.Second}}, nil
+}
+
+func token(file string) (string, error) {
+	if file == "" {
+		if t := os.Getenv("WEFT_TOKEN"); t != "" {
+			return t, nil
+		}
+		dir := os.Getenv("WEFT_DATA_DIR")
+		if dir == "" {
+			dir = "weft-data"
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "admin-token"))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			return "", nil // the server may need none
+		}
+		if err != nil {
+			return "", fmt.Errorf("read the admin token: %w", err)
+		}
+		return strings.TrimSpace(string(text)), nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("--token-file: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// Refusal is an answer that is not a success.
+type Refusal struct {
+	Status     int
+	Detail     string
+	Violations []api.Violation
+}
+
+// Error is the server's own words.
+func (r *Refusal) Error() string { return fmt.Sprintf("the control plane answers %d: %s", r.Status, r.Detail) }
+
+// Missing reports whether err says that the object is not there.
+func Missing(err error) bool {
+	var r *Refusal
+	return errors.As(err, &r) && r.Status == http.StatusNotFound
+}
+
+// Call sends one request; path is escaped already. It decodes the answer into
+// out unless that is nil; a *[]byte gets it as it came.
+func (c *Client) Call(ctx context.Context, method, path, contentType string, body []byte, out any) error {
+	ref, err := url.Parse(path)
+	if err != nil {
+		return fmt.Errorf("address of %s: %w", path, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base.ResolveReference(ref).String(), bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", path, err)
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err
+		}
+		return fmt.Errorf("no control plane at %s (from %s): %w; start one with `weft serve`, or give --server", c.base, c.source, err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("read the answer of %s: %w", path, err)
+	}
+	if resp.StatusCode >= 300 {
+		return refusal(resp.StatusCode, answer)
+	}
+	return decode(path, answer, out)
+}
+
+// Get asks for path.
+func (c *Client) Get(ctx context.Context, path string, out any) error {
+	return c.Call(ctx, http.MethodGet, path, "", nil, out)
+}
+
+// Post sends a JSON value.
+func (c *Client) Post(ctx context.Context, path string, body, out any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode the request to %s: %w", path, err)
+	}
+	return c.Call(ctx, http.MethodPost, path, "application/json", text, out)
+}
+
+func decode(path string, answer []byte, out any) error {
+	switch out := out.(type) {
+	case nil:
+		return nil
+	case *[]byte:
+		*out = answer
+		return nil
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("understand the answer of %s: %w", path, err)
+	}
+	return nil
+}
+
+// problem is the error body of the API.
+type problem struct {
+	Title      string
+	Detail     string
+	Parameters []struct {
+		Field  api.Path
+		Reason string
+	} `json:"invalid_parameters"`
+	Violations []violation
+}
+
+type violation struct {
+	File     string
+	Line     int
+	Column   int
+	Object   string
+	Field    api.Path
+	Code     string
+	Message  string
+	Severity api.Severity
+}
+
+func refusal(status int, answer []byte) error {
+	r := &Refusal{Status: status, Detail: strings.TrimSpace(string(answer))}
+	var p problem
+	if json.Unmarshal(answer, &p) == nil && p.Title+p.Detail != "" {
+		r.Detail = strings.TrimPrefix(p.Title+": "+p.Detail, ": ")
+		for _, v := range p.Violations {
+			r.Violations = append(r.Violations, api.Violation{
+				Position: api.Position{File: v.File, Line: v.Line, Column: v.Column},
+				Field:    v.Field, Code: v.Code, Message: v.Message, Severity: v.Severity,
+			})
+		}
+		if len(p.Violations) == 0 {
+			for _, v := range p.Parameters {
+				r.Violations = append(r.Violations, api.Violation{Field: v.Field, Message: v.Reason, Severity: api.Error})
+			}
+		}
+	}
+	switch status {
+	case http.StatusUnauthorized:
+		r.Detail += "; give --token-file or WEFT_TOKEN, or run where the server's data directory is"
+	case http.StatusForbidden:
+		r.Detail += "; use a token of an administrator"
+	}
+	return r
+}

@@ -1,0 +1,58 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Item is one object as the API shows it, with what tables need of it.
+type Item struct {
+	Type    string            `json:"type"`
+	Mesh    string            `json:"mesh"`
+	Name    string            `json:"name"`
+	Labels  map[string]string `json:"labels"`
+	Created time.Time         `json:"creationTime"`
+	// Raw is the whole object as it came.
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON keeps the text beside what it reads of it.
+func (i *Item) UnmarshalJSON(text []byte) error {
+	type fields Item
+	if err := json.Unmarshal(text, (*fields)(i)); err != nil {
+		return err
+	}
+	i.Raw = append(json.RawMessage(nil), text...)
+	return nil
+}
+
+// MarshalJSON is the object as it came.
+func (i Item) MarshalJSON() ([]byte, error) { return i.Raw, nil }
+
+// One gets a single object.
+func (c *Client) One(ctx context.Context, path string) (Item, error) {
+	var item Item
+	err := c.Get(ctx, path, &item)
+	return item, err
+}
+
+// List gets every page of a list.
+func (c *Client) List(ctx context.Context, path string) ([]Item, error) {
+	const size = 1000
+	all := []Item{}
+	for {
+		var page struct {
+			Total int
+			Items []Item
+		}
+		if err := c.Get(ctx, fmt.Sprintf("%s?size=%d&offset=%d", path, size, len(all)), &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		if len(page.Items) == 0 || len(all) >= page.Total {
+			return all, nil
+		}
+	}
+}

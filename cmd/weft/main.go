@@ -1,0 +1,65 @@
+// Command weft is the whole program: control plane, sidecar agent and command
+// line. This package reads flags and the environment, wires the parts together
+// and prints; it decides nothing about policies.
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// run executes one command line and returns its exit status.
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	a := &app{in: in, out: out, err: errs}
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return statusDone
+	}
+	a.report(err)
+	var coded *exitError
+	switch {
+	case errors.As(err, &coded):
+		return coded.status
+	case !a.started: // cobra itself refused the command line
+		return statusUsage
+	}
+	return statusFailed
+}
+
+// app is what all commands share.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	// started says that a command was recognised and its arguments counted.
+	started bool
+
+	server    string
+	tokenFile string
+	mesh      string
+	output    string
+}
+
+// command is a cobra command with what every command of weft must have.
+func (a *app) command(c *cobra.Command, group string) *cobra.Command {
+	c.GroupID = group
+	c.SilenceUsage, c.SilenceErrors = true, true
+	return c
+}

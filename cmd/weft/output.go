@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/weftmesh/weft/api"
+)
+
+var formats = []string{"table", "yaml", "json"}
+
+// checkOutput refuses unknown formats before any work is done.
+func (a *app) checkOutput() error {
+	if !slices.Contains(formats, a.output) {
+		return usage("--output %q is unknown; use %s", a.output, strings.Join(formats, ", "))
+	}
+	return nil
+}
+
+// print writes v as JSON or YAML, or by table for people.
+func (a *app) print(v any, table func(io.Writer) error) error {
+	switch a.output {
+	case "json":
+		return writeJSON(a.out, v)
+	case "yaml":
+		return writeYAML(a.out, v)
+	}
+	return table(a.out)
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	return nil
+}
+
+// writeYAML prints what writeJSON prints, in the same order of fields.
+func writeYAML(w io.Writer, v any) error {
+	var text bytes.Buffer
+	if err := writeJSON(&text, v); err != nil {
+		return err
+	}
+	out, err := api.ToYAML(text.Bytes())
+	if err != nil {
+		return fmt.Errorf("print YAML: %w", err)
+	}
+	_, err = w.Write(out)
+	return err
+}
+
+// columns prints rows under a head; the first row is the head.
+func columns(w io.Writer, rows [][]string) error {
+	t := tabwriter.NewWriter(w, 0, 4, 3, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintln(t, strings.TrimRight(strings.Join(r, "\t"), "\t "))
+	}
+	return t.Flush()
+}
+
+// colourful reports whether w is a terminal that may get colour.
+func colourful(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

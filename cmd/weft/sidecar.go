@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/weftmesh/weft/sidecar/agent"
+)
+
+func newSidecar(a *app) *cobra.Command {
+	config := agent.Default()
+	var file, format, level string
+	c := a.command(&cobra.Command{
+		Use:   "sidecar",
+		Short: "Run Envoy beside a workload",
+		Long: `Gets Envoy's bootstrap from the control plane, starts Envoy, keeps it running
+and, at the end, drains it before it stops.
+
+Envoy is found by --envoy, then WEFT_ENVOY, then PATH, then ./.tools, where
+"make tools" puts it.`,
+		Example: `  weft sidecar --name web-1 --dataplane-file web-1.yaml --token-file web-1.token --ca-file weft-data/ca.pem
+  weft sidecar --xds http://127.0.0.1:5678 --name web-1 --token-file web-1.token`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			config.LogLevel = envoyLevel(level)
+			config.Version = thisBuild().Version
+			if err := readDataplane(file, &config, c.Flags().Changed); err != nil {
+				return err
+			}
+			if config.Name == "" {
+				return usage("--name is missing; name the dataplane, or give --dataplane-file")
+			}
+			log, err := newLogger(a.err, format, level)
+			if err != nil {
+				return err
+			}
+			return agent.New(config, log).Run(c.Context())
+		},
+	}, groupRun)
+	f := c.Flags()
+	f.StringVar(&config.XDS, "xds", config.XDS, "control plane's address for sidecars")
+	f.StringVarP(&config.Mesh, "mesh", "m", config.Mesh, "mesh of the dataplane")
+	f.StringVar(&config.Name, "name", "", "name of the dataplane (default: that of --dataplane-file)")
+	f.StringVar(&file, "dataplane-file", "", "Dataplane document to bring along; without it the control plane must have one")
+	f.StringVar(&config.TokenFile, "token-file", "", "file with the dataplane token")
+	f.StringVar(&config.CAFile, "ca-file", "", "authority of the control plane (its data directory has it as ca.pem)")
+	f.StringVar(&config.Envoy, "envoy", "", "Envoy's binary")
+	f.Uint32Var(&config.AdminPort, "admin-port", 0, "port of Envoy's administration on loopback; 0 is any")
+	f.StringVar(&config.Readiness, "readiness", config.Readiness, "address of this agent's /readyz; port 0 is any")
+	f.IntVar(&config.Concurrency, "concurrency", 0, "worker threads of Envoy; 0 is one for each core")
+	f.DurationVar(&config.DrainTime, "drain-time", 30*time.Second, "how long Envoy goes on answering after SIGTERM")
+	logFlags(c, &format, &level)
+	return c
+}
+
+// readDataplane takes mesh and name from the document, unless flags give them.
+func readDataplane(file string, config *agent.Config, given func(string) bool) error {
+	if file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("--dataplane-file: %w", err)
+	}
+	var d any
+	if err := yaml.Unmarshal(text, &d); err != nil {
+		return fmt.Errorf("--dataplane-file %s: %w", file, err)
+	}
+	fields, ok := d.(map[string]any)
+	if !ok {
+		return fmt.Errorf("--dataplane-file %s: this is no document; write a Dataplane", file)
+	}
+	if mesh, ok := fields["mesh"].(string); ok && !given("mesh") {
+		config.Mesh = mesh
+	}
+	if name, ok := fields["name"].(string); ok && !given("name") {
+		config.Name = name
+	}
+	if config.Dataplane, err = json.Marshal(d); err != nil {
+		return fmt.Errorf("--dataplane-file %s: %w", file, err)
+	}
+	return nil
+}
+
+// envoyLevel is Envoy's word for a log level.
+func envoyLevel(level string) string {
+	switch level {
+	case "warn":
+		return "warning"
+	case "info":
+		return "warning" // Envoy's own info lines are many
+	}
+	return level
+}

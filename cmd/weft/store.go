@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftmesh/weft/control"
+	"github.com/weftmesh/weft/store/bolt"
+)
+
+func newStore(a *app) *cobra.Command {
+	c := a.command(&cobra.Command{
+		Use:     "store",
+		Short:   "Look into the store of a control plane that does not run",
+		Example: "  weft store check --data-dir weft-data\n  weft store export --data-dir weft-data > saved.yaml",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}, groupRun)
+	c.AddCommand(newStoreCheck(a), newStoreExport(a))
+	return c
+}
+
+func newStoreCheck(a *app) *cobra.Command {
+	var dir string
+	c := a.command(&cobra.Command{
+		Use:   "check",
+		Short: "Say what is damaged in a store, and change nothing",
+		Long: `Reads every record of the store and compares it with its checksum, and the
+store's revision with the last one that was acknowledged. Exit status 1 if
+anything is wrong.`,
+		Example: "  weft store check --data-dir weft-data",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := a.checkOutput(); err != nil {
+				return err
+			}
+			path := filepath.Join(dir, bolt.FileName)
+			found, err := bolt.Check(path)
+			if err != nil {
+				return fmt.Errorf("check the store %s: %w", path, err)
+			}
+			if err := a.print(found, func(w io.Writer) error { return findings(w, path, found) }); err != nil {
+				return err
+			}
+			if !found.Sound() {
+				return fmt.Errorf("the store %s is damaged; save what is whole with `weft store export --data-dir %s > saved.yaml`, move the directory away, start anew and `weft apply -f saved.yaml`", path, dir)
+			}
+			return nil
+		},
+	}, "")
+	dataDirFlag(c, &dir)
+	a.outputFlag(c)
+	return c
+}
+
+func findings(w io.Writer, path string, f bolt.Findings) error {
+	return columns(w, [][]string{
+		{"store", path},
+		{"revision", fmt.Sprintf("%d (acknowledged: %d)", f.Revision, f.Recorded)},
+		{"records", fmt.Sprintf("%d, %d damaged, %d missing", f.Records, f.Damaged, f.Missing)},
+		{"structure", map[bool]string{true: "whole", false: f.Structure}[f.Structure == ""]},
+	})
+}
+
+func newStoreExport(a *app) *cobra.Command {
+	var dir, file string
+	c := a.command(&cobra.Command{
+		Use:     "export",
+		Short:   "Write every document that is whole as a stream that `weft apply` reads",
+		Example: "  weft store export --data-dir weft-data > saved.yaml\n  weft store export --data-dir weft-data --to saved.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			out := a.out
+			if file != "" {
+				f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+				if err != nil {
+					return fmt.Errorf("--to: %w", err)
+				}
+				defer f.Close()
+				out = f
+			}
+			path := filepath.Join(dir, bolt.FileName)
+			saved, err := bolt.Export(path, out)
+			if err != nil {
+				return fmt.Errorf("export the store %s: %w", path, err)
+			}
+			fmt.Fprintf(a.err, "%s saved\n", many(saved, "document"))
+			return nil
+		},
+	}, "")
+	dataDirFlag(c, &dir)
+	c.Flags().StringVar(&file, "to", "", "file to write; standard output without it")
+	return c
+}
+
+func dataDirFlag(c *cobra.Command, dir *string) {
+	c.Flags().StringVar(dir, "data-dir", control.Default().DataDir, "data directory of the control plane")
+}
