@@ -30,7 +30,8 @@ type RetryPlan struct {
 	Request func(method string, headers Headers) bool
 	// PerTry bounds one attempt; zero: no bound of its own.
 	PerTry time.Duration
-	// Back-off before the n-th retry is drawn from [0, min(Base*(2^n-1), Max)).
+	// Back-off before the n-th retry is drawn from [0, min(Base*2^(n-1), Max)): so
+	// Envoy 1.40 measures, whatever its documentation says.
 	Base, Max time.Duration
 }
 
@@ -49,7 +50,8 @@ type Limiter interface {
 	Bucket() (b Bucket, ok bool)
 }
 
-// Bucket holds Tokens at most, is full at first, and is filled up once each Interval.
+// Bucket holds Tokens at most, is full at first, and is filled evenly: one token
+// each Interval/Tokens.
 type Bucket struct {
 	Tokens   uint32
 	Interval time.Duration

@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// repeat keeps the values of a repeated header apart in Headers: no value can
+// hold a line feed.
+const repeat = "\n"
+
+// Add appends one header line, as a client sends it.
+func (h Headers) Add(name, value string) {
+	name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
+	if old, ok := h[name]; ok {
+		value = old + repeat + value
+	}
+	h[name] = value
+}
+
+// Values are the lines of one header, none where it is missing.
+func (h Headers) Values(name string) []string {
+	v, ok := h[name]
+	if !ok {
+		return nil
+	}
+	return strings.Split(v, repeat)
+}
+
+// MarshalJSON joins repeated values by a comma.
+func (h Headers) MarshalJSON() ([]byte, error) {
+	out := make(map[string]string, len(h))
+	for name, v := range h {
+		out[name] = strings.ReplaceAll(v, repeat, ",")
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON takes for each name a text, or a list of texts where the header
+// is repeated.
+func (h *Headers) UnmarshalJSON(data []byte) error {
+	var raw map[string]any
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	*h = Headers{}
+	for name, v := range raw {
+		list, ok := v.([]any)
+		if !ok {
+			list = []any{v}
+		}
+		for _, item := range list {
+			text, ok := item.(string)
+			if !ok {
+				return fmt.Errorf("headers.%s: %v is no text; put it in quotes", name, item)
+			}
+			h.Add(name, text)
+		}
+	}
+	return nil
+}
+
+// joins are the headers whose repeated lines Envoy joins by a comma as it reads
+// them; the lines of all others stay apart, and a match holds if it holds for
+// one of them (both measured on Envoy 1.40).
+var joins = []string{
+	"accept", "accept-encoding", "access-control-request-headers", "access-control-request-method", "authorization",
+	"cache-control", "content-encoding", "content-type", "expect", "grpc-accept-encoding", "grpc-timeout", "if-match",
+	"if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "origin", "pragma", "proxy-status", "referer",
+	"user-agent", "via", "x-client-trace-id", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto",
+	"x-request-id",
+}
+
+// hop are headers that concern one connection, or that Envoy takes as orders
+// from its own workload; none of them reaches a backend.
+var hop = []string{
+	"connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade",
+	"x-envoy-expected-rq-timeout-ms", "x-envoy-force-trace", "x-envoy-hedge-on-per-try-timeout", "x-envoy-internal",
+	"x-envoy-ip-tags", "x-envoy-max-retries", "x-envoy-retriable-header-names", "x-envoy-retriable-status-codes",
+	"x-envoy-retry-grpc-on", "x-envoy-retry-on", "x-envoy-upstream-alt-stat-name", "x-envoy-upstream-rq-per-try-timeout-ms",
+	"x-envoy-upstream-rq-timeout-alt-response", "x-envoy-upstream-rq-timeout-ms", "x-envoy-upstream-stream-duration-ms",
+	"x-forwarded-client-cert",
+}
+
+// received are the headers as Envoy has them when it matches routes.
+func received(sent Headers) Headers {
+	out := Headers{}
+	for name, v := range sent {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if name == "host" || slices.Contains(hop, name) || name == "te" && strings.TrimSpace(v) != "trailers" {
+			continue
+		}
+		if slices.Contains(joins, name) {
+			v = strings.ReplaceAll(v, repeat, ",")
+		}
+		out[name] = v
+	}
+	return out
+}

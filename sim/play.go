@@ -1,0 +1,190 @@
+package sim
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Answer is what a backend does to one attempt.
+type Answer struct {
+	Status     uint32
+	GRPCStatus *uint32
+	Headers    Headers
+	Delay      time.Duration // until it answers or resets
+	Reset      bool          // the stream ends without an answer
+	Refuse     bool          // there is no connection
+}
+
+// Ended is what ends an attempt or a request.
+type Ended string
+
+// The ways to end. The last three are bounds of time that fire.
+const (
+	ByAnswer            Ended = "answer"
+	ByReset             Ended = "reset"
+	ByRefusal           Ended = "refused"
+	ByPerTryTimeout     Ended = "perTryTimeout"
+	ByRequestTimeout    Ended = "requestTimeout"
+	ByStreamIdleTimeout Ended = "streamIdleTimeout"
+)
+
+// Try is one attempt. Back-offs are drawn by chance, so its start has bounds,
+// counted from the request's.
+type Try struct {
+	Earliest, Latest time.Duration
+	Ended            Ended
+	Status           uint32
+}
+
+// End is how the request may end, after how many attempts, and when.
+type End struct {
+	By               Ended
+	Status           uint32
+	Attempts         int
+	Earliest, Latest time.Duration
+}
+
+// Timeline is what happens to a request in time. There is more than one End
+// only where a back-off may or may not outlast a bound of time.
+type Timeline struct {
+	Tries []Try
+	Ends  []End
+}
+
+// Play says what happens to a forwarded request if its backend does to the n-th
+// attempt (from 0) what answer says.
+func Play(r *resolve.Resolved, q Request, answer func(n int) Answer) (Timeline, error) {
+	l, err := lookUp(r, q)
+	switch {
+	case err != nil:
+		return Timeline{}, err
+	case l.route == nil || !forwards(l.route):
+		return Timeline{}, errNotForwarded
+	}
+	p := player{answer: answer}
+	for _, e := range l.route.Policies {
+		if x, ok := e.Conf.(Retrier); ok {
+			if plan, ok := x.RetryPlan(l.outbound.Destination.Protocol); ok && plan.Request(l.call.method, l.call.sent) {
+				p.plan = plan
+			}
+		}
+		if x, ok := e.Conf.(Timer); ok {
+			p.bounds = x.Timeouts()
+		}
+	}
+	return p.play(), nil
+}
+
+// errNotForwarded says that there is no attempt to speak of.
+var errNotForwarded = errors.New("the request is not forwarded, so nothing is attempted")
+
+// player plays one request.
+type player struct {
+	plan   RetryPlan
+	bounds Timeouts
+	answer func(int) Answer
+	line   Timeline
+}
+
+// never is later than any bound.
+const never = time.Duration(1<<63 - 1)
+
+// deadline is the bound on the request as a whole that fires first. Neither an
+// attempt nor a back-off moves it.
+func (p *player) deadline() (time.Duration, Ended) {
+	request, idle := p.bounds.Request, p.bounds.StreamIdle
+	switch {
+	case request > 0 && (idle <= 0 || request <= idle):
+		return request, ByRequestTimeout
+	case idle > 0:
+		return idle, ByStreamIdleTimeout
+	}
+	return never, ""
+}
+
+func (p *player) play() Timeline {
+	limit, by := p.deadline()
+	var earliest, latest time.Duration
+	for n := 0; ; n++ {
+		took, end, retry := p.attempt(n)
+		done := End{Attempts: n + 1, Earliest: earliest + took, Latest: latest + took, By: end.Ended, Status: end.Status}
+		try := Try{Earliest: earliest, Latest: latest, Ended: end.Ended, Status: end.Status}
+		if done.Earliest >= limit {
+			try.Ended, try.Status = by, 504
+			p.line.Tries = append(p.line.Tries, try)
+			return p.ended(End{By: by, Status: 504, Attempts: n + 1, Earliest: limit, Latest: limit})
+		}
+		p.line.Tries = append(p.line.Tries, try)
+		if done.Latest >= limit {
+			p.ended(End{By: by, Status: 504, Attempts: n + 1, Earliest: limit, Latest: limit})
+			done.Latest = limit
+		}
+		if !retry || uint32(n) >= p.plan.Retries {
+			return p.ended(done)
+		}
+		earliest, latest = done.Earliest, done.Latest+p.backOff(n)
+		if latest >= limit {
+			p.ended(End{By: by, Status: 504, Attempts: n + 1, Earliest: limit, Latest: limit})
+			latest = limit
+		}
+	}
+}
+
+// ended notes one way to end, each once.
+func (p *player) ended(e End) Timeline {
+	if !slices.Contains(p.line.Ends, e) {
+		p.line.Ends = append(p.line.Ends, e)
+	}
+	return p.line
+}
+
+// backOff is the longest pause after attempt n.
+func (p *player) backOff(n int) time.Duration {
+	pause := p.plan.Base
+	for range n {
+		if pause >= p.plan.Max {
+			break
+		}
+		pause *= 2
+	}
+	return min(pause, p.plan.Max)
+}
+
+// attempt is how attempt n ends by itself, and whether that is repeated.
+func (p *player) attempt(n int) (took time.Duration, end Try, retry bool) {
+	a := p.answer(n)
+	switch bound := p.plan.PerTry; {
+	case a.Refuse:
+		return 0, Try{Ended: ByRefusal, Status: 503}, p.plan.Connect
+	case bound > 0 && a.Delay >= bound:
+		return bound, Try{Ended: ByPerTryTimeout, Status: 504}, p.plan.Reset
+	case a.Reset:
+		return a.Delay, Try{Ended: ByReset, Status: 503}, p.plan.Reset
+	}
+	retry = p.plan.Retries > 0 && (p.plan.Status(a.Status) || p.plan.Headers != nil && p.plan.Headers(a.Headers) ||
+		a.GRPCStatus != nil && p.plan.GRPCStatus(*a.GRPCStatus))
+	return a.Delay, Try{Ended: ByAnswer, Status: a.Status}, retry
+}
+
+// Admit says which of the requests at these times, counted from when the bucket
+// was made and in order, get a token.
+func (b Bucket) Admit(at []time.Duration) []bool {
+	out := make([]bool, len(at))
+	if b.Tokens == 0 || b.Interval <= 0 {
+		return out
+	}
+	rate := float64(b.Tokens) / b.Interval.Seconds()
+	tokens, last := float64(b.Tokens), time.Duration(0)
+	for i, t := range at {
+		tokens = min(float64(b.Tokens), tokens+(t-last).Seconds()*rate)
+		last = t
+		if tokens >= 1 {
+			tokens--
+			out[i] = true
+		}
+	}
+	return out
+}

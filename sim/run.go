@@ -1,0 +1,264 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Run says what happens to a request that the workload of r sends. The error is
+// a *NotReached where no outbound leads to the URL, else it tells what is wrong
+// with the request itself.
+func Run(r *resolve.Resolved, q Request) (Verdict, error) {
+	if q.Method == "" {
+		q.Method = http.MethodGet
+	}
+	v := Verdict{From: r.Ref.Name, Request: q}
+	l, err := lookUp(r, q)
+	if err != nil {
+		return v, err
+	}
+	v.Missed = l.missed
+	o := l.outbound
+	if o != nil {
+		d := o.Destination
+		v.Destination = &Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}
+	}
+	var b Branch
+	switch {
+	case l.answer != 0:
+		b = l.call.respond(l.answer)
+	case o == nil:
+		b = Branch{Probability: 1, Outcome: Passthrough, Forwarded: untouched(q, l.address)}
+	case o.Table == nil:
+		b = overTCP(r, o, untouched(q, l.address))
+	default:
+		b = take(r, l.route, l.call)
+	}
+	v.Branches = []Branch{b}
+	return v, nil
+}
+
+// lookup is what a request comes to: an answer of the proxy's own, or else a
+// route; an outbound without routes; or nothing, which is passed through.
+type lookup struct {
+	address  *address
+	call     *call
+	outbound *resolve.Outbound
+	route    *resolve.Route
+	missed   []Miss
+	answer   uint32
+}
+
+func lookUp(r *resolve.Resolved, q Request) (*lookup, error) {
+	if q.Method == "" {
+		q.Method = http.MethodGet
+	}
+	if err := sound(q); err != nil {
+		return nil, err
+	}
+	a, err := parseURL(q.URL)
+	if err != nil {
+		return nil, err
+	}
+	l := &lookup{address: &a, call: callOf(q, &a), outbound: find(r, &a)}
+	switch o := l.outbound; {
+	case o == nil && spec(r).Gateway != nil && spec(r).Gateway.Type == "BUILTIN":
+		l.answer = http.StatusNotFound
+	case o == nil && spec(r).TransparentProxying == nil:
+		return nil, notReached(r, &a)
+	case o == nil || o.Table == nil:
+	case a.scheme == "https":
+		return nil, fmt.Errorf("url: %s is called over plain HTTP inside the mesh; write http://%s", o.Destination.ID, a.authority)
+	default:
+		l.look(o.Table, q)
+	}
+	return l, nil
+}
+
+// sound refuses what is no request at all.
+func sound(q Request) error {
+	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
+		switch n := strings.TrimSpace(name); {
+		case strings.HasPrefix(n, ":"):
+			return fmt.Errorf("headers.%s: pseudo headers cannot be given; use the method and the url", name)
+		case n == "" || strings.ContainsAny(n, " \t\r\n:"):
+			return fmt.Errorf("headers: %q is no name of a header; write it as x-user", name)
+		case strings.ContainsAny(q.Headers[name], "\r\x00"):
+			return fmt.Errorf("headers.%s: the value holds a control character; remove it", name)
+		}
+	}
+	return nil
+}
+
+// known are the methods that Envoy reads from an HTTP/1.1 client.
+var known = strings.Fields("ACL BIND CHECKOUT COPY DELETE GET HEAD LINK LOCK MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH " +
+	"POST PROPFIND PROPPATCH PURGE PUT REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE CONNECT")
+
+// look finds the first route that matches.
+func (l *lookup) look(t *resolve.Table, q Request) {
+	c := l.call
+	path, ok := normalize(c.path)
+	c.path = path
+	if !ok || !slices.Contains(known, c.method) {
+		l.answer = http.StatusBadRequest
+		return
+	}
+	if upgrades(q.Headers) {
+		l.answer = http.StatusForbidden
+		return
+	}
+	for _, rt := range t.Routes {
+		reason := "a CONNECT request has no path to match"
+		if c.method != http.MethodConnect {
+			reason = whyNot(&rt.Match, c)
+		}
+		if reason == "" {
+			l.route = rt
+			return
+		}
+		l.missed = append(l.missed, Miss{Key: rt.Key, Origins: rt.Origins, Reason: reason})
+	}
+	l.answer = http.StatusNotFound
+}
+
+// upgrades reports whether a request asks for another protocol, which the
+// proxies do not offer.
+func upgrades(h Headers) bool {
+	asks, names := false, false
+	for name, v := range h {
+		asks = asks || strings.EqualFold(name, "connection") && strings.Contains(strings.ToLower(v), "upgrade")
+		names = names || strings.EqualFold(name, "upgrade") && v != ""
+	}
+	return asks && names
+}
+
+// requestID stands for the one that Envoy makes up before it looks for a route.
+const requestID = "00000000-0000-4000-8000-000000000000"
+
+// callOf is what Envoy makes of q.
+func callOf(q Request, a *address) *call {
+	c := &call{method: q.Method, authority: authority(q, a), path: a.path, query: a.query, sent: received(q.Headers)}
+	content := c.sent["content-type"]
+	c.grpc = content == "application/grpc" || strings.HasPrefix(content, "application/grpc+")
+	c.headers = Headers{"host": c.authority, "x-forwarded-proto": "http", "x-request-id": requestID}
+	maps.Copy(c.headers, c.sent)
+	return c
+}
+
+// authority is what the client calls the server: the URL decides where the
+// request goes, a Host header only what it says there.
+func authority(q Request, a *address) string {
+	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
+		if strings.EqualFold(strings.TrimSpace(name), "host") {
+			return q.Headers[name]
+		}
+	}
+	return a.authority
+}
+
+// untouched is a request that no proxy reads.
+func untouched(q Request, a *address) *Forwarded {
+	f := &Forwarded{Method: q.Method, Authority: authority(q, a), Path: a.path + a.query, Headers: Headers{}}
+	for name, v := range q.Headers {
+		if name = strings.ToLower(strings.TrimSpace(name)); name != "host" {
+			f.Headers[name] = v
+		}
+	}
+	return f
+}
+
+// respond is an answer of the proxy's own. To a gRPC client it goes as a status
+// of gRPC.
+func (c *call) respond(status uint32) Branch {
+	b := Branch{Probability: 1, Outcome: Respond, Status: status}
+	if c.grpc {
+		s := grpcStatus(status)
+		b.GRPCStatus = &s
+	}
+	return b
+}
+
+func grpcStatus(status uint32) uint32 {
+	switch status {
+	case http.StatusBadRequest:
+		return 13 // internal
+	case http.StatusUnauthorized:
+		return 16 // unauthenticated
+	case http.StatusForbidden:
+		return 7 // permission denied
+	case http.StatusNotFound:
+		return 12 // unimplemented
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return 14 // unavailable
+	}
+	return 2 // unknown
+}
+
+// overTCP sends the bytes of a request to a destination that speaks no HTTP.
+func overTCP(r *resolve.Resolved, o *resolve.Outbound, f *Forwarded) Branch {
+	b := Branch{Probability: 1, Outcome: Forward, Forwarded: f, Policies: PolicyViews(o.Policies)}
+	list := []resolve.Backend{}
+	if o.TCP != nil {
+		list = o.TCP.Backends
+	}
+	b.Backends = shares(r, list)
+	b.settle(&call{})
+	return b
+}
+
+// settle makes an answer of what would be forwarded where nobody can take it.
+func (b *Branch) settle(c *call) {
+	status := uint32(0)
+	for _, x := range b.Backends {
+		if x.Share == 0 {
+			continue
+		}
+		if x.Status == 0 || status != 0 && status != x.Status {
+			return
+		}
+		status = x.Status
+	}
+	if status == 0 {
+		status = http.StatusInternalServerError // no backend at all
+	}
+	own := c.respond(status)
+	b.Outcome, b.Status, b.GRPCStatus, b.Forwarded = own.Outcome, own.Status, own.GRPCStatus, nil
+}
+
+// PolicyViews shows policies with who set each of their fields.
+func PolicyViews(list resolve.Policies) map[string]Policy {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make(map[string]Policy, len(list))
+	for _, e := range list {
+		p := Policy{Conf: e.Conf, Why: make(map[string][]Said, len(e.Fields))}
+		for _, f := range e.Fields {
+			said := make([]Said, len(f.Said))
+			for i, s := range f.Said {
+				said[i] = Said{Value: s.Value, Origin: s.Origin, Layer: s.Layer.String()}
+			}
+			p.Why[e.Kind.Schema.Leaves[f.Field].Path] = said
+		}
+		out[e.Kind.Name] = p
+	}
+	return out
+}
+
+// acting leaves out what acts only on requests that are forwarded.
+func acting(list resolve.Policies, forwards bool) resolve.Policies {
+	if forwards {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(e *policies.Effective) bool {
+		_, retries := e.Conf.(Retrier)
+		_, times := e.Conf.(Timer)
+		return retries || times
+	})
+}

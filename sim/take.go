@@ -1,0 +1,267 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// take does what rt says.
+func take(r *resolve.Resolved, rt *resolve.Route, c *call) Branch {
+	redirect, rewrite := lastOf(rt.Filters)
+	response := responseChange(rt.Filters)
+	b := Branch{Probability: 1}
+	switch {
+	case redirect != nil:
+		b = c.redirect(redirect, &rt.Match)
+	case !forwards(rt):
+		b = c.respond(500)
+		b.Backends = shares(r, rt.Backends)
+	default:
+		b.Outcome, b.Backends = Forward, shares(r, rt.Backends)
+		b.Forwarded = c.forwarded(rt, rewrite)
+		autoHost(r, rt, rewrite, &b)
+		for _, m := range rt.Mirrors {
+			if m.Cluster != "" && m.Percent > 0 {
+				b.Mirrors = append(b.Mirrors, Mirror{Name: m.Name, Share: min(m.Percent, 100) / 100})
+			}
+		}
+		b.settle(c)
+	}
+	b.Route = &Route{Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins}
+	b.ResponseHeaders = response
+	b.Policies = PolicyViews(acting(rt.Policies, forwards(rt)))
+	return b
+}
+
+// forwards reports whether the proxy tries to forward what rt matches; otherwise
+// it answers by itself.
+func forwards(rt *resolve.Route) bool {
+	redirect, _ := lastOf(rt.Filters)
+	return redirect == nil && slices.ContainsFunc(rt.Backends, func(x resolve.Backend) bool { return x.Cluster != "" && x.Weight > 0 })
+}
+
+func lastOf(filters []route.Filter) (redirect *route.Redirect, rewrite *route.Rewrite) {
+	for i := range filters {
+		if f := &filters[i]; f.Redirect != nil {
+			redirect = f.Redirect
+		} else if f.Rewrite != nil {
+			rewrite = f.Rewrite
+		}
+	}
+	return redirect, rewrite
+}
+
+// shares are the exact parts of the traffic that backends get. A weight of 0
+// gets nothing and is left out.
+func shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
+	total := 0.0
+	for _, b := range backends {
+		total += float64(b.Weight)
+	}
+	var out []Backend
+	for _, b := range backends {
+		if b.Weight == 0 {
+			continue
+		}
+		x := Backend{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Port: b.Port, Share: float64(b.Weight) / total}
+		switch use := clusterOf(r, b.Cluster); {
+		case b.Cluster == "":
+			x.Status = 500
+		case use.Endpoints == nil || len(use.List) == 0:
+			x.Status = 503
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// forwarded is the request after the route's filters.
+func (c *call) forwarded(rt *resolve.Route, rewrite *route.Rewrite) *Forwarded {
+	f := &Forwarded{Method: c.method, Authority: c.authority, Path: c.path + c.query, Headers: maps.Clone(c.sent)}
+	for i := range rt.Filters {
+		if m := rt.Filters[i].RequestHeaders; m != nil {
+			f.change(m)
+		}
+	}
+	slices.Sort(f.RemovedHeaders)
+	f.RemovedHeaders = slices.Compact(f.RemovedHeaders)
+	if rewrite == nil {
+		return f
+	}
+	if rewrite.Hostname != "" {
+		f.Authority = rewrite.Hostname
+	}
+	if p, ok := rewritten(rewrite.Path, &rt.Match, c.path); ok {
+		f.Path = p + c.query
+	}
+	return f
+}
+
+// change applies one modifier: set, then add, then remove.
+func (f *Forwarded) change(m *route.HeaderModifier) {
+	for _, h := range m.Set {
+		f.Headers[strings.ToLower(h.Name)] = h.Value
+	}
+	for _, h := range m.Add {
+		name, value := strings.ToLower(h.Name), h.Value
+		if old, ok := f.Headers[name]; ok && slices.Contains(joins, name) {
+			value = old + "," + value
+		} else if ok {
+			value = old + repeat + value
+		}
+		f.Headers[name] = value
+	}
+	for _, name := range m.Remove {
+		name = strings.ToLower(name)
+		if _, ok := f.Headers[name]; ok {
+			f.RemovedHeaders = append(f.RemovedHeaders, name)
+			delete(f.Headers, name)
+		}
+	}
+}
+
+// responseChange is what happens to the headers of any answer of the route.
+func responseChange(filters []route.Filter) *ResponseHeaders {
+	out := ResponseHeaders{Set: Headers{}, Add: Headers{}}
+	for i := range filters {
+		m := filters[i].ResponseHeaders
+		if m == nil {
+			continue
+		}
+		for _, h := range m.Set {
+			name := strings.ToLower(h.Name)
+			delete(out.Add, name)
+			out.Remove = slices.DeleteFunc(out.Remove, func(n string) bool { return n == name })
+			out.Set[name] = h.Value
+		}
+		for _, h := range m.Add {
+			out.Add.Add(h.Name, h.Value)
+		}
+		for _, name := range m.Remove {
+			name = strings.ToLower(name)
+			delete(out.Set, name)
+			delete(out.Add, name)
+			out.Remove = append(out.Remove, name)
+		}
+	}
+	slices.Sort(out.Remove)
+	out.Remove = slices.Compact(out.Remove)
+	if len(out.Set)+len(out.Add)+len(out.Remove) == 0 {
+		return nil
+	}
+	return &out
+}
+
+// rewritten is path after p; ok is false where it stays. A prefix is replaced
+// without its last slash, and nothing becomes a slash.
+func rewritten(p *route.PathRewrite, m *route.Match, path string) (string, bool) {
+	switch {
+	case p == nil:
+		return "", false
+	case p.Full != nil:
+		return absolute(*p.Full), true
+	case p.Prefix == nil || m.Path != nil && m.Path.Type == route.Regex:
+		return "", false
+	}
+	prefix := ""
+	if m.Path != nil {
+		prefix = m.Path.Value
+		if m.Path.Type == route.Prefix {
+			prefix = strings.TrimSuffix(prefix, "/")
+		}
+	}
+	replacement := absolute(strings.TrimSuffix(*p.Prefix, "/"))
+	if rest := strings.TrimPrefix(path, prefix); rest != "" {
+		return strings.TrimSuffix(replacement, "/") + rest, true
+	}
+	return replacement, true
+}
+
+func absolute(path string) string {
+	if !strings.HasPrefix(path, "/") {
+		return "/" + path
+	}
+	return path
+}
+
+// redirect builds the location as Envoy does: it keeps what the redirect does
+// not name, the query always, and the port of the Host header unless the
+// redirect names host or port, or leaves a scheme whose own port it is.
+func (c *call) redirect(d *route.Redirect, m *route.Match) Branch {
+	scheme := c.headers["x-forwarded-proto"]
+	if scheme != "http" && scheme != "https" {
+		scheme = "http"
+	}
+	host, port := c.authority, ""
+	if d.Port != 0 {
+		port = ":" + strconv.FormatUint(uint64(d.Port), 10)
+	}
+	target := scheme
+	if d.Scheme != "" {
+		target = d.Scheme
+	}
+	if d.Hostname != "" {
+		host = d.Hostname
+	} else if bare, own, ok := cutPort(host); ok {
+		leaves := target != scheme && (scheme == "http" && own == ":80" || scheme == "https" && own == ":443")
+		if port != "" || leaves {
+			host = bare
+		}
+	}
+	path := c.path
+	if p, ok := rewritten(d.Path, m, c.path); ok {
+		path = p
+	}
+	b := c.respond(d.Status)
+	if b.Status == 0 {
+		b.Status = 302
+	}
+	b.Outcome = Redirect
+	b.Location = fmt.Sprintf("%s://%s%s%s%s", target, host, port, path, c.query)
+	return b
+}
+
+// cutPort cuts the port off a Host header, colon included.
+func cutPort(authority string) (host, port string, ok bool) {
+	at := strings.LastIndexByte(authority, ':')
+	if at < 0 || at < strings.LastIndexByte(authority, ']') {
+		return authority, "", false
+	}
+	return authority[:at], authority[at:], true
+}
+
+// autoHost gives a backend outside the mesh its own host name as authority.
+func autoHost(r *resolve.Resolved, rt *resolve.Route, rewrite *route.Rewrite, b *Branch) {
+	if rewrite != nil && rewrite.Hostname != "" {
+		return
+	}
+	n := 0
+	for _, x := range rt.Backends {
+		if x.Weight == 0 {
+			continue
+		}
+		use := clusterOf(r, x.Cluster)
+		n++
+		if use.Cluster == nil || use.Destination == nil || use.Destination.External == nil || len(use.List) == 0 {
+			continue
+		}
+		host := use.List[0].Address
+		if _, err := netip.ParseAddr(host); err == nil || strings.HasPrefix(host, "unix://") {
+			continue
+		}
+		f := *b.Forwarded
+		f.Authority = host
+		if len(b.Backends) == 1 {
+			b.Forwarded = &f
+		} else {
+			b.Backends[n-1].Forwarded = &f
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package sim
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// address is a URL taken apart as a client does it: nothing is decoded.
+type address struct {
+	scheme    string
+	authority string // what the Host header says
+	host      string // lower case, without brackets and last dot
+	port      uint32
+	explicit  bool // the port was written
+	path      string
+	query     string // with its question mark
+}
+
+// parseURL reads an absolute URL.
+func parseURL(text string) (address, error) {
+	a := address{port: 80}
+	for i := range len(text) {
+		if c := text[i]; c <= ' ' || c >= 0x7f {
+			return a, fmt.Errorf("url: %q has a character that no URL may hold; write it as %%%02X", text, c)
+		}
+	}
+	scheme, rest, ok := strings.Cut(text, "://")
+	a.scheme = strings.ToLower(scheme)
+	if !ok || a.scheme != "http" && a.scheme != "https" {
+		return a, fmt.Errorf("url: %q does not begin with http:// or https://; write it in full, as http://web:8080/v1", text)
+	}
+	if a.scheme == "https" {
+		a.port = 443
+	}
+	rest, _, _ = strings.Cut(rest, "#")
+	end := strings.IndexAny(rest, "/?\\")
+	if end < 0 {
+		end = len(rest)
+	}
+	a.authority, a.path = rest[:end], rest[end:]
+	if at := strings.LastIndexByte(a.authority, '@'); at >= 0 {
+		a.authority = a.authority[at+1:]
+	}
+	if at := strings.IndexByte(a.path, '?'); at >= 0 {
+		a.path, a.query = a.path[:at], a.path[at:]
+	}
+	if a.path == "" {
+		a.path = "/"
+	}
+	return a, a.splitHost()
+}
+
+func (a *address) splitHost() error {
+	host := a.authority
+	if at := strings.LastIndexByte(host, ':'); at > strings.LastIndexByte(host, ']') {
+		port, err := strconv.ParseUint(host[at+1:], 10, 16)
+		if err != nil || port == 0 {
+			return fmt.Errorf("url: %q is no port; write a number from 1 to 65535", host[at+1:])
+		}
+		a.port, a.explicit, host = uint32(port), true, host[:at]
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	a.host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if a.host == "" {
+		return fmt.Errorf("url: no host; write one, as http://web:8080/v1")
+	}
+	if a.host == "localhost" {
+		a.host = "127.0.0.1"
+	}
+	if ip, err := netip.ParseAddr(a.host); err == nil {
+		a.host = ip.Unmap().String()
+	}
+	return nil
+}
+
+// normalize is a path as Envoy has it with normalize_path: unreserved
+// characters decoded, unsafe ones encoded, backslashes turned, dot segments
+// resolved and leading slashes joined. ok is false where Envoy answers 400.
+func normalize(path string) (out string, ok bool) {
+	if !strings.HasPrefix(path, "/") {
+		return "", false
+	}
+	var kept []string
+	segments := strings.Split(unescape(path)[1:], "/")
+	for i, s := range segments {
+		last := i == len(segments)-1
+		switch {
+		case s == "." || s == "..":
+			if s == ".." && len(kept) > 0 {
+				kept = kept[:len(kept)-1]
+			}
+			if last {
+				kept = append(kept, "")
+			}
+		default:
+			kept = append(kept, s)
+		}
+	}
+	return "/" + strings.TrimLeft(strings.Join(kept, "/"), "/"), !strings.Contains(path, "%00")
+}
+
+// unescape decodes what needs no encoding and encodes what does.
+func unescape(path string) string {
+	var b strings.Builder
+	for i := 0; i < len(path); i++ {
+		c := path[i]
+		if c == '%' && i+2 < len(path) {
+			if v, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil && unreserved(byte(v)) {
+				b.WriteByte(byte(v))
+				i += 2
+				continue
+			}
+		}
+		switch {
+		case c == '\\':
+			b.WriteByte('/')
+		case strings.IndexByte("\"<>^`{|}", c) >= 0:
+			fmt.Fprintf(&b, "%%%02X", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func unreserved(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
