@@ -1,0 +1,243 @@
+package xds_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/policies/all"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/xds"
+)
+
+func text(s string) *string { return &s }
+
+func prefixRewrite(to string) route.Filter {
+	return route.Filter{Rewrite: &route.Rewrite{Path: &route.PathRewrite{Prefix: &to}}}
+}
+
+func fullRewrite(to string) route.Filter {
+	return route.Filter{Rewrite: &route.Rewrite{Path: &route.PathRewrite{Full: &to}}}
+}
+
+// TestPathsInEnvoy holds spec/kuma.md 2.1 and the table of spec/gateway-api.md
+// 2.4 against a real Envoy: which route takes a path, and what becomes of it.
+func TestPathsInEnvoy(t *testing.T) {
+	t.Parallel()
+	var tables []*resolve.Table
+	var cases []struct{ path, route, becomes string }
+	add := func(r *resolve.Route, path, want, becomes string) {
+		tables = append(tables, table(r))
+		cases = append(cases, struct{ path, route, becomes string }{path, want, becomes})
+	}
+	foo, root := path(route.Prefix, "/foo"), path(route.Prefix, "/")
+	for _, p := range []struct{ path, route string }{
+		{"/foo", "r"}, {"/foo/", "r"}, {"/foo/bar?x=1", "r"}, {"/foobar", "rest"}, {"/fo", "rest"}, {"/foo?x=1", "r"},
+	} {
+		add(rule("r", foo), p.path, p.route, p.path)
+	}
+	add(rule("r", path(route.Exact, "/a")), "/a/", "rest", "/a/")
+	add(rule("r", path(route.Exact, "/a")), "/a?q", "r", "/a?q")
+	add(rule("r", path(route.Regex, "/a.")), "/ab", "r", "/ab")
+	add(rule("r", path(route.Regex, "/a.")), "/abc", "rest", "/abc")
+	for _, p := range []struct{ path, replacement, becomes string }{
+		{"/foo/bar", "/xyz", "/xyz/bar"}, {"/foo/bar", "/xyz/", "/xyz/bar"}, {"/foo", "/xyz", "/xyz"}, {"/foo/", "/xyz", "/xyz/"},
+		{"/foo/bar", "", "/bar"}, {"/foo", "", "/"}, {"/foo/", "/", "/"}, {"/foo", "/", "/"}, {"/foo/bar?q=/foo/", "/", "/bar?q=/foo/"},
+		{"/foo/a%20b", `/x\1`, `/x\1/a%20b`}, {"/foo", `/x\1%20`, `/x\1%20`}, {"/foo//b", "/x", "/x//b"},
+	} {
+		add(rule("r", foo, prefixRewrite(p.replacement)), p.path, "r", p.becomes)
+	}
+	add(rule("r", root, prefixRewrite("/x")), "/y", "r", "/x/y")
+	add(rule("r", root, prefixRewrite("/x")), "/", "r", "/x/")
+	add(rule("r", root, prefixRewrite("/")), "/y", "r", "/y")
+	add(rule("r", foo, fullRewrite("/z")), "/foo/bar?q", "r", "/z?q")
+	add(rule("r", foo, fullRewrite("")), "/foo", "r", "/")
+	add(rule("r", path(route.Regex, "/f.*"), fullRewrite("/z")), "/foo", "r", "/z")
+
+	o := envoytest.NewOracle(t, all.Kinds, tables)
+	for i, c := range cases {
+		a, err := o.Ask(i, envoytest.Question{Method: "GET", Host: "web", Path: c.path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Route != c.route || len(a.Attempts) != 1 || a.Attempts[0].Path != c.becomes {
+			t.Errorf("%s: route %q, attempts %v, status %d; want route %q and path %q", c.path, a.Route, a.Attempts, a.Status, c.route, c.becomes)
+		}
+	}
+}
+
+// TestMatchesInEnvoy holds the parts of a match beside the path.
+func TestMatchesInEnvoy(t *testing.T) {
+	t.Parallel()
+	header := func(kind, value string) route.Match {
+		return route.Match{Headers: []route.HeaderMatch{{Type: kind, Name: "x-a", Value: value}}}
+	}
+	query := func(kind, value string) route.Match {
+		return route.Match{Query: []route.QueryMatch{{Type: kind, Name: "q", Value: value}}}
+	}
+	a := func(v ...string) http.Header { return http.Header{"X-A": v} }
+	cases := []struct {
+		match  route.Match
+		method string
+		path   string
+		header http.Header
+		hit    bool
+	}{
+		{route.Match{Method: "POST"}, "POST", "/", nil, true},
+		{route.Match{Method: "POST"}, "GET", "/", nil, false},
+		{header("Exact", "1"), "GET", "/", a("1"), true},
+		{header("", "1"), "GET", "/", a("1"), true},
+		{header("Exact", "1"), "GET", "/", a("12"), false},
+		{header("Exact", "1,2"), "GET", "/", a("1,2"), true},
+		{header("Exact", "2"), "GET", "/", a("1", "2"), true}, // lines of one name are compared one by one
+		{header("Exact", "1,2"), "GET", "/", a("1", "2"), false},
+		{header("RegularExpression", "1.*"), "GET", "/", a("12"), true},
+		{header("RegularExpression", "1.*"), "GET", "/", a("012"), false},
+		{header("Prefix", "1"), "GET", "/", a("12"), true},
+		{header("Prefix", ""), "GET", "/", a("12"), true},
+		{header("Prefix", ""), "GET", "/", nil, false},
+		{header("Present", ""), "GET", "/", a("x"), true},
+		{header("Present", ""), "GET", "/", nil, false},
+		{header("Absent", ""), "GET", "/", nil, true},
+		{header("Absent", ""), "GET", "/", a("x"), false},
+		{query("Exact", "1"), "GET", "/?q=1", nil, true},
+		{query("Exact", "1"), "GET", "/?q=2&q=1", nil, false},
+		{query("Exact", ""), "GET", "/?q", nil, true},
+		{query("RegularExpression", "1+"), "GET", "/?q=11", nil, true},
+		{query("RegularExpression", "1+"), "GET", "/?q=211", nil, false},
+		{query("RegularExpression", ".*"), "GET", "/", nil, false},
+	}
+	var tables []*resolve.Table
+	for _, c := range cases {
+		tables = append(tables, table(rule("r", c.match)))
+	}
+	o := envoytest.NewOracle(t, all.Kinds, tables)
+	for i, c := range cases {
+		got, err := o.Ask(i, envoytest.Question{Method: c.method, Host: "web", Path: c.path, Headers: c.header})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := map[bool]string{true: "r", false: "rest"}[c.hit]; got.Route != want {
+			t.Errorf("%+v with %s %s %v: route %q, want %q", c.match, c.method, c.path, c.header, got.Route, want)
+		}
+	}
+}
+
+// TestRedirectsInEnvoy holds what a redirect keeps and what it replaces.
+func TestRedirectsInEnvoy(t *testing.T) {
+	t.Parallel()
+	foo := path(route.Prefix, "/foo")
+	cases := []struct {
+		redirect route.Redirect
+		path     string
+		status   int
+		location string
+	}{
+		{route.Redirect{Hostname: "example.org"}, "/foo/a?b=c", 302, "http://example.org/foo/a?b=c"},
+		{route.Redirect{Hostname: "example.org", Status: 301}, "/foo", 301, "http://example.org/foo"},
+		{route.Redirect{Scheme: "https", Status: 303}, "/foo", 303, "https://web:8080/foo"},
+		{route.Redirect{Port: 9000, Status: 307}, "/foo", 307, "http://web:9000/foo"},
+		{route.Redirect{Path: &route.PathRewrite{Full: text("/z")}, Status: 308}, "/foo/x?q", 308, "http://web:8080/z?q"},
+		{route.Redirect{Path: &route.PathRewrite{Prefix: text("/z")}}, "/foo/x?q", 302, "http://web:8080/z/x?q"},
+		{route.Redirect{Path: &route.PathRewrite{Prefix: text("/")}}, "/foo", 302, "http://web:8080/"},
+	}
+	var tables []*resolve.Table
+	for _, c := range cases {
+		r := rule("r", foo, route.Filter{Redirect: &c.redirect})
+		r.Backends = []resolve.Backend{broken(1)} // a redirect needs none
+		tables = append(tables, table(r))
+	}
+	o := envoytest.NewOracle(t, all.Kinds, tables)
+	for i, c := range cases {
+		got, err := o.Ask(i, envoytest.Question{Method: "GET", Host: "web:8080", Path: c.path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Status != c.status || got.Headers.Get("Location") != c.location {
+			t.Errorf("%+v: %d to %q, want %d to %q", c.redirect, got.Status, got.Headers.Get("Location"), c.status, c.location)
+		}
+	}
+}
+
+// TestHeadersInEnvoy: filters act one after the other, a percent sign is a
+// percent sign, and an empty value is a value.
+func TestHeadersInEnvoy(t *testing.T) {
+	t.Parallel()
+	request := func(m route.HeaderModifier) route.Filter { return route.Filter{RequestHeaders: &m} }
+	response := func(m route.HeaderModifier) route.Filter { return route.Filter{ResponseHeaders: &m} }
+	h := func(name, value string) []route.Header { return []route.Header{{Name: name, Value: value}} }
+	r := rule("r", path(route.Prefix, "/"),
+		request(route.HeaderModifier{Set: h("x-set", "100%{x}"), Add: h("x-add", "2"), Remove: []string{"x-gone"}}),
+		request(route.HeaderModifier{Set: h("x-twice", "1")}), request(route.HeaderModifier{Add: h("x-twice", "2")}),
+		request(route.HeaderModifier{Add: h("x-late", "1")}), request(route.HeaderModifier{Set: h("x-late", "2")}),
+		request(route.HeaderModifier{Set: h("x-unset", "1")}), request(route.HeaderModifier{Remove: []string{"X-Unset"}}),
+		request(route.HeaderModifier{Set: h("x-empty", "")}),
+		response(route.HeaderModifier{Set: h(envoytest.NameHeader, "me"), Add: h("x-b", "%REQ(:path)%"), Remove: []string{"x-echo-attempt"}}),
+	)
+	o := envoytest.NewOracle(t, all.Kinds, []*resolve.Table{table(r)})
+	got, err := o.Ask(0, envoytest.Question{Method: "GET", Host: "web", Path: "/", Headers: http.Header{
+		"X-Set": {"old"}, "X-Add": {"1"}, "X-Gone": {"1"}, "X-Late": {"0"}, "X-Unset": {"0"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{
+		"X-Set": {"100%{x}"}, "X-Add": {"1", "2"}, "X-Twice": {"1", "2"}, "X-Late": {"2"}, "X-Empty": {""}, "X-Gone": nil, "X-Unset": nil,
+	}
+	have := map[string][]string{}
+	for name := range want {
+		have[name] = got.Attempts[0].Headers[name]
+	}
+	if d := cmp.Diff(want, have); d != "" {
+		t.Errorf("request headers (-want +got):\n%s", d)
+	}
+	if b := got.Headers.Get("X-B"); b != "%REQ(:path)%" {
+		t.Errorf("a percent sign in a response header became %q", b)
+	}
+}
+
+// TestSharesInEnvoy: a backend that cannot be used keeps its share, which fails.
+func TestSharesInEnvoy(t *testing.T) {
+	t.Parallel()
+	with := func(b ...resolve.Backend) *resolve.Table {
+		r := rule("r", path(route.Prefix, "/"))
+		r.Backends = b
+		return table(r)
+	}
+	cases := []struct {
+		table    *resolve.Table
+		statuses map[int]bool
+		clusters map[string]bool
+	}{
+		{with(to("v1", 9), to("v2", 1)), map[int]bool{200: true}, map[string]bool{"v1": true, "v2": true}},
+		{with(to("v1", 1), broken(1)), map[int]bool{200: true, 500: true}, map[string]bool{"v1": true, "": true}},
+		{with(broken(1), broken(2)), map[int]bool{500: true}, map[string]bool{"": true}},
+		{with(to("v1", 0), to("v2", 0)), map[int]bool{500: true}, map[string]bool{"": true}},
+		{with(to("v1", 0), to("v2", 1)), map[int]bool{200: true}, map[string]bool{"v2": true}},
+		{with(to("v1", 4294967295), to("v2", 4294967295)), map[int]bool{200: true}, map[string]bool{"v1": true, "v2": true}},
+	}
+	var tables []*resolve.Table
+	for _, c := range cases {
+		tables = append(tables, c.table)
+	}
+	o := envoytest.NewOracle(t, all.Kinds, tables)
+	for i, c := range cases {
+		statuses, clusters := map[int]bool{}, map[string]bool{}
+		for range 150 {
+			a, err := o.Ask(i, envoytest.Question{Method: "GET", Host: "web", Path: "/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			statuses[a.Status], clusters[a.Cluster] = true, true
+		}
+		if d := cmp.Diff(c.statuses, statuses) + cmp.Diff(c.clusters, clusters); d != "" {
+			t.Errorf("split %d (-want +got):\n%s", i, d)
+		}
+	}
+	if n := xds.RenderTable(tables[5]).Notes; len(n) != 1 || n[0].Code != "WeightsScaled" {
+		t.Errorf("weights over the limit need a note, got %v", n)
+	}
+}

@@ -1,0 +1,172 @@
+package server
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+
+	"github.com/weftmesh/weft/xds"
+)
+
+// kind is one of the four types of resources, in the order in which a stream is
+// served: what is named comes before what names it.
+type kind int
+
+const (
+	clusters kind = iota
+	endpoints
+	listeners
+	routes
+	kinds
+)
+
+var (
+	urls  = [kinds]string{xds.ClusterType, xds.EndpointType, xds.ListenerType, xds.RouteType}
+	names = [kinds]string{"cds", "eds", "lds", "rds"}
+)
+
+// kindOf is false for types that weft does not serve.
+func kindOf(url string) (kind, bool) {
+	for k, u := range urls {
+		if u == url {
+			return kind(k), true
+		}
+	}
+	return 0, false
+}
+
+// of is the list of one kind.
+func (k kind) of(s *xds.State) []*xds.Resource {
+	switch k {
+	case clusters:
+		return s.Clusters
+	case endpoints:
+		return s.Endpoints
+	case listeners:
+		return s.Listeners
+	}
+	return s.Routes
+}
+
+// whole reports whether a state-of-the-world response of k means that whatever
+// it leaves out is gone.
+func (k kind) whole() bool { return k == clusters || k == listeners }
+
+// flow is one type on one stream. At any time it is either open (the client
+// waits for a change), queued (the library has a response to send), or out (the
+// client has a response to answer).
+type flow struct {
+	kind   kind
+	open   *watch
+	queued *response
+	out    *response
+
+	asked bool // the client ever subscribed
+	sent  bool // anything was ever sent
+	acked bool // anything was ever confirmed
+
+	// refused maps the name of a resource to the version that the client does
+	// not take.
+	refused map[string]string
+	// forced are versions that must go out again though their content did not
+	// change.
+	forced map[string]forced
+	// remove are names to remove of which the library does not know that the
+	// client may have them.
+	remove map[string]bool
+	// limit bounds the changes of one response while a refusal that names
+	// nothing is tracked down; 0 is no limit.
+	limit int
+	// good is the last state of the world that the client confirmed.
+	good []versioned
+	// resent is when a refused response was last replaced, resendAt the earliest
+	// time for the next replacement.
+	resent, resendAt time.Time
+	total            TypeStatus
+}
+
+// forced is a version with a suffix, for as long as the content is hash.
+type forced struct {
+	hash string
+	n    int
+}
+
+// watch is an open request of the library.
+type watch struct {
+	sub   cache.Subscription
+	full  *discoveryv3.DiscoveryRequest
+	delta *discoveryv3.DeltaDiscoveryRequest
+	fulls chan cache.Response
+	parts chan cache.DeltaResponse
+}
+
+// wants reports whether the client asked for name.
+func (w *watch) wants(name string) bool {
+	if w.sub.IsWildcard() {
+		return true
+	}
+	_, ok := w.sub.SubscribedResources()[name]
+	return ok
+}
+
+// versioned is a resource with the version under which one stream has it.
+type versioned struct {
+	*xds.Resource
+	version string
+}
+
+// as is r under its version on this stream: <content hash>[.<n>].
+func (f *flow) as(r *xds.Resource) versioned {
+	if x, ok := f.forced[r.Name]; ok {
+		if x.hash == r.Version {
+			return versioned{r, r.Version + "." + strconv.Itoa(x.n)}
+		}
+	}
+	return versioned{r, r.Version}
+}
+
+// force makes what the client has of r look outdated.
+func (f *flow) force(name, hash string) {
+	if f.forced == nil {
+		f.forced = map[string]forced{}
+	}
+	x := f.forced[name]
+	if x.hash != hash {
+		x = forced{hash, x.n}
+	}
+	x.n++
+	f.forced[name] = x
+}
+
+// floor keeps suffixes of this stream above those that the client brought along.
+func (f *flow) floor(known map[string]string) {
+	for name, version := range known {
+		hash, suffix, ok := strings.Cut(version, ".")
+		if !ok {
+			continue
+		}
+		if n, err := strconv.Atoi(suffix); err == nil {
+			if f.forced == nil {
+				f.forced = map[string]forced{}
+			}
+			f.forced[name] = forced{hash, n}
+		}
+	}
+}
+
+// forget drops what was remembered of resources that are not in list.
+func (f *flow) forget(list []*xds.Resource) {
+	for name, version := range f.refused {
+		if r := find(list, name); r == nil || r.Version != version {
+			delete(f.refused, name)
+		}
+	}
+	for name := range f.forced {
+		if find(list, name) == nil {
+			delete(f.forced, name)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/xds"
+)
+
+// Renderer makes Envoy's resources; *xds.Renderer is the one.
+type Renderer interface {
+	Render(*resolve.Resolved) *xds.State
+	RenderGRPC(*resolve.Resolved) *xds.State
+}
+
+// Identity is who opened a stream.
+type Identity struct {
+	// Dataplane is the only one that the stream may be. Where it is zero,
+	// whoever the client says to be is believed.
+	Dataplane api.Ref
+	// Expires ends the stream; zero is never.
+	Expires time.Time
+}
+
+// Authenticator finds out who opens a stream, from the metadata key
+// authorization without its "Bearer ". An error of a gRPC status keeps its code;
+// any other is Unauthenticated.
+type Authenticator interface {
+	Authenticate(ctx context.Context, credentials string) (Identity, error)
+}
+
+// Anyone believes what clients say of themselves. It is for servers that only
+// loopback can reach.
+type Anyone struct{}
+
+// Authenticate accepts.
+func (Anyone) Authenticate(context.Context, string) (Identity, error) { return Identity{}, nil }
+
+// Options is how a Server runs.
+type Options struct {
+	Logger        *slog.Logger
+	Renderer      Renderer
+	Authenticator Authenticator
+	Observer      Observer // nil: nobody
+
+	// StreamsPerIdentity is how many streams one dataplane may have: two, so
+	// that a restarted Envoy need not wait until its predecessor is gone.
+	StreamsPerIdentity int
+	// Sends is how many responses may be encoded at the same time; each is a
+	// whole message in memory. 0 is four for each processor.
+	Sends int
+	// ResponseBytes is where a delta response is split.
+	ResponseBytes int
+	// HoldRoutes is how long a route waits for a new cluster to be confirmed.
+	HoldRoutes time.Duration
+	// ResendEvery is the least time between two attempts to replace what an
+	// Envoy refuses.
+	ResendEvery time.Duration
+	// FirstRequest is how long a stream may stay silent before it says who it is.
+	FirstRequest time.Duration
+}
+
+// Default is the configuration of a server for real sidecars, without the parts
+// that only the caller has.
+func Default() Options {
+	return Options{
+		Logger:             slog.New(slog.DiscardHandler),
+		Authenticator:      Anyone{},
+		StreamsPerIdentity: 2,
+		ResponseBytes:      256 << 10,
+		HoldRoutes:         2 * time.Second,
+		ResendEvery:        5 * time.Second,
+		FirstRequest:       10 * time.Second,
+	}
+}

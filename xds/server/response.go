@@ -1,0 +1,103 @@
+package server
+
+import (
+	"context"
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+)
+
+// response is one answer in either form of the protocol. The library writes a
+// nonce into the message, so each stream has its own; what is in it is shared.
+type response struct {
+	kind     kind
+	watch    *watch
+	list     []versioned       // all that is sent
+	changed  []versioned       // the part of it that the client does not have yet
+	removed  []string          // delta only
+	next     map[string]string // what the client has then
+	revision uint64
+
+	nonce string
+	at    time.Time
+}
+
+var (
+	_ cache.Response      = (*response)(nil)
+	_ cache.DeltaResponse = (*response)(nil)
+)
+
+// version of a state of the world: a hash of what the client has then, in any order.
+func (r *response) version() string {
+	var sum uint64
+	for name, version := range r.next {
+		h := fnv.New64a()
+		h.Write([]byte(name))
+		h.Write([]byte{0})
+		h.Write([]byte(version))
+		sum += h.Sum64()
+	}
+	return strconv.FormatUint(sum, 16)
+}
+
+// bytes is the size of the resources.
+func (r *response) bytes() int {
+	n := 0
+	for _, v := range r.list {
+		n += len(v.Any.GetValue())
+	}
+	return n
+}
+
+func (r *response) push() Push {
+	return Push{Type: names[r.kind], Resources: len(r.list), Removed: len(r.removed), Bytes: r.bytes(), Revision: r.revision}
+}
+
+// GetDiscoveryResponse is called once, when the response is sent.
+func (r *response) GetDiscoveryResponse() (*discoveryv3.DiscoveryResponse, error) {
+	out := &discoveryv3.DiscoveryResponse{TypeUrl: urls[r.kind], VersionInfo: r.version()}
+	for _, v := range r.list {
+		out.Resources = append(out.Resources, v.Any)
+	}
+	return out, nil
+}
+
+// GetDeltaDiscoveryResponse is called once, when the response is sent.
+func (r *response) GetDeltaDiscoveryResponse() (*discoveryv3.DeltaDiscoveryResponse, error) {
+	out := &discoveryv3.DeltaDiscoveryResponse{
+		TypeUrl: urls[r.kind], SystemVersionInfo: strconv.FormatUint(r.revision, 10), RemovedResources: r.removed,
+	}
+	shells := make([]discoveryv3.Resource, len(r.list))
+	for i, v := range r.list {
+		shells[i].Name, shells[i].Version, shells[i].Resource = v.Name, v.version, v.Any
+		out.Resources = append(out.Resources, &shells[i])
+	}
+	return out, nil
+}
+
+// GetRequest is the request that is answered.
+func (r *response) GetRequest() *discoveryv3.DiscoveryRequest { return r.watch.full }
+
+// GetDeltaRequest is the request that is answered.
+func (r *response) GetDeltaRequest() *discoveryv3.DeltaDiscoveryRequest { return r.watch.delta }
+
+// GetReturnedResources is what the client has when it takes the response.
+func (r *response) GetReturnedResources() map[string]string { return r.next }
+
+// GetNextVersionMap is GetReturnedResources.
+func (r *response) GetNextVersionMap() map[string]string { return r.next }
+
+// GetVersion is part of the library's interface, for caches that keep versions of a type.
+func (r *response) GetVersion() (string, error) { return r.version(), nil }
+
+// GetSystemVersion is GetVersion for delta.
+func (r *response) GetSystemVersion() (string, error) { return r.GetResponseVersion(), nil }
+
+// GetResponseVersion tells people the revision.
+func (r *response) GetResponseVersion() string { return strconv.FormatUint(r.revision, 10) }
+
+// GetContext carries nothing.
+func (r *response) GetContext() context.Context { return context.Background() }

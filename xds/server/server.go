@@ -1,0 +1,206 @@
+package server
+
+import (
+	"errors"
+	"iter"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// source is the part of a resolve.Model that streams read.
+type source interface {
+	Dataplane(api.Ref) (*resolve.Resolved, bool)
+}
+
+// published is one publication.
+type published struct {
+	source   source
+	revision uint64
+}
+
+// Server serves the newest publication to all sidecars.
+type Server struct {
+	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
+
+	opts    Options
+	queue   *queue
+	sends   *admission
+	current atomic.Pointer[published] // nil before the first publication
+	streams atomic.Uint64             // counts streams for Peer.Stream
+	running sync.WaitGroup            // of streams
+
+	mu     sync.Mutex
+	closed bool
+	peers  map[api.Ref]*peer
+}
+
+// peer is what is known of one dataplane, connected or not.
+type peer struct {
+	streams []*stream // oldest first
+	last    SyncStatus
+	doubts  doubts
+}
+
+var errClosed = status.Error(codes.Unavailable, "the control plane is stopping; try another or again")
+
+// New makes a server that refuses streams until something is published.
+func New(o Options) *Server {
+	if o.Observer == nil {
+		o.Observer = nobody{}
+	}
+	if o.Sends == 0 {
+		o.Sends = 4 * runtime.GOMAXPROCS(0)
+	}
+	s := &Server{opts: o, sends: newAdmission(o.Sends), peers: map[api.Ref]*peer{}}
+	s.queue = newQueue(runtime.GOMAXPROCS(0))
+	return s
+}
+
+// Register offers the server's service on g.
+func (s *Server) Register(g grpc.ServiceRegistrar) {
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(g, s)
+}
+
+// Publish makes m what is served. It wakes the streams of the dataplanes that
+// affected names and returns without waiting for them; what a stream has not
+// picked up before the next publication it never sees.
+func (s *Server) Publish(m *resolve.Model, affected resolve.Affected) {
+	s.publish(&published{m, m.Snapshot().Revision()}, affected)
+}
+
+func (s *Server) publish(p *published, affected resolve.Affected) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.current.Store(p)
+	for _, ref := range affected.Dataplanes {
+		peer := s.peers[ref]
+		if peer == nil {
+			continue
+		}
+		for _, st := range peer.streams {
+			s.queue.add(st)
+		}
+		if len(peer.streams) == 0 {
+			if _, ok := p.source.Dataplane(ref); !ok {
+				delete(s.peers, ref)
+			}
+		}
+	}
+}
+
+// Revision is that of the newest publication, and false before the first one.
+func (s *Server) Revision() (uint64, bool) {
+	p := s.current.Load()
+	if p == nil {
+		return 0, false
+	}
+	return p.revision, true
+}
+
+// Status is how far a dataplane's sidecar is; false if it was never connected
+// since this server started.
+func (s *Server) Status(dp api.Ref) (SyncStatus, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.peers[dp]
+	if p == nil {
+		return SyncStatus{}, false
+	}
+	return s.statusOf(p), true
+}
+
+// statusOf needs mu.
+func (s *Server) statusOf(p *peer) SyncStatus {
+	if n := len(p.streams); n > 0 {
+		out := p.streams[n-1].status()
+		out.Streams = n
+		return out
+	}
+	return p.last
+}
+
+// Peers yields the status of all dataplanes that are or were connected, in the
+// order of their refs.
+func (s *Server) Peers() iter.Seq[SyncStatus] {
+	return func(yield func(SyncStatus) bool) {
+		s.mu.Lock()
+		refs := slices.SortedFunc(maps.Keys(s.peers), api.Ref.Compare)
+		s.mu.Unlock()
+		for _, ref := range refs {
+			if st, ok := s.Status(ref); ok && !yield(st) {
+				return
+			}
+		}
+	}
+}
+
+// join makes st one of its dataplane's streams.
+func (s *Server) join(st *stream) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	p := s.peers[st.peer.Dataplane]
+	if p == nil {
+		p = &peer{}
+		s.peers[st.peer.Dataplane] = p
+	}
+	if len(p.streams) >= s.opts.StreamsPerIdentity {
+		return status.Errorf(codes.ResourceExhausted, "%s has %d streams already; close one first",
+			st.peer.Dataplane, len(p.streams))
+	}
+	st.nack, st.doubts = p.last.Nack, &p.doubts
+	p.streams = append(p.streams, st)
+	s.running.Add(1)
+	return nil
+}
+
+// leave forgets st, but not what it learned.
+func (s *Server) leave(st *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.running.Done()
+	p := s.peers[st.peer.Dataplane]
+	p.streams = slices.DeleteFunc(p.streams, func(x *stream) bool { return x == st })
+	p.last = st.status()
+	p.last.Connected, p.last.InSync = false, false
+	if _, ok := s.current.Load().source.Dataplane(st.peer.Dataplane); !ok && len(p.streams) == 0 {
+		delete(s.peers, st.peer.Dataplane)
+	}
+}
+
+// Shutdown ends all streams, so that their clients turn to another server, and
+// waits until they are gone.
+func (s *Server) Shutdown() {
+	s.mu.Lock()
+	s.closed = true
+	for _, p := range s.peers {
+		for _, st := range p.streams {
+			st.end(errClosed)
+		}
+	}
+	s.mu.Unlock()
+	s.running.Wait()
+	s.queue.wait()
+}
+
+// isStatus reports whether err carries a gRPC status of its own.
+func isStatus(err error) bool {
+	var with interface{ GRPCStatus() *status.Status }
+	return errors.As(err, &with)
+}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"time"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// SyncStatus is how far one sidecar is.
+type SyncStatus struct {
+	Dataplane api.Ref
+	Connected bool
+	Streams   int
+	Since     time.Time // when the newest stream was opened, or the last one ended
+	Protocol  string    // delta, sotw
+	// Client and Version are what the node says of itself: envoy, 1.40.0.
+	Client, Version string
+	// Published is the revision up to which the sidecar was told everything
+	// that concerns it, Acked the one up to which it has confirmed it. Where
+	// nothing is outstanding both are the server's revision.
+	Published, Acked uint64
+	InSync           bool
+	Types            map[string]TypeStatus // by short name: cds, eds, lds, rds
+	// Nack is the last refusal; it stays, with Current false, when a later
+	// configuration was accepted.
+	Nack *Nack
+	// Note is what keeps the sidecar without its configuration.
+	Note string
+}
+
+// TypeStatus counts responses of one type on the newest stream.
+type TypeStatus struct {
+	Sent, Acked, Nacked uint64
+	Resources           int // that the sidecar should hold now
+}
+
+// Nack is one refusal of a client.
+type Nack struct {
+	At        time.Time
+	Type      string   // cds, eds, lds, rds
+	Resources []string // that the refusal names, else all of the response
+	Message   string   // the client's words
+	Revision  uint64
+	Current   bool // the refused configuration is still the one that it should have
+}
+
+// Peer is the other side of a stream.
+type Peer struct {
+	Dataplane       api.Ref
+	Stream          uint64 // unique in this server
+	Protocol        string // delta, sotw
+	Client, Version string
+	Metadata        map[string]any // of the node
+}
+
+// Push is one response.
+type Push struct {
+	Type      string // cds, eds, lds, rds
+	Resources int
+	Removed   int
+	Bytes     int
+	Revision  uint64
+}
+
+// Observer is told what happens on streams. It must be quick and must not call
+// the server: a stream waits until it returns.
+type Observer interface {
+	Connected(Peer)
+	Pushed(Peer, Push)
+	// Acked is told how long the client took.
+	Acked(Peer, Push, time.Duration)
+	Nacked(Peer, Nack)
+	// Synced is told when a client has confirmed everything of a revision.
+	Synced(Peer, uint64)
+	Disconnected(Peer, error)
+}
+
+// nobody observes nothing.
+type nobody struct{}
+
+func (nobody) Connected(Peer)                  {}
+func (nobody) Pushed(Peer, Push)               {}
+func (nobody) Acked(Peer, Push, time.Duration) {}
+func (nobody) Nacked(Peer, Nack)               {}
+func (nobody) Synced(Peer, uint64)             {}
+func (nobody) Disconnected(Peer, error)        {}

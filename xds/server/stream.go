@@ -1,0 +1,244 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+	"google.golang.org/genproto/googleapis/rpc/status"
+
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/xds"
+)
+
+// stream is one client's stream, and the cache of the library's protocol engine
+// for it. The library calls it from one goroutine, workers from others; both
+// hold mu for whatever they decide, so that no answer is sent to a request that
+// was taken back. Nothing is sent, and no other stream is touched, under mu.
+type stream struct {
+	server *Server
+	peer   Peer
+	grpc   bool // the client is gRPC itself, not Envoy
+	since  time.Time
+	end    context.CancelCauseFunc
+
+	mu       sync.Mutex
+	closed   bool
+	resolved *resolve.Resolved
+	want     *xds.State // nil while the dataplane is unknown
+	revision uint64     // of want
+	synced   bool       // the client has confirmed all of want
+	acked    uint64     // revision that the client had confirmed when it last was synced
+	note     string
+	nack     *Nack
+	doubts   *doubts
+	flows    [kinds]flow
+
+	// unsettled are clusters of want that the client has not confirmed yet.
+	unsettled map[string]unsettled
+	holdUntil time.Time // when routes stop waiting for unsettled clusters
+	// retained are clusters, and their endpoints, that want no longer has but
+	// that the client's routes may still name.
+	retained xds.State
+	timer    *time.Timer
+}
+
+var _ cache.Cache = (*stream)(nil)
+
+func newStream(s *Server, p Peer, end context.CancelCauseFunc) *stream {
+	st := &stream{server: s, peer: p, since: time.Now(), end: end}
+	for k := range st.flows {
+		st.flows[k].kind = kind(k)
+	}
+	return st
+}
+
+// CreateWatch takes a request of the state-of-the-world form.
+func (st *stream) CreateWatch(q *discoveryv3.DiscoveryRequest, sub cache.Subscription, out chan cache.Response) (func(), error) {
+	w := &watch{sub: sub, full: q, fulls: out}
+	return st.watch(q.GetTypeUrl(), w, func(f *flow) {
+		f.queued = nil // the library dropped it, if there was one
+		st.answered(f, q.GetResponseNonce(), q.GetVersionInfo(), q.GetErrorDetail())
+	})
+}
+
+// CreateDeltaWatch takes a request of the delta form.
+func (st *stream) CreateDeltaWatch(q *discoveryv3.DeltaDiscoveryRequest, sub cache.Subscription, out chan cache.DeltaResponse) (func(), error) {
+	w := &watch{sub: sub, delta: q, parts: out}
+	return st.watch(q.GetTypeUrl(), w, func(f *flow) {
+		if f.queued != nil {
+			unqueue(f.kind, out)
+			f.queued = nil
+		}
+		if !f.asked {
+			f.floor(sub.ReturnedResources())
+			st.doubts.applyTo(f, sub.ReturnedResources())
+		}
+		st.answered(f, q.GetResponseNonce(), "", q.GetErrorDetail())
+	})
+}
+
+// unqueue takes back a response that was made for the request before: it does
+// not know of this one, and would make the client's state unknown.
+func unqueue(k kind, queue chan cache.DeltaResponse) {
+	for range len(queue) {
+		if r := <-queue; r.(*response).kind != k {
+			queue <- r
+		}
+	}
+}
+
+// watch opens w, after what the request says of earlier responses.
+func (st *stream) watch(url string, w *watch, heed func(*flow)) (func(), error) {
+	k, ok := kindOf(url)
+	if !ok {
+		return nil, nil // never answered: weft has nothing of that type
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	f := &st.flows[k]
+	heed(f)
+	f.open, f.asked = w, true
+	if k == clusters || k == endpoints {
+		st.settleKnown(f)
+	}
+	st.pump()
+	return func() {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		if f.open == w {
+			f.open = nil
+		}
+	}, nil
+}
+
+// Fetch is the form of xDS without streams, which weft does not serve.
+func (st *stream) Fetch(context.Context, *discoveryv3.DiscoveryRequest) (cache.Response, error) {
+	return nil, fmt.Errorf("weft serves streams only")
+}
+
+// answered tells f what the client says of the response that is out.
+func (st *stream) answered(f *flow, nonce, version string, refusal *status.Status) {
+	r := f.out
+	if r == nil || nonce != r.nonce {
+		return // a change of subscription, no answer
+	}
+	switch {
+	case refusal != nil:
+		f.out = nil
+		st.refused(f, r, refusal.GetMessage())
+	case r.watch.full != nil && version != r.version():
+		return // a change of subscription after a refusal
+	default:
+		f.out = nil
+		st.confirmed(f, r)
+	}
+}
+
+// confirmed takes an ACK.
+func (st *stream) confirmed(f *flow, r *response) {
+	f.acked = true
+	f.total.Acked++
+	f.good = nil
+	if r.watch.full != nil && f.kind.whole() {
+		f.good = r.list
+	}
+	if f.limit > 0 {
+		f.limit *= 2
+	}
+	for _, name := range r.removed {
+		delete(f.remove, name)
+	}
+	st.settle(f.kind, r.changed)
+	if f.kind == clusters {
+		st.reload(r)
+	}
+	st.doubts.clear(f.kind, r)
+	st.server.opts.Observer.Acked(st.peer, r.push(), time.Since(r.at))
+}
+
+// reload sends the endpoints of every changed cluster again. Over delta an
+// Envoy that warms a changed cluster asks for nothing and waits for a version
+// that it has not seen; until then the change is not active.
+func (st *stream) reload(r *response) {
+	eds := &st.flows[endpoints]
+	for _, v := range r.changed {
+		if !v.EDS {
+			continue
+		}
+		if e := st.desired(endpoints, v.Name); e != nil && eds.sent {
+			eds.force(e.Name, e.Version)
+		}
+	}
+}
+
+// sending turns the queued response of a type into the one that is out.
+func (st *stream) sending(url, nonce string) {
+	k, _ := kindOf(url)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	f := &st.flows[k]
+	r := f.queued
+	if r == nil {
+		return // taken back while the library had it in hand: the client answers it in vain
+	}
+	f.queued, f.out = nil, r
+	r.nonce, r.at = nonce, time.Now()
+	f.sent = true
+	f.total.Sent++
+	st.server.opts.Observer.Pushed(st.peer, r.push())
+}
+
+// refresh looks at the newest publication.
+func (st *stream) refresh() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.server.queue.take(st)
+	if st.closed {
+		return
+	}
+	p := st.server.current.Load()
+	now, ok := p.source.Dataplane(st.peer.Dataplane)
+	switch {
+	case !ok && st.want == nil:
+		st.note = st.peer.Dataplane.String() + " does not exist; apply it, or give it to the sidecar with --dataplane-file"
+	case !ok:
+		st.note = st.peer.Dataplane.String() + " was deleted; its sidecar keeps the configuration of before"
+	case now != st.resolved:
+		st.note = ""
+		st.resolved = now
+		st.replace(st.render(now), p.revision)
+	}
+	st.pump()
+}
+
+func (st *stream) render(r *resolve.Resolved) *xds.State {
+	if st.grpc {
+		return st.server.opts.Renderer.RenderGRPC(r)
+	}
+	return st.server.opts.Renderer.Render(r)
+}
+
+// close stops all that would still answer.
+func (st *stream) close() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.closed = true
+	if st.timer != nil {
+		st.timer.Stop()
+	}
+	for k := range st.flows {
+		st.flows[k].open = nil
+	}
+}
+
+// wakeAt has the stream refreshed at a time, unless something wakes it earlier.
+func (st *stream) wakeAt(at time.Time) {
+	if st.timer != nil {
+		st.timer.Stop()
+	}
+	st.timer = time.AfterFunc(time.Until(at), func() { st.server.queue.add(st) })
+}

@@ -1,0 +1,95 @@
+package xds_test
+
+import (
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies/all"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/xds"
+)
+
+// web is the destination of most tests.
+func web() *resolve.Destination {
+	return &resolve.Destination{ID: "web:8080", Kind: api.KindMeshService, Name: "web", Port: 8080, Protocol: api.HTTP}
+}
+
+func to(cluster string, weight uint32) resolve.Backend {
+	return resolve.Backend{Kind: api.KindMeshService, Name: cluster, Cluster: cluster, Weight: weight}
+}
+
+func broken(weight uint32) resolve.Backend {
+	return resolve.Backend{Kind: api.KindMeshService, Name: "gone", Weight: weight, Broken: "no such service"}
+}
+
+func by(name string) *api.Origin {
+	return &api.Origin{Ref: api.Ref{Kind: api.KindMeshHTTPRoute, Mesh: "default", Name: name}, Field: "spec.to[0].rules[0]"}
+}
+
+func path(kind route.PathType, value string) route.Match {
+	return route.Match{Path: &route.PathMatch{Type: kind, Value: value}}
+}
+
+// rule is a route to v1 for what m matches.
+func rule(name string, m route.Match, filters ...route.Filter) *resolve.Route {
+	o := by(name)
+	return &resolve.Route{
+		Name: name, Match: m, Matches: []route.Match{m}, Origins: []*api.Origin{o}, FiltersBy: o,
+		Filters: filters, Backends: []resolve.Backend{to("v1", 1)},
+	}
+}
+
+// rest matches everything.
+func rest() *resolve.Route {
+	return &resolve.Route{Name: "rest", Match: path(route.Prefix, "/"), Backends: []resolve.Backend{to("web:8080", 1)}}
+}
+
+func table(routes ...*resolve.Route) *resolve.Table {
+	return &resolve.Table{Destination: web(), Routes: append(routes, rest())}
+}
+
+// sidecar is a dataplane that calls through tables and serves at inbounds.
+func sidecar(tables []*resolve.Table, clusters []resolve.ClusterUse, inbounds ...*resolve.Inbound) *resolve.Resolved {
+	ref := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "dp-1"}
+	r := &resolve.Resolved{
+		Ref: ref, Dataplane: &api.Object{Ref: ref, Spec: &api.Dataplane{Networking: &api.Networking{}}},
+		Clusters: clusters, Inbounds: inbounds,
+	}
+	for i, t := range tables {
+		r.Outbounds = append(r.Outbounds, &resolve.Outbound{
+			Address: "127.0.0.1", Port: 10001 + uint32(i), Destination: t.Destination, Table: t,
+		})
+	}
+	return r
+}
+
+func renderer() *xds.Renderer { return xds.NewRenderer(all.Kinds) }
+
+// use is a cluster of dest with endpoints.
+func use(name string, dest *resolve.Destination, list ...resolve.Endpoint) resolve.ClusterUse {
+	return resolve.ClusterUse{
+		Cluster:   &resolve.Cluster{Name: name, Destination: dest},
+		Endpoints: &resolve.Endpoints{Name: name, List: list},
+	}
+}
+
+// names are the names of resources, in their order.
+func names(list []*xds.Resource) []string {
+	out := make([]string, len(list))
+	for i, r := range list {
+		out[i] = r.Name
+	}
+	return out
+}
+
+func find(t *testing.T, list []*xds.Resource, name string) *xds.Resource {
+	t.Helper()
+	for _, r := range list {
+		if r.Name == name {
+			return r
+		}
+	}
+	t.Fatalf("no resource %q among %q", name, names(list))
+	return nil
+}
