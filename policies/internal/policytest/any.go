@@ -1,0 +1,144 @@
+package policytest
+
+import (
+	"reflect"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/policies/ratelimit"
+	"github.com/weftmesh/weft/policies/retry"
+	"github.com/weftmesh/weft/route"
+)
+
+// AnyConf is a conf of the kind that a document may hold: some leaves, or none,
+// each with a value that is sound by itself.
+func AnyConf(t *rapid.T, k *policies.Kind) policies.Conf {
+	c := k.New()
+	fill(t, reflect.ValueOf(c).Elem(), "")
+	return c
+}
+
+// fill sets some of the leaves below v, which stands at path.
+func fill(t *rapid.T, v reflect.Value, path string) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		at := strings.TrimPrefix(path+"."+name, ".")
+		if !rapid.Bool().Draw(t, at+" is there") {
+			continue
+		}
+		if _, leaf := f.Tag.Lookup("weft"); leaf {
+			v.Field(i).Set(value(t, f.Type, at))
+			continue
+		}
+		block := reflect.New(f.Type.Elem())
+		fill(t, block.Elem(), at)
+		// A conf says where its values are; an empty block is not a value.
+		if !block.Elem().IsZero() {
+			v.Field(i).Set(block)
+		}
+	}
+}
+
+// value is a sound value of a leaf.
+func value(t *rapid.T, typ reflect.Type, at string) reflect.Value {
+	if g, ok := special[at[strings.LastIndex(at, ".")+1:]]; ok {
+		return reflect.ValueOf(g(t, at))
+	}
+	p := reflect.New(typ.Elem())
+	switch v := p.Interface().(type) {
+	case *bool:
+		*v = rapid.Bool().Draw(t, at)
+	case *uint32:
+		*v = rapid.Uint32Range(0, 10).Draw(t, at)
+	case *api.Duration:
+		*v = anyDuration(t, at, 0)
+	default:
+		t.Fatalf("no generator for %s of type %v", at, typ)
+	}
+	return p
+}
+
+func anyDuration(t *rapid.T, at string, least int) api.Duration {
+	return api.Duration(time.Duration(rapid.IntRange(least, 100_000).Draw(t, at)) * time.Millisecond)
+}
+
+// special are the leaves whose type alone does not say what is sound.
+var special = map[string]func(t *rapid.T, at string) any{
+	"connectionTimeout":        positive,
+	"baseInterval":             positive,
+	"maxInterval":              positive,
+	"maxConnectAttempt":        func(t *rapid.T, at string) any { return new(rapid.Uint32Range(1, 9).Draw(t, at)) },
+	"hostSelectionMaxAttempts": func(t *rapid.T, at string) any { return new(rapid.Int64Range(1, 9).Draw(t, at)) },
+	"status": func(t *rapid.T, at string) any {
+		return new(rapid.SampledFrom([]uint32{302, 400, 423, 429, 503}).Draw(t, at))
+	},
+	"requestRate":              anyRate,
+	"connectionRate":           anyRate,
+	"retriableResponseHeaders": anyHeaderMatches,
+	"retriableRequestHeaders":  anyHeaderMatches,
+	"set":                      func(t *rapid.T, at string) any { return anyHeaders(t, at, "x-set-") },
+	"add":                      func(t *rapid.T, at string) any { return anyHeaders(t, at, "x-add-") },
+	"resetHeaders": func(t *rapid.T, at string) any {
+		return []retry.ResetHeader{{Name: "retry-after", Format: rapid.SampledFrom([]string{"Seconds", "UnixTimestamp"}).Draw(t, at)}}
+	},
+	"hostSelection": anyHosts,
+	"retryOn": func(t *rapid.T, at string) any {
+		if strings.HasPrefix(at, "grpc") {
+			return some(t, at, "Canceled", "DeadlineExceeded", "Internal", "ResourceExhausted", "Unavailable")
+		}
+		return some(t, at, "5xx", "GatewayError", "Reset", "Retriable4xx", "ConnectFailure", "EnvoyRatelimited",
+			"RefusedStream", "Http3PostConnectFailure", "HttpMethodGet", "HttpMethodPost", "404", "500", "503")
+	},
+}
+
+func anyRate(t *rapid.T, at string) any {
+	return &ratelimit.Rate{Num: new(rapid.Uint32Range(1, 9).Draw(t, at)), Interval: new(anyDuration(t, at, 51))}
+}
+
+func anyHosts(t *rapid.T, at string) any {
+	list := []retry.HostSelection{}
+	if rapid.Bool().Draw(t, at) {
+		list = append(list, retry.HostSelection{Predicate: "OmitPreviousHosts"})
+	}
+	if rapid.Bool().Draw(t, at) {
+		list = append(list, retry.HostSelection{Predicate: "OmitHostsWithTags", Tags: map[string]string{"a": "1", "b": "2", "c": "3"}})
+	}
+	if rapid.Bool().Draw(t, at) {
+		list = append(list, retry.HostSelection{Predicate: "OmitPreviousPriorities", UpdateFrequency: new(rapid.Int32Range(1, 5).Draw(t, at))})
+	}
+	return list
+}
+
+func positive(t *rapid.T, at string) any { return new(anyDuration(t, at, 1)) }
+
+func some(t *rapid.T, at string, words ...string) []string {
+	return rapid.SliceOfNDistinct(rapid.SampledFrom(words), 0, 4, rapid.ID).Draw(t, at)
+}
+
+func anyHeaders(t *rapid.T, at, prefix string) []route.Header {
+	list := []route.Header{}
+	for i := range rapid.IntRange(0, 3).Draw(t, at) {
+		list = append(list, route.Header{Name: prefix + string(rune('a'+i)), Value: rapid.SampledFrom([]string{"", "a,b", "50%", "%%"}).Draw(t, at)})
+	}
+	return list
+}
+
+func anyHeaderMatches(t *rapid.T, at string) any {
+	list := []route.HeaderMatch{}
+	for range rapid.IntRange(0, 3).Draw(t, at) {
+		m := route.HeaderMatch{
+			Type: rapid.SampledFrom([]string{"", "Exact", "Present", "Absent", "Prefix", "RegularExpression"}).Draw(t, at),
+			Name: rapid.SampledFrom([]string{"x-a", "x-b"}).Draw(t, at),
+		}
+		if m.Type != "Present" && m.Type != "Absent" {
+			m.Value = rapid.SampledFrom([]string{"a", "ab", "b.*"}).Draw(t, at)
+		}
+		list = append(list, m)
+	}
+	return list
+}
