@@ -38,7 +38,7 @@ serves the result to Envoy, and explains each field of it.`,
 		&cobra.Group{ID: groupOther, Title: "Other:"},
 	)
 	root.AddCommand(
-		newValidate(a),
+		newValidate(a), newSimulate(a),
 		newGet(a), newDelete(a),
 		newSidecar(a), newToken(a), newStore(a),
 		newVersion(a),
