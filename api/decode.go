@@ -1,8 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"reflect"
+	"slices"
 
 	"github.com/hashicorp/go-multierror"
 )
@@ -91,16 +93,19 @@ func (c *Catalog) document(doc *document, like Ref) (*Object, []*Violation) {
 		o.Name = like.Name
 	}
 	d.ref = o.Ref
-	for _, v := range d.errs {
-		v.Object = o.Ref
-	}
 	o.Source = doc.Source
 	o.Spec = h.typ.New()
 	d.structure(&h)
+	for _, v := range d.errs {
+		v.Object = o.Ref
+	}
 	if s, ok := o.Spec.(Defaulter); ok {
 		s.Default()
 	}
 	d.semantics(&h)
+	slices.SortStableFunc(d.errs, func(a, b *Violation) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 	if Refuses(asError(d.errs)) {
 		return nil, d.errs
 	}
@@ -128,6 +133,9 @@ func (d *decoder) semantics(h *head) {
 		broken[i] = v.Field
 	}
 	found := append(validateHead(h), Violations(h.object.Spec.Validate(h.at))...)
+	if c, ok := h.object.Spec.(ObjectValidator); ok {
+		found = append(found, Violations(c.ValidateObject(&h.object, h.at))...)
+	}
 	for _, v := range found {
 		if !touches(v.Field, broken) {
 			d.report(d.locateNode(v.Field), v)

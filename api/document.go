@@ -57,7 +57,9 @@ func split(file string, text []byte) ([]document, []*Violation) {
 	}
 	var out []document
 	for _, d := range docs {
-		out = append(out, d.items()...)
+		if d.root.Tag != "!!null" {
+			out = append(out, d.items()...)
+		}
 	}
 	return out, errs
 }

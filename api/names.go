@@ -83,7 +83,7 @@ func validateHead(h *head) []*Violation {
 	switch {
 	case h.typ.Global && o.Mesh != "":
 		errs = multierror.Append(errs, h.mesh.Breaks("a %s belongs to no mesh; leave it out", o.Kind))
-	case h.typ.Global && o.Namespace != "":
+	case o.Kind == KindMesh && o.Namespace != "":
 		errs = multierror.Append(errs, h.name.Breaks("a %s belongs to no namespace; leave it out", o.Kind))
 	case !h.typ.Global && (!meshName.MatchString(o.Mesh) || len(o.Mesh) > 253):
 		errs = multierror.Append(errs, h.mesh.Breaks("%q is no name of a mesh; use lower-case letters, digits and - _ .", Clip(o.Mesh)))

@@ -104,7 +104,7 @@ func (n *Networking) inbounds(at Path) error {
 		}
 	}
 	if n.Gateway == nil && len(n.Inbound) == 0 && len(n.Outbound) == 0 && len(n.Listeners) == 0 && n.TransparentProxying == nil {
-		errs = multierror.Append(errs, at.Field("inbound").Breaks("the dataplane neither serves nor calls anything; write inbound or outbound"))
+		errs = multierror.Append(errs, at.Field("inbound").Warns("NoEffect", "the dataplane neither serves nor calls anything; write inbound or outbound"))
 	}
 	return errs.ErrorOrNil()
 }
@@ -148,7 +148,7 @@ func (o *Outbound) validate(at Path) error {
 	case o.BackendRef != nil:
 		errs = multierror.Append(errs, o.BackendRef.validate(at.Field("backendRef"), true))
 	case o.Tags[TagService] == "":
-		errs = multierror.Append(errs, at.Field("backendRef").Breaks("the outbound leads nowhere; write backendRef, or tags with %s", TagService))
+		errs = multierror.Append(errs, at.Breaks("the outbound leads nowhere; write backendRef, or tags with %s", TagService))
 	}
 	return errs.ErrorOrNil()
 }

@@ -41,9 +41,13 @@ type Violation struct {
 	Severity Severity
 }
 
-// Error is the one line of contract 1: file:line:col: field: message.
+// Error is the one line of contract 1: file:line:col: field: message. A text
+// that is no document has no field.
 func (v *Violation) Error() string {
-	s := string(v.Field) + ": " + v.Message
+	s := v.Message
+	if v.Field != "" {
+		s = string(v.Field) + ": " + s
+	}
 	if at := v.Position.String(); at != "" {
 		return at + ": " + s
 	}
