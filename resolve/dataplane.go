@@ -69,14 +69,19 @@ func (u *updater) plan(p *dataplane, before *planed) *planed {
 		}
 	}
 	slices.SortFunc(r.Outbounds, compareOutbounds)
-	u.planClusters(n, r, before, old)
+	if known && n.namesSame(before) {
+		u.sameClusters(n, r, before)
+		n.uses = before.uses
+	} else {
+		u.planClusters(n, r, before, old)
+		n.uses = n.names()
+	}
 	if known && !u.limits {
 		r.Inbounds = old.Inbounds
 	} else {
 		r.Inbounds = u.inbounds(p, u.inboundPolicies())
 	}
 	n.resolved = keep(r, old)
-	n.uses = n.names()
 	return n
 }
 
@@ -100,6 +105,29 @@ func (u *updater) sameCalls(before *planed) []call {
 		c.dest = now
 	}
 	return calls
+}
+
+// namesSame reports whether the tables of both name the same clusters.
+func (p *planed) namesSame(before *planed) bool {
+	return slices.EqualFunc(p.calls, before.calls, func(a, b call) bool {
+		return a.class == b.class || a.class != nil && b.class != nil &&
+			slices.EqualFunc(a.class.clusters, b.class.clusters, func(x, y clusterRef) bool { return x.name == y.name })
+	})
+}
+
+// sameClusters keeps the clusters of before but for those whose destination is
+// no longer the same.
+func (u *updater) sameClusters(n *planed, r *Resolved, before *planed) {
+	n.behind, r.Clusters = slices.Clone(before.behind), slices.Clone(before.resolved.Clusters)
+	for i, d := range n.behind {
+		now, _ := u.mesh.dests.Get([]byte(d.ID))
+		if now == d {
+			continue
+		}
+		n.behind[i] = now
+		ref := clusterRef{d.ID, r.Clusters[i].Cluster.Name, r.Clusters[i].Tags}
+		r.Clusters[i] = ClusterUse{u.cluster(now, ref, n.plane, before.resolved), u.endpoints(now, ref, before.resolved)}
+	}
 }
 
 // planClusters collects the clusters that the tables of n name, sorted by name.
