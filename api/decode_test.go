@@ -2,72 +2,21 @@ package api_test
 
 import (
 	"errors"
-	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/corpus"
 )
-
-var update = flag.Bool("update", false, "write what is reported into testdata")
 
 var catalog = api.NewCatalog(api.Types()...)
 
-// Every document of testdata gives the lines that stand under it. A file has
-// pairs of a document and what is reported of it.
-func TestReports(t *testing.T) {
+// Every text of the corpus gives the lines that stand under it.
+func TestCorpus(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no testdata", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := 0; i+1 < len(a.Files); i += 2 {
-				doc, want := a.Files[i], &a.Files[i+1]
-				got := report(catalog.Decode(doc.Name, doc.Data))
-				if *update {
-					want.Data = []byte(got)
-				}
-				if diff := cmp.Diff(string(want.Data), got); diff != "" {
-					t.Errorf("%s: %s", doc.Name, diff)
-				}
-			}
-			if *update {
-				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// report is what people see of a decoding: a line for each violation, then the
-// objects that were accepted.
-func report(objects []*api.Object, err error) string {
-	var b strings.Builder
-	for _, v := range api.Violations(err) {
-		fmt.Fprintf(&b, "%s %s %s\n", v.Severity, v.Code, v)
-	}
-	if err != nil && len(api.Violations(err)) == 0 {
-		fmt.Fprintln(&b, err)
-	}
-	for _, o := range objects {
-		fmt.Fprintln(&b, "accepted", o.Ref)
-	}
-	return b.String()
+	corpus.Check(t, catalog)
 }
 
 func TestNothingToRead(t *testing.T) {

@@ -1,34 +1,21 @@
 package api_test
 
 import (
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/corpus"
 )
 
 // FuzzDecode: no text makes the decoder panic, every finding has its place in
 // the text, and what was accepted prints to what reads back the same.
 func FuzzDecode(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, doc := range txtar.Parse(text).Files {
-			f.Add(doc.Data)
-		}
+	for _, text := range corpus.Texts(f) {
+		f.Add(text)
 	}
 	f.Add([]byte(`[{"type":"Mesh","name":"a"},{"type":"Mesh","name":"b","meshServices":{"mode":"Exclusive"}}]`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -1,0 +1,55 @@
+package kuma_test
+
+import (
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/corpus"
+	"github.com/weftmesh/weft/route/kuma"
+)
+
+// Every text of the corpus gives the lines that stand under it.
+func TestCorpus(t *testing.T) {
+	t.Parallel()
+	corpus.Check(t, catalog)
+}
+
+// FuzzDecode: no text makes the decoder panic, and what it accepts can be
+// translated and compared.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(everything))
+	for _, text := range corpus.Texts(f) {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		objects, _ := catalog.Decode("f", text)
+		for _, o := range objects {
+			routes, notes := kuma.Dialect.Routes(o)
+			if routes == nil && len(notes) == 0 {
+				t.Fatalf("%s vanishes", o.Ref)
+			}
+			if routes == nil {
+				continue
+			}
+			for _, e := range routes.Entries {
+				for _, r := range e.Rules {
+					for i := range r.Matches {
+						if kuma.Dialect.Compare(&r.Matches[0], &r.Matches[i]) != -kuma.Dialect.Compare(&r.Matches[i], &r.Matches[0]) {
+							t.Fatal("the order is none")
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	c := api.NewCatalog(kuma.Dialect.Types...)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Decode("", []byte(everything)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

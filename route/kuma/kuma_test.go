@@ -1,0 +1,232 @@
+package kuma_test
+
+import (
+	"reflect"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/anyspec"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/kuma"
+)
+
+var catalog = api.NewCatalog(kuma.Dialect.Types...)
+
+// Whatever a route holds, reading what was printed gives it again.
+func TestDecodeUndoesPrint(t *testing.T) {
+	t.Parallel()
+	own := anyspec.Own{reflect.TypeFor[kuma.Percentage](): func(t *rapid.T) any {
+		return *kuma.PercentOf(rapid.IntRange(0, 100).Draw(t, "percentage"))
+	}}
+	c := anyspec.Catalog(append([]api.Type(nil), kuma.Dialect.Types...)...)
+	for _, typ := range c.Types() {
+		t.Run(typ.Name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) {
+				o := own.Object(t, typ)
+				for _, print := range []func(*api.Object) ([]byte, error){c.JSON, c.YAML} {
+					text, err := print(o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					again, err := c.DecodeOne("", text, o.Ref)
+					if err != nil {
+						t.Fatalf("%v in\n%s", err, text)
+					}
+					if diff := cmp.Diff(o, again, cmpopts.IgnoreFields(api.Object{}, "Source"), cmp.AllowUnexported(kuma.Percentage{})); diff != "" {
+						t.Fatalf("%s\nin\n%s", diff, text)
+					}
+				}
+			})
+		})
+	}
+}
+
+const everything = `
+type: MeshHTTPRoute
+mesh: m
+name: r
+spec:
+  targetRef: {kind: Dataplane, labels: {app: web}}
+  to:
+  - targetRef: {kind: MeshService, name: web}
+    rules:
+    - name: first
+      matches:
+      - path: {type: PathPrefix, value: /v1}
+        method: GET
+        queryParams: [{type: Exact, name: q, value: ""}]
+        headers: [{name: a, value: b}, {type: Absent, name: c}]
+      default:
+        filters:
+        - {type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: a, value: "100%"}], add: [{name: b, value: c}], remove: [d]}}
+        - {type: ResponseHeaderModifier, responseHeaderModifier: {remove: [d]}}
+        - {type: RequestRedirect, requestRedirect: {scheme: https, port: 8443, path: {type: ReplacePrefixMatch, replacePrefixMatch: ""}}}
+        - {type: URLRewrite, urlRewrite: {hostname: a.b, path: {type: ReplaceFullPath, replaceFullPath: /x}}}
+        - {type: RequestMirror, requestMirror: {percentage: "0.5", backendRef: {kind: MeshService, name: s, port: 80}}}
+        backendRefs:
+        - {kind: MeshServiceSubset, name: s, tags: {version: v1}, weight: 0}
+        - {kind: MeshService, name: s, namespace: n, port: 80}
+        - {kind: MeshService, labels: {a: b}, sectionName: http}
+    - matches: [{}]
+      default: {backendRefs: [], filters: null}
+  - targetRef: {kind: MeshExternalService, name: ext}
+    rules:
+    - matches: [{path: {type: Exact, value: /}}]
+      default: {}
+`
+
+// Every field of a document arrives in the route model.
+func TestEveryFieldIsCarried(t *testing.T) {
+	t.Parallel()
+	zero, first, one := 0, 0, 1
+	origin := func(to, rule *int, name, field string) *api.Origin {
+		return &api.Origin{Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "m", Name: "r"}, To: to, Rule: rule, RuleName: name, Field: api.Path(field)}
+	}
+	matches := [][]route.Match{
+		{{Path: &route.PathMatch{Type: route.Prefix, Value: "/v1"}, Method: "GET", Query: []route.QueryMatch{{Type: "Exact", Name: "q"}},
+			Headers: []route.HeaderMatch{{Type: "Exact", Name: "a", Value: "b"}, {Type: "Absent", Name: "c"}}}},
+		{{}},
+		{{Path: &route.PathMatch{Type: route.Exact, Value: "/"}}},
+	}
+	empty, full := "", "/x"
+	service := api.TargetRef{Kind: "MeshService", Name: "s"}
+	refs := api.Path("spec.to[0].rules[0].default.backendRefs")
+	want := &route.Object{
+		Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "m", Name: "r"},
+		Top: api.TargetRef{Kind: "Dataplane", Labels: map[string]string{"app": "web"}},
+		Entries: []route.Entry{
+			{To: api.TargetRef{Kind: "MeshService", Name: "web"}, Rules: []route.Rule{
+				{Origin: origin(&zero, &first, "first", "spec.to[0].rules[0]"), Matches: matches[0], Key: route.Key(matches[0]),
+					Filters: []route.Filter{
+						{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "a", Value: "100%"}}, Add: []route.Header{{Name: "b", Value: "c"}}, Remove: []string{"d"}}},
+						{ResponseHeaders: &route.HeaderModifier{Remove: []string{"d"}}},
+						{Redirect: &route.Redirect{Scheme: "https", Port: 8443, Path: &route.PathRewrite{Prefix: &empty}, Status: 302}},
+						{Rewrite: &route.Rewrite{Hostname: "a.b", Path: &route.PathRewrite{Full: &full}}},
+						{Mirror: &route.Mirror{Percent: 0.5, Backend: route.BackendRef{Target: service, Port: 80, Weight: 1,
+							Field: "spec.to[0].rules[0].default.filters[4].requestMirror.backendRef"}}},
+					},
+					Backends: []route.BackendRef{
+						{Target: api.TargetRef{Kind: "MeshServiceSubset", Name: "s", Tags: map[string]string{"version": "v1"}}, Field: refs.Index(0)},
+						{Target: api.TargetRef{Kind: "MeshService", Name: "s", Namespace: "n"}, Port: 80, Weight: 1, Field: refs.Index(1)},
+						{Target: api.TargetRef{Kind: "MeshService", Labels: map[string]string{"a": "b"}, SectionName: "http"}, Weight: 1, Field: refs.Index(2)},
+					}},
+				{Origin: origin(&zero, &one, "", "spec.to[0].rules[1]"), Matches: matches[1], Key: route.Key(matches[1]), Backends: []route.BackendRef{}},
+			}},
+			{To: api.TargetRef{Kind: "MeshExternalService", Name: "ext"}, Index: 1, Rules: []route.Rule{
+				{Origin: origin(&one, &zero, "", "spec.to[1].rules[0]"), Matches: matches[2], Key: route.Key(matches[2])}}},
+		},
+	}
+	objects, err := catalog.Decode("", []byte(everything))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, notes := kuma.Dialect.Routes(objects[0])
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(route.Object{}, "Source")); diff != "" || len(notes) > 0 {
+		t.Error(diff, notes)
+	}
+	if got.Source != objects[0] {
+		t.Error("the source is lost")
+	}
+}
+
+// What weft does not carry out is said, never dropped.
+func TestUnsupportedIsNoted(t *testing.T) {
+	t.Parallel()
+	for text, code := range map[string]string{
+		"type: MeshTCPRoute\nname: r\nspec: {to: [{targetRef: {kind: MeshService, name: a}, rules: [{default: {backendRefs: [{kind: MeshService, name: b, port: 1}]}}]}]}": "UnsupportedValue",
+		"type: MeshHTTPRoute\nname: r\nspec: {targetRef: {kind: MeshGateway, name: g}, to: [{targetRef: {kind: Mesh}, hostnames: [a.b], rules: [{matches: [{}]}]}]}":       "TargetNotFound",
+	} {
+		objects, err := catalog.Decode("", []byte(text))
+		if api.Refuses(err) {
+			t.Fatal(err)
+		}
+		if _, notes := kuma.Dialect.Routes(objects[0]); len(notes) != 1 || notes[0].Code != code {
+			t.Errorf("%s: got %v", text, notes)
+		}
+	}
+}
+
+// anyMatch draws a match from few values, so that ties happen.
+func anyMatch(t *rapid.T) route.Match {
+	var m route.Match
+	if rapid.Bool().Draw(t, "path") {
+		m.Path = &route.PathMatch{
+			Type:  rapid.SampledFrom([]route.PathType{route.Exact, route.Prefix, route.Regex}).Draw(t, "type"),
+			Value: rapid.SampledFrom([]string{"/", "/a", "/b", "/a/b"}).Draw(t, "value"),
+		}
+	}
+	m.Method = rapid.SampledFrom([]string{"", "GET", "POST"}).Draw(t, "method")
+	for i := range rapid.IntRange(0, 2).Draw(t, "headers") {
+		m.Headers = append(m.Headers, route.HeaderMatch{Type: "Exact", Name: strconv.Itoa(i)})
+	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "queries") {
+		m.Query = append(m.Query, route.QueryMatch{Type: "Exact", Name: strconv.Itoa(i)})
+	}
+	return m
+}
+
+func sign(n int) int { return max(-1, min(1, n)) }
+
+// The order of matches is a strict weak order: sorting by it has one answer.
+func TestCompareIsAnOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := anyMatch(t), anyMatch(t), anyMatch(t)
+		ab, bc, ac := kuma.Dialect.Compare(&a, &b), kuma.Dialect.Compare(&b, &c), kuma.Dialect.Compare(&a, &c)
+		if kuma.Dialect.Compare(&a, &a) != 0 {
+			t.Fatal("not reflexive")
+		}
+		if sign(ab) != -sign(kuma.Dialect.Compare(&b, &a)) {
+			t.Fatal("not antisymmetric")
+		}
+		if ab < 0 && bc < 0 && ac >= 0 {
+			t.Fatal("not transitive")
+		}
+		if ab == 0 && bc == 0 && ac != 0 {
+			t.Fatal("ties are not transitive")
+		}
+		if ab == 0 && sign(ac) != sign(bc) {
+			t.Fatal("a tie is no tie for others")
+		}
+	})
+}
+
+// The matches stand in the order of spec/kuma.md 2.1, E4 included.
+func TestOrderOfMatches(t *testing.T) {
+	t.Parallel()
+	p := func(typ route.PathType, value string) *route.PathMatch {
+		return &route.PathMatch{Type: typ, Value: value}
+	}
+	h := []route.HeaderMatch{{Name: "a"}, {Name: "b"}}
+	q := []route.QueryMatch{{Name: "a"}}
+	sorted := []route.Match{
+		{Path: p(route.Exact, "/a"), Method: "GET"},
+		{Path: p(route.Exact, "/exact"), Headers: h},
+		{Path: p(route.Exact, "/exact"), Headers: h[:1], Query: q},
+		{Path: p(route.Exact, "/exact"), Headers: h[:1]},
+		{Path: p(route.Exact, "/exact")},
+		{Path: p(route.Prefix, "/prefix/plusmore")},
+		{Path: p(route.Prefix, "/prefix")},
+		{Headers: h[:1]},
+		{Path: p(route.Prefix, "/")},
+		{Path: p(route.Regex, "/exact.*")},
+		{Path: p(route.Regex, "/.*")},
+	}
+	for i := range sorted[1:] {
+		if kuma.Dialect.Compare(&sorted[i], &sorted[i+1]) >= 0 {
+			t.Errorf("match %d does not come before the next", i)
+		}
+	}
+	if kuma.Dialect.Compare(&route.Match{}, &route.Match{Path: p(route.Prefix, "/")}) != 0 {
+		t.Error("no path is not prefix /")
+	}
+	if kuma.Dialect.Compare(&route.Match{Path: p(route.Exact, "/long")}, &route.Match{Path: p(route.Exact, "/a")}) != 0 {
+		t.Error("exact paths are compared by length")
+	}
+}
