@@ -29,7 +29,19 @@ const (
 // RenderCluster is the cluster c, made once. It is nil, with the notes on c's
 // documents, where Envoy would refuse it; a route that names it then answers 503.
 func RenderCluster(c *resolve.Cluster) (*Resource, []api.Note) {
-	made := c.Memo.Do(func() any {
+	made := clusterFormsOf(c)
+	return made.envoy, made.notes
+}
+
+// clusterForms are the renderings of one cluster.
+type clusterForms struct {
+	envoy *Resource
+	notes []api.Note
+	grpc  resolve.Memo // made when the first gRPC client asks
+}
+
+func clusterFormsOf(c *resolve.Cluster) *clusterForms {
+	return c.Memo.Do(func() any {
 		cluster, origins, err := renderCluster(c)
 		if err == nil {
 			err = cluster.ValidateAll()
@@ -41,14 +53,6 @@ func RenderCluster(c *resolve.Cluster) (*Resource, []api.Note) {
 		r.EDS = cluster.GetType() == clusterv3.Cluster_EDS
 		return &clusterForms{envoy: r}
 	}).(*clusterForms)
-	return made.envoy, made.notes
-}
-
-// clusterForms are the renderings of one cluster.
-type clusterForms struct {
-	envoy *Resource
-	notes []api.Note
-	grpc  resolve.Memo
 }
 
 func renderCluster(c *resolve.Cluster) (*clusterv3.Cluster, []*api.Origin, error) {

@@ -94,9 +94,3 @@ func (s *State) sort() {
 		}
 	}
 }
-
-// RenderGRPC is the same for gRPC's own xDS client: listeners by
-// <service>:<port> with an api_listener, and routes without HTTP filters.
-func (x *Renderer) RenderGRPC(r *resolve.Resolved) *State {
-	return &State{}
-}

@@ -1,0 +1,204 @@
+package xds
+
+import (
+	"slices"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// RenderGRPC is what gRPC's own xDS client gets for r: listeners by
+// <service>:<port> with an api_listener, routes without HTTP filters, and
+// endpoints for every cluster. What such a client cannot do stands in the notes.
+func (x *Renderer) RenderGRPC(r *resolve.Resolved) *State {
+	s := &State{}
+	for _, o := range r.Outbounds {
+		if o.Table == nil {
+			continue // there is no request to route
+		}
+		for _, name := range grpcNames(o) {
+			s.add(&s.Listeners, grpcListener(name, o.Destination.ID), nil)
+		}
+		s.add(&s.Routes, grpcRoutes(o.Table), nil)
+	}
+	for _, u := range r.Clusters {
+		c, e, notes := grpcCluster(u)
+		s.add(&s.Clusters, c, notes)
+		s.add(&s.Endpoints, e, nil)
+	}
+	if slices.ContainsFunc(s.Routes, func(r *Resource) bool { return slices.Contains(r.Clusters, Unresolved) }) {
+		// A client that waits for a cluster would keep its calls waiting.
+		s.add(&s.Clusters, seal(Unresolved, edsCluster(Unresolved)), nil)
+		s.add(&s.Endpoints, seal(Unresolved, &endpointv3.ClusterLoadAssignment{ClusterName: Unresolved}), nil)
+	}
+	s.sort()
+	return s
+}
+
+// grpcNames are the names by which a client may ask for an outbound: its id,
+// and every hostname with its port.
+func grpcNames(o *resolve.Outbound) []string {
+	port := o.Destination.Port
+	if port == 0 {
+		port = o.Port
+	}
+	names := []string{o.Destination.ID, joined(o.Destination.Name, port)}
+	for _, h := range o.Destination.Hostnames {
+		names = append(names, joined(h, port))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func grpcListener(name, destination string) *Resource {
+	manager := &hcmv3.HttpConnectionManager{
+		StatPrefix: destination,
+		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
+			ConfigSource: overADS(forEver), RouteConfigName: TableName(destination),
+		}},
+		HttpFilters: []*hcmv3.HttpFilter{{
+			Name: routerFilter, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(&routerv3.Router{})},
+		}},
+	}
+	r := seal(name, &listenerv3.Listener{Name: name, ApiListener: &listenerv3.ApiListener{ApiListener: pack(manager)}})
+	r.Routes = []string{TableName(destination)}
+	return r
+}
+
+// grpcRoutes is t for a client that calls by itself.
+func grpcRoutes(t *resolve.Table) *Resource {
+	return formsOf(t).grpc.Do(func() any {
+		config, clusters, notes := RouteConfiguration(t)
+		host := config.VirtualHosts[0]
+		var kept []*routev3.Route
+		for _, r := range host.Routes {
+			if asCall(r.Match) {
+				notes = append(notes, simplify(r, t)...)
+				kept = append(kept, r)
+			}
+			if names(r.GetRoute(), Unresolved) {
+				clusters = append(clusters, Unresolved)
+			}
+		}
+		host.Routes = kept
+		slices.Sort(clusters)
+		res := seal(config.Name, config)
+		res.Clusters, res.Notes = slices.Compact(clusters), compactNotes(notes)
+		return res
+	}).(*Resource)
+}
+
+// asCall takes the method out of a match, for every call is a POST; false
+// where no call can match.
+func asCall(m *routev3.RouteMatch) bool {
+	for i, h := range m.Headers {
+		if h.Name == ":method" {
+			m.Headers = slices.Delete(m.Headers, i, i+1)
+			return h.GetStringMatch().GetExact() == "POST"
+		}
+	}
+	return true
+}
+
+// simplify takes away what such a client refuses or ignores, and moves the
+// timeout to where it looks for one.
+func simplify(r *routev3.Route, t *resolve.Table) []api.Note {
+	action := r.GetRoute()
+	ignored := len(r.TypedPerFilterConfig)+len(r.RequestHeadersToAdd)+len(r.RequestHeadersToRemove)+
+		len(r.ResponseHeadersToAdd)+len(r.ResponseHeadersToRemove)+len(action.GetRequestMirrorPolicies()) > 0 ||
+		action.GetPrefixRewrite() != "" || action.GetRegexRewrite() != nil || action.GetHostRewriteLiteral() != "" || r.GetRedirect() != nil
+	r.TypedPerFilterConfig = nil
+	if action.GetTimeout().AsDuration() > 0 {
+		action.MaxStreamDuration = &routev3.RouteAction_MaxStreamDuration{MaxStreamDuration: action.Timeout}
+	}
+	if !ignored {
+		return nil
+	}
+	at := slices.IndexFunc(t.Routes, func(o *resolve.Route) bool { return o.Name == r.Name })
+	var out []api.Note
+	for _, o := range blamed(t.Routes[at]) {
+		out = append(out, api.Note{
+			Origin: o, Severity: api.Warning, Code: "UnsupportedByGRPC",
+			Message: "gRPC clients without a sidecar neither redirect, rewrite, mirror nor limit, and change no header; give the client a sidecar if it must",
+		})
+	}
+	return out
+}
+
+func names(a *routev3.RouteAction, cluster string) bool {
+	return a.GetCluster() == cluster || slices.ContainsFunc(a.GetWeightedClusters().GetClusters(),
+		func(c *routev3.WeightedCluster_ClusterWeight) bool { return c.Name == cluster })
+}
+
+// grpcForm is a cluster and who answers for it.
+type grpcForm struct {
+	cluster, endpoints *Resource
+	notes              []api.Note
+}
+
+// grpcCluster is u with its endpoints: this client takes no fixed ones.
+func grpcCluster(u resolve.ClusterUse) (cluster, endpoints *Resource, notes []api.Note) {
+	envoy, notes := RenderCluster(u.Cluster)
+	if envoy == nil {
+		return nil, nil, notes
+	}
+	if envoy.EDS {
+		return envoy, RenderEndpoints(u.Endpoints), nil
+	}
+	made := clusterFormsOf(u.Cluster).grpc.Do(func() any { return outsideForGRPC(u.Cluster) }).(grpcForm)
+	return made.cluster, made.endpoints, made.notes
+}
+
+func outsideForGRPC(c *resolve.Cluster) grpcForm {
+	out, origins, err := renderCluster(c)
+	if err != nil {
+		return grpcForm{} // RenderCluster has said so
+	}
+	list := out.LoadAssignment
+	single := len(list.Endpoints) == 1 && len(list.Endpoints[0].LbEndpoints) == 1
+	switch {
+	case out.TransportSocket != nil || out.GetType() == clusterv3.Cluster_STRICT_DNS && !single:
+		f := grpcForm{}
+		for _, o := range origins {
+			f.notes = append(f.notes, api.Note{
+				Origin: o, Severity: api.Warning, Code: "UnsupportedByGRPC",
+				Message: "gRPC clients without a sidecar cannot call this external service: it has TLS or several names; give the client a sidecar",
+			})
+		}
+		return f
+	case out.GetType() == clusterv3.Cluster_STRICT_DNS:
+		out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_LOGICAL_DNS}
+		return grpcForm{cluster: seal(c.Name, out)}
+	}
+	eds := edsCluster(c.Name)
+	eds.Metadata, eds.CircuitBreakers = out.Metadata, out.CircuitBreakers
+	r := seal(c.Name, eds)
+	r.EDS = true
+	return grpcForm{cluster: r, endpoints: seal(c.Name, list)}
+}
+
+func edsCluster(name string) *clusterv3.Cluster {
+	return &clusterv3.Cluster{
+		Name:                 name,
+		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},
+		EdsClusterConfig:     &clusterv3.Cluster_EdsClusterConfig{EdsConfig: overADS(endpointWait)},
+	}
+}
+
+// compactNotes keeps one of each.
+func compactNotes(notes []api.Note) []api.Note {
+	var out []api.Note
+	for _, n := range notes {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
