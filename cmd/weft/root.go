@@ -39,7 +39,7 @@ serves the result to Envoy, and explains each field of it.`,
 	)
 	root.AddCommand(
 		newValidate(a), newSimulate(a),
-		newGet(a), newDelete(a),
+		newApply(a), newGet(a), newDelete(a), newEdit(a),
 		newSidecar(a), newToken(a), newStore(a),
 		newVersion(a),
 	)

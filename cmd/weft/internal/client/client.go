@@ -93,10 +93,13 @@ type Refusal struct {
 	Status     int
 	Detail     string
 	Violations []api.Violation
+	Objects    []string // of each violation, where the server names it
 }
 
 // Error is the server's own words.
-func (r *Refusal) Error() string { return fmt.Sprintf("the control plane answers %d: %s", r.Status, r.Detail) }
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("the control plane answers %d: %s", r.Status, r.Detail)
+}
 
 // Missing reports whether err says that the object is not there.
 func Missing(err error) bool {
@@ -175,19 +178,8 @@ type problem struct {
 	Parameters []struct {
 		Field  api.Path
 		Reason string
+		Object string
 	} `json:"invalid_parameters"`
-	Violations []violation
-}
-
-type violation struct {
-	File     string
-	Line     int
-	Column   int
-	Object   string
-	Field    api.Path
-	Code     string
-	Message  string
-	Severity api.Severity
 }
 
 func refusal(status int, answer []byte) error {
@@ -195,16 +187,9 @@ func refusal(status int, answer []byte) error {
 	var p problem
 	if json.Unmarshal(answer, &p) == nil && p.Title+p.Detail != "" {
 		r.Detail = strings.TrimPrefix(p.Title+": "+p.Detail, ": ")
-		for _, v := range p.Violations {
-			r.Violations = append(r.Violations, api.Violation{
-				Position: api.Position{File: v.File, Line: v.Line, Column: v.Column},
-				Field:    v.Field, Code: v.Code, Message: v.Message, Severity: v.Severity,
-			})
-		}
-		if len(p.Violations) == 0 {
-			for _, v := range p.Parameters {
-				r.Violations = append(r.Violations, api.Violation{Field: v.Field, Message: v.Reason, Severity: api.Error})
-			}
+		for _, v := range p.Parameters {
+			r.Violations = append(r.Violations, api.Violation{Field: v.Field, Message: v.Reason, Severity: api.Error})
+			r.Objects = append(r.Objects, v.Object)
 		}
 	}
 	switch status {

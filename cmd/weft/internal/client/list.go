@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -38,16 +39,20 @@ func (c *Client) One(ctx context.Context, path string) (Item, error) {
 	return item, err
 }
 
-// List gets every page of a list.
+// List gets every page of a list; path may have a query.
 func (c *Client) List(ctx context.Context, path string) ([]Item, error) {
 	const size = 1000
+	mark := "?"
+	if strings.Contains(path, "?") {
+		mark = "&"
+	}
 	all := []Item{}
 	for {
 		var page struct {
 			Total int
 			Items []Item
 		}
-		if err := c.Get(ctx, fmt.Sprintf("%s?size=%d&offset=%d", path, size, len(all)), &page); err != nil {
+		if err := c.Get(ctx, fmt.Sprintf("%s%ssize=%d&offset=%d", path, mark, size, len(all)), &page); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Items...)

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-multierror"
+	"github.com/spf13/cobra"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/cmd/weft/internal/client"
+	"github.com/weftmesh/weft/control/world"
+)
+
+// applyOptions are the flags of apply.
+type applyOptions struct {
+	files  []string
+	dryRun bool
+	prune  bool
+	labels map[string]string
+}
+
+func newApply(a *app) *cobra.Command {
+	var o applyOptions
+	c := a.command(&cobra.Command{
+		Use:   "apply -f FILE|DIR|-",
+		Short: "Store documents, all or none",
+		Long: `Checks all documents first, then stores them as one revision, or none of them.
+With --prune, stored objects that carry the labels of -l and are not among the
+documents are deleted afterwards.`,
+		Example: `  weft apply -f policies/
+  weft get mr mr-1 -o yaml | sed s/numRetries:.*/numRetries:\ 3/ | weft apply -f -
+  weft apply -f team-a/ --prune -l team=a`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.apply(c, o) },
+	}, groupChange)
+	filesFlag(c, &o.files, "documents to store: a file, a directory, or - for standard input; may be repeated")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would happen")
+	c.Flags().BoolVar(&o.prune, "prune", false, "delete what carries the labels of -l and is not among the documents")
+	c.Flags().StringToStringVarP(&o.labels, "selector", "l", nil, "with --prune: labels, k=v")
+	a.serverFlags(c)
+	a.outputFlag(c)
+	return c
+}
+
+// applied is the answer of the server to an apply.
+type applied struct {
+	Revision uint64            `json:"revision"`
+	DryRun   bool              `json:"dryRun,omitempty"`
+	Results  []result          `json:"results"`
+	Warnings []world.Violation `json:"warnings,omitempty"`
+}
+
+type result struct {
+	Object string `json:"object"`
+	Action string `json:"action"`
+}
+
+func (a *app) apply(c *cobra.Command, o applyOptions) error {
+	if err := a.checkOutput(); err != nil {
+		return err
+	}
+	if o.prune != (len(o.labels) > 0) {
+		return usage("--prune and -l belong together; give both: what carries the labels may be deleted")
+	}
+	reading, err := a.readSound(o.files)
+	if err != nil {
+		return err
+	}
+	server, err := client.Find(a.server, a.tokenFile)
+	if err != nil {
+		return err
+	}
+	answer, err := send(c.Context(), server, reading, o.dryRun)
+	if err != nil {
+		return err
+	}
+	if o.prune {
+		pruned, err := prune(c.Context(), server, reading, o)
+		answer.Results = append(answer.Results, pruned...)
+		if err != nil {
+			return err
+		}
+	}
+	for _, v := range answer.Warnings {
+		fmt.Fprintln(a.err, line(v))
+	}
+	return a.print(answer, func(w io.Writer) error {
+		for _, r := range answer.Results {
+			fmt.Fprintln(w, r.Object, r.Action+map[bool]string{true: " (dry run)"}[o.dryRun])
+		}
+		return nil
+	})
+}
+
+// readSound reads documents of which none may be refused.
+func (a *app) readSound(files []string) (world.Reading, error) {
+	reading, err := a.read(files)
+	if err != nil {
+		return reading, err
+	}
+	var refused *multierror.Error
+	for _, v := range reading.Violations {
+		// A directory may hold kinds that weft lacks; storing part of it may leave
+		// out what protects.
+		if v.Severity == api.Error || v.Code == api.CodeUnsupportedKind {
+			refused = multierror.Append(refused, v)
+		} else {
+			fmt.Fprintln(a.err, oneLine(v.Error()))
+		}
+	}
+	if refused != nil {
+		return reading, invalid(refused)
+	}
+	return reading, nil
+}
+
+// send stores the documents. Findings of the server get the places that the
+// documents have here.
+func send(ctx context.Context, server *client.Client, reading world.Reading, dryRun bool) (applied, error) {
+	var stream bytes.Buffer
+	places := map[string]*api.Object{}
+	for _, o := range reading.Objects {
+		text, err := world.Catalog().YAML(o)
+		if err != nil {
+			return applied{}, fmt.Errorf("write %s: %w", o.Ref, err)
+		}
+		stream.WriteString("---\n")
+		stream.Write(text)
+		places[o.Ref.String()] = o
+	}
+	path := "/_apply"
+	if dryRun {
+		path += "?dryRun=true"
+	}
+	var answer applied
+	err := server.Call(ctx, http.MethodPost, path, "application/yaml", stream.Bytes(), &answer)
+	var refused *client.Refusal
+	if errors.As(err, &refused) && len(refused.Violations) > 0 {
+		for i, v := range refused.Violations {
+			if o := places[refused.Objects[i]]; o != nil {
+				refused.Violations[i].Position = o.Source.Locate(v.Field)
+			}
+		}
+		return answer, invalid(refused)
+	}
+	for i, v := range answer.Warnings {
+		if o := places[v.Object]; o != nil {
+			at := o.Source.Locate(v.Field)
+			answer.Warnings[i].File, answer.Warnings[i].Line, answer.Warnings[i].Column = at.File, at.Line, at.Column
+		}
+	}
+	return answer, err
+}
+
+// prune deletes what carries the labels in the meshes of the documents and is
+// not among them.
+func prune(ctx context.Context, server *client.Client, reading world.Reading, o applyOptions) ([]result, error) {
+	keep, meshes := map[string]bool{}, map[string]bool{}
+	for _, d := range reading.Objects {
+		keep[d.Ref.String()] = true
+		meshes[d.Mesh] = true
+	}
+	query := url.Values{}
+	for k, v := range o.labels {
+		query.Set("filter[labels."+k+"]", v)
+	}
+	var gone []result
+	for _, t := range world.Catalog().Types() {
+		for _, mesh := range slices.Sorted(maps.Keys(meshes)) {
+			if t.Global != (mesh == "") || t.Name == api.KindMesh {
+				continue
+			}
+			items, err := server.List(ctx, path(t, mesh, "")+"?"+query.Encode())
+			if err != nil {
+				return gone, err
+			}
+			for _, i := range items {
+				r := ref(t, mesh, i.Name)
+				if keep[r.String()] {
+					continue
+				}
+				if !o.dryRun {
+					if err := server.Call(ctx, http.MethodDelete, path(t, mesh, i.Name), "", nil, nil); err != nil {
+						return gone, fmt.Errorf("prune %s: %w", r, err)
+					}
+				}
+				gone = append(gone, result{r.String(), "deleted"})
+			}
+		}
+	}
+	return gone, nil
+}
+
+// readOnly are the fields that the server adds to an object.
+var readOnly = []string{"creationTime", "modificationTime", "kri", "status"}
+
+// writable reports whether a line of YAML at the left margin begins a field
+// that may be written.
+func writable(line string) bool {
+	for _, f := range readOnly {
+		if strings.HasPrefix(line, f+":") {
+			return false
+		}
+	}
+	return true
+}

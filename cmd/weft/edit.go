@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftmesh/weft/cmd/weft/internal/client"
+)
+
+func newEdit(a *app) *cobra.Command {
+	c := a.command(&cobra.Command{
+		Use:   "edit KIND NAME",
+		Short: "Change a stored object in an editor",
+		Long: `Opens the object in the editor of VISUAL or EDITOR (else vi), checks what comes
+back, and stores it. If it is refused, the text stays in a file that the message names.`,
+		Example:           "  weft edit meshretry mr-1\n  EDITOR=nano weft edit mt slow",
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: a.completeObject,
+		RunE:              func(c *cobra.Command, args []string) error { return a.edit(c, args[0], args[1]) },
+	}, groupChange)
+	a.serverFlags(c)
+	a.meshFlag(c)
+	return c
+}
+
+func (a *app) edit(c *cobra.Command, word, name string) error {
+	t, err := kind(word)
+	if err != nil {
+		return err
+	}
+	server, err := client.Find(a.server, a.tokenFile)
+	if err != nil {
+		return err
+	}
+	item, err := server.One(c.Context(), path(t, a.mesh, name))
+	if err != nil {
+		return err
+	}
+	before, err := editable(item)
+	if err != nil {
+		return err
+	}
+	file, err := draft(t.Short, before)
+	if err != nil {
+		return err
+	}
+	if err := a.openEditor(c, file); err != nil {
+		return err
+	}
+	after, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read what was edited: %w", err)
+	}
+	if bytes.Equal(before, after) {
+		fmt.Fprintln(a.out, ref(t, a.mesh, name), "unchanged")
+		return os.Remove(file)
+	}
+	a.output = "table"
+	if err := a.apply(c, applyOptions{files: []string{file}}); err != nil {
+		fmt.Fprintf(a.err, "weft: nothing was stored; the text is in %s, apply it with `weft apply -f %s`\n", file, file)
+		return err
+	}
+	return os.Remove(file)
+}
+
+// editable is the object without the fields that only the server writes.
+func editable(item client.Item) ([]byte, error) {
+	var all bytes.Buffer
+	if err := writeYAML(&all, item); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	keep := true
+	for line := range strings.Lines(all.String()) {
+		if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "-") {
+			keep = writable(line)
+		}
+		if keep {
+			out.WriteString(line)
+		}
+	}
+	return out.Bytes(), nil
+}
+
+func draft(name string, text []byte) (string, error) {
+	f, err := os.CreateTemp("", "weft-"+name+"-*.yaml")
+	if err != nil {
+		return "", fmt.Errorf("make a file to edit: %w", err)
+	}
+	_, err = f.Write(text)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return "", fmt.Errorf("write the file to edit: %w", err)
+	}
+	return f.Name(), nil
+}
+
+// openEditor runs the editor, whose setting may hold arguments.
+func (a *app) openEditor(c *cobra.Command, file string) error {
+	editor := "vi"
+	for _, name := range []string{"EDITOR", "VISUAL"} {
+		if v := os.Getenv(name); v != "" {
+			editor = v
+		}
+	}
+	words := append(strings.Fields(editor), file)
+	cmd := exec.CommandContext(c.Context(), words[0], words[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
+	if _, ok := a.out.(*os.File); !ok {
+		cmd.Stdout = io.Discard
+	}
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("editor %s: %w; set EDITOR to another one", words[0], err)
+	}
+	return nil
+}
