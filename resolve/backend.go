@@ -105,11 +105,15 @@ func portText(port uint32, section string) string {
 
 // refText names what a ref asks for.
 func refText(ref api.TargetRef) string {
+	text := ref.Kind + " " + ref.Name
 	switch {
 	case ref.Name == "":
-		return ref.Kind + " with labels " + labelText(ref.Labels)
+		text = ref.Kind + " with labels " + labelText(ref.Labels)
 	case ref.Namespace != "":
-		return ref.Kind + " " + ref.Namespace + "/" + ref.Name
+		text = ref.Kind + " " + ref.Namespace + "/" + ref.Name
 	}
-	return ref.Kind + " " + ref.Name
+	if ref.SectionName != "" && !ref.IsRoute() {
+		text += " with a section " + ref.SectionName
+	}
+	return text
 }

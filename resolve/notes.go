@@ -249,11 +249,11 @@ func backendNotes(x *mesh, rule *route.Rule, home string) []api.Note {
 		}
 	}
 	for _, b := range rule.Backends {
-		check(b, api.Error, "its share of the requests is answered with 500 until it exists")
+		check(b, api.Error, "its share of the requests is answered with 500 until then")
 	}
 	for _, f := range rule.Filters {
 		if f.Mirror != nil {
-			check(f.Mirror.Backend, api.Warning, "nothing is mirrored until it exists")
+			check(f.Mirror.Backend, api.Warning, "nothing is mirrored until then")
 		}
 	}
 	return notes
