@@ -11,3 +11,8 @@ func TestValidation(t *testing.T) {
 	t.Parallel()
 	policytest.Stories(t, retry.Kind)
 }
+
+func TestWritesWhatItSays(t *testing.T) {
+	t.Parallel()
+	policytest.Writes(t, retry.Kind)
+}

@@ -11,3 +11,8 @@ func TestValidation(t *testing.T) {
 	t.Parallel()
 	policytest.Stories(t, timeout.Kind)
 }
+
+func TestWritesWhatItSays(t *testing.T) {
+	t.Parallel()
+	policytest.Writes(t, timeout.Kind)
+}

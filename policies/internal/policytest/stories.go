@@ -3,6 +3,7 @@
 package policytest
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -82,4 +83,13 @@ func Golden(t *testing.T, file string, got []byte) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-want +got; go test -update writes it):\n%s", file, diff)
 	}
+}
+
+// JSON is a conf as explanations print it.
+func JSON(c policies.Conf) string {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }

@@ -1,0 +1,171 @@
+package retry_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/policies/internal/policytest"
+	"github.com/weftmesh/weft/policies/retry"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/xds"
+)
+
+// trial is one conf in a real Envoy, in a virtual host of its own.
+type trial struct {
+	conf     *retry.Conf
+	protocol api.Protocol
+}
+
+// trials are each word alone, the confs of the headers, and random ones. Pauses
+// are short so that the test is.
+func trials() []trial {
+	var list []trial
+	add := func(p api.Protocol, c *retry.Conf) {
+		ms := api.Duration(time.Millisecond)
+		if c.HTTP != nil {
+			c.HTTP.BackOff, c.HTTP.PerTryTimeout = &retry.BackOff{BaseInterval: &ms, MaxInterval: &ms}, nil
+		}
+		if c.GRPC != nil {
+			c.GRPC.BackOff, c.GRPC.PerTryTimeout = &retry.GRPCBackOff{BaseInterval: &ms, MaxInterval: &ms}, nil
+		}
+		list = append(list, trial{c, p})
+	}
+	for _, on := range []string{"5xx", "GatewayError", "Reset", "Retriable4xx", "ConnectFailure", "EnvoyRatelimited", "RefusedStream",
+		"Http3PostConnectFailure", "HttpMethodGet", "404", "503"} {
+		add(api.HTTP, &retry.Conf{HTTP: &retry.HTTP{NumRetries: new(uint32(2)), RetryOn: []string{on}}})
+	}
+	for _, on := range []string{"Canceled", "DeadlineExceeded", "Internal", "ResourceExhausted", "Unavailable"} {
+		add(api.GRPC, &retry.Conf{GRPC: &retry.GRPC{NumRetries: new(uint32(2)), RetryOn: []string{on}}})
+	}
+	for _, m := range []route.HeaderMatch{{Name: "x-a", Value: "a"}, {Type: "Present", Name: "x-a"}, {Type: "Absent", Name: "x-a"},
+		{Type: "Prefix", Name: "x-a", Value: "a"}, {Type: "RegularExpression", Name: "x-a", Value: "a|b"}, {Type: "Prefix", Name: "x-a"}} {
+		add(api.HTTP, &retry.Conf{HTTP: &retry.HTTP{RetryOn: []string{"5xx", "HttpMethodPost"}, RetriableRequestHeaders: []route.HeaderMatch{m}}})
+	}
+	add(api.HTTP2, &retry.Conf{HTTP: &retry.HTTP{NumRetries: new(uint32(3)), RetryOn: []string{"Reset"},
+		RetriableResponseHeaders: []route.HeaderMatch{{Type: "RegularExpression", Name: "x-echo-attempt", Value: "[12]"}}}})
+	for i, p := range []api.Protocol{api.HTTP, api.HTTP, api.GRPC, api.HTTP2, api.HTTP, api.GRPC, api.HTTP, api.HTTP} {
+		add(p, rapid.Custom(func(t *rapid.T) *retry.Conf {
+			return policytest.AnyConf(t, retry.Kind).(*retry.Conf)
+		}).Filter(func(c *retry.Conf) bool { return c.HTTP != nil && c.GRPC != nil }).Example(i))
+	}
+	return list
+}
+
+// start runs an Envoy with all trials and returns a client of its listener.
+func start(t *testing.T, list []trial, port uint32) (*envoytest.Envoy, *http.Client) {
+	t.Helper()
+	var written []policytest.Written
+	for _, c := range list {
+		written = append(written, policytest.Write(xds.Place{Protocol: c.protocol}, c.conf))
+	}
+	socket := envoytest.Socket(t)
+	kinds := []*policies.Kind{retry.Kind}
+	e := envoytest.Start(t, socket+"-admin", policytest.Bootstrap(t, socket, "127.0.0.1", port, kinds, written...)).Ready()
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}
+	t.Cleanup(client.CloseIdleConnections)
+	return e, client
+}
+
+// send sends one request to trial i.
+func send(t *testing.T, client *http.Client, i int, method, id, script, xa string) {
+	t.Helper()
+	q, err := http.NewRequest(method, fmt.Sprintf("http://%02d/", i), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Header.Set(envoytest.IDHeader, id)
+	q.Header.Set(envoytest.ScriptHeader, script)
+	if xa != "" {
+		q.Header.Set("x-a", xa)
+	}
+	resp, err := client.Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, resp.Body) // only the attempts count
+	_ = resp.Body.Close()
+}
+
+func TestEnvoyRepeatsWhatThePlanSays(t *testing.T) {
+	t.Parallel()
+	backend, list := envoytest.StartBackend(t, "backend"), trials()
+	_, client := start(t, list, backend.Port)
+	for i, c := range list {
+		for _, answer := range []string{"200", "404", "409", "429", "500", "502", "503", "504", "599", "reset",
+			"grpc:0", "grpc:1", "grpc:4", "grpc:8", "grpc:13", "grpc:14", "grpc:2", "503,200", "reset,503,404"} {
+			for _, request := range []struct{ method, xa string }{{"GET", ""}, {"POST", "a"}, {"GET", "ab"}, {"GET", "b"}} {
+				id := fmt.Sprintf("%d/%s/%s/%s/", i, answer, request.method, request.xa)
+				send(t, client, i, request.method, id, answer, request.xa)
+				got, want := len(backend.Seen(id)), predict(c, answer, request.method, request.xa)
+				if got != want {
+					t.Errorf("%s: Envoy made %d attempts, the plan %d; conf %d %s", id, got, want, i, policytest.JSON(c.conf))
+				}
+			}
+		}
+	}
+}
+
+// predict is how many attempts the plan makes of a request.
+func predict(c trial, script, method, xa string) int {
+	plan, ok := c.conf.RetryPlan(c.protocol)
+	request := sim.Headers{}
+	if xa != "" {
+		request["x-a"] = xa
+	}
+	if !ok || !plan.Request(method, request) {
+		return 1
+	}
+	steps, attempt := strings.Split(script, ","), 1
+	for ; attempt <= int(plan.Retries); attempt++ {
+		answer := sim.Headers{"x-echo-name": "backend", "x-echo-attempt": strconv.Itoa(attempt)}
+		step := steps[min(attempt, len(steps))-1]
+		var again bool
+		if code, is := strings.CutPrefix(step, "grpc:"); is {
+			n, _ := strconv.Atoi(code)
+			again = plan.GRPCStatus(uint32(n)) || plan.Status(200) || plan.Headers(answer)
+		} else if step == "reset" {
+			again = plan.Reset
+		} else {
+			n, _ := strconv.Atoi(step)
+			again = plan.Status(uint32(n)) || plan.Headers(answer)
+		}
+		if !again {
+			break
+		}
+	}
+	return attempt
+}
+
+func TestEnvoyRepeatsRefusedConnectionsAsThePlanSays(t *testing.T) {
+	t.Parallel()
+	list := trials()
+	e, client := start(t, list, envoytest.Port(t)) // nobody listens there
+	for i := range list {
+		send(t, client, i, "POST", strconv.Itoa(i), "", "a")
+	}
+	stats := e.Stats("cluster.")
+	for i, c := range list {
+		want := 0
+		if plan, ok := c.conf.RetryPlan(c.protocol); ok && plan.Connect && plan.Request("POST", sim.Headers{"x-a": "a"}) {
+			want = int(plan.Retries)
+		}
+		if got := stats[fmt.Sprintf("cluster.%02d.upstream_rq_retry", i)]; got != want {
+			t.Errorf("conf %d: Envoy repeated %d times, the plan %d: %s", i, got, want, policytest.JSON(c.conf))
+		}
+	}
+}
