@@ -207,7 +207,7 @@ func overTCP(r *resolve.Resolved, o *resolve.Outbound, f *Forwarded) Branch {
 	if o.TCP != nil {
 		list = o.TCP.Backends
 	}
-	b.Backends = shares(r, list)
+	b.Backends = Shares(r, list)
 	b.settle(&call{})
 	return b
 }

@@ -22,16 +22,12 @@ func take(r *resolve.Resolved, rt *resolve.Route, c *call) Branch {
 		b = c.redirect(redirect, &rt.Match)
 	case !forwards(rt):
 		b = c.respond(500)
-		b.Backends = shares(r, rt.Backends)
+		b.Backends = Shares(r, rt.Backends)
 	default:
-		b.Outcome, b.Backends = Forward, shares(r, rt.Backends)
+		b.Outcome, b.Backends = Forward, Shares(r, rt.Backends)
 		b.Forwarded = c.forwarded(rt, rewrite)
 		autoHost(r, rt, rewrite, &b)
-		for _, m := range rt.Mirrors {
-			if m.Cluster != "" && m.Percent > 0 {
-				b.Mirrors = append(b.Mirrors, Mirror{Name: m.Name, Share: min(m.Percent, 100) / 100})
-			}
-		}
+		b.Mirrors = Mirrors(rt)
 		b.settle(c)
 	}
 	b.Route = &Route{Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins}
@@ -58,9 +54,9 @@ func lastOf(filters []route.Filter) (redirect *route.Redirect, rewrite *route.Re
 	return redirect, rewrite
 }
 
-// shares are the exact parts of the traffic that backends get. A weight of 0
+// Shares are the exact parts of the traffic that backends get. A weight of 0
 // gets nothing and is left out.
-func shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
+func Shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
 	total := 0.0
 	for _, b := range backends {
 		total += float64(b.Weight)
@@ -78,6 +74,17 @@ func shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
 			x.Status = 503
 		}
 		out = append(out, x)
+	}
+	return out
+}
+
+// Mirrors are the copies that rt sends; one to nowhere is left out.
+func Mirrors(rt *resolve.Route) []Mirror {
+	var out []Mirror
+	for _, m := range rt.Mirrors {
+		if m.Cluster != "" && m.Percent > 0 {
+			out = append(out, Mirror{Name: m.Name, Share: min(m.Percent, 100) / 100})
+		}
 	}
 	return out
 }

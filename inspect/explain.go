@@ -1,0 +1,210 @@
+package inspect
+
+import (
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim"
+)
+
+// Explanation is everything that applies to one dataplane, with its reasons.
+type Explanation struct {
+	Dataplane string `json:"dataplane"`
+	Revision  uint64 `json:"revision"`
+	// Acked is the revision that the sidecar has confirmed. Whoever knows it
+	// sets it; 0 is unknown.
+	Acked     uint64     `json:"acked"`
+	Outbounds []Outbound `json:"outbounds"`
+	Inbounds  []Inbound  `json:"inbounds"`
+	Notes     []api.Note `json:"notes"`
+}
+
+// Outbound is one destination as the dataplane calls it.
+type Outbound struct {
+	Destination sim.Destination       `json:"destination"`
+	ID          string                `json:"id"`
+	Address     string                `json:"address"`
+	Port        uint32                `json:"port"`
+	Protocol    api.Protocol          `json:"protocol"`
+	Routes      []Route               `json:"routes"`
+	Policies    map[string]sim.Policy `json:"policies"`
+}
+
+// Route is one merged rule, in the place of its first match.
+type Route struct {
+	Key     string        `json:"key"`
+	Name    string        `json:"name"`
+	Matches []route.Match `json:"matches"`
+	// Origins are the rules that it was merged from, weakest first; none for the
+	// implicit last route.
+	Origins []*api.Origin `json:"origins"`
+	// ShadowedBy is set where earlier routes take every request that it matches.
+	ShadowedBy *Shadow               `json:"shadowedBy"`
+	Filters    []string              `json:"filters,omitempty"` // in words
+	FiltersBy  *api.Origin           `json:"filtersBy,omitempty"`
+	Backends   []sim.Backend         `json:"backends"`
+	BackendsBy *api.Origin           `json:"backendsBy,omitempty"`
+	Mirrors    []sim.Mirror          `json:"mirrors,omitempty"`
+	Policies   map[string]sim.Policy `json:"policies"`
+}
+
+// Shadow is the route that is in the way.
+type Shadow struct {
+	Key     string        `json:"key"`
+	Origins []*api.Origin `json:"origins"`
+}
+
+// Inbound is one port of the workload.
+type Inbound struct {
+	Name     string                `json:"name"`
+	Address  string                `json:"address"`
+	Port     uint32                `json:"port"`
+	Protocol api.Protocol          `json:"protocol"`
+	Policies map[string]sim.Policy `json:"policies"`
+}
+
+// Explain says what applies to a dataplane: all of it, or what concerns the
+// destination that to names by id, name, or name and port.
+func Explain(m *resolve.Model, dp api.Ref, to string) (Explanation, error) {
+	r, err := dataplane(m, dp)
+	if err != nil {
+		return Explanation{}, err
+	}
+	e := Explanation{Dataplane: r.Ref.Name, Revision: m.Snapshot().Revision(), Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
+	var have []string
+	for _, o := range r.Outbounds {
+		have = append(have, o.Destination.ID)
+		if to == "" || calls(o, to) {
+			e.Outbounds = append(e.Outbounds, outbound(r, o))
+		}
+	}
+	if to != "" && len(e.Outbounds) == 0 {
+		return e, notFound("outbound of "+r.Ref.Name+" to", to, have)
+	}
+	for _, in := range r.Inbounds {
+		if to == "" {
+			e.Inbounds = append(e.Inbounds, Inbound{Name: in.Name, Address: in.Address, Port: in.Port, Protocol: in.Protocol, Policies: policyViews(in.Policies)})
+		}
+	}
+	e.Notes = append(e.Notes, m.NotesAt(dp)...)
+	return e, nil
+}
+
+// policyViews are never null in JSON.
+func policyViews(list resolve.Policies) map[string]sim.Policy {
+	if views := sim.PolicyViews(list); views != nil {
+		return views
+	}
+	return map[string]sim.Policy{}
+}
+
+func destination(d *resolve.Destination) sim.Destination {
+	return sim.Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}
+}
+
+func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
+	out := Outbound{
+		Destination: destination(o.Destination), ID: o.Destination.ID, Address: o.Address, Port: o.Port,
+		Protocol: o.Destination.Protocol, Routes: []Route{}, Policies: policyViews(o.Policies),
+	}
+	if o.Table == nil {
+		return out
+	}
+	at := map[string]int{}
+	open := map[string]bool{} // rules with a match that is not shadowed
+	for i, rt := range o.Table.Routes {
+		by := shadow(o.Table.Routes[:i], &rt.Match)
+		n, seen := at[rt.Key]
+		if !seen {
+			n = len(out.Routes)
+			at[rt.Key] = n
+			out.Routes = append(out.Routes, routeOf(r, rt))
+			out.Routes[n].ShadowedBy = by
+		}
+		if by == nil {
+			open[rt.Key] = true
+		}
+	}
+	for i := range out.Routes {
+		if open[out.Routes[i].Key] {
+			out.Routes[i].ShadowedBy = nil
+		}
+	}
+	return out
+}
+
+func routeOf(r *resolve.Resolved, rt *resolve.Route) Route {
+	out := Route{
+		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, FiltersBy: rt.FiltersBy, BackendsBy: rt.BackendsBy,
+		Backends: sim.Shares(r, rt.Backends), Policies: policyViews(rt.Policies), Mirrors: sim.Mirrors(rt),
+	}
+	if out.Origins == nil {
+		out.Origins = []*api.Origin{}
+	}
+	for i := range rt.Filters {
+		out.Filters = append(out.Filters, filterText(&rt.Filters[i]))
+	}
+	return out
+}
+
+// shadow is the first earlier route that takes all that m matches.
+func shadow(earlier []*resolve.Route, m *route.Match) *Shadow {
+	for _, rt := range earlier {
+		if covers(&rt.Match, m) {
+			return &Shadow{Key: rt.Key, Origins: rt.Origins}
+		}
+	}
+	return nil
+}
+
+// covers reports whether a matches every request that b matches. It says no
+// where that would take comparing expressions.
+func covers(a, b *route.Match) bool {
+	if a.Method != "" && a.Method != b.Method || !coversPath(a.Path, b.Path) {
+		return false
+	}
+	for _, h := range a.Headers {
+		if !holds(h, b.Headers) {
+			return false
+		}
+	}
+	for _, q := range a.Query {
+		if !holds(q, b.Query) {
+			return false
+		}
+	}
+	return true
+}
+
+func holds[T comparable](want T, have []T) bool {
+	for _, x := range have {
+		if x == want {
+			return true
+		}
+	}
+	return false
+}
+
+func coversPath(a, b *route.PathMatch) bool {
+	slash := &route.PathMatch{Type: route.Prefix, Value: "/"}
+	if a == nil {
+		a = slash
+	}
+	if b == nil {
+		b = slash
+	}
+	if *a == *b {
+		return true
+	}
+	if a.Type != route.Prefix {
+		return false
+	}
+	prefix := strings.TrimSuffix(a.Value, "/")
+	switch b.Type {
+	case route.Exact, route.Prefix:
+		return b.Value == prefix || strings.HasPrefix(b.Value, prefix+"/")
+	}
+	return prefix == ""
+}

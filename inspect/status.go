@@ -1,0 +1,238 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Status is how an object fares (contract 6).
+type Status struct {
+	Object     string      `json:"object"`
+	Ref        api.Ref     `json:"ref"`
+	Conditions []Condition `json:"conditions"`
+	Dataplanes Counts      `json:"dataplanes"`
+	Notes      []api.Note  `json:"notes,omitempty"`
+}
+
+// Condition is one finding in Kubernetes' form.
+type Condition struct {
+	Type       string `json:"type"`
+	Status     string `json:"status"` // True, False, Unknown
+	Reason     string `json:"reason"`
+	Message    string `json:"message"`
+	Dataplanes Counts `json:"dataplanes"`
+}
+
+// Counts are numbers of dataplanes.
+type Counts struct {
+	Selected   int `json:"selected"`   // by the top-level targetRef
+	Effective  int `json:"effective"`  // of them, where it takes part
+	Connected  int `json:"connected"`  // of those, whose sidecar is connected
+	Programmed int `json:"programmed"` // of those, whose Envoy has confirmed it
+	Rejected   int `json:"rejected"`   // of those, whose Envoy refused it
+}
+
+// Sync is how far the sidecars of a mesh follow.
+type Sync struct {
+	Revision uint64    `json:"revision"`
+	Total    int       `json:"total"`
+	InSync   int       `json:"inSync"`
+	Behind   []string  `json:"behind"`
+	Refusing []Refuser `json:"refusing"`
+	Absent   int       `json:"absent"` // not connected
+}
+
+// Refuser is a dataplane whose Envoy did not take its configuration.
+type Refuser struct {
+	Dataplane string   `json:"dataplane"`
+	Type      string   `json:"type"`
+	Resources []string `json:"resources,omitempty"`
+	Message   string   `json:"message"`
+}
+
+// Overview is the status of a mesh.
+type Overview struct {
+	Mesh     string   `json:"mesh"`
+	Sidecars Sync     `json:"sidecars"`
+	Objects  []Status `json:"objects"`
+}
+
+// OverviewOf is the status of every policy and route of a mesh and of its sidecars.
+func OverviewOf(m *resolve.Model, mesh string, sidecars []Sidecar) Overview {
+	out := Overview{Mesh: mesh, Sidecars: syncOf(m, mesh, sidecars), Objects: []Status{}}
+	u, acks := usageOf(m, mesh), byRef(sidecars)
+	for o := range m.Snapshot().All() {
+		if o.Mesh == mesh && isAttachable(o) {
+			out.Objects = append(out.Objects, statusOf(m, o, u, acks))
+		}
+	}
+	return out
+}
+
+// StatusOf is the status of one policy or route.
+func StatusOf(m *resolve.Model, ref api.Ref, sidecars []Sidecar) (Status, error) {
+	o, ok := m.Snapshot().Get(ref)
+	if !ok {
+		return Status{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))
+	}
+	return statusOf(m, o, usageOf(m, ref.Mesh), byRef(sidecars)), nil
+}
+
+func namesOf(m *resolve.Model, ref api.Ref) []string {
+	var have []string
+	for o := range m.Snapshot().Of(ref.Kind, ref.Mesh) {
+		have = append(have, o.Name)
+	}
+	return have
+}
+
+// isAttachable reports whether an object is a policy or a route.
+func isAttachable(o *api.Object) bool {
+	_, policy := o.Spec.(*policies.Spec)
+	return policy || api.RouteKinds[o.Kind] || o.Kind == api.KindMeshTCPRoute
+}
+
+func byRef(sidecars []Sidecar) map[api.Ref]Sidecar {
+	out := make(map[api.Ref]Sidecar, len(sidecars))
+	for _, s := range sidecars {
+		out[s.Dataplane] = s
+	}
+	return out
+}
+
+func syncOf(m *resolve.Model, mesh string, sidecars []Sidecar) Sync {
+	s := Sync{Revision: m.Snapshot().Revision(), Behind: []string{}, Refusing: []Refuser{}}
+	acks := byRef(sidecars)
+	for r := range m.Dataplanes(mesh) {
+		s.Total++
+		c, ok := acks[r.Ref]
+		switch {
+		case !ok || !c.Connected:
+			s.Absent++
+		case c.Refusal != nil:
+			s.Refusing = append(s.Refusing, Refuser{r.Ref.Name, c.Refusal.Type, c.Refusal.Resources, c.Refusal.Message})
+		case c.InSync:
+			s.InSync++
+		default:
+			s.Behind = append(s.Behind, r.Ref.Name)
+		}
+	}
+	return s
+}
+
+func statusOf(m *resolve.Model, o *api.Object, u *usage, acks map[api.Ref]Sidecar) Status {
+	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: m.NotesOn(o.Ref)}
+	s.Dataplanes = countsOf(m, o, u, acks)
+	accepted, resolved := verdicts(o, s.Notes)
+	accepted.Dataplanes, resolved.Dataplanes = s.Dataplanes, s.Dataplanes
+	s.Conditions = []Condition{accepted, resolved, programmed(o, s.Dataplanes, u, acks)}
+	return s
+}
+
+func countsOf(m *resolve.Model, o *api.Object, u *usage, acks map[api.Ref]Sidecar) Counts {
+	c := Counts{Selected: len(m.Selected(o.Ref)), Effective: len(u.effective[o.Ref])}
+	for _, dp := range u.effective[o.Ref] {
+		x, ok := acks[dp]
+		switch {
+		case !ok || !x.Connected:
+			continue
+		case x.Refusal != nil:
+			c.Rejected++
+		case x.InSync:
+			c.Programmed++
+		}
+		c.Connected++
+	}
+	return c
+}
+
+// lostRefs are the codes of a reference that leads nowhere, other than a target.
+var lostRefs = []string{"BackendNotFound", "PortRequired", "UnsupportedProtocol", "RefNotPermitted"}
+
+// verdicts are the conditions that follow from the notes on an object.
+func verdicts(o *api.Object, notes []api.Note) (accepted, resolved Condition) {
+	accepted = Condition{Type: "Accepted", Status: "True", Reason: "Accepted"}
+	resolved = Condition{Type: "ResolvedRefs", Status: "True", Reason: "ResolvedRefs"}
+	for _, n := range notes {
+		c := &accepted
+		if slices.Contains(lostRefs, n.Code) {
+			c = &resolved
+		} else if n.Severity != api.Error {
+			continue
+		}
+		if c.Status == "True" {
+			c.Status, c.Reason, c.Message = "False", n.Code, noteText(n)
+		}
+	}
+	if o.Shadow() && accepted.Status == "True" {
+		accepted.Message = "label kuma.io/effect: shadow keeps it out of the real configuration"
+	}
+	return accepted, resolved
+}
+
+func noteText(n api.Note) string {
+	if n.Field == "" {
+		return n.Message
+	}
+	return string(n.Field) + ": " + n.Message
+}
+
+// programmed says whether Envoys have what the object says.
+func programmed(o *api.Object, n Counts, u *usage, acks map[api.Ref]Sidecar) Condition {
+	c := Condition{Type: "Programmed", Status: "False", Reason: "Pending", Dataplanes: n}
+	switch {
+	case n.Selected == 0:
+		c.Message = "it selects no dataplane"
+	case n.Effective == 0:
+		c.Message = fmt.Sprintf("it takes part on none of the %d selected dataplanes", n.Selected)
+	case n.Rejected > 0:
+		c.Reason, c.Message = "Rejected", rejections(u.effective[o.Ref], acks)
+	case overridden(o, u) != "":
+		c.Reason, c.Message = "Overridden", overridden(o, u)
+	case n.Connected == 0:
+		c.Message = fmt.Sprintf("no sidecar of the %d dataplanes is connected", n.Effective)
+	case n.Programmed < n.Connected:
+		c.Message = fmt.Sprintf("%d of %d sidecars have not confirmed it yet", n.Connected-n.Programmed, n.Connected)
+	case n.Effective < n.Selected:
+		c.Status, c.Reason = "True", "PartiallyProgrammed"
+		c.Message = fmt.Sprintf("it takes part on %d of %d selected dataplanes", n.Effective, n.Selected)
+	default:
+		c.Status, c.Reason = "True", "Programmed"
+	}
+	return c
+}
+
+func rejections(on []api.Ref, acks map[api.Ref]Sidecar) string {
+	var texts []string
+	for _, dp := range on {
+		if r := acks[dp].Refusal; r != nil {
+			texts = append(texts, dp.Name+": "+r.Message)
+		}
+	}
+	if more := len(texts) - 3; more > 0 {
+		texts = append(texts[:3], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// overridden says who stands in the place of all that the object says; it is
+// empty where one of its values holds somewhere.
+func overridden(o *api.Object, u *usage) string {
+	var by []string
+	for _, s := range u.parts[o.Ref] {
+		if s.wins {
+			return ""
+		}
+		for _, x := range s.losers {
+			by = append(by, originText(x))
+		}
+	}
+	slices.SortFunc(by, cmp.Compare)
+	return "everything that it says is overridden by " + strings.Join(slices.Compact(by), ", ")
+}

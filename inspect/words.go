@@ -1,0 +1,189 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim"
+)
+
+// matchText is a match in one line.
+func matchText(m *route.Match) string {
+	var parts []string
+	if m.Method != "" {
+		parts = append(parts, m.Method)
+	}
+	if m.Path != nil {
+		parts = append(parts, string(m.Path.Type)+" "+m.Path.Value)
+	} else if len(m.Headers)+len(m.Query) == 0 && m.Method == "" {
+		parts = append(parts, "any path")
+	}
+	for _, h := range m.Headers {
+		switch h.Type {
+		case "Present":
+			parts = append(parts, "has "+h.Name)
+		case "Absent":
+			parts = append(parts, "no "+h.Name)
+		default:
+			parts = append(parts, h.Name+operator(h.Type)+h.Value)
+		}
+	}
+	for _, q := range m.Query {
+		parts = append(parts, "?"+q.Name+operator(q.Type)+q.Value)
+	}
+	return strings.Join(parts, " ")
+}
+
+func operator(kind string) string {
+	switch kind {
+	case "RegularExpression":
+		return "~"
+	case "Prefix":
+		return "^="
+	}
+	return "="
+}
+
+func matchesText(list []route.Match) string {
+	texts := make([]string, len(list))
+	for i := range list {
+		texts[i] = matchText(&list[i])
+	}
+	return strings.Join(texts, " or ")
+}
+
+// filterText is a filter in one line.
+func filterText(f *route.Filter) string {
+	switch {
+	case f.RequestHeaders != nil:
+		return "request headers: " + modifierText(f.RequestHeaders)
+	case f.ResponseHeaders != nil:
+		return "response headers: " + modifierText(f.ResponseHeaders)
+	case f.Redirect != nil:
+		d := f.Redirect
+		return fmt.Sprintf("redirect %d%s%s%s%s", cmp.Or(d.Status, 302), given(" scheme ", d.Scheme), given(" host ", d.Hostname), portText(d.Port), pathText(d.Path))
+	case f.Rewrite != nil:
+		host := given(" host ", f.Rewrite.Hostname)
+		if f.Rewrite.BackendsHost {
+			host = " host of the backend"
+		}
+		return "rewrite" + host + pathText(f.Rewrite.Path)
+	case f.Mirror != nil:
+		return fmt.Sprintf("mirror %g%% to %s", f.Mirror.Percent, f.Mirror.Backend.Target.Name)
+	}
+	return ""
+}
+
+func given(label, value string) string {
+	if value == "" {
+		return ""
+	}
+	return label + value
+}
+
+func portText(port uint32) string {
+	if port == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" port %d", port)
+}
+
+func pathText(p *route.PathRewrite) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.Full != nil:
+		return " path " + *p.Full
+	case p.Prefix != nil:
+		return " prefix " + *p.Prefix
+	}
+	return ""
+}
+
+func modifierText(m *route.HeaderModifier) string {
+	var parts []string
+	for _, h := range m.Set {
+		parts = append(parts, "set "+h.Name+"="+h.Value)
+	}
+	for _, h := range m.Add {
+		parts = append(parts, "add "+h.Name+"="+h.Value)
+	}
+	for _, n := range m.Remove {
+		parts = append(parts, "remove "+n)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// originText names an origin as a writer would look for it.
+func originText(o *api.Origin) string {
+	if o == nil {
+		return "weft"
+	}
+	if o.Name == "" {
+		return "built-in default"
+	}
+	s := o.Kind + "/" + o.Name
+	if o.Namespace != "" {
+		s = o.Kind + "/" + o.Namespace + "/" + o.Name
+	}
+	switch {
+	case o.RuleName != "":
+		s += " rule " + o.RuleName
+	case o.To != nil && o.Rule != nil:
+		s += fmt.Sprintf(" to[%d].rules[%d]", *o.To, *o.Rule)
+	case o.Rule != nil:
+		s += fmt.Sprintf(" rule %d", *o.Rule)
+	case o.Field != "":
+		s += " " + strings.TrimPrefix(string(o.Field), "spec.")
+	}
+	return s
+}
+
+func originsText(list []*api.Origin) string {
+	if len(list) == 0 {
+		return "implicit: what nothing else matches"
+	}
+	texts := make([]string, len(list))
+	for i, o := range list {
+		texts[len(list)-1-i] = originText(o)
+	}
+	return strings.Join(texts, " over ")
+}
+
+func destinationText(d sim.Destination) string {
+	s := d.Kind + " " + d.Name
+	if d.Namespace != "" {
+		s += "." + d.Namespace
+	}
+	if d.Port != 0 {
+		s += fmt.Sprintf(":%d", d.Port)
+	}
+	return s
+}
+
+func backendText(b sim.Backend) string {
+	s := b.Name
+	if b.Namespace != "" {
+		s += "." + b.Namespace
+	}
+	if b.Port != 0 {
+		s += fmt.Sprintf(":%d", b.Port)
+	}
+	for _, k := range sortedKeys(b.Tags) {
+		s += " " + k + "=" + b.Tags[k]
+	}
+	switch b.Status {
+	case 500:
+		s += " (there is no such backend: 500)"
+	case 503:
+		s += " (no endpoints: 503)"
+	}
+	return s
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
