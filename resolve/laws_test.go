@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -22,7 +23,7 @@ func TestUpdateEqualsCompile(t *testing.T) {
 		snapshot := api.NewSnapshot(0)
 		model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
 		for step := range rapid.IntRange(1, 12).Draw(t, "steps") {
-			changes := c.anyChanges(t, snapshot)
+			changes := worlds.Changes(t, c.catalog, snapshot)
 			snapshot = snapshot.With(uint64(step+1), changes)
 			next, affected := model.Update(snapshot, changes)
 			clean, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
@@ -62,12 +63,12 @@ func TestBranchesDoNotDisturbEachOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := api.NewSnapshot(0)
 		for i := range 3 {
-			base = base.With(uint64(i+1), c.anyChanges(t, base))
+			base = base.With(uint64(i+1), worlds.Changes(t, c.catalog, base))
 		}
 		model, _ := resolve.Compile(base, c.dialects, c.kinds)
 		before := dump(model)
 		for range 3 {
-			changes := c.anyChanges(t, base)
+			changes := worlds.Changes(t, c.catalog, base)
 			s := base.With(9, changes)
 			branch, _ := model.Update(s, changes)
 			clean, _ := resolve.Compile(s, c.dialects, c.kinds)
@@ -89,11 +90,11 @@ func TestUnrelatedPolicyTouchesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := api.NewSnapshot(0)
 		for i := range 4 {
-			s = s.With(uint64(i+1), c.anyChanges(t, s))
+			s = s.With(uint64(i+1), worlds.Changes(t, c.catalog, s))
 		}
 		model, _ := resolve.Compile(s, c.dialects, c.kinds)
-		name := rapid.SampledFrom(serviceNames).Draw(t, "service")
-		o := c.decode(t, fmt.Sprintf(`{"type":"MeshTimeout","mesh":"default","name":"extra","spec":{"to":[{"targetRef":{"kind":"MeshService","name":%q},"default":{"http":{"requestTimeout":"77s"}}}]}}`, name))
+		name := rapid.SampledFrom(worlds.ServiceNames).Draw(t, "service")
+		o := worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshTimeout","mesh":"default","name":"extra","spec":{"to":[{"targetRef":{"kind":"MeshService","name":%q},"default":{"http":{"requestTimeout":"77s"}}}]}}`, name))
 		next, _ := model.Update(s.With(9, []api.Change{{After: o}}), []api.Change{{After: o}})
 		for r := range next.Dataplanes("") {
 			old, _ := model.Dataplane(r.Ref)

@@ -1,42 +1,29 @@
-package resolve_test
+// Package worlds draws random documents that belong together, for the property
+// tests of every stage: a few services, dataplanes, routes and policies whose
+// names meet often. What it draws is valid, but may well refer to nothing.
+package worlds
 
 import (
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/route"
 )
 
-// composition is what a model is compiled with.
-type composition struct {
-	catalog  *api.Catalog
-	dialects []route.Dialect
-	kinds    []*policies.Kind
-}
-
-func newComposition(t testing.TB) *composition {
-	t.Helper()
-	return &composition{catalog: world.Catalog(), dialects: world.Dialects(), kinds: world.Kinds()}
-}
-
-type fataler interface {
+// Fataler is what a *testing.T and a *rapid.T have in common.
+type Fataler interface {
 	Fatalf(string, ...any)
 	Helper()
 }
 
-func (c *composition) decode(t fataler, text string) *api.Object {
+// Decode reads one document, which must be valid.
+func Decode(t Fataler, catalog *api.Catalog, text string) *api.Object {
 	t.Helper()
-	objects, err := c.catalog.Decode("test.yaml", []byte(text))
+	objects, err := catalog.Decode("test.yaml", []byte(text))
 	if err != nil || len(objects) != 1 {
 		t.Fatalf("decode: %v\n%s", err, text)
 	}
@@ -45,20 +32,22 @@ func (c *composition) decode(t fataler, text string) *api.Object {
 
 type m = map[string]any
 
+// ServiceNames are the names that services, classic and real, are drawn from.
+var ServiceNames = []string{"web", "orders", "backend"}
+
 var (
-	serviceNames = []string{"web", "orders", "backend"}
-	planeNames   = []string{"a", "b", "c", "d"}
-	routeNames   = []string{"r1", "r2", "r3"}
-	paths        = []string{"/", "/v1", "/v1/x", "/v2"}
+	planeNames = []string{"a", "b", "c", "d"}
+	routeNames = []string{"r1", "r2", "r3"}
+	paths      = []string{"/", "/v1", "/v1/x", "/v2"}
 )
 
-// anyChanges draws one to three valid changes of a snapshot.
-func (c *composition) anyChanges(t *rapid.T, s *api.Snapshot) []api.Change {
+// Changes draws one to three valid changes of a snapshot.
+func Changes(t *rapid.T, catalog *api.Catalog, s *api.Snapshot) []api.Change {
 	byRef := map[api.Ref]api.Change{}
 	for range rapid.IntRange(1, 3).Draw(t, "changes") {
-		doc := anyDocument(t)
+		doc := document(t)
 		text, _ := json.Marshal(doc)
-		o := c.decode(t, string(text))
+		o := Decode(t, catalog, string(text))
 		before, _ := s.Get(o.Ref)
 		if before != nil && rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
 			byRef[o.Ref] = api.Change{Before: before}
@@ -74,30 +63,30 @@ func (c *composition) anyChanges(t *rapid.T, s *api.Snapshot) []api.Change {
 	return out
 }
 
-func anyDocument(t *rapid.T) m {
+func document(t *rapid.T) m {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
 	switch pick("type", "Dataplane", "Dataplane", "MeshService", "MeshHTTPRoute", "MeshHTTPRoute", "MeshRetry", "MeshTimeout", "MeshTimeout", "MeshRateLimit", "Mesh", "MeshExternalService") {
 	case "Mesh":
 		return m{"type": "Mesh", "name": "default", "meshServices": m{"mode": pick("mode", "Disabled", "Exclusive")}}
 	case "Dataplane":
-		return anyDataplane(t, pick)
+		return dataplane(t, pick)
 	case "MeshService":
-		name := pick("service", serviceNames...)
+		name := pick("service", ServiceNames...)
 		return m{"type": "MeshService", "mesh": "default", "name": name, "labels": m{"app": name},
 			"spec": m{"selector": m{"dataplaneTags": m{"app": name}}, "ports": []m{{"port": 8080, "appProtocol": pick("protocol", "http", "http", "tcp", "grpc")}}}}
 	case "MeshExternalService":
 		return m{"type": "MeshExternalService", "mesh": "default", "name": "outside",
 			"spec": m{"match": m{"type": "HostnameGenerator", "port": 80, "protocol": pick("protocol", "http", "tcp")}, "endpoints": []m{{"address": "192.0.2.1", "port": 80}}}}
 	case "MeshHTTPRoute":
-		return anyRoute(t, pick)
+		return httpRoute(t, pick)
 	}
-	return anyPolicy(t, pick)
+	return policy(t, pick)
 }
 
-func anyDataplane(t *rapid.T, pick func(string, ...string) string) m {
-	app := pick("app", serviceNames...)
+func dataplane(t *rapid.T, pick func(string, ...string) string) m {
+	app := pick("app", ServiceNames...)
 	var outs []m
-	for i, name := range serviceNames {
+	for i, name := range ServiceNames {
 		switch pick("outbound", "tag", "ref", "label", "none") {
 		case "tag":
 			outs = append(outs, m{"port": 10001 + i, "tags": m{"kuma.io/service": name}})
@@ -112,19 +101,19 @@ func anyDataplane(t *rapid.T, pick func(string, ...string) string) m {
 			"tags": m{"kuma.io/service": app, "app": app, "version": pick("version", "1", "2"), "kuma.io/protocol": pick("protocol", "http", "http", "tcp")}}}}}
 }
 
-func anyTop(pick func(string, ...string) string) m {
+func top(pick func(string, ...string) string) m {
 	switch pick("top", "Mesh", "Mesh", "Dataplane", "MeshService", "MeshSubset") {
 	case "Dataplane":
 		return m{"kind": "Dataplane", "labels": m{"team": pick("team", "x", "y")}}
 	case "MeshService":
-		return m{"kind": "MeshService", "name": pick("service", serviceNames...)}
+		return m{"kind": "MeshService", "name": pick("service", ServiceNames...)}
 	case "MeshSubset":
 		return m{"kind": "MeshSubset", "tags": m{"version": pick("version", "1", "2")}}
 	}
 	return m{"kind": "Mesh"}
 }
 
-func anyRoute(t *rapid.T, pick func(string, ...string) string) m {
+func httpRoute(t *rapid.T, pick func(string, ...string) string) m {
 	var rules []m
 	for range rapid.IntRange(1, 3).Draw(t, "rules") {
 		def := m{}
@@ -133,23 +122,23 @@ func anyRoute(t *rapid.T, pick func(string, ...string) string) m {
 		}
 		switch pick("backends", "none", "port", "subset", "weights") {
 		case "port":
-			def["backendRefs"] = []m{{"kind": "MeshService", "name": pick("service", serviceNames...), "port": 8080}}
+			def["backendRefs"] = []m{{"kind": "MeshService", "name": pick("service", ServiceNames...), "port": 8080}}
 		case "subset":
-			def["backendRefs"] = []m{{"kind": "MeshServiceSubset", "name": pick("service", serviceNames...), "tags": m{"version": "1"}}}
+			def["backendRefs"] = []m{{"kind": "MeshServiceSubset", "name": pick("service", ServiceNames...), "tags": m{"version": "1"}}}
 		case "weights":
-			def["backendRefs"] = []m{{"kind": "MeshService", "name": pick("service", serviceNames...), "weight": 3}, {"kind": "MeshExternalService", "name": "outside", "weight": 1}}
+			def["backendRefs"] = []m{{"kind": "MeshService", "name": pick("service", ServiceNames...), "weight": 3}, {"kind": "MeshExternalService", "name": "outside", "weight": 1}}
 		}
 		rules = append(rules, m{"matches": []m{{"path": m{"type": pick("path", "Exact", "PathPrefix"), "value": pick("value", paths...)}}}, "default": def})
 	}
-	to := m{"kind": "MeshService", "name": pick("service", serviceNames...)}
+	to := m{"kind": "MeshService", "name": pick("service", ServiceNames...)}
 	if pick("by", "name", "label") == "label" {
 		to = m{"kind": "MeshService", "labels": m{"app": to["name"]}}
 	}
 	return m{"type": "MeshHTTPRoute", "mesh": "default", "name": pick("name", routeNames...), "labels": m{"team": pick("team", "x", "y")},
-		"spec": m{"targetRef": anyTop(pick), "to": []m{{"targetRef": to, "rules": rules}}}}
+		"spec": m{"targetRef": top(pick), "to": []m{{"targetRef": to, "rules": rules}}}}
 }
 
-func anyPolicy(t *rapid.T, pick func(string, ...string) string) m {
+func policy(t *rapid.T, pick func(string, ...string) string) m {
 	kind := pick("kind", "MeshRetry", "MeshTimeout", "MeshTimeout", "MeshRateLimit")
 	onRoute := m{"kind": "MeshHTTPRoute", "name": pick("route", routeNames...)}
 	if pick("by", "name", "label") == "label" {
@@ -158,8 +147,8 @@ func anyPolicy(t *rapid.T, pick func(string, ...string) string) m {
 	if pick("section", "yes", "no", "no") == "yes" {
 		onRoute["sectionName"] = pick("rule", "0", "1")
 	}
-	toService := m{"kind": "MeshService", "name": pick("service", serviceNames...)}
-	spec, routed := m{"targetRef": anyTop(pick)}, true
+	toService := m{"kind": "MeshService", "name": pick("service", ServiceNames...)}
+	spec, routed := m{"targetRef": top(pick)}, true
 	var to m
 	switch pick("form", "mesh", "service", "label", "top route", "top route to service", "to route") {
 	case "mesh":
@@ -197,72 +186,4 @@ func anyPolicy(t *rapid.T, pick func(string, ...string) string) m {
 		doc["labels"] = m{"kuma.io/effect": "shadow"}
 	}
 	return doc
-}
-
-// dump is everything that a model says, as text.
-func dump(model *resolve.Model) string {
-	var b strings.Builder
-	for r := range model.Dataplanes("") {
-		fmt.Fprintf(&b, "%s\n", r.Ref)
-		for _, o := range r.Outbounds {
-			fmt.Fprintf(&b, " out %s:%d -> %s %s %s\n", o.Address, o.Port, o.Destination.ID, o.Destination.Protocol, policiesText(o.Policies))
-			if o.Table == nil {
-				continue
-			}
-			for _, x := range o.Table.Routes {
-				match, _ := json.Marshal(x.Match)
-				filters, _ := json.Marshal(x.Filters)
-				fmt.Fprintf(&b, "  %s from %s filters %s\n", match, originsText(x.Origins), filters)
-				for _, be := range x.Backends {
-					fmt.Fprintf(&b, "   to %s weight %d broken %q\n", be.Cluster, be.Weight, be.Broken)
-				}
-				fmt.Fprintf(&b, "   %s\n", policiesText(x.Policies))
-			}
-		}
-		for _, c := range r.Clusters {
-			fmt.Fprintf(&b, " cluster %s h2 %v %s %v\n", c.Cluster.Name, c.HTTP2, policiesText(c.Policies), c.List)
-		}
-		for _, in := range r.Inbounds {
-			fmt.Fprintf(&b, " in %s %d %s %s\n", in.Name, in.Port, in.Protocol, policiesText(in.Policies))
-		}
-	}
-	for n := range model.Notes() {
-		fmt.Fprintf(&b, "note %s %s %s %s\n", n.Origin.Ref, n.Code, n.Field, n.Message)
-	}
-	return b.String()
-}
-
-func originsText(list []*api.Origin) string {
-	var out []string
-	for _, o := range list {
-		out = append(out, o.Name+"#"+string(o.Field))
-	}
-	return strings.Join(out, ",")
-}
-
-func policiesText(p resolve.Policies) string {
-	var out []string
-	for _, e := range p {
-		for _, f := range e.Fields {
-			line := e.Kind.Name + "." + e.Kind.Schema.Leaves[f.Field].Path + "="
-			for _, s := range f.Said {
-				v, _ := json.Marshal(s.Value)
-				line += fmt.Sprintf("%s(%s %s %s)", v, s.Origin.Name, s.Origin.Field, s.Layer)
-			}
-			out = append(out, line)
-		}
-	}
-	return strings.Join(out, "; ")
-}
-
-func describe(changes []api.Change) string {
-	var out []string
-	for _, c := range changes {
-		verb := "put "
-		if c.After == nil {
-			verb = "delete "
-		}
-		out = append(out, verb+c.Ref().String())
-	}
-	return strings.Join(out, ", ")
 }

@@ -1,0 +1,94 @@
+package resolve_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// composition is what a model is compiled with.
+type composition struct {
+	catalog  *api.Catalog
+	dialects []route.Dialect
+	kinds    []*policies.Kind
+}
+
+func newComposition(t testing.TB) *composition {
+	t.Helper()
+	return &composition{catalog: world.Catalog(), dialects: world.Dialects(), kinds: world.Kinds()}
+}
+
+// dump is everything that a model says, as text.
+func dump(model *resolve.Model) string {
+	var b strings.Builder
+	for r := range model.Dataplanes("") {
+		fmt.Fprintf(&b, "%s\n", r.Ref)
+		for _, o := range r.Outbounds {
+			fmt.Fprintf(&b, " out %s:%d -> %s %s %s\n", o.Address, o.Port, o.Destination.ID, o.Destination.Protocol, policiesText(o.Policies))
+			if o.Table == nil {
+				continue
+			}
+			for _, x := range o.Table.Routes {
+				match, _ := json.Marshal(x.Match)
+				filters, _ := json.Marshal(x.Filters)
+				fmt.Fprintf(&b, "  %s from %s filters %s\n", match, originsText(x.Origins), filters)
+				for _, be := range x.Backends {
+					fmt.Fprintf(&b, "   to %s weight %d broken %q\n", be.Cluster, be.Weight, be.Broken)
+				}
+				fmt.Fprintf(&b, "   %s\n", policiesText(x.Policies))
+			}
+		}
+		for _, c := range r.Clusters {
+			fmt.Fprintf(&b, " cluster %s h2 %v %s %v\n", c.Cluster.Name, c.HTTP2, policiesText(c.Policies), c.List)
+		}
+		for _, in := range r.Inbounds {
+			fmt.Fprintf(&b, " in %s %d %s %s\n", in.Name, in.Port, in.Protocol, policiesText(in.Policies))
+		}
+	}
+	for n := range model.Notes() {
+		fmt.Fprintf(&b, "note %s %s %s %s\n", n.Origin.Ref, n.Code, n.Field, n.Message)
+	}
+	return b.String()
+}
+
+func originsText(list []*api.Origin) string {
+	var out []string
+	for _, o := range list {
+		out = append(out, o.Name+"#"+string(o.Field))
+	}
+	return strings.Join(out, ",")
+}
+
+func policiesText(p resolve.Policies) string {
+	var out []string
+	for _, e := range p {
+		for _, f := range e.Fields {
+			line := e.Kind.Name + "." + e.Kind.Schema.Leaves[f.Field].Path + "="
+			for _, s := range f.Said {
+				v, _ := json.Marshal(s.Value)
+				line += fmt.Sprintf("%s(%s %s %s)", v, s.Origin.Name, s.Origin.Field, s.Layer)
+			}
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func describe(changes []api.Change) string {
+	var out []string
+	for _, c := range changes {
+		verb := "put "
+		if c.After == nil {
+			verb = "delete "
+		}
+		out = append(out, verb+c.Ref().String())
+	}
+	return strings.Join(out, ", ")
+}
