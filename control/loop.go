@@ -1,0 +1,229 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/store"
+)
+
+// The rhythm of publications: the first change goes out at once; while changes
+// keep coming, the pause before the next publication follows what the last one
+// cost, within these bounds.
+const (
+	shortestPause = 10 * time.Millisecond
+	longestPause  = 250 * time.Millisecond
+)
+
+// loop turns the changes of a store into models and hands them on. One
+// goroutine resolves, so that questions are answered from the newest state
+// even in a storm, and one publishes, so that sidecars see fewer, larger steps.
+type loop struct {
+	log     *slog.Logger
+	observe *observer
+	publish func(*resolve.Model, resolve.Affected)
+
+	current atomic.Pointer[resolve.Model]
+
+	mu       sync.Mutex
+	advanced chan struct{} // closed when current changes, then replaced
+	pending  batch         // resolved and not published
+	wake     chan struct{} // has a token while pending is not empty
+	broken   map[api.Ref]*api.Violation
+}
+
+// batch is what one publication will contain.
+type batch struct {
+	model    *resolve.Model
+	affected map[api.Ref]bool
+}
+
+func newLoop(log *slog.Logger, observe *observer, publish func(*resolve.Model, resolve.Affected)) *loop {
+	return &loop{log: log, observe: observe, publish: publish, advanced: make(chan struct{}),
+		wake: make(chan struct{}, 1), broken: map[api.Ref]*api.Violation{}}
+}
+
+// begin resolves and publishes everything that there is.
+func (l *loop) begin(first *resolve.Model, s *api.Snapshot) {
+	changes := make([]api.Change, 0, s.Len())
+	for o := range s.All() {
+		changes = append(changes, api.Change{After: o})
+	}
+	started := time.Now()
+	l.step(first, s, changes)
+	l.send()
+	l.log.Info("resolved", "revision", s.Revision(), "objects", s.Len(), "took", time.Since(started))
+}
+
+// run follows the watch until ctx ends or the store closes.
+func (l *loop) run(ctx context.Context, w store.Watch) error {
+	var publishing sync.WaitGroup
+	defer publishing.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	publishing.Go(func() { l.publishAll(ctx) })
+	for {
+		s, changes, err := w.Next(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("follow the store: %w", err)
+		}
+		l.step(l.current.Load(), s, changes)
+	}
+}
+
+// step resolves one set of changes and makes the result current.
+func (l *loop) step(m *resolve.Model, s *api.Snapshot, changes []api.Change) {
+	span := l.observe.received(s.Revision(), changes)
+	started := time.Now()
+	next, affected := l.update(m, s, changes)
+	l.observe.resolved(span, s.Revision(), changes, affected, time.Since(started))
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.current.Store(next)
+	close(l.advanced)
+	l.advanced = make(chan struct{})
+	if l.pending.affected == nil {
+		l.pending.affected = map[api.Ref]bool{}
+	}
+	l.pending.model = next
+	for _, r := range affected.Dataplanes {
+		l.pending.affected[r] = true
+	}
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// update is Model.Update, but an object that makes the resolver panic is left
+// out, as it was before: one bad document must not stop the others.
+func (l *loop) update(m *resolve.Model, s *api.Snapshot, changes []api.Change) (*resolve.Model, resolve.Affected) {
+	next, affected, err := tryUpdate(m, s, changes)
+	if err == nil {
+		l.heal(changes)
+		return next, affected
+	}
+	if len(changes) == 1 {
+		l.quarantine(changes[0], err)
+		next, affected, err = tryUpdate(m, s, nil)
+		if err != nil {
+			panic(err) // without any change it worked a moment ago
+		}
+		return next, affected
+	}
+	half := len(changes) / 2
+	next, first := l.update(m, s, changes[:half])
+	next, second := l.update(next, s, changes[half:])
+	all := append(slices.Clone(first.Dataplanes), second.Dataplanes...)
+	slices.SortFunc(all, api.Ref.Compare)
+	return next, resolve.Affected{Dataplanes: slices.CompactFunc(all, func(a, b api.Ref) bool { return a == b })}
+}
+
+func tryUpdate(m *resolve.Model, s *api.Snapshot, changes []api.Change) (next *resolve.Model, affected resolve.Affected, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v\n%s", p, debug.Stack())
+		}
+	}()
+	next, affected = m.Update(s, changes)
+	return next, affected, nil
+}
+
+func (l *loop) quarantine(c api.Change, err error) {
+	l.log.Error("object cannot be resolved and is left out", "object", c.Ref().String(), "error", err)
+	v := &api.Violation{Object: c.Ref(), Code: "Unresolvable", Severity: api.Error,
+		Message: "a bug in weft keeps this object from being resolved, so its last state holds; change it, and report the log of the control plane"}
+	if c.After != nil {
+		v.Position = c.After.Source.Locate("")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.broken[c.Ref()] = v
+}
+
+func (l *loop) heal(changes []api.Change) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range changes {
+		delete(l.broken, c.Ref())
+	}
+}
+
+// problems are the objects that are left out.
+func (l *loop) problems() []*api.Violation {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]*api.Violation, 0, len(l.broken))
+	for _, v := range l.broken {
+		out = append(out, v)
+	}
+	slices.SortFunc(out, func(a, b *api.Violation) int { return a.Object.Compare(b.Object) })
+	return out
+}
+
+// publishAll sends what is pending, at once after a calm, paced in a storm.
+func (l *loop) publishAll(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.wake:
+		}
+		took := l.send()
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(min(max(took, shortestPause), longestPause)):
+		}
+	}
+}
+
+// send publishes what is pending and says how long that took.
+func (l *loop) send() time.Duration {
+	l.mu.Lock()
+	b := l.pending
+	l.pending = batch{}
+	l.mu.Unlock()
+	if b.model == nil {
+		return 0
+	}
+	refs := make([]api.Ref, 0, len(b.affected))
+	for r := range b.affected {
+		refs = append(refs, r)
+	}
+	slices.SortFunc(refs, api.Ref.Compare)
+	started := time.Now()
+	l.publish(b.model, resolve.Affected{Dataplanes: refs})
+	took := time.Since(started)
+	l.observe.published(b.model.Snapshot().Revision(), len(refs), took)
+	return took
+}
+
+// model is what holds, as of revision or later.
+func (l *loop) model(ctx context.Context, revision uint64) (*resolve.Model, error) {
+	for {
+		l.mu.Lock()
+		advanced := l.advanced
+		l.mu.Unlock()
+		if m := l.current.Load(); m != nil && m.Snapshot().Revision() >= revision {
+			return m, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for revision %d: %w", revision, ctx.Err())
+		case <-advanced:
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+)
+
+// applied is the answer to POST /_apply.
+type applied struct {
+	Revision uint64      `json:"revision"`
+	DryRun   bool        `json:"dryRun,omitempty"`
+	Results  []result    `json:"results"`
+	Warnings []violation `json:"warnings,omitempty"`
+}
+
+type result struct {
+	Object string       `json:"object"`
+	Action store.Action `json:"action"`
+}
+
+// violation is one finding, as `weft validate` prints it too.
+type violation struct {
+	File     string       `json:"file,omitempty"`
+	Line     int          `json:"line,omitempty"`
+	Column   int          `json:"column,omitempty"`
+	Object   string       `json:"object,omitempty"`
+	Field    api.Path     `json:"field,omitempty"`
+	Code     string       `json:"code"`
+	Message  string       `json:"message"`
+	Severity api.Severity `json:"severity"`
+}
+
+func violationOf(v *api.Violation) violation {
+	out := violation{File: v.File, Line: v.Line, Column: v.Column, Field: v.Field, Code: v.Code, Message: v.Message, Severity: v.Severity}
+	if v.Object.Name != "" {
+		out.Object = v.Object.String()
+	}
+	return out
+}
+
+// apply writes a stream of documents as one revision, or none of them.
+func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxApply))
+	if err != nil {
+		return err
+	}
+	objects, err := s.Catalog.Decode(r.URL.Query().Get("file"), body)
+	if errors.Is(err, api.ErrNoDocuments) {
+		return badField("", "no documents; send a stream of YAML documents or a JSON array")
+	}
+	if api.Refuses(err) {
+		return notValid(api.Violations(err))
+	}
+	warnings := api.Violations(err)
+	if err := s.meshesExist(objects); err != nil {
+		return err
+	}
+	writes := make([]store.Write, len(objects))
+	for i, o := range objects {
+		writes[i] = store.Write{Put: o}
+	}
+	dry := r.URL.Query().Get("dryRun") == "true"
+	out := applied{DryRun: dry, Results: []result{}}
+	var results []store.Result
+	if dry {
+		snapshot := s.Documents.Snapshot()
+		_, results = store.Plan(snapshot, writes, time.Now())
+		out.Revision = snapshot.Revision()
+	} else {
+		snapshot, done, err := s.Documents.Apply(r.Context(), writes)
+		if err != nil {
+			return err
+		}
+		results, out.Revision = done[:len(writes)], snapshot.Revision()
+		warnings = append(warnings, s.dangling(r.Context(), results)...)
+	}
+	for _, x := range results {
+		out.Results = append(out.Results, result{x.Ref.String(), x.Action})
+	}
+	for _, v := range warnings {
+		out.Warnings = append(out.Warnings, violationOf(v))
+	}
+	answer(w, http.StatusOK, out)
+	return nil
+}
+
+// meshesExist refuses objects of a mesh that neither exists nor comes along.
+func (s *server) meshesExist(objects []*api.Object) error {
+	coming := map[string]bool{}
+	for _, o := range objects {
+		if o.Kind == api.KindMesh {
+			coming[o.Name] = true
+		}
+	}
+	var found []*api.Violation
+	for _, o := range objects {
+		if o.Mesh != "" && !coming[o.Mesh] && s.meshExists(o.Mesh) != nil {
+			v := api.Path("mesh").Breaks("there is no mesh %s; create it first, or in the same apply", o.Mesh)
+			v.Object, v.Position = o.Ref, o.Source.Locate("mesh")
+			found = append(found, v)
+		}
+	}
+	if len(found) > 0 {
+		return notValid(found)
+	}
+	return nil
+}
+
+// patience is how long a write waits to learn what is odd about it.
+const patience = 250 * time.Millisecond
+
+// dangling is what the world says about written objects: references that lead
+// nowhere. It is worth a short wait, not a long one: status says it later too.
+func (s *server) dangling(ctx context.Context, results []store.Result) []*api.Violation {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	model, err := s.Documents.Model(ctx)
+	if err != nil {
+		return nil
+	}
+	var out []*api.Violation
+	for _, r := range results {
+		for _, n := range model.NotesOn(r.Ref) {
+			if n.Severity == api.Info {
+				continue
+			}
+			v := &api.Violation{Position: n.Position, Object: r.Ref, Field: n.Field, Code: n.Code, Message: n.Message, Severity: api.Warning}
+			if o, ok := model.Snapshot().Get(r.Ref); ok && v.Line == 0 {
+				v.Position = o.Source.Locate(n.Field)
+			}
+			v.Message = strings.TrimSpace(v.Message)
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,201 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+)
+
+// typeAt is the type that the path names, which must fit its place: in a mesh
+// or outside.
+func (s *server) typeAt(r *http.Request) (api.Type, error) {
+	t, ok := s.Catalog.ByPlural(r.PathValue("plural"))
+	if !ok || t.Global != (r.PathValue("mesh") == "") {
+		return t, missing()
+	}
+	return t, nil
+}
+
+// refAt is the object that the path names.
+func (s *server) refAt(r *http.Request) (api.Ref, error) {
+	t, err := s.typeAt(r)
+	return api.Ref{Kind: t.Name, Mesh: r.PathValue("mesh"), Namespace: r.URL.Query().Get("namespace"), Name: r.PathValue("name")}, err
+}
+
+func (s *server) get(w http.ResponseWriter, r *http.Request) error {
+	ref, err := s.refAt(r)
+	if err != nil {
+		return err
+	}
+	return s.show(w, r, ref)
+}
+
+func (s *server) getMesh(w http.ResponseWriter, r *http.Request) error {
+	return s.show(w, r, api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")})
+}
+
+// show answers with one object and its conditions.
+func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error {
+	o, ok := s.Documents.Snapshot().Get(ref)
+	if !ok {
+		return missing()
+	}
+	switch format := r.URL.Query().Get("format"); format {
+	case "", "universal":
+	case "kubernetes", "k8s":
+		text, err := s.Catalog.KubernetesJSON(s.labelled(o))
+		if err != nil {
+			return err
+		}
+		write(w, http.StatusOK, "application/json", text)
+		return nil
+	default:
+		return badField("format", "unknown format; use universal or kubernetes")
+	}
+	conditions, err := s.conditionsOf(r.Context(), o)
+	if err != nil {
+		return err
+	}
+	text, err := s.item(o, conditions)
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, "application/json", text)
+	return nil
+}
+
+func (s *server) byKRI(w http.ResponseWriter, r *http.Request) error {
+	kri, err := s.Catalog.ParseKRI(r.PathValue("kri"))
+	if err != nil {
+		return badField("kri", err.Error())
+	}
+	o, ok := s.find(kri)
+	if !ok {
+		return missing()
+	}
+	return s.show(w, r, o.Ref)
+}
+
+// find is the object that a KRI names.
+func (s *server) find(kri api.KRI) (*api.Object, bool) {
+	t, _ := s.Catalog.Find(kri.Short)
+	kri.Section = ""
+	want := kri.String()
+	snapshot := s.Documents.Snapshot()
+	if o, ok := snapshot.Get(api.Ref{Kind: t.Name, Mesh: kri.Mesh, Namespace: kri.Namespace, Name: kri.Name}); ok && s.kri(o) == want {
+		return o, true
+	}
+	for o := range snapshot.Of(t.Name, kri.Mesh) {
+		if s.kri(o) == want {
+			return o, true
+		}
+	}
+	return nil, false
+}
+
+func (s *server) put(w http.ResponseWriter, r *http.Request) error {
+	ref, err := s.refAt(r)
+	if err != nil {
+		return err
+	}
+	return s.write(w, r, ref)
+}
+
+func (s *server) putMesh(w http.ResponseWriter, r *http.Request) error {
+	return s.write(w, r, api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")})
+}
+
+// write creates or replaces one object from the request's body.
+func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDocument))
+	if err != nil {
+		return err
+	}
+	o, err := s.Catalog.DecodeOne("", body, ref)
+	if errors.Is(err, api.ErrNoDocuments) {
+		return badField("", "the body is empty; send the document")
+	}
+	if o == nil {
+		return notValid(api.Violations(err))
+	}
+	warnings := api.Violations(err)
+	if err := s.meshExists(ref.Mesh); err != nil {
+		return err
+	}
+	_, results, err := s.Documents.Apply(r.Context(), []store.Write{{Put: o}})
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if results[0].Action == store.Created {
+		status = http.StatusCreated
+	}
+	answer(w, status, warned(append(warnings, s.dangling(r.Context(), results)...)))
+	return nil
+}
+
+// meshExists refuses what would stand in no mesh.
+func (s *server) meshExists(mesh string) error {
+	if mesh == "" {
+		return nil
+	}
+	if _, ok := s.Documents.Snapshot().Get(api.Ref{Kind: api.KindMesh, Name: mesh}); !ok {
+		return badField("mesh", "there is no mesh "+mesh+"; create it first")
+	}
+	return nil
+}
+
+func (s *server) delete(w http.ResponseWriter, r *http.Request) error {
+	ref, err := s.refAt(r)
+	if err != nil {
+		return err
+	}
+	return s.remove(w, r, []store.Write{{Delete: &ref}})
+}
+
+// remove deletes; the first write is the one that was asked for.
+func (s *server) remove(w http.ResponseWriter, r *http.Request, writes []store.Write) error {
+	_, results, err := s.Documents.Apply(r.Context(), writes)
+	if err != nil {
+		return err
+	}
+	if results[0].Action == store.Missing {
+		return missing()
+	}
+	answer(w, http.StatusOK, struct{}{})
+	return nil
+}
+
+// deleteMesh deletes a mesh with its documents, but not under the feet of sidecars.
+func (s *server) deleteMesh(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("mesh")
+	writes := []store.Write{{Delete: &api.Ref{Kind: api.KindMesh, Name: name}}}
+	for o := range s.Documents.Snapshot().All() {
+		if o.Mesh != name {
+			continue
+		}
+		if o.Kind == api.KindDataplane {
+			return conflict("mesh " + name + " still has dataplanes, such as " + o.Name + "; delete them first")
+		}
+		writes = append(writes, store.Write{Delete: &o.Ref})
+	}
+	return s.remove(w, r, writes)
+}
+
+// warned is the body of a successful write.
+func warned(found []*api.Violation) any {
+	var body struct {
+		Warnings []string `json:"warnings,omitempty"`
+	}
+	for _, v := range found {
+		text := v.Message
+		if v.Field != "" {
+			text = string(v.Field) + ": " + text
+		}
+		body.Warnings = append(body.Warnings, text)
+	}
+	return body
+}

@@ -1,0 +1,121 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Event is one thing that happened (contract 3): change, recompute, push, ack,
+// nack, connect, disconnect.
+type Event struct {
+	ID        uint64    `json:"id"`
+	Time      time.Time `json:"time"`
+	Type      string    `json:"type"`
+	Revision  uint64    `json:"revision,omitempty"`
+	Object    string    `json:"object,omitempty"`
+	Action    string    `json:"action,omitempty"` // created, updated, deleted
+	Dataplane string    `json:"dataplane,omitempty"`
+	Resources string    `json:"resources,omitempty"` // cds, eds, lds, rds
+	Count     int       `json:"count,omitempty"`     // of objects, dataplanes or resources
+	Took      float64   `json:"tookSeconds,omitempty"`
+	Message   string    `json:"message,omitempty"`
+}
+
+// Events hands what happens to everybody who listens. Nobody is waited for: a
+// listener who does not keep up misses events, and is told how many.
+type Events struct {
+	last      atomic.Uint64
+	listening atomic.Int64
+
+	mu        sync.Mutex
+	listeners map[*listener]bool
+}
+
+type listener struct {
+	events chan Event
+	missed atomic.Uint64
+}
+
+// backlog is how many events a listener may be behind.
+const backlog = 1024
+
+// NewEvents has no listeners yet.
+func NewEvents() *Events { return &Events{listeners: map[*listener]bool{}} }
+
+// Heard reports whether anybody listens, so that events need not be made for nobody.
+func (e *Events) Heard() bool { return e.listening.Load() > 0 }
+
+// Publish numbers an event and hands it on.
+func (e *Events) Publish(v Event) {
+	v.ID = e.last.Add(1)
+	if !e.Heard() {
+		return
+	}
+	if v.Time.IsZero() {
+		v.Time = time.Now().UTC()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for l := range e.listeners {
+		select {
+		case l.events <- v:
+		default:
+			l.missed.Add(1)
+		}
+	}
+}
+
+func (e *Events) listen() (*listener, func()) {
+	l := &listener{events: make(chan Event, backlog)}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.listeners[l] = true
+	e.listening.Add(1)
+	return l, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.listeners, l)
+		e.listening.Add(-1)
+	}
+}
+
+// heartbeat keeps idle streams open through whatever is in between.
+const heartbeat = 15 * time.Second
+
+// events streams what happens until the client goes.
+func (s *server) events(w http.ResponseWriter, r *http.Request) error {
+	c := http.NewResponseController(w)
+	l, stop := s.Events.listen()
+	defer stop()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+	fmt.Fprint(w, ": weft\n\n")
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		if err := c.Flush(); err != nil {
+			return nil // it has gone
+		}
+		_ = c.SetWriteDeadline(time.Now().Add(2 * heartbeat)) // a server without deadlines needs none
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-beat.C:
+			fmt.Fprint(w, ": beat\n\n")
+		case v := <-l.events:
+			if n := l.missed.Swap(0); n > 0 {
+				fmt.Fprintf(w, "event: missed\ndata: {\"count\":%d}\n\n", n)
+			}
+			text, err := json.Marshal(v)
+			if err != nil {
+				return nil
+			}
+			fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", v.ID, v.Type, text)
+		}
+	}
+}

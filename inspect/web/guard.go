@@ -1,0 +1,99 @@
+package web
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// open are the paths that need no token: whether the process lives and works.
+var open = map[string]bool{"/healthz": true, "/readyz": true}
+
+// authorised lets only those in who know the admin token, if there is one.
+func (s *server) authorised(next http.Handler) http.Handler {
+	if s.Admin == "" {
+		return next
+	}
+	want := sha256.Sum256([]byte(s.Admin)) // of equal length, so that time tells nothing
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if open[r.URL.Path] {
+			next.ServeHTTP(w, r)
+			return
+		}
+		got := sha256.Sum256([]byte(bearer(r)))
+		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			fail(w, problem{Status: http.StatusUnauthorized, Title: "Not allowed",
+				Detail: "the request carries no valid token; send the content of the file admin-token in the data directory as Authorization: Bearer"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// hosts refuses requests that a foreign web page makes a browser send: those
+// with another Host, by rebinding a name, and those with a foreign Origin.
+func (s *server) hosts(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		origin := r.Header.Get("Origin")
+		switch {
+		case !s.ours(r.Host):
+			fail(w, problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: "the request is for another host; use the address that the server listens on"})
+		case origin != "" && !s.sameOrigin(origin, r.Host):
+			fail(w, problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: "the request comes from a page of another origin"})
+		default:
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// ours reports whether a Host header names this server.
+func (s *server) ours(hostport string) bool {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	host = strings.Trim(host, "[]")
+	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
+		return true
+	}
+	return s.Hosts == nil || slices.Contains(s.Hosts, host)
+}
+
+// sameOrigin reports whether an Origin header is that of our own pages.
+func (s *server) sameOrigin(origin, host string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && u.Host == host
+}
+
+// recovered turns a panic of a handler into a 500: one bad request must not
+// take the others down.
+func (s *server) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch p := recover(); p {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(p)
+			default:
+				s.Log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", p)
+				fail(w, problem{Status: http.StatusInternalServerError, Title: "Internal error", Detail: "a bug in weft; the log of the control plane has the details"})
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}

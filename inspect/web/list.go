@@ -1,0 +1,217 @@
+package web
+
+import (
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// page is a part of a list.
+type page struct {
+	Total int               `json:"total"`
+	Items []json.RawMessage `json:"items"`
+	Next  *string           `json:"next"`
+}
+
+// selection is what a client asks of a list.
+type selection struct {
+	size, offset int
+	name         string            // part of the name
+	labels       map[string]string // all of them, exactly
+	tags         [][2]string       // each, as a part
+	gateway      string
+}
+
+const (
+	defaultPage = 100
+	largestPage = 1000
+)
+
+// selectionOf reads the query of a list; an unknown filter is refused, because
+// ignoring it would answer more than was asked for.
+func selectionOf(q url.Values) (selection, error) {
+	sel := selection{size: defaultPage, name: q.Get("name"), labels: map[string]string{}, gateway: q.Get("gateway")}
+	for key, into := range map[string]*int{"size": &sel.size, "offset": &sel.offset} {
+		text := q.Get(key)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || key == "size" && (n < 1 || n > largestPage) {
+			return sel, badField(key, key+" "+strconv.Quote(text)+" is not possible; size is a number from 1 to 1000, offset one from 0")
+		}
+		*into = n
+	}
+	for key, values := range q {
+		if !strings.HasPrefix(key, "filter[") {
+			continue
+		}
+		label, ok := strings.CutPrefix(strings.TrimSuffix(key, "]"), "filter[labels.")
+		if !ok || label == "" || !strings.HasSuffix(key, "]") || len(values) != 1 {
+			return sel, badField(key, "unknown filter; use filter[labels.<key>]=<value>")
+		}
+		sel.labels[label] = values[0]
+	}
+	for _, t := range q["tag"] {
+		key, value, ok := strings.Cut(t, ":")
+		if !ok {
+			return sel, badField("tag", strconv.Quote(t)+" is no tag; use key:value")
+		}
+		sel.tags = append(sel.tags, [2]string{key, value})
+	}
+	switch sel.gateway {
+	case "", "true", "false", "delegated", "builtin":
+		return sel, nil
+	}
+	return sel, badField("gateway", "unknown value; use true, false, delegated or builtin")
+}
+
+// takes reports whether an object, with the labels that it is shown with, is asked for.
+func (sel selection) takes(o *api.Object) bool {
+	if !strings.Contains(o.Name, sel.name) {
+		return false
+	}
+	for k, v := range sel.labels {
+		if got, ok := o.Labels[k]; !ok || got != v {
+			return false
+		}
+	}
+	if dp, ok := o.Spec.(*api.Dataplane); ok {
+		return sel.takesDataplane(dp)
+	}
+	return true
+}
+
+func (sel selection) takesDataplane(dp *api.Dataplane) bool {
+	n := dp.Networking
+	if n == nil {
+		return len(sel.tags) == 0 && sel.gateway == ""
+	}
+	kind := ""
+	if n.Gateway != nil {
+		kind = "delegated"
+		if n.Gateway.Type == "BUILTIN" {
+			kind = "builtin"
+		}
+	}
+	switch sel.gateway {
+	case "true":
+		if kind == "" {
+			return false
+		}
+	case "false":
+		if kind != "" {
+			return false
+		}
+	case "delegated", "builtin":
+		if kind != sel.gateway {
+			return false
+		}
+	}
+	for _, t := range sel.tags {
+		if !hasTag(n, t[0], t[1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasTag reports whether an inbound, or the gateway, has the tag with a value
+// of which part is a part.
+func hasTag(n *api.Networking, key, part string) bool {
+	has := func(tags map[string]string) bool {
+		v, ok := tags[key]
+		return ok && strings.Contains(v, part)
+	}
+	for i := range n.Inbound {
+		if has(n.Inbound[i].Tags) {
+			return true
+		}
+	}
+	return n.Gateway != nil && has(n.Gateway.Tags)
+}
+
+// list answers one page of the objects that the path names.
+func (s *server) list(w http.ResponseWriter, r *http.Request) error {
+	t, ok := s.Catalog.ByPlural(r.PathValue("plural"))
+	mesh := r.PathValue("mesh")
+	if !ok || t.Global && mesh != "" {
+		return missing()
+	}
+	if err := s.meshKnown(mesh); err != nil {
+		return err
+	}
+	return s.listed(w, r, t, mesh)
+}
+
+func (s *server) listOf(kind string) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		t, _ := s.Catalog.Type(kind)
+		return s.listed(w, r, t, "")
+	}
+}
+
+func (s *server) meshKnown(mesh string) error {
+	if mesh == "" {
+		return nil
+	}
+	if _, ok := s.Documents.Snapshot().Get(api.Ref{Kind: api.KindMesh, Name: mesh}); !ok {
+		return missing()
+	}
+	return nil
+}
+
+func (s *server) listed(w http.ResponseWriter, r *http.Request, t api.Type, mesh string) error {
+	snapshot := s.Documents.Snapshot()
+	objects := snapshot.OfKind(t.Name)
+	if mesh != "" {
+		objects = snapshot.Of(t.Name, mesh)
+	}
+	return s.page(w, r, objects, func(o *api.Object) ([]byte, error) { return s.item(o, nil) })
+}
+
+// page answers the part of objects that the query asks for, each printed by one.
+func (s *server) page(w http.ResponseWriter, r *http.Request, objects iter.Seq[*api.Object], one func(*api.Object) ([]byte, error)) error {
+	sel, err := selectionOf(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	p := page{Items: []json.RawMessage{}}
+	for o := range objects {
+		if !sel.takes(s.labelled(o)) {
+			continue
+		}
+		p.Total++
+		if p.Total <= sel.offset || len(p.Items) == sel.size {
+			continue
+		}
+		text, err := one(o)
+		if err != nil {
+			return err
+		}
+		p.Items = append(p.Items, text)
+	}
+	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
+		next := nextPage(r, end)
+		p.Next = &next
+	}
+	answer(w, http.StatusOK, p)
+	return nil
+}
+
+// nextPage is the absolute address of the page that begins at offset.
+func nextPage(r *http.Request, offset int) string {
+	q := r.URL.Query()
+	q.Set("offset", strconv.Itoa(offset))
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	u := url.URL{Scheme: scheme, Host: r.Host, Path: r.URL.Path, RawQuery: q.Encode()}
+	return u.String()
+}

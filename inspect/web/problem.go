@@ -1,0 +1,117 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"syscall"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+)
+
+// problem is an error as clients see it (spec/kuma.md 5.1): RFC 7807 with the
+// older names beside it.
+type problem struct {
+	Type              string             `json:"type"`
+	Status            int                `json:"status"`
+	Title             string             `json:"title"`
+	Detail            string             `json:"detail"`
+	InvalidParameters []invalidParameter `json:"invalid_parameters,omitempty"`
+	Details           string             `json:"details"`
+	Causes            []cause            `json:"causes,omitempty"`
+	// Violations are the same with the place in the text, for programs.
+	Violations []violation `json:"violations,omitempty"`
+}
+
+type invalidParameter struct {
+	Field  string `json:"field"`
+	Reason string `json:"reason"`
+	Source string `json:"source,omitempty"` // where the document came from: file:line:col
+	Object string `json:"object,omitempty"`
+}
+
+type cause struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// Error makes a problem the failure of a handler.
+func (p problem) Error() string { return p.Detail }
+
+const cannotProcess = "Could not process a resource"
+
+// notValid is the answer to documents that are refused.
+func notValid(found []*api.Violation) problem {
+	p := problem{Status: http.StatusBadRequest, Title: cannotProcess, Detail: "Resource is not valid"}
+	for _, v := range found {
+		if v.Severity != api.Error {
+			continue
+		}
+		i := invalidParameter{Field: string(v.Field), Reason: v.Message, Source: v.Position.String()}
+		if v.Object.Name != "" {
+			i.Object = v.Object.String()
+		}
+		p.InvalidParameters = append(p.InvalidParameters, i)
+		p.Causes = append(p.Causes, cause{string(v.Field), v.Message})
+		p.Violations = append(p.Violations, violationOf(v))
+	}
+	return p
+}
+
+// badField is the answer to one wrong parameter.
+func badField(field, reason string) problem {
+	return problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: reason,
+		InvalidParameters: []invalidParameter{{Field: field, Reason: reason}}, Causes: []cause{{field, reason}}}
+}
+
+func missing() problem {
+	return problem{Status: http.StatusNotFound, Title: "Could not retrieve a resource", Detail: "Not found"}
+}
+
+func conflict(detail string) problem {
+	return problem{Status: http.StatusConflict, Title: cannotProcess, Detail: detail}
+}
+
+// problemOf is the answer to any failure of a handler.
+func problemOf(err error) problem {
+	var p problem
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &tooLarge):
+		return problem{Status: http.StatusRequestEntityTooLarge, Title: "Too large", Detail: "the body is too large; send fewer or smaller documents"}
+	case errors.Is(err, store.ErrReadOnly):
+		return problem{Status: http.StatusMethodNotAllowed, Title: cannotProcess, Detail: err.Error()}
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, store.ErrClosed):
+		return problem{Status: http.StatusServiceUnavailable, Title: cannotProcess, Detail: err.Error()}
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return problem{Status: http.StatusServiceUnavailable, Title: "Not in time", Detail: "the answer was not ready in time; try again"}
+	case len(api.Violations(err)) > 0:
+		return notValid(api.Violations(err))
+	}
+	return problem{Status: http.StatusInternalServerError, Title: "Internal error", Detail: err.Error()}
+}
+
+// fail writes a problem.
+func fail(w http.ResponseWriter, p problem) {
+	p.Type, p.Details = "/std-errors", p.Detail
+	answer(w, p.Status, p)
+}
+
+// answer writes a JSON body.
+func answer(w http.ResponseWriter, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		status, text = http.StatusInternalServerError, []byte(`{"type":"/std-errors","status":500,"title":"Internal error","detail":"the answer cannot be written"}`)
+	}
+	write(w, status, "application/json", append(text, '\n'))
+}
+
+func write(w http.ResponseWriter, status int, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that has gone is no failure of ours
+}

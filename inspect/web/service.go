@@ -1,0 +1,260 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+)
+
+func (s *server) index(w http.ResponseWriter, _ *http.Request) error {
+	answer(w, http.StatusOK, map[string]string{"hostname": s.About.Hostname, "product": "weft", "tagline": "weft", "version": s.About.Version,
+		"instanceId": s.About.InstanceID, "clusterId": s.About.InstanceID, "gui": "/gui"})
+	return nil
+}
+
+func (s *server) healthz(w http.ResponseWriter, _ *http.Request) error {
+	write(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
+	return nil
+}
+
+func (s *server) readyz(w http.ResponseWriter, _ *http.Request) error {
+	if err := s.Ready(); err != nil {
+		return problem{Status: http.StatusServiceUnavailable, Title: "Not ready", Detail: err.Error()}
+	}
+	return s.healthz(w, nil)
+}
+
+func (s *server) config(w http.ResponseWriter, _ *http.Request) error {
+	answer(w, http.StatusOK, s.Public)
+	return nil
+}
+
+// whoAmI knows only administrators so far: who has no token gets no answer.
+func (s *server) whoAmI(w http.ResponseWriter, _ *http.Request) error {
+	answer(w, http.StatusOK, map[string]any{"name": "mesh-system:admin", "groups": []string{"mesh-system:admin", "mesh-system:authenticated"}})
+	return nil
+}
+
+// resource is one type in GET /_resources.
+type resource struct {
+	Name                string      `json:"name"`
+	Scope               string      `json:"scope"`
+	ReadOnly            bool        `json:"readOnly"`
+	Path                string      `json:"path"`
+	Singular            string      `json:"singularDisplayName"`
+	Plural              string      `json:"pluralDisplayName"`
+	Short               string      `json:"shortName"`
+	IncludeInFederation bool        `json:"includeInFederation"`
+	Policy              *policyInfo `json:"policy,omitempty"`
+}
+
+type policyInfo struct {
+	IsTargetRef   bool `json:"isTargetRef"`
+	HasTo         bool `json:"hasToTargetRef"`
+	HasFrom       bool `json:"hasFromTargetRef"`
+	IsFromAsRules bool `json:"isFromAsRules"`
+	HasRules      bool `json:"hasRulesTargetRef"`
+}
+
+func (s *server) kindOf(name string) *policies.Kind {
+	for _, k := range s.Kinds {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// words is MeshRetry as people read it: Mesh Retry.
+func words(kind string) string {
+	var b strings.Builder
+	for i, r := range kind {
+		upper := r >= 'A' && r <= 'Z'
+		if upper && i > 0 && (kind[i-1] < 'A' || kind[i-1] > 'Z') {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func plural(text string) string {
+	switch {
+	case strings.HasSuffix(text, "y"):
+		return strings.TrimSuffix(text, "y") + "ies"
+	case strings.HasSuffix(text, "sh"):
+		return text + "es"
+	}
+	return text + "s"
+}
+
+func (s *server) resources(w http.ResponseWriter, _ *http.Request) error {
+	var body struct {
+		Resources []resource `json:"resources"`
+	}
+	for _, t := range s.Catalog.Types() {
+		r := resource{Name: t.Name, Scope: "Mesh", Path: t.Plural, Singular: words(t.Name), Plural: plural(words(t.Name)), Short: t.Short, IncludeInFederation: true}
+		if t.Global {
+			r.Scope = "Global"
+		}
+		if t.Policy {
+			r.Policy = &policyInfo{IsTargetRef: true, HasTo: true}
+			if k := s.kindOf(t.Name); k != nil {
+				r.Policy.HasFrom, r.Policy.HasRules = k.From, k.Rules
+			}
+		}
+		body.Resources = append(body.Resources, r)
+	}
+	answer(w, http.StatusOK, body)
+	return nil
+}
+
+func (s *server) policyTypes(w http.ResponseWriter, _ *http.Request) error {
+	list := []map[string]any{}
+	for _, t := range s.Catalog.Types() {
+		if !t.Policy {
+			continue
+		}
+		k := s.kindOf(t.Name)
+		list = append(list, map[string]any{"name": t.Name, "path": t.Plural, "readOnly": false, "singularDisplayName": words(t.Name),
+			"pluralDisplayName": plural(words(t.Name)), "isExperimental": false, "isTargetRefBased": true,
+			"isInbound": k != nil && (k.From || k.Rules), "isOutbound": true})
+	}
+	answer(w, http.StatusOK, map[string]any{"policies": list})
+	return nil
+}
+
+// count is one figure of GET /global-insight.
+type count struct {
+	Total   int `json:"total"`
+	Online  int `json:"online"`
+	Offline int `json:"offline"`
+	Partial int `json:"partiallyDegraded"`
+}
+
+func (s *server) globalInsight(w http.ResponseWriter, _ *http.Request) error {
+	connected := map[api.Ref]bool{}
+	for _, c := range s.Sidecars.Sidecars() {
+		connected[c.Dataplane] = c.Connected
+	}
+	resources := map[string]map[string]int{}
+	var ofPolicies, ofServices, meshes int
+	planes := map[string]*count{"standard": {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
+	for o := range s.Documents.Snapshot().All() {
+		t, _ := s.Catalog.Type(o.Kind)
+		if resources[o.Kind] == nil {
+			resources[o.Kind] = map[string]int{}
+		}
+		resources[o.Kind]["total"]++
+		switch {
+		case t.Policy:
+			ofPolicies++
+		case o.Kind == api.KindMesh:
+			meshes++
+		case o.Kind == api.KindMeshService:
+			ofServices++
+		case o.Kind == api.KindDataplane:
+			c := planes[planeClass(o)]
+			c.Total++
+			if connected[o.Ref] {
+				c.Online++
+			} else {
+				c.Offline++
+			}
+		}
+	}
+	answer(w, http.StatusOK, map[string]any{"createdAt": time.Now().UTC().Format(time.RFC3339), "meshes": map[string]int{"total": meshes},
+		"policies": map[string]int{"total": ofPolicies}, "resources": resources, "dataplanes": planes,
+		"services": map[string]any{"internal": count{Total: ofServices}},
+		"zones":    map[string]any{"controlPlanes": count{Total: 1, Online: 1}, "zoneIngresses": count{}, "zoneEgresses": count{}}})
+	return nil
+}
+
+func planeClass(o *api.Object) string {
+	dp, ok := o.Spec.(*api.Dataplane)
+	switch {
+	case !ok || dp.Networking == nil || dp.Networking.Gateway == nil:
+		return "standard"
+	case dp.Networking.Gateway.Type == "BUILTIN":
+		return "gatewayBuiltin"
+	}
+	return "gatewayDelegated"
+}
+
+// validity reads how long a token is to be good.
+func validity(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, badField("validFor", "the validity is missing or no positive duration; write 720h")
+	}
+	return d, nil
+}
+
+func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
+	var ask struct {
+		Mesh, Name, ValidFor string
+	}
+	if err := read(w, r, &ask); err != nil {
+		return err
+	}
+	validFor, err := validity(ask.ValidFor)
+	if err != nil {
+		return err
+	}
+	if ask.Name == "" {
+		return badField("name", "the name is missing; name the dataplane that the token is for")
+	}
+	if ask.Mesh == "" {
+		ask.Mesh = api.DefaultMesh
+	}
+	token, err := s.Tokens.Dataplane(ask.Mesh, ask.Name, validFor)
+	return tokenText(w, token, err)
+}
+
+func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
+	var ask struct {
+		Name, ValidFor string
+		Groups         []string
+	}
+	if err := read(w, r, &ask); err != nil {
+		return err
+	}
+	validFor, err := validity(ask.ValidFor)
+	if err != nil {
+		return err
+	}
+	if ask.Name == "" {
+		return badField("name", "the name is missing; name the user that the token is for")
+	}
+	token, err := s.Tokens.User(ask.Name, ask.Groups, validFor)
+	return tokenText(w, token, err)
+}
+
+func tokenText(w http.ResponseWriter, token string, err error) error {
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	write(w, http.StatusOK, "text/plain", []byte(token))
+	return nil
+}
+
+// read reads a small JSON body.
+func read(w http.ResponseWriter, r *http.Request, into any) error {
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSmall))
+	err := d.Decode(into)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case err == nil, errors.As(err, &tooLarge):
+		return err
+	case errors.Is(err, io.EOF):
+		return badField("", "the body is empty; send a JSON object")
+	}
+	return badField("", "the body is no JSON of the right form: "+err.Error())
+}

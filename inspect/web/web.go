@@ -1,0 +1,99 @@
+// Package web is weft's HTTP API: Kuma's paths and shapes, and the answers of
+// package inspect and package sim beside them (spec/kuma.md 5, contract 3).
+//
+// It promises that every error is JSON with a status that fits, that nobody
+// without the token learns anything, and that no request can take the process
+// down. Its handlers are thin: what they answer is decided below.
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/store"
+)
+
+// Config is what the API is made of.
+type Config struct {
+	Catalog   *api.Catalog
+	Kinds     []*policies.Kind
+	Documents Documents
+	Sidecars  Sidecars
+	Tokens    Tokens
+	Events    *Events
+	// Problems are documents that are not served as they were written.
+	Problems func() []*api.Violation
+	// Ready says why the control plane is not ready yet; nil when it is.
+	Ready   func() error
+	Metrics http.Handler
+	// Admin is the token that every request needs; empty where none is needed.
+	Admin string
+	// Hosts are the values of Host that are answered beside loopback names; nil
+	// answers any, for listeners that are meant to be reached from elsewhere.
+	Hosts []string
+	Zone  string
+	About About
+	// Public is the configuration as GET /config shows it, without secrets.
+	Public any
+	Log    *slog.Logger
+}
+
+// About says who answers.
+type About struct {
+	Hostname, Version, InstanceID string
+}
+
+// Documents is the store as the API uses it.
+type Documents interface {
+	Snapshot() *api.Snapshot
+	// Apply writes, with what comes along with a write, all or none.
+	Apply(context.Context, []store.Write) (*api.Snapshot, []store.Result, error)
+	// Model is what holds; it covers everything that Apply has acknowledged before the call.
+	Model(context.Context) (*resolve.Model, error)
+}
+
+// Sidecars tells how far each dataplane follows.
+type Sidecars interface {
+	Sidecars() []inspect.Sidecar
+}
+
+// Tokens issues credentials.
+type Tokens interface {
+	Dataplane(mesh, name string, validFor time.Duration) (string, error)
+	User(name string, groups []string, validFor time.Duration) (string, error)
+}
+
+// Limits of one request.
+const (
+	maxDocument = 2 << 20
+	maxApply    = 64 << 20
+	maxSmall    = 256 << 10
+)
+
+// server holds what the handlers need.
+type server struct{ Config }
+
+// New is the whole API as a handler.
+func New(cfg Config) http.Handler {
+	s := &server{cfg}
+	mux := http.NewServeMux()
+	for _, r := range s.routes() {
+		mux.Handle(r.pattern, s.serve(r.handle))
+	}
+	mux.Handle("GET /metrics", cfg.Metrics)
+	mux.Handle("/", s.serve(s.notFound))
+	return s.recovered(s.hosts(s.authorised(mux)))
+}
+
+// Server is an http.Server for the API with bounds on everything that a slow
+// or hostile client could stretch.
+func Server(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second,
+		IdleTimeout: 120 * time.Second, MaxHeaderBytes: 64 << 10}
+}
