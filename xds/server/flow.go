@@ -82,6 +82,8 @@ type flow struct {
 	limit int
 	// good is the last state of the world that the client confirmed.
 	good []versioned
+	// quiet says that the client has all that it may have now.
+	quiet bool
 	// resent is when a refused response was last replaced, resendAt the earliest
 	// time for the next replacement.
 	resent, resendAt time.Time
@@ -116,16 +118,17 @@ func (w *watch) wants(name string) bool {
 type versioned struct {
 	*xds.Resource
 	version string
+	again   bool // the client has, or had, another version of it
 }
 
 // as is r under its version on this stream: <content hash>[.<n>].
 func (f *flow) as(r *xds.Resource) versioned {
 	if x, ok := f.forced[r.Name]; ok {
 		if x.hash == r.Version {
-			return versioned{r, r.Version + "." + strconv.Itoa(x.n)}
+			return versioned{Resource: r, version: r.Version + "." + strconv.Itoa(x.n)}
 		}
 	}
-	return versioned{r, r.Version}
+	return versioned{Resource: r, version: r.Version}
 }
 
 // force makes what the client has of r look outdated.
@@ -151,6 +154,9 @@ func (f *flow) floor(known map[string]string) {
 		if n, err := strconv.Atoi(suffix); err == nil {
 			if f.forced == nil {
 				f.forced = map[string]forced{}
+			}
+			if x, ok := f.forced[name]; ok {
+				hash, n = x.hash, max(x.n, n+1)
 			}
 			f.forced[name] = forced{hash, n}
 		}

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"errors"
+	"context"
 	"iter"
 	"maps"
 	"runtime"
@@ -185,8 +185,9 @@ func (s *Server) leave(st *stream) {
 }
 
 // Shutdown ends all streams, so that their clients turn to another server, and
-// waits until they are gone.
-func (s *Server) Shutdown() {
+// waits until they are gone or ctx is over: a client that does not read keeps
+// its stream until its connection is closed.
+func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
 	for _, p := range s.peers {
@@ -195,12 +196,16 @@ func (s *Server) Shutdown() {
 		}
 	}
 	s.mu.Unlock()
-	s.running.Wait()
-	s.queue.wait()
-}
-
-// isStatus reports whether err carries a gRPC status of its own.
-func isStatus(err error) bool {
-	var with interface{ GRPCStatus() *status.Status }
-	return errors.As(err, &with)
+	gone := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		s.queue.wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

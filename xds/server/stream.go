@@ -3,9 +3,11 @@ package server
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 	"google.golang.org/genproto/googleapis/rpc/status"
@@ -21,7 +23,8 @@ import (
 type stream struct {
 	server *Server
 	peer   Peer
-	grpc   bool // the client is gRPC itself, not Envoy
+	node   *corev3.Node // what every request is from
+	grpc   bool         // the client is gRPC itself, not Envoy
 	since  time.Time
 	end    context.CancelCauseFunc
 
@@ -39,17 +42,18 @@ type stream struct {
 
 	// unsettled are clusters of want that the client has not confirmed yet.
 	unsettled map[string]unsettled
-	holdUntil time.Time // when routes stop waiting for unsettled clusters
 	// retained are clusters, and their endpoints, that want no longer has but
 	// that the client's routes may still name.
 	retained xds.State
 	timer    *time.Timer
+	due      time.Time // when timer must fire; zero is never
 }
 
 var _ cache.Cache = (*stream)(nil)
 
-func newStream(s *Server, p Peer, end context.CancelCauseFunc) *stream {
-	st := &stream{server: s, peer: p, since: time.Now(), end: end}
+func newStream(s *Server, p Peer, node *corev3.Node, end context.CancelCauseFunc) *stream {
+	st := &stream{server: s, peer: p, node: node, since: time.Now(), end: end}
+	st.grpc = strings.HasPrefix(p.Client, "grpc")
 	for k := range st.flows {
 		st.flows[k].kind = kind(k)
 	}
@@ -61,7 +65,7 @@ func (st *stream) CreateWatch(q *discoveryv3.DiscoveryRequest, sub cache.Subscri
 	w := &watch{sub: sub, full: q, fulls: out}
 	return st.watch(q.GetTypeUrl(), w, func(f *flow) {
 		f.queued = nil // the library dropped it, if there was one
-		st.answered(f, q.GetResponseNonce(), q.GetVersionInfo(), q.GetErrorDetail())
+		st.answered(f, q.GetResponseNonce(), q.GetErrorDetail())
 	})
 }
 
@@ -75,9 +79,11 @@ func (st *stream) CreateDeltaWatch(q *discoveryv3.DeltaDiscoveryRequest, sub cac
 		}
 		if !f.asked {
 			f.floor(sub.ReturnedResources())
-			st.doubts.applyTo(f, sub.ReturnedResources())
+			st.doubts.apply(f, sub.ReturnedResources())
+		} else {
+			st.askedAgain(f, q.GetResourceNamesSubscribe(), sub)
 		}
-		st.answered(f, q.GetResponseNonce(), "", q.GetErrorDetail())
+		st.answered(f, q.GetResponseNonce(), q.GetErrorDetail())
 	})
 }
 
@@ -102,9 +108,7 @@ func (st *stream) watch(url string, w *watch, heed func(*flow)) (func(), error) 
 	f := &st.flows[k]
 	heed(f)
 	f.open, f.asked = w, true
-	if k == clusters || k == endpoints {
-		st.settleKnown(f)
-	}
+	st.settleKnown(f)
 	st.pump()
 	return func() {
 		st.mu.Lock()
@@ -120,26 +124,23 @@ func (st *stream) Fetch(context.Context, *discoveryv3.DiscoveryRequest) (cache.R
 	return nil, fmt.Errorf("weft serves streams only")
 }
 
-// answered tells f what the client says of the response that is out.
-func (st *stream) answered(f *flow, nonce, version string, refusal *status.Status) {
+// answered tells f what the client says of the response that is out. Any other
+// nonce is that of a change of subscription.
+func (st *stream) answered(f *flow, nonce string, refusal *status.Status) {
 	r := f.out
 	if r == nil || nonce != r.nonce {
-		return // a change of subscription, no answer
+		return
 	}
-	switch {
-	case refusal != nil:
-		f.out = nil
-		st.refused(f, r, refusal.GetMessage())
-	case r.watch.full != nil && version != r.version():
-		return // a change of subscription after a refusal
-	default:
-		f.out = nil
-		st.confirmed(f, r)
+	f.out = nil
+	if refusal != nil {
+		st.refuse(f, r, refusal.GetMessage())
+	} else {
+		st.confirm(f, r)
 	}
 }
 
-// confirmed takes an ACK.
-func (st *stream) confirmed(f *flow, r *response) {
+// confirm takes an ACK.
+func (st *stream) confirm(f *flow, r *response) {
 	f.acked = true
 	f.total.Acked++
 	f.good = nil
@@ -160,16 +161,29 @@ func (st *stream) confirmed(f *flow, r *response) {
 	st.server.opts.Observer.Acked(st.peer, r.push(), time.Since(r.at))
 }
 
+// askedAgain sends what the client subscribes to although it was sent before:
+// it forgot it in between.
+func (st *stream) askedAgain(f *flow, names []string, sub cache.Subscription) {
+	for _, name := range names {
+		if _, ok := sub.ReturnedResources()[name]; !ok {
+			continue
+		}
+		if r := st.desired(f.kind, name); r != nil {
+			f.force(r.Name, r.Version)
+		}
+	}
+}
+
 // reload sends the endpoints of every changed cluster again. Over delta an
 // Envoy that warms a changed cluster asks for nothing and waits for a version
 // that it has not seen; until then the change is not active.
 func (st *stream) reload(r *response) {
 	eds := &st.flows[endpoints]
 	for _, v := range r.changed {
-		if !v.EDS {
+		if !v.EDS || !v.again {
 			continue
 		}
-		if e := st.desired(endpoints, v.Name); e != nil && eds.sent {
+		if e := st.desired(endpoints, v.Name); e != nil {
 			eds.force(e.Name, e.Version)
 		}
 	}
@@ -233,12 +247,4 @@ func (st *stream) close() {
 	for k := range st.flows {
 		st.flows[k].open = nil
 	}
-}
-
-// wakeAt has the stream refreshed at a time, unless something wakes it earlier.
-func (st *stream) wakeAt(at time.Time) {
-	if st.timer != nil {
-		st.timer.Stop()
-	}
-	st.timer = time.AfterFunc(time.Until(at), func() { st.server.queue.add(st) })
 }

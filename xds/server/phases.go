@@ -1,0 +1,289 @@
+package server
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/weftmesh/weft/xds"
+)
+
+// A publication reaches a client in three phases, or requests are lost between
+// them: new and changed clusters with their endpoints; then routes and
+// listeners, each as soon as the clusters that it names are confirmed; then the
+// removal of clusters that no confirmed route can name any more. Every phase is
+// only a condition on what a response may hold now, asked again whenever
+// something changed: there is no state of a phase that could get stuck.
+
+// unsettled is what is known of a cluster that the client has not confirmed.
+type unsettled struct {
+	cluster, endpoints bool      // confirmed
+	until              time.Time // when routes stop waiting for it; zero before one does
+}
+
+// find looks a name up in a sorted list.
+func find(list []*xds.Resource, name string) *xds.Resource {
+	i, ok := slices.BinarySearchFunc(list, name, func(r *xds.Resource, name string) int { return cmp.Compare(r.Name, name) })
+	if !ok {
+		return nil
+	}
+	return list[i]
+}
+
+// desired is the resource of that name that the client may have.
+func (st *stream) desired(k kind, name string) *xds.Resource {
+	if r := find(k.of(st.want), name); r != nil {
+		return r
+	}
+	return find(k.of(&st.retained), name)
+}
+
+// all yields what the client may have of one kind.
+func (st *stream) all(k kind, yield func(*xds.Resource) bool) {
+	for _, r := range k.of(st.want) {
+		if !yield(r) {
+			return
+		}
+	}
+	for _, r := range k.of(&st.retained) {
+		if !yield(r) {
+			return
+		}
+	}
+}
+
+// replace makes now what the client should have.
+func (st *stream) replace(now *xds.State, revision uint64) {
+	before := st.want
+	if before == nil {
+		before = &xds.State{}
+	}
+	for k := range st.flows {
+		f := &st.flows[k]
+		list := f.kind.of(now)
+		if slices.Equal(list, f.kind.of(before)) {
+			continue
+		}
+		f.limit, f.resendAt = 0, time.Time{}
+		f.forget(list)
+	}
+	if !st.grpc {
+		held := st.retained
+		st.retain(before, now)
+		st.unsettle(before, &held, now)
+	}
+	st.want, st.revision, st.synced = now, revision, false
+	if st.nack != nil {
+		n := *st.nack // readers may hold it
+		n.Current = st.refusing()
+		st.nack = &n
+	}
+}
+
+// retain keeps the clusters that now lacks for as long as routes may name them.
+func (st *stream) retain(before, now *xds.State) {
+	kept := xds.State{}
+	keep := func(s *xds.State) {
+		for _, c := range s.Clusters {
+			if _, open := st.unsettled[c.Name]; open || find(now.Clusters, c.Name) != nil || find(kept.Clusters, c.Name) != nil {
+				continue
+			}
+			kept.Clusters = append(kept.Clusters, c)
+			if e := find(s.Endpoints, c.Name); e != nil {
+				kept.Endpoints = append(kept.Endpoints, e)
+			}
+		}
+		sortByName(kept.Clusters)
+		sortByName(kept.Endpoints)
+	}
+	keep(before)
+	keep(&st.retained)
+	st.retained = kept
+}
+
+func sortByName(list []*xds.Resource) {
+	slices.SortFunc(list, func(a, b *xds.Resource) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// unsettle notes the clusters that the client has yet to confirm.
+func (st *stream) unsettle(before, held, now *xds.State) {
+	for name := range st.unsettled {
+		if find(now.Clusters, name) == nil {
+			delete(st.unsettled, name)
+		}
+	}
+	for _, c := range now.Clusters {
+		if find(before.Clusters, c.Name) != nil || find(held.Clusters, c.Name) != nil {
+			continue
+		}
+		if st.unsettled == nil {
+			st.unsettled = map[string]unsettled{}
+		}
+		st.unsettled[c.Name] = unsettled{endpoints: !c.EDS}
+	}
+}
+
+// settle takes note that the client confirmed list.
+func (st *stream) settle(k kind, list []versioned) {
+	if len(st.unsettled) == 0 || k > endpoints {
+		return
+	}
+	for _, v := range list {
+		st.settleOne(k, v.Name)
+	}
+}
+
+func (st *stream) settleOne(k kind, name string) {
+	u, ok := st.unsettled[name]
+	if !ok {
+		return
+	}
+	u.cluster = u.cluster || k == clusters
+	u.endpoints = u.endpoints || k == endpoints
+	if u.cluster && u.endpoints {
+		delete(st.unsettled, name)
+		return
+	}
+	st.unsettled[name] = u
+}
+
+// settleKnown settles what a client brought along from an earlier stream.
+func (st *stream) settleKnown(f *flow) {
+	if f.sent || f.kind > endpoints || st.want == nil {
+		return
+	}
+	for name, version := range f.open.sub.ReturnedResources() {
+		if r := st.desired(f.kind, name); r != nil && f.as(r).version == version {
+			st.settleOne(f.kind, name)
+		}
+	}
+}
+
+// holds reports whether r has to wait for a cluster that it names.
+func (st *stream) holds(k kind, r *xds.Resource) bool {
+	if st.grpc || k < listeners || len(st.unsettled) == 0 {
+		return false
+	}
+	now := time.Now()
+	for _, name := range r.Clusters {
+		u, ok := st.unsettled[name]
+		if !ok {
+			continue
+		}
+		if u.until.IsZero() {
+			u.until = now.Add(st.server.opts.HoldRoutes)
+			st.unsettled[name] = u
+		}
+		if now.Before(u.until) {
+			st.wake(u.until)
+			return true
+		}
+		st.note = "cluster " + name + " was not confirmed in time; " + r.Name + " names it all the same"
+	}
+	return false
+}
+
+// pump queues whatever may be sent now.
+func (st *stream) pump() {
+	if st.want == nil || st.closed {
+		return
+	}
+	st.due = time.Time{}
+	for k := range st.flows {
+		st.serve(&st.flows[k])
+	}
+	if len(st.retained.Clusters) > 0 && st.flows[listeners].quiet && st.flows[routes].quiet {
+		st.retained = xds.State{}
+		st.serve(&st.flows[clusters])
+		st.serve(&st.flows[endpoints])
+	}
+	st.check()
+	if st.timer != nil {
+		st.timer.Stop()
+	}
+	if !st.due.IsZero() {
+		st.timer = time.AfterFunc(time.Until(st.due), func() { st.server.queue.add(st) })
+	}
+}
+
+// wake has the stream pumped again at a time, if not earlier.
+func (st *stream) wake(at time.Time) {
+	if st.due.IsZero() || at.Before(st.due) {
+		st.due = at
+	}
+}
+
+// serve queues a response of one type if there is something to say.
+func (st *stream) serve(f *flow) {
+	f.quiet = !f.asked
+	if f.open == nil || f.queued != nil || f.out != nil {
+		return // one response at a time: the answer to it will open the next request
+	}
+	r, held := st.compose(f)
+	if r == nil {
+		f.quiet = !held && len(f.refused) == 0
+		f.resendAt = time.Time{}
+		if !held {
+			f.limit = 0
+		}
+		return
+	}
+	if time.Now().Before(f.resendAt) {
+		st.wake(f.resendAt)
+		return
+	}
+	if !f.resendAt.IsZero() {
+		f.resent, f.resendAt = time.Now(), time.Time{}
+	}
+	f.queued = r
+	if w := f.open; w.full != nil {
+		w.fulls <- r
+	} else {
+		w.parts <- r
+	}
+	f.open = nil
+}
+
+// check notes when the client has confirmed everything.
+func (st *stream) check() {
+	if st.synced {
+		return
+	}
+	for k := range st.flows {
+		if f := &st.flows[k]; !f.quiet || f.asked && f.open.sub.IsWildcard() && !f.acked {
+			return
+		}
+	}
+	if !st.complete() {
+		return
+	}
+	st.synced, st.acked = true, st.revision
+	st.server.opts.Observer.Synced(st.peer, st.revision)
+}
+
+// complete reports whether the client has asked for everything that it will
+// ask for. It needs all flows quiet.
+func (st *stream) complete() bool {
+	if !st.flows[listeners].asked {
+		return false
+	}
+	if st.grpc {
+		return true
+	}
+	if !st.flows[clusters].asked {
+		return false
+	}
+	for _, l := range st.want.Listeners {
+		for _, name := range l.Routes {
+			if f := &st.flows[routes]; find(st.want.Routes, name) != nil && !(f.asked && f.open.wants(name)) {
+				return false
+			}
+		}
+	}
+	for _, c := range st.want.Clusters {
+		if f := &st.flows[endpoints]; c.EDS && !(f.asked && f.open.wants(c.Name)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,159 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/server/delta/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/server/sotw/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// The forms of the protocol.
+const (
+	Delta           = "delta"
+	StateOfTheWorld = "sotw"
+)
+
+type fullStream = discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer
+type deltaStream = discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer
+
+// StreamAggregatedResources serves the state-of-the-world form.
+func (s *Server) StreamAggregatedResources(g fullStream) error {
+	return session(s, g.Context(), StateOfTheWorld, g.Recv, func(ctx context.Context, st *stream, first *discoveryv3.DiscoveryRequest) error {
+		engine := sotw.NewServer(ctx, st, nil, sotw.WithOrderedADS())
+		return engine.StreamHandler(&fulls{g, ctx, st, first}, resource.AnyType)
+	})
+}
+
+// DeltaAggregatedResources serves the delta form.
+func (s *Server) DeltaAggregatedResources(g deltaStream) error {
+	return session(s, g.Context(), Delta, g.Recv, func(ctx context.Context, st *stream, first *discoveryv3.DeltaDiscoveryRequest) error {
+		engine := delta.NewServer(ctx, st, nil)
+		return engine.DeltaStreamHandler(&parts{g, ctx, st, first}, resource.AnyType)
+	})
+}
+
+// session is the life of a stream: who is it, then all else.
+func session[Q interface{ GetNode() *corev3.Node }](
+	s *Server, parent context.Context, form string, recv func() (Q, error), run func(context.Context, *stream, Q) error,
+) error {
+	if _, ok := s.Revision(); !ok {
+		return status.Error(codes.Unavailable, "the control plane has not read its store yet; try again")
+	}
+	who, err := s.authenticate(parent)
+	if err != nil {
+		return err
+	}
+	first, err := await(parent, s.opts.FirstRequest, recv)
+	if err != nil {
+		return err
+	}
+	ref, err := who.check(first.GetNode())
+	if err != nil {
+		return err
+	}
+	ctx, end := context.WithCancelCause(parent)
+	defer end(nil)
+	if !who.Expires.IsZero() {
+		expired := status.Error(codes.Unauthenticated, "the token has expired; connect with a new one")
+		timer := time.AfterFunc(time.Until(who.Expires), func() { end(expired) })
+		defer timer.Stop()
+	}
+	st := newStream(s, peerOf(ref, form, first.GetNode(), s.streams.Add(1)), first.GetNode(), end)
+	if err := s.join(st); err != nil {
+		return err
+	}
+	defer s.leave(st)
+	defer st.close()
+	s.opts.Observer.Connected(st.peer)
+	st.refresh()
+	err = run(ctx, st, first)
+	if parent.Err() == nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // the library takes the end of its context for a good end
+	}
+	s.opts.Observer.Disconnected(st.peer, err)
+	return err
+}
+
+// authenticate finds out who opens a stream from its metadata alone.
+func (s *Server) authenticate(ctx context.Context) (Identity, error) {
+	credentials := ""
+	if md, ok := metadata.FromIncomingContext(ctx); ok {
+		if v := md.Get("authorization"); len(v) > 0 {
+			credentials = v[0]
+		}
+	}
+	if scheme, rest, ok := strings.Cut(credentials, " "); ok && strings.EqualFold(scheme, "bearer") {
+		credentials = strings.TrimSpace(rest)
+	}
+	who, err := s.opts.Authenticator.Authenticate(ctx, credentials)
+	if err != nil {
+		s.opts.Logger.Warn("refused a stream", "error", err)
+		var with interface{ GRPCStatus() *status.Status }
+		if errors.As(err, &with) {
+			return Identity{}, err
+		}
+		return Identity{}, status.Error(codes.Unauthenticated, err.Error())
+	}
+	return who, nil
+}
+
+// await bounds how long a client may keep its first request to itself.
+func await[Q any](ctx context.Context, patience time.Duration, recv func() (Q, error)) (Q, error) {
+	type answer struct {
+		q   Q
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() { // ends with the stream at the latest
+		q, err := recv()
+		got <- answer{q, err}
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	var none Q
+	select {
+	case a := <-got:
+		return a.q, a.err
+	case <-timer.C:
+		return none, status.Error(codes.DeadlineExceeded, "no request came; ask for something first")
+	case <-ctx.Done():
+		return none, status.FromContextError(ctx.Err()).Err()
+	}
+}
+
+// check is the dataplane that the client may be.
+func (i Identity) check(node *corev3.Node) (api.Ref, error) {
+	mesh, name, ok := strings.Cut(node.GetId(), ".")
+	if !ok || mesh == "" || name == "" {
+		return api.Ref{}, status.Errorf(codes.InvalidArgument, "node id %q is not <mesh>.<dataplane>; set it in the bootstrap", node.GetId())
+	}
+	claimed := api.Ref{Kind: api.KindDataplane, Mesh: mesh, Name: name}
+	if i.Dataplane != (api.Ref{}) && i.Dataplane != claimed {
+		return api.Ref{}, status.Errorf(codes.PermissionDenied, "the token is that of another dataplane than %s; issue one for it", node.GetId())
+	}
+	return claimed, nil
+}
+
+// peerOf is what a node says of itself.
+func peerOf(ref api.Ref, form string, node *corev3.Node, n uint64) Peer {
+	p := Peer{Dataplane: ref, Stream: n, Protocol: form, Client: node.GetUserAgentName(), Version: node.GetUserAgentVersion()}
+	if v := node.GetUserAgentBuildVersion().GetVersion(); v != nil {
+		p.Version = versionOf(v.GetMajorNumber(), v.GetMinorNumber(), v.GetPatch())
+	}
+	if m := node.GetMetadata(); m != nil {
+		p.Metadata = m.AsMap()
+	}
+	node.Extensions, node.ClientFeatures = nil, nil // kilobytes in every Envoy's first request
+	return p
+}

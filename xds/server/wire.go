@@ -1,0 +1,150 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+)
+
+// fulls is a stream as the library's engine sees it: every request comes from
+// the node that was authenticated, whatever it says, and every response waits
+// for its turn.
+type fulls struct {
+	fullStream
+	ctx   context.Context
+	st    *stream
+	first *discoveryv3.DiscoveryRequest
+}
+
+// Context ends with the session.
+func (f *fulls) Context() context.Context { return f.ctx }
+
+// Recv gives the request that was read to learn who it is, then all others.
+func (f *fulls) Recv() (*discoveryv3.DiscoveryRequest, error) {
+	q := f.first
+	f.first = nil
+	if q == nil {
+		var err error
+		if q, err = f.fullStream.Recv(); err != nil {
+			return nil, err
+		}
+	}
+	q.Node = f.st.node
+	f.st.share(q.GetTypeUrl(), q.GetResourceNames())
+	return q, nil
+}
+
+// Send sends a response that CreateWatch made.
+func (f *fulls) Send(r *discoveryv3.DiscoveryResponse) error {
+	f.st.sending(r.GetTypeUrl(), r.GetNonce())
+	return f.st.server.sends.do(f.ctx, func() error { return f.fullStream.Send(r) })
+}
+
+// parts is fulls for the delta form.
+type parts struct {
+	deltaStream
+	ctx   context.Context
+	st    *stream
+	first *discoveryv3.DeltaDiscoveryRequest
+}
+
+// Context ends with the session.
+func (p *parts) Context() context.Context { return p.ctx }
+
+// Recv gives the request that was read to learn who it is, then all others.
+func (p *parts) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
+	q := p.first
+	p.first = nil
+	if q == nil {
+		var err error
+		if q, err = p.deltaStream.Recv(); err != nil {
+			return nil, err
+		}
+	}
+	q.Node = p.st.node
+	p.st.share(q.GetTypeUrl(), q.GetResourceNamesSubscribe())
+	q.InitialResourceVersions = p.st.shareVersions(q.GetTypeUrl(), q.GetInitialResourceVersions())
+	return q, nil
+}
+
+// Send sends a response that CreateDeltaWatch made.
+func (p *parts) Send(r *discoveryv3.DeltaDiscoveryResponse) error {
+	p.st.sending(r.GetTypeUrl(), r.GetNonce())
+	return p.st.server.sends.do(p.ctx, func() error { return p.deltaStream.Send(r) })
+}
+
+// share replaces names by the equal strings of shared resources: the library
+// keeps them for as long as the stream lives, and many streams ask for the same.
+func (st *stream) share(url string, list []string) {
+	k, ok := kindOf(url)
+	if !ok {
+		return
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.want == nil {
+		return
+	}
+	for i, name := range list {
+		if r := st.desired(k, name); r != nil {
+			list[i] = r.Name
+		}
+	}
+}
+
+// shareVersions does the same for what a client brings along.
+func (st *stream) shareVersions(url string, versions map[string]string) map[string]string {
+	k, ok := kindOf(url)
+	if !ok || len(versions) == 0 {
+		return versions
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.want == nil {
+		return versions
+	}
+	out := make(map[string]string, len(versions))
+	for name, version := range versions {
+		if r := st.desired(k, name); r != nil {
+			name = r.Name
+			if version == r.Version {
+				version = r.Version
+			}
+		}
+		out[name] = version
+	}
+	return out
+}
+
+// status is how far the client is.
+func (st *stream) status() SyncStatus {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	now, _ := st.server.Revision()
+	dirty := st.server.queue.has(st)
+	out := SyncStatus{
+		Dataplane: st.peer.Dataplane, Connected: true, Streams: 1, Since: st.since,
+		Protocol: st.peer.Protocol, Client: st.peer.Client, Version: st.peer.Version,
+		Published: now, Acked: st.acked, InSync: st.synced && !dirty,
+		Types: map[string]TypeStatus{}, Nack: st.nack, Note: st.note,
+	}
+	switch {
+	case dirty, st.want == nil:
+		out.Published = st.revision
+	case st.synced:
+		out.Acked = now
+	}
+	for k := range st.flows {
+		t := st.flows[k].total
+		if st.want != nil {
+			t.Resources = len(kind(k).of(st.want))
+		}
+		out.Types[names[k]] = t
+	}
+	return out
+}
+
+func versionOf(major, minor, patch uint32) string {
+	return fmt.Sprintf("%d.%d.%d", major, minor, patch)
+}
