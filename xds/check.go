@@ -3,6 +3,7 @@ package xds
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp/syntax"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
@@ -91,7 +93,7 @@ func checkRoute(r *routev3.Route) error {
 	errs = multierror.Append(errs,
 		checkHeaders(r.RequestHeadersToAdd, r.RequestHeadersToRemove),
 		checkHeaders(r.ResponseHeadersToAdd, r.ResponseHeadersToRemove),
-		checkRetry(r.GetRoute().GetRetryPolicy()))
+		checkRetry(r.GetRoute().GetRetryPolicy()), checkDurations(r.GetRoute()), checkWeights(r.GetRoute().GetWeightedClusters()))
 	for _, config := range r.TypedPerFilterConfig {
 		errs = multierror.Append(errs, checkExtension(config))
 	}
@@ -127,6 +129,33 @@ func checkHeaders(add []*corev3.HeaderValueOption, remove []string) error {
 		if strings.HasPrefix(name, ":") || strings.EqualFold(name, "host") {
 			return fmt.Errorf("header %q cannot be changed", name)
 		}
+	}
+	for _, h := range add {
+		if value := h.GetHeader().GetValue(); strings.Contains(strings.ReplaceAll(value, "%%", ""), "%") {
+			return fmt.Errorf("value %q holds a command of Envoy", value)
+		}
+	}
+	return nil
+}
+
+// checkDurations refuses times that run backwards.
+func checkDurations(a *routev3.RouteAction) error {
+	for _, d := range []*durationpb.Duration{a.GetTimeout(), a.GetIdleTimeout(), a.GetRetryPolicy().GetPerTryTimeout()} {
+		if d.AsDuration() < 0 {
+			return fmt.Errorf("a timeout of %v", d.AsDuration())
+		}
+	}
+	return nil
+}
+
+// checkWeights refuses a split that nobody or nothing adds up to.
+func checkWeights(w *routev3.WeightedCluster) error {
+	var sum uint64
+	for _, c := range w.GetClusters() {
+		sum += uint64(c.GetWeight().GetValue())
+	}
+	if w != nil && (sum == 0 || sum > math.MaxUint32) {
+		return fmt.Errorf("weights that add up to %d", sum)
 	}
 	return nil
 }

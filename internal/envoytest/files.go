@@ -1,13 +1,16 @@
 package envoytest
 
 import (
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
 
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -43,25 +46,32 @@ func Drive(t testing.TB, s *xds.State) *Files {
 func (f *Files) Set(s *xds.State) {
 	f.t.Helper()
 	f.version++
-	f.write("eds", s.Endpoints)
+	for _, r := range s.Endpoints {
+		f.write(file("eds", r.Name), []*xds.Resource{r})
+	}
 	f.write("cds", s.Clusters)
-	f.write("rds", s.Routes)
+	for _, r := range s.Routes {
+		f.write(file("rds", r.Name), []*xds.Resource{r})
+	}
 	f.write("lds", s.Listeners)
 }
 
-func (f *Files) path(api string) string { return filepath.Join(f.dir, api+".pb") }
+// file is for one resource of a type of which Envoy takes one from a file.
+func file(api, name string) string { return api + "-" + hex.EncodeToString([]byte(name)) }
 
-func (f *Files) source(api string) *corev3.ConfigSource {
+func (f *Files) path(file string) string { return filepath.Join(f.dir, file+".pb") }
+
+func (f *Files) source(file string) *corev3.ConfigSource {
 	return &corev3.ConfigSource{
 		ResourceApiVersion: corev3.ApiVersion_V3,
 		ConfigSourceSpecifier: &corev3.ConfigSource_PathConfigSource{
-			PathConfigSource: &corev3.PathConfigSource{Path: f.path(api)},
+			PathConfigSource: &corev3.PathConfigSource{Path: f.path(file)},
 		},
 	}
 }
 
-// write replaces the file of one type at once, for Envoy watches moves.
-func (f *Files) write(api string, resources []*xds.Resource) {
+// write replaces a file at once, for Envoy watches moves.
+func (f *Files) write(file string, resources []*xds.Resource) {
 	f.t.Helper()
 	out := &discoveryv3.DiscoveryResponse{VersionInfo: strconv.Itoa(f.version)}
 	for _, r := range resources {
@@ -69,7 +79,7 @@ func (f *Files) write(api string, resources []*xds.Resource) {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		f.redirect(m.ProtoReflect(), map[string]string{"lds": "rds", "cds": "eds"}[api])
+		f.redirect(m.ProtoReflect())
 		a, err := anypb.New(m)
 		if err != nil {
 			f.t.Fatal(err)
@@ -80,28 +90,30 @@ func (f *Files) write(api string, resources []*xds.Resource) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if err := os.WriteFile(f.path(api)+".new", b, 0o600); err != nil {
+	if err := os.WriteFile(f.path(file)+".new", b, 0o600); err != nil {
 		f.t.Fatal(err)
 	}
-	if err := os.Rename(f.path(api)+".new", f.path(api)); err != nil {
+	if err := os.Rename(f.path(file)+".new", f.path(file)); err != nil {
 		f.t.Fatal(err)
 	}
 }
 
-// redirect makes every config source below m one of the files, in packed
+// redirect makes the sources of routes and endpoints below m files, in packed
 // messages too.
-func (f *Files) redirect(m protoreflect.Message, api string) {
+func (f *Files) redirect(m protoreflect.Message) {
 	switch v := m.Interface().(type) {
-	case *corev3.ConfigSource:
-		proto.Reset(v)
-		proto.Merge(v, f.source(api))
-		return
+	case *hcmv3.Rds:
+		v.ConfigSource = f.source(file("rds", v.RouteConfigName))
+	case *clusterv3.Cluster:
+		if v.EdsClusterConfig != nil {
+			v.EdsClusterConfig.EdsConfig = f.source(file("eds", v.Name))
+		}
 	case *anypb.Any:
 		inner, err := v.UnmarshalNew()
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		f.redirect(inner.ProtoReflect(), api)
+		f.redirect(inner.ProtoReflect())
 		if err := v.MarshalFrom(inner); err != nil {
 			f.t.Fatal(err)
 		}
@@ -109,20 +121,13 @@ func (f *Files) redirect(m protoreflect.Message, api string) {
 	}
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
-		case fd.IsMap():
-			if fd.MapValue().Message() != nil {
-				v.Map().Range(func(_ protoreflect.MapKey, v protoreflect.Value) bool {
-					f.redirect(v.Message(), api)
-					return true
-				})
-			}
-		case fd.Message() == nil:
+		case fd.IsMap() || fd.Message() == nil: // no map holds a source
 		case fd.IsList():
 			for i := range v.List().Len() {
-				f.redirect(v.List().Get(i).Message(), api)
+				f.redirect(v.List().Get(i).Message())
 			}
 		default:
-			f.redirect(v.Message(), api)
+			f.redirect(v.Message())
 		}
 		return true
 	})

@@ -1,0 +1,230 @@
+package xds_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	httplimitv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/local_ratelimit/v3"
+	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/xds"
+)
+
+func packed(t *testing.T, m proto.Message) *anypb.Any {
+	t.Helper()
+	a, err := anypb.New(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// good is a route that Envoy takes, for a case to spoil.
+func good() *routev3.Route {
+	return &routev3.Route{
+		Match: &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}},
+		Action: &routev3.Route_Route{Route: &routev3.RouteAction{
+			Timeout: durationpb.New(0), ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: "echo"},
+		}},
+	}
+}
+
+// withRoutes is a bootstrap with one connection manager.
+func withRoutes(t *testing.T, routes ...*routev3.Route) []byte {
+	t.Helper()
+	manager := &hcmv3.HttpConnectionManager{
+		StatPrefix: "x",
+		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{
+			ValidateClusters: wrapperspb.Bool(false),
+			VirtualHosts:     []*routev3.VirtualHost{{Name: "x", Domains: []string{"*"}, Routes: routes}},
+		}},
+		HttpFilters: []*hcmv3.HttpFilter{
+			{Name: "envoy.filters.http.local_ratelimit", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: packed(t, &httplimitv3.LocalRateLimit{StatPrefix: "x"})}},
+			{Name: "envoy.filters.http.router", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: packed(t, &routerv3.Router{})}},
+		},
+	}
+	l := &listenerv3.Listener{
+		Name: "x", Address: &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: envoytest.Socket(t)}}},
+		FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{
+			Name: "hcm", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: packed(t, manager)},
+		}}}},
+	}
+	return envoytest.JSON(t, envoytest.Bootstrap(envoytest.Socket(t), &bootstrapv3.Bootstrap_StaticResources{Listeners: []*listenerv3.Listener{l}}))
+}
+
+func limit(t *testing.T, r *routev3.Route, m *httplimitv3.LocalRateLimit) {
+	m.StatPrefix = "x"
+	r.TypedPerFilterConfig = map[string]*anypb.Any{"envoy.filters.http.local_ratelimit": packed(t, m)}
+}
+
+func bucket(fill time.Duration) *typev3.TokenBucket {
+	return &typev3.TokenBucket{MaxTokens: 1, FillInterval: durationpb.New(fill)}
+}
+
+func header(name, value string) []*corev3.HeaderValueOption {
+	return []*corev3.HeaderValueOption{{Header: &corev3.HeaderValue{Key: name, Value: value}}}
+}
+
+// refusals are the cases of xds.md 6, each with what spoils a good route.
+var refusals = map[string]func(*testing.T, *routev3.Route){
+	"a regular expression that is none": func(_ *testing.T, r *routev3.Route) {
+		r.Match = matcher(route.Match{Path: &route.PathMatch{Type: route.Regex, Value: "/(["}})
+	},
+	"a regular expression over the budget": func(_ *testing.T, r *routev3.Route) {
+		r.Match = matcher(route.Match{Headers: []route.HeaderMatch{{Type: "RegularExpression", Name: "a", Value: "(?:abcdefghij){900}"}}})
+	},
+	"the host as a header to set": func(_ *testing.T, r *routev3.Route) { r.RequestHeadersToAdd = header("Host", "a") },
+	"a pseudo header to remove":   func(_ *testing.T, r *routev3.Route) { r.RequestHeadersToRemove = []string{":path"} },
+	"a command in a header value": func(_ *testing.T, r *routev3.Route) { r.ResponseHeadersToAdd = header("a", "100%") },
+	"a line break in a header":    func(_ *testing.T, r *routev3.Route) { r.ResponseHeadersToAdd = header("a", "b\r\nc: d") },
+	"a longest back-off below the first": func(_ *testing.T, r *routev3.Route) {
+		r.GetRoute().RetryPolicy = &routev3.RetryPolicy{RetryBackOff: &routev3.RetryPolicy_RetryBackOff{
+			BaseInterval: durationpb.New(2 * time.Second), MaxInterval: durationpb.New(time.Second),
+		}}
+	},
+	"a back-off without a first": func(_ *testing.T, r *routev3.Route) {
+		r.GetRoute().RetryPolicy = &routev3.RetryPolicy{RetryBackOff: &routev3.RetryPolicy_RetryBackOff{MaxInterval: durationpb.New(time.Second)}}
+	},
+	"a rate limited back-off without headers": func(_ *testing.T, r *routev3.Route) {
+		r.GetRoute().RetryPolicy = &routev3.RetryPolicy{RateLimitedRetryBackOff: &routev3.RetryPolicy_RateLimitedRetryBackOff{}}
+	},
+	"a timeout that runs backwards":   func(_ *testing.T, r *routev3.Route) { r.GetRoute().Timeout = durationpb.New(-time.Second) },
+	"weights that add up to nothing":  func(_ *testing.T, r *routev3.Route) { split(r, 0, 0) },
+	"weights that add up to too much": func(_ *testing.T, r *routev3.Route) { split(r, 1<<31, 1<<31) },
+	"a status that Envoy does not know": func(t *testing.T, r *routev3.Route) {
+		limit(t, r, &httplimitv3.LocalRateLimit{TokenBucket: bucket(time.Second), Status: &typev3.HttpStatus{Code: 420}})
+	},
+	"a bucket that is filled too often": func(t *testing.T, r *routev3.Route) {
+		limit(t, r, &httplimitv3.LocalRateLimit{TokenBucket: bucket(10 * time.Millisecond)})
+	},
+	"the host as a header of a limit": func(t *testing.T, r *routev3.Route) {
+		limit(t, r, &httplimitv3.LocalRateLimit{TokenBucket: bucket(time.Second), ResponseHeadersToAdd: header(":status", "200")})
+	},
+}
+
+// matcher is a match as weft renders it.
+func matcher(m route.Match) *routev3.RouteMatch {
+	config, _, _ := xds.RouteConfiguration(&resolve.Table{Destination: web(), Routes: []*resolve.Route{rule("r", route.Match{})}})
+	out := config.VirtualHosts[0].Routes[0].Match
+	for _, h := range m.Headers {
+		out.Headers = append(out.Headers, &routev3.HeaderMatcher{Name: h.Name, HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: xds.FullMatch(h.Value)}})
+	}
+	if m.Path != nil {
+		out.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: xds.FullMatch(m.Path.Value).GetSafeRegex()}
+	}
+	return out
+}
+
+func split(r *routev3.Route, weights ...uint32) {
+	w := &routev3.WeightedCluster{}
+	for _, n := range weights {
+		w.Clusters = append(w.Clusters, &routev3.WeightedCluster_ClusterWeight{Name: "echo", Weight: wrapperspb.UInt32(n)})
+	}
+	r.GetRoute().ClusterSpecifier = &routev3.RouteAction_WeightedClusters{WeightedClusters: w}
+}
+
+// TestEnvoyRefuses: what Envoy refuses weft knows before it is sent. Each case
+// is shown to a real Envoy, so that the table holds nothing that is not true.
+func TestEnvoyRefuses(t *testing.T) {
+	t.Parallel()
+	if err := xds.CheckRoute(good()); err != nil {
+		t.Fatal(err)
+	}
+	if err := envoytest.Validate(t, withRoutes(t, good())); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range refusals {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := good()
+			spoil(t, r)
+			if err := xds.CheckRoute(r); err == nil {
+				t.Error("weft would send it")
+			}
+			if err := envoytest.Validate(t, withRoutes(t, r)); err == nil {
+				t.Error("Envoy takes it, so it need not be refused")
+			}
+		})
+	}
+}
+
+// TestABadRouteLosesNothingElse: it becomes a 500 for its own requests, and
+// says whose document it was; where even its match is bad it is left out.
+func TestABadRouteLosesNothingElse(t *testing.T) {
+	t.Parallel()
+	badHeader := rule("header", path(route.Prefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: ":path", Value: "/"}}}})
+	badMatch := rule("match", path(route.Regex, "/(["))
+	r := xds.RenderTable(table(badHeader, badMatch, rule("fine", path(route.Exact, "/b"))))
+	config := envoytest.Open(t, r, &routev3.RouteConfiguration{})
+	var got []string
+	for _, e := range config.VirtualHosts[0].Routes {
+		what := "forwards"
+		if s := e.GetDirectResponse().GetStatus(); s != 0 {
+			what = "answers 500"
+		}
+		got = append(got, e.Name+" "+what)
+	}
+	if want := "header answers 500,header answers 500,fine forwards,rest forwards"; strings.Join(got, ",") != want {
+		t.Errorf("routes %q, want %q", got, want)
+	}
+	if len(r.Notes) != 2 || r.Notes[0].Origin.Name != "header" || r.Notes[1].Origin.Name != "match" || r.Notes[1].Severity != api.Error {
+		t.Errorf("notes: %v", r.Notes)
+	}
+}
+
+// TestABadClusterLosesNothingElse is the same for clusters and listeners.
+func TestABadClusterLosesNothingElse(t *testing.T) {
+	t.Parallel()
+	bad := &resolve.Destination{ID: "extsvc_x:443", Kind: api.KindMeshExternalService, Ref: api.Ref{Kind: api.KindMeshExternalService, Name: "x"},
+		External: &api.MeshExternalService{Endpoints: []api.ExternalEndpoint{{Address: "a.example", Port: 443}},
+			TLS: &api.ExternalTLS{Enabled: true, Verification: &api.TLSVerification{CACert: &api.DataSource{InlineString: "nothing"}}}}}
+	r := sidecar([]*resolve.Table{table()}, []resolve.ClusterUse{
+		{Cluster: &resolve.Cluster{Name: bad.ID, Destination: bad}},
+		use("web:8080", web(), resolve.Endpoint{Address: "web.example", Port: 1}, resolve.Endpoint{Address: "127.0.0.1", Port: 1}),
+	})
+	named := *r.Outbounds[0]
+	named.Address = "web.example"
+	r.Outbounds = append(r.Outbounds, &named)
+	s := renderer().Render(r)
+	if got := names(s.Clusters); len(got) != 1 || got[0] != "web:8080" {
+		t.Errorf("clusters %q, want web:8080 alone", got)
+	}
+	if got := names(s.Listeners); len(got) != 1 {
+		t.Errorf("listeners %q, want one", got)
+	}
+	var said []string
+	for _, n := range s.Notes {
+		said = append(said, n.Message)
+	}
+	for _, want := range []string{"no certificate in PEM form", "endpoint web.example:1", "must be an IP"} {
+		if !strings.Contains(strings.Join(said, "\n"), want) {
+			t.Errorf("no note says %q: %q", want, said)
+		}
+	}
+}
+
+// TestEnvoyRefusesNames holds what made two of the checks above necessary.
+func TestEnvoyRefusesNames(t *testing.T) {
+	t.Parallel()
+	c := envoytest.EchoCluster("x", &envoytest.Backend{Host: "web.example", Port: 1})
+	b := envoytest.Bootstrap(envoytest.Socket(t), &bootstrapv3.Bootstrap_StaticResources{Clusters: []*clusterv3.Cluster{c}})
+	if err := envoytest.Validate(t, envoytest.JSON(t, b)); err == nil {
+		t.Error("Envoy takes a host name as a fixed endpoint")
+	}
+}

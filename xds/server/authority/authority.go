@@ -1,0 +1,178 @@
+// Package authority keeps the small certificate authority of a control plane in
+// its data directory, and makes the certificate that the control plane shows.
+//
+// It promises that the authority stays the same from start to start, that its
+// key is readable by nobody else, and that the serving certificate is replaced
+// long before it ends. It signs nothing but that certificate.
+package authority
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The files in the data directory. Sidecars are given the first one.
+const (
+	CertificateFile = "ca.pem"
+	keyFile         = "ca-key.pem"
+)
+
+const (
+	authorityLife = 10 * 365 * 24 * time.Hour
+	servingLife   = 90 * 24 * time.Hour
+	leeway        = time.Hour // for clocks that are behind
+)
+
+// Authority signs the certificate of one control plane.
+type Authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+	pem         []byte
+	hosts       []string
+
+	mu      sync.Mutex
+	serving *tls.Certificate
+	renewAt time.Time
+}
+
+// Load reads the authority from dir, or makes one there. Its certificate will
+// be valid for hosts, which may be names and addresses, and for loopback.
+func Load(dir string, hosts ...string) (*Authority, error) {
+	a := &Authority{hosts: slices.Concat(hosts, []string{"localhost", "127.0.0.1", "::1"})}
+	certificate, err := os.ReadFile(filepath.Join(dir, CertificateFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return a, a.create(dir)
+	case err != nil:
+		return nil, fmt.Errorf("read the authority: %w", err)
+	}
+	key, err := os.ReadFile(filepath.Join(dir, keyFile))
+	if err != nil {
+		return nil, fmt.Errorf("read the authority's key: %w; remove %s too to start with a new authority", err, CertificateFile)
+	}
+	if err := a.parse(certificate, key); err != nil {
+		return nil, fmt.Errorf("%s: %w; restore both files, or remove both to start with a new authority", dir, err)
+	}
+	return a, nil
+}
+
+// PEM is the certificate that clients must trust.
+func (a *Authority) PEM() []byte { return slices.Clone(a.pem) }
+
+// TLS shows a certificate of the authority and offers both forms of HTTP.
+func (a *Authority) TLS() *tls.Config {
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"h2", "http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return a.current(time.Now()) },
+	}
+}
+
+// current is the serving certificate, renewed after two thirds of its life.
+func (a *Authority) current(now time.Time) (*tls.Certificate, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.serving != nil && now.Before(a.renewAt) {
+		return a.serving, nil
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template, err := template("weft control plane", now, servingLife)
+	if err != nil {
+		return nil, err
+	}
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	for _, h := range a.hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, h)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
+	if err != nil {
+		return nil, err
+	}
+	a.serving = &tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}
+	a.renewAt = now.Add(servingLife * 2 / 3)
+	return a.serving, nil
+}
+
+// create makes a new authority and writes it to dir, the key first: a
+// certificate without its key would be refused at the next start.
+func (a *Authority) create(dir string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	template, err := template("weft authority", time.Now(), authorityLife)
+	if err != nil {
+		return err
+	}
+	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
+	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})
+	certificatePEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("keep the authority: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, keyFile), keyPEM, 0o600); err != nil {
+		return fmt.Errorf("keep the authority's key: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, CertificateFile), certificatePEM, 0o644); err != nil {
+		return fmt.Errorf("keep the authority: %w", err)
+	}
+	return a.parse(certificatePEM, keyPEM)
+}
+
+func (a *Authority) parse(certificate, key []byte) error {
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return err
+	}
+	private, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok || !pair.Leaf.IsCA {
+		return errors.New("this is no authority of weft")
+	}
+	a.certificate, a.key, a.pem = pair.Leaf, private, certificate
+	return nil
+}
+
+func template(name string, now time.Time, life time.Duration) (*x509.Certificate, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	return &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: name},
+		NotBefore:    now.Add(-leeway),
+		NotAfter:     now.Add(life),
+	}, nil
+}

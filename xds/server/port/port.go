@@ -1,0 +1,212 @@
+// Package port serves gRPC and HTTP/1.1 on one address.
+//
+// With TLS the client says by ALPN which one it speaks; without, and where a
+// client says nothing, the first bytes tell: HTTP/2 begins with its preface.
+// Either server gets its connections as if it were alone, so that gRPC keeps
+// its own keepalive and flow control.
+package port
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+)
+
+const (
+	// greeting bounds the TLS handshake and the first bytes.
+	greeting = 10 * time.Second
+	// A connection whose other end is gone is found within ping and pong.
+	ping, pong = 6 * time.Second, 3 * time.Second
+	// leastPing is how often clients may ping.
+	leastPing = time.Second
+	// mostStreams bounds the streams of one connection.
+	mostStreams = 1024
+	// buffer of a connection: many are idle, and each has its own.
+	buffer = 8 << 10
+)
+
+// Options is what a Port serves.
+type Options struct {
+	Logger *slog.Logger
+	TLS    *tls.Config // nil is plaintext
+	HTTP   http.Handler
+	// Register offers the services of the gRPC server.
+	Register func(grpc.ServiceRegistrar)
+}
+
+// Port serves on one listener.
+type Port struct {
+	opts Options
+	grpc *grpc.Server
+	http *http.Server
+	h2   *lane
+	h1   *lane
+
+	mu      sync.Mutex
+	closed  bool
+	listens net.Listener
+	greets  map[net.Conn]bool // connections of which nobody knows yet what they speak
+	running sync.WaitGroup
+}
+
+// New makes a port that is not open yet.
+func New(o Options) *Port {
+	p := &Port{opts: o, greets: map[net.Conn]bool{}}
+	p.grpc = grpc.NewServer(
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: ping, Timeout: pong}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
+		grpc.MaxConcurrentStreams(mostStreams),
+		grpc.ReadBufferSize(buffer), grpc.WriteBufferSize(buffer), grpc.SharedWriteBuffer(true),
+	)
+	if o.Register != nil {
+		o.Register(p.grpc)
+	}
+	p.http = &http.Server{
+		Handler: o.HTTP, ReadHeaderTimeout: greeting, IdleTimeout: time.Minute,
+		ErrorLog: log.New(io.Discard, "", 0), // broken clients are not our errors
+	}
+	return p
+}
+
+// Serve takes connections from l until Shutdown, and returns nil then.
+func (p *Port) Serve(l net.Listener) error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return l.Close()
+	}
+	p.listens = l
+	p.h1, p.h2 = newLane(l.Addr()), newLane(l.Addr())
+	p.running.Add(2)
+	p.mu.Unlock()
+	go func() {
+		defer p.running.Done()
+		_ = p.http.Serve(p.h1) // ends by Shutdown
+	}()
+	go func() {
+		defer p.running.Done()
+		_ = p.grpc.Serve(p.h2) // ends by Shutdown
+	}()
+	return p.accept(l)
+}
+
+func (p *Port) accept(l net.Listener) error {
+	for {
+		c, err := l.Accept()
+		if err == nil {
+			p.greet(c)
+			continue
+		}
+		p.mu.Lock()
+		closed := p.closed
+		p.mu.Unlock()
+		var timeout net.Error
+		switch {
+		case closed:
+			return nil
+		case errors.As(err, &timeout) && timeout.Timeout(), isTransient(err):
+			p.opts.Logger.Warn("accept", "error", err)
+			time.Sleep(50 * time.Millisecond) // until a descriptor is free again
+		default:
+			return err
+		}
+	}
+}
+
+// greet finds out what c speaks, beside the other connections.
+func (p *Port) greet(c net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		_ = c.Close() // nobody will use it
+		return
+	}
+	p.greets[c] = true
+	p.running.Add(1)
+	go func() {
+		defer p.running.Done()
+		told, h2, err := p.identify(c)
+		p.mu.Lock()
+		delete(p.greets, c)
+		p.mu.Unlock()
+		if err != nil {
+			p.opts.Logger.Debug("greeting", "remote", c.RemoteAddr().String(), "error", err)
+			_ = c.Close() // the client gets no better answer
+			return
+		}
+		if h2 {
+			p.h2.give(told)
+		} else {
+			p.h1.give(told)
+		}
+	}()
+}
+
+// identify reports whether c speaks HTTP/2, and what is left to read of it.
+func (p *Port) identify(c net.Conn) (net.Conn, bool, error) {
+	if err := c.SetDeadline(time.Now().Add(greeting)); err != nil {
+		return nil, false, err
+	}
+	if p.opts.TLS != nil {
+		t := tls.Server(c, p.opts.TLS)
+		if err := t.Handshake(); err != nil {
+			return nil, false, err
+		}
+		if chosen := t.ConnectionState().NegotiatedProtocol; chosen != "" {
+			return t, chosen == "h2", c.SetDeadline(time.Time{})
+		}
+		c = t
+	}
+	first := make([]byte, len(preface))
+	n, err := io.ReadFull(c, first)
+	if err != nil {
+		return nil, false, err
+	}
+	return &peeked{c, first[:n]}, bytes.Equal(first[:n], preface), c.SetDeadline(time.Time{})
+}
+
+// preface begins HTTP/2, and no request of HTTP/1.1.
+var preface = []byte("PRI * HTTP/2.0")
+
+// Shutdown stops taking connections, lets requests end until ctx is over, and
+// then closes what is left. Streams of gRPC must be ended by their services.
+func (p *Port) Shutdown(ctx context.Context) error {
+	p.mu.Lock()
+	p.closed = true
+	if p.listens != nil {
+		_ = p.listens.Close() // Accept tells
+	}
+	for c := range p.greets {
+		_ = c.Close() // they have not asked anything yet
+	}
+	p.mu.Unlock()
+	err := p.http.Shutdown(ctx)
+	if err != nil {
+		_ = p.http.Close() // err says why
+	}
+	stopped := make(chan struct{})
+	go func() {
+		p.grpc.GracefulStop()
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+	case <-ctx.Done():
+		p.grpc.Stop()
+		<-stopped
+		err = ctx.Err()
+	}
+	p.running.Wait()
+	return err
+}
