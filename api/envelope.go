@@ -149,6 +149,9 @@ func (d *decoder) universal(typ Type) head {
 		h.spec, h.at = Raw{d, &rest, d.root, "", 0}, ""
 	}
 	h.object = Object{Ref: Ref{typ.Name, u.Mesh, u.Namespace, u.Name}, Labels: u.Labels}
+	if u.Mesh == "" && !typ.Global {
+		h.object.Mesh = u.Labels[LabelMesh]
+	}
 	if u.Created != nil {
 		h.object.Created = *u.Created
 	}
