@@ -12,7 +12,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -74,7 +73,7 @@ func New(o Options) *Port {
 	}
 	p.http = &http.Server{
 		Handler: o.HTTP, ReadHeaderTimeout: greeting, IdleTimeout: time.Minute,
-		ErrorLog: log.New(io.Discard, "", 0), // broken clients are not our errors
+		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
 	}
 	return p
 }
