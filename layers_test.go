@@ -48,7 +48,7 @@ var homes = map[string][]string{
 }
 
 // impure are imports that the core, all layers up to inspect, does without.
-var impure = []string{"context", "log/slog", "net", "os", "os/exec", "math/rand", "math/rand/v2"}
+var impure = []string{"context", "log/slog", "os", "os/exec", "math/rand", "math/rand/v2"}
 
 type pkg struct {
 	ImportPath string
