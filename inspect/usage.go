@@ -11,7 +11,7 @@ import (
 // usage is where the objects of a mesh take part. It is gathered in one walk, in
 // which every shared value is read once.
 type usage struct {
-	effective map[api.Ref][]api.Ref // object -> dataplanes, in their order
+	effective map[api.Ref][]api.Ref              // object -> dataplanes, in their order
 	parts     map[api.Ref]map[api.Path]*standing // entry of an object: an item of a policy, a rule of a route
 	tables    map[*resolve.Table][]api.Ref
 	confs     map[*policies.Effective][]api.Ref

@@ -1,0 +1,147 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// ObjectExplanation is where one policy or route takes part, and where not.
+type ObjectExplanation struct {
+	Object  string   `json:"object"`
+	Ref     api.Ref  `json:"ref"`
+	Targets []Target `json:"targets"`
+	// Dataplanes are those where it takes part; Missing those that it selects and
+	// where it does not.
+	Dataplanes []string    `json:"dataplanes"`
+	Missing    []string    `json:"missing"`
+	Counts     Counts      `json:"counts"`
+	Conditions []Condition `json:"conditions"`
+	Notes      []api.Note  `json:"notes"`
+}
+
+// Target is one entry of an object and how it fares.
+type Target struct {
+	Field api.Path `json:"field"`
+	Text  string   `json:"text"` // what it is about, in words
+	State string   `json:"state"`
+	// By are those who stand in its place where it is shadowed.
+	By     []*api.Origin `json:"by,omitempty"`
+	Reason string        `json:"reason,omitempty"`
+}
+
+// The states of a target: something of it holds; it is overridden everywhere;
+// what it names is not there; or no dataplane has what it is about.
+const (
+	Found    = "found"
+	Shadowed = "shadowed"
+	Missing  = "missing"
+	Unused   = "unused"
+)
+
+// ExplainObject says where a policy or route takes part.
+func ExplainObject(m *resolve.Model, ref api.Ref, sidecars []Sidecar) (ObjectExplanation, error) {
+	o, ok := m.Snapshot().Get(ref)
+	if !ok {
+		return ObjectExplanation{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))
+	}
+	u := usageOf(m, ref.Mesh)
+	s := statusOf(m, o, u, byRef(sidecars))
+	e := ObjectExplanation{Object: s.Object, Ref: ref, Targets: []Target{}, Dataplanes: []string{}, Missing: []string{},
+		Counts: s.Dataplanes, Conditions: s.Conditions, Notes: append([]api.Note{}, s.Notes...)}
+	for _, dp := range u.effective[ref] {
+		e.Dataplanes = append(e.Dataplanes, dp.Name)
+	}
+	for _, dp := range m.Selected(ref) {
+		if !slices.Contains(u.effective[ref], dp) {
+			e.Missing = append(e.Missing, dp.Name)
+		}
+	}
+	for _, t := range entriesOf(m, o) {
+		t.fare(u.parts[ref][t.Field], s.Notes)
+		e.Targets = append(e.Targets, t)
+	}
+	return e, nil
+}
+
+// entriesOf lists the entries of a policy or route as written.
+func entriesOf(m *resolve.Model, o *api.Object) []Target {
+	var out []Target
+	if spec, ok := o.Spec.(*policies.Spec); ok {
+		top := spec.Top()
+		for i := range spec.To {
+			out = append(out, Target{Field: api.Path("spec.to").Index(i), Text: reach(top) + " to " + refText(spec.To[i].TargetRef)})
+		}
+		for i := range spec.From {
+			out = append(out, Target{Field: api.Path("spec.from").Index(i), Text: "into " + reach(top) + " from " + refText(spec.From[i].TargetRef)})
+		}
+		for i := range spec.Rules {
+			out = append(out, Target{Field: api.Path("spec.rules").Index(i), Text: "into " + reach(top)})
+		}
+		return out
+	}
+	parsed, ok := m.Route(o.Ref)
+	if !ok {
+		return nil
+	}
+	for _, e := range parsed.Entries {
+		for i := range e.Rules {
+			out = append(out, Target{Field: e.Rules[i].Origin.Field, Text: "to " + refText(e.To) + ", " + matchesText(e.Rules[i].Matches)})
+		}
+	}
+	return out
+}
+
+func reach(top api.TargetRef) string {
+	if top.IsRoute() {
+		return "requests of " + refText(top)
+	}
+	return refText(top)
+}
+
+// fare says how the entry fares. A note stands on the entry or on the object's
+// top-level targetRef.
+func (t *Target) fare(s *standing, notes []api.Note) {
+	t.State = Unused
+	for _, n := range notes {
+		if n.Code != "TargetNotFound" {
+			continue
+		}
+		if n.Field == "spec.targetRef" || len(n.Field) > len(t.Field) && n.Field[:len(t.Field)+1] == t.Field+"." {
+			t.State, t.Reason = Missing, n.Message
+		}
+	}
+	switch {
+	case s == nil:
+		if t.State == Unused {
+			t.Reason = "no selected dataplane calls that"
+		}
+	case s.wins:
+		t.State, t.Reason = Found, ""
+	default:
+		t.State, t.By, t.Reason = Shadowed, s.losers, ""
+	}
+}
+
+// refText is a targetRef in words.
+func refText(t api.TargetRef) string {
+	s := t.Kind
+	if t.Name != "" {
+		s += " " + t.Name
+	}
+	if t.Namespace != "" {
+		s += "." + t.Namespace
+	}
+	for _, set := range []map[string]string{t.Labels, t.Tags} {
+		for _, k := range sortedKeys(set) {
+			s += fmt.Sprintf(" %s=%s", k, set[k])
+		}
+	}
+	if t.SectionName != "" {
+		s += " section " + t.SectionName
+	}
+	return s
+}

@@ -1,0 +1,284 @@
+package inspect
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/sim"
+)
+
+// Style is how text is shown.
+type Style struct {
+	// Colour uses the terminal's colours, and strikes losers through instead of
+	// marking them with a cross.
+	Colour bool
+}
+
+func (s Style) paint(code, text string) string {
+	if !s.Colour {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (s Style) strong(text string) string { return s.paint("1", text) }
+func (s Style) faint(text string) string  { return s.paint("2", text) }
+
+// loser is a value that does not hold.
+func (s Style) loser(text string) string {
+	if !s.Colour {
+		return "✗ " + text
+	}
+	return s.paint("9;2", text)
+}
+
+// ExplanationText writes an explanation for people.
+func ExplanationText(w io.Writer, e Explanation, s Style) error {
+	p := printer{Style: s}
+	p.line("%s  %s", s.strong("Dataplane "+e.Dataplane), s.faint(revisions(e)))
+	for _, o := range e.Outbounds {
+		p.line("")
+		p.line("%s  %s", s.strong("→ "+destinationText(o.Destination)), s.faint(fmt.Sprintf("at %s:%d, %s", o.Address, o.Port, o.Protocol)))
+		for i := range o.Routes {
+			p.route(&o.Routes[i])
+		}
+		if len(o.Routes) == 0 {
+			p.policies("  ", o.Policies)
+		}
+	}
+	for _, in := range e.Inbounds {
+		p.line("")
+		p.line("%s  %s", s.strong("← inbound "+in.Name), s.faint(fmt.Sprintf("at %s:%d, %s", in.Address, in.Port, in.Protocol)))
+		p.policies("  ", in.Policies)
+	}
+	p.notes(e.Notes)
+	return p.flush(w)
+}
+
+func revisions(e Explanation) string {
+	if e.Acked == 0 {
+		return fmt.Sprintf("revision %d", e.Revision)
+	}
+	return fmt.Sprintf("revision %d, its Envoy has %d", e.Revision, e.Acked)
+}
+
+// VerdictText writes a verdict for people.
+func VerdictText(w io.Writer, v sim.Verdict, s Style) error {
+	p := printer{Style: s}
+	p.line("%s  %s", s.strong(v.Request.Method+" "+v.Request.URL), s.faint("from "+v.From))
+	if v.Destination != nil {
+		p.line("to %s", destinationText(*v.Destination))
+	}
+	for i := range v.Branches {
+		p.branch(&v.Branches[i], len(v.Branches) > 1)
+	}
+	if len(v.Missed) > 0 {
+		p.line("")
+		p.line("%s", s.strong("Looked at before, and not taken"))
+	}
+	for _, m := range v.Missed {
+		p.line("  %s: %s", originsText(m.Origins), m.Reason)
+	}
+	p.notes(v.Notes)
+	return p.flush(w)
+}
+
+// ObjectText writes where an object takes part.
+func ObjectText(w io.Writer, e ObjectExplanation, s Style) error {
+	p := printer{Style: s}
+	p.line("%s", s.strong(e.Object))
+	for _, c := range e.Conditions {
+		p.line("  %s=%s  %s  %s", c.Type, c.Status, c.Reason, s.faint(c.Message))
+	}
+	for _, t := range e.Targets {
+		text := fmt.Sprintf("%s  %s", t.Text, s.faint(string(t.Field)))
+		switch t.State {
+		case Shadowed:
+			var by []string
+			for _, o := range t.By {
+				by = append(by, originText(o))
+			}
+			p.line("  %s  overridden by %s", s.loser(text), strings.Join(by, ", "))
+		case Found:
+			p.line("  ✓ %s", text)
+		default:
+			p.line("  %s  %s: %s", s.loser(text), t.State, t.Reason)
+		}
+	}
+	p.line("on %d of %d selected dataplanes: %s", len(e.Dataplanes), e.Counts.Selected, few(e.Dataplanes))
+	if len(e.Missing) > 0 {
+		p.line("not on: %s", few(e.Missing))
+	}
+	p.notes(e.Notes)
+	return p.flush(w)
+}
+
+func few(names []string) string {
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > 10:
+		return strings.Join(names[:10], ", ") + fmt.Sprintf(" and %d more", len(names)-10)
+	}
+	return strings.Join(names, ", ")
+}
+
+// printer collects lines; columns are divided by tabs.
+type printer struct {
+	Style
+	text strings.Builder
+}
+
+func (p *printer) line(format string, args ...any) {
+	fmt.Fprintf(&p.text, format, args...)
+	p.text.WriteByte('\n')
+}
+
+func (p *printer) flush(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.StripEscape)
+	if _, err := io.WriteString(t, p.text.String()); err != nil {
+		return err
+	}
+	return t.Flush()
+}
+
+func (p *printer) route(r *Route) {
+	title := matchesText(r.Matches)
+	if r.ShadowedBy != nil {
+		p.line("  %s  never reached: %s takes all of it", p.loser(title), originsText(r.ShadowedBy.Origins))
+		return
+	}
+	p.line("  %s", p.strong(title))
+	p.line("    %s", originsText(r.Origins))
+	for _, f := range r.Filters {
+		p.line("    %s  %s", f, p.faint(originText(r.FiltersBy)))
+	}
+	p.line("    to %s  %s", backendsText(r.Backends), p.faint(by(r.BackendsBy)))
+	p.policies("    ", r.Policies)
+}
+
+func by(o *api.Origin) string {
+	if o == nil {
+		return ""
+	}
+	return originText(o)
+}
+
+func backendsText(list []sim.Backend) string {
+	texts := make([]string, len(list))
+	for i, b := range list {
+		texts[i] = backendText(b)
+		if len(list) > 1 {
+			texts[i] = fmt.Sprintf("%.4g%% %s", 100*b.Share, texts[i])
+		}
+	}
+	if len(texts) == 0 {
+		return "nobody"
+	}
+	return strings.Join(texts, ", ")
+}
+
+// policies lists each field with who set it; under it those who lost, the
+// strongest first.
+func (p *printer) policies(indent string, views map[string]sim.Policy) {
+	for _, kind := range sortedKeys(views) {
+		p.line("%s%s", indent, kind)
+		why := views[kind].Why
+		for _, field := range sortedKeys(why) {
+			said := why[field]
+			last := said[len(said)-1]
+			p.line("%s  %s = %s\t%s", indent, field, valueText(last.Value), p.faint(saidBy(last)))
+			for i := len(said) - 2; i >= 0; i-- {
+				p.line("%s    %s\t%s", indent, p.loser(valueText(said[i].Value)), p.faint(saidBy(said[i])))
+			}
+		}
+	}
+}
+
+func saidBy(s sim.Said) string {
+	if s.Layer == "default" {
+		return originText(s.Origin)
+	}
+	return originText(s.Origin) + " (" + s.Layer + ")"
+}
+
+// valueText is a value as a document would have it.
+func valueText(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.Trim(string(b), `"`)
+}
+
+func (p *printer) branch(b *sim.Branch, several bool) {
+	p.line("")
+	lead := ""
+	if several {
+		lead = fmt.Sprintf("with probability %.4g: ", b.Probability)
+	}
+	grpc := ""
+	if b.GRPCStatus != nil {
+		grpc = fmt.Sprintf(" (gRPC status %d)", *b.GRPCStatus)
+	}
+	switch b.Outcome {
+	case sim.Redirect:
+		p.line("%s%s", lead, p.strong(fmt.Sprintf("redirect %d to %s%s", b.Status, b.Location, grpc)))
+	case sim.Respond:
+		p.line("%s%s", lead, p.strong(fmt.Sprintf("the proxy answers %d%s", b.Status, grpc)))
+	case sim.Passthrough:
+		p.line("%s%s", lead, p.strong("passes through: no service of the mesh has that name or address"))
+	default:
+		p.line("%s%s", lead, p.strong("forward to "+backendsText(b.Backends)))
+	}
+	if b.Outcome == sim.Respond && len(b.Backends) > 0 {
+		p.line("  instead of %s", backendsText(b.Backends))
+	}
+	if b.Route != nil {
+		p.line("  route %s", matchesText(b.Route.Matches))
+		p.line("    %s", originsText(b.Route.Origins))
+	}
+	p.forwarded(b)
+	for _, m := range b.Mirrors {
+		p.line("  copy of %.4g%% to %s", 100*m.Share, m.Name)
+	}
+	p.policies("  ", b.Policies)
+}
+
+func (p *printer) forwarded(b *sim.Branch) {
+	if f := b.Forwarded; f != nil {
+		p.line("  as %s %s to host %s", f.Method, f.Path, f.Authority)
+		for _, n := range sortedKeys(f.Headers) {
+			p.line("    %s: %s", n, strings.Join(f.Headers.Values(n), ","))
+		}
+		for _, n := range f.RemovedHeaders {
+			p.line("    %s", p.loser(n))
+		}
+	}
+	if r := b.ResponseHeaders; r != nil {
+		p.line("  answer's headers")
+		for _, n := range sortedKeys(r.Set) {
+			p.line("    %s: %s", n, r.Set[n])
+		}
+		for _, n := range sortedKeys(r.Add) {
+			p.line("    + %s: %s", n, strings.Join(r.Add.Values(n), ","))
+		}
+		for _, n := range r.Remove {
+			p.line("    %s", p.loser(n))
+		}
+	}
+}
+
+func (p *printer) notes(list []api.Note) {
+	if len(list) > 0 {
+		p.line("")
+		p.line("%s", p.strong("Notes"))
+	}
+	for _, n := range list {
+		p.line("  %s %s %s: %s", n.Severity, n.Code, p.strong(originText(n.Origin)), noteText(n))
+	}
+}
