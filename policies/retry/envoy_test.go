@@ -1,11 +1,7 @@
 package retry_test
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -64,53 +60,30 @@ func trials() []trial {
 	return list
 }
 
-// start runs an Envoy with all trials and returns a client of its listener.
-func start(t *testing.T, list []trial, port uint32) (*envoytest.Envoy, *http.Client) {
+// start runs an Envoy with all trials.
+func start(t *testing.T, list []trial, port uint32) *policytest.Proxy {
 	t.Helper()
 	var written []policytest.Written
 	for _, c := range list {
 		written = append(written, policytest.Write(xds.Place{Protocol: c.protocol}, c.conf))
 	}
-	socket := envoytest.Socket(t)
-	kinds := []*policies.Kind{retry.Kind}
-	e := envoytest.Start(t, socket+"-admin", policytest.Bootstrap(t, socket, "127.0.0.1", port, kinds, written...)).Ready()
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", socket)
-	}}}
-	t.Cleanup(client.CloseIdleConnections)
-	return e, client
-}
-
-// send sends one request to trial i.
-func send(t *testing.T, client *http.Client, i int, method, id, script, xa string) {
-	t.Helper()
-	q, err := http.NewRequest(method, fmt.Sprintf("http://%02d/", i), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q.Header.Set(envoytest.IDHeader, id)
-	q.Header.Set(envoytest.ScriptHeader, script)
-	if xa != "" {
-		q.Header.Set("x-a", xa)
-	}
-	resp, err := client.Do(q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = io.Copy(io.Discard, resp.Body) // only the attempts count
-	_ = resp.Body.Close()
+	return policytest.StartProxy(t, port, []*policies.Kind{retry.Kind}, written...)
 }
 
 func TestEnvoyRepeatsWhatThePlanSays(t *testing.T) {
 	t.Parallel()
 	backend, list := envoytest.StartBackend(t, "backend"), trials()
-	_, client := start(t, list, backend.Port)
+	proxy := start(t, list, backend.Port)
 	for i, c := range list {
 		for _, answer := range []string{"200", "404", "409", "429", "500", "502", "503", "504", "599", "reset",
 			"grpc:0", "grpc:1", "grpc:4", "grpc:8", "grpc:13", "grpc:14", "grpc:2", "503,200", "reset,503,404"} {
 			for _, request := range []struct{ method, xa string }{{"GET", ""}, {"POST", "a"}, {"GET", "ab"}, {"GET", "b"}} {
 				id := fmt.Sprintf("%d/%s/%s/%s/", i, answer, request.method, request.xa)
-				send(t, client, i, request.method, id, answer, request.xa)
+				headers := []string{envoytest.IDHeader, id, envoytest.ScriptHeader, answer}
+				if request.xa != "" {
+					headers = append(headers, "x-a", request.xa)
+				}
+				proxy.Send(t, i, request.method, headers...)
 				got, want := len(backend.Seen(id)), predict(c, answer, request.method, request.xa)
 				if got != want {
 					t.Errorf("%s: Envoy made %d attempts, the plan %d; conf %d %s", id, got, want, i, policytest.JSON(c.conf))
@@ -154,11 +127,11 @@ func predict(c trial, script, method, xa string) int {
 func TestEnvoyRepeatsRefusedConnectionsAsThePlanSays(t *testing.T) {
 	t.Parallel()
 	list := trials()
-	e, client := start(t, list, envoytest.Port(t)) // nobody listens there
+	proxy := start(t, list, envoytest.Port(t)) // nobody listens there
 	for i := range list {
-		send(t, client, i, "POST", strconv.Itoa(i), "", "a")
+		proxy.Send(t, i, "POST", "x-a", "a")
 	}
-	stats := e.Stats("cluster.")
+	stats := proxy.Stats("cluster.")
 	for i, c := range list {
 		want := 0
 		if plan, ok := c.conf.RetryPlan(c.protocol); ok && plan.Connect && plan.Request("POST", sim.Headers{"x-a": "a"}) {
