@@ -35,7 +35,7 @@ var layers = []string{
 }
 
 // support packages serve tests and generators; no program imports them.
-var support = []string{"internal/", "policies/internal/", "hack/"}
+var support = []string{"internal/", "policies/internal/policytest", "policies/internal/gen", "policies/internal/reference", "hack/"}
 
 // homes names the only places of heavy imports.
 var homes = map[string][]string{
