@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// swaps are the operators that a defect exchanges.
+var swaps = map[token.Token]token.Token{
+	token.EQL: token.NEQ, token.NEQ: token.EQL,
+	token.LSS: token.GEQ, token.GEQ: token.LSS,
+	token.GTR: token.LEQ, token.LEQ: token.GTR,
+	token.LAND: token.LOR, token.LOR: token.LAND,
+	token.ADD: token.SUB, token.SUB: token.ADD,
+	token.MUL: token.QUO, token.QUO: token.MUL,
+}
+
+// candidates are all defects that can be planted, in the order of their places.
+func candidates(only string) ([]defect, error) {
+	var all []defect
+	for _, g := range guards {
+		files, err := filepath.Glob(filepath.Join(g.dir, "*.go"))
+		if err != nil {
+			return nil, err
+		}
+		sort.Strings(files)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			found, err := inFile(file)
+			if err != nil {
+				return nil, err
+			}
+			for _, d := range found {
+				d.testsFirst = g.tests
+				if strings.Contains(d.String(), only) {
+					all = append(all, d)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// finder collects the defects of one file.
+type finder struct {
+	file  string
+	set   *token.FileSet
+	text  []byte
+	found []defect
+}
+
+func inFile(file string) ([]defect, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	f := &finder{file: file, set: token.NewFileSet(), text: text}
+	parsed, err := parser.ParseFile(f.set, file, text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, decl := range parsed.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Body != nil {
+			ast.Inspect(fn.Body, f.visit)
+		}
+	}
+	return f.found, nil
+}
+
+// visit adds the defects of one node; false leaves out what is below it.
+func (f *finder) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		if id, ok := n.Fun.(*ast.Ident); ok && (id.Name == "make" || id.Name == "panic") {
+			return false // capacities, and what cannot happen
+		}
+	case *ast.BinaryExpr:
+		if to, ok := swaps[n.Op]; ok && !f.aboutCapacity(n) {
+			f.add(n.OpPos, len(n.Op.String()), to.String(), fmt.Sprintf("%s -> %s", n.Op, to))
+		}
+	case *ast.IfStmt:
+		f.add(n.Cond.Pos(), int(n.Cond.End()-n.Cond.Pos()), "!("+f.source(n.Cond)+")", "if "+clip(f.source(n.Cond))+" -> its opposite")
+	case *ast.Ident:
+		switch n.Name {
+		case "true":
+			f.add(n.Pos(), 4, "false", "true -> false")
+		case "false":
+			f.add(n.Pos(), 5, "true", "false -> true")
+		}
+	case *ast.BasicLit:
+		if v, err := strconv.ParseInt(n.Value, 0, 32); n.Kind == token.INT && err == nil {
+			f.add(n.Pos(), len(n.Value), strconv.FormatInt(v+1, 10), fmt.Sprintf("%s -> %d", n.Value, v+1))
+		}
+	case *ast.BranchStmt:
+		f.branch(n)
+	case *ast.ExprStmt:
+		f.add(n.Pos(), int(n.End()-n.Pos()), "", "without "+clip(f.source(n)))
+	case *ast.AssignStmt:
+		if n.Tok == token.ASSIGN {
+			f.add(n.Pos(), int(n.End()-n.Pos()), "", "without "+clip(f.source(n)))
+		}
+	case *ast.UnaryExpr:
+		if n.Op == token.NOT {
+			f.add(n.OpPos, 1, "", "!"+clip(f.source(n.X))+" -> "+clip(f.source(n.X)))
+		}
+	}
+	return true
+}
+
+func (f *finder) branch(n *ast.BranchStmt) {
+	if n.Label != nil {
+		return
+	}
+	switch n.Tok {
+	case token.CONTINUE:
+		f.add(n.Pos(), len("continue"), "break", "continue -> break")
+	case token.BREAK:
+		f.add(n.Pos(), len("break"), "continue", "break -> continue")
+	}
+}
+
+// aboutCapacity tells sums that only size an allocation.
+func (f *finder) aboutCapacity(n *ast.BinaryExpr) bool {
+	return strings.HasPrefix(f.source(n), "cap(")
+}
+
+func (f *finder) add(pos token.Pos, length int, text, what string) {
+	p := f.set.Position(pos)
+	f.found = append(f.found, defect{file: f.file, line: p.Line, from: p.Offset, to: p.Offset + length, text: text, what: what})
+}
+
+func (f *finder) source(n ast.Node) string {
+	return string(f.text[f.set.Position(n.Pos()).Offset:f.set.Position(n.End()).Offset])
+}
+
+// clip makes a piece of source fit into a line.
+func clip(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > 60 {
+		s = s[:57] + "..."
+	}
+	return s
+}
