@@ -1,0 +1,118 @@
+package server_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/xds/server"
+)
+
+// forms runs a test in both forms of the protocol.
+func forms(t *testing.T, f func(t *testing.T, form string)) {
+	for _, form := range []string{server.Delta, server.StateOfTheWorld} {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			f(t, form)
+		})
+	}
+}
+
+func fetch(c *http.Client, port uint32) (int, string, error) {
+	resp, err := c.Get(fmt.Sprintf("http://127.0.0.1:%d/", port))
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, resp.Header.Get(envoytest.NameHeader), err
+}
+
+// TestBackendSwitchesUnderLoad: a route moves to a new cluster a hundred times
+// under load, and not one request fails (xds.md 4).
+func TestBackendSwitchesUnderLoad(t *testing.T) {
+	t.Parallel()
+	forms(t, func(t *testing.T, form string) {
+		web, a, b := envoytest.StartBackend(t, "web"), envoytest.StartBackend(t, "a"), envoytest.StartBackend(t, "b")
+		at := envoytest.Port(t)
+		p := serve(t, nil, exclusive, service("web", web.Port), service("a", a.Port), service("b", b.Port),
+			member("web", web.Port), member("a", a.Port), member("b", b.Port), caller("front", map[uint32]string{at: "web"}), switched("b"))
+		p.envoy("front", form)
+		p.synced("front")
+
+		var sent, failed atomic.Int64
+		var first atomic.Pointer[string]
+		stop := make(chan struct{})
+		var load sync.WaitGroup
+		for range 4 {
+			load.Go(func() {
+				c := &http.Client{Transport: &http.Transport{}}
+				defer c.CloseIdleConnections()
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					status, from, err := fetch(c, at)
+					sent.Add(1)
+					if err != nil || status != 200 {
+						failed.Add(1)
+						words := fmt.Sprint(status, from, err)
+						first.CompareAndSwap(nil, &words)
+					}
+				}
+			})
+		}
+		for i := range 100 {
+			p.apply(switched([]string{"a", "b"}[i%2]))
+			p.synced("front")
+		}
+		close(stop)
+		load.Wait()
+		if failed.Load() > 0 {
+			t.Errorf("%d of %d requests failed, the first with %s", failed.Load(), sent.Load(), *first.Load())
+		}
+		if sent.Load() < 200 {
+			t.Errorf("only %d requests: no load", sent.Load())
+		}
+		if _, from, err := fetch(http.DefaultClient, at); from != "b" || err != nil {
+			t.Errorf("in the end %q answers (%v), want b", from, err)
+		}
+	})
+}
+
+// TestClusterChangeBecomesActive: a changed field of a cluster with endpoints of
+// its own is in force within a second (xds.md 5).
+func TestClusterChangeBecomesActive(t *testing.T) {
+	t.Parallel()
+	forms(t, func(t *testing.T, form string) {
+		web := envoytest.StartBackend(t, "web")
+		at := envoytest.Port(t)
+		p := serve(t, nil, exclusive, service("web", web.Port), member("web", web.Port), caller("front", map[uint32]string{at: "web"}))
+		e := p.envoy("front", form)
+		p.synced("front")
+		for _, timeout := range []string{"1.25s", "1.75s", "1.25s"} {
+			p.apply(connecting("web", timeout))
+			published := time.Now()
+			e.Until("the cluster has "+timeout, func() bool {
+				_, body, err := e.Get("/config_dump?resource=dynamic_active_clusters&mask=cluster")
+				return err == nil && strings.Contains(string(body), `"connect_timeout": "`+strings.Replace(timeout, ".25s", ".250s", 1)) ||
+					strings.Contains(string(body), `"connect_timeout": "`+strings.Replace(timeout, ".75s", ".750s", 1))
+			})
+			if took := time.Since(published); took > 5*time.Second { // far from the second that it takes, and from for ever
+				t.Errorf("%s took %v", timeout, took)
+			}
+			p.synced("front")
+		}
+		if status, _, err := fetch(http.DefaultClient, at); status != 200 || err != nil {
+			t.Errorf("then %d, %v", status, err)
+		}
+	})
+}
