@@ -102,18 +102,3 @@ func portText(port uint32, section string) string {
 	}
 	return fmt.Sprint(port)
 }
-
-// refText names what a ref asks for.
-func refText(ref api.TargetRef) string {
-	text := ref.Kind + " " + ref.Name
-	switch {
-	case ref.Name == "":
-		text = ref.Kind + " with labels " + labelText(ref.Labels)
-	case ref.Namespace != "":
-		text = ref.Kind + " " + ref.Namespace + "/" + ref.Name
-	}
-	if ref.SectionName != "" && !ref.IsRoute() {
-		text += " with a section " + ref.SectionName
-	}
-	return text
-}

@@ -188,3 +188,20 @@ func (m *Model) Destination(mesh, id string) (*Destination, bool) {
 	}
 	return nil, false
 }
+
+// Route is a route object as its dialect reads it.
+func (m *Model) Route(ref api.Ref) (*route.Object, bool) {
+	x, ok := m.meshes.Get([]byte(ref.Mesh))
+	if !ok {
+		return nil, false
+	}
+	o, ok := x.objects.Get([]byte(objectKey(ref)))
+	if !ok {
+		return nil, false
+	}
+	r, ok := o.(*routeObject)
+	if !ok {
+		return nil, false
+	}
+	return r.parsed, true
+}

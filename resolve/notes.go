@@ -3,9 +3,7 @@ package resolve
 import (
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
@@ -165,50 +163,6 @@ func (m *Model) itemNote(x *mesh, it *item, home string) (api.Note, bool) {
 	return note(it.origin, api.Warning, "TargetNotFound", at, "there is no %s%s", refText(it.target), suggestion(x, it.target)), true
 }
 
-// onRoute reports whether a route that the policy targets has the item's
-// destination as an outbound.
-func onRoute(x *mesh, it *item, home string) bool {
-	for r := range selectedRoutes(x, *it.policy.topRoute, home) {
-		for _, e := range r.parsed.Entries {
-			if e.To.Kind == it.target.Kind && e.To.Name != "" && e.To.Name == it.target.Name {
-				return true
-			}
-			for d := range x.destsNamed(targetName(e.To)) {
-				if matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) && matcher.Destination(it.target, home, &d.facts) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// routeLost says why a ref selects no rule of any route; empty if it does.
-func routeLost(x *mesh, ref api.TargetRef, home string) string {
-	found := false
-	for r := range selectedRoutes(x, ref, home) {
-		found = true
-		probe := &item{policy: &policy{object: r.object}, target: ref}
-		for _, e := range r.parsed.Entries {
-			for i := range e.Rules {
-				if probe.takes(r, e.Rules[i].Origin) {
-					return ""
-				}
-			}
-		}
-	}
-	if found {
-		return fmt.Sprintf("%s has no rule %q; name a rule, or give <index of to>.<index of rule>", refText(ref), ref.SectionName)
-	}
-	var names []string
-	for key := range x.linked(named, ref.Kind+"/"+anyTarget) {
-		if o, ok := x.objects.Get([]byte(key)); ok {
-			names = append(names, o.(*routeObject).object.DisplayName())
-		}
-	}
-	return "there is no " + refText(ref) + didYouMean(ref.Name, names)
-}
-
 // routeNotes finds the destinations and backends of a route that are not there.
 func routeNotes(x *mesh, r *routeObject) []api.Note {
 	var notes []api.Note
@@ -283,33 +237,4 @@ func serviceNotes(s *service) []api.Note {
 		return nil
 	}
 	return []api.Note{note(&api.Origin{Ref: s.object.Ref}, api.Warning, "NoSelector", "spec.selector", "without a selector the service has no endpoints; select dataplanes by labels, tags or name")}
-}
-
-// suggestion names destinations that the writer may have meant.
-func suggestion(x *mesh, ref api.TargetRef) string {
-	if ref.Name == "" {
-		return ""
-	}
-	seen := map[string]bool{}
-	for d := range x.destsNamed(anyTarget) {
-		seen[d.Name] = true
-	}
-	return didYouMean(ref.Name, slices.Sorted(maps.Keys(seen)))
-}
-
-// didYouMean lists the nearest names, at most three.
-func didYouMean(name string, names []string) string {
-	near := api.Nearest(name, names, 3)
-	if len(near) == 0 {
-		return "; create it, or name one that exists"
-	}
-	return "; did you mean " + strings.Join(near, ", ") + "?"
-}
-
-func labelText(labels map[string]string) string {
-	var pairs []string
-	for _, k := range slices.Sorted(maps.Keys(labels)) {
-		pairs = append(pairs, k+"="+labels[k])
-	}
-	return strings.Join(pairs, ",")
 }
