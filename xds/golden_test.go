@@ -1,0 +1,166 @@
+package xds_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/policies/all"
+	"github.com/weftmesh/weft/policies/ratelimit"
+	"github.com/weftmesh/weft/policies/retry"
+	"github.com/weftmesh/weft/policies/timeout"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/xds"
+)
+
+var update = flag.Bool("update", false, "write the goldens anew")
+
+// golden compares m with testdata/<name>.json.
+func golden(t *testing.T, name string, m proto.Message) {
+	t.Helper()
+	raw, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := json.Indent(&got, raw, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	got.WriteByte('\n')
+	file := filepath.Join("testdata", name+".json")
+	if *update {
+		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got.String()); d != "" {
+		t.Errorf("%s (-want +got; -update writes it):\n%s", file, d)
+	}
+}
+
+// confs has one conf of each kind, with a value for each of its writers.
+func confs(t *testing.T) map[string]*policies.Effective {
+	second, two := api.Duration(time.Second), uint32(2)
+	rate := &ratelimit.Rate{Num: &two, Interval: &second}
+	return map[string]*policies.Effective{
+		"retry": fold(t, retry.Kind, &retry.Conf{
+			HTTP: &retry.HTTP{NumRetries: &two, PerTryTimeout: &second, RetryOn: []string{"5xx", "HttpMethodGet", "418"}},
+			TCP:  &retry.TCP{MaxConnectAttempt: &two},
+		}),
+		"timeout": fold(t, timeout.Kind, &timeout.Conf{
+			ConnectionTimeout: &second, IdleTimeout: &second,
+			HTTP: &timeout.HTTP{RequestTimeout: &second, StreamIdleTimeout: &second, MaxStreamDuration: &second, RequestHeadersTimeout: &second},
+		}),
+		"ratelimit": fold(t, ratelimit.Kind, &ratelimit.Conf{Local: &ratelimit.Local{
+			HTTP: &ratelimit.HTTP{RequestRate: rate}, TCP: &ratelimit.TCP{ConnectionRate: rate},
+		}}),
+	}
+}
+
+// TestGoldens has one golden for each writer that a kind implements: what the
+// object is with the policy, next to what it is without any.
+func TestGoldens(t *testing.T) {
+	t.Parallel()
+	effective := confs(t)
+	effective["none"] = nil
+	for name, e := range effective {
+		var ps resolve.Policies
+		var conf policies.Conf
+		if e != nil {
+			ps, conf = resolve.Policies{e}, e.Conf
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, ok := conf.(xds.RouteWriter); ok || conf == nil {
+				r := rule("r", path(route.Prefix, "/a"), prefixRewrite("/b"))
+				r.Policies = ps
+				config, _, _ := xds.RouteConfiguration(&resolve.Table{Destination: web(), Routes: []*resolve.Route{r}})
+				golden(t, "route-"+name, config)
+			}
+			if _, ok := conf.(xds.ClusterWriter); ok || conf == nil {
+				u := use("web:8080", web())
+				u.Cluster.HTTP2, u.Cluster.Policies = true, ps
+				cluster, _ := xds.RenderCluster(u.Cluster)
+				golden(t, "cluster-"+name, cluster.Any)
+			}
+			_, manager := conf.(xds.ManagerWriter)
+			if _, ok := conf.(xds.NetworkFilterWriter); ok || manager || conf == nil {
+				golden(t, "listener-"+name, chainOf(t, table(), nil, ps))
+			}
+			if _, ok := conf.(xds.TCPWriter); ok || conf == nil {
+				golden(t, "tcp-"+name, chainOf(t, nil, &resolve.TCPTable{Destination: web(), Backends: []resolve.Backend{to("web:8080", 1)}}, ps))
+			}
+		})
+	}
+}
+
+// chainOf is a listener without the parts that every golden would repeat: the
+// connection manager's filters, which have a golden of their own.
+func chainOf(t *testing.T, tab *resolve.Table, tcp *resolve.TCPTable, ps resolve.Policies) *listenerv3.Listener {
+	t.Helper()
+	o := &resolve.Outbound{Address: "127.0.0.1", Port: 10001, Destination: web(), Table: tab, TCP: tcp, Policies: ps}
+	r := sidecar(nil, nil)
+	r.Outbounds = []*resolve.Outbound{o}
+	return envoytest.Listener(t, renderer().Render(r).Listeners[0])
+}
+
+// TestGoldenFilters: the HTTP filters that kinds ask for are in every manager.
+func TestGoldenFilters(t *testing.T) {
+	t.Parallel()
+	l := chainOf(t, table(), nil, nil)
+	m := &hcmv3.HttpConnectionManager{}
+	if err := l.FilterChains[0].Filters[0].GetTypedConfig().UnmarshalTo(m); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range m.HttpFilters {
+		got = append(got, f.Name)
+	}
+	if d := cmp.Diff([]string{"envoy.filters.http.local_ratelimit", "envoy.filters.http.router"}, got); d != "" {
+		t.Errorf("filters (-want +got):\n%s", d)
+	}
+}
+
+// TestEveryKindWritesSomething: a kind that acts on nothing is a mistake.
+func TestEveryKindWritesSomething(t *testing.T) {
+	t.Parallel()
+	for _, k := range all.Kinds {
+		switch k.New().(type) {
+		case xds.RouteWriter, xds.ClusterWriter, xds.ManagerWriter, xds.TCPWriter, xds.NetworkFilterWriter, xds.HTTPFilterWriter:
+		default:
+			t.Errorf("%s implements no writer", k.Name)
+		}
+	}
+}
+
+// TestGoldenInbound: what one dataplane alone holds.
+func TestGoldenInbound(t *testing.T) {
+	t.Parallel()
+	i := &resolve.Inbound{Address: "192.168.0.1", Port: 80, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.HTTP, Tags: map[string]string{api.TagService: "web"}}
+	s := renderer().Render(sidecar(nil, nil, i))
+	golden(t, "inbound-listener", s.Listeners[0].Any)
+	golden(t, "inbound-routes", s.Routes[0].Any)
+	golden(t, "inbound-cluster", s.Clusters[0].Any)
+	golden(t, "endpoints", xds.RenderEndpoints(&resolve.Endpoints{Name: "web:8080", List: []resolve.Endpoint{
+		{Address: "10.0.0.1", Port: 80, Tags: map[string]string{api.TagService: "web", "version": "1"}, Zone: "a"},
+		{Address: "10.0.0.2", Port: 80, Zone: "b", Priority: 1},
+	}}).Any)
+}
