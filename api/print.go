@@ -111,6 +111,9 @@ func block(n *yaml.Node) {
 	if n.Tag == "!!str" && (yamlWords[strings.ToLower(n.Value)] || n.Value == "<<" || strings.ContainsFunc(n.Value, unprintable)) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
+	if n.Kind == yaml.ScalarNode && n.Tag != "!!str" {
+		n.Tag = "" // plain: what it is can be seen
+	}
 	for _, c := range n.Content {
 		block(c)
 	}
