@@ -33,6 +33,8 @@ type Events struct {
 
 	mu        sync.Mutex
 	listeners map[*listener]bool
+	done      chan struct{}
+	once      sync.Once
 }
 
 type listener struct {
@@ -44,7 +46,10 @@ type listener struct {
 const backlog = 1024
 
 // NewEvents has no listeners yet.
-func NewEvents() *Events { return &Events{listeners: map[*listener]bool{}} }
+func NewEvents() *Events { return &Events{listeners: map[*listener]bool{}, done: make(chan struct{})} }
+
+// Close ends all streams of events.
+func (e *Events) Close() { e.once.Do(func() { close(e.done) }) }
 
 // Heard reports whether anybody listens, so that events need not be made for nobody.
 func (e *Events) Heard() bool { return e.listening.Load() > 0 }
@@ -91,6 +96,7 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) error {
 	c := http.NewResponseController(w)
 	l, stop := s.Events.listen()
 	defer stop()
+	_ = c.SetReadDeadline(time.Time{}) // the stream outlives any request's time
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
@@ -104,6 +110,8 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) error {
 		_ = c.SetWriteDeadline(time.Now().Add(2 * heartbeat)) // a server without deadlines needs none
 		select {
 		case <-r.Context().Done():
+			return nil
+		case <-s.Events.done:
 			return nil
 		case <-beat.C:
 			fmt.Fprint(w, ": beat\n\n")

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net"
@@ -14,26 +15,54 @@ import (
 // open are the paths that need no token: whether the process lives and works.
 var open = map[string]bool{"/healthz": true, "/readyz": true}
 
-// authorised lets only those in who know the admin token, if there is one.
+// The group that may do everything; other users may ask and not change.
+const admins = "mesh-system:admin"
+
+// user is who a request comes from.
+type user struct {
+	Name   string   `json:"name"`
+	Groups []string `json:"groups"`
+}
+
+type userKey struct{}
+
+// authorised lets only those in who have the admin token or a token that was
+// issued to a user, if tokens are needed at all.
 func (s *server) authorised(next http.Handler) http.Handler {
-	if s.Admin == "" {
-		return next
+	admin := user{admins, []string{admins, "mesh-system:authenticated"}}
+	as := func(w http.ResponseWriter, r *http.Request, u user) {
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, u)))
 	}
 	want := sha256.Sum256([]byte(s.Admin)) // of equal length, so that time tells nothing
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if open[r.URL.Path] {
-			next.ServeHTTP(w, r)
+		if s.Admin == "" || open[r.URL.Path] {
+			as(w, r, admin)
 			return
 		}
-		got := sha256.Sum256([]byte(bearer(r)))
-		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		given := bearer(r)
+		got := sha256.Sum256([]byte(given))
+		if subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
+			as(w, r, admin)
+			return
+		}
+		name, groups, err := s.Tokens.WhoIs(given)
+		switch {
+		case given == "" || err != nil:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			fail(w, problem{Status: http.StatusUnauthorized, Title: "Not allowed",
 				Detail: "the request carries no valid token; send the content of the file admin-token in the data directory as Authorization: Bearer"})
-			return
+		case !slices.Contains(groups, admins) && !asks(r):
+			fail(w, problem{Status: http.StatusForbidden, Title: "Not allowed",
+				Detail: name + " is not in the group " + admins + " and may only ask; use a token of an administrator"})
+		default:
+			as(w, r, user{name, append(groups, "mesh-system:authenticated")})
 		}
-		next.ServeHTTP(w, r)
 	})
+}
+
+// asks reports whether a request changes nothing.
+func asks(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead || strings.HasSuffix(r.URL.Path, "/_simulate")
 }
 
 func bearer(r *http.Request) string {

@@ -115,3 +115,11 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that has gone is no failure of ours
 }
+
+// Refusal is an error that Refuse answers with status.
+func Refusal(status int, detail string) error {
+	return problem{Status: status, Title: http.StatusText(status), Detail: detail}
+}
+
+// Refuse answers an error in the form of this API, for handlers elsewhere.
+func Refuse(w http.ResponseWriter, err error) { fail(w, problemOf(err)) }

@@ -35,9 +35,9 @@ func (s *server) config(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// whoAmI knows only administrators so far: who has no token gets no answer.
-func (s *server) whoAmI(w http.ResponseWriter, _ *http.Request) error {
-	answer(w, http.StatusOK, map[string]any{"name": "mesh-system:admin", "groups": []string{"mesh-system:admin", "mesh-system:authenticated"}})
+func (s *server) whoAmI(w http.ResponseWriter, r *http.Request) error {
+	u, _ := r.Context().Value(userKey{}).(user)
+	answer(w, http.StatusOK, u)
 	return nil
 }
 

@@ -63,8 +63,9 @@ type Sidecars interface {
 	Sidecars() []inspect.Sidecar
 }
 
-// Tokens issues credentials.
+// Tokens issues credentials and knows those of users again.
 type Tokens interface {
+	WhoIs(token string) (name string, groups []string, err error)
 	Dataplane(mesh, name string, validFor time.Duration) (string, error)
 	User(name string, groups []string, validFor time.Duration) (string, error)
 }

@@ -7,11 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/store/memory"
 )
 
 // Feed keeps a store in step with a directory: what the directory says is put
@@ -102,7 +100,7 @@ func (f *Feed) report(problems []*api.Violation) {
 
 // Store is a store.Store whose only source is a directory.
 type Store struct {
-	inner *memory.Store
+	inner store.Store
 	feed  *Feed
 	stop  context.CancelFunc
 	done  chan struct{}
@@ -110,19 +108,19 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open reads the directory and follows it until Close.
-func Open(path string, decode Decode, now func() time.Time, log *slog.Logger) (*Store, error) {
-	ctx, stop := context.WithCancel(context.Background())
-	inner := memory.New(api.NewSnapshot(0), nil, now)
+// Open reads the directory into inner and follows it until Close, which closes
+// inner too. Inner forgets when the process ends; beside what the directory
+// says it may hold what lives no longer than the process.
+func Open(ctx context.Context, path string, decode Decode, inner store.Store, log *slog.Logger) (*Store, error) {
 	feed, err := NewFeed(ctx, path, decode, inner, log)
 	if err != nil {
-		stop()
 		return nil, err
 	}
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Store{inner: inner, feed: feed, stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		feed.Run(ctx)
+		feed.Run(following)
 	}()
 	return s, nil
 }
@@ -140,10 +138,6 @@ func (s *Store) Problems() []*api.Violation { return s.feed.Problems() }
 func (s *Store) Apply(context.Context, []store.Write) (*api.Snapshot, []store.Result, error) {
 	return nil, nil, store.ErrReadOnly
 }
-
-// Beside is where the control plane keeps what lives no longer than itself, as
-// the Dataplanes that sidecars bring along. The directory is stronger.
-func (s *Store) Beside() store.Store { return s.inner }
 
 // Close ends the following and the watches.
 func (s *Store) Close() error {

@@ -1,0 +1,196 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/server"
+)
+
+// bootstrapSource marks Dataplanes that their sidecars brought along: they go
+// when their sidecars are gone.
+const bootstrapSource = "bootstrap"
+
+// bootstrapper answers POST /bootstrap (spec/kuma.md 6): a sidecar says who it
+// is, and gets what its Envoy must know to begin.
+type bootstrapper struct {
+	catalog *api.Catalog
+	into    store.Store
+	who     server.Authenticator
+	ca      string // in PEM; empty for plaintext
+	log     *slog.Logger
+	// arrived is told of each Dataplane that came along.
+	arrived func(api.Ref)
+}
+
+// bootstrapRequest is Kuma's, as far as weft uses it; the rest is ignored, so
+// that newer and older clients work.
+type bootstrapRequest struct {
+	Mesh              string            `json:"mesh"`
+	Name              string            `json:"name"`
+	ProxyType         string            `json:"proxyType"`
+	DataplaneToken    string            `json:"dataplaneToken"`
+	DataplaneResource string            `json:"dataplaneResource"`
+	AdminPort         uint32            `json:"adminPort"`
+	AdminSocket       string            `json:"adminSocket"`
+	SystemCA          string            `json:"systemCaPath"`
+	DynamicMetadata   map[string]string `json:"dynamicMetadata"`
+	Features          []string          `json:"features"`
+	Version           map[string]any    `json:"version"`
+}
+
+const largestBootstrap = 2 << 20
+
+// ServeHTTP answers.
+func (b *bootstrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	text, err := b.answer(w, r)
+	if err != nil {
+		web.Refuse(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store") // it carries the token
+	_, _ = w.Write(text)
+}
+
+func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestBootstrap))
+	if err != nil {
+		return nil, err
+	}
+	var ask bootstrapRequest
+	if err := json.Unmarshal(body, &ask); err != nil {
+		return nil, web.Refusal(http.StatusBadRequest, "the request is no JSON of the right form: "+err.Error())
+	}
+	if ask.Mesh == "" {
+		ask.Mesh = api.DefaultMesh
+	}
+	ref := api.Ref{Kind: api.KindDataplane, Mesh: ask.Mesh, Name: ask.Name}
+	token := ask.DataplaneToken
+	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && token == "" {
+		token = given
+	}
+	if err := b.authenticate(r.Context(), token, ref); err != nil {
+		return nil, err
+	}
+	if ask.ProxyType != "" && ask.ProxyType != "dataplane" {
+		return nil, web.Refusal(http.StatusBadRequest, fmt.Sprintf("proxyType %q is unknown; use dataplane", ask.ProxyType))
+	}
+	dp, err := b.dataplane(r.Context(), ref, ask.DataplaneResource)
+	if err != nil {
+		return nil, err
+	}
+	config, err := b.config(r.Host, ask, token, dp)
+	if err != nil {
+		return nil, err
+	}
+	return xds.Bootstrap(config)
+}
+
+// authenticate refuses who is not the dataplane that it says.
+func (b *bootstrapper) authenticate(ctx context.Context, token string, ref api.Ref) error {
+	who, err := b.who.Authenticate(ctx, token)
+	switch {
+	case err != nil && status.Code(err) == codes.PermissionDenied:
+		return web.Refusal(http.StatusForbidden, status.Convert(err).Message())
+	case err != nil:
+		return web.Refusal(http.StatusUnauthorized, status.Convert(err).Message())
+	case who.Dataplane.Name != "" && who.Dataplane != ref:
+		return web.Refusal(http.StatusForbidden, fmt.Sprintf("the token is for another dataplane than %s; issue one with `weft token dataplane`", ref))
+	}
+	return nil
+}
+
+// dataplane is the object of the sidecar: the one that it brought along, now
+// stored, or the one that is there.
+func (b *bootstrapper) dataplane(ctx context.Context, ref api.Ref, brought string) (*api.Object, error) {
+	snapshot := b.into.Snapshot()
+	if _, ok := snapshot.Get(api.Ref{Kind: api.KindMesh, Name: ref.Mesh}); !ok {
+		return nil, web.Refusal(http.StatusNotFound, "there is no mesh "+ref.Mesh+"; create it, or start the sidecar with another --mesh")
+	}
+	there, exists := snapshot.Get(ref)
+	switch {
+	case brought == "" && !exists:
+		return nil, web.Refusal(http.StatusNotFound, fmt.Sprintf("there is no %s; apply it, or start the sidecar with --dataplane-file", ref))
+	case brought == "":
+		return there, nil
+	}
+	o, err := b.catalog.DecodeOne("", []byte(brought), ref)
+	if o == nil {
+		if errors.Is(err, api.ErrNoDocuments) {
+			err = web.Refusal(http.StatusBadRequest, "the dataplane document is empty")
+		}
+		return nil, err
+	}
+	if exists && there.Source.File != bootstrapSource {
+		if store.Same(there, o) {
+			return there, nil
+		}
+		return nil, web.Refusal(http.StatusConflict, fmt.Sprintf("%s exists and differs from what the sidecar brings along; delete it, or start the sidecar without --dataplane-file", ref))
+	}
+	c := *o
+	c.Source.File = bootstrapSource
+	if _, _, err := b.into.Apply(ctx, []store.Write{{Put: &c}}); err != nil {
+		return nil, err
+	}
+	b.arrived(ref)
+	return &c, nil
+}
+
+func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, dp *api.Object) (xds.BootstrapConfig, error) {
+	name, text, err := net.SplitHostPort(host)
+	if err != nil {
+		return xds.BootstrapConfig{}, web.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
+	}
+	number, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return xds.BootstrapConfig{}, web.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
+	}
+	c := xds.BootstrapConfig{Mesh: ask.Mesh, Name: ask.Name, XDSHost: name, XDSPort: uint32(number), CA: b.ca, Token: token,
+		AdminPort: ask.AdminPort, AdminSocket: ask.AdminSocket, SystemCA: ask.SystemCA, Metadata: map[string]any{"dataplane.proxyType": "dataplane"}}
+	if spec, ok := dp.Spec.(*api.Dataplane); ok && spec.Networking != nil {
+		c.Service = serviceOf(spec.Networking)
+		if spec.Networking.Admin != nil && c.AdminPort == 0 {
+			c.AdminPort = spec.Networking.Admin.Port
+		}
+	}
+	if len(ask.DynamicMetadata) > 0 {
+		extra := map[string]any{}
+		for k, v := range ask.DynamicMetadata {
+			extra[k] = v
+		}
+		c.Metadata["dynamicMetadata"] = extra
+	}
+	if len(ask.Version) > 0 {
+		c.Metadata["version"] = ask.Version
+	}
+	return c, nil
+}
+
+// serviceOf is the first service of a dataplane: the cluster of its node.
+func serviceOf(n *api.Networking) string {
+	for i := range n.Inbound {
+		if name := n.Inbound[i].Tags[api.TagService]; name != "" {
+			return name
+		}
+	}
+	if n.Gateway != nil {
+		return n.Gateway.Tags[api.TagService]
+	}
+	return ""
+}

@@ -1,0 +1,209 @@
+package control
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/store/bolt"
+	"github.com/weftmesh/weft/store/file"
+	"github.com/weftmesh/weft/store/memory"
+	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authority"
+	"github.com/weftmesh/weft/xds/server/token"
+)
+
+// open opens the store and reads the directory, and creates mesh default where
+// there is no mesh at all.
+func (p *Plane) open(ctx context.Context) error {
+	var err error
+	switch p.cfg.Store {
+	case "bolt":
+		p.store, err = bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored, Encode: world.Catalog().JSON, Now: time.Now})
+	case "memory":
+		p.store = memory.New(api.NewSnapshot(0), nil, time.Now)
+	case "file":
+		return p.openDirectory(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	p.store = furnished{p.store, p.cfg.SkipDefaultPolicies}
+	p.own = p.store
+	if p.cfg.Dir != "" {
+		if p.feed, err = file.NewFeed(ctx, p.cfg.Dir, world.DecodeDir, p.own, p.log); err != nil {
+			return fmt.Errorf("--dir: %w", err)
+		}
+	}
+	return p.firstMesh(ctx)
+}
+
+// openDirectory is --store file: the directory is all that users have.
+func (p *Plane) openDirectory(ctx context.Context) error {
+	p.own = furnished{memory.New(api.NewSnapshot(0), nil, time.Now), p.cfg.SkipDefaultPolicies}
+	s, err := file.Open(ctx, p.cfg.Dir, world.DecodeDir, p.own, p.log)
+	if err != nil {
+		return fmt.Errorf("--dir: %w", errors.Join(err, p.own.Close()))
+	}
+	p.store = s
+	return p.firstMesh(ctx)
+}
+
+func (p *Plane) firstMesh(ctx context.Context) error {
+	for range p.own.Snapshot().OfKind(api.KindMesh) {
+		return nil
+	}
+	_, _, err := p.own.Apply(ctx, []store.Write{{Put: world.DefaultMesh()}})
+	return err
+}
+
+// decodeStored reads one document that the store holds. It was valid when it
+// was stored; if it is not now, the store says so.
+func decodeStored(name string, text []byte) (*api.Object, error) {
+	objects, err := world.Catalog().Decode(name, text)
+	if api.Refuses(err) || len(objects) != 1 {
+		return nil, fmt.Errorf("not understood: %w", err)
+	}
+	return objects[0], nil
+}
+
+// credentials is who may connect as what.
+func (p *Plane) credentials() (server.Authenticator, tokens, error) {
+	keys, err := token.Load(p.cfg.DataDir)
+	if err != nil {
+		return nil, tokens{}, err
+	}
+	userKey, err := secret(p.cfg.DataDir, userKeyFile)
+	if err != nil {
+		return nil, tokens{}, err
+	}
+	all := tokens{keys, []byte(userKey)}
+	if p.cfg.DataplaneAuth == "none" {
+		return server.Anyone{}, all, nil
+	}
+	return keys, all, nil
+}
+
+// certificates is what the listener for sidecars shows, and the authority that
+// they are given; both are empty for plaintext.
+func (p *Plane) certificates() (*tls.Config, string, error) {
+	if p.cfg.XDSPlaintext {
+		return nil, "", nil
+	}
+	if p.cfg.XDSTLSCert != "" {
+		pair, err := tls.LoadX509KeyPair(p.cfg.XDSTLSCert, p.cfg.XDSTLSKey)
+		if err != nil {
+			return nil, "", fmt.Errorf("--xds-tls-cert: %w", err)
+		}
+		chain, err := os.ReadFile(p.cfg.XDSTLSCert)
+		if err != nil {
+			return nil, "", fmt.Errorf("--xds-tls-cert: %w", err)
+		}
+		return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Certificates: []tls.Certificate{pair}}, string(chain), nil
+	}
+	var names []string
+	if host, _, err := net.SplitHostPort(p.cfg.XDS); err == nil && host != "" {
+		names = append(names, host)
+	}
+	if host, err := os.Hostname(); err == nil {
+		names = append(names, host)
+	}
+	a, err := authority.Load(p.cfg.DataDir, names...)
+	if err != nil {
+		return nil, "", err
+	}
+	return a.TLS(), string(a.PEM()), nil
+}
+
+func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
+	admin := ""
+	if p.cfg.AdminAuth == "token" {
+		var err error
+		if admin, err = secret(p.cfg.DataDir, AdminTokenFile); err != nil {
+			return nil, err
+		}
+	}
+	host, _ := os.Hostname()
+	c := web.Config{
+		Catalog: world.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop}, Sidecars: sidecars{p.ads}, Tokens: keys,
+		Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, Zone: p.cfg.Zone, Public: p.cfg, Log: p.log,
+		Metrics: promhttp.HandlerFor(p.observe.registry, promhttp.HandlerOpts{}),
+		About:   web.About{Hostname: host, Version: Version(), InstanceID: uuid.NewString()},
+	}
+	if home, err := isLoopback(p.cfg.API); err == nil && home {
+		c.Hosts = []string{} // loopback names only
+	}
+	return web.New(c), nil
+}
+
+// Version is that of this build.
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return strings.TrimPrefix(info.Main.Version, "v")
+	}
+	return "dev"
+}
+
+// problems are all documents that are not served as they were written.
+func (p *Plane) problems() []*api.Violation {
+	all := append(p.store.Problems(), p.loop.problems()...)
+	if p.feed != nil {
+		all = append(all, p.feed.Problems()...)
+	}
+	return all
+}
+
+// sidecars shows the state of the streams in the terms of package inspect.
+type sidecars struct{ ads *server.Server }
+
+// Sidecars is the state of every dataplane that is or was connected.
+func (s sidecars) Sidecars() []inspect.Sidecar {
+	var out []inspect.Sidecar
+	for st := range s.ads.Peers() {
+		c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked, InSync: st.InSync}
+		if st.Nack != nil && st.Nack.Current {
+			c.Refusal = &inspect.Refusal{Type: st.Nack.Type, Resources: st.Nack.Resources, Message: st.Nack.Message}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// tracing sends traces to the endpoint, if there is one.
+func tracing(ctx context.Context, cfg Config) (trace.Tracer, func(context.Context) error, error) {
+	if cfg.OTLPEndpoint == "" {
+		return noop.NewTracerProvider().Tracer("weft"), func(context.Context) error { return nil }, nil
+	}
+	options := []otlptracegrpc.Option{otlptracegrpc.WithEndpoint(cfg.OTLPEndpoint)}
+	if home, err := isLoopback(cfg.OTLPEndpoint); err == nil && home {
+		options = append(options, otlptracegrpc.WithInsecure())
+	}
+	exporter, err := otlptracegrpc.New(ctx, options...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--otlp-endpoint: %w", err)
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter),
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "weft"), attribute.String("service.version", Version()))))
+	return provider.Tracer("weft"), provider.Shutdown, nil
+}

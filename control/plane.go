@@ -1,0 +1,229 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/store/file"
+	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/port"
+)
+
+// Plane is one control plane: its store, its loop and its two listeners.
+type Plane struct {
+	cfg      Config
+	log      *slog.Logger
+	store    store.Store // what users write to; may be read-only
+	own      store.Store // what the control plane itself writes to
+	feed     *file.Feed  // of --dir beside another store
+	observe  *observer
+	loop     *loop
+	ads      *server.Server
+	guests   *guests
+	api      net.Listener
+	xds      net.Listener
+	apiSrv   *http.Server
+	xdsPort  *port.Port
+	watch    store.Watch
+	tracing  func(context.Context) error
+	serving  atomic.Bool
+	resolved atomic.Bool
+}
+
+// Run is a control plane from start to the end of ctx.
+func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
+	p, err := New(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	return p.Serve(ctx)
+}
+
+// New opens the store and the listeners, and reads and resolves everything, so
+// that what it returns can serve at once. Serve must follow.
+func New(ctx context.Context, cfg Config, log *slog.Logger) (p *Plane, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	p = &Plane{cfg: cfg, log: log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.release())
+		}
+	}()
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	// The addresses first: who cannot have them should not wait for a store.
+	if p.api, err = listen("--api", cfg.API); err != nil {
+		return nil, err
+	}
+	if p.xds, err = listen("--xds", cfg.XDS); err != nil {
+		return nil, err
+	}
+	tracer, stop, err := tracing(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	p.tracing = stop
+	p.observe = newObserver(tracer, web.NewEvents())
+	if err := p.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.compose(); err != nil {
+		return nil, err
+	}
+	snapshot, watch := p.store.Watch()
+	p.watch = watch
+	empty, _ := world.Compile(api.NewSnapshot(0))
+	p.loop.begin(empty, snapshot)
+	p.resolved.Store(true)
+	return p, nil
+}
+
+func listen(flag, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w; choose another address", flag, address, err)
+	}
+	return l, nil
+}
+
+// API is the address of the HTTP API.
+func (p *Plane) API() string { return p.api.Addr().String() }
+
+// XDS is the address for sidecars.
+func (p *Plane) XDS() string { return p.xds.Addr().String() }
+
+// compose puts together all that does not depend on documents.
+func (p *Plane) compose() error {
+	auth, keys, err := p.credentials()
+	if err != nil {
+		return err
+	}
+	options := server.Default()
+	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, xds.NewRenderer(world.Kinds()), auth, p.observe
+	p.ads = server.New(options)
+	p.loop = newLoop(p.log, p.observe, p.ads.Publish)
+	connected := func(ref api.Ref) bool {
+		s, ok := p.ads.Status(ref)
+		return ok && s.Connected
+	}
+	p.guests = newGuests(p.own, connected, p.cfg.DeregisterAfter, p.log)
+	p.observe.onLeave = func(peer server.Peer) { p.guests.left(peer.Dataplane) }
+	handler, err := p.webHandler(keys)
+	if err != nil {
+		return err
+	}
+	p.apiSrv = web.Server(handler)
+	tls, ca, err := p.certificates()
+	if err != nil {
+		return err
+	}
+	boot := &bootstrapper{catalog: world.Catalog(), into: p.own, who: auth, ca: ca, log: p.log, arrived: p.guests.arrived}
+	mux := http.NewServeMux()
+	mux.Handle("POST /bootstrap", boot)
+	p.xdsPort = port.New(port.Options{Logger: p.log, TLS: tls, HTTP: mux,
+		Register: func(g grpc.ServiceRegistrar) { p.ads.Register(g) }})
+	return nil
+}
+
+// Serve answers until ctx ends, then stops in order: no new work, the streams,
+// running requests, and last the store.
+func (p *Plane) Serve(ctx context.Context) error {
+	p.log.Info("serving", "api", "http://"+p.API(), "xds", p.XDS(), "store", p.cfg.Store, "revision", p.store.Snapshot().Revision())
+	running, working := errgroup.WithContext(ctx)
+	loopCtx, endLoop := context.WithCancel(context.WithoutCancel(ctx))
+	defer endLoop()
+	running.Go(func() error {
+		if err := p.apiSrv.Serve(p.api); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve the API: %w", err)
+		}
+		return nil
+	})
+	running.Go(func() error { return p.xdsPort.Serve(p.xds) })
+	running.Go(func() error { return p.loop.run(loopCtx, p.watch) })
+	if p.feed != nil {
+		running.Go(func() error { p.feed.Run(loopCtx); return nil })
+	}
+	p.serving.Store(true)
+	<-working.Done()
+	p.serving.Store(false)
+	p.log.Info("stopping")
+	p.shutdown(context.WithoutCancel(ctx))
+	endLoop()
+	return errors.Join(running.Wait(), p.release())
+}
+
+// shutdown ends what serves. Streams end first, so that sidecars turn to
+// another control plane at once; they keep what they have.
+func (p *Plane) shutdown(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.ShutdownGrace)
+	defer cancel()
+	p.guests.close()
+	p.observe.events.Close()
+	streams, cancelStreams := context.WithTimeout(ctx, p.cfg.ShutdownGrace/2)
+	defer cancelStreams()
+	if err := p.ads.Shutdown(streams); err != nil {
+		p.log.Warn("streams did not end in time", "error", err)
+	}
+	if err := p.xdsPort.Shutdown(ctx); err != nil {
+		p.log.Warn("sidecars were cut off", "error", err)
+	}
+	if err := p.apiSrv.Shutdown(ctx); err != nil {
+		p.log.Warn("requests were cut off", "error", err)
+		_ = p.apiSrv.Close() // the next line of defence after waiting
+	}
+}
+
+// release closes what New opened.
+func (p *Plane) release() error {
+	var errs []error
+	for _, l := range []net.Listener{p.api, p.xds} {
+		if l != nil {
+			if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	if p.store != nil {
+		errs = append(errs, p.store.Close())
+	}
+	if p.tracing != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if err := p.tracing(ctx); err != nil {
+			p.log.Warn("traces were lost", "error", err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ready says what is missing until the control plane does all of its work.
+func (p *Plane) ready() error {
+	switch {
+	case !p.resolved.Load():
+		return errors.New("the documents are not resolved yet")
+	case !p.serving.Load():
+		return errors.New("the control plane is starting or stopping")
+	}
+	if _, ok := p.ads.Revision(); !ok {
+		return errors.New("nothing has been published yet")
+	}
+	return nil
+}

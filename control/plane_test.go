@@ -1,0 +1,174 @@
+package control_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/control"
+)
+
+// plane is a running control plane and a client of it.
+type plane struct {
+	*control.Plane
+	t     *testing.T
+	token string
+	log   *bytes.Buffer
+	stop  func()
+}
+
+// config is one without credentials, in memory.
+func config(t *testing.T) control.Config {
+	c := control.Default()
+	c.Store, c.DataDir, c.API, c.XDS = "memory", t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
+	c.AdminAuth, c.DataplaneAuth, c.XDSPlaintext, c.SkipDefaultPolicies = "none", "none", true, true
+	return c
+}
+
+func start(t *testing.T, c control.Config) *plane {
+	t.Helper()
+	p, err := control.New(t.Context(), c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- p.Serve(ctx) }()
+	stopped := false
+	stop := func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("serving ended with %v", err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Error("the control plane does not stop")
+		}
+	}
+	t.Cleanup(stop)
+	r := &plane{Plane: p, t: t, stop: stop}
+	if c.AdminAuth == "token" {
+		text, err := os.ReadFile(filepath.Join(c.DataDir, control.AdminTokenFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.token = strings.TrimSpace(string(text))
+	}
+	eventually(t, "the control plane is ready", func() bool {
+		code, _ := r.call(http.MethodGet, "/readyz", "")
+		return code == http.StatusOK
+	})
+	return r
+}
+
+// eventually polls until what holds, or fails.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(15 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not in 15 s: %s", what)
+		}
+	}
+}
+
+// call is one request to the API.
+func (p *plane) call(method, path, body string) (int, string) {
+	p.t.Helper()
+	req, err := http.NewRequest(method, "http://"+p.API()+path, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if p.token != "" {
+		req.Header.Set("Authorization", "Bearer "+p.token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// want makes a request that must have that status.
+func (p *plane) want(status int, method, path, body string) string {
+	p.t.Helper()
+	code, text := p.call(method, path, body)
+	if code != status {
+		p.t.Fatalf("%s %s: %d %s, want %d", method, path, code, text, status)
+	}
+	return text
+}
+
+// get decodes the answer to a GET.
+func get[T any](p *plane, path string) T {
+	p.t.Helper()
+	var v T
+	if err := json.Unmarshal([]byte(p.want(http.StatusOK, http.MethodGet, path, "")), &v); err != nil {
+		p.t.Fatal(err)
+	}
+	return v
+}
+
+type list struct {
+	Total int
+	Items []struct{ Type, Mesh, Name string }
+	Next  *string
+}
+
+func names(l list) string {
+	var all []string
+	for _, i := range l.Items {
+		all = append(all, i.Name)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestAnEmptyStoreGetsMeshDefaultWithItsPolicies(t *testing.T) {
+	t.Parallel()
+	for _, skip := range []bool{false, true} {
+		c := config(t)
+		c.SkipDefaultPolicies = skip
+		p := start(t, c)
+		if got := names(get[list](p, "/meshes")); got != "default" {
+			t.Errorf("meshes are %q", got)
+		}
+		want := map[bool]string{false: "mesh-retry-all-default", true: ""}[skip]
+		if got := names(get[list](p, "/meshes/default/meshretries")); got != want {
+			t.Errorf("skip %v: policies are %q", skip, got)
+		}
+	}
+}
+
+func TestWhatBoltAcknowledgedIsThereAfterARestart(t *testing.T) {
+	t.Parallel()
+	c := config(t)
+	c.Store, c.SkipDefaultPolicies = "bolt", false
+	p := start(t, c)
+	p.want(http.StatusCreated, http.MethodPut, "/meshes/prod", `{"type":"Mesh","name":"prod"}`)
+	p.want(http.StatusOK, http.MethodDelete, "/meshes/default/meshretries/mesh-retry-all-default", "")
+	p.stop()
+	p = start(t, c)
+	if got := names(get[list](p, "/meshes")); got != "default prod" {
+		t.Errorf("meshes are %q", got)
+	}
+	if got := names(get[list](p, "/meshretries")); got != "mesh-retry-all-prod" {
+		t.Errorf("a deleted default policy comes back: %q", got)
+	}
+}
