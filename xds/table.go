@@ -117,6 +117,7 @@ func (b *tableBuilder) origins(r *resolve.Route, forwards bool) []*api.Origin {
 		if !ok {
 			found = standing(e, func(c policies.Conf) proto.Message { return b.blank(c, forwards) })
 			b.by[key] = found
+			b.note(e.Notes()...)
 		}
 		out = append(out, found...)
 	}
