@@ -67,12 +67,15 @@ func columns(w io.Writer, rows [][]string) error {
 	return t.Flush()
 }
 
-// colourful reports whether w is a terminal that may get colour.
-func colourful(w io.Writer) bool {
+// terminal reports whether w is one.
+func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" {
+	if !ok {
 		return false
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
+
+// colourful reports whether w is a terminal that may get colour.
+func colourful(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && terminal(w) }

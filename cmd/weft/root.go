@@ -38,9 +38,10 @@ serves the result to Envoy, and explains each field of it.`,
 		&cobra.Group{ID: groupOther, Title: "Other:"},
 	)
 	root.AddCommand(
-		newValidate(a), newSimulate(a),
+		newDemo(a),
+		newValidate(a), newSimulate(a), newExplain(a), newStatus(a),
 		newApply(a), newGet(a), newDelete(a), newEdit(a),
-		newSidecar(a), newToken(a), newStore(a),
+		newServe(a), newSidecar(a), newToken(a), newStore(a),
 		newVersion(a),
 	)
 	root.SetHelpCommandGroupID(groupOther)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -44,7 +45,7 @@ address.`,
 			if err != nil {
 				return err
 			}
-			return a.print(v, func(w io.Writer) error { return writeYAML(w, v) })
+			return a.print(v, func(w io.Writer) error { return inspect.VerdictText(w, v, a.style()) })
 		},
 	}, groupAsk)
 	c.Flags().StringVar(&from, "from", "", "dataplane that sends the request")

@@ -143,9 +143,12 @@ func originNames(r *sim.Route) []string {
 	return slices.Compact(out)
 }
 
+// builtIn stands for the origin of values that no document sets.
+const builtIn = "built-in default"
+
 func origin(o *api.Origin) string {
 	if o == nil || o.Name == "" {
-		return "built-in default"
+		return builtIn
 	}
 	return o.Ref.String()
 }

@@ -38,15 +38,33 @@ func (d *Demo) print(number int, s step, all []Response, remark string, why Expl
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(t, "     route\t%s\n", routeText(branch.Route))
 	fmt.Fprintf(t, "     to\t%s\n", backendsText(branch))
+	var rest []string // of the policies that the mesh began with
 	for _, kind := range slices.Sorted(maps.Keys(branch.Policies)) {
-		for _, path := range slices.Sorted(maps.Keys(branch.Policies[kind].Why)) {
-			if line, ok := d.fieldText(branch.Policies[kind].Why[path]); ok {
-				fmt.Fprintf(t, "     %s\t%s\t%s\n", kind, path, line)
-				kind = ""
+		said, head := branch.Policies[kind].Why, kind
+		for _, path := range slices.Sorted(maps.Keys(said)) {
+			by := origin(said[path][len(said[path])-1].Origin)
+			if !s.tells(kind, path, by) {
+				rest = append(rest, by)
+				continue
 			}
+			fmt.Fprintf(t, "     %s\t%s\t%s\n", head, path, d.fieldText(said[path]))
+			head = ""
 		}
 	}
 	t.Flush() // to the same place as the lines before
+	if n := len(rest); n > 0 {
+		slices.Sort(rest)
+		fmt.Fprintf(w, "     %s\n", d.paint(dim, fmt.Sprintf("and %d fields as before, by %s", n, strings.Join(slices.Compact(rest), ", "))))
+	}
+}
+
+// tells reports whether a field belongs to the story of the step: somebody
+// other than the mesh's first policies sets it, or the step compares it.
+func (s step) tells(kind, path, by string) bool {
+	if by != builtIn && !strings.Contains(by, "/mesh-") {
+		return true
+	}
+	return slices.ContainsFunc(s.fields, func(f field) bool { return f.kind == kind && f.path == path })
 }
 
 // asked is the request with its answers, equal ones counted.
@@ -98,22 +116,28 @@ func backendsText(b sim.Branch) string {
 	return strings.Join(parts, ", ")
 }
 
-// fieldText is the value that holds, who set it, and over whom; not for what
-// nobody but the built-in defaults says.
-func (d *Demo) fieldText(said []sim.Said) (string, bool) {
+// fieldText is the value that holds, who set it, and over whom.
+func (d *Demo) fieldText(said []sim.Said) string {
 	winner := said[len(said)-1]
-	if winner.Origin == nil || winner.Origin.Name == "" {
-		return "", false
-	}
-	text := fmt.Sprintf("%s\tby %s", value(winner.Value), origin(winner.Origin))
+	text := fmt.Sprintf("%s\tby %s", bare(winner.Value), origin(winner.Origin))
 	var over []string
 	for _, x := range slices.Backward(said[:len(said)-1]) {
-		over = append(over, fmt.Sprintf("%s by %s", value(x.Value), origin(x.Origin)))
+		if by := origin(x.Origin); by != builtIn {
+			over = append(over, fmt.Sprintf("%s by %s", bare(x.Value), by))
+		}
 	}
 	if len(over) > 0 {
 		text += d.paint(dim, ", over "+strings.Join(over, ", "))
 	}
-	return text, true
+	return text
+}
+
+// bare is a value as people write it.
+func bare(v any) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	return value(v)
 }
 
 // Addresses tells a person where to go on.

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/weftmesh/weft/control"
+)
+
+func newServe(a *app) *cobra.Command {
+	config := control.Default()
+	var file string
+	c := a.command(&cobra.Command{
+		Use:   "serve",
+		Short: "Run the control plane",
+		Long: `Keeps documents, resolves them for every dataplane, and serves the result to
+sidecars. Every flag is also an environment variable (--data-dir: WEFT_DATA_DIR)
+and a key of the --config file (data-dir:); a flag wins over the environment,
+which wins over the file.`,
+		Example: `  weft serve
+  weft serve --store file --dir ./mesh
+  weft serve --config weft.yaml --log-format json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := layer(c.Flags(), file); err != nil {
+				return err
+			}
+			if err := config.Validate(); err != nil {
+				return err
+			}
+			log, err := newLogger(a.err, config.LogFormat, config.LogLevel)
+			if err != nil {
+				return err
+			}
+			return control.Run(c.Context(), config, log)
+		},
+	}, groupRun)
+	c.Flags().StringVar(&file, "config", "", "file with flags as keys, in YAML")
+	serveFlags(c, &config)
+	return c
+}
+
+// serveFlags are the fields of control.Config as flags.
+func serveFlags(c *cobra.Command, config *control.Config) {
+	f := c.Flags()
+	f.StringVar(&config.Store, "store", config.Store, "where documents are kept: bolt, memory or file")
+	f.StringVar(&config.DataDir, "data-dir", config.DataDir, "directory of the store, the tokens and the authority")
+	f.StringVar(&config.Dir, "dir", config.Dir, "directory of documents to load and watch; with --store file the only source")
+	f.StringVar(&config.API, "api", config.API, "address of the HTTP API")
+	f.StringVar(&config.XDS, "xds", config.XDS, "address for sidecars: bootstrap and ADS")
+	f.StringVar(&config.XDSTLSCert, "xds-tls-cert", config.XDSTLSCert, "certificate of the address for sidecars (default: signed by an authority in the data directory)")
+	f.StringVar(&config.XDSTLSKey, "xds-tls-key", config.XDSTLSKey, "key of --xds-tls-cert")
+	f.BoolVar(&config.XDSPlaintext, "xds-plaintext", config.XDSPlaintext, "serve sidecars without TLS; only on loopback")
+	f.StringVar(&config.DataplaneAuth, "dataplane-auth", config.DataplaneAuth, "how sidecars prove who they are: token, or none on loopback")
+	f.StringVar(&config.AdminAuth, "admin-auth", config.AdminAuth, "how users prove who they are: token, or none on loopback")
+	f.BoolVar(&config.AllowRemote, "allow-remote", config.AllowRemote, "let listeners leave loopback")
+	f.StringVar(&config.OTLPEndpoint, "otlp-endpoint", config.OTLPEndpoint, "where to send traces, HOST:PORT by gRPC")
+	f.BoolVar(&config.SkipDefaultPolicies, "skip-default-policies", config.SkipDefaultPolicies, "create meshes without their default policies")
+	f.StringVar(&config.Zone, "zone", config.Zone, "zone that objects of this control plane belong to")
+	f.StringSliceVar(&config.HTTPProxyRootNamespaces, "httpproxy-root-namespaces", config.HTTPProxyRootNamespaces, "namespaces whose HTTPProxies may own hosts (default: all)")
+	f.StringVar(&config.ExtAuthz, "ext-authz", config.ExtAuthz, "external authorisation, grpc://HOST:PORT")
+	f.BoolVar(&config.RequireReferenceGrants, "require-reference-grants", config.RequireReferenceGrants, "demand ReferenceGrants for services of other namespaces everywhere")
+	logFlags(c, &config.LogFormat, &config.LogLevel)
+}

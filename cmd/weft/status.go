@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftmesh/weft/cmd/weft/internal/client"
+	"github.com/weftmesh/weft/inspect"
+)
+
+// pollStatus is how often --wait asks.
+const pollStatus = 100 * time.Millisecond
+
+func newStatus(a *app) *cobra.Command {
+	var wait time.Duration
+	c := a.command(&cobra.Command{
+		Use:   "status",
+		Short: "Show the conditions of every policy and route, and which sidecars follow",
+		Long: `Shows every policy and route with its conditions, and how many sidecars are in
+sync, behind, or refuse something. With --wait it returns when all connected
+sidecars have acknowledged what is stored, and fails if they have not by then.`,
+		Example: "  weft status\n  weft apply -f policies/ && weft status --wait 30s",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := a.checkOutput(); err != nil {
+				return err
+			}
+			server, err := client.Find(a.server, a.tokenFile)
+			if err != nil {
+				return err
+			}
+			o, late := a.overview(c.Context(), server, wait)
+			if o.Mesh == "" {
+				return late
+			}
+			if err := a.print(o, func(w io.Writer) error { return overviewText(w, o) }); err != nil {
+				return err
+			}
+			return late
+		},
+	}, groupAsk)
+	c.Flags().DurationVar(&wait, "wait", 0, "wait so long for connected sidecars to acknowledge everything")
+	a.serverFlags(c)
+	a.meshFlag(c)
+	a.outputFlag(c)
+	return c
+}
+
+// overview asks until all connected sidecars follow, or the time is over.
+func (a *app) overview(ctx context.Context, server *client.Client, wait time.Duration) (inspect.Overview, error) {
+	deadline := time.Now().Add(wait)
+	progress := a.progress()
+	defer progress("")
+	for {
+		var o inspect.Overview
+		if err := server.Get(ctx, "/meshes/"+url.PathEscape(a.mesh)+"/_status", &o); err != nil {
+			return o, inItsWords(err)
+		}
+		err := behind(o.Sidecars)
+		if err == nil || wait == 0 {
+			return o, nil
+		}
+		if time.Now().After(deadline) {
+			return o, fmt.Errorf("after %s %w", wait, err)
+		}
+		progress(err.Error())
+		select {
+		case <-ctx.Done():
+			return o, ctx.Err()
+		case <-time.After(pollStatus):
+		}
+	}
+}
+
+// behind says which connected sidecars do not follow.
+func behind(s inspect.Sync) error {
+	var parts []string
+	if n := len(s.Behind); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s behind: %s", many(n, "sidecar"), strings.Join(first(s.Behind, 5), ", ")))
+	}
+	for _, r := range s.Refusing {
+		parts = append(parts, fmt.Sprintf("the Envoy of %s refuses %s: %s", r.Dataplane, r.Type, r.Message))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(parts, "; "))
+}
+
+func first(all []string, n int) []string {
+	if len(all) <= n {
+		return all
+	}
+	return append(all[:n:n], "…")
+}
+
+// progress writes over one line of a terminal; elsewhere it is silent.
+func (a *app) progress() func(string) {
+	if !terminal(a.err) {
+		return func(string) {}
+	}
+	return func(text string) { fmt.Fprintf(a.err, "\r\x1b[K%s", text) }
+}
+
+func overviewText(w io.Writer, o inspect.Overview) error {
+	s := o.Sidecars
+	fmt.Fprintf(w, "mesh %s, revision %d: %s, %d in sync, %d behind, %d refusing, %d not connected\n",
+		o.Mesh, s.Revision, many(s.Total, "dataplane"), s.InSync, len(s.Behind), len(s.Refusing), s.Absent)
+	for _, r := range s.Refusing {
+		fmt.Fprintf(w, "  %s refuses %s: %s\n", r.Dataplane, r.Type, r.Message)
+	}
+	if len(o.Objects) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	rows := [][]string{{"OBJECT", "SELECTED", "EFFECTIVE", "PROGRAMMED", "CONDITIONS"}}
+	var remarks []string
+	for _, x := range o.Objects {
+		var conditions []string
+		for _, c := range x.Conditions {
+			text := c.Type
+			if c.Reason != c.Type {
+				text = c.Reason
+			}
+			if c.Status != "True" {
+				text = c.Type + "=" + c.Status + "/" + c.Reason
+				if c.Message != "" {
+					remarks = append(remarks, fmt.Sprintf("%s: %s: %s", x.Object, text, oneLine(c.Message)))
+				}
+			}
+			conditions = append(conditions, text)
+		}
+		d := x.Dataplanes
+		rows = append(rows, []string{x.Object, fmt.Sprint(d.Selected), fmt.Sprint(d.Effective), fmt.Sprint(d.Programmed), strings.Join(conditions, ", ")})
+	}
+	if err := columns(w, rows); err != nil {
+		return err
+	}
+	if len(remarks) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, r := range remarks {
+		fmt.Fprintln(w, r)
+	}
+	return nil
+}
