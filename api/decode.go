@@ -17,26 +17,31 @@ import (
 //
 // Created and Modified are those of the text; whoever stores the object decides them.
 func (c *Catalog) Decode(file string, text []byte) ([]*Object, error) {
-	docs, errs := split(file, text)
-	if len(docs) == 0 && len(errs) == 0 {
-		return nil, ErrNoDocuments
-	}
 	var objects []*Object
-	first := map[Ref]Position{}
-	for i := range docs {
-		o, wrong := c.document(&docs[i], Ref{Mesh: DefaultMesh})
+	var errs []*Violation
+	empty, first := true, map[Ref]Position{}
+	for doc, broken := range split(file, text) {
+		empty = false
+		if broken != nil {
+			errs = append(errs, broken)
+			continue
+		}
+		o, wrong := c.document(doc, Ref{Mesh: DefaultMesh})
 		errs = append(errs, wrong...)
 		if o == nil {
 			continue
 		}
 		if at, twice := first[o.Ref]; twice {
 			v := Path("name").Breaks("%s is written twice, first at %s; remove one of them", o.Ref, at)
-			v.Code, v.Object, v.Position = "Duplicate", o.Ref, docs[i].place(docs[i].root)
+			v.Code, v.Object, v.Position = "Duplicate", o.Ref, doc.place(doc.root)
 			errs = append(errs, v)
 			continue
 		}
-		first[o.Ref] = docs[i].place(docs[i].root)
+		first[o.Ref] = doc.place(doc.root)
 		objects = append(objects, o)
+	}
+	if empty {
+		return nil, ErrNoDocuments
 	}
 	return objects, asError(errs)
 }
@@ -44,20 +49,23 @@ func (c *Catalog) Decode(file string, text []byte) ([]*Object, error) {
 // DecodeOne reads a text that must hold the one object want: what a client
 // puts at want's address. A type, mesh or name that differs is a violation.
 func (c *Catalog) DecodeOne(file string, text []byte, want Ref) (*Object, error) {
-	docs, errs := split(file, text)
-	switch {
-	case len(errs) > 0:
-		return nil, asError(errs)
-	case len(docs) == 0:
-		return nil, ErrNoDocuments
-	case len(docs) > 1:
-		return nil, asError([]*Violation{wrongText(file, docs[1].Line, "there is more than one document; send them one by one")})
+	var d *document
+	for doc, broken := range split(file, text) {
+		switch {
+		case broken != nil:
+			return nil, asError([]*Violation{broken})
+		case d != nil:
+			return nil, asError([]*Violation{wrongText(file, doc.place(doc.root).Line, "there is more than one document; send them one by one")})
+		}
+		d = doc
 	}
-	o, errs := c.document(&docs[0], want)
+	if d == nil {
+		return nil, ErrNoDocuments
+	}
+	o, errs := c.document(d, want)
 	if o == nil {
 		return nil, asError(errs)
 	}
-	d := &docs[0]
 	differs := func(at Path, what, got, asked string) {
 		if got != asked {
 			v := at.Breaks("the %s is %q but the address says %q; make them equal", what, got, asked)

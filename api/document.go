@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"strconv"
 	"unicode/utf8"
@@ -28,40 +29,53 @@ func (d *document) place(n *yaml.Node) Position {
 	return Position{File: d.File, Line: n.Line + d.Line - 1, Column: n.Column}
 }
 
-// split parses a text into its documents. One that cannot be parsed becomes a
-// violation and does not stop the others.
-func split(file string, text []byte) ([]document, []*Violation) {
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	if !utf8.Valid(text) {
-		return nil, []*Violation{wrongText(file, 1, "the text is not UTF-8; save it as UTF-8")}
-	}
-	var docs []document
-	var errs []*Violation
-	whole, jsonErr := splitJSON(file, text)
-	if jsonErr == nil {
-		docs = whole
-	}
-	for _, s := range chunks(file, text) {
-		if jsonErr == nil {
-			break
+// split parses a text document by document, so that a long stream needs the
+// room of one. One that cannot be parsed is a violation and does not stop the
+// others.
+func split(file string, text []byte) iter.Seq2[*document, *Violation] {
+	return func(yield func(*document, *Violation) bool) {
+		text = bytes.TrimPrefix(text, []byte("\ufeff"))
+		if !utf8.Valid(text) {
+			yield(nil, wrongText(file, 1, "the text is not UTF-8; save it as UTF-8"))
+			return
 		}
-		root, err := parseSource(s)
-		switch {
-		case err != nil && looksLikeJSON(text):
-			errs = append(errs, jsonErr)
-		case err != nil:
-			errs = append(errs, err)
-		case root != nil:
-			docs = append(docs, document{s, root})
+		for chunk := range chunks(file, text) {
+			docs, err := parse(chunk)
+			if err != nil && !yield(nil, err) {
+				return
+			}
+			for _, d := range docs {
+				for i := range d {
+					if !yield(&d[i], nil) {
+						return
+					}
+				}
+			}
 		}
 	}
-	var out []document
+}
+
+// parse reads what stands between two markers: one YAML document, or JSON
+// values. Each is a document, or a list of documents.
+func parse(s Source) ([][]document, *Violation) {
+	docs, jsonErr := splitJSON(s)
+	if jsonErr != nil {
+		root, err := parseYAML(s)
+		if err != nil && looksLikeJSON(s.Text) {
+			return nil, jsonErr
+		}
+		if err != nil || root == nil {
+			return nil, err
+		}
+		docs = []document{{s, root}}
+	}
+	var out [][]document
 	for _, d := range docs {
 		if d.root.Tag != "!!null" {
-			out = append(out, d.items()...)
+			out = append(out, d.items())
 		}
 	}
-	return out, errs
+	return out, nil
 }
 
 // items are the documents that stand in a list: a JSON array, or the items of
@@ -84,32 +98,36 @@ func (d document) items() []document {
 
 // chunks cuts a YAML stream at its markers. Line by line is enough: YAML
 // forbids a marker at the start of a line inside of any scalar.
-func chunks(file string, text []byte) []Source {
-	var out []Source
-	start, first, line := 0, 1, 1
-	cut := func(end int) {
-		if part := text[start:end]; !blank(part) {
-			out = append(out, Source{File: file, Line: first, Text: part})
-		}
+func chunks(file string, text []byte) iter.Seq[Source] {
+	return func(yield func(Source) bool) {
+		cutAtMarkers(text, func(line int, part []byte) bool {
+			return blank(part) || yield(Source{File: file, Line: line, Text: part})
+		})
 	}
+}
+
+// cutAtMarkers calls found for every part, with the line that it begins on.
+func cutAtMarkers(text []byte, found func(line int, part []byte) bool) {
+	start, first, line := 0, 1, 1
 	for at := 0; at < len(text); line++ {
 		end := at + len(text[at:])
 		if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
 			end = at + n + 1
 		}
 		this := bytes.TrimRight(text[at:end], " \t\r\n")
-		switch {
-		case bytes.Equal(this, []byte("---")), bytes.Equal(this, []byte("...")):
-			cut(at)
-			start, first = end, line+1
-		case bytes.HasPrefix(this, []byte("--- ")), bytes.HasPrefix(this, []byte("---\t")):
-			cut(at)
+		bare := bytes.Equal(this, []byte("---")) || bytes.Equal(this, []byte("..."))
+		if bare || bytes.HasPrefix(this, []byte("--- ")) || bytes.HasPrefix(this, []byte("---\t")) {
+			if !found(first, text[start:at]) {
+				return
+			}
 			start, first = at, line
+		}
+		if bare {
+			start, first = end, line+1
 		}
 		at = end
 	}
-	cut(len(text))
-	return out
+	found(first, text[start:])
 }
 
 // blank reports whether a part of a stream has only space, comments and directives.
@@ -123,8 +141,8 @@ func blank(part []byte) bool {
 	return true
 }
 
-// parseSource parses the text of one document; nil where it is empty.
-func parseSource(s Source) (root *yaml.Node, err *Violation) {
+// parseYAML parses the text of one document; nil where it is empty.
+func parseYAML(s Source) (root *yaml.Node, err *Violation) {
 	if len(s.Text) > MaxDocument {
 		return nil, wrongText(s.File, s.Line, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(s.Text), MaxDocument))
 	}

@@ -24,9 +24,10 @@ func looksLikeJSON(text []byte) bool {
 // splitJSON reads a text of JSON values, one after the other, into the nodes
 // that YAML would give. (YAML's own parser refuses some JSON, such as
 // surrogate pairs and long keys, and is slower.)
-func splitJSON(file string, text []byte) ([]document, *Violation) {
+func splitJSON(source Source) ([]document, *Violation) {
+	text, before := source.Text, source.Line-1
 	if !looksLikeJSON(text) {
-		return nil, wrongText(file, 1, "the text is no JSON; begin it with {")
+		return nil, wrongText(source.File, source.Line, "the text is no JSON; begin it with {")
 	}
 	r := &jsonReader{text: text, line: 1}
 	var docs []document
@@ -37,11 +38,11 @@ func splitJSON(file string, text []byte) ([]document, *Violation) {
 			err = errors.New("a map or a list belongs here")
 		}
 		if err != nil {
-			return nil, wrongText(file, r.line, fmt.Sprintf("the text is no JSON: %v; correct it", err))
+			return nil, wrongText(source.File, before+r.line, fmt.Sprintf("the text is no JSON: %v; correct it", err))
 		}
-		s := Source{File: file, Line: n.Line, Text: text[start:r.at]}
+		s := Source{File: source.File, Line: before + n.Line, Text: text[start:r.at]}
 		if len(s.Text) > MaxDocument && n.Kind != yaml.SequenceNode {
-			return nil, wrongText(file, n.Line, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(s.Text), MaxDocument))
+			return nil, wrongText(source.File, s.Line, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(s.Text), MaxDocument))
 		}
 		shift(n, n.Line-1)
 		docs = append(docs, document{s, n})

@@ -14,10 +14,10 @@ func (s Source) Locate(path Path) Position {
 		return Position{File: s.File}
 	}
 	d := document{Source: s}
-	if docs, err := splitJSON(s.File, s.Text); err == nil && len(docs) == 1 {
+	if docs, err := splitJSON(s); err == nil && len(docs) == 1 {
 		d.root = docs[0].root
 	} else {
-		d.root, _ = parseSource(s)
+		d.root, _ = parseYAML(s)
 	}
 	if d.root == nil {
 		return Position{File: s.File, Line: s.Line, Column: 1}

@@ -97,6 +97,9 @@ func validateHead(h *head) []*Violation {
 			errs = multierror.Append(errs, h.labels.Key(r.key).OneOf(v, r.values...))
 		}
 	}
+	if _, ok := o.Labels[LabelPolicyRole]; ok {
+		errs = multierror.Append(errs, h.labels.Key(LabelPolicyRole).Warns("ReadOnly", "the role follows from the namespace and the targets, so the label has no effect; remove it"))
+	}
 	if m, ok := o.Labels[LabelMesh]; ok && h.explicit && m != o.Mesh && !h.typ.Global {
 		errs = multierror.Append(errs, h.labels.Key(LabelMesh).Breaks("the label says mesh %q but the document %q; make them equal", m, o.Mesh))
 	}

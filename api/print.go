@@ -83,7 +83,7 @@ func (c *Catalog) YAML(o *Object) ([]byte, error) {
 
 // ToYAML turns JSON into YAML in the same order.
 func ToYAML(text []byte) ([]byte, error) {
-	docs, wrong := splitJSON("", text)
+	docs, wrong := splitJSON(Source{Text: text, Line: 1})
 	if wrong != nil {
 		return nil, wrong
 	}
