@@ -1,0 +1,255 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// The answers of Kuma's newer inspect API, which identify things by KRI.
+
+// Layout is GET …/dataplanes/{dp}/_layout.
+type Layout struct {
+	KRI       string            `json:"kri"`
+	Labels    map[string]string `json:"labels"`
+	Inbounds  []Port            `json:"inbounds"`
+	Outbounds []Port            `json:"outbounds"` // sorted by KRI
+	Listeners []Port            `json:"listeners"`
+}
+
+// Port is one listener.
+type Port struct {
+	KRI      string       `json:"kri"`
+	Port     uint32       `json:"port"`
+	Protocol api.Protocol `json:"protocol"`
+	Name     string       `json:"proxyResourceName"`
+}
+
+// PolicyList is an answer of the _policies endpoints.
+type PolicyList struct {
+	Policies []KindPolicy `json:"policies"`
+}
+
+// KindPolicy is what one kind says at one place: Conf for destinations, Rules
+// for inbounds.
+type KindPolicy struct {
+	Kind    string      `json:"kind"`
+	Conf    []any       `json:"conf,omitempty"`
+	Rules   []KRIRule   `json:"rules,omitempty"`
+	Origins []KRIOrigin `json:"origins"`
+}
+
+// KRIRule is one rule of an inbound.
+type KRIRule struct {
+	KRI  string `json:"kri,omitempty"`
+	Conf any    `json:"conf"`
+}
+
+// KRIOrigin names an object.
+type KRIOrigin struct {
+	KRI string `json:"kri"`
+}
+
+// RouteList is GET …/_outbounds/{kri}/_routes.
+type RouteList struct {
+	Routes []KindRoutes `json:"routes"`
+}
+
+// KindRoutes are the routes of one kind.
+type KindRoutes struct {
+	Kind    string      `json:"kind"`
+	Origins []KRIOrigin `json:"origins"`
+	Rules   []RouteRule `json:"rules"`
+}
+
+// RouteRule is one merged rule.
+type RouteRule struct {
+	KRI     string        `json:"kri"`
+	Matches []route.Match `json:"matches"`
+	Conf    any           `json:"conf"`
+}
+
+// kris names things for one mesh.
+type kris struct {
+	model   *resolve.Model
+	catalog *api.Catalog
+}
+
+func (x kris) of(ref api.Ref, section string) string {
+	if o, ok := x.model.Snapshot().Get(ref); ok {
+		return x.catalog.KRI(o) + section
+	}
+	return api.KRI{Short: x.short(ref.Kind), Mesh: ref.Mesh, Namespace: ref.Namespace, Name: ref.Name, Section: section}.String()
+}
+
+func (x kris) short(kind string) string {
+	t, _ := x.catalog.Type(kind)
+	return t.Short
+}
+
+func (x kris) destination(mesh string, d *resolve.Destination) string {
+	if d.Ref.Name != "" {
+		return x.of(d.Ref, d.PortName)
+	}
+	return api.KRI{Short: x.short(d.Kind), Mesh: mesh, Name: d.Name}.String()
+}
+
+func (x kris) origins(list []*api.Origin) []KRIOrigin {
+	out := []KRIOrigin{}
+	for _, o := range list {
+		if k := (KRIOrigin{x.of(o.Ref, "")}); !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// LayoutOf lists the listeners of a dataplane.
+func LayoutOf(m *resolve.Model, c *api.Catalog, dp api.Ref) (Layout, error) {
+	r, err := dataplane(m, dp)
+	if err != nil {
+		return Layout{}, err
+	}
+	x := kris{m, c}
+	l := Layout{KRI: x.of(dp, ""), Labels: map[string]string{}, Inbounds: []Port{}, Outbounds: []Port{}, Listeners: []Port{}}
+	if r.Dataplane.Labels != nil {
+		l.Labels = r.Dataplane.Labels
+	}
+	for _, in := range r.Inbounds {
+		l.Inbounds = append(l.Inbounds, Port{x.of(dp, in.Name), in.Port, in.Protocol, "inbound:" + address(in.Address, in.Port)})
+	}
+	for _, o := range r.Outbounds {
+		l.Outbounds = append(l.Outbounds, Port{x.destination(dp.Mesh, o.Destination), o.Port, o.Destination.Protocol, "outbound:" + address(o.Address, o.Port)})
+	}
+	slices.SortStableFunc(l.Outbounds, func(a, b Port) int { return cmp.Compare(a.KRI, b.KRI) })
+	return l, nil
+}
+
+// kindPolicies shows policies without their built-in defaults.
+func (x kris) kindPolicies(list resolve.Policies, show func(*KindPolicy, policies.Conf)) PolicyList {
+	out := PolicyList{Policies: []KindPolicy{}}
+	for _, e := range list {
+		conf, origins := without(e, documents)
+		p := KindPolicy{Kind: e.Kind.Name, Origins: x.origins(origins)}
+		show(&p, conf)
+		out.Policies = append(out.Policies, p)
+	}
+	return out
+}
+
+func asConf(p *KindPolicy, c policies.Conf) { p.Conf = []any{c} }
+
+// DataplanePolicies is GET …/dataplanes/{dp}/_policies: none of the kinds that
+// weft has concerns a proxy as a whole.
+func DataplanePolicies(m *resolve.Model, dp api.Ref) (PolicyList, error) {
+	_, err := dataplane(m, dp)
+	return PolicyList{Policies: []KindPolicy{}}, err
+}
+
+// InboundPolicies is GET …/_inbounds/{kri}/_policies.
+func InboundPolicies(m *resolve.Model, c *api.Catalog, dp api.Ref, kri string) (PolicyList, error) {
+	r, err := dataplane(m, dp)
+	if err != nil {
+		return PolicyList{}, err
+	}
+	x := kris{m, c}
+	for _, in := range r.Inbounds {
+		if same(kri, x.of(dp, in.Name)) {
+			return x.kindPolicies(in.Policies, func(p *KindPolicy, c policies.Conf) { p.Rules = []KRIRule{{Conf: c}} }), nil
+		}
+	}
+	return PolicyList{}, notFound("inbound of "+dp.Name, kri, nil)
+}
+
+// OutboundPolicies is GET …/_outbounds/{kri}/_policies, and with the KRI of a
+// route …/_outbounds/{kri}/_routes/{routeKri}/_policies.
+func OutboundPolicies(m *resolve.Model, c *api.Catalog, dp api.Ref, kri, routeKRI string) (PolicyList, error) {
+	x := kris{m, c}
+	o, err := x.outbound(dp, kri)
+	if err != nil {
+		return PolicyList{}, err
+	}
+	if routeKRI == "" {
+		return x.kindPolicies(o.Policies, asConf), nil
+	}
+	if o.Table != nil {
+		for _, rt := range o.Table.Routes {
+			for _, origin := range rt.Origins {
+				if same(routeKRI, x.of(origin.Ref, "")) || same(routeKRI, x.of(origin.Ref, section(origin))) {
+					return x.kindPolicies(rt.Policies, asConf), nil
+				}
+			}
+		}
+	}
+	return PolicyList{}, notFound("route", routeKRI, nil)
+}
+
+func (x kris) outbound(dp api.Ref, kri string) (*resolve.Outbound, error) {
+	r, err := dataplane(x.model, dp)
+	if err != nil {
+		return nil, err
+	}
+	var have []string
+	for _, o := range r.Outbounds {
+		k := x.destination(dp.Mesh, o.Destination)
+		if same(kri, k) {
+			return o, nil
+		}
+		have = append(have, k)
+	}
+	return nil, notFound("outbound of "+dp.Name, kri, have)
+}
+
+// same compares KRIs; parsing joins the parts of a section.
+func same(asked, kri string) bool {
+	if asked == kri {
+		return true
+	}
+	head := strings.SplitAfterN(kri, "_", 7)
+	return len(head) == 7 && asked == strings.Join(head[:6], "")+strings.ReplaceAll(head[6], "_", "")
+}
+
+// section is the KRI section of a rule: the entry of to that it stands in.
+func section(o *api.Origin) string {
+	if o.To == nil {
+		return ""
+	}
+	return "rule_" + itoa(*o.To)
+}
+
+// Routes is GET …/_outbounds/{kri}/_routes.
+func Routes(m *resolve.Model, c *api.Catalog, dp api.Ref, kri string) (RouteList, error) {
+	x := kris{m, c}
+	o, err := x.outbound(dp, kri)
+	if err != nil {
+		return RouteList{}, err
+	}
+	out := RouteList{Routes: []KindRoutes{}}
+	if o.Table == nil {
+		return out, nil
+	}
+	r := &ruler{model: m, catalog: c, hashes: map[string][]route.Match{}}
+	k := KindRoutes{Rules: []RouteRule{}}
+	var origins []*api.Origin
+	seen := map[string]bool{}
+	for _, rt := range o.Table.Routes {
+		if len(rt.Origins) == 0 || seen[rt.Key] {
+			continue
+		}
+		seen[rt.Key] = true
+		strongest := rt.Origins[len(rt.Origins)-1]
+		k.Kind = strongest.Kind
+		k.Rules = append(k.Rules, RouteRule{x.of(strongest.Ref, section(strongest)), rt.Matches, r.documentConf(rt)})
+		origins = append(origins, rt.Origins...)
+	}
+	if len(k.Rules) > 0 {
+		k.Origins = x.origins(origins)
+		out.Routes = append(out.Routes, k)
+	}
+	return out, nil
+}

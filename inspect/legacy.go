@@ -1,0 +1,130 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// LegacyRules is GET …/dataplanes/{dp}/rules, with the matches that the Kuma
+// design adds.
+type LegacyRules struct {
+	Total int          `json:"total"`
+	Items []LegacyRule `json:"items"`
+}
+
+// LegacyRule is what the policies of one kind come to at one place.
+type LegacyRule struct {
+	Type       string            `json:"type"` // DestinationSubset, ClientSubset
+	Name       string            `json:"name"`
+	Addresses  []string          `json:"addresses"`
+	Service    string            `json:"service"`
+	Tags       map[string]string `json:"tags"`
+	PolicyType string            `json:"policyType"`
+	Subset     map[string]string `json:"subset"` // value, or !value
+	// Matches are set where a policy is attached to the route that has them.
+	Matches []route.Match  `json:"matches,omitempty"`
+	Conf    any            `json:"conf"`
+	Origins []LegacyOrigin `json:"origins"` // weakest first
+	order   int
+}
+
+// LegacyOrigin names a policy.
+type LegacyOrigin struct {
+	Mesh string `json:"mesh"`
+	Name string `json:"name"`
+}
+
+// Legacy is what is effective on a dataplane in that older form.
+func Legacy(m *resolve.Model, dp api.Ref) (LegacyRules, error) {
+	r, err := dataplane(m, dp)
+	if err != nil {
+		return LegacyRules{}, err
+	}
+	v := LegacyRules{Items: []LegacyRule{}}
+	places := map[string][]*resolve.Outbound{}
+	for _, o := range r.Outbounds {
+		places[o.Destination.ID] = append(places[o.Destination.ID], o)
+	}
+	for _, id := range sortedKeys(places) {
+		v.Items = append(v.Items, toDestination(places[id])...)
+	}
+	for _, in := range r.Inbounds {
+		for _, kind := range m.Kinds() {
+			rules, _ := subsetRules(kind, fromItems(m.Matched(dp, kind.Name), in), true)
+			for _, rule := range rules {
+				v.Items = append(v.Items, fromClients(in, kind, rule))
+			}
+		}
+	}
+	slices.SortStableFunc(v.Items, func(a, b LegacyRule) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type), cmp.Compare(a.PolicyType, b.PolicyType), cmp.Compare(a.order, b.order))
+	})
+	v.Total = len(v.Items)
+	return v, nil
+}
+
+// toDestination has an item for each kind and route that it is attached to, and
+// one for what holds without a route.
+func toDestination(at []*resolve.Outbound) []LegacyRule {
+	o := at[0]
+	base := LegacyRule{Type: "DestinationSubset", Name: o.Destination.Name, Service: o.Destination.Name,
+		Tags: map[string]string{api.TagService: o.Destination.Name}, Subset: map[string]string{}}
+	for _, x := range at {
+		base.Addresses = append(base.Addresses, fmt.Sprintf("%s:%d", x.Address, x.Port))
+	}
+	var out []LegacyRule
+	add := func(e *policies.Effective, matches []route.Match) {
+		item := base
+		conf, origins := without(e, documents)
+		item.PolicyType, item.Matches, item.Conf, item.Origins, item.order = e.Kind.Name, matches, conf, legacyOrigins(origins), len(out)
+		out = append(out, item)
+	}
+	seen := map[string]bool{}
+	if o.Table != nil {
+		for _, rt := range o.Table.Routes {
+			if seen[rt.Key] {
+				continue
+			}
+			seen[rt.Key] = true
+			for _, e := range rt.Policies {
+				if e != o.Policies.Of(e.Kind.Name) {
+					add(e, rt.Matches)
+				}
+			}
+		}
+	}
+	for _, e := range o.Policies {
+		add(e, nil)
+	}
+	return out
+}
+
+func legacyOrigins(origins []*api.Origin) []LegacyOrigin {
+	out := []LegacyOrigin{}
+	for _, o := range origins {
+		if l := (LegacyOrigin{o.Mesh, o.Name}); !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func fromClients(in *resolve.Inbound, kind *policies.Kind, rule subsetRule) LegacyRule {
+	tags := inboundMeta(in).Tags
+	item := LegacyRule{Type: "ClientSubset", Name: cmp.Or(tags[api.TagService], in.Name), Addresses: []string{fmt.Sprintf("%s:%d", in.Address, in.Port)},
+		Service: tags[api.TagService], Tags: tags, PolicyType: kind.Name, Subset: map[string]string{}, Conf: rule.conf, Origins: legacyOrigins(rule.origins)}
+	for _, m := range rule.matchers {
+		if m.Not {
+			item.Subset[m.Key] = "!" + m.Value
+		} else {
+			item.Subset[m.Key] = m.Value
+		}
+	}
+	return item
+}

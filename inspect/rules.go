@@ -1,0 +1,420 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/kuma"
+)
+
+// Meta names an object in Kuma's inspect API.
+type Meta struct {
+	Type   string            `json:"type"`
+	Mesh   string            `json:"mesh"`
+	Name   string            `json:"name"`
+	Labels map[string]string `json:"labels"`
+	KRI    string            `json:"kri,omitempty"`
+}
+
+// RulesView is GET …/dataplanes/{dp}/_rules.
+type RulesView struct {
+	Resource    Meta        `json:"resource"`
+	HTTPMatches []HTTPMatch `json:"httpMatches"`
+	Rules       []KindRules `json:"rules"`
+}
+
+// HTTPMatch says what a __rule-matches-hash__ stands for.
+type HTTPMatch struct {
+	Hash  string        `json:"hash"`
+	Match []route.Match `json:"match"`
+}
+
+// KindRules is what the policies of one kind say.
+type KindRules struct {
+	Type            string         `json:"type"`
+	Warnings        []string       `json:"warnings"`
+	ToRules         []ToRule       `json:"toRules"`
+	FromRules       []FromRules    `json:"fromRules"`
+	ToResourceRules []ResourceRule `json:"toResourceRules"`
+	InboundRules    []InboundRules `json:"inboundRules"`
+}
+
+// ToRule is a subset rule.
+type ToRule struct {
+	Matchers []Matcher `json:"matchers"`
+	Conf     any       `json:"conf"`
+	Origin   []Meta    `json:"origin"` // weakest first
+}
+
+// FromRules are the subset rules of one inbound.
+type FromRules struct {
+	Inbound InboundMeta `json:"inbound"`
+	Rules   []ToRule    `json:"rules"`
+}
+
+// InboundMeta names an inbound.
+type InboundMeta struct {
+	Name string            `json:"name,omitempty"`
+	Port uint32            `json:"port"`
+	Tags map[string]string `json:"tags"`
+}
+
+// ResourceRule is what holds for one real resource.
+type ResourceRule struct {
+	ResourceMeta        Meta         `json:"resourceMeta"`
+	ResourceSectionName string       `json:"resourceSectionName"`
+	Conf                []any        `json:"conf"`
+	Origin              []ItemOrigin `json:"origin"`
+}
+
+// ItemOrigin is an item of a policy.
+type ItemOrigin struct {
+	ResourceMeta Meta `json:"resourceMeta"`
+	RuleIndex    int  `json:"ruleIndex"`
+}
+
+// InboundRules are what rules say about one inbound.
+type InboundRules struct {
+	Inbound InboundMeta   `json:"inbound"`
+	Rules   []InboundRule `json:"rules"`
+}
+
+// InboundRule is one of them.
+type InboundRule struct {
+	Match  any          `json:"match"`
+	Conf   []any        `json:"conf"`
+	Origin []ItemOrigin `json:"origin"`
+}
+
+// matchesHash is Kuma's made-up tag for the matches of a route's rule.
+const matchesHash = "__rule-matches-hash__"
+
+// ruler makes the view of one dataplane.
+type ruler struct {
+	model   *resolve.Model
+	catalog *api.Catalog
+	plane   *resolve.Resolved
+	hashes  map[string][]route.Match
+}
+
+// Rules is Kuma's view of all rules of a dataplane.
+func Rules(m *resolve.Model, c *api.Catalog, dp api.Ref) (RulesView, error) {
+	r, err := dataplane(m, dp)
+	if err != nil {
+		return RulesView{}, err
+	}
+	x := &ruler{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}}
+	v := RulesView{Resource: x.meta(r.Ref), HTTPMatches: []HTTPMatch{}, Rules: []KindRules{}}
+	if k := x.routeRules(); len(k.ToRules)+len(k.ToResourceRules) > 0 {
+		v.Rules = append(v.Rules, k)
+	}
+	for _, kind := range pluginOrder(m.Kinds()) {
+		k := x.kindRules(kind)
+		if len(k.ToRules)+len(k.FromRules)+len(k.ToResourceRules)+len(k.InboundRules)+len(k.Warnings) > 0 {
+			v.Rules = append(v.Rules, k)
+		}
+	}
+	for _, h := range sortedKeys(x.hashes) {
+		v.HTTPMatches = append(v.HTTPMatches, HTTPMatch{h, x.hashes[h]})
+	}
+	return v, nil
+}
+
+// pluginOrder is the order in which Kuma lists kinds (spec/kuma.md 3).
+func pluginOrder(kinds []*policies.Kind) []*policies.Kind {
+	order := []string{"MeshRateLimit", "MeshTimeout", "MeshRetry"}
+	out := slices.Clone(kinds)
+	slices.SortStableFunc(out, func(a, b *policies.Kind) int {
+		return cmp.Compare(slices.Index(order, a.Name), slices.Index(order, b.Name))
+	})
+	return out
+}
+
+func (x *ruler) meta(ref api.Ref) Meta {
+	m := Meta{Type: ref.Kind, Mesh: ref.Mesh, Name: ref.Name, Labels: map[string]string{}}
+	if o, ok := x.model.Snapshot().Get(ref); ok {
+		if o.Labels != nil {
+			m.Labels = o.Labels
+		}
+		m.KRI = x.catalog.KRI(o)
+	}
+	return m
+}
+
+// metas names the objects behind origins, each once, in order.
+func (x *ruler) metas(origins []*api.Origin) []Meta {
+	out := []Meta{}
+	var seen []api.Ref
+	for _, o := range origins {
+		if !slices.Contains(seen, o.Ref) {
+			seen = append(seen, o.Ref)
+			out = append(out, x.meta(o.Ref))
+		}
+	}
+	return out
+}
+
+func (x *ruler) kindRules(kind *policies.Kind) KindRules {
+	k := KindRules{Type: kind.Name, Warnings: []string{}, ToRules: []ToRule{}, FromRules: []FromRules{}, ToResourceRules: []ResourceRule{}, InboundRules: []InboundRules{}}
+	matched := x.model.Matched(x.plane.Ref, kind.Name)
+	to, warnings := x.toItems(matched)
+	k.Warnings = append(k.Warnings, warnings...)
+	rules, cut := subsetRules(kind, to, false)
+	k.ToRules = append(k.ToRules, x.toRules(rules)...)
+	for _, in := range x.plane.Inbounds {
+		from := fromItems(matched, in)
+		list, more := subsetRules(kind, from, true)
+		cut = cut || more
+		if len(list) > 0 {
+			k.FromRules = append(k.FromRules, FromRules{inboundMeta(in), x.toRules(list)})
+		}
+		if e := in.Policies.Of(kind.Name); e != nil {
+			if r, ok := x.inboundRule(e); ok {
+				k.InboundRules = append(k.InboundRules, InboundRules{inboundMeta(in), []InboundRule{r}})
+			}
+		}
+	}
+	if cut {
+		k.Warnings = append(k.Warnings, fmt.Sprintf("there are more than %d rules; the view is cut, what is effective is not", maxRules))
+	}
+	k.ToResourceRules = append(k.ToResourceRules, x.resourceRules(kind)...)
+	return k
+}
+
+func inboundMeta(in *resolve.Inbound) InboundMeta {
+	tags := in.Tags
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	return InboundMeta{Name: in.Name, Port: in.Port, Tags: tags}
+}
+
+func (x *ruler) toRules(rules []subsetRule) []ToRule {
+	out := make([]ToRule, len(rules))
+	for i, r := range rules {
+		out[i] = ToRule{Matchers: append([]Matcher{}, r.matchers...), Conf: r.conf, Origin: x.metas(r.origins)}
+	}
+	return out
+}
+
+// toItems are the items of to as sets of tags. One that is attached to a route
+// stands once for each rule of the route.
+func (x *ruler) toItems(matched []*api.Object) (items []tagged, warnings []string) {
+	for _, o := range matched {
+		spec := o.Spec.(*policies.Spec)
+		if slices.ContainsFunc(spec.To, func(i policies.Item) bool { return i.TargetRef.IsRoute() }) {
+			continue
+		}
+		var routes []*route.Object
+		if spec.Top().IsRoute() {
+			routes = x.model.TargetRoutes(o.Ref)
+			for _, n := range x.model.NotesOn(o.Ref) {
+				if n.Code == "TargetNotFound" {
+					warnings = append(warnings, "could not resolve "+o.Name+": "+n.Message)
+				}
+			}
+		}
+		for i := range spec.To {
+			it := &spec.To[i]
+			base := tagged{origin: &api.Origin{Ref: o.Ref, Field: api.Path("spec.to").Index(i)}, leaves: it.Leaves()}
+			if !spec.Top().IsRoute() {
+				if tags, ok := tagsOf(it.TargetRef); ok {
+					base.tags = tags
+					items = append(items, base)
+				}
+				continue
+			}
+			for _, r := range routes {
+				items = append(items, x.attached(base, r, spec, it.TargetRef)...)
+			}
+		}
+	}
+	return items, warnings
+}
+
+func (x *ruler) attached(base tagged, r *route.Object, spec *policies.Spec, to api.TargetRef) []tagged {
+	var out []tagged
+	for _, e := range r.Entries {
+		if to.Kind != api.KindMesh && to.Name != e.To.Name {
+			continue
+		}
+		for i := range e.Rules {
+			if name := spec.Top().SectionName; name != "" && name != e.Rules[i].Origin.RuleName && name != fmt.Sprint(i) && name != fmt.Sprintf("%d.%d", e.Index, i) {
+				continue
+			}
+			one := base
+			one.tags = map[string]string{matchesHash: e.Rules[i].Key}
+			if e.To.Kind != api.KindMesh {
+				one.tags[api.TagService] = e.To.Name
+			}
+			x.hashes[e.Rules[i].Key] = e.Rules[i].Matches
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// tagsOf is a ref as a set of tags; ok is false for kinds that have none.
+func tagsOf(t api.TargetRef) (tags map[string]string, ok bool) {
+	tags = map[string]string{}
+	switch t.Kind {
+	case api.KindMesh:
+	case api.KindMeshSubset, api.KindMeshServiceSubset:
+		for k, v := range t.Tags {
+			tags[k] = v
+		}
+	case api.KindMeshService:
+	default:
+		return nil, false
+	}
+	if t.Kind == api.KindMeshService || t.Kind == api.KindMeshServiceSubset {
+		if t.Name == "" {
+			return nil, false
+		}
+		tags[api.TagService] = t.Name
+	}
+	return tags, true
+}
+
+// fromItems are the items of from that concern one inbound.
+func fromItems(matched []*api.Object, in *resolve.Inbound) []tagged {
+	var items []tagged
+	for _, o := range matched {
+		spec := o.Spec.(*policies.Spec)
+		if top := spec.Top(); top.Kind != api.KindMesh && top.Kind != api.KindDataplane {
+			if tags, ok := tagsOf(top); !ok || !subsetOf(tags, in.Tags) {
+				continue
+			}
+		}
+		for i := range spec.From {
+			if tags, ok := tagsOf(spec.From[i].TargetRef); ok {
+				items = append(items, tagged{tags, &api.Origin{Ref: o.Ref, Field: api.Path("spec.from").Index(i)}, spec.From[i].Leaves()})
+			}
+		}
+	}
+	return items
+}
+
+func subsetOf(want, have map[string]string) bool {
+	for k, v := range want {
+		if have[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// inboundRule is what rules say; ok is false where only from speaks.
+func (x *ruler) inboundRule(e *policies.Effective) (InboundRule, bool) {
+	conf, origins := without(e, func(s merge.Said) bool { return strings.HasPrefix(string(s.Origin.Field), "spec.rules") })
+	return InboundRule{Conf: []any{conf}, Origin: x.itemOrigins(origins)}, len(origins) > 0
+}
+
+// without is what holds of e if only what keep keeps is said, and who says it.
+func without(e *policies.Effective, keep func(merge.Said) bool) (policies.Conf, []*api.Origin) {
+	var fields []merge.Field
+	var origins []*api.Origin
+	for _, f := range e.Fields {
+		said := slices.DeleteFunc(slices.Clone(f.Said), func(s merge.Said) bool { return !keep(s) })
+		if len(said) == 0 {
+			continue
+		}
+		fields = append(fields, merge.Field{Field: f.Field, Said: said})
+		for _, s := range said {
+			if !slices.ContainsFunc(origins, s.Origin.Same) {
+				origins = append(origins, s.Origin)
+			}
+		}
+	}
+	return e.Kind.Schema.Build(e.Kind.New(), fields), origins
+}
+
+// documents keeps what documents say.
+func documents(s merge.Said) bool { return s.Layer != merge.Default }
+
+func (x *ruler) itemOrigins(origins []*api.Origin) []ItemOrigin {
+	out := []ItemOrigin{}
+	for _, o := range origins {
+		out = append(out, ItemOrigin{x.meta(o.Ref), indexOf(o.Field)})
+	}
+	return out
+}
+
+// indexOf is the index of an entry such as spec.to[2].
+func indexOf(field api.Path) int {
+	n := 0
+	if _, err := fmt.Sscanf(string(field[strings.LastIndexByte(string(field), '[')+1:]), "%d]", &n); err != nil {
+		return 0
+	}
+	return n
+}
+
+// routeConf is what a MeshHTTPRoute's own rules come to for one destination.
+func (x *ruler) routeConf(t *resolve.Table) (conf map[string]any, origins []*api.Origin) {
+	rules := []any{}
+	seen := map[string]bool{}
+	for _, rt := range t.Routes {
+		if len(rt.Origins) == 0 || seen[rt.Key] {
+			continue
+		}
+		seen[rt.Key] = true
+		x.hashes[rt.Key] = rt.Matches
+		rules = append(rules, map[string]any{"matches": rt.Matches, "default": x.documentConf(rt)})
+		for _, o := range rt.Origins {
+			if !slices.ContainsFunc(origins, func(p *api.Origin) bool { return p.Ref == o.Ref }) {
+				origins = append(origins, o)
+			}
+		}
+	}
+	return map[string]any{"rules": rules}, origins
+}
+
+// documentConf is the conf of a merged rule as documents spell it.
+func (x *ruler) documentConf(rt *resolve.Route) kuma.Default {
+	var d kuma.Default
+	if r := x.written(rt.FiltersBy); r != nil {
+		d.Filters = r.Default.Filters
+	}
+	if r := x.written(rt.BackendsBy); r != nil {
+		d.BackendRefs = r.Default.BackendRefs
+	}
+	return d
+}
+
+// written is the rule of a MeshHTTPRoute that an origin names.
+func (x *ruler) written(o *api.Origin) *kuma.Rule {
+	if o == nil || o.To == nil || o.Rule == nil {
+		return nil
+	}
+	if obj, ok := x.model.Snapshot().Get(o.Ref); ok {
+		if spec, ok := obj.Spec.(*kuma.HTTPRoute); ok {
+			return &spec.To[*o.To].Rules[*o.Rule]
+		}
+	}
+	return nil
+}
+
+func (x *ruler) routeRules() KindRules {
+	k := KindRules{Type: api.KindMeshHTTPRoute, Warnings: []string{}, ToRules: []ToRule{}, FromRules: []FromRules{}, ToResourceRules: []ResourceRule{}, InboundRules: []InboundRules{}}
+	for _, o := range x.plane.Outbounds {
+		if o.Table == nil {
+			continue
+		}
+		conf, origins := x.routeConf(o.Table)
+		switch d := o.Destination; {
+		case len(origins) == 0:
+		case d.Ref.Name == "":
+			k.ToRules = append(k.ToRules, ToRule{Matchers: []Matcher{{Key: api.TagService, Value: d.Name}}, Conf: conf, Origin: x.metas(origins)})
+		default:
+			k.ToResourceRules = append(k.ToResourceRules, ResourceRule{x.meta(d.Ref), d.PortName, []any{conf}, x.itemOrigins(origins)})
+		}
+	}
+	return k
+}

@@ -1,0 +1,237 @@
+package inspect
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+)
+
+// Kuma's subset rules (spec/kuma.md 4.5): a view, which takes no part in what is
+// effective.
+
+// maxRules bounds the view: the number of rules may grow exponentially with
+// the number of tags.
+const maxRules = 1000
+
+// tagged is an item of a policy as a set of tags.
+type tagged struct {
+	tags   map[string]string
+	origin *api.Origin
+	leaves []merge.Leaf
+}
+
+// Matcher is one condition of a rule.
+type Matcher struct {
+	Key   string `json:"key"`
+	Not   bool   `json:"not"`
+	Value string `json:"value"`
+}
+
+// subsetRule is the merged conf of those to whom all matchers apply.
+type subsetRule struct {
+	matchers []Matcher // sorted by key and value
+	conf     policies.Conf
+	origins  []*api.Origin // weakest first
+}
+
+// subsetRules builds the rules of items, which come weakest first. cut says that
+// there would be more than maxRules.
+func subsetRules(kind *policies.Kind, items []tagged, inbound bool) (rules []subsetRule, cut bool) {
+	if !inbound && oneKey(items) {
+		rules = simpleRules(kind, items)
+	} else {
+		rules, cut = cliqueRules(kind, items)
+	}
+	slices.SortStableFunc(rules, func(a, b subsetRule) int { return positives(b) - positives(a) })
+	if len(rules) > maxRules {
+		return rules[:maxRules], true
+	}
+	return rules, cut
+}
+
+func positives(r subsetRule) int {
+	n := 0
+	for _, m := range r.matchers {
+		if !m.Not {
+			n++
+		}
+	}
+	return n
+}
+
+func oneKey(items []tagged) bool {
+	keys := map[string]bool{}
+	for _, it := range items {
+		for k := range it.tags {
+			keys[k] = true
+		}
+	}
+	return len(keys) <= 1
+}
+
+// simpleRules has one rule for each distinct set.
+func simpleRules(kind *policies.Kind, items []tagged) []subsetRule {
+	var rules []subsetRule
+	for _, set := range distinctSets(items) {
+		var matchers []Matcher
+		for k, v := range set {
+			matchers = append(matchers, Matcher{Key: k, Value: v})
+		}
+		if r, ok := rule(kind, items, matchers); ok {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+func distinctSets(items []tagged) []map[string]string {
+	var sets []map[string]string
+	for _, it := range items {
+		if !slices.ContainsFunc(sets, func(s map[string]string) bool { return maps.Equal(s, it.tags) }) {
+			sets = append(sets, it.tags)
+		}
+	}
+	return sets
+}
+
+// rule merges the items that the matchers contain; ok is false for none.
+func rule(kind *policies.Kind, items []tagged, matchers []Matcher) (subsetRule, bool) {
+	r := subsetRule{matchers: matchers}
+	var layers []merge.Layer
+	for _, it := range items {
+		if contains(matchers, it.tags) {
+			layers = append(layers, merge.Layer{Origin: it.origin, Leaves: it.leaves})
+			r.origins = append(r.origins, it.origin)
+		}
+	}
+	if len(layers) == 0 {
+		return r, false
+	}
+	slices.SortFunc(r.matchers, func(a, b Matcher) int { return slices.Compare([]string{a.Key, a.Value}, []string{b.Key, b.Value}) })
+	r.conf = kind.Schema.Build(kind.New(), merge.Fold(layers))
+	return r, true
+}
+
+// contains reports whether the matchers imply every tag.
+func contains(matchers []Matcher, tags map[string]string) bool {
+	for k, v := range tags {
+		if !slices.Contains(matchers, Matcher{Key: k, Value: v}) {
+			return false
+		}
+	}
+	return true
+}
+
+// cliqueRules enumerates, for every largest group of sets that can hold
+// together, who has which of their tags and who has none.
+func cliqueRules(kind *policies.Kind, items []tagged) (rules []subsetRule, cut bool) {
+	sets := distinctSets(items)
+	seen := map[string]bool{}
+	cliques, cut := maximalCliques(sets)
+	for _, clique := range cliques {
+		values := map[string][]string{}
+		for _, i := range clique {
+			for k, v := range sets[i] {
+				if !slices.Contains(values[k], v) {
+					values[k] = append(values[k], v)
+				}
+			}
+		}
+		more := combine(sortedKeys(values), values, nil, func(matchers []Matcher) bool {
+			r, ok := rule(kind, items, slices.Clone(matchers))
+			if key := matchersText(r.matchers); ok && !seen[key] {
+				seen[key] = true
+				rules = append(rules, r)
+			}
+			return len(rules) <= maxRules
+		})
+		if !more {
+			return rules, true
+		}
+	}
+	return rules, cut
+}
+
+// combine calls yield for each choice of one value, or none, for every key.
+func combine(keys []string, values map[string][]string, chosen []Matcher, yield func([]Matcher) bool) bool {
+	if len(keys) == 0 {
+		return yield(chosen)
+	}
+	k := keys[0]
+	for _, v := range values[k] {
+		if !combine(keys[1:], values, append(chosen[:len(chosen):len(chosen)], Matcher{Key: k, Value: v}), yield) {
+			return false
+		}
+	}
+	none := chosen[:len(chosen):len(chosen)]
+	for _, v := range values[k] {
+		none = append(none, Matcher{Key: k, Not: true, Value: v})
+	}
+	return combine(keys[1:], values, none, yield)
+}
+
+// maxCliques bounds the search.
+const maxCliques = 200
+
+// maximalCliques are the largest groups of sets of which each two are
+// compatible, in the order of their first members (Bron and Kerbosch).
+func maximalCliques(sets []map[string]string) (out [][]int, cut bool) {
+	near := make([][]bool, len(sets))
+	all := make([]int, len(sets))
+	for i := range sets {
+		all[i] = i
+		near[i] = make([]bool, len(sets))
+		for j := range sets {
+			near[i][j] = i != j && compatible(sets[i], sets[j])
+		}
+	}
+	steps := 0
+	var extend func(clique, candidates, done []int)
+	extend = func(clique, candidates, done []int) {
+		steps++
+		if len(out) >= maxCliques || steps > 100*maxCliques {
+			cut = true
+			return
+		}
+		if len(candidates) == 0 && len(done) == 0 {
+			out = append(out, slices.Sorted(slices.Values(clique)))
+			return
+		}
+		for len(candidates) > 0 {
+			v := candidates[0]
+			keep := func(list []int) []int {
+				return slices.DeleteFunc(slices.Clone(list), func(x int) bool { return !near[v][x] })
+			}
+			extend(append(clique[:len(clique):len(clique)], v), keep(candidates), keep(done))
+			candidates, done = candidates[1:], append(done[:len(done):len(done)], v)
+		}
+	}
+	extend(nil, all, nil)
+	slices.SortFunc(out, slices.Compare[[]int])
+	return out, cut
+}
+
+// compatible reports whether both sets can hold together.
+func compatible(a, b map[string]string) bool {
+	for k, v := range a {
+		if w, ok := b[k]; ok && v != w {
+			return false
+		}
+	}
+	return true
+}
+
+func matchersText(list []Matcher) string {
+	s := ""
+	for _, m := range list {
+		s += m.Key + "\x01" + m.Value
+		if m.Not {
+			s += "\x02"
+		}
+		s += "\x00"
+	}
+	return s
+}

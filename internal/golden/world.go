@@ -1,0 +1,153 @@
+package golden
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sim"
+)
+
+// Answer answers the questions of stories about a whole world:
+//
+//	validate                          every violation, then every condition that is not met
+//	sim: DATAPLANE [METHOD] URL [k:v]…  what would happen to a request
+//	explain: DATAPLANE [TO]           what applies, and why
+//	object: KIND NAME                 where a policy or route takes part
+//	rules: DATAPLANE [KIND]           the items of the legacy rules view
+func Answer(docs []File, question string) string {
+	var objects []*api.Object
+	var violations []*api.Violation
+	for _, f := range docs {
+		o, v := world.Decode(f.Name, f.Text)
+		objects, violations = append(objects, o...), append(violations, v...)
+	}
+	model, _ := world.Compile(world.Snapshot(objects...))
+	verb, rest, _ := strings.Cut(question, ":")
+	a := asker{model: model, violations: violations, words: strings.Fields(rest)}
+	ask := map[string]func() error{"validate": a.validate, "sim": a.sim, "explain": a.explain, "object": a.object, "rules": a.rules}[verb]
+	if ask == nil {
+		return "nobody knows how to answer " + verb
+	}
+	if err := ask(); err != nil {
+		fmt.Fprintf(&a.out, "error: %v\n", err)
+	}
+	return a.out.String()
+}
+
+type asker struct {
+	model      *resolve.Model
+	violations []*api.Violation
+	words      []string
+	out        strings.Builder
+}
+
+// word is the n-th word of the question, empty where there is none.
+func (a *asker) word(n int) string {
+	if n < len(a.words) {
+		return a.words[n]
+	}
+	return ""
+}
+
+func (a *asker) plane() api.Ref {
+	return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: a.word(0)}
+}
+
+func (a *asker) validate() error {
+	world.Sort(a.violations)
+	for _, v := range a.violations {
+		fmt.Fprintln(&a.out, v)
+	}
+	for _, s := range inspect.OverviewOf(a.model, "default", nil).Objects {
+		for _, c := range s.Conditions {
+			if c.Status != "True" && c.Type != "Programmed" {
+				fmt.Fprintf(&a.out, "%s: %s=%s %s: %s\n", s.Object, c.Type, c.Status, c.Reason, c.Message)
+			}
+		}
+	}
+	if a.out.Len() == 0 {
+		fmt.Fprintln(&a.out, "all is well")
+	}
+	return nil
+}
+
+func (a *asker) sim() error {
+	r, ok := a.model.Dataplane(a.plane())
+	if !ok {
+		return fmt.Errorf("no dataplane %s", a.word(0))
+	}
+	q := sim.Request{Headers: sim.Headers{}}
+	for _, w := range a.words[1:] {
+		name, value, isHeader := strings.Cut(w, ":")
+		switch {
+		case strings.Contains(w, "://"):
+			q.URL = w
+		case isHeader:
+			q.Headers.Add(name, value)
+		default:
+			q.Method = w
+		}
+	}
+	v, err := sim.Run(r, q)
+	if err != nil {
+		return err
+	}
+	return inspect.VerdictText(&a.out, v, inspect.Style{})
+}
+
+func (a *asker) explain() error {
+	e, err := inspect.Explain(a.model, a.plane(), a.word(1))
+	if err != nil {
+		return err
+	}
+	return inspect.ExplanationText(&a.out, e, inspect.Style{})
+}
+
+func (a *asker) object() error {
+	e, err := inspect.ExplainObject(a.model, api.Ref{Kind: a.word(0), Mesh: "default", Name: a.word(1)}, nil)
+	if err != nil {
+		return err
+	}
+	return inspect.ObjectText(&a.out, e, inspect.Style{})
+}
+
+// rules writes one line for each item of the legacy view.
+func (a *asker) rules() error {
+	v, err := inspect.Legacy(a.model, a.plane())
+	if err != nil {
+		return err
+	}
+	for _, item := range v.Items {
+		if kind := a.word(1); kind != "" && item.PolicyType != kind {
+			continue
+		}
+		conf, err := json.Marshal(item.Conf)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&a.out, "%s %s %s", item.Type, item.Name, item.PolicyType)
+		for _, k := range slices.Sorted(maps.Keys(item.Subset)) {
+			fmt.Fprintf(&a.out, " %s=%s", k, item.Subset[k])
+		}
+		if item.Matches != nil {
+			matches, err := json.Marshal(item.Matches)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&a.out, " matches %s", matches)
+		}
+		fmt.Fprintf(&a.out, "\n  %s by", conf)
+		for _, o := range item.Origins {
+			fmt.Fprintf(&a.out, " %s", o.Name)
+		}
+		fmt.Fprintln(&a.out)
+	}
+	return nil
+}
