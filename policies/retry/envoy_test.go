@@ -142,3 +142,39 @@ func TestEnvoyRepeatsRefusedConnectionsAsThePlanSays(t *testing.T) {
 		}
 	}
 }
+
+// TestEnvoyRepeatsWhatTookTooLongAsThePlanSays: an attempt that exceeds
+// perTryTimeout counts as reset.
+func TestEnvoyRepeatsWhatTookTooLongAsThePlanSays(t *testing.T) {
+	t.Parallel()
+	backend, list := envoytest.StartBackend(t, "backend"), trials()
+	for _, c := range list {
+		short := new(api.Duration(50 * time.Millisecond))
+		if c.conf.HTTP != nil {
+			c.conf.HTTP.PerTryTimeout, c.conf.HTTP.RetriableResponseHeaders = short, nil
+		}
+		if c.conf.GRPC != nil {
+			c.conf.GRPC.PerTryTimeout = short
+		}
+	}
+	proxy := start(t, list, backend.Port)
+	for i, c := range list {
+		want := 1
+		plan, ok := c.conf.RetryPlan(c.protocol)
+		if ok && plan.PerTry != 50*time.Millisecond {
+			t.Errorf("conf %d: %v for each attempt", i, plan.PerTry)
+		}
+		if ok && plan.Reset && plan.Request("POST", sim.Headers{"x-a": "a"}) {
+			want = 2
+		}
+		id := strconv.Itoa(i)
+		script := "slow:5s,200"
+		if !ok {
+			script = "200" // nothing bounds it
+		}
+		proxy.Send(t, i, "POST", envoytest.IDHeader, id, envoytest.ScriptHeader, script, "x-a", "a")
+		if got := len(backend.Seen(id)); got != want {
+			t.Errorf("conf %d: Envoy made %d attempts, the plan %d: %s", i, got, want, policytest.JSON(c.conf))
+		}
+	}
+}
