@@ -139,11 +139,20 @@ func (p *printer) line(format string, args ...any) {
 }
 
 func (p *printer) flush(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.StripEscape)
+	var out strings.Builder
+	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	if _, err := io.WriteString(t, p.text.String()); err != nil {
 		return err
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(out.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *printer) route(r *Route) {
@@ -183,7 +192,7 @@ func backendsText(list []sim.Backend) string {
 }
 
 // policies lists each field with who set it; under it those who lost, the
-// strongest first.
+// strongest first. That a built-in default lost is what everybody expects.
 func (p *printer) policies(indent string, views map[string]sim.Policy) {
 	for _, kind := range sortedKeys(views) {
 		p.line("%s%s", indent, kind)
@@ -192,7 +201,7 @@ func (p *printer) policies(indent string, views map[string]sim.Policy) {
 			said := why[field]
 			last := said[len(said)-1]
 			p.line("%s  %s = %s\t%s", indent, field, valueText(last.Value), p.faint(saidBy(last)))
-			for i := len(said) - 2; i >= 0; i-- {
+			for i := len(said) - 2; i >= 0 && said[i].Layer != "default"; i-- {
 				p.line("%s    %s\t%s", indent, p.loser(valueText(said[i].Value)), p.faint(saidBy(said[i])))
 			}
 		}
