@@ -1,7 +1,6 @@
 package api
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -122,6 +121,3 @@ func known(kind string) bool {
 	_, plain := fieldsOfKind[kind]
 	return plain || routeGroups[kind] != ""
 }
-
-// RouteKindNames are the kinds of RouteKinds, sorted.
-func RouteKindNames() []string { return slices.Sorted(maps.Keys(RouteKinds)) }
