@@ -23,7 +23,6 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/bolt"
@@ -146,7 +145,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	}
 	host, _ := os.Hostname()
 	c := web.Config{
-		Catalog: world.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop}, Sidecars: sidecars{p.ads}, Tokens: keys,
+		Catalog: world.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop}, Sidecars: sidecars{p.ads, p.loop}, Tokens: keys,
 		Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, Zone: p.cfg.Zone, Public: p.cfg, Log: p.log,
 		Metrics: promhttp.HandlerFor(p.observe.registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: Version(), InstanceID: uuid.NewString()},
@@ -172,22 +171,6 @@ func (p *Plane) problems() []*api.Violation {
 		all = append(all, p.feed.Problems()...)
 	}
 	return all
-}
-
-// sidecars shows the state of the streams in the terms of package inspect.
-type sidecars struct{ ads *server.Server }
-
-// Sidecars is the state of every dataplane that is or was connected.
-func (s sidecars) Sidecars() []inspect.Sidecar {
-	var out []inspect.Sidecar
-	for st := range s.ads.Peers() {
-		c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked, InSync: st.InSync}
-		if st.Nack != nil && st.Nack.Current {
-			c.Refusal = &inspect.Refusal{Type: st.Nack.Type, Resources: st.Nack.Resources, Message: st.Nack.Message}
-		}
-		out = append(out, c)
-	}
-	return out
 }
 
 // tracing sends traces to the endpoint, if there is one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -36,6 +37,7 @@ type loop struct {
 	mu       sync.Mutex
 	advanced chan struct{} // closed when current changes, then replaced
 	pending  batch         // resolved and not published
+	sending  batch         // on its way to the streams
 	wake     chan struct{} // has a token while pending is not empty
 	broken   map[api.Ref]*api.Violation
 }
@@ -194,7 +196,7 @@ func (l *loop) publishAll(ctx context.Context) {
 func (l *loop) send() time.Duration {
 	l.mu.Lock()
 	b := l.pending
-	l.pending = batch{}
+	l.pending, l.sending = batch{}, b
 	l.mu.Unlock()
 	if b.model == nil {
 		return 0
@@ -207,8 +209,22 @@ func (l *loop) send() time.Duration {
 	started := time.Now()
 	l.publish(b.model, resolve.Affected{Dataplanes: refs})
 	took := time.Since(started)
+	l.mu.Lock()
+	l.sending = batch{}
+	l.mu.Unlock()
 	l.observe.published(b.model.Snapshot().Revision(), len(refs), took)
 	return took
+}
+
+// unpublished are the dataplanes whose next configuration is resolved, and not
+// published yet.
+func (l *loop) unpublished() map[api.Ref]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[api.Ref]bool{}
+	maps.Copy(all, l.pending.affected)
+	maps.Copy(all, l.sending.affected)
+	return all
 }
 
 // model is what holds, as of revision or later.

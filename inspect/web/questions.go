@@ -11,21 +11,22 @@ import (
 	"github.com/weftmesh/weft/sim"
 )
 
-func (s *server) dataplaneRoutes() []endpoint {
-	const dp = "/meshes/{mesh}/dataplanes/{name}"
+func (s *server) questionRoutes() []endpoint {
+	const dp, object = "/meshes/{mesh}/dataplanes/{name}", "/meshes/{mesh}/{plural}/{name}"
 	return []endpoint{
 		{"GET " + dp + "/_explain", s.explain, "Everything that applies to a dataplane, and why"},
 		{"POST " + dp + "/_simulate", s.simulate, "What would happen to a request"},
+		{"GET " + object + "/_explain", s.explainObject, "Where a policy or route takes part, and where not"},
+		{"GET " + object + "/_resources/dataplanes", s.selected, "The dataplanes that a policy or route selects"},
+		{"GET " + object + "/dataplanes", s.selected, "The same, in the older place"},
+		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies and routes, and how far sidecars follow"},
+		{"GET /_problems", s.problems, "Everything that is wrong, by who has to act"},
 	}
 }
 
-func (s *server) questionRoutes() []endpoint {
-	return nil
-}
-
-// asked is the dataplane that the path names, in the model that holds.
-func (s *server) asked(r *http.Request) (*resolve.Model, api.Ref, error) {
-	ref := api.Ref{Kind: api.KindDataplane, Mesh: r.PathValue("mesh"), Namespace: r.URL.Query().Get("namespace"), Name: r.PathValue("name")}
+// asked is the object that the path names, and the model that holds.
+func (s *server) asked(r *http.Request, kind string) (*resolve.Model, api.Ref, error) {
+	ref := api.Ref{Kind: kind, Mesh: r.PathValue("mesh"), Namespace: r.URL.Query().Get("namespace"), Name: r.PathValue("name")}
 	m, err := s.Documents.Model(r.Context())
 	return m, ref, err
 }
@@ -39,7 +40,7 @@ func unknown(err error) error {
 }
 
 func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
-	m, ref, err := s.asked(r)
+	m, ref, err := s.asked(r, api.KindDataplane)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
-	m, ref, err := s.asked(r)
+	m, ref, err := s.asked(r, api.KindDataplane)
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,88 @@ func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// attachable is the type that the path names, which must be a policy or route.
+func (s *server) attachable(r *http.Request) (api.Type, error) {
+	t, err := s.typeAt(r)
+	if err == nil && !t.Policy && !t.Route {
+		err = problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: t.Name + " is neither a policy nor a route; ask about one of those"}
+	}
+	return t, err
+}
+
+func (s *server) explainObject(w http.ResponseWriter, r *http.Request) error {
+	t, err := s.attachable(r)
+	if err != nil {
+		return err
+	}
+	m, ref, err := s.asked(r, t.Name)
+	if err != nil {
+		return err
+	}
+	e, err := inspect.ExplainObject(m, ref, s.Sidecars.Sidecars())
+	if err != nil {
+		return unknown(err)
+	}
+	answer(w, http.StatusOK, e)
+	return nil
+}
+
+// selected answers a page of the dataplanes that an object selects.
+func (s *server) selected(w http.ResponseWriter, r *http.Request) error {
+	t, err := s.attachable(r)
+	if err != nil {
+		return err
+	}
+	m, ref, err := s.asked(r, t.Name)
+	if err != nil {
+		return err
+	}
+	if _, ok := m.Snapshot().Get(ref); !ok {
+		return missing()
+	}
+	return s.metas(w, r, m.Snapshot(), m.Selected(ref))
+}
+
+func (s *server) status(w http.ResponseWriter, r *http.Request) error {
+	mesh := r.PathValue("mesh")
+	if err := s.meshKnown(mesh); err != nil {
+		return err
+	}
+	m, err := s.Documents.Model(r.Context())
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, inspect.OverviewOf(m, mesh, s.Sidecars.Sidecars()))
+	return nil
+}
+
+func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.Documents.Model(r.Context())
+	if err != nil {
+		return err
+	}
+	owners := inspect.Problems(m, s.Sidecars.Sidecars(), s.Config.Problems())
+	total := 0
+	for _, o := range owners {
+		total += len(o.Problems)
+	}
+	answer(w, http.StatusOK, map[string]any{"total": total, "items": owners})
+	return nil
+}
+
 // conditionsOf are the conditions of a policy or route; nil for other kinds.
 func (s *server) conditionsOf(ctx context.Context, o *api.Object) (any, error) {
-	return nil, nil
+	t, _ := s.Catalog.Type(o.Kind)
+	if !t.Policy && !t.Route {
+		return nil, nil
+	}
+	m, err := s.Documents.Model(ctx)
+	if err != nil {
+		return nil, err
+	}
+	status, err := inspect.StatusOf(m, o.Ref, s.Sidecars.Sidecars())
+	if errors.Is(err, inspect.ErrNotFound) {
+		return nil, missing() // deleted a moment ago
+	}
+	return status.Conditions, err
 }

@@ -61,6 +61,8 @@ type Documents interface {
 // Sidecars tells how far each dataplane follows.
 type Sidecars interface {
 	Sidecars() []inspect.Sidecar
+	// Stream is the state of one sidecar; false if it was never connected.
+	Stream(api.Ref) (Stream, bool)
 }
 
 // Tokens issues credentials and knows those of users again.

@@ -1,0 +1,44 @@
+package control
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/xds/server"
+)
+
+// sidecars shows the state of the streams in the terms of package inspect.
+type sidecars struct {
+	ads  *server.Server
+	loop *loop
+}
+
+// Sidecars is the state of every dataplane that is or was connected. One whose
+// next configuration waits to be published is not in sync, though its stream
+// does not know it yet.
+func (s sidecars) Sidecars() []inspect.Sidecar {
+	waiting := s.loop.unpublished()
+	var out []inspect.Sidecar
+	for st := range s.ads.Peers() {
+		c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked,
+			InSync: st.InSync && !waiting[st.Dataplane]}
+		if st.Nack != nil && st.Nack.Current {
+			c.Refusal = &inspect.Refusal{Type: st.Nack.Type, Resources: st.Nack.Resources, Message: st.Nack.Message}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// Stream is the state of one sidecar.
+func (s sidecars) Stream(dp api.Ref) (web.Stream, bool) {
+	st, ok := s.ads.Status(dp)
+	if !ok {
+		return web.Stream{}, false
+	}
+	out := web.Stream{Connected: st.Connected, Since: st.Since, Protocol: st.Protocol, Client: st.Client, Version: st.Version, Types: map[string]web.Counters{}}
+	for name, t := range st.Types {
+		out.Types[name] = web.Counters{Sent: t.Sent, Acked: t.Acked, Nacked: t.Nacked}
+	}
+	return out, true
+}
