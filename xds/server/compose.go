@@ -74,6 +74,11 @@ func (st *stream) full(f *flow, n, size int) bool {
 
 // gone are the names that the client has, or may have, and should not.
 func (st *stream) gone(f *flow, known map[string]string) []string {
+	switch {
+	case f.kind == clusters && !st.removing,
+		f.kind == endpoints && !(st.removing && st.flows[clusters].quiet): // the client unsubscribes by itself
+		return nil
+	}
 	var out []string
 	for name := range known {
 		if st.desired(f.kind, name) == nil {

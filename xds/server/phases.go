@@ -192,10 +192,11 @@ func (st *stream) pump() {
 	for k := range st.flows {
 		st.serve(&st.flows[k])
 	}
-	if len(st.retained.Clusters) > 0 && st.flows[listeners].quiet && st.flows[routes].quiet {
-		st.retained = xds.State{}
+	if st.mayRemove() {
+		st.retained, st.removing = xds.State{}, true
 		st.serve(&st.flows[clusters])
 		st.serve(&st.flows[endpoints])
+		st.removing = false
 	}
 	st.check()
 	if st.timer != nil {
@@ -204,6 +205,13 @@ func (st *stream) pump() {
 	if !st.due.IsZero() {
 		st.timer = time.AfterFunc(time.Until(st.due), func() { st.server.queue.add(st) })
 	}
+}
+
+// mayRemove reports whether no route of the client names a cluster that it
+// should not have. An Envoy that reconnects has routes before it asks for them.
+func (st *stream) mayRemove() bool {
+	lds, rds := &st.flows[listeners], &st.flows[routes]
+	return lds.quiet && rds.quiet && (st.grpc || lds.asked && (rds.asked || len(st.want.Routes) == 0))
 }
 
 // wake has the stream pumped again at a time, if not earlier.

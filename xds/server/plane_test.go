@@ -38,9 +38,6 @@ func silent(t testing.TB, change func(*server.Options)) *plane {
 	t.Helper()
 	o := server.Default()
 	o.Renderer = xds.NewRenderer(world.Kinds())
-	if os.Getenv("WEFT_TEST_LOG") != "" {
-		o.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
-	}
 	if change != nil {
 		change(&o)
 	}

@@ -45,6 +45,7 @@ type stream struct {
 	// retained are clusters, and their endpoints, that want no longer has but
 	// that the client's routes may still name.
 	retained xds.State
+	removing bool // clusters may be removed now
 	timer    *time.Timer
 	due      time.Time // when timer must fire; zero is never
 }
@@ -154,9 +155,6 @@ func (st *stream) confirm(f *flow, r *response) {
 		delete(f.remove, name)
 	}
 	st.settle(f.kind, r.changed)
-	if f.kind == clusters {
-		st.reload(r)
-	}
 	st.doubts.clear(f.kind, r)
 	st.server.opts.Observer.Acked(st.peer, r.push(), time.Since(r.at))
 }
@@ -174,9 +172,9 @@ func (st *stream) askedAgain(f *flow, names []string, sub cache.Subscription) {
 	}
 }
 
-// reload sends the endpoints of every changed cluster again. Over delta an
+// reload sends the endpoints of every changed cluster again, right behind it. An
 // Envoy that warms a changed cluster asks for nothing and waits for a version
-// that it has not seen; until then the change is not active.
+// that it has not seen; until then the change is neither active nor confirmed.
 func (st *stream) reload(r *response) {
 	eds := &st.flows[endpoints]
 	for _, v := range r.changed {
@@ -204,6 +202,10 @@ func (st *stream) sending(url, nonce string) {
 	f.sent = true
 	f.total.Sent++
 	st.server.opts.Observer.Pushed(st.peer, r.push())
+	if k == clusters {
+		st.reload(r)
+		st.pump()
+	}
 }
 
 // refresh looks at the newest publication.
