@@ -48,6 +48,7 @@ lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, known vuln
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
 	$(GO) vet ./...
 	$(GO) mod tidy -diff
+	$(GO) mod verify
 	$(GO) run $(STATICCHECK) ./...
 	@hack/vulnerabilities '$(GO)' '$(GOVULNCHECK)' '$(VULNDB)'
 

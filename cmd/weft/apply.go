@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/go-multierror"
 	"github.com/spf13/cobra"
@@ -198,18 +197,4 @@ func prune(ctx context.Context, server *client.Client, reading world.Reading, o 
 		}
 	}
 	return gone, nil
-}
-
-// readOnly are the fields that the server adds to an object.
-var readOnly = []string{"creationTime", "modificationTime", "kri", "status"}
-
-// writable reports whether a line of YAML at the left margin begins a field
-// that may be written.
-func writable(line string) bool {
-	for _, f := range readOnly {
-		if strings.HasPrefix(line, f+":") {
-			return false
-		}
-	}
-	return true
 }

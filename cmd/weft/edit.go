@@ -38,14 +38,15 @@ func (a *app) edit(c *cobra.Command, word, name string) error {
 	if err != nil {
 		return err
 	}
-	item, err := server.One(c.Context(), path(t, a.mesh, name))
+	item, err := server.One(c.Context(), path(t, a.mesh, name)+"?format=written")
 	if err != nil {
 		return err
 	}
-	before, err := editable(item)
-	if err != nil {
+	var text bytes.Buffer
+	if err := writeYAML(&text, item); err != nil {
 		return err
 	}
+	before := text.Bytes()
 	file, err := draft(t.Short, before)
 	if err != nil {
 		return err
@@ -67,25 +68,6 @@ func (a *app) edit(c *cobra.Command, word, name string) error {
 		return err
 	}
 	return os.Remove(file)
-}
-
-// editable is the object without the fields that only the server writes.
-func editable(item client.Item) ([]byte, error) {
-	var all bytes.Buffer
-	if err := writeYAML(&all, item); err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	keep := true
-	for line := range strings.Lines(all.String()) {
-		if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "-") {
-			keep = writable(line)
-		}
-		if keep {
-			out.WriteString(line)
-		}
-	}
-	return out.Bytes(), nil
 }
 
 func draft(name string, text []byte) (string, error) {

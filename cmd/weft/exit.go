@@ -39,6 +39,15 @@ func usage(format string, args ...any) error {
 	return &exitError{statusUsage, fmt.Errorf(format, args...)}
 }
 
+// misunderstood is cobra's refusal of a command line in one line.
+func misunderstood(err error) error {
+	text, near, ok := strings.Cut(err.Error(), "\n\nDid you mean this?")
+	if ok {
+		return fmt.Errorf("%s; did you mean %s?", text, strings.Join(strings.Fields(near), " or "))
+	}
+	return fmt.Errorf("%s; see --help", strings.TrimSpace(text))
+}
+
 // invalid says that documents are wrong; err holds the violations, or nil where
 // they were printed already.
 func invalid(err error) error { return &exitError{statusInvalid, err} }

@@ -17,7 +17,7 @@ func newGet(a *app) *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:   "get KIND [NAME]",
 		Short: "Show stored objects",
-		Long:  "Shows the objects of a kind, or one of them.\n\nKinds, by type name, plural or short name: " + kinds() + ".",
+		Long:  "Shows the objects of a kind, or one of them: as YAML the way they were written,\nto be edited and applied again; as JSON with all that the control plane adds.\n\nKinds, by type name, plural or short name: " + kinds() + ".",
 		Example: `  weft get meshretries
   weft get mr mr-1 -o yaml
   weft get dataplane frontend-1 -o json`,
@@ -43,8 +43,12 @@ func (a *app) get(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	form := ""
+	if a.output == "yaml" { // documents as they were written, to be applied again
+		form = "?format=written"
+	}
 	if len(args) == 2 {
-		item, err := server.One(c.Context(), path(t, a.mesh, args[1]))
+		item, err := server.One(c.Context(), path(t, a.mesh, args[1])+form)
 		if client.Missing(err) {
 			return fmt.Errorf("%s: there is no such object; `weft get %s` lists those that there are", ref(t, a.mesh, args[1]), t.Plural)
 		}
@@ -53,11 +57,11 @@ func (a *app) get(c *cobra.Command, args []string) error {
 		}
 		return a.print(item, func(w io.Writer) error { return table(w, []client.Item{item}) })
 	}
-	items, err := server.List(c.Context(), path(t, a.mesh, ""))
+	items, err := server.List(c.Context(), path(t, a.mesh, "")+form)
 	if err != nil {
 		return err
 	}
-	if a.output == "yaml" { // one document each, as `weft apply -f -` reads them
+	if a.output == "yaml" {
 		for i, item := range items {
 			if i > 0 {
 				fmt.Fprintln(a.out, "---")

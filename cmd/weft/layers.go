@@ -21,8 +21,8 @@ func layer(flags *pflag.FlagSet, file string) error {
 	var errs *multierror.Error
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := "WEFT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		text, ok := os.LookupEnv(name)
-		if !ok || given[f.Name] {
+		text := os.Getenv(name)
+		if text == "" || given[f.Name] {
 			return
 		}
 		given[f.Name] = true

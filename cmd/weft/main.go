@@ -33,15 +33,16 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	if err == nil {
 		return statusDone
 	}
-	a.report(err)
 	var coded *exitError
 	switch {
 	case errors.As(err, &coded):
-		return coded.status
 	case !a.started: // cobra itself refused the command line
-		return statusUsage
+		coded = &exitError{statusUsage, misunderstood(err)}
+	default:
+		coded = &exitError{statusFailed, err}
 	}
-	return statusFailed
+	a.report(coded)
+	return coded.status
 }
 
 // app is what all commands share.

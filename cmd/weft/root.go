@@ -24,7 +24,6 @@ serves the result to Envoy, and explains each field of it.`,
   weft apply -f policies/
   weft explain dataplane frontend-1
   weft simulate --from frontend-1 GET http://web/v1/items`,
-		Args:             cobra.NoArgs,
 		SilenceUsage:     true,
 		SilenceErrors:    true,
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },

@@ -45,6 +45,13 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error
 	}
 	switch format := r.URL.Query().Get("format"); format {
 	case "", "universal":
+	case "written":
+		text, err := s.written(o)
+		if err != nil {
+			return err
+		}
+		write(w, http.StatusOK, "application/json", text)
+		return nil
 	case "kubernetes", "k8s":
 		text, err := s.Catalog.KubernetesJSON(s.labelled(o))
 		if err != nil {
@@ -53,7 +60,7 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error
 		write(w, http.StatusOK, "application/json", text)
 		return nil
 	default:
-		return badField("format", "unknown format; use universal or kubernetes")
+		return badField("format", "unknown format; use universal, kubernetes or written")
 	}
 	conditions, err := s.conditionsOf(r.Context(), o)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/weftmesh/weft/api"
 )
@@ -29,6 +30,14 @@ func (s *server) labelled(o *api.Object) *api.Object {
 	c := *o
 	c.Labels = labels
 	return &c
+}
+
+// written is an object as its writer gave it, without what readers are told
+// beside it: whoever stores it again changes nothing.
+func (s *server) written(o *api.Object) ([]byte, error) {
+	c := *o
+	c.Created, c.Modified = time.Time{}, time.Time{}
+	return s.Catalog.JSON(&c)
 }
 
 func (s *server) kri(o *api.Object) string { return s.Catalog.KRI(s.labelled(o)) }

@@ -172,6 +172,9 @@ func (s *server) listed(w http.ResponseWriter, r *http.Request, t api.Type, mesh
 	if mesh != "" {
 		objects = snapshot.Of(t.Name, mesh)
 	}
+	if r.URL.Query().Get("format") == "written" {
+		return s.page(w, r, objects, s.written)
+	}
 	return s.page(w, r, objects, func(o *api.Object) ([]byte, error) { return s.item(o, nil) })
 }
 

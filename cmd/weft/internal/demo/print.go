@@ -54,7 +54,7 @@ func (d *Demo) print(number int, s step, all []Response, remark string, why Expl
 	t.Flush() // to the same place as the lines before
 	if n := len(rest); n > 0 {
 		slices.Sort(rest)
-		fmt.Fprintf(w, "     %s\n", d.paint(dim, fmt.Sprintf("and %d fields as before, by %s", n, strings.Join(slices.Compact(rest), ", "))))
+		fmt.Fprintf(w, "     %s\n", d.paint(dim, fmt.Sprintf("and %d more fields that the mesh began with: %s", n, strings.Join(slices.Compact(rest), ", "))))
 	}
 }
 
