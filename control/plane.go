@@ -56,44 +56,47 @@ func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
 
 // New opens the store and the listeners, and reads and resolves everything, so
 // that what it returns can serve at once. Serve must follow.
-func New(ctx context.Context, cfg Config, log *slog.Logger) (p *Plane, err error) {
+func New(ctx context.Context, cfg Config, log *slog.Logger) (*Plane, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	p = &Plane{cfg: cfg, log: log}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, p.release())
-		}
-	}()
-	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data directory: %w", err)
+	p := &Plane{cfg: cfg, log: log}
+	if err := p.prepare(ctx); err != nil {
+		return nil, errors.Join(err, p.release())
+	}
+	return p, nil
+}
+
+// prepare does all that can fail.
+func (p *Plane) prepare(ctx context.Context) (err error) {
+	if err := os.MkdirAll(p.cfg.DataDir, 0o700); err != nil {
+		return fmt.Errorf("make the data directory: %w", err)
 	}
 	// The addresses first: who cannot have them should not wait for a store.
-	if p.api, err = listen("--api", cfg.API); err != nil {
-		return nil, err
+	if p.api, err = listen("--api", p.cfg.API); err != nil {
+		return err
 	}
-	if p.xds, err = listen("--xds", cfg.XDS); err != nil {
-		return nil, err
+	if p.xds, err = listen("--xds", p.cfg.XDS); err != nil {
+		return err
 	}
-	tracer, stop, err := tracing(ctx, cfg)
+	tracer, stop, err := tracing(ctx, p.cfg)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.tracing = stop
 	p.observe = newObserver(tracer, web.NewEvents())
 	if err := p.open(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.compose(); err != nil {
-		return nil, err
+		return err
 	}
 	snapshot, watch := p.store.Watch()
 	p.watch = watch
 	empty, _ := world.Compile(api.NewSnapshot(0))
 	p.loop.begin(empty, snapshot)
 	p.resolved.Store(true)
-	return p, nil
+	return nil
 }
 
 func listen(flag, address string) (net.Listener, error) {
@@ -194,6 +197,9 @@ func (p *Plane) shutdown(ctx context.Context) {
 // release closes what New opened.
 func (p *Plane) release() error {
 	var errs []error
+	if p.guests != nil {
+		p.guests.close()
+	}
 	for _, l := range []net.Listener{p.api, p.xds} {
 		if l != nil {
 			if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {

@@ -35,7 +35,7 @@ func config(t *testing.T) control.Config {
 
 func start(t *testing.T, c control.Config) *plane {
 	t.Helper()
-	p, err := control.New(t.Context(), c, slog.New(slog.DiscardHandler))
+	p, err := control.New(t.Context(), c, discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,3 +172,6 @@ func TestWhatBoltAcknowledgedIsThereAfterARestart(t *testing.T) {
 		t.Errorf("a deleted default policy comes back: %q", got)
 	}
 }
+
+// discard is a log for nobody.
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
