@@ -107,10 +107,11 @@ func (st *stream) composeWhole(f *flow) (r *response, held bool) {
 		}
 		v := f.as(x)
 		had, again := known[x.Name]
-		if had != v.version {
+		refused := f.refused[x.Name] == x.Version
+		if refused || had != v.version {
 			wait := st.holds(f.kind, x)
 			held = held || wait
-			if wait || f.refused[x.Name] == x.Version || f.limit > 0 && len(r.changed) >= f.limit {
+			if refused || wait || f.limit > 0 && len(r.changed) >= f.limit {
 				old, ok := before(f.good, x.Name)
 				if !ok {
 					return true

@@ -34,6 +34,17 @@ func fetch(c *http.Client, port uint32) (int, string, error) {
 	return resp.StatusCode, resp.Header.Get(envoytest.NameHeader), err
 }
 
+// client has connections of its own.
+func client(t *testing.T) *http.Client {
+	c := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+func containsPort(body []byte, port uint32) bool {
+	return strings.Contains(string(body), fmt.Sprintf("127.0.0.1:%d", port))
+}
+
 // TestBackendSwitchesUnderLoad: a route moves to a new cluster a hundred times
 // under load, and not one request fails (xds.md 4).
 func TestBackendSwitchesUnderLoad(t *testing.T) {
@@ -52,8 +63,7 @@ func TestBackendSwitchesUnderLoad(t *testing.T) {
 		var load sync.WaitGroup
 		for range 4 {
 			load.Go(func() {
-				c := &http.Client{Transport: &http.Transport{}}
-				defer c.CloseIdleConnections()
+				c := client(t)
 				for {
 					select {
 					case <-stop:
@@ -82,7 +92,7 @@ func TestBackendSwitchesUnderLoad(t *testing.T) {
 		if sent.Load() < 200 {
 			t.Errorf("only %d requests: no load", sent.Load())
 		}
-		if _, from, err := fetch(http.DefaultClient, at); from != "b" || err != nil {
+		if _, from, err := fetch(client(t), at); from != "b" || err != nil {
 			t.Errorf("in the end %q answers (%v), want b", from, err)
 		}
 	})
@@ -110,7 +120,7 @@ func TestClusterChangeBecomesActive(t *testing.T) {
 			}
 			p.synced("front")
 		}
-		if status, _, err := fetch(http.DefaultClient, at); status != 200 || err != nil {
+		if status, _, err := fetch(client(t), at); status != 200 || err != nil {
 			t.Errorf("then %d, %v", status, err)
 		}
 	})

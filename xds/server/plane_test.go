@@ -3,9 +3,7 @@ package server_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
-	"os"
 	"strings"
 	"testing"
 	"time"
