@@ -32,11 +32,7 @@ sidecars have acknowledged what is stored, and fails if they have not by then.`,
 			if err := a.checkOutput(); err != nil {
 				return err
 			}
-			server, err := client.Find(a.server, a.tokenFile)
-			if err != nil {
-				return err
-			}
-			o, late := a.overview(c.Context(), server, wait)
+			o, late := a.overview(c.Context(), wait)
 			if o.Mesh == "" {
 				return late
 			}
@@ -53,22 +49,33 @@ sidecars have acknowledged what is stored, and fails if they have not by then.`,
 	return c
 }
 
-// overview asks until all connected sidecars follow, or the time is over.
-func (a *app) overview(ctx context.Context, server *client.Client, wait time.Duration) (inspect.Overview, error) {
+// overview asks until all connected sidecars follow, or the time is over. A
+// control plane that is only starting is waited for too.
+func (a *app) overview(ctx context.Context, wait time.Duration) (inspect.Overview, error) {
 	deadline := time.Now().Add(wait)
 	progress := a.progress()
 	defer progress("")
 	for {
-		var o inspect.Overview
-		if err := server.Get(ctx, "/meshes/"+url.PathEscape(a.mesh)+"/_status", &o); err != nil {
+		// Found anew each time: a server that starts writes its token only then.
+		server, err := client.Find(a.server, a.tokenFile)
+		if err != nil {
+			return inspect.Overview{}, err
+		}
+		o, err := a.askStatus(ctx, server)
+		var refused *client.Refusal
+		switch {
+		case err == nil && wait == 0:
+			return o, nil
+		case err == nil:
+			err = behind(o.Sidecars)
+		case wait == 0 || errors.As(err, &refused) && !server.Anonymous():
 			return o, inItsWords(err)
 		}
-		err := behind(o.Sidecars)
-		if err == nil || wait == 0 {
+		if err == nil {
 			return o, nil
 		}
 		if time.Now().After(deadline) {
-			return o, fmt.Errorf("after %s %w", wait, err)
+			return o, fmt.Errorf("after %s: %w", wait, err)
 		}
 		progress(err.Error())
 		select {
@@ -77,6 +84,12 @@ func (a *app) overview(ctx context.Context, server *client.Client, wait time.Dur
 		case <-time.After(pollStatus):
 		}
 	}
+}
+
+func (a *app) askStatus(ctx context.Context, server *client.Client) (inspect.Overview, error) {
+	var o inspect.Overview
+	err := server.Get(ctx, "/meshes/"+url.PathEscape(a.mesh)+"/_status", &o)
+	return o, err
 }
 
 // behind says which connected sidecars do not follow.

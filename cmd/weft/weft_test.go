@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"weft": main})
+	testscript.Main(m, map[string]func(){"weft": main, "curl": fetch})
 }
 
 // TestScripts runs the scripts of testdata/script: what users type, and what

@@ -63,6 +63,9 @@ func At(server, token string) (*Client, error) {
 	return &Client{base: base, source: "this program", token: token, http: &http.Client{Timeout: 60 * time.Second}}, nil
 }
 
+// Anonymous reports whether there is no credential.
+func (c *Client) Anonymous() bool { return c.token == "" }
+
 func token(file string) (string, error) {
 	if file == "" {
 		if t := os.Getenv("WEFT_TOKEN"); t != "" {
