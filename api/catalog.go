@@ -11,6 +11,7 @@ import (
 type Catalog struct {
 	types []Type         // sorted by name
 	words map[string]int // name, plural and short name in lower case
+	zone  string         // of the control plane; empty outside one
 }
 
 // NewCatalog knows types. Two types that answer to one word are a bug, and it panics.

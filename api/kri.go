@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -34,5 +35,41 @@ func (c *Catalog) KRI(o *Object) string {
 	if !ok {
 		return ""
 	}
-	return KRI{Short: t.Short, Mesh: o.Mesh, Zone: o.Labels[LabelZone], Namespace: o.HomeNamespace(), Name: o.DisplayName()}.String()
+	zone := o.Labels[LabelZone]
+	if zone == "" && !t.Global {
+		zone = c.zone
+	}
+	return KRI{Short: t.Short, Mesh: o.Mesh, Zone: zone, Namespace: o.HomeNamespace(), Name: o.DisplayName()}.String()
+}
+
+// InZone is c for a control plane of that zone: Shown and KRI speak of it where
+// a document does not.
+func (c *Catalog) InZone(zone string) *Catalog {
+	z := *c
+	z.zone = zone
+	return &z
+}
+
+// Shown is o with the labels that readers see. What
+// the document did not say stays unsaid for selectors and priorities. Outside a
+// zone it is o.
+func (c *Catalog) Shown(o *Object) *Object {
+	if c.zone == "" {
+		return o
+	}
+	shown := *o
+	shown.Labels = maps.Clone(o.Labels)
+	if shown.Labels == nil {
+		shown.Labels = map[string]string{}
+	}
+	computed := [][2]string{{LabelDisplayName, o.Name}}
+	if t, ok := c.Type(o.Kind); ok && !t.Global {
+		computed = append(computed, [2]string{LabelOrigin, "zone"}, [2]string{LabelZone, c.zone}, [2]string{LabelEnv, "universal"})
+	}
+	for _, l := range computed {
+		if shown.Labels[l[0]] == "" {
+			shown.Labels[l[0]] = l[1]
+		}
+	}
+	return &shown
 }

@@ -140,7 +140,7 @@ func pluginOrder(kinds []*policies.Kind) []*policies.Kind {
 func (x *ruler) meta(ref api.Ref) Meta {
 	m := Meta{Type: ref.Kind, Mesh: ref.Mesh, Name: ref.Name, Labels: map[string]string{}}
 	if o, ok := x.model.Snapshot().Get(ref); ok {
-		if o.Labels != nil {
+		if o = x.catalog.Shown(o); o.Labels != nil {
 			m.Labels = o.Labels
 		}
 		m.KRI = x.catalog.KRI(o)

@@ -2,7 +2,6 @@ package web
 
 import (
 	"encoding/json"
-	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -10,7 +9,8 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
 )
 
 func (s *server) dataplaneRoutes() []endpoint {
@@ -72,7 +72,7 @@ type counters struct {
 }
 
 func (s *server) overviewOf(o *api.Object) overview {
-	l := s.labelled(o)
+	l := s.Catalog.Shown(o)
 	v := overview{Type: "DataplaneOverview", Mesh: o.Mesh, Name: o.Name, Labels: l.Labels, Created: o.Created, Modified: o.Modified, KRI: s.Catalog.KRI(l), Plane: o.Spec}
 	st, ok := s.Sidecars.Stream(o.Ref)
 	if !ok {
@@ -124,15 +124,23 @@ func (s *server) overview(w http.ResponseWriter, r *http.Request) error {
 }
 
 // metas answers a page of the heads of objects.
-func (s *server) metas(w http.ResponseWriter, r *http.Request, snapshot *api.Snapshot, refs []api.Ref) error {
-	var objects iter.Seq[*api.Object] = func(yield func(*api.Object) bool) {
-		for _, ref := range refs {
-			if o, ok := snapshot.Get(ref); ok && !yield(o) {
-				return
-			}
-		}
+func (s *server) metas(w http.ResponseWriter, r *http.Request, all inspect.MetaList) error {
+	sel, err := selectionOf(r.URL.Query())
+	if err != nil {
+		return err
 	}
-	return s.page(w, r, objects, func(o *api.Object) ([]byte, error) { return json.Marshal(s.meta(o)) })
+	items := slices.DeleteFunc(all.Items, func(m inspect.Meta) bool { return !strings.Contains(m.Name, sel.name) })
+	p := struct {
+		Total int            `json:"total"`
+		Items []inspect.Meta `json:"items"`
+		Next  *string        `json:"next"`
+	}{Total: len(items), Items: items[min(sel.offset, len(items)):min(sel.offset+sel.size, len(items))]}
+	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
+		next := nextPage(r, end)
+		p.Next = &next
+	}
+	answer(w, http.StatusOK, p)
+	return nil
 }
 
 func (s *server) serviceDataplanes(w http.ResponseWriter, r *http.Request) error {
@@ -147,58 +155,82 @@ func (s *server) serviceDataplanes(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	o, ok := m.Snapshot().Get(ref)
-	if !ok {
-		return missing()
+	list, err := inspect.ServiceDataplanes(m, s.Catalog, ref)
+	if err != nil {
+		return unknown(err)
 	}
-	return s.metas(w, r, m.Snapshot(), members(m.Snapshot(), o))
-}
-
-// members are the dataplanes that a service selects.
-func members(snapshot *api.Snapshot, o *api.Object) []api.Ref {
-	service, ok := o.Spec.(*api.MeshService)
-	if !ok || service.Selector == nil {
-		return nil
-	}
-	var out []api.Ref
-	for dp := range snapshot.Of(api.KindDataplane, o.Mesh) {
-		if selects(service.Selector, dp) {
-			out = append(out, dp.Ref)
-		}
-	}
-	return out
-}
-
-func selects(by *api.ServiceSelector, dp *api.Object) bool {
-	switch {
-	case by.DataplaneRef != nil:
-		return by.DataplaneRef.Name == dp.Name
-	case by.DataplaneLabels != nil:
-		return len(by.DataplaneLabels.MatchLabels) > 0 && matcher.Labels(by.DataplaneLabels.MatchLabels, dp.Labels, dp.DisplayName())
-	}
-	spec, ok := dp.Spec.(*api.Dataplane)
-	return ok && len(by.DataplaneTags) > 0 && spec.Networking != nil &&
-		slices.ContainsFunc(spec.Networking.Inbound, func(i api.Inbound) bool { return matcher.Tags(by.DataplaneTags, i.Tags) })
+	return s.metas(w, r, list)
 }
 
 func (s *server) hostnames(w http.ResponseWriter, r *http.Request) error {
-	ref, err := s.refAt(r)
+	t, err := s.typeAt(r)
 	if err != nil {
 		return err
 	}
-	if !strings.HasPrefix(ref.Kind, "Mesh") || !strings.HasSuffix(ref.Kind, "Service") {
-		return badField("type", ref.Kind+" has no hostnames; ask about a service")
+	if !strings.HasPrefix(t.Name, "Mesh") || !strings.HasSuffix(t.Name, "Service") {
+		return badField("type", t.Name+" has no hostnames; ask about a service")
 	}
-	o, ok := s.Documents.Snapshot().Get(ref)
-	if !ok {
-		return missing()
+	m, ref, err := s.asked(r, t.Name)
+	if err != nil {
+		return err
 	}
-	items := []any{}
-	if status, ok := o.Status.(*api.ServiceStatus); ok {
-		for _, a := range status.Addresses {
-			items = append(items, map[string]any{"hostname": a.Hostname, "zones": []any{map[string]string{"name": s.Zone}}})
+	list, err := inspect.Hostnames(m, ref, s.Zone)
+	return s.reply(w, list, err)
+}
+
+// ofDataplane answers a question about one dataplane.
+func (s *server) ofDataplane(ask func(*http.Request, *resolve.Model, api.Ref) (any, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		m, ref, err := s.asked(r, api.KindDataplane)
+		if err != nil {
+			return err
 		}
+		v, err := ask(r, m, ref)
+		return s.reply(w, v, err)
 	}
-	answer(w, http.StatusOK, map[string]any{"total": len(items), "items": items})
+}
+
+// reply answers what package inspect says.
+func (s *server) reply(w http.ResponseWriter, v any, err error) error {
+	if err != nil {
+		return unknown(err)
+	}
+	answer(w, http.StatusOK, v)
 	return nil
+}
+
+// viewRoutes are Kuma's views of what applies to a dataplane.
+func (s *server) viewRoutes() []endpoint {
+	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
+	return []endpoint{
+		{dp + "/_rules", s.ofDataplane(func(_ *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+			return inspect.Rules(m, s.Catalog, dp)
+		}),
+			"All rules of a dataplane"},
+		{dp + "/rules", s.ofDataplane(func(_ *http.Request, m *resolve.Model, dp api.Ref) (any, error) { return inspect.Legacy(m, dp) }),
+			"All rules of a dataplane, in the older form, with the matches of routes"},
+		{dp + "/_layout", s.ofDataplane(func(_ *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+			return inspect.LayoutOf(m, s.Catalog, dp)
+		}),
+			"The listeners of a dataplane"},
+		{dp + "/_policies", s.ofDataplane(func(_ *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+			return inspect.DataplanePolicies(m, dp)
+		}),
+			"Policies of the dataplane as a whole"},
+		{dp + "/_inbounds/{kri}/_policies", s.ofDataplane(func(r *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+			return inspect.InboundPolicies(m, s.Catalog, dp, r.PathValue("kri"))
+		}), "Policies of one inbound"},
+		{dp + "/_outbounds/{kri}/_policies", s.ofDataplane(func(r *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+			return inspect.OutboundPolicies(m, s.Catalog, dp, r.PathValue("kri"), "")
+		}), "Policies of one outbound"},
+		{dp + "/_outbounds/{kri}/_routes", s.ofDataplane(func(r *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+			return inspect.Routes(m, s.Catalog, dp, r.PathValue("kri"))
+		}), "Routes of one outbound"},
+		{dp + "/_outbounds/{kri}/_routes/{route}/_policies", s.ofDataplane(func(r *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+			if _, err := s.Catalog.ParseKRI(r.PathValue("route")); err != nil {
+				return nil, badField("route", err.Error())
+			}
+			return inspect.OutboundPolicies(m, s.Catalog, dp, r.PathValue("kri"), r.PathValue("route"))
+		}), "Policies of one route of an outbound"},
+	}
 }

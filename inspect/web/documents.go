@@ -53,7 +53,7 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error
 		write(w, http.StatusOK, "application/json", text)
 		return nil
 	case "kubernetes", "k8s":
-		text, err := s.Catalog.KubernetesJSON(s.labelled(o))
+		text, err := s.Catalog.KubernetesJSON(s.Catalog.Shown(o))
 		if err != nil {
 			return err
 		}
@@ -92,11 +92,11 @@ func (s *server) find(kri api.KRI) (*api.Object, bool) {
 	kri.Section = ""
 	want := kri.String()
 	snapshot := s.Documents.Snapshot()
-	if o, ok := snapshot.Get(api.Ref{Kind: t.Name, Mesh: kri.Mesh, Namespace: kri.Namespace, Name: kri.Name}); ok && s.kri(o) == want {
+	if o, ok := snapshot.Get(api.Ref{Kind: t.Name, Mesh: kri.Mesh, Namespace: kri.Namespace, Name: kri.Name}); ok && s.Catalog.KRI(o) == want {
 		return o, true
 	}
 	for o := range snapshot.Of(t.Name, kri.Mesh) {
-		if s.kri(o) == want {
+		if s.Catalog.KRI(o) == want {
 			return o, true
 		}
 	}

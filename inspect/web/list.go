@@ -186,7 +186,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, objects iter.Seq[*
 	}
 	p := page{Items: []json.RawMessage{}}
 	for o := range objects {
-		if !sel.takes(s.labelled(o)) {
+		if !sel.takes(s.Catalog.Shown(o)) {
 			continue
 		}
 		p.Total++

@@ -114,10 +114,11 @@ func (s *server) selected(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := m.Snapshot().Get(ref); !ok {
-		return missing()
+	list, err := inspect.Dataplanes(m, s.Catalog, ref)
+	if err != nil {
+		return unknown(err)
 	}
-	return s.metas(w, r, m.Snapshot(), m.Selected(ref))
+	return s.metas(w, r, list)
 }
 
 func (s *server) status(w http.ResponseWriter, r *http.Request) error {

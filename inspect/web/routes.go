@@ -30,7 +30,7 @@ func (s *server) serve(h handler) http.Handler {
 // routes are all paths. Where two patterns fit, the more specific one answers.
 func (s *server) routes() []endpoint {
 	var all []endpoint
-	for _, group := range [][]endpoint{s.serviceRoutes(), s.documentRoutes(), s.dataplaneRoutes(), s.questionRoutes()} {
+	for _, group := range [][]endpoint{s.serviceRoutes(), s.documentRoutes(), s.dataplaneRoutes(), s.viewRoutes(), s.questionRoutes()} {
 		all = append(all, group...)
 	}
 	return all

@@ -84,6 +84,7 @@ type server struct{ Config }
 
 // New is the whole API as a handler.
 func New(cfg Config) http.Handler {
+	cfg.Catalog = cfg.Catalog.InZone(cfg.Zone)
 	s := &server{cfg}
 	mux := http.NewServeMux()
 	for _, r := range s.routes() {
