@@ -1,0 +1,144 @@
+package token
+
+import (
+	"crypto/ed25519"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// load makes keys in a new directory, at a clock that tests move.
+func load(t *testing.T, now *time.Time) (*Keys, string) {
+	t.Helper()
+	dir := t.TempDir()
+	k, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.now = func() time.Time { return *now }
+	return k, dir
+}
+
+// TestRoundTrip: a token is good for its dataplane until it ends, after a
+// restart too, and has the claims that other programs read.
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	k, dir := load(t, &now)
+	s, err := k.Issue("default", "web-1", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, expires, err := again.Verify(s)
+	if want := (api.Ref{Kind: "Dataplane", Mesh: "default", Name: "web-1"}); err != nil || ref != want || expires.Sub(now.Add(time.Hour)).Abs() > time.Second {
+		t.Errorf("verified %v until %v, %v", ref, expires, err)
+	}
+	claims := jwt.MapClaims{}
+	if _, _, err := jwt.NewParser().ParseUnverified(s, claims); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"sub", "mesh", "name", "aud", "exp", "jti"} {
+		if claims[name] == nil {
+			t.Errorf("no claim %s in %v", name, claims)
+		}
+	}
+	now = now.Add(time.Hour + Leeway/2)
+	if _, _, err := k.Verify(s); err != nil {
+		t.Errorf("within the leeway: %v", err)
+	}
+	now = now.Add(Leeway)
+	if _, _, err := k.Verify(s); err == nil || !strings.Contains(err.Error(), "issue a new one") {
+		t.Errorf("expired: %v", err)
+	}
+}
+
+// TestForged: what was not signed by the key, or says too little, is refused.
+func TestForged(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	k, _ := load(t, &now)
+	other, _ := load(t, &now)
+	foreign, err := other.Issue("default", "web-1", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := func() jwt.MapClaims {
+		return jwt.MapClaims{"iss": issuer, "aud": audience, "sub": "default.web-1", "mesh": "default", "name": "web-1", "jti": "1", "exp": now.Add(time.Hour).Unix()}
+	}
+	sign := func(method jwt.SigningMethod, key any, change func(jwt.MapClaims)) string {
+		c := full()
+		change(c)
+		s, err := jwt.NewWithClaims(method, c).SignedString(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	without := func(name string) string {
+		return sign(jwt.SigningMethodEdDSA, k.private, func(c jwt.MapClaims) { delete(c, name) })
+	}
+	public := []byte(k.private.Public().(ed25519.PublicKey))
+	if _, _, err := k.Verify(sign(jwt.SigningMethodEdDSA, k.private, func(jwt.MapClaims) {})); err != nil {
+		t.Fatalf("the token from which the others differ: %v", err)
+	}
+	for name, s := range map[string]string{
+		"empty": "", "garbage": "a.b.c", "another key": foreign,
+		"unsigned":           sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, func(jwt.MapClaims) {}),
+		"the public key":     sign(jwt.SigningMethodHS256, public, func(jwt.MapClaims) {}),
+		"another audience":   sign(jwt.SigningMethodEdDSA, k.private, func(c jwt.MapClaims) { c["aud"] = "admin" }),
+		"another subject":    sign(jwt.SigningMethodEdDSA, k.private, func(c jwt.MapClaims) { c["sub"] = "default.web-2" }),
+		"without an end":     without("exp"),
+		"without audience":   without("aud"),
+		"without issuer":     without("iss"),
+		"without mesh":       without("mesh"),
+		"without name":       without("name"),
+		"without identifier": without("jti"),
+	} {
+		if ref, _, err := k.Verify(s); err == nil {
+			t.Errorf("%s: good for %v", name, ref)
+		}
+	}
+}
+
+// TestIssueRefuses says what is missing.
+func TestIssueRefuses(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	k, _ := load(t, &now)
+	for _, tc := range []struct {
+		mesh, name string
+		valid      time.Duration
+	}{{"", "a", 1}, {"m", "", 1}, {"m", "a", 0}, {"m", "a", -1}, {"m", "a", MostValid + 1}} {
+		if s, err := k.Issue(tc.mesh, tc.name, tc.valid); err == nil {
+			t.Errorf("%+v: %s", tc, s)
+		}
+	}
+}
+
+// TestKeyFile: nobody else reads the key, and a damaged one is not replaced.
+func TestKeyFile(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	_, dir := load(t, &now)
+	file := filepath.Join(dir, keyFile)
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if err := os.WriteFile(file, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), keyFile) {
+		t.Errorf("a damaged key: %v", err)
+	}
+}
