@@ -25,7 +25,7 @@ which wins over the file.`,
 				return err
 			}
 			if err := config.Validate(); err != nil {
-				return err
+				return &exitError{statusUsage, err}
 			}
 			log, err := newLogger(a.err, config.LogFormat, config.LogLevel)
 			if err != nil {

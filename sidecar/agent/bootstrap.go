@@ -76,6 +76,22 @@ func authority(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// systemAuthorities is the file of the authorities that this host trusts, by
+// which Envoy knows external services; empty where there is none.
+func systemAuthorities() string {
+	for _, file := range []string{
+		"/etc/ssl/certs/ca-certificates.crt", // Debian, Alpine, Arch
+		"/etc/pki/tls/certs/ca-bundle.crt",   // Fedora, RHEL
+		"/etc/ssl/ca-bundle.pem",             // SUSE
+		"/etc/ssl/cert.pem",
+	} {
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return file
+		}
+	}
+	return ""
+}
+
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
@@ -89,6 +105,7 @@ type request struct {
 	DataplaneToken    string  `json:"dataplaneToken,omitempty"`
 	DataplaneResource string  `json:"dataplaneResource,omitempty"`
 	CACert            string  `json:"caCert,omitempty"`
+	SystemCAPath      string  `json:"systemCaPath,omitempty"`
 	AdminPort         uint32  `json:"adminPort"`
 	Version           version `json:"version"`
 }
@@ -103,7 +120,7 @@ func (s *source) fetch(ctx context.Context) ([]byte, error) {
 	body := request{
 		Mesh: s.config.Mesh, Name: s.config.Name, ProxyType: "dataplane",
 		DataplaneResource: string(s.config.Dataplane), AdminPort: s.config.AdminPort,
-		Version: version{s.config.Version},
+		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(),
 	}
 	if err := s.credentials(&body); err != nil {
 		return nil, err
