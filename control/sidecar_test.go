@@ -1,0 +1,233 @@
+package control_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+const guest = `type: Dataplane
+mesh: default
+name: guest-1
+networking:
+  address: 127.0.0.9
+  inbound: [{port: 8080, tags: {kuma.io/service: guest, kuma.io/protocol: http}}]
+`
+
+// ask sends a bootstrap request.
+func (p *plane) ask(client *http.Client, url, token string, body map[string]any) (int, string) {
+	p.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	req, err := http.NewRequest(http.MethodPost, url+"/bootstrap", strings.NewReader(string(text)))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return resp.StatusCode, string(answer)
+}
+
+func TestBootstrapOverTLSProvesBothSides(t *testing.T) {
+	t.Parallel()
+	c := config(t)
+	c.AdminAuth, c.DataplaneAuth, c.XDSPlaintext = "token", "token", false
+	p := start(t, c)
+	p.want(http.StatusOK, http.MethodPost, "/_apply", worldDocs)
+	token := func(name string) string {
+		return p.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"mesh":"default","name":"`+name+`","validFor":"1h"}`)
+	}
+	authority, err := os.ReadFile(filepath.Join(c.DataDir, "ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(authority)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	url := "https://" + p.XDS()
+	ask := map[string]any{"mesh": "default", "name": "frontend-1", "proxyType": "dataplane"}
+
+	code, text := p.ask(client, url, token("frontend-1"), ask)
+	if code != http.StatusOK || !strings.Contains(text, `"default.frontend-1"`) || !strings.Contains(text, "re2.max_program_size.error_level") || !strings.Contains(text, "BEGIN CERTIFICATE") {
+		t.Errorf("%d %s", code, text)
+	}
+	for name, c := range map[string]struct {
+		token string
+		want  int
+	}{
+		"no token":             {"", 401},
+		"nonsense":             {"nonsense", 401},
+		"another's token":      {token("backend-1"), 403},
+		"the administrator's":  {p.token, 401},
+		"an unknown dataplane": {token("none"), 403},
+	} {
+		if code, text := p.ask(client, url, c.token, ask); code != c.want || strings.Contains(text, "static_resources") {
+			t.Errorf("%s: %d, want %d: %s", name, code, c.want, text)
+		}
+	}
+	ask["name"] = "none"
+	if code, text := p.ask(client, url, token("none"), ask); code != http.StatusNotFound || !strings.Contains(text, "--dataplane-file") {
+		t.Errorf("a dataplane that is not there: %d %s", code, text)
+	}
+	if _, err := http.Get(url + "/bootstrap"); err == nil {
+		t.Error("a client that does not know the authority got an answer")
+	}
+}
+
+func TestADataplaneThatItsSidecarBroughtGoesWithIt(t *testing.T) {
+	t.Parallel()
+	c := config(t)
+	c.DeregisterAfter = 50 * time.Millisecond
+	p := start(t, c)
+	url := "http://" + p.XDS()
+	ask := map[string]any{"mesh": "default", "name": "guest-1", "dataplaneResource": guest}
+	if code, text := p.ask(http.DefaultClient, url, "", ask); code != http.StatusOK {
+		t.Fatalf("%d %s", code, text)
+	}
+	if got := names(get[list](p, "/dataplanes")); got != "guest-1" {
+		t.Fatalf("dataplanes are %q", got)
+	}
+	bad := map[string]any{"mesh": "default", "name": "guest-1", "dataplaneResource": strings.ReplaceAll(guest, "port: 8080", "port: many")}
+	if code, text := p.ask(http.DefaultClient, url, "", bad); code != http.StatusBadRequest || !strings.Contains(text, "networking.inbound[0].port") {
+		t.Errorf("a bad document: %d %s", code, text)
+	}
+	first := p.connect("guest-1")
+	second := p.connect("guest-1") // a restarted Envoy overlaps with its predecessor
+	first()
+	eventually(t, "the first stream is gone", func() bool {
+		return strings.Contains(p.want(http.StatusOK, http.MethodGet, "/metrics", ""), `weft_streams{protocol="delta"} 1`)
+	})
+	if got := get[list](p, "/dataplanes").Total; got != 1 {
+		t.Error("it went while a sidecar was connected")
+	}
+	second()
+	eventually(t, "it goes", func() bool { return get[list](p, "/dataplanes").Total == 0 })
+}
+
+func TestADataplaneOfTheStoreStays(t *testing.T) {
+	t.Parallel()
+	c := config(t)
+	c.DeregisterAfter = time.Millisecond
+	p := start(t, c)
+	p.want(http.StatusOK, http.MethodPost, "/_apply", guest)
+	ask := map[string]any{"mesh": "default", "name": "guest-1", "dataplaneResource": guest}
+	if code, text := p.ask(http.DefaultClient, "http://"+p.XDS(), "", ask); code != http.StatusOK {
+		t.Fatalf("the same document again: %d %s", code, text)
+	}
+	ask["dataplaneResource"] = strings.ReplaceAll(guest, "8080", "8081")
+	if code, text := p.ask(http.DefaultClient, "http://"+p.XDS(), "", ask); code != http.StatusConflict {
+		t.Errorf("another document: %d %s", code, text)
+	}
+	p.connect("guest-1")()
+	eventually(t, "the stream is gone", func() bool {
+		return strings.Contains(p.want(http.StatusOK, http.MethodGet, "/metrics", ""), `weft_streams{protocol="delta"} 0`)
+	})
+	if got := get[list](p, "/dataplanes").Total; got != 1 {
+		t.Error("it was removed")
+	}
+}
+
+// connect opens a stream, waits for the first answer, and returns how to end it.
+func (p *plane) connect(name string) func() {
+	p.t.Helper()
+	stream, end := p.stream(name, "")
+	if _, err := stream.Recv(); err != nil {
+		p.t.Fatal(err)
+	}
+	return end
+}
+
+func (p *plane) stream(name, token string) (discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient, func()) {
+	p.t.Helper()
+	conn, err := grpc.NewClient(p.XDS(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(p.t.Context())
+	if token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+	}
+	stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).DeltaAggregatedResources(ctx)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{Node: &corev3.Node{Id: "default." + name},
+		TypeUrl: "type.googleapis.com/envoy.config.cluster.v3.Cluster"}); err != nil {
+		p.t.Fatal(err)
+	}
+	return stream, func() {
+		cancel()
+		_ = conn.Close()
+	}
+}
+
+func TestAStreamWithoutATokenGetsNothing(t *testing.T) {
+	t.Parallel()
+	c := config(t)
+	c.DataplaneAuth = "token"
+	p := start(t, c)
+	p.want(http.StatusOK, http.MethodPost, "/_apply", worldDocs)
+	foreign := p.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"name":"backend-1","validFor":"1h"}`)
+	for token, want := range map[string]codes.Code{"": codes.Unauthenticated, "nonsense": codes.Unauthenticated, foreign: codes.PermissionDenied} {
+		stream, end := p.stream("frontend-1", token)
+		if _, err := stream.Recv(); status.Code(err) != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		end()
+	}
+}
+
+func TestEventsTellOfAChangeUntilItIsAcknowledged(t *testing.T) {
+	t.Parallel()
+	p := start(t, config(t))
+	p.want(http.StatusOK, http.MethodPost, "/_apply", worldDocs)
+	resp, err := http.Get("http://" + p.API() + "/_events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	if lines.Scan(); !strings.HasPrefix(lines.Text(), ":") {
+		t.Fatalf("it begins with %q", lines.Text())
+	}
+	defer p.connect("frontend-1")()
+	p.want(http.StatusCreated, http.MethodPut, "/meshes/default/meshretries/mr-1", retryAll)
+	seen := map[string]bool{}
+	for lines.Scan() && !(seen["change"] && seen["recompute"] && seen["push"] && seen["connect"]) {
+		if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			seen[name] = true
+		}
+	}
+	if !seen["recompute"] || !seen["push"] {
+		t.Errorf("seen %v", seen)
+	}
+}
