@@ -57,7 +57,7 @@ func TestPathsInEnvoy(t *testing.T) {
 	add(rule("r", foo, fullRewrite("")), "/foo", "r", "/")
 	add(rule("r", path(route.Regex, "/f.*"), fullRewrite("/z")), "/foo", "r", "/z")
 
-	o := envoytest.NewOracle(t, all.Kinds, tables)
+	o := envoytest.NewOracle(t, all.Kinds, envoytest.Tables(tables...))
 	for i, c := range cases {
 		a, err := o.Ask(i, envoytest.Question{Method: "GET", Host: "web", Path: c.path})
 		if err != nil {
@@ -114,7 +114,7 @@ func TestMatchesInEnvoy(t *testing.T) {
 	for _, c := range cases {
 		tables = append(tables, table(rule("r", c.match)))
 	}
-	o := envoytest.NewOracle(t, all.Kinds, tables)
+	o := envoytest.NewOracle(t, all.Kinds, envoytest.Tables(tables...))
 	for i, c := range cases {
 		got, err := o.Ask(i, envoytest.Question{Method: c.method, Host: "web", Path: c.path, Headers: c.header})
 		if err != nil {
@@ -150,7 +150,7 @@ func TestRedirectsInEnvoy(t *testing.T) {
 		r.Backends = []resolve.Backend{broken(1)} // a redirect needs none
 		tables = append(tables, table(r))
 	}
-	o := envoytest.NewOracle(t, all.Kinds, tables)
+	o := envoytest.NewOracle(t, all.Kinds, envoytest.Tables(tables...))
 	for i, c := range cases {
 		got, err := o.Ask(i, envoytest.Question{Method: "GET", Host: "web:8080", Path: c.path})
 		if err != nil {
@@ -177,7 +177,7 @@ func TestHeadersInEnvoy(t *testing.T) {
 		request(route.HeaderModifier{Set: h("x-empty", "")}),
 		response(route.HeaderModifier{Set: h(envoytest.NameHeader, "me"), Add: h("x-b", "%REQ(:path)%"), Remove: []string{"x-echo-attempt"}}),
 	)
-	o := envoytest.NewOracle(t, all.Kinds, []*resolve.Table{table(r)})
+	o := envoytest.NewOracle(t, all.Kinds, envoytest.Tables(table(r)))
 	got, err := o.Ask(0, envoytest.Question{Method: "GET", Host: "web", Path: "/", Headers: http.Header{
 		"X-Set": {"old"}, "X-Add": {"1"}, "X-Gone": {"1"}, "X-Late": {"0"}, "X-Unset": {"0"},
 	}})
@@ -223,7 +223,7 @@ func TestSharesInEnvoy(t *testing.T) {
 	for _, c := range cases {
 		tables = append(tables, c.table)
 	}
-	o := envoytest.NewOracle(t, all.Kinds, tables)
+	o := envoytest.NewOracle(t, all.Kinds, envoytest.Tables(tables...))
 	for i, c := range cases {
 		statuses, clusters := map[int]bool{}, map[string]bool{}
 		for range 150 {

@@ -21,6 +21,10 @@ const (
 	ScriptHeader = "x-echo-script"
 	// NameHeader is the response header with the backend's name.
 	NameHeader = "x-echo-name"
+	// BackHeader is a response header with the value b, for routes to change.
+	BackHeader = "x-back"
+	// AttemptHeader is the response header with the number of the attempt, from 1.
+	AttemptHeader = "x-echo-attempt"
 )
 
 // Backend is a small server that remembers what it was asked. It speaks
@@ -82,7 +86,8 @@ func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	attempt := len(b.seen[id])
 	b.mu.Unlock()
 	w.Header().Set(NameHeader, b.Name)
-	w.Header().Set("x-echo-attempt", strconv.Itoa(attempt))
+	w.Header().Set(BackHeader, "b")
+	w.Header().Set(AttemptHeader, strconv.Itoa(attempt))
 	step := step(r.Header.Get(ScriptHeader), attempt)
 	grpc := strings.HasPrefix(r.Header.Get("content-type"), "application/grpc")
 	switch kind, arg, _ := strings.Cut(step, ":"); kind {
@@ -118,7 +123,7 @@ func step(script string, attempt int) string {
 }
 
 func (b *Backend) answer(w http.ResponseWriter, r *http.Request, grpc bool, status string) {
-	if grpc {
+	if grpc && status == "200" {
 		w.Header().Set("content-type", "application/grpc")
 		w.Header().Set("trailer", "grpc-status")
 		_, _ = io.Copy(w, r.Body) // the caller sees a broken echo

@@ -1,16 +1,17 @@
 package envoytest
 
 import (
-	"context"
+	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -39,9 +40,24 @@ const (
 type Oracle struct {
 	*Envoy
 	Echo, Mirror *Backend
-	t            testing.TB
-	client       *http.Client
+	listen       string // unix socket
 	asked        atomic.Uint64
+}
+
+// World is one table, as Tables makes them, with the host names of the clusters
+// that are called by a name of their own.
+type World struct {
+	Table *resolve.Table
+	Hosts map[string]string
+}
+
+// Tables are worlds in which nothing is called by a name of its own.
+func Tables(tables ...*resolve.Table) []World {
+	out := make([]World, len(tables))
+	for i, t := range tables {
+		out[i].Table = t
+	}
+	return out
 }
 
 // Question is one request.
@@ -61,43 +77,52 @@ type Answer struct {
 	Cluster string // that the route chose; empty where it chose none
 	Headers http.Header
 	Trailer http.Header
+	// Answered is the attempt whose answer came through; 0 where Envoy answered itself.
+	Answered int
 	// Attempts are the request as the backend got it, each time. The mirror has
 	// its copies under ID, perhaps a moment later.
 	Attempts []Seen
 	ID       string
 }
 
-// NewOracle starts an Envoy with tables; the connection manager is the one that
-// weft gives a sidecar for kinds. Table i is world i.
-func NewOracle(t testing.TB, kinds []*policies.Kind, tables []*resolve.Table) *Oracle {
+// NewOracle starts an Envoy with worlds; the connection manager is the one that
+// weft gives a sidecar for kinds and the protocol of the first world.
+func NewOracle(t testing.TB, kinds []*policies.Kind, worlds []World) *Oracle {
 	t.Helper()
-	o := &Oracle{t: t, Echo: StartBackend(t, "echo"), Mirror: StartBackend(t, "mirror")}
 	listen, admin := Socket(t), Socket(t)
+	o := &Oracle{listen: listen, Echo: StartBackend(t, "echo"), Mirror: StartBackend(t, "mirror")}
 	static := &bootstrapv3.Bootstrap_StaticResources{
 		Clusters:  []*clusterv3.Cluster{EchoCluster("echo", o.Echo), EchoCluster("mirror", o.Mirror)},
-		Listeners: []*listenerv3.Listener{worlds(t, kinds, tables, listen)},
+		Listeners: []*listenerv3.Listener{multiverse(t, kinds, worlds, listen)},
+	}
+	for _, host := range hosts(worlds) {
+		c := EchoCluster("echo "+host, o.Echo)
+		c.LoadAssignment.Endpoints[0].LbEndpoints[0].GetEndpoint().Hostname = host
+		static.Clusters = append(static.Clusters, c)
 	}
 	o.Envoy = Start(t, admin, JSON(t, Bootstrap(admin, static))).Ready()
-	o.client = &http.Client{
-		Timeout:       patience,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
-			DisableCompression: true, MaxIdleConnsPerHost: 16,
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return new(net.Dialer).DialContext(ctx, "unix", listen)
-			},
-		},
-	}
-	t.Cleanup(o.client.CloseIdleConnections)
 	return o
 }
 
-// worlds is a listener of a sidecar whose routes are chosen by worldHeader.
-func worlds(t testing.TB, kinds []*policies.Kind, tables []*resolve.Table, path string) *listenerv3.Listener {
+// hosts are all names by which something is called.
+func hosts(worlds []World) []string {
+	var out []string
+	for _, w := range worlds {
+		for _, host := range w.Hosts {
+			out = append(out, host)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// multiverse is a listener of a sidecar whose routes are chosen by worldHeader.
+func multiverse(t testing.TB, kinds []*policies.Kind, worlds []World, path string) *listenerv3.Listener {
 	t.Helper()
+	first := worlds[0].Table
 	sidecar := &resolve.Resolved{
 		Dataplane: &api.Object{Spec: &api.Dataplane{}},
-		Outbounds: []*resolve.Outbound{{Address: "127.0.0.1", Port: 1, Destination: tables[0].Destination, Table: tables[0]}},
+		Outbounds: []*resolve.Outbound{{Address: "127.0.0.1", Port: 1, Destination: first.Destination, Table: first}},
 	}
 	l := Listener(t, xds.NewRenderer(kinds).Render(sidecar).Listeners[0])
 	l.Address = &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: path}}}
@@ -107,10 +132,10 @@ func worlds(t testing.TB, kinds []*policies.Kind, tables []*resolve.Table, path 
 		t.Fatal(err)
 	}
 	list := &hcmv3.ScopedRouteConfigurationsList{}
-	for i, table := range tables {
-		config, _, _ := xds.RouteConfiguration(table)
+	for i, w := range worlds {
+		config, _, _ := xds.RouteConfiguration(w.Table)
 		config.Name = "world " + strconv.Itoa(i)
-		reveal(config)
+		reveal(config, w.Hosts)
 		list.ScopedRouteConfigurations = append(list.ScopedRouteConfigurations, &routev3.ScopedRouteConfiguration{
 			Name: config.Name, RouteConfiguration: config, Key: scopeKey(strconv.Itoa(i)),
 		})
@@ -146,7 +171,13 @@ func byHeader(name string) *hcmv3.ScopedRoutes_ScopeKeyBuilder {
 }
 
 // reveal makes every route say what it chose, and every cluster the echo.
-func reveal(config *routev3.RouteConfiguration) {
+func reveal(config *routev3.RouteConfiguration, hosts map[string]string) {
+	echo := func(cluster string) string {
+		if host := hosts[cluster]; host != "" {
+			return "echo " + host
+		}
+		return "echo"
+	}
 	for _, host := range config.VirtualHosts {
 		for _, r := range host.Routes {
 			r.ResponseHeadersToAdd = append(r.ResponseHeadersToAdd, says(routeHeader, r.Name))
@@ -156,12 +187,12 @@ func reveal(config *routev3.RouteConfiguration) {
 			}
 			if name := action.GetCluster(); name != "" && name != xds.Unresolved {
 				r.ResponseHeadersToAdd = append(r.ResponseHeadersToAdd, says(clusterHeader, name))
-				action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: "echo"}
+				action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: echo(name)}
 			}
 			for _, c := range action.GetWeightedClusters().GetClusters() {
 				if c.Name != xds.Unresolved {
 					c.ResponseHeadersToAdd = append(c.ResponseHeadersToAdd, says(clusterHeader, c.Name))
-					c.Name = "echo"
+					c.Name = echo(c.Name)
 				}
 			}
 		}
@@ -175,37 +206,22 @@ func says(name, value string) *corev3.HeaderValueOption {
 	}
 }
 
-// Ask sends q into a world. Any number of goroutines may ask.
+// Ask sends q into a world, byte for byte as it is written. Any number of
+// goroutines may ask.
 func (o *Oracle) Ask(world int, q Question) (*Answer, error) {
 	id := strconv.FormatUint(o.asked.Add(1), 10)
-	r, err := http.NewRequest(q.Method, "http://oracle", nil)
+	resp, err := o.send(q, strconv.Itoa(world), id)
 	if err != nil {
-		return nil, err
-	}
-	r.URL = &url.URL{Scheme: "http", Host: "oracle", Opaque: q.Path}
-	r.Host = q.Host
-	r.Header = http.Header{"User-Agent": {""}} // Go adds its own to none
-	for name, values := range q.Headers {
-		for _, v := range values {
-			r.Header.Add(name, v)
-		}
-	}
-	r.Header.Set(worldHeader, strconv.Itoa(world))
-	r.Header.Set(IDHeader, id)
-	if q.Script != "" {
-		r.Header.Set(ScriptHeader, q.Script)
-	}
-	resp, err := o.client.Do(r)
-	if err != nil {
-		return nil, fmt.Errorf("ask world %d %s %s: %w", world, q.Method, q.Path, err)
-	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 		return nil, fmt.Errorf("ask world %d %s %s: %w", world, q.Method, q.Path, err)
 	}
 	a := &Answer{
 		Status: resp.StatusCode, Route: resp.Header.Get(routeHeader), Cluster: resp.Header.Get(clusterHeader),
 		Headers: resp.Header, Trailer: resp.Trailer, ID: id,
+	}
+	if n := resp.Header.Get(AttemptHeader); n != "" {
+		if a.Answered, err = strconv.Atoi(n); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range oracleHeaders {
 		a.Headers.Del(name)
@@ -214,7 +230,39 @@ func (o *Oracle) Ask(world int, q Question) (*Answer, error) {
 	return a, nil
 }
 
-var oracleHeaders = []string{worldHeader, routeHeader, clusterHeader, IDHeader, ScriptHeader, NameHeader, "X-Echo-Attempt"}
+// send uses a connection of its own, for a client of Go would mend what is odd.
+func (o *Oracle) send(q Question, world, id string) (*http.Response, error) {
+	conn, err := net.Dial("unix", o.listen)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: 0\r\n", q.Method, q.Path, q.Host)
+	fmt.Fprintf(&b, "%s: %s\r\n%s: %s\r\n", worldHeader, world, IDHeader, id)
+	if q.Script != "" {
+		fmt.Fprintf(&b, "%s: %s\r\n", ScriptHeader, q.Script)
+	}
+	if err := q.Headers.Write(&b); err != nil {
+		return nil, err
+	}
+	b.WriteString("\r\n")
+	if _, err := conn.Write(b.Bytes()); err != nil {
+		return nil, err
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: q.Method})
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp, err
+}
+
+var oracleHeaders = []string{worldHeader, routeHeader, clusterHeader, IDHeader, ScriptHeader, NameHeader, AttemptHeader}
 
 // clean takes away what the oracle put into a request.
 func clean(list []Seen) []Seen {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/xds"
 )
@@ -47,11 +48,16 @@ func JSON(t testing.TB, m proto.Message) []byte {
 	return out.Bytes()
 }
 
-// EchoCluster is a static cluster of one backend.
+// EchoCluster is a static cluster of one backend that any number of tests may
+// call, and repeat their calls, at one time.
 func EchoCluster(name string, b *Backend) *clusterv3.Cluster {
 	return &clusterv3.Cluster{
 		Name:                 name,
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
+		CircuitBreakers: &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{
+			MaxConnections: wrapperspb.UInt32(10_000), MaxPendingRequests: wrapperspb.UInt32(10_000),
+			MaxRequests: wrapperspb.UInt32(10_000), MaxRetries: wrapperspb.UInt32(10_000),
+		}}},
 		LoadAssignment: &endpointv3.ClusterLoadAssignment{
 			ClusterName: name,
 			Endpoints: []*endpointv3.LocalityLbEndpoints{{LbEndpoints: []*endpointv3.LbEndpoint{{
