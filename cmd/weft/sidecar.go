@@ -1,14 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/sidecar/agent"
 )
 
@@ -29,7 +28,7 @@ Envoy is found by --envoy, then WEFT_ENVOY, then PATH, then ./.tools, where
 		RunE: func(c *cobra.Command, _ []string) error {
 			config.LogLevel = envoyLevel(level)
 			config.Version = thisBuild().Version
-			if err := readDataplane(file, &config, c.Flags().Changed); err != nil {
+			if err := a.readDataplane(file, &config, c.Flags().Changed); err != nil {
 				return err
 			}
 			if config.Name == "" {
@@ -58,30 +57,24 @@ Envoy is found by --envoy, then WEFT_ENVOY, then PATH, then ./.tools, where
 	return c
 }
 
-// readDataplane takes mesh and name from the document, unless flags give them.
-func readDataplane(file string, config *agent.Config, given func(string) bool) error {
+// readDataplane takes the document, and mesh and name from it unless flags give them.
+func (a *app) readDataplane(file string, config *agent.Config, given func(string) bool) error {
 	if file == "" {
 		return nil
 	}
-	text, err := os.ReadFile(file)
+	reading, err := a.readSound([]string{file})
 	if err != nil {
-		return fmt.Errorf("--dataplane-file: %w", err)
+		return err
 	}
-	var d any
-	if err := yaml.Unmarshal(text, &d); err != nil {
-		return fmt.Errorf("--dataplane-file %s: %w", file, err)
+	if n := len(reading.Objects); n != 1 || reading.Objects[0].Kind != api.KindDataplane {
+		return usage("--dataplane-file %s: it holds %s; write a single Dataplane", file, many(n, "document"))
 	}
-	fields, ok := d.(map[string]any)
-	if !ok {
-		return fmt.Errorf("--dataplane-file %s: this is no document; write a Dataplane", file)
+	o := reading.Objects[0]
+	if given("mesh") && config.Mesh != o.Mesh || given("name") && config.Name != o.Name {
+		return usage("--dataplane-file %s: it is %s, and --mesh or --name say otherwise; leave them out", file, o.Ref)
 	}
-	if mesh, ok := fields["mesh"].(string); ok && !given("mesh") {
-		config.Mesh = mesh
-	}
-	if name, ok := fields["name"].(string); ok && !given("name") {
-		config.Name = name
-	}
-	if config.Dataplane, err = json.Marshal(d); err != nil {
+	config.Mesh, config.Name = o.Mesh, o.Name
+	if config.Dataplane, err = world.Catalog().JSON(o); err != nil {
 		return fmt.Errorf("--dataplane-file %s: %w", file, err)
 	}
 	return nil
