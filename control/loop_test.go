@@ -1,0 +1,172 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/store/memory"
+)
+
+// publications are what a loop has published.
+type publications struct {
+	mu       sync.Mutex
+	models   []*resolve.Model
+	affected map[string]int
+}
+
+func (p *publications) publish(m *resolve.Model, a resolve.Affected) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.models = append(p.models, m)
+	for _, r := range a.Dataplanes {
+		p.affected[r.Name]++
+	}
+}
+
+func (p *publications) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.models)
+}
+
+// running is a loop over a memory store.
+func running(t *testing.T) (*memory.Store, *loop, *publications) {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	s := memory.New(api.NewSnapshot(0), nil, time.Now)
+	p := &publications{affected: map[string]int{}}
+	l := newLoop(log, newObserver(noop.NewTracerProvider().Tracer(""), web.NewEvents()), p.publish)
+	snapshot, w := s.Watch()
+	empty, _ := world.Compile(api.NewSnapshot(0))
+	l.begin(empty, snapshot)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- l.run(ctx, w) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the loop ended with %v", err)
+		}
+	})
+	return s, l, p
+}
+
+func dataplane(t *testing.T, name, service string) *api.Object {
+	t.Helper()
+	objects, found := world.Decode("", fmt.Appendf(nil, "type: Dataplane\nmesh: default\nname: %s\nnetworking:\n  address: 127.0.0.1\n"+
+		"  inbound: [{port: 8080, tags: {kuma.io/service: %s}}]\n", name, service))
+	if len(objects) != 1 {
+		t.Fatal(found)
+	}
+	return objects[0]
+}
+
+func apply(t *testing.T, s *memory.Store, objects ...*api.Object) uint64 {
+	t.Helper()
+	writes := make([]store.Write, len(objects))
+	for i, o := range objects {
+		writes[i] = store.Write{Put: o}
+	}
+	snapshot, _, err := s.Apply(t.Context(), writes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snapshot.Revision()
+}
+
+func TestAModelCoversWhatWasAcknowledged(t *testing.T) {
+	t.Parallel()
+	s, l, _ := running(t)
+	for i := range 50 {
+		name := fmt.Sprintf("dp-%d", i)
+		revision := apply(t, s, dataplane(t, name, "web"))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		m, err := l.model(ctx, revision)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name}); !ok {
+			t.Fatalf("%s was acknowledged and is not in the model", name)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := l.model(ctx, 1<<40); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a revision that does not come: %v", err)
+	}
+}
+
+func TestAStormCoalescesAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	s, _, p := running(t)
+	before := p.count()
+	const changes = 300
+	for i := range changes {
+		apply(t, s, dataplane(t, fmt.Sprintf("dp-%d", i%30), fmt.Sprintf("web-%d", i)))
+	}
+	last := s.Snapshot().Revision()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		p.mu.Lock()
+		arrived := len(p.models) > 0 && p.models[len(p.models)-1].Snapshot().Revision() == last
+		p.mu.Unlock()
+		if arrived {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the last revision was not published")
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.models) - before; n >= changes {
+		t.Errorf("%d publications for %d changes", n, changes)
+	}
+	for i := range 30 {
+		if p.affected[fmt.Sprintf("dp-%d", i)] == 0 {
+			t.Errorf("dp-%d changed and nobody was told", i)
+		}
+	}
+}
+
+func TestAnObjectThatBreaksTheResolverIsLeftOut(t *testing.T) {
+	t.Parallel()
+	s, l, _ := running(t)
+	apply(t, s, dataplane(t, "good-0", "web"))
+	bad := *dataplane(t, "bad", "web")
+	bad.Spec = (*api.Dataplane)(nil) // no document can do that; a bug could
+	revision := apply(t, s, dataplane(t, "good-1", "web"), &bad, dataplane(t, "good-2", "web"))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	m, err := l.model(ctx, revision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"good-0", "good-1", "good-2"} {
+		if _, ok := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name}); !ok {
+			t.Errorf("%s was taken down with it", name)
+		}
+	}
+	if problems := l.problems(); len(problems) != 1 || problems[0].Object.Name != "bad" {
+		t.Errorf("problems are %v", problems)
+	}
+	revision = apply(t, s, dataplane(t, "bad", "repaired"))
+	if m, err = l.model(ctx, revision); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := m.Dataplane(bad.Ref); !ok || len(l.problems()) != 0 {
+		t.Errorf("it does not come back: %v", l.problems())
+	}
+}
