@@ -38,6 +38,7 @@ type Outbound struct {
 	TCP   *TCPTable
 	// Policies are those of the destination as a whole: what a listener takes.
 	Policies Policies
+	Memo     Memo
 }
 
 // Policies has one entry for each kind that says something, in the order of the

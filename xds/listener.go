@@ -33,8 +33,28 @@ type chain struct {
 	ps     resolve.Policies
 }
 
-// outbound is the listener by which the workload calls a destination.
+// ownOutbound is the listener by which the workload calls a destination.
+type ownOutbound struct {
+	redirected bool // the dataplane's traffic is redirected to it
+	listener   *Resource
+	notes      []api.Note
+}
+
+// outbound renders o, once for as long as o and the way traffic comes last: most
+// changes leave most of a sidecar's listeners alone.
 func (x *Renderer) outbound(r *resolve.Resolved, o *resolve.Outbound) (*Resource, []api.Note) {
+	render := func() any {
+		l, notes := x.renderOutbound(r, o)
+		return &ownOutbound{transparent(r), l, notes}
+	}
+	own := o.Memo.Do(render).(*ownOutbound)
+	if own.redirected != transparent(r) {
+		own = render().(*ownOutbound)
+	}
+	return own.listener, own.notes
+}
+
+func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound) (*Resource, []api.Note) {
 	c := chain{place: Place{Protocol: o.Destination.Protocol}, stat: o.Destination.ID, ps: o.Policies}
 	if o.Table != nil {
 		c.routes = TableName(o.Destination.ID)

@@ -198,9 +198,9 @@ func TestABadClusterLosesNothingElse(t *testing.T) {
 		{Cluster: &resolve.Cluster{Name: bad.ID, Destination: bad}},
 		use("web:8080", web(), resolve.Endpoint{Address: "web.example", Port: 1}, resolve.Endpoint{Address: "127.0.0.1", Port: 1}),
 	})
-	named := *r.Outbounds[0]
+	named := outbound(t, r.Outbounds[0].Table, nil)
 	named.Address = "web.example"
-	r.Outbounds = append(r.Outbounds, &named)
+	r.Outbounds = append(r.Outbounds, named)
 	s := renderer().Render(r)
 	if got := names(s.Clusters); len(got) != 1 || got[0] != "web:8080" {
 		t.Errorf("clusters %q, want web:8080 alone", got)
