@@ -52,11 +52,16 @@ func node(id string) *corev3.Node {
 // delta opens a stream as a dataplane; credentials may be empty.
 func (p *plane) delta(id, credentials string) *delta {
 	p.t.Helper()
+	return p.over(dial(p.t, p.addr), id, credentials)
+}
+
+func (p *plane) over(conn *grpc.ClientConn, id, credentials string) *delta {
+	p.t.Helper()
 	ctx, end := context.WithCancel(context.Background())
 	if credentials != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", credentials)
 	}
-	s, err := discoveryv3.NewAggregatedDiscoveryServiceClient(dial(p.t, p.addr)).DeltaAggregatedResources(ctx)
+	s, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).DeltaAggregatedResources(ctx)
 	if err != nil {
 		p.t.Fatal(err)
 	}
