@@ -1,0 +1,70 @@
+package differential
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// number reads an environment variable that Makefile targets set.
+func number(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// longRun is how many pairs fill every cell of the grid.
+const longRun = 20_000
+
+// TestSimAgreesWithEnvoy holds for WEFT_DIFF_PAIRS random pairs (2,000 where it
+// is not set) of seed WEFT_DIFF_SEED.
+func TestSimAgreesWithEnvoy(t *testing.T) {
+	t.Parallel()
+	pairs := int(number(t, "WEFT_DIFF_PAIRS", 2000))
+	grid := NewGrid()
+	for _, r := range Run(t, number(t, "WEFT_DIFF_SEED", 1), pairs, grid) {
+		t.Errorf("a disagreement; keep it in testdata once it is understood:\n%s", r)
+	}
+	t.Logf("%d pairs\n%s", pairs, grid)
+	if cell, n := grid.Least(); pairs >= longRun && n < 20 {
+		t.Errorf("cell %s has %d pairs, want 20", cell, n)
+	}
+}
+
+// TestKeptCases: what once disagreed agrees.
+func TestKeptCases(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []Pair
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p Pair
+		if err := json.Unmarshal(text, &p); err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		cases = append(cases, p)
+	}
+	if len(cases) == 0 {
+		t.Fatal("no case in testdata")
+	}
+	for i, said := range Replay(t, cases) {
+		if said != "" {
+			t.Errorf("%s: %s", files[i], said)
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package differential
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/weftmesh/weft/sim"
+)
+
+type m = map[string]any
+
+// draw makes random documents and requests whose names, paths and values meet
+// often. Every document is valid.
+type draw struct{ *rand.Rand }
+
+func newDraw(seed, world uint64) draw { return draw{rand.New(rand.NewPCG(seed, world))} }
+
+// one is one of list.
+func one[T any](d draw, list ...T) T { return list[d.IntN(len(list))] }
+
+// some are those of list that n of 10 throws take, in their order.
+func some[T any](d draw, n int, list ...T) []T {
+	var out []T
+	for _, v := range list {
+		if d.chance(n) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// chance holds in n of 10 cases.
+func (d draw) chance(n int) bool { return d.IntN(10) < n }
+
+var (
+	routeNames  = []string{"r1", "r2", "r3"}
+	headerNames = []string{"x-a", "x-b"}
+	expressions = []string{"1.*", "[0-9]+", "a b|1", ".*"}
+)
+
+// documents are a client of web, those who answer, routes and policies.
+func (d draw) documents() []m {
+	docs := []m{
+		{"type": "Dataplane", "mesh": "default", "name": "client", "networking": m{"address": "127.0.0.1", "outbound": []any{
+			m{"port": 10001, "backendRef": m{"kind": "MeshService", "name": "web", "port": 8080}},
+		}, "inbound": []any{inbound("client", "1", 9000)}}},
+		{"type": "MeshExternalService", "mesh": "default", "name": "outside", "spec": m{
+			"match":     m{"type": "HostnameGenerator", "port": 80, "protocol": "http"},
+			"endpoints": []any{m{"address": "outside.example", "port": 80}},
+		}},
+	}
+	protocol := one(d, "http", "http", "http2", "grpc")
+	for i, name := range []string{"web", "v1", "v2"} {
+		docs = append(docs,
+			m{"type": "MeshService", "mesh": "default", "name": name, "spec": m{
+				"selector": m{"dataplaneTags": m{"kuma.io/service": name}},
+				"ports":    []any{m{"port": 8080, "appProtocol": protocol}},
+			}},
+			m{"type": "Dataplane", "mesh": "default", "name": name + "-1", "networking": m{
+				"address": fmt.Sprintf("127.0.1.%d", i+1), "inbound": []any{inbound(name, "1", 8080)},
+			}})
+	}
+	for _, name := range routeNames[:1+d.IntN(3)] {
+		docs = append(docs, d.route(name))
+	}
+	for i := range d.IntN(5) {
+		docs = append(docs, d.policy(fmt.Sprintf("p%d", i)))
+	}
+	return docs
+}
+
+func inbound(service, version string, port int) m {
+	return m{"port": port, "tags": m{"kuma.io/service": service, "kuma.io/protocol": "http", "version": version}}
+}
+
+func (d draw) route(name string) m {
+	var rules []any
+	for range 1 + d.IntN(4) {
+		rules = append(rules, d.rule())
+	}
+	return m{"type": "MeshHTTPRoute", "mesh": "default", "name": name, "spec": m{
+		"targetRef": one(d, m{"kind": "Mesh"}, m{"kind": "MeshSubset", "tags": m{"version": "1"}}),
+		"to":        []any{m{"targetRef": m{"kind": "MeshService", "name": "web"}, "rules": rules}},
+	}}
+}
+
+func (d draw) rule() m {
+	prefixed := d.chance(4)
+	var matches []any
+	for range one(d, 1, 1, 2, 3) {
+		matches = append(matches, d.match(prefixed))
+	}
+	def := m{}
+	if d.chance(7) {
+		def["filters"] = d.filters(prefixed)
+	}
+	if refs := d.backends(); refs != nil {
+		def["backendRefs"] = refs
+	}
+	return m{"matches": matches, "default": def}
+}
+
+// match is one with a prefix, if one must be there for a filter.
+func (d draw) match(prefixed bool) m {
+	out := m{}
+	kind := one(d, "Exact", "PathPrefix", "PathPrefix", "RegularExpression", "")
+	if prefixed {
+		kind = "PathPrefix"
+	}
+	switch kind {
+	case "Exact":
+		out["path"] = m{"type": kind, "value": one(d, "/", "/v1", "/v1/x", "/a.b", "/v2/")}
+	case "PathPrefix":
+		out["path"] = m{"type": kind, "value": one(d, "/", "/v1", "/v1/x", "/v2", "/a.b")}
+	case "RegularExpression":
+		out["path"] = m{"type": kind, "value": one(d, "/v[0-9]+", "/v1/.*", "/(a|b)\\.?b?", ".*", "/v1")}
+	}
+	if d.chance(2) {
+		out["method"] = one(d, "GET", "POST", "PUT", "DELETE")
+	}
+	var headers, query []any
+	for _, name := range some(d, 2, headerNames...) {
+		headers = append(headers, d.header(name))
+	}
+	for _, name := range some(d, 2, "q", "r") {
+		q := m{"type": "Exact", "name": name, "value": one(d, "1", "x%20y", "2")}
+		if d.chance(4) {
+			q["type"], q["value"] = "RegularExpression", one(d, expressions...)
+		}
+		query = append(query, q)
+	}
+	if headers != nil {
+		out["headers"] = headers
+	}
+	if query != nil {
+		out["queryParams"] = query
+	}
+	if len(out) == 0 {
+		out["method"] = "GET"
+	}
+	return out
+}
+
+func (d draw) header(name string) m {
+	switch kind := one(d, "Exact", "", "Present", "Absent", "RegularExpression", "Prefix"); kind {
+	case "Present", "Absent":
+		return m{"type": kind, "name": name}
+	case "RegularExpression":
+		return m{"type": kind, "name": name, "value": one(d, expressions...)}
+	case "":
+		return m{"name": name, "value": one(d, "1", "12", "a b")}
+	default:
+		return m{"type": kind, "name": name, "value": one(d, "1", "12", "a b")}
+	}
+}
+
+func (d draw) filters(prefixed bool) []any {
+	out := []any{}
+	if d.chance(5) {
+		out = append(out, m{"type": "RequestHeaderModifier", "requestHeaderModifier": d.modifier("x-a", "x-b", "x-c")})
+	}
+	if d.chance(4) {
+		out = append(out, m{"type": "ResponseHeaderModifier", "responseHeaderModifier": d.modifier("x-back", "x-c", "x-d")})
+	}
+	switch {
+	case d.chance(3):
+		out = append(out, m{"type": "RequestRedirect", "requestRedirect": d.redirect(prefixed)})
+	case d.chance(5):
+		out = append(out, m{"type": "URLRewrite", "urlRewrite": d.rewrite(prefixed)})
+	}
+	if d.chance(3) {
+		out = append(out, m{"type": "RequestMirror", "requestMirror": m{
+			"percentage": one[any](d, 100, 0, "12.5"),
+			"backendRef": m{"kind": "MeshService", "name": one(d, "v2", "gone"), "port": 8080},
+		}})
+	}
+	return out
+}
+
+// modifier uses each name once at most, and something at least once.
+func (d draw) modifier(names ...string) m {
+	out := m{}
+	add := func(list, name string) {
+		old, _ := out[list].([]any)
+		if list == "remove" {
+			out[list] = append(old, name)
+			return
+		}
+		out[list] = append(old, m{"name": name, "value": one(d, "1", "two words", "50%", "%REQ(x-a)%", `back\1slash`)})
+	}
+	add(one(d, "set", "add", "remove"), names[0])
+	for _, name := range names[1:] {
+		if d.chance(5) {
+			add(one(d, "set", "add", "remove"), name)
+		}
+	}
+	return out
+}
+
+func (d draw) redirect(prefixed bool) m {
+	out := m{}
+	if d.chance(4) {
+		out["scheme"] = one(d, "http", "https")
+	}
+	if d.chance(4) {
+		out["hostname"] = "example.org"
+	}
+	if d.chance(4) {
+		out["port"] = one(d, 80, 443, 8443)
+	}
+	if d.chance(5) {
+		out["path"] = d.pathRewrite(prefixed)
+	}
+	if d.chance(5) {
+		out["statusCode"] = one(d, 301, 302, 303, 307, 308)
+	}
+	return out
+}
+
+func (d draw) rewrite(prefixed bool) m {
+	out := m{}
+	if d.chance(5) {
+		out["hostname"] = "rewritten.example"
+	}
+	if len(out) == 0 || d.chance(7) {
+		out["path"] = d.pathRewrite(prefixed)
+	}
+	return out
+}
+
+func (d draw) pathRewrite(prefixed bool) m {
+	if prefixed && d.chance(7) {
+		return m{"type": "ReplacePrefixMatch", "replacePrefixMatch": one(d, "/", "/new", "/new/", "/v1/v1", `/b\1`)}
+	}
+	return m{"type": "ReplaceFullPath", "replaceFullPath": one(d, "/", "/full", "/full/path", `/b\1`)}
+}
+
+// backends is nil where the rule leaves them out.
+func (d draw) backends() []any {
+	ref := func(name string) m { return m{"kind": "MeshService", "name": name, "port": 8080} }
+	weigh := func(r m, w int) m { r["weight"] = w; return r }
+	outside := m{"kind": "MeshExternalService", "name": "outside"}
+	switch d.IntN(9) {
+	case 0:
+		return []any{ref("v1")}
+	case 1:
+		return []any{weigh(ref("v1"), 90), weigh(ref("v2"), 10)}
+	case 2:
+		return []any{weigh(ref("v1"), 1), weigh(ref("gone"), one(d, 0, 1))}
+	case 3:
+		return []any{ref("gone")}
+	case 4:
+		return []any{weigh(ref("v1"), 0), weigh(ref("v2"), one(d, 0, 1))}
+	case 5:
+		return []any{outside}
+	case 6:
+		return []any{weigh(ref("v1"), 1<<31), weigh(ref("v2"), 1<<31), weigh(m{"kind": "MeshServiceSubset", "name": "v1", "tags": m{"version": "1"}}, 1)}
+	case 7:
+		return []any{}
+	}
+	return nil
+}
+
+// request is one that routes of the world may match.
+func (d draw) request() sim.Request {
+	path := one(d, "/", "/v1", "/v1/", "/v1/x", "/v1/x/y", "/v10", "/v2/z", "/v2/", "/a", "/a.b", "/b", "/v1//x", "/v1/../v2", "/v1/%78", "/a%2Eb", "/v1/%2Fx", "//v1")
+	q := sim.Request{
+		Method:  one(d, "GET", "GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"),
+		URL:     "http://web:8080" + path + one(d, "", "", "?q=1", "?q=2&q=1", "?r", "?q=12&r=x%20y", "?r=1&q="),
+		Headers: sim.Headers{},
+	}
+	for _, name := range some(d, 5, headerNames...) {
+		for range one(d, 1, 1, 1, 2) {
+			q.Headers.Add(name, one(d, "1", "12", "a b", "zzz", ""))
+		}
+	}
+	return q
+}

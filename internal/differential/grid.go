@@ -1,0 +1,164 @@
+package differential
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+func sortedKeys[K cmp.Ordered, V any](in map[K]V) []K { return slices.Sorted(maps.Keys(in)) }
+
+// Grid counts what pairs were about: kinds of match, filters, and fields of
+// policies of the route that the request took.
+type Grid struct {
+	mu    sync.Mutex
+	pairs map[[2]string]int
+	seen  [3]map[string]bool
+}
+
+// NewGrid is empty.
+func NewGrid() *Grid {
+	return &Grid{pairs: map[[2]string]int{}, seen: [3]map[string]bool{{}, {}, {}}}
+}
+
+// count notes one pair; taken is nil where no route was.
+func (g *Grid) count(taken *resolve.Route) {
+	if taken == nil {
+		return
+	}
+	axes := [3][]string{matchKinds(&taken.Match), filterKinds(taken), policyFields(taken)}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, axis := range axes {
+		for _, a := range axis {
+			g.seen[i][a] = true
+			for _, other := range axes[i+1:] {
+				for _, b := range other {
+					g.pairs[[2]string{a, b}]++
+				}
+			}
+		}
+	}
+}
+
+func matchKinds(match *route.Match) []string {
+	out := []string{"no path"}
+	if match.Path != nil {
+		out[0] = "path " + string(match.Path.Type)
+	}
+	if match.Method != "" {
+		out = append(out, "method")
+	}
+	for _, h := range match.Headers {
+		out = append(out, "header "+cmp.Or(h.Type, "Exact"))
+	}
+	for _, q := range match.Query {
+		out = append(out, "query "+q.Type)
+	}
+	return compact(out)
+}
+
+func filterKinds(r *resolve.Route) []string {
+	var out []string
+	for _, f := range r.Filters {
+		switch {
+		case f.RequestHeaders != nil:
+			out = append(out, "request headers")
+		case f.ResponseHeaders != nil:
+			out = append(out, "response headers")
+		case f.Redirect != nil:
+			out = append(out, "redirect")
+		case f.Rewrite != nil && f.Rewrite.Hostname != "":
+			out = append(out, "rewrite host")
+		case f.Mirror != nil:
+			out = append(out, "mirror")
+		}
+		if f.Rewrite != nil && f.Rewrite.Path != nil {
+			if f.Rewrite.Path.Full != nil {
+				out = append(out, "rewrite path")
+			} else {
+				out = append(out, "rewrite prefix")
+			}
+		}
+	}
+	if len(r.Backends) > 1 {
+		out = append(out, "split")
+	}
+	if len(out) == 0 {
+		out = append(out, "no filter")
+	}
+	return compact(out)
+}
+
+// policyFields are the fields that act on requests of r.
+func policyFields(r *resolve.Route) []string {
+	var out []string
+	for _, e := range r.Policies {
+		for _, f := range e.Fields {
+			if leaf := e.Kind.Schema.Leaves[f.Field]; leaf.Scope == policies.OnRoute && f.Winner().Layer != merge.Default {
+				out = append(out, strings.TrimPrefix(e.Kind.Name, "Mesh")+" "+leaf.Path)
+			}
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, "no policy")
+	}
+	return compact(out)
+}
+
+func compact(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Least is the emptiest cell.
+func (g *Grid) Least() (cell string, n int) {
+	n = -1
+	for i := range g.seen {
+		for j := i + 1; j < len(g.seen); j++ {
+			for _, a := range sortedKeys(g.seen[i]) {
+				for _, b := range sortedKeys(g.seen[j]) {
+					if c := g.pairs[[2]string{a, b}]; n < 0 || c < n {
+						cell, n = a+" x "+b, c
+					}
+				}
+			}
+		}
+	}
+	return cell, n
+}
+
+// String is three tables: match x filter, match x policy, filter x policy.
+func (g *Grid) String() string {
+	var b strings.Builder
+	for i := range g.seen {
+		for j := i + 1; j < len(g.seen); j++ {
+			columns := sortedKeys(g.seen[j])
+			for n, c := range columns {
+				fmt.Fprintf(&b, "%c = %s\n", 'A'+rune(n), c)
+			}
+			fmt.Fprintf(&b, "%-26s", "")
+			for n := range columns {
+				fmt.Fprintf(&b, "%6c", 'A'+rune(n))
+			}
+			b.WriteByte('\n')
+			for _, a := range sortedKeys(g.seen[i]) {
+				fmt.Fprintf(&b, "%-26s", a)
+				for _, c := range columns {
+					fmt.Fprintf(&b, "%6d", g.pairs[[2]string{a, c}])
+				}
+				b.WriteByte('\n')
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,80 @@
+package differential
+
+// policy is one that reaches web or a route of it.
+func (d draw) policy(name string) m {
+	onRoute := m{"kind": "MeshHTTPRoute", "name": one(d, routeNames...)}
+	top, to := m{"kind": "Mesh"}, m{"kind": "Mesh"}
+	cluster := false
+	switch d.IntN(4) {
+	case 0:
+		top = onRoute
+	case 1:
+		to = onRoute
+	case 2:
+		to, cluster = m{"kind": "MeshService", "name": "web"}, true
+	}
+	kind, conf := "", m{}
+	switch d.IntN(3) {
+	case 0:
+		kind, conf = "MeshRetry", d.retry()
+	case 1:
+		kind, conf = "MeshTimeout", d.timeout(cluster)
+	case 2:
+		kind, conf = "MeshRateLimit", d.limit()
+	}
+	return m{"type": kind, "mesh": "default", "name": name, "spec": m{
+		"targetRef": top, "to": []any{m{"targetRef": to, "default": conf}},
+	}}
+}
+
+func (d draw) retry() m {
+	http := m{}
+	for _, f := range some(d, 6, "numRetries", "retryOn", "perTryTimeout", "backOff", "retriableResponseHeaders", "retriableRequestHeaders") {
+		switch f {
+		case "numRetries":
+			http[f] = d.IntN(4)
+		case "retryOn":
+			http[f] = append([]string{one(d, "5xx", "Reset", "503")}, some(d, 2, "GatewayError", "Retriable4xx", "ConnectFailure", "RefusedStream", "HttpMethodGet", "HttpMethodPost", "418")...)
+		case "perTryTimeout":
+			http[f] = one(d, "0s", "15s")
+		case "backOff":
+			http[f] = one(d, m{"baseInterval": "10ms"}, m{"maxInterval": "5ms"}, m{"baseInterval": "5ms", "maxInterval": "10ms"})
+		case "retriableResponseHeaders":
+			if d.chance(3) {
+				http[f] = []any{d.header("x-back")}
+			}
+		case "retriableRequestHeaders":
+			if d.chance(3) {
+				http[f] = []any{d.header("x-a")}
+			}
+		}
+	}
+	grpc := m{"numRetries": d.IntN(4)}
+	if d.chance(5) {
+		grpc["retryOn"] = append([]string{"Unavailable"}, some(d, 3, "Canceled", "DeadlineExceeded", "Internal", "ResourceExhausted")...)
+	}
+	if len(http) == 0 {
+		return m{"grpc": grpc}
+	}
+	return one(d, m{"http": http}, m{"http": http, "grpc": grpc})
+}
+
+// timeout has fields of clusters only where it targets no route.
+func (d draw) timeout(cluster bool) m {
+	http := m{"requestTimeout": one(d, "0s", "1s", "20s")}
+	if d.chance(3) {
+		http["streamIdleTimeout"] = one(d, "1s", "1m")
+	}
+	if !cluster {
+		return m{"http": http}
+	}
+	return m{"connectionTimeout": "10s", "idleTimeout": "1h", "http": http}
+}
+
+// limit never runs dry in a test: what an empty bucket does has a test of its own.
+func (d draw) limit() m {
+	return m{"local": m{"http": m{
+		"requestRate": m{"num": 10000, "interval": one(d, "1s", "1h")},
+		"disabled":    d.chance(1),
+	}}}
+}

@@ -1,0 +1,109 @@
+package differential
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// reduce takes away from p what is not needed for the disagreement: documents,
+// entries and fields, one at a time, all possible ones in one Envoy.
+func reduce(t testing.TB, p Pair, said string) Report {
+	t.Helper()
+	for {
+		var smaller []Pair
+		for n := range parts(p.Documents) {
+			q := p
+			q.Documents = without(t, p.Documents, n)
+			if _, err := compile(q.Documents); err == nil {
+				smaller = append(smaller, q)
+			}
+		}
+		for name := range p.Request.Headers {
+			q := p
+			q.Request.Headers = map[string]string{}
+			for k, v := range p.Request.Headers {
+				if k != name {
+					q.Request.Headers[k] = v
+				}
+			}
+			smaller = append(smaller, q)
+		}
+		if p.Script != "" {
+			q := p
+			q.Script = ""
+			smaller = append(smaller, q)
+		}
+		if len(smaller) == 0 {
+			return Report{p, said}
+		}
+		found := false
+		for i, s := range Replay(t, smaller) {
+			if s != "" {
+				p, said, found = smaller[i], s, true
+				break
+			}
+		}
+		if !found {
+			return Report{p, said}
+		}
+	}
+}
+
+// parts is how many entries of lists and maps there are below v.
+func parts(v any) int {
+	n := 0
+	walk(v, func() bool { n++; return false })
+	return n
+}
+
+// without is a copy of documents that lacks its nth part.
+func without(t testing.TB, documents []m, n int) []m {
+	t.Helper()
+	text, err := json.Marshal(documents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fresh any
+	if err := json.Unmarshal(text, &fresh); err != nil {
+		t.Fatal(err)
+	}
+	out := walk(fresh, func() bool { n--; return n == -1 }).([]any)
+	list := make([]m, len(out))
+	for i, d := range out {
+		list[i] = d.(m)
+	}
+	return list
+}
+
+// walk visits every part below v in a fixed order and drops those for which
+// drop holds.
+func walk(v any, drop func() bool) any {
+	switch v := v.(type) {
+	case []m:
+		for _, d := range v {
+			if !drop() {
+				walk(d, drop)
+			}
+		}
+	case []any:
+		var kept []any
+		for _, x := range v {
+			if !drop() {
+				kept = append(kept, walk(x, drop))
+			}
+		}
+		if kept == nil {
+			kept = []any{}
+		}
+		return kept
+	case m:
+		for _, k := range sortedKeys(v) {
+			if drop() {
+				delete(v, k)
+			} else {
+				v[k] = walk(v[k], drop)
+			}
+		}
+	}
+	return v
+}
