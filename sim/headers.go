@@ -73,6 +73,11 @@ var joins = []string{
 	"x-request-id",
 }
 
+// joined is one line of several, as Envoy makes it: empty ones leave no trace.
+func joined(lines ...string) string {
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), ",")
+}
+
 // hop are headers that concern one connection, or that Envoy takes as orders
 // from its own workload; none of them reaches a backend.
 var hop = []string{
@@ -93,7 +98,7 @@ func received(sent Headers) Headers {
 			continue
 		}
 		if slices.Contains(joins, name) {
-			v = strings.ReplaceAll(v, repeat, ",")
+			v = joined(strings.Split(v, repeat)...)
 		}
 		out[name] = v
 	}

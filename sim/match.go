@@ -124,9 +124,12 @@ func parameter(query, name string) (value string, ok bool) {
 	return "", false
 }
 
-// fullMatch reports whether all of text matches. An expression that cannot be
-// compiled matches nothing: admission refuses it, and so does the renderer.
+// fullMatch reports whether all of text matches. An expression that is empty or
+// cannot be compiled matches nothing: the renderer leaves its route out.
 func fullMatch(expression, text string) bool {
+	if expression == "" {
+		return false
+	}
 	re, err := regexp.Compile(`\A(?:` + expression + `)\z`)
 	return err == nil && re.MatchString(text)
 }

@@ -32,8 +32,24 @@ func take(r *resolve.Resolved, rt *resolve.Route, c *call) Branch {
 	}
 	b.Route = &Route{Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins}
 	b.ResponseHeaders = response
+	if !forwards(rt) {
+		b.answers(response)
+	}
 	b.Policies = PolicyViews(acting(rt.Policies, forwards(rt)))
 	return b
+}
+
+// answers is what becomes of header changes on an answer of the proxy's own: it
+// has no body and so no content type, and a location is a header like others.
+func (b *Branch) answers(h *ResponseHeaders) {
+	if h == nil {
+		return
+	}
+	delete(h.Set, "content-type")
+	delete(h.Add, "content-type")
+	if l, ok := h.Set["location"]; ok && b.Outcome == Redirect {
+		b.Location = l
+	}
 }
 
 // forwards reports whether the proxy tries to forward what rt matches; otherwise
@@ -119,7 +135,7 @@ func (f *Forwarded) change(m *route.HeaderModifier) {
 	for _, h := range m.Add {
 		name, value := strings.ToLower(h.Name), h.Value
 		if old, ok := f.Headers[name]; ok && slices.Contains(joins, name) {
-			value = old + "," + value
+			value = joined(old, value)
 		} else if ok {
 			value = old + repeat + value
 		}

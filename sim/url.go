@@ -77,11 +77,12 @@ func (a *address) splitHost() error {
 
 // normalize is a path as Envoy has it with normalize_path: unreserved
 // characters decoded, unsafe ones encoded, backslashes turned, dot segments
-// resolved and leading slashes joined. ok is false where Envoy answers 400.
+// resolved; slashes in a row stay. ok is false where Envoy answers 400.
 func normalize(path string) (out string, ok bool) {
 	if !strings.HasPrefix(path, "/") {
 		return "", false
 	}
+	path = bareDots(path)
 	var kept []string
 	segments := strings.Split(unescape(path)[1:], "/")
 	for i, s := range segments {
@@ -98,7 +99,19 @@ func normalize(path string) (out string, ok bool) {
 			kept = append(kept, s)
 		}
 	}
-	return "/" + strings.TrimLeft(strings.Join(kept, "/"), "/"), !strings.Contains(path, "%00")
+	return "/" + strings.Join(kept, "/"), !strings.Contains(path, "%00")
+}
+
+// bareDots takes path parameters off dot segments: /a/..;x is /a/.. for Envoy,
+// as long as the dots are not encoded.
+func bareDots(path string) string {
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		if name, _, ok := strings.Cut(s, ";"); ok && (name == "." || name == "..") {
+			segments[i] = name
+		}
+	}
+	return strings.Join(segments, "/")
 }
 
 // unescape decodes what needs no encoding and encodes what does.

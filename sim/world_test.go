@@ -1,0 +1,45 @@
+package sim_test
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// shop is a dataplane that calls web:8080 at 127.0.0.1:10001 by these routes.
+// The clusters v1, v2 and v3 have an endpoint, empty has none.
+func shop(routes ...*resolve.Route) *resolve.Resolved {
+	web := &resolve.Destination{ID: "web:8080", Kind: api.KindMeshService, Name: "web", Port: 8080, Protocol: api.HTTP,
+		Hostnames: []string{"web", "web.mesh"}, Ref: api.Ref{Kind: api.KindMeshService, Mesh: "default", Name: "web"}}
+	r := &resolve.Resolved{
+		Ref:       api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "shop-1"},
+		Dataplane: &api.Object{Spec: &api.Dataplane{Networking: &api.Networking{}}},
+		Outbounds: []*resolve.Outbound{{Address: "127.0.0.1", Port: 10001, Destination: web, Table: &resolve.Table{Destination: web, Routes: routes}}},
+	}
+	for _, name := range []string{"v1", "v2", "v3", "empty"} {
+		d := &resolve.Destination{ID: name, Kind: api.KindMeshService, Name: name, Protocol: api.HTTP}
+		e := &resolve.Endpoints{Name: name, List: []resolve.Endpoint{{Address: "127.0.0.1", Port: 1}}}
+		if name == "empty" {
+			e.List = nil
+		}
+		r.Clusters = append(r.Clusters, resolve.ClusterUse{Cluster: &resolve.Cluster{Name: name, Destination: d}, Endpoints: e})
+	}
+	return r
+}
+
+func to(name string, weight uint32) resolve.Backend {
+	return resolve.Backend{Kind: api.KindMeshService, Name: name, Cluster: name, Weight: weight}
+}
+
+// lost is a backend that leads nowhere.
+func lost(weight uint32) resolve.Backend {
+	return resolve.Backend{Kind: api.KindMeshService, Name: "nosuch", Weight: weight, Broken: "there is no MeshService nosuch"}
+}
+
+func prefix(value string) *route.PathMatch {
+	return &route.PathMatch{Type: route.Prefix, Value: value}
+}
+func exact(value string) *route.PathMatch { return &route.PathMatch{Type: route.Exact, Value: value} }
+func regex(value string) *route.PathMatch { return &route.PathMatch{Type: route.Regex, Value: value} }
+
+func ptr[T any](v T) *T { return &v }
