@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/weftmesh/weft/cmd/weft/internal/demo"
 	"github.com/weftmesh/weft/sidecar/agent"
 )
 
@@ -44,11 +44,10 @@ func TestScripts(t *testing.T) {
 
 // freeports NAME... sets each variable to a port of its own that is free.
 func freeports(ts *testscript.TestScript, _ bool, names []string) {
-	for _, name := range names {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		ts.Check(err)
-		defer l.Close()
-		ts.Setenv(name, fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
+	ports, err := demo.FreePorts(len(names))
+	ts.Check(err)
+	for i, name := range names {
+		ts.Setenv(name, fmt.Sprint(ports[i]))
 	}
 }
 

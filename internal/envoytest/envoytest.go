@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -64,15 +65,21 @@ func Socket(t testing.TB) string {
 	return filepath.Join(Dir(t), "s")
 }
 
-// Port is a TCP port on loopback that was free a moment ago.
+// Port is a TCP port on loopback that was free a moment ago. It lies below the
+// range from which outgoing connections take theirs, so that only another
+// listener could have it meanwhile.
 func Port(t testing.TB) uint32 {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const lowest, ephemeral = 10_240, 32_768
+	for range 100 {
+		port := lowest + rand.IntN(ephemeral-lowest)
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return uint32(port)
+		}
 	}
-	defer l.Close()
-	return uint32(l.Addr().(*net.TCPAddr).Port)
+	t.Fatal("no free port among a hundred")
+	return 0
 }
 
 // Validate asks Envoy whether it would start with bootstrap: nil, or its words.

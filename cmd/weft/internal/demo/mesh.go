@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -49,7 +50,7 @@ func startMesh(ctx context.Context, c Config, p Plane) (*mesh, error) {
 	m := &mesh{outbounds: map[string]string{}}
 	ctx, m.stop = context.WithCancel(ctx)
 	m.group, m.ended = errgroup.WithContext(ctx)
-	ports, err := freePorts(len(workloads) + len(called))
+	ports, err := FreePorts(len(workloads) + len(called))
 	if err != nil {
 		return m, err
 	}
@@ -169,8 +170,11 @@ func (m *mesh) close() error {
 	return err
 }
 
-// freePorts finds ports that nobody listens on, all different.
-func freePorts(n int) ([]int, error) {
+// FreePorts finds ports that nobody listens on, all different. They lie below
+// the range from which outgoing connections take theirs, so that only another
+// listener could have one meanwhile.
+func FreePorts(n int) ([]int, error) {
+	const lowest, ephemeral, attempts = 10_240, 32_768, 1000
 	var ports []int
 	var held []net.Listener
 	defer func() {
@@ -178,13 +182,17 @@ func freePorts(n int) ([]int, error) {
 			l.Close()
 		}
 	}()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for range attempts {
+		if len(ports) == n {
+			return ports, nil
+		}
+		port := lowest + rand.IntN(ephemeral-lowest)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
+			continue // taken
 		}
 		held = append(held, l)
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		ports = append(ports, port)
 	}
-	return ports, nil
+	return nil, fmt.Errorf("no %d free ports on loopback among %d", n, attempts)
 }
