@@ -20,6 +20,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
+
+	"github.com/weftmesh/weft/xds/server"
 )
 
 const (
@@ -63,6 +65,7 @@ type Port struct {
 func New(o Options) *Port {
 	p := &Port{opts: o, greets: map[net.Conn]bool{}}
 	p.grpc = grpc.NewServer(
+		grpc.ForceServerCodecV2(server.NewCodec()),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: ping, Timeout: pong}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 		grpc.MaxConcurrentStreams(mostStreams),

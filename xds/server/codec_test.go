@@ -1,0 +1,51 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"pgregory.net/rapid"
+
+	"github.com/weftmesh/weft/xds/server"
+)
+
+// TestCodec: whatever is encoded, a client decodes the same message.
+func TestCodec(t *testing.T) {
+	t.Parallel()
+	codec := server.NewCodec()
+	text := rapid.StringMatching(`[a-z:.]{0,300}`)
+	packed := rapid.Custom(func(t *rapid.T) *anypb.Any {
+		return &anypb.Any{TypeUrl: text.Draw(t, "type"), Value: []byte(strings.Repeat("x", rapid.IntRange(0, 2000).Draw(t, "size")))}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		delta := &discoveryv3.DeltaDiscoveryResponse{
+			SystemVersionInfo: text.Draw(t, "version"), TypeUrl: text.Draw(t, "url"), Nonce: text.Draw(t, "nonce"),
+			RemovedResources: rapid.SliceOfN(rapid.StringMatching(`[a-z]{1,9}`), 0, 3).Draw(t, "removed"),
+		}
+		full := &discoveryv3.DiscoveryResponse{VersionInfo: delta.SystemVersionInfo, TypeUrl: delta.TypeUrl, Nonce: delta.Nonce}
+		for range rapid.IntRange(0, 4).Draw(t, "resources") {
+			a := packed.Draw(t, "any")
+			full.Resources = append(full.Resources, a)
+			delta.Resources = append(delta.Resources, &discoveryv3.Resource{Name: text.Draw(t, "name"), Version: text.Draw(t, "version"), Resource: a})
+		}
+		if rapid.Bool().Draw(t, "rare") {
+			delta.ControlPlane, full.Canary = &corev3.ControlPlane{Identifier: "weft"}, true
+		}
+		check(t, codec, delta, &discoveryv3.DeltaDiscoveryResponse{})
+		check(t, codec, full, &discoveryv3.DiscoveryResponse{})
+	})
+}
+
+func check(t *rapid.T, codec server.Codec, sent, got proto.Message) {
+	b, err := codec.Marshal(sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := proto.Unmarshal(b.Materialize(), got); err != nil || !proto.Equal(sent, got) {
+		t.Fatalf("sent %v\ngot %v, %v", sent, got, err)
+	}
+}
