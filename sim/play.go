@@ -65,9 +65,11 @@ func Play(r *resolve.Resolved, q Request, answer func(n int) Answer) (Timeline, 
 		return Timeline{}, errNotForwarded
 	}
 	p := player{answer: answer}
+	_, rewrite := lastOf(l.route.Filters)
+	sent := l.call.forwarded(l.route, rewrite).Headers // conditions see what the filters made of the request
 	for _, e := range l.route.Policies {
 		if x, ok := e.Conf.(Retrier); ok {
-			if plan, ok := x.RetryPlan(l.outbound.Destination.Protocol); ok && plan.Request(l.call.method, l.call.sent) {
+			if plan, ok := x.RetryPlan(l.outbound.Destination.Protocol); ok && plan.Request(l.call.method, sent) {
 				p.plan = plan
 			}
 		}

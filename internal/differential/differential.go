@@ -35,6 +35,19 @@ type Pair struct {
 	Script    string      `json:"script,omitempty"` // envoytest.ScriptHeader
 }
 
+// MarshalJSON keeps the lines of a repeated header apart.
+func (p Pair) MarshalJSON() ([]byte, error) {
+	headers := map[string][]string{}
+	for name := range p.Request.Headers {
+		headers[name] = p.Request.Headers.Values(name)
+	}
+	out := m{"documents": p.Documents, "request": m{"method": p.Request.Method, "url": p.Request.URL, "headers": headers}}
+	if p.Script != "" {
+		out["script"] = p.Script
+	}
+	return json.Marshal(out)
+}
+
 // compile reads documents as apply does. The error names the first that is not valid.
 func compile(documents []m) (*World, error) {
 	var objects []*api.Object

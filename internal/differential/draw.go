@@ -103,7 +103,7 @@ func (d draw) rule() m {
 // match is one with a prefix, if one must be there for a filter.
 func (d draw) match(prefixed bool) m {
 	out := m{}
-	kind := one(d, "Exact", "PathPrefix", "PathPrefix", "RegularExpression", "")
+	kind := one(d, "Exact", "PathPrefix", "PathPrefix", "RegularExpression", "RegularExpression", "")
 	if prefixed {
 		kind = "PathPrefix"
 	}

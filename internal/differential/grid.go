@@ -119,13 +119,21 @@ func compact(list []string) []string {
 	return slices.Compact(list)
 }
 
-// Least is the emptiest cell.
+// impossible are cells that admission refuses: there is no prefix to replace.
+func impossible(a, b string) bool {
+	return b == "rewrite prefix" && (a == "no path" || strings.HasPrefix(a, "path ") && a != "path "+string(route.Prefix))
+}
+
+// Least is the emptiest cell of those that can be filled.
 func (g *Grid) Least() (cell string, n int) {
 	n = -1
 	for i := range g.seen {
 		for j := i + 1; j < len(g.seen); j++ {
 			for _, a := range sortedKeys(g.seen[i]) {
 				for _, b := range sortedKeys(g.seen[j]) {
+					if impossible(a, b) {
+						continue
+					}
 					if c := g.pairs[[2]string{a, b}]; n < 0 || c < n {
 						cell, n = a+" x "+b, c
 					}

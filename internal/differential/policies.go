@@ -40,11 +40,11 @@ func (d draw) retry() m {
 		case "backOff":
 			http[f] = one(d, m{"baseInterval": "10ms"}, m{"maxInterval": "5ms"}, m{"baseInterval": "5ms", "maxInterval": "10ms"})
 		case "retriableResponseHeaders":
-			if d.chance(3) {
+			if d.chance(6) {
 				http[f] = []any{d.header("x-back")}
 			}
 		case "retriableRequestHeaders":
-			if d.chance(3) {
+			if d.chance(6) {
 				http[f] = []any{d.header("x-a")}
 			}
 		}

@@ -78,11 +78,9 @@ func anyHeader(matches []route.HeaderMatch) func(sim.Headers) bool {
 
 // header is one match, as envoyproto.HeaderMatch writes it.
 func header(m route.HeaderMatch) func(sim.Headers) bool {
+	// Each line of a repeated header is asked by itself.
 	value := func(test func(string) bool) func(sim.Headers) bool {
-		return func(h sim.Headers) bool {
-			v, there := h[m.Name]
-			return there && test(v)
-		}
+		return func(h sim.Headers) bool { return slices.ContainsFunc(h.Values(m.Name), test) }
 	}
 	switch m.Type {
 	case "Present":
