@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"encoding/json"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -43,3 +45,11 @@ func exact(value string) *route.PathMatch { return &route.PathMatch{Type: route.
 func regex(value string) *route.PathMatch { return &route.PathMatch{Type: route.Regex, Value: value} }
 
 func ptr[T any](v T) *T { return &v }
+
+func jsonText(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
