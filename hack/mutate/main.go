@@ -26,10 +26,10 @@ var guards = []struct {
 	dir   string
 	tests []string
 }{
-	{"merge", []string{"./merge", "./policies/all", "./resolve", "./sim", "./inspect", "./internal/golden"}},
-	{"resolve", []string{"./resolve", "./sim", "./inspect", "./internal/golden", "./xds"}},
-	{"sim", []string{"./sim", "./inspect", "./internal/golden"}},
-	{"xds", []string{"./xds", "./policies/all", "./internal/golden", "./xds/server"}},
+	{"merge", []string{"./merge", "./policies/all", "./resolve", "./inspect", "./internal/golden", "./sim", "./internal/differential"}},
+	{"resolve", []string{"./resolve", "./inspect", "./internal/golden", "./sim", "./xds", "./internal/differential"}},
+	{"sim", []string{"./sim", "./inspect", "./internal/golden", "./internal/differential"}},
+	{"xds", []string{"./xds", "./policies/all", "./sim", "./internal/differential", "./xds/server"}},
 }
 
 func main() {
