@@ -101,7 +101,8 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 	}
 	err = server.Post(c.Context(), dataplanePath(a.mesh, from)+"/_simulate", q, &v)
 	if client.Missing(err) {
-		return v, fmt.Errorf("Dataplane/%s/%s: there is no such object; `weft get dataplanes` lists those that there are", a.mesh, from)
+		return v, fmt.Errorf("%s: there is no such object; `weft get dataplanes` lists those that there are",
+			api.Ref{Kind: api.KindDataplane, Mesh: a.mesh, Name: from})
 	}
 	return v, err
 }
