@@ -2,10 +2,12 @@ package sim_test
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim"
 )
 
 // shop is a dataplane that calls web:8080 at 127.0.0.1:10001 by these routes.
@@ -52,4 +54,13 @@ func jsonText(v any) string {
 		return err.Error()
 	}
 	return string(b)
+}
+
+// outcomeText is a branch in one line: outcome, status, and who gets what.
+func outcomeText(b sim.Branch) string {
+	s := fmt.Sprintf("%s %d:", b.Outcome, b.Status)
+	for _, x := range b.Backends {
+		s += fmt.Sprintf(" %s=%.4g/%d", x.Name, x.Share, x.Status)
+	}
+	return s
 }

@@ -1,0 +1,191 @@
+package sim_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim"
+)
+
+func everything(backends ...resolve.Backend) *resolve.Route {
+	m := route.Match{Path: prefix("/")}
+	return &resolve.Route{Name: "all", Key: "all", Match: m, Matches: []route.Match{m}, Backends: backends}
+}
+
+// town is a dataplane in namespace east with several ways to name a service.
+func town() *resolve.Resolved {
+	r := shop(everything(to("v1", 1)))
+	r.Dataplane.Labels = map[string]string{api.LabelNamespace: "east"}
+	add := func(id, name, namespace string, port, listener uint32, hostnames ...string) *resolve.Outbound {
+		d := &resolve.Destination{ID: id, Kind: api.KindMeshService, Name: name, Namespace: namespace, Port: port, Protocol: api.HTTP,
+			Hostnames: append(hostnames, name, name+".mesh")}
+		if namespace != "" {
+			d.Hostnames = append(d.Hostnames, name+"."+namespace, name+"."+namespace+".svc.cluster.local")
+		}
+		o := &resolve.Outbound{Address: "127.0.0.1", Port: listener, Destination: d, Table: &resolve.Table{Destination: d, Routes: []*resolve.Route{everything(to("v1", 1))}}}
+		r.Outbounds = append(r.Outbounds, o)
+		return o
+	}
+	add("api.west:80", "api", "west", 80, 10002)
+	add("api.east:80", "api", "east", 80, 10003)
+	add("api.east:8080", "api", "east", 8080, 10004)
+	add("old", "old", "", 0, 10005)
+	add("shop.west:80", "shop", "west", 80, 10006, "shop.example.org")
+	tcp := add("db:5432", "db", "", 5432, 10007)
+	tcp.Table, tcp.TCP = nil, &resolve.TCPTable{Destination: tcp.Destination, Backends: []resolve.Backend{to("v2", 1)}}
+	vip := add("vip:80", "vip", "", 80, 80)
+	vip.Address = "241.0.0.1"
+	return r
+}
+
+func TestURLFindsTheDestination(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"http://127.0.0.1:10001/":                 "web",
+		"http://localhost:10001/":                 "web",
+		"http://[::ffff:127.0.0.1]:10001":         "web",
+		"http://web:8080/":                        "web",
+		"http://WEB.mesh.:8080/":                  "web",
+		"http://web:10001/":                       "web",
+		"http://api/":                             "api.east", // its own namespace first
+		"http://api:8080/":                        "api.east",
+		"http://api.west/":                        "api.west",
+		"http://api.west.svc.cluster.local:80/":   "api.west",
+		"http://shop/":                            "shop.west",
+		"http://shop.example.org/":                "shop.west",
+		"http://old/":                             "old",
+		"http://old:80/":                          "old",
+		"http://old:10005/":                       "old",
+		"http://241.0.0.1/":                       "vip",
+		"HTTP://vip?x":                            "vip",
+		"http://user:secret@web:8080/#fragment?x": "web",
+		"http://db:5432/":                         "db",
+	} {
+		v, err := sim.Run(town(), sim.Request{URL: url})
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		got := v.Destination.Name
+		if v.Destination.Namespace != "" {
+			got += "." + v.Destination.Namespace
+		}
+		if got != want {
+			t.Errorf("%s leads to %s, wanted %s", url, got, want)
+		}
+	}
+}
+
+func TestWhatIsNotReachedSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"http://web/":             "http://web:8080",
+		"http://web:9/":           "http://web:8080",
+		"http://wep:8080/":        "did you mean web",
+		"http://elsewhere/":       "networking.outbound of Dataplane shop-1",
+		"http://127.0.0.1:10099/": "an address of networking.outbound",
+		"http://api:9090/":        "http://api:80, http://api:8080",
+	} {
+		_, err := sim.Run(town(), sim.Request{URL: url})
+		var lost *sim.NotReached
+		if !errors.As(err, &lost) || !strings.Contains(err.Error(), "does not reach") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v does not say %q", url, err, want)
+		}
+	}
+}
+
+func TestBadRequestsAreErrors(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"web:8080/v1":               "http://",
+		"ftp://web/":                "http://",
+		"http:///x":                 "no host",
+		"http://web:x/":             "no port",
+		"http://web:99999/":         "no port",
+		"http://web:8080/a b":       "%20",
+		"http://web:8080/caf\u00e9": "%C3",
+		"https://web:8080/":         "plain HTTP",
+	} {
+		if _, err := sim.Run(town(), sim.Request{URL: url}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v does not say %q", url, err, want)
+		}
+	}
+	for _, name := range []string{":path", "", "a b"} {
+		if _, err := sim.Run(town(), sim.Request{URL: "http://web:8080/", Headers: sim.Headers{name: "x"}}); err == nil {
+			t.Errorf("a header named %q is accepted", name)
+		}
+	}
+}
+
+func TestUnknownHostsPassThroughWhereTrafficIsRedirected(t *testing.T) {
+	t.Parallel()
+	r := town()
+	r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{TransparentProxying: &api.TransparentProxying{}}}
+	v, err := sim.Run(r, sim.Request{URL: "http://elsewhere.example.org/a/../b", Headers: sim.Headers{"Host": "h", "X-A": "1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := v.Branches[0]
+	if b.Outcome != sim.Passthrough || b.Forwarded.Path != "/a/../b" || b.Forwarded.Authority != "h" || b.Forwarded.Headers["x-a"] != "1" {
+		t.Fatalf("%s", jsonText(b))
+	}
+}
+
+func TestUnusableBackends(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		backends []resolve.Backend
+		want     string // outcome status: name=share/status …
+	}{
+		"split":                {[]resolve.Backend{to("v1", 90), to("v2", 10)}, "forward 0: v1=0.9/0 v2=0.1/0"},
+		"weight 0 gets none":   {[]resolve.Backend{to("v1", 0), to("v2", 3)}, "forward 0: v2=1/0"},
+		"one is not there":     {[]resolve.Backend{to("v1", 9), lost(1)}, "forward 0: v1=0.9/0 nosuch=0.1/500"},
+		"one has no endpoints": {[]resolve.Backend{to("v1", 1), to("empty", 1)}, "forward 0: v1=0.5/0 empty=0.5/503"},
+		"none is there":        {[]resolve.Backend{lost(1), lost(2)}, "respond 500: nosuch=0.3333/500 nosuch=0.6667/500"},
+		"all weights 0":        {[]resolve.Backend{to("v1", 0)}, "respond 500:"},
+		"nobody answers":       {[]resolve.Backend{to("empty", 1)}, "respond 503: empty=1/503"},
+		"500 or 503":           {[]resolve.Backend{to("empty", 1), lost(1)}, "forward 0: empty=0.5/503 nosuch=0.5/500"},
+	} {
+		v, err := sim.Run(shop(everything(c.backends...)), sim.Request{URL: "http://web:8080/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := outcomeText(v.Branches[0]); got != c.want {
+			t.Errorf("%s: %s, wanted %s", name, got, c.want)
+		}
+	}
+}
+
+func TestHostOfABackendOutsideTheMesh(t *testing.T) {
+	t.Parallel()
+	r := shop(everything(to("v1", 1), to("v2", 1)))
+	outside := &r.Clusters[1]
+	outside.Destination.External = &api.MeshExternalService{}
+	outside.List[0].Address = "api.example.org"
+	v, err := sim.Run(r, sim.Request{URL: "http://web:8080/x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := v.Branches[0]
+	if b.Forwarded.Authority != "web:8080" || b.Backends[0].Forwarded != nil || b.Backends[1].Forwarded.Authority != "api.example.org" {
+		t.Errorf("%s", jsonText(b))
+	}
+}
+
+func TestHeadersInJSON(t *testing.T) {
+	t.Parallel()
+	var h sim.Headers
+	if err := h.UnmarshalJSON([]byte(`{"X-A": "1", "x-b": ["2", " 3 "]}`)); err != nil {
+		t.Fatal(err)
+	}
+	if got := jsonText(h); got != `{"x-a":"1","x-b":"2,3"}` || len(h.Values("x-b")) != 2 {
+		t.Errorf("%s %q", got, h)
+	}
+	if err := h.UnmarshalJSON([]byte(`{"x": 1}`)); err == nil || !strings.Contains(err.Error(), "headers.x") {
+		t.Errorf("a number as value: %v", err)
+	}
+}
