@@ -77,6 +77,7 @@ type Table struct {
 	Destination *Destination
 	Routes      []*Route // most specific first; the last matches everything
 	Memo        Memo
+	Listeners   Memo // for what the listeners to the table have in common
 }
 
 // Route is one Envoy route, before Envoy's own doubling of prefixes: one match

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"slices"
@@ -66,7 +67,7 @@ func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound) (*Re
 		TrafficDirection: corev3.TrafficDirection_OUTBOUND,
 	}
 	tags := map[string]string{api.TagService: o.Destination.Name}
-	res, notes := x.listener(out, o.Address, o.Port, c, r, tags)
+	res, notes := x.listener(out, o.Address, o.Port, c, x.commonTo(o, c), r, tags)
 	if n, ok := c.split.note(&resolve.Route{}); ok && o.TCP != nil {
 		if len(o.TCP.Origins) > 0 {
 			n.Origin = o.TCP.Origins[len(o.TCP.Origins)-1]
@@ -76,26 +77,57 @@ func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound) (*Re
 	return res, notes
 }
 
-// listener finishes out: address, filters, policies, metadata, checks.
-func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, c chain, r *resolve.Resolved, tags map[string]string) (*Resource, []api.Note) {
-	out.Address = socket(ip, port)
-	if transparent(r) {
-		out.BindToPort = wrapperspb.Bool(false)
-	}
-	origins := []*api.Origin{{Ref: r.Ref}}
+// common is what all listeners that do the same have in common, whoever's they
+// are and wherever they listen.
+type common struct {
+	ps      resolve.Policies
+	filters []*listenerv3.Filter
+	origins []*api.Origin // whose values stand in filters
+	err     error         // why Envoy would refuse them
+}
+
+func (x *Renderer) common(c chain) *common {
+	out := &common{ps: c.ps, filters: x.filters(c)}
 	for _, e := range c.ps {
-		origins = append(origins, standing(e, func(conf policies.Conf) proto.Message {
+		out.origins = append(out.origins, standing(e, func(conf policies.Conf) proto.Message {
 			only := c
 			only.ps = resolve.Policies{{Kind: e.Kind, Conf: conf}}
 			return &listenerv3.FilterChain{Filters: x.filters(only)}
 		})...)
 	}
-	out.FilterChains = []*listenerv3.FilterChain{{Filters: x.filters(c)}}
+	for _, f := range out.filters {
+		if out.err = checkExtension(f.GetTypedConfig()); out.err != nil {
+			break
+		}
+	}
+	return out
+}
+
+// commonTo is common, rendered once for all who call a table with the same policies.
+func (x *Renderer) commonTo(o *resolve.Outbound, c chain) *common {
+	if o.Table == nil {
+		return x.common(c)
+	}
+	known := o.Table.Listeners.Do(func() any { return x.common(c) }).(*common)
+	if !slices.Equal(known.ps, c.ps) {
+		return x.common(c)
+	}
+	return known
+}
+
+// listener finishes out: address, filters, metadata, checks.
+func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, c chain, in *common, r *resolve.Resolved, tags map[string]string) (*Resource, []api.Note) {
+	out.Address = socket(ip, port)
+	if transparent(r) {
+		out.BindToPort = wrapperspb.Bool(false)
+	}
+	origins := append([]*api.Origin{{Ref: r.Ref}}, in.origins...)
+	out.FilterChains = []*listenerv3.FilterChain{{Filters: in.filters}}
 	out.Metadata = named(origins)
 	out.Metadata.FilterMetadata[tagsMetadata] = &structpb.Struct{
 		Fields: map[string]*structpb.Value{"tags": structpb.NewStructValue(textStruct(tags))},
 	}
-	if err := checkListener(out, ip); err != nil {
+	if err := cmp.Or(in.err, checkListener(out, ip)); err != nil {
 		return nil, refused(origins, "nobody listens at "+joined(ip, port), err)
 	}
 	res := seal(out.Name, out)
@@ -159,15 +191,7 @@ func checkListener(l *listenerv3.Listener, ip string) error {
 	if !isIP(ip) {
 		return errors.New("the address of a listener must be an IP")
 	}
-	if err := l.ValidateAll(); err != nil {
-		return err
-	}
-	for _, f := range l.FilterChains[0].Filters {
-		if err := checkExtension(f.GetTypedConfig()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.ValidateAll()
 }
 
 func transparent(r *resolve.Resolved) bool {
