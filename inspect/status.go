@@ -130,6 +130,9 @@ func statusOf(m *resolve.Model, o *api.Object, u *usage, acks map[api.Ref]Sideca
 	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: m.NotesOn(o.Ref)}
 	s.Dataplanes = countsOf(m, o, u, acks)
 	accepted, resolved := verdicts(o, s.Notes)
+	if away := routesAway(o, u, s.Dataplanes.Selected); away != "" && accepted.Status == "True" {
+		accepted.Status, accepted.Reason, accepted.Message = "False", "TargetNotFound", away
+	}
 	accepted.Dataplanes, resolved.Dataplanes = s.Dataplanes, s.Dataplanes
 	s.Conditions = []Condition{accepted, resolved, programmed(o, s.Dataplanes, u, acks)}
 	return s
@@ -150,6 +153,30 @@ func countsOf(m *resolve.Model, o *api.Object, u *usage, acks map[api.Ref]Sideca
 		c.Connected++
 	}
 	return c
+}
+
+// routesAway names the first route in to that no selected dataplane has: the
+// surprise for which the Kuma design prefers the top-level form.
+func routesAway(o *api.Object, u *usage, selected int) string {
+	spec, ok := o.Spec.(*policies.Spec)
+	if !ok || o.Shadow() || selected == 0 {
+		return ""
+	}
+	for i := range spec.To {
+		at := api.Path("spec.to").Index(i)
+		if to := spec.To[i].TargetRef; to.IsRoute() && u.parts[o.Ref][at] == nil {
+			return fmt.Sprintf("%s: %s is on none of %s; name it in spec.targetRef to follow it wherever it is", at.Field("targetRef"), refText(to), dataplanesText(selected))
+		}
+	}
+	return ""
+}
+
+// dataplanesText counts in words.
+func dataplanesText(selected int) string {
+	if selected == 1 {
+		return "the one selected dataplane"
+	}
+	return fmt.Sprintf("the %d selected dataplanes", selected)
 }
 
 // lostRefs are the codes of a reference that leads nowhere, other than a target.
@@ -190,13 +217,13 @@ func programmed(o *api.Object, n Counts, u *usage, acks map[api.Ref]Sidecar) Con
 	case n.Selected == 0:
 		c.Message = "it selects no dataplane"
 	case n.Effective == 0:
-		c.Message = fmt.Sprintf("it takes part on none of the %d selected dataplanes", n.Selected)
+		c.Message = "it takes part on none of " + dataplanesText(n.Selected)
 	case n.Rejected > 0:
 		c.Reason, c.Message = "Rejected", rejections(u.effective[o.Ref], acks)
 	case overridden(o, u) != "":
 		c.Reason, c.Message = "Overridden", overridden(o, u)
 	case n.Connected == 0:
-		c.Message = fmt.Sprintf("no sidecar of the %d dataplanes is connected", n.Effective)
+		c.Message = "no sidecar that it concerns is connected"
 	case n.Programmed < n.Connected:
 		c.Message = fmt.Sprintf("%d of %d sidecars have not confirmed it yet", n.Connected-n.Programmed, n.Connected)
 	case n.Effective < n.Selected:
