@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/weftmesh/weft/cmd/weft/internal/client"
 )
 
 func newEdit(a *app) *cobra.Command {
@@ -30,17 +28,13 @@ back, and stores it. If it is refused, the text stays in a file that the message
 }
 
 func (a *app) edit(c *cobra.Command, word, name string) error {
-	t, err := kind(word)
-	if err != nil {
-		return err
-	}
-	server, err := client.Find(a.server, a.tokenFile)
+	t, server, err := a.located(word)
 	if err != nil {
 		return err
 	}
 	item, err := server.One(c.Context(), path(t, a.mesh, name)+"?format=written")
 	if err != nil {
-		return err
+		return a.named(t, name, err)
 	}
 	var text bytes.Buffer
 	if err := writeYAML(&text, item); err != nil {

@@ -82,15 +82,15 @@ func (a *app) explanation(c *cobra.Command, name, to string, files []string, str
 		return e, err
 	}
 	var e inspect.Explanation
-	server, err := client.Find(a.server, a.tokenFile)
+	t, server, err := a.located(api.KindDataplane)
 	if err != nil {
 		return e, err
 	}
-	path := dataplanePath(a.mesh, name) + "/_explain"
+	question := "/_explain"
 	if to != "" {
-		path += "?to=" + url.QueryEscape(to)
+		question += "?to=" + url.QueryEscape(to)
 	}
-	return e, inItsWords(server.Get(c.Context(), path, &e))
+	return e, inItsWords(server.Get(c.Context(), path(t, a.mesh, name)+question, &e))
 }
 
 func newExplainObject(a *app, word, example, short string, fits func(api.Type) bool) *cobra.Command {

@@ -35,11 +35,7 @@ func (a *app) get(c *cobra.Command, args []string) error {
 	if err := a.checkOutput(); err != nil {
 		return err
 	}
-	t, err := kind(args[0])
-	if err != nil {
-		return err
-	}
-	server, err := client.Find(a.server, a.tokenFile)
+	t, server, err := a.located(args[0])
 	if err != nil {
 		return err
 	}
@@ -49,11 +45,8 @@ func (a *app) get(c *cobra.Command, args []string) error {
 	}
 	if len(args) == 2 {
 		item, err := server.One(c.Context(), path(t, a.mesh, args[1])+form)
-		if client.Missing(err) {
-			return fmt.Errorf("%s: there is no such object; `weft get %s` lists those that there are", ref(t, a.mesh, args[1]), t.Plural)
-		}
 		if err != nil {
-			return err
+			return a.named(t, args[1], err)
 		}
 		return a.print(item, func(w io.Writer) error { return table(w, []client.Item{item}) })
 	}

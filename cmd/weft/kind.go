@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -22,6 +23,24 @@ func kind(word string) (api.Type, error) {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return api.Type{}, usage("there is no kind %q; %s", word, hint)
+}
+
+// located finds a kind and the control plane that has its objects.
+func (a *app) located(word string) (api.Type, *client.Client, error) {
+	t, err := kind(word)
+	if err != nil {
+		return t, nil, err
+	}
+	server, err := client.Find(a.server, a.tokenFile)
+	return t, server, err
+}
+
+// named says of an object that the control plane does not have where to look.
+func (a *app) named(t api.Type, name string, err error) error {
+	if client.Missing(err) {
+		return fmt.Errorf("%s: there is no such object; `weft get %s` lists those that there are", ref(t, a.mesh, name), t.Plural)
+	}
+	return err
 }
 
 // kinds lists the kinds for help texts: type name and short name.

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/cmd/weft/internal/client"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/sim"
 )
@@ -95,20 +92,12 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 		return v, err
 	}
 	var v sim.Verdict
-	server, err := client.Find(a.server, a.tokenFile)
+	t, server, err := a.located(api.KindDataplane)
 	if err != nil {
 		return v, err
 	}
-	err = server.Post(c.Context(), dataplanePath(a.mesh, from)+"/_simulate", q, &v)
-	if client.Missing(err) {
-		return v, fmt.Errorf("%s: there is no such object; `weft get dataplanes` lists those that there are",
-			api.Ref{Kind: api.KindDataplane, Mesh: a.mesh, Name: from})
-	}
-	return v, err
-}
-
-func dataplanePath(mesh, name string) string {
-	return "/meshes/" + url.PathEscape(mesh) + "/dataplanes/" + url.PathEscape(name)
+	err = server.Post(c.Context(), path(t, a.mesh, from)+"/_simulate", q, &v)
+	return v, a.named(t, from, err)
 }
 
 // leftOut is a violation as a note on an object that is not part of the world.

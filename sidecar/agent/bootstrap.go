@@ -17,11 +17,9 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-)
 
-// regexKey is the runtime key that lifts Envoy's limit of regular expressions;
-// without it an expression that the control plane accepts may be refused here.
-const regexKey = "re2.max_program_size.error_level"
+	"github.com/weftmesh/weft/xds"
+)
 
 // errHopeless marks failures that another attempt would meet again.
 var errHopeless = errors.New("giving up")
@@ -217,11 +215,11 @@ func CheckBootstrap(text []byte) error {
 		return fmt.Errorf("the bootstrap is no YAML: %w; %w", err, errHopeless)
 	}
 	for _, l := range b.Runtime.Layers {
-		if has(l.Static, regexKey) {
+		if has(l.Static, xds.RegexBudgetKey) {
 			return nil
 		}
 	}
-	return fmt.Errorf("the bootstrap lacks the runtime key %s: regular expressions that the control plane accepts would be refused here; upgrade the control plane; %w", regexKey, errHopeless)
+	return fmt.Errorf("the bootstrap lacks the runtime key %s: regular expressions that the control plane accepts would be refused here; upgrade the control plane; %w", xds.RegexBudgetKey, errHopeless)
 }
 
 // has finds a runtime key written flat or nested.
