@@ -96,7 +96,7 @@ func records(path string, each func(key, record []byte), structure *string) (tot
 	}}
 	root, err := w.meta()
 	if err == nil {
-		err = w.page(root, 0)
+		err = w.page(root, 0, span{})
 	}
 	if err != nil {
 		*structure = err.Error()
@@ -119,6 +119,6 @@ func (w *walk) everyPage() {
 		if _, err := w.file.ReadAt(head, int64(id)*w.pageSize); err != nil || binary.LittleEndian.Uint16(head[8:]) != leafPage || w.seen[id] {
 			continue
 		}
-		_ = w.page(id, maxDepth) // what is wrong with it was said already
+		_ = w.page(id, maxDepth, span{}) // what is wrong with it was said already
 	}
 }

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -34,7 +35,14 @@ func verify(path string) error {
 	if err != nil {
 		return err
 	}
-	return w.page(root, 0)
+	return w.page(root, 0, span{})
+}
+
+// span bounds the keys of a page: low <= key < high, where they are set.
+type span struct{ low, high []byte }
+
+func (s span) holds(key []byte) bool {
+	return (s.low == nil || bytes.Compare(key, s.low) >= 0) && (s.high == nil || bytes.Compare(key, s.high) < 0)
 }
 
 var errInUse = errors.New("it is in use by another process; stop it, or give this one a --data-dir of its own")
@@ -108,7 +116,7 @@ func validMeta(m []byte) bool {
 }
 
 // page checks one page and all below it.
-func (w *walk) page(id uint64, depth int) error {
+func (w *walk) page(id uint64, depth int, keys span) error {
 	if depth > maxDepth || id < 2 || int64(id) >= w.size/w.pageSize || w.seen[id] {
 		return fmt.Errorf("page %d is named where it cannot be", id)
 	}
@@ -129,31 +137,35 @@ func (w *walk) page(id uint64, depth int) error {
 	if _, err := w.file.ReadAt(b, at); err != nil {
 		return fmt.Errorf("page %d: %w", id, err)
 	}
-	if err := w.elements(b, depth); err != nil {
+	if err := w.elements(b, depth, keys); err != nil {
 		return fmt.Errorf("page %d: %w", id, err)
 	}
 	return nil
 }
 
 // elements checks what stands on a page, which may be one inside a bucket's value.
-func (w *walk) elements(b []byte, depth int) error {
+func (w *walk) elements(b []byte, depth int, keys span) error {
 	flags, count := binary.LittleEndian.Uint16(b[8:]), int(binary.LittleEndian.Uint16(b[10:]))
 	if headSize+count*elementSize > len(b) {
 		return fmt.Errorf("%d elements do not fit", count)
 	}
+	if count > 0 && flags != branchPage && flags != leafPage {
+		return fmt.Errorf("it is of no known kind (%#x)", flags)
+	}
+	var before []byte
 	for i := range count {
-		at := headSize + i*elementSize
-		e := b[at : at+elementSize]
-		var err error
-		switch flags {
-		case branchPage:
-			if _, err = cut(b, at, e[0:], binary.LittleEndian.Uint32(e[4:])); err == nil {
-				err = w.page(binary.LittleEndian.Uint64(e[8:]), depth+1)
-			}
-		case leafPage:
-			err = w.leaf(b, at, e, depth)
-		default:
-			err = fmt.Errorf("it is of no known kind (%#x)", flags)
+		key, err := keyAt(b, i, flags)
+		if err != nil {
+			return err
+		}
+		if !keys.holds(key) || i > 0 && bytes.Compare(before, key) >= 0 {
+			return fmt.Errorf("key %q is out of order", key)
+		}
+		before = key
+		if flags == branchPage {
+			err = w.branch(b, i, count, depth, span{key, keys.high})
+		} else {
+			err = w.leaf(b, i, key, depth)
 		}
 		if err != nil {
 			return err
@@ -162,13 +174,41 @@ func (w *walk) elements(b []byte, depth int) error {
 	return nil
 }
 
-func (w *walk) leaf(b []byte, at int, e []byte, depth int) error {
-	keySize, valueSize := binary.LittleEndian.Uint32(e[8:]), binary.LittleEndian.Uint32(e[12:])
-	both, err := cut(b, at, e[4:], keySize, valueSize)
+// element is the i-th entry of a page's list, and where it begins.
+func element(b []byte, i int) ([]byte, int) {
+	at := headSize + i*elementSize
+	return b[at : at+elementSize], at
+}
+
+func keyAt(b []byte, i int, flags uint16) ([]byte, error) {
+	e, at := element(b, i)
+	if flags == branchPage {
+		return cut(b, at, e[0:], binary.LittleEndian.Uint32(e[4:]))
+	}
+	return cut(b, at, e[4:], binary.LittleEndian.Uint32(e[8:]))
+}
+
+// branch follows an element to the page below, whose keys end where those of
+// the next element begin.
+func (w *walk) branch(b []byte, i, count, depth int, keys span) error {
+	if i+1 < count {
+		next, err := keyAt(b, i+1, branchPage)
+		if err != nil {
+			return err
+		}
+		keys.high = next
+	}
+	e, _ := element(b, i)
+	return w.page(binary.LittleEndian.Uint64(e[8:]), depth+1, keys)
+}
+
+func (w *walk) leaf(b []byte, i int, key []byte, depth int) error {
+	e, at := element(b, i)
+	both, err := cut(b, at, e[4:], uint32(len(key)), binary.LittleEndian.Uint32(e[12:]))
 	if err != nil {
 		return err
 	}
-	key, value := both[:keySize], both[keySize:]
+	value := both[len(key):]
 	if binary.LittleEndian.Uint32(e)&bucketLeaf == 0 {
 		if w.record != nil {
 			w.record(key, value)
@@ -179,12 +219,12 @@ func (w *walk) leaf(b []byte, at int, e []byte, depth int) error {
 		return errors.New("a bucket is cut short")
 	}
 	if root := binary.LittleEndian.Uint64(value); root != 0 {
-		return w.page(root, depth+1)
+		return w.page(root, depth+1, span{})
 	}
 	if len(value) < bucketSize+headSize || depth > maxDepth {
 		return errors.New("an inner bucket is cut short")
 	}
-	return w.elements(value[bucketSize:], depth+1)
+	return w.elements(value[bucketSize:], depth+1, span{})
 }
 
 // cut is the data of an element: it begins pos after the element itself.

@@ -61,6 +61,11 @@ func (w *watch) fold(changes []api.Change) {
 func (w *watch) Next(ctx context.Context) (*api.Snapshot, []api.Change, error) {
 	for {
 		select {
+		case <-w.done: // however much waits: what is closed says nothing more
+			return nil, nil, store.ErrClosed
+		default:
+		}
+		select {
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
 		case <-w.done:
