@@ -14,13 +14,8 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-const (
-	// redirectSource is the address from which a sidecar calls its own workload,
-	// so that the redirection rules let it pass.
-	redirectSource = "127.0.0.6"
-	// kumaTags is a header that other meshes put on requests between sidecars.
-	kumaTags = "x-kuma-tags"
-)
+// kumaTags is a header that other meshes put on requests between sidecars.
+const kumaTags = "x-kuma-tags"
 
 // ownInbound is everything that one port of the workload needs.
 type ownInbound struct {
@@ -99,9 +94,7 @@ func inboundCluster(name string, place Place, i *resolve.Inbound, redirected boo
 		out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS}
 	}
 	if redirected {
-		out.UpstreamBindConfig = &corev3.BindConfig{SourceAddress: &corev3.SocketAddress{
-			Address: redirectSource, PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: 0},
-		}}
+		out.UpstreamBindConfig = bindTo(sourceFor(i.ServiceAddress))
 	}
 	origins := finishCluster(out, upstreamProtocol(place.Protocol, false), i.Policies, place)
 	out.Metadata = named(origins)

@@ -228,3 +228,22 @@ func TestEnvoyRefusesNames(t *testing.T) {
 		t.Error("Envoy takes a host name as a fixed endpoint")
 	}
 }
+
+// TestRegexBudget holds xds.md 7: an ordinary expression is over Envoy's own
+// limit and within that of weft's bootstrap.
+func TestRegexBudget(t *testing.T) {
+	t.Parallel()
+	r := good()
+	r.Match = matcher(route.Match{Path: &route.PathMatch{Type: route.Regex, Value: "/(?:abcdefghij){100}/[^/]{1,63}"}})
+	if err := xds.CheckRoute(r); err != nil {
+		t.Error(err)
+	}
+	b := withRoutes(t, r)
+	if err := envoytest.Validate(t, b); err != nil {
+		t.Error(err)
+	}
+	without := strings.Replace(string(b), xds.RegexBudgetKey, "something.else", 1)
+	if err := envoytest.Validate(t, []byte(without)); err == nil {
+		t.Error("Envoy takes it without the budget, so the budget is not needed")
+	}
+}

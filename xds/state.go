@@ -59,6 +59,7 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 			s.add(&s.Endpoints, RenderEndpoints(c.Endpoints), nil)
 		}
 	}
+	s.passthrough(r)
 	s.sort()
 	return s
 }

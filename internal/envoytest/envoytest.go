@@ -36,8 +36,7 @@ func Path(t testing.TB) string {
 		return p
 	}
 	for dir, err := os.Getwd(); err == nil; dir = filepath.Dir(dir) {
-		p := filepath.Join(dir, ".tools", "envoy")
-		if info, err := os.Stat(p); err == nil && !info.IsDir() {
+		if p, ok := inTools(filepath.Join(dir, ".tools")); ok {
 			return p
 		}
 		if dir == filepath.Dir(dir) {
@@ -46,6 +45,22 @@ func Path(t testing.TB) string {
 	}
 	t.Fatal("no Envoy: run `make tools`, or set WEFT_ENVOY to one")
 	return ""
+}
+
+// inTools finds what `make tools` installs: a Python package around the binary.
+func inTools(dir string) (string, bool) {
+	for _, pattern := range []string{"envoy", "envoy/bin/envoy", "envoy/lib/python*/site-packages/envoy/_bin/envoy"} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			continue
+		}
+		for _, p := range found {
+			if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				return p, true
+			}
+		}
+	}
+	return "", false
 }
 
 // Dir is a directory with a name short enough for unix sockets.

@@ -1,0 +1,108 @@
+package xds
+
+import (
+	"strings"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// The ports to which redirected traffic goes where a Dataplane names none, and
+// the address that stands for every address.
+const (
+	redirectInbound  = 15006
+	redirectOutbound = 15001
+	anyIPv4          = "0.0.0.0"
+	anyIPv6          = "::"
+)
+
+// sourceFor is the address from which a sidecar calls its own workload at
+// address, so that the redirection rules let the call pass.
+func sourceFor(address string) string {
+	if strings.Contains(address, ":") {
+		return "::6"
+	}
+	return "127.0.0.6"
+}
+
+// passthrough adds where redirected traffic arrives. Envoy hands a connection to
+// the listener of its original address; what has none goes on to where it was
+// going.
+func (s *State) passthrough(r *resolve.Resolved) {
+	dp, ok := r.Dataplane.Spec.(*api.Dataplane)
+	if !ok || dp.Networking == nil || dp.Networking.TransparentProxying == nil {
+		return
+	}
+	t := dp.Networking.TransparentProxying
+	in, out := t.RedirectPortInbound, t.RedirectPortOutbound
+	if in == 0 {
+		in = redirectInbound
+	}
+	if out == 0 {
+		out = redirectOutbound
+	}
+	for _, f := range families(t.IPFamilyMode) {
+		s.capture(r, "outbound:passthrough:"+f.name, f.any, out, corev3.TrafficDirection_OUTBOUND, "")
+		s.capture(r, "inbound:passthrough:"+f.name, f.any, in, corev3.TrafficDirection_INBOUND, sourceFor(f.any))
+	}
+}
+
+type family struct{ name, any string }
+
+// families are those that a Dataplane asks for. A host without IPv6 could not
+// listen there, so it is not taken for granted.
+func families(mode string) []family {
+	four, six := family{"ipv4", anyIPv4}, family{"ipv6", anyIPv6}
+	switch mode {
+	case "DualStack":
+		return []family{four, six}
+	case "IPv6":
+		return []family{six}
+	}
+	return []family{four}
+}
+
+// capture is the listener for one direction, and the cluster that is wherever a
+// connection was going. A connection to the listener itself ends, for it would
+// go on to itself for ever.
+func (s *State) capture(r *resolve.Resolved, name, ip string, port uint32, direction corev3.TrafficDirection, source string) {
+	to := func(cluster string) []*listenerv3.Filter {
+		return []*listenerv3.Filter{{Name: tcpProxyFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: pack(&tcpproxyv3.TcpProxy{
+			StatPrefix: name, ClusterSpecifier: &tcpproxyv3.TcpProxy_Cluster{Cluster: cluster},
+		})}}}
+	}
+	metadata := named([]*api.Origin{{Ref: r.Ref}})
+	listener := &listenerv3.Listener{
+		Name: name, Address: socket(ip, port), TrafficDirection: direction, UseOriginalDst: wrapperspb.Bool(true), Metadata: metadata,
+		FilterChains: []*listenerv3.FilterChain{
+			{FilterChainMatch: &listenerv3.FilterChainMatch{DestinationPort: wrapperspb.UInt32(port)}, Filters: to(Unresolved)},
+			{Filters: to(name)},
+		},
+	}
+	cluster := &clusterv3.Cluster{
+		Name: name, ConnectTimeout: durationpb.New(connectTimeout), Metadata: metadata,
+		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_ORIGINAL_DST},
+		LbPolicy:             clusterv3.Cluster_CLUSTER_PROVIDED,
+		CircuitBreakers:      thresholds(),
+	}
+	if source != "" {
+		cluster.UpstreamBindConfig = bindTo(source)
+	}
+	sealed := seal(name, listener)
+	sealed.Clusters = []string{name}
+	s.listen(r, sealed, joined(ip, port), nil)
+	s.add(&s.Clusters, seal(name, cluster), nil)
+}
+
+func bindTo(source string) *corev3.BindConfig {
+	return &corev3.BindConfig{SourceAddress: &corev3.SocketAddress{
+		Address: source, PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: 0},
+	}}
+}
