@@ -117,7 +117,8 @@ func (c *Catalog) document(doc *document, like Ref) (*Object, []*Violation) {
 	if Refuses(asError(d.errs)) {
 		return nil, d.errs
 	}
-	return o, d.errs
+	kept := *o // h holds the document's nodes, which nobody needs any more
+	return &kept, d.errs
 }
 
 // structure reads the spec and the status.
