@@ -34,7 +34,7 @@ func TestObjectsForgetTheirNodes(t *testing.T) {
 		objects = append(objects, list...)
 	}
 	each := (heap() - before) / uint64(len(objects))
-	if most := uint64(8 * len(text)); each > most {
+	if most := uint64(15 * len(text)); each > most {
 		t.Errorf("a document of %d bytes keeps %d, more than %d", len(text), each, most)
 	}
 	runtime.KeepAlive(objects)
