@@ -62,6 +62,9 @@ const (
 // HTTPLike reports whether requests can be told apart in p.
 func (p Protocol) HTTPLike() bool { return p == HTTP || p == HTTP2 || p == GRPC }
 
+// SystemNamespace is where the objects of the mesh's operators live.
+const SystemNamespace = "kuma-system"
+
 // Labels and tags that carry meaning (spec/kuma.md 1.2).
 const (
 	LabelMesh        = "kuma.io/mesh"

@@ -60,6 +60,9 @@ func ValidateTargetRef(at Path, ref TargetRef, rules RefRules) error {
 	}
 	may.section = may.section || ref.Kind == KindDataplane && rules.InboundSection
 	may.proxyTypes = may.proxyTypes && rules.Top
+	if rules.Top && ref.Kind == KindMeshService { // the tag kuma.io/service of inbounds, not an object
+		may.labels, may.section, may.needs = false, false, "name"
+	}
 	var errs *multierror.Error
 	refuse := func(set, may bool, field, instead string) {
 		if set && !may {

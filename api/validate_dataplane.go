@@ -178,6 +178,12 @@ func (t *TransparentProxying) validate(at Path) error {
 			errs = multierror.Append(errs, validatePort(at.Field(p.name), p.port))
 		}
 	}
+	if len(t.ReachableServices) > 0 {
+		errs = multierror.Append(errs, unsupported(Warning, at.Field("reachableServices"), "weft limits what is reached by reachableBackends only; write the services there"))
+	}
+	if len(t.DirectAccessServices) > 0 {
+		errs = multierror.Append(errs, unsupported(Warning, at.Field("directAccessServices"), "weft gives no listener to each endpoint; call the service, or remove it"))
+	}
 	if t.ReachableBackends != nil {
 		for i := range t.ReachableBackends.Refs {
 			errs = multierror.Append(errs, t.ReachableBackends.Refs[i].validate(at.Field("reachableBackends").Field("refs").Index(i), false))

@@ -133,6 +133,9 @@ func (s *Selector) near(d *Dataplane) bool {
 	if s.namespace != "" && d.Namespace != s.namespace {
 		return false
 	}
+	if s.ref.Kind == api.KindMeshService && s.ref.Namespace != "" && d.Namespace != s.ref.Namespace {
+		return false
+	}
 	switch proxies(s.ref.ProxyTypes) {
 	case "Sidecar":
 		return !d.Gateway
@@ -146,11 +149,11 @@ func (s *Selector) dataplane(d *Dataplane) bool {
 	if s.ref.Name != "" {
 		return (s.ref.Name == d.Name || s.ref.Name == d.Display) && (s.ref.Namespace == "" || s.ref.Namespace == d.Namespace)
 	}
-	return Labels(s.ref.Labels, d.Labels, d.Display)
+	return d.Carries(s.ref.Labels)
 }
 
 func (s *Selector) tags(have map[string]string) bool {
-	if s.ref.Kind != api.KindMeshSubset && have[api.TagService] != s.ref.Name {
+	if s.ref.Kind != api.KindMeshSubset && (s.ref.Name == "" || have[api.TagService] != s.ref.Name) {
 		return false
 	}
 	return Tags(s.ref.Tags, have)
@@ -166,15 +169,34 @@ func Tags(want, have map[string]string) bool {
 	return true
 }
 
-// Labels reports whether have holds every wanted label. The display name is a
-// label even where nobody wrote it (spec/kuma.md 4.1).
+// Carries reports whether d has every wanted label.
+func (d *Dataplane) Carries(want map[string]string) bool {
+	return labelled(want, d.Labels, d.Display, d.Namespace)
+}
+
+// ObjectCarries reports whether o has every wanted label.
+func ObjectCarries(want map[string]string, o *api.Object) bool {
+	return labelled(want, o.Labels, o.DisplayName(), o.HomeNamespace())
+}
+
+// Labels is like ObjectCarries where no namespace is known.
 func Labels(want, have map[string]string, display string) bool {
+	return labelled(want, have, display, "")
+}
+
+// labelled reports whether have holds every wanted label. Display name and
+// namespace are labels even where nobody wrote them (spec/kuma.md 1.2 and 4.1).
+func labelled(want, have map[string]string, display, namespace string) bool {
 	for k, v := range want {
-		got, ok := have[k]
-		if !ok && k == api.LabelDisplayName {
-			got, ok = display, true
+		got := have[k]
+		switch {
+		case got != "":
+		case k == api.LabelDisplayName:
+			got = display
+		case k == api.LabelNamespace:
+			got = namespace
 		}
-		if !ok || got != v {
+		if _, ok := have[k]; got != v || got == "" && !ok {
 			return false
 		}
 	}

@@ -1,8 +1,8 @@
 package matcher
 
 import (
+	"cmp"
 	"strconv"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
 )
@@ -35,7 +35,8 @@ func Destination(ref api.TargetRef, home string, s *Service) bool {
 
 func named(ref api.TargetRef, home string, s *Service) bool {
 	if ref.Name == "" {
-		return !s.Classic && len(ref.Labels) > 0 && Labels(ref.Labels, s.Labels, s.Name)
+		return !s.Classic && len(ref.Labels) > 0 && labelled(ref.Labels, s.Labels, s.Name, s.Namespace) &&
+			(s.Namespace == home || !nameOnly(ref.Labels, home))
 	}
 	if s.Classic {
 		return ref.Name == s.Name && ref.SectionName == ""
@@ -53,19 +54,19 @@ func named(ref api.TargetRef, home string, s *Service) bool {
 	return namespace == "" || namespace == s.Namespace
 }
 
+// nameOnly reports whether labels say no more than a name, which then means one
+// in the namespace of the writer, as a name does (spec/kuma.md 2.3). Operators
+// write about all namespaces.
+func nameOnly(labels map[string]string, home string) bool {
+	return len(labels) == 1 && labels[api.LabelDisplayName] != "" && home != "" && home != api.SystemNamespace
+}
+
 func section(name string, s *Service) bool {
 	return name == "" || name == s.PortName || name == strconv.FormatUint(uint64(s.Port), 10)
 }
 
 // KubeName reads the classic name of a Kubernetes service, <name>_<namespace>_svc_<port>.
-func KubeName(text string) (name, namespace string, port uint32, ok bool) {
-	parts := strings.Split(text, "_")
-	if len(parts) != 4 || parts[2] != "svc" {
-		return "", "", 0, false
-	}
-	n, err := strconv.ParseUint(parts[3], 10, 16)
-	return parts[0], parts[1], uint32(n), err == nil
-}
+func KubeName(text string) (name, namespace string, port uint32, ok bool) { return api.KubeName(text) }
 
 // Route reports whether a ref to a route, written in an object of namespace
 // home, selects the route object o.
@@ -73,15 +74,12 @@ func Route(ref api.TargetRef, home string, o *api.Object) bool {
 	if ref.Kind != o.Kind {
 		return false
 	}
-	namespace := ref.Namespace
-	if namespace == "" {
-		namespace = home
-	}
+	namespace := cmp.Or(ref.Namespace, ref.Labels[api.LabelNamespace], home)
 	if namespace != "" && namespace != o.HomeNamespace() {
 		return false
 	}
 	if ref.Name != "" {
 		return ref.Name == o.Name || ref.Name == o.DisplayName()
 	}
-	return len(ref.Labels) > 0 && Labels(ref.Labels, o.Labels, o.DisplayName())
+	return len(ref.Labels) > 0 && ObjectCarries(ref.Labels, o)
 }

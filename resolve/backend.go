@@ -30,18 +30,36 @@ func (b *tableBuilder) backend(ref route.BackendRef, by *routeObject) Backend {
 	return out
 }
 
-// lostRef is why a ref leads nowhere.
-type lostRef struct{ code, message string }
+// lostRef is why a ref leads nowhere. It depends on what the ref may mean alone,
+// so that a route stays as it is when something else comes or goes.
+type lostRef struct {
+	code, message string
+	absent        *api.TargetRef // nothing has the name: others may be near
+}
+
+// text is the reason for people, with the names that the writer may have meant.
+func (l *lostRef) text(m *mesh) string {
+	if l.absent == nil {
+		return l.message
+	}
+	return l.message + suggestion(m, *l.absent)
+}
 
 func wrongProtocol(d *dest) *lostRef {
-	return &lostRef{"UnsupportedProtocol", fmt.Sprintf("%s speaks %s; requests can only be routed to http, http2 or grpc", d.ID, d.Protocol)}
+	return lost("UnsupportedProtocol", "%s speaks %s; requests can only be routed to http, http2 or grpc", d.ID, d.Protocol)
+}
+
+func lost(code, format string, args ...any) *lostRef {
+	return &lostRef{code: code, message: fmt.Sprintf(format, args...)}
 }
 
 // findBackend finds what a backendRef means, written in an object of namespace
 // home. Without a port a name is the classic service in mode Disabled and where
-// no object has the name, else the object if it has one port (contract 9).
+// no object has the name, else the object if it has one port (contract 9). A
+// subset, which has no port, is of the classic service where there is one.
 func findBackend(m *mesh, ref api.TargetRef, port uint32, home string) (*dest, *lostRef) {
-	if ref.Kind == api.KindMeshServiceSubset {
+	subset := ref.Kind == api.KindMeshServiceSubset
+	if subset {
 		ref.Kind = api.KindMeshService
 	}
 	section := ref.SectionName
@@ -67,20 +85,24 @@ func findBackend(m *mesh, ref api.TargetRef, port uint32, home string) (*dest, *
 			ports++
 		}
 	}
-	if port == 0 && section == "" && classic != nil && (m.mode == "" || m.mode == "Disabled" || !real) {
+	if port == 0 && section == "" && classic != nil && (subset || m.mode == "" || m.mode == "Disabled" || !real) {
 		return classic, nil
 	}
 	switch {
 	case oldest != nil && ports == 1:
 		return oldest, nil
+	case oldest != nil && subset:
+		return nil, lost("PortRequired", "%s has %d ports, and a subset cannot say which; write a MeshService with its port", refText(ref), ports)
 	case oldest != nil:
-		return nil, &lostRef{"PortRequired", fmt.Sprintf("%s %s has %d ports; say which by port", ref.Kind, ref.Name, ports)}
+		return nil, lost("PortRequired", "%s has %d ports; say which by port", refText(ref), ports)
 	case real:
-		return nil, &lostRef{"BackendNotFound", fmt.Sprintf("%s %s has no port %s; use one that it has", ref.Kind, ref.Name, portText(port, section))}
+		return nil, lost("BackendNotFound", "%s has no port %s; use one that it has", refText(ref), portText(port, section))
 	case classic != nil:
-		return nil, &lostRef{"BackendNotFound", fmt.Sprintf("there is no MeshService %s, only the kuma.io/service of that name, which has no ports; leave out port", ref.Name)}
+		return nil, lost("BackendNotFound", "there is no MeshService %s, only the kuma.io/service of that name, which has no ports; name it without a port", ref.Name)
 	}
-	return nil, &lostRef{"BackendNotFound", fmt.Sprintf("there is no %s", refText(ref)) + suggestion(m, ref)}
+	l := lost("BackendNotFound", "there is no %s", refText(ref))
+	l.absent = &ref
+	return nil, l
 }
 
 func isKubeName(name string) bool {

@@ -28,7 +28,7 @@ func (t *tabler) calls(p *dataplane) []call {
 	add := func(c call) {
 		at := c.address + " " + portText(c.port, "")
 		if c.dest != nil && taken[at] {
-			c.lost = &lostRef{"Conflicted", "another outbound has the address " + strings.ReplaceAll(at, " ", ":") + "; give each its own"}
+			c.lost = lost("Conflicted", "another outbound has the address %s; give each its own", strings.ReplaceAll(at, " ", ":"))
 			c.dest = nil
 		}
 		if c.dest != nil {
@@ -84,7 +84,7 @@ func (t *tabler) call(p *dataplane, o *api.Outbound, field api.Path) call {
 	}
 	c.names = []string{targetName(ref)}
 	if o.BackendRef == nil {
-		if d, ok := t.mesh.dests.Get([]byte(ref.Name)); ok && d.facts.Classic {
+		if d, ok := t.mesh.dests.Get([]byte(classicID(ref.Name))); ok && d.facts.Classic {
 			c.dest = d
 			return c
 		}

@@ -216,6 +216,9 @@ func keep(r, old *Resolved) *Resolved {
 		}
 	}
 	for i, in := range r.Inbounds {
+		if i < len(old.Inbounds) && in == old.Inbounds[i] {
+			continue // r may share the slice, which others read
+		}
 		if i < len(old.Inbounds) && in.equal(old.Inbounds[i]) {
 			r.Inbounds[i] = old.Inbounds[i]
 		} else {

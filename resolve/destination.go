@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
@@ -86,10 +87,19 @@ func protocolOf(text string) api.Protocol {
 	return api.TCP
 }
 
+// classicID is the id of a kuma.io/service: its name, marked where the colon in
+// it would make it the id of a port of a service object.
+func classicID(name string) string {
+	if strings.Contains(name, ":") {
+		return "classic_" + name
+	}
+	return name
+}
+
 // classicDestination is the kuma.io/service of that name with these inbounds.
 // Its protocol is what all of them have in common.
 func classicDestination(name string, members []member) *Destination {
-	d := &Destination{ID: name, Kind: api.KindMeshService, Name: name, Protocol: api.TCP, Hostnames: []string{name, name + ".mesh"}}
+	d := &Destination{ID: classicID(name), Kind: api.KindMeshService, Name: name, Protocol: api.TCP, Hostnames: []string{name, name + ".mesh"}}
 	for i, m := range members {
 		p := m.protocol()
 		if i > 0 && p != d.Protocol {
@@ -107,7 +117,16 @@ func factsOf(d *Destination) matcher.Service {
 		Port: d.Port, PortName: d.PortName, Classic: d.Ref.Name == ""}
 }
 
-// names are those under which refs are linked to d.
+// linkNames are those by which refs may mean d: its names, and the classic name
+// of a Kubernetes service, which one port has (spec/kuma.md 4.1).
+func (d *Destination) linkNames() []string {
+	if d.Kind != api.KindMeshService || d.Namespace == "" || d.Ref.Name == "" {
+		return d.names()
+	}
+	return append(d.names(), d.Name+"_"+d.Namespace+"_svc_"+strconv.FormatUint(uint64(d.Port), 10))
+}
+
+// names are those under which callers of d are linked.
 func (d *Destination) names() []string {
 	if d.Ref.Name == "" || d.Ref.Name == d.Name {
 		return []string{d.Name}

@@ -137,7 +137,8 @@ func carried(p *dataplane) iter.Seq[string] {
 			seen[t] = true
 			return yield(t)
 		}
-		if !give(pair(ownName, p.object.Name)) || !give(pair(ownName, p.facts.Display)) || !give(pair(api.LabelDisplayName, p.facts.Display)) {
+		if !give(pair(ownName, p.object.Name)) || !give(pair(ownName, p.facts.Display)) || !give(pair(api.LabelDisplayName, p.facts.Display)) ||
+			!give(pair(api.LabelNamespace, p.facts.Namespace)) {
 			return
 		}
 		for _, tags := range append(p.facts.Tags, p.facts.Labels) {

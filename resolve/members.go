@@ -15,33 +15,25 @@ import (
 // kuma.io/service names, and who answers for them.
 func (u *updater) destinations() {
 	dests, links := u.next.dests.Txn(), u.next.links.Txn()
-	had := map[string][]string{}
-	for key := range u.services {
-		had[key] = slices.Collect(u.next.linked(ownedBy, key))
-	}
 	for _, name := range slices.Sorted(maps.Keys(u.classics)) {
 		list := u.classicMembers(name)
 		if len(list) == 0 {
-			u.drop(dests, links, name)
+			u.drop(dests, links, classicID(name))
 			continue
 		}
 		u.put(dests, links, classicDestination(name, list), nil, membersOf(list))
 	}
-	for _, key := range u.servicesInOrder() {
-		s, _ := u.next.objects.Get([]byte(key))
-		var mine []string
-		if s, ok := s.(*service); ok {
-			for _, d := range s.dests {
-				u.put(dests, links, d, s.object, u.serviceMembers(s, d))
-				links.Insert(linkKey(ownedBy, key, d.ID), d.ID)
-				mine = append(mine, d.ID)
-			}
-		}
-		for _, id := range had[key] {
-			if !slices.Contains(mine, id) {
-				u.drop(dests, links, id)
-				links.Delete(linkKey(ownedBy, key, id))
-			}
+	ids := map[string]bool{}
+	for key := range u.services {
+		u.claim(links, key, ids)
+	}
+	u.next.links = links.Commit()
+	links = u.next.links.Txn()
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		if s, d := u.next.ownerOf(id); s != nil {
+			u.put(dests, links, d, s.object, u.serviceMembers(s, d))
+		} else {
+			u.drop(dests, links, id)
 		}
 	}
 	u.next.dests, u.next.links = dests.Commit(), links.Commit()
@@ -60,18 +52,41 @@ func (u *updater) destinations() {
 	}
 }
 
-// ownedBy links a service object to its destinations.
-const ownedBy = "owned-by"
+// claims links a service object to the ids of its destinations, claimedBy each id
+// to the objects: display names may give two objects one id.
+const (
+	claims    = "claims"
+	claimedBy = "claimed-by"
+)
 
-// servicesInOrder is the marked services, those that are made of others last.
-func (u *updater) servicesInOrder() []string {
-	keys := slices.Sorted(maps.Keys(u.services))
-	slices.SortStableFunc(keys, func(a, b string) int { return btoi(isMultiZone(a)) - btoi(isMultiZone(b)) })
-	return keys
+// claim brings the links between a service object and its ids up to date, and
+// adds the ids that it had or has.
+func (u *updater) claim(links *iradix.Txn[string], key string, ids map[string]bool) {
+	for id := range u.next.linked(claims, key) {
+		ids[id] = true
+		links.Delete(linkKey(claims, key, id))
+		links.Delete(linkKey(claimedBy, id, key))
+	}
+	if s, ok := u.next.objects.Get([]byte(key)); ok {
+		for _, d := range s.(*service).dests {
+			ids[d.ID] = true
+			links.Insert(linkKey(claims, key, d.ID), d.ID)
+			links.Insert(linkKey(claimedBy, d.ID, key), key)
+		}
+	}
 }
 
-func isMultiZone(key string) bool {
-	return len(key) > len(api.KindMeshMultiZoneService) && key[:len(api.KindMeshMultiZoneService)] == api.KindMeshMultiZoneService
+// ownerOf finds the object whose destination has the id: the first of those that
+// claim it.
+func (m *mesh) ownerOf(id string) (*service, *Destination) {
+	for key := range m.linked(claimedBy, id) {
+		if s, ok := m.objects.Get([]byte(key)); ok {
+			s := s.(*service)
+			i := slices.IndexFunc(s.dests, func(d *Destination) bool { return d.ID == id })
+			return s, s.dests[i]
+		}
+	}
+	return nil, nil
 }
 
 // put stores a destination. Where it is equal to the one before only its
@@ -97,7 +112,7 @@ func (u *updater) put(dests *iradix.Txn[*dest], links *iradix.Txn[string], d *De
 			u.renamed(old.Destination)
 			unlink(links, old.Destination)
 		}
-		for _, name := range d.names() {
+		for _, name := range d.linkNames() {
 			links.Insert(linkKey(named, name, d.ID), d.ID)
 		}
 	}
@@ -105,7 +120,7 @@ func (u *updater) put(dests *iradix.Txn[*dest], links *iradix.Txn[string], d *De
 }
 
 func unlink(links *iradix.Txn[string], d *Destination) {
-	for _, name := range d.names() {
+	for _, name := range d.linkNames() {
 		links.Delete(linkKey(named, name, d.ID))
 	}
 }
@@ -118,7 +133,7 @@ func (u *updater) drop(dests *iradix.Txn[*dest], links *iradix.Txn[string], id s
 }
 
 func (u *updater) renamed(d *Destination) {
-	for _, name := range d.names() {
+	for _, name := range d.linkNames() {
 		u.names[name] = true
 	}
 }
@@ -158,7 +173,7 @@ func (u *updater) serviceMembers(s *service, d *Destination) *members {
 	case *api.MeshMultiZoneService:
 		return membersOf(u.multiZoneMembers(spec, d.Port))
 	case *api.MeshService:
-		if spec.State == "Unavailable" {
+		if spec.State == unavailable {
 			return membersOf(nil)
 		}
 		return membersOf(u.selected(spec, d.Port))
@@ -175,10 +190,12 @@ func (u *updater) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) 
 	it.SeekPrefix([]byte(api.KindMeshService + "/"))
 	for _, x, ok := it.Next(); ok; _, x, ok = it.Next() {
 		s, isService := x.(*service)
-		if !isService || !matcher.Labels(spec.Selector.MeshService.MatchLabels, s.object.Labels, s.object.DisplayName()) {
+		if !isService || !matcher.ObjectCarries(spec.Selector.MeshService.MatchLabels, s.object) {
 			continue
 		}
-		out = append(out, u.selected(s.object.Spec.(*api.MeshService), port)...)
+		if one := s.object.Spec.(*api.MeshService); one.State != unavailable {
+			out = append(out, u.selected(one, port)...)
+		}
 	}
 	return out
 }
@@ -209,8 +226,11 @@ func selects(s *api.ServiceSelector, p *dataplane) bool {
 	if s.DataplaneRef != nil && s.DataplaneRef.Name != p.object.Name && s.DataplaneRef.Name != p.facts.Display {
 		return false
 	}
-	return s.DataplaneLabels == nil || matcher.Labels(s.DataplaneLabels.MatchLabels, p.facts.Labels, p.facts.Display)
+	return s.DataplaneLabels == nil || p.facts.Carries(s.DataplaneLabels.MatchLabels)
 }
+
+// unavailable is the state of a MeshService that answers nobody.
+const unavailable = "Unavailable"
 
 // isTarget reports whether the inbound is what the port of a service leads to.
 func isTarget(in *api.Inbound, p *api.ServicePort) bool {

@@ -123,9 +123,6 @@ func targetName(ref api.TargetRef) string {
 	if ref.Name == "" {
 		return anyTarget
 	}
-	if name, _, _, ok := matcher.KubeName(ref.Name); ok {
-		return name
-	}
 	return ref.Name
 }
 

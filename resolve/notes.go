@@ -37,6 +37,9 @@ func (m *Model) NotesOn(ref api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
+	if _, ok := m.snapshot.Get(api.Ref{Kind: api.KindMesh, Name: x.name}); !ok && x.name != api.DefaultMesh {
+		return []api.Note{m.meshNote(ref)}
+	}
 	switch o := o.(type) {
 	case *policy:
 		return m.policyNotes(x, o)
@@ -45,9 +48,18 @@ func (m *Model) NotesOn(ref api.Ref) []api.Note {
 	case *dataplane:
 		return m.dataplaneNotes(x, o)
 	case *service:
-		return serviceNotes(o)
+		return serviceNotes(x, o)
 	}
 	return nil
+}
+
+// meshNote says that an object's mesh is not there: no dataplane can join it.
+func (m *Model) meshNote(ref api.Ref) api.Note {
+	var names []string
+	for o := range m.snapshot.Of(api.KindMesh, "") {
+		names = append(names, o.Name)
+	}
+	return note(&api.Origin{Ref: ref}, api.Warning, "MeshNotFound", "mesh", "there is no Mesh %s%s", ref.Mesh, didYouMean(ref.Mesh, names))
 }
 
 // NotesAt are the notes that concern one dataplane: those on itself, and those
@@ -69,7 +81,7 @@ func (m *Model) NotesAt(dp api.Ref) []api.Note {
 				notes = append(notes, m.policyNotes(x, o)...)
 			}
 		case *routeObject:
-			if o.selector.Selects(&p.plane.facts) && p.callsOneOf(x, o) {
+			if !o.object.Shadow() && o.selector.Selects(&p.plane.facts) && p.callsOneOf(x, o) {
 				notes = append(notes, append(slices.Clone(o.notes), routeNotes(x, o)...)...)
 			}
 		}
@@ -199,7 +211,7 @@ func backendNotes(x *mesh, rule *route.Rule, home string) []api.Note {
 			lost = wrongProtocol(d)
 		}
 		if lost != nil {
-			notes = append(notes, note(rule.Origin, severity, lost.code, ref.Field, "%s; %s", lost.message, outcome))
+			notes = append(notes, note(rule.Origin, severity, lost.code, ref.Field, "%s; %s", lost.text(x), outcome))
 		}
 	}
 	for _, b := range rule.Backends {
@@ -219,7 +231,7 @@ func (m *Model) dataplaneNotes(x *mesh, p *dataplane) []api.Note {
 	origin := &api.Origin{Ref: p.object.Ref}
 	for _, c := range t.calls(p) {
 		if c.lost != nil {
-			notes = append(notes, note(origin, api.Error, c.lost.code, c.field, "%s; the outbound gets no listener", c.lost.message))
+			notes = append(notes, note(origin, api.Error, c.lost.code, c.field, "%s; the outbound gets no listener", c.lost.text(x)))
 		}
 	}
 	for i := range p.spec.Networking.Outbound {
@@ -231,10 +243,17 @@ func (m *Model) dataplaneNotes(x *mesh, p *dataplane) []api.Note {
 	return notes
 }
 
-func serviceNotes(s *service) []api.Note {
+func serviceNotes(x *mesh, s *service) []api.Note {
+	var notes []api.Note
+	for i, d := range s.dests {
+		if owner, _ := x.ownerOf(d.ID); owner != s {
+			at := api.Path("spec.ports").Index(i)
+			notes = append(notes, note(&api.Origin{Ref: s.object.Ref}, api.Error, "Conflicted", at, "%s is %s already, by its display name and namespace, so this one is not called; give each its own name", d.ID, owner.object.Ref))
+		}
+	}
 	spec, ok := s.object.Spec.(*api.MeshService)
 	if !ok || gatherTarget(spec.Selector) != "" {
-		return nil
+		return notes
 	}
-	return []api.Note{note(&api.Origin{Ref: s.object.Ref}, api.Warning, "NoSelector", "spec.selector", "without a selector the service has no endpoints; select dataplanes by labels, tags or name")}
+	return append(notes, note(&api.Origin{Ref: s.object.Ref}, api.Warning, "NoSelector", "spec.selector", "without a selector the service has no endpoints; select dataplanes by labels, tags or name"))
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
-	"github.com/weftmesh/weft/policies"
 )
 
 // rank is an object's, or one of its items', place in the order of spec/kuma.md
@@ -27,7 +26,7 @@ var kindOrder = map[string]int{
 
 var (
 	originOrder = map[string]int{"global": 1, "": 2, "zone": 3}
-	roleOrder   = map[string]int{policies.RoleSystem: 1, policies.RoleProducer: 2, policies.RoleConsumer: 3, policies.RoleWorkloadOwner: 4}
+	roleOrder   = map[string]int{api.RoleSystem: 1, api.RoleProducer: 2, api.RoleConsumer: 3, api.RoleWorkloadOwner: 4}
 )
 
 func rankOf(o *api.Object, top api.TargetRef, role string) rank {
@@ -75,10 +74,10 @@ func btoi(b bool) int {
 // localOf is how the home of an object narrows its selector (spec/kuma.md 4.1).
 func localOf(o *api.Object, role string) matcher.Local {
 	var l matcher.Local
-	if o.Labels[api.LabelOrigin] == "zone" && role != policies.RoleProducer {
+	if o.Labels[api.LabelOrigin] == "zone" && role != api.RoleProducer {
 		l.Zone = o.Labels[api.LabelZone]
 	}
-	if role == policies.RoleConsumer || role == policies.RoleWorkloadOwner {
+	if role == api.RoleConsumer || role == api.RoleWorkloadOwner {
 		l.Namespace = o.HomeNamespace()
 	}
 	return l

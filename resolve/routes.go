@@ -1,11 +1,11 @@
 package resolve
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
-	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -26,8 +26,9 @@ func newRouteObject(o *api.Object, dialect int, d route.Dialect) *routeObject {
 	if parsed == nil {
 		r.parsed = &route.Object{Ref: o.Ref, Source: o, Top: api.TargetRef{Kind: api.KindMesh}}
 	}
-	r.selector = matcher.SelectorOf(r.parsed.Top, localOf(o, policies.RoleSystem))
-	r.rank = rankOf(o, r.parsed.Top, policies.RoleSystem)
+	role := cmp.Or(r.parsed.Role, api.RoleSystem)
+	r.selector = matcher.SelectorOf(r.parsed.Top, localOf(o, role))
+	r.rank = rankOf(o, r.parsed.Top, role)
 	for _, e := range r.parsed.Entries {
 		for _, rule := range e.Rules {
 			if rule.Origin.RuleName != "" {

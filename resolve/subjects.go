@@ -49,7 +49,7 @@ type layers [][]merge.Layer
 // gatherSubjects looks up everything that is about d.
 func gatherSubjects(m *mesh, d *dest) *subjects {
 	s := &subjects{attached: map[*routeObject][]*item{}}
-	names := d.names()
+	names := d.linkNames()
 	for r := range linkedObjects[*routeObject](m, routes, names...) {
 		for i := range r.parsed.Entries {
 			e := &r.parsed.Entries[i]

@@ -13,6 +13,7 @@ type Object struct {
 	Ref     api.Ref
 	Source  *api.Object
 	Top     api.TargetRef // which dataplanes have it
+	Role    string        // as of policies, where the dialect has roles; empty is system
 	Entries []Entry
 }
 

@@ -65,18 +65,29 @@ func Changes(t *rapid.T, catalog *api.Catalog, s *api.Snapshot) []api.Change {
 
 func document(t *rapid.T) m {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
-	switch pick("type", "Dataplane", "Dataplane", "MeshService", "MeshHTTPRoute", "MeshHTTPRoute", "MeshRetry", "MeshTimeout", "MeshTimeout", "MeshRateLimit", "Mesh", "MeshExternalService") {
+	switch pick("type", "Dataplane", "Dataplane", "MeshService", "MeshHTTPRoute", "MeshHTTPRoute", "MeshRetry", "MeshTimeout", "MeshTimeout", "MeshRateLimit", "Mesh", "MeshExternalService", "MeshMultiZoneService") {
 	case "Mesh":
 		return m{"type": "Mesh", "name": "default", "meshServices": m{"mode": pick("mode", "Disabled", "Exclusive")}}
 	case "Dataplane":
 		return dataplane(t, pick)
 	case "MeshService":
 		name := pick("service", ServiceNames...)
-		return m{"type": "MeshService", "mesh": "default", "name": name, "labels": m{"app": name},
+		labels := m{"app": name}
+		object := name
+		switch pick("home", "none", "none", "shop", "twin") {
+		case "shop":
+			labels["k8s.kuma.io/namespace"] = "shop"
+		case "twin": // a second object by the same name
+			labels["k8s.kuma.io/namespace"], labels["kuma.io/display-name"], object = "shop", name, name+"-2"
+		}
+		return m{"type": "MeshService", "mesh": "default", "name": object, "labels": labels,
 			"spec": m{"selector": m{"dataplaneTags": m{"app": name}}, "ports": []m{{"port": 8080, "appProtocol": pick("protocol", "http", "http", "tcp", "grpc")}}}}
 	case "MeshExternalService":
 		return m{"type": "MeshExternalService", "mesh": "default", "name": "outside",
 			"spec": m{"match": m{"type": "HostnameGenerator", "port": 80, "protocol": pick("protocol", "http", "tcp")}, "endpoints": []m{{"address": "192.0.2.1", "port": 80}}}}
+	case "MeshMultiZoneService":
+		return m{"type": "MeshMultiZoneService", "mesh": "default", "name": "zones",
+			"spec": m{"selector": m{"meshService": m{"matchLabels": m{"app": pick("service", ServiceNames...)}}}, "ports": []m{{"port": 8080, "appProtocol": "http"}}}}
 	case "MeshHTTPRoute":
 		return httpRoute(t, pick)
 	}
@@ -120,7 +131,11 @@ func httpRoute(t *rapid.T, pick func(string, ...string) string) m {
 		if pick("filters", "yes", "no") == "yes" {
 			def["filters"] = []m{{"type": "RequestHeaderModifier", "requestHeaderModifier": m{"set": []m{{"name": "x", "value": pick("value", "1", "2")}}}}}
 		}
-		switch pick("backends", "none", "port", "subset", "weights") {
+		switch pick("backends", "none", "port", "subset", "weights", "near", "zones") {
+		case "near": // of a service that may come and go
+			def["backendRefs"] = []m{{"kind": "MeshService", "name": pick("service", ServiceNames...) + "s"}}
+		case "zones":
+			def["backendRefs"] = []m{{"kind": "MeshMultiZoneService", "name": "zones", "port": 8080}}
 		case "port":
 			def["backendRefs"] = []m{{"kind": "MeshService", "name": pick("service", ServiceNames...), "port": 8080}}
 		case "subset":
@@ -147,7 +162,7 @@ func policy(t *rapid.T, pick func(string, ...string) string) m {
 	if pick("section", "yes", "no", "no") == "yes" {
 		onRoute["sectionName"] = pick("rule", "0", "1")
 	}
-	toService := m{"kind": "MeshService", "name": pick("service", ServiceNames...)}
+	toService := m{"kind": "MeshService", "name": pick("service", ServiceNames...) + pick("form", "", "", "_shop_svc_8080")}
 	spec, routed := m{"targetRef": top(pick)}, true
 	var to m
 	switch pick("form", "mesh", "service", "label", "top route", "top route to service", "to route") {
@@ -156,7 +171,7 @@ func policy(t *rapid.T, pick func(string, ...string) string) m {
 	case "service":
 		to, routed = toService, false
 	case "label":
-		to, routed = m{"kind": "MeshService", "labels": m{"app": toService["name"]}}, false
+		to, routed = m{"kind": "MeshService", "labels": m{"app": pick("service", ServiceNames...)}}, false
 	case "top route":
 		spec["targetRef"], to = onRoute, m{"kind": "Mesh"}
 	case "top route to service":

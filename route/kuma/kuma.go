@@ -113,6 +113,15 @@ type BackendRef struct {
 // Top is the top-level targetRef, Mesh where it is left out.
 func (r *HTTPRoute) Top() api.TargetRef { return topOf(r.TargetRef) }
 
+// targets are the targetRefs of to.
+func (r *HTTPRoute) targets() []api.TargetRef {
+	out := make([]api.TargetRef, len(r.To))
+	for i := range r.To {
+		out[i] = r.To[i].TargetRef
+	}
+	return out
+}
+
 func topOf(ref *api.TargetRef) api.TargetRef {
 	if ref == nil {
 		return api.TargetRef{Kind: api.KindMesh}

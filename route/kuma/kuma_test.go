@@ -99,7 +99,7 @@ func TestEveryFieldIsCarried(t *testing.T) {
 	refs := api.Path("spec.to[0].rules[0].default.backendRefs")
 	want := &route.Object{
 		Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "m", Name: "r"},
-		Top: api.TargetRef{Kind: "Dataplane", Labels: map[string]string{"app": "web"}},
+		Top: api.TargetRef{Kind: "Dataplane", Labels: map[string]string{"app": "web"}}, Role: api.RoleSystem,
 		Entries: []route.Entry{
 			{To: api.TargetRef{Kind: "MeshService", Name: "web"}, Rules: []route.Rule{
 				{Origin: origin(&zero, &first, "first", "spec.to[0].rules[0]"), Matches: matches[0], Key: route.Key(matches[0]),

@@ -28,6 +28,12 @@ func (r *HTTPRoute) Validate(at api.Path) error {
 	return errs.ErrorOrNil()
 }
 
+// ValidateObject refuses a route of a namespace that has two roles at once
+// (spec/kuma.md 4.2).
+func (r *HTTPRoute) ValidateObject(o *api.Object, at api.Path) error {
+	return api.MixedRoles(at.Field("to"), o.HomeNamespace(), r.Top(), r.targets())
+}
+
 func validateTop(at api.Path, ref *api.TargetRef) error {
 	if ref == nil {
 		return nil
