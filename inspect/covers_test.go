@@ -1,0 +1,63 @@
+package inspect
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim"
+)
+
+func anyMatch(t *rapid.T) route.Match {
+	var m route.Match
+	if rapid.Bool().Draw(t, "path") {
+		m.Path = &route.PathMatch{
+			Type:  rapid.SampledFrom([]route.PathType{route.Exact, route.Prefix, route.Regex}).Draw(t, "type"),
+			Value: rapid.SampledFrom([]string{"/", "/a", "/a/b", "/ab"}).Draw(t, "value"),
+		}
+	}
+	m.Method = rapid.SampledFrom([]string{"", "GET", "POST"}).Draw(t, "method")
+	for _, n := range []string{"x", "y"} {
+		if rapid.Bool().Draw(t, "header") {
+			m.Headers = append(m.Headers, route.HeaderMatch{Type: rapid.SampledFrom([]string{"Exact", "Present", "Absent"}).Draw(t, "how"), Name: n, Value: "1"})
+		}
+	}
+	if rapid.Bool().Draw(t, "query") {
+		m.Query = []route.QueryMatch{{Type: "Exact", Name: "q", Value: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "q")}}
+	}
+	return m
+}
+
+func takes(t *rapid.T, m route.Match, q sim.Request) bool {
+	d := &resolve.Destination{ID: "web:80", Kind: api.KindMeshService, Name: "web", Port: 80, Protocol: api.HTTP}
+	r := &resolve.Resolved{Outbounds: []*resolve.Outbound{{Destination: d, Table: &resolve.Table{Destination: d, Routes: []*resolve.Route{{Match: m}}}}}}
+	v, err := sim.Run(r, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.Branches[0].Route != nil
+}
+
+// What is called shadowed is never reached.
+func TestWhatCoversTakesEverything(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := anyMatch(t), anyMatch(t)
+		if !covers(&a, &b) {
+			return
+		}
+		path := rapid.SampledFrom([]string{"/", "/a", "/a/", "/a/b", "/ab", "/a/b/c"}).Draw(t, "path") + rapid.SampledFrom([]string{"", "?q=1", "?q=2"}).Draw(t, "query")
+		q := sim.Request{Method: rapid.SampledFrom([]string{"GET", "POST"}).Draw(t, "method"), URL: "http://web" + path, Headers: sim.Headers{}}
+		for _, n := range []string{"x", "y"} {
+			if rapid.Bool().Draw(t, "has") {
+				q.Headers[n] = rapid.SampledFrom([]string{"1", "2"}).Draw(t, "value")
+			}
+		}
+		if takes(t, b, q) && !takes(t, a, q) {
+			t.Fatalf("%s should cover %s, but not for %s %s %v", matchText(&a), matchText(&b), q.Method, q.URL, q.Headers)
+		}
+	})
+}

@@ -1,0 +1,187 @@
+package inspect_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// street has two callers of web; only a-1 has route-1, and mr-top on it.
+const street = `
+type: Dataplane
+mesh: default
+name: a-1
+labels: {team: red}
+networking:
+  address: 10.0.0.1
+  inbound: [{port: 80, name: main, tags: {kuma.io/service: a, kuma.io/protocol: http}}]
+  outbound: [{port: 10001, backendRef: {kind: MeshService, name: web, port: 8080}}]
+---
+type: Dataplane
+mesh: default
+name: b-1
+networking:
+  address: 10.0.0.2
+  inbound: [{port: 80, tags: {kuma.io/service: b, kuma.io/protocol: http}}]
+  outbound: [{port: 10001, backendRef: {kind: MeshService, name: web, port: 8080}}]
+---
+type: Dataplane
+mesh: default
+name: web-1
+labels: {app: web}
+networking: {address: 10.0.0.3, inbound: [{port: 8080, tags: {kuma.io/service: web, kuma.io/protocol: http}}]}
+---
+type: MeshService
+mesh: default
+name: web
+spec: {selector: {dataplaneLabels: {matchLabels: {app: web}}}, ports: [{port: 8080, name: main, appProtocol: http}]}
+status: {addresses: [{hostname: web.mesh.local, origin: HostnameGenerator}]}
+---
+type: MeshHTTPRoute
+mesh: default
+name: route-1
+spec:
+  targetRef: {kind: MeshService, name: a}
+  to:
+    - targetRef: {kind: MeshService, name: web}
+      rules:
+        - matches: [{path: {type: PathPrefix, value: /v1}}]
+          default: {backendRefs: [{kind: MeshService, name: nosuch, port: 1}]}
+---
+type: MeshRetry
+mesh: default
+name: mr-mesh
+spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 1}}}]}
+---
+type: MeshRetry
+mesh: default
+name: mr-dp
+spec: {targetRef: {kind: Dataplane}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 2}}}]}
+---
+type: MeshRetry
+mesh: default
+name: mr-top
+spec: {targetRef: {kind: MeshHTTPRoute, name: route-1}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 3}}}]}
+---
+type: MeshRetry
+mesh: default
+name: mr-typo
+spec: {targetRef: {kind: MeshHTTPRoute, name: route-l}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 4}}}]}
+---
+type: MeshTimeout
+mesh: default
+name: mt-in
+spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshHTTPRoute, name: route-1}, default: {http: {requestTimeout: 1s}}}]}
+`
+
+func model(t *testing.T, text string) *resolve.Model {
+	t.Helper()
+	objects, violations := world.Decode("street.yaml", []byte(text))
+	if len(violations) > 0 {
+		t.Fatal(violations[0])
+	}
+	m, _ := world.Compile(world.Snapshot(objects...))
+	return m
+}
+
+func plane(name string) api.Ref {
+	return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name}
+}
+
+func connected(name string, inSync bool) inspect.Sidecar {
+	return inspect.Sidecar{Dataplane: plane(name), Connected: true, InSync: inSync}
+}
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	m := model(t, street)
+	all := []inspect.Sidecar{connected("a-1", true), connected("b-1", true), connected("web-1", true)}
+	behind := []inspect.Sidecar{connected("a-1", true), connected("b-1", false)}
+	refusing := []inspect.Sidecar{{Dataplane: plane("a-1"), Connected: true, Refusal: &inspect.Refusal{Type: "rds", Message: "no such thing"}}, connected("b-1", true)}
+	for _, c := range []struct {
+		object   string
+		sidecars []inspect.Sidecar
+		want     string // type=status reason message
+	}{
+		{"MeshRetry/mr-mesh", all, "Programmed=False Overridden overridden by MeshRetry/mr-dp to[0]"},
+		{"MeshRetry/mr-dp", all, "Programmed=True PartiallyProgrammed 2 of 3"},
+		{"MeshRetry/mr-dp", behind, "Programmed=False Pending 1 of 2 sidecars"},
+		{"MeshRetry/mr-dp", nil, "Programmed=False Pending connected"},
+		{"MeshRetry/mr-top", all, "Programmed=True Programmed"},
+		{"MeshRetry/mr-top", refusing, "Programmed=False Rejected a-1: no such thing"},
+		{"MeshRetry/mr-typo", all, "Accepted=False TargetNotFound did you mean route-1"},
+		{"MeshRetry/mr-typo", all, "Programmed=False Pending"},
+		{"MeshTimeout/mt-in", all, "Programmed=True PartiallyProgrammed 1 of 3"},
+		{"MeshHTTPRoute/route-1", all, "Accepted=True Accepted"},
+		{"MeshHTTPRoute/route-1", all, "ResolvedRefs=False BackendNotFound nosuch"},
+		{"MeshHTTPRoute/route-1", all, "Programmed=True Programmed"},
+	} {
+		kind, name, _ := strings.Cut(c.object, "/")
+		s, err := inspect.StatusOf(m, api.Ref{Kind: kind, Mesh: "default", Name: name}, c.sidecars)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, message, _ := strings.Cut(c.want, " ")
+		reason, message, _ := strings.Cut(message, " ")
+		found := false
+		for _, x := range s.Conditions {
+			found = found || x.Type+"="+x.Status == head && x.Reason == reason && strings.Contains(x.Message, message)
+		}
+		if !found {
+			t.Errorf("%s: no %s among %+v", c.object, c.want, s.Conditions)
+		}
+	}
+}
+
+func TestOverviewCountsSidecars(t *testing.T) {
+	t.Parallel()
+	o := inspect.OverviewOf(model(t, street), "default", []inspect.Sidecar{connected("a-1", true), connected("b-1", false)})
+	if s := o.Sidecars; s.Total != 3 || s.InSync != 1 || s.Absent != 1 || len(s.Behind) != 1 || s.Behind[0] != "b-1" {
+		t.Errorf("%+v", s)
+	}
+	if len(o.Objects) != 6 {
+		t.Errorf("%d objects, wanted the route and five policies", len(o.Objects))
+	}
+}
+
+func TestProblemsAreGroupedByOwner(t *testing.T) {
+	t.Parallel()
+	violation := api.Path("spec").Breaks("is wrong; correct it")
+	violation.File, violation.Line = "bad.yaml", 3
+	refusing := []inspect.Sidecar{{Dataplane: plane("a-1"), Connected: true, Refusal: &inspect.Refusal{Type: "rds", Message: "no"}}}
+	var got []string
+	for _, o := range inspect.Problems(model(t, street), refusing, []*api.Violation{violation}) {
+		for _, p := range o.Problems {
+			got = append(got, o.Owner+" "+p.Code)
+			if p.Line == 0 && p.Code != "Rejected" {
+				t.Errorf("%s %s has no line", o.Owner, p.Code)
+			}
+		}
+	}
+	want := "Dataplane/default/a-1 Rejected, MeshHTTPRoute/default/route-1 BackendNotFound, MeshRetry/default/mr-typo TargetNotFound, bad.yaml Invalid"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("%q, wanted %q", got, want)
+	}
+}
+
+func TestTargetsOfAnObject(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"mr-mesh": inspect.Shadowed, "mr-dp": inspect.Found, "mr-top": inspect.Found, "mr-typo": inspect.Missing} {
+		e, err := inspect.ExplainObject(model(t, street), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: name}, nil)
+		if err != nil || len(e.Targets) != 1 || e.Targets[0].State != want {
+			t.Errorf("%s: %v %+v, wanted %s", name, err, e.Targets, want)
+		}
+	}
+	e, err := inspect.ExplainObject(model(t, street), api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: "route-1"}, nil)
+	if err != nil || len(e.Dataplanes) != 1 || e.Dataplanes[0] != "a-1" || e.Targets[0].State != inspect.Found {
+		t.Errorf("route-1: %v %+v", err, e)
+	}
+	_, err = inspect.ExplainObject(model(t, street), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: "mr-tip"}, nil)
+	if err == nil || !strings.Contains(err.Error(), "did you mean mr-top") {
+		t.Errorf("an unknown name: %v", err)
+	}
+}
