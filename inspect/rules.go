@@ -11,7 +11,6 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/route/kuma"
 )
 
 // Meta names an object in Kuma's inspect API.
@@ -204,113 +203,6 @@ func (x *ruler) toRules(rules []subsetRule) []ToRule {
 	return out
 }
 
-// toItems are the items of to as sets of tags. One that is attached to a route
-// stands once for each rule of the route.
-func (x *ruler) toItems(matched []*api.Object) (items []tagged, warnings []string) {
-	for _, o := range matched {
-		spec := o.Spec.(*policies.Spec)
-		if slices.ContainsFunc(spec.To, func(i policies.Item) bool { return i.TargetRef.IsRoute() }) {
-			continue
-		}
-		var routes []*route.Object
-		if spec.Top().IsRoute() {
-			routes = x.model.TargetRoutes(o.Ref)
-			for _, n := range x.model.NotesOn(o.Ref) {
-				if n.Code == "TargetNotFound" {
-					warnings = append(warnings, "could not resolve "+o.Name+": "+n.Message)
-				}
-			}
-		}
-		for i := range spec.To {
-			it := &spec.To[i]
-			base := tagged{origin: &api.Origin{Ref: o.Ref, Field: api.Path("spec.to").Index(i)}, leaves: it.Leaves()}
-			if !spec.Top().IsRoute() {
-				if tags, ok := tagsOf(it.TargetRef); ok {
-					base.tags = tags
-					items = append(items, base)
-				}
-				continue
-			}
-			for _, r := range routes {
-				items = append(items, x.attached(base, r, spec, it.TargetRef)...)
-			}
-		}
-	}
-	return items, warnings
-}
-
-func (x *ruler) attached(base tagged, r *route.Object, spec *policies.Spec, to api.TargetRef) []tagged {
-	var out []tagged
-	for _, e := range r.Entries {
-		if to.Kind != api.KindMesh && to.Name != e.To.Name {
-			continue
-		}
-		for i := range e.Rules {
-			if name := spec.Top().SectionName; name != "" && name != e.Rules[i].Origin.RuleName && name != fmt.Sprint(i) && name != fmt.Sprintf("%d.%d", e.Index, i) {
-				continue
-			}
-			one := base
-			one.tags = map[string]string{matchesHash: e.Rules[i].Key}
-			if e.To.Kind != api.KindMesh {
-				one.tags[api.TagService] = e.To.Name
-			}
-			x.hashes[e.Rules[i].Key] = e.Rules[i].Matches
-			out = append(out, one)
-		}
-	}
-	return out
-}
-
-// tagsOf is a ref as a set of tags; ok is false for kinds that have none.
-func tagsOf(t api.TargetRef) (tags map[string]string, ok bool) {
-	tags = map[string]string{}
-	switch t.Kind {
-	case api.KindMesh:
-	case api.KindMeshSubset, api.KindMeshServiceSubset:
-		for k, v := range t.Tags {
-			tags[k] = v
-		}
-	case api.KindMeshService:
-	default:
-		return nil, false
-	}
-	if t.Kind == api.KindMeshService || t.Kind == api.KindMeshServiceSubset {
-		if t.Name == "" {
-			return nil, false
-		}
-		tags[api.TagService] = t.Name
-	}
-	return tags, true
-}
-
-// fromItems are the items of from that concern one inbound.
-func fromItems(matched []*api.Object, in *resolve.Inbound) []tagged {
-	var items []tagged
-	for _, o := range matched {
-		spec := o.Spec.(*policies.Spec)
-		if top := spec.Top(); top.Kind != api.KindMesh && top.Kind != api.KindDataplane {
-			if tags, ok := tagsOf(top); !ok || !subsetOf(tags, in.Tags) {
-				continue
-			}
-		}
-		for i := range spec.From {
-			if tags, ok := tagsOf(spec.From[i].TargetRef); ok {
-				items = append(items, tagged{tags, &api.Origin{Ref: o.Ref, Field: api.Path("spec.from").Index(i)}, spec.From[i].Leaves()})
-			}
-		}
-	}
-	return items
-}
-
-func subsetOf(want, have map[string]string) bool {
-	for k, v := range want {
-		if have[k] != v {
-			return false
-		}
-	}
-	return true
-}
-
 // inboundRule is what rules say; ok is false where only from speaks.
 func (x *ruler) inboundRule(e *policies.Effective) (InboundRule, bool) {
 	conf, origins := without(e, func(s merge.Said) bool { return strings.HasPrefix(string(s.Origin.Field), "spec.rules") })
@@ -354,67 +246,4 @@ func indexOf(field api.Path) int {
 		return 0
 	}
 	return n
-}
-
-// routeConf is what a MeshHTTPRoute's own rules come to for one destination.
-func (x *ruler) routeConf(t *resolve.Table) (conf map[string]any, origins []*api.Origin) {
-	rules := []any{}
-	seen := map[string]bool{}
-	for _, rt := range t.Routes {
-		if len(rt.Origins) == 0 || seen[rt.Key] {
-			continue
-		}
-		seen[rt.Key] = true
-		x.hashes[rt.Key] = rt.Matches
-		rules = append(rules, map[string]any{"matches": rt.Matches, "default": x.documentConf(rt)})
-		for _, o := range rt.Origins {
-			if !slices.ContainsFunc(origins, func(p *api.Origin) bool { return p.Ref == o.Ref }) {
-				origins = append(origins, o)
-			}
-		}
-	}
-	return map[string]any{"rules": rules}, origins
-}
-
-// documentConf is the conf of a merged rule as documents spell it.
-func (x *ruler) documentConf(rt *resolve.Route) kuma.Default {
-	var d kuma.Default
-	if r := x.written(rt.FiltersBy); r != nil {
-		d.Filters = r.Default.Filters
-	}
-	if r := x.written(rt.BackendsBy); r != nil {
-		d.BackendRefs = r.Default.BackendRefs
-	}
-	return d
-}
-
-// written is the rule of a MeshHTTPRoute that an origin names.
-func (x *ruler) written(o *api.Origin) *kuma.Rule {
-	if o == nil || o.To == nil || o.Rule == nil {
-		return nil
-	}
-	if obj, ok := x.model.Snapshot().Get(o.Ref); ok {
-		if spec, ok := obj.Spec.(*kuma.HTTPRoute); ok {
-			return &spec.To[*o.To].Rules[*o.Rule]
-		}
-	}
-	return nil
-}
-
-func (x *ruler) routeRules() KindRules {
-	k := KindRules{Type: api.KindMeshHTTPRoute, Warnings: []string{}, ToRules: []ToRule{}, FromRules: []FromRules{}, ToResourceRules: []ResourceRule{}, InboundRules: []InboundRules{}}
-	for _, o := range x.plane.Outbounds {
-		if o.Table == nil {
-			continue
-		}
-		conf, origins := x.routeConf(o.Table)
-		switch d := o.Destination; {
-		case len(origins) == 0:
-		case d.Ref.Name == "":
-			k.ToRules = append(k.ToRules, ToRule{Matchers: []Matcher{{Key: api.TagService, Value: d.Name}}, Conf: conf, Origin: x.metas(origins)})
-		default:
-			k.ToResourceRules = append(k.ToResourceRules, ResourceRule{x.meta(d.Ref), d.PortName, []any{conf}, x.itemOrigins(origins)})
-		}
-	}
-	return k
 }

@@ -1,0 +1,83 @@
+package inspect
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/kuma"
+)
+
+// writtenRules are rules in the form of a MeshHTTPRoute document.
+type writtenRules struct {
+	Rules []writtenRule `json:"rules"`
+}
+
+type writtenRule struct {
+	Matches []route.Match `json:"matches"`
+	Default kuma.Default  `json:"default"`
+}
+
+// routeConf is what a MeshHTTPRoute's own rules come to for one destination.
+func (x *ruler) routeConf(t *resolve.Table) (conf writtenRules, origins []*api.Origin) {
+	conf.Rules = []writtenRule{}
+	seen := map[string]bool{}
+	for _, rt := range t.Routes {
+		if len(rt.Origins) == 0 || seen[rt.Key] {
+			continue
+		}
+		seen[rt.Key] = true
+		x.hashes[rt.Key] = rt.Matches
+		conf.Rules = append(conf.Rules, writtenRule{rt.Matches, x.documentConf(rt)})
+		for _, o := range rt.Origins {
+			if !slices.ContainsFunc(origins, func(p *api.Origin) bool { return p.Ref == o.Ref }) {
+				origins = append(origins, o)
+			}
+		}
+	}
+	return conf, origins
+}
+
+// documentConf is the conf of a merged rule as documents spell it.
+func (x *ruler) documentConf(rt *resolve.Route) kuma.Default {
+	var d kuma.Default
+	if r := x.written(rt.FiltersBy); r != nil {
+		d.Filters = r.Default.Filters
+	}
+	if r := x.written(rt.BackendsBy); r != nil {
+		d.BackendRefs = r.Default.BackendRefs
+	}
+	return d
+}
+
+// written is the rule of a MeshHTTPRoute that an origin names.
+func (x *ruler) written(o *api.Origin) *kuma.Rule {
+	if o == nil || o.To == nil || o.Rule == nil {
+		return nil
+	}
+	if obj, ok := x.model.Snapshot().Get(o.Ref); ok {
+		if spec, ok := obj.Spec.(*kuma.HTTPRoute); ok {
+			return &spec.To[*o.To].Rules[*o.Rule]
+		}
+	}
+	return nil
+}
+
+func (x *ruler) routeRules() KindRules {
+	k := KindRules{Type: api.KindMeshHTTPRoute, Warnings: []string{}, ToRules: []ToRule{}, FromRules: []FromRules{}, ToResourceRules: []ResourceRule{}, InboundRules: []InboundRules{}}
+	for _, o := range x.plane.Outbounds {
+		if o.Table == nil {
+			continue
+		}
+		conf, origins := x.routeConf(o.Table)
+		switch d := o.Destination; {
+		case len(origins) == 0:
+		case d.Ref.Name == "":
+			k.ToRules = append(k.ToRules, ToRule{Matchers: []Matcher{{Key: api.TagService, Value: d.Name}}, Conf: conf, Origin: x.metas(origins)})
+		default:
+			k.ToResourceRules = append(k.ToResourceRules, ResourceRule{x.meta(d.Ref), d.PortName, []any{conf}, x.itemOrigins(origins)})
+		}
+	}
+	return k
+}
