@@ -51,7 +51,14 @@ func clusterFormsOf(c *resolve.Cluster) *clusterForms {
 		}
 		r := seal(c.Name, cluster)
 		r.EDS = cluster.GetType() == clusterv3.Cluster_EDS
-		return &clusterForms{envoy: r}
+		forms := &clusterForms{envoy: r}
+		if skipsNames(c.Destination.External) {
+			forms.notes = []api.Note{{
+				Origin: &api.Origin{Ref: c.Destination.Ref}, Severity: api.Warning, Code: "UnsupportedValue", Field: "spec.tls.verification.mode",
+				Message: "Envoy checks no name without an authority, so SkipCA checks nothing, as SkipAll; give a caCert and use Secured",
+			}}
+		}
+		return forms
 	}).(*clusterForms)
 }
 

@@ -19,7 +19,7 @@ import (
 // endpoints for every cluster. What such a client cannot do stands in the notes.
 func (x *Renderer) RenderGRPC(r *resolve.Resolved) *State {
 	s := &State{}
-	for _, o := range r.Outbounds {
+	for _, o := range nearestFirst(r) {
 		if o.Table == nil {
 			continue // there is no request to route
 		}
@@ -40,6 +40,24 @@ func (x *Renderer) RenderGRPC(r *resolve.Resolved) *State {
 	}
 	s.sort()
 	return s
+}
+
+// nearestFirst are the outbounds of r, those of its own namespace first, for of
+// two services with one short name the nearer one is meant.
+func nearestFirst(r *resolve.Resolved) []*resolve.Outbound {
+	home := r.Dataplane.HomeNamespace()
+	out := slices.Clone(r.Outbounds)
+	slices.SortStableFunc(out, func(a, b *resolve.Outbound) int {
+		return far(a, home) - far(b, home)
+	})
+	return out
+}
+
+func far(o *resolve.Outbound, home string) int {
+	if o.Destination.Namespace == home {
+		return 0
+	}
+	return 1
 }
 
 // grpcNames are the names by which a client may ask for an outbound: its id,

@@ -179,3 +179,17 @@ func TestLocalityAndWeightAreAlwaysSet(t *testing.T) {
 		}
 	})
 }
+
+// TestNames holds xds.md 2: no name depends on content.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	in := &resolve.Inbound{Address: "::1", Port: 80, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.HTTP}
+	s := renderer().Render(sidecar([]*resolve.Table{table()}, []resolve.ClusterUse{use("web:8080", web())}, in))
+	want := []string{
+		"inbound:[::1]:80", "outbound:127.0.0.1:10001", "inbound:[::1]:80", "outbound:web:8080",
+		"inbound:[::1]:80", "web:8080", "web:8080",
+	}
+	if d := cmp.Diff(want, names(all4(s))); d != "" {
+		t.Errorf("listeners, routes, clusters, endpoints (-want +got):\n%s", d)
+	}
+}

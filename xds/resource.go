@@ -41,7 +41,7 @@ type Resource struct {
 func seal(name string, m proto.Message) *Resource {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
-		panic("marshal " + name + ": " + err.Error()) // only invalid UTF-8 gets here, and check refuses that
+		panic("marshal " + name + ": " + err.Error()) // only for text that is no UTF-8, which decoding never lets in
 	}
 	sum := sha256.Sum256(b)
 	url := "type.googleapis.com/" + string(m.ProtoReflect().Descriptor().FullName())

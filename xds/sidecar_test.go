@@ -14,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
@@ -247,5 +250,43 @@ func TestNoListenerFollowsARoute(t *testing.T) {
 	}
 	if a.Routes[0].Version == b.Routes[0].Version || a.Clusters[0].Version == b.Clusters[0].Version {
 		t.Error("the route or the cluster did not change")
+	}
+}
+
+// TestTLSModesInEnvoy: every way to check a server's certificate that a
+// MeshExternalService may ask for is one that Envoy takes.
+func TestTLSModesInEnvoy(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(nil)
+	t.Cleanup(server.Close)
+	ca := &api.DataSource{InlineString: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))}
+	text, err := xds.Bootstrap(config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bootstrapv3.Bootstrap{}
+	if err := protojson.Unmarshal(text, b); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, mode := range []string{"", "Secured", "SkipSAN", "SkipCA", "SkipAll"} {
+		for _, authority := range []*api.DataSource{nil, ca} {
+			for _, address := range []string{"out.example", "192.0.2.1"} {
+				v := &api.TLSVerification{Mode: mode, CACert: authority, SubjectAltNames: []api.SANMatch{{Type: "Exact", Value: "a"}, {Type: "Prefix", Value: "b"}}}
+				dest := &resolve.Destination{ID: fmt.Sprintf("extsvc_%d:443", n), Protocol: api.HTTP2, External: &api.MeshExternalService{
+					Endpoints: []api.ExternalEndpoint{{Address: address, Port: 443, Priority: 7}, {Address: "unix:///tmp/s"}, {Address: "192.0.2.2", Port: 1, Priority: 9}},
+					TLS:       &api.ExternalTLS{Enabled: true, Verification: v, AllowRenegotiation: true, Version: &api.TLSVersion{Min: "TLS12", Max: "TLSAuto"}},
+				}}
+				n++
+				cluster, notes := xds.RenderCluster(&resolve.Cluster{Name: dest.ID, Destination: dest})
+				if cluster == nil {
+					t.Fatalf("%q: %v", mode, notes)
+				}
+				b.StaticResources.Clusters = append(b.StaticResources.Clusters, envoytest.Open(t, cluster, &clusterv3.Cluster{}))
+			}
+		}
+	}
+	if err := envoytest.Validate(t, envoytest.JSON(t, b)); err != nil {
+		t.Error(err)
 	}
 }

@@ -62,21 +62,14 @@ func externalTLS(t *api.ExternalTLS, host string) (*corev3.TransportSocket, erro
 // trust says whom the proxy believes: the named authority, else those of the
 // sidecar's host, which its bootstrap names.
 func trust(common *tlsv3.CommonTlsContext, v *api.TLSVerification, name string) error {
-	if v.Mode == skipAll {
-		return nil
+	if v.Mode == skipAll || v.Mode == skipCA {
+		return nil // Envoy checks no name without an authority: see skipsNames
 	}
 	check := &tlsv3.CertificateValidationContext{}
 	if v.Mode != skipSAN {
 		check.MatchTypedSubjectAltNames = sans(v, name)
 		if len(check.MatchTypedSubjectAltNames) == 0 {
 			return errors.New("no name to expect in the server's certificate; set verification.serverName or subjectAltNames")
-		}
-	}
-	if v.Mode == skipCA {
-		check.TrustChainVerification = tlsv3.CertificateValidationContext_ACCEPT_UNTRUSTED
-		if v.CACert == nil {
-			common.ValidationContextType = &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: check}
-			return nil
 		}
 	}
 	if v.CACert == nil {
@@ -98,6 +91,11 @@ func trust(common *tlsv3.CommonTlsContext, v *api.TLSVerification, name string) 
 	check.TrustedCa = inline(pem)
 	common.ValidationContextType = &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: check}
 	return nil
+}
+
+// skipsNames reports whether s asks for a check of names that Envoy cannot make.
+func skipsNames(s *api.MeshExternalService) bool {
+	return s != nil && s.TLS != nil && s.TLS.Enabled && s.TLS.Verification != nil && s.TLS.Verification.Mode == skipCA
 }
 
 func sans(v *api.TLSVerification, name string) []*tlsv3.SubjectAltNameMatcher {
