@@ -48,6 +48,7 @@ type bootstrapRequest struct {
 	DataplaneResource string            `json:"dataplaneResource"`
 	AdminPort         uint32            `json:"adminPort"`
 	AdminSocket       string            `json:"adminSocket"`
+	CACert            string            `json:"caCert"` // the authority that the sidecar trusts
 	SystemCA          string            `json:"systemCaPath"`
 	DynamicMetadata   map[string]string `json:"dynamicMetadata"`
 	Features          []string          `json:"features"`
@@ -161,7 +162,11 @@ func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, d
 	if err != nil {
 		return xds.BootstrapConfig{}, web.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
 	}
-	c := xds.BootstrapConfig{Mesh: ask.Mesh, Name: ask.Name, XDSHost: name, XDSPort: uint32(number), CA: b.ca, Token: token,
+	ca := b.ca
+	if ca != "" && ask.CACert != "" {
+		ca = ask.CACert
+	}
+	c := xds.BootstrapConfig{Mesh: ask.Mesh, Name: ask.Name, XDSHost: name, XDSPort: uint32(number), CA: ca, Token: token,
 		AdminPort: ask.AdminPort, AdminSocket: ask.AdminSocket, SystemCA: ask.SystemCA, Metadata: map[string]any{"dataplane.proxyType": "dataplane"}}
 	if spec, ok := dp.Spec.(*api.Dataplane); ok && spec.Networking != nil {
 		c.Service = serviceOf(spec.Networking)

@@ -89,7 +89,7 @@ func (l *loop) step(m *resolve.Model, s *api.Snapshot, changes []api.Change) {
 	span := l.observe.received(s.Revision(), changes)
 	started := time.Now()
 	next, affected := l.update(m, s, changes)
-	l.observe.resolved(span, s.Revision(), changes, affected, time.Since(started))
+	l.observe.resolved(span, s.Revision(), affected, time.Since(started))
 
 	l.mu.Lock()
 	defer l.mu.Unlock()

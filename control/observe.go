@@ -114,8 +114,10 @@ func (o *observer) received(revision uint64, changes []api.Change) trace.Span {
 }
 
 // resolved ends it.
-func (o *observer) resolved(span trace.Span, revision uint64, changes []api.Change, affected resolve.Affected, took time.Duration) {
-	span.AddEvent("resolved", trace.WithAttributes(attribute.Int("weft.affected", len(affected.Dataplanes))))
+func (o *observer) resolved(span trace.Span, revision uint64, affected resolve.Affected, took time.Duration) {
+	_, child := o.tracer.Start(trace.ContextWithSpan(context.Background(), span), "resolve", trace.WithTimestamp(time.Now().Add(-took)),
+		trace.WithAttributes(attribute.Int("weft.affected", len(affected.Dataplanes))))
+	child.End()
 	span.End()
 	o.resolving.Observe(took.Seconds())
 	o.reach.Observe(float64(len(affected.Dataplanes)))

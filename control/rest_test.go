@@ -273,6 +273,18 @@ func TestQuestionsAreAnsweredFromWhatWasJustWritten(t *testing.T) {
 	}
 }
 
+func TestAKubernetesDocumentAnswersToItsNameInKuma(t *testing.T) {
+	t.Parallel()
+	p := start(t, config(t))
+	p.want(http.StatusOK, http.MethodPost, "/_apply", `{"apiVersion":"kuma.io/v1alpha1","kind":"MeshRetry","metadata":{"name":"mr-1","namespace":"team-a"},
+		"spec":{"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"numRetries":3}}}]}}`)
+	for _, path := range []string{"mr-1.team-a", "mr-1?namespace=team-a", "mr-1.team-a/_explain"} {
+		p.want(http.StatusOK, http.MethodGet, "/meshes/default/meshretries/"+path, "")
+	}
+	p.want(http.StatusNotFound, http.MethodGet, "/meshes/default/meshretries/mr-1", "")
+	p.want(http.StatusOK, http.MethodDelete, "/meshes/default/meshretries/mr-1.team-a", "")
+}
+
 func TestAReferenceThatLeadsNowhereIsAProblem(t *testing.T) {
 	t.Parallel()
 	p := start(t, config(t))

@@ -115,7 +115,7 @@ func (s *server) overviews(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) overview(w http.ResponseWriter, r *http.Request) error {
-	o, ok := s.Documents.Snapshot().Get(api.Ref{Kind: api.KindDataplane, Mesh: r.PathValue("mesh"), Name: r.PathValue("name")})
+	o, ok := s.Documents.Snapshot().Get(s.refOf(r, api.KindDataplane))
 	if !ok {
 		return missing()
 	}

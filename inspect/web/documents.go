@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/store"
@@ -22,7 +23,25 @@ func (s *server) typeAt(r *http.Request) (api.Type, error) {
 // refAt is the object that the path names.
 func (s *server) refAt(r *http.Request) (api.Ref, error) {
 	t, err := s.typeAt(r)
-	return api.Ref{Kind: t.Name, Mesh: r.PathValue("mesh"), Namespace: r.URL.Query().Get("namespace"), Name: r.PathValue("name")}, err
+	return s.refOf(r, t.Name), err
+}
+
+// refOf is the object of that kind that the path names. An object with a
+// namespace answers to ?namespace= and to <name>.<namespace>, its name in Kuma.
+func (s *server) refOf(r *http.Request, kind string) api.Ref {
+	ref := api.Ref{Kind: kind, Mesh: r.PathValue("mesh"), Namespace: r.URL.Query().Get("namespace"), Name: r.PathValue("name")}
+	snapshot := s.Documents.Snapshot()
+	if _, ok := snapshot.Get(ref); ok || ref.Namespace != "" {
+		return ref
+	}
+	if dot := strings.LastIndexByte(ref.Name, '.'); dot > 0 {
+		long := ref
+		long.Name, long.Namespace = ref.Name[:dot], ref.Name[dot+1:]
+		if _, ok := snapshot.Get(long); ok {
+			return long
+		}
+	}
+	return ref
 }
 
 func (s *server) get(w http.ResponseWriter, r *http.Request) error {

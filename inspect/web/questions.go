@@ -26,9 +26,8 @@ func (s *server) questionRoutes() []endpoint {
 
 // asked is the object that the path names, and the model that holds.
 func (s *server) asked(r *http.Request, kind string) (*resolve.Model, api.Ref, error) {
-	ref := api.Ref{Kind: kind, Mesh: r.PathValue("mesh"), Namespace: r.URL.Query().Get("namespace"), Name: r.PathValue("name")}
 	m, err := s.Documents.Model(r.Context())
-	return m, ref, err
+	return m, s.refOf(r, kind), err
 }
 
 // unknown makes what package inspect does not find a 404 in its words.

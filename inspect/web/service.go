@@ -14,7 +14,7 @@ import (
 
 func (s *server) index(w http.ResponseWriter, _ *http.Request) error {
 	answer(w, http.StatusOK, map[string]string{"hostname": s.About.Hostname, "product": "weft", "tagline": "weft", "version": s.About.Version,
-		"instanceId": s.About.InstanceID, "clusterId": s.About.InstanceID, "gui": "/gui"})
+		"instanceId": s.About.InstanceID, "clusterId": s.About.InstanceID})
 	return nil
 }
 

@@ -1,0 +1,63 @@
+package control_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/grpc"
+)
+
+// sink collects the names of spans by trace.
+type sink struct {
+	collector.UnimplementedTraceServiceServer
+	mu     sync.Mutex
+	traces map[string]map[string]bool
+}
+
+func (s *sink) Export(_ context.Context, r *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, resource := range r.ResourceSpans {
+		for _, scope := range resource.ScopeSpans {
+			for _, span := range scope.Spans {
+				id := string(span.TraceId)
+				if s.traces[id] == nil {
+					s.traces[id] = map[string]bool{}
+				}
+				s.traces[id][span.Name] = true
+			}
+		}
+	}
+	return &collector.ExportTraceServiceResponse{}, nil
+}
+
+func TestAChangeIsOneTraceFromTheStoreToTheStreams(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sink{traces: map[string]map[string]bool{}}
+	g := grpc.NewServer()
+	collector.RegisterTraceServiceServer(g, s)
+	go func() { _ = g.Serve(l) }()
+	t.Cleanup(g.Stop)
+	c := config(t)
+	c.OTLPEndpoint = l.Addr().String()
+	p := start(t, c)
+	p.want(http.StatusOK, http.MethodPost, "/_apply", worldDocs)
+	p.want(http.StatusOK, http.MethodGet, "/meshes/default/_status", "")
+	p.stop() // which sends what is left
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, names := range s.traces {
+		if names["change"] && names["resolve"] && names["publish"] {
+			return
+		}
+	}
+	t.Errorf("traces are %v", s.traces)
+}
