@@ -1,0 +1,270 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/store/memory"
+)
+
+var update = flag.Bool("update", false, "write what is answered into testdata")
+
+// documents is a memory store whose model is compiled when asked for.
+type documents struct {
+	*memory.Store
+	panics bool
+}
+
+func (d documents) Model(context.Context) (*resolve.Model, error) {
+	if d.panics {
+		panic("planted")
+	}
+	m, _ := world.Compile(d.Snapshot())
+	return m, nil
+}
+
+// sidecars has one that follows, one that refuses, and none else.
+type sidecars struct{}
+
+func ref(name string) api.Ref {
+	return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name}
+}
+
+func (sidecars) Sidecars() []inspect.Sidecar {
+	return []inspect.Sidecar{
+		{Dataplane: ref("backend-1"), Connected: true, Published: 1, Acked: 1, Refusal: &inspect.Refusal{Type: "lds", Resources: []string{"x"}, Message: "no room"}},
+		{Dataplane: ref("frontend-1"), Connected: true, Published: 1, Acked: 1, InSync: true},
+	}
+}
+
+func (sidecars) Stream(dp api.Ref) (web.Stream, bool) {
+	return web.Stream{Connected: true, Since: noon, Protocol: "delta", Client: "envoy", Version: "1.40.0",
+		Types: map[string]web.Counters{"cds": {Sent: 2, Acked: 2}}}, dp == ref("frontend-1")
+}
+
+// noTokens knows nobody.
+type noTokens struct{}
+
+func (noTokens) WhoIs(string) (string, []string, error) { return "", nil, errors.New("nobody") }
+func (noTokens) Dataplane(mesh, name string, d time.Duration) (string, error) {
+	return fmt.Sprint(mesh, " ", name, " ", d), nil
+}
+func (noTokens) User(name string, groups []string, d time.Duration) (string, error) {
+	return fmt.Sprint(name, " ", groups, " ", d), nil
+}
+
+var noon = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+
+func serve(t *testing.T, docs string, panics bool) (*httptest.Server, *web.Events) {
+	t.Helper()
+	objects, found := world.Decode("world.yaml", []byte(docs))
+	for _, v := range found {
+		if v.Severity == api.Error {
+			t.Fatal(v)
+		}
+	}
+	s := memory.New(api.NewSnapshot(0), nil, func() time.Time { return noon })
+	writes := []store.Write{{Put: world.DefaultMesh()}}
+	for _, o := range objects {
+		writes = append(writes, store.Write{Put: o})
+	}
+	if _, _, err := s.Apply(t.Context(), writes); err != nil {
+		t.Fatal(err)
+	}
+	events := web.NewEvents()
+	server := httptest.NewServer(web.New(web.Config{
+		Catalog: world.Catalog(), Kinds: world.Kinds(), Documents: documents{s, panics}, Sidecars: sidecars{}, Tokens: noTokens{}, Events: events,
+		Problems: func() []*api.Violation { return nil }, Ready: func() error { return errors.New("the documents are not resolved yet") },
+		Metrics: http.NotFoundHandler(), Zone: "east", About: web.About{Hostname: "host", Version: "1.2.3", InstanceID: "id"},
+		Public: map[string]string{"store": "memory"}, Log: slog.New(slog.DiscardHandler),
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(events.Close)
+	return server, events
+}
+
+func call(t *testing.T, method, url, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// Each file of testdata is a world and requests; a request is the name of a
+// part, its answer the part's text.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server, _ := serve(t, string(archive.Files[0].Data), false)
+			for i := range archive.Files[1:] {
+				part := &archive.Files[i+1]
+				method, rest, _ := strings.Cut(part.Name, " ")
+				path, body, _ := strings.Cut(rest, " ")
+				code, text := call(t, method, server.URL+path, body)
+				got := fmt.Sprintf("%d\n%s\n", code, indented(strings.ReplaceAll(text, server.URL, "http://server")))
+				if *update {
+					part.Data = []byte(got)
+				} else if diff := cmp.Diff(string(part.Data), got); diff != "" {
+					t.Errorf("%s:\n%s", part.Name, diff)
+				}
+			}
+			if *update {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// indented is JSON that people can compare; other text is itself.
+func indented(text string) string {
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return strings.TrimSpace(text)
+	}
+	out, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return text
+	}
+	return string(out)
+}
+
+func TestAPanicIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", true)
+	code, text := call(t, http.MethodGet, server.URL+"/_problems", "")
+	if code != http.StatusInternalServerError || !strings.Contains(text, "/std-errors") || strings.Contains(text, "planted") {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, _ := call(t, http.MethodGet, server.URL+"/healthz", ""); code != http.StatusOK {
+		t.Error("it is dead")
+	}
+}
+
+func TestAListenerWhoIsTooSlowIsToldSo(t *testing.T) {
+	t.Parallel()
+	server, events := serve(t, "type: Mesh\nname: default\n", false)
+	resp, err := http.Get(server.URL + "/_events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for end := time.Now().Add(10 * time.Second); !events.Heard(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nobody listens")
+		}
+	}
+	for range 200_000 { // more than all buffers on the way hold
+		events.Publish(web.Event{Type: "change", Message: strings.Repeat("x", 100)})
+	}
+	missed := 0
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() && missed == 0 {
+		if text, ok := strings.CutPrefix(lines.Text(), `data: {"count":`); ok {
+			if _, err := fmt.Sscanf(text, "%d", &missed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		events.Publish(web.Event{Type: "change"})
+	}
+	if missed == 0 {
+		t.Error("it was not told what it missed")
+	}
+}
+
+// Every field that an example uses is in the schema of its kind.
+func TestSchemasKnowTheExamples(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	for _, k := range world.Kinds() {
+		_, text := call(t, http.MethodGet, server.URL+"/_schemas/"+k.Name+".json", "")
+		var schema map[string]any
+		if err := json.Unmarshal([]byte(text), &schema); err != nil {
+			t.Fatal(err)
+		}
+		objects, found := world.Decode("", []byte(k.Example))
+		if len(objects) == 0 {
+			t.Fatalf("the example of %s: %v", k.Name, found)
+		}
+		for _, o := range objects {
+			if o.Kind != k.Name {
+				continue
+			}
+			text, err := world.Catalog().JSON(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var doc any
+			if err := json.Unmarshal(text, &doc); err != nil {
+				t.Fatal(err)
+			}
+			unknown(t, k.Name, doc, schema)
+		}
+	}
+}
+
+func unknown(t *testing.T, at string, doc any, schema map[string]any) {
+	switch doc := doc.(type) {
+	case map[string]any:
+		properties, _ := schema["properties"].(map[string]any)
+		for k, v := range doc {
+			s, ok := properties[k].(map[string]any)
+			if !ok {
+				if s, ok = schema["additionalProperties"].(map[string]any); !ok {
+					t.Errorf("%s.%s is not in the schema", at, k)
+					continue
+				}
+			}
+			unknown(t, at+"."+k, v, s)
+		}
+	case []any:
+		items, _ := schema["items"].(map[string]any)
+		for _, v := range doc {
+			unknown(t, at+"[]", v, items)
+		}
+	}
+}
