@@ -142,6 +142,9 @@ func (st *stream) settleOne(k kind, name string) {
 	u.endpoints = u.endpoints || k == endpoints
 	if u.cluster && u.endpoints {
 		delete(st.unsettled, name)
+		if len(st.unsettled) == 0 {
+			st.unsettled = nil
+		}
 		return
 	}
 	st.unsettled[name] = u

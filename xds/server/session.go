@@ -69,7 +69,7 @@ func session[Q interface{ GetNode() *corev3.Node }](
 		timer := time.AfterFunc(time.Until(who.Expires), func() { end(expired) })
 		defer timer.Stop()
 	}
-	st := newStream(s, peerOf(ref, form, first.GetNode(), s.streams.Add(1)), first.GetNode(), end)
+	st := newStream(s, peerOf(ref, form, first.GetNode(), s.streams.Add(1)), end)
 	if err := s.join(st); err != nil {
 		return err
 	}
@@ -151,9 +151,5 @@ func peerOf(ref api.Ref, form string, node *corev3.Node, n uint64) Peer {
 	if v := node.GetUserAgentBuildVersion().GetVersion(); v != nil {
 		p.Version = versionOf(v.GetMajorNumber(), v.GetMinorNumber(), v.GetPatch())
 	}
-	if m := node.GetMetadata(); m != nil {
-		p.Metadata = m.AsMap()
-	}
-	node.Extensions, node.ClientFeatures = nil, nil // kilobytes in every Envoy's first request
 	return p
 }

@@ -50,7 +50,6 @@ type Peer struct {
 	Stream          uint64 // unique in this server
 	Protocol        string // delta, sotw
 	Client, Version string
-	Metadata        map[string]any // of the node
 }
 
 // Push is one response.

@@ -52,8 +52,9 @@ type stream struct {
 
 var _ cache.Cache = (*stream)(nil)
 
-func newStream(s *Server, p Peer, node *corev3.Node, end context.CancelCauseFunc) *stream {
-	st := &stream{server: s, peer: p, node: node, since: time.Now(), end: end}
+func newStream(s *Server, p Peer, end context.CancelCauseFunc) *stream {
+	st := &stream{server: s, peer: p, since: time.Now(), end: end}
+	st.node = &corev3.Node{Id: p.Dataplane.Mesh + "." + p.Dataplane.Name} // without the kilobytes that an Envoy says of itself
 	st.grpc = strings.HasPrefix(p.Client, "grpc")
 	for k := range st.flows {
 		st.flows[k].kind = kind(k)
