@@ -26,6 +26,7 @@ import (
 type World struct {
 	Documents []m
 	Resolved  *resolve.Resolved
+	Model     *resolve.Model
 }
 
 // Pair is a request in a world, and what its backend does to each attempt.
@@ -72,7 +73,7 @@ func compile(documents []m) (*World, error) {
 			return nil, fmt.Errorf("nobody answers for %s, but the oracle's echo would", c.Cluster.Name)
 		}
 	}
-	return &World{documents, r}, nil
+	return &World{documents, r, model}, nil
 }
 
 // table is what the client's requests to web are routed by.

@@ -6,6 +6,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/xds"
 )
 
 // number reads an environment variable that Makefile targets set.
@@ -37,6 +41,29 @@ func TestSimAgreesWithEnvoy(t *testing.T) {
 	t.Logf("%d pairs\n%s", pairs, grid)
 	if cell, n := grid.Least(); pairs >= longRun && n < 20 {
 		t.Errorf("cell %s has %d pairs, want 20", cell, n)
+	}
+}
+
+// TestAdmittedMeansAccepted: whatever apply admits, an Envoy takes: everything
+// that every sidecar of random worlds holds, in one file for all.
+func TestAdmittedMeansAccepted(t *testing.T) {
+	t.Parallel()
+	worlds, _ := drawPairs(t, 11, 0, 60)
+	renderer := xds.NewRenderer(world.Kinds())
+	var states []*xds.State
+	for _, w := range worlds {
+		for r := range w.Model.Dataplanes("default") {
+			s := renderer.Render(r)
+			for _, n := range s.Notes {
+				if n.Code == "Rejected" {
+					t.Errorf("%s: admitted, but %s", n.Origin.Ref, n.Message)
+				}
+			}
+			states = append(states, s)
+		}
+	}
+	if err := envoytest.ValidateStates(t, states); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -43,7 +43,7 @@ func (d draw) documents() []m {
 	docs := []m{
 		{"type": "Dataplane", "mesh": "default", "name": "client", "networking": m{"address": "127.0.0.1", "outbound": []any{
 			m{"port": 10001, "backendRef": m{"kind": "MeshService", "name": "web", "port": 8080}},
-		}, "inbound": []any{inbound("client", "1", 9000)}}},
+		}, "inbound": []any{inbound("client", "1", one(d, "http", "tcp", "grpc"), 9000)}}},
 		{"type": "MeshExternalService", "mesh": "default", "name": "outside", "spec": m{
 			"match":     m{"type": "HostnameGenerator", "port": 80, "protocol": "http"},
 			"endpoints": []any{m{"address": "outside.example", "port": 80}},
@@ -57,7 +57,7 @@ func (d draw) documents() []m {
 				"ports":    []any{m{"port": 8080, "appProtocol": protocol}},
 			}},
 			m{"type": "Dataplane", "mesh": "default", "name": name + "-1", "networking": m{
-				"address": fmt.Sprintf("127.0.1.%d", i+1), "inbound": []any{inbound(name, "1", 8080)},
+				"address": fmt.Sprintf("127.0.1.%d", i+1), "inbound": []any{inbound(name, "1", one(d, "http", "tcp", "http2", "grpc"), 8080)},
 			}})
 	}
 	for _, name := range routeNames[:1+d.IntN(3)] {
@@ -69,8 +69,8 @@ func (d draw) documents() []m {
 	return docs
 }
 
-func inbound(service, version string, port int) m {
-	return m{"port": port, "tags": m{"kuma.io/service": service, "kuma.io/protocol": "http", "version": version}}
+func inbound(service, version, protocol string, port int) m {
+	return m{"port": port, "tags": m{"kuma.io/service": service, "kuma.io/protocol": protocol, "version": version}}
 }
 
 func (d draw) route(name string) m {

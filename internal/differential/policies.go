@@ -22,9 +22,34 @@ func (d draw) policy(name string) m {
 	case 2:
 		kind, conf = "MeshRateLimit", d.limit()
 	}
-	return m{"type": kind, "mesh": "default", "name": name, "spec": m{
-		"targetRef": top, "to": []any{m{"targetRef": to, "default": conf}},
-	}}
+	spec := m{"targetRef": top, "to": []any{m{"targetRef": to, "default": conf}}}
+	if top["kind"] == "Mesh" && kind != "MeshRetry" && d.chance(5) {
+		spec["from"] = []any{m{"targetRef": m{"kind": "Mesh"}, "default": d.inbound(kind)}}
+	}
+	return m{"type": kind, "mesh": "default", "name": name, "spec": spec}
+}
+
+// inbound is a conf for the side that is called, where every field is allowed.
+func (d draw) inbound(kind string) m {
+	if kind == "MeshTimeout" {
+		conf := d.timeout(true)
+		for _, f := range some(d, 5, "maxStreamDuration", "maxConnectionDuration", "requestHeadersTimeout") {
+			conf["http"].(m)[f] = one(d, "0s", "10s")
+		}
+		return conf
+	}
+	conf := d.limit()
+	if d.chance(5) {
+		conf["local"].(m)["tcp"] = m{"connectionRate": m{"num": 10000, "interval": "1s"}}
+	}
+	if d.chance(5) {
+		conf["local"].(m)["http"].(m)["onRateLimit"] = m{"status": one(d, 429, 503), "headers": d.headersOfLimit()}
+	}
+	return conf
+}
+
+func (d draw) headersOfLimit() m {
+	return m{"set": []any{m{"name": "x-limit", "value": "a,b%"}}, "add": []any{m{"name": "x-more", "value": "1"}}}
 }
 
 func (d draw) retry() m {
