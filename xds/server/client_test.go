@@ -81,6 +81,22 @@ func (p *plane) over(conn *grpc.ClientConn, id, credentials string) *delta {
 	return c
 }
 
+// unread opens a stream of which nothing is ever read, and gives its way to ask.
+func (p *plane) unread(conn *grpc.ClientConn, id string) func(kinds ...string) {
+	p.t.Helper()
+	ctx, end := context.WithCancel(context.Background())
+	p.t.Cleanup(end)
+	s, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).DeltaAggregatedResources(ctx)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return func(kinds ...string) {
+		for _, k := range kinds {
+			_ = s.Send(&discoveryv3.DeltaDiscoveryRequest{Node: node(id), TypeUrl: short[k]})
+		}
+	}
+}
+
 func (c *delta) send(q *discoveryv3.DeltaDiscoveryRequest) {
 	q.Node, c.node = c.node, nil // as Envoy does: only the first time
 	_ = c.stream.Send(q)         // a broken stream shows where the test reads

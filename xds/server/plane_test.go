@@ -51,9 +51,12 @@ func serve(t testing.TB, change func(*server.Options), documents ...string) *pla
 	p := silent(t, change)
 	p.snapshot = world.Snapshot(p.decode(documents)...)
 	p.model, _ = world.Compile(p.snapshot)
-	p.Publish(p.model, resolve.Affected{})
+	p.Publish(p.model, everybody)
 	return p
 }
+
+// everybody is for a server to which nobody is connected yet.
+var everybody resolve.Affected
 
 // start opens the server at an address.
 func (p *plane) start(at string) {
@@ -87,7 +90,7 @@ func (p *plane) restart(documents ...string) {
 	if len(documents) > 0 {
 		p.change(documents...)
 	}
-	p.Publish(p.model, resolve.Affected{})
+	p.Publish(p.model, everybody)
 }
 
 func (p *plane) decode(documents []string) []*api.Object {
