@@ -110,11 +110,8 @@ func fold(t *testing.T, k *policies.Kind, conf policies.Conf) *policies.Effectiv
 	return e
 }
 
-// TestGRPCClient holds route choice, a broken share, timeouts and retries for a
-// client without a sidecar (xds.md 11).
-func TestGRPCClient(t *testing.T) {
-	t.Parallel()
-	v1, v2 := envoytest.StartBackend(t, "v1"), envoytest.StartBackend(t, "v2")
+// grpcState is a client of pay with a route for each thing that is to be seen.
+func grpcState(t *testing.T, v1, v2 *envoytest.Backend) *xds.State {
 	pay := &resolve.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC, Hostnames: []string{"pay.shop.svc.cluster.local"}}
 	second := api.Duration(100 * time.Millisecond)
 	three, conditions := uint32(3), []string{"Unavailable"}
@@ -132,7 +129,15 @@ func TestGRPCClient(t *testing.T) {
 	last.Backends = []resolve.Backend{to("v1", 1)}
 	table := &resolve.Table{Destination: pay, Routes: []*resolve.Route{slow, again, other, gone, get, last}}
 	at := func(b *envoytest.Backend) resolve.Endpoint { return resolve.Endpoint{Address: b.Host, Port: b.Port} }
-	state := renderer().RenderGRPC(sidecar([]*resolve.Table{table}, []resolve.ClusterUse{use("v1", pay, at(v1)), use("v2", pay, at(v2))}))
+	return renderer().RenderGRPC(sidecar([]*resolve.Table{table}, []resolve.ClusterUse{use("v1", pay, at(v1)), use("v2", pay, at(v2))}))
+}
+
+// TestGRPCClient holds route choice, a broken share, timeouts and retries for a
+// client without a sidecar (xds.md 11).
+func TestGRPCClient(t *testing.T) {
+	t.Parallel()
+	v1, v2 := envoytest.StartBackend(t, "v1"), envoytest.StartBackend(t, "v2")
+	state := grpcState(t, v1, v2)
 	if n := state.Notes; len(n) == 0 || n[0].Code != "UnsupportedByGRPC" || n[0].Origin.Name != "again" {
 		t.Errorf("the header that the client does not set needs a note on its route, got %v", n)
 	}

@@ -10,6 +10,7 @@ import (
 	grpcstatsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/grpc_stats/v3"
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/api"
@@ -34,6 +35,7 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 			ConfigSource: overADS(forEver), RouteConfigName: c.routes,
 		}},
 		HttpFilters:           x.httpFilters(c.place.Protocol),
+		StreamIdleTimeout:     durationpb.New(0), // unset is not Envoy's five minutes
 		NormalizePath:         wrapperspb.Bool(true),
 		InternalAddressConfig: loopbackOnly(),
 	}
