@@ -36,24 +36,26 @@ import (
 // open opens the store and reads the directory, and creates mesh default where
 // there is no mesh at all.
 func (p *Plane) open(ctx context.Context) error {
-	var err error
 	switch p.cfg.Store {
 	case "bolt":
-		p.store, err = bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored, Encode: world.Catalog().JSON, Now: time.Now})
+		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored, Encode: world.Catalog().JSON, Now: time.Now})
+		if err != nil {
+			return err // before p.store holds a store that is not there
+		}
+		p.store = s
 	case "memory":
 		p.store = memory.New(api.NewSnapshot(0), nil, time.Now)
 	case "file":
 		return p.openDirectory(ctx)
 	}
-	if err != nil {
-		return err
-	}
 	p.store = furnished{p.store, p.cfg.SkipDefaultPolicies}
 	p.own = p.store
 	if p.cfg.Dir != "" {
-		if p.feed, err = file.NewFeed(ctx, p.cfg.Dir, world.DecodeDir, p.own, p.log); err != nil {
+		feed, err := file.NewFeed(ctx, p.cfg.Dir, world.DecodeDir, p.own, p.log)
+		if err != nil {
 			return fmt.Errorf("--dir: %w", err)
 		}
+		p.feed = feed
 	}
 	return p.firstMesh(ctx)
 }

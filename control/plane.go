@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -45,8 +46,17 @@ type Plane struct {
 	resolved atomic.Bool
 }
 
-// Run is a control plane from start to the end of ctx.
+// collectAt is how much the heap may grow, in percent, before garbage is
+// collected: the state of many sidecars lives long, and half of Go's default
+// costs little time and saves a quarter of the memory.
+const collectAt = 50
+
+// Run is a control plane from start to the end of ctx, as the main work of its
+// process. It leaves the garbage collector alone where GOGC says something.
 func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
+	if said := debug.SetGCPercent(collectAt); said != 100 {
+		debug.SetGCPercent(said)
+	}
 	p, err := New(ctx, cfg, log)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -79,7 +80,7 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		results, out.Revision = done[:len(writes)], snapshot.Revision()
-		warnings = append(warnings, s.dangling(r.Context(), results)...)
+		warnings = append(warnings, s.dangling(r.Context(), results, applyPatience)...)
 	}
 	for _, x := range results {
 		out.Results = append(out.Results, result{x.Ref.String(), x.Action})
@@ -113,12 +114,34 @@ func (s *server) meshesExist(objects []*api.Object) error {
 	return nil
 }
 
-// patience is how long a write waits to learn what is odd about it.
-const patience = 250 * time.Millisecond
+// How long a write waits to learn what is odd about it: an apply, which is one
+// step however large; and a single document, as long as there are few of them.
+const (
+	applyPatience = 2 * time.Second
+	putPatience   = 250 * time.Millisecond
+	manyWrites    = 32 // in a second: then nobody reads warnings, and steps should coalesce
+)
+
+// pace remembers when the last single writes came.
+type pace struct {
+	mu    sync.Mutex
+	times [manyWrites]time.Time
+	next  int
+}
+
+// storm notes a write and reports whether there are many of them.
+func (p *pace) storm(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	oldest := p.times[p.next]
+	p.times[p.next] = now
+	p.next = (p.next + 1) % manyWrites
+	return now.Sub(oldest) < time.Second
+}
 
 // dangling is what the world says about written objects: references that lead
 // nowhere. It is worth a short wait, not a long one: status says it later too.
-func (s *server) dangling(ctx context.Context, results []store.Result) []*api.Violation {
+func (s *server) dangling(ctx context.Context, results []store.Result, patience time.Duration) []*api.Violation {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	model, err := s.Documents.Model(ctx)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/store"
@@ -159,7 +160,10 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	if results[0].Action == store.Created {
 		status = http.StatusCreated
 	}
-	answer(w, status, warned(append(warnings, s.dangling(r.Context(), results)...)))
+	if !s.pace.storm(time.Now()) {
+		warnings = append(warnings, s.dangling(r.Context(), results, putPatience)...)
+	}
+	answer(w, status, warned(warnings))
 	return nil
 }
 

@@ -80,12 +80,15 @@ const (
 )
 
 // server holds what the handlers need.
-type server struct{ Config }
+type server struct {
+	Config
+	pace pace
+}
 
 // New is the whole API as a handler.
 func New(cfg Config) http.Handler {
 	cfg.Catalog = cfg.Catalog.InZone(cfg.Zone)
-	s := &server{cfg}
+	s := &server{Config: cfg}
 	mux := http.NewServeMux()
 	for _, r := range s.routes() {
 		mux.Handle(r.pattern, s.serve(r.handle))
