@@ -51,6 +51,9 @@ func (a *app) get(c *cobra.Command, args []string) error {
 		return a.print(item, func(w io.Writer) error { return table(w, []client.Item{item}) })
 	}
 	items, err := server.List(c.Context(), path(t, a.mesh, "")+form)
+	if client.Missing(err) && !t.Global {
+		return fmt.Errorf("there is no mesh %s; `weft get meshes` lists those that there are", a.mesh)
+	}
 	if err != nil {
 		return err
 	}
