@@ -67,9 +67,9 @@ func (st *stream) replace(now *xds.State, revision uint64) {
 		f.limit, f.resendAt = 0, time.Time{}
 		f.forget(list)
 	}
+	held := st.retained
+	st.retain(before, now)
 	if !st.grpc {
-		held := st.retained
-		st.retain(before, now)
 		st.unsettle(before, &held, now)
 	}
 	st.want, st.revision, st.synced = now, revision, false
@@ -195,7 +195,9 @@ func (st *stream) pump() {
 	for k := range st.flows {
 		st.serve(&st.flows[k])
 	}
-	if st.mayRemove() {
+	if st.grpc {
+		st.releaseUnused()
+	} else if st.mayRemove() {
 		st.retained, st.removing = xds.State{}, true
 		st.serve(&st.flows[clusters])
 		st.serve(&st.flows[endpoints])
@@ -214,7 +216,19 @@ func (st *stream) pump() {
 // should not have. An Envoy that reconnects has routes before it asks for them.
 func (st *stream) mayRemove() bool {
 	lds, rds := &st.flows[listeners], &st.flows[routes]
-	return lds.quiet && rds.quiet && (st.grpc || lds.asked && (rds.asked || len(st.want.Routes) == 0))
+	return lds.quiet && rds.quiet && lds.asked && (rds.asked || len(st.want.Routes) == 0)
+}
+
+// releaseUnused forgets the retained clusters to which a gRPC client does not
+// subscribe any more: it asks for what its routes name and for nothing else.
+func (st *stream) releaseUnused() {
+	cds := &st.flows[clusters]
+	if len(st.retained.Clusters) == 0 || cds.open == nil {
+		return
+	}
+	unused := func(r *xds.Resource) bool { return !cds.open.wants(r.Name) }
+	st.retained.Clusters = slices.DeleteFunc(st.retained.Clusters, unused)
+	st.retained.Endpoints = slices.DeleteFunc(st.retained.Endpoints, unused)
 }
 
 // wake has the stream pumped again at a time, if not earlier.
