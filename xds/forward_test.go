@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies/all"
@@ -115,6 +117,9 @@ func TestTCPSplitInEnvoy(t *testing.T) {
 	s := renderer().Render(r)
 	if len(s.Notes) != 1 || s.Notes[0].Code != "WeightsScaled" || s.Notes[0].Origin.Name != "tcp" {
 		t.Errorf("notes %v, want one about the weights", s.Notes)
+	}
+	if d := cmp.Diff([]string{"a", "b"}, s.Listeners[0].Clusters); d != "" {
+		t.Errorf("clusters that the listener names (-want +got):\n%s", d)
 	}
 	envoytest.Drive(t, s)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
