@@ -36,19 +36,20 @@ import (
 // open opens the store and reads the directory, and creates mesh default where
 // there is no mesh at all.
 func (p *Plane) open(ctx context.Context) error {
+	var inner store.Store
 	switch p.cfg.Store {
 	case "bolt":
 		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored, Encode: world.Catalog().JSON, Now: time.Now})
 		if err != nil {
-			return err // before p.store holds a store that is not there
+			return err
 		}
-		p.store = s
+		inner = s
 	case "memory":
-		p.store = memory.New(api.NewSnapshot(0), nil, time.Now)
+		inner = memory.New(api.NewSnapshot(0), nil, time.Now)
 	case "file":
 		return p.openDirectory(ctx)
 	}
-	p.store = furnished{p.store, p.cfg.SkipDefaultPolicies}
+	p.store = furnished{inner, p.cfg.SkipDefaultPolicies}
 	p.own = p.store
 	if p.cfg.Dir != "" {
 		feed, err := file.NewFeed(ctx, p.cfg.Dir, world.DecodeDir, p.own, p.log)

@@ -37,10 +37,10 @@ type observer struct {
 	nacks       *prometheus.CounterVec
 	propagation prometheus.Histogram
 
-	mu       sync.Mutex
-	recent   [remembered]moment // by revision modulo its length
-	onLeave  func(server.Peer)
-	onArrive func(server.Peer)
+	onLeave func(server.Peer) // set before the first stream
+
+	mu     sync.Mutex
+	recent [remembered]moment // by revision modulo its length
 }
 
 // moment is when a revision was received, and its trace.
@@ -148,9 +148,6 @@ func (o *observer) within(revision uint64) context.Context {
 func (o *observer) Connected(p server.Peer) {
 	o.streams.WithLabelValues(p.Protocol).Inc()
 	o.events.Publish(web.Event{Type: "connect", Dataplane: p.Dataplane.String()})
-	if o.onArrive != nil {
-		o.onArrive(p)
-	}
 }
 
 // Disconnected is told of the end of a stream.

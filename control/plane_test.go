@@ -173,5 +173,44 @@ func TestWhatBoltAcknowledgedIsThereAfterARestart(t *testing.T) {
 	}
 }
 
+func TestWhatCannotBeServedIsRefusedWithWhatHelps(t *testing.T) {
+	t.Parallel()
+	damaged := config(t)
+	damaged.Store = "bolt"
+	start(t, damaged).stop()
+	path := filepath.Join(damaged.DataDir, "weft.db")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[bytes.Index(text, []byte("type: Mesh"))] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	taken := config(t)
+	taken.API = start(t, config(t)).API()
+	lost := config(t)
+	lost.Dir = filepath.Join(t.TempDir(), "none")
+	for name, c := range map[string]struct {
+		config control.Config
+		parts  []string
+	}{
+		"damaged":   {damaged, []string{path, "weft store"}},
+		"taken":     {taken, []string{"--api " + taken.API}},
+		"directory": {lost, []string{"--dir", lost.Dir}},
+	} {
+		_, err := control.New(t.Context(), c.config, discard())
+		if err == nil {
+			t.Errorf("%s: it starts", name)
+			continue
+		}
+		for _, part := range c.parts {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %v does not name %s", name, err, part)
+			}
+		}
+	}
+}
+
 // discard is a log for nobody.
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
