@@ -2,21 +2,18 @@ package inspect_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/internal/golden"
 )
 
-// TestViews holds the answers of Kuma's inspect API to their JSON, one file a
-// view. WEFT_UPDATE=1 writes them anew.
+// TestViews holds the answers of Kuma's inspect API to their JSON.
 func TestViews(t *testing.T) {
 	t.Parallel()
 	const (
@@ -62,19 +59,7 @@ func TestViews(t *testing.T) {
 	legacy, err := inspect.Legacy(m, dp)
 	add("rules", legacy, err)
 
-	path := filepath.Join("testdata", "views.txtar")
-	if os.Getenv("WEFT_UPDATE") != "" {
-		if err := os.WriteFile(path, txtar.Format(&got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(txtar.Format(&got))); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	golden.Equal(t, "testdata/views.txtar", string(txtar.Format(&got)))
 }
 
 func TestViewsSayWhatTheyDoNotFind(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/route"
@@ -75,7 +76,11 @@ func whyNotHeader(m *route.HeaderMatch, headers Headers) string {
 	case m.Type == "Present", slices.ContainsFunc(values, func(v string) bool { return headerFits(m, v) }):
 		return ""
 	}
-	return fmt.Sprintf("header %s is %q, %s", m.Name, strings.Join(values, ","), wants(m.Type, m.Value))
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = strconv.Quote(v)
+	}
+	return fmt.Sprintf("header %s is %s, %s", m.Name, strings.Join(quoted, " and "), wants(m.Type, m.Value))
 }
 
 func headerFits(m *route.HeaderMatch, value string) bool {

@@ -41,6 +41,23 @@ func Stories(t *testing.T, dir string, answer func(docs []File, question string)
 	}
 }
 
+// Equal compares text with what a file holds, and writes it there with -update.
+func Equal(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
 func tell(t *testing.T, path string, answer func([]File, string) string) {
 	story, err := txtar.ParseFile(path)
 	if err != nil {

@@ -1,0 +1,166 @@
+package sim_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies/retry"
+	"github.com/weftmesh/weft/policies/timeout"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim"
+)
+
+// lineText is a timeline in one line: when each attempt may begin and how it
+// ends, then how the request may end.
+func lineText(l sim.Timeline) string {
+	var parts []string
+	for _, t := range l.Tries {
+		parts = append(parts, fmt.Sprintf("%v..%v %s %d", t.Earliest, t.Latest, t.Ended, t.Status))
+	}
+	for _, e := range l.Ends {
+		parts = append(parts, fmt.Sprintf("%s %d after %d at %v..%v", e.By, e.Status, e.Attempts, e.Earliest, e.Latest))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func TestTimelines(t *testing.T) {
+	t.Parallel()
+	second := api.Duration(time.Second)
+	bounds := func(request, idle api.Duration) *timeout.Conf {
+		return &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &request, StreamIdleTimeout: &idle}}
+	}
+	again := func(n uint32, perTry, base, longest api.Duration) *retry.HTTP {
+		return &retry.HTTP{NumRetries: &n, PerTryTimeout: &perTry, RetryOn: []string{"5xx"}, BackOff: &retry.BackOff{BaseInterval: &base, MaxInterval: &longest}}
+	}
+	for name, c := range map[string]struct {
+		times   *timeout.Conf
+		retries *retry.HTTP
+		script  []sim.Answer
+		want    string
+	}{
+		"back-off doubles up to its bound": {nil, again(4, 0, second, 3*second), []sim.Answer{{Status: 503}},
+			"0s..0s answer 503; 0s..1s answer 503; 0s..3s answer 503; 0s..6s answer 503; 0s..9s answer 503; answer 503 after 5 at 0s..9s"},
+		"attempts take their time": {nil, again(1, 0, second, second), []sim.Answer{{Status: 503, Delay: 2 * time.Second}, {Status: 200, Delay: time.Second}},
+			"0s..0s answer 503; 2s..3s answer 200; answer 200 after 2 at 3s..4s"},
+		"one attempt is cut": {nil, again(1, second, second, second), []sim.Answer{{Status: 200, Delay: 2 * time.Second}},
+			"0s..0s perTryTimeout 504; 1s..2s perTryTimeout 504; perTryTimeout 504 after 2 at 2s..3s"},
+		"the request is cut": {bounds(2*second, 0), nil, []sim.Answer{{Status: 200, Delay: 3 * time.Second}},
+			"0s..0s requestTimeout 504; requestTimeout 504 after 1 at 2s..2s"},
+		"the shorter bound fires": {bounds(5*second, 2*second), nil, []sim.Answer{{Status: 200, Delay: 9 * time.Second}},
+			"0s..0s streamIdleTimeout 504; streamIdleTimeout 504 after 1 at 2s..2s"},
+		"chance decides whether the back-off is too long": {bounds(2*second, 0), again(1, 0, 3*second, 3*second), []sim.Answer{{Status: 503, Delay: time.Second}, {Status: 200}},
+			"0s..0s answer 503; 1s..2s answer 200; requestTimeout 504 after 1 at 2s..2s; requestTimeout 504 after 2 at 2s..2s; answer 200 after 2 at 1s..2s"},
+		"a connection is refused": {nil, again(1, 0, second, second), []sim.Answer{{Refuse: true}, {Reset: true, Delay: time.Second}},
+			"0s..0s refused 503; 0s..1s reset 503; reset 503 after 2 at 1s..2s"},
+		"without a policy once": {nil, nil, []sim.Answer{{Reset: true}}, "0s..0s reset 503; reset 503 after 1 at 0s..0s"},
+		"numRetries 0 is off":   {nil, again(0, second, second, second), []sim.Answer{{Status: 503, Delay: 2 * time.Second}}, "0s..0s answer 503; answer 503 after 1 at 2s..2s"},
+	} {
+		r := under(api.HTTP)
+		rt := r.Outbounds[0].Table.Routes[0]
+		if c.times != nil {
+			rt.Policies = append(rt.Policies, effective(timeout.Kind, c.times))
+		}
+		if c.retries != nil {
+			rt.Policies = append(rt.Policies, effective(retry.Kind, &retry.Conf{HTTP: c.retries}))
+		}
+		line, err := sim.Play(r, sim.Request{URL: "http://web:8080/"}, func(n int) sim.Answer { return c.script[min(n, len(c.script)-1)] })
+		if got := lineText(line); err != nil || got != c.want {
+			t.Errorf("%s: %v\n%s\nwanted\n%s", name, err, got, c.want)
+		}
+	}
+}
+
+func TestNothingIsAttemptedWhereNothingIsForwarded(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]*resolve.Resolved{
+		"lost":     shop(everything(lost(1))),
+		"redirect": shop(&resolve.Route{Filters: []route.Filter{{Redirect: &route.Redirect{}}}, Backends: []resolve.Backend{to("v1", 1)}}),
+	} {
+		if _, err := sim.Play(r, sim.Request{URL: "http://web:8080/"}, nil); err == nil || !strings.Contains(err.Error(), "not forwarded") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := sim.Play(shop(), sim.Request{URL: "http://nowhere/"}, nil); err == nil {
+		t.Error("an unknown host is attempted")
+	}
+}
+
+func TestReasonsOfMisses(t *testing.T) {
+	t.Parallel()
+	q := sim.Request{Method: "GET", URL: "http://web:8080/v1/items?a=1", Headers: sim.Headers{"x-user": "7", "x-list": "1\n2"}}
+	for want, m := range map[string]route.Match{
+		"path /v1/items is not /v1":                                         {Path: exact("/v1")},
+		"path /v1/items is not under prefix /v2":                            {Path: prefix("/v2")},
+		"path /v1/items is not under prefix /v1/item":                       {Path: prefix("/v1/item")},
+		"path /v1/items does not match the expression /v[2-9].*":            {Path: regex("/v[2-9].*")},
+		"method GET is not POST":                                            {Method: "POST"},
+		"header x-none is missing":                                          {Headers: []route.HeaderMatch{{Name: "x-none", Value: "1"}}},
+		"header x-user is present":                                          {Headers: []route.HeaderMatch{{Name: "x-user", Type: "Absent"}}},
+		`header x-user is "7", not "8"`:                                     {Headers: []route.HeaderMatch{{Name: "x-user", Value: "8"}}},
+		`header x-list is "1" and "2", not "1,2"`:                           {Headers: []route.HeaderMatch{{Name: "x-list", Value: "1,2"}}},
+		`header x-user is "7", which does not begin with "8"`:               {Headers: []route.HeaderMatch{{Name: "x-user", Type: "Prefix", Value: "8"}}},
+		`header x-user is "7", which does not match the expression [a-z]`:   {Headers: []route.HeaderMatch{{Name: "x-user", Type: "RegularExpression", Value: "[a-z]"}}},
+		"query parameter b is missing":                                      {Query: []route.QueryMatch{{Name: "b", Type: "Exact", Value: ""}}},
+		`query parameter a is "1", not "2"`:                                 {Query: []route.QueryMatch{{Name: "a", Type: "Exact", Value: "2"}}},
+		`query parameter a is "1", which does not match the expression [a]`: {Query: []route.QueryMatch{{Name: "a", Type: "RegularExpression", Value: "[a]"}}},
+	} {
+		v, err := sim.Run(shop(&resolve.Route{Key: "it", Match: m}, everything(to("v1", 1))), q)
+		if err != nil || len(v.Missed) != 1 || v.Missed[0].Reason != want {
+			t.Errorf("%v: %+v, wanted %s", err, v.Missed, want)
+		}
+	}
+}
+
+func TestOwnAnswers(t *testing.T) {
+	t.Parallel()
+	grpc := sim.Headers{"content-type": "application/grpc+proto"}
+	for name, c := range map[string]struct {
+		routes []*resolve.Route
+		q      sim.Request
+		want   string
+	}{
+		"unknown method":    {nil, sim.Request{Method: "FOO"}, "400"},
+		"upgrade":           {nil, sim.Request{Headers: sim.Headers{"Connection": "Upgrade", "Upgrade": "websocket"}}, "403"},
+		"connect":           {[]*resolve.Route{everything(to("v1", 1))}, sim.Request{Method: "CONNECT"}, "404"},
+		"no route":          {nil, sim.Request{}, "404"},
+		"no route, gRPC":    {nil, sim.Request{Headers: grpc}, "404/12"},
+		"refused, gRPC":     {nil, sim.Request{Method: "FOO", Headers: grpc}, "400/13"},
+		"lost, gRPC":        {[]*resolve.Route{everything(lost(1))}, sim.Request{Headers: grpc}, "500/2"},
+		"no endpoint, gRPC": {[]*resolve.Route{everything(to("empty", 1))}, sim.Request{Headers: grpc}, "503/14"},
+	} {
+		c.q.URL = "http://web:8080/"
+		v, err := sim.Run(shop(c.routes...), c.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := v.Branches[0]
+		got := fmt.Sprint(b.Status)
+		if b.GRPCStatus != nil {
+			got += fmt.Sprintf("/%d", *b.GRPCStatus)
+		}
+		if got != c.want || b.Outcome != sim.Respond {
+			t.Errorf("%s: %s %s, wanted %s", name, b.Outcome, got, c.want)
+		}
+	}
+}
+
+func TestChangesOfHeadersAreShownInOneOrder(t *testing.T) {
+	t.Parallel()
+	m := &route.HeaderModifier{Set: []route.Header{{Name: "S", Value: "1"}}, Add: []route.Header{{Name: "a", Value: "1"}}, Remove: []string{"z", "Y", "s"}}
+	rt := everything(to("v1", 1))
+	rt.Filters = []route.Filter{{RequestHeaders: m, ResponseHeaders: nil}, {ResponseHeaders: m}}
+	v, err := sim.Run(shop(rt), sim.Request{URL: "http://web:8080/", Headers: sim.Headers{"z": "1", "y": "1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := jsonText(v.Branches[0].ResponseHeaders), `{"add":{"a":"1"},"remove":["s","y","z"]}`; got != want {
+		t.Errorf("answer: %s, wanted %s", got, want)
+	}
+	if got, want := jsonText(v.Branches[0].Forwarded.RemovedHeaders), `["s","y","z"]`; got != want {
+		t.Errorf("request: %s, wanted %s", got, want)
+	}
+}
