@@ -9,9 +9,12 @@ import (
 
 // Locate is the place of the field at path, or of its nearest ancestor that
 // the text has. It parses the text again: it is for findings, not for hot paths.
-func (s Source) Locate(path Path) Position {
+func (s Source) Locate(path Path) Position { return s.Locator()(path) }
+
+// Locator is Locate for many findings on one text, which it parses once.
+func (s Source) Locator() func(Path) Position {
 	if len(s.Text) == 0 {
-		return Position{File: s.File}
+		return func(Path) Position { return Position{File: s.File} }
 	}
 	d := document{Source: s}
 	if docs, err := splitJSON(s); err == nil && len(docs) == 1 {
@@ -20,10 +23,10 @@ func (s Source) Locate(path Path) Position {
 		d.root, _ = parseYAML(s)
 	}
 	if d.root == nil {
-		return Position{File: s.File, Line: s.Line, Column: 1}
+		return func(Path) Position { return Position{File: s.File, Line: s.Line, Column: 1} }
 	}
 	_, d.root, _ = walk(d.root, s.Item)
-	return d.locate(path)
+	return d.locate
 }
 
 // locate is the place of the field at path: of its value, or of its key where

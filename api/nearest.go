@@ -22,8 +22,12 @@ func Nearest(word string, words []string, limit int) []string {
 		if other == word || len(other) > 64 {
 			continue
 		}
+		most := max(1, min(len(word), len(other))/3)
+		if len(word)-len(other) > most || len(other)-len(word) > most {
+			continue
+		}
 		far := distance(w, strings.ToLower(other))
-		if far <= max(1, min(len(word), len(other))/3) {
+		if far <= most {
 			found = append(found, near{other, far})
 		}
 	}

@@ -179,6 +179,7 @@ func (m *Model) itemNote(x *mesh, it *item, home string) (api.Note, bool) {
 func routeNotes(x *mesh, r *routeObject) []api.Note {
 	var notes []api.Note
 	home := r.object.HomeNamespace()
+	hints := 0
 	for _, e := range r.parsed.Entries {
 		found, owner := false, r.dialect
 		for d := range x.destsNamed(targetName(e.To)) {
@@ -197,13 +198,17 @@ func routeNotes(x *mesh, r *routeObject) []api.Note {
 			notes = append(notes, note(&api.Origin{Ref: r.object.Ref}, api.Error, "Conflicted", at, "a route of a stronger language owns %s; move its rules there", refText(e.To)))
 		}
 		for i := range e.Rules {
-			notes = append(notes, backendNotes(x, &e.Rules[i], home)...)
+			notes = append(notes, backendNotes(x, &e.Rules[i], home, &hints)...)
 		}
 	}
 	return notes
 }
 
-func backendNotes(x *mesh, rule *route.Rule, home string) []api.Note {
+// maxHints bounds how often one route is told what it may have meant: looking for
+// near names walks the mesh.
+const maxHints = 20
+
+func backendNotes(x *mesh, rule *route.Rule, home string, hints *int) []api.Note {
 	var notes []api.Note
 	check := func(ref route.BackendRef, severity api.Severity, outcome string) {
 		d, lost := findBackend(x, ref.Target, ref.Port, home)
@@ -211,7 +216,12 @@ func backendNotes(x *mesh, rule *route.Rule, home string) []api.Note {
 			lost = wrongProtocol(d)
 		}
 		if lost != nil {
-			notes = append(notes, note(rule.Origin, severity, lost.code, ref.Field, "%s; %s", lost.text(x), outcome))
+			text := lost.message
+			if *hints < maxHints {
+				text = lost.text(x)
+				*hints++
+			}
+			notes = append(notes, note(rule.Origin, severity, lost.code, ref.Field, "%s; %s", text, outcome))
 		}
 	}
 	for _, b := range rule.Backends {

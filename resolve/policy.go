@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
@@ -111,26 +112,28 @@ func (it *item) attaches(r *routeObject, s *matcher.Service) bool {
 // to (contract 9).
 func (it *item) takes(r *routeObject, o *api.Origin) bool {
 	name := it.routeRef().SectionName
-	if name == "" {
-		return true
-	}
-	if r.ruleNames[name] {
-		return o.RuleName == name
-	}
-	if o.Rule == nil {
-		return false
-	}
-	rule := strconv.Itoa(*o.Rule)
-	if o.To == nil {
-		return name == rule
-	}
-	return name == strconv.Itoa(*o.To)+"."+rule || len(r.parsed.Entries) == 1 && name == rule
+	return name == "" || slices.Contains(r.sections(o), name)
 }
 
-// attachedLayer is the layer of an attached item: route, or rule where it names one.
-func (it *item) attachedLayer() merge.LayerName {
-	if it.routeRef().SectionName != "" {
-		return merge.Rule
+// sections are the names by which a sectionName may mean the rule o of r.
+func (r *routeObject) sections(o *api.Origin) []string {
+	var out []string
+	add := func(name string) {
+		if !r.ruleNames[name] { // what is a name means nothing else
+			out = append(out, name)
+		}
 	}
-	return merge.Route
+	if o.Rule != nil {
+		rule := strconv.Itoa(*o.Rule)
+		if o.To == nil || len(r.parsed.Entries) == 1 {
+			add(rule)
+		}
+		if o.To != nil {
+			add(strconv.Itoa(*o.To) + "." + rule)
+		}
+	}
+	if o.RuleName != "" {
+		out = append(out, o.RuleName)
+	}
+	return out
 }

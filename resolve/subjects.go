@@ -15,10 +15,30 @@ import (
 type subjects struct {
 	contributions []*contribution // weakest first
 	items         []*item         // that attach to no route, weakest first
-	attached      map[*routeObject][]*item
+	attached      map[*routeObject]*attachments
 	// selectors are the distinct ones that do not select everything, by key.
 	selectors []*matcher.Selector
 	classes   memo[*class]
+}
+
+// attachments are the items that attach to a route for one destination, weakest
+// first: to the whole of it, and to what a sectionName names.
+type attachments struct {
+	all       []*item
+	whole     []*item
+	bySection map[string][]*item
+}
+
+func newAttachments(all []*item) *attachments {
+	a := &attachments{all: all, bySection: map[string][]*item{}}
+	for _, it := range all {
+		if name := it.routeRef().SectionName; name != "" {
+			a.bySection[name] = append(a.bySection[name], it)
+		} else {
+			a.whole = append(a.whole, it)
+		}
+	}
+	return a
 }
 
 // class is the dataplanes to which the same subjects of one destination apply,
@@ -48,7 +68,7 @@ type layers [][]merge.Layer
 
 // gatherSubjects looks up everything that is about d.
 func gatherSubjects(m *mesh, d *dest) *subjects {
-	s := &subjects{attached: map[*routeObject][]*item{}}
+	s := &subjects{attached: map[*routeObject]*attachments{}}
 	names := d.linkNames()
 	for r := range linkedObjects[*routeObject](m, routes, names...) {
 		for i := range r.parsed.Entries {
@@ -70,7 +90,7 @@ func gatherSubjects(m *mesh, d *dest) *subjects {
 	slices.SortFunc(s.items, byRank)
 	for _, c := range s.contributions {
 		if _, ok := s.attached[c.route]; !ok {
-			s.attached[c.route] = attachedTo(m, c.route, &d.facts)
+			s.attached[c.route] = newAttachments(attachedTo(m, c.route, &d.facts))
 		}
 	}
 	s.selectors = s.distinctSelectors()
@@ -119,7 +139,7 @@ func (s *subjects) distinctSelectors() []*matcher.Selector {
 	}
 	for _, c := range s.contributions {
 		add(c.route.selector)
-		for _, it := range s.attached[c.route] {
+		for _, it := range s.attached[c.route].all {
 			add(it.policy.selector)
 		}
 	}

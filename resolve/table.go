@@ -44,7 +44,7 @@ func (t *tabler) fill(c *class, d *dest, before *Outbound) {
 		}
 		return
 	}
-	b := &tableBuilder{tabler: t, dest: d, class: c, own: own}
+	b := &tableBuilder{tabler: t, dest: d, class: c, own: own, stacks: map[*item][]stack{}}
 	c.table, c.clusters = b.build(), b.clusters
 	if before != nil && before.Table != nil && before.Table.Destination == d.Destination && same(c.table.Routes, before.Table.Routes) {
 		c.table = before.Table
@@ -58,7 +58,7 @@ type tableBuilder struct {
 	class    *class
 	own      Backend
 	clusters []clusterRef
-	stacks   []stack
+	stacks   map[*item][]stack // by their last item
 }
 
 // stack is a list of attached items and what the policies come to under it.
@@ -148,8 +148,8 @@ func (b *tableBuilder) policies(m *mergedRule, mine []*contribution) Policies {
 	var items []attachedItem
 	for _, layer := range []merge.LayerName{merge.Route, merge.Rule} {
 		for _, r := range contributors(m, mine) {
-			for _, it := range b.dest.subjects.attached[r] {
-				if it.attachedLayer() == layer && b.class.has[it.policy.selector.Key] && m.taken(it, r) {
+			for _, it := range m.takes(r, layer, b.dest.subjects.attached[r]) {
+				if b.class.has[it.policy.selector.Key] {
 					items = append(items, attachedItem{it, layer})
 				}
 			}
@@ -158,7 +158,8 @@ func (b *tableBuilder) policies(m *mergedRule, mine []*contribution) Policies {
 	if len(items) == 0 {
 		return b.class.outbound
 	}
-	for _, s := range b.stacks {
+	last := items[len(items)-1].item
+	for _, s := range b.stacks[last] {
 		if slices.Equal(s.items, items) {
 			return s.policies
 		}
@@ -169,7 +170,7 @@ func (b *tableBuilder) policies(m *mergedRule, mine []*contribution) Policies {
 		all[k] = append(all[k][:len(all[k]):len(all[k])], merge.Layer{Name: a.layer, Origin: a.item.origin, Leaves: a.item.leaves})
 	}
 	s := stack{items, all.fold(b.kinds)}
-	b.stacks = append(b.stacks, s)
+	b.stacks[last] = append(b.stacks[last], s)
 	return s.policies
 }
 
@@ -184,10 +185,26 @@ func contributors(m *mergedRule, mine []*contribution) []*routeObject {
 	return out
 }
 
-// taken reports whether an item attached to r is about one of the rules that r
-// gave to m.
-func (m *mergedRule) taken(it *item, r *routeObject) bool {
-	return slices.ContainsFunc(m.sources, func(s source) bool { return s.route == r && it.takes(r, s.rule.Origin) })
+// takes lists the items of one layer, of those attached to r, that are about one
+// of the rules that r gave to m, weakest first.
+func (m *mergedRule) takes(r *routeObject, layer merge.LayerName, a *attachments) []*item {
+	if layer == merge.Route {
+		return a.whole
+	}
+	if len(a.bySection) == 0 {
+		return nil
+	}
+	var out []*item
+	for _, s := range m.sources {
+		if s.route != r {
+			continue
+		}
+		for _, name := range r.sections(s.rule.Origin) {
+			out = append(out, a.bySection[name]...)
+		}
+	}
+	slices.SortFunc(out, byRank)
+	return slices.Compact(out)
 }
 
 // cluster is how the class speaks to the destination, or to a subset of it.
