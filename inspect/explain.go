@@ -44,7 +44,7 @@ type Route struct {
 	ShadowedBy *Shadow               `json:"shadowedBy"`
 	Filters    []string              `json:"filters,omitempty"` // in words
 	FiltersBy  *api.Origin           `json:"filtersBy,omitempty"`
-	Backends   []sim.Backend         `json:"backends"`
+	Backends   []sim.Backend         `json:"backends"` // none where the route redirects
 	BackendsBy *api.Origin           `json:"backendsBy,omitempty"`
 	Mirrors    []sim.Mirror          `json:"mirrors,omitempty"`
 	Policies   map[string]sim.Policy `json:"policies"`
@@ -138,13 +138,18 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 func routeOf(r *resolve.Resolved, rt *resolve.Route) Route {
 	out := Route{
 		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, FiltersBy: rt.FiltersBy, BackendsBy: rt.BackendsBy,
-		Backends: sim.Shares(r, rt.Backends), Policies: policyViews(rt.Policies), Mirrors: sim.Mirrors(rt),
+		Backends: []sim.Backend{}, Policies: policyViews(rt.Policies), Mirrors: sim.Mirrors(rt),
 	}
 	if out.Origins == nil {
 		out.Origins = []*api.Origin{}
 	}
+	redirects := false
 	for i := range rt.Filters {
 		out.Filters = append(out.Filters, filterText(&rt.Filters[i]))
+		redirects = redirects || rt.Filters[i].Redirect != nil
+	}
+	if !redirects {
+		out.Backends = append(out.Backends, sim.Shares(r, rt.Backends)...)
 	}
 	return out
 }

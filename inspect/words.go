@@ -177,11 +177,9 @@ func backendText(b sim.Backend) string {
 	for _, k := range sortedKeys(b.Tags) {
 		s += " " + k + "=" + b.Tags[k]
 	}
-	switch b.Status {
-	case 500:
-		s += " (there is no such backend: 500)"
-	case 503:
-		s += " (no endpoints: 503)"
+	if b.Status != 0 {
+		reason, _, _ := strings.Cut(b.Reason, ";")
+		s += fmt.Sprintf(" (%d: %s)", b.Status, reason)
 	}
 	return s
 }

@@ -85,9 +85,9 @@ func Shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
 		x := Backend{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Port: b.Port, Share: float64(b.Weight) / total}
 		switch use := clusterOf(r, b.Cluster); {
 		case b.Cluster == "":
-			x.Status = 500
+			x.Status, x.Reason = 500, b.Broken
 		case use.Endpoints == nil || len(use.List) == 0:
-			x.Status = 503
+			x.Status, x.Reason = 503, "it has no endpoints"
 		}
 		out = append(out, x)
 	}

@@ -77,6 +77,7 @@ type Backend struct {
 	Port      uint32            `json:"port,omitempty"`
 	Share     float64           `json:"share"`
 	Status    uint32            `json:"status,omitempty"`
+	Reason    string            `json:"reason,omitempty"` // of Status
 	Forwarded *Forwarded        `json:"forwarded,omitempty"`
 }
 
