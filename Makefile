@@ -78,6 +78,7 @@ mutate: tools ## plant 100 small defects and count how many the tests catch
 
 .PHONY: cover
 cover: tools ## coverage of all packages by all tests
+	@mkdir -p bin
 	WEFT_ENVOY='$(ENVOY_BIN)' $(GO) test -coverpkg ./... -coverprofile bin/cover.out ./...
 	$(GO) tool cover -func bin/cover.out | tail -n 1
 
