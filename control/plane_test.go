@@ -21,7 +21,6 @@ type plane struct {
 	*control.Plane
 	t     *testing.T
 	token string
-	log   *bytes.Buffer
 	stop  func()
 }
 

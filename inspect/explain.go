@@ -116,9 +116,8 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 	open := map[string]bool{} // rules with a match that is not shadowed
 	for i, rt := range o.Table.Routes {
 		by := shadow(o.Table.Routes[:i], &rt.Match)
-		n, seen := at[rt.Key]
-		if !seen {
-			n = len(out.Routes)
+		if _, seen := at[rt.Key]; !seen {
+			n := len(out.Routes)
 			at[rt.Key] = n
 			out.Routes = append(out.Routes, routeOf(r, rt))
 			out.Routes[n].ShadowedBy = by

@@ -69,7 +69,7 @@ func New(o Options) *Port {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: ping, Timeout: pong}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 		grpc.MaxConcurrentStreams(mostStreams),
-		grpc.ReadBufferSize(buffer), grpc.WriteBufferSize(buffer), grpc.SharedWriteBuffer(true),
+		grpc.ReadBufferSize(buffer), grpc.WriteBufferSize(buffer),
 	)
 	if o.Register != nil {
 		o.Register(p.grpc)
