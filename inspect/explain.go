@@ -112,13 +112,13 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 	if o.Table == nil {
 		return out
 	}
-	at := map[string]int{}
+	seen := map[string]bool{}
 	open := map[string]bool{} // rules with a match that is not shadowed
 	for i, rt := range o.Table.Routes {
 		by := shadow(o.Table.Routes[:i], &rt.Match)
-		if _, seen := at[rt.Key]; !seen {
+		if !seen[rt.Key] {
 			n := len(out.Routes)
-			at[rt.Key] = n
+			seen[rt.Key] = true
 			out.Routes = append(out.Routes, routeOf(r, rt))
 			out.Routes[n].ShadowedBy = by
 		}
