@@ -274,7 +274,7 @@ func TestTLSModesInEnvoy(t *testing.T) {
 			for _, address := range []string{"out.example", "192.0.2.1"} {
 				v := &api.TLSVerification{Mode: mode, CACert: authority, SubjectAltNames: []api.SANMatch{{Type: "Exact", Value: "a"}, {Type: "Prefix", Value: "b"}}}
 				dest := &resolve.Destination{ID: fmt.Sprintf("extsvc_%d:443", n), Protocol: api.HTTP2, External: &api.MeshExternalService{
-					Endpoints: []api.ExternalEndpoint{{Address: address, Port: 443, Priority: 7}, {Address: "unix:///tmp/s"}, {Address: "192.0.2.2", Port: 1, Priority: 9}},
+					Endpoints: []api.ExternalEndpoint{{Address: address, Port: 443, Priority: 7}, {Address: "unix:///run/out.sock"}, {Address: "192.0.2.2", Port: 1, Priority: 9}},
 					TLS:       &api.ExternalTLS{Enabled: true, Verification: v, AllowRenegotiation: true, Version: &api.TLSVersion{Min: "TLS12", Max: "TLSAuto"}},
 				}}
 				n++
