@@ -182,3 +182,23 @@ func TestEnvoyRefuses(t *testing.T) {
 		}
 	})
 }
+
+// TestRenderingFails: a bug that one dataplane meets harms no other, nor what
+// its own sidecar has.
+func TestRenderingFails(t *testing.T) {
+	t.Parallel()
+	spoil := &spoiler{Renderer: xds.NewRenderer(world.Kinds())}
+	p := two(t, func(o *server.Options) { o.Renderer = spoil })
+	c := p.delta("default.front", "")
+	c.configure()
+	p.synced("front")
+	f := func(*xds.State) { panic("a bug") }
+	spoil.with.Store(&f)
+	p.apply(retries(3))
+	p.until("front", "says so", func(s server.SyncStatus) bool { return s.Note != "" && !s.InSync && s.Connected })
+	c.quiet("nothing could be rendered")
+	spoil.with.Store(nil)
+	p.apply(retries(4))
+	c.ack(c.next("rds"))
+	p.synced("front")
+}

@@ -168,6 +168,7 @@ func (st *stream) holds(k kind, r *xds.Resource) bool {
 		return false
 	}
 	now := time.Now()
+	var wait time.Time
 	for _, name := range r.Clusters {
 		u, ok := st.unsettled[name]
 		if !ok {
@@ -178,12 +179,15 @@ func (st *stream) holds(k kind, r *xds.Resource) bool {
 			st.unsettled[name] = u
 		}
 		if now.Before(u.until) {
-			st.wake(u.until)
-			return true
+			wait = u.until
+		} else {
+			st.note = "cluster " + name + " was not confirmed in time; " + r.Name + " names it all the same"
 		}
-		st.note = "cluster " + name + " was not confirmed in time; " + r.Name + " names it all the same"
 	}
-	return false
+	if !wait.IsZero() {
+		st.wake(wait)
+	}
+	return !wait.IsZero()
 }
 
 // pump queues whatever may be sent now.
@@ -267,48 +271,4 @@ func (st *stream) serve(f *flow) {
 		w.parts <- r
 	}
 	f.open = nil
-}
-
-// check notes when the client has confirmed everything.
-func (st *stream) check() {
-	if st.synced {
-		return
-	}
-	for k := range st.flows {
-		if f := &st.flows[k]; !f.quiet || f.asked && f.open.sub.IsWildcard() && !f.acked {
-			return
-		}
-	}
-	if !st.complete() {
-		return
-	}
-	st.synced, st.acked = true, st.revision
-	st.server.opts.Observer.Synced(st.peer, st.revision)
-}
-
-// complete reports whether the client has asked for everything that it will
-// ask for. It needs all flows quiet.
-func (st *stream) complete() bool {
-	if !st.flows[listeners].asked {
-		return false
-	}
-	if st.grpc {
-		return true
-	}
-	if !st.flows[clusters].asked {
-		return false
-	}
-	for _, l := range st.want.Listeners {
-		for _, name := range l.Routes {
-			if f := &st.flows[routes]; find(st.want.Routes, name) != nil && !(f.asked && f.open.wants(name)) {
-				return false
-			}
-		}
-	}
-	for _, c := range st.want.Clusters {
-		if f := &st.flows[endpoints]; c.EDS && !(f.asked && f.open.wants(c.Name)) {
-			return false
-		}
-	}
-	return true
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +37,7 @@ type stream struct {
 	synced   bool       // the client has confirmed all of want
 	acked    uint64     // revision that the client had confirmed when it last was synced
 	note     string
+	failed   bool // the newest configuration could not be rendered
 	nack     *Nack
 	doubts   *doubts
 	flows    [kinds]flow
@@ -225,14 +227,25 @@ func (st *stream) refresh() {
 	case !ok:
 		st.note = st.peer.Dataplane.String() + " was deleted; its sidecar keeps the configuration of before"
 	case now != st.resolved:
-		st.note = ""
 		st.resolved = now
-		st.replace(st.render(now), p.revision)
+		st.note, st.failed = "", false
+		if state := st.render(now); state != nil {
+			st.replace(state, p.revision)
+		}
 	}
 	st.pump()
 }
 
-func (st *stream) render(r *resolve.Resolved) *xds.State {
+// render is nil where a bug in rendering strikes: the client keeps what it has,
+// and all others are served.
+func (st *stream) render(r *resolve.Resolved) (out *xds.State) {
+	defer func() {
+		if p := recover(); p != nil {
+			st.failed = true
+			st.note = "a bug in weft keeps the newest configuration from being rendered; report the log of the control plane"
+			st.server.opts.Logger.Error("rendering failed", "dataplane", st.peer.Dataplane.String(), "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
 	if st.grpc {
 		return st.server.opts.Renderer.RenderGRPC(r)
 	}

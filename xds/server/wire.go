@@ -117,34 +117,6 @@ func (st *stream) shareVersions(url string, versions map[string]string) map[stri
 	return out
 }
 
-// status is how far the client is.
-func (st *stream) status() SyncStatus {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	now, _ := st.server.Revision()
-	dirty := st.server.queue.has(st)
-	out := SyncStatus{
-		Dataplane: st.peer.Dataplane, Connected: true, Streams: 1, Since: st.since,
-		Protocol: st.peer.Protocol, Client: st.peer.Client, Version: st.peer.Version,
-		Published: now, Acked: st.acked, InSync: st.synced && !dirty,
-		Types: map[string]TypeStatus{}, Nack: st.nack, Note: st.note,
-	}
-	switch {
-	case dirty, st.want == nil:
-		out.Published = st.revision
-	case st.synced:
-		out.Acked = now
-	}
-	for k := range st.flows {
-		t := st.flows[k].total
-		if st.want != nil {
-			t.Resources = len(kind(k).of(st.want))
-		}
-		out.Types[names[k]] = t
-	}
-	return out
-}
-
 func versionOf(major, minor, patch uint32) string {
 	return fmt.Sprintf("%d.%d.%d", major, minor, patch)
 }

@@ -1,0 +1,73 @@
+package server
+
+// check notes when the client has confirmed everything.
+func (st *stream) check() {
+	if st.synced {
+		return
+	}
+	for k := range st.flows {
+		if f := &st.flows[k]; !f.quiet || f.asked && f.open.sub.IsWildcard() && !f.acked {
+			return
+		}
+	}
+	if !st.complete() {
+		return
+	}
+	st.synced, st.acked = true, st.revision
+	st.server.opts.Observer.Synced(st.peer, st.revision)
+}
+
+// complete reports whether the client has asked for everything that it will
+// ask for. It needs all flows quiet.
+func (st *stream) complete() bool {
+	if !st.flows[listeners].asked {
+		return false
+	}
+	if st.grpc {
+		return true
+	}
+	if !st.flows[clusters].asked {
+		return false
+	}
+	for _, l := range st.want.Listeners {
+		for _, name := range l.Routes {
+			if f := &st.flows[routes]; find(st.want.Routes, name) != nil && !(f.asked && f.open.wants(name)) {
+				return false
+			}
+		}
+	}
+	for _, c := range st.want.Clusters {
+		if f := &st.flows[endpoints]; c.EDS && !(f.asked && f.open.wants(c.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// status is how far the client is.
+func (st *stream) status() SyncStatus {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	now, _ := st.server.Revision()
+	dirty := st.server.queue.has(st)
+	out := SyncStatus{
+		Dataplane: st.peer.Dataplane, Connected: true, Streams: 1, Since: st.since,
+		Protocol: st.peer.Protocol, Client: st.peer.Client, Version: st.peer.Version,
+		Published: now, Acked: st.acked, InSync: st.synced && !dirty && !st.failed,
+		Types: map[string]TypeStatus{}, Nack: st.nack, Note: st.note,
+	}
+	switch {
+	case dirty, st.failed, st.want == nil:
+		out.Published = st.revision
+	case st.synced:
+		out.Acked = now
+	}
+	for k := range st.flows {
+		t := st.flows[k].total
+		if st.want != nil {
+			t.Resources = len(kind(k).of(st.want))
+		}
+		out.Types[names[k]] = t
+	}
+	return out
+}
