@@ -101,6 +101,7 @@ type ruler struct {
 	catalog *api.Catalog
 	plane   *resolve.Resolved
 	hashes  map[string][]route.Match
+	notes   []api.Note
 }
 
 // Rules is Kuma's view of all rules of a dataplane.
@@ -109,7 +110,7 @@ func Rules(m *resolve.Model, c *api.Catalog, dp api.Ref) (RulesView, error) {
 	if err != nil {
 		return RulesView{}, err
 	}
-	x := &ruler{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}}
+	x := &ruler{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}, notes: m.NotesAt(dp)}
 	v := RulesView{Resource: x.meta(r.Ref), HTTPMatches: []HTTPMatch{}, Rules: []KindRules{}}
 	if k := x.routeRules(); len(k.ToRules)+len(k.ToResourceRules) > 0 {
 		v.Rules = append(v.Rules, k)
@@ -163,9 +164,12 @@ func (x *ruler) metas(origins []*api.Origin) []Meta {
 func (x *ruler) kindRules(kind *policies.Kind) KindRules {
 	k := KindRules{Type: kind.Name, Warnings: []string{}, ToRules: []ToRule{}, FromRules: []FromRules{}, ToResourceRules: []ResourceRule{}, InboundRules: []InboundRules{}}
 	matched := x.model.Matched(x.plane.Ref, kind.Name)
-	to, warnings := x.toItems(matched)
-	k.Warnings = append(k.Warnings, warnings...)
-	rules, cut := subsetRules(kind, to, false)
+	for _, n := range x.notes {
+		if n.Code == "TargetNotFound" && n.Origin.Kind == kind.Name {
+			k.Warnings = append(k.Warnings, "could not resolve "+originText(n.Origin)+": "+n.Message)
+		}
+	}
+	rules, cut := subsetRules(kind, x.toItems(kind.Name, matched), false)
 	k.ToRules = append(k.ToRules, x.toRules(rules)...)
 	for _, in := range x.plane.Inbounds {
 		from := fromItems(matched, in)

@@ -10,39 +10,35 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// toItems are the items of to as sets of tags. One that is attached to a route
-// stands once for each rule of the route.
-func (x *ruler) toItems(matched []*api.Object) (items []tagged, warnings []string) {
-	for _, o := range matched {
-		spec := o.Spec.(*policies.Spec)
-		if slices.ContainsFunc(spec.To, func(i policies.Item) bool { return i.TargetRef.IsRoute() }) {
+// toItems are the items of to as sets of tags, in the order in which they are
+// effective. One that is attached to a route stands once for each rule of the
+// route.
+func (x *ruler) toItems(kind string, matched []*api.Object) []tagged {
+	var items []tagged
+	for _, it := range x.model.Items(x.plane.Ref, kind) {
+		if it.Spec.Top().IsRoute() || slices.ContainsFunc(it.Spec.To, func(i policies.Item) bool { return i.TargetRef.IsRoute() }) {
 			continue
 		}
-		var routes []*route.Object
-		if spec.Top().IsRoute() {
-			routes = x.model.TargetRoutes(o.Ref)
-			for _, n := range x.model.NotesOn(o.Ref) {
-				if n.Code == "TargetNotFound" {
-					warnings = append(warnings, "could not resolve "+o.Name+": "+n.Message)
-				}
-			}
+		if tags, ok := tagsOf(it.Spec.To[it.Index].TargetRef); ok {
+			items = append(items, x.taggedItem(it.Policy, it.Spec, it.Index, tags))
+		}
+	}
+	for _, o := range matched {
+		spec := o.Spec.(*policies.Spec)
+		if !spec.Top().IsRoute() {
+			continue
 		}
 		for i := range spec.To {
-			it := &spec.To[i]
-			base := tagged{origin: &api.Origin{Ref: o.Ref, Field: api.Path("spec.to").Index(i)}, leaves: it.Leaves()}
-			if !spec.Top().IsRoute() {
-				if tags, ok := tagsOf(it.TargetRef); ok {
-					base.tags = tags
-					items = append(items, base)
-				}
-				continue
-			}
-			for _, r := range routes {
-				items = append(items, x.attached(base, r, spec, it.TargetRef)...)
+			for _, r := range x.model.TargetRoutes(o.Ref) {
+				items = append(items, x.attached(x.taggedItem(o, spec, i, nil), r, spec, spec.To[i].TargetRef)...)
 			}
 		}
 	}
-	return items, warnings
+	return items
+}
+
+func (x *ruler) taggedItem(o *api.Object, spec *policies.Spec, index int, tags map[string]string) tagged {
+	return tagged{tags, &api.Origin{Ref: o.Ref, Field: api.Path("spec.to").Index(index)}, spec.To[index].Leaves()}
 }
 
 func (x *ruler) attached(base tagged, r *route.Object, spec *policies.Spec, to api.TargetRef) []tagged {

@@ -23,6 +23,8 @@ import (
 //	rules: DATAPLANE [KIND]           the items of the legacy rules view
 //	subsets: DATAPLANE KIND           Kuma's subset rules of to
 //	resources: DATAPLANE KIND         Kuma's resource rules of to
+//	inbounds: DATAPLANE KIND          Kuma's rules of inbounds
+//	layout: DATAPLANE                 listeners and their KRIs
 func Answer(docs []File, question string) string {
 	var objects []*api.Object
 	var violations []*api.Violation
@@ -34,7 +36,7 @@ func Answer(docs []File, question string) string {
 	verb, rest, _ := strings.Cut(question, ":")
 	a := asker{model: model, violations: violations, words: strings.Fields(rest)}
 	ask := map[string]func() error{"validate": a.validate, "sim": a.sim, "explain": a.explain, "object": a.object, "rules": a.rules,
-		"subsets": a.subsets, "resources": a.resources}[verb]
+		"subsets": a.subsets, "resources": a.resources, "inbounds": a.inbounds, "layout": a.layout}[verb]
 	if ask == nil {
 		return "nobody knows how to answer " + verb
 	}
@@ -152,65 +154,5 @@ func (a *asker) rules() error {
 		}
 		fmt.Fprintln(&a.out)
 	}
-	return nil
-}
-
-// kindRules finds what the newer view has for one kind.
-func (a *asker) kindRules() (inspect.KindRules, error) {
-	v, err := inspect.Rules(a.model, world.Catalog(), a.plane())
-	for _, k := range v.Rules {
-		if k.Type == a.word(1) {
-			return k, err
-		}
-	}
-	return inspect.KindRules{}, err
-}
-
-// subsets writes Kuma's subset rules of one kind.
-func (a *asker) subsets() error {
-	k, err := a.kindRules()
-	if err != nil {
-		return err
-	}
-	for _, r := range k.ToRules {
-		var matchers []string
-		for _, m := range r.Matchers {
-			matchers = append(matchers, fmt.Sprintf("%s%s=%s", map[bool]string{true: "!"}[m.Not], m.Key, m.Value))
-		}
-		if err := a.conf("{"+strings.Join(matchers, ", ")+"}", r.Conf); err != nil {
-			return err
-		}
-		for _, o := range r.Origin {
-			fmt.Fprintf(&a.out, " %s", o.Name)
-		}
-		fmt.Fprintln(&a.out)
-	}
-	return nil
-}
-
-// resources writes Kuma's resource rules of one kind.
-func (a *asker) resources() error {
-	k, err := a.kindRules()
-	if err != nil {
-		return err
-	}
-	for _, r := range k.ToResourceRules {
-		if err := a.conf(r.ResourceMeta.Type+" "+r.ResourceMeta.Name, r.Conf[0]); err != nil {
-			return err
-		}
-		for _, o := range r.Origin {
-			fmt.Fprintf(&a.out, " %s[%d]", o.ResourceMeta.Name, o.RuleIndex)
-		}
-		fmt.Fprintln(&a.out)
-	}
-	return nil
-}
-
-func (a *asker) conf(title string, conf any) error {
-	text, err := json.Marshal(conf)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(&a.out, "%s\n  %s by", title, text)
 	return nil
 }
