@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sim"
@@ -127,7 +127,7 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// printer collects lines; columns are divided by tabs.
+// printer collects lines.
 type printer struct {
 	Style
 	text strings.Builder
@@ -139,15 +139,7 @@ func (p *printer) line(format string, args ...any) {
 }
 
 func (p *printer) flush(w io.Writer) error {
-	var out strings.Builder
-	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	if _, err := io.WriteString(t, p.text.String()); err != nil {
-		return err
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	for line := range strings.Lines(out.String()) {
+	for line := range strings.Lines(p.text.String()) {
 		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
 			return err
 		}
@@ -193,19 +185,33 @@ func backendsText(list []sim.Backend) string {
 	return strings.Join(texts, ", ")
 }
 
+// row is a value and who says it; raw is the value without colours.
+type row struct{ raw, shown, by string }
+
 // policies lists each field with who set it; under it those who lost, the
 // strongest first. That a built-in default lost is what everybody expects.
 func (p *printer) policies(indent string, views map[string]sim.Policy) {
+	var plain Style
 	for _, kind := range sortedKeys(views) {
 		p.line("%s%s", indent, kind)
+		var rows []row
 		why := views[kind].Why
 		for _, field := range sortedKeys(why) {
 			said := why[field]
 			last := said[len(said)-1]
-			p.line("%s  %s = %s\t%s", indent, field, valueText(last.Value), p.faint(saidBy(last)))
+			holds := "  " + field + " = " + valueText(last.Value)
+			rows = append(rows, row{holds, holds, saidBy(last)})
 			for i := len(said) - 2; i >= 0 && said[i].Layer != "default"; i-- {
-				p.line("%s    %s\t%s", indent, p.loser(valueText(said[i].Value)), p.faint(saidBy(said[i])))
+				v := valueText(said[i].Value)
+				rows = append(rows, row{"    " + plain.loser(v), "    " + p.loser(v), saidBy(said[i])})
 			}
+		}
+		width := 0
+		for _, r := range rows {
+			width = max(width, utf8.RuneCountInString(r.raw))
+		}
+		for _, r := range rows {
+			p.line("%s%s%*s  %s", indent, r.shown, width-utf8.RuneCountInString(r.raw), "", p.faint(r.by))
 		}
 	}
 }
