@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/xds/server"
@@ -99,7 +98,7 @@ func TestBackendSwitchesUnderLoad(t *testing.T) {
 }
 
 // TestClusterChangeBecomesActive: a changed field of a cluster with endpoints of
-// its own is in force within a second (xds.md 5).
+// its own is in force without waiting for any timeout (xds.md 5).
 func TestClusterChangeBecomesActive(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, form string) {
@@ -110,15 +109,16 @@ func TestClusterChangeBecomesActive(t *testing.T) {
 		p.synced("front")
 		for _, timeout := range []string{"2s", "3s", "2s"} {
 			p.apply(connecting("web", timeout))
-			published := time.Now()
 			e.Until("the cluster has "+timeout, func() bool {
 				_, body, err := e.Get("/config_dump?resource=dynamic_active_clusters")
 				return err == nil && strings.Contains(string(body), `"connect_timeout": "`+timeout+`"`)
 			})
-			if took := time.Since(published); took > 5*time.Second { // far from the second that it takes, and from for ever
-				t.Errorf("%s took %v", timeout, took)
-			}
 			p.synced("front")
+		}
+		for name, n := range e.Stats("cluster.web_8080.init_fetch_timeout") {
+			if n > 0 {
+				t.Errorf("%s is %d: the change became active only after a timeout", name, n)
+			}
 		}
 		if status, _, err := fetch(client(t), at); status != 200 || err != nil {
 			t.Errorf("then %d, %v", status, err)
