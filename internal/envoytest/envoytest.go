@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -244,7 +245,7 @@ func (e *Envoy) Stats(prefix string) map[string]int {
 	var answer struct {
 		Stats []struct {
 			Name  string
-			Value json.Number
+			Value json.RawMessage // some are texts
 		}
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
@@ -252,8 +253,8 @@ func (e *Envoy) Stats(prefix string) map[string]int {
 	}
 	out := map[string]int{}
 	for _, s := range answer.Stats {
-		if n, err := s.Value.Int64(); err == nil && strings.HasPrefix(s.Name, prefix) {
-			out[s.Name] = int(n)
+		if n, err := strconv.Atoi(string(s.Value)); err == nil && strings.HasPrefix(s.Name, prefix) {
+			out[s.Name] = n
 		}
 	}
 	return out
