@@ -34,10 +34,13 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
 			ConfigSource: overADS(forEver), RouteConfigName: c.routes,
 		}},
-		HttpFilters:           x.httpFilters(c.place.Protocol),
-		StreamIdleTimeout:     durationpb.New(0), // unset is not Envoy's five minutes
-		NormalizePath:         wrapperspb.Bool(true),
-		InternalAddressConfig: loopbackOnly(),
+		HttpFilters: x.httpFilters(c.place.Protocol),
+		// Unset is neither Envoy's five minutes for a stream nor its hour for a
+		// connection: an application's idle connection to its proxy costs nothing.
+		StreamIdleTimeout:         durationpb.New(0),
+		CommonHttpProtocolOptions: &corev3.HttpProtocolOptions{IdleTimeout: durationpb.New(0)},
+		NormalizePath:             wrapperspb.Bool(true),
+		InternalAddressConfig:     loopbackOnly(),
 	}
 	if c.place.Inbound {
 		m.ForwardClientCertDetails = hcmv3.HttpConnectionManager_SANITIZE_SET

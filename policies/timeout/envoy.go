@@ -7,7 +7,6 @@ import (
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
 	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/weftmesh/weft/policies/internal/envoyproto"
 	"github.com/weftmesh/weft/xds"
@@ -54,16 +53,8 @@ func (c *Conf) WriteCluster(cluster *clusterv3.Cluster, options *upstreamhttpv3.
 	}
 }
 
-// WriteManager sets the bound of request headers. Where the idle timeout of the
-// upstream side is set, the downstream side has none: an application's idle
-// connection to its proxy costs nothing.
+// WriteManager sets the bound of request headers.
 func (c *Conf) WriteManager(m *hcmv3.HttpConnectionManager, _ xds.Place) {
-	if c.IdleTimeout != nil {
-		if m.CommonHttpProtocolOptions == nil {
-			m.CommonHttpProtocolOptions = new(corev3.HttpProtocolOptions)
-		}
-		m.CommonHttpProtocolOptions.IdleTimeout = durationpb.New(0)
-	}
 	if c.HTTP != nil && c.HTTP.RequestHeadersTimeout != nil {
 		m.RequestHeadersTimeout = envoyproto.Duration(c.HTTP.RequestHeadersTimeout)
 	}
