@@ -40,6 +40,9 @@ func (st *stream) composeParts(f *flow) (r *response, held bool) {
 		r.list = append(r.list, v)
 		return true
 	})
+	if held && !f.sent {
+		return nil, true // the first response need not come in two
+	}
 	if f.open.delta != nil && !more {
 		r.removed = st.gone(f, known)
 	}
