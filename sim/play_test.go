@@ -124,6 +124,7 @@ func TestOwnAnswers(t *testing.T) {
 		want   string
 	}{
 		"unknown method":    {nil, sim.Request{Method: "FOO"}, "400"},
+		"no path":           {[]*resolve.Route{everything(to("v1", 1))}, sim.Request{URL: `http://web:8080\x`}, "400"},
 		"upgrade":           {nil, sim.Request{Headers: sim.Headers{"Connection": "Upgrade", "Upgrade": "websocket"}}, "403"},
 		"connect":           {[]*resolve.Route{everything(to("v1", 1))}, sim.Request{Method: "CONNECT"}, "404"},
 		"no route":          {nil, sim.Request{}, "404"},
@@ -132,7 +133,9 @@ func TestOwnAnswers(t *testing.T) {
 		"lost, gRPC":        {[]*resolve.Route{everything(lost(1))}, sim.Request{Headers: grpc}, "500/2"},
 		"no endpoint, gRPC": {[]*resolve.Route{everything(to("empty", 1))}, sim.Request{Headers: grpc}, "503/14"},
 	} {
-		c.q.URL = "http://web:8080/"
+		if c.q.URL == "" {
+			c.q.URL = "http://web:8080/"
+		}
 		v, err := sim.Run(shop(c.routes...), c.q)
 		if err != nil {
 			t.Fatal(err)
