@@ -21,10 +21,13 @@ func (st *stream) compose(f *flow) (r *response, held bool) {
 func (st *stream) composeParts(f *flow) (r *response, held bool) {
 	known := f.open.sub.ReturnedResources()
 	r = &response{kind: f.kind, watch: f.open, revision: st.revision}
-	size, more := 0, false
+	size, more, seen := 0, false, 0
 	st.all(f.kind, func(x *xds.Resource) bool {
 		v := f.as(x)
 		had, again := known[x.Name]
+		if again {
+			seen++
+		}
 		switch {
 		case again && had == v.version, f.refused[x.Name] == x.Version, !f.open.wants(x.Name):
 			return true
@@ -43,7 +46,7 @@ func (st *stream) composeParts(f *flow) (r *response, held bool) {
 	if held && !f.sent {
 		return nil, true // the first response need not come in two
 	}
-	if f.open.delta != nil && !more {
+	if f.open.delta != nil && !more && (seen < len(known) || len(f.remove) > 0) {
 		r.removed = st.gone(f, known)
 	}
 	first := f.open.delta != nil && f.open.sub.IsWildcard() && !f.sent

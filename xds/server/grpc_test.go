@@ -17,6 +17,29 @@ import (
 	"github.com/weftmesh/weft/xds/server"
 )
 
+// grpcClient calls through gRPC's own xDS client.
+func (p *plane) grpcClient(node, target string) *grpc.ClientConn {
+	p.t.Helper()
+	config, err := json.Marshal(map[string]any{
+		"xds_servers": []any{map[string]any{"server_uri": p.addr.String(), "server_features": []string{"xds_v3"},
+			"channel_creds": []any{map[string]any{"type": "insecure"}}}},
+		"node": map[string]any{"id": node},
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	builder, err := grpcxds.NewXDSResolverWithConfigForTesting(config)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithResolvers(builder))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
 // TestGRPCClientIsServed: gRPC's own xDS client is a dataplane like any other,
 // gets the form that it understands, and follows a change of backend (xds.md 11).
 func TestGRPCClientIsServed(t *testing.T) {
@@ -30,23 +53,7 @@ func TestGRPCClientIsServed(t *testing.T) {
 	}
 	p := serve(t, nil, exclusive, grpcService("pay", pay.Port), grpcService("a", a.Port), member("pay", pay.Port), member("a", a.Port),
 		"type: Dataplane\nmesh: default\nname: client\nnetworking:\n  address: 127.0.0.1\n  outbound:\n  - {address: 127.0.0.1, port: 20001, backendRef: {kind: MeshService, name: pay, port: 9000}}\n")
-	config, err := json.Marshal(map[string]any{
-		"xds_servers": []any{map[string]any{"server_uri": p.addr.String(), "server_features": []string{"xds_v3"},
-			"channel_creds": []any{map[string]any{"type": "insecure"}}}},
-		"node": map[string]any{"id": "default.client"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	builder, err := grpcxds.NewXDSResolverWithConfigForTesting(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := grpc.NewClient("xds:///pay:9000", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithResolvers(builder))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
+	conn := p.grpcClient("default.client", "xds:///pay:9000")
 	call := func() string {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()

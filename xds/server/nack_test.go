@@ -132,6 +132,18 @@ func bad(t *testing.T, name, url string, m proto.Message) *xds.Resource {
 	return &xds.Resource{Name: name, Type: url, Version: "bad", Any: &anypb.Any{TypeUrl: url, Value: b}}
 }
 
+// refusals are a cluster that Envoy cannot decode, and a listener that it cannot apply.
+func refusals(t *testing.T) (cluster, listener *xds.Resource) {
+	manager := bad(t, "", "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+		&hcmv3.HttpConnectionManager{StatPrefix: "x"}) // without routes
+	at := &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+		Address: "127.0.0.1", PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: envoytest.Port(t)}}}}
+	return bad(t, "aaa", xds.ClusterType, &clusterv3.Cluster{Name: "aaa", ConnectTimeout: durationpb.New(-time.Second)}),
+		bad(t, "aaa", xds.ListenerType, &listenerv3.Listener{Name: "aaa", Address: at,
+			FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{
+				{Name: "http", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: manager.Any}}}}}})
+}
+
 // TestEnvoyRefuses: a real Envoy that refuses one resource, at decoding or at
 // applying, gets everything else, goes on serving, and recovers.
 func TestEnvoyRefuses(t *testing.T) {
@@ -146,13 +158,7 @@ func TestEnvoyRefuses(t *testing.T) {
 		e := p.envoy("front", form)
 		p.synced("front")
 
-		negative := bad(t, "aaa", xds.ClusterType, &clusterv3.Cluster{Name: "aaa", ConnectTimeout: durationpb.New(-time.Second)})
-		manager := bad(t, "", "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
-			&hcmv3.HttpConnectionManager{StatPrefix: "x"}) // without routes
-		noRoutes := bad(t, "aaa", xds.ListenerType, &listenerv3.Listener{Name: "aaa",
-			Address: &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
-				Address: "127.0.0.1", PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: envoytest.Port(t)}}}},
-			FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{Name: "http", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: manager.Any}}}}}})
+		negative, noRoutes := refusals(t)
 		more := envoytest.Port(t)
 		for i, f := range []func(*xds.State){
 			func(s *xds.State) { s.Clusters = append([]*xds.Resource{negative}, s.Clusters...) },
