@@ -32,6 +32,9 @@ func find(list []*xds.Resource, name string) *xds.Resource {
 
 // desired is the resource of that name that the client may have.
 func (st *stream) desired(k kind, name string) *xds.Resource {
+	if st.want == nil {
+		return nil
+	}
 	if r := find(k.of(st.want), name); r != nil {
 		return r
 	}

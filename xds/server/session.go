@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -77,12 +78,23 @@ func session[Q interface{ GetNode() *corev3.Node }](
 	defer st.close()
 	s.opts.Observer.Connected(st.peer)
 	st.refresh()
-	err = run(ctx, st, first)
+	err = st.guard(func() error { return run(ctx, st, first) })
 	if parent.Err() == nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // the library takes the end of its context for a good end
 	}
 	s.opts.Observer.Disconnected(st.peer, err)
 	return err
+}
+
+// guard turns a bug that one client meets into the end of its stream.
+func (st *stream) guard(run func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			st.server.opts.Logger.Error("stream failed", "dataplane", st.peer.Dataplane.String(), "panic", p, "stack", string(debug.Stack()))
+			err = status.Error(codes.Internal, "a bug in weft ended the stream; report the log of the control plane")
+		}
+	}()
+	return run()
 }
 
 // authenticate finds out who opens a stream from its metadata alone.

@@ -83,9 +83,6 @@ func (st *stream) share(url string, list []string) {
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.want == nil {
-		return
-	}
 	for i, name := range list {
 		if r := st.desired(k, name); r != nil {
 			list[i] = r.Name
@@ -101,9 +98,6 @@ func (st *stream) shareVersions(url string, versions map[string]string) map[stri
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.want == nil {
-		return versions
-	}
 	out := make(map[string]string, len(versions))
 	for name, version := range versions {
 		if r := st.desired(k, name); r != nil {
