@@ -33,13 +33,8 @@ func routeLost(x *mesh, ref api.TargetRef, home string) string {
 	found := false
 	for r := range selectedRoutes(x, ref, home) {
 		found = true
-		probe := &item{policy: &policy{object: r.object}, target: ref}
-		for _, e := range r.parsed.Entries {
-			for i := range e.Rules {
-				if probe.takes(r, e.Rules[i].Origin) {
-					return ""
-				}
-			}
+		if ref.SectionName == "" || r.known[ref.SectionName] {
+			return ""
 		}
 	}
 	if found {

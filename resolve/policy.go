@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
@@ -107,15 +106,8 @@ func (it *item) attaches(r *routeObject, s *matcher.Service) bool {
 	return it.policy.topRoute == nil || it.selects(s)
 }
 
-// takes reports whether an attached item is about that one rule of its route:
-// sectionName is the rule's name, or <to>.<rule>, or <rule> where there is one
-// to (contract 9).
-func (it *item) takes(r *routeObject, o *api.Origin) bool {
-	name := it.routeRef().SectionName
-	return name == "" || slices.Contains(r.sections(o), name)
-}
-
-// sections are the names by which a sectionName may mean the rule o of r.
+// sections are the names by which a sectionName may mean the rule o of r: its
+// name, <to>.<rule>, or <rule> where there is one to (contract 9).
 func (r *routeObject) sections(o *api.Origin) []string {
 	var out []string
 	add := func(name string) {

@@ -18,6 +18,7 @@ type routeObject struct {
 	selector  *matcher.Selector
 	rank      rank
 	ruleNames map[string]bool
+	known     map[string]bool // all by which a sectionName may mean a rule
 }
 
 func newRouteObject(o *api.Object, dialect int, d route.Dialect) *routeObject {
@@ -33,6 +34,14 @@ func newRouteObject(o *api.Object, dialect int, d route.Dialect) *routeObject {
 		for _, rule := range e.Rules {
 			if rule.Origin.RuleName != "" {
 				r.ruleNames[rule.Origin.RuleName] = true
+			}
+		}
+	}
+	r.known = map[string]bool{}
+	for _, e := range r.parsed.Entries {
+		for i := range e.Rules {
+			for _, name := range r.sections(e.Rules[i].Origin) {
+				r.known[name] = true
 			}
 		}
 	}
