@@ -21,7 +21,7 @@ func (st *stream) compose(f *flow) (r *response, held bool) {
 func (st *stream) composeParts(f *flow) (r *response, held bool) {
 	known := f.open.sub.ReturnedResources()
 	r = &response{kind: f.kind, watch: f.open, revision: st.revision}
-	size, more, seen := 0, false, 0
+	size, more, seen, blank := 0, false, 0, f.blank()
 	st.all(f.kind, func(x *xds.Resource) bool {
 		v := f.as(x)
 		had, again := known[x.Name]
@@ -31,7 +31,7 @@ func (st *stream) composeParts(f *flow) (r *response, held bool) {
 		switch {
 		case again && had == v.version, f.refused[x.Name] == x.Version, !f.open.wants(x.Name):
 			return true
-		case st.holds(f.kind, x):
+		case !blank && st.holds(f.kind, x):
 			held = true
 			return true
 		}
@@ -43,9 +43,6 @@ func (st *stream) composeParts(f *flow) (r *response, held bool) {
 		r.list = append(r.list, v)
 		return true
 	})
-	if held && !f.sent {
-		return nil, true // the first response need not come in two
-	}
 	if f.open.delta != nil && !more && (seen < len(known) || len(f.remove) > 0) {
 		r.removed = st.gone(f, known)
 	}
@@ -65,6 +62,12 @@ func (st *stream) composeParts(f *flow) (r *response, held bool) {
 		delete(r.next, name)
 	}
 	return r, held
+}
+
+// blank reports whether the client starts with nothing, so that nothing can
+// break: an Envoy asks for listeners when its clusters are ready.
+func (f *flow) blank() bool {
+	return !f.sent && len(f.open.sub.ReturnedResources()) == 0 && f.open.full.GetVersionInfo() == ""
 }
 
 // full reports whether one more resource is too much for a response of n, which
@@ -115,7 +118,7 @@ func (st *stream) composeWhole(f *flow) (r *response, held bool) {
 		had, again := known[x.Name]
 		refused := f.refused[x.Name] == x.Version
 		if refused || had != v.version {
-			wait := st.holds(f.kind, x)
+			wait := !f.blank() && st.holds(f.kind, x)
 			held = held || wait
 			if refused || wait || f.limit > 0 && len(r.changed) >= f.limit {
 				old, ok := before(f.good, x.Name)
