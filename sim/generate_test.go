@@ -255,7 +255,7 @@ func (d dice) request() sim.Request {
 		}
 	}
 	for _, x := range [][2]string{{"user-agent", "1"}, {"user-agent", "2"}, {"content-type", "application/grpc"}, {"x-forwarded-proto", "https"},
-		{"te", "trailers"}, {"keep-alive", "5"}, {"x-envoy-retry-on", "5xx"}, {"cookie", "a=1"}, {"x-envoy-internal", "true"}, {"x-other", "z"},
+		{"te", "trailers"}, {"keep-alive", "5"}, {"x-envoy-retry-on", "5xx"}, {"cookie", "a=1"}, {"x-envoy-internal", "true"}, {"x-forwarded-for", "127.0.0.1"}, {"x-envoy-upstream-rq-timeout-ms", "1"}, {"x-other", "z"},
 		{"x-request-id", "abc"}, {"host", "example.org"}, {"host", "web:80"}} {
 		if d.chance(6) {
 			h.Add(x[0], x[1])

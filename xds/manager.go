@@ -37,10 +37,11 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 		HttpFilters: x.httpFilters(c.place.Protocol),
 		// Unset is neither Envoy's five minutes for a stream nor its hour for a
 		// connection: an application's idle connection to its proxy costs nothing.
-		StreamIdleTimeout:         durationpb.New(0),
-		CommonHttpProtocolOptions: &corev3.HttpProtocolOptions{IdleTimeout: durationpb.New(0)},
-		NormalizePath:             wrapperspb.Bool(true),
-		InternalAddressConfig:     loopbackOnly(),
+		StreamIdleTimeout:             durationpb.New(0),
+		CommonHttpProtocolOptions:     &corev3.HttpProtocolOptions{IdleTimeout: durationpb.New(0)},
+		NormalizePath:                 wrapperspb.Bool(true),
+		InternalAddressConfig:         loopbackOnly(),
+		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{withoutOrders()},
 	}
 	if c.place.Inbound {
 		m.ForwardClientCertDetails = hcmv3.HttpConnectionManager_SANITIZE_SET
