@@ -1,0 +1,230 @@
+package sim_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim"
+)
+
+// TestAServiceIsSuggestedOnce: however many ports of it the dataplane calls, in
+// whatever order.
+func TestAServiceIsSuggestedOnce(t *testing.T) {
+	t.Parallel()
+	r := shop()
+	for i, name := range []string{"wed", "web", "wed"} {
+		r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: uint32(10002 + i),
+			Destination: &resolve.Destination{Kind: api.KindMeshService, Name: name, Port: uint32(81 + i)}})
+	}
+	_, err := sim.Run(r, sim.Request{URL: "http://wex:8080/"})
+	if want := "did you mean web or wed?"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v does not end in %q", err, want)
+	}
+}
+
+// TestPortsOfAClassicService: it has no port of its own, so those of its inbounds
+// mean it, and no other.
+func TestPortsOfAClassicService(t *testing.T) {
+	t.Parallel()
+	old := &resolve.Destination{ID: "old", Kind: api.KindMeshService, Name: "old", Protocol: api.HTTP}
+	r := shop()
+	r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: 10002, Destination: old,
+		Table: &resolve.Table{Destination: old, Routes: []*resolve.Route{everything(to("old", 1))}}})
+	for url, reached := range map[string]bool{"http://old/": true, "http://old:80/": true, "http://old:10002/": true, "http://old:8080/": false, "http://old:9999/": false} {
+		if _, err := sim.Run(r, sim.Request{URL: url}); (err == nil) != reached {
+			t.Errorf("%s without endpoints: %v", url, err)
+		}
+	}
+	r.Clusters = append(r.Clusters, resolve.ClusterUse{Cluster: &resolve.Cluster{Name: "old", Destination: old},
+		Endpoints: &resolve.Endpoints{Name: "old", List: []resolve.Endpoint{{Address: "127.0.0.2", Port: 8080}}}})
+	for url, reached := range map[string]bool{"http://old/": true, "http://old:8080/": true, "http://old:9999/": false} {
+		_, err := sim.Run(r, sim.Request{URL: url})
+		var lost *sim.NotReached
+		if (err == nil) != reached || err != nil && !errors.As(err, &lost) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+// TestLaterChangesOfAnAnswer: filters change the headers of an answer one after
+// the other, and the verdict shows what is left in the end.
+func TestLaterChangesOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	set := func(v string) *route.HeaderModifier {
+		return &route.HeaderModifier{Set: []route.Header{{Name: "X", Value: v}}}
+	}
+	add := func(v string) *route.HeaderModifier {
+		return &route.HeaderModifier{Add: []route.Header{{Name: "X", Value: v}}}
+	}
+	remove := &route.HeaderModifier{Remove: []string{"X"}}
+	for name, c := range map[string]struct {
+		changes []*route.HeaderModifier
+		want    string
+	}{
+		"the last set holds":         {[]*route.HeaderModifier{set("1"), set("2")}, `{"set":{"x":"2"}}`},
+		"set forgets what was added": {[]*route.HeaderModifier{add("1"), set("2")}, `{"set":{"x":"2"}}`},
+		"set after remove":           {[]*route.HeaderModifier{remove, set("2")}, `{"set":{"x":"2"}}`},
+		"add after set":              {[]*route.HeaderModifier{set("1"), add("2")}, `{"set":{"x":"1"},"add":{"x":"2"}}`},
+		"added twice":                {[]*route.HeaderModifier{add("1"), add("2")}, `{"add":{"x":"1,2"}}`},
+		"remove after all":           {[]*route.HeaderModifier{set("1"), add("2"), remove, remove}, `{"remove":["x"]}`},
+		"add after remove":           {[]*route.HeaderModifier{remove, add("2")}, `{"add":{"x":"2"},"remove":["x"]}`},
+		"nothing":                    {[]*route.HeaderModifier{{}}, `null`},
+	} {
+		rt := everything(to("v1", 1))
+		for _, m := range c.changes {
+			rt.Filters = append(rt.Filters, route.Filter{ResponseHeaders: m})
+		}
+		v, err := sim.Run(shop(rt), sim.Request{URL: "http://web:8080/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := jsonText(v.Branches[0].ResponseHeaders); got != c.want {
+			t.Errorf("%s: %s, wanted %s", name, got, c.want)
+		}
+	}
+}
+
+// TestHeadersOfOwnAnswers: an answer without a body has no content type to
+// change, and the location of a redirect may be set like any other header.
+func TestHeadersOfOwnAnswers(t *testing.T) {
+	t.Parallel()
+	m := &route.HeaderModifier{Set: []route.Header{{Name: "Content-Type", Value: "text/x"}, {Name: "Location", Value: "http://there/"}},
+		Add: []route.Header{{Name: "content-type", Value: "text/y"}}}
+	for name, c := range map[string]struct {
+		rt   *resolve.Route
+		want string // location, then the changes
+	}{
+		"redirect":  {&resolve.Route{Filters: []route.Filter{{Redirect: &route.Redirect{Status: 301}}}}, `http://there/ {"set":{"location":"http://there/"}}`},
+		"500":       {everything(lost(1)), ` {"set":{"location":"http://there/"}}`},
+		"forwarded": {everything(to("v1", 1)), ` {"set":{"content-type":"text/x","location":"http://there/"},"add":{"content-type":"text/y"}}`},
+	} {
+		c.rt.Filters = append(c.rt.Filters, route.Filter{ResponseHeaders: m})
+		v, err := sim.Run(shop(c.rt), sim.Request{URL: "http://web:8080/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := v.Branches[0]
+		if got := b.Location + " " + jsonText(b.ResponseHeaders); got != c.want {
+			t.Errorf("%s: %s, wanted %s", name, got, c.want)
+		}
+	}
+}
+
+// TestTokens: a bucket begins full, is filled at a steady rate and holds no more
+// than its size.
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	ms := time.Millisecond
+	for name, c := range map[string]struct {
+		bucket sim.Bucket
+		at     []time.Duration
+		want   string
+	}{
+		"one a second":         {sim.Bucket{Tokens: 1, Interval: time.Second}, []time.Duration{0, 0, 999 * ms, 1000 * ms, 1500 * ms, 2000 * ms}, "[true false false true false true]"},
+		"full at the start":    {sim.Bucket{Tokens: 3, Interval: time.Second}, []time.Duration{0, 0, 0, 0}, "[true true true false]"},
+		"no more than it hold": {sim.Bucket{Tokens: 2, Interval: time.Second}, []time.Duration{9000 * ms, 9000 * ms, 9000 * ms}, "[true true false]"},
+		"none":                 {sim.Bucket{Interval: time.Second}, []time.Duration{0, 9000 * ms}, "[false false]"},
+		"never filled":         {sim.Bucket{Tokens: 1}, []time.Duration{0}, "[false]"},
+		"nobody asks":          {sim.Bucket{Tokens: 1, Interval: time.Second}, nil, "[]"},
+	} {
+		if got := fmt.Sprint(c.bucket.Admit(c.at)); got != c.want {
+			t.Errorf("%s: %s, wanted %s", name, got, c.want)
+		}
+	}
+}
+
+// TestHeadersThatNobodyReads: where no proxy reads a request its headers arrive
+// as sent, named as HTTP names them, and Host is the authority rather than one.
+func TestHeadersThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	r := town()
+	r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{TransparentProxying: &api.TransparentProxying{}}}
+	for _, url := range []string{"http://elsewhere/x?y", "http://db:5432/x?y"} {
+		v, err := sim.Run(r, sim.Request{Method: "PUT", URL: url, Headers: sim.Headers{" HOST ": "h", " X-A ": "1", "Connection": "upgrade"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := `{"method":"PUT","authority":"h","path":"/x?y","headers":{"connection":"upgrade","x-a":"1"}}`
+		if got := jsonText(v.Branches[0].Forwarded); got != want {
+			t.Errorf("%s: %s, wanted %s", url, got, want)
+		}
+	}
+}
+
+// TestHostOfTheOnlyBackendOutside: the whole request gets the backend's name,
+// unless a filter gives it another; an address is no name.
+func TestHostOfTheOnlyBackendOutside(t *testing.T) {
+	t.Parallel()
+	renamed := route.Filter{Rewrite: &route.Rewrite{Hostname: "mine"}}
+	for name, c := range map[string]struct {
+		address string
+		filters []route.Filter
+		share   []resolve.Backend
+		want    string
+	}{
+		"its own":         {"api.example.org", nil, []resolve.Backend{to("v2", 1)}, "api.example.org"},
+		"the filter's":    {"api.example.org", []route.Filter{renamed}, []resolve.Backend{to("v2", 1)}, "mine"},
+		"an address":      {"192.0.2.1", nil, []resolve.Backend{to("v2", 1)}, "web:8080"},
+		"a socket":        {"unix:///run/x", nil, []resolve.Backend{to("v2", 1)}, "web:8080"},
+		"others get none": {"api.example.org", nil, []resolve.Backend{to("v1", 0), to("v2", 1)}, "api.example.org"},
+	} {
+		rt := everything(c.share...)
+		rt.Filters = c.filters
+		r := shop(rt)
+		r.Clusters[1].Destination.External = &api.MeshExternalService{}
+		r.Clusters[1].List[0].Address = c.address
+		v, err := sim.Run(r, sim.Request{URL: "http://web:8080/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.Branches[0].Forwarded.Authority; got != c.want {
+			t.Errorf("%s: authority %s, wanted %s", name, got, c.want)
+		}
+	}
+}
+
+// TestWhatIsNoRequest: a name or value that no client could send is refused, and
+// so is an edge proxy's traffic to nowhere, by itself.
+func TestWhatIsNoRequest(t *testing.T) {
+	t.Parallel()
+	_, err := sim.Run(shop(), sim.Request{URL: "http://web:8080/", Headers: sim.Headers{"x": "a\rb"}})
+	if err == nil || !strings.Contains(err.Error(), "headers.x") || !strings.Contains(err.Error(), "control character") {
+		t.Errorf("a carriage return: %v", err)
+	}
+	r := shop()
+	r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{Gateway: &api.Gateway{Type: "BUILTIN"}}}
+	v, err := sim.Run(r, sim.Request{URL: "http://nowhere/"})
+	if err != nil || v.Branches[0].Status != 404 || v.Branches[0].Outcome != sim.Respond {
+		t.Errorf("%+v %v", v.Branches, err)
+	}
+}
+
+// TestTCPWithoutBackends: nothing answers where nobody is.
+func TestTCPWithoutBackends(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tcp  *resolve.TCPTable
+		want string
+	}{
+		"no table":     {nil, "respond 500:"},
+		"no backend":   {&resolve.TCPTable{}, "respond 500:"},
+		"no endpoints": {&resolve.TCPTable{Backends: []resolve.Backend{to("empty", 1)}}, "respond 503: empty=1/503"},
+		"one of two":   {&resolve.TCPTable{Backends: []resolve.Backend{to("empty", 1), to("v1", 1)}}, "forward 0: empty=0.5/503 v1=0.5/0"},
+	} {
+		r := shop()
+		r.Outbounds[0].Table, r.Outbounds[0].TCP = nil, c.tcp
+		v, err := sim.Run(r, sim.Request{URL: "http://web:8080/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := outcomeText(v.Branches[0]); got != c.want {
+			t.Errorf("%s: %s, wanted %s", name, got, c.want)
+		}
+	}
+}
