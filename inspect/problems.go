@@ -39,13 +39,14 @@ func Problems(m *resolve.Model, sidecars []Sidecar, violations []*api.Violation)
 		}
 		all[owner].Problems = append(all[owner].Problems, p)
 	}
+	places := PlacesIn(m.Snapshot())
 	for n := range m.Notes() {
 		if n.Severity == api.Info || n.Origin == nil {
 			continue
 		}
 		ref := n.Origin.Ref
 		p := Problem{Severity: n.Severity, Code: n.Code, Field: n.Field, Message: n.Message}
-		p.at(place(m, n))
+		p.at(places.Of(n))
 		add(ref.String(), &ref, p)
 	}
 	for _, v := range violations {
@@ -73,14 +74,3 @@ func Problems(m *resolve.Model, sidecars []Sidecar, violations []*api.Violation)
 }
 
 func (p *Problem) at(pos api.Position) { p.File, p.Line, p.Column = pos.File, pos.Line, pos.Column }
-
-// place is where the field of a note stands in its document.
-func place(m *resolve.Model, n api.Note) api.Position {
-	if n.Position.Line != 0 {
-		return n.Position
-	}
-	if o, ok := m.Snapshot().Get(n.Origin.Ref); ok && len(o.Source.Text) > 0 {
-		return o.Source.Locate(n.Field)
-	}
-	return api.Position{}
-}

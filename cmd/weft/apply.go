@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync"
 
 	"github.com/hashicorp/go-multierror"
 	"github.com/spf13/cobra"
@@ -126,7 +127,7 @@ func (a *app) readSound(files []string) (world.Reading, error) {
 // documents have here.
 func send(ctx context.Context, server *client.Client, reading world.Reading, dryRun bool) (applied, error) {
 	var stream bytes.Buffer
-	places := map[string]*api.Object{}
+	places := map[string]func(api.Path) api.Position{}
 	for _, o := range reading.Objects {
 		text, err := world.Catalog().YAML(o)
 		if err != nil {
@@ -134,7 +135,7 @@ func send(ctx context.Context, server *client.Client, reading world.Reading, dry
 		}
 		stream.WriteString("---\n")
 		stream.Write(text)
-		places[o.Ref.String()] = o
+		places[o.Ref.String()] = placesOf(o)
 	}
 	path := "/_apply"
 	if dryRun {
@@ -145,19 +146,25 @@ func send(ctx context.Context, server *client.Client, reading world.Reading, dry
 	var refused *client.Refusal
 	if errors.As(err, &refused) && len(refused.Violations) > 0 {
 		for i, v := range refused.Violations {
-			if o := places[refused.Objects[i]]; o != nil {
-				refused.Violations[i].Position = o.Source.Locate(v.Field)
+			if locate := places[refused.Objects[i]]; locate != nil {
+				refused.Violations[i].Position = locate(v.Field)
 			}
 		}
 		return answer, invalid(refused)
 	}
 	for i, v := range answer.Warnings {
-		if o := places[v.Object]; o != nil {
-			at := o.Source.Locate(v.Field)
+		if locate := places[v.Object]; locate != nil {
+			at := locate(v.Field)
 			answer.Warnings[i].File, answer.Warnings[i].Line, answer.Warnings[i].Column = at.File, at.Line, at.Column
 		}
 	}
 	return answer, err
+}
+
+// placesOf finds the fields of o in its text, which is read when one is asked for.
+func placesOf(o *api.Object) func(api.Path) api.Position {
+	locator := sync.OnceValue(o.Source.Locator)
+	return func(field api.Path) api.Position { return locator()(field) }
 }
 
 // prune deletes what carries the labels in the meshes of the documents and is

@@ -1,7 +1,10 @@
 package world
 
 import (
+	"slices"
+
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -37,9 +40,8 @@ type Condition struct {
 // Validate says what is wrong with the documents read, each by itself and all
 // together. The violations of r come first, then what the world lacks.
 func Validate(r Reading) Report {
-	violations := append([]*api.Violation{}, r.Violations...)
 	model, _ := Compile(Snapshot(r.Objects...))
-	violations = append(violations, Warnings(model)...)
+	violations := append(slices.Clone(r.Violations), inspect.Unsaid(r.Violations, Warnings(model))...)
 	Sort(violations)
 	report := Report{Documents: r.Documents, Violations: make([]Violation, len(violations)), Conditions: conditions(model, r.Objects)}
 	for i, v := range violations {
@@ -67,26 +69,16 @@ func line(v *api.Violation) Violation {
 }
 
 // Warnings is what the model has to say about its objects, as warnings at the
-// lines of their documents: references that lead nowhere, fields without effect.
+// lines of their documents: references that lead nowhere, fields without
+// effect. What depends on the rest of the world never refuses a document.
 func Warnings(m *resolve.Model) []*api.Violation {
 	var out []*api.Violation
+	places := inspect.PlacesIn(m.Snapshot())
 	for n := range m.Notes() {
-		if v := Warning(m.Snapshot(), n); v != nil {
-			out = append(out, v)
+		if n.Severity == api.Info || n.Origin == nil {
+			continue
 		}
+		out = append(out, &api.Violation{Position: places.Of(n), Object: n.Origin.Ref, Field: n.Field, Code: n.Code, Message: n.Message, Severity: api.Warning})
 	}
 	return out
-}
-
-// Warning is one note as a warning; nil where it only informs. What depends
-// on the rest of the world never refuses a document.
-func Warning(s *api.Snapshot, n api.Note) *api.Violation {
-	if n.Severity == api.Info || n.Origin == nil {
-		return nil
-	}
-	v := &api.Violation{Position: n.Position, Object: n.Origin.Ref, Field: n.Field, Code: n.Code, Message: n.Message, Severity: api.Warning}
-	if o, ok := s.Get(n.Origin.Ref); ok && v.Line == 0 {
-		v.Position = o.Source.Locate(n.Field)
-	}
-	return v
 }

@@ -3,6 +3,7 @@ package world_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -166,5 +167,47 @@ func TestValidateWarnsOfReferencesThatLeadNowhere(t *testing.T) {
 	text, err := json.Marshal(world.Validate(world.Reading{}))
 	if err != nil || string(text) != `{"documents":0,"violations":[],"conditions":[]}` {
 		t.Errorf("an empty report is %s, %v", text, err)
+	}
+}
+
+// A large document costs what it says: with a reading of the text for each line
+// of the report, this one would take minutes.
+func TestValidateReadsADocumentOnceForAllItsNotes(t *testing.T) {
+	t.Parallel()
+	const rules = 4000
+	var text strings.Builder
+	text.WriteString("type: MeshHTTPRoute\nmesh: default\nname: long\nspec:\n  to:\n    - targetRef: {kind: MeshService, name: web}\n      rules:\n")
+	for i := range rules {
+		fmt.Fprintf(&text, "        - matches: [{path: {type: Exact, value: /%d}}]\n          default: {backendRefs: [{kind: MeshService, name: none-%d, port: 80}]}\n", i, i)
+	}
+	r, err := world.Read(strings.NewReader(service+"---\n"+text.String()), "-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := map[int]bool{}
+	for _, v := range world.Validate(r).Violations {
+		if v.Code == "BackendNotFound" {
+			lines[v.Line] = true
+		}
+	}
+	if len(lines) != rules {
+		t.Errorf("%d lines with a lost backend", len(lines))
+	}
+}
+
+func TestOneFactIsOneLine(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"a route that is not carried out": "type: MeshTCPRoute\nmesh: default\nname: t\nspec: {to: [{targetRef: {kind: MeshService, name: web}, rules: [{default: {backendRefs: [{kind: MeshService, name: web, port: 80}]}}]}]}\n",
+		"a service without a selector":    "type: MeshService\nmesh: default\nname: other\nspec: {ports: [{port: 80}]}\n",
+		"a rule for proven identities":    "type: MeshRateLimit\nmesh: default\nname: rl\nspec: {rules: [{matches: [{spiffeID: {type: Exact, value: 'spiffe://a/b'}}], default: {local: {http: {requestRate: {num: 1, interval: 1s}}}}}]}\n",
+	} {
+		r, err := world.Read(strings.NewReader(service+"---\n"+text), "-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := world.Validate(r).Violations; len(got) != 1 || got[0].Severity != api.Warning {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }

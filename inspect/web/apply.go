@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -80,7 +81,7 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		results, out.Revision = done[:len(writes)], snapshot.Revision()
-		warnings = append(warnings, s.dangling(r.Context(), results, applyPatience)...)
+		warnings = append(warnings, inspect.Unsaid(warnings, s.dangling(r.Context(), results, applyPatience))...)
 	}
 	for _, x := range results {
 		out.Results = append(out.Results, result{x.Ref.String(), x.Action})
@@ -149,17 +150,14 @@ func (s *server) dangling(ctx context.Context, results []store.Result, patience 
 		return nil
 	}
 	var out []*api.Violation
+	places := inspect.PlacesIn(model.Snapshot())
 	for _, r := range results {
 		for _, n := range model.NotesOn(r.Ref) {
 			if n.Severity == api.Info {
 				continue
 			}
-			v := &api.Violation{Position: n.Position, Object: r.Ref, Field: n.Field, Code: n.Code, Message: n.Message, Severity: api.Warning}
-			if o, ok := model.Snapshot().Get(r.Ref); ok && v.Line == 0 {
-				v.Position = o.Source.Locate(n.Field)
-			}
-			v.Message = strings.TrimSpace(v.Message)
-			out = append(out, v)
+			out = append(out, &api.Violation{Position: places.Of(n), Object: r.Ref, Field: n.Field, Code: n.Code,
+				Message: strings.TrimSpace(n.Message), Severity: api.Warning})
 		}
 	}
 	return out

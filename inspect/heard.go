@@ -1,0 +1,64 @@
+package inspect
+
+import (
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// heard remembers which fields the reading of documents has warned about, so
+// that nobody is told one fact twice: the model finds some of them again.
+type heard struct {
+	fields map[place]bool // warned about
+	above  map[place]bool // that hold one of those
+}
+
+// Unsaid is what of more the warnings among said do not say already.
+func Unsaid(said, more []*api.Violation) []*api.Violation {
+	h := hear(said)
+	var out []*api.Violation
+	for _, v := range more {
+		if !h.knows(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+type place struct {
+	ref   api.Ref
+	field api.Path
+}
+
+func hear(violations []*api.Violation) heard {
+	h := heard{map[place]bool{}, map[place]bool{}}
+	for _, v := range violations {
+		if v.Severity != api.Warning {
+			continue
+		}
+		h.fields[place{v.Object, v.Field}] = true
+		for at := parent(v.Field); at != ""; at = parent(at) {
+			h.above[place{v.Object, at}] = true
+		}
+	}
+	return h
+}
+
+// knows reports whether there was a warning about the field of v, about one that
+// holds it, or about one in it.
+func (h heard) knows(v *api.Violation) bool {
+	if h.above[place{v.Object, v.Field}] || h.fields[place{v.Object, v.Field}] {
+		return true
+	}
+	for at := parent(v.Field); at != ""; at = parent(at) {
+		if h.fields[place{v.Object, at}] {
+			return true
+		}
+	}
+	return false
+}
+
+// parent is the path of what holds the field at p.
+func parent(p api.Path) api.Path {
+	return p[:max(strings.LastIndexAny(string(p), ".["), 0)]
+}
