@@ -36,7 +36,8 @@ func TestUpdateEqualsCompile(t *testing.T) {
 	})
 }
 
-func checkAffected(t *rapid.T, before, after *resolve.Model, affected resolve.Affected) {
+func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected resolve.Affected) {
+	t.Helper()
 	pointers := map[api.Ref]*resolve.Resolved{}
 	for r := range before.Dataplanes("") {
 		pointers[r.Ref] = r

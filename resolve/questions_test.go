@@ -1,0 +1,191 @@
+package resolve_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// answers is what a model answers to the questions of people: how far each
+// policy and route reaches, and what selects each dataplane.
+func answers(model *resolve.Model) string {
+	var b strings.Builder
+	for o := range model.Snapshot().All() {
+		r, isRoute := model.Route(o.Ref)
+		isPolicy := slices.ContainsFunc(kindNames(model), func(k string) bool { return k == o.Kind })
+		if !isRoute && !isPolicy {
+			continue
+		}
+		use := model.UseOf(o.Ref)
+		if diff := cmp.Diff(use.Selected, model.Selected(o.Ref)); diff != "" {
+			fmt.Fprintf(&b, "%s is selected in two ways: %s", o.Ref, diff)
+		}
+		fmt.Fprintf(&b, "%s selects %s, takes part in %s\n", o.Ref, refNames(use.Selected), refNames(use.Effective))
+		if isRoute {
+			fmt.Fprintf(&b, " is a route about %d destinations\n", len(r.Entries))
+		}
+		for _, r := range model.TargetRoutes(o.Ref) {
+			fmt.Fprintf(&b, " targets %s\n", r.Ref)
+		}
+	}
+	for r := range model.Dataplanes("") {
+		fmt.Fprintf(&b, "%s\n", r.Ref)
+		for _, kind := range kindNames(model) {
+			for _, o := range model.Matched(r.Ref, kind) {
+				fmt.Fprintf(&b, " under %s %s\n", kind, o.Name)
+			}
+			for _, it := range model.Items(r.Ref, kind) {
+				fmt.Fprintf(&b, " says %s %s %d\n", kind, it.Policy.Name, it.Index)
+			}
+		}
+		for _, n := range model.NotesAt(r.Ref) {
+			fmt.Fprintf(&b, " note %s %s %s\n", n.Origin.Name, n.Code, n.Field)
+		}
+	}
+	for _, mesh := range []string{"", "default", "other"} {
+		for d := range model.Destinations(mesh) {
+			found, ok := model.Destination(mesh, d.ID)
+			fmt.Fprintf(&b, "destination %s of %q, found %v\n", d.ID, mesh, ok && found == d)
+		}
+	}
+	return b.String()
+}
+
+func kindNames(model *resolve.Model) []string {
+	var out []string
+	for _, k := range model.Kinds() {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
+func refNames(list []api.Ref) string {
+	var out []string
+	for _, r := range list {
+		out = append(out, r.Name)
+	}
+	return "[" + strings.Join(out, " ") + "]"
+}
+
+// TestQuestions asks everything of each case under testdata/questions.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/questions/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d cases, %v", len(files), err)
+	}
+	c := newComposition(t)
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := c.catalog.Decode(file, archive.Files[0].Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+		got := answers(model)
+		if *update {
+			archive.Files = append(archive.Files[:1], txtar.File{Name: "want", Data: []byte(got)})
+			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(string(archive.Files[1].Data), got); diff != "" {
+			t.Errorf("%s: want (-), got (+):\n%s", file, diff)
+		}
+	}
+}
+
+// TestAskingForWhatIsNotThere: every question about an unknown mesh or object,
+// or about an object of another kind, has the empty answer.
+func TestAskingForWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	objects, err := c.catalog.Decode("docs", []byte(`
+{type: Dataplane, mesh: default, name: a, networking: {address: 127.0.0.2, inbound: [{port: 8080, tags: {kuma.io/service: web}}]}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+	for _, ref := range []api.Ref{{Kind: api.KindDataplane, Mesh: "none", Name: "a"}, {Kind: api.KindDataplane, Mesh: "default", Name: "none"}} {
+		_, planed := model.Dataplane(ref)
+		use := model.UseOf(ref)
+		if n := len(model.NotesAt(ref)) + len(model.NotesOn(ref)) + len(use.Selected) + len(use.Effective) + len(model.Selected(ref)) +
+			len(model.TargetRoutes(ref)) + len(model.Matched(ref, "MeshRetry")) + len(model.Items(ref, "MeshRetry")); planed || n > 0 {
+			t.Errorf("%s: planed %v, %d answers", ref, planed, n)
+		}
+		if r, ok := model.Route(ref); ok || r != nil {
+			t.Errorf("%s is a route", ref)
+		}
+	}
+	here := objects[0].Ref
+	if r, ok := model.Route(here); ok || r != nil {
+		t.Error("a dataplane is a route")
+	}
+	if r, ok := model.Dataplane(here); !ok || r.Ref != here {
+		t.Errorf("%s: %v %v", here, r, ok)
+	}
+	for _, mesh := range []string{"none", ""} {
+		if d, ok := model.Destination(mesh, "web"); ok || d != nil {
+			t.Errorf("mesh %q has a destination", mesh)
+		}
+	}
+	for range model.Dataplanes("none") {
+		t.Error("an unknown mesh has a dataplane")
+	}
+}
+
+// TestWhoStopsListeningIsNotToldMore: whoever has heard enough of a sequence
+// may stop, across meshes too.
+func TestWhoStopsListeningIsNotToldMore(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	objects, err := c.catalog.Decode("docs", []byte(`
+{type: Dataplane, mesh: default, name: a, networking: {address: 127.0.0.2, outbound: [{port: 1, tags: {kuma.io/service: none}}], inbound: [{port: 8080, tags: {kuma.io/service: a}}]}}
+---
+{type: Dataplane, mesh: default, name: b, networking: {address: 127.0.0.2, outbound: [{port: 1, tags: {kuma.io/service: none}}], inbound: [{port: 8080, tags: {kuma.io/service: b}}]}}
+---
+{type: Mesh, name: other}
+---
+{type: Dataplane, mesh: other, name: c, networking: {address: 127.0.0.2, inbound: [{port: 8080, tags: {kuma.io/service: c}}]}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+	for r := range model.Dataplanes("") {
+		if r.Ref.Name != "a" {
+			t.Errorf("%s comes first", r.Ref)
+		}
+		break
+	}
+	for d := range model.Destinations("default") {
+		if d.ID != "a" {
+			t.Errorf("%s comes first", d.ID)
+		}
+		break
+	}
+	for n := range model.Notes() {
+		if n.Origin.Name != "a" {
+			t.Errorf("a note on %s comes first", n.Origin.Name)
+		}
+		break
+	}
+	for r := range model.Dataplanes("other") {
+		if r.Ref.Name != "c" {
+			t.Errorf("%s is in mesh other", r.Ref)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package resolve_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// TestSteps changes the documents of each case under testdata/steps: what put
+// and delete hold, up to affected, is one change. After each the model says what
+// one compiled from nothing says, and exactly the dataplanes of affected were
+// resolved anew, in that order.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/steps/*.txtar")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d cases, %v", len(files), err)
+	}
+	c := newComposition(t)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.steps(t, archive)
+			if *update {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func (c *composition) steps(t *testing.T, archive *txtar.Archive) {
+	snapshot := api.NewSnapshot(0)
+	model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+	var changes []api.Change
+	for i := range archive.Files {
+		f := &archive.Files[i]
+		if f.Name != "affected" {
+			changes = append(changes, c.changes(t, snapshot, f)...)
+			continue
+		}
+		snapshot = snapshot.With(uint64(i), changes)
+		next, affected := model.Update(snapshot, changes)
+		clean, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+		if diff := cmp.Diff(dump(clean)+answers(clean), dump(next)+answers(next)); diff != "" {
+			t.Fatalf("file %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", i, diff, describe(changes))
+		}
+		checkAffected(t, model, next, affected)
+		got := ""
+		for _, ref := range affected.Dataplanes {
+			got += ref.String() + "\n"
+		}
+		if *update {
+			f.Data = []byte(got)
+		}
+		if want := string(f.Data); got != want {
+			t.Fatalf("file %d: affected are\n%swanted\n%schanges: %s", i, got, want, describe(changes))
+		}
+		model, changes = next, nil
+	}
+	if changes != nil {
+		t.Fatal("no affected after the last change; run with -update and read what it wrote")
+	}
+}
+
+// changes reads one file of a step: documents, or the refs of those that go.
+func (c *composition) changes(t *testing.T, s *api.Snapshot, f *txtar.File) []api.Change {
+	var out []api.Change
+	if f.Name == "put" {
+		objects, err := c.catalog.Decode(f.Name, f.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range objects {
+			before, _ := s.Get(o.Ref)
+			out = append(out, api.Change{Before: before, After: o})
+		}
+		return out
+	}
+	gone := map[string]bool{}
+	for _, ref := range strings.Fields(string(f.Data)) {
+		gone[ref] = true
+	}
+	for o := range s.All() {
+		if gone[o.Ref.String()] {
+			out = append(out, api.Change{Before: o})
+			delete(gone, o.Ref.String())
+		}
+	}
+	if len(gone) > 0 {
+		t.Fatalf("%s: %v are not there", f.Name, gone)
+	}
+	return out
+}
