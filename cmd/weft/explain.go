@@ -77,7 +77,11 @@ func (a *app) explanation(c *cobra.Command, name, to string, files []string, str
 		if err != nil {
 			return inspect.Explanation{}, err
 		}
-		e, err := inspect.Explain(w.model, api.Ref{Kind: api.KindDataplane, Mesh: a.mesh, Name: name}, to)
+		r, err := w.dataplane(a.mesh, name)
+		if err != nil {
+			return inspect.Explanation{}, err
+		}
+		e, err := inspect.Explain(w.model, r.Ref, to)
 		e.Notes = append(e.Notes, w.left...)
 		return e, err
 	}
@@ -90,7 +94,7 @@ func (a *app) explanation(c *cobra.Command, name, to string, files []string, str
 	if to != "" {
 		question += "?to=" + url.QueryEscape(to)
 	}
-	return e, inItsWords(server.Get(c.Context(), path(t, a.mesh, name)+question, &e))
+	return e, inItsWords(server.Get(c.Context(), path(t, a.mesh, inKuma(name))+question, &e))
 }
 
 func newExplainObject(a *app, word, example, short string, fits func(api.Type) bool) *cobra.Command {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -34,26 +35,66 @@ func (a *app) offline(files []string, strict bool) (*offline, error) {
 	return w, nil
 }
 
-// dataplane is what holds for one dataplane.
+// dataplane is what holds for one dataplane. One with a namespace answers to its
+// name alone where no other has it, to <name>.<namespace>, its name in Kuma, and
+// to <namespace>/<name>.
 func (w *offline) dataplane(mesh, name string) (*resolve.Resolved, error) {
 	ref := api.Ref{Kind: api.KindDataplane, Mesh: mesh, Name: name}
 	if r, ok := w.model.Dataplane(ref); ok {
 		return r, nil
 	}
-	var names []string
-	for o := range w.model.Snapshot().Of(api.KindDataplane, mesh) {
-		if o.DisplayName() == name {
-			if r, ok := w.model.Dataplane(o.Ref); ok {
-				return r, nil
-			}
+	var short, names []string
+	var found []*resolve.Resolved
+	for r := range w.model.Dataplanes(mesh) {
+		if slices.Contains(calledBy(r.Dataplane), name) {
+			found = append(found, r)
 		}
-		names = append(names, o.Name)
+		short, names = append(short, r.Ref.Name), append(names, fullName(r.Dataplane))
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	if len(found) > 1 {
+		names = nil
+		for _, r := range found {
+			names = append(names, fullName(r.Dataplane))
+		}
+		return nil, fmt.Errorf("%s: several have that name; write one of %s", ref, strings.Join(names, ", "))
 	}
 	hint := "the documents hold no Dataplane of that mesh"
-	if near := api.Nearest(name, names, 3); len(near) > 0 {
+	slices.Sort(short)
+	if near := api.Nearest(name, append(slices.Compact(short), names...), 3); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	} else if len(names) > 0 {
 		hint = "there are " + strings.Join(names[:min(len(names), 5)], ", ")
 	}
 	return nil, fmt.Errorf("%s: there is no such object; %s", ref, hint)
+}
+
+// fullName is the name that only this object has.
+func fullName(o *api.Object) string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Name + "." + o.Namespace
+}
+
+// calledBy are all names that an object answers to.
+func calledBy(o *api.Object) []string {
+	out := []string{o.Name, o.DisplayName()}
+	if home := o.HomeNamespace(); home != "" {
+		for _, n := range out[:2] {
+			out = append(out, n+"."+home, home+"/"+n)
+		}
+	}
+	return out
+}
+
+// inKuma is the name by which the control plane knows what people call
+// <namespace>/<name>.
+func inKuma(name string) string {
+	if namespace, name, ok := strings.Cut(name, "/"); ok {
+		return name + "." + namespace
+	}
+	return name
 }
