@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding"
+	"encoding/json"
 	"net/http"
 	"reflect"
 	"strings"
@@ -63,33 +64,20 @@ func (s *server) specOf(t api.Type) schema {
 	return policySchema(k)
 }
 
-// policySchema is the envelope of policies with the conf of one kind in it.
+// policySchema is the body of documents of one kind, with the texts, defaults
+// and scopes of its fields, as the reference of the kind has it.
 func policySchema(k *policies.Kind) schema {
-	target := describe(reflect.TypeFor[api.TargetRef](), 0)
-	conf := describe(reflect.TypeOf(k.New()), 0)
-	document(conf, "", k.Docs)
-	item := schema{"type": "object", "properties": schema{"targetRef": target, "default": conf}, "required": []string{"targetRef", "default"}, "additionalProperties": false}
-	properties := schema{"targetRef": target, "to": schema{"type": "array", "items": item}}
-	if k.From {
-		properties["from"] = schema{"type": "array", "items": item}
+	var whole struct {
+		Properties struct {
+			Spec schema `json:"spec"`
+		} `json:"properties"`
 	}
-	if k.Rules {
-		rule := describe(reflect.TypeFor[policies.Rule](), 0)
-		rule["properties"].(schema)["default"] = conf
-		properties["rules"] = schema{"type": "array", "items": rule}
+	if err := json.Unmarshal(k.JSONSchema(), &whole); err != nil {
+		panic(err) // the kind wrote it itself
 	}
-	return schema{"type": "object", "description": k.Title, "properties": properties, "additionalProperties": false}
-}
-
-// document writes what is known of each path of the conf into its schema.
-func document(s schema, path string, docs map[string]string) {
-	if text := docs[path]; text != "" {
-		s["description"] = text
-	}
-	properties, _ := s["properties"].(schema)
-	for name, p := range properties {
-		document(p.(schema), strings.TrimPrefix(path+"."+name, "."), docs)
-	}
+	spec := whole.Properties.Spec
+	spec["description"] = k.Title
+	return spec
 }
 
 const deepest = 12

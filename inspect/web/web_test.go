@@ -216,6 +216,19 @@ func TestAListenerWhoIsTooSlowIsToldSo(t *testing.T) {
 	}
 }
 
+// The schema of a policy says what a field is for, its default, and for what it
+// may be set.
+func TestSchemasExplainFields(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	_, text := call(t, http.MethodGet, server.URL+"/_schemas/MeshTimeout.json", "")
+	for _, want := range []string{`"x-weft-scope":"cluster"`, `"default":"5s"`, `"description":`} {
+		if !strings.Contains(strings.ReplaceAll(text, ": ", ":"), want) {
+			t.Errorf("%s is missing in %s", want, text)
+		}
+	}
+}
+
 // Every field that an example uses is in the schema of its kind.
 func TestSchemasKnowTheExamples(t *testing.T) {
 	t.Parallel()
