@@ -21,7 +21,7 @@ func (s sidecars) Sidecars() []inspect.Sidecar {
 	var out []inspect.Sidecar
 	for st := range s.ads.Peers() {
 		c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked,
-			InSync: st.InSync && !waiting[st.Dataplane]}
+			InSync: st.InSync && !waiting[st.Dataplane], Note: st.Note}
 		if st.Nack != nil && st.Nack.Current {
 			c.Refusal = &inspect.Refusal{Type: st.Nack.Type, Resources: st.Nack.Resources, Message: st.Nack.Message}
 		}
@@ -36,7 +36,7 @@ func (s sidecars) Stream(dp api.Ref) (web.Stream, bool) {
 	if !ok {
 		return web.Stream{}, false
 	}
-	out := web.Stream{Connected: st.Connected, Since: st.Since, Protocol: st.Protocol, Client: st.Client, Version: st.Version, Types: map[string]web.Counters{}}
+	out := web.Stream{Connected: st.Connected, Since: st.Since, Protocol: st.Protocol, Client: st.Client, Version: st.Version, Note: st.Note, Types: map[string]web.Counters{}}
 	for name, t := range st.Types {
 		out.Types[name] = web.Counters{Sent: t.Sent, Acked: t.Acked, Nacked: t.Nacked}
 	}

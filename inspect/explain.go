@@ -88,7 +88,10 @@ func Explain(m *resolve.Model, dp api.Ref, to string) (Explanation, error) {
 			e.Inbounds = append(e.Inbounds, Inbound{Name: in.Name, Address: in.Address, Port: in.Port, Protocol: in.Protocol, Policies: policyViews(in.Policies)})
 		}
 	}
-	e.Notes = append(e.Notes, m.NotesAt(dp)...)
+	var notes remarks
+	notes.add(m.NotesAt(dp)...)
+	notes.add(rendered(m, r)...)
+	e.Notes = append(e.Notes, notes.notes...)
 	return e, nil
 }
 

@@ -28,7 +28,13 @@ type Sidecar struct {
 	// Refusal is the last configuration that its Envoy refused; nil for none, or
 	// where it has accepted a later one.
 	Refusal *Refusal
+	// Note is what keeps it without its configuration; empty for nothing.
+	Note string
 }
+
+// held reports whether something keeps the sidecar from its configuration now:
+// a note may outlive its cause.
+func (s *Sidecar) held() bool { return s.Connected && !s.InSync && s.Note != "" }
 
 // Refusal is what an Envoy did not take.
 type Refusal struct {

@@ -40,14 +40,20 @@ func Problems(m *resolve.Model, sidecars []Sidecar, violations []*api.Violation)
 		all[owner].Problems = append(all[owner].Problems, p)
 	}
 	places := PlacesIn(m.Snapshot())
-	for n := range m.Notes() {
+	note := func(n api.Note) {
 		if n.Severity == api.Info || n.Origin == nil {
-			continue
+			return
 		}
 		ref := n.Origin.Ref
 		p := Problem{Severity: n.Severity, Code: n.Code, Field: n.Field, Message: n.Message}
 		p.at(places.Of(n))
 		add(ref.String(), &ref, p)
+	}
+	for n := range m.Notes() {
+		note(n)
+	}
+	for _, n := range adjusted(m) {
+		note(n)
 	}
 	for _, v := range violations {
 		p := Problem{Severity: v.Severity, Code: v.Code, Field: v.Field, Message: v.Message}
@@ -63,6 +69,10 @@ func Problems(m *resolve.Model, sidecars []Sidecar, violations []*api.Violation)
 			ref := s.Dataplane
 			add(ref.String(), &ref, Problem{Severity: api.Error, Code: "Rejected", Dataplanes: []string{ref.Name},
 				Message: "its Envoy refused " + r.Type + ": " + r.Message})
+		}
+		if s.held() {
+			ref := s.Dataplane
+			add(ref.String(), &ref, Problem{Severity: api.Error, Code: "Held", Dataplanes: []string{ref.Name}, Message: "its sidecar does not get its configuration: " + s.Note})
 		}
 	}
 	out := make([]Owner, 0, len(all))

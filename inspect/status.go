@@ -46,6 +46,15 @@ type Sync struct {
 	Behind   []string  `json:"behind"`
 	Refusing []Refuser `json:"refusing"`
 	Absent   int       `json:"absent"` // not connected
+	// Held are connected sidecars that something keeps from their configuration,
+	// also those of a dataplane that does not exist.
+	Held []Held `json:"held,omitempty"`
+}
+
+// Held is a sidecar that does not get its configuration, and why.
+type Held struct {
+	Dataplane string `json:"dataplane"`
+	Message   string `json:"message"`
 }
 
 // Refuser is a dataplane whose Envoy did not take its configuration.
@@ -123,6 +132,14 @@ func syncOf(m *resolve.Model, mesh string, sidecars []Sidecar) Sync {
 			s.Behind = append(s.Behind, r.Ref.Name)
 		}
 	}
+	for _, c := range sidecars {
+		if c.Dataplane.Mesh == mesh && c.held() {
+			s.Held = append(s.Held, Held{c.Dataplane.Name, c.Note})
+		}
+	}
+	slices.SortFunc(s.Held, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(a.Dataplane, b.Dataplane), cmp.Compare(a.Message, b.Message))
+	})
 	return s
 }
 

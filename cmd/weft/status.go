@@ -129,6 +129,9 @@ func overviewText(w io.Writer, o inspect.Overview) error {
 	for _, r := range s.Refusing {
 		fmt.Fprintf(w, "  %s refuses %s: %s\n", r.Dataplane, r.Type, r.Message)
 	}
+	for _, u := range s.Held {
+		fmt.Fprintf(w, "  %s does not get its configuration: %s\n", u.Dataplane, oneLine(u.Message))
+	}
 	if len(o.Objects) == 0 {
 		return nil
 	}

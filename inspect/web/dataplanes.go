@@ -33,6 +33,7 @@ type Stream struct {
 	Protocol        string    // delta, sotw
 	Client, Version string    // envoy, 1.40.0
 	Types           map[string]Counters
+	Note            string // what keeps it without its configuration
 }
 
 // Counters are numbers of responses of one type: cds, eds, lds, rds.
@@ -93,6 +94,9 @@ func (s *server) overviewOf(o *api.Object) overview {
 		sub.Status[t] = c.text()
 	}
 	sub.Status["total"] = sum.text()
+	if st.Note != "" {
+		sub.Status["note"] = st.Note
+	}
 	v.Insight = &insight{[]subscription{sub}}
 	return v
 }
