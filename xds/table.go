@@ -135,10 +135,11 @@ func (b *tableBuilder) blank(c policies.Conf, forwards bool) proto.Message {
 	return out
 }
 
-// clustersOf are the clusters that an action names, Unresolved left out.
+// clustersOf are the clusters that an action names. Unresolved is left out; it
+// only ever stands beside others.
 func clustersOf(a *routev3.RouteAction) []string {
 	var out []string
-	if name := a.GetCluster(); name != "" && name != Unresolved {
+	if name := a.GetCluster(); name != "" {
 		out = append(out, name)
 	}
 	for _, c := range a.GetWeightedClusters().GetClusters() {
