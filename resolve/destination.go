@@ -128,10 +128,7 @@ func (d *Destination) linkNames() []string {
 
 // names are those under which callers of d are linked.
 func (d *Destination) names() []string {
-	if d.Ref.Name == "" || d.Ref.Name == d.Name {
-		return []string{d.Name}
-	}
-	return []string{d.Name, d.Ref.Name}
+	return slices.Compact([]string{d.Name, cmp.Or(d.Ref.Name, d.Name)})
 }
 
 // member is one inbound behind a destination.
