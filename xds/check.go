@@ -191,9 +191,6 @@ func checkMessage(m proto.Message) error {
 	}
 	switch limit := m.(type) {
 	case *httplimitv3.LocalRateLimit:
-		if _, known := typev3.StatusCode_name[int32(limit.GetStatus().GetCode())]; !known {
-			return fmt.Errorf("status %d is none that Envoy answers with", limit.GetStatus().GetCode())
-		}
 		return errors.Join(checkBucket(limit.GetTokenBucket()), checkHeaders(limit.GetResponseHeadersToAdd(), nil))
 	case *tcplimitv3.LocalRateLimit:
 		return checkBucket(limit.GetTokenBucket())

@@ -1,11 +1,14 @@
 package xds_test
 
 import (
+	"strings"
 	"testing"
 
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
@@ -59,5 +62,63 @@ func TestOneNoteForBothHalves(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"Rejected r", "Rejected other"}, got); d != "" {
 		t.Errorf("notes (-want +got):\n%s", d)
+	}
+}
+
+// TestWhereTheWorkloadIs: an address is taken as it is, a name is looked up.
+func TestWhereTheWorkloadIs(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]clusterv3.Cluster_DiscoveryType{
+		"127.0.0.1": clusterv3.Cluster_STATIC, "::1": clusterv3.Cluster_STATIC, "workload.local": clusterv3.Cluster_STRICT_DNS,
+	} {
+		in := &resolve.Inbound{Address: "127.0.0.1", Port: 80, ServiceAddress: address, ServicePort: 8080, Protocol: api.TCP}
+		s := renderer().Render(sidecar(nil, nil, in))
+		cluster := envoytest.Open(t, find(t, s.Clusters, "inbound:127.0.0.1:80"), &clusterv3.Cluster{})
+		if got := cluster.GetType(); got != want {
+			t.Errorf("%s: %v, wanted %v", address, got, want)
+		}
+	}
+}
+
+// TestAnExternalServiceOfNothing gives no cluster and says why, to its writer.
+func TestAnExternalServiceOfNothing(t *testing.T) {
+	t.Parallel()
+	ref := api.Ref{Kind: api.KindMeshExternalService, Mesh: "default", Name: "x"}
+	d := &resolve.Destination{ID: "extsvc_x:443", Kind: api.KindMeshExternalService, Ref: ref, External: &api.MeshExternalService{}}
+	r, notes := xds.RenderCluster(&resolve.Cluster{Name: d.ID, Destination: d})
+	if r != nil || len(notes) != 1 || notes[0].Origin.Ref != ref || !strings.Contains(notes[0].Message, "names no endpoint") {
+		t.Errorf("%v %+v", r, notes)
+	}
+}
+
+// TestEachListenerHasItsOwnPolicies: sidecars that call one table share what is
+// rendered of their listeners only where the same policies stand in it.
+func TestEachListenerHasItsOwnPolicies(t *testing.T) {
+	t.Parallel()
+	limited := resolve.Policies{confs(t)["timeout"]}
+	tab, x := table(), renderer()
+	version := func(tab *resolve.Table, ps resolve.Policies) string {
+		r := sidecar([]*resolve.Table{tab}, nil)
+		r.Outbounds[0].Policies = ps
+		return x.Render(r).Listeners[0].Version
+	}
+	without, with, again := version(tab, nil), version(tab, limited), version(tab, nil)
+	if without == with || without != again || with != version(table(), limited) {
+		t.Errorf("versions without %s, with %s, without again %s; alone %s and %s",
+			without, with, again, version(table(), nil), version(table(), limited))
+	}
+}
+
+// TestAnExpressionMayBeSoLong: its source has a limit of its own, because what
+// reads it takes time for every byte.
+func TestAnExpressionMayBeSoLong(t *testing.T) {
+	t.Parallel()
+	for length, fine := range map[int]bool{1024: true, 1025: false} {
+		r := good()
+		r.Match = matcher(path(route.Regex, "/"))
+		r.Match.GetSafeRegex().Regex = "/" + strings.Repeat("[aaa]", 204) + strings.Repeat("b", length-1-5*204)
+		if err := xds.CheckRoute(r); (err == nil) != fine {
+			t.Errorf("%d bytes: %v", length, err)
+		}
 	}
 }
