@@ -34,11 +34,8 @@ func rankOf(o *api.Object, top api.TargetRef, role string) rank {
 		topKind: kindOrder[top.Kind], origin: originOrder[o.Labels[api.LabelOrigin]],
 		role: roleOrder[role], name: o.DisplayName(), ref: o.Ref,
 	}
-	switch top.Kind {
-	case api.KindDataplane:
+	if top.Kind == api.KindDataplane {
 		r.topForm = btoi(top.Name != "")*2 + btoi(top.SectionName != "")
-	case api.KindMeshGateway:
-		r.topForm = len(top.Tags)
 	}
 	return r
 }
