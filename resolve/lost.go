@@ -28,6 +28,24 @@ func onRoute(x *mesh, it *item, home string) bool {
 	return false
 }
 
+// missesEveryone reports whether the policy of an item for a route selects
+// dataplanes, and the route none of them (spec/kuma.md 4.10).
+func missesEveryone(x *mesh, it *item, home string) bool {
+	found := slices.Collect(selectedRoutes(x, it.target, home))
+	planes := x.planes.Root().Iterator()
+	some := false
+	for _, p, ok := planes.Next(); ok; _, p, ok = planes.Next() {
+		if !it.policy.selector.Selects(&p.plane.facts) {
+			continue
+		}
+		some = true
+		if slices.ContainsFunc(found, func(r *routeObject) bool { return r.selector.Selects(&p.plane.facts) }) {
+			return false
+		}
+	}
+	return some
+}
+
 // routeLost says why a ref selects no rule of any route; empty if it does.
 func routeLost(x *mesh, ref api.TargetRef, home string) string {
 	found := false

@@ -222,10 +222,8 @@ func (u *updater) selected(spec *api.MeshService, port uint32) []member {
 	return out
 }
 
+// selects asks for what gatherTarget leaves open: it took a name, or one label.
 func selects(s *api.ServiceSelector, p *dataplane) bool {
-	if s.DataplaneRef != nil && s.DataplaneRef.Name != p.object.Name && s.DataplaneRef.Name != p.facts.Display {
-		return false
-	}
 	return s.DataplaneLabels == nil || p.facts.Carries(s.DataplaneLabels.MatchLabels)
 }
 

@@ -158,6 +158,10 @@ func (m *Model) itemNote(x *mesh, it *item, home string) (api.Note, bool) {
 		if lost := routeLost(x, it.target, home); lost != "" {
 			return note(it.origin, api.Error, "TargetNotFound", at, "%s", lost), true
 		}
+		if missesEveryone(x, it, home) {
+			return note(it.origin, api.Error, "TargetNotFound", at, "%s is on none of the dataplanes that spec.targetRef selects, so nothing is configured; target the route itself by spec.targetRef",
+				refText(it.target)), true
+		}
 		return api.Note{}, false
 	}
 	if it.target.Kind == api.KindMesh {
