@@ -28,7 +28,7 @@ const (
 	// greeting bounds the TLS handshake and the first bytes.
 	greeting = 10 * time.Second
 	// A connection whose other end is gone is found within ping and pong.
-	ping, pong = 6 * time.Second, 3 * time.Second
+	ping, pong = 5 * time.Second, 5 * time.Second
 	// leastPing is how often clients may ping.
 	leastPing = time.Second
 	// mostStreams bounds the streams of one connection.
