@@ -28,6 +28,23 @@ func onRoute(x *mesh, it *item, home string) bool {
 	return false
 }
 
+// missesEveryInbound reports whether the policy selects dataplanes, and its
+// sectionName none of their inbounds.
+func missesEveryInbound(x *mesh, p *policy) bool {
+	planes := x.planes.Root().Iterator()
+	some := false
+	for _, y, ok := planes.Next(); ok; _, y, ok = planes.Next() {
+		if !p.selector.Selects(&y.plane.facts) {
+			continue
+		}
+		some = true
+		if slices.ContainsFunc(y.resolved.Inbounds, p.onSection) {
+			return false
+		}
+	}
+	return some
+}
+
 // missesEveryone reports whether the policy of an item for a route selects
 // dataplanes, and the route none of them (spec/kuma.md 4.10).
 func missesEveryone(x *mesh, it *item, home string) bool {

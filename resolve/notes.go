@@ -136,6 +136,10 @@ func (m *Model) policyNotes(x *mesh, p *policy) []api.Note {
 			return append(notes, note(origin, api.Error, "TargetNotFound", top, "%s", lost))
 		}
 	}
+	if p.section != "" && missesEveryInbound(x, p) {
+		notes = append(notes, note(origin, api.Error, "TargetNotFound", top.Field("sectionName"),
+			"no selected dataplane has an inbound %q, so nothing is configured; name an inbound, or its port", p.section))
+	}
 	for _, it := range p.items {
 		if n, bad := m.itemNote(x, it, home); bad {
 			notes = append(notes, n)
