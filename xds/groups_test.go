@@ -1,0 +1,67 @@
+package xds_test
+
+import (
+	"testing"
+
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/xds"
+)
+
+// TestEndpointsByZoneAndPriority: endpoints of one zone and priority stand
+// together, in the order of the list, and no others beside them.
+func TestEndpointsByZoneAndPriority(t *testing.T) {
+	t.Parallel()
+	r := xds.RenderEndpoints(&resolve.Endpoints{Name: "web:8080", List: []resolve.Endpoint{
+		{Address: "127.0.0.1", Port: 1, Zone: "east"},
+		{Address: "127.0.0.2", Port: 2, Zone: "west"},
+		{Address: "127.0.0.3", Port: 3, Zone: "east"},
+		{Address: "127.0.0.4", Port: 4, Zone: "east", Priority: 1},
+	}})
+	var got endpointv3.ClusterLoadAssignment
+	if err := r.Any.UnmarshalTo(&got); err != nil {
+		t.Fatal(err)
+	}
+	groups := map[string][]uint32{}
+	for _, l := range got.Endpoints {
+		name := l.Locality.GetZone()
+		if l.Priority > 0 {
+			name += "+"
+		}
+		for _, e := range l.LbEndpoints {
+			groups[name] = append(groups[name], e.GetEndpoint().GetAddress().GetSocketAddress().GetPortValue())
+		}
+	}
+	if d := cmp.Diff(map[string][]uint32{"east": {1, 3}, "west": {2}, "east+": {4}}, groups); d != "" || len(got.Endpoints) != 3 {
+		t.Errorf("%d groups (-want +got):\n%s", len(got.Endpoints), d)
+	}
+}
+
+// TestRedirectedTrafficArrivesWhereItIsSaid: at the ports that the dataplane
+// names, else at those that everybody uses.
+func TestRedirectedTrafficArrivesWhereItIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ say, want [2]uint32 }{
+		{want: [2]uint32{15006, 15001}},
+		{say: [2]uint32{1, 2}, want: [2]uint32{1, 2}},
+		{say: [2]uint32{0, 2}, want: [2]uint32{15006, 2}},
+	} {
+		r := sidecar(nil, nil)
+		r.Dataplane = &api.Object{Ref: r.Ref, Spec: &api.Dataplane{Networking: &api.Networking{
+			TransparentProxying: &api.TransparentProxying{RedirectPortInbound: c.say[0], RedirectPortOutbound: c.say[1]}}}}
+		listeners := renderer().Render(r).Listeners
+		for i, name := range []string{"inbound:passthrough:ipv4", "outbound:passthrough:ipv4"} {
+			var l listenerv3.Listener
+			if err := find(t, listeners, name).Any.UnmarshalTo(&l); err != nil {
+				t.Fatal(err)
+			}
+			if got := l.GetAddress().GetSocketAddress().GetPortValue(); got != c.want[i] {
+				t.Errorf("%s at %d, want %d", name, got, c.want[i])
+			}
+		}
+	}
+}
