@@ -13,8 +13,8 @@ import (
 func (u *updater) inboundPolicies() []*policy {
 	if u.inbound == nil {
 		u.inbound = []*policy{}
-		for key := range u.next.linked(limits, anyTarget) {
-			if o, ok := u.next.objects.Get([]byte(key)); ok {
+		for key := range u.mesh.linked(limits, anyTarget) {
+			if o, ok := u.mesh.objects.Get([]byte(key)); ok {
 				u.inbound = append(u.inbound, o.(*policy))
 			}
 		}

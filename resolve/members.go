@@ -14,7 +14,7 @@ import (
 // destinations brings the destinations in line with the marked services and
 // kuma.io/service names, and who answers for them.
 func (u *updater) destinations() {
-	dests, links := u.next.dests.Txn(), u.next.links.Txn()
+	dests, links := u.mesh.dests.Txn(), u.mesh.links.Txn()
 	for _, name := range slices.Sorted(maps.Keys(u.classics)) {
 		list := u.classicMembers(name)
 		if len(list) == 0 {
@@ -27,23 +27,23 @@ func (u *updater) destinations() {
 	for key := range u.services {
 		u.claim(links, key, ids)
 	}
-	u.next.links = links.Commit()
-	links = u.next.links.Txn()
+	u.mesh.links = links.Commit()
+	links = u.mesh.links.Txn()
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		if s, d := u.next.ownerOf(id); s != nil {
+		if s, d := u.mesh.ownerOf(id); s != nil {
 			u.put(dests, links, d, s.object, u.serviceMembers(s, d))
 		} else {
 			u.drop(dests, links, id)
 		}
 	}
-	u.next.dests, u.next.links = dests.Commit(), links.Commit()
+	u.mesh.dests, u.mesh.links = dests.Commit(), links.Commit()
 	if u.fresh {
 		return
 	}
 	for n := range u.names {
 		for _, target := range []string{n, anyTarget} {
-			for key := range u.next.linked(sendsTo, target) {
-				if o, ok := u.next.objects.Get([]byte(key)); ok {
+			for key := range u.mesh.linked(sendsTo, target) {
+				if o, ok := u.mesh.objects.Get([]byte(key)); ok {
 					u.touchRoute(o.(*routeObject))
 				}
 			}
@@ -62,12 +62,12 @@ const (
 // claim brings the links between a service object and its ids up to date, and
 // adds the ids that it had or has.
 func (u *updater) claim(links *iradix.Txn[string], key string, ids map[string]bool) {
-	for id := range u.next.linked(claims, key) {
+	for id := range u.mesh.linked(claims, key) {
 		ids[id] = true
 		links.Delete(linkKey(claims, key, id))
 		links.Delete(linkKey(claimedBy, id, key))
 	}
-	if s, ok := u.next.objects.Get([]byte(key)); ok {
+	if s, ok := u.mesh.objects.Get([]byte(key)); ok {
 		for _, d := range s.(*service).dests {
 			ids[d.ID] = true
 			links.Insert(linkKey(claims, key, d.ID), d.ID)
@@ -141,8 +141,8 @@ func (u *updater) renamed(d *Destination) {
 // planesCarrying yields the dataplanes with a label or tag.
 func (u *updater) planesCarrying(target string) []*dataplane {
 	var out []*dataplane
-	for key := range u.next.linked(carries, target) {
-		if o, ok := u.next.objects.Get([]byte(key)); ok {
+	for key := range u.mesh.linked(carries, target) {
+		if o, ok := u.mesh.objects.Get([]byte(key)); ok {
 			out = append(out, o.(*dataplane))
 		}
 	}
@@ -186,7 +186,7 @@ func (u *updater) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) 
 	if spec.Selector == nil || spec.Selector.MeshService == nil {
 		return nil
 	}
-	it := u.next.objects.Root().Iterator()
+	it := u.mesh.objects.Root().Iterator()
 	it.SeekPrefix([]byte(api.KindMeshService + "/"))
 	for _, x, ok := it.Next(); ok; _, x, ok = it.Next() {
 		s, isService := x.(*service)

@@ -76,16 +76,16 @@ func (m *Model) updateMesh(name string, changes []api.Change) []api.Ref {
 		return m.rebuildMesh(prev, name, mode)
 	}
 	u := newUpdater(m, prev, name)
-	u.next.mode = mode
+	u.mesh.mode = mode
 	u.run(changes)
-	m.meshes, _, _ = m.meshes.Insert([]byte(name), u.next)
+	m.meshes, _, _ = m.meshes.Insert([]byte(name), u.mesh)
 	return u.affected
 }
 
 // rebuildMesh resolves a mesh anew, because what names mean has changed.
 func (m *Model) rebuildMesh(prev *mesh, name, mode string) []api.Ref {
 	u := newUpdater(m, nil, name)
-	u.next.mode = mode
+	u.mesh.mode = mode
 	var all []api.Change
 	for o := range m.snapshot.All() {
 		if meshOf(o.Ref) == name {
@@ -94,11 +94,11 @@ func (m *Model) rebuildMesh(prev *mesh, name, mode string) []api.Ref {
 	}
 	u.run(all)
 	for _, p := range collect(prev.planes.Root().Iterator()) {
-		if _, ok := u.next.planes.Get([]byte(objectKey(p.resolved.Ref))); !ok {
+		if _, ok := u.mesh.planes.Get([]byte(objectKey(p.resolved.Ref))); !ok {
 			u.affected = append(u.affected, p.resolved.Ref)
 		}
 	}
-	m.meshes, _, _ = m.meshes.Insert([]byte(name), u.next)
+	m.meshes, _, _ = m.meshes.Insert([]byte(name), u.mesh)
 	return u.affected
 }
 

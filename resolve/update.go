@@ -14,8 +14,7 @@ import (
 // the committed trees of the one before: objects and their links, destinations,
 // what is said about them, dataplanes. Each phase marks what the next must redo.
 type updater struct {
-	tabler
-	next *mesh
+	tabler // its mesh is the next revision, not yet shared
 	// fresh says that everything is new, so nothing needs to be marked.
 	fresh    bool
 	dests    map[string]bool // ids: what is said about them, or who answers, changed
@@ -35,7 +34,7 @@ func newUpdater(m *Model, prev *mesh, name string) *updater {
 		next = &c
 	}
 	return &updater{
-		tabler: tabler{mesh: next, kinds: m.kinds, dialects: m.dialects}, next: next, fresh: prev == nil,
+		tabler: tabler{mesh: next, kinds: m.kinds, dialects: m.dialects}, fresh: prev == nil,
 		dests: map[string]bool{}, names: map[string]bool{}, services: map[string]bool{},
 		classics: map[string]bool{}, planes: map[string]bool{},
 	}
@@ -57,7 +56,7 @@ func (u *updater) run(changes []api.Change) {
 
 // objects replaces the objects and the links that they hold.
 func (u *updater) objects(changes []api.Change) {
-	objects, links := u.next.objects.Txn(), u.next.links.Txn()
+	objects, links := u.mesh.objects.Txn(), u.mesh.links.Txn()
 	for _, c := range changes {
 		key := objectKey(c.Ref())
 		if old, ok := objects.Get([]byte(key)); ok {
@@ -78,7 +77,7 @@ func (u *updater) objects(changes []api.Change) {
 			links.Insert(linkKey(l.relation, l.target, key), key)
 		}
 	}
-	u.next.objects, u.next.links = objects.Commit(), links.Commit()
+	u.mesh.objects, u.mesh.links = objects.Commit(), links.Commit()
 }
 
 // touch marks what an object speaks of, as the trees know it at the moment.
@@ -90,7 +89,7 @@ func (u *updater) touch(o *api.Object) {
 		u.touchFresh(o)
 		return
 	}
-	x, ok := u.next.objects.Get([]byte(objectKey(o.Ref)))
+	x, ok := u.mesh.objects.Get([]byte(objectKey(o.Ref)))
 	if !ok {
 		return
 	}
@@ -109,7 +108,7 @@ func (u *updater) touch(o *api.Object) {
 // touchFresh is touch where nothing was there before: destinations follow from
 // services and tags alone, and everything is resolved.
 func (u *updater) touchFresh(o *api.Object) {
-	x, ok := u.next.objects.Get([]byte(objectKey(o.Ref)))
+	x, ok := u.mesh.objects.Get([]byte(objectKey(o.Ref)))
 	if !ok {
 		return
 	}
@@ -117,19 +116,14 @@ func (u *updater) touchFresh(o *api.Object) {
 	case *service:
 		u.services[objectKey(o.Ref)] = true
 	case *dataplane:
-		for _, tags := range x.facts.Tags {
-			if n := tags[api.TagService]; n != "" && !x.facts.Gateway {
-				u.classics[n] = true
-			}
-		}
-		u.planes[objectKey(o.Ref)] = true
+		u.touchPlane(x)
 	}
 }
 
 func (u *updater) touchPolicy(p *policy) {
 	if len(p.inbound) > 0 {
 		u.limits = true
-		for _, x := range collect(u.next.planes.Root().Iterator()) {
+		for _, x := range collect(u.mesh.planes.Root().Iterator()) {
 			if p.selector.Selects(&x.plane.facts) {
 				u.planes[objectKey(x.plane.object.Ref)] = true
 			}
@@ -149,7 +143,7 @@ func (u *updater) touchPolicy(p *policy) {
 // routesOf lists the route objects that a ref selects.
 func (u *updater) routesOf(ref api.TargetRef, home string) map[*routeObject]bool {
 	out := map[*routeObject]bool{}
-	for r := range selectedRoutes(u.next, ref, home) {
+	for r := range selectedRoutes(u.mesh, ref, home) {
 		out[r] = true
 	}
 	return out
@@ -162,7 +156,7 @@ func (u *updater) touchRoute(r *routeObject) {
 }
 
 func (u *updater) touchDests(ref api.TargetRef, home string) {
-	for d := range u.next.destsNamed(targetName(ref)) {
+	for d := range u.mesh.destsNamed(targetName(ref)) {
 		if matcher.Destination(ref, home, &d.facts) {
 			u.dests[d.ID] = true
 		}
@@ -171,21 +165,29 @@ func (u *updater) touchDests(ref api.TargetRef, home string) {
 
 func (u *updater) touchService(s *service) {
 	u.services[objectKey(s.object.Ref)] = true
-	for key := range u.next.linked(multiZone, anyTarget) {
+	for key := range u.mesh.linked(multiZone, anyTarget) {
 		u.services[key] = true
 	}
 }
 
-func (u *updater) touchDataplane(p *dataplane) {
+// touchPlane marks a dataplane and the kuma.io/service names of its inbounds.
+func (u *updater) touchPlane(p *dataplane) {
 	u.planes[objectKey(p.object.Ref)] = true
+	if p.facts.Gateway {
+		return
+	}
 	for _, tags := range p.facts.Tags {
-		if n := tags[api.TagService]; n != "" && !p.facts.Gateway {
+		if n := tags[api.TagService]; n != "" {
 			u.classics[n] = true
 		}
 	}
+}
+
+func (u *updater) touchDataplane(p *dataplane) {
+	u.touchPlane(p)
 	for l := range carried(p) {
-		for key := range u.next.linked(gathers, l) {
-			if s, ok := u.next.objects.Get([]byte(key)); ok {
+		for key := range u.mesh.linked(gathers, l) {
+			if s, ok := u.mesh.objects.Get([]byte(key)); ok {
 				u.touchService(s.(*service))
 			}
 		}
@@ -194,27 +196,27 @@ func (u *updater) touchDataplane(p *dataplane) {
 
 // subjects gathers anew what is said about each marked destination.
 func (u *updater) subjects() {
-	txn := u.next.dests.Txn()
+	txn := u.mesh.dests.Txn()
 	if u.fresh {
-		for d := range u.next.destsNamed(anyTarget) {
+		for d := range u.mesh.destsNamed(anyTarget) {
 			u.dests[d.ID] = true
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(u.dests)) {
-		d, ok := u.next.dests.Get([]byte(id))
+		d, ok := u.mesh.dests.Get([]byte(id))
 		if !ok {
 			continue
 		}
 		c := *d
-		c.subjects = gatherSubjects(u.next, &c)
+		c.subjects = gatherSubjects(u.mesh, &c)
 		txn.Insert([]byte(id), &c)
 	}
-	u.next.dests = txn.Commit()
+	u.mesh.dests = txn.Commit()
 	if u.fresh {
 		return
 	}
 	for id := range u.dests {
-		if d, ok := u.next.dests.Get([]byte(id)); ok {
+		if d, ok := u.mesh.dests.Get([]byte(id)); ok {
 			for _, n := range d.names() {
 				u.wake(n)
 			}
@@ -227,18 +229,18 @@ func (u *updater) subjects() {
 
 // wake marks the dataplanes that call or send to a service of that name.
 func (u *updater) wake(name string) {
-	for key := range u.next.linked(callsIt, name) {
+	for key := range u.mesh.linked(callsIt, name) {
 		u.planes[key] = true
 	}
 }
 
 // dataplanes resolves the marked ones and notes those that came out different.
 func (u *updater) dataplanes() {
-	planes, links := u.next.planes.Txn(), u.next.links.Txn()
+	planes, links := u.mesh.planes.Txn(), u.mesh.links.Txn()
 	for _, key := range slices.Sorted(maps.Keys(u.planes)) {
-		before, _ := u.next.planes.Get([]byte(key))
+		before, _ := u.mesh.planes.Get([]byte(key))
 		var after *planed
-		if o, ok := u.next.objects.Get([]byte(key)); ok {
+		if o, ok := u.mesh.objects.Get([]byte(key)); ok {
 			after = u.plan(o.(*dataplane), before)
 			planes.Insert([]byte(key), after)
 		} else {
@@ -249,7 +251,7 @@ func (u *updater) dataplanes() {
 			u.affected = append(u.affected, cmpRef(before, after))
 		}
 	}
-	u.next.planes, u.next.links = planes.Commit(), links.Commit()
+	u.mesh.planes, u.mesh.links = planes.Commit(), links.Commit()
 }
 
 // relink brings the links of a dataplane to what it calls up to date.
