@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
@@ -136,3 +137,32 @@ func routeTarget(ref api.TargetRef) string {
 
 // pair is one label or tag as a link target.
 func pair(k, v string) string { return k + "\x02" + strings.ReplaceAll(v, "\x00", "") }
+
+func (p *planed) used() []string {
+	if p == nil {
+		return nil
+	}
+	return p.uses
+}
+
+func (p *planed) isUsing(name string) bool {
+	if p == nil {
+		return false
+	}
+	_, ok := slices.BinarySearch(p.uses, name)
+	return ok
+}
+
+func (p *planed) value() *Resolved {
+	if p == nil {
+		return nil
+	}
+	return p.resolved
+}
+
+func cmpRef(a, b *planed) api.Ref {
+	if b != nil {
+		return b.resolved.Ref
+	}
+	return a.resolved.Ref
+}

@@ -270,32 +270,3 @@ func relink(links *iradix.Txn[string], key string, before, after *planed) {
 		}
 	}
 }
-
-func (p *planed) used() []string {
-	if p == nil {
-		return nil
-	}
-	return p.uses
-}
-
-func (p *planed) isUsing(name string) bool {
-	if p == nil {
-		return false
-	}
-	_, ok := slices.BinarySearch(p.uses, name)
-	return ok
-}
-
-func (p *planed) value() *Resolved {
-	if p == nil {
-		return nil
-	}
-	return p.resolved
-}
-
-func cmpRef(a, b *planed) api.Ref {
-	if b != nil {
-		return b.resolved.Ref
-	}
-	return a.resolved.Ref
-}
