@@ -85,20 +85,17 @@ func Fold(layers []Layer) []Field {
 	}
 	said := make([]Said, total) // one allocation for all fields
 	slots := make([][]Said, width)
-	distinct, at := 0, 0
+	at := 0
 	for field, n := range counts {
-		if n > 0 {
-			slots[field] = said[at : at : at+n]
-			at += n
-			distinct++
-		}
+		slots[field] = said[at : at : at+n]
+		at += n
 	}
 	for _, l := range layers {
 		for _, leaf := range l.Leaves {
 			slots[leaf.Field] = append(slots[leaf.Field], Said{leaf.Value, l.Origin, l.Name})
 		}
 	}
-	fields := make([]Field, 0, distinct)
+	fields := make([]Field, 0, min(width, total))
 	for field, s := range slots {
 		if len(s) > 0 {
 			fields = append(fields, Field{field, s})

@@ -85,7 +85,7 @@ func findBackend(m *mesh, ref api.TargetRef, port uint32, home string) (*dest, *
 			ports++
 		}
 	}
-	if port == 0 && section == "" && classic != nil && (subset || m.mode == "" || m.mode == "Disabled" || !real) {
+	if port == 0 && section == "" && classic != nil && (subset || m.mode == disabled || !real) {
 		return classic, nil
 	}
 	switch {

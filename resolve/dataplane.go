@@ -22,38 +22,13 @@ func newDataplane(o *api.Object) *dataplane {
 	return &dataplane{object: o, spec: spec, facts: matcher.DataplaneOf(o)}
 }
 
-// outbound finds the outbound to a destination; nil where there is none.
-func (r *Resolved) outbound(id string) *Outbound {
-	if r != nil {
-		for _, o := range r.Outbounds {
-			if o.Destination.ID == id {
-				return o
-			}
-		}
-	}
-	return nil
-}
-
-// cluster finds a cluster by name; both fields are nil where there is none.
-func (r *Resolved) cluster(name string) ClusterUse {
-	if r != nil {
-		if i, ok := slices.BinarySearchFunc(r.Clusters, name, compareClusterName); ok {
-			return r.Clusters[i]
-		}
-	}
-	return ClusterUse{}
-}
-
 // plan resolves one dataplane; before is its predecessor, nil for a new one. Of
 // an unchanged dataplane only what became of its destinations is looked at again.
 func (u *updater) plan(p *dataplane, before *planed) *planed {
-	n := &planed{plane: p}
-	var old *Resolved
-	if before != nil {
-		old = before.resolved
-	}
+	n, old := &planed{plane: p}, before.value()
 	known := before != nil && before.plane == p
-	if known && len(u.names) == 0 {
+	sameNames := known && len(u.names) == 0
+	if sameNames {
 		n.calls = u.sameCalls(before)
 	} else {
 		n.calls = u.calls(p)
@@ -62,18 +37,18 @@ func (u *updater) plan(p *dataplane, before *planed) *planed {
 	for i := range n.calls {
 		if c := &n.calls[i]; c.dest != nil {
 			if c.class == nil {
-				c.class = u.class(c.dest, p, old)
+				c.class = u.class(c.dest, p)
 			}
 			r.Outbounds = append(r.Outbounds, &Outbound{Address: c.address, Port: c.port, Destination: c.dest.Destination,
 				Table: c.class.table, TCP: c.class.tcp, Policies: c.class.outbound})
 		}
 	}
 	slices.SortFunc(r.Outbounds, compareOutbounds)
-	if known && n.namesSame(before) {
+	if sameNames && n.namesSame(before) {
 		u.sameClusters(n, r, before)
 		n.uses = before.uses
 	} else {
-		u.planClusters(n, r, before, old)
+		u.planClusters(n, r, before)
 		n.uses = n.names()
 	}
 	if known && !u.limits {
@@ -126,12 +101,12 @@ func (u *updater) sameClusters(n *planed, r *Resolved, before *planed) {
 		}
 		n.behind[i] = now
 		ref := clusterRef{d.ID, r.Clusters[i].Cluster.Name, r.Clusters[i].Tags}
-		r.Clusters[i] = ClusterUse{u.cluster(now, ref, n.plane, before.resolved), u.endpoints(now, ref, before.resolved)}
+		r.Clusters[i] = ClusterUse{u.cluster(now, ref, n.plane), u.endpoints(now, ref)}
 	}
 }
 
 // planClusters collects the clusters that the tables of n name, sorted by name.
-func (u *updater) planClusters(n *planed, r *Resolved, before *planed, old *Resolved) {
+func (u *updater) planClusters(n *planed, r *Resolved, before *planed) {
 	seen := map[string]bool{}
 	for i := range n.calls {
 		if n.calls[i].class == nil {
@@ -148,7 +123,7 @@ func (u *updater) planClusters(n *planed, r *Resolved, before *planed, old *Reso
 			}
 			use, same := before.cluster(n.plane, ref.name, d)
 			if !same {
-				use = ClusterUse{u.cluster(d, ref, n.plane, old), u.endpoints(d, ref, old)}
+				use = ClusterUse{u.cluster(d, ref, n.plane), u.endpoints(d, ref)}
 			}
 			r.Clusters = append(r.Clusters, use)
 			n.behind = append(n.behind, d)

@@ -29,31 +29,38 @@ func newComposition(t testing.TB) *composition {
 func dump(model *resolve.Model) string {
 	var b strings.Builder
 	for r := range model.Dataplanes("") {
-		fmt.Fprintf(&b, "%s\n", r.Ref)
-		for _, o := range r.Outbounds {
-			fmt.Fprintf(&b, " out %s:%d -> %s %s %s\n", o.Address, o.Port, o.Destination.ID, o.Destination.Protocol, policiesText(o.Policies))
-			if o.Table == nil {
-				continue
-			}
-			for _, x := range o.Table.Routes {
-				match, _ := json.Marshal(x.Match)
-				filters, _ := json.Marshal(x.Filters)
-				fmt.Fprintf(&b, "  %s from %s filters %s\n", match, originsText(x.Origins), filters)
-				for _, be := range x.Backends {
-					fmt.Fprintf(&b, "   to %s weight %d broken %q\n", be.Cluster, be.Weight, be.Broken)
-				}
-				fmt.Fprintf(&b, "   %s\n", policiesText(x.Policies))
-			}
-		}
-		for _, c := range r.Clusters {
-			fmt.Fprintf(&b, " cluster %s h2 %v %s %v\n", c.Cluster.Name, c.HTTP2, policiesText(c.Policies), c.List)
-		}
-		for _, in := range r.Inbounds {
-			fmt.Fprintf(&b, " in %s %d %s %s\n", in.Name, in.Port, in.Protocol, policiesText(in.Policies))
-		}
+		b.WriteString(content(r))
 	}
 	for n := range model.Notes() {
 		fmt.Fprintf(&b, "note %s %s %s %s\n", n.Origin.Ref, n.Code, n.Field, n.Message)
+	}
+	return b.String()
+}
+
+// content is everything that applies to one dataplane, as text.
+func content(r *resolve.Resolved) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", r.Ref)
+	for _, o := range r.Outbounds {
+		fmt.Fprintf(&b, " out %s:%d -> %s %s %s\n", o.Address, o.Port, o.Destination.ID, o.Destination.Protocol, policiesText(o.Policies))
+		if o.Table == nil {
+			continue
+		}
+		for _, x := range o.Table.Routes {
+			match, _ := json.Marshal(x.Match)
+			filters, _ := json.Marshal(x.Filters)
+			fmt.Fprintf(&b, "  %s from %s filters %s\n", match, originsText(x.Origins), filters)
+			for _, be := range x.Backends {
+				fmt.Fprintf(&b, "   to %s weight %d broken %q\n", be.Cluster, be.Weight, be.Broken)
+			}
+			fmt.Fprintf(&b, "   %s\n", policiesText(x.Policies))
+		}
+	}
+	for _, c := range r.Clusters {
+		fmt.Fprintf(&b, " cluster %s h2 %v %s %v\n", c.Cluster.Name, c.HTTP2, policiesText(c.Policies), c.List)
+	}
+	for _, in := range r.Inbounds {
+		fmt.Fprintf(&b, " in %s %s:%d for %s:%d %s %v ready %v %s\n", in.Name, in.Address, in.Port, in.ServiceAddress, in.ServicePort, in.Protocol, in.Tags, in.Ready, policiesText(in.Policies))
 	}
 	return b.String()
 }

@@ -6,16 +6,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/worlds"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 )
 
 // TestUpdateEqualsCompile: after any sequence of changes the model derived step
-// by step says the same as one compiled from nothing, and names exactly the
-// dataplanes that came out different.
+// by step says and keeps the same as one compiled from nothing, and names exactly
+// the dataplanes that came out different.
 func TestUpdateEqualsCompile(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
@@ -30,23 +32,32 @@ func TestUpdateEqualsCompile(t *testing.T) {
 			if diff := cmp.Diff(dump(clean), dump(next)); diff != "" {
 				t.Fatalf("step %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", step, diff, describe(changes))
 			}
-			checkAffected(t, model, next, affected)
+			if diff := cmp.Diff(clean.Kept(), next.Kept()); diff != "" {
+				t.Fatalf("step %d: compiled (-) and updated (+) keep different things:\n%s\nchanges: %s", step, diff, describe(changes))
+			}
+			checkAffected(t, model, next, affected, changes)
 			model = next
 		}
 	})
 }
 
-func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected resolve.Affected) {
+// checkAffected holds that affected are the dataplanes with a new value, and that
+// a new value says something new.
+func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected resolve.Affected, changes []api.Change) {
 	t.Helper()
+	regrouped := slices.ContainsFunc(changes, regroups)
 	pointers := map[api.Ref]*resolve.Resolved{}
 	for r := range before.Dataplanes("") {
 		pointers[r.Ref] = r
 	}
 	for r := range after.Dataplanes("") {
-		same := pointers[r.Ref] == r
+		old := pointers[r.Ref]
 		delete(pointers, r.Ref)
-		if same == slices.Contains(affected.Dataplanes, r.Ref) {
-			t.Fatalf("%s: same value %v, but affected are %v", r.Ref, same, affected.Dataplanes)
+		if (old == r) == slices.Contains(affected.Dataplanes, r.Ref) {
+			t.Fatalf("%s: same value %v, but affected are %v", r.Ref, old == r, affected.Dataplanes)
+		}
+		if !regrouped && old != nil && old != r && old.Dataplane == r.Dataplane && cmp.Equal(old, r, cmpopts.IgnoreTypes(resolve.Memo{}, &policies.Kind{})) {
+			t.Fatalf("%s came out as before, but is affected: %s", r.Ref, describe(changes))
 		}
 	}
 	for gone := range pointers {
@@ -54,6 +65,21 @@ func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected reso
 			t.Fatalf("%s is gone, but affected are %v", gone, affected.Dataplanes)
 		}
 	}
+}
+
+// regroups reports whether a change may put dataplanes together that were apart:
+// they then share one of two equal values.
+func regroups(c api.Change) bool {
+	for _, o := range []*api.Object{c.Before, c.After} {
+		if o == nil {
+			continue
+		}
+		spec, ok := o.Spec.(interface{ Top() api.TargetRef })
+		if o.Kind == api.KindMesh || ok && spec.Top().Kind != api.KindMesh {
+			return true
+		}
+	}
+	return false
 }
 
 // TestBranchesDoNotDisturbEachOther: a preview derived from a model leaves the

@@ -141,7 +141,7 @@ func carried(p *dataplane) iter.Seq[string] {
 			!give(pair(api.LabelNamespace, p.facts.Namespace)) {
 			return
 		}
-		for _, tags := range append(p.facts.Tags, p.facts.Labels) {
+		for _, tags := range slices.Concat(p.facts.Tags, []map[string]string{p.facts.Labels}) {
 			for k, v := range tags {
 				if !give(pair(k, v)) {
 					return

@@ -12,13 +12,10 @@ type memo[T any] struct {
 
 // get answers from memory, else by ask, of which the first result stays.
 func (m *memo[T]) get(question string, ask func() T) T {
-	m.mu.Lock()
-	v, ok := m.answers[question]
-	m.mu.Unlock()
-	if ok {
+	if v, ok := m.known(question); ok {
 		return v
 	}
-	v = ask()
+	v := ask()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if first, ok := m.answers[question]; ok {
@@ -29,4 +26,12 @@ func (m *memo[T]) get(question string, ask func() T) T {
 	}
 	m.answers[question] = v
 	return v
+}
+
+// known answers from memory alone.
+func (m *memo[T]) known(question string) (T, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.answers[question]
+	return v, ok
 }

@@ -98,6 +98,15 @@ func linkedObjects[T any](m *mesh, relation string, targets ...string) iter.Seq[
 	}
 }
 
+// dest is the destination with that id; nil where there is none, as in no mesh.
+func (m *mesh) dest(id string) *dest {
+	if m == nil {
+		return nil
+	}
+	d, _ := m.dests.Get([]byte(id))
+	return d
+}
+
 // destsNamed yields the destinations that a ref by that name may mean, all of
 // them where name is anyTarget.
 func (m *mesh) destsNamed(name string) iter.Seq[*dest] {

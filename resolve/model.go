@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -102,13 +103,17 @@ func (m *Model) rebuildMesh(prev *mesh, name, mode string) []api.Ref {
 	return u.affected
 }
 
+// disabled is the mode of a mesh in which names without a port mean
+// kuma.io/services; it is also that of a mesh that says nothing.
+const disabled = "Disabled"
+
 func modeOf(s *api.Snapshot, name string) string {
 	if o, ok := s.Get(api.Ref{Kind: api.KindMesh, Name: name}); ok {
 		if spec, ok := o.Spec.(*api.Mesh); ok && spec.MeshServices != nil {
-			return spec.MeshServices.Mode
+			return cmp.Or(spec.MeshServices.Mode, disabled)
 		}
 	}
-	return ""
+	return disabled
 }
 
 func collect[T any](it *iradix.Iterator[T]) []T {

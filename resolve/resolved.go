@@ -1,7 +1,7 @@
 package resolve
 
 import (
-	"sync/atomic"
+	"sync"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -169,17 +169,13 @@ type Inbound struct {
 
 // Memo keeps beside a shared value what a later stage derived from it, so that
 // it is derived once and forgotten together with the value.
-type Memo struct{ p atomic.Pointer[any] }
+type Memo struct {
+	once    sync.Once
+	derived any
+}
 
-// Do returns what derive made at the first call. Concurrent first calls may
-// derive twice; all callers get one of the results.
+// Do returns what derive made at the first call; callers that come meanwhile wait for it.
 func (m *Memo) Do(derive func() any) any {
-	if v := m.p.Load(); v != nil {
-		return *v
-	}
-	v := derive()
-	if m.p.CompareAndSwap(nil, &v) {
-		return v
-	}
-	return *m.p.Load()
+	m.once.Do(func() { m.derived = derive() })
+	return m.derived
 }

@@ -57,7 +57,7 @@ func (c *composition) steps(t *testing.T, archive *txtar.Archive) {
 		if diff := cmp.Diff(dump(clean)+answers(clean), dump(next)+answers(next)); diff != "" {
 			t.Fatalf("file %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", i, diff, describe(changes))
 		}
-		checkAffected(t, model, next, affected)
+		checkAffected(t, model, next, affected, changes)
 		got := ""
 		for _, ref := range affected.Dataplanes {
 			got += ref.String() + "\n"

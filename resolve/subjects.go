@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/merge"
@@ -39,27 +38,6 @@ func newAttachments(all []*item) *attachments {
 		}
 	}
 	return a
-}
-
-// class is the dataplanes to which the same subjects of one destination apply,
-// and what those come to.
-type class struct {
-	once     sync.Once
-	has      map[string]bool // selector key -> selects these dataplanes
-	base     layers
-	outbound Policies // of the destination, for what no route says
-	table    *Table
-	tcp      *TCPTable
-	clusters []clusterRef
-	byTags   memo[*Cluster]
-}
-
-// clusterRef is a cluster that a table names. It names the destination by id,
-// because a class outlives the members of other destinations.
-type clusterRef struct {
-	id   string
-	name string // of the cluster
-	tags map[string]string
 }
 
 // layers is what each kind of policy says, weakest first; the index is the
@@ -152,36 +130,6 @@ func (s *subjects) distinctSelectors() []*matcher.Selector {
 	}
 	slices.SortFunc(out, func(a, b *matcher.Selector) int { return compareText(a.Key, b.Key) })
 	return out
-}
-
-// classOf finds the class of a dataplane.
-func (s *subjects) classOf(d *matcher.Dataplane) *class {
-	bits := make([]byte, len(s.selectors))
-	for i, x := range s.selectors {
-		bits[i] = '0'
-		if x.Selects(d) {
-			bits[i] = '1'
-		}
-	}
-	key := string(bits)
-	return s.classes.get(key, func() *class {
-		c := &class{has: map[string]bool{"": true}}
-		for i, x := range s.selectors {
-			c.has[x.Key] = bits[i] == '1'
-		}
-		return c
-	})
-}
-
-// baseLayers is what the items that attach to no route say to the class.
-func (s *subjects) baseLayers(c *class, kinds int) layers {
-	base := make(layers, kinds)
-	for _, it := range s.items {
-		if c.has[it.policy.selector.Key] {
-			base[it.policy.kind] = append(base[it.policy.kind], merge.Layer{Name: it.layer, Origin: it.origin, Leaves: it.leaves})
-		}
-	}
-	return base
 }
 
 // fold resolves each kind.

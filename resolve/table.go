@@ -17,38 +17,9 @@ var catchAll = route.Match{Path: &route.PathMatch{Type: route.Prefix, Value: "/"
 // tabler makes the tables of one mesh.
 type tabler struct {
 	mesh     *mesh
+	prior    *mesh // the revision before, whose values stay where they are equal; may be nil
 	kinds    []*policies.Kind
 	dialects []route.Dialect
-}
-
-// class is what applies to the class of a dataplane; before is what applied to
-// the dataplane in the model's predecessor, whose values stay where they are equal.
-func (t *tabler) class(d *dest, p *dataplane, before *Resolved) *class {
-	c := d.subjects.classOf(&p.facts)
-	c.once.Do(func() { t.fill(c, d, before.outbound(d.ID)) })
-	return c
-}
-
-func (t *tabler) fill(c *class, d *dest, before *Outbound) {
-	c.base = d.subjects.baseLayers(c, len(t.kinds))
-	c.outbound = c.base.fold(t.kinds)
-	if before != nil && same(c.outbound, before.Policies) {
-		c.outbound = before.Policies
-	}
-	own := Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}
-	if !d.Protocol.HTTPLike() {
-		c.tcp = &TCPTable{Destination: d.Destination, Backends: []Backend{own}}
-		c.clusters = []clusterRef{{id: d.ID, name: d.ID}}
-		if before != nil && before.TCP != nil && same(c.tcp.Backends, before.TCP.Backends) && before.TCP.Destination == d.Destination {
-			c.tcp = before.TCP
-		}
-		return
-	}
-	b := &tableBuilder{tabler: t, dest: d, class: c, own: own, stacks: map[*item][]stack{}}
-	c.table, c.clusters = b.build(), b.clusters
-	if before != nil && before.Table != nil && before.Table.Destination == d.Destination && same(c.table.Routes, before.Table.Routes) {
-		c.table = before.Table
-	}
 }
 
 // tableBuilder makes one table.
@@ -205,30 +176,4 @@ func (m *mergedRule) takes(r *routeObject, layer merge.LayerName, a *attachments
 	}
 	slices.SortFunc(out, byRank)
 	return slices.Compact(out)
-}
-
-// cluster is how the class speaks to the destination, or to a subset of it.
-func (t *tabler) cluster(d *dest, ref clusterRef, p *dataplane, before *Resolved) *Cluster {
-	c := t.class(d, p, before)
-	return c.byTags.get(ref.name, func() *Cluster {
-		n := &Cluster{
-			Name: ref.name, Destination: d.Destination, Tags: ref.tags, HTTP2: d.members.http2 && d.Protocol.HTTPLike(),
-			Policies: c.base.only(policies.OnCluster, t.kinds).fold(t.kinds),
-		}
-		if o := before.cluster(ref.name); o.Cluster != nil && o.Destination == n.Destination && o.HTTP2 == n.HTTP2 && same(o.Policies, n.Policies) {
-			return o.Cluster
-		}
-		return n
-	})
-}
-
-// endpoints are those behind a cluster.
-func (t *tabler) endpoints(d *dest, ref clusterRef, before *Resolved) *Endpoints {
-	return d.members.subsets.get(ref.name, func() *Endpoints {
-		n := d.endpoints(ref.name, ref.tags)
-		if o := before.cluster(ref.name); o.Endpoints != nil && same(o.List, n.List) {
-			return o.Endpoints
-		}
-		return n
-	})
 }

@@ -34,7 +34,7 @@ func newUpdater(m *Model, prev *mesh, name string) *updater {
 		next = &c
 	}
 	return &updater{
-		tabler: tabler{mesh: next, kinds: m.kinds, dialects: m.dialects}, fresh: prev == nil,
+		tabler: tabler{mesh: next, prior: prev, kinds: m.kinds, dialects: m.dialects}, fresh: prev == nil,
 		dests: map[string]bool{}, names: map[string]bool{}, services: map[string]bool{},
 		classics: map[string]bool{}, planes: map[string]bool{},
 	}

@@ -80,8 +80,12 @@ func document(t *rapid.T) m {
 		case "twin": // a second object by the same name
 			labels["k8s.kuma.io/namespace"], labels["kuma.io/display-name"], object = "shop", name, name+"-2"
 		}
+		ports := []m{{"port": 8080, "appProtocol": pick("protocol", "http", "http", "tcp", "grpc")}}
+		if pick("second", "no", "no", "yes") == "yes" {
+			ports = append(ports, m{"port": 7070, "name": "other", "appProtocol": "http"})
+		}
 		return m{"type": "MeshService", "mesh": "default", "name": object, "labels": labels,
-			"spec": m{"selector": m{"dataplaneTags": m{"app": name}}, "ports": []m{{"port": 8080, "appProtocol": pick("protocol", "http", "http", "tcp", "grpc")}}}}
+			"spec": m{"selector": m{"dataplaneTags": m{"app": name}}, "ports": ports}}
 	case "MeshExternalService":
 		return m{"type": "MeshExternalService", "mesh": "default", "name": "outside",
 			"spec": m{"match": m{"type": "HostnameGenerator", "port": 80, "protocol": pick("protocol", "http", "tcp")}, "endpoints": []m{{"address": "192.0.2.1", "port": 80}}}}
@@ -107,9 +111,13 @@ func dataplane(t *rapid.T, pick func(string, ...string) string) m {
 			outs = append(outs, m{"port": 10001 + i, "backendRef": m{"kind": "MeshService", "labels": m{"app": name}, "port": 8080}})
 		}
 	}
+	ins := []m{{"port": 8080, "state": pick("state", "Ready", "NotReady", "Ignored"),
+		"tags": m{"kuma.io/service": app, "app": app, "version": pick("version", "1", "2"), "kuma.io/protocol": pick("protocol", "http", "http", "tcp")}}}
+	if pick("second", "no", "no", "yes") == "yes" {
+		ins = append(ins, m{"port": 7070, "tags": m{"kuma.io/service": pick("app", ServiceNames...), "kuma.io/protocol": "http"}})
+	}
 	return m{"type": "Dataplane", "mesh": "default", "name": pick("name", planeNames...), "labels": m{"app": app, "team": pick("team", "x", "y")},
-		"networking": m{"address": "127.0.0.2", "outbound": outs, "inbound": []m{{"port": 8080, "state": pick("state", "Ready", "NotReady"),
-			"tags": m{"kuma.io/service": app, "app": app, "version": pick("version", "1", "2"), "kuma.io/protocol": pick("protocol", "http", "http", "tcp")}}}}}
+		"networking": m{"address": "127.0.0.2", "outbound": outs, "inbound": ins}}
 }
 
 func top(pick func(string, ...string) string) m {
@@ -146,6 +154,9 @@ func httpRoute(t *rapid.T, pick func(string, ...string) string) m {
 		rules = append(rules, m{"matches": []m{{"path": m{"type": pick("path", "Exact", "PathPrefix"), "value": pick("value", paths...)}}}, "default": def})
 	}
 	to := m{"kind": "MeshService", "name": pick("service", ServiceNames...)}
+	if pick("port", "any", "any", "other") == "other" {
+		to["sectionName"] = "other"
+	}
 	if pick("by", "name", "label") == "label" {
 		to = m{"kind": "MeshService", "labels": m{"app": to["name"]}}
 	}

@@ -1,0 +1,125 @@
+package resolve
+
+import (
+	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+)
+
+// class is the dataplanes to which the same subjects of one destination apply,
+// and what those come to.
+type class struct {
+	has      map[string]bool // selector key -> selects these dataplanes
+	base     layers
+	outbound Policies // of the destination, for what no route says
+	table    *Table
+	tcp      *TCPTable
+	clusters []clusterRef
+	byTags   memo[*Cluster]
+}
+
+// clusterRef is a cluster that a table names. It names the destination by id,
+// because a class outlives the members of other destinations.
+type clusterRef struct {
+	id   string
+	name string // of the cluster
+	tags map[string]string
+}
+
+// class is what applies to the class of a dataplane.
+func (t *tabler) class(d *dest, p *dataplane) *class {
+	return d.subjects.classes.get(d.subjects.classKey(&p.facts), func() *class { return t.newClass(d, p) })
+}
+
+// former is what applied to the class of the dataplane in the revision before;
+// nil where nothing did. It asks for the class, not for the dataplane, so that a
+// value stays for those who have it when others come to share it.
+func (t *tabler) former(d *dest, p *dataplane) *class {
+	was := t.prior.dest(d.ID)
+	if was == nil {
+		return nil
+	}
+	c, _ := was.subjects.classes.known(was.subjects.classKey(&p.facts))
+	return c
+}
+
+func (t *tabler) newClass(d *dest, p *dataplane) *class {
+	c := &class{has: map[string]bool{"": true}}
+	for _, x := range d.subjects.selectors {
+		c.has[x.Key] = x.Selects(&p.facts)
+	}
+	c.base = d.subjects.baseLayers(c, len(t.kinds))
+	c.outbound = c.base.fold(t.kinds)
+	before := t.former(d, p)
+	if before != nil && same(c.outbound, before.outbound) {
+		c.outbound = before.outbound
+	}
+	own := Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}
+	if !d.Protocol.HTTPLike() {
+		c.tcp = &TCPTable{Destination: d.Destination, Backends: []Backend{own}}
+		c.clusters = []clusterRef{{id: d.ID, name: d.ID}}
+		if before != nil && before.tcp != nil && before.tcp.Destination == d.Destination {
+			c.tcp = before.tcp
+		}
+		return c
+	}
+	b := &tableBuilder{tabler: t, dest: d, class: c, own: own, stacks: map[*item][]stack{}}
+	c.table, c.clusters = b.build(), b.clusters
+	if before != nil && before.table != nil && before.table.Destination == d.Destination && same(c.table.Routes, before.table.Routes) {
+		c.table = before.table
+	}
+	return c
+}
+
+// cluster is how the class speaks to the destination, or to a subset of it.
+func (t *tabler) cluster(d *dest, ref clusterRef, p *dataplane) *Cluster {
+	c := t.class(d, p)
+	return c.byTags.get(ref.name, func() *Cluster {
+		n := &Cluster{
+			Name: ref.name, Destination: d.Destination, Tags: ref.tags, HTTP2: d.members.http2 && d.Protocol.HTTPLike(),
+			Policies: c.base.only(policies.OnCluster, t.kinds).fold(t.kinds),
+		}
+		if before := t.former(d, p); before != nil {
+			if o, ok := before.byTags.known(ref.name); ok && o.Destination == n.Destination && o.HTTP2 == n.HTTP2 && same(o.Policies, n.Policies) {
+				return o
+			}
+		}
+		return n
+	})
+}
+
+// endpoints are those behind a cluster.
+func (t *tabler) endpoints(d *dest, ref clusterRef) *Endpoints {
+	return d.members.subsets.get(ref.name, func() *Endpoints {
+		n := d.endpoints(ref.name, ref.tags)
+		if was := t.prior.dest(d.ID); was != nil {
+			if o, ok := was.members.subsets.known(ref.name); ok && same(o.List, n.List) {
+				return o
+			}
+		}
+		return n
+	})
+}
+
+// classKey tells the classes of s apart: it has one digit for each selector.
+func (s *subjects) classKey(d *matcher.Dataplane) string {
+	bits := make([]byte, len(s.selectors))
+	for i, x := range s.selectors {
+		bits[i] = '0'
+		if x.Selects(d) {
+			bits[i] = '1'
+		}
+	}
+	return string(bits)
+}
+
+// baseLayers is what the items that attach to no route say to the class.
+func (s *subjects) baseLayers(c *class, kinds int) layers {
+	base := make(layers, kinds)
+	for _, it := range s.items {
+		if c.has[it.policy.selector.Key] {
+			base[it.policy.kind] = append(base[it.policy.kind], merge.Layer{Name: it.layer, Origin: it.origin, Leaves: it.leaves})
+		}
+	}
+	return base
+}

@@ -1,0 +1,29 @@
+package resolve
+
+import (
+	"fmt"
+
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
+)
+
+// Kept is everything that the model keeps of its meshes, by name: what an update
+// must leave behind no more and no less of than a compile makes.
+func (m *Model) Kept() []string {
+	var out []string
+	for _, x := range collect(m.meshes.Root().Iterator()) {
+		out = append(out, keysOf(x.name+" object", x.objects)...)
+		out = append(out, keysOf(x.name+" link", x.links)...)
+		out = append(out, keysOf(x.name+" destination", x.dests)...)
+		out = append(out, keysOf(x.name+" dataplane", x.planes)...)
+	}
+	return out
+}
+
+func keysOf[T any](what string, tree *iradix.Tree[T]) []string {
+	var out []string
+	it := tree.Root().Iterator()
+	for k, _, ok := it.Next(); ok; k, _, ok = it.Next() {
+		out = append(out, fmt.Sprintf("%s %q", what, k))
+	}
+	return out
+}
