@@ -228,3 +228,19 @@ func TestTCPWithoutBackends(t *testing.T) {
 		}
 	}
 }
+
+// TestAFragmentStaysWithTheClient: what follows the # of a URL is never sent, so
+// no route sees it.
+func TestAFragmentStaysWithTheClient(t *testing.T) {
+	t.Parallel()
+	exact := everything(to("v1", 1))
+	exact.Name, exact.Match = "exact", route.Match{Path: &route.PathMatch{Type: route.Exact, Value: "/a"},
+		Query: []route.QueryMatch{{Name: "q", Type: "Exact", Value: "1"}}}
+	v, err := sim.Run(shop(exact, everything(to("v2", 1))), sim.Request{URL: "http://web:8080/a?q=1#part"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := v.Branches[0].Route.Name; got != "exact" {
+		t.Errorf("the request takes %q", got)
+	}
+}

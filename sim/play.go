@@ -175,7 +175,7 @@ func (p *player) attempt(n int) (took time.Duration, end Try, retry bool) {
 // was made and in order, get a token.
 func (b Bucket) Admit(at []time.Duration) []bool {
 	out := make([]bool, len(at))
-	if b.Tokens == 0 || b.Interval <= 0 {
+	if b.Interval <= 0 {
 		return out
 	}
 	rate := float64(b.Tokens) / b.Interval.Seconds()

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	"google.golang.org/protobuf/encoding/protojson"
+
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -32,6 +35,29 @@ func TestBootstrapNamesTheNode(t *testing.T) {
 	c.StateOfTheWorld = true
 	if b, _ = xds.Bootstrap(c); !strings.Contains(string(b), `"api_type": "GRPC"`) {
 		t.Errorf("state of the world: %s", b)
+	}
+}
+
+// TestBootstraps compares whole bootstraps: over plaintext, over TLS to a host
+// with a name, and over TLS to an address with a socket for administration.
+func TestBootstraps(t *testing.T) {
+	t.Parallel()
+	plain, named, address := config(), config(), config()
+	plain.AdminPort, plain.Service, plain.Metadata = 9901, "web", map[string]any{"version": "1"}
+	named.XDSHost, named.CA, named.Token = "control.example", "authority", "abc"
+	address.CA, address.ServerName, address.AdminSocket, address.SystemCA = "authority", "192.0.2.7", "/run/admin.sock", "/etc/authorities.pem"
+	for name, c := range map[string]xds.BootstrapConfig{"plain": plain, "named": named, "address": address} {
+		text, err := xds.Bootstrap(c)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		b := &bootstrapv3.Bootstrap{}
+		if err := protojson.Unmarshal(text, b); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		golden(t, "bootstrap-"+name, b)
 	}
 }
 
