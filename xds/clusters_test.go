@@ -3,12 +3,14 @@ package xds_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
@@ -120,5 +122,18 @@ func TestAnExpressionMayBeSoLong(t *testing.T) {
 		if err := xds.CheckRoute(r); (err == nil) != fine {
 			t.Errorf("%d bytes: %v", length, err)
 		}
+	}
+}
+
+// TestNothingIsSentUnchecked: what no reader lets in is still not sent, and the
+// note names who wrote it.
+func TestNothingIsSentUnchecked(t *testing.T) {
+	t.Parallel()
+	never := api.Duration(-time.Second)
+	u := use("web:8080", web())
+	u.Policies = resolve.Policies{fold(t, timeout.Kind, &timeout.Conf{ConnectionTimeout: &never})}
+	cluster, notes := xds.RenderCluster(u.Cluster)
+	if cluster != nil || len(notes) != 1 || notes[0].Severity != api.Error || !strings.Contains(notes[0].Message, "nobody can call it") {
+		t.Errorf("cluster %v, notes %v", cluster, notes)
 	}
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/weftmesh/weft/xds"
 )
 
-// TestSidecars compares everything that sidecars get, to the last field, with
+// TestWholeSidecars compares everything that sidecars get, to the last field, with
 // what each case under testdata/sidecars wants; the comment above a case says
 // what to look at.
-func TestSidecars(t *testing.T) {
+func TestWholeSidecars(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/sidecars/*.txtar")
 	if err != nil || len(files) == 0 {
