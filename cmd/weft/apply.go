@@ -83,22 +83,22 @@ func (a *app) apply(c *cobra.Command, o applyOptions) error {
 	if err != nil {
 		return err
 	}
+	var unpruned error // what was stored and deleted before is printed all the same
 	if o.prune {
-		pruned, err := prune(c.Context(), server, reading, o)
+		var pruned []result
+		pruned, unpruned = prune(c.Context(), server, reading, o)
 		answer.Results = append(answer.Results, pruned...)
-		if err != nil {
-			return err
-		}
 	}
 	for _, v := range answer.Warnings {
 		fmt.Fprintln(a.err, line(v))
 	}
-	return a.print(answer, func(w io.Writer) error {
+	err = a.print(answer, func(w io.Writer) error {
 		for _, r := range answer.Results {
 			fmt.Fprintln(w, r.Object, r.Action+map[bool]string{true: " (dry run)"}[o.dryRun])
 		}
 		return nil
 	})
+	return errors.Join(err, unpruned)
 }
 
 // readSound reads documents of which none may be refused.
@@ -170,9 +170,9 @@ func placesOf(o *api.Object) func(api.Path) api.Position {
 // prune deletes what carries the labels in the meshes of the documents and is
 // not among them.
 func prune(ctx context.Context, server *client.Client, reading world.Reading, o applyOptions) ([]result, error) {
-	keep, meshes := map[string]bool{}, map[string]bool{}
+	keep, meshes := map[api.Ref]bool{}, map[string]bool{}
 	for _, d := range reading.Objects {
-		keep[d.Ref.String()] = true
+		keep[d.Ref] = true
 		meshes[d.Mesh] = true
 	}
 	query := url.Values{}
@@ -186,22 +186,35 @@ func prune(ctx context.Context, server *client.Client, reading world.Reading, o 
 				continue
 			}
 			items, err := server.List(ctx, path(t, mesh, "")+"?"+query.Encode())
+			if client.Missing(err) {
+				continue // a dry run stored no mesh, so there is nothing in it
+			}
 			if err != nil {
-				return gone, err
+				return gone, fmt.Errorf("prune: %w", err)
 			}
 			for _, i := range items {
-				r := ref(t, mesh, i.Name)
-				if keep[r.String()] {
+				if keep[i.Ref()] {
 					continue
 				}
-				if !o.dryRun {
-					if err := server.Call(ctx, http.MethodDelete, path(t, mesh, i.Name), "", nil, nil); err != nil {
-						return gone, fmt.Errorf("prune %s: %w", r, err)
-					}
+				if err := remove(ctx, server, t, i, o.dryRun); err != nil {
+					return gone, fmt.Errorf("prune %s: %w", i.Ref(), err)
 				}
-				gone = append(gone, result{r.String(), "deleted"})
+				gone = append(gone, result{i.Ref().String(), "deleted"})
 			}
 		}
 	}
 	return gone, nil
+}
+
+// remove deletes exactly the object that was listed: a name may have twins in
+// other namespaces.
+func remove(ctx context.Context, server *client.Client, t api.Type, i client.Item, dryRun bool) error {
+	if dryRun {
+		return nil
+	}
+	at := path(t, i.Mesh, i.Name)
+	if i.Namespace != "" {
+		at += "?namespace=" + url.QueryEscape(i.Namespace)
+	}
+	return server.Call(ctx, http.MethodDelete, at, "", nil, nil)
 }

@@ -11,6 +11,7 @@ func newDelete(a *app) *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:               "delete KIND NAME",
 		Short:             "Delete a stored object",
+		Long:              "Deletes one object. One in a namespace is called NAMESPACE/NAME.",
 		Example:           "  weft delete meshretry mr-1\n  weft delete mt slow --mesh default",
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: a.completeObject,

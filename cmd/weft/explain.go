@@ -94,7 +94,7 @@ func (a *app) explanation(c *cobra.Command, name, to string, files []string, str
 	if to != "" {
 		question += "?to=" + url.QueryEscape(to)
 	}
-	return e, inItsWords(server.Get(c.Context(), path(t, a.mesh, inKuma(name))+question, &e))
+	return e, inItsWords(server.Get(c.Context(), path(t, a.mesh, name)+question, &e))
 }
 
 func newExplainObject(a *app, word, example, short string, fits func(api.Type) bool) *cobra.Command {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ func newGet(a *app) *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:   "get KIND [NAME]",
 		Short: "Show stored objects",
-		Long:  "Shows the objects of a kind, or one of them: as YAML the way they were written,\nto be edited and applied again; as JSON with all that the control plane adds.\n\nKinds, by type name, plural or short name: " + kinds() + ".",
+		Long:  "Shows the objects of a kind, or one of them: as YAML the way they were written,\nto be edited and applied again; as JSON with all that the control plane adds.\nAn object in a namespace is called NAMESPACE/NAME.\n\nKinds, by type name, plural or short name: " + kinds() + ".",
 		Example: `  weft get meshretries
   weft get mr mr-1 -o yaml
   weft get dataplane frontend-1 -o json`,
@@ -72,24 +73,36 @@ func (a *app) get(c *cobra.Command, args []string) error {
 	return a.print(list, func(w io.Writer) error { return table(w, items) })
 }
 
-// ref names an object as commands print it.
+// ref is what people call name or, in a namespace, <namespace>/<name>.
 func ref(t api.Type, mesh, name string) api.Ref {
 	if t.Global {
 		mesh = ""
 	}
-	return api.Ref{Kind: t.Name, Mesh: mesh, Name: name}
+	r := api.Ref{Kind: t.Name, Mesh: mesh, Name: name}
+	if namespace, short, ok := strings.Cut(name, "/"); ok {
+		r.Namespace, r.Name = namespace, short
+	}
+	return r
 }
 
 // table prints objects for people: what a route or policy targets, what a
-// dataplane listens on, the ports of a service.
+// dataplane listens on, the ports of a service. Namespaces have a column where
+// there are any: a name may stand in several.
 func table(w io.Writer, items []client.Item) error {
-	rows := [][]string{{"MESH", "NAME", "ABOUT", "AGE"}}
+	namespaces := slices.ContainsFunc(items, func(i client.Item) bool { return i.Namespace != "" })
+	row := func(mesh, namespace, name, about, age string) []string {
+		if !namespaces {
+			return []string{mesh, name, about, age}
+		}
+		return []string{mesh, namespace, name, about, age}
+	}
+	rows := [][]string{row("MESH", "NAMESPACE", "NAME", "ABOUT", "AGE")}
 	for _, i := range items {
 		age := ""
 		if !i.Created.IsZero() {
 			age = short(time.Since(i.Created))
 		}
-		rows = append(rows, []string{dash(i.Mesh), i.Name, dash(about(i.Raw)), dash(age)})
+		rows = append(rows, row(dash(i.Mesh), dash(i.Namespace), i.Name, dash(about(i.Raw)), dash(age)))
 	}
 	return columns(w, rows)
 }

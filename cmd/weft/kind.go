@@ -60,9 +60,18 @@ func path(t api.Type, mesh, name string) string {
 	}
 	p += t.Plural
 	if name != "" {
-		p += "/" + url.PathEscape(name)
+		p += "/" + url.PathEscape(inKuma(name))
 	}
 	return p
+}
+
+// inKuma is the name by which the control plane knows what people call
+// <namespace>/<name>.
+func inKuma(name string) string {
+	if namespace, name, ok := strings.Cut(name, "/"); ok {
+		return name + "." + namespace
+	}
+	return name
 }
 
 // completeKinds completes the name of a kind.
@@ -102,7 +111,7 @@ func (a *app) completeNames(word string) cobra.CompletionFunc {
 		}
 		var names []string
 		for _, i := range items {
-			names = append(names, i.Name)
+			names = append(names, strings.TrimPrefix(i.Namespace+"/"+i.Name, "/"))
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -89,12 +89,3 @@ func calledBy(o *api.Object) []string {
 	}
 	return out
 }
-
-// inKuma is the name by which the control plane knows what people call
-// <namespace>/<name>.
-func inKuma(name string) string {
-	if namespace, name, ok := strings.Cut(name, "/"); ok {
-		return name + "." + namespace
-	}
-	return name
-}

@@ -96,7 +96,7 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 	if err != nil {
 		return v, err
 	}
-	err = server.Post(c.Context(), path(t, a.mesh, inKuma(from))+"/_simulate", q, &v)
+	err = server.Post(c.Context(), path(t, a.mesh, from)+"/_simulate", q, &v)
 	return v, a.named(t, from, err)
 }
 

@@ -6,17 +6,25 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // Item is one object as the API shows it, with what tables need of it.
 type Item struct {
-	Type    string            `json:"type"`
-	Mesh    string            `json:"mesh"`
-	Name    string            `json:"name"`
-	Labels  map[string]string `json:"labels"`
-	Created time.Time         `json:"creationTime"`
+	Type      string            `json:"type"`
+	Mesh      string            `json:"mesh"`
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Labels    map[string]string `json:"labels"`
+	Created   time.Time         `json:"creationTime"`
 	// Raw is the whole object as it came.
 	Raw json.RawMessage `json:"-"`
+}
+
+// Ref names the object. Objects of several namespaces may share all else.
+func (i Item) Ref() api.Ref {
+	return api.Ref{Kind: i.Type, Mesh: i.Mesh, Namespace: i.Namespace, Name: i.Name}
 }
 
 // UnmarshalJSON keeps the text beside what it reads of it.
