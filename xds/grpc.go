@@ -82,10 +82,10 @@ func grpcListener(name, destination string) *Resource {
 			ConfigSource: overADS(forEver), RouteConfigName: TableName(destination),
 		}},
 		HttpFilters: []*hcmv3.HttpFilter{{
-			Name: routerFilter, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(&routerv3.Router{})},
+			Name: routerFilter, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: Pack(&routerv3.Router{})},
 		}},
 	}
-	r := seal(name, &listenerv3.Listener{Name: name, ApiListener: &listenerv3.ApiListener{ApiListener: pack(manager)}})
+	r := seal(name, &listenerv3.Listener{Name: name, ApiListener: &listenerv3.ApiListener{ApiListener: Pack(manager)}})
 	r.Routes = []string{TableName(destination)}
 	return r
 }

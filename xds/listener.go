@@ -163,7 +163,7 @@ func (x *Renderer) filters(c chain) []*listenerv3.Filter {
 		}
 	}
 	return append(out, &listenerv3.Filter{
-		Name: tcpProxyFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: pack(proxy)},
+		Name: tcpProxyFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: Pack(proxy)},
 	})
 }
 

@@ -52,7 +52,7 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 			w.WriteManager(m, c.place)
 		}
 	}
-	return &listenerv3.Filter{Name: managerFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: pack(m)}}
+	return &listenerv3.Filter{Name: managerFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: Pack(m)}}
 }
 
 // httpFilters are those that any route may need, by name, then the router.
@@ -61,14 +61,14 @@ func (x *Renderer) httpFilters(p api.Protocol) []*hcmv3.HttpFilter {
 	if p == api.GRPC {
 		out = append(out, &hcmv3.HttpFilter{
 			Name: statsFilter,
-			ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(&grpcstatsv3.FilterConfig{
+			ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: Pack(&grpcstatsv3.FilterConfig{
 				EmitFilterState:        true,
 				PerMethodStatSpecifier: &grpcstatsv3.FilterConfig_StatsForAllMethods{StatsForAllMethods: wrapperspb.Bool(false)},
 			})},
 		})
 	}
 	return append(out, &hcmv3.HttpFilter{
-		Name: routerFilter, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(&routerv3.Router{})},
+		Name: routerFilter, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: Pack(&routerv3.Router{})},
 	})
 }
 

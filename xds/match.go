@@ -65,7 +65,7 @@ func conditions(m *route.Match) *routev3.RouteMatch {
 		})
 	}
 	for _, h := range m.Headers {
-		out.Headers = append(out.Headers, headerMatcher(h))
+		out.Headers = append(out.Headers, HeaderMatcher(h))
 	}
 	for _, q := range m.Query {
 		text := exactly(q.Value)
@@ -77,25 +77,6 @@ func conditions(m *route.Match) *routev3.RouteMatch {
 			QueryParameterMatchSpecifier: &routev3.QueryParameterMatcher_StringMatch{StringMatch: text},
 		})
 	}
-	return out
-}
-
-func headerMatcher(h route.HeaderMatch) *routev3.HeaderMatcher {
-	out := &routev3.HeaderMatcher{Name: h.Name}
-	text := exactly(h.Value)
-	switch {
-	case h.Type == "Present" || h.Type == "Prefix" && h.Value == "": // Envoy has no empty prefix
-		out.HeaderMatchSpecifier = &routev3.HeaderMatcher_PresentMatch{PresentMatch: true}
-		return out
-	case h.Type == "Absent":
-		out.HeaderMatchSpecifier = &routev3.HeaderMatcher_PresentMatch{PresentMatch: false}
-		return out
-	case h.Type == "RegularExpression":
-		text = fullMatch(h.Value)
-	case h.Type == "Prefix":
-		text = &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: h.Value}}
-	}
-	out.HeaderMatchSpecifier = &routev3.HeaderMatcher_StringMatch{StringMatch: text}
 	return out
 }
 
@@ -138,9 +119,6 @@ func absolute(path string) string {
 	}
 	return path
 }
-
-// percent escapes the sign that begins a command in Envoy's header values.
-func percent(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
 // headers is the outcome of several modifiers, one after the other, in the form
 // that Envoy applies at once: it removes, then sets, then adds.
@@ -187,10 +165,10 @@ func (s *headers) toAdd() []*corev3.HeaderValueOption {
 	for _, name := range s.order {
 		c := s.by[name]
 		if c.set != nil {
-			set = append(set, headerOption(name, *c.set, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD))
+			set = append(set, HeaderOption(route.Header{Name: name, Value: *c.set}, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD))
 		}
 		for _, v := range c.add {
-			add = append(add, headerOption(name, v, corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD))
+			add = append(add, HeaderOption(route.Header{Name: name, Value: v}, corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD))
 		}
 	}
 	return append(set, add...)
@@ -204,11 +182,4 @@ func (s *headers) toRemove() []string {
 		}
 	}
 	return out
-}
-
-func headerOption(name, value string, action corev3.HeaderValueOption_HeaderAppendAction) *corev3.HeaderValueOption {
-	return &corev3.HeaderValueOption{
-		Header: &corev3.HeaderValue{Key: name, Value: percent(value)}, AppendAction: action,
-		KeepEmptyValue: true,
-	}
 }

@@ -22,5 +22,5 @@ func withoutOrders() *corev3.TypedExtensionConfig {
 	for _, name := range orders {
 		m.Mutations = append(m.Mutations, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: name}})
 	}
-	return &corev3.TypedExtensionConfig{Name: "envoy.http.early_header_mutation.header_mutation", TypedConfig: pack(m)}
+	return &corev3.TypedExtensionConfig{Name: "envoy.http.early_header_mutation.header_mutation", TypedConfig: Pack(m)}
 }

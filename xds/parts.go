@@ -82,13 +82,13 @@ func http1Upstream() *upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_ {
 }
 
 func protocolOptions(o *upstreamhttpv3.HttpProtocolOptions) map[string]*anypb.Any {
-	return map[string]*anypb.Any{"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": pack(o)}
+	return map[string]*anypb.Any{"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": Pack(o)}
 }
 
 func tlsSocket(tls *tlsv3.UpstreamTlsContext) *corev3.TransportSocket {
 	return &corev3.TransportSocket{
 		Name:       "envoy.transport_sockets.tls",
-		ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: pack(tls)},
+		ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: Pack(tls)},
 	}
 }
 

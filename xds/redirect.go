@@ -74,7 +74,7 @@ func families(mode string) []family {
 // go on to itself for ever.
 func (s *State) capture(r *resolve.Resolved, name, ip string, port uint32, direction corev3.TrafficDirection, source string) {
 	to := func(cluster string) []*listenerv3.Filter {
-		return []*listenerv3.Filter{{Name: tcpProxyFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: pack(&tcpproxyv3.TcpProxy{
+		return []*listenerv3.Filter{{Name: tcpProxyFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: Pack(&tcpproxyv3.TcpProxy{
 			StatPrefix: name, ClusterSpecifier: &tcpproxyv3.TcpProxy_Cluster{Cluster: cluster},
 		})}}}
 	}

@@ -52,12 +52,3 @@ func seal(name string, m proto.Message) *Resource {
 		Any:     &anypb.Any{TypeUrl: url, Value: b},
 	}
 }
-
-// pack puts m into an Any with the same bytes every time.
-func pack(m proto.Message) *anypb.Any {
-	a := new(anypb.Any)
-	if err := anypb.MarshalFrom(a, m, proto.MarshalOptions{Deterministic: true}); err != nil {
-		panic("marshal: " + err.Error())
-	}
-	return a
-}

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/weftmesh/weft/policies/internal/envoyproto"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -29,7 +28,7 @@ func (c *Conf) HTTPFilters() []*hcmv3.HttpFilter {
 	return []*hcmv3.HttpFilter{{
 		Name: httpFilter,
 		ConfigType: &hcmv3.HttpFilter_TypedConfig{
-			TypedConfig: envoyproto.Any(&httplimitv3.LocalRateLimit{StatPrefix: httpStat}),
+			TypedConfig: xds.Pack(&httplimitv3.LocalRateLimit{StatPrefix: httpStat}),
 		},
 	}}
 }
@@ -53,16 +52,16 @@ func (c *Conf) WriteRoute(r *routev3.Route, _ xds.Place) {
 	set, add := h.headers()
 	for _, v := range add {
 		limit.ResponseHeadersToAdd = append(limit.ResponseHeadersToAdd,
-			envoyproto.HeaderOption(v, corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD))
+			xds.HeaderOption(v, corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD))
 	}
 	for _, v := range set {
 		limit.ResponseHeadersToAdd = append(limit.ResponseHeadersToAdd,
-			envoyproto.HeaderOption(v, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD))
+			xds.HeaderOption(v, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD))
 	}
 	if r.TypedPerFilterConfig == nil {
 		r.TypedPerFilterConfig = map[string]*anypb.Any{}
 	}
-	r.TypedPerFilterConfig[httpFilter] = envoyproto.Any(limit)
+	r.TypedPerFilterConfig[httpFilter] = xds.Pack(limit)
 }
 
 // NetworkFilters is the bucket of new connections.
@@ -73,7 +72,7 @@ func (c *Conf) NetworkFilters(xds.Place) []*listenerv3.Filter {
 	return []*listenerv3.Filter{{
 		Name: tcpFilter,
 		ConfigType: &listenerv3.Filter_TypedConfig{
-			TypedConfig: envoyproto.Any(&tcplimitv3.LocalRateLimit{
+			TypedConfig: xds.Pack(&tcplimitv3.LocalRateLimit{
 				StatPrefix:  tcpStat,
 				TokenBucket: c.Local.TCP.ConnectionRate.bucket(),
 			}),
@@ -85,7 +84,7 @@ func (r *Rate) bucket() *typev3.TokenBucket {
 	return &typev3.TokenBucket{
 		MaxTokens:     *r.Num,
 		TokensPerFill: wrapperspb.UInt32(*r.Num),
-		FillInterval:  envoyproto.Duration(r.Interval),
+		FillInterval:  xds.Duration(r.Interval),
 	}
 }
 

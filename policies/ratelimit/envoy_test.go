@@ -2,6 +2,7 @@ package ratelimit_test
 
 import (
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -33,8 +34,8 @@ func write(confs ...policies.Conf) policytest.Written {
 func TestEnvoyLimitsAsTheBucketSays(t *testing.T) {
 	t.Parallel()
 	headers := &ratelimit.Headers{
-		Set: []route.Header{{Name: "x-set", Value: "100% %REQ(:path)%"}},
-		Add: []route.Header{{Name: "x-add", Value: "a, b"}},
+		Set: []route.Header{{Name: "x-set", Value: "100% %REQ(:path)%"}, {Name: "x-set-empty"}},
+		Add: []route.Header{{Name: "x-add", Value: "a, b"}, {Name: "x-add-empty"}},
 	}
 	off := http(1, time.Hour, nil)
 	off.Local.HTTP.Disabled = new(true)
@@ -60,7 +61,7 @@ func TestEnvoyLimitsAsTheBucketSays(t *testing.T) {
 			if limited && n >= int(bucket.Tokens) {
 				want = bucket.Status
 				for _, h := range append(bucket.Set, bucket.Add...) {
-					if got := resp.Header.Get(h.Name); got != h.Value {
+					if got := resp.Header.Values(h.Name); !slices.Equal(got, []string{h.Value}) {
 						t.Errorf("conf %d: %s is %q, want %q", i, h.Name, got, h.Value)
 					}
 				}

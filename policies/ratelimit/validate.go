@@ -7,8 +7,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/policies/internal/envoyproto"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/xds"
 )
 
 // Envoy's limits.
@@ -110,7 +110,7 @@ func checkHeaders(f *policies.Findings, at api.Path, headers []route.Header, see
 			}
 		}
 		f.Include(route.CheckHeaderValue(at.Field("value"), h.Value))
-		if n := len(envoyproto.Escape(h.Value)); n > maxValue && len(h.Value) <= maxValue {
+		if n := len(xds.Escape(h.Value)); n > maxValue && len(h.Value) <= maxValue {
 			f.Breaks(at.Field("value"), "has %d bytes when its percent signs are doubled for Envoy; at most %d are possible", n, maxValue)
 		}
 	}

@@ -76,7 +76,7 @@ func anyHeader(matches []route.HeaderMatch) func(sim.Headers) bool {
 	}
 }
 
-// header is one match, as envoyproto.HeaderMatch writes it.
+// header is one match, as xds.HeaderMatcher writes it.
 func header(m route.HeaderMatch) func(sim.Headers) bool {
 	// Each line of a repeated header is asked by itself.
 	value := func(test func(string) bool) func(sim.Headers) bool {

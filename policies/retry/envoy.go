@@ -14,7 +14,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/weftmesh/weft/policies/internal/envoyproto"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
@@ -42,7 +41,7 @@ func (s shared) policy() *routev3.RetryPolicy {
 	p := &routev3.RetryPolicy{
 		RetryOn:              s.conditions.envoy(),
 		NumRetries:           wrapperspb.UInt32(s.count()),
-		PerTryTimeout:        envoyproto.Duration(s.perTry),
+		PerTryTimeout:        xds.Duration(s.perTry),
 		RetriableStatusCodes: s.conditions.statuses,
 		RetryBackOff:         &routev3.RetryPolicy_RetryBackOff{BaseInterval: durationpb.New(base)},
 	}
@@ -50,7 +49,7 @@ func (s shared) policy() *routev3.RetryPolicy {
 		p.RetryBackOff.MaxInterval = durationpb.New(longest)
 	}
 	if len(s.reset) > 0 {
-		b := &routev3.RetryPolicy_RateLimitedRetryBackOff{MaxInterval: envoyproto.Duration(s.rateLimitedMax)}
+		b := &routev3.RetryPolicy_RateLimitedRetryBackOff{MaxInterval: xds.Duration(s.rateLimitedMax)}
 		for _, h := range s.reset {
 			b.ResetHeaders = append(b.ResetHeaders, &routev3.RetryPolicy_ResetHeader{Name: h.Name, Format: formats[h.Format]})
 		}
@@ -76,13 +75,13 @@ func (c conditions) envoy() string {
 // extend adds what only the http block has.
 func (h *HTTP) extend(p *routev3.RetryPolicy) {
 	for _, m := range h.RetriableResponseHeaders {
-		p.RetriableHeaders = append(p.RetriableHeaders, envoyproto.HeaderMatch(m))
+		p.RetriableHeaders = append(p.RetriableHeaders, xds.HeaderMatcher(m))
 	}
 	if len(p.RetriableHeaders) > 0 {
 		p.RetryOn += ",retriable-headers" // without it Envoy does not look at them
 	}
 	for _, m := range h.requestHeaders() {
-		p.RetriableRequestHeaders = append(p.RetriableRequestHeaders, envoyproto.HeaderMatch(m))
+		p.RetriableRequestHeaders = append(p.RetriableRequestHeaders, xds.HeaderMatcher(m))
 	}
 	for _, s := range h.HostSelection {
 		s.write(p)
@@ -109,7 +108,7 @@ func (s HostSelection) write(p *routev3.RetryPolicy) {
 	switch s.Predicate {
 	case omitHosts:
 		host("previous_hosts", &routev3.RetryPolicy_RetryHostPredicate_TypedConfig{
-			TypedConfig: envoyproto.Any(&omithostsv3.PreviousHostsPredicate{}),
+			TypedConfig: xds.Pack(&omithostsv3.PreviousHostsPredicate{}),
 		})
 	case omitTags:
 		tags := &structpb.Struct{Fields: map[string]*structpb.Value{}}
@@ -117,7 +116,7 @@ func (s HostSelection) write(p *routev3.RetryPolicy) {
 			tags.Fields[k] = structpb.NewStringValue(v)
 		}
 		host("omit_host_metadata", &routev3.RetryPolicy_RetryHostPredicate_TypedConfig{
-			TypedConfig: envoyproto.Any(&omittagsv3.OmitHostMetadataConfig{
+			TypedConfig: xds.Pack(&omittagsv3.OmitHostMetadataConfig{
 				MetadataMatch: &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{"envoy.lb": tags}},
 			}),
 		})
@@ -129,7 +128,7 @@ func (s HostSelection) write(p *routev3.RetryPolicy) {
 		p.RetryPriority = &routev3.RetryPolicy_RetryPriority{
 			Name: "envoy.retry_priorities.previous_priorities",
 			ConfigType: &routev3.RetryPolicy_RetryPriority_TypedConfig{
-				TypedConfig: envoyproto.Any(&prioritiesv3.PreviousPrioritiesConfig{UpdateFrequency: frequency}),
+				TypedConfig: xds.Pack(&prioritiesv3.PreviousPrioritiesConfig{UpdateFrequency: frequency}),
 			},
 		}
 	}

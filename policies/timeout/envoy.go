@@ -8,7 +8,6 @@ import (
 	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
 	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 
-	"github.com/weftmesh/weft/policies/internal/envoyproto"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -19,17 +18,17 @@ func (c *Conf) WriteRoute(r *routev3.Route, _ xds.Place) {
 		return
 	}
 	if d := c.HTTP.RequestTimeout; d != nil {
-		action.Timeout = envoyproto.Duration(d)
+		action.Timeout = xds.Duration(d)
 	}
 	if d := c.HTTP.StreamIdleTimeout; d != nil {
-		action.IdleTimeout = envoyproto.Duration(d)
+		action.IdleTimeout = xds.Duration(d)
 	}
 }
 
 // WriteCluster sets the bounds of connections, and of the streams on them.
 func (c *Conf) WriteCluster(cluster *clusterv3.Cluster, options *upstreamhttpv3.HttpProtocolOptions, _ xds.Place) {
 	if c.ConnectionTimeout != nil {
-		cluster.ConnectTimeout = envoyproto.Duration(c.ConnectionTimeout)
+		cluster.ConnectTimeout = xds.Duration(c.ConnectionTimeout)
 	}
 	h := c.HTTP
 	if h == nil {
@@ -43,26 +42,26 @@ func (c *Conf) WriteCluster(cluster *clusterv3.Cluster, options *upstreamhttpv3.
 	}
 	common := options.CommonHttpProtocolOptions
 	if c.IdleTimeout != nil {
-		common.IdleTimeout = envoyproto.Duration(c.IdleTimeout)
+		common.IdleTimeout = xds.Duration(c.IdleTimeout)
 	}
 	if h.MaxStreamDuration != nil {
-		common.MaxStreamDuration = envoyproto.Duration(h.MaxStreamDuration)
+		common.MaxStreamDuration = xds.Duration(h.MaxStreamDuration)
 	}
 	if h.MaxConnectionDuration != nil {
-		common.MaxConnectionDuration = envoyproto.Duration(h.MaxConnectionDuration)
+		common.MaxConnectionDuration = xds.Duration(h.MaxConnectionDuration)
 	}
 }
 
 // WriteManager sets the bound of request headers.
 func (c *Conf) WriteManager(m *hcmv3.HttpConnectionManager, _ xds.Place) {
 	if c.HTTP != nil && c.HTTP.RequestHeadersTimeout != nil {
-		m.RequestHeadersTimeout = envoyproto.Duration(c.HTTP.RequestHeadersTimeout)
+		m.RequestHeadersTimeout = xds.Duration(c.HTTP.RequestHeadersTimeout)
 	}
 }
 
 // WriteTCP sets the idle timeout of connections that are not HTTP.
 func (c *Conf) WriteTCP(t *tcpproxyv3.TcpProxy, _ xds.Place) {
 	if c.IdleTimeout != nil {
-		t.IdleTimeout = envoyproto.Duration(c.IdleTimeout)
+		t.IdleTimeout = xds.Duration(c.IdleTimeout)
 	}
 }

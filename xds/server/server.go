@@ -87,6 +87,7 @@ func (s *Server) publish(p *published, affected resolve.Affected) {
 	}
 	s.current.Store(p)
 	for _, ref := range affected.Dataplanes {
+		s.rename(ref)
 		peer := s.peers[ref]
 		if peer == nil {
 			continue
@@ -99,6 +100,19 @@ func (s *Server) publish(p *published, affected resolve.Affected) {
 				delete(s.peers, ref)
 			}
 		}
+	}
+}
+
+// rename ends the streams that wait for ref under its full name, so that they
+// come back as what they are. It needs mu.
+func (s *Server) rename(ref api.Ref) {
+	waiting := api.Ref{Kind: ref.Kind, Mesh: ref.Mesh, Name: ref.FullName()}
+	peer := s.peers[waiting]
+	if peer == nil || waiting == ref || waiting.Resolve(s.known) != ref {
+		return
+	}
+	for _, st := range peer.streams {
+		st.end(errRenamed)
 	}
 }
 

@@ -59,7 +59,7 @@ func session[Q interface{ GetNode() *corev3.Node }](
 	if err != nil {
 		return err
 	}
-	ref, err := who.check(first.GetNode())
+	ref, err := who.check(first.GetNode(), s.known)
 	if err != nil {
 		return err
 	}
@@ -76,6 +76,9 @@ func session[Q interface{ GetNode() *corev3.Node }](
 	}
 	defer s.leave(st)
 	defer st.close()
+	if ref.Resolve(s.known) != ref {
+		return errRenamed // it appeared in between
+	}
 	s.opts.Observer.Connected(st.peer)
 	st.refresh()
 	err = st.guard(func() error { return run(ctx, st, first) })
@@ -144,14 +147,25 @@ func await[Q any](ctx context.Context, patience time.Duration, recv func() (Q, e
 	}
 }
 
-// check is the dataplane that the client may be.
-func (i Identity) check(node *corev3.Node) (api.Ref, error) {
+// known reports whether there is such a dataplane.
+func (s *Server) known(ref api.Ref) bool {
+	_, ok := s.current.Load().source.Dataplane(ref)
+	return ok
+}
+
+// errRenamed ends a stream that waits for a dataplane by a name that turned out
+// to be that of one with a namespace.
+var errRenamed = status.Error(codes.Unavailable, "the dataplane is there now; connect again")
+
+// check is the dataplane that the client may be: names are compared by what
+// they stand for.
+func (i Identity) check(node *corev3.Node, known func(api.Ref) bool) (api.Ref, error) {
 	mesh, name, ok := strings.Cut(node.GetId(), ".")
 	if !ok || mesh == "" || name == "" {
 		return api.Ref{}, status.Errorf(codes.InvalidArgument, "node id %q is not <mesh>.<dataplane>; set it in the bootstrap", node.GetId())
 	}
-	claimed := api.Ref{Kind: api.KindDataplane, Mesh: mesh, Name: name}
-	if i.Dataplane != (api.Ref{}) && i.Dataplane != claimed {
+	claimed := api.Ref{Kind: api.KindDataplane, Mesh: mesh, Name: name}.Resolve(known)
+	if i.Dataplane != (api.Ref{}) && i.Dataplane.Resolve(known) != claimed {
 		return api.Ref{}, status.Errorf(codes.PermissionDenied, "the token is that of another dataplane than %s; issue one for it", node.GetId())
 	}
 	return claimed, nil
