@@ -117,13 +117,12 @@ func (l *loop) update(m *resolve.Model, s *api.Snapshot, changes []api.Change) (
 		l.heal(changes)
 		return next, affected
 	}
-	if len(changes) == 1 {
+	switch len(changes) {
+	case 0:
+		panic(err) // without any change it worked a moment ago
+	case 1:
 		l.quarantine(changes[0], err)
-		next, affected, err = tryUpdate(m, s, nil)
-		if err != nil {
-			panic(err) // without any change it worked a moment ago
-		}
-		return next, affected
+		return l.update(m, s, nil)
 	}
 	half := len(changes) / 2
 	next, first := l.update(m, s, changes[:half])

@@ -41,6 +41,16 @@ func (p *publications) count() int {
 	return len(p.models)
 }
 
+// newest is the revision that was published last.
+func (p *publications) newest() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.models) == 0 {
+		return 0
+	}
+	return p.models[len(p.models)-1].Snapshot().Revision()
+}
+
 // running is a loop over a memory store.
 func running(t *testing.T) (*memory.Store, *loop, *publications) {
 	t.Helper()
@@ -51,6 +61,13 @@ func running(t *testing.T) (*memory.Store, *loop, *publications) {
 	snapshot, w := s.Watch()
 	empty, _ := world.Compile(api.NewSnapshot(0))
 	l.begin(empty, snapshot)
+	follow(t, l, w)
+	return s, l, p
+}
+
+// follow runs a loop until the test ends.
+func follow(t *testing.T, l *loop, w store.Watch) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- l.run(ctx, w) }()
@@ -60,7 +77,6 @@ func running(t *testing.T) (*memory.Store, *loop, *publications) {
 			t.Errorf("the loop ended with %v", err)
 		}
 	})
-	return s, l, p
 }
 
 func dataplane(t *testing.T, name, service string) *api.Object {
@@ -168,5 +184,39 @@ func TestAnObjectThatBreaksTheResolverIsLeftOut(t *testing.T) {
 	}
 	if _, ok := m.Dataplane(bad.Ref); !ok || len(l.problems()) != 0 {
 		t.Errorf("it does not come back: %v", l.problems())
+	}
+}
+
+// What is created and deleted before anybody looks changes nothing, but whoever
+// asks for the model afterwards must not wait for a change that never comes.
+func TestAModelCoversWhatCameAndWent(t *testing.T) {
+	t.Parallel()
+	s := memory.New(api.NewSnapshot(0), nil, time.Now)
+	p := &publications{affected: map[string]int{}}
+	l := newLoop(slog.New(slog.DiscardHandler), newObserver(noop.NewTracerProvider().Tracer(""), web.NewEvents()), p.publish)
+	snapshot, w := s.Watch()
+	empty, _ := world.Compile(api.NewSnapshot(0))
+	l.begin(empty, snapshot)
+	o := dataplane(t, "brief", "web")
+	apply(t, s, o)
+	last, _, err := s.Apply(t.Context(), []store.Write{{Delete: &o.Ref}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow(t, l, w)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := (documents{s, l}).Model(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for p.newest() != last.Revision() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("revision %d was not published", last.Revision())
+		case <-time.After(time.Millisecond):
+		}
+	}
+	if len(p.affected) != 0 {
+		t.Errorf("%v were told of a change", p.affected)
 	}
 }

@@ -35,7 +35,8 @@ type Store interface {
 // Watch is one reader of changes.
 type Watch interface {
 	// Next waits until the store is past what this watch has seen. Changes to
-	// one object since then are one change, and the last state wins.
+	// one object since then are one change, and the last state wins; where they
+	// took each other back there is none, but the revision is told all the same.
 	Next(ctx context.Context) (*api.Snapshot, []api.Change, error)
 	// Stop ends the watch; Next returns ErrClosed.
 	Stop()

@@ -12,11 +12,11 @@ import (
 // that its size is bounded by the number of objects however slow the reader is.
 type watch struct {
 	of    *Store
-	ready chan struct{} // has a token while pending is not empty
+	ready chan struct{} // has a token while latest is set
 	done  chan struct{}
 
 	mu      sync.Mutex
-	latest  *api.Snapshot
+	latest  *api.Snapshot // nil while the reader has seen everything
 	pending []api.Change
 	index   map[api.Ref]int // of pending
 }
@@ -72,16 +72,18 @@ func (w *watch) Next(ctx context.Context) (*api.Snapshot, []api.Change, error) {
 			return nil, nil, store.ErrClosed
 		case <-w.ready:
 		}
-		if s, changes := w.take(); len(changes) > 0 {
+		if s, changes := w.take(); s != nil {
 			return s, changes, nil
 		}
 	}
 }
 
+// take is what waits; the snapshot is nil where nothing does. Changes that took
+// each other back leave a snapshot without changes.
 func (w *watch) take() (*api.Snapshot, []api.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	changes := w.pending
+	s, changes := w.latest, w.pending
 	if w.index != nil {
 		kept := changes[:0]
 		for _, c := range changes {
@@ -91,8 +93,8 @@ func (w *watch) take() (*api.Snapshot, []api.Change) {
 		}
 		changes = kept
 	}
-	w.pending, w.index = nil, nil
-	return w.latest, changes
+	w.latest, w.pending, w.index = nil, nil, nil
+	return s, changes
 }
 
 // Stop ends the watch.

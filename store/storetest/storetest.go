@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		"a snapshot never changes":               immutable,
 		"a watch misses nothing":                 watchMissesNothing,
 		"a slow watch gets the last state":       slowWatch,
+		"a watch tells of what came and went":    cameAndWent,
 		"a watch can be given up":                watchEnds,
 		"concurrent writers lose nothing":        concurrent,
 		"a closed store refuses":                 closed,
@@ -211,6 +212,25 @@ func slowWatch(t *testing.T, s store.Store) {
 	}
 	if len(changes) != 1 || changes[0].Before != nil || Port(changes[0].After) != 50 {
 		t.Errorf("%d changes after %d revisions", len(changes), next.Revision()-snapshot.Revision())
+	}
+}
+
+// cameAndWent: who waits for a revision learns of it, even where all that it
+// changed is as it was.
+func cameAndWent(t *testing.T, s store.Store) {
+	_, w := s.Watch()
+	defer w.Stop()
+	ref := Service(t, "a", 1).Ref
+	Put(t, s, Service(t, "a", 1))
+	last, _, err := s.Apply(t.Context(), []store.Write{{Delete: &ref}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	next, changes, err := w.Next(ctx)
+	if err != nil || next.Revision() != last.Revision() || len(changes) != 0 {
+		t.Errorf("%d changes, %v; want revision %d without any", len(changes), err, last.Revision())
 	}
 }
 
