@@ -1,6 +1,9 @@
 package api
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // Ref names one stored object.
 type Ref struct {
@@ -26,6 +29,32 @@ func (r Ref) String() string {
 func (r Ref) Compare(o Ref) int {
 	return cmp.Or(cmp.Compare(r.Kind, o.Kind), cmp.Compare(r.Mesh, o.Mesh),
 		cmp.Compare(r.Namespace, o.Namespace), cmp.Compare(r.Name, o.Name))
+}
+
+// Resolve is r where exists knows it. Else a name <name>.<namespace>, as Kuma
+// names objects of Kubernetes, stands for the object of that namespace if there
+// is one; if not, r is all that is known.
+func (r Ref) Resolve(exists func(Ref) bool) Ref {
+	if r.Namespace != "" || exists(r) {
+		return r
+	}
+	if dot := strings.LastIndexByte(r.Name, '.'); dot > 0 {
+		long := r
+		long.Name, long.Namespace = r.Name[:dot], r.Name[dot+1:]
+		if exists(long) {
+			return long
+		}
+	}
+	return r
+}
+
+// FullName is the name that tells r from all of its kind and mesh: <name>, or
+// <name>.<namespace>.
+func (r Ref) FullName() string {
+	if r.Namespace == "" {
+		return r.Name
+	}
+	return r.Name + "." + r.Namespace
 }
 
 // Origin says who set a value: an object and, where it has them, the entry of

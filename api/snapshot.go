@@ -58,6 +58,12 @@ func (s *Snapshot) Len() int { return s.tree.Len() }
 // Get finds one object.
 func (s *Snapshot) Get(r Ref) (*Object, bool) { return s.tree.Get(key(r)) }
 
+// Has reports whether there is such an object.
+func (s *Snapshot) Has(r Ref) bool {
+	_, ok := s.Get(r)
+	return ok
+}
+
 // All yields every object in the order of their refs.
 func (s *Snapshot) All() iter.Seq[*Object] { return s.below(nil) }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -33,7 +32,6 @@ type bootstrapper struct {
 	into    store.Store
 	who     server.Authenticator
 	ca      string // in PEM; empty for plaintext
-	log     *slog.Logger
 	// arrived is told of each Dataplane that came along.
 	arrived func(api.Ref)
 }
@@ -51,7 +49,6 @@ type bootstrapRequest struct {
 	CACert            string            `json:"caCert"` // the authority that the sidecar trusts
 	SystemCA          string            `json:"systemCaPath"`
 	DynamicMetadata   map[string]string `json:"dynamicMetadata"`
-	Features          []string          `json:"features"`
 	Version           map[string]any    `json:"version"`
 }
 
@@ -81,18 +78,19 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request) ([]byte, e
 	if ask.Mesh == "" {
 		ask.Mesh = api.DefaultMesh
 	}
-	ref := api.Ref{Kind: api.KindDataplane, Mesh: ask.Mesh, Name: ask.Name}
+	snapshot := b.into.Snapshot()
+	ref := api.Ref{Kind: api.KindDataplane, Mesh: ask.Mesh, Name: ask.Name}.Resolve(snapshot.Has)
 	token := ask.DataplaneToken
 	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && token == "" {
 		token = given
 	}
-	if err := b.authenticate(r.Context(), token, ref); err != nil {
+	if err := b.authenticate(r.Context(), token, ref, snapshot); err != nil {
 		return nil, err
 	}
 	if ask.ProxyType != "" && ask.ProxyType != "dataplane" {
 		return nil, web.Refusal(http.StatusBadRequest, fmt.Sprintf("proxyType %q is unknown; use dataplane", ask.ProxyType))
 	}
-	dp, err := b.dataplane(r.Context(), ref, ask.DataplaneResource)
+	dp, err := b.dataplane(r.Context(), ref, ask.DataplaneResource, snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +102,14 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request) ([]byte, e
 }
 
 // authenticate refuses who is not the dataplane that it says.
-func (b *bootstrapper) authenticate(ctx context.Context, token string, ref api.Ref) error {
+func (b *bootstrapper) authenticate(ctx context.Context, token string, ref api.Ref, snapshot *api.Snapshot) error {
 	who, err := b.who.Authenticate(ctx, token)
 	switch {
 	case err != nil && status.Code(err) == codes.PermissionDenied:
 		return web.Refusal(http.StatusForbidden, status.Convert(err).Message())
 	case err != nil:
 		return web.Refusal(http.StatusUnauthorized, status.Convert(err).Message())
-	case who.Dataplane.Name != "" && who.Dataplane != ref:
+	case who.Dataplane.Name != "" && who.Dataplane.Resolve(snapshot.Has) != ref:
 		return web.Refusal(http.StatusForbidden, fmt.Sprintf("the token is for another dataplane than %s; issue one with `weft token dataplane`", ref))
 	}
 	return nil
@@ -119,9 +117,8 @@ func (b *bootstrapper) authenticate(ctx context.Context, token string, ref api.R
 
 // dataplane is the object of the sidecar: the one that it brought along, now
 // stored, or the one that is there.
-func (b *bootstrapper) dataplane(ctx context.Context, ref api.Ref, brought string) (*api.Object, error) {
-	snapshot := b.into.Snapshot()
-	if _, ok := snapshot.Get(api.Ref{Kind: api.KindMesh, Name: ref.Mesh}); !ok {
+func (b *bootstrapper) dataplane(ctx context.Context, ref api.Ref, brought string, snapshot *api.Snapshot) (*api.Object, error) {
+	if !snapshot.Has(api.Ref{Kind: api.KindMesh, Name: ref.Mesh}) {
 		return nil, web.Refusal(http.StatusNotFound, "there is no mesh "+ref.Mesh+"; create it, or start the sidecar with another --mesh")
 	}
 	there, exists := snapshot.Get(ref)
@@ -131,14 +128,11 @@ func (b *bootstrapper) dataplane(ctx context.Context, ref api.Ref, brought strin
 	case brought == "":
 		return there, nil
 	}
-	o, err := b.catalog.DecodeOne("", []byte(brought), ref)
-	if o == nil {
-		if errors.Is(err, api.ErrNoDocuments) {
-			err = web.Refusal(http.StatusBadRequest, "the dataplane document is empty")
-		}
+	o, err := b.decode(brought, ref)
+	if err != nil {
 		return nil, err
 	}
-	if exists && there.Source.File != bootstrapSource {
+	if exists && (there.Ref != o.Ref || there.Source.File != bootstrapSource) {
 		if store.Same(there, o) {
 			return there, nil
 		}
@@ -149,8 +143,28 @@ func (b *bootstrapper) dataplane(ctx context.Context, ref api.Ref, brought strin
 	if _, _, err := b.into.Apply(ctx, []store.Write{{Put: &c}}); err != nil {
 		return nil, err
 	}
-	b.arrived(ref)
+	b.arrived(c.Ref)
 	return &c, nil
+}
+
+// decode reads the document of a sidecar that calls itself ref, which a
+// document with a namespace does by its full name.
+func (b *bootstrapper) decode(text string, ref api.Ref) (*api.Object, error) {
+	named := api.Ref{Kind: ref.Kind, Mesh: ref.Mesh, Name: ref.FullName()}
+	long := named.Resolve(func(r api.Ref) bool { return r.Namespace != "" })
+	o, err := b.catalog.DecodeOne("", []byte(text), long)
+	if o == nil && long != named {
+		o, err = b.catalog.DecodeOne("", []byte(text), named)
+	}
+	switch {
+	case errors.Is(err, api.ErrNoDocuments):
+		return nil, web.Refusal(http.StatusBadRequest, "the dataplane document is empty")
+	case o == nil:
+		return nil, err
+	case o.FullName() != named.Name:
+		return nil, web.Refusal(http.StatusBadRequest, fmt.Sprintf("the document is that of %s; start the sidecar with --name %s", o.Ref, o.FullName()))
+	}
+	return o, nil
 }
 
 func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, dp *api.Object) (xds.BootstrapConfig, error) {

@@ -148,7 +148,7 @@ func (p *Plane) compose() error {
 	if err != nil {
 		return err
 	}
-	boot := &bootstrapper{catalog: world.Catalog(), into: p.own, who: auth, ca: ca, log: p.log, arrived: p.guests.arrived}
+	boot := &bootstrapper{catalog: world.Catalog(), into: p.own, who: auth, ca: ca, arrived: p.guests.arrived}
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", boot)
 	p.xdsPort = port.New(port.Options{Logger: p.log, TLS: tls, HTTP: mux,

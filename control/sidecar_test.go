@@ -231,3 +231,43 @@ func TestEventsTellOfAChangeUntilItIsAcknowledged(t *testing.T) {
 		t.Errorf("seen %v", seen)
 	}
 }
+
+const podGuest = `apiVersion: kuma.io/v1alpha1
+kind: Dataplane
+metadata: {name: guest-2, namespace: shop}
+spec: {networking: {address: 127.0.0.8, inbound: [{port: 8080, tags: {kuma.io/service: guest}}]}}
+`
+
+// TestADataplaneOfKubernetesConnectsByItsFullName: applied or brought along.
+func TestADataplaneOfKubernetesConnectsByItsFullName(t *testing.T) {
+	t.Parallel()
+	c := config(t)
+	c.DataplaneAuth = "token"
+	p := start(t, c)
+	p.want(http.StatusOK, http.MethodPost, "/_apply", strings.ReplaceAll(podGuest, "guest-2", "pod-1"))
+	token := func(name string) string {
+		return p.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"name":"`+name+`","validFor":"1h"}`)
+	}
+	for _, name := range []string{"pod-1.shop", "guest-2.shop"} {
+		ask := map[string]any{"name": name}
+		if name == "guest-2.shop" {
+			ask["dataplaneResource"] = podGuest
+		}
+		if code, text := p.ask(http.DefaultClient, "http://"+p.XDS(), token("pod-1"), ask); code != http.StatusForbidden {
+			t.Errorf("%s with the token of another: %d %s", name, code, text)
+		}
+		if code, text := p.ask(http.DefaultClient, "http://"+p.XDS(), token(name), ask); code != http.StatusOK || !strings.Contains(text, `"default.`+name+`"`) {
+			t.Fatalf("%s: %d %s", name, code, text)
+		}
+		eventually(t, name+" is served", func() bool { // at once, or as soon as what it brought is published
+			stream, end := p.stream(name, token(name))
+			defer end()
+			_, err := stream.Recv()
+			return err == nil
+		})
+	}
+	ask := map[string]any{"name": "guest-2", "dataplaneResource": podGuest}
+	if code, text := p.ask(http.DefaultClient, "http://"+p.XDS(), token("guest-2"), ask); code != http.StatusBadRequest || !strings.Contains(text, "--name guest-2.shop") {
+		t.Errorf("the short name of a document with a namespace: %d %s", code, text)
+	}
+}

@@ -49,7 +49,7 @@ func (w *offline) dataplane(mesh, name string) (*resolve.Resolved, error) {
 		if slices.Contains(calledBy(r.Dataplane), name) {
 			found = append(found, r)
 		}
-		short, names = append(short, r.Ref.Name), append(names, fullName(r.Dataplane))
+		short, names = append(short, r.Ref.Name), append(names, r.Dataplane.FullName())
 	}
 	if len(found) == 1 {
 		return found[0], nil
@@ -57,7 +57,7 @@ func (w *offline) dataplane(mesh, name string) (*resolve.Resolved, error) {
 	if len(found) > 1 {
 		names = nil
 		for _, r := range found {
-			names = append(names, fullName(r.Dataplane))
+			names = append(names, r.Dataplane.FullName())
 		}
 		return nil, fmt.Errorf("%s: several have that name; write one of %s", ref, strings.Join(names, ", "))
 	}
@@ -69,14 +69,6 @@ func (w *offline) dataplane(mesh, name string) (*resolve.Resolved, error) {
 		hint = "there are " + strings.Join(names[:min(len(names), 5)], ", ")
 	}
 	return nil, fmt.Errorf("%s: there is no such object; %s", ref, hint)
-}
-
-// fullName is the name that only this object has.
-func fullName(o *api.Object) string {
-	if o.Namespace == "" {
-		return o.Name
-	}
-	return o.Name + "." + o.Namespace
 }
 
 // calledBy are all names that an object answers to.

@@ -70,10 +70,10 @@ func (a *app) readDataplane(file string, config *agent.Config, given func(string
 		return usage("--dataplane-file %s: it holds %s; write a single Dataplane", file, many(n, "document"))
 	}
 	o := reading.Objects[0]
-	if given("mesh") && config.Mesh != o.Mesh || given("name") && config.Name != o.Name {
+	if given("mesh") && config.Mesh != o.Mesh || given("name") && config.Name != o.FullName() {
 		return usage("--dataplane-file %s: it is %s, and --mesh or --name say otherwise; leave them out", file, o.Ref)
 	}
-	config.Mesh, config.Name = o.Mesh, o.Name
+	config.Mesh, config.Name = o.Mesh, o.FullName()
 	if config.Dataplane, err = world.Catalog().JSON(o); err != nil {
 		return fmt.Errorf("--dataplane-file %s: %w", file, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -31,18 +30,7 @@ func (s *server) refAt(r *http.Request) (api.Ref, error) {
 // namespace answers to ?namespace= and to <name>.<namespace>, its name in Kuma.
 func (s *server) refOf(r *http.Request, kind string) api.Ref {
 	ref := api.Ref{Kind: kind, Mesh: r.PathValue("mesh"), Namespace: r.URL.Query().Get("namespace"), Name: r.PathValue("name")}
-	snapshot := s.Documents.Snapshot()
-	if _, ok := snapshot.Get(ref); ok || ref.Namespace != "" {
-		return ref
-	}
-	if dot := strings.LastIndexByte(ref.Name, '.'); dot > 0 {
-		long := ref
-		long.Name, long.Namespace = ref.Name[:dot], ref.Name[dot+1:]
-		if _, ok := snapshot.Get(long); ok {
-			return long
-		}
-	}
-	return ref
+	return ref.Resolve(s.Documents.Snapshot().Has)
 }
 
 func (s *server) get(w http.ResponseWriter, r *http.Request) error {

@@ -130,3 +130,44 @@ func TestUnknownTypes(t *testing.T) {
 	c.configure()
 	p.synced("front")
 }
+
+// shop is a dataplane with a namespace, as one of Kubernetes has.
+const shop = `type: Dataplane
+mesh: default
+namespace: shop
+name: web-1
+networking: {address: 127.0.0.1, inbound: [{port: 20009, tags: {kuma.io/service: web}}]}
+`
+
+// TestNamesOfKubernetes: a dataplane with a namespace connects by its full name,
+// with a token for that name, also if it comes into being only then.
+func TestNamesOfKubernetes(t *testing.T) {
+	t.Parallel()
+	k := keys(t)
+	p := two(t, func(o *server.Options) { o.Authenticator = k })
+	token := issue(t, k, "web-1.shop")
+	early := p.delta("default.web-1.shop", token)
+	early.ask("cds", nil)
+	p.until("web-1.shop", "waits", func(s server.SyncStatus) bool { return s.Note != "" })
+	p.apply(shop)
+	if code, n := early.ended(); code != codes.Unavailable || n > 0 {
+		t.Errorf("who waited ended with %v after %d responses", code, n)
+	}
+	c := p.delta("default.web-1.shop", token)
+	c.ask("cds", nil)
+	if got := resources(c.next("cds")); len(got) != 1 || got[0] != "inbound:127.0.0.1:20009" {
+		t.Errorf("clusters %v", got)
+	}
+	ref := dataplaneRef("web-1")
+	ref.Namespace = "shop"
+	if s, ok := p.Status(ref); !ok || !s.Connected {
+		t.Errorf("status: %+v", s)
+	}
+	for _, foreign := range []string{"web-1", "front", "web-1.other"} {
+		c := p.delta("default.web-1.shop", issue(t, k, foreign))
+		c.ask("cds", nil)
+		if code, n := c.ended(); code != codes.PermissionDenied || n > 0 {
+			t.Errorf("with the token of %s: %v after %d responses", foreign, code, n)
+		}
+	}
+}
