@@ -134,11 +134,12 @@ func (s *server) metas(w http.ResponseWriter, r *http.Request, all inspect.MetaL
 		return err
 	}
 	items := slices.DeleteFunc(all.Items, func(m inspect.Meta) bool { return !strings.Contains(m.Name, sel.name) })
+	rest := items[min(sel.offset, len(items)):]
 	p := struct {
 		Total int            `json:"total"`
 		Items []inspect.Meta `json:"items"`
 		Next  *string        `json:"next"`
-	}{Total: len(items), Items: items[min(sel.offset, len(items)):min(sel.offset+sel.size, len(items))]}
+	}{Total: len(items), Items: rest[:min(sel.size, len(rest))]}
 	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
 		next := nextPage(r, end)
 		p.Next = &next

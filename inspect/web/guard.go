@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strings"
 )
@@ -119,7 +120,7 @@ func (s *server) recovered(next http.Handler) http.Handler {
 			case http.ErrAbortHandler:
 				panic(p)
 			default:
-				s.Log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", p)
+				s.Log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 				fail(w, problem{Status: http.StatusInternalServerError, Title: "Internal error", Detail: "a bug in weft; the log of the control plane has the details"})
 			}
 		}()

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,6 +80,11 @@ var noon = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 
 func serve(t *testing.T, docs string, panics bool) (*httptest.Server, *web.Events) {
 	t.Helper()
+	return serveLogging(t, docs, panics, slog.DiscardHandler)
+}
+
+func serveLogging(t *testing.T, docs string, panics bool, log slog.Handler) (*httptest.Server, *web.Events) {
+	t.Helper()
 	objects, found := world.Decode("world.yaml", []byte(docs))
 	for _, v := range found {
 		if v.Severity == api.Error {
@@ -98,7 +104,7 @@ func serve(t *testing.T, docs string, panics bool) (*httptest.Server, *web.Event
 		Catalog: world.Catalog(), Kinds: world.Kinds(), Documents: documents{s, panics}, Sidecars: sidecars{}, Tokens: noTokens{}, Events: events,
 		Problems: func() []*api.Violation { return nil }, Ready: func() error { return errors.New("the documents are not resolved yet") },
 		Metrics: http.NotFoundHandler(), Zone: "east", About: web.About{Hostname: "host", Version: "1.2.3", InstanceID: "id"},
-		Public: map[string]string{"store": "memory"}, Log: slog.New(slog.DiscardHandler),
+		Public: map[string]string{"store": "memory"}, Log: slog.New(log),
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(events.Close)
@@ -175,13 +181,18 @@ func indented(text string) string {
 
 func TestAPanicIsAnAnswer(t *testing.T) {
 	t.Parallel()
-	server, _ := serve(t, "type: Mesh\nname: default\n", true)
+	var log bytes.Buffer
+	server, _ := serveLogging(t, "type: Mesh\nname: default\n", true, slog.NewTextHandler(&log, nil))
 	code, text := call(t, http.MethodGet, server.URL+"/_problems", "")
 	if code != http.StatusInternalServerError || !strings.Contains(text, "/std-errors") || strings.Contains(text, "planted") {
 		t.Errorf("%d %s", code, text)
 	}
 	if code, _ := call(t, http.MethodGet, server.URL+"/healthz", ""); code != http.StatusOK {
 		t.Error("it is dead")
+	}
+	server.Close() // the log is complete
+	if got := log.String(); !strings.Contains(got, "planted") || !strings.Contains(got, "web.(*server).problems") {
+		t.Errorf("the log does not say where it happened: %s", got)
 	}
 }
 
