@@ -57,7 +57,7 @@ serves the result to Envoy, and explains each field of it.`,
 // serverFlags are the flags of commands that talk to a control plane.
 func (a *app) serverFlags(c *cobra.Command) {
 	c.Flags().StringVar(&a.server, "server", "", "control plane (else WEFT_SERVER, else http://127.0.0.1:5681)")
-	c.Flags().StringVar(&a.tokenFile, "token-file", "", "file with the token (else WEFT_TOKEN, else the admin token of a local data directory)")
+	c.Flags().StringVar(&a.tokenFile, "token-file", "", "file with the token (else WEFT_TOKEN, else, for a server on this host, the admin token of the data directory)")
 }
 
 // meshFlag is the mesh that names are looked up in.

@@ -14,6 +14,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -36,11 +37,14 @@ type Client struct {
 
 // Find takes the server from the flag, then WEFT_SERVER, then the default; and
 // the credential from the file, then WEFT_TOKEN, then the admin token in the
-// data directory of a local server.
-func Find(server, tokenFile string) (*Client, error) {
+// data directory. That last one only where the server is on this host: it
+// belongs to a local server, and to no other that somebody wants to ask.
+func Find(server, tokenFile string) (*Client, error) { return find(server, tokenFile, os.Getenv) }
+
+func find(server, tokenFile string, env func(string) string) (*Client, error) {
 	c := &Client{source: "--server", http: &http.Client{Timeout: 60 * time.Second}}
 	if server == "" {
-		server, c.source = os.Getenv("WEFT_SERVER"), "WEFT_SERVER"
+		server, c.source = env("WEFT_SERVER"), "WEFT_SERVER"
 	}
 	if server == "" {
 		server, c.source = DefaultServer, "the default"
@@ -50,8 +54,24 @@ func Find(server, tokenFile string) (*Client, error) {
 		return nil, fmt.Errorf("%s %q is no address of a control plane; write http://HOST:PORT", c.source, server)
 	}
 	c.base = base
-	c.token, err = token(tokenFile)
+	switch {
+	case tokenFile != "":
+		c.token, err = read(tokenFile)
+		if err != nil {
+			err = fmt.Errorf("--token-file: %w", err)
+		}
+	case env("WEFT_TOKEN") != "":
+		c.token = env("WEFT_TOKEN")
+	case loopback(base.Hostname()):
+		c.token, err = adminToken(env("WEFT_DATA_DIR"))
+	}
 	return c, err
+}
+
+// loopback reports whether a host is this one, whatever else names resolve to.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
 // At is a client of a known server with a known token.
@@ -66,29 +86,25 @@ func At(server, token string) (*Client, error) {
 // Anonymous reports whether there is no credential.
 func (c *Client) Anonymous() bool { return c.token == "" }
 
-func token(file string) (string, error) {
-	if file == "" {
-		if t := os.Getenv("WEFT_TOKEN"); t != "" {
-			return t, nil
-		}
-		dir := os.Getenv("WEFT_DATA_DIR")
-		if dir == "" {
-			dir = "weft-data"
-		}
-		text, err := os.ReadFile(filepath.Join(dir, "admin-token"))
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			return "", nil // the server may need none
-		}
-		if err != nil {
-			return "", fmt.Errorf("read the admin token: %w", err)
-		}
-		return strings.TrimSpace(string(text)), nil
+// adminToken is what a server leaves in its data directory; empty where there is
+// none to read, for the server may need none.
+func adminToken(dir string) (string, error) {
+	if dir == "" {
+		dir = "weft-data"
 	}
-	text, err := os.ReadFile(file)
+	token, err := read(filepath.Join(dir, "admin-token"))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return "", nil
+	}
 	if err != nil {
-		return "", fmt.Errorf("--token-file: %w", err)
+		return "", fmt.Errorf("read the admin token: %w", err)
 	}
-	return strings.TrimSpace(string(text)), nil
+	return token, nil
+}
+
+func read(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	return strings.TrimSpace(string(text)), err
 }
 
 // Refusal is an answer that is not a success.
@@ -197,7 +213,7 @@ func refusal(status int, answer []byte) error {
 	}
 	switch status {
 	case http.StatusUnauthorized:
-		r.Detail += "; give --token-file or WEFT_TOKEN, or run where the server's data directory is"
+		r.Detail += "; give --token-file or WEFT_TOKEN (the admin token of a data directory is found by itself beside a server on this host only)"
 	case http.StatusForbidden:
 		r.Detail += "; use a token of an administrator"
 	}
