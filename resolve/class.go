@@ -15,7 +15,7 @@ type class struct {
 	table    *Table
 	tcp      *TCPTable
 	clusters []clusterRef
-	byTags   memo[*Cluster]
+	byTags   memo[Cluster]
 }
 
 // clusterRef is a cluster that a table names. It names the destination by id,
@@ -28,19 +28,29 @@ type clusterRef struct {
 
 // class is what applies to the class of a dataplane.
 func (t *tabler) class(d *dest, p *dataplane) *class {
-	return d.subjects.classes.get(d.subjects.classKey(&p.facts), func() *class { return t.newClass(d, p) })
+	if c := d.subjects.classOf(p); c != nil {
+		return c
+	}
+	c, _ := d.subjects.classes.LoadOrStore(d.subjects.classKey(&p.facts), t.newClass(d, p))
+	return c.(*class)
 }
 
 // former is what applied to the class of the dataplane in the revision before;
 // nil where nothing did. It asks for the class, not for the dataplane, so that a
 // value stays for those who have it when others come to share it.
 func (t *tabler) former(d *dest, p *dataplane) *class {
-	was := t.prior.dest(d.ID)
-	if was == nil {
-		return nil
+	if was := t.prior.dest(d.ID); was != nil {
+		return was.subjects.classOf(p)
 	}
-	c, _ := was.subjects.classes.known(was.subjects.classKey(&p.facts))
-	return c
+	return nil
+}
+
+// classOf is the class of the dataplane; nil where nobody has asked for it.
+func (s *subjects) classOf(p *dataplane) *class {
+	if c, ok := s.classes.Load(s.classKey(&p.facts)); ok {
+		return c.(*class)
+	}
+	return nil
 }
 
 func (t *tabler) newClass(d *dest, p *dataplane) *class {
@@ -80,7 +90,7 @@ func (t *tabler) cluster(d *dest, ref clusterRef, p *dataplane) *Cluster {
 			Policies: c.base.only(policies.OnCluster, t.kinds).fold(t.kinds),
 		}
 		if before := t.former(d, p); before != nil {
-			if o, ok := before.byTags.known(ref.name); ok && o.Destination == n.Destination && o.HTTP2 == n.HTTP2 && same(o.Policies, n.Policies) {
+			if o := before.byTags.known(ref.name); o != nil && o.Destination == n.Destination && o.HTTP2 == n.HTTP2 && same(o.Policies, n.Policies) {
 				return o
 			}
 		}
@@ -93,7 +103,7 @@ func (t *tabler) endpoints(d *dest, ref clusterRef) *Endpoints {
 	return d.members.subsets.get(ref.name, func() *Endpoints {
 		n := d.endpoints(ref.name, ref.tags)
 		if was := t.prior.dest(d.ID); was != nil {
-			if o, ok := was.members.subsets.known(ref.name); ok && same(o.List, n.List) {
+			if o := was.members.subsets.known(ref.name); o != nil && same(o.List, n.List) {
 				return o
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,22 +154,22 @@ func ready(in *api.Inbound) bool {
 
 // members is who answers for a destination.
 type members struct {
-	list     []Endpoint
-	http2    bool // all of them are inbounds of dataplanes whose proxy takes HTTP/2
-	external bool
-	subsets  memo[*Endpoints]
+	list    []Endpoint
+	http2   bool // all of them are inbounds of dataplanes whose proxy takes HTTP/2
+	subsets memo[Endpoints]
 }
 
-// membersOf lists the ready ones, in the order of the dataplanes.
+// membersOf lists the ready ones that have an IP address, in the order of the dataplanes.
 func membersOf(list []member) *members {
 	m := &members{http2: len(list) > 0}
 	for _, x := range list {
 		m.http2 = m.http2 && x.protocol().HTTPLike()
-		if !ready(x.inbound) {
-			continue
+		address := cmp.Or(x.inbound.Address, x.plane.spec.Networking.Address)
+		if _, err := netip.ParseAddr(address); err != nil || !ready(x.inbound) {
+			continue // an endpoint is an IP address: decoding has warned of names
 		}
 		m.list = append(m.list, Endpoint{
-			Address: cmp.Or(x.inbound.Address, x.plane.spec.Networking.Address), Port: x.inbound.Port,
+			Address: address, Port: x.inbound.Port,
 			Tags: x.inbound.Tags, Zone: x.plane.object.Labels[api.LabelZone],
 		})
 	}
@@ -189,15 +190,17 @@ func (d *dest) endpoints(name string, tags map[string]string) *Endpoints {
 	return e
 }
 
-// clusterName is the destination id, and for a subset a hash of its tags
-// (spec/kuma.md 6): the first 8 bytes of SHA-256 over keys and values.
-func clusterName(id string, tags map[string]string) string {
+// clusterName is the destination id, and for a subset a hash of its tags with the
+// service's own (spec/kuma.md 6): the first 8 bytes of SHA-256 over keys and values.
+func clusterName(d *Destination, tags map[string]string) string {
 	if len(tags) == 0 {
-		return id
+		return d.ID
 	}
+	all := maps.Clone(tags)
+	all[api.TagService] = d.Name
 	h := sha256.New()
-	for _, k := range slices.Sorted(maps.Keys(tags)) {
-		h.Write([]byte(k + tags[k]))
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		h.Write([]byte(k + all[k]))
 	}
-	return id + "-" + hex.EncodeToString(h.Sum(nil)[:8])
+	return d.ID + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 }

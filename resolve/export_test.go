@@ -27,3 +27,18 @@ func keysOf[T any](what string, tree *iradix.Tree[T]) []string {
 	}
 	return out
 }
+
+// Meshes is how many meshes the model holds.
+func (m *Model) Meshes() int { return m.meshes.Len() }
+
+// Remembered is how many clusters and endpoints of one destination are remembered.
+func (m *Model) Remembered(mesh, id string) int {
+	x, _ := m.meshes.Get([]byte(mesh))
+	d := x.dest(id)
+	n := len(d.members.subsets.answers)
+	d.subjects.classes.Range(func(_, c any) bool {
+		n += len(c.(*class).byTags.answers)
+		return true
+	})
+	return n
+}

@@ -35,6 +35,19 @@ func (u *updater) read(o *api.Object) any {
 	return nil
 }
 
+// objectOf is the object that read turned into x.
+func objectOf(x any) *api.Object {
+	switch x := x.(type) {
+	case *policy:
+		return x.object
+	case *routeObject:
+		return x.object
+	case *service:
+		return x.object
+	}
+	return x.(*dataplane).object
+}
+
 // link is one thing that an object speaks of.
 type link struct{ relation, target string }
 

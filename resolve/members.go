@@ -94,7 +94,7 @@ func (m *mesh) ownerOf(id string) (*service, *Destination) {
 func (u *updater) put(dests *iradix.Txn[*dest], links *iradix.Txn[string], d *Destination, o *api.Object, m *members) {
 	old, ok := dests.Get([]byte(d.ID))
 	n := &dest{Destination: d, object: o, facts: factsOf(d), members: m}
-	if ok && same(old.Destination, d) {
+	if ok && same(old.Destination, d) && sameAge(old.object, o) {
 		n.Destination, n.subjects = old.Destination, old.subjects
 		if same(old.members.list, m.list) && old.members.http2 == m.http2 {
 			n.members = old.members
@@ -117,6 +117,12 @@ func (u *updater) put(dests *iradix.Txn[*dest], links *iradix.Txn[string], d *De
 		}
 	}
 	dests.Insert([]byte(d.ID), n)
+}
+
+// sameAge reports whether both objects were created at the same time, which
+// decides between objects that a ref means alike.
+func sameAge(a, b *api.Object) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Created.Equal(b.Created)
 }
 
 func unlink(links *iradix.Txn[string], d *Destination) {
@@ -165,7 +171,7 @@ func (u *updater) classicMembers(name string) []member {
 func (u *updater) serviceMembers(s *service, d *Destination) *members {
 	switch spec := s.object.Spec.(type) {
 	case *api.MeshExternalService:
-		m := &members{external: true}
+		m := &members{}
 		for _, e := range spec.Endpoints {
 			m.list = append(m.list, Endpoint{Address: e.Address, Port: e.Port, Priority: e.Priority})
 		}

@@ -74,22 +74,37 @@ func (m *Model) updateMesh(name string, changes []api.Change) []api.Ref {
 	prev, _ := m.meshes.Get([]byte(name))
 	mode := modeOf(m.snapshot, name)
 	if prev != nil && prev.mode != mode {
-		return m.rebuildMesh(prev, name, mode)
+		return m.rebuildMesh(prev, name, mode, changes)
 	}
 	u := newUpdater(m, prev, name)
 	u.mesh.mode = mode
 	u.run(changes)
-	m.meshes, _, _ = m.meshes.Insert([]byte(name), u.mesh)
+	m.put(u.mesh)
 	return u.affected
 }
 
-// rebuildMesh resolves a mesh anew, because what names mean has changed.
-func (m *Model) rebuildMesh(prev *mesh, name, mode string) []api.Ref {
+// put replaces a mesh, or forgets one of which nothing is left.
+func (m *Model) put(x *mesh) {
+	if x.objects.Len() == 0 {
+		m.meshes, _, _ = m.meshes.Delete([]byte(x.name))
+		return
+	}
+	m.meshes, _, _ = m.meshes.Insert([]byte(x.name), x)
+}
+
+// rebuildMesh resolves a mesh anew, because what names mean has changed. It takes
+// the objects as the mesh has them, and not as the snapshot does: one that could
+// not be resolved when it came must not stop the others now.
+func (m *Model) rebuildMesh(prev *mesh, name, mode string, changes []api.Change) []api.Ref {
 	u := newUpdater(m, nil, name)
 	u.mesh.mode = mode
-	var all []api.Change
-	for o := range m.snapshot.All() {
-		if meshOf(o.Ref) == name {
+	changed := map[api.Ref]bool{}
+	for _, c := range changes {
+		changed[c.Ref()] = true
+	}
+	all := slices.DeleteFunc(slices.Clone(changes), func(c api.Change) bool { return c.After == nil })
+	for _, x := range collect(prev.objects.Root().Iterator()) {
+		if o := objectOf(x); !changed[o.Ref] {
 			all = append(all, api.Change{After: o})
 		}
 	}
@@ -99,7 +114,7 @@ func (m *Model) rebuildMesh(prev *mesh, name, mode string) []api.Ref {
 			u.affected = append(u.affected, p.resolved.Ref)
 		}
 	}
-	m.meshes, _, _ = m.meshes.Insert([]byte(name), u.mesh)
+	m.put(u.mesh)
 	return u.affected
 }
 

@@ -81,7 +81,7 @@ func (m *Model) NotesAt(dp api.Ref) []api.Note {
 				notes = append(notes, m.policyNotes(x, o)...)
 			}
 		case *routeObject:
-			if !o.object.Shadow() && o.selector.Selects(&p.plane.facts) && p.callsOneOf(x, o) {
+			if !o.object.Shadow() && o.selector.Selects(&p.plane.facts) && p.callsOneOf(o) {
 				notes = append(notes, append(slices.Clone(o.notes), routeNotes(x, o)...)...)
 			}
 		}
@@ -105,7 +105,7 @@ func (m *Model) meantFor(x *mesh, o *policy, p *planed) bool {
 	return !found
 }
 
-func (p *planed) callsOneOf(x *mesh, o *routeObject) bool {
+func (p *planed) callsOneOf(o *routeObject) bool {
 	for _, out := range p.resolved.Outbounds {
 		facts := factsOf(out.Destination)
 		for _, e := range o.parsed.Entries {

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/merge"
@@ -17,7 +18,7 @@ type subjects struct {
 	attached      map[*routeObject]*attachments
 	// selectors are the distinct ones that do not select everything, by key.
 	selectors []*matcher.Selector
-	classes   memo[*class]
+	classes   sync.Map // *class by classKey
 }
 
 // attachments are the items that attach to a route for one destination, weakest

@@ -77,7 +77,7 @@ func isCatchAll(m route.Match) bool {
 
 // implicit is the route that sends what nothing else matched to the destination.
 func (b *tableBuilder) implicit() *Route {
-	b.use(b.dest.ID, nil)
+	b.use(b.dest.Destination, nil)
 	matches := []route.Match{catchAll}
 	key := route.Key(matches)
 	return &Route{Key: key, Name: key, Match: catchAll, Matches: matches, Backends: []Backend{b.own}, Policies: b.class.outbound}
@@ -101,15 +101,15 @@ func (b *tableBuilder) route(m *mergedRule, mine []*contribution) *Route {
 		}
 	}
 	if len(r.Backends) == 0 {
-		b.use(b.dest.ID, nil)
+		b.use(b.dest.Destination, nil)
 		r.Backends = []Backend{b.own}
 	}
 	return r
 }
 
 // use notes that the table names a cluster.
-func (b *tableBuilder) use(id string, tags map[string]string) {
-	b.clusters = append(b.clusters, clusterRef{id, clusterName(id, tags), tags})
+func (b *tableBuilder) use(d *Destination, tags map[string]string) {
+	b.clusters = append(b.clusters, clusterRef{d.ID, clusterName(d, tags), tags})
 }
 
 // policies lays what is attached to the contributing routes over the base: the

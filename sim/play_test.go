@@ -126,6 +126,8 @@ func TestOwnAnswers(t *testing.T) {
 		"unknown method":    {nil, sim.Request{Method: "FOO"}, "400"},
 		"no path":           {[]*resolve.Route{everything(to("v1", 1))}, sim.Request{URL: `http://web:8080\x`}, "400"},
 		"upgrade":           {nil, sim.Request{Headers: sim.Headers{"Connection": "Upgrade", "Upgrade": "websocket"}}, "403"},
+		"half an upgrade":   {nil, sim.Request{Headers: sim.Headers{"Upgrade": "websocket"}}, "404"},
+		"its other half":    {nil, sim.Request{Headers: sim.Headers{"Connection": "Upgrade"}}, "404"},
 		"connect":           {[]*resolve.Route{everything(to("v1", 1))}, sim.Request{Method: "CONNECT"}, "404"},
 		"no route":          {nil, sim.Request{}, "404"},
 		"no route, gRPC":    {nil, sim.Request{Headers: grpc}, "404/12"},
