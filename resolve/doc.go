@@ -6,6 +6,10 @@
 // dataplanes have in common is one shared value. A bad or lost object becomes a
 // Note on itself and never stops the others.
 //
+// What a change concerns is found by links (mesh.links), and a link is by name:
+// whatever ref the matcher accepts for a destination or a route must be linked
+// under a name of it, or under anyTarget, else an update would miss it.
+//
 // It imports no Envoy and no Kubernetes, asks no clock, and knows a kind of
 // policy only as a policies.Kind, a route language only as a route.Dialect.
 package resolve

@@ -2,8 +2,12 @@ package resolve
 
 import (
 	"fmt"
+	"slices"
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
 )
 
 // Kept is everything that the model keeps of its meshes, by name: what an update
@@ -26,6 +30,15 @@ func keysOf[T any](what string, tree *iradix.Tree[T]) []string {
 		out = append(out, fmt.Sprintf("%s %q", what, k))
 	}
 	return out
+}
+
+// Means reports whether a ref, written in namespace home, means the first port of
+// a service object, and whether an update would find it by the ref's name.
+func Means(o *api.Object, ref api.TargetRef, home string) (means, found bool) {
+	d := newService(o).dests[0]
+	facts := factsOf(d)
+	name := targetName(ref)
+	return matcher.Destination(ref, home, &facts), name == anyTarget || slices.Contains(d.linkNames(), name)
 }
 
 // Meshes is how many meshes the model holds.

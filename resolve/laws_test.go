@@ -1,6 +1,7 @@
 package resolve_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -130,6 +131,34 @@ func TestUnrelatedPolicyTouchesNothing(t *testing.T) {
 					t.Fatalf("%s: outbound to %s was replaced by a policy about %s", r.Ref, out.Destination.ID, name)
 				}
 			}
+		}
+	})
+}
+
+// TestEveryRefThatMatchesIsLinked: a ref that means a service is found by its
+// name, so that no update misses whom it concerns.
+func TestEveryRefThatMatchesIsLinked(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	rapid.Check(t, func(t *rapid.T) {
+		pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
+		labels := map[string]string{"app": pick("app", "web", "shop")}
+		for key, value := range map[string]string{api.LabelNamespace: pick("namespace", "", "web", "shop"), api.LabelDisplayName: pick("display", "", "web", "shop")} {
+			if value != "" {
+				labels[key] = value
+			}
+		}
+		text, _ := json.Marshal(labels)
+		o := worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshService","mesh":"default","name":%q,"labels":%s,
+			"spec":{"selector":{"dataplaneTags":{"app":"web"}},"ports":[{"port":80,"name":"main","appProtocol":"http"}]}}`, pick("name", "web", "shop"), text))
+		ref := api.TargetRef{Kind: api.KindMeshService, SectionName: pick("section", "", "80", "main"), Namespace: pick("in", "", "web", "shop")}
+		if pick("by", "name", "labels") == "name" {
+			ref.Name = pick("named", "web", "shop", "web_shop_svc_80", "shop_web_svc_80", "web_web_svc_80")
+		} else {
+			ref.Labels = map[string]string{pick("key", "app", api.LabelDisplayName, api.LabelNamespace): pick("value", "web", "shop")}
+		}
+		if means, found := resolve.Means(o, ref, pick("home", "", "web", "shop")); means && !found {
+			t.Fatalf("%+v means %+v, but no update would find it", ref, o.Ref)
 		}
 	})
 }
