@@ -90,7 +90,7 @@ func Explain(m *resolve.Model, dp api.Ref, to string) (Explanation, error) {
 	}
 	var notes remarks
 	notes.add(m.NotesAt(dp)...)
-	notes.add(rendered(m, r)...)
+	notes.add(lookAt(m).at(r)...)
 	e.Notes = append(e.Notes, notes.notes...)
 	return e, nil
 }

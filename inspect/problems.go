@@ -49,10 +49,7 @@ func Problems(m *resolve.Model, sidecars []Sidecar, violations []*api.Violation)
 		p.at(places.Of(n))
 		add(ref.String(), &ref, p)
 	}
-	for n := range m.Notes() {
-		note(n)
-	}
-	for _, n := range adjusted(m) {
+	for _, n := range Notes(m) {
 		note(n)
 	}
 	for _, v := range violations {

@@ -1,8 +1,9 @@
 package inspect
 
 import (
+	"slices"
+
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
 )
@@ -36,31 +37,78 @@ func (r *remarks) add(notes ...api.Note) {
 	}
 }
 
-// rendered is what an Envoy of this dataplane does not get as it is written.
-func rendered(m *resolve.Model, r *resolve.Resolved) []api.Note {
-	return xds.NewRenderer(m.Kinds()).Render(r).Notes
+// Notes is what there is to say about the objects of a model: what resolving
+// them found, and what Envoys do not get as it is written. Each is said once,
+// however many dataplanes it concerns, in the order of refs. It looks at every
+// dataplane: it is for questions of people.
+func Notes(m *resolve.Model) []api.Note {
+	var all remarks
+	for n := range m.Notes() {
+		all.add(n)
+	}
+	look := lookAt(m)
+	for r := range m.Dataplanes("") {
+		all.add(look.at(r)...)
+	}
+	slices.SortStableFunc(all.notes, func(a, b api.Note) int { return owner(a).Compare(owner(b)) })
+	return all.notes
 }
 
-// adjusted are the values that merging has brought together although Envoy takes
-// them only changed. What dataplanes share is looked at once.
-func adjusted(m *resolve.Model) []api.Note {
-	var out remarks
-	tables, effective := map[*resolve.Table]bool{}, map[*policies.Effective]bool{}
-	for r := range m.Dataplanes("") {
-		for _, o := range r.Outbounds {
-			if o.Table == nil || tables[o.Table] {
-				continue
-			}
-			tables[o.Table] = true
-			for _, rt := range o.Table.Routes {
-				for _, e := range rt.Policies {
-					if !effective[e] {
-						effective[e] = true
-						out.add(e.Notes()...)
-					}
-				}
-			}
+// maxLooks bounds the dataplanes that a write looks at: what is shared shows at
+// each of them, and Notes says the rest to whoever asks.
+const maxLooks = 1000
+
+// NotesOn is what Notes says of some objects, at a cost for writes: it looks at
+// those dataplanes themselves, and at some others of their meshes.
+func NotesOn(m *resolve.Model, refs ...api.Ref) []api.Note {
+	var all remarks
+	look := lookAt(m)
+	asked, meshes := map[api.Ref]bool{}, map[string]bool{}
+	for _, ref := range refs {
+		asked[ref], meshes[ref.Mesh] = true, true
+		all.add(m.NotesOn(ref)...)
+		if r, ok := m.Dataplane(ref); ok {
+			all.add(look.at(r)...)
 		}
 	}
-	return out.notes
+	for _, mesh := range sortedKeys(meshes) {
+		looks := 0
+		for r := range m.Dataplanes(mesh) {
+			if looks++; looks > maxLooks {
+				break
+			}
+			all.add(look.at(r)...)
+		}
+	}
+	return slices.DeleteFunc(all.notes, func(n api.Note) bool { return !asked[owner(n)] })
+}
+
+// owner is whose document a note is about.
+func owner(n api.Note) api.Ref {
+	if n.Origin == nil {
+		return api.Ref{}
+	}
+	return n.Origin.Ref
+}
+
+// look renders dataplanes to see what is lost on the way to their Envoys. What
+// they share is rendered once, and kept with the model.
+type look struct{ renderer *xds.Renderer }
+
+func lookAt(m *resolve.Model) look { return look{xds.NewRenderer(m.Kinds())} }
+
+// at is what the Envoy of r does not get as it is written, at the entry that
+// wrote it. What nobody wrote is the mesh's.
+func (l look) at(r *resolve.Resolved) []api.Note {
+	notes := l.renderer.Render(r).Notes
+	for i := range notes {
+		n := &notes[i]
+		if n.Origin == nil {
+			n.Origin = &api.Origin{Ref: api.Ref{Kind: api.KindMesh, Name: r.Ref.Mesh}}
+		}
+		if n.Field == "" {
+			n.Field = n.Origin.Field
+		}
+	}
+	return notes
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 )
 
@@ -60,5 +61,43 @@ func TestASidecarThatGetsNothingSaysWhy(t *testing.T) {
 	owners := inspect.Problems(m, sidecars, nil)
 	if owners[0].Owner != "Dataplane/default/a-1" || owners[0].Problems[0].Code != "Held" {
 		t.Errorf("the first owner is %+v", owners[0])
+	}
+}
+
+// A policy in a listener that Envoy would refuse does not hold there, and says so.
+func TestWhatIsNotRenderedIsNotProgrammed(t *testing.T) {
+	t.Parallel()
+	objects, _ := world.Decode("named.yaml", []byte(`
+type: Dataplane
+mesh: default
+name: db-1
+networking: {address: db.example.org, inbound: [{port: 5432, tags: {kuma.io/service: db, kuma.io/protocol: tcp}}]}
+---
+type: MeshRateLimit
+mesh: default
+name: few
+spec: {from: [{targetRef: {kind: Mesh}, default: {local: {tcp: {connectionRate: {num: 1, interval: 1s}}}}}]}
+`))
+	m, _ := world.Compile(world.Snapshot(objects...))
+	few := api.Ref{Kind: "MeshRateLimit", Mesh: "default", Name: "few"}
+	s, err := inspect.StatusOf(m, few, []inspect.Sidecar{connected("db-1", true)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := s.Conditions[2]; c.Status != "False" || c.Reason != "Rejected" || !strings.Contains(c.Message, "spec.from[0]: Envoy would refuse") {
+		t.Errorf("%+v", c)
+	}
+	if c := s.Conditions[0]; c.Status != "True" {
+		t.Errorf("the document itself is fine: %+v", c)
+	}
+	notes := inspect.NotesOn(m, few)
+	if len(notes) != 1 || notes[0].Code != "Rejected" || notes[0].Origin.Ref != few {
+		t.Errorf("a writer of the policy hears %+v", notes)
+	}
+	warned := slices.ContainsFunc(world.Warnings(m), func(v *api.Violation) bool {
+		return v.Object == few && v.Code == "Rejected" && v.Line == 10 && v.Severity == api.Warning
+	})
+	if !warned {
+		t.Errorf("validation is silent: %v", world.Warnings(m))
 	}
 }

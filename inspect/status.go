@@ -144,7 +144,7 @@ func syncOf(m *resolve.Model, mesh string, sidecars []Sidecar) Sync {
 }
 
 func statusOf(m *resolve.Model, o *api.Object, u *usage, acks map[api.Ref]Sidecar) Status {
-	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: m.NotesOn(o.Ref)}
+	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: append(m.NotesOn(o.Ref), u.notes[o.Ref]...)}
 	s.Dataplanes = countsOf(m, o, u, acks)
 	accepted, resolved := verdicts(o, s.Notes)
 	if away := routesAway(o, u, s.Dataplanes.Selected); away != "" && accepted.Status == "True" {
@@ -207,7 +207,7 @@ func verdicts(o *api.Object, notes []api.Note) (accepted, resolved Condition) {
 		c := &accepted
 		if slices.Contains(lostRefs, n.Code) {
 			c = &resolved
-		} else if n.Severity != api.Error {
+		} else if n.Severity != api.Error || n.Code == rejected {
 			continue
 		}
 		if c.Status == "True" {
@@ -219,6 +219,9 @@ func verdicts(o *api.Object, notes []api.Note) (accepted, resolved Condition) {
 	}
 	return accepted, resolved
 }
+
+// rejected is the code of what an Envoy would refuse, and so never gets.
+const rejected = "Rejected"
 
 func noteText(n api.Note) string {
 	if n.Field == "" {
@@ -236,7 +239,9 @@ func programmed(o *api.Object, n Counts, u *usage, acks map[api.Ref]Sidecar) Con
 	case n.Effective == 0:
 		c.Message = "it takes part on none of " + dataplanesText(n.Selected)
 	case n.Rejected > 0:
-		c.Reason, c.Message = "Rejected", rejections(u.effective[o.Ref], acks)
+		c.Reason, c.Message = rejected, rejections(u.effective[o.Ref], acks)
+	case withheld(u.notes[o.Ref]) != "":
+		c.Reason, c.Message = rejected, withheld(u.notes[o.Ref])
 	case overridden(o, u) != "":
 		c.Reason, c.Message = "Overridden", overridden(o, u)
 	case n.Connected == 0:
@@ -250,6 +255,14 @@ func programmed(o *api.Object, n Counts, u *usage, acks map[api.Ref]Sidecar) Con
 		c.Status, c.Reason = "True", "Programmed"
 	}
 	return c
+}
+
+// withheld is the first that no Envoy gets of an object.
+func withheld(notes []api.Note) string {
+	if i := slices.IndexFunc(notes, func(n api.Note) bool { return n.Code == rejected }); i >= 0 {
+		return noteText(notes[i])
+	}
+	return ""
 }
 
 func rejections(on []api.Ref, acks map[api.Ref]Sidecar) string {

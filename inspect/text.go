@@ -217,6 +217,10 @@ func (p *printer) notes(list []api.Note) {
 		p.line("%s", p.strong("Notes"))
 	}
 	for _, n := range list {
-		p.line("  %s %s %s: %s", n.Severity, n.Code, p.strong(originText(n.Origin)), noteText(n))
+		text := noteText(n)
+		if n.Origin != nil && n.Field == n.Origin.Field {
+			text = n.Message // the origin says where
+		}
+		p.line("  %s %s %s: %s", n.Severity, n.Code, p.strong(originText(n.Origin)), text)
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// usage is where the objects of a mesh take part. It is gathered in one walk, in
-// which every shared value is read once.
+// usage is where the objects of a mesh take part, and what Envoys do not get of
+// them. It is gathered in one walk, in which every shared value is read once.
 type usage struct {
 	effective map[api.Ref][]api.Ref              // object -> dataplanes, in their order
 	parts     map[api.Ref]map[api.Path]*standing // entry of an object: an item of a policy, a rule of a route
 	tables    map[*resolve.Table][]api.Ref
 	confs     map[*policies.Effective][]api.Ref
+	notes     map[api.Ref][]api.Note // what look found
 }
 
 // standing is how an entry fares.
@@ -25,7 +26,9 @@ type standing struct {
 
 func usageOf(m *resolve.Model, mesh string) *usage {
 	u := &usage{effective: map[api.Ref][]api.Ref{}, parts: map[api.Ref]map[api.Path]*standing{},
-		tables: map[*resolve.Table][]api.Ref{}, confs: map[*policies.Effective][]api.Ref{}}
+		tables: map[*resolve.Table][]api.Ref{}, confs: map[*policies.Effective][]api.Ref{}, notes: map[api.Ref][]api.Note{}}
+	var lost remarks
+	look := lookAt(m)
 	for r := range m.Dataplanes(mesh) {
 		var refs []api.Ref
 		for _, o := range r.Outbounds {
@@ -43,6 +46,10 @@ func usageOf(m *resolve.Model, mesh string) *usage {
 		for _, ref := range distinct(refs) {
 			u.effective[ref] = append(u.effective[ref], r.Ref)
 		}
+		lost.add(look.at(r)...)
+	}
+	for _, n := range lost.notes {
+		u.notes[owner(n)] = append(u.notes[owner(n)], n)
 	}
 	return u
 }

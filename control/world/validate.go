@@ -74,7 +74,7 @@ func line(v *api.Violation) Violation {
 func Warnings(m *resolve.Model) []*api.Violation {
 	var out []*api.Violation
 	places := inspect.PlacesIn(m.Snapshot())
-	for n := range m.Notes() {
+	for _, n := range inspect.Notes(m) {
 		if n.Severity == api.Info || n.Origin == nil {
 			continue
 		}

@@ -151,12 +151,13 @@ func (s *server) dangling(ctx context.Context, results []store.Result, patience 
 	}
 	var out []*api.Violation
 	places := inspect.PlacesIn(model.Snapshot())
-	for _, r := range results {
-		for _, n := range model.NotesOn(r.Ref) {
-			if n.Severity == api.Info {
-				continue
-			}
-			out = append(out, &api.Violation{Position: places.Of(n), Object: r.Ref, Field: n.Field, Code: n.Code,
+	refs := make([]api.Ref, len(results))
+	for i, r := range results {
+		refs[i] = r.Ref
+	}
+	for _, n := range inspect.NotesOn(model, refs...) {
+		if n.Severity != api.Info {
+			out = append(out, &api.Violation{Position: places.Of(n), Object: n.Origin.Ref, Field: n.Field, Code: n.Code,
 				Message: strings.TrimSpace(n.Message), Severity: api.Warning})
 		}
 	}

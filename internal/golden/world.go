@@ -17,6 +17,7 @@ import (
 // Answer answers the questions of stories about a whole world:
 //
 //	validate                          every violation, then every condition that is not met
+//	problems                          everything that is wrong, by owner
 //	sim: DATAPLANE [METHOD] URL [k:v]…  what would happen to a request
 //	explain: DATAPLANE [TO]           what applies, and why
 //	object: KIND NAME                 where a policy or route takes part
@@ -35,7 +36,7 @@ func Answer(docs []File, question string) string {
 	model, _ := world.Compile(world.Snapshot(objects...))
 	verb, rest, _ := strings.Cut(question, ":")
 	a := asker{model: model, violations: violations, words: strings.Fields(rest)}
-	ask := map[string]func() error{"validate": a.validate, "sim": a.sim, "explain": a.explain, "object": a.object, "rules": a.rules,
+	ask := map[string]func() error{"validate": a.validate, "problems": a.problems, "sim": a.sim, "explain": a.explain, "object": a.object, "rules": a.rules,
 		"subsets": a.subsets, "resources": a.resources, "inbounds": a.inbounds, "layout": a.layout}[verb]
 	if ask == nil {
 		return "nobody knows how to answer " + verb
@@ -79,6 +80,18 @@ func (a *asker) validate() error {
 	}
 	if a.out.Len() == 0 {
 		fmt.Fprintln(&a.out, "all is well")
+	}
+	return nil
+}
+
+func (a *asker) problems() error {
+	for _, o := range inspect.Problems(a.model, nil, a.violations) {
+		for _, p := range o.Problems {
+			fmt.Fprintf(&a.out, "%s: %s %s %s: %s\n", o.Owner, p.Severity, p.Code, p.Field, p.Message)
+		}
+	}
+	if a.out.Len() == 0 {
+		fmt.Fprintln(&a.out, "nothing is wrong")
 	}
 	return nil
 }
