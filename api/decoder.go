@@ -103,10 +103,17 @@ func (d *decoder) plain(n, mark *yaml.Node, at Path, v reflect.Value) {
 	}
 }
 
+// material is what may be secret.
+var material = reflect.TypeFor[DataSource]()
+
 // object reads a map of known fields.
 func (d *decoder) object(n, mark *yaml.Node, at Path, v reflect.Value) {
 	if n.Kind != yaml.MappingNode {
-		d.report(mark, at.Breaks("%s stands where fields belong; write a map", describe(n)))
+		what := describe(n)
+		if v.Type() == material && n.Kind == yaml.ScalarNode {
+			what = "text" // it may be the secret itself, and what is wrong is shown to many
+		}
+		d.report(mark, at.Breaks("%s stands where fields belong; write a map", what))
 		return
 	}
 	fields := d.fields(v.Type())

@@ -102,6 +102,9 @@ func (m *Mesh) Validate(at Path) error {
 	} else if t != nil {
 		errs = multierror.Append(errs, unsupported(Warning, at.Field("mtls"), "weft has no mTLS yet; the traffic is plain text"))
 	}
+	if m.MTLS != nil {
+		errs = multierror.Append(errs, validateBackends(at.Field("mtls"), m.MTLS.Backends))
+	}
 	if n := m.Networking; n != nil && n.Outbound != nil && n.Outbound.Passthrough != nil && !*n.Outbound.Passthrough {
 		errs = multierror.Append(errs, unsupported(Error, at.Field("networking").Field("outbound").Field("passthrough"), "weft cannot forbid traffic to unknown places yet; remove it to allow that traffic"))
 	}
@@ -111,7 +114,8 @@ func (m *Mesh) Validate(at Path) error {
 		*MeshBackends
 	}{{"metrics", m.Metrics}, {"tracing", m.Tracing}, {"logging", m.Logging}} {
 		if t.MeshBackends != nil {
-			errs = multierror.Append(errs, unsupported(Warning, at.Field(t.name), "weft does not send %s from a Mesh; it has no effect, remove it", t.name))
+			errs = multierror.Append(errs, unsupported(Warning, at.Field(t.name), "weft does not send %s from a Mesh; it has no effect, remove it", t.name),
+				validateBackends(at.Field(t.name), t.Backends))
 		}
 	}
 	return errs.ErrorOrNil()
@@ -159,8 +163,10 @@ type MeshGateway struct {
 }
 
 // Validate warns.
-func (*MeshGateway) Validate(at Path) error {
-	return unsupported(Warning, at.Field("conf"), "weft has no MeshGateway; use an edge dataplane, that is a Dataplane with networking.gateway.type BUILTIN")
+func (g *MeshGateway) Validate(at Path) error {
+	return multierror.Append(nil,
+		unsupported(Warning, at.Field("conf"), "weft has no MeshGateway; use an edge dataplane, that is a Dataplane with networking.gateway.type BUILTIN"),
+		validateTree(at.Field("conf"), g.Conf))
 }
 
 // HostnameGenerator gives hostnames to services.

@@ -137,6 +137,9 @@ func (t *ExternalTLS) validate(at Path) error {
 		if s.DataSource != nil && (s.Inline == "") == (s.InlineString == "") {
 			errs = multierror.Append(errs, here.Field(s.name).Breaks("needs exactly one of inline and inlineString; write one of them"))
 		}
+		if s.DataSource != nil && (s.Inline == Hidden || s.InlineString == Hidden) {
+			errs = multierror.Append(errs, hidden(here.Field(s.name)))
+		}
 	}
 	return errs.ErrorOrNil()
 }

@@ -54,14 +54,14 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error
 	switch format := r.URL.Query().Get("format"); format {
 	case "", "universal":
 	case "written":
-		text, err := s.written(o)
+		text, err := s.written(r, o)
 		if err != nil {
 			return err
 		}
 		write(w, http.StatusOK, "application/json", text)
 		return nil
 	case "kubernetes", "k8s":
-		text, err := s.Catalog.KubernetesJSON(s.Catalog.Shown(o))
+		text, err := s.Catalog.KubernetesJSON(s.Catalog.Shown(o.Redacted()))
 		if err != nil {
 			return err
 		}

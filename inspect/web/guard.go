@@ -61,6 +61,12 @@ func (s *server) authorised(next http.Handler) http.Handler {
 	})
 }
 
+// administers reports whether a request comes from an administrator.
+func administers(r *http.Request) bool {
+	u, _ := r.Context().Value(userKey{}).(user)
+	return slices.Contains(u.Groups, admins)
+}
+
 // asks reports whether a request changes nothing.
 func asks(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead || strings.HasSuffix(r.URL.Path, "/_simulate")

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"time"
 
@@ -10,8 +11,12 @@ import (
 )
 
 // written is an object as its writer gave it, without what readers are told
-// beside it: whoever stores it again changes nothing.
-func (s *server) written(o *api.Object) ([]byte, error) {
+// beside it: an administrator who stores it again changes nothing. Others do
+// not learn its secrets.
+func (s *server) written(r *http.Request, o *api.Object) ([]byte, error) {
+	if !administers(r) {
+		o = o.Redacted()
+	}
 	c := *o
 	c.Created, c.Modified = time.Time{}, time.Time{}
 	return s.Catalog.JSON(&c)
@@ -19,7 +24,7 @@ func (s *server) written(o *api.Object) ([]byte, error) {
 
 // item is an object as the API shows it, with conditions in its status.
 func (s *server) item(o *api.Object, conditions any) ([]byte, error) {
-	text, err := s.Catalog.JSON(s.Catalog.Shown(o))
+	text, err := s.Catalog.JSON(s.Catalog.Shown(o.Redacted()))
 	if err != nil || conditions == nil {
 		return text, err
 	}

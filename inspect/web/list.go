@@ -173,7 +173,7 @@ func (s *server) listed(w http.ResponseWriter, r *http.Request, t api.Type, mesh
 		objects = snapshot.Of(t.Name, mesh)
 	}
 	if r.URL.Query().Get("format") == "written" {
-		return s.page(w, r, objects, s.written)
+		return s.page(w, r, objects, func(o *api.Object) ([]byte, error) { return s.written(r, o) })
 	}
 	return s.page(w, r, objects, func(o *api.Object) ([]byte, error) { return s.item(o, nil) })
 }

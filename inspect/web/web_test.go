@@ -80,10 +80,10 @@ var noon = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 
 func serve(t *testing.T, docs string, panics bool) (*httptest.Server, *web.Events) {
 	t.Helper()
-	return serveLogging(t, docs, panics, slog.DiscardHandler)
+	return serveWith(t, docs, panics, func(*web.Config) {})
 }
 
-func serveLogging(t *testing.T, docs string, panics bool, log slog.Handler) (*httptest.Server, *web.Events) {
+func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config)) (*httptest.Server, *web.Events) {
 	t.Helper()
 	objects, found := world.Decode("world.yaml", []byte(docs))
 	for _, v := range found {
@@ -100,12 +100,14 @@ func serveLogging(t *testing.T, docs string, panics bool, log slog.Handler) (*ht
 		t.Fatal(err)
 	}
 	events := web.NewEvents()
-	server := httptest.NewServer(web.New(web.Config{
+	config := web.Config{
 		Catalog: world.Catalog(), Kinds: world.Kinds(), Documents: documents{s, panics}, Sidecars: sidecars{}, Tokens: noTokens{}, Events: events,
 		Problems: func() []*api.Violation { return nil }, Ready: func() error { return errors.New("the documents are not resolved yet") },
 		Metrics: http.NotFoundHandler(), Zone: "east", About: web.About{Hostname: "host", Version: "1.2.3", InstanceID: "id"},
-		Public: map[string]string{"store": "memory"}, Log: slog.New(log),
-	}))
+		Public: map[string]string{"store": "memory"}, Log: slog.New(slog.DiscardHandler),
+	}
+	adjust(&config)
+	server := httptest.NewServer(web.New(config))
 	t.Cleanup(server.Close)
 	t.Cleanup(events.Close)
 	return server, events
@@ -182,7 +184,7 @@ func indented(text string) string {
 func TestAPanicIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	server, _ := serveLogging(t, "type: Mesh\nname: default\n", true, slog.NewTextHandler(&log, nil))
+	server, _ := serveWith(t, "type: Mesh\nname: default\n", true, func(c *web.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	code, text := call(t, http.MethodGet, server.URL+"/_problems", "")
 	if code != http.StatusInternalServerError || !strings.Contains(text, "/std-errors") || strings.Contains(text, "planted") {
 		t.Errorf("%d %s", code, text)
