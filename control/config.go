@@ -35,7 +35,7 @@ type Config struct {
 
 	SkipDefaultPolicies     bool     `json:"skip-default-policies"`
 	Zone                    string   `json:"zone"`
-	HTTPProxyRootNamespaces []string `json:"httpproxy-root-namespaces"` // empty is all
+	HTTPProxyRootNamespaces []string `json:"httpproxy-root-namespaces"` // refused until it works, as the next two
 	ExtAuthz                string   `json:"ext-authz"`
 	RequireReferenceGrants  bool     `json:"require-reference-grants"`
 
@@ -90,8 +90,13 @@ func (c Config) Validate() error {
 	if c.XDSPlaintext && c.XDSTLSCert != "" {
 		refuse("--xds-plaintext contradicts --xds-tls-cert; leave one out")
 	}
-	if c.ExtAuthz != "" && !strings.HasPrefix(c.ExtAuthz, "grpc://") {
-		refuse("--ext-authz %q has no scheme that weft speaks; use grpc://HOST:PORT", c.ExtAuthz)
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{{"httpproxy-root-namespaces", len(c.HTTPProxyRootNamespaces) > 0}, {"ext-authz", c.ExtAuthz != ""}, {"require-reference-grants", c.RequireReferenceGrants}} {
+		if flag.given {
+			refuse("--%s is not in this version, and what it protects would be open; leave it out", flag.name)
+		}
 	}
 	if err := c.validateListeners(); err != nil {
 		errs = multierror.Append(errs, err.Errors...)
