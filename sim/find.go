@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"cmp"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -10,18 +8,6 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 )
-
-// NotReached says that the dataplane has no way to what a URL names.
-type NotReached struct {
-	Dataplane string
-	Target    string // host:port
-	Advice    string
-}
-
-// Error is one line for people.
-func (e *NotReached) Error() string {
-	return fmt.Sprintf("%s does not reach %s; %s", e.Dataplane, e.Target, e.Advice)
-}
 
 // find is the outbound that a client of r comes to at a; nil where there is none.
 func find(r *resolve.Resolved, a *address) *resolve.Outbound {
@@ -54,14 +40,11 @@ func sameIP(a, b string) bool {
 // byName are the outbounds whose destination has that name. A short name is
 // looked up in the dataplane's namespace, then in the mesh.
 func byName(r *resolve.Resolved, host string) []*resolve.Outbound {
-	home := ""
-	if r.Dataplane != nil {
-		home = r.Dataplane.HomeNamespace()
-	}
+	home := namespace(r)
 	var all, near []*resolve.Outbound
 	for _, o := range r.Outbounds {
 		d := o.Destination
-		if !slices.ContainsFunc(d.Hostnames, func(n string) bool { return strings.EqualFold(n, host) }) && !strings.EqualFold(d.Name, host) {
+		if !named(d, host) {
 			continue
 		}
 		all = append(all, o)
@@ -73,6 +56,19 @@ func byName(r *resolve.Resolved, host string) []*resolve.Outbound {
 		return near
 	}
 	return all
+}
+
+// namespace is where the short names of r's calls are looked up first.
+func namespace(r *resolve.Resolved) string {
+	if r.Dataplane == nil {
+		return ""
+	}
+	return r.Dataplane.HomeNamespace()
+}
+
+// named reports whether host is a name of d.
+func named(d *resolve.Destination, host string) bool {
+	return strings.EqualFold(d.Name, host) || slices.ContainsFunc(d.Hostnames, func(n string) bool { return strings.EqualFold(n, host) })
 }
 
 // classicPort reports whether a may mean a kuma.io/service, which has no port of
@@ -93,34 +89,6 @@ func clusterOf(r *resolve.Resolved, name string) resolve.ClusterUse {
 		}
 	}
 	return resolve.ClusterUse{}
-}
-
-// notReached says what would make a reachable.
-func notReached(r *resolve.Resolved, a *address) error {
-	e := &NotReached{Dataplane: r.Ref.Name, Target: fmt.Sprintf("%s:%d", a.host, a.port)}
-	named := byName(r, a.host)
-	if len(named) > 0 {
-		var at []string
-		for _, o := range named {
-			at = append(at, fmt.Sprintf("http://%s:%d", a.host, cmp.Or(o.Destination.Port, o.Port)))
-		}
-		slices.Sort(at)
-		e.Advice = "it reaches that service at " + strings.Join(slices.Compact(at), ", ")
-		return e
-	}
-	e.Advice = fmt.Sprintf("add %s to networking.outbound of Dataplane %s, or give it networking.transparentProxying", a.host, r.Ref.Name)
-	if _, err := netip.ParseAddr(a.host); err == nil {
-		e.Advice = fmt.Sprintf("use an address of networking.outbound of Dataplane %s", r.Ref.Name)
-	}
-	var names []string
-	for _, o := range r.Outbounds {
-		names = append(names, o.Destination.Name)
-	}
-	slices.Sort(names)
-	if near := api.Nearest(a.host, slices.Compact(names), 3); len(near) > 0 {
-		e.Advice += "; or did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return e
 }
 
 // spec is the dataplane's own document.

@@ -57,7 +57,7 @@ type Timeline struct {
 // Play says what happens to a forwarded request if its backend does to the n-th
 // attempt (from 0) what answer says.
 func Play(r *resolve.Resolved, q Request, answer func(n int) Answer) (Timeline, error) {
-	l, err := lookUp(r, q)
+	l, err := lookUp(nil, r, q)
 	switch {
 	case err != nil:
 		return Timeline{}, err

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -11,15 +12,18 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// Run says what happens to a request that the workload of r sends. The error is
-// a *NotReached where no outbound leads to the URL, else it tells what is wrong
-// with the request itself.
-func Run(r *resolve.Resolved, q Request) (Verdict, error) {
+// Run is RunIn where nothing is known of the mesh but what r reaches.
+func Run(r *resolve.Resolved, q Request) (Verdict, error) { return RunIn(nil, r, q) }
+
+// RunIn says what happens to a request that the workload of r sends in a mesh
+// with these destinations. The error is a *NotReached where no outbound leads to
+// the URL, else it tells what is wrong with the request itself.
+func RunIn(all iter.Seq[*resolve.Destination], r *resolve.Resolved, q Request) (Verdict, error) {
 	if q.Method == "" {
 		q.Method = http.MethodGet
 	}
 	v := Verdict{From: r.Ref.Name, Request: q}
-	l, err := lookUp(r, q)
+	l, err := lookUp(mesh(all), r, q)
 	if err != nil {
 		return v, err
 	}
@@ -55,7 +59,7 @@ type lookup struct {
 	answer   uint32
 }
 
-func lookUp(r *resolve.Resolved, q Request) (*lookup, error) {
+func lookUp(m mesh, r *resolve.Resolved, q Request) (*lookup, error) {
 	if q.Method == "" {
 		q.Method = http.MethodGet
 	}
@@ -70,9 +74,11 @@ func lookUp(r *resolve.Resolved, q Request) (*lookup, error) {
 	switch o := l.outbound; {
 	case o == nil && spec(r).Gateway != nil && spec(r).Gateway.Type == "BUILTIN":
 		l.answer = http.StatusNotFound
-	case o == nil && spec(r).TransparentProxying == nil:
-		return nil, notReached(r, &a)
-	case o == nil || o.Table == nil:
+	case o == nil:
+		if err := m.notReached(r, &a); err != nil {
+			return nil, err
+		}
+	case o.Table == nil:
 	case a.scheme == "https":
 		return nil, fmt.Errorf("url: %s is called over plain HTTP inside the mesh; write http://%s", o.Destination.ID, a.authority)
 	default:

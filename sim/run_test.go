@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,7 +87,7 @@ func TestWhatIsNotReachedSaysWhatToDo(t *testing.T) {
 		"http://web/":             "http://web:8080",
 		"http://web:9/":           "http://web:8080",
 		"http://wep:8080/":        "did you mean web",
-		"http://elsewhere/":       "networking.outbound of Dataplane shop-1",
+		"http://elsewhere/":       "no service of that name; create it and add it to networking.outbound of Dataplane shop-1",
 		"http://127.0.0.1:10099/": "an address of networking.outbound",
 		"http://api:9090/":        "http://api:80, http://api:8080",
 	} {
@@ -104,6 +105,9 @@ func TestBadRequestsAreErrors(t *testing.T) {
 		"web:8080/v1":               "http://",
 		"ftp://web/":                "http://",
 		"http:///x":                 "no host",
+		"http://[::1/":              "in brackets",
+		"http://::1/":               "in brackets",
+		"http://[web]:8080/":        "no host",
 		"http://web:x/":             "no port",
 		"http://web:99999/":         "no port",
 		"http://web:8080/a b":       "%20",
@@ -132,6 +136,47 @@ func TestUnknownHostsPassThroughWhereTrafficIsRedirected(t *testing.T) {
 	b := v.Branches[0]
 	if b.Outcome != sim.Passthrough || b.Forwarded.Path != "/a/../b" || b.Forwarded.Authority != "h" || b.Forwarded.Headers["x-a"] != "1" {
 		t.Fatalf("%s", jsonText(b))
+	}
+}
+
+// What the mesh has is not passed through, nor taken for unknown, only because
+// this dataplane does not reach it.
+func TestWhatTheMeshHasIsNamed(t *testing.T) {
+	t.Parallel()
+	others := []*resolve.Destination{
+		{ID: "pay.north:80", Kind: api.KindMeshService, Name: "pay", Namespace: "north", Port: 80, VIPs: []string{"241.0.0.9"}},
+		{ID: "pay.east:81", Kind: api.KindMeshService, Name: "pay", Namespace: "east", Port: 81, VIPs: []string{"241.0.0.8"}},
+		{ID: "plain", Kind: api.KindMeshService, Name: "plain"},
+	}
+	for _, o := range town().Outbounds {
+		others = append(others, o.Destination)
+	}
+	limited := &api.TransparentProxying{ReachableBackends: &api.ReachableBackends{}}
+	for _, c := range []struct {
+		how       *api.TransparentProxying
+		url, want string // empty where it passes through
+	}{
+		{nil, "http://pay/", "add MeshService pay.east port 81 to networking.outbound of Dataplane shop-1, or give it networking.transparentProxying"},
+		{nil, "http://241.0.0.9/", "add MeshService pay.north port 80 to networking.outbound"},
+		{nil, "http://plein/", "no service of that name; create it and add it to networking.outbound of Dataplane shop-1; or did you mean plain?"},
+		{limited, "http://pay:81/", "add MeshService pay.east port 81 to networking.transparentProxying.reachableBackends of Dataplane shop-1"},
+		{limited, "http://241.0.0.9/", "add MeshService pay.north port 80 to networking.transparentProxying.reachableBackends"},
+		{limited, "http://plain/", "no virtual address in its status; add MeshService plain to networking.outbound"},
+		{limited, "http://vip:9/", "it reaches that service at http://vip:80"},
+		{limited, "http://nobody/", ""},
+		{limited, "http://127.0.0.1:9/", ""},
+	} {
+		r := town()
+		r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{TransparentProxying: c.how}}
+		r.Outbounds[len(r.Outbounds)-1].Destination.VIPs = []string{"241.0.0.1"}
+		v, err := sim.RunIn(slices.Values(others), r, sim.Request{URL: c.url})
+		var lost *sim.NotReached
+		switch {
+		case c.want == "" && (err != nil || v.Branches[0].Outcome != sim.Passthrough):
+			t.Errorf("%s: %v, wanted it to pass through", c.url, err)
+		case c.want != "" && (!errors.As(err, &lost) || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v does not say %q", c.url, err, c.want)
+		}
 	}
 }
 

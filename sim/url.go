@@ -61,7 +61,10 @@ func (a *address) splitHost() error {
 		}
 		a.port, a.explicit, host = uint32(port), true, host[:at]
 	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	host, ok := unbracket(host)
+	if !ok {
+		return fmt.Errorf("url: %q is no host; write a name or an address, an IPv6 address in brackets, as http://[::1]:8080/v1", a.authority)
+	}
 	a.host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if a.host == "" {
 		return fmt.Errorf("url: no host; write one, as http://web:8080/v1")
@@ -73,6 +76,15 @@ func (a *address) splitHost() error {
 		a.host = ip.Unmap().String()
 	}
 	return nil
+}
+
+// unbracket takes off the brackets that an IPv6 address, and nothing else, has.
+func unbracket(host string) (string, bool) {
+	inside, opened := strings.CutPrefix(host, "[")
+	inside, closed := strings.CutSuffix(inside, "]")
+	ip, err := netip.ParseAddr(inside)
+	isV6 := err == nil && ip.Is6()
+	return inside, opened == closed && opened == isV6 && (isV6 || !strings.ContainsAny(inside, "[]:"))
 }
 
 // normalize is a path as Envoy has it with normalize_path: unreserved

@@ -68,6 +68,9 @@ func request(args, headers []string) (sim.Request, error) {
 		if !ok || name == "" {
 			return q, usage("-H %q is no header; write 'name: value'", h)
 		}
+		if strings.Contains(value, "\n") {
+			return q, usage("-H %q holds a line feed; give -H for each value of a repeated header", h)
+		}
 		if q.Headers == nil {
 			q.Headers = sim.Headers{}
 		}
@@ -87,7 +90,7 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 		if err != nil {
 			return sim.Verdict{}, err
 		}
-		v, err := sim.Run(r, q)
+		v, err := sim.RunIn(w.model.Destinations(r.Ref.Mesh), r, q)
 		v.Notes = append(v.Notes, w.left...)
 		return v, err
 	}
@@ -96,7 +99,12 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 	if err != nil {
 		return v, err
 	}
-	err = server.Post(c.Context(), path(t, a.mesh, from)+"/_simulate", q, &v)
+	headers := map[string][]string{} // as lists: what the client repeats is not what it joins
+	for name := range q.Headers {
+		headers[name] = q.Headers.Values(name)
+	}
+	question := map[string]any{"method": q.Method, "url": q.URL, "headers": headers}
+	err = server.Post(c.Context(), path(t, a.mesh, from)+"/_simulate", question, &v)
 	return v, a.named(t, from, err)
 }
 

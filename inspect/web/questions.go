@@ -69,7 +69,7 @@ func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return missing()
 	}
-	verdict, err := sim.Run(resolved, q)
+	verdict, err := sim.RunIn(m.Destinations(ref.Mesh), resolved, q)
 	if err != nil {
 		return badField("url", err.Error())
 	}

@@ -113,7 +113,7 @@ func (a *asker) sim() error {
 			q.Method = w
 		}
 	}
-	v, err := sim.Run(r, q)
+	v, err := sim.RunIn(a.model.Destinations(r.Ref.Mesh), r, q)
 	if err != nil {
 		return err
 	}

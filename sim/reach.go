@@ -1,0 +1,151 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// NotReached says that the dataplane has no way to what a URL names.
+type NotReached struct {
+	Dataplane string
+	Target    string // host:port
+	Advice    string
+}
+
+// Error is one line for people.
+func (e *NotReached) Error() string {
+	return fmt.Sprintf("%s does not reach %s; %s", e.Dataplane, e.Target, e.Advice)
+}
+
+// mesh is every destination that there is: who is not among them is nobody.
+type mesh iter.Seq[*resolve.Destination]
+
+// notReached says what would make a reachable, to which no outbound of r leads.
+// It is nil where the request passes through, for nobody serves it.
+func (m mesh) notReached(r *resolve.Resolved, a *address) error {
+	e := &NotReached{Dataplane: r.Ref.Name, Target: a.at(a.port)}
+	if at := elsewhere(r, a); len(at) > 0 {
+		e.Advice = "it reaches that service at " + strings.Join(at, ", ")
+		return e
+	}
+	if d := m.find(r, a); d != nil {
+		e.Advice = opening(r, d)
+		return e
+	}
+	if spec(r).TransparentProxying != nil {
+		return nil
+	}
+	if a.isIP() {
+		e.Advice = fmt.Sprintf("use an address of networking.outbound of Dataplane %s", r.Ref.Name)
+		return e
+	}
+	e.Advice = fmt.Sprintf("the mesh has no service of that name; create it and add it to networking.outbound of Dataplane %s", r.Ref.Name)
+	if near := api.Nearest(a.host, m.names(r), 3); len(near) > 0 {
+		e.Advice += "; or did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return e
+}
+
+// elsewhere is where r reaches what a names, at another port.
+func elsewhere(r *resolve.Resolved, a *address) []string {
+	list := byName(r, a.host)
+	for _, o := range r.Outbounds {
+		if a.isIP() && virtual(o.Destination, a) {
+			list = append(list, o)
+		}
+	}
+	var at []string
+	for _, o := range list {
+		at = append(at, "http://"+a.at(cmp.Or(o.Destination.Port, o.Port)))
+	}
+	slices.Sort(at)
+	return slices.Compact(at)
+}
+
+// find is the destination that a names, be it at another port; a short name is
+// looked up in r's namespace first.
+func (m mesh) find(r *resolve.Resolved, a *address) *resolve.Destination {
+	home := namespace(r)
+	fit := func(d *resolve.Destination) (n int) {
+		if home != "" && d.Namespace == home {
+			n = 2
+		}
+		if d.Port == a.port {
+			n++
+		}
+		return n
+	}
+	var found *resolve.Destination
+	m.each(func(d *resolve.Destination) {
+		if (named(d, a.host) || virtual(d, a)) && (found == nil || fit(d) > fit(found)) {
+			found = d
+		}
+	})
+	return found
+}
+
+// names are those that a writer may have meant.
+func (m mesh) names(r *resolve.Resolved) []string {
+	var names []string
+	for _, o := range r.Outbounds {
+		names = append(names, o.Destination.Name)
+	}
+	m.each(func(d *resolve.Destination) { names = append(names, d.Name) })
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// each calls do for every destination; a nil mesh has none.
+func (m mesh) each(do func(*resolve.Destination)) {
+	if m == nil {
+		return
+	}
+	for d := range m {
+		do(d)
+	}
+}
+
+// virtual reports whether a's host is a virtual address of d.
+func virtual(d *resolve.Destination, a *address) bool {
+	return slices.ContainsFunc(d.VIPs, func(ip string) bool { return sameIP(ip, a.host) })
+}
+
+// opening says how r would come to reach d, which the mesh has.
+func opening(r *resolve.Resolved, d *resolve.Destination) string {
+	name := d.Kind + " " + d.Name
+	if d.Namespace != "" {
+		name += "." + d.Namespace
+	}
+	if d.Port != 0 {
+		name += fmt.Sprintf(" port %d", d.Port)
+	}
+	outbound := fmt.Sprintf("add %s to networking.outbound of Dataplane %s", name, r.Ref.Name)
+	switch t := spec(r).TransparentProxying; {
+	case t == nil:
+		return outbound + ", or give it networking.transparentProxying"
+	case len(d.VIPs) == 0:
+		return "that service has no virtual address in its status; " + outbound
+	case t.ReachableBackends != nil:
+		return fmt.Sprintf("add %s to networking.transparentProxying.reachableBackends of Dataplane %s", name, r.Ref.Name)
+	}
+	return outbound
+}
+
+// at is the host of a with a port.
+func (a *address) at(port uint32) string {
+	return net.JoinHostPort(a.host, strconv.FormatUint(uint64(port), 10))
+}
+
+func (a *address) isIP() bool {
+	_, err := netip.ParseAddr(a.host)
+	return err == nil
+}
