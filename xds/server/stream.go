@@ -107,6 +107,9 @@ func (st *stream) watch(url string, w *watch, heed func(*flow)) (func(), error) 
 	if !ok {
 		return nil, nil // never answered: weft has nothing of that type
 	}
+	if err := tooMany(len(w.sub.SubscribedResources())); err != nil {
+		return nil, err
+	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	f := &st.flows[k]

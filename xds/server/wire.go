@@ -22,13 +22,12 @@ func (f *fulls) Context() context.Context { return f.ctx }
 
 // Recv gives the request that was read to learn who it is, then all others.
 func (f *fulls) Recv() (*discoveryv3.DiscoveryRequest, error) {
-	q := f.first
-	f.first = nil
-	if q == nil {
-		var err error
-		if q, err = f.fullStream.Recv(); err != nil {
-			return nil, err
-		}
+	q, err := next(&f.first, f.fullStream.Recv)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.st.bound(q.GetResourceNames(), nil); err != nil {
+		return nil, err
 	}
 	q.Node = f.st.node
 	f.st.share(q.GetTypeUrl(), q.GetResourceNames())
@@ -54,13 +53,12 @@ func (p *parts) Context() context.Context { return p.ctx }
 
 // Recv gives the request that was read to learn who it is, then all others.
 func (p *parts) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
-	q := p.first
-	p.first = nil
-	if q == nil {
-		var err error
-		if q, err = p.deltaStream.Recv(); err != nil {
-			return nil, err
-		}
+	q, err := next(&p.first, p.deltaStream.Recv)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.st.bound(q.GetResourceNamesSubscribe(), q.GetInitialResourceVersions()); err != nil {
+		return nil, err
 	}
 	q.Node = p.st.node
 	p.st.share(q.GetTypeUrl(), q.GetResourceNamesSubscribe())
