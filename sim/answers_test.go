@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -197,11 +198,35 @@ func TestWhatIsNoRequest(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "headers.x") || !strings.Contains(err.Error(), "control character") {
 		t.Errorf("a carriage return: %v", err)
 	}
+	for body, want := range map[string]string{
+		`{"headers": {"x": "a\nb"}}`:   "line feed",
+		`{"headers": {"x": ["a\nb"]}}`: "line feed",
+		`{"headers": {"x": 1}}`:        "no text",
+	} {
+		if err := json.Unmarshal([]byte(body), new(sim.Request)); err == nil || !strings.Contains(err.Error(), "headers.x: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
 	r := shop()
 	r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{Gateway: &api.Gateway{Type: "BUILTIN"}}}
 	v, err := sim.Run(r, sim.Request{URL: "http://nowhere/"})
 	if err != nil || v.Branches[0].Status != 404 || v.Branches[0].Outcome != sim.Respond {
 		t.Errorf("%+v %v", v.Branches, err)
+	}
+}
+
+// TestARepeatedHeaderIsReadInOneOrder: two spellings of a name are one header, and
+// no map decides the order of its values.
+func TestARepeatedHeaderIsReadInOneOrder(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		var q sim.Request
+		if err := json.Unmarshal([]byte(`{"headers": {"x": ["b", "c"], "X": "a"}}`), &q); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(q.Headers.Values("x"), " "); got != "a b c" {
+			t.Fatal(got)
+		}
 	}
 }
 

@@ -3,12 +3,13 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// repeat keeps the values of a repeated header apart in Headers: no value can
-// hold a line feed.
+// repeat keeps the values of a repeated header apart in Headers. No value can
+// hold a line feed: UnmarshalJSON and the command line refuse one.
 const repeat = "\n"
 
 // Add appends one header line, as a client sends it.
@@ -46,15 +47,18 @@ func (h *Headers) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*h = Headers{}
-	for name, v := range raw {
-		list, ok := v.([]any)
+	for _, name := range slices.Sorted(maps.Keys(raw)) { // X and x are one header
+		list, ok := raw[name].([]any)
 		if !ok {
-			list = []any{v}
+			list = []any{raw[name]}
 		}
 		for _, item := range list {
 			text, ok := item.(string)
 			if !ok {
 				return fmt.Errorf("headers.%s: %v is no text; put it in quotes", name, item)
+			}
+			if strings.Contains(text, repeat) {
+				return fmt.Errorf("headers.%s: the value holds a line feed; write the values of a repeated header as a list", name)
 			}
 			h.Add(name, text)
 		}

@@ -22,7 +22,8 @@ type Request struct {
 	Headers Headers `json:"headers,omitempty"`
 }
 
-// Headers are by lower-case name; repeated values are joined by a comma.
+// Headers are by lower-case name. The values of a repeated header are kept apart;
+// as JSON they are joined by a comma.
 type Headers map[string]string
 
 // Destination is what the URL's host and port lead to.
