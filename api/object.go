@@ -24,7 +24,21 @@ type Object struct {
 	Created  time.Time
 	Modified time.Time
 	Source   Source
+	// Owner is set by who stores the object, never by what a document or a
+	// request says.
+	Owner Owner
 }
+
+// Owner says who keeps an object, and so who may take it away again unasked:
+// nobody removes what another has taken over.
+type Owner uint8
+
+// The owners.
+const (
+	User      Owner = iota // whoever writes through the API; the control plane's own defaults too
+	Directory              // the directory of --dir: the object goes when its file no longer says it
+	Guest                  // the object's own sidecar: it goes when its sidecar is gone
+)
 
 // Source remembers the text that an object was decoded from, so that later
 // findings can still name a line.

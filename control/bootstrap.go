@@ -21,8 +21,7 @@ import (
 	"github.com/weftmesh/weft/xds/server"
 )
 
-// bootstrapSource marks Dataplanes that their sidecars brought along: they go
-// when their sidecars are gone.
+// bootstrapSource is the file of Dataplanes that their sidecars brought along.
 const bootstrapSource = "bootstrap"
 
 // bootstrapper answers POST /bootstrap (spec/kuma.md 6): a sidecar says who it
@@ -33,7 +32,7 @@ type bootstrapper struct {
 	who     server.Authenticator
 	ca      string // in PEM; empty for plaintext
 	// arrived is told of each Dataplane that came along.
-	arrived func(api.Ref)
+	arrived func(*api.Object)
 }
 
 // bootstrapRequest is Kuma's, as far as weft uses it; the rest is ignored, so
@@ -132,19 +131,29 @@ func (b *bootstrapper) dataplane(ctx context.Context, ref api.Ref, brought strin
 	if err != nil {
 		return nil, err
 	}
-	if exists && (there.Ref != o.Ref || there.Source.File != bootstrapSource) {
-		if store.Same(there, o) {
-			return there, nil
-		}
-		return nil, web.Refusal(http.StatusConflict, fmt.Sprintf("%s exists and differs from what the sidecar brings along; delete it, or start the sidecar without --dataplane-file", ref))
+	if exists && there.Ref != o.Ref {
+		return standing(there, o)
 	}
 	c := *o
-	c.Source.File = bootstrapSource
-	if _, _, err := b.into.Apply(ctx, []store.Write{{Put: &c}}); err != nil {
+	c.Source.File, c.Owner = bootstrapSource, api.Guest
+	after, _, err := b.into.Apply(ctx, []store.Write{{Put: &c, If: mayBeGuest}})
+	if err != nil {
 		return nil, err
 	}
-	b.arrived(c.Ref)
+	if there, ok := after.Get(c.Ref); ok && there.Owner != api.Guest {
+		return standing(there, o)
+	}
+	b.arrived(&c)
 	return &c, nil
+}
+
+// standing is what somebody else keeps there, which a sidecar may repeat but
+// not change.
+func standing(there, brought *api.Object) (*api.Object, error) {
+	if store.Same(there, brought) {
+		return there, nil
+	}
+	return nil, web.Refusal(http.StatusConflict, fmt.Sprintf("%s exists and differs from what the sidecar brings along; delete it, or start the sidecar without --dataplane-file", there.Ref))
 }
 
 // decode reads the document of a sidecar that calls itself ref, which a

@@ -10,17 +10,22 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// guests are the Dataplanes that sidecars brought along. One that stays away
-// for longer than the grace is removed, so that no traffic goes to a workload
-// that is gone.
+// guests are the Dataplanes that sidecars brought along. One whose sidecar
+// stays away for longer than the grace is removed, so that no traffic goes to a
+// workload that is gone; it is back as soon as its sidecar is, which may only
+// have been cut off. What somebody else has taken over is left alone.
 type guests struct {
 	into      store.Store
 	connected func(api.Ref) bool
 	after     time.Duration
 	log       *slog.Logger
+	wake      chan struct{} // has a token while due is not empty; closed at the end
+	done      chan struct{} // closed when the worker has ended
 
 	mu     sync.Mutex
 	timers map[api.Ref]*time.Timer
+	due    map[api.Ref]bool // whom to look at now
+	away   absent
 	closed bool
 }
 
@@ -28,71 +33,191 @@ type guests struct {
 // asked for its bootstrap, or lived when the control plane was restarted.
 const firstVisit = time.Minute
 
+// secondTry is the pause after a write that failed.
+const secondTry = time.Second
+
 func newGuests(into store.Store, connected func(api.Ref) bool, after time.Duration, log *slog.Logger) *guests {
-	g := &guests{into: into, connected: connected, after: after, log: log, timers: map[api.Ref]*time.Timer{}}
+	g := &guests{into: into, connected: connected, after: after, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		timers: map[api.Ref]*time.Timer{}, due: map[api.Ref]bool{}, away: newAbsent()}
 	for o := range into.Snapshot().OfKind(api.KindDataplane) {
-		if o.Source.File == bootstrapSource {
-			g.expect(o.Ref, after+firstVisit)
+		if o.Owner == api.Guest {
+			g.expect(called(o.Ref), after+firstVisit)
 		}
 	}
+	go g.work()
 	return g
 }
 
-// arrived is told of a sidecar that got its bootstrap and will connect.
-func (g *guests) arrived(ref api.Ref) { g.expect(ref, g.after+firstVisit) }
+// called is the name by which a sidecar calls its Dataplane while there is none.
+func called(r api.Ref) api.Ref { return api.Ref{Kind: r.Kind, Mesh: r.Mesh, Name: r.FullName()} }
 
-// left is told of the end of a stream.
-func (g *guests) left(ref api.Ref) {
-	if o, ok := g.into.Snapshot().Get(ref); ok && o.Source.File == bootstrapSource {
-		g.expect(ref, g.after)
+// mayBeGuest reports whether a sidecar may bring what stands there.
+func mayBeGuest(o *api.Object) bool { return o == nil || o.Owner == api.Guest }
+
+// arrived is told of a sidecar that got its bootstrap and will connect, and of
+// the Dataplane that it brought along.
+func (g *guests) arrived(o *api.Object) {
+	name := called(o.Ref)
+	g.mu.Lock()
+	if g.into.Snapshot().Has(o.Ref) {
+		g.away.drop(name)
+	} else { // it was removed at this moment, as one of an absent sidecar
+		g.away.keep(name, o, time.Now())
+	}
+	g.mu.Unlock()
+	g.expect(name, g.after+firstVisit)
+}
+
+// joined is told of each new stream.
+func (g *guests) joined(ref api.Ref) {
+	name := called(ref)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.away.get(name) != nil {
+		g.lookAt(name)
 	}
 }
 
-// expect removes the Dataplane unless its sidecar is connected then.
-func (g *guests) expect(ref api.Ref, within time.Duration) {
+// left is told of the end of a stream.
+func (g *guests) left(ref api.Ref) {
+	name := called(ref)
+	g.mu.Lock()
+	mine := g.away.get(name) != nil // and may be on its way back into the store
+	g.mu.Unlock()
+	if !mine {
+		s := g.into.Snapshot()
+		o, ok := s.Get(name.Resolve(s.Has))
+		mine = ok && o.Owner == api.Guest
+	}
+	if mine {
+		g.expect(name, g.after)
+	}
+}
+
+// expect looks after that time whether the sidecar is there.
+func (g *guests) expect(name api.Ref, within time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return
 	}
-	if t := g.timers[ref]; t != nil {
+	if t := g.timers[name]; t != nil {
 		t.Stop()
 	}
 	var own *time.Timer
 	own = time.AfterFunc(within, func() {
 		g.mu.Lock()
-		current := g.timers[ref] == own && !g.closed
-		if current {
-			delete(g.timers, ref)
-		}
-		g.mu.Unlock()
-		if current {
-			g.remove(ref)
+		defer g.mu.Unlock()
+		if g.timers[name] == own {
+			delete(g.timers, name)
+			g.lookAt(name)
 		}
 	})
-	g.timers[ref] = own
+	g.timers[name] = own
 }
 
-func (g *guests) remove(ref api.Ref) {
-	if g.connected(ref) {
+// lookAt makes the worker look at a guest. It needs mu.
+func (g *guests) lookAt(name api.Ref) {
+	if g.closed {
 		return
 	}
-	if o, ok := g.into.Snapshot().Get(ref); !ok || o.Source.File != bootstrapSource {
-		return
+	g.due[name] = true
+	select {
+	case g.wake <- struct{}{}:
+	default:
 	}
-	if _, _, err := g.into.Apply(context.Background(), []store.Write{{Delete: &ref}}); err != nil {
-		g.log.Error("dataplane of a sidecar that is gone was not removed", "dataplane", ref.String(), "error", err)
-		return
-	}
-	g.log.Info("dataplane removed, its sidecar is gone", "dataplane", ref.String())
 }
 
-// close forgets all timers.
-func (g *guests) close() {
+// work looks at all who are due at once: after a cut they are many, and one
+// revision is enough for them.
+func (g *guests) work() {
+	defer close(g.done)
+	for range g.wake {
+		moves := g.decide()
+		if len(moves) > 0 {
+			g.do(moves)
+		}
+	}
+}
+
+// move is a guest that goes or comes back.
+type move struct {
+	name   api.Ref
+	object *api.Object
+	back   bool
+}
+
+// decide is who of those who are due goes, and who comes back. Who goes is
+// remembered before it is gone, so that a stream that begins meanwhile finds it.
+func (g *guests) decide() []move {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.closed = true
-	for _, t := range g.timers {
-		t.Stop()
+	snapshot := g.into.Snapshot()
+	var moves []move
+	for name := range g.due {
+		o, exists := snapshot.Get(name.Resolve(snapshot.Has))
+		was := g.away.get(name)
+		if !exists {
+			o = was
+		}
+		switch {
+		case o == nil:
+		case g.connected(name) || g.connected(o.Ref):
+			if !exists && snapshot.Has(api.Ref{Kind: api.KindMesh, Name: o.Mesh}) {
+				moves = append(moves, move{name, was, true})
+			}
+		case exists && o.Owner == api.Guest:
+			g.away.keep(name, o, time.Now())
+			moves = append(moves, move{name, o, false})
+		}
 	}
+	clear(g.due)
+	return moves
+}
+
+func (g *guests) do(moves []move) {
+	writes := make([]store.Write, len(moves))
+	for i, m := range moves {
+		if m.back {
+			writes[i] = store.Write{Put: m.object, If: func(now *api.Object) bool { return now == nil }}
+		} else {
+			writes[i] = store.Write{Delete: &m.object.Ref, If: func(now *api.Object) bool { return now == m.object }}
+		}
+	}
+	_, results, err := g.into.Apply(context.Background(), writes)
+	if err != nil {
+		g.log.Error("dataplanes of sidecars that left or came back were not changed, trying again", "dataplanes", len(moves), "error", err)
+		for _, m := range moves {
+			g.expect(m.name, secondTry)
+		}
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, m := range moves {
+		switch results[i].Action {
+		case store.Deleted:
+			g.away.keep(m.name, m.object, time.Now()) // a bootstrap in between took it for present
+			g.log.Info("dataplane removed, its sidecar is gone", "dataplane", m.object.Ref.String())
+		case store.Created:
+			g.away.drop(m.name)
+			g.log.Info("dataplane is back, its sidecar connected again", "dataplane", m.object.Ref.String())
+		default: // somebody else has written it
+			g.away.drop(m.name)
+		}
+	}
+}
+
+// close forgets all timers and waits for what is being written.
+func (g *guests) close() {
+	g.mu.Lock()
+	if !g.closed {
+		g.closed = true
+		close(g.wake)
+		for _, t := range g.timers {
+			t.Stop()
+		}
+	}
+	g.mu.Unlock()
+	<-g.done
 }

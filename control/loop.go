@@ -80,8 +80,16 @@ func (l *loop) run(ctx context.Context, w store.Watch) error {
 			}
 			return fmt.Errorf("follow the store: %w", err)
 		}
-		l.step(l.current.Load(), s, changes)
+		l.step(l.current.Load(), s, news(changes))
 	}
+}
+
+// news are the changes of what objects say. The watch's list is shared.
+func news(changes []api.Change) []api.Change {
+	if !slices.ContainsFunc(changes, store.OwnerOnly) {
+		return changes
+	}
+	return slices.DeleteFunc(slices.Clone(changes), store.OwnerOnly)
 }
 
 // step resolves one set of changes and makes the result current.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -218,5 +219,44 @@ func TestAModelCoversWhatCameAndWent(t *testing.T) {
 	}
 	if len(p.affected) != 0 {
 		t.Errorf("%v were told of a change", p.affected)
+	}
+}
+
+// A new owner of what stands there is news for the store alone.
+func TestATakeoverChangesNothingForSidecars(t *testing.T) {
+	t.Parallel()
+	s, l, p := running(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := l.model(ctx, apply(t, s, dataplane(t, "dp", "web"))); err != nil {
+		t.Fatal(err)
+	}
+	taken := *dataplane(t, "dp", "web")
+	taken.Owner = api.Directory
+	taken.Source.File = "dp.yaml"
+	revision := apply(t, s, &taken)
+	if _, err := l.model(ctx, revision); err != nil {
+		t.Fatal(err)
+	}
+	for p.newest() != revision {
+		select {
+		case <-ctx.Done():
+			t.Fatal("it was not published")
+		case <-time.After(time.Millisecond):
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.affected["dp"] != 1 {
+		t.Errorf("it was told of %d changes", p.affected["dp"])
+	}
+	families, err := l.observe.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if text := f.String(); f.GetName() == "weft_changes_total" && strings.Contains(text, `"updated"`) {
+			t.Errorf("it counts as an update: %s", text)
+		}
 	}
 }

@@ -37,7 +37,7 @@ type observer struct {
 	nacks       *prometheus.CounterVec
 	propagation prometheus.Histogram
 
-	onLeave func(server.Peer) // set before the first stream
+	onJoin, onLeave func(server.Peer) // set before the first stream
 
 	mu     sync.Mutex
 	recent [remembered]moment // by revision modulo its length
@@ -148,6 +148,9 @@ func (o *observer) within(revision uint64) context.Context {
 func (o *observer) Connected(p server.Peer) {
 	o.streams.WithLabelValues(p.Protocol).Inc()
 	o.events.Publish(web.Event{Type: "connect", Dataplane: p.Dataplane.String()})
+	if o.onJoin != nil {
+		o.onJoin(p)
+	}
 }
 
 // Disconnected is told of the end of a stream.

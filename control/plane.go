@@ -138,6 +138,7 @@ func (p *Plane) compose() error {
 		return ok && s.Connected
 	}
 	p.guests = newGuests(p.own, connected, p.cfg.DeregisterAfter, p.log)
+	p.observe.onJoin = func(peer server.Peer) { p.guests.joined(peer.Dataplane) }
 	p.observe.onLeave = func(peer server.Peer) { p.guests.left(peer.Dataplane) }
 	handler, err := p.webHandler(keys)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 )
 
 // Plan is what writes would change in s, with now as the time of the change.
-// Of two writes to one object the later stands. It changes nothing.
+// Of two writes to one object the later stands, and its writer is the owner. It
+// changes nothing.
 func Plan(s *api.Snapshot, writes []Write, now time.Time) ([]api.Change, []Result) {
 	results := make([]Result, len(writes))
 	pending := make(map[api.Ref]int, len(writes)) // index in changes
@@ -23,10 +24,10 @@ func Plan(s *api.Snapshot, writes []Write, now time.Time) ([]api.Change, []Resul
 		if again {
 			current = changes[at].After
 		}
-		after, action := step(current, w.Put, now)
+		after, action := step(current, w, now)
 		results[i] = Result{ref, action}
 		switch {
-		case action == Unchanged || action == Missing:
+		case after == current:
 		case again:
 			changes[at].After = after
 		default:
@@ -48,18 +49,23 @@ func settle(changes []api.Change) []api.Change {
 	return kept
 }
 
-func step(current, put *api.Object, now time.Time) (*api.Object, Action) {
+// step is what a write makes of current: current itself where nothing changes.
+func step(current *api.Object, w Write, now time.Time) (*api.Object, Action) {
 	switch {
-	case put == nil && current == nil:
+	case !w.Fits(current):
+		return current, Unchanged
+	case w.Put == nil && current == nil:
 		return nil, Missing
-	case put == nil:
+	case w.Put == nil:
 		return nil, Deleted
 	case current == nil:
-		return stamped(put, now, now), Created
-	case Same(current, put):
-		return current, Unchanged
+		return stamped(w.Put, now, now), Created
+	case !Same(current, w.Put):
+		return stamped(w.Put, current.Created, now), Updated
+	case current.Owner != w.Put.Owner: // it says the same, but stands or falls with another
+		return stamped(w.Put, current.Created, current.Modified), Unchanged
 	}
-	return stamped(put, current.Created, now), Updated
+	return current, Unchanged
 }
 
 func stamped(o *api.Object, created, modified time.Time) *api.Object {
@@ -68,8 +74,14 @@ func stamped(o *api.Object, created, modified time.Time) *api.Object {
 	return &c
 }
 
+// OwnerOnly reports whether a change is one of the owner alone: the object says
+// what it said.
+func OwnerOnly(c api.Change) bool {
+	return c.Before != nil && c.After != nil && c.Before.Owner != c.After.Owner && Same(c.Before, c.After)
+}
+
 // Same reports whether two objects say the same, however they are written.
-// Where they stand and when they were stored does not count.
+// Where they stand, whose they are and when they were stored does not count.
 func Same(a, b *api.Object) bool {
 	if a.Ref != b.Ref || !maps.Equal(a.Labels, b.Labels) {
 		return false

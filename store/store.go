@@ -21,8 +21,8 @@ type Store interface {
 	// Snapshot is everything, as of the last publication.
 	Snapshot() *api.Snapshot
 	// Apply does all writes as one revision, or none of them. The snapshot is
-	// the one that holds them; where every write is Unchanged no revision is
-	// made. Results are in the order of the writes.
+	// the one that holds them; where nothing changes no revision is made.
+	// Results are in the order of the writes.
 	Apply(ctx context.Context, writes []Write) (*api.Snapshot, []Result, error)
 	// Watch begins with everything; the watch has what happens afterwards.
 	Watch() (*api.Snapshot, Watch)
@@ -46,7 +46,14 @@ type Watch interface {
 type Write struct {
 	Put    *api.Object
 	Delete *api.Ref
+	// If, where it is set, is asked about the object as it stands when the write
+	// is done, nil for none; where it says no the write is left out, Unchanged.
+	// It may be asked several times.
+	If func(*api.Object) bool
 }
+
+// Fits reports whether the write is to be done to the object as it stands.
+func (w Write) Fits(current *api.Object) bool { return w.If == nil || w.If(current) }
 
 // Ref names the object that is written.
 func (w Write) Ref() api.Ref {
@@ -60,7 +67,8 @@ func (w Write) Ref() api.Ref {
 type Action string
 
 // The actions. Missing is a Delete of what is not there: it is no error, so
-// that deleting twice is safe.
+// that deleting twice is safe. Unchanged says that the document is as it was;
+// its owner may be another.
 const (
 	Created   Action = "created"
 	Updated   Action = "updated"

@@ -132,14 +132,15 @@ func open(stdin io.Reader, path string) (texts []text, fromDir bool, err error) 
 	if err != nil {
 		return nil, false, fmt.Errorf("%w; name a file, a directory, or - for standard input", err)
 	}
-	files := []string{path}
+	files, read := []string{path}, os.ReadFile
 	if info.IsDir() {
-		if files, _, err = file.List(path); err != nil {
+		if files, err = file.List(path); err != nil {
 			return nil, false, err
 		}
+		read = file.Read
 	}
 	for _, f := range files {
-		t, err := os.ReadFile(f)
+		t, err := read(f)
 		if err != nil {
 			return nil, false, err
 		}

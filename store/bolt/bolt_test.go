@@ -51,7 +51,9 @@ func TestEverythingIsThereAfterReopening(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	for i := range 50 {
-		storetest.Put(t, s, storetest.Service(t, fmt.Sprintf("s%d", i), i+1))
+		o := *storetest.Service(t, fmt.Sprintf("s%d", i), i+1)
+		o.Owner = []api.Owner{api.User, api.Directory, api.Guest}[i%3]
+		storetest.Put(t, s, &o)
 	}
 	gone := storetest.Service(t, "s7", 1).Ref
 	if _, _, err := s.Apply(t.Context(), []store.Write{{Delete: &gone}}); err != nil {
@@ -65,7 +67,7 @@ func TestEverythingIsThereAfterReopening(t *testing.T) {
 	}
 	for o := range before.All() {
 		got, ok := after.Get(o.Ref)
-		if !ok || !store.Same(o, got) || !got.Created.Equal(o.Created) || !got.Modified.Equal(o.Modified) || got.Source.Line != o.Source.Line {
+		if !ok || !store.Same(o, got) || got.Owner != o.Owner || !got.Created.Equal(o.Created) || !got.Modified.Equal(o.Modified) || got.Source.Line != o.Source.Line {
 			t.Errorf("%s came back as %+v, was %+v", o.Ref, got, o)
 		}
 	}

@@ -20,7 +20,26 @@ type body struct {
 	Modified time.Time `json:"modified"`
 	File     string    `json:"file,omitempty"`
 	Line     int       `json:"line,omitempty"`
+	Owner    string    `json:"owner,omitempty"` // missing in records of the first weft
 	Text     string    `json:"text"`
+}
+
+// owners are the words of records; of a word that this weft does not know the
+// object is the user's, from whom nobody takes anything away.
+var owners = map[api.Owner]string{api.User: "user", api.Directory: "directory", api.Guest: "guest"}
+
+// owner is whose the record is. Records without a word are the user's, but for
+// Dataplanes of sidecars, which the first weft told by their file.
+func (b body) owner(ref api.Ref) api.Owner {
+	if b.Owner == "" && ref.Kind == api.KindDataplane && b.File == "bootstrap" {
+		return api.Guest
+	}
+	for owner, word := range owners {
+		if word == b.Owner {
+			return owner
+		}
+	}
+	return api.User
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -45,7 +64,7 @@ func refOf(key []byte) (api.Ref, error) {
 // recordOf keeps the object's own text, so that every finding still names the
 // writer's lines, or where it was one of a list, the text that encode makes.
 func recordOf(key []byte, o *api.Object, encode func(*api.Object) ([]byte, error)) ([]byte, error) {
-	b := body{o.Created, o.Modified, o.Source.File, o.Source.Line, string(o.Source.Text)}
+	b := body{o.Created, o.Modified, o.Source.File, o.Source.Line, owners[o.Owner], string(o.Source.Text)}
 	if o.Source.Item != "" || len(o.Source.Text) == 0 {
 		text, err := encode(o)
 		if err != nil {
@@ -83,15 +102,15 @@ func parse(key, record []byte) (body, error) {
 	return b, nil
 }
 
-// object decodes a record. The key and the times are the store's word; the
-// rest is the document's.
+// object decodes a record. The key, the times and the owner are the store's
+// word; the rest is the document's.
 func (b body) object(ref api.Ref, decode func(string, []byte) (*api.Object, error)) (*api.Object, error) {
 	o, err := decode(b.File, []byte(b.Text))
 	if err != nil {
 		return nil, err
 	}
 	c := *o
-	c.Ref, c.Created, c.Modified = ref, b.Created, b.Modified
+	c.Ref, c.Created, c.Modified, c.Owner = ref, b.Created, b.Modified, b.owner(ref)
 	c.Source = api.Source{File: b.File, Line: b.Line, Text: []byte(b.Text)}
 	return &c, nil
 }

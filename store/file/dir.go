@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,41 +25,6 @@ import (
 // Decode reads the documents of one file: the sound ones and what is wrong
 // with the others. A violation names its object where the text still tells.
 type Decode func(file string, text []byte) ([]*api.Object, []*api.Violation)
-
-// extensions are those of files that hold documents.
-var extensions = map[string]bool{".yaml": true, ".yml": true, ".json": true}
-
-// IsDocument reports whether a file of that name holds documents. Hidden files
-// do not: editors and Kubernetes keep their own there.
-func IsDocument(name string) bool {
-	base := filepath.Base(name)
-	return !strings.HasPrefix(base, ".") && extensions[filepath.Ext(base)]
-}
-
-// List is every document file below dir, in the order of their paths, and
-// every directory, dir included. Links to files are followed, links to
-// directories are not, so that no circle can arise.
-func List(dir string) (files, dirs []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil && path == dir:
-			return err
-		case err != nil:
-			return nil // it vanished while we walked
-		case e.IsDir() && path != dir && strings.HasPrefix(e.Name(), "."):
-			return filepath.SkipDir
-		case e.IsDir():
-			dirs = append(dirs, path)
-		case IsDocument(path):
-			files = append(files, path)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the directory %s: %w", dir, err)
-	}
-	return files, dirs, nil
-}
 
 // stamp tells whether a file may have changed since it was read.
 type stamp struct {
@@ -80,6 +46,7 @@ type Dir struct {
 	decode Decode
 	files  map[string]*held
 	dirs   []string
+	unread map[string]*api.Violation // directories that cannot be read
 }
 
 // NewDir is the directory at path, not read yet.
@@ -89,30 +56,56 @@ func NewDir(path string, decode Decode) *Dir {
 
 // Scan reads what changed since the last scan and reports whether anything did.
 func (d *Dir) Scan() (bool, error) {
-	files, dirs, err := List(d.path)
+	t, err := look(d.path)
 	if err != nil {
 		return false, err
 	}
-	d.dirs = dirs
-	changed := false
-	for _, f := range files {
-		c, err := d.scan(f)
-		if err != nil {
-			return false, err
-		}
-		changed = changed || c
-	}
-	there := make(map[string]bool, len(files))
-	for _, f := range files {
+	d.dirs = t.dirs
+	changed := d.see(t.unread)
+	there := make(map[string]bool, len(t.files))
+	for _, f := range t.files {
 		there[f] = true
+		changed = d.scan(f) || changed
 	}
 	for f := range d.files {
-		if !there[f] {
+		if !there[f] && !d.hidden(f) {
 			delete(d.files, f)
 			changed = true
 		}
 	}
 	return changed, nil
+}
+
+// see notes which directories cannot be read and reports whether that is new.
+func (d *Dir) see(unread map[string]error) bool {
+	before := d.unread
+	d.unread = make(map[string]*api.Violation, len(unread))
+	for path, err := range unread {
+		d.unread[path] = unreadable(path, err)
+		d.unread[path].Message += "; what was read below it before stays"
+	}
+	return !maps.EqualFunc(before, d.unread, func(a, b *api.Violation) bool { return a.Message == b.Message })
+}
+
+// hidden reports whether a file lies in a directory that cannot be read.
+func (d *Dir) hidden(file string) bool {
+	for dir := range d.unread {
+		if strings.HasPrefix(file, dir+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
+}
+
+// doubts reports whether an object that the directory does not say, and that
+// came from it once, may be there all the same: in what cannot be read, or
+// broken.
+func (d *Dir) doubts(o *api.Object) bool {
+	if d.hidden(o.Source.File) {
+		return true
+	}
+	h := d.files[o.Source.File]
+	return h != nil && spoils(h.violations)(o.Ref)
 }
 
 // stampOf is the stamp of a file as read at now. A file that was written a
@@ -125,39 +118,51 @@ func stampOf(info fs.FileInfo, now time.Time) stamp {
 	return stamp{info.Size(), info.ModTime()}
 }
 
-func (d *Dir) scan(path string) (bool, error) {
+// scan reads one file, if it may have changed, and reports whether it did.
+func (d *Dir) scan(path string) bool {
 	before := d.files[path]
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
-		return false, nil
+		return false
 	}
 	if err == nil && before != nil && before.stamp == (stamp{info.Size(), info.ModTime()}) {
-		return false, nil
+		return false
 	}
 	now := time.Now()
 	var text []byte
 	if err == nil {
-		text, err = os.ReadFile(path)
+		text, err = read(path, info)
 	}
 	switch {
-	case errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist):
 		delete(d.files, path)
-		return before != nil, nil
+		return before != nil
 	case err != nil:
-		return d.unreadable(path, before, err), nil
+		return d.keep(path, before, unreadable(path, err))
 	case before != nil && before.text != nil && bytes.Equal(before.text, text):
 		before.stamp = stampOf(info, now)
-		return false, nil
+		return false
 	}
 	objects, violations := d.decode(path, text)
 	d.files[path] = &held{stampOf(info, now), text, keepLastGood(before, objects, violations), violations}
-	return true, nil
+	return true
 }
 
-// unreadable keeps what the file said and makes its failure a problem.
-func (d *Dir) unreadable(path string, before *held, err error) bool {
-	v := &api.Violation{Position: api.Position{File: path}, Code: "Unreadable", Severity: api.Error,
-		Message: fmt.Sprintf("%v; give this process the right to read it", errors.Unwrap(err))}
+// unreadable is the violation of what is there and cannot be read.
+func unreadable(path string, err error) *api.Violation {
+	v := &api.Violation{Position: api.Position{File: path}, Code: "Unreadable", Severity: api.Error, Message: err.Error()}
+	var at *fs.PathError
+	if errors.As(err, &at) { // its path is the violation's
+		v.Message = at.Err.Error()
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		v.Message += "; give this process the right to read it"
+	}
+	return v
+}
+
+// keep keeps what a file said beside the violation that it is now.
+func (d *Dir) keep(path string, before *held, v *api.Violation) bool {
 	h := &held{violations: []*api.Violation{v}}
 	if before != nil {
 		h.objects = before.objects
@@ -176,24 +181,29 @@ func keepLastGood(before *held, objects []*api.Object, violations []*api.Violati
 	if before == nil {
 		return objects
 	}
-	broken, anyone := map[api.Ref]bool{}, false
-	for _, v := range violations {
-		if v.Severity != api.Error {
-			continue
-		}
-		broken[v.Object] = true
-		anyone = anyone || v.Object.Name == ""
-	}
+	spoiled := spoils(violations)
 	sound := map[api.Ref]bool{}
 	for _, o := range objects {
 		sound[o.Ref] = true
 	}
 	for _, o := range before.objects {
-		if !sound[o.Ref] && (anyone || broken[o.Ref]) {
+		if !sound[o.Ref] && spoiled(o.Ref) {
 			objects = append(objects, o)
 		}
 	}
 	return objects
+}
+
+// spoils tells which objects the violations of a file may have kept out of it.
+func spoils(violations []*api.Violation) func(api.Ref) bool {
+	broken, anyone := map[api.Ref]bool{}, false
+	for _, v := range violations {
+		if v.Severity == api.Error {
+			broken[v.Object] = true
+			anyone = anyone || v.Object.Name == ""
+		}
+	}
+	return func(r api.Ref) bool { return anyone || broken[r] }
 }
 
 // Content is everything that the directory says now: of two documents with one
@@ -205,7 +215,7 @@ func (d *Dir) Content() ([]*api.Object, []*api.Violation) {
 	}
 	slices.Sort(paths)
 	var objects []*api.Object
-	var violations []*api.Violation
+	violations := slices.Collect(maps.Values(d.unread))
 	first := map[api.Ref]*api.Object{}
 	for _, p := range paths {
 		violations = append(violations, d.files[p].violations...)

@@ -2,10 +2,9 @@ package file
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/weftmesh/weft/api"
@@ -14,14 +13,16 @@ import (
 
 // Feed keeps a store in step with a directory: what the directory says is put
 // into the store, and what it no longer says is deleted, unless somebody else
-// has replaced it meanwhile.
+// has taken it over meanwhile.
 type Feed struct {
 	dir  *Dir
 	into store.Store
 	log  *slog.Logger
+	said map[api.Ref]*api.Object // what the last apply that was done said
 
 	mu       sync.Mutex
 	problems []*api.Violation
+	refused  *api.Violation // why the store does not take what the directory says
 }
 
 // NewFeed reads the directory once and applies it.
@@ -33,40 +34,63 @@ func NewFeed(ctx context.Context, path string, decode Decode, into store.Store, 
 	return f, f.apply(ctx)
 }
 
-// Run follows the directory until ctx ends.
+// Run follows the directory until ctx ends. What the store refuses is offered
+// again until it takes it.
 func (f *Feed) Run(ctx context.Context) {
-	f.dir.Follow(ctx, f.log, func() {
-		if err := f.apply(ctx); err != nil && ctx.Err() == nil {
-			f.log.Error("directory was not applied", "directory", f.dir.path, "error", err)
-		}
+	f.dir.Follow(ctx, f.log, func() bool {
+		err := f.apply(ctx)
+		f.refuse(err, ctx.Err() != nil)
+		return err == nil
 	})
 }
 
-// Problems is what is wrong with the files as they are.
+// refuse keeps why an apply failed and logs it where that is new.
+func (f *Feed) refuse(err error, ending bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := f.refused
+	f.refused = nil
+	if err == nil || ending {
+		return
+	}
+	f.refused = &api.Violation{Position: api.Position{File: f.dir.path}, Code: "NotApplied", Severity: api.Error,
+		Message: fmt.Sprintf("the store does not take what the directory says: %v; it is tried again", err)}
+	if before == nil || before.Message != f.refused.Message {
+		f.log.Error("directory was not applied, trying again", "directory", f.dir.path, "error", err)
+	}
+}
+
+// Problems is what is wrong with the files as they are, and with the store
+// where it does not take them.
 func (f *Feed) Problems() []*api.Violation {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.problems)
+	all := slices.Clone(f.problems)
+	if f.refused != nil {
+		all = append(all, f.refused)
+	}
+	return all
 }
 
 func (f *Feed) apply(ctx context.Context) error {
 	objects, problems := f.dir.Content()
 	f.report(problems)
-	said := make(map[api.Ref]bool, len(objects))
+	said := make(map[api.Ref]*api.Object, len(objects))
 	writes := make([]store.Write, 0, len(objects))
 	for _, o := range objects {
-		said[o.Ref] = true
-		writes = append(writes, store.Write{Put: o})
+		said[o.Ref] = o
+		writes = append(writes, f.put(o))
 	}
 	for o := range f.into.Snapshot().All() {
-		if !said[o.Ref] && f.owns(o) {
-			writes = append(writes, store.Write{Delete: &o.Ref})
+		if said[o.Ref] == nil && owned(o) && !f.dir.doubts(o) {
+			writes = append(writes, store.Write{Delete: &o.Ref, If: owned})
 		}
 	}
 	_, results, err := f.into.Apply(ctx, writes)
 	if err != nil {
 		return err
 	}
+	f.said = said
 	counts := map[store.Action]int{}
 	for _, r := range results {
 		counts[r.Action]++
@@ -76,11 +100,20 @@ func (f *Feed) apply(ctx context.Context) error {
 	return nil
 }
 
-// owns reports whether an object came from this directory.
-func (f *Feed) owns(o *api.Object) bool {
-	rel, err := filepath.Rel(f.dir.path, o.Source.File)
-	return o.Source.File != "" && err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+// put writes what the directory says. What it has said before is not taken back
+// from somebody who has taken it over as it is.
+func (f *Feed) put(o *api.Object) store.Write {
+	c := *o
+	c.Owner = api.Directory
+	w := store.Write{Put: &c}
+	if before := f.said[o.Ref]; before != nil && store.Same(before, o) {
+		w.If = func(now *api.Object) bool { return now == nil || owned(now) || !store.Same(now, o) }
+	}
+	return w
 }
+
+// owned reports whether an object is the directory's.
+func owned(o *api.Object) bool { return o != nil && o.Owner == api.Directory }
 
 // report keeps the problems and logs those that are new.
 func (f *Feed) report(problems []*api.Violation) {

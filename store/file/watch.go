@@ -18,8 +18,9 @@ const (
 )
 
 // Follow calls changed after each scan that found something new, until ctx
-// ends. An error of a scan is logged once and tried again.
-func (d *Dir) Follow(ctx context.Context, log *slog.Logger, changed func()) {
+// ends, and again at each slow look until it reports that it could do its work.
+// An error of a scan is logged once and tried again.
+func (d *Dir) Follow(ctx context.Context, log *slog.Logger, changed func() (done bool)) {
 	watcher, err := fsnotify.NewWatcher()
 	var events chan fsnotify.Event
 	var failures chan error
@@ -32,7 +33,7 @@ func (d *Dir) Follow(ctx context.Context, log *slog.Logger, changed func()) {
 	}
 	slow := time.NewTicker(slowLook)
 	defer slow.Stop()
-	failing := false
+	failing, owed := false, false
 	for {
 		select {
 		case <-ctx.Done():
@@ -51,8 +52,8 @@ func (d *Dir) Follow(ctx context.Context, log *slog.Logger, changed func()) {
 		if watcher != nil {
 			d.watchAll(watcher)
 		}
-		if news {
-			changed()
+		if owed = owed || news; owed {
+			owed = !changed()
 		}
 	}
 }

@@ -1,0 +1,54 @@
+package control
+
+import (
+	"container/list"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// Bounds on what is remembered of sidecars that are away: as many as a large
+// mesh has, and for longer than a network is down.
+const (
+	mostAbsent     = 100_000
+	longestAbsence = 24 * time.Hour
+)
+
+// absent are the Dataplanes of sidecars that are away, by the names that
+// streams call them.
+type absent struct {
+	order *list.List // of absentee, the longest away first
+	index map[api.Ref]*list.Element
+}
+
+type absentee struct {
+	called api.Ref
+	object *api.Object
+	since  time.Time
+}
+
+func newAbsent() absent { return absent{list.New(), map[api.Ref]*list.Element{}} }
+
+// keep remembers o, and forgets who has been away too long or is one too many.
+func (a absent) keep(called api.Ref, o *api.Object, now time.Time) {
+	a.drop(called)
+	a.index[called] = a.order.PushBack(absentee{called, o, now})
+	for a.order.Len() > mostAbsent || now.Sub(a.order.Front().Value.(absentee).since) > longestAbsence {
+		a.drop(a.order.Front().Value.(absentee).called)
+	}
+}
+
+// get is the Dataplane of a sidecar that is away, nil where it is not known.
+func (a absent) get(called api.Ref) *api.Object {
+	if e := a.index[called]; e != nil {
+		return e.Value.(absentee).object
+	}
+	return nil
+}
+
+func (a absent) drop(called api.Ref) {
+	if e := a.index[called]; e != nil {
+		a.order.Remove(e)
+		delete(a.index, called)
+	}
+}

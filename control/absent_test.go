@@ -1,0 +1,85 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/store/memory"
+)
+
+func TestWhoIsAwayIsRememberedWithinBounds(t *testing.T) {
+	t.Parallel()
+	a, now := newAbsent(), time.Unix(1e9, 0)
+	name := func(i int) api.Ref { return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: fmt.Sprint(i)} }
+	for i := range mostAbsent + 10 {
+		a.keep(name(i), &api.Object{Ref: name(i)}, now)
+		a.keep(name(10), &api.Object{Ref: name(10)}, now)
+	}
+	if len(a.index) != mostAbsent || a.order.Len() != mostAbsent {
+		t.Errorf("%d are remembered", len(a.index))
+	}
+	if a.get(name(0)) != nil || a.get(name(10)) == nil || a.get(name(mostAbsent+9)) == nil {
+		t.Error("another than the longest away was forgotten")
+	}
+	a.keep(name(0), &api.Object{Ref: name(0)}, now.Add(longestAbsence+1))
+	if len(a.index) != 1 || a.get(name(0)) == nil {
+		t.Errorf("%d are remembered for ever", len(a.index))
+	}
+}
+
+// refusing is a store that refuses writes for a while.
+type refusing struct {
+	store.Store
+	refuses  atomic.Bool
+	attempts atomic.Int32
+}
+
+func (s *refusing) Apply(ctx context.Context, w []store.Write) (*api.Snapshot, []store.Result, error) {
+	if s.refuses.Load() {
+		s.attempts.Add(1)
+		return nil, nil, errors.New("no space left on device")
+	}
+	return s.Store.Apply(ctx, w)
+}
+
+func TestAGuestGoesAndComesThoughTheStoreRefusesAtFirst(t *testing.T) {
+	t.Parallel()
+	s := &refusing{Store: memory.New(api.NewSnapshot(0), nil, time.Now)}
+	o := *dataplane(t, "guest", "web")
+	o.Owner = api.Guest
+	mesh := &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: &api.Mesh{}}
+	if _, _, err := s.Apply(t.Context(), []store.Write{{Put: mesh}, {Put: &o}}); err != nil {
+		t.Fatal(err)
+	}
+	var connected atomic.Bool
+	g := newGuests(s, func(api.Ref) bool { return connected.Load() }, time.Millisecond, slog.New(slog.DiscardHandler))
+	defer g.close()
+	for _, here := range []bool{false, true} {
+		s.refuses.Store(true)
+		s.attempts.Store(0)
+		connected.Store(here)
+		if here {
+			g.joined(o.Ref)
+		} else {
+			g.left(o.Ref)
+		}
+		wait := func(what string, holds func() bool) {
+			t.Helper()
+			for end := time.Now().Add(15 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("not in 15 s: %s, connected %t", what, here)
+				}
+			}
+		}
+		wait("the store refuses", func() bool { return s.attempts.Load() > 0 })
+		s.refuses.Store(false)
+		wait("it is done later", func() bool { return s.Snapshot().Has(o.Ref) == here })
+	}
+}

@@ -1,0 +1,147 @@
+package file_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/store/file"
+	"github.com/weftmesh/weft/store/memory"
+	"github.com/weftmesh/weft/store/storetest"
+)
+
+// feed reads a directory into a store, as at the start of a process.
+func feed(t *testing.T, dir string, into store.Store) *file.Feed {
+	t.Helper()
+	f, err := file.NewFeed(t.Context(), dir, decode, into, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// follow runs a feed until the test ends.
+func follow(t *testing.T, f *file.Feed) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-done
+	})
+}
+
+func remove(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func has(t *testing.T, s store.Store, name string) bool {
+	t.Helper()
+	return s.Snapshot().Has(storetest.Service(t, name, 1).Ref)
+}
+
+func empty() *memory.Store { return memory.New(api.NewSnapshot(0), nil, time.Now) }
+
+func TestADirectoryTakesAwayOnlyWhatIsItsOwn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	into := empty()
+	put(t, dir, "a.yaml", service("taken", 1))
+	put(t, dir, "b.yaml", service("own", 1))
+	f := feed(t, dir, into)
+	storetest.Put(t, into, storetest.Service(t, "taken", 1)) // a user, by hand
+	named, err := storetest.Decode(filepath.Join(dir, "mine.yaml"), []byte(service("mine", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Put(t, into, named) // a user who calls the text like a file of the directory
+	follow(t, f)
+	put(t, dir, "c.yaml", service("more", 1))
+	eventually(t, "another file arrives", func() bool { return has(t, into, "more") })
+	remove(t, dir, "a.yaml")
+	remove(t, dir, "b.yaml")
+	eventually(t, "what is the directory's goes", func() bool { return !has(t, into, "own") })
+	if !has(t, into, "taken") || !has(t, into, "mine") {
+		t.Error("what a user wrote went with the files")
+	}
+}
+
+func TestADirectoryTakesOverWhatItSaysAtTheStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	into := empty()
+	storetest.Put(t, into, storetest.Service(t, "a", 1))
+	put(t, dir, "a.yaml", service("a", 1))
+	feed(t, dir, into)
+	remove(t, dir, "a.yaml")
+	feed(t, dir, into)
+	if has(t, into, "a") {
+		t.Error("it stays, though the directory said it and says it no more")
+	}
+}
+
+// The process that knew the last good version is gone; the store has it.
+func TestABrokenFileTakesNothingAwayAtTheStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	into := empty()
+	put(t, dir, "a.yaml", service("a", 1)+"---\n"+service("b", 1))
+	put(t, dir, "c.yaml", service("c", 1))
+	feed(t, dir, into)
+	put(t, dir, "a.yaml", "type: [")
+	put(t, dir, "c.yaml", service("d", 1))
+	feed(t, dir, into)
+	if !has(t, into, "a") || !has(t, into, "b") {
+		t.Error("the last good version is gone")
+	}
+	if has(t, into, "c") || !has(t, into, "d") {
+		t.Error("a sound file was not followed")
+	}
+}
+
+// full is a store that refuses writes for a while.
+type full struct {
+	store.Store
+	refuses  atomic.Bool
+	attempts atomic.Int32
+}
+
+func (s *full) Apply(ctx context.Context, w []store.Write) (*api.Snapshot, []store.Result, error) {
+	if s.refuses.Load() {
+		s.attempts.Add(1)
+		return nil, nil, errors.New("no space left on device")
+	}
+	return s.Store.Apply(ctx, w)
+}
+
+func TestWhatTheStoreRefusedIsAppliedLater(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	into := &full{Store: empty()}
+	f := feed(t, dir, into)
+	follow(t, f)
+	refused := func() bool {
+		return slices.ContainsFunc(f.Problems(), func(v *api.Violation) bool { return v.Code == "NotApplied" })
+	}
+	into.refuses.Store(true)
+	put(t, dir, "a.yaml", service("a", 1))
+	eventually(t, "the store refuses", func() bool { return into.attempts.Load() > 0 && refused() })
+	into.refuses.Store(false)
+	eventually(t, "the file is applied, though nothing happens to it any more", func() bool { return has(t, into, "a") })
+	eventually(t, "the problem goes", func() bool { return !refused() })
+}
