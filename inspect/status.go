@@ -147,9 +147,6 @@ func statusOf(m *resolve.Model, o *api.Object, u *usage, acks map[api.Ref]Sideca
 	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: append(m.NotesOn(o.Ref), u.notes[o.Ref]...)}
 	s.Dataplanes = countsOf(m, o, u, acks)
 	accepted, resolved := verdicts(o, s.Notes)
-	if away := routesAway(o, u, s.Dataplanes.Selected); away != "" && accepted.Status == "True" {
-		accepted.Status, accepted.Reason, accepted.Message = "False", "TargetNotFound", away
-	}
 	accepted.Dataplanes, resolved.Dataplanes = s.Dataplanes, s.Dataplanes
 	s.Conditions = []Condition{accepted, resolved, programmed(o, s.Dataplanes, u, acks)}
 	return s
@@ -170,22 +167,6 @@ func countsOf(m *resolve.Model, o *api.Object, u *usage, acks map[api.Ref]Sideca
 		c.Connected++
 	}
 	return c
-}
-
-// routesAway names the first route in to that no selected dataplane has: the
-// surprise for which the Kuma design prefers the top-level form.
-func routesAway(o *api.Object, u *usage, selected int) string {
-	spec, ok := o.Spec.(*policies.Spec)
-	if !ok || o.Shadow() || selected == 0 {
-		return ""
-	}
-	for i := range spec.To {
-		at := api.Path("spec.to").Index(i)
-		if to := spec.To[i].TargetRef; to.IsRoute() && u.parts[o.Ref][at] == nil {
-			return fmt.Sprintf("%s: %s is on none of %s; name it in spec.targetRef to follow it wherever it is", at.Field("targetRef"), refText(to), dataplanesText(selected))
-		}
-	}
-	return ""
 }
 
 // dataplanesText counts in words.

@@ -163,8 +163,11 @@ func (m *Model) itemNote(x *mesh, it *item, home string) (api.Note, bool) {
 			return note(it.origin, api.Error, "TargetNotFound", at, "%s", lost), true
 		}
 		if missesEveryone(x, it, home) {
-			return note(it.origin, api.Error, "TargetNotFound", at, "%s is on none of the dataplanes that spec.targetRef selects, so nothing is configured; name it in spec.targetRef to follow it wherever it is",
-				refText(it.target)), true
+			what := refText(it.target)
+			if it.target.SectionName != "" {
+				what = fmt.Sprintf("rule %q of %s", it.target.SectionName, what)
+			}
+			return note(it.origin, api.Error, "TargetNotFound", at, "%s is on none of the dataplanes that spec.targetRef selects, so nothing is configured; name it in spec.targetRef to follow it wherever it is", what), true
 		}
 		return api.Note{}, false
 	}
