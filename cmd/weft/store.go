@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -74,19 +75,20 @@ func newStoreExport(a *app) *cobra.Command {
 		Example: "  weft store export --data-dir weft-data > saved.yaml\n  weft store export --data-dir weft-data --to saved.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			out := a.out
-			if file != "" {
-				f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-				if err != nil {
-					return fmt.Errorf("--to: %w", err)
-				}
-				defer f.Close()
-				out = f
-			}
 			path := filepath.Join(dir, bolt.FileName)
-			saved, err := bolt.Export(path, out)
-			if err != nil {
-				return fmt.Errorf("export the store %s: %w", path, err)
+			saved := 0
+			export := func(out io.Writer) (err error) {
+				if saved, err = bolt.Export(path, out); err != nil {
+					return fmt.Errorf("export the store %s: %w", path, err)
+				}
+				return nil
+			}
+			write := func() error { return export(a.out) }
+			if file != "" {
+				write = func() error { return saveTo(file, export) }
+			}
+			if err := write(); err != nil {
+				return err
 			}
 			fmt.Fprintf(a.err, "%s saved\n", many(saved, "document"))
 			return nil
@@ -95,6 +97,33 @@ func newStoreExport(a *app) *cobra.Command {
 	dataDirFlag(c, &dir)
 	c.Flags().StringVar(&file, "to", "", "file to write; standard output without it")
 	return c
+}
+
+// saveTo writes a new file, and says that it did only where all of it is on the
+// disk: it may be the last copy of what it saves. Of a failure nothing is left.
+func saveTo(file string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	if err := finish(f, write(f)); err != nil {
+		return errors.Join(err, os.Remove(file))
+	}
+	return nil
+}
+
+// finish ends the writing of a file, which failed with err or did not.
+func finish(f interface {
+	Sync() error
+	Close() error
+}, err error) error {
+	if err == nil {
+		err = f.Sync()
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	return err
 }
 
 func dataDirFlag(c *cobra.Command, dir *string) {

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,8 +39,8 @@ const (
 // Config is what a store needs to open.
 type Config struct {
 	Dir string
-	// Decode reads one stored document. What it cannot read stays in the file,
-	// is not served, and is among the Problems.
+	// Decode reads one stored document; it is called concurrently. What it
+	// cannot read stays in the file, is not served, and is among the Problems.
 	Decode func(file string, text []byte) (*api.Object, error)
 	// Encode writes an object that has no text of its own.
 	Encode func(*api.Object) ([]byte, error)
@@ -54,46 +55,37 @@ type Store struct {
 	encode  func(*api.Object) ([]byte, error)
 	stopped atomic.Pointer[error] // why nothing more is written
 
+	writing sync.Mutex // held while writes are applied
+	orphans []api.Ref  // unreadable documents that the step at hand deletes too
+
 	mu       sync.Mutex
 	problems []*api.Violation // documents in the file that cannot be read
 }
 
 var _ store.Store = (*Store)(nil)
 
-// openFor bounds how long a look at a damaged file may take.
-const openFor = 8 * time.Second
+// patience bounds how long a look at the structure of a file may take, so that
+// a damaged one is refused in time: what even a slow disk needs for its size.
+// Decoding the documents is not part of it.
+func patience(size int64) time.Duration {
+	const slowDisk = 20 << 20 // bytes in a second
+	return 8*time.Second + time.Duration(size/slowDisk)*time.Second
+}
 
 // Open opens the store in cfg.Dir, and makes it where there is none.
-func Open(cfg Config) (*Store, error) {
+func Open(cfg Config) (s *Store, err error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
 	path := filepath.Join(cfg.Dir, FileName)
-	type opened struct {
-		s   *Store
-		err error
+	size := int64(0)
+	if info, err := os.Stat(path); err == nil {
+		size = info.Size()
 	}
-	done := make(chan opened, 1)
-	go func() {
-		s, err := open(path, cfg)
-		done <- opened{s, err}
-	}()
-	select {
-	case o := <-done:
-		return o.s, o.err
-	case <-time.After(openFor):
-		return nil, damaged(path, errors.New("reading it does not come to an end"))
+	db, err := within(patience(size), func() (*bbolt.DB, error) { return openSound(path) })
+	if errors.Is(err, errEndless) {
+		err = damaged(path, err)
 	}
-}
-
-func open(path string, cfg Config) (s *Store, err error) {
-	switch err := verify(path); {
-	case errors.Is(err, errInUse), errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("open the store %s: %w", path, err)
-	case err != nil:
-		return nil, damaged(path, err)
-	}
-	db, err := openDB(path)
 	if err != nil {
 		return nil, err
 	}
@@ -107,15 +99,57 @@ func open(path string, cfg Config) (s *Store, err error) {
 		return nil, err
 	}
 	content, err := load(db, cfg)
-	if err != nil {
-		return nil, damaged(path, err)
+	switch {
+	case err != nil:
+		err = damaged(path, err)
+	case content.revision < high:
+		err = damaged(path, fmt.Errorf("it ends at revision %d, but revision %d was acknowledged", content.revision, high))
 	}
-	if content.revision < high {
-		return nil, damaged(path, fmt.Errorf("it ends at revision %d, but revision %d was acknowledged", content.revision, high))
+	if err != nil {
+		return nil, errors.Join(err, m.close())
 	}
 	s = &Store{db: db, mark: m, encode: cfg.Encode, problems: content.problems}
 	s.Store = memory.New(api.NewSnapshot(content.revision, content.objects...), s.keep, cfg.Now)
 	return s, nil
+}
+
+var errEndless = errors.New("reading it does not come to an end")
+
+// within is what open answers in time, else errEndless. An answer that comes
+// later is closed again, so that nothing stays locked.
+func within[T io.Closer](limit time.Duration, open func() (T, error)) (T, error) {
+	type opened struct {
+		what T
+		err  error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		what, err := open()
+		done <- opened{what, err}
+	}()
+	select {
+	case o := <-done:
+		return o.what, o.err
+	case <-time.After(limit):
+		go func() {
+			if late := <-done; late.err == nil {
+				_ = late.what.Close()
+			}
+		}()
+		var none T
+		return none, errEndless
+	}
+}
+
+// openSound opens a file whose structure is whole.
+func openSound(path string) (*bbolt.DB, error) {
+	switch err := verify(path); {
+	case errors.Is(err, errInUse), errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("open the store %s: %w", path, err)
+	case err != nil:
+		return nil, damaged(path, err)
+	}
+	return openDB(path)
 }
 
 // openDB opens the file; the list of free pages is not kept but rebuilt, so
@@ -169,49 +203,66 @@ func (s *Store) Problems() []*api.Violation {
 // Apply does all writes or none. A document that could not be read can be
 // replaced and deleted like any other.
 func (s *Store) Apply(ctx context.Context, writes []store.Write) (*api.Snapshot, []store.Result, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.orphans = s.orphaned(writes)
 	snapshot, results, err := s.Store.Apply(ctx, writes)
-	if err != nil || len(s.Problems()) == 0 {
-		return snapshot, results, err
+	if err == nil && len(s.orphans) > 0 { // nothing else was to be kept
+		err = s.commit(0, nil)
 	}
-	for i, w := range writes {
-		gone, err := s.settle(w)
-		if err != nil {
-			return nil, nil, err
-		}
-		if gone && results[i].Action == store.Missing {
-			results[i].Action = store.Deleted
-		}
+	if err != nil {
+		return nil, nil, err
 	}
+	s.settle(results)
 	return snapshot, results, nil
 }
 
-// settle ends the problem with the document that was written, if it had one.
-func (s *Store) settle(w store.Write) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := slices.IndexFunc(s.problems, func(v *api.Violation) bool { return v.Object == w.Ref() })
-	if at < 0 {
-		return false, nil
+// orphaned are the unreadable documents that writes delete: the store below
+// does not know of them.
+func (s *Store) orphaned(writes []store.Write) []api.Ref {
+	problems := s.Problems()
+	if len(problems) == 0 {
+		return nil
 	}
-	if w.Put == nil {
-		if err := s.write(0, []api.Change{{Before: &api.Object{Ref: w.Ref()}}}); err != nil {
-			return false, err
+	unread := make(map[api.Ref]bool, len(problems))
+	for _, v := range problems {
+		unread[v.Object] = true
+	}
+	var refs []api.Ref
+	for _, w := range writes {
+		if w.Delete != nil && unread[*w.Delete] && w.Fits(nil) {
+			refs = append(refs, *w.Delete)
+			delete(unread, *w.Delete)
 		}
 	}
-	s.problems = slices.Delete(slices.Clone(s.problems), at, at+1)
-	return true, nil
+	return refs
+}
+
+// settle ends the problems with what was replaced or deleted.
+func (s *Store) settle(results []store.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.problems) == 0 {
+		return
+	}
+	unread := make(map[api.Ref]bool, len(s.problems))
+	for _, v := range s.problems {
+		unread[v.Object] = true
+	}
+	for i, r := range results {
+		if unread[r.Ref] && r.Action == store.Missing {
+			results[i].Action = store.Deleted
+		}
+		if results[i].Action != store.Unchanged {
+			delete(unread, r.Ref)
+		}
+	}
+	s.problems = slices.DeleteFunc(slices.Clone(s.problems), func(v *api.Violation) bool { return !unread[v.Object] })
 }
 
 // keep makes one step durable before it is published.
-func (s *Store) keep(revision uint64, changes []api.Change) (err error) {
-	if why := s.stopped.Load(); why != nil {
-		return fmt.Errorf("the store takes no more writes since %w; free the cause and restart", *why)
-	}
-	if err := s.write(revision, changes); err != nil {
-		err = fmt.Errorf("write %s: %w", s.db.Path(), err)
-		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, errUnwritable) {
-			s.stopped.Store(&err) // what is on the disk is not known any more
-		}
+func (s *Store) keep(revision uint64, changes []api.Change) error {
+	if err := s.commit(revision, changes); err != nil {
 		return err
 	}
 	if err := s.mark.set(revision); err != nil {
@@ -222,7 +273,25 @@ func (s *Store) keep(revision uint64, changes []api.Change) (err error) {
 	return nil
 }
 
-// Close ends the watches and closes the files.
+// commit writes changes and what is orphaned, unless the store has stopped.
+func (s *Store) commit(revision uint64, changes []api.Change) error {
+	if why := s.stopped.Load(); why != nil {
+		return fmt.Errorf("the store takes no more writes since %w; free the cause and restart", *why)
+	}
+	if err := s.write(revision, changes); err != nil {
+		err = fmt.Errorf("write %s: %w", s.db.Path(), err)
+		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, errUnwritable) {
+			s.stopped.Store(&err) // what is on the disk is not known any more
+		}
+		return err
+	}
+	s.orphans = nil
+	return nil
+}
+
+// Close ends the watches and closes the files, when what is being applied is done.
 func (s *Store) Close() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	return errors.Join(s.Store.Close(), s.db.Close(), s.mark.close())
 }

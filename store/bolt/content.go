@@ -4,7 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"go.etcd.io/bbolt"
 
@@ -57,8 +61,25 @@ type content struct {
 	problems []*api.Violation
 }
 
-// load reads everything and proves that it is complete.
-func load(db *bbolt.DB, cfg Config) (c content, err error) {
+// record is one whole record, not decoded yet.
+type record struct {
+	ref  api.Ref
+	body body
+}
+
+// load reads everything, proves that it is complete, and decodes it.
+func load(db *bbolt.DB, cfg Config) (content, error) {
+	revision, records, err := readAll(db)
+	if err != nil {
+		return content{}, err
+	}
+	objects, problems := decodeAll(records, cfg.Decode)
+	return content{revision, objects, problems}, nil
+}
+
+// readAll copies the records out of the file, so that what happens to it later
+// does not matter.
+func readAll(db *bbolt.DB) (revision uint64, all []record, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
@@ -80,40 +101,63 @@ func load(db *bbolt.DB, cfg Config) (c content, err error) {
 		}
 		return objects.ForEach(func(k, v []byte) error {
 			got.add(v)
-			return c.read(k, v, cfg)
+			b, err := parse(k, v)
+			if err != nil {
+				return err
+			}
+			ref, err := refOf(k)
+			all = append(all, record{ref, b})
+			return err
 		})
 	})
 	if err != nil {
-		return content{}, err
+		return 0, nil, err
 	}
 	if want.count != got.count || want.sum != got.sum {
-		return content{}, fmt.Errorf("it has %d records with sum %08x, but %d with sum %08x were written", got.count, got.sum, want.count, want.sum)
+		return 0, nil, fmt.Errorf("it has %d records with sum %08x, but %d with sum %08x were written", got.count, got.sum, want.count, want.sum)
 	}
-	c.revision = want.revision
-	return c, nil
+	return want.revision, all, nil
 }
 
-// read takes one record; what is whole but cannot be decoded is a problem, not damage.
-func (c *content) read(k, v []byte, cfg Config) error {
-	b, err := parse(k, v)
-	if err != nil {
-		return err
+// decodeAll decodes the records on all processors; what is whole but cannot be
+// decoded is a problem, not damage.
+func decodeAll(records []record, decode func(string, []byte) (*api.Object, error)) ([]*api.Object, []*api.Violation) {
+	objects := make([]*api.Object, len(records))
+	problems := make([]*api.Violation, len(records))
+	var next atomic.Int64
+	var working sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		working.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(records); i = int(next.Add(1)) - 1 {
+				objects[i], problems[i] = records[i].decode(decode)
+			}
+		})
 	}
-	ref, err := refOf(k)
-	if err != nil {
-		return err
-	}
-	o, err := b.object(ref, cfg.Decode)
-	if err != nil {
-		c.problems = append(c.problems, &api.Violation{Position: api.Position{File: b.File, Line: b.Line}, Object: ref, Code: "Unreadable",
-			Severity: api.Error, Message: "stored, but not served: " + err.Error() + "; apply it again in a form that this weft knows, or delete it"})
-		return nil
-	}
-	c.objects = append(c.objects, o)
-	return nil
+	working.Wait()
+	return slices.DeleteFunc(objects, func(o *api.Object) bool { return o == nil }),
+		slices.DeleteFunc(problems, func(v *api.Violation) bool { return v == nil })
 }
 
-// write does changes in one transaction; revision 0 leaves the revision as it is.
+func (r record) decode(decode func(string, []byte) (*api.Object, error)) (o *api.Object, problem *api.Violation) {
+	defer func() {
+		if p := recover(); p != nil {
+			o, problem = nil, r.unreadable(fmt.Errorf("it makes this weft fail: %v", p))
+		}
+	}()
+	o, err := r.body.object(r.ref, decode)
+	if err != nil {
+		return nil, r.unreadable(err)
+	}
+	return o, nil
+}
+
+func (r record) unreadable(err error) *api.Violation {
+	return &api.Violation{Position: api.Position{File: r.body.File, Line: r.body.Line}, Object: r.ref, Code: "Unreadable", Severity: api.Error,
+		Message: "stored, but not served: " + err.Error() + "; apply it again in a form that this weft knows, or delete it"}
+}
+
+// write does changes, and deletes the orphans before, in one transaction;
+// revision 0 leaves the revision as it is.
 func (s *Store) write(revision uint64, changes []api.Change) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer recoverDamage(s.db.Path(), &err)
@@ -133,6 +177,11 @@ func (s *Store) write(revision uint64, changes []api.Change) (err error) {
 			}
 		}
 		t.revision = max(t.revision, revision)
+		for _, ref := range s.orphans {
+			if err := t.change(objects, api.Change{Before: &api.Object{Ref: ref}}, s.encode); err != nil {
+				return err
+			}
+		}
 		for _, c := range changes {
 			if err := t.change(objects, c, s.encode); err != nil {
 				return err

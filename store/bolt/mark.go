@@ -23,22 +23,37 @@ func openMark(path string) (m *mark, high uint64, err error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("open the store's revision: %w", err)
 	}
-	m = &mark{f}
-	b := make([]byte, 2*slotSize)
-	n, _ := f.ReadAt(b, 0)
-	if n == 0 {
-		return m, 0, nil
+	high, valid := highest(f)
+	if !valid {
+		return nil, 0, errors.Join(fmt.Errorf("%s is damaged; if `weft store check` finds the store whole, remove that file", path), f.Close())
 	}
-	valid := false
+	return &mark{f}, high, nil
+}
+
+// readMark is the last acknowledged revision, zero where none can be read. It
+// changes nothing.
+func readMark(path string) uint64 {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	high, _ := highest(f)
+	return high
+}
+
+// highest is the revision of the newer of two slots; a new file has none.
+func highest(f *os.File) (high uint64, valid bool) {
+	b := make([]byte, 2*slotSize)
+	if n, _ := f.ReadAt(b, 0); n == 0 {
+		return 0, true
+	}
 	for _, slot := range [][]byte{b[:slotSize], b[slotSize:]} {
 		if crc32.Checksum(slot[:8], castagnoli) == binary.BigEndian.Uint32(slot[8:]) {
 			high, valid = max(high, binary.BigEndian.Uint64(slot)), true
 		}
 	}
-	if !valid {
-		return nil, 0, errors.Join(fmt.Errorf("%s is damaged; if `weft store check` finds the store whole, remove that file", path), f.Close())
-	}
-	return m, high, nil
+	return high, valid
 }
 
 func (m *mark) set(revision uint64) error {

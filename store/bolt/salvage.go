@@ -38,10 +38,7 @@ func Check(path string) (Findings, error) {
 	}
 	f.Revision = want.revision
 	f.Missing = max(0, int(want.count)-f.Records)
-	if m, high, err := openMark(filepath.Join(filepath.Dir(path), MarkName)); err == nil {
-		f.Recorded = high
-		_ = m.close()
-	}
+	f.Recorded = readMark(filepath.Join(filepath.Dir(path), MarkName))
 	return f, nil
 }
 

@@ -1,0 +1,198 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/store/storetest"
+)
+
+func configOf(dir string) Config { return Config{Dir: dir, Decode: storetest.Decode, Now: time.Now} }
+
+func opened(t *testing.T, c Config) *Store {
+	t.Helper()
+	s, err := Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func closing(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A large mesh takes its time to decode, and is no damage. The clock is one
+// that stands still but for sleepers.
+func TestASlowDecoderIsNoDamage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := opened(t, configOf(dir))
+	storetest.Put(t, s, storetest.Service(t, "a", 1), storetest.Service(t, "b", 2))
+	closing(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		slow := configOf(dir)
+		slow.Decode = func(file string, text []byte) (*api.Object, error) {
+			time.Sleep(time.Hour)
+			return storetest.Decode(file, text)
+		}
+		s := opened(t, slow)
+		if s.Snapshot().Len() != 2 {
+			t.Errorf("%d documents are served", s.Snapshot().Len())
+		}
+		closing(t, s)
+	})
+}
+
+func TestADecoderThatFailsIsAProblemOfItsDocument(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := opened(t, configOf(dir))
+	storetest.Put(t, s, storetest.Service(t, "a", 1), storetest.Service(t, "b", 2))
+	closing(t, s)
+	c := configOf(dir)
+	c.Decode = func(file string, text []byte) (*api.Object, error) {
+		if strings.Contains(string(text), "name: a") {
+			panic("a bug")
+		}
+		return storetest.Decode(file, text)
+	}
+	s = opened(t, c)
+	defer closing(t, s)
+	if p := s.Problems(); s.Snapshot().Len() != 1 || len(p) != 1 || p[0].Object.Name != "a" {
+		t.Errorf("%d documents, problems %v", s.Snapshot().Len(), p)
+	}
+}
+
+type closer chan struct{}
+
+func (c closer) Close() error { close(c); return nil }
+
+func TestWhatOpensTooLateIsClosedAgain(t *testing.T) {
+	t.Parallel()
+	release, closed := make(chan struct{}), make(closer)
+	_, err := within(time.Millisecond, func() (closer, error) {
+		<-release
+		return closed, nil
+	})
+	if !errors.Is(err, errEndless) {
+		t.Fatalf("it said %v", err)
+	}
+	close(release)
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Error("it stays open, and locked")
+	}
+	if small, large := patience(1<<20), patience(10<<30); small >= 10*time.Second || large < time.Minute {
+		t.Errorf("%s for a small file, %s for a large one", small, large)
+	}
+}
+
+// unreadable is a store that cannot decode its one document.
+func unreadable(t *testing.T, dir string) (*Store, *api.Object) {
+	t.Helper()
+	o := storetest.Service(t, "a", 1)
+	s := opened(t, configOf(dir))
+	storetest.Put(t, s, o)
+	closing(t, s)
+	c := configOf(dir)
+	c.Decode = func(string, []byte) (*api.Object, error) { return nil, errors.New("of a newer weft") }
+	return opened(t, c), o
+}
+
+func TestAStoppedStoreAcknowledgesNothing(t *testing.T) {
+	t.Parallel()
+	s, o := unreadable(t, t.TempDir())
+	defer closing(t, s)
+	why := errors.New("the disk failed")
+	s.stopped.Store(&why)
+	_, results, err := s.Apply(t.Context(), []store.Write{{Delete: &o.Ref}})
+	if !errors.Is(err, why) || len(s.Problems()) != 1 {
+		t.Errorf("%v, %v, problems %v", results, err, s.Problems())
+	}
+}
+
+// What is in memory is on the disk, whoever was first.
+func TestWritesOfAnUnreadableDocumentAreKept(t *testing.T) {
+	t.Parallel()
+	never := func(*api.Object) bool { return false }
+	for name, writes := range map[string]func(*api.Object) []store.Write{
+		"deleted, then put": func(o *api.Object) []store.Write { return []store.Write{{Delete: &o.Ref}, {Put: o}} },
+		"put, then deleted": func(o *api.Object) []store.Write { return []store.Write{{Put: o}, {Delete: &o.Ref}} },
+		"put":               func(o *api.Object) []store.Write { return []store.Write{{Put: o}} },
+		"not to be deleted": func(o *api.Object) []store.Write { return []store.Write{{Delete: &o.Ref, If: never}} },
+		"deleted twice":     func(o *api.Object) []store.Write { return []store.Write{{Delete: &o.Ref}, {Delete: &o.Ref}} },
+	} {
+		dir := t.TempDir()
+		s, o := unreadable(t, dir)
+		_, results, err := s.Apply(t.Context(), writes(o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, waiting := s.Snapshot().Len(), len(s.Problems())
+		closing(t, s)
+		s = opened(t, configOf(dir))
+		if got := s.Snapshot().Len(); got != served+waiting {
+			t.Errorf("%s: %v; %d documents on the disk, %d were served and %d waited", name, results, got, served, waiting)
+		}
+		if name == "deleted twice" && (results[0].Action != store.Deleted || results[1].Action != store.Missing) {
+			t.Errorf("%s: %v", name, results)
+		}
+		closing(t, s)
+	}
+}
+
+func TestAPutBesideADeleteOfWhatIsUnreadableIsKept(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		dir := t.TempDir()
+		s, o := unreadable(t, dir)
+		done := make(chan error, 2)
+		for _, w := range []store.Write{{Delete: &o.Ref}, {Put: o}} {
+			go func() {
+				_, _, err := s.Apply(t.Context(), []store.Write{w})
+				done <- err
+			}()
+		}
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := s.Snapshot().Len()
+		closing(t, s)
+		s = opened(t, configOf(dir))
+		if after := s.Snapshot().Len(); after != before {
+			t.Fatalf("%d documents were acknowledged, %d are kept", before, after)
+		}
+		closing(t, s)
+	}
+}
+
+func TestCheckChangesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	closing(t, opened(t, configOf(dir)))
+	if err := os.Remove(filepath.Join(dir, MarkName)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Check(filepath.Join(dir, FileName)); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the directory holds %s, %v", fmt.Sprint(entries), err)
+	}
+}
