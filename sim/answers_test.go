@@ -269,3 +269,25 @@ func TestAFragmentStaysWithTheClient(t *testing.T) {
 		t.Errorf("the request takes %q", got)
 	}
 }
+
+// TestEncodedPaths: what needs no encoding is decoded before routes see the path,
+// and nothing else is touched (xds.md 8; Envoy's normalize_path).
+func TestEncodedPaths(t *testing.T) {
+	t.Parallel()
+	for path, seen := range map[string]string{
+		"/a%41": "/aA", "/%7e%2D%2e%5F": "/~-._", "/x41y": "/x41y", "/a%2f": "/a%2f", "/a%2": "/a%2", "/a%": "/a%", "/%zz": "/%zz",
+		"/a/%2E%2E/b": "/b", "/a/..;x/b": "/b", "/a;x": "/a;x",
+	} {
+		exact := everything(to("v1", 1))
+		exact.Name, exact.Match = "exact", route.Match{Path: &route.PathMatch{Type: route.Exact, Value: seen}}
+		v, err := sim.Run(shop(exact, everything(to("v2", 1))), sim.Request{URL: "http://web:8080" + path})
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		b := v.Branches[0]
+		if b.Route == nil || b.Route.Name != "exact" {
+			t.Errorf("%s is not seen as %s: %+v", path, seen, b)
+		}
+	}
+}
