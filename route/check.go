@@ -7,11 +7,14 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// The budget of a regular expression (design of xDS, 7): Envoy runs RE2 with a
-// limit of 5000; Go's count of the program is sometimes below Envoy's.
+// RegexBudget is the size of an RE2 program that Envoy accepts (design of xDS, 7).
+const RegexBudget = 5000
+
+// The limits of a regular expression. Go's count of a program is sometimes below
+// Envoy's, hence the distance to RegexBudget.
 const (
 	maxRegexSource  = 1 << 10
-	maxRegexProgram = 2500
+	maxRegexProgram = RegexBudget / 2
 )
 
 // CheckRegex wants a regular expression that Envoy will take.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 )
 
 // Answer is what a backend does to one attempt.
@@ -65,7 +66,7 @@ func Play(r *resolve.Resolved, q Request, answer func(n int) Answer) (Timeline, 
 		return Timeline{}, errNotForwarded
 	}
 	p := player{answer: answer}
-	_, rewrite := lastOf(l.route.Filters)
+	_, rewrite := route.Decisive(l.route.Filters)
 	sent := l.call.forwarded(l.route, rewrite).Headers // conditions see what the filters made of the request
 	for _, e := range l.route.Policies {
 		if x, ok := e.Conf.(Retrier); ok {

@@ -14,7 +14,7 @@ import (
 
 // take does what rt says.
 func take(r *resolve.Resolved, rt *resolve.Route, c *call) Branch {
-	redirect, rewrite := lastOf(rt.Filters)
+	redirect, rewrite := route.Decisive(rt.Filters)
 	response := responseChange(rt.Filters)
 	b := Branch{Probability: 1}
 	switch {
@@ -55,19 +55,8 @@ func (b *Branch) answers(h *ResponseHeaders) {
 // forwards reports whether the proxy tries to forward what rt matches; otherwise
 // it answers by itself.
 func forwards(rt *resolve.Route) bool {
-	redirect, _ := lastOf(rt.Filters)
+	redirect, _ := route.Decisive(rt.Filters)
 	return redirect == nil && slices.ContainsFunc(rt.Backends, func(x resolve.Backend) bool { return x.Cluster != "" && x.Weight > 0 })
-}
-
-func lastOf(filters []route.Filter) (redirect *route.Redirect, rewrite *route.Rewrite) {
-	for i := range filters {
-		if f := &filters[i]; f.Redirect != nil {
-			redirect = f.Redirect
-		} else if f.Rewrite != nil {
-			rewrite = f.Rewrite
-		}
-	}
-	return redirect, rewrite
 }
 
 // Shares are the exact parts of the traffic that backends get. A weight of 0
@@ -189,7 +178,7 @@ func rewritten(p *route.PathRewrite, m *route.Match, path string) (string, bool)
 	case p == nil:
 		return "", false
 	case p.Full != nil:
-		return absolute(*p.Full), true
+		return route.Absolute(*p.Full), true
 	case p.Prefix == nil || m.Path != nil && m.Path.Type == route.Regex:
 		return "", false
 	}
@@ -200,18 +189,11 @@ func rewritten(p *route.PathRewrite, m *route.Match, path string) (string, bool)
 			prefix = strings.TrimSuffix(prefix, "/")
 		}
 	}
-	replacement := absolute(strings.TrimSuffix(*p.Prefix, "/"))
+	replacement := route.Absolute(strings.TrimSuffix(*p.Prefix, "/"))
 	if rest := strings.TrimPrefix(path, prefix); rest != "" {
 		return strings.TrimSuffix(replacement, "/") + rest, true
 	}
 	return replacement, true
-}
-
-func absolute(path string) string {
-	if !strings.HasPrefix(path, "/") {
-		return "/" + path
-	}
-	return path
 }
 
 // redirect builds the location as Envoy does: it keeps what the redirect does

@@ -77,7 +77,7 @@ func divide(backends []resolve.Backend) split {
 
 // act gives out its action for one half of r.
 func act(out *routev3.Route, r *resolve.Route, h half, s split) {
-	redirect, rewrite := lastOf(r.Filters)
+	redirect, rewrite := route.Decisive(r.Filters)
 	switch {
 	case redirect != nil:
 		out.Action = &routev3.Route_Redirect{Redirect: redirection(redirect, h)}
@@ -94,18 +94,6 @@ func act(out *routev3.Route, r *resolve.Route, h half, s split) {
 		action.RequestMirrorPolicies = mirrors(r.Mirrors)
 		out.Action = &routev3.Route_Route{Route: action}
 	}
-}
-
-// lastOf is the redirect and the rewrite that hold.
-func lastOf(filters []route.Filter) (redirect *route.Redirect, rewrite *route.Rewrite) {
-	for i := range filters {
-		if f := &filters[i]; f.Redirect != nil {
-			redirect = f.Redirect
-		} else if f.Rewrite != nil {
-			rewrite = f.Rewrite
-		}
-	}
-	return redirect, rewrite
 }
 
 func respond(status uint32) *routev3.Route_DirectResponse {

@@ -20,6 +20,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/weftmesh/weft/route"
 )
 
 const (
@@ -27,7 +29,7 @@ const (
 	// regular expressions; the agent refuses a bootstrap that lacks it.
 	RegexBudgetKey = "re2.max_program_size.error_level"
 	// RegexBudget is the size of an RE2 program that a sidecar of weft accepts.
-	RegexBudget = 5000
+	RegexBudget = route.RegexBudget
 
 	adsCluster = "ads_cluster"
 	systemCA   = "system_ca"

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp/syntax"
 	"strings"
 	"time"
 
@@ -20,13 +19,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
-)
-
-// The limits of a regular expression (xds.md 7). Go's count of a program is
-// sometimes below Envoy's, hence the distance to RegexBudget.
-const (
-	maxRegexSource  = 1024
-	maxRegexProgram = RegexBudget / 2
+	"github.com/weftmesh/weft/route"
 )
 
 // shortestFill is the shortest interval at which Envoy fills a local bucket.
@@ -88,7 +81,9 @@ func checkRoute(r *routev3.Route) error {
 	}
 	var errs *multierror.Error
 	for _, source := range regexesOf(r) {
-		errs = multierror.Append(errs, checkRegex(source))
+		if err := route.CheckRegex("", source); err != nil {
+			errs = multierror.Append(errs, fmt.Errorf("%.40q: %w", source, err))
+		}
 	}
 	errs = multierror.Append(errs,
 		checkHeaders(r.RequestHeadersToAdd, r.RequestHeadersToRemove),
@@ -98,25 +93,6 @@ func checkRoute(r *routev3.Route) error {
 		errs = multierror.Append(errs, checkExtension(config))
 	}
 	return errs.ErrorOrNil()
-}
-
-// checkRegex applies the budget of xds.md 7.
-func checkRegex(source string) error {
-	if len(source) > maxRegexSource {
-		return fmt.Errorf("a regular expression of %d bytes; at most %d", len(source), maxRegexSource)
-	}
-	tree, err := syntax.Parse(source, syntax.Perl)
-	if err != nil {
-		return err
-	}
-	program, err := syntax.Compile(tree.Simplify())
-	if err != nil {
-		return err
-	}
-	if n := len(program.Inst); n > maxRegexProgram {
-		return fmt.Errorf("regular expression %.40q has a program of %d steps; at most %d", source, n, maxRegexProgram)
-	}
-	return nil
 }
 
 // checkHeaders refuses changes to what is no header: the host and the pseudo headers.

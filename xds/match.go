@@ -98,7 +98,7 @@ func rewritten(p *route.PathRewrite, h half) pathChange {
 	case p.Prefix == nil || h == whole:
 		return pathChange{}
 	}
-	replacement := absolute(strings.TrimSuffix(*p.Prefix, "/"))
+	replacement := route.Absolute(strings.TrimSuffix(*p.Prefix, "/"))
 	if h == bare {
 		return entire(replacement)
 	}
@@ -108,16 +108,8 @@ func rewritten(p *route.PathRewrite, h half) pathChange {
 // entire replaces the whole path, but not the query.
 func entire(path string) pathChange {
 	return pathChange{regex: &matcherv3.RegexMatchAndSubstitute{
-		Pattern: regex(".*"), Substitution: strings.ReplaceAll(absolute(path), `\`, `\\`),
+		Pattern: regex(".*"), Substitution: strings.ReplaceAll(route.Absolute(path), `\`, `\\`),
 	}}
-}
-
-// absolute is path as a request may carry it.
-func absolute(path string) string {
-	if !strings.HasPrefix(path, "/") {
-		return "/" + path
-	}
-	return path
 }
 
 // headers is the outcome of several modifiers, one after the other, in the form
