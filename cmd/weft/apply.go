@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect"
 )
 
 // applyOptions are the flags of apply.
@@ -53,10 +54,10 @@ documents are deleted afterwards.`,
 
 // applied is the answer of the server to an apply.
 type applied struct {
-	Revision uint64            `json:"revision"`
-	DryRun   bool              `json:"dryRun,omitempty"`
-	Results  []result          `json:"results"`
-	Warnings []world.Violation `json:"warnings,omitempty"`
+	Revision uint64              `json:"revision"`
+	DryRun   bool                `json:"dryRun,omitempty"`
+	Results  []result            `json:"results"`
+	Warnings []inspect.Violation `json:"warnings,omitempty"`
 }
 
 type result struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect"
 )
 
 func newValidate(a *app) *cobra.Command {
@@ -69,7 +70,7 @@ func (a *app) read(files []string) (world.Reading, error) {
 }
 
 // line is a violation as people read it.
-func line(v world.Violation) string {
+func line(v inspect.Violation) string {
 	text := v.Message
 	if v.Severity == api.Warning {
 		text = "warning: " + text

@@ -10,21 +10,9 @@ import (
 
 // Report is what validation says offline (contract 8 and 9).
 type Report struct {
-	Documents  int         `json:"documents"`
-	Violations []Violation `json:"violations"`
-	Conditions []Condition `json:"conditions"`
-}
-
-// Violation is one line of a report.
-type Violation struct {
-	File     string       `json:"file,omitempty"`
-	Line     int          `json:"line,omitempty"`
-	Column   int          `json:"column,omitempty"`
-	Object   string       `json:"object,omitempty"`
-	Field    api.Path     `json:"field,omitempty"`
-	Code     string       `json:"code"`
-	Message  string       `json:"message"`
-	Severity api.Severity `json:"severity"`
+	Documents  int                 `json:"documents"`
+	Violations []inspect.Violation `json:"violations"`
+	Conditions []Condition         `json:"conditions"`
 }
 
 // Condition is one that a document would get if the documents were the world.
@@ -43,9 +31,9 @@ func Validate(r Reading) Report {
 	model, _ := Compile(Snapshot(r.Objects...))
 	violations := append(slices.Clone(r.Violations), inspect.Unsaid(r.Violations, Warnings(model))...)
 	Sort(violations)
-	report := Report{Documents: r.Documents, Violations: make([]Violation, len(violations)), Conditions: conditions(model, r.Objects)}
+	report := Report{Documents: r.Documents, Violations: make([]inspect.Violation, len(violations)), Conditions: conditions(model, r.Objects)}
 	for i, v := range violations {
-		report.Violations[i] = line(v)
+		report.Violations[i] = inspect.ViolationOf(v)
 	}
 	return report
 }
@@ -58,14 +46,6 @@ func (r Report) Failed(strict bool) bool {
 		}
 	}
 	return false
-}
-
-func line(v *api.Violation) Violation {
-	l := Violation{File: v.File, Line: v.Line, Column: v.Column, Field: v.Field, Code: v.Code, Message: v.Message, Severity: v.Severity}
-	if v.Object.Name != "" {
-		l.Object = v.Object.String()
-	}
-	return l
 }
 
 // Warnings is what the model has to say about its objects, as warnings at the

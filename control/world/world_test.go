@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect"
 )
 
 func write(t *testing.T, dir, name, text string) string {
@@ -151,7 +152,7 @@ func TestValidateWarnsOfReferencesThatLeadNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := world.Validate(r)
-	var found []world.Violation
+	var found []inspect.Violation
 	for _, v := range report.Violations {
 		if v.Code == "TargetNotFound" {
 			found = append(found, v)

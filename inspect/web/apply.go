@@ -16,35 +16,15 @@ import (
 
 // applied is the answer to POST /_apply.
 type applied struct {
-	Revision uint64      `json:"revision"`
-	DryRun   bool        `json:"dryRun,omitempty"`
-	Results  []result    `json:"results"`
-	Warnings []violation `json:"warnings,omitempty"`
+	Revision uint64              `json:"revision"`
+	DryRun   bool                `json:"dryRun,omitempty"`
+	Results  []result            `json:"results"`
+	Warnings []inspect.Violation `json:"warnings,omitempty"`
 }
 
 type result struct {
 	Object string       `json:"object"`
 	Action store.Action `json:"action"`
-}
-
-// violation is one finding, as `weft validate` prints it too.
-type violation struct {
-	File     string       `json:"file,omitempty"`
-	Line     int          `json:"line,omitempty"`
-	Column   int          `json:"column,omitempty"`
-	Object   string       `json:"object,omitempty"`
-	Field    api.Path     `json:"field,omitempty"`
-	Code     string       `json:"code"`
-	Message  string       `json:"message"`
-	Severity api.Severity `json:"severity"`
-}
-
-func violationOf(v *api.Violation) violation {
-	out := violation{File: v.File, Line: v.Line, Column: v.Column, Field: v.Field, Code: v.Code, Message: v.Message, Severity: v.Severity}
-	if v.Object.Name != "" {
-		out.Object = v.Object.String()
-	}
-	return out
 }
 
 // apply writes a stream of documents as one revision, or none of them.
@@ -87,7 +67,7 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 		out.Results = append(out.Results, result{x.Ref.String(), x.Action})
 	}
 	for _, v := range warnings {
-		out.Warnings = append(out.Warnings, violationOf(v))
+		out.Warnings = append(out.Warnings, inspect.ViolationOf(v))
 	}
 	answer(w, http.StatusOK, out)
 	return nil

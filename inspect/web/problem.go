@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -22,7 +23,7 @@ type problem struct {
 	Details           string             `json:"details"`
 	Causes            []cause            `json:"causes,omitempty"`
 	// Violations are the same with the place in the text, for programs.
-	Violations []violation `json:"violations,omitempty"`
+	Violations []inspect.Violation `json:"violations,omitempty"`
 }
 
 type invalidParameter struct {
@@ -55,7 +56,7 @@ func notValid(found []*api.Violation) problem {
 		}
 		p.InvalidParameters = append(p.InvalidParameters, i)
 		p.Causes = append(p.Causes, cause{string(v.Field), v.Message})
-		p.Violations = append(p.Violations, violationOf(v))
+		p.Violations = append(p.Violations, inspect.ViolationOf(v))
 	}
 	return p
 }
