@@ -146,7 +146,7 @@ func syncOf(m *resolve.Model, mesh string, sidecars []Sidecar) Sync {
 func statusOf(m *resolve.Model, o *api.Object, u *usage, acks map[api.Ref]Sidecar) Status {
 	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: append(m.NotesOn(o.Ref), u.notes[o.Ref]...)}
 	s.Dataplanes = countsOf(m, o, u, acks)
-	accepted, resolved := verdicts(o, s.Notes)
+	accepted, resolved := verdicts(m, o, s.Notes)
 	accepted.Dataplanes, resolved.Dataplanes = s.Dataplanes, s.Dataplanes
 	s.Conditions = []Condition{accepted, resolved, programmed(o, s.Dataplanes, u, acks)}
 	return s
@@ -175,30 +175,6 @@ func dataplanesText(selected int) string {
 		return "the one selected dataplane"
 	}
 	return fmt.Sprintf("the %d selected dataplanes", selected)
-}
-
-// lostRefs are the codes of a reference that leads nowhere, other than a target.
-var lostRefs = []string{"BackendNotFound", "PortRequired", "UnsupportedProtocol", "RefNotPermitted"}
-
-// verdicts are the conditions that follow from the notes on an object.
-func verdicts(o *api.Object, notes []api.Note) (accepted, resolved Condition) {
-	accepted = Condition{Type: "Accepted", Status: "True", Reason: "Accepted"}
-	resolved = Condition{Type: "ResolvedRefs", Status: "True", Reason: "ResolvedRefs"}
-	for _, n := range notes {
-		c := &accepted
-		if slices.Contains(lostRefs, n.Code) {
-			c = &resolved
-		} else if n.Severity != api.Error || n.Code == rejected {
-			continue
-		}
-		if c.Status == "True" {
-			c.Status, c.Reason, c.Message = "False", n.Code, noteText(n)
-		}
-	}
-	if o.Shadow() && accepted.Status == "True" {
-		accepted.Message = "label kuma.io/effect: shadow keeps it out of the real configuration"
-	}
-	return accepted, resolved
 }
 
 // rejected is the code of what an Envoy would refuse, and so never gets.

@@ -1,0 +1,60 @@
+package inspect
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// lostRefs are the codes of a reference that leads nowhere, other than a target.
+var lostRefs = []string{"BackendNotFound", "PortRequired", "UnsupportedProtocol", "RefNotPermitted"}
+
+// lostTarget reports whether n is about an entry whose destination is not there:
+// the other entries hold all the same, so it is a warning.
+func lostTarget(n api.Note) bool { return n.Code == "TargetNotFound" && n.Severity != api.Error }
+
+// verdicts are the conditions that follow from the notes on an object. One whose
+// every entry has lost its destination says nothing at all: it is not accepted.
+func verdicts(m *resolve.Model, o *api.Object, notes []api.Note) (accepted, resolved Condition) {
+	accepted = Condition{Type: "Accepted", Status: "True", Reason: "Accepted"}
+	resolved = Condition{Type: "ResolvedRefs", Status: "True", Reason: "ResolvedRefs"}
+	lost := map[api.Path]bool{}
+	for _, n := range notes {
+		switch {
+		case lostTarget(n):
+			lost[n.Field] = true
+			resolved.fails(n)
+		case slices.Contains(lostRefs, n.Code):
+			resolved.fails(n)
+		case n.Severity == api.Error && n.Code != rejected:
+			accepted.fails(n)
+		}
+	}
+	if len(lost) > 0 && len(lost) == entries(m, o) {
+		accepted.fails(notes[slices.IndexFunc(notes, lostTarget)])
+	}
+	if o.Shadow() && accepted.Status == "True" {
+		accepted.Message = "label kuma.io/effect: shadow keeps it out of the real configuration"
+	}
+	return accepted, resolved
+}
+
+// fails makes the condition False for the reason of n, unless it is already.
+func (c *Condition) fails(n api.Note) {
+	if c.Status == "True" {
+		c.Status, c.Reason, c.Message = "False", n.Code, noteText(n)
+	}
+}
+
+// entries counts what an object is about.
+func entries(m *resolve.Model, o *api.Object) int {
+	if spec, ok := o.Spec.(*policies.Spec); ok {
+		return len(spec.To) + len(spec.From) + len(spec.Rules)
+	}
+	if parsed, ok := m.Route(o.Ref); ok {
+		return len(parsed.Entries)
+	}
+	return 0
+}
