@@ -77,21 +77,21 @@ func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// attachable is the type that the path names, which must be a policy or route.
-func (s *server) attachable(r *http.Request) (api.Type, error) {
+// attachable is the object that the path names, which must be a policy or route,
+// and the model that holds.
+func (s *server) attachable(r *http.Request) (*resolve.Model, api.Ref, error) {
 	t, err := s.typeAt(r)
-	if err == nil && !t.Policy && !t.Route {
-		err = problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: t.Name + " is neither a policy nor a route; ask about one of those"}
+	if err != nil {
+		return nil, api.Ref{}, err
 	}
-	return t, err
+	if !t.Policy && !t.Route {
+		return nil, api.Ref{}, problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: t.Name + " is neither a policy nor a route; ask about one of those"}
+	}
+	return s.asked(r, t.Name)
 }
 
 func (s *server) explainObject(w http.ResponseWriter, r *http.Request) error {
-	t, err := s.attachable(r)
-	if err != nil {
-		return err
-	}
-	m, ref, err := s.asked(r, t.Name)
+	m, ref, err := s.attachable(r)
 	if err != nil {
 		return err
 	}
@@ -105,11 +105,7 @@ func (s *server) explainObject(w http.ResponseWriter, r *http.Request) error {
 
 // selected answers a page of the dataplanes that an object selects.
 func (s *server) selected(w http.ResponseWriter, r *http.Request) error {
-	t, err := s.attachable(r)
-	if err != nil {
-		return err
-	}
-	m, ref, err := s.asked(r, t.Name)
+	m, ref, err := s.attachable(r)
 	if err != nil {
 		return err
 	}

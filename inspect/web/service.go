@@ -196,19 +196,28 @@ func validity(text string) (time.Duration, error) {
 	return d, nil
 }
 
-func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
-	var ask struct {
-		Mesh, Name, ValidFor string
-	}
+// tokenRequest is what a token is wanted for.
+type tokenRequest struct {
+	Mesh, Name, ValidFor string
+	Groups               []string // of a user
+}
+
+func readTokenRequest(w http.ResponseWriter, r *http.Request, whom string) (tokenRequest, time.Duration, error) {
+	var ask tokenRequest
 	if err := read(w, r, &ask); err != nil {
-		return err
+		return ask, 0, err
 	}
 	validFor, err := validity(ask.ValidFor)
+	if err == nil && ask.Name == "" {
+		err = badField("name", "the name is missing; name the "+whom+" that the token is for")
+	}
+	return ask, validFor, err
+}
+
+func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
+	ask, validFor, err := readTokenRequest(w, r, "dataplane")
 	if err != nil {
 		return err
-	}
-	if ask.Name == "" {
-		return badField("name", "the name is missing; name the dataplane that the token is for")
 	}
 	if ask.Mesh == "" {
 		ask.Mesh = api.DefaultMesh
@@ -218,19 +227,9 @@ func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
-	var ask struct {
-		Name, ValidFor string
-		Groups         []string
-	}
-	if err := read(w, r, &ask); err != nil {
-		return err
-	}
-	validFor, err := validity(ask.ValidFor)
+	ask, validFor, err := readTokenRequest(w, r, "user")
 	if err != nil {
 		return err
-	}
-	if ask.Name == "" {
-		return badField("name", "the name is missing; name the user that the token is for")
 	}
 	token, err := s.Tokens.User(ask.Name, ask.Groups, validFor)
 	return tokenText(w, token, err)

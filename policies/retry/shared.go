@@ -34,22 +34,21 @@ type shared struct {
 
 func (h *HTTP) shared() shared {
 	s := shared{retries: h.NumRetries, perTry: h.PerTryTimeout, conditions: parse(h.RetryOn, defaultHTTP)}
-	if b := h.BackOff; b != nil {
-		s.backOff, s.base, s.max = true, b.BaseInterval, b.MaxInterval
-	}
-	if b := h.RateLimitedBackOff; b != nil {
-		s.rateLimited, s.reset, s.rateLimitedMax = true, b.ResetHeaders, b.MaxInterval
-	}
-	return s
+	return s.pausing(h.BackOff, h.RateLimitedBackOff)
 }
 
+// shared of gRPC: its types differ from those of http in their tags alone.
 func (g *GRPC) shared() shared {
 	s := shared{retries: g.NumRetries, perTry: g.PerTryTimeout, conditions: parse(g.RetryOn, defaultGRPC)}
-	if b := g.BackOff; b != nil {
+	return s.pausing((*BackOff)(g.BackOff), (*RateLimitedBackOff)(g.RateLimitedBackOff))
+}
+
+func (s shared) pausing(b *BackOff, limited *RateLimitedBackOff) shared {
+	if b != nil {
 		s.backOff, s.base, s.max = true, b.BaseInterval, b.MaxInterval
 	}
-	if b := g.RateLimitedBackOff; b != nil {
-		s.rateLimited, s.reset, s.rateLimitedMax = true, b.ResetHeaders, b.MaxInterval
+	if limited != nil {
+		s.rateLimited, s.reset, s.rateLimitedMax = true, limited.ResetHeaders, limited.MaxInterval
 	}
 	return s
 }
