@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/server"
 )
 
 // TestTypesOfAStreamAreBounded: requests of types that weft has nothing of do
@@ -26,10 +27,10 @@ func TestTypesOfAStreamAreBounded(t *testing.T) {
 		return &discoveryv3.DiscoveryRequest{TypeUrl: fmt.Sprint("unknown-", n), ResourceNames: []string{"a"}}, nil
 	}
 	first := &discoveryv3.DiscoveryRequest{TypeUrl: "unknown-0"}
-	if q, err := next(&first, recv); err != nil || q.TypeUrl != xds.ClusterType || n != 100 {
+	if q, err := server.Next(&first, recv); err != nil || q.TypeUrl != xds.ClusterType || n != 100 {
 		t.Errorf("request %d: %v, %v", n, q, err)
 	}
-	if _, err := next(&first, recv); err != io.EOF {
+	if _, err := server.Next(&first, recv); err != io.EOF {
 		t.Errorf("at the end: %v", err)
 	}
 }
