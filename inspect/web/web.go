@@ -99,8 +99,9 @@ func New(cfg Config) http.Handler {
 }
 
 // Server is an http.Server for the API with bounds on everything that a slow
-// or hostile client could stretch.
+// or hostile client could stretch. An answer may take two minutes after the
+// slowest request; the stream of events, which has no end, renews its time.
 func Server(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second,
+	return &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second, WriteTimeout: 180 * time.Second,
 		IdleTimeout: 120 * time.Second, MaxHeaderBytes: 64 << 10}
 }

@@ -1,7 +1,8 @@
 // Package port serves gRPC and HTTP/1.1 on one address.
 //
-// With TLS the client says by ALPN which one it speaks; without, and where a
-// client says nothing, the first bytes tell: HTTP/2 begins with its preface.
+// With TLS the client says by ALPN which one it speaks, and who speaks both is
+// no client of gRPC and gets HTTP/1.1; without TLS, and where a client says
+// nothing, the first bytes tell: HTTP/2 begins with its preface.
 // Either server gets its connections as if it were alone, so that gRPC keeps
 // its own keepalive and flow control.
 package port
@@ -35,6 +36,11 @@ const (
 	mostStreams = 1024
 	// buffer of a connection: many are idle, and each has its own.
 	buffer = 8 << 10
+	// patience bounds one request by HTTP, from its first byte to the last of
+	// its answer; streams of gRPC have no such end.
+	patience = 30 * time.Second
+	// mostHeaders bounds the headers of one request by HTTP.
+	mostHeaders = 64 << 10
 )
 
 // Options is what a Port serves.
@@ -42,6 +48,8 @@ type Options struct {
 	Logger *slog.Logger
 	TLS    *tls.Config // nil is plaintext
 	HTTP   http.Handler
+	// Patience bounds one request by HTTP; 0 is half a minute.
+	Patience time.Duration
 	// Register offers the services of the gRPC server.
 	Register func(grpc.ServiceRegistrar)
 }
@@ -63,6 +71,15 @@ type Port struct {
 
 // New makes a port that is not open yet.
 func New(o Options) *Port {
+	if o.Patience == 0 {
+		o.Patience = patience
+	}
+	if o.TLS != nil {
+		o.TLS = o.TLS.Clone()
+		// curl and browsers offer both, and gRPC would answer them 415; clients of
+		// gRPC offer h2 alone.
+		o.TLS.NextProtos = []string{"http/1.1", "h2"}
+	}
 	p := &Port{opts: o, greets: map[net.Conn]bool{}}
 	p.grpc = grpc.NewServer(
 		grpc.ForceServerCodecV2(server.NewCodec()),
@@ -75,7 +92,8 @@ func New(o Options) *Port {
 		o.Register(p.grpc)
 	}
 	p.http = &http.Server{
-		Handler: o.HTTP, ReadHeaderTimeout: greeting, IdleTimeout: time.Minute,
+		Handler: o.HTTP, ReadHeaderTimeout: min(greeting, o.Patience), ReadTimeout: o.Patience, WriteTimeout: o.Patience,
+		IdleTimeout: time.Minute, MaxHeaderBytes: mostHeaders,
 		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
 	}
 	return p

@@ -4,14 +4,17 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
@@ -24,10 +27,21 @@ import (
 // open serves a greeting by HTTP and health by gRPC.
 func open(t *testing.T, config *tls.Config) string {
 	t.Helper()
+	return within(t, config, 0)
+}
+
+// within bounds requests by HTTP; a body is read to its end before the answer.
+func within(t *testing.T, config *tls.Config, patience time.Duration) string {
+	t.Helper()
 	p := port.New(port.Options{
-		Logger:   slog.New(slog.DiscardHandler),
-		TLS:      config,
-		HTTP:     http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }),
+		Logger: slog.New(slog.DiscardHandler),
+		TLS:    config,
+		HTTP: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.Copy(io.Discard, r.Body); err == nil {
+				_, _ = io.WriteString(w, r.Proto)
+			}
+		}),
+		Patience: patience,
 		Register: func(g grpc.ServiceRegistrar) { healthv1.RegisterHealthServer(g, health.NewServer()) },
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -98,6 +112,7 @@ func TestTLS(t *testing.T) {
 	addr := open(t, a.TLS())
 	checkHealth(t, addr, credentials.NewTLS(&tls.Config{RootCAs: roots}))
 	checkHTTP(t, "https://"+addr, &tls.Config{RootCAs: roots})
+	checkHTTP(t, "https://"+addr, &tls.Config{RootCAs: roots, NextProtos: []string{"h2", "http/1.1"}}) // as curl offers
 	c := &http.Client{Transport: &http.Transport{}}
 	defer c.CloseIdleConnections()
 	if resp, err := c.Get("https://" + addr); err == nil {
@@ -115,4 +130,40 @@ func TestShutdownEndsSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
+}
+
+// TestSlowBody: a client that never ends its request does not keep its
+// connection, whereas a stream of gRPC may be silent for longer.
+func TestSlowBody(t *testing.T) {
+	t.Parallel()
+	addr := within(t, nil, 100*time.Millisecond)
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	watch, err := healthv1.NewHealthClient(conn).Watch(t.Context(), &healthv1.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watch.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "POST /bootstrap HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nslow"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(c); err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the connection is kept for as long as its client likes")
+	}
+	if state := conn.GetState(); state != connectivity.Ready {
+		t.Errorf("the connection of gRPC is %s", state)
+	}
 }
