@@ -77,12 +77,10 @@ func simpleRules(kind *policies.Kind, items []tagged) []subsetRule {
 	var rules []subsetRule
 	for _, set := range distinctSets(items) {
 		var matchers []Matcher
-		for k, v := range set {
+		for k, v := range set { // one key at most
 			matchers = append(matchers, Matcher{Key: k, Value: v})
 		}
-		if r, ok := rule(kind, items, matchers); ok {
-			rules = append(rules, r)
-		}
+		rules = append(rules, rule(kind, items, matchers))
 	}
 	return rules
 }
@@ -97,8 +95,8 @@ func distinctSets(items []tagged) []map[string]string {
 	return sets
 }
 
-// rule merges the items that the matchers contain; ok is false for none.
-func rule(kind *policies.Kind, items []tagged, matchers []Matcher) (subsetRule, bool) {
+// rule merges the items that the matchers contain.
+func rule(kind *policies.Kind, items []tagged, matchers []Matcher) subsetRule {
 	r := subsetRule{matchers: matchers}
 	var layers []merge.Layer
 	for _, it := range items {
@@ -107,12 +105,8 @@ func rule(kind *policies.Kind, items []tagged, matchers []Matcher) (subsetRule, 
 			r.origins = append(r.origins, it.origin)
 		}
 	}
-	if len(layers) == 0 {
-		return r, false
-	}
-	slices.SortFunc(r.matchers, func(a, b Matcher) int { return slices.Compare([]string{a.Key, a.Value}, []string{b.Key, b.Value}) })
 	r.conf = kind.Schema.Build(kind.New(), merge.Fold(layers))
-	return r, true
+	return r
 }
 
 // contains reports whether the matchers imply every tag.
@@ -126,25 +120,22 @@ func contains(matchers []Matcher, tags map[string]string) bool {
 }
 
 // cliqueRules enumerates, for every largest group of sets that can hold
-// together, who has which of their tags and who has none.
+// together, who has and who lacks each of their tags.
 func cliqueRules(kind *policies.Kind, items []tagged) (rules []subsetRule, cut bool) {
 	sets := distinctSets(items)
 	seen := map[string]bool{}
 	cliques, cut := maximalCliques(sets)
 	for _, clique := range cliques {
-		values := map[string][]string{}
+		tags := map[string]string{} // sets that can hold together agree about every key
+		var members []map[string]string
 		for _, i := range clique {
-			for k, v := range sets[i] {
-				if !slices.Contains(values[k], v) {
-					values[k] = append(values[k], v)
-				}
-			}
+			maps.Copy(tags, sets[i])
+			members = append(members, sets[i])
 		}
-		more := combine(sortedKeys(values), values, nil, func(matchers []Matcher) bool {
-			r, ok := rule(kind, items, slices.Clone(matchers))
-			if key := matchersText(r.matchers); ok && !seen[key] {
+		more := combine(sortedKeys(tags), tags, members, nil, func(matchers []Matcher) bool {
+			if key := matchersText(matchers); !seen[key] {
 				seen[key] = true
-				rules = append(rules, r)
+				rules = append(rules, rule(kind, items, matchers))
 			}
 			return len(rules) <= maxRules
 		})
@@ -155,22 +146,24 @@ func cliqueRules(kind *policies.Kind, items []tagged) (rules []subsetRule, cut b
 	return rules, cut
 }
 
-// combine calls yield for each choice of one value, or none, for every key.
-func combine(keys []string, values map[string][]string, chosen []Matcher, yield func([]Matcher) bool) bool {
+// combine calls yield for each choice of having or lacking every tag in which
+// one of sets holds; where none is left no further tag can help, so the effort
+// follows the number of choices and not the number of tags.
+func combine(keys []string, tags map[string]string, sets []map[string]string, chosen []Matcher, yield func([]Matcher) bool) bool {
+	if len(sets) == 0 {
+		return true
+	}
 	if len(keys) == 0 {
 		return yield(chosen)
 	}
-	k := keys[0]
-	for _, v := range values[k] {
-		if !combine(keys[1:], values, append(chosen[:len(chosen):len(chosen)], Matcher{Key: k, Value: v}), yield) {
-			return false
-		}
+	m := Matcher{Key: keys[0], Value: tags[keys[0]]}
+	chosen = slices.Clip(chosen)
+	if !combine(keys[1:], tags, sets, append(chosen, m), yield) {
+		return false
 	}
-	none := chosen[:len(chosen):len(chosen)]
-	for _, v := range values[k] {
-		none = append(none, Matcher{Key: k, Not: true, Value: v})
-	}
-	return combine(keys[1:], values, none, yield)
+	m.Not = true
+	lacking := slices.DeleteFunc(slices.Clone(sets), func(s map[string]string) bool { _, has := s[m.Key]; return has })
+	return combine(keys[1:], tags, lacking, append(chosen, m), yield)
 }
 
 // maxCliques bounds the search.

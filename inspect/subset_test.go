@@ -77,6 +77,28 @@ func TestRulesAreBounded(t *testing.T) {
 	}
 }
 
+// Whoever asks for the rules is answered, however many tags a policy names.
+func TestRulesOfManyTagsAreFoundAtOnce(t *testing.T) {
+	t.Parallel()
+	var tags []string
+	for i := range 60 {
+		tags = append(tags, fmt.Sprintf("k%02d=v", i))
+	}
+	found := make(chan int, 1)
+	go func() {
+		rules, _ := subsetRules(timeout.Kind, []tagged{item("all", 1, tags...), item("most", 2, tags[:59]...)}, true)
+		found <- len(rules)
+	}()
+	select {
+	case n := <-found:
+		if n != 2 {
+			t.Errorf("%d rules: those with all tags, and those that lack the last, are two", n)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("no end")
+	}
+}
+
 func TestEveryRuleIsTheFoldOfWhatItContains(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
