@@ -193,6 +193,6 @@ func (d *decoder) kubernetes(typ Type) head {
 
 // locateNode is the node that marks the place of path.
 func (d *decoder) locateNode(path Path) *yaml.Node {
-	at, _, _ := walk(d.root, path)
+	at, _ := walk(d.root, path)
 	return at
 }

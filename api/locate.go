@@ -25,20 +25,20 @@ func (s Source) Locator() func(Path) Position {
 	if d.root == nil {
 		return func(Path) Position { return Position{File: s.File, Line: s.Line, Column: 1} }
 	}
-	_, d.root, _ = walk(d.root, s.Item)
+	_, d.root = walk(d.root, s.Item)
 	return d.locate
 }
 
 // locate is the place of the field at path: of its value, or of its key where
 // the value begins on a later line.
 func (d *document) locate(path Path) Position {
-	at, _, _ := walk(d.root, path)
+	at, _ := walk(d.root, path)
 	return d.place(at)
 }
 
 // walk follows path down from n as far as it leads: the node that marks the
-// place, the value there, and whether the whole path was found.
-func walk(n *yaml.Node, path Path) (at, value *yaml.Node, found bool) {
+// place, and the value there.
+func walk(n *yaml.Node, path Path) (at, value *yaml.Node) {
 	at, value = n, n
 	rest := string(path)
 	for rest != "" {
@@ -60,11 +60,11 @@ func walk(n *yaml.Node, path Path) (at, value *yaml.Node, found bool) {
 			}
 		}
 		if next == nil {
-			return at, value, false
+			return at, value
 		}
 		at, value = mark, next
 	}
-	return at, target(value), true
+	return at, target(value)
 }
 
 // step takes the first step off a path: a name, or an index where name is empty.

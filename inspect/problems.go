@@ -40,17 +40,13 @@ func Problems(m *resolve.Model, sidecars []Sidecar, violations []*api.Violation)
 		all[owner].Problems = append(all[owner].Problems, p)
 	}
 	places := PlacesIn(m.Snapshot())
-	note := func(n api.Note) {
+	for _, n := range Notes(m) {
 		if n.Severity == api.Info || n.Origin == nil {
-			return
+			continue
 		}
-		ref := n.Origin.Ref
 		p := Problem{Severity: n.Severity, Code: n.Code, Field: n.Field, Message: n.Message}
 		p.at(places.Of(n))
-		add(ref.String(), &ref, p)
-	}
-	for _, n := range Notes(m) {
-		note(n)
+		add(n.Origin.Ref.String(), &n.Origin.Ref, p)
 	}
 	for _, v := range violations {
 		p := Problem{Severity: v.Severity, Code: v.Code, Field: v.Field, Message: v.Message}
@@ -62,14 +58,8 @@ func Problems(m *resolve.Model, sidecars []Sidecar, violations []*api.Violation)
 		}
 	}
 	for _, s := range sidecars {
-		if r := s.Refusal; r != nil {
-			ref := s.Dataplane
-			add(ref.String(), &ref, Problem{Severity: api.Error, Code: "Rejected", Dataplanes: []string{ref.Name},
-				Message: "its Envoy refused " + r.Type + ": " + r.Message})
-		}
-		if s.held() {
-			ref := s.Dataplane
-			add(ref.String(), &ref, Problem{Severity: api.Error, Code: "Held", Dataplanes: []string{ref.Name}, Message: "its sidecar does not get its configuration: " + s.Note})
+		for _, p := range s.problems() {
+			add(s.Dataplane.String(), &s.Dataplane, p)
 		}
 	}
 	out := make([]Owner, 0, len(all))
@@ -77,6 +67,21 @@ func Problems(m *resolve.Model, sidecars []Sidecar, violations []*api.Violation)
 		out = append(out, *o)
 	}
 	slices.SortFunc(out, func(a, b Owner) int { return cmp.Compare(a.Owner, b.Owner) })
+	return out
+}
+
+// problems are what is wrong with a sidecar.
+func (s Sidecar) problems() []Problem {
+	var out []Problem
+	say := func(code, message string) {
+		out = append(out, Problem{Severity: api.Error, Code: code, Dataplanes: []string{s.Dataplane.Name}, Message: message})
+	}
+	if r := s.Refusal; r != nil {
+		say("Rejected", "its Envoy refused "+r.Type+": "+r.Message)
+	}
+	if s.held() {
+		say("Held", "its sidecar does not get its configuration: "+s.Note)
+	}
 	return out
 }
 

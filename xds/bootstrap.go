@@ -53,6 +53,9 @@ type BootstrapConfig struct {
 	ServerName string
 	// Token is sent with the stream; empty sends none.
 	Token string
+	// TokenPath is the file, as TokenFile makes it, that holds the token
+	// instead; what takes its place is sent with the next stream.
+	TokenPath string
 	// StateOfTheWorld asks for the older protocol form instead of delta.
 	StateOfTheWorld bool
 	// AdminSocket is the path of a unix socket for Envoy's administration
@@ -77,7 +80,7 @@ func (c BootstrapConfig) Validate() error {
 	if c.XDSHost == "" || c.XDSPort == 0 || c.XDSPort > 65535 {
 		errs = multierror.Append(errs, fmt.Errorf("bootstrap: %q:%d is no address of a control plane; give a host and a port", c.XDSHost, c.XDSPort))
 	}
-	if c.CA == "" && c.Token != "" && !loopback(c.XDSHost) {
+	if c.CA == "" && c.Token+c.TokenPath != "" && !loopback(c.XDSHost) {
 		errs = multierror.Append(errs, errors.New("bootstrap: a token over plaintext would leave this host; give the control plane's authority"))
 	}
 	return errs.ErrorOrNil()
@@ -101,15 +104,11 @@ func Bootstrap(c BootstrapConfig) ([]byte, error) {
 	if service == "" {
 		service = c.Name
 	}
-	ads, err := c.adsCluster()
-	if err != nil {
-		return nil, err
-	}
 	b := &bootstrapv3.Bootstrap{
 		Node:  &corev3.Node{Id: c.Mesh + "." + c.Name, Cluster: service, Metadata: metadata},
 		Admin: c.admin(),
 		StaticResources: &bootstrapv3.Bootstrap_StaticResources{
-			Clusters: []*clusterv3.Cluster{ads},
+			Clusters: []*clusterv3.Cluster{c.adsCluster()},
 			Secrets:  []*tlsv3.Secret{c.systemCA()},
 		},
 		DynamicResources: &bootstrapv3.Bootstrap_DynamicResources{
@@ -158,7 +157,7 @@ func (c BootstrapConfig) adsConfig() *corev3.ApiConfigSource {
 			BaseInterval: durationpb.New(250 * time.Millisecond), MaxInterval: durationpb.New(5 * time.Second),
 		}},
 	}}}
-	if c.Token != "" {
+	if c.Token != "" && c.TokenPath == "" {
 		service.InitialMetadata = []*corev3.HeaderValue{{Key: "authorization", Value: "Bearer " + c.Token}}
 	}
 	form := corev3.ApiConfigSource_DELTA_GRPC
@@ -173,10 +172,13 @@ func (c BootstrapConfig) adsConfig() *corev3.ApiConfigSource {
 
 // adsCluster is the control plane. Pings find a half-open connection within
 // seconds; the server must allow them at that rate.
-func (c BootstrapConfig) adsCluster() (*clusterv3.Cluster, error) {
+func (c BootstrapConfig) adsCluster() *clusterv3.Cluster {
 	options := &upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: http2Upstream(&corev3.KeepaliveSettings{
 		Interval: durationpb.New(5 * time.Second), Timeout: durationpb.New(2 * time.Second),
 	})}
+	if c.TokenPath != "" {
+		options.HttpFilters = injectToken(c.TokenPath)
+	}
 	cluster := &clusterv3.Cluster{
 		Name:                          adsCluster,
 		ConnectTimeout:                durationpb.New(2 * time.Second),
@@ -192,7 +194,7 @@ func (c BootstrapConfig) adsCluster() (*clusterv3.Cluster, error) {
 		cluster.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
 	}
 	if c.CA == "" {
-		return cluster, nil
+		return cluster
 	}
 	name := c.ServerName
 	if name == "" {
@@ -210,7 +212,7 @@ func (c BootstrapConfig) adsCluster() (*clusterv3.Cluster, error) {
 		tls.Sni = name
 	}
 	cluster.TransportSocket = tlsSocket(tls)
-	return cluster, nil
+	return cluster
 }
 
 func (c BootstrapConfig) systemCA() *tlsv3.Secret {
