@@ -42,11 +42,12 @@ func TestBootstrapNamesTheNode(t *testing.T) {
 // with a name, and over TLS to an address with a socket for administration.
 func TestBootstraps(t *testing.T) {
 	t.Parallel()
-	plain, named, address := config(), config(), config()
+	plain, named, address, file := config(), config(), config(), config()
 	plain.AdminPort, plain.Service, plain.Metadata = 9901, "web", map[string]any{"version": "1"}
 	named.XDSHost, named.CA, named.Token = "control.example", "authority", "abc"
 	address.CA, address.ServerName, address.AdminSocket, address.SystemCA = "authority", "192.0.2.7", "/run/admin.sock", "/etc/authorities.pem"
-	for name, c := range map[string]xds.BootstrapConfig{"plain": plain, "named": named, "address": address} {
+	file.Token, file.TokenPath = "abc", "/run/token.json"
+	for name, c := range map[string]xds.BootstrapConfig{"plain": plain, "named": named, "address": address, "token-file": file} {
 		text, err := xds.Bootstrap(c)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -69,6 +70,7 @@ func TestBootstrapRefuses(t *testing.T) {
 	}{
 		"no name":               {func(c *xds.BootstrapConfig) { c.Name = "" }, "mesh and name"},
 		"no port":               {func(c *xds.BootstrapConfig) { c.XDSPort = 0 }, "no address of a control plane"},
+		"token file over it":    {func(c *xds.BootstrapConfig) { c.TokenPath, c.XDSHost = "x", "10.0.0.1" }, "would leave this host"},
 		"token over plain wire": {func(c *xds.BootstrapConfig) { c.Token, c.XDSHost = "x", "10.0.0.1" }, "would leave this host"},
 	} {
 		c := config()

@@ -171,10 +171,16 @@ func (p *plane) synced(name string) server.SyncStatus {
 // envoy starts a real Envoy as a dataplane.
 func (p *plane) envoy(name, form string) *envoytest.Envoy {
 	p.t.Helper()
+	return p.envoyWith(name, form, "")
+}
+
+// envoyWith starts one that finds its token in a file, if that is not empty.
+func (p *plane) envoyWith(name, form, tokenPath string) *envoytest.Envoy {
+	p.t.Helper()
 	admin := envoytest.Socket(p.t)
 	b, err := xds.Bootstrap(xds.BootstrapConfig{
 		Mesh: "default", Name: name, XDSHost: "127.0.0.1", XDSPort: uint32(p.addr.Port),
-		StateOfTheWorld: form == server.StateOfTheWorld, AdminSocket: admin,
+		StateOfTheWorld: form == server.StateOfTheWorld, AdminSocket: admin, TokenPath: tokenPath,
 	})
 	if err != nil {
 		p.t.Fatal(err)
