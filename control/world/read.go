@@ -20,11 +20,6 @@ type Reading struct {
 	Violations []*api.Violation // in the order of their places
 }
 
-// Refused reports whether a document was refused.
-func (r Reading) Refused() bool {
-	return slices.ContainsFunc(r.Violations, func(v *api.Violation) bool { return v.Severity == api.Error })
-}
-
 // Read reads files, directories with all that is below them, and stdin for the
 // name "-". An invalid document stays out and stops nothing; a file that
 // cannot be read is an error. Nothing at all is api.ErrNoDocuments.
