@@ -18,7 +18,11 @@ type Explanation struct {
 	Acked     uint64     `json:"acked"`
 	Outbounds []Outbound `json:"outbounds"`
 	Inbounds  []Inbound  `json:"inbounds"`
-	Notes     []api.Note `json:"notes"`
+	// Unmatched are the first of the policies and routes that take no part in what
+	// is shown, with the reason; UnmatchedTotal counts all of them.
+	Unmatched      []Unmatched `json:"unmatched"`
+	UnmatchedTotal int         `json:"unmatchedTotal"`
+	Notes          []api.Note  `json:"notes"`
 }
 
 // Outbound is one destination as the dataplane calls it.
@@ -74,9 +78,11 @@ func Explain(m *resolve.Model, dp api.Ref, to string) (Explanation, error) {
 	}
 	e := Explanation{Dataplane: r.Ref.Name, Revision: m.Snapshot().Revision(), Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
 	var have []string
+	var shown []*resolve.Outbound
 	for _, o := range r.Outbounds {
 		have = append(have, o.Destination.ID)
 		if to == "" || calls(o, to) {
+			shown = append(shown, o)
 			e.Outbounds = append(e.Outbounds, outbound(r, o))
 		}
 	}
@@ -88,6 +94,7 @@ func Explain(m *resolve.Model, dp api.Ref, to string) (Explanation, error) {
 			e.Inbounds = append(e.Inbounds, Inbound{Name: in.Name, Address: in.Address, Port: in.Port, Protocol: in.Protocol, Policies: policyViews(in.Policies)})
 		}
 	}
+	e.Unmatched, e.UnmatchedTotal = unmatched(m, r, shown)
 	var notes remarks
 	notes.add(m.NotesAt(dp)...)
 	notes.add(lookAt(m).at(r)...)

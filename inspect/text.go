@@ -55,6 +55,7 @@ func ExplanationText(w io.Writer, e Explanation, s Style) error {
 		p.line("%s  %s", s.strong("← inbound "+in.Name), s.faint(fmt.Sprintf("at %s:%d, %s", in.Address, in.Port, in.Protocol)))
 		p.policies("  ", in.Policies)
 	}
+	p.unmatched(e.Unmatched, e.UnmatchedTotal)
 	p.notes(e.Notes)
 	return p.flush(w)
 }
@@ -209,6 +210,24 @@ func valueText(v any) string {
 		return fmt.Sprint(v)
 	}
 	return strings.Trim(string(b), `"`)
+}
+
+// maxUnmatchedLines is how many of those that do not apply a person reads.
+const maxUnmatchedLines = 20
+
+func (p *printer) unmatched(list []Unmatched, total int) {
+	if total == 0 {
+		return
+	}
+	list = list[:min(len(list), maxUnmatchedLines)]
+	p.line("")
+	p.line("%s", p.strong("Not applied"))
+	for _, x := range list {
+		p.line("  %s  %s", x.Object, p.faint(x.Reason))
+	}
+	if more := total - len(list); more > 0 {
+		p.line("  and %d more", more)
+	}
 }
 
 func (p *printer) notes(list []api.Note) {

@@ -24,26 +24,17 @@ type standing struct {
 	losers []*api.Origin // who took the place where it does not, each once
 }
 
-func usageOf(m *resolve.Model, mesh string) *usage {
-	u := &usage{effective: map[api.Ref][]api.Ref{}, parts: map[api.Ref]map[api.Path]*standing{},
+func newUsage() *usage {
+	return &usage{effective: map[api.Ref][]api.Ref{}, parts: map[api.Ref]map[api.Path]*standing{},
 		tables: map[*resolve.Table][]api.Ref{}, confs: map[*policies.Effective][]api.Ref{}, notes: map[api.Ref][]api.Note{}}
+}
+
+func usageOf(m *resolve.Model, mesh string) *usage {
+	u := newUsage()
 	var lost remarks
 	look := lookAt(m)
 	for r := range m.Dataplanes(mesh) {
-		var refs []api.Ref
-		for _, o := range r.Outbounds {
-			refs = append(refs, u.ofPolicies(o.Policies)...)
-			if o.Table != nil {
-				refs = append(refs, u.ofTable(o.Table)...)
-			}
-		}
-		for _, c := range r.Clusters {
-			refs = append(refs, u.ofPolicies(c.Policies)...)
-		}
-		for _, in := range r.Inbounds {
-			refs = append(refs, u.ofPolicies(in.Policies)...)
-		}
-		for _, ref := range distinct(refs) {
+		for _, ref := range u.ofDataplane(r) {
 			u.effective[ref] = append(u.effective[ref], r.Ref)
 		}
 		lost.add(look.at(r)...)
@@ -52,6 +43,29 @@ func usageOf(m *resolve.Model, mesh string) *usage {
 		u.notes[owner(n)] = append(u.notes[owner(n)], n)
 	}
 	return u
+}
+
+// ofDataplane are the objects that take part on r, each once.
+func (u *usage) ofDataplane(r *resolve.Resolved) []api.Ref {
+	var refs []api.Ref
+	for _, o := range r.Outbounds {
+		refs = append(refs, u.ofOutbound(o)...)
+	}
+	for _, c := range r.Clusters {
+		refs = append(refs, u.ofPolicies(c.Policies)...)
+	}
+	for _, in := range r.Inbounds {
+		refs = append(refs, u.ofPolicies(in.Policies)...)
+	}
+	return distinct(refs)
+}
+
+func (u *usage) ofOutbound(o *resolve.Outbound) []api.Ref {
+	refs := slices.Clone(u.ofPolicies(o.Policies))
+	if o.Table != nil {
+		refs = append(refs, u.ofTable(o.Table)...)
+	}
+	return refs
 }
 
 func distinct(refs []api.Ref) []api.Ref {

@@ -1,0 +1,119 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Unmatched is a policy or route of the mesh that takes no part, and why.
+type Unmatched struct {
+	Object string  `json:"object"`
+	Ref    api.Ref `json:"ref"`
+	Code   string  `json:"code"`
+	Reason string  `json:"reason"`
+}
+
+// The codes of what keeps an object away, beside those of package resolve.
+const (
+	shadowed = "Shadow"           // its label does
+	notHere  = "NotHere"          // it takes part on the dataplane, for other destinations
+	unserved = "UnsupportedValue" // weft does not carry its kind out
+)
+
+// maxUnmatched bounds the list: a mesh has many policies, and most are about others.
+const maxUnmatched = 200
+
+// unmatched lists, in the order of refs, the policies and routes of r's mesh that
+// take no part in what is shown of it, and counts all of them.
+func unmatched(m *resolve.Model, r *resolve.Resolved, shown []*resolve.Outbound) (list []Unmatched, total int) {
+	list = []Unmatched{}
+	u := newUsage()
+	here := u.ofDataplane(r)
+	matched := here
+	if len(shown) < len(r.Outbounds) {
+		matched = u.ofOutbounds(r, shown)
+	}
+	for o := range m.Snapshot().All() {
+		if o.Mesh != r.Ref.Mesh || !isAttachable(o) || among(matched, o.Ref) {
+			continue
+		}
+		if total++; total <= maxUnmatched {
+			x := Unmatched{Object: o.Ref.String(), Ref: o.Ref}
+			x.Code, x.Reason = absence(m, o, r, among(here, o.Ref))
+			list = append(list, x)
+		}
+	}
+	return list, total
+}
+
+// among reports whether ref is in a sorted list.
+func among(sorted []api.Ref, ref api.Ref) bool {
+	_, found := slices.BinarySearchFunc(sorted, ref, api.Ref.Compare)
+	return found
+}
+
+// ofOutbounds are the objects that take part in some outbounds of r, and in the
+// clusters behind them.
+func (u *usage) ofOutbounds(r *resolve.Resolved, list []*resolve.Outbound) []api.Ref {
+	var refs []api.Ref
+	behind := map[string]bool{}
+	for _, o := range list {
+		refs = append(refs, u.ofOutbound(o)...)
+		if o.TCP != nil {
+			named(behind, o.TCP.Backends)
+		}
+		if o.Table == nil {
+			continue
+		}
+		for _, rt := range o.Table.Routes {
+			named(behind, rt.Backends)
+			for _, x := range rt.Mirrors {
+				behind[x.Cluster] = true
+			}
+		}
+	}
+	for _, c := range r.Clusters {
+		if behind[c.Cluster.Name] {
+			refs = append(refs, u.ofPolicies(c.Policies)...)
+		}
+	}
+	return distinct(refs)
+}
+
+func named(clusters map[string]bool, backends []resolve.Backend) {
+	for _, b := range backends {
+		clusters[b.Cluster] = true
+	}
+}
+
+// maxReasons is how many entries of one object are told of.
+const maxReasons = 3
+
+// absence is why o takes no part on r; elsewhere says that it does, but not in
+// what is shown.
+func absence(m *resolve.Model, o *api.Object, r *resolve.Resolved, elsewhere bool) (code, reason string) {
+	switch {
+	case o.Shadow():
+		return shadowed, "label kuma.io/effect: shadow keeps it out of the real configuration"
+	case elsewhere:
+		return notHere, "it says nothing about this destination"
+	}
+	notes := m.WhyNot(o.Ref, r.Ref)
+	if len(notes) == 0 {
+		return unserved, "weft does not carry it out; see its warnings"
+	}
+	var texts []string
+	for _, n := range notes {
+		if !slices.Contains(texts, n.Message) {
+			texts = append(texts, n.Message)
+		}
+	}
+	if more := len(texts) - maxReasons; more > 0 {
+		texts = append(texts[:maxReasons], fmt.Sprintf("and so on for %d more", more))
+	}
+	return notes[0].Code, strings.Join(texts, "; ")
+}

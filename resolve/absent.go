@@ -1,0 +1,162 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/route"
+)
+
+// The codes of reasons why an object takes no part on a dataplane. One whose
+// target is nowhere has the code of its note.
+const (
+	NotSelected = "NotSelected" // its targetRef selects others
+	NotCalled   = "NotCalled"   // the dataplane calls nothing that it is about
+	NoInbound   = "NoInbound"   // or has no port that it is about
+)
+
+// WhyNot says why a policy or route that takes no part on a dataplane does not:
+// one reason, or one for each of its entries. It has no answer for objects that
+// the model keeps out, such as shadow policies.
+func (m *Model) WhyNot(ref, dp api.Ref) []api.Note {
+	x, ok := m.meshes.Get([]byte(ref.Mesh))
+	if !ok {
+		return nil
+	}
+	p, ok := x.planes.Get([]byte(objectKey(dp)))
+	if !ok {
+		return nil
+	}
+	o, _ := x.objects.Get([]byte(objectKey(ref)))
+	a := absence{mesh: x, plane: p, origin: &api.Origin{Ref: ref}}
+	switch o := o.(type) {
+	case *policy:
+		a.ofPolicy(m, o)
+	case *routeObject:
+		a.ofRoute(o)
+	}
+	return a.notes
+}
+
+// absence gathers why one object takes no part on one dataplane.
+type absence struct {
+	mesh   *mesh
+	plane  *planed
+	origin *api.Origin
+	notes  []api.Note
+}
+
+func (a *absence) because(code string, at api.Path, format string, args ...any) {
+	a.notes = append(a.notes, note(a.origin, api.Info, code, at, format, args...))
+}
+
+func (a *absence) ofPolicy(m *Model, p *policy) {
+	spec := p.object.Spec.(*policies.Spec)
+	home := p.object.HomeNamespace()
+	const top = api.Path("spec.targetRef")
+	if p.topRoute != nil {
+		if lost := routeLost(a.mesh, *p.topRoute, home); lost != "" {
+			a.because("TargetNotFound", top, "%s", lost)
+			return
+		}
+	}
+	if !selected(a.mesh, p, a.plane.plane) {
+		a.because(NotSelected, top, "%s", selectsOthers(spec.Top()))
+		return
+	}
+	for _, it := range p.items {
+		a.ofItem(m, it, home)
+	}
+	switch {
+	case len(p.inbound) == 0:
+	case p.section != "":
+		a.because(NoInbound, top.Field("sectionName"), "it has no inbound %q", p.section)
+	default:
+		a.because(NoInbound, p.inbound[0].field, "it has no inbound that spec.targetRef selects")
+	}
+	for i := range spec.Rules {
+		if len(spec.Rules[i].Matches) > 0 {
+			a.because("UnsupportedValue", api.Path("spec.rules").Index(i).Field("matches"), "a rule for proven identities is not applied")
+		}
+	}
+}
+
+func (a *absence) ofItem(m *Model, it *item, home string) {
+	at := it.field.Field("targetRef")
+	if n, bad := m.itemNote(a.mesh, it, home); bad {
+		a.because(n.Code, n.Field, "%s", n.Message)
+		return
+	}
+	switch top := it.policy.topRoute; {
+	case top == nil && it.target.IsRoute():
+		a.because(NotSelected, at, "%s is not on it", refText(it.target))
+	case top == nil && it.target.Kind == api.KindMesh:
+		a.because(NotCalled, at, "it calls nothing")
+	case it.target.Kind == api.KindMesh:
+		a.because(NotCalled, at, "it calls nothing that %s is about", refText(*top))
+	default:
+		a.notCalled(it.target, home, at)
+	}
+}
+
+func (a *absence) ofRoute(r *routeObject) {
+	if !r.selector.Selects(&a.plane.plane.facts) {
+		a.because(NotSelected, "spec.targetRef", "%s", selectsOthers(r.parsed.Top))
+		return
+	}
+	for i := range r.parsed.Entries {
+		e := &r.parsed.Entries[i]
+		a.ofEntry(r, e, api.Path("spec.to").Index(e.Index).Field("targetRef"))
+	}
+}
+
+func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
+	d := a.called(e.To, r.object.HomeNamespace())
+	switch {
+	case d == nil:
+		a.notCalled(e.To, r.object.HomeNamespace(), at)
+	case !d.Protocol.HTTPLike():
+		a.because("UnsupportedProtocol", at, "%s speaks %s, in which there are no requests to route", d.ID, d.Protocol)
+	default:
+		a.because("Conflicted", at, "another language owns the routes of %s", d.ID)
+	}
+}
+
+// called is a destination that the ref means and the dataplane calls; nil for none.
+func (a *absence) called(ref api.TargetRef, home string) *Destination {
+	i := slices.IndexFunc(a.plane.resolved.Outbounds, func(o *Outbound) bool {
+		facts := factsOf(o.Destination)
+		return matcher.Destination(ref, home, &facts)
+	})
+	if i < 0 {
+		return nil
+	}
+	return a.plane.resolved.Outbounds[i].Destination
+}
+
+func (a *absence) notCalled(ref api.TargetRef, home string, at api.Path) {
+	for d := range a.mesh.destsNamed(targetName(ref)) {
+		if matcher.Destination(ref, home, &d.facts) {
+			a.because(NotCalled, at, "it does not call %s", refText(ref))
+			return
+		}
+	}
+	a.because("TargetNotFound", at, "there is no %s%s", refText(ref), suggestion(a.mesh, ref))
+}
+
+// selectsOthers says that a top-level ref leaves the dataplane out.
+func selectsOthers(top api.TargetRef) string {
+	switch {
+	case top.Name != "" || len(top.Labels) > 0:
+		return refText(top) + " selects other dataplanes"
+	case len(top.Tags) > 0:
+		return fmt.Sprintf("%s with tags %s selects other dataplanes", top.Kind, labelText(top.Tags))
+	case len(top.ProxyTypes) > 0:
+		return fmt.Sprintf("it is for proxies of type %s", strings.Join(top.ProxyTypes, ", "))
+	}
+	return "it is for the dataplanes of its own namespace or zone"
+}
