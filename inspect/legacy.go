@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -93,7 +94,7 @@ func toDestination(at []*resolve.Outbound) []LegacyRule {
 			}
 			seen[rt.Key] = true
 			for _, e := range rt.Policies {
-				if e != o.Policies.Of(e.Kind.Name) {
+				if ofRoute(e) {
 					add(e, rt.Matches)
 				}
 			}
@@ -103,6 +104,14 @@ func toDestination(at []*resolve.Outbound) []LegacyRule {
 		add(e, nil)
 	}
 	return out
+}
+
+// ofRoute reports whether something is said of the route alone. Where nothing is,
+// what holds for the destination holds for the route.
+func ofRoute(e *policies.Effective) bool {
+	return slices.ContainsFunc(e.Fields, func(f merge.Field) bool {
+		return slices.ContainsFunc(f.Said, func(s merge.Said) bool { return s.Layer > merge.Port })
+	})
 }
 
 func legacyOrigins(origins []*api.Origin) []LegacyOrigin {
