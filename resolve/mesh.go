@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
@@ -21,6 +22,9 @@ type mesh struct {
 	links   *iradix.Tree[string]  // relation, target, object -> objectKey: who speaks of whom
 	dests   *iradix.Tree[*dest]   // by destination id
 	planes  *iradix.Tree[*planed] // by objectKey of the Dataplane
+	// selections is what selectedBy has answered about this revision: []api.Ref by
+	// the keys of the selectors.
+	selections *sync.Map
 }
 
 // planed is a dataplane with what applies to it.
@@ -40,7 +44,7 @@ type dataplane struct {
 }
 
 func newMesh(name string) *mesh {
-	return &mesh{name: name, objects: iradix.New[any](), links: iradix.New[string](), dests: iradix.New[*dest](), planes: iradix.New[*planed]()}
+	return &mesh{name: name, objects: iradix.New[any](), links: iradix.New[string](), dests: iradix.New[*dest](), planes: iradix.New[*planed](), selections: new(sync.Map)}
 }
 
 // objectKey names an object inside its mesh.

@@ -3,6 +3,7 @@ package resolve
 import (
 	"maps"
 	"slices"
+	"sync"
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
@@ -31,6 +32,7 @@ func newUpdater(m *Model, prev *mesh, name string) *updater {
 	next := newMesh(name)
 	if prev != nil {
 		c := *prev
+		c.selections = new(sync.Map)
 		next = &c
 	}
 	return &updater{

@@ -2,8 +2,10 @@ package resolve
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/policies"
 )
 
@@ -17,41 +19,78 @@ type Use struct {
 // UseOf tells where a policy or route takes part. It walks the mesh: it is for
 // questions of people, not for hot paths.
 func (m *Model) UseOf(ref api.Ref) Use {
-	var use Use
-	x, ok := m.meshes.Get([]byte(ref.Mesh))
-	if !ok {
-		return use
-	}
-	o, ok := x.objects.Get([]byte(objectKey(ref)))
-	if !ok {
-		return use
-	}
-	for _, p := range collect(x.planes.Root().Iterator()) {
-		if selected(x, o, p.plane) {
-			use.Selected = append(use.Selected, p.resolved.Ref)
-		}
-		if p.resolved.names(ref) {
-			use.Effective = append(use.Effective, p.resolved.Ref)
+	use := Use{Selected: m.Selected(ref)}
+	if x, ok := m.meshes.Get([]byte(ref.Mesh)); ok && len(use.Selected) > 0 {
+		for _, p := range collect(x.planes.Root().Iterator()) {
+			if p.resolved.names(ref) {
+				use.Effective = append(use.Effective, p.resolved.Ref)
+			}
 		}
 	}
 	return use
 }
 
-func selected(x *mesh, o any, p *dataplane) bool {
+// Selected are the dataplanes that the top-level targetRef of a policy or route
+// selects. It is UseOf without asking where the object takes part, and looks at
+// the dataplanes once for all objects that select alike. Nobody may change it.
+func (m *Model) Selected(ref api.Ref) []api.Ref {
+	x, ok := m.meshes.Get([]byte(ref.Mesh))
+	if !ok {
+		return nil
+	}
+	o, _ := x.objects.Get([]byte(objectKey(ref)))
+	return x.selectedBy(selectorsOf(x, o))
+}
+
+// selectorsOf are those of an object of which one must select a dataplane.
+func selectorsOf(x *mesh, o any) []*matcher.Selector {
 	switch o := o.(type) {
 	case *routeObject:
-		return o.selector.Selects(&p.facts)
+		return []*matcher.Selector{o.selector}
 	case *policy:
 		if o.topRoute == nil {
-			return o.selector.Selects(&p.facts)
+			return []*matcher.Selector{o.selector}
 		}
+		var out []*matcher.Selector
 		for r := range selectedRoutes(x, *o.topRoute, o.object.HomeNamespace()) {
-			if r.selector.Selects(&p.facts) {
-				return true
-			}
+			out = append(out, r.selector)
+		}
+		return out
+	}
+	return nil
+}
+
+// selected reports whether the object selects the dataplane.
+func selected(x *mesh, o any, p *dataplane) bool {
+	return anySelects(selectorsOf(x, o), p)
+}
+
+func anySelects(selectors []*matcher.Selector, p *dataplane) bool {
+	return slices.ContainsFunc(selectors, func(s *matcher.Selector) bool { return s.Selects(&p.facts) })
+}
+
+// selectedBy are the dataplanes that one of the selectors selects.
+func (m *mesh) selectedBy(selectors []*matcher.Selector) []api.Ref {
+	if len(selectors) == 0 {
+		return nil
+	}
+	var keys []string
+	for _, s := range selectors {
+		keys = append(keys, s.Key)
+	}
+	slices.Sort(keys)
+	key := strings.Join(slices.Compact(keys), "\x00")
+	if known, ok := m.selections.Load(key); ok {
+		return known.([]api.Ref)
+	}
+	var out []api.Ref
+	for _, p := range collect(m.planes.Root().Iterator()) {
+		if anySelects(selectors, p.plane) {
+			out = append(out, p.resolved.Ref)
 		}
 	}
-	return false
+	m.selections.Store(key, out)
+	return out
 }
 
 // names reports whether a value or rule of the object takes part in r.
@@ -84,24 +123,4 @@ func (p Policies) name(ref api.Ref) bool {
 		}
 		return false
 	})
-}
-
-// Selected are the dataplanes that the top-level targetRef of a policy or route
-// selects. It is UseOf without asking where the object takes part.
-func (m *Model) Selected(ref api.Ref) []api.Ref {
-	x, ok := m.meshes.Get([]byte(ref.Mesh))
-	if !ok {
-		return nil
-	}
-	o, ok := x.objects.Get([]byte(objectKey(ref)))
-	if !ok {
-		return nil
-	}
-	var out []api.Ref
-	for _, p := range collect(x.planes.Root().Iterator()) {
-		if selected(x, o, p.plane) {
-			out = append(out, p.resolved.Ref)
-		}
-	}
-	return out
 }
