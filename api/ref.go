@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// Ref names one stored object.
+// Ref names one stored object. The origin of a built-in default, which no object
+// gives, is a kind without a name.
 type Ref struct {
 	Kind      string `json:"kind"`
 	Mesh      string `json:"mesh,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
+	Name      string `json:"name,omitempty"`
 }
 
 // String is Kind/mesh/name, or Kind/mesh/namespace/name, as commands print it.

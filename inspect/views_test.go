@@ -87,3 +87,21 @@ func TestExplainTakesEveryNameOfADestination(t *testing.T) {
 		}
 	}
 }
+
+// A built-in default has the kind that it belongs to for an origin, and no name:
+// fields without a value are left out.
+func TestDefaultsHaveNoName(t *testing.T) {
+	t.Parallel()
+	e, err := inspect.Explain(model(t, street), plane("a-1"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := e.Outbounds[0].Policies["MeshRetry"].Why["http.backOff.baseInterval"]
+	got, err := json.Marshal(said[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"value":"25ms","origin":{"kind":"MeshRetry"},"layer":"default"}`; string(got) != want {
+		t.Errorf("%s, wanted %s", got, want)
+	}
+}
