@@ -49,41 +49,15 @@ func missesEveryInbound(x *mesh, p *policy) bool {
 // dataplanes, and the rules that the item is for are on none of them: their
 // dataplanes are others, or call none of their destinations (spec/kuma.md 4.10).
 func missesEveryone(x *mesh, it *item, home string) bool {
-	found := slices.Collect(selectedRoutes(x, it.target, home))
-	looked := map[*Table]bool{} // most dataplanes share theirs
-	planes := x.planes.Root().Iterator()
-	some := false
-	for _, p, ok := planes.Next(); ok; _, p, ok = planes.Next() {
-		if !it.policy.selector.Selects(&p.plane.facts) {
-			continue
-		}
-		some = true
-		for _, o := range p.resolved.Outbounds {
-			if o.Table == nil || looked[o.Table] {
-				continue
-			}
-			looked[o.Table] = true
-			if o.Table.has(found, it.target.SectionName) {
-				return false
-			}
+	if len(x.selectedBy([]*matcher.Selector{it.policy.selector})) == 0 {
+		return false
+	}
+	for r := range selectedRoutes(x, it.target, home) {
+		if x.whereabouts().anySelected(r, it.target.SectionName, it.policy.selector) {
+			return false
 		}
 	}
-	return some
-}
-
-// has reports whether a rule of one of the routes is in the table; section, if
-// given, names the rule.
-func (t *Table) has(routes []*routeObject, section string) bool {
-	for _, rt := range t.Routes {
-		for _, o := range rt.Origins {
-			for _, r := range routes {
-				if o.Ref == r.object.Ref && (section == "" || slices.Contains(r.sections(o), section)) {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return true
 }
 
 // routeLost says why a ref selects no rule of any route; empty if it does.

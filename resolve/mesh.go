@@ -4,7 +4,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
@@ -22,9 +21,7 @@ type mesh struct {
 	links   *iradix.Tree[string]  // relation, target, object -> objectKey: who speaks of whom
 	dests   *iradix.Tree[*dest]   // by destination id
 	planes  *iradix.Tree[*planed] // by objectKey of the Dataplane
-	// selections is what selectedBy has answered about this revision: []api.Ref by
-	// the keys of the selectors.
-	selections *sync.Map
+	asked   *asked                // about this revision
 }
 
 // planed is a dataplane with what applies to it.
@@ -44,7 +41,7 @@ type dataplane struct {
 }
 
 func newMesh(name string) *mesh {
-	return &mesh{name: name, objects: iradix.New[any](), links: iradix.New[string](), dests: iradix.New[*dest](), planes: iradix.New[*planed](), selections: new(sync.Map)}
+	return &mesh{name: name, objects: iradix.New[any](), links: iradix.New[string](), dests: iradix.New[*dest](), planes: iradix.New[*planed](), asked: new(asked)}
 }
 
 // objectKey names an object inside its mesh.

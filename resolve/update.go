@@ -3,7 +3,6 @@ package resolve
 import (
 	"maps"
 	"slices"
-	"sync"
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
@@ -32,7 +31,7 @@ func newUpdater(m *Model, prev *mesh, name string) *updater {
 	next := newMesh(name)
 	if prev != nil {
 		c := *prev
-		c.selections = new(sync.Map)
+		c.asked = new(asked)
 		next = &c
 	}
 	return &updater{

@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
@@ -67,30 +66,6 @@ func selected(x *mesh, o any, p *dataplane) bool {
 
 func anySelects(selectors []*matcher.Selector, p *dataplane) bool {
 	return slices.ContainsFunc(selectors, func(s *matcher.Selector) bool { return s.Selects(&p.facts) })
-}
-
-// selectedBy are the dataplanes that one of the selectors selects.
-func (m *mesh) selectedBy(selectors []*matcher.Selector) []api.Ref {
-	if len(selectors) == 0 {
-		return nil
-	}
-	var keys []string
-	for _, s := range selectors {
-		keys = append(keys, s.Key)
-	}
-	slices.Sort(keys)
-	key := strings.Join(slices.Compact(keys), "\x00")
-	if known, ok := m.selections.Load(key); ok {
-		return known.([]api.Ref)
-	}
-	var out []api.Ref
-	for _, p := range collect(m.planes.Root().Iterator()) {
-		if anySelects(selectors, p.plane) {
-			out = append(out, p.resolved.Ref)
-		}
-	}
-	m.selections.Store(key, out)
-	return out
 }
 
 // names reports whether a value or rule of the object takes part in r.
