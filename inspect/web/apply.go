@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -29,11 +30,19 @@ type result struct {
 
 // apply writes a stream of documents as one revision, or none of them.
 func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
+	q, err := options(r, "dryRun", "file")
+	if err != nil {
+		return err
+	}
+	dry, err := flag(q, "dryRun")
+	if err != nil {
+		return err
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxApply))
 	if err != nil {
 		return err
 	}
-	objects, err := s.Catalog.Decode(r.URL.Query().Get("file"), body)
+	objects, err := s.Catalog.Decode(q.Get("file"), body)
 	if errors.Is(err, api.ErrNoDocuments) {
 		return badField("", "no documents; send a stream of YAML documents or a JSON array")
 	}
@@ -44,33 +53,60 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if err := s.meshesExist(objects); err != nil {
 		return err
 	}
-	writes := make([]store.Write, len(objects))
-	for i, o := range objects {
-		writes[i] = store.Write{Put: o}
-	}
-	dry := r.URL.Query().Get("dryRun") == "true"
-	out := applied{DryRun: dry, Results: []result{}}
-	var results []store.Result
+	do := s.stored
 	if dry {
-		snapshot := s.Documents.Snapshot()
-		_, results = store.Plan(snapshot, writes, time.Now())
-		out.Revision = snapshot.Revision()
-	} else {
-		snapshot, done, err := s.Documents.Apply(r.Context(), writes)
-		if err != nil {
-			return err
-		}
-		results, out.Revision = done[:len(writes)], snapshot.Revision()
-		warnings = append(warnings, inspect.Unsaid(warnings, s.dangling(r.Context(), results, applyPatience))...)
+		do = s.previewed
 	}
-	for _, x := range results {
+	done, err := do(r.Context(), objects)
+	if err != nil {
+		return err
+	}
+	out := applied{Revision: done.revision, DryRun: dry, Results: []result{}}
+	for _, x := range done.results {
 		out.Results = append(out.Results, result{x.Ref.String(), x.Action})
 	}
+	warnings = append(warnings, inspect.Unsaid(warnings, dangling(done.model, objects))...)
 	for _, v := range warnings {
 		out.Warnings = append(out.Warnings, inspect.ViolationOf(v))
 	}
 	answer(w, http.StatusOK, out)
 	return nil
+}
+
+// outcome is what became, or would become, of documents that are written.
+type outcome struct {
+	revision uint64 // of what is in the store now
+	results  []store.Result
+	model    *resolve.Model // with the documents; nil where it was not ready in time
+}
+
+func puts(objects []*api.Object) []store.Write {
+	writes := make([]store.Write, len(objects))
+	for i, o := range objects {
+		writes[i] = store.Write{Put: o}
+	}
+	return writes
+}
+
+// stored writes the objects.
+func (s *server) stored(ctx context.Context, objects []*api.Object) (outcome, error) {
+	snapshot, results, err := s.Documents.Apply(ctx, puts(objects))
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{snapshot.Revision(), results, s.soon(ctx, applyPatience)}, nil
+}
+
+// previewed writes the objects nowhere, and says what would become of them.
+func (s *server) previewed(ctx context.Context, objects []*api.Object) (outcome, error) {
+	model, err := s.Documents.Model(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	now := model.Snapshot()
+	changes, results := store.Plan(now, puts(objects), time.Now())
+	next, _ := model.Update(now.With(now.Revision()+1, changes), changes)
+	return outcome{now.Revision(), results, next}, nil
 }
 
 // meshesExist refuses objects of a mesh that neither exists nor comes along.
@@ -120,21 +156,31 @@ func (p *pace) storm(now time.Time) bool {
 	return now.Sub(oldest) < time.Second
 }
 
-// dangling is what the world says about written objects: references that lead
-// nowhere. It is worth a short wait, not a long one: status says it later too.
-func (s *server) dangling(ctx context.Context, results []store.Result, patience time.Duration) []*api.Violation {
+// soon is the model with all that was written; nil where it takes longer. A
+// write is worth a short wait to say more, not a long one: status says it too.
+func (s *server) soon(ctx context.Context, patience time.Duration) *resolve.Model {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	model, err := s.Documents.Model(ctx)
 	if err != nil {
 		return nil
 	}
-	var out []*api.Violation
-	places := inspect.PlacesIn(model.Snapshot())
-	refs := make([]api.Ref, len(results))
-	for i, r := range results {
-		refs[i] = r.Ref
+	return model
+}
+
+// dangling is what the world says about written objects: references that lead
+// nowhere. The places are those in the texts that were sent, also where the
+// store keeps an older text that says the same.
+func dangling(model *resolve.Model, objects []*api.Object) []*api.Violation {
+	if model == nil {
+		return nil
 	}
+	refs := make([]api.Ref, len(objects))
+	for i, o := range objects {
+		refs[i] = o.Ref
+	}
+	var out []*api.Violation
+	places := inspect.PlacesIn(api.NewSnapshot(0, objects...))
 	for _, n := range inspect.NotesOn(model, refs...) {
 		if n.Severity != api.Info {
 			out = append(out, &api.Violation{Position: places.Of(n), Object: n.Origin.Ref, Field: n.Field, Code: n.Code,

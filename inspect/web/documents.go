@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -125,6 +126,9 @@ func (s *server) putMesh(w http.ResponseWriter, r *http.Request) error {
 
 // write creates or replaces one object from the request's body.
 func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) error {
+	if _, err := options(r, "namespace"); err != nil {
+		return err
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDocument))
 	if err != nil {
 		return err
@@ -140,7 +144,7 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	if err := s.meshExists(ref.Mesh); err != nil {
 		return err
 	}
-	_, results, err := s.Documents.Apply(r.Context(), []store.Write{{Put: o}})
+	_, results, err := s.Documents.Apply(r.Context(), puts([]*api.Object{o}))
 	if err != nil {
 		return err
 	}
@@ -149,7 +153,7 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 		status = http.StatusCreated
 	}
 	if !s.pace.storm(time.Now()) {
-		warnings = append(warnings, s.dangling(r.Context(), results, putPatience)...)
+		warnings = append(warnings, inspect.Unsaid(warnings, dangling(s.soon(r.Context(), putPatience), []*api.Object{o}))...)
 	}
 	answer(w, status, warned(warnings))
 	return nil
@@ -176,6 +180,9 @@ func (s *server) delete(w http.ResponseWriter, r *http.Request) error {
 
 // remove deletes; the first write is the one that was asked for.
 func (s *server) remove(w http.ResponseWriter, r *http.Request, writes []store.Write) error {
+	if _, err := options(r, "namespace"); err != nil {
+		return err
+	}
 	_, results, err := s.Documents.Apply(r.Context(), writes)
 	if err != nil {
 		return err

@@ -1,7 +1,12 @@
 package web
 
 import (
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // handler answers a request with a value for JSON, or a raw body, or an error.
@@ -25,6 +30,36 @@ func (s *server) serve(h handler) http.Handler {
 			fail(w, p)
 		}
 	})
+}
+
+// options are the parameters in the query of a request that writes. One that is
+// not known is refused: it may be a misspelled dryRun.
+func options(r *http.Request, known ...string) (url.Values, error) {
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, badField("", "the query cannot be read: "+err.Error())
+	}
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		switch {
+		case !slices.Contains(known, name):
+			return nil, badField(name, "unknown parameter; "+strings.Join(append([]string{"leave it out"}, known...), ", or use "))
+		case len(q[name]) > 1:
+			return nil, badField(name, "the parameter is given twice; give it once")
+		}
+	}
+	return q, nil
+}
+
+// flag reads a parameter that is true or false, false where it is not given.
+func flag(q url.Values, name string) (bool, error) {
+	if !q.Has(name) {
+		return false, nil
+	}
+	v, err := strconv.ParseBool(q.Get(name))
+	if err != nil {
+		return false, badField(name, strconv.Quote(q.Get(name))+" is neither true nor false; write one of them")
+	}
+	return v, nil
 }
 
 // routes are all paths. Where two patterns fit, the more specific one answers.

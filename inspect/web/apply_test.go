@@ -1,0 +1,95 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/inspect"
+)
+
+// lost is a policy on a route that is not there.
+const lost = `type: MeshRetry
+mesh: default
+name: lost
+spec: {targetRef: {kind: MeshHTTPRoute, name: zz}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 1}}}]}
+`
+
+// answered is what POST /_apply answers.
+type answered struct {
+	Revision uint64
+	DryRun   bool
+	Results  []struct{ Object, Action string }
+	Warnings []inspect.Violation
+}
+
+func apply(t *testing.T, url, body string) answered {
+	t.Helper()
+	code, text := call(t, http.MethodPost, url, body)
+	var a answered
+	if err := json.Unmarshal([]byte(text), &a); err != nil || code != http.StatusOK {
+		t.Fatalf("%s: %d %s", url, code, text)
+	}
+	return a
+}
+
+// What is meant as a dry run never writes, however it is misspelled.
+func TestADryRunNeverWrites(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	for query, want := range map[string]int{
+		"dryRun=true": 200, "dryRun=1": 200, "dryRun=True": 200,
+		"dryRun=yes": 400, "dryRun=": 400, "dryRun": 400, "dryRun=ture": 400, "dryRun=false&dryRun=true": 400,
+		"dryrun=true": 400, "dry-run=true": 400, "dryRun=true%ZZ": 400,
+	} {
+		code, text := call(t, http.MethodPost, server.URL+"/_apply?"+query, lost)
+		if code != want || want == 400 && !strings.Contains(text, `"/std-errors"`) {
+			t.Errorf("%s: %d %s", query, code, text)
+		}
+		if code, _ := call(t, http.MethodGet, server.URL+"/meshes/default/meshretries/lost", ""); code != http.StatusNotFound {
+			t.Fatalf("%s: it was stored", query)
+		}
+	}
+	const one = "/meshes/default/meshretries/lost?dryRun=true"
+	for _, method := range []string{http.MethodPut, http.MethodDelete} {
+		if code, text := call(t, method, server.URL+one, lost); code != http.StatusBadRequest {
+			t.Errorf("%s %s: %d %s", method, one, code, text)
+		}
+	}
+	if a := apply(t, server.URL+"/_apply?dryRun=false", lost); a.DryRun || a.Results[0].Action != "created" {
+		t.Errorf("no dry run: %+v", a)
+	}
+}
+
+// A dry run says the same of references that lead nowhere as the real thing,
+// and it reckons with all that would be written.
+func TestADryRunWarnsAsTheRealThing(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	dry := apply(t, server.URL+"/_apply?dryRun=true", lost)
+	if len(dry.Warnings) != 1 || dry.Warnings[0].Code != "TargetNotFound" || dry.Warnings[0].Line != 4 {
+		t.Errorf("the dry run warns %+v", dry.Warnings)
+	}
+	if done := apply(t, server.URL+"/_apply", lost); len(done.Warnings) != 1 || done.Warnings[0] != dry.Warnings[0] {
+		t.Errorf("the dry run said %+v, then %+v", dry.Warnings, done.Warnings)
+	}
+	const route = "---\ntype: MeshHTTPRoute\nmesh: default\nname: zz\nspec: {to: [{targetRef: {kind: MeshService, name: web}, rules: [{matches: [{path: {type: PathPrefix, value: /}}], default: {}}]}]}\n"
+	for _, w := range apply(t, server.URL+"/_apply?dryRun=true", lost+route).Warnings {
+		if strings.Contains(w.Message, "zz") {
+			t.Errorf("the route comes along: %+v", w)
+		}
+	}
+}
+
+// Warnings stand at the places of the text that was just sent, also where the
+// store keeps one that says the same.
+func TestWarningsHaveThePlacesOfWhatWasSent(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	apply(t, server.URL+"/_apply?file=old.yaml", lost)
+	a := apply(t, server.URL+"/_apply?file=new.yaml", "# a comment\n\n"+lost)
+	if len(a.Warnings) != 1 || a.Warnings[0].File != "new.yaml" || a.Warnings[0].Line != 6 || a.Results[0].Action != "unchanged" {
+		t.Errorf("%+v", a)
+	}
+}
