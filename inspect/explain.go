@@ -91,7 +91,7 @@ func Explain(m *resolve.Model, dp api.Ref, to string) (Explanation, error) {
 	}
 	for _, in := range r.Inbounds {
 		if to == "" {
-			e.Inbounds = append(e.Inbounds, Inbound{Name: in.Name, Address: in.Address, Port: in.Port, Protocol: in.Protocol, Policies: policyViews(in.Policies)})
+			e.Inbounds = append(e.Inbounds, Inbound{Name: in.Name, Address: in.Address, Port: in.Port, Protocol: in.Protocol, Policies: policyViews(in.Policies, in.Protocol)})
 		}
 	}
 	e.Unmatched, e.UnmatchedTotal = unmatched(m, r, shown)
@@ -103,8 +103,8 @@ func Explain(m *resolve.Model, dp api.Ref, to string) (Explanation, error) {
 }
 
 // policyViews are never null in JSON.
-func policyViews(list resolve.Policies) map[string]sim.Policy {
-	if views := sim.PolicyViews(list); views != nil {
+func policyViews(list resolve.Policies, spoken api.Protocol) map[string]sim.Policy {
+	if views := sim.PolicyViews(list, spoken); views != nil {
 		return views
 	}
 	return map[string]sim.Policy{}
@@ -117,7 +117,7 @@ func destination(d *resolve.Destination) sim.Destination {
 func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 	out := Outbound{
 		Destination: destination(o.Destination), ID: o.Destination.ID, Address: o.Address, Port: o.Port,
-		Protocol: o.Destination.Protocol, Routes: []Route{}, Policies: policyViews(o.Policies),
+		Protocol: o.Destination.Protocol, Routes: []Route{}, Policies: policyViews(o.Policies, o.Destination.Protocol),
 	}
 	if o.Table == nil {
 		return out
@@ -129,7 +129,7 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 		if !seen[rt.Key] {
 			n := len(out.Routes)
 			seen[rt.Key] = true
-			out.Routes = append(out.Routes, routeOf(r, rt))
+			out.Routes = append(out.Routes, routeOf(r, o.Destination.Protocol, rt))
 			out.Routes[n].ShadowedBy = by
 		}
 		if by == nil {
@@ -144,10 +144,10 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 	return out
 }
 
-func routeOf(r *resolve.Resolved, rt *resolve.Route) Route {
+func routeOf(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) Route {
 	out := Route{
 		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, FiltersBy: rt.FiltersBy, BackendsBy: rt.BackendsBy,
-		Backends: []sim.Backend{}, Policies: policyViews(rt.Policies), Mirrors: sim.Mirrors(rt),
+		Backends: []sim.Backend{}, Policies: policyViews(rt.Policies, spoken), Mirrors: sim.Mirrors(rt),
 	}
 	if out.Origins == nil {
 		out.Origins = []*api.Origin{}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -169,23 +170,15 @@ func backendsText(list []sim.Backend) string {
 type row struct{ raw, shown, by string }
 
 // policies lists each field with who set it; under it those who lost, the
-// strongest first. That a built-in default lost is what everybody expects.
+// strongest first. That a built-in default lost is what everybody expects, and
+// one without effect is nothing to tell.
 func (p *printer) policies(indent string, views map[string]sim.Policy) {
-	var plain Style
 	for _, kind := range sortedKeys(views) {
-		p.line("%s%s", indent, kind)
-		var rows []row
-		why := views[kind].Why
-		for _, field := range sortedKeys(why) {
-			said := why[field]
-			last := said[len(said)-1]
-			holds := "  " + field + " = " + valueText(last.Value)
-			rows = append(rows, row{holds, holds, saidBy(last)})
-			for i := len(said) - 2; i >= 0 && said[i].Layer != "default"; i-- {
-				v := valueText(said[i].Value)
-				rows = append(rows, row{"    " + plain.loser(v), "    " + p.loser(v), saidBy(said[i])})
-			}
+		rows := p.rows(views[kind])
+		if len(rows) == 0 {
+			continue
 		}
+		p.line("%s%s", indent, kind)
 		width := 0
 		for _, r := range rows {
 			width = max(width, utf8.RuneCountInString(r.raw))
@@ -194,6 +187,29 @@ func (p *printer) policies(indent string, views map[string]sim.Policy) {
 			p.line("%s%s%*s  %s", indent, r.shown, width-utf8.RuneCountInString(r.raw), "", p.faint(r.by))
 		}
 	}
+}
+
+func (p *printer) rows(view sim.Policy) []row {
+	var plain Style
+	var rows []row
+	for _, field := range sortedKeys(view.Why) {
+		said := view.Why[field]
+		last := said[len(said)-1]
+		by := saidBy(last)
+		if slices.Contains(view.Idle, field) {
+			if last.Layer == "default" {
+				continue
+			}
+			by += ", without effect on this protocol"
+		}
+		holds := "  " + field + " = " + valueText(last.Value)
+		rows = append(rows, row{holds, holds, by})
+		for i := len(said) - 2; i >= 0 && said[i].Layer != "default"; i-- {
+			v := valueText(said[i].Value)
+			rows = append(rows, row{"    " + plain.loser(v), "    " + p.loser(v), saidBy(said[i])})
+		}
+	}
+	return rows
 }
 
 func saidBy(s sim.Said) string {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -42,7 +43,7 @@ func RunIn(all iter.Seq[*resolve.Destination], r *resolve.Resolved, q Request) (
 	case o.Table == nil:
 		b = overTCP(r, o, untouched(q, l.address))
 	default:
-		b = take(r, l.route, l.call)
+		b = take(r, o.Destination.Protocol, l.route, l.call)
 	}
 	v.Branches = []Branch{b}
 	return v, nil
@@ -208,7 +209,7 @@ func grpcStatus(status uint32) uint32 {
 
 // overTCP sends the bytes of a request to a destination that speaks no HTTP.
 func overTCP(r *resolve.Resolved, o *resolve.Outbound, f *Forwarded) Branch {
-	b := Branch{Probability: 1, Outcome: Forward, Forwarded: f, Policies: PolicyViews(o.Policies)}
+	b := Branch{Probability: 1, Outcome: Forward, Forwarded: f, Policies: PolicyViews(o.Policies, o.Destination.Protocol)}
 	list := []resolve.Backend{}
 	if o.TCP != nil {
 		list = o.TCP.Backends
@@ -237,8 +238,8 @@ func (b *Branch) settle(c *call) {
 	b.Outcome, b.Status, b.GRPCStatus, b.Forwarded = own.Outcome, own.Status, own.GRPCStatus, nil
 }
 
-// PolicyViews shows policies with who set each of their fields.
-func PolicyViews(list resolve.Policies) map[string]Policy {
+// PolicyViews shows policies with who set each of their fields, where a protocol is spoken.
+func PolicyViews(list resolve.Policies, spoken api.Protocol) map[string]Policy {
 	if len(list) == 0 {
 		return nil
 	}
@@ -250,7 +251,11 @@ func PolicyViews(list resolve.Policies) map[string]Policy {
 			for i, s := range f.Said {
 				said[i] = Said{Value: s.Value, Origin: s.Origin, Layer: s.Layer.String()}
 			}
-			p.Why[e.Kind.Schema.Leaves[f.Field].Path] = said
+			path := e.Kind.Schema.Leaves[f.Field].Path
+			p.Why[path] = said
+			if e.Kind.Acts != nil && !e.Kind.Acts(path, spoken) {
+				p.Idle = append(p.Idle, path)
+			}
 		}
 		out[e.Kind.Name] = p
 	}

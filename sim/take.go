@@ -8,12 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 )
 
 // take does what rt says.
-func take(r *resolve.Resolved, rt *resolve.Route, c *call) Branch {
+func take(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 	redirect, rewrite := route.Decisive(rt.Filters)
 	response := responseChange(rt.Filters)
 	b := Branch{Probability: 1}
@@ -35,7 +36,7 @@ func take(r *resolve.Resolved, rt *resolve.Route, c *call) Branch {
 	if !forwards(rt) {
 		b.answers(response)
 	}
-	b.Policies = PolicyViews(acting(rt.Policies, forwards(rt)))
+	b.Policies = PolicyViews(acting(rt.Policies, forwards(rt)), spoken)
 	return b
 }
 

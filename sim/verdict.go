@@ -108,6 +108,8 @@ type Mirror struct {
 type Policy struct {
 	Conf any               `json:"conf"`
 	Why  map[string][]Said `json:"why"`
+	// Idle are the fields without effect on the protocol that is spoken there.
+	Idle []string `json:"idle,omitempty"`
 }
 
 // Said is one opinion about a field, weakest first in a list; the last holds.

@@ -1,6 +1,7 @@
 package all_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,6 +96,31 @@ func TestDefaultsComeOnlyWithTheirGroup(t *testing.T) {
 			if leaf := k.Schema.Leaves[f.Field]; !written[leaf.Group] {
 				t.Fatalf("%s came without its group", leaf.Path)
 			}
+		}
+	})
+}
+
+// What a kind says to have no effect with a protocol has none in any object that
+// an Envoy has for it.
+func TestWhatDoesNotActWritesNothing(t *testing.T) {
+	forKinds(t, func(t *rapid.T, k *policies.Kind) {
+		e := k.Resolve([]merge.Layer{layer(k, "a", policytest.AnyConf(t, k))})
+		if e == nil || k.Acts == nil {
+			return
+		}
+		p := rapid.SampledFrom(protocols).Draw(t, "protocol")
+		acting := slices.DeleteFunc(slices.Clone(e.Fields), func(f merge.Field) bool { return !k.Acts(k.Schema.Leaves[f.Field].Path, p) })
+		write := func(c policies.Conf) []proto.Message {
+			w := policytest.Write(xds.Place{Protocol: p}, c)
+			if p.HTTPLike() {
+				w.TCP = nil
+			} else {
+				w.Route, w.Manager = nil, nil
+			}
+			return w.Messages()
+		}
+		if diff := cmp.Diff(write(e.Conf), write(k.Schema.Build(k.New(), acting)), protocmp.Transform()); diff != "" {
+			t.Fatal(diff)
 		}
 	})
 }

@@ -7,7 +7,9 @@ package ratelimit
 
 import (
 	_ "embed"
+	"strings"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 )
 
@@ -25,8 +27,14 @@ var Kind = &policies.Kind{
 	From:     true,
 	Rules:    true,
 	Defaults: defaults,
+	Acts:     acts,
 	Docs:     docs,
 	Example:  example,
+}
+
+// acts: only requests are counted one by one; connections are with any protocol.
+func acts(path string, p api.Protocol) bool {
+	return p.HTTPLike() || !strings.HasPrefix(path, "local.http.")
 }
 
 // tooManyRequests is Envoy's answer where a policy names none.

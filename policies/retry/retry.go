@@ -8,6 +8,7 @@ package retry
 
 import (
 	_ "embed"
+	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -26,8 +27,21 @@ var Kind = &policies.Kind{
 	New:      func() policies.Conf { return new(Conf) },
 	Schema:   policies.SchemaOf[Conf](),
 	Defaults: defaults,
+	Acts:     acts,
 	Docs:     docs,
 	Example:  example,
+}
+
+// acts: each protocol has its block (spec/kuma.md 3.1).
+func acts(path string, p api.Protocol) bool {
+	block, _, _ := strings.Cut(path, ".")
+	switch p {
+	case api.GRPC:
+		return block == "grpc"
+	case api.HTTP, api.HTTP2:
+		return block == "http"
+	}
+	return block == "tcp"
 }
 
 // baseInterval is Envoy's own pause where a policy names none.

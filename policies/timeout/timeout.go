@@ -7,6 +7,7 @@ package timeout
 
 import (
 	_ "embed"
+	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -28,8 +29,14 @@ var Kind = &policies.Kind{
 	Rules:      true,
 	RulesAlone: true,
 	Defaults:   defaults,
+	Acts:       acts,
 	Docs:       docs,
 	Example:    example,
+}
+
+// acts: only requests have the bounds of requests.
+func acts(path string, p api.Protocol) bool {
+	return p.HTTPLike() || !strings.HasPrefix(path, "http.")
 }
 
 // defaults is the table of spec/kuma.md 3.2. The bounds that are off by default
