@@ -42,6 +42,7 @@ type bootstrapRequest struct {
 	Name              string            `json:"name"`
 	ProxyType         string            `json:"proxyType"`
 	DataplaneToken    string            `json:"dataplaneToken"`
+	TokenPath         string            `json:"tokenPath"` // weft's: a file on the sidecar's host, which is renewed
 	DataplaneResource string            `json:"dataplaneResource"`
 	AdminPort         uint32            `json:"adminPort"`
 	AdminSocket       string            `json:"adminSocket"`
@@ -189,7 +190,7 @@ func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, d
 	if ca != "" && ask.CACert != "" {
 		ca = ask.CACert
 	}
-	c := xds.BootstrapConfig{Mesh: ask.Mesh, Name: ask.Name, XDSHost: name, XDSPort: uint32(number), CA: ca, Token: token,
+	c := xds.BootstrapConfig{Mesh: ask.Mesh, Name: ask.Name, XDSHost: name, XDSPort: uint32(number), CA: ca, Token: token, TokenPath: ask.TokenPath,
 		AdminPort: ask.AdminPort, AdminSocket: ask.AdminSocket, SystemCA: ask.SystemCA, Metadata: map[string]any{"dataplane.proxyType": "dataplane"}}
 	if spec, ok := dp.Spec.(*api.Dataplane); ok && spec.Networking != nil {
 		c.Service = serviceOf(spec.Networking)

@@ -80,6 +80,10 @@ func TestBootstrapOverTLSProvesBothSides(t *testing.T) {
 	if code != http.StatusOK || !strings.Contains(text, `"default.frontend-1"`) || !strings.Contains(text, "re2.max_program_size.error_level") || !strings.Contains(text, "BEGIN CERTIFICATE") {
 		t.Errorf("%d %s", code, text)
 	}
+	ask["tokenPath"] = "/run/token.json"
+	if code, text := p.ask(client, url, token("frontend-1"), ask); code != http.StatusOK || strings.Contains(text, "Bearer ") || !strings.Contains(text, "/run/token.json") {
+		t.Errorf("a sidecar that keeps its token in a file: %d %s", code, text)
+	}
 	for name, c := range map[string]struct {
 		token string
 		want  int

@@ -56,12 +56,13 @@ func Default() Config {
 type Agent struct {
 	config Config
 	log    *slog.Logger
+	pace   pace
 	state  state
 }
 
 // New makes an agent; Run starts it.
 func New(config Config, log *slog.Logger) *Agent {
-	return &Agent{config: config, log: log.With("mesh", config.Mesh, "dataplane", config.Name)}
+	return &Agent{config: config, pace: usualPace, log: log.With("mesh", config.Mesh, "dataplane", config.Name)}
 }
 
 // Run starts Envoy and keeps it running until ctx ends, then drains and stops
@@ -71,15 +72,16 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	source, err := newSource(a.config)
-	if err != nil {
-		return err
-	}
 	dir, err := os.MkdirTemp("", "weft-sidecar-")
 	if err != nil {
 		return fmt.Errorf("make a working directory: %w", err)
 	}
 	defer os.RemoveAll(dir)
+	token := newToken(a.config.TokenFile, dir, a.log)
+	source, err := newSource(a.config, token)
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", a.config.Readiness)
 	if err != nil {
 		return fmt.Errorf("listen for readiness on %s: %w", a.config.Readiness, err)
@@ -94,6 +96,10 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		return nil
 	})
+	if token != nil {
+		token.look(time.Now()) // before Envoy wants it
+		all.Go(func() error { token.keep(stop, a.pace.look); return nil })
+	}
 	all.Go(func() error {
 		defer server.Close()
 		s := &supervisor{agent: a, envoy: envoy, source: source, dir: dir}
@@ -102,7 +108,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	return all.Wait()
 }
 
-// bootstrapFile is where the bootstrap lies while Envoy runs; it holds the token.
+// bootstrapFile is where the bootstrap lies while Envoy runs.
 func (s *supervisor) bootstrapFile() string { return filepath.Join(s.dir, "bootstrap.yaml") }
 
 // adminFile is where Envoy writes the address of its administration listener.

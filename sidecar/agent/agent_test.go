@@ -105,9 +105,18 @@ func (l *logs) String() string {
 
 func start(t *testing.T, c agent.Config) *running {
 	t.Helper()
+	return run(t, c, false)
+}
+
+// run starts an agent, which may be one that waits for less than usual.
+func run(t *testing.T, c agent.Config, hasty bool) *running {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &running{stop: cancel, done: make(chan error, 1), logs: &logs{}}
 	r.Agent = agent.New(c, slog.New(slog.NewTextHandler(r.logs, nil)))
+	if hasty {
+		r.Hasten()
+	}
 	go func() { r.done <- r.Run(ctx); close(r.done) }()
 	t.Cleanup(func() {
 		cancel()
@@ -115,6 +124,9 @@ func start(t *testing.T, c agent.Config) *running {
 	})
 	return r
 }
+
+// says reports whether the log has those words.
+func (r *running) says(words string) bool { return strings.Contains(r.logs.String(), words) }
 
 func config(xds string) agent.Config {
 	c := agent.Default()

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// authority makes a certificate that signed nothing.
-func authority(t *testing.T) string {
+// stranger makes a certificate that signed nothing.
+func stranger(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -3,18 +3,13 @@ package agent
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -23,56 +18,6 @@ import (
 
 // errHopeless marks failures that another attempt would meet again.
 var errHopeless = errors.New("giving up")
-
-// source is where the bootstrap comes from.
-type source struct {
-	config Config
-	client *http.Client
-	url    string
-}
-
-// newSource refuses connections that could show the token to a stranger.
-func newSource(c Config) (*source, error) {
-	u, err := url.Parse(c.XDS)
-	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("--xds %q is no URL; write https://HOST:PORT", c.XDS)
-	}
-	transport := &http.Transport{}
-	switch u.Scheme {
-	case "http":
-		if !loopback(u.Hostname()) {
-			return nil, fmt.Errorf("--xds %s is plaintext and leaves this host; use https:// and --ca-file FILE", c.XDS)
-		}
-	case "https":
-		pool, err := authority(c.CAFile)
-		if err != nil {
-			return nil, err
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	default:
-		return nil, fmt.Errorf("--xds %s has the scheme %q; use https://, or http:// on loopback", c.XDS, u.Scheme)
-	}
-	return &source{
-		config: c,
-		client: &http.Client{Transport: transport, Timeout: 10 * time.Second},
-		url:    u.JoinPath("bootstrap").String(),
-	}, nil
-}
-
-func authority(file string) (*x509.CertPool, error) {
-	if file == "" {
-		return nil, errors.New("--ca-file is missing: without the authority the control plane cannot be told from an impostor; give the ca.pem of its data directory")
-	}
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("--ca-file: %w", err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--ca-file %s holds no certificate; give the ca.pem of the control plane's data directory", file)
-	}
-	return pool, nil
-}
 
 // systemAuthorities is the file of the authorities that this host trusts, by
 // which Envoy knows external services; empty where there is none.
@@ -90,17 +35,13 @@ func systemAuthorities() string {
 	return ""
 }
 
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
 // request is the body of POST /bootstrap.
 type request struct {
 	Mesh              string  `json:"mesh"`
 	Name              string  `json:"name"`
 	ProxyType         string  `json:"proxyType"`
 	DataplaneToken    string  `json:"dataplaneToken,omitempty"`
+	TokenPath         string  `json:"tokenPath,omitempty"` // where Envoy finds it
 	DataplaneResource string  `json:"dataplaneResource,omitempty"`
 	CACert            string  `json:"caCert,omitempty"`
 	SystemCAPath      string  `json:"systemCaPath,omitempty"`
@@ -120,7 +61,8 @@ func (s *source) fetch(ctx context.Context) ([]byte, error) {
 		DataplaneResource: string(s.config.Dataplane), AdminPort: s.config.AdminPort,
 		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(),
 	}
-	if err := s.credentials(&body); err != nil {
+	client, err := s.connect(&body)
+	if err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(body)
@@ -135,7 +77,7 @@ func (s *source) fetch(ctx context.Context) ([]byte, error) {
 	if body.DataplaneToken != "" {
 		req.Header.Set("Authorization", "Bearer "+body.DataplaneToken)
 	}
-	resp, err := s.client.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, unreachable(err)
 	}
@@ -148,37 +90,6 @@ func (s *source) fetch(ctx context.Context) ([]byte, error) {
 		return nil, refused(resp.StatusCode, answer)
 	}
 	return answer, CheckBootstrap(answer)
-}
-
-// credentials reads the files anew at each attempt: tokens and authorities are renewed.
-func (s *source) credentials(r *request) error {
-	if s.config.TokenFile != "" {
-		token, err := os.ReadFile(s.config.TokenFile)
-		if err != nil {
-			return fmt.Errorf("--token-file: %w; %w", err, errHopeless)
-		}
-		r.DataplaneToken = strings.TrimSpace(string(token))
-	}
-	if s.config.CAFile != "" {
-		pem, err := os.ReadFile(s.config.CAFile)
-		if err != nil {
-			return fmt.Errorf("--ca-file: %w; %w", err, errHopeless)
-		}
-		r.CACert = string(pem)
-	}
-	return nil
-}
-
-// unreachable tells an impostor, with whom waiting does not help, from an absent server.
-func unreachable(err error) error {
-	var unknown x509.UnknownAuthorityError
-	var host x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	var verify *tls.CertificateVerificationError
-	if errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verify) {
-		return fmt.Errorf("the control plane is not the one of --ca-file: %w; %w", err, errHopeless)
-	}
-	return fmt.Errorf("reach the control plane: %w", err)
 }
 
 func refused(status int, answer []byte) error {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,27 +32,33 @@ func (a *Agent) drain(ended chan error) {
 
 // admin asks Envoy's administration, which answers 200 or not at all well.
 func (a *Agent) admin(ctx context.Context, method, path string) error {
+	_, err := a.ask(ctx, method, path)
+	return err
+}
+
+// ask is admin with the beginning of the answer.
+func (a *Agent) ask(ctx context.Context, method, path string) ([]byte, error) {
 	address := a.state.admin.Load()
 	if address == nil {
-		return fmt.Errorf("envoy is not up yet")
+		return nil, errors.New("envoy is not up yet")
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+*address+path, nil)
 	if err != nil {
-		return fmt.Errorf("ask envoy %s: %w", path, err)
+		return nil, fmt.Errorf("ask envoy %s: %w", path, err)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("ask envoy %s: %w", path, err)
+		return nil, fmt.Errorf("ask envoy %s: %w", path, err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
 	if err != nil {
-		return fmt.Errorf("ask envoy %s: %w", path, err)
+		return nil, fmt.Errorf("ask envoy %s: %w", path, err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("ask envoy %s: %d %s", path, resp.StatusCode, text)
+		return nil, fmt.Errorf("ask envoy %s: %d %s", path, resp.StatusCode, text)
 	}
-	return nil
+	return text, nil
 }

@@ -11,6 +11,9 @@ import (
 // logFormat makes Envoy's lines easy to take apart: level, component, message.
 const logFormat = "%l\x1f%n\x1f%v"
 
+// longestLine is where a line that does not end is cut.
+const longestLine = 64 << 10
+
 // forwarder turns Envoy's output into log records, line by line.
 type forwarder struct {
 	log   *slog.Logger
@@ -30,12 +33,24 @@ func (f *forwarder) Write(p []byte) (int, error) {
 	f.rest = append(f.rest, p...)
 	for {
 		line, rest, whole := bytes.Cut(f.rest, []byte("\n"))
-		if !whole {
+		if !whole && len(line) < longestLine {
+			f.rest = bytes.Clone(line)
 			return len(p), nil
 		}
+		if len(line) > longestLine {
+			line, rest = f.rest[:longestLine], f.rest[longestLine:]
+		}
 		f.line(string(line))
-		f.rest = bytes.Clone(rest)
+		f.rest = rest
 	}
+}
+
+// end forwards a last line without an end: that of an Envoy that aborted.
+func (f *forwarder) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.line(string(f.rest))
+	f.rest = nil
 }
 
 func (f *forwarder) line(text string) {

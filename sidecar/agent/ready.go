@@ -9,12 +9,6 @@ import (
 // Readiness is the address of the agent's own endpoint, empty before Run listens.
 func (a *Agent) Readiness() string { return text(a.state.readiness.Load()) }
 
-// Admin is the address of Envoy's administration, empty while Envoy is down.
-func (a *Agent) Admin() string { return text(a.state.admin.Load()) }
-
-// Starts counts the lives of Envoy.
-func (a *Agent) Starts() int64 { return a.state.starts.Load() }
-
 func text(s *string) string {
 	if s == nil {
 		return ""

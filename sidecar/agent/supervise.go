@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -23,6 +24,9 @@ const (
 	// stopGrace is how long Envoy may take to end after it was asked to.
 	stopGrace = 5 * time.Second
 )
+
+// errReplaced is the end of an Envoy that makes room for another.
+var errReplaced = errors.New("envoy is replaced")
 
 // state is what the readiness endpoint tells.
 type state struct {
@@ -53,6 +57,10 @@ func (s *supervisor) run(ctx context.Context) error {
 		if errors.Is(err, errHopeless) {
 			return err
 		}
+		if errors.Is(err, errReplaced) {
+			pause = firstPause
+			continue
+		}
 		if time.Since(began) > stable {
 			pause = firstPause
 		}
@@ -60,7 +68,7 @@ func (s *supervisor) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(pause):
+		case <-time.After(jittered(pause)):
 		}
 		pause = min(2*pause, longPause)
 	}
@@ -77,6 +85,7 @@ func (s *supervisor) once(ctx context.Context) error {
 	cmd := exec.Command(s.envoy, s.arguments()...)
 	cmd.SysProcAttr = apart()
 	forward := newForwarder(s.agent.log)
+	defer forward.end()
 	cmd.Stdout, cmd.Stderr = forward, forward
 	ended := make(chan error, 1)
 	if err := s.start(cmd, ended); err != nil {
@@ -84,17 +93,36 @@ func (s *supervisor) once(ctx context.Context) error {
 	}
 	s.agent.state.starts.Add(1)
 	s.agent.log.Info("envoy started", "pid", cmd.Process.Pid)
+	return s.attend(ctx, cmd, ended)
+}
+
+// attend looks after Envoy until it ends, or has to.
+func (s *supervisor) attend(ctx context.Context, cmd *exec.Cmd, ended chan error) error {
 	alive, stopWatching := context.WithCancel(ctx)
-	defer stopWatching()
-	go s.watchAdmin(alive)
+	replace := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		f := &follower{supervisor: s, pace: s.agent.pace, running: s.last}
+		if s.watchAdmin(alive) && f.follow(alive) {
+			close(replace)
+		}
+	})
+	defer func() { // in this order, else the watch could store the address of who is gone
+		stopWatching()
+		watching.Wait()
+		s.agent.state.admin.Store(nil)
+	}()
 	select {
 	case err := <-ended:
-		s.agent.state.admin.Store(nil)
 		return fmt.Errorf("envoy ended: %w", ending(err))
+	case <-replace:
+		defer s.agent.state.draining.Store(false)
+		s.agent.drain(ended)
+		s.stop(cmd, ended)
+		return errReplaced
 	case <-ctx.Done():
 		s.agent.drain(ended)
 		s.stop(cmd, ended)
-		s.agent.state.admin.Store(nil)
 		return nil
 	}
 }
@@ -130,14 +158,14 @@ func (s *supervisor) stop(cmd *exec.Cmd, ended <-chan error) {
 	s.agent.log.Info("envoy stopped")
 }
 
-// writeBootstrap asks for a fresh bootstrap; while the control plane is away
-// the last good one serves for a restart.
+// writeBootstrap asks for a fresh bootstrap; while the control plane is away, or
+// refuses, the last good one serves for a restart.
 func (s *supervisor) writeBootstrap(ctx context.Context) error {
 	text, err := s.source.fetch(ctx)
 	switch {
 	case err == nil:
 		s.last = text
-	case s.last == nil || errors.Is(err, errHopeless):
+	case s.last == nil || ctx.Err() != nil:
 		return err
 	default:
 		s.agent.log.Warn("starting from the last bootstrap", "error", err)
@@ -165,18 +193,19 @@ func (s *supervisor) arguments() []string {
 	return args
 }
 
-// watchAdmin waits for the address that Envoy writes once it listens.
-func (s *supervisor) watchAdmin(ctx context.Context) {
+// watchAdmin waits for the address that Envoy writes once it listens, and is
+// false if ctx ends before.
+func (s *supervisor) watchAdmin(ctx context.Context) bool {
 	for {
 		if text, err := os.ReadFile(s.adminFile()); err == nil && len(text) > 0 {
 			address := strings.TrimSpace(string(text))
 			s.agent.state.admin.Store(&address)
 			s.agent.log.Info("envoy answers", "admin", address, "readiness", s.agent.Readiness())
-			return
+			return true
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return false
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

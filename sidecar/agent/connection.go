@@ -1,0 +1,105 @@
+package agent
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+)
+
+// source is where the bootstrap comes from.
+type source struct {
+	config Config
+	token  *token // nil: none
+	url    string
+	tls    bool
+
+	mu     sync.Mutex
+	client *http.Client
+	pem    []byte // of the authority that client knows
+}
+
+// newSource refuses connections that could show the token to a stranger.
+func newSource(c Config, token *token) (*source, error) {
+	u, err := url.Parse(c.XDS)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("--xds %q is no URL; write https://HOST:PORT", c.XDS)
+	}
+	switch u.Scheme {
+	case "http":
+		if !loopback(u.Hostname()) {
+			return nil, fmt.Errorf("--xds %s is plaintext and leaves this host; use https:// and --ca-file FILE", c.XDS)
+		}
+	case "https":
+		if c.CAFile == "" {
+			return nil, errors.New("--ca-file is missing: without the authority the control plane cannot be told from an impostor; give the ca.pem of its data directory")
+		}
+	default:
+		return nil, fmt.Errorf("--xds %s has the scheme %q; use https://, or http:// on loopback", c.XDS, u.Scheme)
+	}
+	return &source{config: c, token: token, url: u.JoinPath("bootstrap").String(), tls: u.Scheme == "https"}, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// connect adds what the files hold now to a request, and is the client that
+// trusts the authority of now: tokens and authorities are renewed.
+func (s *source) connect(r *request) (*http.Client, error) {
+	if s.token != nil {
+		text, err := s.token.read()
+		if err != nil {
+			return nil, fmt.Errorf("%w; %w", err, errHopeless)
+		}
+		r.DataplaneToken, r.TokenPath = text, s.token.path
+	}
+	var pem []byte
+	if s.config.CAFile != "" {
+		var err error
+		if pem, err = os.ReadFile(s.config.CAFile); err != nil {
+			return nil, fmt.Errorf("--ca-file: %w; %w", err, errHopeless)
+		}
+		r.CACert = string(pem)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.client != nil && bytes.Equal(pem, s.pem) {
+		return s.client, nil
+	}
+	transport := &http.Transport{IdleConnTimeout: 10 * time.Second}
+	if s.tls {
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("--ca-file %s holds no certificate; give the ca.pem of the control plane's data directory; %w", s.config.CAFile, errHopeless)
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	}
+	s.client, s.pem = &http.Client{Transport: transport, Timeout: 10 * time.Second, CheckRedirect: stay}, pem
+	return s.client, nil
+}
+
+// stay refuses to take the token elsewhere.
+func stay(to *http.Request, _ []*http.Request) error {
+	return fmt.Errorf("it redirects to %s, and the token must not follow; give --xds the control plane's own address; %w", to.URL.Redacted(), errHopeless)
+}
+
+// unreachable tells an impostor, with whom waiting does not help, from an absent server.
+func unreachable(err error) error {
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var verify *tls.CertificateVerificationError
+	if errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verify) {
+		return fmt.Errorf("the control plane is not the one of --ca-file: %w; %w", err, errHopeless)
+	}
+	return fmt.Errorf("reach the control plane: %w", err)
+}

@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// pace is how the agent looks after Envoy's connection to the control plane.
+type pace struct {
+	look time.Duration // between two looks
+	cut  time.Duration // how long no connection may be nothing
+	// first and longest are pauses between two attempts to register again.
+	first, longest time.Duration
+}
+
+var usualPace = pace{look: time.Second, cut: 3 * time.Second, first: time.Second, longest: 30 * time.Second}
+
+// jittered is d, more or less, so that the sidecars of a mesh do not all come at once.
+func jittered(d time.Duration) time.Duration {
+	return d/2 + rand.N(d)
+}
+
+// follower looks after one life of Envoy. A control plane that was out of reach
+// may have forgotten the dataplane that the sidecar brought along, so the
+// bootstrap is asked for again, which registers it, until that has worked once
+// after the cut.
+type follower struct {
+	*supervisor
+	pace    pace
+	running []byte // the bootstrap that Envoy has
+
+	cut     time.Time // since when Envoy is not connected; zero if it is
+	doubt   bool      // the control plane may have forgotten the dataplane
+	next    time.Time // attempt to register
+	pause   time.Duration
+	pending []byte // another bootstrap than running, which the control plane gave
+}
+
+// follow returns true if Envoy should be replaced: it cannot reach the control
+// plane, and the agent can, and is given another bootstrap.
+func (f *follower) follow(ctx context.Context) (replace bool) {
+	f.pause = f.pace.first
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(f.pace.look):
+		}
+		connected, err := f.connected(ctx)
+		if err != nil {
+			continue // Envoy is starting, or busy
+		}
+		now := time.Now()
+		f.see(connected, now)
+		if !f.doubt || now.Before(f.next) {
+			continue
+		}
+		if f.register(ctx, connected) {
+			return true
+		}
+	}
+}
+
+// see takes note of whether Envoy is connected.
+func (f *follower) see(connected bool, now time.Time) {
+	switch {
+	case connected && !f.cut.IsZero():
+		f.cut, f.pending, f.pause = time.Time{}, nil, f.pace.first
+		f.next = now.Add(jittered(f.pause))
+	case connected:
+	case f.cut.IsZero():
+		f.cut = now
+	case now.Sub(f.cut) >= f.pace.cut:
+		f.doubt = true
+	}
+}
+
+// register asks for the bootstrap again and reports whether Envoy needs it.
+func (f *follower) register(ctx context.Context, connected bool) bool {
+	text, err := f.source.fetch(ctx)
+	f.next = time.Now().Add(jittered(f.pause))
+	f.pause = min(2*f.pause, f.pace.longest)
+	if err != nil {
+		if ctx.Err() == nil {
+			f.agent.log.Warn("envoy was cut off from the control plane, and registering again fails", "error", err)
+		}
+		return false
+	}
+	f.doubt = false
+	f.agent.log.Info("registered again after envoy was cut off from the control plane")
+	if connected || bytes.Equal(text, f.running) {
+		return false
+	}
+	if bytes.Equal(text, f.pending) { // it had time to connect with what it has
+		f.agent.log.Warn("replacing envoy, which cannot connect with the bootstrap that it has")
+		return true
+	}
+	f.pending = text
+	return false
+}
+
+// connected asks Envoy whether its stream to the control plane is open.
+func (f *follower) connected(ctx context.Context) (bool, error) {
+	text, err := f.agent.ask(ctx, http.MethodGet, "/stats?filter=^control_plane.connected_state$")
+	if err != nil {
+		return false, err
+	}
+	_, value, ok := strings.Cut(string(text), ": ")
+	if !ok {
+		return false, fmt.Errorf("ask envoy for its connection: it says %q", text)
+	}
+	return strings.TrimSpace(value) == "1", nil
+}
