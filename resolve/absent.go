@@ -64,6 +64,10 @@ func (a *absence) ofPolicy(m *Model, p *policy) {
 			return
 		}
 	}
+	if spec.Top().Kind == api.KindMeshGateway {
+		a.because("TargetNotFound", top, noGateways)
+		return
+	}
 	if !selected(a.mesh, p, a.plane.plane) {
 		a.because(NotSelected, top, "%s", selectsOthers(spec.Top()))
 		return

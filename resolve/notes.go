@@ -121,6 +121,9 @@ func note(o *api.Origin, severity api.Severity, code string, field api.Path, for
 	return api.Note{Origin: o, Severity: severity, Code: code, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
+// noGateways is said of policies for a kind that is stored only.
+const noGateways = "weft has no MeshGateway; use an edge dataplane (networking.gateway.type BUILTIN) and target it as Dataplane"
+
 // policyNotes finds the targets of a policy that are not there.
 func (m *Model) policyNotes(x *mesh, p *policy) []api.Note {
 	var notes []api.Note
@@ -129,7 +132,7 @@ func (m *Model) policyNotes(x *mesh, p *policy) []api.Note {
 	home := p.object.HomeNamespace()
 	top := api.Path("spec.targetRef")
 	if t := spec.Top(); t.Kind == api.KindMeshGateway {
-		notes = append(notes, note(origin, api.Error, "TargetNotFound", top, "weft has no MeshGateway; use an edge dataplane (networking.gateway.type BUILTIN) and target it as Dataplane"))
+		notes = append(notes, note(origin, api.Error, "TargetNotFound", top, noGateways))
 	}
 	if p.topRoute != nil {
 		if lost := routeLost(x, *p.topRoute, home); lost != "" {
