@@ -96,7 +96,7 @@ func (p *Plane) credentials() (server.Authenticator, tokens, error) {
 	if err != nil {
 		return nil, tokens{}, err
 	}
-	userKey, err := secret(p.cfg.DataDir, userKeyFile)
+	userKey, err := shared(p.cfg.DataDir, userKeyFile)
 	if err != nil {
 		return nil, tokens{}, err
 	}
@@ -142,7 +142,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	admin := ""
 	if p.cfg.AdminAuth == "token" {
 		var err error
-		if admin, err = secret(p.cfg.DataDir, AdminTokenFile); err != nil {
+		if admin, err = shared(p.cfg.DataDir, AdminTokenFile); err != nil {
 			return nil, err
 		}
 	}

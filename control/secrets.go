@@ -3,16 +3,14 @@ package control
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/weftmesh/weft/xds/server/secret"
 	"github.com/weftmesh/weft/xds/server/token"
 )
 
@@ -22,45 +20,26 @@ const (
 	userKeyFile    = "user-token-key"
 )
 
-// secret reads a secret of the data directory, or makes one there. What others
-// can read is no secret: that is refused rather than repaired, because it may
-// have been read already.
-func secret(dir, name string) (string, error) {
+// shared reads a secret of the data directory, or makes one there.
+func shared(dir, name string) (string, error) {
 	path := filepath.Join(dir, name)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return newSecret(dir, path)
-	}
+	text, err := secret.Load(path, newSecret)
 	if err != nil {
-		return "", fmt.Errorf("read the %s: %w", name, err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", fmt.Errorf("read the %s: %w", name, err)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("%s can be read by others (mode %04o); remove it, and a new one is made", path, info.Mode().Perm())
+		return "", err
 	}
 	got := strings.TrimSpace(string(text))
 	if len(got) < 32 {
-		return "", fmt.Errorf("%s is too short to be a secret; remove it, and a new one is made", path)
+		return "", fmt.Errorf("%s: it is too short to be a secret; remove it, and a new one is made", path)
 	}
 	return got, nil
 }
 
-func newSecret(dir, path string) (string, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make the data directory: %w", err)
-	}
+func newSecret() ([]byte, error) {
 	b := make([]byte, 32)
 	if _, err := rand.Read(b); err != nil {
-		return "", err
+		return nil, err
 	}
-	made := hex.EncodeToString(b)
-	if err := os.WriteFile(path, []byte(made+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("keep a secret: %w", err)
-	}
-	return made, nil
+	return []byte(hex.EncodeToString(b) + "\n"), nil
 }
 
 // userAudience keeps tokens of users from being taken for those of dataplanes.

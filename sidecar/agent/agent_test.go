@@ -125,6 +125,9 @@ func run(t *testing.T, c agent.Config, hasty bool) *running {
 	return r
 }
 
+// Starts counts the lives of Envoy.
+func (r *running) Starts() int { return strings.Count(r.logs.String(), `msg="envoy started"`) }
+
 // says reports whether the log has those words.
 func (r *running) says(words string) bool { return strings.Contains(r.logs.String(), words) }
 

@@ -9,9 +9,6 @@ import (
 // Admin is the address of Envoy's administration, empty while Envoy is down.
 func (a *Agent) Admin() string { return text(a.state.admin.Load()) }
 
-// Starts counts the lives of Envoy.
-func (a *Agent) Starts() int64 { return a.state.starts.Load() }
-
 // Hasten has the agent wait for less than it usually does.
 func (a *Agent) Hasten() *Agent {
 	a.pace = pace{look: 10 * time.Millisecond, cut: 50 * time.Millisecond, first: 20 * time.Millisecond, longest: 100 * time.Millisecond}

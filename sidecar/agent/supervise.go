@@ -33,7 +33,6 @@ type state struct {
 	admin     atomic.Pointer[string] // address of Envoy's administration, nil while it is down
 	readiness atomic.Pointer[string]
 	draining  atomic.Bool
-	starts    atomic.Int64
 }
 
 // supervisor keeps one Envoy running.
@@ -91,7 +90,6 @@ func (s *supervisor) once(ctx context.Context) error {
 	if err := s.start(cmd, ended); err != nil {
 		return fmt.Errorf("start %s: %w; %w", s.envoy, err, errHopeless)
 	}
-	s.agent.state.starts.Add(1)
 	s.agent.log.Info("envoy started", "pid", cmd.Process.Pid)
 	return s.attend(ctx, cmd, ended)
 }

@@ -24,6 +24,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/weftmesh/weft/xds/server/secret"
 )
 
 // The files in the data directory. Sidecars are given the first one.
@@ -61,9 +63,12 @@ func Load(dir string, hosts ...string) (*Authority, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the authority: %w", err)
 	}
-	key, err := os.ReadFile(filepath.Join(dir, keyFile))
+	key, err := secret.Read(filepath.Join(dir, keyFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the authority's key: %w; restore it, or remove %s too to start with a new authority", err, filepath.Join(dir, CertificateFile))
+	}
 	if err != nil {
-		return nil, fmt.Errorf("read the authority's key: %w; remove %s too to start with a new authority", err, CertificateFile)
+		return nil, fmt.Errorf("the authority's key: %w", err)
 	}
 	if err := a.parse(certificate, key); err != nil {
 		return nil, fmt.Errorf("%s: %w; restore both files, or remove both to start with a new authority", dir, err)
@@ -117,38 +122,60 @@ func (a *Authority) current(now time.Time) (*tls.Certificate, error) {
 }
 
 // create makes a new authority and writes it to dir, the key first: a
-// certificate without its key would be refused at the next start.
+// certificate without its key would be refused at the next start, and a key
+// without its certificate gets another.
 func (a *Authority) create(dir string) error {
+	keyPEM, err := secret.Load(filepath.Join(dir, keyFile), newKey)
+	if err != nil {
+		return fmt.Errorf("the authority's key: %w", err)
+	}
+	certificatePEM, err := certify(keyPEM)
+	if err != nil {
+		return fmt.Errorf("%s: %w; restore it, or remove it to start with a new authority", filepath.Join(dir, keyFile), err)
+	}
+	if err := secret.Create(filepath.Join(dir, CertificateFile), certificatePEM, 0o644); err != nil { // for everybody
+		return fmt.Errorf("the authority: %w", err)
+	}
+	return a.parse(certificatePEM, keyPEM)
+}
+
+func newKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), nil
+}
+
+// certify makes the certificate of the authority that has a key.
+func certify(keyPEM []byte) ([]byte, error) {
+	block, _ := pem.Decode(keyPEM)
+	if block == nil {
+		return nil, errors.New("not PEM")
+	}
+	private, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := private.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, errors.New("this is no key of weft's authority")
 	}
 	template, err := template("weft authority", time.Now(), authorityLife)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
 	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return err
-	}
-	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})
-	certificatePEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("keep the authority: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, keyFile), keyPEM, 0o600); err != nil {
-		return fmt.Errorf("keep the authority's key: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, CertificateFile), certificatePEM, 0o644); err != nil {
-		return fmt.Errorf("keep the authority: %w", err)
-	}
-	return a.parse(certificatePEM, keyPEM)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
 func (a *Authority) parse(certificate, key []byte) error {

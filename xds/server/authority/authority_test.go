@@ -76,3 +76,42 @@ func TestDamagedAuthority(t *testing.T) {
 		t.Error("an authority without its key was replaced")
 	}
 }
+
+// TestStartAfterALossOfPower: a key whose certificate was not written yet gets
+// one, and a key that others can read, or that is empty, is not used.
+func TestStartAfterALossOfPower(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := Load(dir); err != nil {
+		t.Fatal(err)
+	}
+	key, certificate := filepath.Join(dir, keyFile), filepath.Join(dir, CertificateFile)
+	before, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(certificate); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(key); err != nil || string(after) != string(before) {
+		t.Errorf("the key was replaced: %v", err)
+	}
+	if err := os.Chmod(key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "chmod 600 "+key) {
+		t.Errorf("a key that others can read: %v", err)
+	}
+	if err := os.Chmod(key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(key, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "is empty") {
+		t.Errorf("an empty key: %v", err)
+	}
+}

@@ -14,8 +14,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -23,6 +21,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/secret"
 )
 
 const (
@@ -52,12 +51,9 @@ type claims struct {
 // Load reads the key from dir, or makes one there.
 func Load(dir string) (*Keys, error) {
 	file := filepath.Join(dir, keyFile)
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		text, err = create(dir, file)
-	}
+	text, err := secret.Load(file, create)
 	if err != nil {
-		return nil, fmt.Errorf("read the key of dataplane tokens: %w", err)
+		return nil, fmt.Errorf("the key of dataplane tokens: %w", err)
 	}
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -76,7 +72,7 @@ func newKeys(private ed25519.PrivateKey) *Keys {
 	return &Keys{private: private, id: hex.EncodeToString(public[:8]), now: time.Now}
 }
 
-func create(dir, file string) ([]byte, error) {
+func create() ([]byte, error) {
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, err
@@ -85,11 +81,7 @@ func create(dir, file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	return text, os.WriteFile(file, text, 0o600)
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
 // Issue makes a token for one dataplane.

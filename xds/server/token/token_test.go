@@ -142,3 +142,29 @@ func TestKeyFile(t *testing.T) {
 		t.Errorf("a damaged key: %v", err)
 	}
 }
+
+// TestTheKeyIsASecret: one that others can read, or that a loss of power left
+// empty, signs nothing, and the error says what to do.
+func TestTheKeyIsASecret(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := Load(dir); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, keyFile)
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "chmod 600 "+file) {
+		t.Errorf("a key that others can read: %v", err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "is empty") {
+		t.Errorf("an empty key: %v", err)
+	}
+}

@@ -1,0 +1,95 @@
+// Package secret keeps secrets in files: keys and tokens of the data directory.
+//
+// It promises that a file appears whole or not at all, that nobody but its owner
+// can read what it makes, and that it uses nothing that others could have read.
+// What is there it never overwrites or repairs: people decide about secrets.
+package secret
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Load reads the secret of a file. Where there is none it keeps what create makes.
+func Load(path string, create func() ([]byte, error)) ([]byte, error) {
+	text, err := Read(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return text, err
+	}
+	if text, err = create(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of a secret: %w", err)
+	}
+	err = Create(path, text, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return Read(path) // another process was first
+	}
+	return text, err
+}
+
+// Read refuses a file that others can read, and one that is empty, as a loss of
+// power leaves it.
+func Read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read a secret: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read a secret: %w", err)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return nil, fmt.Errorf("%s: others can read or change it (mode %04o); run `chmod 600 %s`, or remove it and start again if they may have done so", path, mode, path)
+	}
+	if info.Size() == 0 {
+		return nil, fmt.Errorf("%s: it is empty, as after a loss of power; restore it from a backup, or remove it and start again to have a new one made", path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read a secret: %w", err)
+	}
+	return text, nil
+}
+
+// Create makes a file that is not there yet: whole, on the disk, or not at all.
+// Where the path is taken the error is fs.ErrExist.
+func Create(path string, text []byte, mode fs.FileMode) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-") // of mode 0600, and new
+	if err != nil {
+		return fmt.Errorf("keep a secret: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("keep a secret: %w", err)
+	}
+	if err := os.Link(f.Name(), path); err != nil { // unlike a rename it replaces nothing
+		return fmt.Errorf("keep a secret: %w", err)
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes names last.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("keep a secret: %w", err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return fmt.Errorf("keep a secret: %w", err)
+	}
+	return nil
+}
