@@ -106,3 +106,27 @@ func TestABadDirectoryDoesNotKeepTheControlPlaneDown(t *testing.T) {
 		t.Error("the good file or the problem is missing")
 	}
 }
+
+// Everything that tells how an object fares says that its text is refused, not
+// only the list of problems.
+func TestStatusShowsABadDocument(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, dir, "world.yaml", worldDocs)
+	c := config(t)
+	c.Dir = dir
+	p := start(t, c)
+	never := strings.ReplaceAll(retryAll, "numRetries", "numRetrys")
+	writeFile(t, dir, "world.yaml", strings.ReplaceAll(worldDocs, "numRetries: 7", "numRetries: many")+"---\n"+never)
+	const mrRoute = "/meshes/default/meshretries/mr-route"
+	for _, path := range []string{"/meshes/default/_status", mrRoute, mrRoute + "/_explain"} {
+		eventually(t, path+" shows the mistake with its place", func() bool {
+			_, text := p.call(http.MethodGet, path, "")
+			return strings.Contains(text, `"type":"Accepted","status":"False","reason":"Invalid"`) && strings.Contains(text, "world.yaml:43:") &&
+				strings.Contains(text, "the last good version stays in force")
+		})
+	}
+	if text := p.want(http.StatusOK, http.MethodGet, "/meshes/default/_status", ""); !strings.Contains(text, `"object":"MeshRetry/default/mr-1"`) || !strings.Contains(text, "numRetrys") {
+		t.Errorf("what never was good is not in status: %s", text)
+	}
+}

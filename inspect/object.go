@@ -42,14 +42,16 @@ const (
 	Unused   = "unused"
 )
 
-// ExplainObject says where a policy or route takes part.
-func ExplainObject(m *resolve.Model, ref api.Ref, sidecars []Sidecar) (ObjectExplanation, error) {
+// ExplainObject says where a policy or route takes part; violations are as for
+// OverviewOf.
+func ExplainObject(m *resolve.Model, ref api.Ref, sidecars []Sidecar, violations ...*api.Violation) (ObjectExplanation, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
 		return ObjectExplanation{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))
 	}
 	u := usageOf(m, ref.Mesh)
 	s := statusOf(m, o, u, byRef(sidecars))
+	s.refuse(refusalsOf(violations))
 	e := ObjectExplanation{Object: s.Object, Ref: ref, Targets: []Target{}, Dataplanes: []string{}, Missing: []string{},
 		Counts: s.Dataplanes, Conditions: s.Conditions, Notes: append([]api.Note{}, s.Notes...)}
 	for _, dp := range u.effective[ref] {

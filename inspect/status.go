@@ -70,27 +70,38 @@ type Overview struct {
 	Mesh     string   `json:"mesh"`
 	Sidecars Sync     `json:"sidecars"`
 	Objects  []Status `json:"objects"`
+	// Unread is what cannot be read at all, so that its mesh is not known.
+	Unread []Unread `json:"unread,omitempty"`
 }
 
-// OverviewOf is the status of every policy and route of a mesh and of its sidecars.
-func OverviewOf(m *resolve.Model, mesh string, sidecars []Sidecar) Overview {
+// OverviewOf is the status of every policy and route of a mesh, of every other
+// object of it that violations refuse, and of its sidecars. Violations are those
+// of documents that are not served as they were written.
+func OverviewOf(m *resolve.Model, mesh string, sidecars []Sidecar, violations ...*api.Violation) Overview {
 	out := Overview{Mesh: mesh, Sidecars: syncOf(m, mesh, sidecars), Objects: []Status{}}
-	u, acks := usageOf(m, mesh), byRef(sidecars)
+	u, acks, refused := usageOf(m, mesh), byRef(sidecars), refusalsOf(violations)
 	for o := range m.Snapshot().All() {
 		if o.Mesh == mesh && isAttachable(o) {
-			out.Objects = append(out.Objects, statusOf(m, o, u, acks))
+			s := statusOf(m, o, u, acks)
+			s.refuse(refused)
+			out.Objects = append(out.Objects, s)
 		}
 	}
+	out.Objects = append(out.Objects, refused.strangers(m, mesh, out.Objects)...)
+	slices.SortFunc(out.Objects, func(a, b Status) int { return a.Ref.Compare(b.Ref) })
+	out.Unread = unread(violations)
 	return out
 }
 
-// StatusOf is the status of one policy or route.
-func StatusOf(m *resolve.Model, ref api.Ref, sidecars []Sidecar) (Status, error) {
+// StatusOf is the status of one policy or route; violations are as for OverviewOf.
+func StatusOf(m *resolve.Model, ref api.Ref, sidecars []Sidecar, violations ...*api.Violation) (Status, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
 		return Status{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))
 	}
-	return statusOf(m, o, usageOf(m, ref.Mesh), byRef(sidecars)), nil
+	s := statusOf(m, o, usageOf(m, ref.Mesh), byRef(sidecars))
+	s.refuse(refusalsOf(violations))
+	return s, nil
 }
 
 func namesOf(m *resolve.Model, ref api.Ref) []string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
 	"github.com/weftmesh/weft/inspect"
 )
@@ -131,6 +132,10 @@ func overviewText(w io.Writer, o inspect.Overview) error {
 	}
 	for _, u := range s.Held {
 		fmt.Fprintf(w, "  %s does not get its configuration: %s\n", u.Dataplane, oneLine(u.Message))
+	}
+	for _, u := range o.Unread {
+		at := api.Position{File: u.File, Line: u.Line, Column: u.Column}
+		fmt.Fprintf(w, "  %s\n", oneLine(strings.TrimPrefix(at.String()+": "+u.Message, ": ")))
 	}
 	if len(o.Objects) == 0 {
 		return nil

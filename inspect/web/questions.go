@@ -95,7 +95,7 @@ func (s *server) explainObject(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, err := inspect.ExplainObject(m, ref, s.Sidecars.Sidecars())
+	e, err := inspect.ExplainObject(m, ref, s.Sidecars.Sidecars(), s.Config.Problems()...)
 	if err != nil {
 		return unknown(err)
 	}
@@ -125,7 +125,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, inspect.OverviewOf(m, mesh, s.Sidecars.Sidecars()))
+	answer(w, http.StatusOK, inspect.OverviewOf(m, mesh, s.Sidecars.Sidecars(), s.Config.Problems()...))
 	return nil
 }
 
@@ -143,17 +143,20 @@ func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// conditionsOf are the conditions of a policy or route; nil for other kinds.
+// conditionsOf are the conditions of a policy or route; nil for other kinds,
+// unless their text is refused.
 func (s *server) conditionsOf(ctx context.Context, o *api.Object) (any, error) {
-	t, _ := s.Catalog.Type(o.Kind)
-	if !t.Policy && !t.Route {
+	if t, _ := s.Catalog.Type(o.Kind); !t.Policy && !t.Route {
+		if c, ok := inspect.RefusedOf(o.Ref, true, s.Config.Problems()); ok {
+			return []inspect.Condition{c}, nil
+		}
 		return nil, nil
 	}
 	m, err := s.Documents.Model(ctx)
 	if err != nil {
 		return nil, err
 	}
-	status, err := inspect.StatusOf(m, o.Ref, s.Sidecars.Sidecars())
+	status, err := inspect.StatusOf(m, o.Ref, s.Sidecars.Sidecars(), s.Config.Problems()...)
 	if errors.Is(err, inspect.ErrNotFound) {
 		return nil, missing() // deleted a moment ago
 	}

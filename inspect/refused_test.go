@@ -1,0 +1,66 @@
+package inspect_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+)
+
+// broken is a mistake in the text of an object, which the file world.yaml holds now.
+func broken(kind, name string) *api.Violation {
+	v := api.Path("spec.to").Breaks("is missing; write it")
+	v.Object = api.Ref{Kind: kind, Mesh: "default", Name: name}
+	v.Position = api.Position{File: "world.yaml", Line: 7, Column: 3}
+	return v
+}
+
+// Status says of every document that is refused what is wrong with it and
+// where, whether an earlier version is in force or not.
+func TestStatusSaysWhichDocumentsAreRefused(t *testing.T) {
+	t.Parallel()
+	m := model(t, street)
+	elsewhere := broken("MeshRetry", "far")
+	elsewhere.Object.Mesh = "other"
+	file := &api.Violation{Position: api.Position{File: "bad.yaml", Line: 2, Column: 1}, Code: "Syntax", Severity: api.Error, Message: "the text is no YAML; correct it"}
+	doubtful := broken("MeshRetry", "mr-mesh")
+	doubtful.Severity = api.Warning
+	violations := []*api.Violation{broken("MeshRetry", "mr-dp"), broken("MeshRetry", "mr-dp"), broken("MeshTimeout", "never"), broken("Dataplane", "a-1"),
+		doubtful, elsewhere, file}
+	o := inspect.OverviewOf(m, "default", nil, violations...)
+	got := map[string]inspect.Status{}
+	for _, s := range o.Objects {
+		got[s.Ref.Kind+"/"+s.Ref.Name] = s
+	}
+	const wrong, holds = "world.yaml:7:3: spec.to: is missing; write it", "; the last good version stays in force"
+	for object, want := range map[string]string{
+		"MeshRetry/mr-dp":   wrong + "; and 1 more, see _problems" + holds,
+		"MeshTimeout/never": wrong,
+		"Dataplane/a-1":     wrong + holds,
+		"MeshRetry/mr-mesh": "",
+	} {
+		s := got[object]
+		if len(s.Conditions) == 0 {
+			t.Errorf("%s: no conditions", object)
+			continue
+		}
+		c := s.Conditions[0]
+		if refused := c.Type+"="+c.Status+"/"+c.Reason == "Accepted=False/Invalid"; refused != (want != "") || want != c.Message {
+			t.Errorf("%s: %+v, want %q", object, c, want)
+		}
+	}
+	if c := got["MeshRetry/mr-dp"].Conditions; len(c) != 3 || c[0].Dataplanes.Selected != 3 {
+		t.Errorf("what holds is not told any more: %+v", c)
+	}
+	if len(o.Objects) != 8 {
+		t.Errorf("%d objects, wanted the route, five policies, and two that are only refused", len(o.Objects))
+	}
+	if len(o.Unread) != 1 || o.Unread[0].File != "bad.yaml" || o.Unread[0].Line != 2 || !strings.Contains(o.Unread[0].Message, "no YAML") {
+		t.Errorf("what cannot be read: %+v", o.Unread)
+	}
+	e, err := inspect.ExplainObject(m, violations[0].Object, nil, violations...)
+	if err != nil || e.Conditions[0].Reason != "Invalid" {
+		t.Errorf("its explanation: %v %+v", err, e.Conditions)
+	}
+}
