@@ -16,7 +16,7 @@ var catalog = api.NewCatalog(api.Types()...)
 // Every text of the corpus gives the lines that stand under it.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	corpus.Check(t, catalog)
+	corpus.Check(t, catalog, "testdata/*.txtar")
 }
 
 func TestNothingToRead(t *testing.T) {

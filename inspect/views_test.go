@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/internal/golden"
+	"github.com/weftmesh/weft/internal/cases"
 )
 
 // TestViews holds the answers of Kuma's inspect API to their JSON.
@@ -59,7 +59,7 @@ func TestViews(t *testing.T) {
 	legacy, err := inspect.Legacy(m, dp)
 	add("rules", legacy, err)
 
-	golden.Equal(t, "testdata/views.txtar", string(txtar.Format(&got)))
+	cases.Equal(t, "testdata/views.txtar", txtar.Format(&got))
 }
 
 func TestViewsSayWhatTheyDoNotFind(t *testing.T) {

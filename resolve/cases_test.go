@@ -1,70 +1,49 @@
 package resolve_test
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/go-multierror"
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/resolve"
 )
-
-var update = flag.Bool("update", false, "write what resolve says into the cases")
 
 // TestCases resolves the documents of each case under testdata and compares
 // everything that the model says with what the case wants. The comment above a
 // case names the rule that it holds.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%d cases, %v", len(files), err)
-	}
 	c := newComposition(t)
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			t.Parallel()
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			objects, err := c.catalog.Decode(file, archive.Files[0].Data)
-			for _, v := range violations(err) {
-				if v.Severity == api.Error {
-					t.Fatal(v)
-				}
-			}
-			model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
-			got := dump(model)
-			if *update {
-				archive.Files = append(archive.Files[:1], txtar.File{Name: "want", Data: []byte(got)})
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if len(archive.Files) != 2 {
-				t.Fatal("no want; run with -update and read what it wrote")
-			}
-			if diff := cmp.Diff(string(archive.Files[1].Data), got); diff != "" {
-				t.Errorf("want (-), got (+):\n%s", diff)
-			}
-		})
-	}
+	cases.Files(t, "testdata/*.txtar", func(t *testing.T, file string, a *txtar.Archive) *txtar.Archive {
+		return wants(a, dump(c.compile(t, file, a.Files[0].Data)))
+	})
 }
 
-func violations(err error) []*api.Violation {
-	var out []*api.Violation
-	if all, ok := err.(*multierror.Error); ok {
-		for _, e := range all.Errors {
-			out = append(out, e.(*api.Violation))
+// TestQuestions asks everything of each case under testdata/questions.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	cases.Files(t, "testdata/questions/*.txtar", func(t *testing.T, file string, a *txtar.Archive) *txtar.Archive {
+		return wants(a, answers(c.compile(t, file, a.Files[0].Data)))
+	})
+}
+
+// wants is the documents of a case and what they come to.
+func wants(a *txtar.Archive, got string) *txtar.Archive {
+	return &txtar.Archive{Comment: a.Comment, Files: []txtar.File{a.Files[0], {Name: "want", Data: []byte(got)}}}
+}
+
+// compile resolves documents, which may be warned of but must be valid.
+func (c *composition) compile(t *testing.T, file string, docs []byte) *resolve.Model {
+	t.Helper()
+	objects, err := c.catalog.Decode(file, docs)
+	for _, v := range api.Violations(err) {
+		if v.Severity == api.Error {
+			t.Fatal(v)
 		}
 	}
-	return out
+	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+	return model
 }

@@ -2,14 +2,11 @@ package resolve_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
@@ -74,37 +71,6 @@ func refNames(list []api.Ref) string {
 		out = append(out, r.Name)
 	}
 	return "[" + strings.Join(out, " ") + "]"
-}
-
-// TestQuestions asks everything of each case under testdata/questions.
-func TestQuestions(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob("testdata/questions/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d cases, %v", len(files), err)
-	}
-	c := newComposition(t)
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects, err := c.catalog.Decode(file, archive.Files[0].Data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
-		got := answers(model)
-		if *update {
-			archive.Files = append(archive.Files[:1], txtar.File{Name: "want", Data: []byte(got)})
-			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if diff := cmp.Diff(string(archive.Files[1].Data), got); diff != "" {
-			t.Errorf("%s: want (-), got (+):\n%s", file, diff)
-		}
-	}
 }
 
 // TestAskingForWhatIsNotThere: every question about an unknown mesh or object,

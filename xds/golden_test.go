@@ -3,8 +3,6 @@ package xds_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/all"
@@ -26,8 +25,6 @@ import (
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
-
-var update = flag.Bool("update", false, "write the goldens anew")
 
 // golden compares m with testdata/<name>.json.
 func golden(t *testing.T, name string, m proto.Message) {
@@ -41,19 +38,7 @@ func golden(t *testing.T, name string, m proto.Message) {
 		t.Fatal(err)
 	}
 	got.WriteByte('\n')
-	file := filepath.Join("testdata", name+".json")
-	if *update {
-		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got.String()); d != "" {
-		t.Errorf("%s (-want +got; -update writes it):\n%s", file, d)
-	}
+	cases.Equal(t, filepath.Join("testdata", name+".json"), got.Bytes())
 }
 
 // confs has one conf of each kind, with a value for each of its writers.

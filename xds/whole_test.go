@@ -3,18 +3,16 @@ package xds_test
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/tools/txtar"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
 )
@@ -24,34 +22,13 @@ import (
 // what to look at.
 func TestWholeSidecars(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/sidecars/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d cases, %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			t.Parallel()
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := 1; i < len(archive.Files); i++ {
-				wanted := &archive.Files[i]
-				got := sidecarText(t, archive.Files[0], wanted.Name)
-				if *update {
-					wanted.Data = []byte(got)
-				}
-				if d := cmp.Diff(string(wanted.Data), got); d != "" {
-					t.Errorf("%s (-want +got; -update writes it):\n%s", wanted.Name, d)
-				}
-			}
-			if *update {
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
+	cases.Files(t, "testdata/sidecars/*.txtar", func(t *testing.T, _ string, a *txtar.Archive) *txtar.Archive {
+		for i := range a.Files[1:] {
+			wanted := &a.Files[i+1]
+			wanted.Data = []byte(sidecarText(t, a.Files[0], wanted.Name))
+		}
+		return a
+	})
 }
 
 // sidecarText answers "envoy NAME" and "grpc NAME": what the dataplane gets.

@@ -4,57 +4,30 @@
 package corpus
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/cases"
 )
 
-var update = flag.Bool("update-corpus", false, "write what is reported into the corpus")
-
-// Check decodes every text of testdata with c and compares what is reported.
-func Check(t *testing.T, c *api.Catalog) {
+// Check decodes every text of the files that match with c and compares what is
+// reported.
+func Check(t *testing.T, c *api.Catalog, pattern string) {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no corpus", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			check(t, c, file)
-		})
-	}
-}
-
-func check(t *testing.T, c *api.Catalog, file string) {
-	a, err := txtar.ParseFile(file)
-	if err != nil || len(a.Files)%2 != 0 {
-		t.Fatalf("%s is no list of pairs: %v", file, err)
-	}
-	for i := 0; i < len(a.Files); i += 2 {
-		text, want := a.Files[i], &a.Files[i+1]
-		got := Report(c.Decode(text.Name, text.Data))
-		if *update {
-			want.Data = []byte(got)
+	cases.Files(t, pattern, func(t *testing.T, file string, a *txtar.Archive) *txtar.Archive {
+		if len(a.Files)%2 != 0 {
+			t.Fatalf("%s is no list of pairs", file)
 		}
-		if diff := cmp.Diff(string(want.Data), got); diff != "" {
-			t.Errorf("%s: %s", text.Name, diff)
+		for i := 0; i < len(a.Files); i += 2 {
+			a.Files[i+1].Data = []byte(Report(c.Decode(a.Files[i].Name, a.Files[i].Data)))
 		}
-	}
-	if *update {
-		if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+		return a
+	})
 }
 
 // Report is what people see of a decoding: a line for each finding, then the

@@ -11,7 +11,7 @@ import (
 // Every text of the corpus gives the lines that stand under it.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	corpus.Check(t, catalog)
+	corpus.Check(t, catalog, "testdata/*.txtar")
 }
 
 // FuzzDecode: no text makes the decoder panic, and what it accepts can be

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/xds"
@@ -34,7 +35,7 @@ func Writes(t *testing.T, kind *policies.Kind) {
 			told.Files = append(told.Files, f, txtar.File{Name: name + ".want", Data: written(t, kind, api.Protocol(protocol), f.Data)})
 		}
 	}
-	Golden(t, file, txtar.Format(told))
+	cases.Equal(t, file, txtar.Format(told))
 }
 
 func written(t *testing.T, kind *policies.Kind, p api.Protocol, text []byte) []byte {
