@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/weftmesh/weft/store/file"
 )
@@ -18,22 +18,21 @@ func asAnyone(t *testing.T, f func()) {
 	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	type set struct{ effective, permitted, inheritable uint32 }
-	head := struct {
-		version uint32
-		pid     int32
-	}{version: 0x20080522}
-	var had [2]set
-	capability := func(call uintptr, sets *[2]set) {
-		if _, _, errno := syscall.RawSyscall(call, uintptr(unsafe.Pointer(&head)), uintptr(unsafe.Pointer(sets)), 0); errno != 0 {
-			t.Fatal(errno)
-		}
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var had [2]unix.CapUserData
+	if err := unix.Capget(&head, &had[0]); err != nil {
+		t.Fatal(err)
 	}
-	capability(syscall.SYS_CAPGET, &had)
 	without := had
-	without[0].effective &^= 1<<1 | 1<<2 // CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-	capability(syscall.SYS_CAPSET, &without)
-	defer capability(syscall.SYS_CAPSET, &had)
+	without[0].Effective &^= 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH
+	if err := unix.Capset(&head, &without[0]); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.Capset(&head, &had[0]); err != nil {
+			t.Error(err)
+		}
+	}()
 	f()
 }
 
