@@ -9,41 +9,62 @@ import (
 	"github.com/hashicorp/go-multierror"
 )
 
-// Decode reads every document of a text, YAML or JSON, in Kuma's own envelope
-// or in that of Kubernetes, and validates it. It returns the objects that have
-// no error, and all that is wrong as a *multierror.Error of *Violation: with
-// file, line and column, object and field. Violations of severity Warning do
-// not hold their object back. ErrNoDocuments says that there was nothing.
+// Text is the text of one file, which may have no name.
+type Text struct {
+	File string
+	Text []byte
+}
+
+// Decode is DecodeAll for one text.
+func (c *Catalog) Decode(file string, text []byte) ([]*Object, error) {
+	objects, _, err := c.DecodeAll(Text{file, text})
+	return objects, err
+}
+
+// DecodeAll reads every document of some texts, YAML or JSON, in Kuma's own
+// envelope or in that of Kubernetes, and validates it. It returns the objects
+// that have no error, and all that is wrong as a *multierror.Error of
+// *Violation: with file, line and column, object and field. Violations of
+// severity Warning do not hold their object back. ErrNoDocuments says that
+// there was nothing.
+//
+// Refused are the objects with errors, as far as they could be read, for what
+// else there is to say about them.
 //
 // Created and Modified are those of the text; whoever stores the object decides them.
-func (c *Catalog) Decode(file string, text []byte) ([]*Object, error) {
-	var objects []*Object
+func (c *Catalog) DecodeAll(texts ...Text) (objects, refused []*Object, err error) {
 	var errs []*Violation
 	empty, first := true, map[Ref]Position{}
-	for doc, broken := range split(file, text) {
-		empty = false
-		if broken != nil {
-			errs = append(errs, broken)
-			continue
+	for _, t := range texts {
+		for doc, broken := range split(t.File, t.Text) {
+			empty = false
+			if broken != nil {
+				errs = append(errs, broken)
+				continue
+			}
+			o, wrong := c.document(doc, Ref{Mesh: DefaultMesh})
+			errs = append(errs, wrong...)
+			if o == nil {
+				continue
+			}
+			at, twice := first[o.Ref]
+			switch {
+			case Refuses(asError(wrong)):
+				refused = append(refused, o)
+			case twice:
+				v := Path("name").Breaks("%s is written twice, first at %s; remove one of them", o.Ref, at)
+				v.Code, v.Object, v.Position = "Duplicate", o.Ref, doc.place(doc.root)
+				errs = append(errs, v)
+			default:
+				first[o.Ref] = doc.place(doc.root)
+				objects = append(objects, o)
+			}
 		}
-		o, wrong := c.document(doc, Ref{Mesh: DefaultMesh})
-		errs = append(errs, wrong...)
-		if o == nil {
-			continue
-		}
-		if at, twice := first[o.Ref]; twice {
-			v := Path("name").Breaks("%s is written twice, first at %s; remove one of them", o.Ref, at)
-			v.Code, v.Object, v.Position = "Duplicate", o.Ref, doc.place(doc.root)
-			errs = append(errs, v)
-			continue
-		}
-		first[o.Ref] = doc.place(doc.root)
-		objects = append(objects, o)
 	}
 	if empty {
-		return nil, ErrNoDocuments
+		return nil, nil, ErrNoDocuments
 	}
-	return objects, asError(errs)
+	return objects, refused, asError(errs)
 }
 
 // DecodeOne reads a text that must hold the one object want: what a client
@@ -85,7 +106,7 @@ func (c *Catalog) DecodeOne(file string, text []byte, want Ref) (*Object, error)
 	return o, asError(errs)
 }
 
-// document decodes and validates one document; nil where it has an error. A
+// document decodes and validates one document; nil where its kind is unknown. A
 // document that leaves them out gets the mesh, and the name, of like.
 func (c *Catalog) document(doc *document, like Ref) (*Object, []*Violation) {
 	d := &decoder{document: doc}
@@ -114,9 +135,6 @@ func (c *Catalog) document(doc *document, like Ref) (*Object, []*Violation) {
 	slices.SortStableFunc(d.errs, func(a, b *Violation) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	if Refuses(asError(d.errs)) {
-		return nil, d.errs
-	}
 	kept := *o // h holds the document's nodes, which nobody needs any more
 	return &kept, d.errs
 }

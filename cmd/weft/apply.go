@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"slices"
-	"sync"
 
 	"github.com/hashicorp/go-multierror"
 	"github.com/spf13/cobra"
@@ -27,6 +27,7 @@ type applyOptions struct {
 	dryRun bool
 	prune  bool
 	labels map[string]string
+	draft  bool // the file is one of our own, and its name nobody's business
 }
 
 func newApply(a *app) *cobra.Command {
@@ -80,7 +81,10 @@ func (a *app) apply(c *cobra.Command, o applyOptions) error {
 	if err != nil {
 		return err
 	}
-	answer, err := send(c.Context(), server, reading, o.dryRun)
+	if o.draft {
+		reading.Texts[0].File = ""
+	}
+	answer, err := send(c.Context(), server, reading.Texts, o.dryRun)
 	if err != nil {
 		return err
 	}
@@ -114,58 +118,52 @@ func (a *app) readSound(files []string) (world.Reading, error) {
 		// out what protects.
 		if v.Severity == api.Error || v.Code == api.CodeUnsupportedKind {
 			refused = multierror.Append(refused, v)
-		} else {
-			fmt.Fprintln(a.err, oneLine(v.Error()))
 		}
 	}
 	if refused != nil {
+		a.warn(reading)
 		return reading, invalid(refused)
 	}
 	return reading, nil
 }
 
-// send stores the documents. Findings of the server get the places that the
-// documents have here.
-func send(ctx context.Context, server *client.Client, reading world.Reading, dryRun bool) (applied, error) {
-	var stream bytes.Buffer
-	places := map[string]func(api.Path) api.Position{}
-	for _, o := range reading.Objects {
-		text, err := world.Catalog().YAML(o)
-		if err != nil {
-			return applied{}, fmt.Errorf("write %s: %w", o.Ref, err)
+// warn prints what is doubtful about the documents by themselves.
+func (a *app) warn(reading world.Reading) {
+	for _, v := range reading.Violations {
+		if v.Severity != api.Error && v.Code != api.CodeUnsupportedKind {
+			fmt.Fprintln(a.err, line(inspect.ViolationOf(v)))
 		}
-		stream.WriteString("---\n")
-		stream.Write(text)
-		places[o.Ref.String()] = placesOf(o)
+	}
+}
+
+// send stores the documents. Their texts go as they are, each under the name of
+// its file, so that the server names the places that people know.
+func send(ctx context.Context, server *client.Client, texts []api.Text, dryRun bool) (applied, error) {
+	var answer applied
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for _, t := range texts {
+		field, err := form.CreateFormField(t.File)
+		if err == nil {
+			_, err = field.Write(t.Text)
+		}
+		if err != nil {
+			return answer, fmt.Errorf("send %s: %w", t.File, err)
+		}
+	}
+	if err := form.Close(); err != nil {
+		return answer, fmt.Errorf("send the documents: %w", err)
 	}
 	path := "/_apply"
 	if dryRun {
 		path += "?dryRun=true"
 	}
-	var answer applied
-	err := server.Call(ctx, http.MethodPost, path, "application/yaml", stream.Bytes(), &answer)
+	err := server.Call(ctx, http.MethodPost, path, form.FormDataContentType(), body.Bytes(), &answer)
 	var refused *client.Refusal
 	if errors.As(err, &refused) && len(refused.Violations) > 0 {
-		for i, v := range refused.Violations {
-			if locate := places[refused.Objects[i]]; locate != nil {
-				refused.Violations[i].Position = locate(v.Field)
-			}
-		}
 		return answer, invalid(refused)
 	}
-	for i, v := range answer.Warnings {
-		if locate := places[v.Object]; locate != nil {
-			at := locate(v.Field)
-			answer.Warnings[i].File, answer.Warnings[i].Line, answer.Warnings[i].Column = at.File, at.Line, at.Column
-		}
-	}
 	return answer, err
-}
-
-// placesOf finds the fields of o in its text, which is read when one is asked for.
-func placesOf(o *api.Object) func(api.Path) api.Position {
-	locator := sync.OnceValue(o.Source.Locator)
-	return func(field api.Path) api.Position { return locator()(field) }
 }
 
 // prune deletes what carries the labels in the meshes of the documents and is

@@ -57,7 +57,7 @@ func (a *app) edit(c *cobra.Command, word, name string) error {
 		return os.Remove(file)
 	}
 	a.output = "table"
-	if err := a.apply(c, applyOptions{files: []string{file}}); err != nil {
+	if err := a.apply(c, applyOptions{files: []string{file}, draft: true}); err != nil {
 		fmt.Fprintf(a.err, "weft: nothing was stored; the text is in %s, apply it with `weft apply -f %s`\n", file, file)
 		return err
 	}

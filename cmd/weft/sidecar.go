@@ -66,6 +66,7 @@ func (a *app) readDataplane(file string, config *agent.Config, given func(string
 	if err != nil {
 		return err
 	}
+	a.warn(reading)
 	if n := len(reading.Objects); n != 1 || reading.Objects[0].Kind != api.KindDataplane {
 		return usage("--dataplane-file %s: it holds %s; write a single Dataplane", file, many(n, "document"))
 	}

@@ -18,6 +18,7 @@ type Reading struct {
 	Documents  int // sound or not
 	Objects    []*api.Object
 	Violations []*api.Violation // in the order of their places
+	Texts      []api.Text       // as they are, by their names
 }
 
 // Read reads files, directories with all that is below them, and stdin for the
@@ -32,12 +33,13 @@ func Read(stdin io.Reader, paths ...string) (Reading, error) {
 			return Reading{}, err
 		}
 		for _, t := range texts {
-			objects, violations := Decode(t.name, t.text)
+			objects, violations := Decode(t.File, t.Text)
 			if fromDir {
 				soften(violations)
 			}
 			r.Documents += count(objects, violations)
 			r.Violations = append(r.Violations, violations...)
+			r.Texts = append(r.Texts, t)
 			r.add(objects, first)
 		}
 	}
@@ -109,19 +111,14 @@ func count(objects []*api.Object, violations []*api.Violation) int {
 	return len(objects) + len(bad)
 }
 
-type text struct {
-	name string
-	text []byte
-}
-
 // open reads the texts behind one argument.
-func open(stdin io.Reader, path string) (texts []text, fromDir bool, err error) {
+func open(stdin io.Reader, path string) (texts []api.Text, fromDir bool, err error) {
 	if path == "-" {
 		t, err := io.ReadAll(stdin)
 		if err != nil {
 			return nil, false, fmt.Errorf("read standard input: %w", err)
 		}
-		return []text{{"<stdin>", t}}, false, nil
+		return []api.Text{{File: "<stdin>", Text: t}}, false, nil
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -139,7 +136,7 @@ func open(stdin io.Reader, path string) (texts []text, fromDir bool, err error) 
 		if err != nil {
 			return nil, false, err
 		}
-		texts = append(texts, text{f, t})
+		texts = append(texts, api.Text{File: f, Text: t})
 	}
 	return texts, info.IsDir(), nil
 }

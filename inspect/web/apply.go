@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -38,11 +37,11 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxApply))
+	texts, err := textsOf(w, r, q.Get("file"))
 	if err != nil {
 		return err
 	}
-	objects, err := s.Catalog.Decode(q.Get("file"), body)
+	objects, _, err := s.Catalog.DecodeAll(texts...)
 	if errors.Is(err, api.ErrNoDocuments) {
 		return badField("", "no documents; send a stream of YAML documents or a JSON array")
 	}

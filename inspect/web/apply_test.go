@@ -2,10 +2,13 @@ package web_test
 
 import (
 	"encoding/json"
+	"io"
+	"mime/multipart"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 )
 
@@ -91,5 +94,83 @@ func TestWarningsHaveThePlacesOfWhatWasSent(t *testing.T) {
 	a := apply(t, server.URL+"/_apply?file=new.yaml", "# a comment\n\n"+lost)
 	if len(a.Warnings) != 1 || a.Warnings[0].File != "new.yaml" || a.Warnings[0].Line != 6 || a.Results[0].Action != "unchanged" {
 		t.Errorf("%+v", a)
+	}
+}
+
+// form is the body and the content type of a form with the texts of files.
+func form(t *testing.T, texts ...api.Text) (string, string) {
+	t.Helper()
+	var body strings.Builder
+	w := multipart.NewWriter(&body)
+	for _, text := range texts {
+		field, err := w.CreateFormField(text.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := field.Write(text.Text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return body.String(), w.FormDataContentType()
+}
+
+func post(t *testing.T, url, contentType, body string) (int, string) {
+	t.Helper()
+	resp, err := http.Post(url, contentType, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// Several files are applied together, and each finding names its file.
+func TestApplyTakesAFormOfFiles(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	other := strings.ReplaceAll(lost, "lost", "other")
+	bad := strings.ReplaceAll(other, "numRetries", "numRetrys")
+	file := func(name, text string) api.Text { return api.Text{File: name, Text: []byte(text)} }
+	for name, c := range map[string]struct {
+		texts  []api.Text
+		status int
+		want   string
+	}{
+		"one is refused":       {[]api.Text{file("a.yaml", lost), file("b.yaml", "\n"+bad)}, 400, `"file":"b.yaml","line":5`},
+		"one object twice":     {[]api.Text{file("a.yaml", lost), file("b.yaml", lost)}, 400, `first at a.yaml:1:1`},
+		"no documents":         {[]api.Text{file("a.yaml", "# none\n")}, 400, `no documents`},
+		"no files":             {nil, 400, `no documents`},
+		"a name to write with": {[]api.Text{file("a\u0085.yaml", lost)}, 400, `control characters`},
+		"an endless name":      {[]api.Text{file(strings.Repeat("a", 2000), lost)}, 400, `at most 1024`},
+		"too large":            {[]api.Text{file("a.yaml", lost+strings.Repeat("#\n", 33<<20))}, 413, `too large`},
+	} {
+		body, kind := form(t, c.texts...)
+		if code, text := post(t, server.URL+"/_apply", kind, body); code != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d %s", name, code, text)
+		}
+	}
+	body, kind := form(t, file(`C:\dir "x"/ü.yaml`, lost), file("b.yaml", "\n"+other))
+	if code, _ := post(t, server.URL+"/_apply?file=c.yaml", kind, body); code != http.StatusBadRequest {
+		t.Errorf("two names for one text: %d", code)
+	}
+	if code, _ := post(t, server.URL+"/_apply", kind, body[:len(body)/2]); code != http.StatusBadRequest {
+		t.Errorf("half a form: %d", code)
+	}
+	if _, text := call(t, http.MethodGet, server.URL+"/meshretries", ""); !strings.Contains(text, `"total":0`) {
+		t.Fatalf("something was stored: %s", text)
+	}
+	code, text := post(t, server.URL+"/_apply", kind, body)
+	if code != http.StatusOK || !strings.Contains(text, `{"file":"C:\\dir \"x\"/ü.yaml","line":4`) || !strings.Contains(text, `{"file":"b.yaml","line":5`) {
+		t.Errorf("%d %s", code, text)
+	}
+	if _, text := call(t, http.MethodGet, server.URL+"/_problems", ""); !strings.Contains(text, `"file":"b.yaml","line":5`) {
+		t.Errorf("the places are not kept: %s", text)
 	}
 }

@@ -91,7 +91,7 @@ func (s *server) serviceRoutes() []endpoint {
 
 func (s *server) documentRoutes() []endpoint {
 	return []endpoint{
-		{"POST /_apply", s.apply, "Write many documents, all or none"},
+		{"POST /_apply", s.apply, "Write many documents, all or none: a stream, an array, or a form with a field for each file"},
 		{"GET /_kri/{kri}", s.byKRI, "One document by its KRI"},
 		{"GET /meshes", s.listOf("Mesh"), "All meshes"},
 		{"GET /meshes/{mesh}", s.getMesh, "One mesh"},

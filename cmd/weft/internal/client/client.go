@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
 )
 
 // DefaultServer is where a local `weft serve` listens.
@@ -111,8 +112,7 @@ func read(file string) (string, error) {
 type Refusal struct {
 	Status     int
 	Detail     string
-	Violations []api.Violation
-	Objects    []string // of each violation, where the server names it
+	Violations []api.Violation // at the places in the texts that were sent
 }
 
 // Error is the server's own words.
@@ -194,10 +194,10 @@ func decode(path string, answer []byte, out any) error {
 type problem struct {
 	Title      string
 	Detail     string
+	Violations []inspect.Violation
 	Parameters []struct {
 		Field  api.Path
 		Reason string
-		Object string
 	} `json:"invalid_parameters"`
 }
 
@@ -206,9 +206,14 @@ func refusal(status int, answer []byte) error {
 	var p problem
 	if json.Unmarshal(answer, &p) == nil && p.Title+p.Detail != "" {
 		r.Detail = strings.TrimPrefix(p.Title+": "+p.Detail, ": ")
+		for _, v := range p.Violations {
+			r.Violations = append(r.Violations, api.Violation{Position: api.Position{File: v.File, Line: v.Line, Column: v.Column},
+				Field: v.Field, Code: v.Code, Message: v.Message, Severity: v.Severity})
+		}
 		for _, v := range p.Parameters {
-			r.Violations = append(r.Violations, api.Violation{Field: v.Field, Message: v.Reason, Severity: api.Error})
-			r.Objects = append(r.Objects, v.Object)
+			if len(p.Violations) == 0 { // it is about the request, not about a text
+				r.Violations = append(r.Violations, api.Violation{Field: v.Field, Message: v.Reason, Severity: api.Error})
+			}
 		}
 	}
 	switch status {

@@ -1,0 +1,72 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// maxFileName is how long the name of a file may be, which is kept with each of
+// its documents.
+const maxFileName = 1024
+
+// textsOf are the texts that an apply brings: the body, which file names; or
+// the fields of a form, multipart/form-data, each named for the file whose text
+// it is, so that all of them can be applied together.
+func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]api.Text, error) {
+	body := http.MaxBytesReader(w, r.Body, maxApply)
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "multipart/form-data" {
+		if err := nameable("file", file); err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(body)
+		return []api.Text{{File: file, Text: text}}, err
+	}
+	if file != "" {
+		return nil, badField("file", "the fields of a form name their files themselves; leave the parameter out")
+	}
+	var texts []api.Text
+	for form := multipart.NewReader(body, params["boundary"]); ; {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			return texts, nil
+		}
+		if err != nil {
+			return nil, badForm(err)
+		}
+		if err := nameable("", part.FormName()); err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(part)
+		if err != nil {
+			return nil, badForm(err)
+		}
+		texts = append(texts, api.Text{File: part.FormName(), Text: text})
+	}
+}
+
+// badForm is what is wrong with a form that cannot be read.
+func badForm(err error) error {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return err
+	}
+	return badField("", "the body is no form of files: "+err.Error())
+}
+
+// nameable refuses names of files that nobody can read.
+func nameable(field, name string) error {
+	if len(name) > maxFileName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		return badField(field, "the name of a file is not readable: use UTF-8 without control characters, at most "+strconv.Itoa(maxFileName)+" bytes")
+	}
+	return nil
+}
