@@ -68,6 +68,7 @@ type head struct {
 	mesh     Path
 	at       Path // where the spec's fields stand
 	explicit bool // the document names its mesh
+	unnamed  bool // the document has a mesh without a name
 }
 
 // envelope reads what stands around the spec; false where the kind is unknown.
@@ -76,7 +77,7 @@ func (c *Catalog) envelope(d *decoder) (head, bool) {
 		d.report(d.root, Path("").Breaks("the document is %s; write a map that begins with type: or apiVersion:", describe(d.root)))
 		return head{}, false
 	}
-	kube := member(d.root, "apiVersion") != nil || member(d.root, "kind") != nil && member(d.root, "type") == nil
+	kube := inKubernetes(d.root)
 	key := "type"
 	if kube {
 		key = "kind"
@@ -92,6 +93,11 @@ func (c *Catalog) envelope(d *decoder) (head, bool) {
 		return d.kubernetes(typ), true
 	}
 	return d.universal(typ), true
+}
+
+// inKubernetes reports whether a document has the envelope of Kubernetes.
+func inKubernetes(root *yaml.Node) bool {
+	return member(root, "apiVersion") != nil || member(root, "kind") != nil && member(root, "type") == nil
 }
 
 // unsupported is the violation of a kind that is not in the catalogue.
@@ -151,6 +157,8 @@ func (d *decoder) universal(typ Type) head {
 	h.object = Object{Ref: Ref{typ.Name, u.Mesh, u.Namespace, u.Name}, Labels: u.Labels}
 	if u.Mesh == "" && !typ.Global {
 		h.object.Mesh = u.Labels[LabelMesh]
+		n := member(d.root, "mesh")
+		h.unnamed = n != nil && n.Tag != "!!null"
 	}
 	if u.Created != nil {
 		h.object.Created = *u.Created

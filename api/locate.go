@@ -16,17 +16,33 @@ func (s Source) Locator() func(Path) Position {
 	if len(s.Text) == 0 {
 		return func(Path) Position { return Position{File: s.File} }
 	}
-	d := document{Source: s}
+	d := s.parse()
+	if d.root == nil {
+		return func(Path) Position { return Position{File: s.File, Line: s.Line, Column: 1} }
+	}
+	return d.locate
+}
+
+// LabelPath is where a label stands in the document's envelope.
+func (s Source) LabelPath(key string) Path {
+	if root := s.parse().root; root != nil && inKubernetes(root) {
+		return Path("metadata.labels").Key(key)
+	}
+	return Path("labels").Key(key)
+}
+
+// parse reads the text again; it has no root where that is not possible.
+func (s Source) parse() *document {
+	d := &document{Source: s}
 	if docs, err := splitJSON(s); err == nil && len(docs) == 1 {
 		d.root = docs[0].root
 	} else {
 		d.root, _ = parseYAML(s)
 	}
-	if d.root == nil {
-		return func(Path) Position { return Position{File: s.File, Line: s.Line, Column: 1} }
+	if d.root != nil {
+		_, d.root = walk(d.root, s.Item)
 	}
-	_, d.root = walk(d.root, s.Item)
-	return d.locate
+	return d
 }
 
 // locate is the place of the field at path: of its value, or of its key where

@@ -85,6 +85,8 @@ func validateHead(h *head) []*Violation {
 		errs = multierror.Append(errs, h.mesh.Breaks("a %s belongs to no mesh; leave it out", o.Kind))
 	case o.Kind == KindMesh && o.Namespace != "":
 		errs = multierror.Append(errs, h.name.Breaks("a %s belongs to no namespace; leave it out", o.Kind))
+	case h.unnamed:
+		errs = multierror.Append(errs, h.mesh.Breaks("is empty; name the mesh, or leave it out"))
 	case !h.typ.Global && (!meshName.MatchString(o.Mesh) || len(o.Mesh) > 253):
 		errs = multierror.Append(errs, h.mesh.Breaks("%q is no name of a mesh; use lower-case letters, digits and - _ .", Clip(o.Mesh)))
 	}
@@ -100,8 +102,12 @@ func validateHead(h *head) []*Violation {
 	if _, ok := o.Labels[LabelPolicyRole]; ok {
 		errs = multierror.Append(errs, h.labels.Key(LabelPolicyRole).Warns("ReadOnly", "the role follows from the namespace and the targets, so the label has no effect; remove it"))
 	}
-	if m, ok := o.Labels[LabelMesh]; ok && h.explicit && m != o.Mesh && !h.typ.Global {
+	switch m, ok := o.Labels[LabelMesh]; {
+	case !ok || h.typ.Global:
+	case h.explicit && m != o.Mesh:
 		errs = multierror.Append(errs, h.labels.Key(LabelMesh).Breaks("the label says mesh %q but the document %q; make them equal", m, o.Mesh))
+	case m == "":
+		errs = multierror.Append(errs, h.labels.Key(LabelMesh).Breaks("is empty; name the mesh, or leave it out"))
 	}
 	return Violations(errs.ErrorOrNil())
 }

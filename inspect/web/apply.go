@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,16 +42,14 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	objects, _, err := s.Catalog.DecodeAll(texts...)
+	objects, refused, err := s.Catalog.DecodeAll(texts...)
 	if errors.Is(err, api.ErrNoDocuments) {
 		return badField("", "no documents; send a stream of YAML documents or a JSON array")
 	}
-	if api.Refuses(err) {
-		return notValid(api.Violations(err))
-	}
+	unfit := s.unfit(slices.Concat(objects, refused))
 	warnings := api.Violations(err)
-	if err := s.meshesExist(objects); err != nil {
-		return err
+	if api.Refuses(err) || len(unfit) > 0 {
+		return notValid(inOrder(append(warnings, unfit...)))
 	}
 	do := s.stored
 	if dry {
@@ -106,28 +105,6 @@ func (s *server) previewed(ctx context.Context, objects []*api.Object) (outcome,
 	changes, results := store.Plan(now, puts(objects), time.Now())
 	next, _ := model.Update(now.With(now.Revision()+1, changes), changes)
 	return outcome{now.Revision(), results, next}, nil
-}
-
-// meshesExist refuses objects of a mesh that neither exists nor comes along.
-func (s *server) meshesExist(objects []*api.Object) error {
-	coming := map[string]bool{}
-	for _, o := range objects {
-		if o.Kind == api.KindMesh {
-			coming[o.Name] = true
-		}
-	}
-	var found []*api.Violation
-	for _, o := range objects {
-		if o.Mesh != "" && !coming[o.Mesh] && s.meshExists(o.Mesh) != nil {
-			v := api.Path("mesh").Breaks("there is no mesh %s; create it first, or in the same apply", o.Mesh)
-			v.Object, v.Position = o.Ref, o.Source.Locate("mesh")
-			found = append(found, v)
-		}
-	}
-	if len(found) > 0 {
-		return notValid(found)
-	}
-	return nil
 }
 
 // How long a write waits to learn what is odd about it: an apply, which is one

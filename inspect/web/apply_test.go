@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -172,5 +173,83 @@ func TestApplyTakesAFormOfFiles(t *testing.T) {
 	}
 	if _, text := call(t, http.MethodGet, server.URL+"/_problems", ""); !strings.Contains(text, `"file":"b.yaml","line":5`) {
 		t.Errorf("the places are not kept: %s", text)
+	}
+}
+
+// All that is wrong is said at once: what texts say, and what the world lacks.
+func TestAnUnknownMeshIsSaidBesideEverythingElse(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	stray := strings.ReplaceAll(lost, "mesh: default", "mesh: nowhere")
+	bad := strings.NewReplacer("lost", "bad", "numRetries", "numRetrys").Replace(stray)
+	const came = "---\ntype: Mesh\nname: coming\n---\ntype: MeshRetry\nmesh: coming\nname: a\nspec: {to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 1}}}]}\n"
+	fields := func(code int, text string) string {
+		t.Helper()
+		var p struct {
+			Violations []inspect.Violation
+		}
+		if err := json.Unmarshal([]byte(text), &p); err != nil || code != http.StatusBadRequest {
+			t.Fatalf("%d %s", code, text)
+		}
+		var all []string
+		for _, v := range p.Violations {
+			all = append(all, fmt.Sprintf("%s:%d %s", v.Object, v.Line, v.Field))
+		}
+		return strings.Join(all, ", ")
+	}
+	got := fields(call(t, http.MethodPost, server.URL+"/_apply", stray+"---\n"+bad+came))
+	want := "MeshRetry/nowhere/lost:2 mesh, MeshRetry/nowhere/bad:7 mesh, MeshRetry/nowhere/bad:9 spec.to[0].default.http.numRetrys"
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	got = fields(call(t, http.MethodPut, server.URL+"/meshes/nowhere/meshretries/bad", bad))
+	if want := "MeshRetry/nowhere/bad:4 spec.to[0].default.http.numRetrys, MeshRetry/nowhere/bad:0 mesh"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Where an object comes from stays as it is for its life.
+func TestOriginAndZoneCannotBeChanged(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, strings.Replace(lost, "name: lost\n", "name: told\nlabels: {kuma.io/origin: global, kuma.io/zone: west}\n", 1), false)
+	told := strings.ReplaceAll(lost, "name: lost\n", "name: told\n%s\n")
+	untold := strings.ReplaceAll(lost, "name: lost\n", "name: lost\n%s\n")
+	kubernetes := "apiVersion: kuma.io/v1alpha1\nkind: MeshRetry\nmetadata: {name: lost, namespace: a, labels: {kuma.io/mesh: default%s}}\n" + lost[strings.Index(lost, "spec:"):]
+	for _, text := range []string{fmt.Sprintf(untold, ""), fmt.Sprintf(kubernetes, "")} {
+		apply(t, server.URL+"/_apply", text)
+	}
+	for _, c := range []struct{ text, labels, fields string }{
+		{told, "labels: {kuma.io/origin: global, kuma.io/zone: west}", ""},
+		{told, "labels: {kuma.io/origin: zone, kuma.io/zone: west}", `labels["kuma.io/origin"]`},
+		{told, "", `labels["kuma.io/origin"] labels["kuma.io/zone"]`},
+		{untold, "labels: {kuma.io/origin: global, kuma.io/zone: west}", `labels["kuma.io/origin"] labels["kuma.io/zone"]`},
+		{untold, "labels: {kuma.io/zone: east, kuma.io/origin: zone}", ""}, // what is shown, the server's own zone
+		{untold, "", ""},
+		{kubernetes, ", kuma.io/zone: west", `metadata.labels["kuma.io/zone"]`},
+		{kubernetes, ", kuma.io/zone: east", ""},
+	} {
+		text, path := fmt.Sprintf(c.text, c.labels), "/meshes/default/meshretries/lost"
+		switch c.text {
+		case told:
+			path = "/meshes/default/meshretries/told"
+		case kubernetes:
+			path += "?namespace=a"
+		}
+		for _, q := range [][2]string{{http.MethodPost, "/_apply?dryRun=true"}, {http.MethodPost, "/_apply"}, {http.MethodPut, path}} {
+			code, answer := call(t, q[0], server.URL+q[1], text)
+			var p struct {
+				Invalid []struct{ Field, Source string } `json:"invalid_parameters"`
+			}
+			if err := json.Unmarshal([]byte(answer), &p); err != nil {
+				t.Fatal(err)
+			}
+			var fields []string
+			for _, i := range p.Invalid {
+				fields = append(fields, i.Field)
+			}
+			if got := strings.Join(fields, " "); got != c.fields || (code == http.StatusOK) != (c.fields == "") {
+				t.Errorf("%s %s of\n%s%d %s", q[0], q[1], text, code, answer)
+			}
+		}
 	}
 }

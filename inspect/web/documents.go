@@ -137,14 +137,15 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	if errors.Is(err, api.ErrNoDocuments) {
 		return badField("", "the body is empty; send the document")
 	}
-	if o == nil {
-		return notValid(api.Violations(err))
-	}
 	warnings := api.Violations(err)
-	if err := s.meshExists(ref.Mesh); err != nil {
-		return err
+	if o == nil {
+		return notValid(append(warnings, s.homeless([]*api.Object{{Ref: ref}})...))
 	}
-	_, results, err := s.Documents.Apply(r.Context(), puts([]*api.Object{o}))
+	put := []*api.Object{o}
+	if unfit := s.unfit(put); len(unfit) > 0 {
+		return notValid(unfit)
+	}
+	_, results, err := s.Documents.Apply(r.Context(), puts(put))
 	if err != nil {
 		return err
 	}
@@ -153,20 +154,9 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 		status = http.StatusCreated
 	}
 	if !s.pace.storm(time.Now()) {
-		warnings = append(warnings, inspect.Unsaid(warnings, dangling(s.soon(r.Context(), putPatience), []*api.Object{o}))...)
+		warnings = append(warnings, inspect.Unsaid(warnings, dangling(s.soon(r.Context(), putPatience), put))...)
 	}
 	answer(w, status, warned(warnings))
-	return nil
-}
-
-// meshExists refuses what would stand in no mesh.
-func (s *server) meshExists(mesh string) error {
-	if mesh == "" {
-		return nil
-	}
-	if _, ok := s.Documents.Snapshot().Get(api.Ref{Kind: api.KindMesh, Name: mesh}); !ok {
-		return badField("mesh", "there is no mesh "+mesh+"; create it first")
-	}
 	return nil
 }
 
