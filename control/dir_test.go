@@ -53,6 +53,9 @@ func TestADirectoryIsFollowedBesideAnyStore(t *testing.T) {
 			if kind != "file" && code != http.StatusCreated {
 				t.Errorf("a write beside the directory: %d %s", code, text)
 			}
+			if readOnly := strings.Contains(p.want(http.StatusOK, http.MethodGet, "/_resources", ""), `"readOnly":true`); readOnly != (kind == "file") {
+				t.Errorf("types are called read-only: %v", readOnly)
+			}
 		})
 	}
 }

@@ -74,6 +74,15 @@ type Overview struct {
 	Unread []Unread `json:"unread,omitempty"`
 }
 
+// MeshKnown is an error, with what comes near, where there is no such mesh.
+func MeshKnown(m *resolve.Model, mesh string) error {
+	ref := api.Ref{Kind: api.KindMesh, Name: mesh}
+	if m.Snapshot().Has(ref) {
+		return nil
+	}
+	return notFound("mesh", mesh, namesOf(m, ref))
+}
+
 // OverviewOf is the status of every policy and route of a mesh, of every other
 // object of it that violations refuse, and of its sidecars. Violations are those
 // of documents that are not served as they were written.

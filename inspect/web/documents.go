@@ -16,7 +16,7 @@ import (
 func (s *server) typeAt(r *http.Request) (api.Type, error) {
 	t, ok := s.Catalog.ByPlural(r.PathValue("plural"))
 	if !ok || t.Global != (r.PathValue("mesh") == "") {
-		return t, missing()
+		return t, s.notFound(nil, r)
 	}
 	return t, nil
 }

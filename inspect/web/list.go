@@ -141,7 +141,7 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) error {
 	t, ok := s.Catalog.ByPlural(r.PathValue("plural"))
 	mesh := r.PathValue("mesh")
 	if !ok || t.Global && mesh != "" {
-		return missing()
+		return s.notFound(nil, r)
 	}
 	if err := s.meshKnown(mesh); err != nil {
 		return err

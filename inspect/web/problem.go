@@ -24,6 +24,7 @@ type problem struct {
 	Causes            []cause            `json:"causes,omitempty"`
 	// Violations are the same with the place in the text, for programs.
 	Violations []inspect.Violation `json:"violations,omitempty"`
+	allow      string              // the methods that are possible, for a header
 }
 
 type invalidParameter struct {
@@ -99,6 +100,9 @@ func problemOf(err error) problem {
 // fail writes a problem.
 func fail(w http.ResponseWriter, p problem) {
 	p.Type, p.Details = "/std-errors", p.Detail
+	if p.allow != "" {
+		w.Header().Set("Allow", p.allow)
+	}
 	answer(w, p.Status, p)
 }
 

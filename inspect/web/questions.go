@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
@@ -71,10 +72,20 @@ func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
 	}
 	verdict, err := sim.RunIn(m.Destinations(ref.Mesh), resolved, q)
 	if err != nil {
-		return badField("url", err.Error())
+		return unaskable(err)
 	}
 	answer(w, http.StatusOK, verdict)
 	return nil
+}
+
+// unaskable is the answer to a request that cannot be simulated. The error
+// begins with the field that is wrong, or else the url leads nowhere.
+func unaskable(err error) problem {
+	field, reason, ok := strings.Cut(err.Error(), ": ")
+	if ok && (field == "url" || field == "headers" || strings.HasPrefix(field, "headers.")) {
+		return badField(field, reason)
+	}
+	return badField("url", err.Error())
 }
 
 // attachable is the object that the path names, which must be a policy or route,
@@ -118,12 +129,12 @@ func (s *server) selected(w http.ResponseWriter, r *http.Request) error {
 
 func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
-	if err := s.meshKnown(mesh); err != nil {
-		return err
-	}
 	m, err := s.Documents.Model(r.Context())
 	if err != nil {
 		return err
+	}
+	if err := inspect.MeshKnown(m, mesh); err != nil {
+		return unknown(err)
 	}
 	answer(w, http.StatusOK, inspect.OverviewOf(m, mesh, s.Sidecars.Sidecars(), s.Config.Problems()...))
 	return nil

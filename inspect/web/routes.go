@@ -85,6 +85,7 @@ func (s *server) serviceRoutes() []endpoint {
 		{"GET /_schemas/{kind}", s.schema, "The JSON schema of one kind of document"},
 		{"POST /tokens/dataplane", s.dataplaneToken, "Issue a token for one dataplane"},
 		{"POST /tokens/user", s.userToken, "Issue a token for a user"},
+		{"POST /tokens/zone", s.zoneToken, "Refused: there are no zones"},
 		{"GET /_events", s.events, "What happens, as server-sent events"},
 	}
 }
@@ -108,4 +109,35 @@ func (s *server) documentRoutes() []endpoint {
 	}
 }
 
-func (s *server) notFound(http.ResponseWriter, *http.Request) error { return missing() }
+// notFound answers a request that no path is for: 405 where the path is there
+// for other methods.
+func (s *server) notFound(_ http.ResponseWriter, r *http.Request) error {
+	var allow []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		if s.has(method, r) {
+			allow = append(allow, method)
+		}
+	}
+	if len(allow) == 0 {
+		return missing()
+	}
+	list := strings.Join(allow, ", ")
+	return problem{Status: http.StatusMethodNotAllowed, Title: "Method not allowed", Detail: r.Method + " is not possible here; use " + list, allow: list}
+}
+
+// has reports whether there is something at the path for a method.
+func (s *server) has(method string, r *http.Request) bool {
+	other := r.Clone(r.Context())
+	other.Method = method
+	_, pattern := s.mux.Handler(other)
+	_, path, ok := strings.Cut(pattern, " ")
+	if !ok {
+		return false // of / alone, which is notFound itself
+	}
+	at := slices.Index(strings.Split(path, "/"), "{plural}")
+	if at < 0 {
+		return true
+	}
+	t, known := s.Catalog.ByPlural(strings.Split(r.URL.Path, "/")[at])
+	return known && (t.Global != strings.Contains(path, "{mesh}") || path == "/{plural}")
+}

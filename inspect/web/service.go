@@ -14,7 +14,7 @@ import (
 
 func (s *server) index(w http.ResponseWriter, _ *http.Request) error {
 	answer(w, http.StatusOK, map[string]string{"hostname": s.About.Hostname, "product": "weft", "tagline": "weft", "version": s.About.Version,
-		"instanceId": s.About.InstanceID, "clusterId": s.About.InstanceID})
+		"instanceId": s.About.InstanceID, "clusterId": s.About.InstanceID, "gui": "/gui"})
 	return nil
 }
 
@@ -86,7 +86,7 @@ func words(kind string) string {
 
 func plural(text string) string {
 	switch {
-	case strings.HasSuffix(text, "y"):
+	case strings.HasSuffix(text, "y") && !strings.HasSuffix(text, "ay"): // gateways
 		return strings.TrimSuffix(text, "y") + "ies"
 	case strings.HasSuffix(text, "sh"):
 		return text + "es"
@@ -99,7 +99,7 @@ func (s *server) resources(w http.ResponseWriter, _ *http.Request) error {
 		Resources []resource `json:"resources"`
 	}
 	for _, t := range s.Catalog.Types() {
-		r := resource{Name: t.Name, Scope: "Mesh", Path: t.Plural, Singular: words(t.Name), Plural: plural(words(t.Name)), Short: t.Short, IncludeInFederation: true}
+		r := resource{Name: t.Name, Scope: "Mesh", ReadOnly: s.ReadOnly, Path: t.Plural, Singular: words(t.Name), Plural: plural(words(t.Name)), Short: t.Short, IncludeInFederation: true}
 		if t.Global {
 			r.Scope = "Global"
 		}
@@ -122,7 +122,7 @@ func (s *server) policyTypes(w http.ResponseWriter, _ *http.Request) error {
 			continue
 		}
 		k := s.kindOf(t.Name)
-		list = append(list, map[string]any{"name": t.Name, "path": t.Plural, "readOnly": false, "singularDisplayName": words(t.Name),
+		list = append(list, map[string]any{"name": t.Name, "path": t.Plural, "readOnly": s.ReadOnly, "singularDisplayName": words(t.Name),
 			"pluralDisplayName": plural(words(t.Name)), "isExperimental": false, "isTargetRefBased": true,
 			"isInbound": k != nil && (k.From || k.Rules), "isOutbound": true})
 	}
@@ -187,73 +187,24 @@ func planeClass(o *api.Object) string {
 	return "gatewayDelegated"
 }
 
-// validity reads how long a token is to be good.
-func validity(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, badField("validFor", "the validity is missing or no positive duration; write 720h")
-	}
-	return d, nil
-}
-
-// tokenRequest is what a token is wanted for.
-type tokenRequest struct {
-	Mesh, Name, ValidFor string
-	Groups               []string // of a user
-}
-
-func readTokenRequest(w http.ResponseWriter, r *http.Request, whom string) (tokenRequest, time.Duration, error) {
-	var ask tokenRequest
-	if err := read(w, r, &ask); err != nil {
-		return ask, 0, err
-	}
-	validFor, err := validity(ask.ValidFor)
-	if err == nil && ask.Name == "" {
-		err = badField("name", "the name is missing; name the "+whom+" that the token is for")
-	}
-	return ask, validFor, err
-}
-
-func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
-	ask, validFor, err := readTokenRequest(w, r, "dataplane")
-	if err != nil {
-		return err
-	}
-	if ask.Mesh == "" {
-		ask.Mesh = api.DefaultMesh
-	}
-	token, err := s.Tokens.Dataplane(ask.Mesh, ask.Name, validFor)
-	return tokenText(w, token, err)
-}
-
-func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
-	ask, validFor, err := readTokenRequest(w, r, "user")
-	if err != nil {
-		return err
-	}
-	token, err := s.Tokens.User(ask.Name, ask.Groups, validFor)
-	return tokenText(w, token, err)
-}
-
-func tokenText(w http.ResponseWriter, token string, err error) error {
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	write(w, http.StatusOK, "text/plain", []byte(token))
-	return nil
-}
-
-// read reads a small JSON body.
+// read reads a small JSON body, strictly: a field that is not known may be a
+// misspelled one.
 func read(w http.ResponseWriter, r *http.Request, into any) error {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSmall))
+	d.DisallowUnknownFields()
 	err := d.Decode(into)
+	if err == nil && !errors.Is(d.Decode(new(json.RawMessage)), io.EOF) {
+		return badField("", "there is more than one JSON value; send a single object")
+	}
 	var tooLarge *http.MaxBytesError
 	switch {
 	case err == nil, errors.As(err, &tooLarge):
 		return err
 	case errors.Is(err, io.EOF):
 		return badField("", "the body is empty; send a JSON object")
+	}
+	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return badField(strings.Trim(field, `"`), "unknown field; correct its name, or leave it out")
 	}
 	return badField("", "the body is no JSON of the right form: "+err.Error())
 }

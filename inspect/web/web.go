@@ -37,8 +37,10 @@ type Config struct {
 	// Hosts are the values of Host that are answered beside loopback names; nil
 	// answers any, for listeners that are meant to be reached from elsewhere.
 	Hosts []string
-	Zone  string
-	About About
+	// ReadOnly says that documents come from elsewhere, so that no write succeeds.
+	ReadOnly bool
+	Zone     string
+	About    About
 	// Public is the configuration as GET /config shows it, without secrets.
 	Public any
 	Log    *slog.Logger
@@ -83,19 +85,19 @@ const (
 type server struct {
 	Config
 	pace pace
+	mux  *http.ServeMux
 }
 
 // New is the whole API as a handler.
 func New(cfg Config) http.Handler {
 	cfg.Catalog = cfg.Catalog.InZone(cfg.Zone)
-	s := &server{Config: cfg}
-	mux := http.NewServeMux()
+	s := &server{Config: cfg, mux: http.NewServeMux()}
 	for _, r := range s.routes() {
-		mux.Handle(r.pattern, s.serve(r.handle))
+		s.mux.Handle(r.pattern, s.serve(r.handle))
 	}
-	mux.Handle("GET /metrics", cfg.Metrics)
-	mux.Handle("/", s.serve(s.notFound))
-	return s.recovered(s.hosts(s.authorised(mux)))
+	s.mux.Handle("GET /metrics", cfg.Metrics)
+	s.mux.Handle("/", s.serve(s.notFound))
+	return s.recovered(s.hosts(s.authorised(s.mux)))
 }
 
 // Server is an http.Server for the API with bounds on everything that a slow

@@ -1,0 +1,149 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web"
+)
+
+// A path that is there answers other methods with those that it has.
+func TestMethodsThatAPathDoesNotHave(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	for request, want := range map[string]string{ // the methods that are allowed; none for 404
+		"PUT /healthz":                           "GET, HEAD",
+		"DELETE /metrics":                        "GET, HEAD",
+		"PATCH /meshes/default":                  "GET, HEAD, PUT, DELETE",
+		"POST /meshes/default/meshretries":       "GET, HEAD",
+		"POST /meshes/default/meshretries/x":     "GET, HEAD, PUT, DELETE",
+		"POST /hostnamegenerators/x":             "GET, HEAD, PUT, DELETE",
+		"DELETE /meshes/default/_status":         "GET, HEAD",
+		"GET /_apply":                            "POST",
+		"GET /tokens/dataplane":                  "POST",
+		"PATCH /things":                          "",
+		"PATCH /meshes/default/things/x":         "",
+		"PATCH /a/b/c/d/e/f/g":                   "",
+		"GET /things/x":                          "",
+		"GET /dataplanes/x":                      "",
+		"GET /meshes/default/hostnamegenerators": "",
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		req, err := http.NewRequest(method, server.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		status := http.StatusMethodNotAllowed
+		if want == "" {
+			status = http.StatusNotFound
+		}
+		if got := resp.Header.Get("Allow"); resp.StatusCode != status || got != want || resp.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d, allowed are %q, want %d %q", request, resp.StatusCode, got, status, want)
+		}
+	}
+}
+
+// Clients do not offer to write where nothing can be written.
+func TestReadOnlyTypesSaySo(t *testing.T) {
+	t.Parallel()
+	for _, readOnly := range []bool{false, true} {
+		server, _ := serveWith(t, "type: Mesh\nname: default\n", false, func(c *web.Config) { c.ReadOnly = readOnly })
+		for _, path := range []string{"/_resources", "/policies"} {
+			_, text := call(t, http.MethodGet, server.URL+path, "")
+			if yes, no := strings.Contains(text, `"readOnly":true`), strings.Contains(text, `"readOnly":false`); yes != readOnly || no == readOnly {
+				t.Errorf("%s where writes are refused %v: %s", path, readOnly, text)
+			}
+		}
+	}
+}
+
+func TestNamesOfTypesForPeople(t *testing.T) {
+	t.Parallel()
+	server, _ := serveWith(t, "type: Mesh\nname: default\n", false, func(c *web.Config) {
+		more := api.Type{Name: "MeshGateway", Plural: "meshgateways", Short: "mgw", New: func() api.Spec { return new(api.Mesh) }}
+		if _, has := c.Catalog.Type(more.Name); !has {
+			c.Catalog = api.NewCatalog(append(c.Catalog.Types(), more)...)
+		}
+	})
+	_, text := call(t, http.MethodGet, server.URL+"/_resources", "")
+	var got struct {
+		Resources []struct{ Name, PluralDisplayName string }
+	}
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{}
+	for _, r := range got.Resources {
+		names[r.Name] = r.PluralDisplayName
+	}
+	for name, want := range map[string]string{"MeshGateway": "Mesh Gateways", "MeshRetry": "Mesh Retries", "Mesh": "Meshes", "MeshService": "Mesh Services"} {
+		if names[name] != want {
+			t.Errorf("%s are called %q", name, names[name])
+		}
+	}
+}
+
+// Small bodies are read as strictly as documents, and a refusal names the field.
+func TestBodiesAreReadStrictly(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Dataplane\nmesh: default\nname: f\nnetworking: {address: 127.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: f}}]}\n", false)
+	const simulate = "/meshes/default/dataplanes/f/_simulate"
+	for _, c := range []struct {
+		path, body string
+		status     int
+		field      string
+	}{
+		{simulate, `{"url":"http://web/","hedaers":{"x":"1"}}`, 400, "hedaers"},
+		{simulate, `{"url":"http://web/","headers":{"x y":"1"}}`, 400, "headers"},
+		{simulate, `{"url":"http://web/","headers":{"x":"\u0000"}}`, 400, "headers.x"},
+		{simulate, `{"url":"ftp://web/"}`, 400, "url"},
+		{simulate, `{"url":"http://web/"}`, 400, "url"},
+		{simulate, `{"url":"http://web/"} {}`, 400, ""},
+		{"/tokens/user", `{"name":"a","validFor":"1h","gruops":["x"]}`, 400, "gruops"},
+		{"/tokens/user", `{"name":"a","validFor":"1h","groups":["x"]}`, 200, ""},
+		{"/tokens/dataplane", `{"name":"a","validFor":"1h","mush":"m"}`, 400, "mush"},
+		{"/tokens/dataplane", `{"name":"a","validFor":"1h","groups":["x"]}`, 400, "groups"},
+		{"/tokens/dataplane", `{"name":"a","validFor":"1h","tags":{"kuma.io/service":["x"]}}`, 400, "tags"},
+		{"/tokens/dataplane", `{"name":"a","validFor":"1h","type":"ingress"}`, 400, "type"},
+		{"/tokens/dataplane", `{"name":"a","mesh":"m","validFor":"1h","type":"dataplane","tags":{}}`, 200, ""},
+		{"/tokens/dataplane", `{"name":"a","validFor":"1h"} x`, 400, ""},
+		{"/tokens/zone", `{"zone":"a"}`, 501, ""},
+	} {
+		code, text := call(t, http.MethodPost, server.URL+c.path, c.body)
+		var p struct {
+			Detail  string
+			Invalid []struct{ Field, Reason string } `json:"invalid_parameters"`
+		}
+		if code != http.StatusOK {
+			if err := json.Unmarshal([]byte(text), &p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fields := ""
+		if len(p.Invalid) > 0 {
+			fields = p.Invalid[0].Field
+		}
+		if code != c.status || fields != c.field || slices.Contains([]string{"url", "headers"}, strings.SplitN(p.Detail, ":", 2)[0]) {
+			t.Errorf("%s %s: %d %s", c.path, c.body, code, text)
+		}
+	}
+}
+
+// Who asks for a mesh that is not there learns which there are.
+func TestStatusOfAnUnknownMeshNamesTheNearest(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	code, text := call(t, http.MethodGet, server.URL+"/meshes/defalt/_status", "")
+	if code != http.StatusNotFound || !strings.Contains(text, "mesh defalt: not found; did you mean default?") {
+		t.Errorf("%d %s", code, text)
+	}
+}
