@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -114,16 +115,39 @@ func dash(s string) string {
 	return s
 }
 
-// about is what tells objects of one kind apart at a glance.
-func about(raw json.RawMessage) string {
-	var o struct {
-		Networking api.Networking
-		Spec       struct {
-			TargetRef *api.TargetRef
-			To        []struct{ TargetRef api.TargetRef }
-			Ports     []api.ServicePort
+// shown is what the table needs of an object as the API shows it.
+type shown struct {
+	Networking struct {
+		Address string
+		Inbound []struct {
+			Port uint32
+			Tags map[string]string
 		}
 	}
+	Spec struct {
+		TargetRef *api.TargetRef
+		To        []struct{ TargetRef api.TargetRef }
+		Ports     []struct {
+			Port        uint32
+			AppProtocol string
+		}
+		Match struct {
+			Port     uint32
+			Protocol string
+		}
+		Endpoints []struct {
+			Address string
+			Port    uint32
+		}
+	}
+	Status struct {
+		Addresses []struct{ Hostname string }
+	}
+}
+
+// about is what tells objects of one kind apart at a glance.
+func about(raw json.RawMessage) string {
+	var o shown
 	if json.Unmarshal(raw, &o) != nil {
 		return "" // a shape that this table knows nothing of
 	}
@@ -134,9 +158,7 @@ func about(raw json.RawMessage) string {
 			words = append(words, fmt.Sprintf("%s:%d", in.Tags[api.TagService], in.Port))
 		}
 	}
-	for _, p := range o.Spec.Ports {
-		words = append(words, strings.TrimSuffix(fmt.Sprintf("%d/%s", p.Port, p.AppProtocol), "/"))
-	}
+	words = append(words, o.service()...)
 	if o.Spec.TargetRef != nil || len(o.Spec.To) > 0 {
 		words = append(words, target(o.Spec.TargetRef))
 		for i := range o.Spec.To {
@@ -144,6 +166,28 @@ func about(raw json.RawMessage) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// service is what a service is called by: its ports and hostnames, and where it
+// is outside the mesh.
+func (o *shown) service() []string {
+	var words []string
+	port := func(n uint32, protocol string) {
+		words = append(words, strings.TrimSuffix(fmt.Sprintf("%d/%s", n, protocol), "/"))
+	}
+	for _, p := range o.Spec.Ports {
+		port(p.Port, p.AppProtocol)
+	}
+	if m := o.Spec.Match; m.Port != 0 {
+		port(m.Port, m.Protocol)
+	}
+	for _, a := range o.Status.Addresses {
+		words = append(words, a.Hostname)
+	}
+	for _, e := range o.Spec.Endpoints {
+		words = append(words, "->", strings.TrimSuffix(net.JoinHostPort(e.Address, fmt.Sprint(e.Port)), ":0"))
+	}
+	return words
 }
 
 func target(t *api.TargetRef) string {
