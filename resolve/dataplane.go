@@ -54,7 +54,7 @@ func (u *updater) plan(p *dataplane, before *planed) *planed {
 	if known && !u.limits {
 		r.Inbounds = old.Inbounds
 	} else {
-		r.Inbounds = u.inbounds(p, u.inboundPolicies())
+		r.Inbounds = keepInbounds(u.inbounds(p, u.inboundPolicies()), old)
 	}
 	n.resolved = keep(r, old)
 	return n
@@ -176,26 +176,30 @@ func (p *planed) names() []string {
 	return slices.Compact(out)
 }
 
+// keepInbounds puts the inbounds of the predecessor back where they are equal.
+func keepInbounds(list []*Inbound, old *Resolved) []*Inbound {
+	if old == nil {
+		return list
+	}
+	for i, in := range list {
+		if i < len(old.Inbounds) && in.equal(old.Inbounds[i]) {
+			list[i] = old.Inbounds[i]
+		}
+	}
+	return list
+}
+
 // keep puts the old parts of r back where they are equal, and is old as a whole
 // if nothing changed.
 func keep(r, old *Resolved) *Resolved {
 	if old == nil {
 		return r
 	}
-	equal := r.Dataplane == old.Dataplane && len(r.Outbounds) == len(old.Outbounds) && len(r.Inbounds) == len(old.Inbounds) && slices.Equal(r.Clusters, old.Clusters)
+	equal := r.Dataplane == old.Dataplane && len(r.Outbounds) == len(old.Outbounds) &&
+		slices.Equal(r.Inbounds, old.Inbounds) && slices.Equal(r.Clusters, old.Clusters)
 	for i, o := range r.Outbounds {
 		if j, ok := slices.BinarySearchFunc(old.Outbounds, o, compareOutbounds); ok && o.equal(old.Outbounds[j]) {
 			r.Outbounds[i] = old.Outbounds[j]
-		} else {
-			equal = false
-		}
-	}
-	for i, in := range r.Inbounds {
-		if i < len(old.Inbounds) && in == old.Inbounds[i] {
-			continue // r may share the slice, which others read
-		}
-		if i < len(old.Inbounds) && in.equal(old.Inbounds[i]) {
-			r.Inbounds[i] = old.Inbounds[i]
 		} else {
 			equal = false
 		}

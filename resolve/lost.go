@@ -86,9 +86,9 @@ func suggestion(x *mesh, ref api.TargetRef) string {
 	if ref.Name == "" {
 		return ""
 	}
-	seen := map[string]bool{}
+	seen := set{}
 	for d := range x.destsNamed(anyTarget) {
-		seen[d.Name] = true
+		seen.add(d.Name)
 	}
 	return didYouMean(ref.Name, slices.Sorted(maps.Keys(seen)))
 }

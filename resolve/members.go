@@ -23,7 +23,7 @@ func (u *updater) destinations() {
 		}
 		u.put(dests, links, classicDestination(name, list), nil, membersOf(list))
 	}
-	ids := map[string]bool{}
+	ids := set{}
 	for key := range u.services {
 		u.claim(links, key, ids)
 	}
@@ -61,15 +61,15 @@ const (
 
 // claim brings the links between a service object and its ids up to date, and
 // adds the ids that it had or has.
-func (u *updater) claim(links *iradix.Txn[string], key string, ids map[string]bool) {
+func (u *updater) claim(links *iradix.Txn[string], key string, ids set) {
 	for id := range u.mesh.linked(claims, key) {
-		ids[id] = true
+		ids.add(id)
 		links.Delete(linkKey(claims, key, id))
 		links.Delete(linkKey(claimedBy, id, key))
 	}
 	if s, ok := u.mesh.objects.Get([]byte(key)); ok {
 		for _, d := range s.(*service).dests {
-			ids[d.ID] = true
+			ids.add(d.ID)
 			links.Insert(linkKey(claims, key, d.ID), d.ID)
 			links.Insert(linkKey(claimedBy, d.ID, key), key)
 		}
@@ -99,14 +99,14 @@ func (u *updater) put(dests *iradix.Txn[*dest], links *iradix.Txn[string], d *De
 		if same(old.members.list, m.list) && old.members.http2 == m.http2 {
 			n.members = old.members
 		} else if old.members.http2 != m.http2 {
-			u.dests[d.ID] = true // its clusters change
+			u.dests.add(d.ID) // its clusters change
 		} else {
 			for _, name := range d.names() {
 				u.wake(name)
 			}
 		}
 	} else {
-		u.dests[d.ID] = true
+		u.dests.add(d.ID)
 		u.renamed(d)
 		if ok {
 			u.renamed(old.Destination)
@@ -140,7 +140,7 @@ func (u *updater) drop(dests *iradix.Txn[*dest], links *iradix.Txn[string], id s
 
 func (u *updater) renamed(d *Destination) {
 	for _, name := range d.linkNames() {
-		u.names[name] = true
+		u.names.add(name)
 	}
 }
 

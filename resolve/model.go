@@ -28,7 +28,7 @@ type Affected struct {
 // Compile resolves a whole snapshot. The notes are those on all objects. Of two
 // dialects for one destination the earlier one in the list owns it.
 func Compile(s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
-	empty := &Model{snapshot: api.NewSnapshot(0), dialects: dialects, kinds: kinds, meshes: iradix.New[*mesh]()}
+	empty := &Model{dialects: dialects, kinds: kinds, meshes: iradix.New[*mesh]()}
 	changes := make([]api.Change, 0, s.Len())
 	for o := range s.All() {
 		changes = append(changes, api.Change{After: o})

@@ -10,6 +10,11 @@ import (
 	"github.com/weftmesh/weft/matcher"
 )
 
+// set is names that were marked.
+type set map[string]struct{}
+
+func (s set) add(name string) { s[name] = struct{}{} }
+
 // updater derives the next revision of one mesh. It works in phases, each on
 // the committed trees of the one before: objects and their links, destinations,
 // what is said about them, dataplanes. Each phase marks what the next must redo.
@@ -17,13 +22,13 @@ type updater struct {
 	tabler // its mesh is the next revision, not yet shared
 	// fresh says that everything is new, so nothing needs to be marked.
 	fresh    bool
-	dests    map[string]bool // ids: what is said about them, or who answers, changed
-	names    map[string]bool // service names whose destinations came, went or changed
-	services map[string]bool // object keys of services whose members or ports changed
-	classics map[string]bool // kuma.io/service names whose members changed
-	planes   map[string]bool // object keys of dataplanes
-	limits   bool            // a policy with an inbound side changed
-	inbound  []*policy       // those that have one, nil until somebody asks
+	dests    set       // ids: what is said about them, or who answers, changed
+	names    set       // service names whose destinations came, went or changed
+	services set       // object keys of services whose members or ports changed
+	classics set       // kuma.io/service names whose members changed
+	planes   set       // object keys of dataplanes
+	limits   bool      // a policy with an inbound side changed
+	inbound  []*policy // those that have one, nil until somebody asks
 	affected []api.Ref
 }
 
@@ -36,8 +41,8 @@ func newUpdater(m *Model, prev *mesh, name string) *updater {
 	}
 	return &updater{
 		tabler: tabler{mesh: next, prior: prev, kinds: m.kinds, dialects: m.dialects}, fresh: prev == nil,
-		dests: map[string]bool{}, names: map[string]bool{}, services: map[string]bool{},
-		classics: map[string]bool{}, planes: map[string]bool{},
+		dests: set{}, names: set{}, services: set{},
+		classics: set{}, planes: set{},
 	}
 }
 
@@ -115,7 +120,7 @@ func (u *updater) touchFresh(o *api.Object) {
 	}
 	switch x := x.(type) {
 	case *service:
-		u.services[objectKey(o.Ref)] = true
+		u.services.add(objectKey(o.Ref))
 	case *dataplane:
 		u.touchPlane(x)
 	}
@@ -126,28 +131,19 @@ func (u *updater) touchPolicy(p *policy) {
 		u.limits = true
 		for _, x := range collect(u.mesh.planes.Root().Iterator()) {
 			if p.selector.Selects(&x.plane.facts) {
-				u.planes[objectKey(x.plane.object.Ref)] = true
+				u.planes.add(objectKey(x.plane.object.Ref))
 			}
 		}
 	}
 	for _, it := range p.items {
 		if ref := it.routeRef(); ref != nil {
-			for r := range u.routesOf(*ref, p.object.HomeNamespace()) {
+			for r := range selectedRoutes(u.mesh, *ref, p.object.HomeNamespace()) {
 				u.touchRoute(r)
 			}
 			continue
 		}
 		u.touchDests(it.target, p.object.HomeNamespace())
 	}
-}
-
-// routesOf lists the route objects that a ref selects.
-func (u *updater) routesOf(ref api.TargetRef, home string) map[*routeObject]bool {
-	out := map[*routeObject]bool{}
-	for r := range selectedRoutes(u.mesh, ref, home) {
-		out[r] = true
-	}
-	return out
 }
 
 func (u *updater) touchRoute(r *routeObject) {
@@ -159,27 +155,27 @@ func (u *updater) touchRoute(r *routeObject) {
 func (u *updater) touchDests(ref api.TargetRef, home string) {
 	for d := range u.mesh.destsNamed(targetName(ref)) {
 		if matcher.Destination(ref, home, &d.facts) {
-			u.dests[d.ID] = true
+			u.dests.add(d.ID)
 		}
 	}
 }
 
 func (u *updater) touchService(s *service) {
-	u.services[objectKey(s.object.Ref)] = true
+	u.services.add(objectKey(s.object.Ref))
 	for key := range u.mesh.linked(multiZone, anyTarget) {
-		u.services[key] = true
+		u.services.add(key)
 	}
 }
 
 // touchPlane marks a dataplane and the kuma.io/service names of its inbounds.
 func (u *updater) touchPlane(p *dataplane) {
-	u.planes[objectKey(p.object.Ref)] = true
+	u.planes.add(objectKey(p.object.Ref))
 	if p.facts.Gateway {
 		return
 	}
 	for _, tags := range p.facts.Tags {
 		if n := tags[api.TagService]; n != "" {
-			u.classics[n] = true
+			u.classics.add(n)
 		}
 	}
 }
@@ -200,7 +196,7 @@ func (u *updater) subjects() {
 	txn := u.mesh.dests.Txn()
 	if u.fresh {
 		for d := range u.mesh.destsNamed(anyTarget) {
-			u.dests[d.ID] = true
+			u.dests.add(d.ID)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(u.dests)) {
@@ -231,7 +227,7 @@ func (u *updater) subjects() {
 // wake marks the dataplanes that call or send to a service of that name.
 func (u *updater) wake(name string) {
 	for key := range u.mesh.linked(callsIt, name) {
-		u.planes[key] = true
+		u.planes.add(key)
 	}
 }
 
