@@ -111,6 +111,7 @@ func TestBadRequestsAreErrors(t *testing.T) {
 		"http://web:x/":             "no port",
 		"http://web:99999/":         "no port",
 		"http://web:8080/a b":       "%20",
+		"http://web:8080/a\x7f":     "%7F",
 		"http://web:8080/caf\u00e9": "%C3",
 		"https://web:8080/":         "plain HTTP",
 	} {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestWhatGRPCIgnoresIsSaid: each thing that a client without a sidecar does not
-// do is a note on the route, and nothing that it refuses is left.
+// do is a note on who wrote it, and nothing that it refuses is left.
 func TestWhatGRPCIgnoresIsSaid(t *testing.T) {
 	t.Parallel()
 	h := []route.Header{{Name: "a", Value: "b"}}
@@ -40,9 +40,19 @@ func TestWhatGRPCIgnoresIsSaid(t *testing.T) {
 	routes["limit"].Policies = resolve.Policies{confs(t)["ratelimit"]}
 	for name, r := range routes {
 		s := renderer().RenderGRPC(sidecar([]*resolve.Table{table(r)}, nil))
-		said := len(s.Notes) > 0 && s.Notes[0].Code == "UnsupportedByGRPC" && s.Notes[0].Origin.Name == "r"
-		if want := name != "nothing"; said != want {
-			t.Errorf("%s: notes %v", name, s.Notes)
+		var said []string
+		for _, n := range s.Notes {
+			said = append(said, n.Code+" of "+n.Origin.Name)
+		}
+		want := "UnsupportedByGRPC of r"
+		switch name {
+		case "nothing":
+			want = ""
+		case "limit":
+			want = "UnsupportedByGRPC of p" // the policy's doing, not the route's
+		}
+		if got := strings.Join(said, ","); got != want {
+			t.Errorf("%s: notes %q, want %q", name, got, want)
 		}
 		for _, r := range envoytest.Open(t, s.Routes[0], &routev3.RouteConfiguration{}).VirtualHosts[0].Routes {
 			if len(r.TypedPerFilterConfig) > 0 {

@@ -9,8 +9,10 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -128,24 +130,35 @@ func asCall(m *routev3.RouteMatch) bool {
 // simplify takes away what such a client refuses or ignores, and moves the
 // timeout to where it looks for one.
 func simplify(r *routev3.Route, t *resolve.Table) []api.Note {
-	action := r.GetRoute()
-	ignored := len(r.TypedPerFilterConfig)+len(r.RequestHeadersToAdd)+len(r.RequestHeadersToRemove)+
-		len(r.ResponseHeadersToAdd)+len(r.ResponseHeadersToRemove)+len(action.GetRequestMirrorPolicies()) > 0 ||
-		action.GetPrefixRewrite() != "" || action.GetRegexRewrite() != nil || action.GetHostRewriteLiteral() != "" || r.GetRedirect() != nil
-	r.TypedPerFilterConfig = nil
-	if action.GetTimeout().AsDuration() > 0 {
-		action.MaxStreamDuration = &routev3.RouteAction_MaxStreamDuration{MaxStreamDuration: action.Timeout}
-	}
-	if !ignored {
-		return nil
-	}
 	at := slices.IndexFunc(t.Routes, func(o *resolve.Route) bool { return o.Name == r.Name })
-	var out []api.Note
-	for _, o := range blamed(t.Routes[at]) {
-		out = append(out, api.Note{
+	var notes []api.Note
+	for _, o := range ignored(r, t.Routes[at], t.Destination) {
+		notes = append(notes, api.Note{
 			Origin: o, Severity: api.Warning, Code: "UnsupportedByGRPC",
 			Message: "gRPC clients without a sidecar neither redirect, rewrite, mirror nor limit, and change no header; give the client a sidecar if it must",
 		})
+	}
+	r.TypedPerFilterConfig = nil
+	if action := r.GetRoute(); action.GetTimeout().AsDuration() > 0 {
+		action.MaxStreamDuration = &routev3.RouteAction_MaxStreamDuration{MaxStreamDuration: action.Timeout}
+	}
+	return notes
+}
+
+// ignored are those who wrote what the client does not do: the rule whose filters
+// hold, and policies that configure an HTTP filter.
+func ignored(r *routev3.Route, by *resolve.Route, d *resolve.Destination) []*api.Origin {
+	var out []*api.Origin
+	action := r.GetRoute()
+	if len(r.RequestHeadersToAdd)+len(r.RequestHeadersToRemove)+len(r.ResponseHeadersToAdd)+len(r.ResponseHeadersToRemove)+len(action.GetRequestMirrorPolicies()) > 0 ||
+		action.GetPrefixRewrite() != "" || action.GetRegexRewrite() != nil || action.GetHostRewriteLiteral() != "" || r.GetRedirect() != nil {
+		out = append(out, by.FiltersBy)
+	}
+	b := tableBuilder{place: Place{Protocol: d.Protocol}}
+	for _, e := range by.Policies {
+		out = append(out, standing(e, func(c policies.Conf) proto.Message {
+			return &routev3.Route{TypedPerFilterConfig: b.blank(c, true).TypedPerFilterConfig}
+		})...)
 	}
 	return out
 }

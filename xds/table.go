@@ -124,7 +124,7 @@ func (b *tableBuilder) origins(r *resolve.Route, forwards bool) []*api.Origin {
 	return out
 }
 
-func (b *tableBuilder) blank(c policies.Conf, forwards bool) proto.Message {
+func (b *tableBuilder) blank(c policies.Conf, forwards bool) *routev3.Route {
 	out := &routev3.Route{Action: respond(500)}
 	if forwards {
 		out.Action = &routev3.Route_Route{Route: forward(split{shares: []share{{"x", 1}}})}
