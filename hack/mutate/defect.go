@@ -89,7 +89,7 @@ func (d defect) overlay() (path string, remove func(), err error) {
 
 // test runs the tests of one package, with the overlay where there is one.
 func test(ctx context.Context, overlay, pkg string, limit time.Duration) (string, error) {
-	args := []string{"test", "-failfast", "-short", "-timeout", limit.String()}
+	args := []string{"test", "-failfast", "-timeout", limit.String()}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}

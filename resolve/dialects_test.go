@@ -1,0 +1,89 @@
+package resolve_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/worlds"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// called are the routes by which a dataplane calls web.
+func called(t *testing.T, c *composition, dialects []route.Dialect, objects []*api.Object, docs ...string) *resolve.Table {
+	t.Helper()
+	for _, d := range append(docs, `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2",
+		"inbound":[{"port":80,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}],"outbound":[{"port":10001,"tags":{"kuma.io/service":"web"}}]}}`) {
+		objects = append(objects, worlds.Decode(t, c.catalog, d))
+	}
+	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), dialects, c.kinds)
+	r, _ := model.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "a"})
+	return r.Outbounds[0].Table
+}
+
+const twoRules = `{"type":"MeshHTTPRoute","mesh":"default","name":"r","spec":{"to":[{"targetRef":{"kind":"MeshService","name":"web"},"rules":[
+	{"matches":[{"path":{"type":"Exact","value":"/a"}}],"default":{}},{"matches":[{"path":{"type":"Exact","value":"/b"}}],"default":{}}]}]}}`
+
+// TestANameThatIsANumberIsTheName: where a dialect's rules have names, a
+// sectionName that is one of them means that rule and not the one of that index.
+func TestANameThatIsANumberIsTheName(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	dialects := slices.Clone(c.dialects)
+	read := dialects[0].Routes
+	dialects[0].Routes = func(o *api.Object) (*route.Object, []api.Note) {
+		parsed, notes := read(o)
+		named := *parsed.Entries[0].Rules[0].Origin
+		named.RuleName = "1" // the first, which has the index 0
+		parsed.Entries[0].Rules[0].Origin = &named
+		return parsed, notes
+	}
+	table := called(t, c, dialects, nil, twoRules, `{"type":"MeshTimeout","mesh":"default","name":"p","spec":{
+		"to":[{"targetRef":{"kind":"MeshHTTPRoute","name":"r","sectionName":"1"},"default":{"http":{"requestTimeout":"9s"}}}]}}`)
+	for path, want := range map[string]bool{"/a": true, "/b": false} {
+		i := slices.IndexFunc(table.Routes, func(r *resolve.Route) bool { return r.Match.Path.Value == path })
+		if got := table.Routes[i].Policies.Of("MeshTimeout") != nil; got != want {
+			t.Errorf("%s has the timeout: %v", path, got)
+		}
+	}
+}
+
+// TestTheFirstDialectOwnsADestination: of route objects of two languages for one
+// destination those of the language that is named first hold (spec/kuma.md 2.3).
+func TestTheFirstDialectOwnsADestination(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	kuma := c.dialects[0]
+	types := map[string]api.Type{}
+	for _, t := range kuma.Types {
+		types[t.Name] = t
+	}
+	other := kuma
+	other.Types = []api.Type{types[api.KindMeshTCPRoute]}
+	other.Routes = func(o *api.Object) (*route.Object, []api.Note) {
+		matches := []route.Match{{Path: &route.PathMatch{Type: route.Exact, Value: "/" + o.Name}}}
+		return &route.Object{Ref: o.Ref, Source: o, Top: api.TargetRef{Kind: api.KindMesh}, Entries: []route.Entry{{
+			To:    api.TargetRef{Kind: api.KindMeshService, Name: "web"},
+			Rules: []route.Rule{{Key: route.Key(matches), Matches: matches, Origin: &api.Origin{Ref: o.Ref}}},
+		}}}, nil
+	}
+	kuma.Types = []api.Type{types[api.KindMeshHTTPRoute]}
+	foreign := []*api.Object{{Ref: api.Ref{Kind: api.KindMeshTCPRoute, Mesh: "default", Name: "foreign"}}}
+	for _, tc := range []struct {
+		name     string
+		dialects []route.Dialect
+		want     []string
+	}{
+		{"kuma first", []route.Dialect{kuma, other}, []string{"/a", "/b", "/"}},
+		{"the other first", []route.Dialect{other, kuma}, []string{"/foreign", "/"}},
+	} {
+		var got []string
+		for _, r := range called(t, c, tc.dialects, foreign, twoRules).Routes {
+			got = append(got, r.Match.Path.Value)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: routes %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
