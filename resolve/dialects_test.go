@@ -10,16 +10,16 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// called are the routes by which a dataplane calls web.
-func called(t *testing.T, c *composition, dialects []route.Dialect, objects []*api.Object, docs ...string) *resolve.Table {
+// called are the routes by which a dataplane calls web, and what there is to say.
+func called(t *testing.T, c *composition, dialects []route.Dialect, objects []*api.Object, docs ...string) (*resolve.Table, []api.Note) {
 	t.Helper()
 	for _, d := range append(docs, `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2",
 		"inbound":[{"port":80,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}],"outbound":[{"port":10001,"tags":{"kuma.io/service":"web"}}]}}`) {
 		objects = append(objects, worlds.Decode(t, c.catalog, d))
 	}
-	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), dialects, c.kinds)
+	model, notes := resolve.Compile(api.NewSnapshot(1, objects...), dialects, c.kinds)
 	r, _ := model.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "a"})
-	return r.Outbounds[0].Table
+	return r.Outbounds[0].Table, notes
 }
 
 const twoRules = `{"type":"MeshHTTPRoute","mesh":"default","name":"r","spec":{"to":[{"targetRef":{"kind":"MeshService","name":"web"},"rules":[
@@ -39,7 +39,7 @@ func TestANameThatIsANumberIsTheName(t *testing.T) {
 		parsed.Entries[0].Rules[0].Origin = &named
 		return parsed, notes
 	}
-	table := called(t, c, dialects, nil, twoRules, `{"type":"MeshTimeout","mesh":"default","name":"p","spec":{
+	table, _ := called(t, c, dialects, nil, twoRules, `{"type":"MeshTimeout","mesh":"default","name":"p","spec":{
 		"to":[{"targetRef":{"kind":"MeshHTTPRoute","name":"r","sectionName":"1"},"default":{"http":{"requestTimeout":"9s"}}}]}}`)
 	for path, want := range map[string]bool{"/a": true, "/b": false} {
 		i := slices.IndexFunc(table.Routes, func(r *resolve.Route) bool { return r.Match.Path.Value == path })
@@ -74,16 +74,21 @@ func TestTheFirstDialectOwnsADestination(t *testing.T) {
 		name     string
 		dialects []route.Dialect
 		want     []string
+		told     string // the object that is told of it
 	}{
-		{"kuma first", []route.Dialect{kuma, other}, []string{"/a", "/b", "/"}},
-		{"the other first", []route.Dialect{other, kuma}, []string{"/foreign", "/"}},
+		{"kuma first", []route.Dialect{kuma, other}, []string{"/a", "/b", "/"}, "foreign"},
+		{"the other first", []route.Dialect{other, kuma}, []string{"/foreign", "/"}, "r"},
 	} {
+		table, notes := called(t, c, tc.dialects, foreign, twoRules)
 		var got []string
-		for _, r := range called(t, c, tc.dialects, foreign, twoRules).Routes {
+		for _, r := range table.Routes {
 			got = append(got, r.Match.Path.Value)
 		}
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s: routes %q, want %q", tc.name, got, tc.want)
+		}
+		if len(notes) != 1 || notes[0].Code != "Conflicted" || notes[0].Origin.Name != tc.told {
+			t.Errorf("%s: notes %v, want one on %s", tc.name, notes, tc.told)
 		}
 	}
 }
