@@ -53,7 +53,7 @@ func answersFor(s *api.ServiceSelector, o *api.Object) bool {
 	d := matcher.DataplaneOf(o)
 	switch {
 	case s.DataplaneLabels != nil:
-		return matcher.Labels(s.DataplaneLabels.MatchLabels, d.Labels, d.Display)
+		return d.Carries(s.DataplaneLabels.MatchLabels)
 	case s.DataplaneRef != nil:
 		return s.DataplaneRef.Name == d.Name
 	case len(s.DataplaneTags) > 0:

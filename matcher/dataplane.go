@@ -179,11 +179,6 @@ func ObjectCarries(want map[string]string, o *api.Object) bool {
 	return labelled(want, o.Labels, o.DisplayName(), o.HomeNamespace())
 }
 
-// Labels is like ObjectCarries where no namespace is known.
-func Labels(want, have map[string]string, display string) bool {
-	return labelled(want, have, display, "")
-}
-
 // labelled reports whether have holds every wanted label. Display name and
 // namespace are labels even where nobody wrote them (spec/kuma.md 1.2 and 4.1).
 func labelled(want, have map[string]string, display, namespace string) bool {

@@ -143,13 +143,11 @@ func (a *absence) called(ref api.TargetRef, home string) *Destination {
 }
 
 func (a *absence) notCalled(ref api.TargetRef, home string, at api.Path) {
-	for d := range a.mesh.destsNamed(targetName(ref)) {
-		if matcher.Destination(ref, home, &d.facts) {
-			a.because(NotCalled, at, "it does not call %s", refText(ref))
-			return
-		}
+	if lost := destinationLost(a.mesh, ref, home); lost != "" {
+		a.because("TargetNotFound", at, "%s", lost)
+		return
 	}
-	a.because("TargetNotFound", at, "there is no %s%s", refText(ref), suggestion(a.mesh, ref))
+	a.because(NotCalled, at, "it does not call %s", refText(ref))
 }
 
 // selectsOthers says that a top-level ref leaves the dataplane out.

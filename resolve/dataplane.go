@@ -85,7 +85,7 @@ func (u *updater) sameCalls(before *planed) []call {
 // namesSame reports whether the tables of both name the same clusters.
 func (p *planed) namesSame(before *planed) bool {
 	return slices.EqualFunc(p.calls, before.calls, func(a, b call) bool {
-		return a.class == b.class || a.class != nil && b.class != nil &&
+		return a.class == b.class ||
 			slices.EqualFunc(a.class.clusters, b.class.clusters, func(x, y clusterRef) bool { return x.name == y.name })
 	})
 }

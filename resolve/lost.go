@@ -81,6 +81,16 @@ func routeLost(x *mesh, ref api.TargetRef, home string) string {
 	return "there is no " + refText(ref) + didYouMean(ref.Name, names)
 }
 
+// destinationLost says why a ref means no destination; empty if it does.
+func destinationLost(x *mesh, ref api.TargetRef, home string) string {
+	for d := range x.destsNamed(targetName(ref)) {
+		if matcher.Destination(ref, home, &d.facts) {
+			return ""
+		}
+	}
+	return "there is no " + refText(ref) + suggestion(x, ref)
+}
+
 // suggestion names destinations that the writer may have meant.
 func suggestion(x *mesh, ref api.TargetRef) string {
 	if ref.Name == "" {

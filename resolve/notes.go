@@ -181,12 +181,8 @@ func (m *Model) itemNote(x *mesh, it *item, home string) (api.Note, bool) {
 		return note(it.origin, api.Error, "TargetNotFound", at, "%s is no destination of %s, so nothing is configured; target Mesh, or a destination in the route's spec.to",
 			refText(it.target), refText(*it.policy.topRoute)), true
 	}
-	for d := range x.destsNamed(targetName(it.target)) {
-		if matcher.Destination(it.target, home, &d.facts) {
-			return api.Note{}, false
-		}
-	}
-	return note(it.origin, api.Warning, "TargetNotFound", at, "there is no %s%s", refText(it.target), suggestion(x, it.target)), true
+	lost := destinationLost(x, it.target, home)
+	return note(it.origin, api.Warning, "TargetNotFound", at, "%s", lost), lost != ""
 }
 
 // routeNotes finds the destinations and backends of a route that are not there.

@@ -31,13 +31,10 @@ type item struct {
 	leaves []merge.Leaf
 }
 
-// layerOf labels an item by how near its target is.
+// layerOf labels an item that attaches to no route by how near its target is;
+// what attaches to a route is labelled where it does (tableBuilder.policies).
 func layerOf(t api.TargetRef) merge.LayerName {
 	switch {
-	case t.IsRoute() && t.SectionName != "":
-		return merge.Rule
-	case t.IsRoute():
-		return merge.Route
 	case t.Kind == api.KindMesh:
 		return merge.Mesh
 	case t.SectionName != "":
