@@ -1,8 +1,6 @@
 package control
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -12,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
+	"github.com/weftmesh/weft/store/storetest"
 )
 
 func TestWhoIsAwayIsRememberedWithinBounds(t *testing.T) {
@@ -34,24 +33,9 @@ func TestWhoIsAwayIsRememberedWithinBounds(t *testing.T) {
 	}
 }
 
-// refusing is a store that refuses writes for a while.
-type refusing struct {
-	store.Store
-	refuses  atomic.Bool
-	attempts atomic.Int32
-}
-
-func (s *refusing) Apply(ctx context.Context, w []store.Write) (*api.Snapshot, []store.Result, error) {
-	if s.refuses.Load() {
-		s.attempts.Add(1)
-		return nil, nil, errors.New("no space left on device")
-	}
-	return s.Store.Apply(ctx, w)
-}
-
 func TestAGuestGoesAndComesThoughTheStoreRefusesAtFirst(t *testing.T) {
 	t.Parallel()
-	s := &refusing{Store: memory.New(api.NewSnapshot(0), nil, time.Now)}
+	s := &storetest.Refusing{Store: memory.New(api.NewSnapshot(0), nil, time.Now)}
 	o := *dataplane(t, "guest", "web")
 	o.Owner = api.Guest
 	mesh := &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: &api.Mesh{}}
@@ -62,8 +46,8 @@ func TestAGuestGoesAndComesThoughTheStoreRefusesAtFirst(t *testing.T) {
 	g := newGuests(s, func(api.Ref) bool { return connected.Load() }, time.Millisecond, slog.New(slog.DiscardHandler))
 	defer g.close()
 	for _, here := range []bool{false, true} {
-		s.refuses.Store(true)
-		s.attempts.Store(0)
+		s.Refuses.Store(true)
+		s.Attempts.Store(0)
 		connected.Store(here)
 		if here {
 			g.joined(o.Ref)
@@ -78,8 +62,8 @@ func TestAGuestGoesAndComesThoughTheStoreRefusesAtFirst(t *testing.T) {
 				}
 			}
 		}
-		wait("the store refuses", func() bool { return s.attempts.Load() > 0 })
-		s.refuses.Store(false)
+		wait("the store refuses", func() bool { return s.Attempts.Load() > 0 })
+		s.Refuses.Store(false)
 		wait("it is done later", func() bool { return s.Snapshot().Has(o.Ref) == here })
 	}
 }

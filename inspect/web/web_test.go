@@ -6,31 +6,26 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
 )
-
-var update = flag.Bool("update", false, "write what is answered into testdata")
 
 // documents is a memory store whose model is compiled when asked for.
 type documents struct {
@@ -115,9 +110,18 @@ func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config))
 
 func call(t *testing.T, method, url, body string) (int, string) {
 	t.Helper()
+	return send(t, method, url, body, "", "")
+}
+
+// send is call with one header more, where it has a name.
+func send(t *testing.T, method, url, body, header, value string) (int, string) {
+	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if header != "" {
+		req.Header.Set(header, value)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -135,37 +139,17 @@ func call(t *testing.T, method, url, body string) (int, string) {
 // part, its answer the part's text.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no cases", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			server, _ := serve(t, string(archive.Files[0].Data), false)
-			for i := range archive.Files[1:] {
-				part := &archive.Files[i+1]
-				method, rest, _ := strings.Cut(part.Name, " ")
-				path, body, _ := strings.Cut(rest, " ")
-				code, text := call(t, method, server.URL+path, body)
-				got := fmt.Sprintf("%d\n%s\n", code, indented(strings.ReplaceAll(text, server.URL, "http://server")))
-				if *update {
-					part.Data = []byte(got)
-				} else if diff := cmp.Diff(string(part.Data), got); diff != "" {
-					t.Errorf("%s:\n%s", part.Name, diff)
-				}
-			}
-			if *update {
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
+	cases.Files(t, "testdata/*.txtar", func(t *testing.T, _ string, a *txtar.Archive) *txtar.Archive {
+		server, _ := serve(t, string(a.Files[0].Data), false)
+		for i := range a.Files[1:] {
+			part := &a.Files[i+1]
+			method, rest, _ := strings.Cut(part.Name, " ")
+			path, body, _ := strings.Cut(rest, " ")
+			code, text := call(t, method, server.URL+path, body)
+			part.Data = fmt.Appendf(nil, "%d\n%s\n", code, indented(strings.ReplaceAll(text, server.URL, "http://server")))
+		}
+		return a
+	})
 }
 
 // indented is JSON that people can compare; other text is itself.

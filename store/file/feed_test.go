@@ -2,12 +2,10 @@ package file_test
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -114,34 +112,19 @@ func TestABrokenFileTakesNothingAwayAtTheStart(t *testing.T) {
 	}
 }
 
-// full is a store that refuses writes for a while.
-type full struct {
-	store.Store
-	refuses  atomic.Bool
-	attempts atomic.Int32
-}
-
-func (s *full) Apply(ctx context.Context, w []store.Write) (*api.Snapshot, []store.Result, error) {
-	if s.refuses.Load() {
-		s.attempts.Add(1)
-		return nil, nil, errors.New("no space left on device")
-	}
-	return s.Store.Apply(ctx, w)
-}
-
 func TestWhatTheStoreRefusedIsAppliedLater(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	into := &full{Store: empty()}
+	into := &storetest.Refusing{Store: empty()}
 	f := feed(t, dir, into)
 	follow(t, f)
 	refused := func() bool {
 		return slices.ContainsFunc(f.Problems(), func(v *api.Violation) bool { return v.Code == "NotApplied" })
 	}
-	into.refuses.Store(true)
+	into.Refuses.Store(true)
 	put(t, dir, "a.yaml", service("a", 1))
-	eventually(t, "the store refuses", func() bool { return into.attempts.Load() > 0 && refused() })
-	into.refuses.Store(false)
+	eventually(t, "the store refuses", func() bool { return into.Attempts.Load() > 0 && refused() })
+	into.Refuses.Store(false)
 	eventually(t, "the file is applied, though nothing happens to it any more", func() bool { return has(t, into, "a") })
 	eventually(t, "the problem goes", func() bool { return !refused() })
 }

@@ -1,0 +1,27 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+)
+
+// Refusing is a store that refuses writes for as long as Refuses says, and counts
+// those.
+type Refusing struct {
+	store.Store
+	Refuses  atomic.Bool
+	Attempts atomic.Int32
+}
+
+// Apply refuses, or applies.
+func (s *Refusing) Apply(ctx context.Context, w []store.Write) (*api.Snapshot, []store.Result, error) {
+	if s.Refuses.Load() {
+		s.Attempts.Add(1)
+		return nil, nil, errors.New("no space left on device")
+	}
+	return s.Store.Apply(ctx, w)
+}
