@@ -141,7 +141,8 @@ func (m *model) listen(p *plane) {
 		if s.InSync && s.Acked == p.snapshot.Revision() {
 			return
 		}
-		if s.Nack != nil && s.Nack.Current && m.calm() {
+		taken := s.Published == p.snapshot.Revision() // else the refusal is of what was before
+		if taken && s.Nack != nil && s.Nack.Current && m.calm() {
 			return
 		}
 	}
