@@ -48,9 +48,9 @@ func TestClustersOfATable(t *testing.T) {
 	}
 }
 
-// TestOneNoteForBothHalves: a prefix becomes two Envoy routes, but what is wrong
-// with it is said once, to everybody who may have written it.
-func TestOneNoteForBothHalves(t *testing.T) {
+// TestOneNoteForEachOrigin: what is wrong with a route is said once to everybody
+// who may have written it.
+func TestOneNoteForEachOrigin(t *testing.T) {
 	t.Parallel()
 	r := rule("r", path(route.Prefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Remove: []string{"host"}}})
 	r.Origins = append(r.Origins, by("other"))

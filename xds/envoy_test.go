@@ -46,10 +46,15 @@ func TestPathsInEnvoy(t *testing.T) {
 	for _, p := range []struct{ path, replacement, becomes string }{
 		{"/foo/bar", "/xyz", "/xyz/bar"}, {"/foo/bar", "/xyz/", "/xyz/bar"}, {"/foo", "/xyz", "/xyz"}, {"/foo/", "/xyz", "/xyz/"},
 		{"/foo/bar", "", "/bar"}, {"/foo", "", "/"}, {"/foo/", "/", "/"}, {"/foo", "/", "/"}, {"/foo/bar?q=/foo/", "/", "/bar?q=/foo/"},
+		{"/foo?q", "", "/?q"}, {"/foo/?q", "/", "/?q"}, {"/foo//b", "", "//b"}, {"/foo/foo/b", "/", "/foo/b"}, {"/foo/bar?q", "/xyz/", "/xyz/bar?q"}, {"/foo?q", "/xyz", "/xyz?q"},
 		{"/foo/a%20b", `/x\1`, `/x\1/a%20b`}, {"/foo", `/x\1%20`, `/x\1%20`}, {"/foo//b", "/x", "/x//b"},
 	} {
 		add(rule("r", foo, prefixRewrite(p.replacement)), p.path, "r", p.becomes)
 	}
+	special := path(route.Prefix, "/f.o+(a)")
+	add(rule("r", special, prefixRewrite("/")), "/f.o+(a)/b", "r", "/b")
+	add(rule("r", special, prefixRewrite("")), "/f.o+(a)", "r", "/")
+	add(rule("r", special, prefixRewrite("")), "/fxo(a)/b", "rest", "/fxo(a)/b")
 	add(rule("r", root, prefixRewrite("/x")), "/y", "r", "/x/y")
 	add(rule("r", root, prefixRewrite("/x")), "/", "r", "/x/")
 	add(rule("r", root, prefixRewrite("/")), "/y", "r", "/y")
@@ -142,7 +147,11 @@ func TestRedirectsInEnvoy(t *testing.T) {
 		{route.Redirect{Port: 9000, Status: 307}, "/foo", 307, "http://web:9000/foo"},
 		{route.Redirect{Path: &route.PathRewrite{Full: text("/z")}, Status: 308}, "/foo/x?q", 308, "http://web:8080/z?q"},
 		{route.Redirect{Path: &route.PathRewrite{Prefix: text("/z")}}, "/foo/x?q", 302, "http://web:8080/z/x?q"},
+		{route.Redirect{Path: &route.PathRewrite{Prefix: text("/z/")}}, "/foo?q", 302, "http://web:8080/z?q"},
+		{route.Redirect{Path: &route.PathRewrite{Prefix: text("/z")}}, "/foo/", 302, "http://web:8080/z/"},
 		{route.Redirect{Path: &route.PathRewrite{Prefix: text("/")}}, "/foo", 302, "http://web:8080/"},
+		{route.Redirect{Path: &route.PathRewrite{Prefix: text("")}}, "/foo/?q", 302, "http://web:8080/?q"},
+		{route.Redirect{Path: &route.PathRewrite{Prefix: text("/")}}, "/foo/bar?q", 302, "http://web:8080/bar?q"},
 	}
 	var tables []*resolve.Table
 	for _, c := range cases {

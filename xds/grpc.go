@@ -101,7 +101,7 @@ func grpcRoutes(t *resolve.Table) *Resource {
 		for _, r := range host.Routes {
 			if asCall(r.Match) {
 				notes = append(notes, simplify(r, t)...)
-				kept = append(kept, r)
+				kept = append(kept, withoutSegments(r)...)
 			}
 			if names(r.GetRoute(), Unresolved) {
 				clusters = append(clusters, Unresolved)
@@ -125,6 +125,19 @@ func asCall(m *routev3.RouteMatch) bool {
 		}
 	}
 	return true
+}
+
+// withoutSegments is r for a client that knows no prefix by segment: one for the
+// prefix itself, one for all below it.
+func withoutSegments(r *routev3.Route) []*routev3.Route {
+	prefix := r.Match.GetPathSeparatedPrefix()
+	if prefix == "" {
+		return []*routev3.Route{r}
+	}
+	below := proto.CloneOf(r)
+	r.Match.PathSpecifier = &routev3.RouteMatch_Path{Path: prefix}
+	below.Match.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: prefix + "/"}
+	return []*routev3.Route{r, below}
 }
 
 // simplify takes away what such a client refuses or ignores, and moves the

@@ -123,7 +123,6 @@ func TestMetadataNamesWhatStands(t *testing.T) {
 	s := renderer().Render(plane)
 	config := envoytest.Open(t, s.Routes[0], &routev3.RouteConfiguration{})
 	for i, want := range []string{
-		"MeshHTTPRoute/filters MeshHTTPRoute/strong MeshRetry/http MeshTimeout/route",
 		"MeshHTTPRoute/filters MeshHTTPRoute/strong MeshRetry/http MeshTimeout/route", "",
 	} {
 		got := originsOf(t, config.VirtualHosts[0].Routes[i].GetMetadata().GetFilterMetadata())

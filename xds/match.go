@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"regexp"
 	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -10,50 +11,33 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// half says which part of a prefix an Envoy route stands for. A prefix is by
-// segment, so /foo becomes the path /foo and the prefix /foo/, and what
-// replaces it differs between the two.
-type half uint8
-
-const (
-	whole      half = iota // a path or an expression: there is no prefix to replace
-	bare                   // the prefix itself, as a path
-	underneath             // everything below the prefix, which ends with a slash
-)
-
-// matched is one Envoy match for one half.
-type matched struct {
-	*routev3.RouteMatch
-	half half
-}
-
-// matches are the Envoy matches of m, which share one name and one action.
-func matches(m *route.Match) []matched {
-	kind, value := route.Prefix, "/"
-	if m.Path != nil {
-		kind, value = m.Path.Type, m.Path.Value
-	}
-	switch kind {
-	case route.Exact:
-		return []matched{{withPath(m, value), bare}}
-	case route.Regex:
-		out := conditions(m)
-		out.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: regex(value)}
-		return []matched{{out, whole}}
-	}
-	value = strings.TrimSuffix(value, "/")
-	below := conditions(m)
-	below.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: value + "/"}
-	if value == "" {
-		return []matched{{below, underneath}}
-	}
-	return []matched{{withPath(m, value), bare}, {below, underneath}}
-}
-
-func withPath(m *route.Match, path string) *routev3.RouteMatch {
+// matchOf is the Envoy match of m. A prefix is by segment, except the one that
+// every path has.
+func matchOf(m *route.Match) *routev3.RouteMatch {
 	out := conditions(m)
-	out.PathSpecifier = &routev3.RouteMatch_Path{Path: path}
+	switch kind, value := pathOf(m); {
+	case kind == route.Exact:
+		out.PathSpecifier = &routev3.RouteMatch_Path{Path: value}
+	case kind == route.Regex:
+		out.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: regex(value)}
+	case value == "":
+		out.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: "/"}
+	default:
+		out.PathSpecifier = &routev3.RouteMatch_PathSeparatedPrefix{PathSeparatedPrefix: value}
+	}
 	return out
+}
+
+// pathOf is what m says of the path, a prefix without its last slash. No path is
+// the prefix that every path has.
+func pathOf(m *route.Match) (kind route.PathType, value string) {
+	switch {
+	case m.Path == nil:
+		return route.Prefix, ""
+	case m.Path.Type == route.Exact || m.Path.Type == route.Regex:
+		return m.Path.Type, m.Path.Value
+	}
+	return route.Prefix, strings.TrimSuffix(m.Path.Value, "/")
 }
 
 // conditions is all of m but its path.
@@ -86,23 +70,32 @@ type pathChange struct {
 	regex  *matcherv3.RegexMatchAndSubstitute
 }
 
-// rewritten is p for one half. A prefix is replaced without its last slash, the
-// remainder of the path keeps its own, and nothing becomes a slash:
+// rewritten is p for what m matches. A prefix is replaced without its last slash,
+// the remainder of the path keeps its own, and nothing becomes a slash:
 // spec/gateway-api.md 2.4 has the table.
-func rewritten(p *route.PathRewrite, h half) pathChange {
-	switch {
-	case p == nil:
+func rewritten(p *route.PathRewrite, m *route.Match) pathChange {
+	if p == nil {
 		return pathChange{}
-	case p.Full != nil:
+	}
+	if p.Full != nil {
 		return entire(*p.Full)
-	case p.Prefix == nil || h == whole:
+	}
+	kind, value := pathOf(m)
+	if p.Prefix == nil || kind == route.Regex {
 		return pathChange{}
 	}
-	replacement := route.Absolute(strings.TrimSuffix(*p.Prefix, "/"))
-	if h == bare {
+	replacement := strings.TrimSuffix(*p.Prefix, "/")
+	switch {
+	case kind == route.Exact:
 		return entire(replacement)
+	case value == "": // Envoy replaces the slash that every path has
+		return pathChange{prefix: strings.TrimSuffix(route.Absolute(replacement), "/") + "/"}
+	case replacement == "": // by prefix_rewrite, /foo/bar would become //bar, and /foo nothing
+		return pathChange{regex: &matcherv3.RegexMatchAndSubstitute{
+			Pattern: regex("^" + regexp.QuoteMeta(value) + "/?"), Substitution: "/",
+		}}
 	}
-	return pathChange{prefix: strings.TrimSuffix(replacement, "/") + "/"}
+	return pathChange{prefix: route.Absolute(replacement)}
 }
 
 // entire replaces the whole path, but not the query.

@@ -3,7 +3,6 @@ package xds
 import (
 	"slices"
 
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -65,30 +64,24 @@ type standingKey struct {
 	forwards bool
 }
 
-// add renders r into one Envoy route, or two where its prefix has two halves.
+// add renders r.
 func (b *tableBuilder) add(r *resolve.Route) {
 	s := divide(r.Backends)
 	if n, ok := s.note(r); ok {
 		b.note(n)
 	}
-	metadata := (*corev3.Metadata)(nil)
-	for _, m := range matches(&r.Match) {
-		out := &routev3.Route{Name: r.Name, Match: m.RouteMatch}
-		act(out, r, m.half, s)
-		modify(out, r.Filters)
-		if metadata == nil {
-			metadata = named(b.origins(r, out.GetRoute() != nil))
-		}
-		out.Metadata = metadata
-		b.write(out, r)
-		out, notes := checkedRoute(out, r)
-		b.note(notes...) // the halves of a prefix say the same
-		if out == nil {
-			continue
-		}
-		b.routes = append(b.routes, out)
-		b.clusters = append(b.clusters, clustersOf(out.GetRoute())...)
+	out := &routev3.Route{Name: r.Name, Match: matchOf(&r.Match)}
+	act(out, r, s)
+	modify(out, r.Filters)
+	out.Metadata = named(b.origins(r, out.GetRoute() != nil))
+	b.write(out, r)
+	out, notes := checkedRoute(out, r)
+	b.note(notes...)
+	if out == nil {
+		return
 	}
+	b.routes = append(b.routes, out)
+	b.clusters = append(b.clusters, clustersOf(out.GetRoute())...)
 }
 
 func (b *tableBuilder) note(notes ...api.Note) {
