@@ -21,6 +21,7 @@ type decoder struct {
 	ref     Ref
 	errs    []*Violation
 	lenient bool // status: others wrote it, so what is unknown is left out
+	secret  bool // values may be secrets, so messages do not quote them
 	inAlias int
 	aliased int
 	depth   int
@@ -108,12 +109,12 @@ var material = reflect.TypeFor[DataSource]()
 
 // object reads a map of known fields.
 func (d *decoder) object(n, mark *yaml.Node, at Path, v reflect.Value) {
+	if v.Type() == material && !d.secret { // what is wrong is shown to many
+		d.secret = true
+		defer func() { d.secret = false }()
+	}
 	if n.Kind != yaml.MappingNode {
-		what := describe(n)
-		if v.Type() == material && n.Kind == yaml.ScalarNode {
-			what = "text" // it may be the secret itself, and what is wrong is shown to many
-		}
-		d.report(mark, at.Breaks("%s stands where fields belong; write a map", what))
+		d.report(mark, at.Breaks("%s stands where fields belong; write a map", d.describe(n)))
 		return
 	}
 	fields := d.fields(v.Type())

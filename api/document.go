@@ -7,6 +7,7 @@ import (
 	"iter"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -149,7 +150,7 @@ func parseYAML(s Source) (root *yaml.Node, err *Violation) {
 	// The parser panics on some broken texts; that is no reason to stop.
 	defer func() {
 		if p := recover(); p != nil {
-			root, err = nil, wrongText(s.File, s.Line, fmt.Sprintf("the text cannot be parsed (%v); correct it", p))
+			root, err = nil, wrongText(s.File, s.Line, "the text cannot be parsed; correct it")
 		}
 	}()
 	var doc yaml.Node
@@ -172,6 +173,9 @@ func wrongYAML(s Source, err error) *Violation {
 		if n, e := strconv.Atoi(m[1]); e == nil {
 			line += n - 1
 		}
+	}
+	if strings.HasPrefix(message, "unknown anchor") { // the parser quotes it
+		message = "an alias (*name) has no anchor (&name) before it"
 	}
 	return wrongText(s.File, line, "the text is no YAML: "+message+"; correct it")
 }

@@ -74,7 +74,7 @@ type head struct {
 // envelope reads what stands around the spec; false where the kind is unknown.
 func (c *Catalog) envelope(d *decoder) (head, bool) {
 	if d.root.Kind != yaml.MappingNode {
-		d.report(d.root, Path("").Breaks("the document is %s; write a map that begins with type: or apiVersion:", describe(d.root)))
+		d.report(d.root, Path("").Breaks("the document is %s; write a map that begins with type: or apiVersion:", form(d.root)))
 		return head{}, false
 	}
 	kube := inKubernetes(d.root)

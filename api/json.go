@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -41,7 +42,7 @@ func splitJSON(source Source) ([]document, *Violation) {
 			err = errors.New("a map or a list belongs here")
 		}
 		if err != nil {
-			return nil, wrongText(source.File, before+r.lineOf(err), fmt.Sprintf("the text is no JSON: %v; correct it", err))
+			return nil, wrongText(source.File, before+r.lineOf(err), fmt.Sprintf("the text is no JSON: %s; correct it", unquoted(err)))
 		}
 		s := Source{File: source.File, Line: before + n.Line, Text: text[r.start:r.dec.InputOffset()]}
 		if len(s.Text) > MaxDocument && n.Kind != yaml.SequenceNode {
@@ -141,6 +142,14 @@ func (r *jsonReader) members(n *yaml.Node, begin json.Delim, depth int) error {
 		}
 		n.Content = append(n.Content, member)
 	}
+}
+
+var otherCharacter = regexp.MustCompile(`^invalid character '(\\.*|[^][{},:"])' `)
+
+// unquoted is the message of an error of the parser, which quotes a character of
+// the text: only one of JSON's own is shown.
+func unquoted(err error) string {
+	return otherCharacter.ReplaceAllString(err.Error(), "invalid character ")
 }
 
 var errEnds = errors.New("it ends too early")

@@ -21,8 +21,20 @@ var (
 // isText reports whether a scalar is text. A date is text: JSON has no dates.
 func isText(n *yaml.Node) bool { return n.Tag == "!!str" || n.Tag == "!!timestamp" }
 
-// describe says what a node is, for messages.
+// describe says what a field's value is, for messages; single values are quoted.
 func describe(n *yaml.Node) string {
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		return form(n)
+	case isText(n):
+		return strconv.Quote(Clip(n.Value))
+	}
+	return Clip(n.Value)
+}
+
+// form says what a node is and nothing of what it holds: for what may be a
+// secret, and for texts that are no documents.
+func form(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		return "a map"
@@ -31,23 +43,31 @@ func describe(n *yaml.Node) string {
 	case n.Kind == yaml.AliasNode:
 		return "an alias"
 	case isText(n):
-		return strconv.Quote(Clip(n.Value))
+		return "text"
 	}
-	return Clip(n.Value)
+	return "a single value"
+}
+
+// describe is the function describe, but for what may be a secret.
+func (d *decoder) describe(n *yaml.Node) string {
+	if d.secret {
+		return form(n)
+	}
+	return describe(n)
 }
 
 // text reads a scalar into a type that has a spelling of its own.
 func (d *decoder) text(n, mark *yaml.Node, at Path, into encoding.TextUnmarshaler) {
 	if n.Kind != yaml.ScalarNode {
-		d.report(mark, at.Breaks("%s stands where text belongs; write one value", describe(n)))
+		d.report(mark, at.Breaks("%s stands where text belongs; write one value", d.describe(n)))
 		return
 	}
 	err := into.UnmarshalText([]byte(n.Value))
 	if err == nil && !isText(n) {
-		err = fmt.Errorf("%s is not text; give it a unit or put it in quotes", describe(n))
+		err = fmt.Errorf("%s is not text; give it a unit or put it in quotes", d.describe(n))
 	}
 	if _, date := into.(*time.Time); date && err != nil {
-		err = fmt.Errorf("%s is no time; write it as 2006-01-02T15:04:05Z", describe(n))
+		err = fmt.Errorf("%s is no time; write it as 2006-01-02T15:04:05Z", d.describe(n))
 	}
 	if err != nil {
 		d.report(mark, at.Breaks("%s", err.Error()))
@@ -57,7 +77,7 @@ func (d *decoder) text(n, mark *yaml.Node, at Path, into encoding.TextUnmarshale
 // list reads a sequence.
 func (d *decoder) list(n, mark *yaml.Node, at Path, v reflect.Value) {
 	if n.Kind != yaml.SequenceNode {
-		d.report(mark, at.Breaks("%s stands where a list belongs; write a list, each item after a dash", describe(n)))
+		d.report(mark, at.Breaks("%s stands where a list belongs; write a list, each item after a dash", d.describe(n)))
 		return
 	}
 	if len(n.Content) > maxItems {
@@ -84,7 +104,7 @@ const (
 // dict reads a map with free keys.
 func (d *decoder) dict(n, mark *yaml.Node, at Path, v reflect.Value) {
 	if n.Kind != yaml.MappingNode || len(n.Content)/2 > maxKeys {
-		d.report(mark, at.Breaks("%s stands where a map of at most %d names belongs; write name: value", describe(n), maxKeys))
+		d.report(mark, at.Breaks("%s stands where a map of at most %d names belongs; write name: value", d.describe(n), maxKeys))
 		return
 	}
 	out := reflect.MakeMap(v.Type())
@@ -93,7 +113,7 @@ func (d *decoder) dict(n, mark *yaml.Node, at Path, v reflect.Value) {
 		value := reflect.New(v.Type().Elem()).Elem()
 		switch {
 		case m.key.Kind != yaml.ScalarNode || !isText(m.key):
-			d.report(m.key, at.Breaks("%s is no name; put it in quotes", describe(m.key)))
+			d.report(m.key, at.Breaks("%s is no name; put it in quotes", d.describe(m.key)))
 			continue
 		case m.value.Tag == "!!null":
 			d.report(m.key, here.Breaks(`has no value; write "" for an empty one or remove the name`))
@@ -130,12 +150,14 @@ func (d *decoder) free(n, mark *yaml.Node, at Path, v reflect.Value) {
 // scalar reads a single value.
 func (d *decoder) scalar(n, mark *yaml.Node, at Path, v reflect.Value) {
 	if n.Kind != yaml.ScalarNode {
-		d.report(mark, at.Breaks("%s stands where a single value belongs; write %s", describe(n), expected(v)))
+		d.report(mark, at.Breaks("%s stands where a single value belongs; write %s", d.describe(n), expected(v)))
 		return
 	}
 	switch k := v.Kind(); {
 	case k == reflect.String && isText(n):
 		v.SetString(n.Value)
+	case k == reflect.String && d.secret && !isText(n):
+		d.report(mark, at.Breaks("the value is not text; put it in quotes"))
 	case k == reflect.String && (n.Tag == "!!int" || n.Tag == "!!float" || n.Tag == "!!bool"):
 		d.report(mark, at.Breaks("%s is no text; put it in quotes: %q", describe(n), Clip(n.Value)))
 	case k == reflect.Bool && n.Tag == "!!bool":
@@ -153,14 +175,14 @@ func (d *decoder) scalar(n, mark *yaml.Node, at Path, v reflect.Value) {
 		d.bounded(mark, at, n, v, err)
 		v.SetFloat(f)
 	default:
-		d.report(mark, at.Breaks("%s is not what belongs here; write %s", describe(n), expected(v)))
+		d.report(mark, at.Breaks("%s is not what belongs here; write %s", d.describe(n), expected(v)))
 	}
 }
 
 // bounded reports a number that does not fit.
 func (d *decoder) bounded(mark *yaml.Node, at Path, n *yaml.Node, v reflect.Value, err error) {
 	if errors.Is(err, strconv.ErrRange) || err != nil {
-		d.report(mark, at.Breaks("%s is out of range; write %s", describe(n), expected(v)))
+		d.report(mark, at.Breaks("%s is out of range; write %s", d.describe(n), expected(v)))
 	}
 }
 
