@@ -1,0 +1,167 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Request is what conditions ask of a request. Header takes a name in lower case
+// and gives each line of that header; nil functions have nothing.
+type Request struct {
+	Method, Authority string
+	Path              string // without the query
+	Query             string // without the question mark
+	Header            func(name string) []string
+	Claim             func(name string) (string, bool)
+	Draw              int64 // the request's random draw: 0 <= Draw < Chances
+}
+
+// Same reports whether c and d ask the same.
+func (c *Condition) Same(d *Condition) bool {
+	return c.On == d.On && c.Op == d.Op && c.Mode == d.Mode && c.Name == d.Name && c.Value == d.Value &&
+		c.From == d.From && c.Until == d.Until && slices.Equal(c.Values, d.Values)
+}
+
+// Holds reports whether the condition holds of a request, as Envoy decides it.
+func (c *Condition) Holds(r *Request) bool {
+	values := c.values(r)
+	if len(values) == 0 {
+		switch {
+		case c.Mode&MissingIsEmpty != 0:
+			return !c.fits("")
+		case c.On == OnCookie:
+			return c.Mode&Not != 0
+		}
+		return c.Op == Present && c.Mode&Not != 0
+	}
+	return slices.ContainsFunc(values, c.fits) != (c.Mode&Not != 0)
+}
+
+// values are those that the subject has in a request, none where it is missing.
+func (c *Condition) values(r *Request) []string {
+	one := func(v string, ok bool) []string {
+		if !ok {
+			return nil
+		}
+		return []string{v}
+	}
+	switch c.On {
+	case OnPath:
+		return []string{r.Path}
+	case OnMethod:
+		return []string{r.Method}
+	case OnHeader:
+		return r.header(c.Name)
+	case OnQuery:
+		return one(parameter(r.Query, c.Name))
+	case OnCookie:
+		return one(r.cookie(c.Name))
+	case OnAuthority:
+		return []string{r.Authority}
+	case OnClaim:
+		if r.Claim == nil {
+			return nil
+		}
+		return one(r.Claim(c.Name))
+	case OnChance:
+		return []string{strconv.FormatInt(r.Draw, 10)}
+	}
+	panic(fmt.Sprintf("no subject %d", c.On))
+}
+
+func (r *Request) header(name string) []string {
+	if r.Header == nil {
+		return nil
+	}
+	return r.Header(name)
+}
+
+// parameter finds the first query parameter of a name. Nothing is decoded:
+// neither does Envoy.
+func parameter(query, name string) (value string, ok bool) {
+	for pair := range strings.SplitSeq(query, "&") {
+		if key, value, _ := strings.Cut(pair, "="); key == name {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// cookie finds the first cookie of a name; a value in quotes loses them.
+func (r *Request) cookie(name string) (string, bool) {
+	for _, line := range r.header("cookie") {
+		for pair := range strings.SplitSeq(line, ";") {
+			key, value, found := strings.Cut(strings.Trim(pair, " \t"), "=")
+			if !found || key != name {
+				continue
+			}
+			if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
+				value = value[1 : n-1]
+			}
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// fits compares one value, whatever Not says.
+func (c *Condition) fits(v string) bool {
+	want := c.Value
+	if c.Mode&IgnoreCase != 0 {
+		v, want = lowerASCII(v), lowerASCII(want)
+	}
+	switch c.Op {
+	case Equal:
+		return v == want
+	case SegmentPrefix:
+		return underSegment(v, want)
+	case BytePrefix:
+		return strings.HasPrefix(v, want)
+	case Suffix:
+		return strings.HasSuffix(v, want)
+	case Contains:
+		return strings.Contains(v, want)
+	case FullMatch:
+		return c.expression.MatchString(Bytewise(v))
+	case Present:
+		return true
+	case OneOf:
+		return slices.Contains(c.Values, v)
+	case InRange:
+		n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
+		return err == nil && c.From <= n && n < c.Until
+	}
+	panic(fmt.Sprintf("no operator %d", c.Op))
+}
+
+// underSegment reports whether path is prefix or below it.
+func underSegment(path, prefix string) bool {
+	prefix = strings.TrimSuffix(prefix, "/")
+	return strings.HasPrefix(path, prefix) && (len(path) > len(prefix) && path[len(prefix)] == '/' || prefix != "" && len(path) == len(prefix))
+}
+
+// lowerASCII is lower case as Envoy compares it: of ASCII letters only.
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+// Bytewise is s with each byte as one character: Envoy's expressions read their
+// own text and what they are compared with in that way (measured on 1.40).
+func Bytewise(s string) string {
+	if utf8.RuneCountInString(s) == len(s) && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		b.WriteRune(rune(s[i]))
+	}
+	return b.String()
+}

@@ -1,0 +1,214 @@
+package route_test
+
+import (
+	"math/bits"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/weftmesh/weft/route"
+)
+
+// words are few, so that conditions and requests often meet.
+var words = []string{"a", "A", "ab", "abc", "b", "/", "/a", "/a/", "/a/b", "/ab", "5", ""}
+
+// anyCell draws a condition of one legal cell, of the subject if one is given.
+func anyCell(t *rapid.T, on route.Subject) route.Condition {
+	var cells []route.Cell
+	for c := range route.Cells {
+		if on == 0 || c.On == on {
+			cells = append(cells, c)
+		}
+	}
+	word := rapid.SampledFrom(words)
+	return rapid.Custom(func(t *rapid.T) route.Condition {
+		from := rapid.Int64Range(-2, 9).Draw(t, "from")
+		c, err := condition(rapid.SampledFrom(cells).Draw(t, "cell"), rapid.SampledFrom([]string{"x", "x", "y"}).Draw(t, "name"),
+			word.Draw(t, "value"), from, from+rapid.Int64Range(1, 5).Draw(t, "width"))
+		if err != nil {
+			t.Skip(err.Error())
+		}
+		return c
+	}).Draw(t, "condition")
+}
+
+func condition(cell route.Cell, name, value string, from, until int64) (route.Condition, error) {
+	if cell.On != route.OnHeader && cell.On != route.OnQuery && cell.On != route.OnCookie && cell.On != route.OnClaim {
+		name = ""
+	}
+	switch cell.Op {
+	case route.Present:
+		return route.Has(cell.On, name, cell.Mode)
+	case route.OneOf:
+		return route.Among(cell.On, name, value, "GET")
+	case route.InRange:
+		return route.Within(cell.On, name, from, until)
+	case route.FullMatch:
+		return route.MatchAll(cell.On, name, cell.Mode, value+"b?")
+	}
+	return route.Compare(cell.On, name, cell.Op, cell.Mode, value)
+}
+
+func anyRequest(t *rapid.T) *route.Request {
+	word := rapid.SampledFrom(words)
+	headers := map[string][]string{
+		"x": rapid.SliceOfN(word, 0, 2).Draw(t, "x"), "y": rapid.SliceOfN(word, 0, 1).Draw(t, "y"),
+		"cookie": {"x=" + word.Draw(t, "cookie")},
+	}
+	claim := word.Draw(t, "claim")
+	return &route.Request{
+		Method: rapid.SampledFrom([]string{"GET", "a", "PUT"}).Draw(t, "method"), Authority: word.Draw(t, "authority"),
+		Path:   rapid.SampledFrom([]string{"/", "/a", "/a/", "/a/b", "/ab", "/abc/b", "*"}).Draw(t, "path"),
+		Query:  rapid.SampledFrom([]string{"", "x", "x=a", "x=ab&y=b", "y=A"}).Draw(t, "query"),
+		Header: func(name string) []string { return headers[name] },
+		Claim:  func(name string) (string, bool) { return claim, name == "x" },
+		Draw:   rapid.Int64Range(0, 9).Draw(t, "draw"),
+	}
+}
+
+// A reason is given for exactly the requests of which a condition does not hold.
+func TestWhyNotIsNotHolds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c, r := anyCell(t, 0), anyRequest(t)
+		if why := c.WhyNot(r); c.Holds(r) != (why == "") {
+			t.Fatalf("%s: holds %v, and the reason is %q", c.Text(), c.Holds(r), why)
+		}
+	})
+}
+
+// What a condition covers, it holds of: explanations may call a route shadowed.
+func TestCoversIsSound(t *testing.T) {
+	t.Parallel()
+	covered := 0
+	rapid.Check(t, func(t *rapid.T) {
+		c := anyCell(t, 0)
+		d, r := anyCell(t, c.On), anyRequest(t)
+		if !c.Covers(&d) {
+			return
+		}
+		covered++
+		if d.Holds(r) && !c.Holds(r) {
+			t.Fatalf("%q is said to cover %q, but %+v", c.Text(), d.Text(), r)
+		}
+	})
+	if covered == 0 {
+		t.Error("nothing covered anything")
+	}
+}
+
+// These are worth knowing of: what a route behind another can never get.
+func TestCovers(t *testing.T) {
+	t.Parallel()
+	compare := func(o route.Op, v string) route.Condition {
+		c, err := route.Compare(route.OnPath, "", o, 0, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	for _, x := range []struct {
+		c, d route.Condition
+		want bool
+	}{
+		{compare(route.SegmentPrefix, "/a"), compare(route.Equal, "/a/b"), true},
+		{compare(route.SegmentPrefix, "/a"), compare(route.Equal, "/ab"), false},
+		{compare(route.SegmentPrefix, "/a"), compare(route.SegmentPrefix, "/a/b"), true},
+		{compare(route.SegmentPrefix, "/a"), compare(route.BytePrefix, "/a/"), true},
+		{compare(route.SegmentPrefix, "/a"), compare(route.BytePrefix, "/a"), false},
+		{compare(route.BytePrefix, "/a"), compare(route.SegmentPrefix, "/a"), true},
+		{compare(route.BytePrefix, "/a"), compare(route.SegmentPrefix, "/ab"), true},
+		{compare(route.SegmentPrefix, "/"), compare(route.SegmentPrefix, "/x"), true},
+		{compare(route.Equal, "/a"), compare(route.SegmentPrefix, "/a"), false},
+	} {
+		if got := x.c.Covers(&x.d); got != x.want {
+			t.Errorf("%s covers %s: %v", x.c.Text(), x.d.Text(), got)
+		}
+	}
+}
+
+// What stands in no cell cannot be made, and what does not say anything neither.
+func TestIllegalConditionsAreRefused(t *testing.T) {
+	t.Parallel()
+	legal := map[route.Cell]bool{}
+	for c := range route.Cells {
+		legal[c] = true
+	}
+	refused := 0
+	for s := route.OnPath; s <= route.OnChance; s++ {
+		for o := route.Equal; o <= route.InRange; o++ {
+			for m := route.Modifier(0); m < 1<<bits.Len8(uint8(route.MissingIsEmpty)); m++ {
+				cell := route.Cell{On: s, Op: o, Mode: m}
+				_, err := condition(cell, "x", "/a", 1, 2)
+				modifiable := o != route.OneOf && o != route.InRange // whose constructors take no modifier
+				if modifiable && (err == nil) != legal[cell] {
+					t.Errorf("%v: %v", cell, err)
+				}
+				if err != nil {
+					refused++
+				}
+			}
+		}
+	}
+	if refused < 200 {
+		t.Errorf("only %d cells are refused", refused)
+	}
+	for name, err := range map[string]error{
+		"no slash":        second(route.Compare(route.OnPath, "", route.SegmentPrefix, 0, "a")),
+		"bad expression":  second(route.MatchAll(route.OnPath, "", 0, "(")),
+		"no expression":   second(route.MatchAll(route.OnPath, "", 0, "")),
+		"empty range":     second(route.Within(route.OnHeader, "x", 5, 5)),
+		"chance over 1":   second(route.Within(route.OnChance, "", 0, route.Chances+1)),
+		"no header name":  second(route.Has(route.OnHeader, "", 0)),
+		"a path's name":   second(route.Compare(route.OnPath, "x", route.Equal, 0, "/")),
+		"negated nothing": second(route.Compare(route.OnHeader, "x", route.Contains, route.Not, "")),
+		"among none":      second(route.Among(route.OnMethod, "")),
+	} {
+		if err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+func second(_ route.Condition, err error) error { return err }
+
+// The texts that people read.
+func TestConditionTexts(t *testing.T) {
+	t.Parallel()
+	lines := func(string) []string { return []string{"7", "8"} }
+	r := &route.Request{Method: "GET", Path: "/v1", Query: "q=x", Header: lines}
+	for _, x := range []struct {
+		make      func() (route.Condition, error)
+		text, why string
+	}{
+		{func() (route.Condition, error) { return route.Compare(route.OnPath, "", route.SegmentPrefix, 0, "/v2") }, "path is under prefix /v2", "path /v1 is not under prefix /v2"},
+		{func() (route.Condition, error) { return route.Compare(route.OnPath, "", route.Equal, 0, "/v2") }, "path is /v2", "path /v1 is not /v2"},
+		{func() (route.Condition, error) { return route.MatchAll(route.OnPath, "", 0, "/x.*") }, "path matches the expression /x.*", "path /v1 does not match the expression /x.*"},
+		{func() (route.Condition, error) { return route.Among(route.OnMethod, "", "PUT", "POST", "PUT") }, "method is one of POST, PUT", "method GET is none of POST, PUT"},
+		{func() (route.Condition, error) { return route.Compare(route.OnHeader, "X-A", route.Equal, 0, "9") }, `header x-a is "9"`, `header x-a is "7" and "8", not "9"`},
+		{func() (route.Condition, error) { return route.Compare(route.OnHeader, "x-a", route.BytePrefix, 0, "9") }, `header x-a begins with "9"`, `header x-a is "7" and "8", which does not begin with "9"`},
+		{func() (route.Condition, error) {
+			return route.Compare(route.OnHeader, "x-a", route.Equal, route.Not|route.IgnoreCase, "8")
+		}, `header x-a is not "8", ignoring case`, `header x-a is "7" and "8", and the condition is that it is not "8"`},
+		{func() (route.Condition, error) { return route.Has(route.OnHeader, "x-a", route.Not) }, "header x-a is missing", "header x-a is present"},
+		{func() (route.Condition, error) { return route.Within(route.OnHeader, "x-a", 1, 5) }, "header x-a is in the range from 1 until 5", `header x-a is "7" and "8", which is not in the range from 1 until 5`},
+		{func() (route.Condition, error) { return route.Has(route.OnQuery, "p", 0) }, "query parameter p is present", "query parameter p is missing"},
+	} {
+		c, err := x.make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Text() != x.text || c.WhyNot(r) != x.why {
+			t.Errorf("got %q, %q; want %q, %q", c.Text(), c.WhyNot(r), x.text, x.why)
+		}
+	}
+	both := route.Conditions{}
+	for _, name := range []string{"a", "b"} {
+		c, _ := route.Has(route.OnHeader, name, 0)
+		both = append(both, c)
+	}
+	if got := both.Text(); !strings.Contains(got, "header a is present and header b is present") {
+		t.Error(got)
+	}
+}

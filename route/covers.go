@@ -1,0 +1,97 @@
+package route
+
+import (
+	"slices"
+	"strings"
+)
+
+// Covers reports whether c holds of every request of which d holds. It is sound
+// and not complete: true is certain, false says nothing.
+func (c *Condition) Covers(d *Condition) bool {
+	if c.Same(d) {
+		return true
+	}
+	if c.On != d.On || c.Name != d.Name || d.Mode&MissingIsEmpty != 0 {
+		return false
+	}
+	if c.Op == Present { // what says something of a value needs one, but where Not of a cookie holds
+		return c.Mode == 0 && (d.Mode == 0 || d.Mode == IgnoreCase || d.Mode&Not != 0 && d.Op != Present && d.On != OnCookie)
+	}
+	if c.Mode != 0 && c.Mode != IgnoreCase || d.Mode != 0 && d.Mode != IgnoreCase {
+		return false
+	}
+	if d.Mode == IgnoreCase && c.Mode == 0 {
+		return false
+	}
+	return c.coversValues(d)
+}
+
+// coversValues is Covers where both speak of one value, c perhaps ignoring case.
+func (c *Condition) coversValues(d *Condition) bool {
+	want, have := c.Value, d.Value
+	if c.Mode == IgnoreCase {
+		want, have = lowerASCII(want), lowerASCII(have)
+	}
+	switch d.Op {
+	case Equal:
+		return c.fits(d.Value)
+	case OneOf:
+		return !slices.ContainsFunc(d.Values, func(v string) bool { return !c.fits(v) })
+	case InRange:
+		return c.Op == InRange && c.From <= d.From && d.Until <= c.Until
+	case SegmentPrefix:
+		return c.Op == SegmentPrefix && (underSegment(have, want) || want == "/") || c.Op == BytePrefix && strings.HasPrefix(strings.TrimSuffix(have, "/"), want) ||
+			c.Op == BytePrefix && want == "/"
+	case BytePrefix:
+		return c.Op == BytePrefix && strings.HasPrefix(have, want) || c.Op == Contains && strings.Contains(have, want) ||
+			c.Op == SegmentPrefix && underSegment(have, want) && (want == "/" || len(have) > len(strings.TrimSuffix(want, "/")))
+	case Suffix:
+		return (c.Op == Suffix && strings.HasSuffix(have, want)) || c.Op == Contains && strings.Contains(have, want)
+	case Contains:
+		return c.Op == Contains && strings.Contains(have, want)
+	}
+	return false
+}
+
+// Conditions are several, all of which have to hold.
+type Conditions []Condition
+
+// Holds reports whether all hold of a request.
+func (cs Conditions) Holds(r *Request) bool {
+	for i := range cs {
+		if !cs[i].Holds(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// WhyNot is the first reason why not all hold, empty if they do.
+func (cs Conditions) WhyNot(r *Request) string {
+	for i := range cs {
+		if reason := cs[i].WhyNot(r); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+// Covers reports whether cs hold of every request of which ds hold: sound and
+// not complete, as for one condition.
+func (cs Conditions) Covers(ds Conditions) bool {
+	for i := range cs {
+		if !slices.ContainsFunc(ds, func(d Condition) bool { return cs[i].Covers(&d) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// Text joins what each says.
+func (cs Conditions) Text() string {
+	parts := make([]string, len(cs))
+	for i := range cs {
+		parts[i] = cs[i].Text()
+	}
+	return strings.Join(parts, " and ")
+}
