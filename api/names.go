@@ -72,6 +72,7 @@ var reservedLabels = []struct {
 	{LabelEnv, []string{"universal", "kubernetes"}},
 	{LabelPolicyRole, []string{"system", "producer", "consumer", "workload-owner"}},
 	{LabelEffect, []string{"shadow"}},
+	{LabelDefault, []string{"true"}},
 	{"kuma.io/kds-sync", []string{"enabled", "disabled"}},
 }
 

@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // Spec is the typed body of a document.
 type Spec interface {
@@ -68,6 +71,27 @@ func (o *Object) HomeNamespace() string {
 
 // Shadow reports whether the object only takes part in previews (label kuma.io/effect).
 func (o *Object) Shadow() bool { return o.Labels[LabelEffect] == "shadow" }
+
+// IsDefault reports whether weft made the object with its mesh (label
+// weft.io/default): it is weaker than everything that people write.
+func (o *Object) IsDefault() bool { return o.Labels[LabelDefault] == "true" }
+
+// MarkDefault is o with the label weft.io/default, or without it.
+func (o *Object) MarkDefault(on bool) *Object {
+	if _, has := o.Labels[LabelDefault]; has == on {
+		return o
+	}
+	c := *o
+	if c.Labels = maps.Clone(o.Labels); c.Labels == nil {
+		c.Labels = map[string]string{}
+	}
+	if on {
+		c.Labels[LabelDefault] = "true"
+	} else {
+		delete(c.Labels, LabelDefault)
+	}
+	return &c
+}
 
 // Type describes one kind of document.
 type Type struct {

@@ -105,6 +105,7 @@ const (
 	LabelNamespace   = "k8s.kuma.io/namespace"
 	LabelPolicyRole  = "kuma.io/policy-role"
 	LabelEffect      = "kuma.io/effect"
+	LabelDefault     = "weft.io/default"
 	TagService       = "kuma.io/service"
 	TagProtocol      = "kuma.io/protocol"
 )

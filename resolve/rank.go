@@ -10,6 +10,7 @@ import (
 // rank is an object's, or one of its items', place in the order of spec/kuma.md
 // 4.3: a greater rank overrides a lesser one.
 type rank struct {
+	written                                        int // key 0: what weft made with the mesh is weakest
 	topKind, topForm, origin, role, toKind, toForm int
 	name                                           string
 	ref                                            api.Ref // only so that no two objects are equal
@@ -31,7 +32,7 @@ var (
 
 func rankOf(o *api.Object, top api.TargetRef, role string) rank {
 	r := rank{
-		topKind: kindOrder[top.Kind], origin: originOrder[o.Labels[api.LabelOrigin]],
+		written: btoi(!o.IsDefault()), topKind: kindOrder[top.Kind], origin: originOrder[o.Labels[api.LabelOrigin]],
 		role: roleOrder[role], name: o.DisplayName(), ref: o.Ref,
 	}
 	if top.Kind == api.KindDataplane {
@@ -49,6 +50,7 @@ func (r rank) of(to api.TargetRef, index int) rank {
 // compare is negative where b overrides a. It is a total order of items.
 func (r rank) compare(o rank) int {
 	return cmp.Or(
+		cmp.Compare(r.written, o.written),
 		cmp.Compare(r.topKind, o.topKind),
 		cmp.Compare(r.topForm, o.topForm),
 		cmp.Compare(r.origin, o.origin),

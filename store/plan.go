@@ -51,6 +51,9 @@ func settle(changes []api.Change) []api.Change {
 
 // step is what a write makes of current: current itself where nothing changes.
 func step(current *api.Object, w Write, now time.Time) (*api.Object, Action) {
+	if w.Put != nil && !w.Own {
+		w.Put = w.Put.MarkDefault(current != nil && current.IsDefault())
+	}
 	switch {
 	case !w.Fits(current):
 		return current, Unchanged

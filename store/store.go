@@ -50,6 +50,9 @@ type Write struct {
 	// is done, nil for none; where it says no the write is left out, Unchanged.
 	// It may be asked several times.
 	If func(*api.Object) bool
+	// Own marks a write of the control plane itself, which alone decides about the
+	// label weft.io/default; every other write leaves it as it is.
+	Own bool
 }
 
 // Fits reports whether the write is to be done to the object as it stands.

@@ -12,7 +12,7 @@ type defaultPolicy struct {
 }
 
 func (p defaultPolicy) document(ref api.Ref) []byte {
-	return fmt.Appendf(nil, "type: %s\nmesh: %s\nname: %s\n%s", ref.Kind, ref.Mesh, ref.Name, p.spec)
+	return fmt.Appendf(nil, "type: %s\nmesh: %s\nname: %s\nlabels: {%s: \"true\"}\n%s", ref.Kind, ref.Mesh, ref.Name, api.LabelDefault, p.spec)
 }
 
 // defaultPolicies have Kuma's values, but for the retries: weft repeats by

@@ -20,7 +20,8 @@ type body struct {
 	Modified time.Time `json:"modified"`
 	File     string    `json:"file,omitempty"`
 	Line     int       `json:"line,omitempty"`
-	Owner    string    `json:"owner,omitempty"` // missing in records of the first weft
+	Owner    string    `json:"owner,omitempty"`   // missing in records of the first weft
+	Default  bool      `json:"default,omitempty"` // the label weft.io/default, whatever the text says
 	Text     string    `json:"text"`
 }
 
@@ -64,7 +65,7 @@ func refOf(key []byte) (api.Ref, error) {
 // recordOf keeps the object's own text, so that every finding still names the
 // writer's lines, or where it was one of a list, the text that encode makes.
 func recordOf(key []byte, o *api.Object, encode func(*api.Object) ([]byte, error)) ([]byte, error) {
-	b := body{o.Created, o.Modified, o.Source.File, o.Source.Line, owners[o.Owner], string(o.Source.Text)}
+	b := body{o.Created, o.Modified, o.Source.File, o.Source.Line, owners[o.Owner], o.IsDefault(), string(o.Source.Text)}
 	if o.Source.Item != "" || len(o.Source.Text) == 0 {
 		text, err := encode(o)
 		if err != nil {
@@ -102,14 +103,14 @@ func parse(key, record []byte) (body, error) {
 	return b, nil
 }
 
-// object decodes a record. The key, the times and the owner are the store's
-// word; the rest is the document's.
+// object decodes a record. The key, the times, the owner and the label
+// weft.io/default are the store's word; the rest is the document's.
 func (b body) object(ref api.Ref, decode func(string, []byte) (*api.Object, error)) (*api.Object, error) {
 	o, err := decode(b.File, []byte(b.Text))
 	if err != nil {
 		return nil, err
 	}
-	c := *o
+	c := *o.MarkDefault(b.Default)
 	c.Ref, c.Created, c.Modified, c.Owner = ref, b.Created, b.Modified, b.owner(ref)
 	c.Source = api.Source{File: b.File, Line: b.Line, Text: []byte(b.Text)}
 	return &c, nil

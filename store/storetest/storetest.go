@@ -58,6 +58,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		"writing the same again changes nothing": unchanged,
 		"the last writer is the owner":           lastWriterOwns,
 		"a write can depend on what stands":      conditional,
+		"only weft marks its default policies":   onlyOwnWritesMark,
 		"times are the store's":                  times,
 		"deleting twice is safe":                 deleteTwice,
 		"a snapshot never changes":               immutable,

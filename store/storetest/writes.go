@@ -68,3 +68,30 @@ func conditional(t *testing.T, s store.Store) {
 		}
 	}
 }
+
+// onlyOwnWritesMark: the label weft.io/default comes and goes with writes of the
+// control plane itself; every other leaves it as it is.
+func onlyOwnWritesMark(t *testing.T, s store.Store) {
+	marked, plain := Service(t, "a", 1).MarkDefault(true), Service(t, "a", 1)
+	for _, step := range []struct {
+		what string
+		put  *api.Object
+		own  bool
+		act  store.Action
+		want bool
+	}{
+		{"a client's new object", marked, false, store.Created, false},
+		{"weft marks it", marked, true, store.Updated, true},
+		{"a client writes it back without the label", plain, false, store.Unchanged, true},
+		{"a client changes it", Service(t, "a", 2), false, store.Updated, true},
+		{"weft takes the mark away", plain, true, store.Updated, false},
+	} {
+		snapshot, results, err := s.Apply(t.Context(), []store.Write{{Put: step.put, Own: step.own}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, _ := snapshot.Get(plain.Ref); o.IsDefault() != step.want || results[0].Action != step.act {
+			t.Errorf("%s: marked %v, %s", step.what, o.IsDefault(), results[0].Action)
+		}
+	}
+}
