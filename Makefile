@@ -14,7 +14,7 @@ GOVULNCHECK   := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # A directory or address of a vulnerability database; empty is the public one.
 VULNDB        ?=
 
-ENVOY_BIN   = $(if $(WEFT_ENVOY),$(WEFT_ENVOY),$(shell ls -d $(CURDIR)/$(TOOLS)/envoy/lib/python*/site-packages/envoy/_bin/envoy 2>/dev/null | head -n 1))
+ENVOY_BIN   = $(if $(WEFT_ENVOY),$(WEFT_ENVOY),$(firstword $(shell ls -d $(CURDIR)/$(TOOLS)/envoy/lib/python*/site-packages/envoy/_bin/envoy 2>/dev/null)))
 
 export WEFT_ENVOY
 export CGO_ENABLED ?= 0
