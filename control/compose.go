@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -154,20 +152,12 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 		Catalog: world.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop}, Sidecars: sidecars{p.ads, p.loop}, Tokens: keys,
 		Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, ReadOnly: p.cfg.Store == "file", Zone: p.cfg.Zone, Public: p.cfg, Log: p.log,
 		Metrics: promhttp.HandlerFor(p.observe.registry, promhttp.HandlerOpts{}),
-		About:   web.About{Hostname: host, Version: Version(), InstanceID: uuid.NewString()},
+		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
 	}
 	if home, err := isLoopback(p.cfg.API); err == nil && home {
 		c.Hosts = []string{} // loopback names only
 	}
 	return web.New(c), nil
-}
-
-// Version is that of this build.
-func Version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return strings.TrimPrefix(info.Main.Version, "v")
-	}
-	return "dev"
 }
 
 // problems are all documents that are not served as they were written.
@@ -193,6 +183,6 @@ func tracing(ctx context.Context, cfg Config) (trace.Tracer, func(context.Contex
 		return nil, nil, fmt.Errorf("--otlp-endpoint: %w", err)
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "weft"), attribute.String("service.version", Version()))))
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "weft"), attribute.String("service.version", cfg.Version))))
 	return provider.Tracer("weft"), provider.Shutdown, nil
 }

@@ -33,12 +33,12 @@ type Config struct {
 	LogLevel     string `json:"log-level"`  // debug, info, warn, error
 	OTLPEndpoint string `json:"otlp-endpoint"`
 
-	SkipDefaultPolicies     bool     `json:"skip-default-policies"`
-	Zone                    string   `json:"zone"`
-	HTTPProxyRootNamespaces []string `json:"httpproxy-root-namespaces"` // refused until it works, as the next two
-	ExtAuthz                string   `json:"ext-authz"`
-	RequireReferenceGrants  bool     `json:"require-reference-grants"`
+	SkipDefaultPolicies bool   `json:"skip-default-policies"`
+	Zone                string `json:"zone"`
 
+	// Version is that of the program, as everything that the control plane says
+	// of itself has it.
+	Version string `json:"-"`
 	// DeregisterAfter is how long the Dataplane of a sidecar that brought it
 	// along outlives the sidecar's connection.
 	DeregisterAfter time.Duration `json:"-"`
@@ -58,6 +58,7 @@ func Default() Config {
 		LogFormat:       "text",
 		LogLevel:        "info",
 		Zone:            "default",
+		Version:         "unknown",
 		DeregisterAfter: 10 * time.Second,
 		ShutdownGrace:   5 * time.Second,
 	}
@@ -89,14 +90,6 @@ func (c Config) Validate() error {
 	}
 	if c.XDSPlaintext && c.XDSTLSCert != "" {
 		refuse("--xds-plaintext contradicts --xds-tls-cert; leave one out")
-	}
-	for _, flag := range []struct {
-		name  string
-		given bool
-	}{{"httpproxy-root-namespaces", len(c.HTTPProxyRootNamespaces) > 0}, {"ext-authz", c.ExtAuthz != ""}, {"require-reference-grants", c.RequireReferenceGrants}} {
-		if flag.given {
-			refuse("--%s is not in this version, and what it protects would be open; leave it out", flag.name)
-		}
 	}
 	if err := c.validateListeners(); err != nil {
 		errs = multierror.Append(errs, err.Errors...)

@@ -84,6 +84,13 @@ func newObserver(tracer trace.Tracer, events *web.Events) *observer {
 	return o
 }
 
+// build says in the metrics which program gives them.
+func (o *observer) build(version string) {
+	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "weft_build_info", Help: "1, with the version of this control plane."}, []string{"version"})
+	g.WithLabelValues(version).Set(1)
+	o.registry.MustRegister(g)
+}
+
 // action is what happened to an object.
 func action(c api.Change) string {
 	switch {

@@ -95,6 +95,7 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	}
 	p.tracing = stop
 	p.observe = newObserver(tracer, web.NewEvents())
+	p.observe.build(p.cfg.Version)
 	if err := p.open(ctx); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
 )
 
 const guest = `type: Dataplane
@@ -184,7 +185,11 @@ func (p *plane) stream(name, token string) (discoveryv3.AggregatedDiscoveryServi
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{Node: &corev3.Node{Id: "default." + name},
+	about, err := structpb.NewStruct(map[string]any{"version": map[string]any{"weft": "7.8.9"}})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{Node: &corev3.Node{Id: "default." + name, Metadata: about},
 		TypeUrl: "type.googleapis.com/envoy.config.cluster.v3.Cluster"}); err != nil {
 		p.t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func (s sidecars) Stream(dp api.Ref) (web.Stream, bool) {
 	if !ok {
 		return web.Stream{}, false
 	}
-	out := web.Stream{Connected: st.Connected, Since: st.Since, Protocol: st.Protocol, Client: st.Client, Version: st.Version, Note: st.Note, Types: map[string]web.Counters{}}
+	out := web.Stream{Connected: st.Connected, Since: st.Since, Until: st.Until, Protocol: st.Protocol, Client: st.Client, Version: st.Version, Agent: st.Agent, Note: st.Note, Types: map[string]web.Counters{}}
 	for name, t := range st.Types {
 		out.Types[name] = web.Counters{Sent: t.Sent, Acked: t.Acked, Nacked: t.Nacked}
 	}

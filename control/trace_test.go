@@ -16,12 +16,19 @@ type sink struct {
 	collector.UnimplementedTraceServiceServer
 	mu     sync.Mutex
 	traces map[string]map[string]bool
+	// version is that of the service which sends them.
+	version string
 }
 
 func (s *sink) Export(_ context.Context, r *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, resource := range r.ResourceSpans {
+		for _, a := range resource.GetResource().GetAttributes() {
+			if a.Key == "service.version" {
+				s.version = a.GetValue().GetStringValue()
+			}
+		}
 		for _, scope := range resource.ScopeSpans {
 			for _, span := range scope.Spans {
 				id := string(span.TraceId)
@@ -47,13 +54,16 @@ func TestAChangeIsOneTraceFromTheStoreToTheStreams(t *testing.T) {
 	go func() { _ = g.Serve(l) }()
 	t.Cleanup(g.Stop)
 	c := config(t)
-	c.OTLPEndpoint = l.Addr().String()
+	c.OTLPEndpoint, c.Version = l.Addr().String(), "1.2.3"
 	p := start(t, c)
 	p.want(http.StatusOK, http.MethodPost, "/_apply", worldDocs)
 	p.want(http.StatusOK, http.MethodGet, "/meshes/default/_status", "")
 	p.stop() // which sends what is left
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.version != "1.2.3" {
+		t.Errorf("the traces are of version %q", s.version)
+	}
 	for _, names := range s.traces {
 		if names["change"] && names["resolve"] && names["publish"] {
 			return

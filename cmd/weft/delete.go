@@ -21,7 +21,7 @@ func newDelete(a *app) *cobra.Command {
 				return err
 			}
 			if err := server.Call(c.Context(), http.MethodDelete, path(t, a.mesh, args[1]), "", nil, nil); err != nil {
-				return a.named(t, args[1], err)
+				return a.named(c.Context(), server, t, args[1], err)
 			}
 			fmt.Fprintln(a.out, ref(t, a.mesh, args[1]), "deleted")
 			return nil

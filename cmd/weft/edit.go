@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weftmesh/weft/cmd/weft/internal/client"
 )
 
 func newEdit(a *app) *cobra.Command {
@@ -34,7 +37,7 @@ func (a *app) edit(c *cobra.Command, word, name string) error {
 	}
 	item, err := server.One(c.Context(), path(t, a.mesh, name)+"?format=written")
 	if err != nil {
-		return a.named(t, name, err)
+		return a.named(c.Context(), server, t, name, err)
 	}
 	var text bytes.Buffer
 	if err := writeYAML(&text, item); err != nil {
@@ -58,7 +61,11 @@ func (a *app) edit(c *cobra.Command, word, name string) error {
 	}
 	a.output = "table"
 	if err := a.apply(c, applyOptions{files: []string{file}, draft: true}); err != nil {
-		fmt.Fprintf(a.err, "weft: nothing was stored; the text is in %s, apply it with `weft apply -f %s`\n", file, file)
+		stored := "nothing was stored; the"
+		if errors.Is(err, client.ErrUnanswered) {
+			stored = "the"
+		}
+		fmt.Fprintf(a.err, "weft: %s text is in %s, apply it with `weft apply -f %s`\n", stored, file, file)
 		return err
 	}
 	return os.Remove(file)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"net/url"
 	"strings"
@@ -94,7 +93,8 @@ func (a *app) explanation(c *cobra.Command, name, to string, files []string, str
 	if to != "" {
 		question += "?to=" + url.QueryEscape(to)
 	}
-	return e, inItsWords(server.Get(c.Context(), path(t, a.mesh, name)+question, &e))
+	err = server.Get(c.Context(), path(t, a.mesh, name)+question, &e)
+	return e, a.inItsWords(c.Context(), server, t, name, err)
 }
 
 func newExplainObject(a *app, word, example, short string, fits func(api.Type) bool) *cobra.Command {
@@ -149,17 +149,8 @@ func (a *app) objectExplanation(c *cobra.Command, word, name string, fits func(a
 	if err != nil {
 		return e, err
 	}
-	return e, inItsWords(server.Get(c.Context(), path(t, a.mesh, name)+"/_explain", &e))
-}
-
-// inItsWords is an error of the server without the frame around it: what is not
-// found is said there as well as it can be.
-func inItsWords(err error) error {
-	var r *client.Refusal
-	if client.Missing(err) && errors.As(err, &r) {
-		return errors.New(strings.TrimPrefix(r.Detail, "Could not retrieve a resource: "))
-	}
-	return err
+	err = server.Get(c.Context(), path(t, a.mesh, name)+"/_explain", &e)
+	return e, a.inItsWords(c.Context(), server, t, name, err)
 }
 
 // completeSlashed completes KIND/NAME.

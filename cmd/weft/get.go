@@ -48,16 +48,22 @@ func (a *app) get(c *cobra.Command, args []string) error {
 	if len(args) == 2 {
 		item, err := server.One(c.Context(), path(t, a.mesh, args[1])+form)
 		if err != nil {
-			return a.named(t, args[1], err)
+			return a.named(c.Context(), server, t, args[1], err)
 		}
 		return a.print(item, func(w io.Writer) error { return table(w, []client.Item{item}) })
 	}
 	items, err := server.List(c.Context(), path(t, a.mesh, "")+form)
 	if client.Missing(err) && !t.Global {
-		return fmt.Errorf("there is no mesh %s; `weft get meshes` lists those that there are", a.mesh)
+		return fmt.Errorf("there is no mesh %s; %s`weft get meshes` lists those that there are", a.mesh, a.elsewhere(c.Context(), server, t, ""))
 	}
 	if err != nil {
 		return err
+	}
+	if len(items) == 0 {
+		hint := strings.TrimSuffix(a.elsewhere(c.Context(), server, t, ""), "; ")
+		if hint != "" {
+			fmt.Fprintf(a.err, "mesh %s has no %s; %s\n", a.mesh, t.Name, hint)
+		}
 	}
 	if a.output == "yaml" {
 		for i, item := range items {

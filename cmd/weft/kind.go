@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -33,14 +32,6 @@ func (a *app) located(word string) (api.Type, *client.Client, error) {
 	}
 	server, err := client.Find(a.server, a.tokenFile)
 	return t, server, err
-}
-
-// named says of an object that the control plane does not have where to look.
-func (a *app) named(t api.Type, name string, err error) error {
-	if client.Missing(err) {
-		return fmt.Errorf("%s: there is no such object; `weft get %s` lists those that there are", ref(t, a.mesh, name), t.Plural)
-	}
-	return err
 }
 
 // kinds lists the kinds for help texts: type name and short name.

@@ -68,7 +68,7 @@ func (w *offline) dataplane(mesh, name string) (*resolve.Resolved, error) {
 	} else if len(names) > 0 {
 		hint = "there are " + strings.Join(names[:min(len(names), 5)], ", ")
 	}
-	return nil, fmt.Errorf("%s: there is no such object; %s", ref, hint)
+	return nil, fmt.Errorf("%s: there is no such object; %s%s", ref, elsewhereIn(w.model, api.KindDataplane, mesh, name), hint)
 }
 
 // calledBy are all names that an object answers to.

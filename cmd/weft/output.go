@@ -77,5 +77,8 @@ func terminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+// overwrites reports whether w is a terminal that understands more than text.
+func overwrites(w io.Writer) bool { return terminal(w) && os.Getenv("TERM") != "dumb" }
+
 // colourful reports whether w is a terminal that may get colour.
-func colourful(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && terminal(w) }
+func colourful(w io.Writer) bool { return overwrites(w) && os.Getenv("NO_COLOR") == "" }

@@ -60,11 +60,6 @@ func (a *app) serverFlags(c *cobra.Command) {
 	c.Flags().StringVar(&a.tokenFile, "token-file", "", "file with the token (else WEFT_TOKEN, else, for a server on this host, the admin token of the data directory)")
 }
 
-// meshFlag is the mesh that names are looked up in.
-func (a *app) meshFlag(c *cobra.Command) {
-	c.Flags().StringVarP(&a.mesh, "mesh", "m", "default", "mesh that names are looked up in")
-}
-
 // outputFlag chooses how objects are printed.
 func (a *app) outputFlag(c *cobra.Command) {
 	c.Flags().StringVarP(&a.output, "output", "o", "table", "how to print: table, yaml or json")

@@ -8,6 +8,7 @@ import (
 
 func newServe(a *app) *cobra.Command {
 	config := control.Default()
+	config.Version = thisBuild().Version
 	var file string
 	c := a.command(&cobra.Command{
 		Use:   "serve",
@@ -56,8 +57,5 @@ func serveFlags(c *cobra.Command, config *control.Config) {
 	f.StringVar(&config.OTLPEndpoint, "otlp-endpoint", config.OTLPEndpoint, "where to send traces, HOST:PORT by gRPC")
 	f.BoolVar(&config.SkipDefaultPolicies, "skip-default-policies", config.SkipDefaultPolicies, "create meshes without their default policies")
 	f.StringVar(&config.Zone, "zone", config.Zone, "zone that objects of this control plane belong to")
-	f.StringSliceVar(&config.HTTPProxyRootNamespaces, "httpproxy-root-namespaces", config.HTTPProxyRootNamespaces, "namespaces whose HTTPProxies may own hosts; not in this version")
-	f.StringVar(&config.ExtAuthz, "ext-authz", config.ExtAuthz, "external authorisation, grpc://HOST:PORT; not in this version")
-	f.BoolVar(&config.RequireReferenceGrants, "require-reference-grants", config.RequireReferenceGrants, "demand ReferenceGrants for services of other namespaces everywhere; not in this version")
 	logFlags(c, &config.LogFormat, &config.LogLevel)
 }

@@ -43,7 +43,7 @@ Envoy is found by --envoy, then WEFT_ENVOY, then PATH, then ./.tools, where
 	}, groupRun)
 	f := c.Flags()
 	f.StringVar(&config.XDS, "xds", config.XDS, "control plane's address for sidecars")
-	f.StringVarP(&config.Mesh, "mesh", "m", config.Mesh, "mesh of the dataplane")
+	f.StringVarP(&config.Mesh, "mesh", "m", usualMesh(), "mesh of the dataplane; else that of --dataplane-file, else WEFT_MESH, else default")
 	f.StringVar(&config.Name, "name", "", "name of the dataplane (default: that of --dataplane-file)")
 	f.StringVar(&file, "dataplane-file", "", "Dataplane document to bring along; without it the control plane must have one")
 	f.StringVar(&config.TokenFile, "token-file", "", "file with the dataplane token")

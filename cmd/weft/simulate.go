@@ -105,7 +105,7 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 	}
 	question := map[string]any{"method": q.Method, "url": q.URL, "headers": headers}
 	err = server.Post(c.Context(), path(t, a.mesh, from)+"/_simulate", question, &v)
-	return v, a.named(t, from, err)
+	return v, a.named(c.Context(), server, t, from, err)
 }
 
 // leftOut is a violation as a note on an object that is not part of the world.

@@ -70,7 +70,7 @@ func (a *app) overview(ctx context.Context, wait time.Duration) (inspect.Overvie
 		case err == nil:
 			err = behind(o.Sidecars)
 		case wait == 0 || errors.As(err, &refused) && !server.Anonymous():
-			return o, inItsWords(err)
+			return o, a.inItsWords(ctx, server, api.Type{Global: true}, "", err)
 		}
 		if err == nil {
 			return o, nil
@@ -117,7 +117,7 @@ func first(all []string, n int) []string {
 
 // progress writes over one line of a terminal; elsewhere it is silent.
 func (a *app) progress() func(string) {
-	if !terminal(a.err) {
+	if !overwrites(a.err) {
 		return func(string) {}
 	}
 	return func(text string) { fmt.Fprintf(a.err, "\r\x1b[K%s", text) }

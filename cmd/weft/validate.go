@@ -64,7 +64,12 @@ func (a *app) read(files []string) (world.Reading, error) {
 	}
 	reading, err := world.Read(a.in, files...)
 	if errors.Is(err, api.ErrNoDocuments) {
-		return reading, usage("no documents; give -f something that holds some")
+		return reading, usage("%w; give -f something that holds some", err)
+	}
+	if err == nil {
+		for _, name := range reading.Empty {
+			fmt.Fprintf(a.err, "%s: warning: no documents\n", name)
+		}
 	}
 	return reading, err
 }

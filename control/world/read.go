@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/store/file"
@@ -19,15 +20,33 @@ type Reading struct {
 	Objects    []*api.Object
 	Violations []*api.Violation // in the order of their places
 	Texts      []api.Text       // as they are, by their names
+	Empty      []string         // what was named and holds no document
+}
+
+// emptiness is something without documents as people know it.
+func emptiness(path string, texts []api.Text, dir bool) string {
+	switch {
+	case !dir && path == "-":
+		return "standard input"
+	case dir && len(texts) == 0:
+		return path + " (no file that ends in .yaml, .yml or .json)"
+	case dir && len(texts) == 1:
+		return path + " (1 file)"
+	case dir:
+		return fmt.Sprintf("%s (%d files)", path, len(texts))
+	}
+	return path
 }
 
 // Read reads files, directories with all that is below them, and stdin for the
 // name "-". An invalid document stays out and stops nothing; a file that
-// cannot be read is an error. Nothing at all is api.ErrNoDocuments.
+// cannot be read is an error. Nothing at all is api.ErrNoDocuments, with the
+// names of what was read.
 func Read(stdin io.Reader, paths ...string) (Reading, error) {
 	var r Reading
 	first := map[api.Ref]*api.Object{}
 	for _, path := range paths {
+		before := r.Documents
 		texts, fromDir, err := open(stdin, path)
 		if err != nil {
 			return Reading{}, err
@@ -42,9 +61,12 @@ func Read(stdin io.Reader, paths ...string) (Reading, error) {
 			r.Texts = append(r.Texts, t)
 			r.add(objects, first)
 		}
+		if r.Documents == before {
+			r.Empty = append(r.Empty, emptiness(path, texts, fromDir))
+		}
 	}
 	if r.Documents == 0 {
-		return r, api.ErrNoDocuments
+		return r, fmt.Errorf("%s: %w", strings.Join(r.Empty, ", "), api.ErrNoDocuments)
 	}
 	return r, nil
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -29,9 +30,11 @@ func (s *server) dataplaneRoutes() []endpoint {
 // Stream is what the API shows of the sidecar of one dataplane.
 type Stream struct {
 	Connected       bool
-	Since           time.Time // it connected, or went
+	Since           time.Time // it connected
+	Until           time.Time // it went; zero while it is connected
 	Protocol        string    // delta, sotw
 	Client, Version string    // envoy, 1.40.0
+	Agent           string    // version of the program that runs the client; may be unknown
 	Types           map[string]Counters
 	Note            string // what keeps it without its configuration
 }
@@ -80,11 +83,10 @@ func (s *server) overviewOf(o *api.Object) overview {
 		return v
 	}
 	sub := subscription{ID: s.About.InstanceID + "-" + o.Name, ControlPlane: s.About.InstanceID,
-		Version: map[string]any{"kumaDp": map[string]any{"version": s.About.Version}, st.Client: map[string]any{"version": st.Version}}}
-	if st.Connected {
-		sub.ConnectTime = &st.Since
-	} else {
-		sub.DisconnectTime = &st.Since
+		ConnectTime: &st.Since,
+		Version:     map[string]any{"kumaDp": map[string]any{"version": cmp.Or(st.Agent, "unknown")}, st.Client: map[string]any{"version": st.Version}}}
+	if !st.Connected {
+		sub.DisconnectTime = &st.Until
 	}
 	var sum Counters
 	sub.Status = map[string]any{"lastUpdateTime": st.Since}

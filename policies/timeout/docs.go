@@ -5,7 +5,7 @@ package timeout
 // docs are the comments of Conf, by path.
 var docs = map[string]string{
 	"connectionTimeout":          "Bounds the opening of a connection. It must be longer than 0s.",
-	"http":                       "Http has the bounds of requests and of the connections that carry them.",
+	"http":                       "HTTP has the bounds of requests and of the connections that carry them.",
 	"http.maxConnectionDuration": "Drains a connection of that age.",
 	"http.maxStreamDuration":     "Bounds one attempt of a request, however busy it is.",
 	"http.requestHeadersTimeout": "Bounds the arrival of a request's headers.",

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
@@ -192,7 +193,7 @@ func (s *Server) leave(st *stream) {
 	p := s.peers[st.peer.Dataplane]
 	p.streams = slices.DeleteFunc(p.streams, func(x *stream) bool { return x == st })
 	p.last = st.status()
-	p.last.Connected, p.last.InSync = false, false
+	p.last.Connected, p.last.InSync, p.last.Until = false, false, time.Now()
 	if _, ok := s.current.Load().source.Dataplane(st.peer.Dataplane); !ok && len(p.streams) == 0 {
 		delete(s.peers, st.peer.Dataplane)
 	}

@@ -177,5 +177,10 @@ func peerOf(ref api.Ref, form string, node *corev3.Node, n uint64) Peer {
 	if v := node.GetUserAgentBuildVersion().GetVersion(); v != nil {
 		p.Version = versionOf(v.GetMajorNumber(), v.GetMinorNumber(), v.GetPatch())
 	}
+	about := node.GetMetadata().GetFields()["version"].GetStructValue().GetFields()
+	p.Agent = about["weft"].GetStringValue()
+	if p.Agent == "" { // a kuma-dp says it so (spec/kuma.md 6)
+		p.Agent = about["kumaDp"].GetStructValue().GetFields()["version"].GetStringValue()
+	}
 	return p
 }

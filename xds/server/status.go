@@ -11,10 +11,12 @@ type SyncStatus struct {
 	Dataplane api.Ref
 	Connected bool
 	Streams   int
-	Since     time.Time // when the newest stream was opened, or the last one ended
+	Since     time.Time // when the newest stream was opened
+	Until     time.Time // when the last one ended; zero while there is one
 	Protocol  string    // delta, sotw
-	// Client and Version are what the node says of itself: envoy, 1.40.0.
-	Client, Version string
+	// Client and Version are what the node says of itself: envoy, 1.40.0. Agent is
+	// the version of the program that started it, where its metadata tells it.
+	Client, Version, Agent string
 	// Published is the revision up to which the sidecar was told everything
 	// that concerns it, Acked the one up to which it has confirmed it. Where
 	// nothing is outstanding both are the server's revision.
@@ -46,10 +48,11 @@ type Nack struct {
 
 // Peer is the other side of a stream.
 type Peer struct {
-	Dataplane       api.Ref
-	Stream          uint64 // unique in this server
-	Protocol        string // delta, sotw
-	Client, Version string
+	Dataplane api.Ref
+	Stream    uint64 // unique in this server
+	Protocol  string // delta, sotw
+	// Client, Version and Agent are as in SyncStatus.
+	Client, Version, Agent string
 }
 
 // Push is one response.

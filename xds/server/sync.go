@@ -52,7 +52,7 @@ func (st *stream) status() SyncStatus {
 	dirty := st.server.queue.has(st)
 	out := SyncStatus{
 		Dataplane: st.peer.Dataplane, Connected: true, Streams: 1, Since: st.since,
-		Protocol: st.peer.Protocol, Client: st.peer.Client, Version: st.peer.Version,
+		Protocol: st.peer.Protocol, Client: st.peer.Client, Version: st.peer.Version, Agent: st.peer.Agent,
 		Published: now, Acked: st.acked, InSync: st.synced && !dirty && !st.failed,
 		Types: map[string]TypeStatus{}, Nack: st.nack, Note: st.note,
 	}

@@ -25,3 +25,17 @@ func TestGeneratedSourcesAreFresh(t *testing.T) {
 		}
 	}
 }
+
+// A comment becomes a sentence about the field, spelled as its writer did.
+func TestSentences(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, field, comment, want string }{
+		{"HTTP", "http", "HTTP has the bounds of requests.", "HTTP has the bounds of requests."},
+		{"PerTryTimeout", "perTryTimeout", "PerTryTimeout bounds one\nattempt.", "Bounds one attempt."},
+		{"Name", "name", "Name is what people call it.", "What people call it."},
+	} {
+		if got := sentence(c.name, c.field, c.comment); got != c.want {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}

@@ -108,6 +108,9 @@ func sentence(name, field, comment string) string {
 	for _, verb := range []string{" is ", " are ", " has ", " of ", " "} {
 		if rest, ok := strings.CutPrefix(text, name+verb); ok {
 			if verb == " of " || verb == " has " {
+				if strings.EqualFold(name, field) {
+					field = name // HTTP, not Http
+				}
 				rest = field + verb + rest
 			}
 			return strings.ToUpper(rest[:1]) + rest[1:]

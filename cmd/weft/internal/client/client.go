@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -129,11 +130,11 @@ func Missing(err error) bool {
 // Call sends one request; path is escaped already. It decodes the answer into
 // out unless that is nil; a *[]byte gets it as it came.
 func (c *Client) Call(ctx context.Context, method, path, contentType string, body []byte, out any) error {
-	ref, err := url.Parse(path)
+	at, err := c.at(path)
 	if err != nil {
-		return fmt.Errorf("address of %s: %w", path, err)
+		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base.ResolveReference(ref).String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", path, err)
 	}
@@ -145,21 +146,63 @@ func (c *Client) Call(ctx context.Context, method, path, contentType string, bod
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) {
-			err = u.Err
-		}
-		return fmt.Errorf("no control plane at %s (from %s): %w; start one with `weft serve`, or give --server", c.base, c.source, err)
+		return c.unanswered(method, path, err)
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return fmt.Errorf("read the answer of %s: %w", path, err)
+		return c.unanswered(method, path, err)
 	}
 	if resp.StatusCode >= 300 {
 		return refusal(resp.StatusCode, answer)
 	}
 	return decode(path, answer, out)
+}
+
+// at is the address of path, below whatever path the server has itself.
+func (c *Client) at(path string) (string, error) {
+	ref, err := url.Parse(path)
+	if err != nil {
+		return "", fmt.Errorf("address of %s: %w", path, err)
+	}
+	u := c.base.JoinPath(ref.EscapedPath())
+	u.RawQuery = ref.RawQuery
+	return u.String(), nil
+}
+
+// ErrUnanswered is a change of which nobody knows whether it was stored.
+var ErrUnanswered = errors.New("its answer did not come")
+
+// unanswered says of a request without a whole answer what is known: that no
+// server was there to take it, or that one may have.
+func (c *Client) unanswered(method, path string, err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return fmt.Errorf("no control plane at %s (from %s): %w; start one with `weft serve`, or give --server", c.base, c.source, err)
+	}
+	if writes(method, path) {
+		return fmt.Errorf("%s may have stored the change: %w: %w; look with `weft get`, or send it again", c.base, ErrUnanswered, err)
+	}
+	return fmt.Errorf("the answer of %s to %s did not come: %w; try again", c.base, path, err)
+}
+
+// writes reports whether a request may change what is stored.
+func writes(method, path string) bool {
+	path, query, _ := strings.Cut(path, "?")
+	switch method {
+	case http.MethodPut, http.MethodDelete:
+	case http.MethodPost:
+		if path != "/_apply" { // a question, or a token
+			return false
+		}
+	default:
+		return false
+	}
+	return !strings.Contains(query, "dryRun=true")
 }
 
 // Get asks for path.
