@@ -16,7 +16,8 @@ const most = 10
 // changes, and all else of the response goes out again under fresh versions.
 func (st *stream) refuse(f *flow, r *response, words string) {
 	f.total.Nacked++
-	culprits := named(r.changed, words)
+	culprits := named(r.changed, words[:min(len(words), readWords)])
+	words = cut(words, keptWords)
 	if len(culprits) == 0 && len(r.changed) == 1 {
 		culprits = r.changed
 	}
@@ -64,8 +65,11 @@ func (st *stream) report(f *flow, r *response, culprits []versioned, words strin
 		n.Resources = append(n.Resources, v.Name)
 	}
 	st.nack, st.synced = &n, false
-	st.server.opts.Logger.Warn("refused", "dataplane", st.peer.Dataplane.String(), "type", n.Type,
-		"resources", n.Resources, "says", words, "revision", n.Revision)
+	cause := n.Type + "\x00" + strings.Join(n.Resources, "\x00") + "\x00" + words
+	if leftOut, ok := st.refusals.take(cause, now, st.server.opts.LogEvery); ok {
+		st.server.opts.Logger.Warn("refused", "dataplane", st.peer.Dataplane.String(), "type", n.Type,
+			"resources", n.Resources[:min(len(n.Resources), most)], "says", words, "revision", n.Revision, "unlogged", leftOut)
+	}
 	st.server.opts.Observer.Nacked(st.peer, n)
 }
 

@@ -59,6 +59,9 @@ type Options struct {
 	// ResendEvery is the least time between two attempts to replace what an
 	// Envoy refuses.
 	ResendEvery time.Duration
+	// LogEvery is the least time between two lines of the log about one cause for
+	// which one sidecar refuses what it is sent; all refusals are counted.
+	LogEvery time.Duration
 	// FirstRequest is how long a stream may stay silent before it says who it is.
 	FirstRequest time.Duration
 }
@@ -73,6 +76,7 @@ func Default() Options {
 		ResponseBytes:      256 << 10,
 		HoldRoutes:         2 * time.Second,
 		ResendEvery:        5 * time.Second,
+		LogEvery:           time.Minute,
 		FirstRequest:       10 * time.Second,
 	}
 }

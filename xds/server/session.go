@@ -53,15 +53,16 @@ func session[Q interface{ GetNode() *corev3.Node }](
 	}
 	who, err := s.authenticate(parent)
 	if err != nil {
-		return err
+		first, _ := await(parent, claimWait, recv)
+		return s.refuse(parent, first.GetNode(), err)
 	}
 	first, err := await(parent, s.opts.FirstRequest, recv)
 	if err != nil {
-		return err
+		return s.refuse(parent, nil, err)
 	}
 	ref, err := who.check(first.GetNode(), s.known)
 	if err != nil {
-		return err
+		return s.refuse(parent, first.GetNode(), err)
 	}
 	ctx, end := context.WithCancelCause(parent)
 	defer end(nil)
@@ -72,7 +73,7 @@ func session[Q interface{ GetNode() *corev3.Node }](
 	}
 	st := newStream(s, peerOf(ref, form, first.GetNode(), s.streams.Add(1)), end)
 	if err := s.join(st); err != nil {
-		return err
+		return s.refuse(parent, first.GetNode(), err)
 	}
 	defer s.leave(st)
 	defer st.close()
@@ -80,12 +81,15 @@ func session[Q interface{ GetNode() *corev3.Node }](
 		return errRenamed // it appeared in between
 	}
 	s.opts.Observer.Connected(st.peer)
+	log := s.opts.Logger.With("dataplane", ref.String(), "address", addressOf(parent), "stream", st.peer.Stream)
+	log.Info("connected", "protocol", form, "client", st.peer.Client, "version", st.peer.Version)
 	st.refresh()
 	err = st.guard(func() error { return run(ctx, st, first) })
 	if parent.Err() == nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // the library takes the end of its context for a good end
 	}
 	s.opts.Observer.Disconnected(st.peer, err)
+	log.Info("disconnected", "after", time.Since(st.since).Round(time.Millisecond), "why", reason(parent, err))
 	return err
 }
 
@@ -113,7 +117,6 @@ func (s *Server) authenticate(ctx context.Context) (Identity, error) {
 	}
 	who, err := s.opts.Authenticator.Authenticate(ctx, credentials)
 	if err != nil {
-		s.opts.Logger.Warn("refused a stream", "error", err)
 		var with interface{ GRPCStatus() *status.Status }
 		if errors.As(err, &with) {
 			return Identity{}, err
@@ -162,18 +165,19 @@ var errRenamed = status.Error(codes.Unavailable, "the dataplane is there now; co
 func (i Identity) check(node *corev3.Node, known func(api.Ref) bool) (api.Ref, error) {
 	mesh, name, ok := strings.Cut(node.GetId(), ".")
 	if !ok || mesh == "" || name == "" {
-		return api.Ref{}, status.Errorf(codes.InvalidArgument, "node id %q is not <mesh>.<dataplane>; set it in the bootstrap", node.GetId())
+		return api.Ref{}, status.Errorf(codes.InvalidArgument, "node id %q is not <mesh>.<dataplane>; set it in the bootstrap", cut(node.GetId(), keptClaim))
 	}
 	claimed := api.Ref{Kind: api.KindDataplane, Mesh: mesh, Name: name}.Resolve(known)
 	if i.Dataplane != (api.Ref{}) && i.Dataplane.Resolve(known) != claimed {
-		return api.Ref{}, status.Errorf(codes.PermissionDenied, "the token is that of another dataplane than %s; issue one for it", node.GetId())
+		return api.Ref{}, status.Errorf(codes.PermissionDenied, "the token is that of another dataplane than %s; issue one for it", cut(node.GetId(), keptClaim))
 	}
 	return claimed, nil
 }
 
 // peerOf is what a node says of itself.
 func peerOf(ref api.Ref, form string, node *corev3.Node, n uint64) Peer {
-	p := Peer{Dataplane: ref, Stream: n, Protocol: form, Client: node.GetUserAgentName(), Version: node.GetUserAgentVersion()}
+	p := Peer{Dataplane: ref, Stream: n, Protocol: form,
+		Client: cut(node.GetUserAgentName(), keptClaim), Version: cut(node.GetUserAgentVersion(), keptClaim)}
 	if v := node.GetUserAgentBuildVersion().GetVersion(); v != nil {
 		p.Version = versionOf(v.GetMajorNumber(), v.GetMinorNumber(), v.GetPatch())
 	}

@@ -40,6 +40,7 @@ type stream struct {
 	failed   bool // the newest configuration could not be rendered
 	nack     *Nack
 	doubts   *doubts
+	refusals *refusalLog
 	flows    [kinds]flow
 
 	// unsettled are clusters of want that the client has not confirmed yet.
