@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -33,6 +34,7 @@ type bootstrapper struct {
 	ca      string // in PEM; empty for plaintext
 	// arrived is told of each Dataplane that came along.
 	arrived func(*api.Object)
+	log     *slog.Logger
 }
 
 // bootstrapRequest is Kuma's, as far as weft uses it; the rest is ignored, so
@@ -56,23 +58,26 @@ const largestBootstrap = 2 << 20
 
 // ServeHTTP answers.
 func (b *bootstrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	text, err := b.answer(w, r)
+	var ask bootstrapRequest
+	text, err := b.answer(w, r, &ask)
+	log := b.log.With("address", r.RemoteAddr, "mesh", brief(ask.Mesh), "dataplane", brief(ask.Name))
 	if err != nil {
+		log.Warn("refused a bootstrap", "error", brief(err.Error()))
 		web.Refuse(w, err)
 		return
 	}
+	log.Info("bootstrap", "brought", ask.DataplaneResource != "", "version", brief(fmt.Sprint(ask.Version)))
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store") // it carries the token
 	_, _ = w.Write(text)
 }
 
-func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *bootstrapRequest) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestBootstrap))
 	if err != nil {
 		return nil, err
 	}
-	var ask bootstrapRequest
-	if err := json.Unmarshal(body, &ask); err != nil {
+	if err := json.Unmarshal(body, ask); err != nil {
 		return nil, web.Refusal(http.StatusBadRequest, "the request is no JSON of the right form: "+err.Error())
 	}
 	if ask.Mesh == "" {
@@ -94,7 +99,7 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	config, err := b.config(r.Host, ask, token, dp)
+	config, err := b.config(r.Host, *ask, token, dp)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +142,7 @@ func (b *bootstrapper) dataplane(ctx context.Context, ref api.Ref, brought strin
 	}
 	c := *o
 	c.Source.File, c.Owner = bootstrapSource, api.Guest
-	after, _, err := b.into.Apply(ctx, []store.Write{{Put: &c, If: mayBeGuest}})
+	after, _, err := b.into.Apply(as(ctx, "sidecar "+ref.FullName()), []store.Write{{Put: &c, If: mayBeGuest}})
 	if err != nil {
 		return nil, err
 	}

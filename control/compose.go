@@ -47,13 +47,13 @@ func (p *Plane) open(ctx context.Context) error {
 	case "file":
 		return p.openDirectory(ctx)
 	}
-	defaults := withDefaults{inner, p.cfg.SkipDefaultPolicies}
+	defaults := withDefaults{audited{inner, p.log}, p.cfg.SkipDefaultPolicies}
 	p.store, p.own = defaults, defaults
 	if err := defaults.mark(ctx); err != nil {
 		return fmt.Errorf("mark the default policies: %w", err)
 	}
 	if p.cfg.Dir != "" {
-		feed, err := file.NewFeed(ctx, p.cfg.Dir, world.DecodeDir, p.own, p.log)
+		feed, err := file.NewFeed(as(ctx, directoryActor), p.cfg.Dir, world.DecodeDir, p.own, p.log)
 		if err != nil {
 			return fmt.Errorf("--dir: %w", err)
 		}
@@ -64,8 +64,8 @@ func (p *Plane) open(ctx context.Context) error {
 
 // openDirectory is --store file: the directory is all that users have.
 func (p *Plane) openDirectory(ctx context.Context) error {
-	p.own = withDefaults{memory.New(api.NewSnapshot(0), nil, time.Now), p.cfg.SkipDefaultPolicies}
-	s, err := file.Open(ctx, p.cfg.Dir, world.DecodeDir, p.own, p.log)
+	p.own = withDefaults{audited{memory.New(api.NewSnapshot(0), nil, time.Now), p.log}, p.cfg.SkipDefaultPolicies}
+	s, err := file.Open(as(ctx, directoryActor), p.cfg.Dir, world.DecodeDir, p.own, p.log)
 	if err != nil {
 		return fmt.Errorf("--dir: %w", errors.Join(err, p.own.Close()))
 	}

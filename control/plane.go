@@ -150,7 +150,7 @@ func (p *Plane) compose() error {
 	if err != nil {
 		return err
 	}
-	boot := &bootstrapper{catalog: world.Catalog(), into: p.own, who: auth, ca: ca, arrived: p.guests.arrived}
+	boot := &bootstrapper{catalog: world.Catalog(), into: p.own, who: auth, ca: ca, arrived: p.guests.arrived, log: p.log}
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", boot)
 	p.xdsPort = port.New(port.Options{Logger: p.log, TLS: tls, HTTP: mux,
@@ -174,7 +174,7 @@ func (p *Plane) Serve(ctx context.Context) error {
 	running.Go(func() error { return p.xdsPort.Serve(p.xds) })
 	running.Go(func() error { return p.loop.run(loopCtx, p.watch) })
 	if p.feed != nil {
-		running.Go(func() error { p.feed.Run(loopCtx); return nil })
+		running.Go(func() error { p.feed.Run(as(loopCtx, directoryActor)); return nil })
 	}
 	p.serving.Store(true)
 	<-working.Done()

@@ -34,7 +34,13 @@ func config(t *testing.T) control.Config {
 
 func start(t *testing.T, c control.Config) *plane {
 	t.Helper()
-	p, err := control.New(t.Context(), c, discard())
+	return startLogging(t, c, discard())
+}
+
+// startLogging starts one whose log a test reads.
+func startLogging(t *testing.T, c control.Config, log *slog.Logger) *plane {
+	t.Helper()
+	p, err := control.New(t.Context(), c, log)
 	if err != nil {
 		t.Fatal(err)
 	}

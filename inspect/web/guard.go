@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -23,21 +24,34 @@ const admins = "mesh-system:admin"
 type user struct {
 	Name   string   `json:"name"`
 	Groups []string `json:"groups"`
+	logged string   // in place of Name where nobody had to say who it is
+	client string   // what the request says of its program
 }
 
 type userKey struct{}
 
+// Caller is who a request comes from, for logs: the subject of the token, or
+// anonymous where none is needed, and the program. It is false for a context of
+// something else.
+func Caller(ctx context.Context) (name, client string, ok bool) {
+	u, ok := ctx.Value(userKey{}).(user)
+	return cmp.Or(u.logged, u.Name), u.client, ok
+}
+
 // authorised lets only those in who have the admin token or a token that was
 // issued to a user, if tokens are needed at all.
 func (s *server) authorised(next http.Handler) http.Handler {
-	admin := user{admins, []string{admins, "mesh-system:authenticated"}}
+	admin := user{Name: admins, Groups: []string{admins, "mesh-system:authenticated"}}
 	as := func(w http.ResponseWriter, r *http.Request, u user) {
+		u.client = brief(r.UserAgent())
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, u)))
 	}
 	want := sha256.Sum256([]byte(s.Admin)) // of equal length, so that time tells nothing
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.Admin == "" || open[r.URL.Path] {
-			as(w, r, admin)
+			anybody := admin
+			anybody.logged = "anonymous"
+			as(w, r, anybody)
 			return
 		}
 		given := bearer(r)
@@ -50,15 +64,30 @@ func (s *server) authorised(next http.Handler) http.Handler {
 		switch {
 		case given == "" || err != nil:
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			fail(w, problem{Status: http.StatusUnauthorized, Title: "Not allowed",
-				Detail: "the request carries no valid token; send the content of the file admin-token in the data directory as Authorization: Bearer"})
+			s.deny(w, r, http.StatusUnauthorized, "",
+				"the request carries no valid token; send the content of the file admin-token in the data directory as Authorization: Bearer")
 		case !slices.Contains(groups, admins) && !asks(r):
-			fail(w, problem{Status: http.StatusForbidden, Title: "Not allowed",
-				Detail: name + " is not in the group " + admins + " and may only ask; use a token of an administrator"})
+			s.deny(w, r, http.StatusForbidden, name, name+" is not in the group "+admins+" and may only ask; use a token of an administrator")
 		default:
-			as(w, r, user{name, append(groups, "mesh-system:authenticated")})
+			as(w, r, user{Name: name, Groups: append(groups, "mesh-system:authenticated")})
 		}
 	})
+}
+
+// deny refuses who sent a request, and logs it: address, what was asked, and
+// the user where the token names one. A query is left out, it may hold anything.
+func (s *server) deny(w http.ResponseWriter, r *http.Request, status int, user, why string) {
+	s.Log.Warn("refused a request", "address", r.RemoteAddr, "method", brief(r.Method), "path", brief(r.URL.Path), "user", brief(user), "status", status, "error", brief(why))
+	fail(w, problem{Status: status, Title: "Not allowed", Detail: why})
+}
+
+// brief is as much of a stranger's text as a line of the log takes.
+func brief(text string) string {
+	const most = 256
+	if len(text) > most {
+		text = text[:most]
+	}
+	return strings.ToValidUTF8(text, "")
 }
 
 // administers reports whether a request comes from an administrator.
@@ -87,9 +116,9 @@ func (s *server) hosts(next http.Handler) http.Handler {
 		origin := r.Header.Get("Origin")
 		switch {
 		case !s.ours(r.Host):
-			fail(w, problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: "the request is for another host; use the address that the server listens on"})
+			s.deny(w, r, http.StatusForbidden, "", "the request is for another host; use the address that the server listens on")
 		case origin != "" && !s.sameOrigin(origin, r.Host):
-			fail(w, problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: "the request comes from a page of another origin"})
+			s.deny(w, r, http.StatusForbidden, "", "the request comes from a page of another origin")
 		default:
 			w.Header().Set("X-Content-Type-Options", "nosniff")
 			next.ServeHTTP(w, r)

@@ -1,0 +1,67 @@
+package control
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/store"
+)
+
+// audited is a store that logs who changed what, a line for each object.
+type audited struct {
+	store.Store
+	log *slog.Logger
+}
+
+// Apply writes and logs what it did.
+func (a audited) Apply(ctx context.Context, writes []store.Write) (*api.Snapshot, []store.Result, error) {
+	s, results, err := a.Store.Apply(ctx, writes)
+	if err != nil {
+		return s, results, err
+	}
+	by, client := actor(ctx)
+	log := a.log.With("revision", s.Revision(), "by", by)
+	if client != "" {
+		log = log.With("client", client)
+	}
+	for _, r := range results {
+		switch r.Action {
+		case store.Created, store.Updated, store.Deleted:
+			log.Info("changed", "object", r.Ref.String(), "action", string(r.Action))
+		}
+	}
+	return s, results, nil
+}
+
+type actorKey struct{}
+
+// directoryActor is the directory of --dir as one that acts.
+const directoryActor = "directory"
+
+// as says who acts where it is not a user of the API.
+func as(ctx context.Context, who string) context.Context {
+	return context.WithValue(ctx, actorKey{}, who)
+}
+
+// actor is who acts: a user of the API, whom as named, or the control plane itself.
+func actor(ctx context.Context) (who, client string) {
+	if name, client, ok := web.Caller(ctx); ok {
+		return brief(name), client
+	}
+	if who, ok := ctx.Value(actorKey{}).(string); ok {
+		return brief(who), ""
+	}
+	return "control plane", ""
+}
+
+// brief is as much of a stranger's text as a line of the log takes.
+func brief(text string) string {
+	const most = 512
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return strings.ToValidUTF8(text, "")
+}
