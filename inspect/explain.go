@@ -102,12 +102,16 @@ func Explain(m *resolve.Model, dp api.Ref, to string) (Explanation, error) {
 	return e, nil
 }
 
-// policyViews are never null in JSON.
 func policyViews(list resolve.Policies, spoken api.Protocol) map[string]sim.Policy {
-	if views := sim.PolicyViews(list, spoken); views != nil {
-		return views
+	return notNil(sim.PolicyViews(list, spoken))
+}
+
+// notNil is never null in JSON.
+func notNil(views map[string]sim.Policy) map[string]sim.Policy {
+	if views == nil {
+		return map[string]sim.Policy{}
 	}
-	return map[string]sim.Policy{}
+	return views
 }
 
 func destination(d *resolve.Destination) sim.Destination {
@@ -147,7 +151,7 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 func routeOf(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) Route {
 	out := Route{
 		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, FiltersBy: rt.FiltersBy, BackendsBy: rt.BackendsBy,
-		Backends: []sim.Backend{}, Policies: policyViews(rt.Policies, spoken), Mirrors: sim.Mirrors(rt),
+		Backends: []sim.Backend{}, Policies: notNil(sim.RoutePolicies(rt, spoken)), Mirrors: sim.Mirrors(rt),
 	}
 	if out.Origins == nil {
 		out.Origins = []*api.Origin{}

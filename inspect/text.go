@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -200,13 +201,13 @@ func (p *printer) rows(view sim.Policy) []row {
 			if last.Layer == "default" {
 				continue
 			}
-			by += ", without effect on this protocol"
+			by += ", without effect " + cmp.Or(view.IdleReason, "on this protocol")
 		}
 		holds := "  " + field + " = " + valueText(last.Value)
 		rows = append(rows, row{holds, holds, by})
 		for i := len(said) - 2; i >= 0 && said[i].Layer != "default"; i-- {
 			v := valueText(said[i].Value)
-			rows = append(rows, row{"    " + plain.loser(v), "    " + p.loser(v), saidBy(said[i])})
+			rows = append(rows, row{"    " + plain.loser(v), "    " + p.loser(v), saidBy(said[i]) + lostBy(said[i])})
 		}
 	}
 	return rows
@@ -217,6 +218,14 @@ func saidBy(s sim.Said) string {
 		return originText(s.Origin)
 	}
 	return originText(s.Origin) + " (" + s.Layer + ")"
+}
+
+// lostBy names the key of the order that decided.
+func lostBy(s sim.Said) string {
+	if s.Lost == "" {
+		return ""
+	}
+	return ", lost by " + s.Lost
 }
 
 // valueText is a value as a document would have it.

@@ -58,7 +58,7 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	}
 	p.forwarded(b)
 	for _, m := range b.Mirrors {
-		p.line("  copy of %.4g%% to %s", 100*m.Share, m.Name)
+		p.line("  copy of %.4g%% to %s", 100*m.Share, backendText(sim.Backend{Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port}))
 	}
 	p.policies("  ", b.Policies)
 }

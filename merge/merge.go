@@ -20,6 +20,8 @@ type Layer struct {
 	Name   LayerName
 	Origin *api.Origin
 	Leaves []Leaf
+	// Place is where the caller's order put the layer; nil is below all others.
+	Place Place
 }
 
 // LayerName says from how near to the route a value comes.
@@ -48,6 +50,8 @@ type Said struct {
 	Value  any
 	Origin *api.Origin
 	Layer  LayerName
+	// Lost is the key of the order that decided against it, NotLost where it holds.
+	Lost Key
 }
 
 // Field is the answer for one field: everything that was said, weakest first;
@@ -78,9 +82,11 @@ func Fold(layers []Layer) []Field {
 		return nil
 	}
 	counts := make([]int, width)
-	for _, l := range layers {
+	holds := make([]int, width) // the strongest layer of each field
+	for i, l := range layers {
 		for _, leaf := range l.Leaves {
 			counts[leaf.Field]++
+			holds[leaf.Field] = i
 		}
 	}
 	said := make([]Said, total) // one allocation for all fields
@@ -90,9 +96,13 @@ func Fold(layers []Layer) []Field {
 		slots[field] = said[at : at : at+n]
 		at += n
 	}
-	for _, l := range layers {
+	for i, l := range layers {
 		for _, leaf := range l.Leaves {
-			slots[leaf.Field] = append(slots[leaf.Field], Said{leaf.Value, l.Origin, l.Name})
+			said := Said{Value: leaf.Value, Origin: l.Origin, Layer: l.Name}
+			if w := holds[leaf.Field]; w != i {
+				said.Lost = l.lost(&layers[w])
+			}
+			slots[leaf.Field] = append(slots[leaf.Field], said)
 		}
 	}
 	fields := make([]Field, 0, min(width, total))

@@ -45,6 +45,9 @@ func TestFold(t *testing.T) {
 			t.Fatalf("%d fields of %d", len(fields), len(want))
 		}
 		for _, f := range fields {
+			for i := range want[f.Field][:len(want[f.Field])-1] {
+				want[f.Field][i].Lost = merge.ByDefault // no layer has a place
+			}
 			if diff := cmp.Diff(want[f.Field], f.Said); diff != "" {
 				t.Fatal(diff)
 			}
@@ -106,6 +109,28 @@ func TestFoldDoesNotShare(t *testing.T) {
 	_ = append(fields[0].Said, merge.Said{Value: 9})
 	if fields[1].Value() != 2 {
 		t.Fatalf("field 1 is %v", fields[1].Value())
+	}
+}
+
+// at is a place of which the greater number wins by name.
+type at int
+
+func (a at) Below(stronger merge.Place) merge.Key {
+	if a < stronger.(at) {
+		return merge.ByName
+	}
+	return merge.NotLost
+}
+
+// TestLosersSayWhatDecided: each against the one that holds; what holds lost nothing.
+func TestLosersSayWhatDecided(t *testing.T) {
+	t.Parallel()
+	leaf := []merge.Leaf{{Field: 0, Value: 1}}
+	said := merge.Fold([]merge.Layer{{Leaves: leaf}, {Leaves: leaf, Place: at(1)}, {Leaves: leaf, Place: at(2)}, {Leaves: leaf, Place: at(3)}})[0].Said
+	for i, want := range []string{"default", "name", "name", ""} {
+		if got := said[i].Lost.String(); got != want {
+			t.Errorf("opinion %d lost by %q, want %q", i, got, want)
+		}
 	}
 }
 

@@ -128,7 +128,7 @@ func (s *subjects) baseLayers(c *class, kinds int) layers {
 	base := make(layers, kinds)
 	for _, it := range s.items {
 		if c.has[it.policy.selector.Key] {
-			base[it.policy.kind] = append(base[it.policy.kind], merge.Layer{Name: it.layer, Origin: it.origin, Leaves: it.leaves})
+			base[it.policy.kind] = append(base[it.policy.kind], merge.Layer{Name: it.layer, Origin: it.origin, Leaves: it.leaves, Place: it})
 		}
 	}
 	return base

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -80,7 +81,11 @@ func policiesText(p resolve.Policies) string {
 			line := e.Kind.Name + "." + e.Kind.Schema.Leaves[f.Field].Path + "="
 			for _, s := range f.Said {
 				v, _ := json.Marshal(s.Value)
-				line += fmt.Sprintf("%s(%s %s %s)", v, s.Origin.Name, s.Origin.Field, s.Layer)
+				line += fmt.Sprintf("%s(%s %s %s", v, s.Origin.Name, s.Origin.Field, s.Layer)
+				if s.Lost != merge.NotLost {
+					line += " lost by " + s.Lost.String()
+				}
+				line += ")"
 			}
 			out = append(out, line)
 		}

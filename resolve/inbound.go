@@ -62,7 +62,7 @@ func (t *tabler) inboundConf(p *dataplane, in *Inbound, limits []*policy) Polici
 	all := make(layers, len(t.kinds))
 	for _, it := range items {
 		k := it.policy.kind
-		all[k] = append(all[k], merge.Layer{Name: it.layer, Origin: it.origin, Leaves: it.leaves})
+		all[k] = append(all[k], merge.Layer{Name: it.layer, Origin: it.origin, Leaves: it.leaves, Place: it})
 	}
 	return all.fold(t.kinds)
 }

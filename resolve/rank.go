@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/merge"
 )
 
 // rank is an object's, or one of its items', place in the order of spec/kuma.md
@@ -47,20 +48,62 @@ func (r rank) of(to api.TargetRef, index int) rank {
 	return r
 }
 
-// compare is negative where b overrides a. It is a total order of items.
-func (r rank) compare(o rank) int {
-	return cmp.Or(
-		cmp.Compare(r.written, o.written),
-		cmp.Compare(r.topKind, o.topKind),
-		cmp.Compare(r.topForm, o.topForm),
-		cmp.Compare(r.origin, o.origin),
-		cmp.Compare(r.role, o.role),
-		cmp.Compare(r.toKind, o.toKind),
-		cmp.Compare(r.toForm, o.toForm),
-		cmp.Compare(o.name, r.name), // of aaa and bbb, aaa comes last and wins
-		o.ref.Compare(r.ref),
-		cmp.Compare(r.index, o.index),
-	)
+// order is the keys of spec/kuma.md 4.3, the first one first.
+var order = [...]struct {
+	key     merge.Key
+	compare func(a, b *rank) int
+}{
+	{merge.ByDefault, func(a, b *rank) int { return a.written - b.written }},
+	{merge.ByTopKind, func(a, b *rank) int { return a.topKind - b.topKind }},
+	{merge.ByTopForm, func(a, b *rank) int { return a.topForm - b.topForm }},
+	{merge.ByOrigin, func(a, b *rank) int { return a.origin - b.origin }},
+	{merge.ByRole, func(a, b *rank) int { return a.role - b.role }},
+	{merge.ByToKind, func(a, b *rank) int { return a.toKind - b.toKind }},
+	{merge.ByToForm, func(a, b *rank) int { return a.toForm - b.toForm }},
+	// Of aaa and bbb, aaa comes last and wins.
+	{merge.ByName, func(a, b *rank) int { return cmp.Or(cmp.Compare(b.name, a.name), b.ref.Compare(a.ref)) }},
+	{merge.ByIndex, func(a, b *rank) int { return a.index - b.index }},
+}
+
+// decide is negative where b overrides a, and says which key decided. It is a
+// total order of items.
+func (a *rank) decide(b *rank) (int, merge.Key) {
+	for i := range order {
+		if c := order[i].compare(a, b); c != 0 {
+			return c, order[i].key
+		}
+	}
+	return 0, merge.NotLost
+}
+
+func (a rank) compare(b rank) int {
+	c, _ := a.decide(&b)
+	return c
+}
+
+// Below is why an item that attaches to no route gives way: to one that
+// attaches to a route by its layer.
+func (it *item) Below(stronger merge.Place) merge.Key {
+	if o, ok := stronger.(*item); ok {
+		_, key := it.rank.decide(&o.rank)
+		return key
+	}
+	return merge.ByLayer
+}
+
+// Below is why an attached item gives way: of two routes that became one, the
+// order of the routes decides first (spec/kuma.md 4.7).
+func (a *attachedItem) Below(stronger merge.Place) merge.Key {
+	o, ok := stronger.(*attachedItem)
+	if !ok || a.layer != o.layer {
+		return merge.ByLayer
+	}
+	if a.from.route != o.from.route {
+		_, key := a.from.rank.decide(&o.from.rank)
+		return key
+	}
+	_, key := a.item.rank.decide(&o.item.rank)
+	return key
 }
 
 func btoi(b bool) int {

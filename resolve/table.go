@@ -38,9 +38,11 @@ type stack struct {
 	policies Policies
 }
 
+// attachedItem is an item at one of the routes to which it attaches.
 type attachedItem struct {
 	item  *item
 	layer merge.LayerName
+	from  *contribution // the weakest of that route, which gives it its place
 }
 
 func (b *tableBuilder) build() *Table {
@@ -118,10 +120,10 @@ func (b *tableBuilder) use(d *Destination, tags map[string]string) {
 func (b *tableBuilder) policies(m *mergedRule, mine []*contribution) Policies {
 	var items []attachedItem
 	for _, layer := range []merge.LayerName{merge.Route, merge.Rule} {
-		for _, r := range contributors(m, mine) {
-			for _, it := range m.takes(r, layer, b.dest.subjects.attached[r]) {
+		for _, c := range contributors(m, mine) {
+			for _, it := range m.takes(c.route, layer, b.dest.subjects.attached[c.route]) {
 				if b.class.has[it.policy.selector.Key] {
-					items = append(items, attachedItem{it, layer})
+					items = append(items, attachedItem{it, layer, c})
 				}
 			}
 		}
@@ -136,21 +138,24 @@ func (b *tableBuilder) policies(m *mergedRule, mine []*contribution) Policies {
 		}
 	}
 	all := slices.Clone(b.class.base)
-	for _, a := range items {
+	for i := range items {
+		a := &items[i]
 		k := a.item.policy.kind
-		all[k] = append(all[k][:len(all[k]):len(all[k])], merge.Layer{Name: a.layer, Origin: a.item.origin, Leaves: a.item.leaves})
+		all[k] = append(all[k][:len(all[k]):len(all[k])], merge.Layer{Name: a.layer, Origin: a.item.origin, Leaves: a.item.leaves, Place: a})
 	}
 	s := stack{items, all.fold(b.kinds)}
 	b.stacks[last] = append(b.stacks[last], s)
 	return s.policies
 }
 
-// contributors are the route objects behind a merged rule, weakest first, each once.
-func contributors(m *mergedRule, mine []*contribution) []*routeObject {
-	var out []*routeObject
+// contributors are the route objects behind a merged rule, weakest first, each
+// once, by the weakest of what they say about the destination.
+func contributors(m *mergedRule, mine []*contribution) []*contribution {
+	var out []*contribution
 	for _, c := range mine {
-		if !slices.Contains(out, c.route) && slices.ContainsFunc(m.sources, func(s source) bool { return s.route == c.route }) {
-			out = append(out, c.route)
+		if !slices.ContainsFunc(out, func(o *contribution) bool { return o.route == c.route }) &&
+			slices.ContainsFunc(m.sources, func(s source) bool { return s.route == c.route }) {
+			out = append(out, c)
 		}
 	}
 	return out

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -249,7 +248,7 @@ func PolicyViews(list resolve.Policies, spoken api.Protocol) map[string]Policy {
 		for _, f := range e.Fields {
 			said := make([]Said, len(f.Said))
 			for i, s := range f.Said {
-				said[i] = Said{Value: s.Value, Origin: s.Origin, Layer: s.Layer.String()}
+				said[i] = Said{Value: s.Value, Origin: s.Origin, Layer: s.Layer.String(), Lost: s.Lost.String()}
 			}
 			path := e.Kind.Schema.Leaves[f.Field].Path
 			p.Why[path] = said
@@ -262,14 +261,28 @@ func PolicyViews(list resolve.Policies, spoken api.Protocol) map[string]Policy {
 	return out
 }
 
-// acting leaves out what acts only on requests that are forwarded.
-func acting(list resolve.Policies, forwards bool) resolve.Policies {
-	if forwards {
-		return list
+// answersItself says why nothing of a policy on attempts acts on a route.
+const answersItself = "where nothing is forwarded"
+
+// RoutePolicies shows the policies of a route. Where the proxy answers by itself
+// nothing is attempted, so retries and timeouts are idle.
+func RoutePolicies(rt *resolve.Route, spoken api.Protocol) map[string]Policy {
+	views := PolicyViews(rt.Policies, spoken)
+	if forwards(rt) {
+		return views
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(e *policies.Effective) bool {
+	for _, e := range rt.Policies {
 		_, retries := e.Conf.(Retrier)
 		_, times := e.Conf.(Timer)
-		return retries || times
-	})
+		if !retries && !times {
+			continue
+		}
+		p := views[e.Kind.Name]
+		p.Idle, p.IdleReason = nil, answersItself
+		for _, f := range e.Fields {
+			p.Idle = append(p.Idle, e.Kind.Schema.Leaves[f.Field].Path)
+		}
+		views[e.Kind.Name] = p
+	}
+	return views
 }

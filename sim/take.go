@@ -36,7 +36,7 @@ func take(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route, c *call) 
 	if !forwards(rt) {
 		b.answers(response)
 	}
-	b.Policies = PolicyViews(acting(rt.Policies, forwards(rt)), spoken)
+	b.Policies = RoutePolicies(rt, spoken)
 	return b
 }
 
@@ -89,7 +89,7 @@ func Mirrors(rt *resolve.Route) []Mirror {
 	var out []Mirror
 	for _, m := range rt.Mirrors {
 		if m.Cluster != "" && m.Percent > 0 {
-			out = append(out, Mirror{Name: m.Name, Share: min(m.Percent, 100) / 100})
+			out = append(out, Mirror{Kind: m.Kind, Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port, Share: min(m.Percent, 100) / 100})
 		}
 	}
 	return out

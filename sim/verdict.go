@@ -100,16 +100,22 @@ type ResponseHeaders struct {
 
 // Mirror is a copy of a share of the requests.
 type Mirror struct {
-	Name  string  `json:"name"`
-	Share float64 `json:"share"`
+	Kind      string            `json:"kind,omitempty"`
+	Name      string            `json:"name"`
+	Namespace string            `json:"namespace,omitempty"`
+	Tags      map[string]string `json:"tags,omitempty"`
+	Port      uint32            `json:"port,omitempty"`
+	Share     float64           `json:"share"` // of the requests that take the route
 }
 
 // Policy is what one kind does to the request, and who set each field.
 type Policy struct {
 	Conf any               `json:"conf"`
 	Why  map[string][]Said `json:"why"`
-	// Idle are the fields without effect on the protocol that is spoken there.
-	Idle []string `json:"idle,omitempty"`
+	// Idle are the fields without effect there: on the protocol that is spoken, or
+	// for IdleReason.
+	Idle       []string `json:"idle,omitempty"`
+	IdleReason string   `json:"idleReason,omitempty"`
 }
 
 // Said is one opinion about a field, weakest first in a list; the last holds.
@@ -117,6 +123,8 @@ type Said struct {
 	Value  any         `json:"value"`
 	Origin *api.Origin `json:"origin"`
 	Layer  string      `json:"layer,omitempty"`
+	// Lost is the key of the order that decided against it; empty where it holds.
+	Lost string `json:"lost,omitempty"`
 }
 
 // Miss is a route that the request did not match, and why.

@@ -13,7 +13,7 @@ import (
 // offline is a world that consists of files.
 type offline struct {
 	model *resolve.Model
-	left  []api.Note // why documents were left out
+	left  []api.Note // what is not as the documents say: left out, or added
 }
 
 // offline reads and resolves documents. Invalid ones stay out and are said on
@@ -31,7 +31,14 @@ func (a *app) offline(files []string, strict bool) (*offline, error) {
 	if strict && len(reading.Violations) > 0 {
 		return nil, invalid(nil)
 	}
-	w.model, _ = world.Compile(world.Snapshot(reading.Objects...))
+	snapshot, added := world.Complete(reading.Objects...)
+	for _, o := range added {
+		if o.Mesh == a.mesh {
+			w.left = append(w.left, api.Note{Origin: &api.Origin{Ref: o.Ref}, Severity: api.Info, Code: "DefaultPolicy",
+				Message: "no document says so; it comes with the mesh, as on a control plane: name its type in skipCreatingInitialPolicies of the Mesh to go without"})
+		}
+	}
+	w.model, _ = world.Compile(snapshot)
 	return w, nil
 }
 

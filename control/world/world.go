@@ -59,6 +59,29 @@ func Snapshot(objects ...*api.Object) *api.Snapshot {
 	return api.NewSnapshot(1, append([]*api.Object{defaultMesh}, objects...)...)
 }
 
+// Complete is the state of a world that a control plane would have of objects
+// alone: beside mesh default, each mesh has its default policies, unless a
+// document stands in the place of one or the Mesh skips it. Added are those.
+func Complete(objects ...*api.Object) (s *api.Snapshot, added []*api.Object) {
+	written := map[api.Ref]bool{}
+	all := append([]*api.Object{defaultMesh}, objects...)
+	for _, o := range objects {
+		written[o.Ref] = true
+	}
+	for _, o := range all {
+		spec, ok := o.Spec.(*api.Mesh)
+		if !ok || o == defaultMesh && written[o.Ref] {
+			continue
+		}
+		for _, p := range DefaultPolicies(o.Name, spec.SkipCreatingInitialPolicies) {
+			if !written[p.Ref] {
+				added = append(added, p)
+			}
+		}
+	}
+	return api.NewSnapshot(1, append(all, added...)...), added
+}
+
 // Compile resolves a snapshot with all dialects and kinds.
 func Compile(s *api.Snapshot) (*resolve.Model, []api.Note) {
 	return resolve.Compile(s, Dialects(), Kinds())
