@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
@@ -25,7 +26,7 @@ func benchSnapshot(b *testing.B) *api.Snapshot {
 	catalog := world.Catalog()
 	var objects []*api.Object
 	add := func(format string, args ...any) {
-		list, err := catalog.Decode("bench.yaml", fmt.Appendf(nil, format, args...))
+		list, err := decode.Objects(catalog, "bench.yaml", fmt.Appendf(nil, format, args...))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -77,7 +78,7 @@ func BenchmarkUpdate(b *testing.B) {
 	catalog := world.Catalog()
 	var versions []*api.Object
 	for n := range 2 {
-		list, err := catalog.Decode("bench.yaml", []byte(benchRetry(13, 1, 3+n)))
+		list, err := decode.Objects(catalog, "bench.yaml", []byte(benchRetry(13, 1, 3+n)))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -17,6 +17,7 @@ const module = "github.com/weftmesh/weft/"
 // line. A name with a slash-star stands for every package below it.
 var layers = []string{
 	"api",
+	"api/decode",
 	"route",
 	"route/*",
 	"store",
@@ -45,6 +46,7 @@ var homes = map[string][]string{
 	"k8s.io/":                {"store/kube", "sidecar/inject"},
 	"github.com/spf13/cobra": {"cmd/"},
 	"go.etcd.io/bbolt":       {"store/bolt"},
+	"go.yaml.in/yaml":        {"api/decode", "cmd/", "sidecar/agent"},
 }
 
 // impure are imports that the core, all layers up to inspect, does without.

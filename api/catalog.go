@@ -38,6 +38,15 @@ func NewCatalog(types ...Type) *Catalog {
 // Types are all types, sorted by name.
 func (c *Catalog) Types() []Type { return slices.Clone(c.types) }
 
+// Names are those of all types, sorted.
+func (c *Catalog) Names() []string {
+	names := make([]string, len(c.types))
+	for i, t := range c.types {
+		names[i] = t.Name
+	}
+	return names
+}
+
 // Type finds a type by its exact name, as documents write it.
 func (c *Catalog) Type(name string) (Type, bool) {
 	i, ok := c.words[strings.ToLower(name)]
@@ -64,9 +73,5 @@ func (c *Catalog) ByPlural(plural string) (Type, bool) {
 
 // Nearest are the names of the types that word may have meant, nearest first.
 func (c *Catalog) Nearest(word string) []string {
-	names := make([]string, len(c.types))
-	for i, t := range c.types {
-		names[i] = t.Name
-	}
-	return Nearest(word, names, 3)
+	return Nearest(word, c.Names(), 3)
 }

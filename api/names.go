@@ -63,58 +63,8 @@ func ValidateLabels(at Path, labels map[string]string) error {
 	return errs.ErrorOrNil()
 }
 
-// reservedLabels are the labels that have a meaning, with the values that they take.
-var reservedLabels = []struct {
-	key    string
-	values []string
-}{
-	{LabelOrigin, []string{"global", "zone"}},
-	{LabelEnv, []string{"universal", "kubernetes"}},
-	{LabelPolicyRole, []string{"system", "producer", "consumer", "workload-owner"}},
-	{LabelEffect, []string{"shadow"}},
-	{LabelDefault, []string{"true"}},
-	{"kuma.io/kds-sync", []string{"enabled", "disabled"}},
-}
-
-// validateHead checks what the envelope says: name, mesh, labels.
-func validateHead(h *head) []*Violation {
-	var errs *multierror.Error
-	o := &h.object
-	errs = multierror.Append(errs, validateName(h.name, h.typ, o.Name))
-	switch {
-	case h.typ.Global && o.Mesh != "":
-		errs = multierror.Append(errs, h.mesh.Breaks("a %s belongs to no mesh; leave it out", o.Kind))
-	case o.Kind == KindMesh && o.Namespace != "":
-		errs = multierror.Append(errs, h.name.Breaks("a %s belongs to no namespace; leave it out", o.Kind))
-	case h.unnamed:
-		errs = multierror.Append(errs, h.mesh.Breaks("is empty; name the mesh, or leave it out"))
-	case !h.typ.Global && (!meshName.MatchString(o.Mesh) || len(o.Mesh) > 253):
-		errs = multierror.Append(errs, h.mesh.Breaks("%q is no name of a mesh; use lower-case letters, digits and - _ .", Clip(o.Mesh)))
-	}
-	if o.Namespace != "" && !dnsSubdomain.MatchString(o.Namespace) {
-		errs = multierror.Append(errs, h.name.Breaks("%q is no namespace; use lower-case letters, digits and -", Clip(o.Namespace)))
-	}
-	errs = multierror.Append(errs, ValidateLabels(h.labels, o.Labels))
-	for _, r := range reservedLabels {
-		if v, ok := o.Labels[r.key]; ok && !slices.Contains(r.values, v) {
-			errs = multierror.Append(errs, h.labels.Key(r.key).OneOf(v, r.values...))
-		}
-	}
-	if _, ok := o.Labels[LabelPolicyRole]; ok {
-		errs = multierror.Append(errs, h.labels.Key(LabelPolicyRole).Warns("ReadOnly", "the role follows from the namespace and the targets, so the label has no effect; remove it"))
-	}
-	switch m, ok := o.Labels[LabelMesh]; {
-	case !ok || h.typ.Global:
-	case h.explicit && m != o.Mesh:
-		errs = multierror.Append(errs, h.labels.Key(LabelMesh).Breaks("the label says mesh %q but the document %q; make them equal", m, o.Mesh))
-	case m == "":
-		errs = multierror.Append(errs, h.labels.Key(LabelMesh).Breaks("is empty; name the mesh, or leave it out"))
-	}
-	return Violations(errs.ErrorOrNil())
-}
-
-// validateName checks the name of an object of type typ.
-func validateName(at Path, typ Type, name string) error {
+// ValidateName checks the name of an object of type typ.
+func ValidateName(at Path, typ Type, name string) error {
 	switch {
 	case name == "":
 		return at.Breaks("is missing; give the %s a name", typ.Name)
@@ -122,6 +72,30 @@ func validateName(at Path, typ Type, name string) error {
 		return at.Breaks("%q is no name of a %s; use lower-case letters, digits and -, beginning with a letter, at most 63", Clip(name), typ.Name)
 	case len(name) > 253 || !dnsSubdomain.MatchString(name):
 		return at.Breaks("%q is no name; use lower-case letters, digits, - and dots, at most 253", Clip(name))
+	}
+	return nil
+}
+
+// ValidateMeshName wants a name that a mesh may have.
+func ValidateMeshName(at Path, name string) error {
+	if !meshName.MatchString(name) || len(name) > 253 {
+		return at.Breaks("%q is no name of a mesh; use lower-case letters, digits and - _ .", Clip(name))
+	}
+	return nil
+}
+
+// ValidateNamespace wants a name that a namespace may have.
+func ValidateNamespace(at Path, name string) error {
+	if !dnsSubdomain.MatchString(name) {
+		return at.Breaks("%q is no namespace; use lower-case letters, digits and -", Clip(name))
+	}
+	return nil
+}
+
+// ValidatePortName wants a name that a port may have.
+func ValidatePortName(at Path, name string) error {
+	if !portName.MatchString(name) {
+		return at.Breaks("%q is no name of a port; use lower-case letters, digits and -, at most 63", Clip(name))
 	}
 	return nil
 }

@@ -66,9 +66,9 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// didYouMean ends a message about a wrong word: the nearest of words, or else
+// DidYouMean ends a message about a wrong word: the nearest of words, or else
 // all of them, introduced by otherwise.
-func didYouMean(word string, words []string, otherwise string) string {
+func DidYouMean(word string, words []string, otherwise string) string {
 	if near := Nearest(word, words, 3); len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
@@ -83,7 +83,7 @@ func (p Path) OneOf(word string, words ...string) *Violation {
 	if word == "" {
 		return p.Breaks("is missing; write one of %s", strings.Join(words, ", "))
 	}
-	return p.Breaks("unknown value %q; %s", Clip(word), didYouMean(word, words, "write one of"))
+	return p.Breaks("unknown value %q; %s", Clip(word), DidYouMean(word, words, "write one of"))
 }
 
 // Clip shortens the text of others for a message.

@@ -18,6 +18,10 @@ type ObjectValidator interface {
 	ValidateObject(o *Object, at Path) error
 }
 
+// Defaulter fills in the defaults of a spec after it was decoded and before it
+// is validated: they become part of the object.
+type Defaulter interface{ Default() }
+
 // Object is one accepted document. It is immutable.
 type Object struct {
 	Ref

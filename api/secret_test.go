@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // Whoever is shown an object learns all of it but its secrets, and what is
@@ -21,7 +22,7 @@ func TestRedacted(t *testing.T) {
 		`{"type": "MeshGateway", "name": "a", "tags": {"shown": "1"}, "conf": {"listeners": [{"port": 80, "tls": {"certificates": [{"inline": "canary"}]}}]}}`,
 	} {
 		catalog := api.NewCatalog(api.Types()...)
-		objects, err := catalog.Decode("", []byte(document))
+		objects, err := decode.Objects(catalog, "", []byte(document))
 		if api.Refuses(err) || len(objects) != 1 {
 			t.Fatal(err)
 		}
@@ -32,7 +33,7 @@ func TestRedacted(t *testing.T) {
 		if !bytes.Contains(stored, []byte("canary")) {
 			t.Errorf("%s is stored", stored)
 		}
-		if _, err := catalog.Decode("", shown); !api.Refuses(err) {
+		if _, err := decode.Objects(catalog, "", shown); !api.Refuses(err) {
 			t.Errorf("%s is accepted", shown)
 		}
 	}
@@ -40,7 +41,7 @@ func TestRedacted(t *testing.T) {
 
 func printed(t *testing.T, catalog *api.Catalog, o *api.Object) []byte {
 	t.Helper()
-	text, err := catalog.JSON(o)
+	text, err := decode.PrintJSON(catalog, o)
 	if err != nil {
 		t.Fatal(err)
 	}

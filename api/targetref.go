@@ -34,3 +34,6 @@ var RouteKinds = map[string]bool{KindMeshHTTPRoute: true, "HTTPRoute": true, "GR
 
 // IsRoute reports whether the ref names a route object.
 func (t TargetRef) IsRoute() bool { return RouteKinds[t.Kind] }
+
+// DefaultMesh is the mesh of documents that name none.
+const DefaultMesh = "default"

@@ -1,6 +1,11 @@
 package api
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/go-multierror"
+)
 
 // Severity tells a refusal from advice.
 type Severity string
@@ -63,4 +68,34 @@ type Note struct {
 	Field    Path     `json:"field,omitempty"`
 	Message  string   `json:"message"`
 	Position Position `json:"position,omitzero"`
+}
+
+// Violations are those that err carries, in their order.
+func Violations(err error) []*Violation {
+	var out []*Violation
+	var many *multierror.Error
+	var one *Violation
+	switch {
+	case errors.As(err, &many):
+		for _, e := range many.Errors {
+			out = append(out, Violations(e)...)
+		}
+	case errors.As(err, &one):
+		out = append(out, one)
+	}
+	return out
+}
+
+// Refuses reports whether err is anything but warnings.
+func Refuses(err error) bool {
+	if err == nil {
+		return false
+	}
+	found := Violations(err)
+	for _, v := range found {
+		if v.Severity != Warning && v.Severity != Info {
+			return true
+		}
+	}
+	return len(found) == 0
 }

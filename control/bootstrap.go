@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds"
@@ -167,12 +168,12 @@ func standing(there, brought *api.Object) (*api.Object, error) {
 func (b *bootstrapper) decode(text string, ref api.Ref) (*api.Object, error) {
 	named := api.Ref{Kind: ref.Kind, Mesh: ref.Mesh, Name: ref.FullName()}
 	long := named.Resolve(func(r api.Ref) bool { return r.Namespace != "" })
-	o, err := b.catalog.DecodeOne("", []byte(text), long)
+	o, err := decode.One(b.catalog, "", []byte(text), long)
 	if o == nil && long != named {
-		o, err = b.catalog.DecodeOne("", []byte(text), named)
+		o, err = decode.One(b.catalog, "", []byte(text), named)
 	}
 	switch {
-	case errors.Is(err, api.ErrNoDocuments):
+	case errors.Is(err, decode.ErrNoDocuments):
 		return nil, web.Refusal(http.StatusBadRequest, "the dataplane document is empty")
 	case o == nil:
 		return nil, err

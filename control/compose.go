@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
@@ -37,7 +38,7 @@ func (p *Plane) open(ctx context.Context) error {
 	var inner store.Store
 	switch p.cfg.Store {
 	case "bolt":
-		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored, Encode: world.Catalog().JSON, Now: time.Now})
+		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored, Encode: encodeStored, Now: time.Now})
 		if err != nil {
 			return err
 		}
@@ -84,12 +85,14 @@ func (p *Plane) firstMesh(ctx context.Context) error {
 // decodeStored reads one document that the store holds. It was valid when it
 // was stored; if it is not now, the store says so.
 func decodeStored(name string, text []byte) (*api.Object, error) {
-	objects, err := world.Catalog().Decode(name, text)
+	objects, err := decode.Objects(world.Catalog(), name, text)
 	if api.Refuses(err) || len(objects) != 1 {
 		return nil, fmt.Errorf("not understood: %w", err)
 	}
 	return objects[0], nil
 }
+
+func encodeStored(o *api.Object) ([]byte, error) { return decode.PrintJSON(world.Catalog(), o) }
 
 // credentials is who may connect as what.
 func (p *Plane) credentials() (server.Authenticator, tokens, error) {

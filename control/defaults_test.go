@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/bolt"
@@ -70,7 +71,7 @@ func TestOlderDefaultPoliciesAreMarkedAtTheStart(t *testing.T) {
 	c := config(t)
 	c.Store = "bolt"
 	now := time.Now()
-	s, err := bolt.Open(bolt.Config{Dir: c.DataDir, Decode: decodeOne, Encode: world.Catalog().JSON, Now: func() time.Time { now = now.Add(time.Second); return now }})
+	s, err := bolt.Open(bolt.Config{Dir: c.DataDir, Decode: decodeOne, Encode: func(o *api.Object) ([]byte, error) { return decode.PrintJSON(world.Catalog(), o) }, Now: func() time.Time { now = now.Add(time.Second); return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func TestOlderDefaultPoliciesAreMarkedAtTheStart(t *testing.T) {
 }
 
 func decodeOne(name string, text []byte) (*api.Object, error) {
-	objects, err := world.Catalog().Decode(name, text)
+	objects, err := decode.Objects(world.Catalog(), name, text)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 )
@@ -155,7 +156,7 @@ func (l *loop) quarantine(c api.Change, err error) {
 	v := &api.Violation{Object: c.Ref(), Code: "Unresolvable", Severity: api.Error,
 		Message: "a bug in weft keeps this object from being resolved, so its last state holds; change it, and report the log of the control plane"}
 	if c.After != nil {
-		v.Position = c.After.Source.Locate("")
+		v.Position = decode.Locate(c.After.Source, "")
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,6 +1,10 @@
 package inspect
 
-import "github.com/weftmesh/weft/api"
+import (
+	"github.com/weftmesh/weft/api"
+
+	"github.com/weftmesh/weft/api/decode"
+)
 
 // Places finds where the fields of notes stand in their documents. Notes on one
 // object that come one after the other cost one reading of its text.
@@ -21,7 +25,7 @@ func (p *Places) Of(n api.Note) api.Position {
 	if p.locate == nil || p.ref != n.Origin.Ref {
 		p.ref, p.locate = n.Origin.Ref, func(api.Path) api.Position { return api.Position{} }
 		if o, ok := p.snapshot.Get(p.ref); ok && len(o.Source.Text) > 0 {
-			p.locate = o.Source.Locator()
+			p.locate = decode.Locator(o.Source)
 		}
 	}
 	return p.locate(n.Field)

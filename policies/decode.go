@@ -1,27 +1,31 @@
 package policies
 
-import "github.com/weftmesh/weft/api"
+import (
+	"github.com/weftmesh/weft/api"
+
+	"github.com/weftmesh/weft/api/decode"
+)
 
 // envelope is Spec before its confs are understood.
 type envelope struct {
 	TargetRef *api.TargetRef `json:"targetRef"`
 	To        []rawItem      `json:"to"`
-	From      api.Raw        `json:"from"`
-	Rules     api.Raw        `json:"rules"`
+	From      decode.Raw     `json:"from"`
+	Rules     decode.Raw     `json:"rules"`
 }
 
 type rawItem struct {
 	TargetRef api.TargetRef `json:"targetRef"`
-	Default   api.Raw       `json:"default"`
+	Default   decode.Raw    `json:"default"`
 }
 
 type rawRule struct {
 	Matches []ClientMatch `json:"matches"`
-	Default api.Raw       `json:"default"`
+	Default decode.Raw    `json:"default"`
 }
 
 // DecodeRaw reads the envelope, and each conf as the kind's own type.
-func (s *Spec) DecodeRaw(raw api.Raw) {
+func (s *Spec) DecodeRaw(raw decode.Raw) {
 	var e envelope
 	raw.Decode(&e)
 	s.TargetRef, s.To = e.TargetRef, s.items(e.To)
@@ -53,7 +57,7 @@ func (s *Spec) items(raw []rawItem) []Item {
 }
 
 // conf is an empty conf where the document has none: Validate then says what is missing.
-func (s *Spec) conf(raw api.Raw) Conf {
+func (s *Spec) conf(raw decode.Raw) Conf {
 	c := s.Kind.New()
 	raw.Decode(c)
 	return c

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -38,7 +39,7 @@ func wants(a *txtar.Archive, got string) *txtar.Archive {
 // compile resolves documents, which may be warned of but must be valid.
 func (c *composition) compile(t *testing.T, file string, docs []byte) *resolve.Model {
 	t.Helper()
-	objects, err := c.catalog.Decode(file, docs)
+	objects, err := decode.Objects(c.catalog, file, docs)
 	for _, v := range api.Violations(err) {
 		if v.Severity == api.Error {
 			t.Fatal(v)

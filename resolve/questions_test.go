@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -78,7 +79,7 @@ func refNames(list []api.Ref) string {
 func TestAskingForWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
-	objects, err := c.catalog.Decode("docs", []byte(`
+	objects, err := decode.Objects(c.catalog, "docs", []byte(`
 {type: Dataplane, mesh: default, name: a, networking: {address: 127.0.0.2, inbound: [{port: 8080, tags: {kuma.io/service: web}}]}}
 `))
 	if err != nil {
@@ -118,7 +119,7 @@ func TestAskingForWhatIsNotThere(t *testing.T) {
 func TestWhoStopsListeningIsNotToldMore(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
-	objects, err := c.catalog.Decode("docs", []byte(`
+	objects, err := decode.Objects(c.catalog, "docs", []byte(`
 {type: Dataplane, mesh: default, name: a, networking: {address: 127.0.0.2, outbound: [{port: 1, tags: {kuma.io/service: none}}], inbound: [{port: 8080, tags: {kuma.io/service: a}}]}}
 ---
 {type: Dataplane, mesh: default, name: b, networking: {address: 127.0.0.2, outbound: [{port: 1, tags: {kuma.io/service: none}}], inbound: [{port: 8080, tags: {kuma.io/service: b}}]}}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -56,7 +57,7 @@ func (c *composition) steps(t *testing.T, _ string, archive *txtar.Archive) *txt
 func (c *composition) changes(t *testing.T, s *api.Snapshot, f *txtar.File) []api.Change {
 	var out []api.Change
 	if f.Name == "put" {
-		objects, err := c.catalog.Decode(f.Name, f.Data)
+		objects, err := decode.Objects(c.catalog, f.Name, f.Data)
 		if err != nil {
 			t.Fatal(err)
 		}

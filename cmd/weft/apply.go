@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
@@ -138,7 +139,7 @@ func (a *app) warn(reading world.Reading) {
 
 // send stores the documents. Their texts go as they are, each under the name of
 // its file, so that the server names the places that people know.
-func send(ctx context.Context, server *client.Client, texts []api.Text, dryRun bool) (applied, error) {
+func send(ctx context.Context, server *client.Client, texts []decode.Text, dryRun bool) (applied, error) {
 	var answer applied
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)

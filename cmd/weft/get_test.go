@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 )
 
@@ -20,7 +21,7 @@ func TestTablesSayWhatObjectsAreAbout(t *testing.T) {
 		if len(objects) != 1 {
 			t.Fatal(found)
 		}
-		raw, err := world.Catalog().JSON(objects[0])
+		raw, err := decode.PrintJSON(world.Catalog(), objects[0])
 		if err != nil {
 			t.Fatal(err)
 		}

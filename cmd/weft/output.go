@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 var formats = []string{"table", "yaml", "json"}
@@ -50,7 +50,7 @@ func writeYAML(w io.Writer, v any) error {
 	if err := writeJSON(&text, v); err != nil {
 		return err
 	}
-	out, err := api.ToYAML(text.Bytes())
+	out, err := decode.ToYAML(text.Bytes())
 	if err != nil {
 		return fmt.Errorf("print YAML: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/sidecar/agent"
 )
@@ -75,7 +76,7 @@ func (a *app) readDataplane(file string, config *agent.Config, given func(string
 		return usage("--dataplane-file %s: it is %s, and --mesh or --name say otherwise; leave them out", file, o.Ref)
 	}
 	config.Mesh, config.Name = o.Mesh, o.FullName()
-	if config.Dataplane, err = world.Catalog().JSON(o); err != nil {
+	if config.Dataplane, err = decode.PrintJSON(world.Catalog(), o); err != nil {
 		return fmt.Errorf("--dataplane-file %s: %w", file, err)
 	}
 	return nil

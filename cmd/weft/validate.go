@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 )
@@ -63,7 +64,7 @@ func (a *app) read(files []string) (world.Reading, error) {
 		return world.Reading{}, usage("-f is missing; name a file, a directory, or - for standard input")
 	}
 	reading, err := world.Read(a.in, files...)
-	if errors.Is(err, api.ErrNoDocuments) {
+	if errors.Is(err, decode.ErrNoDocuments) {
 		return reading, usage("%w; give -f something that holds some", err)
 	}
 	if err == nil {

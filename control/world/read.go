@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/store/file"
 )
 
@@ -19,12 +20,12 @@ type Reading struct {
 	Documents  int // sound or not
 	Objects    []*api.Object
 	Violations []*api.Violation // in the order of their places
-	Texts      []api.Text       // as they are, by their names
+	Texts      []decode.Text    // as they are, by their names
 	Empty      []string         // what was named and holds no document
 }
 
 // emptiness is something without documents as people know it.
-func emptiness(path string, texts []api.Text, dir bool) string {
+func emptiness(path string, texts []decode.Text, dir bool) string {
 	switch {
 	case !dir && path == "-":
 		return "standard input"
@@ -40,7 +41,7 @@ func emptiness(path string, texts []api.Text, dir bool) string {
 
 // Read reads files, directories with all that is below them, and stdin for the
 // name "-". An invalid document stays out and stops nothing; a file that
-// cannot be read is an error. Nothing at all is api.ErrNoDocuments, with the
+// cannot be read is an error. Nothing at all is decode.ErrNoDocuments, with the
 // names of what was read.
 func Read(stdin io.Reader, paths ...string) (Reading, error) {
 	var r Reading
@@ -66,7 +67,7 @@ func Read(stdin io.Reader, paths ...string) (Reading, error) {
 		}
 	}
 	if r.Documents == 0 {
-		return r, fmt.Errorf("%s: %w", strings.Join(r.Empty, ", "), api.ErrNoDocuments)
+		return r, fmt.Errorf("%s: %w", strings.Join(r.Empty, ", "), decode.ErrNoDocuments)
 	}
 	return r, nil
 }
@@ -86,8 +87,8 @@ func (r *Reading) add(objects []*api.Object, first map[api.Ref]*api.Object) {
 
 // Decode reads the documents of one text.
 func Decode(name string, text []byte) ([]*api.Object, []*api.Violation) {
-	objects, err := catalog.Decode(name, text)
-	if errors.Is(err, api.ErrNoDocuments) {
+	objects, err := decode.Objects(catalog, name, text)
+	if errors.Is(err, decode.ErrNoDocuments) {
 		return nil, nil
 	}
 	return objects, api.Violations(err)
@@ -134,13 +135,13 @@ func count(objects []*api.Object, violations []*api.Violation) int {
 }
 
 // open reads the texts behind one argument.
-func open(stdin io.Reader, path string) (texts []api.Text, fromDir bool, err error) {
+func open(stdin io.Reader, path string) (texts []decode.Text, fromDir bool, err error) {
 	if path == "-" {
 		t, err := io.ReadAll(stdin)
 		if err != nil {
 			return nil, false, fmt.Errorf("read standard input: %w", err)
 		}
-		return []api.Text{{File: "<stdin>", Text: t}}, false, nil
+		return []decode.Text{{File: "<stdin>", Text: t}}, false, nil
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -158,7 +159,7 @@ func open(stdin io.Reader, path string) (texts []api.Text, fromDir bool, err err
 		if err != nil {
 			return nil, false, err
 		}
-		texts = append(texts, api.Text{File: f, Text: t})
+		texts = append(texts, decode.Text{File: f, Text: t})
 	}
 	return texts, info.IsDir(), nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/resolve"
@@ -46,7 +47,7 @@ var defaultMesh = mustDecode("type: Mesh\nname: default\n")
 func DefaultMesh() *api.Object { return defaultMesh }
 
 func mustDecode(text string) *api.Object {
-	objects, err := catalog.Decode("", []byte(text))
+	objects, err := decode.Objects(catalog, "", []byte(text))
 	if err != nil || len(objects) != 1 {
 		panic(fmt.Sprintf("built-in document: %v", err))
 	}
@@ -101,7 +102,7 @@ func DefaultPolicies(mesh string, skip []string) []*api.Object {
 			continue
 		}
 		ref := api.Ref{Kind: p.kind, Mesh: mesh, Name: p.name + mesh}
-		o, err := catalog.DecodeOne("", p.document(ref), ref)
+		o, err := decode.One(catalog, "", p.document(ref), ref)
 		if o == nil {
 			panic(fmt.Sprintf("built-in document: %v", err))
 		}

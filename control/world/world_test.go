@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 )
@@ -89,10 +90,10 @@ func TestOneNameTwiceNamesBothPlaces(t *testing.T) {
 
 func TestNothingIsNoDocuments(t *testing.T) {
 	t.Parallel()
-	if _, err := world.Read(nil, write(t, t.TempDir(), "empty.yaml", "# nothing\n---\n")); !errors.Is(err, api.ErrNoDocuments) {
+	if _, err := world.Read(nil, write(t, t.TempDir(), "empty.yaml", "# nothing\n---\n")); !errors.Is(err, decode.ErrNoDocuments) {
 		t.Errorf("it said %v", err)
 	}
-	if _, err := world.Read(nil, filepath.Join(t.TempDir(), "missing")); err == nil || errors.Is(err, api.ErrNoDocuments) {
+	if _, err := world.Read(nil, filepath.Join(t.TempDir(), "missing")); err == nil || errors.Is(err, decode.ErrNoDocuments) {
 		t.Errorf("a missing file: %v", err)
 	}
 }

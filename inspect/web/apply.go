@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
@@ -42,8 +43,8 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	objects, refused, err := s.Catalog.DecodeAll(texts...)
-	if errors.Is(err, api.ErrNoDocuments) {
+	objects, refused, err := decode.All(s.Catalog, texts...)
+	if errors.Is(err, decode.ErrNoDocuments) {
 		return badField("", "no documents; send a stream of YAML documents or a JSON array")
 	}
 	unfit := s.unfit(slices.Concat(objects, refused))

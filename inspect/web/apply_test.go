@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/inspect"
 )
 
@@ -98,7 +98,7 @@ func TestWarningsHaveThePlacesOfWhatWasSent(t *testing.T) {
 }
 
 // form is the body and the content type of a form with the texts of files.
-func form(t *testing.T, texts ...api.Text) (string, string) {
+func form(t *testing.T, texts ...decode.Text) (string, string) {
 	t.Helper()
 	var body strings.Builder
 	w := multipart.NewWriter(&body)
@@ -128,19 +128,19 @@ func TestApplyTakesAFormOfFiles(t *testing.T) {
 	server, _ := serve(t, "type: Mesh\nname: default\n", false)
 	other := strings.ReplaceAll(lost, "lost", "other")
 	bad := strings.ReplaceAll(other, "numRetries", "numRetrys")
-	file := func(name, text string) api.Text { return api.Text{File: name, Text: []byte(text)} }
+	file := func(name, text string) decode.Text { return decode.Text{File: name, Text: []byte(text)} }
 	for name, c := range map[string]struct {
-		texts  []api.Text
+		texts  []decode.Text
 		status int
 		want   string
 	}{
-		"one is refused":       {[]api.Text{file("a.yaml", lost), file("b.yaml", "\n"+bad)}, 400, `"file":"b.yaml","line":5`},
-		"one object twice":     {[]api.Text{file("a.yaml", lost), file("b.yaml", lost)}, 400, `first at a.yaml:1:1`},
-		"no documents":         {[]api.Text{file("a.yaml", "# none\n")}, 400, `no documents`},
+		"one is refused":       {[]decode.Text{file("a.yaml", lost), file("b.yaml", "\n"+bad)}, 400, `"file":"b.yaml","line":5`},
+		"one object twice":     {[]decode.Text{file("a.yaml", lost), file("b.yaml", lost)}, 400, `first at a.yaml:1:1`},
+		"no documents":         {[]decode.Text{file("a.yaml", "# none\n")}, 400, `no documents`},
 		"no files":             {nil, 400, `no documents`},
-		"a name to write with": {[]api.Text{file("a\u0085.yaml", lost)}, 400, `control characters`},
-		"an endless name":      {[]api.Text{file(strings.Repeat("a", 2000), lost)}, 400, `at most 1024`},
-		"too large":            {[]api.Text{file("a.yaml", lost+strings.Repeat("#\n", 33<<20))}, 413, `too large`},
+		"a name to write with": {[]decode.Text{file("a\u0085.yaml", lost)}, 400, `control characters`},
+		"an endless name":      {[]decode.Text{file(strings.Repeat("a", 2000), lost)}, 400, `at most 1024`},
+		"too large":            {[]decode.Text{file("a.yaml", lost+strings.Repeat("#\n", 33<<20))}, 413, `too large`},
 	} {
 		body, kind := form(t, c.texts...)
 		if code, text := post(t, server.URL+"/_apply", kind, body); code != c.status || !strings.Contains(text, c.want) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/store"
 )
@@ -62,7 +63,7 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error
 		write(w, http.StatusOK, "application/json", text)
 		return nil
 	case "kubernetes", "k8s":
-		text, err := s.Catalog.KubernetesJSON(s.Catalog.Shown(o.Redacted()))
+		text, err := decode.PrintKubernetes(s.Catalog.Shown(o.Redacted()))
 		if err != nil {
 			return err
 		}
@@ -133,8 +134,8 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	if err != nil {
 		return err
 	}
-	o, err := s.Catalog.DecodeOne("", body, ref)
-	if errors.Is(err, api.ErrNoDocuments) {
+	o, err := decode.One(s.Catalog, "", body, ref)
+	if errors.Is(err, decode.ErrNoDocuments) {
 		return badField("", "the body is empty; send the document")
 	}
 	warnings := api.Violations(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // written is an object as its writer gave it, without what readers are told
@@ -19,12 +20,12 @@ func (s *server) written(r *http.Request, o *api.Object) ([]byte, error) {
 	}
 	c := *o
 	c.Created, c.Modified = time.Time{}, time.Time{}
-	return s.Catalog.JSON(&c)
+	return decode.PrintJSON(s.Catalog, &c)
 }
 
 // item is an object as the API shows it, with conditions in its status.
 func (s *server) item(o *api.Object, conditions any) ([]byte, error) {
-	text, err := s.Catalog.JSON(s.Catalog.Shown(o.Redacted()))
+	text, err := decode.PrintJSON(s.Catalog, s.Catalog.Shown(o.Redacted()))
 	if err != nil || conditions == nil {
 		return text, err
 	}

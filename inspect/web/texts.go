@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // maxFileName is how long the name of a file may be, which is kept with each of
@@ -21,7 +21,7 @@ const maxFileName = 1024
 // textsOf are the texts that an apply brings: the body, which file names; or
 // the fields of a form, multipart/form-data, each named for the file whose text
 // it is, so that all of them can be applied together.
-func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]api.Text, error) {
+func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]decode.Text, error) {
 	body := http.MaxBytesReader(w, r.Body, maxApply)
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
@@ -29,12 +29,12 @@ func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]api.Text, e
 			return nil, err
 		}
 		text, err := io.ReadAll(body)
-		return []api.Text{{File: file, Text: text}}, err
+		return []decode.Text{{File: file, Text: text}}, err
 	}
 	if file != "" {
 		return nil, badField("file", "the fields of a form name their files themselves; leave the parameter out")
 	}
-	var texts []api.Text
+	var texts []decode.Text
 	for form := multipart.NewReader(body, params["boundary"]); ; {
 		part, err := form.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -50,7 +50,7 @@ func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]api.Text, e
 		if err != nil {
 			return nil, badForm(err)
 		}
-		texts = append(texts, api.Text{File: part.FormName(), Text: text})
+		texts = append(texts, decode.Text{File: part.FormName(), Text: text})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // lasting are the labels that stay with an object for its life (spec/kuma.md 1.2).
@@ -37,7 +38,7 @@ func (s *server) homeless(objects []*api.Object) []*api.Violation {
 			continue
 		}
 		v := api.Path("mesh").Breaks("there is no mesh %s; create it first, or in the same apply", api.Clip(o.Mesh))
-		v.Object, v.Position = o.Ref, o.Source.Locate("mesh")
+		v.Object, v.Position = o.Ref, decode.Locate(o.Source, "mesh")
 		found = append(found, v)
 	}
 	return found
@@ -52,12 +53,12 @@ func (s *server) changed(before, after *api.Object) []*api.Violation {
 		if was[key] == is[key] {
 			continue
 		}
-		at := after.Source.LabelPath(key)
+		at := decode.LabelPath(after.Source, key)
 		v := at.Breaks("the label is %q and cannot be changed; write that, or delete the object first", was[key])
 		if was[key] == "" {
 			v = at.Breaks("the label cannot be added later; leave it out, or delete the object first")
 		}
-		v.Object, v.Position = after.Ref, after.Source.Locate(at)
+		v.Object, v.Position = after.Ref, decode.Locate(after.Source, at)
 		found = append(found, v)
 	}
 	return found

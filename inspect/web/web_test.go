@@ -18,6 +18,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
@@ -244,7 +245,7 @@ func TestSchemasKnowTheExamples(t *testing.T) {
 			if o.Kind != k.Name {
 				continue
 			}
-			text, err := world.Catalog().JSON(o)
+			text, err := decode.PrintJSON(world.Catalog(), o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,14 +12,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // Lax is a spec that is always valid.
 type Lax struct{ Spec api.Spec }
 
 // DecodeRaw reads the spec inside.
-func (l *Lax) DecodeRaw(r api.Raw) {
-	if self, ok := l.Spec.(api.SelfDecoder); ok {
+func (l *Lax) DecodeRaw(r decode.Raw) {
+	if self, ok := l.Spec.(decode.SelfDecoder); ok {
 		self.DecodeRaw(r)
 		return
 	}
@@ -85,7 +86,7 @@ func (own Own) fill(t *rapid.T, v reflect.Value, keepEmpty bool) {
 	case *api.IntOrName:
 		*into = rapid.SampledFrom([]api.IntOrName{{Int: 0}, {Int: 80}, {Name: "http"}, {Name: "yes"}, {Name: "1e3"}}).Draw(t, "port")
 		return
-	case api.SelfDecoder:
+	case decode.SelfDecoder:
 		panic("no values for " + v.Type().String())
 	}
 	switch v.Kind() {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/internal/cases"
 )
 
@@ -24,7 +25,7 @@ func Check(t *testing.T, c *api.Catalog, pattern string) {
 			t.Fatalf("%s is no list of pairs", file)
 		}
 		for i := 0; i < len(a.Files); i += 2 {
-			a.Files[i+1].Data = []byte(Report(c.Decode(a.Files[i].Name, a.Files[i].Data)))
+			a.Files[i+1].Data = []byte(Report(decode.Objects(c, a.Files[i].Name, a.Files[i].Data)))
 		}
 		return a
 	})

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
@@ -57,7 +58,7 @@ func compile(documents []m) (*World, error) {
 		if err != nil {
 			return nil, err
 		}
-		list, err := world.Catalog().Decode("world.json", text)
+		list, err := decode.Objects(world.Catalog(), "world.json", text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", text, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // Fataler is what a *testing.T and a *rapid.T have in common.
@@ -23,7 +24,7 @@ type Fataler interface {
 // Decode reads one document, which must be valid.
 func Decode(t Fataler, catalog *api.Catalog, text string) *api.Object {
 	t.Helper()
-	objects, err := catalog.Decode("test.yaml", []byte(text))
+	objects, err := decode.Objects(catalog, "test.yaml", []byte(text))
 	if err != nil || len(objects) != 1 {
 		t.Fatalf("decode: %v\n%s", err, text)
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/all"
@@ -47,7 +48,7 @@ func FuzzPolicy(f *testing.F) {
 	}
 	types := catalog()
 	f.Fuzz(func(t *testing.T, text []byte) {
-		objects, _ := types.Decode("", text)
+		objects, _ := decode.Objects(types, "", text)
 		for _, o := range objects {
 			s := o.Spec.(*policies.Spec)
 			again(t, types, o, s)
@@ -65,7 +66,7 @@ func again(t *testing.T, types *api.Catalog, o *api.Object, s *policies.Spec) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := types.Decode("", text)
+	back, err := decode.Objects(types, "", text)
 	if err != nil && api.Refuses(err) {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -104,7 +105,7 @@ func writes(t *testing.T, s *policies.Spec, p api.Protocol) {
 func TestExamplesAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, k := range all.Kinds {
-		objects, err := catalog().Decode(k.Name, []byte(k.Example))
+		objects, err := decode.Objects(catalog(), k.Name, []byte(k.Example))
 		if err != nil {
 			t.Error(err)
 		}

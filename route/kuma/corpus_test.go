@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/internal/corpus"
 	"github.com/weftmesh/weft/route/kuma"
 )
@@ -22,7 +23,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		objects, _ := catalog.Decode("f", text)
+		objects, _ := decode.Objects(catalog, "f", text)
 		for _, o := range objects {
 			routes, notes := kuma.Dialect.Routes(o)
 			if routes == nil && len(notes) == 0 {
@@ -48,7 +49,7 @@ func BenchmarkDecode(b *testing.B) {
 	c := api.NewCatalog(kuma.Dialect.Types...)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := c.Decode("", []byte(everything)); err != nil {
+		if _, err := decode.Objects(c, "", []byte(everything)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/internal/anyspec"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/kuma"
@@ -29,12 +30,12 @@ func TestDecodeUndoesPrint(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {
 				o := own.Object(t, typ)
-				for _, print := range []func(*api.Object) ([]byte, error){c.JSON, c.YAML} {
-					text, err := print(o)
+				for _, print := range []func(*api.Catalog, *api.Object) ([]byte, error){decode.PrintJSON, decode.PrintYAML} {
+					text, err := print(c, o)
 					if err != nil {
 						t.Fatal(err)
 					}
-					again, err := c.DecodeOne("", text, o.Ref)
+					again, err := decode.One(c, "", text, o.Ref)
 					if err != nil {
 						t.Fatalf("%v in\n%s", err, text)
 					}
@@ -122,7 +123,7 @@ func TestEveryFieldIsCarried(t *testing.T) {
 				{Origin: origin(&one, &zero, "", "spec.to[1].rules[0]"), Matches: matches[2], Key: route.Key(matches[2])}}},
 		},
 	}
-	objects, err := catalog.Decode("", []byte(everything))
+	objects, err := decode.Objects(catalog, "", []byte(everything))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestUnsupportedIsNoted(t *testing.T) {
 		"type: MeshTCPRoute\nname: r\nspec: {to: [{targetRef: {kind: MeshService, name: a}, rules: [{default: {backendRefs: [{kind: MeshService, name: b, port: 1}]}}]}]}": "UnsupportedValue",
 		"type: MeshHTTPRoute\nname: r\nspec: {targetRef: {kind: MeshGateway, name: g}, to: [{targetRef: {kind: Mesh}, hostnames: [a.b], rules: [{matches: [{}]}]}]}":       "TargetNotFound",
 	} {
-		objects, err := catalog.Decode("", []byte(text))
+		objects, err := decode.Objects(catalog, "", []byte(text))
 		if api.Refuses(err) {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // Percentage is a whole number, or a decimal number written as text.
@@ -19,7 +20,7 @@ func PercentOf(n int) *Percentage { return &Percentage{text: strconv.Itoa(n)} }
 var decimalNumber = regexp.MustCompile(`^[0-9]{1,3}(\.[0-9]{1,6})?$`)
 
 // DecodeRaw reads either form.
-func (p *Percentage) DecodeRaw(r api.Raw) {
+func (p *Percentage) DecodeRaw(r decode.Raw) {
 	if text, ok := r.Text(); ok {
 		*p = Percentage{text, true}
 	} else if text, ok := r.Number(); ok && !decimalNumber.MatchString(text) {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
@@ -57,7 +58,7 @@ func (c *control) start(at string) {
 	o := server.Default()
 	o.Renderer, o.Authenticator = xds.NewRenderer(world.Kinds()), c
 	ads := server.New(o)
-	objects, err := world.Catalog().Decode("web-1.yaml", fmt.Appendf(nil, dataplane, envoytest.Port(c.t)))
+	objects, err := decode.Objects(world.Catalog(), "web-1.yaml", fmt.Appendf(nil, dataplane, envoytest.Port(c.t)))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/bolt"
 	"github.com/weftmesh/weft/store/storetest"
@@ -78,7 +79,7 @@ func TestOneOfAListIsKeptAlone(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	catalog := api.NewCatalog(api.Types()...)
-	objects, err := catalog.Decode("", []byte(`[{"type":"MeshService","mesh":"default","name":"a","spec":{"ports":[{"port":1}]}},
+	objects, err := decode.Objects(catalog, "", []byte(`[{"type":"MeshService","mesh":"default","name":"a","spec":{"ports":[{"port":1}]}},
 		{"type":"MeshService","mesh":"default","name":"b","spec":{"ports":[{"port":2}]}}]`))
 	if api.Refuses(err) {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 // feed reads a directory into a store, as at the start of a process.
 func feed(t *testing.T, dir string, into store.Store) *file.Feed {
 	t.Helper()
-	f, err := file.NewFeed(t.Context(), dir, decode, into, slog.New(slog.DiscardHandler))
+	f, err := file.NewFeed(t.Context(), dir, readText, into, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

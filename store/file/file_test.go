@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/file"
 	"github.com/weftmesh/weft/store/memory"
@@ -19,8 +20,8 @@ import (
 
 var catalog = api.NewCatalog(api.Types()...)
 
-func decode(name string, text []byte) ([]*api.Object, []*api.Violation) {
-	objects, err := catalog.Decode(name, text)
+func readText(name string, text []byte) ([]*api.Object, []*api.Violation) {
+	objects, err := decode.Objects(catalog, name, text)
 	return objects, api.Violations(err)
 }
 
@@ -66,7 +67,7 @@ func scan(t *testing.T, d *file.Dir) bool {
 func TestTheLastGoodVersionStaysUntilThereIsABetterOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := file.NewDir(dir, decode)
+	d := file.NewDir(dir, readText)
 	put(t, dir, "a.yaml", service("a", 1)+"---\n"+service("b", 2))
 	put(t, dir, "sub/c.yaml", service("c", 3))
 	scan(t, d)
@@ -114,12 +115,12 @@ func TestWhatIsNoDocumentIsNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := file.NewDir(dir, decode)
+	d := file.NewDir(dir, readText)
 	scan(t, d)
 	if got, errors := content(d); got != "a=1 linked=2" || len(errors) > 0 {
 		t.Errorf("read %s, %v", got, errors)
 	}
-	if _, err := file.NewDir(filepath.Join(dir, "none"), decode).Scan(); err == nil {
+	if _, err := file.NewDir(filepath.Join(dir, "none"), readText).Scan(); err == nil {
 		t.Error("a directory that is not there was read")
 	}
 }
@@ -138,7 +139,7 @@ func TestStoreFollowsItsDirectory(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "a.yaml", service("a", 1))
 	beside := memory.New(api.NewSnapshot(0), nil, time.Now)
-	s, err := file.Open(t.Context(), dir, decode, beside, slog.New(slog.DiscardHandler))
+	s, err := file.Open(t.Context(), dir, readText, beside, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +190,7 @@ func TestAFeedTakesBackWhatItGaveAfterARestart(t *testing.T) {
 	into := memory.New(api.NewSnapshot(0), nil, time.Now)
 	storetest.Put(t, into, storetest.Service(t, "own", 1))
 	feed := func() *file.Feed {
-		f, err := file.NewFeed(t.Context(), dir, decode, into, slog.New(slog.DiscardHandler))
+		f, err := file.NewFeed(t.Context(), dir, readText, into, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func TestADirectoryThatCannotBeReadKeepsWhatItSaid(t *testing.T) {
 	put(t, dir, "sub/deep/b.yaml", service("b", 2))
 	into := empty()
 	feed(t, dir, into)
-	d := file.NewDir(dir, decode)
+	d := file.NewDir(dir, readText)
 	scan(t, d)
 	mode(t, sub, 0)
 	defer mode(t, sub, 0o700)
@@ -96,7 +96,7 @@ func TestAFileThatCannotBeReadKeepsWhatItSaid(t *testing.T) {
 		put(t, dir, "a.yaml", service("a", 1))
 		into := empty()
 		feed(t, dir, into)
-		d := file.NewDir(dir, decode)
+		d := file.NewDir(dir, readText)
 		scan(t, d)
 		if err := c.spoil(); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -17,7 +18,7 @@ var catalog = api.NewCatalog(api.Types()...)
 
 // Decode reads the one document in text.
 func Decode(file string, text []byte) (*api.Object, error) {
-	objects, err := catalog.Decode(file, text)
+	objects, err := decode.Objects(catalog, file, text)
 	if api.Refuses(err) {
 		return nil, err
 	}

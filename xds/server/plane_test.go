@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
@@ -97,7 +98,7 @@ func (p *plane) decode(documents []string) []*api.Object {
 	p.t.Helper()
 	var out []*api.Object
 	for _, d := range documents {
-		objects, err := world.Catalog().Decode("test.yaml", []byte(d))
+		objects, err := decode.Objects(world.Catalog(), "test.yaml", []byte(d))
 		if err != nil {
 			p.t.Fatalf("%v\n%s", err, d)
 		}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
@@ -62,7 +63,7 @@ func written(t *testing.T, kind *policies.Kind, p api.Protocol, text []byte) []b
 // Resolve folds the to items of all documents of a text, in their order.
 func Resolve(t *testing.T, kind *policies.Kind, text []byte) *policies.Effective {
 	t.Helper()
-	objects, err := api.NewCatalog(kind.Type()).Decode("", text)
+	objects, err := decode.Objects(api.NewCatalog(kind.Type()), "", text)
 	if api.Refuses(err) {
 		t.Fatal(err)
 	}

@@ -1,10 +1,11 @@
-package api_test
+package decode_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // A document that leaves its mesh out is in mesh default; one whose mesh has no
@@ -22,7 +23,7 @@ func TestAMeshHasAName(t *testing.T) {
 		universal + `labels: {kuma.io/mesh: default}` + spec: "",
 		"type: Mesh\nname: m\nmesh: \"\"\n":                  "",
 	} {
-		objects, err := catalog.Decode("f", []byte(text))
+		objects, err := decode.Objects(catalog, "f", []byte(text))
 		var got []string
 		for _, v := range api.Violations(err) {
 			if v.Severity == api.Error {

@@ -1,4 +1,4 @@
-package api
+package decode
 
 import (
 	"encoding"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // The bounds of one document beside its size.
@@ -18,8 +20,8 @@ const (
 // the only place that uses reflection on documents.
 type decoder struct {
 	*document
-	ref     Ref
-	errs    []*Violation
+	ref     api.Ref
+	errs    []*api.Violation
 	lenient bool // status: others wrote it, so what is unknown is left out
 	secret  bool // values may be secrets, so messages do not quote them
 	inAlias int
@@ -37,7 +39,7 @@ type field struct {
 }
 
 // report adds a violation that stands at node.
-func (d *decoder) report(node *yaml.Node, v *Violation) {
+func (d *decoder) report(node *yaml.Node, v *api.Violation) {
 	if d.lenient {
 		return
 	}
@@ -52,7 +54,7 @@ func (d *decoder) report(node *yaml.Node, v *Violation) {
 }
 
 // value reads n into v, which may decode itself. mark is what positions name.
-func (d *decoder) value(n, mark *yaml.Node, at Path, v reflect.Value) {
+func (d *decoder) value(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 	if n.Kind == yaml.AliasNode {
 		d.inAlias++
 		defer func() { d.inAlias-- }()
@@ -74,15 +76,18 @@ func (d *decoder) value(n, mark *yaml.Node, at Path, v reflect.Value) {
 		v.Set(reflect.ValueOf(Raw{d, n, mark, at, d.inAlias}))
 		return
 	}
-	if self, ok := v.Addr().Interface().(SelfDecoder); ok {
+	switch self := v.Addr().Interface().(type) {
+	case SelfDecoder:
 		self.DecodeRaw(Raw{d, n, mark, at, d.inAlias})
-		return
+	case *api.IntOrName: // a noun, which does not know how documents are read
+		intOrName(Raw{d, n, mark, at, d.inAlias}, self)
+	default:
+		d.plain(n, mark, at, v)
 	}
-	d.plain(n, mark, at, v)
 }
 
 // plain reads n into v by v's kind.
-func (d *decoder) plain(n, mark *yaml.Node, at Path, v reflect.Value) {
+func (d *decoder) plain(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 	if into, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		d.text(n, mark, at, into)
 		return
@@ -105,10 +110,10 @@ func (d *decoder) plain(n, mark *yaml.Node, at Path, v reflect.Value) {
 }
 
 // material is what may be secret.
-var material = reflect.TypeFor[DataSource]()
+var material = reflect.TypeFor[api.DataSource]()
 
 // object reads a map of known fields.
-func (d *decoder) object(n, mark *yaml.Node, at Path, v reflect.Value) {
+func (d *decoder) object(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 	if v.Type() == material && !d.secret { // what is wrong is shown to many
 		d.secret = true
 		defer func() { d.secret = false }()
@@ -135,7 +140,7 @@ func (d *decoder) object(n, mark *yaml.Node, at Path, v reflect.Value) {
 	}
 }
 
-func (d *decoder) unknown(key *yaml.Node, at Path, fields []field) {
+func (d *decoder) unknown(key *yaml.Node, at api.Path, fields []field) {
 	if key.Kind != yaml.ScalarNode {
 		d.report(key, at.Breaks("%s stands where the name of a field belongs; write a name", describe(key)))
 		return
@@ -144,7 +149,7 @@ func (d *decoder) unknown(key *yaml.Node, at Path, fields []field) {
 	for i, f := range fields {
 		names[i] = f.name
 	}
-	v := at.Field(Clip(key.Value)).Breaks("unknown field; %s", didYouMean(key.Value, names, "the fields here are"))
+	v := at.Field(api.Clip(key.Value)).Breaks("unknown field; %s", api.DidYouMean(key.Value, names, "the fields here are"))
 	v.Code = "UnknownField"
 	d.report(key, v)
 }
@@ -173,7 +178,7 @@ type entry struct{ key, value *yaml.Node }
 
 // members are the entries of a map in their order, those of merge keys (<<)
 // included; a key that is given twice is reported.
-func (d *decoder) members(n *yaml.Node, at Path) []entry {
+func (d *decoder) members(n *yaml.Node, at api.Path) []entry {
 	out := make([]entry, 0, len(n.Content)/2)
 	var merged []entry
 	var seen keys
@@ -185,7 +190,7 @@ func (d *decoder) members(n *yaml.Node, at Path) []entry {
 		}
 		k = target(k)
 		if first := seen.find(out, k); first != nil {
-			v := at.Field(Clip(k.Value)).Breaks("given twice, first on line %d; remove one of them", d.place(first).Line)
+			v := at.Field(api.Clip(k.Value)).Breaks("given twice, first on line %d; remove one of them", d.place(first).Line)
 			v.Code = "DuplicateField"
 			d.report(k, v)
 			continue
@@ -201,7 +206,7 @@ func (d *decoder) members(n *yaml.Node, at Path) []entry {
 }
 
 // merge is what a merge key brings.
-func (d *decoder) merge(key, v *yaml.Node, at Path) []entry {
+func (d *decoder) merge(key, v *yaml.Node, at api.Path) []entry {
 	var out []entry
 	maps := []*yaml.Node{v}
 	if t := target(v); t.Kind == yaml.SequenceNode {

@@ -1,12 +1,13 @@
-package api
+package decode
 
 import (
 	"cmp"
-	"errors"
 	"reflect"
 	"slices"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // Text is the text of one file, which may have no name.
@@ -15,13 +16,13 @@ type Text struct {
 	Text []byte
 }
 
-// Decode is DecodeAll for one text.
-func (c *Catalog) Decode(file string, text []byte) ([]*Object, error) {
-	objects, _, err := c.DecodeAll(Text{file, text})
+// Objects is All for one text.
+func Objects(c *api.Catalog, file string, text []byte) ([]*api.Object, error) {
+	objects, _, err := All(c, Text{file, text})
 	return objects, err
 }
 
-// DecodeAll reads every document of some texts, YAML or JSON, in Kuma's own
+// All reads every document of some texts, YAML or JSON, in Kuma's own
 // envelope or in that of Kubernetes, and validates it. It returns the objects
 // that have no error, and all that is wrong as a *multierror.Error of
 // *Violation: with file, line and column, object and field. Violations of
@@ -32,9 +33,9 @@ func (c *Catalog) Decode(file string, text []byte) ([]*Object, error) {
 // else there is to say about them.
 //
 // Created and Modified are those of the text; whoever stores the object decides them.
-func (c *Catalog) DecodeAll(texts ...Text) (objects, refused []*Object, err error) {
-	var errs []*Violation
-	empty, first := true, map[Ref]Position{}
+func All(c *api.Catalog, texts ...Text) (objects, refused []*api.Object, err error) {
+	var errs []*api.Violation
+	empty, first := true, map[api.Ref]api.Position{}
 	for _, t := range texts {
 		for doc, broken := range split(t.File, t.Text) {
 			empty = false
@@ -42,17 +43,17 @@ func (c *Catalog) DecodeAll(texts ...Text) (objects, refused []*Object, err erro
 				errs = append(errs, broken)
 				continue
 			}
-			o, wrong := c.document(doc, Ref{Mesh: DefaultMesh})
+			o, wrong := object(c, doc, api.Ref{Mesh: api.DefaultMesh})
 			errs = append(errs, wrong...)
 			if o == nil {
 				continue
 			}
 			at, twice := first[o.Ref]
 			switch {
-			case Refuses(asError(wrong)):
+			case api.Refuses(asError(wrong)):
 				refused = append(refused, o)
 			case twice:
-				v := Path("name").Breaks("%s is written twice, first at %s; remove one of them", o.Ref, at)
+				v := api.Path("name").Breaks("%s is written twice, first at %s; remove one of them", o.Ref, at)
 				v.Code, v.Object, v.Position = "Duplicate", o.Ref, doc.place(doc.root)
 				errs = append(errs, v)
 			default:
@@ -67,27 +68,27 @@ func (c *Catalog) DecodeAll(texts ...Text) (objects, refused []*Object, err erro
 	return objects, refused, asError(errs)
 }
 
-// DecodeOne reads a text that must hold the one object want: what a client
+// One reads a text that must hold the one object want: what a client
 // puts at want's address. A type, mesh or name that differs is a violation.
-func (c *Catalog) DecodeOne(file string, text []byte, want Ref) (*Object, error) {
+func One(c *api.Catalog, file string, text []byte, want api.Ref) (*api.Object, error) {
 	var d *document
 	for doc, broken := range split(file, text) {
 		switch {
 		case broken != nil:
-			return nil, asError([]*Violation{broken})
+			return nil, asError([]*api.Violation{broken})
 		case d != nil:
-			return nil, asError([]*Violation{wrongText(file, doc.place(doc.root).Line, "there is more than one document; send them one by one")})
+			return nil, asError([]*api.Violation{wrongText(file, doc.place(doc.root).Line, "there is more than one document; send them one by one")})
 		}
 		d = doc
 	}
 	if d == nil {
 		return nil, ErrNoDocuments
 	}
-	o, errs := c.document(d, want)
+	o, errs := object(c, d, want)
 	if o == nil {
 		return nil, asError(errs)
 	}
-	differs := func(at Path, what, got, asked string) {
+	differs := func(at api.Path, what, got, asked string) {
 		if got != asked {
 			v := at.Breaks("the %s is %q but the address says %q; make them equal", what, got, asked)
 			v.Object, v.Position = want, d.locate(at)
@@ -100,17 +101,17 @@ func (c *Catalog) DecodeOne(file string, text []byte, want Ref) (*Object, error)
 	if want.Namespace != "" {
 		differs("namespace", "namespace", o.Namespace, want.Namespace)
 	}
-	if Refuses(asError(errs)) {
+	if api.Refuses(asError(errs)) {
 		return nil, asError(errs)
 	}
 	return o, asError(errs)
 }
 
-// document decodes and validates one document; nil where its kind is unknown. A
+// object decodes and validates one document; nil where its kind is unknown. A
 // document that leaves them out gets the mesh, and the name, of like.
-func (c *Catalog) document(doc *document, like Ref) (*Object, []*Violation) {
+func object(c *api.Catalog, doc *document, like api.Ref) (*api.Object, []*api.Violation) {
 	d := &decoder{document: doc}
-	h, ok := c.envelope(d)
+	h, ok := d.envelope(c)
 	if !ok {
 		return nil, d.errs
 	}
@@ -128,11 +129,11 @@ func (c *Catalog) document(doc *document, like Ref) (*Object, []*Violation) {
 	for _, v := range d.errs {
 		v.Object = o.Ref
 	}
-	if s, ok := o.Spec.(Defaulter); ok {
+	if s, ok := o.Spec.(api.Defaulter); ok {
 		s.Default()
 	}
 	d.semantics(&h)
-	slices.SortStableFunc(d.errs, func(a, b *Violation) int {
+	slices.SortStableFunc(d.errs, func(a, b *api.Violation) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	kept := *o // h holds the document's nodes, which nobody needs any more
@@ -155,13 +156,13 @@ func (d *decoder) structure(h *head) {
 // semantics validates what was read. What the structure got wrong is not
 // there to be validated, so what is said of it or of its parents is left out.
 func (d *decoder) semantics(h *head) {
-	broken := make([]Path, len(d.errs))
+	broken := make([]api.Path, len(d.errs))
 	for i, v := range d.errs {
 		broken[i] = v.Field
 	}
-	found := append(validateHead(h), Violations(h.object.Spec.Validate(h.at))...)
-	if c, ok := h.object.Spec.(ObjectValidator); ok {
-		found = append(found, Violations(c.ValidateObject(&h.object, h.at))...)
+	found := append(validateHead(h), api.Violations(h.object.Spec.Validate(h.at))...)
+	if c, ok := h.object.Spec.(api.ObjectValidator); ok {
+		found = append(found, api.Violations(c.ValidateObject(&h.object, h.at))...)
 	}
 	for _, v := range found {
 		if !touches(v.Field, broken) {
@@ -171,9 +172,9 @@ func (d *decoder) semantics(h *head) {
 }
 
 // touches reports whether at lies above, in or below one of paths.
-func touches(at Path, paths []Path) bool {
+func touches(at api.Path, paths []api.Path) bool {
 	for _, p := range paths {
-		if at.within(p) || p.within(at) {
+		if within(at, p) || within(p, at) {
 			return true
 		}
 	}
@@ -181,42 +182,12 @@ func touches(at Path, paths []Path) bool {
 }
 
 // within reports whether p is q or below it.
-func (p Path) within(q Path) bool {
+func within(p, q api.Path) bool {
 	return p == q || len(p) > len(q) && p[:len(q)] == q && (q == "" || p[len(q)] == '.' || p[len(q)] == '[')
 }
 
-// Violations are those that err carries, in their order.
-func Violations(err error) []*Violation {
-	var out []*Violation
-	var many *multierror.Error
-	var one *Violation
-	switch {
-	case errors.As(err, &many):
-		for _, e := range many.Errors {
-			out = append(out, Violations(e)...)
-		}
-	case errors.As(err, &one):
-		out = append(out, one)
-	}
-	return out
-}
-
-// Refuses reports whether err is anything but warnings.
-func Refuses(err error) bool {
-	if err == nil {
-		return false
-	}
-	found := Violations(err)
-	for _, v := range found {
-		if v.Severity != Warning && v.Severity != Info {
-			return true
-		}
-	}
-	return len(found) == 0
-}
-
 // asError is all violations as one error, nil where there are none.
-func asError(found []*Violation) error {
+func asError(found []*api.Violation) error {
 	if len(found) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package api_test
+package decode_test
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/internal/anyspec"
 )
 
@@ -31,12 +32,12 @@ func TestDecodeUndoesPrint(t *testing.T) {
 }
 
 func checkPrint(t *rapid.T, c *api.Catalog, o *api.Object) {
-	for _, print := range []func(*api.Object) ([]byte, error){c.JSON, c.YAML} {
-		text, err := print(o)
+	for _, print := range []func(*api.Catalog, *api.Object) ([]byte, error){decode.PrintJSON, decode.PrintYAML} {
+		text, err := print(c, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := c.DecodeOne("", text, o.Ref)
+		again, err := decode.One(c, "", text, o.Ref)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
@@ -54,11 +55,11 @@ func TestKubernetesFormReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyspec.Own{}.Object(t, typ)
 		o.Namespace = "ns-1"
-		text, err := c.KubernetesJSON(o)
+		text, err := decode.PrintKubernetes(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := c.DecodeOne("", text, o.Ref)
+		again, err := decode.One(c, "", text, o.Ref)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
@@ -72,7 +73,7 @@ func TestKubernetesFormReadsBack(t *testing.T) {
 func TestPrintedShape(t *testing.T) {
 	t.Parallel()
 	c := api.NewCatalog(api.Types()...)
-	objects, err := c.Decode("", []byte(`
+	objects, err := decode.Objects(c, "", []byte(`
 type: Dataplane
 name: web-1
 labels: {kuma.io/zone: east, app: "on"}
@@ -83,7 +84,7 @@ networking:
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.YAML(objects[0])
+	got, err := decode.PrintYAML(c, objects[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package api_test
+package decode_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/internal/corpus"
 )
 
@@ -22,8 +23,8 @@ func TestCorpus(t *testing.T) {
 func TestNothingToRead(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "\n\n", "---\n", "# only\n---\n# comments\n...\n", "\ufeff", "%YAML 1.2\n---\n", "[]", "null"} {
-		objects, err := catalog.Decode("f", []byte(text))
-		if !errors.Is(err, api.ErrNoDocuments) || objects != nil {
+		objects, err := decode.Objects(catalog, "f", []byte(text))
+		if !errors.Is(err, decode.ErrNoDocuments) || objects != nil {
 			t.Errorf("%q: got %v, %v", text, objects, err)
 		}
 	}
@@ -42,7 +43,7 @@ func TestDecodeOne(t *testing.T) {
 		"type: Mesh\nname: web\n":                         `f:1:7: type: the type is "Mesh" but the address says "MeshService"; make them equal|f:1:1: mesh: the mesh is "" but the address says "m2"; make them equal`,
 		"type: Mesh\nname: a\n---\ntype: Mesh\nname: b\n": `f:4:1: there is more than one document; send them one by one`,
 	} {
-		o, err := catalog.DecodeOne("f", []byte(text), want)
+		o, err := decode.One(catalog, "f", []byte(text), want)
 		var got []string
 		for _, v := range api.Violations(err) {
 			got = append(got, v.Error())
@@ -69,7 +70,7 @@ func TestSpellingsOfOneObject(t *testing.T) {
 		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: kuma.io/v1alpha1\n  kind: MeshService\n  metadata: {name: web, namespace: ns, labels: {a: b, kuma.io/mesh: default}}\n  spec:\n    selector: {dataplaneLabels: {matchLabels: {app: web}}}\n    ports: [{port: 80, targetPort: http}]\n",
 		"---\r\n{type: MeshService, name: web, labels: {a: b, kuma.io/mesh: default}, namespace: ns,\r\n spec: &s {<<: {ports: [{port: 80, targetPort: http}]}, selector: {dataplaneLabels: {matchLabels: {app: web}}}}}\r\n",
 	} {
-		objects, err := catalog.Decode("f", []byte(text))
+		objects, err := decode.Objects(catalog, "f", []byte(text))
 		if err != nil || len(objects) != 1 {
 			t.Errorf("text %d: %v", i, err)
 			continue
@@ -102,11 +103,11 @@ func TestLocate(t *testing.T) {
 		{array, "name", "f:2:28", 0},
 		{array, "name", "f:4:12", 1},
 	} {
-		objects, err := catalog.Decode("f", []byte(c.text))
+		objects, err := decode.Objects(catalog, "f", []byte(c.text))
 		if api.Refuses(err) {
 			t.Fatal(err)
 		}
-		if got := objects[c.object].Source.Locate(api.Path(c.path)).String(); got != c.want {
+		if got := decode.Locate(objects[c.object].Source, api.Path(c.path)).String(); got != c.want {
 			t.Errorf("%s of %q: got %s, want %s", c.path, c.text, got, c.want)
 		}
 	}

@@ -1,8 +1,7 @@
-package api
+package decode
 
 import (
 	"encoding"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/weftmesh/weft/api"
 )
 
 var (
@@ -27,9 +28,9 @@ func describe(n *yaml.Node) string {
 	case n.Kind != yaml.ScalarNode:
 		return form(n)
 	case isText(n):
-		return strconv.Quote(Clip(n.Value))
+		return strconv.Quote(api.Clip(n.Value))
 	}
-	return Clip(n.Value)
+	return api.Clip(n.Value)
 }
 
 // form says what a node is and nothing of what it holds: for what may be a
@@ -57,7 +58,7 @@ func (d *decoder) describe(n *yaml.Node) string {
 }
 
 // text reads a scalar into a type that has a spelling of its own.
-func (d *decoder) text(n, mark *yaml.Node, at Path, into encoding.TextUnmarshaler) {
+func (d *decoder) text(n, mark *yaml.Node, at api.Path, into encoding.TextUnmarshaler) {
 	if n.Kind != yaml.ScalarNode {
 		d.report(mark, at.Breaks("%s stands where text belongs; write one value", d.describe(n)))
 		return
@@ -75,7 +76,7 @@ func (d *decoder) text(n, mark *yaml.Node, at Path, into encoding.TextUnmarshale
 }
 
 // list reads a sequence.
-func (d *decoder) list(n, mark *yaml.Node, at Path, v reflect.Value) {
+func (d *decoder) list(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 	if n.Kind != yaml.SequenceNode {
 		d.report(mark, at.Breaks("%s stands where a list belongs; write a list, each item after a dash", d.describe(n)))
 		return
@@ -102,14 +103,14 @@ const (
 )
 
 // dict reads a map with free keys.
-func (d *decoder) dict(n, mark *yaml.Node, at Path, v reflect.Value) {
+func (d *decoder) dict(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 	if n.Kind != yaml.MappingNode || len(n.Content)/2 > maxKeys {
 		d.report(mark, at.Breaks("%s stands where a map of at most %d names belongs; write name: value", d.describe(n), maxKeys))
 		return
 	}
 	out := reflect.MakeMap(v.Type())
 	for _, m := range d.members(n, at) {
-		here := at.Key(Clip(m.key.Value))
+		here := at.Key(api.Clip(m.key.Value))
 		value := reflect.New(v.Type().Elem()).Elem()
 		switch {
 		case m.key.Kind != yaml.ScalarNode || !isText(m.key):
@@ -126,7 +127,7 @@ func (d *decoder) dict(n, mark *yaml.Node, at Path, v reflect.Value) {
 }
 
 // free reads what has no type of its own.
-func (d *decoder) free(n, mark *yaml.Node, at Path, v reflect.Value) {
+func (d *decoder) free(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 	var into any
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -148,7 +149,7 @@ func (d *decoder) free(n, mark *yaml.Node, at Path, v reflect.Value) {
 }
 
 // scalar reads a single value.
-func (d *decoder) scalar(n, mark *yaml.Node, at Path, v reflect.Value) {
+func (d *decoder) scalar(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 	if n.Kind != yaml.ScalarNode {
 		d.report(mark, at.Breaks("%s stands where a single value belongs; write %s", d.describe(n), expected(v)))
 		return
@@ -159,7 +160,7 @@ func (d *decoder) scalar(n, mark *yaml.Node, at Path, v reflect.Value) {
 	case k == reflect.String && d.secret && !isText(n):
 		d.report(mark, at.Breaks("the value is not text; put it in quotes"))
 	case k == reflect.String && (n.Tag == "!!int" || n.Tag == "!!float" || n.Tag == "!!bool"):
-		d.report(mark, at.Breaks("%s is no text; put it in quotes: %q", describe(n), Clip(n.Value)))
+		d.report(mark, at.Breaks("%s is no text; put it in quotes: %q", describe(n), api.Clip(n.Value)))
 	case k == reflect.Bool && n.Tag == "!!bool":
 		v.SetBool(n.Value == "true" || n.Value == "True" || n.Value == "TRUE")
 	case v.CanUint() && n.Tag == "!!int" && plainInt.MatchString(n.Value):
@@ -180,8 +181,8 @@ func (d *decoder) scalar(n, mark *yaml.Node, at Path, v reflect.Value) {
 }
 
 // bounded reports a number that does not fit.
-func (d *decoder) bounded(mark *yaml.Node, at Path, n *yaml.Node, v reflect.Value, err error) {
-	if errors.Is(err, strconv.ErrRange) || err != nil {
+func (d *decoder) bounded(mark *yaml.Node, at api.Path, n *yaml.Node, v reflect.Value, err error) {
+	if err != nil {
 		d.report(mark, at.Breaks("%s is out of range; write %s", d.describe(n), expected(v)))
 	}
 }

@@ -1,4 +1,4 @@
-package api
+package decode
 
 import (
 	"bytes"
@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/weftmesh/weft/api"
 )
 
-// JSON prints o as the API shows it (spec/kuma.md 5.1): type, mesh, name,
+// PrintJSON prints o as the API shows it (spec/kuma.md 5.1): type, mesh, name,
 // labels, times, KRI, then the spec and the status. Decoding it gives o again.
-func (c *Catalog) JSON(o *Object) ([]byte, error) {
+func PrintJSON(c *api.Catalog, o *api.Object) ([]byte, error) {
 	typ, ok := c.Type(o.Kind)
 	if !ok {
 		return nil, fmt.Errorf("print %s: unknown kind", o.Ref)
@@ -43,18 +45,18 @@ func (c *Catalog) JSON(o *Object) ([]byte, error) {
 	return w.end(), nil
 }
 
-// KubernetesJSON prints o in the envelope of Kubernetes.
-func (c *Catalog) KubernetesJSON(o *Object) ([]byte, error) {
+// PrintKubernetes prints o in the envelope of Kubernetes.
+func PrintKubernetes(o *api.Object) ([]byte, error) {
 	spec, status, err := bodies(o)
 	if err != nil {
 		return nil, err
 	}
 	labels := maps.Clone(o.Labels)
-	if o.Mesh != "" && labels[LabelMesh] == "" {
+	if o.Mesh != "" && labels[api.LabelMesh] == "" {
 		if labels == nil {
 			labels = map[string]string{}
 		}
-		labels[LabelMesh] = o.Mesh
+		labels[api.LabelMesh] = o.Mesh
 	}
 	var meta members
 	meta.text("name", o.Name)
@@ -72,9 +74,9 @@ func (c *Catalog) KubernetesJSON(o *Object) ([]byte, error) {
 	return w.end(), nil
 }
 
-// YAML prints what JSON prints, as YAML.
-func (c *Catalog) YAML(o *Object) ([]byte, error) {
-	text, err := c.JSON(o)
+// PrintYAML prints what PrintJSON prints, as YAML.
+func PrintYAML(c *api.Catalog, o *api.Object) ([]byte, error) {
+	text, err := PrintJSON(c, o)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +85,7 @@ func (c *Catalog) YAML(o *Object) ([]byte, error) {
 
 // ToYAML turns JSON into YAML in the same order.
 func ToYAML(text []byte) ([]byte, error) {
-	docs, wrong := splitJSON(Source{Text: text, Line: 1})
+	docs, wrong := splitJSON(api.Source{Text: text, Line: 1})
 	if wrong != nil {
 		return nil, wrong
 	}
@@ -125,7 +127,7 @@ func unprintable(r rune) bool {
 }
 
 // bodies are the spec and the status as JSON.
-func bodies(o *Object) (spec, status []byte, err error) {
+func bodies(o *api.Object) (spec, status []byte, err error) {
 	if spec, err = json.Marshal(o.Spec); err != nil {
 		return nil, nil, fmt.Errorf("print %s: %w", o.Ref, err)
 	}

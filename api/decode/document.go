@@ -1,4 +1,4 @@
-package api
+package decode
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // MaxDocument is the size in bytes that one document may have.
@@ -21,20 +23,20 @@ var ErrNoDocuments = errors.New("no documents")
 
 // document is one document of a text, parsed but not understood.
 type document struct {
-	Source
+	api.Source
 	root *yaml.Node
 }
 
 // place is where node stands in the file.
-func (d *document) place(n *yaml.Node) Position {
-	return Position{File: d.File, Line: n.Line + d.Line - 1, Column: n.Column}
+func (d *document) place(n *yaml.Node) api.Position {
+	return api.Position{File: d.File, Line: n.Line + d.Line - 1, Column: n.Column}
 }
 
 // split parses a text document by document, so that a long stream needs the
 // room of one. One that cannot be parsed is a violation and does not stop the
 // others.
-func split(file string, text []byte) iter.Seq2[*document, *Violation] {
-	return func(yield func(*document, *Violation) bool) {
+func split(file string, text []byte) iter.Seq2[*document, *api.Violation] {
+	return func(yield func(*document, *api.Violation) bool) {
 		text = bytes.TrimPrefix(text, []byte("\ufeff"))
 		if !utf8.Valid(text) {
 			yield(nil, wrongText(file, 1, "the text is not UTF-8; save it as UTF-8"))
@@ -58,7 +60,7 @@ func split(file string, text []byte) iter.Seq2[*document, *Violation] {
 
 // parse reads what stands between two markers: one YAML document, or JSON
 // values. Each is a document, or a list of documents.
-func parse(s Source) ([][]document, *Violation) {
+func parse(s api.Source) ([][]document, *api.Violation) {
 	docs, jsonErr := splitJSON(s)
 	if jsonErr != nil {
 		root, err := parseYAML(s)
@@ -82,7 +84,7 @@ func parse(s Source) ([][]document, *Violation) {
 // items are the documents that stand in a list: a JSON array, or the items of
 // a Kubernetes List. Any other document is itself.
 func (d document) items() []document {
-	list, at := d.root, Path("")
+	list, at := d.root, api.Path("")
 	if d.root.Kind == yaml.MappingNode && scalarOf(member(d.root, "kind")) == "List" {
 		list, at = member(d.root, "items"), "items"
 	}
@@ -99,10 +101,10 @@ func (d document) items() []document {
 
 // chunks cuts a YAML stream at its markers. Line by line is enough: YAML
 // forbids a marker at the start of a line inside of any scalar.
-func chunks(file string, text []byte) iter.Seq[Source] {
-	return func(yield func(Source) bool) {
+func chunks(file string, text []byte) iter.Seq[api.Source] {
+	return func(yield func(api.Source) bool) {
 		cutAtMarkers(text, func(line int, part []byte) bool {
-			return blank(part) || yield(Source{File: file, Line: line, Text: part})
+			return blank(part) || yield(api.Source{File: file, Line: line, Text: part})
 		})
 	}
 }
@@ -143,7 +145,7 @@ func blank(part []byte) bool {
 }
 
 // parseYAML parses the text of one document; nil where it is empty.
-func parseYAML(s Source) (root *yaml.Node, err *Violation) {
+func parseYAML(s api.Source) (root *yaml.Node, err *api.Violation) {
 	if len(s.Text) > MaxDocument {
 		return nil, wrongText(s.File, s.Line, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(s.Text), MaxDocument))
 	}
@@ -166,7 +168,7 @@ func parseYAML(s Source) (root *yaml.Node, err *Violation) {
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // wrongYAML turns an error of the parser into a violation at its line.
-func wrongYAML(s Source, err error) *Violation {
+func wrongYAML(s api.Source, err error) *api.Violation {
 	line, message := s.Line, err.Error()
 	if m := yamlLine.FindStringSubmatch(message); m != nil {
 		message = message[len(m[0]):]
@@ -181,6 +183,6 @@ func wrongYAML(s Source, err error) *Violation {
 }
 
 // wrongText is a violation of a text that is no document yet.
-func wrongText(file string, line int, message string) *Violation {
-	return &Violation{Position: Position{File: file, Line: line, Column: 1}, Code: "Syntax", Severity: Error, Message: message}
+func wrongText(file string, line int, message string) *api.Violation {
+	return &api.Violation{Position: api.Position{File: file, Line: line, Column: 1}, Code: "Syntax", Severity: api.Error, Message: message}
 }

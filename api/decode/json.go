@@ -1,4 +1,4 @@
-package api
+package decode
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // maxDepth is how deep maps and lists may nest in a document.
@@ -25,7 +27,7 @@ func looksLikeJSON(text []byte) bool {
 // splitJSON reads a text of JSON values, one after the other, into the nodes
 // that YAML would give. (YAML's own parser refuses some JSON, such as
 // surrogate pairs and long keys, and is slower.)
-func splitJSON(source Source) ([]document, *Violation) {
+func splitJSON(source api.Source) ([]document, *api.Violation) {
 	text, before := source.Text, source.Line-1
 	if !looksLikeJSON(text) {
 		return nil, wrongText(source.File, source.Line, "the text is no JSON; begin it with {")
@@ -44,7 +46,7 @@ func splitJSON(source Source) ([]document, *Violation) {
 		if err != nil {
 			return nil, wrongText(source.File, before+r.lineOf(err), fmt.Sprintf("the text is no JSON: %s; correct it", unquoted(err)))
 		}
-		s := Source{File: source.File, Line: before + n.Line, Text: text[r.start:r.dec.InputOffset()]}
+		s := api.Source{File: source.File, Line: before + n.Line, Text: text[r.start:r.dec.InputOffset()]}
 		if len(s.Text) > MaxDocument && n.Kind != yaml.SequenceNode {
 			return nil, wrongText(source.File, s.Line, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(s.Text), MaxDocument))
 		}

@@ -1,4 +1,4 @@
-package api_test
+package decode_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // TestObjectsForgetTheirNodes: what stays of a decoded document is about as
@@ -27,7 +28,7 @@ func TestObjectsForgetTheirNodes(t *testing.T) {
 	}
 	before := heap()
 	for range 200 {
-		list, err := catalog.Decode("test.json", []byte(text))
+		list, err := decode.Objects(catalog, "test.json", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package api_test
+package decode_test
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // People may call a type by any of its names in any case; documents may not.
@@ -60,7 +61,7 @@ func TestCatalogRefusesAmbiguity(t *testing.T) {
 func TestRaw(t *testing.T) {
 	t.Parallel()
 	c := api.NewCatalog(api.Type{Name: "Box", New: func() api.Spec { return new(box) }})
-	_, err := c.Decode("f", []byte("type: Box\nname: a\nspec:\n  number: x\n  part: {size: -1, sise: 1}\n  absent:\n"))
+	_, err := decode.Objects(c, "f", []byte("type: Box\nname: a\nspec:\n  number: x\n  part: {size: -1, sise: 1}\n  absent:\n"))
 	want := []string{
 		"f:4:11: spec.number: \"x\" is not what belongs here; write a whole number from 0 to 4294967295",
 		"f:5:16: spec.part.size: -1 is out of range; write a whole number from 0 to 255",
@@ -79,11 +80,11 @@ type box struct{ t []uint8 }
 
 func (b *box) Validate(api.Path) error { return nil }
 
-func (b *box) DecodeRaw(r api.Raw) {
+func (b *box) DecodeRaw(r decode.Raw) {
 	var e struct {
-		Number uint32  `json:"number"`
-		Part   api.Raw `json:"part"`
-		Absent api.Raw `json:"absent"`
+		Number uint32     `json:"number"`
+		Part   decode.Raw `json:"part"`
+		Absent decode.Raw `json:"absent"`
 	}
 	r.Decode(&e)
 	var part struct {

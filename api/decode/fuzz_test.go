@@ -1,4 +1,4 @@
-package api_test
+package decode_test
 
 import (
 	"runtime"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/internal/corpus"
 )
 
@@ -22,7 +23,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte(`[{"type":"Mesh","name":"a"},{"type":"Mesh","name":"b","meshServices":{"mode":"Exclusive"}}]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		objects, err := catalog.Decode("f", text)
+		objects, err := decode.Objects(catalog, "f", text)
 		lines := 1 + strings.Count(breaks.Replace(string(text)), "\n")
 		for _, v := range api.Violations(err) {
 			if v.Line < 1 || v.Line > lines+1 || v.Column < 1 || v.Message == "" {
@@ -30,11 +31,11 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		for _, o := range objects {
-			printed, err := catalog.YAML(o)
+			printed, err := decode.PrintYAML(catalog, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := catalog.DecodeOne("", printed, o.Ref)
+			again, err := decode.One(catalog, "", printed, o.Ref)
 			if api.Refuses(err) {
 				t.Fatalf("%v\nin\n%s", err, printed)
 			}
@@ -66,13 +67,13 @@ func TestBombs(t *testing.T) {
 		"long list":     "type: Dataplane\nname: a\nnetworking: {inbound: [" + strings.Repeat("{},", 200_000) + "]}\n",
 		"many mistakes": "type: Mesh\nname: a\n" + strings.Repeat("x: 1\n", 150_000),
 		"many fields":   "type: Mesh\nname: a\n" + manyKeys(90_000),
-		"large":         "type: Mesh\nname: a\n#" + strings.Repeat("x", api.MaxDocument),
-		"large JSON":    `{"type": "Mesh", "name": "` + strings.Repeat("x", api.MaxDocument) + `"}`,
+		"large":         "type: Mesh\nname: a\n#" + strings.Repeat("x", decode.MaxDocument),
+		"large JSON":    `{"type": "Mesh", "name": "` + strings.Repeat("x", decode.MaxDocument) + `"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			objects, err := catalog.Decode("f", []byte(text))
+			objects, err := decode.Objects(catalog, "f", []byte(text))
 			runtime.ReadMemStats(&after)
 			if !api.Refuses(err) || len(objects) > 0 {
 				t.Errorf("accepted: %v", err)
@@ -107,7 +108,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := catalog.Decode("", []byte(text)); err != nil {
+				if _, err := decode.Objects(catalog, "", []byte(text)); err != nil {
 					b.Fatal(err)
 				}
 			}

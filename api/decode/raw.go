@@ -1,9 +1,12 @@
-package api
+package decode
 
 import (
 	"reflect"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // Raw is a part of a document that is captured undecoded, because only its
@@ -13,7 +16,7 @@ type Raw struct {
 	d    *decoder
 	node *yaml.Node
 	mark *yaml.Node // of the place
-	path Path
+	path api.Path
 	// inAlias keeps the decoder's count of aliases for when the part is decoded later.
 	inAlias int
 }
@@ -21,15 +24,11 @@ type Raw struct {
 // SelfDecoder decodes itself from its part of the document.
 type SelfDecoder interface{ DecodeRaw(Raw) }
 
-// Defaulter fills in the defaults of a spec after it was decoded and before it
-// is validated: they become part of the object.
-type Defaulter interface{ Default() }
-
 // IsSet reports whether the document has this part; null is absent.
 func (r Raw) IsSet() bool { return r.node != nil }
 
 // Path is where the part stands.
-func (r Raw) Path() Path { return r.path }
+func (r Raw) Path() api.Path { return r.path }
 
 // Decode reads the part strictly into what the pointer into points to, and
 // reports whether that went without an error. An absent part changes nothing.
@@ -68,5 +67,29 @@ func (r Raw) String() string {
 func (r Raw) Breaks(format string, args ...any) {
 	if r.IsSet() {
 		r.d.report(r.mark, r.path.Breaks(format, args...))
+	}
+}
+
+// intOrName reads a port that is written as a number or as a name.
+func intOrName(r Raw, v *api.IntOrName) {
+	name, ok := r.Text()
+	switch {
+	case !ok:
+		r.Decode(&v.Int)
+	case name == "" || strings.Trim(name, "0123456789") == "":
+		r.Breaks("%q is no name of a port; write a number without quotes, or a name with a letter", api.Clip(name))
+	default:
+		if err := api.ValidatePortName(r.path, name); err != nil {
+			r.report(err)
+			return
+		}
+		v.Name = name
+	}
+}
+
+// report adds the violations of err at the part's place.
+func (r Raw) report(err error) {
+	for _, v := range api.Violations(err) {
+		r.d.report(r.mark, v)
 	}
 }

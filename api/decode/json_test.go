@@ -1,4 +1,4 @@
-package api_test
+package decode_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // FuzzJSON: what is JSON for Go is JSON for weft, with the same content.
@@ -29,7 +29,7 @@ func FuzzJSON(f *testing.F) {
 			return
 		}
 		want, deep, err := values(text)
-		printed, wrong := api.ToYAML(text)
+		printed, wrong := decode.ToYAML(text)
 		if (err == nil) != (wrong == nil) && !deep {
 			t.Fatalf("Go says %v, weft %v", err, wrong)
 		}

@@ -1,10 +1,11 @@
-package api_test
+package decode_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // What is said of a text goes to logs and to everybody who may ask. Of one that
@@ -42,7 +43,7 @@ func TestFindingsDoNotQuoteSecrets(t *testing.T) {
 		"a secret as a list":    service + "[q7X]}}\n",
 		"a secret in a map":     service + "{inline: {q7X: q7X}}}}\n",
 	} {
-		_, err := catalog.Decode("a.yaml", []byte(text))
+		_, err := decode.Objects(catalog, "a.yaml", []byte(text))
 		found := api.Violations(err)
 		if len(found) == 0 {
 			t.Errorf("%s: nothing is wrong", name)

@@ -1,38 +1,40 @@
-package api
+package decode
 
 import (
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // Locate is the place of the field at path, or of its nearest ancestor that
-// the text has. It parses the text again: it is for findings, not for hot paths.
-func (s Source) Locate(path Path) Position { return s.Locator()(path) }
+// the text of s has. It parses the text again: it is for findings, not for hot paths.
+func Locate(s api.Source, path api.Path) api.Position { return Locator(s)(path) }
 
 // Locator is Locate for many findings on one text, which it parses once.
-func (s Source) Locator() func(Path) Position {
+func Locator(s api.Source) func(api.Path) api.Position {
 	if len(s.Text) == 0 {
-		return func(Path) Position { return Position{File: s.File} }
+		return func(api.Path) api.Position { return api.Position{File: s.File} }
 	}
-	d := s.parse()
+	d := parseAgain(s)
 	if d.root == nil {
-		return func(Path) Position { return Position{File: s.File, Line: s.Line, Column: 1} }
+		return func(api.Path) api.Position { return api.Position{File: s.File, Line: s.Line, Column: 1} }
 	}
 	return d.locate
 }
 
 // LabelPath is where a label stands in the document's envelope.
-func (s Source) LabelPath(key string) Path {
-	if root := s.parse().root; root != nil && inKubernetes(root) {
-		return Path("metadata.labels").Key(key)
+func LabelPath(s api.Source, key string) api.Path {
+	if root := parseAgain(s).root; root != nil && inKubernetes(root) {
+		return api.Path("metadata.labels").Key(key)
 	}
-	return Path("labels").Key(key)
+	return api.Path("labels").Key(key)
 }
 
-// parse reads the text again; it has no root where that is not possible.
-func (s Source) parse() *document {
+// parseAgain reads the text again; it has no root where that is not possible.
+func parseAgain(s api.Source) *document {
 	d := &document{Source: s}
 	if docs, err := splitJSON(s); err == nil && len(docs) == 1 {
 		d.root = docs[0].root
@@ -47,14 +49,14 @@ func (s Source) parse() *document {
 
 // locate is the place of the field at path: of its value, or of its key where
 // the value begins on a later line.
-func (d *document) locate(path Path) Position {
+func (d *document) locate(path api.Path) api.Position {
 	at, _ := walk(d.root, path)
 	return d.place(at)
 }
 
 // walk follows path down from n as far as it leads: the node that marks the
 // place, and the value there.
-func walk(n *yaml.Node, path Path) (at, value *yaml.Node) {
+func walk(n *yaml.Node, path api.Path) (at, value *yaml.Node) {
 	at, value = n, n
 	rest := string(path)
 	for rest != "" {

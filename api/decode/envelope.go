@@ -1,4 +1,4 @@
-package api
+package decode
 
 import (
 	"reflect"
@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // apiVersion is that of Kubernetes documents of Kuma's types.
 const apiVersion = "kuma.io/v1alpha1"
-
-// DefaultMesh is the mesh of documents that name none.
-const DefaultMesh = "default"
 
 // universal is Kuma's own envelope (spec/kuma.md 1.1). Namespace is weft's
 // addition, so that an object that came from Kubernetes can be printed in it.
@@ -59,22 +58,22 @@ type metadata struct {
 
 // head is what both envelopes say.
 type head struct {
-	typ      Type
-	object   Object
+	typ      api.Type
+	object   api.Object
 	spec     Raw
 	status   Raw
-	labels   Path // where labels stand
-	name     Path
-	mesh     Path
-	at       Path // where the spec's fields stand
-	explicit bool // the document names its mesh
-	unnamed  bool // the document has a mesh without a name
+	labels   api.Path // where labels stand
+	name     api.Path
+	mesh     api.Path
+	at       api.Path // where the spec's fields stand
+	explicit bool     // the document names its mesh
+	unnamed  bool     // the document has a mesh without a name
 }
 
 // envelope reads what stands around the spec; false where the kind is unknown.
-func (c *Catalog) envelope(d *decoder) (head, bool) {
+func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 	if d.root.Kind != yaml.MappingNode {
-		d.report(d.root, Path("").Breaks("the document is %s; write a map that begins with type: or apiVersion:", form(d.root)))
+		d.report(d.root, api.Path("").Breaks("the document is %s; write a map that begins with type: or apiVersion:", form(d.root)))
 		return head{}, false
 	}
 	kube := inKubernetes(d.root)
@@ -83,10 +82,10 @@ func (c *Catalog) envelope(d *decoder) (head, bool) {
 		key = "kind"
 	}
 	kind := scalarOf(member(d.root, key))
-	d.ref = Ref{Kind: Clip(kind), Mesh: Clip(scalarOf(member(d.root, "mesh"))), Name: Clip(scalarOf(member(d.root, "name")))}
+	d.ref = api.Ref{Kind: api.Clip(kind), Mesh: api.Clip(scalarOf(member(d.root, "mesh"))), Name: api.Clip(scalarOf(member(d.root, "name")))}
 	typ, ok := c.Type(kind)
 	if !ok {
-		d.report(d.locateNode(Path(key)), c.unsupported(Path(key), kind))
+		d.report(d.locateNode(api.Path(key)), unsupported(c, api.Path(key), kind))
 		return head{}, false
 	}
 	if kube {
@@ -101,42 +100,21 @@ func inKubernetes(root *yaml.Node) bool {
 }
 
 // unsupported is the violation of a kind that is not in the catalogue.
-func (c *Catalog) unsupported(at Path, kind string) *Violation {
-	names := make([]string, len(c.types))
-	for i, t := range c.types {
-		names[i] = t.Name
-	}
-	v := at.Breaks("unknown kind %q; %s", Clip(kind), didYouMean(kind, names, "weft knows"))
+func unsupported(c *api.Catalog, at api.Path, kind string) *api.Violation {
+	names := c.Names()
+	v := at.Breaks("unknown kind %q; %s", api.Clip(kind), api.DidYouMean(kind, names, "weft knows"))
 	switch {
 	case kind == "":
 		v = at.Breaks("the kind is missing; write type: and one of %s", strings.Join(names, ", "))
-	case absentKinds[kind]:
+	case api.AbsentKind(kind):
 		v = at.Breaks("weft has no %s, so it would have no effect; remove the document", kind)
 	}
-	v.Code = CodeUnsupportedKind
+	v.Code = api.CodeUnsupportedKind
 	return v
 }
 
-// CodeUnsupportedKind marks documents of a kind that weft does not have.
-const CodeUnsupportedKind = "UnsupportedKind"
-
-// absentKinds are Kuma's kinds that weft lacks. Some of them protect, so they
-// are never accepted in silence.
-var absentKinds = map[string]bool{
-	"MeshTrafficPermission": true, "MeshAccessLog": true, "MeshCircuitBreaker": true, "MeshHealthCheck": true,
-	"MeshFaultInjection": true, "MeshTrace": true, "MeshMetric": true, "MeshLoadBalancingStrategy": true,
-	"MeshProxyPatch": true, "MeshPassthrough": true, "MeshTLS": true, "MeshIdentity": true, "MeshTrust": true,
-	"Zone": true, "ZoneIngress": true, "ZoneEgress": true, "MeshGatewayRoute": true, "TrafficPermission": true,
-	"TrafficRoute": true, "TrafficLog": true, "TrafficTrace": true, "HealthCheck": true, "CircuitBreaker": true,
-	"FaultInjection": true, "Retry": true, "Timeout": true, "RateLimit": true, "ProxyTemplate": true,
-	"ExternalService": true, "VirtualOutbound": true, "Secret": true, "GlobalSecret": true,
-}
-
-// AbsentKind reports whether Kuma has the kind and weft has not.
-func AbsentKind(kind string) bool { return absentKinds[kind] }
-
 // universal reads Kuma's envelope.
-func (d *decoder) universal(typ Type) head {
+func (d *decoder) universal(typ api.Type) head {
 	var u universal
 	own, rest := d.root, *d.root
 	if typ.Bare {
@@ -154,9 +132,9 @@ func (d *decoder) universal(typ Type) head {
 	if typ.Bare {
 		h.spec, h.at = Raw{d, &rest, d.root, "", 0}, ""
 	}
-	h.object = Object{Ref: Ref{typ.Name, u.Mesh, u.Namespace, u.Name}, Labels: u.Labels}
+	h.object = api.Object{Ref: api.Ref{Kind: typ.Name, Mesh: u.Mesh, Namespace: u.Namespace, Name: u.Name}, Labels: u.Labels}
 	if u.Mesh == "" && !typ.Global {
-		h.object.Mesh = u.Labels[LabelMesh]
+		h.object.Mesh = u.Labels[api.LabelMesh]
 		n := member(d.root, "mesh")
 		h.unnamed = n != nil && n.Tag != "!!null"
 	}
@@ -173,21 +151,21 @@ var envelopeKeys = map[string]bool{"type": true, "mesh": true, "namespace": true
 	"creationTime": true, "modificationTime": true, "kri": true, "status": true}
 
 // kubernetes reads Kubernetes's envelope.
-func (d *decoder) kubernetes(typ Type) head {
+func (d *decoder) kubernetes(typ api.Type) head {
 	var k kubernetes
 	d.value(d.root, d.root, "", reflect.ValueOf(&k).Elem())
 	if k.APIVersion != apiVersion {
-		d.report(d.locateNode("apiVersion"), Path("apiVersion").Breaks("%q is not the version of %s; write %s", Clip(k.APIVersion), typ.Name, apiVersion))
+		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Breaks("%q is not the version of %s; write %s", api.Clip(k.APIVersion), typ.Name, apiVersion))
 	}
-	if _, old := k.Metadata.Annotations[LabelMesh]; old && k.Metadata.Labels[LabelMesh] == "" {
-		at := Path("metadata.annotations").Key(LabelMesh)
+	if _, old := k.Metadata.Annotations[api.LabelMesh]; old && k.Metadata.Labels[api.LabelMesh] == "" {
+		at := api.Path("metadata.annotations").Key(api.LabelMesh)
 		d.report(d.locateNode(at), at.Breaks("the annotation does not choose the mesh; write it as a label"))
 	}
 	h := head{typ: typ, spec: k.Spec, status: k.Status, name: "metadata.name", labels: "metadata.labels", at: "spec"}
-	h.mesh = h.labels.Key(LabelMesh)
-	h.object = Object{Ref: Ref{typ.Name, "", k.Metadata.Namespace, k.Metadata.Name}, Labels: k.Metadata.Labels}
+	h.mesh = h.labels.Key(api.LabelMesh)
+	h.object = api.Object{Ref: api.Ref{Kind: typ.Name, Namespace: k.Metadata.Namespace, Name: k.Metadata.Name}, Labels: k.Metadata.Labels}
 	if !typ.Global {
-		h.object.Mesh = k.Metadata.Labels[LabelMesh]
+		h.object.Mesh = k.Metadata.Labels[api.LabelMesh]
 		h.explicit = h.object.Mesh != ""
 		if h.object.Namespace == "" {
 			h.object.Namespace = "default"
@@ -200,7 +178,7 @@ func (d *decoder) kubernetes(typ Type) head {
 }
 
 // locateNode is the node that marks the place of path.
-func (d *decoder) locateNode(path Path) *yaml.Node {
+func (d *decoder) locateNode(path api.Path) *yaml.Node {
 	at, _ := walk(d.root, path)
 	return at
 }

@@ -1,0 +1,19 @@
+package api
+
+// CodeUnsupportedKind marks documents of a kind that weft does not have.
+const CodeUnsupportedKind = "UnsupportedKind"
+
+// absentKinds are Kuma's kinds that weft lacks. Some of them protect, so they
+// are never accepted in silence.
+var absentKinds = map[string]bool{
+	"MeshTrafficPermission": true, "MeshAccessLog": true, "MeshCircuitBreaker": true, "MeshHealthCheck": true,
+	"MeshFaultInjection": true, "MeshTrace": true, "MeshMetric": true, "MeshLoadBalancingStrategy": true,
+	"MeshProxyPatch": true, "MeshPassthrough": true, "MeshTLS": true, "MeshIdentity": true, "MeshTrust": true,
+	"Zone": true, "ZoneIngress": true, "ZoneEgress": true, "MeshGatewayRoute": true, "TrafficPermission": true,
+	"TrafficRoute": true, "TrafficLog": true, "TrafficTrace": true, "HealthCheck": true, "CircuitBreaker": true,
+	"FaultInjection": true, "Retry": true, "Timeout": true, "RateLimit": true, "ProxyTemplate": true,
+	"ExternalService": true, "VirtualOutbound": true, "Secret": true, "GlobalSecret": true,
+}
+
+// AbsentKind reports whether Kuma has the kind and weft has not.
+func AbsentKind(kind string) bool { return absentKinds[kind] }

@@ -1,0 +1,59 @@
+package decode
+
+import (
+	"slices"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// reservedLabels are the labels that have a meaning, with the values that they take.
+var reservedLabels = []struct {
+	key    string
+	values []string
+}{
+	{api.LabelOrigin, []string{"global", "zone"}},
+	{api.LabelEnv, []string{"universal", "kubernetes"}},
+	{api.LabelPolicyRole, []string{"system", "producer", "consumer", "workload-owner"}},
+	{api.LabelEffect, []string{"shadow"}},
+	{api.LabelDefault, []string{"true"}},
+	{"kuma.io/kds-sync", []string{"enabled", "disabled"}},
+}
+
+// validateHead checks what the envelope says: name, mesh, labels.
+func validateHead(h *head) []*api.Violation {
+	var errs *multierror.Error
+	o := &h.object
+	errs = multierror.Append(errs, api.ValidateName(h.name, h.typ, o.Name))
+	switch {
+	case h.typ.Global && o.Mesh != "":
+		errs = multierror.Append(errs, h.mesh.Breaks("a %s belongs to no mesh; leave it out", o.Kind))
+	case o.Kind == api.KindMesh && o.Namespace != "":
+		errs = multierror.Append(errs, h.name.Breaks("a %s belongs to no namespace; leave it out", o.Kind))
+	case h.unnamed:
+		errs = multierror.Append(errs, h.mesh.Breaks("is empty; name the mesh, or leave it out"))
+	case !h.typ.Global:
+		errs = multierror.Append(errs, api.ValidateMeshName(h.mesh, o.Mesh))
+	}
+	if o.Namespace != "" {
+		errs = multierror.Append(errs, api.ValidateNamespace(h.name, o.Namespace))
+	}
+	errs = multierror.Append(errs, api.ValidateLabels(h.labels, o.Labels))
+	for _, r := range reservedLabels {
+		if v, ok := o.Labels[r.key]; ok && !slices.Contains(r.values, v) {
+			errs = multierror.Append(errs, h.labels.Key(r.key).OneOf(v, r.values...))
+		}
+	}
+	if _, ok := o.Labels[api.LabelPolicyRole]; ok {
+		errs = multierror.Append(errs, h.labels.Key(api.LabelPolicyRole).Warns("ReadOnly", "the role follows from the namespace and the targets, so the label has no effect; remove it"))
+	}
+	switch m, ok := o.Labels[api.LabelMesh]; {
+	case !ok || h.typ.Global:
+	case h.explicit && m != o.Mesh:
+		errs = multierror.Append(errs, h.labels.Key(api.LabelMesh).Breaks("the label says mesh %q but the document %q; make them equal", m, o.Mesh))
+	case m == "":
+		errs = multierror.Append(errs, h.labels.Key(api.LabelMesh).Breaks("is empty; name the mesh, or leave it out"))
+	}
+	return api.Violations(errs.ErrorOrNil())
+}
