@@ -38,6 +38,10 @@ func (f *Findings) Include(err error) {
 // Err is nil without findings, else a *multierror.Error of *api.Violation.
 func (f *Findings) Err() error { return f.errs.ErrorOrNil() }
 
+// Longest is the longest time that a policy may set: a hundred years, of 365
+// days. Envoy refuses 9223372036s and more, which would still be a duration.
+const Longest = 100 * 365 * 24 * time.Hour
+
 // Bound checks a bound in time for which 0s means that there is none. Nil, where
 // nothing is set, is sound.
 func (f *Findings) Bound(at api.Path, d *api.Duration) {
@@ -57,6 +61,8 @@ func (f *Findings) Positive(at api.Path, d *api.Duration) {
 		f.Breaks(at, "must be longer than 0s; leave it out to inherit what weaker policies set")
 	case time.Duration(*d) < time.Millisecond:
 		f.Breaks(at, "%s is shorter than Envoy can tell from zero; write at least 1ms", d)
+	case time.Duration(*d) > Longest:
+		f.Breaks(at, "%s is longer than Envoy can wait; write at most 876000h, a hundred years", d)
 	}
 }
 

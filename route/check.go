@@ -29,6 +29,9 @@ func CheckRegex(at api.Path, source string) error {
 	if err != nil {
 		return at.Breaks("the regular expression is wrong: %s; write it in RE2 syntax", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
+	if why := beyondBytes(source, tree); why != "" {
+		return at.Breaks("the regular expression cannot be compared: %s", why)
+	}
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil || len(program.Inst) > maxRegexProgram {
 		return at.Breaks("the regular expression is too large when compiled; repeat less, or split it into several matches")
@@ -54,14 +57,6 @@ func CheckHeaderName(at api.Path, name string) error {
 
 // tokenChars are those of HTTP tokens without capitals.
 const tokenChars = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"
-
-// CheckChangedHeader wants a header that filters may set, add or remove.
-func CheckChangedHeader(at api.Path, name string) error {
-	if name == "host" {
-		return at.Breaks("host cannot be changed as a header; use urlRewrite.hostname")
-	}
-	return CheckHeaderName(at, name)
-}
 
 // CheckHeaderValue wants a value without line breaks or other control characters.
 func CheckHeaderValue(at api.Path, value string) error {

@@ -20,6 +20,10 @@ func TestRegexBudget(t *testing.T) {
 		"(a{50}){50}":                false,
 		strings.Repeat("a", 1<<10):   true,
 		strings.Repeat("a", 1<<10+1): false,
+		// Envoy compares bytes.
+		`[^a]\xE9*.`: true, `\x{e9}\351\p{L}\P{Greek}`: true, `\Q\x{100}\E`: true, `\\x{100}`: true, `a\\`: true, `\x{0FF}`: true, `[\x80-\xff]`: true,
+		"é": false, "[é]": false, `\Qé\E`: false, `\x{100}`: false, `[a-\x{10FFFF}]`: false, `\Qa\E\x{100}`: false, `\400`: false, `[a-\777]`: false,
+		`\p{Greek}`: false, `a(b|\p{Han}*)`: false, `[^\x00-\xff]`: false,
 	} {
 		if err := route.CheckRegex("value", source); (err == nil) != ok {
 			t.Errorf("%.40q: %v", source, err)
@@ -37,8 +41,10 @@ func TestHeaderNames(t *testing.T) {
 			t.Errorf("%.40q: %v", name, err)
 		}
 	}
-	if route.CheckChangedHeader("name", "host") == nil {
-		t.Error("host may be changed")
+	for change := route.SetInRequest; change <= route.RemoveFromAnswer; change++ {
+		if route.CheckChangedHeader("name", change, route.Header{Name: "host"}) == nil {
+			t.Errorf("%d: host may be changed", change)
+		}
 	}
 }
 

@@ -135,6 +135,6 @@ func fullMatch(expression, text string) bool {
 	if expression == "" {
 		return false
 	}
-	re, err := regexp.Compile(`\A(?:` + expression + `)\z`)
-	return err == nil && re.MatchString(text)
+	re, err := regexp.Compile(`\A(?:` + route.Bytewise(expression) + `)\z`)
+	return err == nil && re.MatchString(route.Bytewise(text))
 }

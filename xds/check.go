@@ -86,8 +86,8 @@ func checkRoute(r *routev3.Route) error {
 		}
 	}
 	errs = multierror.Append(errs,
-		checkHeaders(r.RequestHeadersToAdd, r.RequestHeadersToRemove),
-		checkHeaders(r.ResponseHeadersToAdd, r.ResponseHeadersToRemove),
+		checkHeaders(r.RequestHeadersToAdd, r.RequestHeadersToRemove, route.SetInRequest, route.RemoveFromRequest),
+		checkHeaders(r.ResponseHeadersToAdd, r.ResponseHeadersToRemove, route.SetInAnswer, route.RemoveFromAnswer),
 		checkRetry(r.GetRoute().GetRetryPolicy()), checkDurations(r.GetRoute()), checkWeights(r.GetRoute().GetWeightedClusters()))
 	for _, config := range r.TypedPerFilterConfig {
 		errs = multierror.Append(errs, checkExtension(config))
@@ -95,16 +95,27 @@ func checkRoute(r *routev3.Route) error {
 	return errs.ErrorOrNil()
 }
 
-// checkHeaders refuses changes to what is no header: the host and the pseudo headers.
-func checkHeaders(add []*corev3.HeaderValueOption, remove []string) error {
-	names := append([]string(nil), remove...)
-	for _, h := range add {
-		names = append(names, h.GetHeader().GetKey())
-	}
-	for _, name := range names {
-		if strings.HasPrefix(name, ":") || strings.EqualFold(name, "host") {
-			return fmt.Errorf("header %q cannot be changed", name)
+// checkHeaders refuses changes to what is no header, the host and the pseudo
+// headers, and to what cannot be changed.
+func checkHeaders(add []*corev3.HeaderValueOption, remove []string, adds, removes route.HeaderChange) error {
+	check := func(change route.HeaderChange, h route.Header) error {
+		if strings.HasPrefix(h.Name, ":") || strings.EqualFold(h.Name, "host") {
+			return fmt.Errorf("header %q cannot be changed", h.Name)
 		}
+		if why := route.Fixed(change, h); why != "" {
+			return fmt.Errorf("header %q cannot be changed: %s", h.Name, why)
+		}
+		return nil
+	}
+	var errs []error
+	for _, name := range remove {
+		errs = append(errs, check(removes, route.Header{Name: name}))
+	}
+	for _, h := range add {
+		errs = append(errs, check(adds, route.Header{Name: h.GetHeader().GetKey(), Value: h.GetHeader().GetValue()}))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	for _, h := range add {
 		if value := h.GetHeader().GetValue(); strings.Contains(strings.ReplaceAll(value, "%%", ""), "%") {
@@ -167,7 +178,7 @@ func checkMessage(m proto.Message) error {
 	}
 	switch limit := m.(type) {
 	case *httplimitv3.LocalRateLimit:
-		return errors.Join(checkBucket(limit.GetTokenBucket()), checkHeaders(limit.GetResponseHeadersToAdd(), nil))
+		return errors.Join(checkBucket(limit.GetTokenBucket()), checkHeaders(limit.GetResponseHeadersToAdd(), nil, route.SetInAnswer, route.RemoveFromAnswer))
 	case *tcplimitv3.LocalRateLimit:
 		return checkBucket(limit.GetTokenBucket())
 	}

@@ -35,7 +35,9 @@ func (d draw) chance(n int) bool { return d.IntN(10) < n }
 var (
 	routeNames  = []string{"r1", "r2", "r3"}
 	headerNames = []string{"x-a", "x-b"}
-	expressions = []string{"1.*", "[0-9]+", "a b|1", ".*"}
+	expressions = []string{"1.*", "[0-9]+", "a b|1", ".*", `(\xC3\xA9)+`, `[^a]`, `\p{L}+`, `(?i)\xC9`, `..`}
+	// headerValues are ASCII, UTF-8, and what only looks like ASCII.
+	headerValues = []string{"1", "12", "a b", "é", "éé", "日本", "\u212a"}
 )
 
 // documents are a client of web, those who answer, routes and policies.
@@ -109,11 +111,11 @@ func (d draw) match(prefixed bool) m {
 	}
 	switch kind {
 	case "Exact":
-		out["path"] = m{"type": kind, "value": one(d, "/", "/v1", "/v1/x", "/a.b", "/v2/")}
+		out["path"] = m{"type": kind, "value": one(d, "/", "/v1", "/v1/x", "/a.b", "/v2/", "/%C3%A9")}
 	case "PathPrefix":
-		out["path"] = m{"type": kind, "value": one(d, "/", "/v1", "/v1/x", "/v2", "/a.b")}
+		out["path"] = m{"type": kind, "value": one(d, "/", "/v1", "/v1/x", "/v2", "/a.b", "/%C3%A9", "/v1/%E6%97%A5")}
 	case "RegularExpression":
-		out["path"] = m{"type": kind, "value": one(d, "/v[0-9]+", "/v1/.*", "/(a|b)\\.?b?", ".*", "/v1")}
+		out["path"] = m{"type": kind, "value": one(d, "/v[0-9]+", "/v1/.*", "/(%C3%A9)+", "/\\p{L}+.*", "/(a|b)\\.?b?", ".*", "/v1")}
 	}
 	if d.chance(2) {
 		out["method"] = one(d, "GET", "POST", "PUT", "DELETE")
@@ -148,9 +150,9 @@ func (d draw) header(name string) m {
 	case "RegularExpression":
 		return m{"type": kind, "name": name, "value": one(d, expressions...)}
 	case "":
-		return m{"name": name, "value": one(d, "1", "12", "a b")}
+		return m{"name": name, "value": one(d, headerValues...)}
 	default:
-		return m{"type": kind, "name": name, "value": one(d, "1", "12", "a b")}
+		return m{"type": kind, "name": name, "value": one(d, headerValues...)}
 	}
 }
 
@@ -186,7 +188,7 @@ func (d draw) modifier(names ...string) m {
 			out[list] = append(old, name)
 			return
 		}
-		out[list] = append(old, m{"name": name, "value": one(d, "1", "two words", "50%", "%REQ(x-a)%", `back\1slash`)})
+		out[list] = append(old, m{"name": name, "value": one(d, "1", "two words", "é 日本", "50%", "%REQ(x-a)%", `back\1slash`)})
 	}
 	add(one(d, "set", "add", "remove"), names[0])
 	for _, name := range names[1:] {
@@ -230,7 +232,7 @@ func (d draw) rewrite(prefixed bool) m {
 
 func (d draw) pathRewrite(prefixed bool) m {
 	if prefixed && d.chance(7) {
-		return m{"type": "ReplacePrefixMatch", "replacePrefixMatch": one(d, "/", "/new", "/new/", "/v1/v1", `/b\1`)}
+		return m{"type": "ReplacePrefixMatch", "replacePrefixMatch": one(d, "/", "/new", "/new/", "/v1/v1", "/%C3%A9", `/b\1`)}
 	}
 	return m{"type": "ReplaceFullPath", "replaceFullPath": one(d, "/", "/full", "/full/path", `/b\1`)}
 }
@@ -263,7 +265,7 @@ func (d draw) backends() []any {
 
 // request is one that routes of the world may match.
 func (d draw) request() sim.Request {
-	path := one(d, "/", "/v1", "/v1/", "/v1/x", "/v1/x/y", "/v10", "/v2/z", "/v2/", "/a", "/a.b", "/b", "/v1//x", "/v1/../v2", "/v1/%78", "/a%2Eb", "/v1/%2Fx", "//v1")
+	path := one(d, "/", "/v1", "/v1/", "/v1/x", "/v1/x/y", "/v10", "/v2/z", "/v2/", "/a", "/a.b", "/b", "/v1//x", "/v1/../v2", "/v1/%78", "/a%2Eb", "/v1/%2Fx", "//v1", "/%C3%A9", "/%c3%a9/x", "/%C3%A9%C3%A9", "/v1/%E6%97%A5/x")
 	q := sim.Request{
 		Method:  one(d, "GET", "GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"),
 		URL:     "http://web:8080" + path + one(d, "", "", "?q=1", "?q=2&q=1", "?r", "?q=12&r=x%20y", "?r=1&q="),
@@ -271,7 +273,7 @@ func (d draw) request() sim.Request {
 	}
 	for _, name := range some(d, 5, headerNames...) {
 		for range one(d, 1, 1, 1, 2) {
-			q.Headers.Add(name, one(d, "1", "12", "a b", "zzz", ""))
+			q.Headers.Add(name, one(d, append(headerValues, "zzz", "")...))
 		}
 	}
 	return q

@@ -39,7 +39,7 @@ var ServiceNames = []string{"web", "orders", "backend"}
 var (
 	planeNames = []string{"a", "b", "c", "d"}
 	routeNames = []string{"r1", "r2", "r3"}
-	paths      = []string{"/", "/v1", "/v1/x", "/v2"}
+	paths      = []string{"/", "/v1", "/v1/x", "/v2", "/%C3%A9"}
 )
 
 // Changes draws one to three valid changes of a snapshot.
@@ -138,7 +138,7 @@ func httpRoute(t *rapid.T, pick func(string, ...string) string) m {
 	for range rapid.IntRange(1, 3).Draw(t, "rules") {
 		def := m{}
 		if pick("filters", "yes", "no") == "yes" {
-			def["filters"] = []m{{"type": "RequestHeaderModifier", "requestHeaderModifier": m{"set": []m{{"name": "x", "value": pick("value", "1", "2")}}}}}
+			def["filters"] = []m{{"type": "RequestHeaderModifier", "requestHeaderModifier": m{"set": []m{{"name": "x", "value": pick("value", "1", "2", "é 日本")}}}}}
 		}
 		switch pick("backends", "none", "port", "subset", "weights", "near", "zones") {
 		case "near": // of a service that may come and go

@@ -57,6 +57,8 @@ func (r *Rate) check(f *policies.Findings, at api.Path) {
 	switch interval := at.Field("interval"); {
 	case r.Interval == nil:
 		f.Breaks(interval, "is missing; a rate is merged as a whole and needs both num and interval")
+	case time.Duration(*r.Interval) > policies.Longest:
+		f.Positive(interval, r.Interval)
 	case time.Duration(*r.Interval) <= shortestFill:
 		f.Breaks(interval, "%s is too short; Envoy fills buckets no faster than every 50ms, so write more than that", r.Interval)
 	}
@@ -78,8 +80,8 @@ func (o *OnRateLimit) check(f *policies.Findings, at api.Path) {
 			f.Breaks(at, "sets nothing; write set or add")
 		}
 		seen := map[string]api.Path{}
-		checkHeaders(f, at.Field("set"), o.Headers.Set, seen)
-		checkHeaders(f, at.Field("add"), o.Headers.Add, seen)
+		checkHeaders(f, at.Field("set"), route.SetInAnswer, o.Headers.Set, seen)
+		checkHeaders(f, at.Field("add"), route.AddToAnswer, o.Headers.Add, seen)
 	}
 }
 
@@ -92,7 +94,7 @@ func checkStatus(f *policies.Findings, at api.Path, status uint32) {
 	}
 }
 
-func checkHeaders(f *policies.Findings, at api.Path, headers []route.Header, seen map[string]api.Path) {
+func checkHeaders(f *policies.Findings, at api.Path, change route.HeaderChange, headers []route.Header, seen map[string]api.Path) {
 	if len(headers) > maxHeaders {
 		f.Breaks(at, "has %d headers; at most %d are possible", len(headers), maxHeaders)
 	}
@@ -100,9 +102,7 @@ func checkHeaders(f *policies.Findings, at api.Path, headers []route.Header, see
 		at := at.Index(i)
 		name := at.Field("name")
 		if f.HeaderName(name, h.Name) {
-			if h.Name == "host" {
-				f.Breaks(name, "host cannot be changed in an answer; remove it")
-			}
+			f.Include(route.CheckChangedHeader(name, change, h))
 			if first, twice := seen[h.Name]; twice {
 				f.Breaks(name, "%s stands at %s already; name each header once", h.Name, first)
 			} else {

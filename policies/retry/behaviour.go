@@ -90,8 +90,8 @@ func header(m route.HeaderMatch) func(sim.Headers) bool {
 	case "Prefix":
 		return value(func(v string) bool { return strings.HasPrefix(v, m.Value) })
 	case "RegularExpression":
-		whole, err := regexp.Compile("^(?:" + m.Value + ")$")
-		return value(func(v string) bool { return err == nil && whole.MatchString(v) })
+		whole, err := regexp.Compile("^(?:" + route.Bytewise(m.Value) + ")$")
+		return value(func(v string) bool { return err == nil && whole.MatchString(route.Bytewise(v)) })
 	}
 	return value(func(v string) bool { return v == m.Value })
 }

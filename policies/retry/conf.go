@@ -18,14 +18,14 @@ type Conf struct {
 // TCP says how connections are repeated.
 type TCP struct {
 	// MaxConnectAttempt is how often a connection is tried before it fails, the
-	// first attempt included. At least 1.
+	// first attempt included. From 1 to 100: there is no pause between them.
 	MaxConnectAttempt *uint32 `json:"maxConnectAttempt,omitempty" weft:"listener,tcp"`
 }
 
 // HTTP says when and how often an HTTP request is sent again.
 type HTTP struct {
 	// NumRetries is how often a request is repeated at most, beside the first
-	// attempt. 0 switches retries off.
+	// attempt. 0 switches retries off. At most 1000.
 	NumRetries *uint32 `json:"numRetries,omitempty" weft:"route,http"`
 	// PerTryTimeout bounds each attempt, the first one too. 0s leaves only the
 	// request timeout.
@@ -51,14 +51,14 @@ type HTTP struct {
 	HostSelection []HostSelection `json:"hostSelection,omitzero" weft:"route,http"`
 	// HostSelectionMaxAttempts is how often an endpoint is drawn again because
 	// hostSelection refuses it; then the last one drawn is taken. Envoy draws once
-	// where this is not set.
+	// where this is not set. From 1 to 100.
 	HostSelectionMaxAttempts *int64 `json:"hostSelectionMaxAttempts,omitempty" weft:"route,http"`
 }
 
 // GRPC says when and how often a gRPC call is sent again.
 type GRPC struct {
 	// NumRetries is how often a call is repeated at most, beside the first
-	// attempt. 0 switches retries off.
+	// attempt. 0 switches retries off. At most 1000.
 	NumRetries *uint32 `json:"numRetries,omitempty" weft:"route,grpc"`
 	// PerTryTimeout bounds each attempt, the first one too. 0s leaves only the
 	// request timeout.

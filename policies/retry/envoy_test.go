@@ -2,6 +2,7 @@ package retry_test
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -182,5 +183,30 @@ func TestEnvoyRepeatsWhatTookTooLongAsThePlanSays(t *testing.T) {
 				t.Errorf("conf %d: Envoy made %d attempts, the plan %d: %s", i, got, want, policytest.JSON(c.conf))
 			}
 		})
+	}
+}
+
+// TestEnvoyCarriesOutTheMost: Envoy does all that a policy may ask for at most, and
+// goes on.
+func TestEnvoyCarriesOutTheMost(t *testing.T) {
+	t.Parallel()
+	ms := api.Duration(time.Millisecond)
+	most := &retry.Conf{HTTP: &retry.HTTP{
+		NumRetries: new(uint32(1000)), HostSelectionMaxAttempts: new(int64(100)), RetryOn: []string{"5xx"},
+		BackOff:       &retry.BackOff{BaseInterval: &ms, MaxInterval: &ms},
+		HostSelection: []retry.HostSelection{{Predicate: "OmitPreviousHosts"}, {Predicate: "OmitPreviousPriorities", UpdateFrequency: new(int32(math.MaxInt32))}},
+	}}
+	if err := most.Validate("conf"); err != nil {
+		t.Error(err)
+	}
+	backend := envoytest.StartBackend(t, "backend")
+	proxy := policytest.StartProxy(t, backend.Port, []*policies.Kind{retry.Kind}, policytest.Write(xds.Place{Protocol: api.HTTP}, most))
+	for range 2 {
+		if got := proxy.Send(t, 0, "GET", envoytest.IDHeader, "most", envoytest.ScriptHeader, "503").StatusCode; got != 503 {
+			t.Errorf("status %d", got)
+		}
+	}
+	if got := len(backend.Seen("most")); got != 2002 {
+		t.Errorf("%d attempts of two requests, want 1001 of each", got)
 	}
 }

@@ -7,6 +7,16 @@ import (
 	"github.com/weftmesh/weft/policies"
 )
 
+// The most of what Envoy does in a loop without a pause or makes room for at
+// once: 2^31 draws of a host freeze its worker, 2^32-1 retries that avoid
+// priorities end it, and connects to a closed port follow one another 10,000 times
+// a second (measured on Envoy 1.40).
+const (
+	mostRetries  = 1000
+	mostDraws    = 100
+	mostConnects = 100
+)
+
 // Validate reports every mistake, not the first.
 func (c *Conf) Validate(at api.Path) error {
 	var f policies.Findings
@@ -20,6 +30,8 @@ func (c *Conf) Validate(at api.Path) error {
 			f.Breaks(at, "sets nothing; set maxConnectAttempt")
 		case *t.MaxConnectAttempt == 0:
 			f.Breaks(at.Field("maxConnectAttempt"), "must be at least 1, which is the first attempt")
+		case *t.MaxConnectAttempt > mostConnects:
+			f.Breaks(at.Field("maxConnectAttempt"), "%d is too many: there is no pause between them; write at most %d", *t.MaxConnectAttempt, mostConnects)
 		}
 	}
 	if c.HTTP != nil {
@@ -40,8 +52,12 @@ func (h *HTTP) check(f *policies.Findings, at api.Path) {
 	f.Headers(at.Field("retriableResponseHeaders"), h.RetriableResponseHeaders)
 	f.Headers(at.Field("retriableRequestHeaders"), h.RetriableRequestHeaders)
 	checkHosts(f, at.Field("hostSelection"), h.HostSelection)
-	if n := h.HostSelectionMaxAttempts; n != nil && *n < 1 {
+	switch n := h.HostSelectionMaxAttempts; {
+	case n == nil:
+	case *n < 1:
 		f.Breaks(at.Field("hostSelectionMaxAttempts"), "must be at least 1; leave it out for Envoy's single draw")
+	case *n > mostDraws:
+		f.Breaks(at.Field("hostSelectionMaxAttempts"), "%d is too many: Envoy does nothing else while it draws; write at most %d", *n, mostDraws)
 	}
 }
 
@@ -54,6 +70,9 @@ func (g *GRPC) check(f *policies.Findings, at api.Path) {
 }
 
 func (s shared) check(f *policies.Findings, at api.Path) {
+	if s.retries != nil && *s.retries > mostRetries {
+		f.Breaks(at.Field("numRetries"), "%d is too many: Envoy keeps a place for each; write at most %d", *s.retries, mostRetries)
+	}
 	f.Bound(at.Field("perTryTimeout"), s.perTry)
 	if s.backOff {
 		at := at.Field("backOff")

@@ -46,8 +46,8 @@ func (f *Filter) validate(at api.Path, prefixes, gateway bool) error {
 		errs = multierror.Append(errs, at.Field("type").OneOf(f.Type, types...))
 	}
 	errs = multierror.Append(errs,
-		f.RequestHeaderModifier.validate(at.Field("requestHeaderModifier")),
-		f.ResponseHeaderModifier.validate(at.Field("responseHeaderModifier")),
+		f.RequestHeaderModifier.validate(at.Field("requestHeaderModifier"), route.SetInRequest, route.AddToRequest, route.RemoveFromRequest),
+		f.ResponseHeaderModifier.validate(at.Field("responseHeaderModifier"), route.SetInAnswer, route.AddToAnswer, route.RemoveFromAnswer),
 		f.RequestRedirect.validate(at.Field("requestRedirect"), prefixes),
 		f.URLRewrite.validate(at.Field("urlRewrite"), prefixes, gateway),
 		f.RequestMirror.validate(at.Field("requestMirror")))
@@ -57,7 +57,7 @@ func (f *Filter) validate(at api.Path, prefixes, gateway bool) error {
 // maxHeaders is the length of each list of a header modifier.
 const maxHeaders = 16
 
-func (m *HeaderModifier) validate(at api.Path) error {
+func (m *HeaderModifier) validate(at api.Path, set, add, remove route.HeaderChange) error {
 	if m == nil {
 		return nil
 	}
@@ -66,12 +66,12 @@ func (m *HeaderModifier) validate(at api.Path) error {
 		return at.Breaks("changes nothing; write set, add or remove")
 	}
 	seen := map[string]bool{}
-	check := func(at api.Path, name string) {
-		errs = multierror.Append(errs, route.CheckChangedHeader(at, name))
-		if seen[name] && name != "" {
-			errs = multierror.Append(errs, at.Breaks("%q is changed already; write each header once in set, add and remove together", api.Clip(name)))
+	check := func(at api.Path, change route.HeaderChange, h route.Header) {
+		errs = multierror.Append(errs, route.CheckChangedHeader(at, change, h))
+		if seen[h.Name] && h.Name != "" {
+			errs = multierror.Append(errs, at.Breaks("%q is changed already; write each header once in set, add and remove together", api.Clip(h.Name)))
 		}
-		seen[name] = true
+		seen[h.Name] = true
 	}
 	long := func(at api.Path, n int) {
 		if n > maxHeaders {
@@ -80,18 +80,19 @@ func (m *HeaderModifier) validate(at api.Path) error {
 	}
 	for _, list := range []struct {
 		name    string
+		change  route.HeaderChange
 		headers []route.Header
-	}{{"set", m.Set}, {"add", m.Add}} {
+	}{{"set", set, m.Set}, {"add", add, m.Add}} {
 		long(at.Field(list.name), len(list.headers))
 		for i, h := range list.headers {
 			here := at.Field(list.name).Index(i)
-			check(here.Field("name"), h.Name)
+			check(here.Field("name"), list.change, h)
 			errs = multierror.Append(errs, route.CheckHeaderValue(here.Field("value"), h.Value))
 		}
 	}
 	long(at.Field("remove"), len(m.Remove))
 	for i, name := range m.Remove {
-		check(at.Field("remove").Index(i), name)
+		check(at.Field("remove").Index(i), remove, route.Header{Name: name})
 	}
 	return errs.ErrorOrNil()
 }
@@ -180,7 +181,7 @@ func replacement(at api.Path, path string) error {
 	if path == "" || path[0] != '/' {
 		return at.Breaks("%q is not absolute; begin it with /", api.Clip(path))
 	}
-	return plainPath(at, path)
+	return multierror.Append(nil, plainPath(at, path), onTheWire(at, path)).ErrorOrNil()
 }
 
 func (m *RequestMirror) validate(at api.Path) error {

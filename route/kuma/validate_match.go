@@ -66,7 +66,7 @@ func validatePath(at api.Path, p *route.PathMatch) error {
 	if p.Type == route.Prefix && p.Value != "/" && strings.HasSuffix(p.Value, "/") {
 		errs = multierror.Append(errs, value.Breaks("%q ends in /; write it without: a prefix matches whole segments", api.Clip(p.Value)))
 	}
-	return multierror.Append(errs, plainPath(value, p.Value)).ErrorOrNil()
+	return multierror.Append(errs, plainPath(value, p.Value), onTheWire(value, p.Value)).ErrorOrNil()
 }
 
 // plainPath refuses what is no part of a path.
@@ -80,6 +80,14 @@ func plainPath(at api.Path, path string) error {
 	return nil
 }
 
+// onTheWire wants what a URL may hold: Envoy answers 400 to any other request.
+func onTheWire(at api.Path, text string) error {
+	if route.IsASCII(text) {
+		return nil
+	}
+	return at.Breaks("%q has characters that no URL has; write it as requests do: %s", api.Clip(text), api.Clip(route.PercentEncoded(text)))
+}
+
 func validateQuery(at api.Path, q route.QueryMatch) error {
 	var errs *multierror.Error
 	if q.Name == "" {
@@ -87,13 +95,13 @@ func validateQuery(at api.Path, q route.QueryMatch) error {
 	}
 	switch q.Type {
 	case string(route.Exact):
-		errs = multierror.Append(errs, route.CheckHeaderValue(at.Field("value"), q.Value))
+		errs = multierror.Append(errs, route.CheckHeaderValue(at.Field("value"), q.Value), onTheWire(at.Field("value"), q.Value))
 	case string(route.Regex):
 		errs = multierror.Append(errs, route.CheckRegex(at.Field("value"), q.Value))
 	default:
 		errs = multierror.Append(errs, at.Field("type").OneOf(q.Type, string(route.Exact), string(route.Regex)))
 	}
-	return multierror.Append(errs, route.CheckHeaderValue(at.Field("name"), q.Name)).ErrorOrNil()
+	return multierror.Append(errs, route.CheckHeaderValue(at.Field("name"), q.Name), onTheWire(at.Field("name"), q.Name)).ErrorOrNil()
 }
 
 func validateHeader(at api.Path, h route.HeaderMatch) error {
