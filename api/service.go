@@ -5,7 +5,9 @@ type MeshService struct {
 	Selector   *ServiceSelector  `json:"selector,omitempty"`
 	Ports      []ServicePort     `json:"ports,omitempty"`
 	Identities []ServiceIdentity `json:"identities,omitempty"`
-	State      string            `json:"state,omitempty"` // Available, Unavailable
+	// State is Available or Unavailable. It is computed: what a document says is
+	// kept and has no effect, because Kuma's own client fills in Unavailable.
+	State string `json:"state,omitempty"`
 }
 
 // ServiceSelector chooses the dataplanes of a service; one field at most is set.

@@ -179,9 +179,6 @@ func (u *updater) serviceMembers(s *service, d *Destination) *members {
 	case *api.MeshMultiZoneService:
 		return membersOf(u.multiZoneMembers(spec, d.Port))
 	case *api.MeshService:
-		if spec.State == unavailable {
-			return membersOf(nil)
-		}
 		return membersOf(u.selected(spec, d.Port))
 	}
 	return membersOf(nil)
@@ -199,9 +196,7 @@ func (u *updater) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) 
 		if !isService || !matcher.ObjectCarries(spec.Selector.MeshService.MatchLabels, s.object) {
 			continue
 		}
-		if one := s.object.Spec.(*api.MeshService); one.State != unavailable {
-			out = append(out, u.selected(one, port)...)
-		}
+		out = append(out, u.selected(s.object.Spec.(*api.MeshService), port)...)
 	}
 	return out
 }
@@ -233,8 +228,20 @@ func selects(s *api.ServiceSelector, p *dataplane) bool {
 	return s.DataplaneLabels == nil || p.facts.Carries(s.DataplaneLabels.MatchLabels)
 }
 
-// unavailable is the state of a MeshService that answers nobody.
-const unavailable = "Unavailable"
+// Available reports whether somebody answers for a service object: one of its
+// ports has a ready endpoint (spec/kuma.md 1.5).
+func (m *Model) Available(ref api.Ref) bool {
+	x, ok := m.meshes.Get([]byte(ref.Mesh))
+	if !ok {
+		return false
+	}
+	o, _ := x.objects.Get([]byte(objectKey(ref)))
+	s, ok := o.(*service)
+	return ok && slices.ContainsFunc(s.dests, func(d *Destination) bool {
+		at := x.dest(d.ID)
+		return at != nil && at.object.Ref == ref && len(at.members.list) > 0
+	})
+}
 
 // isTarget reports whether the inbound is what the port of a service leads to.
 func isTarget(in *api.Inbound, p *api.ServicePort) bool {

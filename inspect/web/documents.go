@@ -63,7 +63,11 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error
 		write(w, http.StatusOK, "application/json", text)
 		return nil
 	case "kubernetes", "k8s":
-		text, err := decode.PrintKubernetes(s.Catalog.Shown(o.Redacted()))
+		o, err := s.shown(r.Context(), o)
+		if err != nil {
+			return err
+		}
+		text, err := decode.PrintKubernetes(o)
 		if err != nil {
 			return err
 		}
@@ -76,7 +80,7 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error
 	if err != nil {
 		return err
 	}
-	text, err := s.item(o, conditions)
+	text, err := s.item(r.Context(), o, conditions)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -23,9 +24,34 @@ func (s *server) written(r *http.Request, o *api.Object) ([]byte, error) {
 	return decode.PrintJSON(s.Catalog, &c)
 }
 
+// shown is an object with everything that readers see beside what was written:
+// labels, and the state of a service.
+func (s *server) shown(ctx context.Context, o *api.Object) (*api.Object, error) {
+	out := s.Catalog.Shown(o.Redacted())
+	spec, ok := o.Spec.(*api.MeshService)
+	if !ok {
+		return out, nil
+	}
+	model, err := s.Documents.Model(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, computed := *out, *spec
+	computed.State = "Unavailable"
+	if model.Available(o.Ref) {
+		computed.State = "Available"
+	}
+	c.Spec = &computed
+	return &c, nil
+}
+
 // item is an object as the API shows it, with conditions in its status.
-func (s *server) item(o *api.Object, conditions any) ([]byte, error) {
-	text, err := decode.PrintJSON(s.Catalog, s.Catalog.Shown(o.Redacted()))
+func (s *server) item(ctx context.Context, o *api.Object, conditions any) ([]byte, error) {
+	o, err := s.shown(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	text, err := decode.PrintJSON(s.Catalog, o)
 	if err != nil || conditions == nil {
 		return text, err
 	}

@@ -175,7 +175,7 @@ func (s *server) listed(w http.ResponseWriter, r *http.Request, t api.Type, mesh
 	if r.URL.Query().Get("format") == "written" {
 		return s.page(w, r, objects, func(o *api.Object) ([]byte, error) { return s.written(r, o) })
 	}
-	return s.page(w, r, objects, func(o *api.Object) ([]byte, error) { return s.item(o, nil) })
+	return s.page(w, r, objects, func(o *api.Object) ([]byte, error) { return s.item(r.Context(), o, nil) })
 }
 
 // page answers the part of objects that the query asks for, each printed by one.
