@@ -235,6 +235,14 @@ func (l *loop) unpublished() map[api.Ref]bool {
 	return all
 }
 
+// waits reports whether the next configuration of a dataplane is resolved, and not
+// published yet.
+func (l *loop) waits(dp api.Ref) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pending.affected[dp] || l.sending.affected[dp]
+}
+
 // model is what holds, as of revision or later.
 func (l *loop) model(ctx context.Context, revision uint64) (*resolve.Model, error) {
 	for {

@@ -20,14 +20,27 @@ func (s sidecars) Sidecars() []inspect.Sidecar {
 	waiting := s.loop.unpublished()
 	var out []inspect.Sidecar
 	for st := range s.ads.Peers() {
-		c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked,
-			InSync: st.InSync && !waiting[st.Dataplane], Note: st.Note}
-		if st.Nack != nil && st.Nack.Current {
-			c.Refusal = &inspect.Refusal{Type: st.Nack.Type, Resources: st.Nack.Resources, Message: st.Nack.Message}
-		}
-		out = append(out, c)
+		out = append(out, sidecarOf(st, waiting[st.Dataplane]))
 	}
 	return out
+}
+
+// Sidecar is the state of one dataplane.
+func (s sidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
+	st, ok := s.ads.Status(dp)
+	if !ok {
+		return inspect.Sidecar{}, false
+	}
+	return sidecarOf(st, s.loop.waits(dp)), true
+}
+
+func sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
+	c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked,
+		InSync: st.InSync && !waits, Confirmed: st.Confirmed, Note: st.Note}
+	if st.Nack != nil && st.Nack.Current {
+		c.Refusal = &inspect.Refusal{Type: st.Nack.Type, Resources: st.Nack.Resources, Message: st.Nack.Message}
+	}
+	return c
 }
 
 // Stream is the state of one sidecar.

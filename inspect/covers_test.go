@@ -46,7 +46,7 @@ func TestWhatCoversTakesEverything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := anyMatch(t), anyMatch(t)
-		if !covers(&a, &b) {
+		if !resolve.Covers(&a, &b) {
 			return
 		}
 		path := rapid.SampledFrom([]string{"/", "/a", "/a/", "/a/b", "/ab", "/a/b/c"}).Draw(t, "path") + rapid.SampledFrom([]string{"", "?q=1", "?q=2"}).Draw(t, "query")

@@ -1,8 +1,6 @@
 package inspect
 
 import (
-	"strings"
-
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -71,7 +69,7 @@ type Inbound struct {
 
 // Explain says what applies to a dataplane: all of it, or what concerns the
 // destination that to names by id, name, or name and port.
-func Explain(m *resolve.Model, dp api.Ref, to string) (Explanation, error) {
+func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
 	r, err := dataplane(m, dp)
 	if err != nil {
 		return Explanation{}, err
@@ -169,60 +167,8 @@ func routeOf(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) Route 
 
 // shadow is the first earlier route that takes all that m matches.
 func shadow(earlier []*resolve.Route, m *route.Match) *Shadow {
-	for _, rt := range earlier {
-		if covers(&rt.Match, m) {
-			return &Shadow{Key: rt.Key, Origins: rt.Origins}
-		}
+	if by := resolve.ShadowOf(earlier, m); by != nil {
+		return &Shadow{Key: by.Key, Origins: by.Origins}
 	}
 	return nil
-}
-
-// covers reports whether a matches every request that b matches. It says no
-// where that would take comparing expressions.
-func covers(a, b *route.Match) bool {
-	if a.Method != "" && a.Method != b.Method || !coversPath(a.Path, b.Path) {
-		return false
-	}
-	for _, h := range a.Headers {
-		if !holds(h, b.Headers) {
-			return false
-		}
-	}
-	for _, q := range a.Query {
-		if !holds(q, b.Query) {
-			return false
-		}
-	}
-	return true
-}
-
-func holds[T comparable](want T, have []T) bool {
-	for _, x := range have {
-		if x == want {
-			return true
-		}
-	}
-	return false
-}
-
-func coversPath(a, b *route.PathMatch) bool {
-	slash := &route.PathMatch{Type: route.Prefix, Value: "/"}
-	if a == nil {
-		a = slash
-	}
-	if b == nil {
-		b = slash
-	}
-	if *a == *b {
-		return true
-	}
-	if a.Type != route.Prefix {
-		return false
-	}
-	prefix := strings.TrimSuffix(a.Value, "/")
-	switch b.Type {
-	case route.Exact, route.Prefix:
-		return b.Value == prefix || strings.HasPrefix(b.Value, prefix+"/")
-	}
-	return prefix == ""
 }

@@ -25,6 +25,9 @@ type Sidecar struct {
 	// Acked the one up to which it has confirmed that.
 	Published, Acked uint64
 	InSync           bool
+	// Confirmed is the last state that its Envoy has confirmed as a whole, where
+	// that is not what it should have; nil where there was none.
+	Confirmed *resolve.Resolved
 	// Refusal is the last configuration that its Envoy refused; nil for none, or
 	// where it has accepted a later one.
 	Refusal *Refusal
@@ -58,7 +61,7 @@ func notFound(what, name string, have []string) error {
 }
 
 // dataplane finds what applies to one.
-func dataplane(m *resolve.Model, dp api.Ref) (*resolve.Resolved, error) {
+func dataplane(m *resolve.Reader, dp api.Ref) (*resolve.Resolved, error) {
 	if r, ok := m.Dataplane(dp); ok {
 		return r, nil
 	}

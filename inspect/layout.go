@@ -76,7 +76,7 @@ type RouteRule struct {
 
 // kris names things for one mesh.
 type kris struct {
-	model   *resolve.Model
+	model   *resolve.Reader
 	catalog *api.Catalog
 }
 
@@ -110,7 +110,7 @@ func (x kris) origins(list []*api.Origin) []KRIOrigin {
 }
 
 // LayoutOf lists the listeners of a dataplane.
-func LayoutOf(m *resolve.Model, c *api.Catalog, dp api.Ref) (Layout, error) {
+func LayoutOf(m *resolve.Reader, c *api.Catalog, dp api.Ref) (Layout, error) {
 	r, err := dataplane(m, dp)
 	if err != nil {
 		return Layout{}, err
@@ -146,13 +146,13 @@ func asConf(p *KindPolicy, c policies.Conf) { p.Conf = []any{c} }
 
 // DataplanePolicies is GET …/dataplanes/{dp}/_policies: none of the kinds that
 // weft has concerns a proxy as a whole.
-func DataplanePolicies(m *resolve.Model, dp api.Ref) (PolicyList, error) {
+func DataplanePolicies(m *resolve.Reader, dp api.Ref) (PolicyList, error) {
 	_, err := dataplane(m, dp)
 	return PolicyList{Policies: []KindPolicy{}}, err
 }
 
 // InboundPolicies is GET …/_inbounds/{kri}/_policies.
-func InboundPolicies(m *resolve.Model, c *api.Catalog, dp api.Ref, kri string) (PolicyList, error) {
+func InboundPolicies(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri string) (PolicyList, error) {
 	r, err := dataplane(m, dp)
 	if err != nil {
 		return PolicyList{}, err
@@ -168,7 +168,7 @@ func InboundPolicies(m *resolve.Model, c *api.Catalog, dp api.Ref, kri string) (
 
 // OutboundPolicies is GET …/_outbounds/{kri}/_policies, and with the KRI of a
 // route …/_outbounds/{kri}/_routes/{routeKri}/_policies.
-func OutboundPolicies(m *resolve.Model, c *api.Catalog, dp api.Ref, kri, routeKRI string) (PolicyList, error) {
+func OutboundPolicies(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri, routeKRI string) (PolicyList, error) {
 	x := kris{m, c}
 	o, err := x.outbound(dp, kri)
 	if err != nil {
@@ -223,7 +223,7 @@ func section(o *api.Origin) string {
 }
 
 // Routes is GET …/_outbounds/{kri}/_routes.
-func Routes(m *resolve.Model, c *api.Catalog, dp api.Ref, kri string) (RouteList, error) {
+func Routes(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri string) (RouteList, error) {
 	x := kris{m, c}
 	o, err := x.outbound(dp, kri)
 	if err != nil {

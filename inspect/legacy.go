@@ -42,7 +42,7 @@ type LegacyOrigin struct {
 }
 
 // Legacy is what is effective on a dataplane in that older form.
-func Legacy(m *resolve.Model, dp api.Ref) (LegacyRules, error) {
+func Legacy(m *resolve.Reader, dp api.Ref) (LegacyRules, error) {
 	r, err := dataplane(m, dp)
 	if err != nil {
 		return LegacyRules{}, err

@@ -24,7 +24,7 @@ type MetaList struct {
 
 // Dataplanes is GET …/{policyPath}/{name}/_resources/dataplanes: those that a
 // policy or route selects. Paging is the caller's.
-func Dataplanes(m *resolve.Model, c *api.Catalog, ref api.Ref) (MetaList, error) {
+func Dataplanes(m *resolve.Reader, c *api.Catalog, ref api.Ref) (MetaList, error) {
 	if _, ok := m.Snapshot().Get(ref); !ok {
 		return MetaList{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))
 	}
@@ -33,7 +33,7 @@ func Dataplanes(m *resolve.Model, c *api.Catalog, ref api.Ref) (MetaList, error)
 
 // ServiceDataplanes is GET …/meshservices/{name}/_dataplanes: those that the
 // selector of a MeshService selects.
-func ServiceDataplanes(m *resolve.Model, c *api.Catalog, ref api.Ref) (MetaList, error) {
+func ServiceDataplanes(m *resolve.Reader, c *api.Catalog, ref api.Ref) (MetaList, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
 		return MetaList{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))
@@ -62,7 +62,7 @@ func answersFor(s *api.ServiceSelector, o *api.Object) bool {
 	return false
 }
 
-func metaList(m *resolve.Model, c *api.Catalog, refs []api.Ref) MetaList {
+func metaList(m *resolve.Reader, c *api.Catalog, refs []api.Ref) MetaList {
 	x := &ruler{model: m, catalog: c}
 	out := MetaList{Total: len(refs), Items: []Meta{}}
 	for _, ref := range refs {
@@ -89,7 +89,7 @@ type Zone struct {
 }
 
 // Hostnames are those that stand in the status of a service.
-func Hostnames(m *resolve.Model, ref api.Ref, zone string) (HostnameList, error) {
+func Hostnames(m *resolve.Reader, ref api.Ref, zone string) (HostnameList, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
 		return HostnameList{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))

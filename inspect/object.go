@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -34,43 +33,37 @@ type Target struct {
 }
 
 // The states of a target: something of it holds; it is overridden everywhere;
-// what it names is not there; or no dataplane has what it is about.
+// what it names is not there; no dataplane has what it is about; or nothing that
+// it says has an effect there.
 const (
 	Found    = "found"
 	Shadowed = "shadowed"
 	Missing  = "missing"
 	Unused   = "unused"
+	Idle     = "without effect"
 )
 
 // ExplainObject says where a policy or route takes part; violations are as for
 // OverviewOf.
-func ExplainObject(m *resolve.Model, ref api.Ref, sidecars []Sidecar, violations ...*api.Violation) (ObjectExplanation, error) {
+func ExplainObject(m *resolve.Reader, ref api.Ref, sidecars Known, violations ...*api.Violation) (ObjectExplanation, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
 		return ObjectExplanation{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))
 	}
-	u := usageOf(m, ref.Mesh)
-	s := statusOf(m, o, u, byRef(sidecars))
+	x := standings(m, ref.Mesh, []api.Ref{ref}, sidecars, true)[0]
+	s := statusOf(m, o, x)
 	s.refuse(refusalsOf(violations))
-	e := ObjectExplanation{Object: s.Object, Ref: ref, Targets: []Target{}, Dataplanes: []string{}, Missing: []string{},
+	e := ObjectExplanation{Object: s.Object, Ref: ref, Targets: []Target{}, Dataplanes: refNames(x.on), Missing: refNames(x.missing),
 		Counts: s.Dataplanes, Conditions: s.Conditions, Notes: append([]api.Note{}, s.Notes...)}
-	for _, dp := range u.effective[ref] {
-		e.Dataplanes = append(e.Dataplanes, dp.Name)
-	}
-	for _, dp := range m.Selected(ref) {
-		if !slices.Contains(u.effective[ref], dp) {
-			e.Missing = append(e.Missing, dp.Name)
-		}
-	}
 	for _, t := range entriesOf(m, o) {
-		t.fare(u.parts[ref][t.Field], s.Notes)
+		t.fare(x.Entries[t.Field], s.Notes)
 		e.Targets = append(e.Targets, t)
 	}
 	return e, nil
 }
 
 // entriesOf lists the entries of a policy or route as written.
-func entriesOf(m *resolve.Model, o *api.Object) []Target {
+func entriesOf(m *resolve.Reader, o *api.Object) []Target {
 	var out []Target
 	if spec, ok := o.Spec.(*policies.Spec); ok {
 		top := spec.Top()
@@ -106,7 +99,7 @@ func reach(top api.TargetRef) string {
 
 // fare says how the entry fares. A note stands on the entry or on the object's
 // top-level targetRef.
-func (t *Target) fare(s *standing, notes []api.Note) {
+func (t *Target) fare(e *resolve.Entry, notes []api.Note) {
 	t.State = Unused
 	for _, n := range notes {
 		if n.Code != "TargetNotFound" {
@@ -117,14 +110,16 @@ func (t *Target) fare(s *standing, notes []api.Note) {
 		}
 	}
 	switch {
-	case s == nil:
+	case e == nil:
 		if t.State == Unused {
 			t.Reason = "no selected dataplane calls that"
 		}
-	case s.wins:
+	case e.Acts != 0:
 		t.State, t.Reason = Found, ""
+	case len(e.By) > 0:
+		t.State, t.By, t.Reason = Shadowed, e.By, ""
 	default:
-		t.State, t.By, t.Reason = Shadowed, s.losers, ""
+		t.State, t.Reason = Idle, e.Why
 	}
 }
 

@@ -31,7 +31,7 @@ type Problem struct {
 // Problems is everything that is wrong, grouped by who has to act: notes on
 // objects, violations of documents that are not served as written, and what
 // Envoys refused.
-func Problems(m *resolve.Model, sidecars []Sidecar, violations []*api.Violation) []Owner {
+func Problems(m *resolve.Reader, sidecars []Sidecar, violations []*api.Violation) []Owner {
 	all := map[string]*Owner{}
 	add := func(owner string, ref *api.Ref, p Problem) {
 		if all[owner] == nil {

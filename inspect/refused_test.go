@@ -50,7 +50,7 @@ func TestStatusSaysWhichDocumentsAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", object, c, want)
 		}
 	}
-	if c := got["MeshRetry/mr-dp"].Conditions; len(c) != 3 || c[0].Dataplanes.Selected != 3 {
+	if c := got["MeshRetry/mr-dp"].Conditions; len(c) != 3 || c[0].Dataplanes.Selected != 2 {
 		t.Errorf("what holds is not told any more: %+v", c)
 	}
 	if len(o.Objects) != 8 {

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -38,49 +39,59 @@ func (r *remarks) add(notes ...api.Note) {
 }
 
 // Notes is what there is to say about the objects of a model: what resolving
-// them found, and what Envoys do not get as it is written. Each is said once,
-// however many dataplanes it concerns, in the order of refs. It looks at every
-// dataplane: it is for questions of people.
-func Notes(m *resolve.Model) []api.Note {
+// them found, what has no effect, and what Envoys do not get as it is written.
+// Each is said once, however many dataplanes it concerns, in the order of refs.
+func Notes(m *resolve.Reader) []api.Note {
 	var all remarks
-	for n := range m.Notes() {
-		all.add(n)
+	byMesh := map[string][]api.Ref{}
+	for o := range m.Snapshot().All() {
+		if !m.Visit() {
+			break
+		}
+		all.add(m.NotesOn(o.Ref)...)
+		if isAttachable(o) {
+			byMesh[o.Mesh] = append(byMesh[o.Mesh], o.Ref)
+		}
 	}
 	look := lookAt(m)
 	for r := range m.Dataplanes("") {
 		all.add(look.at(r)...)
 	}
+	for _, mesh := range sortedKeys(byMesh) {
+		for _, x := range m.ReachOf(mesh, byMesh[mesh], nil) {
+			all.add(idleNotes(m, x)...)
+		}
+	}
 	slices.SortStableFunc(all.notes, func(a, b api.Note) int { return owner(a).Compare(owner(b)) })
 	return all.notes
 }
 
-// maxLooks bounds the dataplanes that a write looks at: what is shared shows at
-// each of them, and Notes says the rest to whoever asks.
-const maxLooks = 1000
-
-// NotesOn is what Notes says of some objects, at a cost for writes: it looks at
-// those dataplanes themselves, and at some others of their meshes.
-func NotesOn(m *resolve.Model, refs ...api.Ref) []api.Note {
+// NotesOn is what Notes says of some objects, at a cost that follows what they
+// are about.
+func NotesOn(m *resolve.Reader, refs ...api.Ref) []api.Note {
 	var all remarks
 	look := lookAt(m)
-	asked, meshes := map[api.Ref]bool{}, map[string]bool{}
+	byMesh := map[string][]api.Ref{}
 	for _, ref := range refs {
-		asked[ref], meshes[ref.Mesh] = true, true
 		all.add(m.NotesOn(ref)...)
 		if r, ok := m.Dataplane(ref); ok {
-			all.add(look.at(r)...)
+			all.add(mine(look.at(r), ref)...)
+		}
+		if o, ok := m.Snapshot().Get(ref); ok && isAttachable(o) {
+			byMesh[ref.Mesh] = append(byMesh[ref.Mesh], ref)
 		}
 	}
-	for _, mesh := range sortedKeys(meshes) {
-		looks := 0
-		for r := range m.Dataplanes(mesh) {
-			if looks++; looks > maxLooks {
-				break
-			}
-			all.add(look.at(r)...)
+	for _, mesh := range sortedKeys(byMesh) {
+		for _, x := range standings(m, mesh, byMesh[mesh], nil, false) {
+			all.add(x.notes(m)...)
 		}
 	}
-	return slices.DeleteFunc(all.notes, func(n api.Note) bool { return !asked[owner(n)] })
+	return all.notes
+}
+
+// mine are the notes on one object.
+func mine(notes []api.Note, ref api.Ref) []api.Note {
+	return slices.DeleteFunc(slices.Clone(notes), func(n api.Note) bool { return owner(n) != ref })
 }
 
 // owner is whose document a note is about.
@@ -91,16 +102,28 @@ func owner(n api.Note) api.Ref {
 	return n.Origin.Ref
 }
 
-// look renders dataplanes to see what is lost on the way to their Envoys. What
-// they share is rendered once, and kept with the model.
+// look finds what is lost on the way to the Envoys of dataplanes, without
+// rendering them.
 type look struct{ renderer *xds.Renderer }
 
-func lookAt(m *resolve.Model) look { return look{xds.NewRenderer(m.Kinds())} }
+func lookAt(m *resolve.Reader) look { return look{xds.NewRenderer(m.Kinds())} }
 
 // at is what the Envoy of r does not get as it is written, at the entry that
 // wrote it. What nobody wrote is the mesh's.
 func (l look) at(r *resolve.Resolved) []api.Note {
-	notes := l.renderer.Render(r).Notes
+	return l.safely(r, func() []api.Note { return l.renderer.Notes(r) })
+}
+
+// safely is what ask answers; where it panics, that is a note on the dataplane:
+// nothing of one dataplane stops the answers about others.
+func (l look) safely(r *resolve.Resolved, ask func() []api.Note) (notes []api.Note) {
+	defer func() {
+		if p := recover(); p != nil {
+			notes = []api.Note{{Origin: &api.Origin{Ref: r.Ref}, Severity: api.Error, Code: rejected,
+				Message: fmt.Sprintf("a bug in weft keeps its configuration from being made (%v); report it with the dataplane", p)}}
+		}
+	}()
+	notes = slices.Clone(ask())
 	for i := range notes {
 		n := &notes[i]
 		if n.Origin == nil {

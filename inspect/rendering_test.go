@@ -80,7 +80,7 @@ spec: {from: [{targetRef: {kind: Mesh}, default: {local: {tcp: {connectionRate: 
 `))
 	m, _ := world.Compile(world.Snapshot(objects...))
 	few := api.Ref{Kind: "MeshRateLimit", Mesh: "default", Name: "few"}
-	s, err := inspect.StatusOf(m, few, []inspect.Sidecar{connected("db-1", true)})
+	s, err := inspect.StatusOf(m.Reader(nil), few, inspect.Listed([]inspect.Sidecar{connected("db-1", true)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ spec: {from: [{targetRef: {kind: Mesh}, default: {local: {tcp: {connectionRate: 
 	if c := s.Conditions[0]; c.Status != "True" {
 		t.Errorf("the document itself is fine: %+v", c)
 	}
-	notes := inspect.NotesOn(m, few)
+	notes := inspect.NotesOn(m.Reader(nil), few)
 	if len(notes) != 1 || notes[0].Code != "Rejected" || notes[0].Origin.Ref != few {
 		t.Errorf("a writer of the policy hears %+v", notes)
 	}

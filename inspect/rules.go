@@ -97,7 +97,7 @@ const matchesHash = "__rule-matches-hash__"
 
 // ruler makes the view of one dataplane.
 type ruler struct {
-	model   *resolve.Model
+	model   *resolve.Reader
 	catalog *api.Catalog
 	plane   *resolve.Resolved
 	hashes  map[string][]route.Match
@@ -105,7 +105,7 @@ type ruler struct {
 }
 
 // Rules is Kuma's view of all rules of a dataplane.
-func Rules(m *resolve.Model, c *api.Catalog, dp api.Ref) (RulesView, error) {
+func Rules(m *resolve.Reader, c *api.Catalog, dp api.Ref) (RulesView, error) {
 	r, err := dataplane(m, dp)
 	if err != nil {
 		return RulesView{}, err

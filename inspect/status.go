@@ -2,9 +2,7 @@ package inspect
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -31,7 +29,9 @@ type Condition struct {
 
 // Counts are numbers of dataplanes.
 type Counts struct {
-	Selected   int `json:"selected"`   // by the top-level targetRef
+	// Selected are those that it is meant for: the top-level targetRef selects them,
+	// and they call what it is about, or have an inbound that it is about.
+	Selected   int `json:"selected"`
 	Effective  int `json:"effective"`  // of them, where it takes part
 	Connected  int `json:"connected"`  // of those, whose sidecar is connected
 	Programmed int `json:"programmed"` // of those, whose Envoy has confirmed it
@@ -75,7 +75,7 @@ type Overview struct {
 }
 
 // MeshKnown is an error, with what comes near, where there is no such mesh.
-func MeshKnown(m *resolve.Model, mesh string) error {
+func MeshKnown(m *resolve.Reader, mesh string) error {
 	ref := api.Ref{Kind: api.KindMesh, Name: mesh}
 	if m.Snapshot().Has(ref) {
 		return nil
@@ -86,15 +86,20 @@ func MeshKnown(m *resolve.Model, mesh string) error {
 // OverviewOf is the status of every policy and route of a mesh, of every other
 // object of it that violations refuse, and of its sidecars. Violations are those
 // of documents that are not served as they were written.
-func OverviewOf(m *resolve.Model, mesh string, sidecars []Sidecar, violations ...*api.Violation) Overview {
+func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations ...*api.Violation) Overview {
 	out := Overview{Mesh: mesh, Sidecars: syncOf(m, mesh, sidecars), Objects: []Status{}}
-	u, acks, refused := usageOf(m, mesh), byRef(sidecars), refusalsOf(violations)
-	for o := range m.Snapshot().All() {
-		if o.Mesh == mesh && isAttachable(o) {
-			s := statusOf(m, o, u, acks)
-			s.refuse(refused)
-			out.Objects = append(out.Objects, s)
+	refused := refusalsOf(violations)
+	var objects []*api.Object
+	var refs []api.Ref
+	for o := range m.Objects("", mesh) {
+		if isAttachable(o) {
+			objects, refs = append(objects, o), append(refs, o.Ref)
 		}
+	}
+	for i, x := range standings(m, mesh, refs, Listed(sidecars), false) {
+		s := statusOf(m, objects[i], x)
+		s.refuse(refused)
+		out.Objects = append(out.Objects, s)
 	}
 	out.Objects = append(out.Objects, refused.strangers(m, mesh, out.Objects)...)
 	slices.SortFunc(out.Objects, func(a, b Status) int { return a.Ref.Compare(b.Ref) })
@@ -102,18 +107,19 @@ func OverviewOf(m *resolve.Model, mesh string, sidecars []Sidecar, violations ..
 	return out
 }
 
-// StatusOf is the status of one policy or route; violations are as for OverviewOf.
-func StatusOf(m *resolve.Model, ref api.Ref, sidecars []Sidecar, violations ...*api.Violation) (Status, error) {
+// StatusOf is the status of one policy or route, at a cost that follows what it
+// is about; violations are as for OverviewOf.
+func StatusOf(m *resolve.Reader, ref api.Ref, sidecars Known, violations ...*api.Violation) (Status, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
 		return Status{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))
 	}
-	s := statusOf(m, o, usageOf(m, ref.Mesh), byRef(sidecars))
+	s := statusOf(m, o, standings(m, ref.Mesh, []api.Ref{ref}, sidecars, false)[0])
 	s.refuse(refusalsOf(violations))
 	return s, nil
 }
 
-func namesOf(m *resolve.Model, ref api.Ref) []string {
+func namesOf(m *resolve.Reader, ref api.Ref) []string {
 	var have []string
 	for o := range m.Snapshot().Of(ref.Kind, ref.Mesh) {
 		have = append(have, o.Name)
@@ -127,20 +133,12 @@ func isAttachable(o *api.Object) bool {
 	return policy || api.RouteKinds[o.Kind] || o.Kind == api.KindMeshTCPRoute
 }
 
-func byRef(sidecars []Sidecar) map[api.Ref]Sidecar {
-	out := make(map[api.Ref]Sidecar, len(sidecars))
-	for _, s := range sidecars {
-		out[s.Dataplane] = s
-	}
-	return out
-}
-
-func syncOf(m *resolve.Model, mesh string, sidecars []Sidecar) Sync {
+func syncOf(m *resolve.Reader, mesh string, sidecars []Sidecar) Sync {
 	s := Sync{Revision: m.Snapshot().Revision(), Behind: []string{}, Refusing: []Refuser{}}
-	acks := byRef(sidecars)
+	known := Listed(sidecars)
 	for r := range m.Dataplanes(mesh) {
 		s.Total++
-		c, ok := acks[r.Ref]
+		c, ok := known(r.Ref)
 		switch {
 		case !ok || !c.Connected:
 			s.Absent++
@@ -163,38 +161,14 @@ func syncOf(m *resolve.Model, mesh string, sidecars []Sidecar) Sync {
 	return s
 }
 
-func statusOf(m *resolve.Model, o *api.Object, u *usage, acks map[api.Ref]Sidecar) Status {
-	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: append(m.NotesOn(o.Ref), u.notes[o.Ref]...)}
-	s.Dataplanes = countsOf(m, o, u, acks)
+func statusOf(m *resolve.Reader, o *api.Object, x *standing) Status {
+	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: m.NotesOn(o.Ref), Dataplanes: x.counts}
+	found := x.notes(m)
+	s.Notes = append(s.Notes, found...)
 	accepted, resolved := verdicts(m, o, s.Notes)
 	accepted.Dataplanes, resolved.Dataplanes = s.Dataplanes, s.Dataplanes
-	s.Conditions = []Condition{accepted, resolved, programmed(o, s.Dataplanes, u, acks)}
+	s.Conditions = []Condition{accepted, resolved, programmed(m, o, x, found)}
 	return s
-}
-
-func countsOf(m *resolve.Model, o *api.Object, u *usage, acks map[api.Ref]Sidecar) Counts {
-	c := Counts{Selected: len(m.Selected(o.Ref)), Effective: len(u.effective[o.Ref])}
-	for _, dp := range u.effective[o.Ref] {
-		x, ok := acks[dp]
-		switch {
-		case !ok || !x.Connected:
-			continue
-		case x.Refusal != nil:
-			c.Rejected++
-		case x.InSync:
-			c.Programmed++
-		}
-		c.Connected++
-	}
-	return c
-}
-
-// dataplanesText counts in words.
-func dataplanesText(selected int) string {
-	if selected == 1 {
-		return "the one selected dataplane"
-	}
-	return fmt.Sprintf("the %d selected dataplanes", selected)
 }
 
 // rejected is the code of what an Envoy would refuse, and so never gets.
@@ -205,68 +179,4 @@ func noteText(n api.Note) string {
 		return n.Message
 	}
 	return string(n.Field) + ": " + n.Message
-}
-
-// programmed says whether Envoys have what the object says.
-func programmed(o *api.Object, n Counts, u *usage, acks map[api.Ref]Sidecar) Condition {
-	c := Condition{Type: "Programmed", Status: "False", Reason: "Pending", Dataplanes: n}
-	switch {
-	case n.Selected == 0:
-		c.Message = "it selects no dataplane"
-	case n.Effective == 0:
-		c.Message = "it takes part on none of " + dataplanesText(n.Selected)
-	case n.Rejected > 0:
-		c.Reason, c.Message = rejected, rejections(u.effective[o.Ref], acks)
-	case withheld(u.notes[o.Ref]) != "":
-		c.Reason, c.Message = rejected, withheld(u.notes[o.Ref])
-	case overridden(o, u) != "":
-		c.Reason, c.Message = "Overridden", overridden(o, u)
-	case n.Connected == 0:
-		c.Message = "no sidecar that it concerns is connected"
-	case n.Programmed < n.Connected:
-		c.Message = fmt.Sprintf("%d of %d sidecars have not confirmed it yet", n.Connected-n.Programmed, n.Connected)
-	case n.Effective < n.Selected:
-		c.Status, c.Reason = "True", "PartiallyProgrammed"
-		c.Message = fmt.Sprintf("it takes part on %d of %d selected dataplanes", n.Effective, n.Selected)
-	default:
-		c.Status, c.Reason = "True", "Programmed"
-	}
-	return c
-}
-
-// withheld is the first that no Envoy gets of an object.
-func withheld(notes []api.Note) string {
-	if i := slices.IndexFunc(notes, func(n api.Note) bool { return n.Code == rejected }); i >= 0 {
-		return noteText(notes[i])
-	}
-	return ""
-}
-
-func rejections(on []api.Ref, acks map[api.Ref]Sidecar) string {
-	var texts []string
-	for _, dp := range on {
-		if r := acks[dp].Refusal; r != nil {
-			texts = append(texts, dp.Name+": "+r.Message)
-		}
-	}
-	if more := len(texts) - 3; more > 0 {
-		texts = append(texts[:3], fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(texts, "; ")
-}
-
-// overridden says who stands in the place of all that the object says; it is
-// empty where one of its values holds somewhere.
-func overridden(o *api.Object, u *usage) string {
-	var by []string
-	for _, s := range u.parts[o.Ref] {
-		if s.wins {
-			return ""
-		}
-		for _, x := range s.losers {
-			by = append(by, originText(x))
-		}
-	}
-	slices.SortFunc(by, cmp.Compare)
-	return "everything that it says is overridden by " + strings.Join(slices.Compact(by), ", ")
 }

@@ -78,14 +78,14 @@ name: mt-in
 spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshHTTPRoute, name: route-1}, default: {http: {requestTimeout: 1s}}}]}
 `
 
-func model(t *testing.T, text string) *resolve.Model {
+func model(t *testing.T, text string) *resolve.Reader {
 	t.Helper()
 	objects, violations := world.Decode("street.yaml", []byte(text))
 	if len(violations) > 0 {
 		t.Fatal(violations[0])
 	}
 	m, _ := world.Compile(world.Snapshot(objects...))
-	return m
+	return m.Reader(nil)
 }
 
 func plane(name string) api.Ref {
@@ -108,20 +108,20 @@ func TestConditions(t *testing.T) {
 		want     string // type=status reason message
 	}{
 		{"MeshRetry/mr-mesh", all, "Programmed=False Overridden overridden by MeshRetry/mr-dp to[0]"},
-		{"MeshRetry/mr-dp", all, "Programmed=True PartiallyProgrammed 2 of 3"},
+		{"MeshRetry/mr-dp", all, "Programmed=True Programmed"},
 		{"MeshRetry/mr-dp", behind, "Programmed=False Pending 1 of 2 sidecars"},
 		{"MeshRetry/mr-dp", nil, "Programmed=False Pending connected"},
 		{"MeshRetry/mr-top", all, "Programmed=True Programmed"},
 		{"MeshRetry/mr-top", refusing, "Programmed=False Rejected a-1: no such thing"},
 		{"MeshRetry/mr-typo", all, "Accepted=False TargetNotFound did you mean route-1"},
 		{"MeshRetry/mr-typo", all, "Programmed=False Pending"},
-		{"MeshTimeout/mt-in", all, "Programmed=True PartiallyProgrammed 1 of 3"},
+		{"MeshTimeout/mt-in", all, "Programmed=True PartiallyProgrammed route-1 is on 1 of the 2 selected dataplanes that call web"},
 		{"MeshHTTPRoute/route-1", all, "Accepted=True Accepted"},
 		{"MeshHTTPRoute/route-1", all, "ResolvedRefs=False BackendNotFound nosuch"},
 		{"MeshHTTPRoute/route-1", all, "Programmed=True Programmed"},
 	} {
 		kind, name, _ := strings.Cut(c.object, "/")
-		s, err := inspect.StatusOf(m, api.Ref{Kind: kind, Mesh: "default", Name: name}, c.sidecars)
+		s, err := inspect.StatusOf(m, api.Ref{Kind: kind, Mesh: "default", Name: name}, inspect.Listed(c.sidecars))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -201,7 +201,7 @@ func (p *printer) rows(view sim.Policy) []row {
 			if last.Layer == "default" {
 				continue
 			}
-			by += ", without effect " + cmp.Or(view.IdleReason, "on this protocol")
+			by += ", without effect " + cmp.Or(view.IdleReason, "here")
 		}
 		holds := "  " + field + " = " + valueText(last.Value)
 		rows = append(rows, row{holds, holds, by})

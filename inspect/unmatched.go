@@ -29,16 +29,15 @@ const maxUnmatched = 200
 
 // unmatched lists, in the order of refs, the policies and routes of r's mesh that
 // take no part in what is shown of it, and counts all of them.
-func unmatched(m *resolve.Model, r *resolve.Resolved, shown []*resolve.Outbound) (list []Unmatched, total int) {
+func unmatched(m *resolve.Reader, r *resolve.Resolved, shown []*resolve.Outbound) (list []Unmatched, total int) {
 	list = []Unmatched{}
-	u := newUsage()
-	here := u.ofDataplane(r)
+	here := r.Objects()
 	matched := here
 	if len(shown) < len(r.Outbounds) {
-		matched = u.ofOutbounds(r, shown)
+		matched = r.Objects(shown...)
 	}
-	for o := range m.Snapshot().All() {
-		if o.Mesh != r.Ref.Mesh || !isAttachable(o) || among(matched, o.Ref) {
+	for o := range m.Objects("", r.Ref.Mesh) {
+		if !isAttachable(o) || among(matched, o.Ref) {
 			continue
 		}
 		if total++; total <= maxUnmatched {
@@ -56,46 +55,12 @@ func among(sorted []api.Ref, ref api.Ref) bool {
 	return found
 }
 
-// ofOutbounds are the objects that take part in some outbounds of r, and in the
-// clusters behind them.
-func (u *usage) ofOutbounds(r *resolve.Resolved, list []*resolve.Outbound) []api.Ref {
-	var refs []api.Ref
-	behind := map[string]bool{}
-	for _, o := range list {
-		refs = append(refs, u.ofOutbound(o)...)
-		if o.TCP != nil {
-			named(behind, o.TCP.Backends)
-		}
-		if o.Table == nil {
-			continue
-		}
-		for _, rt := range o.Table.Routes {
-			named(behind, rt.Backends)
-			for _, x := range rt.Mirrors {
-				behind[x.Cluster] = true
-			}
-		}
-	}
-	for _, c := range r.Clusters {
-		if behind[c.Cluster.Name] {
-			refs = append(refs, u.ofPolicies(c.Policies)...)
-		}
-	}
-	return distinct(refs)
-}
-
-func named(clusters map[string]bool, backends []resolve.Backend) {
-	for _, b := range backends {
-		clusters[b.Cluster] = true
-	}
-}
-
 // maxReasons is how many entries of one object are told of.
 const maxReasons = 3
 
 // absence is why o takes no part on r; elsewhere says that it does, but not in
 // what is shown.
-func absence(m *resolve.Model, o *api.Object, r *resolve.Resolved, elsewhere bool) (code, reason string) {
+func absence(m *resolve.Reader, o *api.Object, r *resolve.Resolved, elsewhere bool) (code, reason string) {
 	switch {
 	case o.Shadow():
 		return shadowed, "label kuma.io/effect: shadow keeps it out of the real configuration"

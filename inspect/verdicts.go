@@ -17,7 +17,7 @@ func lostTarget(n api.Note) bool { return n.Code == "TargetNotFound" && n.Severi
 
 // verdicts are the conditions that follow from the notes on an object. One whose
 // every entry has lost its destination says nothing at all: it is not accepted.
-func verdicts(m *resolve.Model, o *api.Object, notes []api.Note) (accepted, resolved Condition) {
+func verdicts(m *resolve.Reader, o *api.Object, notes []api.Note) (accepted, resolved Condition) {
 	accepted = Condition{Type: "Accepted", Status: "True", Reason: "Accepted"}
 	resolved = Condition{Type: "ResolvedRefs", Status: "True", Reason: "ResolvedRefs"}
 	lost := map[api.Path]bool{}
@@ -49,7 +49,7 @@ func (c *Condition) fails(n api.Note) {
 }
 
 // entries counts what an object is about.
-func entries(m *resolve.Model, o *api.Object) int {
+func entries(m *resolve.Reader, o *api.Object) int {
 	if spec, ok := o.Spec.(*policies.Spec); ok {
 		return len(spec.To) + len(spec.From) + len(spec.Rules)
 	}

@@ -38,6 +38,10 @@ type Kind struct {
 	// Acts reports whether the field at a path has an effect where the destination,
 	// or the workload, speaks p; nil where every field always has one.
 	Acts func(path string, p api.Protocol) bool
+	// Needs says what keeps the field at a path without effect among the others of
+	// c, as 'no requestRate is set'; empty for nothing. It is nil where every field
+	// has its effect by itself.
+	Needs func(c Conf, path string) string
 	// Docs says of each path of the conf, blocks included, what it is for. It is
 	// generated from the comments of the conf's type.
 	Docs map[string]string
@@ -61,6 +65,22 @@ type Effective struct {
 	Kind   *Kind
 	Conf   Conf
 	Fields []merge.Field // sorted by field number of Kind.Schema
+}
+
+// Acts reports whether a field of what holds has an effect where p is spoken.
+func (e *Effective) Acts(field int, p api.Protocol) bool { return e.Idle(field, p) == "" }
+
+// Idle says why a field of what holds has no effect where p is spoken; empty
+// where it has one.
+func (e *Effective) Idle(field int, p api.Protocol) string {
+	path := e.Kind.Schema.Leaves[field].Path
+	if e.Kind.Acts != nil && !e.Kind.Acts(path, p) {
+		return "what it reaches speaks " + string(p)
+	}
+	if e.Kind.Needs != nil {
+		return e.Kind.Needs(e.Conf, path)
+	}
+	return ""
 }
 
 // Resolve folds layers, weakest first, into what holds; nil if they say nothing.

@@ -2,11 +2,10 @@ package resolve_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -23,11 +22,7 @@ func answers(model *resolve.Model) string {
 		if !isRoute && !isPolicy {
 			continue
 		}
-		use := model.UseOf(o.Ref)
-		if diff := cmp.Diff(use.Selected, model.Selected(o.Ref)); diff != "" {
-			fmt.Fprintf(&b, "%s is selected in two ways: %s", o.Ref, diff)
-		}
-		fmt.Fprintf(&b, "%s selects %s, takes part in %s\n", o.Ref, refNames(use.Selected), refNames(use.Effective))
+		fmt.Fprintf(&b, "%s selects %s%s\n", o.Ref, refNames(model.Selected(o.Ref)), reachText(model, o.Ref))
 		if isRoute {
 			fmt.Fprintf(&b, " is a route about %d destinations\n", len(r.Entries))
 		}
@@ -56,6 +51,25 @@ func answers(model *resolve.Model) string {
 		}
 	}
 	return b.String()
+}
+
+// reachText says on which dataplanes an object acts, loses and lacks, and how its
+// entries fare.
+func reachText(model *resolve.Model, ref api.Ref) string {
+	var on [4][]api.Ref
+	x := model.Reader(nil).ReachOf(ref.Mesh, []api.Ref{ref}, func(_ int, r *resolve.Resolved, p resolve.Presence) { on[p] = append(on[p], r.Ref) })[0]
+	text := ", acts on " + refNames(on[resolve.Acts]) + ", loses on " + refNames(on[resolve.Loses]) + ", is missing on " + refNames(on[resolve.Lacks])
+	for _, field := range slices.Sorted(maps.Keys(x.Entries)) {
+		e := x.Entries[field]
+		text += fmt.Sprintf("\n %s %s", field, [...]string{"holds", "holds in part", "is overridden", "has no effect"}[e.State()])
+		for _, by := range e.By {
+			text += fmt.Sprintf(" by %s %s", by.Name, by.Field)
+		}
+		if e.Why != "" {
+			text += ": " + e.Why
+		}
+	}
+	return text
 }
 
 func kindNames(model *resolve.Model) []string {
@@ -88,8 +102,8 @@ func TestAskingForWhatIsNotThere(t *testing.T) {
 	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
 	for _, ref := range []api.Ref{{Kind: api.KindDataplane, Mesh: "none", Name: "a"}, {Kind: api.KindDataplane, Mesh: "default", Name: "none"}} {
 		_, planed := model.Dataplane(ref)
-		use := model.UseOf(ref)
-		if n := len(model.NotesAt(ref)) + len(model.NotesOn(ref)) + len(use.Selected) + len(use.Effective) + len(model.Selected(ref)) +
+		use := model.Reader(nil).ReachOf(ref.Mesh, []api.Ref{ref}, nil)[0]
+		if n := len(model.NotesAt(ref)) + len(model.NotesOn(ref)) + len(use.Entries) + len(use.Places) + len(model.Selected(ref)) +
 			len(model.TargetRoutes(ref)) + len(model.Matched(ref, "MeshRetry")) + len(model.Items(ref, "MeshRetry")); planed || n > 0 {
 			t.Errorf("%s: planed %v, %d answers", ref, planed, n)
 		}

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -78,6 +79,7 @@ type Table struct {
 	Routes      []*Route // most specific first; the last matches everything
 	Memo        Memo
 	Listeners   Memo // for what the listeners to the table have in common
+	Attached    Memo // what Outbound.Attachments worked out
 }
 
 // Route is one Envoy route, before Envoy's own doubling of prefixes: one match
@@ -125,6 +127,7 @@ type TCPTable struct {
 	Origins     []*api.Origin
 	Backends    []Backend
 	Memo        Memo
+	Attached    Memo // what Outbound.Attachments worked out
 }
 
 // Cluster is how one destination, or a subset of it, is spoken to.
@@ -171,11 +174,33 @@ type Inbound struct {
 // it is derived once and forgotten together with the value.
 type Memo struct {
 	once    sync.Once
+	done    atomic.Bool
 	derived any
+	failure any // what derive panicked with
 }
 
-// Do returns what derive made at the first call; callers that come meanwhile wait for it.
+// Do returns what derive made at the first call; callers that come meanwhile wait
+// for it. Where derive panicked, every call panics with the same value: a value
+// that cannot be derived does not become one for later callers.
 func (m *Memo) Do(derive func() any) any {
-	m.once.Do(func() { m.derived = derive() })
+	m.once.Do(func() {
+		defer func() {
+			if m.failure = recover(); m.failure == nil {
+				m.done.Store(true)
+			}
+		}()
+		m.derived = derive()
+	})
+	if m.failure != nil {
+		panic(m.failure)
+	}
 	return m.derived
+}
+
+// Known is what Do made; not ok where nobody has called it, or not in vain.
+func (m *Memo) Known() (derived any, ok bool) {
+	if !m.done.Load() {
+		return nil, false
+	}
+	return m.derived, true
 }

@@ -5,33 +5,12 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
-	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/route"
 )
 
-// Use is how far a policy or route reaches.
-type Use struct {
-	// Selected are the dataplanes that the top-level targetRef selects, Effective
-	// those of them where at least one value or rule of the object takes part.
-	Selected, Effective []api.Ref
-}
-
-// UseOf tells where a policy or route takes part. It walks the mesh: it is for
-// questions of people, not for hot paths.
-func (m *Model) UseOf(ref api.Ref) Use {
-	use := Use{Selected: m.Selected(ref)}
-	if x, ok := m.meshes.Get([]byte(ref.Mesh)); ok && len(use.Selected) > 0 {
-		for _, p := range collect(x.planes.Root().Iterator()) {
-			if p.resolved.names(ref) {
-				use.Effective = append(use.Effective, p.resolved.Ref)
-			}
-		}
-	}
-	return use
-}
-
 // Selected are the dataplanes that the top-level targetRef of a policy or route
-// selects. It is UseOf without asking where the object takes part, and looks at
-// the dataplanes once for all objects that select alike. Nobody may change it.
+// selects, whatever they call. It looks at the dataplanes once for all objects
+// that select alike. Nobody may change it.
 func (m *Model) Selected(ref api.Ref) []api.Ref {
 	x, ok := m.meshes.Get([]byte(ref.Mesh))
 	if !ok {
@@ -68,34 +47,42 @@ func anySelects(selectors []*matcher.Selector, p *dataplane) bool {
 	return slices.ContainsFunc(selectors, func(s *matcher.Selector) bool { return s.Selects(&p.facts) })
 }
 
-// names reports whether a value or rule of the object takes part in r.
-func (r *Resolved) names(ref api.Ref) bool {
-	for _, o := range r.Outbounds {
-		if o.Policies.name(ref) {
+// SelectsAny reports whether the top-level targetRef of a policy or route selects
+// a dataplane.
+func (q *Reader) SelectsAny(ref api.Ref) bool {
+	x, ok := q.meshes.Get([]byte(ref.Mesh))
+	if !ok {
+		return false
+	}
+	o, _ := x.objects.Get([]byte(objectKey(ref)))
+	selectors := selectorsOf(x, o)
+	it := x.planes.Root().Iterator()
+	for _, p, ok := it.Next(); ok && len(selectors) > 0 && q.visit(); _, p, ok = it.Next() {
+		if anySelects(selectors, p.plane) {
 			return true
 		}
-		if o.Table == nil {
-			continue
-		}
-		for _, route := range o.Table.Routes {
-			if route.Policies.name(ref) || slices.ContainsFunc(route.Origins, func(x *api.Origin) bool { return x.Ref == ref }) {
-				return true
+	}
+	return false
+}
+
+// RoutesOf are the routes that the items of a policy name.
+func (q *Reader) RoutesOf(ref api.Ref) []*route.Object {
+	x, ok := q.meshes.Get([]byte(ref.Mesh))
+	if !ok {
+		return nil
+	}
+	o, _ := x.objects.Get([]byte(objectKey(ref)))
+	p, ok := o.(*policy)
+	if !ok {
+		return nil
+	}
+	var out []*route.Object
+	for _, it := range p.items {
+		if at := it.routeRef(); at != nil {
+			for r := range selectedRoutes(x, *at, p.object.HomeNamespace()) {
+				out = append(out, r.parsed)
 			}
 		}
 	}
-	return slices.ContainsFunc(r.Inbounds, func(in *Inbound) bool { return in.Policies.name(ref) }) ||
-		slices.ContainsFunc(r.Clusters, func(c ClusterUse) bool { return c.Policies.name(ref) })
-}
-
-func (p Policies) name(ref api.Ref) bool {
-	return slices.ContainsFunc(p, func(e *policies.Effective) bool {
-		for _, f := range e.Fields {
-			for _, s := range f.Said {
-				if s.Origin.Ref == ref {
-					return true
-				}
-			}
-		}
-		return false
-	})
+	return out
 }

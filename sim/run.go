@@ -252,7 +252,7 @@ func PolicyViews(list resolve.Policies, spoken api.Protocol) map[string]Policy {
 			}
 			path := e.Kind.Schema.Leaves[f.Field].Path
 			p.Why[path] = said
-			if e.Kind.Acts != nil && !e.Kind.Acts(path, spoken) {
+			if !e.Acts(f.Field, spoken) {
 				p.Idle = append(p.Idle, path)
 			}
 		}

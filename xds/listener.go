@@ -68,11 +68,8 @@ func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound) (*Re
 	}
 	tags := map[string]string{api.TagService: o.Destination.Name}
 	res, notes := x.listener(out, o.Address, o.Port, c, x.commonTo(o, c), r, tags)
-	if n, ok := c.split.note(&resolve.Route{}); ok && o.TCP != nil {
-		if len(o.TCP.Origins) > 0 {
-			n.Origin = o.TCP.Origins[len(o.TCP.Origins)-1]
-		}
-		notes = append(notes, n)
+	if o.TCP != nil {
+		notes = append(notes, tcpNotes(o.TCP)...)
 	}
 	return res, notes
 }

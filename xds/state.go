@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"fmt"
 	"slices"
 
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
@@ -67,10 +66,7 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 // listen adds a listener, unless another one has its address: Envoy refuses the second.
 func (s *State) listen(r *resolve.Resolved, listener *Resource, at string, notes []api.Note) {
 	if listener != nil && s.taken[at] {
-		s.Notes = append(s.Notes, api.Note{
-			Origin: &api.Origin{Ref: r.Ref}, Severity: api.Error, Code: "Rejected",
-			Message: fmt.Sprintf("%s is left out: something else listens at %s; give one of them another address or port", listener.Name, at),
-		})
+		s.Notes = append(s.Notes, conflict(r, listener.Name, at))
 		return
 	}
 	s.taken[at] = true

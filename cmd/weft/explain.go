@@ -80,7 +80,7 @@ func (a *app) explanation(c *cobra.Command, name, to string, files []string, str
 		if err != nil {
 			return inspect.Explanation{}, err
 		}
-		e, err := inspect.Explain(w.model, r.Ref, to)
+		e, err := inspect.Explain(w.model.Reader(nil), r.Ref, to)
 		e.Notes = append(e.Notes, w.left...)
 		return e, err
 	}
@@ -141,7 +141,7 @@ func (a *app) objectExplanation(c *cobra.Command, word, name string, fits func(a
 		if err != nil {
 			return e, err
 		}
-		e, err = inspect.ExplainObject(w.model, ref(t, a.mesh, name), nil)
+		e, err = inspect.ExplainObject(w.model.Reader(nil), ref(t, a.mesh, name), nil)
 		e.Notes = append(e.Notes, w.left...)
 		return e, err
 	}

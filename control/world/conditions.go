@@ -21,7 +21,7 @@ func conditions(m *resolve.Model, objects []*api.Object) []Condition {
 		}
 	}
 	for _, mesh := range meshes {
-		for _, s := range inspect.OverviewOf(m, mesh, nil).Objects {
+		for _, s := range inspect.OverviewOf(m.Reader(nil), mesh, nil).Objects {
 			if !asked[s.Ref] {
 				continue
 			}

@@ -54,7 +54,7 @@ func (r Report) Failed(strict bool) bool {
 func Warnings(m *resolve.Model) []*api.Violation {
 	var out []*api.Violation
 	places := inspect.PlacesIn(m.Snapshot())
-	for _, n := range inspect.Notes(m) {
+	for _, n := range inspect.Notes(m.Reader(nil)) {
 		if n.Severity == api.Info || n.Origin == nil {
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -76,7 +75,7 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 type outcome struct {
 	revision uint64 // of what is in the store now
 	results  []store.Result
-	model    *resolve.Model // with the documents; nil where it was not ready in time
+	model    *resolve.Model // with the documents; nil where the client did not wait for it
 }
 
 func puts(objects []*api.Object) []store.Write {
@@ -93,7 +92,7 @@ func (s *server) stored(ctx context.Context, objects []*api.Object) (outcome, er
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{snapshot.Revision(), results, s.soon(ctx, applyPatience)}, nil
+	return outcome{snapshot.Revision(), results, s.covering(ctx)}, nil
 }
 
 // previewed writes the objects nowhere, and says what would become of them.
@@ -108,36 +107,9 @@ func (s *server) previewed(ctx context.Context, objects []*api.Object) (outcome,
 	return outcome{now.Revision(), results, next}, nil
 }
 
-// How long a write waits to learn what is odd about it: an apply, which is one
-// step however large; and a single document, as long as there are few of them.
-const (
-	applyPatience = 2 * time.Second
-	putPatience   = 250 * time.Millisecond
-	manyWrites    = 32 // in a second: then nobody reads warnings, and steps should coalesce
-)
-
-// pace remembers when the last single writes came.
-type pace struct {
-	mu    sync.Mutex
-	times [manyWrites]time.Time
-	next  int
-}
-
-// storm notes a write and reports whether there are many of them.
-func (p *pace) storm(now time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	oldest := p.times[p.next]
-	p.times[p.next] = now
-	p.next = (p.next + 1) % manyWrites
-	return now.Sub(oldest) < time.Second
-}
-
-// soon is the model with all that was written; nil where it takes longer. A
-// write is worth a short wait to say more, not a long one: status says it too.
-func (s *server) soon(ctx context.Context, patience time.Duration) *resolve.Model {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+// covering is the model with all that was written; nil where the client is gone
+// before it is there. The documents are stored all the same.
+func (s *server) covering(ctx context.Context) *resolve.Model {
 	model, err := s.Documents.Model(ctx)
 	if err != nil {
 		return nil
@@ -146,7 +118,7 @@ func (s *server) soon(ctx context.Context, patience time.Duration) *resolve.Mode
 }
 
 // dangling is what the world says about written objects: references that lead
-// nowhere. The places are those in the texts that were sent, also where the
+// nowhere, fields without effect. It looks at what they are about. The places are those in the texts that were sent, also where the
 // store keeps an older text that says the same.
 func dangling(model *resolve.Model, objects []*api.Object) []*api.Violation {
 	if model == nil {
@@ -158,7 +130,7 @@ func dangling(model *resolve.Model, objects []*api.Object) []*api.Violation {
 	}
 	var out []*api.Violation
 	places := inspect.PlacesIn(api.NewSnapshot(0, objects...))
-	for _, n := range inspect.NotesOn(model, refs...) {
+	for _, n := range inspect.NotesOn(model.Reader(nil), refs...) {
 		if n.Severity != api.Info {
 			out = append(out, &api.Violation{Position: places.Of(n), Object: n.Origin.Ref, Field: n.Field, Code: n.Code,
 				Message: strings.TrimSpace(n.Message), Severity: api.Warning})

@@ -186,7 +186,7 @@ func (s *server) hostnames(w http.ResponseWriter, r *http.Request) error {
 }
 
 // ofDataplane answers a question about one dataplane.
-func (s *server) ofDataplane(ask func(*http.Request, *resolve.Model, api.Ref) (any, error)) handler {
+func (s *server) ofDataplane(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		m, ref, err := s.asked(r, api.KindDataplane)
 		if err != nil {
@@ -210,30 +210,30 @@ func (s *server) reply(w http.ResponseWriter, v any, err error) error {
 func (s *server) viewRoutes() []endpoint {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
 	return []endpoint{
-		{dp + "/_rules", s.ofDataplane(func(_ *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+		{dp + "/_rules", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return inspect.Rules(m, s.Catalog, dp)
 		}),
 			"All rules of a dataplane"},
-		{dp + "/rules", s.ofDataplane(func(_ *http.Request, m *resolve.Model, dp api.Ref) (any, error) { return inspect.Legacy(m, dp) }),
+		{dp + "/rules", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) { return inspect.Legacy(m, dp) }),
 			"All rules of a dataplane, in the older form, with the matches of routes"},
-		{dp + "/_layout", s.ofDataplane(func(_ *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+		{dp + "/_layout", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return inspect.LayoutOf(m, s.Catalog, dp)
 		}),
 			"The listeners of a dataplane"},
-		{dp + "/_policies", s.ofDataplane(func(_ *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+		{dp + "/_policies", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return inspect.DataplanePolicies(m, dp)
 		}),
 			"Policies of the dataplane as a whole"},
-		{dp + "/_inbounds/{kri}/_policies", s.ofDataplane(func(r *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+		{dp + "/_inbounds/{kri}/_policies", s.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return inspect.InboundPolicies(m, s.Catalog, dp, r.PathValue("kri"))
 		}), "Policies of one inbound"},
-		{dp + "/_outbounds/{kri}/_policies", s.ofDataplane(func(r *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+		{dp + "/_outbounds/{kri}/_policies", s.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return inspect.OutboundPolicies(m, s.Catalog, dp, r.PathValue("kri"), "")
 		}), "Policies of one outbound"},
-		{dp + "/_outbounds/{kri}/_routes", s.ofDataplane(func(r *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+		{dp + "/_outbounds/{kri}/_routes", s.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return inspect.Routes(m, s.Catalog, dp, r.PathValue("kri"))
 		}), "Routes of one outbound"},
-		{dp + "/_outbounds/{kri}/_routes/{route}/_policies", s.ofDataplane(func(r *http.Request, m *resolve.Model, dp api.Ref) (any, error) {
+		{dp + "/_outbounds/{kri}/_routes/{route}/_policies", s.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			if _, err := s.Catalog.ParseKRI(r.PathValue("route")); err != nil {
 				return nil, badField("route", err.Error())
 			}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -158,9 +157,7 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	if results[0].Action == store.Created {
 		status = http.StatusCreated
 	}
-	if !s.pace.storm(time.Now()) {
-		warnings = append(warnings, inspect.Unsaid(warnings, dangling(s.soon(r.Context(), putPatience), put))...)
-	}
+	warnings = append(warnings, inspect.Unsaid(warnings, dangling(s.covering(r.Context()), put))...)
 	answer(w, status, warned(warnings))
 	return nil
 }

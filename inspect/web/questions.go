@@ -25,10 +25,19 @@ func (s *server) questionRoutes() []endpoint {
 	}
 }
 
-// asked is the object that the path names, and the model that holds.
-func (s *server) asked(r *http.Request, kind string) (*resolve.Model, api.Ref, error) {
-	m, err := s.Documents.Model(r.Context())
-	return m, s.refOf(r, kind), err
+// asked is the object that the path names, and a reader of the model that holds.
+func (s *server) asked(r *http.Request, kind string) (*resolve.Reader, api.Ref, error) {
+	q, err := s.reader(r.Context())
+	return q, s.refOf(r, kind), err
+}
+
+// reader reads the model that holds for as long as the client waits.
+func (s *server) reader(ctx context.Context) (*resolve.Reader, error) {
+	m, err := s.Documents.Model(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return m.Reader(func() bool { return ctx.Err() != nil }), nil
 }
 
 // unknown makes what package inspect does not find a 404 in its words.
@@ -48,10 +57,8 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return unknown(err)
 	}
-	for _, c := range s.Sidecars.Sidecars() {
-		if c.Dataplane == ref {
-			e.Acked = c.Acked
-		}
+	if c, ok := s.Sidecars.Sidecar(ref); ok {
+		e.Acked = c.Acked
 	}
 	answer(w, http.StatusOK, e)
 	return nil
@@ -90,7 +97,7 @@ func unaskable(err error) problem {
 
 // attachable is the object that the path names, which must be a policy or route,
 // and the model that holds.
-func (s *server) attachable(r *http.Request) (*resolve.Model, api.Ref, error) {
+func (s *server) attachable(r *http.Request) (*resolve.Reader, api.Ref, error) {
 	t, err := s.typeAt(r)
 	if err != nil {
 		return nil, api.Ref{}, err
@@ -106,7 +113,7 @@ func (s *server) explainObject(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, err := inspect.ExplainObject(m, ref, s.Sidecars.Sidecars(), s.Config.Problems()...)
+	e, err := inspect.ExplainObject(m, ref, s.Sidecars.Sidecar, s.Config.Problems()...)
 	if err != nil {
 		return unknown(err)
 	}
@@ -129,7 +136,7 @@ func (s *server) selected(w http.ResponseWriter, r *http.Request) error {
 
 func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
-	m, err := s.Documents.Model(r.Context())
+	m, err := s.reader(r.Context())
 	if err != nil {
 		return err
 	}
@@ -141,7 +148,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.Documents.Model(r.Context())
+	m, err := s.reader(r.Context())
 	if err != nil {
 		return err
 	}
@@ -163,11 +170,11 @@ func (s *server) conditionsOf(ctx context.Context, o *api.Object) (any, error) {
 		}
 		return nil, nil
 	}
-	m, err := s.Documents.Model(ctx)
+	m, err := s.reader(ctx)
 	if err != nil {
 		return nil, err
 	}
-	status, err := inspect.StatusOf(m, o.Ref, s.Sidecars.Sidecars(), s.Config.Problems()...)
+	status, err := inspect.StatusOf(m, o.Ref, s.Sidecars.Sidecar, s.Config.Problems()...)
 	if errors.Is(err, inspect.ErrNotFound) {
 		return nil, missing() // deleted a moment ago
 	}

@@ -63,6 +63,8 @@ type Documents interface {
 // Sidecars tells how far each dataplane follows.
 type Sidecars interface {
 	Sidecars() []inspect.Sidecar
+	// Sidecar is one of them; false if it was never connected.
+	Sidecar(api.Ref) (inspect.Sidecar, bool)
 	// Stream is the state of one sidecar; false if it was never connected.
 	Stream(api.Ref) (Stream, bool)
 }
@@ -84,8 +86,7 @@ const (
 // server holds what the handlers need.
 type server struct {
 	Config
-	pace pace
-	mux  *http.ServeMux
+	mux *http.ServeMux
 }
 
 // New is the whole API as a handler.

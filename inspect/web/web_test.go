@@ -56,6 +56,10 @@ func (sidecars) Sidecars() []inspect.Sidecar {
 	}
 }
 
+func (s sidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
+	return inspect.Listed(s.Sidecars())(dp)
+}
+
 func (sidecars) Stream(dp api.Ref) (web.Stream, bool) {
 	return web.Stream{Connected: true, Since: noon, Protocol: "delta", Client: "envoy", Version: "1.40.0", Agent: "1.1.0",
 		Types: map[string]web.Counters{"cds": {Sent: 2, Acked: 2}}}, dp == ref("frontend-1")

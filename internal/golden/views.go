@@ -11,7 +11,7 @@ import (
 
 // kindRules finds what the newer view has for one kind.
 func (a *asker) kindRules() (inspect.KindRules, error) {
-	v, err := inspect.Rules(a.model, world.Catalog(), a.plane())
+	v, err := inspect.Rules(a.model.Reader(nil), world.Catalog(), a.plane())
 	for _, k := range v.Rules {
 		if k.Type == a.word(1) {
 			return k, err
@@ -105,7 +105,7 @@ func (a *asker) inbounds() error {
 
 // layout writes the listeners by their KRIs.
 func (a *asker) layout() error {
-	l, err := inspect.LayoutOf(a.model, world.Catalog(), a.plane())
+	l, err := inspect.LayoutOf(a.model.Reader(nil), world.Catalog(), a.plane())
 	for _, p := range append(l.Inbounds, l.Outbounds...) {
 		fmt.Fprintf(&a.out, "%s %d %s %s\n", p.KRI, p.Port, p.Protocol, p.Name)
 	}

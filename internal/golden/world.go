@@ -71,7 +71,7 @@ func (a *asker) validate() error {
 	for _, v := range a.violations {
 		fmt.Fprintln(&a.out, v)
 	}
-	for _, s := range inspect.OverviewOf(a.model, "default", nil).Objects {
+	for _, s := range inspect.OverviewOf(a.model.Reader(nil), "default", nil).Objects {
 		for _, c := range s.Conditions {
 			if c.Status != "True" && c.Type != "Programmed" {
 				fmt.Fprintf(&a.out, "%s: %s=%s %s: %s\n", s.Object, c.Type, c.Status, c.Reason, c.Message)
@@ -85,7 +85,7 @@ func (a *asker) validate() error {
 }
 
 func (a *asker) problems() error {
-	for _, o := range inspect.Problems(a.model, nil, a.violations) {
+	for _, o := range inspect.Problems(a.model.Reader(nil), nil, a.violations) {
 		for _, p := range o.Problems {
 			fmt.Fprintf(&a.out, "%s: %s %s %s: %s\n", o.Owner, p.Severity, p.Code, p.Field, p.Message)
 		}
@@ -121,7 +121,7 @@ func (a *asker) sim() error {
 }
 
 func (a *asker) explain() error {
-	e, err := inspect.Explain(a.model, a.plane(), a.word(1))
+	e, err := inspect.Explain(a.model.Reader(nil), a.plane(), a.word(1))
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (a *asker) explain() error {
 }
 
 func (a *asker) object() error {
-	e, err := inspect.ExplainObject(a.model, api.Ref{Kind: a.word(0), Mesh: "default", Name: a.word(1)}, nil)
+	e, err := inspect.ExplainObject(a.model.Reader(nil), api.Ref{Kind: a.word(0), Mesh: "default", Name: a.word(1)}, nil)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (a *asker) object() error {
 
 // rules writes one line for each item of the legacy view.
 func (a *asker) rules() error {
-	v, err := inspect.Legacy(a.model, a.plane())
+	v, err := inspect.Legacy(a.model.Reader(nil), a.plane())
 	if err != nil {
 		return err
 	}

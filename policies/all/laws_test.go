@@ -105,11 +105,11 @@ func TestDefaultsComeOnlyWithTheirGroup(t *testing.T) {
 func TestWhatDoesNotActWritesNothing(t *testing.T) {
 	forKinds(t, func(t *rapid.T, k *policies.Kind) {
 		e := k.Resolve([]merge.Layer{layer(k, "a", policytest.AnyConf(t, k))})
-		if e == nil || k.Acts == nil {
+		if e == nil {
 			return
 		}
 		p := rapid.SampledFrom(protocols).Draw(t, "protocol")
-		acting := slices.DeleteFunc(slices.Clone(e.Fields), func(f merge.Field) bool { return !k.Acts(k.Schema.Leaves[f.Field].Path, p) })
+		acting := slices.DeleteFunc(slices.Clone(e.Fields), func(f merge.Field) bool { return !e.Acts(f.Field, p) })
 		write := func(c policies.Conf) []proto.Message {
 			w := policytest.Write(xds.Place{Protocol: p}, c)
 			if p.HTTPLike() {

@@ -28,6 +28,7 @@ var Kind = &policies.Kind{
 	Rules:    true,
 	Defaults: defaults,
 	Acts:     acts,
+	Needs:    needs,
 	Docs:     docs,
 	Example:  example,
 }
@@ -35,6 +36,25 @@ var Kind = &policies.Kind{
 // acts: only requests are counted one by one; connections are with any protocol.
 func acts(path string, p api.Protocol) bool {
 	return p.HTTPLike() || !strings.HasPrefix(path, "local.http.")
+}
+
+// needs: a limit is one by its rate, unless it is disabled.
+func needs(conf policies.Conf, path string) string {
+	c := conf.(*Conf)
+	rate, disabled, name := false, false, "requestRate"
+	switch {
+	case strings.HasPrefix(path, "local.http.") && c.Local != nil && c.Local.HTTP != nil:
+		rate, disabled = c.Local.HTTP.RequestRate != nil, isTrue(c.Local.HTTP.Disabled)
+	case strings.HasPrefix(path, "local.tcp.") && c.Local != nil && c.Local.TCP != nil:
+		rate, disabled, name = c.Local.TCP.ConnectionRate != nil, isTrue(c.Local.TCP.Disabled), "connectionRate"
+	}
+	switch {
+	case disabled && !strings.HasSuffix(path, ".disabled"):
+		return "the limit is disabled"
+	case !rate && !disabled:
+		return "no " + name + " is set"
+	}
+	return ""
 }
 
 // tooManyRequests is Envoy's answer where a policy names none.

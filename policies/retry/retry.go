@@ -28,6 +28,7 @@ var Kind = &policies.Kind{
 	Schema:   policies.SchemaOf[Conf](),
 	Defaults: defaults,
 	Acts:     acts,
+	Needs:    needs,
 	Docs:     docs,
 	Example:  example,
 }
@@ -42,6 +43,18 @@ func acts(path string, p api.Protocol) bool {
 		return block == "http"
 	}
 	return block == "tcp"
+}
+
+// needs: where nothing is repeated only the number that says so counts.
+func needs(conf policies.Conf, path string) string {
+	c := conf.(*Conf)
+	block, field, _ := strings.Cut(path, ".")
+	none := block == "http" && c.HTTP != nil && c.HTTP.shared().count() == 0 ||
+		block == "grpc" && c.GRPC != nil && c.GRPC.shared().count() == 0
+	if none && field != "numRetries" {
+		return "numRetries is 0"
+	}
+	return ""
 }
 
 // baseInterval is Envoy's own pause where a policy names none.

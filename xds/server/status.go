@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
 )
 
 // SyncStatus is how far one sidecar is.
@@ -22,7 +23,10 @@ type SyncStatus struct {
 	// nothing is outstanding both are the server's revision.
 	Published, Acked uint64
 	InSync           bool
-	Types            map[string]TypeStatus // by short name: cds, eds, lds, rds
+	// Confirmed is what the client has last confirmed as a whole on this stream;
+	// nil for nothing. While it is behind, what is the same in both has arrived.
+	Confirmed *resolve.Resolved
+	Types     map[string]TypeStatus // by short name: cds, eds, lds, rds
 	// Nack is the last refusal; it stays, with Current false, when a later
 	// configuration was accepted.
 	Nack *Nack

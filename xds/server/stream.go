@@ -29,19 +29,20 @@ type stream struct {
 	since  time.Time
 	end    context.CancelCauseFunc
 
-	mu       sync.Mutex
-	closed   bool
-	resolved *resolve.Resolved
-	want     *xds.State // nil while the dataplane is unknown
-	revision uint64     // of want
-	synced   bool       // the client has confirmed all of want
-	acked    uint64     // revision that the client had confirmed when it last was synced
-	note     string
-	failed   bool // the newest configuration could not be rendered
-	nack     *Nack
-	doubts   *doubts
-	refusals *refusalLog
-	flows    [kinds]flow
+	mu        sync.Mutex
+	closed    bool
+	resolved  *resolve.Resolved
+	want      *xds.State        // nil while the dataplane is unknown
+	revision  uint64            // of want
+	synced    bool              // the client has confirmed all of want
+	confirmed *resolve.Resolved // what the client has last confirmed as a whole
+	acked     uint64            // revision that the client had confirmed when it last was synced
+	note      string
+	failed    bool // the newest configuration could not be rendered
+	nack      *Nack
+	doubts    *doubts
+	refusals  *refusalLog
+	flows     [kinds]flow
 
 	// unsettled are clusters of want that the client has not confirmed yet.
 	unsettled map[string]unsettled

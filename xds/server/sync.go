@@ -14,6 +14,9 @@ func (st *stream) check() {
 		return
 	}
 	st.synced, st.acked = true, st.revision
+	if !st.failed {
+		st.confirmed = st.resolved
+	}
 	st.server.opts.Observer.Synced(st.peer, st.revision)
 }
 
@@ -53,7 +56,7 @@ func (st *stream) status() SyncStatus {
 	out := SyncStatus{
 		Dataplane: st.peer.Dataplane, Connected: true, Streams: 1, Since: st.since,
 		Protocol: st.peer.Protocol, Client: st.peer.Client, Version: st.peer.Version, Agent: st.peer.Agent,
-		Published: now, Acked: st.acked, InSync: st.synced && !dirty && !st.failed,
+		Confirmed: st.confirmed, Published: now, Acked: st.acked, InSync: st.synced && !dirty && !st.failed,
 		Types: map[string]TypeStatus{}, Nack: st.nack, Note: st.note,
 	}
 	switch {

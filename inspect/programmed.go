@@ -1,0 +1,152 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// programmed says whether Envoys have what the object says. Found are the notes
+// at the places where it is attached.
+func programmed(m *resolve.Reader, o *api.Object, x *standing, found []api.Note) Condition {
+	n := x.counts
+	c := Condition{Type: "Programmed", Status: "False", Reason: "Pending", Dataplanes: n}
+	switch {
+	case n.Selected == 0 && !m.SelectsAny(o.Ref):
+		c.Message = "it selects no dataplane"
+	case n.Selected == 0:
+		c.Message = "no dataplane that it selects calls, or serves, what it is about"
+	case n.Effective == 0:
+		c.Reason, c.Message = noEffect, "it takes part on none of "+meantFor(m, o, n.Selected)
+	case n.Rejected > 0:
+		c.Reason, c.Message = rejected, rejections(x.refusing)
+	case withheld(found) != "":
+		c.Reason, c.Message = rejected, withheld(found)
+	case !x.Acting():
+		c.Reason, c.Message = x.idle()
+	case n.Connected == 0:
+		c.Message = "no sidecar that it concerns is connected"
+	case n.Programmed < n.Connected:
+		c.Message = fmt.Sprintf("%d of %d sidecars have not confirmed it yet", n.Connected-n.Programmed, n.Connected)
+	case n.Effective < n.Selected:
+		c.Status, c.Reason = "True", "PartiallyProgrammed"
+		c.Message = fmt.Sprintf("%s %d of %s", routesOf(o), n.Effective, meantFor(m, o, n.Selected))
+	case x.lost > 0 && len(x.losers()) > 0:
+		c.Status, c.Reason = "True", "PartiallyProgrammed"
+		c.Message = fmt.Sprintf("on %d of %s %s stands in its place", x.lost, dataplanesText(n.Selected), list(x.losers()))
+	default:
+		c.Status, c.Reason = "True", "Programmed"
+	}
+	return c
+}
+
+// dataplanesText counts in words.
+func dataplanesText(selected int) string {
+	if selected == 1 {
+		return "the one selected dataplane"
+	}
+	return fmt.Sprintf("the %d selected dataplanes", selected)
+}
+
+// meantFor counts the dataplanes that an object is meant for, with what they call.
+func meantFor(m *resolve.Reader, o *api.Object, selected int) string {
+	text := dataplanesText(selected)
+	names := destinationsOf(m, o)
+	if len(names) == 0 {
+		return text
+	}
+	if selected == 1 {
+		return text + " that calls " + list(names)
+	}
+	return text + " that call " + list(names)
+}
+
+// destinationsOf names what a route, or the routes of the items of a policy, are
+// about; each once, as written.
+func destinationsOf(m *resolve.Reader, o *api.Object) []string {
+	var out []string
+	routes := m.RoutesOf(o.Ref)
+	if r, ok := m.Route(o.Ref); ok {
+		routes = append(routes, r)
+	}
+	for _, r := range routes {
+		for _, e := range r.Entries {
+			if name := cmp.Or(e.To.Name, refText(e.To)); !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// routesOf is what some dataplanes lack: the routes that the items name, or the
+// object itself, with its verb.
+func routesOf(o *api.Object) string {
+	var names []string
+	if spec, ok := o.Spec.(*policies.Spec); ok {
+		for _, it := range spec.To {
+			if it.TargetRef.IsRoute() {
+				names = append(names, cmp.Or(it.TargetRef.Name, refText(it.TargetRef)))
+			}
+		}
+	}
+	slices.Sort(names)
+	switch names = slices.Compact(names); len(names) {
+	case 0:
+		return "it takes part on"
+	case 1:
+		return names[0] + " is on"
+	}
+	return list(names) + " are on"
+}
+
+// withheld is the first that no Envoy gets of an object.
+func withheld(notes []api.Note) string {
+	if i := slices.IndexFunc(notes, func(n api.Note) bool { return n.Code == rejected }); i >= 0 {
+		return noteText(notes[i])
+	}
+	return ""
+}
+
+func rejections(refusing []Sidecar) string {
+	var texts []string
+	for _, s := range refusing {
+		texts = append(texts, s.Dataplane.Name+": "+s.Refusal.Message)
+	}
+	if more := len(texts) - 3; more > 0 {
+		texts = append(texts[:3], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// losers are those who stand in the place of entries of the object, in words.
+func (x *standing) losers() []string {
+	var by []string
+	for _, e := range x.Entries {
+		for _, o := range e.By {
+			by = append(by, originText(o))
+		}
+	}
+	slices.Sort(by)
+	return slices.Compact(by)
+}
+
+// idle says why nothing of an object acts: others stand in its place, or it has
+// no effect where it is attached.
+func (x *standing) idle() (reason, message string) {
+	if by := x.losers(); len(by) > 0 {
+		return "Overridden", "everything that it says is overridden by " + strings.Join(by, ", ")
+	}
+	for _, field := range slices.Sorted(maps.Keys(x.Entries)) {
+		if why := x.Entries[field].Why; why != "" {
+			return noEffect, string(field) + " has no effect: " + why
+		}
+	}
+	return noEffect, "nothing that it says has an effect"
+}

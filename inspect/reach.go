@@ -1,0 +1,142 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/xds"
+)
+
+// Known finds how far one dataplane follows; not ok where its sidecar was never
+// connected. A nil one knows nobody.
+type Known func(api.Ref) (Sidecar, bool)
+
+// Listed knows the sidecars of a list.
+func Listed(sidecars []Sidecar) Known {
+	byRef := make(map[api.Ref]Sidecar, len(sidecars))
+	for _, s := range sidecars {
+		byRef[s.Dataplane] = s
+	}
+	return func(r api.Ref) (Sidecar, bool) {
+		s, ok := byRef[r]
+		return s, ok
+	}
+}
+
+// standing is how one policy or route fares on the dataplanes that it concerns.
+type standing struct {
+	*resolve.Reach
+	counts Counts
+	// lost are the dataplanes where it takes part and others stand in its place.
+	lost int
+	// on and missing are the dataplanes where it takes part, and those where it
+	// has something to do and does not; only the first of each where many are asked.
+	on, missing []api.Ref
+	refusing    []Sidecar
+}
+
+// standings follow the objects of one mesh to their dataplanes, and names those
+// where named is set.
+func standings(q *resolve.Reader, mesh string, refs []api.Ref, known Known, named bool) []*standing {
+	out := make([]*standing, len(refs))
+	for i := range out {
+		out[i] = &standing{}
+	}
+	var at api.Ref // the dataplane whose sidecar is s
+	var s Sidecar
+	reaches := q.ReachOf(mesh, refs, func(n int, r *resolve.Resolved, p resolve.Presence) {
+		if known != nil && at != r.Ref {
+			at = r.Ref
+			s, _ = known(r.Ref)
+		}
+		out[n].count(refs[n], r, p, s, named)
+	})
+	for i, x := range reaches {
+		out[i].Reach = x
+	}
+	return out
+}
+
+func (x *standing) count(ref api.Ref, r *resolve.Resolved, p resolve.Presence, s Sidecar, named bool) {
+	x.counts.Selected++
+	if p == resolve.Lacks {
+		if named {
+			x.missing = append(x.missing, r.Ref)
+		}
+		return
+	}
+	x.counts.Effective++
+	if named {
+		x.on = append(x.on, r.Ref)
+	}
+	if p == resolve.Loses {
+		x.lost++
+	}
+	if !s.Connected {
+		return
+	}
+	x.counts.Connected++
+	switch {
+	case s.has(ref, r):
+		x.counts.Programmed++
+	case s.Refusal != nil:
+		x.counts.Rejected++
+		x.refusing = append(x.refusing, s)
+	}
+}
+
+// has reports whether the Envoy has confirmed what r says of an object: all of r,
+// or an earlier state in which the object stood as it stands now.
+func (s *Sidecar) has(ref api.Ref, r *resolve.Resolved) bool {
+	if s.Refusal == nil && s.InSync {
+		return true
+	}
+	return s.Confirmed != nil && r.SameFor(ref, s.Confirmed)
+}
+
+// notes are what there is to say about the object where it is attached: fields
+// without effect, and what Envoys do not get as it is written.
+func (x *standing) notes(q *resolve.Reader) []api.Note {
+	var all remarks
+	all.add(idleNotes(q, x.Reach)...)
+	look := lookAt(q)
+	for _, p := range x.Places {
+		if !q.Visit() {
+			break
+		}
+		all.add(look.place(p)...)
+	}
+	return slices.DeleteFunc(all.notes, func(n api.Note) bool { return owner(n) != x.Ref })
+}
+
+// place is what the Envoy of the dataplane at p does not get as it is written.
+func (l look) place(p resolve.Place) []api.Note {
+	return l.safely(p.At, func() []api.Note {
+		switch {
+		case p.Outbound != nil:
+			return l.renderer.OutboundNotes(p.At, p.Outbound)
+		case p.Cluster != nil:
+			return xds.ClusterNotes(p.Cluster)
+		}
+		return l.renderer.InboundNotes(p.At, p.Inbound)
+	})
+}
+
+// refNames are the names of refs.
+func refNames(refs []api.Ref) []string {
+	out := make([]string, len(refs))
+	for i, r := range refs {
+		out[i] = r.Name
+	}
+	return out
+}
+
+// list is words as people list them, at most three of them.
+func list(words []string) string {
+	if more := len(words) - 3; more > 0 {
+		return strings.Join(words[:3], ", ") + " and others"
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,211 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+)
+
+// Attachment is what became of one entry of a document, an item of a policy or a
+// rule of a route, at one place: a destination as one class of dataplanes calls
+// it, a cluster, or an inbound. It is worked out once for all who share the
+// place, and forgotten with it.
+type Attachment struct {
+	Entry *api.Origin
+	// By is the first who stands in the place of what the entry says, or of a part
+	// of it; nil for nobody.
+	By *api.Origin
+	// Acts are the fields of an item that hold and have an effect there, Idle those
+	// that have none whoever says them: a bit for each number in the kind's schema.
+	// Of a rule the lowest bit of Acts says that it takes requests.
+	Acts, Idle uint32
+}
+
+// State is what an attachment comes to.
+type State uint8
+
+// The states of an attachment.
+const (
+	Holds      State = iota // all that the entry says has its effect
+	Partly                  // a part of it does
+	Overridden              // others stand in its place
+	NoEffect                // nothing of what it says has an effect there
+)
+
+// State is what the attachment comes to.
+func (a *Attachment) State() State {
+	switch {
+	case a.Acts != 0 && a.By == nil && a.Idle == 0:
+		return Holds
+	case a.Acts != 0:
+		return Partly
+	case a.By != nil:
+		return Overridden
+	}
+	return NoEffect
+}
+
+// attached is the attachments of one place, for what it was worked out from.
+type attached struct {
+	of   Policies
+	list []Attachment
+}
+
+// Attachments is what became of every entry that is about the destination, for
+// those who call it like o: of its listener and routes, sorted by entry.
+func (o *Outbound) Attachments() []Attachment {
+	memo := &o.Memo
+	switch {
+	case o.Table != nil:
+		memo = &o.Table.Attached
+	case o.TCP != nil:
+		memo = &o.TCP.Attached
+	default:
+		return o.attach()
+	}
+	known := memo.Do(func() any { return &attached{o.Policies, o.attach()} }).(*attached)
+	if !known.of.is(o.Policies) {
+		return o.attach()
+	}
+	return known.list
+}
+
+// is reports whether both are one value.
+func (p Policies) is(q Policies) bool {
+	return len(p) == len(q) && (len(p) == 0 || &p[0] == &q[0])
+}
+
+func (o *Outbound) attach() []Attachment {
+	a := attacher{protocol: o.Destination.Protocol}
+	if o.Table == nil {
+		a.policies(o.Policies, func(s policies.Scope) bool { return s != policies.OnCluster })
+		return a.sorted()
+	}
+	var seen []Policies
+	for i, r := range o.Table.Routes {
+		a.rules(o.Table.Routes[:i], r)
+		if !slices.ContainsFunc(seen, r.Policies.is) {
+			seen = append(seen, r.Policies)
+			a.policies(r.Policies, func(s policies.Scope) bool { return s == policies.OnRoute })
+		}
+	}
+	a.policies(o.Policies, func(s policies.Scope) bool { return s == policies.OnListener })
+	return a.sorted()
+}
+
+// Attachments is what became of every entry that says how the cluster is spoken to.
+func (c *Cluster) Attachments() []Attachment {
+	a := attacher{protocol: c.Destination.Protocol}
+	a.policies(c.Policies, everyScope)
+	return a.sorted()
+}
+
+// Attachments is what became of every entry that is about the inbound.
+func (in *Inbound) Attachments() []Attachment {
+	a := attacher{protocol: in.Protocol}
+	a.policies(in.Policies, everyScope)
+	return a.sorted()
+}
+
+func everyScope(policies.Scope) bool { return true }
+
+// attacher gathers the attachments of one place.
+type attacher struct {
+	protocol api.Protocol
+	list     []Attachment
+	at       map[entry]int
+}
+
+// entry names one entry of one document.
+type entry struct {
+	ref   api.Ref
+	field api.Path
+}
+
+// of is the attachment of o; it holds until the next call.
+func (a *attacher) of(o *api.Origin) *Attachment {
+	if a.at == nil {
+		a.at = map[entry]int{}
+	}
+	key := entry{o.Ref, o.Field}
+	i, ok := a.at[key]
+	if !ok {
+		i = len(a.list)
+		a.at[key] = i
+		a.list = append(a.list, Attachment{Entry: o})
+	}
+	return &a.list[i]
+}
+
+func (a *Attachment) lost(by *api.Origin) {
+	if a.By == nil {
+		a.By = by
+	}
+}
+
+// rules adds those that r was merged from.
+func (a *attacher) rules(earlier []*Route, r *Route) {
+	if len(r.Origins) == 0 {
+		return
+	}
+	strongest := r.Origins[len(r.Origins)-1]
+	by := ShadowOf(earlier, &r.Match)
+	for _, o := range r.Origins {
+		switch x := a.of(o); {
+		case by != nil && len(by.Origins) > 0:
+			x.lost(by.Origins[len(by.Origins)-1])
+		case o == strongest || o.Same(r.FiltersBy) || o.Same(r.BackendsBy):
+			x.Acts |= 1
+		default:
+			x.lost(strongest)
+		}
+	}
+}
+
+// policies adds those who said something about fields of a scope.
+func (a *attacher) policies(list Policies, scope func(policies.Scope) bool) {
+	for _, e := range list {
+		for _, f := range e.Fields {
+			if scope(e.Kind.Schema.Leaves[f.Field].Scope) {
+				a.field(e, f)
+			}
+		}
+	}
+}
+
+func (a *attacher) field(e *policies.Effective, f merge.Field) {
+	bit, acts, winner := uint32(1)<<f.Field, e.Acts(f.Field, a.protocol), f.Winner().Origin
+	for i, s := range f.Said {
+		if s.Layer == merge.Default {
+			continue
+		}
+		switch x := a.of(s.Origin); {
+		case !acts:
+			x.Idle |= bit
+		case i == len(f.Said)-1:
+			x.Acts |= bit
+		default:
+			x.lost(winner)
+		}
+	}
+}
+
+func (a *attacher) sorted() []Attachment {
+	slices.SortFunc(a.list, func(x, y Attachment) int {
+		return cmp.Or(x.Entry.Ref.Compare(y.Entry.Ref), cmp.Compare(x.Entry.Field, y.Entry.Field))
+	})
+	return a.list
+}
+
+// attachmentsOn are those of one object among sorted ones.
+func attachmentsOn(list []Attachment, ref api.Ref) []Attachment {
+	from, _ := slices.BinarySearchFunc(list, ref, func(a Attachment, r api.Ref) int { return a.Entry.Ref.Compare(r) })
+	to := from
+	for to < len(list) && list[to].Entry.Ref == ref {
+		to++
+	}
+	return list[from:to]
+}

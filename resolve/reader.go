@@ -1,0 +1,76 @@
+package resolve
+
+import (
+	"iter"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// Reader looks at a model to answer one question. It counts the values that it
+// looks at, which is what the question costs, and looks no further when nobody
+// waits for the answer any more; what was found by then is then incomplete.
+// A Reader is for one goroutine.
+type Reader struct {
+	*Model
+	visited int
+	gone    func() bool
+	left    bool
+}
+
+// Reader reads m; gone may be nil, for somebody who always waits.
+func (m *Model) Reader(gone func() bool) *Reader { return &Reader{Model: m, gone: gone} }
+
+// Visited is how many values were looked at: dataplanes, shared values such as
+// tables, documents.
+func (q *Reader) Visited() int { return q.visited }
+
+// lookAgain is after how many values the Reader asks whether somebody waits.
+const lookAgain = 64
+
+// visit counts one value. It is false when nobody waits any more.
+func (q *Reader) visit() bool {
+	q.visited++
+	if q.gone != nil && q.visited%lookAgain == 0 && q.gone() {
+		q.left = true
+	}
+	return !q.left
+}
+
+// Visit counts a value that somebody else looks at for the question; false as
+// soon as nobody waits for the answer.
+func (q *Reader) Visit() bool { return q.visit() }
+
+// Dataplanes yields all of a mesh ("" for all meshes) in the order of their refs.
+func (q *Reader) Dataplanes(mesh string) iter.Seq[*Resolved] {
+	return counted(q, q.Model.Dataplanes(mesh))
+}
+
+// Destinations yields those of a mesh in the order of their ids.
+func (q *Reader) Destinations(mesh string) iter.Seq[*Destination] {
+	return counted(q, q.Model.Destinations(mesh))
+}
+
+// Objects yields the documents of a mesh in the order of their refs; those of one
+// kind where a kind is given.
+func (q *Reader) Objects(kind, mesh string) iter.Seq[*api.Object] {
+	if kind != "" {
+		return counted(q, q.snapshot.Of(kind, mesh))
+	}
+	return counted(q, func(yield func(*api.Object) bool) {
+		for o := range q.snapshot.All() {
+			if o.Mesh == mesh && !yield(o) {
+				return
+			}
+		}
+	})
+}
+
+func counted[T any](q *Reader, seq iter.Seq[T]) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for v := range seq {
+			if !q.visit() || !yield(v) {
+				return
+			}
+		}
+	}
+}

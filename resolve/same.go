@@ -1,0 +1,97 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// SameFor reports whether an object stands in was, an earlier state of the
+// dataplane, as it stands in r: every value that it is attached to is the same.
+func (r *Resolved) SameFor(ref api.Ref, was *Resolved) bool {
+	if r == was {
+		return true
+	}
+	for _, o := range r.Outbounds {
+		if len(attachmentsOn(o.Attachments(), ref)) == 0 {
+			continue
+		}
+		i, ok := slices.BinarySearchFunc(was.Outbounds, o, compareOutbounds)
+		if !ok || was.Outbounds[i].Table != o.Table || was.Outbounds[i].TCP != o.TCP || !was.Outbounds[i].Policies.is(o.Policies) {
+			return false
+		}
+	}
+	for _, c := range r.Clusters {
+		if len(attachmentsOn(c.Cluster.Attachments(), ref)) == 0 {
+			continue
+		}
+		i, ok := slices.BinarySearchFunc(was.Clusters, c.Cluster.Name, compareClusterName)
+		if !ok || was.Clusters[i].Cluster != c.Cluster {
+			return false
+		}
+	}
+	for _, in := range r.Inbounds {
+		if len(attachmentsOn(in.Attachments(), ref)) > 0 && !slices.Contains(was.Inbounds, in) {
+			return false
+		}
+	}
+	return true
+}
+
+// Objects are the policies and routes that take part on the dataplane, or only in
+// some of its outbounds and the clusters behind them, sorted; each once.
+func (r *Resolved) Objects(only ...*Outbound) []api.Ref {
+	var refs []api.Ref
+	add := func(list []Attachment) {
+		for i := range list {
+			if ref := list[i].Entry.Ref; len(refs) == 0 || refs[len(refs)-1] != ref {
+				refs = append(refs, ref)
+			}
+		}
+	}
+	outbounds := r.Outbounds
+	behind := func(string) bool { return true }
+	if len(only) > 0 {
+		outbounds = only
+		names := map[string]bool{}
+		for _, o := range only {
+			o.clusters(names)
+		}
+		behind = func(name string) bool { return names[name] }
+	} else {
+		for _, in := range r.Inbounds {
+			add(in.Attachments())
+		}
+	}
+	for _, o := range outbounds {
+		add(o.Attachments())
+	}
+	for _, c := range r.Clusters {
+		if behind(c.Cluster.Name) {
+			add(c.Cluster.Attachments())
+		}
+	}
+	slices.SortFunc(refs, api.Ref.Compare)
+	return slices.Compact(refs)
+}
+
+// clusters adds the names of those that o sends to.
+func (o *Outbound) clusters(names map[string]bool) {
+	add := func(list []Backend) {
+		for _, b := range list {
+			names[b.Cluster] = true
+		}
+	}
+	if o.TCP != nil {
+		add(o.TCP.Backends)
+	}
+	if o.Table == nil {
+		return
+	}
+	for _, rt := range o.Table.Routes {
+		add(rt.Backends)
+		for _, m := range rt.Mirrors {
+			names[m.Cluster] = true
+		}
+	}
+}

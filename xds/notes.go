@@ -1,0 +1,135 @@
+package xds
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Notes is what Render has to say of r. It renders nothing but what may not come
+// out as it is written: an inbound at a name, what is outside the mesh.
+func (x *Renderer) Notes(r *resolve.Resolved) []api.Note {
+	var out noteSet
+	taken := map[string]bool{}
+	free := func(name, address string, port uint32) bool {
+		at := joined(address, port)
+		if taken[at] {
+			out.add(conflict(r, name+at, at))
+			return false
+		}
+		taken[at] = true
+		return true
+	}
+	for _, o := range r.Outbounds {
+		if free("outbound:", o.Address, o.Port) {
+			out.add(x.OutboundNotes(r, o)...)
+		} else if o.Table != nil {
+			out.add(tableNotes(o.Table)...)
+		}
+	}
+	for _, i := range r.Inbounds {
+		if free("inbound:", i.Address, i.Port) {
+			out.add(x.InboundNotes(r, i)...)
+		}
+	}
+	for _, c := range r.Clusters {
+		out.add(ClusterNotes(c.Cluster)...)
+	}
+	return out.list
+}
+
+// OutboundNotes is what rendering an outbound of r, and its table, has to say.
+func (x *Renderer) OutboundNotes(r *resolve.Resolved, o *resolve.Outbound) []api.Note {
+	var out noteSet
+	if o.Table != nil {
+		out.add(tableNotes(o.Table)...)
+	}
+	if o.TCP != nil {
+		out.add(tcpNotes(o.TCP)...)
+	}
+	if !isIP(o.Address) {
+		_, notes := x.renderOutbound(r, o)
+		out.add(notes...)
+	}
+	return out.list
+}
+
+// InboundNotes is what rendering an inbound of r has to say.
+func (x *Renderer) InboundNotes(r *resolve.Resolved, i *resolve.Inbound) []api.Note {
+	if isIP(i.Address) {
+		return nil
+	}
+	return x.renderInbound(r, i, transparent(r)).notes
+}
+
+// ClusterNotes is what rendering a cluster has to say.
+func ClusterNotes(c *resolve.Cluster) []api.Note {
+	if c.Destination.External == nil {
+		return nil
+	}
+	r, notes := RenderCluster(c)
+	if r != nil {
+		notes = slices.Concat(notes, r.Notes)
+	}
+	return notes
+}
+
+func tableNotes(t *resolve.Table) []api.Note {
+	if known, ok := t.Memo.Known(); ok {
+		return known.(*tableForms).envoy.Notes
+	}
+	var out noteSet
+	seen := map[*policies.Effective]bool{}
+	for _, r := range t.Routes {
+		if n, ok := divide(r.Backends).note(r); ok {
+			out.add(n)
+		}
+		for _, e := range r.Policies {
+			if !seen[e] {
+				seen[e] = true
+				out.add(e.Notes()...)
+			}
+		}
+	}
+	return out.list
+}
+
+func tcpNotes(t *resolve.TCPTable) []api.Note {
+	n, ok := divide(t.Backends).note(&resolve.Route{})
+	if !ok {
+		return nil
+	}
+	if len(t.Origins) > 0 {
+		n.Origin = t.Origins[len(t.Origins)-1]
+	}
+	return []api.Note{n}
+}
+
+// conflict says that a listener of r is left out because of its address.
+func conflict(r *resolve.Resolved, name, at string) api.Note {
+	return api.Note{
+		Origin: &api.Origin{Ref: r.Ref}, Severity: api.Error, Code: "Rejected",
+		Message: fmt.Sprintf("%s is left out: something else listens at %s; give one of them another address or port", name, at),
+	}
+}
+
+// noteSet is notes, each once.
+type noteSet struct {
+	list []api.Note
+	seen map[api.Note]bool
+}
+
+func (s *noteSet) add(notes ...api.Note) {
+	for _, n := range notes {
+		if s.seen == nil {
+			s.seen = map[api.Note]bool{}
+		}
+		if !s.seen[n] {
+			s.seen[n] = true
+			s.list = append(s.list, n)
+		}
+	}
+}
