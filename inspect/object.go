@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/weftmesh/weft/api"
@@ -56,7 +57,7 @@ func ExplainObject(m *resolve.Reader, ref api.Ref, sidecars Known, violations ..
 	e := ObjectExplanation{Object: s.Object, Ref: ref, Targets: []Target{}, Dataplanes: refNames(x.on), Missing: refNames(x.missing),
 		Counts: s.Dataplanes, Conditions: s.Conditions, Notes: append([]api.Note{}, s.Notes...)}
 	for _, t := range entriesOf(m, o) {
-		t.fare(x.Entries[t.Field], s.Notes)
+		t.fare(x.Entries[t.Field], s.Notes, cmp.Or(x.why(m, t.Field), "no selected dataplane calls that"))
 		e.Targets = append(e.Targets, t)
 	}
 	return e, nil
@@ -97,9 +98,9 @@ func reach(top api.TargetRef) string {
 	return refText(top)
 }
 
-// fare says how the entry fares. A note stands on the entry or on the object's
-// top-level targetRef.
-func (t *Target) fare(e *resolve.Entry, notes []api.Note) {
+// fare says how the entry fares; why, in case that it is attached nowhere. A note
+// stands on the entry or on the object's top-level targetRef.
+func (t *Target) fare(e *resolve.Entry, notes []api.Note, why string) {
 	t.State = Unused
 	for _, n := range notes {
 		if n.Code != "TargetNotFound" {
@@ -112,7 +113,7 @@ func (t *Target) fare(e *resolve.Entry, notes []api.Note) {
 	switch {
 	case e == nil:
 		if t.State == Unused {
-			t.Reason = "no selected dataplane calls that"
+			t.Reason = why
 		}
 	case e.Acts != 0:
 		t.State, t.Reason = Found, ""

@@ -24,6 +24,9 @@ func programmed(m *resolve.Reader, o *api.Object, x *standing, found []api.Note)
 		c.Message = "no dataplane that it selects calls, or serves, what it is about"
 	case n.Effective == 0:
 		c.Reason, c.Message = noEffect, "it takes part on none of "+meantFor(m, o, n.Selected)
+		if why := x.why(m, ""); why != "" {
+			c.Message += ": " + why
+		}
 	case n.Rejected > 0:
 		c.Reason, c.Message = rejected, rejections(x.refusing)
 	case withheld(found) != "":

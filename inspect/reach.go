@@ -32,7 +32,7 @@ type standing struct {
 	// lost are the dataplanes where it takes part and others stand in its place.
 	lost int
 	// on and missing are the dataplanes where it takes part, and those where it
-	// has something to do and does not; only the first of each where many are asked.
+	// has something to do and does not: of those the first, where no names are asked.
 	on, missing []api.Ref
 	refusing    []Sidecar
 }
@@ -62,7 +62,7 @@ func standings(q *resolve.Reader, mesh string, refs []api.Ref, known Known, name
 func (x *standing) count(ref api.Ref, r *resolve.Resolved, p resolve.Presence, s Sidecar, named bool) {
 	x.counts.Selected++
 	if p == resolve.Lacks {
-		if named {
+		if named || len(x.missing) == 0 {
 			x.missing = append(x.missing, r.Ref)
 		}
 		return
@@ -122,6 +122,21 @@ func (l look) place(p resolve.Place) []api.Note {
 		}
 		return l.renderer.InboundNotes(p.At, p.Inbound)
 	})
+}
+
+// why says why the object, or only its entry at a field, takes no part where it is
+// missing; empty where it is missing nowhere.
+func (x *standing) why(q *resolve.Reader, field api.Path) string {
+	if len(x.missing) == 0 {
+		return ""
+	}
+	for _, n := range q.WhyNot(x.Ref, x.missing[0]) {
+		entry, _, _ := strings.Cut(string(n.Field), ".targetRef")
+		if field == "" || strings.HasPrefix(string(field), entry) {
+			return n.Message
+		}
+	}
+	return ""
 }
 
 // refNames are the names of refs.
