@@ -47,6 +47,11 @@ func (c *Catalog) Names() []string {
 	return names
 }
 
+// Routes are the types of routes that policies may target, sorted by name.
+func (c *Catalog) Routes() []Type {
+	return slices.DeleteFunc(c.Types(), func(t Type) bool { return !t.Attach })
+}
+
 // Type finds a type by its exact name, as documents write it.
 func (c *Catalog) Type(name string) (Type, bool) {
 	i, ok := c.words[strings.ToLower(name)]

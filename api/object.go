@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"maps"
 	"time"
 )
@@ -13,9 +14,10 @@ type Spec interface {
 }
 
 // ObjectValidator is a Spec whose soundness depends on where its object lives
-// too. It is asked beside Validate, with the object as far as it is decoded.
+// too, or on which kinds there are. It is asked beside Validate, with the object
+// as far as it is decoded.
 type ObjectValidator interface {
-	ValidateObject(o *Object, at Path) error
+	ValidateObject(o *Object, c *Catalog, at Path) error
 }
 
 // Defaulter fills in the defaults of a spec after it was decoded and before it
@@ -99,16 +101,25 @@ func (o *Object) MarkDefault(on bool) *Object {
 
 // Type describes one kind of document.
 type Type struct {
-	Name   string // MeshRetry
-	Plural string // meshretries: its REST path
-	Short  string // mr: its name in a KRI and on the command line
-	Global bool   // not in a mesh
+	Name string // MeshRetry
+	// Group and Version are those of the kind in Kubernetes; empty is Kuma's.
+	Group, Version string
+	Plural         string // meshretries: its REST path
+	Short          string // mr: its name in a KRI and on the command line
+	Global         bool   // not in a mesh
 	// DNSLabel wants names that are RFC 1035 labels, else RFC 1123 subdomains.
 	DNSLabel bool
 	// Bare marks the older kinds whose fields stand beside name instead of under spec.
 	Bare bool
 	// Policy and Route mark what GET /_resources tells of a kind.
 	Policy, Route bool
-	New           func() Spec
-	NewStatus     func() any // nil where the kind has no status that weft reads
+	// Attach marks routes that policies may target.
+	Attach    bool
+	New       func() Spec
+	NewStatus func() any // nil where the kind has no status that weft reads
+}
+
+// APIVersion is what Kubernetes documents of the type say: group/version.
+func (t *Type) APIVersion() string {
+	return cmp.Or(t.Group, "kuma.io") + "/" + cmp.Or(t.Version, "v1alpha1")
 }

@@ -13,6 +13,10 @@ type RefRules struct {
 	Kinds []string
 	// Top marks the targetRef that selects dataplanes.
 	Top bool
+	// Routes are the types of routes that may stand here too.
+	Routes []Type
+	// Catalog knows the kinds that stand elsewhere, for better messages; it may be nil.
+	Catalog *Catalog
 	// InboundSection lets a Dataplane ref name one inbound: the object has from or rules.
 	InboundSection bool
 }
@@ -39,20 +43,43 @@ var fieldsOfKind = map[string]refFields{
 // routeFields are those of every kind of route.
 var routeFields = refFields{name: true, labels: true, section: true, needs: "name or labels"}
 
-// routeGroups are the API groups of the kinds of routes.
-var routeGroups = map[string]string{
-	KindMeshHTTPRoute: "kuma.io", KindMeshTCPRoute: "kuma.io", "HTTPRoute": "gateway.networking.k8s.io",
-	"GRPCRoute": "gateway.networking.k8s.io", "HTTPProxy": "projectcontour.io", "RouteGroup": "zalando.org",
+// names are all kinds that may stand there.
+func (r *RefRules) names() []string {
+	names := slices.Clone(r.Kinds)
+	for _, t := range r.Routes {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// group is the API group of a kind of route, empty for the other kinds.
+func (r *RefRules) group(kind string) string {
+	for _, t := range r.Routes {
+		if t.Name == kind {
+			return t.Group
+		}
+	}
+	return ""
+}
+
+// known reports whether kind is one that a ref may name somewhere.
+func (r *RefRules) known(kind string) bool {
+	_, own := fieldsOfKind[kind]
+	if own || r.Catalog == nil {
+		return own
+	}
+	t, ok := r.Catalog.Type(kind)
+	return ok && t.Route
 }
 
 // ValidateTargetRef checks ref, which stands at at, by the rules of its place.
 // After a kind that cannot stand there nothing more is said about it.
 func ValidateTargetRef(at Path, ref TargetRef, rules RefRules) error {
-	if !slices.Contains(rules.Kinds, ref.Kind) {
-		if ref.Kind != "" && known(ref.Kind) {
-			return at.Field("kind").Breaks("%s cannot stand here; write one of %s", ref.Kind, strings.Join(rules.Kinds, ", "))
+	if names := rules.names(); !slices.Contains(names, ref.Kind) {
+		if ref.Kind != "" && rules.known(ref.Kind) {
+			return at.Field("kind").Breaks("%s cannot stand here; write one of %s", ref.Kind, strings.Join(names, ", "))
 		}
-		return at.Field("kind").OneOf(ref.Kind, rules.Kinds...)
+		return at.Field("kind").OneOf(ref.Kind, names...)
 	}
 	may, ok := fieldsOfKind[ref.Kind]
 	if !ok {
@@ -69,7 +96,8 @@ func ValidateTargetRef(at Path, ref TargetRef, rules RefRules) error {
 			errs = multierror.Append(errs, at.Field(field).Breaks("a ref to a %s takes no %s; %s", ref.Kind, field, instead))
 		}
 	}
-	refuse(ref.Group != "", ref.Group == routeGroups[ref.Kind], "group", groupHint(ref.Kind))
+	group := rules.group(ref.Kind)
+	refuse(ref.Group != "", ref.Group == group, "group", groupHint(group))
 	refuse(ref.Name != "", may.name, "name", "remove it")
 	refuse(ref.Namespace != "", may.name && !may.tags, "namespace", "remove it")
 	refuse(len(ref.Labels) > 0, may.labels, "labels", "remove them")
@@ -112,15 +140,9 @@ func selectors(at Path, ref TargetRef, may refFields) error {
 	return errs.ErrorOrNil()
 }
 
-func groupHint(kind string) string {
-	if g := routeGroups[kind]; g != "" {
-		return "write " + g + " or remove it"
+func groupHint(group string) string {
+	if group != "" {
+		return "write " + group + " or remove it"
 	}
 	return "remove it"
-}
-
-// known reports whether kind is one that a ref may name somewhere.
-func known(kind string) bool {
-	_, plain := fieldsOfKind[kind]
-	return plain || routeGroups[kind] != ""
 }

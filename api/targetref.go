@@ -29,11 +29,12 @@ const (
 	KindHostnameGenerator    = "HostnameGenerator"
 )
 
-// RouteKinds are the kinds of objects that hold routes a policy can attach to.
-var RouteKinds = map[string]bool{KindMeshHTTPRoute: true, "HTTPRoute": true, "GRPCRoute": true, "HTTPProxy": true, "RouteGroup": true}
-
-// IsRoute reports whether the ref names a route object.
-func (t TargetRef) IsRoute() bool { return RouteKinds[t.Kind] }
+// IsRoute reports whether the ref, which is valid, names a route object: what is
+// none of the kinds above is one of a route dialect, which the Catalog knows.
+func (t TargetRef) IsRoute() bool {
+	_, own := fieldsOfKind[t.Kind]
+	return t.Kind != "" && !own
+}
 
 // DefaultMesh is the mesh of documents that name none.
 const DefaultMesh = "default"

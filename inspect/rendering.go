@@ -49,7 +49,7 @@ func Notes(m *resolve.Reader) []api.Note {
 			break
 		}
 		all.add(m.NotesOn(o.Ref)...)
-		if isAttachable(o) {
+		if isAttachable(m, o) {
 			byMesh[o.Mesh] = append(byMesh[o.Mesh], o.Ref)
 		}
 	}
@@ -77,7 +77,7 @@ func NotesOn(m *resolve.Reader, refs ...api.Ref) []api.Note {
 		if r, ok := m.Dataplane(ref); ok {
 			all.add(mine(look.at(r), ref)...)
 		}
-		if o, ok := m.Snapshot().Get(ref); ok && isAttachable(o) {
+		if o, ok := m.Snapshot().Get(ref); ok && isAttachable(m, o) {
 			byMesh[ref.Mesh] = append(byMesh[ref.Mesh], ref)
 		}
 	}

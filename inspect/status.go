@@ -92,7 +92,7 @@ func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations .
 	var objects []*api.Object
 	var refs []api.Ref
 	for o := range m.Objects("", mesh) {
-		if isAttachable(o) {
+		if isAttachable(m, o) {
 			objects, refs = append(objects, o), append(refs, o.Ref)
 		}
 	}
@@ -128,9 +128,9 @@ func namesOf(m *resolve.Reader, ref api.Ref) []string {
 }
 
 // isAttachable reports whether an object is a policy or a route.
-func isAttachable(o *api.Object) bool {
+func isAttachable(m *resolve.Reader, o *api.Object) bool {
 	_, policy := o.Spec.(*policies.Spec)
-	return policy || api.RouteKinds[o.Kind] || o.Kind == api.KindMeshTCPRoute
+	return policy || m.IsRoute(o.Kind)
 }
 
 func syncOf(m *resolve.Reader, mesh string, sidecars []Sidecar) Sync {

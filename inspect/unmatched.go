@@ -37,7 +37,7 @@ func unmatched(m *resolve.Reader, r *resolve.Resolved, shown []*resolve.Outbound
 		matched = r.Objects(shown...)
 	}
 	for o := range m.Objects("", r.Ref.Mesh) {
-		if !isAttachable(o) || among(matched, o.Ref) {
+		if !isAttachable(m, o) || among(matched, o.Ref) {
 			continue
 		}
 		if total++; total <= maxUnmatched {

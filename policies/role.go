@@ -11,10 +11,11 @@ func Role(o *api.Object) string {
 	return api.RoleOf(o.HomeNamespace(), s.Top(), s.targets())
 }
 
-// ValidateObject refuses a namespaced policy that has two roles at once, or that
-// targets a route of another namespace.
-func (s *Spec) ValidateObject(o *api.Object, at api.Path) error {
+// ValidateObject checks the refs, and refuses a namespaced policy that has two
+// roles at once, or that targets a route of another namespace.
+func (s *Spec) ValidateObject(o *api.Object, c *api.Catalog, at api.Path) error {
 	var f Findings
+	s.refs(&f, c, at)
 	role, home, top := Role(o), o.HomeNamespace(), s.Top()
 	switch {
 	case role == api.RoleSystem:

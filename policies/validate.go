@@ -7,49 +7,70 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// The kinds that a targetRef may have, by where it stands (spec/kuma.md 3 and
-// 4.10). MeshGateway is known so that a policy of it is stored and reported.
+// The kinds that a targetRef may have beside routes, by where it stands
+// (spec/kuma.md 3 and 4.10). MeshGateway is known so that a policy of it is stored and reported.
 var (
-	routeKinds = []string{api.KindMeshHTTPRoute, "HTTPRoute", "GRPCRoute", "HTTPProxy", "RouteGroup"}
-	topKinds   = slices.Concat([]string{
+	topKinds = []string{
 		api.KindMesh, api.KindDataplane, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset, api.KindMeshGateway,
-	}, routeKinds)
-	toKinds = slices.Concat([]string{
-		api.KindMesh, api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService,
-	}, routeKinds)
+	}
+	toKinds         = []string{api.KindMesh, api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService}
 	underRouteKinds = []string{api.KindMesh, api.KindMeshService}
 	fromKinds       = []string{api.KindMesh}
 )
 
-// Validate reports every mistake of the document, not the first.
+// Validate reports every mistake of the document, not the first; those of its
+// refs are ValidateObject's.
 func (s *Spec) Validate(at api.Path) error {
 	var f Findings
-	if s.TargetRef != nil {
-		inbound := len(s.From)+len(s.Rules) > 0
-		f.ref(at.Field("targetRef"), *s.TargetRef, api.RefRules{Kinds: topKinds, Top: true, InboundSection: inbound})
-	}
 	s.form(&f, at)
-	kinds := toKinds
-	if s.Top().IsRoute() {
-		kinds = underRouteKinds
-	}
 	for i := range s.To {
-		item, at := &s.To[i], at.Field("to").Index(i)
-		f.ref(at.Field("targetRef"), item.TargetRef, api.RefRules{Kinds: kinds})
-		f.Include(item.Default.Validate(at.Field("default")))
-		if s.Top().IsRoute() || item.TargetRef.IsRoute() {
-			s.routeOnly(&f, at.Field("default"), item)
-		}
+		f.Include(s.To[i].Default.Validate(at.Field("to").Index(i).Field("default")))
 	}
 	for i := range s.From {
-		item, at := &s.From[i], at.Field("from").Index(i)
-		f.ref(at.Field("targetRef"), item.TargetRef, api.RefRules{Kinds: fromKinds})
-		f.Include(item.Default.Validate(at.Field("default")))
+		f.Include(s.From[i].Default.Validate(at.Field("from").Index(i).Field("default")))
 	}
 	for i := range s.Rules {
 		s.rule(&f, at.Field("rules").Index(i), &s.Rules[i])
 	}
 	return f.Err()
+}
+
+// refs checks every targetRef, and what may stand beside one that names a route.
+func (s *Spec) refs(f *Findings, c *api.Catalog, at api.Path) {
+	routes := c.Routes()
+	isRoute := func(ref api.TargetRef) bool {
+		return slices.ContainsFunc(routes, func(t api.Type) bool { return t.Name == ref.Kind })
+	}
+	inbound := len(s.From)+len(s.Rules) > 0
+	to := api.RefRules{Kinds: toKinds, Routes: routes, Catalog: c}
+	if s.TargetRef != nil {
+		f.ref(at.Field("targetRef"), *s.TargetRef, api.RefRules{Kinds: topKinds, Routes: routes, Catalog: c, Top: true, InboundSection: inbound})
+	}
+	if isRoute(s.Top()) {
+		to = api.RefRules{Kinds: underRouteKinds, Catalog: c}
+		s.noInbound(f, at)
+	}
+	for i := range s.To {
+		item, at := &s.To[i], at.Field("to").Index(i)
+		f.ref(at.Field("targetRef"), item.TargetRef, to)
+		if isRoute(s.Top()) || isRoute(item.TargetRef) {
+			s.routeOnly(f, at.Field("default"), item)
+		}
+	}
+	for i := range s.From {
+		f.ref(at.Field("from").Index(i).Field("targetRef"), s.From[i].TargetRef, api.RefRules{Kinds: fromKinds, Catalog: c})
+	}
+}
+
+// noInbound refuses what a policy of a route cannot have.
+func (s *Spec) noInbound(f *Findings, at api.Path) {
+	const why = "a route has no inbound side; write to, or target dataplanes in place of the route"
+	if len(s.From) > 0 {
+		f.Breaks(at.Field("from"), why)
+	}
+	if len(s.Rules) > 0 {
+		f.Breaks(at.Field("rules"), why)
+	}
 }
 
 // ref checks one targetRef.
@@ -59,7 +80,6 @@ func (f *Findings) ref(at api.Path, ref api.TargetRef, rules api.RefRules) {
 
 // form checks which of to, from and rules are there, and whether they go together.
 func (s *Spec) form(f *Findings, at api.Path) {
-	top := s.Top()
 	if len(s.To)+len(s.From)+len(s.Rules) == 0 {
 		f.Breaks(at, "says nothing; add %s", s.Kind.lists())
 	}
@@ -68,12 +88,6 @@ func (s *Spec) form(f *Findings, at api.Path) {
 	}
 	if len(s.Rules) > 0 && len(s.To) > 0 && s.Kind.RulesAlone {
 		f.Breaks(at.Field("to"), "cannot stand beside rules; write two policies, one with to and one with rules")
-	}
-	if top.IsRoute() && len(s.From) > 0 {
-		f.Breaks(at.Field("from"), "a route has no inbound side; write to, or target dataplanes in place of the route")
-	}
-	if top.IsRoute() && len(s.Rules) > 0 {
-		f.Breaks(at.Field("rules"), "a route has no inbound side; write to, or target dataplanes in place of the route")
 	}
 }
 

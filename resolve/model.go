@@ -225,3 +225,10 @@ func (m *Model) Route(ref api.Ref) (*route.Object, bool) {
 	}
 	return r.parsed, true
 }
+
+// IsRoute reports whether one of the route dialects has documents of the kind.
+func (m *Model) IsRoute(kind string) bool {
+	return slices.ContainsFunc(m.dialects, func(d route.Dialect) bool {
+		return slices.ContainsFunc(d.Types, func(t api.Type) bool { return t.Name == kind })
+	})
+}

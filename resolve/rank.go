@@ -18,12 +18,19 @@ type rank struct {
 	index                                          int
 }
 
-// kindOrder is key 1, and for an item's target key 6. Routes of all dialects are
-// as specific as MeshHTTPRoute.
+// kindOrder is key 1, and for an item's target key 6, of all but routes.
 var kindOrder = map[string]int{
 	api.KindMesh: 1, api.KindDataplane: 2, api.KindMeshSubset: 3, api.KindMeshGateway: 4, api.KindMeshService: 5,
 	api.KindMeshExternalService: 6, api.KindMeshMultiZoneService: 7, api.KindMeshServiceSubset: 8,
-	api.KindMeshHTTPRoute: 9, "HTTPRoute": 9, "GRPCRoute": 9, "HTTPProxy": 9, "RouteGroup": 9,
+}
+
+// kindRank is the place of a ref's kind. Routes of all dialects are as specific
+// as MeshHTTPRoute: most of all.
+func kindRank(ref api.TargetRef) int {
+	if ref.IsRoute() {
+		return len(kindOrder) + 1
+	}
+	return kindOrder[ref.Kind]
 }
 
 var (
@@ -33,7 +40,7 @@ var (
 
 func rankOf(o *api.Object, top api.TargetRef, role string) rank {
 	r := rank{
-		written: btoi(!o.IsDefault()), topKind: kindOrder[top.Kind], origin: originOrder[o.Labels[api.LabelOrigin]],
+		written: btoi(!o.IsDefault()), topKind: kindRank(top), origin: originOrder[o.Labels[api.LabelOrigin]],
 		role: roleOrder[role], name: o.DisplayName(), ref: o.Ref,
 	}
 	if top.Kind == api.KindDataplane {
@@ -44,7 +51,7 @@ func rankOf(o *api.Object, top api.TargetRef, role string) rank {
 
 // of is the rank of item index, which targets to.
 func (r rank) of(to api.TargetRef, index int) rank {
-	r.toKind, r.toForm, r.index = kindOrder[to.Kind], btoi(to.SectionName != ""), index
+	r.toKind, r.toForm, r.index = kindRank(to), btoi(to.SectionName != ""), index
 	return r
 }
 

@@ -132,7 +132,7 @@ func object(c *api.Catalog, doc *document, like api.Ref) (*api.Object, []*api.Vi
 	if s, ok := o.Spec.(api.Defaulter); ok {
 		s.Default()
 	}
-	d.semantics(&h)
+	d.semantics(&h, c)
 	slices.SortStableFunc(d.errs, func(a, b *api.Violation) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
@@ -155,14 +155,14 @@ func (d *decoder) structure(h *head) {
 
 // semantics validates what was read. What the structure got wrong is not
 // there to be validated, so what is said of it or of its parents is left out.
-func (d *decoder) semantics(h *head) {
+func (d *decoder) semantics(h *head, c *api.Catalog) {
 	broken := make([]api.Path, len(d.errs))
 	for i, v := range d.errs {
 		broken[i] = v.Field
 	}
 	found := append(validateHead(h), api.Violations(h.object.Spec.Validate(h.at))...)
-	if c, ok := h.object.Spec.(api.ObjectValidator); ok {
-		found = append(found, api.Violations(c.ValidateObject(&h.object, h.at))...)
+	if spec, ok := h.object.Spec.(api.ObjectValidator); ok {
+		found = append(found, api.Violations(spec.ValidateObject(&h.object, c, h.at))...)
 	}
 	for _, v := range found {
 		if !touches(v.Field, broken) {

@@ -10,9 +10,6 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// apiVersion is that of Kubernetes documents of Kuma's types.
-const apiVersion = "kuma.io/v1alpha1"
-
 // universal is Kuma's own envelope (spec/kuma.md 1.1). Namespace is weft's
 // addition, so that an object that came from Kubernetes can be printed in it.
 type universal struct {
@@ -154,8 +151,8 @@ var envelopeKeys = map[string]bool{"type": true, "mesh": true, "namespace": true
 func (d *decoder) kubernetes(typ api.Type) head {
 	var k kubernetes
 	d.value(d.root, d.root, "", reflect.ValueOf(&k).Elem())
-	if k.APIVersion != apiVersion {
-		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Breaks("%q is not the version of %s; write %s", api.Clip(k.APIVersion), typ.Name, apiVersion))
+	if want := typ.APIVersion(); k.APIVersion != want {
+		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Breaks("%q is not the version of %s; write %s", api.Clip(k.APIVersion), typ.Name, want))
 	}
 	if _, old := k.Metadata.Annotations[api.LabelMesh]; old && k.Metadata.Labels[api.LabelMesh] == "" {
 		at := api.Path("metadata.annotations").Key(api.LabelMesh)

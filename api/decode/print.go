@@ -46,7 +46,11 @@ func PrintJSON(c *api.Catalog, o *api.Object) ([]byte, error) {
 }
 
 // PrintKubernetes prints o in the envelope of Kubernetes.
-func PrintKubernetes(o *api.Object) ([]byte, error) {
+func PrintKubernetes(c *api.Catalog, o *api.Object) ([]byte, error) {
+	typ, ok := c.Type(o.Kind)
+	if !ok {
+		return nil, fmt.Errorf("print %s: unknown kind", o.Ref)
+	}
 	spec, status, err := bodies(o)
 	if err != nil {
 		return nil, err
@@ -64,7 +68,7 @@ func PrintKubernetes(o *api.Object) ([]byte, error) {
 	meta.labels(labels)
 	meta.time("creationTimestamp", o.Created)
 	var w members
-	w.text("apiVersion", apiVersion)
+	w.text("apiVersion", typ.APIVersion())
 	w.text("kind", o.Kind)
 	w.member("metadata", meta.end())
 	w.member("spec", spec)

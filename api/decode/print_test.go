@@ -55,7 +55,7 @@ func TestKubernetesFormReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyspec.Own{}.Object(t, typ)
 		o.Namespace = "ns-1"
-		text, err := decode.PrintKubernetes(o)
+		text, err := decode.PrintKubernetes(c, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,7 +66,7 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error
 		if err != nil {
 			return err
 		}
-		text, err := decode.PrintKubernetes(o)
+		text, err := decode.PrintKubernetes(s.Catalog, o)
 		if err != nil {
 			return err
 		}

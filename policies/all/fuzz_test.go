@@ -19,13 +19,7 @@ import (
 	"github.com/weftmesh/weft/xds"
 )
 
-func catalog() *api.Catalog {
-	var types []api.Type
-	for _, k := range all.Kinds {
-		types = append(types, k.Type())
-	}
-	return api.NewCatalog(types...)
-}
+func catalog() *api.Catalog { return policytest.CatalogOf(all.Kinds...) }
 
 // FuzzPolicy reads any text. What it accepts can be printed and read again, and
 // becomes messages that Envoy's generated validation accepts.

@@ -18,8 +18,10 @@ import (
 var Dialect = route.Dialect{
 	Name: "kuma",
 	Types: []api.Type{
-		{Name: api.KindMeshHTTPRoute, Plural: "meshhttproutes", Short: "mhttpr", Policy: true, Route: true, New: func() api.Spec { return new(HTTPRoute) }},
-		{Name: api.KindMeshTCPRoute, Plural: "meshtcproutes", Short: "mtcpr", Policy: true, Route: true, New: func() api.Spec { return new(TCPRoute) }},
+		{Name: api.KindMeshHTTPRoute, Plural: "meshhttproutes", Short: "mhttpr", Group: "kuma.io", Version: "v1alpha1",
+			Policy: true, Route: true, Attach: true, New: func() api.Spec { return new(HTTPRoute) }},
+		{Name: api.KindMeshTCPRoute, Plural: "meshtcproutes", Short: "mtcpr", Group: "kuma.io", Version: "v1alpha1",
+			Policy: true, Route: true, New: func() api.Spec { return new(TCPRoute) }},
 	},
 	Routes:  routes,
 	Compare: compare,

@@ -12,6 +12,9 @@ import (
 // backendKinds are the kinds that requests can be sent to.
 var backendKinds = []string{api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindMeshServiceSubset}
 
+// elsewhere knows the kinds that only policies may name.
+var elsewhere = api.NewCatalog(api.Type{Name: api.KindMeshHTTPRoute, Route: true}, api.Type{Name: api.KindMeshTCPRoute, Route: true})
+
 var ruleName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // Validate checks a MeshHTTPRoute by the table of spec/kuma.md 2.
@@ -30,7 +33,7 @@ func (r *HTTPRoute) Validate(at api.Path) error {
 
 // ValidateObject refuses a route of a namespace that has two roles at once
 // (spec/kuma.md 4.2).
-func (r *HTTPRoute) ValidateObject(o *api.Object, at api.Path) error {
+func (r *HTTPRoute) ValidateObject(o *api.Object, _ *api.Catalog, at api.Path) error {
 	return api.MixedRoles(at.Field("to"), o.HomeNamespace(), r.Top(), r.targets())
 }
 
@@ -38,7 +41,7 @@ func validateTop(at api.Path, ref *api.TargetRef) error {
 	if ref == nil {
 		return nil
 	}
-	return api.ValidateTargetRef(at.Field("targetRef"), *ref, api.RefRules{Top: true, Kinds: []string{
+	return api.ValidateTargetRef(at.Field("targetRef"), *ref, api.RefRules{Top: true, Catalog: elsewhere, Kinds: []string{
 		api.KindMesh, api.KindDataplane, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset, api.KindMeshGateway}})
 }
 
@@ -48,7 +51,7 @@ func toRules(top api.TargetRef) api.RefRules {
 	if top.Kind == api.KindMeshGateway {
 		kinds = append(kinds, api.KindMesh)
 	}
-	return api.RefRules{Kinds: kinds}
+	return api.RefRules{Kinds: kinds, Catalog: elsewhere}
 }
 
 func (r *HTTPRoute) to(at api.Path, to *To, names map[string]api.Path) error {
@@ -100,7 +103,7 @@ func (r *Rule) validate(at api.Path, gateway bool) error {
 
 func (b *BackendRef) validate(at api.Path) error {
 	var errs *multierror.Error
-	errs = multierror.Append(errs, api.ValidateTargetRef(at, b.ref(), api.RefRules{Kinds: backendKinds}))
+	errs = multierror.Append(errs, api.ValidateTargetRef(at, b.ref(), api.RefRules{Kinds: backendKinds, Catalog: elsewhere}))
 	port := at.Field("port")
 	switch {
 	case b.Port != nil && (*b.Port < 1 || *b.Port > 65535):

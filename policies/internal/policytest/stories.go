@@ -4,11 +4,13 @@ package policytest
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/corpus"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/route/kuma"
 )
 
 // Stories checks what is reported of the documents in testdata/validation of the
@@ -18,9 +20,9 @@ func Stories(t *testing.T, kinds ...*policies.Kind) {
 	corpus.Check(t, CatalogOf(kinds...), "testdata/validation/*.txtar")
 }
 
-// CatalogOf knows the kinds and nothing else.
+// CatalogOf knows the kinds, and Kuma's routes for them to target.
 func CatalogOf(kinds ...*policies.Kind) *api.Catalog {
-	var types []api.Type
+	types := slices.Clone(kuma.Dialect.Types)
 	for _, k := range kinds {
 		types = append(types, k.Type())
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/policies/all"
 )
 
@@ -20,7 +21,7 @@ func main() {
 }
 
 func run(dir string) error {
-	files := pages(all.Kinds)
+	files := pages(all.Kinds, world.Catalog().Routes())
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

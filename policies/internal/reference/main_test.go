@@ -7,13 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/policies/all"
 )
 
 func TestReferencePagesAreFresh(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join("..", "..", "..", "docs", "policies")
-	for name, want := range pages(all.Kinds) {
+	for name, want := range pages(all.Kinds, world.Catalog().Routes()) {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
