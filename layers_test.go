@@ -21,6 +21,7 @@ var layers = []string{
 	"route",
 	"route/*",
 	"store",
+	"admission",
 	"matcher merge",
 	"policies",
 	"resolve",

@@ -33,6 +33,11 @@ type Object struct {
 	Created  time.Time
 	Modified time.Time
 	Source   Source
+	// Revision is that of the store at which the object last changed what it says,
+	// zero where no store has it.
+	Revision uint64
+	// Adjusted says that labels or status are not those of the source's text.
+	Adjusted bool
 	// Owner is set by who stores the object, never by what a document or a
 	// request says.
 	Owner Owner

@@ -39,7 +39,7 @@ func TestAGuestGoesAndComesThoughTheStoreRefusesAtFirst(t *testing.T) {
 	o := *dataplane(t, "guest", "web")
 	o.Owner = api.Guest
 	mesh := &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: &api.Mesh{}}
-	if _, _, err := s.Apply(t.Context(), []store.Write{{Put: mesh}, {Put: &o}}); err != nil {
+	if _, _, err := s.Apply(t.Context(), store.Writes(store.Write{Put: mesh}, store.Write{Put: &o})); err != nil {
 		t.Fatal(err)
 	}
 	var connected atomic.Bool

@@ -17,8 +17,8 @@ type audited struct {
 }
 
 // Apply writes and logs what it did.
-func (a audited) Apply(ctx context.Context, writes []store.Write) (*api.Snapshot, []store.Result, error) {
-	s, results, err := a.Store.Apply(ctx, writes)
+func (a audited) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+	s, results, err := a.Store.Apply(ctx, plan)
 	if err != nil {
 		return s, results, err
 	}

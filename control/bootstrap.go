@@ -125,7 +125,7 @@ func (b *bootstrapper) authenticate(ctx context.Context, token string, ref api.R
 // stored, or the one that is there.
 func (b *bootstrapper) dataplane(ctx context.Context, ref api.Ref, brought string, snapshot *api.Snapshot) (*api.Object, error) {
 	if !snapshot.Has(api.Ref{Kind: api.KindMesh, Name: ref.Mesh}) {
-		return nil, web.Refusal(http.StatusNotFound, "there is no mesh "+ref.Mesh+"; create it, or start the sidecar with another --mesh")
+		return nil, noMesh(ref.Mesh)
 	}
 	there, exists := snapshot.Get(ref)
 	switch {
@@ -143,7 +143,15 @@ func (b *bootstrapper) dataplane(ctx context.Context, ref api.Ref, brought strin
 	}
 	c := *o
 	c.Source.File, c.Owner = bootstrapSource, api.Guest
-	after, _, err := b.into.Apply(as(ctx, "sidecar "+ref.FullName()), []store.Write{{Put: &c, If: mayBeGuest}})
+	after, _, err := b.into.Apply(as(ctx, "sidecar "+ref.FullName()), func(now *api.Snapshot) ([]store.Write, error) {
+		if !now.Has(api.Ref{Kind: api.KindMesh, Name: c.Mesh}) {
+			return nil, noMesh(c.Mesh)
+		}
+		if there, ok := now.Get(c.Ref); ok && there.Owner != api.Guest {
+			return nil, nil
+		}
+		return []store.Write{{Put: &c}}, nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +160,10 @@ func (b *bootstrapper) dataplane(ctx context.Context, ref api.Ref, brought strin
 	}
 	b.arrived(&c)
 	return &c, nil
+}
+
+func noMesh(name string) error {
+	return web.Refusal(http.StatusNotFound, "there is no mesh "+name+"; create it, or start the sidecar with another --mesh")
 }
 
 // standing is what somebody else keeps there, which a sidecar may repeat but

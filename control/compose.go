@@ -54,7 +54,7 @@ func (p *Plane) open(ctx context.Context) error {
 		return fmt.Errorf("mark the default policies: %w", err)
 	}
 	if p.cfg.Dir != "" {
-		feed, err := file.NewFeed(as(ctx, directoryActor), p.cfg.Dir, world.DecodeDir, p.own, p.log)
+		feed, err := file.NewFeed(as(ctx, directoryActor), p.directory(), p.own)
 		if err != nil {
 			return fmt.Errorf("--dir: %w", err)
 		}
@@ -66,7 +66,7 @@ func (p *Plane) open(ctx context.Context) error {
 // openDirectory is --store file: the directory is all that users have.
 func (p *Plane) openDirectory(ctx context.Context) error {
 	p.own = withDefaults{audited{memory.New(api.NewSnapshot(0), nil, time.Now), p.log}, p.cfg.SkipDefaultPolicies}
-	s, err := file.Open(as(ctx, directoryActor), p.cfg.Dir, world.DecodeDir, p.own, p.log)
+	s, err := file.Open(as(ctx, directoryActor), p.directory(), p.own)
 	if err != nil {
 		return fmt.Errorf("--dir: %w", errors.Join(err, p.own.Close()))
 	}
@@ -74,11 +74,16 @@ func (p *Plane) openDirectory(ctx context.Context) error {
 	return p.firstMesh(ctx)
 }
 
+// directory is how --dir is read.
+func (p *Plane) directory() file.Config {
+	return file.Config{Dir: p.cfg.Dir, Decode: world.DecodeDir, Admit: admit, Log: p.log}
+}
+
 func (p *Plane) firstMesh(ctx context.Context) error {
 	for range p.own.Snapshot().OfKind(api.KindMesh) {
 		return nil
 	}
-	_, _, err := p.own.Apply(ctx, []store.Write{{Put: world.DefaultMesh()}})
+	_, _, err := p.own.Apply(ctx, store.Writes(store.Write{Put: world.DefaultMesh()}))
 	return err
 }
 

@@ -2,7 +2,9 @@ package control
 
 import (
 	"context"
+	"slices"
 
+	"github.com/weftmesh/weft/admission"
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/store"
@@ -15,40 +17,38 @@ type withDefaults struct {
 	skip bool
 }
 
-// Apply writes, and what a new mesh needs.
-func (f withDefaults) Apply(ctx context.Context, writes []store.Write) (*api.Snapshot, []store.Result, error) {
-	if extra := f.defaults(writes); len(extra) > 0 {
-		s, results, err := f.Store.Apply(ctx, append(writes[:len(writes):len(writes)], extra...))
-		if err != nil {
-			return nil, nil, err
-		}
-		return s, results[:len(writes)], nil
+// Apply does what plan says, and writes what a new mesh needs.
+func (f withDefaults) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+	asked := 0
+	s, results, err := f.Store.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+		writes, err := plan(now)
+		asked = len(writes)
+		return append(writes[:asked:asked], f.defaults(now, writes)...), err
+	})
+	if err != nil {
+		return nil, nil, err
 	}
-	return f.Store.Apply(ctx, writes)
+	return s, results[:asked], nil
 }
 
 // defaults are the default policies of the meshes that writes create, but for
 // those that exist or come along.
-func (f withDefaults) defaults(writes []store.Write) []store.Write {
+func (f withDefaults) defaults(now *api.Snapshot, writes []store.Write) []store.Write {
 	if f.skip {
 		return nil
 	}
 	var extra []store.Write
 	coming := map[api.Ref]bool{}
-	snapshot := f.Snapshot()
 	for _, w := range writes {
 		coming[w.Ref()] = true
 	}
 	for _, w := range writes {
-		if w.Put == nil || w.Put.Kind != api.KindMesh {
-			continue
-		}
-		if _, exists := snapshot.Get(w.Put.Ref); exists {
+		if w.Put == nil || w.Put.Kind != api.KindMesh || now.Has(w.Put.Ref) {
 			continue
 		}
 		mesh, _ := w.Put.Spec.(*api.Mesh)
 		for _, p := range world.DefaultPolicies(w.Put.Name, mesh.SkipCreatingInitialPolicies) {
-			if _, exists := snapshot.Get(p.Ref); !exists && !coming[p.Ref] {
+			if !now.Has(p.Ref) && !coming[p.Ref] {
 				extra = append(extra, store.Write{Put: p, Own: true})
 			}
 		}
@@ -60,16 +60,30 @@ func (f withDefaults) defaults(writes []store.Write) []store.Write {
 // weft without the label has made: those that came with their mesh, at the same
 // moment, and say what they said then. What people wrote or changed is theirs.
 func (f withDefaults) mark(ctx context.Context) error {
-	var writes []store.Write
-	snapshot := f.Snapshot()
-	for mesh := range snapshot.OfKind(api.KindMesh) {
-		for _, p := range world.DefaultPolicies(mesh.Name, nil) {
-			o, ok := snapshot.Get(p.Ref)
-			if ok && o.Created.Equal(mesh.Created) && o.Modified.Equal(o.Created) && store.Same(o, p.MarkDefault(false)) {
-				writes = append(writes, store.Write{Put: o.MarkDefault(true), Own: true, If: func(now *api.Object) bool { return now == o }})
+	_, _, err := f.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+		var writes []store.Write
+		for mesh := range now.OfKind(api.KindMesh) {
+			for _, p := range world.DefaultPolicies(mesh.Name, nil) {
+				o, ok := now.Get(p.Ref)
+				if ok && o.Created.Equal(mesh.Created) && o.Modified.Equal(o.Created) && store.Same(o, p.MarkDefault(false)) {
+					writes = append(writes, store.Write{Put: o.MarkDefault(true), Own: true})
+				}
 			}
 		}
-	}
-	_, _, err := f.Apply(ctx, writes)
+		return writes, nil
+	})
 	return err
+}
+
+// admit is what the directory of --dir may write now: with mesh default where
+// there is no mesh at all, and nothing that would be without its mesh.
+func admit(now *api.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation) {
+	some := slices.ContainsFunc(writes, func(w store.Write) bool { return w.Put != nil && w.Put.Kind == api.KindMesh })
+	for range now.OfKind(api.KindMesh) {
+		some = true
+	}
+	if !some {
+		writes = append([]store.Write{{Put: world.DefaultMesh()}}, writes...)
+	}
+	return admission.Admit(now, writes)
 }

@@ -81,7 +81,7 @@ func TestOlderDefaultPoliciesAreMarkedAtTheStart(t *testing.T) {
 		for _, o := range objects {
 			writes = append(writes, store.Write{Put: o.MarkDefault(false), Own: true})
 		}
-		if _, _, err := s.Apply(t.Context(), writes); err != nil {
+		if _, _, err := s.Apply(t.Context(), store.Writes(writes...)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -51,9 +51,6 @@ func newGuests(into store.Store, connected func(api.Ref) bool, after time.Durati
 // called is the name by which a sidecar calls its Dataplane while there is none.
 func called(r api.Ref) api.Ref { return api.Ref{Kind: r.Kind, Mesh: r.Mesh, Name: r.FullName()} }
 
-// mayBeGuest reports whether a sidecar may bring what stands there.
-func mayBeGuest(o *api.Object) bool { return o == nil || o.Owner == api.Guest }
-
 // arrived is told of a sidecar that got its bootstrap and will connect, and of
 // the Dataplane that it brought along.
 func (g *guests) arrived(o *api.Object) {
@@ -176,15 +173,7 @@ func (g *guests) decide() []move {
 }
 
 func (g *guests) do(moves []move) {
-	writes := make([]store.Write, len(moves))
-	for i, m := range moves {
-		if m.back {
-			writes[i] = store.Write{Put: m.object, If: func(now *api.Object) bool { return now == nil }}
-		} else {
-			writes[i] = store.Write{Delete: &m.object.Ref, If: func(now *api.Object) bool { return now == m.object }}
-		}
-	}
-	_, results, err := g.into.Apply(context.Background(), writes)
+	_, results, err := g.into.Apply(context.Background(), func(now *api.Snapshot) ([]store.Write, error) { return movable(now, moves), nil })
 	if err != nil {
 		g.log.Error("dataplanes of sidecars that left or came back were not changed, trying again", "dataplanes", len(moves), "error", err)
 		for _, m := range moves {
@@ -192,10 +181,14 @@ func (g *guests) do(moves []move) {
 		}
 		return
 	}
+	acts := map[api.Ref]store.Action{}
+	for _, r := range results {
+		acts[r.Ref] = r.Action
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i, m := range moves {
-		switch results[i].Action {
+	for _, m := range moves {
+		switch acts[m.object.Ref] {
 		case store.Deleted:
 			g.away.keep(m.name, m.object, time.Now()) // a bootstrap in between took it for present
 			g.log.Info("dataplane removed, its sidecar is gone", "dataplane", m.object.Ref.String())
@@ -206,6 +199,21 @@ func (g *guests) do(moves []move) {
 			g.away.drop(m.name)
 		}
 	}
+}
+
+// movable are the moves that nobody has forestalled, as writes.
+func movable(now *api.Snapshot, moves []move) []store.Write {
+	var writes []store.Write
+	for _, m := range moves {
+		there, _ := now.Get(m.object.Ref)
+		switch {
+		case m.back && there == nil && now.Has(api.Ref{Kind: api.KindMesh, Name: m.object.Mesh}):
+			writes = append(writes, store.Write{Put: m.object})
+		case !m.back && there == m.object:
+			writes = append(writes, store.Write{Delete: &m.object.Ref})
+		}
+	}
+	return writes
 }
 
 // close forgets all timers and waits for what is being written.

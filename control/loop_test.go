@@ -96,7 +96,7 @@ func apply(t *testing.T, s *memory.Store, objects ...*api.Object) uint64 {
 	for i, o := range objects {
 		writes[i] = store.Write{Put: o}
 	}
-	snapshot, _, err := s.Apply(t.Context(), writes)
+	snapshot, _, err := s.Apply(t.Context(), store.Writes(writes...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestAModelCoversWhatCameAndWent(t *testing.T) {
 	l.begin(empty, snapshot)
 	o := dataplane(t, "brief", "web")
 	apply(t, s, o)
-	last, _, err := s.Apply(t.Context(), []store.Write{{Delete: &o.Ref}})
+	last, _, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &o.Ref}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,10 +20,12 @@ import (
 type Store interface {
 	// Snapshot is everything, as of the last publication.
 	Snapshot() *api.Snapshot
-	// Apply does all writes as one revision, or none of them. The snapshot is
-	// the one that holds them; where nothing changes no revision is made.
+	// Apply does the writes of plan as one revision, or none of them. What plan
+	// decides holds when the writes are done: nobody writes in between. An error
+	// of plan refuses all of them and is returned as it is. The snapshot is the
+	// one that holds the writes; where nothing changes no revision is made.
 	// Results are in the order of the writes.
-	Apply(ctx context.Context, writes []Write) (*api.Snapshot, []Result, error)
+	Apply(ctx context.Context, plan Plan) (*api.Snapshot, []Result, error)
 	// Watch begins with everything; the watch has what happens afterwards.
 	Watch() (*api.Snapshot, Watch)
 	// Problems are documents that the store holds or sees and cannot serve.
@@ -42,21 +44,24 @@ type Watch interface {
 	Stop()
 }
 
+// Plan decides what to write, by the snapshot that the writes are done to. It
+// may be asked several times, so it changes nothing but what its last answer
+// decides; it does not wait, and it asks nothing of the store.
+type Plan func(now *api.Snapshot) ([]Write, error)
+
+// Writes is the plan to do writes whatever there is.
+func Writes(writes ...Write) Plan {
+	return func(*api.Snapshot) ([]Write, error) { return writes, nil }
+}
+
 // Write is one thing to do: Put creates or replaces, Delete removes.
 type Write struct {
 	Put    *api.Object
 	Delete *api.Ref
-	// If, where it is set, is asked about the object as it stands when the write
-	// is done, nil for none; where it says no the write is left out, Unchanged.
-	// It may be asked several times.
-	If func(*api.Object) bool
 	// Own marks a write of the control plane itself, which alone decides about the
 	// label weft.io/default; every other write leaves it as it is.
 	Own bool
 }
-
-// Fits reports whether the write is to be done to the object as it stands.
-func (w Write) Fits(current *api.Object) bool { return w.If == nil || w.If(current) }
 
 // Ref names the object that is written.
 func (w Write) Ref() api.Ref {

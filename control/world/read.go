@@ -147,21 +147,12 @@ func open(stdin io.Reader, path string) (texts []decode.Text, fromDir bool, err 
 	if err != nil {
 		return nil, false, fmt.Errorf("%w; name a file, a directory, or - for standard input", err)
 	}
-	files, read := []string{path}, os.ReadFile
 	if info.IsDir() {
-		if files, err = file.List(path); err != nil {
-			return nil, false, err
-		}
-		read = file.Read
+		texts, err = file.Texts(path)
+		return texts, true, err
 	}
-	for _, f := range files {
-		t, err := read(f)
-		if err != nil {
-			return nil, false, err
-		}
-		texts = append(texts, decode.Text{File: f, Text: t})
-	}
-	return texts, info.IsDir(), nil
+	text, err := os.ReadFile(path)
+	return []decode.Text{{File: path, Text: text}}, false, err
 }
 
 // Sort puts violations into the order in which people fix them: by place.

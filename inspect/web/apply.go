@@ -1,13 +1,17 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/weftmesh/weft/admission"
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/inspect"
@@ -30,7 +34,7 @@ type result struct {
 
 // apply writes a stream of documents as one revision, or none of them.
 func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
-	q, err := options(r, "dryRun", "file")
+	q, err := options(r, "dryRun", "file", "prune")
 	if err != nil {
 		return err
 	}
@@ -38,24 +42,27 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	b := batch{server: s, stream: true}
+	if b.prune, err = selectorOf(q); err != nil {
+		return err
+	}
+	if err := unconditional(r); err != nil {
+		return err
+	}
 	texts, err := textsOf(w, r, q.Get("file"))
 	if err != nil {
 		return err
 	}
-	objects, refused, err := decode.All(s.Catalog, texts...)
+	b.objects, b.refused, err = decode.All(s.Catalog, texts...)
 	if errors.Is(err, decode.ErrNoDocuments) {
 		return badField("", "no documents; send a stream of YAML documents or a JSON array")
 	}
-	unfit := s.unfit(slices.Concat(objects, refused))
-	warnings := api.Violations(err)
-	if api.Refuses(err) || len(unfit) > 0 {
-		return notValid(inOrder(append(warnings, unfit...)))
-	}
+	b.found = api.Violations(err)
 	do := s.stored
 	if dry {
 		do = s.previewed
 	}
-	done, err := do(r.Context(), objects)
+	done, err := do(r.Context(), b.plan)
 	if err != nil {
 		return err
 	}
@@ -63,12 +70,97 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	for _, x := range done.results {
 		out.Results = append(out.Results, result{x.Ref.String(), x.Action})
 	}
-	warnings = append(warnings, inspect.Unsaid(warnings, dangling(done.model, objects))...)
+	warnings := append(b.found, b.adjusted...)
+	warnings = append(warnings, inspect.Unsaid(warnings, dangling(done.model, b.objects))...)
 	for _, v := range warnings {
 		out.Warnings = append(out.Warnings, inspect.ViolationOf(v))
 	}
 	answer(w, http.StatusOK, out)
 	return nil
+}
+
+// batch is what one request writes.
+type batch struct {
+	*server
+	objects, refused []*api.Object
+	stream           bool              // of documents, whose findings stand in the order of their places
+	found            []*api.Violation  // in the texts
+	prune            map[string]string // labels of what else is to go; nil for nothing
+	adjusted         []*api.Violation  // by the last plan: what is not stored as it was sent
+}
+
+// plan is all of it as writes over now, or all that is wrong.
+func (b *batch) plan(now *api.Snapshot) ([]store.Write, error) {
+	wrong := admission.Check(b.Catalog, now, slices.Concat(b.objects, b.refused))
+	if len(wrong) > 0 || slices.ContainsFunc(b.found, func(v *api.Violation) bool { return v.Severity == api.Error }) {
+		wrong = append(slices.Clone(b.found), wrong...)
+		if b.stream {
+			wrong = inOrder(wrong)
+		}
+		return nil, notValid(wrong)
+	}
+	b.adjusted = nil
+	writes := make([]store.Write, len(b.objects))
+	for i, o := range b.objects {
+		before, _ := now.Get(o.Ref)
+		put, adjusted := admission.Stored(b.Catalog, before, o)
+		writes[i] = store.Write{Put: put}
+		b.adjusted = append(b.adjusted, adjusted...)
+	}
+	if b.prune != nil {
+		writes = append(writes, b.pruned(now)...)
+	}
+	return writes, nil
+}
+
+// pruned deletes what carries the labels in the meshes of the documents and is
+// not among them. A mesh itself never goes.
+func (b *batch) pruned(now *api.Snapshot) []store.Write {
+	keep, meshes := map[api.Ref]bool{}, map[string]bool{}
+	for _, o := range b.objects {
+		keep[o.Ref], meshes[o.Mesh] = true, true
+	}
+	var writes []store.Write
+	for o := range now.All() {
+		if o.Kind != api.KindMesh && meshes[o.Mesh] && !keep[o.Ref] && carries(b.Catalog.Shown(o).Labels, b.prune) {
+			writes = append(writes, store.Write{Delete: &o.Ref})
+		}
+	}
+	return writes
+}
+
+// carries reports whether labels hold all that is wanted.
+func carries(labels, wanted map[string]string) bool {
+	for k, v := range wanted {
+		if got, ok := labels[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}
+
+// selectorOf are the labels of ?prune=k=v,k=v; nil where it is not given.
+func selectorOf(q url.Values) (map[string]string, error) {
+	if !q.Has("prune") {
+		return nil, nil
+	}
+	labels := map[string]string{}
+	for part := range strings.SplitSeq(q.Get("prune"), ",") {
+		k, v, ok := strings.Cut(part, "=")
+		if _, twice := labels[k]; !ok || twice || k == "" || strings.ContainsAny(k+v, "=!() \t") {
+			return nil, badField("prune", strconv.Quote(part)+" is not a label; write the labels of what is to go as k=v, separated by commas")
+		}
+		labels[k] = v
+	}
+	return labels, nil
+}
+
+// inOrder are violations in the order of their places.
+func inOrder(found []*api.Violation) []*api.Violation {
+	slices.SortStableFunc(found, func(a, b *api.Violation) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return found
 }
 
 // outcome is what became, or would become, of documents that are written.
@@ -78,31 +170,27 @@ type outcome struct {
 	model    *resolve.Model // with the documents; nil where the client did not wait for it
 }
 
-func puts(objects []*api.Object) []store.Write {
-	writes := make([]store.Write, len(objects))
-	for i, o := range objects {
-		writes[i] = store.Write{Put: o}
-	}
-	return writes
-}
-
-// stored writes the objects.
-func (s *server) stored(ctx context.Context, objects []*api.Object) (outcome, error) {
-	snapshot, results, err := s.Documents.Apply(ctx, puts(objects))
+// stored does what plan says.
+func (s *server) stored(ctx context.Context, plan store.Plan) (outcome, error) {
+	snapshot, results, err := s.Documents.Apply(ctx, plan)
 	if err != nil {
 		return outcome{}, err
 	}
 	return outcome{snapshot.Revision(), results, s.covering(ctx)}, nil
 }
 
-// previewed writes the objects nowhere, and says what would become of them.
-func (s *server) previewed(ctx context.Context, objects []*api.Object) (outcome, error) {
+// previewed writes nothing, and says what would become of what plan says.
+func (s *server) previewed(ctx context.Context, plan store.Plan) (outcome, error) {
 	model, err := s.Documents.Model(ctx)
 	if err != nil {
 		return outcome{}, err
 	}
 	now := model.Snapshot()
-	changes, results := store.Plan(now, puts(objects), time.Now())
+	writes, err := plan(now)
+	if err != nil {
+		return outcome{}, err
+	}
+	changes, results := store.Changes(now, writes, time.Now())
 	next, _ := model.Update(now.With(now.Revision()+1, changes), changes)
 	return outcome{now.Revision(), results, next}, nil
 }

@@ -52,6 +52,7 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error
 	if !ok {
 		return missing()
 	}
+	w.Header().Set("ETag", etag(o))
 	switch format := r.URL.Query().Get("format"); format {
 	case "", "universal":
 	case "written":
@@ -141,15 +142,13 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	if errors.Is(err, decode.ErrNoDocuments) {
 		return badField("", "the body is empty; send the document")
 	}
-	warnings := api.Violations(err)
+	b := batch{server: s, found: api.Violations(err)}
 	if o == nil {
-		return notValid(append(warnings, s.homeless([]*api.Object{{Ref: ref}})...))
+		b.refused = []*api.Object{{Ref: ref}}
+	} else {
+		b.objects = []*api.Object{o}
 	}
-	put := []*api.Object{o}
-	if unfit := s.unfit(put); len(unfit) > 0 {
-		return notValid(unfit)
-	}
-	_, results, err := s.Documents.Apply(r.Context(), puts(put))
+	snapshot, results, err := s.Documents.Apply(r.Context(), under(r, ref, b.plan))
 	if err != nil {
 		return err
 	}
@@ -157,7 +156,11 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	if results[0].Action == store.Created {
 		status = http.StatusCreated
 	}
-	warnings = append(warnings, inspect.Unsaid(warnings, dangling(s.covering(r.Context()), put))...)
+	warnings := append(b.found, b.adjusted...)
+	warnings = append(warnings, inspect.Unsaid(warnings, dangling(s.covering(r.Context()), b.objects))...)
+	if now, ok := snapshot.Get(ref); ok {
+		w.Header().Set("ETag", etag(now))
+	}
 	answer(w, status, warned(warnings))
 	return nil
 }
@@ -167,15 +170,15 @@ func (s *server) delete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.remove(w, r, []store.Write{{Delete: &ref}})
+	return s.remove(w, r, ref, store.Writes(store.Write{Delete: &ref}))
 }
 
-// remove deletes; the first write is the one that was asked for.
-func (s *server) remove(w http.ResponseWriter, r *http.Request, writes []store.Write) error {
+// remove deletes ref, which is the first write of plan.
+func (s *server) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, plan store.Plan) error {
 	if _, err := options(r, "namespace"); err != nil {
 		return err
 	}
-	_, results, err := s.Documents.Apply(r.Context(), writes)
+	_, results, err := s.Documents.Apply(r.Context(), under(r, ref, plan))
 	if err != nil {
 		return err
 	}
@@ -188,18 +191,20 @@ func (s *server) remove(w http.ResponseWriter, r *http.Request, writes []store.W
 
 // deleteMesh deletes a mesh with its documents, but not under the feet of sidecars.
 func (s *server) deleteMesh(w http.ResponseWriter, r *http.Request) error {
-	name := r.PathValue("mesh")
-	writes := []store.Write{{Delete: &api.Ref{Kind: api.KindMesh, Name: name}}}
-	for o := range s.Documents.Snapshot().All() {
-		if o.Mesh != name {
-			continue
+	mesh := api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")}
+	return s.remove(w, r, mesh, func(now *api.Snapshot) ([]store.Write, error) {
+		writes := []store.Write{{Delete: &mesh}}
+		for o := range now.All() {
+			if o.Mesh != mesh.Name {
+				continue
+			}
+			if o.Kind == api.KindDataplane {
+				return nil, conflict("mesh " + mesh.Name + " still has dataplanes, such as " + o.Name + "; delete them first")
+			}
+			writes = append(writes, store.Write{Delete: &o.Ref})
 		}
-		if o.Kind == api.KindDataplane {
-			return conflict("mesh " + name + " still has dataplanes, such as " + o.Name + "; delete them first")
-		}
-		writes = append(writes, store.Write{Delete: &o.Ref})
-	}
-	return s.remove(w, r, writes)
+		return writes, nil
+	})
 }
 
 // warned is the body of a successful write.

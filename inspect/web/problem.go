@@ -76,6 +76,11 @@ func conflict(detail string) problem {
 	return problem{Status: http.StatusConflict, Title: cannotProcess, Detail: detail}
 }
 
+// failedPrecondition is the answer to a write that was meant for another state.
+func failedPrecondition(detail string) problem {
+	return problem{Status: http.StatusPreconditionFailed, Title: cannotProcess, Detail: detail}
+}
+
 // problemOf is the answer to any failure of a handler.
 func problemOf(err error) problem {
 	var p problem

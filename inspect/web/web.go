@@ -55,7 +55,7 @@ type About struct {
 type Documents interface {
 	Snapshot() *api.Snapshot
 	// Apply writes, with what comes along with a write, all or none.
-	Apply(context.Context, []store.Write) (*api.Snapshot, []store.Result, error)
+	Apply(context.Context, store.Plan) (*api.Snapshot, []store.Result, error)
 	// Model is what holds; it covers everything that Apply has acknowledged before the call.
 	Model(context.Context) (*resolve.Model, error)
 }

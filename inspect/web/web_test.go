@@ -96,7 +96,7 @@ func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config))
 	for _, o := range objects {
 		writes = append(writes, store.Write{Put: o})
 	}
-	if _, _, err := s.Apply(t.Context(), writes); err != nil {
+	if _, _, err := s.Apply(t.Context(), store.Writes(writes...)); err != nil {
 		t.Fatal(err)
 	}
 	events := web.NewEvents()

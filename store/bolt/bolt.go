@@ -200,13 +200,16 @@ func (s *Store) Problems() []*api.Violation {
 	return slices.Clone(s.problems)
 }
 
-// Apply does all writes or none. A document that could not be read can be
-// replaced and deleted like any other.
-func (s *Store) Apply(ctx context.Context, writes []store.Write) (*api.Snapshot, []store.Result, error) {
+// Apply does all writes of plan, or none. A document that could not be read can
+// be replaced and deleted like any other.
+func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.orphans = s.orphaned(writes)
-	snapshot, results, err := s.Store.Apply(ctx, writes)
+	snapshot, results, err := s.Store.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+		writes, err := plan(now)
+		s.orphans = s.orphaned(writes)
+		return writes, err
+	})
 	if err == nil && len(s.orphans) > 0 { // nothing else was to be kept
 		err = s.commit(0, nil)
 	}
@@ -230,7 +233,7 @@ func (s *Store) orphaned(writes []store.Write) []api.Ref {
 	}
 	var refs []api.Ref
 	for _, w := range writes {
-		if w.Delete != nil && unread[*w.Delete] && w.Fits(nil) {
+		if w.Delete != nil && unread[*w.Delete] {
 			refs = append(refs, *w.Delete)
 			delete(unread, *w.Delete)
 		}

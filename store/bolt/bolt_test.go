@@ -57,7 +57,7 @@ func TestEverythingIsThereAfterReopening(t *testing.T) {
 		storetest.Put(t, s, &o)
 	}
 	gone := storetest.Service(t, "s7", 1).Ref
-	if _, _, err := s.Apply(t.Context(), []store.Write{{Delete: &gone}}); err != nil {
+	if _, _, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &gone})); err != nil {
 		t.Fatal(err)
 	}
 	before := s.Snapshot()
@@ -137,7 +137,7 @@ func TestAnUnreadableDocumentCanBeDeleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, results, err := s.Apply(t.Context(), []store.Write{{Delete: &a.Ref}})
+	_, results, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &a.Ref}))
 	if err != nil || results[0].Action != store.Deleted || len(s.Problems()) != 0 {
 		t.Errorf("%v, %v, problems %v", results, err, s.Problems())
 	}

@@ -58,7 +58,7 @@ func victim(dir, limit string) {
 			}
 			writes = append(writes, store.Write{Put: o})
 		}
-		if _, _, err := s.Apply(context.Background(), writes); err != nil {
+		if _, _, err := s.Apply(context.Background(), store.Writes(writes...)); err != nil {
 			fmt.Println("error", err)
 			return
 		}

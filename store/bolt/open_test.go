@@ -118,7 +118,7 @@ func TestAStoppedStoreAcknowledgesNothing(t *testing.T) {
 	defer closing(t, s)
 	why := errors.New("the disk failed")
 	s.stopped.Store(&why)
-	_, results, err := s.Apply(t.Context(), []store.Write{{Delete: &o.Ref}})
+	_, results, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &o.Ref}))
 	if !errors.Is(err, why) || len(s.Problems()) != 1 {
 		t.Errorf("%v, %v, problems %v", results, err, s.Problems())
 	}
@@ -127,17 +127,15 @@ func TestAStoppedStoreAcknowledgesNothing(t *testing.T) {
 // What is in memory is on the disk, whoever was first.
 func TestWritesOfAnUnreadableDocumentAreKept(t *testing.T) {
 	t.Parallel()
-	never := func(*api.Object) bool { return false }
 	for name, writes := range map[string]func(*api.Object) []store.Write{
 		"deleted, then put": func(o *api.Object) []store.Write { return []store.Write{{Delete: &o.Ref}, {Put: o}} },
 		"put, then deleted": func(o *api.Object) []store.Write { return []store.Write{{Put: o}, {Delete: &o.Ref}} },
 		"put":               func(o *api.Object) []store.Write { return []store.Write{{Put: o}} },
-		"not to be deleted": func(o *api.Object) []store.Write { return []store.Write{{Delete: &o.Ref, If: never}} },
 		"deleted twice":     func(o *api.Object) []store.Write { return []store.Write{{Delete: &o.Ref}, {Delete: &o.Ref}} },
 	} {
 		dir := t.TempDir()
 		s, o := unreadable(t, dir)
-		_, results, err := s.Apply(t.Context(), writes(o))
+		_, results, err := s.Apply(t.Context(), store.Writes(writes(o)...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,6 +152,25 @@ func TestWritesOfAnUnreadableDocumentAreKept(t *testing.T) {
 	}
 }
 
+// A plan that refuses deletes nothing, neither at once nor with the next write.
+func TestARefusedDeleteOfAnUnreadableDocumentDeletesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, o := unreadable(t, dir)
+	why := errors.New("refused")
+	_, _, err := s.Apply(t.Context(), func(*api.Snapshot) ([]store.Write, error) { return []store.Write{{Delete: &o.Ref}}, why })
+	if !errors.Is(err, why) {
+		t.Fatal(err)
+	}
+	storetest.Put(t, s, storetest.Service(t, "another", 1))
+	closing(t, s)
+	s = opened(t, configOf(dir))
+	if got := s.Snapshot().Len(); got != 2 {
+		t.Errorf("%d documents are left of 2", got)
+	}
+	closing(t, s)
+}
+
 func TestAPutBesideADeleteOfWhatIsUnreadableIsKept(t *testing.T) {
 	t.Parallel()
 	for range 20 {
@@ -162,7 +179,7 @@ func TestAPutBesideADeleteOfWhatIsUnreadableIsKept(t *testing.T) {
 		done := make(chan error, 2)
 		for _, w := range []store.Write{{Delete: &o.Ref}, {Put: o}} {
 			go func() {
-				_, _, err := s.Apply(t.Context(), []store.Write{w})
+				_, _, err := s.Apply(t.Context(), store.Writes(w))
 				done <- err
 			}()
 		}

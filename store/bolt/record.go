@@ -22,7 +22,10 @@ type body struct {
 	Line     int       `json:"line,omitempty"`
 	Owner    string    `json:"owner,omitempty"`   // missing in records of the first weft
 	Default  bool      `json:"default,omitempty"` // the label weft.io/default, whatever the text says
+	Revision uint64    `json:"revision,omitempty"` // missing in records of the first weft
 	Text     string    `json:"text"`
+	// As is the whole document in place of Text where labels or status are others.
+	As string `json:"as,omitempty"`
 }
 
 // owners are the words of records; of a word that this weft does not know the
@@ -65,13 +68,17 @@ func refOf(key []byte) (api.Ref, error) {
 // recordOf keeps the object's own text, so that every finding still names the
 // writer's lines, or where it was one of a list, the text that encode makes.
 func recordOf(key []byte, o *api.Object, encode func(*api.Object) ([]byte, error)) ([]byte, error) {
-	b := body{o.Created, o.Modified, o.Source.File, o.Source.Line, owners[o.Owner], o.IsDefault(), string(o.Source.Text)}
-	if o.Source.Item != "" || len(o.Source.Text) == 0 {
+	b := body{o.Created, o.Modified, o.Source.File, o.Source.Line, owners[o.Owner], o.IsDefault(), o.Revision, string(o.Source.Text), ""}
+	if whole := o.Source.Item != "" || len(o.Source.Text) == 0; whole || o.Adjusted {
 		text, err := encode(o)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w: %w", o.Ref, errUnwritable, err)
 		}
-		b.Text = string(text)
+		if whole {
+			b.Text = string(text)
+		} else {
+			b.As = string(text)
+		}
 	}
 	text, err := json.Marshal(b)
 	if err != nil {
@@ -106,12 +113,16 @@ func parse(key, record []byte) (body, error) {
 // object decodes a record. The key, the times, the owner and the label
 // weft.io/default are the store's word; the rest is the document's.
 func (b body) object(ref api.Ref, decode func(string, []byte) (*api.Object, error)) (*api.Object, error) {
-	o, err := decode(b.File, []byte(b.Text))
+	text := b.Text
+	if b.As != "" {
+		text = b.As
+	}
+	o, err := decode(b.File, []byte(text))
 	if err != nil {
 		return nil, err
 	}
 	c := *o.MarkDefault(b.Default)
-	c.Ref, c.Created, c.Modified, c.Owner = ref, b.Created, b.Modified, b.owner(ref)
+	c.Ref, c.Created, c.Modified, c.Owner, c.Revision, c.Adjusted = ref, b.Created, b.Modified, b.owner(ref), b.Revision, b.As != ""
 	c.Source = api.Source{File: b.File, Line: b.Line, Text: []byte(b.Text)}
 	return &c, nil
 }

@@ -26,17 +26,12 @@ import (
 // with the others. A violation names its object where the text still tells.
 type Decode func(file string, text []byte) ([]*api.Object, []*api.Violation)
 
-// stamp tells whether a file may have changed since it was read.
-type stamp struct {
-	size     int64
-	modified time.Time
-}
-
 // held is what one file said when it was last read.
 type held struct {
 	stamp      stamp
 	text       []byte
-	objects    []*api.Object // sound ones, and last good versions of the others
+	objects    []*api.Object // sound ones
+	kept       []*api.Object // last good versions of those that are not
 	violations []*api.Violation
 }
 
@@ -54,9 +49,27 @@ func NewDir(path string, decode Decode) *Dir {
 	return &Dir{path: path, decode: decode, files: map[string]*held{}}
 }
 
+// Remember takes objects for what their files said when they were last sound,
+// as if it had been read before the process began.
+func (d *Dir) Remember(objects ...*api.Object) {
+	for _, o := range objects {
+		h := d.files[o.Source.File]
+		if h == nil {
+			h = &held{}
+			d.files[o.Source.File] = h
+		}
+		h.kept = append(h.kept, o)
+	}
+}
+
 // Scan reads what changed since the last scan and reports whether anything did.
 func (d *Dir) Scan() (bool, error) {
-	t, err := look(d.path)
+	root, err := openRoot(d.path)
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	t, err := look(root, d.path)
 	if err != nil {
 		return false, err
 	}
@@ -64,8 +77,8 @@ func (d *Dir) Scan() (bool, error) {
 	changed := d.see(t.unread)
 	there := make(map[string]bool, len(t.files))
 	for _, f := range t.files {
-		there[f] = true
-		changed = d.scan(f) || changed
+		there[filepath.Join(d.path, f)] = true
+		changed = d.scan(root, f) || changed
 	}
 	for f := range d.files {
 		if !there[f] && !d.hidden(f) {
@@ -97,44 +110,17 @@ func (d *Dir) hidden(file string) bool {
 	return false
 }
 
-// doubts reports whether an object that the directory does not say, and that
-// came from it once, may be there all the same: in what cannot be read, or
-// broken.
-func (d *Dir) doubts(o *api.Object) bool {
-	if d.hidden(o.Source.File) {
-		return true
-	}
-	h := d.files[o.Source.File]
-	return h != nil && spoils(h.violations)(o.Ref)
-}
-
-// stampOf is the stamp of a file as read at now. A file that was written a
-// moment ago may be written again within one tick of its clock: its stamp
-// proves nothing yet.
-func stampOf(info fs.FileInfo, now time.Time) stamp {
-	if now.Sub(info.ModTime()) < time.Second {
-		return stamp{}
-	}
-	return stamp{info.Size(), info.ModTime()}
-}
-
 // scan reads one file, if it may have changed, and reports whether it did.
-func (d *Dir) scan(path string) bool {
+func (d *Dir) scan(root *os.Root, name string) bool {
+	path := filepath.Join(d.path, name)
 	before := d.files[path]
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		return false
-	}
-	if err == nil && before != nil && before.stamp == (stamp{info.Size(), info.ModTime()}) {
-		return false
-	}
 	now := time.Now()
-	var text []byte
-	if err == nil {
-		text, err = read(path, info)
+	if info, err := stat(root, name); err == nil && before != nil && before.stamp != (stamp{}) && before.stamp == stampOf(info, now) {
+		return false
 	}
+	text, info, err := read(root, name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, errDirectory), errors.Is(err, fs.ErrNotExist):
 		delete(d.files, path)
 		return before != nil
 	case err != nil:
@@ -144,8 +130,18 @@ func (d *Dir) scan(path string) bool {
 		return false
 	}
 	objects, violations := d.decode(path, text)
-	d.files[path] = &held{stampOf(info, now), text, keepLastGood(before, objects, violations), violations}
+	if had := before.all(); len(objects) == 0 && len(violations) == 0 && len(had) > 0 {
+		violations = []*api.Violation{emptied(path, len(had))}
+	}
+	d.files[path] = &held{stampOf(info, now), text, objects, lastGood(before, objects, violations), violations}
 	return true
+}
+
+// emptied is the violation of a file that held documents and holds none: what
+// writes it may not be done, or have failed.
+func emptied(path string, documents int) *api.Violation {
+	return &api.Violation{Position: api.Position{File: path}, Code: "Empty", Severity: api.Error,
+		Message: fmt.Sprintf("the file is empty, and what it held stays in force (documents: %d); write it again, or remove the file to remove it", documents)}
 }
 
 // unreadable is the violation of what is there and cannot be read.
@@ -163,35 +159,31 @@ func unreadable(path string, err error) *api.Violation {
 
 // keep keeps what a file said beside the violation that it is now.
 func (d *Dir) keep(path string, before *held, v *api.Violation) bool {
-	h := &held{violations: []*api.Violation{v}}
-	if before != nil {
-		h.objects = before.objects
-		if len(before.violations) == 1 && before.violations[0].Message == v.Message {
-			return false
-		}
+	if before != nil && len(before.violations) == 1 && before.violations[0].Message == v.Message {
+		return false
 	}
-	d.files[path] = h
+	d.files[path] = &held{kept: before.all(), violations: []*api.Violation{v}}
 	return true
 }
 
-// keepLastGood adds to the sound objects those that the file had before and
-// that are not sound now. Where a violation cannot say whose it is, everything
-// that is missing may be its victim.
-func keepLastGood(before *held, objects []*api.Object, violations []*api.Violation) []*api.Object {
-	if before == nil {
-		return objects
+// all is everything that holds of a file.
+func (h *held) all() []*api.Object {
+	if h == nil {
+		return nil
 	}
+	return slices.Concat(h.objects, h.kept)
+}
+
+// lastGood are the objects that the file had before and that are not sound now.
+// Where a violation cannot say whose it is, everything that is missing may be
+// its victim.
+func lastGood(before *held, objects []*api.Object, violations []*api.Violation) []*api.Object {
 	spoiled := spoils(violations)
 	sound := map[api.Ref]bool{}
 	for _, o := range objects {
 		sound[o.Ref] = true
 	}
-	for _, o := range before.objects {
-		if !sound[o.Ref] && spoiled(o.Ref) {
-			objects = append(objects, o)
-		}
-	}
-	return objects
+	return slices.DeleteFunc(before.all(), func(o *api.Object) bool { return sound[o.Ref] || !spoiled(o.Ref) })
 }
 
 // spoils tells which objects the violations of a file may have kept out of it.
@@ -207,16 +199,13 @@ func spoils(violations []*api.Violation) func(api.Ref) bool {
 }
 
 // Content is everything that the directory says now: of two documents with one
-// name the one in the first file stands, and the other is a violation.
+// name the one in the first file stands, and the other is a violation. The last
+// good version of one that is not sound gives way to a sound one in any file.
 func (d *Dir) Content() ([]*api.Object, []*api.Violation) {
-	paths := make([]string, 0, len(d.files))
-	for p := range d.files {
-		paths = append(paths, p)
-	}
-	slices.Sort(paths)
 	var objects []*api.Object
 	violations := slices.Collect(maps.Values(d.unread))
 	first := map[api.Ref]*api.Object{}
+	paths := slices.Sorted(maps.Keys(d.files))
 	for _, p := range paths {
 		violations = append(violations, d.files[p].violations...)
 		for _, o := range d.files[p].objects {
@@ -228,6 +217,15 @@ func (d *Dir) Content() ([]*api.Object, []*api.Violation) {
 			objects = append(objects, o)
 		}
 	}
+	for _, p := range paths {
+		for _, o := range d.files[p].kept {
+			if first[o.Ref] == nil {
+				first[o.Ref] = o
+				objects = append(objects, o)
+			}
+		}
+	}
+	slices.SortStableFunc(objects, func(a, b *api.Object) int { return cmp.Compare(a.Source.File, b.Source.File) })
 	slices.SortStableFunc(violations, func(a, b *api.Violation) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})

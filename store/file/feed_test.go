@@ -2,10 +2,10 @@ package file_test
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +19,7 @@ import (
 // feed reads a directory into a store, as at the start of a process.
 func feed(t *testing.T, dir string, into store.Store) *file.Feed {
 	t.Helper()
-	f, err := file.NewFeed(t.Context(), dir, readText, into, slog.New(slog.DiscardHandler))
+	f, err := file.NewFeed(t.Context(), config(dir), into)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,4 +127,117 @@ func TestWhatTheStoreRefusedIsAppliedLater(t *testing.T) {
 	into.Refuses.Store(false)
 	eventually(t, "the file is applied, though nothing happens to it any more", func() bool { return has(t, into, "a") })
 	eventually(t, "the problem goes", func() bool { return !refused() })
+}
+
+// counting counts the writes that a store is asked for.
+type counting struct {
+	store.Store
+	writes []string
+}
+
+func (s *counting) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+	return s.Store.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+		writes, err := plan(now)
+		for _, w := range writes {
+			s.writes = append(s.writes, w.Ref().Name)
+		}
+		return writes, err
+	})
+}
+
+// What the directory says is written where the store does not say it, so that
+// one event costs one change.
+func TestADirectoryWritesOnlyWhatChanged(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	into := &counting{Store: empty()}
+	put(t, dir, "a.yaml", service("a", 1)+"---\n"+service("b", 1))
+	put(t, dir, "c.yaml", service("c", 1))
+	f := feed(t, dir, into)
+	written := func(what, want string) {
+		t.Helper()
+		if err := f.Once(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(into.writes, " "); got != want {
+			t.Errorf("%s: %q was written, want %q", what, got, want)
+		}
+		into.writes = nil
+	}
+	written("the start", "a b c")
+	written("nothing", "")
+	put(t, dir, "a.yaml", service("a", 1)+"---\n"+service("b", 2))
+	written("one of two changes", "b")
+	put(t, dir, "a.yaml", "# first\n"+service("a", 1)+"---\n"+service("b", 2))
+	written("a comment", "")
+	remove(t, dir, "c.yaml")
+	written("a file goes", "c")
+	storetest.Put(t, into.Store, storetest.Service(t, "b", 7))
+	written("a user changes what the directory says", "b")
+	f = feed(t, dir, into)
+	written("a restart", "")
+}
+
+func refused(f *file.Feed) int {
+	n := 0
+	for _, v := range f.Problems() {
+		if v.Severity == api.Error {
+			n++
+		}
+	}
+	return n
+}
+
+// A document that cannot be admitted waits; it takes away neither what stands
+// for it nor the others.
+func TestADocumentThatIsNotAdmittedWaits(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	into := empty()
+	cfg := config(dir)
+	cfg.Admit = func(now *api.Snapshot, writes []store.Write) (admitted []store.Write, wrong []*api.Violation) {
+		for _, w := range writes {
+			if w.Put != nil && storetest.Port(w.Put) > 1 && !now.Has(storetest.Service(t, "wanted", 1).Ref) {
+				wrong = append(wrong, api.Path("mesh").Breaks("there is no mesh"))
+				continue
+			}
+			admitted = append(admitted, w)
+		}
+		return admitted, wrong
+	}
+	put(t, dir, "a.yaml", service("a", 1)+"---\n"+service("b", 1))
+	f, err := file.NewFeed(t.Context(), cfg, into)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "a.yaml", service("a", 2)+"---\n"+service("c", 2))
+	if err := f.Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !has(t, into, "a") || has(t, into, "b") || has(t, into, "c") || refused(f) != 2 {
+		t.Errorf("%d documents, problems %v", into.Snapshot().Len(), f.Problems())
+	}
+	follow(t, f)
+	storetest.Put(t, into, storetest.Service(t, "wanted", 1))
+	eventually(t, "what waited is stored, though no file changes", func() bool { return has(t, into, "c") && refused(f) == 0 })
+	remove(t, dir, "a.yaml")
+	eventually(t, "it goes with its file", func() bool { return !has(t, into, "a") && !has(t, into, "c") })
+}
+
+// A file that was emptied while nobody looked keeps what it said.
+func TestAnEmptiedFileTakesNothingAwayAtTheStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	into := empty()
+	put(t, dir, "a.yaml", service("a", 1))
+	feed(t, dir, into)
+	put(t, dir, "a.yaml", "")
+	f := feed(t, dir, into)
+	if !has(t, into, "a") || len(f.Problems()) != 1 || f.Problems()[0].Code != "Empty" {
+		t.Errorf("problems %v", f.Problems())
+	}
+	remove(t, dir, "a.yaml")
+	if feed(t, dir, into); has(t, into, "a") {
+		t.Error("the file is gone, and what it said stays")
+	}
 }

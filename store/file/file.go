@@ -11,14 +11,26 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
+// Config says which directory is read, and how.
+type Config struct {
+	Dir    string
+	Decode Decode
+	// Admit, where it is set, judges writes by what else there is: it answers those
+	// to do now, to which it may add its own, and what is wrong with the others,
+	// which are offered again. As a part of a store.Plan it may be asked several times.
+	Admit func(now *api.Snapshot, writes []store.Write) (admitted []store.Write, wrong []*api.Violation)
+	Log   *slog.Logger
+}
+
 // Feed keeps a store in step with a directory: what the directory says is put
-// into the store, and what it no longer says is deleted, unless somebody else
-// has taken it over meanwhile.
+// into the store where the store does not say it, and what it no longer says is
+// deleted, unless somebody else has taken it over meanwhile.
 type Feed struct {
-	dir  *Dir
-	into store.Store
-	log  *slog.Logger
-	said map[api.Ref]*api.Object // what the last apply that was done said
+	cfg     Config
+	dir     *Dir
+	into    store.Store
+	said    map[api.Ref]*api.Object // what the directory has said and may take away
+	waiting bool                    // for what a document needs
 
 	mu       sync.Mutex
 	problems []*api.Violation
@@ -26,8 +38,14 @@ type Feed struct {
 }
 
 // NewFeed reads the directory once and applies it.
-func NewFeed(ctx context.Context, path string, decode Decode, into store.Store, log *slog.Logger) (*Feed, error) {
-	f := &Feed{dir: NewDir(path, decode), into: into, log: log}
+func NewFeed(ctx context.Context, cfg Config, into store.Store) (*Feed, error) {
+	f := &Feed{cfg: cfg, dir: NewDir(cfg.Dir, cfg.Decode), into: into, said: map[api.Ref]*api.Object{}}
+	for o := range into.Snapshot().All() {
+		if owned(o) {
+			f.said[o.Ref] = o
+			f.dir.Remember(o)
+		}
+	}
 	if _, err := f.dir.Scan(); err != nil {
 		return nil, err
 	}
@@ -37,10 +55,10 @@ func NewFeed(ctx context.Context, path string, decode Decode, into store.Store, 
 // Run follows the directory until ctx ends. What the store refuses is offered
 // again until it takes it.
 func (f *Feed) Run(ctx context.Context) {
-	f.dir.Follow(ctx, f.log, func() bool {
+	f.dir.Follow(ctx, f.cfg.Log, f.waiting, func() bool {
 		err := f.apply(ctx)
 		f.refuse(err, ctx.Err() != nil)
-		return err == nil
+		return err == nil && !f.waiting
 	})
 }
 
@@ -53,10 +71,10 @@ func (f *Feed) refuse(err error, ending bool) {
 	if err == nil || ending {
 		return
 	}
-	f.refused = &api.Violation{Position: api.Position{File: f.dir.path}, Code: "NotApplied", Severity: api.Error,
+	f.refused = &api.Violation{Position: api.Position{File: f.cfg.Dir}, Code: "NotApplied", Severity: api.Error,
 		Message: fmt.Sprintf("the store does not take what the directory says: %v; it is tried again", err)}
 	if before == nil || before.Message != f.refused.Message {
-		f.log.Error("directory was not applied, trying again", "directory", f.dir.path, "error", err)
+		f.cfg.Log.Error("directory was not applied, trying again", "directory", f.cfg.Dir, "error", err)
 	}
 }
 
@@ -74,42 +92,90 @@ func (f *Feed) Problems() []*api.Violation {
 
 func (f *Feed) apply(ctx context.Context) error {
 	objects, problems := f.dir.Content()
-	f.report(problems)
-	said := make(map[api.Ref]*api.Object, len(objects))
-	writes := make([]store.Write, 0, len(objects))
-	for _, o := range objects {
-		said[o.Ref] = o
-		writes = append(writes, f.put(o))
-	}
-	for o := range f.into.Snapshot().All() {
-		if said[o.Ref] == nil && owned(o) && !f.dir.doubts(o) {
-			writes = append(writes, store.Write{Delete: &o.Ref, If: owned})
+	var now *api.Snapshot
+	var wrong []*api.Violation
+	var left map[api.Ref]bool
+	_, results, err := f.into.Apply(ctx, func(s *api.Snapshot) ([]store.Write, error) {
+		writes := f.writes(s, objects)
+		admitted := writes
+		if f.cfg.Admit != nil {
+			admitted, wrong = f.cfg.Admit(s, writes)
 		}
-	}
-	_, results, err := f.into.Apply(ctx, writes)
+		now, left = s, leftOut(writes, admitted)
+		return admitted, nil
+	})
+	f.report(append(problems, wrong...))
 	if err != nil {
 		return err
 	}
-	f.said = said
+	f.waiting = len(left) > 0
+	f.remember(now, objects, left)
 	counts := map[store.Action]int{}
 	for _, r := range results {
 		counts[r.Action]++
 	}
-	f.log.Info("directory applied", "directory", f.dir.path, "created", counts[store.Created], "updated", counts[store.Updated],
-		"deleted", counts[store.Deleted], "unchanged", counts[store.Unchanged], "problems", len(problems))
+	if len(results) > 0 {
+		f.cfg.Log.Info("directory applied", "directory", f.cfg.Dir, "created", counts[store.Created], "updated", counts[store.Updated],
+			"deleted", counts[store.Deleted], "documents", len(objects), "problems", len(problems)+len(wrong))
+	}
 	return nil
 }
 
-// put writes what the directory says. What it has said before is not taken back
-// from somebody who has taken it over as it is.
-func (f *Feed) put(o *api.Object) store.Write {
-	c := *o
-	c.Owner = api.Directory
-	w := store.Write{Put: &c}
-	if before := f.said[o.Ref]; before != nil && store.Same(before, o) {
-		w.If = func(now *api.Object) bool { return now == nil || owned(now) || !store.Same(now, o) }
+// writes is what makes the store say what the directory says. What the directory
+// has said before is not taken back from somebody who has taken it over as it is.
+func (f *Feed) writes(now *api.Snapshot, objects []*api.Object) []store.Write {
+	var writes []store.Write
+	says := make(map[api.Ref]bool, len(objects))
+	for _, o := range objects {
+		says[o.Ref] = true
+		stands, _ := now.Get(o.Ref)
+		before := f.said[o.Ref]
+		c := *o
+		c.Owner = api.Directory
+		if stands != nil && stands.Status != nil && c.Status == nil { // which is the control plane's
+			c.Status, c.Adjusted = stands.Status, true
+		}
+		if stands != nil && store.Same(stands, c.MarkDefault(stands.IsDefault())) && (owned(stands) || before != nil && store.Same(before, o)) {
+			continue
+		}
+		writes = append(writes, store.Write{Put: &c})
 	}
-	return w
+	for r := range f.said {
+		if stands, _ := now.Get(r); !says[r] && owned(stands) {
+			writes = append(writes, store.Write{Delete: &r})
+		}
+	}
+	slices.SortStableFunc(writes, func(a, b store.Write) int { return a.Ref().Compare(b.Ref()) })
+	return writes
+}
+
+// leftOut is what writes writes and admitted does not.
+func leftOut(writes, admitted []store.Write) map[api.Ref]bool {
+	left := map[api.Ref]bool{}
+	for _, w := range writes {
+		left[w.Ref()] = true
+	}
+	for _, w := range admitted {
+		delete(left, w.Ref())
+	}
+	return left
+}
+
+// remember keeps what the directory may take away: what it says, and in place of
+// what was left out what stands there of it.
+func (f *Feed) remember(now *api.Snapshot, objects []*api.Object, left map[api.Ref]bool) {
+	said := make(map[api.Ref]*api.Object, len(objects))
+	for _, o := range objects {
+		if !left[o.Ref] {
+			said[o.Ref] = o
+		}
+	}
+	for r := range left {
+		if stands, _ := now.Get(r); owned(stands) {
+			said[r] = stands
+		}
+	}
+	f.said = said
 }
 
 // owned reports whether an object is the directory's.
@@ -126,7 +192,7 @@ func (f *Feed) report(problems []*api.Violation) {
 	f.mu.Unlock()
 	for _, v := range problems {
 		if !known[v.Error()] {
-			f.log.Warn("document is not served as written", "object", v.Object.String(), "at", v.Position.String(), "field", string(v.Field), "problem", v.Message)
+			f.cfg.Log.Warn("document is not served as written", "object", v.Object.String(), "at", v.Position.String(), "field", string(v.Field), "problem", v.Message)
 		}
 	}
 }
@@ -144,8 +210,8 @@ var _ store.Store = (*Store)(nil)
 // Open reads the directory into inner and follows it until Close, which closes
 // inner too. Inner forgets when the process ends; beside what the directory
 // says it may hold what lives no longer than the process.
-func Open(ctx context.Context, path string, decode Decode, inner store.Store, log *slog.Logger) (*Store, error) {
-	feed, err := NewFeed(ctx, path, decode, inner, log)
+func Open(ctx context.Context, cfg Config, inner store.Store) (*Store, error) {
+	feed, err := NewFeed(ctx, cfg, inner)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +234,7 @@ func (s *Store) Watch() (*api.Snapshot, store.Watch) { return s.inner.Watch() }
 func (s *Store) Problems() []*api.Violation { return s.feed.Problems() }
 
 // Apply refuses: the directory is the only source.
-func (s *Store) Apply(context.Context, []store.Write) (*api.Snapshot, []store.Result, error) {
+func (s *Store) Apply(context.Context, store.Plan) (*api.Snapshot, []store.Result, error) {
 	return nil, nil, store.ErrReadOnly
 }
 

@@ -66,7 +66,7 @@ func TestADirectoryThatCannotBeReadKeepsWhatItSaid(t *testing.T) {
 		if feed(t, dir, into); !has(t, into, "b") {
 			t.Error("a new process took away what it could not see")
 		}
-		if _, err := file.List(dir); err == nil || !strings.Contains(err.Error(), sub) {
+		if _, err := file.Texts(dir); err == nil || !strings.Contains(err.Error(), sub) {
 			t.Errorf("a list that lacks files: %v", err)
 		}
 	})
@@ -109,8 +109,8 @@ func TestAFileThatCannotBeReadKeepsWhatItSaid(t *testing.T) {
 			if feed(t, dir, into); !has(t, into, "a") {
 				t.Errorf("%s: a new process took it away", name)
 			}
-			if _, err := file.Read(path); err == nil {
-				t.Errorf("%s: it was read", name)
+			if _, err := file.Texts(dir); err == nil || !strings.Contains(err.Error(), c.problem) {
+				t.Errorf("%s: it was read, %v", name, err)
 			}
 		})
 	}

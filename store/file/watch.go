@@ -18,9 +18,10 @@ const (
 )
 
 // Follow calls changed after each scan that found something new, until ctx
-// ends, and again at each slow look until it reports that it could do its work.
-// An error of a scan is logged once and tried again.
-func (d *Dir) Follow(ctx context.Context, log *slog.Logger, changed func() (done bool)) {
+// ends, and again at each slow look until it reports that it could do its work;
+// from the beginning where it is owed that. An error of a scan is logged once
+// and tried again.
+func (d *Dir) Follow(ctx context.Context, log *slog.Logger, owed bool, changed func() (done bool)) {
 	watcher, err := fsnotify.NewWatcher()
 	var events chan fsnotify.Event
 	var failures chan error
@@ -33,7 +34,7 @@ func (d *Dir) Follow(ctx context.Context, log *slog.Logger, changed func() (done
 	}
 	slow := time.NewTicker(slowLook)
 	defer slow.Stop()
-	failing, owed := false, false
+	failing := false
 	for {
 		select {
 		case <-ctx.Done():

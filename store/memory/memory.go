@@ -45,8 +45,8 @@ func (s *Store) Snapshot() *api.Snapshot { return s.latest.Load() }
 // Problems is empty: nothing gets in here undecoded.
 func (s *Store) Problems() []*api.Violation { return nil }
 
-// Apply does all writes or none.
-func (s *Store) Apply(ctx context.Context, writes []store.Write) (*api.Snapshot, []store.Result, error) {
+// Apply does all writes of plan, or none.
+func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -56,7 +56,11 @@ func (s *Store) Apply(ctx context.Context, writes []store.Write) (*api.Snapshot,
 		return nil, nil, store.ErrClosed
 	}
 	before := s.latest.Load()
-	changes, results := store.Plan(before, writes, s.now().UTC().Truncate(time.Microsecond))
+	writes, err := plan(before)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes, results := store.Changes(before, writes, s.now().UTC().Truncate(time.Microsecond))
 	if len(changes) == 0 {
 		return before, results, nil
 	}

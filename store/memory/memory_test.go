@@ -21,7 +21,7 @@ func TestWhatIsNotKeptIsNotPublished(t *testing.T) {
 	full := errors.New("disk full")
 	s := memory.New(api.NewSnapshot(0), func(uint64, []api.Change) error { return full }, time.Now)
 	_, w := s.Watch()
-	if _, _, err := s.Apply(t.Context(), []store.Write{{Put: storetest.Service(t, "a", 1)}}); !errors.Is(err, full) {
+	if _, _, err := s.Apply(t.Context(), store.Writes(store.Write{Put: storetest.Service(t, "a", 1)})); !errors.Is(err, full) {
 		t.Fatalf("apply said %v", err)
 	}
 	if s.Snapshot().Len() != 0 || s.Snapshot().Revision() != 0 {

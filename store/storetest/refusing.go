@@ -18,10 +18,10 @@ type Refusing struct {
 }
 
 // Apply refuses, or applies.
-func (s *Refusing) Apply(ctx context.Context, w []store.Write) (*api.Snapshot, []store.Result, error) {
+func (s *Refusing) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
 	if s.Refuses.Load() {
 		s.Attempts.Add(1)
 		return nil, nil, errors.New("no space left on device")
 	}
-	return s.Store.Apply(ctx, w)
+	return s.Store.Apply(ctx, plan)
 }

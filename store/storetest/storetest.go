@@ -45,7 +45,7 @@ func Put(t *testing.T, s store.Store, objects ...*api.Object) (*api.Snapshot, []
 	for i, o := range objects {
 		writes[i] = store.Write{Put: o}
 	}
-	snapshot, results, err := s.Apply(t.Context(), writes)
+	snapshot, results, err := s.Apply(t.Context(), store.Writes(writes...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,9 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		"an apply is one revision":               oneRevision,
 		"writing the same again changes nothing": unchanged,
 		"the last writer is the owner":           lastWriterOwns,
-		"a write can depend on what stands":      conditional,
+		"a plan decides what is written":         decides,
+		"nobody writes while a plan decides":     decidesAlone,
+		"concurrent changes all count":           countsTogether,
 		"only weft marks its default policies":   onlyOwnWritesMark,
 		"times are the store's":                  times,
 		"deleting twice is safe":                 deleteTwice,
@@ -129,7 +131,7 @@ func deleteTwice(t *testing.T, s store.Store) {
 	Put(t, s, Service(t, "a", 1))
 	ref := Service(t, "a", 1).Ref
 	for _, want := range []store.Action{store.Deleted, store.Missing} {
-		snapshot, results, err := s.Apply(t.Context(), []store.Write{{Delete: &ref}})
+		snapshot, results, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &ref}))
 		if err != nil || results[0].Action != want {
 			t.Fatalf("%v %v, want %s", results, err, want)
 		}
@@ -189,12 +191,12 @@ func watchMissesNothing(t *testing.T, s store.Store) {
 		for i := range 200 {
 			if i%3 == 2 {
 				ref := Service(t, fmt.Sprintf("s%d", i%10), 1).Ref
-				_, _, _ = s.Apply(context.Background(), []store.Write{{Delete: &ref}})
+				_, _, _ = s.Apply(context.Background(), store.Writes(store.Write{Delete: &ref}))
 				continue
 			}
-			_, _, _ = s.Apply(context.Background(), []store.Write{{Put: Service(t, fmt.Sprintf("s%d", i%10), i+1)}})
+			_, _, _ = s.Apply(context.Background(), store.Writes(store.Write{Put: Service(t, fmt.Sprintf("s%d", i%10), i+1)}))
 		}
-		_, _, _ = s.Apply(context.Background(), []store.Write{{Put: Service(t, "last", 1)}})
+		_, _, _ = s.Apply(context.Background(), store.Writes(store.Write{Put: Service(t, "last", 1)}))
 	}()
 	follow(t, snapshot, w, func(state map[api.Ref]int) bool { return state[Service(t, "last", 1).Ref] == 1 })
 }
@@ -207,7 +209,7 @@ func slowWatch(t *testing.T, s store.Store) {
 	}
 	ref := Service(t, "b", 1).Ref
 	Put(t, s, Service(t, "b", 1))
-	if _, _, err := s.Apply(t.Context(), []store.Write{{Delete: &ref}}); err != nil {
+	if _, _, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &ref})); err != nil {
 		t.Fatal(err)
 	}
 	next, changes, err := w.Next(t.Context())
@@ -226,7 +228,7 @@ func cameAndWent(t *testing.T, s store.Store) {
 	defer w.Stop()
 	ref := Service(t, "a", 1).Ref
 	Put(t, s, Service(t, "a", 1))
-	last, _, err := s.Apply(t.Context(), []store.Write{{Delete: &ref}})
+	last, _, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &ref}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +267,7 @@ func concurrent(t *testing.T, s store.Store) {
 		}
 		wait.Go(func() {
 			for _, o := range objects {
-				if _, _, err := s.Apply(context.Background(), []store.Write{{Put: o}}); err != nil {
+				if _, _, err := s.Apply(context.Background(), store.Writes(store.Write{Put: o})); err != nil {
 					t.Error(err)
 				}
 			}
@@ -280,7 +282,7 @@ func closed(t *testing.T, s store.Store) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Apply(t.Context(), []store.Write{{Put: Service(t, "a", 1)}}); err == nil {
+	if _, _, err := s.Apply(t.Context(), store.Writes(store.Write{Put: Service(t, "a", 1)})); err == nil {
 		t.Error("a closed store acknowledged a write")
 	}
 	if _, _, err := w.Next(t.Context()); err == nil {
@@ -291,7 +293,7 @@ func closed(t *testing.T, s store.Store) {
 func cancelled(t *testing.T, s store.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := s.Apply(ctx, []store.Write{{Put: Service(t, "a", 1)}}); err == nil {
+	if _, _, err := s.Apply(ctx, store.Writes(store.Write{Put: Service(t, "a", 1)})); err == nil {
 		t.Error("it was applied")
 	}
 	if s.Snapshot().Len() != 0 {

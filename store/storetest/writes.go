@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"context"
+	"errors"
+	"sync"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
@@ -39,33 +42,91 @@ func lastWriterOwns(t *testing.T, s store.Store) {
 	follow(t, snapshot, w, func(state map[api.Ref]int) bool { return state[Service(t, "last", 1).Ref] == 1 })
 }
 
-func conditional(t *testing.T, s store.Store) {
-	never := func(*api.Object) bool { return false }
-	absent := func(o *api.Object) bool { return o == nil }
-	a, b := Service(t, "a", 1), Service(t, "b", 1)
-	for _, step := range []struct {
-		what   string
-		writes []store.Write
-		want   []store.Action
-		left   int
-	}{
-		{"nothing may be put", []store.Write{{Put: a, If: never}}, []store.Action{store.Unchanged}, 0},
-		{"what is absent may", []store.Write{{Put: a, If: absent}, {Put: Service(t, "a", 2), If: absent}}, []store.Action{store.Created, store.Unchanged}, 1},
-		{"the others are done", []store.Write{{Delete: &a.Ref, If: never}, {Put: b}}, []store.Action{store.Unchanged, store.Created}, 2},
-		{"what stands as it should goes", []store.Write{{Delete: &a.Ref, If: func(o *api.Object) bool { return Port(o) == 1 }}}, []store.Action{store.Deleted}, 1},
-	} {
-		snapshot, results, err := s.Apply(t.Context(), step.writes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, r := range results {
-			if r.Action != step.want[i] {
-				t.Errorf("%s: write %d was %s, want %s", step.what, i, r.Action, step.want[i])
+// decides: a plan sees what the writes are done to, and its refusal refuses all.
+func decides(t *testing.T, s store.Store) {
+	a := Service(t, "a", 1)
+	unless := func(r api.Ref, writes ...store.Write) store.Plan {
+		return func(now *api.Snapshot) ([]store.Write, error) {
+			if now.Has(r) {
+				return nil, errTaken
 			}
+			return writes, nil
 		}
-		if snapshot.Len() != step.left {
-			t.Errorf("%s: %d objects, want %d", step.what, snapshot.Len(), step.left)
+	}
+	first, _, err := s.Apply(t.Context(), unless(a.Ref, store.Write{Put: a}))
+	if err != nil || !first.Has(a.Ref) {
+		t.Fatalf("%v, %d objects", err, first.Len())
+	}
+	if _, _, err := s.Apply(t.Context(), unless(a.Ref, store.Write{Put: Service(t, "b", 1)}, store.Write{Delete: &a.Ref})); !errors.Is(err, errTaken) {
+		t.Errorf("the refusal became %v", err)
+	}
+	if now := s.Snapshot(); now != first {
+		t.Errorf("revision %d after %d: a refused plan was carried out", now.Revision(), first.Revision())
+	}
+	if now, results, err := s.Apply(t.Context(), store.Writes()); err != nil || len(results) != 0 || now.Revision() != first.Revision() {
+		t.Errorf("nothing to do: %v, %v, revision %d after %d", err, results, now.Revision(), first.Revision())
+	}
+}
+
+var errTaken = errors.New("it is taken")
+
+// decidesAlone: two plans that each write only while the other has not. The
+// second begins while the first is deciding, so that a store which lets go
+// between the decision and the write does both.
+func decidesAlone(t *testing.T, s store.Store) {
+	a, b := Service(t, "a", 1), Service(t, "b", 1)
+	var begin sync.Once
+	second := make(chan error, 1)
+	_, _, first := s.Apply(t.Context(), func(now *api.Snapshot) ([]store.Write, error) {
+		begin.Do(func() {
+			started := make(chan struct{})
+			go func() {
+				close(started)
+				_, _, err := s.Apply(context.Background(), func(now *api.Snapshot) ([]store.Write, error) {
+					if now.Has(a.Ref) {
+						return nil, errTaken
+					}
+					return []store.Write{{Put: b}}, nil
+				})
+				second <- err
+			}()
+			<-started
+		})
+		if now.Has(b.Ref) {
+			return nil, errTaken
 		}
+		return []store.Write{{Put: a}}, nil
+	})
+	if err := <-second; errors.Is(first, errTaken) == errors.Is(err, errTaken) || s.Snapshot().Len() != 1 {
+		t.Errorf("%d objects: the first plan ended with %v, the second with %v", s.Snapshot().Len(), first, err)
+	}
+}
+
+// countsTogether: read, change and write back loses no step of anybody.
+func countsTogether(t *testing.T, s store.Store) {
+	const writers, each = 4, 25
+	Put(t, s, Service(t, "a", 1))
+	next := make([]*api.Object, writers*each+2)
+	for i := range next[1:] {
+		next[i+1] = Service(t, "a", i+1)
+	}
+	var wait sync.WaitGroup
+	for range writers {
+		wait.Go(func() {
+			for range each {
+				_, _, err := s.Apply(context.Background(), func(now *api.Snapshot) ([]store.Write, error) {
+					o, _ := now.Get(next[1].Ref)
+					return []store.Write{{Put: next[Port(o)+1]}}, nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if o, _ := s.Snapshot().Get(next[1].Ref); Port(o) != writers*each+1 {
+		t.Errorf("it counted to %d, want %d", Port(o), writers*each+1)
 	}
 }
 
@@ -86,7 +147,7 @@ func onlyOwnWritesMark(t *testing.T, s store.Store) {
 		{"a client changes it", Service(t, "a", 2), false, store.Updated, true},
 		{"weft takes the mark away", plain, true, store.Updated, false},
 	} {
-		snapshot, results, err := s.Apply(t.Context(), []store.Write{{Put: step.put, Own: step.own}})
+		snapshot, results, err := s.Apply(t.Context(), store.Writes(store.Write{Put: step.put, Own: step.own}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,10 +9,9 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// Plan is what writes would change in s, with now as the time of the change.
-// Of two writes to one object the later stands, and its writer is the owner. It
-// changes nothing.
-func Plan(s *api.Snapshot, writes []Write, now time.Time) ([]api.Change, []Result) {
+// Changes are what writes would change in s, with now as the time of the change.
+// Of two writes to one object the later stands, and its writer is the owner.
+func Changes(s *api.Snapshot, writes []Write, now time.Time) ([]api.Change, []Result) {
 	results := make([]Result, len(writes))
 	pending := make(map[api.Ref]int, len(writes)) // index in changes
 	changes := make([]api.Change, 0, len(writes))
@@ -24,7 +23,7 @@ func Plan(s *api.Snapshot, writes []Write, now time.Time) ([]api.Change, []Resul
 		if again {
 			current = changes[at].After
 		}
-		after, action := step(current, w, now)
+		after, action := step(current, w, now, s.Revision()+1)
 		results[i] = Result{ref, action}
 		switch {
 		case after == current:
@@ -50,30 +49,28 @@ func settle(changes []api.Change) []api.Change {
 }
 
 // step is what a write makes of current: current itself where nothing changes.
-func step(current *api.Object, w Write, now time.Time) (*api.Object, Action) {
+func step(current *api.Object, w Write, now time.Time, revision uint64) (*api.Object, Action) {
 	if w.Put != nil && !w.Own {
 		w.Put = w.Put.MarkDefault(current != nil && current.IsDefault())
 	}
 	switch {
-	case !w.Fits(current):
-		return current, Unchanged
 	case w.Put == nil && current == nil:
 		return nil, Missing
 	case w.Put == nil:
 		return nil, Deleted
 	case current == nil:
-		return stamped(w.Put, now, now), Created
+		return stamped(w.Put, now, now, revision), Created
 	case !Same(current, w.Put):
-		return stamped(w.Put, current.Created, now), Updated
+		return stamped(w.Put, current.Created, now, revision), Updated
 	case current.Owner != w.Put.Owner: // it says the same, but stands or falls with another
-		return stamped(w.Put, current.Created, current.Modified), Unchanged
+		return stamped(w.Put, current.Created, current.Modified, current.Revision), Unchanged
 	}
 	return current, Unchanged
 }
 
-func stamped(o *api.Object, created, modified time.Time) *api.Object {
+func stamped(o *api.Object, created, modified time.Time, revision uint64) *api.Object {
 	c := *o
-	c.Created, c.Modified = created, modified
+	c.Created, c.Modified, c.Revision = created, modified, revision
 	return &c
 }
 
@@ -89,7 +86,7 @@ func Same(a, b *api.Object) bool {
 	if a.Ref != b.Ref || !maps.Equal(a.Labels, b.Labels) {
 		return false
 	}
-	if len(a.Source.Text) > 0 && bytes.Equal(a.Source.Text, b.Source.Text) {
+	if !a.Adjusted && !b.Adjusted && len(a.Source.Text) > 0 && bytes.Equal(a.Source.Text, b.Source.Text) {
 		return true
 	}
 	return reflect.DeepEqual(a.Spec, b.Spec) && reflect.DeepEqual(a.Status, b.Status)

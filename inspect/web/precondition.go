@@ -1,0 +1,61 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+)
+
+// etag names what an object says: by the revision at which it last changed.
+func etag(o *api.Object) string { return `"` + strconv.FormatUint(o.Revision, 10) + `"` }
+
+// under is plan under the preconditions of a request (RFC 9110, 13.1): If-Match
+// and If-None-Match about the object ref as it stands when the writes are done.
+func under(r *http.Request, ref api.Ref, plan store.Plan) store.Plan {
+	match, none := header(r, "If-Match"), header(r, "If-None-Match")
+	return func(now *api.Snapshot) ([]store.Write, error) {
+		o, _ := now.Get(ref)
+		switch {
+		case match != "" && o == nil:
+			return nil, failedPrecondition(fmt.Sprintf("there is no %s any more; create it without If-Match", ref))
+		case match != "" && !names(match, o, false):
+			return nil, failedPrecondition(fmt.Sprintf("%s is at %s and not at %s: somebody changed it meanwhile; read it again, and repeat the change", ref, etag(o), match))
+		case none != "" && o != nil && names(none, o, true):
+			return nil, failedPrecondition(fmt.Sprintf("%s is there already, at %s; change it with If-Match", ref, etag(o)))
+		}
+		return plan(now)
+	}
+}
+
+// header is a list header as one line.
+func header(r *http.Request, name string) string { return strings.Join(r.Header.Values(name), ", ") }
+
+// names reports whether a list of entity tags, or *, holds that of o. A weak tag
+// matches only where weak comparison is asked for.
+func names(list string, o *api.Object, weak bool) bool {
+	for tag := range strings.SplitSeq(list, ",") {
+		tag = strings.TrimSpace(tag)
+		if weak {
+			tag = strings.TrimPrefix(tag, "W/")
+		}
+		if tag == "*" || tag == etag(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// unconditional refuses preconditions where there is no one object that they
+// could be about.
+func unconditional(r *http.Request) error {
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		if header(r, name) != "" {
+			return badField("", name+" is about one object; send it with PUT or DELETE of that object")
+		}
+	}
+	return nil
+}

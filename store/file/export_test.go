@@ -1,0 +1,17 @@
+package file
+
+import "context"
+
+// Believed reports whether a file is only read again when its stamp changes.
+func Believed(d *Dir, path string) bool {
+	h := d.files[path]
+	return h != nil && h.stamp != (stamp{})
+}
+
+// Once looks at the directory and applies what it says, as an event does.
+func (f *Feed) Once(ctx context.Context) error {
+	if _, err := f.dir.Scan(); err != nil {
+		return err
+	}
+	return f.apply(ctx)
+}
