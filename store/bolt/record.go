@@ -20,8 +20,8 @@ type body struct {
 	Modified time.Time `json:"modified"`
 	File     string    `json:"file,omitempty"`
 	Line     int       `json:"line,omitempty"`
-	Owner    string    `json:"owner,omitempty"`   // missing in records of the first weft
-	Default  bool      `json:"default,omitempty"` // the label weft.io/default, whatever the text says
+	Owner    string    `json:"owner,omitempty"`    // missing in records of the first weft
+	Default  bool      `json:"default,omitempty"`  // the label weft.io/default, whatever the text says
 	Revision uint64    `json:"revision,omitempty"` // missing in records of the first weft
 	Text     string    `json:"text"`
 	// As is the whole document in place of Text where labels or status are others.
