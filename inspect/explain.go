@@ -124,6 +124,7 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 	if o.Table == nil {
 		return out
 	}
+	buckets := sim.CountBuckets(o.Table)
 	seen := map[string]bool{}
 	open := map[string]bool{} // rules with a match that is not shadowed
 	for i, rt := range o.Table.Routes {
@@ -133,6 +134,7 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 			seen[rt.Key] = true
 			out.Routes = append(out.Routes, routeOf(r, o.Destination.Protocol, rt))
 			out.Routes[n].ShadowedBy = by
+			buckets.Tell(rt, out.Routes[n].Policies)
 		}
 		if by == nil {
 			open[rt.Key] = true

@@ -187,6 +187,9 @@ func (p *printer) policies(indent string, views map[string]sim.Policy) {
 		for _, r := range rows {
 			p.line("%s%s%*s  %s", indent, r.shown, width-utf8.RuneCountInString(r.raw), "", p.faint(r.by))
 		}
+		if n := views[kind].Buckets; n > 1 {
+			p.line("%s  %s", indent, p.faint(fmt.Sprintf("%d buckets at this destination, each with the whole rate", n)))
+		}
 	}
 }
 

@@ -114,6 +114,16 @@ func (k *Kind) defaults(fields []merge.Field) merge.Layer {
 	return l
 }
 
+// Author is the item that set the field at path, as one text; it is empty where
+// no document did.
+func (e *Effective) Author(path string) string {
+	w := e.winner(path)
+	if w == nil || w.Layer == merge.Default {
+		return ""
+	}
+	return w.Origin.Ref.String() + " " + string(w.Origin.Field)
+}
+
 // Get is the answer for the field at path, as http.numRetries.
 func (e *Effective) Get(path string) (merge.Field, bool) {
 	if e != nil {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -48,6 +49,8 @@ type Timeouts struct {
 // Limiter admits requests by a bucket.
 type Limiter interface {
 	Bucket() (b Bucket, ok bool)
+	// RateField is the path of the field whose author owns the bucket.
+	RateField() string
 }
 
 // Bucket holds Tokens at most, is full at first, and is filled evenly: one token
@@ -60,6 +63,9 @@ type Bucket struct {
 	// Set and Add are response headers of that answer.
 	Set, Add []Header
 }
+
+// answer is what tells two answers to requests over the limit apart.
+func (b Bucket) answer() string { return fmt.Sprintf("%d %q %q", b.Status, b.Set, b.Add) }
 
 // Header is one header of an answer.
 type Header struct{ Name, Value string }

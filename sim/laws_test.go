@@ -76,6 +76,17 @@ func TestPartsAddUpToOne(t *testing.T) {
 	})
 }
 
+// withoutBuckets leaves out in how many buckets of the table a limit counts.
+func withoutBuckets(v sim.Verdict) sim.Verdict {
+	for _, b := range v.Branches {
+		for kind, p := range b.Policies {
+			p.Buckets = 0
+			b.Policies[kind] = p
+		}
+	}
+	return v
+}
+
 func TestRoutesAfterTheOneTakenDoNotMatter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -90,7 +101,7 @@ func TestRoutesAfterTheOneTakenDoNotMatter(t *testing.T) {
 		}
 		cut := routes[:len(before.Missed)+1]
 		after, err := sim.Run(shop(cut...), q)
-		if err != nil || jsonText(after) != jsonText(before) {
+		if err != nil || jsonText(withoutBuckets(after)) != jsonText(withoutBuckets(before)) {
 			t.Fatalf("without the routes behind it: %v\n%s\nwas\n%s", err, jsonText(after), jsonText(before))
 		}
 	})

@@ -43,6 +43,7 @@ func RunIn(all iter.Seq[*resolve.Destination], r *resolve.Resolved, q Request) (
 		b = overTCP(r, o, untouched(q, l.address))
 	default:
 		b = take(r, o.Destination.Protocol, l.route, l.call)
+		CountBuckets(o.Table).Tell(l.route, b.Policies)
 	}
 	v.Branches = []Branch{b}
 	return v, nil

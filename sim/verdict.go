@@ -116,6 +116,9 @@ type Policy struct {
 	// for IdleReason.
 	Idle       []string `json:"idle,omitempty"`
 	IdleReason string   `json:"idleReason,omitempty"`
+	// Buckets is how many buckets a limit has at the destination, where it is more
+	// than one: each admits the whole rate.
+	Buckets int `json:"buckets,omitempty"`
 }
 
 // Said is one opinion about a field, weakest first in a list; the last holds.

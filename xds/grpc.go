@@ -107,7 +107,7 @@ func grpcRoutes(t *resolve.Table) *Resource {
 				clusters = append(clusters, Unresolved)
 			}
 		}
-		host.Routes = kept
+		host.Routes, host.TypedPerFilterConfig = kept, nil
 		slices.Sort(clusters)
 		res := seal(config.Name, config)
 		res.Clusters, res.Notes = slices.Compact(clusters), compactNotes(notes)

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"maps"
 	"slices"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -41,12 +42,12 @@ func RouteConfiguration(t *resolve.Table) (*routev3.RouteConfiguration, []string
 		b.add(r)
 	}
 	slices.Sort(b.clusters)
+	host := &routev3.VirtualHost{Name: t.Destination.ID, Domains: []string{"*"}, Routes: b.routes}
+	b.share(host)
 	return &routev3.RouteConfiguration{
 		Name:             TableName(t.Destination.ID),
 		ValidateClusters: wrapperspb.Bool(false), // a share may name Unresolved
-		VirtualHosts: []*routev3.VirtualHost{{
-			Name: t.Destination.ID, Domains: []string{"*"}, Routes: b.routes,
-		}},
+		VirtualHosts:     []*routev3.VirtualHost{host},
 	}, slices.Compact(b.clusters), b.notes
 }
 
@@ -56,6 +57,7 @@ type tableBuilder struct {
 	clusters []string
 	notes    []api.Note
 	by       map[standingKey][]*api.Origin
+	shared   map[string][]HostRoute // of kinds that are HostWriters
 }
 
 // standingKey is where a policy acts: a route that forwards, or one that does not.
@@ -75,13 +77,37 @@ func (b *tableBuilder) add(r *resolve.Route) {
 	modify(out, r.Filters)
 	out.Metadata = named(b.origins(r, out.GetRoute() != nil))
 	b.write(out, r)
-	out, notes := checkedRoute(out, r)
+	checked, notes := checkedRoute(out, r)
 	b.note(notes...)
-	if out == nil {
+	if checked == nil {
 		return
 	}
+	if checked == out {
+		b.remember(out, r)
+	}
+	out = checked
 	b.routes = append(b.routes, out)
 	b.clusters = append(b.clusters, clustersOf(out.GetRoute())...)
+}
+
+// remember keeps a route for the kinds that may move something to its host.
+func (b *tableBuilder) remember(out *routev3.Route, r *resolve.Route) {
+	for _, e := range r.Policies {
+		if _, ok := e.Conf.(HostWriter); ok {
+			if b.shared == nil {
+				b.shared = map[string][]HostRoute{}
+			}
+			b.shared[e.Kind.Name] = append(b.shared[e.Kind.Name], HostRoute{out, e})
+		}
+	}
+}
+
+// share lets kinds move to the host what several routes share.
+func (b *tableBuilder) share(host *routev3.VirtualHost) {
+	for _, kind := range slices.Sorted(maps.Keys(b.shared)) {
+		routes := b.shared[kind]
+		routes[0].Policy.Conf.(HostWriter).WriteHost(host, routes)
+	}
 }
 
 func (b *tableBuilder) note(notes ...api.Note) {

@@ -9,6 +9,7 @@ import (
 	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
 )
 
 // The writers are what a policy's conf may implement to reach Envoy. Each gets
@@ -26,6 +27,18 @@ type Place struct {
 // have no RouteAction; whatever belongs there does not apply to them.
 type RouteWriter interface {
 	WriteRoute(*routev3.Route, Place)
+}
+
+// HostWriter moves what several routes of one virtual host share into it. It is
+// asked of the conf of one of the routes, once all of them are written.
+type HostWriter interface {
+	WriteHost(*routev3.VirtualHost, []HostRoute)
+}
+
+// HostRoute is a route of the virtual host that a policy of the kind has written.
+type HostRoute struct {
+	Route  *routev3.Route
+	Policy *policies.Effective
 }
 
 // ClusterWriter writes one cluster. Options are nil where the cluster does not speak HTTP.

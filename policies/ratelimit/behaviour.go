@@ -23,6 +23,9 @@ func (c *Conf) Bucket() (b sim.Bucket, ok bool) {
 	return b, true
 }
 
+// RateField is the field whose author owns the bucket.
+func (c *Conf) RateField() string { return "local.http.requestRate" }
+
 // http is the block where it limits requests, else nil.
 func (c *Conf) http() *HTTP {
 	if c.Local == nil || c.Local.HTTP == nil || c.Local.HTTP.RequestRate == nil || isTrue(c.Local.HTTP.Disabled) {

@@ -7,7 +7,7 @@ import (
 
 // Conf limits how often a service is called.
 type Conf struct {
-	// Local limits have one bucket in each proxy.
+	// Local limits are counted by each proxy for itself.
 	Local *Local `json:"local,omitempty"`
 }
 
@@ -23,7 +23,9 @@ type Local struct {
 type HTTP struct {
 	// Disabled switches off the limit that weaker policies set.
 	Disabled *bool `json:"disabled,omitempty" weft:"route,http"`
-	// RequestRate is how many requests are admitted in what time.
+	// RequestRate is how many requests are admitted in what time. All routes of a
+	// destination that one item limits share a bucket, as long as their answers are
+	// the same. A change of the destination's routes fills the buckets anew.
 	RequestRate *Rate `json:"requestRate,omitempty" weft:"route,http"`
 	// OnRateLimit is the answer to a request over the limit.
 	OnRateLimit *OnRateLimit `json:"onRateLimit,omitempty"`

@@ -4,7 +4,7 @@ package ratelimit
 
 // docs are the comments of Conf, by path.
 var docs = map[string]string{
-	"local":                              "Limits have one bucket in each proxy.",
+	"local":                              "Limits are counted by each proxy for itself.",
 	"local.http":                         "Limits requests.",
 	"local.http.disabled":                "Switches off the limit that weaker policies set.",
 	"local.http.onRateLimit":             "The answer to a request over the limit.",
@@ -12,7 +12,7 @@ var docs = map[string]string{
 	"local.http.onRateLimit.headers.add": "Appends to a header of the answer. At most 16.",
 	"local.http.onRateLimit.headers.set": "Replaces a header of the answer. At most 16.",
 	"local.http.onRateLimit.status":      "Status of the answer: one of those that Envoy can send.",
-	"local.http.requestRate":             "How many requests are admitted in what time.",
+	"local.http.requestRate":             "How many requests are admitted in what time. All routes of a destination that one item limits share a bucket, as long as their answers are the same. A change of the destination's routes fills the buckets anew.",
 	"local.http.requestRate.interval":    "How long it takes until the bucket is full again. More than 50ms.",
 	"local.http.requestRate.num":         "How many tokens the bucket holds; it is full at first. At least 1.",
 	"local.tcp":                          "Limits new connections.",

@@ -33,13 +33,22 @@ func (c *Conf) HTTPFilters() []*hcmv3.HttpFilter {
 	}}
 }
 
-// WriteRoute gives the route its bucket. Routes that redirect or answer by
-// themselves are limited too. A bucket that stands in the route already stays.
+// WriteRoute gives the route a bucket of its own, unless WriteHost finds others
+// to share it with. Routes that redirect or answer by themselves are limited too.
+// A bucket that stands in the route already stays.
 func (c *Conf) WriteRoute(r *routev3.Route, _ xds.Place) {
 	h := c.http()
 	if h == nil || r.TypedPerFilterConfig[httpFilter] != nil {
 		return
 	}
+	if r.TypedPerFilterConfig == nil {
+		r.TypedPerFilterConfig = map[string]*anypb.Any{}
+	}
+	r.TypedPerFilterConfig[httpFilter] = xds.Pack(h.limit())
+}
+
+// limit is the configuration of the filter.
+func (h *HTTP) limit() *httplimitv3.LocalRateLimit {
 	limit := &httplimitv3.LocalRateLimit{
 		StatPrefix:     httpStat,
 		TokenBucket:    h.RequestRate.bucket(),
@@ -58,10 +67,7 @@ func (c *Conf) WriteRoute(r *routev3.Route, _ xds.Place) {
 		limit.ResponseHeadersToAdd = append(limit.ResponseHeadersToAdd,
 			xds.HeaderOption(v, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD))
 	}
-	if r.TypedPerFilterConfig == nil {
-		r.TypedPerFilterConfig = map[string]*anypb.Any{}
-	}
-	r.TypedPerFilterConfig[httpFilter] = xds.Pack(limit)
+	return limit
 }
 
 // NetworkFilters is the bucket of new connections.

@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Limited is a route of one virtual host and what limits it.
+type Limited struct {
+	Item   string // who wrote the rate; empty where nothing is limited
+	Bucket Bucket
+}
+
+// LimitedBy is what e does to a route; ok is false where it limits nothing.
+func LimitedBy(e *policies.Effective) (l Limited, ok bool) {
+	c, ok := e.Conf.(Limiter)
+	if !ok {
+		return l, false
+	}
+	l.Bucket, ok = c.Bucket()
+	if ok {
+		l.Item = e.Author(c.RateField())
+	}
+	return l, ok
+}
+
+// SharedBuckets reports for each route of one virtual host whether it takes its
+// tokens from the bucket that the routes of its item share; else it has one of its
+// own. Envoy gives all shared buckets of a virtual host one answer, so those share
+// that have the commonest answer, the first one of several.
+func SharedBuckets(routes []Limited) []bool {
+	type sharing struct {
+		item   string
+		answer string
+	}
+	together := map[sharing]int{}
+	for _, r := range routes {
+		if r.Item != "" {
+			together[sharing{r.Item, r.Bucket.answer()}]++
+		}
+	}
+	gain := map[string]int{}
+	common := ""
+	for _, r := range routes {
+		answer := r.Bucket.answer()
+		if together[sharing{r.Item, answer}] < 2 {
+			continue
+		}
+		gain[answer]++
+	}
+	for _, r := range routes {
+		if answer := r.Bucket.answer(); gain[answer] > gain[common] {
+			common = answer
+		}
+	}
+	out := make([]bool, len(routes))
+	for i, r := range routes {
+		answer := r.Bucket.answer()
+		out[i] = answer == common && together[sharing{r.Item, answer}] >= 2
+	}
+	return out
+}
+
+// BucketCounts are how many buckets each limit has in one table.
+type BucketCounts map[bucketOwner]int
+
+type bucketOwner struct{ kind, item string }
+
+// CountBuckets counts those of t.
+func CountBuckets(t *resolve.Table) BucketCounts {
+	limits := map[string][]Limited{}
+	for _, rt := range t.Routes {
+		for _, e := range rt.Policies {
+			if l, ok := LimitedBy(e); ok {
+				limits[e.Kind.Name] = append(limits[e.Kind.Name], l)
+			}
+		}
+	}
+	out := BucketCounts{}
+	for kind, list := range limits {
+		together := map[string]bool{}
+		for i, shared := range SharedBuckets(list) {
+			item := list[i].Item
+			if shared && together[item] {
+				continue
+			}
+			together[item] = together[item] || shared
+			out[bucketOwner{kind, item}]++
+		}
+	}
+	return out
+}
+
+// Tell writes into views, the policies of rt, how many buckets a limit has that has
+// more than one.
+func (c BucketCounts) Tell(rt *resolve.Route, views map[string]Policy) {
+	for _, e := range rt.Policies {
+		l, ok := LimitedBy(e)
+		p, shown := views[e.Kind.Name]
+		if n := c[bucketOwner{e.Kind.Name, l.Item}]; ok && shown && l.Item != "" && n > 1 {
+			p.Buckets = n
+			views[e.Kind.Name] = p
+		}
+	}
+}
