@@ -65,7 +65,7 @@ func TestTheFirstDialectOwnsADestination(t *testing.T) {
 		matches := []route.Match{{Path: &route.PathMatch{Type: route.Exact, Value: "/" + o.Name}}}
 		return &route.Object{Ref: o.Ref, Source: o, Top: api.TargetRef{Kind: api.KindMesh}, Entries: []route.Entry{{
 			To:    api.TargetRef{Kind: api.KindMeshService, Name: "web"},
-			Rules: []route.Rule{{Key: route.Key(matches), Matches: matches, Origin: &api.Origin{Ref: o.Ref}}},
+			Rules: []route.Rule{{Key: o.Name, Matches: matches, Origin: &api.Origin{Ref: o.Ref}}},
 		}}}, nil
 	}
 	kuma.Types = []api.Type{types[api.KindMeshHTTPRoute]}

@@ -14,6 +14,11 @@ func compareText(a, b string) int { return cmp.Compare(a, b) }
 // catchAll is the implicit last route of every table.
 var catchAll = route.Match{Path: &route.PathMatch{Type: route.Prefix, Value: "/"}}
 
+// ImplicitKey is the key of the implicit last route. It is the one that Kuma's
+// language gives to its match (spec/kuma.md 2.1), so that a rule for everything
+// and the implicit route have one name.
+const ImplicitKey = "9Zuf5Tg79OuZcQITwBbQykxAk2u4fRKrwYn3//AL4Yo="
+
 // tabler makes the tables of one mesh.
 type tabler struct {
 	mesh     *mesh
@@ -81,8 +86,7 @@ func isCatchAll(m route.Match) bool {
 func (b *tableBuilder) implicit() *Route {
 	b.use(b.dest.Destination, nil)
 	matches := []route.Match{catchAll}
-	key := route.Key(matches)
-	return &Route{Key: key, Name: key, Match: catchAll, Matches: matches, Backends: []Backend{b.own}, Policies: b.class.outbound}
+	return &Route{Key: ImplicitKey, Name: ImplicitKey, Match: catchAll, Matches: matches, Backends: []Backend{b.own}, Policies: b.class.outbound}
 }
 
 // route is one merged rule, but for which of its matches it stands for.

@@ -1,8 +1,8 @@
 // Package route is the one model of routes that every dialect is translated
-// into, with the match key by which rules of different objects meet.
+// into. No document is decoded into it: each dialect has its own wire types, so
+// that a field of the model is legal in no language before its dialect says so.
 //
-// It promises that equal match lists have equal keys (spec/kuma.md 2.1), and
-// that what a dialect cannot express stays absent rather than empty.
+// It promises that what a dialect cannot express stays absent rather than empty.
 // It knows no dialect, no policy and no Envoy.
 package route
 
@@ -28,7 +28,7 @@ type Entry struct {
 type Rule struct {
 	Origin  *api.Origin
 	Matches []Match
-	Key     string // match key of the whole list
+	Key     string // by which rules of one dialect meet: equal where their matches are
 	// Filters and Backends are nil where the rule leaves them to weaker objects;
 	// an empty list that is not nil says 'none' and 'the destination itself'.
 	Filters  []Filter
@@ -45,8 +45,7 @@ const (
 	Regex  PathType = "RegularExpression"
 )
 
-// Match is one alternative: all its parts must hold. Field names and order of
-// the JSON form are those of the match key.
+// Match is one alternative: all its parts must hold. The JSON form is for views.
 type Match struct {
 	Path    *PathMatch    `json:"path,omitempty"`
 	Method  string        `json:"method,omitempty"`

@@ -42,9 +42,9 @@ type To struct {
 
 // Rule is what happens to the requests that any of the matches matches.
 type Rule struct {
-	Name    string        `json:"name,omitempty"` // weft's addition: what sectionName may name
-	Matches []route.Match `json:"matches,omitempty"`
-	Default Default       `json:"default"`
+	Name    string  `json:"name,omitempty"` // weft's addition: what sectionName may name
+	Matches []Match `json:"matches,omitempty"`
+	Default Default `json:"default"`
 }
 
 // Default is what happens. An absent list leaves it to weaker objects, an
@@ -66,9 +66,9 @@ type Filter struct {
 
 // HeaderModifier changes headers.
 type HeaderModifier struct {
-	Set    []route.Header `json:"set,omitempty"`
-	Add    []route.Header `json:"add,omitempty"`
-	Remove []string       `json:"remove,omitempty"`
+	Set    []Header `json:"set,omitempty"`
+	Add    []Header `json:"add,omitempty"`
+	Remove []string `json:"remove,omitempty"`
 }
 
 // RequestRedirect answers with a location.
@@ -144,7 +144,7 @@ func (r *HTTPRoute) Default() {
 			for _, m := range rule.Matches {
 				for n := range m.Headers {
 					if m.Headers[n].Type == "" {
-						m.Headers[n].Type = string(route.Exact)
+						m.Headers[n].Type = string(Exact)
 					}
 				}
 			}

@@ -85,6 +85,13 @@ spec:
 // Every field of a document arrives in the route model.
 func TestEveryFieldIsCarried(t *testing.T) {
 	t.Parallel()
+	objects, err := decode.Objects(catalog, "", []byte(everything))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := func(to, rule int) string {
+		return kuma.Key(objects[0].Spec.(*kuma.HTTPRoute).To[to].Rules[rule].Matches)
+	}
 	zero, first, one := 0, 0, 1
 	origin := func(to, rule *int, name, field string) *api.Origin {
 		return &api.Origin{Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "m", Name: "r"}, To: to, Rule: rule, RuleName: name, Field: api.Path(field)}
@@ -103,7 +110,7 @@ func TestEveryFieldIsCarried(t *testing.T) {
 		Top: api.TargetRef{Kind: "Dataplane", Labels: map[string]string{"app": "web"}}, Role: api.RoleSystem,
 		Entries: []route.Entry{
 			{To: api.TargetRef{Kind: "MeshService", Name: "web"}, Rules: []route.Rule{
-				{Origin: origin(&zero, &first, "first", "spec.to[0].rules[0]"), Matches: matches[0], Key: route.Key(matches[0]),
+				{Origin: origin(&zero, &first, "first", "spec.to[0].rules[0]"), Matches: matches[0], Key: key(0, 0),
 					Filters: []route.Filter{
 						{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "a", Value: "100%"}}, Add: []route.Header{{Name: "b", Value: "c"}}, Remove: []string{"d"}}},
 						{ResponseHeaders: &route.HeaderModifier{Remove: []string{"d"}}},
@@ -117,15 +124,11 @@ func TestEveryFieldIsCarried(t *testing.T) {
 						{Target: api.TargetRef{Kind: "MeshService", Name: "s", Namespace: "n"}, Port: 80, Weight: 1, Field: refs.Index(1)},
 						{Target: api.TargetRef{Kind: "MeshService", Labels: map[string]string{"a": "b"}, SectionName: "http"}, Weight: 1, Field: refs.Index(2)},
 					}},
-				{Origin: origin(&zero, &one, "", "spec.to[0].rules[1]"), Matches: matches[1], Key: route.Key(matches[1]), Backends: []route.BackendRef{}},
+				{Origin: origin(&zero, &one, "", "spec.to[0].rules[1]"), Matches: matches[1], Key: key(0, 1), Backends: []route.BackendRef{}},
 			}},
 			{To: api.TargetRef{Kind: "MeshExternalService", Name: "ext"}, Index: 1, Rules: []route.Rule{
-				{Origin: origin(&one, &zero, "", "spec.to[1].rules[0]"), Matches: matches[2], Key: route.Key(matches[2])}}},
+				{Origin: origin(&one, &zero, "", "spec.to[1].rules[0]"), Matches: matches[2], Key: key(1, 0)}}},
 		},
-	}
-	objects, err := decode.Objects(catalog, "", []byte(everything))
-	if err != nil {
-		t.Fatal(err)
 	}
 	got, notes := kuma.Dialect.Routes(objects[0])
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(route.Object{}, "Source")); diff != "" || len(notes) > 0 {
@@ -229,5 +232,34 @@ func TestOrderOfMatches(t *testing.T) {
 	}
 	if kuma.Dialect.Compare(&route.Match{Path: p(route.Exact, "/long")}, &route.Match{Path: p(route.Exact, "/a")}) != 0 {
 		t.Error("exact paths are compared by length")
+	}
+}
+
+// What documents may say is the dialect's own: nothing of the route model is
+// decoded, so a new field of it is legal nowhere.
+func TestNothingOfTheModelIsDecoded(t *testing.T) {
+	t.Parallel()
+	model, seen := reflect.TypeFor[route.Match]().PkgPath(), map[reflect.Type]bool{}
+	var walk func(at string, x reflect.Type)
+	walk = func(at string, x reflect.Type) {
+		for x.Kind() == reflect.Pointer || x.Kind() == reflect.Slice || x.Kind() == reflect.Map {
+			x = x.Elem()
+		}
+		if x.PkgPath() == model {
+			t.Errorf("%s is a %s", at, x)
+		}
+		if x.Kind() != reflect.Struct || seen[x] {
+			return
+		}
+		seen[x] = true
+		for i := range x.NumField() {
+			walk(at+"."+x.Field(i).Name, x.Field(i).Type)
+		}
+	}
+	for _, typ := range kuma.Dialect.Types {
+		walk(typ.Name, reflect.TypeOf(typ.New()))
+	}
+	if len(seen) < 10 {
+		t.Errorf("only %d types were looked at", len(seen))
 	}
 }

@@ -46,8 +46,8 @@ func gatewayNotes(ref api.Ref, top api.TargetRef) []api.Note {
 func ruleOf(ref api.Ref, r *Rule, i, j int, at api.Path) route.Rule {
 	out := route.Rule{
 		Origin:  &api.Origin{Ref: ref, To: &i, Rule: &j, RuleName: r.Name, Field: at},
-		Matches: r.Matches,
-		Key:     route.Key(r.Matches),
+		Matches: matches(r.Matches),
+		Key:     Key(r.Matches),
 	}
 	at = at.Field("default")
 	if r.Default.Filters != nil {
@@ -99,7 +99,7 @@ func (f *Filter) filter(at api.Path) route.Filter {
 }
 
 func (m *HeaderModifier) modifier() *route.HeaderModifier {
-	return &route.HeaderModifier{Set: m.Set, Add: m.Add, Remove: m.Remove}
+	return &route.HeaderModifier{Set: headers(m.Set), Add: headers(m.Add), Remove: m.Remove}
 }
 
 func (r *RequestRedirect) redirect() *route.Redirect {

@@ -6,7 +6,6 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
 )
 
 // backendKinds are the kinds that requests can be sent to.
@@ -89,7 +88,7 @@ func (r *Rule) validate(at api.Path, gateway bool) error {
 	for k := range r.Matches {
 		m := &r.Matches[k]
 		errs = multierror.Append(errs, validateMatch(at.Field("matches").Index(k), m))
-		prefixes = prefixes && m.Path != nil && m.Path.Type == route.Prefix
+		prefixes = prefixes && m.Path != nil && m.Path.Type == Prefix
 	}
 	here := at.Field("default")
 	for f := range r.Default.Filters {

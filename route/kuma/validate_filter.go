@@ -66,8 +66,8 @@ func (m *HeaderModifier) validate(at api.Path, set, add, remove route.HeaderChan
 		return at.Breaks("changes nothing; write set, add or remove")
 	}
 	seen := map[string]bool{}
-	check := func(at api.Path, change route.HeaderChange, h route.Header) {
-		errs = multierror.Append(errs, route.CheckChangedHeader(at, change, h))
+	check := func(at api.Path, change route.HeaderChange, h Header) {
+		errs = multierror.Append(errs, route.CheckChangedHeader(at, change, route.Header(h)))
 		if seen[h.Name] && h.Name != "" {
 			errs = multierror.Append(errs, at.Breaks("%q is changed already; write each header once in set, add and remove together", api.Clip(h.Name)))
 		}
@@ -81,7 +81,7 @@ func (m *HeaderModifier) validate(at api.Path, set, add, remove route.HeaderChan
 	for _, list := range []struct {
 		name    string
 		change  route.HeaderChange
-		headers []route.Header
+		headers []Header
 	}{{"set", set, m.Set}, {"add", add, m.Add}} {
 		long(at.Field(list.name), len(list.headers))
 		for i, h := range list.headers {
@@ -92,7 +92,7 @@ func (m *HeaderModifier) validate(at api.Path, set, add, remove route.HeaderChan
 	}
 	long(at.Field("remove"), len(m.Remove))
 	for i, name := range m.Remove {
-		check(at.Field("remove").Index(i), remove, route.Header{Name: name})
+		check(at.Field("remove").Index(i), remove, Header{Name: name})
 	}
 	return errs.ErrorOrNil()
 }

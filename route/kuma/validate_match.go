@@ -12,7 +12,7 @@ import (
 // methods are those that a match may name.
 var methods = []string{"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
 
-func validateMatch(at api.Path, m *route.Match) error {
+func validateMatch(at api.Path, m *Match) error {
 	var errs *multierror.Error
 	if m.Path != nil {
 		errs = multierror.Append(errs, validatePath(at.Field("path"), m.Path))
@@ -50,20 +50,20 @@ func oneOf(at api.Path, word string, words ...string) error {
 	return at.OneOf(word, words...)
 }
 
-func validatePath(at api.Path, p *route.PathMatch) error {
+func validatePath(at api.Path, p *PathMatch) error {
 	var errs *multierror.Error
-	errs = multierror.Append(errs, oneOf(at.Field("type"), string(p.Type), string(route.Exact), string(route.Prefix), string(route.Regex)))
+	errs = multierror.Append(errs, oneOf(at.Field("type"), string(p.Type), string(Exact), string(Prefix), string(Regex)))
 	value := at.Field("value")
 	switch {
 	case p.Value == "":
 		return multierror.Append(errs, value.Breaks("is missing; write the path, such as /"))
-	case p.Type == route.Regex:
+	case p.Type == Regex:
 		return multierror.Append(errs, route.CheckRegex(value, p.Value)).ErrorOrNil()
 	}
 	if p.Value[0] != '/' {
 		errs = multierror.Append(errs, value.Breaks("%q is not absolute; begin it with /", api.Clip(p.Value)))
 	}
-	if p.Type == route.Prefix && p.Value != "/" && strings.HasSuffix(p.Value, "/") {
+	if p.Type == Prefix && p.Value != "/" && strings.HasSuffix(p.Value, "/") {
 		errs = multierror.Append(errs, value.Breaks("%q ends in /; write it without: a prefix matches whole segments", api.Clip(p.Value)))
 	}
 	return multierror.Append(errs, plainPath(value, p.Value), onTheWire(value, p.Value)).ErrorOrNil()
@@ -88,30 +88,30 @@ func onTheWire(at api.Path, text string) error {
 	return at.Breaks("%q has characters that no URL has; write it as requests do: %s", api.Clip(text), api.Clip(route.PercentEncoded(text)))
 }
 
-func validateQuery(at api.Path, q route.QueryMatch) error {
+func validateQuery(at api.Path, q QueryMatch) error {
 	var errs *multierror.Error
 	if q.Name == "" {
 		errs = multierror.Append(errs, at.Field("name").Breaks("is missing; write the name of the parameter"))
 	}
 	switch q.Type {
-	case string(route.Exact):
+	case string(Exact):
 		errs = multierror.Append(errs, route.CheckHeaderValue(at.Field("value"), q.Value), onTheWire(at.Field("value"), q.Value))
-	case string(route.Regex):
+	case string(Regex):
 		errs = multierror.Append(errs, route.CheckRegex(at.Field("value"), q.Value))
 	default:
-		errs = multierror.Append(errs, at.Field("type").OneOf(q.Type, string(route.Exact), string(route.Regex)))
+		errs = multierror.Append(errs, at.Field("type").OneOf(q.Type, string(Exact), string(Regex)))
 	}
 	return multierror.Append(errs, route.CheckHeaderValue(at.Field("name"), q.Name), onTheWire(at.Field("name"), q.Name)).ErrorOrNil()
 }
 
-func validateHeader(at api.Path, h route.HeaderMatch) error {
+func validateHeader(at api.Path, h HeaderMatch) error {
 	var errs *multierror.Error
 	errs = multierror.Append(errs, route.CheckHeaderName(at.Field("name"), h.Name))
 	value := at.Field("value")
 	switch h.Type {
-	case string(route.Exact), "Prefix":
+	case string(Exact), "Prefix":
 		errs = multierror.Append(errs, route.CheckHeaderValue(value, h.Value))
-	case string(route.Regex):
+	case string(Regex):
 		errs = multierror.Append(errs, route.CheckRegex(value, h.Value))
 	case "Present", "Absent":
 		if h.Value != "" {

@@ -1,4 +1,4 @@
-package route
+package kuma
 
 import (
 	"crypto/sha256"
