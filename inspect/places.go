@@ -1,8 +1,9 @@
 package inspect
 
 import (
-	"github.com/weftmesh/weft/api"
+	"slices"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 )
 
@@ -12,6 +13,15 @@ type Places struct {
 	snapshot *api.Snapshot
 	ref      api.Ref
 	locate   func(api.Path) api.Position
+}
+
+// place says of each note where its field stands.
+func (s *Status) place(in *api.Snapshot) {
+	places := PlacesIn(in)
+	s.Notes = slices.Clone(s.Notes) // the model's are shared
+	for i := range s.Notes {
+		s.Notes[i].Position = places.Of(s.Notes[i])
+	}
 }
 
 // PlacesIn looks in the documents of s.

@@ -20,10 +20,12 @@ type Status struct {
 
 // Condition is one finding in Kubernetes' form.
 type Condition struct {
-	Type       string `json:"type"`
-	Status     string `json:"status"` // True, False, Unknown
-	Reason     string `json:"reason"`
-	Message    string `json:"message"`
+	Type    string `json:"type"`
+	Status  string `json:"status"` // True, False, Unknown
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// Source is where the field stands that the message is about: file:line:col.
+	Source     string `json:"source,omitempty"`
 	Dataplanes Counts `json:"dataplanes"`
 }
 
@@ -165,6 +167,7 @@ func statusOf(m *resolve.Reader, o *api.Object, x *standing) Status {
 	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: m.NotesOn(o.Ref), Dataplanes: x.counts}
 	found := x.notes(m)
 	s.Notes = append(s.Notes, found...)
+	s.place(m.Snapshot())
 	accepted, resolved := verdicts(m, o, s.Notes)
 	accepted.Dataplanes, resolved.Dataplanes = s.Dataplanes, s.Dataplanes
 	s.Conditions = []Condition{accepted, resolved, programmed(m, o, x, found)}

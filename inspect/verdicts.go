@@ -44,7 +44,7 @@ func verdicts(m *resolve.Reader, o *api.Object, notes []api.Note) (accepted, res
 // fails makes the condition False for the reason of n, unless it is already.
 func (c *Condition) fails(n api.Note) {
 	if c.Status == "True" {
-		c.Status, c.Reason, c.Message = "False", n.Code, noteText(n)
+		c.Status, c.Reason, c.Message, c.Source = "False", n.Code, noteText(n), n.Position.String()
 	}
 }
 

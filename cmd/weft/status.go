@@ -153,7 +153,8 @@ func overviewText(w io.Writer, o inspect.Overview) error {
 			if c.Status != "True" {
 				text = c.Type + "=" + c.Status + "/" + c.Reason
 				if c.Message != "" {
-					remarks = append(remarks, fmt.Sprintf("%s: %s: %s", x.Object, text, oneLine(c.Message)))
+					remark := fmt.Sprintf("%s: %s: %s", x.Object, text, oneLine(c.Message))
+					remarks = append(remarks, strings.TrimPrefix(c.Source+": "+remark, ": "))
 				}
 			}
 			conditions = append(conditions, text)

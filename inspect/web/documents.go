@@ -175,8 +175,12 @@ func (s *server) delete(w http.ResponseWriter, r *http.Request) error {
 
 // remove deletes ref, which is the first write of plan.
 func (s *server) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, plan store.Plan) error {
-	if _, err := options(r, "namespace"); err != nil {
+	q, err := options(r, "namespace", "dryRun")
+	if err != nil {
 		return err
+	}
+	if dry, err := flag(q, "dryRun"); dry || err != nil {
+		return s.wouldRemove(w, r, under(r, ref, plan), err)
 	}
 	_, results, err := s.Documents.Apply(r.Context(), under(r, ref, plan))
 	if err != nil {

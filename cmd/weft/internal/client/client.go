@@ -141,6 +141,7 @@ func (c *Client) Call(ctx context.Context, method, path, contentType string, bod
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
+	req.Header.Set("User-Agent", "weft")
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
