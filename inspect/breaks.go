@@ -17,7 +17,10 @@ func Breaks(before, after *resolve.Model, touched ...api.Ref) []*api.Violation {
 		code  string
 		text  string
 	}
-	of := func(n api.Note) finding { return finding{owner(n), n.Field, n.Code, n.Message} }
+	of := func(n api.Note) finding {
+		what, _, _ := strings.Cut(n.Message, ";") // the advice after it may name what goes
+		return finding{owner(n), n.Field, n.Code, what}
+	}
 	known := map[finding]bool{}
 	for n := range before.Notes() {
 		known[of(n)] = true

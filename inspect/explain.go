@@ -13,7 +13,9 @@ type Explanation struct {
 	Revision  uint64 `json:"revision"`
 	// Acked is the revision that the sidecar has confirmed. Whoever knows it
 	// sets it; 0 is unknown.
-	Acked     uint64     `json:"acked"`
+	Acked uint64 `json:"acked"`
+	// Connected says whether the sidecar is; nil where nobody knows.
+	Connected *bool      `json:"connected,omitempty"`
 	Outbounds []Outbound `json:"outbounds"`
 	Inbounds  []Inbound  `json:"inbounds"`
 	// Unmatched are the first of the policies and routes that take no part in what

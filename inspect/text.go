@@ -18,6 +18,9 @@ type Style struct {
 	// Colour uses the terminal's colours, and strikes losers through instead of
 	// marking them with a cross.
 	Colour bool
+	// Short leaves out what has no effect, and says what would be said again by
+	// where it was said.
+	Short bool
 }
 
 func (s Style) paint(code, text string) string {
@@ -44,7 +47,8 @@ func ExplanationText(w io.Writer, e Explanation, s Style) error {
 	p.line("%s  %s", s.strong("Dataplane "+e.Dataplane), s.faint(revisions(e)))
 	for _, o := range e.Outbounds {
 		p.line("")
-		p.line("%s  %s", s.strong("→ "+destinationText(o.Destination)), s.faint(fmt.Sprintf("at %s:%d, %s", o.Address, o.Port, o.Protocol)))
+		p.at = destinationText(o.Destination)
+		p.line("%s  %s", s.strong("→ "+p.at), s.faint(fmt.Sprintf("at %s:%d, %s", o.Address, o.Port, o.Protocol)))
 		for i := range o.Routes {
 			p.route(&o.Routes[i])
 		}
@@ -54,19 +58,33 @@ func ExplanationText(w io.Writer, e Explanation, s Style) error {
 	}
 	for _, in := range e.Inbounds {
 		p.line("")
+		p.at = "inbound " + in.Name
 		p.line("%s  %s", s.strong("← inbound "+in.Name), s.faint(fmt.Sprintf("at %s:%d, %s", in.Address, in.Port, in.Protocol)))
 		p.policies("  ", in.Policies)
+	}
+	if s.Short {
+		p.notes(e.Notes)
+		p.leftOut(e.UnmatchedTotal)
+		return p.flush(w)
 	}
 	p.unmatched(e.Unmatched, e.UnmatchedTotal)
 	p.notes(e.Notes)
 	return p.flush(w)
 }
 
+// revisions says which revision is explained, and which one the Envoy has, if
+// that is known.
 func revisions(e Explanation) string {
-	if e.Acked == 0 {
-		return fmt.Sprintf("revision %d", e.Revision)
+	text := fmt.Sprintf("revision %d", e.Revision)
+	switch {
+	case e.Connected == nil && e.Acked != 0, e.Connected != nil && *e.Connected:
+		text += fmt.Sprintf(", its Envoy has %d", e.Acked)
+	case e.Connected != nil && e.Acked != 0:
+		text += fmt.Sprintf(", its sidecar is not connected; its Envoy had %d when it was last seen", e.Acked)
+	case e.Connected != nil:
+		text += ", its sidecar is not connected"
 	}
-	return fmt.Sprintf("revision %d, its Envoy has %d", e.Revision, e.Acked)
+	return text
 }
 
 // ObjectText writes where an object takes part.
@@ -113,6 +131,9 @@ func few(names []string) string {
 type printer struct {
 	Style
 	text strings.Builder
+	at   string            // what is being described
+	said map[string]string // what was said of policies, and where
+	idle int               // fields that were left out, for they have no effect
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -143,7 +164,10 @@ func (p *printer) route(r *Route) {
 	if len(r.Backends) > 0 {
 		p.line("    to %s  %s", backendsText(r.Backends), p.faint(by(r.BackendsBy)))
 	}
+	outer := p.at
+	p.at += ", " + title
 	p.policies("    ", r.Policies)
+	p.at = outer
 }
 
 func by(o *api.Origin) string {
@@ -179,6 +203,10 @@ func (p *printer) policies(indent string, views map[string]sim.Policy) {
 		if len(rows) == 0 {
 			continue
 		}
+		if where := p.again(kind, rows); where != "" {
+			p.line("%s%s  %s", indent, kind, p.faint("as for "+where))
+			continue
+		}
 		p.line("%s%s", indent, kind)
 		width := 0
 		for _, r := range rows {
@@ -201,7 +229,10 @@ func (p *printer) rows(view sim.Policy) []row {
 		last := said[len(said)-1]
 		by := saidBy(last)
 		if slices.Contains(view.Idle, field) {
-			if last.Layer == "default" {
+			if p.Short {
+				p.idle++
+			}
+			if last.Layer == "default" || p.Short {
 				continue
 			}
 			by += ", without effect " + cmp.Or(view.IdleReason, "here")

@@ -39,6 +39,9 @@ func (a *app) delete(c *cobra.Command, word, name string, dryRun bool) error {
 		return a.named(c.Context(), server, t, name, err)
 	}
 	for _, v := range would.Warnings {
+		if v.File == "" { // a place in a text that nobody has at hand
+			v.Line, v.Column = 0, 0
+		}
 		fmt.Fprintln(a.err, strings.TrimPrefix(v.Object+": ", ": ")+line(v))
 	}
 	if dryRun {

@@ -41,32 +41,73 @@ func (a *app) explainFlags(c *cobra.Command, files *[]string, strict *bool) {
 }
 
 func newExplainDataplane(a *app) *cobra.Command {
-	var to string
-	var files []string
-	var strict bool
+	var o dataplaneQuestion
 	c := a.command(&cobra.Command{
 		Use:   "dataplane NAME",
-		Short: "Say everything that holds for a dataplane",
+		Short: "Say what holds for a dataplane, and who set it",
 		Long: `Shows every outbound with its routes and the effective policies, each field with
-who set it and whom that overrides, every inbound, and what was meant for this
-dataplane and does not apply, with the reason.`,
-		Example:           "  weft explain dataplane frontend-1\n  weft explain dataplane frontend-1 --to web:80 -f mesh/",
+who set it and whom that overrides, and every inbound. With --all also fields
+without effect, and what was meant for this dataplane and does not apply, with
+the reason.
+
+To ask for less: --to a destination, --route a route or one of its rules,
+--policy a kind of policy or one object, --field one field or a block of them.`,
+		Example: `  weft explain dataplane frontend-1
+  weft explain dataplane frontend-1 --to web:80 -f examples/smallest
+  weft explain dataplane frontend-1 --to web --field http.requestTimeout
+  weft explain dataplane frontend-1 --route MeshHTTPRoute/route-1 --policy mt --all`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeNames("dataplane"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.checkOutput(); err != nil {
 				return err
 			}
-			e, err := a.explanation(c, args[0], to, files, strict)
+			filter, err := o.filter()
 			if err != nil {
 				return err
 			}
-			return a.print(e, func(w io.Writer) error { return inspect.ExplanationText(w, e, a.style()) })
+			e, err := a.explanation(c, args[0], o.to, o.files, o.strict)
+			if err == nil {
+				e, err = e.Only(filter)
+			}
+			if err != nil {
+				return err
+			}
+			style := a.style()
+			style.Short = !o.all
+			return a.print(e, func(w io.Writer) error { return inspect.ExplanationText(w, e, style) })
 		},
 	}, "")
-	c.Flags().StringVar(&to, "to", "", "only this destination: its name, name:port, or id")
-	a.explainFlags(c, &files, &strict)
+	f := c.Flags()
+	f.StringVar(&o.to, "to", "", "only this destination: its name, name:port, or id")
+	f.StringVar(&o.route, "route", "", "only what a route object makes: NAME, KIND/NAME, or NAME/RULE for one of its rules")
+	f.StringVar(&o.policy, "policy", "", "only policies of this kind, or one of them: KIND or KIND/NAME")
+	f.StringVar(&o.field, "field", "", "only this field of policies and those below it, such as http.requestTimeout")
+	f.BoolVar(&o.all, "all", false, "also fields without effect, and what does not apply")
+	complete(c, "policy", completeKinds)
+	a.explainFlags(c, &o.files, &o.strict)
 	return c
+}
+
+// dataplaneQuestion is what is asked about a dataplane.
+type dataplaneQuestion struct {
+	to, route, policy, field string
+	all, strict              bool
+	files                    []string
+}
+
+func (o *dataplaneQuestion) filter() (inspect.Filter, error) {
+	f := inspect.Filter{Route: o.route, Field: o.field}
+	if o.policy == "" {
+		return f, nil
+	}
+	word, name, _ := strings.Cut(o.policy, "/")
+	t, err := kind(word)
+	if err == nil && (!t.Policy || t.Route) {
+		err = usage("--policy %s is no kind of policy", t.Name)
+	}
+	f.Kind, f.Policy = t.Name, name
+	return f, err
 }
 
 // explanation asks the documents of files, or the control plane where there are none.

@@ -57,8 +57,9 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return unknown(err)
 	}
+	e.Connected = new(bool)
 	if c, ok := s.Sidecars.Sidecar(ref); ok {
-		e.Acked = c.Acked
+		e.Acked, *e.Connected = c.Acked, c.Connected
 	}
 	answer(w, http.StatusOK, e)
 	return nil

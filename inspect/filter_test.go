@@ -1,0 +1,107 @@
+package inspect_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/inspect"
+)
+
+// asked explains a-1 of the street, narrowed by f.
+func asked(t *testing.T, f inspect.Filter) (inspect.Explanation, error) {
+	t.Helper()
+	e, err := inspect.Explain(model(t, street), plane("a-1"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Only(f)
+}
+
+// Whatever is asked for, what is said of it is what the whole says, and nothing
+// else is said.
+func TestAFilterSaysOnlyWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	whole, err := asked(t, inspect.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []inspect.Filter{{Field: "http.numRetries"}, {Field: "http"}, {Kind: "MeshRetry"}, {Kind: "MeshRetry", Field: "http.numRetries"}} {
+		e, err := asked(t, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields := 0
+		for _, o := range e.Outbounds {
+			for _, r := range o.Routes {
+				for kind, p := range r.Policies {
+					for field := range p.Why {
+						fields++
+						if f.Kind != "" && kind != f.Kind || f.Field != "" && field != f.Field && !strings.HasPrefix(field, f.Field+".") {
+							t.Errorf("%+v: %s %s is said", f, kind, field)
+						}
+					}
+				}
+			}
+		}
+		if fields == 0 || len(e.Outbounds) > len(whole.Outbounds) {
+			t.Errorf("%+v: %d fields of %d outbounds", f, fields, len(e.Outbounds))
+		}
+	}
+}
+
+// What is not there is an error that names what comes near.
+func TestAFilterThatFindsNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		filter inspect.Filter
+		want   string
+	}{
+		{inspect.Filter{Field: "http.numRetris"}, "did you mean http.numRetries"},
+		{inspect.Filter{Route: "nothing"}, "route on a-1 nothing: not found"},
+		{inspect.Filter{Kind: "MeshRetry", Policy: "nobody"}, "nothing of MeshRetry/nobody applies"},
+	} {
+		if _, err := asked(t, c.filter); !errors.Is(err, inspect.ErrNotFound) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c.filter, err)
+		}
+	}
+}
+
+// A short text is shorter, says what it leaves out, and says of a sidecar that is
+// away that it is.
+func TestAShortText(t *testing.T) {
+	t.Parallel()
+	e, err := asked(t, inspect.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(s inspect.Style) string {
+		var b strings.Builder
+		if err := inspect.ExplanationText(&b, e, s); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	short, full := text(inspect.Style{Short: true}), text(inspect.Style{})
+	if strings.Count(short, "\n") >= strings.Count(full, "\n") || strings.Contains(short, "Not applied") || !strings.Contains(short, "1 object that does not apply; --all shows them") {
+		t.Errorf("%s\nof\n%s", short, full)
+	}
+	away, there := false, true
+	for _, c := range []struct {
+		connected *bool
+		acked     uint64
+		want      string
+	}{
+		{nil, 0, ""},
+		{&there, 23, ", its Envoy has 23"},
+		{&away, 23, ", its sidecar is not connected; its Envoy had 23 when it was last seen"},
+		{&away, 0, ", its sidecar is not connected"},
+	} {
+		e.Connected, e.Acked = c.connected, c.acked
+		head, _, _ := strings.Cut(text(inspect.Style{}), "\n")
+		if want := fmt.Sprintf("Dataplane a-1  revision %d%s", e.Revision, c.want); head != want {
+			t.Errorf("%q, want %q", head, want)
+		}
+	}
+}
