@@ -55,13 +55,19 @@ func TestADryRunNeverWrites(t *testing.T) {
 		}
 	}
 	const one = "/meshes/default/meshretries/lost?dryRun=true"
-	for _, method := range []string{http.MethodPut, http.MethodDelete} {
-		if code, text := call(t, method, server.URL+one, lost); code != http.StatusBadRequest {
+	for method, want := range map[string]int{http.MethodPut: http.StatusBadRequest, http.MethodDelete: http.StatusNotFound} {
+		if code, text := call(t, method, server.URL+one, lost); code != want {
 			t.Errorf("%s %s: %d %s", method, one, code, text)
 		}
 	}
 	if a := apply(t, server.URL+"/_apply?dryRun=false", lost); a.DryRun || a.Results[0].Action != "created" {
 		t.Errorf("no dry run: %+v", a)
+	}
+	if code, text := call(t, http.MethodDelete, server.URL+one, ""); code != http.StatusOK || !strings.Contains(text, `"dryRun":true`) {
+		t.Errorf("DELETE %s: %d %s", one, code, text)
+	}
+	if code, _ := call(t, http.MethodGet, server.URL+"/meshes/default/meshretries/lost", ""); code != http.StatusOK {
+		t.Error("it was deleted")
 	}
 }
 
