@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -74,7 +73,7 @@ func (b *bootstrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *bootstrapRequest) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestBootstrap))
+	body, err := web.Body(w, r, largestBootstrap)
 	if err != nil {
 		return nil, err
 	}

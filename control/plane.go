@@ -234,6 +234,9 @@ func (p *Plane) release() error {
 
 // ready says what is missing until the control plane does all of its work.
 func (p *Plane) ready() error {
+	if err := p.store.Health(); err != nil {
+		return err
+	}
 	switch {
 	case !p.resolved.Load():
 		return errors.New("the documents are not resolved yet")

@@ -30,6 +30,9 @@ type Store interface {
 	Watch() (*api.Snapshot, Watch)
 	// Problems are documents that the store holds or sees and cannot serve.
 	Problems() []*api.Violation
+	// Health is why the store takes no more writes for as long as it is open; nil
+	// while it takes them. What it serves stays right.
+	Health() error
 	// Close releases files and ends the watches. It acknowledges nothing more.
 	Close() error
 }
@@ -95,6 +98,8 @@ type Result struct {
 var (
 	// ErrClosed says that the store or the watch was closed.
 	ErrClosed = errors.New("the store is closed")
+	// ErrStopped says that a failure has made the state of the disk unknown.
+	ErrStopped = errors.New("the store takes no more writes")
 	// ErrReadOnly says that documents come from elsewhere.
 	ErrReadOnly = errors.New("this store is read-only: its documents come from a directory; edit the files there")
 )

@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"io"
 	"net/http"
 
 	"github.com/weftmesh/weft/api"
@@ -134,7 +133,7 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	if _, err := options(r, "namespace"); err != nil {
 		return err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDocument))
+	body, err := Body(w, r, maxDocument)
 	if err != nil {
 		return err
 	}

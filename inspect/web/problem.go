@@ -92,7 +92,7 @@ func problemOf(err error) problem {
 		return problem{Status: http.StatusRequestEntityTooLarge, Title: "Too large", Detail: "the body is too large; send fewer or smaller documents"}
 	case errors.Is(err, store.ErrReadOnly):
 		return problem{Status: http.StatusMethodNotAllowed, Title: cannotProcess, Detail: err.Error()}
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, store.ErrClosed):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrStopped):
 		return problem{Status: http.StatusServiceUnavailable, Title: cannotProcess, Detail: err.Error()}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return problem{Status: http.StatusServiceUnavailable, Title: "Not in time", Detail: "the answer was not ready in time; try again"}

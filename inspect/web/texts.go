@@ -22,20 +22,19 @@ const maxFileName = 1024
 // the fields of a form, multipart/form-data, each named for the file whose text
 // it is, so that all of them can be applied together.
 func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]decode.Text, error) {
-	body := http.MaxBytesReader(w, r.Body, maxApply)
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
 		if err := nameable("file", file); err != nil {
 			return nil, err
 		}
-		text, err := io.ReadAll(body)
+		text, err := Body(w, r, maxApply)
 		return []decode.Text{{File: file, Text: text}}, err
 	}
 	if file != "" {
 		return nil, badField("file", "the fields of a form name their files themselves; leave the parameter out")
 	}
 	var texts []decode.Text
-	for form := multipart.NewReader(body, params["boundary"]); ; {
+	for form := multipart.NewReader(http.MaxBytesReader(w, r.Body, maxApply), params["boundary"]); ; {
 		part, err := form.NextPart()
 		if errors.Is(err, io.EOF) {
 			return texts, nil
@@ -52,6 +51,17 @@ func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]decode.Text
 		}
 		texts = append(texts, decode.Text{File: part.FormName(), Text: text})
 	}
+}
+
+// Body is the whole body of a request. One that is too large, or that breaks off,
+// is the fault of its sender.
+func Body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	var tooLarge *http.MaxBytesError
+	if err != nil && !errors.As(err, &tooLarge) {
+		err = badField("", "the body cannot be read: "+err.Error()+"; send it again")
+	}
+	return text, err
 }
 
 // badForm is what is wrong with a form that cannot be read.

@@ -220,49 +220,6 @@ func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []st
 	return snapshot, results, nil
 }
 
-// orphaned are the unreadable documents that writes delete: the store below
-// does not know of them.
-func (s *Store) orphaned(writes []store.Write) []api.Ref {
-	problems := s.Problems()
-	if len(problems) == 0 {
-		return nil
-	}
-	unread := make(map[api.Ref]bool, len(problems))
-	for _, v := range problems {
-		unread[v.Object] = true
-	}
-	var refs []api.Ref
-	for _, w := range writes {
-		if w.Delete != nil && unread[*w.Delete] {
-			refs = append(refs, *w.Delete)
-			delete(unread, *w.Delete)
-		}
-	}
-	return refs
-}
-
-// settle ends the problems with what was replaced or deleted.
-func (s *Store) settle(results []store.Result) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.problems) == 0 {
-		return
-	}
-	unread := make(map[api.Ref]bool, len(s.problems))
-	for _, v := range s.problems {
-		unread[v.Object] = true
-	}
-	for i, r := range results {
-		if unread[r.Ref] && r.Action == store.Missing {
-			results[i].Action = store.Deleted
-		}
-		if results[i].Action != store.Unchanged {
-			delete(unread, r.Ref)
-		}
-	}
-	s.problems = slices.DeleteFunc(slices.Clone(s.problems), func(v *api.Violation) bool { return !unread[v.Object] })
-}
-
 // keep makes one step durable before it is published.
 func (s *Store) keep(revision uint64, changes []api.Change) error {
 	if err := s.commit(revision, changes); err != nil {
@@ -276,10 +233,20 @@ func (s *Store) keep(revision uint64, changes []api.Change) error {
 	return nil
 }
 
+// Health is why nothing more is written. A disk that has failed once may have
+// lost what it said it kept, so only a restart, which reads everything again,
+// ends that.
+func (s *Store) Health() error {
+	if why := s.stopped.Load(); why != nil {
+		return fmt.Errorf("%w since %w; free the cause and restart", store.ErrStopped, *why)
+	}
+	return nil
+}
+
 // commit writes changes and what is orphaned, unless the store has stopped.
 func (s *Store) commit(revision uint64, changes []api.Change) error {
-	if why := s.stopped.Load(); why != nil {
-		return fmt.Errorf("the store takes no more writes since %w; free the cause and restart", *why)
+	if err := s.Health(); err != nil {
+		return err
 	}
 	if err := s.write(revision, changes); err != nil {
 		err = fmt.Errorf("write %s: %w", s.db.Path(), err)

@@ -117,7 +117,13 @@ func TestAStoppedStoreAcknowledgesNothing(t *testing.T) {
 	s, o := unreadable(t, t.TempDir())
 	defer closing(t, s)
 	why := errors.New("the disk failed")
+	if err := s.Health(); err != nil {
+		t.Fatal(err)
+	}
 	s.stopped.Store(&why)
+	if err := s.Health(); !errors.Is(err, why) || !errors.Is(err, store.ErrStopped) {
+		t.Errorf("its health is %v", err)
+	}
 	_, results, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &o.Ref}))
 	if !errors.Is(err, why) || len(s.Problems()) != 1 {
 		t.Errorf("%v, %v, problems %v", results, err, s.Problems())

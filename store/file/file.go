@@ -233,6 +233,9 @@ func (s *Store) Watch() (*api.Snapshot, store.Watch) { return s.inner.Watch() }
 // Problems is what is wrong with the files as they are.
 func (s *Store) Problems() []*api.Violation { return s.feed.Problems() }
 
+// Health is that of the store beneath.
+func (s *Store) Health() error { return s.inner.Health() }
+
 // Apply refuses: the directory is the only source.
 func (s *Store) Apply(context.Context, store.Plan) (*api.Snapshot, []store.Result, error) {
 	return nil, nil, store.ErrReadOnly

@@ -45,6 +45,9 @@ func (s *Store) Snapshot() *api.Snapshot { return s.latest.Load() }
 // Problems is empty: nothing gets in here undecoded.
 func (s *Store) Problems() []*api.Violation { return nil }
 
+// Health is nil: memory does not fail.
+func (s *Store) Health() error { return nil }
+
 // Apply does all writes of plan, or none.
 func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
 	s.writing.Lock()

@@ -17,6 +17,14 @@ type Refusing struct {
 	Attempts atomic.Int32
 }
 
+// Health is why it refuses.
+func (s *Refusing) Health() error {
+	if s.Refuses.Load() {
+		return errors.New("no space left on device")
+	}
+	return nil
+}
+
 // Apply refuses, or applies.
 func (s *Refusing) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
 	if s.Refuses.Load() {

@@ -117,16 +117,6 @@ func unchanged(t *testing.T, s store.Store) {
 	}
 }
 
-func times(t *testing.T, s store.Store) {
-	snapshot, _ := Put(t, s, Service(t, "a", 1))
-	created, _ := snapshot.Get(Service(t, "a", 1).Ref)
-	snapshot, _ = Put(t, s, Service(t, "a", 2))
-	updated, _ := snapshot.Get(created.Ref)
-	if created.Created.IsZero() || !updated.Created.Equal(created.Created) || updated.Modified.Before(created.Modified) {
-		t.Errorf("created %s, then created %s and modified %s", created.Created, updated.Created, updated.Modified)
-	}
-}
-
 func deleteTwice(t *testing.T, s store.Store) {
 	Put(t, s, Service(t, "a", 1))
 	ref := Service(t, "a", 1).Ref
