@@ -251,6 +251,9 @@ func saidBy(s sim.Said) string {
 	if s.Layer == "default" {
 		return originText(s.Origin)
 	}
+	if s.Override {
+		return originText(s.Origin) + " (override, " + s.Layer + ")"
+	}
 	return originText(s.Origin) + " (" + s.Layer + ")"
 }
 

@@ -17,9 +17,10 @@ type Leaf struct {
 
 // Layer is what one origin says. Leaves are sorted by field, each field once.
 type Layer struct {
-	Name   LayerName
-	Origin *api.Origin
-	Leaves []Leaf
+	Name     LayerName
+	Override bool // given over everything that is nearer to the route, not under it
+	Origin   *api.Origin
+	Leaves   []Leaf
 	// Place is where the caller's order put the layer; nil is below all others.
 	Place Place
 }
@@ -47,9 +48,10 @@ func (n LayerName) String() string { return layerNames[n] }
 
 // Said is one opinion about a field.
 type Said struct {
-	Value  any
-	Origin *api.Origin
-	Layer  LayerName
+	Value    any
+	Origin   *api.Origin
+	Layer    LayerName
+	Override bool
 	// Lost is the key of the order that decided against it, NotLost where it holds.
 	Lost Key
 }
@@ -98,7 +100,7 @@ func Fold(layers []Layer) []Field {
 	}
 	for i, l := range layers {
 		for _, leaf := range l.Leaves {
-			said := Said{Value: leaf.Value, Origin: l.Origin, Layer: l.Name}
+			said := Said{Value: leaf.Value, Origin: l.Origin, Layer: l.Name, Override: l.Override}
 			if w := holds[leaf.Field]; w != i {
 				said.Lost = l.lost(&layers[w])
 			}

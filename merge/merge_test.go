@@ -14,7 +14,7 @@ import (
 func anyLayers(t *rapid.T) []merge.Layer {
 	var layers []merge.Layer
 	for range rapid.IntRange(0, 6).Draw(t, "layers") {
-		l := merge.Layer{Name: merge.LayerName(rapid.IntRange(0, 7).Draw(t, "name")), Origin: &api.Origin{Ref: api.Ref{Name: rapid.StringN(1, 4, 4).Draw(t, "origin")}}}
+		l := merge.Layer{Name: merge.LayerName(rapid.IntRange(0, 7).Draw(t, "name")), Override: rapid.Bool().Draw(t, "override"), Origin: &api.Origin{Ref: api.Ref{Name: rapid.StringN(1, 4, 4).Draw(t, "origin")}}}
 		fields := rapid.SliceOfNDistinct(rapid.IntRange(0, 9), 0, 5, rapid.ID).Draw(t, "fields")
 		slices.Sort(fields)
 		for _, f := range fields {
@@ -38,7 +38,7 @@ func TestFold(t *testing.T) {
 		want := map[int][]merge.Said{}
 		for _, l := range layers {
 			for _, leaf := range l.Leaves {
-				want[leaf.Field] = append(want[leaf.Field], merge.Said{Value: leaf.Value, Origin: l.Origin, Layer: l.Name})
+				want[leaf.Field] = append(want[leaf.Field], merge.Said{Value: leaf.Value, Origin: l.Origin, Layer: l.Name, Override: l.Override})
 			}
 		}
 		if len(want) != len(fields) {

@@ -24,14 +24,15 @@ type Adjustment struct {
 	Message string
 }
 
-// Notes are the adjustments of the conf that holds, each on the origin of the
+// Notes are what there is to say about the conf that holds: overrides that bound
+// less than what they replace, and the adjustments, each on the origin of the
 // value concerned, naming the other origin too.
 func (e *Effective) Notes() []api.Note {
+	notes := e.loosened()
 	a, ok := e.Conf.(Adjuster)
 	if !ok {
-		return nil
+		return notes
 	}
-	var notes []api.Note
 	for _, adj := range a.Adjustments() {
 		field, against := e.winner(adj.Field), e.winner(adj.Against)
 		about := field

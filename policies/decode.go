@@ -17,11 +17,13 @@ type envelope struct {
 type rawItem struct {
 	TargetRef api.TargetRef `json:"targetRef"`
 	Default   decode.Raw    `json:"default"`
+	Override  decode.Raw    `json:"override"`
 }
 
 type rawRule struct {
-	Matches []ClientMatch `json:"matches"`
-	Default decode.Raw    `json:"default"`
+	Matches  []ClientMatch `json:"matches"`
+	Default  decode.Raw    `json:"default"`
+	Override decode.Raw    `json:"override"`
 }
 
 // DecodeRaw reads the envelope, and each conf as the kind's own type.
@@ -40,7 +42,9 @@ func (s *Spec) DecodeRaw(raw decode.Raw) {
 		var rules []rawRule
 		e.Rules.Decode(&rules)
 		for _, r := range rules {
-			s.Rules = append(s.Rules, Rule{Matches: r.Matches, Default: s.conf(r.Default)})
+			rule := Rule{Matches: r.Matches}
+			rule.Default, rule.Override = s.confs(r.Default, r.Override)
+			s.Rules = append(s.Rules, rule)
 		}
 	} else {
 		e.Rules.Breaks("%s has no inbound side; write to", s.Kind.Name)
@@ -51,12 +55,25 @@ func (s *Spec) DecodeRaw(raw decode.Raw) {
 func (s *Spec) items(raw []rawItem) []Item {
 	var items []Item
 	for _, i := range raw {
-		items = append(items, Item{TargetRef: i.TargetRef, Default: s.conf(i.Default)})
+		item := Item{TargetRef: i.TargetRef}
+		item.Default, item.Override = s.confs(i.Default, i.Override)
+		items = append(items, item)
 	}
 	return items
 }
 
-// conf is an empty conf where the document has none: Validate then says what is missing.
+// confs are what one entry says. Where it has neither, the default is an empty
+// conf: Validate then says what is missing.
+func (s *Spec) confs(def, override decode.Raw) (Conf, Conf) {
+	switch {
+	case !override.IsSet():
+		return s.conf(def), nil
+	case !def.IsSet():
+		return nil, s.conf(override)
+	}
+	return s.conf(def), s.conf(override)
+}
+
 func (s *Spec) conf(raw decode.Raw) Conf {
 	c := s.Kind.New()
 	raw.Decode(c)

@@ -15,9 +15,10 @@ import (
 func (k *Kind) JSONSchema() []byte {
 	conf := k.describe(reflect.TypeOf(k.New()).Elem(), "")
 	ref := schemaOf(reflect.TypeFor[api.TargetRef]())
+	either := []any{map[string]any{"required": []string{"default"}}, map[string]any{"required": []string{"override"}}}
 	item := map[string]any{
-		"type": "object", "additionalProperties": false, "required": []string{"targetRef", "default"},
-		"properties": map[string]any{"targetRef": ref, "default": conf},
+		"type": "object", "additionalProperties": false, "required": []string{"targetRef"}, "anyOf": either,
+		"properties": map[string]any{"targetRef": ref, "default": conf, "override": conf},
 	}
 	lists := map[string]any{"targetRef": ref, "to": listOf(item)}
 	if k.From {
@@ -25,8 +26,8 @@ func (k *Kind) JSONSchema() []byte {
 	}
 	if k.Rules {
 		lists["rules"] = listOf(map[string]any{
-			"type": "object", "additionalProperties": false, "required": []string{"default"},
-			"properties": map[string]any{"matches": schemaOf(reflect.TypeFor[[]ClientMatch]()), "default": conf},
+			"type": "object", "additionalProperties": false, "anyOf": either,
+			"properties": map[string]any{"matches": schemaOf(reflect.TypeFor[[]ClientMatch]()), "default": conf, "override": conf},
 		})
 	}
 	text := map[string]any{"type": "string"}

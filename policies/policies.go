@@ -42,6 +42,11 @@ type Kind struct {
 	// c, as 'no requestRate is set'; empty for nothing. It is nil where every field
 	// has its effect by itself.
 	Needs func(c Conf, path string) string
+	// Looser reports whether the value after bounds less than before does in the
+	// field at path; nil where no field is a bound.
+	Looser func(path string, before, after any) bool
+	// Switches are the fields that switch off what another field sets, by path.
+	Switches map[string]string
 	// Docs says of each path of the conf, blocks included, what it is for. It is
 	// generated from the comments of the conf's type.
 	Docs map[string]string

@@ -17,6 +17,9 @@ func (s *Spec) ValidateObject(o *api.Object, c *api.Catalog, at api.Path) error 
 	var f Findings
 	s.refs(&f, c, at)
 	role, home, top := Role(o), o.HomeNamespace(), s.Top()
+	if o.IsDefault() && s.HasOverride() {
+		f.Breaks(at, "a policy that came with the mesh is the weakest of all, so it has no override; write a policy of your own")
+	}
 	switch {
 	case role == api.RoleSystem:
 	case top.IsRoute() && top.Elsewhere(home):

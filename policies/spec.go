@@ -1,6 +1,8 @@
 package policies
 
 import (
+	"slices"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 )
@@ -14,18 +16,23 @@ type Spec struct {
 	Rules     []Rule         `json:"rules,omitempty"`
 }
 
-// Item is one entry of to or from.
+// Item is one entry of to or from. It has a default, an override or both: nil is
+// what the document does not have.
 type Item struct {
 	TargetRef api.TargetRef `json:"targetRef"`
-	Default   Conf          `json:"default"`
+	Default   Conf          `json:"default,omitempty"`
+	Override  Conf          `json:"override,omitempty"`
 	leaves    []merge.Leaf  // of Default, read once
+	overrides []merge.Leaf  // of Override
 }
 
 // Rule is one entry of rules: an inbound conf, for callers that match.
 type Rule struct {
-	Matches []ClientMatch `json:"matches,omitempty"`
-	Default Conf          `json:"default"`
-	leaves  []merge.Leaf
+	Matches   []ClientMatch `json:"matches,omitempty"`
+	Default   Conf          `json:"default,omitempty"`
+	Override  Conf          `json:"override,omitempty"`
+	leaves    []merge.Leaf
+	overrides []merge.Leaf
 }
 
 // ClientMatch selects callers by their proven identity or by SNI.
@@ -48,23 +55,52 @@ func (s *Spec) Top() api.TargetRef {
 	return *s.TargetRef
 }
 
-// Leaves are what the item's conf sets.
+// Leaves are what the item's default sets.
 func (i *Item) Leaves() []merge.Leaf { return i.leaves }
 
-// Leaves are what the rule's conf sets.
+// Overrides are what the item's override sets.
+func (i *Item) Overrides() []merge.Leaf { return i.overrides }
+
+// Leaves are what the rule's default sets.
 func (r *Rule) Leaves() []merge.Leaf { return r.leaves }
+
+// Overrides are what the rule's override sets.
+func (r *Rule) Overrides() []merge.Leaf { return r.overrides }
 
 // Seal reads the leaves of every conf. Whoever makes a Spec, by decoding or in
 // a test, calls it once before the Spec is shared.
 func (s *Spec) Seal() *Spec {
-	for i := range s.To {
-		s.To[i].leaves = s.Kind.Schema.Read(s.To[i].Default)
-	}
-	for i := range s.From {
-		s.From[i].leaves = s.Kind.Schema.Read(s.From[i].Default)
+	for _, list := range [][]Item{s.To, s.From} {
+		for i := range list {
+			list[i].leaves, list[i].overrides = s.read(list[i].Default), s.readOverride(list[i].Override)
+		}
 	}
 	for i := range s.Rules {
-		s.Rules[i].leaves = s.Kind.Schema.Read(s.Rules[i].Default)
+		s.Rules[i].leaves, s.Rules[i].overrides = s.read(s.Rules[i].Default), s.readOverride(s.Rules[i].Override)
 	}
 	return s
+}
+
+func (s *Spec) read(c Conf) []merge.Leaf {
+	if c == nil {
+		return nil
+	}
+	return s.Kind.Schema.Read(c)
+}
+
+// readOverride is read, and what the kind's overrides say beside what is written.
+func (s *Spec) readOverride(c Conf) []merge.Leaf {
+	if o, ok := c.(Overrider); ok {
+		c = o.AsOverride()
+	}
+	return s.read(c)
+}
+
+// HasOverride reports whether any item says something that no route and no
+// weaker policy can take back.
+func (s *Spec) HasOverride() bool {
+	any := func(list []Item) bool {
+		return slices.ContainsFunc(list, func(i Item) bool { return i.Override != nil })
+	}
+	return any(s.To) || any(s.From) || slices.ContainsFunc(s.Rules, func(r Rule) bool { return r.Override != nil })
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
 )
 
 // The kinds that a targetRef may have beside routes, by where it stands
@@ -24,10 +25,10 @@ func (s *Spec) Validate(at api.Path) error {
 	var f Findings
 	s.form(&f, at)
 	for i := range s.To {
-		f.Include(s.To[i].Default.Validate(at.Field("to").Index(i).Field("default")))
+		s.confsOf(&f, at.Field("to").Index(i), s.To[i].Default, s.To[i].Override)
 	}
 	for i := range s.From {
-		f.Include(s.From[i].Default.Validate(at.Field("from").Index(i).Field("default")))
+		s.confsOf(&f, at.Field("from").Index(i), s.From[i].Default, s.From[i].Override)
 	}
 	for i := range s.Rules {
 		s.rule(&f, at.Field("rules").Index(i), &s.Rules[i])
@@ -54,7 +55,8 @@ func (s *Spec) refs(f *Findings, c *api.Catalog, at api.Path) {
 		item, at := &s.To[i], at.Field("to").Index(i)
 		f.ref(at.Field("targetRef"), item.TargetRef, to)
 		if isRoute(s.Top()) || isRoute(item.TargetRef) {
-			s.routeOnly(f, at.Field("default"), item)
+			s.routeOnly(f, at.Field("default"), item.Leaves())
+			s.routeOnly(f, at.Field("override"), item.Overrides())
 		}
 	}
 	for i := range s.From {
@@ -110,8 +112,8 @@ var things = map[Scope]string{
 }
 
 // routeOnly refuses fields that no route has.
-func (s *Spec) routeOnly(f *Findings, at api.Path, item *Item) {
-	for _, leaf := range item.Leaves() {
+func (s *Spec) routeOnly(f *Findings, at api.Path, leaves []merge.Leaf) {
+	for _, leaf := range leaves {
 		if l := s.Kind.Schema.Leaves[leaf.Field]; l.Scope != OnRoute {
 			f.Breaks(at.Field(l.Path), "configures %s, so it cannot be set for one route; "+
 				"move it to a policy that targets Mesh or a service", things[l.Scope])
@@ -121,7 +123,7 @@ func (s *Spec) routeOnly(f *Findings, at api.Path, item *Item) {
 
 // rule checks one entry of rules.
 func (s *Spec) rule(f *Findings, at api.Path, r *Rule) {
-	f.Include(r.Default.Validate(at.Field("default")))
+	s.confsOf(f, at, r.Default, r.Override)
 	byCaller := false
 	for i, m := range r.Matches {
 		at := at.Field("matches").Index(i)
@@ -143,9 +145,15 @@ func (s *Spec) rule(f *Findings, at api.Path, r *Rule) {
 	if !byCaller {
 		return
 	}
-	for _, leaf := range r.Leaves() {
+	s.anyCaller(f, at.Field("default"), r.Leaves())
+	s.anyCaller(f, at.Field("override"), r.Overrides())
+}
+
+// anyCaller refuses fields that hold for all callers alike.
+func (s *Spec) anyCaller(f *Findings, at api.Path, leaves []merge.Leaf) {
+	for _, leaf := range leaves {
 		if l := s.Kind.Schema.Leaves[leaf.Field]; l.Scope != OnRoute {
-			f.Breaks(at.Field("default").Field(l.Path), "configures %s, so it cannot depend on the caller; "+
+			f.Breaks(at.Field(l.Path), "configures %s, so it cannot depend on the caller; "+
 				"move it to a rule without spiffeID", things[l.Scope])
 		}
 	}

@@ -2,20 +2,21 @@ package resolve
 
 import (
 	"github.com/weftmesh/weft/matcher"
-	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 )
 
 // class is the dataplanes to which the same subjects of one destination apply,
 // and what those come to.
 type class struct {
-	has      map[string]bool // selector key -> selects these dataplanes
-	base     layers
-	outbound Policies // of the destination, for what no route says
-	table    *Table
-	tcp      *TCPTable
-	clusters []clusterRef
-	byTags   memo[Cluster]
+	has  map[string]bool // selector key -> selects these dataplanes
+	base layers          // what is said by default and targets no route
+	// overrides are what is said over it and over every route, weakest first.
+	overrides []*override
+	outbound  Policies // of the destination, for what no route says
+	table     *Table
+	tcp       *TCPTable
+	clusters  []clusterRef
+	byTags    memo[Cluster]
 }
 
 // clusterRef is a cluster that a table names. It names the destination by id,
@@ -58,8 +59,8 @@ func (t *tabler) newClass(d *dest, p *dataplane) *class {
 	for _, x := range d.subjects.selectors {
 		c.has[x.Key] = x.Selects(&p.facts)
 	}
-	c.base = d.subjects.baseLayers(c, len(t.kinds))
-	c.outbound = c.base.fold(t.kinds)
+	c.base, c.overrides = d.subjects.baseLayers(c, len(t.kinds))
+	c.outbound = c.base.overridden(c.overrides).fold(t.kinds)
 	before := t.former(d, p)
 	if before != nil && same(c.outbound, before.outbound) {
 		c.outbound = before.outbound
@@ -87,7 +88,7 @@ func (t *tabler) cluster(d *dest, ref clusterRef, p *dataplane) *Cluster {
 	return c.byTags.get(ref.name, func() *Cluster {
 		n := &Cluster{
 			Name: ref.name, Destination: d.Destination, Tags: ref.tags, HTTP2: d.members.http2 && d.Protocol.HTTPLike(),
-			Policies: c.base.only(policies.OnCluster, t.kinds).fold(t.kinds),
+			Policies: c.base.overridden(c.overrides).only(policies.OnCluster, t.kinds).fold(t.kinds),
 		}
 		if before := t.former(d, p); before != nil {
 			if o := before.byTags.known(ref.name); o != nil && o.Destination == n.Destination && o.HTTP2 == n.HTTP2 && same(o.Policies, n.Policies) {
@@ -124,12 +125,14 @@ func (s *subjects) classKey(d *matcher.Dataplane) string {
 }
 
 // baseLayers is what the items that attach to no route say to the class.
-func (s *subjects) baseLayers(c *class, kinds int) layers {
+func (s *subjects) baseLayers(c *class, kinds int) (layers, []*override) {
 	base := make(layers, kinds)
+	var mine []*item
 	for _, it := range s.items {
 		if c.has[it.policy.selector.Key] {
-			base[it.policy.kind] = append(base[it.policy.kind], merge.Layer{Name: it.layer, Origin: it.origin, Leaves: it.leaves, Place: it})
+			base[it.policy.kind] = append(base[it.policy.kind], it.byDefault())
+			mine = append(mine, it)
 		}
 	}
-	return base
+	return base, ownOverrides(mine)
 }

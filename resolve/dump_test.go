@@ -81,7 +81,11 @@ func policiesText(p resolve.Policies) string {
 			line := e.Kind.Name + "." + e.Kind.Schema.Leaves[f.Field].Path + "="
 			for _, s := range f.Said {
 				v, _ := json.Marshal(s.Value)
-				line += fmt.Sprintf("%s(%s %s %s", v, s.Origin.Name, s.Origin.Field, s.Layer)
+				layer := s.Layer.String()
+				if s.Override {
+					layer = "override " + layer
+				}
+				line += fmt.Sprintf("%s(%s %s %s", v, s.Origin.Name, s.Origin.Field, layer)
 				if s.Lost != merge.NotLost {
 					line += " lost by " + s.Lost.String()
 				}

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-
-	"github.com/weftmesh/weft/merge"
 )
 
 // inboundPolicies lists the policies that have an inbound side, read once for a
@@ -61,10 +59,9 @@ func (t *tabler) inboundConf(p *dataplane, in *Inbound, limits []*policy) Polici
 	slices.SortFunc(items, byRank)
 	all := make(layers, len(t.kinds))
 	for _, it := range items {
-		k := it.policy.kind
-		all[k] = append(all[k], merge.Layer{Name: it.layer, Origin: it.origin, Leaves: it.leaves, Place: it})
+		all[it.policy.kind] = append(all[it.policy.kind], it.byDefault())
 	}
-	return all.fold(t.kinds)
+	return all.overridden(ownOverrides(items)).fold(t.kinds)
 }
 
 // onSection reports whether the policy is about that inbound: a top-level

@@ -29,6 +29,8 @@ type item struct {
 	rank   rank
 	origin *api.Origin
 	leaves []merge.Leaf
+	// overrides are what it says over everything that is nearer to the route.
+	overrides []merge.Leaf
 }
 
 // layerOf labels an item that attaches to no route by how near its target is;
@@ -57,21 +59,21 @@ func newPolicy(o *api.Object, spec *policies.Spec, kind int) *policy {
 		}
 	}
 	base := rankOf(o, top, role)
-	add := func(list *[]*item, field string, i int, target api.TargetRef, leaves []merge.Leaf) {
+	add := func(list *[]*item, field string, i int, target api.TargetRef, leaves, overrides []merge.Leaf) {
 		at := api.Path("spec").Field(field).Index(i)
-		it := &item{policy: p, field: at, target: target, layer: layerOf(target), rank: base.of(target, i), leaves: leaves,
+		it := &item{policy: p, field: at, target: target, layer: layerOf(target), rank: base.of(target, i), leaves: leaves, overrides: overrides,
 			origin: &api.Origin{Ref: o.Ref, Field: at}}
 		*list = append(*list, it)
 	}
 	for i := range spec.To {
-		add(&p.items, "to", i, spec.To[i].TargetRef, spec.To[i].Leaves())
+		add(&p.items, "to", i, spec.To[i].TargetRef, spec.To[i].Leaves(), spec.To[i].Overrides())
 	}
 	for i := range spec.From {
-		add(&p.inbound, "from", i, spec.From[i].TargetRef, spec.From[i].Leaves())
+		add(&p.inbound, "from", i, spec.From[i].TargetRef, spec.From[i].Leaves(), spec.From[i].Overrides())
 	}
 	for i := range spec.Rules {
 		if len(spec.Rules[i].Matches) == 0 { // the others need proven identities: see notes.go
-			add(&p.inbound, "rules", i, api.TargetRef{Kind: api.KindMesh}, spec.Rules[i].Leaves())
+			add(&p.inbound, "rules", i, api.TargetRef{Kind: api.KindMesh}, spec.Rules[i].Leaves(), spec.Rules[i].Overrides())
 		}
 	}
 	return p

@@ -91,9 +91,12 @@ func (a rank) compare(b rank) int {
 // Below is why an item that attaches to no route gives way: to one that
 // attaches to a route by its layer.
 func (it *item) Below(stronger merge.Place) merge.Key {
-	if o, ok := stronger.(*item); ok {
+	switch o := stronger.(type) {
+	case *item:
 		_, key := it.rank.decide(&o.rank)
 		return key
+	case *override:
+		return merge.ByOverride
 	}
 	return merge.ByLayer
 }
@@ -101,6 +104,9 @@ func (it *item) Below(stronger merge.Place) merge.Key {
 // Below is why an attached item gives way: of two routes that became one, the
 // order of the routes decides first (spec/kuma.md 4.7).
 func (a *attachedItem) Below(stronger merge.Place) merge.Key {
+	if _, ok := stronger.(*override); ok {
+		return merge.ByOverride
+	}
 	o, ok := stronger.(*attachedItem)
 	if !ok || a.layer != o.layer {
 		return merge.ByLayer

@@ -149,7 +149,7 @@ func (l layers) only(scope policies.Scope, kinds []*policies.Kind) layers {
 	out := make(layers, len(l))
 	for i, list := range l {
 		for _, x := range list {
-			kept := merge.Layer{Name: x.Name, Origin: x.Origin, Place: x.Place}
+			kept := merge.Layer{Name: x.Name, Override: x.Override, Origin: x.Origin, Place: x.Place}
 			for _, leaf := range x.Leaves {
 				if kinds[i].Schema.Leaves[leaf.Field].Scope == scope {
 					kept.Leaves = append(kept.Leaves, leaf)

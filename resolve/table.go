@@ -143,11 +143,9 @@ func (b *tableBuilder) policies(m *mergedRule, mine []*contribution) Policies {
 	}
 	all := slices.Clone(b.class.base)
 	for i := range items {
-		a := &items[i]
-		k := a.item.policy.kind
-		all[k] = append(all[k][:len(all[k]):len(all[k])], merge.Layer{Name: a.layer, Origin: a.item.origin, Leaves: a.item.leaves, Place: a})
+		all.add(items[i].item.policy.kind, items[i].byDefault())
 	}
-	s := stack{items, all.fold(b.kinds)}
+	s := stack{items, all.overridden(b.class.overrides, overridesOf(items)).fold(b.kinds)}
 	b.stacks[last] = append(b.stacks[last], s)
 	return s.policies
 }

@@ -249,7 +249,7 @@ func PolicyViews(list resolve.Policies, spoken api.Protocol) map[string]Policy {
 		for _, f := range e.Fields {
 			said := make([]Said, len(f.Said))
 			for i, s := range f.Said {
-				said[i] = Said{Value: s.Value, Origin: s.Origin, Layer: s.Layer.String(), Lost: s.Lost.String()}
+				said[i] = Said{Value: s.Value, Origin: s.Origin, Layer: s.Layer.String(), Override: s.Override, Lost: s.Lost.String()}
 			}
 			path := e.Kind.Schema.Leaves[f.Field].Path
 			p.Why[path] = said

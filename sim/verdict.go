@@ -126,6 +126,8 @@ type Said struct {
 	Value  any         `json:"value"`
 	Origin *api.Origin `json:"origin"`
 	Layer  string      `json:"layer,omitempty"`
+	// Override says that it was given under override: over what is nearer to the route.
+	Override bool `json:"override,omitempty"`
 	// Lost is the key of the order that decided against it; empty where it holds.
 	Lost string `json:"lost,omitempty"`
 }

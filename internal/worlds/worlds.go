@@ -204,7 +204,15 @@ func policy(t *rapid.T, pick func(string, ...string) string) m {
 	case "MeshRateLimit":
 		conf = m{"local": m{"http": m{"requestRate": m{"num": n, "interval": "1s"}}}}
 	}
-	spec["to"] = []m{{"targetRef": to, "default": conf}}
+	said := m{"targetRef": to, "default": conf}
+	switch pick("word", "default", "default", "default", "override", "both") {
+	case "override":
+		said = m{"targetRef": to, "override": conf}
+	case "both": // of two fields: a default beside an override of its field acts nowhere
+		said["override"] = m{"MeshRetry": m{"http": m{"retryOn": []string{"5xx"}}}, "MeshTimeout": m{"http": m{"streamIdleTimeout": fmt.Sprintf("%ds", n)}},
+			"MeshRateLimit": m{"local": m{"http": m{"onRateLimit": m{"status": 429 + 74*(n%2)}}}}}[kind]
+	}
+	spec["to"] = []m{said}
 	if !routed && kind == "MeshRateLimit" && pick("inbound", "yes", "no") == "yes" {
 		spec["from"] = []m{{"targetRef": m{"kind": "Mesh"}, "default": conf}}
 	}

@@ -8,6 +8,7 @@ package ratelimit
 import (
 	_ "embed"
 	"strings"
+	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -29,6 +30,8 @@ var Kind = &policies.Kind{
 	Defaults: defaults,
 	Acts:     acts,
 	Needs:    needs,
+	Looser:   looser,
+	Switches: map[string]string{"local.http.disabled": "local.http.requestRate", "local.tcp.disabled": "local.tcp.connectionRate"},
 	Docs:     docs,
 	Example:  example,
 }
@@ -55,6 +58,41 @@ func needs(conf policies.Conf, path string) string {
 		return "no " + name + " is set"
 	}
 	return ""
+}
+
+// looser: a rate that lets more through in the same time, or none at all.
+func looser(_ string, before, after any) bool {
+	switch b := before.(type) {
+	case *Rate:
+		a, ok := after.(*Rate)
+		return ok && a.perSecond() > b.perSecond()
+	case *bool:
+		a, ok := after.(*bool)
+		return ok && *a && !*b
+	}
+	return false
+}
+
+func (r *Rate) perSecond() float64 {
+	return float64(*r.Num) / time.Duration(*r.Interval).Seconds()
+}
+
+// AsOverride says beside a rate that the limit is on: a route that disabled its
+// limit has a rate again.
+func (c *Conf) AsOverride() policies.Conf {
+	if c.Local == nil {
+		return c
+	}
+	local, on := *c.Local, false
+	if h := local.HTTP; h != nil && h.RequestRate != nil && h.Disabled == nil {
+		both := *h
+		both.Disabled, local.HTTP = &on, &both
+	}
+	if t := local.TCP; t != nil && t.ConnectionRate != nil && t.Disabled == nil {
+		both := *t
+		both.Disabled, local.TCP = &on, &both
+	}
+	return &Conf{Local: &local}
 }
 
 // tooManyRequests is Envoy's answer where a policy names none.

@@ -29,6 +29,7 @@ var Kind = &policies.Kind{
 	Defaults: defaults,
 	Acts:     acts,
 	Needs:    needs,
+	Looser:   looser,
 	Docs:     docs,
 	Example:  example,
 }
@@ -55,6 +56,14 @@ func needs(conf policies.Conf, path string) string {
 		return "numRetries is 0"
 	}
 	return ""
+}
+
+// looser: more attempts load a service more.
+func looser(path string, before, after any) bool {
+	b, ok := before.(*uint32)
+	a, same := after.(*uint32)
+	counts := strings.HasSuffix(path, ".numRetries") || path == "tcp.maxConnectAttempt"
+	return counts && ok && same && *a > *b
 }
 
 // baseInterval is Envoy's own pause where a policy names none.

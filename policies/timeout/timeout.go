@@ -30,6 +30,7 @@ var Kind = &policies.Kind{
 	RulesAlone: true,
 	Defaults:   defaults,
 	Acts:       acts,
+	Looser:     looser,
 	Docs:       docs,
 	Example:    example,
 }
@@ -37,6 +38,13 @@ var Kind = &policies.Kind{
 // acts: only requests have the bounds of requests.
 func acts(path string, p api.Protocol) bool {
 	return p.HTTPLike() || !strings.HasPrefix(path, "http.")
+}
+
+// looser: every field is a bound in time, and 0s is none.
+func looser(_ string, before, after any) bool {
+	b, ok := before.(*api.Duration)
+	a, same := after.(*api.Duration)
+	return ok && same && *b != 0 && (*a == 0 || *a > *b)
 }
 
 // defaults is the table of spec/kuma.md 3.2. The bounds that are off by default
