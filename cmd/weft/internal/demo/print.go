@@ -120,6 +120,9 @@ func backendsText(b sim.Branch) string {
 func (d *Demo) fieldText(said []sim.Said) string {
 	winner := said[len(said)-1]
 	text := fmt.Sprintf("%s\tby %s", bare(winner.Value), origin(winner.Origin))
+	if winner.Override {
+		text += " (override)"
+	}
 	var over []string
 	for _, x := range slices.Backward(said[:len(said)-1]) {
 		if by := origin(x.Origin); by != builtIn {

@@ -93,6 +93,14 @@ var steps = []step{{
 		{kind: "MeshRetry", path: "http.numRetries", value: "5", by: "MeshRetry/default/mesh-retry-all-default"},
 		{kind: "MeshTimeout", path: "http.requestTimeout", value: `"15s"`, by: "MeshTimeout/default/mesh-timeout-all-default"},
 	},
+}, {
+	title:   "The platform's word over a route's own",
+	story:   "backend takes three seconds at /slow, and patient-timeout, attached to its route, would wait a minute.\nplatform-timeout is an override: it holds over every default, also over those of a route.",
+	service: "backend", path: "/slow", times: 1, statuses: always(http.StatusGatewayTimeout),
+	origins: []string{"MeshHTTPRoute/default/backend"},
+	fields: []field{
+		{kind: "MeshTimeout", path: "http.requestTimeout", value: `"400ms"`, by: "MeshTimeout/default/platform-timeout", over: []string{"MeshTimeout/default/patient-timeout", "MeshTimeout/default/mesh-timeout-all-default"}},
+	},
 }}
 
 func customHeader(all []Response) (string, error) {
