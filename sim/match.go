@@ -19,6 +19,7 @@ type call struct {
 	sent      Headers // what reaches a backend if no filter changes it
 	headers   Headers // what matches see: sent, and what Envoy adds before it looks
 	grpc      bool
+	upgrade   upgrade
 }
 
 // whyNot says why a request does not match, for people; it is empty if it does.

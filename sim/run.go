@@ -116,7 +116,7 @@ func (l *lookup) look(t *resolve.Table, q Request) {
 		l.answer = http.StatusBadRequest
 		return
 	}
-	if upgrades(q.Headers) {
+	if c.upgrade == unknownUpgrade {
 		l.answer = http.StatusForbidden
 		return
 	}
@@ -134,23 +134,13 @@ func (l *lookup) look(t *resolve.Table, q Request) {
 	l.answer = http.StatusNotFound
 }
 
-// upgrades reports whether a request asks for another protocol, which the
-// proxies do not offer.
-func upgrades(h Headers) bool {
-	asks, names := false, false
-	for name, v := range h {
-		asks = asks || strings.EqualFold(name, "connection") && strings.Contains(strings.ToLower(v), "upgrade")
-		names = names || strings.EqualFold(name, "upgrade") && v != ""
-	}
-	return asks && names
-}
-
 // requestID stands for the one that Envoy makes up before it looks for a route.
 const requestID = "00000000-0000-4000-8000-000000000000"
 
 // callOf is what Envoy makes of q.
 func callOf(q Request, a *address) *call {
 	c := &call{method: q.Method, authority: authority(q, a), path: a.path, query: a.query, sent: received(q.Headers)}
+	c.upgraded(q.Headers)
 	content := c.sent["content-type"]
 	c.grpc = content == "application/grpc" || strings.HasPrefix(content, "application/grpc+")
 	c.headers = Headers{"host": c.authority, "x-forwarded-proto": "http", "x-request-id": requestID}

@@ -41,9 +41,12 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 		CommonHttpProtocolOptions:     &corev3.HttpProtocolOptions{IdleTimeout: durationpb.New(0)},
 		NormalizePath:                 wrapperspb.Bool(true),
 		InternalAddressConfig:         loopbackOnly(),
+		UpgradeConfigs:                []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
 		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{withoutOrders()},
 	}
 	if c.place.Inbound {
+		// A WebSocket comes by HTTP/2 from the caller's sidecar: as CONNECT.
+		m.Http2ProtocolOptions = &corev3.Http2ProtocolOptions{AllowConnect: true}
 		m.ForwardClientCertDetails = hcmv3.HttpConnectionManager_SANITIZE_SET
 		m.SetCurrentClientCertDetails = &hcmv3.HttpConnectionManager_SetCurrentClientCertDetails{Uri: true}
 	}

@@ -1,6 +1,7 @@
 package kuma
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
@@ -107,6 +108,12 @@ func validateQuery(at api.Path, q QueryMatch) error {
 func validateHeader(at api.Path, h HeaderMatch) error {
 	var errs *multierror.Error
 	errs = multierror.Append(errs, route.CheckHeaderName(at.Field("name"), h.Name))
+	switch {
+	case h.Name == "x-request-id" && h.Type != "Present" && h.Type != "Absent":
+		errs = multierror.Append(errs, at.Field("name").Warns("Chance", "the sidecar gives requests without x-request-id a random one before it matches, so this holds by chance; match a header that only callers write"))
+	case slices.Contains(route.ControlHeaders, h.Name):
+		errs = multierror.Append(errs, at.Field("name").Warns("NotApplied", "sidecars remove %s before they match, so it is never there; match another header", h.Name))
+	}
 	value := at.Field("value")
 	switch h.Type {
 	case string(Exact), "Prefix":
