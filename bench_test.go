@@ -98,11 +98,11 @@ func BenchmarkUpdate(b *testing.B) {
 // BenchmarkSimulate answers one request from a resolved dataplane.
 func BenchmarkSimulate(b *testing.B) {
 	model, _ := resolve.Compile(benchSnapshot(b), world.Dialects(), world.Kinds())
-	r, _ := model.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "dp-0"})
+	from := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "dp-0"}
 	q := sim.Request{Method: "GET", URL: "http://127.0.0.1:20000/v3/items?q=1"}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := sim.Run(r, q); err != nil {
+		if _, err := sim.Run(model, from, q); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"iter"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -31,10 +33,19 @@ func anyMatch(t *rapid.T) route.Match {
 	return m
 }
 
+// only is a world of one dataplane.
+type only struct{ plane *resolve.Resolved }
+
+func (o only) Dataplane(api.Ref) (*resolve.Resolved, bool) { return o.plane, true }
+
+func (o only) Destinations(string) iter.Seq[*resolve.Destination] {
+	return slices.Values([]*resolve.Destination(nil))
+}
+
 func takes(t *rapid.T, m route.Match, q sim.Request) bool {
 	d := &resolve.Destination{ID: "web:80", Kind: api.KindMeshService, Name: "web", Port: 80, Protocol: api.HTTP}
 	r := &resolve.Resolved{Outbounds: []*resolve.Outbound{{Destination: d, Table: &resolve.Table{Destination: d, Routes: []*resolve.Route{{Match: m}}}}}}
-	v, err := sim.Run(r, q)
+	v, err := sim.Run(only{r}, r.Ref, q)
 	if err != nil {
 		t.Fatal(err)
 	}

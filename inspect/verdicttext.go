@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -17,6 +18,13 @@ func VerdictText(w io.Writer, v sim.Verdict, s Style) error {
 	}
 	for i := range v.Branches {
 		p.branch(&v.Branches[i], len(v.Branches) > 1)
+	}
+	if len(v.Unknown) > 0 {
+		p.line("")
+		p.line("%s", s.strong("Outside what the simulator knows"))
+	}
+	for _, u := range v.Unknown {
+		p.line("  %s", u)
 	}
 	if len(v.Missed) > 0 {
 		p.line("")
@@ -61,6 +69,92 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 		p.line("  copy of %.4g%% to %s", 100*m.Share, backendText(sim.Backend{Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port}))
 	}
 	p.policies("  ", b.Policies)
+	p.attempts("  ", b.Attempts, b.Ends)
+	for i := range b.Backends {
+		p.inbounds(&b.Backends[i], len(b.Backends) > 1)
+	}
+}
+
+// inbounds is what the called side does. Where nothing holds there and all are
+// alike, there is nothing to tell.
+func (p *printer) inbounds(b *sim.Backend, several bool) {
+	for i := range b.Inbounds {
+		in := &b.Inbounds[i]
+		if len(b.Inbounds) == 1 && len(in.Policies) == 0 && in.Outcome == sim.Forward {
+			continue
+		}
+		who := strings.Join(in.Names, ", ")
+		if more := in.Dataplanes - len(in.Names); more > 0 {
+			who += fmt.Sprintf(" and %d more", more)
+		}
+		if several {
+			who += " for " + backendText(*b)
+		}
+		part := ""
+		if len(b.Inbounds) > 1 {
+			part = fmt.Sprintf("%.4g%% ", 100*in.Share)
+		}
+		switch {
+		case in.Outcome == sim.Respond:
+			p.line("  then, at %s: %sits proxy answers %d", who, part, in.Status)
+		case len(in.Policies) == 0:
+			p.line("  then, at %s: %sto its workload, without policies", who, part)
+		default:
+			p.line("  then, at %s: %sto its workload, under", who, part)
+		}
+		p.policies("    ", in.Policies)
+		p.attempts("    ", in.Attempts, in.Ends)
+	}
+}
+
+// attempts is what happens in time.
+func (p *printer) attempts(indent string, list []sim.Attempt, ends []sim.EndOfAll) {
+	if len(list) == 0 {
+		return
+	}
+	p.line("%sin time, if the workloads answer so", indent)
+	for i, a := range list {
+		ended := ""
+		if i < len(list)-1 {
+			ended = "; again"
+			if next := list[i+1].Wait; next > 0 {
+				ended += fmt.Sprintf(" after a wait of up to %s", next)
+			}
+		}
+		p.line("%s  attempt %d at %s: %s: %s%s", indent, a.Attempt, span(a.Earliest, a.Latest), a.Answer, how(a.Ended, a.Status), ended)
+	}
+	for i, e := range ends {
+		lead := "ends"
+		if i > 0 {
+			lead = "or ends"
+		}
+		attempts := "1 attempt"
+		if e.Attempts > 1 {
+			attempts = fmt.Sprintf("%d attempts", e.Attempts)
+		}
+		p.line("%s  %s", indent, p.strong(fmt.Sprintf("%s at %s after %s: %s", lead, span(e.Earliest, e.Latest), attempts, how(e.By, e.Status))))
+	}
+}
+
+// span is a moment that chance puts between two.
+func span(earliest, latest api.Duration) string {
+	if earliest == latest {
+		return earliest.String()
+	}
+	return earliest.String() + " to " + latest.String()
+}
+
+// how is an end and the status that goes with it.
+func how(by sim.Ended, status uint32) string {
+	switch by {
+	case sim.ByAnswer:
+		return fmt.Sprint(status)
+	case sim.ByReset:
+		return fmt.Sprintf("%d, the stream is reset", status)
+	case sim.ByRefusal:
+		return fmt.Sprintf("%d, no connection", status)
+	}
+	return fmt.Sprintf("%d by %s", status, by)
 }
 
 func (p *printer) forwarded(b *sim.Branch) {

@@ -169,7 +169,8 @@ func membersOf(list []member) *members {
 			continue // an endpoint is an IP address: decoding has warned of names
 		}
 		m.list = append(m.list, Endpoint{
-			Address: address, Port: x.inbound.Port,
+			Dataplane: x.plane.object.Ref,
+			Address:   address, Port: x.inbound.Port,
 			Tags: x.inbound.Tags, Zone: x.plane.object.Labels[api.LabelZone],
 		})
 	}

@@ -149,11 +149,12 @@ type Endpoints struct {
 
 // Endpoint is one address.
 type Endpoint struct {
-	Address  string
-	Port     uint32
-	Tags     map[string]string
-	Zone     string
-	Priority uint32
+	Dataplane api.Ref // whose inbound it is; zero outside the mesh
+	Address   string
+	Port      uint32
+	Tags      map[string]string
+	Zone      string
+	Priority  uint32
 }
 
 // Inbound is one port of the workload.

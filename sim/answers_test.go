@@ -23,7 +23,7 @@ func TestAServiceIsSuggestedOnce(t *testing.T) {
 		r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: uint32(10002 + i),
 			Destination: &resolve.Destination{Kind: api.KindMeshService, Name: name, Port: uint32(81 + i)}})
 	}
-	_, err := sim.Run(r, sim.Request{URL: "http://wex:8080/"})
+	_, err := run(r, sim.Request{URL: "http://wex:8080/"})
 	if want := "did you mean web or wed?"; err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("%v does not end in %q", err, want)
 	}
@@ -38,14 +38,14 @@ func TestPortsOfAClassicService(t *testing.T) {
 	r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: 10002, Destination: old,
 		Table: &resolve.Table{Destination: old, Routes: []*resolve.Route{everything(to("old", 1))}}})
 	for url, reached := range map[string]bool{"http://old/": true, "http://old:80/": true, "http://old:10002/": true, "http://old:8080/": false, "http://old:9999/": false} {
-		if _, err := sim.Run(r, sim.Request{URL: url}); (err == nil) != reached {
+		if _, err := run(r, sim.Request{URL: url}); (err == nil) != reached {
 			t.Errorf("%s without endpoints: %v", url, err)
 		}
 	}
 	r.Clusters = append(r.Clusters, resolve.ClusterUse{Cluster: &resolve.Cluster{Name: "old", Destination: old},
 		Endpoints: &resolve.Endpoints{Name: "old", List: []resolve.Endpoint{{Address: "127.0.0.2", Port: 8080}}}})
 	for url, reached := range map[string]bool{"http://old/": true, "http://old:8080/": true, "http://old:9999/": false} {
-		_, err := sim.Run(r, sim.Request{URL: url})
+		_, err := run(r, sim.Request{URL: url})
 		var lost *sim.NotReached
 		if (err == nil) != reached || err != nil && !errors.As(err, &lost) {
 			t.Errorf("%s: %v", url, err)
@@ -81,7 +81,7 @@ func TestLaterChangesOfAnAnswer(t *testing.T) {
 		for _, m := range c.changes {
 			rt.Filters = append(rt.Filters, route.Filter{ResponseHeaders: m})
 		}
-		v, err := sim.Run(shop(rt), sim.Request{URL: "http://web:8080/"})
+		v, err := run(shop(rt), sim.Request{URL: "http://web:8080/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func TestHeadersOfOwnAnswers(t *testing.T) {
 		"forwarded": {everything(to("v1", 1)), ` {"set":{"content-type":"text/x","location":"http://there/"},"add":{"content-type":"text/y"}}`},
 	} {
 		c.rt.Filters = append(c.rt.Filters, route.Filter{ResponseHeaders: m})
-		v, err := sim.Run(shop(c.rt), sim.Request{URL: "http://web:8080/"})
+		v, err := run(shop(c.rt), sim.Request{URL: "http://web:8080/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestHeadersThatNobodyReads(t *testing.T) {
 	r := town()
 	r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{TransparentProxying: &api.TransparentProxying{}}}
 	for _, url := range []string{"http://elsewhere/x?y", "http://db:5432/x?y"} {
-		v, err := sim.Run(r, sim.Request{Method: "PUT", URL: url, Headers: sim.Headers{" HOST ": "h", " X-A ": "1", "Connection": "upgrade"}})
+		v, err := run(r, sim.Request{Method: "PUT", URL: url, Headers: sim.Headers{" HOST ": "h", " X-A ": "1", "Connection": "upgrade"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestHostOfTheOnlyBackendOutside(t *testing.T) {
 		r := shop(rt)
 		r.Clusters[1].Destination.External = &api.MeshExternalService{}
 		r.Clusters[1].List[0].Address = c.address
-		v, err := sim.Run(r, sim.Request{URL: "http://web:8080/"})
+		v, err := run(r, sim.Request{URL: "http://web:8080/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func TestHostOfTheOnlyBackendOutside(t *testing.T) {
 // so is an edge proxy's traffic to nowhere, by itself.
 func TestWhatIsNoRequest(t *testing.T) {
 	t.Parallel()
-	_, err := sim.Run(shop(), sim.Request{URL: "http://web:8080/", Headers: sim.Headers{"x": "a\rb"}})
+	_, err := run(shop(), sim.Request{URL: "http://web:8080/", Headers: sim.Headers{"x": "a\rb"}})
 	if err == nil || !strings.Contains(err.Error(), "headers.x") || !strings.Contains(err.Error(), "control character") {
 		t.Errorf("a carriage return: %v", err)
 	}
@@ -209,7 +209,7 @@ func TestWhatIsNoRequest(t *testing.T) {
 	}
 	r := shop()
 	r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{Gateway: &api.Gateway{Type: "BUILTIN"}}}
-	v, err := sim.Run(r, sim.Request{URL: "http://nowhere/"})
+	v, err := run(r, sim.Request{URL: "http://nowhere/"})
 	if err != nil || v.Branches[0].Status != 404 || v.Branches[0].Outcome != sim.Respond {
 		t.Errorf("%+v %v", v.Branches, err)
 	}
@@ -244,7 +244,7 @@ func TestTCPWithoutBackends(t *testing.T) {
 	} {
 		r := shop()
 		r.Outbounds[0].Table, r.Outbounds[0].TCP = nil, c.tcp
-		v, err := sim.Run(r, sim.Request{URL: "http://web:8080/"})
+		v, err := run(r, sim.Request{URL: "http://web:8080/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +261,7 @@ func TestAFragmentStaysWithTheClient(t *testing.T) {
 	exact := everything(to("v1", 1))
 	exact.Name, exact.Match = "exact", route.Match{Path: &route.PathMatch{Type: route.Exact, Value: "/a"},
 		Query: []route.QueryMatch{{Name: "q", Type: "Exact", Value: "1"}}}
-	v, err := sim.Run(shop(exact, everything(to("v2", 1))), sim.Request{URL: "http://web:8080/a?q=1#part"})
+	v, err := run(shop(exact, everything(to("v2", 1))), sim.Request{URL: "http://web:8080/a?q=1#part"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestEncodedPaths(t *testing.T) {
 	} {
 		exact := everything(to("v1", 1))
 		exact.Name, exact.Match = "exact", route.Match{Path: &route.PathMatch{Type: route.Exact, Value: seen}}
-		v, err := sim.Run(shop(exact, everything(to("v2", 1))), sim.Request{URL: "http://web:8080" + path})
+		v, err := run(shop(exact, everything(to("v2", 1))), sim.Request{URL: "http://web:8080" + path})
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue

@@ -41,9 +41,10 @@ type Timer interface {
 	Timeouts() Timeouts
 }
 
-// Timeouts are the bounds that act on one request; zero: none.
+// Timeouts are the bounds that act on one request; zero: none. Stream bounds
+// each attempt, by the policies of the cluster.
 type Timeouts struct {
-	Request, StreamIdle time.Duration
+	Request, StreamIdle, Stream time.Duration
 }
 
 // Limiter admits requests by a bucket.

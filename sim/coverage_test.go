@@ -10,7 +10,6 @@ import (
 
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/sim"
 )
 
 // grid counts how often a match kind, a filter and a policy field stood on one
@@ -20,7 +19,7 @@ type grid map[cell]int
 type cell struct{ match, filter, field string }
 
 func (g grid) count(r *resolve.Resolved, p pair) {
-	v, err := sim.Run(r, p.Request)
+	v, err := run(r, p.Request)
 	if err != nil || v.Branches[0].Route == nil {
 		return
 	}

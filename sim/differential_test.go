@@ -125,7 +125,7 @@ func disagreements(t *testing.T, pairs []pair, cover grid) []string {
 }
 
 func judge(oracle *envoytest.Oracle, world int, r *resolve.Resolved, q sim.Request) string {
-	v, err := sim.Run(r, q)
+	v, err := run(r, q)
 	if err != nil {
 		return fmt.Sprintf("sim refuses: %v", err)
 	}

@@ -97,7 +97,7 @@ func policiesText(r *resolve.Resolved) string {
 }
 
 func wrongPlay(oracle *envoytest.Oracle, world int, p play) string {
-	line, err := sim.Play(p.shop, p.q, scripted(p.script))
+	line, err := playing(p.shop, p.q, scripted(p.script))
 	if err != nil {
 		return err.Error()
 	}

@@ -21,7 +21,7 @@ func TestOneRouteTakesEveryRequest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDice(t)
 		routes, q := d.table(), d.request()
-		v, err := sim.Run(shop(routes...), q)
+		v, err := run(shop(routes...), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestPartsAddUpToOne(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDice(t)
-		v, err := sim.Run(shop(d.table()...), d.request())
+		v, err := run(shop(d.table()...), d.request())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestRoutesAfterTheOneTakenDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDice(t)
 		routes, q := d.table(), d.request()
-		before, err := sim.Run(shop(routes...), q)
+		before, err := run(shop(routes...), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestRoutesAfterTheOneTakenDoNotMatter(t *testing.T) {
 			return
 		}
 		cut := routes[:len(before.Missed)+1]
-		after, err := sim.Run(shop(cut...), q)
+		after, err := run(shop(cut...), q)
 		if err != nil || jsonText(withoutBuckets(after)) != jsonText(withoutBuckets(before)) {
 			t.Fatalf("without the routes behind it: %v\n%s\nwas\n%s", err, jsonText(after), jsonText(before))
 		}
@@ -139,7 +139,7 @@ func TestTimelineIsConsistent(t *testing.T) {
 		d := anyDice(t)
 		r := under("http", d.policies()...)
 		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"200", "500", "503", "409", "reset", "slow:30s", "slow:2m"}), 1, 6).Draw(t, "steps")
-		line, err := sim.Play(r, sim.Request{URL: "http://web:8080/"}, func(n int) sim.Answer { return scripted(steps[min(n, len(steps)-1)])(0) })
+		line, err := playing(r, sim.Request{URL: "http://web:8080/"}, func(n int) sim.Answer { return scripted(steps[min(n, len(steps)-1)])(0) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func FuzzRun(f *testing.F) {
 	f.Add("POST", "http://web:8080/%00;..%", ":path", "\n", uint64(4))
 	f.Fuzz(func(t *testing.T, method, url, name, value string, seed uint64) {
 		d := dice{rand.New(rand.NewPCG(seed, 0))}
-		v, err := sim.Run(shop(d.table()...), sim.Request{Method: method, URL: url, Headers: sim.Headers{name: value}})
+		v, err := run(shop(d.table()...), sim.Request{Method: method, URL: url, Headers: sim.Headers{name: value}})
 		if err == nil && (len(v.Branches) == 0 || v.Branches[0].Outcome == "") {
 			t.Fatalf("no outcome: %+v", v)
 		}

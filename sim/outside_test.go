@@ -17,7 +17,7 @@ func TestHostsOfManyBackends(t *testing.T) {
 		r.Clusters[i+1].Destination.External = &api.MeshExternalService{}
 	}
 	r.Clusters[1].List[0].Address = "api.example.org"
-	v, err := sim.Run(r, sim.Request{URL: "http://web:8080/"})
+	v, err := run(r, sim.Request{URL: "http://web:8080/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestHostsOfManyBackends(t *testing.T) {
 // TestBytesAreCertain: a destination that speaks no HTTP has one branch.
 func TestBytesAreCertain(t *testing.T) {
 	t.Parallel()
-	v, err := sim.Run(town(), sim.Request{URL: "http://db:5432/"})
+	v, err := run(town(), sim.Request{URL: "http://db:5432/"})
 	if err != nil || len(v.Branches) != 1 || v.Branches[0].Probability != 1 || v.Branches[0].Outcome != sim.Forward {
 		t.Errorf("%+v %v", v.Branches, err)
 	}

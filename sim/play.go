@@ -2,9 +2,11 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 )
@@ -14,15 +16,19 @@ type Answer struct {
 	Status     uint32
 	GRPCStatus *uint32
 	Headers    Headers
-	Delay      time.Duration // until it answers or resets
+	Delay      time.Duration // until it begins to answer, or resets
+	Complete   time.Duration // until the answer is complete; zero: as soon as it begins
 	Reset      bool          // the stream ends without an answer
 	Refuse     bool          // there is no connection
+
+	text string // as ParseAnswers read it
+	cut  bool   // it ends by a reset instead of being complete
 }
 
 // Ended is what ends an attempt or a request.
 type Ended string
 
-// The ways to end. The last three are bounds of time that fire.
+// The ways to end. The last four are bounds of time that fire.
 const (
 	ByAnswer            Ended = "answer"
 	ByReset             Ended = "reset"
@@ -30,12 +36,14 @@ const (
 	ByPerTryTimeout     Ended = "perTryTimeout"
 	ByRequestTimeout    Ended = "requestTimeout"
 	ByStreamIdleTimeout Ended = "streamIdleTimeout"
+	ByMaxStreamDuration Ended = "maxStreamDuration"
 )
 
 // Try is one attempt. Back-offs are drawn by chance, so its start has bounds,
 // counted from the request's.
 type Try struct {
 	Earliest, Latest time.Duration
+	Wait             time.Duration // the longest back-off before it
 	Ended            Ended
 	Status           uint32
 }
@@ -57,12 +65,21 @@ type Timeline struct {
 
 // Play says what happens to a forwarded request if its backend does to the n-th
 // attempt (from 0) what answer says.
-func Play(r *resolve.Resolved, q Request, answer func(n int) Answer) (Timeline, error) {
-	l, err := lookUp(nil, r, q)
-	switch {
-	case err != nil:
+func Play(w Reader, from api.Ref, q Request, answer func(n int) Answer) (Timeline, error) {
+	r, ok := w.Dataplane(from)
+	if !ok {
+		return Timeline{}, fmt.Errorf("%s: there is no such dataplane", from)
+	}
+	l, err := lookUp(w, r, q)
+	if err != nil {
 		return Timeline{}, err
-	case l.route == nil || !forwards(l.route):
+	}
+	return l.play(r, answer)
+}
+
+// play is Play once it is known where the request goes.
+func (l *lookup) play(r *resolve.Resolved, answer func(n int) Answer) (Timeline, error) {
+	if l.route == nil || !forwards(l.route) {
 		return Timeline{}, errNotForwarded
 	}
 	p := player{answer: answer}
@@ -78,7 +95,39 @@ func Play(r *resolve.Resolved, q Request, answer func(n int) Answer) (Timeline, 
 			p.bounds = x.Timeouts()
 		}
 	}
+	p.bounds.Stream = streamBound(r, l.route)
 	return p.play(), nil
+}
+
+// streamBound is the bound on each attempt that the clusters of rt have; zero
+// where they have none, or differ: see unknownInTime.
+func streamBound(r *resolve.Resolved, rt *resolve.Route) time.Duration {
+	bounds := streamBounds(r, rt)
+	if len(bounds) != 1 {
+		return 0
+	}
+	return bounds[0]
+}
+
+// streamBounds are the different bounds on attempts of the clusters of rt.
+func streamBounds(r *resolve.Resolved, rt *resolve.Route) []time.Duration {
+	var out []time.Duration
+	for _, b := range rt.Backends {
+		use := clusterOf(r, b.Cluster)
+		if b.Weight == 0 || use.Cluster == nil {
+			continue
+		}
+		var d time.Duration
+		for _, e := range use.Policies {
+			if x, ok := e.Conf.(Timer); ok {
+				d = x.Timeouts().Stream
+			}
+		}
+		if !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // errNotForwarded says that there is no attempt to speak of.
@@ -110,11 +159,11 @@ func (p *player) deadline() (time.Duration, Ended) {
 
 func (p *player) play() Timeline {
 	limit, by := p.deadline()
-	var earliest, latest time.Duration
+	var earliest, latest, wait time.Duration
 	for n := 0; ; n++ {
 		took, end, retry := p.attempt(n)
 		done := End{Attempts: n + 1, Earliest: earliest + took, Latest: latest + took, By: end.Ended, Status: end.Status}
-		try := Try{Earliest: earliest, Latest: latest, Ended: end.Ended, Status: end.Status}
+		try := Try{Earliest: earliest, Latest: latest, Wait: wait, Ended: end.Ended, Status: end.Status}
 		if done.Earliest >= limit {
 			try.Ended, try.Status = by, 504
 			p.line.Tries = append(p.line.Tries, try)
@@ -126,14 +175,43 @@ func (p *player) play() Timeline {
 			done.Latest = limit
 		}
 		if !retry || uint32(n) >= p.plan.Retries {
+			if end.Ended == ByAnswer {
+				return p.rest(done, p.answer(n))
+			}
 			return p.ended(done)
 		}
-		earliest, latest = done.Earliest, done.Latest+p.backOff(n)
+		wait = p.backOff(n)
+		earliest, latest = done.Earliest, done.Latest+wait
 		if latest >= limit {
 			p.ended(End{By: by, Status: 504, Attempts: n + 1, Earliest: limit, Latest: limit})
 			latest = limit
 		}
 	}
+}
+
+// rest is what becomes of an answer that has begun, as done says: its status is
+// sent, so that a bound of time can only break it off.
+func (p *player) rest(done End, a Answer) Timeline {
+	left := max(a.Complete-a.Delay, 0)
+	if a.cut {
+		done.By = ByReset
+	}
+	if d := p.bounds.Stream; d > 0 && a.Complete >= d {
+		left, done.By = d-a.Delay, ByMaxStreamDuration
+	}
+	if d := p.bounds.StreamIdle; d > 0 && left >= d { // silence since it began
+		left, done.By = d, ByStreamIdleTimeout
+	}
+	done.Earliest, done.Latest = done.Earliest+left, done.Latest+left
+	if d := p.bounds.Request; d > 0 && left > 0 && done.Latest >= d {
+		cut := End{By: ByRequestTimeout, Status: done.Status, Attempts: done.Attempts, Earliest: d, Latest: d}
+		if done.Earliest >= d {
+			return p.ended(cut)
+		}
+		p.ended(cut)
+		done.Latest = d
+	}
+	return p.ended(done)
 }
 
 // ended notes one way to end, each once.
@@ -159,11 +237,15 @@ func (p *player) backOff(n int) time.Duration {
 // attempt is how attempt n ends by itself, and whether that is repeated.
 func (p *player) attempt(n int) (took time.Duration, end Try, retry bool) {
 	a := p.answer(n)
-	switch bound := p.plan.PerTry; {
+	bound, by := p.plan.PerTry, ByPerTryTimeout
+	if d := p.bounds.Stream; d > 0 && (bound <= 0 || d < bound) {
+		bound, by = d, ByMaxStreamDuration
+	}
+	switch {
 	case a.Refuse:
 		return 0, Try{Ended: ByRefusal, Status: 503}, p.plan.Connect
 	case bound > 0 && a.Delay >= bound:
-		return bound, Try{Ended: ByPerTryTimeout, Status: 504}, p.plan.Reset
+		return bound, Try{Ended: by, Status: 504}, p.plan.Reset
 	case a.Reset:
 		return a.Delay, Try{Ended: ByReset, Status: 503}, p.plan.Reset
 	}

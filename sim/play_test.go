@@ -67,7 +67,7 @@ func TestTimelines(t *testing.T) {
 		if c.retries != nil {
 			rt.Policies = append(rt.Policies, effective(retry.Kind, &retry.Conf{HTTP: c.retries}))
 		}
-		line, err := sim.Play(r, sim.Request{URL: "http://web:8080/"}, func(n int) sim.Answer { return c.script[min(n, len(c.script)-1)] })
+		line, err := playing(r, sim.Request{URL: "http://web:8080/"}, func(n int) sim.Answer { return c.script[min(n, len(c.script)-1)] })
 		if got := lineText(line); err != nil || got != c.want {
 			t.Errorf("%s: %v\n%s\nwanted\n%s", name, err, got, c.want)
 		}
@@ -80,11 +80,11 @@ func TestNothingIsAttemptedWhereNothingIsForwarded(t *testing.T) {
 		"lost":     shop(everything(lost(1))),
 		"redirect": shop(&resolve.Route{Filters: []route.Filter{{Redirect: &route.Redirect{}}}, Backends: []resolve.Backend{to("v1", 1)}}),
 	} {
-		if _, err := sim.Play(r, sim.Request{URL: "http://web:8080/"}, nil); err == nil || !strings.Contains(err.Error(), "not forwarded") {
+		if _, err := playing(r, sim.Request{URL: "http://web:8080/"}, nil); err == nil || !strings.Contains(err.Error(), "not forwarded") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := sim.Play(shop(), sim.Request{URL: "http://nowhere/"}, nil); err == nil {
+	if _, err := playing(shop(), sim.Request{URL: "http://nowhere/"}, nil); err == nil {
 		t.Error("an unknown host is attempted")
 	}
 }
@@ -108,7 +108,7 @@ func TestReasonsOfMisses(t *testing.T) {
 		`query parameter a is "1", not "2"`:                                 {Query: []route.QueryMatch{{Name: "a", Type: "Exact", Value: "2"}}},
 		`query parameter a is "1", which does not match the expression [a]`: {Query: []route.QueryMatch{{Name: "a", Type: "RegularExpression", Value: "[a]"}}},
 	} {
-		v, err := sim.Run(shop(&resolve.Route{Key: "it", Match: m}, everything(to("v1", 1))), q)
+		v, err := run(shop(&resolve.Route{Key: "it", Match: m}, everything(to("v1", 1))), q)
 		if err != nil || len(v.Missed) != 1 || v.Missed[0].Reason != want {
 			t.Errorf("%v: %+v, wanted %s", err, v.Missed, want)
 		}
@@ -141,7 +141,7 @@ func TestOwnAnswers(t *testing.T) {
 		if c.q.URL == "" {
 			c.q.URL = "http://web:8080/"
 		}
-		v, err := sim.Run(shop(c.routes...), c.q)
+		v, err := run(shop(c.routes...), c.q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestChangesOfHeadersAreShownInOneOrder(t *testing.T) {
 	m := &route.HeaderModifier{Set: []route.Header{{Name: "S", Value: "1"}}, Add: []route.Header{{Name: "a", Value: "1"}}, Remove: []string{"z", "Y", "s"}}
 	rt := everything(to("v1", 1))
 	rt.Filters = []route.Filter{{RequestHeaders: m, ResponseHeaders: nil}, {ResponseHeaders: m}}
-	v, err := sim.Run(shop(rt), sim.Request{URL: "http://web:8080/", Headers: sim.Headers{"z": "1", "y": "1"}})
+	v, err := run(shop(rt), sim.Request{URL: "http://web:8080/", Headers: sim.Headers{"z": "1", "y": "1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,18 +12,30 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// Run is RunIn where nothing is known of the mesh but what r reaches.
-func Run(r *resolve.Resolved, q Request) (Verdict, error) { return RunIn(nil, r, q) }
+// Reader is what Run asks of a world; *resolve.Model is one.
+type Reader interface {
+	Dataplane(api.Ref) (*resolve.Resolved, bool)
+	Destinations(mesh string) iter.Seq[*resolve.Destination]
+}
 
-// RunIn says what happens to a request that the workload of r sends in a mesh
-// with these destinations. The error is a *NotReached where no outbound leads to
-// the URL, else it tells what is wrong with the request itself.
-func RunIn(all iter.Seq[*resolve.Destination], r *resolve.Resolved, q Request) (Verdict, error) {
+// Run says what happens to a request that the workload of a dataplane sends, on
+// its own side and on that of each backend; it visits the endpoints of the route's
+// backends and nothing else. The error is a *NotReached where no outbound leads
+// to the URL, else it tells what is wrong with the request itself.
+func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
 	if q.Method == "" {
 		q.Method = http.MethodGet
 	}
-	v := Verdict{From: r.Ref.Name, Request: q}
-	l, err := lookUp(mesh(all), r, q)
+	v := Verdict{From: from.Name, Request: q}
+	script, err := ParseAnswers(q.Answers)
+	if err != nil {
+		return v, err
+	}
+	r, ok := w.Dataplane(from)
+	if !ok {
+		return v, fmt.Errorf("%s: there is no such dataplane", from)
+	}
+	l, err := lookUp(w, r, q)
 	if err != nil {
 		return v, err
 	}
@@ -33,6 +45,7 @@ func RunIn(all iter.Seq[*resolve.Destination], r *resolve.Resolved, q Request) (
 		d := o.Destination
 		v.Destination = &Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}
 	}
+	t := taker{world: w, from: r}
 	var b Branch
 	switch {
 	case l.answer != 0:
@@ -40,10 +53,13 @@ func RunIn(all iter.Seq[*resolve.Destination], r *resolve.Resolved, q Request) (
 	case o == nil:
 		b = Branch{Probability: 1, Outcome: Passthrough, Forwarded: untouched(q, l.address)}
 	case o.Table == nil:
-		b = overTCP(r, o, untouched(q, l.address))
+		b = t.overTCP(o, untouched(q, l.address))
 	default:
-		b = take(r, o.Destination.Protocol, l.route, l.call)
+		b = t.take(o.Destination.Protocol, l.route, l.call)
 		CountBuckets(o.Table).Tell(l.route, b.Policies)
+	}
+	if script != nil {
+		v.Unknown = append(v.Unknown, t.attempts(l, script, &b)...)
 	}
 	v.Branches = []Branch{b}
 	return v, nil
@@ -60,7 +76,7 @@ type lookup struct {
 	answer   uint32
 }
 
-func lookUp(m mesh, r *resolve.Resolved, q Request) (*lookup, error) {
+func lookUp(w Reader, r *resolve.Resolved, q Request) (*lookup, error) {
 	if q.Method == "" {
 		q.Method = http.MethodGet
 	}
@@ -76,7 +92,7 @@ func lookUp(m mesh, r *resolve.Resolved, q Request) (*lookup, error) {
 	case o == nil && spec(r).Gateway != nil && spec(r).Gateway.Type == "BUILTIN":
 		l.answer = http.StatusNotFound
 	case o == nil:
-		if err := m.notReached(r, &a); err != nil {
+		if err := mesh(w.Destinations(r.Ref.Mesh)).notReached(r, &a); err != nil {
 			return nil, err
 		}
 	case o.Table == nil:
@@ -198,13 +214,13 @@ func grpcStatus(status uint32) uint32 {
 }
 
 // overTCP sends the bytes of a request to a destination that speaks no HTTP.
-func overTCP(r *resolve.Resolved, o *resolve.Outbound, f *Forwarded) Branch {
+func (t taker) overTCP(o *resolve.Outbound, f *Forwarded) Branch {
 	b := Branch{Probability: 1, Outcome: Forward, Forwarded: f, Policies: PolicyViews(o.Policies, o.Destination.Protocol)}
 	list := []resolve.Backend{}
 	if o.TCP != nil {
 		list = o.TCP.Backends
 	}
-	b.Backends = Shares(r, list)
+	b.Backends = t.backends(list)
 	b.settle(&call{})
 	return b
 }

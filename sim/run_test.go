@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -66,7 +65,7 @@ func TestURLFindsTheDestination(t *testing.T) {
 		"http://user:secret@web:8080/#fragment?x": "web",
 		"http://db:5432/":                         "db",
 	} {
-		v, err := sim.Run(town(), sim.Request{URL: url})
+		v, err := run(town(), sim.Request{URL: url})
 		if err != nil {
 			t.Errorf("%s: %v", url, err)
 			continue
@@ -91,7 +90,7 @@ func TestWhatIsNotReachedSaysWhatToDo(t *testing.T) {
 		"http://127.0.0.1:10099/": "an address of networking.outbound",
 		"http://api:9090/":        "http://api:80, http://api:8080",
 	} {
-		_, err := sim.Run(town(), sim.Request{URL: url})
+		_, err := run(town(), sim.Request{URL: url})
 		var lost *sim.NotReached
 		if !errors.As(err, &lost) || !strings.Contains(err.Error(), "does not reach") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v does not say %q", url, err, want)
@@ -115,12 +114,12 @@ func TestBadRequestsAreErrors(t *testing.T) {
 		"http://web:8080/caf\u00e9": "%C3",
 		"https://web:8080/":         "plain HTTP",
 	} {
-		if _, err := sim.Run(town(), sim.Request{URL: url}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := run(town(), sim.Request{URL: url}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v does not say %q", url, err, want)
 		}
 	}
 	for _, name := range []string{":path", "", "a b"} {
-		if _, err := sim.Run(town(), sim.Request{URL: "http://web:8080/", Headers: sim.Headers{name: "x"}}); err == nil {
+		if _, err := run(town(), sim.Request{URL: "http://web:8080/", Headers: sim.Headers{name: "x"}}); err == nil {
 			t.Errorf("a header named %q is accepted", name)
 		}
 	}
@@ -130,7 +129,7 @@ func TestUnknownHostsPassThroughWhereTrafficIsRedirected(t *testing.T) {
 	t.Parallel()
 	r := town()
 	r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{TransparentProxying: &api.TransparentProxying{}}}
-	v, err := sim.Run(r, sim.Request{URL: "http://elsewhere.example.org/a/../b", Headers: sim.Headers{"Host": "h", "X-A": "1"}})
+	v, err := run(r, sim.Request{URL: "http://elsewhere.example.org/a/../b", Headers: sim.Headers{"Host": "h", "X-A": "1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +169,7 @@ func TestWhatTheMeshHasIsNamed(t *testing.T) {
 		r := town()
 		r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{TransparentProxying: c.how}}
 		r.Outbounds[len(r.Outbounds)-1].Destination.VIPs = []string{"241.0.0.1"}
-		v, err := sim.RunIn(slices.Values(others), r, sim.Request{URL: c.url})
+		v, err := sim.Run(alone{r, others}, r.Ref, sim.Request{URL: c.url})
 		var lost *sim.NotReached
 		switch {
 		case c.want == "" && (err != nil || v.Branches[0].Outcome != sim.Passthrough):
@@ -196,7 +195,7 @@ func TestUnusableBackends(t *testing.T) {
 		"nobody answers":       {[]resolve.Backend{to("empty", 1)}, "respond 503: empty=1/503"},
 		"500 or 503":           {[]resolve.Backend{to("empty", 1), lost(1)}, "forward 0: empty=0.5/503 nosuch=0.5/500"},
 	} {
-		v, err := sim.Run(shop(everything(c.backends...)), sim.Request{URL: "http://web:8080/"})
+		v, err := run(shop(everything(c.backends...)), sim.Request{URL: "http://web:8080/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +211,7 @@ func TestHostOfABackendOutsideTheMesh(t *testing.T) {
 	outside := &r.Clusters[1]
 	outside.Destination.External = &api.MeshExternalService{}
 	outside.List[0].Address = "api.example.org"
-	v, err := sim.Run(r, sim.Request{URL: "http://web:8080/x"})
+	v, err := run(r, sim.Request{URL: "http://web:8080/x"})
 	if err != nil {
 		t.Fatal(err)
 	}

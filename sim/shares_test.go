@@ -19,7 +19,7 @@ func TestSharesAgreeWithEnvoy(t *testing.T) {
 	rt.Mirrors = []resolve.Mirror{{Backend: to("v2", 1), Percent: 30}}
 	r := shop(rt)
 	oracle := envoytest.NewOracle(t, all.Kinds, envoytest.Tables(r.Outbounds[0].Table))
-	v, err := sim.Run(r, sim.Request{URL: "http://web:8080/"})
+	v, err := run(r, sim.Request{URL: "http://web:8080/"})
 	if err != nil {
 		t.Fatal(err)
 	}

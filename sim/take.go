@@ -13,8 +13,14 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
+// taker follows a request of one dataplane through a world.
+type taker struct {
+	world Reader
+	from  *resolve.Resolved
+}
+
 // take does what rt says.
-func take(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route, c *call) Branch {
+func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 	redirect, rewrite := route.Decisive(rt.Filters)
 	response := responseChange(rt.Filters)
 	b := Branch{Probability: 1}
@@ -23,11 +29,11 @@ func take(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route, c *call) 
 		b = c.redirect(redirect, &rt.Match)
 	case !forwards(rt):
 		b = c.respond(500)
-		b.Backends = Shares(r, rt.Backends)
+		b.Backends = Shares(t.from, rt.Backends)
 	default:
-		b.Outcome, b.Backends = Forward, Shares(r, rt.Backends)
+		b.Outcome, b.Backends = Forward, t.backends(rt.Backends)
 		b.Forwarded = c.forwarded(rt, rewrite)
-		autoHost(r, rt, rewrite, &b)
+		autoHost(t.from, rt, rewrite, &b)
 		b.Mirrors = Mirrors(rt)
 		b.settle(c)
 	}

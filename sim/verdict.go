@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -12,7 +13,9 @@ type Verdict struct {
 	Destination *Destination `json:"destination,omitempty"`
 	Branches    []Branch     `json:"branches"`
 	Missed      []Miss       `json:"missed,omitempty"`
-	Notes       []api.Note   `json:"notes,omitempty"`
+	// Unknown is what Envoy does with this request that the simulator does not know.
+	Unknown []string   `json:"unknown,omitempty"`
+	Notes   []api.Note `json:"notes,omitempty"`
 }
 
 // Request is what the workload asks for.
@@ -20,6 +23,8 @@ type Request struct {
 	Method  string  `json:"method"`
 	URL     string  `json:"url"`
 	Headers Headers `json:"headers,omitempty"`
+	// Answers are what the workloads do at each attempt: see ParseAnswers.
+	Answers string `json:"answers,omitempty"`
 }
 
 // Headers are by lower-case name. The values of a repeated header are kept apart;
@@ -58,6 +63,10 @@ type Branch struct {
 	ResponseHeaders *ResponseHeaders  `json:"responseHeaders,omitempty"`
 	Mirrors         []Mirror          `json:"mirrors,omitempty"`
 	Policies        map[string]Policy `json:"policies,omitempty"`
+	// Attempts and Ends are what happens in time if the backends do what Answers
+	// says; none where the called dataplanes differ, and then they have their own.
+	Attempts []Attempt  `json:"attempts,omitempty"`
+	Ends     []EndOfAll `json:"ends,omitempty"`
 }
 
 // Route is the route that matched.
@@ -80,6 +89,47 @@ type Backend struct {
 	Status    uint32            `json:"status,omitempty"`
 	Reason    string            `json:"reason,omitempty"` // of Status
 	Forwarded *Forwarded        `json:"forwarded,omitempty"`
+	Inbounds  []Inbound         `json:"inbounds,omitempty"`
+}
+
+// Inbound is what the called side does with the requests of a backend: one for
+// each set of dataplanes that treat them alike. What it answers is the answer of
+// one attempt; what becomes of that is the caller's decision.
+type Inbound struct {
+	Dataplanes int               `json:"dataplanes"`
+	Names      []string          `json:"names"` // of the first of them
+	Share      float64           `json:"share"` // of the backend's requests
+	Protocol   api.Protocol      `json:"protocol"`
+	Policies   map[string]Policy `json:"policies,omitempty"`
+	Outcome    Outcome           `json:"outcome"`
+	Status     uint32            `json:"status,omitempty"`
+	// Attempts and Ends are set where the dataplanes that may be called differ.
+	Attempts []Attempt  `json:"attempts,omitempty"`
+	Ends     []EndOfAll `json:"ends,omitempty"`
+
+	inbound *resolve.Inbound
+}
+
+// Attempt is one attempt of a request. Back-offs are drawn by chance, so its
+// start has bounds, counted from the request's.
+type Attempt struct {
+	Attempt  int          `json:"attempt"` // from 1
+	Earliest api.Duration `json:"earliest"`
+	Latest   api.Duration `json:"latest"`
+	// Wait is the longest back-off before it; shorter ones are as likely.
+	Wait   api.Duration `json:"wait,omitzero"`
+	Answer string       `json:"answer"` // of the backend, as Answers has it
+	Ended  Ended        `json:"ended"`
+	Status uint32       `json:"status"`
+}
+
+// EndOfAll is one way in which the request may end.
+type EndOfAll struct {
+	By       Ended        `json:"by"`
+	Status   uint32       `json:"status"`
+	Attempts int          `json:"attempts"`
+	Earliest api.Duration `json:"earliest"`
+	Latest   api.Duration `json:"latest"`
 }
 
 // Forwarded is the request as a backend sees it, without Envoy's own additions.

@@ -3,12 +3,32 @@ package sim_test
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
+
+// alone is a world of one dataplane.
+type alone struct {
+	plane  *resolve.Resolved
+	others []*resolve.Destination
+}
+
+func (a alone) Dataplane(ref api.Ref) (*resolve.Resolved, bool) { return a.plane, ref == a.plane.Ref }
+
+func (a alone) Destinations(string) iter.Seq[*resolve.Destination] { return slices.Values(a.others) }
+
+func run(r *resolve.Resolved, q sim.Request) (sim.Verdict, error) {
+	return sim.Run(alone{plane: r}, r.Ref, q)
+}
+
+func playing(r *resolve.Resolved, q sim.Request, answer func(int) sim.Answer) (sim.Timeline, error) {
+	return sim.Play(alone{plane: r}, r.Ref, q, answer)
+}
 
 // shop is a dataplane that calls web:8080 at 127.0.0.1:10001 by these routes.
 // The clusters v1, v2 and v3 have an endpoint, empty has none.

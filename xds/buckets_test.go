@@ -2,6 +2,7 @@ package xds_test
 
 import (
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -14,6 +15,15 @@ import (
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
+
+// only is a world of one dataplane.
+type only struct{ plane *resolve.Resolved }
+
+func (o only) Dataplane(api.Ref) (*resolve.Resolved, bool) { return o.plane, true }
+
+func (o only) Destinations(string) iter.Seq[*resolve.Destination] {
+	return func(func(*resolve.Destination) bool) {}
+}
 
 // limits are layers of MeshRateLimit, weakest first: names of policies, and what
 // they say.
@@ -103,7 +113,7 @@ func TestBucketsAreCounted(t *testing.T) {
 	tab := bucketTable()
 	r := sidecar([]*resolve.Table{tab}, []resolve.ClusterUse{use("v1", web(), resolve.Endpoint{Address: "127.0.0.1", Port: 1})})
 	for path, want := range map[string]int{"one": 3, "redirect": 3, "direct": 3, "five": 3, "three": 0, "alone": 0, "off": 0} {
-		v, err := sim.Run(r, sim.Request{URL: fmt.Sprintf("http://127.0.0.1:10001/%s", path)})
+		v, err := sim.Run(only{r}, r.Ref, sim.Request{URL: fmt.Sprintf("http://127.0.0.1:10001/%s", path)})
 		if err != nil {
 			t.Fatal(err)
 		}

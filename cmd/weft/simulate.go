@@ -12,7 +12,7 @@ import (
 )
 
 func newSimulate(a *app) *cobra.Command {
-	var from string
+	var from, answers string
 	var files, headers []string
 	var strict bool
 	c := a.command(&cobra.Command{
@@ -23,8 +23,22 @@ on the way, and which policies hold, with who set each field. It asks the contro
 plane, or works offline on the documents of -f.
 
 The URL's host is a service, a hostname or address of one, or an outbound's
-address.`,
+address. The request is followed to the called side: "then, at NAME" shows what
+holds at the inbounds of each backend.
+
+--answers shows what happens in time if the workloads behind the route answer so,
+attempt by attempt: every retry, how long it waits, and how the request ends
+within its bounds of time. It is a list by comma, whose last entry holds for all
+further attempts:
+
+  STATUS[@FIRST[@LAST]]  it answers with that status; the answer begins after FIRST
+                         (at once if not given) and is complete after LAST
+  FIRST[@LAST]           the same with status 200: 200ms@5s
+  grpc:CODE[@FIRST]      a gRPC server answers with that status of gRPC
+  reset[@FIRST]          it ends the stream without an answer
+  refused                nobody accepts the connection`,
 		Example: `  weft simulate --from frontend-1 GET http://web/v1/items -H 'x-user: 7'
+  weft simulate --from frontend-1 http://web/ --answers 503,reset,200@2s
   weft simulate --from frontend-1 http://127.0.0.1:10001/ -f mesh/ -o json`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -34,6 +48,10 @@ address.`,
 			q, err := request(args, headers)
 			if err != nil {
 				return err
+			}
+			q.Answers = answers
+			if _, err := sim.ParseAnswers(answers); err != nil {
+				return usage("--%v", err)
 			}
 			if err := a.checkOutput(); err != nil {
 				return err
@@ -47,6 +65,7 @@ address.`,
 	}, groupAsk)
 	c.Flags().StringVar(&from, "from", "", "dataplane that sends the request")
 	c.Flags().StringArrayVarP(&headers, "header", "H", nil, "request header, 'name: value'; may be repeated")
+	c.Flags().StringVar(&answers, "answers", "", "what the workloads answer at each attempt, as 503,503,200@2s; see above")
 	filesFlag(c, &files, "documents to work on instead of asking the control plane; may be repeated")
 	c.Flags().BoolVar(&strict, "strict", false, "with -f: fail if a document is invalid instead of leaving it out")
 	complete(c, "from", a.completeNames("dataplane"))
@@ -90,7 +109,7 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 		if err != nil {
 			return sim.Verdict{}, err
 		}
-		v, err := sim.RunIn(w.model.Destinations(r.Ref.Mesh), r, q)
+		v, err := sim.Run(w.model, r.Ref, q)
 		v.Notes = append(v.Notes, w.left...)
 		return v, err
 	}
@@ -104,6 +123,9 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 		headers[name] = q.Headers.Values(name)
 	}
 	question := map[string]any{"method": q.Method, "url": q.URL, "headers": headers}
+	if q.Answers != "" {
+		question["answers"] = q.Answers
+	}
 	err = server.Post(c.Context(), path(t, a.mesh, from)+"/_simulate", question, &v)
 	return v, a.named(c.Context(), server, t, from, err)
 }

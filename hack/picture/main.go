@@ -47,11 +47,8 @@ func screen(documents string) (string, error) {
 		return "", err
 	}
 	model, _ := world.Compile(world.Snapshot(reading.Objects...))
-	r, ok := model.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "shop", Name: "web-1"})
-	if !ok {
-		return "", fmt.Errorf("%s has no dataplane web-1", documents)
-	}
-	verdict, err := sim.RunIn(model.Destinations("shop"), r, sim.Request{Method: "POST", URL: "http://orders/orders"})
+	from := api.Ref{Kind: api.KindDataplane, Mesh: "shop", Name: "web-1"}
+	verdict, err := sim.Run(model, from, sim.Request{Method: "POST", URL: "http://orders/orders"})
 	if err != nil {
 		return "", fmt.Errorf("simulate: %w", err)
 	}

@@ -74,11 +74,10 @@ func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
 	if err := read(w, r, &q); err != nil {
 		return err
 	}
-	resolved, ok := m.Dataplane(ref)
-	if !ok {
+	if _, ok := m.Dataplane(ref); !ok {
 		return missing()
 	}
-	verdict, err := sim.RunIn(m.Destinations(ref.Mesh), resolved, q)
+	verdict, err := sim.Run(m, ref, q)
 	if err != nil {
 		return unaskable(err)
 	}
@@ -90,7 +89,7 @@ func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
 // begins with the field that is wrong, or else the url leads nowhere.
 func unaskable(err error) problem {
 	field, reason, ok := strings.Cut(err.Error(), ": ")
-	if ok && (field == "url" || field == "headers" || strings.HasPrefix(field, "headers.")) {
+	if ok && (field == "url" || field == "headers" || field == "answers" || strings.HasPrefix(field, "headers.")) {
 		return badField(field, reason)
 	}
 	return badField("url", err.Error())

@@ -16,7 +16,7 @@ import (
 // disagreement says where the simulator and Envoy differ about p; it is empty
 // where they agree. want is the route that sim takes, nil where it takes none.
 func disagreement(w *World, p Pair, a *envoytest.Answer) (said string, taken *resolve.Route) {
-	v, err := sim.Run(w.Resolved, p.Request)
+	v, err := sim.Run(w.Model, w.Resolved.Ref, p.Request)
 	if err != nil {
 		return "sim: " + err.Error(), nil
 	}
@@ -110,7 +110,7 @@ func forwarded(w *World, p Pair, a *envoytest.Answer, b *sim.Branch, taken *reso
 // copied compares how many copies the mirror got once they have had the time to
 // arrive: exactly as many as are certain, and no more than are possible.
 func copied(w *World, p Pair, got int) string {
-	v, err := sim.Run(w.Resolved, p.Request)
+	v, err := sim.Run(w.Model, w.Resolved.Ref, p.Request)
 	if err != nil {
 		return "sim: " + err.Error()
 	}
@@ -142,7 +142,7 @@ func own(h http.Header) map[string]string {
 
 // played compares how often the request was sent and how it ended.
 func played(w *World, p Pair, a *envoytest.Answer) string {
-	line, err := sim.Play(w.Resolved, p.Request, answers(p.Script, isGRPC(p)))
+	line, err := sim.Play(w.Model, w.Resolved.Ref, p.Request, answers(p.Script, isGRPC(p)))
 	if err != nil {
 		return "play: " + err.Error()
 	}

@@ -34,7 +34,7 @@ func (d draw) script(w *World, q sim.Request) string {
 	}
 	if d.chance(1) {
 		slow := Pair{Request: q, Script: script + "slow:30s"}
-		if line, err := sim.Play(w.Resolved, q, answers(slow.Script, isGRPC(slow))); err == nil && len(line.Ends) == 1 && line.Ends[0].Latest < slowest {
+		if line, err := sim.Play(w.Model, w.Resolved.Ref, q, answers(slow.Script, isGRPC(slow))); err == nil && len(line.Ends) == 1 && line.Ends[0].Latest < slowest {
 			return slow.Script
 		}
 	}

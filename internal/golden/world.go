@@ -18,7 +18,7 @@ import (
 //
 //	validate                          every violation, then every condition that is not met
 //	problems                          everything that is wrong, by owner
-//	sim: DATAPLANE [METHOD] URL [k:v]…  what would happen to a request
+//	sim: DATAPLANE [METHOD] URL [k:v]… [answers:A,…]  what would happen to a request
 //	explain: DATAPLANE [TO]           what applies, and why
 //	object: KIND NAME                 where a policy or route takes part
 //	rules: DATAPLANE [KIND]           the items of the legacy rules view
@@ -97,23 +97,21 @@ func (a *asker) problems() error {
 }
 
 func (a *asker) sim() error {
-	r, ok := a.model.Dataplane(a.plane())
-	if !ok {
-		return fmt.Errorf("no dataplane %s", a.word(0))
-	}
 	q := sim.Request{Headers: sim.Headers{}}
 	for _, w := range a.words[1:] {
 		name, value, isHeader := strings.Cut(w, ":")
 		switch {
 		case strings.Contains(w, "://"):
 			q.URL = w
+		case name == "answers":
+			q.Answers = value
 		case isHeader:
 			q.Headers.Add(name, value)
 		default:
 			q.Method = w
 		}
 	}
-	v, err := sim.RunIn(a.model.Destinations(r.Ref.Mesh), r, q)
+	v, err := sim.Run(a.model, a.plane(), q)
 	if err != nil {
 		return err
 	}

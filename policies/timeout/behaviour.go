@@ -18,5 +18,8 @@ func (c *Conf) Timeouts() sim.Timeouts {
 	if d := c.HTTP.StreamIdleTimeout; d != nil {
 		t.StreamIdle = time.Duration(*d)
 	}
+	if d := c.HTTP.MaxStreamDuration; d != nil {
+		t.Stream = time.Duration(*d)
+	}
 	return t
 }

@@ -1,0 +1,134 @@
+package sim
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// maxNames is how many dataplanes that are called alike are named.
+const maxNames = 10
+
+// backends are the shares, each with the dataplanes that are called for it.
+func (t taker) backends(list []resolve.Backend) []Backend {
+	out := Shares(t.from, list)
+	n := 0
+	for _, b := range list {
+		if b.Weight == 0 {
+			continue
+		}
+		if use := clusterOf(t.from, b.Cluster); use.Endpoints != nil {
+			out[n].Inbounds = t.inbounds(use.List)
+		}
+		n++
+	}
+	return out
+}
+
+// inbounds groups those who answer at these addresses by how they treat requests.
+func (t taker) inbounds(list []resolve.Endpoint) []Inbound {
+	var out []Inbound
+	at := map[string]int{}
+	last := map[int]api.Ref{} // counted last in a group: a dataplane may answer at two ports
+	for i := range list {
+		in := t.inboundAt(&list[i])
+		if in == nil {
+			continue
+		}
+		views := PolicyViews(in.Policies, in.Protocol)
+		key := fingerprint(in.Protocol, views)
+		n, ok := at[key]
+		if !ok {
+			n = len(out)
+			at[key] = n
+			out = append(out, Inbound{Protocol: in.Protocol, Policies: views, Outcome: Forward, inbound: in})
+		}
+		g := &out[n]
+		g.Share += 1 / float64(len(list))
+		if ref := list[i].Dataplane; last[n] != ref {
+			last[n] = ref
+			g.Dataplanes++
+			if len(g.Names) < maxNames {
+				g.Names = append(g.Names, ref.FullName())
+			}
+		}
+	}
+	return out
+}
+
+// inboundAt is the port of a dataplane behind an endpoint; nil outside the mesh.
+func (t taker) inboundAt(e *resolve.Endpoint) *resolve.Inbound {
+	if e.Dataplane == (api.Ref{}) {
+		return nil
+	}
+	r, ok := t.world.Dataplane(e.Dataplane)
+	if !ok {
+		return nil
+	}
+	for _, in := range r.Inbounds {
+		if in.Port == e.Port && in.Address == e.Address {
+			return in
+		}
+	}
+	return nil
+}
+
+// fingerprint is equal for inbounds that treat requests alike and say so alike.
+func fingerprint(p api.Protocol, views map[string]Policy) string {
+	text, err := json.Marshal(views)
+	if err != nil {
+		panic(err) // confs came from JSON
+	}
+	return string(p) + " " + string(text)
+}
+
+// through is what the caller sees of what the workload does: the inbound has
+// bounds of its own, and answers where the workload does not.
+func (in *Inbound) through(a Answer, c *call) (seen Answer, own bool) {
+	if !in.inbound.Protocol.HTTPLike() {
+		if a.Refuse { // the connection was accepted, and ends
+			return Answer{Reset: true}, true
+		}
+		return a, false
+	}
+	var bounds Timeouts
+	for _, e := range in.inbound.Policies {
+		if x, ok := e.Conf.(Timer); ok {
+			bounds = x.Timeouts()
+		}
+	}
+	limit, _ := (&player{bounds: bounds}).deadline()
+	if bounds.Stream > 0 {
+		limit = min(limit, bounds.Stream)
+	}
+	switch {
+	case a.Refuse:
+		return c.answer(http.StatusServiceUnavailable, 0), true
+	case a.Delay >= limit:
+		return c.answer(http.StatusGatewayTimeout, limit), true
+	case a.Reset:
+		return c.answer(http.StatusServiceUnavailable, a.Delay), true
+	}
+	return a.cutBy(bounds), false
+}
+
+// cutBy breaks an answer off that has begun and takes too long.
+func (a Answer) cutBy(t Timeouts) Answer {
+	for _, limit := range []time.Duration{t.Request, t.Stream, a.Delay + t.StreamIdle} {
+		if limit > a.Delay && a.Complete >= limit {
+			a.Complete, a.cut = limit, true
+		}
+	}
+	return a
+}
+
+// answer is what a proxy answers by itself, as the next one sees it.
+func (c *call) answer(status uint32, after time.Duration) Answer {
+	if b := c.respond(status); b.GRPCStatus != nil {
+		return Answer{Status: http.StatusOK, GRPCStatus: b.GRPCStatus, Delay: after}
+	}
+	return Answer{Status: status, Delay: after}
+}

@@ -1,0 +1,132 @@
+package sim_test
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies/timeout"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sim"
+)
+
+// street is a world with many dataplanes that counts how often it is asked.
+type street struct {
+	planes map[api.Ref]*resolve.Resolved
+	asked  int
+}
+
+func (s *street) Dataplane(ref api.Ref) (*resolve.Resolved, bool) {
+	s.asked++
+	r, ok := s.planes[ref]
+	return r, ok
+}
+
+func (s *street) Destinations(string) iter.Seq[*resolve.Destination] {
+	return func(func(*resolve.Destination) bool) { s.asked += 1_000_000 }
+}
+
+// crowd is a caller of n dataplanes, of which those with an odd number end
+// requests sooner.
+func crowd(n int) (*street, api.Ref) {
+	caller := shop(everything(to("v1", 1)))
+	s := &street{planes: map[api.Ref]*resolve.Resolved{caller.Ref: caller}}
+	var list []resolve.Endpoint
+	for i := range n {
+		ref := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: fmt.Sprintf("v1-%d", i)}
+		in := &resolve.Inbound{Address: "10.0.0.1", Port: uint32(i + 1), Protocol: api.HTTP}
+		d := api.Duration(1_000_000_000 * (1 + i%2))
+		conf := &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &d}}
+		in.Policies = resolve.Policies{timeout.Kind.Resolve([]merge.Layer{{Name: merge.Mesh, Origin: &api.Origin{}, Leaves: timeout.Kind.Schema.Read(conf)}})}
+		s.planes[ref] = &resolve.Resolved{Ref: ref, Inbounds: []*resolve.Inbound{in}}
+		list = append(list, resolve.Endpoint{Dataplane: ref, Address: in.Address, Port: in.Port})
+	}
+	caller.Clusters[0].Endpoints = &resolve.Endpoints{List: list}
+	return s, caller.Ref
+}
+
+// TestAQuestionCostsWhatItLists: the endpoints of the backends are visited once
+// each, whatever else there is.
+func TestAQuestionCostsWhatItLists(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 10, 500} {
+		s, from := crowd(n)
+		if _, err := sim.Run(s, from, sim.Request{URL: "http://web:8080/"}); err != nil {
+			t.Fatal(err)
+		}
+		if s.asked != n+1 {
+			t.Errorf("%d endpoints: %d dataplanes were visited", n, s.asked)
+		}
+	}
+}
+
+// TestGroupsOfCalledDataplanes are as few as there are ways to treat a request.
+func TestGroupsOfCalledDataplanes(t *testing.T) {
+	t.Parallel()
+	s, from := crowd(25)
+	v, err := sim.Run(s, from, sim.Request{URL: "http://web:8080/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, in := range v.Branches[0].Backends[0].Inbounds {
+		got = append(got, fmt.Sprintf("%d %.2f %d names", in.Dataplanes, in.Share, len(in.Names)))
+	}
+	if text := strings.Join(got, "; "); text != "13 0.52 10 names; 12 0.48 10 names" {
+		t.Error(text)
+	}
+}
+
+// TestAnswersInTime: how a script ends under a request timeout of 15s, without
+// retries.
+func TestAnswersInTime(t *testing.T) {
+	t.Parallel()
+	const second = api.Duration(1_000_000_000)
+	bound, idle := 15*second, 4*second
+	r := under(api.HTTP, effective(timeout.Kind, &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &bound, StreamIdleTimeout: &idle}}))
+	for script, want := range map[string]string{
+		"200":        "answer 200 at 0s",
+		"2s":         "answer 200 at 2s",
+		"503@2s@5s":  "answer 503 at 5s",
+		"200ms@4.1s": "answer 200 at 4.1s",
+		"200ms@5s":   "streamIdleTimeout 200 at 4.2s", // it was silent for too long after it began
+		"200@4s":     "streamIdleTimeout 504 at 4s",
+		"reset@1s":   "reset 503 at 1s",
+		"refused":    "refused 503 at 0s",
+	} {
+		v, err := run(r, sim.Request{URL: "http://web:8080/", Answers: script})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := v.Branches[0].Ends[0]
+		if got := fmt.Sprintf("%s %d at %s", e.By, e.Status, e.Latest); got != want || len(v.Branches[0].Ends) != 1 {
+			t.Errorf("%s: %s, wanted %s", script, got, want)
+		}
+	}
+}
+
+// TestBadAnswers are refused with what to write.
+func TestBadAnswers(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		"200,": "is no answer", "99": "is no answer", "600": "is no answer", "grpc:17": "0 to 16", "grpc:": "0 to 16", "200@x": "FIRST before LAST",
+		"200@-1s": "FIRST before LAST", "200@1s@2s@3s": "FIRST before LAST", "reset@1s@2s": "FIRST before LAST", "refused@1s": "refused alone",
+	} {
+		_, err := run(shop(everything(to("v1", 1))), sim.Request{URL: "http://web:8080/", Answers: script})
+		if err == nil || !strings.HasPrefix(err.Error(), "answers: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v does not say %q", script, err, want)
+		}
+	}
+}
+
+// TestAnswersWhereNothingIsAttempted: the verdict says so.
+func TestAnswersWhereNothingIsAttempted(t *testing.T) {
+	t.Parallel()
+	v, err := run(shop(everything(lost(1))), sim.Request{URL: "http://web:8080/", Answers: "503"})
+	if err != nil || len(v.Unknown) != 1 || len(v.Branches[0].Attempts) != 0 {
+		t.Errorf("%v %+v", err, v)
+	}
+}
