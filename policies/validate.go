@@ -15,7 +15,7 @@ var (
 		api.KindMesh, api.KindDataplane, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset, api.KindMeshGateway,
 	}
 	toKinds         = []string{api.KindMesh, api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService}
-	underRouteKinds = []string{api.KindMesh, api.KindMeshService}
+	underRouteKinds = []string{api.KindMesh, api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService}
 	fromKinds       = []string{api.KindMesh}
 )
 

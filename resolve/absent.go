@@ -68,6 +68,10 @@ func (a *absence) ofPolicy(m *Model, p *policy) {
 		a.because("TargetNotFound", top, noGateways)
 		return
 	}
+	if n, nothing := selectsNone(a.mesh, spec.Top(), p.selector, a.origin); nothing {
+		a.because(n.Code, n.Field, "%s", n.Message)
+		return
+	}
 	if !selected(a.mesh, p, a.plane.plane) {
 		a.because(NotSelected, top, "%s", selectsOthers(spec.Top()))
 		return
@@ -108,6 +112,10 @@ func (a *absence) ofItem(m *Model, it *item, home string) {
 }
 
 func (a *absence) ofRoute(r *routeObject) {
+	if n, nothing := selectsNone(a.mesh, r.parsed.Top, r.selector, a.origin); nothing {
+		a.because(n.Code, n.Field, "%s", n.Message)
+		return
+	}
 	if !r.selector.Selects(&a.plane.plane.facts) {
 		a.because(NotSelected, "spec.targetRef", "%s", selectsOthers(r.parsed.Top))
 		return

@@ -28,6 +28,28 @@ func onRoute(x *mesh, it *item, home string) bool {
 	return false
 }
 
+// destinationsOf tells the writer of an item which destinations the route that
+// its policy targets has, and which of them the item may mean.
+func destinationsOf(x *mesh, it *item, home string) string {
+	var names, all []string
+	for r := range selectedRoutes(x, *it.policy.topRoute, home) {
+		for _, e := range r.parsed.Entries {
+			names, all = append(names, e.To.Name), append(all, refText(e.To))
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if more := len(all) - 5; more > 0 {
+		all = append(all[:5], fmt.Sprintf("%d more", more))
+	}
+	text := "target Mesh, or what the route has: " + strings.Join(all, ", ")
+	if near := api.Nearest(it.target.Name, names, 3); it.target.Name != "" && len(near) > 0 {
+		slices.Sort(near)
+		text = "did you mean " + strings.Join(slices.Compact(near), ", ") + "? " + text
+	}
+	return text
+}
+
 // missesEveryInbound reports whether the policy selects dataplanes, and its
 // sectionName none of their inbounds.
 func missesEveryInbound(x *mesh, p *policy) bool {
@@ -94,7 +116,13 @@ func destinationLost(x *mesh, ref api.TargetRef, home string) string {
 // suggestion names destinations that the writer may have meant.
 func suggestion(x *mesh, ref api.TargetRef) string {
 	if ref.Name == "" {
-		return ""
+		var have []map[string]string
+		for d := range x.destsNamed(anyTarget) {
+			if d.Kind == ref.Kind {
+				have = append(have, d.Labels)
+			}
+		}
+		return ": " + mismatch(ref.Labels, have)
 	}
 	seen := set{}
 	for d := range x.destsNamed(anyTarget) {
@@ -122,12 +150,20 @@ func labelText(labels map[string]string) string {
 
 // refText names what a ref asks for.
 func refText(ref api.TargetRef) string {
-	text := ref.Kind + " " + ref.Name
+	text := ref.Kind
 	switch {
-	case ref.Name == "":
-		text = ref.Kind + " with labels " + labelText(ref.Labels)
-	case ref.Namespace != "":
-		text = ref.Kind + " " + ref.Namespace + "/" + ref.Name
+	case ref.Name == "" && len(ref.Labels) > 0:
+		text += " with labels " + labelText(ref.Labels)
+	case ref.Name != "" && ref.Namespace != "":
+		text += " " + ref.Namespace + "/" + ref.Name
+	case ref.Name != "":
+		text += " " + ref.Name
+	}
+	if len(ref.Tags) > 0 && (ref.Kind == api.KindMeshSubset || ref.Kind == api.KindMeshServiceSubset) {
+		text += " with tags " + labelText(ref.Tags)
+	}
+	if len(ref.ProxyTypes) > 0 {
+		text += " for proxies of type " + strings.Join(ref.ProxyTypes, ", ")
 	}
 	if ref.SectionName != "" && !ref.IsRoute() {
 		text += " with a section " + ref.SectionName

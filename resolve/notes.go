@@ -139,6 +139,9 @@ func (m *Model) policyNotes(x *mesh, p *policy) []api.Note {
 			return append(notes, note(origin, api.Error, "TargetNotFound", top, "%s", lost))
 		}
 	}
+	if n, nothing := selectsNone(x, spec.Top(), p.selector, origin); nothing {
+		notes = append(notes, n)
+	}
 	if p.section != "" && missesEveryInbound(x, p) {
 		notes = append(notes, note(origin, api.Error, "TargetNotFound", top.Field("sectionName"),
 			"no selected dataplane has an inbound %q, so nothing is configured; name an inbound, or its port", p.section))
@@ -178,38 +181,59 @@ func (m *Model) itemNote(x *mesh, it *item, home string) (api.Note, bool) {
 		return api.Note{}, false
 	}
 	if it.policy.topRoute != nil && !onRoute(x, it, home) {
-		return note(it.origin, api.Error, "TargetNotFound", at, "%s is no destination of %s, so nothing is configured; target Mesh, or a destination in the route's spec.to",
-			refText(it.target), refText(*it.policy.topRoute)), true
+		return note(it.origin, api.Error, "TargetNotFound", at, "%s is no destination of %s, so nothing is configured; %s",
+			refText(it.target), refText(*it.policy.topRoute), destinationsOf(x, it, home)), true
 	}
 	lost := destinationLost(x, it.target, home)
 	return note(it.origin, api.Warning, "TargetNotFound", at, "%s", lost), lost != ""
 }
 
-// routeNotes finds the destinations and backends of a route that are not there.
+// routeNotes finds the dataplanes, destinations and backends of a route that are
+// not there.
 func routeNotes(x *mesh, r *routeObject) []api.Note {
 	var notes []api.Note
-	home := r.object.HomeNamespace()
+	origin := &api.Origin{Ref: r.object.Ref}
+	if r.parsed.Top.Kind == api.KindMeshGateway {
+		notes = append(notes, note(origin, api.Error, "TargetNotFound", "spec.targetRef", noGateways))
+	} else if n, nothing := selectsNone(x, r.parsed.Top, r.selector, origin); nothing {
+		notes = append(notes, n)
+	}
 	hints := 0
-	for _, e := range r.parsed.Entries {
-		found, owner := false, r.dialect
-		for d := range x.destsNamed(targetName(e.To)) {
-			if matcher.Destination(e.To, home, &d.facts) {
-				found = true
-				for _, c := range d.subjects.contributions {
-					owner = min(owner, c.route.dialect)
-				}
-			}
+	for i := range r.parsed.Entries {
+		notes = append(notes, entryNotes(x, r, &r.parsed.Entries[i], &hints)...)
+	}
+	return notes
+}
+
+// entryNotes are those on one entry of to of a route.
+func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
+	var notes []api.Note
+	home, origin := r.object.HomeNamespace(), &api.Origin{Ref: r.object.Ref}
+	at := api.Path("spec.to").Index(e.Index).Field("targetRef")
+	owner, requests := r.dialect, false
+	var found *dest
+	for d := range x.destsNamed(targetName(e.To)) {
+		if !matcher.Destination(e.To, home, &d.facts) {
+			continue
 		}
-		at := api.Path("spec.to").Index(e.Index).Field("targetRef")
-		if !found {
-			notes = append(notes, note(&api.Origin{Ref: r.object.Ref}, api.Warning, "TargetNotFound", at, "there is no %s%s", refText(e.To), suggestion(x, e.To)))
+		found, requests = d, requests || d.Protocol.HTTPLike()
+		for _, c := range d.subjects.contributions {
+			owner = min(owner, c.route.dialect)
 		}
-		if owner != r.dialect {
-			notes = append(notes, note(&api.Origin{Ref: r.object.Ref}, api.Error, "Conflicted", at, "a route of a stronger language owns %s; move its rules there", refText(e.To)))
-		}
-		for i := range e.Rules {
-			notes = append(notes, backendNotes(x, &e.Rules[i], home, &hints)...)
-		}
+	}
+	switch {
+	case e.To.Kind == api.KindMesh: // only beside a MeshGateway, of which there is a note
+	case found == nil:
+		notes = append(notes, note(origin, api.Warning, "TargetNotFound", at, "there is no %s%s", refText(e.To), suggestion(x, e.To)))
+	case !requests:
+		return append(notes, note(origin, api.Warning, noEffect, at, "%s speaks %s, in which there are no requests to route, so this entry has no effect; declare http, http2 or grpc if it speaks that",
+			found.ID, found.Protocol))
+	}
+	if owner != r.dialect {
+		notes = append(notes, note(origin, api.Error, "Conflicted", at, "a route of a stronger language owns %s; move its rules there", refText(e.To)))
+	}
+	for i := range e.Rules {
+		notes = append(notes, backendNotes(x, &e.Rules[i], home, hints)...)
 	}
 	return notes
 }
@@ -220,26 +244,30 @@ const maxHints = 20
 
 func backendNotes(x *mesh, rule *route.Rule, home string, hints *int) []api.Note {
 	var notes []api.Note
-	check := func(ref route.BackendRef, severity api.Severity, outcome string) {
+	check := func(ref route.BackendRef, severity api.Severity, lose, fail string) {
 		d, lost := findBackend(x, ref.Target, ref.Port, home)
 		if lost == nil && !d.Protocol.HTTPLike() {
 			lost = wrongProtocol(d)
 		}
-		if lost != nil {
-			text := lost.message
-			if *hints < maxHints {
-				text = lost.text(x)
-				*hints++
+		if lost == nil {
+			if why := unanswered(d, ref.Target.Tags); why != "" && ref.Weight > 0 {
+				notes = append(notes, note(rule.Origin, api.Warning, noEndpoints, ref.Field, "%s; %s", why, fail))
 			}
-			notes = append(notes, note(rule.Origin, severity, lost.code, ref.Field, "%s; %s", text, outcome))
+			return
 		}
+		text := lost.message
+		if *hints < maxHints {
+			text = lost.text(x)
+			*hints++
+		}
+		notes = append(notes, note(rule.Origin, severity, lost.code, ref.Field, "%s; %s", text, lose))
 	}
 	for _, b := range rule.Backends {
-		check(b, api.Error, "its share of the requests is answered with 500 until then")
+		check(b, api.Error, "its share of the requests is answered with 500 until then", "its share of the requests is answered with 503 until then")
 	}
 	for _, f := range rule.Filters {
 		if f.Mirror != nil {
-			check(f.Mirror.Backend, api.Warning, "nothing is mirrored until then")
+			check(f.Mirror.Backend, api.Warning, "nothing is mirrored until then", "nothing is mirrored until then")
 		}
 	}
 	return notes

@@ -1,0 +1,159 @@
+package resolve
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+)
+
+// The codes of notes on what is there and holds nothing (contract 6).
+const (
+	selectsNothing = "SelectsNothing" // labels or tags of a top-level ref
+	noEndpoints    = "NoEndpoints"    // a backend that nobody answers for
+	noEffect       = "NoEffect"       // what is accepted and acts nowhere
+)
+
+// selectsNone is the note on a top-level ref that selects no dataplane: one by a
+// name leads nowhere, one by labels or tags may be early. Of refs that may select
+// everything there is nothing to say.
+func selectsNone(x *mesh, top api.TargetRef, s *matcher.Selector, origin *api.Origin) (api.Note, bool) {
+	named, labelled := top.Name != "", len(top.Labels)+len(top.Tags)+len(top.ProxyTypes) > 0
+	if top.Kind == api.KindMeshGateway || top.IsRoute() || !named && !labelled || len(x.selectedBy([]*matcher.Selector{s})) > 0 {
+		return api.Note{}, false
+	}
+	const at = api.Path("spec.targetRef")
+	if named {
+		if lost := lostName(x, top); lost != "" {
+			return note(origin, api.Error, "TargetNotFound", at, "%s", lost), true
+		}
+	}
+	return note(origin, api.Warning, selectsNothing, at, "%s selects no dataplane: %s", refText(top), unselected(x, top)), true
+}
+
+// lostName says that no dataplane answers to the name of a top-level ref, with
+// the nearest names; empty where one does.
+func lostName(x *mesh, top api.TargetRef) string {
+	names := set{}
+	for p := range x.dataplanes() {
+		if top.Kind == api.KindDataplane {
+			names.add(p.facts.Name)
+			names.add(p.facts.Display)
+			continue
+		}
+		for _, tags := range p.facts.Tags {
+			if n := tags[api.TagService]; n != "" {
+				names.add(n)
+			}
+		}
+	}
+	if _, ok := names[top.Name]; ok {
+		return ""
+	}
+	near := didYouMean(top.Name, slices.Sorted(maps.Keys(names)))
+	if top.Kind == api.KindDataplane {
+		return "there is no " + refText(top) + near
+	}
+	return fmt.Sprintf("no dataplane has %s=%s%s", api.TagService, top.Name, near)
+}
+
+// unselected says what of a top-level ref no dataplane satisfies.
+func unselected(x *mesh, top api.TargetRef) string {
+	var labels, tags []map[string]string
+	for p := range x.dataplanes() {
+		labels = append(labels, p.facts.Labels)
+		for _, t := range p.facts.Tags {
+			if top.Kind == api.KindMeshSubset || t[api.TagService] == top.Name {
+				tags = append(tags, t)
+			}
+		}
+	}
+	for _, s := range []struct {
+		want map[string]string
+		have []map[string]string
+	}{{top.Labels, labels}, {top.Tags, tags}} {
+		if len(s.want) > 0 {
+			return mismatch(s.want, s.have)
+		}
+	}
+	if len(top.ProxyTypes) > 0 {
+		return "there is none of that type"
+	}
+	return "it is in another namespace or zone"
+}
+
+// dataplanes yields those of the mesh, in the order of their names.
+func (m *mesh) dataplanes() iter.Seq[*dataplane] {
+	return func(yield func(*dataplane) bool) {
+		it := m.planes.Root().Iterator()
+		for _, p, ok := it.Next(); ok; _, p, ok = it.Next() {
+			if !yield(p.plane) {
+				return
+			}
+		}
+	}
+}
+
+// mismatch says why none of have, labels or tags, holds all of want, and what the
+// writer may have meant.
+func mismatch(want map[string]string, have []map[string]string) string {
+	for _, k := range slices.Sorted(maps.Keys(want)) {
+		keys, values := set{}, set{}
+		for _, h := range have {
+			for n, v := range h {
+				keys.add(n)
+				if n == k {
+					values.add(v)
+				}
+			}
+		}
+		if _, ok := values[want[k]]; ok {
+			continue
+		}
+		if len(values) == 0 {
+			return fmt.Sprintf("nothing has %s%s", k, orAll(k, keys, ""))
+		}
+		return fmt.Sprintf("nothing has %s=%s%s", k, want[k], orAll(want[k], values, k+"="))
+	}
+	return "nothing has " + strings.ReplaceAll(labelText(want), ",", " and ") + " at once"
+}
+
+// orAll names the nearest of words, or all where they are few.
+func orAll(word string, words set, before string) string {
+	all := slices.Sorted(maps.Keys(words))
+	near, lead, end := api.Nearest(word, all, 3), "; did you mean ", "?"
+	if len(near) == 0 && len(all) <= 5 {
+		near, lead, end = all, "; there is ", ""
+	}
+	if len(near) == 0 {
+		return ""
+	}
+	for i := range near {
+		near[i] = before + near[i]
+	}
+	return lead + strings.Join(near, ", ") + end
+}
+
+// unanswered says why nobody answers for a destination, or for its subset of
+// these tags; empty where somebody does.
+func unanswered(d *dest, tags map[string]string) string {
+	what := d.ID
+	if len(tags) > 0 {
+		what += " with tags " + labelText(tags)
+	}
+	switch {
+	case len(d.members.list) == 0:
+		return d.ID + " has no ready endpoint"
+	case len(tags) == 0 || len(d.endpoints("", tags).List) > 0:
+		return ""
+	}
+	have := make([]map[string]string, len(d.members.list))
+	for i, e := range d.members.list {
+		have[i] = e.Tags
+	}
+	return what + " has no ready endpoint: " + mismatch(tags, have)
+}
