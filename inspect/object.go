@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -98,16 +99,27 @@ func reach(top api.TargetRef) string {
 	return refText(top)
 }
 
+// isOf reports whether a note at field, a targetRef of to, is about the entry: it
+// stands in the entry of a policy, and a rule of a route stands in the entry.
+func (t *Target) isOf(field api.Path) bool {
+	entry, ok := strings.CutSuffix(string(field), ".targetRef")
+	own, _, _ := strings.Cut(string(t.Field), ".rules")
+	return ok && (entry == string(t.Field) || entry == own)
+}
+
 // fare says how the entry fares; why, in case that it is attached nowhere. A note
 // stands on the entry or on the object's top-level targetRef.
 func (t *Target) fare(e *resolve.Entry, notes []api.Note, why string) {
 	t.State = Unused
 	for _, n := range notes {
-		if n.Code != "TargetNotFound" {
+		if n.Field != "spec.targetRef" && !t.isOf(n.Field) {
 			continue
 		}
-		if n.Field == "spec.targetRef" || len(n.Field) > len(t.Field) && n.Field[:len(t.Field)+1] == t.Field+"." {
+		switch n.Code {
+		case "TargetNotFound":
 			t.State, t.Reason = Missing, n.Message
+		case "SelectsNothing", noEffect:
+			why = n.Message
 		}
 	}
 	switch {

@@ -170,7 +170,9 @@ func statusOf(m *resolve.Reader, o *api.Object, x *standing) Status {
 	s.place(m.Snapshot())
 	accepted, resolved := verdicts(m, o, s.Notes)
 	accepted.Dataplanes, resolved.Dataplanes = s.Dataplanes, s.Dataplanes
-	s.Conditions = []Condition{accepted, resolved, programmed(m, o, x, found)}
+	done := programmed(m, o, x, found)
+	done.aimless(accepted, s.Notes)
+	s.Conditions = []Condition{accepted, resolved, done}
 	return s
 }
 

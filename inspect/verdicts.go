@@ -30,6 +30,10 @@ func verdicts(m *resolve.Reader, o *api.Object, notes []api.Note) (accepted, res
 			resolved.fails(n)
 		case n.Severity == api.Error && n.Code != rejected:
 			accepted.fails(n)
+		case n.Code == "NoEndpoints":
+			resolved.warns(n)
+		case n.Code == "SelectsNothing":
+			accepted.warns(n)
 		}
 	}
 	if len(lost) > 0 && len(lost) == entries(m, o) {
@@ -45,6 +49,26 @@ func verdicts(m *resolve.Reader, o *api.Object, notes []api.Note) (accepted, res
 func (c *Condition) fails(n api.Note) {
 	if c.Status == "True" {
 		c.Status, c.Reason, c.Message, c.Source = "False", n.Code, noteText(n), n.Position.String()
+	}
+}
+
+// warns lets the condition stand with the message of n, unless it has one.
+func (c *Condition) warns(n api.Note) {
+	if c.Status == "True" && c.Message == "" {
+		c.Message = n.Code + ": " + noteText(n)
+	}
+}
+
+// aimless says of an object that is attached nowhere because what it targets is
+// not there that it waits for no sidecar.
+func (c *Condition) aimless(accepted Condition, notes []api.Note) {
+	if c.Reason != "Pending" || c.Dataplanes.Effective > 0 {
+		return
+	}
+	if accepted.Reason == "TargetNotFound" {
+		c.Reason, c.Message = noEffect, accepted.Message
+	} else if i := slices.IndexFunc(notes, func(n api.Note) bool { return n.Code == "SelectsNothing" }); i >= 0 {
+		c.Reason, c.Message = noEffect, noteText(notes[i])
 	}
 }
 
