@@ -114,7 +114,7 @@ func TestConditions(t *testing.T) {
 		{"MeshRetry/mr-top", all, "Programmed=True Programmed"},
 		{"MeshRetry/mr-top", refusing, "Programmed=False Rejected a-1: no such thing"},
 		{"MeshRetry/mr-typo", all, "Accepted=False TargetNotFound did you mean route-1"},
-		{"MeshRetry/mr-typo", all, "Programmed=False Pending"},
+		{"MeshRetry/mr-typo", all, "Programmed=False NoEffect"},
 		{"MeshTimeout/mt-in", all, "Programmed=True PartiallyProgrammed route-1 is on 1 of the 2 selected dataplanes that call web"},
 		{"MeshHTTPRoute/route-1", all, "Accepted=True Accepted"},
 		{"MeshHTTPRoute/route-1", all, "ResolvedRefs=False BackendNotFound nosuch"},

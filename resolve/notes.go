@@ -8,7 +8,6 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/route"
 )
 
 // Notes are worked out when somebody asks: they depend on what else there is,
@@ -186,91 +185,6 @@ func (m *Model) itemNote(x *mesh, it *item, home string) (api.Note, bool) {
 	}
 	lost := destinationLost(x, it.target, home)
 	return note(it.origin, api.Warning, "TargetNotFound", at, "%s", lost), lost != ""
-}
-
-// routeNotes finds the dataplanes, destinations and backends of a route that are
-// not there.
-func routeNotes(x *mesh, r *routeObject) []api.Note {
-	var notes []api.Note
-	origin := &api.Origin{Ref: r.object.Ref}
-	if r.parsed.Top.Kind == api.KindMeshGateway {
-		notes = append(notes, note(origin, api.Error, "TargetNotFound", "spec.targetRef", noGateways))
-	} else if n, nothing := selectsNone(x, r.parsed.Top, r.selector, origin); nothing {
-		notes = append(notes, n)
-	}
-	hints := 0
-	for i := range r.parsed.Entries {
-		notes = append(notes, entryNotes(x, r, &r.parsed.Entries[i], &hints)...)
-	}
-	return notes
-}
-
-// entryNotes are those on one entry of to of a route.
-func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
-	var notes []api.Note
-	home, origin := r.object.HomeNamespace(), &api.Origin{Ref: r.object.Ref}
-	at := api.Path("spec.to").Index(e.Index).Field("targetRef")
-	owner, requests := r.dialect, false
-	var found *dest
-	for d := range x.destsNamed(targetName(e.To)) {
-		if !matcher.Destination(e.To, home, &d.facts) {
-			continue
-		}
-		found, requests = d, requests || d.Protocol.HTTPLike()
-		for _, c := range d.subjects.contributions {
-			owner = min(owner, c.route.dialect)
-		}
-	}
-	switch {
-	case e.To.Kind == api.KindMesh: // only beside a MeshGateway, of which there is a note
-	case found == nil:
-		notes = append(notes, note(origin, api.Warning, "TargetNotFound", at, "there is no %s%s", refText(e.To), suggestion(x, e.To)))
-	case !requests:
-		return append(notes, note(origin, api.Warning, noEffect, at, "%s speaks %s, in which there are no requests to route, so this entry has no effect; declare http, http2 or grpc if it speaks that",
-			found.ID, found.Protocol))
-	}
-	if owner != r.dialect {
-		notes = append(notes, note(origin, api.Error, "Conflicted", at, "a route of a stronger language owns %s; move its rules there", refText(e.To)))
-	}
-	for i := range e.Rules {
-		notes = append(notes, backendNotes(x, &e.Rules[i], home, hints)...)
-	}
-	return notes
-}
-
-// maxHints bounds how often one route is told what it may have meant: looking for
-// near names walks the mesh.
-const maxHints = 20
-
-func backendNotes(x *mesh, rule *route.Rule, home string, hints *int) []api.Note {
-	var notes []api.Note
-	check := func(ref route.BackendRef, severity api.Severity, lose, fail string) {
-		d, lost := findBackend(x, ref.Target, ref.Port, home)
-		if lost == nil && !d.Protocol.HTTPLike() {
-			lost = wrongProtocol(d)
-		}
-		if lost == nil {
-			if why := unanswered(d, ref.Target.Tags); why != "" && ref.Weight > 0 {
-				notes = append(notes, note(rule.Origin, api.Warning, noEndpoints, ref.Field, "%s; %s", why, fail))
-			}
-			return
-		}
-		text := lost.message
-		if *hints < maxHints {
-			text = lost.text(x)
-			*hints++
-		}
-		notes = append(notes, note(rule.Origin, severity, lost.code, ref.Field, "%s; %s", text, lose))
-	}
-	for _, b := range rule.Backends {
-		check(b, api.Error, "its share of the requests is answered with 500 until then", "its share of the requests is answered with 503 until then")
-	}
-	for _, f := range rule.Filters {
-		if f.Mirror != nil {
-			check(f.Mirror.Backend, api.Warning, "nothing is mirrored until then", "nothing is mirrored until then")
-		}
-	}
-	return notes
 }
 
 func (m *Model) dataplaneNotes(x *mesh, p *dataplane) []api.Note {
