@@ -202,6 +202,7 @@ func (o *observer) Nacked(p server.Peer, n server.Nack) {
 // Synced is told when a sidecar has everything of a revision.
 func (o *observer) Synced(p server.Peer, revision uint64) {
 	now := time.Now()
+	o.events.Publish(web.Event{Type: "synced", Dataplane: p.Dataplane.String(), Revision: revision})
 	o.mu.Lock()
 	m := &o.recent[revision%remembered]
 	known := m.revision == revision

@@ -27,23 +27,24 @@ import (
 
 // Plane is one control plane: its store, its loop and its two listeners.
 type Plane struct {
-	cfg      Config
-	log      *slog.Logger
-	store    store.Store // what users write to; may be read-only
-	own      store.Store // what the control plane itself writes to
-	feed     *file.Feed  // of --dir beside another store
-	observe  *observer
-	loop     *loop
-	ads      *server.Server
-	guests   *guests
-	api      net.Listener
-	xds      net.Listener
-	apiSrv   *http.Server
-	xdsPort  *port.Port
-	watch    store.Watch
-	tracing  func(context.Context) error
-	serving  atomic.Bool
-	resolved atomic.Bool
+	cfg       Config
+	log       *slog.Logger
+	store     store.Store // what users write to; may be read-only
+	own       store.Store // what the control plane itself writes to
+	feed      *file.Feed  // of --dir beside another store
+	observe   *observer
+	loop      *loop
+	ads       *server.Server
+	guests    *guests
+	returning *returning
+	api       net.Listener
+	xds       net.Listener
+	apiSrv    *http.Server
+	xdsPort   *port.Port
+	watch     store.Watch
+	tracing   func(context.Context) error
+	serving   atomic.Bool
+	resolved  atomic.Bool
 }
 
 // collectAt is how much the heap may grow, in percent, before garbage is
@@ -139,8 +140,15 @@ func (p *Plane) compose() error {
 		return ok && s.Connected
 	}
 	p.guests = newGuests(p.own, connected, p.cfg.DeregisterAfter, p.log)
-	p.observe.onJoin = func(peer server.Peer) { p.guests.joined(peer.Dataplane) }
-	p.observe.onLeave = func(peer server.Peer) { p.guests.left(peer.Dataplane) }
+	p.returning = newReturning(p.cfg.DataDir, time.Now(), p.log)
+	p.observe.onJoin = func(peer server.Peer) {
+		p.guests.joined(peer.Dataplane)
+		p.returning.joined(peer.Dataplane)
+	}
+	p.observe.onLeave = func(peer server.Peer) {
+		p.guests.left(peer.Dataplane)
+		p.returning.left(peer.Dataplane)
+	}
 	handler, err := p.webHandler(keys)
 	if err != nil {
 		return err
@@ -191,6 +199,7 @@ func (p *Plane) shutdown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.ShutdownGrace)
 	defer cancel()
 	p.guests.close()
+	p.returning.close()
 	p.observe.events.Close()
 	streams, cancelStreams := context.WithTimeout(ctx, p.cfg.ShutdownGrace/2)
 	defer cancelStreams()
@@ -211,6 +220,9 @@ func (p *Plane) release() error {
 	var errs []error
 	if p.guests != nil {
 		p.guests.close()
+	}
+	if p.returning != nil {
+		p.returning.close()
 	}
 	for _, l := range []net.Listener{p.api, p.xds} {
 		if l != nil {

@@ -1,6 +1,9 @@
 package control
 
 import (
+	"slices"
+	"time"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
@@ -9,8 +12,9 @@ import (
 
 // sidecars shows the state of the streams in the terms of package inspect.
 type sidecars struct {
-	ads  *server.Server
-	loop *loop
+	ads       *server.Server
+	loop      *loop
+	returning *returning
 }
 
 // Sidecars is the state of every dataplane that is or was connected. One whose
@@ -22,6 +26,13 @@ func (s sidecars) Sidecars() []inspect.Sidecar {
 	for st := range s.ads.Peers() {
 		out = append(out, sidecarOf(st, waiting[st.Dataplane]))
 	}
+	now := time.Now()
+	for _, ref := range s.returning.all(now) {
+		if _, known := s.ads.Status(ref); !known && s.returning.awaits(ref, now) {
+			out = append(out, inspect.Sidecar{Dataplane: ref, Awaited: true})
+		}
+	}
+	slices.SortFunc(out, func(a, b inspect.Sidecar) int { return a.Dataplane.Compare(b.Dataplane) })
 	return out
 }
 

@@ -21,6 +21,9 @@ import (
 type Sidecar struct {
 	Dataplane api.Ref
 	Connected bool
+	// Awaited says of one that is not connected that it was before the control
+	// plane was started, and is expected back.
+	Awaited bool
 	// Published is the revision up to which it was told all that concerns it,
 	// Acked the one up to which it has confirmed that.
 	Published, Acked uint64

@@ -47,7 +47,11 @@ type Sync struct {
 	InSync   int       `json:"inSync"`
 	Behind   []string  `json:"behind"`
 	Refusing []Refuser `json:"refusing"`
-	Absent   int       `json:"absent"` // not connected
+	Absent   int       `json:"absent"`            // not connected
+	Missing  []string  `json:"missing,omitempty"` // those, by name
+	// Awaited are those of them that were connected before the control plane was
+	// started anew, and are expected back.
+	Awaited []string `json:"awaited,omitempty"`
 	// Held are connected sidecars that something keeps from their configuration,
 	// also those of a dataplane that does not exist.
 	Held []Held `json:"held,omitempty"`
@@ -144,6 +148,10 @@ func syncOf(m *resolve.Reader, mesh string, sidecars []Sidecar) Sync {
 		switch {
 		case !ok || !c.Connected:
 			s.Absent++
+			s.Missing = append(s.Missing, r.Ref.Name)
+			if ok && c.Awaited {
+				s.Awaited = append(s.Awaited, r.Ref.Name)
+			}
 		case c.Refusal != nil:
 			s.Refusing = append(s.Refusing, Refuser{r.Ref.Name, c.Refusal.Type, c.Refusal.Resources, c.Refusal.Message})
 		case c.InSync:

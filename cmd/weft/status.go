@@ -16,24 +16,32 @@ import (
 	"github.com/weftmesh/weft/inspect"
 )
 
-// pollStatus is how often --wait asks.
-const pollStatus = 100 * time.Millisecond
+// How often --wait asks: at most, and where it hears of no event.
+const (
+	pollStatus = 100 * time.Millisecond
+	askAnyway  = time.Second
+)
 
 func newStatus(a *app) *cobra.Command {
 	var wait time.Duration
+	var expect int
 	c := a.command(&cobra.Command{
 		Use:   "status",
 		Short: "Show the conditions of every policy and route, and which sidecars follow",
 		Long: `Shows every policy and route with its conditions, and how many sidecars are in
-sync, behind, or refuse something. With --wait it returns when all connected
-sidecars have acknowledged what is stored, and fails if they have not by then.`,
-		Example: "  weft status\n  weft apply -f policies/ && weft status --wait 30s",
+sync, behind, refuse something, or are missing. With --wait it returns when all
+sidecars that are connected, or were before the control plane was started anew,
+have acknowledged what is stored, and fails if they have not by then.`,
+		Example: "  weft status\n  weft status --wait 30s --expect 14\n  weft apply -f policies/ && weft status --wait 30s",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := a.checkOutput(); err != nil {
 				return err
 			}
-			o, late := a.overview(c.Context(), wait)
+			if expect != 0 && wait == 0 {
+				return usage("--expect says what --wait waits for; give --wait too, such as --wait 30s")
+			}
+			o, late := a.overview(c.Context(), wait, expect)
 			if o.Mesh == "" {
 				return late
 			}
@@ -44,6 +52,7 @@ sidecars have acknowledged what is stored, and fails if they have not by then.`,
 		},
 	}, groupAsk)
 	c.Flags().DurationVar(&wait, "wait", 0, "wait so long for connected sidecars to acknowledge everything")
+	c.Flags().IntVar(&expect, "expect", 0, "with --wait: wait for so many sidecars in sync")
 	a.serverFlags(c)
 	a.meshFlag(c)
 	a.outputFlag(c)
@@ -52,10 +61,13 @@ sidecars have acknowledged what is stored, and fails if they have not by then.`,
 
 // overview asks until all connected sidecars follow, or the time is over. A
 // control plane that is only starting is waited for too.
-func (a *app) overview(ctx context.Context, wait time.Duration) (inspect.Overview, error) {
+func (a *app) overview(ctx context.Context, wait time.Duration, expect int) (inspect.Overview, error) {
 	deadline := time.Now().Add(wait)
 	progress := a.progress()
 	defer progress("")
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var news <-chan struct{}
 	for {
 		// Found anew each time: a server that starts writes its token only then.
 		server, err := client.Find(a.server, a.tokenFile)
@@ -68,7 +80,7 @@ func (a *app) overview(ctx context.Context, wait time.Duration) (inspect.Overvie
 		case err == nil && wait == 0:
 			return o, nil
 		case err == nil:
-			err = behind(o.Sidecars)
+			err = behind(o.Sidecars, expect)
 		case wait == 0 || errors.As(err, &refused) && !server.Anonymous():
 			return o, a.inItsWords(ctx, server, api.Type{Global: true}, "", err)
 		}
@@ -79,12 +91,37 @@ func (a *app) overview(ctx context.Context, wait time.Duration) (inspect.Overvie
 			return o, fmt.Errorf("after %s: %w", wait, err)
 		}
 		progress(err.Error())
-		select {
-		case <-ctx.Done():
+		news = a.await(ctx, server, news)
+		if ctx.Err() != nil {
 			return o, ctx.Err()
-		case <-time.After(pollStatus):
 		}
 	}
+}
+
+// await returns when something may have changed: when the control plane tells of
+// an event, and now and then without one. Questions about a whole mesh cost too
+// much to ask them all the time.
+func (a *app) await(ctx context.Context, server *client.Client, news <-chan struct{}) <-chan struct{} {
+	timer := time.NewTimer(askAnyway)
+	defer timer.Stop()
+	if news == nil {
+		news, _ = server.Events(ctx) // without it there is the timer
+	}
+	select {
+	case <-ctx.Done():
+		return news
+	case <-timer.C:
+		return news
+	case _, open := <-news:
+		if !open {
+			news = nil
+		}
+	}
+	select { // what comes together is one question
+	case <-ctx.Done():
+	case <-time.After(pollStatus):
+	}
+	return news
 }
 
 func (a *app) askStatus(ctx context.Context, server *client.Client) (inspect.Overview, error) {
@@ -93,14 +130,21 @@ func (a *app) askStatus(ctx context.Context, server *client.Client) (inspect.Ove
 	return o, err
 }
 
-// behind says which connected sidecars do not follow.
-func behind(s inspect.Sync) error {
+// behind says which sidecars do not follow: connected ones, those that were
+// before the control plane was started anew, and those that are expected.
+func behind(s inspect.Sync, expect int) error {
 	var parts []string
 	if n := len(s.Behind); n > 0 {
 		parts = append(parts, fmt.Sprintf("%s behind: %s", many(n, "sidecar"), strings.Join(first(s.Behind, 5), ", ")))
 	}
 	for _, r := range s.Refusing {
 		parts = append(parts, fmt.Sprintf("the Envoy of %s refuses %s: %s", r.Dataplane, r.Type, r.Message))
+	}
+	if n := len(s.Awaited); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s not back since the control plane was started: %s", many(n, "sidecar"), strings.Join(first(s.Awaited, 5), ", ")))
+	}
+	if s.InSync < expect {
+		parts = append(parts, fmt.Sprintf("%d of %d expected sidecars are in sync", s.InSync, expect))
 	}
 	if len(parts) == 0 {
 		return nil
@@ -127,6 +171,12 @@ func overviewText(w io.Writer, o inspect.Overview) error {
 	s := o.Sidecars
 	fmt.Fprintf(w, "mesh %s, revision %d: %s, %d in sync, %d behind, %d refusing, %d not connected\n",
 		o.Mesh, s.Revision, many(s.Total, "dataplane"), s.InSync, len(s.Behind), len(s.Refusing), s.Absent)
+	if len(s.Missing) > 0 {
+		fmt.Fprintf(w, "  not connected: %s\n", strings.Join(first(s.Missing, 20), ", "))
+	}
+	if len(s.Behind) > 0 {
+		fmt.Fprintf(w, "  behind: %s\n", strings.Join(first(s.Behind, 20), ", "))
+	}
 	for _, r := range s.Refusing {
 		fmt.Fprintf(w, "  %s refuses %s: %s\n", r.Dataplane, r.Type, r.Message)
 	}

@@ -1,0 +1,157 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// connectedFile names the dataplanes whose sidecars are connected, for the next
+// control plane of this data directory.
+const connectedFile = "connected.json"
+
+// Bounds on who is waited for after a restart, and on how often the file is written.
+const (
+	longestReturn = 10 * time.Minute
+	betweenSaves  = 200 * time.Millisecond
+)
+
+// returning remembers whose sidecars are connected across restarts, so that a
+// mesh that is only coming back is not taken for one that is in sync.
+type returning struct {
+	file  string
+	log   *slog.Logger
+	until time.Time     // when those before are given up
+	wake  chan struct{} // has a token while the file is stale
+	end   chan struct{} // closed when nothing more counts
+	done  chan struct{} // closed when nothing is written any more
+
+	mu     sync.Mutex
+	here   map[api.Ref]int  // streams of those that are connected
+	before map[api.Ref]bool // were connected to the last control plane, and not to this one
+	closed bool
+}
+
+func newReturning(dir string, now time.Time, log *slog.Logger) *returning {
+	r := &returning{file: filepath.Join(dir, connectedFile), log: log, until: now.Add(longestReturn), wake: make(chan struct{}, 1),
+		end: make(chan struct{}), done: make(chan struct{}), here: map[api.Ref]int{}, before: map[api.Ref]bool{}}
+	var refs []api.Ref
+	text, err := os.ReadFile(r.file)
+	if err == nil {
+		err = json.Unmarshal(text, &refs)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		log.Warn("who was connected before is not known", "file", r.file, "error", err)
+	}
+	for _, ref := range refs[:min(len(refs), mostAbsent)] {
+		r.before[ref] = true
+	}
+	go r.save()
+	return r
+}
+
+// joined is told of each new stream.
+func (r *returning) joined(ref api.Ref) { r.count(ref, 1) }
+
+// left is told of the end of a stream.
+func (r *returning) left(ref api.Ref) { r.count(ref, -1) }
+
+func (r *returning) count(ref api.Ref, more int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return // the end of this control plane is not that of its sidecars
+	}
+	delete(r.before, ref)
+	if r.here[ref] += more; r.here[ref] <= 0 {
+		delete(r.here, ref)
+	}
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// awaits reports whether a sidecar was connected before the restart and has not
+// come back.
+func (r *returning) awaits(ref api.Ref, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.before[ref] && now.Before(r.until)
+}
+
+// all are the dataplanes whose sidecars are or were connected.
+func (r *returning) all(now time.Time) []api.Ref {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	refs := make([]api.Ref, 0, len(r.here)+len(r.before))
+	for ref := range r.here {
+		refs = append(refs, ref)
+	}
+	if now.Before(r.until) {
+		for ref := range r.before {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// close keeps what is known now; streams that end from here on do not count.
+func (r *returning) close() {
+	r.mu.Lock()
+	ended := r.closed
+	r.closed = true
+	r.mu.Unlock()
+	if !ended {
+		close(r.end)
+	}
+	<-r.done
+}
+
+// save writes the file after changes, and once at the end.
+func (r *returning) save() {
+	defer close(r.done)
+	for {
+		select {
+		case <-r.wake:
+			r.write()
+		case <-r.end:
+			r.write()
+			return
+		}
+		select { // a storm of streams is one write
+		case <-time.After(betweenSaves):
+		case <-r.end:
+		}
+	}
+}
+
+func (r *returning) write() {
+	text, err := json.Marshal(r.all(time.Now()))
+	if err == nil {
+		err = replace(r.file, text)
+	}
+	if err != nil {
+		r.log.Warn("who is connected was not kept for a restart", "file", r.file, "error", err)
+	}
+}
+
+// replace writes a file whole or not at all.
+func replace(file string, text []byte) error {
+	next := file + ".new"
+	if err := os.WriteFile(next, text, 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", next, err)
+	}
+	if err := os.Rename(next, file); err != nil {
+		return fmt.Errorf("replace %s: %w", file, err)
+	}
+	return nil
+}
