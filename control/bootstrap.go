@@ -52,6 +52,9 @@ type bootstrapRequest struct {
 	SystemCA          string            `json:"systemCaPath"`
 	DynamicMetadata   map[string]string `json:"dynamicMetadata"`
 	Version           map[string]any    `json:"version"`
+	Features          []string          `json:"features"`
+	ReadinessPort     uint32            `json:"readinessPort"`
+	Workdir           string            `json:"workdir"`
 }
 
 const largestBootstrap = 2 << 20
@@ -225,7 +228,26 @@ func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, d
 	if len(ask.Version) > 0 {
 		c.Metadata["version"] = ask.Version
 	}
+	ask.describe(c)
 	return c, nil
+}
+
+// describe adds to the node what Kuma's own tools read there, as Kuma spells it
+// (spec/kuma.md 6): ports are texts.
+func (ask *bootstrapRequest) describe(c xds.BootstrapConfig) {
+	features := make([]any, len(ask.Features)) // empty is said too: the GUI reads the list
+	for i, f := range ask.Features {
+		features[i] = f
+	}
+	c.Metadata["features"] = features
+	for key, port := range map[string]uint32{"dataplane.admin.port": c.AdminPort, "dataplane.readinessPort": ask.ReadinessPort} {
+		if port != 0 {
+			c.Metadata[key] = strconv.FormatUint(uint64(port), 10)
+		}
+	}
+	if ask.Workdir != "" {
+		c.Metadata["workdir"] = ask.Workdir
+	}
 }
 
 // serviceOf is the first service of a dataplane: the cluster of its node.

@@ -85,6 +85,13 @@ func TestBootstrapOverTLSProvesBothSides(t *testing.T) {
 	if code, text := p.ask(client, url, token("frontend-1"), ask); code != http.StatusOK || strings.Contains(text, "Bearer ") || !strings.Contains(text, "/run/token.json") {
 		t.Errorf("a sidecar that keeps its token in a file: %d %s", code, text)
 	}
+	ask["features"], ask["readinessPort"], ask["workdir"], ask["adminPort"] = []string{"feature-a"}, 9902, "/run/dp", 9901
+	_, text = p.ask(client, url, token("frontend-1"), ask)
+	for _, want := range []string{`"feature-a"`, `"dataplane.readinessPort":"9902"`, `"workdir":"/run/dp"`, `"dataplane.admin.port":"9901"`} {
+		if !strings.Contains(strings.ReplaceAll(text, `": `, `":`), want) {
+			t.Errorf("the node does not say %s: %s", want, text)
+		}
+	}
 	for name, c := range map[string]struct {
 		token string
 		want  int

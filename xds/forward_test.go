@@ -48,6 +48,9 @@ func TestMirrorsInEnvoy(t *testing.T) {
 			}
 			if world == 0 {
 				o.Settle(func() bool { return len(o.Copies(a.ID)) == 1 })
+				if list := o.Copies(a.ID); len(list) > 0 && list[0].Authority != "web-shadow" {
+					t.Errorf("the copy goes to host %q", list[0].Authority)
+				}
 			}
 			n += len(o.Copies(a.ID))
 		}
