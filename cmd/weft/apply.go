@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/go-multierror"
 	"github.com/spf13/cobra"
@@ -28,7 +29,6 @@ type applyOptions struct {
 	dryRun bool
 	prune  bool
 	labels map[string]string
-	draft  bool // the file is one of our own, and its name nobody's business
 }
 
 func newApply(a *app) *cobra.Command {
@@ -38,7 +38,7 @@ func newApply(a *app) *cobra.Command {
 		Short: "Store documents, all or none",
 		Long: `Checks all documents first, then stores them as one revision, or none of them.
 With --prune, stored objects that carry the labels of -l and are not among the
-documents are deleted afterwards.`,
+documents are deleted in the same step.`,
 		Example: `  weft apply -f policies/
   weft get mr mr-1 -o yaml | sed s/numRetries:.*/numRetries:\ 3/ | weft apply -f -
   weft apply -f team-a/ --prune -l team=a`,
@@ -82,29 +82,19 @@ func (a *app) apply(c *cobra.Command, o applyOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.draft {
-		reading.Texts[0].File = ""
-	}
-	answer, err := send(c.Context(), server, reading.Texts, o.dryRun)
+	answer, err := send(c.Context(), server, reading.Texts, o)
 	if err != nil {
 		return err
-	}
-	var unpruned error // what was stored and deleted before is printed all the same
-	if o.prune {
-		var pruned []result
-		pruned, unpruned = prune(c.Context(), server, reading, o)
-		answer.Results = append(answer.Results, pruned...)
 	}
 	for _, v := range answer.Warnings {
 		fmt.Fprintln(a.err, line(v))
 	}
-	err = a.print(answer, func(w io.Writer) error {
+	return a.print(answer, func(w io.Writer) error {
 		for _, r := range answer.Results {
 			fmt.Fprintln(w, r.Object, r.Action+map[bool]string{true: " (dry run)"}[o.dryRun])
 		}
 		return nil
 	})
-	return errors.Join(err, unpruned)
 }
 
 // readSound reads documents of which none may be refused.
@@ -115,9 +105,7 @@ func (a *app) readSound(files []string) (world.Reading, error) {
 	}
 	var refused *multierror.Error
 	for _, v := range reading.Violations {
-		// A directory may hold kinds that weft lacks; storing part of it may leave
-		// out what protects.
-		if v.Severity == api.Error || v.Code == api.CodeUnsupportedKind {
+		if v.Severity == api.Error {
 			refused = multierror.Append(refused, v)
 		}
 	}
@@ -131,7 +119,7 @@ func (a *app) readSound(files []string) (world.Reading, error) {
 // warn prints what is doubtful about the documents by themselves.
 func (a *app) warn(reading world.Reading) {
 	for _, v := range reading.Violations {
-		if v.Severity != api.Error && v.Code != api.CodeUnsupportedKind {
+		if v.Severity != api.Error {
 			fmt.Fprintln(a.err, line(inspect.ViolationOf(v)))
 		}
 	}
@@ -139,7 +127,7 @@ func (a *app) warn(reading world.Reading) {
 
 // send stores the documents. Their texts go as they are, each under the name of
 // its file, so that the server names the places that people know.
-func send(ctx context.Context, server *client.Client, texts []decode.Text, dryRun bool) (applied, error) {
+func send(ctx context.Context, server *client.Client, texts []decode.Text, o applyOptions) (applied, error) {
 	var answer applied
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -156,8 +144,8 @@ func send(ctx context.Context, server *client.Client, texts []decode.Text, dryRu
 		return answer, fmt.Errorf("send the documents: %w", err)
 	}
 	path := "/_apply"
-	if dryRun {
-		path += "?dryRun=true"
+	if query := o.query().Encode(); query != "" {
+		path += "?" + query
 	}
 	err := server.Call(ctx, http.MethodPost, path, form.FormDataContentType(), body.Bytes(), &answer)
 	var refused *client.Refusal
@@ -167,54 +155,18 @@ func send(ctx context.Context, server *client.Client, texts []decode.Text, dryRu
 	return answer, err
 }
 
-// prune deletes what carries the labels in the meshes of the documents and is
-// not among them.
-func prune(ctx context.Context, server *client.Client, reading world.Reading, o applyOptions) ([]result, error) {
-	keep, meshes := map[api.Ref]bool{}, map[string]bool{}
-	for _, d := range reading.Objects {
-		keep[d.Ref] = true
-		meshes[d.Mesh] = true
+// query is what the request says of the apply beside the documents.
+func (o applyOptions) query() url.Values {
+	q := url.Values{}
+	if o.dryRun {
+		q.Set("dryRun", "true")
 	}
-	query := url.Values{}
-	for k, v := range o.labels {
-		query.Set("filter[labels."+k+"]", v)
-	}
-	var gone []result
-	for _, t := range world.Catalog().Types() {
-		for _, mesh := range slices.Sorted(maps.Keys(meshes)) {
-			if t.Global != (mesh == "") || t.Name == api.KindMesh {
-				continue
-			}
-			items, err := server.List(ctx, path(t, mesh, "")+"?"+query.Encode())
-			if client.Missing(err) {
-				continue // a dry run stored no mesh, so there is nothing in it
-			}
-			if err != nil {
-				return gone, fmt.Errorf("prune: %w", err)
-			}
-			for _, i := range items {
-				if keep[i.Ref()] {
-					continue
-				}
-				if err := remove(ctx, server, t, i, o.dryRun); err != nil {
-					return gone, fmt.Errorf("prune %s: %w", i.Ref(), err)
-				}
-				gone = append(gone, result{i.Ref().String(), "deleted"})
-			}
+	if o.prune {
+		var labels []string
+		for _, k := range slices.Sorted(maps.Keys(o.labels)) {
+			labels = append(labels, k+"="+o.labels[k])
 		}
+		q.Set("prune", strings.Join(labels, ","))
 	}
-	return gone, nil
-}
-
-// remove deletes exactly the object that was listed: a name may have twins in
-// other namespaces.
-func remove(ctx context.Context, server *client.Client, t api.Type, i client.Item, dryRun bool) error {
-	if dryRun {
-		return nil
-	}
-	at := path(t, i.Mesh, i.Name)
-	if i.Namespace != "" {
-		at += "?namespace=" + url.QueryEscape(i.Namespace)
-	}
-	return server.Call(ctx, http.MethodDelete, at, "", nil, nil)
+	return q
 }

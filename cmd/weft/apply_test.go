@@ -9,21 +9,22 @@ import (
 	"testing"
 )
 
-// What was stored is said, also where the pruning that follows fails.
-func TestApplySaysWhatItStoredBeforePruningFailed(t *testing.T) {
+// What is pruned goes in the step that stores the documents, or not at all.
+func TestApplyPrunesInOneRequest(t *testing.T) {
 	t.Parallel()
+	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			_, _ = io.WriteString(w, `{"revision": 7, "results": [{"object": "Mesh/new", "action": "created"}]}`)
-			return
-		}
-		w.WriteHeader(http.StatusServiceUnavailable)
+		asked = append(asked, r.Method+" "+r.URL.RequestURI())
+		_, _ = io.WriteString(w, `{"revision": 7, "results": [{"object": "MeshRetry/new/r", "action": "created"}, {"object": "MeshRetry/new/old", "action": "deleted"}]}`)
 	}))
 	defer server.Close()
 	var out, errs bytes.Buffer
 	mesh := strings.NewReader("type: MeshRetry\nmesh: new\nname: r\nspec: {to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 1}}}]}\n")
-	got := run(t.Context(), []string{"apply", "-f", "-", "--prune", "-l", "team=a", "--server", server.URL}, mesh, &out, &errs)
-	if got != statusFailed || out.String() != "Mesh/new created\n" || !strings.Contains(errs.String(), "prune: the control plane answers 503") {
+	got := run(t.Context(), []string{"apply", "-f", "-", "--prune", "-l", "team=a,tier=b", "--dry-run", "--server", server.URL}, mesh, &out, &errs)
+	if got != 0 || out.String() != "MeshRetry/new/r created (dry run)\nMeshRetry/new/old deleted (dry run)\n" {
 		t.Errorf("exit status %d\nstdout: %sstderr: %s", got, &out, &errs)
+	}
+	if all := strings.Join(asked, "; "); all != "POST /_apply?dryRun=true&prune=team%3Da%2Ctier%3Db" {
+		t.Errorf("it asked %s", all)
 	}
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -35,7 +37,8 @@ func (a *app) edit(c *cobra.Command, word, name string) error {
 	if err != nil {
 		return err
 	}
-	item, err := server.One(c.Context(), path(t, a.mesh, name)+"?format=written")
+	var item client.Item
+	header, err := server.Exchange(c.Context(), http.MethodGet, path(t, a.mesh, name)+"?format=written", nil, nil, &item)
 	if err != nil {
 		return a.named(c.Context(), server, t, name, err)
 	}
@@ -59,16 +62,33 @@ func (a *app) edit(c *cobra.Command, word, name string) error {
 		fmt.Fprintln(a.out, ref(t, a.mesh, name), "unchanged")
 		return os.Remove(file)
 	}
-	a.output = "table"
-	if err := a.apply(c, applyOptions{files: []string{file}, draft: true}); err != nil {
+	if err := a.putEdited(c.Context(), server, path(t, a.mesh, name), header.Get("ETag"), after); err != nil {
 		stored := "nothing was stored; the"
-		if errors.Is(err, client.ErrUnanswered) {
+		switch {
+		case errors.Is(err, client.ErrUnanswered):
 			stored = "the"
+		case client.Lost(err):
+			stored = "somebody else changed the object while you edited it, so nothing was stored: edit it again; your"
 		}
 		fmt.Fprintf(a.err, "weft: %s text is in %s, apply it with `weft apply -f %s`\n", stored, file, file)
 		return err
 	}
+	fmt.Fprintln(a.out, ref(t, a.mesh, name), "updated")
 	return os.Remove(file)
+}
+
+// putEdited stores a text in place of the object as it was read, and of no other.
+func (a *app) putEdited(ctx context.Context, server *client.Client, at, tag string, text []byte) error {
+	var answer struct{ Warnings []string }
+	_, err := server.Exchange(ctx, http.MethodPut, at, http.Header{"Content-Type": {"application/yaml"}, "If-Match": {tag}}, text, &answer)
+	var refused *client.Refusal
+	if errors.As(err, &refused) && len(refused.Violations) > 0 {
+		return invalid(refused)
+	}
+	for _, w := range answer.Warnings {
+		fmt.Fprintln(a.err, "warning:", oneLine(w))
+	}
+	return err
 }
 
 func draft(name string, text []byte) (string, error) {

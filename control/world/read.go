@@ -19,6 +19,7 @@ import (
 type Reading struct {
 	Documents  int // sound or not
 	Objects    []*api.Object
+	Refused    []*api.Object    // those with errors, as far as they could be read
 	Violations []*api.Violation // in the order of their places
 	Texts      []decode.Text    // as they are, by their names
 	Empty      []string         // what was named and holds no document
@@ -45,25 +46,22 @@ func emptiness(path string, texts []decode.Text, dir bool) string {
 // names of what was read.
 func Read(stdin io.Reader, paths ...string) (Reading, error) {
 	var r Reading
-	first := map[api.Ref]*api.Object{}
-	for _, path := range paths {
-		before := r.Documents
-		texts, fromDir, err := open(stdin, path)
+	sources := make([]source, len(paths))
+	for i, path := range paths {
+		texts, dir, err := open(stdin, path)
 		if err != nil {
 			return Reading{}, err
 		}
-		for _, t := range texts {
-			objects, violations := Decode(t.File, t.Text)
-			if fromDir {
-				soften(violations)
-			}
-			r.Documents += count(objects, violations)
-			r.Violations = append(r.Violations, violations...)
-			r.Texts = append(r.Texts, t)
-			r.add(objects, first)
-		}
-		if r.Documents == before {
-			r.Empty = append(r.Empty, emptiness(path, texts, fromDir))
+		sources[i] = source{path, texts, dir}
+		r.Texts = append(r.Texts, texts...)
+	}
+	var err error
+	r.Objects, r.Refused, err = decode.All(catalog, r.Texts...)
+	r.Violations = api.Violations(err)
+	r.Documents = count(r.Objects, r.Violations)
+	for _, s := range sources {
+		if !s.holds(r) {
+			r.Empty = append(r.Empty, emptiness(s.path, s.texts, s.dir))
 		}
 	}
 	if r.Documents == 0 {
@@ -72,17 +70,21 @@ func Read(stdin io.Reader, paths ...string) (Reading, error) {
 	return r, nil
 }
 
-// add takes objects in; one that was there already is a violation that names
-// both places.
-func (r *Reading) add(objects []*api.Object, first map[api.Ref]*api.Object) {
-	for _, o := range objects {
-		if f := first[o.Ref]; f != nil {
-			r.Violations = append(r.Violations, file.Duplicate(f, o))
-			continue
-		}
-		first[o.Ref] = o
-		r.Objects = append(r.Objects, o)
+// source is what one argument names.
+type source struct {
+	path  string
+	texts []decode.Text
+	dir   bool
+}
+
+// holds reports whether a source holds any document, sound or not.
+func (s source) holds(r Reading) bool {
+	files := map[string]bool{}
+	for _, t := range s.texts {
+		files[t.File] = true
 	}
+	return slices.ContainsFunc(r.Objects, func(o *api.Object) bool { return files[o.Source.File] }) ||
+		slices.ContainsFunc(r.Violations, func(v *api.Violation) bool { return files[v.File] })
 }
 
 // Decode reads the documents of one text.
@@ -99,11 +101,13 @@ func Decode(name string, text []byte) ([]*api.Object, []*api.Violation) {
 // for others too.
 func DecodeDir(name string, text []byte) ([]*api.Object, []*api.Violation) {
 	objects, violations := Decode(name, text)
-	soften(violations)
+	Soften(violations)
 	return objects, violations
 }
 
-func soften(violations []*api.Violation) {
+// Soften makes a warning of each kind that Kuma has and weft lacks, for documents
+// that are only looked at: storing part of them may leave out what protects.
+func Soften(violations []*api.Violation) {
 	for _, v := range violations {
 		if v.Code == api.CodeUnsupportedKind && api.AbsentKind(v.Object.Kind) {
 			v.Severity = api.Warning
@@ -120,13 +124,14 @@ func count(objects []*api.Object, violations []*api.Violation) int {
 	}
 	type culprit struct {
 		ref  api.Ref
+		file string
 		line int
 	}
 	bad := map[culprit]bool{}
 	for _, v := range violations {
 		switch {
 		case v.Object.Name == "":
-			bad[culprit{line: v.Line}] = true
+			bad[culprit{file: v.File, line: v.Line}] = true
 		case !sound[v.Object] || v.Code == "Duplicate":
 			bad[culprit{ref: v.Object}] = true
 		}

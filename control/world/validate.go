@@ -3,6 +3,7 @@ package world
 import (
 	"slices"
 
+	"github.com/weftmesh/weft/admission"
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
@@ -26,16 +27,37 @@ type Condition struct {
 }
 
 // Validate says what is wrong with the documents read, each by itself and all
-// together. The violations of r come first, then what the world lacks.
+// together: what a control plane without any others says when they are applied.
 func Validate(r Reading) Report {
-	model, _ := Compile(Snapshot(r.Objects...))
-	violations := append(slices.Clone(r.Violations), inspect.Unsaid(r.Violations, Warnings(model))...)
+	all := slices.Concat(r.Objects, r.Refused)
+	violations := append(slices.Clone(r.Violations), admission.Check(catalog, Snapshot(), all)...)
+	model, _ := Compile(Snapshot(append(unwritten(all), r.Objects...)...))
+	violations = append(violations, inspect.Unsaid(violations, Warnings(model))...)
 	Sort(violations)
 	report := Report{Documents: r.Documents, Violations: make([]inspect.Violation, len(violations)), Conditions: conditions(model, r.Objects)}
 	for i, v := range violations {
 		report.Violations[i] = inspect.ViolationOf(v)
 	}
 	return report
+}
+
+// unwritten are the meshes that objects are in and no document makes, so that
+// all else that is to be said of the objects is said too.
+func unwritten(objects []*api.Object) []*api.Object {
+	seen := map[string]bool{"": true, defaultMesh.Name: true}
+	for _, o := range objects {
+		if o.Kind == api.KindMesh {
+			seen[o.Name] = true
+		}
+	}
+	var meshes []*api.Object
+	for _, o := range objects {
+		if !seen[o.Mesh] {
+			seen[o.Mesh] = true
+			meshes = append(meshes, &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: o.Mesh}, Spec: new(api.Mesh)})
+		}
+	}
+	return meshes
 }
 
 // Failed reports whether the documents are refused; strict counts warnings too.

@@ -98,11 +98,17 @@ func TestNothingIsNoDocuments(t *testing.T) {
 	}
 }
 
-func TestAKindThatWeftLacksIsAWarningInADirectory(t *testing.T) {
+// The directory of --dir may be meant for others too; what is read to be checked
+// or applied is refused, wherever it stands.
+func TestAKindThatWeftLacksIsAWarningOnlyInADirectoryThatIsFollowed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := write(t, dir, "mtp.yaml", "type: MeshTrafficPermission\nmesh: default\nname: all\nspec: {}\n---\n"+service)
-	for from, want := range map[string]api.Severity{path: api.Error, dir: api.Warning} {
+	text := "type: MeshTrafficPermission\nmesh: default\nname: all\nspec: {}\n---\n" + service
+	path := write(t, dir, "mtp.yaml", text)
+	if objects, found := world.DecodeDir(path, []byte(text)); len(objects) != 1 || len(found) != 1 || found[0].Severity != api.Warning {
+		t.Errorf("in a directory that is followed: %v", found)
+	}
+	for from, want := range map[string]api.Severity{path: api.Error, dir: api.Error} {
 		r, err := world.Read(nil, from)
 		if err != nil {
 			t.Fatal(err)

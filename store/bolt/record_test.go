@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/storetest"
 )
 
@@ -46,5 +48,36 @@ func TestARecordOfTheFirstWeftHasAnOwner(t *testing.T) {
 		if err != nil || got.Owner != c.want {
 			t.Errorf("%s in %q by %q: owner %d, %v; want %d", o.Ref, c.file, c.owner, got.Owner, err, c.want)
 		}
+	}
+}
+
+// What the store knows beside the text is there after a restart: the revision of
+// an object, and labels and status that differ from those of its text.
+func TestWhatIsNotInTheTextIsKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const text = "# as written\ntype: MeshService\nmesh: default\nname: s\nlabels: {a: b, kuma.io/origin: zone}\nspec: {ports: [{port: 80}]}\n"
+	o, err := storetest.Decode("s.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	adjusted := *o
+	adjusted.Labels, adjusted.Adjusted = map[string]string{"a": "b"}, true
+	adjusted.Status = &api.ServiceStatus{VIPs: []api.VIP{{IP: "241.0.0.1"}}}
+	config := configOf(dir)
+	config.Encode = func(o *api.Object) ([]byte, error) { return decode.PrintJSON(api.NewCatalog(api.Types()...), o) }
+	s := opened(t, config)
+	storetest.Put(t, s, storetest.Service(t, "first", 1))
+	storetest.Put(t, s, &adjusted)
+	before, _ := s.Snapshot().Get(o.Ref)
+	closing(t, s)
+	s = opened(t, config)
+	defer closing(t, s)
+	after, _ := s.Snapshot().Get(o.Ref)
+	if !store.Same(before, after) || after.Revision != 2 || string(after.Source.Text) != text || after.Labels["kuma.io/origin"] != "" {
+		t.Errorf("labels %v, status %v, revision %d of\n%s", after.Labels, after.Status, after.Revision, after.Source.Text)
+	}
+	if _, results := storetest.Put(t, s, &adjusted); results[0].Action != store.Unchanged {
+		t.Errorf("the same again: %s", results[0].Action)
 	}
 }

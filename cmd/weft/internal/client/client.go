@@ -127,19 +127,34 @@ func Missing(err error) bool {
 	return errors.As(err, &r) && r.Status == http.StatusNotFound
 }
 
+// Lost reports whether err says that the object is not as it was read.
+func Lost(err error) bool {
+	var r *Refusal
+	return errors.As(err, &r) && r.Status == http.StatusPreconditionFailed
+}
+
 // Call sends one request; path is escaped already. It decodes the answer into
 // out unless that is nil; a *[]byte gets it as it came.
 func (c *Client) Call(ctx context.Context, method, path, contentType string, body []byte, out any) error {
+	_, err := c.Exchange(ctx, method, path, http.Header{"Content-Type": {contentType}}, body, out)
+	return err
+}
+
+// Exchange is Call with headers, in both directions. Those without a value are
+// not sent.
+func (c *Client) Exchange(ctx context.Context, method, path string, header http.Header, body []byte, out any) (http.Header, error) {
 	at, err := c.at(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", path, err)
+		return nil, fmt.Errorf("ask %s: %w", path, err)
 	}
-	if contentType != "" {
-		req.Header.Set("Content-Type", contentType)
+	for name, values := range header {
+		if values[0] != "" {
+			req.Header.Set(name, values[0])
+		}
 	}
 	req.Header.Set("User-Agent", "weft")
 	if c.token != "" {
@@ -147,17 +162,17 @@ func (c *Client) Call(ctx context.Context, method, path, contentType string, bod
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return c.unanswered(method, path, err)
+		return nil, c.unanswered(method, path, err)
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return c.unanswered(method, path, err)
+		return nil, c.unanswered(method, path, err)
 	}
 	if resp.StatusCode >= 300 {
-		return refusal(resp.StatusCode, answer)
+		return nil, refusal(resp.StatusCode, answer)
 	}
-	return decode(path, answer, out)
+	return resp.Header, decode(path, answer, out)
 }
 
 // at is the address of path, below whatever path the server has itself.

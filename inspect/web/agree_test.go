@@ -1,0 +1,82 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect"
+)
+
+// What weft validate says of documents is what a control plane without others
+// says when they are applied: all the errors, or else all the warnings.
+func TestValidateAndApplyAgree(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	texts := 0
+	for _, pattern := range []string{"../../api/decode/testdata/*.txtar", "../../testdata/stories/*.txtar", "../../policies/*/testdata/validation/*.txtar",
+		"../../resolve/testdata/*.txtar", "testdata/*.txtar"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range a.Files {
+				if agrees(t, server.URL, file+"/"+part.Name, part.Data) {
+					texts++
+				}
+			}
+		}
+	}
+	if texts < 150 {
+		t.Errorf("only %d texts hold documents", texts)
+	}
+}
+
+// agrees compares what both say of one text; false where it holds no documents.
+func agrees(t *testing.T, server, name string, text []byte) bool {
+	t.Helper()
+	reading, err := world.Read(bytes.NewReader(text), "-")
+	if err != nil {
+		return false
+	}
+	report := world.Validate(reading)
+	code, answer := call(t, http.MethodPost, server+"/_apply?dryRun=true&file="+url.QueryEscape("<stdin>"), string(text))
+	var said struct{ Violations, Warnings []inspect.Violation }
+	if err := json.Unmarshal([]byte(answer), &said); err != nil {
+		t.Fatalf("%s: %d %s", name, code, answer)
+	}
+	refused, severity, theirs := report.Failed(false), api.Warning, said.Warnings
+	if refused {
+		severity, theirs = api.Error, said.Violations
+	}
+	ours := lines(slices.DeleteFunc(slices.Clone(report.Violations), func(v inspect.Violation) bool { return v.Severity != severity }))
+	if got := lines(theirs); refused != (code == http.StatusBadRequest) || got != ours {
+		t.Errorf("%s: validate refuses: %v\n%s\napply answers %d\n%s", name, refused, ours, code, got)
+	}
+	return true
+}
+
+// lines are violations as text, in one order: the places of equal rank may differ.
+func lines(violations []inspect.Violation) string {
+	var all []string
+	for _, v := range violations {
+		all = append(all, fmt.Sprintf("%d:%d %s %s %s %s", v.Line, v.Column, v.Object, v.Field, v.Code, v.Message))
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
