@@ -49,17 +49,20 @@ func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
 	var b Branch
 	switch {
 	case l.answer != 0:
+		v.Unknown = unknownOf(q)
 		b = l.call.respond(l.answer)
 	case o == nil:
 		b = Branch{Probability: 1, Outcome: Passthrough, Forwarded: untouched(q, l.address)}
 	case o.Table == nil:
 		b = t.overTCP(o, untouched(q, l.address))
 	default:
+		v.Unknown = unknownOf(q)
 		b = t.take(o.Destination.Protocol, l.route, l.call)
 		CountBuckets(o.Table).Tell(l.route, b.Policies)
 	}
 	if script != nil {
 		v.Unknown = append(v.Unknown, t.attempts(l, script, &b)...)
+		v.Unknown = append(v.Unknown, unknownInTime(b.Attempts)...)
 	}
 	v.Branches = []Branch{b}
 	return v, nil

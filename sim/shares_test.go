@@ -64,5 +64,5 @@ func TestSharesAgreeWithEnvoy(t *testing.T) {
 	for _, id := range ids {
 		copies += len(oracle.Copies(id))
 	}
-	near("the mirror", copies, len(ids), v.Branches[0].Mirrors[0].Share)
+	near("the mirror", copies, n, v.Branches[0].Mirrors[0].Share)
 }

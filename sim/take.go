@@ -90,12 +90,23 @@ func Shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
 	return out
 }
 
-// Mirrors are the copies that rt sends; one to nowhere is left out.
+// Mirrors are the copies that rt sends; one to nowhere is left out. What falls
+// to a backend that is not there is answered before it is copied.
 func Mirrors(rt *resolve.Route) []Mirror {
+	sent, total := 0.0, 0.0
+	for _, b := range rt.Backends {
+		total += float64(b.Weight)
+		if b.Cluster != "" {
+			sent += float64(b.Weight)
+		}
+	}
+	if sent == 0 {
+		return nil
+	}
 	var out []Mirror
 	for _, m := range rt.Mirrors {
 		if m.Cluster != "" && m.Percent > 0 {
-			out = append(out, Mirror{Kind: m.Kind, Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port, Share: min(m.Percent, 100) / 100})
+			out = append(out, Mirror{Kind: m.Kind, Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port, Share: min(m.Percent, 100) / 100 * (sent / total)})
 		}
 	}
 	return out
