@@ -66,6 +66,14 @@ func (c *Catalog) Shown(o *Object) *Object {
 	if t, ok := c.Type(o.Kind); ok && !t.Global {
 		computed = append(computed, [2]string{LabelOrigin, "zone"}, [2]string{LabelZone, c.zone}, [2]string{LabelEnv, "universal"})
 	}
+	if o.Namespace != "" {
+		computed = append(computed, [2]string{LabelNamespace, o.Namespace})
+	}
+	if s, ok := o.Spec.(Roled); ok {
+		if role := s.RoleIn(o.HomeNamespace()); role != RoleSystem {
+			computed = append(computed, [2]string{LabelPolicyRole, role})
+		}
+	}
 	for _, l := range computed {
 		if shown.Labels[l[0]] == "" {
 			shown.Labels[l[0]] = l[1]

@@ -13,6 +13,10 @@ const (
 	RoleWorkloadOwner = "workload-owner"
 )
 
+// Roled is the Spec of a kind that has roles. Where an object shows none it is
+// RoleSystem.
+type Roled interface{ RoleIn(home string) string }
+
 // RoleOf is the role of a policy or route of namespace home. It follows from
 // where the object lives and what it targets. A policy on a route of its own
 // namespace goes where the route goes, as a producer's does.

@@ -71,6 +71,9 @@ func (n *Networking) gateway(at Path) error {
 	if g.Type != "BUILTIN" && len(g.Listeners) > 0 {
 		errs = multierror.Append(errs, here.Field("listeners").Breaks("a delegated gateway has no listeners; write type: BUILTIN for an edge dataplane, or remove them"))
 	}
+	if g.Type != "BUILTIN" && len(n.Listeners) > 0 {
+		errs = multierror.Append(errs, at.Field("listeners").Breaks("a delegated gateway has no listeners; remove them, or remove gateway"))
+	}
 	seen := map[uint32]bool{}
 	for i, l := range g.Listeners {
 		l1 := here.Field("listeners").Index(i)

@@ -28,3 +28,25 @@ func TestTheStateOfAServiceFollowsFromItsEndpoints(t *testing.T) {
 		}
 	}
 }
+
+// An object of a namespace shows its namespace and its role, and lists find it by them.
+func TestObjectsOfANamespaceShowNamespaceAndRole(t *testing.T) {
+	t.Parallel()
+	p := start(t, config(t))
+	p.want(http.StatusOK, http.MethodPost, "/_apply", `apiVersion: kuma.io/v1alpha1
+kind: MeshTimeout
+metadata: {name: slow, namespace: shop, labels: {kuma.io/mesh: default}}
+spec: {to: [{targetRef: {kind: Mesh}, default: {http: {requestTimeout: 9s}}}]}
+---
+type: MeshTimeout
+mesh: default
+name: plain
+spec: {to: [{targetRef: {kind: Mesh}, default: {http: {requestTimeout: 9s}}}]}
+`)
+	for filter, want := range map[string]string{"k8s.kuma.io/namespace]=shop": "slow", "kuma.io/policy-role]=consumer": "slow", "k8s.kuma.io/namespace]=other": ""} {
+		if got := names(get[list](p, "/meshes/default/meshtimeouts?filter[labels."+filter)); got != want {
+			t.Errorf("%s finds %q, want %q", filter, got, want)
+		}
+	}
+	p.want(http.StatusBadRequest, http.MethodPut, "/meshes/default/dataplanes/gw", `{"type":"Dataplane","mesh":"default","name":"gw","networking":{"address":"127.0.0.1","gateway":{"type":"DELEGATED"},"listeners":[{"type":"ZoneEgress","address":"127.0.0.1","port":10002}]}}`)
+}

@@ -8,8 +8,11 @@ func Role(o *api.Object) string {
 	if !ok {
 		return api.RoleSystem
 	}
-	return api.RoleOf(o.HomeNamespace(), s.Top(), s.targets())
+	return s.RoleIn(o.HomeNamespace())
 }
+
+// RoleIn is the role of a policy of namespace home.
+func (s *Spec) RoleIn(home string) string { return api.RoleOf(home, s.Top(), s.targets()) }
 
 // ValidateObject checks the refs, and refuses a namespaced policy that has two
 // roles at once, or that targets a route of another namespace.
