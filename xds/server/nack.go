@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,10 +22,14 @@ func (st *stream) refuse(f *flow, r *response, words string) {
 	if len(culprits) == 0 && len(r.changed) == 1 {
 		culprits = r.changed
 	}
-	if len(culprits) == 0 { // half of it next time, until the culprit is alone
+	late := slices.ContainsFunc(r.changed, func(v versioned) bool { return !st.wanted(f.kind, v) })
+	if len(culprits) == 0 && !late { // half of it next time, until the culprit is alone
 		f.limit = max(1, len(r.changed)/2)
 	}
 	for _, v := range culprits {
+		if !st.wanted(f.kind, v) {
+			continue // another content took its place already, which goes out as any other
+		}
 		if f.refused == nil {
 			f.refused = map[string]string{}
 		}
@@ -40,11 +45,18 @@ func (st *stream) refuse(f *flow, r *response, words string) {
 	}
 	now := time.Now()
 	f.resendAt = now
-	if next := f.resent.Add(st.server.opts.ResendEvery); now.Before(next) {
+	if next := f.resent.Add(st.server.opts.ResendEvery); now.Before(next) && !late {
 		f.resendAt = next
 	}
 	st.doubts.add(f.kind, r)
 	st.report(f, r, culprits, words, now)
+}
+
+// wanted reports whether the client should still have v: a refusal may arrive
+// after a publication that replaces what it refuses.
+func (st *stream) wanted(k kind, v versioned) bool {
+	r := st.desired(k, v.Name)
+	return r != nil && r.Version == v.Version
 }
 
 func (f *flow) removeAgain(names []string) {
@@ -57,7 +69,7 @@ func (f *flow) removeAgain(names []string) {
 }
 
 func (st *stream) report(f *flow, r *response, culprits []versioned, words string, now time.Time) {
-	n := Nack{At: now, Type: names[f.kind], Message: words, Revision: r.revision, Current: true}
+	n := Nack{At: now, Type: names[f.kind], Message: words, Revision: r.revision, Current: st.refusing()}
 	if len(culprits) == 0 {
 		culprits = r.changed[:min(len(r.changed), most)]
 	}
@@ -71,6 +83,16 @@ func (st *stream) report(f *flow, r *response, culprits []versioned, words strin
 			"resources", n.Resources[:min(len(n.Resources), most)], "says", words, "revision", n.Revision, "unlogged", leftOut)
 	}
 	st.server.opts.Observer.Nacked(st.peer, n)
+}
+
+// pastRefusal looks whether the last refusal still holds.
+func (st *stream) pastRefusal() {
+	if st.nack == nil {
+		return
+	}
+	n := *st.nack // readers may hold it
+	n.Current = st.refusing()
+	st.nack = &n
 }
 
 // refusing reports whether the client refuses something that it should have.

@@ -76,11 +76,7 @@ func (st *stream) replace(now *xds.State, revision uint64) {
 		st.unsettle(before, &held, now)
 	}
 	st.want, st.revision, st.synced = now, revision, false
-	if st.nack != nil {
-		n := *st.nack // readers may hold it
-		n.Current = st.refusing()
-		st.nack = &n
-	}
+	st.pastRefusal()
 }
 
 // retain keeps the clusters that now lacks for as long as routes may name them.

@@ -17,6 +17,7 @@ func (st *stream) check() {
 	if !st.failed {
 		st.confirmed = st.resolved
 	}
+	st.pastRefusal()
 	st.server.opts.Observer.Synced(st.peer, st.revision)
 }
 
