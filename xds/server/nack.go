@@ -22,12 +22,12 @@ func (st *stream) refuse(f *flow, r *response, words string) {
 	if len(culprits) == 0 && len(r.changed) == 1 {
 		culprits = r.changed
 	}
-	late := slices.ContainsFunc(r.changed, func(v versioned) bool { return !st.wanted(f.kind, v) })
+	late := slices.ContainsFunc(r.changed, func(v versioned) bool { return !st.wanted(r, v) })
 	if len(culprits) == 0 && !late { // half of it next time, until the culprit is alone
 		f.limit = max(1, len(r.changed)/2)
 	}
 	for _, v := range culprits {
-		if !st.wanted(f.kind, v) {
+		if !st.wanted(r, v) {
 			continue // another content took its place already, which goes out as any other
 		}
 		if f.refused == nil {
@@ -52,11 +52,14 @@ func (st *stream) refuse(f *flow, r *response, words string) {
 	st.report(f, r, culprits, words, now)
 }
 
-// wanted reports whether the client should still have v: a refusal may arrive
-// after a publication that replaces what it refuses.
-func (st *stream) wanted(k kind, v versioned) bool {
-	r := st.desired(k, v.Name)
-	return r != nil && r.Version == v.Version
+// wanted reports whether the client should still have v, which r brought it: a
+// refusal may arrive after a publication that replaces what it refuses.
+func (st *stream) wanted(r *response, v versioned) bool {
+	if r.revision == st.revision {
+		return true
+	}
+	now := st.desired(r.kind, v.Name)
+	return now != nil && now.Version == v.Version
 }
 
 func (f *flow) removeAgain(names []string) {
