@@ -170,11 +170,11 @@ func (c BootstrapConfig) adsConfig() *corev3.ApiConfigSource {
 	}
 }
 
-// adsCluster is the control plane. Pings find a half-open connection within
+// adsCluster is the control plane. Pings find a half-open connection within 40
 // seconds; the server must allow them at that rate.
 func (c BootstrapConfig) adsCluster() *clusterv3.Cluster {
 	options := &upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: http2Upstream(&corev3.KeepaliveSettings{
-		Interval: durationpb.New(5 * time.Second), Timeout: durationpb.New(2 * time.Second),
+		Interval: durationpb.New(30 * time.Second), Timeout: durationpb.New(10 * time.Second),
 	})}
 	if c.TokenPath != "" {
 		options.HttpFilters = injectToken(c.TokenPath)

@@ -1,6 +1,8 @@
 package xds_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -8,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
 )
@@ -63,5 +66,50 @@ func TestRedirectedTrafficArrivesWhereItIsSaid(t *testing.T) {
 				t.Errorf("%s at %d, want %d", name, got, c.want[i])
 			}
 		}
+	}
+}
+
+// TestOutboundListenersAreShared: dataplanes that call the same at the same
+// address have one listener, which names none of them; another address, other
+// policies of the listener or redirected traffic make another.
+func TestOutboundListenersAreShared(t *testing.T) {
+	t.Parallel()
+	x := renderer()
+	called := table()
+	bytes := &resolve.TCPTable{Destination: web(), Backends: []resolve.Backend{to("web:8080", 1)}}
+	limited := resolve.Policies{confs(t)["ratelimit"]}
+	render := func(name string, change func(*resolve.Resolved, *resolve.Outbound)) *xds.Resource {
+		o := &resolve.Outbound{Address: "127.0.0.1", Port: 10001, Destination: web(), Table: called}
+		r := sidecar(nil, nil)
+		r.Ref.Name = name
+		r.Dataplane = &api.Object{Ref: r.Ref, Spec: &api.Dataplane{Networking: &api.Networking{}}}
+		r.Outbounds = []*resolve.Outbound{o}
+		change(r, o)
+		return find(t, x.Render(r).Listeners, fmt.Sprintf("outbound:%s:%d", o.Address, o.Port))
+	}
+	for name, change := range map[string]func(*resolve.Resolved, *resolve.Outbound){
+		"http": func(*resolve.Resolved, *resolve.Outbound) {},
+		"tcp":  func(_ *resolve.Resolved, o *resolve.Outbound) { o.Table, o.TCP = nil, bytes },
+	} {
+		one, two := render("dp-1", change), render("dp-2", change)
+		if one != two {
+			t.Errorf("%s: two listeners for the same", name)
+		}
+		for other, differs := range map[string]func(*resolve.Resolved, *resolve.Outbound){
+			"port":     func(_ *resolve.Resolved, o *resolve.Outbound) { o.Port = 10002 },
+			"address":  func(_ *resolve.Resolved, o *resolve.Outbound) { o.Address = "127.0.0.2" },
+			"policies": func(_ *resolve.Resolved, o *resolve.Outbound) { o.Policies = limited },
+			"mode": func(r *resolve.Resolved, _ *resolve.Outbound) {
+				r.Dataplane.Spec.(*api.Dataplane).Networking.TransparentProxying = &api.TransparentProxying{}
+			},
+		} {
+			if render("dp-1", func(r *resolve.Resolved, o *resolve.Outbound) { change(r, o); differs(r, o) }) == one {
+				t.Errorf("%s: the same listener with another %s", name, other)
+			}
+		}
+	}
+	l := envoytest.Listener(t, render("dp-1", func(*resolve.Resolved, *resolve.Outbound) {}))
+	if text := l.String(); strings.Contains(text, "dp-1") {
+		t.Errorf("it names a dataplane: %s", text)
 	}
 }

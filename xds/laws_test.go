@@ -131,7 +131,7 @@ func TestMetadataNamesWhatStands(t *testing.T) {
 		}
 	}
 	listener := envoytest.Listener(t, s.Listeners[0])
-	if d := cmp.Diff("Dataplane/dp-1 MeshTimeout/listener", join(originsOf(t, listener.Metadata.FilterMetadata))); d != "" {
+	if d := cmp.Diff("MeshTimeout/listener", join(originsOf(t, listener.Metadata.FilterMetadata))); d != "" {
 		t.Errorf("listener (-want +got):\n%s", d)
 	}
 	cluster := envoytest.Open(t, s.Clusters[0], &clusterv3.Cluster{})

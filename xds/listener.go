@@ -34,40 +34,41 @@ type chain struct {
 	ps     resolve.Policies
 }
 
-// ownOutbound is the listener by which the workload calls a destination.
-type ownOutbound struct {
-	redirected bool // the dataplane's traffic is redirected to it
-	listener   *Resource
-	notes      []api.Note
-}
-
-// outbound renders o, once for as long as o and the way traffic comes last: most
-// changes leave most of a sidecar's listeners alone.
+// outbound renders the listener by which the workload calls a destination, once
+// for as long as o and the way traffic comes last: most changes leave most of a
+// sidecar's listeners alone. It names no dataplane, so that all that listen for
+// the same at the same address have one (design xds.md 1, 12).
 func (x *Renderer) outbound(r *resolve.Resolved, o *resolve.Outbound) (*Resource, []api.Note) {
-	render := func() any {
-		l, notes := x.renderOutbound(r, o)
-		return &ownOutbound{transparent(r), l, notes}
-	}
-	own := o.Memo.Do(render).(*ownOutbound)
+	own := o.Memo.Do(func() any { return x.sharedOutbound(r, o) }).(*ownOutbound)
 	if own.redirected != transparent(r) {
-		own = render().(*ownOutbound)
+		own = x.sharedOutbound(r, o)
 	}
 	return own.listener, own.notes
 }
 
-func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound) (*Resource, []api.Note) {
+func (x *Renderer) sharedOutbound(r *resolve.Resolved, o *resolve.Outbound) *ownOutbound {
 	c := chain{place: Place{Protocol: o.Destination.Protocol}, stat: o.Destination.ID, ps: o.Policies}
 	if o.Table != nil {
 		c.routes = TableName(o.Destination.ID)
 	} else {
 		c.split = divide(o.TCP.Backends)
 	}
+	in := x.commonTo(o, c)
+	at := place{o.Address, o.Port, transparent(r)}
+	return in.listeners.get(at, func() *ownOutbound {
+		own := &ownOutbound{redirected: at.redirected}
+		own.listener, own.notes = x.renderOutbound(r, o, c, in)
+		return own
+	})
+}
+
+func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound, c chain, in *common) (*Resource, []api.Note) {
 	out := &listenerv3.Listener{
 		Name:             "outbound:" + joined(o.Address, o.Port),
 		TrafficDirection: corev3.TrafficDirection_OUTBOUND,
 	}
 	tags := map[string]string{api.TagService: o.Destination.Name}
-	res, notes := x.listener(out, o.Address, o.Port, c, x.commonTo(o, c), r, tags)
+	res, notes := x.listener(out, o.Address, o.Port, c, in, r, tags)
 	if o.TCP != nil {
 		notes = append(notes, tcpNotes(o.TCP)...)
 	}
@@ -81,6 +82,8 @@ type common struct {
 	filters []*listenerv3.Filter
 	origins []*api.Origin // whose values stand in filters
 	err     error         // why Envoy would refuse them
+	// listeners are those of the outbounds that have it, by where they listen.
+	listeners shared
 }
 
 func (x *Renderer) common(c chain) *common {
@@ -100,12 +103,15 @@ func (x *Renderer) common(c chain) *common {
 	return out
 }
 
-// commonTo is common, rendered once for all who call a table with the same policies.
+// commonTo is common, rendered once for all who call the same with the same policies.
 func (x *Renderer) commonTo(o *resolve.Outbound, c chain) *common {
-	if o.Table == nil {
-		return x.common(c)
+	render := func() any { return x.common(c) }
+	var known *common
+	if o.Table != nil {
+		known = o.Table.Listeners.Do(render).(*common)
+	} else {
+		known = o.TCP.Memo.Do(render).(*common)
 	}
-	known := o.Table.Listeners.Do(func() any { return x.common(c) }).(*common)
 	if !slices.Equal(known.ps, c.ps) {
 		return x.common(c)
 	}
@@ -118,14 +124,18 @@ func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, c 
 	if transparent(r) {
 		out.BindToPort = wrapperspb.Bool(false)
 	}
-	origins := append([]*api.Origin{{Ref: r.Ref}}, in.origins...)
 	out.FilterChains = []*listenerv3.FilterChain{{Filters: in.filters}}
-	out.Metadata = named(origins)
+	all := append([]*api.Origin{{Ref: r.Ref}}, in.origins...)
+	origins := in.origins
+	if c.place.Inbound {
+		origins = all
+	}
+	out.Metadata = cmp.Or(named(origins), &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{}})
 	out.Metadata.FilterMetadata[tagsMetadata] = &structpb.Struct{
 		Fields: map[string]*structpb.Value{"tags": structpb.NewStructValue(textStruct(tags))},
 	}
 	if err := cmp.Or(in.err, checkListener(out, ip)); err != nil {
-		return nil, refused(origins, "nobody listens at "+joined(ip, port), err)
+		return nil, refused(all, "nobody listens at "+joined(ip, port), err)
 	}
 	res := seal(out.Name, out)
 	if c.routes != "" {

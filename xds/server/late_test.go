@@ -64,4 +64,3 @@ func TestRefusedTwiceAroundARestart(t *testing.T) {
 		}
 	}
 }
-

@@ -29,12 +29,14 @@ const (
 	// greeting bounds the TLS handshake and the first bytes.
 	greeting = 10 * time.Second
 	// A connection whose other end is gone is found within ping and pong.
-	ping, pong = 5 * time.Second, 5 * time.Second
-	// leastPing is how often clients may ping.
-	leastPing = time.Second
-	// mostStreams bounds the streams of one connection.
-	mostStreams = 1024
-	// buffer of a connection: many are idle, and each has its own.
+	ping, pong = 30 * time.Second, 10 * time.Second
+	// leastPing is how often clients may ping: sidecars of the first version do it
+	// every 5 seconds.
+	leastPing = 4 * time.Second
+	// mostStreams bounds the streams of one connection: a client needs one, and a
+	// second while it renews its token.
+	mostStreams = 16
+	// buffer for writing, which a connection has only while it writes.
 	buffer = 8 << 10
 	// patience bounds one request by HTTP, from its first byte to the last of
 	// its answer; streams of gRPC have no such end.
@@ -86,7 +88,9 @@ func New(o Options) *Port {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: ping, Timeout: pong}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 		grpc.MaxConcurrentStreams(mostStreams),
-		grpc.ReadBufferSize(buffer), grpc.WriteBufferSize(buffer),
+		// Most connections are idle: without a buffer for reading, and with one for
+		// writing that is given back, they cost nothing.
+		grpc.ReadBufferSize(0), grpc.WriteBufferSize(buffer), grpc.SharedWriteBuffer(true),
 	)
 	if o.Register != nil {
 		o.Register(p.grpc)
