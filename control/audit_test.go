@@ -63,7 +63,7 @@ func TestTheLogSaysWhoDidWhat(t *testing.T) {
 	}
 	p.as(http.MethodDelete, "/meshes/default", map[string]string{"Authorization": "Bearer " + bob})
 	p.as(http.MethodGet, "/meshes?token="+bob, map[string]string{"Authorization": "Bearer " + bob + "x"})
-	dataplane := p.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"name":"guest-1","validFor":"1h"}`)
+	dataplane := p.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"name":"guest-1","validFor":"1h","tags":{"kuma.io/service":["guest"]}}`)
 	ask := map[string]any{"mesh": "default", "name": "guest-1", "dataplaneResource": guest, "dataplaneToken": dataplane}
 	if code, text := p.ask(http.DefaultClient, "http://"+p.XDS(), dataplane, ask); code != http.StatusOK {
 		t.Fatalf("%d %s", code, text)

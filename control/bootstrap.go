@@ -62,26 +62,30 @@ const largestBootstrap = 2 << 20
 // ServeHTTP answers.
 func (b *bootstrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var ask bootstrapRequest
-	text, err := b.answer(w, r, &ask)
+	dp, text, err := b.answer(w, r, &ask)
 	log := b.log.With("address", r.RemoteAddr, "mesh", brief(ask.Mesh), "dataplane", brief(ask.Name))
 	if err != nil {
 		log.Warn("refused a bootstrap", "error", brief(err.Error()))
 		web.Refuse(w, err)
 		return
 	}
-	log.Info("bootstrap", "brought", ask.DataplaneResource != "", "version", brief(fmt.Sprint(ask.Version)))
+	form := "envoy"
+	if wantsEnvelope(r) {
+		form, text = "kuma-dp", envelope(text, dp)
+	}
+	log.Info("bootstrap", "form", form, "brought", ask.DataplaneResource != "", "version", brief(fmt.Sprint(ask.Version)))
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store") // it carries the token
 	_, _ = w.Write(text)
 }
 
-func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *bootstrapRequest) ([]byte, error) {
+func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *bootstrapRequest) (*api.Object, []byte, error) {
 	body, err := web.Body(w, r, largestBootstrap)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := json.Unmarshal(body, ask); err != nil {
-		return nil, web.Refusal(http.StatusBadRequest, "the request is no JSON of the right form: "+err.Error())
+		return nil, nil, web.Refusal(http.StatusBadRequest, "the request is no JSON of the right form: "+err.Error())
 	}
 	if ask.Mesh == "" {
 		ask.Mesh = api.DefaultMesh
@@ -92,40 +96,43 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && token == "" {
 		token = given
 	}
-	if err := b.authenticate(r.Context(), token, ref, snapshot); err != nil {
-		return nil, err
-	}
-	if ask.ProxyType != "" && ask.ProxyType != "dataplane" {
-		return nil, web.Refusal(http.StatusBadRequest, fmt.Sprintf("proxyType %q is unknown; use dataplane", ask.ProxyType))
-	}
-	dp, err := b.dataplane(r.Context(), ref, ask.DataplaneResource, snapshot)
+	who, err := b.authenticate(r.Context(), token, ref, snapshot)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	warnUnknown(w, body)
+	if ask.ProxyType != "" && ask.ProxyType != "dataplane" {
+		return nil, nil, web.Refusal(http.StatusBadRequest, fmt.Sprintf("proxyType %q is unknown; use dataplane", ask.ProxyType))
+	}
+	dp, err := b.dataplane(r.Context(), who, ref, ask.DataplaneResource, snapshot)
+	if err != nil {
+		return nil, nil, err
 	}
 	config, err := b.config(r.Host, *ask, token, dp)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return xds.Bootstrap(config)
+	text, err := xds.Bootstrap(config)
+	return dp, text, err
 }
 
 // authenticate refuses who is not the dataplane that it says.
-func (b *bootstrapper) authenticate(ctx context.Context, token string, ref api.Ref, snapshot *api.Snapshot) error {
+func (b *bootstrapper) authenticate(ctx context.Context, token string, ref api.Ref, snapshot *api.Snapshot) (server.Identity, error) {
 	who, err := b.who.Authenticate(ctx, token)
 	switch {
 	case err != nil && status.Code(err) == codes.PermissionDenied:
-		return web.Refusal(http.StatusForbidden, status.Convert(err).Message())
+		return who, web.Refusal(http.StatusForbidden, status.Convert(err).Message())
 	case err != nil:
-		return web.Refusal(http.StatusUnauthorized, status.Convert(err).Message())
+		return who, web.Refusal(http.StatusUnauthorized, status.Convert(err).Message())
 	case who.Dataplane.Name != "" && who.Dataplane.Resolve(snapshot.Has) != ref:
-		return web.Refusal(http.StatusForbidden, fmt.Sprintf("the token is for another dataplane than %s; issue one with `weft token dataplane`", ref))
+		return who, web.Refusal(http.StatusForbidden, fmt.Sprintf("the token is for another dataplane than %s; issue one with `weft token dataplane`", ref))
 	}
-	return nil
+	return who, nil
 }
 
 // dataplane is the object of the sidecar: the one that it brought along, now
 // stored, or the one that is there.
-func (b *bootstrapper) dataplane(ctx context.Context, ref api.Ref, brought string, snapshot *api.Snapshot) (*api.Object, error) {
+func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref api.Ref, brought string, snapshot *api.Snapshot) (*api.Object, error) {
 	if !snapshot.Has(api.Ref{Kind: api.KindMesh, Name: ref.Mesh}) {
 		return nil, noMesh(ref.Mesh)
 	}
@@ -146,11 +153,16 @@ func (b *bootstrapper) dataplane(ctx context.Context, ref api.Ref, brought strin
 	c := *o
 	c.Source.File, c.Owner = bootstrapSource, api.Guest
 	after, _, err := b.into.Apply(as(ctx, "sidecar "+ref.FullName()), func(now *api.Snapshot) ([]store.Write, error) {
-		if !now.Has(api.Ref{Kind: api.KindMesh, Name: c.Mesh}) {
+		mesh, ok := now.Get(api.Ref{Kind: api.KindMesh, Name: c.Mesh})
+		if !ok {
 			return nil, noMesh(c.Mesh)
 		}
-		if there, ok := now.Get(c.Ref); ok && there.Owner != api.Guest {
+		there, ok := now.Get(c.Ref)
+		if ok && there.Owner != api.Guest {
 			return nil, nil
+		}
+		if err := within(who, &c, there, mesh); err != nil {
+			return nil, err
 		}
 		return []store.Write{{Put: &c}}, nil
 	})

@@ -109,7 +109,7 @@ func (p *Plane) credentials() (server.Authenticator, tokens, error) {
 	if err != nil {
 		return nil, tokens{}, err
 	}
-	all := tokens{keys, []byte(userKey)}
+	all := tokens{keys, []byte(userKey), func(ids ...string) { p.ads.Revoke(ids...) }}
 	if p.cfg.DataplaneAuth == "none" {
 		return server.Anyone{}, all, nil
 	}

@@ -92,7 +92,7 @@ func TestASidecarThatWasCutOffComesBackWithItsDataplane(t *testing.T) {
 			p := start(t, conf)
 			p.want(http.StatusOK, http.MethodPost, "/_apply", callers)
 			token := func(name string) string {
-				return p.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"name":"`+name+`","validFor":"1h"}`)
+				return p.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"name":"`+name+`","validFor":"1h","tags":{"kuma.io/service":["backend"]}}`)
 			}
 			seen := p.endpoints("frontend-1", token("frontend-1"))
 			ask := map[string]any{"mesh": "default", "name": c.called, "dataplaneResource": c.document}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/xds/server/secret"
 	"github.com/weftmesh/weft/xds/server/token"
 )
@@ -45,10 +46,11 @@ func newSecret() ([]byte, error) {
 // userAudience keeps tokens of users from being taken for those of dataplanes.
 const userAudience = "weft-user"
 
-// tokens issues credentials for the API to hand out.
+// tokens issues credentials for the API to hand out, and takes them back.
 type tokens struct {
 	dataplanes *token.Keys
 	userKey    []byte
+	revoked    func(ids ...string) // ends what revoked tokens have opened
 }
 
 type userClaims struct {
@@ -57,27 +59,46 @@ type userClaims struct {
 }
 
 // Dataplane is a token for one dataplane.
-func (t tokens) Dataplane(mesh, name string, validFor time.Duration) (string, error) {
-	return t.dataplanes.Issue(mesh, name, validFor)
+func (t tokens) Dataplane(q web.DataplaneToken) (web.Token, error) {
+	issued, err := t.dataplanes.Issue(token.Claims{Mesh: q.Mesh, Name: q.Name, Tags: q.Tags, Workload: q.Workload}, q.ValidFor)
+	return web.Token(issued), err
 }
 
 // User is a token for one person or program.
-func (t tokens) User(name string, groups []string, validFor time.Duration) (string, error) {
+func (t tokens) User(name string, groups []string, validFor time.Duration) (web.Token, error) {
 	id := make([]byte, 16)
 	if _, err := rand.Read(id); err != nil {
-		return "", err
+		return web.Token{}, err
 	}
 	now := time.Now()
-	return jwt.NewWithClaims(jwt.SigningMethodHS256, userClaims{Groups: groups, RegisteredClaims: jwt.RegisteredClaims{
-		Subject: name, Audience: jwt.ClaimStrings{userAudience}, ID: hex.EncodeToString(id),
-		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(validFor)),
+	out := web.Token{ID: hex.EncodeToString(id), Expires: now.Add(validFor)}
+	var err error
+	out.Text, err = jwt.NewWithClaims(jwt.SigningMethodHS256, userClaims{Groups: groups, RegisteredClaims: jwt.RegisteredClaims{
+		Subject: name, Audience: jwt.ClaimStrings{userAudience}, ID: out.ID,
+		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(out.Expires),
 	}}).SignedString(t.userKey)
+	return out, err
 }
+
+// Revoke makes tokens void and ends the streams that they opened.
+func (t tokens) Revoke(ids []string) error {
+	if err := t.dataplanes.Revocations().Revoke(time.Now(), ids...); err != nil {
+		return err
+	}
+	t.revoked(ids...)
+	return nil
+}
+
+// Revoked are the ids of all tokens that were revoked.
+func (t tokens) Revoked() []string { return t.dataplanes.Revocations().All() }
 
 // WhoIs reads a token that User made.
 func (t tokens) WhoIs(text string) (name string, groups []string, err error) {
 	var c userClaims
 	_, err = jwt.ParseWithClaims(text, &c, func(*jwt.Token) (any, error) { return t.userKey, nil },
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithAudience(userAudience), jwt.WithExpirationRequired())
+	if err == nil && t.dataplanes.Revocations().Has(c.ID) {
+		err = fmt.Errorf("the token %s is revoked", c.ID)
+	}
 	return c.Subject, c.Groups, err
 }

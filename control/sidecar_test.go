@@ -262,7 +262,7 @@ func TestADataplaneOfKubernetesConnectsByItsFullName(t *testing.T) {
 	p := start(t, c)
 	p.want(http.StatusOK, http.MethodPost, "/_apply", strings.ReplaceAll(podGuest, "guest-2", "pod-1"))
 	token := func(name string) string {
-		return p.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"name":"`+name+`","validFor":"1h"}`)
+		return p.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"name":"`+name+`","validFor":"1h","tags":{"kuma.io/service":["guest"]}}`)
 	}
 	for _, name := range []string{"pod-1.shop", "guest-2.shop"} {
 		ask := map[string]any{"name": name}

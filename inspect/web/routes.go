@@ -85,6 +85,8 @@ func (s *server) serviceRoutes() []endpoint {
 		{"GET /_schemas/{kind}", s.schema, "The JSON schema of one kind of document"},
 		{"POST /tokens/dataplane", s.dataplaneToken, "Issue a token for one dataplane"},
 		{"POST /tokens/user", s.userToken, "Issue a token for a user"},
+		{"POST /tokens/revoke", s.revokeTokens, "Make tokens void before their time, by their ids (jti)"},
+		{"GET /tokens/revoked", s.revokedTokens, "The ids of all revoked tokens"},
 		{"POST /tokens/zone", s.zoneToken, "Refused: there are no zones"},
 		{"GET /_events", s.events, "What happens, as server-sent events"},
 	}

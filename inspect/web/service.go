@@ -1,9 +1,6 @@
 package web
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -185,26 +182,4 @@ func planeClass(o *api.Object) string {
 		return "gatewayBuiltin"
 	}
 	return "gatewayDelegated"
-}
-
-// read reads a small JSON body, strictly: a field that is not known may be a
-// misspelled one.
-func read(w http.ResponseWriter, r *http.Request, into any) error {
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSmall))
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	if err == nil && !errors.Is(d.Decode(new(json.RawMessage)), io.EOF) {
-		return badField("", "there is more than one JSON value; send a single object")
-	}
-	var tooLarge *http.MaxBytesError
-	switch {
-	case err == nil, errors.As(err, &tooLarge):
-		return err
-	case errors.Is(err, io.EOF):
-		return badField("", "the body is empty; send a JSON object")
-	}
-	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return badField(strings.Trim(field, `"`), "unknown field; correct its name, or leave it out")
-	}
-	return badField("", "the body is no JSON of the right form: "+err.Error())
 }

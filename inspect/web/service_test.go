@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -108,11 +109,12 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 		{simulate, `{"url":"ftp://web/"}`, 400, "url"},
 		{simulate, `{"url":"http://web/"}`, 400, "url"},
 		{simulate, `{"url":"http://web/"} {}`, 400, ""},
-		{"/tokens/user", `{"name":"a","validFor":"1h","gruops":["x"]}`, 400, "gruops"},
 		{"/tokens/user", `{"name":"a","validFor":"1h","groups":["x"]}`, 200, ""},
-		{"/tokens/dataplane", `{"name":"a","validFor":"1h","mush":"m"}`, 400, "mush"},
-		{"/tokens/dataplane", `{"name":"a","validFor":"1h","groups":["x"]}`, 400, "groups"},
-		{"/tokens/dataplane", `{"name":"a","validFor":"1h","tags":{"kuma.io/service":["x"]}}`, 400, "tags"},
+		{"/tokens/dataplane", `{"name":"a","validFor":"1h","tags":"x"}`, 400, ""},
+		{"/tokens/revoke", `{"ids":[]}`, 400, "ids"},
+		{"/tokens/revoke", `{"ids":["bad"]}`, 400, "ids"},
+		{"/tokens/revoke", `{"id":["a"]}`, 400, "id"},
+		{"/tokens/revoke", `{"ids":["a"]}`, 200, ""},
 		{"/tokens/dataplane", `{"name":"a","validFor":"1h","type":"ingress"}`, 400, "type"},
 		{"/tokens/dataplane", `{"name":"a","mesh":"m","validFor":"1h","type":"dataplane","tags":{}}`, 200, ""},
 		{"/tokens/dataplane", `{"name":"a","validFor":"1h"} x`, 400, ""},
@@ -145,5 +147,28 @@ func TestStatusOfAnUnknownMeshNamesTheNearest(t *testing.T) {
 	code, text := call(t, http.MethodGet, server.URL+"/meshes/defalt/_status", "")
 	if code != http.StatusNotFound || !strings.Contains(text, "mesh defalt: not found; did you mean default?") {
 		t.Errorf("%d %s", code, text)
+	}
+}
+
+// What clients of other versions say beside what weft knows is left out, with a
+// warning; Kuma's own say a workload and tags that are empty.
+func TestTokensAreIssuedToClientsOfOtherVersions(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	for _, c := range []struct{ path, body, want, warning string }{
+		{"/tokens/dataplane", `{"name":"a","mesh":"m","tags":{},"type":"dataplane","workload":"","validFor":"24h0m0s"}`, "m a 24h0m0s", ""},
+		{"/tokens/dataplane", `{"name":"a","tags":{"":["x"],"b":[""],"c":["1",""]},"workload":"w","validFor":"1h"}`, "default a 1h0m0s map[c:[1]] w", ""},
+		{"/tokens/dataplane", `{"name":"a","validFor":"1h","mush":"m"}`, "default a 1h0m0s", `299 weft "unknown field mush is ignored"`},
+		{"/tokens/user", `{"name":"a","validFor":"1h","gruops":["x"]}`, "a [] 1h0m0s", `299 weft "unknown field gruops is ignored"`},
+	} {
+		resp, err := http.Post(server.URL+c.path, "application/json", strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || string(text) != c.want || resp.Header.Get("Warning") != c.warning {
+			t.Errorf("%s: %d %q, warning %q, %v", c.body, resp.StatusCode, text, resp.Header.Get("Warning"), err)
+		}
 	}
 }

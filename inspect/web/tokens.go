@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -33,12 +34,12 @@ func (q tokenRequest) check(whom string) (time.Duration, error) {
 func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
 	var ask struct {
 		tokenRequest
-		Mesh string
-		// What Kuma's clients send beside it, as a rule empty.
-		Type string
-		Tags map[string][]string
+		Mesh     string
+		Type     string // Kuma's clients send dataplane
+		Tags     map[string][]string
+		Workload string
 	}
-	if err := read(w, r, &ask); err != nil {
+	if err := readLeniently(w, r, &ask); err != nil {
 		return err
 	}
 	validFor, err := ask.check("dataplane")
@@ -47,14 +48,19 @@ func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
 		return err
 	case ask.Type != "" && ask.Type != "dataplane":
 		return badField("type", "there are tokens for dataplanes only; leave it out")
-	case len(ask.Tags) > 0:
-		return badField("tags", "a token is for one dataplane by its name, tags cannot limit it; leave them out")
+	}
+	tags := map[string][]string{}
+	for name, values := range ask.Tags { // Kuma's clients send empty names too
+		values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
+		if name != "" && len(values) > 0 {
+			tags[name] = values
+		}
 	}
 	if ask.Mesh == "" {
 		ask.Mesh = api.DefaultMesh
 	}
-	token, err := s.Tokens.Dataplane(ask.Mesh, ask.Name, validFor)
-	return tokenText(w, token, err)
+	token, err := s.Tokens.Dataplane(DataplaneToken{Mesh: ask.Mesh, Name: ask.Name, Tags: tags, Workload: ask.Workload, ValidFor: validFor})
+	return s.issued(w, r, token, err, "dataplane", ask.Mesh+"."+ask.Name)
 }
 
 func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
@@ -62,7 +68,7 @@ func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
 		tokenRequest
 		Groups []string
 	}
-	if err := read(w, r, &ask); err != nil {
+	if err := readLeniently(w, r, &ask); err != nil {
 		return err
 	}
 	validFor, err := ask.check("user")
@@ -70,18 +76,44 @@ func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	token, err := s.Tokens.User(ask.Name, ask.Groups, validFor)
-	return tokenText(w, token, err)
+	return s.issued(w, r, token, err, "user", ask.Name)
+}
+
+// revokeTokens makes tokens void.
+func (s *server) revokeTokens(w http.ResponseWriter, r *http.Request) error {
+	var ask struct{ IDs []string }
+	if err := read(w, r, &ask); err != nil {
+		return err
+	}
+	if len(ask.IDs) == 0 {
+		return badField("ids", "no ids of tokens; give the claims jti of those to revoke")
+	}
+	if err := s.Tokens.Revoke(ask.IDs); err != nil {
+		return badField("ids", err.Error())
+	}
+	by, client, _ := Caller(r.Context())
+	s.Log.Info("tokens revoked", "ids", ask.IDs, "by", brief(by), "client", client)
+	answer(w, http.StatusOK, map[string]int{"revoked": len(ask.IDs)})
+	return nil
+}
+
+func (s *server) revokedTokens(w http.ResponseWriter, _ *http.Request) error {
+	answer(w, http.StatusOK, map[string][]string{"ids": append([]string{}, s.Tokens.Revoked()...)})
+	return nil
 }
 
 func (s *server) zoneToken(http.ResponseWriter, *http.Request) error {
 	return problem{Status: http.StatusNotImplemented, Title: "Not implemented", Detail: "this version has no zones that join a control plane, so there are no tokens for them"}
 }
 
-func tokenText(w http.ResponseWriter, token string, err error) error {
+// issued answers with a token, and logs all of it but its text.
+func (s *server) issued(w http.ResponseWriter, r *http.Request, token Token, err error, kind, whom string) error {
 	if err != nil {
-		return err
+		return badField("", err.Error())
 	}
+	by, client, _ := Caller(r.Context())
+	s.Log.Info("token issued", "kind", kind, "for", brief(whom), "id", token.ID, "expires", token.Expires.UTC().Format(time.RFC3339), "by", brief(by), "client", client)
 	w.Header().Set("Cache-Control", "no-store")
-	write(w, http.StatusOK, "text/plain", []byte(token))
+	write(w, http.StatusOK, "text/plain", []byte(token.Text))
 	return nil
 }

@@ -69,11 +69,30 @@ type Sidecars interface {
 	Stream(api.Ref) (Stream, bool)
 }
 
-// Tokens issues credentials and knows those of users again.
+// Tokens issues credentials, takes them back, and knows those of users again.
 type Tokens interface {
 	WhoIs(token string) (name string, groups []string, err error)
-	Dataplane(mesh, name string, validFor time.Duration) (string, error)
-	User(name string, groups []string, validFor time.Duration) (string, error)
+	Dataplane(DataplaneToken) (Token, error)
+	User(name string, groups []string, validFor time.Duration) (Token, error)
+	// Revoke makes tokens void, by their ids.
+	Revoke(ids []string) error
+	Revoked() []string
+}
+
+// DataplaneToken is what a dataplane's token is to say.
+type DataplaneToken struct {
+	Mesh, Name string
+	// Tags and Workload bind the Dataplane that the sidecar brings along.
+	Tags     map[string][]string
+	Workload string
+	ValidFor time.Duration
+}
+
+// Token is one that was issued. All but Text may be shown.
+type Token struct {
+	Text    string
+	ID      string
+	Expires time.Time
 }
 
 // Limits of one request.

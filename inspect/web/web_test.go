@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,12 +70,23 @@ func (sidecars) Stream(dp api.Ref) (web.Stream, bool) {
 type noTokens struct{}
 
 func (noTokens) WhoIs(string) (string, []string, error) { return "", nil, errors.New("nobody") }
-func (noTokens) Dataplane(mesh, name string, d time.Duration) (string, error) {
-	return fmt.Sprint(mesh, " ", name, " ", d), nil
+func (noTokens) Dataplane(q web.DataplaneToken) (web.Token, error) {
+	text := fmt.Sprint(q.Mesh, " ", q.Name, " ", q.ValidFor)
+	if len(q.Tags) > 0 || q.Workload != "" {
+		text += fmt.Sprint(" ", q.Tags, " ", q.Workload)
+	}
+	return web.Token{Text: text, ID: "1"}, nil
 }
-func (noTokens) User(name string, groups []string, d time.Duration) (string, error) {
-	return fmt.Sprint(name, " ", groups, " ", d), nil
+func (noTokens) User(name string, groups []string, d time.Duration) (web.Token, error) {
+	return web.Token{Text: fmt.Sprint(name, " ", groups, " ", d), ID: "2"}, nil
 }
+func (noTokens) Revoke(ids []string) error {
+	if slices.Contains(ids, "bad") {
+		return errors.New("bad is not the id of a token")
+	}
+	return nil
+}
+func (noTokens) Revoked() []string { return []string{"3"} }
 
 var noon = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 

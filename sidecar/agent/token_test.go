@@ -25,14 +25,14 @@ func TestTheEndOfATokenIsAnnounced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := keys.Issue("default", "web-1", 720*time.Hour)
+	issued, err := keys.Issue(token.Claims{Mesh: "default", Name: "web-1"}, 720*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
 	const soon, over = "ends soon", "has ended"
 	said := &logs{}
-	look := agent.Looker(write(t, "token", text), t.TempDir(), slog.New(slog.NewTextHandler(said, nil)))
+	look := agent.Looker(write(t, "token", issued.Text), t.TempDir(), slog.New(slog.NewTextHandler(said, nil)))
 	for _, step := range []struct {
 		after       time.Duration
 		soon, ended int

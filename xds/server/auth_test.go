@@ -25,11 +25,11 @@ func keys(t *testing.T) *token.Keys {
 
 func issue(t *testing.T, k *token.Keys, name string) string {
 	t.Helper()
-	s, err := k.Issue("default", name, time.Hour)
+	s, err := k.Issue(token.Claims{Mesh: "default", Name: name}, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return s.Text
 }
 
 // TestIdentityComesFirst: without good credentials there is not one response.
@@ -170,4 +170,35 @@ func TestNamesOfKubernetes(t *testing.T) {
 			t.Errorf("with the token of %s: %v after %d responses", foreign, code, n)
 		}
 	}
+}
+
+// TestRevokedTokenEndsItsStream: at once, those of other tokens go on, and it
+// opens none any more.
+func TestRevokedTokenEndsItsStream(t *testing.T) {
+	t.Parallel()
+	k := keys(t)
+	p := two(t, func(o *server.Options) { o.Authenticator = k })
+	stolen, err := k.Issue(token.Claims{Mesh: "default", Name: "front"}, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, good := p.delta("default.front", stolen.Text), p.delta("default.front", issue(t, k, "front"))
+	for _, c := range []*delta{bad, good} {
+		c.ask("cds", nil)
+		c.ack(c.next("cds"))
+	}
+	if err := k.Revocations().Revoke(time.Now(), stolen.ID); err != nil {
+		t.Fatal(err)
+	}
+	p.Revoke(stolen.ID)
+	if code, _ := bad.ended(); code != codes.Unauthenticated {
+		t.Errorf("its stream ended with %v", code)
+	}
+	again := p.delta("default.front", stolen.Text)
+	again.ask("cds", nil)
+	if code, n := again.ended(); code != codes.Unauthenticated || n > 0 {
+		t.Errorf("a new stream: %v after %d responses", code, n)
+	}
+	good.ask("lds", nil)
+	good.ack(good.next("lds"))
 }

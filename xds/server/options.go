@@ -23,6 +23,12 @@ type Identity struct {
 	Dataplane api.Ref
 	// Expires ends the stream; zero is never.
 	Expires time.Time
+	// Token is the id of the credential, by which it can be revoked.
+	Token string
+	// Tags and Workload are what the credential binds: for each of the tags the
+	// values that the dataplane may have, and its workload. Empty binds nothing.
+	Tags     map[string][]string
+	Workload string
 }
 
 // Authenticator finds out who opens a stream, from the metadata key

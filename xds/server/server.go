@@ -200,6 +200,22 @@ func (s *Server) leave(st *stream) {
 	}
 }
 
+var errRevoked = status.Error(codes.Unauthenticated, "the token is revoked; connect with a new one")
+
+// Revoke ends the streams that were opened with one of these tokens. The
+// authenticator refuses them already, so none comes back.
+func (s *Server) Revoke(tokens ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.peers {
+		for _, st := range p.streams {
+			if st.token != "" && slices.Contains(tokens, st.token) {
+				st.end(errRevoked)
+			}
+		}
+	}
+}
+
 // Shutdown ends all streams, so that their clients turn to another server, and
 // waits until they are gone or ctx is over: a client that does not read keeps
 // its stream until its connection is closed.

@@ -72,11 +72,15 @@ func session[Q interface{ GetNode() *corev3.Node }](
 		defer timer.Stop()
 	}
 	st := newStream(s, peerOf(ref, form, first.GetNode(), s.streams.Add(1)), end)
+	st.token = who.Token
 	if err := s.join(st); err != nil {
 		return s.refuse(parent, first.GetNode(), err)
 	}
 	defer s.leave(st)
 	defer st.close()
+	if _, err := s.authenticate(parent); err != nil {
+		return s.refuse(parent, first.GetNode(), err) // revoked in between
+	}
 	if ref.Resolve(s.known) != ref {
 		return errRenamed // it appeared in between
 	}

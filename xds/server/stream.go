@@ -27,6 +27,7 @@ type stream struct {
 	node   *corev3.Node // what every request is from
 	grpc   bool         // the client is gRPC itself, not Envoy
 	since  time.Time
+	token  string // id of the token that opened it
 	end    context.CancelCauseFunc
 
 	mu        sync.Mutex

@@ -1,8 +1,10 @@
 // Package token issues and verifies the tokens by which dataplanes say who they
-// are: JWTs with sub, mesh, name, aud, exp and jti.
+// are: JWTs with sub, mesh, name, aud, exp and jti, and where they bind them tags
+// and workload, as those of Kuma do.
 //
 // It promises that a token is good for one dataplane of one control plane only,
-// that every token ends, and that the key never leaves the data directory.
+// that every token ends, at its time or when it is revoked, and that the key
+// never leaves the data directory.
 package token
 
 import (
@@ -28,8 +30,6 @@ const (
 	keyFile  = "token-key.pem" // in the data directory
 	audience = "weft-dataplane"
 	issuer   = "weft"
-	// Leeway is how much clocks may differ.
-	Leeway = time.Minute
 	// MostValid is the longest life of a token.
 	MostValid = 10 * 365 * 24 * time.Hour
 )
@@ -39,13 +39,30 @@ type Keys struct {
 	private ed25519.PrivateKey
 	id      string
 	now     func() time.Time
+	revoked *Revocations
+}
+
+// Claims are what a token says of its dataplane.
+type Claims struct {
+	Mesh string `json:"mesh"`
+	Name string `json:"name"`
+	// Tags are those that the dataplane must have, with the values that it may have.
+	Tags map[string][]string `json:"tags,omitempty"`
+	// Workload is the value of its label kuma.io/workload.
+	Workload string `json:"workload,omitempty"`
 }
 
 // claims of a dataplane token.
 type claims struct {
 	jwt.RegisteredClaims
-	Mesh string `json:"mesh"`
-	Name string `json:"name"`
+	Claims
+}
+
+// Token is one that was issued. All but Text may be shown.
+type Token struct {
+	Text    string
+	ID      string // jti, by which it is revoked
+	Expires time.Time
 }
 
 // Load reads the key from dir, or makes one there.
@@ -64,13 +81,16 @@ func Load(dir string) (*Keys, error) {
 	if err != nil || !ok {
 		return nil, fmt.Errorf("%s: no Ed25519 key; restore it, or remove it, which makes all tokens void", file)
 	}
-	return newKeys(private), nil
+	revoked, err := LoadRevocations(dir)
+	if err != nil {
+		return nil, err
+	}
+	public := private.Public().(ed25519.PublicKey)
+	return &Keys{private: private, id: hex.EncodeToString(public[:8]), now: time.Now, revoked: revoked}, nil
 }
 
-func newKeys(private ed25519.PrivateKey) *Keys {
-	public := private.Public().(ed25519.PublicKey)
-	return &Keys{private: private, id: hex.EncodeToString(public[:8]), now: time.Now}
-}
+// Revocations are the tokens that are void before their time.
+func (k *Keys) Revocations() *Revocations { return k.revoked }
 
 func create() ([]byte, error) {
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -85,49 +105,52 @@ func create() ([]byte, error) {
 }
 
 // Issue makes a token for one dataplane.
-func (k *Keys) Issue(mesh, name string, validFor time.Duration) (string, error) {
+func (k *Keys) Issue(c Claims, validFor time.Duration) (Token, error) {
 	switch {
-	case mesh == "" || name == "":
-		return "", errors.New("a token is for one dataplane; give mesh and name")
+	case c.Mesh == "" || c.Name == "":
+		return Token{}, errors.New("a token is for one dataplane; give mesh and name")
 	case validFor <= 0 || validFor > MostValid:
-		return "", fmt.Errorf("a token valid for %v is of no use; give more than 0s and at most %v", validFor, MostValid)
+		return Token{}, fmt.Errorf("a token valid for %v is of no use; give more than 0s and at most %v", validFor, MostValid)
 	}
 	id := make([]byte, 16)
 	if _, err := rand.Read(id); err != nil {
-		return "", err
+		return Token{}, err
 	}
 	now := k.now()
-	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{Mesh: mesh, Name: name, RegisteredClaims: jwt.RegisteredClaims{
-		Issuer: issuer, Subject: mesh + "." + name, Audience: jwt.ClaimStrings{audience}, ID: hex.EncodeToString(id),
-		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(validFor)),
+	out := Token{ID: hex.EncodeToString(id), Expires: now.Add(validFor)}
+	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{Claims: c, RegisteredClaims: jwt.RegisteredClaims{
+		Issuer: issuer, Subject: c.Mesh + "." + c.Name, Audience: jwt.ClaimStrings{audience}, ID: out.ID,
+		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(out.Expires),
 	}})
 	t.Header["kid"] = k.id
-	return t.SignedString(k.private)
+	var err error
+	out.Text, err = t.SignedString(k.private)
+	return out, err
 }
 
-// Verify is the dataplane that a token is for, and when the token ends.
-func (k *Keys) Verify(token string) (api.Ref, time.Time, error) {
+// Verify is the dataplane that a token is for, what the token binds, and when it
+// ends. It ends to the second: the clock is the one by which it was issued.
+func (k *Keys) Verify(token string) (server.Identity, error) {
 	if token == "" {
-		return api.Ref{}, time.Time{}, errors.New("no dataplane token; give one in the metadata key authorization")
+		return server.Identity{}, errors.New("no dataplane token; give one in the metadata key authorization")
 	}
 	var c claims
 	_, err := jwt.ParseWithClaims(token, &c, func(*jwt.Token) (any, error) { return k.private.Public(), nil },
 		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}), jwt.WithAudience(audience), jwt.WithIssuer(issuer),
-		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(Leeway), jwt.WithTimeFunc(k.now))
-	if err != nil {
-		return api.Ref{}, time.Time{}, fmt.Errorf("the dataplane token is not good: %w; issue a new one", err)
+		jwt.WithExpirationRequired(), jwt.WithTimeFunc(k.now))
+	switch {
+	case err != nil:
+		return server.Identity{}, fmt.Errorf("the dataplane token is not good: %w; issue a new one", err)
+	case c.Mesh == "" || c.Name == "" || c.ID == "" || c.Subject != c.Mesh+"."+c.Name:
+		return server.Identity{}, errors.New("the dataplane token names no dataplane; issue a new one")
+	case k.revoked.Has(c.ID):
+		return server.Identity{}, fmt.Errorf("the dataplane token %s is revoked; issue a new one", c.ID)
 	}
-	if c.Mesh == "" || c.Name == "" || c.ID == "" || c.Subject != c.Mesh+"."+c.Name {
-		return api.Ref{}, time.Time{}, errors.New("the dataplane token names no dataplane; issue a new one")
-	}
-	return api.Ref{Kind: api.KindDataplane, Mesh: c.Mesh, Name: c.Name}, c.ExpiresAt.Time, nil
+	return server.Identity{Dataplane: api.Ref{Kind: api.KindDataplane, Mesh: c.Mesh, Name: c.Name},
+		Expires: c.ExpiresAt.Time, Token: c.ID, Tags: c.Tags, Workload: c.Workload}, nil
 }
 
 // Authenticate lets in who has a good token, as the dataplane of the token.
 func (k *Keys) Authenticate(_ context.Context, credentials string) (server.Identity, error) {
-	ref, expires, err := k.Verify(credentials)
-	if err != nil {
-		return server.Identity{}, err
-	}
-	return server.Identity{Dataplane: ref, Expires: expires.Add(Leeway)}, nil
+	return k.Verify(credentials)
 }

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/xds/server"
 )
 
 // load makes keys in a new directory, at a clock that tests move.
@@ -31,34 +33,80 @@ func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	k, dir := load(t, &now)
-	s, err := k.Issue("default", "web-1", time.Hour)
+	bound := Claims{Mesh: "default", Name: "web-1", Tags: map[string][]string{"kuma.io/service": {"web"}}, Workload: "w"}
+	issued, err := k.Issue(bound, time.Hour)
 	if err != nil {
+		t.Fatal(err)
+	}
+	s := issued.Text
+	again, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := again.Verify(s)
+	want := server.Identity{Dataplane: api.Ref{Kind: "Dataplane", Mesh: "default", Name: "web-1"}, Expires: got.Expires,
+		Token: issued.ID, Tags: bound.Tags, Workload: "w"}
+	if d := cmp.Diff(want, got); err != nil || d != "" || got.Expires.Sub(now.Add(time.Hour)).Abs() > time.Second {
+		t.Errorf("verified until %v, %v (-want +got):\n%s", got.Expires, err, d)
+	}
+	claims := jwt.MapClaims{}
+	if _, _, err := jwt.NewParser().ParseUnverified(s, claims); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"sub", "mesh", "name", "aud", "exp", "jti", "tags", "workload"} {
+		if claims[name] == nil {
+			t.Errorf("no claim %s in %v", name, claims)
+		}
+	}
+	now = now.Add(time.Hour - time.Second)
+	if _, err := k.Verify(s); err != nil {
+		t.Errorf("before its end: %v", err)
+	}
+	now = now.Add(2 * time.Second) // on the clock by which it was issued
+	if _, err := k.Verify(s); err == nil || !strings.Contains(err.Error(), "issue a new one") {
+		t.Errorf("expired: %v", err)
+	}
+}
+
+// TestRevoked: a revoked token is void at once and after a restart, others are
+// good, and what cannot be an id or cannot be read is refused.
+func TestRevoked(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	k, dir := load(t, &now)
+	var list []Token
+	for range 2 {
+		issued, err := k.Issue(Claims{Mesh: "default", Name: "web-1"}, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, issued)
+	}
+	for _, bad := range []string{"", "a b", "../x", strings.Repeat("a", 129), list[0].Text} {
+		if err := k.Revocations().Revoke(now, list[1].ID, bad); err == nil || k.Revocations().Has(list[1].ID) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	if err := k.Revocations().Revoke(now, list[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	again, err := Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref, expires, err := again.Verify(s)
-	if want := (api.Ref{Kind: "Dataplane", Mesh: "default", Name: "web-1"}); err != nil || ref != want || expires.Sub(now.Add(time.Hour)).Abs() > time.Second {
-		t.Errorf("verified %v until %v, %v", ref, expires, err)
-	}
-	claims := jwt.MapClaims{}
-	if _, _, err := jwt.NewParser().ParseUnverified(s, claims); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"sub", "mesh", "name", "aud", "exp", "jti"} {
-		if claims[name] == nil {
-			t.Errorf("no claim %s in %v", name, claims)
+	for _, keys := range []*Keys{k, again} {
+		if _, err := keys.Verify(list[0].Text); err == nil || !strings.Contains(err.Error(), list[0].ID) {
+			t.Errorf("the revoked one: %v", err)
+		}
+		if _, err := keys.Verify(list[1].Text); err != nil {
+			t.Errorf("the other: %v", err)
 		}
 	}
-	now = now.Add(time.Hour + Leeway/2)
-	if _, _, err := k.Verify(s); err != nil {
-		t.Errorf("within the leeway: %v", err)
+	if err := os.WriteFile(filepath.Join(dir, revokedFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	now = now.Add(Leeway)
-	if _, _, err := k.Verify(s); err == nil || !strings.Contains(err.Error(), "issue a new one") {
-		t.Errorf("expired: %v", err)
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), revokedFile) {
+		t.Errorf("a damaged list: %v", err)
 	}
 }
 
@@ -68,7 +116,7 @@ func TestForged(t *testing.T) {
 	now := time.Now()
 	k, _ := load(t, &now)
 	other, _ := load(t, &now)
-	foreign, err := other.Issue("default", "web-1", time.Hour)
+	foreign, err := other.Issue(Claims{Mesh: "default", Name: "web-1"}, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,11 +136,11 @@ func TestForged(t *testing.T) {
 		return sign(jwt.SigningMethodEdDSA, k.private, func(c jwt.MapClaims) { delete(c, name) })
 	}
 	public := []byte(k.private.Public().(ed25519.PublicKey))
-	if _, _, err := k.Verify(sign(jwt.SigningMethodEdDSA, k.private, func(jwt.MapClaims) {})); err != nil {
+	if _, err := k.Verify(sign(jwt.SigningMethodEdDSA, k.private, func(jwt.MapClaims) {})); err != nil {
 		t.Fatalf("the token from which the others differ: %v", err)
 	}
 	for name, s := range map[string]string{
-		"empty": "", "garbage": "a.b.c", "another key": foreign,
+		"empty": "", "garbage": "a.b.c", "another key": foreign.Text,
 		"unsigned":           sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, func(jwt.MapClaims) {}),
 		"the public key":     sign(jwt.SigningMethodHS256, public, func(jwt.MapClaims) {}),
 		"another audience":   sign(jwt.SigningMethodEdDSA, k.private, func(c jwt.MapClaims) { c["aud"] = "admin" }),
@@ -104,7 +152,7 @@ func TestForged(t *testing.T) {
 		"without name":       without("name"),
 		"without identifier": without("jti"),
 	} {
-		if ref, _, err := k.Verify(s); err == nil {
+		if ref, err := k.Verify(s); err == nil {
 			t.Errorf("%s: good for %v", name, ref)
 		}
 	}
@@ -119,8 +167,8 @@ func TestIssueRefuses(t *testing.T) {
 		mesh, name string
 		valid      time.Duration
 	}{{"", "a", 1}, {"m", "", 1}, {"m", "a", 0}, {"m", "a", -1}, {"m", "a", MostValid + 1}} {
-		if s, err := k.Issue(tc.mesh, tc.name, tc.valid); err == nil {
-			t.Errorf("%+v: %s", tc, s)
+		if s, err := k.Issue(Claims{Mesh: tc.mesh, Name: tc.name}, tc.valid); err == nil {
+			t.Errorf("%+v: %v", tc, s)
 		}
 	}
 }

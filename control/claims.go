@@ -1,0 +1,103 @@
+package control
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/xds/server"
+)
+
+// UnboundTokens is the label of a Mesh that says what a token without tags and
+// workload lets a sidecar bring along: "any", or by default only what a
+// Dataplane of that name has already.
+const UnboundTokens = "weft.io/unbound-tokens"
+
+const workloadLabel = "kuma.io/workload"
+
+// within refuses a Dataplane that a sidecar brings along and that says more of
+// the workload than its token allows: tags and labels decide which services it
+// answers for and which policies it gets. There is the Dataplane of that name,
+// nil for none.
+func within(who server.Identity, brought, there, mesh *api.Object) error {
+	switch {
+	case who.Dataplane.Name == "": // nobody proves anything here
+		return nil
+	case len(who.Tags) > 0 || who.Workload != "":
+		return claimed(who, brought)
+	case mesh != nil && mesh.Labels[UnboundTokens] == "any":
+		return nil
+	case there == nil:
+		return outside(brought, "the token binds no tags, and there is no Dataplane of this name that the sidecar could repeat")
+	}
+	has := tagsOf(there)
+	for name, values := range tagsOf(brought) {
+		for _, v := range values {
+			if !slices.Contains(has[name], v) {
+				return outside(brought, fmt.Sprintf("the token binds no tags, and the Dataplane of this name has not %s: %s", name, v))
+			}
+		}
+	}
+	for name, v := range brought.Labels {
+		if there.Labels[name] != v {
+			return outside(brought, fmt.Sprintf("the token binds no tags, and the Dataplane of this name has not the label %s: %s", name, v))
+		}
+	}
+	return nil
+}
+
+// claimed holds a Dataplane against the claims of its token, as Kuma does: it has
+// each tag that is named, with no other values; tags that are not named are free.
+func claimed(who server.Identity, brought *api.Object) error {
+	tags := tagsOf(brought)
+	for _, name := range slices.Sorted(maps.Keys(who.Tags)) {
+		if len(tags[name]) == 0 {
+			return outside(brought, fmt.Sprintf("the token is for dataplanes with the tag %s, and this one has none", name))
+		}
+		for _, v := range tags[name] {
+			if !slices.Contains(who.Tags[name], v) {
+				return outside(brought, fmt.Sprintf("the token is for %s: %s, and not for %s", name, strings.Join(who.Tags[name], ", "), v))
+			}
+		}
+	}
+	if got := brought.Labels[workloadLabel]; who.Workload != "" && got != who.Workload {
+		return outside(brought, fmt.Sprintf("the token is for the workload %s, and the label %s says %q", who.Workload, workloadLabel, got))
+	}
+	return nil
+}
+
+// outside is the refusal, with the command that makes a token which would do.
+func outside(o *api.Object, why string) error {
+	command := "weft token dataplane --mesh " + o.Mesh + " --name " + o.FullName()
+	for _, v := range tagsOf(o)[api.TagService] {
+		command += " --tag " + api.TagService + "=" + v
+	}
+	return web.Refusal(http.StatusForbidden, fmt.Sprintf("%s: %s; issue another by `%s`, apply the Dataplane, or label the mesh %s: any", o.Ref, why, command, UnboundTokens))
+}
+
+// tagsOf are all tags of a dataplane with all their values.
+func tagsOf(o *api.Object) map[string][]string {
+	out := map[string][]string{}
+	add := func(tags map[string]string) {
+		for name, v := range tags {
+			if !slices.Contains(out[name], v) {
+				out[name] = append(out[name], v)
+			}
+		}
+	}
+	spec, ok := o.Spec.(*api.Dataplane)
+	if !ok || spec.Networking == nil {
+		return out
+	}
+	for i := range spec.Networking.Inbound {
+		add(spec.Networking.Inbound[i].Tags)
+	}
+	if spec.Networking.Gateway != nil {
+		add(spec.Networking.Gateway.Tags)
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// read reads a small JSON body, strictly: a field that is not known may be a
+// misspelled one.
+func read(w http.ResponseWriter, r *http.Request, into any) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSmall))
+	if err != nil {
+		return err
+	}
+	return decode(body, into)
+}
+
+// readLeniently is read for what clients of other versions ask, also later ones
+// of Kuma: fields that are not known are left out, with a warning in the header.
+func readLeniently(w http.ResponseWriter, r *http.Request, into any) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSmall))
+	if err != nil {
+		return err
+	}
+	for {
+		err := decode(body, into)
+		var unknown unknownField
+		if !errors.As(err, &unknown) {
+			return err
+		}
+		fields := map[string]json.RawMessage{}
+		if json.Unmarshal(body, &fields) != nil || fields[unknown.name] == nil {
+			return err // it is one of a part
+		}
+		delete(fields, unknown.name)
+		if body, err = json.Marshal(fields); err != nil {
+			return err
+		}
+		Warn(w, "unknown field "+unknown.name+" is ignored")
+	}
+}
+
+// Warn adds a warning to an answer whose header is not written yet (RFC 7234 5.5).
+func Warn(w http.ResponseWriter, text string) {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' || r == '\\' {
+			return '?'
+		}
+		return r
+	}, brief(text))
+	if len(w.Header().Values("Warning")) < mostWarnings {
+		w.Header().Add("Warning", `299 weft "`+text+`"`)
+	}
+}
+
+const mostWarnings = 16
+
+// unknownField is a field that nothing knows.
+type unknownField struct {
+	problem
+	name string
+}
+
+// Unwrap makes it the problem that it is.
+func (u unknownField) Unwrap() error { return u.problem }
+
+// decode reads one JSON value, strictly.
+func decode(body []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	switch {
+	case err == nil && !errors.Is(d.Decode(new(json.RawMessage)), io.EOF):
+		return badField("", "there is more than one JSON value; send a single object")
+	case err == nil:
+		return nil
+	case errors.Is(err, io.EOF):
+		return badField("", "the body is empty; send a JSON object")
+	}
+	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		name := strings.Trim(field, `"`)
+		return unknownField{badField(name, "unknown field; correct its name, or leave it out"), name}
+	}
+	return badField("", "the body is no JSON of the right form: "+err.Error())
+}

@@ -1,0 +1,117 @@
+package token
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+)
+
+const revokedFile = "revoked-tokens.json" // in the data directory
+
+// mostRevoked is how many tokens can be revoked; a new key is the answer to more.
+const mostRevoked = 100_000
+
+// Revocations are the ids of tokens, of dataplanes and of users, that are void
+// before their time. They are kept in the data directory; nothing of a token but
+// its id is in them.
+type Revocations struct {
+	path string
+
+	mu  sync.RWMutex
+	ids map[string]time.Time // and when they were revoked
+}
+
+// LoadRevocations reads those of a data directory. A file that cannot be
+// understood is refused: what was revoked must not come to life again.
+func LoadRevocations(dir string) (*Revocations, error) {
+	r := &Revocations{path: filepath.Join(dir, revokedFile), ids: map[string]time.Time{}}
+	text, err := os.ReadFile(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &r.ids)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the revoked tokens: %s: %w; restore it from a backup, or remove it, which makes revoked tokens good again", r.path, err)
+	}
+	return r, nil
+}
+
+// Has reports whether a token is revoked.
+func (r *Revocations) Has(id string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	_, ok := r.ids[id]
+	return ok
+}
+
+// All are the revoked tokens, sorted.
+func (r *Revocations) All() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Sorted(maps.Keys(r.ids))
+}
+
+var anID = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
+
+// Revoke makes tokens void, all or none; it returns when they are on the disk.
+func (r *Revocations) Revoke(now time.Time, ids ...string) error {
+	for _, id := range ids {
+		if !anID.MatchString(id) {
+			return fmt.Errorf("%.40q is not the id of a token; give the claim jti", id)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := maps.Clone(r.ids)
+	for _, id := range ids {
+		if _, ok := next[id]; !ok {
+			next[id] = now.UTC().Truncate(time.Second)
+		}
+	}
+	if len(next) > mostRevoked {
+		return fmt.Errorf("more than %d tokens would be revoked; remove the key of the tokens instead, which makes all of them void", mostRevoked)
+	}
+	if err := r.keep(next); err != nil {
+		return fmt.Errorf("keep the revoked tokens: %w", err)
+	}
+	r.ids = next
+	return nil
+}
+
+// keep replaces the file by a whole one.
+func (r *Revocations) keep(ids map[string]time.Time) error {
+	text, err := json.MarshalIndent(ids, "", " ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(r.path), "."+revokedFile+"-") // of mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // of what was not renamed
+	_, err = f.Write(append(text, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), r.path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(r.path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
