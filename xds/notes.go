@@ -51,7 +51,7 @@ func (x *Renderer) OutboundNotes(r *resolve.Resolved, o *resolve.Outbound) []api
 		out.add(tcpNotes(o.TCP)...)
 	}
 	if !isIP(o.Address) {
-		_, notes := x.renderOutbound(r, o)
+		notes := x.sharedOutbound(r, o).notes
 		out.add(notes...)
 	}
 	return out.list

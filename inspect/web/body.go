@@ -16,7 +16,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 	if err != nil {
 		return err
 	}
-	return decode(body, into)
+	return decodeBody(body, into)
 }
 
 // readLeniently is read for what clients of other versions ask, also later ones
@@ -27,7 +27,7 @@ func readLeniently(w http.ResponseWriter, r *http.Request, into any) error {
 		return err
 	}
 	for {
-		err := decode(body, into)
+		err := decodeBody(body, into)
 		var unknown unknownField
 		if !errors.As(err, &unknown) {
 			return err
@@ -68,8 +68,8 @@ type unknownField struct {
 // Unwrap makes it the problem that it is.
 func (u unknownField) Unwrap() error { return u.problem }
 
-// decode reads one JSON value, strictly.
-func decode(body []byte, into any) error {
+// decodeBody reads one JSON value, strictly.
+func decodeBody(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
