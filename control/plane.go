@@ -22,6 +22,7 @@ import (
 	"github.com/weftmesh/weft/store/file"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/limit"
 	"github.com/weftmesh/weft/xds/server/port"
 )
 
@@ -84,12 +85,15 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
 	// The addresses first: who cannot have them should not wait for a store.
-	if p.api, err = listen("--api", p.cfg.API); err != nil {
+	descriptors := raiseDescriptors()
+	forAPI, forXDS := budgets(descriptors)
+	if p.api, err = p.listen("--api", p.cfg.API, forAPI); err != nil {
 		return err
 	}
-	if p.xds, err = listen("--xds", p.cfg.XDS); err != nil {
+	if p.xds, err = p.listen("--xds", p.cfg.XDS, forXDS); err != nil {
 		return err
 	}
+	p.log.Info("limits", "descriptors", descriptors, "api", forAPI.Connections, "xds", forXDS.Connections, "unproven", forXDS.Pending)
 	tracer, stop, err := tracing(ctx, p.cfg)
 	if err != nil {
 		return err
@@ -111,12 +115,12 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-func listen(flag, address string) (net.Listener, error) {
+func (p *Plane) listen(flag, address string, limits limit.Limits) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w; choose another address", flag, address, err)
 	}
-	return l, nil
+	return limit.Listen(l, flag, limits, p.log), nil
 }
 
 // API is the address of the HTTP API.
@@ -127,10 +131,11 @@ func (p *Plane) XDS() string { return p.xds.Addr().String() }
 
 // compose puts together all that does not depend on documents.
 func (p *Plane) compose() error {
-	auth, keys, err := p.credentials()
+	inner, keys, err := p.credentials()
 	if err != nil {
 		return err
 	}
+	auth := proving{inner}
 	options := server.Default()
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, xds.NewRenderer(world.Kinds()), auth, p.observe
 	p.ads = server.New(options)

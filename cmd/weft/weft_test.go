@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"testing"
 	"time"
 
@@ -36,6 +38,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"freeports": freeports,
+			"idle":      idle,
 			"ready":     ready,
 			"status":    status,
 		},
@@ -48,6 +51,17 @@ func freeports(ts *testscript.TestScript, _ bool, names []string) {
 	ts.Check(err)
 	for i, name := range names {
 		ts.Setenv(name, fmt.Sprint(ports[i]))
+	}
+}
+
+// idle N ADDRESS opens connections that say nothing, until the script ends.
+func idle(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	for range n {
+		c, err := net.Dial("tcp", args[1])
+		ts.Check(err)
+		ts.Defer(func() { _ = c.Close() })
 	}
 }
 

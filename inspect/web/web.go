@@ -34,6 +34,8 @@ type Config struct {
 	Metrics http.Handler
 	// Admin is the token that every request needs; empty where none is needed.
 	Admin string
+	// Proven is told of each request whose sender may ask; nil tells nobody.
+	Proven func(context.Context)
 	// Hosts are the values of Host that are answered beside loopback names; nil
 	// answers any, for listeners that are meant to be reached from elsewhere.
 	Hosts []string

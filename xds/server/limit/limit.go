@@ -1,0 +1,211 @@
+// Package limit bounds the connections of a listener.
+//
+// It promises that connections that have not proven who they are cannot take the
+// place of those that have, that each has to do so in time, and that a listener
+// never has more connections than its share of the process's descriptors. It
+// refuses by closing a connection, and says so in the log now and then.
+package limit
+
+import (
+	"container/list"
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	grpcpeer "google.golang.org/grpc/peer"
+)
+
+// Limits of one listener.
+type Limits struct {
+	// Connections is how many there may be, Pending how many of them may not have
+	// proven yet who they are, PerAddress how many of those may come from one
+	// address; the last does not hold for loopback.
+	Connections, Pending, PerAddress int
+	// Deadline is how long a connection may be pending.
+	Deadline time.Duration
+	// Grace is how long a pending connection is left alone when there is no room;
+	// after it the oldest gives way to the next one.
+	Grace time.Duration
+}
+
+// logEvery is the least time between two lines of the log.
+const logEvery = 10 * time.Second
+
+// Listener is a listener whose connections are bounded.
+type Listener struct {
+	net.Listener
+	name   string
+	limits Limits
+	log    *slog.Logger
+
+	mu        sync.Mutex
+	open      int
+	pending   *list.List // of *conn, oldest first
+	addresses map[netip.Addr]int
+	refused   int // connections that were refused or closed since the last line
+	logged    time.Time
+}
+
+// Listen bounds l, which logs call by a name.
+func Listen(l net.Listener, name string, limits Limits, log *slog.Logger) *Listener {
+	return &Listener{Listener: l, name: name, limits: limits, log: log, pending: list.New(), addresses: map[netip.Addr]int{}}
+}
+
+// Accept waits for the next connection that there is room for.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		inner, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if c := l.admit(inner); c != nil {
+			return c, nil
+		}
+		_ = inner.Close() // there is no room
+	}
+}
+
+// admit makes room for a connection if it can; nil is none.
+func (l *Listener) admit(inner net.Conn) *conn {
+	c := &conn{Conn: inner, of: l, since: time.Now(), from: addressOf(inner)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !c.from.IsLoopback() && l.addresses[c.from] >= l.limits.PerAddress {
+		l.refuse(c.from, "one address has too many connections that have not proven who they are")
+		return nil
+	}
+	if l.open >= l.limits.Connections || l.pending.Len() >= l.limits.Pending {
+		oldest, ok := l.oldest()
+		if !ok || c.since.Sub(oldest.since) < l.limits.Grace {
+			l.refuse(c.from, "there are too many connections")
+			return nil
+		}
+		l.refuse(oldest.from, "it has not proven who it is, and its place was needed")
+		oldest.leave()
+		_ = oldest.Conn.Close()
+	}
+	l.open++
+	l.addresses[c.from]++
+	c.pending = l.pending.PushBack(c)
+	c.timer = time.AfterFunc(l.limits.Deadline, c.expire)
+	return c
+}
+
+// oldest needs mu.
+func (l *Listener) oldest() (*conn, bool) {
+	first := l.pending.Front()
+	if first == nil {
+		return nil, false
+	}
+	return first.Value.(*conn), true
+}
+
+// refuse counts a connection that was refused or closed, and logs it now and
+// then. It needs mu.
+func (l *Listener) refuse(from netip.Addr, why string) {
+	l.refused++
+	now := time.Now()
+	if now.Sub(l.logged) < logEvery {
+		return
+	}
+	l.log.Warn("refused a connection", "listener", l.name, "address", from.String(), "error", why,
+		"refused", l.refused, "open", l.open, "unproven", l.pending.Len(), "limit", l.limits.Connections)
+	l.refused, l.logged = 0, now
+}
+
+// conn is one connection. Its addresses lead back to it, through TLS, HTTP and gRPC.
+type conn struct {
+	net.Conn
+	of    *Listener
+	since time.Time
+	from  netip.Addr
+
+	// With mu of the listener:
+	pending *list.Element // nil once it has proven who it is
+	timer   *time.Timer
+	left    bool
+}
+
+// address is one end of a connection.
+type address struct {
+	net.Addr
+	conn *conn
+}
+
+// LocalAddr leads back to c: net/http has it in the context of requests.
+func (c *conn) LocalAddr() net.Addr { return address{c.Conn.LocalAddr(), c} }
+
+// RemoteAddr leads back to c: gRPC has it in the context of streams.
+func (c *conn) RemoteAddr() net.Addr { return address{c.Conn.RemoteAddr(), c} }
+
+// Close gives the place free.
+func (c *conn) Close() error {
+	c.of.mu.Lock()
+	c.leave()
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// leave needs mu.
+func (c *conn) leave() {
+	if c.left {
+		return
+	}
+	c.left = true
+	c.of.open--
+	c.settle()
+}
+
+// settle takes c from the pending ones. It needs mu.
+func (c *conn) settle() {
+	if c.pending == nil {
+		return
+	}
+	c.of.pending.Remove(c.pending)
+	c.pending = nil
+	c.timer.Stop()
+	if c.of.addresses[c.from]--; c.of.addresses[c.from] == 0 {
+		delete(c.of.addresses, c.from)
+	}
+}
+
+// expire closes c if it has not proven in time who it is.
+func (c *conn) expire() {
+	c.of.mu.Lock()
+	late := c.pending != nil
+	if late {
+		c.of.refuse(c.from, "it has not proven in time who it is")
+		c.leave()
+	}
+	c.of.mu.Unlock()
+	if late {
+		_ = c.Conn.Close() // nobody else does
+	}
+}
+
+// Proven says that the connection of a request or stream has proven who it is.
+func Proven(ctx context.Context) {
+	var at net.Addr
+	if p, ok := grpcpeer.FromContext(ctx); ok {
+		at = p.Addr
+	} else {
+		at, _ = ctx.Value(http.LocalAddrContextKey).(net.Addr)
+	}
+	if a, ok := at.(address); ok {
+		a.conn.of.mu.Lock()
+		defer a.conn.of.mu.Unlock()
+		a.conn.settle()
+	}
+}
+
+func addressOf(c net.Conn) netip.Addr {
+	at, err := netip.ParseAddrPort(c.RemoteAddr().String())
+	if err != nil {
+		return netip.Addr{} // of no network, as those of tests
+	}
+	return at.Addr().Unmap()
+}

@@ -1,0 +1,193 @@
+package limit_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	grpcpeer "google.golang.org/grpc/peer"
+
+	"github.com/weftmesh/weft/xds/server/limit"
+)
+
+// from is a connection that says to come from an address.
+type from struct {
+	net.Conn
+	address string
+}
+
+func (f from) RemoteAddr() net.Addr {
+	at, err := net.ResolveTCPAddr("tcp", f.address)
+	if err != nil {
+		panic(err)
+	}
+	return at
+}
+
+// given is a listener of connections that a test makes.
+type given struct {
+	net.Listener
+	conns chan net.Conn
+}
+
+func (g given) Accept() (net.Conn, error) { return <-g.conns, nil }
+
+// world is a bounded listener and its clients.
+type world struct {
+	t        *testing.T
+	conns    chan net.Conn
+	accepted chan net.Conn
+}
+
+func open(t *testing.T, limits limit.Limits) *world {
+	w := &world{t, make(chan net.Conn), make(chan net.Conn, 100)}
+	l := limit.Listen(given{conns: w.conns}, "test", limits, slog.New(slog.DiscardHandler))
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			w.accepted <- c
+		}
+	}()
+	return w
+}
+
+// dial connects from an address and returns the client's side.
+func (w *world) dial(address string) net.Conn {
+	client, server := net.Pipe()
+	w.t.Cleanup(func() { _ = client.Close() })
+	w.conns <- from{server, address}
+	return client
+}
+
+// closed reports whether a client's connection was closed by the listener.
+func closed(t *testing.T, c net.Conn) bool {
+	t.Helper()
+	if err := c.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		return true // as a pipe says
+	}
+	_, err := c.Read(make([]byte, 1))
+	return !errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+func prove(c net.Conn) {
+	limit.Proven(grpcpeer.NewContext(context.Background(), &grpcpeer.Peer{Addr: c.RemoteAddr()}))
+}
+
+// TestThoseThatProveNothingGiveWay: the oldest of them, never one that has
+// proven who it is, and where all have, the next one is refused.
+func TestThoseThatProveNothingGiveWay(t *testing.T) {
+	t.Parallel()
+	w := open(t, limit.Limits{Connections: 3, Pending: 3, PerAddress: 3, Deadline: time.Hour})
+	var clients []net.Conn
+	for range 3 {
+		clients = append(clients, w.dial("127.0.0.1:1"))
+	}
+	prove(<-w.accepted)
+	clients = append(clients, w.dial("127.0.0.1:1"))
+	for i, want := range []bool{false, true, false, false} {
+		if got := closed(t, clients[i]); got != want {
+			t.Errorf("connection %d closed: %v", i, got)
+		}
+	}
+	for range 3 {
+		prove(<-w.accepted) // of one that was closed it says nothing
+	}
+	if !closed(t, w.dial("127.0.0.1:1")) {
+		t.Error("there was room for a fourth")
+	}
+	if err := clients[2].Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAPlaceIsFreeAgain: after a connection has gone.
+func TestAPlaceIsFreeAgain(t *testing.T) {
+	t.Parallel()
+	w := open(t, limit.Limits{Connections: 1, Pending: 1, PerAddress: 1, Deadline: time.Hour, Grace: time.Hour})
+	w.dial("127.0.0.1:1")
+	c := <-w.accepted
+	if !closed(t, w.dial("127.0.0.1:1")) {
+		t.Error("there was room for a second, although the first had its grace")
+	}
+	prove(c)
+	for range 2 {
+		_ = c.Close()
+	}
+	if closed(t, w.dial("127.0.0.1:1")) {
+		t.Error("its place is not free")
+	}
+}
+
+// TestOneAddressHasItsShare: which does not hold for loopback, nor for
+// connections that have proven who they are.
+func TestOneAddressHasItsShare(t *testing.T) {
+	t.Parallel()
+	w := open(t, limit.Limits{Connections: 100, Pending: 100, PerAddress: 2, Deadline: time.Hour})
+	for range 5 {
+		if closed(t, w.dial("127.0.0.1:1")) {
+			t.Error("one of loopback was refused")
+		}
+		<-w.accepted
+	}
+	w.dial("10.0.0.1:1")
+	first := <-w.accepted
+	w.dial("10.0.0.1:2")
+	if !closed(t, w.dial("10.0.0.1:3")) || closed(t, w.dial("10.0.0.2:1")) {
+		t.Error("the share of one address is not its own")
+	}
+	prove(first)
+	if closed(t, w.dial("10.0.0.1:4")) {
+		t.Error("one that has proven who it is counts")
+	}
+}
+
+// TestInTime: who proves nothing in time is closed, whoever has is not; over
+// HTTP the context of a request leads to its connection.
+func TestInTime(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limit.Listen(inner, "test", limit.Limits{Connections: 9, Pending: 9, PerAddress: 9, Deadline: 300 * time.Millisecond}, slog.New(slog.DiscardHandler))
+	s := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/prove" {
+			limit.Proven(r.Context())
+		}
+	})}
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(func() { _ = s.Close() })
+	clients := map[string]net.Conn{}
+	for _, path := range []string{"/prove", "/nothing"} {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		clients[path] = c
+		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := clients["/nothing"].SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(clients["/nothing"]); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("one that has proven nothing is still there")
+	}
+	if err := clients["/prove"].SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(clients["/prove"]); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("one that has was closed: %v", err)
+	}
+}
