@@ -17,3 +17,8 @@ var absentKinds = map[string]bool{
 
 // AbsentKind reports whether Kuma has the kind and weft has not.
 func AbsentKind(kind string) bool { return absentKinds[kind] }
+
+// AbsentMessage says what is wrong with a document of such a kind.
+func AbsentMessage(kind string) string {
+	return "weft has no " + kind + ", so it would have no effect; remove the document"
+}

@@ -69,7 +69,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		if got := p.as(http.MethodGet, "/metrics", headers); got != who.read {
 			t.Errorf("%s reads metrics: %d, want %d", name, got, who.read)
 		}
-		for _, open := range []string{"/healthz", "/readyz"} {
+		for _, open := range []string{"/healthz", "/readyz", "/"} {
 			if got := p.as(http.MethodGet, open, headers); got != 200 {
 				t.Errorf("%s asks %s: %d", name, open, got)
 			}

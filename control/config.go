@@ -34,6 +34,7 @@ type Config struct {
 	OTLPEndpoint string `json:"otlp-endpoint"`
 
 	SkipDefaultPolicies bool   `json:"skip-default-policies"`
+	KumaCompat          bool   `json:"kuma-compat"`
 	Zone                string `json:"zone"`
 
 	// Version is that of the program, as everything that the control plane says
@@ -57,6 +58,7 @@ func Default() Config {
 		AdminAuth:       "token",
 		LogFormat:       "text",
 		LogLevel:        "info",
+		KumaCompat:      true,
 		Zone:            "default",
 		Version:         "unknown",
 		DeregisterAfter: 10 * time.Second,

@@ -46,7 +46,7 @@ func TestQuestionsAreAnsweredFromWhatWasJustWritten(t *testing.T) {
 		"/policies":                `"meshretries"`,
 		"/config":                  `"store":"memory"`,
 		"/who-am-i":                `"mesh-system:admin"`,
-		"/":                        `"product":"weft"`,
+		"/":                        `"product":"Kuma"`,
 		"/metrics":                 `weft_changes_total{action="created"}`,
 	} {
 		if got := p.want(http.StatusOK, http.MethodGet, path, ""); !strings.Contains(got, part) {

@@ -104,7 +104,7 @@ func unsupported(c *api.Catalog, at api.Path, kind string) *api.Violation {
 	case kind == "":
 		v = at.Breaks("the kind is missing; write type: and one of %s", strings.Join(names, ", "))
 	case api.AbsentKind(kind):
-		v = at.Breaks("weft has no %s, so it would have no effect; remove the document", kind)
+		v = at.Breaks("%s", api.AbsentMessage(kind))
 	}
 	v.Code = api.CodeUnsupportedKind
 	return v

@@ -56,6 +56,7 @@ func serveFlags(c *cobra.Command, config *control.Config) {
 	f.BoolVar(&config.AllowRemote, "allow-remote", config.AllowRemote, "let listeners leave loopback")
 	f.StringVar(&config.OTLPEndpoint, "otlp-endpoint", config.OTLPEndpoint, "where to send traces, HOST:PORT by gRPC")
 	f.BoolVar(&config.SkipDefaultPolicies, "skip-default-policies", config.SkipDefaultPolicies, "create meshes without their default policies")
+	f.BoolVar(&config.KumaCompat, "kuma-compat", config.KumaCompat, "answer GET / as Kuma does, which its clients want")
 	f.StringVar(&config.Zone, "zone", config.Zone, "zone that objects of this control plane belong to")
 	logFlags(c, &config.LogFormat, &config.LogLevel)
 }

@@ -15,7 +15,7 @@ import (
 func (s *server) typeAt(r *http.Request) (api.Type, error) {
 	t, ok := s.Catalog.ByPlural(r.PathValue("plural"))
 	if !ok || t.Global != (r.PathValue("mesh") == "") {
-		return t, s.notFound(nil, r)
+		return t, s.withoutType(r)
 	}
 	return t, nil
 }
@@ -34,6 +34,9 @@ func (s *server) refOf(r *http.Request, kind string) api.Ref {
 }
 
 func (s *server) get(w http.ResponseWriter, r *http.Request) error {
+	if _, ok := s.isAbsent(r); ok && r.PathValue("name") == "_overview" {
+		return nothing(w)
+	}
 	ref, err := s.refAt(r)
 	if err != nil {
 		return err

@@ -14,8 +14,9 @@ import (
 	"strings"
 )
 
-// open are the paths that need no token: whether the process lives and works.
-var open = map[string]bool{"/healthz": true, "/readyz": true}
+// open are the paths that need no token: whether the process lives and works,
+// and who answers.
+var open = map[string]bool{"/healthz": true, "/readyz": true, "/": true}
 
 // The group that may do everything; other users may ask and not change.
 const admins = "mesh-system:admin"

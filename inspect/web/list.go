@@ -140,11 +140,15 @@ func hasTag(n *api.Networking, key, part string) bool {
 func (s *server) list(w http.ResponseWriter, r *http.Request) error {
 	t, ok := s.Catalog.ByPlural(r.PathValue("plural"))
 	mesh := r.PathValue("mesh")
-	if !ok || t.Global && mesh != "" {
+	_, empty := s.isAbsent(r)
+	if !empty && (!ok || t.Global && mesh != "") {
 		return s.notFound(nil, r)
 	}
 	if err := s.meshKnown(mesh); err != nil {
 		return err
+	}
+	if empty {
+		return nothing(w)
 	}
 	return s.listed(w, r, t, mesh)
 }

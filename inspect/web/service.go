@@ -9,8 +9,18 @@ import (
 	"github.com/weftmesh/weft/policies"
 )
 
+// KumaVersion is the version of Kuma whose API this is.
+const KumaVersion = "2.13.0"
+
+// index says who answers. Kuma's clients work with what calls itself Kuma only
+// (spec/kuma.md 5.4).
 func (s *server) index(w http.ResponseWriter, _ *http.Request) error {
-	answer(w, http.StatusOK, map[string]string{"hostname": s.About.Hostname, "product": "weft", "tagline": "weft", "version": s.About.Version,
+	product, version := "weft", s.About.Version
+	if s.KumaCompat {
+		product, version = "Kuma", KumaVersion
+	}
+	answer(w, http.StatusOK, map[string]any{"hostname": s.About.Hostname, "product": product, "tagline": product, "version": version,
+		"basedOnKuma": KumaVersion, "weft": map[string]string{"version": s.About.Version},
 		"instanceId": s.About.InstanceID, "clusterId": s.About.InstanceID, "gui": "/gui"})
 	return nil
 }

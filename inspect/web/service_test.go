@@ -172,3 +172,36 @@ func TestTokensAreIssuedToClientsOfOtherVersions(t *testing.T) {
 		}
 	}
 }
+
+// Kuma's clients ask for lists of kinds that weft has not, and get none; to
+// write one says what `weft apply` says. GET / answers as they want.
+func TestKindsThatOnlyKumaHas(t *testing.T) {
+	t.Parallel()
+	server, _ := serveWith(t, "type: Mesh\nname: default\n", false, func(c *web.Config) { c.KumaCompat = true })
+	for _, path := range []string{"/zones", "/zones/_overview", "/zoneingresses/_overview", "/zoneegresses", "/meshes/default/secrets", "/secrets",
+		"/meshes/default/external-services", "/meshes/default/meshidentities", "/meshes/default/meshtrusts", "/meshes/default/traffic-permissions"} {
+		if code, text := call(t, http.MethodGet, server.URL+path, ""); code != http.StatusOK || strings.TrimSpace(text) != `{"total":0,"items":[],"next":null}` {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	for path, want := range map[string]int{"/meshes/none/secrets": 404, "/meshes/default/zones": 404, "/zones/a": 404, "/meshes/default/secrets/a": 404, "/nonsense": 404} {
+		if code, text := call(t, http.MethodGet, server.URL+path, ""); code != want {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	code, text := call(t, http.MethodPut, server.URL+"/meshes/default/meshtrafficpermissions/a", `{"type":"MeshTrafficPermission"}`)
+	if code != http.StatusBadRequest || !strings.Contains(text, "weft has no MeshTrafficPermission, so it would have no effect; remove the document") {
+		t.Errorf("%d %s", code, text)
+	}
+	code, text = call(t, http.MethodGet, server.URL+"/", "")
+	var about struct {
+		Product, Version, BasedOnKuma string
+		Weft                          struct{ Version string }
+	}
+	if err := json.Unmarshal([]byte(text), &about); err != nil || code != http.StatusOK {
+		t.Fatal(code, err)
+	}
+	if about.Product != "Kuma" || !strings.HasPrefix(about.Version, "2.13.") || about.BasedOnKuma != about.Version || about.Weft.Version != "1.2.3" {
+		t.Errorf("GET / says %+v", about)
+	}
+}

@@ -41,8 +41,10 @@ type Config struct {
 	Hosts []string
 	// ReadOnly says that documents come from elsewhere, so that no write succeeds.
 	ReadOnly bool
-	Zone     string
-	About    About
+	// KumaCompat makes GET / say what Kuma's clients want.
+	KumaCompat bool
+	Zone       string
+	About      About
 	// Public is the configuration as GET /config shows it, without secrets.
 	Public any
 	Log    *slog.Logger

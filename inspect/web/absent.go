@@ -1,0 +1,59 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// absent are the paths of Kuma's kinds that weft has not (spec/kuma.md 5.4): its
+// clients ask for their lists, which are empty.
+var absent = map[string]struct {
+	kind   string
+	global bool
+}{
+	"zones": {"Zone", true}, "zoneingresses": {"ZoneIngress", true}, "zoneegresses": {"ZoneEgress", true}, "global-secrets": {"GlobalSecret", true},
+	"meshtrafficpermissions": {"MeshTrafficPermission", false}, "meshaccesslogs": {"MeshAccessLog", false},
+	"meshcircuitbreakers": {"MeshCircuitBreaker", false}, "meshhealthchecks": {"MeshHealthCheck", false},
+	"meshfaultinjections": {"MeshFaultInjection", false}, "meshtraces": {"MeshTrace", false}, "meshmetrics": {"MeshMetric", false},
+	"meshloadbalancingstrategies": {"MeshLoadBalancingStrategy", false}, "meshproxypatches": {"MeshProxyPatch", false},
+	"meshpassthroughs": {"MeshPassthrough", false}, "meshtlses": {"MeshTLS", false}, "meshidentities": {"MeshIdentity", false},
+	"meshtrusts": {"MeshTrust", false}, "meshgatewayroutes": {"MeshGatewayRoute", false}, "secrets": {"Secret", false},
+	"traffic-permissions": {"TrafficPermission", false}, "traffic-routes": {"TrafficRoute", false}, "traffic-logs": {"TrafficLog", false},
+	"traffic-traces": {"TrafficTrace", false}, "health-checks": {"HealthCheck", false}, "circuit-breakers": {"CircuitBreaker", false},
+	"fault-injections": {"FaultInjection", false}, "retries": {"Retry", false}, "timeouts": {"Timeout", false}, "rate-limits": {"RateLimit", false},
+	"proxytemplates": {"ProxyTemplate", false}, "external-services": {"ExternalService", false}, "virtual-outbounds": {"VirtualOutbound", false},
+}
+
+// isAbsent reports whether a request is for a kind that Kuma has and weft has not.
+func (s *server) isAbsent(r *http.Request) (kind string, ok bool) {
+	plural := r.PathValue("plural")
+	a, ok := absent[plural]
+	if _, has := s.Catalog.ByPlural(plural); !ok || has || a.global && r.PathValue("mesh") != "" {
+		return "", false
+	}
+	return a.kind, true
+}
+
+// nothing is an empty list.
+func nothing(w http.ResponseWriter) error {
+	answer(w, http.StatusOK, struct {
+		Total int   `json:"total"`
+		Items []any `json:"items"`
+		Next  any   `json:"next"`
+	}{Items: []any{}})
+	return nil
+}
+
+// withoutType is the answer about an object of a type that is not there: what
+// `weft apply` says where it would be written.
+func (s *server) withoutType(r *http.Request) error {
+	kind, ok := s.isAbsent(r)
+	switch {
+	case !ok:
+		return s.notFound(nil, r)
+	case r.Method == http.MethodPut:
+		return badField("type", api.AbsentMessage(kind))
+	}
+	return missing()
+}
