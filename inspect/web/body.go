@@ -12,7 +12,7 @@ import (
 // read reads a small JSON body, strictly: a field that is not known may be a
 // misspelled one.
 func read(w http.ResponseWriter, r *http.Request, into any) error {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSmall))
+	body, err := Body(w, r, maxSmall)
 	if err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 // readLeniently is read for what clients of other versions ask, also later ones
 // of Kuma: fields that are not known are left out, with a warning in the header.
 func readLeniently(w http.ResponseWriter, r *http.Request, into any) error {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSmall))
+	body, err := Body(w, r, maxSmall)
 	if err != nil {
 		return err
 	}
