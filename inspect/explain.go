@@ -72,7 +72,7 @@ type Inbound struct {
 // Explain says what applies to a dataplane: all of it, or what concerns the
 // destination that to names by id, name, or name and port.
 func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
-	r, err := dataplane(m, dp)
+	r, err := Dataplane(m, dp)
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -87,7 +87,7 @@ func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
 		}
 	}
 	if to != "" && len(e.Outbounds) == 0 {
-		return e, notFound("outbound of "+r.Ref.Name+" to", to, have)
+		return e, NotFound("outbound of "+r.Ref.Name+" to", to, have)
 	}
 	for _, in := range r.Inbounds {
 		if to == "" {

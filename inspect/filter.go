@@ -124,10 +124,10 @@ func (f Filter) missed(e Explanation) error {
 	if f.Route != "" && !slices.ContainsFunc(sortedKeys(routes), func(name string) bool {
 		return f.Route == name || strings.HasSuffix(f.Route, "/"+name) || strings.HasPrefix(f.Route, name+"/")
 	}) {
-		return notFound("route on "+e.Dataplane, f.Route, sortedKeys(routes))
+		return NotFound("route on "+e.Dataplane, f.Route, sortedKeys(routes))
 	}
 	if f.Field != "" {
-		return notFound("field with a value on "+e.Dataplane, f.Field, sortedKeys(fields))
+		return NotFound("field with a value on "+e.Dataplane, f.Field, sortedKeys(fields))
 	}
 	what := f.Kind
 	if f.Policy != "" {

@@ -52,8 +52,8 @@ type Refusal struct {
 // ErrNotFound is wrapped by errors about something that is not there.
 var ErrNotFound = errors.New("not found")
 
-// notFound names what is missing and what comes near.
-func notFound(what, name string, have []string) error {
+// NotFound wraps ErrNotFound: it names what is missing and what comes near.
+func NotFound(what, name string, have []string) error {
 	advice := ""
 	if near := api.Nearest(name, have, 3); len(near) > 0 {
 		advice = "; did you mean " + strings.Join(near, ", ") + "?"
@@ -63,8 +63,8 @@ func notFound(what, name string, have []string) error {
 	return fmt.Errorf("%s %s: %w%s", what, name, ErrNotFound, advice)
 }
 
-// dataplane finds what applies to one.
-func dataplane(m *resolve.Reader, dp api.Ref) (*resolve.Resolved, error) {
+// Dataplane finds what applies to one.
+func Dataplane(m *resolve.Reader, dp api.Ref) (*resolve.Resolved, error) {
 	if r, ok := m.Dataplane(dp); ok {
 		return r, nil
 	}
@@ -72,7 +72,7 @@ func dataplane(m *resolve.Reader, dp api.Ref) (*resolve.Resolved, error) {
 	for r := range m.Dataplanes(dp.Mesh) {
 		have = append(have, r.Ref.Name)
 	}
-	return nil, notFound("dataplane", dp.Name, have)
+	return nil, NotFound("dataplane", dp.Name, have)
 }
 
 // calls reports whether to names the outbound o: its destination's id or one of

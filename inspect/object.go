@@ -50,7 +50,7 @@ const (
 func ExplainObject(m *resolve.Reader, ref api.Ref, sidecars Known, violations ...*api.Violation) (ObjectExplanation, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
-		return ObjectExplanation{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))
+		return ObjectExplanation{}, NotFound(ref.Kind, ref.Name, NamesOf(m, ref))
 	}
 	x := standings(m, ref.Mesh, []api.Ref{ref}, sidecars, true)[0]
 	s := statusOf(m, o, x)

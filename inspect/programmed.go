@@ -133,7 +133,7 @@ func (x *standing) losers() []string {
 	var by []string
 	for _, e := range x.Entries {
 		for _, o := range e.By {
-			by = append(by, originText(o))
+			by = append(by, OriginText(o))
 		}
 	}
 	slices.Sort(by)

@@ -12,7 +12,7 @@ import (
 
 // apart are two policies, each of them sound, that merge into intervals which
 // Envoy refuses.
-const apart = street + `---
+var apart = street + `---
 type: MeshRetry
 mesh: default
 name: mr-base

@@ -86,7 +86,7 @@ func MeshKnown(m *resolve.Reader, mesh string) error {
 	if m.Snapshot().Has(ref) {
 		return nil
 	}
-	return notFound("mesh", mesh, namesOf(m, ref))
+	return NotFound("mesh", mesh, NamesOf(m, ref))
 }
 
 // OverviewOf is the status of every policy and route of a mesh, of every other
@@ -118,14 +118,15 @@ func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations .
 func StatusOf(m *resolve.Reader, ref api.Ref, sidecars Known, violations ...*api.Violation) (Status, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
-		return Status{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))
+		return Status{}, NotFound(ref.Kind, ref.Name, NamesOf(m, ref))
 	}
 	s := statusOf(m, o, standings(m, ref.Mesh, []api.Ref{ref}, sidecars, false)[0])
 	s.refuse(refusalsOf(violations))
 	return s, nil
 }
 
-func namesOf(m *resolve.Reader, ref api.Ref) []string {
+// NamesOf are the names of the objects of a kind in a mesh.
+func NamesOf(m *resolve.Reader, ref api.Ref) []string {
 	var have []string
 	for o := range m.Snapshot().Of(ref.Kind, ref.Mesh) {
 		have = append(have, o.Name)

@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	_ "embed"
 	"strings"
 	"testing"
 
@@ -11,72 +12,9 @@ import (
 )
 
 // street has two callers of web; only a-1 has route-1, and mr-top on it.
-const street = `
-type: Dataplane
-mesh: default
-name: a-1
-labels: {team: red}
-networking:
-  address: 10.0.0.1
-  inbound: [{port: 80, name: main, tags: {kuma.io/service: a, kuma.io/protocol: http}}]
-  outbound: [{port: 10001, backendRef: {kind: MeshService, name: web, port: 8080}}]
----
-type: Dataplane
-mesh: default
-name: b-1
-networking:
-  address: 10.0.0.2
-  inbound: [{port: 80, tags: {kuma.io/service: b, kuma.io/protocol: http}}]
-  outbound: [{port: 10001, backendRef: {kind: MeshService, name: web, port: 8080}}]
----
-type: Dataplane
-mesh: default
-name: web-1
-labels: {app: web}
-networking: {address: 10.0.0.3, inbound: [{port: 8080, tags: {kuma.io/service: web, kuma.io/protocol: http}}]}
----
-type: MeshService
-mesh: default
-name: web
-spec: {selector: {dataplaneLabels: {matchLabels: {app: web}}}, ports: [{port: 8080, name: main, appProtocol: http}]}
-status: {addresses: [{hostname: web.mesh.local, origin: HostnameGenerator}]}
----
-type: MeshHTTPRoute
-mesh: default
-name: route-1
-spec:
-  targetRef: {kind: MeshService, name: a}
-  to:
-    - targetRef: {kind: MeshService, name: web}
-      rules:
-        - matches: [{path: {type: PathPrefix, value: /v1}}]
-          default: {backendRefs: [{kind: MeshService, name: nosuch, port: 1}]}
----
-type: MeshRetry
-mesh: default
-name: mr-mesh
-spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 1}}}]}
----
-type: MeshRetry
-mesh: default
-name: mr-dp
-spec: {targetRef: {kind: Dataplane}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 2}}}]}
----
-type: MeshRetry
-mesh: default
-name: mr-top
-spec: {targetRef: {kind: MeshHTTPRoute, name: route-1}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 3}}}]}
----
-type: MeshRetry
-mesh: default
-name: mr-typo
-spec: {targetRef: {kind: MeshHTTPRoute, name: route-l}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 4}}}]}
----
-type: MeshTimeout
-mesh: default
-name: mt-in
-spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshHTTPRoute, name: route-1}, default: {http: {requestTimeout: 1s}}}]}
-`
+//
+//go:embed testdata/street.yaml
+var street string
 
 func model(t *testing.T, text string) *resolve.Reader {
 	t.Helper()

@@ -100,7 +100,7 @@ func ObjectText(w io.Writer, e ObjectExplanation, s Style) error {
 		case Shadowed:
 			var by []string
 			for _, o := range t.By {
-				by = append(by, originText(o))
+				by = append(by, OriginText(o))
 			}
 			p.line("  %s  overridden by %s", s.loser(text), strings.Join(by, ", "))
 		case Found:
@@ -159,7 +159,7 @@ func (p *printer) route(r *Route) {
 	p.line("  %s", p.strong(title))
 	p.line("    %s", originsText(r.Origins))
 	for _, f := range r.Filters {
-		p.line("    %s  %s", f, p.faint(originText(r.FiltersBy)))
+		p.line("    %s  %s", f, p.faint(OriginText(r.FiltersBy)))
 	}
 	if len(r.Backends) > 0 {
 		p.line("    to %s  %s", backendsText(r.Backends), p.faint(by(r.BackendsBy)))
@@ -174,7 +174,7 @@ func by(o *api.Origin) string {
 	if o == nil {
 		return ""
 	}
-	return originText(o)
+	return OriginText(o)
 }
 
 func backendsText(list []sim.Backend) string {
@@ -249,12 +249,12 @@ func (p *printer) rows(view sim.Policy) []row {
 
 func saidBy(s sim.Said) string {
 	if s.Layer == "default" {
-		return originText(s.Origin)
+		return OriginText(s.Origin)
 	}
 	if s.Override {
-		return originText(s.Origin) + " (override, " + s.Layer + ")"
+		return OriginText(s.Origin) + " (override, " + s.Layer + ")"
 	}
-	return originText(s.Origin) + " (" + s.Layer + ")"
+	return OriginText(s.Origin) + " (" + s.Layer + ")"
 }
 
 // lostBy names the key of the order that decided.
@@ -302,6 +302,6 @@ func (p *printer) notes(list []api.Note) {
 		if n.Origin != nil && n.Field == n.Origin.Field {
 			text = n.Message // the origin says where
 		}
-		p.line("  %s %s %s: %s", n.Severity, n.Code, p.strong(originText(n.Origin)), text)
+		p.line("  %s %s %s: %s", n.Severity, n.Code, p.strong(OriginText(n.Origin)), text)
 	}
 }

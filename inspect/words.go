@@ -119,8 +119,8 @@ func modifierText(m *route.HeaderModifier) string {
 	return strings.Join(parts, ", ")
 }
 
-// originText names an origin as a writer would look for it.
-func originText(o *api.Origin) string {
+// OriginText names an origin as a writer would look for it.
+func OriginText(o *api.Origin) string {
 	if o == nil {
 		return "weft"
 	}
@@ -150,7 +150,7 @@ func originsText(list []*api.Origin) string {
 	}
 	texts := make([]string, len(list))
 	for i, o := range list {
-		texts[len(list)-1-i] = originText(o)
+		texts[len(list)-1-i] = OriginText(o)
 	}
 	return strings.Join(texts, " over ")
 }

@@ -26,17 +26,17 @@ func answers(model *resolve.Model) string {
 		if isRoute {
 			fmt.Fprintf(&b, " is a route about %d destinations\n", len(r.Entries))
 		}
-		for _, r := range model.TargetRoutes(o.Ref) {
+		for _, r := range model.Reader(nil).RoutesOf(o.Ref) {
 			fmt.Fprintf(&b, " targets %s\n", r.Ref)
 		}
 	}
 	for r := range model.Dataplanes("") {
 		fmt.Fprintf(&b, "%s\n", r.Ref)
 		for _, kind := range kindNames(model) {
-			for _, o := range model.Matched(r.Ref, kind) {
+			for _, o := range model.Reader(nil).Matched(r.Ref, kind) {
 				fmt.Fprintf(&b, " under %s %s\n", kind, o.Name)
 			}
-			for _, it := range model.Items(r.Ref, kind) {
+			for _, it := range model.Reader(nil).Items(r.Ref, kind) {
 				fmt.Fprintf(&b, " says %s %s %d\n", kind, it.Policy.Name, it.Index)
 			}
 		}
@@ -104,7 +104,7 @@ func TestAskingForWhatIsNotThere(t *testing.T) {
 		_, planed := model.Dataplane(ref)
 		use := model.Reader(nil).ReachOf(ref.Mesh, []api.Ref{ref}, nil)[0]
 		if n := len(model.NotesAt(ref)) + len(model.NotesOn(ref)) + len(use.Entries) + len(use.Places) + len(model.Selected(ref)) +
-			len(model.TargetRoutes(ref)) + len(model.Matched(ref, "MeshRetry")) + len(model.Items(ref, "MeshRetry")); planed || n > 0 {
+			len(model.Reader(nil).RoutesOf(ref)) + len(model.Reader(nil).Matched(ref, "MeshRetry")) + len(model.Reader(nil).Items(ref, "MeshRetry")); planed || n > 0 {
 			t.Errorf("%s: planed %v, %d answers", ref, planed, n)
 		}
 		if r, ok := model.Route(ref); ok || r != nil {

@@ -65,7 +65,8 @@ func (q *Reader) SelectsAny(ref api.Ref) bool {
 	return false
 }
 
-// RoutesOf are the routes that the items of a policy name.
+// RoutesOf are the routes that a policy's top-level targetRef, or else its items,
+// name; each once.
 func (q *Reader) RoutesOf(ref api.Ref) []*route.Object {
 	x, ok := q.meshes.Get([]byte(ref.Mesh))
 	if !ok {
@@ -80,7 +81,9 @@ func (q *Reader) RoutesOf(ref api.Ref) []*route.Object {
 	for _, it := range p.items {
 		if at := it.routeRef(); at != nil {
 			for r := range selectedRoutes(x, *at, p.object.HomeNamespace()) {
-				out = append(out, r.parsed)
+				if !slices.Contains(out, r.parsed) {
+					out = append(out, r.parsed)
+				}
 			}
 		}
 	}

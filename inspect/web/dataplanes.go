@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -130,24 +130,33 @@ func (s *server) overview(w http.ResponseWriter, r *http.Request) error {
 }
 
 // metas answers a page of the heads of objects.
-func (s *server) metas(w http.ResponseWriter, r *http.Request, all inspect.MetaList) error {
-	sel, err := selectionOf(r.URL.Query())
+func (s *server) metas(w http.ResponseWriter, r *http.Request, all kuma.MetaList) error {
+	p, next, err := metaPage(r, all)
 	if err != nil {
 		return err
 	}
-	items := slices.DeleteFunc(all.Items, func(m inspect.Meta) bool { return !strings.Contains(m.Name, sel.name) })
-	rest := items[min(sel.offset, len(items)):]
-	p := struct {
-		Total int            `json:"total"`
-		Items []inspect.Meta `json:"items"`
-		Next  *string        `json:"next"`
-	}{Total: len(items), Items: rest[:min(sel.size, len(rest))]}
-	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
-		next := nextPage(r, end)
-		p.Next = &next
-	}
-	answer(w, http.StatusOK, p)
+	answer(w, http.StatusOK, struct {
+		kuma.MetaList
+		Next *string `json:"next"`
+	}{p, next})
 	return nil
+}
+
+// metaPage is the part of a list that the query asks for, and the address of what
+// follows it.
+func metaPage(r *http.Request, all kuma.MetaList) (p kuma.MetaList, next *string, err error) {
+	sel, err := selectionOf(r.URL.Query())
+	if err != nil {
+		return p, nil, err
+	}
+	items := slices.DeleteFunc(all.Items, func(m kuma.Meta) bool { return !strings.Contains(m.Name, sel.name) })
+	rest := items[min(sel.offset, len(items)):]
+	p = kuma.MetaList{Total: len(items), Items: rest[:min(sel.size, len(rest))]}
+	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
+		at := nextPage(r, end)
+		next = &at
+	}
+	return p, next, nil
 }
 
 func (s *server) serviceDataplanes(w http.ResponseWriter, r *http.Request) error {
@@ -162,7 +171,7 @@ func (s *server) serviceDataplanes(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	list, err := inspect.ServiceDataplanes(m, s.Catalog, ref)
+	list, err := kuma.ServiceDataplanes(m, s.Catalog, ref)
 	if err != nil {
 		return unknown(err)
 	}
@@ -181,7 +190,7 @@ func (s *server) hostnames(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := inspect.Hostnames(m, ref, s.Zone)
+	list, err := kuma.Hostnames(m, ref, s.Zone)
 	return s.reply(w, list, err)
 }
 
@@ -195,6 +204,21 @@ func (s *server) ofDataplane(ask func(*http.Request, *resolve.Reader, api.Ref) (
 		v, err := ask(r, m, ref)
 		return s.reply(w, v, err)
 	}
+}
+
+// ofPort answers a question about an inbound or outbound of a dataplane, or about
+// a route of one, which the path names by their KRIs.
+func (s *server) ofPort(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) handler {
+	return s.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+		for _, name := range []string{"kri", "route"} {
+			if text := r.PathValue(name); text != "" {
+				if _, err := s.Catalog.ParseKRI(text); err != nil {
+					return nil, badField(name, err.Error())
+				}
+			}
+		}
+		return ask(r, m, dp)
+	})
 }
 
 // reply answers what package inspect says.
@@ -211,33 +235,30 @@ func (s *server) viewRoutes() []endpoint {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
 	return []endpoint{
 		{dp + "/_rules", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return inspect.Rules(m, s.Catalog, dp)
+			return kuma.Rules(m, s.Catalog, dp)
 		}),
 			"All rules of a dataplane"},
-		{dp + "/rules", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) { return inspect.Legacy(m, dp) }),
+		{dp + "/rules", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) { return kuma.Legacy(m, dp) }),
 			"All rules of a dataplane, in the older form, with the matches of routes"},
 		{dp + "/_layout", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return inspect.LayoutOf(m, s.Catalog, dp)
+			return kuma.LayoutOf(m, s.Catalog, dp)
 		}),
 			"The listeners of a dataplane"},
 		{dp + "/_policies", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return inspect.DataplanePolicies(m, dp)
+			return kuma.DataplanePolicies(m, dp)
 		}),
 			"Policies of the dataplane as a whole"},
-		{dp + "/_inbounds/{kri}/_policies", s.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return inspect.InboundPolicies(m, s.Catalog, dp, r.PathValue("kri"))
+		{dp + "/_inbounds/{kri}/_policies", s.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			return kuma.InboundPolicies(m, s.Catalog, dp, r.PathValue("kri"))
 		}), "Policies of one inbound"},
-		{dp + "/_outbounds/{kri}/_policies", s.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return inspect.OutboundPolicies(m, s.Catalog, dp, r.PathValue("kri"), "")
+		{dp + "/_outbounds/{kri}/_policies", s.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			return kuma.OutboundPolicies(m, s.Catalog, dp, r.PathValue("kri"), "")
 		}), "Policies of one outbound"},
-		{dp + "/_outbounds/{kri}/_routes", s.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return inspect.Routes(m, s.Catalog, dp, r.PathValue("kri"))
+		{dp + "/_outbounds/{kri}/_routes", s.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			return kuma.Routes(m, s.Catalog, dp, r.PathValue("kri"))
 		}), "Routes of one outbound"},
-		{dp + "/_outbounds/{kri}/_routes/{route}/_policies", s.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			if _, err := s.Catalog.ParseKRI(r.PathValue("route")); err != nil {
-				return nil, badField("route", err.Error())
-			}
-			return inspect.OutboundPolicies(m, s.Catalog, dp, r.PathValue("kri"), r.PathValue("route"))
+		{dp + "/_outbounds/{kri}/_routes/{route}/_policies", s.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			return kuma.OutboundPolicies(m, s.Catalog, dp, r.PathValue("kri"), r.PathValue("route"))
 		}), "Policies of one route of an outbound"},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
@@ -19,7 +20,7 @@ func (s *server) questionRoutes() []endpoint {
 		{"POST " + dp + "/_simulate", s.simulate, "What would happen to a request"},
 		{"GET " + object + "/_explain", s.explainObject, "Where a policy or route takes part, and where not"},
 		{"GET " + object + "/_resources/dataplanes", s.selected, "The dataplanes that a policy or route selects"},
-		{"GET " + object + "/dataplanes", s.selected, "The same, in the older place"},
+		{"GET " + object + "/dataplanes", s.attached, "The same, in the older form"},
 		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies and routes, and how far sidecars follow"},
 		{"GET /_problems", s.problems, "Everything that is wrong, by who has to act"},
 	}
@@ -121,17 +122,43 @@ func (s *server) explainObject(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// selected answers a page of the dataplanes that an object selects.
+// selected answers a page of the dataplanes that an object selects; those of a
+// service are who answers for it.
 func (s *server) selected(w http.ResponseWriter, r *http.Request) error {
-	m, ref, err := s.attachable(r)
+	if t, _ := s.Catalog.ByPlural(r.PathValue("plural")); t.Name == api.KindMeshService {
+		return s.serviceDataplanes(w, r)
+	}
+	list, err := s.selection(r)
 	if err != nil {
 		return err
 	}
-	list, err := inspect.Dataplanes(m, s.Catalog, ref)
-	if err != nil {
-		return unknown(err)
-	}
 	return s.metas(w, r, list)
+}
+
+func (s *server) selection(r *http.Request) (kuma.MetaList, error) {
+	m, ref, err := s.attachable(r)
+	if err != nil {
+		return kuma.MetaList{}, err
+	}
+	list, err := kuma.Dataplanes(m, s.Catalog, ref)
+	return list, unknown(err)
+}
+
+// attached answers the same page in the form of older clients.
+func (s *server) attached(w http.ResponseWriter, r *http.Request) error {
+	list, err := s.selection(r)
+	if err != nil {
+		return err
+	}
+	p, next, err := metaPage(r, list)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, struct {
+		kuma.AttachmentList
+		Next *string `json:"next"`
+	}{kuma.AttachedDataplanes(p), next})
+	return nil
 }
 
 func (s *server) status(w http.ResponseWriter, r *http.Request) error {

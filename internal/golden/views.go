@@ -6,18 +6,18 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/kuma"
 )
 
 // kindRules finds what the newer view has for one kind.
-func (a *asker) kindRules() (inspect.KindRules, error) {
-	v, err := inspect.Rules(a.model.Reader(nil), world.Catalog(), a.plane())
+func (a *asker) kindRules() (kuma.KindRules, error) {
+	v, err := kuma.Rules(a.model.Reader(nil), world.Catalog(), a.plane())
 	for _, k := range v.Rules {
 		if k.Type == a.word(1) {
 			return k, err
 		}
 	}
-	return inspect.KindRules{}, err
+	return kuma.KindRules{}, err
 }
 
 // subsets writes Kuma's subset rules of one kind.
@@ -105,7 +105,7 @@ func (a *asker) inbounds() error {
 
 // layout writes the listeners by their KRIs.
 func (a *asker) layout() error {
-	l, err := inspect.LayoutOf(a.model.Reader(nil), world.Catalog(), a.plane())
+	l, err := kuma.LayoutOf(a.model.Reader(nil), world.Catalog(), a.plane())
 	for _, p := range append(l.Inbounds, l.Outbounds...) {
 		fmt.Fprintf(&a.out, "%s %d %s %s\n", p.KRI, p.Port, p.Protocol, p.Name)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
@@ -136,7 +137,7 @@ func (a *asker) object() error {
 
 // rules writes one line for each item of the legacy view.
 func (a *asker) rules() error {
-	v, err := inspect.Legacy(a.model.Reader(nil), a.plane())
+	v, err := kuma.Legacy(a.model.Reader(nil), a.plane())
 	if err != nil {
 		return err
 	}

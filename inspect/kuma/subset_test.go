@@ -1,4 +1,4 @@
-package inspect
+package kuma
 
 import (
 	"encoding/json"

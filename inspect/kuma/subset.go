@@ -1,4 +1,4 @@
-package inspect
+package kuma
 
 import (
 	"maps"
@@ -72,35 +72,67 @@ func oneKey(items []tagged) bool {
 	return len(keys) <= 1
 }
 
+// group is the items with the same tags, and where they stand among all.
+type group struct {
+	tags  map[string]string
+	items []int
+}
+
+// groupsOf are the distinct sets of tags in the order in which they come.
+func groupsOf(items []tagged) []group {
+	var groups []group
+	at := map[string]int{}
+	for i, it := range items {
+		key := tagsText(it.tags)
+		n, ok := at[key]
+		if !ok {
+			n = len(groups)
+			at[key] = n
+			groups = append(groups, group{tags: it.tags})
+		}
+		groups[n].items = append(groups[n].items, i)
+	}
+	return groups
+}
+
+func tagsText(tags map[string]string) string {
+	s := ""
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		s += k + "\x01" + tags[k] + "\x00"
+	}
+	return s
+}
+
 // simpleRules has one rule for each distinct set.
 func simpleRules(kind *policies.Kind, items []tagged) []subsetRule {
+	groups := groupsOf(items)
+	var all []int // of those without tags, who are in every rule
+	for _, g := range groups {
+		if len(g.tags) == 0 {
+			all = g.items
+		}
+	}
 	var rules []subsetRule
-	for _, set := range distinctSets(items) {
+	for _, g := range groups {
 		var matchers []Matcher
-		for k, v := range set { // one key at most
+		for k, v := range g.tags { // one key at most
 			matchers = append(matchers, Matcher{Key: k, Value: v})
 		}
-		rules = append(rules, rule(kind, items, matchers))
+		among := g.items
+		if len(g.tags) > 0 {
+			among = slices.Sorted(slices.Values(slices.Concat(all, g.items)))
+		}
+		rules = append(rules, rule(kind, items, among, matchers))
 	}
 	return rules
 }
 
-func distinctSets(items []tagged) []map[string]string {
-	var sets []map[string]string
-	for _, it := range items {
-		if !slices.ContainsFunc(sets, func(s map[string]string) bool { return maps.Equal(s, it.tags) }) {
-			sets = append(sets, it.tags)
-		}
-	}
-	return sets
-}
-
-// rule merges the items that the matchers contain.
-func rule(kind *policies.Kind, items []tagged, matchers []Matcher) subsetRule {
+// rule merges those of the items among some that the matchers contain.
+func rule(kind *policies.Kind, items []tagged, among []int, matchers []Matcher) subsetRule {
 	r := subsetRule{matchers: matchers}
 	var layers []merge.Layer
-	for _, it := range items {
-		if contains(matchers, it.tags) {
+	for _, i := range among {
+		if it := items[i]; contains(matchers, it.tags) {
 			layers = append(layers, merge.Layer{Origin: it.origin, Leaves: it.leaves})
 			r.origins = append(r.origins, it.origin)
 		}
@@ -120,22 +152,26 @@ func contains(matchers []Matcher, tags map[string]string) bool {
 }
 
 // cliqueRules enumerates, for every largest group of sets that can hold
-// together, who has and who lacks each of their tags.
+// together, who has and who lacks each of their tags. Only its own sets may be
+// contained in such a choice: whatever else would be is in the group.
 func cliqueRules(kind *policies.Kind, items []tagged) (rules []subsetRule, cut bool) {
-	sets := distinctSets(items)
+	groups := groupsOf(items)
 	seen := map[string]bool{}
-	cliques, cut := maximalCliques(sets)
+	cliques, cut := cliquesOf(groups)
 	for _, clique := range cliques {
 		tags := map[string]string{} // sets that can hold together agree about every key
 		var members []map[string]string
+		var among []int
 		for _, i := range clique {
-			maps.Copy(tags, sets[i])
-			members = append(members, sets[i])
+			maps.Copy(tags, groups[i].tags)
+			members = append(members, groups[i].tags)
+			among = append(among, groups[i].items...)
 		}
-		more := combine(sortedKeys(tags), tags, members, nil, func(matchers []Matcher) bool {
+		slices.Sort(among)
+		more := combine(slices.Sorted(maps.Keys(tags)), tags, members, nil, func(matchers []Matcher) bool {
 			if key := matchersText(matchers); !seen[key] {
 				seen[key] = true
-				rules = append(rules, rule(kind, items, matchers))
+				rules = append(rules, rule(kind, items, among, matchers))
 			}
 			return len(rules) <= maxRules
 		})
@@ -144,6 +180,54 @@ func cliqueRules(kind *policies.Kind, items []tagged) (rules []subsetRule, cut b
 		}
 	}
 	return rules, cut
+}
+
+// cliquesOf are the largest groups that can hold together. Sets of different
+// services never do, so each service is looked at with those sets alone that
+// name none.
+func cliquesOf(groups []group) (out [][]int, cut bool) {
+	byService := map[string][]int{}
+	var services []string
+	var open []int
+	for i, g := range groups {
+		name, ok := g.tags[api.TagService]
+		if !ok {
+			open = append(open, i)
+			continue
+		}
+		if byService[name] == nil {
+			services = append(services, name)
+		}
+		byService[name] = append(byService[name], i)
+	}
+	if len(services) == 0 {
+		return maximalCliques(groups, open)
+	}
+	for _, name := range services {
+		cliques, more := maximalCliques(groups, slices.Concat(byService[name], open))
+		cut = cut || more
+		for _, c := range cliques {
+			ofService := slices.ContainsFunc(c, func(i int) bool { return groups[i].tags[api.TagService] != "" })
+			if ofService || !extendable(groups, c) {
+				out = append(out, c)
+			}
+		}
+		if len(out) > maxRules {
+			return out, true
+		}
+	}
+	slices.SortFunc(out, slices.Compare[[]int])
+	return slices.CompactFunc(out, slices.Equal[[]int]), cut
+}
+
+// extendable reports whether another set can hold together with all of a clique.
+func extendable(groups []group, clique []int) bool {
+	for i, g := range groups {
+		if !slices.Contains(clique, i) && !slices.ContainsFunc(clique, func(j int) bool { return !compatible(g.tags, groups[j].tags) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // combine calls yield for each choice of having or lacking every tag in which
@@ -169,16 +253,17 @@ func combine(keys []string, tags map[string]string, sets []map[string]string, ch
 // maxCliques bounds the search.
 const maxCliques = 200
 
-// maximalCliques are the largest groups of sets of which each two are
+// maximalCliques are the largest groups among some sets of which each two are
 // compatible, in the order of their first members (Bron and Kerbosch).
-func maximalCliques(sets []map[string]string) (out [][]int, cut bool) {
-	near := make([][]bool, len(sets))
-	all := make([]int, len(sets))
-	for i := range sets {
+func maximalCliques(groups []group, among []int) (out [][]int, cut bool) {
+	among = slices.Sorted(slices.Values(among))
+	near := make([][]bool, len(among))
+	all := make([]int, len(among))
+	for i := range among {
 		all[i] = i
-		near[i] = make([]bool, len(sets))
-		for j := range sets {
-			near[i][j] = i != j && compatible(sets[i], sets[j])
+		near[i] = make([]bool, len(among))
+		for j := range among {
+			near[i][j] = i != j && compatible(groups[among[i]].tags, groups[among[j]].tags)
 		}
 	}
 	steps := 0
@@ -190,7 +275,11 @@ func maximalCliques(sets []map[string]string) (out [][]int, cut bool) {
 			return
 		}
 		if len(candidates) == 0 && len(done) == 0 {
-			out = append(out, slices.Sorted(slices.Values(clique)))
+			found := make([]int, len(clique))
+			for i, n := range clique {
+				found[i] = among[n]
+			}
+			out = append(out, slices.Sorted(slices.Values(found)))
 			return
 		}
 		for len(candidates) > 0 {

@@ -1,11 +1,13 @@
-package inspect
+package kuma
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
@@ -43,7 +45,7 @@ type LegacyOrigin struct {
 
 // Legacy is what is effective on a dataplane in that older form.
 func Legacy(m *resolve.Reader, dp api.Ref) (LegacyRules, error) {
-	r, err := dataplane(m, dp)
+	r, err := inspect.Dataplane(m, dp)
 	if err != nil {
 		return LegacyRules{}, err
 	}
@@ -52,12 +54,13 @@ func Legacy(m *resolve.Reader, dp api.Ref) (LegacyRules, error) {
 	for _, o := range r.Outbounds {
 		places[o.Destination.ID] = append(places[o.Destination.ID], o)
 	}
-	for _, id := range sortedKeys(places) {
+	for _, id := range slices.Sorted(maps.Keys(places)) {
 		v.Items = append(v.Items, toDestination(places[id])...)
 	}
+	x := newRuler(m, nil, r)
 	for _, in := range r.Inbounds {
 		for _, kind := range m.Kinds() {
-			rules, _ := subsetRules(kind, fromItems(m.Matched(dp, kind.Name), in), true)
+			rules, _ := subsetRules(kind, x.fromItems(in, kind), true)
 			for _, rule := range rules {
 				v.Items = append(v.Items, fromClients(in, kind, rule))
 			}

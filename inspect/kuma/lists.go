@@ -1,4 +1,4 @@
-package inspect
+package kuma
 
 import (
 	"net"
@@ -6,11 +6,9 @@ import (
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 func address(host string, port uint32) string {
 	return net.JoinHostPort(host, strconv.FormatUint(uint64(port), 10))
@@ -26,44 +24,55 @@ type MetaList struct {
 // policy or route selects. Paging is the caller's.
 func Dataplanes(m *resolve.Reader, c *api.Catalog, ref api.Ref) (MetaList, error) {
 	if _, ok := m.Snapshot().Get(ref); !ok {
-		return MetaList{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))
+		return MetaList{}, inspect.NotFound(ref.Kind, ref.Name, inspect.NamesOf(m, ref))
 	}
 	return metaList(m, c, m.Selected(ref)), nil
 }
 
-// ServiceDataplanes is GET …/meshservices/{name}/_dataplanes: those that the
-// selector of a MeshService selects.
+// ServiceDataplanes is GET …/meshservices/{name}/_dataplanes: those with an inbound
+// behind a MeshService.
 func ServiceDataplanes(m *resolve.Reader, c *api.Catalog, ref api.Ref) (MetaList, error) {
-	o, ok := m.Snapshot().Get(ref)
-	if !ok {
-		return MetaList{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))
+	if _, ok := m.Snapshot().Get(ref); !ok {
+		return MetaList{}, inspect.NotFound(ref.Kind, ref.Name, inspect.NamesOf(m, ref))
 	}
-	var refs []api.Ref
-	if spec, ok := o.Spec.(*api.MeshService); ok && spec.Selector != nil {
-		for r := range m.Dataplanes(ref.Mesh) {
-			if answersFor(spec.Selector, r.Dataplane) {
-				refs = append(refs, r.Ref)
-			}
-		}
-	}
-	return metaList(m, c, refs), nil
+	return metaList(m, c, m.AnsweringFor(ref)), nil
 }
 
-func answersFor(s *api.ServiceSelector, o *api.Object) bool {
-	d := matcher.DataplaneOf(o)
-	switch {
-	case s.DataplaneLabels != nil:
-		return d.Carries(s.DataplaneLabels.MatchLabels)
-	case s.DataplaneRef != nil:
-		return s.DataplaneRef.Name == d.Name
-	case len(s.DataplaneTags) > 0:
-		return slices.ContainsFunc(d.Tags, func(tags map[string]string) bool { return matcher.Tags(s.DataplaneTags, tags) })
+// AttachmentList is GET …/{policyPath}/{name}/dataplanes.
+type AttachmentList struct {
+	Total int                 `json:"total"`
+	Items []AttachedDataplane `json:"items"`
+}
+
+// AttachedDataplane is a dataplane that a policy or route selects, and as what.
+type AttachedDataplane struct {
+	Kind        string           `json:"kind"`
+	Dataplane   Name             `json:"dataplane"`
+	Attachments []AttachmentType `json:"attachments"`
+}
+
+// Name names something in a mesh.
+type Name struct {
+	Mesh string `json:"mesh"`
+	Name string `json:"name"`
+}
+
+// AttachmentType is as what a dataplane is selected.
+type AttachmentType struct {
+	Type string `json:"type"`
+}
+
+// AttachedDataplanes is a list of dataplanes in that older form.
+func AttachedDataplanes(list MetaList) AttachmentList {
+	out := AttachmentList{Total: list.Total, Items: []AttachedDataplane{}}
+	for _, m := range list.Items {
+		out.Items = append(out.Items, AttachedDataplane{"SidecarDataplane", Name{m.Mesh, m.Name}, []AttachmentType{{"dataplane"}}})
 	}
-	return false
+	return out
 }
 
 func metaList(m *resolve.Reader, c *api.Catalog, refs []api.Ref) MetaList {
-	x := &ruler{model: m, catalog: c}
+	x := newRuler(m, c, nil)
 	out := MetaList{Total: len(refs), Items: []Meta{}}
 	for _, ref := range refs {
 		out.Items = append(out.Items, x.meta(ref))
@@ -92,7 +101,7 @@ type Zone struct {
 func Hostnames(m *resolve.Reader, ref api.Ref, zone string) (HostnameList, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
-		return HostnameList{}, notFound(ref.Kind, ref.Name, namesOf(m, ref))
+		return HostnameList{}, inspect.NotFound(ref.Kind, ref.Name, inspect.NamesOf(m, ref))
 	}
 	out := HostnameList{Items: []Hostname{}}
 	if z := o.Labels[api.LabelZone]; z != "" {

@@ -1,11 +1,14 @@
-package inspect
+package kuma
 
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -25,7 +28,7 @@ type Layout struct {
 // Port is one listener.
 type Port struct {
 	KRI      string       `json:"kri"`
-	Port     uint32       `json:"port"`
+	Port     uint32       `json:"port"` // of an outbound the destination's, where it has one
 	Protocol api.Protocol `json:"protocol"`
 	Name     string       `json:"proxyResourceName"`
 }
@@ -111,7 +114,7 @@ func (x kris) origins(list []*api.Origin) []KRIOrigin {
 
 // LayoutOf lists the listeners of a dataplane.
 func LayoutOf(m *resolve.Reader, c *api.Catalog, dp api.Ref) (Layout, error) {
-	r, err := dataplane(m, dp)
+	r, err := inspect.Dataplane(m, dp)
 	if err != nil {
 		return Layout{}, err
 	}
@@ -124,46 +127,59 @@ func LayoutOf(m *resolve.Reader, c *api.Catalog, dp api.Ref) (Layout, error) {
 		l.Inbounds = append(l.Inbounds, Port{x.of(dp, in.Name), in.Port, in.Protocol, "inbound:" + address(in.Address, in.Port)})
 	}
 	for _, o := range r.Outbounds {
-		l.Outbounds = append(l.Outbounds, Port{x.destination(dp.Mesh, o.Destination), o.Port, o.Destination.Protocol, "outbound:" + address(o.Address, o.Port)})
+		l.Outbounds = append(l.Outbounds, Port{x.destination(dp.Mesh, o.Destination), cmp.Or(o.Destination.Port, o.Port), o.Destination.Protocol, "outbound:" + address(o.Address, o.Port)})
 	}
 	slices.SortStableFunc(l.Outbounds, func(a, b Port) int { return cmp.Compare(a.KRI, b.KRI) })
 	return l, nil
 }
 
 // kindPolicies shows policies without their built-in defaults.
-func (x kris) kindPolicies(list resolve.Policies, show func(*KindPolicy, policies.Conf)) PolicyList {
+func (x kris) kindPolicies(list resolve.Policies, show func(*KindPolicy, *policies.Effective, policies.Conf)) PolicyList {
 	out := PolicyList{Policies: []KindPolicy{}}
-	for _, e := range list {
+	for _, kind := range pluginOrder(x.model.Kinds()) {
+		e := list.Of(kind.Name)
+		if e == nil {
+			continue
+		}
 		conf, origins := without(e, documents)
 		p := KindPolicy{Kind: e.Kind.Name, Origins: x.origins(origins)}
-		show(&p, conf)
+		show(&p, e, conf)
 		out.Policies = append(out.Policies, p)
 	}
 	return out
 }
 
-func asConf(p *KindPolicy, c policies.Conf) { p.Conf = []any{c} }
+func asConf(p *KindPolicy, _ *policies.Effective, c policies.Conf) { p.Conf = []any{c} }
+
+// asRules shows what each item says, weakest first.
+func (x kris) asRules(p *KindPolicy, e *policies.Effective, _ policies.Conf) {
+	_, origins := without(e, documents)
+	for _, o := range origins {
+		conf, _ := without(e, func(s merge.Said) bool { return s.Origin.Same(o) })
+		p.Rules = append(p.Rules, KRIRule{KRI: x.of(o.Ref, ""), Conf: conf})
+	}
+}
 
 // DataplanePolicies is GET …/dataplanes/{dp}/_policies: none of the kinds that
 // weft has concerns a proxy as a whole.
 func DataplanePolicies(m *resolve.Reader, dp api.Ref) (PolicyList, error) {
-	_, err := dataplane(m, dp)
+	_, err := inspect.Dataplane(m, dp)
 	return PolicyList{Policies: []KindPolicy{}}, err
 }
 
 // InboundPolicies is GET …/_inbounds/{kri}/_policies.
 func InboundPolicies(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri string) (PolicyList, error) {
-	r, err := dataplane(m, dp)
+	r, err := inspect.Dataplane(m, dp)
 	if err != nil {
 		return PolicyList{}, err
 	}
 	x := kris{m, c}
 	for _, in := range r.Inbounds {
 		if same(kri, x.of(dp, in.Name)) {
-			return x.kindPolicies(in.Policies, func(p *KindPolicy, c policies.Conf) { p.Rules = []KRIRule{{Conf: c}} }), nil
+			return x.kindPolicies(in.Policies, x.asRules), nil
 		}
 	}
-	return PolicyList{}, notFound("inbound of "+dp.Name, kri, nil)
+	return PolicyList{}, inspect.NotFound("inbound of "+dp.Name, kri, nil)
 }
 
 // OutboundPolicies is GET …/_outbounds/{kri}/_policies, and with the KRI of a
@@ -186,11 +202,11 @@ func OutboundPolicies(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri, routeK
 			}
 		}
 	}
-	return PolicyList{}, notFound("route", routeKRI, nil)
+	return PolicyList{}, inspect.NotFound("route", routeKRI, nil)
 }
 
 func (x kris) outbound(dp api.Ref, kri string) (*resolve.Outbound, error) {
-	r, err := dataplane(x.model, dp)
+	r, err := inspect.Dataplane(x.model, dp)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +218,7 @@ func (x kris) outbound(dp api.Ref, kri string) (*resolve.Outbound, error) {
 		}
 		have = append(have, k)
 	}
-	return nil, notFound("outbound of "+dp.Name, kri, have)
+	return nil, inspect.NotFound("outbound of "+dp.Name, kri, have)
 }
 
 // same compares KRIs; parsing joins the parts of a section.
@@ -219,7 +235,7 @@ func section(o *api.Origin) string {
 	if o.To == nil {
 		return ""
 	}
-	return "rule_" + itoa(*o.To)
+	return "rule_" + strconv.Itoa(*o.To)
 }
 
 // Routes is GET …/_outbounds/{kri}/_routes.
@@ -233,7 +249,7 @@ func Routes(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri string) (RouteLis
 	if o.Table == nil {
 		return out, nil
 	}
-	r := &ruler{model: m, catalog: c, hashes: map[string][]route.Match{}}
+	r := newRuler(m, c, nil)
 	k := KindRoutes{Rules: []RouteRule{}}
 	var origins []*api.Origin
 	seen := map[string]bool{}

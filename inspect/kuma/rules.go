@@ -1,12 +1,17 @@
-package inspect
+// Package kuma answers the questions of Kuma's inspect API in its shapes
+// (spec/kuma.md 5.2 and 5.4). It selects nothing itself: which items are about
+// what, and what became of them, was decided in package resolve.
+package kuma
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
@@ -102,15 +107,21 @@ type ruler struct {
 	plane   *resolve.Resolved
 	hashes  map[string][]route.Match
 	notes   []api.Note
+	named   map[api.Ref]Meta
+}
+
+func newRuler(m *resolve.Reader, c *api.Catalog, r *resolve.Resolved) *ruler {
+	return &ruler{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}, named: map[api.Ref]Meta{}}
 }
 
 // Rules is Kuma's view of all rules of a dataplane.
 func Rules(m *resolve.Reader, c *api.Catalog, dp api.Ref) (RulesView, error) {
-	r, err := dataplane(m, dp)
+	r, err := inspect.Dataplane(m, dp)
 	if err != nil {
 		return RulesView{}, err
 	}
-	x := &ruler{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}, notes: m.NotesAt(dp)}
+	x := newRuler(m, c, r)
+	x.notes = m.NotesAt(dp)
 	v := RulesView{Resource: x.meta(r.Ref), HTTPMatches: []HTTPMatch{}, Rules: []KindRules{}}
 	if k := x.routeRules(); len(k.ToRules)+len(k.ToResourceRules) > 0 {
 		v.Rules = append(v.Rules, k)
@@ -121,7 +132,7 @@ func Rules(m *resolve.Reader, c *api.Catalog, dp api.Ref) (RulesView, error) {
 			v.Rules = append(v.Rules, k)
 		}
 	}
-	for _, h := range sortedKeys(x.hashes) {
+	for _, h := range slices.Sorted(maps.Keys(x.hashes)) {
 		v.HTTPMatches = append(v.HTTPMatches, HTTPMatch{h, x.hashes[h]})
 	}
 	return v, nil
@@ -137,7 +148,12 @@ func pluginOrder(kinds []*policies.Kind) []*policies.Kind {
 	return out
 }
 
+// meta names an object.
 func (x *ruler) meta(ref api.Ref) Meta {
+	if m, ok := x.named[ref]; ok {
+		return m
+	}
+	x.model.Visit()
 	m := Meta{Type: ref.Kind, Mesh: ref.Mesh, Name: ref.Name, Labels: map[string]string{}}
 	if o, ok := x.model.Snapshot().Get(ref); ok {
 		if o = x.catalog.Shown(o); o.Labels != nil {
@@ -145,6 +161,7 @@ func (x *ruler) meta(ref api.Ref) Meta {
 		}
 		m.KRI = x.catalog.KRI(o)
 	}
+	x.named[ref] = m
 	return m
 }
 
@@ -163,17 +180,16 @@ func (x *ruler) metas(origins []*api.Origin) []Meta {
 
 func (x *ruler) kindRules(kind *policies.Kind) KindRules {
 	k := KindRules{Type: kind.Name, Warnings: []string{}, ToRules: []ToRule{}, FromRules: []FromRules{}, ToResourceRules: []ResourceRule{}, InboundRules: []InboundRules{}}
-	matched := x.model.Matched(x.plane.Ref, kind.Name)
+	matched, items := x.model.Matched(x.plane.Ref, kind.Name), x.model.Items(x.plane.Ref, kind.Name)
 	for _, n := range x.notes {
 		if n.Code == "TargetNotFound" && n.Origin.Kind == kind.Name {
-			k.Warnings = append(k.Warnings, "could not resolve "+originText(n.Origin)+": "+n.Message)
+			k.Warnings = append(k.Warnings, "could not resolve "+inspect.OriginText(n.Origin)+": "+n.Message)
 		}
 	}
-	rules, cut := subsetRules(kind, x.toItems(kind.Name, matched), false)
+	rules, cut := subsetRules(kind, x.toItems(kind, matched, items), false)
 	k.ToRules = append(k.ToRules, x.toRules(rules)...)
 	for _, in := range x.plane.Inbounds {
-		from := fromItems(matched, in)
-		list, more := subsetRules(kind, from, true)
+		list, more := subsetRules(kind, x.fromItems(in, kind), true)
 		cut = cut || more
 		if len(list) > 0 {
 			k.FromRules = append(k.FromRules, FromRules{inboundMeta(in), x.toRules(list)})
@@ -187,7 +203,7 @@ func (x *ruler) kindRules(kind *policies.Kind) KindRules {
 	if cut {
 		k.Warnings = append(k.Warnings, fmt.Sprintf("there are more than %d rules; the view is cut, what is effective is not", maxRules))
 	}
-	k.ToResourceRules = append(k.ToResourceRules, x.resourceRules(kind)...)
+	k.ToResourceRules = append(k.ToResourceRules, x.resourceRules(kind, items)...)
 	return k
 }
 
@@ -213,40 +229,83 @@ func (x *ruler) inboundRule(e *policies.Effective) (InboundRule, bool) {
 	return InboundRule{Conf: []any{conf}, Origin: x.itemOrigins(origins)}, len(origins) > 0
 }
 
-// without is what holds of e if only what keep keeps is said, and who says it.
+// without is what holds of e if only what keep keeps is said, and who says it,
+// weakest first.
 func without(e *policies.Effective, keep func(merge.Said) bool) (policies.Conf, []*api.Origin) {
 	var fields []merge.Field
-	var origins []*api.Origin
 	for _, f := range e.Fields {
 		said := slices.DeleteFunc(slices.Clone(f.Said), func(s merge.Said) bool { return !keep(s) })
-		if len(said) == 0 {
-			continue
+		if len(said) > 0 {
+			fields = append(fields, merge.Field{Field: f.Field, Said: said})
 		}
-		fields = append(fields, merge.Field{Field: f.Field, Said: said})
-		for _, s := range said {
-			if !slices.ContainsFunc(origins, s.Origin.Same) {
-				origins = append(origins, s.Origin)
+	}
+	return e.Kind.Schema.Build(e.Kind.New(), fields), inMergeOrder(fields)
+}
+
+// inMergeOrder is who said something, weakest first: whoever comes before another
+// about one field comes before it.
+func inMergeOrder(fields []merge.Field) []*api.Origin {
+	rest := make([][]merge.Said, len(fields))
+	for i, f := range fields {
+		rest[i] = f.Said
+	}
+	var out []*api.Origin
+	for {
+		var next *merge.Said
+		for _, said := range rest {
+			if len(said) > 0 && (next == nil || said[0].Layer < next.Layer) && !waits(rest, said[0].Origin) {
+				next = &said[0]
+			}
+		}
+		if next == nil {
+			return out
+		}
+		o := next.Origin
+		out = append(out, o)
+		for i, said := range rest {
+			if len(said) > 0 && said[0].Origin.Same(o) {
+				rest[i] = said[1:]
 			}
 		}
 	}
-	return e.Kind.Schema.Build(e.Kind.New(), fields), origins
+}
+
+// waits reports whether somebody else comes before o about a field.
+func waits(rest [][]merge.Said, o *api.Origin) bool {
+	return slices.ContainsFunc(rest, func(said []merge.Said) bool {
+		return slices.IndexFunc(said, func(s merge.Said) bool { return s.Origin.Same(o) }) > 0
+	})
 }
 
 // documents keeps what documents say.
 func documents(s merge.Said) bool { return s.Layer != merge.Default }
 
+// itemOrigins are the items behind origins, each once, in order.
 func (x *ruler) itemOrigins(origins []*api.Origin) []ItemOrigin {
 	out := []ItemOrigin{}
+	type item struct {
+		ref   api.Ref
+		index int
+	}
+	seen := map[item]bool{}
 	for _, o := range origins {
-		out = append(out, ItemOrigin{x.meta(o.Ref), indexOf(o.Field)})
+		if it := (item{o.Ref, indexOf(o)}); !seen[it] {
+			seen[it] = true
+			out = append(out, ItemOrigin{x.meta(o.Ref), it.index})
+		}
 	}
 	return out
 }
 
-// indexOf is the index of an entry such as spec.to[2].
-func indexOf(field api.Path) int {
+// indexOf is the index of the item of an origin: of spec.to[2], or of the entry of
+// to that a rule stands in.
+func indexOf(o *api.Origin) int {
+	if o.To != nil {
+		return *o.To
+	}
 	n := 0
-	if _, err := fmt.Sscanf(string(field[strings.LastIndexByte(string(field), '[')+1:]), "%d]", &n); err != nil {
+	_, rest, _ := strings.Cut(string(o.Field), "[")
+	if _, err := fmt.Sscanf(rest, "%d]", &n); err != nil {
 		return 0
 	}
 	return n

@@ -1,6 +1,7 @@
-package inspect
+package kuma
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -64,20 +65,47 @@ func (x *ruler) written(o *api.Origin) *kuma.Rule {
 	return nil
 }
 
+// routeRules is what MeshHTTPRoutes say: for every service that the dataplane
+// calls, and for each real one as a resource; once for all ports of a service
+// that no route tells apart.
 func (x *ruler) routeRules() KindRules {
 	k := KindRules{Type: api.KindMeshHTTPRoute, Warnings: []string{}, ToRules: []ToRule{}, FromRules: []FromRules{}, ToResourceRules: []ResourceRule{}, InboundRules: []InboundRules{}}
+	services, sections := map[string]bool{}, map[aim]bool{}
 	for _, o := range x.plane.Outbounds {
-		if o.Table == nil {
+		if o.Table == nil || !x.model.Visit() {
 			continue
 		}
 		conf, origins := x.routeConf(o.Table)
-		switch d := o.Destination; {
-		case len(origins) == 0:
-		case d.Ref.Name == "":
+		d := o.Destination
+		if len(origins) == 0 {
+			continue
+		}
+		if !services[d.Name] {
+			services[d.Name] = true
 			k.ToRules = append(k.ToRules, ToRule{Matchers: []Matcher{{Key: api.TagService, Value: d.Name}}, Conf: conf, Origin: x.metas(origins)})
-		default:
-			k.ToResourceRules = append(k.ToResourceRules, ResourceRule{x.meta(d.Ref), d.PortName, []any{conf}, x.itemOrigins(origins)})
+		}
+		a := aim{d.Ref, x.section(d, origins)}
+		if d.Ref.Name != "" && !sections[a] {
+			sections[a] = true
+			k.ToResourceRules = append(k.ToResourceRules, ResourceRule{x.meta(d.Ref), a.section, []any{conf}, x.itemOrigins(origins)})
 		}
 	}
+	slices.SortStableFunc(k.ToResourceRules, func(a, b ResourceRule) int { return cmp.Compare(a.ResourceMeta.Name, b.ResourceMeta.Name) })
 	return k
+}
+
+// section is the port that routes are about; empty where none of them names one.
+func (x *ruler) section(d *resolve.Destination, origins []*api.Origin) string {
+	for _, o := range origins {
+		r, ok := x.model.Route(o.Ref)
+		if !ok || o.To == nil {
+			continue
+		}
+		for _, e := range r.Entries {
+			if e.Index == *o.To && e.To.SectionName != "" {
+				return d.PortName
+			}
+		}
+	}
+	return ""
 }

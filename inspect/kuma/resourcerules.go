@@ -1,0 +1,97 @@
+package kuma
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// aim is one real resource, or a section of one, that some item names
+// (spec/kuma.md 4.6).
+type aim struct {
+	ref     api.Ref
+	section string
+}
+
+// resourceRules is what holds for each real resource that one of the items names.
+func (x *ruler) resourceRules(kind *policies.Kind, items []resolve.Item) []ResourceRule {
+	items = slices.DeleteFunc(slices.Clone(items), func(it resolve.Item) bool { return it.Spec.Top().IsRoute() })
+	mesh := aim{ref: api.Ref{Kind: api.KindMesh, Name: x.plane.Ref.Mesh}}
+	about := map[aim][]int{} // the items that name it
+	var aims []aim
+	for i, it := range items {
+		for _, a := range x.aims(it, mesh) {
+			if about[a] == nil {
+				aims = append(aims, a)
+			}
+			about[a] = append(about[a], i)
+		}
+	}
+	var out []ResourceRule
+	for _, a := range aims {
+		if !x.model.Visit() {
+			break
+		}
+		out = append(out, x.resourceRule(kind, items, a, relevant(about, a, mesh)))
+	}
+	slices.SortStableFunc(out, func(a, b ResourceRule) int {
+		return cmp.Or(cmp.Compare(a.ResourceMeta.Name, b.ResourceMeta.Name), cmp.Compare(a.ResourceMeta.Type, b.ResourceMeta.Type), cmp.Compare(a.ResourceSectionName, b.ResourceSectionName))
+	})
+	return out
+}
+
+// relevant are the items that say something about a, weakest first: those for the
+// mesh about everything, those for a service about itself and its sections.
+func relevant(about map[aim][]int, a, mesh aim) []int {
+	out := slices.Clone(about[a])
+	if a.section != "" {
+		out = append(out, about[aim{ref: a.ref}]...)
+	}
+	if a != mesh {
+		out = append(out, about[mesh]...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (x *ruler) resourceRule(kind *policies.Kind, items []resolve.Item, a aim, about []int) ResourceRule {
+	r := ResourceRule{ResourceMeta: x.meta(a.ref), ResourceSectionName: a.section, Origin: []ItemOrigin{}}
+	var layers []merge.Layer
+	for _, i := range about {
+		it := items[i]
+		layers = append(layers, merge.Layer{Leaves: it.Spec.To[it.Index].Leaves()})
+		r.Origin = append(r.Origin, ItemOrigin{x.meta(it.Policy.Ref), it.Index})
+	}
+	r.Conf = []any{kind.Schema.Build(kind.New(), merge.Fold(layers))}
+	return r
+}
+
+// aims are the real resources that an item names, each once; a kuma.io/service is
+// none.
+func (x *ruler) aims(it resolve.Item, mesh aim) []aim {
+	to := it.Spec.To[it.Index].TargetRef
+	if to.Kind == api.KindMesh {
+		return []aim{mesh}
+	}
+	var out []aim
+	for _, r := range it.Routes() {
+		out = append(out, aim{ref: r.Ref})
+	}
+	for d := range it.Destinations() {
+		if d.Ref.Name == "" {
+			continue
+		}
+		a := aim{ref: d.Ref}
+		if to.SectionName != "" {
+			a.section = d.PortName
+		}
+		if !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
