@@ -21,8 +21,11 @@ import (
 // patience is how long the mesh may take to come up.
 const patience = 45 * time.Second
 
-// workloads are the services of the demo, one dataplane each.
-var workloads = []struct{ dataplane, service, version string }{
+// workload is one process of a service, with its dataplane.
+type workload struct{ dataplane, service, version string }
+
+// workloads are those of the demo.
+var workloads = []workload{
 	{"frontend-1", "frontend", ""},
 	{"web-1", "web", ""},
 	{"orders-1", "orders", ""},
@@ -68,7 +71,7 @@ func startMesh(ctx context.Context, c Config, p Plane) (*mesh, error) {
 			tags["version"] = w.version
 		}
 		document := m.dataplane(w.dataplane, tags, ports[i], s.port)
-		if err := m.sidecar(ctx, c, p, w.dataplane, document); err != nil {
+		if err := m.sidecar(ctx, c, p, w, document); err != nil {
 			return m, err
 		}
 	}
@@ -94,14 +97,16 @@ func (m *mesh) dataplane(name string, tags map[string]string, port, servicePort 
 	return map[string]any{"type": "Dataplane", "mesh": "default", "name": name, "networking": networking}
 }
 
-// sidecar gets a token for one dataplane and runs its Envoy.
-func (m *mesh) sidecar(ctx context.Context, c Config, p Plane, name string, document map[string]any) error {
+// sidecar gets a token that lets a workload speak for its service, and runs its Envoy.
+func (m *mesh) sidecar(ctx context.Context, c Config, p Plane, w workload, document map[string]any) error {
+	name := w.dataplane
 	text, err := json.Marshal(document)
 	if err != nil {
 		return fmt.Errorf("write Dataplane %s: %w", name, err)
 	}
 	var token []byte
-	if err := p.Client.Post(ctx, "/tokens/dataplane", map[string]any{"mesh": "default", "name": name, "validFor": "24h"}, &token); err != nil {
+	if err := p.Client.Post(ctx, "/tokens/dataplane", map[string]any{
+		"mesh": "default", "name": name, "tags": map[string][]string{"kuma.io/service": {w.service}}, "validFor": "24h"}, &token); err != nil {
 		return fmt.Errorf("get a token for %s: %w", name, err)
 	}
 	file := filepath.Join(c.Dir, name+".token")
