@@ -57,7 +57,7 @@ type attached struct {
 // Attachments is what became of every entry that is about the destination, for
 // those who call it like o: of its listener and routes, sorted by entry.
 func (o *Outbound) Attachments() []Attachment {
-	memo := &o.Memo
+	var memo *Memo
 	switch {
 	case o.Table != nil:
 		memo = &o.Table.Attached

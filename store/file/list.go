@@ -112,8 +112,7 @@ var (
 // read reads a document file of a directory and tells its state before that. It
 // waits for nobody, and takes in none without bound.
 func read(root *os.Root, path string) ([]byte, fs.FileInfo, error) {
-	info, err := stat(root, path)
-	if err != nil {
+	if _, err := stat(root, path); err != nil {
 		return nil, nil, err
 	}
 	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe
@@ -121,7 +120,8 @@ func read(root *os.Root, path string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, inside(err)
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err == nil {
+	info, err := f.Stat()
+	if err == nil {
 		err = readable(info)
 	}
 	if err != nil {

@@ -89,8 +89,8 @@ func New(o Options) *Port {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 		grpc.MaxConcurrentStreams(mostStreams),
 		// Most connections are idle: without a buffer for reading, and with one for
-		// writing that is given back, they cost nothing.
-		grpc.ReadBufferSize(0), grpc.WriteBufferSize(buffer), grpc.SharedWriteBuffer(true),
+		// writing that is given back, as it is by default, they cost nothing.
+		grpc.ReadBufferSize(0), grpc.WriteBufferSize(buffer),
 	)
 	if o.Register != nil {
 		o.Register(p.grpc)
