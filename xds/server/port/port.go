@@ -34,8 +34,9 @@ const (
 	// every 5 seconds.
 	leastPing = 4 * time.Second
 	// mostStreams bounds the streams of one connection: a client needs one, and a
-	// second while it renews its token.
-	mostStreams = 16
+	// second while it renews its token, but a proxy may carry those of many
+	// clients over one connection.
+	mostStreams = 128
 	// buffer for writing, which a connection has only while it writes.
 	buffer = 8 << 10
 	// patience bounds one request by HTTP, from its first byte to the last of
