@@ -24,14 +24,18 @@ func (j *journal) Write(b []byte) (int, error) {
 	return j.text.Write(b)
 }
 
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
 func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
 // has reports whether one line has all parts.
 func (j *journal) has(parts ...string) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 lines:
-	for line := range strings.Lines(j.text.String()) {
+	for line := range strings.Lines(j.String()) {
 		for _, part := range parts {
 			if !strings.Contains(line, part) {
 				continue lines

@@ -1,33 +1,13 @@
 package control_test
 
 import (
-	"bytes"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 )
-
-// shared is a buffer that many may write to.
-type shared struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *shared) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *shared) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
 
 const wrongKey = `type: MeshExternalService
 mesh: default
@@ -55,7 +35,7 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 	dir := t.TempDir()
 	c := config(t)
 	c.Store, c.Dir, c.AdminAuth = "bolt", dir, "token"
-	var log shared
+	var log journal
 	outside := t.TempDir()
 	writeFile(t, outside, "key.pem", "-----BEGIN PRIVATE KEY-----\nq7Xcanary\n-----END PRIVATE KEY-----\n")
 	for name, to := range map[string]string{"token.yaml": filepath.Join(c.DataDir, "admin-token"), "store.yaml": filepath.Join(c.DataDir, "weft.db"),
