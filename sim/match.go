@@ -28,10 +28,10 @@ func (c *call) asked() *route.Request {
 
 // whyNot says why a request does not match, for people; it is empty if it does.
 // What Envoy would refuse matches nothing: the renderer leaves its route out.
-func whyNot(m *route.Match, c *call) string {
+func whyNot(m *route.Match, asked *route.Request) string {
 	conditions, err := m.Conditions()
 	if err != nil {
 		return "no request can match: " + err.Error()
 	}
-	return conditions.WhyNot(c.asked())
+	return conditions.WhyNot(asked)
 }

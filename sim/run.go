@@ -139,10 +139,11 @@ func (l *lookup) look(t *resolve.Table, q Request) {
 		l.answer = http.StatusForbidden
 		return
 	}
+	asked := c.asked()
 	for _, rt := range t.Routes {
 		reason := "a CONNECT request has no path to match"
 		if c.method != http.MethodConnect {
-			reason = whyNot(&rt.Match, c)
+			reason = whyNot(&rt.Match, asked)
 		}
 		if reason == "" {
 			l.route = rt
