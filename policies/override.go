@@ -3,6 +3,7 @@ package policies
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -28,20 +29,11 @@ func (s *Spec) confsOf(f *Findings, at api.Path, def, override Conf) {
 	f.Include(override.Validate(at.Field("override")))
 	both := s.read(override)
 	for _, leaf := range s.read(def) {
-		if has(both, leaf.Field) {
+		if slices.ContainsFunc(both, func(o merge.Leaf) bool { return o.Field == leaf.Field }) {
 			path := s.Kind.Schema.Leaves[leaf.Field].Path
 			f.Warns(at.Field("default").Field(path), "Overridden", "the override beside it sets the field too, so this value acts nowhere; remove one of them")
 		}
 	}
-}
-
-func has(leaves []merge.Leaf, field int) bool {
-	for _, l := range leaves {
-		if l.Field == field {
-			return true
-		}
-	}
-	return false
 }
 
 // Loosened is a field whose override replaced a value that bounded more.
