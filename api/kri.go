@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 )
 
@@ -50,34 +49,17 @@ func (c *Catalog) InZone(zone string) *Catalog {
 	return &z
 }
 
-// Shown is o with the labels that readers see. What
-// the document did not say stays unsaid for selectors and priorities. Outside a
-// zone it is o.
+// Shown is o with the labels that readers see. Outside a zone it is o.
 func (c *Catalog) Shown(o *Object) *Object {
 	if c.zone == "" {
 		return o
 	}
+	zone := ZoneLabels(c.zone)
+	if t, ok := c.Type(o.Kind); !ok || t.Global {
+		zone = nil
+	}
+	labels := LabelsOf(o, zone)
 	shown := *o
-	shown.Labels = maps.Clone(o.Labels)
-	if shown.Labels == nil {
-		shown.Labels = map[string]string{}
-	}
-	computed := [][2]string{{LabelDisplayName, o.Name}}
-	if t, ok := c.Type(o.Kind); ok && !t.Global {
-		computed = append(computed, [2]string{LabelOrigin, "zone"}, [2]string{LabelZone, c.zone}, [2]string{LabelEnv, "universal"})
-	}
-	if o.Namespace != "" {
-		computed = append(computed, [2]string{LabelNamespace, o.Namespace})
-	}
-	if s, ok := o.Spec.(Roled); ok {
-		if role := s.RoleIn(o.HomeNamespace()); role != RoleSystem {
-			computed = append(computed, [2]string{LabelPolicyRole, role})
-		}
-	}
-	for _, l := range computed {
-		if shown.Labels[l[0]] == "" {
-			shown.Labels[l[0]] = l[1]
-		}
-	}
+	shown.Labels = labels.All()
 	return &shown
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/control/world"
 )
 
 // Config is how a control plane runs. The tags are the names of the flags of
@@ -59,7 +61,7 @@ func Default() Config {
 		LogFormat:       "text",
 		LogLevel:        "info",
 		KumaCompat:      true,
-		Zone:            "default",
+		Zone:            world.DefaultZone,
 		Version:         "unknown",
 		DeregisterAfter: 10 * time.Second,
 		ShutdownGrace:   5 * time.Second,

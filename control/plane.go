@@ -109,8 +109,7 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	}
 	snapshot, watch := p.store.Watch()
 	p.watch = watch
-	empty, _ := world.Compile(api.NewSnapshot(0))
-	p.loop.begin(empty, snapshot)
+	p.loop.begin(world.Empty(p.cfg.Zone), snapshot)
 	p.resolved.Store(true)
 	return nil
 }

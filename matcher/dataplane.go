@@ -16,16 +16,16 @@ import (
 type Dataplane struct {
 	Name      string
 	Namespace string
-	Labels    map[string]string
-	Display   string
+	Labels    api.Labels
 	Gateway   bool
 	// Tags has one entry an inbound, or one for a gateway.
 	Tags []map[string]string
 }
 
-// DataplaneOf reads the facts of a Dataplane object.
-func DataplaneOf(o *api.Object) Dataplane {
-	d := Dataplane{Name: o.Name, Namespace: o.HomeNamespace(), Labels: o.Labels, Display: o.DisplayName()}
+// DataplaneOf reads the facts of a Dataplane object of a control plane that
+// computes the labels of zone.
+func DataplaneOf(o *api.Object, zone map[string]string) Dataplane {
+	d := Dataplane{Name: o.Name, Namespace: o.HomeNamespace(), Labels: api.LabelsOf(o, zone)}
 	spec, ok := o.Spec.(*api.Dataplane)
 	if !ok || spec.Networking == nil {
 		return d
@@ -127,7 +127,7 @@ func (s *Selector) SelectsInbound(d *Dataplane, tags map[string]string) bool {
 }
 
 func (s *Selector) near(d *Dataplane) bool {
-	if s.zone != "" && d.Labels[api.LabelOrigin] != "" && d.Labels[api.LabelZone] != s.zone {
+	if s.zone != "" && d.Labels.Written[api.LabelOrigin] != "" && d.Labels.Written[api.LabelZone] != s.zone {
 		return false
 	}
 	if s.namespace != "" && d.Namespace != s.namespace {
@@ -147,9 +147,9 @@ func (s *Selector) near(d *Dataplane) bool {
 
 func (s *Selector) dataplane(d *Dataplane) bool {
 	if s.ref.Name != "" {
-		return (s.ref.Name == d.Name || s.ref.Name == d.Display) && (s.ref.Namespace == "" || s.ref.Namespace == d.Namespace)
+		return (s.ref.Name == d.Name || s.ref.Name == d.Display()) && (s.ref.Namespace == "" || s.ref.Namespace == d.Namespace)
 	}
-	return d.Carries(s.ref.Labels)
+	return d.Labels.Carry(s.ref.Labels)
 }
 
 func (s *Selector) tags(have map[string]string) bool {
@@ -169,31 +169,10 @@ func Tags(want, have map[string]string) bool {
 	return true
 }
 
-// Carries reports whether d has every wanted label.
-func (d *Dataplane) Carries(want map[string]string) bool {
-	return labelled(want, d.Labels, d.Display, d.Namespace)
-}
+// Display is the name that people know the dataplane by.
+func (d *Dataplane) Display() string { return displayOf(&d.Labels) }
 
-// ObjectCarries reports whether o has every wanted label.
-func ObjectCarries(want map[string]string, o *api.Object) bool {
-	return labelled(want, o.Labels, o.DisplayName(), o.HomeNamespace())
-}
-
-// labelled reports whether have holds every wanted label. Display name and
-// namespace are labels even where nobody wrote them (spec/kuma.md 1.2 and 4.1).
-func labelled(want, have map[string]string, display, namespace string) bool {
-	for k, v := range want {
-		got := have[k]
-		switch {
-		case got != "":
-		case k == api.LabelDisplayName:
-			got = display
-		case k == api.LabelNamespace:
-			got = namespace
-		}
-		if _, ok := have[k]; got != v || got == "" && !ok {
-			return false
-		}
-	}
-	return true
+func displayOf(l *api.Labels) string {
+	name, _ := l.Get(api.LabelDisplayName)
+	return name
 }

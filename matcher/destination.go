@@ -13,7 +13,7 @@ type Service struct {
 	Name      string // display name
 	Object    string // name of its object, where that differs
 	Namespace string
-	Labels    map[string]string
+	Labels    api.Labels
 	Port      uint32
 	PortName  string
 	Classic   bool // a kuma.io/service without an object
@@ -36,7 +36,7 @@ func Destination(ref api.TargetRef, home string, s *Service) bool {
 
 func named(ref api.TargetRef, home string, s *Service) bool {
 	if ref.Name == "" {
-		return !s.Classic && len(ref.Labels) > 0 && labelled(ref.Labels, s.Labels, s.Name, s.Namespace) &&
+		return !s.Classic && len(ref.Labels) > 0 && s.Labels.Carry(ref.Labels) &&
 			(s.Namespace == home || !nameOnly(ref.Labels, home))
 	}
 	if s.Classic {
@@ -68,18 +68,30 @@ func Section(name string, s *Service) bool {
 	return name == "" || name == s.PortName || name == strconv.FormatUint(uint64(s.Port), 10)
 }
 
+// RouteObject is what a ref may ask about a route object.
+type RouteObject struct {
+	Kind, Name, Namespace string
+	Labels                api.Labels
+}
+
+// RouteOf reads the facts of a route object of a control plane that computes the
+// labels of zone.
+func RouteOf(o *api.Object, zone map[string]string) RouteObject {
+	return RouteObject{Kind: o.Kind, Name: o.Name, Namespace: o.HomeNamespace(), Labels: api.LabelsOf(o, zone)}
+}
+
 // Route reports whether a ref to a route, written in an object of namespace
-// home, selects the route object o.
-func Route(ref api.TargetRef, home string, o *api.Object) bool {
-	if ref.Kind != o.Kind {
+// home, selects the route object.
+func Route(ref api.TargetRef, home string, r *RouteObject) bool {
+	if ref.Kind != r.Kind {
 		return false
 	}
 	namespace := cmp.Or(ref.Namespace, ref.Labels[api.LabelNamespace], home)
-	if namespace != "" && namespace != o.HomeNamespace() {
+	if namespace != "" && namespace != r.Namespace {
 		return false
 	}
 	if ref.Name != "" {
-		return ref.Name == o.Name || ref.Name == o.DisplayName()
+		return ref.Name == r.Name || ref.Name == displayOf(&r.Labels)
 	}
-	return len(ref.Labels) > 0 && ObjectCarries(ref.Labels, o)
+	return len(ref.Labels) > 0 && r.Labels.Carry(ref.Labels)
 }

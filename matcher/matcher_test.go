@@ -10,9 +10,9 @@ import (
 type labels = map[string]string
 
 var (
-	sidecar = matcher.Dataplane{Name: "web-1", Display: "web-1", Labels: labels{"app": "web", "kuma.io/zone": "east", "kuma.io/origin": "zone"},
+	sidecar = matcher.Dataplane{Name: "web-1", Labels: api.Labels{Display: "web-1", Written: labels{"app": "web", "kuma.io/zone": "east", "kuma.io/origin": "zone"}},
 		Tags: []labels{{"kuma.io/service": "web", "version": "1"}, {"kuma.io/service": "web-admin"}}}
-	gateway = matcher.Dataplane{Name: "gw-1", Display: "gw-1", Gateway: true, Namespace: "edge", Tags: []labels{{"kuma.io/service": "gw"}}}
+	gateway = matcher.Dataplane{Name: "gw-1", Labels: api.Labels{Display: "gw-1"}, Gateway: true, Namespace: "edge", Tags: []labels{{"kuma.io/service": "gw"}}}
 )
 
 func TestSelector(t *testing.T) {
@@ -83,7 +83,7 @@ func TestEqualSelectorsHaveEqualKeys(t *testing.T) {
 
 func TestDestination(t *testing.T) {
 	t.Parallel()
-	kube := matcher.Service{Kind: "MeshService", Name: "web", Object: "web.shop", Namespace: "shop", Labels: labels{"team": "x"}, Port: 80, PortName: "http"}
+	kube := matcher.Service{Kind: "MeshService", Name: "web", Object: "web.shop", Namespace: "shop", Labels: api.Labels{Written: labels{"team": "x"}}, Port: 80, PortName: "http"}
 	classic := matcher.Service{Kind: "MeshService", Name: "web", Classic: true}
 	outside := matcher.Service{Kind: "MeshExternalService", Name: "web", Port: 443}
 	cases := []struct {
@@ -124,6 +124,7 @@ func TestRoute(t *testing.T) {
 	t.Parallel()
 	r := &api.Object{Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: "r.shop"},
 		Labels: labels{"kuma.io/display-name": "r", "k8s.kuma.io/namespace": "shop", "team": "x"}}
+	facts := matcher.RouteOf(r, nil)
 	cases := []struct {
 		name string
 		ref  api.TargetRef
@@ -140,7 +141,7 @@ func TestRoute(t *testing.T) {
 		{"from another namespace", api.TargetRef{Kind: "MeshHTTPRoute", Name: "r"}, "pay", false},
 	}
 	for _, c := range cases {
-		if got := matcher.Route(c.ref, c.home, r); got != c.want {
+		if got := matcher.Route(c.ref, c.home, &facts); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

@@ -14,12 +14,12 @@ import (
 // have touched, to keep the old ones in place where it did not.
 func same[T any](a, b T) bool { return reflect.DeepEqual(a, b) }
 
-func newDataplane(o *api.Object) *dataplane {
+func newDataplane(o *api.Object, zone map[string]string) *dataplane {
 	spec, _ := o.Spec.(*api.Dataplane)
 	if spec == nil || spec.Networking == nil {
 		spec = &api.Dataplane{Networking: &api.Networking{}}
 	}
-	return &dataplane{object: o, spec: spec, facts: matcher.DataplaneOf(o)}
+	return &dataplane{object: o, spec: spec, facts: matcher.DataplaneOf(o, zone)}
 }
 
 // plan resolves one dataplane; before is its predecessor, nil for a new one. Of

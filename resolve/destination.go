@@ -17,6 +17,7 @@ import (
 // service is one object that is a destination, read once.
 type service struct {
 	object *api.Object
+	labels api.Labels
 	dests  []*Destination
 }
 
@@ -30,20 +31,20 @@ type dest struct {
 }
 
 // newService reads the ports of an object of one of the service kinds.
-func newService(o *api.Object) *service {
-	s := &service{object: o}
+func newService(o *api.Object, zone map[string]string) *service {
+	s := &service{object: o, labels: api.LabelsOf(o, zone)}
 	switch spec := o.Spec.(type) {
 	case *api.MeshService:
 		for _, p := range spec.Ports {
-			s.dests = append(s.dests, destinationOf(o, "", p.Port, p.Name, p.AppProtocol))
+			s.dests = append(s.dests, destinationOf(o, zone, "", p.Port, p.Name, p.AppProtocol))
 		}
 	case *api.MeshMultiZoneService:
 		for _, p := range spec.Ports {
-			s.dests = append(s.dests, destinationOf(o, "mzsvc_", p.Port, p.Name, p.AppProtocol))
+			s.dests = append(s.dests, destinationOf(o, zone, "mzsvc_", p.Port, p.Name, p.AppProtocol))
 		}
 	case *api.MeshExternalService:
 		if spec.Match != nil {
-			d := destinationOf(o, "extsvc_", spec.Match.Port, "", spec.Match.Protocol)
+			d := destinationOf(o, zone, "extsvc_", spec.Match.Port, "", spec.Match.Protocol)
 			d.External = spec
 			s.dests = append(s.dests, d)
 		}
@@ -52,10 +53,10 @@ func newService(o *api.Object) *service {
 }
 
 // destinationOf names one port of a service object (names: xds design 2).
-func destinationOf(o *api.Object, prefix string, port uint32, portName, protocol string) *Destination {
+func destinationOf(o *api.Object, zone map[string]string, prefix string, port uint32, portName, protocol string) *Destination {
 	d := &Destination{
 		Kind: o.Kind, Name: o.DisplayName(), Namespace: o.HomeNamespace(), Port: port, PortName: portName,
-		Protocol: protocolOf(protocol), Labels: o.Labels, Ref: o.Ref,
+		Protocol: protocolOf(protocol), Labels: api.LabelsOf(o, zone), Ref: o.Ref,
 	}
 	full := o.Name
 	if d.Namespace != "" {

@@ -35,7 +35,7 @@ func keysOf[T any](what string, tree *iradix.Tree[T]) []string {
 // Means reports whether a ref, written in namespace home, means the first port of
 // a service object, and whether an update would find it by the ref's name.
 func Means(o *api.Object, ref api.TargetRef, home string) (means, found bool) {
-	d := newService(o).dests[0]
+	d := newService(o, nil).dests[0]
 	facts := factsOf(d)
 	name := targetName(ref)
 	return matcher.Destination(ref, home, &facts), name == anyTarget || slices.Contains(d.linkNames(), name)

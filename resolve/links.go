@@ -14,9 +14,9 @@ import (
 func (u *updater) read(o *api.Object) any {
 	switch spec := o.Spec.(type) {
 	case *api.Dataplane:
-		return newDataplane(o)
+		return newDataplane(o, u.mesh.zone)
 	case *api.MeshService, *api.MeshExternalService, *api.MeshMultiZoneService:
-		return newService(o)
+		return newService(o, u.mesh.zone)
 	case *policies.Spec:
 		for i, k := range u.kinds {
 			if k.Name == o.Kind && !o.Shadow() {
@@ -28,7 +28,7 @@ func (u *updater) read(o *api.Object) any {
 	for i, d := range u.dialects {
 		for _, t := range d.Types {
 			if t.Name == o.Kind {
-				return newRouteObject(o, i, d)
+				return newRouteObject(o, i, d, u.mesh.zone)
 			}
 		}
 	}
@@ -150,11 +150,10 @@ func carried(p *dataplane) iter.Seq[string] {
 			seen[t] = true
 			return yield(t)
 		}
-		if !give(pair(ownName, p.object.Name)) || !give(pair(ownName, p.facts.Display)) || !give(pair(api.LabelDisplayName, p.facts.Display)) ||
-			!give(pair(api.LabelNamespace, p.facts.Namespace)) {
+		if !give(pair(ownName, p.object.Name)) || !give(pair(ownName, p.facts.Display())) {
 			return
 		}
-		for _, tags := range slices.Concat(p.facts.Tags, []map[string]string{p.facts.Labels}) {
+		for _, tags := range slices.Concat(p.facts.Tags, []map[string]string{p.facts.Labels.All()}) {
 			for k, v := range tags {
 				if !give(pair(k, v)) {
 					return
@@ -172,7 +171,7 @@ func selectedRoutes(m *mesh, ref api.TargetRef, home string) iter.Seq[*routeObje
 			if !ok {
 				continue
 			}
-			if r, ok := o.(*routeObject); ok && matcher.Route(ref, home, r.object) && !yield(r) {
+			if r, ok := o.(*routeObject); ok && matcher.Route(ref, home, &r.facts) && !yield(r) {
 				return
 			}
 		}

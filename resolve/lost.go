@@ -119,7 +119,7 @@ func suggestion(x *mesh, ref api.TargetRef) string {
 		var have []map[string]string
 		for d := range x.destsNamed(anyTarget) {
 			if d.Kind == ref.Kind {
-				have = append(have, d.Labels)
+				have = append(have, d.Labels.All())
 			}
 		}
 		return ": " + mismatch(ref.Labels, have)

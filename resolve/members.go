@@ -193,7 +193,7 @@ func (u *updater) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) 
 	it.SeekPrefix([]byte(api.KindMeshService + "/"))
 	for _, x, ok := it.Next(); ok; _, x, ok = it.Next() {
 		s, isService := x.(*service)
-		if !isService || !matcher.ObjectCarries(spec.Selector.MeshService.MatchLabels, s.object) {
+		if !isService || !s.labels.Carry(spec.Selector.MeshService.MatchLabels) {
 			continue
 		}
 		out = append(out, u.selected(s.object.Spec.(*api.MeshService), port)...)
@@ -225,7 +225,7 @@ func (u *updater) selected(spec *api.MeshService, port uint32) []member {
 
 // selects asks for what gatherTarget leaves open: it took a name, or one label.
 func selects(s *api.ServiceSelector, p *dataplane) bool {
-	return s.DataplaneLabels == nil || p.facts.Carries(s.DataplaneLabels.MatchLabels)
+	return s.DataplaneLabels == nil || p.facts.Labels.Carry(s.DataplaneLabels.MatchLabels)
 }
 
 // Available reports whether somebody answers for a service object: one of its

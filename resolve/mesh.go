@@ -17,6 +17,7 @@ import (
 type mesh struct {
 	name    string
 	mode    string                // meshServices.mode
+	zone    map[string]string     // labels that the control plane computes
 	objects *iradix.Tree[any]     // *policy, *routeObject, *service, *dataplane by objectKey
 	links   *iradix.Tree[string]  // relation, target, object -> objectKey: who speaks of whom
 	dests   *iradix.Tree[*dest]   // by destination id

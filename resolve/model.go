@@ -17,6 +17,7 @@ type Model struct {
 	snapshot *api.Snapshot
 	dialects []route.Dialect
 	kinds    []*policies.Kind
+	zone     map[string]string // labels that the control plane computes
 	meshes   *iradix.Tree[*mesh]
 }
 
@@ -28,7 +29,13 @@ type Affected struct {
 // Compile resolves a whole snapshot. The notes are those on all objects. Of two
 // dialects for one destination the earlier one in the list owns it.
 func Compile(s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
-	empty := &Model{dialects: dialects, kinds: kinds, meshes: iradix.New[*mesh]()}
+	return CompileIn("", s, dialects, kinds)
+}
+
+// CompileIn is Compile for a control plane of that zone: selectors see the labels
+// that it computes for objects of its own, as readers do (spec/kuma.md 1.2).
+func CompileIn(zone string, s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
+	empty := &Model{dialects: dialects, kinds: kinds, zone: api.ZoneLabels(zone), meshes: iradix.New[*mesh]()}
 	changes := make([]api.Change, 0, s.Len())
 	for o := range s.All() {
 		changes = append(changes, api.Change{After: o})
@@ -41,7 +48,7 @@ func Compile(s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) 
 // cost that follows the changes. The result equals Compile(s). Several models
 // may be derived from one, so a preview costs no more than the change it shows.
 func (m *Model) Update(s *api.Snapshot, changes []api.Change) (*Model, Affected) {
-	next := &Model{snapshot: s, dialects: m.dialects, kinds: m.kinds, meshes: m.meshes}
+	next := &Model{snapshot: s, dialects: m.dialects, kinds: m.kinds, zone: m.zone, meshes: m.meshes}
 	byMesh := map[string][]api.Change{}
 	var names []string
 	for _, c := range changes {

@@ -42,7 +42,7 @@ func lostName(x *mesh, top api.TargetRef) string {
 	for p := range x.dataplanes() {
 		if top.Kind == api.KindDataplane {
 			names.add(p.facts.Name)
-			names.add(p.facts.Display)
+			names.add(p.facts.Display())
 			continue
 		}
 		for _, tags := range p.facts.Tags {
@@ -65,7 +65,7 @@ func lostName(x *mesh, top api.TargetRef) string {
 func unselected(x *mesh, top api.TargetRef) string {
 	var labels, tags []map[string]string
 	for p := range x.dataplanes() {
-		labels = append(labels, p.facts.Labels)
+		labels = append(labels, p.facts.Labels.All())
 		for _, t := range p.facts.Tags {
 			if top.Kind == api.KindMeshSubset || t[api.TagService] == top.Name {
 				tags = append(tags, t)

@@ -99,7 +99,7 @@ func (it *item) selects(s *matcher.Service) bool {
 // destination s.
 func (it *item) attaches(r *routeObject, s *matcher.Service) bool {
 	ref := it.routeRef()
-	if ref == nil || !matcher.Route(*ref, it.policy.object.HomeNamespace(), r.object) {
+	if ref == nil || !matcher.Route(*ref, it.policy.object.HomeNamespace(), &r.facts) {
 		return false
 	}
 	return it.policy.topRoute == nil || it.selects(s)

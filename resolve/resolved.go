@@ -65,7 +65,7 @@ type Destination struct {
 	Port      uint32 // 0 for a classic kuma.io/service
 	PortName  string
 	Protocol  api.Protocol
-	Labels    map[string]string
+	Labels    api.Labels
 	Hostnames []string // all names by which a URL may call it
 	VIPs      []string
 	Ref       api.Ref // of the object behind it; zero for a classic service

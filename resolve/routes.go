@@ -15,15 +15,16 @@ type routeObject struct {
 	dialect   int // index in the model's dialects: the smaller owns a destination
 	parsed    *route.Object
 	notes     []api.Note
+	facts     matcher.RouteObject
 	selector  *matcher.Selector
 	rank      rank
 	ruleNames map[string]bool
 	known     map[string]bool // all by which a sectionName may mean a rule
 }
 
-func newRouteObject(o *api.Object, dialect int, d route.Dialect) *routeObject {
+func newRouteObject(o *api.Object, dialect int, d route.Dialect, zone map[string]string) *routeObject {
 	parsed, notes := d.Routes(o)
-	r := &routeObject{object: o, dialect: dialect, parsed: parsed, notes: notes, ruleNames: map[string]bool{}}
+	r := &routeObject{object: o, dialect: dialect, parsed: parsed, notes: notes, facts: matcher.RouteOf(o, zone), ruleNames: map[string]bool{}}
 	if parsed == nil {
 		r.parsed = &route.Object{Ref: o.Ref, Source: o, Top: api.TargetRef{Kind: api.KindMesh}}
 	}

@@ -34,6 +34,7 @@ type updater struct {
 
 func newUpdater(m *Model, prev *mesh, name string) *updater {
 	next := newMesh(name)
+	next.zone = m.zone
 	if prev != nil {
 		c := *prev
 		c.asked = new(asked)

@@ -83,9 +83,18 @@ func Complete(objects ...*api.Object) (s *api.Snapshot, added []*api.Object) {
 	return api.NewSnapshot(1, append(all, added...)...), added
 }
 
-// Compile resolves a snapshot with all dialects and kinds.
+// DefaultZone is the zone of a control plane that is told no other.
+const DefaultZone = "default"
+
+// Compile resolves a snapshot with all dialects and kinds, in the default zone.
 func Compile(s *api.Snapshot) (*resolve.Model, []api.Note) {
-	return resolve.Compile(s, Dialects(), Kinds())
+	return resolve.CompileIn(DefaultZone, s, Dialects(), Kinds())
+}
+
+// Empty is the model of a control plane of that zone that knows no object yet.
+func Empty(zone string) *resolve.Model {
+	m, _ := resolve.CompileIn(zone, api.NewSnapshot(0), Dialects(), Kinds())
+	return m
 }
 
 // DefaultPolicies are the documents that come with a new mesh

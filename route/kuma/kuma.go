@@ -115,6 +115,9 @@ type BackendRef struct {
 // Top is the top-level targetRef, Mesh where it is left out.
 func (r *HTTPRoute) Top() api.TargetRef { return topOf(r.TargetRef) }
 
+// RoleIn is the role of a route of namespace home.
+func (r *HTTPRoute) RoleIn(home string) string { return api.RoleOf(home, r.Top(), r.targets()) }
+
 // targets are the targetRefs of to.
 func (r *HTTPRoute) targets() []api.TargetRef {
 	out := make([]api.TargetRef, len(r.To))

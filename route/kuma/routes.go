@@ -20,7 +20,7 @@ func routes(o *api.Object) (*route.Object, []api.Note) {
 }
 
 func httpRoutes(o *api.Object, spec *HTTPRoute) (*route.Object, []api.Note) {
-	out := &route.Object{Ref: o.Ref, Source: o, Top: spec.Top(), Role: api.RoleOf(o.HomeNamespace(), spec.Top(), spec.targets())}
+	out := &route.Object{Ref: o.Ref, Source: o, Top: spec.Top(), Role: spec.RoleIn(o.HomeNamespace())}
 	for i := range spec.To {
 		to := &spec.To[i]
 		entry := route.Entry{To: to.TargetRef, Index: i}

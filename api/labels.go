@@ -1,0 +1,86 @@
+package api
+
+import "maps"
+
+// Labels are the labels of one object as readers see them, and therefore as
+// selectors do (spec/kuma.md 1.2): what its document says, and where it says
+// nothing, what a control plane computes. Priorities and the zone of a selector
+// go by Written alone.
+type Labels struct {
+	Written map[string]string
+	// Zone has the labels that every object of the control plane's zone has; it
+	// is one map for all of them.
+	Zone map[string]string
+	// Display, Namespace and Role are computed for the object; empty is none.
+	Display, Namespace, Role string
+}
+
+// ZoneLabels are the labels that a control plane of the zone computes for each
+// object that belongs to it; none outside a zone.
+func ZoneLabels(zone string) map[string]string {
+	if zone == "" {
+		return nil
+	}
+	return map[string]string{LabelOrigin: "zone", LabelZone: zone, LabelEnv: "universal"}
+}
+
+// LabelsOf are the labels of o, whose control plane computes those of zone.
+func LabelsOf(o *Object, zone map[string]string) Labels {
+	l := Labels{Written: o.Labels, Zone: zone, Display: o.Name, Namespace: o.Namespace}
+	if s, ok := o.Spec.(Roled); ok {
+		if role := s.RoleIn(o.HomeNamespace()); role != RoleSystem {
+			l.Role = role
+		}
+	}
+	return l
+}
+
+// Get is the label under key; not ok where there is none.
+func (l *Labels) Get(key string) (value string, ok bool) {
+	if value, ok = l.Written[key]; value != "" {
+		return value, true
+	}
+	if computed := l.computed(key); computed != "" {
+		return computed, true
+	}
+	return value, ok
+}
+
+func (l *Labels) computed(key string) string {
+	switch key {
+	case LabelDisplayName:
+		return l.Display
+	case LabelNamespace:
+		return l.Namespace
+	case LabelPolicyRole:
+		return l.Role
+	}
+	return l.Zone[key]
+}
+
+// All has every label.
+func (l *Labels) All() map[string]string {
+	all := maps.Clone(l.Written)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for _, key := range [...]string{LabelDisplayName, LabelNamespace, LabelPolicyRole} {
+		if v, ok := l.Get(key); ok {
+			all[key] = v
+		}
+	}
+	for key := range l.Zone {
+		all[key], _ = l.Get(key)
+	}
+	return all
+}
+
+// Carry reports whether the labels are what a selector wants, and perhaps more.
+func (l *Labels) Carry(want map[string]string) bool {
+	for key, value := range want {
+		if have, ok := l.Get(key); !ok || have != value {
+			return false
+		}
+	}
+	return true
+}
