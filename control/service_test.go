@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -43,10 +44,20 @@ mesh: default
 name: plain
 spec: {to: [{targetRef: {kind: Mesh}, default: {http: {requestTimeout: 9s}}}]}
 `)
-	for filter, want := range map[string]string{"k8s.kuma.io/namespace]=shop": "slow", "kuma.io/policy-role]=consumer": "slow", "k8s.kuma.io/namespace]=other": ""} {
+	for filter, want := range map[string]string{"k8s.kuma.io/namespace]=shop": "slow.shop", "kuma.io/policy-role]=consumer": "slow.shop", "k8s.kuma.io/namespace]=other": ""} {
 		if got := names(get[list](p, "/meshes/default/meshtimeouts?filter[labels."+filter)); got != want {
 			t.Errorf("%s finds %q, want %q", filter, got, want)
 		}
+	}
+	const path = "/meshes/default/meshtimeouts/slow.shop"
+	var shown map[string]any
+	if shown = get[map[string]any](p, path); shown["name"] != "slow.shop" || shown["namespace"] != "shop" {
+		t.Errorf("%s answers %v", path, shown)
+	}
+	text, _ := json.Marshal(shown)
+	p.want(http.StatusOK, http.MethodPut, path, string(text))
+	if got := names(get[list](p, "/meshes/default/meshtimeouts?filter[labels.k8s.kuma.io/namespace]=shop")); got != "slow.shop" {
+		t.Errorf("what GET shows was put back, and now there are %q", got)
 	}
 	p.want(http.StatusBadRequest, http.MethodPut, "/meshes/default/dataplanes/gw", `{"type":"Dataplane","mesh":"default","name":"gw","networking":{"address":"127.0.0.1","gateway":{"type":"DELEGATED"},"listeners":[{"type":"ZoneEgress","address":"127.0.0.1","port":10002}]}}`)
 }

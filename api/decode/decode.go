@@ -95,6 +95,9 @@ func One(c *api.Catalog, file string, text []byte, want api.Ref) (*api.Object, e
 			errs = append(errs, v)
 		}
 	}
+	if o.Namespace == want.Namespace && o.Name == want.FullName() {
+		o.Name = want.Name // what readers see as its name
+	}
 	differs("type", "type", o.Kind, want.Kind)
 	differs("mesh", "mesh", o.Mesh, want.Mesh)
 	differs("name", "name", o.Name, want.Name)

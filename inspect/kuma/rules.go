@@ -154,7 +154,7 @@ func (x *ruler) meta(ref api.Ref) Meta {
 		return m
 	}
 	x.model.Visit()
-	m := Meta{Type: ref.Kind, Mesh: ref.Mesh, Name: ref.Name, Labels: map[string]string{}}
+	m := Meta{Type: ref.Kind, Mesh: ref.Mesh, Name: ref.FullName(), Labels: map[string]string{}}
 	if o, ok := x.model.Snapshot().Get(ref); ok {
 		if o = x.catalog.Shown(o); o.Labels != nil {
 			m.Labels = o.Labels

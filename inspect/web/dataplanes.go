@@ -77,7 +77,7 @@ type counters struct {
 
 func (s *server) overviewOf(o *api.Object) overview {
 	l := s.Catalog.Shown(o)
-	v := overview{Type: "DataplaneOverview", Mesh: o.Mesh, Name: o.Name, Labels: l.Labels, Created: o.Created, Modified: o.Modified, KRI: s.Catalog.KRI(l), Plane: o.Spec}
+	v := overview{Type: "DataplaneOverview", Mesh: o.Mesh, Name: o.FullName(), Labels: l.Labels, Created: o.Created, Modified: o.Modified, KRI: s.Catalog.KRI(l), Plane: o.Spec}
 	st, ok := s.Sidecars.Stream(o.Ref)
 	if !ok {
 		return v

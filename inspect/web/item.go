@@ -45,13 +45,16 @@ func (s *server) shown(ctx context.Context, o *api.Object) (*api.Object, error) 
 	return &c, nil
 }
 
-// item is an object as the API shows it, with conditions in its status.
+// item is an object as the API shows it, with conditions in its status. Its name
+// tells it from others of its kind and mesh, as in Kuma (spec/kuma.md 1.1).
 func (s *server) item(ctx context.Context, o *api.Object, conditions any) ([]byte, error) {
 	o, err := s.shown(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	text, err := decode.PrintJSON(s.Catalog, o)
+	named := *o
+	named.Name = o.FullName()
+	text, err := decode.PrintJSON(s.Catalog, &named)
 	if err != nil || conditions == nil {
 		return text, err
 	}

@@ -27,11 +27,15 @@ func (i Item) Ref() api.Ref {
 	return api.Ref{Kind: i.Type, Mesh: i.Mesh, Namespace: i.Namespace, Name: i.Name}
 }
 
-// UnmarshalJSON keeps the text beside what it reads of it.
+// UnmarshalJSON keeps the text beside what it reads of it. Name is the name inside
+// the namespace, which the API shows as <name>.<namespace>.
 func (i *Item) UnmarshalJSON(text []byte) error {
 	type fields Item
 	if err := json.Unmarshal(text, (*fields)(i)); err != nil {
 		return err
+	}
+	if own := i.Labels[api.LabelDisplayName]; i.Namespace != "" && i.Name == own+"."+i.Namespace {
+		i.Name = own
 	}
 	i.Raw = append(json.RawMessage(nil), text...)
 	return nil
