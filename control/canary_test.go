@@ -35,6 +35,8 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 	dir := t.TempDir()
 	c := config(t)
 	c.Store, c.Dir, c.AdminAuth = "bolt", dir, "token"
+	traces, address := collect(t)
+	c.OTLPEndpoint = address
 	var log journal
 	outside := t.TempDir()
 	writeFile(t, outside, "key.pem", "-----BEGIN PRIVATE KEY-----\nq7Xcanary\n-----END PRIVATE KEY-----\n")
@@ -69,7 +71,7 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 		t.Errorf("the problems are not said, or the document is not served: %s\n%s", said["/_problems"], said["/meshexternalservices"])
 	}
 	p.stop()
-	said["the log"] = log.String()
+	said["the log"], said["the traces"] = log.String(), traces.text()
 	for where, text := range said {
 		for name, secret := range map[string]string{"a canary": "q7X", "the admin token": admin, "a part of the admin token": admin[:16], "a user's token": issued} {
 			if strings.Contains(text, secret) {
@@ -79,5 +81,8 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 	}
 	if !strings.Contains(said["the log"], "token.yaml") {
 		t.Error("the log does not say that the link is refused")
+	}
+	if !strings.Contains(said["the traces"], `"change"`) {
+		t.Errorf("no change is traced: %s", said["the traces"])
 	}
 }
