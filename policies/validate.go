@@ -83,13 +83,31 @@ func (f *Findings) ref(at api.Path, ref api.TargetRef, rules api.RefRules) {
 // form checks which of to, from and rules are there, and whether they go together.
 func (s *Spec) form(f *Findings, at api.Path) {
 	if len(s.To)+len(s.From)+len(s.Rules) == 0 {
-		f.Breaks(at, "says nothing; add %s", s.Kind.lists())
+		s.nothing(f, at)
 	}
 	if len(s.Rules) > 0 && len(s.From) > 0 {
 		f.Breaks(at.Field("from"), "cannot stand beside rules, which replace it; move its items to rules")
 	}
 	if len(s.Rules) > 0 && len(s.To) > 0 && s.Kind.RulesAlone {
 		f.Breaks(at.Field("to"), "cannot stand beside rules; write two policies, one with to and one with rules")
+	}
+}
+
+// nothing refuses a policy without items: at the lists that it has, or as a whole
+// where it has none.
+func (s *Spec) nothing(f *Findings, at api.Path) {
+	written := false
+	for _, l := range []struct {
+		name string
+		here bool
+	}{{"to", s.To != nil}, {"from", s.From != nil}, {"rules", s.Rules != nil}} {
+		if l.here {
+			f.Breaks(at.Field(l.name), "is empty, so the policy says nothing; add an item")
+			written = true
+		}
+	}
+	if !written {
+		f.Breaks(at, "says nothing; add %s", s.Kind.lists())
 	}
 }
 
