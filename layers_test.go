@@ -19,11 +19,12 @@ const module = "github.com/weftmesh/weft/"
 var layers = []string{
 	"api",
 	"api/decode",
+	"merge",
 	"route",
 	"route/*",
 	"store",
 	"admission",
-	"matcher merge",
+	"matcher",
 	"policies",
 	"resolve",
 	"sim",

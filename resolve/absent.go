@@ -112,16 +112,16 @@ func (a *absence) ofItem(m *Model, it *item, home string) {
 }
 
 func (a *absence) ofRoute(r *routeObject) {
-	if n, nothing := selectsNone(a.mesh, r.parsed.Top, r.selector, a.origin); nothing {
+	if n, nothing := selectsNone(a.mesh, r.opinion.Top, r.selector, a.origin); nothing {
 		a.because(n.Code, n.Field, "%s", n.Message)
 		return
 	}
 	if !r.selector.Selects(&a.plane.plane.facts) {
-		a.because(NotSelected, "spec.targetRef", "%s", selectsOthers(r.parsed.Top))
+		a.because(NotSelected, "spec.targetRef", "%s", selectsOthers(r.opinion.Top))
 		return
 	}
-	for i := range r.parsed.Entries {
-		e := &r.parsed.Entries[i]
+	for i := range r.opinion.Entries {
+		e := &r.opinion.Entries[i]
 		a.ofEntry(r, e, api.Path("spec.to").Index(e.Index).Field("targetRef"))
 	}
 }

@@ -10,10 +10,10 @@ import (
 
 // backend resolves a ref of a route object. One that leads nowhere stays, with
 // the reason, so that its share can be answered honestly (spec/kuma.md 2.3).
-func (b *tableBuilder) backend(ref route.BackendRef, by *routeObject) Backend {
+func (b *tableBuilder) backend(ref *route.BackendRef) Backend {
 	out := Backend{Kind: ref.Target.Kind, Name: ref.Target.Name, Namespace: ref.Target.Namespace,
 		Tags: ref.Target.Tags, Port: ref.Port, Weight: ref.Weight}
-	d, lost := findBackend(b.mesh, ref.Target, ref.Port, by.object.HomeNamespace())
+	d, lost := findBackend(b.mesh, *ref)
 	if lost == nil && !d.Protocol.HTTPLike() {
 		lost = wrongProtocol(d)
 	}
@@ -91,7 +91,8 @@ func find(m *mesh, ref api.TargetRef, port uint32, section, home string) found {
 // classic service in mode Disabled and where no object has the name, else the
 // object if it has one port (contract 9). A subset, which has no port, is of the
 // classic service where there is one.
-func findBackend(m *mesh, ref api.TargetRef, port uint32, home string) (*dest, *lostRef) {
+func findBackend(m *mesh, want route.BackendRef) (*dest, *lostRef) {
+	ref, port, home := want.Target, want.Port, want.Home
 	subset := ref.Kind == api.KindMeshServiceSubset
 	if subset {
 		ref.Kind = api.KindMeshService

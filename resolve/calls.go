@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/route"
 )
 
 // call is one destination that a dataplane calls at an address.
@@ -89,6 +90,6 @@ func (t *tabler) call(p *dataplane, o *api.Outbound, field api.Path) call {
 			return c
 		}
 	}
-	c.dest, c.lost = findBackend(t.mesh, ref, port, p.facts.Namespace)
+	c.dest, c.lost = findBackend(t.mesh, route.BackendRef{Target: ref, Port: port, Home: p.facts.Namespace})
 	return c
 }

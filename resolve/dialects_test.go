@@ -31,13 +31,13 @@ func TestANameThatIsANumberIsTheName(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	dialects := slices.Clone(c.dialects)
-	read := dialects[0].Routes
-	dialects[0].Routes = func(o *api.Object) (*route.Object, []api.Note) {
-		parsed, notes := read(o)
-		named := *parsed.Entries[0].Rules[0].Origin
+	read := dialects[0].Read
+	dialects[0].Read = func(o *api.Object) *route.Opinion {
+		says := read(o)
+		named := *says.Entries[0].Rules[0].Origin
 		named.RuleName = "1" // the first, which has the index 0
-		parsed.Entries[0].Rules[0].Origin = &named
-		return parsed, notes
+		says.Entries[0].Rules[0].Origin = &named
+		return says
 	}
 	table, _ := called(t, c, dialects, nil, twoRules, `{"type":"MeshTimeout","mesh":"default","name":"p","spec":{
 		"to":[{"targetRef":{"kind":"MeshHTTPRoute","name":"r","sectionName":"1"},"default":{"http":{"requestTimeout":"9s"}}}]}}`)
@@ -61,12 +61,19 @@ func TestTheFirstDialectOwnsADestination(t *testing.T) {
 	}
 	other := kuma
 	other.Types = []api.Type{types[api.KindMeshTCPRoute]}
-	other.Routes = func(o *api.Object) (*route.Object, []api.Note) {
+	other.Read = func(o *api.Object) *route.Opinion {
 		matches := []route.Match{{Path: &route.PathMatch{Type: route.Exact, Value: "/" + o.Name}}}
-		return &route.Object{Ref: o.Ref, Source: o, Top: api.TargetRef{Kind: api.KindMesh}, Entries: []route.Entry{{
+		return &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}, Entries: []route.Entry{{
 			To:    api.TargetRef{Kind: api.KindMeshService, Name: "web"},
-			Rules: []route.Rule{{Key: o.Name, Matches: matches, Origin: &api.Origin{Ref: o.Ref}}},
-		}}}, nil
+			Rules: []route.Rule{{Matches: matches, Origin: &api.Origin{Ref: o.Ref}}},
+		}}}
+	}
+	other.Compose = func(_ route.Frontend, candidates []route.Candidate) route.Composition {
+		rule := candidates[0].Rules[0]
+		return route.Composition{
+			Rows:      []route.Row{{Composed: &route.Composed{Matches: rule.Matches, Do: route.Itself{}}, Match: rule.Matches[0]}},
+			Unmatched: &route.Composed{Do: route.Itself{}},
+		}
 	}
 	kuma.Types = []api.Type{types[api.KindMeshHTTPRoute]}
 	foreign := []*api.Object{{Ref: api.Ref{Kind: api.KindMeshTCPRoute, Mesh: "default", Name: "foreign"}}}

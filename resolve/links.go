@@ -25,12 +25,8 @@ func (u *updater) read(o *api.Object) any {
 		}
 		return nil
 	}
-	for i, d := range u.dialects {
-		for _, t := range d.Types {
-			if t.Name == o.Kind {
-				return newRouteObject(o, i, d, u.mesh.zone)
-			}
-		}
+	if d, place := kindOf(u.dialects, o.Kind); d != nil {
+		return newRouteObject(o, place, d, u.mesh.zone)
 	}
 	return nil
 }
@@ -90,16 +86,14 @@ func routeLinks(r *routeObject) []link {
 	if n := r.object.DisplayName(); n != r.object.Name {
 		out = append(out, link{named, routeTarget(api.TargetRef{Kind: r.object.Kind, Name: n})})
 	}
-	for _, e := range r.parsed.Entries {
+	for _, e := range r.opinion.Entries {
 		out = append(out, link{routes, targetName(e.To)})
 		for _, rule := range e.Rules {
 			for _, b := range rule.Backends {
 				out = append(out, link{sendsTo, targetName(b.Target)})
 			}
-			for _, f := range rule.Filters {
-				if f.Mirror != nil {
-					out = append(out, link{sendsTo, targetName(f.Mirror.Backend.Target)})
-				}
+			for _, m := range rule.Mirrors {
+				out = append(out, link{sendsTo, targetName(m.Target)})
 			}
 		}
 	}

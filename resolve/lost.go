@@ -14,7 +14,7 @@ import (
 // destination as an outbound.
 func onRoute(x *mesh, it *item, home string) bool {
 	for r := range selectedRoutes(x, *it.policy.topRoute, home) {
-		for _, e := range r.parsed.Entries {
+		for _, e := range r.opinion.Entries {
 			if e.To.Kind == it.target.Kind && e.To.Name != "" && e.To.Name == it.target.Name {
 				return true
 			}
@@ -33,7 +33,7 @@ func onRoute(x *mesh, it *item, home string) bool {
 func destinationsOf(x *mesh, it *item, home string) string {
 	var names, all []string
 	for r := range selectedRoutes(x, *it.policy.topRoute, home) {
-		for _, e := range r.parsed.Entries {
+		for _, e := range r.opinion.Entries {
 			names, all = append(names, e.To.Name), append(all, refText(e.To))
 		}
 	}

@@ -39,11 +39,11 @@ func (it Item) Destinations() iter.Seq[*Destination] {
 }
 
 // Routes are those that the item names in to.
-func (it Item) Routes() []*route.Object {
-	var out []*route.Object
+func (it Item) Routes() []*route.Opinion {
+	var out []*route.Opinion
 	if it.item.target.IsRoute() {
 		for r := range selectedRoutes(it.mesh, it.item.target, it.Policy.HomeNamespace()) {
-			out = append(out, r.parsed)
+			out = append(out, r.opinion)
 		}
 	}
 	return out

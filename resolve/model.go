@@ -27,7 +27,8 @@ type Affected struct {
 }
 
 // Compile resolves a whole snapshot. The notes are those on all objects. Of two
-// dialects for one destination the earlier one in the list owns it.
+// kinds of routes for one destination the one that the list of dialects has
+// earlier owns it.
 func Compile(s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
 	return CompileIn("", s, dialects, kinds)
 }
@@ -217,7 +218,7 @@ func (m *Model) Destination(mesh, id string) (*Destination, bool) {
 }
 
 // Route is a route object as its dialect reads it.
-func (m *Model) Route(ref api.Ref) (*route.Object, bool) {
+func (m *Model) Route(ref api.Ref) (*route.Opinion, bool) {
 	x, ok := m.meshes.Get([]byte(ref.Mesh))
 	if !ok {
 		return nil, false
@@ -230,12 +231,11 @@ func (m *Model) Route(ref api.Ref) (*route.Object, bool) {
 	if !ok {
 		return nil, false
 	}
-	return r.parsed, true
+	return r.opinion, true
 }
 
 // IsRoute reports whether one of the route dialects has documents of the kind.
 func (m *Model) IsRoute(kind string) bool {
-	return slices.ContainsFunc(m.dialects, func(d route.Dialect) bool {
-		return slices.ContainsFunc(d.Types, func(t api.Type) bool { return t.Name == kind })
-	})
+	d, _ := kindOf(m.dialects, kind)
+	return d != nil
 }

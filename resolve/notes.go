@@ -43,7 +43,7 @@ func (m *Model) NotesOn(ref api.Ref) []api.Note {
 	case *policy:
 		return m.policyNotes(x, o)
 	case *routeObject:
-		return append(slices.Clone(o.notes), routeNotes(x, o)...)
+		return append(slices.Clone(o.opinion.Notes), routeNotes(x, o)...)
 	case *dataplane:
 		return m.dataplaneNotes(x, o)
 	case *service:
@@ -81,7 +81,7 @@ func (m *Model) NotesAt(dp api.Ref) []api.Note {
 			}
 		case *routeObject:
 			if !o.object.Shadow() && o.selector.Selects(&p.plane.facts) && p.callsOneOf(o) {
-				notes = append(notes, append(slices.Clone(o.notes), routeNotes(x, o)...)...)
+				notes = append(notes, append(slices.Clone(o.opinion.Notes), routeNotes(x, o)...)...)
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func (m *Model) meantFor(x *mesh, o *policy, p *planed) bool {
 func (p *planed) callsOneOf(o *routeObject) bool {
 	for _, out := range p.resolved.Outbounds {
 		facts := factsOf(out.Destination)
-		for _, e := range o.parsed.Entries {
+		for _, e := range o.opinion.Entries {
 			if matcher.Destination(e.To, o.object.HomeNamespace(), &facts) {
 				return true
 			}

@@ -116,7 +116,7 @@ func (r *routeObject) sections(o *api.Origin) []string {
 	}
 	if o.Rule != nil {
 		rule := strconv.Itoa(*o.Rule)
-		if o.To == nil || len(r.parsed.Entries) == 1 {
+		if o.To == nil || len(r.opinion.Entries) == 1 {
 			add(rule)
 		}
 		if o.To != nil {

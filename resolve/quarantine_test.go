@@ -17,8 +17,8 @@ func TestAnObjectLeftOutStaysOut(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	dialects := slices.Clone(c.dialects)
-	read := dialects[0].Routes
-	dialects[0].Routes = func(o *api.Object) (*route.Object, []api.Note) {
+	read := dialects[0].Read
+	dialects[0].Read = func(o *api.Object) *route.Opinion {
 		if o.Name == "bad" {
 			panic("planted")
 		}

@@ -27,7 +27,7 @@ func answers(model *resolve.Model) string {
 			fmt.Fprintf(&b, " is a route about %d destinations\n", len(r.Entries))
 		}
 		for _, r := range model.Reader(nil).RoutesOf(o.Ref) {
-			fmt.Fprintf(&b, " targets %s\n", r.Ref)
+			fmt.Fprintf(&b, " targets %s\n", r.Object.Ref)
 		}
 	}
 	for r := range model.Dataplanes("") {

@@ -220,8 +220,8 @@ func (x *reacher) wantedFor(n int, r *routeObject, selectors []*matcher.Selector
 	if r.object.Shadow() {
 		return
 	}
-	for i := range r.parsed.Entries {
-		e := &r.parsed.Entries[i]
+	for i := range r.opinion.Entries {
+		e := &r.opinion.Entries[i]
 		for d := range x.mesh.destsNamed(targetName(e.To)) {
 			if !matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) || it != nil && !it.attaches(r, &d.facts) {
 				continue

@@ -11,14 +11,14 @@ import (
 func routeNotes(x *mesh, r *routeObject) []api.Note {
 	var notes []api.Note
 	origin := &api.Origin{Ref: r.object.Ref}
-	if r.parsed.Top.Kind == api.KindMeshGateway {
+	if r.opinion.Top.Kind == api.KindMeshGateway {
 		notes = append(notes, note(origin, api.Error, "TargetNotFound", "spec.targetRef", noGateways))
-	} else if n, nothing := selectsNone(x, r.parsed.Top, r.selector, origin); nothing {
+	} else if n, nothing := selectsNone(x, r.opinion.Top, r.selector, origin); nothing {
 		notes = append(notes, n)
 	}
 	hints := 0
-	for i := range r.parsed.Entries {
-		notes = append(notes, entryNotes(x, r, &r.parsed.Entries[i], &hints)...)
+	for i := range r.opinion.Entries {
+		notes = append(notes, entryNotes(x, r, &r.opinion.Entries[i], &hints)...)
 	}
 	return notes
 }
@@ -28,7 +28,7 @@ func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note 
 	var notes []api.Note
 	home, origin := r.object.HomeNamespace(), &api.Origin{Ref: r.object.Ref}
 	at := api.Path("spec.to").Index(e.Index).Field("targetRef")
-	owner, requests := r.dialect, false
+	owner, requests := r.kind, false
 	var found *dest
 	for d := range x.destsNamed(targetName(e.To)) {
 		if !matcher.Destination(e.To, home, &d.facts) {
@@ -36,7 +36,7 @@ func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note 
 		}
 		found, requests = d, requests || d.Protocol.HTTPLike()
 		for _, c := range d.subjects.contributions {
-			owner = min(owner, c.route.dialect)
+			owner = min(owner, c.route.kind)
 		}
 	}
 	switch {
@@ -47,11 +47,11 @@ func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note 
 		notes = append(notes, note(origin, api.Warning, noEffect, at, "%s speaks %s, in which there are no requests to route, so this entry has no effect; declare http, http2 or grpc if it speaks that",
 			found.ID, found.Protocol))
 	}
-	if owner != r.dialect {
+	if owner != r.kind {
 		notes = append(notes, note(origin, api.Error, "Conflicted", at, "a route of a stronger language owns %s; move its rules there", refText(e.To)))
 	}
 	for i := range e.Rules {
-		notes = append(notes, backendNotes(x, &e.Rules[i], home, found == nil || requests, hints)...)
+		notes = append(notes, backendNotes(x, &e.Rules[i], found == nil || requests, hints)...)
 	}
 	return notes
 }
@@ -62,10 +62,10 @@ const maxHints = 20
 
 // backendNotes are those on the backends of a rule. Where there are no requests
 // nothing follows from them.
-func backendNotes(x *mesh, rule *route.Rule, home string, requests bool, hints *int) []api.Note {
+func backendNotes(x *mesh, rule *route.Rule, requests bool, hints *int) []api.Note {
 	var notes []api.Note
 	check := func(ref route.BackendRef, severity api.Severity, lose, fail string) {
-		d, lost := findBackend(x, ref.Target, ref.Port, home)
+		d, lost := findBackend(x, ref)
 		if !requests {
 			lose = "nothing is lost by it, because the entry has no effect"
 		} else if lost == nil && !d.Protocol.HTTPLike() {
@@ -87,10 +87,8 @@ func backendNotes(x *mesh, rule *route.Rule, home string, requests bool, hints *
 	for _, b := range rule.Backends {
 		check(b, api.Error, "its share of the requests is answered with 500 until then", "its share of the requests is answered with 503 until then")
 	}
-	for _, f := range rule.Filters {
-		if f.Mirror != nil {
-			check(f.Mirror.Backend, api.Warning, "nothing is mirrored until then", "nothing is mirrored until then")
-		}
+	for _, m := range rule.Mirrors {
+		check(m, api.Warning, "nothing is mirrored until then", "nothing is mirrored until then")
 	}
 	return notes
 }

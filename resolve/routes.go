@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
@@ -12,9 +11,8 @@ import (
 // routeObject is one route object, read once.
 type routeObject struct {
 	object    *api.Object
-	dialect   int // index in the model's dialects: the smaller owns a destination
-	parsed    *route.Object
-	notes     []api.Note
+	kind      int // in the order of all kinds: the smaller owns a destination
+	opinion   *route.Opinion
 	facts     matcher.RouteObject
 	selector  *matcher.Selector
 	rank      rank
@@ -22,16 +20,12 @@ type routeObject struct {
 	known     map[string]bool // all by which a sectionName may mean a rule
 }
 
-func newRouteObject(o *api.Object, dialect int, d route.Dialect, zone map[string]string) *routeObject {
-	parsed, notes := d.Routes(o)
-	r := &routeObject{object: o, dialect: dialect, parsed: parsed, notes: notes, facts: matcher.RouteOf(o, zone), ruleNames: map[string]bool{}}
-	if parsed == nil {
-		r.parsed = &route.Object{Ref: o.Ref, Source: o, Top: api.TargetRef{Kind: api.KindMesh}}
-	}
-	role := cmp.Or(r.parsed.Role, api.RoleSystem)
-	r.selector = matcher.SelectorOf(r.parsed.Top, localOf(o, role))
-	r.rank = rankOf(o, r.parsed.Top, role)
-	for _, e := range r.parsed.Entries {
+func newRouteObject(o *api.Object, kind int, d *route.Dialect, zone map[string]string) *routeObject {
+	says := d.Read(o)
+	role := cmp.Or(says.Role, api.RoleSystem)
+	r := &routeObject{object: o, kind: kind, opinion: says, facts: matcher.RouteOf(o, zone), ruleNames: map[string]bool{},
+		selector: matcher.SelectorOf(says.Top, localOf(o, role)), rank: rankOf(o, says.Top, role)}
+	for _, e := range says.Entries {
 		for _, rule := range e.Rules {
 			if rule.Origin.RuleName != "" {
 				r.ruleNames[rule.Origin.RuleName] = true
@@ -39,7 +33,7 @@ func newRouteObject(o *api.Object, dialect int, d route.Dialect, zone map[string
 		}
 	}
 	r.known = map[string]bool{}
-	for _, e := range r.parsed.Entries {
+	for _, e := range says.Entries {
 		for i := range e.Rules {
 			for _, name := range r.sections(e.Rules[i].Origin) {
 				r.known[name] = true
@@ -49,6 +43,21 @@ func newRouteObject(o *api.Object, dialect int, d route.Dialect, zone map[string
 	return r
 }
 
+// kindOf finds the dialect of a kind of documents, and the kind's place in the
+// order of all kinds of routes; nil for what is no route.
+func kindOf(dialects []route.Dialect, kind string) (*route.Dialect, int) {
+	place := 0
+	for i := range dialects {
+		for _, t := range dialects[i].Types {
+			if t.Name == kind {
+				return &dialects[i], place
+			}
+			place++
+		}
+	}
+	return nil, 0
+}
+
 // contribution is what one route object says about one destination.
 type contribution struct {
 	route *routeObject
@@ -56,55 +65,43 @@ type contribution struct {
 	rank  rank
 }
 
-// mergedRule is one match key with everything that contributed to it.
-type mergedRule struct {
-	key                   string
-	matches               []route.Match
-	filters               []route.Filter
-	backends              []route.BackendRef
-	filtersBy, backendsBy *source
-	sources               []source // strongest first
+// composition is what contributions to a destination come to: one for all classes
+// that have the same ones.
+type composition struct {
+	route.Composition
+	from []*contribution // weakest first
 }
 
-// source is one rule of one contribution.
-type source struct {
-	route *routeObject
-	rule  *route.Rule
-}
-
-// mergeRules lays the contributions, weakest first, over each other by match key
-// (spec/kuma.md 2.2): the strongest object's rules come first, in the order
-// written; of filters and backends the strongest list holds as a whole.
-func mergeRules(contributions []*contribution) []*mergedRule {
-	var rules []*mergedRule
-	byKey := map[string]*mergedRule{}
-	for _, c := range slices.Backward(contributions) {
-		for i := range c.entry.Rules {
-			rule := &c.entry.Rules[i]
-			m := byKey[rule.Key]
-			if m == nil {
-				m = &mergedRule{key: rule.Key, matches: rule.Matches}
-				byKey[rule.Key] = m
-				rules = append(rules, m)
-			}
-			s := source{c.route, rule}
-			m.sources = append(m.sources, s)
-			if m.filters == nil && rule.Filters != nil {
-				m.filters, m.filtersBy = rule.Filters, &s
-			}
-			if m.backends == nil && rule.Backends != nil {
-				m.backends, m.backendsBy = rule.Backends, &s
-			}
+// compose composes what the dataplanes of c have of a destination.
+func (t *tabler) compose(d *dest, c *class) *composition {
+	all := d.subjects.contributions
+	key := make([]byte, len(all))
+	for i, x := range all {
+		key[i] = '0'
+		if c.has[x.route.selector.Key] {
+			key[i] = '1'
 		}
 	}
-	return rules
+	if known, ok := d.subjects.composed.Load(string(key)); ok {
+		return known.(*composition)
+	}
+	n := &composition{}
+	var candidates []route.Candidate
+	for i, x := range all {
+		if key[i] == '1' {
+			n.from = append(n.from, x)
+			candidates = append(candidates, route.Candidate{Opinion: x.route.opinion, Entry: x.entry})
+		}
+	}
+	dialect := &t.dialects[0] // which says what holds where nobody says anything
+	if len(n.from) > 0 {
+		dialect, _ = kindOf(t.dialects, n.from[0].route.object.Kind)
+	}
+	n.Composition = dialect.Compose(frontendOf(d.Destination), candidates)
+	known, _ := d.subjects.composed.LoadOrStore(string(key), n)
+	return known.(*composition)
 }
 
-// origins are the rules that contributed, weakest first.
-func (m *mergedRule) origins() []*api.Origin {
-	out := make([]*api.Origin, 0, len(m.sources))
-	for _, s := range slices.Backward(m.sources) {
-		out = append(out, s.rule.Origin)
-	}
-	return out
+func frontendOf(d *Destination) route.Frontend {
+	return route.Frontend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Protocol: d.Protocol}
 }

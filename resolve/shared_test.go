@@ -1,11 +1,13 @@
 package resolve_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 )
 
 // TestWhatAppliesAlikeIsShared: dataplanes to which the same applies hold the
@@ -42,5 +44,34 @@ func TestWhatAppliesAlikeIsShared(t *testing.T) {
 	}
 	if a.Clusters[0].Endpoints != other.Clusters[0].Endpoints {
 		t.Error("endpoints differ by class")
+	}
+}
+
+// TestRulesAreComposedOnceForAllWhoHaveThem: dataplanes that a policy tells apart
+// and no route does have one composition of the rules.
+func TestRulesAreComposedOnceForAllWhoHaveThem(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	dialects := slices.Clone(c.dialects)
+	compose, composed := dialects[0].Compose, map[int]int{}
+	dialects[0].Compose = func(f route.Frontend, list []route.Candidate) route.Composition {
+		composed[len(list)]++
+		return compose(f, list)
+	}
+	objects := []*api.Object{worlds.Decode(t, c.catalog, twoRules)}
+	for name, team := range map[string]string{"a": "x", "b": "y", "c": "z"} {
+		objects = append(objects, worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"`+name+`","labels":{"team":"`+team+`"},"networking":{"address":"127.0.0.1",
+			"inbound":[{"port":8080,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}],"outbound":[{"port":10001,"tags":{"kuma.io/service":"web"}}]}}`))
+	}
+	for kind, top := range map[string]string{"MeshTimeout": "x", "MeshHTTPRoute": "y"} {
+		to := `{"targetRef":{"kind":"Mesh"},"default":{"connectionTimeout":"1s"}}`
+		if kind == "MeshHTTPRoute" {
+			to = `{"targetRef":{"kind":"MeshService","name":"web"},"rules":[{"matches":[{"path":{"type":"Exact","value":"/c"}}],"default":{}}]}`
+		}
+		objects = append(objects, worlds.Decode(t, c.catalog, `{"type":"`+kind+`","mesh":"default","name":"own","spec":{"targetRef":{"kind":"Dataplane","labels":{"team":"`+top+`"}},"to":[`+to+`]}}`))
+	}
+	resolve.Compile(api.NewSnapshot(1, objects...), dialects, c.kinds)
+	if composed[1] != 1 || composed[2] != 1 {
+		t.Errorf("composed %v times by number of candidates, want once each", composed)
 	}
 }

@@ -19,6 +19,7 @@ type subjects struct {
 	// selectors are the distinct ones that do not select everything, by key.
 	selectors []*matcher.Selector
 	classes   sync.Map // *class by classKey
+	composed  sync.Map // *composition by which contributions it is of
 }
 
 // attachments are the items that attach to a route for one destination, weakest
@@ -50,8 +51,8 @@ func gatherSubjects(m *mesh, d *dest) *subjects {
 	s := &subjects{attached: map[*routeObject]*attachments{}}
 	names := d.linkNames()
 	for r := range linkedObjects[*routeObject](m, routes, names...) {
-		for i := range r.parsed.Entries {
-			e := &r.parsed.Entries[i]
+		for i := range r.opinion.Entries {
+			e := &r.opinion.Entries[i]
 			if !r.object.Shadow() && matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) {
 				s.contributions = append(s.contributions, &contribution{r, e, r.rank.of(e.To, e.Index)})
 			}
@@ -78,16 +79,16 @@ func gatherSubjects(m *mesh, d *dest) *subjects {
 
 func byRank(a, b *item) int { return a.rank.compare(b.rank) }
 
-// ownersOnly keeps the contributions of the one dialect that owns the
-// destination (spec/kuma.md 2.3).
+// ownersOnly keeps the contributions of the one kind that owns the destination
+// (spec/kuma.md 2.3).
 func ownersOnly(all []*contribution) []*contribution {
 	owner := -1
 	for _, c := range all {
-		if owner < 0 || c.route.dialect < owner {
-			owner = c.route.dialect
+		if owner < 0 || c.route.kind < owner {
+			owner = c.route.kind
 		}
 	}
-	return slices.DeleteFunc(all, func(c *contribution) bool { return c.route.dialect != owner })
+	return slices.DeleteFunc(all, func(c *contribution) bool { return c.route.kind != owner })
 }
 
 // attachedTo lists the items that attach to r for the destination s, weakest first.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
@@ -11,13 +12,8 @@ import (
 
 func compareText(a, b string) int { return cmp.Compare(a, b) }
 
-// catchAll is the implicit last route of every table.
+// catchAll is the match of what no rule of a table matches.
 var catchAll = route.Match{Path: &route.PathMatch{Type: route.Prefix, Value: "/"}}
-
-// ImplicitKey is the key of the implicit last route. It is the one that Kuma's
-// language gives to its match (spec/kuma.md 2.1), so that a rule for everything
-// and the implicit route have one name.
-const ImplicitKey = "9Zuf5Tg79OuZcQITwBbQykxAk2u4fRKrwYn3//AL4Yo="
 
 // tabler makes the tables of one mesh.
 type tabler struct {
@@ -51,62 +47,46 @@ type attachedItem struct {
 }
 
 func (b *tableBuilder) build() *Table {
-	var mine []*contribution
-	for _, c := range b.dest.subjects.contributions {
-		if b.class.has[c.route.selector.Key] {
-			mine = append(mine, c)
+	all := b.compose(b.dest, b.class)
+	t := &Table{Destination: b.dest.Destination, Routes: make([]*Route, 0, len(all.Rows)+1)}
+	rules := map[*route.Composed]*Route{} // of several matches
+	for i := range all.Rows {
+		row := &all.Rows[i]
+		r := new(Route)
+		if first := rules[row.Composed]; first != nil {
+			*r = *first
+		} else {
+			*r = b.route(row.Composed, all.from)
 		}
-	}
-	t := &Table{Destination: b.dest.Destination}
-	open := true
-	for _, m := range mergeRules(mine) {
-		r := b.route(m, mine)
-		for i := range m.matches {
-			one := *r
-			one.Match = m.matches[i]
-			open = open && !isCatchAll(one.Match)
-			t.Routes = append(t.Routes, &one)
+		if len(row.Matches) > 1 {
+			rules[row.Composed] = r
 		}
+		r.Match = row.Match
+		t.Routes = append(t.Routes, r)
 	}
-	if len(mine) > 0 {
-		order := b.dialects[mine[0].route.dialect].Compare
-		slices.SortStableFunc(t.Routes, func(x, y *Route) int { return order(&x.Match, &y.Match) })
-	}
-	if open {
-		t.Routes = append(t.Routes, b.implicit())
+	if all.Unmatched != nil {
+		r := b.route(all.Unmatched, nil)
+		r.Match, r.Matches = catchAll, []route.Match{catchAll}
+		t.Routes = append(t.Routes, &r)
 	}
 	return t
 }
 
-func isCatchAll(m route.Match) bool {
-	return m.Path != nil && *m.Path == *catchAll.Path && m.Method == "" && len(m.Query) == 0 && len(m.Headers) == 0
-}
-
-// implicit is the route that sends what nothing else matched to the destination.
-func (b *tableBuilder) implicit() *Route {
-	b.use(b.dest.Destination, nil)
-	matches := []route.Match{catchAll}
-	return &Route{Key: ImplicitKey, Name: ImplicitKey, Match: catchAll, Matches: matches, Backends: []Backend{b.own}, Policies: b.class.outbound}
-}
-
-// route is one merged rule, but for which of its matches it stands for.
-func (b *tableBuilder) route(m *mergedRule, mine []*contribution) *Route {
-	r := &Route{Key: m.key, Name: m.key, Matches: m.matches, Origins: m.origins(), Filters: m.filters, Policies: b.policies(m, mine)}
-	if m.filtersBy != nil {
-		r.FiltersBy = m.filtersBy.rule.Origin
-		for _, f := range m.filters {
-			if f.Mirror != nil {
-				r.Mirrors = append(r.Mirrors, Mirror{b.backend(f.Mirror.Backend, m.filtersBy.route), f.Mirror.Percent})
-			}
+// route is one composed rule, but for which of its matches it stands for.
+func (b *tableBuilder) route(c *route.Composed, from []*contribution) Route {
+	r := Route{Key: c.Key, Name: c.Name, Matches: c.Matches, Origins: c.Origins, Filters: c.Filters,
+		FiltersBy: c.FiltersBy, BackendsBy: c.ActionBy, Policies: b.policies(c, from)}
+	for _, f := range c.Filters {
+		if f.Mirror != nil {
+			r.Mirrors = append(r.Mirrors, Mirror{b.backend(&f.Mirror.Backend), f.Mirror.Percent})
 		}
 	}
-	if m.backendsBy != nil {
-		r.BackendsBy = m.backendsBy.rule.Origin
-		for _, ref := range m.backends {
-			r.Backends = append(r.Backends, b.backend(ref, m.backendsBy.route))
+	switch do := c.Do.(type) {
+	case *route.Forward:
+		for i := range do.Backends {
+			r.Backends = append(r.Backends, b.backend(&do.Backends[i]))
 		}
-	}
-	if len(r.Backends) == 0 {
+	case route.Itself:
 		b.use(b.dest.Destination, nil)
 		r.Backends = []Backend{b.own}
 	}
@@ -121,11 +101,11 @@ func (b *tableBuilder) use(d *Destination, tags map[string]string) {
 // policies lays what is attached to the contributing routes over the base: the
 // routes in their order, then within each the order of spec/kuma.md 4.3 (4.7);
 // what names one rule comes after all that names a whole route.
-func (b *tableBuilder) policies(m *mergedRule, mine []*contribution) Policies {
+func (b *tableBuilder) policies(r *route.Composed, from []*contribution) Policies {
 	var items []attachedItem
-	for _, layer := range []merge.LayerName{merge.Route, merge.Rule} {
-		for _, c := range contributors(m, mine) {
-			for _, it := range m.takes(c.route, layer, b.dest.subjects.attached[c.route]) {
+	for _, layer := range [...]merge.LayerName{merge.Route, merge.Rule} {
+		for _, c := range contributors(r, from) {
+			for _, it := range takes(r, c.route, layer, b.dest.subjects.attached[c.route]) {
 				if b.class.has[it.policy.selector.Key] {
 					items = append(items, attachedItem{it, layer, c})
 				}
@@ -150,22 +130,22 @@ func (b *tableBuilder) policies(m *mergedRule, mine []*contribution) Policies {
 	return s.policies
 }
 
-// contributors are the route objects behind a merged rule, weakest first, each
-// once, by the weakest of what they say about the destination.
-func contributors(m *mergedRule, mine []*contribution) []*contribution {
+// contributors are the route objects behind a rule, weakest first, each once, by
+// the weakest of what they say about the destination.
+func contributors(r *route.Composed, from []*contribution) []*contribution {
 	var out []*contribution
-	for _, c := range mine {
+	for _, c := range from {
 		if !slices.ContainsFunc(out, func(o *contribution) bool { return o.route == c.route }) &&
-			slices.ContainsFunc(m.sources, func(s source) bool { return s.route == c.route }) {
+			slices.ContainsFunc(r.Origins, func(o *api.Origin) bool { return o.Ref == c.route.object.Ref }) {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// takes lists the items of one layer, of those attached to r, that are about one
-// of the rules that r gave to m, weakest first.
-func (m *mergedRule) takes(r *routeObject, layer merge.LayerName, a *attachments) []*item {
+// takes lists the items of one layer, of those attached to by, that are about one
+// of the rules that by gave to r, weakest first.
+func takes(r *route.Composed, by *routeObject, layer merge.LayerName, a *attachments) []*item {
 	if layer == merge.Route {
 		return a.whole
 	}
@@ -173,11 +153,11 @@ func (m *mergedRule) takes(r *routeObject, layer merge.LayerName, a *attachments
 		return nil
 	}
 	var out []*item
-	for _, s := range m.sources {
-		if s.route != r {
+	for _, o := range r.Origins {
+		if o.Ref != by.object.Ref {
 			continue
 		}
-		for _, name := range r.sections(s.rule.Origin) {
+		for _, name := range by.sections(o) {
 			out = append(out, a.bySection[name]...)
 		}
 	}

@@ -148,8 +148,8 @@ func (u *updater) touchPolicy(p *policy) {
 }
 
 func (u *updater) touchRoute(r *routeObject) {
-	for i := range r.parsed.Entries {
-		u.touchDests(r.parsed.Entries[i].To, r.object.HomeNamespace())
+	for i := range r.opinion.Entries {
+		u.touchDests(r.opinion.Entries[i].To, r.object.HomeNamespace())
 	}
 }
 

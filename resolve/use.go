@@ -67,7 +67,7 @@ func (q *Reader) SelectsAny(ref api.Ref) bool {
 
 // RoutesOf are the routes that a policy's top-level targetRef, or else its items,
 // name; each once.
-func (q *Reader) RoutesOf(ref api.Ref) []*route.Object {
+func (q *Reader) RoutesOf(ref api.Ref) []*route.Opinion {
 	x, ok := q.meshes.Get([]byte(ref.Mesh))
 	if !ok {
 		return nil
@@ -77,12 +77,12 @@ func (q *Reader) RoutesOf(ref api.Ref) []*route.Object {
 	if !ok {
 		return nil
 	}
-	var out []*route.Object
+	var out []*route.Opinion
 	for _, it := range p.items {
 		if at := it.routeRef(); at != nil {
 			for r := range selectedRoutes(x, *at, p.object.HomeNamespace()) {
-				if !slices.Contains(out, r.parsed) {
-					out = append(out, r.parsed)
+				if !slices.Contains(out, r.opinion) {
+					out = append(out, r.opinion)
 				}
 			}
 		}

@@ -8,33 +8,6 @@ package route
 
 import "github.com/weftmesh/weft/api"
 
-// Object is what one route object says, for all its destinations.
-type Object struct {
-	Ref     api.Ref
-	Source  *api.Object
-	Top     api.TargetRef // which dataplanes have it
-	Role    string        // as of policies, where the dialect has roles; empty is system
-	Entries []Entry
-}
-
-// Entry is what an object says for one destination: one item of spec.to.
-type Entry struct {
-	To    api.TargetRef
-	Index int // in spec.to
-	Rules []Rule
-}
-
-// Rule is one rule: matches that are ORed, and what happens to what they match.
-type Rule struct {
-	Origin  *api.Origin
-	Matches []Match
-	Key     string // by which rules of one dialect meet: equal where their matches are
-	// Filters and Backends are nil where the rule leaves them to weaker objects;
-	// an empty list that is not nil says 'none' and 'the destination itself'.
-	Filters  []Filter
-	Backends []BackendRef
-}
-
 // PathType is how a path is compared.
 type PathType string
 
@@ -126,18 +99,8 @@ type Mirror struct {
 // BackendRef names a backend and its weight.
 type BackendRef struct {
 	Target api.TargetRef // kind, name, namespace, labels, tags, sectionName
+	Home   string        // the namespace from which it is looked for
 	Port   uint32        // 0 = not given
 	Weight uint32
 	Field  api.Path // where it stands in the document
-}
-
-// Dialect translates the objects of one route language.
-type Dialect struct {
-	Name  string
-	Types []api.Type
-	// Routes reads one object. What it cannot carry becomes notes on it.
-	Routes func(*api.Object) (*Object, []api.Note)
-	// Compare orders single matches, most specific first; zero leaves it to
-	// the position in the merged list. It must be a strict weak order.
-	Compare func(a, b *Match) int
 }

@@ -79,7 +79,7 @@ func (x *ruler) aims(it resolve.Item, mesh aim) []aim {
 	}
 	var out []aim
 	for _, r := range it.Routes() {
-		out = append(out, aim{ref: r.Ref})
+		out = append(out, aim{ref: r.Object.Ref})
 	}
 	for d := range it.Destinations() {
 		if d.Ref.Name == "" {

@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/internal/corpus"
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/kuma"
 )
 
@@ -25,21 +26,20 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		objects, _ := decode.Objects(catalog, "f", text)
 		for _, o := range objects {
-			routes, notes := kuma.Dialect.Routes(o)
-			if routes == nil && len(notes) == 0 {
+			says := kuma.Dialect.Read(o)
+			if o.Kind != api.KindMeshHTTPRoute && len(says.Notes) == 0 {
 				t.Fatalf("%s vanishes", o.Ref)
 			}
-			if routes == nil {
-				continue
-			}
-			for _, e := range routes.Entries {
+			for i := range says.Entries {
+				e := &says.Entries[i]
 				for _, r := range e.Rules {
 					for i := range r.Matches {
-						if kuma.Dialect.Compare(&r.Matches[0], &r.Matches[i]) != -kuma.Dialect.Compare(&r.Matches[i], &r.Matches[0]) {
+						if kuma.Compare(&r.Matches[0], &r.Matches[i]) != -kuma.Compare(&r.Matches[i], &r.Matches[0]) {
 							t.Fatal("the order is none")
 						}
 					}
 				}
+				kuma.Dialect.Compose(route.Frontend{}, []route.Candidate{{Opinion: says, Entry: e}})
 			}
 		}
 	})

@@ -6,7 +6,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route/kuma"
 )
 
@@ -15,7 +14,7 @@ func TestKeyIsKumas(t *testing.T) {
 	t.Parallel()
 	for key, match := range map[string]kuma.PathMatch{
 		"JNNc6//C3P17nUsOJm5f4kqG+U3v8pXhS0od9C3+oss=": {Value: "/", Type: kuma.Exact},
-		resolve.ImplicitKey:                            {Value: "/", Type: kuma.Prefix},
+		kuma.ImplicitKey: {Value: "/", Type: kuma.Prefix},
 		"waFsoIISmZDTfFWYqxvY265/GASHYEWvHQTwMh/bpuU=": {Value: "/api", Type: kuma.Prefix},
 	} {
 		if got := kuma.Key([]kuma.Match{{Path: &match}}); got != key {

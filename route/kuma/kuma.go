@@ -5,8 +5,7 @@
 // model or named in a violation or note. MeshTCPRoute is read and reported as
 // unsupported.
 //
-// It refuses to look beyond one object: what a reference leads to, and how
-// rules of several objects merge, is resolve's.
+// It refuses to look for what a reference leads to: that is resolve's.
 package kuma
 
 import (
@@ -23,8 +22,8 @@ var Dialect = route.Dialect{
 		{Name: api.KindMeshTCPRoute, Plural: "meshtcproutes", Short: "mtcpr", Group: "kuma.io", Version: "v1alpha1",
 			Policy: true, Route: true, New: func() api.Spec { return new(TCPRoute) }},
 	},
-	Routes:  routes,
-	Compare: compare,
+	Read:    read,
+	Compose: compose,
 }
 
 // HTTPRoute is the spec of a MeshHTTPRoute.

@@ -105,37 +105,49 @@ func TestEveryFieldIsCarried(t *testing.T) {
 	empty, full := "", "/x"
 	service := api.TargetRef{Kind: "MeshService", Name: "s"}
 	refs := api.Path("spec.to[0].rules[0].default.backendRefs")
-	want := &route.Object{
-		Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "m", Name: "r"},
-		Top: api.TargetRef{Kind: "Dataplane", Labels: map[string]string{"app": "web"}}, Role: api.RoleSystem,
+	backends := []route.BackendRef{
+		{Target: api.TargetRef{Kind: "MeshServiceSubset", Name: "s", Tags: map[string]string{"version": "v1"}}, Field: refs.Index(0)},
+		{Target: api.TargetRef{Kind: "MeshService", Name: "s", Namespace: "n"}, Port: 80, Weight: 1, Field: refs.Index(1)},
+		{Target: api.TargetRef{Kind: "MeshService", Labels: map[string]string{"a": "b"}, SectionName: "http"}, Weight: 1, Field: refs.Index(2)},
+	}
+	mirror := route.BackendRef{Target: service, Port: 80, Weight: 1, Field: "spec.to[0].rules[0].default.filters[4].requestMirror.backendRef"}
+	origins := []*api.Origin{
+		origin(&zero, &first, "first", "spec.to[0].rules[0]"), origin(&zero, &one, "", "spec.to[0].rules[1]"), origin(&one, &zero, "", "spec.to[1].rules[0]"),
+	}
+	want := &route.Opinion{
+		Object: objects[0], Top: api.TargetRef{Kind: "Dataplane", Labels: map[string]string{"app": "web"}}, Role: api.RoleSystem,
 		Entries: []route.Entry{
 			{To: api.TargetRef{Kind: "MeshService", Name: "web"}, Rules: []route.Rule{
-				{Origin: origin(&zero, &first, "first", "spec.to[0].rules[0]"), Matches: matches[0], Key: key(0, 0),
-					Filters: []route.Filter{
-						{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "a", Value: "100%"}}, Add: []route.Header{{Name: "b", Value: "c"}}, Remove: []string{"d"}}},
-						{ResponseHeaders: &route.HeaderModifier{Remove: []string{"d"}}},
-						{Redirect: &route.Redirect{Scheme: "https", Port: 8443, Path: &route.PathRewrite{Prefix: &empty}, Status: 302}},
-						{Rewrite: &route.Rewrite{Hostname: "a.b", Path: &route.PathRewrite{Full: &full}}},
-						{Mirror: &route.Mirror{Percent: 0.5, Backend: route.BackendRef{Target: service, Port: 80, Weight: 1,
-							Field: "spec.to[0].rules[0].default.filters[4].requestMirror.backendRef"}}},
-					},
-					Backends: []route.BackendRef{
-						{Target: api.TargetRef{Kind: "MeshServiceSubset", Name: "s", Tags: map[string]string{"version": "v1"}}, Field: refs.Index(0)},
-						{Target: api.TargetRef{Kind: "MeshService", Name: "s", Namespace: "n"}, Port: 80, Weight: 1, Field: refs.Index(1)},
-						{Target: api.TargetRef{Kind: "MeshService", Labels: map[string]string{"a": "b"}, SectionName: "http"}, Weight: 1, Field: refs.Index(2)},
-					}},
-				{Origin: origin(&zero, &one, "", "spec.to[0].rules[1]"), Matches: matches[1], Key: key(0, 1), Backends: []route.BackendRef{}},
+				{Origin: origins[0], Matches: matches[0], Backends: backends, Mirrors: []route.BackendRef{mirror}},
+				{Origin: origins[1], Matches: matches[1], Backends: []route.BackendRef{}},
 			}},
-			{To: api.TargetRef{Kind: "MeshExternalService", Name: "ext"}, Index: 1, Rules: []route.Rule{
-				{Origin: origin(&one, &zero, "", "spec.to[1].rules[0]"), Matches: matches[2], Key: key(1, 0)}}},
+			{To: api.TargetRef{Kind: "MeshExternalService", Name: "ext"}, Index: 1, Rules: []route.Rule{{Origin: origins[2], Matches: matches[2]}}},
 		},
 	}
-	got, notes := kuma.Dialect.Routes(objects[0])
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(route.Object{}, "Source")); diff != "" || len(notes) > 0 {
-		t.Error(diff, notes)
+	got := kuma.Dialect.Read(objects[0])
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(route.Rule{}, "Says"), cmp.Comparer(func(a, b *api.Object) bool { return a == b })); diff != "" {
+		t.Error(diff)
 	}
-	if got.Source != objects[0] {
-		t.Error("the source is lost")
+	wantRules := []*route.Composed{
+		{Key: key(0, 0), Name: key(0, 0), Matches: matches[0], Origins: origins[:1], FiltersBy: origins[0], ActionBy: origins[0],
+			Do: &route.Forward{Backends: backends}, Filters: []route.Filter{
+				{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "a", Value: "100%"}}, Add: []route.Header{{Name: "b", Value: "c"}}, Remove: []string{"d"}}},
+				{ResponseHeaders: &route.HeaderModifier{Remove: []string{"d"}}},
+				{Redirect: &route.Redirect{Scheme: "https", Port: 8443, Path: &route.PathRewrite{Prefix: &empty}, Status: 302}},
+				{Rewrite: &route.Rewrite{Hostname: "a.b", Path: &route.PathRewrite{Full: &full}}},
+				{Mirror: &route.Mirror{Percent: 0.5, Backend: mirror}},
+			}},
+		{Key: key(0, 1), Name: key(0, 1), Matches: matches[1], Origins: origins[1:2], ActionBy: origins[1], Do: route.Itself{}},
+		{Key: key(1, 0), Name: key(1, 0), Matches: matches[2], Origins: origins[2:], Do: route.Itself{}},
+	}
+	var rules []*route.Composed
+	for i := range got.Entries {
+		for _, row := range kuma.Dialect.Compose(route.Frontend{}, []route.Candidate{{Opinion: got, Entry: &got.Entries[i]}}).Rows {
+			rules = append(rules, row.Composed)
+		}
+	}
+	if diff := cmp.Diff(wantRules, rules); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -150,7 +162,7 @@ func TestUnsupportedIsNoted(t *testing.T) {
 		if api.Refuses(err) {
 			t.Fatal(err)
 		}
-		if _, notes := kuma.Dialect.Routes(objects[0]); len(notes) != 1 || notes[0].Code != code {
+		if notes := kuma.Dialect.Read(objects[0]).Notes; len(notes) != 1 || notes[0].Code != code {
 			t.Errorf("%s: got %v", text, notes)
 		}
 	}
@@ -182,11 +194,11 @@ func TestCompareIsAnOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := anyMatch(t), anyMatch(t), anyMatch(t)
-		ab, bc, ac := kuma.Dialect.Compare(&a, &b), kuma.Dialect.Compare(&b, &c), kuma.Dialect.Compare(&a, &c)
-		if kuma.Dialect.Compare(&a, &a) != 0 {
+		ab, bc, ac := kuma.Compare(&a, &b), kuma.Compare(&b, &c), kuma.Compare(&a, &c)
+		if kuma.Compare(&a, &a) != 0 {
 			t.Fatal("not reflexive")
 		}
-		if sign(ab) != -sign(kuma.Dialect.Compare(&b, &a)) {
+		if sign(ab) != -sign(kuma.Compare(&b, &a)) {
 			t.Fatal("not antisymmetric")
 		}
 		if ab < 0 && bc < 0 && ac >= 0 {
@@ -223,14 +235,14 @@ func TestOrderOfMatches(t *testing.T) {
 		{Path: p(route.Regex, "/.*")},
 	}
 	for i := range sorted[1:] {
-		if kuma.Dialect.Compare(&sorted[i], &sorted[i+1]) >= 0 {
+		if kuma.Compare(&sorted[i], &sorted[i+1]) >= 0 {
 			t.Errorf("match %d does not come before the next", i)
 		}
 	}
-	if kuma.Dialect.Compare(&route.Match{}, &route.Match{Path: p(route.Prefix, "/")}) != 0 {
+	if kuma.Compare(&route.Match{}, &route.Match{Path: p(route.Prefix, "/")}) != 0 {
 		t.Error("no path is not prefix /")
 	}
-	if kuma.Dialect.Compare(&route.Match{Path: p(route.Exact, "/long")}, &route.Match{Path: p(route.Exact, "/a")}) != 0 {
+	if kuma.Compare(&route.Match{Path: p(route.Exact, "/long")}, &route.Match{Path: p(route.Exact, "/a")}) != 0 {
 		t.Error("exact paths are compared by length")
 	}
 }

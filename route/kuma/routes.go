@@ -8,29 +8,31 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// routes reads one object into the route model.
-func routes(o *api.Object) (*route.Object, []api.Note) {
+// read says what one object means.
+func read(o *api.Object) *route.Opinion {
 	switch spec := o.Spec.(type) {
 	case *HTTPRoute:
-		return httpRoutes(o, spec)
+		return readHTTP(o, spec)
 	case *TCPRoute:
-		return nil, []api.Note{{Origin: &api.Origin{Ref: o.Ref}, Severity: api.Error, Code: api.CodeUnsupported, Field: "spec", Message: unsupportedTCP}}
+		return &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh},
+			Notes: []api.Note{{Origin: &api.Origin{Ref: o.Ref}, Severity: api.Error, Code: api.CodeUnsupported, Field: "spec", Message: unsupportedTCP}}}
 	}
 	panic(fmt.Sprintf("%s holds a %T", o.Ref, o.Spec))
 }
 
-func httpRoutes(o *api.Object, spec *HTTPRoute) (*route.Object, []api.Note) {
-	out := &route.Object{Ref: o.Ref, Source: o, Top: spec.Top(), Role: spec.RoleIn(o.HomeNamespace())}
+func readHTTP(o *api.Object, spec *HTTPRoute) *route.Opinion {
+	out := &route.Opinion{Object: o, Top: spec.Top(), Role: spec.RoleIn(o.HomeNamespace())}
 	for i := range spec.To {
 		to := &spec.To[i]
 		entry := route.Entry{To: to.TargetRef, Index: i}
 		at := api.Path("spec.to").Index(i).Field("rules")
 		for j := range to.Rules {
-			entry.Rules = append(entry.Rules, ruleOf(o.Ref, &to.Rules[j], i, j, at.Index(j)))
+			entry.Rules = append(entry.Rules, ruleOf(o, &to.Rules[j], i, j, at.Index(j)))
 		}
 		out.Entries = append(out.Entries, entry)
 	}
-	return out, gatewayNotes(o.Ref, out.Top)
+	out.Notes = gatewayNotes(o.Ref, out.Top)
+	return out
 }
 
 // gatewayNotes say that an object that selects gateways selects nothing.
@@ -42,31 +44,32 @@ func gatewayNotes(ref api.Ref, top api.TargetRef) []api.Note {
 		Message: "weft has no MeshGateway; use an edge dataplane (networking.gateway.type BUILTIN) and target it as Dataplane"}}
 }
 
-// ruleOf reads rule j of entry i, which stands at at.
-func ruleOf(ref api.Ref, r *Rule, i, j int, at api.Path) route.Rule {
-	out := route.Rule{
-		Origin:  &api.Origin{Ref: ref, To: &i, Rule: &j, RuleName: r.Name, Field: at},
-		Matches: matches(r.Matches),
-		Key:     Key(r.Matches),
-	}
+// ruleOf reads rule j of entry i of o, which stands at at.
+func ruleOf(o *api.Object, r *Rule, i, j int, at api.Path) route.Rule {
+	says := &rule{key: Key(r.Matches)}
+	out := route.Rule{Origin: &api.Origin{Ref: o.Ref, To: &i, Rule: &j, RuleName: r.Name, Field: at}, Matches: matches(r.Matches), Says: says}
 	at = at.Field("default")
 	if r.Default.Filters != nil {
-		out.Filters = make([]route.Filter, len(r.Default.Filters))
+		says.filters = make([]route.Filter, len(r.Default.Filters))
 	}
 	for f := range r.Default.Filters {
-		out.Filters[f] = r.Default.Filters[f].filter(at.Field("filters").Index(f))
+		says.filters[f] = r.Default.Filters[f].filter(o, at.Field("filters").Index(f))
+		if m := says.filters[f].Mirror; m != nil {
+			out.Mirrors = append(out.Mirrors, m.Backend)
+		}
 	}
 	if r.Default.BackendRefs != nil {
-		out.Backends = make([]route.BackendRef, len(r.Default.BackendRefs))
+		says.backends = make([]route.BackendRef, len(r.Default.BackendRefs))
 	}
 	for b := range r.Default.BackendRefs {
-		out.Backends[b] = r.Default.BackendRefs[b].backend(at.Field("backendRefs").Index(b))
+		says.backends[b] = r.Default.BackendRefs[b].backend(o, at.Field("backendRefs").Index(b))
 	}
+	out.Backends = says.backends
 	return out
 }
 
-func (b *BackendRef) backend(at api.Path) route.BackendRef {
-	out := route.BackendRef{Target: b.ref(), Weight: 1, Field: at}
+func (b *BackendRef) backend(o *api.Object, at api.Path) route.BackendRef {
+	out := route.BackendRef{Target: b.ref(), Home: o.HomeNamespace(), Weight: 1, Field: at}
 	if b.Port != nil {
 		out.Port = *b.Port
 	}
@@ -77,7 +80,7 @@ func (b *BackendRef) backend(at api.Path) route.BackendRef {
 }
 
 // filter reads f, which is valid: the field that its type names is there.
-func (f *Filter) filter(at api.Path) route.Filter {
+func (f *Filter) filter(o *api.Object, at api.Path) route.Filter {
 	switch f.Type {
 	case requestHeaderModifier:
 		return route.Filter{RequestHeaders: f.RequestHeaderModifier.modifier()}
@@ -89,7 +92,7 @@ func (f *Filter) filter(at api.Path) route.Filter {
 		w := f.URLRewrite
 		return route.Filter{Rewrite: &route.Rewrite{Hostname: w.Hostname, Path: w.Path.rewrite(), BackendsHost: w.HostToBackendHostname}}
 	case requestMirror:
-		m := &route.Mirror{Backend: f.RequestMirror.BackendRef.backend(at.Field("requestMirror").Field("backendRef")), Percent: 100}
+		m := &route.Mirror{Backend: f.RequestMirror.BackendRef.backend(o, at.Field("requestMirror").Field("backendRef")), Percent: 100}
 		if p := f.RequestMirror.Percentage; p != nil {
 			m.Percent, _ = p.value()
 		}
@@ -123,8 +126,9 @@ var pathRank = map[route.PathType]int{route.Exact: 0, route.Prefix: 1, route.Reg
 // anyPath is what a match without a path means for the order.
 var anyPath = route.PathMatch{Type: route.Prefix, Value: "/"}
 
-// compare orders single matches (spec/kuma.md 2.1).
-func compare(a, b *route.Match) int {
+// Compare orders single matches, most specific first (spec/kuma.md 2.1). It is a
+// strict weak order: zero leaves the decision to the order of the rules.
+func Compare(a, b *route.Match) int {
 	p, q := cmp.Or(a.Path, &anyPath), cmp.Or(b.Path, &anyPath)
 	if c := cmp.Compare(pathRank[p.Type], pathRank[q.Type]); c != 0 {
 		return c

@@ -1,0 +1,65 @@
+package route
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// Composition is what the rules for one frontend come to.
+type Composition struct {
+	Rows []Row // the first one that matches holds
+	// Unmatched is what happens to what no row matches; nil where a row matches
+	// everything.
+	Unmatched *Composed
+}
+
+// Row is one match of a rule, in its place.
+type Row struct {
+	*Composed
+	Match Match
+}
+
+// Composed is one rule of a table, final but for the attached policies.
+type Composed struct {
+	Key     string // names the rule in its table
+	Name    string // of the Envoy route
+	Matches []Match
+	// Do is what happens to what one of the matches matches.
+	Do      Action
+	Filters []Filter
+	// Origins are the written rules behind it, weakest first; none where the
+	// dialect itself says it. FiltersBy and ActionBy are those whose word holds,
+	// nil where nobody's does.
+	Origins             []*api.Origin
+	FiltersBy, ActionBy *api.Origin
+}
+
+// Action is what happens to a request: exactly one of the types below.
+type Action interface{ action() }
+
+// Forward sends to backends, by their weights.
+type Forward struct{ Backends []BackendRef }
+
+// Itself sends to the destination that the client asked for.
+type Itself struct{}
+
+func (*Forward) action() {}
+func (Itself) action()   {}
+
+// Ordered are the rows of rules: their single matches, those that compare finds
+// equal in the order of the rules. A rule without matches is one row that
+// matches everything.
+func Ordered(rules []*Composed, compare func(a, b *Match) int) []Row {
+	rows := make([]Row, 0, len(rules))
+	for _, c := range rules {
+		if len(c.Matches) == 0 {
+			rows = append(rows, Row{Composed: c})
+		}
+		for i := range c.Matches {
+			rows = append(rows, Row{c, c.Matches[i]})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int { return compare(&a.Match, &b.Match) })
+	return rows
+}

@@ -1,0 +1,78 @@
+package kuma
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/route"
+)
+
+// rule is what a rule of a MeshHTTPRoute says.
+type rule struct {
+	key string // by which rules of different objects meet
+	// filters and backends are nil where the rule leaves them to weaker objects; an
+	// empty list that is not nil says 'none' and 'the destination itself'.
+	filters  []route.Filter
+	backends []route.BackendRef
+}
+
+// ImplicitKey is the key of the match {path: PathPrefix /} (spec/kuma.md 2.1). It
+// names the implicit last route, so that a rule for everything and that one have
+// one name.
+const ImplicitKey = "9Zuf5Tg79OuZcQITwBbQykxAk2u4fRKrwYn3//AL4Yo="
+
+// implicit sends what no rule matches to where it was going (spec/kuma.md 2.3).
+var implicit = &route.Composed{Key: ImplicitKey, Name: ImplicitKey, Do: route.Itself{}}
+
+// compose lays the rules of all objects over each other by match key (spec/kuma.md
+// 2.2): the strongest object's come first, in the order written; of filters and
+// backends the strongest list holds as a whole.
+func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
+	if len(candidates) == 0 {
+		return route.Composition{Unmatched: implicit}
+	}
+	var written []*route.Rule // strongest first
+	for _, c := range slices.Backward(candidates) {
+		for i := range c.Rules {
+			written = append(written, &c.Rules[i])
+		}
+	}
+	groups := merge.ByKey(written, func(r **route.Rule) string { return (*r).Says.(*rule).key })
+	rules := make([]*route.Composed, len(groups))
+	for i, group := range groups {
+		rules[i] = merged(group)
+	}
+	out := route.Composition{Rows: route.Ordered(rules, Compare)}
+	if !slices.ContainsFunc(out.Rows, isCatchAll) {
+		out.Unmatched = implicit
+	}
+	return out
+}
+
+// merged is one rule of those with one match key, strongest first.
+func merged(group []*route.Rule) *route.Composed {
+	key := group[0].Says.(*rule).key
+	out := &route.Composed{Key: key, Name: key, Matches: group[0].Matches, Do: route.Itself{}, Origins: make([]*api.Origin, len(group))}
+	for i, r := range group {
+		out.Origins[len(group)-1-i] = r.Origin
+		says := r.Says.(*rule)
+		if out.FiltersBy == nil && says.filters != nil {
+			out.Filters, out.FiltersBy = says.filters, r.Origin
+		}
+		if out.ActionBy == nil && says.backends != nil {
+			out.ActionBy = r.Origin
+			if len(says.backends) > 0 {
+				out.Do = &route.Forward{Backends: says.backends}
+			}
+		}
+	}
+	return out
+}
+
+// isCatchAll reports whether a row stands in the place of the implicit route: its
+// match is exactly {path: PathPrefix /}.
+func isCatchAll(r route.Row) bool {
+	m := &r.Match
+	return m.Path != nil && *m.Path == anyPath && m.Method == "" && len(m.Query) == 0 && len(m.Headers) == 0
+}
