@@ -41,25 +41,48 @@ func (s *Spec) DecodeRaw(raw decode.Raw) {
 	if s.Kind.Rules {
 		var rules []rawRule
 		e.Rules.Decode(&rules)
-		for _, r := range rules {
-			rule := Rule{Matches: r.Matches}
-			rule.Default, rule.Override = s.confs(r.Default, r.Override)
-			s.Rules = append(s.Rules, rule)
-		}
+		s.Rules = s.rules(rules)
 	} else {
 		e.Rules.Breaks("%s has no inbound side; write to", s.Kind.Name)
+	}
+	if len(s.To)+len(s.From)+len(s.Rules) > 0 {
+		// Beside one that says something an empty list is as good as none.
+		s.To, s.From, s.Rules = unlessEmpty(s.To), unlessEmpty(s.From), unlessEmpty(s.Rules)
 	}
 	s.Seal()
 }
 
+func unlessEmpty[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// items are nil where the document has no such list.
 func (s *Spec) items(raw []rawItem) []Item {
-	var items []Item
-	for _, i := range raw {
-		item := Item{TargetRef: i.TargetRef}
-		item.Default, item.Override = s.confs(i.Default, i.Override)
-		items = append(items, item)
+	if raw == nil {
+		return nil
+	}
+	items := make([]Item, len(raw))
+	for i, r := range raw {
+		items[i].TargetRef = r.TargetRef
+		items[i].Default, items[i].Override = s.confs(r.Default, r.Override)
 	}
 	return items
+}
+
+// rules are nil where the document has no such list.
+func (s *Spec) rules(raw []rawRule) []Rule {
+	if raw == nil {
+		return nil
+	}
+	rules := make([]Rule, len(raw))
+	for i, r := range raw {
+		rules[i].Matches = r.Matches
+		rules[i].Default, rules[i].Override = s.confs(r.Default, r.Override)
+	}
+	return rules
 }
 
 // confs are what one entry says. Where it has neither, the default is an empty
