@@ -26,6 +26,7 @@ var layers = []string{
 	"admission",
 	"matcher",
 	"policies",
+	"resolve/derive",
 	"resolve",
 	"sim",
 	"xds",

@@ -1,0 +1,199 @@
+package derive
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+)
+
+// Graph is the values of all collections of a Schema at one moment. It is
+// immutable, and may be read and updated by many at once.
+//
+// Everything that can be read has a number: each key of a collection, each bucket
+// of an index, each collection as a whole. What was read is kept as numbers, both
+// ways. A number is given to whoever comes, and is no part of any answer.
+type Graph struct {
+	schema  *Schema
+	names   tree[name, id]
+	cells   tree[id, *cell]
+	readers tree[read, none] // who reads it: the other direction of cell.reads
+	members tree[name, id]   // the keys of each bucket, whose number stands for the space
+	held    tree[hashed, []held]
+	failed  tree[id, none]
+	free    tree[id, none] // numbers that nobody has any more
+	next    id             // the first number that nobody ever had
+}
+
+type none struct{}
+
+// id is the number of something that can be read.
+type id uint32
+
+func (a id) compare(b id) int { return cmp.Compare(a, b) }
+
+// name is what has a number. The one name of a whole collection is empty.
+type name struct {
+	space uint32
+	key   string
+}
+
+func (a name) compare(b name) int {
+	if a.space != b.space {
+		return cmp.Compare(a.space, b.space)
+	}
+	return cmp.Compare(a.key, b.key)
+}
+
+// read is one recorded read: what was read, and who did.
+type read uint64
+
+func readOf(what, by id) read     { return read(what)<<32 | read(by) }
+func (a read) compare(b read) int { return cmp.Compare(a, b) }
+func (a read) what() id           { return id(a >> 32) }
+func (a read) by() id             { return id(a & (1<<32 - 1)) }
+
+// cell is one name with what stands there. It is immutable.
+type cell struct {
+	name
+	live  bool // of a derivation: its key is there, also where it made no value
+	state any  // a pointer to a value, *Failed, or nil
+	reads []id // of a derivation, sorted
+}
+
+// New is a graph of the schema whose sources are empty.
+func (s *Schema) New() *Graph { return &Graph{schema: s} }
+
+// At is where a collection is read: in a Graph, or through a Reader, which takes
+// down what was read.
+type At interface {
+	value(c *collection, key string) any
+	all(c *collection) iter.Seq2[string, any]
+	in(i *index, bucket string) iter.Seq2[string, any]
+}
+
+func isValue(state any) bool {
+	if state == nil {
+		return false
+	}
+	_, failed := state.(*Failed)
+	return !failed
+}
+
+func (g *Graph) cell(n id) *cell {
+	c, _ := g.cells.get(n)
+	return c
+}
+
+func (g *Graph) value(c *collection, key string) any {
+	if n, ok := g.names.get(name{c.values, key}); ok {
+		return g.cell(n).state
+	}
+	return nil
+}
+
+func (g *Graph) all(c *collection) iter.Seq2[string, any] {
+	return g.values(&g.names, c.values)
+}
+
+func (g *Graph) in(i *index, bucket string) iter.Seq2[string, any] {
+	if n, ok := g.names.get(name{i.buckets, bucket}); ok {
+		return g.values(&g.members, uint32(n))
+	}
+	return nobody
+}
+
+func nobody(func(string, any) bool) {}
+
+// values yields what stands at the names of a space.
+func (g *Graph) values(names *tree[name, id], space uint32) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for k, n := range names.from(name{space: space}) {
+			if k.space != space {
+				return
+			}
+			if x := g.cell(n); isValue(x.state) && !yield(k.key, x.state) {
+				return
+			}
+		}
+	}
+}
+
+// has reports whether the key is one of a set.
+func (g *Graph) has(of *keys, key string) bool {
+	if of.index == nil {
+		return isValue(g.value(of.collection, key))
+	}
+	n, ok := g.names.get(name{of.index.buckets, key})
+	return ok && g.filled(n)
+}
+
+// filled reports whether a bucket has members.
+func (g *Graph) filled(bucket id) bool {
+	for k := range g.members.from(name{space: uint32(bucket)}) {
+		return k.space == uint32(bucket)
+	}
+	return false
+}
+
+// readersOf yields who read the thing with that number.
+func (g *Graph) readersOf(what id) iter.Seq[id] {
+	return func(yield func(id) bool) {
+		for r := range g.readers.from(readOf(what, 0)) {
+			if r.what() != what || !yield(r.by()) {
+				return
+			}
+		}
+	}
+}
+
+// Reads is how many reads are recorded.
+func (g *Graph) Reads() int { return g.readers.size }
+
+// Reader is how a derivation looks at earlier collections. It is for one call of
+// one derivation, which must not keep it.
+type Reader struct {
+	graph  *Graph
+	by     *collection
+	known  []id
+	absent []name // what was read and has no number yet
+	closed bool
+}
+
+// misuse is a panic that is nobody's input: the program itself is wrong.
+type misuse string
+
+// take takes down a read, and returns the number of what is read if it has one.
+func (r *Reader) take(c *collection, n name) (id, bool) {
+	if r.closed {
+		panic(misuse("derive: a derivation of " + r.by.name + " kept its Reader"))
+	}
+	if c.schema != r.by.schema || c.number >= r.by.number {
+		panic(misuse(fmt.Sprintf("derive: %s reads %s, which does not come before it", r.by.name, c.name)))
+	}
+	known, ok := r.graph.names.get(n)
+	if ok {
+		r.known = append(r.known, known)
+	} else {
+		r.absent = append(r.absent, n)
+	}
+	return known, ok
+}
+
+func (r *Reader) value(c *collection, key string) any {
+	if n, ok := r.take(c, name{c.values, key}); ok {
+		return r.graph.cell(n).state
+	}
+	return nil
+}
+
+func (r *Reader) all(c *collection) iter.Seq2[string, any] {
+	r.take(c, name{space: c.whole})
+	return r.graph.all(c)
+}
+
+func (r *Reader) in(i *index, bucket string) iter.Seq2[string, any] {
+	if n, ok := r.take(i.of, name{i.buckets, bucket}); ok {
+		return r.graph.values(&r.graph.members, uint32(n))
+	}
+	return nobody
+}

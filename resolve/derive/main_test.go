@@ -1,0 +1,16 @@
+package derive_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+// TestMain makes the laws look at many small graphs: what an update may forget
+// shows only after rare sequences of changes.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "2000"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,82 @@
+package derive
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestTreeIsAMapOfItsOwn: a tree holds what a map would, in order, and a version
+// stays as it was whatever is made of it.
+func TestTreeIsAMapOfItsOwn(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		type version struct {
+			tree tree[id, int]
+			want map[id]int
+		}
+		versions := []version{{want: map[id]int{}}}
+		for range rapid.IntRange(1, 6).Draw(t, "versions") {
+			v := versions[rapid.IntRange(0, len(versions)-1).Draw(t, "of")]
+			v.want = maps.Clone(v.want)
+			e := new(edit)
+			for range rapid.IntRange(1, 8).Draw(t, "runs") {
+				first, length := rapid.IntRange(0, 400).Draw(t, "first"), rapid.IntRange(1, 150).Draw(t, "length")
+				remove, step := rapid.Bool().Draw(t, "remove"), rapid.SampledFrom([]int{1, -1, 7}).Draw(t, "step")
+				for i := range length {
+					k := id(first + 200 + i*step%200)
+					if remove {
+						v.tree.remove(e, k)
+						delete(v.want, k)
+					} else {
+						v.tree.put(e, k, i)
+						v.want[k] = i
+					}
+				}
+			}
+			versions = append(versions, v)
+		}
+		for i, v := range versions {
+			checkTree(t, i, &v.tree, v.want)
+		}
+	})
+}
+
+func checkTree(t *rapid.T, number int, x *tree[id, int], want map[id]int) {
+	var keys []id
+	for k, v := range x.from(0) {
+		keys = append(keys, k)
+		if known, ok := x.get(k); !ok || known != v || want[k] != v {
+			t.Fatalf("version %d: %d is %d, got %d, want %d", number, k, v, known, want[k])
+		}
+	}
+	if !slices.Equal(keys, slices.Sorted(maps.Keys(want))) || x.size != len(want) {
+		t.Fatalf("version %d: %d keys %v, want %d", number, x.size, keys, len(want))
+	}
+	from := id(rapid.IntRange(0, 800).Draw(t, "from"))
+	for k := range x.from(from) {
+		if k < from {
+			t.Fatalf("from %d yields %d", from, k)
+		}
+		break
+	}
+	if _, ok := x.get(1000); ok {
+		t.Fatalf("version %d has what it never got", number)
+	}
+	if nodes := count(x.root); nodes > 4+x.size/4 {
+		t.Fatalf("version %d: %d nodes for %d keys", number, nodes, x.size)
+	}
+}
+
+func count(n *node[id, int]) int {
+	if n == nil {
+		return 0
+	}
+	all := 1
+	for _, kid := range n.kids {
+		all += count(kid)
+	}
+	return all
+}
