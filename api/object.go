@@ -51,7 +51,7 @@ type Owner uint8
 const (
 	User      Owner = iota // whoever writes through the API; the control plane's own defaults too
 	Directory              // the directory of --dir: the object goes when its file no longer says it
-	Guest                  // the object's own sidecar: it goes when its sidecar is gone
+	Ephemeral              // the object's own sidecar: it goes when its sidecar is gone
 )
 
 // Source remembers the text that an object was decoded from, so that later

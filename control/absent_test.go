@@ -33,17 +33,17 @@ func TestWhoIsAwayIsRememberedWithinBounds(t *testing.T) {
 	}
 }
 
-func TestAGuestGoesAndComesThoughTheStoreRefusesAtFirst(t *testing.T) {
+func TestAnEphemeralDataplaneGoesAndComesThoughTheStoreRefusesAtFirst(t *testing.T) {
 	t.Parallel()
 	s := &storetest.Refusing{Store: memory.New(api.NewSnapshot(0), nil, time.Now)}
 	o := *dataplane(t, "guest", "web")
-	o.Owner = api.Guest
+	o.Owner = api.Ephemeral
 	mesh := &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: &api.Mesh{}}
 	if _, _, err := s.Apply(t.Context(), store.Writes(store.Write{Put: mesh}, store.Write{Put: &o})); err != nil {
 		t.Fatal(err)
 	}
 	var connected atomic.Bool
-	g := newGuests(s, func(api.Ref) bool { return connected.Load() }, time.Millisecond, slog.New(slog.DiscardHandler))
+	g := newEphemerals(s, func(api.Ref) bool { return connected.Load() }, time.Millisecond, slog.New(slog.DiscardHandler))
 	defer g.close()
 	for _, here := range []bool{false, true} {
 		s.Refuses.Store(true)

@@ -151,14 +151,14 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 		return standing(there, o)
 	}
 	c := *o
-	c.Source.File, c.Owner = bootstrapSource, api.Guest
+	c.Source.File, c.Owner = bootstrapSource, api.Ephemeral
 	after, _, err := b.into.Apply(as(ctx, "sidecar "+ref.FullName()), func(now *api.Snapshot) ([]store.Write, error) {
 		mesh, ok := now.Get(api.Ref{Kind: api.KindMesh, Name: c.Mesh})
 		if !ok {
 			return nil, noMesh(c.Mesh)
 		}
 		there, ok := now.Get(c.Ref)
-		if ok && there.Owner != api.Guest {
+		if ok && there.Owner != api.Ephemeral {
 			return nil, nil
 		}
 		if err := within(who, &c, there, mesh); err != nil {
@@ -169,7 +169,7 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 	if err != nil {
 		return nil, err
 	}
-	if there, ok := after.Get(c.Ref); ok && there.Owner != api.Guest {
+	if there, ok := after.Get(c.Ref); ok && there.Owner != api.Ephemeral {
 		return standing(there, o)
 	}
 	b.arrived(&c)

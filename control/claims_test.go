@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-const boundGuest = `type: Dataplane
+const boundEphemeral = `type: Dataplane
 mesh: default
 name: web-1
 labels: {kuma.io/workload: shop}
@@ -20,7 +20,7 @@ networking: {address: 127.0.0.9, inbound: [{port: 8080, tags: {kuma.io/service: 
 // that says nothing, only what the Dataplane of its name has already.
 func TestATokenBindsWhatItsSidecarBringsAlong(t *testing.T) {
 	t.Parallel()
-	changed := func(from, to string) string { return strings.Replace(boundGuest, from, to, 1) }
+	changed := func(from, to string) string { return strings.Replace(boundEphemeral, from, to, 1) }
 	const one = `type: Dataplane
 mesh: default
 name: web-1
@@ -32,19 +32,19 @@ networking: {address: 127.0.0.9, inbound: [{port: 8080, tags: {kuma.io/service: 
 		any                   bool   // the mesh lets unbound tokens bring anything
 		want                  int
 	}{
-		"all services":                 {claims: `"tags":{"kuma.io/service":["web","admin"]}`, brought: boundGuest, want: 200},
-		"one service":                  {claims: `"tags":{"kuma.io/service":["web"]}`, brought: boundGuest, want: 403, said: "for kuma.io/service: web, and not for admin"},
+		"all services":                 {claims: `"tags":{"kuma.io/service":["web","admin"]}`, brought: boundEphemeral, want: 200},
+		"one service":                  {claims: `"tags":{"kuma.io/service":["web"]}`, brought: boundEphemeral, want: 403, said: "for kuma.io/service: web, and not for admin"},
 		"another service":              {claims: `"tags":{"kuma.io/service":["pay"]}`, brought: one, want: 403, said: "--tag kuma.io/service=web"},
-		"a missing tag":                {claims: `"tags":{"team":["a"]}`, brought: boundGuest, want: 403, said: "with the tag team"},
+		"a missing tag":                {claims: `"tags":{"team":["a"]}`, brought: boundEphemeral, want: 403, said: "with the tag team"},
 		"a free tag":                   {claims: `"tags":{"kuma.io/service":["web","admin"]}`, brought: changed("v1", "v2"), want: 200},
-		"its workload":                 {claims: `"workload":"shop"`, brought: boundGuest, want: 200},
-		"another workload":             {claims: `"workload":"bank"`, brought: boundGuest, want: 403, said: "for the workload bank"},
+		"its workload":                 {claims: `"workload":"shop"`, brought: boundEphemeral, want: 200},
+		"another workload":             {claims: `"workload":"bank"`, brought: boundEphemeral, want: 403, said: "for the workload bank"},
 		"no workload":                  {claims: `"workload":"shop"`, brought: one, want: 403, said: "kuma.io/workload"},
 		"nothing bound":                {brought: one, want: 403, said: "binds no tags"},
-		"nothing bound, repeated":      {first: boundGuest, brought: changed("127.0.0.9", "127.0.0.8"), want: 200},
-		"nothing bound, less":          {first: boundGuest, brought: one, want: 200},
-		"nothing bound, another tag":   {first: boundGuest, brought: changed("v1", "v2"), want: 403, said: "version: v2"},
-		"nothing bound, another label": {first: boundGuest, brought: changed("shop", "bank"), want: 403, said: "kuma.io/workload: bank"},
+		"nothing bound, repeated":      {first: boundEphemeral, brought: changed("127.0.0.9", "127.0.0.8"), want: 200},
+		"nothing bound, less":          {first: boundEphemeral, brought: one, want: 200},
+		"nothing bound, another tag":   {first: boundEphemeral, brought: changed("v1", "v2"), want: 403, said: "version: v2"},
+		"nothing bound, another label": {first: boundEphemeral, brought: changed("shop", "bank"), want: 403, said: "kuma.io/workload: bank"},
 		"nothing bound, anything goes": {any: true, brought: one, want: 200},
 		"bound where anything may go":  {any: true, claims: `"tags":{"kuma.io/service":["pay"]}`, brought: one, want: 403, said: "kuma.io/service"},
 	} {

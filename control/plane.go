@@ -28,24 +28,24 @@ import (
 
 // Plane is one control plane: its store, its loop and its two listeners.
 type Plane struct {
-	cfg       Config
-	log       *slog.Logger
-	store     store.Store // what users write to; may be read-only
-	own       store.Store // what the control plane itself writes to
-	feed      *file.Feed  // of --dir beside another store
-	observe   *observer
-	loop      *loop
-	ads       *server.Server
-	guests    *guests
-	returning *returning
-	api       net.Listener
-	xds       net.Listener
-	apiSrv    *http.Server
-	xdsPort   *port.Port
-	watch     store.Watch
-	tracing   func(context.Context) error
-	serving   atomic.Bool
-	resolved  atomic.Bool
+	cfg        Config
+	log        *slog.Logger
+	store      store.Store // what users write to; may be read-only
+	own        store.Store // what the control plane itself writes to
+	feed       *file.Feed  // of --dir beside another store
+	observe    *observer
+	loop       *loop
+	ads        *server.Server
+	ephemerals *ephemerals
+	returning  *returning
+	api        net.Listener
+	xds        net.Listener
+	apiSrv     *http.Server
+	xdsPort    *port.Port
+	watch      store.Watch
+	tracing    func(context.Context) error
+	serving    atomic.Bool
+	resolved   atomic.Bool
 }
 
 // collectAt is how much the heap may grow, in percent, before garbage is
@@ -143,14 +143,14 @@ func (p *Plane) compose() error {
 		s, ok := p.ads.Status(ref)
 		return ok && s.Connected
 	}
-	p.guests = newGuests(p.own, connected, p.cfg.DeregisterAfter, p.log)
+	p.ephemerals = newEphemerals(p.own, connected, p.cfg.DeregisterAfter, p.log)
 	p.returning = newReturning(p.cfg.DataDir, time.Now(), p.log)
 	p.observe.onJoin = func(peer server.Peer) {
-		p.guests.joined(peer.Dataplane)
+		p.ephemerals.joined(peer.Dataplane)
 		p.returning.joined(peer.Dataplane)
 	}
 	p.observe.onLeave = func(peer server.Peer) {
-		p.guests.left(peer.Dataplane)
+		p.ephemerals.left(peer.Dataplane)
 		p.returning.left(peer.Dataplane)
 	}
 	handler, err := p.webHandler(keys)
@@ -162,7 +162,7 @@ func (p *Plane) compose() error {
 	if err != nil {
 		return err
 	}
-	boot := &bootstrapper{catalog: world.Catalog(), into: p.own, who: auth, ca: ca, arrived: p.guests.arrived, log: p.log}
+	boot := &bootstrapper{catalog: world.Catalog(), into: p.own, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", boot)
 	p.xdsPort = port.New(port.Options{Logger: p.log, TLS: tls, HTTP: mux,
@@ -202,7 +202,7 @@ func (p *Plane) Serve(ctx context.Context) error {
 func (p *Plane) shutdown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.ShutdownGrace)
 	defer cancel()
-	p.guests.close()
+	p.ephemerals.close()
 	p.returning.close()
 	p.observe.events.Close()
 	streams, cancelStreams := context.WithTimeout(ctx, p.cfg.ShutdownGrace/2)
@@ -222,8 +222,8 @@ func (p *Plane) shutdown(ctx context.Context) {
 // release closes what New opened.
 func (p *Plane) release() error {
 	var errs []error
-	if p.guests != nil {
-		p.guests.close()
+	if p.ephemerals != nil {
+		p.ephemerals.close()
 	}
 	if p.returning != nil {
 		p.returning.close()

@@ -248,7 +248,7 @@ func TestEventsTellOfAChangeUntilItIsAcknowledged(t *testing.T) {
 	}
 }
 
-const podGuest = `apiVersion: kuma.io/v1alpha1
+const podEphemeral = `apiVersion: kuma.io/v1alpha1
 kind: Dataplane
 metadata: {name: guest-2, namespace: shop}
 spec: {networking: {address: 127.0.0.8, inbound: [{port: 8080, tags: {kuma.io/service: guest}}]}}
@@ -260,14 +260,14 @@ func TestADataplaneOfKubernetesConnectsByItsFullName(t *testing.T) {
 	c := config(t)
 	c.DataplaneAuth = "token"
 	p := start(t, c)
-	p.want(http.StatusOK, http.MethodPost, "/_apply", strings.ReplaceAll(podGuest, "guest-2", "pod-1"))
+	p.want(http.StatusOK, http.MethodPost, "/_apply", strings.ReplaceAll(podEphemeral, "guest-2", "pod-1"))
 	token := func(name string) string {
 		return p.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"name":"`+name+`","validFor":"1h","tags":{"kuma.io/service":["guest"]}}`)
 	}
 	for _, name := range []string{"pod-1.shop", "guest-2.shop"} {
 		ask := map[string]any{"name": name}
 		if name == "guest-2.shop" {
-			ask["dataplaneResource"] = podGuest
+			ask["dataplaneResource"] = podEphemeral
 		}
 		if code, text := p.ask(http.DefaultClient, "http://"+p.XDS(), token("pod-1"), ask); code != http.StatusForbidden {
 			t.Errorf("%s with the token of another: %d %s", name, code, text)
@@ -282,7 +282,7 @@ func TestADataplaneOfKubernetesConnectsByItsFullName(t *testing.T) {
 			return err == nil
 		})
 	}
-	ask := map[string]any{"name": "guest-2", "dataplaneResource": podGuest}
+	ask := map[string]any{"name": "guest-2", "dataplaneResource": podEphemeral}
 	if code, text := p.ask(http.DefaultClient, "http://"+p.XDS(), token("guest-2"), ask); code != http.StatusBadRequest || !strings.Contains(text, "--name guest-2.shop") {
 		t.Errorf("the short name of a document with a namespace: %d %s", code, text)
 	}

@@ -53,7 +53,7 @@ func TestEverythingIsThereAfterReopening(t *testing.T) {
 	s := open(t, dir)
 	for i := range 50 {
 		o := *storetest.Service(t, fmt.Sprintf("s%d", i), i+1)
-		o.Owner = []api.Owner{api.User, api.Directory, api.Guest}[i%3]
+		o.Owner = []api.Owner{api.User, api.Directory, api.Ephemeral}[i%3]
 		storetest.Put(t, s, &o)
 	}
 	gone := storetest.Service(t, "s7", 1).Ref

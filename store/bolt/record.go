@@ -29,14 +29,15 @@ type body struct {
 }
 
 // owners are the words of records; of a word that this weft does not know the
-// object is the user's, from whom nobody takes anything away.
-var owners = map[api.Owner]string{api.User: "user", api.Directory: "directory", api.Guest: "guest"}
+// object is the user's, from whom nobody takes anything away. What is stored
+// stays readable, so the word of an ephemeral dataplane is the first one.
+var owners = map[api.Owner]string{api.User: "user", api.Directory: "directory", api.Ephemeral: "guest"}
 
 // owner is whose the record is. Records without a word are the user's, but for
 // Dataplanes of sidecars, which the first weft told by their file.
 func (b body) owner(ref api.Ref) api.Owner {
 	if b.Owner == "" && ref.Kind == api.KindDataplane && b.File == "bootstrap" {
-		return api.Guest
+		return api.Ephemeral
 	}
 	for owner, word := range owners {
 		if word == b.Owner {

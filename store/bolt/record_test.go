@@ -20,12 +20,12 @@ func TestARecordOfTheFirstWeftHasAnOwner(t *testing.T) {
 		file, owner, text string
 		want              api.Owner
 	}{
-		{"bootstrap", "", guest, api.Guest},
+		{"bootstrap", "", guest, api.Ephemeral},
 		{"bootstrap", "user", guest, api.User},
 		{"dp.yaml", "", guest, api.User},
 		{"bootstrap", "", service, api.User},
 		{"x.yaml", "directory", service, api.Directory},
-		{"", "guest", guest, api.Guest},
+		{"", "guest", guest, api.Ephemeral},
 		{"", "of a newer weft", service, api.User},
 	} {
 		o, err := storetest.Decode(c.file, []byte(c.text))

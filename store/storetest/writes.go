@@ -23,7 +23,7 @@ func lastWriterOwns(t *testing.T, s store.Store) {
 	snapshot, w := s.Watch()
 	defer w.Stop()
 	ref := Service(t, "a", 1).Ref
-	first, _ := Put(t, s, owned(Service(t, "a", 1), api.Guest))
+	first, _ := Put(t, s, owned(Service(t, "a", 1), api.Ephemeral))
 	before, _ := first.Get(ref)
 	for _, owner := range []api.Owner{api.User, api.Directory, api.Directory, api.User} {
 		snapshot, results := Put(t, s, owned(Service(t, "a", 1), owner))

@@ -33,7 +33,7 @@ networking:
   outbound: [{port: 10001, backendRef: {kind: MeshService, name: backend, port: 80}}]
 `
 
-const backendGuest = `type: Dataplane
+const backendEphemeral = `type: Dataplane
 mesh: default
 name: backend-1
 networking:
@@ -81,9 +81,9 @@ func (p *plane) endpoints(name, token string) *atomic.Int32 {
 func TestASidecarThatWasCutOffComesBackWithItsDataplane(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ called, document string }{
-		"by its name":            {"backend-1", backendGuest},
-		"with a namespace":       {"backend-1.shop", strings.Replace(backendGuest, "name:", "namespace: shop\nname:", 1)},
-		"with a dot in its name": {"backend-1.shop", strings.Replace(backendGuest, "backend-1", "backend-1.shop", 1)},
+		"by its name":            {"backend-1", backendEphemeral},
+		"with a namespace":       {"backend-1.shop", strings.Replace(backendEphemeral, "name:", "namespace: shop\nname:", 1)},
+		"with a dot in its name": {"backend-1.shop", strings.Replace(backendEphemeral, "backend-1", "backend-1.shop", 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -145,7 +145,7 @@ func (p *plane) keepConnected(name, token string) (cut func()) {
 	return cut
 }
 
-func TestWhatAUserWroteIsNoGuest(t *testing.T) {
+func TestWhatAUserWroteIsNotEphemeral(t *testing.T) {
 	t.Parallel()
 	c := config(t)
 	c.DeregisterAfter = 50 * time.Millisecond

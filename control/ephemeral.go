@@ -10,11 +10,11 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// guests are the Dataplanes that sidecars brought along. One whose sidecar
+// ephemerals are the Dataplanes that sidecars brought along. One whose sidecar
 // stays away for longer than the grace is removed, so that no traffic goes to a
 // workload that is gone; it is back as soon as its sidecar is, which may only
 // have been cut off. What somebody else has taken over is left alone.
-type guests struct {
+type ephemerals struct {
 	into      store.Store
 	connected func(api.Ref) bool
 	after     time.Duration
@@ -36,11 +36,11 @@ const firstVisit = time.Minute
 // secondTry is the pause after a write that failed.
 const secondTry = time.Second
 
-func newGuests(into store.Store, connected func(api.Ref) bool, after time.Duration, log *slog.Logger) *guests {
-	g := &guests{into: into, connected: connected, after: after, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}),
+func newEphemerals(into store.Store, connected func(api.Ref) bool, after time.Duration, log *slog.Logger) *ephemerals {
+	g := &ephemerals{into: into, connected: connected, after: after, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}),
 		timers: map[api.Ref]*time.Timer{}, due: map[api.Ref]bool{}, away: newAbsent()}
 	for o := range into.Snapshot().OfKind(api.KindDataplane) {
-		if o.Owner == api.Guest {
+		if o.Owner == api.Ephemeral {
 			g.expect(called(o.Ref), after+firstVisit)
 		}
 	}
@@ -53,7 +53,7 @@ func called(r api.Ref) api.Ref { return api.Ref{Kind: r.Kind, Mesh: r.Mesh, Name
 
 // arrived is told of a sidecar that got its bootstrap and will connect, and of
 // the Dataplane that it brought along.
-func (g *guests) arrived(o *api.Object) {
+func (g *ephemerals) arrived(o *api.Object) {
 	name := called(o.Ref)
 	g.mu.Lock()
 	if g.into.Snapshot().Has(o.Ref) {
@@ -66,7 +66,7 @@ func (g *guests) arrived(o *api.Object) {
 }
 
 // joined is told of each new stream.
-func (g *guests) joined(ref api.Ref) {
+func (g *ephemerals) joined(ref api.Ref) {
 	name := called(ref)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -76,7 +76,7 @@ func (g *guests) joined(ref api.Ref) {
 }
 
 // left is told of the end of a stream.
-func (g *guests) left(ref api.Ref) {
+func (g *ephemerals) left(ref api.Ref) {
 	name := called(ref)
 	g.mu.Lock()
 	mine := g.away.get(name) != nil // and may be on its way back into the store
@@ -84,7 +84,7 @@ func (g *guests) left(ref api.Ref) {
 	if !mine {
 		s := g.into.Snapshot()
 		o, ok := s.Get(name.Resolve(s.Has))
-		mine = ok && o.Owner == api.Guest
+		mine = ok && o.Owner == api.Ephemeral
 	}
 	if mine {
 		g.expect(name, g.after)
@@ -92,7 +92,7 @@ func (g *guests) left(ref api.Ref) {
 }
 
 // expect looks after that time whether the sidecar is there.
-func (g *guests) expect(name api.Ref, within time.Duration) {
+func (g *ephemerals) expect(name api.Ref, within time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -113,8 +113,8 @@ func (g *guests) expect(name api.Ref, within time.Duration) {
 	g.timers[name] = own
 }
 
-// lookAt makes the worker look at a guest. It needs mu.
-func (g *guests) lookAt(name api.Ref) {
+// lookAt makes the worker look at an ephemeral dataplane. It needs mu.
+func (g *ephemerals) lookAt(name api.Ref) {
 	if g.closed {
 		return
 	}
@@ -127,7 +127,7 @@ func (g *guests) lookAt(name api.Ref) {
 
 // work looks at all who are due at once: after a cut they are many, and one
 // revision is enough for them.
-func (g *guests) work() {
+func (g *ephemerals) work() {
 	defer close(g.done)
 	for range g.wake {
 		moves := g.decide()
@@ -137,7 +137,7 @@ func (g *guests) work() {
 	}
 }
 
-// move is a guest that goes or comes back.
+// move is an ephemeral dataplane that goes or comes back.
 type move struct {
 	name   api.Ref
 	object *api.Object
@@ -146,7 +146,7 @@ type move struct {
 
 // decide is who of those who are due goes, and who comes back. Who goes is
 // remembered before it is gone, so that a stream that begins meanwhile finds it.
-func (g *guests) decide() []move {
+func (g *ephemerals) decide() []move {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	snapshot := g.into.Snapshot()
@@ -163,7 +163,7 @@ func (g *guests) decide() []move {
 			if !exists && snapshot.Has(api.Ref{Kind: api.KindMesh, Name: o.Mesh}) {
 				moves = append(moves, move{name, was, true})
 			}
-		case exists && o.Owner == api.Guest:
+		case exists && o.Owner == api.Ephemeral:
 			g.away.keep(name, o, time.Now())
 			moves = append(moves, move{name, o, false})
 		}
@@ -172,7 +172,7 @@ func (g *guests) decide() []move {
 	return moves
 }
 
-func (g *guests) do(moves []move) {
+func (g *ephemerals) do(moves []move) {
 	_, results, err := g.into.Apply(context.Background(), func(now *api.Snapshot) ([]store.Write, error) { return movable(now, moves), nil })
 	if err != nil {
 		g.log.Error("dataplanes of sidecars that left or came back were not changed, trying again", "dataplanes", len(moves), "error", err)
@@ -217,7 +217,7 @@ func movable(now *api.Snapshot, moves []move) []store.Write {
 }
 
 // close forgets all timers and waits for what is being written.
-func (g *guests) close() {
+func (g *ephemerals) close() {
 	g.mu.Lock()
 	if !g.closed {
 		g.closed = true
