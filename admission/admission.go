@@ -46,15 +46,15 @@ func noMesh(o *api.Object) *api.Violation {
 	return v
 }
 
-// lasting are the labels that stay with an object for its life (spec/kuma.md 1.2).
-var lasting = []string{api.LabelOrigin, api.LabelZone}
+// immutable are the labels that stay with an object for its life (spec/kuma.md 1.2).
+var immutable = []string{api.LabelOrigin, api.LabelZone}
 
-// changed are the lasting labels that after would change. To write down what
+// changed are the immutable labels that after would change. To write down what
 // readers are shown anyway changes nothing.
 func changed(c *api.Catalog, before, after *api.Object) []*api.Violation {
 	was, is := c.Shown(before).Labels, c.Shown(after).Labels
 	var found []*api.Violation
-	for _, key := range lasting {
+	for _, key := range immutable {
 		if was[key] == is[key] {
 			continue
 		}

@@ -49,16 +49,16 @@ func as(ctx context.Context, who string) context.Context {
 // actor is who acts: a user of the API, whom as named, or the control plane itself.
 func actor(ctx context.Context) (who, client string) {
 	if name, client, ok := web.Caller(ctx); ok {
-		return brief(name), client
+		return truncate(name), client
 	}
 	if who, ok := ctx.Value(actorKey{}).(string); ok {
-		return brief(who), ""
+		return truncate(who), ""
 	}
 	return "control plane", ""
 }
 
-// brief is as much of a stranger's text as a line of the log takes.
-func brief(text string) string {
+// truncate is as much of a client's text as a line of the log takes.
+func truncate(text string) string {
 	const most = 512
 	if len(text) > most {
 		text = text[:most] + "..."

@@ -63,9 +63,9 @@ const largestBootstrap = 2 << 20
 func (b *bootstrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var ask bootstrapRequest
 	dp, text, err := b.answer(w, r, &ask)
-	log := b.log.With("address", r.RemoteAddr, "mesh", brief(ask.Mesh), "dataplane", brief(ask.Name))
+	log := b.log.With("address", r.RemoteAddr, "mesh", truncate(ask.Mesh), "dataplane", truncate(ask.Name))
 	if err != nil {
-		log.Warn("refused a bootstrap", "error", brief(err.Error()))
+		log.Warn("refused a bootstrap", "error", truncate(err.Error()))
 		web.Refuse(w, err)
 		return
 	}
@@ -73,7 +73,7 @@ func (b *bootstrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if wantsEnvelope(r) {
 		form, text = "kuma-dp", envelope(text, dp)
 	}
-	log.Info("bootstrap", "form", form, "brought", ask.DataplaneResource != "", "version", brief(fmt.Sprint(ask.Version)))
+	log.Info("bootstrap", "form", form, "brought", ask.DataplaneResource != "", "version", truncate(fmt.Sprint(ask.Version)))
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store") // it carries the token
 	_, _ = w.Write(text)

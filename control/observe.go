@@ -106,11 +106,11 @@ func action(c api.Change) string {
 func (o *observer) received(revision uint64, changes []api.Change) trace.Span {
 	_, span := o.tracer.Start(context.Background(), "change", trace.WithNewRoot(),
 		trace.WithAttributes(attribute.Int64("weft.revision", int64(revision)), attribute.Int("weft.changes", len(changes))))
-	heard := o.events.Heard()
+	listened := o.events.HasListeners()
 	for _, c := range changes {
 		what := action(c)
 		o.changes.WithLabelValues(what).Inc()
-		if heard {
+		if listened {
 			o.events.Publish(web.Event{Type: "change", Revision: revision, Object: c.Ref().String(), Action: what})
 		}
 	}
@@ -177,7 +177,7 @@ func (o *observer) Disconnected(p server.Peer, err error) {
 func (o *observer) Pushed(p server.Peer, push server.Push) {
 	o.pushes.WithLabelValues(push.Type).Inc()
 	o.pushBytes.WithLabelValues(push.Type).Add(float64(push.Bytes))
-	if o.events.Heard() {
+	if o.events.HasListeners() {
 		o.events.Publish(web.Event{Type: "push", Dataplane: p.Dataplane.String(), Resources: push.Type, Count: push.Resources, Revision: push.Revision})
 	}
 }
@@ -185,7 +185,7 @@ func (o *observer) Pushed(p server.Peer, push server.Push) {
 // Acked is told of a confirmation.
 func (o *observer) Acked(p server.Peer, push server.Push, took time.Duration) {
 	o.acks.WithLabelValues(push.Type).Observe(took.Seconds())
-	if o.events.Heard() {
+	if o.events.HasListeners() {
 		o.events.Publish(web.Event{Type: "ack", Dataplane: p.Dataplane.String(), Resources: push.Type, Revision: push.Revision, Took: took.Seconds()})
 	}
 }

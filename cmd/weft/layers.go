@@ -14,7 +14,7 @@ import (
 )
 
 // layer sets every flag that the command line leaves out from the environment,
-// else from the file. Unknown keys and unfit values are refused, all at once.
+// else from the file. Unknown keys and invalid values are refused, all at once.
 func layer(flags *pflag.FlagSet, file string) error {
 	given := map[string]bool{"config": true, "help": true}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })

@@ -136,7 +136,7 @@ func newUserToken(a *app) *cobra.Command {
 
 // tokenCommand makes c issue tokens of one kind; more is what the request says
 // beside the name and the time.
-func (a *app) tokenCommand(c *cobra.Command, kind string, usual time.Duration, more func() (map[string]any, error)) *cobra.Command {
+func (a *app) tokenCommand(c *cobra.Command, kind string, defaultValidity time.Duration, more func() (map[string]any, error)) *cobra.Command {
 	var name string
 	var valid time.Duration
 	c.Args = cobra.NoArgs
@@ -165,6 +165,6 @@ func (a *app) tokenCommand(c *cobra.Command, kind string, usual time.Duration, m
 	}
 	a.serverFlags(c)
 	c.Flags().StringVar(&name, "name", "", kind+" that the token is for")
-	c.Flags().DurationVar(&valid, "valid-for", usual, "how long the token is good")
+	c.Flags().DurationVar(&valid, "valid-for", defaultValidity, "how long the token is good")
 	return a.command(c, "")
 }

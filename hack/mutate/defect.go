@@ -28,9 +28,9 @@ func (d defect) String() string { return fmt.Sprintf("%s:%d: %s", d.file, d.line
 type outcome string
 
 const (
-	unfit  outcome = "unfit" // it does not compile
-	killed outcome = "caught"
-	alive  outcome = "ALIVE"
+	invalid outcome = "invalid" // it does not compile
+	killed  outcome = "caught"
+	alive   outcome = "ALIVE"
 )
 
 // try builds and tests the tree with the defect; by says which tests caught it.
@@ -38,11 +38,11 @@ func (d defect) try(ctx context.Context, limit time.Duration) (result outcome, b
 	overlay, remove, err := d.overlay()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
-		return unfit, ""
+		return invalid, ""
 	}
 	defer remove()
 	if out, err := command(ctx, limit, "go", "build", "-overlay", overlay, "./"+filepath.Dir(d.file)); err != nil {
-		return unfit, out
+		return invalid, out
 	}
 	for _, p := range present(d.testsFirst) {
 		if _, err := test(ctx, overlay, p, limit); err != nil {

@@ -124,7 +124,7 @@ func (r *runner) work(ctx context.Context) {
 		outcome, by := d.try(ctx, r.limit)
 		r.mu.Lock()
 		switch outcome {
-		case unfit:
+		case invalid:
 			r.want++ // another one takes its place
 		case killed:
 			r.tested++
@@ -133,7 +133,7 @@ func (r *runner) work(ctx context.Context) {
 			r.tested++
 			r.survived = append(r.survived, d)
 		}
-		if outcome != unfit && ctx.Err() == nil {
+		if outcome != invalid && ctx.Err() == nil {
 			fmt.Printf("%3d %-8s %s  %s\n", r.tested, outcome, d, by)
 		}
 		r.mu.Unlock()

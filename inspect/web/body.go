@@ -51,7 +51,7 @@ func Warn(w http.ResponseWriter, text string) {
 			return '?'
 		}
 		return r
-	}, brief(text))
+	}, truncate(text))
 	if len(w.Header().Values("Warning")) < mostWarnings {
 		w.Header().Add("Warning", `299 weft "`+text+`"`)
 	}

@@ -51,13 +51,13 @@ func NewEvents() *Events { return &Events{listeners: map[*listener]bool{}, done:
 // Close ends all streams of events.
 func (e *Events) Close() { e.once.Do(func() { close(e.done) }) }
 
-// Heard reports whether anybody listens, so that events need not be made for nobody.
-func (e *Events) Heard() bool { return e.listening.Load() > 0 }
+// HasListeners reports whether anybody listens, so that events need not be made for nobody.
+func (e *Events) HasListeners() bool { return e.listening.Load() > 0 }
 
 // Publish numbers an event and hands it on.
 func (e *Events) Publish(v Event) {
 	v.ID = e.last.Add(1)
-	if !e.Heard() {
+	if !e.HasListeners() {
 		return
 	}
 	if v.Time.IsZero() {

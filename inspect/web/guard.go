@@ -44,7 +44,7 @@ func Caller(ctx context.Context) (name, client string, ok bool) {
 func (s *server) authorised(next http.Handler) http.Handler {
 	admin := user{Name: admins, Groups: []string{admins, "mesh-system:authenticated"}}
 	as := func(w http.ResponseWriter, r *http.Request, u user) {
-		u.client = brief(r.UserAgent())
+		u.client = truncate(r.UserAgent())
 		if s.Proven != nil && (s.Admin == "" || !open[r.URL.Path]) {
 			s.Proven(r.Context())
 		}
@@ -81,12 +81,12 @@ func (s *server) authorised(next http.Handler) http.Handler {
 // deny refuses who sent a request, and logs it: address, what was asked, and
 // the user where the token names one. A query is left out, it may hold anything.
 func (s *server) deny(w http.ResponseWriter, r *http.Request, status int, user, why string) {
-	s.Log.Warn("refused a request", "address", r.RemoteAddr, "method", brief(r.Method), "path", brief(r.URL.Path), "user", brief(user), "status", status, "error", brief(why))
+	s.Log.Warn("refused a request", "address", r.RemoteAddr, "method", truncate(r.Method), "path", truncate(r.URL.Path), "user", truncate(user), "status", status, "error", truncate(why))
 	fail(w, problem{Status: status, Title: "Not allowed", Detail: why})
 }
 
-// brief is as much of a stranger's text as a line of the log takes.
-func brief(text string) string {
+// truncate is as much of a client's text as a line of the log takes.
+func truncate(text string) string {
 	const most = 256
 	if len(text) > most {
 		text = text[:most]

@@ -92,7 +92,7 @@ func (s *server) revokeTokens(w http.ResponseWriter, r *http.Request) error {
 		return badField("ids", err.Error())
 	}
 	by, client, _ := Caller(r.Context())
-	s.Log.Info("tokens revoked", "ids", ask.IDs, "by", brief(by), "client", client)
+	s.Log.Info("tokens revoked", "ids", ask.IDs, "by", truncate(by), "client", client)
 	answer(w, http.StatusOK, map[string]int{"revoked": len(ask.IDs)})
 	return nil
 }
@@ -112,7 +112,7 @@ func (s *server) issued(w http.ResponseWriter, r *http.Request, token Token, err
 		return badField("", err.Error())
 	}
 	by, client, _ := Caller(r.Context())
-	s.Log.Info("token issued", "kind", kind, "for", brief(whom), "id", token.ID, "expires", token.Expires.UTC().Format(time.RFC3339), "by", brief(by), "client", client)
+	s.Log.Info("token issued", "kind", kind, "for", truncate(whom), "id", token.ID, "expires", token.Expires.UTC().Format(time.RFC3339), "by", truncate(by), "client", client)
 	w.Header().Set("Cache-Control", "no-store")
 	write(w, http.StatusOK, "text/plain", []byte(token.Text))
 	return nil

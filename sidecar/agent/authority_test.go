@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// stranger makes a certificate that signed nothing.
-func stranger(t *testing.T) string {
+// untrusted makes a certificate that signed nothing.
+func untrusted(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

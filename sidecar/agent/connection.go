@@ -26,7 +26,7 @@ type source struct {
 	pem    []byte // of the authority that client knows
 }
 
-// newSource refuses connections that could show the token to a stranger.
+// newSource refuses connections that could show the token to somebody else.
 func newSource(c Config, token *token) (*source, error) {
 	u, err := url.Parse(c.XDS)
 	if err != nil || u.Host == "" {

@@ -34,11 +34,11 @@ type follower struct {
 	pace    pace
 	running []byte // the bootstrap that Envoy has
 
-	cut     time.Time // since when Envoy is not connected; zero if it is
-	doubt   bool      // the control plane may have forgotten the dataplane
-	next    time.Time // attempt to register
-	pause   time.Duration
-	pending []byte // another bootstrap than running, which the control plane gave
+	cut        time.Time // since when Envoy is not connected; zero if it is
+	unverified bool      // the control plane may have forgotten the dataplane
+	next       time.Time // attempt to register
+	pause      time.Duration
+	pending    []byte // another bootstrap than running, which the control plane gave
 }
 
 // follow returns true if Envoy should be replaced: it cannot reach the control
@@ -57,7 +57,7 @@ func (f *follower) follow(ctx context.Context) (replace bool) {
 		}
 		now := time.Now()
 		f.see(connected, now)
-		if !f.doubt || now.Before(f.next) {
+		if !f.unverified || now.Before(f.next) {
 			continue
 		}
 		if f.register(ctx, connected) {
@@ -76,7 +76,7 @@ func (f *follower) see(connected bool, now time.Time) {
 	case f.cut.IsZero():
 		f.cut = now
 	case now.Sub(f.cut) >= f.pace.cut:
-		f.doubt = true
+		f.unverified = true
 	}
 }
 
@@ -91,7 +91,7 @@ func (f *follower) register(ctx context.Context, connected bool) bool {
 		}
 		return false
 	}
-	f.doubt = false
+	f.unverified = false
 	f.agent.log.Info("registered again after envoy was cut off from the control plane")
 	if connected || bytes.Equal(text, f.running) {
 		return false

@@ -49,7 +49,7 @@ func TestAnImpostorGetsNoToken(t *testing.T) {
 	impostor := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	t.Cleanup(impostor.Close)
 	// A certificate that is somebody's, and not an authority of the impostor's.
-	other := stranger(t)
+	other := untrusted(t)
 	c := config(impostor.URL)
 	c.CAFile = write(t, "ca.pem", other)
 	c.TokenFile = write(t, "token", "secret")

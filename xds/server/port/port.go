@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	// greeting bounds the TLS handshake and the first bytes.
-	greeting = 10 * time.Second
+	// detection bounds the TLS handshake and the first bytes.
+	detection = 10 * time.Second
 	// A connection whose other end is gone is found within ping and pong.
 	ping, pong = 30 * time.Second, 10 * time.Second
 	// leastPing is how often clients may ping: sidecars of the first version do it
@@ -62,14 +62,14 @@ type Port struct {
 	opts Options
 	grpc *grpc.Server
 	http *http.Server
-	h2   *lane
-	h1   *lane
+	h2   *connListener
+	h1   *connListener
 
-	mu      sync.Mutex
-	closed  bool
-	listens net.Listener
-	greets  map[net.Conn]bool // connections of which nobody knows yet what they speak
-	running sync.WaitGroup
+	mu        sync.Mutex
+	closed    bool
+	listens   net.Listener
+	detecting map[net.Conn]bool // connections of which nobody knows yet what they speak
+	running   sync.WaitGroup
 }
 
 // New makes a port that is not open yet.
@@ -83,7 +83,7 @@ func New(o Options) *Port {
 		// gRPC offer h2 alone.
 		o.TLS.NextProtos = []string{"http/1.1", "h2"}
 	}
-	p := &Port{opts: o, greets: map[net.Conn]bool{}}
+	p := &Port{opts: o, detecting: map[net.Conn]bool{}}
 	p.grpc = grpc.NewServer(
 		grpc.ForceServerCodecV2(server.NewCodec()),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: ping, Timeout: pong}),
@@ -97,7 +97,7 @@ func New(o Options) *Port {
 		o.Register(p.grpc)
 	}
 	p.http = &http.Server{
-		Handler: o.HTTP, ReadHeaderTimeout: min(greeting, o.Patience), ReadTimeout: o.Patience, WriteTimeout: o.Patience,
+		Handler: o.HTTP, ReadHeaderTimeout: min(detection, o.Patience), ReadTimeout: o.Patience, WriteTimeout: o.Patience,
 		IdleTimeout: time.Minute, MaxHeaderBytes: mostHeaders,
 		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
 	}
@@ -112,7 +112,7 @@ func (p *Port) Serve(l net.Listener) error {
 		return l.Close()
 	}
 	p.listens = l
-	p.h1, p.h2 = newLane(l.Addr()), newLane(l.Addr())
+	p.h1, p.h2 = newConnListener(l.Addr()), newConnListener(l.Addr())
 	p.running.Add(2)
 	p.mu.Unlock()
 	go func() {
@@ -130,7 +130,7 @@ func (p *Port) accept(l net.Listener) error {
 	for {
 		c, err := l.Accept()
 		if err == nil {
-			p.greet(c)
+			p.detect(c)
 			continue
 		}
 		p.mu.Lock()
@@ -149,24 +149,24 @@ func (p *Port) accept(l net.Listener) error {
 	}
 }
 
-// greet finds out what c speaks, beside the other connections.
-func (p *Port) greet(c net.Conn) {
+// detect finds out what c speaks, beside the other connections.
+func (p *Port) detect(c net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		_ = c.Close() // nobody will use it
 		return
 	}
-	p.greets[c] = true
+	p.detecting[c] = true
 	p.running.Add(1)
 	go func() {
 		defer p.running.Done()
 		told, h2, err := p.identify(c)
 		p.mu.Lock()
-		delete(p.greets, c)
+		delete(p.detecting, c)
 		p.mu.Unlock()
 		if err != nil {
-			p.opts.Logger.Debug("greeting", "remote", c.RemoteAddr().String(), "error", err)
+			p.opts.Logger.Debug("protocol detection", "remote", c.RemoteAddr().String(), "error", err)
 			_ = c.Close() // the client gets no better answer
 			return
 		}
@@ -180,7 +180,7 @@ func (p *Port) greet(c net.Conn) {
 
 // identify reports whether c speaks HTTP/2, and what is left to read of it.
 func (p *Port) identify(c net.Conn) (net.Conn, bool, error) {
-	if err := c.SetDeadline(time.Now().Add(greeting)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(detection)); err != nil {
 		return nil, false, err
 	}
 	if p.opts.TLS != nil {
@@ -212,7 +212,7 @@ func (p *Port) Shutdown(ctx context.Context) error {
 	if p.listens != nil {
 		_ = p.listens.Close() // Accept tells
 	}
-	for c := range p.greets {
+	for c := range p.detecting {
 		_ = c.Close() // they have not asked anything yet
 	}
 	p.mu.Unlock()

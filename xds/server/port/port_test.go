@@ -24,7 +24,7 @@ import (
 	"github.com/weftmesh/weft/xds/server/port"
 )
 
-// open serves a greeting by HTTP and health by gRPC.
+// open serves a text by HTTP and health by gRPC.
 func open(t *testing.T, config *tls.Config) string {
 	t.Helper()
 	return within(t, config, 0)

@@ -7,19 +7,19 @@ import (
 	"syscall"
 )
 
-// lane is a listener to which connections are given.
-type lane struct {
+// connListener is a listener to which connections are given.
+type connListener struct {
 	addr   net.Addr
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
 }
 
-func newLane(addr net.Addr) *lane {
-	return &lane{addr: addr, conns: make(chan net.Conn), closed: make(chan struct{})}
+func newConnListener(addr net.Addr) *connListener {
+	return &connListener{addr: addr, conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-func (l *lane) give(c net.Conn) {
+func (l *connListener) give(c net.Conn) {
 	select {
 	case l.conns <- c:
 	case <-l.closed:
@@ -28,7 +28,7 @@ func (l *lane) give(c net.Conn) {
 }
 
 // Accept takes what give gives.
-func (l *lane) Accept() (net.Conn, error) {
+func (l *connListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.conns:
 		return c, nil
@@ -38,13 +38,13 @@ func (l *lane) Accept() (net.Conn, error) {
 }
 
 // Close ends Accept.
-func (l *lane) Close() error {
+func (l *connListener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil
 }
 
 // Addr is that of the real listener.
-func (l *lane) Addr() net.Addr { return l.addr }
+func (l *connListener) Addr() net.Addr { return l.addr }
 
 // peeked is a connection of which some bytes were read already.
 type peeked struct {
