@@ -13,10 +13,10 @@ import (
 type call struct {
 	address string
 	port    uint32
-	dest    *dest    // nil where the ref leads nowhere
-	class   *class   // of dest, once it is known
-	names   []string // service names under which the ref is linked
-	field   api.Path
+	index   int32  // in networking.outbound; -1 for what a virtual address reaches
+	dest    *dest  // nil where the ref leads nowhere
+	class   *class // of dest, once it is known
+	name    string // under which the ref is linked; empty where there is no ref
 	lost    *lostRef
 }
 
@@ -39,18 +39,18 @@ func (t *tabler) calls(p *dataplane) []call {
 	}
 	net := p.spec.Networking
 	for i := range net.Outbound {
-		add(t.call(p, &net.Outbound[i], api.Path("networking.outbound").Index(i)))
+		add(t.call(p, i))
 	}
 	if net.TransparentProxying == nil {
 		return out
 	}
-	out = append(out, call{names: []string{anyTarget}})
+	out = append(out, call{index: -1, name: anyTarget})
 	for d := range t.mesh.destsNamed(anyTarget) {
 		if !reachable(net.TransparentProxying.ReachableBackends, p.facts.Namespace, d) {
 			continue
 		}
 		for _, vip := range d.VIPs {
-			add(call{address: vip, port: d.Port, dest: d})
+			add(call{address: vip, port: d.Port, index: -1, dest: d})
 		}
 	}
 	return out
@@ -73,17 +73,17 @@ func outboundTarget(ref api.OutboundRef) api.TargetRef {
 }
 
 // call resolves one outbound.
-func (t *tabler) call(p *dataplane, o *api.Outbound, field api.Path) call {
-	c := call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, field: field}
+func (t *tabler) call(p *dataplane, i int) call {
+	o := &p.spec.Networking.Outbound[i]
+	c := call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, index: int32(i)}
 	ref, port := api.TargetRef{Kind: api.KindMeshService, Name: o.Tags[api.TagService]}, uint32(0)
 	if o.BackendRef != nil {
 		ref = outboundTarget(*o.BackendRef)
 		if o.BackendRef.Port != nil {
 			port = *o.BackendRef.Port
 		}
-		c.field = field.Field("backendRef")
 	}
-	c.names = []string{targetName(ref)}
+	c.name = targetName(ref)
 	if o.BackendRef == nil {
 		if d, ok := t.mesh.dests.Get([]byte(classicID(ref.Name))); ok && d.facts.Classic {
 			c.dest = d
@@ -92,4 +92,16 @@ func (t *tabler) call(p *dataplane, o *api.Outbound, field api.Path) call {
 	}
 	c.dest, c.lost = findBackend(t.mesh, route.BackendRef{Target: ref, Port: port, Home: p.facts.Namespace})
 	return c
+}
+
+// field is where the dataplane p names what it calls; empty where it does not.
+func (c *call) field(p *dataplane) api.Path {
+	if c.index < 0 {
+		return ""
+	}
+	at := api.Path("networking.outbound").Index(int(c.index))
+	if p.spec.Networking.Outbound[c.index].BackendRef != nil {
+		return at.Field("backendRef")
+	}
+	return at
 }

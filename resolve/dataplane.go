@@ -22,12 +22,16 @@ func newDataplane(o *api.Object, zone map[string]string) *dataplane {
 	return &dataplane{object: o, spec: spec, facts: matcher.DataplaneOf(o, zone)}
 }
 
-// plan resolves one dataplane; before is its predecessor, nil for a new one. Of
-// an unchanged dataplane only what became of its destinations is looked at again.
-func (u *updater) plan(p *dataplane, before *planed) *planed {
+// plan resolves one dataplane; before is its predecessor, nil for a new one, and
+// sameNames says that both have the same names. Of an unchanged dataplane only
+// what became of its destinations is looked at again.
+func (u *updater) plan(p *dataplane, before *planed) (n *planed, sameNames bool) {
 	n, old := &planed{plane: p}, before.value()
+	if before != nil {
+		n.number = before.number
+	}
 	known := before != nil && before.plane == p
-	sameNames := known && len(u.names) == 0
+	sameNames = known && len(u.names) == 0
 	if sameNames {
 		n.calls = u.sameCalls(before)
 	} else {
@@ -44,12 +48,10 @@ func (u *updater) plan(p *dataplane, before *planed) *planed {
 		}
 	}
 	slices.SortFunc(r.Outbounds, compareOutbounds)
-	if sameNames && n.namesSame(before) {
+	if sameNames = sameNames && n.namesSame(before); sameNames {
 		u.sameClusters(n, r, before)
-		n.uses = before.uses
 	} else {
 		u.planClusters(n, r, before)
-		n.uses = n.names()
 	}
 	if known && !u.limits {
 		r.Inbounds = old.Inbounds
@@ -57,7 +59,7 @@ func (u *updater) plan(p *dataplane, before *planed) *planed {
 		r.Inbounds = keepInbounds(u.inbounds(p, u.inboundPolicies()), old)
 	}
 	n.resolved = keep(r, old)
-	return n
+	return n, sameNames
 }
 
 func compareOutbounds(a, b *Outbound) int {
@@ -160,11 +162,15 @@ func (p *planed) cluster(plane *dataplane, name string, d *dest) (ClusterUse, bo
 
 func compareClusterName(c ClusterUse, name string) int { return cmp.Compare(c.Cluster.Name, name) }
 
-// names are the service names of everything that p calls or sends to, sorted.
+// names are the service names of everything that p calls or sends to, sorted: a
+// change of one of them concerns it. They are worked out when they are needed: they
+// follow from what p holds, and few updates change them.
 func (p *planed) names() []string {
 	var out []string
 	for i := range p.calls {
-		out = append(out, p.calls[i].names...)
+		if name := p.calls[i].name; name != "" {
+			out = append(out, name)
+		}
 		if d := p.calls[i].dest; d != nil {
 			out = append(out, d.names()...)
 		}

@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"iter"
-	"slices"
 	"strings"
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
@@ -22,6 +21,7 @@ type mesh struct {
 	links   *iradix.Tree[string]  // relation, target, object -> objectKey: who speaks of whom
 	dests   *iradix.Tree[*dest]   // by destination id
 	planes  *iradix.Tree[*planed] // by objectKey of the Dataplane
+	callers callers               // dataplanes by what they call
 	asked   *asked                // about this revision
 }
 
@@ -30,8 +30,8 @@ type planed struct {
 	plane    *dataplane
 	resolved *Resolved
 	calls    []call
-	behind   []*dest  // the destinations of resolved.Clusters, one by one
-	uses     []string // service names, sorted: a change of one of them concerns it
+	behind   []*dest // the destinations of resolved.Clusters, one by one
+	number   uint32  // in mesh.callers
 }
 
 // dataplane is one Dataplane object, read once.
@@ -42,7 +42,7 @@ type dataplane struct {
 }
 
 func newMesh(name string) *mesh {
-	return &mesh{name: name, objects: iradix.New[any](), links: iradix.New[string](), dests: iradix.New[*dest](), planes: iradix.New[*planed](), asked: new(asked)}
+	return &mesh{name: name, objects: iradix.New[any](), links: iradix.New[string](), dests: iradix.New[*dest](), planes: iradix.New[*planed](), callers: newCallers(), asked: new(asked)}
 }
 
 // objectKey names an object inside its mesh.
@@ -56,7 +56,6 @@ const (
 	routes     = "routes"      // route object -> service name
 	sendsTo    = "sends-to"    // route object -> service name of a backend
 	limits     = "limits"      // policy with an inbound side
-	callsIt    = "calls"       // dataplane -> service name
 	carries    = "carries"     // dataplane -> label or tag
 	gathers    = "gathers"     // service -> label or tag that its selector wants
 	named      = "named"       // destination -> service name
@@ -148,21 +147,6 @@ func routeTarget(ref api.TargetRef) string {
 
 // pair is one label or tag as a link target.
 func pair(k, v string) string { return k + "\x02" + strings.ReplaceAll(v, "\x00", "") }
-
-func (p *planed) used() []string {
-	if p == nil {
-		return nil
-	}
-	return p.uses
-}
-
-func (p *planed) isUsing(name string) bool {
-	if p == nil {
-		return false
-	}
-	_, ok := slices.BinarySearch(p.uses, name)
-	return ok
-}
 
 func (p *planed) value() *Resolved {
 	if p == nil {

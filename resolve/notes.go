@@ -193,7 +193,7 @@ func (m *Model) dataplaneNotes(x *mesh, p *dataplane) []api.Note {
 	origin := &api.Origin{Ref: p.object.Ref}
 	for _, c := range t.calls(p) {
 		if c.lost != nil {
-			notes = append(notes, note(origin, api.Error, c.lost.code, c.field, "%s; the outbound gets no listener", c.lost.text(x)))
+			notes = append(notes, note(origin, api.Error, c.lost.code, c.field(p), "%s; the outbound gets no listener", c.lost.text(x)))
 		}
 	}
 	for i := range p.spec.Networking.Outbound {

@@ -155,12 +155,12 @@ func (x *reacher) candidates(refs []api.Ref) []*planed {
 	}
 	keys := set{}
 	for name := range names {
-		for key := range x.mesh.linked(callsIt, name) {
+		for key := range x.mesh.callers.of(name) {
 			keys.add(key)
 		}
 	}
 	if len(names) > 0 {
-		for key := range x.mesh.linked(callsIt, anyTarget) {
+		for key := range x.mesh.callers.of(anyTarget) {
 			keys.add(key)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	iradix "github.com/hashicorp/go-immutable-radix/v2"
-
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 )
@@ -227,44 +225,38 @@ func (u *updater) subjects() {
 
 // wake marks the dataplanes that call or send to a service of that name.
 func (u *updater) wake(name string) {
-	for key := range u.mesh.linked(callsIt, name) {
+	for key := range u.mesh.callers.of(name) {
 		u.planes.add(key)
 	}
 }
 
 // dataplanes resolves the marked ones and notes those that came out different.
 func (u *updater) dataplanes() {
-	planes, links := u.mesh.planes.Txn(), u.mesh.links.Txn()
+	planes, callers := u.mesh.planes.Txn(), u.mesh.callers.edit()
 	for _, key := range slices.Sorted(maps.Keys(u.planes)) {
 		before, _ := u.mesh.planes.Get([]byte(key))
 		var after *planed
 		if o, ok := u.mesh.objects.Get([]byte(key)); ok {
-			after = u.plan(o.(*dataplane), before)
+			var sameNames bool
+			after, sameNames = u.plan(o.(*dataplane), before)
+			switch {
+			case before == nil:
+				after.number = callers.number(key)
+				callers.relink(after.number, nil, after.names())
+			case !sameNames:
+				callers.relink(before.number, before.names(), after.names())
+			}
 			planes.Insert([]byte(key), after)
 		} else {
+			if before != nil {
+				callers.relink(before.number, before.names(), nil)
+				callers.release(before.number)
+			}
 			planes.Delete([]byte(key))
 		}
-		relink(links, key, before, after)
 		if before.value() != after.value() {
 			u.affected = append(u.affected, cmpRef(before, after))
 		}
 	}
-	u.mesh.planes, u.mesh.links = planes.Commit(), links.Commit()
-}
-
-// relink brings the links of a dataplane to what it calls up to date.
-func relink(links *iradix.Txn[string], key string, before, after *planed) {
-	if slices.Equal(before.used(), after.used()) {
-		return
-	}
-	for _, n := range before.used() {
-		if !after.isUsing(n) {
-			links.Delete(linkKey(callsIt, n, key))
-		}
-	}
-	for _, n := range after.used() {
-		if !before.isUsing(n) {
-			links.Insert(linkKey(callsIt, n, key), key)
-		}
-	}
+	u.mesh.planes, u.mesh.callers = planes.Commit(), callers.commit()
 }
