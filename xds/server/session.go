@@ -87,7 +87,7 @@ func session[Q interface{ GetNode() *corev3.Node }](
 	s.opts.Observer.Connected(st.peer)
 	log := s.opts.Logger.With("dataplane", ref.String(), "address", addressOf(parent), "stream", st.peer.Stream)
 	log.Info("connected", "protocol", form, "client", st.peer.Client, "version", st.peer.Version)
-	st.refresh()
+	s.queue.add(st) // and not here: rendering would leave this goroutine a large stack for the stream's whole life
 	err = st.guard(func() error { return run(ctx, st, first) })
 	if parent.Err() == nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // the library takes the end of its context for a good end
