@@ -12,47 +12,10 @@ import (
 	"github.com/weftmesh/weft/sim"
 )
 
-// matchText is a match in one line.
-func matchText(m *route.Match) string {
-	var parts []string
-	if m.Method != "" {
-		parts = append(parts, m.Method)
-	}
-	if m.Path != nil {
-		parts = append(parts, string(m.Path.Type)+" "+m.Path.Value)
-	} else if len(m.Headers)+len(m.Query) == 0 && m.Method == "" {
-		parts = append(parts, "any path")
-	}
-	for _, h := range m.Headers {
-		switch h.Type {
-		case "Present":
-			parts = append(parts, "has "+h.Name)
-		case "Absent":
-			parts = append(parts, "no "+h.Name)
-		default:
-			parts = append(parts, h.Name+operator(h.Type)+h.Value)
-		}
-	}
-	for _, q := range m.Query {
-		parts = append(parts, "?"+q.Name+operator(q.Type)+q.Value)
-	}
-	return strings.Join(parts, " ")
-}
-
-func operator(kind string) string {
-	switch kind {
-	case "RegularExpression":
-		return "~"
-	case "Prefix":
-		return "^="
-	}
-	return "="
-}
-
 func matchesText(list []route.Match) string {
 	texts := make([]string, len(list))
 	for i := range list {
-		texts[i] = matchText(&list[i])
+		texts[i] = list[i].Short()
 	}
 	return strings.Join(texts, " or ")
 }

@@ -1,12 +1,28 @@
 package policies
 
 import (
+	"cmp"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 )
 
+// HeaderMatch compares one header, as the matches of a MeshHTTPRoute write it:
+// Exact (default), Present, Absent, RegularExpression or Prefix.
+type HeaderMatch struct {
+	Type  string `json:"type,omitempty"`
+	Name  string `json:"name"`
+	Value string `json:"value,omitempty"`
+}
+
+// Condition is what m asks of a request or an answer. An error says why it can be
+// asked of none.
+func (m HeaderMatch) Condition() (route.Condition, error) {
+	return route.Written(route.OnHeader, cmp.Or(m.Type, "Exact"), m.Name, m.Value)
+}
+
 // Headers checks matches of headers (spec/kuma.md 2).
-func (f *Findings) Headers(at api.Path, matches []route.HeaderMatch) {
+func (f *Findings) Headers(at api.Path, matches []HeaderMatch) {
 	for i, m := range matches {
 		at := at.Index(i)
 		f.HeaderName(at.Field("name"), m.Name)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -42,7 +43,7 @@ func TestANameThatIsANumberIsTheName(t *testing.T) {
 	table, _ := called(t, c, dialects, nil, twoRules, `{"type":"MeshTimeout","mesh":"default","name":"p","spec":{
 		"to":[{"targetRef":{"kind":"MeshHTTPRoute","name":"r","sectionName":"1"},"default":{"http":{"requestTimeout":"9s"}}}]}}`)
 	for path, want := range map[string]bool{"/a": true, "/b": false} {
-		i := slices.IndexFunc(table.Routes, func(r *resolve.Route) bool { return r.Match.Path.Value == path })
+		i := slices.IndexFunc(table.Routes, func(r *resolve.Route) bool { return r.Match.Path().Value == path })
 		if got := table.Routes[i].Policies.Of("MeshTimeout") != nil; got != want {
 			t.Errorf("%s has the timeout: %v", path, got)
 		}
@@ -62,7 +63,7 @@ func TestTheFirstDialectOwnsADestination(t *testing.T) {
 	other := kuma
 	other.Types = []api.Type{types[api.KindMeshTCPRoute]}
 	other.Read = func(o *api.Object) *route.Opinion {
-		matches := []route.Match{{Path: &route.PathMatch{Type: route.Exact, Value: "/" + o.Name}}}
+		matches := []route.Match{matches.Path(route.Equal, "/"+o.Name)}
 		return &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}, Entries: []route.Entry{{
 			To:    api.TargetRef{Kind: api.KindMeshService, Name: "web"},
 			Rules: []route.Rule{{Matches: matches, Origin: &api.Origin{Ref: o.Ref}}},
@@ -89,7 +90,7 @@ func TestTheFirstDialectOwnsADestination(t *testing.T) {
 		table, notes := called(t, c, tc.dialects, foreign, twoRules)
 		var got []string
 		for _, r := range table.Routes {
-			got = append(got, r.Match.Path.Value)
+			got = append(got, r.Match.Path().Value)
 		}
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s: routes %q, want %q", tc.name, got, tc.want)

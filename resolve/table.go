@@ -12,9 +12,6 @@ import (
 
 func compareText(a, b string) int { return cmp.Compare(a, b) }
 
-// catchAll is the match of what no rule of a table matches.
-var catchAll = route.Match{Path: &route.PathMatch{Type: route.Prefix, Value: "/"}}
-
 // tabler makes the tables of one mesh.
 type tabler struct {
 	mesh     *mesh
@@ -66,7 +63,7 @@ func (b *tableBuilder) build() *Table {
 	}
 	if all.Unmatched != nil {
 		r := b.route(all.Unmatched, nil)
-		r.Match, r.Matches = catchAll, []route.Match{catchAll}
+		r.Match, r.Matches = route.CatchAll, []route.Match{route.CatchAll}
 		t.Routes = append(t.Routes, &r)
 	}
 	return t

@@ -19,8 +19,10 @@ type Request struct {
 	Draw              int64 // the request's random draw: 0 <= Draw < Chances
 }
 
-// Same reports whether c and d ask the same.
-func (c *Condition) Same(d *Condition) bool {
+// Equal reports whether c and d ask the same.
+func (c Condition) Equal(d Condition) bool { return c.same(&d) }
+
+func (c *Condition) same(d *Condition) bool {
 	return c.On == d.On && c.Op == d.Op && c.Mode == d.Mode && c.Name == d.Name && c.Value == d.Value &&
 		c.From == d.From && c.Until == d.Until && slices.Equal(c.Values, d.Values)
 }

@@ -36,6 +36,31 @@ func (c *Condition) Text() string {
 	return text
 }
 
+// signs stand between a name and its value in short texts.
+var signs = map[Op]string{Equal: "=", BytePrefix: "^=", Suffix: "$=", Contains: "*=", FullMatch: "~"}
+
+// Short is the condition in few words: "PathPrefix /v1", "GET", "x-user^=a",
+// "no x-user", "?page=1"; in those of Text where there are none shorter.
+func (c *Condition) Short() string {
+	sign := signs[c.Op]
+	switch {
+	case c.On == OnHeader && c.Op == Present && c.Mode == Not:
+		return "no " + c.Name
+	case c.Mode != 0:
+	case c.On == OnPath && c.Op != BytePrefix:
+		return opWords[c.Op] + " " + c.Value
+	case c.On == OnMethod && c.Op == Equal:
+		return c.Value
+	case c.On == OnHeader && c.Op == Present:
+		return "has " + c.Name
+	case c.On == OnHeader && sign != "":
+		return c.Name + sign + c.Value
+	case c.On == OnQuery && sign != "":
+		return "?" + c.Name + sign + c.Value
+	}
+	return c.Text()
+}
+
 // WhyNot says why the condition does not hold of a request, for people; it is
 // empty if it does.
 func (c *Condition) WhyNot(r *Request) string {

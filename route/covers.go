@@ -8,7 +8,7 @@ import (
 // Covers reports whether c holds of every request of which d holds. It is sound
 // and not complete: true is certain, false says nothing.
 func (c *Condition) Covers(d *Condition) bool {
-	if c.Same(d) {
+	if c.same(d) {
 		return true
 	}
 	if c.On != d.On || c.Name != d.Name || d.Mode&MissingIsEmpty != 0 {
@@ -80,11 +80,39 @@ func (cs Conditions) WhyNot(r *Request) string {
 // not complete, as for one condition.
 func (cs Conditions) Covers(ds Conditions) bool {
 	for i := range cs {
-		if !slices.ContainsFunc(ds, func(d Condition) bool { return cs[i].Covers(&d) }) {
+		if !cs[i].asksNothing() && !cs[i].coversOneOf(ds) {
 			return false
 		}
 	}
 	return true
+}
+
+func (c *Condition) coversOneOf(ds Conditions) bool {
+	for i := range ds {
+		if c.Covers(&ds[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Short joins the short texts: the method first, as requests are written.
+func (cs Conditions) Short() string {
+	parts := make([]string, 0, len(cs))
+	for i := range cs {
+		if cs[i].On == OnMethod {
+			parts = append(parts, cs[i].Short())
+		}
+	}
+	for i := range cs {
+		if cs[i].On != OnMethod {
+			parts = append(parts, cs[i].Short())
+		}
+	}
+	if len(parts) == 0 {
+		return "any path"
+	}
+	return strings.Join(parts, " ")
 }
 
 // Text joins what each says.

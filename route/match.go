@@ -1,73 +1,67 @@
 package route
 
-import "fmt"
+import "strings"
 
-// Conditions are what m asks, all of which have to hold: the one meaning that
-// the simulator and explanations go by. An error says which part can be asked
-// of no request; no request then matches.
-func (m *Match) Conditions() (Conditions, error) {
-	out := make(Conditions, 0, 2+len(m.Headers)+len(m.Query))
-	add := func(c Condition, err error) error {
-		out = append(out, c)
-		return err
-	}
-	if m.Path != nil {
-		if err := add(m.Path.condition()); err != nil {
-			return nil, fmt.Errorf("path %s: %w", m.Path.Value, err)
-		}
-	}
-	if m.Method != "" {
-		if err := add(Compare(OnMethod, "", Equal, 0, m.Method)); err != nil {
-			return nil, fmt.Errorf("method %s: %w", m.Method, err)
-		}
-	}
-	for i := range m.Headers {
-		if err := add(m.Headers[i].condition()); err != nil {
-			return nil, fmt.Errorf("header %s: %w", m.Headers[i].Name, err)
-		}
-	}
-	for i := range m.Query {
-		if err := add(m.Query[i].condition()); err != nil {
-			return nil, fmt.Errorf("query parameter %s: %w", m.Query[i].Name, err)
-		}
-	}
-	return out, nil
+// Match is one alternative of a rule: it takes the requests of which all its
+// conditions hold. The dialect makes it once, when it reads the object.
+//
+// A path prefix of / asks nothing, for every path has it: a match that says it
+// and one without a path are one to Covers, Everything and Path, and so to every
+// order, renderer and rewrite. Views alone tell them apart; they show what was written.
+type Match struct{ Conditions }
+
+// CatchAll takes every request.
+var CatchAll = Match{Conditions{anyPath}}
+
+var anyPath = Condition{On: OnPath, Op: SegmentPrefix, Value: "/"}
+
+// asksNothing reports whether c holds of every path that begins with a slash, as
+// all do that a proxy routes.
+func (c *Condition) asksNothing() bool {
+	return c.On == OnPath && c.Value == "/" && (c.Op == SegmentPrefix || c.Op == BytePrefix)
 }
 
-func (p *PathMatch) condition() (Condition, error) {
-	switch p.Type {
-	case Exact:
-		return Compare(OnPath, "", Equal, 0, p.Value)
-	case Prefix:
-		return Compare(OnPath, "", SegmentPrefix, 0, p.Value)
-	case Regex:
-		return MatchAll(OnPath, "", 0, p.Value)
+// Path is what cs ask of the path: the first condition on it, and without one the
+// prefix that every path has.
+func (cs Conditions) Path() *Condition {
+	for i := range cs {
+		if cs[i].On == OnPath {
+			return &cs[i]
+		}
 	}
-	return Condition{}, fmt.Errorf("no path is compared as %q", p.Type)
+	return &anyPath
 }
 
-func (h *HeaderMatch) condition() (Condition, error) {
-	switch h.Type {
-	case "", string(Exact):
-		return Compare(OnHeader, h.Name, Equal, 0, h.Value)
-	case "Prefix":
-		return Compare(OnHeader, h.Name, BytePrefix, 0, h.Value)
-	case string(Regex):
-		return MatchAll(OnHeader, h.Name, 0, h.Value)
-	case "Present":
-		return Has(OnHeader, h.Name, 0)
-	case "Absent":
-		return Has(OnHeader, h.Name, Not)
+// Everything reports whether cs hold of every request.
+func (cs Conditions) Everything() bool {
+	for i := range cs {
+		if !cs[i].asksNothing() {
+			return false
+		}
 	}
-	return Condition{}, fmt.Errorf("no header is compared as %q", h.Type)
+	return true
 }
 
-func (q *QueryMatch) condition() (Condition, error) {
-	switch q.Type {
-	case string(Exact):
-		return Compare(OnQuery, q.Name, Equal, 0, q.Value)
-	case string(Regex):
-		return MatchAll(OnQuery, q.Name, 0, q.Value)
+// Count is how many conditions cs have on a subject.
+func (cs Conditions) Count(on Subject) int {
+	n := 0
+	for i := range cs {
+		if cs[i].On == on {
+			n++
+		}
 	}
-	return Condition{}, fmt.Errorf("no query parameter is compared as %q", q.Type)
+	return n
+}
+
+// Replaces is the part of a path that a rewrite of the prefix replaces where c
+// holds: the segments that c names, without a slash behind them. False where c
+// names none, and then such a rewrite changes nothing: dialects refuse it.
+func (c *Condition) Replaces() (segments string, ok bool) {
+	switch {
+	case c.On != OnPath:
+		return "", false
+	case c.Op == SegmentPrefix:
+		return strings.TrimSuffix(c.Value, "/"), true
+	}
+	return c.Value, c.Op == Equal
 }

@@ -8,45 +8,6 @@ package route
 
 import "github.com/weftmesh/weft/api"
 
-// PathType is how a path is compared.
-type PathType string
-
-// The ways to compare a path, most specific first.
-const (
-	Exact  PathType = "Exact"
-	Prefix PathType = "PathPrefix" // by segment: /v1 matches /v1 and /v1/x, not /v10
-	Regex  PathType = "RegularExpression"
-)
-
-// Match is one alternative: all its parts must hold. The JSON form is for views.
-type Match struct {
-	Path    *PathMatch    `json:"path,omitempty"`
-	Method  string        `json:"method,omitempty"`
-	Query   []QueryMatch  `json:"queryParams,omitempty"`
-	Headers []HeaderMatch `json:"headers,omitempty"`
-}
-
-// PathMatch compares the path without its query.
-type PathMatch struct {
-	Value string   `json:"value"`
-	Type  PathType `json:"type"`
-}
-
-// QueryMatch compares one query parameter: Exact or RegularExpression.
-type QueryMatch struct {
-	Type  string `json:"type"`
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-// HeaderMatch compares one request header: Exact (default), Present, Absent,
-// RegularExpression or Prefix.
-type HeaderMatch struct {
-	Type  string `json:"type,omitempty"`
-	Name  string `json:"name"`
-	Value string `json:"value,omitempty"`
-}
-
 // Filter changes a request or its answer; exactly one field is set.
 type Filter struct {
 	RequestHeaders  *HeaderModifier

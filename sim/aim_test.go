@@ -10,48 +10,54 @@ import (
 // aimed changes q so that m, as far as the dice know how, matches it.
 func (d dice) aimed(m *route.Match, q sim.Request) sim.Request {
 	host := strings.Join(strings.SplitN(q.URL, "/", 4)[:3], "/")
-	q.URL = host + d.pathFor(m.Path) + d.queryFor(m.Query)
-	if m.Method != "" && m.Method != "CONNECT" {
-		q.Method = m.Method
-	}
-	for _, h := range m.Headers {
-		if h.Name == "host" || h.Name == "x-request-id" || h.Name == "x-forwarded-proto" {
-			continue
-		}
-		delete(q.Headers, h.Name)
-		switch h.Type {
-		case "Absent":
-		case "Present":
-			q.Headers.Add(h.Name, pick(d, values...))
-		case "RegularExpression":
-			q.Headers.Add(h.Name, pick(d, "1", "2", "12"))
-		default:
-			q.Headers.Add(h.Name, h.Value)
+	q.URL = host + d.pathFor(m) + d.queryFor(m.Conditions)
+	for _, c := range m.Conditions {
+		switch {
+		case c.On == route.OnMethod && c.Value != "CONNECT":
+			q.Method = c.Value
+		case c.On == route.OnHeader && c.Name != "host" && c.Name != "x-request-id" && c.Name != "x-forwarded-proto":
+			delete(q.Headers, c.Name)
+			if c.Mode&route.Not == 0 {
+				q.Headers.Add(c.Name, d.valueFor(&c))
+			}
 		}
 	}
 	return q
 }
 
-func (d dice) pathFor(m *route.PathMatch) string {
-	switch {
-	case m == nil:
+func (d dice) valueFor(c *route.Condition) string {
+	switch c.Op {
+	case route.Present:
+		return pick(d, values...)
+	case route.FullMatch:
+		return pick(d, "1", "2", "12")
+	}
+	return c.Value
+}
+
+func (d dice) pathFor(m *route.Match) string {
+	switch c := m.Path(); {
+	case m.Count(route.OnPath) == 0:
 		return pick(d, paths...)
-	case m.Type == route.Exact:
-		return m.Value
-	case m.Type == route.Prefix:
-		return strings.TrimSuffix(m.Value, "/") + pick(d, "/", "/x", "/a/b", "")
+	case c.Op == route.Equal:
+		return c.Value
+	case c.Op == route.SegmentPrefix:
+		return strings.TrimSuffix(c.Value, "/") + pick(d, "/", "/x", "/a/b", "")
 	}
 	return pick(d, "/a", "/ab", "/a/b", "/a/c", "/b", "/A", "/a.b")
 }
 
-func (d dice) queryFor(list []route.QueryMatch) string {
+func (d dice) queryFor(conditions route.Conditions) string {
 	var pairs []string
-	for _, m := range list {
-		value := m.Value
-		if m.Type == "RegularExpression" {
+	for _, c := range conditions {
+		if c.On != route.OnQuery {
+			continue
+		}
+		value := c.Value
+		if c.Op == route.FullMatch {
 			value = pick(d, "1", "2", "x")
 		}
-		pairs = append(pairs, m.Name+"="+value)
+		pairs = append(pairs, c.Name+"="+value)
 	}
 	if len(pairs) == 0 {
 		return pick(d, "", "", "?q1=1", "?x")

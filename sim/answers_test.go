@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
@@ -258,10 +259,9 @@ func TestTCPWithoutBackends(t *testing.T) {
 // no route sees it.
 func TestAFragmentStaysWithTheClient(t *testing.T) {
 	t.Parallel()
-	exact := everything(to("v1", 1))
-	exact.Name, exact.Match = "exact", route.Match{Path: &route.PathMatch{Type: route.Exact, Value: "/a"},
-		Query: []route.QueryMatch{{Name: "q", Type: "Exact", Value: "1"}}}
-	v, err := run(shop(exact, everything(to("v2", 1))), sim.Request{URL: "http://web:8080/a?q=1#part"})
+	one := everything(to("v1", 1))
+	one.Name, one.Match = "exact", matches.Of(exact("/a"), matches.On(route.OnQuery, route.Equal, "q", "1"))
+	v, err := run(shop(one, everything(to("v2", 1))), sim.Request{URL: "http://web:8080/a?q=1#part"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,9 +278,9 @@ func TestEncodedPaths(t *testing.T) {
 		"/a%41": "/aA", "/%7e%2D%2e%5F": "/~-._", "/x41y": "/x41y", "/a%2f": "/a%2f", "/a%2": "/a%2", "/a%": "/a%", "/%zz": "/%zz",
 		"/a/%2E%2E/b": "/b", "/a/..;x/b": "/b", "/a;x": "/a;x",
 	} {
-		exact := everything(to("v1", 1))
-		exact.Name, exact.Match = "exact", route.Match{Path: &route.PathMatch{Type: route.Exact, Value: seen}}
-		v, err := run(shop(exact, everything(to("v2", 1))), sim.Request{URL: "http://web:8080" + path})
+		one := everything(to("v1", 1))
+		one.Name, one.Match = "exact", matches.Of(exact(seen))
+		v, err := run(shop(one, everything(to("v2", 1))), sim.Request{URL: "http://web:8080" + path})
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue

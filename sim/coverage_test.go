@@ -1,13 +1,13 @@
 package sim_test
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 )
@@ -24,30 +24,13 @@ func (g grid) count(r *resolve.Resolved, p pair) {
 		return
 	}
 	i := slices.IndexFunc(p.Routes, func(x *resolve.Route) bool { return x.Name == v.Branches[0].Route.Name })
-	for _, m := range matchKinds(&p.Routes[i].Match) {
+	for _, m := range matches.Kinds(&p.Routes[i].Match) {
 		for _, f := range filterKinds(p.Routes[i].Filters) {
 			for _, field := range fieldNames(p.Routes[i].Policies) {
 				g[cell{m, f, field}]++
 			}
 		}
 	}
-}
-
-func matchKinds(m *route.Match) []string {
-	out := []string{"no path"}
-	if m.Path != nil {
-		out[0] = string(m.Path.Type)
-	}
-	if m.Method != "" {
-		out = append(out, "method")
-	}
-	for _, h := range m.Headers {
-		out = append(out, "header "+cmp.Or(h.Type, "Exact"))
-	}
-	for _, q := range m.Query {
-		out = append(out, "query "+q.Type)
-	}
-	return out
 }
 
 func filterKinds(filters []route.Filter) []string {

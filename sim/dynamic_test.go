@@ -30,7 +30,7 @@ func effective(k *policies.Kind, c policies.Conf) *policies.Effective {
 
 // under is a shop whose only route has these policies.
 func under(p api.Protocol, list ...*policies.Effective) *resolve.Resolved {
-	m := route.Match{Path: prefix("/")}
+	m := route.CatchAll
 	r := shop(&resolve.Route{Name: "all", Key: "all", Match: m, Matches: []route.Match{m}, Backends: []resolve.Backend{to("v1", 1)}, Policies: list})
 	r.Outbounds[0].Destination.Protocol = p
 	return r
@@ -159,7 +159,7 @@ func (d dice) quickRetries() *retry.HTTP {
 		h.RetryOn = nil
 	}
 	if d.chance(25) {
-		h.RetriableRequestHeaders = []route.HeaderMatch{{Type: pick(d, "Exact", "Prefix", "RegularExpression", ""), Name: "h1", Value: pick(d, "1", "2")},
+		h.RetriableRequestHeaders = []policies.HeaderMatch{{Type: pick(d, "Exact", "Prefix", "RegularExpression", ""), Name: "h1", Value: pick(d, "1", "2")},
 			{Type: "Present", Name: "h3"}}
 	}
 	return h

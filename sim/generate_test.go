@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/ratelimit"
@@ -32,7 +33,7 @@ func (d dice) table() []*resolve.Route {
 	for i := range routes {
 		routes[i] = d.route(fmt.Sprintf("route-%d", i))
 	}
-	return append(routes, &resolve.Route{Name: "rest", Key: "rest", Match: route.Match{Path: prefix("/")}, Backends: []resolve.Backend{to("v3", 1)}})
+	return append(routes, &resolve.Route{Name: "rest", Key: "rest", Match: route.CatchAll, Backends: []resolve.Backend{to("v3", 1)}})
 }
 
 func (d dice) route(name string) *resolve.Route {
@@ -65,16 +66,17 @@ var (
 
 func (d dice) match() route.Match {
 	var m route.Match
+	ask := func(c route.Condition) { m.Conditions = append(m.Conditions, c) }
 	switch d.IntN(10) {
 	case 0, 1, 2:
-		m.Path = exact(pick(d, paths...))
+		ask(exact(pick(d, paths...)))
 	case 3, 4, 5:
-		m.Path = prefix(pick(d, paths...))
+		ask(prefix(pick(d, paths...)))
 	case 6, 7, 8:
-		m.Path = regex(pick(d, regexes...))
+		ask(regex(pick(d, regexes...)))
 	}
 	if d.chance(25) {
-		m.Method = pick(d, "GET", "POST", "HEAD", "DELETE", "CONNECT")
+		ask(matches.Method(pick(d, "GET", "POST", "HEAD", "DELETE", "CONNECT")))
 	}
 	for _, name := range []string{"h1", "h2", "user-agent", "host", "x-request-id", "x-forwarded-proto"} {
 		odds := 2
@@ -82,35 +84,40 @@ func (d dice) match() route.Match {
 			odds = 22
 		}
 		if d.chance(odds) {
-			m.Headers = append(m.Headers, d.headerMatch(name))
+			ask(d.onHeader(name))
 		}
 	}
 	for _, name := range []string{"q1", "q2"} {
-		if d.chance(12) {
-			q := route.QueryMatch{Type: "Exact", Name: name, Value: pick(d, "1", "2", "", "x%20y", "a=b")}
-			if d.chance(40) {
-				q.Type, q.Value = "RegularExpression", pick(d, "1|2", ".*", "[0-9]+", "x.*")
-			}
-			m.Query = append(m.Query, q)
+		switch {
+		case d.chance(88):
+		case d.chance(40):
+			ask(matches.On(route.OnQuery, route.FullMatch, name, pick(d, "1|2", ".*", "[0-9]+", "x.*")))
+		default:
+			ask(matches.On(route.OnQuery, route.Equal, name, pick(d, "1", "2", "", "x%20y", "a=b")))
 		}
 	}
 	return m
 }
 
-func (d dice) headerMatch(name string) route.HeaderMatch {
-	h := route.HeaderMatch{Name: name, Type: pick(d, "Exact", "", "Present", "Absent", "RegularExpression", "Prefix")}
+func (d dice) onHeader(name string) route.Condition {
+	on := func(op route.Op, values ...string) route.Condition {
+		return matches.On(route.OnHeader, op, name, pick(d, values...))
+	}
+	n := d.IntN(6)
 	if name == "x-request-id" { // Envoy makes it up
-		h.Type = pick(d, "Present", "Absent")
+		n = d.IntN(2)
 	}
-	switch h.Type {
-	case "Exact", "":
-		h.Value = pick(d, "1", "2", "12", "1,2", "web:8080", "http", "", "é")
-	case "RegularExpression":
-		h.Value = pick(d, "1.*", "[12]+", "1|2", ".*", "", "http", ".+")
-	case "Prefix":
-		h.Value = pick(d, "1", "", "2", "web")
+	switch n {
+	case 0:
+		return on(route.Present, "")
+	case 1:
+		return matches.Absent(name)
+	case 2:
+		return on(route.FullMatch, "1.*", "[12]+", "1|2", ".*", "http", ".+")
+	case 3:
+		return on(route.BytePrefix, "1", "", "2", "web")
 	}
-	return h
+	return on(route.Equal, "1", "2", "12", "1,2", "web:8080", "http", "", "é")
 }
 
 func (d dice) filter() route.Filter {
@@ -221,10 +228,10 @@ func (d dice) retries() *retry.HTTP {
 		h.RetryOn = pick(d, []string{"5xx"}, []string{"GatewayError", "503"}, []string{"HttpMethodGet", "Reset"}, []string{"409"})
 	}
 	if d.chance(50) {
-		h.RetriableRequestHeaders = []route.HeaderMatch{{Type: pick(d, "Exact", "Prefix", "RegularExpression"), Name: "h1", Value: "1"}}
+		h.RetriableRequestHeaders = []policies.HeaderMatch{{Type: pick(d, "Exact", "Prefix", "RegularExpression"), Name: "h1", Value: "1"}}
 	}
 	if d.chance(50) {
-		h.RetriableResponseHeaders = []route.HeaderMatch{{Type: "Exact", Name: "x-again", Value: "1"}}
+		h.RetriableResponseHeaders = []policies.HeaderMatch{{Type: "Exact", Name: "x-again", Value: "1"}}
 	}
 	if d.chance(50) {
 		h.HostSelection = []retry.HostSelection{{Predicate: "OmitPreviousHosts"}}

@@ -25,13 +25,3 @@ func (c *call) asked() *route.Request {
 		Method: c.method, Authority: c.authority, Path: c.path, Query: strings.TrimPrefix(c.query, "?"), Header: c.headers.Values,
 	}
 }
-
-// whyNot says why a request does not match, for people; it is empty if it does.
-// What Envoy would refuse matches nothing: the renderer leaves its route out.
-func whyNot(m *route.Match, asked *route.Request) string {
-	conditions, err := m.Conditions()
-	if err != nil {
-		return "no request can match: " + err.Error()
-	}
-	return conditions.WhyNot(asked)
-}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve"
@@ -92,23 +93,29 @@ func TestNothingIsAttemptedWhereNothingIsForwarded(t *testing.T) {
 func TestReasonsOfMisses(t *testing.T) {
 	t.Parallel()
 	q := sim.Request{Method: "GET", URL: "http://web:8080/v1/items?a=1", Headers: sim.Headers{"x-user": "7", "x-list": "1\n2"}}
-	for want, m := range map[string]route.Match{
-		"path /v1/items is not /v1":                                         {Path: exact("/v1")},
-		"path /v1/items is not under prefix /v2":                            {Path: prefix("/v2")},
-		"path /v1/items is not under prefix /v1/item":                       {Path: prefix("/v1/item")},
-		"path /v1/items does not match the expression /v[2-9].*":            {Path: regex("/v[2-9].*")},
-		"method GET is not POST":                                            {Method: "POST"},
-		"header x-none is missing":                                          {Headers: []route.HeaderMatch{{Name: "x-none", Value: "1"}}},
-		"header x-user is present":                                          {Headers: []route.HeaderMatch{{Name: "x-user", Type: "Absent"}}},
-		`header x-user is "7", not "8"`:                                     {Headers: []route.HeaderMatch{{Name: "x-user", Value: "8"}}},
-		`header x-list is "1" and "2", not "1,2"`:                           {Headers: []route.HeaderMatch{{Name: "x-list", Value: "1,2"}}},
-		`header x-user is "7", which does not begin with "8"`:               {Headers: []route.HeaderMatch{{Name: "x-user", Type: "Prefix", Value: "8"}}},
-		`header x-user is "7", which does not match the expression [a-z]`:   {Headers: []route.HeaderMatch{{Name: "x-user", Type: "RegularExpression", Value: "[a-z]"}}},
-		"query parameter b is missing":                                      {Query: []route.QueryMatch{{Name: "b", Type: "Exact", Value: ""}}},
-		`query parameter a is "1", not "2"`:                                 {Query: []route.QueryMatch{{Name: "a", Type: "Exact", Value: "2"}}},
-		`query parameter a is "1", which does not match the expression [a]`: {Query: []route.QueryMatch{{Name: "a", Type: "RegularExpression", Value: "[a]"}}},
+	header := func(op route.Op, name, value string) route.Condition {
+		return matches.On(route.OnHeader, op, name, value)
+	}
+	query := func(op route.Op, name, value string) route.Condition {
+		return matches.On(route.OnQuery, op, name, value)
+	}
+	for want, m := range map[string]route.Condition{
+		"path /v1/items is not /v1":                                         exact("/v1"),
+		"path /v1/items is not under prefix /v2":                            prefix("/v2"),
+		"path /v1/items is not under prefix /v1/item":                       prefix("/v1/item"),
+		"path /v1/items does not match the expression /v[2-9].*":            regex("/v[2-9].*"),
+		"method GET is not POST":                                            matches.Method("POST"),
+		"header x-none is missing":                                          header(route.Equal, "x-none", "1"),
+		"header x-user is present":                                          matches.Absent("x-user"),
+		`header x-user is "7", not "8"`:                                     header(route.Equal, "x-user", "8"),
+		`header x-list is "1" and "2", not "1,2"`:                           header(route.Equal, "x-list", "1,2"),
+		`header x-user is "7", which does not begin with "8"`:               header(route.BytePrefix, "x-user", "8"),
+		`header x-user is "7", which does not match the expression [a-z]`:   header(route.FullMatch, "x-user", "[a-z]"),
+		"query parameter b is missing":                                      query(route.Equal, "b", ""),
+		`query parameter a is "1", not "2"`:                                 query(route.Equal, "a", "2"),
+		`query parameter a is "1", which does not match the expression [a]`: query(route.FullMatch, "a", "[a]"),
 	} {
-		v, err := run(shop(&resolve.Route{Key: "it", Match: m}, everything(to("v1", 1))), q)
+		v, err := run(shop(&resolve.Route{Key: "it", Match: matches.Of(m)}, everything(to("v1", 1))), q)
 		if err != nil || len(v.Missed) != 1 || v.Missed[0].Reason != want {
 			t.Errorf("%v: %+v, wanted %s", err, v.Missed, want)
 		}

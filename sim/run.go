@@ -143,7 +143,7 @@ func (l *lookup) look(t *resolve.Table, q Request) {
 	for _, rt := range t.Routes {
 		reason := "a CONNECT request has no path to match"
 		if c.method != http.MethodConnect {
-			reason = whyNot(&rt.Match, asked)
+			reason = rt.Match.WhyNot(asked)
 		}
 		if reason == "" {
 			l.route = rt

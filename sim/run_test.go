@@ -12,7 +12,7 @@ import (
 )
 
 func everything(backends ...resolve.Backend) *resolve.Route {
-	m := route.Match{Path: prefix("/")}
+	m := route.CatchAll
 	return &resolve.Route{Name: "all", Key: "all", Match: m, Matches: []route.Match{m}, Backends: backends}
 }
 

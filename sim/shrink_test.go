@@ -137,19 +137,14 @@ func simpler(r *resolve.Route) []*resolve.Route {
 	if len(r.Policies) > 0 {
 		add(func(c *resolve.Route) { c.Policies = nil })
 	}
-	if r.Match.Method != "" {
-		add(func(c *resolve.Route) { c.Match.Method = "" })
-	}
-	if r.Match.Path != nil {
-		add(func(c *resolve.Route) { c.Match.Path = nil })
-	}
 	without := func(n int, change func(*resolve.Route, int)) {
 		for i := range n {
 			add(func(c *resolve.Route) { change(c, i) })
 		}
 	}
-	without(len(r.Match.Headers), func(c *resolve.Route, i int) { c.Match.Headers = slices.Delete(slices.Clone(c.Match.Headers), i, i+1) })
-	without(len(r.Match.Query), func(c *resolve.Route, i int) { c.Match.Query = slices.Delete(slices.Clone(c.Match.Query), i, i+1) })
+	without(len(r.Match.Conditions), func(c *resolve.Route, i int) {
+		c.Match.Conditions = slices.Delete(slices.Clone(c.Match.Conditions), i, i+1)
+	})
 	without(len(r.Filters), func(c *resolve.Route, i int) { c.Filters = slices.Delete(slices.Clone(c.Filters), i, i+1) })
 	if len(r.Backends) > 1 {
 		without(len(r.Backends), func(c *resolve.Route, i int) { c.Backends = slices.Delete(slices.Clone(c.Backends), i, i+1) })

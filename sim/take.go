@@ -197,15 +197,10 @@ func rewritten(p *route.PathRewrite, m *route.Match, path string) (string, bool)
 		return "", false
 	case p.Full != nil:
 		return route.Absolute(*p.Full), true
-	case p.Prefix == nil || m.Path != nil && m.Path.Type == route.Regex:
-		return "", false
 	}
-	prefix := ""
-	if m.Path != nil {
-		prefix = m.Path.Value
-		if m.Path.Type == route.Prefix {
-			prefix = strings.TrimSuffix(prefix, "/")
-		}
+	prefix, ok := m.Path().Replaces()
+	if p.Prefix == nil || !ok {
+		return "", false
 	}
 	replacement := route.Absolute(strings.TrimSuffix(*p.Prefix, "/"))
 	if rest := strings.TrimPrefix(path, prefix); rest != "" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
@@ -60,11 +61,11 @@ func lost(weight uint32) resolve.Backend {
 	return resolve.Backend{Kind: api.KindMeshService, Name: "nosuch", Weight: weight, Broken: "there is no MeshService nosuch"}
 }
 
-func prefix(value string) *route.PathMatch {
-	return &route.PathMatch{Type: route.Prefix, Value: value}
+func prefix(value string) route.Condition {
+	return matches.On(route.OnPath, route.SegmentPrefix, "", value)
 }
-func exact(value string) *route.PathMatch { return &route.PathMatch{Type: route.Exact, Value: value} }
-func regex(value string) *route.PathMatch { return &route.PathMatch{Type: route.Regex, Value: value} }
+func exact(value string) route.Condition { return matches.On(route.OnPath, route.Equal, "", value) }
+func regex(value string) route.Condition { return matches.On(route.OnPath, route.FullMatch, "", value) }
 
 func ptr[T any](v T) *T { return &v }
 

@@ -80,13 +80,13 @@ func act(out *routev3.Route, r *resolve.Route, s split) {
 	redirect, rewrite := route.Decisive(r.Filters)
 	switch {
 	case redirect != nil:
-		out.Action = &routev3.Route_Redirect{Redirect: redirection(redirect, &r.Match)}
+		out.Action = &routev3.Route_Redirect{Redirect: redirection(redirect, r.Match.Path())}
 	case len(s.shares) == 0:
 		out.Action = respond(500)
 	default:
 		action := forward(s)
 		if rewrite != nil {
-			applyRewrite(action, rewrite, &r.Match)
+			applyRewrite(action, rewrite, r.Match.Path())
 		}
 		if s.external && action.HostRewriteSpecifier == nil {
 			action.HostRewriteSpecifier = &routev3.RouteAction_AutoHostRewrite{AutoHostRewrite: wrapperspb.Bool(true)}
@@ -120,18 +120,18 @@ func forward(s split) *routev3.RouteAction {
 	return action
 }
 
-func applyRewrite(action *routev3.RouteAction, w *route.Rewrite, m *route.Match) {
+func applyRewrite(action *routev3.RouteAction, w *route.Rewrite, path *route.Condition) {
 	switch {
 	case w.Hostname != "":
 		action.HostRewriteSpecifier = &routev3.RouteAction_HostRewriteLiteral{HostRewriteLiteral: w.Hostname}
 	case w.BackendsHost:
 		action.HostRewriteSpecifier = &routev3.RouteAction_AutoHostRewrite{AutoHostRewrite: wrapperspb.Bool(true)}
 	}
-	change := rewritten(w.Path, m)
+	change := rewritten(w.Path, path)
 	action.PrefixRewrite, action.RegexRewrite = change.prefix, change.regex
 }
 
-func redirection(d *route.Redirect, m *route.Match) *routev3.RedirectAction {
+func redirection(d *route.Redirect, path *route.Condition) *routev3.RedirectAction {
 	status := d.Status
 	if status == 0 {
 		status = 302
@@ -140,7 +140,7 @@ func redirection(d *route.Redirect, m *route.Match) *routev3.RedirectAction {
 	if d.Scheme != "" {
 		out.SchemeRewriteSpecifier = &routev3.RedirectAction_SchemeRedirect{SchemeRedirect: d.Scheme}
 	}
-	switch change := rewritten(d.Path, m); {
+	switch change := rewritten(d.Path, path); {
 	case change.regex != nil:
 		out.PathRewriteSpecifier = &routev3.RedirectAction_RegexRewrite{RegexRewrite: change.regex}
 	case change.prefix != "":

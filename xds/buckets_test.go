@@ -52,12 +52,12 @@ func bucketTable() *resolve.Table {
 	service, other := item("service", hourly(5)), item("other", hourly(3))
 	off := true
 	forward := func(name string, ps resolve.Policies) *resolve.Route {
-		r := rule(name, path(route.Prefix, "/"+name))
+		r := rule(name, path(route.SegmentPrefix, "/"+name))
 		r.Policies = ps
 		return r
 	}
-	redirect := rule("redirect", path(route.Prefix, "/redirect"), route.Filter{Redirect: &route.Redirect{Hostname: "example.org"}})
-	direct := rule("direct", path(route.Exact, "/direct"))
+	redirect := rule("redirect", path(route.SegmentPrefix, "/redirect"), route.Filter{Redirect: &route.Redirect{Hostname: "example.org"}})
+	direct := rule("direct", path(route.Equal, "/direct"))
 	direct.Backends = []resolve.Backend{broken(1)}
 	redirect.Policies, direct.Policies = limits(service), limits(service)
 	t := table(

@@ -39,7 +39,7 @@ func TestClustersOfATable(t *testing.T) {
 		"a mirror":                 {[]resolve.Backend{to("z", 1)}, []resolve.Mirror{lost, copied}, nil, []string{"m", "z"}},
 		"a redirect names nothing": {[]resolve.Backend{to("a", 1)}, []resolve.Mirror{copied}, []route.Filter{redirect}, nil},
 	} {
-		r := rule("r", path(route.Prefix, "/a"), c.filters...)
+		r := rule("r", path(route.SegmentPrefix, "/a"), c.filters...)
 		r.Backends, r.Mirrors = c.backends, c.mirrors
 		got := xds.RenderTable(&resolve.Table{Destination: web(), Routes: []*resolve.Route{r}}).Clusters
 		if d := cmp.Diff(c.want, got); d != "" && len(c.want)+len(got) > 0 {
@@ -52,7 +52,7 @@ func TestClustersOfATable(t *testing.T) {
 // who may have written it.
 func TestOneNoteForEachOrigin(t *testing.T) {
 	t.Parallel()
-	r := rule("r", path(route.Prefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Remove: []string{"host"}}})
+	r := rule("r", path(route.SegmentPrefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Remove: []string{"host"}}})
 	r.Origins = append(r.Origins, by("other"))
 	notes := xds.RenderTable(table(r)).Notes
 	var got []string
@@ -117,7 +117,7 @@ func TestAnExpressionMayBeSoLong(t *testing.T) {
 	t.Parallel()
 	for length, fine := range map[int]bool{1024: true, 1025: false} {
 		r := good()
-		r.Match = matcher(path(route.Regex, "/"))
+		r.Match = onPath("/")
 		r.Match.GetSafeRegex().Regex = "/" + strings.Repeat("[aaa]", 204) + strings.Repeat("b", length-1-5*204)
 		if err := xds.CheckRoute(r); (err == nil) != fine {
 			t.Errorf("%d bytes: %v", length, err)

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -34,12 +35,8 @@ func RouteMatch(cs route.Conditions) *routev3.RouteMatch {
 			} else {
 				out.Headers = append(out.Headers, header(":path", pathAndQuery(c)))
 			}
-		case route.OnMethod:
-			out.Headers = append(out.Headers, header(":method", stringMatch(c)))
-		case route.OnAuthority:
-			out.Headers = append(out.Headers, header(":authority", stringMatch(c)))
-		case route.OnHeader:
-			out.Headers = append(out.Headers, headerMatcher(c))
+		case route.OnMethod, route.OnAuthority, route.OnHeader:
+			out.Headers = append(out.Headers, HeaderMatcher(c))
 		case route.OnQuery:
 			out.QueryParameters = append(out.QueryParameters, queryMatcher(c))
 		case route.OnCookie:
@@ -93,7 +90,12 @@ func pathAndQuery(c *route.Condition) *matcherv3.StringMatcher {
 	return fullMatch(withQuery(source))
 }
 
-func headerMatcher(c *route.Condition) *routev3.HeaderMatcher {
+// pseudo are the headers that hold what is no header.
+var pseudo = map[route.Subject]string{route.OnMethod: ":method", route.OnAuthority: ":authority"}
+
+// HeaderMatcher is Envoy's form of a condition on a header, the method or the
+// authority.
+func HeaderMatcher(c *route.Condition) *routev3.HeaderMatcher {
 	negated := c.Mode&route.Not != 0
 	switch c.Op {
 	case route.Present:
@@ -102,7 +104,7 @@ func headerMatcher(c *route.Condition) *routev3.HeaderMatcher {
 		return &routev3.HeaderMatcher{Name: c.Name, HeaderMatchSpecifier: &routev3.HeaderMatcher_RangeMatch{
 			RangeMatch: &typev3.Int64Range{Start: c.From, End: c.Until}}}
 	}
-	out := header(c.Name, stringMatch(c))
+	out := header(cmp.Or(c.Name, pseudo[c.On]), stringMatch(c))
 	out.InvertMatch, out.TreatMissingHeaderAsEmpty = negated, c.Mode&route.MissingIsEmpty != 0
 	return out
 }

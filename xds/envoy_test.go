@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -33,16 +34,16 @@ func TestPathsInEnvoy(t *testing.T) {
 		tables = append(tables, table(r))
 		cases = append(cases, struct{ path, route, becomes string }{path, want, becomes})
 	}
-	foo, root := path(route.Prefix, "/foo"), path(route.Prefix, "/")
+	foo, root := path(route.SegmentPrefix, "/foo"), path(route.SegmentPrefix, "/")
 	for _, p := range []struct{ path, route string }{
 		{"/foo", "r"}, {"/foo/", "r"}, {"/foo/bar?x=1", "r"}, {"/foobar", "rest"}, {"/fo", "rest"}, {"/foo?x=1", "r"},
 	} {
 		add(rule("r", foo), p.path, p.route, p.path)
 	}
-	add(rule("r", path(route.Exact, "/a")), "/a/", "rest", "/a/")
-	add(rule("r", path(route.Exact, "/a")), "/a?q", "r", "/a?q")
-	add(rule("r", path(route.Regex, "/a.")), "/ab", "r", "/ab")
-	add(rule("r", path(route.Regex, "/a.")), "/abc", "rest", "/abc")
+	add(rule("r", path(route.Equal, "/a")), "/a/", "rest", "/a/")
+	add(rule("r", path(route.Equal, "/a")), "/a?q", "r", "/a?q")
+	add(rule("r", path(route.FullMatch, "/a.")), "/ab", "r", "/ab")
+	add(rule("r", path(route.FullMatch, "/a.")), "/abc", "rest", "/abc")
 	for _, p := range []struct{ path, replacement, becomes string }{
 		{"/foo/bar", "/xyz", "/xyz/bar"}, {"/foo/bar", "/xyz/", "/xyz/bar"}, {"/foo", "/xyz", "/xyz"}, {"/foo/", "/xyz", "/xyz/"},
 		{"/foo/bar", "", "/bar"}, {"/foo", "", "/"}, {"/foo/", "/", "/"}, {"/foo", "/", "/"}, {"/foo/bar?q=/foo/", "/", "/bar?q=/foo/"},
@@ -51,7 +52,7 @@ func TestPathsInEnvoy(t *testing.T) {
 	} {
 		add(rule("r", foo, prefixRewrite(p.replacement)), p.path, "r", p.becomes)
 	}
-	special := path(route.Prefix, "/f.o+(a)")
+	special := path(route.SegmentPrefix, "/f.o+(a)")
 	add(rule("r", special, prefixRewrite("/")), "/f.o+(a)/b", "r", "/b")
 	add(rule("r", special, prefixRewrite("")), "/f.o+(a)", "r", "/")
 	add(rule("r", special, prefixRewrite("")), "/fxo(a)/b", "rest", "/fxo(a)/b")
@@ -60,7 +61,7 @@ func TestPathsInEnvoy(t *testing.T) {
 	add(rule("r", root, prefixRewrite("/")), "/y", "r", "/y")
 	add(rule("r", foo, fullRewrite("/z")), "/foo/bar?q", "r", "/z?q")
 	add(rule("r", foo, fullRewrite("")), "/foo", "r", "/")
-	add(rule("r", path(route.Regex, "/f.*"), fullRewrite("/z")), "/foo", "r", "/z")
+	add(rule("r", path(route.FullMatch, "/f.*"), fullRewrite("/z")), "/foo", "r", "/z")
 
 	o := envoytest.NewOracle(t, all.Kinds, envoytest.Tables(tables...))
 	for i, c := range cases {
@@ -77,11 +78,11 @@ func TestPathsInEnvoy(t *testing.T) {
 // TestMatchesInEnvoy holds the parts of a match beside the path.
 func TestMatchesInEnvoy(t *testing.T) {
 	t.Parallel()
-	header := func(kind, value string) route.Match {
-		return route.Match{Headers: []route.HeaderMatch{{Type: kind, Name: "x-a", Value: value}}}
+	header := func(op route.Op, value string) route.Match {
+		return matches.Of(matches.On(route.OnHeader, op, "x-a", value))
 	}
-	query := func(kind, value string) route.Match {
-		return route.Match{Query: []route.QueryMatch{{Type: kind, Name: "q", Value: value}}}
+	query := func(op route.Op, value string) route.Match {
+		return matches.Of(matches.On(route.OnQuery, op, "q", value))
 	}
 	a := func(v ...string) http.Header { return http.Header{"X-A": v} }
 	cases := []struct {
@@ -91,29 +92,28 @@ func TestMatchesInEnvoy(t *testing.T) {
 		header http.Header
 		hit    bool
 	}{
-		{route.Match{Method: "POST"}, "POST", "/", nil, true},
-		{route.Match{Method: "POST"}, "GET", "/", nil, false},
-		{header("Exact", "1"), "GET", "/", a("1"), true},
-		{header("", "1"), "GET", "/", a("1"), true},
-		{header("Exact", "1"), "GET", "/", a("12"), false},
-		{header("Exact", "1,2"), "GET", "/", a("1,2"), true},
-		{header("Exact", "2"), "GET", "/", a("1", "2"), true}, // lines of one name are compared one by one
-		{header("Exact", "1,2"), "GET", "/", a("1", "2"), false},
-		{header("RegularExpression", "1.*"), "GET", "/", a("12"), true},
-		{header("RegularExpression", "1.*"), "GET", "/", a("012"), false},
-		{header("Prefix", "1"), "GET", "/", a("12"), true},
-		{header("Prefix", ""), "GET", "/", a("12"), true},
-		{header("Prefix", ""), "GET", "/", nil, false},
-		{header("Present", ""), "GET", "/", a("x"), true},
-		{header("Present", ""), "GET", "/", nil, false},
-		{header("Absent", ""), "GET", "/", nil, true},
-		{header("Absent", ""), "GET", "/", a("x"), false},
-		{query("Exact", "1"), "GET", "/?q=1", nil, true},
-		{query("Exact", "1"), "GET", "/?q=2&q=1", nil, false},
-		{query("Exact", ""), "GET", "/?q", nil, true},
-		{query("RegularExpression", "1+"), "GET", "/?q=11", nil, true},
-		{query("RegularExpression", "1+"), "GET", "/?q=211", nil, false},
-		{query("RegularExpression", ".*"), "GET", "/", nil, false},
+		{matches.Of(matches.Method("POST")), "POST", "/", nil, true},
+		{matches.Of(matches.Method("POST")), "GET", "/", nil, false},
+		{header(route.Equal, "1"), "GET", "/", a("1"), true},
+		{header(route.Equal, "1"), "GET", "/", a("12"), false},
+		{header(route.Equal, "1,2"), "GET", "/", a("1,2"), true},
+		{header(route.Equal, "2"), "GET", "/", a("1", "2"), true}, // lines of one name are compared one by one
+		{header(route.Equal, "1,2"), "GET", "/", a("1", "2"), false},
+		{header(route.FullMatch, "1.*"), "GET", "/", a("12"), true},
+		{header(route.FullMatch, "1.*"), "GET", "/", a("012"), false},
+		{header(route.BytePrefix, "1"), "GET", "/", a("12"), true},
+		{header(route.BytePrefix, ""), "GET", "/", a("12"), true},
+		{header(route.BytePrefix, ""), "GET", "/", nil, false},
+		{header(route.Present, ""), "GET", "/", a("x"), true},
+		{header(route.Present, ""), "GET", "/", nil, false},
+		{matches.Of(matches.Absent("x-a")), "GET", "/", nil, true},
+		{matches.Of(matches.Absent("x-a")), "GET", "/", a("x"), false},
+		{query(route.Equal, "1"), "GET", "/?q=1", nil, true},
+		{query(route.Equal, "1"), "GET", "/?q=2&q=1", nil, false},
+		{query(route.Equal, ""), "GET", "/?q", nil, true},
+		{query(route.FullMatch, "1+"), "GET", "/?q=11", nil, true},
+		{query(route.FullMatch, "1+"), "GET", "/?q=211", nil, false},
+		{query(route.FullMatch, ".*"), "GET", "/", nil, false},
 	}
 	var tables []*resolve.Table
 	for _, c := range cases {
@@ -134,7 +134,7 @@ func TestMatchesInEnvoy(t *testing.T) {
 // TestRedirectsInEnvoy holds what a redirect keeps and what it replaces.
 func TestRedirectsInEnvoy(t *testing.T) {
 	t.Parallel()
-	foo := path(route.Prefix, "/foo")
+	foo := path(route.SegmentPrefix, "/foo")
 	cases := []struct {
 		redirect route.Redirect
 		path     string
@@ -178,7 +178,7 @@ func TestHeadersInEnvoy(t *testing.T) {
 	request := func(m route.HeaderModifier) route.Filter { return route.Filter{RequestHeaders: &m} }
 	response := func(m route.HeaderModifier) route.Filter { return route.Filter{ResponseHeaders: &m} }
 	h := func(name, value string) []route.Header { return []route.Header{{Name: name, Value: value}} }
-	r := rule("r", path(route.Prefix, "/"),
+	r := rule("r", path(route.SegmentPrefix, "/"),
 		request(route.HeaderModifier{Set: h("x-set", "100%{x}"), Add: h("x-add", "2"), Remove: []string{"x-gone"}}),
 		request(route.HeaderModifier{Set: h("x-twice", "1")}), request(route.HeaderModifier{Add: h("x-twice", "2")}),
 		request(route.HeaderModifier{Add: h("x-late", "1")}), request(route.HeaderModifier{Set: h("x-late", "2")}),
@@ -212,7 +212,7 @@ func TestHeadersInEnvoy(t *testing.T) {
 func TestSharesInEnvoy(t *testing.T) {
 	t.Parallel()
 	with := func(b ...resolve.Backend) *resolve.Table {
-		r := rule("r", path(route.Prefix, "/"))
+		r := rule("r", path(route.SegmentPrefix, "/"))
 		r.Backends = b
 		return table(r)
 	}

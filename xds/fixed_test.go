@@ -77,7 +77,7 @@ func TestFixedHeadersInEnvoy(t *testing.T) {
 	hop.Cluster.HTTP2 = true
 	var routes []*resolve.Route
 	for i := range fixedCases() {
-		r := rule(strconv.Itoa(i), path(route.Exact, fmt.Sprintf("/%d", i)))
+		r := rule(strconv.Itoa(i), path(route.Equal, fmt.Sprintf("/%d", i)))
 		r.Backends = []resolve.Backend{to("web:8080", 1)}
 		routes = append(routes, r)
 	}

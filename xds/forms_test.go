@@ -30,13 +30,13 @@ func TestWhatGRPCIgnoresIsSaid(t *testing.T) {
 		"path":            fullRewrite("/b"),
 		"host":            {Rewrite: &route.Rewrite{Hostname: "a"}},
 	}
-	routes := map[string]*resolve.Route{"nothing": rule("r", path(route.Prefix, "/"))}
+	routes := map[string]*resolve.Route{"nothing": rule("r", path(route.SegmentPrefix, "/"))}
 	for name, f := range filters {
-		routes[name] = rule("r", path(route.Prefix, "/"), f)
+		routes[name] = rule("r", path(route.SegmentPrefix, "/"), f)
 	}
-	routes["mirror"] = rule("r", path(route.Prefix, "/"))
+	routes["mirror"] = rule("r", path(route.SegmentPrefix, "/"))
 	routes["mirror"].Mirrors = []resolve.Mirror{{Backend: to("v2", 1), Percent: 100}}
-	routes["limit"] = rule("r", path(route.Prefix, "/"))
+	routes["limit"] = rule("r", path(route.SegmentPrefix, "/"))
 	routes["limit"].Policies = resolve.Policies{confs(t)["ratelimit"]}
 	for name, r := range routes {
 		s := renderer().RenderGRPC(sidecar([]*resolve.Table{table(r)}, nil))

@@ -30,7 +30,7 @@ import (
 func TestMirrorsInEnvoy(t *testing.T) {
 	t.Parallel()
 	with := func(list ...resolve.Mirror) *resolve.Table {
-		r := rule("r", path(route.Prefix, "/"))
+		r := rule("r", path(route.SegmentPrefix, "/"))
 		r.Mirrors = list
 		return table(r)
 	}
@@ -85,7 +85,7 @@ func TestHostsInEnvoy(t *testing.T) {
 	}
 	var worlds []envoytest.World
 	for _, c := range cases {
-		r := rule("r", path(route.Prefix, "/"))
+		r := rule("r", path(route.SegmentPrefix, "/"))
 		if c.rewrite != nil {
 			r.Filters = []route.Filter{{Rewrite: c.rewrite}}
 		}

@@ -75,7 +75,7 @@ func TestGoldens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, ok := conf.(xds.RouteWriter); ok || conf == nil {
-				r := rule("r", path(route.Prefix, "/a"), prefixRewrite("/b"))
+				r := rule("r", path(route.SegmentPrefix, "/a"), prefixRewrite("/b"))
 				r.Policies = ps
 				config, _, _ := xds.RouteConfiguration(&resolve.Table{Destination: web(), Routes: []*resolve.Route{r}})
 				golden(t, "route-"+name, config)

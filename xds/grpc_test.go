@@ -23,6 +23,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/retry"
@@ -115,15 +116,15 @@ func grpcState(t *testing.T, v1, v2 *envoytest.Backend) *xds.State {
 	pay := &resolve.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC, Hostnames: []string{"pay.shop.svc.cluster.local"}}
 	second := api.Duration(100 * time.Millisecond)
 	three, conditions := uint32(3), []string{"Unavailable"}
-	slow := rule("slow", path(route.Exact, "/pay.Pay/Slow"))
+	slow := rule("slow", path(route.Equal, "/pay.Pay/Slow"))
 	slow.Policies = resolve.Policies{fold(t, timeout.Kind, &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &second}})}
-	again := rule("again", path(route.Exact, "/pay.Pay/Again"), route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "x", Value: "y"}}}})
+	again := rule("again", path(route.Equal, "/pay.Pay/Again"), route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "x", Value: "y"}}}})
 	again.Policies = resolve.Policies{fold(t, retry.Kind, &retry.Conf{GRPC: &retry.GRPC{NumRetries: &three, RetryOn: conditions}})}
-	other := rule("other", path(route.Prefix, "/pay.Other"))
+	other := rule("other", path(route.SegmentPrefix, "/pay.Other"))
 	other.Backends = []resolve.Backend{to("v2", 1)}
-	gone := rule("gone", route.Match{Path: &route.PathMatch{Type: route.Prefix, Value: "/gone"}, Method: "POST"})
+	gone := rule("gone", matches.Of(matches.On(route.OnPath, route.SegmentPrefix, "", "/gone"), matches.Method("POST")))
 	gone.Backends = []resolve.Backend{to("v2", 1), broken(1)}
-	get := rule("get", route.Match{Method: "GET"})
+	get := rule("get", matches.Of(matches.Method("GET")))
 	get.Backends = []resolve.Backend{broken(1)}
 	last := rest()
 	last.Backends = []resolve.Backend{to("v1", 1)}

@@ -75,7 +75,7 @@ func TestSharedValuesAreRenderedOnce(t *testing.T) {
 	if a.Listeners[0].Version != b.Listeners[0].Version {
 		t.Error("equal listeners have different versions")
 	}
-	if d := cmp.Diff([]string{"v1", "web:8080"}, xds.RenderTable(table(rule("r", path(route.Exact, "/a")))).Clusters); d != "" {
+	if d := cmp.Diff([]string{"v1", "web:8080"}, xds.RenderTable(table(rule("r", path(route.Equal, "/a")))).Clusters); d != "" {
 		t.Errorf("clusters of a table (-want +got):\n%s", d)
 	}
 }
@@ -112,7 +112,7 @@ func TestMetadataNamesWhatStands(t *testing.T) {
 		layer(retry.Kind, "grpc", &retry.Conf{GRPC: &retry.GRPC{NumRetries: &four}}),
 		layer(retry.Kind, "tcp", &retry.Conf{TCP: &retry.TCP{MaxConnectAttempt: &four}}),
 	})
-	r := rule("strong", path(route.Prefix, "/a"))
+	r := rule("strong", path(route.SegmentPrefix, "/a"))
 	weak, filters := by("weak"), by("filters")
 	r.Origins, r.FiltersBy, r.BackendsBy = []*api.Origin{weak, filters, r.Origins[0]}, filters, nil
 	r.Policies = resolve.Policies{retries, timeouts}

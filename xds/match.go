@@ -5,64 +5,10 @@ import (
 	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
 	"github.com/weftmesh/weft/route"
 )
-
-// matchOf is the Envoy match of m. A prefix is by segment, except the one that
-// every path has.
-func matchOf(m *route.Match) *routev3.RouteMatch {
-	out := conditions(m)
-	switch kind, value := pathOf(m); {
-	case kind == route.Exact:
-		out.PathSpecifier = &routev3.RouteMatch_Path{Path: value}
-	case kind == route.Regex:
-		out.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: regex(value)}
-	case value == "":
-		out.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: "/"}
-	default:
-		out.PathSpecifier = &routev3.RouteMatch_PathSeparatedPrefix{PathSeparatedPrefix: value}
-	}
-	return out
-}
-
-// pathOf is what m says of the path, a prefix without its last slash. No path is
-// the prefix that every path has.
-func pathOf(m *route.Match) (kind route.PathType, value string) {
-	switch {
-	case m.Path == nil:
-		return route.Prefix, ""
-	case m.Path.Type == route.Exact || m.Path.Type == route.Regex:
-		return m.Path.Type, m.Path.Value
-	}
-	return route.Prefix, strings.TrimSuffix(m.Path.Value, "/")
-}
-
-// conditions is all of m but its path.
-func conditions(m *route.Match) *routev3.RouteMatch {
-	out := &routev3.RouteMatch{}
-	if m.Method != "" {
-		out.Headers = append(out.Headers, &routev3.HeaderMatcher{
-			Name: ":method", HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: exactly(m.Method)},
-		})
-	}
-	for _, h := range m.Headers {
-		out.Headers = append(out.Headers, HeaderMatcher(h))
-	}
-	for _, q := range m.Query {
-		text := exactly(q.Value)
-		if q.Type == "RegularExpression" {
-			text = fullMatch(q.Value)
-		}
-		out.QueryParameters = append(out.QueryParameters, &routev3.QueryParameterMatcher{
-			Name:                         q.Name,
-			QueryParameterMatchSpecifier: &routev3.QueryParameterMatcher_StringMatch{StringMatch: text},
-		})
-	}
-	return out
-}
 
 // pathChange is how Envoy changes a path: at most one field is set.
 type pathChange struct {
@@ -70,23 +16,23 @@ type pathChange struct {
 	regex  *matcherv3.RegexMatchAndSubstitute
 }
 
-// rewritten is p for what m matches. A prefix is replaced without its last slash,
+// rewritten is p for paths of which on holds. A prefix is replaced without its last slash,
 // the remainder of the path keeps its own, and nothing becomes a slash:
 // spec/gateway-api.md 2.4 has the table.
-func rewritten(p *route.PathRewrite, m *route.Match) pathChange {
+func rewritten(p *route.PathRewrite, on *route.Condition) pathChange {
 	if p == nil {
 		return pathChange{}
 	}
 	if p.Full != nil {
 		return entire(*p.Full)
 	}
-	kind, value := pathOf(m)
-	if p.Prefix == nil || kind == route.Regex {
+	value, ok := on.Replaces()
+	if p.Prefix == nil || !ok {
 		return pathChange{}
 	}
 	replacement := strings.TrimSuffix(*p.Prefix, "/")
 	switch {
-	case kind == route.Exact:
+	case on.Op == route.Equal:
 		return entire(replacement)
 	case value == "": // Envoy replaces the slash that every path has
 		return pathChange{prefix: strings.TrimSuffix(route.Absolute(replacement), "/") + "/"}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
@@ -84,10 +85,10 @@ func header(name, value string) []*corev3.HeaderValueOption {
 // refusals are the cases of xds.md 6, each with what spoils a good route.
 var refusals = map[string]func(*testing.T, *routev3.Route){
 	"a regular expression that is none": func(_ *testing.T, r *routev3.Route) {
-		r.Match = matcher(route.Match{Path: &route.PathMatch{Type: route.Regex, Value: "/(["}})
+		r.Match = onPath("/([")
 	},
 	"a regular expression over the budget": func(_ *testing.T, r *routev3.Route) {
-		r.Match = matcher(route.Match{Headers: []route.HeaderMatch{{Type: "RegularExpression", Name: "a", Value: "(?:abcdefghij){900}"}}})
+		r.Match = xds.RouteMatch(route.Conditions{matches.On(route.OnHeader, route.FullMatch, "a", "(?:abcdefghij){900}")})
 	},
 	"the host as a header to set": func(_ *testing.T, r *routev3.Route) { r.RequestHeadersToAdd = header("Host", "a") },
 	"a pseudo header to remove":   func(_ *testing.T, r *routev3.Route) { r.RequestHeadersToRemove = []string{":path"} },
@@ -118,17 +119,14 @@ var refusals = map[string]func(*testing.T, *routev3.Route){
 	},
 }
 
-// matcher is a match as weft renders it.
-func matcher(m route.Match) *routev3.RouteMatch {
-	config, _, _ := xds.RouteConfiguration(&resolve.Table{Destination: web(), Routes: []*resolve.Route{rule("r", route.Match{})}})
-	out := config.VirtualHosts[0].Routes[0].Match
-	for _, h := range m.Headers {
-		out.Headers = append(out.Headers, &routev3.HeaderMatcher{Name: h.Name, HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: xds.FullMatch(h.Value)}})
-	}
-	if m.Path != nil {
-		out.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: xds.FullMatch(m.Path.Value).GetSafeRegex()}
-	}
-	return out
+// unchecked is a condition on the path that no constructor may take.
+func unchecked(expression string) route.Condition {
+	return route.Condition{On: route.OnPath, Op: route.FullMatch, Value: expression}
+}
+
+// onPath matches paths by any expression.
+func onPath(expression string) *routev3.RouteMatch {
+	return xds.RouteMatch(route.Conditions{unchecked(expression)})
 }
 
 func split(r *routev3.Route, weights ...uint32) {
@@ -168,9 +166,9 @@ func TestEnvoyRefuses(t *testing.T) {
 // says whose document it was; where even its match is bad it is left out.
 func TestABadRouteLosesNothingElse(t *testing.T) {
 	t.Parallel()
-	badHeader := rule("header", path(route.Prefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: ":path", Value: "/"}}}})
-	badMatch := rule("match", path(route.Regex, "/(["))
-	r := xds.RenderTable(table(badHeader, badMatch, rule("fine", path(route.Exact, "/b"))))
+	badHeader := rule("header", path(route.SegmentPrefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: ":path", Value: "/"}}}})
+	badMatch := rule("match", matches.Of(unchecked("/([")))
+	r := xds.RenderTable(table(badHeader, badMatch, rule("fine", path(route.Equal, "/b"))))
 	config := envoytest.Open(t, r, &routev3.RouteConfiguration{})
 	var got []string
 	for _, e := range config.VirtualHosts[0].Routes {
@@ -234,7 +232,7 @@ func TestEnvoyRefusesNames(t *testing.T) {
 func TestRegexBudget(t *testing.T) {
 	t.Parallel()
 	r := good()
-	r.Match = matcher(route.Match{Path: &route.PathMatch{Type: route.Regex, Value: "/(?:abcdefghij){100}/[^/]{1,63}"}})
+	r.Match = onPath("/(?:abcdefghij){100}/[^/]{1,63}")
 	if err := xds.CheckRoute(r); err != nil {
 		t.Error(err)
 	}

@@ -72,7 +72,7 @@ func (b *tableBuilder) add(r *resolve.Route) {
 	if n, ok := s.note(r); ok {
 		b.note(n)
 	}
-	out := &routev3.Route{Name: r.Name, Match: matchOf(&r.Match)}
+	out := &routev3.Route{Name: r.Name, Match: RouteMatch(r.Match.Conditions)}
 	act(out, r, s)
 	modify(out, r.Filters)
 	out.Metadata = named(b.origins(r, out.GetRoute() != nil))

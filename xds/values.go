@@ -5,8 +5,6 @@ import (
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -32,26 +30,6 @@ func Duration(d *api.Duration) *durationpb.Duration {
 		return nil
 	}
 	return durationpb.New(time.Duration(*d))
-}
-
-// HeaderMatcher is h as Envoy compares it.
-func HeaderMatcher(h route.HeaderMatch) *routev3.HeaderMatcher {
-	out := &routev3.HeaderMatcher{Name: h.Name}
-	text := exactly(h.Value)
-	switch {
-	case h.Type == "Present" || h.Type == "Prefix" && h.Value == "": // Envoy has no empty prefix
-		out.HeaderMatchSpecifier = &routev3.HeaderMatcher_PresentMatch{PresentMatch: true}
-		return out
-	case h.Type == "Absent":
-		out.HeaderMatchSpecifier = &routev3.HeaderMatcher_PresentMatch{PresentMatch: false}
-		return out
-	case h.Type == "RegularExpression":
-		text = fullMatch(h.Value)
-	case h.Type == "Prefix":
-		text = &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Prefix{Prefix: h.Value}}
-	}
-	out.HeaderMatchSpecifier = &routev3.HeaderMatcher_StringMatch{StringMatch: text}
-	return out
 }
 
 // HeaderOption is a header to write, with its value taken literally: an empty

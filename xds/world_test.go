@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -27,9 +28,7 @@ func by(name string) *api.Origin {
 	return &api.Origin{Ref: api.Ref{Kind: api.KindMeshHTTPRoute, Mesh: "default", Name: name}, Field: "spec.to[0].rules[0]"}
 }
 
-func path(kind route.PathType, value string) route.Match {
-	return route.Match{Path: &route.PathMatch{Type: kind, Value: value}}
-}
+func path(op route.Op, value string) route.Match { return matches.Path(op, value) }
 
 // rule is a route to v1 for what m matches.
 func rule(name string, m route.Match, filters ...route.Filter) *resolve.Route {
@@ -42,7 +41,7 @@ func rule(name string, m route.Match, filters ...route.Filter) *resolve.Route {
 
 // rest matches everything.
 func rest() *resolve.Route {
-	return &resolve.Route{Name: "rest", Match: path(route.Prefix, "/"), Backends: []resolve.Backend{to("web:8080", 1)}}
+	return &resolve.Route{Name: "rest", Match: path(route.SegmentPrefix, "/"), Backends: []resolve.Backend{to("web:8080", 1)}}
 }
 
 func table(routes ...*resolve.Route) *resolve.Table {

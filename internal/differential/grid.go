@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
@@ -34,7 +35,7 @@ func (g *Grid) count(taken *resolve.Route) {
 	if taken == nil {
 		return
 	}
-	axes := [3][]string{matchKinds(&taken.Match), filterKinds(taken), policyFields(taken)}
+	axes := [3][]string{matches.Kinds(&taken.Match), filterKinds(taken), policyFields(taken)}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i, axis := range axes {
@@ -47,23 +48,6 @@ func (g *Grid) count(taken *resolve.Route) {
 			}
 		}
 	}
-}
-
-func matchKinds(match *route.Match) []string {
-	out := []string{"no path"}
-	if match.Path != nil {
-		out[0] = "path " + string(match.Path.Type)
-	}
-	if match.Method != "" {
-		out = append(out, "method")
-	}
-	for _, h := range match.Headers {
-		out = append(out, "header "+cmp.Or(h.Type, "Exact"))
-	}
-	for _, q := range match.Query {
-		out = append(out, "query "+q.Type)
-	}
-	return compact(out)
 }
 
 func filterKinds(r *resolve.Route) []string {
@@ -119,9 +103,12 @@ func compact(list []string) []string {
 	return slices.Compact(list)
 }
 
+// prefixed is the kind of match whose prefix can be rewritten.
+var prefixed = matches.Kinds(&route.CatchAll)[0]
+
 // impossible are cells that admission refuses: there is no prefix to replace.
 func impossible(a, b string) bool {
-	return b == "rewrite prefix" && (a == "no path" || strings.HasPrefix(a, "path ") && a != "path "+string(route.Prefix))
+	return b == "rewrite prefix" && (a == "no path" || strings.HasPrefix(a, "path ") && a != prefixed)
 }
 
 // Least is the emptiest cell of those that can be filled.

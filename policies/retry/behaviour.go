@@ -1,9 +1,7 @@
 package retry
 
 import (
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -37,15 +35,14 @@ func (c *Conf) RetryPlan(p api.Protocol) (sim.RetryPlan, bool) {
 		plan.PerTry = time.Duration(*s.perTry)
 	}
 	if http != nil {
-		plan.Headers = anyHeader(http.RetriableResponseHeaders)
-		if wanted := http.requestHeaders(); len(wanted) > 0 {
-			matches := anyHeader(wanted)
-			plan.Request = func(method string, headers sim.Headers) bool {
-				all := sim.Headers{":method": method}
-				for name, value := range headers {
-					all[name] = value
-				}
-				return matches(all)
+		request, answer, err := http.headers()
+		if err != nil {
+			return sim.RetryPlan{}, false
+		}
+		plan.Headers = func(h sim.Headers) bool { return anyOf(answer, &route.Request{Header: h.Values}) }
+		if len(request) > 0 {
+			plan.Request = func(method string, h sim.Headers) bool {
+				return anyOf(request, &route.Request{Method: method, Header: h.Values})
 			}
 		}
 	}
@@ -65,33 +62,12 @@ func (c conditions) grpcStatus(status uint32) bool {
 	return slices.ContainsFunc(c.words, func(w word) bool { return w.grpc && grpcStatus[w.name] == status })
 }
 
-// anyHeader reports whether one of matches holds; false where there are none.
-func anyHeader(matches []route.HeaderMatch) func(sim.Headers) bool {
-	var tests []func(sim.Headers) bool
-	for _, m := range matches {
-		tests = append(tests, header(m))
+// anyOf reports whether one of the conditions holds; false where there are none.
+func anyOf(conditions route.Conditions, r *route.Request) bool {
+	for i := range conditions {
+		if conditions[i].Holds(r) {
+			return true
+		}
 	}
-	return func(h sim.Headers) bool {
-		return slices.ContainsFunc(tests, func(test func(sim.Headers) bool) bool { return test(h) })
-	}
-}
-
-// header is one match, as xds.HeaderMatcher writes it.
-func header(m route.HeaderMatch) func(sim.Headers) bool {
-	// Each line of a repeated header is asked by itself.
-	value := func(test func(string) bool) func(sim.Headers) bool {
-		return func(h sim.Headers) bool { return slices.ContainsFunc(h.Values(m.Name), test) }
-	}
-	switch m.Type {
-	case "Present":
-		return value(func(string) bool { return true })
-	case "Absent":
-		return func(h sim.Headers) bool { _, there := h[m.Name]; return !there }
-	case "Prefix":
-		return value(func(v string) bool { return strings.HasPrefix(v, m.Value) })
-	case "RegularExpression":
-		whole, err := regexp.Compile("^(?:" + route.Bytewise(m.Value) + ")$")
-		return value(func(v string) bool { return err == nil && whole.MatchString(route.Bytewise(v)) })
-	}
-	return value(func(v string) bool { return v == m.Value })
+	return false
 }

@@ -2,7 +2,7 @@ package retry
 
 import (
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/policies"
 )
 
 // Conf says how requests and connections are repeated, by protocol.
@@ -42,11 +42,11 @@ type HTTP struct {
 	RetryOn []string `json:"retryOn,omitzero" weft:"route,http"`
 	// RetriableResponseHeaders also repeats a request whose answer has one of
 	// these headers, each {type, name, value} as in the matches of a route.
-	RetriableResponseHeaders []route.HeaderMatch `json:"retriableResponseHeaders,omitzero" weft:"route,http"`
+	RetriableResponseHeaders []policies.HeaderMatch `json:"retriableResponseHeaders,omitzero" weft:"route,http"`
 	// RetriableRequestHeaders limits retries to requests that have one of these
 	// headers, each {type, name, value} as in the matches of a route, or one of
 	// the methods in retryOn.
-	RetriableRequestHeaders []route.HeaderMatch `json:"retriableRequestHeaders,omitzero" weft:"route,http"`
+	RetriableRequestHeaders []policies.HeaderMatch `json:"retriableRequestHeaders,omitzero" weft:"route,http"`
 	// HostSelection says which endpoints an attempt avoids.
 	HostSelection []HostSelection `json:"hostSelection,omitzero" weft:"route,http"`
 	// HostSelectionMaxAttempts is how often an endpoint is drawn again because

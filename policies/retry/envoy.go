@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
@@ -29,8 +31,8 @@ func (c *Conf) WriteRoute(r *routev3.Route, p xds.Place) {
 		return
 	}
 	policy := s.policy()
-	if http != nil {
-		http.extend(policy)
+	if http != nil && http.extend(policy) != nil {
+		return
 	}
 	action.RetryPolicy = policy
 }
@@ -73,15 +75,19 @@ func (c conditions) envoy() string {
 }
 
 // extend adds what only the http block has.
-func (h *HTTP) extend(p *routev3.RetryPolicy) {
-	for _, m := range h.RetriableResponseHeaders {
-		p.RetriableHeaders = append(p.RetriableHeaders, xds.HeaderMatcher(m))
+func (h *HTTP) extend(p *routev3.RetryPolicy) error {
+	request, answer, err := h.headers()
+	if err != nil {
+		return err
+	}
+	for i := range answer {
+		p.RetriableHeaders = append(p.RetriableHeaders, xds.HeaderMatcher(&answer[i]))
 	}
 	if len(p.RetriableHeaders) > 0 {
 		p.RetryOn += ",retriable-headers" // without it Envoy does not look at them
 	}
-	for _, m := range h.requestHeaders() {
-		p.RetriableRequestHeaders = append(p.RetriableRequestHeaders, xds.HeaderMatcher(m))
+	for i := range request {
+		p.RetriableRequestHeaders = append(p.RetriableRequestHeaders, xds.HeaderMatcher(&request[i]))
 	}
 	for _, s := range h.HostSelection {
 		s.write(p)
@@ -89,15 +95,34 @@ func (h *HTTP) extend(p *routev3.RetryPolicy) {
 	if n := h.HostSelectionMaxAttempts; n != nil {
 		p.HostSelectionRetryMaxAttempts = *n
 	}
+	return nil
 }
 
-// requestHeaders are those of which a request needs one to be repeated: methods first.
-func (h *HTTP) requestHeaders() []route.HeaderMatch {
-	var matches []route.HeaderMatch
+// headers are the conditions of which a request needs one to be repeated, methods
+// first, and those of which one repeats an answer. An error is a condition that
+// nothing can be asked, which validation refuses: nothing is repeated then, for
+// without it more would be than was meant.
+func (h *HTTP) headers() (request, answer route.Conditions, err error) {
 	for _, m := range parse(h.RetryOn, nil).methods {
-		matches = append(matches, route.HeaderMatch{Type: "Exact", Name: ":method", Value: m})
+		c, err := route.Compare(route.OnMethod, "", route.Equal, 0, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		request = append(request, c)
 	}
-	return append(matches, h.RetriableRequestHeaders...)
+	for _, list := range []struct {
+		from []policies.HeaderMatch
+		to   *route.Conditions
+	}{{h.RetriableRequestHeaders, &request}, {h.RetriableResponseHeaders, &answer}} {
+		for _, m := range list.from {
+			c, err := m.Condition()
+			if err != nil {
+				return nil, nil, fmt.Errorf("header %s: %w", m.Name, err)
+			}
+			*list.to = append(*list.to, c)
+		}
+	}
+	return request, answer, nil
 }
 
 func (s HostSelection) write(p *routev3.RetryPolicy) {

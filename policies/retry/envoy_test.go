@@ -16,7 +16,6 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/internal/policytest"
 	"github.com/weftmesh/weft/policies/retry"
-	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
 )
@@ -48,12 +47,12 @@ func trials() []trial {
 	for _, on := range []string{"Canceled", "DeadlineExceeded", "Internal", "ResourceExhausted", "Unavailable"} {
 		add(api.GRPC, &retry.Conf{GRPC: &retry.GRPC{NumRetries: new(uint32(2)), RetryOn: []string{on}}})
 	}
-	for _, m := range []route.HeaderMatch{{Name: "x-a", Value: "a"}, {Type: "Present", Name: "x-a"}, {Type: "Absent", Name: "x-a"},
+	for _, m := range []policies.HeaderMatch{{Name: "x-a", Value: "a"}, {Type: "Present", Name: "x-a"}, {Type: "Absent", Name: "x-a"},
 		{Type: "Prefix", Name: "x-a", Value: "a"}, {Type: "RegularExpression", Name: "x-a", Value: "a|b"}, {Type: "Prefix", Name: "x-a"}} {
-		add(api.HTTP, &retry.Conf{HTTP: &retry.HTTP{RetryOn: []string{"5xx", "HttpMethodPost"}, RetriableRequestHeaders: []route.HeaderMatch{m}}})
+		add(api.HTTP, &retry.Conf{HTTP: &retry.HTTP{RetryOn: []string{"5xx", "HttpMethodPost"}, RetriableRequestHeaders: []policies.HeaderMatch{m}}})
 	}
 	add(api.HTTP2, &retry.Conf{HTTP: &retry.HTTP{NumRetries: new(uint32(3)), RetryOn: []string{"Reset"},
-		RetriableResponseHeaders: []route.HeaderMatch{{Type: "RegularExpression", Name: "x-echo-attempt", Value: "[12]"}}}})
+		RetriableResponseHeaders: []policies.HeaderMatch{{Type: "RegularExpression", Name: "x-echo-attempt", Value: "[12]"}}}})
 	for i, p := range []api.Protocol{api.HTTP, api.HTTP, api.GRPC, api.HTTP2, api.HTTP, api.GRPC, api.HTTP, api.HTTP} {
 		add(p, rapid.Custom(func(t *rapid.T) *retry.Conf {
 			return policytest.AnyConf(t, retry.Kind).(*retry.Conf)

@@ -44,7 +44,7 @@ func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 		rules[i] = merged(group)
 	}
 	out := route.Composition{Rows: route.Ordered(rules, Compare)}
-	if !slices.ContainsFunc(out.Rows, isCatchAll) {
+	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
 		out.Unmatched = implicit
 	}
 	return out
@@ -68,11 +68,4 @@ func merged(group []*route.Rule) *route.Composed {
 		}
 	}
 	return out
-}
-
-// isCatchAll reports whether a row stands in the place of the implicit route: its
-// match is exactly {path: PathPrefix /}.
-func isCatchAll(r route.Row) bool {
-	m := &r.Match
-	return m.Path != nil && *m.Path == anyPath && m.Method == "" && len(m.Query) == 0 && len(m.Headers) == 0
 }

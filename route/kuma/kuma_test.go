@@ -2,7 +2,6 @@ package kuma_test
 
 import (
 	"reflect"
-	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/internal/anyspec"
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/kuma"
 )
@@ -97,10 +97,10 @@ func TestEveryFieldIsCarried(t *testing.T) {
 		return &api.Origin{Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "m", Name: "r"}, To: to, Rule: rule, RuleName: name, Field: api.Path(field)}
 	}
 	matches := [][]route.Match{
-		{{Path: &route.PathMatch{Type: route.Prefix, Value: "/v1"}, Method: "GET", Query: []route.QueryMatch{{Type: "Exact", Name: "q"}},
-			Headers: []route.HeaderMatch{{Type: "Exact", Name: "a", Value: "b"}, {Type: "Absent", Name: "c"}}}},
-		{{}},
-		{{Path: &route.PathMatch{Type: route.Exact, Value: "/"}}},
+		{matches.Of(matches.On(route.OnPath, route.SegmentPrefix, "", "/v1"), matches.Method("GET"),
+			matches.On(route.OnHeader, route.Equal, "a", "b"), matches.Absent("c"), matches.On(route.OnQuery, route.Equal, "q", ""))},
+		{{Conditions: route.Conditions{}}},
+		{matches.Path(route.Equal, "/")},
 	}
 	empty, full := "", "/x"
 	service := api.TargetRef{Kind: "MeshService", Name: "s"}
@@ -165,85 +165,6 @@ func TestUnsupportedIsNoted(t *testing.T) {
 		if notes := kuma.Dialect.Read(objects[0]).Notes; len(notes) != 1 || notes[0].Code != code {
 			t.Errorf("%s: got %v", text, notes)
 		}
-	}
-}
-
-// anyMatch draws a match from few values, so that ties happen.
-func anyMatch(t *rapid.T) route.Match {
-	var m route.Match
-	if rapid.Bool().Draw(t, "path") {
-		m.Path = &route.PathMatch{
-			Type:  rapid.SampledFrom([]route.PathType{route.Exact, route.Prefix, route.Regex}).Draw(t, "type"),
-			Value: rapid.SampledFrom([]string{"/", "/a", "/b", "/a/b"}).Draw(t, "value"),
-		}
-	}
-	m.Method = rapid.SampledFrom([]string{"", "GET", "POST"}).Draw(t, "method")
-	for i := range rapid.IntRange(0, 2).Draw(t, "headers") {
-		m.Headers = append(m.Headers, route.HeaderMatch{Type: "Exact", Name: strconv.Itoa(i)})
-	}
-	for i := range rapid.IntRange(0, 2).Draw(t, "queries") {
-		m.Query = append(m.Query, route.QueryMatch{Type: "Exact", Name: strconv.Itoa(i)})
-	}
-	return m
-}
-
-func sign(n int) int { return max(-1, min(1, n)) }
-
-// The order of matches is a strict weak order: sorting by it has one answer.
-func TestCompareIsAnOrder(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		a, b, c := anyMatch(t), anyMatch(t), anyMatch(t)
-		ab, bc, ac := kuma.Compare(&a, &b), kuma.Compare(&b, &c), kuma.Compare(&a, &c)
-		if kuma.Compare(&a, &a) != 0 {
-			t.Fatal("not reflexive")
-		}
-		if sign(ab) != -sign(kuma.Compare(&b, &a)) {
-			t.Fatal("not antisymmetric")
-		}
-		if ab < 0 && bc < 0 && ac >= 0 {
-			t.Fatal("not transitive")
-		}
-		if ab == 0 && bc == 0 && ac != 0 {
-			t.Fatal("ties are not transitive")
-		}
-		if ab == 0 && sign(ac) != sign(bc) {
-			t.Fatal("a tie is no tie for others")
-		}
-	})
-}
-
-// The matches stand in the order of spec/kuma.md 2.1, E4 included.
-func TestOrderOfMatches(t *testing.T) {
-	t.Parallel()
-	p := func(typ route.PathType, value string) *route.PathMatch {
-		return &route.PathMatch{Type: typ, Value: value}
-	}
-	h := []route.HeaderMatch{{Name: "a"}, {Name: "b"}}
-	q := []route.QueryMatch{{Name: "a"}}
-	sorted := []route.Match{
-		{Path: p(route.Exact, "/a"), Method: "GET"},
-		{Path: p(route.Exact, "/exact"), Headers: h},
-		{Path: p(route.Exact, "/exact"), Headers: h[:1], Query: q},
-		{Path: p(route.Exact, "/exact"), Headers: h[:1]},
-		{Path: p(route.Exact, "/exact")},
-		{Path: p(route.Prefix, "/prefix/plusmore")},
-		{Path: p(route.Prefix, "/prefix")},
-		{Headers: h[:1]},
-		{Path: p(route.Prefix, "/")},
-		{Path: p(route.Regex, "/exact.*")},
-		{Path: p(route.Regex, "/.*")},
-	}
-	for i := range sorted[1:] {
-		if kuma.Compare(&sorted[i], &sorted[i+1]) >= 0 {
-			t.Errorf("match %d does not come before the next", i)
-		}
-	}
-	if kuma.Compare(&route.Match{}, &route.Match{Path: p(route.Prefix, "/")}) != 0 {
-		t.Error("no path is not prefix /")
-	}
-	if kuma.Compare(&route.Match{Path: p(route.Exact, "/long")}, &route.Match{Path: p(route.Exact, "/a")}) != 0 {
-		t.Error("exact paths are compared by length")
 	}
 }
 

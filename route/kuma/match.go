@@ -1,6 +1,12 @@
 package kuma
 
-import "github.com/weftmesh/weft/route"
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
 
 // PathType is how a path is compared, as documents write it.
 type PathType string
@@ -49,23 +55,52 @@ type Header struct {
 	Value string `json:"value"`
 }
 
-// matches are those of a rule in the route model.
-func matches(list []Match) []route.Match {
-	out := make([]route.Match, len(list))
+// matches are those of a rule in the route model; at is where they stand. One
+// that asks what no request can be asked is left out, and a note says so: it
+// takes nothing, where without that condition it would take more than was meant.
+func matches(list []Match, at api.Path, origin *api.Origin) (out []route.Match, notes []api.Note) {
+	out = make([]route.Match, 0, len(list))
 	for i := range list {
-		m := &list[i]
-		out[i].Method = m.Method
-		if m.Path != nil {
-			out[i].Path = &route.PathMatch{Value: m.Path.Value, Type: route.PathType(m.Path.Type)}
+		conditions, err := list[i].conditions()
+		if err != nil {
+			notes = append(notes, api.Note{Origin: origin, Severity: api.Error, Code: api.CodeUnsupported, Field: at.Index(i),
+				Message: fmt.Sprintf("the match takes no request: %v; correct it", err)})
+			continue
 		}
-		for _, q := range m.Query {
-			out[i].Query = append(out[i].Query, route.QueryMatch(q))
-		}
-		for _, h := range m.Headers {
-			out[i].Headers = append(out[i].Headers, route.HeaderMatch(h))
+		out = append(out, route.Match{Conditions: conditions})
+	}
+	return out, notes
+}
+
+// conditions are what m asks, in the order of its fields, up to the first that
+// nothing can be asked.
+func (m *Match) conditions() (route.Conditions, error) {
+	out := make(route.Conditions, 0, 2+len(m.Headers)+len(m.Query))
+	add := func(c route.Condition, err error) error {
+		out = append(out, c)
+		return err
+	}
+	if m.Path != nil {
+		if err := add(route.Written(route.OnPath, string(m.Path.Type), "", m.Path.Value)); err != nil {
+			return nil, fmt.Errorf("path: %w", err)
 		}
 	}
-	return out
+	if m.Method != "" {
+		if err := add(route.Compare(route.OnMethod, "", route.Equal, 0, m.Method)); err != nil {
+			return nil, fmt.Errorf("method: %w", err)
+		}
+	}
+	for _, h := range m.Headers {
+		if err := add(route.Written(route.OnHeader, cmp.Or(h.Type, string(Exact)), h.Name, h.Value)); err != nil {
+			return nil, fmt.Errorf("header %s: %w", h.Name, err)
+		}
+	}
+	for _, q := range m.Query {
+		if err := add(route.Written(route.OnQuery, q.Type, q.Name, q.Value)); err != nil {
+			return nil, fmt.Errorf("query parameter %s: %w", q.Name, err)
+		}
+	}
+	return out, nil
 }
 
 func headers(list []Header) []route.Header {

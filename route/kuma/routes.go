@@ -3,6 +3,7 @@ package kuma
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
@@ -22,16 +23,17 @@ func read(o *api.Object) *route.Opinion {
 
 func readHTTP(o *api.Object, spec *HTTPRoute) *route.Opinion {
 	out := &route.Opinion{Object: o, Top: spec.Top(), Role: spec.RoleIn(o.HomeNamespace())}
+	out.Notes = gatewayNotes(o.Ref, out.Top)
 	for i := range spec.To {
 		to := &spec.To[i]
 		entry := route.Entry{To: to.TargetRef, Index: i}
 		at := api.Path("spec.to").Index(i).Field("rules")
 		for j := range to.Rules {
-			entry.Rules = append(entry.Rules, ruleOf(o, &to.Rules[j], i, j, at.Index(j)))
+			rule, notes := ruleOf(o, &to.Rules[j], i, j, at.Index(j))
+			entry.Rules, out.Notes = append(entry.Rules, rule), append(out.Notes, notes...)
 		}
 		out.Entries = append(out.Entries, entry)
 	}
-	out.Notes = gatewayNotes(o.Ref, out.Top)
 	return out
 }
 
@@ -45,9 +47,10 @@ func gatewayNotes(ref api.Ref, top api.TargetRef) []api.Note {
 }
 
 // ruleOf reads rule j of entry i of o, which stands at at.
-func ruleOf(o *api.Object, r *Rule, i, j int, at api.Path) route.Rule {
+func ruleOf(o *api.Object, r *Rule, i, j int, at api.Path) (out route.Rule, notes []api.Note) {
 	says := &rule{key: Key(r.Matches)}
-	out := route.Rule{Origin: &api.Origin{Ref: o.Ref, To: &i, Rule: &j, RuleName: r.Name, Field: at}, Matches: matches(r.Matches), Says: says}
+	out = route.Rule{Origin: &api.Origin{Ref: o.Ref, To: &i, Rule: &j, RuleName: r.Name, Field: at}, Says: says}
+	out.Matches, notes = matches(r.Matches, at.Field("matches"), out.Origin)
 	at = at.Field("default")
 	if r.Default.Filters != nil {
 		says.filters = make([]route.Filter, len(r.Default.Filters))
@@ -65,7 +68,7 @@ func ruleOf(o *api.Object, r *Rule, i, j int, at api.Path) route.Rule {
 		says.backends[b] = r.Default.BackendRefs[b].backend(o, at.Field("backendRefs").Index(b))
 	}
 	out.Backends = says.backends
-	return out
+	return out, notes
 }
 
 func (b *BackendRef) backend(o *api.Object, at api.Path) route.BackendRef {
@@ -120,27 +123,28 @@ func (p *PathRewrite) rewrite() *route.PathRewrite {
 	return &route.PathRewrite{Full: p.ReplaceFullPath, Prefix: p.ReplacePrefixMatch}
 }
 
-// pathRank orders the types of paths.
-var pathRank = map[route.PathType]int{route.Exact: 0, route.Prefix: 1, route.Regex: 2}
-
-// anyPath is what a match without a path means for the order.
-var anyPath = route.PathMatch{Type: route.Prefix, Value: "/"}
+// pathRank orders the ways to compare a path; what Kuma cannot say comes last.
+func pathRank(c *route.Condition) int {
+	rank := slices.Index([]route.Op{route.Equal, route.SegmentPrefix, route.FullMatch}, c.Op)
+	if rank < 0 {
+		return 3
+	}
+	return rank
+}
 
 // Compare orders single matches, most specific first (spec/kuma.md 2.1). It is a
 // strict weak order: zero leaves the decision to the order of the rules.
 func Compare(a, b *route.Match) int {
-	p, q := cmp.Or(a.Path, &anyPath), cmp.Or(b.Path, &anyPath)
-	if c := cmp.Compare(pathRank[p.Type], pathRank[q.Type]); c != 0 {
+	p, q := a.Path(), b.Path()
+	if c := cmp.Compare(pathRank(p), pathRank(q)); c != 0 {
 		return c
 	}
-	if c := cmp.Compare(len(q.Value), len(p.Value)); c != 0 && p.Type != route.Exact {
+	if c := cmp.Compare(len(q.Value), len(p.Value)); c != 0 && p.Op != route.Equal {
 		return c
 	}
 	return cmp.Or(
-		cmp.Compare(present(b.Method), present(a.Method)),
-		cmp.Compare(len(b.Headers), len(a.Headers)),
-		cmp.Compare(len(b.Query), len(a.Query)),
+		cmp.Compare(min(b.Count(route.OnMethod), 1), min(a.Count(route.OnMethod), 1)),
+		cmp.Compare(b.Count(route.OnHeader), a.Count(route.OnHeader)),
+		cmp.Compare(b.Count(route.OnQuery), a.Count(route.OnQuery)),
 	)
 }
-
-func present(s string) int { return min(len(s), 1) }

@@ -129,9 +129,9 @@ func anyHeaders(t *rapid.T, at, prefix string) []route.Header {
 }
 
 func anyHeaderMatches(t *rapid.T, at string) any {
-	list := []route.HeaderMatch{}
+	list := []policies.HeaderMatch{}
 	for range rapid.IntRange(0, 3).Draw(t, at) {
-		m := route.HeaderMatch{
+		m := policies.HeaderMatch{
 			Type: rapid.SampledFrom([]string{"", "Exact", "Present", "Absent", "Prefix", "RegularExpression"}).Draw(t, at),
 			Name: rapid.SampledFrom([]string{"x-a", "x-b"}).Draw(t, at),
 		}
