@@ -48,14 +48,11 @@ func (*Forward) action() {}
 func (Itself) action()   {}
 
 // Ordered are the rows of rules: their single matches, those that compare finds
-// equal in the order of the rules. A rule without matches is one row that
-// matches everything.
+// equal in the order of the rules. A rule without matches has none and takes
+// nothing; one for everything says so by CatchAll.
 func Ordered(rules []*Composed, compare func(a, b *Match) int) []Row {
 	rows := make([]Row, 0, len(rules))
 	for _, c := range rules {
-		if len(c.Matches) == 0 {
-			rows = append(rows, Row{Composed: c})
-		}
 		for i := range c.Matches {
 			rows = append(rows, Row{c, c.Matches[i]})
 		}
