@@ -31,6 +31,10 @@ var ControlHeaders = []string{
 	"x-envoy-upstream-stream-duration-ms",
 }
 
+// TagsHeader is a header that other meshes put on requests between sidecars; it
+// does not reach a workload.
+const TagsHeader = "x-kuma-tags"
+
 // FixedHeader is a header that cannot be changed, and why: what Envoy 1.40 does
 // when it is told to (measured).
 type FixedHeader struct {

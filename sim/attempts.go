@@ -82,11 +82,13 @@ func (a *Answer) readTimes(text string) error {
 	return nil
 }
 
+const nothingAttempted = "answers: nothing is attempted, for no request is forwarded to a workload over HTTP"
+
 // attempts plays the script where b forwards the request, once for all who may
 // be called, or for each set of dataplanes where they come to different ends.
 func (t taker) attempts(l *lookup, script []Answer, b *Branch) (unknown []string) {
 	if b.Outcome != Forward || l.route == nil { // passed through, over TCP, or answered by the proxy
-		return []string{"answers: nothing is attempted, for no request is forwarded to a workload over HTTP"}
+		return []string{nothingAttempted}
 	}
 	nth := func(n int) Answer { return script[min(n, len(script)-1)] }
 	var called []*Inbound
@@ -120,9 +122,15 @@ func (t taker) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 	if outside {
 		play(func(a Answer) Answer { return a })
 	}
+	if len(runs) == 0 { // no share of the traffic has anybody to answer
+		return []string{nothingAttempted}
+	}
 	same := !slices.ContainsFunc(runs[1:], func(r run) bool {
 		return !slices.Equal(r.attempts, runs[0].attempts) || !slices.Equal(r.ends, runs[0].ends)
 	})
+	if p, err := l.player(t.from, nth); err == nil && p.plan.Headers != nil {
+		unknown = append(unknown, "answers: http.retriableResponseHeaders also repeats by headers of an answer, which are not given")
+	}
 	if len(streamBounds(t.from, l.route)) > 1 {
 		unknown = append(unknown, "answers: http.maxStreamDuration differs between the backends; it is left out")
 	}

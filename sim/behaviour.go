@@ -23,7 +23,8 @@ type RetryPlan struct {
 	Status func(status uint32) bool
 	// GRPCStatus is the same for the status of a gRPC answer.
 	GRPCStatus func(status uint32) bool
-	// Headers reports whether an answer with those headers is repeated, whatever its status.
+	// Headers reports whether an answer with those headers is repeated, whatever its
+	// status; nil where headers do not count.
 	Headers func(headers Headers) bool
 	// Connect and Reset report whether a refused connection and a reset stream are repeated.
 	Connect, Reset bool

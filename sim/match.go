@@ -14,7 +14,9 @@ type call struct {
 	query     string  // with its question mark
 	sent      Headers // what reaches a backend if no filter changes it
 	headers   Headers // what matches see: sent, and what Envoy adds before it looks
+	body      int64
 	grpc      bool
+	http2     bool // so the workload asks
 	upgrade   upgrade
 }
 

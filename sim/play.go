@@ -79,15 +79,24 @@ func Play(w Reader, from api.Ref, q Request, answer func(n int) Answer) (Timelin
 
 // play is Play once it is known where the request goes.
 func (l *lookup) play(r *resolve.Resolved, answer func(n int) Answer) (Timeline, error) {
-	if l.route == nil || !forwards(l.route) {
-		return Timeline{}, errNotForwarded
+	p, err := l.player(r, answer)
+	if err != nil {
+		return Timeline{}, err
 	}
-	p := player{answer: answer}
+	return p.play(), nil
+}
+
+// player knows what bounds and repeats the request.
+func (l *lookup) player(r *resolve.Resolved, answer func(n int) Answer) (*player, error) {
+	if l.route == nil || !forwards(l.route) {
+		return nil, errNotForwarded
+	}
+	p := &player{answer: answer}
 	_, rewrite := route.Decisive(l.route.Filters)
 	sent := l.call.forwarded(l.route, rewrite).Headers // conditions see what the filters made of the request
 	for _, e := range l.route.Policies {
 		if x, ok := e.Conf.(Retrier); ok {
-			if plan, ok := x.RetryPlan(l.outbound.Destination.Protocol); ok && plan.Request(l.call.method, sent) {
+			if plan, ok := x.RetryPlan(l.outbound.Destination.Protocol); ok && l.call.body <= MaxRepeated && plan.Request(l.call.method, sent) {
 				p.plan = plan
 			}
 		}
@@ -96,7 +105,7 @@ func (l *lookup) play(r *resolve.Resolved, answer func(n int) Answer) (Timeline,
 		}
 	}
 	p.bounds.Stream = streamBound(r, l.route)
-	return p.play(), nil
+	return p, nil
 }
 
 // streamBound is the bound on each attempt that the clusters of rt have; zero

@@ -58,6 +58,7 @@ func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
 	default:
 		v.Unknown = unknownOf(q)
 		b = t.take(o.Destination.Protocol, l.route, l.call)
+		v.Unknown = append(v.Unknown, b.unknown...)
 		CountBuckets(o.Table).Tell(l.route, b.Policies)
 	}
 	if script != nil {
@@ -109,6 +110,12 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*lookup, error) {
 
 // sound refuses what is no request at all.
 func sound(q Request) error {
+	if !slices.Contains(versions, q.Version) {
+		return fmt.Errorf("version: there is no HTTP/%s; write 1.0, 1.1 or 2", api.Clip(q.Version))
+	}
+	if q.Body < 0 {
+		return fmt.Errorf("body: %d is no length; write a number of bytes", q.Body)
+	}
 	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
 		switch n := strings.TrimSpace(name); {
 		case strings.HasPrefix(n, ":"):
@@ -122,6 +129,8 @@ func sound(q Request) error {
 	return nil
 }
 
+var versions = []string{"", "1.0", "1.1", "2"}
+
 // known are the methods that Envoy reads from an HTTP/1.1 client.
 var known = strings.Fields("ACL BIND CHECKOUT COPY DELETE GET HEAD LINK LOCK MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH " +
 	"POST PROPFIND PROPPATCH PURGE PUT REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE CONNECT")
@@ -129,9 +138,13 @@ var known = strings.Fields("ACL BIND CHECKOUT COPY DELETE GET HEAD LINK LOCK MER
 // look finds the first route that matches.
 func (l *lookup) look(t *resolve.Table, q Request) {
 	c := l.call
+	if q.Version == "1.0" {
+		l.answer = http.StatusUpgradeRequired
+		return
+	}
 	path, ok := normalize(c.path)
 	c.path = path
-	if !ok || !slices.Contains(known, c.method) {
+	if !ok || !c.http2 && !slices.Contains(known, c.method) {
 		l.answer = http.StatusBadRequest
 		return
 	}
@@ -159,7 +172,10 @@ const requestID = "00000000-0000-4000-8000-000000000000"
 
 // callOf is what Envoy makes of q.
 func callOf(q Request, a *address) *call {
-	c := &call{method: q.Method, authority: authority(q, a), path: a.path, query: a.query, sent: received(q.Headers)}
+	c := &call{
+		method: q.Method, authority: authority(q, a), path: a.path, query: a.query, sent: received(q.Headers),
+		body: q.Body, http2: q.Version == "2",
+	}
 	c.upgraded(q.Headers)
 	content := c.sent["content-type"]
 	c.grpc = content == "application/grpc" || strings.HasPrefix(content, "application/grpc+")

@@ -34,6 +34,7 @@ func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		b.Outcome, b.Backends = Forward, t.backends(rt.Backends)
 		b.Forwarded = c.forwarded(rt, rewrite)
 		autoHost(t.from, rt, rewrite, &b)
+		b.arrive()
 		b.Mirrors = Mirrors(rt)
 		b.settle(c)
 	}

@@ -59,10 +59,13 @@ func unknownOf(q Request) []string {
 	return out
 }
 
+// RetryBudget is what a verdict with repeats does not know: what else is under way.
+const RetryBudget = "answers: a request is not repeated while 3 others to the same cluster are being repeated"
+
 // unknownInTime says what else decides about the attempts of a request.
 func unknownInTime(list []Attempt) []string {
 	if len(list) < 2 {
 		return nil
 	}
-	return []string{"answers: a request with a body over 1 MiB is not repeated, nor one while 3 others to the same cluster are being repeated"}
+	return []string{RetryBudget}
 }

@@ -25,7 +25,14 @@ type Request struct {
 	Headers Headers `json:"headers,omitempty"`
 	// Answers are what the workloads do at each attempt: see ParseAnswers.
 	Answers string `json:"answers,omitempty"`
+	// Body is its length in bytes. Envoy keeps MaxRepeated of it to send it again.
+	Body int64 `json:"body,omitempty"`
+	// Version is that of HTTP by which the workload asks: 1.0, 1.1 or 2; empty means 1.1.
+	Version string `json:"version,omitempty"`
 }
+
+// MaxRepeated is the longest body that Envoy sends again, in bytes.
+const MaxRepeated = 1 << 20
 
 // Headers are by lower-case name. The values of a repeated header are kept apart;
 // as JSON they are joined by a comma.
@@ -67,6 +74,8 @@ type Branch struct {
 	// says; none where the called dataplanes differ, and then they have their own.
 	Attempts []Attempt  `json:"attempts,omitempty"`
 	Ends     []EndOfAll `json:"ends,omitempty"`
+
+	unknown []string // for the verdict
 }
 
 // Route is the route that matched.

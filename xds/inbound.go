@@ -12,10 +12,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 )
-
-// kumaTags is a header that other meshes put on requests between sidecars.
-const kumaTags = "x-kuma-tags"
 
 // ownInbound is everything that one port of the workload needs.
 type ownInbound struct {
@@ -74,7 +72,7 @@ func inboundRoutes(name string, place Place, ps resolve.Policies) (*Resource, []
 	config := &routev3.RouteConfiguration{
 		Name:                   name,
 		ValidateClusters:       wrapperspb.Bool(false),
-		RequestHeadersToRemove: []string{kumaTags},
+		RequestHeadersToRemove: []string{route.TagsHeader},
 		VirtualHosts:           []*routev3.VirtualHost{{Name: name, Domains: []string{"*"}, Routes: []*routev3.Route{checked}}},
 	}
 	r := seal(name, config)

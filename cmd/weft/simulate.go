@@ -12,7 +12,8 @@ import (
 )
 
 func newSimulate(a *app) *cobra.Command {
-	var from, answers string
+	var from, answers, version string
+	var body int64
 	var files, headers []string
 	var strict bool
 	c := a.command(&cobra.Command{
@@ -49,7 +50,10 @@ further attempts:
 			if err != nil {
 				return err
 			}
-			q.Answers = answers
+			q.Answers, q.Body = answers, body
+			if version != "1.1" {
+				q.Version = version
+			}
 			if _, err := sim.ParseAnswers(answers); err != nil {
 				return usage("--%v", err)
 			}
@@ -66,6 +70,8 @@ further attempts:
 	c.Flags().StringVar(&from, "from", "", "dataplane that sends the request")
 	c.Flags().StringArrayVarP(&headers, "header", "H", nil, "request header, 'name: value'; may be repeated")
 	c.Flags().StringVar(&answers, "answers", "", "what the workloads answer at each attempt, as 503,503,200@2s; see above")
+	c.Flags().Int64Var(&body, "body", 0, "length of the request's body in bytes")
+	c.Flags().StringVar(&version, "http", "1.1", "version of HTTP by which the workload asks: 1.0, 1.1 or 2")
 	filesFlag(c, &files, "documents to work on instead of asking the control plane; may be repeated")
 	c.Flags().BoolVar(&strict, "strict", false, "with -f: fail if a document is invalid instead of leaving it out")
 	complete(c, "from", a.completeNames("dataplane"))
@@ -125,6 +131,12 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 	question := map[string]any{"method": q.Method, "url": q.URL, "headers": headers}
 	if q.Answers != "" {
 		question["answers"] = q.Answers
+	}
+	if q.Body != 0 {
+		question["body"] = q.Body
+	}
+	if q.Version != "" {
+		question["version"] = q.Version
 	}
 	err = server.Post(c.Context(), path(t, a.mesh, from)+"/_simulate", question, &v)
 	return v, a.named(c.Context(), server, t, from, err)

@@ -9,130 +9,245 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
 
-// disagreement says where the simulator and Envoy differ about p; it is empty
-// where they agree. want is the route that sim takes, nil where it takes none.
-func disagreement(w *World, p Pair, a *envoytest.Answer) (said string, taken *resolve.Route) {
-	v, err := sim.Run(w.Model, w.Resolved.Ref, p.Request)
-	if err != nil {
-		return "sim: " + err.Error(), nil
-	}
+// disagreement says where a verdict and reality differ about p; it is empty
+// where they agree.
+func disagreement(w *World, p Pair, v *sim.Verdict, o *Observed) string {
 	if len(v.Branches) != 1 {
-		return fmt.Sprintf("sim has %d branches for a world without chance", len(v.Branches)), nil
+		return fmt.Sprintf("sim has %d branches for a world without chance", len(v.Branches))
 	}
-	b := v.Branches[0]
-	name := ""
-	if b.Route != nil {
-		name = b.Route.Name
-		i := slices.IndexFunc(w.table().Routes, func(r *resolve.Route) bool { return r.Name == name })
-		taken = w.table().Routes[i]
+	b := &v.Branches[0]
+	if b.Route == nil { // Envoy may still look one up, to dress its own answer
+		return answered(p, o, b.Status)
 	}
-	if a.Route != name {
-		return fmt.Sprintf("route: sim %q, Envoy %q (status %d)", name, a.Route, a.Status), taken
+	if o.Route != b.Route.Name {
+		return fmt.Sprintf("route: sim %q, Envoy %q (%s)", b.Route.Name, o.Route, o.text())
 	}
+	said := ""
 	switch b.Outcome {
 	case sim.Forward:
-		said = forwarded(w, p, a, &b, taken)
+		said = forwarded(w, p, b, o)
 	case sim.Redirect:
-		said = answered(a, &b)
-		if got := a.Headers.Get("Location"); said == "" && got != b.Location {
+		said = answered(p, o, b.Status)
+		if got := o.Headers.Get("Location"); said == "" && got != b.Location {
 			said = fmt.Sprintf("redirect: sim to %s, Envoy to %s", b.Location, got)
 		}
 	default:
-		said = answered(a, &b)
+		said = answered(p, o, b.Status)
 	}
 	if said == "" {
-		said = response(a, &b)
+		said = responseHeaders(b, o)
 	}
-	return said, taken
+	return said
 }
 
-// answered compares what the proxy answers by itself.
-func answered(a *envoytest.Answer, b *sim.Branch) string {
-	status := int(b.Status)
-	if b.GRPCStatus != nil {
-		if got := a.Headers.Get("Grpc-Status"); got != fmt.Sprint(*b.GRPCStatus) {
-			return fmt.Sprintf("grpc status: sim %d, Envoy %s", *b.GRPCStatus, got)
+// text is an answer in a few words.
+func (o *Observed) text() string {
+	if o.Status == 0 {
+		return "no answer: " + o.Ended
+	}
+	text := fmt.Sprintf("status %d after %d attempts", o.Status, o.Tries)
+	if g := o.grpcStatus(); g != "" {
+		text += ", gRPC " + g
+	}
+	for _, c := range o.Attempts {
+		text += ", at " + c.Workload
+	}
+	if o.Cut {
+		text += ", broken off"
+	}
+	return text
+}
+
+func (o *Observed) grpcStatus() string {
+	if s := o.Headers.Get("Grpc-Status"); s != "" {
+		return s
+	}
+	return o.Trailer.Get("Grpc-Status")
+}
+
+func isGRPC(p Pair) bool {
+	c := p.Request.Headers["content-type"]
+	return c == "application/grpc" || strings.HasPrefix(c, "application/grpc+")
+}
+
+// grpcStatuses are the statuses of gRPC that a proxy's own answers have.
+var grpcStatuses = map[uint32]string{400: "13", 403: "7", 404: "12", 429: "14", 503: "14", 504: "14"}
+
+// answered compares what a proxy answers by itself.
+func answered(p Pair, o *Observed, status uint32) string {
+	if isGRPC(p) && o.Headers.Get("content-type") == "application/grpc" {
+		want, ok := grpcStatuses[status]
+		if !ok {
+			want = "2"
+		}
+		if got := o.grpcStatus(); got != want || o.Status != http.StatusOK {
+			return fmt.Sprintf("answer: sim gRPC %s for %d, Envoy %s", want, status, o.text())
 		}
 		return ""
 	}
-	if a.Status != status {
-		return fmt.Sprintf("answer: sim %d, Envoy %d", status, a.Status)
+	if o.Status != int(status) || len(o.Attempts) > 0 {
+		return fmt.Sprintf("answer: sim %d, Envoy %s", status, o.text())
 	}
 	return ""
 }
 
-// forwarded compares the backend that Envoy chose, the request as it got it,
-// and how often.
-func forwarded(w *World, p Pair, a *envoytest.Answer, b *sim.Branch, taken *resolve.Route) string {
-	var chosen *sim.Backend
-	n := 0
-	for _, x := range taken.Backends {
-		if x.Weight == 0 {
+// forwarded holds what became of the request against the shares of the traffic:
+// chance chose one, so one of them has to explain it.
+func forwarded(w *World, p Pair, b *sim.Branch, o *Observed) string {
+	var reasons []string
+	for i := range b.Backends {
+		x := &b.Backends[i]
+		if x.Share <= 0 {
 			continue
 		}
-		if x.Cluster == a.Cluster {
-			chosen = &b.Backends[n]
-			break
+		why := ""
+		if x.Status != 0 {
+			why = answered(p, o, x.Status)
+		} else {
+			why = reached(w, p, b, x, o)
 		}
-		n++
+		if why == "" {
+			return ""
+		}
+		reasons = append(reasons, x.Name+": "+why)
 	}
-	if chosen == nil || chosen.Share <= 0 {
-		return fmt.Sprintf("backend: Envoy chose %q (status %d), sim has %+v", a.Cluster, a.Status, b.Backends)
+	return strings.Join(reasons, "\n")
+}
+
+// reached holds it against one backend.
+func reached(w *World, p Pair, b *sim.Branch, x *sim.Backend, o *Observed) string {
+	if w.dead(x) {
+		return w.refused(p, x, o)
 	}
-	if a.Cluster == "" { // the share that cannot be used
-		if chosen.Status != 500 || a.Status != 500 && a.Headers.Get("Grpc-Status") == "" || len(a.Attempts) > 0 {
-			return fmt.Sprintf("broken share: sim %+v, Envoy %d after %d attempts", chosen, a.Status, len(a.Attempts))
+	want := b.Forwarded
+	if x.Forwarded != nil {
+		want = x.Forwarded
+	}
+	for i, c := range o.Attempts {
+		if !answersFor(x, c.Workload) {
+			return fmt.Sprintf("attempt %d came to %s", i, c.Workload)
+		}
+		if c.Method != want.Method || c.Authority != want.Authority || c.Path != want.Path {
+			return fmt.Sprintf("attempt %d: sim %s %s %s, the workload got %s %s %s", i, want.Method, want.Authority, want.Path, c.Method, c.Authority, c.Path)
+		}
+		if c.Body != p.Request.Body {
+			return fmt.Sprintf("attempt %d: a body of %d bytes, sent were %d", i, c.Body, p.Request.Body)
+		}
+		if d := cmp.Diff(map[string]string(want.Headers), own(c.Headers)); d != "" {
+			return fmt.Sprintf("attempt %d headers (-sim +workload):\n%s", i, d)
+		}
+	}
+	if o.Status == http.StatusSwitchingProtocols {
+		if o.Echo != "hello" || len(o.Attempts) != 1 {
+			return "the WebSocket does not work: " + o.text()
 		}
 		return ""
 	}
-	if said := played(w, p, a); said != "" {
-		return said
-	}
-	want := b.Forwarded
-	if chosen.Forwarded != nil {
-		want = chosen.Forwarded
-	}
-	for i, got := range a.Attempts {
-		if got.Method != want.Method || got.Authority != want.Authority || got.Path != want.Path {
-			return fmt.Sprintf("attempt %d: sim %s %s%s, Envoy %s %s%s", i, want.Method, want.Authority, want.Path, got.Method, got.Authority, got.Path)
-		}
-		if d := cmp.Diff(map[string]string(want.Headers), own(got.Headers)); d != "" {
-			return fmt.Sprintf("attempt %d headers (-sim +Envoy):\n%s", i, d)
-		}
-	}
-	return ""
+	return inTime(p, endsAt(b, x, o), o, len(o.Attempts))
 }
 
-// copied compares how many copies the mirror got once they have had the time to
-// arrive: exactly as many as are certain, and no more than are possible.
-func copied(w *World, p Pair, got int) string {
-	v, err := sim.Run(w.Model, w.Resolved.Ref, p.Request)
+// answersFor reports whether a workload is one of those behind x; those outside
+// the mesh are called as their service.
+func answersFor(x *sim.Backend, workload string) bool {
+	if len(x.Inbounds) == 0 {
+		return x.Name == workload
+	}
+	return slices.ContainsFunc(x.Inbounds, func(in sim.Inbound) bool { return slices.Contains(in.Names, workload) })
+}
+
+// endsAt are the ways to end at who was called. They are nil where the verdict
+// names none, for who is called differ and chance mixed them.
+func endsAt(b *sim.Branch, x *sim.Backend, o *Observed) []sim.EndOfAll {
+	if b.Ends != nil {
+		return b.Ends
+	}
+	for _, in := range x.Inbounds {
+		all := true
+		for _, c := range o.Attempts {
+			all = all && slices.Contains(in.Names, c.Workload)
+		}
+		if all {
+			return in.Ends
+		}
+	}
+	return nil
+}
+
+// inTime compares how often the request was tried and how it ended. Arrived is how
+// many attempts the workloads saw.
+func inTime(p Pair, ends []sim.EndOfAll, o *Observed, arrived int) string {
+	if ends == nil {
+		return ""
+	}
+	for _, e := range ends {
+		told := e.Attempts == o.Tries || e.By == sim.ByStreamIdleTimeout && o.Tries == 0 // which the listener ends, and not the route
+		if told && e.Attempts == arrived && endsSo(p, e, o) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("in time: sim %+v, Envoy %s", ends, o.text())
+}
+
+// endsSo reports whether o ended as e says.
+func endsSo(p Pair, e sim.EndOfAll, o *Observed) bool {
+	switch {
+	case e.By == sim.ByAnswer:
+		return int(e.Status) == o.Status && !o.Cut
+	case o.Cut: // it had begun
+		return int(e.Status) == o.Status
+	case isGRPC(p):
+		return o.Status == http.StatusOK && o.grpcStatus() == grpcStatuses[e.Status]
+	}
+	return int(e.Status) == o.Status
+}
+
+// dead reports whether nobody listens where the sidecars of x send requests.
+func (w *World) dead(x *sim.Backend) bool {
+	return len(x.Inbounds) > 0 && !slices.ContainsFunc(x.Inbounds, func(in sim.Inbound) bool {
+		return !slices.ContainsFunc(in.Names, func(name string) bool { return w.servicePort(name) == deadPort })
+	})
+}
+
+// deadPort is where no workload listens.
+const deadPort = 1
+
+func (w *World) servicePort(dataplane string) any {
+	for _, doc := range w.Documents {
+		if doc["type"] == "Dataplane" && doc["name"] == dataplane {
+			networking, _ := doc["networking"].(m)
+			for _, in := range list(networking["inbound"]) {
+				return in["servicePort"]
+			}
+		}
+	}
+	return nil
+}
+
+// refused holds it against a backend whose workloads are not there: the verdict
+// on that is another one.
+func (w *World) refused(p Pair, x *sim.Backend, o *Observed) string {
+	p.Request.Answers = "refused"
+	v, err := sim.Run(w.Model, client, p.Request)
 	if err != nil {
-		return "sim: " + err.Error()
+		return err.Error()
 	}
-	certain, possible := 0, 0
-	for _, x := range v.Branches[0].Mirrors {
-		possible++
-		if x.Share == 1 {
-			certain++
-		}
+	b := &v.Branches[0]
+	at := slices.IndexFunc(b.Backends, func(y sim.Backend) bool { return y.Name == x.Name && y.Share == x.Share })
+	if len(o.Attempts) > 0 {
+		return "nobody is there, and yet " + o.text()
 	}
-	if got < certain || got > possible {
-		return fmt.Sprintf("mirrors: sim %+v, Envoy sent %d copies", v.Branches[0].Mirrors, got)
-	}
-	return ""
+	return inTime(p, endsAt(b, &b.Backends[at], o), o, o.Tries)
 }
 
-// own are a request's headers without what Envoy adds.
+// own are a request's headers without what Envoy and the harness add.
 func own(h http.Header) map[string]string {
 	out := map[string]string{}
 	for name, values := range h {
 		name = strings.ToLower(name)
-		if strings.HasPrefix(name, "x-envoy-") || slices.Contains([]string{"x-request-id", "x-forwarded-proto", "content-length", "transfer-encoding"}, name) {
+		if strings.HasPrefix(name, "x-envoy-") || slices.Contains(added, name) {
 			continue
 		}
 		out[name] = strings.Join(values, "\n")
@@ -140,31 +255,25 @@ func own(h http.Header) map[string]string {
 	return out
 }
 
-// played compares how often the request was sent and how it ended.
-func played(w *World, p Pair, a *envoytest.Answer) string {
-	line, err := sim.Play(w.Model, w.Resolved.Ref, p.Request, answers(p.Script, isGRPC(p)))
-	if err != nil {
-		return "play: " + err.Error()
-	}
-	for _, e := range line.Ends {
-		if e.Attempts == len(a.Attempts) && (int(e.Status) == a.Status || isGRPC(p) && a.Status == 200) {
-			return ""
+// added are headers that sidecars give each request.
+var added = []string{"x-request-id", "x-forwarded-proto", "content-length", "transfer-encoding"}
+
+// proxys are the headers of an answer that proxies write.
+var proxys = []string{"server", "date", "location", "content-length", "transfer-encoding", "connection", "grpc-status", "grpc-message", "trailer",
+	envoytest.RouteHeader, envoytest.NameHeader}
+
+// responseHeaders compares those of the answer with what the route does to them.
+func responseHeaders(b *sim.Branch, o *Observed) string {
+	got := map[string][]string{}
+	for name, values := range o.Headers {
+		name = strings.ToLower(name)
+		if !slices.Contains(proxys, name) && !strings.HasPrefix(name, "x-envoy-") && !strings.HasPrefix(name, "x-fleet-") {
+			got[name] = values
 		}
 	}
-	return fmt.Sprintf("in time: sim %+v, Envoy %d after %d attempts", line.Ends, a.Status, len(a.Attempts))
-}
-
-func isGRPC(p Pair) bool {
-	return strings.HasPrefix(p.Request.Headers["content-type"], "application/grpc")
-}
-
-// response compares the headers of the answer with what the route does to them.
-func response(a *envoytest.Answer, b *sim.Branch) string {
 	want := map[string][]string{}
-	if a.Answered > 0 {
-		for name, v := range backendHeaders {
-			want[name] = []string{v}
-		}
+	if o.Headers.Get(envoytest.NameHeader) != "" {
+		want[envoytest.BackHeader] = []string{"b"}
 	}
 	if c := b.ResponseHeaders; c != nil {
 		for _, name := range c.Remove {
@@ -177,11 +286,8 @@ func response(a *envoytest.Answer, b *sim.Branch) string {
 			want[name] = append(want[name], c.Add.Values(name)...)
 		}
 	}
-	got := map[string][]string{}
-	for _, name := range []string{"x-back", "x-c", "x-d"} {
-		if v := a.Headers.Values(name); v != nil {
-			got[name] = v
-		}
+	if got["content-type"] != nil && want["content-type"] == nil { // an answer's own
+		delete(got, "content-type")
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		return "response headers (-sim +Envoy):\n" + d

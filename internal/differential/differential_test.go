@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -29,11 +30,11 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 // longRun is how many pairs fill every cell of the grid.
 const longRun = 20_000
 
-// TestSimAgreesWithEnvoy holds for WEFT_DIFF_PAIRS random pairs (2,000 where it
+// TestSimAgreesWithEnvoy holds for WEFT_DIFF_PAIRS random pairs (5,000 where it
 // is not set) of seed WEFT_DIFF_SEED.
 func TestSimAgreesWithEnvoy(t *testing.T) {
 	t.Parallel()
-	pairs := int(number(t, "WEFT_DIFF_PAIRS", 2000))
+	pairs := int(number(t, "WEFT_DIFF_PAIRS", 5000))
 	grid := NewGrid()
 	for _, r := range Run(t, number(t, "WEFT_DIFF_SEED", 1), pairs, grid) {
 		t.Errorf("a disagreement; keep it in testdata once it is understood:\n%s", r)
@@ -51,7 +52,11 @@ func TestAdmittedMeansAccepted(t *testing.T) {
 	worlds, _ := drawPairs(t, 11, 0, 60)
 	renderer := xds.NewRenderer(world.Kinds())
 	var states []*xds.State
-	for _, w := range worlds {
+	for _, documents := range worlds {
+		w, err := compile(documents)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for r := range w.Model.Dataplanes("default") {
 			s := renderer.Render(r)
 			for _, n := range s.Notes {
@@ -81,7 +86,9 @@ func TestKeptCases(t *testing.T) {
 			t.Fatal(err)
 		}
 		var p Pair
-		if err := json.Unmarshal(text, &p); err != nil {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&p); err != nil {
 			t.Fatalf("%s: %v", f, err)
 		}
 		cases = append(cases, p)
@@ -89,7 +96,7 @@ func TestKeptCases(t *testing.T) {
 	if len(cases) == 0 {
 		t.Fatal("no case in testdata")
 	}
-	for i, said := range Replay(t, cases) {
+	for i, said := range Replay(t, newRoom(t), cases) {
 		if said != "" {
 			t.Errorf("%s: %s", files[i], said)
 		}

@@ -3,6 +3,7 @@ package differential
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/weftmesh/weft/sim"
 )
@@ -45,10 +46,10 @@ func (d draw) documents() []m {
 	docs := []m{
 		{"type": "Dataplane", "mesh": "default", "name": "client", "networking": m{"address": "127.0.0.1", "outbound": []any{
 			m{"port": 10001, "backendRef": m{"kind": "MeshService", "name": "web", "port": 8080}},
-		}, "inbound": []any{inbound("client", "1", one(d, "http", "tcp", "grpc"), 9000)}}},
+		}, "inbound": []any{inbound("client", "1", one(d, "http", "tcp", "grpc"), 19000)}}},
 		{"type": "MeshExternalService", "mesh": "default", "name": "outside", "spec": m{
 			"match":     m{"type": "HostnameGenerator", "port": 80, "protocol": "http"},
-			"endpoints": []any{m{"address": "outside.example", "port": 80}},
+			"endpoints": []any{m{"address": "outside.localhost", "port": 80}},
 		}},
 	}
 	protocol := one(d, "http", "http", "http2", "grpc")
@@ -56,10 +57,10 @@ func (d draw) documents() []m {
 		docs = append(docs,
 			m{"type": "MeshService", "mesh": "default", "name": name, "spec": m{
 				"selector": m{"dataplaneTags": m{"kuma.io/service": name}},
-				"ports":    []any{m{"port": 8080, "appProtocol": protocol}},
+				"ports":    []any{m{"port": 8080, "targetPort": 18080, "appProtocol": protocol}},
 			}},
 			m{"type": "Dataplane", "mesh": "default", "name": name + "-1", "networking": m{
-				"address": fmt.Sprintf("127.0.1.%d", i+1), "inbound": []any{inbound(name, "1", one(d, "http", "tcp", "http2", "grpc"), 8080)},
+				"address": fmt.Sprintf("127.0.1.%d", i+1), "inbound": []any{inbound(name, "1", one(d, "http", "tcp", "http2", "grpc"), 18080)},
 			}})
 	}
 	for _, name := range routeNames[:1+d.IntN(3)] {
@@ -277,4 +278,45 @@ func (d draw) request() sim.Request {
 		}
 	}
 	return q
+}
+
+// pair is a request, and what the workloads do to it.
+func (d draw) pair(w *World) Pair {
+	q := d.request()
+	if w.table().Destination.Protocol == "grpc" && d.chance(7) {
+		q.Method, q.Headers["content-type"] = "POST", "application/grpc"
+	}
+	p := Pair{Documents: w.Documents, Request: q}
+	p.Request.Answers = "200"
+	if d.chance(5) {
+		p.Request.Answers = d.answers(w, p)
+	}
+	return p
+}
+
+// answers is what the workloads do; slow answers cost as much time as the bound
+// that they meet, so they are rare.
+func (d draw) answers(w *World, p Pair) string {
+	steps := []string{"200", "200", "503", "500", "404", "418", "reset", "429"}
+	if isGRPC(p) {
+		steps = []string{"200", "grpc:14", "grpc:14", "grpc:8", "grpc:0", "503", "reset"}
+	}
+	script := ""
+	for range d.IntN(4) {
+		script += one(d, steps...) + ","
+	}
+	if d.chance(1) {
+		q := p.Request
+		q.Answers = script + "200@30s"
+		if v, err := sim.Run(w.Model, client, q); err == nil && soon(&v) {
+			return q.Answers
+		}
+	}
+	return script + "200"
+}
+
+// soon reports whether a verdict knows one end, which comes soon enough for a test.
+func soon(v *sim.Verdict) bool {
+	e := v.Branches[0].Ends
+	return !announced(v) && len(e) == 1 && time.Duration(e[0].Latest) < slowest
 }

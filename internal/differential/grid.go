@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim"
 )
 
 func sortedKeys[K cmp.Ordered, V any](in map[K]V) []K { return slices.Sorted(maps.Keys(in)) }
@@ -30,11 +31,13 @@ func NewGrid() *Grid {
 	return &Grid{pairs: map[[2]string]int{}, seen: [3]map[string]bool{{}, {}, {}}}
 }
 
-// count notes one pair; taken is nil where no route was.
-func (g *Grid) count(taken *resolve.Route) {
-	if taken == nil {
+// count notes one pair, its verdict, and what it disagreed in.
+func (g *Grid) count(w *World, v *sim.Verdict, said string) {
+	if v.Branches[0].Route == nil {
 		return
 	}
+	name := v.Branches[0].Route.Name
+	taken := w.table().Routes[slices.IndexFunc(w.table().Routes, func(r *resolve.Route) bool { return r.Name == name })]
 	axes := [3][]string{matches.Kinds(&taken.Match), filterKinds(taken), policyFields(taken)}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 
 // reduce takes away from p what is not needed for the disagreement: documents,
 // entries and fields, one at a time, all possible ones in one Envoy.
-func reduce(t testing.TB, p Pair, said string) Report {
+func reduce(t testing.TB, r *room, p Pair, said string) Report {
 	t.Helper()
 	for {
 		var smaller []Pair
 		for n := range parts(p.Documents) {
 			q := p
 			q.Documents = without(t, p.Documents, n)
-			if _, err := compile(q.Documents); err == nil {
+			if _, err := compile(r.place(q.Documents, 1)); err == nil {
 				smaller = append(smaller, q)
 			}
 		}
@@ -28,16 +28,16 @@ func reduce(t testing.TB, p Pair, said string) Report {
 			}
 			smaller = append(smaller, q)
 		}
-		if p.Script != "" {
+		if p.Request.Answers != "" {
 			q := p
-			q.Script = ""
+			q.Request.Answers = ""
 			smaller = append(smaller, q)
 		}
 		if len(smaller) == 0 {
 			return Report{p, said}
 		}
 		found := false
-		for i, s := range Replay(t, smaller) {
+		for i, s := range Replay(t, r, smaller) {
 			if s != "" {
 				p, said, found = smaller[i], s, true
 				break

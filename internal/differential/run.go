@@ -3,46 +3,27 @@ package differential
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
 )
 
 const (
-	requestsPerWorld = 8
-	worldsPerEnvoy   = 250
+	requestsPerWorld = 20
+	worldsPerFleet   = 125
 	askers           = 16 // at one time
 )
 
 // slowest is the longest that a pair may take.
 const slowest = 5 * time.Second
 
-// script is what a backend does; slow answers cost as much time as the
-// bound that they meet, so they are rare.
-func (d draw) script(w *World, q sim.Request) string {
-	steps := []string{"200", "200", "503", "500", "404", "418", "reset", "429"}
-	if q.Headers["content-type"] != "" {
-		steps = []string{"200", "grpc:14", "grpc:14", "grpc:8", "grpc:0", "503", "reset"}
-	}
-	script := ""
-	for range d.IntN(4) {
-		script += one(d, steps...) + ","
-	}
-	if d.chance(1) {
-		slow := Pair{Request: q, Script: script + "slow:30s"}
-		if line, err := sim.Play(w.Model, w.Resolved.Ref, q, answers(slow.Script, isGRPC(slow))); err == nil && len(line.Ends) == 1 && line.Ends[0].Latest < slowest {
-			return slow.Script
-		}
-	}
-	return script + "200"
-}
-
 // drawPairs makes worlds and requests; equal seeds give equal ones.
-func drawPairs(t testing.TB, seed uint64, from, n int) (worlds []*World, pairs []Pair) {
+func drawPairs(t testing.TB, seed uint64, from, n int) (worlds [][]m, pairs []Pair) {
 	t.Helper()
 	for i := range n {
 		d := newDraw(seed, uint64(from+i))
@@ -50,65 +31,71 @@ func drawPairs(t testing.TB, seed uint64, from, n int) (worlds []*World, pairs [
 		if err != nil {
 			t.Fatalf("seed %d, world %d: %v", seed, from+i, err)
 		}
-		worlds = append(worlds, w)
+		worlds = append(worlds, w.Documents)
 		for range requestsPerWorld {
-			q := d.request()
-			if w.table().Destination.Protocol == "grpc" && d.chance(7) {
-				q.Method, q.Headers["content-type"] = "POST", "application/grpc"
-			}
-			p := Pair{Documents: w.Documents, Request: q}
-			if d.chance(5) {
-				p.Script = d.script(w, q)
-			}
-			pairs = append(pairs, p)
+			pairs = append(pairs, d.pair(w))
 		}
 	}
 	return worlds, pairs
 }
 
-// ask sends pair i into world at(i) and returns what each disagreement says.
-func ask(t testing.TB, worlds []*World, pairs []Pair, at func(int) int, g *Grid) []string {
+// asked counts requests, over all fleets of the process.
+var asked atomic.Uint64
+
+// compare sends the pairs of each world, as many in one as in the other, and
+// returns what each disagreement says. In one world nothing happens at one time:
+// what a sidecar does to a request may depend on others that are under way.
+func compare(t testing.TB, r *room, worlds [][]m, pairs []Pair, g *Grid) []string {
 	t.Helper()
-	list := make([]envoytest.World, len(worlds))
-	for i, w := range worlds {
-		list[i] = w.oracleWorld()
-	}
-	oracle := envoytest.NewOracle(t, world.Kinds(), list)
-	defer oracle.Stop()
-	said, ids := make([]string, len(pairs)), make([]string, len(pairs))
+	f := newFleet(t, r, worlds)
+	defer f.stop()
+	each := len(pairs) / len(worlds)
+	said := make([]string, len(pairs))
 	next := make(chan int)
 	var group sync.WaitGroup
 	for range askers {
 		group.Go(func() {
-			for i := range next {
-				a, err := oracle.Ask(at(i), question(pairs[i].Request, pairs[i].Script))
-				if err != nil {
-					said[i] = err.Error()
-					continue
+			for n := range next {
+				for i := n * each; i < (n+1)*each; i++ {
+					said[i] = f.hold(n, pairs[i], g)
 				}
-				w := worlds[at(i)]
-				s, taken := disagreement(w, pairs[i], a)
-				said[i] = s
-				if a.Cluster != "" {
-					ids[i] = a.ID
-				}
-				g.count(taken)
 			}
 		})
 	}
-	for i := range pairs {
-		next <- i
+	for n := range worlds {
+		next <- n
 	}
 	close(next)
 	group.Wait()
-	for i, id := range ids {
-		if id != "" && said[i] == "" {
-			w := worlds[at(i)]
-			oracle.Settle(func() bool { return copied(w, pairs[i], len(oracle.Copies(id))) == "" })
-			said[i] = copied(w, pairs[i], len(oracle.Copies(id)))
-		}
+	return said
+}
+
+// hold says how verdict and reality differ about p; it is empty where they do not.
+func (f *fleet) hold(n int, p Pair, g *Grid) string {
+	w := f.worlds[n]
+	v, err := sim.Run(w.Model, client, p.Request)
+	if err != nil {
+		return "sim: " + err.Error()
+	}
+	o, err := f.ask(n, p, strconv.FormatUint(asked.Add(1), 10))
+	if err != nil {
+		return "ask: " + err.Error()
+	}
+	said := disagreement(w, p, &v, o)
+	if said == "" && len(o.Attempts) > 0 {
+		said = f.copies(&v, o.id)
+	}
+	g.count(w, &v, said)
+	if announced(&v) {
+		return ""
 	}
 	return said
+}
+
+// announced reports whether v says that it does not know what becomes of the
+// request. What it says about other requests at the same time does not count.
+func announced(v *sim.Verdict) bool {
+	return slices.ContainsFunc(v.Unknown, func(s string) bool { return s != sim.RetryBudget })
 }
 
 // Report is a disagreement in the smallest world that still has it.
@@ -129,32 +116,39 @@ func (r Report) String() string {
 // Run compares n pairs and returns the first disagreements, reduced.
 func Run(t testing.TB, seed uint64, n int, g *Grid) []Report {
 	t.Helper()
+	r := newRoom(t)
 	var reports []Report
-	for from := 0; from*requestsPerWorld < n && len(reports) == 0; from += worldsPerEnvoy {
-		count := min(worldsPerEnvoy, (n+requestsPerWorld-1)/requestsPerWorld-from)
+	for from := 0; from*requestsPerWorld < n && len(reports) == 0; from += worldsPerFleet {
+		count := min(worldsPerFleet, (n+requestsPerWorld-1)/requestsPerWorld-from)
 		worlds, pairs := drawPairs(t, seed, from, count)
 		seen := map[int]bool{}
-		for i, s := range ask(t, worlds, pairs, func(i int) int { return i / requestsPerWorld }, g) {
-			if s == "" || seen[i/requestsPerWorld] || len(reports) == 3 {
+		for i, s := range compare(t, r, worlds, pairs, g) {
+			if s == "" {
+				continue
+			}
+			t.Logf("seed %d, world %d, request %d: %s", seed, from+i/requestsPerWorld, i%requestsPerWorld, s)
+			if seen[i/requestsPerWorld] || len(reports) == 3 {
 				continue
 			}
 			seen[i/requestsPerWorld] = true
-			reports = append(reports, reduce(t, pairs[i], s))
+			reports = append(reports, reduce(t, r, pairs[i], s))
 		}
 	}
 	return reports
 }
 
-// Replay compares one kept case.
-func Replay(t testing.TB, cases []Pair) []string {
+// Replay compares kept cases.
+func Replay(t testing.TB, r *room, cases []Pair) []string {
 	t.Helper()
-	var worlds []*World
-	for _, p := range cases {
-		w, err := compile(p.Documents)
-		if err != nil {
-			t.Fatal(err)
+	var said []string
+	for len(cases) > 0 {
+		some := cases[:min(len(cases), worldsPerFleet)]
+		cases = cases[len(some):]
+		var worlds [][]m
+		for _, p := range some {
+			worlds = append(worlds, p.Documents)
 		}
-		worlds = append(worlds, w)
+		said = append(said, compare(t, r, worlds, some, NewGrid())...)
 	}
-	return ask(t, worlds, cases, func(i int) int { return i }, NewGrid())
+	return said
 }

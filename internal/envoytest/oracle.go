@@ -281,8 +281,11 @@ func clean(list []Seen) []Seen {
 // Copies are what the mirror has got of the request with that id.
 func (o *Oracle) Copies(id string) []Seen { return clean(o.Mirror.Seen(id)) }
 
+// Settle waits as the function does.
+func (o *Oracle) Settle(cond func() bool) { Settle(cond) }
+
 // Settle waits until cond holds, a few seconds at most: copies come when they come.
-func (o *Oracle) Settle(cond func() bool) {
+func Settle(cond func() bool) {
 	for deadline := time.Now().Add(5 * time.Second); !cond() && time.Now().Before(deadline); {
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -27,7 +27,6 @@ func (c *Conf) RetryPlan(p api.Protocol) (sim.RetryPlan, bool) {
 		Reset:      on.has("5xx", "GatewayError", "Reset"),
 		Connect:    on.has("5xx", "GatewayError", "Reset", "ConnectFailure"),
 		Request:    func(string, sim.Headers) bool { return true },
-		Headers:    func(sim.Headers) bool { return false },
 		Base:       base,
 		Max:        longest,
 	}
@@ -39,7 +38,9 @@ func (c *Conf) RetryPlan(p api.Protocol) (sim.RetryPlan, bool) {
 		if err != nil {
 			return sim.RetryPlan{}, false
 		}
-		plan.Headers = func(h sim.Headers) bool { return anyOf(answer, &route.Request{Header: h.Values}) }
+		if len(answer) > 0 {
+			plan.Headers = func(h sim.Headers) bool { return anyOf(answer, &route.Request{Header: h.Values}) }
+		}
 		if len(request) > 0 {
 			plan.Request = func(method string, h sim.Headers) bool {
 				return anyOf(request, &route.Request{Method: method, Header: h.Values})

@@ -1,0 +1,127 @@
+package differential
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/xds"
+)
+
+// fleet is two Envoys that hold many worlds: the callers' sidecars, and those of
+// all who are called.
+type fleet struct {
+	room   *room
+	worlds []*World
+	envoys [2]*envoytest.Envoy
+}
+
+// newFleet places worlds of documents and starts them.
+func newFleet(t testing.TB, r *room, worlds [][]m) *fleet {
+	t.Helper()
+	if len(worlds) > maxWorlds {
+		t.Fatalf("%d worlds, at most %d have room", len(worlds), maxWorlds)
+	}
+	f := &fleet{room: r}
+	renderer := xds.NewRenderer(world.Kinds())
+	var callers, called []*xds.State
+	for i, documents := range worlds {
+		w, err := compile(r.place(documents, i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.worlds = append(f.worlds, w)
+		for r := range w.Model.Dataplanes("default") {
+			if s := renderer.Render(r); r.Ref == client {
+				callers = append(callers, s)
+			} else {
+				called = append(called, s)
+			}
+		}
+	}
+	f.envoys = [2]*envoytest.Envoy{envoytest.StartFleet(t, callers, true), envoytest.StartFleet(t, called, false)}
+	return f
+}
+
+func (f *fleet) stop() {
+	for _, e := range f.envoys {
+		e.Stop()
+	}
+}
+
+// Observed is what became of a request.
+type Observed struct {
+	*envoytest.Reply
+	Route    string // that the caller's sidecar took; empty for none
+	Tries    int    // how often it tried; 0 where it did not
+	Attempts []envoytest.Call
+	id       string
+}
+
+// ask sends p into the n-th world.
+func (f *fleet) ask(n int, p Pair, id string) (*Observed, error) {
+	q := wire(p, id)
+	reply, err := envoytest.Send(f.worlds[n].address(), q)
+	if err != nil {
+		return nil, err
+	}
+	o := &Observed{Reply: reply, id: id}
+	o.Attempts, _ = f.room.workloads.Calls(id)
+	if reply.Headers != nil {
+		o.Route = reply.Headers.Get(envoytest.RouteHeader)
+		o.Tries, _ = strconv.Atoi(reply.Headers.Get(envoytest.TriesHeader)) // none: 0
+	}
+	return o, nil
+}
+
+// wire is p as a client sends it, with what the workloads are told.
+func wire(p Pair, id string) envoytest.Wire {
+	rest, _ := strings.CutPrefix(p.Request.URL, "http://")
+	at := strings.IndexAny(rest, "/?")
+	if at < 0 {
+		rest, at = rest+"/", len(rest)
+	}
+	q := envoytest.Wire{
+		Version: cmp.Or(p.Request.Version, "1.1"), Method: p.Request.Method, Authority: rest[:at], Target: rest[at:],
+		Body: int(p.Request.Body), Chunked: p.Chunked,
+		Lines: []envoytest.Line{{Name: envoytest.IDHeader, Value: id}},
+	}
+	if p.Request.Answers != "" {
+		q.Lines = append(q.Lines, envoytest.Line{Name: envoytest.ScriptHeader, Value: p.Request.Answers})
+	}
+	for _, name := range sortedKeys(p.Request.Headers) {
+		for _, v := range p.Request.Headers.Values(name) {
+			if name == "host" {
+				q.Authority = v
+				continue
+			}
+			q.Lines = append(q.Lines, envoytest.Line{Name: name, Value: v})
+		}
+	}
+	return q
+}
+
+// copies compares how many copies the mirrors got once they had the time to
+// arrive: exactly as many as are certain, and no more than are possible.
+func (f *fleet) copies(v *sim.Verdict, id string) string {
+	certain, possible := 0, 0
+	for _, x := range v.Branches[0].Mirrors {
+		possible++
+		if x.Share == 1 {
+			certain++
+		}
+	}
+	count := func() int {
+		_, copies := f.room.workloads.Calls(id)
+		return len(copies)
+	}
+	envoytest.Settle(func() bool { return count() >= certain })
+	if got := count(); got < certain || got > possible {
+		return "mirrors: sim " + strconv.Itoa(certain) + " to " + strconv.Itoa(possible) + " copies, the workloads got " + strconv.Itoa(got)
+	}
+	return ""
+}

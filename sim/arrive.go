@@ -1,0 +1,59 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/route"
+)
+
+// arrive makes of the request that the caller's sidecar sends the one that the
+// workloads get: their own sidecars read it anew, as that of the caller did.
+func (b *Branch) arrive() {
+	for i := range b.Backends {
+		x := &b.Backends[i]
+		sent := b.Forwarded
+		if x.Forwarded != nil {
+			sent = x.Forwarded
+		}
+		got := sent.reread()
+		reads := func(in Inbound) bool { return in.Protocol.HTTPLike() }
+		if got.same(sent) || !slices.ContainsFunc(x.Inbounds, reads) {
+			continue
+		}
+		if slices.ContainsFunc(x.Inbounds, func(in Inbound) bool { return !reads(in) }) {
+			b.unknown = append(b.unknown, "forwarded: some dataplanes of "+x.Name+" get it as it is, for their sidecars read no HTTP; those of the others change it once more")
+			continue
+		}
+		if len(b.Backends) == 1 {
+			b.Forwarded = got
+		} else {
+			x.Forwarded = got
+		}
+	}
+}
+
+// reread is f after a sidecar in front of a workload has read it.
+func (f *Forwarded) reread() *Forwarded {
+	got := *f
+	path, query, asks := strings.Cut(f.Path, "?")
+	if path, ok := normalize(path); ok {
+		got.Path = path
+		if asks {
+			got.Path += "?" + query
+		}
+	}
+	got.Headers = received(f.Headers)
+	delete(got.Headers, route.TagsHeader)
+	if upgradeOf(f.Headers) == webSocket {
+		for _, name := range []string{"connection", "upgrade"} {
+			got.Headers[name] = f.Headers[name]
+		}
+	}
+	return &got
+}
+
+func (f *Forwarded) same(o *Forwarded) bool {
+	return f.Path == o.Path && maps.Equal(f.Headers, o.Headers)
+}
