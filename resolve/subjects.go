@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/weftmesh/weft/matcher"
@@ -130,7 +131,7 @@ func (s *subjects) distinctSelectors() []*matcher.Selector {
 	for _, x := range byKey {
 		out = append(out, x)
 	}
-	slices.SortFunc(out, func(a, b *matcher.Selector) int { return compareText(a.Key, b.Key) })
+	slices.SortFunc(out, func(a, b *matcher.Selector) int { return strings.Compare(a.Key, b.Key) })
 	return out
 }
 

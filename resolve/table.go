@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -9,8 +8,6 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
 )
-
-func compareText(a, b string) int { return cmp.Compare(a, b) }
 
 // tabler makes the tables of one mesh.
 type tabler struct {

@@ -49,8 +49,6 @@ type BootstrapConfig struct {
 	XDSPort uint32
 	// CA is the authority of the control plane, in PEM; empty is plaintext.
 	CA string
-	// ServerName is the name in the control plane's certificate; default XDSHost.
-	ServerName string
 	// Token is sent with the stream; empty sends none.
 	Token string
 	// TokenPath is the file, as TokenFile makes it, that holds the token
@@ -59,11 +57,9 @@ type BootstrapConfig struct {
 	// StateOfTheWorld asks for the older protocol form instead of delta.
 	StateOfTheWorld bool
 	// AdminSocket is the path of a unix socket for Envoy's administration
-	// interface. Where it is empty, AdminAddress (default 127.0.0.1) and
-	// AdminPort (0 is any) hold.
-	AdminSocket  string
-	AdminAddress string
-	AdminPort    uint32
+	// interface. Where it is empty, AdminPort (0 is any) on loopback holds.
+	AdminSocket string
+	AdminPort   uint32
 	// SystemCA is the file of the authorities that the sidecar's host trusts.
 	// Without it, external services that name no authority are not reachable by TLS.
 	SystemCA string
@@ -143,11 +139,7 @@ func (c BootstrapConfig) admin() *bootstrapv3.Admin {
 	if c.AdminSocket != "" {
 		return &bootstrapv3.Admin{Address: &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: c.AdminSocket}}}}
 	}
-	address := c.AdminAddress
-	if address == "" {
-		address = "127.0.0.1"
-	}
-	return &bootstrapv3.Admin{Address: socket(address, c.AdminPort)}
+	return &bootstrapv3.Admin{Address: socket("127.0.0.1", c.AdminPort)}
 }
 
 func (c BootstrapConfig) adsConfig() *corev3.ApiConfigSource {
@@ -196,10 +188,7 @@ func (c BootstrapConfig) adsCluster() *clusterv3.Cluster {
 	if c.CA == "" {
 		return cluster
 	}
-	name := c.ServerName
-	if name == "" {
-		name = c.XDSHost
-	}
+	name := c.XDSHost
 	tls := &tlsv3.UpstreamTlsContext{CommonTlsContext: &tlsv3.CommonTlsContext{
 		TlsParams:     &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_2},
 		AlpnProtocols: []string{"h2"},

@@ -45,7 +45,7 @@ func TestBootstraps(t *testing.T) {
 	plain, named, address, file := config(), config(), config(), config()
 	plain.AdminPort, plain.Service, plain.Metadata = 9901, "web", map[string]any{"version": "1"}
 	named.XDSHost, named.CA, named.Token = "control.example", "authority", "abc"
-	address.CA, address.ServerName, address.AdminSocket, address.SystemCA = "authority", "192.0.2.7", "/run/admin.sock", "/etc/authorities.pem"
+	address.CA, address.XDSHost, address.AdminSocket, address.SystemCA = "authority", "192.0.2.7", "/run/admin.sock", "/etc/authorities.pem"
 	file.Token, file.TokenPath = "abc", "/run/token.json"
 	for name, c := range map[string]xds.BootstrapConfig{"plain": plain, "named": named, "address": address, "token-file": file} {
 		text, err := xds.Bootstrap(c)

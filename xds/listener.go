@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -159,7 +160,7 @@ func (x *Renderer) filters(c chain) []*listenerv3.Filter {
 			out = append(out, w.NetworkFilters(c.place)...)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *listenerv3.Filter) int { return compareText(a.Name, b.Name) })
+	slices.SortStableFunc(out, func(a, b *listenerv3.Filter) int { return strings.Compare(a.Name, b.Name) })
 	if c.routes != "" {
 		return append(out, x.manager(c))
 	}

@@ -84,11 +84,9 @@ func wantedFilters(kinds []*policies.Kind) []*hcmv3.HttpFilter {
 			out = append(out, w.HTTPFilters()...)
 		}
 	}
-	slices.SortFunc(out, func(a, b *hcmv3.HttpFilter) int { return compareText(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b *hcmv3.HttpFilter) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
-
-func compareText(a, b string) int { return strings.Compare(a, b) }
 
 func loopbackOnly() *hcmv3.HttpConnectionManager_InternalAddressConfig {
 	return &hcmv3.HttpConnectionManager_InternalAddressConfig{CidrRanges: []*corev3.CidrRange{

@@ -2,6 +2,7 @@ package xds
 
 import (
 	"slices"
+	"strings"
 
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 
@@ -84,7 +85,7 @@ func (s *State) add(list *[]*Resource, r *Resource, notes []api.Note) {
 // sort brings each list into its order, and keeps one of each name.
 func (s *State) sort() {
 	for _, list := range []*[]*Resource{&s.Listeners, &s.Routes, &s.Clusters, &s.Endpoints} {
-		slices.SortStableFunc(*list, func(a, b *Resource) int { return compareText(a.Name, b.Name) })
+		slices.SortStableFunc(*list, func(a, b *Resource) int { return strings.Compare(a.Name, b.Name) })
 		*list = slices.CompactFunc(*list, func(a, b *Resource) bool { return a.Name == b.Name })
 		for _, r := range *list {
 			s.Notes = append(s.Notes, r.Notes...)
