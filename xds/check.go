@@ -35,7 +35,7 @@ func checkedRoute(out *routev3.Route, r *resolve.Route) (*routev3.Route, []api.N
 	if err == nil {
 		return out, nil
 	}
-	honest := &routev3.Route{Name: out.Name, Match: out.Match, Metadata: out.Metadata, Action: respond(500)}
+	honest := &routev3.Route{Name: out.Name, Match: out.Match, Metadata: out.Metadata, Action: respond(&route.Respond{Status: 500})}
 	outcome := "what it matches is answered 500"
 	if checkRoute(honest) != nil {
 		honest, outcome = nil, "the route is left out"

@@ -164,8 +164,11 @@ func ignored(r *routev3.Route, by *resolve.Route, d *resolve.Destination) []*api
 	var out []*api.Origin
 	action := r.GetRoute()
 	if len(r.RequestHeadersToAdd)+len(r.RequestHeadersToRemove)+len(r.ResponseHeadersToAdd)+len(r.ResponseHeadersToRemove)+len(action.GetRequestMirrorPolicies()) > 0 ||
-		action.GetPrefixRewrite() != "" || action.GetRegexRewrite() != nil || action.GetHostRewriteLiteral() != "" || r.GetRedirect() != nil {
+		action.GetPrefixRewrite() != "" || action.GetRegexRewrite() != nil || action.GetHostRewriteLiteral() != "" {
 		out = append(out, by.FiltersBy)
+	}
+	if r.GetRedirect() != nil {
+		out = append(out, by.ActionBy)
 	}
 	b := tableBuilder{place: Place{Protocol: d.Protocol}}
 	for _, e := range by.Policies {

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 )
 
 // RenderTable is the route configuration of t, made once.
@@ -74,7 +75,7 @@ func (b *tableBuilder) add(r *resolve.Route) {
 	}
 	out := &routev3.Route{Name: r.Name, Match: RouteMatch(r.Match.Conditions)}
 	act(out, r, s)
-	modify(out, r.Filters)
+	modify(out, r)
 	out.Metadata = named(b.origins(r, out.GetRoute() != nil))
 	b.write(out, r)
 	checked, notes := checkedRoute(out, r)
@@ -144,7 +145,7 @@ func (b *tableBuilder) origins(r *resolve.Route, forwards bool) []*api.Origin {
 }
 
 func (b *tableBuilder) blank(c policies.Conf, forwards bool) *routev3.Route {
-	out := &routev3.Route{Action: respond(500)}
+	out := &routev3.Route{Action: respond(&route.Respond{Status: 500})}
 	if forwards {
 		out.Action = &routev3.Route_Route{Route: forward(split{shares: []share{{"x", 1}}})}
 	}
