@@ -18,7 +18,7 @@ const module = "github.com/weftmesh/weft/"
 // line. A name with a slash-star stands for every package below it.
 var layers = []string{
 	"api",
-	"api/decode",
+	"api/decode api/jsonschema",
 	"merge",
 	"route",
 	"route/*",
