@@ -92,6 +92,10 @@ func tlsSocket(tls *tlsv3.UpstreamTlsContext) *corev3.TransportSocket {
 	}
 }
 
+func exactly(text string) *matcherv3.StringMatcher {
+	return &matcherv3.StringMatcher{MatchPattern: &matcherv3.StringMatcher_Exact{Exact: text}}
+}
+
 func regex(source string) *matcherv3.RegexMatcher {
 	return &matcherv3.RegexMatcher{Regex: source}
 }
