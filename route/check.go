@@ -58,6 +58,24 @@ func CheckHeaderName(at api.Path, name string) error {
 // tokenChars are those of HTTP tokens without capitals.
 const tokenChars = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"
 
+// CheckHeaderMatch wants a comparison of a header, which stands at at, in the words
+// of Kuma's documents: Exact, Prefix, RegularExpression, Present or Absent.
+func CheckHeaderMatch(at api.Path, word, value string) error {
+	here := at.Field("value")
+	switch word {
+	case opWords[Equal], opWords[BytePrefix]:
+		return CheckHeaderValue(here, value)
+	case opWords[FullMatch]:
+		return CheckRegex(here, value)
+	case opWords[Present], absent:
+		if value != "" {
+			return here.Breaks("%s compares no value; remove it, or write type Exact", word)
+		}
+		return nil
+	}
+	return at.Field("type").OneOf(word, "Exact", "Present", "RegularExpression", "Absent", "Prefix")
+}
+
 // CheckHeaderValue wants a value without line breaks or other control characters.
 func CheckHeaderValue(at api.Path, value string) error {
 	const most = 16 << 10

@@ -144,6 +144,35 @@ func TestAMatchThatCannotBeAskedTakesNothing(t *testing.T) {
 	}
 }
 
+// What validation lets through can be asked: the two read a document alike.
+func TestValidMatchesCanBeAsked(t *testing.T) {
+	t.Parallel()
+	word := rapid.SampledFrom([]string{"", "Exact", "PathPrefix", "Prefix", "RegularExpression", "Present", "Absent", "Suffix", "OneOf"})
+	text := rapid.SampledFrom([]string{"", "/", "/a", "/a/", "a", "(", "[a", "a{2,1}", "(?i)A", "\\C", "x-a", "X-A", " ", "GET", "é", "(?P<n>a)\\z"})
+	valid := 0
+	rapid.Check(t, func(t *rapid.T) {
+		m := kuma.Match{Method: rapid.SampledFrom([]string{"", "GET", "get", "é"}).Draw(t, "method")}
+		if rapid.Bool().Draw(t, "path") {
+			m.Path = &kuma.PathMatch{Type: kuma.PathType(word.Draw(t, "type")), Value: text.Draw(t, "value")}
+		}
+		if rapid.Bool().Draw(t, "header") {
+			m.Headers = []kuma.HeaderMatch{{Type: word.Draw(t, "type"), Name: text.Draw(t, "name"), Value: text.Draw(t, "value")}}
+		}
+		if rapid.Bool().Draw(t, "query") {
+			m.Query = []kuma.QueryMatch{{Type: word.Draw(t, "type"), Name: text.Draw(t, "name"), Value: text.Draw(t, "value")}}
+		}
+		spec := &kuma.HTTPRoute{To: []kuma.To{{TargetRef: api.TargetRef{Kind: "MeshService", Name: "web"}, Rules: []kuma.Rule{{Matches: []kuma.Match{m}}}}}}
+		if api.Refuses(spec.Validate("spec")) {
+			return
+		}
+		valid++
+		model(t, m)
+	})
+	if valid == 0 {
+		t.Error("nothing was valid")
+	}
+}
+
 // compose is what a frontend gets whose only rule is r.
 func compose(r route.Rule) route.Composition {
 	return kuma.Dialect.Compose(route.Frontend{}, []route.Candidate{{Entry: &route.Entry{Rules: []route.Rule{r}}}})

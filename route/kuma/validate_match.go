@@ -114,18 +114,5 @@ func validateHeader(at api.Path, h HeaderMatch) error {
 	case slices.Contains(route.ControlHeaders, h.Name):
 		errs = multierror.Append(errs, at.Field("name").Warns("NotApplied", "sidecars remove %s before they match, so it is never there; match another header", h.Name))
 	}
-	value := at.Field("value")
-	switch h.Type {
-	case string(Exact), "Prefix":
-		errs = multierror.Append(errs, route.CheckHeaderValue(value, h.Value))
-	case string(Regex):
-		errs = multierror.Append(errs, route.CheckRegex(value, h.Value))
-	case "Present", "Absent":
-		if h.Value != "" {
-			errs = multierror.Append(errs, value.Breaks("a header of type %s is compared with no value; remove it", h.Type))
-		}
-	default:
-		errs = multierror.Append(errs, at.Field("type").OneOf(h.Type, "Exact", "Present", "RegularExpression", "Absent", "Prefix"))
-	}
-	return errs.ErrorOrNil()
+	return multierror.Append(errs, route.CheckHeaderMatch(at, h.Type, h.Value)).ErrorOrNil()
 }
