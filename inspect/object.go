@@ -53,7 +53,7 @@ func ExplainObject(m *resolve.Reader, ref api.Ref, sidecars Known, violations ..
 		return ObjectExplanation{}, NotFound(ref.Kind, ref.Name, NamesOf(m, ref))
 	}
 	x := standings(m, ref.Mesh, []api.Ref{ref}, sidecars, true)[0]
-	s := statusOf(m, o, x)
+	s := statusOf(m, o, x, lookAt(m))
 	s.refuse(refusalsOf(violations))
 	e := ObjectExplanation{Object: s.Object, Ref: ref, Targets: []Target{}, Dataplanes: refNames(x.on), Missing: refNames(x.missing),
 		Counts: s.Dataplanes, Conditions: s.Conditions, Notes: append([]api.Note{}, s.Notes...)}

@@ -98,10 +98,9 @@ func (s *Sidecar) has(ref api.Ref, r *resolve.Resolved) bool {
 
 // notes are what there is to say about the object where it is attached: fields
 // without effect, and what Envoys do not get as it is written.
-func (x *standing) notes(q *resolve.Reader) []api.Note {
+func (x *standing) notes(q *resolve.Reader, look look) []api.Note {
 	var all remarks
 	all.add(idleNotes(q, x.Reach)...)
-	look := lookAt(q)
 	for _, p := range x.Places {
 		if !q.Visit() {
 			break
@@ -113,6 +112,22 @@ func (x *standing) notes(q *resolve.Reader) []api.Note {
 
 // place is what the Envoy of the dataplane at p does not get as it is written.
 func (l look) place(p resolve.Place) []api.Note {
+	var at any = p.Inbound
+	switch {
+	case p.Outbound != nil:
+		at = p.Outbound
+	case p.Cluster != nil:
+		at = p.Cluster
+	}
+	notes, known := l.known[at]
+	if !known {
+		notes = l.asked(p)
+		l.known[at] = notes
+	}
+	return notes
+}
+
+func (l look) asked(p resolve.Place) []api.Note {
 	return l.safely(p.At, func() []api.Note {
 		switch {
 		case p.Outbound != nil:

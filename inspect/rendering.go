@@ -83,7 +83,7 @@ func NotesOn(m *resolve.Reader, refs ...api.Ref) []api.Note {
 	}
 	for _, mesh := range sortedKeys(byMesh) {
 		for _, x := range standings(m, mesh, byMesh[mesh], nil, false) {
-			all.add(x.notes(m)...)
+			all.add(x.notes(m, look)...)
 		}
 	}
 	return all.notes
@@ -103,10 +103,13 @@ func owner(n api.Note) api.Ref {
 }
 
 // look finds what is lost on the way to the Envoys of dataplanes, without
-// rendering them.
-type look struct{ renderer *xds.Renderer }
+// rendering them. It serves one question.
+type look struct {
+	renderer *xds.Renderer
+	known    map[any][]api.Note // of places: several objects are attached to one
+}
 
-func lookAt(m *resolve.Reader) look { return look{xds.NewRenderer(m.Kinds())} }
+func lookAt(m *resolve.Reader) look { return look{xds.NewRenderer(m.Kinds()), map[any][]api.Note{}} }
 
 // at is what the Envoy of r does not get as it is written, at the entry that
 // wrote it. What nobody wrote is the mesh's.

@@ -97,13 +97,12 @@ func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations .
 	refused := refusalsOf(violations)
 	var objects []*api.Object
 	var refs []api.Ref
-	for o := range m.Objects("", mesh) {
-		if isAttachable(m, o) {
-			objects, refs = append(objects, o), append(refs, o.Ref)
-		}
+	for o := range m.Attachable(mesh) {
+		objects, refs = append(objects, o), append(refs, o.Ref)
 	}
+	look := lookAt(m)
 	for i, x := range standings(m, mesh, refs, Listed(sidecars), false) {
-		s := statusOf(m, objects[i], x)
+		s := statusOf(m, objects[i], x, look)
 		s.refuse(refused)
 		out.Objects = append(out.Objects, s)
 	}
@@ -120,7 +119,7 @@ func StatusOf(m *resolve.Reader, ref api.Ref, sidecars Known, violations ...*api
 	if !ok {
 		return Status{}, NotFound(ref.Kind, ref.Name, NamesOf(m, ref))
 	}
-	s := statusOf(m, o, standings(m, ref.Mesh, []api.Ref{ref}, sidecars, false)[0])
+	s := statusOf(m, o, standings(m, ref.Mesh, []api.Ref{ref}, sidecars, false)[0], lookAt(m))
 	s.refuse(refusalsOf(violations))
 	return s, nil
 }
@@ -172,9 +171,9 @@ func syncOf(m *resolve.Reader, mesh string, sidecars []Sidecar) Sync {
 	return s
 }
 
-func statusOf(m *resolve.Reader, o *api.Object, x *standing) Status {
+func statusOf(m *resolve.Reader, o *api.Object, x *standing, look look) Status {
 	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: m.NotesOn(o.Ref), Dataplanes: x.counts}
-	found := x.notes(m)
+	found := x.notes(m, look)
 	s.Notes = append(s.Notes, found...)
 	s.place(m.Snapshot())
 	accepted, resolved := verdicts(m, o, s.Notes)

@@ -36,8 +36,8 @@ func unmatched(m *resolve.Reader, r *resolve.Resolved, shown []*resolve.Outbound
 	if len(shown) < len(r.Outbounds) {
 		matched = r.Objects(shown...)
 	}
-	for o := range m.Objects("", r.Ref.Mesh) {
-		if !isAttachable(m, o) || among(matched, o.Ref) {
+	for o := range m.Attachable(r.Ref.Mesh) {
+		if among(matched, o.Ref) {
 			continue
 		}
 		if total++; total <= maxUnmatched {

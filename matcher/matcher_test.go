@@ -1,6 +1,7 @@
 package matcher_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
@@ -38,6 +39,7 @@ func TestSelector(t *testing.T) {
 		{"by service of a gateway", api.TargetRef{Kind: "MeshService", Name: "gw"}, matcher.Local{}, false, true},
 		{"by tags of one inbound", api.TargetRef{Kind: "MeshSubset", Tags: labels{"version": "1"}}, matcher.Local{}, true, false},
 		{"by tags of two inbounds", api.TargetRef{Kind: "MeshSubset", Tags: labels{"version": "1", "kuma.io/service": "web-admin"}}, matcher.Local{}, false, false},
+		{"a tag that is wanted empty may be missing", api.TargetRef{Kind: "MeshSubset", Tags: labels{"none": ""}}, matcher.Local{}, true, true},
 		{"by service and tags", api.TargetRef{Kind: "MeshServiceSubset", Name: "web", Tags: labels{"version": "1"}}, matcher.Local{}, true, false},
 		{"by service and wrong tags", api.TargetRef{Kind: "MeshServiceSubset", Name: "web-admin", Tags: labels{"version": "1"}}, matcher.Local{}, false, false},
 		{"gateway objects are not there", api.TargetRef{Kind: "MeshGateway", Name: "gw"}, matcher.Local{}, false, false},
@@ -53,10 +55,33 @@ func TestSelector(t *testing.T) {
 		if got := s.Selects(&gateway); got != c.gateway {
 			t.Errorf("%s: selects the gateway: %v", c.name, got)
 		}
+		for _, d := range []*matcher.Dataplane{&sidecar, &gateway} {
+			if w, ok := s.Wants(); s.Selects(d) && !(ok && hasWanted(d, w)) {
+				t.Errorf("%s: selects %s, which lacks what it wants: %+v", c.name, d.Name, w)
+			}
+		}
 		if s.Key == "" && !(c.sidecar && c.gateway) {
 			t.Errorf("%s: has the key of what selects everything", c.name)
 		}
 	}
+}
+
+// hasWanted reports whether an index by what dataplanes have leads from w to d.
+func hasWanted(d *matcher.Dataplane, w matcher.Wants) bool {
+	tagged := func(k, v string) bool {
+		return slices.ContainsFunc(d.Tags, func(t labels) bool { have, ok := t[k]; return ok && have == v })
+	}
+	for k, v := range w.Tags {
+		if !tagged(k, v) {
+			return false
+		}
+	}
+	for _, n := range w.Namespaces {
+		if n != d.Namespace {
+			return false
+		}
+	}
+	return (w.Name == "" || w.Name == d.Name || w.Name == d.Display()) && (!w.Gateway || d.Gateway) && d.Labels.Carry(w.Labels)
 }
 
 func TestSelectsInbound(t *testing.T) {

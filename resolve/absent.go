@@ -22,8 +22,8 @@ const (
 // WhyNot says why a policy or route that takes no part on a dataplane does not:
 // one reason, or one for each of its entries. It has no answer for objects that
 // the model keeps out, such as shadow policies.
-func (m *Model) WhyNot(ref, dp api.Ref) []api.Note {
-	x, ok := m.meshes.Get([]byte(ref.Mesh))
+func (q *Reader) WhyNot(ref, dp api.Ref) []api.Note {
+	x, ok := q.mesh(ref.Mesh)
 	if !ok {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (m *Model) WhyNot(ref, dp api.Ref) []api.Note {
 	a := absence{mesh: x, plane: p, origin: &api.Origin{Ref: ref}}
 	switch o := o.(type) {
 	case *policy:
-		a.ofPolicy(m, o)
+		a.ofPolicy(q.Model, o)
 	case *routeObject:
 		a.ofRoute(o)
 	}

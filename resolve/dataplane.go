@@ -27,9 +27,6 @@ func newDataplane(o *api.Object, zone map[string]string) *dataplane {
 // what became of its destinations is looked at again.
 func (u *updater) plan(p *dataplane, before *planed) (n *planed, sameNames bool) {
 	n, old := &planed{plane: p}, before.value()
-	if before != nil {
-		n.number = before.number
-	}
 	known := before != nil && before.plane == p
 	sameNames = known && len(u.names) == 0
 	if sameNames {
@@ -166,6 +163,9 @@ func compareClusterName(c ClusterUse, name string) int { return cmp.Compare(c.Cl
 // change of one of them concerns it. They are worked out when they are needed: they
 // follow from what p holds, and few updates change them.
 func (p *planed) names() []string {
+	if p == nil {
+		return nil
+	}
 	var out []string
 	for i := range p.calls {
 		if name := p.calls[i].name; name != "" {

@@ -19,6 +19,38 @@ func (m *Model) Kept() []string {
 		out = append(out, keysOf(x.name+" link", x.links)...)
 		out = append(out, keysOf(x.name+" destination", x.dests)...)
 		out = append(out, keysOf(x.name+" dataplane", x.planes)...)
+		out = append(out, x.roster.kept(x.name)...)
+	}
+	return out
+}
+
+// kept is whom a roster tells of, by key, and how many it has numbers for.
+func (r roster) kept(mesh string) []string {
+	out := []string{fmt.Sprintf("%s has %d numbers", mesh, len(r.keys)-len(r.free))}
+	it := r.by.Root().Iterator()
+	for k, set, ok := it.Next(); ok; k, set, ok = it.Next() {
+		var keys []string
+		for n := range set.all() {
+			keys = append(keys, r.keys[n])
+		}
+		slices.Sort(keys)
+		out = append(out, fmt.Sprintf("%s roster %q %q", mesh, k, keys))
+	}
+	return out
+}
+
+// SelectedByLooking is Reader.Selected, found out by looking at every dataplane.
+func (m *Model) SelectedByLooking(ref api.Ref) []api.Ref {
+	x, ok := m.meshes.Get([]byte(ref.Mesh))
+	if !ok {
+		return nil
+	}
+	o, _ := x.objects.Get([]byte(objectKey(ref)))
+	var out []api.Ref
+	for _, p := range collect(x.planes.Root().Iterator()) {
+		if selected(x, o, p.plane) {
+			out = append(out, p.resolved.Ref)
+		}
 	}
 	return out
 }

@@ -37,6 +37,7 @@ func TestUpdateEqualsCompile(t *testing.T) {
 				t.Fatalf("step %d: compiled (-) and updated (+) keep different things:\n%s\nchanges: %s", step, diff, describe(changes))
 			}
 			checkAffected(t, model, next, affected, changes)
+			checkSelected(t, next)
 			model = next
 		}
 	})
@@ -64,6 +65,17 @@ func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected reso
 	for gone := range pointers {
 		if !slices.Contains(affected.Dataplanes, gone) {
 			t.Fatalf("%s is gone, but affected are %v", gone, affected.Dataplanes)
+		}
+	}
+}
+
+// checkSelected holds that the index of what dataplanes carry leads to all that
+// objects select, and to nothing else.
+func checkSelected(t worlds.Fataler, m *resolve.Model) {
+	t.Helper()
+	for o := range m.Snapshot().All() {
+		if got, want := m.Reader(nil).Selected(o.Ref), m.SelectedByLooking(o.Ref); !slices.Equal(got, want) {
+			t.Fatalf("%s selects %v by the index, %v by looking", o.Ref, got, want)
 		}
 	}
 }

@@ -56,12 +56,6 @@ func linksOf(x any) []link {
 		return routeLinks(x)
 	case *service:
 		return serviceLinks(x)
-	case *dataplane:
-		var out []link
-		for l := range carried(x) {
-			out = append(out, link{carries, l})
-		}
-		return out
 	}
 	return nil
 }
@@ -110,8 +104,13 @@ func serviceLinks(s *service) []link {
 	return nil
 }
 
-// ownName stands for a dataplane's name among its labels; no label has this key.
-const ownName = "\x03name"
+// What a dataplane is stands among its labels; no label has these keys.
+const (
+	ownName      = "\x03name"
+	ownNamespace = "\x03namespace"
+	ownType      = "\x03type"
+	gateway      = "Gateway"
+)
 
 // gatherTarget is the one label or tag under which a selector is linked: a
 // dataplane that it selects carries it.
@@ -133,28 +132,23 @@ func gatherTarget(s *api.ServiceSelector) string {
 	return pair(k, want[k])
 }
 
-// carried yields every label and tag of a dataplane, and its names, as link targets.
-func carried(p *dataplane) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		seen := map[string]bool{}
-		give := func(t string) bool {
-			if seen[t] {
-				return true
-			}
-			seen[t] = true
-			return yield(t)
-		}
-		if !give(pair(ownName, p.object.Name)) || !give(pair(ownName, p.facts.Display())) {
-			return
-		}
-		for _, tags := range slices.Concat(p.facts.Tags, []map[string]string{p.facts.Labels.All()}) {
-			for k, v := range tags {
-				if !give(pair(k, v)) {
-					return
-				}
-			}
+// carried are every label and tag of a dataplane, and its names, as names of the
+// roster, sorted.
+func carried(p *dataplane) []string {
+	out := []string{pair(ownName, p.object.Name), pair(ownName, p.facts.Display()), pair(ownNamespace, p.facts.Namespace)}
+	if p.facts.Gateway {
+		out = append(out, pair(ownType, gateway))
+	}
+	for k, v := range p.facts.Labels.All() {
+		out = append(out, pair(k, v))
+	}
+	for _, tags := range p.facts.Tags {
+		for k, v := range tags {
+			out = append(out, pair(k, v))
 		}
 	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // selectedRoutes yields the route objects that a ref, written in namespace home, selects.

@@ -53,12 +53,8 @@ func destinationsOf(x *mesh, it *item, home string) string {
 // missesEveryInbound reports whether the policy selects dataplanes, and its
 // sectionName none of their inbounds.
 func missesEveryInbound(x *mesh, p *policy) bool {
-	planes := x.planes.Root().Iterator()
 	some := false
-	for _, y, ok := planes.Next(); ok; _, y, ok = planes.Next() {
-		if !p.selector.Selects(&y.plane.facts) {
-			continue
-		}
+	for y := range x.selecting(p.selector) {
 		some = true
 		if slices.ContainsFunc(y.resolved.Inbounds, p.onSection) {
 			return false
@@ -71,11 +67,11 @@ func missesEveryInbound(x *mesh, p *policy) bool {
 // dataplanes, and the rules that the item is for are on none of them: their
 // dataplanes are others, or call none of their destinations (spec/kuma.md 4.10).
 func missesEveryone(x *mesh, it *item, home string) bool {
-	if len(x.selectedBy([]*matcher.Selector{it.policy.selector})) == 0 {
+	if !x.selects(it.policy.selector) {
 		return false
 	}
 	for r := range selectedRoutes(x, it.target, home) {
-		if x.whereabouts().anySelected(r, it.target.SectionName, it.policy.selector) {
+		if x.hasRules(r, it.target.SectionName, it.policy.selector) {
 			return false
 		}
 	}

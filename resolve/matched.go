@@ -49,59 +49,73 @@ func (it Item) Routes() []*route.Opinion {
 	return out
 }
 
-// Matched are the policies of one kind that select the dataplane, shadow ones
-// left out, weakest first: for views that show policies rather than what they
-// come to.
-func (q *Reader) Matched(dp api.Ref, kind string) []*api.Object {
-	var out []*api.Object
-	for _, p := range q.matched(dp, kind) {
-		out = append(out, p.object)
-	}
-	return out
+// Matched is the policies of one kind that select one dataplane, shadow ones left
+// out, weakest first: for views that show policies rather than what they come to.
+type Matched struct {
+	q    *Reader
+	mesh *mesh
+	at   *planed
+	list []ranked
 }
 
-// ranked is a policy with its places in the order.
+// ranked is a policy with the place of the strongest route that it targets, nil
+// for none.
 type ranked struct {
 	*policy
-	route, own rank // of the strongest route that it targets, and of itself
+	route *rank
 }
 
-func (q *Reader) matched(dp api.Ref, kind string) []ranked {
-	at, ok := q.planed(dp)
+// Matched looks for the policies of a kind that select the dataplane, once for all
+// that is asked about them.
+func (q *Reader) Matched(dp api.Ref, kind string) *Matched {
+	x, ok := q.mesh(dp.Mesh)
 	if !ok {
-		return nil
+		return &Matched{}
 	}
-	x, _ := q.meshes.Get([]byte(dp.Mesh))
-	var out []ranked
+	at, ok := x.planes.Get([]byte(objectKey(dp)))
+	if !ok {
+		return &Matched{}
+	}
+	m := &Matched{q: q, mesh: x, at: at}
 	for p := range x.policiesOf(kind) {
-		if !q.visit() {
-			break
+		if p.object.Shadow() {
+			continue
 		}
-		if !p.object.Shadow() && selected(x, p, at.plane) {
-			r := ranked{policy: p, own: p.rank()}
-			if p.topRoute != nil {
-				r.route = p.routeRank(x)
+		if p.topRoute == nil {
+			if p.selector.Selects(&at.plane.facts) {
+				m.list = append(m.list, ranked{policy: p})
 			}
-			out = append(out, r)
+			continue
+		}
+		if route, selects := p.throughRoutes(x, at.plane); selects {
+			m.list = append(m.list, ranked{p, route})
 		}
 	}
-	slices.SortFunc(out, func(a, b ranked) int {
-		if a.topRoute != nil && b.topRoute != nil {
-			if c := a.route.compare(b.route); c != 0 {
+	slices.SortFunc(m.list, func(a, b ranked) int {
+		if a.route != nil && b.route != nil {
+			if c, _ := a.route.decide(b.route); c != 0 {
 				return c
 			}
 		}
-		return a.own.compare(b.own)
+		c, _ := a.own.decide(&b.own)
+		return c
 	})
+	return m
+}
+
+// Policies are the documents.
+func (m *Matched) Policies() []*api.Object {
+	out := make([]*api.Object, len(m.list))
+	for i, p := range m.list {
+		out[i] = p.object
+	}
 	return out
 }
 
 // policiesOf yields the policies of one kind in the order of their refs.
 func (m *mesh) policiesOf(kind string) iter.Seq[*policy] {
 	return func(yield func(*policy) bool) {
-		it := m.objects.Root().Iterator()
-		it.SeekPrefix([]byte(kind + "/"))
-		for _, o, ok := it.Next(); ok; _, o, ok = it.Next() {
+		for o := range m.objectsOf(kind) {
 			if p, ok := o.(*policy); ok && !yield(p) {
 				return
 			}
@@ -109,32 +123,45 @@ func (m *mesh) policiesOf(kind string) iter.Seq[*policy] {
 	}
 }
 
-// rank is the place of the policy as a whole.
-func (p *policy) rank() rank {
-	return rankOf(p.object, p.object.Spec.(*policies.Spec).Top(), policies.Role(p.object))
-}
-
-// routeRank is the place of the strongest route that the policy targets: it
-// decides between two attached policies (spec/kuma.md 4.7).
-func (p *policy) routeRank(x *mesh) rank {
-	var out rank
-	for r := range selectedRoutes(x, *p.topRoute, p.object.HomeNamespace()) {
-		if out.ref.Name == "" || r.rank.compare(out) > 0 {
-			out = r.rank
+// objectsOf yields what was read of the objects of some kinds, each kind in the
+// order of their refs.
+func (m *mesh) objectsOf(kinds ...string) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		for _, kind := range kinds {
+			it := m.objects.Root().Iterator()
+			it.SeekPrefix([]byte(kind + "/"))
+			for _, o, ok := it.Next(); ok; _, o, ok = it.Next() {
+				if !m.visit() || !yield(o) {
+					return
+				}
+			}
 		}
 	}
-	return out
+}
+
+// throughRoutes is the place of the strongest route that the policy targets, which
+// decides between two attached policies (spec/kuma.md 4.7), and whether one of
+// them selects the dataplane.
+func (p *policy) throughRoutes(x *mesh, at *dataplane) (strongest *rank, selects bool) {
+	for r := range selectedRoutes(x, *p.topRoute, p.object.HomeNamespace()) {
+		selects = selects || r.selector.Selects(&at.facts)
+		if strongest == nil {
+			strongest = &r.rank
+		} else if c, _ := r.rank.decide(strongest); c > 0 {
+			strongest = &r.rank
+		}
+	}
+	return strongest, selects
 }
 
 // Items are the entries of to of all those policies, weakest first by the whole
 // order of spec/kuma.md 4.3. Those whose target is nowhere, which act nowhere
 // either, are left out.
-func (q *Reader) Items(dp api.Ref, kind string) []Item {
-	x, _ := q.meshes.Get([]byte(dp.Mesh))
+func (m *Matched) Items() []Item {
 	var items []*item
-	for _, p := range q.matched(dp, kind) {
+	for _, p := range m.list {
 		for _, it := range p.items {
-			if n, bad := q.itemNote(x, it, p.object.HomeNamespace()); !bad || n.Severity != api.Error {
+			if n, bad := m.q.itemNote(m.mesh, it, p.object.HomeNamespace()); !bad || n.Severity != api.Error {
 				items = append(items, it)
 			}
 		}
@@ -142,27 +169,22 @@ func (q *Reader) Items(dp api.Ref, kind string) []Item {
 	slices.SortFunc(items, byRank)
 	out := make([]Item, len(items))
 	for i, it := range items {
-		out[i] = x.itemOf(it)
+		out[i] = m.mesh.itemOf(it)
 	}
 	return out
 }
 
-// FromItems are the entries of from that concern an inbound of the dataplane,
-// by policy, weakest first.
-func (q *Reader) FromItems(dp api.Ref, in *Inbound, kind string) []Item {
-	at, ok := q.planed(dp)
-	if !ok {
-		return nil
-	}
-	x, _ := q.meshes.Get([]byte(dp.Mesh))
+// From are the entries of from that concern an inbound of the dataplane, by
+// policy, weakest first.
+func (m *Matched) From(in *Inbound) []Item {
 	var out []Item
-	for _, p := range q.matched(dp, kind) {
-		if len(p.inbound) == 0 || !p.selector.SelectsInbound(&at.plane.facts, in.Tags) || !p.onSection(in) {
+	for _, p := range m.list {
+		if len(p.inbound) == 0 || !p.selector.SelectsInbound(&m.at.plane.facts, in.Tags) || !p.onSection(in) {
 			continue
 		}
 		spec := p.object.Spec.(*policies.Spec)
 		for _, it := range p.inbound[:min(len(spec.From), len(p.inbound))] {
-			out = append(out, x.itemOf(it))
+			out = append(out, m.mesh.itemOf(it))
 		}
 	}
 	return out
@@ -170,7 +192,7 @@ func (q *Reader) FromItems(dp api.Ref, in *Inbound, kind string) []Item {
 
 // AnsweringFor are the dataplanes with an inbound behind a MeshService.
 func (q *Reader) AnsweringFor(ref api.Ref) []api.Ref {
-	x, ok := q.meshes.Get([]byte(ref.Mesh))
+	x, ok := q.mesh(ref.Mesh)
 	if !ok {
 		return nil
 	}
@@ -187,7 +209,6 @@ func (q *Reader) AnsweringFor(ref api.Ref) []api.Ref {
 	var out []api.Ref
 	for _, p := range spec.Ports {
 		for _, m := range u.selected(spec, p.Port) {
-			q.visit()
 			out = append(out, m.plane.object.Ref)
 		}
 	}

@@ -144,10 +144,13 @@ func (u *updater) renamed(d *Destination) {
 	}
 }
 
-// planesCarrying yields the dataplanes with a label or tag.
+// planesCarrying are the dataplanes with a label or tag, in the order of their keys.
 func (u *updater) planesCarrying(target string) []*dataplane {
 	var out []*dataplane
-	for key := range u.mesh.linked(carries, target) {
+	for _, key := range slices.Sorted(u.mesh.roster.of(carries, target)) {
+		if !u.mesh.visit() {
+			break
+		}
 		if o, ok := u.mesh.objects.Get([]byte(key)); ok {
 			out = append(out, o.(*dataplane))
 		}

@@ -21,8 +21,9 @@ type mesh struct {
 	links   *iradix.Tree[string]  // relation, target, object -> objectKey: who speaks of whom
 	dests   *iradix.Tree[*dest]   // by destination id
 	planes  *iradix.Tree[*planed] // by objectKey of the Dataplane
-	callers callers               // dataplanes by what they call
-	asked   *asked                // about this revision
+	roster  roster                // of the dataplanes: what they call and carry
+	// asker is the question that looks at the mesh; nil in a Model.
+	asker *Reader
 }
 
 // planed is a dataplane with what applies to it.
@@ -31,7 +32,6 @@ type planed struct {
 	resolved *Resolved
 	calls    []call
 	behind   []*dest // the destinations of resolved.Clusters, one by one
-	number   uint32  // in mesh.callers
 }
 
 // dataplane is one Dataplane object, read once.
@@ -39,16 +39,17 @@ type dataplane struct {
 	object *api.Object
 	spec   *api.Dataplane
 	facts  matcher.Dataplane
+	number uint32 // in mesh.roster
 }
 
 func newMesh(name string) *mesh {
-	return &mesh{name: name, objects: iradix.New[any](), links: iradix.New[string](), dests: iradix.New[*dest](), planes: iradix.New[*planed](), callers: newCallers(), asked: new(asked)}
+	return &mesh{name: name, objects: iradix.New[any](), links: iradix.New[string](), dests: iradix.New[*dest](), planes: iradix.New[*planed](), roster: newRoster()}
 }
 
 // objectKey names an object inside its mesh.
 func objectKey(r api.Ref) string { return r.Kind + "/" + r.Namespace + "/" + r.Name }
 
-// The relations of mesh.links. Where a target is chosen by labels rather than
+// The relations of mesh.links; those of dataplanes are in mesh.roster. Where a target is chosen by labels rather than
 // by a name, the link stands under anyTarget.
 const (
 	attachesTo = "attaches-to" // policy -> name of a route object
@@ -56,7 +57,6 @@ const (
 	routes     = "routes"      // route object -> service name
 	sendsTo    = "sends-to"    // route object -> service name of a backend
 	limits     = "limits"      // policy with an inbound side
-	carries    = "carries"     // dataplane -> label or tag
 	gathers    = "gathers"     // service -> label or tag that its selector wants
 	named      = "named"       // destination -> service name
 	multiZone  = "multi-zone"  // MeshMultiZoneService
@@ -67,13 +67,17 @@ func linkKey(relation, target, from string) []byte {
 	return []byte(relation + "\x00" + target + "\x00" + from)
 }
 
+// visit counts a value that the question looks at, if there is one; false when
+// nobody waits for the answer.
+func (m *mesh) visit() bool { return m.asker == nil || m.asker.visit() }
+
 // linked yields the keys of what stands in relation to target.
 func (m *mesh) linked(relation, target string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		it := m.links.Root().Iterator()
 		it.SeekPrefix([]byte(relation + "\x00" + target + "\x00"))
 		for _, v, ok := it.Next(); ok; _, v, ok = it.Next() {
-			if !yield(v) {
+			if !m.visit() || !yield(v) {
 				return
 			}
 		}
@@ -115,7 +119,7 @@ func (m *mesh) destsNamed(name string) iter.Seq[*dest] {
 		if name == anyTarget {
 			it := m.dests.Root().Iterator()
 			for _, d, ok := it.Next(); ok; _, d, ok = it.Next() {
-				if !yield(d) {
+				if !m.visit() || !yield(d) {
 					return
 				}
 			}

@@ -234,6 +234,21 @@ func (m *Model) Route(ref api.Ref) (*route.Opinion, bool) {
 	return r.opinion, true
 }
 
+// attachableKinds are the kinds of policies and routes, sorted.
+func (m *Model) attachableKinds() []string {
+	var out []string
+	for _, k := range m.kinds {
+		out = append(out, k.Name)
+	}
+	for _, d := range m.dialects {
+		for _, t := range d.Types {
+			out = append(out, t.Name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // IsRoute reports whether one of the route dialects has documents of the kind.
 func (m *Model) IsRoute(kind string) bool {
 	d, _ := kindOf(m.dialects, kind)

@@ -16,8 +16,9 @@ import (
 // Notes yields what there is to say about every object, in the order of refs.
 func (m *Model) Notes() iter.Seq[api.Note] {
 	return func(yield func(api.Note) bool) {
+		q := m.Reader(nil)
 		for o := range m.snapshot.All() {
-			for _, n := range m.NotesOn(o.Ref) {
+			for _, n := range q.NotesOn(o.Ref) {
 				if !yield(n) {
 					return
 				}
@@ -27,8 +28,8 @@ func (m *Model) Notes() iter.Seq[api.Note] {
 }
 
 // NotesOn are the notes on one object.
-func (m *Model) NotesOn(ref api.Ref) []api.Note {
-	x, ok := m.meshes.Get([]byte(meshOf(ref)))
+func (q *Reader) NotesOn(ref api.Ref) []api.Note {
+	x, ok := q.mesh(meshOf(ref))
 	if !ok {
 		return nil
 	}
@@ -36,16 +37,16 @@ func (m *Model) NotesOn(ref api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
-	if _, ok := m.snapshot.Get(api.Ref{Kind: api.KindMesh, Name: x.name}); !ok && x.name != api.DefaultMesh {
-		return []api.Note{m.meshNote(ref)}
+	if _, ok := q.snapshot.Get(api.Ref{Kind: api.KindMesh, Name: x.name}); !ok && x.name != api.DefaultMesh {
+		return []api.Note{q.meshNote(ref)}
 	}
 	switch o := o.(type) {
 	case *policy:
-		return m.policyNotes(x, o)
+		return q.policyNotes(x, o)
 	case *routeObject:
 		return append(slices.Clone(o.opinion.Notes), routeNotes(x, o)...)
 	case *dataplane:
-		return m.dataplaneNotes(x, o)
+		return q.dataplaneNotes(x, o)
 	case *service:
 		return serviceNotes(x, o)
 	}
@@ -63,8 +64,8 @@ func (m *Model) meshNote(ref api.Ref) api.Note {
 
 // NotesAt are the notes that concern one dataplane: those on itself, and those
 // on policies and routes that are meant for it but do not come to apply.
-func (m *Model) NotesAt(dp api.Ref) []api.Note {
-	x, ok := m.meshes.Get([]byte(dp.Mesh))
+func (q *Reader) NotesAt(dp api.Ref) []api.Note {
+	x, ok := q.mesh(dp.Mesh)
 	if !ok {
 		return nil
 	}
@@ -72,12 +73,12 @@ func (m *Model) NotesAt(dp api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
-	notes := m.dataplaneNotes(x, p.plane)
-	for _, o := range collect(x.objects.Root().Iterator()) {
+	notes := q.dataplaneNotes(x, p.plane)
+	for o := range x.objectsOf(q.attachableKinds()...) {
 		switch o := o.(type) {
 		case *policy:
-			if m.meantFor(x, o, p) {
-				notes = append(notes, m.policyNotes(x, o)...)
+			if q.meantFor(x, o, p) {
+				notes = append(notes, q.policyNotes(x, o)...)
 			}
 		case *routeObject:
 			if !o.object.Shadow() && o.selector.Selects(&p.plane.facts) && p.callsOneOf(o) {

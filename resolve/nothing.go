@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ const (
 // everything there is nothing to say.
 func selectsNone(x *mesh, top api.TargetRef, s *matcher.Selector, origin *api.Origin) (api.Note, bool) {
 	named, labelled := top.Name != "", len(top.Labels)+len(top.Tags)+len(top.ProxyTypes) > 0
-	if top.Kind == api.KindMeshGateway || top.IsRoute() || !named && !labelled || len(x.selectedBy([]*matcher.Selector{s})) > 0 {
+	if top.Kind == api.KindMeshGateway || top.IsRoute() || !named && !labelled || x.selects(s) {
 		return api.Note{}, false
 	}
 	const at = api.Path("spec.targetRef")
@@ -39,13 +38,13 @@ func selectsNone(x *mesh, top api.TargetRef, s *matcher.Selector, origin *api.Or
 // the nearest names; empty where one does.
 func lostName(x *mesh, top api.TargetRef) string {
 	names := set{}
-	for p := range x.dataplanes() {
+	for p := range x.everyPlane() {
 		if top.Kind == api.KindDataplane {
-			names.add(p.facts.Name)
-			names.add(p.facts.Display())
+			names.add(p.plane.facts.Name)
+			names.add(p.plane.facts.Display())
 			continue
 		}
-		for _, tags := range p.facts.Tags {
+		for _, tags := range p.plane.facts.Tags {
 			if n := tags[api.TagService]; n != "" {
 				names.add(n)
 			}
@@ -64,9 +63,9 @@ func lostName(x *mesh, top api.TargetRef) string {
 // unselected says what of a top-level ref no dataplane satisfies.
 func unselected(x *mesh, top api.TargetRef) string {
 	var labels, tags []map[string]string
-	for p := range x.dataplanes() {
-		labels = append(labels, p.facts.Labels.All())
-		for _, t := range p.facts.Tags {
+	for p := range x.everyPlane() {
+		labels = append(labels, p.plane.facts.Labels.All())
+		for _, t := range p.plane.facts.Tags {
 			if top.Kind == api.KindMeshSubset || t[api.TagService] == top.Name {
 				tags = append(tags, t)
 			}
@@ -84,18 +83,6 @@ func unselected(x *mesh, top api.TargetRef) string {
 		return "there is none of that type"
 	}
 	return "it is in another namespace or zone"
-}
-
-// dataplanes yields those of the mesh, in the order of their names.
-func (m *mesh) dataplanes() iter.Seq[*dataplane] {
-	return func(yield func(*dataplane) bool) {
-		it := m.planes.Root().Iterator()
-		for _, p, ok := it.Next(); ok; _, p, ok = it.Next() {
-			if !yield(p.plane) {
-				return
-			}
-		}
-	}
 }
 
 // mismatch says why none of have, labels or tags, holds all of want, and what the

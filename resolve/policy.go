@@ -16,6 +16,7 @@ type policy struct {
 	topRoute *api.TargetRef
 	selector *matcher.Selector // of everything where topRoute decides
 	section  string            // of a top-level Dataplane ref: one inbound
+	own      rank              // of the policy as a whole
 	items    []*item           // of to
 	inbound  []*item           // of from and rules
 }
@@ -58,10 +59,10 @@ func newPolicy(o *api.Object, spec *policies.Spec, kind int) *policy {
 			p.section = top.SectionName
 		}
 	}
-	base := rankOf(o, top, role)
+	p.own = rankOf(o, top, role)
 	add := func(list *[]*item, field string, i int, target api.TargetRef, leaves, overrides []merge.Leaf) {
 		at := api.Path("spec").Field(field).Index(i)
-		it := &item{policy: p, field: at, target: target, layer: layerOf(target), rank: base.of(target, i), leaves: leaves, overrides: overrides,
+		it := &item{policy: p, field: at, target: target, layer: layerOf(target), rank: p.own.of(target, i), leaves: leaves, overrides: overrides,
 			origin: &api.Origin{Ref: o.Ref, Field: at}}
 		*list = append(*list, it)
 	}

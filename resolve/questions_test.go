@@ -22,7 +22,7 @@ func answers(model *resolve.Model) string {
 		if !isRoute && !isPolicy {
 			continue
 		}
-		fmt.Fprintf(&b, "%s selects %s%s\n", o.Ref, refNames(model.Selected(o.Ref)), reachText(model, o.Ref))
+		fmt.Fprintf(&b, "%s selects %s%s\n", o.Ref, refNames(model.Reader(nil).Selected(o.Ref)), reachText(model, o.Ref))
 		if isRoute {
 			fmt.Fprintf(&b, " is a route about %d destinations\n", len(r.Entries))
 		}
@@ -33,14 +33,14 @@ func answers(model *resolve.Model) string {
 	for r := range model.Dataplanes("") {
 		fmt.Fprintf(&b, "%s\n", r.Ref)
 		for _, kind := range kindNames(model) {
-			for _, o := range model.Reader(nil).Matched(r.Ref, kind) {
+			for _, o := range model.Reader(nil).Matched(r.Ref, kind).Policies() {
 				fmt.Fprintf(&b, " under %s %s\n", kind, o.Name)
 			}
-			for _, it := range model.Reader(nil).Items(r.Ref, kind) {
+			for _, it := range model.Reader(nil).Matched(r.Ref, kind).Items() {
 				fmt.Fprintf(&b, " says %s %s %d\n", kind, it.Policy.Name, it.Index)
 			}
 		}
-		for _, n := range model.NotesAt(r.Ref) {
+		for _, n := range model.Reader(nil).NotesAt(r.Ref) {
 			fmt.Fprintf(&b, " note %s %s %s\n", n.Origin.Name, n.Code, n.Field)
 		}
 	}
@@ -103,8 +103,8 @@ func TestAskingForWhatIsNotThere(t *testing.T) {
 	for _, ref := range []api.Ref{{Kind: api.KindDataplane, Mesh: "none", Name: "a"}, {Kind: api.KindDataplane, Mesh: "default", Name: "none"}} {
 		_, planed := model.Dataplane(ref)
 		use := model.Reader(nil).ReachOf(ref.Mesh, []api.Ref{ref}, nil)[0]
-		if n := len(model.NotesAt(ref)) + len(model.NotesOn(ref)) + len(use.Entries) + len(use.Places) + len(model.Selected(ref)) +
-			len(model.Reader(nil).RoutesOf(ref)) + len(model.Reader(nil).Matched(ref, "MeshRetry")) + len(model.Reader(nil).Items(ref, "MeshRetry")); planed || n > 0 {
+		if n := len(model.Reader(nil).NotesAt(ref)) + len(model.Reader(nil).NotesOn(ref)) + len(use.Entries) + len(use.Places) + len(model.Reader(nil).Selected(ref)) +
+			len(model.Reader(nil).RoutesOf(ref)) + len(model.Reader(nil).Matched(ref, "MeshRetry").Policies()) + len(model.Reader(nil).Matched(ref, "MeshRetry").Items()); planed || n > 0 {
 			t.Errorf("%s: planed %v, %d answers", ref, planed, n)
 		}
 		if r, ok := model.Route(ref); ok || r != nil {

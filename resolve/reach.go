@@ -1,13 +1,10 @@
 package resolve
 
 import (
-	"maps"
 	"math/bits"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/matcher"
-	"github.com/weftmesh/weft/policies"
 )
 
 // Reach is what became of one policy or route at all places together.
@@ -88,7 +85,7 @@ func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
 		x.out = append(x.out, &Reach{Ref: ref, Entries: map[api.Path]*Entry{}})
 	}
 	x.here = make([]Presence, len(refs))
-	m, ok := q.meshes.Get([]byte(mesh))
+	m, ok := q.mesh(mesh)
 	if !ok {
 		return x.out
 	}
@@ -100,228 +97,6 @@ func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
 		x.dataplane(p)
 	}
 	return x.out
-}
-
-// want is an object that is attached to a destination by a route, or is one: it
-// may be missing where a dataplane that it selects calls the destination.
-type want struct {
-	number    int
-	selectors []*matcher.Selector
-}
-
-// present is an object at a place.
-type present struct {
-	number int
-	how    Presence
-}
-
-// placeKey names the place of an outbound.
-type placeKey struct {
-	table any
-	ps    **policies.Effective
-}
-
-type reacher struct {
-	q       *Reader
-	mesh    *mesh
-	numbers map[api.Ref]int
-	out     []*Reach
-	wants   map[string][]want // by id of a destination
-	known   map[any][]present // the objects at a place
-	here    []Presence        // of every object at the present dataplane
-	touched []int
-	tell    Holder
-}
-
-// candidates are the dataplanes that may have to do with the objects.
-func (x *reacher) candidates(refs []api.Ref) []*planed {
-	names, inbounds, all := set{}, []*matcher.Selector{}, false
-	for n, ref := range refs {
-		o, _ := x.mesh.objects.Get([]byte(objectKey(ref)))
-		switch o := o.(type) {
-		case *routeObject:
-			x.wanted(n, o, []*matcher.Selector{o.selector}, names)
-		case *policy:
-			if len(o.inbound) > 0 {
-				inbounds = append(inbounds, o.selector)
-			}
-			for _, it := range o.items {
-				all = x.item(n, it, names) || all
-			}
-		}
-	}
-	if all {
-		return collect(x.mesh.planes.Root().Iterator())
-	}
-	keys := set{}
-	for name := range names {
-		for key := range x.mesh.callers.of(name) {
-			keys.add(key)
-		}
-	}
-	if len(names) > 0 {
-		for key := range x.mesh.callers.of(anyTarget) {
-			keys.add(key)
-		}
-	}
-	for _, s := range inbounds {
-		for _, ref := range x.mesh.selectedBy([]*matcher.Selector{s}) {
-			keys.add(objectKey(ref))
-		}
-	}
-	var out []*planed
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if p, ok := x.mesh.planes.Get([]byte(key)); ok {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// item notes what an item of to is about; true for everything.
-func (x *reacher) item(n int, it *item, names set) bool {
-	home := it.policy.object.HomeNamespace()
-	ref := it.routeRef()
-	if ref == nil {
-		if it.target.Kind == api.KindMesh {
-			return true
-		}
-		for d := range x.mesh.destsNamed(targetName(it.target)) {
-			if it.selects(&d.facts) {
-				addNames(names, d)
-			}
-		}
-		return false
-	}
-	for r := range selectedRoutes(x.mesh, *ref, home) {
-		x.q.visit()
-		selectors := []*matcher.Selector{it.policy.selector}
-		if it.policy.topRoute != nil {
-			selectors = []*matcher.Selector{r.selector}
-		}
-		x.wantedFor(n, r, selectors, names, it)
-	}
-	return false
-}
-
-func addNames(names set, d *dest) {
-	for _, name := range d.names() {
-		names.add(name)
-	}
-}
-
-// wanted notes the destinations of a route.
-func (x *reacher) wanted(n int, r *routeObject, selectors []*matcher.Selector, names set) {
-	x.wantedFor(n, r, selectors, names, nil)
-}
-
-// wantedFor notes those that an item attached to the route is about too.
-func (x *reacher) wantedFor(n int, r *routeObject, selectors []*matcher.Selector, names set, it *item) {
-	if r.object.Shadow() {
-		return
-	}
-	for i := range r.opinion.Entries {
-		e := &r.opinion.Entries[i]
-		for d := range x.mesh.destsNamed(targetName(e.To)) {
-			if !matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) || it != nil && !it.attaches(r, &d.facts) {
-				continue
-			}
-			addNames(names, d)
-			x.wants[d.ID] = append(x.wants[d.ID], want{n, selectors})
-		}
-	}
-}
-
-func (x *reacher) dataplane(p *planed) {
-	r := p.resolved
-	for _, o := range r.Outbounds {
-		for _, w := range x.wants[o.Destination.ID] {
-			if anySelects(w.selectors, p.plane) {
-				x.is(w.number, Lacks)
-			}
-		}
-		var key any = o
-		switch {
-		case o.Table != nil:
-			key = o.Table
-		case o.TCP != nil:
-			key = o.TCP
-		}
-		var ps **policies.Effective
-		if len(o.Policies) > 0 {
-			ps = &o.Policies[0]
-		}
-		x.at(placeKey{key, ps}, Place{At: r, Outbound: o})
-	}
-	for i := range r.Clusters {
-		x.at(r.Clusters[i].Cluster, Place{At: r, Cluster: r.Clusters[i].Cluster})
-	}
-	for _, in := range r.Inbounds {
-		if len(in.Policies) > 0 {
-			x.at(in, Place{At: r, Inbound: in})
-		}
-	}
-	for _, n := range x.touched {
-		if x.tell != nil {
-			x.tell(n, r, x.here[n])
-		}
-		x.here[n] = none
-	}
-	x.touched = x.touched[:0]
-}
-
-func (x *reacher) is(n int, p Presence) {
-	if x.here[n] == none {
-		x.touched = append(x.touched, n)
-	}
-	x.here[n] = max(x.here[n], p)
-}
-
-// at marks the objects that are attached to a place.
-func (x *reacher) at(key any, p Place) {
-	found, ok := x.known[key]
-	if !ok {
-		x.q.visit()
-		found = x.look(p)
-		x.known[key] = found
-	}
-	for _, f := range found {
-		x.is(f.number, f.how)
-	}
-}
-
-// look finds the objects that are attached to a place, and takes down how their
-// entries fare.
-func (x *reacher) look(p Place) []present {
-	var list []Attachment
-	switch {
-	case p.Outbound != nil:
-		list = p.Outbound.Attachments()
-	case p.Cluster != nil:
-		list = p.Cluster.Attachments()
-	default:
-		list = p.Inbound.Attachments()
-	}
-	if len(x.numbers) == 1 {
-		list = attachmentsOn(list, x.out[0].Ref)
-	}
-	var out []present
-	for i := range list {
-		a := &list[i]
-		n, asked := x.numbers[a.Entry.Ref]
-		if !asked {
-			continue
-		}
-		if len(out) == 0 || out[len(out)-1].number != n {
-			out = append(out, present{n, Loses})
-			x.out[n].Places = append(x.out[n].Places, p)
-		}
-		if a.Acts != 0 {
-			out[len(out)-1].how = Acts
-		}
-		x.out[n].entry(a.Entry.Field).add(a, p)
-	}
-	return out
 }
 
 func (x *Reach) entry(field api.Path) *Entry {

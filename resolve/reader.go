@@ -12,6 +12,7 @@ import (
 // A Reader is for one goroutine.
 type Reader struct {
 	*Model
+	at      *mesh // the one looked at last
 	visited int
 	gone    func() bool
 	left    bool
@@ -45,21 +46,34 @@ func (q *Reader) Dataplanes(mesh string) iter.Seq[*Resolved] {
 	return counted(q, q.Model.Dataplanes(mesh))
 }
 
+// mesh is one of the model's as the question sees it: what is looked up in it is
+// counted.
+func (q *Reader) mesh(name string) (*mesh, bool) {
+	if q.at == nil || q.at.name != name {
+		x, ok := q.meshes.Get([]byte(name))
+		if !ok {
+			return nil, false
+		}
+		seen := *x
+		seen.asker = q
+		q.at = &seen
+	}
+	return q.at, true
+}
+
 // Destinations yields those of a mesh in the order of their ids.
 func (q *Reader) Destinations(mesh string) iter.Seq[*Destination] {
 	return counted(q, q.Model.Destinations(mesh))
 }
 
-// Objects yields the documents of a mesh in the order of their refs; those of one
-// kind where a kind is given.
-func (q *Reader) Objects(kind, mesh string) iter.Seq[*api.Object] {
-	if kind != "" {
-		return counted(q, q.snapshot.Of(kind, mesh))
-	}
+// Attachable yields the policies and routes of a mesh in the order of their refs.
+func (q *Reader) Attachable(mesh string) iter.Seq[*api.Object] {
 	return counted(q, func(yield func(*api.Object) bool) {
-		for o := range q.snapshot.All() {
-			if o.Mesh == mesh && !yield(o) {
-				return
+		for _, kind := range q.attachableKinds() {
+			for o := range q.snapshot.Of(kind, mesh) {
+				if !yield(o) {
+					return
+				}
 			}
 		}
 	})

@@ -78,7 +78,10 @@ func gatherSubjects(m *mesh, d *dest) *subjects {
 	return s
 }
 
-func byRank(a, b *item) int { return a.rank.compare(b.rank) }
+func byRank(a, b *item) int {
+	c, _ := a.rank.decide(&b.rank)
+	return c
+}
 
 // ownersOnly keeps the contributions of the one kind that owns the destination
 // (spec/kuma.md 2.3).

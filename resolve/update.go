@@ -35,7 +35,6 @@ func newUpdater(m *Model, prev *mesh, name string) *updater {
 	next.zone = m.zone
 	if prev != nil {
 		c := *prev
-		c.asked = new(asked)
 		next = &c
 	}
 	return &updater{
@@ -61,28 +60,56 @@ func (u *updater) run(changes []api.Change) {
 
 // objects replaces the objects and the links that they hold.
 func (u *updater) objects(changes []api.Change) {
-	objects, links := u.mesh.objects.Txn(), u.mesh.links.Txn()
+	objects, links, roster := u.mesh.objects.Txn(), u.mesh.links.Txn(), u.mesh.roster.edit()
 	for _, c := range changes {
 		key := objectKey(c.Ref())
-		if old, ok := objects.Get([]byte(key)); ok {
+		old, had := objects.Get([]byte(key))
+		if had {
 			for _, l := range linksOf(old) {
 				links.Delete(linkKey(l.relation, l.target, key))
 			}
 			objects.Delete([]byte(key))
 		}
-		if c.After == nil {
-			continue
+		var now any
+		if c.After != nil {
+			now = u.read(c.After)
 		}
-		o := u.read(c.After)
-		if o == nil {
-			continue
+		if now != nil {
+			objects.Insert([]byte(key), now)
+			for _, l := range linksOf(now) {
+				links.Insert(linkKey(l.relation, l.target, key), key)
+			}
 		}
-		objects.Insert([]byte(key), o)
-		for _, l := range linksOf(o) {
-			links.Insert(linkKey(l.relation, l.target, key), key)
+		u.carry(roster, key, old, now)
+	}
+	u.mesh.objects, u.mesh.links, u.mesh.roster = objects.Commit(), links.Commit(), roster.commit()
+}
+
+// carry notes what a dataplane carries. It keeps its number for as long as it is
+// there, and until it is resolved as gone.
+func (u *updater) carry(e *rosterEdit, key string, before, after any) {
+	old, was := before.(*dataplane)
+	now, is := after.(*dataplane)
+	var names []string
+	if was {
+		names = carried(old)
+	}
+	switch {
+	case !is:
+		if was {
+			e.relink(carries, old.number, names, nil)
+		}
+		return
+	case was:
+		now.number = old.number
+	default:
+		if p, ok := u.mesh.planes.Get([]byte(key)); ok {
+			now.number = p.plane.number
+		} else {
+			now.number = e.number(key)
 		}
 	}
-	u.mesh.objects, u.mesh.links = objects.Commit(), links.Commit()
+	e.relink(carries, now.number, names, carried(now))
 }
 
 // touch marks what an object speaks of, as the trees know it at the moment.
@@ -181,7 +208,7 @@ func (u *updater) touchPlane(p *dataplane) {
 
 func (u *updater) touchDataplane(p *dataplane) {
 	u.touchPlane(p)
-	for l := range carried(p) {
+	for _, l := range carried(p) {
 		for key := range u.mesh.linked(gathers, l) {
 			if s, ok := u.mesh.objects.Get([]byte(key)); ok {
 				u.touchService(s.(*service))
@@ -225,32 +252,28 @@ func (u *updater) subjects() {
 
 // wake marks the dataplanes that call or send to a service of that name.
 func (u *updater) wake(name string) {
-	for key := range u.mesh.callers.of(name) {
+	for key := range u.mesh.roster.of(callsIt, name) {
 		u.planes.add(key)
 	}
 }
 
 // dataplanes resolves the marked ones and notes those that came out different.
 func (u *updater) dataplanes() {
-	planes, callers := u.mesh.planes.Txn(), u.mesh.callers.edit()
+	planes, roster := u.mesh.planes.Txn(), u.mesh.roster.edit()
 	for _, key := range slices.Sorted(maps.Keys(u.planes)) {
 		before, _ := u.mesh.planes.Get([]byte(key))
 		var after *planed
 		if o, ok := u.mesh.objects.Get([]byte(key)); ok {
 			var sameNames bool
 			after, sameNames = u.plan(o.(*dataplane), before)
-			switch {
-			case before == nil:
-				after.number = callers.number(key)
-				callers.relink(after.number, nil, after.names())
-			case !sameNames:
-				callers.relink(before.number, before.names(), after.names())
+			if !sameNames {
+				roster.relink(callsIt, after.plane.number, before.names(), after.names())
 			}
 			planes.Insert([]byte(key), after)
 		} else {
 			if before != nil {
-				callers.relink(before.number, before.names(), nil)
-				callers.release(before.number)
+				roster.relink(callsIt, before.plane.number, before.names(), nil)
+				roster.release(before.plane.number)
 			}
 			planes.Delete([]byte(key))
 		}
@@ -258,5 +281,5 @@ func (u *updater) dataplanes() {
 			u.affected = append(u.affected, cmpRef(before, after))
 		}
 	}
-	u.mesh.planes, u.mesh.callers = planes.Commit(), callers.commit()
+	u.mesh.planes, u.mesh.roster = planes.Commit(), roster.commit()
 }

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -9,15 +10,20 @@ import (
 )
 
 // Selected are the dataplanes that the top-level targetRef of a policy or route
-// selects, whatever they call. It looks at the dataplanes once for all objects
-// that select alike. Nobody may change it.
-func (m *Model) Selected(ref api.Ref) []api.Ref {
-	x, ok := m.meshes.Get([]byte(ref.Mesh))
+// selects, whatever they call, sorted.
+func (q *Reader) Selected(ref api.Ref) []api.Ref {
+	x, ok := q.mesh(ref.Mesh)
 	if !ok {
 		return nil
 	}
 	o, _ := x.objects.Get([]byte(objectKey(ref)))
-	return x.selectedBy(selectorsOf(x, o))
+	refs := map[api.Ref]bool{}
+	for _, s := range selectorsOf(x, o) {
+		for p := range x.selecting(s) {
+			refs[p.resolved.Ref] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(refs), api.Ref.Compare)
 }
 
 // selectorsOf are those of an object of which one must select a dataplane.
@@ -50,25 +56,18 @@ func anySelects(selectors []*matcher.Selector, p *dataplane) bool {
 // SelectsAny reports whether the top-level targetRef of a policy or route selects
 // a dataplane.
 func (q *Reader) SelectsAny(ref api.Ref) bool {
-	x, ok := q.meshes.Get([]byte(ref.Mesh))
+	x, ok := q.mesh(ref.Mesh)
 	if !ok {
 		return false
 	}
 	o, _ := x.objects.Get([]byte(objectKey(ref)))
-	selectors := selectorsOf(x, o)
-	it := x.planes.Root().Iterator()
-	for _, p, ok := it.Next(); ok && len(selectors) > 0 && q.visit(); _, p, ok = it.Next() {
-		if anySelects(selectors, p.plane) {
-			return true
-		}
-	}
-	return false
+	return x.selects(selectorsOf(x, o)...)
 }
 
 // RoutesOf are the routes that a policy's top-level targetRef, or else its items,
 // name; each once.
 func (q *Reader) RoutesOf(ref api.Ref) []*route.Opinion {
-	x, ok := q.meshes.Get([]byte(ref.Mesh))
+	x, ok := q.mesh(ref.Mesh)
 	if !ok {
 		return nil
 	}

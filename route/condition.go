@@ -29,72 +29,47 @@ func (c *Condition) same(d *Condition) bool {
 
 // Holds reports whether the condition holds of a request, as Envoy decides it.
 func (c *Condition) Holds(r *Request) bool {
-	if c.On == OnHeader {
-		lines := r.header(c.Name)
-		if len(lines) == 0 {
-			return c.holdsOfNothing()
+	values := c.values(r)
+	if len(values) == 0 {
+		switch {
+		case c.Mode&MissingIsEmpty != 0:
+			return !c.fits("")
+		case c.On == OnCookie:
+			return c.Mode&Not != 0
 		}
-		return c.fitsOne(lines) != (c.Mode&Not != 0)
+		return c.Op == Present && c.Mode&Not != 0
 	}
-	v, ok := c.value(r)
-	if !ok {
-		return c.holdsOfNothing()
-	}
-	return c.fits(v) != (c.Mode&Not != 0)
-}
-
-// holdsOfNothing is Holds of a request in which the subject is missing.
-func (c *Condition) holdsOfNothing() bool {
-	switch {
-	case c.Mode&MissingIsEmpty != 0:
-		return !c.fits("")
-	case c.On == OnCookie:
-		return c.Mode&Not != 0
-	}
-	return c.Op == Present && c.Mode&Not != 0
-}
-
-func (c *Condition) fitsOne(values []string) bool {
-	for _, v := range values {
-		if c.fits(v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(values, c.fits) != (c.Mode&Not != 0)
 }
 
 // values are those that the subject has in a request, none where it is missing.
 func (c *Condition) values(r *Request) []string {
-	if c.On == OnHeader {
-		return r.header(c.Name)
-	}
-	if v, ok := c.value(r); ok {
+	one := func(v string, ok bool) []string {
+		if !ok {
+			return nil
+		}
 		return []string{v}
 	}
-	return nil
-}
-
-// value is what a subject that is no header has in a request; false where it is
-// missing.
-func (c *Condition) value(r *Request) (string, bool) {
 	switch c.On {
 	case OnPath:
-		return r.Path, true
+		return []string{r.Path}
 	case OnMethod:
-		return r.Method, true
+		return []string{r.Method}
+	case OnHeader:
+		return r.header(c.Name)
 	case OnQuery:
-		return parameter(r.Query, c.Name)
+		return one(parameter(r.Query, c.Name))
 	case OnCookie:
-		return r.cookie(c.Name)
+		return one(r.cookie(c.Name))
 	case OnAuthority:
-		return r.Authority, true
+		return []string{r.Authority}
 	case OnClaim:
 		if r.Claim == nil {
-			return "", false
+			return nil
 		}
-		return r.Claim(c.Name)
+		return one(r.Claim(c.Name))
 	case OnChance:
-		return strconv.FormatInt(r.Draw, 10), true
+		return []string{strconv.FormatInt(r.Draw, 10)}
 	}
 	panic(fmt.Sprintf("no subject %d", c.On))
 }

@@ -2,15 +2,16 @@ package route
 
 import "strings"
 
-// LastRewrite is the rewrite that holds: the last one.
-func LastRewrite(filters []Filter) *Rewrite {
-	var out *Rewrite
+// Decisive are the redirect and the rewrite that hold: the last of each.
+func Decisive(filters []Filter) (redirect *Redirect, rewrite *Rewrite) {
 	for i := range filters {
-		if r := filters[i].Rewrite; r != nil {
-			out = r
+		if f := &filters[i]; f.Redirect != nil {
+			redirect = f.Redirect
+		} else if f.Rewrite != nil {
+			rewrite = f.Rewrite
 		}
 	}
-	return out
+	return redirect, rewrite
 }
 
 // Absolute is path as a request may carry it.

@@ -1,4 +1,7 @@
 package xds
 
 // What the tests hold against Envoy itself.
-var CheckRoute = checkRoute
+var (
+	CheckRoute = checkRoute
+	FullMatch  = fullMatch
+)

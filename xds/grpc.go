@@ -14,7 +14,6 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/route"
 )
 
 // RenderGRPC is what gRPC's own xDS client gets for r: listeners by
@@ -96,43 +95,36 @@ func grpcListener(name, destination string) *Resource {
 // grpcRoutes is t for a client that calls by itself.
 func grpcRoutes(t *resolve.Table) *Resource {
 	return formsOf(t).grpc.Do(func() any {
-		b := buildTable(t)
-		config := b.configuration(t)
+		config, clusters, notes := RouteConfiguration(t)
 		host := config.VirtualHosts[0]
 		var kept []*routev3.Route
-		for i, r := range host.Routes {
-			by := b.rendered[i]
-			if conditions, ok := ofCalls(by.Match.Conditions); ok {
-				r.Match = RouteMatch(conditions)
-				b.notes = append(b.notes, simplify(r, by, t.Destination)...)
+		for _, r := range host.Routes {
+			if asCall(r.Match) {
+				notes = append(notes, simplify(r, t)...)
 				kept = append(kept, withoutSegments(r)...)
 			}
 			if names(r.GetRoute(), Unresolved) {
-				b.clusters = append(b.clusters, Unresolved)
+				clusters = append(clusters, Unresolved)
 			}
 		}
 		host.Routes, host.TypedPerFilterConfig = kept, nil
-		slices.Sort(b.clusters)
+		slices.Sort(clusters)
 		res := seal(config.Name, config)
-		res.Clusters, res.Notes = slices.Compact(b.clusters), compactNotes(b.notes)
+		res.Clusters, res.Notes = slices.Compact(clusters), compactNotes(notes)
 		return res
 	}).(*Resource)
 }
 
-// ofCalls takes the method out of conditions, for every call is a POST; false
+// asCall takes the method out of a match, for every call is a POST; false
 // where no call can match.
-func ofCalls(conditions route.Conditions) (route.Conditions, bool) {
-	call := &route.Request{Method: "POST"}
-	var out route.Conditions
-	for i := range conditions {
-		switch c := &conditions[i]; {
-		case c.On != route.OnMethod:
-			out = append(out, *c)
-		case !c.Holds(call):
-			return nil, false
+func asCall(m *routev3.RouteMatch) bool {
+	for i, h := range m.Headers {
+		if h.Name == ":method" {
+			m.Headers = slices.Delete(m.Headers, i, i+1)
+			return h.GetStringMatch().GetExact() == "POST"
 		}
 	}
-	return out, true
+	return true
 }
 
 // withoutSegments is r for a client that knows no prefix by segment: one for the
@@ -150,9 +142,10 @@ func withoutSegments(r *routev3.Route) []*routev3.Route {
 
 // simplify takes away what such a client refuses or ignores, and moves the
 // timeout to where it looks for one.
-func simplify(r *routev3.Route, by *resolve.Route, d *resolve.Destination) []api.Note {
+func simplify(r *routev3.Route, t *resolve.Table) []api.Note {
+	at := slices.IndexFunc(t.Routes, func(o *resolve.Route) bool { return o.Name == r.Name })
 	var notes []api.Note
-	for _, o := range ignored(r, by, d) {
+	for _, o := range ignored(r, t.Routes[at], t.Destination) {
 		notes = append(notes, api.Note{
 			Origin: o, Severity: api.Warning, Code: "UnsupportedByGRPC",
 			Message: "gRPC clients without a sidecar neither redirect, rewrite, mirror nor limit, and change no header; give the client a sidecar if it must",
@@ -171,11 +164,8 @@ func ignored(r *routev3.Route, by *resolve.Route, d *resolve.Destination) []*api
 	var out []*api.Origin
 	action := r.GetRoute()
 	if len(r.RequestHeadersToAdd)+len(r.RequestHeadersToRemove)+len(r.ResponseHeadersToAdd)+len(r.ResponseHeadersToRemove)+len(action.GetRequestMirrorPolicies()) > 0 ||
-		action.GetPrefixRewrite() != "" || action.GetRegexRewrite() != nil || action.GetHostRewriteLiteral() != "" {
+		action.GetPrefixRewrite() != "" || action.GetRegexRewrite() != nil || action.GetHostRewriteLiteral() != "" || r.GetRedirect() != nil {
 		out = append(out, by.FiltersBy)
-	}
-	if r.GetRedirect() != nil {
-		out = append(out, by.ActionBy)
 	}
 	b := tableBuilder{place: Place{Protocol: d.Protocol}}
 	for _, e := range by.Policies {

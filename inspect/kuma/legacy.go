@@ -57,10 +57,10 @@ func Legacy(m *resolve.Reader, dp api.Ref) (LegacyRules, error) {
 	for _, id := range slices.Sorted(maps.Keys(places)) {
 		v.Items = append(v.Items, toDestination(places[id])...)
 	}
-	x := newRuler(m, nil, r)
-	for _, in := range r.Inbounds {
-		for _, kind := range m.Kinds() {
-			rules, _ := subsetRules(kind, x.fromItems(in, kind), true)
+	for _, kind := range m.Kinds() {
+		matched := m.Matched(dp, kind.Name)
+		for _, in := range r.Inbounds {
+			rules, _ := subsetRules(kind, fromItems(matched, in), true)
 			for _, rule := range rules {
 				v.Items = append(v.Items, fromClients(in, kind, rule))
 			}

@@ -40,21 +40,14 @@ func (x *ruler) routeConf(t *resolve.Table) (conf writtenRules, origins []*api.O
 	return conf, origins
 }
 
-// documentConf is the conf of a merged rule as documents spell it: of each list
-// the strongest that is there.
+// documentConf is the conf of a merged rule as documents spell it.
 func (x *ruler) documentConf(rt *resolve.Route) kuma.Default {
 	var d kuma.Default
-	for _, o := range slices.Backward(rt.Origins) {
-		r := x.written(o)
-		if r == nil {
-			continue
-		}
-		if d.Filters == nil {
-			d.Filters = r.Default.Filters
-		}
-		if d.BackendRefs == nil {
-			d.BackendRefs = r.Default.BackendRefs
-		}
+	if r := x.written(rt.FiltersBy); r != nil {
+		d.Filters = r.Default.Filters
+	}
+	if r := x.written(rt.BackendsBy); r != nil {
+		d.BackendRefs = r.Default.BackendRefs
 	}
 	return d
 }

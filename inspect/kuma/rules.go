@@ -180,16 +180,17 @@ func (x *ruler) metas(origins []*api.Origin) []Meta {
 
 func (x *ruler) kindRules(kind *policies.Kind) KindRules {
 	k := KindRules{Type: kind.Name, Warnings: []string{}, ToRules: []ToRule{}, FromRules: []FromRules{}, ToResourceRules: []ResourceRule{}, InboundRules: []InboundRules{}}
-	matched, items := x.model.Matched(x.plane.Ref, kind.Name), x.model.Items(x.plane.Ref, kind.Name)
+	matched := x.model.Matched(x.plane.Ref, kind.Name)
+	items := matched.Items()
 	for _, n := range x.notes {
 		if n.Code == "TargetNotFound" && n.Origin.Kind == kind.Name {
 			k.Warnings = append(k.Warnings, "could not resolve "+inspect.OriginText(n.Origin)+": "+n.Message)
 		}
 	}
-	rules, cut := subsetRules(kind, x.toItems(kind, matched, items), false)
+	rules, cut := subsetRules(kind, x.toItems(kind, matched.Policies(), items), false)
 	k.ToRules = append(k.ToRules, x.toRules(rules)...)
 	for _, in := range x.plane.Inbounds {
-		list, more := subsetRules(kind, x.fromItems(in, kind), true)
+		list, more := subsetRules(kind, fromItems(matched, in), true)
 		cut = cut || more
 		if len(list) > 0 {
 			k.FromRules = append(k.FromRules, FromRules{inboundMeta(in), x.toRules(list)})

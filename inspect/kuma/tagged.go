@@ -117,9 +117,9 @@ func tagsOf(t api.TargetRef) (tags map[string]string, ok bool) {
 }
 
 // fromItems are the items of from that concern one inbound, as sets of tags.
-func (x *ruler) fromItems(in *resolve.Inbound, kind *policies.Kind) []tagged {
+func fromItems(matched *resolve.Matched, in *resolve.Inbound) []tagged {
 	var out []tagged
-	for _, it := range x.model.FromItems(x.plane.Ref, in, kind.Name) {
+	for _, it := range matched.From(in) {
 		from := &it.Spec.From[it.Index]
 		if tags, ok := tagsOf(from.TargetRef); ok {
 			out = append(out, tagged{tags, it.Origin, from.Leaves()})
