@@ -277,6 +277,7 @@ func TestEncodedPaths(t *testing.T) {
 	for path, seen := range map[string]string{
 		"/a%41": "/aA", "/%7e%2D%2e%5F": "/~-._", "/x41y": "/x41y", "/a%2f": "/a%2f", "/a%2": "/a%2", "/a%": "/a%", "/%zz": "/%zz",
 		"/a/%2E%2E/b": "/b", "/a/..;x/b": "/b", "/a;x": "/a;x",
+		"/a|b^": "/a%7Cb%5E", `/a\b`: "/a/b", "/a..b/.c//d": "/a..b/.c//d", "/a/./b/..": "/a/",
 	} {
 		one := everything(to("v1", 1))
 		one.Name, one.Match = "exact", matches.Of(exact(seen))

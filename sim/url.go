@@ -87,12 +87,18 @@ func unbracket(host string) (string, bool) {
 	return inside, opened == closed && opened == isV6 && (isV6 || !strings.ContainsAny(inside, "[]:"))
 }
 
+// unsafe are the characters that a path has encoded only.
+const unsafe = "\"<>^`{|}"
+
 // normalize is a path as Envoy has it with normalize_path: unreserved
 // characters decoded, unsafe ones encoded, backslashes turned, dot segments
 // resolved; slashes in a row stay. ok is false where Envoy answers 400.
 func normalize(path string) (out string, ok bool) {
 	if !strings.HasPrefix(path, "/") {
 		return "", false
+	}
+	if !strings.ContainsAny(path, "%\\"+unsafe) && !strings.Contains(path, "/.") {
+		return path, true
 	}
 	path = bareDots(path)
 	var kept []string
@@ -141,7 +147,7 @@ func unescape(path string) string {
 		switch {
 		case c == '\\':
 			b.WriteByte('/')
-		case strings.IndexByte("\"<>^`{|}", c) >= 0:
+		case strings.IndexByte(unsafe, c) >= 0:
 			fmt.Fprintf(&b, "%%%02X", c)
 		default:
 			b.WriteByte(c)
