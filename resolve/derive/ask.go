@@ -126,10 +126,14 @@ func (w *walk) inputs(x *cell, n id) {
 		w.within(uint32(n), &w.members)
 	case x.space == at.of.whole:
 		w.within(at.of.values, &w.names)
-	case at.of.over != nil && at.of.over.index != nil:
-		w.name(name{at.of.over.index.buckets, x.key})
-	case at.of.over != nil:
-		w.name(name{at.of.over.collection.values, x.key})
+	default:
+		for _, k := range at.of.over {
+			if k.index != nil {
+				w.name(name{k.index.buckets, x.key})
+			} else {
+				w.name(name{k.collection.values, x.key})
+			}
+		}
 	}
 }
 

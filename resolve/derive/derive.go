@@ -18,10 +18,11 @@ type collection struct {
 	schema  *Schema
 	number  int
 	name    string
-	values  uint32 // the space of its keys
-	whole   uint32 // the space of the one name that stands for all of it
-	over    *keys  // nil for a source
+	values  uint32  // the space of its keys
+	whole   uint32  // the space of the one name that stands for all of it
+	over    []*keys // nil for a source
 	derive  func(r *Reader, key string) any
+	share   func(old, made any) any // nil for none
 	equal   func(a, b any) bool
 	hash    func(any) uint64 // nil where it is not interned
 	keys    keys
@@ -54,7 +55,20 @@ type space struct {
 // Keys is what a collection can be derived over: another collection has a
 // derivation for each of its values, an index one for each bucket that is not
 // empty.
-type Keys interface{ over() *keys }
+type Keys interface{ over() []*keys }
+
+// Union is the keys that are in one of several sets.
+func Union(of ...Keys) Keys { return union(of) }
+
+type union []Keys
+
+func (u union) over() []*keys {
+	var out []*keys
+	for _, k := range u {
+		out = append(out, k.over()...)
+	}
+	return out
+}
 
 // Collection is values of one type by key: *T, each immutable.
 type Collection[T any] struct{ c *collection }
@@ -67,6 +81,10 @@ type Index[T any] struct{ i *index }
 type Values[T any] struct {
 	// Equal compares content; nil compares pointers.
 	Equal func(a, b *T) bool
+	// Share, if given, comes before Equal: it puts parts of the value that the key
+	// had before into the place of equal parts of one just made, and returns that,
+	// or the old value itself.
+	Share func(old, made *T) *T
 	// Hash of content interns the collection where it is given: a value is then
 	// also one pointer with equal values of other keys.
 	Hash func(*T) uint64
@@ -91,7 +109,9 @@ func Derive[T any](s *Schema, name string, over Keys, v Values[T], f func(r *Rea
 		return nil
 	}
 	s.add(name, c)
-	c.over.followers = append(c.over.followers, c)
+	for _, k := range c.over {
+		k.followers = append(k.followers, c)
+	}
 	return &Collection[T]{c}
 }
 
@@ -104,8 +124,8 @@ func (c *Collection[T]) Index(of func(key string, v *T, add func(bucket string))
 	return &Index[T]{i}
 }
 
-func (c *Collection[T]) over() *keys { return &c.c.keys }
-func (i *Index[T]) over() *keys      { return &i.i.keys }
+func (c *Collection[T]) over() []*keys { return []*keys{&c.c.keys} }
+func (i *Index[T]) over() []*keys      { return []*keys{&i.i.keys} }
 
 // Name is what the collection was called when it was added.
 func (c *Collection[T]) Name() string { return c.c.name }
@@ -114,6 +134,9 @@ func (v Values[T]) erased() *collection {
 	c := &collection{equal: func(a, b any) bool { return a == b }}
 	if v.Equal != nil {
 		c.equal = func(a, b any) bool { return a == b || v.Equal(a.(*T), b.(*T)) }
+	}
+	if v.Share != nil {
+		c.share = func(old, made any) any { return v.Share(old.(*T), made.(*T)) }
 	}
 	if v.Hash != nil {
 		c.hash = func(a any) uint64 { return v.Hash(a.(*T)) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // Graph is the values of all collections of a Schema at one moment. It is
@@ -118,13 +119,15 @@ func (g *Graph) values(names *tree[name, id], space uint32) iter.Seq2[string, an
 	}
 }
 
-// has reports whether the key is one of a set.
-func (g *Graph) has(of *keys, key string) bool {
-	if of.index == nil {
-		return isValue(g.value(of.collection, key))
-	}
-	n, ok := g.names.get(name{of.index.buckets, key})
-	return ok && g.filled(n)
+// has reports whether the key is in one of the sets.
+func (g *Graph) has(of []*keys, key string) bool {
+	return slices.ContainsFunc(of, func(k *keys) bool {
+		if k.index == nil {
+			return isValue(g.value(k.collection, key))
+		}
+		n, ok := g.names.get(name{k.index.buckets, key})
+		return ok && g.filled(n)
+	})
 }
 
 // filled reports whether a bucket has members.

@@ -217,16 +217,22 @@ func TestDerivationsRunOnlyWhereNeeded(t *testing.T) {
 func (l *layout) keysOver(n int, g *derive.Graph) []string {
 	var out []string
 	for _, key := range append(keyNames, tagNames...) {
-		if over := l.over[n]; over < 0 {
-			for range l.indexes[-1-over].In(g, key) {
-				out = append(out, key)
-				break
-			}
-		} else if v, _ := l.collections[over].Get(g, key); v != nil {
+		if slices.ContainsFunc(l.over[n], func(of int) bool { return l.isIn(of, g, key) }) {
 			out = append(out, key)
 		}
 	}
 	return out
+}
+
+func (l *layout) isIn(of int, g *derive.Graph, key string) bool {
+	if of >= 0 {
+		v, _ := l.collections[of].Get(g, key)
+		return v != nil
+	}
+	for range l.indexes[-1-of].In(g, key) {
+		return true
+	}
+	return false
 }
 
 func (l *layout) wouldDiffer(r *record, g *derive.Graph) bool {

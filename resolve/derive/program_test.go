@@ -71,7 +71,7 @@ type layout struct {
 	collections []*derive.Collection[value]
 	indexes     []*derive.Index[value] // one for each collection: its tags
 	sources     int
-	over        []int // by collection; -1-n for the index of n
+	over        [][]int // by collection; -1-n for the index of n
 	programs    []program
 	interned    []bool
 	log         []*record // of this update
@@ -104,7 +104,7 @@ func drawLayout(t *rapid.T) *layout {
 		var c *derive.Collection[value]
 		if n < l.sources {
 			c = derive.Source(l.schema, fmt.Sprint("c", n), v)
-			l.over = append(l.over, 0)
+			l.over = append(l.over, nil)
 		} else {
 			c = l.derived(t, n, v)
 		}
@@ -123,13 +123,18 @@ func drawLayout(t *rapid.T) *layout {
 
 func (l *layout) derived(t *rapid.T, n int, v derive.Values[value]) *derive.Collection[value] {
 	l.programs[n] = drawProgram(t, n)
-	of := rapid.IntRange(0, n-1).Draw(t, "over")
-	var over derive.Keys = l.collections[of]
-	if rapid.Bool().Draw(t, "over index") {
-		over, of = l.indexes[of], -1-of
+	var over []derive.Keys
+	var numbers []int
+	for range rapid.IntRange(1, 2).Draw(t, "sets") {
+		of := rapid.IntRange(0, n-1).Draw(t, "over")
+		if rapid.Bool().Draw(t, "over index") {
+			over, numbers = append(over, l.indexes[of]), append(numbers, -1-of)
+		} else {
+			over, numbers = append(over, l.collections[of]), append(numbers, of)
+		}
 	}
-	l.over = append(l.over, of)
-	return derive.Derive(l.schema, fmt.Sprint("c", n), over, v, func(r *derive.Reader, key string) *value {
+	l.over = append(l.over, numbers)
+	return derive.Derive(l.schema, fmt.Sprint("c", n), derive.Union(over...), v, func(r *derive.Reader, key string) *value {
 		rec := &record{of: n, key: key}
 		l.log = append(l.log, rec)
 		return l.programs[n].run(key, func(s step, key string) ([]*value, string) {

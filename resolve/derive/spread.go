@@ -71,13 +71,13 @@ func (u *update) mark(what id) {
 	}
 }
 
-// follow marks the derivations over a key that came or went.
+// follow notes that a key of one of the sets that a collection is derived over may
+// have come or gone.
 func (u *update) follow(k *keys, key string) {
 	for _, c := range k.followers {
-		known, ok := u.names.get(name{c.values, key})
-		live := ok && u.cell(known).live
-		if live != u.has(k, key) {
-			u.dirty[c.number][u.number(name{c.values, key})] = struct{}{}
+		n := name{c.values, key}
+		if _, known := u.names.get(n); known || u.has(c.over, key) {
+			u.keys[c.number][u.number(n)] = struct{}{}
 		}
 	}
 }

@@ -3,7 +3,6 @@ package derive
 import (
 	"iter"
 	"slices"
-	"sort"
 )
 
 // width is how many entries a node of a tree holds at most.
@@ -82,7 +81,19 @@ func (t *tree[K, V]) from(k K) iter.Seq2[K, V] {
 
 // find is where k is in n, or where it would be.
 func (n *node[K, V]) find(k K) (int, bool) {
-	return sort.Find(len(n.keys), func(i int) int { return k.compare(n.keys[i]) })
+	from, to := 0, len(n.keys)
+	for from < to {
+		i := (from + to) / 2
+		switch c := k.compare(n.keys[i]); {
+		case c == 0:
+			return i, true
+		case c < 0:
+			to = i
+		default:
+			from = i + 1
+		}
+	}
+	return from, false
 }
 
 // kid is the number of the kid that k is below.

@@ -13,6 +13,7 @@ type update struct {
 	edit   *edit
 	wanted map[id]any        // of sources
 	dirty  []map[id]struct{} // by collection: what may come out differently
+	keys   []map[id]struct{} // by collection: what may have come or gone
 	loose  map[id]struct{}   // numbers that may not be needed any more
 	delta  *Delta
 }
@@ -29,10 +30,10 @@ type change struct {
 // one key the later one holds.
 func (g *Graph) Update(changes ...Change) (*Graph, *Delta) {
 	n := len(g.schema.collections)
-	u := &update{Graph: *g, edit: new(edit), wanted: map[id]any{}, dirty: make([]map[id]struct{}, n), loose: map[id]struct{}{},
+	u := &update{Graph: *g, edit: new(edit), wanted: map[id]any{}, dirty: make([]map[id]struct{}, n), keys: make([]map[id]struct{}, n), loose: map[id]struct{}{},
 		delta: &Delta{changed: make([][]string, n), ran: make([]int, n)}}
 	for i := range u.dirty {
-		u.dirty[i] = map[id]struct{}{}
+		u.dirty[i], u.keys[i] = map[id]struct{}{}, map[id]struct{}{}
 	}
 	for _, c := range changes {
 		if c.of.schema != g.schema {
@@ -101,6 +102,11 @@ func (u *update) todo(c *collection) []id {
 		key string
 		id  id
 	}
+	for n := range u.keys[c.number] {
+		if x := u.cell(n); x.live != u.has(c.over, x.key) {
+			u.dirty[c.number][n] = struct{}{}
+		}
+	}
 	list := make([]marked, 0, len(u.dirty[c.number]))
 	for n := range u.dirty[c.number] {
 		list = append(list, marked{u.cell(n).key, n})
@@ -146,8 +152,10 @@ func protect(f func()) (failed *Failed) {
 // or stands elsewhere, if it is equal. With a new one come the buckets that it is in.
 func (u *update) settle(c *collection, was *cell, made any) (state any, buckets [][]string) {
 	if isValue(made) {
-		if isValue(was.state) && c.same(was.state, made) {
-			return was.state, nil
+		if isValue(was.state) {
+			if made = c.shared(was.state, made); c.same(was.state, made) {
+				return was.state, nil
+			}
 		}
 		var hash uint64
 		failed := protect(func() {
@@ -192,20 +200,26 @@ func (u *update) store(n id, was, now *cell) {
 	} else if _, failed := was.state.(*Failed); failed {
 		u.failed.remove(u.edit, n)
 	}
-	for _, x := range was.reads {
-		if _, still := slices.BinarySearch(now.reads, x); !still {
-			u.readers.remove(u.edit, readOf(x, n))
-			u.loose[x] = struct{}{}
-		}
-	}
-	for _, x := range now.reads {
-		if _, already := slices.BinarySearch(was.reads, x); !already {
-			u.readers.put(u.edit, readOf(x, n), none{})
-		}
-	}
 	if slices.Equal(was.reads, now.reads) {
 		now.reads = was.reads
+	} else {
+		u.reread(n, was.reads, now.reads)
 	}
 	u.cells.put(u.edit, n, now)
 	u.loose[n] = struct{}{}
+}
+
+// reread replaces what a derivation read, both sorted, in the other direction.
+func (u *update) reread(by id, was, now []id) {
+	for _, x := range was {
+		if _, still := slices.BinarySearch(now, x); !still {
+			u.readers.remove(u.edit, readOf(x, by))
+			u.loose[x] = struct{}{}
+		}
+	}
+	for _, x := range now {
+		if _, already := slices.BinarySearch(was, x); !already {
+			u.readers.put(u.edit, readOf(x, by), none{})
+		}
+	}
 }
