@@ -63,7 +63,7 @@ type found struct {
 
 // find looks for what a ref means, written in an object of namespace home; port
 // and section narrow it to one port.
-func find(m *mesh, ref api.TargetRef, port uint32, section, home string) found {
+func find(m lookup, ref api.TargetRef, port uint32, section, home string) found {
 	var f found
 	for d := range m.destsNamed(targetName(ref)) {
 		if !matcher.Destination(ref, home, &d.facts) {
@@ -91,7 +91,7 @@ func find(m *mesh, ref api.TargetRef, port uint32, section, home string) found {
 // classic service in mode Disabled and where no object has the name, else the
 // object if it has one port (contract 9). A subset, which has no port, is of the
 // classic service where there is one.
-func findBackend(m *mesh, want route.BackendRef) (*dest, *lostRef) {
+func findBackend(m lookup, want route.BackendRef) (*dest, *lostRef) {
 	ref, port, home := want.Target, want.Port, want.Home
 	subset := ref.Kind == api.KindMeshServiceSubset
 	if subset {
@@ -102,7 +102,7 @@ func findBackend(m *mesh, want route.BackendRef) (*dest, *lostRef) {
 	f := find(m, ref, port, section, home)
 	anyPort := port == 0 && section == ""
 	switch {
-	case anyPort && f.classic != nil && (subset || m.mode == disabled || !f.real):
+	case anyPort && f.classic != nil && (subset || m.meshMode() == disabled || !f.real):
 		return f.classic, nil
 	case f.object != nil && f.ports == 1:
 		return f.object, nil

@@ -85,7 +85,7 @@ func (t *tabler) call(p *dataplane, i int) call {
 	}
 	c.name = targetName(ref)
 	if o.BackendRef == nil {
-		if d, ok := t.mesh.dests.Get([]byte(classicID(ref.Name))); ok && d.facts.Classic {
+		if d := t.mesh.dest(classicID(ref.Name)); d != nil && d.facts.Classic {
 			c.dest = d
 			return c
 		}

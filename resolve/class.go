@@ -55,31 +55,48 @@ func (s *subjects) classOf(p *dataplane) *class {
 }
 
 func (t *tabler) newClass(d *dest, p *dataplane) *class {
-	c := &class{has: map[string]bool{"": true}}
-	for _, x := range d.subjects.selectors {
-		c.has[x.Key] = x.Selects(&p.facts)
-	}
-	c.base, c.overrides = d.subjects.baseLayers(c, len(t.kinds))
+	c := d.subjects.class(d.subjects.classKey(&p.facts), len(t.kinds))
 	c.outbound = c.base.overridden(c.overrides).fold(t.kinds)
 	before := t.former(d, p)
 	if before != nil && same(c.outbound, before.outbound) {
 		c.outbound = before.outbound
 	}
+	t.addTable(d, c)
+	switch {
+	case before == nil:
+	case c.tcp != nil && before.tcp != nil && before.tcp.Destination == d.Destination:
+		c.tcp = before.tcp
+	case c.table != nil && before.table != nil && before.table.Destination == d.Destination && same(c.table.Routes, before.table.Routes):
+		c.table = before.table
+	}
+	return c
+}
+
+// class is what is said to the class with that key, and targets no route.
+func (s *subjects) class(key string, kinds int) *class {
+	c := &class{has: map[string]bool{"": true}}
+	for i, x := range s.selectors {
+		c.has[x.Key] = key[i] == '1'
+	}
+	c.base, c.overrides = s.baseLayers(c, kinds)
+	return c
+}
+
+// addTable works out where the requests or connections of a class go.
+func (t *tabler) addTable(d *dest, c *class) {
 	own := Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}
 	if !d.Protocol.HTTPLike() {
 		c.tcp = &TCPTable{Destination: d.Destination, Backends: []Backend{own}}
 		c.clusters = []clusterRef{{id: d.ID, name: d.ID}}
-		if before != nil && before.tcp != nil && before.tcp.Destination == d.Destination {
-			c.tcp = before.tcp
-		}
-		return c
+		return
 	}
 	b := &tableBuilder{tabler: t, dest: d, class: c, own: own, stacks: map[*item][]stack{}}
 	c.table, c.clusters = b.build(), b.clusters
-	if before != nil && before.table != nil && before.table.Destination == d.Destination && same(c.table.Routes, before.table.Routes) {
-		c.table = before.table
-	}
-	return c
+}
+
+// onCluster is what is said about the connections to the destination.
+func (c *class) onCluster(kinds []*policies.Kind) Policies {
+	return c.base.overridden(c.overrides).only(policies.OnCluster, kinds).fold(kinds)
 }
 
 // cluster is how the class speaks to the destination, or to a subset of it.
@@ -88,7 +105,7 @@ func (t *tabler) cluster(d *dest, ref clusterRef, p *dataplane) *Cluster {
 	return c.byTags.get(ref.name, func() *Cluster {
 		n := &Cluster{
 			Name: ref.name, Destination: d.Destination, Tags: ref.tags, HTTP2: d.members.http2 && d.Protocol.HTTPLike(),
-			Policies: c.base.overridden(c.overrides).only(policies.OnCluster, t.kinds).fold(t.kinds),
+			Policies: c.onCluster(t.kinds),
 		}
 		if before := t.former(d, p); before != nil {
 			if o := before.byTags.known(ref.name); o != nil && o.Destination == n.Destination && o.HTTP2 == n.HTTP2 && same(o.Policies, n.Policies) {

@@ -205,10 +205,9 @@ func (q *Reader) AnsweringFor(ref api.Ref) []api.Ref {
 	if !ok {
 		return nil
 	}
-	u := updater{tabler: tabler{mesh: x}}
 	var out []api.Ref
 	for _, p := range spec.Ports {
-		for _, m := range u.selected(spec, p.Port) {
+		for _, m := range selectedInbounds(x, spec, p.Port) {
 			out = append(out, m.plane.object.Ref)
 		}
 	}

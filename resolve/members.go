@@ -16,7 +16,7 @@ import (
 func (u *updater) destinations() {
 	dests, links := u.mesh.dests.Txn(), u.mesh.links.Txn()
 	for _, name := range slices.Sorted(maps.Keys(u.classics)) {
-		list := u.classicMembers(name)
+		list := classicMembers(u.mesh, name)
 		if len(list) == 0 {
 			u.drop(dests, links, classicID(name))
 			continue
@@ -31,7 +31,7 @@ func (u *updater) destinations() {
 	links = u.mesh.links.Txn()
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
 		if s, d := u.mesh.ownerOf(id); s != nil {
-			u.put(dests, links, d, s.object, u.serviceMembers(s, d))
+			u.put(dests, links, d, s.object, serviceMembers(u.mesh, s, d))
 		} else {
 			u.drop(dests, links, id)
 		}
@@ -144,23 +144,10 @@ func (u *updater) renamed(d *Destination) {
 	}
 }
 
-// planesCarrying are the dataplanes with a label or tag, in the order of their keys.
-func (u *updater) planesCarrying(target string) []*dataplane {
-	var out []*dataplane
-	for _, key := range slices.Sorted(u.mesh.roster.of(carries, target)) {
-		if !u.mesh.visit() {
-			break
-		}
-		if o, ok := u.mesh.objects.Get([]byte(key)); ok {
-			out = append(out, o.(*dataplane))
-		}
-	}
-	return out
-}
-
-func (u *updater) classicMembers(name string) []member {
+// classicMembers lists the inbounds of a kuma.io/service.
+func classicMembers(m lookup, name string) []member {
 	var out []member
-	for _, p := range u.planesCarrying(pair(api.TagService, name)) {
+	for _, p := range m.carrying(pair(api.TagService, name)) {
 		for i := range p.spec.Networking.Inbound {
 			if in := &p.spec.Networking.Inbound[i]; in.Tags[api.TagService] == name {
 				out = append(out, member{p, in})
@@ -171,48 +158,45 @@ func (u *updater) classicMembers(name string) []member {
 }
 
 // serviceMembers is who answers for one port of a service object.
-func (u *updater) serviceMembers(s *service, d *Destination) *members {
+func serviceMembers(m lookup, s *service, d *Destination) *members {
 	switch spec := s.object.Spec.(type) {
 	case *api.MeshExternalService:
-		m := &members{}
+		out := &members{}
 		for _, e := range spec.Endpoints {
-			m.list = append(m.list, Endpoint{Address: e.Address, Port: e.Port, Priority: e.Priority})
+			out.list = append(out.list, Endpoint{Address: e.Address, Port: e.Port, Priority: e.Priority})
 		}
-		return m
+		return out
 	case *api.MeshMultiZoneService:
-		return membersOf(u.multiZoneMembers(spec, d.Port))
+		return membersOf(multiZoneMembers(m, spec, d.Port))
 	case *api.MeshService:
-		return membersOf(u.selected(spec, d.Port))
+		return membersOf(selectedInbounds(m, spec, d.Port))
 	}
 	return membersOf(nil)
 }
 
-func (u *updater) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) []member {
+func multiZoneMembers(m lookup, spec *api.MeshMultiZoneService, port uint32) []member {
 	var out []member
 	if spec.Selector == nil || spec.Selector.MeshService == nil {
 		return nil
 	}
-	it := u.mesh.objects.Root().Iterator()
-	it.SeekPrefix([]byte(api.KindMeshService + "/"))
-	for _, x, ok := it.Next(); ok; _, x, ok = it.Next() {
-		s, isService := x.(*service)
-		if !isService || !s.labels.Carry(spec.Selector.MeshService.MatchLabels) {
+	for s := range m.meshServices() {
+		if !s.labels.Carry(spec.Selector.MeshService.MatchLabels) {
 			continue
 		}
-		out = append(out, u.selected(s.object.Spec.(*api.MeshService), port)...)
+		out = append(out, selectedInbounds(m, s.object.Spec.(*api.MeshService), port)...)
 	}
 	return out
 }
 
-// selected lists the inbounds behind one port of a MeshService.
-func (u *updater) selected(spec *api.MeshService, port uint32) []member {
+// selectedInbounds lists those behind one port of a MeshService.
+func selectedInbounds(m lookup, spec *api.MeshService, port uint32) []member {
 	var out []member
 	target := gatherTarget(spec.Selector)
 	i := slices.IndexFunc(spec.Ports, func(p api.ServicePort) bool { return p.Port == port })
 	if target == "" || i < 0 {
 		return nil
 	}
-	for _, p := range u.planesCarrying(target) {
+	for _, p := range m.carrying(target) {
 		if !selects(spec.Selector, p) {
 			continue
 		}

@@ -48,10 +48,10 @@ func newAttachments(all []*item) *attachments {
 type layers [][]merge.Layer
 
 // gatherSubjects looks up everything that is about d.
-func gatherSubjects(m *mesh, d *dest) *subjects {
+func gatherSubjects(m lookup, d *dest) *subjects {
 	s := &subjects{attached: map[*routeObject]*attachments{}}
 	names := d.linkNames()
-	for r := range linkedObjects[*routeObject](m, routes, names...) {
+	for r := range m.routesAbout(names...) {
 		for i := range r.opinion.Entries {
 			e := &r.opinion.Entries[i]
 			if !r.object.Shadow() && matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) {
@@ -61,7 +61,7 @@ func gatherSubjects(m *mesh, d *dest) *subjects {
 	}
 	s.contributions = ownersOnly(s.contributions)
 	slices.SortFunc(s.contributions, func(a, b *contribution) int { return a.rank.compare(b.rank) })
-	for p := range linkedObjects[*policy](m, speaksOf, names...) {
+	for p := range m.policiesAbout(names...) {
 		for _, it := range p.items {
 			if it.routeRef() == nil && it.selects(&d.facts) {
 				s.items = append(s.items, it)
@@ -96,14 +96,14 @@ func ownersOnly(all []*contribution) []*contribution {
 }
 
 // attachedTo lists the items that attach to r for the destination s, weakest first.
-func attachedTo(m *mesh, r *routeObject, s *matcher.Service) []*item {
+func attachedTo(m lookup, r *routeObject, s *matcher.Service) []*item {
 	kind := r.object.Kind + "/"
 	var out []*item
 	targets := []string{kind + r.object.Name, kind + anyTarget}
 	if n := r.object.DisplayName(); n != r.object.Name {
 		targets = append(targets, kind+n)
 	}
-	for p := range linkedObjects[*policy](m, attachesTo, targets...) {
+	for p := range m.policiesOn(targets...) {
 		for _, it := range p.items {
 			if it.attaches(r, s) {
 				out = append(out, it)

@@ -11,7 +11,7 @@ import (
 
 // tabler makes the tables of one mesh.
 type tabler struct {
-	mesh     *mesh
+	mesh     lookup
 	prior    *mesh // the revision before, whose values stay where they are equal; may be nil
 	kinds    []*policies.Kind
 	dialects []route.Dialect

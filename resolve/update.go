@@ -17,7 +17,8 @@ func (s set) add(name string) { s[name] = struct{}{} }
 // the committed trees of the one before: objects and their links, destinations,
 // what is said about them, dataplanes. Each phase marks what the next must redo.
 type updater struct {
-	tabler // its mesh is the next revision, not yet shared
+	tabler
+	mesh *mesh // the next revision, not yet shared
 	// fresh says that everything is new, so nothing needs to be marked.
 	fresh    bool
 	dests    set       // ids: what is said about them, or who answers, changed
@@ -38,7 +39,7 @@ func newUpdater(m *Model, prev *mesh, name string) *updater {
 		next = &c
 	}
 	return &updater{
-		tabler: tabler{mesh: next, prior: prev, kinds: m.kinds, dialects: m.dialects}, fresh: prev == nil,
+		tabler: tabler{mesh: next, prior: prev, kinds: m.kinds, dialects: m.dialects}, mesh: next, fresh: prev == nil,
 		dests: set{}, names: set{}, services: set{},
 		classics: set{}, planes: set{},
 	}
