@@ -3,6 +3,7 @@ package resolve_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,6 +36,11 @@ func TestTheOlderOneMayBecomeTheYounger(t *testing.T) {
 	clean, _ := resolve.Compile(s, c.dialects, c.kinds)
 	if diff := cmp.Diff(dump(clean), dump(next)); diff != "" {
 		t.Errorf("compiled (-) and updated (+) differ:\n%s", diff)
+	}
+	derived, _ := resolve.NewDerived(model).Update([]api.Change{{After: first}, {After: second}, {After: caller}})
+	derived, _ = derived.Update(changes)
+	if diff := cmp.Diff(contents(slices.Collect(next.Dataplanes(""))), contents(derived.Dataplanes())); diff != "" {
+		t.Errorf("model (-) and derived (+) differ:\n%s", diff)
 	}
 	if r, _ := next.Dataplane(caller.Ref); r.Outbounds[0].Destination.Name != "second" {
 		t.Errorf("the outbound leads to %s", r.Outbounds[0].Destination.Name)

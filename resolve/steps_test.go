@@ -1,6 +1,7 @@
 package resolve_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,7 @@ func TestSteps(t *testing.T) {
 func (c *composition) steps(t *testing.T, _ string, archive *txtar.Archive) *txtar.Archive {
 	snapshot := api.NewSnapshot(0)
 	model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+	derived := resolve.NewDerived(model)
 	var changes []api.Change
 	for i := range archive.Files {
 		f := &archive.Files[i]
@@ -40,6 +42,10 @@ func (c *composition) steps(t *testing.T, _ string, archive *txtar.Archive) *txt
 			t.Fatalf("file %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", i, diff, describe(changes))
 		}
 		checkAffected(t, model, next, affected, changes)
+		derived, _ = derived.Update(changes)
+		if diff := cmp.Diff(contents(slices.Collect(next.Dataplanes(""))), contents(derived.Dataplanes())); diff != "" {
+			t.Fatalf("file %d: model (-) and derived (+) differ:\n%s", i, diff)
+		}
 		got := ""
 		for _, ref := range affected.Dataplanes {
 			got += ref.String() + "\n"
