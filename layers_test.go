@@ -4,8 +4,12 @@ package weft_test
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +22,7 @@ const module = "github.com/weftmesh/weft/"
 // line. A name with a slash-star stands for every package below it.
 var layers = []string{
 	"api",
-	"api/decode",
+	"api/decode api/jsonschema",
 	"merge",
 	"route",
 	"route/*",
@@ -59,16 +63,29 @@ var homes = map[string][]string{
 var forbidden = map[string][]string{"inspect/kuma": {"matcher"}}
 
 // impure are imports that the core, all layers up to inspect/kuma, does without.
-var impure = []string{"context", "log/slog", "os", "os/exec", "math/rand", "math/rand/v2"}
+var impure = []string{"context", "log/slog", "os", "os/exec", "math/rand", "math/rand/v2", "unsafe"}
+
+// exceptional are imports that the core does without but for these packages:
+// locks where a shared value remembers what was derived from it, reflection where
+// documents are read, compared and described, and where a change may have left a value equal.
+var exceptional = map[string][]string{
+	"sync":        {"resolve", "xds"},
+	"sync/atomic": {"resolve"},
+	"reflect":     {"admission", "api/decode", "api/jsonschema", "policies", "resolve"},
+}
+
+// clock are the functions of package time by which results would depend on when
+// they are asked for. Durations are values like others.
+var clock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
 
 type pkg struct {
-	ImportPath string
-	Imports    []string
+	ImportPath, Dir  string
+	Imports, GoFiles []string
 }
 
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "./...")
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -159,19 +176,55 @@ func TestHeavyImportsStayAtHome(t *testing.T) {
 }
 
 func TestCoreIsPure(t *testing.T) {
+	used := map[string]bool{}
 	for _, p := range packages(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		if l := layer(name); l < 0 || l > layer("inspect/kuma") || name == "store" || strings.Contains(name, "/internal/") || isSupport(name) {
 			continue
 		}
 		for _, i := range p.Imports {
-			for _, bad := range impure {
-				if i == bad {
-					t.Errorf("%s imports %s, but the core is pure", name, i)
-				}
+			if slices.Contains(impure, i) {
+				t.Errorf("%s imports %s, but the core is pure", name, i)
+			}
+			allowed, restricted := exceptional[i]
+			if restricted && !slices.Contains(allowed, name) {
+				t.Errorf("%s imports %s, which only %s may", name, i, strings.Join(allowed, ", "))
+			}
+			used[i+" "+name] = restricted
+		}
+		for _, file := range p.GoFiles {
+			for _, at := range readsClock(t, filepath.Join(p.Dir, file)) {
+				t.Errorf("%s: the core has no clock", at)
 			}
 		}
 	}
+	for i, names := range exceptional {
+		for _, name := range names {
+			if !used[i+" "+name] {
+				t.Errorf("%s does without %s: take the exception away", name, i)
+			}
+		}
+	}
+}
+
+// readsClock lists the places of a file that ask what time it is.
+func readsClock(t *testing.T, file string) []string {
+	t.Helper()
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var places []string
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(clock, s.Sel.Name) {
+				places = append(places, set.Position(s.Pos()).String())
+			}
+		}
+		return true
+	})
+	return places
 }
 
 func anyPrefix(name string, prefixes []string) bool {

@@ -185,3 +185,36 @@ func (p *plane) streams(n int) {
 	want := fmt.Sprintf("weft_streams{protocol=%q} %d\n", "delta", n)
 	eventually(p.t, want, func() bool { return strings.Contains(p.want(http.StatusOK, http.MethodGet, "/metrics", ""), want) })
 }
+
+// TestABootstrapThatRacesWithTheEndOfItsMeshLeavesNoOrphan: whichever of the two
+// comes first, a Dataplane never stands in a mesh that is gone.
+func TestABootstrapThatRacesWithTheEndOfItsMeshLeavesNoOrphan(t *testing.T) {
+	t.Parallel()
+	p := start(t, config(t))
+	ask := map[string]any{"mesh": "short", "name": "guest-1", "dataplaneResource": strings.ReplaceAll(guest, "mesh: default", "mesh: short")}
+	brought, deleted := 0, 0
+	for range 40 {
+		if code, text := p.call(http.MethodPut, "/meshes/short", `{"type":"Mesh","name":"short"}`); code >= 300 {
+			t.Fatalf("%d %s", code, text)
+		}
+		answered := make(chan int, 1)
+		go func() {
+			code, _ := p.ask(http.DefaultClient, "http://"+p.XDS(), "", ask)
+			answered <- code
+		}()
+		gone, text := p.call(http.MethodDelete, "/meshes/short", "")
+		switch code := <-answered; {
+		case code == http.StatusOK && gone == http.StatusConflict:
+			brought++
+			p.want(http.StatusOK, http.MethodDelete, "/meshes/short/dataplanes/guest-1", "")
+		case code == http.StatusNotFound && gone == http.StatusOK:
+			deleted++
+		default:
+			t.Fatalf("the bootstrap answered %d, the deletion %d %s", code, gone, text)
+		}
+		if got := get[list](p, "/dataplanes").Total; got != 0 {
+			t.Fatalf("%d dataplanes are left", got)
+		}
+	}
+	t.Logf("%d dataplanes were brought along, %d came too late", brought, deleted)
+}

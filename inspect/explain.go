@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"cmp"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -48,7 +50,8 @@ type Route struct {
 	ShadowedBy *Shadow               `json:"shadowedBy"`
 	Filters    []string              `json:"filters,omitempty"` // in words
 	FiltersBy  *api.Origin           `json:"filtersBy,omitempty"`
-	Backends   []sim.Backend         `json:"backends"` // none where the route redirects
+	Answer     string                `json:"answer,omitempty"` // of the proxy's own, in words; a redirect is among Filters
+	Backends   []sim.Backend         `json:"backends"`         // none where the proxy answers by itself
 	BackendsBy *api.Origin           `json:"backendsBy,omitempty"`
 	Mirrors    []sim.Mirror          `json:"mirrors,omitempty"`
 	Policies   map[string]sim.Policy `json:"policies"`
@@ -152,18 +155,21 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 
 func routeOf(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) Route {
 	out := Route{
-		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, FiltersBy: rt.FiltersBy, BackendsBy: rt.BackendsBy,
+		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, FiltersBy: rt.FiltersBy, BackendsBy: rt.ActionBy,
 		Backends: []sim.Backend{}, Policies: notNil(sim.RoutePolicies(rt, spoken)), Mirrors: sim.Mirrors(rt),
 	}
 	if out.Origins == nil {
 		out.Origins = []*api.Origin{}
 	}
-	redirects := false
 	for i := range rt.Filters {
 		out.Filters = append(out.Filters, filterText(&rt.Filters[i]))
-		redirects = redirects || rt.Filters[i].Redirect != nil
 	}
-	if !redirects {
+	switch do := rt.Answer.(type) {
+	case *route.Redirect:
+		out.Filters, out.FiltersBy = append(out.Filters, redirectText(do)), cmp.Or(rt.FiltersBy, rt.ActionBy)
+	case *route.Respond:
+		out.Answer = respondText(do)
+	default:
 		out.Backends = append(out.Backends, sim.Shares(r, rt.Backends)...)
 	}
 	return out

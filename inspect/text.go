@@ -161,6 +161,9 @@ func (p *printer) route(r *Route) {
 	for _, f := range r.Filters {
 		p.line("    %s  %s", f, p.faint(OriginText(r.FiltersBy)))
 	}
+	if r.Answer != "" {
+		p.line("    %s  %s", r.Answer, p.faint(by(r.BackendsBy)))
+	}
 	if len(r.Backends) > 0 {
 		p.line("    to %s  %s", backendsText(r.Backends), p.faint(by(r.BackendsBy)))
 	}

@@ -27,9 +27,6 @@ func filterText(f *route.Filter) string {
 		return "request headers: " + modifierText(f.RequestHeaders)
 	case f.ResponseHeaders != nil:
 		return "response headers: " + modifierText(f.ResponseHeaders)
-	case f.Redirect != nil:
-		d := f.Redirect
-		return fmt.Sprintf("redirect %d%s%s%s%s", cmp.Or(d.Status, 302), given(" scheme ", d.Scheme), given(" host ", d.Hostname), portText(d.Port), pathText(d.Path))
 	case f.Rewrite != nil:
 		host := given(" host ", f.Rewrite.Hostname)
 		if f.Rewrite.BackendsHost {
@@ -40,6 +37,21 @@ func filterText(f *route.Filter) string {
 		return fmt.Sprintf("mirror %g%% to %s", f.Mirror.Percent, f.Mirror.Backend.Target.Name)
 	}
 	return ""
+}
+
+func redirectText(d *route.Redirect) string {
+	return fmt.Sprintf("redirect %d%s%s%s%s", cmp.Or(d.Status, 302), given(" scheme ", d.Scheme), given(" host ", d.Hostname), portText(d.Port), pathText(d.Path))
+}
+
+func respondText(d *route.Respond) string {
+	text := fmt.Sprintf("answer %d", d.Status)
+	if d.Body != "" {
+		text += fmt.Sprintf(" with %d bytes", len(d.Body))
+	}
+	if len(d.Headers) > 0 {
+		text += ", " + modifierText(&route.HeaderModifier{Set: d.Headers})
+	}
+	return text
 }
 
 func given(label, value string) string {

@@ -157,7 +157,7 @@ func (a *attacher) rules(earlier []*Route, r *Route) {
 		switch x := a.of(o); {
 		case by != nil && len(by.Origins) > 0:
 			x.lost(by.Origins[len(by.Origins)-1])
-		case o == strongest || o.Same(r.FiltersBy) || o.Same(r.BackendsBy):
+		case o == strongest || o.Same(r.FiltersBy) || o.Same(r.ActionBy):
 			x.Acts |= 1
 		default:
 			x.lost(strongest)

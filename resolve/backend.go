@@ -9,8 +9,8 @@ import (
 )
 
 // backend resolves a ref of a route object. One that leads nowhere stays, with
-// the reason, so that its share can be answered honestly (spec/kuma.md 2.3).
-func (b *tableBuilder) backend(ref *route.BackendRef) Backend {
+// the reason, so that its share can be answered with the status broken (spec/kuma.md 2.3).
+func (b *tableBuilder) backend(ref *route.BackendRef, broken uint32) Backend {
 	out := Backend{Kind: ref.Target.Kind, Name: ref.Target.Name, Namespace: ref.Target.Namespace,
 		Tags: ref.Target.Tags, Port: ref.Port, Weight: ref.Weight}
 	d, lost := findBackend(b.mesh, *ref)
@@ -18,7 +18,7 @@ func (b *tableBuilder) backend(ref *route.BackendRef) Backend {
 		lost = wrongProtocol(d)
 	}
 	if lost != nil {
-		out.Broken = lost.message
+		out.Broken = Broken{lost.message, broken}
 		return out
 	}
 	if out.Kind == api.KindMeshServiceSubset {

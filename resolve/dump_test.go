@@ -50,9 +50,13 @@ func content(r *resolve.Resolved) string {
 		for _, x := range o.Table.Routes {
 			match, _ := json.Marshal(x.Match)
 			filters, _ := json.Marshal(x.Filters)
+			if x.Answer != nil {
+				answer, _ := json.Marshal(x.Answer)
+				filters = fmt.Appendf(filters, " answers %T %s", x.Answer, answer)
+			}
 			fmt.Fprintf(&b, "  %s from %s filters %s\n", match, originsText(x.Origins), filters)
 			for _, be := range x.Backends {
-				fmt.Fprintf(&b, "   to %s weight %d broken %q\n", be.Cluster, be.Weight, be.Broken)
+				fmt.Fprintf(&b, "   to %s weight %d broken %q\n", be.Cluster, be.Weight, be.Broken.Why)
 			}
 			fmt.Fprintf(&b, "   %s\n", policiesText(x.Policies))
 		}

@@ -93,13 +93,36 @@ type Route struct {
 	// implicit catch-all.
 	Origins []*api.Origin
 	Filters []route.Filter
-	// FiltersBy and BackendsBy are the rules whose list holds, nil where none has one.
-	FiltersBy, BackendsBy *api.Origin
-	// Backends are never empty: without any in the documents, the destination itself.
+	// FiltersBy and ActionBy are the rules whose word holds, nil where nobody's does.
+	FiltersBy, ActionBy *api.Origin
+	// Answer is what the proxy answers by itself; nil where it forwards to Backends.
+	Answer   route.Answer
 	Backends []Backend
-	Mirrors  []Mirror
-	Policies Policies
+	// NoBackend is the answer where none of Backends can take a request.
+	NoBackend route.Respond
+	Mirrors   []Mirror
+	Policies  Policies
 }
+
+// Answers is what the proxy answers by itself to what matches; nil where it
+// forwards.
+func (r *Route) Answers() route.Answer {
+	if r.Answer != nil {
+		return r.Answer
+	}
+	for i := range r.Backends {
+		if b := &r.Backends[i]; b.Cluster != "" && b.Weight > 0 {
+			return nil
+		}
+	}
+	if r.NoBackend.Status == 0 {
+		return unable
+	}
+	return &r.NoBackend
+}
+
+// unable answers where nobody can and nothing else is said.
+var unable = &route.Respond{Status: 500}
 
 // Backend is one share of a route's traffic.
 type Backend struct {
@@ -109,10 +132,21 @@ type Backend struct {
 	Tags      map[string]string
 	Port      uint32
 	Weight    uint32 // as written; 0 gets nothing
-	// Cluster names the cluster; empty where the backend cannot be used, and
-	// then Broken says why and the share answers 500.
+	// Cluster names the cluster; empty where the backend cannot be used.
 	Cluster string
-	Broken  string
+	Broken  Broken
+}
+
+// Broken is why a backend cannot be used, and the status that answers its share;
+// 0 where others have the share.
+type Broken struct {
+	Why    string
+	Status uint32
+}
+
+// Gets reports whether a share of the traffic falls to b, usable or not.
+func (b *Backend) Gets() bool {
+	return b.Weight > 0 && (b.Cluster != "" || b.Broken.Status != 0)
 }
 
 // Mirror is a copy of a share of the requests.

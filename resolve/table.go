@@ -69,20 +69,24 @@ func (b *tableBuilder) build() *Table {
 // route is one composed rule, but for which of its matches it stands for.
 func (b *tableBuilder) route(c *route.Composed, from []*contribution) Route {
 	r := Route{Key: c.Key, Name: c.Name, Matches: c.Matches, Origins: c.Origins, Filters: c.Filters,
-		FiltersBy: c.FiltersBy, BackendsBy: c.ActionBy, Policies: b.policies(c, from)}
-	for _, f := range c.Filters {
-		if f.Mirror != nil {
-			r.Mirrors = append(r.Mirrors, Mirror{b.backend(&f.Mirror.Backend), f.Mirror.Percent})
-		}
-	}
+		FiltersBy: c.FiltersBy, ActionBy: c.ActionBy, Policies: b.policies(c, from)}
 	switch do := c.Do.(type) {
 	case *route.Forward:
+		r.NoBackend = do.NoBackend
 		for i := range do.Backends {
-			r.Backends = append(r.Backends, b.backend(&do.Backends[i]))
+			r.Backends = append(r.Backends, b.backend(&do.Backends[i], do.Broken))
 		}
 	case route.Itself:
 		b.use(b.dest.Destination, nil)
 		r.Backends = []Backend{b.own}
+	case route.Answer:
+		r.Answer = do
+		return r
+	}
+	for _, f := range c.Filters {
+		if f.Mirror != nil {
+			r.Mirrors = append(r.Mirrors, Mirror{b.backend(&f.Mirror.Backend, 0), f.Mirror.Percent})
+		}
 	}
 	return r
 }

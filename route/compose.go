@@ -35,18 +35,6 @@ type Composed struct {
 	FiltersBy, ActionBy *api.Origin
 }
 
-// Action is what happens to a request: exactly one of the types below.
-type Action interface{ action() }
-
-// Forward sends to backends, by their weights.
-type Forward struct{ Backends []BackendRef }
-
-// Itself sends to the destination that the client asked for.
-type Itself struct{}
-
-func (*Forward) action() {}
-func (Itself) action()   {}
-
 // Ordered are the rows of rules: their single matches, those that compare finds
 // equal in the order of the rules. A rule without matches has none and takes
 // nothing; one for everything says so by CatchAll.

@@ -29,47 +29,72 @@ func (c *Condition) same(d *Condition) bool {
 
 // Holds reports whether the condition holds of a request, as Envoy decides it.
 func (c *Condition) Holds(r *Request) bool {
-	values := c.values(r)
-	if len(values) == 0 {
-		switch {
-		case c.Mode&MissingIsEmpty != 0:
-			return !c.fits("")
-		case c.On == OnCookie:
-			return c.Mode&Not != 0
+	if c.On == OnHeader {
+		lines := r.header(c.Name)
+		if len(lines) == 0 {
+			return c.holdsOfNothing()
 		}
-		return c.Op == Present && c.Mode&Not != 0
+		return c.fitsOne(lines) != (c.Mode&Not != 0)
 	}
-	return slices.ContainsFunc(values, c.fits) != (c.Mode&Not != 0)
+	v, ok := c.value(r)
+	if !ok {
+		return c.holdsOfNothing()
+	}
+	return c.fits(v) != (c.Mode&Not != 0)
+}
+
+// holdsOfNothing is Holds of a request in which the subject is missing.
+func (c *Condition) holdsOfNothing() bool {
+	switch {
+	case c.Mode&MissingIsEmpty != 0:
+		return !c.fits("")
+	case c.On == OnCookie:
+		return c.Mode&Not != 0
+	}
+	return c.Op == Present && c.Mode&Not != 0
+}
+
+func (c *Condition) fitsOne(values []string) bool {
+	for _, v := range values {
+		if c.fits(v) {
+			return true
+		}
+	}
+	return false
 }
 
 // values are those that the subject has in a request, none where it is missing.
 func (c *Condition) values(r *Request) []string {
-	one := func(v string, ok bool) []string {
-		if !ok {
-			return nil
-		}
+	if c.On == OnHeader {
+		return r.header(c.Name)
+	}
+	if v, ok := c.value(r); ok {
 		return []string{v}
 	}
+	return nil
+}
+
+// value is what a subject that is no header has in a request; false where it is
+// missing.
+func (c *Condition) value(r *Request) (string, bool) {
 	switch c.On {
 	case OnPath:
-		return []string{r.Path}
+		return r.Path, true
 	case OnMethod:
-		return []string{r.Method}
-	case OnHeader:
-		return r.header(c.Name)
+		return r.Method, true
 	case OnQuery:
-		return one(parameter(r.Query, c.Name))
+		return parameter(r.Query, c.Name)
 	case OnCookie:
-		return one(r.cookie(c.Name))
+		return r.cookie(c.Name)
 	case OnAuthority:
-		return []string{r.Authority}
+		return r.Authority, true
 	case OnClaim:
 		if r.Claim == nil {
-			return nil
+			return "", false
 		}
-		return one(r.Claim(c.Name))
+		return r.Claim(c.Name)
 	case OnChance:
-		return []string{strconv.FormatInt(r.Draw, 10)}
+		return strconv.FormatInt(r.Draw, 10), true
 	}
 	panic(fmt.Sprintf("no subject %d", c.On))
 }

@@ -67,14 +67,16 @@ func (c *Condition) WhyNot(r *Request) string {
 	if c.Holds(r) {
 		return ""
 	}
+	if !c.On.named() {
+		v, _ := c.value(r)
+		return c.subject() + " " + v + " " + phrases[c.Op].fails + " " + c.operand()
+	}
 	values := c.values(r)
 	switch {
 	case len(values) == 0:
 		return c.subject() + " is missing"
 	case c.Op == Present:
 		return c.subject() + " is present"
-	case !c.On.named():
-		return fmt.Sprintf("%s %s %s %s", c.subject(), values[0], phrases[c.Op].fails, c.operand())
 	}
 	quoted := make([]string, len(values))
 	for i, v := range values {

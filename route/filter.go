@@ -2,16 +2,15 @@ package route
 
 import "strings"
 
-// Decisive are the redirect and the rewrite that hold: the last of each.
-func Decisive(filters []Filter) (redirect *Redirect, rewrite *Rewrite) {
+// LastRewrite is the rewrite that holds: the last one.
+func LastRewrite(filters []Filter) *Rewrite {
+	var out *Rewrite
 	for i := range filters {
-		if f := &filters[i]; f.Redirect != nil {
-			redirect = f.Redirect
-		} else if f.Rewrite != nil {
-			rewrite = f.Rewrite
+		if r := filters[i].Rewrite; r != nil {
+			out = r
 		}
 	}
-	return redirect, rewrite
+	return out
 }
 
 // Absolute is path as a request may carry it.

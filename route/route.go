@@ -8,11 +8,10 @@ package route
 
 import "github.com/weftmesh/weft/api"
 
-// Filter changes a request or its answer; exactly one field is set.
+// Filter changes a request on its way, or the answer; exactly one field is set.
 type Filter struct {
 	RequestHeaders  *HeaderModifier
 	ResponseHeaders *HeaderModifier
-	Redirect        *Redirect
 	Rewrite         *Rewrite
 	Mirror          *Mirror
 }
@@ -28,14 +27,6 @@ type HeaderModifier struct {
 type Header struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-}
-
-// Redirect answers with a location. Empty fields keep what the request has.
-type Redirect struct {
-	Scheme, Hostname string
-	Port             uint32
-	Path             *PathRewrite
-	Status           uint32 // 301, 302, 303, 307, 308
 }
 
 // Rewrite changes what the backend sees.

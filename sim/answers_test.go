@@ -102,7 +102,7 @@ func TestHeadersOfOwnAnswers(t *testing.T) {
 		rt   *resolve.Route
 		want string // location, then the changes
 	}{
-		"redirect":  {&resolve.Route{Filters: []route.Filter{{Redirect: &route.Redirect{Status: 301}}}}, `http://there/ {"set":{"location":"http://there/"}}`},
+		"redirect":  {&resolve.Route{Answer: &route.Redirect{Status: 301}}, `http://there/ {"set":{"location":"http://there/"}}`},
 		"500":       {everything(lost(1)), ` {"set":{"location":"http://there/"}}`},
 		"forwarded": {everything(to("v1", 1)), ` {"set":{"content-type":"text/x","location":"http://there/"},"add":{"content-type":"text/y"}}`},
 	} {

@@ -16,8 +16,9 @@ const maxNames = 10
 func (t taker) backends(list []resolve.Backend) []Backend {
 	out := Shares(t.from, list)
 	n := 0
-	for _, b := range list {
-		if b.Weight == 0 {
+	for i := range list {
+		b := &list[i]
+		if !b.Gets() {
 			continue
 		}
 		if use := clusterOf(t.from, b.Cluster); use.Endpoints != nil {

@@ -66,6 +66,9 @@ func disagreement(v sim.Verdict, a *envoytest.Answer) string {
 		if a.Status != status || len(a.Attempts) > 0 {
 			return fmt.Sprintf("sim says %s %d, Envoy answers %d after %d attempts", b.Outcome, b.Status, a.Status, len(a.Attempts))
 		}
+		if b.GRPCStatus == nil && status != http.StatusNoContent && v.Request.Method != http.MethodHead && a.Body != b.Body {
+			return fmt.Sprintf("sim says body %q, Envoy %q", b.Body, a.Body)
+		}
 		if got := a.Headers.Get("location"); got != b.Location {
 			return fmt.Sprintf("sim says location %q, Envoy %q", b.Location, got)
 		}
@@ -82,15 +85,15 @@ func cmpText(a, b string) string {
 
 func wrongForward(b sim.Branch, a *envoytest.Answer) string {
 	var clusters []string
-	broken := false
+	broken := uint32(0)
 	for _, x := range b.Backends {
 		if x.Status == 0 {
 			clusters = append(clusters, x.Name)
 		}
-		broken = broken || x.Status == 500
+		broken = max(broken, x.Status)
 	}
 	if len(a.Attempts) == 0 {
-		if broken && (a.Status == 500 || a.Headers.Get("grpc-status") == "2") {
+		if broken != 0 && (a.Status == int(broken) || a.Headers.Get("grpc-status") == map[uint32]string{500: "2", 503: "14"}[broken]) {
 			return ""
 		}
 		return fmt.Sprintf("sim forwards, Envoy answers %d", a.Status)

@@ -25,7 +25,7 @@ func (g grid) count(r *resolve.Resolved, p pair) {
 	}
 	i := slices.IndexFunc(p.Routes, func(x *resolve.Route) bool { return x.Name == v.Branches[0].Route.Name })
 	for _, m := range matches.Kinds(&p.Routes[i].Match) {
-		for _, f := range filterKinds(p.Routes[i].Filters) {
+		for _, f := range filterKinds(p.Routes[i]) {
 			for _, field := range fieldNames(p.Routes[i].Policies) {
 				g[cell{m, f, field}]++
 			}
@@ -33,7 +33,7 @@ func (g grid) count(r *resolve.Resolved, p pair) {
 	}
 }
 
-func filterKinds(filters []route.Filter) []string {
+func filterKinds(r *resolve.Route) []string {
 	out := []string{}
 	path := func(kind string, p *route.PathRewrite) {
 		switch {
@@ -45,16 +45,20 @@ func filterKinds(filters []route.Filter) []string {
 			out = append(out, kind)
 		}
 	}
-	for i := range filters {
-		switch f := &filters[i]; {
+	switch do := r.Answer.(type) {
+	case *route.Redirect:
+		path("redirect", do.Path)
+	case *route.Respond:
+		out = append(out, "respond")
+	}
+	for i := range r.Filters {
+		switch f := &r.Filters[i]; {
 		case f.RequestHeaders != nil:
 			out = append(out, "request headers")
 		case f.ResponseHeaders != nil:
 			out = append(out, "response headers")
 		case f.Mirror != nil:
 			out = append(out, "mirror")
-		case f.Redirect != nil:
-			path("redirect", f.Redirect.Path)
 		case f.Rewrite != nil:
 			path("rewrite", f.Rewrite.Path)
 		}

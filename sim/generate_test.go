@@ -41,16 +41,23 @@ func (d dice) route(name string) *resolve.Route {
 	r.Matches = []route.Match{r.Match}
 	r.Origins = []*api.Origin{{Ref: api.Ref{Kind: api.KindMeshHTTPRoute, Name: name}}}
 	for n := d.IntN(4); n > 0; n-- {
+		if d.chance(25) {
+			r.Answer = d.answer()
+			continue
+		}
 		f := d.filter()
 		r.Filters = append(r.Filters, f)
 		if f.Mirror != nil {
 			r.Mirrors = append(r.Mirrors, resolve.Mirror{Backend: to("v3", 1), Percent: f.Mirror.Percent})
 		}
 	}
+	r.NoBackend.Status = pick[uint32](d, 0, 404, 503)
+	broken := pick[uint32](d, 0, 500, 503)
 	for n := 1 + d.IntN(3); n > 0; n-- {
 		b := to(pick(d, "v1", "v2", "v3"), pick[uint32](d, 0, 1, 1, 3))
 		if d.chance(8) {
 			b = lost(1)
+			b.Broken.Status = broken
 		}
 		r.Backends = append(r.Backends, b)
 	}
@@ -121,22 +128,35 @@ func (d dice) onHeader(name string) route.Condition {
 }
 
 func (d dice) filter() route.Filter {
-	switch d.IntN(7) {
+	switch d.IntN(5) {
 	case 0:
 		return route.Filter{RequestHeaders: d.modifier("h1", "h2", "x-new", "user-agent")}
 	case 1:
 		return route.Filter{ResponseHeaders: d.modifier("x-answer", "x-other")}
 	case 2:
 		return route.Filter{Mirror: &route.Mirror{Percent: pick(d, 0.0, 100)}}
-	case 3, 4:
-		w := &route.Rewrite{Path: d.rewrite()}
-		if d.chance(50) {
-			w.Hostname = "inner.example.org"
-		}
-		return route.Filter{Rewrite: w}
 	}
-	return route.Filter{Redirect: &route.Redirect{Scheme: pick(d, "", "", "http", "https"), Hostname: pick(d, "", "example.org"),
-		Port: pick[uint32](d, 0, 0, 80, 443, 8443), Status: pick[uint32](d, 0, 301, 302, 303, 307, 308), Path: d.rewrite()}}
+	w := &route.Rewrite{Path: d.rewrite()}
+	if d.chance(50) {
+		w.Hostname = "inner.example.org"
+	}
+	return route.Filter{Rewrite: w}
+}
+
+func (d dice) answer() route.Answer {
+	if d.chance(60) {
+		return d.redirect()
+	}
+	a := &route.Respond{Status: pick[uint32](d, 200, 204, 401, 404, 418, 502, 503), Body: pick(d, "", "", "text", "é%")}
+	if d.chance(50) {
+		a.Headers = []route.Header{{Name: pick(d, "x-answer", "content-type"), Value: pick(d, "1", "text/x")}}
+	}
+	return a
+}
+
+func (d dice) redirect() *route.Redirect {
+	return &route.Redirect{Scheme: pick(d, "", "", "http", "https"), Hostname: pick(d, "", "example.org"),
+		Port: pick[uint32](d, 0, 0, 80, 443, 8443), Status: pick[uint32](d, 0, 301, 302, 303, 307, 308), Path: d.rewrite()}
 }
 
 func (d dice) rewrite() *route.PathRewrite {

@@ -92,7 +92,7 @@ func (l *lookup) player(r *resolve.Resolved, answer func(n int) Answer) (*player
 		return nil, errNotForwarded
 	}
 	p := &player{answer: answer}
-	_, rewrite := route.Decisive(l.route.Filters)
+	rewrite := route.LastRewrite(l.route.Filters)
 	sent := l.call.forwarded(l.route, rewrite).Headers // conditions see what the filters made of the request
 	for _, e := range l.route.Policies {
 		if x, ok := e.Conf.(Retrier); ok {

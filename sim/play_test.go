@@ -79,7 +79,7 @@ func TestNothingIsAttemptedWhereNothingIsForwarded(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]*resolve.Resolved{
 		"lost":     shop(everything(lost(1))),
-		"redirect": shop(&resolve.Route{Filters: []route.Filter{{Redirect: &route.Redirect{}}}, Backends: []resolve.Backend{to("v1", 1)}}),
+		"redirect": shop(&resolve.Route{Answer: &route.Redirect{}, Backends: []resolve.Backend{to("v1", 1)}}),
 	} {
 		if _, err := playing(r, sim.Request{URL: "http://web:8080/"}, nil); err == nil || !strings.Contains(err.Error(), "not forwarded") {
 			t.Errorf("%s: %v", name, err)

@@ -24,13 +24,17 @@ type keptRoute struct {
 	Name     string            `json:"name"`
 	Match    route.Match       `json:"match"`
 	Filters  []route.Filter    `json:"filters,omitempty"`
+	Redirect *route.Redirect   `json:"redirect,omitempty"`
+	Respond  *route.Respond    `json:"respond,omitempty"`
 	Backends []resolve.Backend `json:"backends"`
 }
 
 func caseText(p pair, why string) string {
 	c := kept{Why: why, Request: p.Request}
 	for _, r := range p.Routes {
-		c.Routes = append(c.Routes, keptRoute{r.Name, r.Match, r.Filters, r.Backends})
+		redirect, _ := r.Answer.(*route.Redirect)
+		respond, _ := r.Answer.(*route.Respond)
+		c.Routes = append(c.Routes, keptRoute{r.Name, r.Match, r.Filters, redirect, respond, r.Backends})
 	}
 	b, err := json.MarshalIndent(c, "", " ")
 	if err != nil {
@@ -58,7 +62,14 @@ func TestKeptCases(t *testing.T) {
 		}
 		p := pair{Request: c.Request}
 		for _, r := range c.Routes {
-			p.Routes = append(p.Routes, &resolve.Route{Name: r.Name, Key: r.Name, Match: r.Match, Matches: []route.Match{r.Match}, Filters: r.Filters, Backends: r.Backends})
+			rt := &resolve.Route{Name: r.Name, Key: r.Name, Match: r.Match, Matches: []route.Match{r.Match}, Filters: r.Filters, Backends: r.Backends}
+			switch {
+			case r.Redirect != nil:
+				rt.Answer = r.Redirect
+			case r.Respond != nil:
+				rt.Answer = r.Respond
+			}
+			p.Routes = append(p.Routes, rt)
 		}
 		pairs = append(pairs, p)
 	}
@@ -145,6 +156,9 @@ func simpler(r *resolve.Route) []*resolve.Route {
 	without(len(r.Match.Conditions), func(c *resolve.Route, i int) {
 		c.Match.Conditions = slices.Delete(slices.Clone(c.Match.Conditions), i, i+1)
 	})
+	if r.Answer != nil {
+		add(func(c *resolve.Route) { c.Answer = nil })
+	}
 	without(len(r.Filters), func(c *resolve.Route, i int) { c.Filters = slices.Delete(slices.Clone(c.Filters), i, i+1) })
 	if len(r.Backends) > 1 {
 		without(len(r.Backends), func(c *resolve.Route, i int) { c.Backends = slices.Delete(slices.Clone(c.Backends), i, i+1) })

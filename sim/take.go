@@ -21,16 +21,16 @@ type taker struct {
 
 // take does what rt says.
 func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
-	redirect, rewrite := route.Decisive(rt.Filters)
-	response := responseChange(rt.Filters)
+	response := responseChange(rt)
 	b := Branch{Probability: 1}
-	switch {
-	case redirect != nil:
-		b = c.redirect(redirect, &rt.Match)
-	case !forwards(rt):
-		b = c.respond(500)
-		b.Backends = Shares(t.from, rt.Backends)
+	switch do := rt.Answers().(type) {
+	case *route.Redirect:
+		b = c.redirect(do, &rt.Match)
+	case *route.Respond:
+		b = c.respond(do.Status)
+		b.Body, b.Backends = do.Body, Shares(t.from, rt.Backends)
 	default:
+		rewrite := route.LastRewrite(rt.Filters)
 		b.Outcome, b.Backends = Forward, t.backends(rt.Backends)
 		b.Forwarded = c.forwarded(rt, rewrite)
 		autoHost(t.from, rt, rewrite, &b)
@@ -48,13 +48,16 @@ func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 }
 
 // answers is what becomes of header changes on an answer of the proxy's own: it
-// has no body and so no content type, and a location is a header like others.
+// has no content type without a body and gRPC's own to a gRPC client, and a
+// location is a header like others.
 func (b *Branch) answers(h *ResponseHeaders) {
 	if h == nil {
 		return
 	}
-	delete(h.Set, "content-type")
-	delete(h.Add, "content-type")
+	if b.Body == "" || b.GRPCStatus != nil {
+		delete(h.Set, "content-type")
+		delete(h.Add, "content-type")
+	}
 	if l, ok := h.Set["location"]; ok && b.Outcome == Redirect {
 		b.Location = l
 	}
@@ -62,27 +65,22 @@ func (b *Branch) answers(h *ResponseHeaders) {
 
 // forwards reports whether the proxy tries to forward what rt matches; otherwise
 // it answers by itself.
-func forwards(rt *resolve.Route) bool {
-	redirect, _ := route.Decisive(rt.Filters)
-	return redirect == nil && slices.ContainsFunc(rt.Backends, func(x resolve.Backend) bool { return x.Cluster != "" && x.Weight > 0 })
-}
+func forwards(rt *resolve.Route) bool { return rt.Answers() == nil }
 
-// Shares are the exact parts of the traffic that backends get. A weight of 0
-// gets nothing and is left out.
+// Shares are the exact parts of the traffic that backends get. One that gets
+// nothing is left out.
 func Shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
-	total := 0.0
-	for _, b := range backends {
-		total += float64(b.Weight)
-	}
+	total := weights(backends, (*resolve.Backend).Gets)
 	var out []Backend
-	for _, b := range backends {
-		if b.Weight == 0 {
+	for i := range backends {
+		b := &backends[i]
+		if !b.Gets() {
 			continue
 		}
 		x := Backend{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Port: b.Port, Share: float64(b.Weight) / total}
 		switch use := clusterOf(r, b.Cluster); {
 		case b.Cluster == "":
-			x.Status, x.Reason = 500, b.Broken
+			x.Status, x.Reason = b.Broken.Status, b.Broken.Why
 		case use.Endpoints == nil || len(use.List) == 0:
 			x.Status, x.Reason = 503, "it has no endpoints"
 		}
@@ -91,19 +89,25 @@ func Shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
 	return out
 }
 
+// weights is the sum of those that count.
+func weights(backends []resolve.Backend, count func(*resolve.Backend) bool) float64 {
+	total := 0.0
+	for i := range backends {
+		if b := &backends[i]; count(b) {
+			total += float64(b.Weight)
+		}
+	}
+	return total
+}
+
 // Mirrors are the copies that rt sends; one to nowhere is left out. What falls
 // to a backend that is not there is answered before it is copied.
 func Mirrors(rt *resolve.Route) []Mirror {
-	sent, total := 0.0, 0.0
-	for _, b := range rt.Backends {
-		total += float64(b.Weight)
-		if b.Cluster != "" {
-			sent += float64(b.Weight)
-		}
-	}
+	sent := weights(rt.Backends, func(b *resolve.Backend) bool { return b.Cluster != "" })
 	if sent == 0 {
 		return nil
 	}
+	total := weights(rt.Backends, (*resolve.Backend).Gets)
 	var out []Mirror
 	for _, m := range rt.Mirrors {
 		if m.Cluster != "" && m.Percent > 0 {
@@ -159,10 +163,15 @@ func (f *Forwarded) change(m *route.HeaderModifier) {
 }
 
 // responseChange is what happens to the headers of any answer of the route.
-func responseChange(filters []route.Filter) *ResponseHeaders {
+func responseChange(rt *resolve.Route) *ResponseHeaders {
 	out := ResponseHeaders{Set: Headers{}, Add: Headers{}}
-	for i := range filters {
-		m := filters[i].ResponseHeaders
+	if do, ok := rt.Answers().(*route.Respond); ok {
+		for _, h := range do.Headers {
+			out.Set[strings.ToLower(h.Name)] = h.Value
+		}
+	}
+	for i := range rt.Filters {
+		m := rt.Filters[i].ResponseHeaders
 		if m == nil {
 			continue
 		}
@@ -262,8 +271,9 @@ func autoHost(r *resolve.Resolved, rt *resolve.Route, rewrite *route.Rewrite, b 
 		return
 	}
 	n := 0
-	for _, x := range rt.Backends {
-		if x.Weight == 0 {
+	for i := range rt.Backends {
+		x := &rt.Backends[i]
+		if !x.Gets() {
 			continue
 		}
 		use := clusterOf(r, x.Cluster)

@@ -64,6 +64,7 @@ type Branch struct {
 	Status          uint32            `json:"status,omitempty"`
 	GRPCStatus      *uint32           `json:"grpcStatus,omitempty"`
 	Location        string            `json:"location,omitempty"`
+	Body            string            `json:"body,omitempty"` // of an answer of the proxy's own
 	Route           *Route            `json:"route,omitempty"`
 	Backends        []Backend         `json:"backends,omitempty"`
 	Forwarded       *Forwarded        `json:"forwarded,omitempty"`

@@ -58,7 +58,7 @@ func to(name string, weight uint32) resolve.Backend {
 
 // lost is a backend that leads nowhere.
 func lost(weight uint32) resolve.Backend {
-	return resolve.Backend{Kind: api.KindMeshService, Name: "nosuch", Weight: weight, Broken: "there is no MeshService nosuch"}
+	return resolve.Backend{Kind: api.KindMeshService, Name: "nosuch", Weight: weight, Broken: resolve.Broken{Why: "there is no MeshService nosuch", Status: 500}}
 }
 
 func prefix(value string) route.Condition {

@@ -3,6 +3,7 @@ package xds
 import (
 	"fmt"
 	"math"
+	"net/http"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -31,7 +32,7 @@ var redirectCodes = map[uint32]routev3.RedirectAction_RedirectResponseCode{
 // split is a route's backends as Envoy divides them.
 type split struct {
 	shares   []share // none: nobody can answer
-	broken   bool    // one of the shares is Unresolved
+	broken   uint32  // the status of a share that is Unresolved; 0: there is none
 	external bool    // one of the shares is outside the mesh
 	scaled   bool    // the weights were too large together
 }
@@ -47,13 +48,14 @@ func divide(backends []resolve.Backend) split {
 	var s split
 	var sum uint64
 	usable := false
-	for _, b := range backends {
-		if b.Weight == 0 {
+	for i := range backends {
+		b := &backends[i]
+		if !b.Gets() {
 			continue
 		}
 		name := b.Cluster
 		if name == "" {
-			name, s.broken = Unresolved, true
+			name, s.broken = Unresolved, b.Broken.Status
 		} else {
 			usable = true
 			s.external = s.external || b.Kind == api.KindMeshExternalService
@@ -77,15 +79,14 @@ func divide(backends []resolve.Backend) split {
 
 // act gives out the action of r.
 func act(out *routev3.Route, r *resolve.Route, s split) {
-	redirect, rewrite := route.Decisive(r.Filters)
-	switch {
-	case redirect != nil:
-		out.Action = &routev3.Route_Redirect{Redirect: redirection(redirect, r.Match.Path())}
-	case len(s.shares) == 0:
-		out.Action = respond(500)
+	switch do := r.Answers().(type) {
+	case *route.Redirect:
+		out.Action = &routev3.Route_Redirect{Redirect: redirection(do, r.Match.Path())}
+	case *route.Respond:
+		out.Action = respond(do)
 	default:
 		action := forward(s)
-		if rewrite != nil {
+		if rewrite := route.LastRewrite(r.Filters); rewrite != nil {
 			applyRewrite(action, rewrite, r.Match.Path())
 		}
 		if s.external && action.HostRewriteSpecifier == nil {
@@ -96,14 +97,18 @@ func act(out *routev3.Route, r *resolve.Route, s split) {
 	}
 }
 
-func respond(status uint32) *routev3.Route_DirectResponse {
-	return &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: status}}
+func respond(do *route.Respond) *routev3.Route_DirectResponse {
+	out := &routev3.DirectResponseAction{Status: do.Status}
+	if do.Body != "" {
+		out.Body = &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: do.Body}}
+	}
+	return &routev3.Route_DirectResponse{DirectResponse: out}
 }
 
 // forward has no timeout of its own: unset is not Envoy's 15 seconds.
 func forward(s split) *routev3.RouteAction {
 	action := &routev3.RouteAction{Timeout: durationpb.New(0)}
-	if s.broken {
+	if s.broken == http.StatusInternalServerError { // Envoy's own is 503
 		action.ClusterNotFoundResponseCode = routev3.RouteAction_INTERNAL_SERVER_ERROR
 	}
 	if len(s.shares) == 1 {
@@ -166,9 +171,13 @@ func mirrors(list []resolve.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 	return out
 }
 
-// modify sets the header changes of r's filters.
-func modify(out *routev3.Route, filters []route.Filter) {
+// modify sets the header changes of r's answer and filters.
+func modify(out *routev3.Route, r *resolve.Route) {
 	var request, response headers
+	if do, ok := r.Answers().(*route.Respond); ok {
+		response.apply(&route.HeaderModifier{Set: do.Headers})
+	}
+	filters := r.Filters
 	for i := range filters {
 		if m := filters[i].RequestHeaders; m != nil {
 			request.apply(m)
@@ -186,7 +195,7 @@ func (s split) note(r *resolve.Route) (api.Note, bool) {
 		return api.Note{}, false
 	}
 	return api.Note{
-		Origin: r.BackendsBy, Severity: api.Warning, Code: "WeightsScaled",
+		Origin: r.ActionBy, Severity: api.Warning, Code: "WeightsScaled",
 		Message: fmt.Sprintf("the weights add up to more than %d; they were scaled down together, so lower them", uint32(math.MaxUint32)),
 	}, true
 }

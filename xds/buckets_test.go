@@ -56,7 +56,8 @@ func bucketTable() *resolve.Table {
 		r.Policies = ps
 		return r
 	}
-	redirect := rule("redirect", path(route.SegmentPrefix, "/redirect"), route.Filter{Redirect: &route.Redirect{Hostname: "example.org"}})
+	redirect := rule("redirect", path(route.SegmentPrefix, "/redirect"))
+	redirect.Answer = &route.Redirect{Hostname: "example.org"}
 	direct := rule("direct", path(route.Equal, "/direct"))
 	direct.Backends = []resolve.Backend{broken(1)}
 	redirect.Policies, direct.Policies = limits(service), limits(service)

@@ -11,6 +11,7 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	httplimitv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/local_ratelimit/v3"
 	tcplimitv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/local_ratelimit/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"github.com/hashicorp/go-multierror"
 	"google.golang.org/protobuf/proto"
@@ -35,7 +36,7 @@ func checkedRoute(out *routev3.Route, r *resolve.Route) (*routev3.Route, []api.N
 	if err == nil {
 		return out, nil
 	}
-	honest := &routev3.Route{Name: out.Name, Match: out.Match, Metadata: out.Metadata, Action: respond(500)}
+	honest := &routev3.Route{Name: out.Name, Match: out.Match, Metadata: out.Metadata, Action: respond(&route.Respond{Status: 500})}
 	outcome := "what it matches is answered 500"
 	if checkRoute(honest) != nil {
 		honest, outcome = nil, "the route is left out"
@@ -195,23 +196,29 @@ func checkBucket(b *typev3.TokenBucket) error {
 // regexesOf are all expressions of a route.
 func regexesOf(r *routev3.Route) []string {
 	var out []string
-	header := func(list []*routev3.HeaderMatcher) {
-		for _, h := range list {
-			if x := h.GetStringMatch().GetSafeRegex(); x != nil {
-				out = append(out, x.Regex)
-			}
-		}
-	}
-	if x := r.GetMatch().GetSafeRegex(); x != nil {
-		out = append(out, x.Regex)
-	}
-	header(r.GetMatch().GetHeaders())
-	for _, q := range r.GetMatch().GetQueryParameters() {
-		if x := q.GetStringMatch().GetSafeRegex(); x != nil {
+	add := func(x *matcherv3.RegexMatcher) {
+		if x != nil {
 			out = append(out, x.Regex)
 		}
 	}
-	header(r.GetRoute().GetRetryPolicy().GetRetriableHeaders())
-	header(r.GetRoute().GetRetryPolicy().GetRetriableRequestHeaders())
+	headers := func(list []*routev3.HeaderMatcher) {
+		for _, h := range list {
+			add(h.GetStringMatch().GetSafeRegex())
+		}
+	}
+	match := r.GetMatch()
+	add(match.GetSafeRegex())
+	headers(match.GetHeaders())
+	for _, q := range match.GetQueryParameters() {
+		add(q.GetStringMatch().GetSafeRegex())
+	}
+	for _, c := range match.GetCookies() {
+		add(c.GetStringMatch().GetSafeRegex())
+	}
+	for _, d := range match.GetDynamicMetadata() {
+		add(d.GetValue().GetStringMatch().GetSafeRegex())
+	}
+	headers(r.GetRoute().GetRetryPolicy().GetRetriableHeaders())
+	headers(r.GetRoute().GetRetryPolicy().GetRetriableRequestHeaders())
 	return out
 }

@@ -23,11 +23,11 @@ func TestClustersOfATable(t *testing.T) {
 	t.Parallel()
 	lost := resolve.Mirror{Backend: broken(1), Percent: 50}
 	copied := resolve.Mirror{Backend: to("m", 1), Percent: 50}
-	redirect := route.Filter{Redirect: &route.Redirect{Hostname: "there"}}
+	redirect := &route.Redirect{Hostname: "there"}
 	for name, c := range map[string]struct {
 		backends []resolve.Backend
 		mirrors  []resolve.Mirror
-		filters  []route.Filter
+		answer   route.Answer
 		want     []string
 	}{
 		"one":                      {[]resolve.Backend{to("a", 1)}, nil, nil, []string{"a"}},
@@ -37,10 +37,10 @@ func TestClustersOfATable(t *testing.T) {
 		"a share of nothing":       {[]resolve.Backend{to("b", 1), to("a", 0)}, nil, nil, []string{"b"}},
 		"only shares of nowhere":   {[]resolve.Backend{broken(1), broken(2)}, []resolve.Mirror{copied}, nil, nil},
 		"a mirror":                 {[]resolve.Backend{to("z", 1)}, []resolve.Mirror{lost, copied}, nil, []string{"m", "z"}},
-		"a redirect names nothing": {[]resolve.Backend{to("a", 1)}, []resolve.Mirror{copied}, []route.Filter{redirect}, nil},
+		"a redirect names nothing": {[]resolve.Backend{to("a", 1)}, []resolve.Mirror{copied}, redirect, nil},
 	} {
-		r := rule("r", path(route.SegmentPrefix, "/a"), c.filters...)
-		r.Backends, r.Mirrors = c.backends, c.mirrors
+		r := rule("r", path(route.SegmentPrefix, "/a"))
+		r.Answer, r.Backends, r.Mirrors = c.answer, c.backends, c.mirrors
 		got := xds.RenderTable(&resolve.Table{Destination: web(), Routes: []*resolve.Route{r}}).Clusters
 		if d := cmp.Diff(c.want, got); d != "" && len(c.want)+len(got) > 0 {
 			t.Errorf("%s (-want +got):\n%s", name, d)

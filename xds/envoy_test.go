@@ -155,8 +155,8 @@ func TestRedirectsInEnvoy(t *testing.T) {
 	}
 	var tables []*resolve.Table
 	for _, c := range cases {
-		r := rule("r", foo, route.Filter{Redirect: &c.redirect})
-		r.Backends = []resolve.Backend{broken(1)} // a redirect needs none
+		r := rule("r", foo)
+		r.Answer, r.Backends = &c.redirect, nil
 		tables = append(tables, table(r))
 	}
 	o := envoytest.NewOracle(t, all.Kinds, envoytest.Tables(tables...))

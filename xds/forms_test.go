@@ -25,7 +25,6 @@ func TestWhatGRPCIgnoresIsSaid(t *testing.T) {
 		"remove request":  {RequestHeaders: &route.HeaderModifier{Remove: []string{"a"}}},
 		"add response":    {ResponseHeaders: &route.HeaderModifier{Add: h}},
 		"remove response": {ResponseHeaders: &route.HeaderModifier{Remove: []string{"a"}}},
-		"redirect":        {Redirect: &route.Redirect{Hostname: "a"}},
 		"prefix":          prefixRewrite("/b"),
 		"path":            fullRewrite("/b"),
 		"host":            {Rewrite: &route.Rewrite{Hostname: "a"}},
@@ -34,6 +33,8 @@ func TestWhatGRPCIgnoresIsSaid(t *testing.T) {
 	for name, f := range filters {
 		routes[name] = rule("r", path(route.SegmentPrefix, "/"), f)
 	}
+	routes["redirect"] = rule("r", path(route.SegmentPrefix, "/"))
+	routes["redirect"].Answer, routes["redirect"].ActionBy = &route.Redirect{Hostname: "a"}, by("r")
 	routes["mirror"] = rule("r", path(route.SegmentPrefix, "/"))
 	routes["mirror"].Mirrors = []resolve.Mirror{{Backend: to("v2", 1), Percent: 100}}
 	routes["limit"] = rule("r", path(route.SegmentPrefix, "/"))

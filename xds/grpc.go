@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 )
 
 // RenderGRPC is what gRPC's own xDS client gets for r: listeners by
@@ -95,36 +96,43 @@ func grpcListener(name, destination string) *Resource {
 // grpcRoutes is t for a client that calls by itself.
 func grpcRoutes(t *resolve.Table) *Resource {
 	return formsOf(t).grpc.Do(func() any {
-		config, clusters, notes := RouteConfiguration(t)
+		b := buildTable(t)
+		config := b.configuration(t)
 		host := config.VirtualHosts[0]
 		var kept []*routev3.Route
-		for _, r := range host.Routes {
-			if asCall(r.Match) {
-				notes = append(notes, simplify(r, t)...)
+		for i, r := range host.Routes {
+			by := b.rendered[i]
+			if conditions, ok := ofCalls(by.Match.Conditions); ok {
+				r.Match = RouteMatch(conditions)
+				b.notes = append(b.notes, simplify(r, by, t.Destination)...)
 				kept = append(kept, withoutSegments(r)...)
 			}
 			if names(r.GetRoute(), Unresolved) {
-				clusters = append(clusters, Unresolved)
+				b.clusters = append(b.clusters, Unresolved)
 			}
 		}
 		host.Routes, host.TypedPerFilterConfig = kept, nil
-		slices.Sort(clusters)
+		slices.Sort(b.clusters)
 		res := seal(config.Name, config)
-		res.Clusters, res.Notes = slices.Compact(clusters), compactNotes(notes)
+		res.Clusters, res.Notes = slices.Compact(b.clusters), compactNotes(b.notes)
 		return res
 	}).(*Resource)
 }
 
-// asCall takes the method out of a match, for every call is a POST; false
+// ofCalls takes the method out of conditions, for every call is a POST; false
 // where no call can match.
-func asCall(m *routev3.RouteMatch) bool {
-	for i, h := range m.Headers {
-		if h.Name == ":method" {
-			m.Headers = slices.Delete(m.Headers, i, i+1)
-			return h.GetStringMatch().GetExact() == "POST"
+func ofCalls(conditions route.Conditions) (route.Conditions, bool) {
+	call := &route.Request{Method: "POST"}
+	var out route.Conditions
+	for i := range conditions {
+		switch c := &conditions[i]; {
+		case c.On != route.OnMethod:
+			out = append(out, *c)
+		case !c.Holds(call):
+			return nil, false
 		}
 	}
-	return true
+	return out, true
 }
 
 // withoutSegments is r for a client that knows no prefix by segment: one for the
@@ -142,10 +150,9 @@ func withoutSegments(r *routev3.Route) []*routev3.Route {
 
 // simplify takes away what such a client refuses or ignores, and moves the
 // timeout to where it looks for one.
-func simplify(r *routev3.Route, t *resolve.Table) []api.Note {
-	at := slices.IndexFunc(t.Routes, func(o *resolve.Route) bool { return o.Name == r.Name })
+func simplify(r *routev3.Route, by *resolve.Route, d *resolve.Destination) []api.Note {
 	var notes []api.Note
-	for _, o := range ignored(r, t.Routes[at], t.Destination) {
+	for _, o := range ignored(r, by, d) {
 		notes = append(notes, api.Note{
 			Origin: o, Severity: api.Warning, Code: "UnsupportedByGRPC",
 			Message: "gRPC clients without a sidecar neither redirect, rewrite, mirror nor limit, and change no header; give the client a sidecar if it must",
@@ -164,8 +171,11 @@ func ignored(r *routev3.Route, by *resolve.Route, d *resolve.Destination) []*api
 	var out []*api.Origin
 	action := r.GetRoute()
 	if len(r.RequestHeadersToAdd)+len(r.RequestHeadersToRemove)+len(r.ResponseHeadersToAdd)+len(r.ResponseHeadersToRemove)+len(action.GetRequestMirrorPolicies()) > 0 ||
-		action.GetPrefixRewrite() != "" || action.GetRegexRewrite() != nil || action.GetHostRewriteLiteral() != "" || r.GetRedirect() != nil {
+		action.GetPrefixRewrite() != "" || action.GetRegexRewrite() != nil || action.GetHostRewriteLiteral() != "" {
 		out = append(out, by.FiltersBy)
+	}
+	if r.GetRedirect() != nil {
+		out = append(out, by.ActionBy)
 	}
 	b := tableBuilder{place: Place{Protocol: d.Protocol}}
 	for _, e := range by.Policies {

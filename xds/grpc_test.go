@@ -120,7 +120,8 @@ func grpcState(t *testing.T, v1, v2 *envoytest.Backend) *xds.State {
 	slow.Policies = resolve.Policies{fold(t, timeout.Kind, &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &second}})}
 	again := rule("again", path(route.Equal, "/pay.Pay/Again"), route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "x", Value: "y"}}}})
 	again.Policies = resolve.Policies{fold(t, retry.Kind, &retry.Conf{GRPC: &retry.GRPC{NumRetries: &three, RetryOn: conditions}})}
-	other := rule("other", path(route.SegmentPrefix, "/pay.Other"))
+	other := rule("other", matches.Of(matches.On(route.OnPath, route.SegmentPrefix, "", "/pay.Other"),
+		matches.Must(route.Among(route.OnMethod, "", "POST", "PUT"))))
 	other.Backends = []resolve.Backend{to("v2", 1)}
 	gone := rule("gone", matches.Of(matches.On(route.OnPath, route.SegmentPrefix, "", "/gone"), matches.Method("POST")))
 	gone.Backends = []resolve.Backend{to("v2", 1), broken(1)}

@@ -114,7 +114,7 @@ func TestMetadataNamesWhatStands(t *testing.T) {
 	})
 	r := rule("strong", path(route.SegmentPrefix, "/a"))
 	weak, filters := by("weak"), by("filters")
-	r.Origins, r.FiltersBy, r.BackendsBy = []*api.Origin{weak, filters, r.Origins[0]}, filters, nil
+	r.Origins, r.FiltersBy, r.ActionBy = []*api.Origin{weak, filters, r.Origins[0]}, filters, nil
 	r.Policies = resolve.Policies{retries, timeouts}
 	u := use("web:8080", web())
 	u.Cluster.Policies = r.Policies

@@ -65,7 +65,7 @@ func originFields(o *api.Origin) map[string]*structpb.Value {
 func routeOrigins(r *resolve.Route) []*api.Origin {
 	var out []*api.Origin
 	for i, o := range r.Origins {
-		if i == len(r.Origins)-1 || o.Same(r.FiltersBy) || o.Same(r.BackendsBy) {
+		if i == len(r.Origins)-1 || o.Same(r.FiltersBy) || o.Same(r.ActionBy) {
 			out = append(out, o)
 		}
 	}

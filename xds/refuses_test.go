@@ -90,6 +90,12 @@ var refusals = map[string]func(*testing.T, *routev3.Route){
 	"a regular expression over the budget": func(_ *testing.T, r *routev3.Route) {
 		r.Match = xds.RouteMatch(route.Conditions{matches.On(route.OnHeader, route.FullMatch, "a", "(?:abcdefghij){900}")})
 	},
+	"a cookie's expression that is none": func(_ *testing.T, r *routev3.Route) {
+		r.Match = xds.RouteMatch(route.Conditions{{On: route.OnCookie, Op: route.FullMatch, Name: "a", Value: "(["}})
+	},
+	"a claim's expression that is none": func(_ *testing.T, r *routev3.Route) {
+		r.Match = xds.RouteMatch(route.Conditions{{On: route.OnClaim, Op: route.FullMatch, Name: "a", Value: "(["}})
+	},
 	"the host as a header to set": func(_ *testing.T, r *routev3.Route) { r.RequestHeadersToAdd = header("Host", "a") },
 	"a pseudo header to remove":   func(_ *testing.T, r *routev3.Route) { r.RequestHeadersToRemove = []string{":path"} },
 	"a command in a header value": func(_ *testing.T, r *routev3.Route) { r.ResponseHeadersToAdd = header("a", "100%") },

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 )
 
 // RenderTable is the route configuration of t, made once.
@@ -37,23 +38,33 @@ func TableName(destination string) string { return "outbound:" + destination }
 // RouteConfiguration renders t before it is serialised, with the clusters that
 // it names, for tests that put other clusters in their place.
 func RouteConfiguration(t *resolve.Table) (*routev3.RouteConfiguration, []string, []api.Note) {
-	b := tableBuilder{place: Place{Protocol: t.Destination.Protocol}, by: map[standingKey][]*api.Origin{}}
+	b := buildTable(t)
+	return b.configuration(t), slices.Compact(b.clusters), b.notes
+}
+
+func buildTable(t *resolve.Table) *tableBuilder {
+	b := &tableBuilder{place: Place{Protocol: t.Destination.Protocol}, by: map[standingKey][]*api.Origin{}}
 	for _, r := range t.Routes {
 		b.add(r)
 	}
 	slices.Sort(b.clusters)
+	return b
+}
+
+func (b *tableBuilder) configuration(t *resolve.Table) *routev3.RouteConfiguration {
 	host := &routev3.VirtualHost{Name: t.Destination.ID, Domains: []string{"*"}, Routes: b.routes}
 	b.share(host)
 	return &routev3.RouteConfiguration{
 		Name:             TableName(t.Destination.ID),
 		ValidateClusters: wrapperspb.Bool(false), // a share may name Unresolved
 		VirtualHosts:     []*routev3.VirtualHost{host},
-	}, slices.Compact(b.clusters), b.notes
+	}
 }
 
 type tableBuilder struct {
 	place    Place
 	routes   []*routev3.Route
+	rendered []*resolve.Route // of routes, one for one
 	clusters []string
 	notes    []api.Note
 	by       map[standingKey][]*api.Origin
@@ -74,7 +85,7 @@ func (b *tableBuilder) add(r *resolve.Route) {
 	}
 	out := &routev3.Route{Name: r.Name, Match: RouteMatch(r.Match.Conditions)}
 	act(out, r, s)
-	modify(out, r.Filters)
+	modify(out, r)
 	out.Metadata = named(b.origins(r, out.GetRoute() != nil))
 	b.write(out, r)
 	checked, notes := checkedRoute(out, r)
@@ -86,7 +97,7 @@ func (b *tableBuilder) add(r *resolve.Route) {
 		b.remember(out, r)
 	}
 	out = checked
-	b.routes = append(b.routes, out)
+	b.routes, b.rendered = append(b.routes, out), append(b.rendered, r)
 	b.clusters = append(b.clusters, clustersOf(out.GetRoute())...)
 }
 
@@ -144,7 +155,7 @@ func (b *tableBuilder) origins(r *resolve.Route, forwards bool) []*api.Origin {
 }
 
 func (b *tableBuilder) blank(c policies.Conf, forwards bool) *routev3.Route {
-	out := &routev3.Route{Action: respond(500)}
+	out := &routev3.Route{Action: respond(&route.Respond{Status: 500})}
 	if forwards {
 		out.Action = &routev3.Route_Route{Route: forward(split{shares: []share{{"x", 1}}})}
 	}

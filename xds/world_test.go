@@ -21,7 +21,7 @@ func to(cluster string, weight uint32) resolve.Backend {
 }
 
 func broken(weight uint32) resolve.Backend {
-	return resolve.Backend{Kind: api.KindMeshService, Name: "gone", Weight: weight, Broken: "no such service"}
+	return resolve.Backend{Kind: api.KindMeshService, Name: "gone", Weight: weight, Broken: resolve.Broken{Why: "no such service", Status: 500}}
 }
 
 func by(name string) *api.Origin {

@@ -40,14 +40,21 @@ func (x *ruler) routeConf(t *resolve.Table) (conf writtenRules, origins []*api.O
 	return conf, origins
 }
 
-// documentConf is the conf of a merged rule as documents spell it.
+// documentConf is the conf of a merged rule as documents spell it: of each list
+// the strongest that is there.
 func (x *ruler) documentConf(rt *resolve.Route) kuma.Default {
 	var d kuma.Default
-	if r := x.written(rt.FiltersBy); r != nil {
-		d.Filters = r.Default.Filters
-	}
-	if r := x.written(rt.BackendsBy); r != nil {
-		d.BackendRefs = r.Default.BackendRefs
+	for _, o := range slices.Backward(rt.Origins) {
+		r := x.written(o)
+		if r == nil {
+			continue
+		}
+		if d.Filters == nil {
+			d.Filters = r.Default.Filters
+		}
+		if d.BackendRefs == nil {
+			d.BackendRefs = r.Default.BackendRefs
+		}
 	}
 	return d
 }

@@ -1,20 +1,15 @@
 package web
 
 import (
-	"encoding"
-	"encoding/json"
 	"net/http"
 	"reflect"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/api/jsonschema"
 )
 
-// The schemas are read from the same types that documents are decoded into, so
-// they cannot lag behind.
-
-type schema map[string]any
+type schema = jsonschema.Schema
 
 func (s *server) schema(w http.ResponseWriter, r *http.Request) error {
 	name, ok := strings.CutSuffix(r.PathValue("kind"), ".json")
@@ -30,8 +25,8 @@ func (s *server) schema(w http.ResponseWriter, r *http.Request) error {
 func (s *server) schemaOf(t api.Type) schema {
 	properties := schema{
 		"type":   schema{"type": "string", "const": t.Name},
-		"name":   schema{"type": "string"},
-		"labels": schema{"type": "object", "additionalProperties": schema{"type": "string"}},
+		"name":   jsonschema.Text(),
+		"labels": jsonschema.MapOf(jsonschema.Text()),
 	}
 	for _, readOnly := range []string{"creationTime", "modificationTime", "kri"} {
 		properties[readOnly] = schema{"type": "string", "readOnly": true}
@@ -50,86 +45,20 @@ func (s *server) schemaOf(t api.Type) schema {
 		required = append(required, "spec")
 	}
 	if t.NewStatus != nil {
-		properties["status"] = describe(reflect.TypeOf(t.NewStatus()), 0)
+		properties["status"] = jsonschema.Of(reflect.TypeOf(t.NewStatus()))
 	}
-	return schema{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": t.Name, "type": "object",
+	return schema{"$schema": jsonschema.Dialect, "title": t.Name, "type": "object",
 		"properties": properties, "required": required, "additionalProperties": false}
 }
 
 func (s *server) specOf(t api.Type) schema {
 	k := s.kindOf(t.Name)
 	if k == nil {
-		return describe(reflect.TypeOf(t.New()), 0)
+		return jsonschema.Of(reflect.TypeOf(t.New()))
 	}
-	return policySchema(k)
-}
-
-// policySchema is the body of documents of one kind, with the texts, defaults
-// and scopes of its fields, as the reference of the kind has it.
-func policySchema(k *policies.Kind) schema {
-	var whole struct {
-		Properties struct {
-			Spec schema `json:"spec"`
-		} `json:"properties"`
-	}
-	if err := json.Unmarshal(k.JSONSchema(), &whole); err != nil {
-		panic(err) // the kind wrote it itself
-	}
-	spec := whole.Properties.Spec
+	spec := k.SpecSchema()
 	spec["description"] = k.Title
 	return spec
-}
-
-const deepest = 12
-
-// describe is the schema of a Go type as documents write it.
-func describe(t reflect.Type, depth int) schema {
-	if depth > deepest {
-		return schema{}
-	}
-	text := reflect.TypeFor[encoding.TextUnmarshaler]()
-	switch {
-	case t == reflect.TypeFor[api.IntOrName]():
-		return schema{"type": []string{"integer", "string"}}
-	case t == reflect.TypeFor[api.Duration]():
-		return schema{"type": "string", "examples": []string{"10s", "1m30s"}}
-	case t.Implements(text) || reflect.PointerTo(t).Implements(text):
-		return schema{"type": "string"}
-	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		return describe(t.Elem(), depth)
-	case reflect.Struct:
-		return describeStruct(t, depth)
-	case reflect.Slice:
-		return schema{"type": "array", "items": describe(t.Elem(), depth+1)}
-	case reflect.Map:
-		return schema{"type": "object", "additionalProperties": describe(t.Elem(), depth+1)}
-	case reflect.String:
-		return schema{"type": "string"}
-	case reflect.Bool:
-		return schema{"type": "boolean"}
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return schema{"type": "integer", "minimum": 0}
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return schema{"type": "integer"}
-	case reflect.Float32, reflect.Float64:
-		return schema{"type": "number"}
-	}
-	return schema{}
-}
-
-func describeStruct(t reflect.Type, depth int) schema {
-	properties := schema{}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if !f.IsExported() || name == "" || name == "-" {
-			continue
-		}
-		properties[name] = describe(f.Type, depth+1)
-	}
-	return schema{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
 // openAPI describes the API from its own list of routes.
@@ -152,7 +81,7 @@ func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 		}
 		item[strings.ToLower(method)] = operation
 	}
-	schemas := schema{"Problem": describe(reflect.TypeFor[problem](), 0)}
+	schemas := schema{"Problem": jsonschema.Of(reflect.TypeFor[problem]())}
 	for _, t := range s.Catalog.Types() {
 		schemas[t.Name] = s.schemaOf(t)
 	}
@@ -166,7 +95,7 @@ func parameters(path string) []schema {
 	var out []schema
 	for _, part := range strings.Split(path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
-			out = append(out, schema{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": schema{"type": "string"}})
+			out = append(out, schema{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": jsonschema.Text()})
 		}
 	}
 	return out

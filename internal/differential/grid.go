@@ -61,8 +61,6 @@ func filterKinds(r *resolve.Route) []string {
 			out = append(out, "request headers")
 		case f.ResponseHeaders != nil:
 			out = append(out, "response headers")
-		case f.Redirect != nil:
-			out = append(out, "redirect")
 		case f.Rewrite != nil && f.Rewrite.Hostname != "":
 			out = append(out, "rewrite host")
 		case f.Mirror != nil:
@@ -75,6 +73,9 @@ func filterKinds(r *resolve.Route) []string {
 				out = append(out, "rewrite prefix")
 			}
 		}
+	}
+	if _, ok := r.Answer.(*route.Redirect); ok {
+		out = append(out, "redirect")
 	}
 	if len(r.Backends) > 1 {
 		out = append(out, "split")

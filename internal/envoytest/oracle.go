@@ -77,6 +77,7 @@ type Answer struct {
 	Cluster string // that the route chose; empty where it chose none
 	Headers http.Header
 	Trailer http.Header
+	Body    string
 	// Answered is the attempt whose answer came through; 0 where Envoy answered itself.
 	Answered int
 	// Attempts are the request as the backend got it, each time. The mirror has
@@ -226,6 +227,11 @@ func (o *Oracle) Ask(world int, q Question) (*Answer, error) {
 	for _, name := range oracleHeaders {
 		a.Headers.Del(name)
 	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	a.Body = string(body)
 	a.Attempts = clean(o.Echo.Seen(id))
 	return a, nil
 }
@@ -258,7 +264,8 @@ func (o *Oracle) send(q Question, world, id string) (*http.Response, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	_, err = io.Copy(io.Discard, resp.Body)
+	body, err := io.ReadAll(resp.Body)
+	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, err
 }
 

@@ -15,7 +15,11 @@ type rule struct {
 	// empty list that is not nil says 'none' and 'the destination itself'.
 	filters  []route.Filter
 	backends []route.BackendRef
+	redirect *route.Redirect // the last one among the filters
 }
+
+// lost is what a share is answered with that nobody can take (spec/kuma.md 2.3).
+const lost = 500
 
 // ImplicitKey is the key of the match {path: PathPrefix /} (spec/kuma.md 2.1). It
 // names the implicit last route, so that a rule for everything and that one have
@@ -52,20 +56,24 @@ func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 
 // merged is one rule of those with one match key, strongest first.
 func merged(group []*route.Rule) *route.Composed {
+	var redirect *route.Redirect
 	key := group[0].Says.(*rule).key
 	out := &route.Composed{Key: key, Name: key, Matches: group[0].Matches, Do: route.Itself{}, Origins: make([]*api.Origin, len(group))}
 	for i, r := range group {
 		out.Origins[len(group)-1-i] = r.Origin
 		says := r.Says.(*rule)
 		if out.FiltersBy == nil && says.filters != nil {
-			out.Filters, out.FiltersBy = says.filters, r.Origin
+			out.Filters, out.FiltersBy, redirect = says.filters, r.Origin, says.redirect
 		}
 		if out.ActionBy == nil && says.backends != nil {
 			out.ActionBy = r.Origin
 			if len(says.backends) > 0 {
-				out.Do = &route.Forward{Backends: says.backends}
+				out.Do = &route.Forward{Backends: says.backends, Broken: lost, NoBackend: route.Respond{Status: lost}}
 			}
 		}
+	}
+	if redirect != nil { // takes the place of whatever the backends are
+		out.Do, out.ActionBy = redirect, out.FiltersBy
 	}
 	return out
 }

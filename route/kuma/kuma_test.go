@@ -130,10 +130,9 @@ func TestEveryFieldIsCarried(t *testing.T) {
 	}
 	wantRules := []*route.Composed{
 		{Key: key(0, 0), Name: key(0, 0), Matches: matches[0], Origins: origins[:1], FiltersBy: origins[0], ActionBy: origins[0],
-			Do: &route.Forward{Backends: backends}, Filters: []route.Filter{
+			Do: &route.Redirect{Scheme: "https", Port: 8443, Path: &route.PathRewrite{Prefix: &empty}, Status: 302}, Filters: []route.Filter{
 				{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "a", Value: "100%"}}, Add: []route.Header{{Name: "b", Value: "c"}}, Remove: []string{"d"}}},
 				{ResponseHeaders: &route.HeaderModifier{Remove: []string{"d"}}},
-				{Redirect: &route.Redirect{Scheme: "https", Port: 8443, Path: &route.PathRewrite{Prefix: &empty}, Status: 302}},
 				{Rewrite: &route.Rewrite{Hostname: "a.b", Path: &route.PathRewrite{Full: &full}}},
 				{Mirror: &route.Mirror{Percent: 0.5, Backend: mirror}},
 			}},

@@ -53,12 +53,17 @@ func ruleOf(o *api.Object, r *Rule, i, j int, at api.Path) (out route.Rule, note
 	out.Matches, notes = matches(r.Matches, at.Field("matches"), out.Origin)
 	at = at.Field("default")
 	if r.Default.Filters != nil {
-		says.filters = make([]route.Filter, len(r.Default.Filters))
+		says.filters = make([]route.Filter, 0, len(r.Default.Filters))
 	}
-	for f := range r.Default.Filters {
-		says.filters[f] = r.Default.Filters[f].filter(o, at.Field("filters").Index(f))
-		if m := says.filters[f].Mirror; m != nil {
-			out.Mirrors = append(out.Mirrors, m.Backend)
+	for i := range r.Default.Filters {
+		f := &r.Default.Filters[i]
+		if f.Type == requestRedirect {
+			says.redirect = f.RequestRedirect.redirect()
+			continue
+		}
+		says.filters = append(says.filters, f.filter(o, at.Field("filters").Index(i)))
+		if f.Type == requestMirror {
+			out.Mirrors = append(out.Mirrors, says.filters[len(says.filters)-1].Mirror.Backend)
 		}
 	}
 	if r.Default.BackendRefs != nil {
@@ -82,15 +87,13 @@ func (b *BackendRef) backend(o *api.Object, at api.Path) route.BackendRef {
 	return out
 }
 
-// filter reads f, which is valid: the field that its type names is there.
+// filter reads f, which is valid and no redirect: the field that its type names is there.
 func (f *Filter) filter(o *api.Object, at api.Path) route.Filter {
 	switch f.Type {
 	case requestHeaderModifier:
 		return route.Filter{RequestHeaders: f.RequestHeaderModifier.modifier()}
 	case responseHeaderModifier:
 		return route.Filter{ResponseHeaders: f.ResponseHeaderModifier.modifier()}
-	case requestRedirect:
-		return route.Filter{Redirect: f.RequestRedirect.redirect()}
 	case urlRewrite:
 		w := f.URLRewrite
 		return route.Filter{Rewrite: &route.Rewrite{Hostname: w.Hostname, Path: w.Path.rewrite(), BackendsHost: w.HostToBackendHostname}}

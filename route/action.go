@@ -1,0 +1,47 @@
+package route
+
+// Action is what happens to a request: *Forward, Itself, *Redirect or *Respond.
+type Action interface{ action() }
+
+// Answer is an action of the proxy's own, which asks no backend: *Redirect or *Respond.
+type Answer interface {
+	Action
+	answer()
+}
+
+// Forward sends to backends, by their weights.
+type Forward struct {
+	Backends []BackendRef
+	// Broken is what the share of a backend that cannot be used is answered with:
+	// 500 or 503. With 0 the others have its share.
+	Broken uint32
+	// NoBackend is the answer where no backend can be used, or none has a weight.
+	NoBackend Respond
+}
+
+// Itself sends to the destination that the client asked for.
+type Itself struct{}
+
+// Redirect answers with a location. Empty fields keep what the request has.
+type Redirect struct {
+	Scheme, Hostname string
+	Port             uint32
+	Path             *PathRewrite
+	Status           uint32 // 301, 302, 303, 307, 308
+}
+
+// Respond answers with a status. To a gRPC client it goes as the status of gRPC
+// that Envoy makes of it: see GRPCStatus.
+type Respond struct {
+	Status  uint32
+	Body    string
+	Headers []Header // set, over what Envoy itself says
+}
+
+func (*Forward) action()  {}
+func (Itself) action()    {}
+func (*Redirect) action() {}
+func (*Respond) action()  {}
+
+func (*Redirect) answer() {}
+func (*Respond) answer()  {}
