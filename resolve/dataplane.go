@@ -29,22 +29,12 @@ func (u *updater) plan(p *dataplane, before *planed) (n *planed, sameNames bool)
 	n, old := &planed{plane: p}, before.value()
 	known := before != nil && before.plane == p
 	sameNames = known && len(u.names) == 0
-	if sameNames {
-		n.calls = u.sameCalls(before)
-	} else {
-		n.calls = u.calls(p)
-	}
 	r := &Resolved{Ref: p.object.Ref, Dataplane: p.object}
-	for i := range n.calls {
-		if c := &n.calls[i]; c.dest != nil {
-			if c.class == nil {
-				c.class = u.class(c.dest, p)
-			}
-			r.Outbounds = append(r.Outbounds, &Outbound{Address: c.address, Port: c.port, Destination: c.dest.Destination,
-				Table: c.class.table, TCP: c.class.tcp, Policies: c.class.outbound})
-		}
+	if sameNames {
+		n.calls, r.Outbounds = u.sameCalls(before)
+	} else {
+		n.calls, r.Outbounds = u.newCalls(p)
 	}
-	slices.SortFunc(r.Outbounds, compareOutbounds)
 	if sameNames = sameNames && n.namesSame(before); sameNames {
 		u.sameClusters(n, r, before)
 	} else {
@@ -63,22 +53,49 @@ func compareOutbounds(a, b *Outbound) int {
 	return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
 }
 
-// sameCalls is the calls of an unchanged dataplane while no destination came or
-// went: their classes hold where nothing else was said about the destination.
-func (u *updater) sameCalls(before *planed) []call {
-	calls := slices.Clone(before.calls)
+// newCalls is what a dataplane calls, and its outbounds.
+func (u *updater) newCalls(p *dataplane) ([]call, []*Outbound) {
+	calls := u.calls(p)
+	var out []*Outbound
+	for i := range calls {
+		if c := &calls[i]; c.dest != nil {
+			c.class = u.class(c.dest, p)
+			out = append(out, c.outbound())
+		}
+	}
+	slices.SortFunc(out, compareOutbounds)
+	return calls, out
+}
+
+// sameCalls is the same for an unchanged dataplane while no destination came or
+// went: what it was before, but where something else is said about a destination.
+func (u *updater) sameCalls(before *planed) ([]call, []*Outbound) {
+	calls, out := slices.Clone(before.calls), slices.Clone(before.resolved.Outbounds)
 	for i := range calls {
 		c := &calls[i]
 		if c.dest == nil {
 			continue
 		}
-		now, _ := u.mesh.dests.Get([]byte(c.dest.ID))
+		now, moved := u.moved[c.dest.ID]
+		if !moved {
+			continue
+		}
 		if now.subjects != c.dest.subjects {
-			c.class = nil
+			c.class = u.class(now, before.plane)
+			o := c.outbound()
+			if j, ok := slices.BinarySearchFunc(out, o, compareOutbounds); ok {
+				out[j] = o
+			}
 		}
 		c.dest = now
 	}
-	return calls
+	return calls, out
+}
+
+// outbound is the listener to what is called.
+func (c *call) outbound() *Outbound {
+	return &Outbound{Address: c.address, Port: c.port, Destination: c.dest.Destination,
+		Table: c.class.table, TCP: c.class.tcp, Policies: c.class.outbound}
 }
 
 // namesSame reports whether the tables of both name the same clusters.
@@ -94,8 +111,8 @@ func (p *planed) namesSame(before *planed) bool {
 func (u *updater) sameClusters(n *planed, r *Resolved, before *planed) {
 	n.behind, r.Clusters = slices.Clone(before.behind), slices.Clone(before.resolved.Clusters)
 	for i, d := range n.behind {
-		now, _ := u.mesh.dests.Get([]byte(d.ID))
-		if now == d {
+		now, moved := u.moved[d.ID]
+		if !moved {
 			continue
 		}
 		n.behind[i] = now

@@ -38,6 +38,7 @@ func TestUpdateEqualsCompile(t *testing.T) {
 			}
 			checkAffected(t, model, next, affected, changes)
 			checkSelected(t, next)
+			checkReach(t, next)
 			model = next
 		}
 	})
@@ -76,6 +77,29 @@ func checkSelected(t worlds.Fataler, m *resolve.Model) {
 	for o := range m.Snapshot().All() {
 		if got, want := m.Reader(nil).Selected(o.Ref), m.SelectedByLooking(o.Ref); !slices.Equal(got, want) {
 			t.Fatalf("%s selects %v by the index, %v by looking", o.Ref, got, want)
+		}
+	}
+}
+
+// checkReach holds that following an object leads to exactly those dataplanes on
+// which it takes part.
+func checkReach(t worlds.Fataler, m *resolve.Model) {
+	t.Helper()
+	want := map[api.Ref][]api.Ref{}
+	for r := range m.Dataplanes("") {
+		for _, ref := range r.Objects() {
+			want[ref] = append(want[ref], r.Ref)
+		}
+	}
+	for o := range m.Snapshot().All() {
+		var got []api.Ref
+		m.Reader(nil).ReachOf(o.Mesh, []api.Ref{o.Ref}, func(_ int, r *resolve.Resolved, p resolve.Presence) {
+			if p != resolve.Lacks {
+				got = append(got, r.Ref)
+			}
+		})
+		if !slices.Equal(got, want[o.Ref]) {
+			t.Fatalf("%s takes part on %v, but leads to %v", o.Ref, want[o.Ref], got)
 		}
 	}
 }

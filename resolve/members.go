@@ -116,6 +116,7 @@ func (u *updater) put(dests *iradix.Txn[*dest], links *iradix.Txn[string], d *De
 			links.Insert(linkKey(named, name, d.ID), d.ID)
 		}
 	}
+	u.moved[d.ID] = n
 	dests.Insert([]byte(d.ID), n)
 }
 

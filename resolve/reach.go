@@ -79,17 +79,11 @@ type Holder func(n int, r *Resolved, p Presence)
 // concern, each once and in the order of refs. Its cost follows what the objects
 // are about: who calls their destinations, or has inbounds that they select.
 func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
-	x := &reacher{q: q, numbers: map[api.Ref]int{}, wants: map[string][]want{}, known: map[any][]present{}, tell: tell}
-	for i, ref := range refs {
-		x.numbers[ref] = i
-		x.out = append(x.out, &Reach{Ref: ref, Entries: map[api.Path]*Entry{}})
-	}
-	x.here = make([]Presence, len(refs))
 	m, ok := q.mesh(mesh)
+	x := newReacher(q, m, refs, tell)
 	if !ok {
 		return x.out
 	}
-	x.mesh = m
 	for _, p := range x.candidates(refs) {
 		if !q.visit() {
 			break

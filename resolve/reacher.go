@@ -21,9 +21,10 @@ type present struct {
 	how    Presence
 }
 
-// placeKey names the place of an outbound.
-type placeKey struct {
-	table any
+// outboundKey names the place of an outbound; outbounds with an equal one are alike.
+type outboundKey struct {
+	table *Table
+	tcp   *TCPTable
 	ps    **policies.Effective
 }
 
@@ -32,13 +33,28 @@ type reacher struct {
 	mesh    *mesh
 	numbers map[api.Ref]int
 	out     []*Reach
-	wants   map[string][]want // by id of a destination
-	among   bitmap            // numbers of the candidates
-	called  bool              // they have destinations
-	known   map[any][]present // the objects at a place
-	here    []Presence        // of every object at the present dataplane
-	touched []int
-	tell    Holder
+	// about are the destinations that the objects are about; all says that one is
+	// about every destination.
+	about map[*Destination][]want
+	all   bool
+	among bitmap // numbers of the candidates
+	// The objects at a place.
+	outbounds map[outboundKey][]present
+	clusters  map[*Cluster][]present
+	inbounds  map[*Inbound][]present
+	here      []Presence // of every object at the present dataplane
+	touched   []int
+	tell      Holder
+}
+
+func newReacher(q *Reader, m *mesh, refs []api.Ref, tell Holder) *reacher {
+	x := &reacher{q: q, mesh: m, numbers: map[api.Ref]int{}, about: map[*Destination][]want{}, here: make([]Presence, len(refs)), tell: tell,
+		outbounds: map[outboundKey][]present{}, clusters: map[*Cluster][]present{}, inbounds: map[*Inbound][]present{}}
+	for i, ref := range refs {
+		x.numbers[ref] = i
+		x.out = append(x.out, &Reach{Ref: ref, Entries: map[api.Path]*Entry{}})
+	}
+	return x
 }
 
 // candidates are the dataplanes that may have to do with the objects, in the order
@@ -59,13 +75,14 @@ func (x *reacher) candidates(refs []api.Ref) []*planed {
 				}
 			}
 			for _, it := range o.items {
-				if x.item(n, it) {
-					return collect(x.mesh.planes.Root().Iterator())
-				}
+				x.item(n, it)
 			}
 		}
 	}
-	if x.called {
+	if x.all {
+		return collect(x.mesh.planes.Root().Iterator())
+	}
+	if len(x.about) > 0 {
 		x.among.addAll(x.mesh.roster.numbers(callsIt, anyTarget))
 	}
 	var keys []string
@@ -82,20 +99,21 @@ func (x *reacher) candidates(refs []api.Ref) []*planed {
 	return out
 }
 
-// item notes what an item of to is about; true for everything.
-func (x *reacher) item(n int, it *item) bool {
+// item notes what an item of to is about.
+func (x *reacher) item(n int, it *item) {
 	home := it.policy.object.HomeNamespace()
 	ref := it.routeRef()
 	if ref == nil {
 		if it.target.Kind == api.KindMesh {
-			return true
+			x.all = true
+			return
 		}
 		for d := range x.mesh.destsNamed(targetName(it.target)) {
 			if it.selects(&d.facts) {
 				x.callers(d)
 			}
 		}
-		return false
+		return
 	}
 	for r := range selectedRoutes(x.mesh, *ref, home) {
 		selectors := []*matcher.Selector{it.policy.selector}
@@ -104,12 +122,12 @@ func (x *reacher) item(n int, it *item) bool {
 		}
 		x.wanted(n, r, selectors, it)
 	}
-	return false
 }
 
-// callers adds the dataplanes that call or send to the destination.
-func (x *reacher) callers(d *dest) {
-	x.called = true
+// callers adds the dataplanes that call or send to a destination, and those who
+// want something of it.
+func (x *reacher) callers(d *dest, wants ...want) {
+	x.about[d.Destination] = append(x.about[d.Destination], wants...)
 	for _, name := range d.names() {
 		x.among.addAll(x.mesh.roster.numbers(callsIt, name))
 	}
@@ -127,39 +145,40 @@ func (x *reacher) wanted(n int, r *routeObject, selectors []*matcher.Selector, i
 			if !matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) || it != nil && !it.attaches(r, &d.facts) {
 				continue
 			}
-			x.callers(d)
-			x.wants[d.ID] = append(x.wants[d.ID], want{n, selectors})
+			x.callers(d, want{n, selectors})
 		}
 	}
 }
 
+// dataplane finds out what became of the objects on one. It looks only at places
+// of what the objects are about.
 func (x *reacher) dataplane(p *planed) {
 	r := p.resolved
 	for _, o := range r.Outbounds {
-		for _, w := range x.wants[o.Destination.ID] {
+		wants, about := x.about[o.Destination]
+		if !about && !x.all {
+			continue
+		}
+		for _, w := range wants {
 			if anySelects(w.selectors, p.plane) {
 				x.is(w.number, Lacks)
 			}
 		}
-		var key any = o
-		switch {
-		case o.Table != nil:
-			key = o.Table
-		case o.TCP != nil:
-			key = o.TCP
-		}
-		var ps **policies.Effective
+		key := outboundKey{table: o.Table, tcp: o.TCP}
 		if len(o.Policies) > 0 {
-			ps = &o.Policies[0]
+			key.ps = &o.Policies[0]
 		}
-		x.at(placeKey{key, ps}, Place{At: r, Outbound: o})
+		mark(x, x.outbounds, key, Place{At: r, Outbound: o})
 	}
 	for i := range r.Clusters {
-		x.at(r.Clusters[i].Cluster, Place{At: r, Cluster: r.Clusters[i].Cluster})
+		c := r.Clusters[i].Cluster
+		if _, about := x.about[c.Destination]; about || x.all {
+			mark(x, x.clusters, c, Place{At: r, Cluster: c})
+		}
 	}
 	for _, in := range r.Inbounds {
 		if len(in.Policies) > 0 {
-			x.at(in, Place{At: r, Inbound: in})
+			mark(x, x.inbounds, in, Place{At: r, Inbound: in})
 		}
 	}
 	for _, n := range x.touched {
@@ -178,13 +197,13 @@ func (x *reacher) is(n int, p Presence) {
 	x.here[n] = max(x.here[n], p)
 }
 
-// at marks the objects that are attached to a place.
-func (x *reacher) at(key any, p Place) {
-	found, ok := x.known[key]
+// mark notes the objects that are attached to a place.
+func mark[K comparable](x *reacher, known map[K][]present, key K, p Place) {
+	found, ok := known[key]
 	if !ok {
 		x.q.visit()
 		found = x.look(p)
-		x.known[key] = found
+		known[key] = found
 	}
 	for _, f := range found {
 		x.is(f.number, f.how)

@@ -21,13 +21,14 @@ type updater struct {
 	mesh *mesh // the next revision, not yet shared
 	// fresh says that everything is new, so nothing needs to be marked.
 	fresh    bool
-	dests    set       // ids: what is said about them, or who answers, changed
-	names    set       // service names whose destinations came, went or changed
-	services set       // object keys of services whose members or ports changed
-	classics set       // kuma.io/service names whose members changed
-	planes   set       // object keys of dataplanes
-	limits   bool      // a policy with an inbound side changed
-	inbound  []*policy // those that have one, nil until somebody asks
+	dests    set              // ids: what is said about them, or who answers, changed
+	names    set              // service names whose destinations came, went or changed
+	services set              // object keys of services whose members or ports changed
+	classics set              // kuma.io/service names whose members changed
+	planes   set              // object keys of dataplanes
+	moved    map[string]*dest // destinations with a new value, by id
+	limits   bool             // a policy with an inbound side changed
+	inbound  []*policy        // those that have one, nil until somebody asks
 	affected []api.Ref
 }
 
@@ -41,7 +42,7 @@ func newUpdater(m *Model, prev *mesh, name string) *updater {
 	return &updater{
 		tabler: tabler{mesh: next, prior: prev, kinds: m.kinds, dialects: m.dialects}, mesh: next, fresh: prev == nil,
 		dests: set{}, names: set{}, services: set{},
-		classics: set{}, planes: set{},
+		classics: set{}, planes: set{}, moved: map[string]*dest{},
 	}
 }
 
@@ -233,6 +234,7 @@ func (u *updater) subjects() {
 		}
 		c := *d
 		c.subjects = gatherSubjects(u.mesh, &c)
+		u.moved[id] = &c
 		txn.Insert([]byte(id), &c)
 	}
 	u.mesh.dests = txn.Commit()
