@@ -42,7 +42,7 @@ type FixedHeader struct {
 }
 
 const (
-	breaks  = "it concerns one connection, and Envoy closes the one that other requests share"
+	breaks  = "it concerns one connection, and the next sidecar refuses a request that has it"
 	nowhere = "it concerns one connection and does not arrive"
 	writes  = "every sidecar writes its own"
 )
@@ -58,7 +58,7 @@ func fixedHeaders() map[string]FixedHeader {
 		"proxy-connection":  {breaks, nowhere},
 		"upgrade":           {breaks, nowhere},
 		"transfer-encoding": {breaks, nowhere},
-		"te":                {"Envoy takes only te: trailers, and closes the connection that other requests share", "the caller's sidecar refuses the answer"},
+		"te":                {"the next sidecar refuses a request with another value than trailers", "the caller's sidecar refuses the answer"},
 		"content-length":    {"it is the length of the body, which stays as it is", "it is the length of the body, which stays as it is"},
 		"server":            {"", writes},
 		"date":              {"", writes},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -17,8 +18,11 @@ func (b *Branch) arrive() {
 		if x.Forwarded != nil {
 			sent = x.Forwarded
 		}
-		got := sent.reread()
+		got := sent.reread(x.http2)
 		reads := func(in Inbound) bool { return in.Protocol.HTTPLike() }
+		if upgradeOf(sent.Headers) == webSocket && x.asksInHTTP2() {
+			b.unknown = append(b.unknown, "upgrade: the workloads of "+x.Name+" are asked for a WebSocket in HTTP/2 (RFC 8441), which few servers understand")
+		}
 		if got.same(sent) || !slices.ContainsFunc(x.Inbounds, reads) {
 			continue
 		}
@@ -34,8 +38,15 @@ func (b *Branch) arrive() {
 	}
 }
 
+// asksInHTTP2 reports whether some workloads of x get their requests so.
+func (x *Backend) asksInHTTP2() bool {
+	return x.http2 && len(x.Inbounds) == 0 || slices.ContainsFunc(x.Inbounds, func(in Inbound) bool {
+		return in.Protocol == api.HTTP2 || in.Protocol == api.GRPC || x.http2 && !in.Protocol.HTTPLike()
+	})
+}
+
 // reread is f after a sidecar in front of a workload has read it.
-func (f *Forwarded) reread() *Forwarded {
+func (f *Forwarded) reread(http2 bool) *Forwarded {
 	got := *f
 	path, query, asks := strings.Cut(f.Path, "?")
 	if path, ok := normalize(path); ok {
@@ -44,11 +55,14 @@ func (f *Forwarded) reread() *Forwarded {
 			got.Path += "?" + query
 		}
 	}
-	got.Headers = received(f.Headers)
+	got.Headers = received(f.Headers, http2)
 	delete(got.Headers, route.TagsHeader)
 	if upgradeOf(f.Headers) == webSocket {
 		for _, name := range []string{"connection", "upgrade"} {
 			got.Headers[name] = f.Headers[name]
+		}
+		if http2 { // where it went as CONNECT (RFC 8441)
+			got.Headers["connection"] = "upgrade"
 		}
 	}
 	return &got

@@ -82,13 +82,14 @@ func (a *Answer) readTimes(text string) error {
 	return nil
 }
 
-const nothingAttempted = "answers: nothing is attempted, for no request is forwarded to a workload over HTTP"
+// NothingAttempted is what a verdict says where Answers have nothing to act on.
+const NothingAttempted = "answers: nothing is attempted, for no request is forwarded to a workload over HTTP"
 
 // attempts plays the script where b forwards the request, once for all who may
 // be called, or for each set of dataplanes where they come to different ends.
 func (t taker) attempts(l *lookup, script []Answer, b *Branch) (unknown []string) {
 	if b.Outcome != Forward || l.route == nil { // passed through, over TCP, or answered by the proxy
-		return []string{nothingAttempted}
+		return []string{NothingAttempted}
 	}
 	nth := func(n int) Answer { return script[min(n, len(script)-1)] }
 	var called []*Inbound
@@ -123,7 +124,7 @@ func (t taker) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 		play(func(a Answer) Answer { return a })
 	}
 	if len(runs) == 0 { // no share of the traffic has anybody to answer
-		return []string{nothingAttempted}
+		return []string{NothingAttempted}
 	}
 	same := !slices.ContainsFunc(runs[1:], func(r run) bool {
 		return !slices.Equal(r.attempts, runs[0].attempts) || !slices.Equal(r.ends, runs[0].ends)

@@ -21,8 +21,12 @@ func (t taker) backends(list []resolve.Backend) []Backend {
 		if !b.Gets() {
 			continue
 		}
-		if use := clusterOf(t.from, b.Cluster); use.Endpoints != nil {
+		use := clusterOf(t.from, b.Cluster)
+		if use.Endpoints != nil {
 			out[n].Inbounds = t.inbounds(use.List)
+		}
+		if use.Cluster != nil {
+			out[n].http2 = use.HTTP2 || use.Destination != nil && (use.Destination.Protocol == api.HTTP2 || use.Destination.Protocol == api.GRPC)
 		}
 		n++
 	}

@@ -73,7 +73,8 @@ var joins = []string{
 	"accept", "accept-encoding", "access-control-request-headers", "access-control-request-method", "authorization",
 	"cache-control", "content-encoding", "content-type", "expect", "grpc-accept-encoding", "grpc-timeout", "if-match",
 	"if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "origin", "pragma", "proxy-status", "referer",
-	"user-agent", "via", "x-client-trace-id", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto",
+	"user-agent", "via", "x-client-trace-id", "x-envoy-attempt-count", "x-envoy-decorator-operation", "x-envoy-external-address",
+	"x-envoy-original-host", "x-envoy-original-path", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto",
 	"x-request-id",
 }
 
@@ -93,18 +94,42 @@ var hop = []string{
 	"x-forwarded-client-cert",
 }
 
-// received are the headers as Envoy has them when it matches routes.
-func received(sent Headers) Headers {
+// received are the headers as Envoy has them when it matches routes, by the version
+// of HTTP in which they came.
+func received(sent Headers, http2 bool) Headers {
 	out := Headers{}
 	for name, v := range sent {
 		name = strings.ToLower(strings.TrimSpace(name))
-		if name == "host" || slices.Contains(hop, name) || name == "te" && strings.TrimSpace(v) != "trailers" {
+		if name == "host" || slices.Contains(hop, name) || name == "te" && !slices.Contains(words(v), "trailers") {
 			continue
 		}
-		if slices.Contains(joins, name) {
+		switch {
+		case name == "te":
+			v = "trailers" // all that Envoy lets through
+		case name == "expect" && strings.EqualFold(v, "100-continue"):
+			continue // which Envoy answers itself
+		case slices.Contains(joins, name):
 			v = joined(strings.Split(v, repeat)...)
+		case name == "cookie" && http2:
+			v = crumbs(strings.Split(v, repeat))
+		}
+		if v == "" && (name == "x-request-id" || name == "cookie" && http2) {
+			continue // Envoy makes the one up, and forgets the other
 		}
 		out[name] = v
+	}
+	return out
+}
+
+// crumbs joins the lines of cookie, as HTTP/2 does (RFC 9113, 8.2.3). An empty one
+// behind others leaves its separator.
+func crumbs(lines []string) string {
+	out := ""
+	for _, l := range lines {
+		if out != "" {
+			out += "; "
+		}
+		out += l
 	}
 	return out
 }

@@ -17,6 +17,8 @@ type call struct {
 	body      int64
 	grpc      bool
 	http2     bool // so the workload asks
+	refused   bool // for its headers
+	coded     bool // its body, in a way that Envoy does not read
 	upgrade   upgrade
 }
 

@@ -108,29 +108,6 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*lookup, error) {
 	return l, nil
 }
 
-// sound refuses what is no request at all.
-func sound(q Request) error {
-	if !slices.Contains(versions, q.Version) {
-		return fmt.Errorf("version: there is no HTTP/%s; write 1.0, 1.1 or 2", api.Clip(q.Version))
-	}
-	if q.Body < 0 {
-		return fmt.Errorf("body: %d is no length; write a number of bytes", q.Body)
-	}
-	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
-		switch n := strings.TrimSpace(name); {
-		case strings.HasPrefix(n, ":"):
-			return fmt.Errorf("headers.%s: pseudo headers cannot be given; use the method and the url", name)
-		case n == "" || strings.ContainsAny(n, " \t\r\n:"):
-			return fmt.Errorf("headers: %q is no name of a header; write it as x-user", name)
-		case strings.ContainsAny(q.Headers[name], "\r\x00"):
-			return fmt.Errorf("headers.%s: the value holds a control character; remove it", name)
-		}
-	}
-	return nil
-}
-
-var versions = []string{"", "1.0", "1.1", "2"}
-
 // known are the methods that Envoy reads from an HTTP/1.1 client.
 var known = strings.Fields("ACL BIND CHECKOUT COPY DELETE GET HEAD LINK LOCK MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH " +
 	"POST PROPFIND PROPPATCH PURGE PUT REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE CONNECT")
@@ -138,14 +115,19 @@ var known = strings.Fields("ACL BIND CHECKOUT COPY DELETE GET HEAD LINK LOCK MER
 // look finds the first route that matches.
 func (l *lookup) look(t *resolve.Table, q Request) {
 	c := l.call
-	if q.Version == "1.0" {
-		l.answer = http.StatusUpgradeRequired
-		return
-	}
 	path, ok := normalize(c.path)
 	c.path = path
-	if !ok || !c.http2 && !slices.Contains(known, c.method) {
+	switch {
+	case c.refused, !c.http2 && !slices.Contains(known, c.method), strings.ContainsFunc(c.authority, notInHost):
 		l.answer = http.StatusBadRequest
+	case c.coded:
+		l.answer = http.StatusNotImplemented
+	case q.Version == "1.0":
+		l.answer = http.StatusUpgradeRequired
+	case !ok:
+		l.answer = http.StatusBadRequest
+	}
+	if l.answer != 0 {
 		return
 	}
 	if c.upgrade == unknownUpgrade {
@@ -173,10 +155,12 @@ const requestID = "00000000-0000-4000-8000-000000000000"
 // callOf is what Envoy makes of q.
 func callOf(q Request, a *address) *call {
 	c := &call{
-		method: q.Method, authority: authority(q, a), path: a.path, query: a.query, sent: received(q.Headers),
+		method: q.Method, authority: authority(q, a), path: a.path, query: a.query, sent: received(q.Headers, q.Version == "2"),
 		body: q.Body, http2: q.Version == "2",
 	}
 	c.upgraded(q.Headers)
+	c.coded = encoded(q.Headers)
+	c.refused = !c.nominated(q.Headers) || !c.http2 && !measured(q.Headers)
 	content := c.sent["content-type"]
 	c.grpc = content == "application/grpc" || strings.HasPrefix(content, "application/grpc+")
 	c.headers = Headers{"host": c.authority, "x-forwarded-proto": "http", "x-request-id": requestID}

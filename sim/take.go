@@ -132,9 +132,11 @@ func (c *call) forwarded(rt *resolve.Route, rewrite *route.Rewrite) *Forwarded {
 	}
 	if rewrite.Hostname != "" {
 		f.Authority = rewrite.Hostname
+		delete(f.Headers, "x-envoy-original-host") // Envoy writes its own
 	}
 	if p, ok := rewritten(rewrite.Path, &rt.Match, c.path); ok {
 		f.Path = p + c.query
+		delete(f.Headers, "x-envoy-original-path")
 	}
 	return f
 }
@@ -286,7 +288,8 @@ func autoHost(r *resolve.Resolved, rt *resolve.Route, rewrite *route.Rewrite, b 
 			continue
 		}
 		f := *b.Forwarded
-		f.Authority = host
+		f.Authority, f.Headers = host, maps.Clone(f.Headers)
+		delete(f.Headers, "x-envoy-original-host")
 		if len(b.Backends) == 1 {
 			b.Forwarded = &f
 		} else {

@@ -9,18 +9,15 @@ import (
 // special are headers that Envoy treats itself before it looks for a route, in a
 // way that the simulator does not follow, by name: what it does.
 var special = []struct{ name, does string }{
-	{"connection", "Envoy removes what it names, and may refuse the request"},
 	{"content-length", "Envoy holds the body against it"},
-	{"expect", "Envoy may answer 100 before it forwards the request"},
-	{"te", "Envoy keeps trailers alone"},
-	{"transfer-encoding", "Envoy decodes the body by it, and may refuse the request"},
+	{"expect", "it is the workload that decides what to do with another value than 100-continue"},
 	{"x-forwarded-for", "whether Envoy counts the request as its own mesh's depends on it, and with that which x-envoy headers stay"},
 	{"x-forwarded-proto", "Envoy may take it for the scheme, or replace it"},
 }
 
 // harmless are the values of special headers that mean nothing special.
 var harmless = map[string][]string{
-	"connection": {"close", "keep-alive", "upgrade", "upgrade, http2-settings"}, "content-length": {"0"}, "te": {"trailers"}, "x-forwarded-proto": {"http"},
+	"content-length": {"0"}, "expect": {"100-continue"}, "x-forwarded-proto": {"http"},
 }
 
 // Bounds of Envoy on the headers of a request: beyond them it answers 431. The
@@ -50,8 +47,11 @@ func unknownOf(q Request) []string {
 			out = append(out, fmt.Sprintf("header %s: %s", s.name, s.does))
 		}
 	}
-	if v, ok := lower["host"]; ok && strings.TrimSpace(v) == "" {
-		out = append(out, "header host: Envoy may refuse an empty one")
+	if v, ok := lower["te"]; ok && (len(words(v)) == 0 || upgradeOf(q.Headers) == webSocket && v != "trailers") {
+		out = append(out, "header te: Envoy may send it on as it is, and in HTTP/2, and so between most sidecars, only trailers is taken")
+	}
+	if v, ok := lower["host"]; ok && (strings.TrimSpace(v) == "" || strings.Contains(v, "@")) {
+		out = append(out, "header host: in HTTP/2, and so between most sidecars, it is refused, with 502 by the caller's")
 	}
 	if lines > nearMaxHeaders || size > nearMaxHeaderBytes {
 		out = append(out, fmt.Sprintf("%d headers with %d bytes: Envoy answers 431 to more than 100 headers or 60 KiB", lines, size))

@@ -1,6 +1,9 @@
 package sim
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // upgrade is what a request asks for in place of HTTP.
 type upgrade uint8
@@ -19,9 +22,7 @@ func upgradeOf(h Headers) upgrade {
 	for name, v := range h {
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "connection":
-			for token := range strings.SplitSeq(strings.ReplaceAll(v, repeat, ","), ",") {
-				asks = asks || strings.EqualFold(strings.TrimSpace(token), "upgrade")
-			}
+			asks = asks || names(v, "upgrade")
 		case "upgrade":
 			named, what = true, strings.ToLower(strings.TrimSpace(v))
 		}
@@ -50,4 +51,67 @@ func (c *call) upgraded(all Headers) {
 			delete(c.sent, name)
 		}
 	}
+}
+
+// words are those of a header that is a list, over all its lines.
+func words(v string) []string {
+	var out []string
+	for word := range strings.SplitSeq(strings.ReplaceAll(v, repeat, ","), ",") {
+		if word = strings.TrimSpace(word); word != "" {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// names reports whether a list has word, in any case.
+func names(v, word string) bool { return slices.Contains(words(strings.ToLower(v)), word) }
+
+// measured reports whether the length of a body is a number, where it is given.
+func measured(all Headers) bool {
+	for name, v := range all {
+		if strings.EqualFold(strings.TrimSpace(name), "content-length") && strings.Trim(v, "0123456789") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// encoded reports whether the body comes in another coding than in chunks.
+func encoded(all Headers) bool {
+	for name, v := range all {
+		if strings.EqualFold(strings.TrimSpace(name), "transfer-encoding") {
+			return strings.ToLower(v) != "chunked"
+		}
+	}
+	return false
+}
+
+// maxNominated is how many headers Connection may name for Envoy to take the request.
+const maxNominated = 9
+
+// nominated takes away the headers that Connection names (RFC 9110, 7.6.1); ok is
+// false where Envoy refuses that. Of an upgrade that is under way it reads nothing.
+func (c *call) nominated(all Headers) (ok bool) {
+	if c.upgrade == webSocket {
+		return true
+	}
+	for name, v := range all {
+		if !strings.EqualFold(strings.TrimSpace(name), "connection") {
+			continue
+		}
+		list := words(strings.ToLower(v))
+		if len(list) > maxNominated {
+			return false
+		}
+		for _, t := range list {
+			switch {
+			case slices.Contains([]string{"host", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"}, t), strings.HasPrefix(t, ":"):
+				return false // removed, they would hide where it comes from, or goes
+			case t != "te" && t != "http2-settings":
+				delete(c.sent, t)
+			}
+		}
+	}
+	return true
 }

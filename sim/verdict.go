@@ -100,6 +100,8 @@ type Backend struct {
 	Reason    string            `json:"reason,omitempty"` // of Status
 	Forwarded *Forwarded        `json:"forwarded,omitempty"`
 	Inbounds  []Inbound         `json:"inbounds,omitempty"`
+
+	http2 bool // by which it is called
 }
 
 // Inbound is what the called side does with the requests of a backend: one for

@@ -46,7 +46,7 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 	}
 	if c.place.Inbound {
 		// A WebSocket comes by HTTP/2 from the caller's sidecar: as CONNECT.
-		m.Http2ProtocolOptions = &corev3.Http2ProtocolOptions{AllowConnect: true}
+		m.Http2ProtocolOptions = &corev3.Http2ProtocolOptions{AllowConnect: true, OverrideStreamErrorOnInvalidHttpMessage: wrapperspb.Bool(true)}
 		m.ForwardClientCertDetails = hcmv3.HttpConnectionManager_SANITIZE_SET
 		m.SetCurrentClientCertDetails = &hcmv3.HttpConnectionManager_SetCurrentClientCertDetails{Uri: true}
 	}

@@ -2,6 +2,7 @@ package differential
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -69,7 +70,7 @@ func (o *Observed) grpcStatus() string {
 }
 
 func isGRPC(p Pair) bool {
-	c := p.Request.Headers["content-type"]
+	c := strings.Trim(strings.ReplaceAll(p.Request.Headers["content-type"], "\n", ","), ",")
 	return c == "application/grpc" || strings.HasPrefix(c, "application/grpc+")
 }
 
@@ -136,7 +137,7 @@ func reached(w *World, p Pair, b *sim.Branch, x *sim.Backend, o *Observed) strin
 		if c.Body != p.Request.Body {
 			return fmt.Sprintf("attempt %d: a body of %d bytes, sent were %d", i, c.Body, p.Request.Body)
 		}
-		if d := cmp.Diff(map[string]string(want.Headers), own(c.Headers)); d != "" {
+		if d := cmp.Diff(comparable(want.Headers), own(c.Headers, want.Headers)); d != "" {
 			return fmt.Sprintf("attempt %d headers (-sim +workload):\n%s", i, d)
 		}
 	}
@@ -242,15 +243,26 @@ func (w *World) refused(p Pair, x *sim.Backend, o *Observed) string {
 	return inTime(p, endsAt(b, &b.Backends[at], o), o, o.Tries)
 }
 
-// own are a request's headers without what Envoy and the harness add.
-func own(h http.Header) map[string]string {
+// own are a request's headers without what Envoy adds to those that are wanted.
+func own(h http.Header, wanted sim.Headers) map[string]string {
 	out := map[string]string{}
 	for name, values := range h {
 		name = strings.ToLower(name)
-		if strings.HasPrefix(name, "x-envoy-") || slices.Contains(added, name) {
+		if _, ok := wanted[name]; !ok && (strings.HasPrefix(name, "x-envoy-") || slices.Contains(added, name)) {
 			continue
 		}
 		out[name] = strings.Join(values, "\n")
+	}
+	return comparable(out)
+}
+
+// comparable are headers without the length of the body, which is compared itself,
+// and with cookies in the one form that a server of Go makes of them.
+func comparable(h map[string]string) map[string]string {
+	out := maps.Clone(h)
+	delete(out, "content-length")
+	if v, ok := out["cookie"]; ok {
+		out["cookie"] = strings.TrimRight(strings.ReplaceAll(v, "\n", "; "), "; ")
 	}
 	return out
 }
@@ -259,7 +271,7 @@ func own(h http.Header) map[string]string {
 var added = []string{"x-request-id", "x-forwarded-proto", "content-length", "transfer-encoding"}
 
 // proxys are the headers of an answer that proxies write.
-var proxys = []string{"server", "date", "location", "content-length", "transfer-encoding", "connection", "grpc-status", "grpc-message", "trailer",
+var proxys = []string{"server", "date", "location", "content-length", "transfer-encoding", "connection", "grpc-status", "grpc-message", "trailer", "upgrade",
 	envoytest.RouteHeader, envoytest.NameHeader}
 
 // responseHeaders compares those of the answer with what the route does to them.

@@ -40,6 +40,9 @@ func TestSimAgreesWithEnvoy(t *testing.T) {
 		t.Errorf("a disagreement; keep it in testdata once it is understood:\n%s", r)
 	}
 	t.Logf("%d pairs\n%s", pairs, grid)
+	if idle := grid.Idle(100); len(idle) > 0 {
+		t.Errorf("verdicts say that they do not know, and are right whenever they do: %q", idle)
+	}
 	if cell, n := grid.Least(); pairs >= longRun && n < 20 {
 		t.Errorf("cell %s has %d pairs, want 20", cell, n)
 	}

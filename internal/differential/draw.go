@@ -287,6 +287,9 @@ func (d draw) pair(w *World) Pair {
 		q.Method, q.Headers["content-type"] = "POST", "application/grpc"
 	}
 	p := Pair{Documents: w.Documents, Request: q}
+	if d.chance(4) {
+		d.spoil(&p)
+	}
 	p.Request.Answers = "200"
 	if d.chance(5) {
 		p.Request.Answers = d.answers(w, p)

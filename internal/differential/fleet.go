@@ -2,6 +2,7 @@ package differential
 
 import (
 	"cmp"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,6 +93,9 @@ func wire(p Pair, id string) envoytest.Wire {
 	}
 	if p.Request.Answers != "" {
 		q.Lines = append(q.Lines, envoytest.Line{Name: envoytest.ScriptHeader, Value: p.Request.Answers})
+	}
+	if q.Method == http.MethodConnect {
+		q.Target = q.Authority
 	}
 	for _, name := range sortedKeys(p.Request.Headers) {
 		for _, v := range p.Request.Headers.Values(name) {

@@ -24,15 +24,32 @@ type Grid struct {
 	mu    sync.Mutex
 	pairs map[[2]string]int
 	seen  [3]map[string]bool
+	// unknown is how often a verdict said that it does not know something, by the
+	// beginning of what it said, and how often reality was not as the rest of it says.
+	unknown map[string]*[2]int
 }
 
 // NewGrid is empty.
 func NewGrid() *Grid {
-	return &Grid{pairs: map[[2]string]int{}, seen: [3]map[string]bool{{}, {}, {}}}
+	return &Grid{pairs: map[[2]string]int{}, seen: [3]map[string]bool{{}, {}, {}}, unknown: map[string]*[2]int{}}
 }
 
 // count notes one pair, its verdict, and what it disagreed in.
 func (g *Grid) count(w *World, v *sim.Verdict, said string) {
+	g.mu.Lock()
+	for _, u := range v.Unknown {
+		what := subject(u)
+		n, ok := g.unknown[what]
+		if !ok {
+			n = new([2]int)
+			g.unknown[what] = n
+		}
+		n[0]++
+		if said != "" {
+			n[1]++
+		}
+	}
+	g.mu.Unlock()
 	if v.Branches[0].Route == nil {
 		return
 	}
@@ -102,6 +119,30 @@ func policyFields(r *resolve.Route) []string {
 	return compact(out)
 }
 
+// subject is what an announcement is about, without names and numbers.
+func subject(u string) string {
+	what, rest, _ := strings.Cut(u, ": ")
+	switch {
+	case what == "answers":
+		return u
+	case strings.Contains(what, " headers with "):
+		return rest
+	}
+	return what
+}
+
+// Idle are announcements of at least n requests of which reality was always as the
+// rest of the verdict says: the simulator knows more than it says.
+func (g *Grid) Idle(n int) []string {
+	var out []string
+	for _, u := range sortedKeys(g.unknown) {
+		if c := g.unknown[u]; c[0] >= n && c[1] == 0 && u != sim.RetryBudget && u != sim.NothingAttempted {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
 func compact(list []string) []string {
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -158,6 +199,9 @@ func (g *Grid) String() string {
 			}
 			b.WriteByte('\n')
 		}
+	}
+	for _, u := range sortedKeys(g.unknown) {
+		fmt.Fprintf(&b, "%6d unknown, %d not as predicted: %s\n", g.unknown[u][0], g.unknown[u][1], u)
 	}
 	return b.String()
 }

@@ -1,8 +1,10 @@
 package differential
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -73,13 +75,16 @@ func compare(t testing.TB, r *room, worlds [][]m, pairs []Pair, g *Grid) []strin
 // hold says how verdict and reality differ about p; it is empty where they do not.
 func (f *fleet) hold(n int, p Pair, g *Grid) string {
 	w := f.worlds[n]
-	v, err := sim.Run(w.Model, client, p.Request)
-	if err != nil {
-		return "sim: " + err.Error()
-	}
 	o, err := f.ask(n, p, strconv.FormatUint(asked.Add(1), 10))
 	if err != nil {
 		return "ask: " + err.Error()
+	}
+	v, err := sim.Run(w.Model, client, p.Request)
+	if err != nil {
+		if o.Status == 0 || o.Status == http.StatusBadRequest {
+			return ""
+		}
+		return fmt.Sprintf("sim: %v; Envoy: %s", err, o.text())
 	}
 	said := disagreement(w, p, &v, o)
 	if said == "" && len(o.Attempts) > 0 {
@@ -93,9 +98,20 @@ func (f *fleet) hold(n int, p Pair, g *Grid) string {
 }
 
 // announced reports whether v says that it does not know what becomes of the
-// request. What it says about other requests at the same time does not count.
+// request. What it says about
+// other requests at the same time, or about answers that nobody gives, does not count.
 func announced(v *sim.Verdict) bool {
-	return slices.ContainsFunc(v.Unknown, func(s string) bool { return s != sim.RetryBudget })
+	return slices.ContainsFunc(v.Unknown, func(s string) bool { return s != sim.RetryBudget && s != sim.NothingAttempted })
+}
+
+// short is the request in one line.
+func (p Pair) short() string {
+	q := p.Request
+	text := fmt.Sprintf("HTTP/%s %.40s %.60s", cmp.Or(q.Version, "1.1"), q.Method, q.URL)
+	for _, name := range sortedKeys(q.Headers) {
+		text += fmt.Sprintf(" [%.20s: %.30q]", name, q.Headers[name])
+	}
+	return text + fmt.Sprintf(" answers %s, %d bytes, chunked %v", q.Answers, q.Body, p.Chunked)
 }
 
 // Report is a disagreement in the smallest world that still has it.
@@ -126,7 +142,7 @@ func Run(t testing.TB, seed uint64, n int, g *Grid) []Report {
 			if s == "" {
 				continue
 			}
-			t.Logf("seed %d, world %d, request %d: %s", seed, from+i/requestsPerWorld, i%requestsPerWorld, s)
+			t.Logf("seed %d, world %d, request %d: %s\n%s", seed, from+i/requestsPerWorld, i%requestsPerWorld, pairs[i].short(), s)
 			if seen[i/requestsPerWorld] || len(reports) == 3 {
 				continue
 			}

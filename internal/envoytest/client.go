@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -59,7 +60,10 @@ func sendHTTP1(conn net.Conn, q Wire) (*Reply, error) {
 	for _, l := range q.Lines {
 		fmt.Fprintf(&b, "%s: %s\r\n", l.Name, l.Value)
 	}
+	own := slices.ContainsFunc(q.Lines, func(l Line) bool { return strings.EqualFold(l.Name, "content-length") })
 	switch {
+	case own:
+		fmt.Fprintf(&b, "\r\n%s", filler(q.Body))
 	case q.Chunked:
 		fmt.Fprintf(&b, "Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", q.Body, filler(q.Body))
 	case q.Body > 0:

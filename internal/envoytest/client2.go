@@ -48,8 +48,11 @@ func sendHTTP2(conn net.Conn, q Wire) (*Reply, error) {
 func writeHeaders(f *http2.Framer, q Wire) error {
 	var block bytes.Buffer
 	e := hpack.NewEncoder(&block)
-	lines := append([]Line{{":method", q.Method}, {":scheme", "http"}, {":authority", q.Authority}, {":path", q.Target}}, q.Lines...)
-	for _, l := range lines {
+	pseudo := []Line{{":method", q.Method}, {":authority", q.Authority}}
+	if q.Method != http.MethodConnect {
+		pseudo = append(pseudo, Line{":scheme", "http"}, Line{":path", q.Target})
+	}
+	for _, l := range append(pseudo, q.Lines...) {
 		if err := e.WriteField(hpack.HeaderField{Name: strings.ToLower(l.Name), Value: l.Value}); err != nil {
 			return err
 		}
@@ -88,7 +91,7 @@ func readHTTP2(f *http2.Framer) (*Reply, error) {
 		case *http2.RSTStreamFrame:
 			out.Ended, out.Cut, ended = frame.ErrCode.String(), out.Status != 0, true
 		case *http2.GoAwayFrame:
-			out.Ended, ended = frame.ErrCode.String(), frame.LastStreamID == 0
+			out.Ended, ended = frame.ErrCode.String(), frame.ErrCode != http2.ErrCodeNo
 		}
 		if err != nil || ended {
 			return out, err

@@ -110,14 +110,14 @@ func (w *Workloads) serve(name string, rw http.ResponseWriter, r *http.Request) 
 	if err != nil || len(list) == 0 {
 		list = []sim.Answer{{Status: 200}}
 	}
-	if r.Header.Get("upgrade") != "websocket" {
+	if !strings.EqualFold(r.Header.Get("upgrade"), "websocket") {
 		c.Body, _ = io.Copy(io.Discard, r.Body) // a broken body is the caller's to see
 	}
 	n := w.note(id, c)
 	rw.Header().Set(NameHeader, name)
 	rw.Header().Set(BackHeader, "b")
 	rw.Header().Set("content-type", "text/plain")
-	if r.Header.Get("upgrade") == "websocket" {
+	if strings.EqualFold(r.Header.Get("upgrade"), "websocket") {
 		echoSocket(rw)
 		return
 	}
@@ -169,7 +169,7 @@ func echoSocket(rw http.ResponseWriter) {
 		return
 	}
 	defer conn.Close()
-	_, _ = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n%s: %s\r\n\r\n",
-		BackHeader, rw.Header().Get(BackHeader)) // the client sees what is missing
+	_, _ = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n%s: %s\r\n%s: %s\r\n\r\n",
+		NameHeader, rw.Header().Get(NameHeader), BackHeader, rw.Header().Get(BackHeader)) // the client sees what is missing
 	_, _ = io.Copy(conn, buffered)
 }
