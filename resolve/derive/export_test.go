@@ -13,7 +13,13 @@ func (g *Graph) Kept() []string {
 		x := g.cell(n)
 		return fmt.Sprintf("%d/%q", x.space, x.key)
 	}
-	for n, x := range g.cells.from(0) {
+	cells := 0
+	for n := range g.next {
+		x := g.cell(n)
+		if x == nil {
+			continue
+		}
+		cells++
 		if known, ok := g.names.get(x.name); !ok || known != n {
 			panic("a cell without its name")
 		}
@@ -36,8 +42,8 @@ func (g *Graph) Kept() []string {
 	for n := range g.failed.from(0) {
 		out = append(out, "failed "+text(n))
 	}
-	if g.names.size != g.cells.size || int(g.next) != g.cells.size+g.free.size {
-		out = append(out, fmt.Sprintf("%d names, %d cells, %d free of %d", g.names.size, g.cells.size, g.free.size, g.next))
+	if g.names.size != cells || int(g.next) != cells+g.free.size {
+		out = append(out, fmt.Sprintf("%d names, %d cells, %d free of %d", g.names.size, cells, g.free.size, g.next))
 	}
 	slices.Sort(out)
 	return out

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"slices"
 )
 
 // Graph is the values of all collections of a Schema at one moment. It is
@@ -16,7 +15,7 @@ import (
 type Graph struct {
 	schema  *Schema
 	names   tree[name, id]
-	cells   tree[id, *cell]
+	cells   vector[*cell]
 	readers tree[read, none] // who reads it: the other direction of cell.reads
 	members tree[name, id]   // the keys of each bucket, whose number stands for the space
 	held    tree[hashed, []held]
@@ -80,10 +79,7 @@ func isValue(state any) bool {
 	return !failed
 }
 
-func (g *Graph) cell(n id) *cell {
-	c, _ := g.cells.get(n)
-	return c
-}
+func (g *Graph) cell(n id) *cell { return g.cells.get(n) }
 
 func (g *Graph) value(c *collection, key string) any {
 	if n, ok := g.names.get(name{c.values, key}); ok {
@@ -119,17 +115,6 @@ func (g *Graph) values(names *tree[name, id], space uint32) iter.Seq2[string, an
 	}
 }
 
-// has reports whether the key is in one of the sets.
-func (g *Graph) has(of []*keys, key string) bool {
-	return slices.ContainsFunc(of, func(k *keys) bool {
-		if k.index == nil {
-			return isValue(g.value(k.collection, key))
-		}
-		n, ok := g.names.get(name{k.index.buckets, key})
-		return ok && g.filled(n)
-	})
-}
-
 // filled reports whether a bucket has members.
 func (g *Graph) filled(bucket id) bool {
 	for k := range g.members.from(name{space: uint32(bucket)}) {
@@ -155,7 +140,7 @@ func (g *Graph) Reads() int { return g.readers.size }
 // Reader is how a derivation looks at earlier collections. It is for one call of
 // one derivation, which must not keep it.
 type Reader struct {
-	graph  *Graph
+	update *update
 	by     *collection
 	known  []id
 	absent []name // what was read and has no number yet
@@ -173,7 +158,7 @@ func (r *Reader) take(c *collection, n name) (id, bool) {
 	if c.schema != r.by.schema || c.number >= r.by.number {
 		panic(misuse(fmt.Sprintf("derive: %s reads %s, which does not come before it", r.by.name, c.name)))
 	}
-	known, ok := r.graph.names.get(n)
+	known, ok := r.update.find(n)
 	if ok {
 		r.known = append(r.known, known)
 	} else {
@@ -184,19 +169,19 @@ func (r *Reader) take(c *collection, n name) (id, bool) {
 
 func (r *Reader) value(c *collection, key string) any {
 	if n, ok := r.take(c, name{c.values, key}); ok {
-		return r.graph.cell(n).state
+		return r.update.cell(n).state
 	}
 	return nil
 }
 
 func (r *Reader) all(c *collection) iter.Seq2[string, any] {
 	r.take(c, name{space: c.whole})
-	return r.graph.all(c)
+	return r.update.all(c)
 }
 
 func (r *Reader) in(i *index, bucket string) iter.Seq2[string, any] {
 	if n, ok := r.take(i.of, name{i.buckets, bucket}); ok {
-		return r.graph.values(&r.graph.members, uint32(n))
+		return r.update.values(&r.update.members, uint32(n))
 	}
 	return nobody
 }

@@ -9,20 +9,26 @@ import (
 // that the changes concern.
 func (u *update) spread(c *collection, changes []change) {
 	values := false
-	touched := make([]map[string]id, len(c.indexes))
+	buckets := make([]map[string]bucket, len(c.indexes))
+	for i := range buckets {
+		buckets[i] = map[string]bucket{}
+	}
 	for _, ch := range changes {
 		u.mark(ch.id)
-		u.follow(&c.keys, ch.key)
-		u.regroup(c, &ch, touched)
-		values = values || isValue(ch.before) || isValue(ch.after)
+		was, is := isValue(ch.before), isValue(ch.after)
+		if values = values || was || is; was != is {
+			u.follow(&c.keys, ch.key, is)
+		}
+		u.regroup(c, &ch, buckets)
 	}
 	for i, x := range c.indexes {
-		for _, bucket := range slices.Sorted(maps.Keys(touched[i])) {
-			u.mark(touched[i][bucket])
-			u.follow(&x.keys, bucket)
+		for _, key := range slices.Sorted(maps.Keys(buckets[i])) {
+			b := buckets[i][key]
+			u.mark(b.id)
+			u.follow(&x.keys, key, b.filled || u.filled(b.id))
 		}
 	}
-	if n, ok := u.names.get(name{space: c.whole}); ok && values {
+	if n, ok := u.find(name{space: c.whole}); ok && values {
 		u.mark(n)
 	}
 	if c.hash == nil {
@@ -35,29 +41,36 @@ func (u *update) spread(c *collection, changes []change) {
 	}
 }
 
+// bucket is one that a changed value is or was in.
+type bucket struct {
+	id     id
+	filled bool // one is in it
+}
+
 // regroup moves a changed value between the buckets of the indexes of its
-// collection, and notes the number of every bucket that it is or was in.
-func (u *update) regroup(c *collection, ch *change, touched []map[string]id) {
+// collection, and notes every bucket that it is or was in.
+func (u *update) regroup(c *collection, ch *change, buckets []map[string]bucket) {
 	was := c.bucketsOf(ch.key, ch.before)
 	for i, x := range c.indexes {
-		var now []string
+		var before, now []string
+		if was != nil {
+			before = was[i]
+		}
 		if ch.buckets != nil {
 			now = ch.buckets[i]
 		}
-		if touched[i] == nil {
-			touched[i] = map[string]id{}
-		}
-		for _, bucket := range was[i] {
-			n := u.number(name{x.buckets, bucket})
-			touched[i][bucket] = n
-			if _, still := slices.BinarySearch(now, bucket); !still {
-				u.members.remove(u.edit, name{uint32(n), ch.key})
-				u.loose[n] = struct{}{}
+		for _, key := range before {
+			if _, still := slices.BinarySearch(now, key); still {
+				continue
 			}
+			n := u.number(name{x.buckets, key})
+			buckets[i][key] = bucket{n, buckets[i][key].filled}
+			u.members.remove(u.edit, name{uint32(n), ch.key})
+			u.loose = append(u.loose, n)
 		}
-		for _, bucket := range now {
-			n := u.number(name{x.buckets, bucket})
-			touched[i][bucket] = n
+		for _, key := range now {
+			n := u.number(name{x.buckets, key})
+			buckets[i][key] = bucket{n, true}
 			u.members.put(u.edit, name{uint32(n), ch.key}, ch.id)
 		}
 	}
@@ -66,31 +79,34 @@ func (u *update) regroup(c *collection, ch *change, touched []map[string]id) {
 // mark marks the derivations that read what has the number.
 func (u *update) mark(what id) {
 	for by := range u.readersOf(what) {
-		c := u.schema.spaces[u.cell(by).space].of
-		u.dirty[c.number][by] = struct{}{}
+		u.dirty[u.schema.spaces[u.cell(by).space].of.number].add(by)
 	}
 }
 
-// follow notes that a key of one of the sets that a collection is derived over may
-// have come or gone.
-func (u *update) follow(k *keys, key string) {
+// follow notes that a key came to one of the sets that collections are derived
+// over, or left it: it may still be in another.
+func (u *update) follow(k *keys, key string, came bool) {
 	for _, c := range k.followers {
-		n := name{c.values, key}
-		if _, known := u.names.get(n); known || u.has(c.over, key) {
-			u.keys[c.number][u.number(n)] = struct{}{}
+		at := name{c.values, key}
+		if came {
+			if n := u.number(at); !u.cell(n).live {
+				u.dirty[c.number].add(n)
+			}
+		} else if n, ok := u.find(at); ok {
+			u.left[c.number].add(n)
 		}
 	}
 }
 
 // tidy gives back the numbers that nobody needs any more.
 func (u *update) tidy() {
-	for n := range u.loose {
+	for _, n := range u.loose {
 		c := u.cell(n)
-		if c.state != nil || c.live || u.isRead(n) || u.schema.spaces[c.space].index != nil && u.filled(n) {
+		if c == nil || c.state != nil || c.live || u.isRead(n) || u.schema.spaces[c.space].index != nil && u.filled(n) {
 			continue
 		}
 		u.names.remove(u.edit, c.name)
-		u.cells.remove(u.edit, n)
+		u.cells.set(u.edit, n, nil)
 		u.free.put(u.edit, n, none{})
 	}
 }

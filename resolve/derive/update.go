@@ -10,13 +10,21 @@ import (
 // come, all that it reads is final.
 type update struct {
 	Graph
-	edit   *edit
-	wanted map[id]any        // of sources
-	dirty  []map[id]struct{} // by collection: what may come out differently
-	keys   []map[id]struct{} // by collection: what may have come or gone
-	loose  map[id]struct{}   // numbers that may not be needed any more
-	delta  *Delta
+	edit         *edit
+	known        []map[string]id // by space: the numbers of names that were looked up
+	wanted       map[id]any      // of sources
+	dirty        []set           // by collection: what may come out differently
+	left         []set           // by collection: keys that may have gone
+	gained, lost []read          // which only the next update asks for
+	loose        []id            // numbers that may not be needed any more
+	buffer       []id            // for what one derivation reads
+	delta        *Delta
 }
+
+// set is numbers that were marked.
+type set map[id]struct{}
+
+func (s set) add(n id) { s[n] = struct{}{} }
 
 // change is a value that came, went or was replaced.
 type change struct {
@@ -30,10 +38,13 @@ type change struct {
 // one key the later one holds.
 func (g *Graph) Update(changes ...Change) (*Graph, *Delta) {
 	n := len(g.schema.collections)
-	u := &update{Graph: *g, edit: new(edit), wanted: map[id]any{}, dirty: make([]map[id]struct{}, n), keys: make([]map[id]struct{}, n), loose: map[id]struct{}{},
-		delta: &Delta{changed: make([][]string, n), ran: make([]int, n)}}
+	u := &update{Graph: *g, edit: new(edit), known: make([]map[string]id, len(g.schema.spaces)), wanted: map[id]any{},
+		dirty: make([]set, n), left: make([]set, n), delta: &Delta{changed: make([][]string, n), ran: make([]int, n)}}
 	for i := range u.dirty {
-		u.dirty[i], u.keys[i] = map[id]struct{}{}, map[id]struct{}{}
+		u.dirty[i], u.left[i] = set{}, set{}
+	}
+	for i := range u.known {
+		u.known[i] = map[string]id{}
 	}
 	for _, c := range changes {
 		if c.of.schema != g.schema {
@@ -41,19 +52,44 @@ func (g *Graph) Update(changes ...Change) (*Graph, *Delta) {
 		}
 		n := u.number(name{c.of.values, c.key})
 		u.wanted[n] = c.value
-		u.dirty[c.of.number][n] = struct{}{}
+		u.dirty[c.of.number].add(n)
 	}
 	for _, c := range g.schema.collections {
 		u.bring(c)
 	}
+	u.record()
 	u.tidy()
 	next := u.Graph
 	return &next, u.delta
 }
 
+// find is the number of a name, if it has one.
+func (u *update) find(n name) (id, bool) {
+	if known, ok := u.known[n.space][n.key]; ok {
+		return known, true
+	}
+	known, ok := u.names.get(n)
+	if ok {
+		u.known[n.space][n.key] = known
+	}
+	return known, ok
+}
+
+// has reports whether the key is in one of the sets.
+func (u *update) has(of []*keys, key string) bool {
+	return slices.ContainsFunc(of, func(k *keys) bool {
+		if k.index != nil {
+			n, ok := u.find(name{k.index.buckets, key})
+			return ok && u.filled(n)
+		}
+		n, ok := u.find(name{k.collection.values, key})
+		return ok && isValue(u.cell(n).state)
+	})
+}
+
 // number is that of a name, which gets one if it has none.
 func (u *update) number(n name) id {
-	if known, ok := u.names.get(n); ok {
+	if known, ok := u.find(n); ok {
 		return known
 	}
 	fresh := u.next
@@ -64,8 +100,9 @@ func (u *update) number(n name) id {
 		u.next++
 	}
 	u.names.put(u.edit, n, fresh)
-	u.cells.put(u.edit, fresh, &cell{name: n})
-	u.loose[fresh] = struct{}{}
+	u.known[n.space][n.key] = fresh
+	u.cells.set(u.edit, fresh, &cell{name: n})
+	u.loose = append(u.loose, fresh)
 	return fresh
 }
 
@@ -75,10 +112,9 @@ func (u *update) bring(c *collection) {
 	for _, n := range u.todo(c) {
 		was := u.cell(n)
 		now := &cell{name: was.name}
-		switch {
-		case c.over == nil:
+		if c.over == nil {
 			now.state = u.wanted[n]
-		case u.has(c.over, was.key):
+		} else if _, gone := u.left[c.number][n]; !gone {
 			u.delta.ran[c.number]++
 			now.live = true
 			now.state, now.reads = u.run(c, was.key)
@@ -102,9 +138,11 @@ func (u *update) todo(c *collection) []id {
 		key string
 		id  id
 	}
-	for n := range u.keys[c.number] {
-		if x := u.cell(n); x.live != u.has(c.over, x.key) {
-			u.dirty[c.number][n] = struct{}{}
+	for n := range u.left[c.number] {
+		if x := u.cell(n); x.live && !u.has(c.over, x.key) {
+			u.dirty[c.number].add(n)
+		} else {
+			delete(u.left[c.number], n)
 		}
 	}
 	list := make([]marked, 0, len(u.dirty[c.number]))
@@ -121,7 +159,7 @@ func (u *update) todo(c *collection) []id {
 
 // run asks a derivation.
 func (u *update) run(c *collection, key string) (state any, reads []id) {
-	r := &Reader{graph: &u.Graph, by: c}
+	r := &Reader{update: u, by: c, known: u.buffer[:0]}
 	if f := protect(func() { state = c.derive(r, key) }); f != nil {
 		state = f
 	}
@@ -129,6 +167,7 @@ func (u *update) run(c *collection, key string) (state any, reads []id) {
 	for _, n := range r.absent {
 		r.known = append(r.known, u.number(n))
 	}
+	u.buffer = r.known[:0]
 	slices.Sort(r.known)
 	return state, slices.Clone(slices.Compact(r.known))
 }
@@ -181,10 +220,10 @@ func (u *update) settle(c *collection, was *cell, made any) (state any, buckets 
 
 // bucketsOf lists the buckets that a value is in, by index, sorted.
 func (c *collection) bucketsOf(key string, v any) [][]string {
-	out := make([][]string, len(c.indexes))
 	if !isValue(v) {
-		return out
+		return nil
 	}
+	out := make([][]string, len(c.indexes))
 	for i, x := range c.indexes {
 		x.keysOf(key, v, func(bucket string) { out[i] = append(out[i], bucket) })
 		slices.Sort(out[i])
@@ -205,21 +244,35 @@ func (u *update) store(n id, was, now *cell) {
 	} else {
 		u.reread(n, was.reads, now.reads)
 	}
-	u.cells.put(u.edit, n, now)
-	u.loose[n] = struct{}{}
+	u.cells.set(u.edit, n, now)
+	if now.state == nil && !now.live {
+		u.loose = append(u.loose, n)
+	}
 }
 
-// reread replaces what a derivation read, both sorted, in the other direction.
+// reread notes what a derivation reads now and did not, or did; both are sorted.
 func (u *update) reread(by id, was, now []id) {
 	for _, x := range was {
 		if _, still := slices.BinarySearch(now, x); !still {
-			u.readers.remove(u.edit, readOf(x, by))
-			u.loose[x] = struct{}{}
+			u.lost = append(u.lost, readOf(x, by))
 		}
 	}
 	for _, x := range now {
 		if _, already := slices.BinarySearch(was, x); !already {
-			u.readers.put(u.edit, readOf(x, by), none{})
+			u.gained = append(u.gained, readOf(x, by))
 		}
+	}
+}
+
+// record takes down who read what. It comes last: of all that a derivation reads
+// nothing changes any more in the update in which it ran.
+func (u *update) record() {
+	for _, r := range u.lost {
+		u.readers.remove(u.edit, r)
+		u.loose = append(u.loose, r.what())
+	}
+	slices.Sort(u.gained)
+	for _, r := range u.gained {
+		u.readers.put(u.edit, r, none{})
 	}
 }
