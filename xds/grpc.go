@@ -14,7 +14,6 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/route"
 )
 
 // RenderGRPC is what gRPC's own xDS client gets for r: listeners by
@@ -102,7 +101,10 @@ func grpcRoutes(t *resolve.Table) *Resource {
 		var kept []*routev3.Route
 		for i, r := range host.Routes {
 			by := b.rendered[i]
-			if conditions, ok := ofCalls(by.Match.Conditions); ok {
+			conditions, ok := ofCalls(by.Match.Conditions)
+			if c := beyondCalls(conditions); c != nil {
+				b.notes = append(b.notes, neverTaken(by, c)...)
+			} else if ok {
 				r.Match = RouteMatch(conditions)
 				b.notes = append(b.notes, simplify(r, by, t.Destination)...)
 				kept = append(kept, withoutSegments(r)...)
@@ -117,35 +119,6 @@ func grpcRoutes(t *resolve.Table) *Resource {
 		res.Clusters, res.Notes = slices.Compact(b.clusters), compactNotes(b.notes)
 		return res
 	}).(*Resource)
-}
-
-// ofCalls takes the method out of conditions, for every call is a POST; false
-// where no call can match.
-func ofCalls(conditions route.Conditions) (route.Conditions, bool) {
-	call := &route.Request{Method: "POST"}
-	var out route.Conditions
-	for i := range conditions {
-		switch c := &conditions[i]; {
-		case c.On != route.OnMethod:
-			out = append(out, *c)
-		case !c.Holds(call):
-			return nil, false
-		}
-	}
-	return out, true
-}
-
-// withoutSegments is r for a client that knows no prefix by segment: one for the
-// prefix itself, one for all below it.
-func withoutSegments(r *routev3.Route) []*routev3.Route {
-	prefix := r.Match.GetPathSeparatedPrefix()
-	if prefix == "" {
-		return []*routev3.Route{r}
-	}
-	below := proto.CloneOf(r)
-	r.Match.PathSpecifier = &routev3.RouteMatch_Path{Path: prefix}
-	below.Match.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: prefix + "/"}
-	return []*routev3.Route{r, below}
 }
 
 // simplify takes away what such a client refuses or ignores, and moves the

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -181,5 +182,31 @@ func TestGRPCClient(t *testing.T) {
 	defer ads.mu.Unlock()
 	if len(ads.nacks) > 0 {
 		t.Errorf("the client refused: %q", ads.nacks)
+	}
+}
+
+// TestGRPCLeavesOutWhatItsClientsDoNotAsk: they would read such a rule as if the
+// condition were not there. The writer is told.
+func TestGRPCLeavesOutWhatItsClientsDoNotAsk(t *testing.T) {
+	t.Parallel()
+	x, must := matches.On, matches.Must
+	for name, c := range map[string]struct {
+		conditions []route.Condition
+		kept       bool
+	}{
+		"header":           {[]route.Condition{x(route.OnHeader, route.Suffix, "a", "b")}, true},
+		"path and chance":  {[]route.Condition{x(route.OnPath, route.Equal, "", "/a"), must(route.Within(route.OnChance, "", 0, 5))}, true},
+		"cookie":           {[]route.Condition{x(route.OnCookie, route.Equal, "a", "b")}, false},
+		"claim":            {[]route.Condition{x(route.OnClaim, route.Equal, "a", "b")}, false},
+		"authority":        {[]route.Condition{x(route.OnAuthority, route.Equal, "", "b")}, false},
+		"second path":      {[]route.Condition{x(route.OnPath, route.Equal, "", "/a"), x(route.OnPath, route.FullMatch, "", "/a")}, false},
+		"missing is empty": {[]route.Condition{must(route.Compare(route.OnHeader, "a", route.Equal, route.Not|route.MissingIsEmpty, "b"))}, false},
+	} {
+		r := rule("r", matches.Of(c.conditions...))
+		state := renderer().RenderGRPC(sidecar([]*resolve.Table{table(r)}, nil))
+		config := envoytest.Open(t, state.Routes[0], &routev3.RouteConfiguration{})
+		if kept := config.VirtualHosts[0].Routes[0].Name == "r"; kept != c.kept || len(state.Notes) != map[bool]int{false: 1}[kept] {
+			t.Errorf("%s: the rule is there: %v; notes %v", name, kept, state.Notes)
+		}
 	}
 }
