@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -48,17 +47,10 @@ type Plane struct {
 	resolved   atomic.Bool
 }
 
-// collectAt is how much the heap may grow, in percent, before garbage is
-// collected: the state of many sidecars lives long, and half of Go's default
-// costs little time and saves a quarter of the memory.
-const collectAt = 50
-
 // Run is a control plane from start to the end of ctx, as the main work of its
-// process. It leaves the garbage collector alone where GOGC says something.
+// process, of which it keeps the memory small.
 func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
-	if said := debug.SetGCPercent(collectAt); said != 100 {
-		debug.SetGCPercent(said)
-	}
+	frugal(ctx)
 	p, err := New(ctx, cfg, log)
 	if err != nil {
 		return err

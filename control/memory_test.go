@@ -1,0 +1,44 @@
+package control
+
+import "testing"
+
+// Memory is given back once after a burst, when it is calm, and not for the little
+// that a calm control plane allocates.
+func TestMemoryIsGivenBackAfterABurst(t *testing.T) {
+	t.Parallel()
+	const live, mib = 64 << 20, 1 << 20
+	var b burst
+	total := uint64(0)
+	for i, step := range []struct {
+		allocates uint64
+		over      bool
+	}{
+		{40 * mib, false}, // it begins
+		{30 * mib, false}, // goes on
+		{0, true},         // and is over
+		{0, false},        // once
+		{mib / 2, false},
+		{20 * mib, false}, // another one
+		{mib / 2, true},
+		{10 * mib, false}, // too little for a collection
+		{0, false},
+		{10 * mib, false}, // but it adds up
+		{0, true},
+	} {
+		total += step.allocates
+		if got := b.over(total, live); got != step.over {
+			t.Errorf("step %d: over is %v", i, got)
+		}
+	}
+}
+
+// What is asked of the runtime is there.
+func TestTheRuntimeTellsOfItsMemory(t *testing.T) {
+	t.Parallel()
+	before := allocated()
+	kept := make([]byte, 1<<20)
+	if now := allocated(); now < before+uint64(len(kept)) {
+		t.Errorf("%d bytes were allocated, then %d", before, now)
+	}
+	_ = live() // panics where the runtime does not know it
+}
