@@ -72,10 +72,22 @@ func (r *RefRules) known(kind string) bool {
 	return ok && t.Route
 }
 
+// unattached reports whether kind is one of routes that policies may not target.
+func (r *RefRules) unattached(kind string) bool {
+	if r.Catalog == nil {
+		return false
+	}
+	t, ok := r.Catalog.Type(kind)
+	return ok && t.Route && !t.Attach
+}
+
 // ValidateTargetRef checks ref, which stands at at, by the rules of its place.
 // After a kind that cannot stand there nothing more is said about it.
 func ValidateTargetRef(at Path, ref TargetRef, rules RefRules) error {
 	if names := rules.names(); !slices.Contains(names, ref.Kind) {
+		if len(rules.Routes) > 0 && rules.unattached(ref.Kind) {
+			return at.Field("kind").Breaks("no policy attaches to a %s; target the destination that it routes, or write one of %s", ref.Kind, strings.Join(names, ", "))
+		}
 		if ref.Kind != "" && rules.known(ref.Kind) {
 			return at.Field("kind").Breaks("%s cannot stand here; write one of %s", ref.Kind, strings.Join(names, ", "))
 		}

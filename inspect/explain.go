@@ -29,13 +29,15 @@ type Explanation struct {
 
 // Outbound is one destination as the dataplane calls it.
 type Outbound struct {
-	Destination sim.Destination       `json:"destination"`
-	ID          string                `json:"id"`
-	Address     string                `json:"address"`
-	Port        uint32                `json:"port"`
-	Protocol    api.Protocol          `json:"protocol"`
-	Routes      []Route               `json:"routes"`
-	Policies    map[string]sim.Policy `json:"policies"`
+	Destination sim.Destination `json:"destination"`
+	ID          string          `json:"id"`
+	Address     string          `json:"address"`
+	Port        uint32          `json:"port"`
+	Protocol    api.Protocol    `json:"protocol"` // that the proxy reads
+	// Routes tell requests apart; or there is one, without matches, for whole
+	// connections; or none, where they go to the destination itself.
+	Routes   []Route               `json:"routes"`
+	Policies map[string]sim.Policy `json:"policies"`
 }
 
 // Route is one merged rule, in the place of its first match.
@@ -124,7 +126,10 @@ func destination(d *resolve.Destination) sim.Destination {
 func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 	out := Outbound{
 		Destination: destination(o.Destination), ID: o.Destination.ID, Address: o.Address, Port: o.Port,
-		Protocol: o.Destination.Protocol, Routes: []Route{}, Policies: policyViews(o.Policies, o.Destination.Protocol),
+		Protocol: o.Protocol(), Routes: []Route{}, Policies: policyViews(o.Policies, o.Protocol()),
+	}
+	if o.TCP != nil && o.TCP.BackendsBy != nil {
+		out.Routes = append(out.Routes, connections(r, o))
 	}
 	if o.Table == nil {
 		return out
@@ -151,6 +156,12 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 		}
 	}
 	return out
+}
+
+// connections is the one rule for whole connections.
+func connections(r *resolve.Resolved, o *resolve.Outbound) Route {
+	return Route{Matches: []route.Match{}, Origins: o.TCP.Origins, Backends: sim.Connections(r, o.TCP), BackendsBy: o.TCP.BackendsBy,
+		Policies: policyViews(o.Policies, o.Protocol())}
 }
 
 func routeOf(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) Route {

@@ -12,7 +12,7 @@ import (
 // VerdictText writes a verdict for people.
 func VerdictText(w io.Writer, v sim.Verdict, s Style) error {
 	p := printer{Style: s}
-	p.line("%s  %s", s.strong(v.Request.Method+" "+v.Request.URL), s.faint("from "+v.From))
+	p.line("%s  %s", s.strong(strings.TrimSpace(v.Request.Method+" "+v.Request.URL)), s.faint("from "+v.From))
 	if v.Destination != nil {
 		p.line("to %s", destinationText(*v.Destination))
 	}
@@ -54,10 +54,12 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 		p.line("%s%s", lead, p.strong(fmt.Sprintf("the proxy answers %d%s", b.Status, grpc)))
 	case sim.Passthrough:
 		p.line("%s%s", lead, p.strong("passes through: no service of the mesh has that name or address"))
+	case sim.Close:
+		p.line("%s%s", lead, p.strong("the proxy closes the connection"))
 	default:
 		p.line("%s%s", lead, p.strong("forward to "+backendsText(b.Backends)))
 	}
-	if b.Outcome == sim.Respond && len(b.Backends) > 0 {
+	if (b.Outcome == sim.Respond || b.Outcome == sim.Close) && len(b.Backends) > 0 {
 		p.line("  instead of %s", backendsText(b.Backends))
 	}
 	if b.Route != nil {

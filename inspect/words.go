@@ -12,7 +12,11 @@ import (
 	"github.com/weftmesh/weft/sim"
 )
 
+// matchesText is what a rule is for; one without matches is for connections.
 func matchesText(list []route.Match) string {
+	if len(list) == 0 {
+		return "every connection"
+	}
 	texts := make([]string, len(list))
 	for i := range list {
 		texts[i] = list[i].Short()
@@ -152,8 +156,11 @@ func backendText(b sim.Backend) string {
 	for _, k := range sortedKeys(b.Tags) {
 		s += " " + k + "=" + b.Tags[k]
 	}
-	if b.Status != 0 {
-		reason, _, _ := strings.Cut(b.Reason, ";")
+	reason, _, _ := strings.Cut(b.Reason, ";")
+	switch {
+	case b.Outcome == sim.Close:
+		s += fmt.Sprintf(" (closed: %s)", reason)
+	case b.Status != 0:
 		s += fmt.Sprintf(" (%d: %s)", b.Status, reason)
 	}
 	return s

@@ -26,7 +26,7 @@ func TestRouteKindsAreThoseOfTheCatalog(t *testing.T) {
 		{with, "{kind: ToyRoute, group: example.com, name: a, sectionName: b}", ""},
 		{with, "{kind: ToyRoute, group: kuma.io, name: a}", "takes no group; write example.com or remove it"},
 		{with, "{kind: ToyRoute}", "a ref to a ToyRoute needs a name or labels"},
-		{with, "{kind: ToyTable, name: a}", "ToyTable cannot stand here; write one of Mesh"},
+		{with, "{kind: ToyTable, name: a}", "no policy attaches to a ToyTable; target the destination that it routes, or write one of Mesh"},
 		{with, "{kind: Toyroute, name: a}", "did you mean ToyRoute?"},
 		{without, "{kind: ToyRoute, name: a}", `unknown value "ToyRoute"`},
 	} {

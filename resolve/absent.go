@@ -120,6 +120,9 @@ func (a *absence) ofRoute(r *routeObject) {
 		a.because(NotSelected, "spec.targetRef", "%s", selectsOthers(r.opinion.Top))
 		return
 	}
+	if len(r.opinion.Entries) == 0 {
+		a.because(noEffect, "spec.to", "it says nothing of any destination")
+	}
 	for i := range r.opinion.Entries {
 		e := &r.opinion.Entries[i]
 		a.ofEntry(r, e, api.Path("spec.to").Index(e.Index).Field("targetRef"))
@@ -131,10 +134,12 @@ func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
 	switch {
 	case d == nil:
 		a.notCalled(e.To, r.object.HomeNamespace(), at)
-	case !d.Protocol.HTTPLike():
+	case len(e.Rules) == 0:
+		a.because(noEffect, at, "it has no rules for %s", d.ID)
+	case !d.Protocol.HTTPLike() && !r.opinion.Connections:
 		a.because("UnsupportedProtocol", at, "%s speaks %s, in which there are no requests to route", d.ID, d.Protocol)
 	default:
-		a.because("Conflicted", at, "another language owns the routes of %s", d.ID)
+		a.because("Conflicted", at, "%s", ownedBy(a.mesh.dest(d.ID)))
 	}
 }
 

@@ -79,8 +79,11 @@ func (p Policies) is(q Policies) bool {
 }
 
 func (o *Outbound) attach() []Attachment {
-	a := attacher{protocol: o.Destination.Protocol}
+	a := attacher{protocol: o.Protocol()}
 	if o.Table == nil {
+		if o.TCP != nil {
+			a.connections(o.TCP)
+		}
 		a.policies(o.Policies, func(s policies.Scope) bool { return s != policies.OnCluster })
 		return a.sorted()
 	}
@@ -161,6 +164,17 @@ func (a *attacher) rules(earlier []*Route, r *Route) {
 			x.Acts |= 1
 		default:
 			x.lost(strongest)
+		}
+	}
+}
+
+// connections adds the rules of which one says where connections go.
+func (a *attacher) connections(t *TCPTable) {
+	for _, o := range t.Origins {
+		if x := a.of(o); o.Same(t.BackendsBy) {
+			x.Acts |= 1
+		} else {
+			x.lost(t.BackendsBy)
 		}
 	}
 }

@@ -64,9 +64,9 @@ func (t *tabler) newClass(d *dest, p *dataplane) *class {
 	t.addTable(d, c)
 	switch {
 	case before == nil:
-	case c.tcp != nil && before.tcp != nil && before.tcp.Destination == d.Destination:
+	case c.tcp.is(before.tcp):
 		c.tcp = before.tcp
-	case c.table != nil && before.table != nil && before.table.Destination == d.Destination && same(c.table.Routes, before.table.Routes):
+	case c.table.is(before.table):
 		c.table = before.table
 	}
 	return c
@@ -84,19 +84,30 @@ func (s *subjects) class(key string, kinds int) *class {
 
 // addTable works out where the requests or connections of a class go.
 func (t *tabler) addTable(d *dest, c *class) {
-	own := Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}
-	if !d.Protocol.HTTPLike() {
-		c.tcp = &TCPTable{Destination: d.Destination, Backends: []Backend{own}}
-		c.clusters = []clusterRef{{id: d.ID, name: d.ID}}
-		return
+	b := &tableBuilder{tabler: t, dest: d, class: c, stacks: map[*item][]stack{},
+		own: Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}}
+	if all := t.compose(d, c); all.Connections != nil {
+		c.tcp = b.connections(all.Connections)
+	} else {
+		c.table = b.build(all)
 	}
-	b := &tableBuilder{tabler: t, dest: d, class: c, own: own, stacks: map[*item][]stack{}}
-	c.table, c.clusters = b.build(), b.clusters
+	c.clusters = b.clusters
 }
 
 // onCluster is what is said about the connections to the destination.
 func (c *class) onCluster(kinds []*policies.Kind) Policies {
 	return c.base.overridden(c.overrides).only(policies.OnCluster, kinds).fold(kinds)
+}
+
+// is reports whether both are equal tables of one destination.
+func (t *Table) is(o *Table) bool {
+	return t != nil && o != nil && t.Destination == o.Destination && same(t.Routes, o.Routes)
+}
+
+// is reports whether both are equal tables of one destination.
+func (t *TCPTable) is(o *TCPTable) bool {
+	return t != nil && o != nil && t.Destination == o.Destination && same(t.Backends, o.Backends) &&
+		same(t.Origins, o.Origins) && same(t.BackendsBy, o.BackendsBy)
 }
 
 // cluster is how the class speaks to the destination, or to a subset of it.

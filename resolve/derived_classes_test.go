@@ -109,16 +109,15 @@ func sameCalls(a, b []call) bool {
 }
 
 func (r *routed) equal(o *routed) bool {
-	return r.said == o.said && (r.table == nil) == (o.table == nil) && (r.table == nil || same(r.table.Routes, o.table.Routes)) && same(r.clusters, o.clusters)
+	return r.said == o.said && same(r.clusters, o.clusters) && (r.table.is(o.table) || r.tcp.is(o.tcp))
 }
 
 // share keeps the table of old, of which something else may be new.
 func (r *routed) share(made *routed) *routed {
 	switch {
-	case r.dest != made.dest:
-	case r.tcp != nil && made.tcp != nil:
+	case r.tcp.is(made.tcp):
 		made.tcp = r.tcp
-	case r.table != nil && made.table != nil && same(r.table.Routes, made.table.Routes):
+	case r.table.is(made.table):
 		made.table = r.table
 	}
 	return made

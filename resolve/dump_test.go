@@ -44,6 +44,12 @@ func content(r *resolve.Resolved) string {
 	fmt.Fprintf(&b, "%s\n", r.Ref)
 	for _, o := range r.Outbounds {
 		fmt.Fprintf(&b, " out %s:%d -> %s %s %s\n", o.Address, o.Port, o.Destination.ID, o.Destination.Protocol, policiesText(o.Policies))
+		if o.TCP != nil && o.TCP.BackendsBy != nil {
+			fmt.Fprintf(&b, "  connections from %s by %s\n", originsText(o.TCP.Origins), originsText([]*api.Origin{o.TCP.BackendsBy}))
+			for _, be := range o.TCP.Backends {
+				fmt.Fprintf(&b, "   to %s weight %d broken %q\n", be.Cluster, be.Weight, be.Broken.Why)
+			}
+		}
 		if o.Table == nil {
 			continue
 		}

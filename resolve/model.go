@@ -28,7 +28,7 @@ type Affected struct {
 
 // Compile resolves a whole snapshot. The notes are those on all objects. Of two
 // kinds of routes for one destination the one that the list of dialects has
-// earlier owns it.
+// earlier owns it, those for connections after all others.
 func Compile(s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
 	return CompileIn("", s, dialects, kinds)
 }

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
 
@@ -128,10 +129,12 @@ func (p Place) idle(a *Attachment) string {
 		return find(p.Cluster.Policies, p.Cluster.Destination.Protocol)
 	case p.Outbound.Table != nil:
 		for _, r := range p.Outbound.Table.Routes {
-			if why := find(r.Policies, p.Outbound.Destination.Protocol); why != "" {
+			if why := find(r.Policies, p.Outbound.Protocol()); why != "" {
 				return why
 			}
 		}
+	case p.Outbound.Destination.Protocol.HTTPLike() && find(p.Outbound.Policies, p.Outbound.Destination.Protocol) == "":
+		return fmt.Sprintf("%s sends whole connections on, in which nobody looks for requests", p.Outbound.TCP.BackendsBy.Ref)
 	}
-	return find(p.Outbound.Policies, p.Outbound.Destination.Protocol)
+	return find(p.Outbound.Policies, p.Outbound.Protocol())
 }

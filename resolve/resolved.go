@@ -33,13 +33,23 @@ type Outbound struct {
 	Address     string
 	Port        uint32
 	Destination *Destination
-	// Table has the routes where the destination speaks HTTP, else it is nil
-	// and TCP holds.
+	// Table has the routes where requests are told apart. Else it is nil and TCP
+	// holds: the destination does not speak HTTP, or the strongest route object is
+	// about whole connections.
 	Table *Table
 	TCP   *TCPTable
 	// Policies are those of the destination as a whole: what a listener takes.
 	Policies Policies
 	Memo     Memo
+}
+
+// Protocol is what the listener reads: that of the destination, or plain TCP where
+// nobody looks for requests.
+func (o *Outbound) Protocol() api.Protocol {
+	if o.Table == nil {
+		return api.TCP
+	}
+	return o.Destination.Protocol
 }
 
 // Policies has one entry for each kind that says something, in the order of the
@@ -137,16 +147,18 @@ type Backend struct {
 	Broken  Broken
 }
 
-// Broken is why a backend cannot be used, and the status that answers its share;
-// 0 where others have the share.
+// Broken is why a backend cannot be used, and what becomes of its share: requests
+// are answered with Status, whole connections are closed; with neither, others
+// have the share.
 type Broken struct {
 	Why    string
 	Status uint32
+	Close  bool
 }
 
 // Gets reports whether a share of the traffic falls to b, usable or not.
 func (b *Backend) Gets() bool {
-	return b.Weight > 0 && (b.Cluster != "" || b.Broken.Status != 0)
+	return b.Weight > 0 && (b.Cluster != "" || b.Broken.Status != 0 || b.Broken.Close)
 }
 
 // Mirror is a copy of a share of the requests.
@@ -155,13 +167,18 @@ type Mirror struct {
 	Percent float64
 }
 
-// TCPTable is where connections to one destination go.
+// TCPTable is where connections to one destination go, whatever they carry.
 type TCPTable struct {
 	Destination *Destination
-	Origins     []*api.Origin
-	Backends    []Backend
-	Memo        Memo
-	Attached    Memo // what Outbound.Attachments worked out
+	// Origins are the rules that contributed, weakest first, and BackendsBy is the
+	// one whose list holds; none where nobody says anything.
+	Origins    []*api.Origin
+	BackendsBy *api.Origin
+	// Backends are never empty: without any in the documents, the destination
+	// itself. The share of one that cannot be used is closed.
+	Backends []Backend
+	Memo     Memo
+	Attached Memo // what Outbound.Attachments worked out
 }
 
 // Cluster is how one destination, or a subset of it, is spoken to.

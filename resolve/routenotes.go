@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"fmt"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/route"
@@ -28,51 +30,63 @@ func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note 
 	var notes []api.Note
 	home, origin := r.object.HomeNamespace(), &api.Origin{Ref: r.object.Ref}
 	at := api.Path("spec.to").Index(e.Index).Field("targetRef")
-	owner, requests := r.kind, false
-	var found *dest
+	acts := false // on a destination of its own protocol
+	var found, taken *dest
 	for d := range x.destsNamed(targetName(e.To)) {
 		if !matcher.Destination(e.To, home, &d.facts) {
 			continue
 		}
-		found, requests = d, requests || d.Protocol.HTTPLike()
-		for _, c := range d.subjects.contributions {
-			owner = min(owner, c.route.kind)
+		found, acts = d, acts || r.opinion.Connections || d.Protocol.HTTPLike()
+		if len(e.Rules) > 0 && d.subjects.ownedByOthers(r) {
+			taken = d
 		}
 	}
 	switch {
 	case e.To.Kind == api.KindMesh: // only beside a MeshGateway, of which there is a note
 	case found == nil:
 		notes = append(notes, note(origin, api.Warning, "TargetNotFound", at, "there is no %s%s", refText(e.To), suggestion(x, e.To)))
-	case !requests:
-		notes = append(notes, note(origin, api.Warning, noEffect, at, "%s speaks %s, in which there are no requests to route, so this entry has no effect; declare http, http2 or grpc if it speaks that",
+	case !acts:
+		notes = append(notes, note(origin, api.Warning, noEffect, at, "%s speaks %s, in which there are no requests to route, so this entry has no effect; declare http, http2 or grpc if it speaks that, or write a MeshTCPRoute",
 			found.ID, found.Protocol))
 	}
-	if owner != r.kind {
-		notes = append(notes, note(origin, api.Error, "Conflicted", at, "a route of a stronger language owns %s; move its rules there", refText(e.To)))
+	if taken != nil {
+		notes = append(notes, note(origin, api.Error, "Conflicted", at, "%s; move its rules there", ownedBy(taken)))
 	}
 	for i := range e.Rules {
-		notes = append(notes, backendNotes(x, &e.Rules[i], found == nil || requests, hints)...)
+		notes = append(notes, backendNotes(x, r, &e.Rules[i], found == nil || acts, hints)...)
 	}
 	return notes
+}
+
+// ownedByOthers reports whether routes of a stronger kind than that of r own the
+// destination. On one whose protocol keeps r away nobody takes its place.
+func (s *subjects) ownedByOthers(r *routeObject) bool {
+	return len(s.contributions) > 0 && s.contributions[0].route.ownership(r) < 0
+}
+
+// ownedBy says who owns the destination d.
+func ownedBy(d *dest) string {
+	all := d.subjects.contributions
+	return fmt.Sprintf("%s owns %s, for routes of its kind come first", all[len(all)-1].route.object.Ref, d.ID)
 }
 
 // maxHints bounds how often one route is told what it may have meant: looking for
 // near names walks the mesh.
 const maxHints = 20
 
-// backendNotes are those on the backends of a rule. Where there are no requests
-// nothing follows from them.
-func backendNotes(x *mesh, rule *route.Rule, requests bool, hints *int) []api.Note {
+// backendNotes are those on the backends of a rule of r. Where the rule acts
+// nowhere nothing follows from them.
+func backendNotes(x *mesh, r *routeObject, rule *route.Rule, acts bool, hints *int) []api.Note {
 	var notes []api.Note
 	check := func(ref route.BackendRef, severity api.Severity, lose, fail string) {
 		d, lost := findBackend(x, ref)
-		if !requests {
+		if !acts {
 			lose = "nothing is lost by it, because the entry has no effect"
-		} else if lost == nil && !d.Protocol.HTTPLike() {
+		} else if lost == nil && !r.opinion.Connections && !d.Protocol.HTTPLike() {
 			lost = wrongProtocol(d)
 		}
 		if lost == nil {
-			if why := unanswered(d, ref.Target.Tags); why != "" && ref.Weight > 0 && requests {
+			if why := unanswered(d, ref.Target.Tags); why != "" && ref.Weight > 0 && acts {
 				notes = append(notes, note(rule.Origin, api.Warning, noEndpoints, ref.Field, "%s; %s", why, fail))
 			}
 			return
@@ -84,8 +98,13 @@ func backendNotes(x *mesh, rule *route.Rule, requests bool, hints *int) []api.No
 		}
 		notes = append(notes, note(rule.Origin, severity, lost.code, ref.Field, "%s; %s", text, lose))
 	}
+	lose, fail := "its share of the requests is answered with 500 until then", "its share of the requests is answered with 503 until then"
+	if r.opinion.Connections {
+		lose = "its share of the connections is closed until then"
+		fail = lose
+	}
 	for _, b := range rule.Backends {
-		check(b, api.Error, "its share of the requests is answered with 500 until then", "its share of the requests is answered with 503 until then")
+		check(b, api.Error, lose, fail)
 	}
 	for _, m := range rule.Mirrors {
 		check(m, api.Warning, "nothing is mirrored until then", "nothing is mirrored until then")

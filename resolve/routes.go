@@ -11,7 +11,7 @@ import (
 // routeObject is one route object, read once.
 type routeObject struct {
 	object    *api.Object
-	kind      int // in the order of all kinds: the smaller owns a destination
+	kind      int // in the order of all kinds: the smaller owns a destination; see owners
 	opinion   *route.Opinion
 	facts     matcher.RouteObject
 	selector  *matcher.Selector
@@ -72,6 +72,13 @@ type composition struct {
 	from []*contribution // weakest first
 }
 
+// composedFor is what a composition is of: the frontend, and which of what is said
+// about it.
+type composedFor struct {
+	frontend route.Frontend
+	said     string
+}
+
 // compose composes what the dataplanes of c have of a destination.
 func (t *tabler) compose(d *dest, c *class) *composition {
 	all := d.subjects.contributions
@@ -82,7 +89,8 @@ func (t *tabler) compose(d *dest, c *class) *composition {
 			key[i] = '1'
 		}
 	}
-	if known, ok := d.subjects.composed.Load(string(key)); ok {
+	at := composedFor{frontendOf(d.Destination), string(key)}
+	if known, ok := d.subjects.composed.Load(at); ok {
 		return known.(*composition)
 	}
 	n := &composition{}
@@ -97,8 +105,12 @@ func (t *tabler) compose(d *dest, c *class) *composition {
 	if len(n.from) > 0 {
 		dialect, _ = kindOf(t.dialects, n.from[0].route.object.Kind)
 	}
-	n.Composition = dialect.Compose(frontendOf(d.Destination), candidates)
-	known, _ := d.subjects.composed.LoadOrStore(string(key), n)
+	if len(n.from) == 0 && !d.Protocol.HTTPLike() {
+		n.Connections = &route.Composed{Do: route.Itself{}}
+	} else {
+		n.Composition = dialect.Compose(at.frontend, candidates)
+	}
+	known, _ := d.subjects.composed.LoadOrStore(at, n)
 	return known.(*composition)
 }
 

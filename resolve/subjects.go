@@ -1,10 +1,12 @@
 package resolve
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
@@ -20,7 +22,7 @@ type subjects struct {
 	// selectors are the distinct ones that do not select everything, by key.
 	selectors []*matcher.Selector
 	classes   sync.Map // *class by classKey
-	composed  sync.Map // *composition by which contributions it is of
+	composed  sync.Map // *composition by composedFor
 }
 
 // attachments are the items that attach to a route for one destination, weakest
@@ -59,7 +61,7 @@ func gatherSubjects(m lookup, d *dest) *subjects {
 			}
 		}
 	}
-	s.contributions = ownersOnly(s.contributions)
+	s.contributions = owners(s.contributions, d.Protocol)
 	slices.SortFunc(s.contributions, func(a, b *contribution) int { return a.rank.compare(b.rank) })
 	for p := range m.policiesAbout(names...) {
 		for _, it := range p.items {
@@ -83,16 +85,31 @@ func byRank(a, b *item) int {
 	return c
 }
 
-// ownersOnly keeps the contributions of the one kind that owns the destination
-// (spec/kuma.md 2.3).
-func ownersOnly(all []*contribution) []*contribution {
-	owner := -1
-	for _, c := range all {
-		if owner < 0 || c.route.kind < owner {
-			owner = c.route.kind
-		}
+// owners keeps the contributions of the one kind that owns a destination of that
+// protocol (spec/kuma.md 2.3): the first that says something. Those for
+// connections come after all others, and alone count where there are no requests.
+func owners(all []*contribution, spoken api.Protocol) []*contribution {
+	all = slices.DeleteFunc(all, func(c *contribution) bool {
+		return len(c.entry.Rules) == 0 || !spoken.HTTPLike() && !c.route.opinion.Connections
+	})
+	if len(all) == 0 {
+		return nil
 	}
-	return slices.DeleteFunc(all, func(c *contribution) bool { return c.route.kind != owner })
+	first := slices.MinFunc(all, func(a, b *contribution) int { return a.route.ownership(b.route) })
+	return slices.DeleteFunc(all, func(c *contribution) bool { return c.route.ownership(first.route) != 0 })
+}
+
+// ownership is negative where r is of a kind that owns a destination before that
+// of o.
+func (r *routeObject) ownership(o *routeObject) int {
+	x, y := r.opinion.Connections, o.opinion.Connections
+	switch {
+	case x && !y:
+		return 1
+	case y && !x:
+		return -1
+	}
+	return cmp.Compare(r.kind, o.kind)
 }
 
 // attachedTo lists the items that attach to r for the destination s, weakest first.

@@ -40,8 +40,7 @@ type attachedItem struct {
 	from  *contribution // the weakest of that route, which gives it its place
 }
 
-func (b *tableBuilder) build() *Table {
-	all := b.compose(b.dest, b.class)
+func (b *tableBuilder) build(all *composition) *Table {
 	t := &Table{Destination: b.dest.Destination, Routes: make([]*Route, 0, len(all.Rows)+1)}
 	rules := map[*route.Composed]*Route{} // of several matches
 	for i := range all.Rows {
@@ -62,6 +61,21 @@ func (b *tableBuilder) build() *Table {
 		r := b.route(all.Unmatched, nil)
 		r.Match, r.Matches = route.CatchAll, []route.Match{route.CatchAll}
 		t.Routes = append(t.Routes, &r)
+	}
+	return t
+}
+
+// connections is where whole connections go. No policy attaches to their rules.
+func (b *tableBuilder) connections(c *route.Composed) *TCPTable {
+	t := &TCPTable{Destination: b.dest.Destination, Origins: c.Origins, BackendsBy: c.ActionBy, Backends: []Backend{b.own}}
+	do, ok := c.Do.(*route.Forward)
+	if !ok {
+		b.use(b.dest.Destination, nil)
+		return t
+	}
+	t.Backends = make([]Backend, len(do.Backends))
+	for i := range do.Backends {
+		t.Backends[i] = b.connect(&do.Backends[i])
 	}
 	return t
 }

@@ -12,6 +12,10 @@ type Composition struct {
 	// Unmatched is what happens to what no row matches; nil where a row matches
 	// everything.
 	Unmatched *Composed
+	// Connections says where whole connections go, where nobody looks for requests
+	// in them: then there are no rows and nothing else. Its action is *Forward or
+	// Itself. It is nil where requests are told apart.
+	Connections *Composed
 }
 
 // Row is one match of a rule, in its place.

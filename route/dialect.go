@@ -27,11 +27,14 @@ type Frontend struct {
 // Opinion is what one object says, for all frontends. Whom it concerns and what
 // it refers to is for everybody; what its rules mean only its dialect knows.
 type Opinion struct {
-	Object  *api.Object
-	Top     api.TargetRef // which dataplanes have it
-	Role    string        // as of policies, where the dialect has roles; empty is system
-	Entries []Entry
-	Notes   []api.Note // on any object
+	Object *api.Object
+	Top    api.TargetRef // which dataplanes have it
+	Role   string        // as of policies, where the dialect has roles; empty is system
+	// Connections says that the rules are about connections and not about requests:
+	// they hold where no object that tells requests apart has rules.
+	Connections bool
+	Entries     []Entry
+	Notes       []api.Note // on any object
 }
 
 // Entry is what an object says for one destination.

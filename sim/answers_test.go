@@ -238,10 +238,11 @@ func TestTCPWithoutBackends(t *testing.T) {
 		tcp  *resolve.TCPTable
 		want string
 	}{
-		"no table":     {nil, "respond 500:"},
-		"no backend":   {&resolve.TCPTable{}, "respond 500:"},
-		"no endpoints": {&resolve.TCPTable{Backends: []resolve.Backend{to("empty", 1)}}, "respond 503: empty=1/503"},
-		"one of two":   {&resolve.TCPTable{Backends: []resolve.Backend{to("empty", 1), to("v1", 1)}}, "forward 0: empty=0.5/503 v1=0.5/0"},
+		"no table":     {nil, "close 0:"},
+		"no backend":   {&resolve.TCPTable{}, "close 0:"},
+		"no endpoints": {&resolve.TCPTable{Backends: []resolve.Backend{to("empty", 1)}}, "close 0: empty=1/close"},
+		"nobody there": {&resolve.TCPTable{Backends: []resolve.Backend{lost(1), to("v1", 0)}}, "close 0: nosuch=1/close"},
+		"one of two":   {&resolve.TCPTable{Backends: []resolve.Backend{to("empty", 1), to("v1", 1)}}, "forward 0: empty=0.5/close v1=0.5/0"},
 	} {
 		r := shop()
 		r.Outbounds[0].Table, r.Outbounds[0].TCP = nil, c.tcp

@@ -23,7 +23,7 @@ type Reader interface {
 // backends and nothing else. The error is a *NotReached where no outbound leads
 // to the URL, else it tells what is wrong with the request itself.
 func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
-	if q.Method == "" {
+	if q.Method == "" && !q.bare() {
 		q.Method = http.MethodGet
 	}
 	v := Verdict{From: from.Name, Request: q}
@@ -54,7 +54,7 @@ func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
 	case o == nil:
 		b = Branch{Probability: 1, Outcome: Passthrough, Forwarded: untouched(q, l.address)}
 	case o.Table == nil:
-		b = t.overTCP(o, untouched(q, l.address))
+		b = t.connect(o, untouched(q, l.address))
 	default:
 		v.Unknown = unknownOf(q)
 		b = t.take(o.Destination.Protocol, l.route, l.call)
@@ -81,7 +81,7 @@ type lookup struct {
 }
 
 func lookUp(w Reader, r *resolve.Resolved, q Request) (*lookup, error) {
-	if q.Method == "" {
+	if q.Method == "" && !q.bare() {
 		q.Method = http.MethodGet
 	}
 	if err := sound(q); err != nil {
@@ -95,11 +95,15 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*lookup, error) {
 	switch o := l.outbound; {
 	case o == nil && spec(r).Gateway != nil && spec(r).Gateway.Type == "BUILTIN":
 		l.answer = http.StatusNotFound
+	case o == nil && a.port == 0:
+		return nil, fmt.Errorf("url: tcp:// stands for no port; write one, as tcp://%s:5432", a.authority)
 	case o == nil:
 		if err := mesh(w.Destinations(r.Ref.Mesh)).notReached(r, &a); err != nil {
 			return nil, err
 		}
 	case o.Table == nil:
+	case a.scheme == bareScheme:
+		return nil, fmt.Errorf("url: %s looks for requests, which decide where they go; ask for one, as http://%s", o.Destination.ID, a.authority)
 	case a.scheme == "https":
 		return nil, fmt.Errorf("url: %s is called over plain HTTP inside the mesh; write http://%s", o.Destination.ID, a.authority)
 	default:
@@ -179,8 +183,11 @@ func authority(q Request, a *address) string {
 	return a.authority
 }
 
-// untouched is a request that no proxy reads.
+// untouched is a request that no proxy reads; nil for a bare connection.
 func untouched(q Request, a *address) *Forwarded {
+	if q.bare() {
+		return nil
+	}
 	f := &Forwarded{Method: q.Method, Authority: authority(q, a), Path: a.path + a.query, Headers: Headers{}}
 	for name, v := range q.Headers {
 		if name = strings.ToLower(strings.TrimSpace(name)); name != "host" {
@@ -215,18 +222,6 @@ func grpcStatus(status uint32) uint32 {
 		return 14 // unavailable
 	}
 	return 2 // unknown
-}
-
-// overTCP sends the bytes of a request to a destination that speaks no HTTP.
-func (t taker) overTCP(o *resolve.Outbound, f *Forwarded) Branch {
-	b := Branch{Probability: 1, Outcome: Forward, Forwarded: f, Policies: PolicyViews(o.Policies, o.Destination.Protocol)}
-	list := []resolve.Backend{}
-	if o.TCP != nil {
-		list = o.TCP.Backends
-	}
-	b.Backends = t.backends(list)
-	b.settle(&call{})
-	return b
 }
 
 // settle makes an answer of what would be forwarded where nobody can take it.

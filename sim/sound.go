@@ -20,6 +20,9 @@ func sound(q Request) error {
 	if q.Body < 0 {
 		return fmt.Errorf("body: %d is no length; write a number of bytes", q.Body)
 	}
+	if q.bare() && (q.Method != "" || q.Version != "" || q.Body != 0 || len(q.Headers) > 0) {
+		return fmt.Errorf("url: a connection has no method, version, headers or body; leave them out, or ask for a request by http://")
+	}
 	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
 		v := q.Headers[name]
 		switch n := strings.TrimSpace(name); {

@@ -28,11 +28,14 @@ func parseURL(text string) (address, error) {
 	}
 	scheme, rest, ok := strings.Cut(text, "://")
 	a.scheme = strings.ToLower(scheme)
-	if !ok || a.scheme != "http" && a.scheme != "https" {
-		return a, fmt.Errorf("url: %q does not begin with http:// or https://; write it in full, as http://web:8080/v1", text)
-	}
-	if a.scheme == "https" {
+	switch {
+	case ok && a.scheme == "http":
+	case ok && a.scheme == "https":
 		a.port = 443
+	case ok && a.scheme == bareScheme:
+		a.port = 0 // none is usual; a kuma.io/service has none
+	default:
+		return a, fmt.Errorf("url: %q does not begin with http://, https:// or tcp://; write it in full, as http://web:8080/v1 or tcp://db:5432", text)
 	}
 	rest, _, _ = strings.Cut(rest, "#")
 	end := strings.IndexAny(rest, "/?\\")
@@ -45,6 +48,9 @@ func parseURL(text string) (address, error) {
 	}
 	if at := strings.IndexByte(a.path, '?'); at >= 0 {
 		a.path, a.query = a.path[:at], a.path[at:]
+	}
+	if a.scheme == bareScheme && a.path+a.query != "" {
+		return a, fmt.Errorf("url: a connection has no path; write tcp://%s, or ask for a request by http://", a.authority)
 	}
 	if a.path == "" {
 		a.path = "/"

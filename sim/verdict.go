@@ -18,9 +18,10 @@ type Verdict struct {
 	Notes   []api.Note `json:"notes,omitempty"`
 }
 
-// Request is what the workload asks for.
+// Request is what the workload asks for: by http:// in the URL a request, by
+// tcp:// a connection, without method and headers.
 type Request struct {
-	Method  string  `json:"method"`
+	Method  string  `json:"method,omitempty"`
 	URL     string  `json:"url"`
 	Headers Headers `json:"headers,omitempty"`
 	// Answers are what the workloads do at each attempt: see ParseAnswers.
@@ -55,6 +56,7 @@ const (
 	Redirect    Outcome = "redirect"
 	Respond     Outcome = "respond"
 	Passthrough Outcome = "passthrough"
+	Close       Outcome = "close" // of a connection
 )
 
 // Branch is one alternative of a random decision; their probabilities add up to 1.
@@ -87,8 +89,9 @@ type Route struct {
 	Origins []*api.Origin `json:"origins,omitempty"`
 }
 
-// Backend is one share of what is forwarded. Status is set where it cannot be
-// used: 500 unresolved, 503 no endpoints.
+// Backend is one share of what is forwarded. Where it cannot be used, its share of
+// requests is answered with Status, 500 unresolved, 503 no endpoints; of whole
+// connections Outcome says that they are closed.
 type Backend struct {
 	Kind      string            `json:"kind"`
 	Name      string            `json:"name"`
@@ -97,7 +100,8 @@ type Backend struct {
 	Port      uint32            `json:"port,omitempty"`
 	Share     float64           `json:"share"`
 	Status    uint32            `json:"status,omitempty"`
-	Reason    string            `json:"reason,omitempty"` // of Status
+	Outcome   Outcome           `json:"outcome,omitempty"` // Close, or nothing to tell
+	Reason    string            `json:"reason,omitempty"`  // of Status or Outcome
 	Forwarded *Forwarded        `json:"forwarded,omitempty"`
 	Inbounds  []Inbound         `json:"inbounds,omitempty"`
 

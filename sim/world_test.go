@@ -81,7 +81,11 @@ func jsonText(v any) string {
 func outcomeText(b sim.Branch) string {
 	s := fmt.Sprintf("%s %d:", b.Outcome, b.Status)
 	for _, x := range b.Backends {
-		s += fmt.Sprintf(" %s=%.4g/%d", x.Name, x.Share, x.Status)
+		end := fmt.Sprint(x.Status)
+		if x.Outcome != "" {
+			end = string(x.Outcome)
+		}
+		s += fmt.Sprintf(" %s=%.4g/%s", x.Name, x.Share, end)
 	}
 	return s
 }

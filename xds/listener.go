@@ -32,6 +32,7 @@ type chain struct {
 	stat   string // prefix of statistics
 	routes string // name of the route configuration; empty for bytes
 	split  split
+	by     *api.Origin // whose word split is; nil for nobody's
 	ps     resolve.Policies
 }
 
@@ -48,11 +49,11 @@ func (x *Renderer) outbound(r *resolve.Resolved, o *resolve.Outbound) (*Resource
 }
 
 func (x *Renderer) sharedOutbound(r *resolve.Resolved, o *resolve.Outbound) *ownOutbound {
-	c := chain{place: Place{Protocol: o.Destination.Protocol}, stat: o.Destination.ID, ps: o.Policies}
+	c := chain{place: Place{Protocol: o.Protocol()}, stat: o.Destination.ID, ps: o.Policies}
 	if o.Table != nil {
 		c.routes = TableName(o.Destination.ID)
 	} else {
-		c.split = divide(o.TCP.Backends)
+		c.split, c.by = divide(o.TCP.Backends), o.TCP.BackendsBy
 	}
 	in := x.commonTo(o, c)
 	at := place{o.Address, o.Port, transparent(r)}
@@ -89,6 +90,9 @@ type common struct {
 
 func (x *Renderer) common(c chain) *common {
 	out := &common{ps: c.ps, filters: x.filters(c)}
+	if c.by != nil {
+		out.origins = append(out.origins, c.by)
+	}
 	for _, e := range c.ps {
 		out.origins = append(out.origins, standing(e, func(conf policies.Conf) proto.Message {
 			only := c
@@ -176,7 +180,7 @@ func (x *Renderer) filters(c chain) []*listenerv3.Filter {
 }
 
 // tcpProxy closes the share of connections that nobody can take, for lack of a
-// way to say more over bytes.
+// way to say more over bytes: Envoy closes what falls to a cluster that is not there.
 func tcpProxy(c chain) *tcpproxyv3.TcpProxy {
 	out := &tcpproxyv3.TcpProxy{StatPrefix: c.stat}
 	switch len(c.split.shares) {

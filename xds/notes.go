@@ -102,9 +102,7 @@ func tcpNotes(t *resolve.TCPTable) []api.Note {
 	if !ok {
 		return nil
 	}
-	if len(t.Origins) > 0 {
-		n.Origin = t.Origins[len(t.Origins)-1]
-	}
+	n.Origin = t.BackendsBy
 	return []api.Note{n}
 }
 

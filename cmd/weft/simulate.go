@@ -24,7 +24,8 @@ on the way, and which policies hold, with who set each field. It asks the contro
 plane, or works offline on the documents of -f.
 
 The URL's host is a service, a hostname or address of one, or an outbound's
-address. The request is followed to the called side: "then, at NAME" shows what
+address; tcp://HOST:PORT asks for a connection, where no requests are told apart.
+The request is followed to the called side: "then, at NAME" shows what
 holds at the inbounds of each backend.
 
 --answers shows what happens in time if the workloads behind the route answer so,
@@ -40,6 +41,7 @@ further attempts:
   refused                nobody accepts the connection`,
 		Example: `  weft simulate --from frontend-1 GET http://web/v1/items -H 'x-user: 7'
   weft simulate --from frontend-1 http://web/ --answers 503,reset,200@2s
+  weft simulate --from frontend-1 tcp://db:5432
   weft simulate --from frontend-1 http://127.0.0.1:10001/ -f mesh/ -o json`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -83,7 +85,7 @@ further attempts:
 
 // request reads the method, the URL and the headers.
 func request(args, headers []string) (sim.Request, error) {
-	q := sim.Request{Method: "GET", URL: args[len(args)-1]}
+	q := sim.Request{URL: args[len(args)-1]}
 	if len(args) == 2 {
 		q.Method = strings.ToUpper(args[0])
 	}
@@ -128,7 +130,7 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 	for name := range q.Headers {
 		headers[name] = q.Headers.Values(name)
 	}
-	question := map[string]any{"method": q.Method, "url": q.URL, "headers": headers}
+	question := map[string]any{"method": q.Method, "url": q.URL, "headers": headers} // without a method it is GET
 	if q.Answers != "" {
 		question["answers"] = q.Answers
 	}

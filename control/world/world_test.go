@@ -206,9 +206,9 @@ func TestValidateReadsADocumentOnceForAllItsNotes(t *testing.T) {
 func TestOneFactIsOneLine(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"a route that is not carried out": "type: MeshTCPRoute\nmesh: default\nname: t\nspec: {to: [{targetRef: {kind: MeshService, name: web}, rules: [{default: {backendRefs: [{kind: MeshService, name: web, port: 80}]}}]}]}\n",
-		"a service without a selector":    "type: MeshService\nmesh: default\nname: other\nspec: {ports: [{port: 80}]}\n",
-		"a rule for proven identities":    "type: MeshRateLimit\nmesh: default\nname: rl\nspec: {rules: [{matches: [{spiffeID: {type: Exact, value: 'spiffe://a/b'}}], default: {local: {http: {requestRate: {num: 1, interval: 1s}}}}}]}\n",
+		"a TCP route without a rule":   "type: MeshTCPRoute\nmesh: default\nname: t\nspec: {to: [{targetRef: {kind: MeshService, name: web}}]}\n",
+		"a service without a selector": "type: MeshService\nmesh: default\nname: other\nspec: {ports: [{port: 80}]}\n",
+		"a rule for proven identities": "type: MeshRateLimit\nmesh: default\nname: rl\nspec: {rules: [{matches: [{spiffeID: {type: Exact, value: 'spiffe://a/b'}}], default: {local: {http: {requestRate: {num: 1, interval: 1s}}}}}]}\n",
 	} {
 		r, err := world.Read(strings.NewReader(service+"---\n"+text), "-")
 		if err != nil {

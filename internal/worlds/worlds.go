@@ -66,7 +66,7 @@ func Changes(t *rapid.T, catalog *api.Catalog, s *api.Snapshot) []api.Change {
 
 func document(t *rapid.T) m {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
-	switch pick("type", "Dataplane", "Dataplane", "MeshService", "MeshHTTPRoute", "MeshHTTPRoute", "MeshRetry", "MeshTimeout", "MeshTimeout", "MeshRateLimit", "Mesh", "MeshExternalService", "MeshMultiZoneService") {
+	switch pick("type", "Dataplane", "Dataplane", "MeshService", "MeshHTTPRoute", "MeshHTTPRoute", "MeshTCPRoute", "MeshRetry", "MeshTimeout", "MeshTimeout", "MeshRateLimit", "Mesh", "MeshExternalService", "MeshMultiZoneService") {
 	case "Mesh":
 		return m{"type": "Mesh", "name": "default", "meshServices": m{"mode": pick("mode", "Disabled", "Exclusive")}}
 	case "Dataplane":
@@ -95,6 +95,8 @@ func document(t *rapid.T) m {
 			"spec": m{"selector": m{"meshService": m{"matchLabels": m{"app": pick("service", ServiceNames...)}}}, "ports": []m{{"port": 8080, "appProtocol": "http"}}}}
 	case "MeshHTTPRoute":
 		return httpRoute(t, pick)
+	case "MeshTCPRoute":
+		return tcpRoute(pick)
 	}
 	return policy(t, pick)
 }
@@ -140,20 +142,26 @@ func httpRoute(t *rapid.T, pick func(string, ...string) string) m {
 		if pick("filters", "yes", "no") == "yes" {
 			def["filters"] = []m{{"type": "RequestHeaderModifier", "requestHeaderModifier": m{"set": []m{{"name": "x", "value": pick("value", "1", "2", "é 日本")}}}}}
 		}
-		switch pick("backends", "none", "port", "subset", "weights", "near", "zones") {
-		case "near": // of a service that may come and go
-			def["backendRefs"] = []m{{"kind": "MeshService", "name": pick("service", ServiceNames...) + "s"}}
-		case "zones":
-			def["backendRefs"] = []m{{"kind": "MeshMultiZoneService", "name": "zones", "port": 8080}}
-		case "port":
-			def["backendRefs"] = []m{{"kind": "MeshService", "name": pick("service", ServiceNames...), "port": 8080}}
-		case "subset":
-			def["backendRefs"] = []m{{"kind": "MeshServiceSubset", "name": pick("service", ServiceNames...), "tags": m{"version": "1"}}}
-		case "weights":
-			def["backendRefs"] = []m{{"kind": "MeshService", "name": pick("service", ServiceNames...), "weight": 3}, {"kind": "MeshExternalService", "name": "outside", "weight": 1}}
+		if refs := backendRefs(pick); refs != nil {
+			def["backendRefs"] = refs
 		}
 		rules = append(rules, m{"matches": []m{{"path": m{"type": pick("path", "Exact", "PathPrefix"), "value": pick("value", paths...)}}}, "default": def})
 	}
+	return m{"type": "MeshHTTPRoute", "mesh": "default", "name": pick("name", routeNames...), "labels": m{"team": pick("team", "x", "y")},
+		"spec": m{"targetRef": top(pick), "to": []m{{"targetRef": destination(pick), "rules": rules}}}}
+}
+
+func tcpRoute(pick func(string, ...string) string) m {
+	refs := backendRefs(pick)
+	if refs == nil {
+		refs = []m{{"kind": "MeshExternalService", "name": "outside"}}
+	}
+	return m{"type": "MeshTCPRoute", "mesh": "default", "name": pick("name", routeNames...),
+		"spec": m{"targetRef": top(pick), "to": []m{{"targetRef": destination(pick), "rules": []m{{"default": m{"backendRefs": refs}}}}}}}
+}
+
+// destination is a ref to what a route is about.
+func destination(pick func(string, ...string) string) m {
 	to := m{"kind": "MeshService", "name": pick("service", ServiceNames...)}
 	if pick("port", "any", "any", "other") == "other" {
 		to["sectionName"] = "other"
@@ -161,8 +169,24 @@ func httpRoute(t *rapid.T, pick func(string, ...string) string) m {
 	if pick("by", "name", "label") == "label" {
 		to = m{"kind": "MeshService", "labels": m{"app": to["name"]}}
 	}
-	return m{"type": "MeshHTTPRoute", "mesh": "default", "name": pick("name", routeNames...), "labels": m{"team": pick("team", "x", "y")},
-		"spec": m{"targetRef": top(pick), "to": []m{{"targetRef": to, "rules": rules}}}}
+	return to
+}
+
+// backendRefs are those of a rule; nil for none.
+func backendRefs(pick func(string, ...string) string) []m {
+	switch pick("backends", "none", "port", "subset", "weights", "near", "zones") {
+	case "near": // of a service that may come and go
+		return []m{{"kind": "MeshService", "name": pick("service", ServiceNames...) + "s"}}
+	case "zones":
+		return []m{{"kind": "MeshMultiZoneService", "name": "zones", "port": 8080}}
+	case "port":
+		return []m{{"kind": "MeshService", "name": pick("service", ServiceNames...), "port": 8080}}
+	case "subset":
+		return []m{{"kind": "MeshServiceSubset", "name": pick("service", ServiceNames...), "tags": m{"version": "1"}}}
+	case "weights":
+		return []m{{"kind": "MeshService", "name": pick("service", ServiceNames...), "weight": 3}, {"kind": "MeshExternalService", "name": "outside", "weight": 1}}
+	}
+	return nil
 }
 
 func policy(t *rapid.T, pick func(string, ...string) string) m {

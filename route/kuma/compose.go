@@ -36,6 +36,9 @@ func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 	if len(candidates) == 0 {
 		return route.Composition{Unmatched: implicit}
 	}
+	if candidates[0].Connections {
+		return composeTCP(candidates)
+	}
 	var written []*route.Rule // strongest first
 	for _, c := range slices.Backward(candidates) {
 		for i := range c.Rules {

@@ -27,8 +27,8 @@ func FuzzDecode(f *testing.F) {
 		objects, _ := decode.Objects(catalog, "f", text)
 		for _, o := range objects {
 			says := kuma.Dialect.Read(o)
-			if o.Kind != api.KindMeshHTTPRoute && len(says.Notes) == 0 {
-				t.Fatalf("%s vanishes", o.Ref)
+			if spec, ok := o.Spec.(*kuma.TCPRoute); ok && (len(says.Entries) != len(spec.To) || !says.Connections) {
+				t.Fatalf("of the %d entries of %s there are %d", len(spec.To), o.Ref, len(says.Entries))
 			}
 			for i := range says.Entries {
 				e := &says.Entries[i]

@@ -2,8 +2,7 @@
 // (spec/kuma.md 2).
 //
 // It promises that every field of a document is either carried into the route
-// model or named in a violation or note. MeshTCPRoute is read and reported as
-// unsupported.
+// model or named in a violation or note.
 //
 // It refuses to look for what a reference leads to: that is resolve's.
 package kuma

@@ -153,17 +153,46 @@ func TestEveryFieldIsCarried(t *testing.T) {
 // What weft does not carry out is said, never dropped.
 func TestUnsupportedIsNoted(t *testing.T) {
 	t.Parallel()
-	for text, code := range map[string]string{
-		"type: MeshTCPRoute\nname: r\nspec: {to: [{targetRef: {kind: MeshService, name: a}, rules: [{default: {backendRefs: [{kind: MeshService, name: b, port: 1}]}}]}]}": "UnsupportedValue",
-		"type: MeshHTTPRoute\nname: r\nspec: {targetRef: {kind: MeshGateway, name: g}, to: [{targetRef: {kind: Mesh}, hostnames: [a.b], rules: [{matches: [{}]}]}]}":       "TargetNotFound",
+	for _, text := range []string{
+		"type: MeshTCPRoute\nname: r\nspec: {targetRef: {kind: MeshGateway, name: g}, to: [{targetRef: {kind: Mesh}, rules: [{default: {backendRefs: [{kind: MeshService, name: b, port: 1}]}}]}]}",
+		"type: MeshHTTPRoute\nname: r\nspec: {targetRef: {kind: MeshGateway, name: g}, to: [{targetRef: {kind: Mesh}, hostnames: [a.b], rules: [{matches: [{}]}]}]}",
 	} {
 		objects, err := decode.Objects(catalog, "", []byte(text))
 		if api.Refuses(err) {
 			t.Fatal(err)
 		}
-		if notes := kuma.Dialect.Read(objects[0]).Notes; len(notes) != 1 || notes[0].Code != code {
+		if notes := kuma.Dialect.Read(objects[0]).Notes; len(notes) != 1 || notes[0].Code != "TargetNotFound" {
 			t.Errorf("%s: got %v", text, notes)
 		}
+	}
+}
+
+// TestTheStrongestListHolds: of several MeshTCPRoutes the strongest object's
+// backends hold as a whole, and all are named (spec/kuma.md 2.4).
+func TestTheStrongestListHolds(t *testing.T) {
+	t.Parallel()
+	var candidates []route.Candidate
+	for _, text := range []string{
+		"type: MeshTCPRoute\nname: weak\nspec: {to: [{targetRef: {kind: MeshService, name: db}, rules: [{default: {backendRefs: [{kind: MeshService, name: a}, {kind: MeshService, name: b}]}}]}]}",
+		"type: MeshTCPRoute\nname: strong\nspec: {targetRef: {kind: Dataplane, labels: {a: b}}, to: [{targetRef: {kind: MeshService, name: db}, rules: [{default: {backendRefs: [{kind: MeshServiceSubset, name: c, tags: {v: '1'}, weight: 7}]}}]}]}",
+	} {
+		objects, err := decode.Objects(catalog, "", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		says := kuma.Dialect.Read(objects[0])
+		candidates = append(candidates, route.Candidate{Opinion: says, Entry: &says.Entries[0]})
+	}
+	if top := candidates[1].Top; top.Kind != api.KindDataplane || len(candidates[1].Notes) > 0 {
+		t.Errorf("it is for %v, with notes %v", top, candidates[1].Notes)
+	}
+	weak, strong := candidates[0].Rules[0].Origin, candidates[1].Rules[0].Origin
+	want := route.Composition{Connections: &route.Composed{Origins: []*api.Origin{weak, strong}, ActionBy: strong, Do: &route.Forward{Backends: []route.BackendRef{{
+		Target: api.TargetRef{Kind: api.KindMeshServiceSubset, Name: "c", Tags: map[string]string{"v": "1"}}, Weight: 7,
+		Field: "spec.to[0].rules[0].default.backendRefs[0]",
+	}}}}}
+	if diff := cmp.Diff(want, kuma.Dialect.Compose(route.Frontend{Protocol: api.TCP}, candidates)); diff != "" {
+		t.Error(diff)
 	}
 }
 

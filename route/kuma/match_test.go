@@ -175,7 +175,7 @@ func TestValidMatchesCanBeAsked(t *testing.T) {
 
 // compose is what a frontend gets whose only rule is r.
 func compose(r route.Rule) route.Composition {
-	return kuma.Dialect.Compose(route.Frontend{}, []route.Candidate{{Entry: &route.Entry{Rules: []route.Rule{r}}}})
+	return kuma.Dialect.Compose(route.Frontend{}, []route.Candidate{{Opinion: &route.Opinion{}, Entry: &route.Entry{Rules: []route.Rule{r}}}})
 }
 
 // A rule for everything stands in the place of the implicit route, however it

@@ -15,8 +15,7 @@ func read(o *api.Object) *route.Opinion {
 	case *HTTPRoute:
 		return readHTTP(o, spec)
 	case *TCPRoute:
-		return &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh},
-			Notes: []api.Note{{Origin: &api.Origin{Ref: o.Ref}, Severity: api.Error, Code: api.CodeUnsupported, Field: "spec", Message: unsupportedTCP}}}
+		return readTCP(o, spec)
 	}
 	panic(fmt.Sprintf("%s holds a %T", o.Ref, o.Spec))
 }
@@ -66,14 +65,21 @@ func ruleOf(o *api.Object, r *Rule, i, j int, at api.Path) (out route.Rule, note
 			out.Mirrors = append(out.Mirrors, says.filters[len(says.filters)-1].Mirror.Backend)
 		}
 	}
-	if r.Default.BackendRefs != nil {
-		says.backends = make([]route.BackendRef, len(r.Default.BackendRefs))
-	}
-	for b := range r.Default.BackendRefs {
-		says.backends[b] = r.Default.BackendRefs[b].backend(o, at.Field("backendRefs").Index(b))
-	}
+	says.backends = backends(o, r.Default.BackendRefs, at.Field("backendRefs"))
 	out.Backends = says.backends
 	return out, notes
+}
+
+// backends reads the refs of a list that stands at at; nil for one that is absent.
+func backends(o *api.Object, refs []BackendRef, at api.Path) []route.BackendRef {
+	if refs == nil {
+		return nil
+	}
+	out := make([]route.BackendRef, len(refs))
+	for b := range refs {
+		out[b] = refs[b].backend(o, at.Index(b))
+	}
+	return out
 }
 
 func (b *BackendRef) backend(o *api.Object, at api.Path) route.BackendRef {

@@ -4,18 +4,19 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
 )
 
-// TCPRoute is the spec of a MeshTCPRoute. Weft reads it and does not carry it out.
+// TCPRoute is the spec of a MeshTCPRoute (spec/kuma.md 2.4).
 type TCPRoute struct {
-	TargetRef *api.TargetRef `json:"targetRef,omitempty"`
+	TargetRef *api.TargetRef `json:"targetRef,omitempty"` // nil is Mesh
 	To        []TCPTo        `json:"to,omitempty"`
 }
 
 // TCPTo is what the route says for one destination.
 type TCPTo struct {
 	TargetRef api.TargetRef `json:"targetRef"`
-	Rules     []TCPRule     `json:"rules,omitempty"`
+	Rules     []TCPRule     `json:"rules,omitempty"` // at most one: connections cannot be told apart
 }
 
 // TCPRule says where connections go.
@@ -28,7 +29,20 @@ type TCPDefault struct {
 	BackendRefs []BackendRef `json:"backendRefs,omitzero"`
 }
 
-const unsupportedTCP = "weft does not carry out MeshTCPRoute yet: connections go to the destination itself; remove it, or use a MeshHTTPRoute for HTTP"
+// Top is the top-level targetRef, Mesh where it is left out.
+func (r *TCPRoute) Top() api.TargetRef { return topOf(r.TargetRef) }
+
+// RoleIn is the role of a route of namespace home.
+func (r *TCPRoute) RoleIn(home string) string { return api.RoleOf(home, r.Top(), r.targets()) }
+
+// targets are the targetRefs of to.
+func (r *TCPRoute) targets() []api.TargetRef {
+	out := make([]api.TargetRef, len(r.To))
+	for i := range r.To {
+		out[i] = r.To[i].TargetRef
+	}
+	return out
+}
 
 // Default makes the default weights part of the object.
 func (r *TCPRoute) Default() {
@@ -39,23 +53,71 @@ func (r *TCPRoute) Default() {
 	}
 }
 
-// Validate checks the references, and warns that nothing comes of them.
+// Validate checks a MeshTCPRoute.
 func (r *TCPRoute) Validate(at api.Path) error {
 	var errs *multierror.Error
 	errs = multierror.Append(errs, validateTop(at, r.TargetRef))
+	if len(r.To) == 0 {
+		errs = multierror.Append(errs, at.Field("to").Warns("NoEffect", "the route says nothing; write to, with the destination and its rule"))
+	}
 	for i := range r.To {
 		here := at.Field("to").Index(i)
-		errs = multierror.Append(errs, api.ValidateTargetRef(here.Field("targetRef"), r.To[i].TargetRef, toRules(topOf(r.TargetRef))))
-		if n := len(r.To[i].Rules); n > 1 {
-			errs = multierror.Append(errs, here.Field("rules").Breaks("there are %d rules, but connections cannot be told apart; write one", n))
+		errs = multierror.Append(errs, api.ValidateTargetRef(here.Field("targetRef"), r.To[i].TargetRef, toRules(r.Top())))
+		errs = multierror.Append(errs, validateTCPRules(here.Field("rules"), r.To[i].Rules))
+	}
+	return errs.ErrorOrNil()
+}
+
+func validateTCPRules(at api.Path, rules []TCPRule) error {
+	var errs *multierror.Error
+	switch n := len(rules); {
+	case n == 0:
+		errs = multierror.Append(errs, at.Warns("NoEffect", "there is no rule, so this entry says nothing; write one"))
+	case n > 1:
+		errs = multierror.Append(errs, at.Breaks("there are %d rules, but connections cannot be told apart; write one", n))
+	}
+	for j := range rules {
+		refs := at.Index(j).Field("default").Field("backendRefs")
+		if len(rules[j].Default.BackendRefs) == 0 {
+			errs = multierror.Append(errs, refs.Breaks("the rule sends connections nowhere; write at least one backend"))
 		}
-		for j := range r.To[i].Rules {
-			refs := here.Field("rules").Index(j).Field("default").Field("backendRefs")
-			for b := range r.To[i].Rules[j].Default.BackendRefs {
-				errs = multierror.Append(errs, r.To[i].Rules[j].Default.BackendRefs[b].validate(refs.Index(b)))
-			}
+		for b := range rules[j].Default.BackendRefs {
+			errs = multierror.Append(errs, rules[j].Default.BackendRefs[b].validate(refs.Index(b)))
 		}
 	}
-	errs = multierror.Append(errs, at.Warns(api.CodeUnsupported, unsupportedTCP))
 	return errs.ErrorOrNil()
+}
+
+// ValidateObject refuses a route of a namespace that has two roles at once
+// (spec/kuma.md 4.2).
+func (r *TCPRoute) ValidateObject(o *api.Object, _ *api.Catalog, at api.Path) error {
+	return api.MixedRoles(at.Field("to"), o.HomeNamespace(), r.Top(), r.targets())
+}
+
+func readTCP(o *api.Object, spec *TCPRoute) *route.Opinion {
+	out := &route.Opinion{Object: o, Top: spec.Top(), Role: spec.RoleIn(o.HomeNamespace()), Connections: true}
+	out.Notes = gatewayNotes(o.Ref, out.Top)
+	for i := range spec.To {
+		entry := route.Entry{To: spec.To[i].TargetRef, Index: i}
+		at := api.Path("spec.to").Index(i).Field("rules")
+		for j := range spec.To[i].Rules {
+			rule := route.Rule{Origin: &api.Origin{Ref: o.Ref, To: &i, Rule: &j, Field: at.Index(j)}}
+			rule.Backends = backends(o, spec.To[i].Rules[j].Default.BackendRefs, at.Index(j).Field("default").Field("backendRefs"))
+			entry.Rules = append(entry.Rules, rule)
+		}
+		out.Entries = append(out.Entries, entry)
+	}
+	return out
+}
+
+// composeTCP lets the strongest object's list hold as a whole (spec/kuma.md 2.4).
+func composeTCP(candidates []route.Candidate) route.Composition {
+	out := &route.Composed{Do: route.Itself{}}
+	for _, c := range candidates {
+		for i := range c.Rules {
+			r := &c.Rules[i]
+			out.Origins, out.ActionBy, out.Do = append(out.Origins, r.Origin), r.Origin, &route.Forward{Backends: r.Backends}
+		}
+	}
+	return route.Composition{Connections: out}
 }
