@@ -17,8 +17,8 @@ type call struct {
 	body      int64
 	grpc      bool
 	http2     bool // so the workload asks
-	refused   bool // for its headers
-	coded     bool // its body, in a way that Envoy does not read
+	refused   bool // for what Connection names
+	hostless  bool // because Connection names the host
 	upgrade   upgrade
 }
 

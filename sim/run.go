@@ -122,13 +122,15 @@ func (l *lookup) look(t *resolve.Table, q Request) {
 	path, ok := normalize(c.path)
 	c.path = path
 	switch {
-	case c.refused, !c.http2 && !slices.Contains(known, c.method), strings.ContainsFunc(c.authority, notInHost):
+	case c.refused, !c.http2 && !(slices.Contains(known, c.method) && measured(q.Headers)):
 		l.answer = http.StatusBadRequest
-	case c.coded:
+	case encoded(q.Headers):
 		l.answer = http.StatusNotImplemented
 	case q.Version == "1.0":
 		l.answer = http.StatusUpgradeRequired
-	case !ok:
+	case c.hostless, strings.ContainsFunc(c.authority, notInHost):
+		l.answer = http.StatusBadRequest
+	case !ok && c.method != http.MethodConnect:
 		l.answer = http.StatusBadRequest
 	}
 	if l.answer != 0 {
@@ -163,8 +165,7 @@ func callOf(q Request, a *address) *call {
 		body: q.Body, http2: q.Version == "2",
 	}
 	c.upgraded(q.Headers)
-	c.coded = encoded(q.Headers)
-	c.refused = !c.nominated(q.Headers) || !c.http2 && !measured(q.Headers)
+	c.refused = !c.nominated(q.Headers)
 	content := c.sent["content-type"]
 	c.grpc = content == "application/grpc" || strings.HasPrefix(content, "application/grpc+")
 	c.headers = Headers{"host": c.authority, "x-forwarded-proto": "http", "x-request-id": requestID}

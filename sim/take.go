@@ -1,11 +1,9 @@
 package sim
 
 import (
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -36,6 +34,9 @@ func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		autoHost(t.from, rt, rewrite, &b)
 		b.arrive()
 		b.Mirrors = Mirrors(rt)
+		if c.upgrade == webSocket && len(b.Mirrors) > 0 {
+			b.unknown = append(b.unknown, "mirrors: whether a copy of a WebSocket arrives depends on what the mirror speaks")
+		}
 		b.settle(c)
 	}
 	b.Route = &Route{Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins}
@@ -58,8 +59,11 @@ func (b *Branch) answers(h *ResponseHeaders) {
 		delete(h.Set, "content-type")
 		delete(h.Add, "content-type")
 	}
-	if l, ok := h.Set["location"]; ok && b.Outcome == Redirect {
+	if l, ok := h.Set["location"]; b.Outcome == Redirect && (ok || slices.Contains(h.Remove, "location")) {
 		b.Location = l
+	}
+	if b.Outcome == Redirect {
+		b.Location = joined(append([]string{b.Location}, h.Add.Values("location")...)...)
 	}
 }
 
@@ -148,6 +152,9 @@ func (f *Forwarded) change(m *route.HeaderModifier) {
 	}
 	for _, h := range m.Add {
 		name, value := strings.ToLower(h.Name), h.Value
+		if _, sent := f.Headers[name]; name == "x-forwarded-proto" && !sent {
+			f.Headers[name] = "http" // Envoy has put it there
+		}
 		if old, ok := f.Headers[name]; ok && slices.Contains(joins, name) {
 			value = joined(old, value)
 		} else if ok {
@@ -219,52 +226,6 @@ func rewritten(p *route.PathRewrite, m *route.Match, path string) (string, bool)
 		return strings.TrimSuffix(replacement, "/") + rest, true
 	}
 	return replacement, true
-}
-
-// redirect builds the location as Envoy does: it keeps what the redirect does
-// not name, the query always, and the port of the Host header unless the
-// redirect names host or port, or leaves a scheme whose own port it is.
-func (c *call) redirect(d *route.Redirect, m *route.Match) Branch {
-	scheme := c.headers["x-forwarded-proto"]
-	if scheme != "http" && scheme != "https" {
-		scheme = "http"
-	}
-	host, port := c.authority, ""
-	if d.Port != 0 {
-		port = ":" + strconv.FormatUint(uint64(d.Port), 10)
-	}
-	target := scheme
-	if d.Scheme != "" {
-		target = d.Scheme
-	}
-	if d.Hostname != "" {
-		host = d.Hostname
-	} else if bare, own, ok := cutPort(host); ok {
-		leaves := target != scheme && (scheme == "http" && own == ":80" || scheme == "https" && own == ":443")
-		if port != "" || leaves {
-			host = bare
-		}
-	}
-	path := c.path
-	if p, ok := rewritten(d.Path, m, c.path); ok {
-		path = p
-	}
-	b := c.respond(d.Status)
-	if b.Status == 0 {
-		b.Status = 302
-	}
-	b.Outcome = Redirect
-	b.Location = fmt.Sprintf("%s://%s%s%s%s", target, host, port, path, c.query)
-	return b
-}
-
-// cutPort cuts the port off a Host header, colon included.
-func cutPort(authority string) (host, port string, ok bool) {
-	at := strings.LastIndexByte(authority, ':')
-	if at < 0 || at < strings.LastIndexByte(authority, ']') {
-		return authority, "", false
-	}
-	return authority[:at], authority[at:], true
 }
 
 // autoHost gives a backend outside the mesh its own host name as authority.

@@ -106,8 +106,10 @@ func (c *call) nominated(all Headers) (ok bool) {
 		}
 		for _, t := range list {
 			switch {
-			case slices.Contains([]string{"host", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"}, t), strings.HasPrefix(t, ":"):
-				return false // removed, they would hide where it comes from, or goes
+			case slices.Contains([]string{"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"}, t), strings.HasPrefix(t, ":"):
+				return false // removed, they would hide where it comes from
+			case t == "host":
+				c.hostless = true
 			case t != "te" && t != "http2-settings":
 				delete(c.sent, t)
 			}

@@ -276,13 +276,6 @@ var proxys = []string{"server", "date", "location", "content-length", "transfer-
 
 // responseHeaders compares those of the answer with what the route does to them.
 func responseHeaders(b *sim.Branch, o *Observed) string {
-	got := map[string][]string{}
-	for name, values := range o.Headers {
-		name = strings.ToLower(name)
-		if !slices.Contains(proxys, name) && !strings.HasPrefix(name, "x-envoy-") && !strings.HasPrefix(name, "x-fleet-") {
-			got[name] = values
-		}
-	}
 	want := map[string][]string{}
 	if o.Headers.Get(envoytest.NameHeader) != "" {
 		want[envoytest.BackHeader] = []string{"b"}
@@ -298,8 +291,17 @@ func responseHeaders(b *sim.Branch, o *Observed) string {
 			want[name] = append(want[name], c.Add.Values(name)...)
 		}
 	}
-	if got["content-type"] != nil && want["content-type"] == nil { // an answer's own
+	got := map[string][]string{}
+	for name, values := range o.Headers {
+		name = strings.ToLower(name)
+		_, wanted := want[name]
+		if wanted || !slices.Contains(proxys, name) && !strings.HasPrefix(name, "x-envoy-") {
+			got[name] = values
+		}
+	}
+	if b.ResponseHeaders == nil || b.ResponseHeaders.Set["content-type"] == "" || o.Headers.Get(envoytest.NameHeader) == "" { // an answer has its own, or none
 		delete(got, "content-type")
+		delete(want, "content-type")
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		return "response headers (-sim +Envoy):\n" + d

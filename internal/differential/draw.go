@@ -52,17 +52,7 @@ func (d draw) documents() []m {
 			"endpoints": []any{m{"address": "outside.localhost", "port": 80}},
 		}},
 	}
-	protocol := one(d, "http", "http", "http2", "grpc")
-	for i, name := range []string{"web", "v1", "v2"} {
-		docs = append(docs,
-			m{"type": "MeshService", "mesh": "default", "name": name, "spec": m{
-				"selector": m{"dataplaneTags": m{"kuma.io/service": name}},
-				"ports":    []any{m{"port": 8080, "targetPort": 18080, "appProtocol": protocol}},
-			}},
-			m{"type": "Dataplane", "mesh": "default", "name": name + "-1", "networking": m{
-				"address": fmt.Sprintf("127.0.1.%d", i+1), "inbound": []any{inbound(name, "1", one(d, "http", "tcp", "http2", "grpc"), 18080)},
-			}})
-	}
+	docs = append(docs, d.services()...)
 	for _, name := range routeNames[:1+d.IntN(3)] {
 		docs = append(docs, d.route(name))
 	}
@@ -162,6 +152,12 @@ func (d draw) filters(prefixed bool) []any {
 	if d.chance(5) {
 		out = append(out, m{"type": "RequestHeaderModifier", "requestHeaderModifier": d.modifier("x-a", "x-b", "x-c")})
 	}
+	if d.chance(1) {
+		out = append(out, m{"type": "RequestHeaderModifier", "requestHeaderModifier": d.oddChanges(false)})
+	}
+	if d.chance(1) {
+		out = append(out, m{"type": "ResponseHeaderModifier", "responseHeaderModifier": d.oddChanges(true)})
+	}
 	if d.chance(4) {
 		out = append(out, m{"type": "ResponseHeaderModifier", "responseHeaderModifier": d.modifier("x-back", "x-c", "x-d")})
 	}
@@ -243,7 +239,9 @@ func (d draw) backends() []any {
 	ref := func(name string) m { return m{"kind": "MeshService", "name": name, "port": 8080} }
 	weigh := func(r m, w int) m { r["weight"] = w; return r }
 	outside := m{"kind": "MeshExternalService", "name": "outside"}
-	switch d.IntN(9) {
+	switch d.IntN(10) {
+	case 8:
+		return []any{weigh(m{"kind": "MeshServiceSubset", "name": "v1", "tags": m{"version": one(d, "1", "2")}}, 3), weigh(ref("v2"), 1), weigh(outside, one(d, 0, 2))}
 	case 0:
 		return []any{ref("v1")}
 	case 1:
@@ -257,7 +255,7 @@ func (d draw) backends() []any {
 	case 5:
 		return []any{outside}
 	case 6:
-		return []any{weigh(ref("v1"), 1<<31), weigh(ref("v2"), 1<<31), weigh(m{"kind": "MeshServiceSubset", "name": "v1", "tags": m{"version": "1"}}, 1)}
+		return []any{weigh(ref("v1"), 1<<31), weigh(ref("v2"), 1<<31), weigh(m{"kind": "MeshServiceSubset", "name": "v1", "tags": m{"version": one(d, "1", "2", "3")}}, 1)}
 	case 7:
 		return []any{}
 	}

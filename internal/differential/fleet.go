@@ -111,11 +111,11 @@ func wire(p Pair, id string) envoytest.Wire {
 
 // copies compares how many copies the mirrors got once they had the time to
 // arrive: exactly as many as are certain, and no more than are possible.
-func (f *fleet) copies(v *sim.Verdict, id string) string {
+func (f *fleet) copies(n int, v *sim.Verdict, id string) string {
 	certain, possible := 0, 0
 	for _, x := range v.Branches[0].Mirrors {
 		possible++
-		if x.Share == 1 {
+		if x.Share == 1 && f.worlds[n].servicePort(x.Name+"-1") != deadPort {
 			certain++
 		}
 	}

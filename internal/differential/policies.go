@@ -22,9 +22,13 @@ func (d draw) policy(name string) m {
 	case 2:
 		kind, conf = "MeshRateLimit", d.limit()
 	}
-	spec := m{"targetRef": top, "to": []any{m{"targetRef": to, "default": conf}}}
+	spec := m{"targetRef": top, "to": []any{m{"targetRef": to, one(d, "default", "default", "override"): conf}}}
 	if top["kind"] == "Mesh" && kind != "MeshRetry" && d.chance(5) {
-		spec["from"] = []any{m{"targetRef": m{"kind": "Mesh"}, "default": d.inbound(kind)}}
+		spec["from"] = []any{m{"targetRef": m{"kind": "Mesh"}, one(d, "default", "default", "override"): d.inbound(kind)}}
+		if d.chance(3) { // so that those who are called differ
+			spec["targetRef"] = m{"kind": "MeshSubset", "tags": m{"version": one(d, "1", "2")}}
+			delete(spec, "to")
+		}
 	}
 	return m{"type": kind, "mesh": "default", "name": name, "spec": spec}
 }

@@ -88,7 +88,7 @@ func (f *fleet) hold(n int, p Pair, g *Grid) string {
 	}
 	said := disagreement(w, p, &v, o)
 	if said == "" && len(o.Attempts) > 0 {
-		said = f.copies(&v, o.id)
+		said = f.copies(n, &v, o.id)
 	}
 	g.count(w, &v, said)
 	if announced(&v) {

@@ -1,0 +1,55 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/route"
+)
+
+// redirect builds the location as Envoy does: it keeps what the redirect does
+// not name, the query always, and the port of the Host header unless the
+// redirect names host or port, or leaves a scheme whose own port it is.
+func (c *call) redirect(d *route.Redirect, m *route.Match) Branch {
+	scheme := c.headers["x-forwarded-proto"]
+	if scheme != "http" && scheme != "https" {
+		scheme = "http"
+	}
+	host, port := c.authority, ""
+	if d.Port != 0 {
+		port = ":" + strconv.FormatUint(uint64(d.Port), 10)
+	}
+	target := scheme
+	if d.Scheme != "" {
+		target = d.Scheme
+	}
+	if d.Hostname != "" {
+		host = d.Hostname
+	} else if bare, own, ok := cutPort(host); ok {
+		leaves := target != scheme && (scheme == "http" && own == ":80" || scheme == "https" && own == ":443")
+		if port != "" || leaves {
+			host = bare
+		}
+	}
+	path := c.path
+	if p, ok := rewritten(d.Path, m, c.path); ok {
+		path = p
+	}
+	b := c.respond(d.Status)
+	if b.Status == 0 {
+		b.Status = 302
+	}
+	b.Outcome = Redirect
+	b.Location = fmt.Sprintf("%s://%s%s%s%s", target, host, port, path, c.query)
+	return b
+}
+
+// cutPort cuts the port off a Host header, colon included.
+func cutPort(authority string) (host, port string, ok bool) {
+	at := strings.LastIndexByte(authority, ':')
+	if at < 0 || at < strings.LastIndexByte(authority, ']') {
+		return authority, "", false
+	}
+	return authority[:at], authority[at:], true
+}
