@@ -84,27 +84,41 @@ func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
 	e := Explanation{Dataplane: r.Ref.Name, Revision: m.Snapshot().Revision(), Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
 	var have []string
 	var shown []*resolve.Outbound
+	var notes remarks
 	for _, o := range r.Outbounds {
 		have = append(have, o.Destination.ID)
 		if to == "" || calls(o, to) {
 			shown = append(shown, o)
-			e.Outbounds = append(e.Outbounds, outbound(r, o))
+			attempt(r, &notes, func() { e.Outbounds = append(e.Outbounds, outbound(r, o)) })
 		}
 	}
-	if to != "" && len(e.Outbounds) == 0 {
+	if len(shown) == 0 && to != "" {
 		return e, NotFound("outbound of "+r.Ref.Name+" to", to, have)
 	}
 	for _, in := range r.Inbounds {
 		if to == "" {
-			e.Inbounds = append(e.Inbounds, Inbound{Name: in.Name, Address: in.Address, Port: in.Port, Protocol: in.Protocol, Policies: policyViews(in.Policies, in.Protocol)})
+			attempt(r, &notes, func() { e.Inbounds = append(e.Inbounds, inbound(in)) })
 		}
 	}
 	e.Unmatched, e.UnmatchedTotal = unmatched(m, r, shown)
-	var notes remarks
 	notes.add(m.NotesAt(dp)...)
 	notes.add(lookAt(m).at(r)...)
 	e.Notes = append(e.Notes, notes.notes...)
 	return e, nil
+}
+
+// attempt lets a bug in telling a part of r be a note beside the other parts.
+func attempt(r *resolve.Resolved, notes *remarks, tell func()) {
+	defer func() {
+		if bug := recover(); bug != nil {
+			notes.add(failure(r, bug))
+		}
+	}()
+	tell()
+}
+
+func inbound(in *resolve.Inbound) Inbound {
+	return Inbound{Name: in.Name, Address: in.Address, Port: in.Port, Protocol: in.Protocol, Policies: policyViews(in.Policies, in.Protocol)}
 }
 
 func policyViews(list resolve.Policies, spoken api.Protocol) map[string]sim.Policy {

@@ -54,6 +54,7 @@ func ExplainObject(m *resolve.Reader, ref api.Ref, sidecars Known, violations ..
 	}
 	x := standings(m, ref.Mesh, []api.Ref{ref}, sidecars, true)[0]
 	s := statusOf(m, o, x, lookAt(m))
+	s.Notes = append(s.Notes, failures(m)...)
 	s.refuse(refusalsOf(violations))
 	e := ObjectExplanation{Object: s.Object, Ref: ref, Targets: []Target{}, Dataplanes: refNames(x.on), Missing: refNames(x.missing),
 		Counts: s.Dataplanes, Conditions: s.Conditions, Notes: append([]api.Note{}, s.Notes...)}

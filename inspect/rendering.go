@@ -62,6 +62,7 @@ func Notes(m *resolve.Reader) []api.Note {
 			all.add(idleNotes(m, x)...)
 		}
 	}
+	all.add(failures(m)...)
 	slices.SortStableFunc(all.notes, func(a, b api.Note) int { return owner(a).Compare(owner(b)) })
 	return all.notes
 }
@@ -86,7 +87,29 @@ func NotesOn(m *resolve.Reader, refs ...api.Ref) []api.Note {
 			all.add(x.notes(m, look)...)
 		}
 	}
+	all.add(failures(m)...)
 	return all.notes
+}
+
+// failed is the code of what a bug in weft keeps from being known.
+const failed = "Failed"
+
+// failures are what the question met: notes on dataplanes, so that nothing of one
+// stops the answers about others.
+func failures(m *resolve.Reader) []api.Note {
+	var notes []api.Note
+	for _, p := range m.Failed() {
+		notes = append(notes, failure(p.At, p.Failure()))
+	}
+	return notes
+}
+
+func failure(r *resolve.Resolved, bug any) api.Note {
+	return api.Note{Origin: &api.Origin{Ref: r.Ref}, Severity: api.Error, Code: failed, Message: bugText("what holds on it from being told", bug)}
+}
+
+func bugText(what string, bug any) string {
+	return fmt.Sprintf("a bug in weft keeps %s (%v); report it with the dataplane", what, bug)
 }
 
 // mine are the notes on one object.
@@ -123,7 +146,7 @@ func (l look) safely(r *resolve.Resolved, ask func() []api.Note) (notes []api.No
 	defer func() {
 		if p := recover(); p != nil {
 			notes = []api.Note{{Origin: &api.Origin{Ref: r.Ref}, Severity: api.Error, Code: rejected,
-				Message: fmt.Sprintf("a bug in weft keeps its configuration from being made (%v); report it with the dataplane", p)}}
+				Message: bugText("its configuration from being made", p)}}
 		}
 	}()
 	notes = slices.Clone(ask())

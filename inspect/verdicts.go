@@ -28,7 +28,7 @@ func verdicts(m *resolve.Reader, o *api.Object, notes []api.Note) (accepted, res
 			resolved.fails(n)
 		case slices.Contains(lostRefs, n.Code):
 			resolved.fails(n)
-		case n.Severity == api.Error && n.Code != rejected:
+		case n.Severity == api.Error && n.Code != rejected && n.Code != failed:
 			accepted.fails(n)
 		case n.Code == "NoEndpoints":
 			resolved.warns(n)

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -48,29 +49,42 @@ func (a *Attachment) State() State {
 	return NoEffect
 }
 
-// attached is the attachments of one place, for what it was worked out from.
+// attached is the attachments of one place, for what they were worked out from. A
+// bug in working them out is a failure of that place alone: it has none then.
 type attached struct {
-	of   Policies
-	list []Attachment
+	of      Policies
+	list    []Attachment
+	failure any // what it panicked with
+}
+
+func attachedBy(of Policies, attach func() []Attachment) (a *attached) {
+	a = &attached{of: of}
+	defer func() {
+		if a.failure = recover(); a.failure != nil {
+			a.list = nil
+		}
+	}()
+	a.list = attach()
+	return a
 }
 
 // Attachments is what became of every entry that is about the destination, for
 // those who call it like o: of its listener and routes, sorted by entry.
-func (o *Outbound) Attachments() []Attachment {
-	var memo *Memo
+func (o *Outbound) Attachments() []Attachment { return o.attached().list }
+
+func (o *Outbound) attached() *attached {
+	work := func() any { return attachedBy(o.Policies, o.attach) }
+	known := &attached{}
 	switch {
 	case o.Table != nil:
-		memo = &o.Table.Attached
+		known = o.Table.Attached.Do(work).(*attached)
 	case o.TCP != nil:
-		memo = &o.TCP.Attached
-	default:
-		return o.attach()
+		known = o.TCP.Attached.Do(work).(*attached)
 	}
-	known := memo.Do(func() any { return &attached{o.Policies, o.attach()} }).(*attached)
-	if !known.of.is(o.Policies) {
-		return o.attach()
+	if (o.Table != nil || o.TCP != nil) && known.of.is(o.Policies) {
+		return known
 	}
-	return known.list
+	return work().(*attached)
 }
 
 // is reports whether both are one value.
@@ -100,17 +114,63 @@ func (o *Outbound) attach() []Attachment {
 }
 
 // Attachments is what became of every entry that says how the cluster is spoken to.
-func (c *Cluster) Attachments() []Attachment {
-	a := attacher{protocol: c.Destination.Protocol}
-	a.policies(c.Policies, everyScope)
-	return a.sorted()
-}
+func (c *Cluster) Attachments() []Attachment { return c.attached().list }
+
+func (c *Cluster) attached() *attached { return attachedIn(c.Policies, c.Destination.Protocol) }
 
 // Attachments is what became of every entry that is about the inbound.
-func (in *Inbound) Attachments() []Attachment {
-	a := attacher{protocol: in.Protocol}
-	a.policies(in.Policies, everyScope)
-	return a.sorted()
+func (in *Inbound) Attachments() []Attachment { return in.attached().list }
+
+func (in *Inbound) attached() *attached { return attachedIn(in.Policies, in.Protocol) }
+
+func attachedIn(of Policies, spoken api.Protocol) *attached {
+	return attachedBy(of, func() []Attachment {
+		a := attacher{protocol: spoken}
+		a.policies(of, everyScope)
+		return a.sorted()
+	})
+}
+
+// Failure is the bug that keeps what became of entries at the place from being
+// worked out; nil for none.
+func (p Place) Failure() any {
+	switch {
+	case p.Outbound != nil:
+		return p.Outbound.attached().failure
+	case p.Cluster != nil:
+		return p.Cluster.attached().failure
+	}
+	return p.Inbound.attached().failure
+}
+
+// Failure is the first at any place of the dataplane; nil for none.
+func (r *Resolved) Failure() any {
+	for p := range r.places() {
+		if f := p.Failure(); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func (r *Resolved) places() iter.Seq[Place] {
+	return func(yield func(Place) bool) {
+		for _, o := range r.Outbounds {
+			if !yield(Place{At: r, Outbound: o}) {
+				return
+			}
+		}
+		for i := range r.Clusters {
+			if !yield(Place{At: r, Cluster: r.Clusters[i].Cluster}) {
+				return
+			}
+		}
+		for _, in := range r.Inbounds {
+			if !yield(Place{At: r, Inbound: in}) {
+				return
+			}
+		}
+	}
 }
 
 func everyScope(policies.Scope) bool { return true }

@@ -222,6 +222,9 @@ func (x *reacher) look(p Place) []present {
 	default:
 		list = p.Inbound.Attachments()
 	}
+	if p.Failure() != nil {
+		x.q.failed = append(x.q.failed, p)
+	}
 	if len(x.numbers) == 1 {
 		list = attachmentsOn(list, x.out[0].Ref)
 	}

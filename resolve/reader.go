@@ -13,6 +13,7 @@ import (
 type Reader struct {
 	*Model
 	at      *mesh // the one looked at last
+	failed  []Place
 	visited int
 	gone    func() bool
 	left    bool
@@ -24,6 +25,10 @@ func (m *Model) Reader(gone func() bool) *Reader { return &Reader{Model: m, gone
 // Visited is how many values were looked at: dataplanes, shared values such as
 // tables, documents.
 func (q *Reader) Visited() int { return q.visited }
+
+// Failed are the places at which following objects met a bug, so that nobody knows
+// what is attached there; each shared value once.
+func (q *Reader) Failed() []Place { return q.failed }
 
 // lookAgain is after how many values the Reader asks whether somebody waits.
 const lookAgain = 64

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +72,7 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 		out.Results = append(out.Results, result{x.Ref.String(), x.Action})
 	}
 	warnings := append(b.found, b.adjusted...)
-	warnings = append(warnings, inspect.Unsaid(warnings, dangling(done.model, b.objects))...)
+	warnings = append(warnings, inspect.Unsaid(warnings, s.dangling(done.model, b.objects))...)
 	for _, v := range warnings {
 		out.Warnings = append(out.Warnings, inspect.ViolationOf(v))
 	}
@@ -206,17 +207,24 @@ func (s *server) covering(ctx context.Context) *resolve.Model {
 }
 
 // dangling is what the world says about written objects: references that lead
-// nowhere, fields without effect. It looks at what they are about. The places are those in the texts that were sent, also where the
-// store keeps an older text that says the same.
-func dangling(model *resolve.Model, objects []*api.Object) []*api.Violation {
+// nowhere, fields without effect. It looks at what they are about. The places are
+// those in the texts that were sent, also where the store keeps an older text that
+// says the same. A bug that is met is a warning: the documents are stored.
+func (s *server) dangling(model *resolve.Model, objects []*api.Object) (out []*api.Violation) {
 	if model == nil {
 		return nil
 	}
+	defer func() {
+		if bug := recover(); bug != nil {
+			s.Log.Error("warnings could not be found", "panic", bug, "stack", string(debug.Stack()))
+			out = append(out, &api.Violation{Code: "Failed", Severity: api.Warning,
+				Message: "a bug in weft keeps its warnings from being found; report the log of the control plane"})
+		}
+	}()
 	refs := make([]api.Ref, len(objects))
 	for i, o := range objects {
 		refs[i] = o.Ref
 	}
-	var out []*api.Violation
 	places := inspect.PlacesIn(api.NewSnapshot(0, objects...))
 	for _, n := range inspect.NotesOn(model.Reader(nil), refs...) {
 		if n.Severity != api.Info {
