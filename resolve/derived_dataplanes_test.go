@@ -86,8 +86,8 @@ func (c *collections) uses(r *derive.Reader, key string) *used {
 	p, _ := c.dataplanes.Get(r, key)
 	x, _ := c.called.Get(r, key)
 	u := &used{}
-	seen := map[string]bool{}
-	classes := map[string]string{}
+	seen := make(map[string]bool, 3*len(x.classes))
+	classes := make(map[string]string, 2*len(x.classes))
 	for _, class := range x.classes {
 		t, _ := c.refs.Get(r, class)
 		if t == nil {

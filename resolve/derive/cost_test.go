@@ -13,6 +13,17 @@ import (
 // directions together (design of routes, 3e).
 const perRead = 48
 
+// heap is what a graph takes.
+func heap(g *derive.Graph) int {
+	var with, without runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&with)
+	runtime.KeepAlive(g)
+	runtime.GC()
+	runtime.ReadMemStats(&without)
+	return int(with.HeapAlloc) - int(without.HeapAlloc)
+}
+
 // TestAReadTakesFewBytes builds one graph whose derivations read twenty things
 // each, in no order, and one whose derivations read nothing: their difference is
 // what the reads take.
@@ -37,16 +48,6 @@ func TestAReadTakesFewBytes(t *testing.T) {
 		g, _ := s.New().Update(changes...)
 		return g
 	}
-	heap := func(g *derive.Graph) int {
-		var with, without runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&with)
-		runtime.KeepAlive(g)
-		g = nil
-		runtime.GC()
-		runtime.ReadMemStats(&without)
-		return int(with.HeapAlloc) - int(without.HeapAlloc)
-	}
 	recorded := graph(reads).Reads()
 	bytes := (heap(graph(reads)) - heap(graph(0))) / recorded
 	t.Logf("%d bytes a read, of %d", bytes, recorded)
@@ -55,13 +56,14 @@ func TestAReadTakesFewBytes(t *testing.T) {
 	}
 }
 
-// The mesh of the benchmarks: five policies for each of 1,000 services, and 1,000
-// dataplanes that call twenty of them.
-const (
-	meshServices = 1000
-	meshPolicies = 5
-	meshPlanes   = 1000
-	meshCalls    = 20
+// size is how large a mesh is.
+type size struct{ services, policies, planes, calls int }
+
+// The meshes of the benchmarks: policies for each service, and dataplanes with
+// some calls each.
+var (
+	usual = size{1000, 5, 1000, 20}
+	large = size{1000, 5, 10000, 50}
 )
 
 // doc stands for a document: what it names, and a number that it sets.
@@ -117,19 +119,19 @@ func newMesh() *mesh {
 	return m
 }
 
-func (m *mesh) changes() []derive.Change {
+func (m *mesh) changes(x size) []derive.Change {
 	var out []derive.Change
-	for s := range meshServices {
+	for s := range x.services {
 		name := fmt.Sprint("svc-", s)
 		out = append(out, m.services.Put(name, &doc{}))
-		for p := range meshPolicies {
+		for p := range x.policies {
 			out = append(out, m.policies.Put(fmt.Sprint(name, "-", p), &doc{names: []string{name}}))
 		}
 	}
-	for p := range meshPlanes {
+	for p := range x.planes {
 		d := &doc{}
-		for k := range meshCalls {
-			d.names = append(d.names, fmt.Sprint("svc-", (p+k*7+1)%meshServices))
+		for k := range x.calls {
+			d.names = append(d.names, fmt.Sprint("svc-", (p+k*7+1)%x.services))
 		}
 		out = append(out, m.planes.Put(fmt.Sprint("dp-", p), d))
 	}
@@ -139,7 +141,7 @@ func (m *mesh) changes() []derive.Change {
 // BenchmarkNew derives the mesh from nothing.
 func BenchmarkNew(b *testing.B) {
 	m := newMesh()
-	changes := m.changes()
+	changes := m.changes(usual)
 	b.ReportAllocs()
 	reads := 0
 	for b.Loop() {
@@ -153,7 +155,7 @@ func BenchmarkNew(b *testing.B) {
 // the twenty dataplanes that call its service.
 func BenchmarkUpdate(b *testing.B) {
 	m := newMesh()
-	g, _ := m.schema.New().Update(m.changes()...)
+	g, _ := m.schema.New().Update(m.changes(usual)...)
 	ran, n := 0, 0
 	b.ReportAllocs()
 	for b.Loop() {
@@ -162,4 +164,18 @@ func BenchmarkUpdate(b *testing.B) {
 		g, ran = next, m.resolved.Ran(delta)
 	}
 	b.ReportMetric(float64(ran), "dataplanes/op")
+}
+
+// BenchmarkState derives 10,000 dataplanes that call fifty services each, and says
+// what the whole graph takes: for each dataplane, and for each recorded read.
+func BenchmarkState(b *testing.B) {
+	m := newMesh()
+	var bytes, reads int
+	for b.Loop() {
+		g, _ := m.schema.New().Update(m.changes(large)...)
+		reads = g.Reads()
+		bytes = heap(g)
+	}
+	b.ReportMetric(float64(bytes)/float64(large.planes), "B/dataplane")
+	b.ReportMetric(float64(bytes)/float64(reads), "B/read")
 }

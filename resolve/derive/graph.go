@@ -52,12 +52,13 @@ func (a read) compare(b read) int { return cmp.Compare(a, b) }
 func (a read) what() id           { return id(a >> 32) }
 func (a read) by() id             { return id(a & (1<<32 - 1)) }
 
-// cell is one name with what stands there. It is immutable.
+// cell is one name with what stands there.
 type cell struct {
 	name
-	live  bool // of a derivation: its key is there, also where it made no value
-	state any  // a pointer to a value, *Failed, or nil
-	reads []id // of a derivation, sorted
+	edit  *edit // who may change it in place
+	live  bool  // of a derivation: its key is there, also where it made no value
+	state any   // a pointer to a value, *Failed, or nil
+	reads []id  // of a derivation, sorted
 }
 
 // New is a graph of the schema whose sources are empty.

@@ -110,7 +110,24 @@ func (n *node[K, V]) own(e *edit) *node[K, V] {
 	if n.edit == e {
 		return n
 	}
-	return &node[K, V]{edit: e, keys: slices.Clone(n.keys), vals: slices.Clone(n.vals), kids: slices.Clone(n.kids)}
+	return &node[K, V]{edit: e, keys: clone(n.keys), vals: clone(n.vals), kids: clone(n.kids)}
+}
+
+// clone is a copy of a list of a node with room for some more; nil of nil.
+func clone[T any](list []T) []T {
+	if list == nil {
+		return nil
+	}
+	return append(make([]T, 0, min(len(list)*3/2+1, width+1)), list...)
+}
+
+// insert puts x into a list of a node, which grows less than a list of any length
+// would.
+func insert[T any](list []T, i int, x T) []T {
+	if len(list) == cap(list) {
+		list = clone(list)
+	}
+	return slices.Insert(list, i, x)
 }
 
 // put returns what stands in the place of n, and its new right neighbour if it
@@ -123,7 +140,7 @@ func (n *node[K, V]) put(e *edit, k K, v V) (self, right *node[K, V], added bool
 			n.vals[i] = v
 			return n, nil, false
 		}
-		n.keys, n.vals = slices.Insert(n.keys, i, k), slices.Insert(n.vals, i, v)
+		n.keys, n.vals = insert(n.keys, i, k), insert(n.vals, i, v)
 		return n, n.split(i), true
 	}
 	i := n.kid(k)
@@ -135,7 +152,7 @@ func (n *node[K, V]) put(e *edit, k K, v V) (self, right *node[K, V], added bool
 	if beside == nil {
 		return n, nil, added
 	}
-	n.keys, n.kids = slices.Insert(n.keys, i+1, beside.keys[0]), slices.Insert(n.kids, i+1, beside)
+	n.keys, n.kids = insert(n.keys, i+1, beside.keys[0]), insert(n.kids, i+1, beside)
 	return n, n.split(i + 1), added
 }
 
@@ -150,12 +167,12 @@ func (n *node[K, V]) split(at int) *node[K, V] {
 	if at == len(n.keys)-1 {
 		cut = len(n.keys) * 3 / 4
 	}
-	right := &node[K, V]{edit: n.edit, keys: slices.Clone(n.keys[cut:])}
-	n.keys = slices.Clone(n.keys[:cut])
+	right := &node[K, V]{edit: n.edit, keys: clone(n.keys[cut:])}
+	n.keys = clone(n.keys[:cut])
 	if n.kids == nil {
-		right.vals, n.vals = slices.Clone(n.vals[cut:]), slices.Clone(n.vals[:cut])
+		right.vals, n.vals = clone(n.vals[cut:]), clone(n.vals[:cut])
 	} else {
-		right.kids, n.kids = slices.Clone(n.kids[cut:]), slices.Clone(n.kids[:cut])
+		right.kids, n.kids = clone(n.kids[cut:]), clone(n.kids[:cut])
 	}
 	return right
 }

@@ -10,6 +10,7 @@ import (
 // come, all that it reads is final.
 type update struct {
 	Graph
+	before       *Graph
 	edit         *edit
 	known        []map[string]id // by space: the numbers of names that were looked up
 	wanted       map[id]any      // of sources
@@ -38,7 +39,7 @@ type change struct {
 // one key the later one holds.
 func (g *Graph) Update(changes ...Change) (*Graph, *Delta) {
 	n := len(g.schema.collections)
-	u := &update{Graph: *g, edit: new(edit), known: make([]map[string]id, len(g.schema.spaces)), wanted: map[id]any{},
+	u := &update{Graph: *g, before: g, edit: new(edit), known: make([]map[string]id, len(g.schema.spaces)), wanted: map[id]any{},
 		dirty: make([]set, n), left: make([]set, n), delta: &Delta{changed: make([][]string, n), ran: make([]int, n)}}
 	for i := range u.dirty {
 		u.dirty[i], u.left[i] = set{}, set{}
@@ -68,7 +69,7 @@ func (u *update) find(n name) (id, bool) {
 	if known, ok := u.known[n.space][n.key]; ok {
 		return known, true
 	}
-	known, ok := u.names.get(n)
+	known, ok := u.before.names.get(n) // what came since is known
 	if ok {
 		u.known[n.space][n.key] = known
 	}
@@ -101,7 +102,7 @@ func (u *update) number(n name) id {
 	}
 	u.names.put(u.edit, n, fresh)
 	u.known[n.space][n.key] = fresh
-	u.cells.set(u.edit, fresh, &cell{name: n})
+	u.cells.set(u.edit, fresh, &cell{name: n, edit: u.edit})
 	u.loose = append(u.loose, fresh)
 	return fresh
 }
@@ -111,7 +112,7 @@ func (u *update) bring(c *collection) {
 	var changes []change
 	for _, n := range u.todo(c) {
 		was := u.cell(n)
-		now := &cell{name: was.name}
+		now := cell{name: was.name, edit: u.edit}
 		if c.over == nil {
 			now.state = u.wanted[n]
 		} else if _, gone := u.left[c.number][n]; !gone {
@@ -125,7 +126,7 @@ func (u *update) bring(c *collection) {
 			changes = append(changes, ch)
 			u.delta.changed[c.number] = append(u.delta.changed[c.number], was.key)
 		}
-		u.store(n, was, now)
+		u.store(n, was, &now)
 	}
 	if len(changes) > 0 {
 		u.spread(c, changes)
@@ -244,7 +245,12 @@ func (u *update) store(n id, was, now *cell) {
 	} else {
 		u.reread(n, was.reads, now.reads)
 	}
-	u.cells.set(u.edit, n, now)
+	if was.edit == u.edit {
+		*was = *now
+	} else {
+		c := *now
+		u.cells.set(u.edit, n, &c)
+	}
 	if now.state == nil && !now.live {
 		u.loose = append(u.loose, n)
 	}
