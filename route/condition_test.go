@@ -159,6 +159,8 @@ func TestIllegalConditionsAreRefused(t *testing.T) {
 	for name, err := range map[string]error{
 		"no slash":        second(route.Compare(route.OnPath, "", route.SegmentPrefix, 0, "a")),
 		"bad expression":  second(route.MatchAll(route.OnPath, "", 0, "(")),
+		"not bytes":       second(route.MatchAll(route.OnHeader, "x", 0, "é")),
+		"too large":       second(route.MatchAll(route.OnPath, "", 0, "(?:abcdefghij){900}")),
 		"no expression":   second(route.MatchAll(route.OnPath, "", 0, "")),
 		"empty range":     second(route.Within(route.OnHeader, "x", 5, 5)),
 		"chance over 1":   second(route.Within(route.OnChance, "", 0, route.Chances+1)),

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -152,16 +153,17 @@ func Compare(on Subject, name string, op Op, mode Modifier, value string) (Condi
 	return c.canonical(), nil
 }
 
-// MatchAll is a condition that the expression, in RE2 syntax, matches the whole subject.
+// MatchAll is a condition that the expression, in RE2 syntax, matches the whole
+// subject. It takes what CheckRegex takes: Envoy refuses the rest.
 func MatchAll(on Subject, name string, mode Modifier, expression string) (Condition, error) {
 	c := Condition{On: on, Name: name, Op: FullMatch, Mode: mode, Value: expression}
 	if err := c.check(); err != nil {
 		return Condition{}, err
 	}
-	if expression == "" {
-		return Condition{}, fmt.Errorf("the expression is empty")
+	if err := CheckRegex("", expression); err != nil {
+		return Condition{}, errors.New(err.Error()) // no violation: it has no place in a document
 	}
-	re, err := regexp.Compile(`\A(?s:` + Bytewise(expression) + `)\z`)
+	re, err := regexp.Compile(`\A(?s:` + expression + `)\z`)
 	if err != nil {
 		return Condition{}, fmt.Errorf("%w", err)
 	}

@@ -13,7 +13,7 @@ func (d dice) aimed(m *route.Match, q sim.Request) sim.Request {
 	q.URL = host + d.pathFor(m) + d.queryFor(m.Conditions)
 	for _, c := range m.Conditions {
 		switch {
-		case c.On == route.OnMethod && c.Value != "CONNECT":
+		case c.On == route.OnMethod && c.Op == route.Equal && c.Value != "CONNECT":
 			q.Method = c.Value
 		case c.On == route.OnHeader && c.Name != "host" && c.Name != "x-request-id" && c.Name != "x-forwarded-proto":
 			delete(q.Headers, c.Name)

@@ -88,7 +88,7 @@ var refusals = map[string]func(*testing.T, *routev3.Route){
 		r.Match = onPath("/([")
 	},
 	"a regular expression over the budget": func(_ *testing.T, r *routev3.Route) {
-		r.Match = xds.RouteMatch(route.Conditions{matches.On(route.OnHeader, route.FullMatch, "a", "(?:abcdefghij){900}")})
+		r.Match = xds.RouteMatch(route.Conditions{{On: route.OnHeader, Op: route.FullMatch, Name: "a", Value: "(?:abcdefghij){900}"}})
 	},
 	"a cookie's expression that is none": func(_ *testing.T, r *routev3.Route) {
 		r.Match = xds.RouteMatch(route.Conditions{{On: route.OnCookie, Op: route.FullMatch, Name: "a", Value: "(["}})
