@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"slices"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
@@ -17,7 +19,7 @@ type collections struct {
 	schema *derive.Schema
 
 	// What is written, by objectKey.
-	meshObjects, policyObjects, routeObjects, serviceObjects, planeObjects *derive.Collection[api.Object]
+	meshObjects, policyObjects, routeObjects, serviceObjects, planeObjects, otherObjects *derive.Collection[api.Object]
 
 	// What it means.
 	modes      *derive.Collection[string]
@@ -68,21 +70,22 @@ func newCollections(dialects []route.Dialect, kinds []*policies.Kind, zone map[s
 	return c
 }
 
-// written is the source that documents of a kind belong to; nil for those that
-// take no part.
-func (c *collections) written(o *api.Object) *derive.Collection[api.Object] {
-	switch o.Spec.(type) {
-	case *api.Mesh:
+// written is the source that documents of a kind belong to. Of kinds that take no
+// part themselves a dialect may ask.
+func (c *collections) written(kind string) *derive.Collection[api.Object] {
+	switch kind {
+	case api.KindMesh:
 		return c.meshObjects
-	case *api.Dataplane:
+	case api.KindDataplane:
 		return c.planeObjects
-	case *api.MeshService, *api.MeshExternalService, *api.MeshMultiZoneService:
+	case api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService:
 		return c.serviceObjects
-	case *policies.Spec:
+	}
+	if slices.ContainsFunc(c.kinds, func(k *policies.Kind) bool { return k.Name == kind }) {
 		return c.policyObjects
 	}
-	if d, _ := kindOf(c.dialects, o.Kind); d != nil {
+	if d, _ := kindOf(c.dialects, kind); d != nil {
 		return c.routeObjects
 	}
-	return nil
+	return c.otherObjects
 }

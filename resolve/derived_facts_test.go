@@ -14,7 +14,7 @@ func (c *collections) addObjects() {
 		return derive.Source(c.schema, name, derive.Values[api.Object]{})
 	}
 	c.meshObjects, c.policyObjects, c.routeObjects = add("meshes"), add("policies"), add("routes")
-	c.serviceObjects, c.planeObjects = add("services"), add("dataplanes")
+	c.serviceObjects, c.planeObjects, c.otherObjects = add("services"), add("dataplanes"), add("others")
 }
 
 // read derives what each document means.

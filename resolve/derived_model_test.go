@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -27,13 +26,8 @@ func (m *Derived) Update(changes []api.Change) (*Derived, Affected) {
 	}
 	byMesh := map[string][]derive.Change{}
 	for _, ch := range changes {
-		o := cmp.Or(ch.After, ch.Before)
-		from := m.written(o)
-		if from == nil {
-			continue
-		}
-		name := meshOf(o.Ref)
-		byMesh[name] = append(byMesh[name], from.Put(objectKey(o.Ref), ch.After))
+		name := meshOf(ch.Ref())
+		byMesh[name] = append(byMesh[name], m.written(ch.Ref().Kind).Put(objectKey(ch.Ref()), ch.After))
 	}
 	var affected Affected
 	for name, list := range byMesh {
