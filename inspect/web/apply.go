@@ -226,7 +226,7 @@ func (s *server) dangling(model *resolve.Model, objects []*api.Object) (out []*a
 		refs[i] = o.Ref
 	}
 	places := inspect.PlacesIn(api.NewSnapshot(0, objects...))
-	for _, n := range inspect.NotesOn(model.Reader(nil), refs...) {
+	for _, n := range inspect.NotesOn(s.readerOf(model, nil), refs...) {
 		if n.Severity != api.Info {
 			out = append(out, &api.Violation{Position: places.Of(n), Object: n.Origin.Ref, Field: n.Field, Code: n.Code,
 				Message: strings.TrimSpace(n.Message), Severity: api.Warning})

@@ -71,15 +71,21 @@ func selectionOf(q url.Values) (selection, error) {
 	return sel, badField("gateway", "unknown value; use true, false, delegated or builtin")
 }
 
-// takes reports whether an object, with the labels that it is shown with, is asked for.
+// labelled reports whether an object has the labels that are asked for, of those
+// that it is shown with.
+func (sel selection) labelled(shown *api.Object) bool {
+	for k, v := range sel.labels {
+		if got, ok := shown.Labels[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}
+
+// takes reports whether an object is asked for, whatever its labels.
 func (sel selection) takes(o *api.Object) bool {
 	if !strings.Contains(o.Name, sel.name) {
 		return false
-	}
-	for k, v := range sel.labels {
-		if got, ok := o.Labels[k]; !ok || got != v {
-			return false
-		}
 	}
 	if dp, ok := o.Spec.(*api.Dataplane); ok {
 		return sel.takesDataplane(dp)
@@ -190,7 +196,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, objects iter.Seq[*
 	}
 	p := page{Items: []json.RawMessage{}}
 	for o := range objects {
-		if !sel.takes(s.Catalog.Shown(o)) {
+		if !sel.takes(o) || len(sel.labels) > 0 && !sel.labelled(s.Catalog.Shown(o)) {
 			continue
 		}
 		p.Total++

@@ -38,7 +38,17 @@ func (s *server) reader(ctx context.Context) (*resolve.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.Reader(func() bool { return ctx.Err() != nil }), nil
+	return s.readerOf(m, func() bool { return ctx.Err() != nil }), nil
+}
+
+// readerOf reads a model until gone says that nobody waits; nil for somebody who
+// always does.
+func (s *server) readerOf(m *resolve.Model, gone func() bool) *resolve.Reader {
+	q := m.Reader(gone)
+	if s.Asked != nil {
+		s.Asked(q)
+	}
+	return q
 }
 
 // unknown makes what package inspect does not find a 404 in its words.

@@ -32,6 +32,9 @@ type Config struct {
 	// Ready says why the control plane is not ready yet; nil when it is.
 	Ready   func() error
 	Metrics http.Handler
+	// Asked is told of each reader of a model that a request makes, which counts
+	// what the answer costs; nil tells nobody.
+	Asked func(*resolve.Reader)
 	// Admin is the token that every request needs; empty where none is needed.
 	Admin string
 	// Proven is told of each request whose sender may ask; nil tells nobody.

@@ -1,0 +1,154 @@
+package web_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// A law says how many values of the model an answer may look at.
+type law int
+
+const (
+	no    law = iota // it asks no model
+	same             // as many in a large mesh as in a small one, where both say the same
+	lists            // as many times more as the mesh is larger, at most: the answer tells of so much
+)
+
+// laws are those of every endpoint, with a request to it in a mesh of services
+// s-0, s-1, … that are alike.
+var laws = map[string]struct {
+	law
+	request string
+}{
+	"GET /{$}": {no, "GET /"}, "GET /healthz": {no, "GET /healthz"}, "GET /readyz": {no, "GET /readyz"}, "GET /config": {no, "GET /config"},
+	"GET /who-am-i": {no, "GET /who-am-i"}, "GET /_resources": {no, "GET /_resources"}, "GET /policies": {no, "GET /policies"},
+	"GET /global-insight": {no, "GET /global-insight"}, "GET /_openapi.json": {no, "GET /_openapi.json"}, "GET /_schemas/{kind}": {no, "GET /_schemas/MeshRetry"},
+	"POST /tokens/dataplane": {no, `POST /tokens/dataplane {"mesh":"default","name":"d-5"}`}, "POST /tokens/user": {no, `POST /tokens/user {"name":"x"}`},
+	"POST /tokens/revoke": {no, `POST /tokens/revoke {"ids":["1"]}`}, "GET /tokens/revoked": {no, "GET /tokens/revoked"}, "POST /tokens/zone": {no, "POST /tokens/zone"},
+	"GET /_events": {no, ""}, // it has no end
+
+	"POST /_apply":    {same, "POST /_apply " + write},
+	"GET /_kri/{kri}": {same, "GET /_kri/kri_mr_default_east__r-5_"}, "GET /meshes": {no, "GET /meshes"}, "GET /meshes/{mesh}": {no, "GET /meshes/default"},
+	"PUT /meshes/{mesh}": {same, `PUT /meshes/other {"type":"Mesh","name":"other"}`}, "DELETE /meshes/{mesh}": {no, "DELETE /meshes/other"},
+	"GET /meshes/{mesh}/{plural}": {no, "GET /meshes/default/meshretries"}, "GET /meshes/{mesh}/{plural}/{name}": {same, "GET /meshes/default/meshretries/r-5"},
+	"PUT /meshes/{mesh}/{plural}/{name}":    {same, "PUT /meshes/default/meshretries/r-5 " + write},
+	"DELETE /meshes/{mesh}/{plural}/{name}": {no, "DELETE /meshes/default/meshretries/r-7"},
+	"GET /{plural}":                         {no, "GET /meshretries"}, "GET /{plural}/{name}": {no, "GET /hostnamegenerators/local"},
+	"PUT /{plural}/{name}":    {same, `PUT /hostnamegenerators/more {"type":"HostnameGenerator","name":"more","spec":{"template":"x","selector":{"meshService":{"matchLabels":{"a":"b"}}}}}`},
+	"DELETE /{plural}/{name}": {no, "DELETE /hostnamegenerators/more"},
+
+	"GET /meshes/{mesh}/dataplanes/_overview": {no, "GET /meshes/default/dataplanes/_overview"}, "GET /dataplanes/_overview": {no, "GET /dataplanes/_overview"},
+	"GET /meshes/{mesh}/dataplanes+insights": {no, "GET /meshes/default/dataplanes+insights"}, "GET /meshes/{mesh}/dataplanes/{name}/_overview": {no, "GET /meshes/default/dataplanes/d-5/_overview"},
+	"GET /meshes/{mesh}/dataplanes+insights/{name}":            {no, "GET /meshes/default/dataplanes+insights/d-5"},
+	"GET /meshes/{mesh}/{plural}/{name}/_dataplanes":           {same, "GET /meshes/default/meshservices/m-5/_dataplanes"},
+	"GET /meshes/{mesh}/{plural}/{name}/_hostnames":            {same, "GET /meshes/default/meshservices/m-5/_hostnames"},
+	"GET /meshes/{mesh}/dataplanes/{name}/_rules":              {lists, "GET /meshes/default/dataplanes/d-5/_rules"},
+	"GET /meshes/{mesh}/dataplanes/{name}/rules":               {lists, "GET /meshes/default/dataplanes/d-5/rules"},
+	"GET /meshes/{mesh}/dataplanes/{name}/_layout":             {same, "GET /meshes/default/dataplanes/d-5/_layout"},
+	"GET /meshes/{mesh}/dataplanes/{name}/_policies":           {same, "GET /meshes/default/dataplanes/d-5/_policies"},
+	"GET /meshes/{mesh}/dataplanes/{name}/_explain":            {lists, "GET /meshes/default/dataplanes/d-5/_explain"},
+	"POST /meshes/{mesh}/dataplanes/{name}/_simulate":          {same, `POST /meshes/default/dataplanes/d-5/_simulate {"url":"http://s-6/v1"}`},
+	"GET /meshes/{mesh}/{plural}/{name}/_explain":              {same, "GET /meshes/default/meshtimeouts/t-5/_explain"},
+	"GET /meshes/{mesh}/{plural}/{name}/_resources/dataplanes": {lists, "GET /meshes/default/meshtimeouts/t-5/_resources/dataplanes"},
+	"GET /meshes/{mesh}/{plural}/{name}/dataplanes":            {lists, "GET /meshes/default/meshretries/r-5/dataplanes"},
+	"GET /meshes/{mesh}/_status":                               {lists, "GET /meshes/default/_status"},
+	"GET /_problems":                                           {lists, "GET /_problems"},
+
+	"GET /meshes/{mesh}/dataplanes/{name}/_inbounds/{kri}/_policies":                  {same, "GET /meshes/default/dataplanes/d-5/_inbounds/kri_dp_default_east__d-5_80/_policies"},
+	"GET /meshes/{mesh}/dataplanes/{name}/_outbounds/{kri}/_policies":                 {same, "GET /meshes/default/dataplanes/d-5/_outbounds/kri_msvc_default___s-6_/_policies"},
+	"GET /meshes/{mesh}/dataplanes/{name}/_outbounds/{kri}/_routes":                   {same, "GET /meshes/default/dataplanes/d-5/_outbounds/kri_msvc_default___s-6_/_routes"},
+	"GET /meshes/{mesh}/dataplanes/{name}/_outbounds/{kri}/_routes/{route}/_policies": {same, "GET /meshes/default/dataplanes/d-5/_outbounds/kri_msvc_default___s-6_/_routes/x/_policies"},
+}
+
+const write = `{"type":"MeshRetry","mesh":"default","name":"r-5","spec":{"targetRef":{"kind":"MeshHTTPRoute","name":"r-5"},"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"numRetries":4}}}]}}`
+
+// town is a mesh of services, each with a route, a retry attached to it, a timeout,
+// a MeshService, and three callers.
+func town(services int) string {
+	text := "{type: HostnameGenerator, name: local, spec: {template: '{{ .DisplayName }}.mesh', selector: {meshService: {matchLabels: {kuma.io/origin: zone}}}}}\n"
+	for i := range services {
+		text += fmt.Sprintf(`---
+{type: MeshHTTPRoute, mesh: default, name: r-%[1]d, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: s-%[1]d}, rules: [{matches: [{path: {type: PathPrefix, value: /v1}}], default: {}}]}]}}
+---
+{type: MeshRetry, mesh: default, name: r-%[1]d, spec: {targetRef: {kind: MeshHTTPRoute, name: r-%[1]d}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 3}}}]}}
+---
+{type: MeshTimeout, mesh: default, name: t-%[1]d, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: s-%[1]d}, default: {http: {requestTimeout: 3s}}}]}}
+---
+{type: MeshService, mesh: default, name: m-%[1]d, spec: {selector: {dataplaneTags: {kuma.io/service: s-%[1]d}}, ports: [{port: 80, appProtocol: http}]}}
+---
+{type: Dataplane, mesh: default, name: d-%[1]d, networking: {address: 127.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: s-%[1]d, kuma.io/protocol: http}}],
+  outbound: [{port: 10001, tags: {kuma.io/service: s-%[2]d}}, {port: 10002, tags: {kuma.io/service: s-%[3]d}}, {port: 10003, tags: {kuma.io/service: s-%[4]d}}]}}
+`, i, (i+1)%services, (i+2)%services, (i+3)%services)
+	}
+	return text
+}
+
+// spending counts what the answers of a server cost.
+type spending struct {
+	mu    sync.Mutex
+	asked []*resolve.Reader
+}
+
+func (s *spending) add(q *resolve.Reader) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, q)
+}
+
+// take is how many readers there were since the last time, and what they looked at.
+func (s *spending) take() (readers, visited int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.asked {
+		visited += q.Visited()
+	}
+	readers, s.asked = len(s.asked), nil
+	return readers, visited
+}
+
+// Every endpoint has a law of what it costs, in values and not in time, and keeps it.
+func TestEveryAnswerCostsWhatItTells(t *testing.T) {
+	t.Parallel()
+	const times = 4
+	var costs [2]map[string]int
+	for i, size := range []int{10, 10 * times} {
+		var spent spending
+		server, _ := serveWith(t, town(size), false, func(c *web.Config) { c.Asked = spent.add })
+		costs[i] = map[string]int{}
+		for _, pattern := range slices.Sorted(maps.Keys(laws)) {
+			l := laws[pattern]
+			if l.request == "" {
+				continue
+			}
+			method, rest, _ := strings.Cut(l.request, " ")
+			path, body, _ := strings.Cut(rest, " ")
+			status, text := call(t, method, server.URL+path, body)
+			if status >= http.StatusBadRequest && l.law != no && !strings.HasSuffix(path, "/x/_policies") {
+				t.Errorf("%s: %d %s", l.request, status, text)
+			}
+			readers, visited := spent.take()
+			if (readers == 0) != (l.law == no) {
+				t.Errorf("%s: %d readers of the model", l.request, readers)
+			}
+			costs[i][pattern] = visited
+		}
+	}
+	for _, pattern := range web.Patterns() {
+		l, ok := laws[pattern]
+		small, large := costs[0][pattern], costs[1][pattern]
+		switch {
+		case !ok:
+			t.Errorf("%s has no law: say what it may cost", pattern)
+		case l.law == same && small != large, l.law == lists && large > (times+1)*small:
+			t.Errorf("%s looks at %d values in a small mesh, at %d in one %d times as large", pattern, small, large, times)
+		}
+	}
+}
