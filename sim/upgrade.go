@@ -67,14 +67,21 @@ func words(v string) []string {
 // names reports whether a list has word, in any case.
 func names(v, word string) bool { return slices.Contains(words(strings.ToLower(v)), word) }
 
-// measured reports whether the length of a body is a number, where it is given.
+// measured reports whether the length of a body is a number, where it is given, and
+// given once: a transfer coding has a length of its own.
 func measured(all Headers) bool {
+	given, coded := false, false
 	for name, v := range all {
-		if strings.EqualFold(strings.TrimSpace(name), "content-length") && strings.Trim(v, "0123456789") != "" {
-			return false
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "content-length":
+			if given = true; strings.Trim(v, "0123456789") != "" {
+				return false
+			}
+		case "transfer-encoding":
+			coded = true
 		}
 	}
-	return true
+	return !given || !coded
 }
 
 // encoded reports whether the body comes in another coding than in chunks.

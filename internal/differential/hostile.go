@@ -113,12 +113,12 @@ func (d draw) spoil(p *Pair) {
 	if q.Headers["content-length"] == "7" {
 		q.Body, p.Chunked = 7, false
 	}
-	if q.Method == "CONNECT" {
-		q.Body, p.Chunked = 0, false
-	}
 	if q.Headers["transfer-encoding"] == "chunked" {
 		delete(q.Headers, "transfer-encoding")
 		p.Chunked = q.Version == ""
+	}
+	if q.Method == "CONNECT" {
+		q.Body, p.Chunked = 0, false
 	}
 }
 

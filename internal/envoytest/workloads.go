@@ -32,8 +32,8 @@ type Call struct {
 
 // Copy reports whether it is a mirror's: Envoy calls those so.
 func (c *Call) Copy() bool {
-	host, _, _ := strings.Cut(c.Authority, ":")
-	return strings.HasSuffix(host, "-shadow")
+	at := strings.LastIndexByte(c.Authority, ':')
+	return strings.HasSuffix(c.Authority, "-shadow") || at >= 0 && strings.HasSuffix(c.Authority[:at], "-shadow")
 }
 
 // StartWorkloads serves on loopback until the test ends, each name at a port.
