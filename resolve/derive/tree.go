@@ -58,6 +58,30 @@ func (t *tree[K, V]) put(e *edit, k K, v V) {
 	}
 }
 
+// fill makes an empty tree one of sorted keys, each with the value v: it costs less
+// than to put them one by one.
+func (t *tree[K, V]) fill(e *edit, keys []K, v V) {
+	t.size = len(keys)
+	var row []*node[K, V]
+	for part := range slices.Chunk(keys, width*3/4) {
+		row = append(row, &node[K, V]{edit: e, keys: slices.Clone(part), vals: slices.Repeat([]V{v}, len(part))})
+	}
+	for len(row) > 1 {
+		var above []*node[K, V]
+		for part := range slices.Chunk(row, width*3/4) {
+			n := &node[K, V]{edit: e, kids: slices.Clone(part)}
+			for _, kid := range part {
+				n.keys = append(n.keys, kid.keys[0])
+			}
+			above = append(above, n)
+		}
+		row = above
+	}
+	if len(row) > 0 {
+		t.root = row[0]
+	}
+}
+
 // remove forgets k; it copies nothing where k is not there.
 func (t *tree[K, V]) remove(e *edit, k K) {
 	if _, ok := t.get(k); !ok {

@@ -8,16 +8,18 @@ import (
 	"pgregory.net/rapid"
 )
 
+// version is a tree with what it should hold.
+type version struct {
+	tree tree[id, int]
+	want map[id]int
+}
+
 // TestTreeIsAMapOfItsOwn: a tree holds what a map would, in order, and a version
 // stays as it was whatever is made of it.
 func TestTreeIsAMapOfItsOwn(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		type version struct {
-			tree tree[id, int]
-			want map[id]int
-		}
-		versions := []version{{want: map[id]int{}}}
+		versions := []version{{want: map[id]int{}}, drawFilled(t)}
 		for range rapid.IntRange(1, 6).Draw(t, "versions") {
 			v := versions[rapid.IntRange(0, len(versions)-1).Draw(t, "of")]
 			v.want = maps.Clone(v.want)
@@ -42,6 +44,16 @@ func TestTreeIsAMapOfItsOwn(t *testing.T) {
 			checkTree(t, i, &v.tree, v.want)
 		}
 	})
+}
+
+// drawFilled is a tree that was filled at once.
+func drawFilled(t *rapid.T) (v version) {
+	v.want = map[id]int{}
+	for n := range id(rapid.SampledFrom([]int{0, 1, 24, 25, 700}).Draw(t, "filled")) {
+		v.want[200+n] = 7
+	}
+	v.tree.fill(new(edit), slices.Sorted(maps.Keys(v.want)), 7)
+	return v
 }
 
 func checkTree(t *rapid.T, number int, x *tree[id, int], want map[id]int) {

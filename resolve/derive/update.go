@@ -278,6 +278,10 @@ func (u *update) record() {
 		u.loose = append(u.loose, r.what())
 	}
 	slices.Sort(u.gained)
+	if u.readers.root == nil {
+		u.readers.fill(u.edit, u.gained, none{})
+		return
+	}
 	for _, r := range u.gained {
 		u.readers.put(u.edit, r, none{})
 	}
