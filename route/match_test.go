@@ -108,6 +108,28 @@ func TestViewsThatAreWrong(t *testing.T) {
 	}
 }
 
+// FuzzMatchView: what is read of a view is shown and read again alike.
+func FuzzMatchView(f *testing.F) {
+	f.Add(`{"path":{"value":"/v1","type":"PathPrefix"},"method":"GET","headers":[{"type":"Prefix","name":"X-A","value":""}],"queryParams":[{"type":"Exact","name":"q","value":"1"}]}`)
+	f.Add(`{"conditions":[{"on":"method","type":"OneOf","values":["b","a","b"]},{"on":"header","type":"Absent","name":"x"},{"on":"path","type":"Prefix","value":"/"}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var m, again route.Match
+		if json.Unmarshal([]byte(text), &m) != nil {
+			return
+		}
+		view, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(view, &again); err != nil {
+			t.Fatalf("%s: %v", view, err)
+		}
+		if once := plain(t, again); once != plain(t, m) || m.Short() == "" || m.Everything() != again.Everything() {
+			t.Fatalf("%s was shown as %s, then as %s", text, view, once)
+		}
+	})
+}
+
 // What several conditions cover, they hold of, whether they name a path or not.
 func TestConditionsCoverSoundly(t *testing.T) {
 	t.Parallel()

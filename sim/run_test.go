@@ -2,10 +2,12 @@ package sim_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
@@ -232,5 +234,27 @@ func TestHeadersInJSON(t *testing.T) {
 	}
 	if err := h.UnmarshalJSON([]byte(`{"x": 1}`)); err == nil || !strings.Contains(err.Error(), "headers.x") {
 		t.Errorf("a number as value: %v", err)
+	}
+}
+
+// TestAQuestionCompilesNothing: conditions are made when their object is read, so
+// expressions cost a question no more than prefixes do.
+func TestAQuestionCompilesNothing(t *testing.T) { // not parallel: it counts allocations
+	allocations := func(ask func(string) route.Condition) float64 {
+		var routes []*resolve.Route
+		for i := range 10 {
+			r := everything(to("v1", 1))
+			r.Match = matches.Of(ask("/v" + strconv.Itoa(i) + "/x"))
+			routes = append(routes, r)
+		}
+		r := shop(append(routes, everything(to("v1", 1)))...)
+		return testing.AllocsPerRun(20, func() {
+			if v, err := run(r, sim.Request{URL: "http://web:8080/other"}); err != nil || len(v.Missed) != 10 {
+				t.Fatal(v, err)
+			}
+		})
+	}
+	if prefixes, expressions := allocations(prefix), allocations(regex); expressions > prefixes+10 {
+		t.Errorf("a question allocates %v times with expressions, %v with prefixes", expressions, prefixes)
 	}
 }
