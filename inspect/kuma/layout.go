@@ -252,12 +252,7 @@ func Routes(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri string) (RouteLis
 	r := newRuler(m, c, nil)
 	k := KindRoutes{Rules: []RouteRule{}}
 	var origins []*api.Origin
-	seen := map[string]bool{}
-	for _, rt := range o.Table.Routes {
-		if len(rt.Origins) == 0 || seen[rt.Key] {
-			continue
-		}
-		seen[rt.Key] = true
+	for rt := range writtenRulesOf(o.Table) {
 		strongest := rt.Origins[len(rt.Origins)-1]
 		k.Kind = strongest.Kind
 		k.Rules = append(k.Rules, RouteRule{x.of(strongest.Ref, section(strongest)), rt.Matches, r.documentConf(rt)})

@@ -89,13 +89,8 @@ func toDestination(at []*resolve.Outbound) []LegacyRule {
 		item.PolicyType, item.Matches, item.Conf, item.Origins, item.order = e.Kind.Name, matches, conf, legacyOrigins(origins), len(out)
 		out = append(out, item)
 	}
-	seen := map[string]bool{}
 	if o.Table != nil {
-		for _, rt := range o.Table.Routes {
-			if seen[rt.Key] {
-				continue
-			}
-			seen[rt.Key] = true
+		for rt := range rulesOf(o.Table) {
 			for _, e := range rt.Policies {
 				if ofRoute(e) {
 					add(e, rt.Matches)

@@ -23,12 +23,7 @@ type writtenRule struct {
 // routeConf is what a MeshHTTPRoute's own rules come to for one destination.
 func (x *ruler) routeConf(t *resolve.Table) (conf writtenRules, origins []*api.Origin) {
 	conf.Rules = []writtenRule{}
-	seen := map[string]bool{}
-	for _, rt := range t.Routes {
-		if len(rt.Origins) == 0 || seen[rt.Key] {
-			continue
-		}
-		seen[rt.Key] = true
+	for rt := range writtenRulesOf(t) {
 		x.hashes[rt.Key] = rt.Matches
 		conf.Rules = append(conf.Rules, writtenRule{rt.Matches, x.documentConf(rt)})
 		for _, o := range rt.Origins {

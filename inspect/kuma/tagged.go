@@ -55,12 +55,10 @@ func (x *ruler) attachedItems(kind *policies.Kind, matched []*api.Object) []tagg
 		if o.Table == nil {
 			continue
 		}
-		seen := map[string]bool{}
-		for _, rt := range o.Table.Routes {
-			if seen[rt.Key] || !x.model.Visit() {
-				continue
+		for rt := range rulesOf(o.Table) {
+			if !x.model.Visit() {
+				break
 			}
-			seen[rt.Key] = true
 			for _, said := range attachedAt(rt.Policies.Of(kind.Name)) {
 				i, ok := place[said.Ref]
 				if !ok {

@@ -1,0 +1,122 @@
+package kuma
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// rulesOf yields the rules of a table, each once, in the place of its first match.
+func rulesOf(t *resolve.Table) iter.Seq[*resolve.Route] {
+	return func(yield func(*resolve.Route) bool) {
+		seen := map[string]bool{}
+		for _, rt := range t.Routes {
+			if seen[rt.Key] {
+				continue
+			}
+			seen[rt.Key] = true
+			if !yield(rt) {
+				return
+			}
+		}
+	}
+}
+
+// writtenRulesOf leaves out the implicit last one, which nobody wrote.
+func writtenRulesOf(t *resolve.Table) iter.Seq[*resolve.Route] {
+	return func(yield func(*resolve.Route) bool) {
+		for rt := range rulesOf(t) {
+			if len(rt.Origins) > 0 && !yield(rt) {
+				return
+			}
+		}
+	}
+}
+
+// without is what holds of e if only what keep keeps is said, and who says it,
+// weakest first.
+func without(e *policies.Effective, keep func(merge.Said) bool) (policies.Conf, []*api.Origin) {
+	var fields []merge.Field
+	for _, f := range e.Fields {
+		said := slices.DeleteFunc(slices.Clone(f.Said), func(s merge.Said) bool { return !keep(s) })
+		if len(said) > 0 {
+			fields = append(fields, merge.Field{Field: f.Field, Said: said})
+		}
+	}
+	return e.Kind.Schema.Build(e.Kind.New(), fields), inMergeOrder(fields)
+}
+
+// inMergeOrder is who said something, weakest first: whoever comes before another
+// about one field comes before it.
+func inMergeOrder(fields []merge.Field) []*api.Origin {
+	rest := make([][]merge.Said, len(fields))
+	for i, f := range fields {
+		rest[i] = f.Said
+	}
+	var out []*api.Origin
+	for {
+		var next *merge.Said
+		for _, said := range rest {
+			if len(said) > 0 && (next == nil || said[0].Layer < next.Layer) && !waits(rest, said[0].Origin) {
+				next = &said[0]
+			}
+		}
+		if next == nil {
+			return out
+		}
+		o := next.Origin
+		out = append(out, o)
+		for i, said := range rest {
+			if len(said) > 0 && said[0].Origin.Same(o) {
+				rest[i] = said[1:]
+			}
+		}
+	}
+}
+
+// waits reports whether somebody else comes before o about a field.
+func waits(rest [][]merge.Said, o *api.Origin) bool {
+	return slices.ContainsFunc(rest, func(said []merge.Said) bool {
+		return slices.IndexFunc(said, func(s merge.Said) bool { return s.Origin.Same(o) }) > 0
+	})
+}
+
+// documents keeps what documents say.
+func documents(s merge.Said) bool { return s.Layer != merge.Default }
+
+// itemOrigins are the items behind origins, each once, in order.
+func (x *ruler) itemOrigins(origins []*api.Origin) []ItemOrigin {
+	out := []ItemOrigin{}
+	type item struct {
+		ref   api.Ref
+		index int
+	}
+	seen := map[item]bool{}
+	for _, o := range origins {
+		if it := (item{o.Ref, indexOf(o)}); !seen[it] {
+			seen[it] = true
+			out = append(out, ItemOrigin{x.meta(o.Ref), it.index})
+		}
+	}
+	return out
+}
+
+// indexOf is the index of the item of an origin: of spec.to[2], or of the entry of
+// to that a rule stands in.
+func indexOf(o *api.Origin) int {
+	if o.To != nil {
+		return *o.To
+	}
+	n := 0
+	_, rest, _ := strings.Cut(string(o.Field), "[")
+	if _, err := fmt.Sscanf(rest, "%d]", &n); err != nil {
+		return 0
+	}
+	return n
+}
