@@ -177,16 +177,17 @@ func serviceMembers(m lookup, s *service, d *Destination) *members {
 
 func multiZoneMembers(m lookup, spec *api.MeshMultiZoneService, port uint32) []member {
 	var out []member
-	if spec.Selector == nil || spec.Selector.MeshService == nil {
-		return nil
-	}
 	for s := range m.meshServices() {
-		if !s.labels.Carry(spec.Selector.MeshService.MatchLabels) {
-			continue
+		if gathersService(spec, s) {
+			out = append(out, selectedInbounds(m, s.object.Spec.(*api.MeshService), port)...)
 		}
-		out = append(out, selectedInbounds(m, s.object.Spec.(*api.MeshService), port)...)
 	}
 	return out
+}
+
+// gathersService reports whether a service across zones has the endpoints of s.
+func gathersService(spec *api.MeshMultiZoneService, s *service) bool {
+	return spec.Selector != nil && spec.Selector.MeshService != nil && s.labels.Carry(spec.Selector.MeshService.MatchLabels)
 }
 
 // selectedInbounds lists those behind one port of a MeshService.

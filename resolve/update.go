@@ -188,10 +188,16 @@ func (u *updater) touchDests(ref api.TargetRef, home string) {
 	}
 }
 
+// touchService marks a service, and those across zones that gather it.
 func (u *updater) touchService(s *service) {
 	u.services.add(objectKey(s.object.Ref))
+	if _, ok := s.object.Spec.(*api.MeshService); !ok {
+		return
+	}
 	for key := range u.mesh.linked(multiZone, anyTarget) {
-		u.services.add(key)
+		if o, ok := u.mesh.objects.Get([]byte(key)); ok && gathersService(o.(*service).object.Spec.(*api.MeshMultiZoneService), s) {
+			u.services.add(key)
+		}
 	}
 }
 
