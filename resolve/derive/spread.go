@@ -9,9 +9,9 @@ import (
 // that the changes concern.
 func (u *update) spread(c *collection, changes []change) {
 	values := false
-	buckets := make([]map[string]bucket, len(c.indexes))
+	buckets := make([]map[string]id, len(c.indexes))
 	for i := range buckets {
-		buckets[i] = map[string]bucket{}
+		buckets[i] = map[string]id{}
 	}
 	for _, ch := range changes {
 		u.mark(ch.id)
@@ -23,9 +23,9 @@ func (u *update) spread(c *collection, changes []change) {
 	}
 	for i, x := range c.indexes {
 		for _, key := range slices.Sorted(maps.Keys(buckets[i])) {
-			b := buckets[i][key]
-			u.mark(b.id)
-			u.follow(&x.keys, key, b.filled || u.filled(b.id))
+			n := buckets[i][key]
+			u.mark(n)
+			u.follow(&x.keys, key, u.filled(n))
 		}
 	}
 	if n, ok := u.find(name{space: c.whole}); ok && values {
@@ -41,15 +41,9 @@ func (u *update) spread(c *collection, changes []change) {
 	}
 }
 
-// bucket is one that a changed value is or was in.
-type bucket struct {
-	id     id
-	filled bool // one is in it
-}
-
 // regroup moves a changed value between the buckets of the indexes of its
-// collection, and notes every bucket that it is or was in.
-func (u *update) regroup(c *collection, ch *change, buckets []map[string]bucket) {
+// collection, and notes the number of every bucket that it is or was in.
+func (u *update) regroup(c *collection, ch *change, buckets []map[string]id) {
 	was := c.bucketsOf(ch.key, ch.before)
 	for i, x := range c.indexes {
 		var before, now []string
@@ -64,13 +58,13 @@ func (u *update) regroup(c *collection, ch *change, buckets []map[string]bucket)
 				continue
 			}
 			n := u.number(name{x.buckets, key})
-			buckets[i][key] = bucket{n, buckets[i][key].filled}
+			buckets[i][key] = n
 			u.members.remove(u.edit, name{uint32(n), ch.key})
 			u.loose = append(u.loose, n)
 		}
 		for _, key := range now {
 			n := u.number(name{x.buckets, key})
-			buckets[i][key] = bucket{n, true}
+			buckets[i][key] = n
 			u.members.put(u.edit, name{uint32(n), ch.key}, ch.id)
 		}
 	}
