@@ -51,6 +51,14 @@ type Outbound struct {
 	Address    string            `json:"address,omitempty"` // default 127.0.0.1
 	BackendRef *OutboundRef      `json:"backendRef,omitempty"`
 	Tags       map[string]string `json:"tags,omitempty"`
+	// Hosts leads to every host that routes serve at a port: requests are told apart
+	// by the host that they ask for. Weft's addition.
+	Hosts *HostsRef `json:"hosts,omitempty"`
+}
+
+// HostsRef names all hosts at one port.
+type HostsRef struct {
+	Port uint32 `json:"port,omitempty"`
 }
 
 // OutboundRef names a real destination.

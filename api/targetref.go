@@ -27,6 +27,8 @@ const (
 	KindMeshHTTPRoute        = "MeshHTTPRoute"
 	KindMeshTCPRoute         = "MeshTCPRoute"
 	KindHostnameGenerator    = "HostnameGenerator"
+	// KindHost is a host that route objects serve, at one port. No document names it.
+	KindHost = "Host"
 )
 
 // IsRoute reports whether the ref, which is valid, names a route object: what is

@@ -150,6 +150,10 @@ func (o *Outbound) validate(at Path) error {
 		errs = multierror.Append(errs, validateIP(at.Field("address"), o.Address))
 	}
 	switch {
+	case o.Hosts != nil && (o.BackendRef != nil || len(o.Tags) > 0):
+		errs = multierror.Append(errs, at.Field("hosts").Breaks("hosts stands alone; remove it, or backendRef and tags"))
+	case o.Hosts != nil:
+		errs = multierror.Append(errs, validatePort(at.Field("hosts").Field("port"), o.Hosts.Port))
 	case o.BackendRef != nil && len(o.Tags) > 0:
 		errs = multierror.Append(errs, at.Field("tags").Breaks("tags and backendRef exclude each other; remove one of them"))
 	case o.BackendRef != nil:

@@ -48,6 +48,10 @@ type Route struct {
 	// Origins are the rules that it was merged from, weakest first; none for the
 	// implicit last route.
 	Origins []*api.Origin `json:"origins"`
+	// Over are rules that gave way to it as a whole, Via the objects that include it,
+	// outermost first.
+	Over []*api.Origin `json:"over,omitempty"`
+	Via  []*api.Origin `json:"via,omitempty"`
 	// ShadowedBy is set where earlier routes take every request that it matches.
 	ShadowedBy *Shadow               `json:"shadowedBy"`
 	Filters    []string              `json:"filters,omitempty"` // in words
@@ -180,7 +184,7 @@ func connections(r *resolve.Resolved, o *resolve.Outbound) Route {
 
 func routeOf(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) Route {
 	out := Route{
-		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, FiltersBy: rt.FiltersBy, BackendsBy: rt.ActionBy,
+		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, Over: rt.Over, Via: rt.Via, FiltersBy: rt.FiltersBy, BackendsBy: rt.ActionBy,
 		Backends: []sim.Backend{}, Policies: notNil(sim.RoutePolicies(rt, spoken)), Mirrors: sim.Mirrors(rt),
 	}
 	if out.Origins == nil {

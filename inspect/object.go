@@ -22,6 +22,7 @@ type ObjectExplanation struct {
 	Counts     Counts      `json:"counts"`
 	Conditions []Condition `json:"conditions"`
 	Notes      []api.Note  `json:"notes"`
+	Own        any         `json:"own,omitempty"` // the status in the form of the route's language
 }
 
 // Target is one entry of an object and how it fares.
@@ -56,8 +57,9 @@ func ExplainObject(m *resolve.Reader, ref api.Ref, sidecars Known, violations ..
 	s := statusOf(m, o, x, lookAt(m))
 	s.Notes = append(s.Notes, failures(m)...)
 	s.refuse(refusalsOf(violations))
+	s.inOwnForm(m, o)
 	e := ObjectExplanation{Object: s.Object, Ref: ref, Targets: []Target{}, Dataplanes: refNames(x.on), Missing: refNames(x.missing),
-		Counts: s.Dataplanes, Conditions: s.Conditions, Notes: append([]api.Note{}, s.Notes...)}
+		Counts: s.Dataplanes, Conditions: s.Conditions, Notes: append([]api.Note{}, s.Notes...), Own: s.Own}
 	for _, t := range entriesOf(m, o) {
 		t.fare(x.Entries[t.Field], s.Notes, cmp.Or(x.why(m, t.Field), "no selected dataplane calls that"))
 		e.Targets = append(e.Targets, t)
@@ -87,6 +89,9 @@ func entriesOf(m *resolve.Reader, o *api.Object) []Target {
 	}
 	for _, e := range parsed.Entries {
 		for i := range e.Rules {
+			if e.Rules[i].Origin.Ref != o.Ref {
+				continue
+			}
 			out = append(out, Target{Field: e.Rules[i].Origin.Field, Text: "to " + refText(e.To) + ", " + matchesText(e.Rules[i].Matches)})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 )
 
 // Status is how an object fares (contract 6).
@@ -16,6 +17,21 @@ type Status struct {
 	Conditions []Condition `json:"conditions"`
 	Dataplanes Counts      `json:"dataplanes"`
 	Notes      []api.Note  `json:"notes,omitempty"`
+	// Own is the status in the form that the route's language has for it.
+	Own any `json:"own,omitempty"`
+}
+
+// inOwnForm adds what the language of a route says of how it fares.
+func (s *Status) inOwnForm(m *resolve.Reader, o *api.Object) {
+	d := m.Dialect(o.Kind)
+	if d == nil || d.Status == nil {
+		return
+	}
+	f := route.Findings{Object: o, Notes: s.Notes}
+	for _, c := range s.Conditions {
+		f.Verdicts = append(f.Verdicts, route.Verdict{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+	}
+	s.Own = d.Status(f)
 }
 
 // Condition is one finding in Kubernetes' form.
@@ -105,6 +121,7 @@ func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations .
 	for i, x := range standings(m, mesh, refs, Listed(sidecars), false) {
 		s := statusOf(m, objects[i], x, look)
 		s.refuse(refused)
+		s.inOwnForm(m, objects[i])
 		out.Objects = append(out.Objects, s)
 	}
 	for _, n := range failures(m) {
@@ -126,6 +143,7 @@ func StatusOf(m *resolve.Reader, ref api.Ref, sidecars Known, violations ...*api
 	s := statusOf(m, o, standings(m, ref.Mesh, []api.Ref{ref}, sidecars, false)[0], lookAt(m))
 	s.Notes = append(s.Notes, failures(m)...)
 	s.refuse(refusalsOf(violations))
+	s.inOwnForm(m, o)
 	return s, nil
 }
 

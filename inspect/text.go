@@ -157,7 +157,10 @@ func (p *printer) route(r *Route) {
 		return
 	}
 	p.line("  %s", p.strong(title))
-	p.line("    %s", originsText(r.Origins))
+	p.line("    %s", originsText(slices.Concat(r.Over, r.Origins)))
+	if len(r.Via) > 0 {
+		p.line("    included by %s", originsText(r.Via))
+	}
 	for _, f := range r.Filters {
 		p.line("    %s  %s", f, p.faint(OriginText(r.FiltersBy)))
 	}

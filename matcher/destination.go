@@ -30,6 +30,8 @@ func Destination(ref api.TargetRef, home string, s *Service) bool {
 		return s.Kind == api.KindMeshService && named(ref, home, s) && Section(ref.SectionName, s)
 	case api.KindMeshExternalService, api.KindMeshMultiZoneService:
 		return s.Kind == ref.Kind && named(ref, home, s) && Section(ref.SectionName, s)
+	case api.KindHost:
+		return s.Kind == ref.Kind && s.Name == ref.Name && Section(ref.SectionName, s)
 	}
 	return false
 }

@@ -1,7 +1,9 @@
 package policies
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -89,6 +91,20 @@ func (s *Schema) Read(conf Conf) []merge.Leaf {
 		}
 	}
 	return leaves
+}
+
+// Set puts values into conf, by the paths of its leaves, and returns it. A path or
+// a type that the conf lacks is a bug of who made the values, and panics.
+func (s *Schema) Set(conf Conf, values map[string]any) Conf {
+	var fields []merge.Field
+	for path, v := range values {
+		at := slices.IndexFunc(s.Leaves, func(l SchemaLeaf) bool { return l.Path == path })
+		if at < 0 {
+			panic(fmt.Sprintf("a %T has no field %s", conf, path))
+		}
+		fields = append(fields, merge.Field{Field: at, Said: []merge.Said{{Value: v}}})
+	}
+	return s.Build(conf, fields)
 }
 
 // find follows index through pointers; false where one of them, or the leaf, is nil.

@@ -125,7 +125,7 @@ func (a *absence) ofRoute(r *routeObject) {
 	}
 	for i := range r.opinion.Entries {
 		e := &r.opinion.Entries[i]
-		a.ofEntry(r, e, api.Path("spec.to").Index(e.Index).Field("targetRef"))
+		a.ofEntry(r, e, e.Field)
 	}
 }
 

@@ -226,6 +226,9 @@ func (a *attacher) rules(earlier []*Route, r *Route) {
 			x.lost(strongest)
 		}
 	}
+	for _, o := range r.Over {
+		a.of(o).lost(strongest)
+	}
 }
 
 // connections adds the rules of which one says where connections go.

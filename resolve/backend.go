@@ -9,13 +9,13 @@ import (
 )
 
 // backend resolves a ref of a route object. One that leads nowhere stays, with
-// the reason, so that its share can be answered with the status broken (spec/kuma.md 2.3).
-func (b *tableBuilder) backend(ref *route.BackendRef, broken uint32) Backend {
+// the reason, so that its share can be answered as its dialect says (spec/kuma.md 2.3).
+func (b *tableBuilder) backend(ref *route.BackendRef) Backend {
 	d, lost := findBackend(b.mesh, *ref)
 	if lost == nil && !d.Protocol.HTTPLike() {
 		lost = wrongProtocol(d)
 	}
-	return b.found(ref, d, lost, Broken{Status: broken})
+	return b.found(ref, d, lost, Broken{Status: ref.Broken})
 }
 
 // connect resolves a ref for connections, to which every protocol is the same.
@@ -27,7 +27,7 @@ func (b *tableBuilder) connect(ref *route.BackendRef) Backend {
 // found is a ref that means d, or is lost.
 func (b *tableBuilder) found(ref *route.BackendRef, d *dest, lost *lostRef, broken Broken) Backend {
 	out := Backend{Kind: ref.Target.Kind, Name: ref.Target.Name, Namespace: ref.Target.Namespace,
-		Tags: ref.Target.Tags, Port: ref.Port, Weight: ref.Weight}
+		Tags: ref.Target.Tags, Port: ref.Port, Weight: ref.Weight, Filters: ref.Filters}
 	if lost != nil {
 		out.Broken, out.Broken.Why = broken, lost.message
 		return out

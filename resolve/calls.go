@@ -28,7 +28,11 @@ func (t *tabler) calls(p *dataplane) []call {
 	taken := map[string]bool{}
 	add := func(c call) {
 		at := c.address + " " + portText(c.port, "")
-		if c.dest != nil && taken[at] {
+		host := c.dest != nil && c.dest.Kind == api.KindHost // many have one address
+		if host {
+			at += " hosts"
+		}
+		if c.dest != nil && taken[at] && !host {
 			c.lost = lost("Conflicted", "another outbound has the address %s; give each its own", strings.ReplaceAll(at, " ", ":"))
 			c.dest = nil
 		}
@@ -39,7 +43,9 @@ func (t *tabler) calls(p *dataplane) []call {
 	}
 	net := p.spec.Networking
 	for i := range net.Outbound {
-		add(t.call(p, i))
+		for _, c := range t.call(p, i) {
+			add(c)
+		}
 	}
 	if net.TransparentProxying == nil {
 		return out
@@ -72,10 +78,13 @@ func outboundTarget(ref api.OutboundRef) api.TargetRef {
 	return api.TargetRef{Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace, Labels: ref.Labels}
 }
 
-// call resolves one outbound.
-func (t *tabler) call(p *dataplane, i int) call {
+// call resolves one outbound, which is one call unless it is to hosts.
+func (t *tabler) call(p *dataplane, i int) []call {
 	o := &p.spec.Networking.Outbound[i]
 	c := call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, index: int32(i)}
+	if o.Hosts != nil {
+		return t.hostCalls(o, c)
+	}
 	ref, port := api.TargetRef{Kind: api.KindMeshService, Name: o.Tags[api.TagService]}, uint32(0)
 	if o.BackendRef != nil {
 		ref = outboundTarget(*o.BackendRef)
@@ -87,11 +96,11 @@ func (t *tabler) call(p *dataplane, i int) call {
 	if o.BackendRef == nil {
 		if d := t.mesh.dest(classicID(ref.Name)); d != nil && d.facts.Classic {
 			c.dest = d
-			return c
+			return []call{c}
 		}
 	}
 	c.dest, c.lost = findBackend(t.mesh, route.BackendRef{Target: ref, Port: port, Home: p.facts.Namespace})
-	return c
+	return []call{c}
 }
 
 // field is where the dataplane p names what it calls; empty where it does not.

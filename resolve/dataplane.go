@@ -50,7 +50,7 @@ func (u *updater) plan(p *dataplane, before *planed) (n *planed, sameNames bool)
 }
 
 func compareOutbounds(a, b *Outbound) int {
-	return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
+	return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Destination.ID, b.Destination.ID))
 }
 
 // newCalls is what a dataplane calls, and its outbounds.

@@ -39,9 +39,10 @@ func (c *collections) addFacts() {
 		}
 		return newPolicy(o, o.Spec.(*policies.Spec), i)
 	})
-	c.routes = read(c, "routes read", c.routeObjects, func(o *api.Object) *routeObject {
+	c.routes = derive.Derive(c.schema, "routes read", c.routeObjects, derive.Values[routeObject]{}, func(r *derive.Reader, key string) *routeObject {
+		o, _ := c.routeObjects.Get(r, key)
 		d, place := kindOf(c.dialects, o.Kind)
-		return newRouteObject(o, place, d, c.zone)
+		return newRouteObject(o, place, d, c.zone, seeing{c, r})
 	})
 	c.services = read(c, "services read", c.serviceObjects, func(o *api.Object) *service { return newService(o, c.zone) })
 	c.dataplanes = read(c, "dataplanes read", c.planeObjects, func(o *api.Object) *dataplane { return newDataplane(o, c.zone) })

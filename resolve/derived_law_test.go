@@ -67,11 +67,11 @@ func TestAFailureIsNoneOfOthersBusiness(t *testing.T) {
 	c := newComposition(t)
 	dialects := slices.Clone(c.dialects)
 	read := dialects[0].Read
-	dialects[0].Read = func(o *api.Object) *route.Opinion {
+	dialects[0].Read = func(o *api.Object, see route.See) *route.Opinion {
 		if o.Name == "bad" {
 			panic("planted")
 		}
-		return read(o)
+		return read(o, see)
 	}
 	routeTo := func(name, path string) *api.Object {
 		return worlds.Decode(t, c.catalog, `{"type":"MeshHTTPRoute","mesh":"default","name":"`+name+`","spec":{"to":[{"targetRef":{"kind":"MeshService","name":"web"},

@@ -46,6 +46,18 @@ func (x reading) policiesOn(routes ...string) iter.Seq[*policy] {
 	return inAny(x.at, x.policiesByRoute, routes...)
 }
 
+func (x reading) readBy(r *routeObject) iter.Seq[*routeObject] {
+	return func(yield func(*routeObject) bool) {
+		for _, target := range r.reads {
+			for key, o := range x.routes.All(x.at) {
+				if meant(target, key) && strings.HasPrefix(key, strings.TrimSuffix(target, anyTarget)) && !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func (x reading) carrying(label string) []*dataplane {
 	return slices.Collect(values(x.dataplanesByLabel.In(x.at, label)))
 }

@@ -116,12 +116,15 @@ func classicDestination(name string, members []member) *Destination {
 // factsOf is what refs may ask about d.
 func factsOf(d *Destination) matcher.Service {
 	return matcher.Service{Kind: d.Kind, Name: d.Name, Object: d.Ref.Name, Namespace: d.Namespace, Labels: d.Labels,
-		Port: d.Port, PortName: d.PortName, Classic: d.Ref.Name == ""}
+		Port: d.Port, PortName: d.PortName, Classic: d.Ref.Name == "" && d.Kind != api.KindHost}
 }
 
 // linkNames are those by which refs may mean d: its names, and the classic name
 // of a Kubernetes service, which one port has (spec/kuma.md 4.1).
 func (d *Destination) linkNames() []string {
+	if d.Kind == api.KindHost {
+		return []string{d.Name, hostsAt(d.Port)}
+	}
 	if d.Kind != api.KindMeshService || d.Namespace == "" || d.Ref.Name == "" {
 		return d.names()
 	}
@@ -130,6 +133,9 @@ func (d *Destination) linkNames() []string {
 
 // names are those under which callers of d are linked.
 func (d *Destination) names() []string {
+	if d.Kind == api.KindHost {
+		return []string{hostsAt(d.Port)}
+	}
 	return slices.Compact([]string{d.Name, cmp.Or(d.Ref.Name, d.Name)})
 }
 

@@ -33,8 +33,8 @@ func TestANameThatIsANumberIsTheName(t *testing.T) {
 	c := newComposition(t)
 	dialects := slices.Clone(c.dialects)
 	read := dialects[0].Read
-	dialects[0].Read = func(o *api.Object) *route.Opinion {
-		says := read(o)
+	dialects[0].Read = func(o *api.Object, see route.See) *route.Opinion {
+		says := read(o, see)
 		named := *says.Entries[0].Rules[0].Origin
 		named.RuleName = "1" // the first, which has the index 0
 		says.Entries[0].Rules[0].Origin = &named
@@ -62,7 +62,7 @@ func TestTheFirstDialectOwnsADestination(t *testing.T) {
 	}
 	other := kuma
 	other.Types = []api.Type{types[api.KindMeshTCPRoute]}
-	other.Read = func(o *api.Object) *route.Opinion {
+	other.Read = func(o *api.Object, _ route.See) *route.Opinion {
 		matches := []route.Match{matches.Path(route.Equal, "/"+o.Name)}
 		return &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}, Entries: []route.Entry{{
 			To:    api.TargetRef{Kind: api.KindMeshService, Name: "web"},

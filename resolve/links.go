@@ -8,10 +8,11 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/route"
 )
 
 // read turns an object into what the mesh keeps of it; nil where it takes no part.
-func (u *updater) read(o *api.Object) any {
+func (u *updater) read(o *api.Object, see route.See) any {
 	switch spec := o.Spec.(type) {
 	case *api.Dataplane:
 		return newDataplane(o, u.mesh.zone)
@@ -23,12 +24,19 @@ func (u *updater) read(o *api.Object) any {
 				return newPolicy(o, spec, i)
 			}
 		}
-		return nil
 	}
 	if d, place := kindOf(u.dialects, o.Kind); d != nil {
-		return newRouteObject(o, place, d, u.mesh.zone)
+		return newRouteObject(o, place, d, u.mesh.zone, see)
 	}
-	return nil
+	return bare(o)
+}
+
+// bare keeps an object of which only dialects want to know.
+func bare(o *api.Object) any {
+	if o.Mesh == "" {
+		return nil
+	}
+	return o
 }
 
 // objectOf is the object that read turned into x.
@@ -40,8 +48,10 @@ func objectOf(x any) *api.Object {
 		return x.object
 	case *service:
 		return x.object
+	case *dataplane:
+		return x.object
 	}
-	return x.(*dataplane).object
+	return x.(*api.Object)
 }
 
 // link is one thing that an object speaks of.
@@ -80,8 +90,13 @@ func routeLinks(r *routeObject) []link {
 	if n := r.object.DisplayName(); n != r.object.Name {
 		out = append(out, link{named, routeTarget(api.TargetRef{Kind: r.object.Kind, Name: n})})
 	}
+	for _, target := range r.reads {
+		out = append(out, link{reads, target})
+	}
 	for _, e := range r.opinion.Entries {
-		out = append(out, link{routes, targetName(e.To)})
+		if e.To.Kind != "" {
+			out = append(out, link{routes, targetName(e.To)})
+		}
 		for _, rule := range e.Rules {
 			for _, b := range rule.Backends {
 				out = append(out, link{sendsTo, targetName(b.Target)})

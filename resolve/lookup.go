@@ -20,6 +20,8 @@ type lookup interface {
 	routesAbout(names ...string) iter.Seq[*routeObject]
 	policiesAbout(names ...string) iter.Seq[*policy]
 	policiesOn(routes ...string) iter.Seq[*policy]
+	// readBy yields the route objects at which the dialect of one looked.
+	readBy(r *routeObject) iter.Seq[*routeObject]
 	// carrying lists the dataplanes with a label or tag, by their keys.
 	carrying(label string) []*dataplane
 	// meshServices yields the MeshService objects by their keys.

@@ -18,7 +18,7 @@ func onRoute(x *mesh, it *item, home string) bool {
 			if e.To.Kind == it.target.Kind && e.To.Name != "" && e.To.Name == it.target.Name {
 				return true
 			}
-			for d := range x.destsNamed(targetName(e.To)) {
+			for d := range x.destsOf(&e) {
 				if matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) && matcher.Destination(it.target, home, &d.facts) {
 					return true
 				}

@@ -23,6 +23,7 @@ func (u *updater) destinations() {
 		}
 		u.put(dests, links, classicDestination(name, list), nil, membersOf(list))
 	}
+	u.hostDestinations(dests, links)
 	ids := set{}
 	for key := range u.services {
 		u.claim(links, key, ids)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/route"
 )
 
 // mesh is the part of a Model that is about one mesh. All its trees are
@@ -56,6 +57,7 @@ const (
 	speaksOf   = "speaks-of"   // policy -> service name
 	routes     = "routes"      // route object -> service name
 	sendsTo    = "sends-to"    // route object -> service name of a backend
+	reads      = "reads"       // route object -> key of an object, or any of its kind
 	limits     = "limits"      // policy with an inbound side
 	gathers    = "gathers"     // service -> label or tag that its selector wants
 	named      = "named"       // destination -> service name
@@ -131,6 +133,14 @@ func (m *mesh) destsNamed(name string) iter.Seq[*dest] {
 			}
 		}
 	}
+}
+
+// destsOf yields the destinations that an entry of a route may mean.
+func (m *mesh) destsOf(e *route.Entry) iter.Seq[*dest] {
+	if e.To.Kind == "" {
+		return func(func(*dest) bool) {}
+	}
+	return m.destsNamed(targetName(e.To))
 }
 
 // targetName is under which name a ref to a destination is linked.

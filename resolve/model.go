@@ -249,8 +249,13 @@ func (m *Model) attachableKinds() []string {
 	return slices.Compact(out)
 }
 
+// Dialect is the language of documents of a kind; nil for what is no route.
+func (m *Model) Dialect(kind string) *route.Dialect {
+	d, _ := kindOf(m.dialects, kind)
+	return d
+}
+
 // IsRoute reports whether one of the route dialects has documents of the kind.
 func (m *Model) IsRoute(kind string) bool {
-	d, _ := kindOf(m.dialects, kind)
-	return d != nil
+	return m.Dialect(kind) != nil
 }

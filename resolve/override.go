@@ -38,6 +38,9 @@ func (a *override) decide(b *override) (int, merge.Key) {
 	if c := cmp.Compare(max(b.layer, merge.Port), max(a.layer, merge.Port)); c != 0 {
 		return c, merge.ByLayer
 	}
+	if a.layer == merge.Include && b.layer == merge.Include && a.from.depth != b.from.depth {
+		return b.from.depth - a.from.depth, merge.ByLayer // the outermost is the strongest
+	}
 	if a.from != nil && b.from != nil && a.from.route != b.from.route {
 		return a.from.rank.decide(&b.from.rank)
 	}

@@ -18,11 +18,11 @@ func TestAnObjectLeftOutStaysOut(t *testing.T) {
 	c := newComposition(t)
 	dialects := slices.Clone(c.dialects)
 	read := dialects[0].Read
-	dialects[0].Read = func(o *api.Object) *route.Opinion {
+	dialects[0].Read = func(o *api.Object, see route.See) *route.Opinion {
 		if o.Name == "bad" {
 			panic("planted")
 		}
-		return read(o)
+		return read(o, see)
 	}
 	mesh := func(mode string) *api.Object {
 		return worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","meshServices":{"mode":"`+mode+`"}}`)

@@ -111,6 +111,9 @@ func (a *attachedItem) Below(stronger merge.Place) merge.Key {
 	if !ok || a.layer != o.layer {
 		return merge.ByLayer
 	}
+	if a.layer == merge.Include && a.from.depth != o.from.depth {
+		return merge.ByLayer
+	}
 	if a.from.route != o.from.route {
 		_, key := a.from.rank.decide(&o.from.rank)
 		return key

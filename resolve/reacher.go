@@ -139,10 +139,18 @@ func (x *reacher) wanted(n int, r *routeObject, selectors []*matcher.Selector, i
 	if r.object.Shadow() {
 		return
 	}
-	for i := range r.opinion.Entries {
-		e := &r.opinion.Entries[i]
-		for d := range x.mesh.destsNamed(targetName(e.To)) {
-			if !matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) || it != nil && !it.attaches(r, &d.facts) {
+	x.wantedBy(n, r, r, selectors, it)
+	for _, by := range x.mesh.readers(r.object.Ref) { // which may include its rules
+		x.wantedBy(n, by, r, selectors, it)
+	}
+}
+
+// wantedBy notes the destinations of the entries of by, which may have rules of r.
+func (x *reacher) wantedBy(n int, by, r *routeObject, selectors []*matcher.Selector, it *item) {
+	for i := range by.opinion.Entries {
+		e := &by.opinion.Entries[i]
+		for d := range x.mesh.destsOf(e) {
+			if !matcher.Destination(e.To, by.object.HomeNamespace(), &d.facts) || it != nil && !it.attaches(r, &d.facts) {
 				continue
 			}
 			x.callers(d, want{n, selectors})

@@ -52,6 +52,10 @@ func (o *Outbound) Protocol() api.Protocol {
 	return o.Destination.Protocol
 }
 
+// ToHost reports whether the outbound is one of several at its address, told apart
+// by the host that a request asks for.
+func (o *Outbound) ToHost() bool { return o.Destination.Kind == api.KindHost }
+
 // Policies has one entry for each kind that says something, in the order of the
 // kinds that the Model was compiled with.
 type Policies []*policies.Effective
@@ -102,7 +106,10 @@ type Route struct {
 	// Origins are the rules that contributed, weakest first; empty for the
 	// implicit catch-all.
 	Origins []*api.Origin
-	Filters []route.Filter
+	// Over are rules that gave way as a whole, Via the objects that include the
+	// rule, outermost first.
+	Over, Via []*api.Origin
+	Filters   []route.Filter
 	// FiltersBy and ActionBy are the rules whose word holds, nil where nobody's does.
 	FiltersBy, ActionBy *api.Origin
 	// Answer is what the proxy answers by itself; nil where it forwards to Backends.
@@ -145,6 +152,7 @@ type Backend struct {
 	// Cluster names the cluster; empty where the backend cannot be used.
 	Cluster string
 	Broken  Broken
+	Filters []route.Filter // of what goes to it, after those of the route
 }
 
 // Broken is why a backend cannot be used, and what becomes of its share: requests

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
@@ -20,7 +21,11 @@ func routeNotes(x *mesh, r *routeObject) []api.Note {
 	}
 	hints := 0
 	for i := range r.opinion.Entries {
-		notes = append(notes, entryNotes(x, r, &r.opinion.Entries[i], &hints)...)
+		for _, n := range entryNotes(x, r, &r.opinion.Entries[i], &hints) {
+			if i == 0 || !slices.Contains(notes, n) { // entries may have the same rules
+				notes = append(notes, n)
+			}
+		}
 	}
 	return notes
 }
@@ -29,10 +34,10 @@ func routeNotes(x *mesh, r *routeObject) []api.Note {
 func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 	var notes []api.Note
 	home, origin := r.object.HomeNamespace(), &api.Origin{Ref: r.object.Ref}
-	at := api.Path("spec.to").Index(e.Index).Field("targetRef")
+	at := e.Field
 	acts := false // on a destination of its own protocol
 	var found, taken *dest
-	for d := range x.destsNamed(targetName(e.To)) {
+	for d := range x.destsOf(e) {
 		if !matcher.Destination(e.To, home, &d.facts) {
 			continue
 		}
@@ -42,6 +47,7 @@ func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note 
 		}
 	}
 	switch {
+	case e.To.Kind == "": // only for those who include it
 	case e.To.Kind == api.KindMesh: // only beside a MeshGateway, of which there is a note
 	case found == nil:
 		notes = append(notes, note(origin, api.Warning, "TargetNotFound", at, "there is no %s%s", refText(e.To), suggestion(x, e.To)))
@@ -74,6 +80,14 @@ func ownedBy(d *dest) string {
 // near names walks the mesh.
 const maxHints = 20
 
+// others says what becomes of the share of a backend that cannot be used.
+func others(broken uint32) string {
+	if broken == 0 {
+		return "the others have its share of the requests until then"
+	}
+	return fmt.Sprintf("its share of the requests is answered with %d until then", broken)
+}
+
 // backendNotes are those on the backends of a rule of r. Where the rule acts
 // nowhere nothing follows from them.
 func backendNotes(x *mesh, r *routeObject, rule *route.Rule, acts bool, hints *int) []api.Note {
@@ -104,6 +118,9 @@ func backendNotes(x *mesh, r *routeObject, rule *route.Rule, acts bool, hints *i
 		fail = lose
 	}
 	for _, b := range rule.Backends {
+		if b.Broken != 500 && !r.opinion.Connections {
+			lose = others(b.Broken)
+		}
 		check(b, api.Error, lose, fail)
 	}
 	for _, m := range rule.Mirrors {

@@ -2,6 +2,8 @@ package resolve
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
@@ -18,16 +20,18 @@ type routeObject struct {
 	rank      rank
 	ruleNames map[string]bool
 	known     map[string]bool // all by which a sectionName may mean a rule
+	reads     []string        // what its dialect looked at, as targets of the relation
 }
 
-func newRouteObject(o *api.Object, kind int, d *route.Dialect, zone map[string]string) *routeObject {
-	says := d.Read(o)
+func newRouteObject(o *api.Object, kind int, d *route.Dialect, zone map[string]string, see route.See) *routeObject {
+	seen := record{See: see}
+	says := d.Read(o, &seen)
 	role := cmp.Or(says.Role, api.RoleSystem)
 	r := &routeObject{object: o, kind: kind, opinion: says, facts: matcher.RouteOf(o, zone), ruleNames: map[string]bool{},
 		selector: matcher.SelectorOf(says.Top, localOf(o, role)), rank: rankOf(o, says.Top, role)}
 	for _, e := range says.Entries {
 		for _, rule := range e.Rules {
-			if rule.Origin.RuleName != "" {
+			if rule.Origin.Ref == o.Ref && rule.Origin.RuleName != "" {
 				r.ruleNames[rule.Origin.RuleName] = true
 			}
 		}
@@ -35,11 +39,15 @@ func newRouteObject(o *api.Object, kind int, d *route.Dialect, zone map[string]s
 	r.known = map[string]bool{}
 	for _, e := range says.Entries {
 		for i := range e.Rules {
+			if e.Rules[i].Origin.Ref != o.Ref {
+				continue
+			}
 			for _, name := range r.sections(e.Rules[i].Origin) {
 				r.known[name] = true
 			}
 		}
 	}
+	r.reads = slices.Sorted(maps.Keys(seen.asked))
 	return r
 }
 
@@ -61,8 +69,9 @@ func kindOf(dialects []route.Dialect, kind string) (*route.Dialect, int) {
 // contribution is what one route object says about one destination.
 type contribution struct {
 	route *routeObject
-	entry *route.Entry
+	entry *route.Entry // nil where the rule comes from an object that others include
 	rank  rank
+	depth int // of an object that includes the rule: how many include it
 }
 
 // composition is what contributions to a destination come to: one for all classes

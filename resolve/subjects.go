@@ -19,6 +19,9 @@ type subjects struct {
 	contributions []*contribution // weakest first
 	items         []*item         // that attach to no route, weakest first
 	attached      map[*routeObject]*attachments
+	// read are the route objects that the contributing ones have looked at, whose
+	// rules may be among theirs.
+	read map[api.Ref]*routeObject
 	// selectors are the distinct ones that do not select everything, by key.
 	selectors []*matcher.Selector
 	classes   sync.Map // *class by classKey
@@ -57,7 +60,7 @@ func gatherSubjects(m lookup, d *dest) *subjects {
 		for i := range r.opinion.Entries {
 			e := &r.opinion.Entries[i]
 			if !r.object.Shadow() && matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) {
-				s.contributions = append(s.contributions, &contribution{r, e, r.rank.of(e.To, e.Index)})
+				s.contributions = append(s.contributions, &contribution{route: r, entry: e, rank: r.rank.of(e.To, e.Index)})
 			}
 		}
 	}
@@ -71,9 +74,19 @@ func gatherSubjects(m lookup, d *dest) *subjects {
 		}
 	}
 	slices.SortFunc(s.items, byRank)
+	attach := func(r *routeObject) {
+		if _, ok := s.attached[r]; !ok {
+			s.attached[r] = newAttachments(attachedTo(m, r, &d.facts))
+		}
+	}
 	for _, c := range s.contributions {
-		if _, ok := s.attached[c.route]; !ok {
-			s.attached[c.route] = newAttachments(attachedTo(m, c.route, &d.facts))
+		attach(c.route)
+		for r := range m.readBy(c.route) {
+			if s.read == nil {
+				s.read = map[api.Ref]*routeObject{}
+			}
+			s.read[r.object.Ref] = r
+			attach(r)
 		}
 	}
 	s.selectors = s.distinctSelectors()
@@ -140,7 +153,9 @@ func (s *subjects) distinctSelectors() []*matcher.Selector {
 	}
 	for _, c := range s.contributions {
 		add(c.route.selector)
-		for _, it := range s.attached[c.route].all {
+	}
+	for _, a := range s.attached {
+		for _, it := range a.all {
 			add(it.policy.selector)
 		}
 	}

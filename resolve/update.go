@@ -25,6 +25,7 @@ type updater struct {
 	names    set              // service names whose destinations came, went or changed
 	services set              // object keys of services whose members or ports changed
 	classics set              // kuma.io/service names whose members changed
+	hosts    set              // names of hosts that routes serve, or did
 	planes   set              // object keys of dataplanes
 	moved    map[string]*dest // destinations with a new value, by id
 	limits   bool             // a policy with an inbound side changed
@@ -42,12 +43,13 @@ func newUpdater(m *Model, prev *mesh, name string) *updater {
 	return &updater{
 		tabler: tabler{mesh: next, prior: prev, kinds: m.kinds, dialects: m.dialects}, mesh: next, fresh: prev == nil,
 		dests: set{}, names: set{}, services: set{},
-		classics: set{}, planes: set{}, moved: map[string]*dest{},
+		classics: set{}, hosts: set{}, planes: set{}, moved: map[string]*dest{},
 	}
 }
 
 // run applies changes that all belong to the mesh.
 func (u *updater) run(changes []api.Change) {
+	changes = u.withReaders(changes)
 	for _, c := range changes {
 		u.touch(c.Before)
 	}
@@ -63,6 +65,12 @@ func (u *updater) run(changes []api.Change) {
 // objects replaces the objects and the links that they hold.
 func (u *updater) objects(changes []api.Change) {
 	objects, links, roster := u.mesh.objects.Txn(), u.mesh.links.Txn(), u.mesh.roster.edit()
+	see := seer{before: u.mesh.objects, batch: make(map[api.Ref]*api.Object, len(changes))}
+	for _, c := range changes {
+		if c.Ref().Mesh != "" { // what a mesh keeps
+			see.batch[c.Ref()] = c.After
+		}
+	}
 	for _, c := range changes {
 		key := objectKey(c.Ref())
 		old, had := objects.Get([]byte(key))
@@ -74,7 +82,7 @@ func (u *updater) objects(changes []api.Change) {
 		}
 		var now any
 		if c.After != nil {
-			now = u.read(c.After)
+			now = u.read(c.After, &see)
 		}
 		if now != nil {
 			objects.Insert([]byte(key), now)
@@ -147,6 +155,8 @@ func (u *updater) touchFresh(o *api.Object) {
 		return
 	}
 	switch x := x.(type) {
+	case *routeObject:
+		u.touchHosts(x)
 	case *service:
 		u.services.add(objectKey(o.Ref))
 	case *dataplane:
@@ -175,8 +185,19 @@ func (u *updater) touchPolicy(p *policy) {
 }
 
 func (u *updater) touchRoute(r *routeObject) {
+	u.touchEntries(r)
+	for _, by := range u.mesh.readers(r.object.Ref) { // which may include its rules
+		u.touchEntries(by)
+	}
+}
+
+func (u *updater) touchEntries(r *routeObject) {
+	u.touchHosts(r)
 	for i := range r.opinion.Entries {
-		u.touchDests(r.opinion.Entries[i].To, r.object.HomeNamespace())
+		to := r.opinion.Entries[i].To
+		if to.Kind != "" {
+			u.touchDests(to, r.object.HomeNamespace())
+		}
 	}
 }
 

@@ -12,9 +12,6 @@ type Answer interface {
 // Forward sends to backends, by their weights.
 type Forward struct {
 	Backends []BackendRef
-	// Broken is what the share of a backend that cannot be used is answered with:
-	// 500 or 503. With 0 the others have its share.
-	Broken uint32
 	// NoBackend is the answer where no backend can be used, or none has a weight.
 	NoBackend Respond
 }

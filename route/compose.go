@@ -37,6 +37,24 @@ type Composed struct {
 	// nil where nobody's does.
 	Origins             []*api.Origin
 	FiltersBy, ActionBy *api.Origin
+	// Over are written rules that gave way as a whole: nothing of them holds, and
+	// policies on them do not act here.
+	Over []*api.Origin
+	// Via are the objects that include the rule, outermost first: policies on them
+	// act on it, weaker than those on its own objects.
+	Via []*api.Origin
+	// Inline are fields of policies that the objects say themselves, weakest first.
+	Inline []Inline
+	// Bare says that no policy acts: nobody wrote the rule.
+	Bare bool
+}
+
+// Inline is what a route object says in the terms of a kind of policy: a layer
+// under the policies that are attached to it.
+type Inline struct {
+	Kind   string         // MeshTimeout
+	Fields map[string]any // by path, as http.requestTimeout, in the types of the kind's conf
+	Origin *api.Origin    // whose Field is where the document says it
 }
 
 // Ordered are the rows of rules: their single matches, those that compare finds

@@ -1,6 +1,10 @@
 package route
 
-import "github.com/weftmesh/weft/api"
+import (
+	"strconv"
+
+	"github.com/weftmesh/weft/api"
+)
 
 // Dialect is one route language. What its objects mean stays in its own terms
 // until all that is said about one frontend is known: only Compose makes the
@@ -8,20 +12,48 @@ import "github.com/weftmesh/weft/api"
 type Dialect struct {
 	Name  string
 	Types []api.Type
-	// Read says what one object means; what it cannot carry becomes a note.
-	Read func(*api.Object) *Opinion
+	// Read says what one object means; what it cannot carry becomes a note. Of other
+	// objects it knows what see shows, and is called again when that changes.
+	Read func(o *api.Object, see See) *Opinion
 	// Compose makes the rules of one frontend of all that is said about it for one
 	// class of dataplanes, weakest first by the order of policies. It is pure: equal
 	// candidates have equal answers. Without candidates it says what holds where
 	// nobody says anything, if it is asked.
 	Compose func(Frontend, []Candidate) Composition
+	// Status is how an object fares in the form that the language has for it, as
+	// JSON; nil where it has none but the conditions.
+	Status func(Findings) any
 }
 
-// Frontend is where a client asks: a port of a service.
+// Findings are how one object fares.
+type Findings struct {
+	Object   *api.Object
+	Verdicts []Verdict // Accepted, ResolvedRefs, Programmed
+	Notes    []api.Note
+}
+
+// Verdict is one condition of an object.
+type Verdict struct{ Type, Status, Reason, Message string }
+
+// See shows the other objects of the mesh that an object is in.
+type See interface {
+	// Object finds one by its ref.
+	Object(api.Ref) (*api.Object, bool)
+	// Objects are all of a kind, in the order of their refs.
+	Objects(kind string) []*api.Object
+}
+
+// Frontend is where a client asks: a port of a service, or a host at a port.
 type Frontend struct {
-	Kind, Name, Namespace string // of the service
+	Kind, Name, Namespace string // of the service; of a host api.KindHost and its name
 	Port                  uint32 // 0 for a kuma.io/service
 	Protocol              api.Protocol
+}
+
+// HostRef is what an entry says for a host at a port. The host is a name, or *.
+// and a name for all below it.
+func HostRef(host string, port uint32) api.TargetRef {
+	return api.TargetRef{Kind: api.KindHost, Name: host, SectionName: strconv.FormatUint(uint64(port), 10)}
 }
 
 // Opinion is what one object says, for all frontends. Whom it concerns and what
@@ -37,10 +69,14 @@ type Opinion struct {
 	Notes       []api.Note // on any object
 }
 
-// Entry is what an object says for one destination.
+// Entry is what an object says for one frontend.
 type Entry struct {
+	// To is a service, or a host by HostRef; of no kind where the rules only serve
+	// those objects that include them.
 	To    api.TargetRef
-	Index int // among the entries of the document
+	Index int      // among the entries of the document
+	Field api.Path // where the document says To
+	// Rules may be those of other objects too, as their origins say.
 	Rules []Rule
 }
 

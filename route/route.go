@@ -55,4 +55,11 @@ type BackendRef struct {
 	Port   uint32        // 0 = not given
 	Weight uint32
 	Field  api.Path // where it stands in the document
+	// Broken is what its share is answered with where it cannot be used: 500 or 503.
+	// With 0 the others have its share.
+	Broken uint32
+	// Filters change the requests that go to this backend after those of the rule,
+	// and its answers before them:
+	// headers, and the host by Rewrite.Hostname. They can do nothing else.
+	Filters []Filter
 }

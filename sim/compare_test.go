@@ -49,7 +49,13 @@ func disagreement(v sim.Verdict, a *envoytest.Answer) string {
 	if a.Route != b.Route.Name {
 		return fmt.Sprintf("sim takes route %q, Envoy %q", b.Route.Name, a.Route)
 	}
-	if why := wrongResponseHeaders(b.ResponseHeaders, a); why != "" {
+	response := b.ResponseHeaders
+	for _, x := range b.Backends {
+		if x.ResponseHeaders != nil && x.Name == a.Cluster {
+			response = x.ResponseHeaders
+		}
+	}
+	if why := wrongResponseHeaders(response, a); why != "" {
 		return why
 	}
 	switch b.Outcome {

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +61,14 @@ func (d dice) route(name string) *resolve.Route {
 			b.Broken.Status = broken
 		}
 		r.Backends = append(r.Backends, b)
+	}
+	for i := range r.Backends { // the answer tells by its name which backend it was
+		b := &r.Backends[i]
+		alone := !slices.ContainsFunc(r.Backends[i+1:], func(o resolve.Backend) bool { return o.Name == b.Name }) &&
+			!slices.ContainsFunc(r.Backends[:i], func(o resolve.Backend) bool { return o.Name == b.Name })
+		for alone && d.chance(20) {
+			b.Filters = append(b.Filters, d.backendFilter())
+		}
 	}
 	r.Policies = d.policies()
 	return r
@@ -141,6 +150,16 @@ func (d dice) filter() route.Filter {
 		w.Hostname = "inner.example.org"
 	}
 	return route.Filter{Rewrite: w}
+}
+
+func (d dice) backendFilter() route.Filter {
+	switch d.IntN(3) {
+	case 0:
+		return route.Filter{RequestHeaders: d.modifier("h1", "h2", "x-new", "user-agent")}
+	case 1:
+		return route.Filter{ResponseHeaders: d.modifier("x-answer", "x-other")}
+	}
+	return route.Filter{Rewrite: &route.Rewrite{Hostname: "backend.example.org"}}
 }
 
 func (d dice) answer() route.Answer {

@@ -92,6 +92,12 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*lookup, error) {
 		return nil, err
 	}
 	l := &lookup{address: &a, call: callOf(q, &a), outbound: find(r, &a)}
+	if o := l.outbound; o != nil && o.ToHost() {
+		if l.outbound = askedHost(r, o, l.call.authority); l.outbound == nil {
+			l.answer = http.StatusNotFound
+			return l, nil
+		}
+	}
 	switch o := l.outbound; {
 	case o == nil && spec(r).Gateway != nil && spec(r).Gateway.Type == "BUILTIN":
 		l.answer = http.StatusNotFound

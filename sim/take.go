@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"maps"
 	"net/netip"
 	"slices"
@@ -19,7 +20,7 @@ type taker struct {
 
 // take does what rt says.
 func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
-	response := responseChange(rt)
+	response := responseChange(ownFilters(rt))
 	b := Branch{Probability: 1}
 	switch do := rt.Answers().(type) {
 	case *route.Redirect:
@@ -31,7 +32,9 @@ func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		rewrite := route.LastRewrite(rt.Filters)
 		b.Outcome, b.Backends = Forward, t.backends(rt.Backends)
 		b.Forwarded = c.forwarded(rt, rewrite)
+		authority := b.Forwarded.Authority
 		autoHost(t.from, rt, rewrite, &b)
+		filtered(rt, &b, authority)
 		b.arrive()
 		b.Mirrors = Mirrors(rt)
 		if c.upgrade == webSocket && len(b.Mirrors) > 0 {
@@ -40,7 +43,7 @@ func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		b.settle(c)
 	}
 	b.Route = &Route{Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins}
-	b.ResponseHeaders = response
+	b.ResponseHeaders = cmp.Or(b.ResponseHeaders, response)
 	if !forwards(rt) {
 		b.answers(response)
 	}
@@ -172,15 +175,10 @@ func (f *Forwarded) change(m *route.HeaderModifier) {
 }
 
 // responseChange is what happens to the headers of any answer of the route.
-func responseChange(rt *resolve.Route) *ResponseHeaders {
+func responseChange(filters []route.Filter) *ResponseHeaders {
 	out := ResponseHeaders{Set: Headers{}, Add: Headers{}}
-	if do, ok := rt.Answers().(*route.Respond); ok {
-		for _, h := range do.Headers {
-			out.Set[strings.ToLower(h.Name)] = h.Value
-		}
-	}
-	for i := range rt.Filters {
-		m := rt.Filters[i].ResponseHeaders
+	for i := range filters {
+		m := filters[i].ResponseHeaders
 		if m == nil {
 			continue
 		}

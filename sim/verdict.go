@@ -104,6 +104,9 @@ type Backend struct {
 	Reason    string            `json:"reason,omitempty"`  // of Status or Outcome
 	Forwarded *Forwarded        `json:"forwarded,omitempty"`
 	Inbounds  []Inbound         `json:"inbounds,omitempty"`
+	// ResponseHeaders are what happens to its answers where that is not what
+	// happens to all answers of the route.
+	ResponseHeaders *ResponseHeaders `json:"responseHeaders,omitempty"`
 
 	http2 bool // by which it is called
 }

@@ -35,11 +35,13 @@ type split struct {
 	broken   uint32  // the status of a share that is Unresolved; 0: there is none
 	external bool    // one of the shares is outside the mesh
 	scaled   bool    // the weights were too large together
+	filtered bool    // one of the shares has filters of its own
 }
 
 type share struct {
 	cluster string
 	weight  uint32
+	filters []route.Filter
 }
 
 // divide keeps what gets traffic. Weights that exceed what Envoy can add up
@@ -60,7 +62,8 @@ func divide(backends []resolve.Backend) split {
 			usable = true
 			s.external = s.external || b.Kind == api.KindMeshExternalService
 		}
-		s.shares = append(s.shares, share{name, b.Weight})
+		s.shares = append(s.shares, share{name, b.Weight, b.Filters})
+		s.filtered = s.filtered || len(b.Filters) > 0
 		sum += uint64(b.Weight)
 	}
 	if !usable {
@@ -111,7 +114,7 @@ func forward(s split) *routev3.RouteAction {
 	if s.broken == http.StatusInternalServerError { // Envoy's own is 503
 		action.ClusterNotFoundResponseCode = routev3.RouteAction_INTERNAL_SERVER_ERROR
 	}
-	if len(s.shares) == 1 {
+	if len(s.shares) == 1 && !s.filtered {
 		action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: s.shares[0].cluster}
 		return action
 	}
@@ -169,25 +172,6 @@ func mirrors(list []resolve.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 		})
 	}
 	return out
-}
-
-// modify sets the header changes of r's answer and filters.
-func modify(out *routev3.Route, r *resolve.Route) {
-	var request, response headers
-	if do, ok := r.Answers().(*route.Respond); ok {
-		response.apply(&route.HeaderModifier{Set: do.Headers})
-	}
-	filters := r.Filters
-	for i := range filters {
-		if m := filters[i].RequestHeaders; m != nil {
-			request.apply(m)
-		}
-		if m := filters[i].ResponseHeaders; m != nil {
-			response.apply(m)
-		}
-	}
-	out.RequestHeadersToAdd, out.RequestHeadersToRemove = request.toAdd(), request.toRemove()
-	out.ResponseHeadersToAdd, out.ResponseHeadersToRemove = response.toAdd(), response.toRemove()
 }
 
 func (s split) note(r *resolve.Route) (api.Note, bool) {

@@ -143,7 +143,7 @@ func simplify(r *routev3.Route, by *resolve.Route, d *resolve.Destination) []api
 func ignored(r *routev3.Route, by *resolve.Route, d *resolve.Destination) []*api.Origin {
 	var out []*api.Origin
 	action := r.GetRoute()
-	if len(r.RequestHeadersToAdd)+len(r.RequestHeadersToRemove)+len(r.ResponseHeadersToAdd)+len(r.ResponseHeadersToRemove)+len(action.GetRequestMirrorPolicies()) > 0 ||
+	if changesHeaders(r) || len(action.GetRequestMirrorPolicies()) > 0 ||
 		action.GetPrefixRewrite() != "" || action.GetRegexRewrite() != nil || action.GetHostRewriteLiteral() != "" {
 		out = append(out, by.FiltersBy)
 	}

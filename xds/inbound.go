@@ -41,7 +41,7 @@ func (x *Renderer) renderInbound(r *resolve.Resolved, i *resolve.Inbound, redire
 		c.routes = name
 		own.routes, own.notes = inboundRoutes(name, place, i.Policies)
 	} else {
-		c.split = split{shares: []share{{name, 1}}}
+		c.split = split{shares: []share{{cluster: name, weight: 1}}}
 	}
 	listener := &listenerv3.Listener{Name: name, TrafficDirection: corev3.TrafficDirection_INBOUND}
 	var notes []api.Note

@@ -50,9 +50,13 @@ func (x *Renderer) outbound(r *resolve.Resolved, o *resolve.Outbound) (*Resource
 
 func (x *Renderer) sharedOutbound(r *resolve.Resolved, o *resolve.Outbound) *ownOutbound {
 	c := chain{place: Place{Protocol: o.Protocol()}, stat: o.Destination.ID, ps: o.Policies}
-	if o.Table != nil {
+	switch {
+	case o.ToHost():
+		c.stat = HostsName(o.Destination.Port)
+		c.routes = c.stat
+	case o.Table != nil:
 		c.routes = TableName(o.Destination.ID)
-	} else {
+	default:
 		c.split, c.by = divide(o.TCP.Backends), o.TCP.BackendsBy
 	}
 	in := x.commonTo(o, c)
@@ -70,6 +74,9 @@ func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound, c ch
 		TrafficDirection: corev3.TrafficDirection_OUTBOUND,
 	}
 	tags := map[string]string{api.TagService: o.Destination.Name}
+	if o.ToHost() {
+		tags[api.TagService] = HostsName(o.Destination.Port)
+	}
 	res, notes := x.listener(out, o.Address, o.Port, c, in, r, tags)
 	if o.TCP != nil {
 		notes = append(notes, tcpNotes(o.TCP)...)

@@ -23,8 +23,10 @@ func (x *Renderer) Notes(r *resolve.Resolved) []api.Note {
 		taken[at] = true
 		return true
 	}
-	for _, o := range r.Outbounds {
-		if free("outbound:", o.Address, o.Port) {
+	for i, o := range r.Outbounds {
+		if i > 0 && sameListener(r.Outbounds[i-1], o) {
+			out.add(tableNotes(o.Table)...)
+		} else if free("outbound:", o.Address, o.Port) {
 			out.add(x.OutboundNotes(r, o)...)
 		} else if o.Table != nil {
 			out.add(tableNotes(o.Table)...)

@@ -38,12 +38,17 @@ func NewRenderer(kinds []*policies.Kind) *Renderer {
 // whose document it was.
 func (x *Renderer) Render(r *resolve.Resolved) *State {
 	s := &State{taken: map[string]bool{}}
-	for _, o := range r.Outbounds {
+	for i := 0; i < len(r.Outbounds); i++ {
+		o := r.Outbounds[i]
 		listener, notes := x.outbound(r, o)
 		s.listen(r, listener, joined(o.Address, o.Port), notes)
-		if o.Table != nil {
-			table := RenderTable(o.Table)
-			s.add(&s.Routes, table, nil)
+		switch {
+		case o.ToHost():
+			hosts := hostsOf(r, i)
+			s.add(&s.Routes, renderHosts(hosts), nil)
+			i += len(hosts) - 1
+		case o.Table != nil:
+			s.add(&s.Routes, RenderTable(o.Table), nil)
 		}
 	}
 	for _, i := range r.Inbounds {

@@ -20,6 +20,7 @@ func RenderTable(t *resolve.Table) *Resource { return formsOf(t).envoy }
 // tableForms are the renderings of one table.
 type tableForms struct {
 	envoy *Resource
+	hosts hostSets
 	grpc  resolve.Memo // made when the first gRPC client asks
 }
 
@@ -52,12 +53,21 @@ func buildTable(t *resolve.Table) *tableBuilder {
 }
 
 func (b *tableBuilder) configuration(t *resolve.Table) *routev3.RouteConfiguration {
-	host := &routev3.VirtualHost{Name: t.Destination.ID, Domains: []string{"*"}, Routes: b.routes}
+	return routeConfiguration(TableName(t.Destination.ID), b.host(t, "*"))
+}
+
+// host is the virtual host of t for a domain.
+func (b *tableBuilder) host(t *resolve.Table, domain string) *routev3.VirtualHost {
+	host := &routev3.VirtualHost{Name: t.Destination.ID, Domains: []string{domain}, Routes: b.routes}
 	b.share(host)
+	return host
+}
+
+func routeConfiguration(name string, hosts ...*routev3.VirtualHost) *routev3.RouteConfiguration {
 	return &routev3.RouteConfiguration{
-		Name:             TableName(t.Destination.ID),
+		Name:             name,
 		ValidateClusters: wrapperspb.Bool(false), // a share may name Unresolved
-		VirtualHosts:     []*routev3.VirtualHost{host},
+		VirtualHosts:     hosts,
 	}
 }
 
@@ -85,7 +95,7 @@ func (b *tableBuilder) add(r *resolve.Route) {
 	}
 	out := &routev3.Route{Name: r.Name, Match: RouteMatch(r.Match.Conditions)}
 	act(out, r, s)
-	modify(out, r)
+	modify(out, r, s)
 	out.Metadata = named(b.origins(r, out.GetRoute() != nil))
 	b.write(out, r)
 	checked, notes := checkedRoute(out, r)
@@ -157,7 +167,7 @@ func (b *tableBuilder) origins(r *resolve.Route, forwards bool) []*api.Origin {
 func (b *tableBuilder) blank(c policies.Conf, forwards bool) *routev3.Route {
 	out := &routev3.Route{Action: respond(&route.Respond{Status: 500})}
 	if forwards {
-		out.Action = &routev3.Route_Route{Route: forward(split{shares: []share{{"x", 1}}})}
+		out.Action = &routev3.Route_Route{Route: forward(split{shares: []share{{cluster: "x", weight: 1}}})}
 	}
 	if w, ok := c.(RouteWriter); ok {
 		w.WriteRoute(out, b.place)

@@ -71,7 +71,7 @@ func merged(group []*route.Rule) *route.Composed {
 		if out.ActionBy == nil && says.backends != nil {
 			out.ActionBy = r.Origin
 			if len(says.backends) > 0 {
-				out.Do = &route.Forward{Backends: says.backends, Broken: lost, NoBackend: route.Respond{Status: lost}}
+				out.Do = &route.Forward{Backends: says.backends, NoBackend: route.Respond{Status: lost}}
 			}
 		}
 	}

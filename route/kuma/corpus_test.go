@@ -26,7 +26,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		objects, _ := decode.Objects(catalog, "f", text)
 		for _, o := range objects {
-			says := kuma.Dialect.Read(o)
+			says := kuma.Dialect.Read(o, nil)
 			if spec, ok := o.Spec.(*kuma.TCPRoute); ok && (len(says.Entries) != len(spec.To) || !says.Connections) {
 				t.Fatalf("of the %d entries of %s there are %d", len(spec.To), o.Ref, len(says.Entries))
 			}

@@ -106,9 +106,9 @@ func TestEveryFieldIsCarried(t *testing.T) {
 	service := api.TargetRef{Kind: "MeshService", Name: "s"}
 	refs := api.Path("spec.to[0].rules[0].default.backendRefs")
 	backends := []route.BackendRef{
-		{Target: api.TargetRef{Kind: "MeshServiceSubset", Name: "s", Tags: map[string]string{"version": "v1"}}, Field: refs.Index(0)},
-		{Target: api.TargetRef{Kind: "MeshService", Name: "s", Namespace: "n"}, Port: 80, Weight: 1, Field: refs.Index(1)},
-		{Target: api.TargetRef{Kind: "MeshService", Labels: map[string]string{"a": "b"}, SectionName: "http"}, Weight: 1, Field: refs.Index(2)},
+		{Target: api.TargetRef{Kind: "MeshServiceSubset", Name: "s", Tags: map[string]string{"version": "v1"}}, Broken: 500, Field: refs.Index(0)},
+		{Target: api.TargetRef{Kind: "MeshService", Name: "s", Namespace: "n"}, Port: 80, Weight: 1, Broken: 500, Field: refs.Index(1)},
+		{Target: api.TargetRef{Kind: "MeshService", Labels: map[string]string{"a": "b"}, SectionName: "http"}, Weight: 1, Broken: 500, Field: refs.Index(2)},
 	}
 	mirror := route.BackendRef{Target: service, Port: 80, Weight: 1, Field: "spec.to[0].rules[0].default.filters[4].requestMirror.backendRef"}
 	origins := []*api.Origin{
@@ -117,14 +117,14 @@ func TestEveryFieldIsCarried(t *testing.T) {
 	want := &route.Opinion{
 		Object: objects[0], Top: api.TargetRef{Kind: "Dataplane", Labels: map[string]string{"app": "web"}}, Role: api.RoleSystem,
 		Entries: []route.Entry{
-			{To: api.TargetRef{Kind: "MeshService", Name: "web"}, Rules: []route.Rule{
+			{To: api.TargetRef{Kind: "MeshService", Name: "web"}, Field: "spec.to[0].targetRef", Rules: []route.Rule{
 				{Origin: origins[0], Matches: matches[0], Backends: backends, Mirrors: []route.BackendRef{mirror}},
 				{Origin: origins[1], Matches: matches[1], Backends: []route.BackendRef{}},
 			}},
-			{To: api.TargetRef{Kind: "MeshExternalService", Name: "ext"}, Index: 1, Rules: []route.Rule{{Origin: origins[2], Matches: matches[2]}}},
+			{To: api.TargetRef{Kind: "MeshExternalService", Name: "ext"}, Index: 1, Field: "spec.to[1].targetRef", Rules: []route.Rule{{Origin: origins[2], Matches: matches[2]}}},
 		},
 	}
-	got := kuma.Dialect.Read(objects[0])
+	got := kuma.Dialect.Read(objects[0], nil)
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(route.Rule{}, "Says"), cmp.Comparer(func(a, b *api.Object) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}
@@ -161,7 +161,7 @@ func TestUnsupportedIsNoted(t *testing.T) {
 		if api.Refuses(err) {
 			t.Fatal(err)
 		}
-		if notes := kuma.Dialect.Read(objects[0]).Notes; len(notes) != 1 || notes[0].Code != "TargetNotFound" {
+		if notes := kuma.Dialect.Read(objects[0], nil).Notes; len(notes) != 1 || notes[0].Code != "TargetNotFound" {
 			t.Errorf("%s: got %v", text, notes)
 		}
 	}
@@ -180,7 +180,7 @@ func TestTheStrongestListHolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		says := kuma.Dialect.Read(objects[0])
+		says := kuma.Dialect.Read(objects[0], nil)
 		candidates = append(candidates, route.Candidate{Opinion: says, Entry: &says.Entries[0]})
 	}
 	if top := candidates[1].Top; top.Kind != api.KindDataplane || len(candidates[1].Notes) > 0 {

@@ -16,7 +16,7 @@ import (
 // read is what the dialect makes of the matches of one rule.
 func read(list ...kuma.Match) (route.Rule, []api.Note) {
 	spec := &kuma.HTTPRoute{To: []kuma.To{{TargetRef: api.TargetRef{Kind: "MeshService", Name: "web"}, Rules: []kuma.Rule{{Matches: list}}}}}
-	o := kuma.Dialect.Read(&api.Object{Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "m", Name: "r"}, Spec: spec})
+	o := kuma.Dialect.Read(&api.Object{Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "m", Name: "r"}, Spec: spec}, nil)
 	return o.Entries[0].Rules[0], o.Notes
 }
 

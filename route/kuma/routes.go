@@ -10,7 +10,7 @@ import (
 )
 
 // read says what one object means.
-func read(o *api.Object) *route.Opinion {
+func read(o *api.Object, _ route.See) *route.Opinion {
 	switch spec := o.Spec.(type) {
 	case *HTTPRoute:
 		return readHTTP(o, spec)
@@ -25,7 +25,7 @@ func readHTTP(o *api.Object, spec *HTTPRoute) *route.Opinion {
 	out.Notes = gatewayNotes(o.Ref, out.Top)
 	for i := range spec.To {
 		to := &spec.To[i]
-		entry := route.Entry{To: to.TargetRef, Index: i}
+		entry := route.Entry{To: to.TargetRef, Index: i, Field: api.Path("spec.to").Index(i).Field("targetRef")}
 		at := api.Path("spec.to").Index(i).Field("rules")
 		for j := range to.Rules {
 			rule, notes := ruleOf(o, &to.Rules[j], i, j, at.Index(j))
@@ -66,6 +66,9 @@ func ruleOf(o *api.Object, r *Rule, i, j int, at api.Path) (out route.Rule, note
 		}
 	}
 	says.backends = backends(o, r.Default.BackendRefs, at.Field("backendRefs"))
+	for i := range says.backends {
+		says.backends[i].Broken = lost
+	}
 	out.Backends = says.backends
 	return out, notes
 }

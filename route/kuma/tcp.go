@@ -98,7 +98,7 @@ func readTCP(o *api.Object, spec *TCPRoute) *route.Opinion {
 	out := &route.Opinion{Object: o, Top: spec.Top(), Role: spec.RoleIn(o.HomeNamespace()), Connections: true}
 	out.Notes = gatewayNotes(o.Ref, out.Top)
 	for i := range spec.To {
-		entry := route.Entry{To: spec.To[i].TargetRef, Index: i}
+		entry := route.Entry{To: spec.To[i].TargetRef, Index: i, Field: api.Path("spec.to").Index(i).Field("targetRef")}
 		at := api.Path("spec.to").Index(i).Field("rules")
 		for j := range spec.To[i].Rules {
 			rule := route.Rule{Origin: &api.Origin{Ref: o.Ref, To: &i, Rule: &j, Field: at.Index(j)}}

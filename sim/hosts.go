@@ -1,0 +1,34 @@
+package sim
+
+import (
+	"strings"
+
+	"github.com/weftmesh/weft/resolve"
+)
+
+// askedHost is the outbound to the host that a request asks for, of those at the
+// address of o; nil where none fits: then the proxy has no route. A name goes
+// before what stands for all names below another one, and the longer of those first.
+func askedHost(r *resolve.Resolved, o *resolve.Outbound, authority string) *resolve.Outbound {
+	host, _, _ := cutPort(authority)
+	host = strings.ToLower(host)
+	var found *resolve.Outbound
+	for _, x := range r.Outbounds {
+		if x.Address != o.Address || x.Port != o.Port || !fitsHost(x.Destination.Name, host) {
+			continue
+		}
+		if x.Destination.Name == host {
+			return x
+		}
+		if found == nil || len(x.Destination.Name) > len(found.Destination.Name) {
+			found = x
+		}
+	}
+	return found
+}
+
+// fitsHost reports whether host is the name, or below it where that begins with *.
+func fitsHost(name, host string) bool {
+	below, any := strings.CutPrefix(name, "*")
+	return name == host || any && len(host) > len(below) && strings.HasSuffix(host, below)
+}
