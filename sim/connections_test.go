@@ -1,0 +1,203 @@
+package sim_test
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/xds"
+)
+
+// greeter accepts connections and says its name to each.
+func greeter(t *testing.T, name string) (port int) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, name)
+			_ = c.Close()
+		}
+	}()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// greeting is what a connection through the proxy hears; "close" if it is closed.
+func greeting(port uint32) (string, error) {
+	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	text, err := io.ReadAll(c)
+	if err, ok := err.(net.Error); ok && err.Timeout() {
+		return "", err
+	}
+	if len(text) == 0 {
+		return string(sim.Close), nil
+	}
+	return string(text), nil
+}
+
+// drawBackends are the backendRefs of a MeshTCPRoute, by name of who answers: of
+// any protocol, subsets, some of which cannot be used or get nothing.
+func drawBackends(r *rand.Rand) []string {
+	refs := []string{
+		"kind: MeshService, name: a, port: 80", "kind: MeshService, name: b, port: 80", "kind: MeshService, name: b, sectionName: web",
+		"kind: MeshServiceSubset, name: a, tags: {version: v1}", "kind: MeshServiceSubset, name: a, tags: {version: v3}",
+		"kind: MeshService, labels: {app: b}, port: 80", "kind: MeshExternalService, name: outside",
+		"kind: MeshService, name: empty, port: 80", "kind: MeshService, name: nosuch, port: 80", "kind: MeshService, name: a, port: 81",
+	}
+	weights := []uint32{0, 1, 1, 2, 10, 90, 1 << 31, math.MaxUint32}
+	out := make([]string, 1+r.IntN(4))
+	for i := range out {
+		out[i] = fmt.Sprintf("{%s, weight: %d}", refs[r.IntN(len(refs))], weights[r.IntN(len(weights))])
+	}
+	return out
+}
+
+// canary is what d0 has: the rule that such routes are written for.
+var canary = []string{"{kind: MeshServiceSubset, name: a, tags: {version: v1}, weight: 90}", "{kind: MeshServiceSubset, name: a, tags: {version: v2}, weight: 10}"}
+
+// connectionWorld is a mesh in which the services a (v1 and v2), b, which speaks
+// http, and outside answer, and empty does not. The dataplane front calls d0, d1, …
+// at ports, each of which has a drawn MeshTCPRoute.
+func connectionWorld(t *testing.T, r *rand.Rand, ports []uint32) *resolve.Model {
+	t.Helper()
+	docs := []string{"type: Mesh\nname: default\nmeshServices: {mode: Exclusive}\n"}
+	add := func(format string, args ...any) { docs = append(docs, fmt.Sprintf("mesh: default\n"+format, args...)) }
+	for name, tags := range map[string]string{"a-v1": "app: a, version: v1", "a-v2": "app: a, version: v2", "b": "app: b"} {
+		add("type: Dataplane\nname: %s\nnetworking: {address: 127.0.0.1, inbound: [{name: main, port: %d, tags: {kuma.io/service: old, %s}}]}\n", name, greeter(t, name), tags)
+	}
+	for name, protocol := range map[string]string{"a": "tcp", "b": "http", "empty": "tcp"} {
+		add("type: MeshService\nname: %s\nlabels: {app: %[1]s}\nspec: {selector: {dataplaneTags: {app: %[1]s}}, ports: [{port: 80, name: web, targetPort: main, appProtocol: %[2]s}]}\n", name, protocol)
+	}
+	add("type: MeshExternalService\nname: outside\nspec: {match: {type: HostnameGenerator, port: 80, protocol: tcp}, endpoints: [{address: 127.0.0.1, port: %d}]}\n", greeter(t, "outside"))
+	var outbounds []string
+	for i, port := range ports {
+		backends := drawBackends(r)
+		if i == 0 {
+			backends = canary
+		}
+		add("type: MeshService\nname: d%d\nspec: {ports: [{port: 80, appProtocol: %s}]}\n", i, []string{"tcp", "http"}[r.IntN(2)])
+		add("type: MeshTCPRoute\nname: r%d\nspec: {to: [{targetRef: {kind: MeshService, name: d%[1]d}, rules: [{default: {backendRefs: [%[2]s]}}]}]}\n", i, strings.Join(backends, ", "))
+		outbounds = append(outbounds, fmt.Sprintf("{port: %d, backendRef: {kind: MeshService, name: d%d, port: 80}}", port, i))
+	}
+	add("type: Dataplane\nname: front\nnetworking: {address: 127.0.0.1, outbound: [%s]}\n", strings.Join(outbounds, ", "))
+	objects, err := decode.Objects(world.Catalog(), "drawn.yaml", []byte(strings.Join(docs, "---\n")))
+	if api.Refuses(err) {
+		t.Fatal(err)
+	}
+	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), world.Dialects(), world.Kinds())
+	return model
+}
+
+// wantedGreetings are the shares that a verdict gives to what a connection hears.
+// The members of one backend have equal parts of its share.
+func wantedGreetings(t *testing.T, v sim.Verdict) map[string]float64 {
+	t.Helper()
+	b, out := v.Branches[0], map[string]float64{}
+	if b.Outcome == sim.Close {
+		return map[string]float64{string(sim.Close): 1}
+	}
+	for _, x := range b.Backends {
+		switch {
+		case x.Outcome == sim.Close:
+			out[string(sim.Close)] += x.Share
+		case len(x.Inbounds) == 0:
+			out[x.Name] += x.Share
+		}
+		for _, in := range x.Inbounds {
+			for _, name := range in.Names {
+				out[name] += x.Share * in.Share / float64(len(in.Names))
+			}
+		}
+	}
+	return out
+}
+
+// TestConnectionsAgreeWithEnvoy draws MeshTCPRoutes and counts where connections
+// through a real Envoy go. A share that is right lies outside of six standard
+// deviations once in a billion runs.
+func TestConnectionsAgreeWithEnvoy(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	var ports []uint32
+	for len(ports) < 24 {
+		if port := envoytest.Port(t); !slices.Contains(ports, port) { // one that is free may be given twice
+			ports = append(ports, port)
+		}
+	}
+	model := connectionWorld(t, rand.New(rand.NewPCG(seed, 0)), ports)
+	front := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "front"}
+	r, _ := model.Dataplane(front)
+	envoytest.Drive(t, xds.NewRenderer(world.Kinds()).Render(r))
+	for i, port := range ports {
+		v, err := sim.Run(model, front, sim.Request{URL: fmt.Sprintf("tcp://d%d:80", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 240
+		if i == 0 {
+			n = 1000
+		}
+		want, got, text := wantedGreetings(t, v), greetings(t, port, n), outcomeText(v.Branches[0])
+		for _, name := range slices.Sorted(maps.Keys(got)) {
+			if _, ok := want[name]; !ok {
+				t.Errorf("d%d: %d connections hear %s, of which the simulator knows nothing: %s", i, got[name], name, text)
+			}
+		}
+		for name, share := range want {
+			if off := math.Abs(float64(got[name]) - float64(n)*share); off > 6*math.Sqrt(share*(1-share)*float64(n))+1e-3 {
+				t.Errorf("d%d: %d of %d connections hear %s, the simulator says %v: %s", i, got[name], n, name, share, text)
+			}
+		}
+	}
+}
+
+// greetings counts what n connections hear.
+func greetings(t *testing.T, port uint32, n int) map[string]int {
+	t.Helper()
+	var mu sync.Mutex
+	got := map[string]int{}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range n / 8 {
+				name, err := greeting(port)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				got[name]++
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return got
+}
