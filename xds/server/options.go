@@ -62,6 +62,10 @@ type Options struct {
 	ResponseBytes int
 	// HoldRoutes is how long a route waits for a new cluster to be confirmed.
 	HoldRoutes time.Duration
+	// Drain is how long clusters stay that a listener named which went or leads
+	// elsewhere now: the connections that it accepted live as long in an Envoy whose
+	// drain time it is.
+	Drain time.Duration
 	// ResendEvery is the least time between two attempts to replace what an
 	// Envoy refuses.
 	ResendEvery time.Duration
@@ -81,6 +85,7 @@ func Default() Options {
 		StreamsPerIdentity: 2,
 		ResponseBytes:      256 << 10,
 		HoldRoutes:         2 * time.Second,
+		Drain:              30 * time.Second,
 		ResendEvery:        5 * time.Second,
 		LogEvery:           time.Minute,
 		FirstRequest:       10 * time.Second,

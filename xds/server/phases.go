@@ -11,7 +11,8 @@ import (
 // A publication reaches a client in three phases, or requests are lost between
 // them: new and changed clusters with their endpoints; then routes and
 // listeners, each as soon as the clusters that it names are confirmed; then the
-// removal of clusters that no confirmed route can name any more. Every phase is
+// removal of clusters that no confirmed route can name any more, nor a listener
+// that still drains. Every phase is
 // only a condition on what a response may hold now, asked again whenever
 // something changed: there is no state of a phase that could get stuck.
 
@@ -72,11 +73,24 @@ func (st *stream) replace(now *xds.State, revision uint64) {
 	}
 	held := st.retained
 	st.retain(before, now)
+	if !slices.Equal(before.Listeners, now.Listeners) && leadElsewhere(before.Listeners, now.Listeners) {
+		st.drained = time.Now().Add(st.server.opts.Drain)
+	}
 	if !st.grpc {
 		st.unsettle(before, &held, now)
 	}
 	st.want, st.revision, st.synced = now, revision, false
 	st.pastRefusal()
+}
+
+// leadElsewhere reports whether a listener of before went or names something else
+// now. Unlike routes, which all connections see at once, a listener lives on for
+// the connections that it has accepted.
+func leadElsewhere(before, now []*xds.Resource) bool {
+	return slices.ContainsFunc(before, func(l *xds.Resource) bool {
+		n := find(now, l.Name)
+		return n == nil || n != l && !(slices.Equal(l.Clusters, n.Clusters) && slices.Equal(l.Routes, n.Routes))
+	})
 }
 
 // retain keeps the clusters that now lacks for as long as routes may name them.
@@ -218,6 +232,10 @@ func (st *stream) pump() {
 // mayRemove reports whether no route of the client names a cluster that it
 // should not have. An Envoy that reconnects has routes before it asks for them.
 func (st *stream) mayRemove() bool {
+	if len(st.retained.Clusters) > 0 && time.Now().Before(st.drained) {
+		st.wake(st.drained)
+		return false
+	}
 	lds, rds := &st.flows[listeners], &st.flows[routes]
 	return lds.quiet && rds.quiet && lds.asked && (rds.asked || len(st.want.Routes) == 0)
 }

@@ -26,7 +26,7 @@ func TestClientEndsWithWhatWasPublished(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, form string) {
 		p := serve(t, func(o *server.Options) {
-			o.ResendEvery, o.HoldRoutes, o.ResponseBytes = time.Millisecond, 20*time.Millisecond, 400
+			o.ResendEvery, o.HoldRoutes, o.Drain, o.ResponseBytes = time.Millisecond, 20*time.Millisecond, 0, 400
 			o.StreamsPerIdentity = 10 // a stream that is broken at once may reach the server after its successor
 		}, exclusive, service("web", 10001), service("a", 10002), service("b", 10003),
 			member("web", 10001), member("a", 10002), member("b", 10003), caller("front", map[uint32]string{20001: "web"}))

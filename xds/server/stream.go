@@ -50,7 +50,8 @@ type stream struct {
 	// retained are clusters, and their endpoints, that want no longer has but
 	// that the client's routes may still name.
 	retained xds.State
-	removing bool // clusters may be removed now
+	drained  time.Time // when no connection of an earlier listener is left that could need them
+	removing bool      // clusters may be removed now
 	timer    *time.Timer
 	due      time.Time // when timer must fire; zero is never
 }
