@@ -240,6 +240,9 @@ func (w *World) refused(p Pair, x *sim.Backend, o *Observed) string {
 	if len(o.Attempts) > 0 {
 		return "nobody is there, and yet " + o.text()
 	}
+	if announced(&v) {
+		return "" // who is called differ
+	}
 	return inTime(p, endsAt(b, &b.Backends[at], o), o, o.Tries)
 }
 

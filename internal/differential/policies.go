@@ -58,7 +58,8 @@ func (d draw) headersOfLimit() m {
 
 func (d draw) retry() m {
 	http := m{}
-	for _, f := range some(d, 6, "numRetries", "retryOn", "perTryTimeout", "backOff", "retriableResponseHeaders", "retriableRequestHeaders") {
+	for _, f := range some(d, 6, "numRetries", "retryOn", "perTryTimeout", "backOff", "retriableResponseHeaders", "retriableRequestHeaders",
+		"rateLimitedBackOff", "hostSelection", "hostSelectionMaxAttempts") {
 		switch f {
 		case "numRetries":
 			http[f] = d.IntN(4)
@@ -68,6 +69,13 @@ func (d draw) retry() m {
 			http[f] = one(d, "0s", "15s")
 		case "backOff":
 			http[f] = one(d, m{"baseInterval": "10ms"}, m{"maxInterval": "5ms"}, m{"baseInterval": "5ms", "maxInterval": "10ms"})
+		case "rateLimitedBackOff":
+			http[f] = d.asked()
+		case "hostSelection":
+			http[f] = one(d, []any{m{"predicate": "OmitPreviousHosts"}}, []any{m{"predicate": "OmitPreviousPriorities", "updateFrequency": 3}},
+				[]any{m{"predicate": "OmitPreviousHosts"}, m{"predicate": "OmitHostsWithTags", "tags": m{"version": "7"}}})
+		case "hostSelectionMaxAttempts":
+			http[f] = one(d, 1, 5)
 		case "retriableResponseHeaders":
 			if d.chance(6) {
 				http[f] = []any{d.header("x-back")}
@@ -82,10 +90,25 @@ func (d draw) retry() m {
 	if d.chance(5) {
 		grpc["retryOn"] = append([]string{"Unavailable"}, some(d, 3, "Canceled", "DeadlineExceeded", "Internal", "ResourceExhausted")...)
 	}
+	for _, f := range some(d, 4, "perTryTimeout", "backOff", "rateLimitedBackOff") {
+		switch f {
+		case "perTryTimeout":
+			grpc[f] = "15s"
+		case "backOff":
+			grpc[f] = m{"baseInterval": "5ms", "maxInterval": one(d, "10ms", "5ms")}
+		case "rateLimitedBackOff":
+			grpc[f] = d.asked()
+		}
+	}
 	if len(http) == 0 {
 		return m{"grpc": grpc}
 	}
 	return one(d, m{"http": http}, m{"http": http, "grpc": grpc})
+}
+
+// asked is a pause that answers may ask for; those of the tests do not.
+func (d draw) asked() m {
+	return m{"maxInterval": one(d, "1s", "10s"), "resetHeaders": []any{m{"name": "retry-after", "format": one(d, "Seconds", "UnixTimestamp")}}}
 }
 
 // timeout has fields of clusters only where it targets no route.

@@ -1,0 +1,113 @@
+package differential
+
+import (
+	"strings"
+	"testing"
+
+	adminv3 "github.com/envoyproxy/go-control-plane/envoy/admin/v3"
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
+	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/weftmesh/weft/internal/envoytest"
+)
+
+// dump is what an Envoy says that it runs, by the names that a fleet gives.
+type dump struct {
+	listeners map[string]*listenerv3.Listener
+	clusters  map[string]*clusterv3.Cluster
+}
+
+// unpack opens a message of an Envoy's answer.
+func unpack[M proto.Message](t *testing.T, a *anypb.Any, m M) M {
+	t.Helper()
+	if err := a.UnmarshalTo(m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func dumpOf(t *testing.T, e *envoytest.Envoy) dump {
+	t.Helper()
+	all := &adminv3.ConfigDump{}
+	if err := protojson.Unmarshal([]byte(e.Dump()), all); err != nil {
+		t.Fatal(err)
+	}
+	out := dump{map[string]*listenerv3.Listener{}, map[string]*clusterv3.Cluster{}}
+	for _, config := range all.Configs {
+		switch {
+		case config.MessageIs(&adminv3.ListenersConfigDump{}):
+			for _, s := range unpack(t, config, &adminv3.ListenersConfigDump{}).StaticListeners {
+				l := unpack(t, s.Listener, &listenerv3.Listener{})
+				out.listeners[l.Name] = l
+			}
+		case config.MessageIs(&adminv3.ClustersConfigDump{}):
+			for _, s := range unpack(t, config, &adminv3.ClustersConfigDump{}).StaticClusters {
+				c := unpack(t, s.Cluster, &clusterv3.Cluster{})
+				out.clusters[c.Name] = c
+			}
+		}
+	}
+	return out
+}
+
+// envoyPlace is where the fields of policies stand in one Envoy: a listener's connection
+// manager, none for bytes; a host and a route of it; a cluster, none if
+// no route names it, and its options.
+type envoyPlace struct {
+	listener *listenerv3.Listener
+	manager  *hcmv3.HttpConnectionManager
+	bytes    *tcpproxyv3.TcpProxy
+	host     *routev3.VirtualHost
+	route    *routev3.Route
+	cluster  *clusterv3.Cluster
+	options  *upstreamhttpv3.HttpProtocolOptions
+}
+
+// at is the place of the listener and the cluster whose names end so, before a
+// route is chosen.
+func (d dump) at(t *testing.T, listener, cluster string) envoyPlace {
+	t.Helper()
+	p := envoyPlace{}
+	for name, l := range d.listeners {
+		if strings.HasSuffix("/"+name, "/"+listener) {
+			p.listener = l
+		}
+	}
+	for name, c := range d.clusters {
+		if strings.HasSuffix("/"+name, "/"+cluster) {
+			p.cluster = c
+		}
+	}
+	if p.listener == nil {
+		t.Fatalf("Envoy has no listener %s", listener)
+	}
+	for _, a := range p.cluster.GetTypedExtensionProtocolOptions() {
+		p.options = unpack(t, a, &upstreamhttpv3.HttpProtocolOptions{})
+	}
+	filters := p.listener.FilterChains[0].Filters
+	if last := filters[len(filters)-1].GetTypedConfig(); last.MessageIs(&hcmv3.HttpConnectionManager{}) {
+		p.manager = unpack(t, last, &hcmv3.HttpConnectionManager{})
+		p.host = p.manager.GetRouteConfig().VirtualHosts[0]
+	} else {
+		p.bytes = unpack(t, last, &tcpproxyv3.TcpProxy{})
+	}
+	return p
+}
+
+// on is p at the route of that name; ok is false where there is none.
+func (p envoyPlace) on(name string) (envoyPlace, bool) {
+	for _, r := range p.host.GetRoutes() {
+		if r.Name == name {
+			p.route = r
+			return p, true
+		}
+	}
+	return p, false
+}
