@@ -12,6 +12,7 @@ package differential
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -84,6 +85,11 @@ func compile(documents []m) (*World, error) {
 
 // table is what the client's requests to web are routed by.
 func (w *World) table() *resolve.Table { return w.Resolved.Outbounds[0].Table }
+
+// route is that of the table with that name.
+func (w *World) route(name string) *resolve.Route {
+	return w.table().Routes[slices.IndexFunc(w.table().Routes, func(r *resolve.Route) bool { return r.Name == name })]
+}
 
 // address is where the client's sidecar listens for them.
 func (w *World) address() string {

@@ -53,8 +53,7 @@ func (g *Grid) count(w *World, v *sim.Verdict, said string) {
 	if v.Branches[0].Route == nil {
 		return
 	}
-	name := v.Branches[0].Route.Name
-	taken := w.table().Routes[slices.IndexFunc(w.table().Routes, func(r *resolve.Route) bool { return r.Name == name })]
+	taken := w.route(v.Branches[0].Route.Name)
 	axes := [3][]string{matches.Kinds(&taken.Match), filterKinds(taken), policyFields(taken)}
 	g.mu.Lock()
 	defer g.mu.Unlock()
