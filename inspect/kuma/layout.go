@@ -246,10 +246,14 @@ func Routes(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri string) (RouteLis
 		return RouteList{}, err
 	}
 	out := RouteList{Routes: []KindRoutes{}}
+	r := newRuler(m, c, nil)
 	if o.Table == nil {
+		if t := o.TCP; t != nil && t.BackendsBy != nil {
+			rule := RouteRule{x.of(t.BackendsBy.Ref, section(t.BackendsBy)), []route.Match{}, r.connections(t)}
+			out.Routes = append(out.Routes, KindRoutes{Kind: t.BackendsBy.Kind, Rules: []RouteRule{rule}, Origins: x.origins(t.Origins)})
+		}
 		return out, nil
 	}
-	r := newRuler(m, c, nil)
 	k := KindRoutes{Rules: []RouteRule{}}
 	var origins []*api.Origin
 	for rt := range writtenRulesOf(o.Table) {

@@ -67,17 +67,42 @@ func (x *ruler) written(o *api.Origin) *kuma.Rule {
 	return nil
 }
 
-// routeRules is what MeshHTTPRoutes say: for every service that the dataplane
+// requestConf is what MeshHTTPRoutes say about one outbound.
+func (x *ruler) requestConf(o *resolve.Outbound) (conf any, origins []*api.Origin) {
+	if o.Table == nil || !x.model.Visit() {
+		return nil, nil
+	}
+	return x.routeConf(o.Table)
+}
+
+// connectionConf is what MeshTCPRoutes say about one outbound, in the form of a
+// rule of theirs.
+func (x *ruler) connectionConf(o *resolve.Outbound) (conf any, origins []*api.Origin) {
+	if o.TCP == nil || o.TCP.BackendsBy == nil || !x.model.Visit() {
+		return nil, nil
+	}
+	return kuma.TCPRule{Default: x.connections(o.TCP)}, o.TCP.Origins
+}
+
+// connections is the list of backends that holds, as its document spells it.
+func (x *ruler) connections(t *resolve.TCPTable) kuma.TCPDefault {
+	by := t.BackendsBy
+	if obj, ok := x.model.Snapshot().Get(by.Ref); ok && by.To != nil && by.Rule != nil {
+		if spec, ok := obj.Spec.(*kuma.TCPRoute); ok {
+			return spec.To[*by.To].Rules[*by.Rule].Default
+		}
+	}
+	return kuma.TCPDefault{}
+}
+
+// routeRules is what routes of a kind say: for every service that the dataplane
 // calls, and for each real one as a resource; once for all ports of a service
 // that no route tells apart.
-func (x *ruler) routeRules() KindRules {
-	k := KindRules{Type: api.KindMeshHTTPRoute, Warnings: []string{}, ToRules: []ToRule{}, FromRules: []FromRules{}, ToResourceRules: []ResourceRule{}, InboundRules: []InboundRules{}}
+func (x *ruler) routeRules(kind string, say func(*resolve.Outbound) (conf any, origins []*api.Origin)) KindRules {
+	k := KindRules{Type: kind, Warnings: []string{}, ToRules: []ToRule{}, FromRules: []FromRules{}, ToResourceRules: []ResourceRule{}, InboundRules: []InboundRules{}}
 	services, sections := map[string]bool{}, map[aim]bool{}
 	for _, o := range x.plane.Outbounds {
-		if o.Table == nil || !x.model.Visit() {
-			continue
-		}
-		conf, origins := x.routeConf(o.Table)
+		conf, origins := say(o)
 		d := o.Destination
 		if len(origins) == 0 {
 			continue

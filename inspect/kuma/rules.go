@@ -123,8 +123,10 @@ func Rules(m *resolve.Reader, c *api.Catalog, dp api.Ref) (RulesView, error) {
 	x := newRuler(m, c, r)
 	x.notes = m.NotesAt(dp)
 	v := RulesView{Resource: x.meta(r.Ref), HTTPMatches: []HTTPMatch{}, Rules: []KindRules{}}
-	if k := x.routeRules(); len(k.ToRules)+len(k.ToResourceRules) > 0 {
-		v.Rules = append(v.Rules, k)
+	for _, k := range []KindRules{x.routeRules(api.KindMeshHTTPRoute, x.requestConf), x.routeRules(api.KindMeshTCPRoute, x.connectionConf)} {
+		if len(k.ToRules)+len(k.ToResourceRules) > 0 {
+			v.Rules = append(v.Rules, k)
+		}
 	}
 	for _, kind := range pluginOrder(m.Kinds()) {
 		k := x.kindRules(kind)
