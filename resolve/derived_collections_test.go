@@ -29,7 +29,7 @@ type collections struct {
 	dataplanes *derive.Collection[dataplane]
 
 	policiesByRoute, policiesByTarget, policiesBySelector *derive.Index[policy]
-	routesByName, routesByTarget                          *derive.Index[routeObject]
+	routesByName, routesByTarget, routesByHost            *derive.Index[routeObject]
 	servicesByID                                          *derive.Index[service]
 	dataplanesByLabel, dataplanesByClassic                *derive.Index[dataplane]
 

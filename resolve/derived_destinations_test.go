@@ -1,9 +1,13 @@
 package resolve
 
 import (
+	"iter"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
 )
@@ -13,11 +17,14 @@ func (c *collections) at(r *derive.Reader) *tabler {
 }
 
 func (c *collections) addDestinations() {
-	c.dests = derive.Derive(c.schema, "destinations", derive.Union(c.servicesByID, c.dataplanesByClassic), derive.Values[dest]{
+	c.dests = derive.Derive(c.schema, "destinations", derive.Union(c.servicesByID, c.dataplanesByClassic, c.routesByHost), derive.Values[dest]{
 		Equal: func(a, b *dest) bool { return same(a.Destination, b.Destination) && sameAge(a.object, b.object) },
 	}, func(r *derive.Reader, id string) *dest {
 		if s, d := c.ownerOf(r, id); s != nil {
 			return &dest{Destination: d, object: s.object, facts: factsOf(d)}
+		}
+		if d := c.hostOf(r, id); d != nil {
+			return &dest{Destination: d, facts: factsOf(d)}
 		}
 		name := classicName(id)
 		d := classicDestination(name, classicMembers(reading{c, r}, name))
@@ -33,6 +40,9 @@ func (c *collections) addDestinations() {
 	}, func(r *derive.Reader, id string) *members {
 		if s, d := c.ownerOf(r, id); s != nil {
 			return serviceMembers(reading{c, r}, s, d)
+		}
+		if c.hostOf(r, id) != nil {
+			return membersOf(nil)
 		}
 		return membersOf(classicMembers(reading{c, r}, classicName(id)))
 	})
@@ -53,6 +63,34 @@ func (c *collections) ownerOf(at derive.At, id string) (*service, *Destination) 
 	return nil, nil
 }
 
+// hostOf is the host at a port that has the id, if a route serves it.
+func (c *collections) hostOf(at derive.At, id string) *Destination {
+	for _, r := range c.routesByHost.In(at, id) {
+		for d := range hostsOf(r) {
+			if d.ID == id {
+				return d
+			}
+		}
+	}
+	return nil
+}
+
+// hostsOf yields the hosts that a route serves.
+func hostsOf(r *routeObject) iter.Seq[*Destination] {
+	return func(yield func(*Destination) bool) {
+		for i := range r.opinion.Entries {
+			to := r.opinion.Entries[i].To
+			if to.Kind != api.KindHost || r.object.Shadow() {
+				continue
+			}
+			port, _ := strconv.ParseUint(to.SectionName, 10, 16) // HostRef wrote it
+			if !yield(hostDestination(to.Name, uint32(port))) {
+				return
+			}
+		}
+	}
+}
+
 // classicName is the kuma.io/service that has the id.
 func classicName(id string) string {
 	if name, ok := strings.CutPrefix(id, "classic_"); ok && strings.Contains(name, ":") {
@@ -64,9 +102,7 @@ func classicName(id string) string {
 func (s *subjects) equal(o *subjects) bool {
 	return slices.EqualFunc(s.contributions, o.contributions, func(a, b *contribution) bool { return *a == *b }) &&
 		slices.Equal(s.items, o.items) &&
-		!slices.ContainsFunc(s.contributions, func(c *contribution) bool {
-			return !slices.Equal(s.attached[c.route].all, o.attached[c.route].all)
-		})
+		maps.EqualFunc(s.attached, o.attached, func(a, b *attachments) bool { return slices.Equal(a.all, b.all) })
 }
 
 func (c *collections) addSelectors() {

@@ -86,6 +86,11 @@ func (c *collections) addIndexes() {
 			add(targetName(r.opinion.Entries[i].To))
 		}
 	})
+	c.routesByHost = c.routes.Index(func(_ string, r *routeObject, add func(string)) {
+		for d := range hostsOf(r) {
+			add(d.ID)
+		}
+	})
 	c.servicesByID = c.services.Index(func(_ string, s *service, add func(string)) {
 		for _, d := range s.dests {
 			add(d.ID)

@@ -9,6 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/toydialect"
+	"github.com/weftmesh/weft/internal/toydialect/toyworlds"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -21,35 +24,50 @@ func TestDerivedEqualsModel(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
-		snapshot := api.NewSnapshot(0)
-		model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
-		derived := resolve.NewDerived(model)
-		for step := range rapid.IntRange(1, 12).Draw(t, "steps") {
-			changes := worlds.Changes(t, c.catalog, snapshot)
-			snapshot = snapshot.With(uint64(step+1), changes)
-			next, affected := model.Update(snapshot, changes)
-			now, changed := derived.Update(changes)
-			if diff := cmp.Diff(contents(slices.Collect(next.Dataplanes(""))), contents(now.Dataplanes())); diff != "" {
-				t.Fatalf("step %d: model (-) and derived (+) differ:\n%s\nchanges: %s", step, diff, describe(changes))
-			}
-			if f := now.Failures(); len(f) > 0 {
-				t.Fatalf("%v", f)
-			}
-			for _, ref := range changed.Dataplanes {
-				if !slices.Contains(affected.Dataplanes, ref) {
-					t.Fatalf("step %d: %s is affected, for the model %v\nchanges: %s", step, ref, affected.Dataplanes, describe(changes))
-				}
-			}
-			for _, ref := range affected.Dataplanes {
-				was, had := model.Dataplane(ref)
-				is, has := next.Dataplane(ref)
-				if !slices.Contains(changed.Dataplanes, ref) && (had != has || was.Dataplane != is.Dataplane || content(was) != content(is)) {
-					t.Fatalf("step %d: %s is affected, but not derived anew\nchanges: %s", step, ref, describe(changes))
-				}
-			}
-			model, derived = next, now
-		}
+		c.derivedEqualsModel(t, func(s *api.Snapshot) []api.Change { return worlds.Changes(t, c.catalog, s) })
 	})
+}
+
+// TestDerivedEqualsModelOfAnyLanguage: so they do for a language that serves hosts
+// and reads other documents.
+func TestDerivedEqualsModelOfAnyLanguage(t *testing.T) {
+	t.Parallel()
+	c := &composition{kinds: world.Kinds(), dialects: append(world.Dialects(), toydialect.Dialect),
+		catalog: api.NewCatalog(append(world.Types(), toydialect.Dialect.Types...)...)}
+	rapid.Check(t, func(t *rapid.T) {
+		c.derivedEqualsModel(t, func(s *api.Snapshot) []api.Change { return toyworlds.Changes(t, c.catalog, s) })
+	})
+}
+
+func (c *composition) derivedEqualsModel(t *rapid.T, draw func(*api.Snapshot) []api.Change) {
+	snapshot := api.NewSnapshot(0)
+	model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+	derived := resolve.NewDerived(model)
+	for step := range rapid.IntRange(1, 12).Draw(t, "steps") {
+		changes := draw(snapshot)
+		snapshot = snapshot.With(uint64(step+1), changes)
+		next, affected := model.Update(snapshot, changes)
+		now, changed := derived.Update(changes)
+		if diff := cmp.Diff(contents(slices.Collect(next.Dataplanes(""))), contents(now.Dataplanes())); diff != "" {
+			t.Fatalf("step %d: model (-) and derived (+) differ:\n%s\nchanges: %s", step, diff, describe(changes))
+		}
+		if f := now.Failures(); len(f) > 0 {
+			t.Fatalf("%v", f)
+		}
+		for _, ref := range changed.Dataplanes {
+			if !slices.Contains(affected.Dataplanes, ref) {
+				t.Fatalf("step %d: %s is affected, for the model %v\nchanges: %s", step, ref, affected.Dataplanes, describe(changes))
+			}
+		}
+		for _, ref := range affected.Dataplanes {
+			was, had := model.Dataplane(ref)
+			is, has := next.Dataplane(ref)
+			if !slices.Contains(changed.Dataplanes, ref) && (had != has || was.Dataplane != is.Dataplane || content(was) != content(is)) {
+				t.Fatalf("step %d: %s is affected, but not derived anew\nchanges: %s", step, ref, describe(changes))
+			}
+		}
+		model, derived = next, now
+	}
 }
 
 func contents(list []*resolve.Resolved) string {

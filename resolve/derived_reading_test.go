@@ -49,8 +49,14 @@ func (x reading) policiesOn(routes ...string) iter.Seq[*policy] {
 func (x reading) readBy(r *routeObject) iter.Seq[*routeObject] {
 	return func(yield func(*routeObject) bool) {
 		for _, target := range r.reads {
+			if !strings.HasSuffix(target, anyTarget) {
+				if o, _ := x.routes.Get(x.at, target); o != nil && !yield(o) {
+					return
+				}
+				continue
+			}
 			for key, o := range x.routes.All(x.at) {
-				if meant(target, key) && strings.HasPrefix(key, strings.TrimSuffix(target, anyTarget)) && !yield(o) {
+				if strings.HasPrefix(key, strings.TrimSuffix(target, anyTarget)) && !yield(o) {
 					return
 				}
 			}

@@ -14,91 +14,11 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/internal/toydialect"
-	"github.com/weftmesh/weft/internal/worlds"
+	"github.com/weftmesh/weft/internal/toydialect/toyworlds"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
 )
-
-type m = map[string]any
-
-// document draws what has to do with the language: routes that include each
-// other, policies on them, and dataplanes that call hosts.
-func document(t *rapid.T) m {
-	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
-	toy := func() string { return pick("toy", "t1", "t2", "t3", "t4") }
-	switch pick("type", "route", "route", "route", "policy", "caller") {
-	case "caller":
-		return m{"type": "Dataplane", "mesh": "default", "name": pick("caller", "x", "y"), "labels": m{"team": pick("team", "x", "y")},
-			"networking": m{"address": "127.0.0.9", "outbound": []m{{"port": 20000, "hosts": m{"port": rapid.SampledFrom([]int{80, 81}).Draw(t, "at")}}}}}
-	case "policy":
-		on := m{"kind": toydialect.Kind, "name": toy()}
-		if pick("section", "all", "one") == "one" {
-			on["sectionName"] = pick("rule", "0", "1")
-		}
-		word := pick("word", "default", "default", "override")
-		item := m{"targetRef": on, word: m{"http": m{"requestTimeout": pick("timeout", "1s", "2s")}}}
-		spec := m{"to": []m{item}}
-		switch pick("top", "Mesh", "Dataplane", "route") {
-		case "Dataplane":
-			spec["targetRef"] = m{"kind": "Dataplane", "labels": m{"team": pick("team", "x", "y")}}
-		case "route":
-			item["targetRef"], spec["targetRef"] = m{"kind": "Mesh"}, on
-		}
-		return m{"type": "MeshTimeout", "mesh": "default", "name": pick("policy", "p1", "p2"), "spec": spec}
-	}
-	spec := m{}
-	if host := pick("host", "", "", "a.example", "b.example", "*.example"); host != "" {
-		spec["hosts"], spec["port"] = []string{host}, rapid.SampledFrom([]int{80, 80, 81}).Draw(t, "port")
-	}
-	var rules, includes []m
-	for range rapid.IntRange(0, 2).Draw(t, "rules") {
-		r := m{"path": pick("path", "/", "/a", "/b")}
-		if pick("does", "forwards", "answers") == "forwards" {
-			r["to"] = []m{{"service": pick("service", worlds.ServiceNames...), "port": 8080}, {"service": "nobody", "port": 1}}
-		} else {
-			r["answer"] = m{"status": 200 + len(rules)}
-		}
-		if pick("inline", "yes", "no") == "yes" {
-			r["timeout"] = "3s"
-		}
-		rules = append(rules, r)
-	}
-	for range rapid.IntRange(0, 2).Draw(t, "includes") {
-		includes = append(includes, m{"name": toy(), "prefix": pick("prefix", "/", "/a", "/in")})
-	}
-	spec["rules"], spec["includes"] = rules, includes
-	doc := m{"type": toydialect.Kind, "mesh": "default", "name": toy(), "spec": spec}
-	if pick("effect", "real", "real", "real", "shadow") == "shadow" {
-		doc["labels"] = m{"kuma.io/effect": "shadow"}
-	}
-	return doc
-}
-
-// changes draws some, of the language and of the mesh around it.
-func changes(t *rapid.T, s *api.Snapshot) []api.Change {
-	if rapid.IntRange(0, 2).Draw(t, "whose") == 0 {
-		return worlds.Changes(t, catalog, s)
-	}
-	var out []api.Change
-	for range rapid.IntRange(1, 3).Draw(t, "changes") {
-		text, err := json.Marshal(document(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := worlds.Decode(t, catalog, string(text))
-		if slices.ContainsFunc(out, func(c api.Change) bool { return c.Ref() == o.Ref }) {
-			continue
-		}
-		before, _ := s.Get(o.Ref)
-		if before != nil && rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
-			o = nil
-		}
-		out = append(out, api.Change{Before: before, After: o})
-	}
-	return out
-}
 
 // everything is what a model says of every dataplane and object, and what Envoys get.
 func everything(t *rapid.T, model *resolve.Model) string {
@@ -140,7 +60,7 @@ func TestUpdateEqualsCompile(t *testing.T) {
 		snapshot := api.NewSnapshot(0)
 		model, _ := resolve.Compile(snapshot, dialects(), world.Kinds())
 		for step := range rapid.IntRange(1, 10).Draw(t, "steps") {
-			list := changes(t, snapshot)
+			list := toyworlds.Changes(t, catalog, snapshot)
 			snapshot = snapshot.With(uint64(step+1), list)
 			next, affected := model.Update(snapshot, list)
 			clean, _ := resolve.Compile(snapshot, dialects(), world.Kinds())
