@@ -50,7 +50,7 @@ func (st *stream) composeParts(f *flow) (r *response, held bool) {
 	if len(r.list)+len(r.removed) == 0 && !first {
 		return nil, held
 	}
-	r.changed = r.list
+	r.changed, r.part = r.list, more
 	r.next = maps.Clone(known)
 	if r.next == nil {
 		r.next = map[string]string{}

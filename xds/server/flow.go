@@ -84,6 +84,10 @@ type flow struct {
 	good []versioned
 	// quiet says that the client has all that it may have now.
 	quiet bool
+	// covers is the stream's turn at which the client had, or was being sent, all
+	// that it may have: until the next turn there is nothing to say. 0 is never.
+	covers uint64
+	names  []string // that a state-of-the-world client asked for last
 	// resent is when a refused response was last replaced, resendAt the earliest
 	// time for the next replacement.
 	resent, resendAt time.Time
@@ -142,6 +146,7 @@ func (f *flow) force(name, hash string) {
 	}
 	x.n++
 	f.forced[name] = x
+	f.covers = 0
 }
 
 // floor keeps suffixes of this stream above those that the client brought along.
@@ -174,5 +179,12 @@ func (f *flow) forget(list []*xds.Resource) {
 		if find(list, name) == nil {
 			delete(f.forced, name)
 		}
+	}
+}
+
+// cover notes at a turn whether the client has all, or is being sent it.
+func (f *flow) cover(turn uint64, all bool) {
+	if f.covers = 0; all {
+		f.covers = turn
 	}
 }

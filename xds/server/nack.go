@@ -17,6 +17,7 @@ const most = 10
 // changes, and all else of the response goes out again under fresh versions.
 func (st *stream) refuse(f *flow, r *response, words string) {
 	f.total.Nacked++
+	st.uncover(f)
 	culprits := named(r.changed, words[:min(len(words), readWords)])
 	words = cut(words, keptWords)
 	if len(culprits) == 0 && len(r.changed) == 1 {

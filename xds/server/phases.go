@@ -45,11 +45,13 @@ func (st *stream) desired(k kind, name string) *xds.Resource {
 // all yields what the client may have of one kind.
 func (st *stream) all(k kind, yield func(*xds.Resource) bool) {
 	for _, r := range k.of(st.want) {
+		st.looked++
 		if !yield(r) {
 			return
 		}
 	}
 	for _, r := range k.of(&st.retained) {
+		st.looked++
 		if !yield(r) {
 			return
 		}
@@ -62,12 +64,18 @@ func (st *stream) replace(now *xds.State, revision uint64) {
 	if before == nil {
 		before = &xds.State{}
 	}
+	was, pruned := st.turn, st.turn > 0 && len(st.retained.Clusters) == 0
+	st.turn++
 	for k := range st.flows {
 		f := &st.flows[k]
 		list := f.kind.of(now)
 		if slices.Equal(list, f.kind.of(before)) {
+			if was > 0 && f.covers == was && len(st.retained.Clusters) == 0 {
+				f.covers = st.turn
+			}
 			continue
 		}
+		pruned = pruned && f.kind > endpoints
 		f.limit, f.resendAt = 0, time.Time{}
 		f.forget(list)
 	}
@@ -80,6 +88,9 @@ func (st *stream) replace(now *xds.State, revision uint64) {
 		st.unsettle(before, &held, now)
 	}
 	st.want, st.revision, st.synced = now, revision, false
+	if pruned && st.pruned == was {
+		st.pruned = st.turn
+	}
 	st.pastRefusal()
 }
 
@@ -214,11 +225,8 @@ func (st *stream) pump() {
 	}
 	if st.grpc {
 		st.releaseUnused()
-	} else if st.mayRemove() {
-		st.retained, st.removing = xds.State{}, true
-		st.serve(&st.flows[clusters])
-		st.serve(&st.flows[endpoints])
-		st.removing = false
+	} else if st.pruned != st.turn && st.mayRemove() {
+		st.prune()
 	}
 	st.check()
 	if st.timer != nil {
@@ -227,29 +235,6 @@ func (st *stream) pump() {
 	if !st.due.IsZero() {
 		st.timer = time.AfterFunc(time.Until(st.due), func() { st.server.queue.add(st) })
 	}
-}
-
-// mayRemove reports whether no route of the client names a cluster that it
-// should not have. An Envoy that reconnects has routes before it asks for them.
-func (st *stream) mayRemove() bool {
-	if len(st.retained.Clusters) > 0 && time.Now().Before(st.drained) {
-		st.wake(st.drained)
-		return false
-	}
-	lds, rds := &st.flows[listeners], &st.flows[routes]
-	return lds.quiet && rds.quiet && lds.asked && (rds.asked || len(st.want.Routes) == 0)
-}
-
-// releaseUnused forgets the retained clusters to which a gRPC client does not
-// subscribe any more: it asks for what its routes name and for nothing else.
-func (st *stream) releaseUnused() {
-	cds := &st.flows[clusters]
-	if len(st.retained.Clusters) == 0 || cds.open == nil {
-		return
-	}
-	unused := func(r *xds.Resource) bool { return !cds.open.wants(r.Name) }
-	st.retained.Clusters = slices.DeleteFunc(st.retained.Clusters, unused)
-	st.retained.Endpoints = slices.DeleteFunc(st.retained.Endpoints, unused)
 }
 
 // wake has the stream pumped again at a time, if not earlier.
@@ -265,6 +250,10 @@ func (st *stream) serve(f *flow) {
 	if f.open == nil || f.queued != nil || f.out != nil {
 		return // one response at a time: the answer to it will open the next request
 	}
+	if f.covers == st.turn && !st.removing {
+		f.quiet = true
+		return
+	}
 	r, held := st.compose(f)
 	if r == nil {
 		f.quiet = !held && len(f.refused) == 0
@@ -272,6 +261,7 @@ func (st *stream) serve(f *flow) {
 		if !held {
 			f.limit = 0
 		}
+		f.cover(st.turn, f.quiet)
 		return
 	}
 	if time.Now().Before(f.resendAt) {
@@ -281,6 +271,7 @@ func (st *stream) serve(f *flow) {
 	if !f.resendAt.IsZero() {
 		f.resent, f.resendAt = time.Now(), time.Time{}
 	}
+	f.cover(st.turn, !held && !r.part && f.limit == 0 && len(f.refused) == 0)
 	f.queued = r
 	if w := f.open; w.full != nil {
 		w.fulls <- r

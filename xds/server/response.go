@@ -18,6 +18,7 @@ type response struct {
 	list     []versioned       // all that is sent
 	changed  []versioned       // the part of it that the client does not have yet
 	removed  []string          // delta only
+	part     bool              // the next response has more
 	next     map[string]string // what the client has then
 	revision uint64
 

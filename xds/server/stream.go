@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -47,6 +48,10 @@ type stream struct {
 
 	// unsettled are clusters of want that the client has not confirmed yet.
 	unsettled map[string]unsettled
+	// turn counts the changes of what the client may have; at pruned it had nothing
+	// that it should not have.
+	turn, pruned uint64
+	looked       int // resources that were looked at for responses
 	// retained are clusters, and their endpoints, that want no longer has but
 	// that the client's routes may still name.
 	retained xds.State
@@ -72,7 +77,10 @@ func newStream(s *Server, p Peer, end context.CancelCauseFunc) *stream {
 func (st *stream) CreateWatch(q *discoveryv3.DiscoveryRequest, sub cache.Subscription, out chan cache.Response) (func(), error) {
 	w := &watch{sub: sub, full: q, fulls: out}
 	return st.watch(q.GetTypeUrl(), w, func(f *flow) {
-		f.queued = nil // the library dropped it, if there was one
+		if f.queued != nil || !f.asked || !slices.Equal(f.names, q.GetResourceNames()) {
+			st.uncover(f)
+		}
+		f.queued, f.names = nil, q.GetResourceNames() // the library dropped what was queued
 		st.answered(f, q.GetResponseNonce(), q.GetErrorDetail())
 	})
 }
@@ -84,6 +92,10 @@ func (st *stream) CreateDeltaWatch(q *discoveryv3.DeltaDiscoveryRequest, sub cac
 		if f.queued != nil {
 			unqueue(f.kind, out)
 			f.queued = nil
+			st.uncover(f)
+		}
+		if !f.asked || len(q.GetResourceNamesSubscribe())+len(q.GetResourceNamesUnsubscribe()) > 0 {
+			st.uncover(f)
 		}
 		if !f.asked {
 			f.floor(sub.ReturnedResources())
@@ -94,6 +106,9 @@ func (st *stream) CreateDeltaWatch(q *discoveryv3.DeltaDiscoveryRequest, sub cac
 		st.answered(f, q.GetResponseNonce(), q.GetErrorDetail())
 	})
 }
+
+// uncover says that the client may lack something of a type, or have too much.
+func (st *stream) uncover(f *flow) { f.covers, st.pruned = 0, 0 }
 
 // unqueue takes back a response that was made for the request before: it does
 // not know of this one, and would make the client's state unknown.
