@@ -118,10 +118,6 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*lookup, error) {
 	return l, nil
 }
 
-// known are the methods that Envoy reads from an HTTP/1.1 client.
-var known = strings.Fields("ACL BIND CHECKOUT COPY DELETE GET HEAD LINK LOCK MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH " +
-	"POST PROPFIND PROPPATCH PURGE PUT REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE CONNECT")
-
 // look finds the first route that matches.
 func (l *lookup) look(t *resolve.Table, q Request) {
 	c := l.call
@@ -134,7 +130,7 @@ func (l *lookup) look(t *resolve.Table, q Request) {
 		l.answer = http.StatusNotImplemented
 	case q.Version == "1.0":
 		l.answer = http.StatusUpgradeRequired
-	case c.hostless, strings.ContainsFunc(c.authority, notInHost):
+	case c.hostless && c.method != http.MethodConnect, strings.ContainsFunc(c.authority, notInHost):
 		l.answer = http.StatusBadRequest
 	case !ok && c.method != http.MethodConnect:
 		l.answer = http.StatusBadRequest

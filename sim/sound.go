@@ -65,3 +65,7 @@ func notInHTTP2(name, value string) bool {
 func notInHost(r rune) bool {
 	return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"#/<>?\\^`{|}", r)
 }
+
+// known are the methods that Envoy reads from an HTTP/1.1 client.
+var known = strings.Fields("ACL BIND CHECKOUT COPY DELETE GET HEAD LINK LOCK MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH " +
+	"POST PROPFIND PROPPATCH PURGE PUT REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE CONNECT")

@@ -36,3 +36,41 @@ func TestWhatIsOutsideIsAnnounced(t *testing.T) {
 		}
 	}
 }
+
+// TestRequestsThatAreNone: what Envoy closes the connection over is an error of the
+// request; what it answers by itself is a verdict.
+func TestRequestsThatAreNone(t *testing.T) {
+	t.Parallel()
+	ask := func(q sim.Request) (string, error) {
+		q.URL = "http://web:8080/"
+		v, err := run(shop(everything(to("v1", 1))), q)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s %d", v.Branches[0].Outcome, v.Branches[0].Status), nil
+	}
+	for want, q := range map[string]sim.Request{
+		"version: there is no HTTP/3":     {Version: "3"},
+		"body: -1 is no length":           {Body: -1},
+		"headers.connection: a request":   {Version: "2", Headers: sim.Headers{"connection": "close"}},
+		"headers.te: a request":           {Version: "2", Headers: sim.Headers{"te": "gzip"}},
+		"headers.content-length: a requ":  {Version: "2", Headers: sim.Headers{"content-length": "x"}},
+		"headers.host: a request in HTTP": {Version: "2", Headers: sim.Headers{"host": "user@web"}},
+		`headers: "x(" is no name`:        {Headers: sim.Headers{"x(": "1"}},
+		"control character":               {Headers: sim.Headers{"x": "a\x7f"}},
+	} {
+		if _, err := ask(q); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+	for want, q := range map[string]sim.Request{
+		"forward 0":   {Version: "2", Method: "FOO", Headers: sim.Headers{"te": "Trailers"}},
+		"respond 400": {Method: "FOO", Version: "1.0"},
+		"respond 426": {Version: "1.0", Headers: sim.Headers{"host": "a b"}},
+		"respond 501": {Version: "1.0", Headers: sim.Headers{"transfer-encoding": "gzip"}},
+	} {
+		if got, err := ask(q); err != nil || got != want {
+			t.Errorf("%+v: %s %v, wanted %s", q, got, err, want)
+		}
+	}
+}

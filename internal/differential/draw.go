@@ -3,9 +3,6 @@ package differential
 import (
 	"fmt"
 	"math/rand/v2"
-	"time"
-
-	"github.com/weftmesh/weft/sim"
 )
 
 type m = map[string]any
@@ -260,64 +257,4 @@ func (d draw) backends() []any {
 		return []any{}
 	}
 	return nil
-}
-
-// request is one that routes of the world may match.
-func (d draw) request() sim.Request {
-	path := one(d, "/", "/v1", "/v1/", "/v1/x", "/v1/x/y", "/v10", "/v2/z", "/v2/", "/a", "/a.b", "/b", "/v1//x", "/v1/../v2", "/v1/%78", "/a%2Eb", "/v1/%2Fx", "//v1", "/%C3%A9", "/%c3%a9/x", "/%C3%A9%C3%A9", "/v1/%E6%97%A5/x")
-	q := sim.Request{
-		Method:  one(d, "GET", "GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"),
-		URL:     "http://web:8080" + path + one(d, "", "", "?q=1", "?q=2&q=1", "?r", "?q=12&r=x%20y", "?r=1&q="),
-		Headers: sim.Headers{},
-	}
-	for _, name := range some(d, 5, headerNames...) {
-		for range one(d, 1, 1, 1, 2) {
-			q.Headers.Add(name, one(d, append(headerValues, "zzz", "")...))
-		}
-	}
-	return q
-}
-
-// pair is a request, and what the workloads do to it.
-func (d draw) pair(w *World) Pair {
-	q := d.request()
-	if w.table().Destination.Protocol == "grpc" && d.chance(7) {
-		q.Method, q.Headers["content-type"] = "POST", "application/grpc"
-	}
-	p := Pair{Documents: w.Documents, Request: q}
-	if d.chance(4) {
-		d.spoil(&p)
-	}
-	p.Request.Answers = "200"
-	if d.chance(5) {
-		p.Request.Answers = d.answers(w, p)
-	}
-	return p
-}
-
-// answers is what the workloads do; slow answers cost as much time as the bound
-// that they meet, so they are rare.
-func (d draw) answers(w *World, p Pair) string {
-	steps := []string{"200", "200", "503", "500", "404", "418", "reset", "429"}
-	if isGRPC(p) {
-		steps = []string{"200", "grpc:14", "grpc:14", "grpc:8", "grpc:0", "503", "reset"}
-	}
-	script := ""
-	for range d.IntN(4) {
-		script += one(d, steps...) + ","
-	}
-	if d.chance(1) {
-		q := p.Request
-		q.Answers = script + "200@30s"
-		if v, err := sim.Run(w.Model, client, q); err == nil && soon(&v) {
-			return q.Answers
-		}
-	}
-	return script + "200"
-}
-
-// soon reports whether a verdict knows one end, which comes soon enough for a test.
-func soon(v *sim.Verdict) bool {
-	e := v.Branches[0].Ends
-	return !announced(v) && len(e) == 1 && time.Duration(e[0].Latest) < slowest
 }

@@ -1,0 +1,82 @@
+package differential
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/sim"
+)
+
+// own are a request's headers without what Envoy adds to those that are wanted.
+func own(h http.Header, wanted sim.Headers) map[string]string {
+	out := map[string]string{}
+	for name, values := range h {
+		name = strings.ToLower(name)
+		if _, ok := wanted[name]; !ok && (strings.HasPrefix(name, "x-envoy-") || slices.Contains(added, name)) {
+			continue
+		}
+		out[name] = strings.Join(values, "\n")
+	}
+	return comparable(out)
+}
+
+// comparable are headers without the length of the body, which is compared itself,
+// and with cookies in the one form that a server of Go makes of them.
+func comparable(h map[string]string) map[string]string {
+	out := maps.Clone(h)
+	delete(out, "content-length")
+	if v, ok := out["cookie"]; ok {
+		out["cookie"] = strings.TrimRight(strings.ReplaceAll(v, "\n", "; "), "; ")
+	}
+	return out
+}
+
+// added are headers that sidecars give each request.
+var added = []string{"x-request-id", "x-forwarded-proto", "content-length", "transfer-encoding"}
+
+// proxys are the headers of an answer that proxies write.
+var proxys = []string{"server", "date", "location", "content-length", "transfer-encoding", "connection", "grpc-status", "grpc-message", "trailer", "upgrade",
+	envoytest.RouteHeader, envoytest.NameHeader}
+
+// responseHeaders compares those of the answer with what the route does to them.
+func responseHeaders(b *sim.Branch, o *Observed) string {
+	want := map[string][]string{}
+	if o.Headers.Get(envoytest.NameHeader) != "" {
+		want[envoytest.BackHeader] = []string{"b"}
+	}
+	if c := b.ResponseHeaders; c != nil {
+		for _, name := range c.Remove {
+			delete(want, name)
+		}
+		for name, v := range c.Set {
+			want[name] = []string{v}
+		}
+		for name := range c.Add {
+			want[name] = append(want[name], c.Add.Values(name)...)
+		}
+	}
+	if b.Outcome == sim.Redirect { // compared already
+		delete(want, "location")
+	}
+	got := map[string][]string{}
+	for name, values := range o.Headers {
+		name = strings.ToLower(name)
+		_, wanted := want[name]
+		if wanted || !slices.Contains(proxys, name) && !strings.HasPrefix(name, "x-envoy-") {
+			got[name] = values
+		}
+	}
+	if b.ResponseHeaders == nil || b.ResponseHeaders.Set["content-type"] == "" || o.Headers.Get(envoytest.NameHeader) == "" { // an answer has its own, or none
+		delete(got, "content-type")
+		delete(want, "content-type")
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		return "response headers (-sim +Envoy):\n" + d
+	}
+	return ""
+}
