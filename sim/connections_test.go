@@ -201,3 +201,28 @@ func greetings(t *testing.T, port uint32, n int) map[string]int {
 	all.Wait()
 	return got
 }
+
+// TestAConnectionIsNoRequest: what only a request has is refused, and where requests
+// decide where they go a connection has no answer.
+func TestAConnectionIsNoRequest(t *testing.T) {
+	t.Parallel()
+	for want, q := range map[string]sim.Request{
+		"url: a connection has no path; write tcp://db:5432":          {URL: "tcp://db:5432/v1"},
+		"url: a connection has no path; write tcp://db:5432, or":      {URL: "tcp://db:5432?a"},
+		"url: a connection has no method":                             {URL: "tcp://db:5432", Method: "GET"},
+		"url: a connection has no method, version":                    {URL: "tcp://db:5432", Version: "2"},
+		"url: a connection has no method, version, headers":           {URL: "tcp://db:5432", Headers: sim.Headers{"a": "b"}},
+		"url: a connection has no method, version, headers or body":   {URL: "tcp://db:5432", Body: 1},
+		"url: web:8080 looks for requests":                            {URL: "tcp://web:8080"},
+		"url: tcp:// stands for no port; write one, as tcp://db:5432": {URL: "tcp://db"},
+		"does not begin with http://, https:// or tcp://":             {URL: "udp://db:5432"},
+	} {
+		if _, err := run(town(), q); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", q, err, want)
+		}
+	}
+	v, err := run(town(), sim.Request{URL: "tcp://db:5432"})
+	if err != nil || v.Request.Method != "" || v.Branches[0].Forwarded != nil || outcomeText(v.Branches[0]) != "forward 0: v2=1/0" {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

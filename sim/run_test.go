@@ -66,6 +66,8 @@ func TestURLFindsTheDestination(t *testing.T) {
 		"HTTP://vip?x":                            "vip",
 		"http://user:secret@web:8080/#fragment?x": "web",
 		"http://db:5432/":                         "db",
+		"tcp://db:5432":                           "db",
+		"TCP://127.0.0.1:10007":                   "db",
 	} {
 		v, err := run(town(), sim.Request{URL: url})
 		if err != nil {
