@@ -43,9 +43,11 @@ func (t *tabler) calls(p *dataplane) []call {
 	}
 	net := p.spec.Networking
 	for i := range net.Outbound {
-		for _, c := range t.call(p, i) {
-			add(c)
+		if o := &net.Outbound[i]; o.Hosts != nil {
+			t.hostCalls(o, int32(i), add)
+			continue
 		}
+		add(t.call(p, i))
 	}
 	if net.TransparentProxying == nil {
 		return out
@@ -78,13 +80,10 @@ func outboundTarget(ref api.OutboundRef) api.TargetRef {
 	return api.TargetRef{Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace, Labels: ref.Labels}
 }
 
-// call resolves one outbound, which is one call unless it is to hosts.
-func (t *tabler) call(p *dataplane, i int) []call {
+// call resolves one outbound, which does not lead to hosts.
+func (t *tabler) call(p *dataplane, i int) call {
 	o := &p.spec.Networking.Outbound[i]
 	c := call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, index: int32(i)}
-	if o.Hosts != nil {
-		return t.hostCalls(o, c)
-	}
 	ref, port := api.TargetRef{Kind: api.KindMeshService, Name: o.Tags[api.TagService]}, uint32(0)
 	if o.BackendRef != nil {
 		ref = outboundTarget(*o.BackendRef)
@@ -96,11 +95,11 @@ func (t *tabler) call(p *dataplane, i int) []call {
 	if o.BackendRef == nil {
 		if d := t.mesh.dest(classicID(ref.Name)); d != nil && d.facts.Classic {
 			c.dest = d
-			return []call{c}
+			return c
 		}
 	}
 	c.dest, c.lost = findBackend(t.mesh, route.BackendRef{Target: ref, Port: port, Home: p.facts.Namespace})
-	return []call{c}
+	return c
 }
 
 // field is where the dataplane p names what it calls; empty where it does not.

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -54,15 +55,12 @@ func hostDestination(name string, port uint32) *Destination {
 // hostsAt is under which name the callers of all hosts at a port are linked.
 func hostsAt(port uint32) string { return "\x03hosts:" + strconv.FormatUint(uint64(port), 10) }
 
-// hostCalls are those to all hosts at the port that an outbound names, by the
-// length of their names: whoever asks for one of them comes to the first that fits.
-func (t *tabler) hostCalls(o *api.Outbound, c call) []call {
-	c.name = hostsAt(o.Hosts.Port)
-	out := []call{c}
+// hostCalls adds those to all hosts at the port that the outbound of an index names.
+func (t *tabler) hostCalls(o *api.Outbound, index int32, add func(call)) {
+	c := call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, index: index, name: hostsAt(o.Hosts.Port)}
+	add(c) // which leads nowhere, and is there so that hosts to come are found
 	for d := range t.mesh.destsNamed(c.name) {
-		x := c
-		x.dest = d
-		out = append(out, x)
+		c.dest = d
+		add(c)
 	}
-	return out
 }

@@ -47,7 +47,9 @@ func newRouteObject(o *api.Object, kind int, d *route.Dialect, zone map[string]s
 			}
 		}
 	}
-	r.reads = slices.Sorted(maps.Keys(seen.asked))
+	if len(seen.asked) > 0 {
+		r.reads = slices.Sorted(maps.Keys(seen.asked))
+	}
 	return r
 }
 

@@ -70,25 +70,28 @@ func (b *tableBuilder) stacked(items []attachedItem, own []route.Inline) Policie
 // attachedItems are those that the class has, weakest first.
 func (b *tableBuilder) attachedItems(r *route.Composed, from []*contribution) []attachedItem {
 	var items []attachedItem
-	add := func(list []*item, layer merge.LayerName, from *contribution) {
-		for _, it := range list {
-			if b.class.has[it.policy.selector.Key] {
-				items = append(items, attachedItem{it, layer, from})
-			}
-		}
-	}
 	said := b.dest.subjects
 	for depth, o := range r.Via {
 		if x := said.speaker(o.Ref); x != nil {
-			add(said.attached[x].whole, merge.Include, &contribution{route: x, rank: x.rank, depth: depth})
+			items = b.class.holds(items, said.attached[x].whole, merge.Include, &contribution{route: x, rank: x.rank, depth: depth})
 		}
 	}
 	by := said.contributors(r, from)
 	for _, c := range by {
-		add(said.attached[c.route].whole, merge.Route, c)
+		items = b.class.holds(items, said.attached[c.route].whole, merge.Route, c)
 	}
 	for _, c := range by {
-		add(takes(r, c.route, said.attached[c.route]), merge.Rule, c)
+		items = b.class.holds(items, takes(r, c.route, said.attached[c.route]), merge.Rule, c)
+	}
+	return items
+}
+
+// holds adds those of list that are for the class.
+func (c *class) holds(items []attachedItem, list []*item, layer merge.LayerName, from *contribution) []attachedItem {
+	for _, it := range list {
+		if c.has[it.policy.selector.Key] {
+			items = append(items, attachedItem{it, layer, from})
+		}
 	}
 	return items
 }
@@ -110,20 +113,21 @@ func (s *subjects) speaker(ref api.Ref) *routeObject {
 // the weakest of what they say about the destination; those that others include last.
 func (s *subjects) contributors(r *route.Composed, from []*contribution) []*contribution {
 	var out []*contribution
-	known := func(x *routeObject) bool {
-		return slices.ContainsFunc(out, func(o *contribution) bool { return o.route == x })
-	}
 	for _, c := range from {
-		if !known(c.route) && slices.ContainsFunc(r.Origins, func(o *api.Origin) bool { return o.Ref == c.route.object.Ref }) {
+		if !speaks(out, c.route) && slices.ContainsFunc(r.Origins, func(o *api.Origin) bool { return o.Ref == c.route.object.Ref }) {
 			out = append(out, c)
 		}
 	}
 	for _, o := range r.Origins {
-		if x := s.read[o.Ref]; x != nil && !known(x) {
+		if x := s.read[o.Ref]; x != nil && !speaks(out, x) {
 			out = append(out, &contribution{route: x, rank: x.rank})
 		}
 	}
 	return out
+}
+
+func speaks(list []*contribution, x *routeObject) bool {
+	return slices.ContainsFunc(list, func(o *contribution) bool { return o.route == x })
 }
 
 // takes lists the items attached to a rule of by, that by gave to r, weakest first.

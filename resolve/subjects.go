@@ -81,6 +81,9 @@ func gatherSubjects(m lookup, d *dest) *subjects {
 	}
 	for _, c := range s.contributions {
 		attach(c.route)
+		if len(c.route.reads) == 0 {
+			continue
+		}
 		for r := range m.readBy(c.route) {
 			if s.read == nil {
 				s.read = map[api.Ref]*routeObject{}

@@ -25,8 +25,9 @@ func readHTTP(o *api.Object, spec *HTTPRoute) *route.Opinion {
 	out.Notes = gatewayNotes(o.Ref, out.Top)
 	for i := range spec.To {
 		to := &spec.To[i]
-		entry := route.Entry{To: to.TargetRef, Index: i, Field: api.Path("spec.to").Index(i).Field("targetRef")}
-		at := api.Path("spec.to").Index(i).Field("rules")
+		here := api.Path("spec.to").Index(i)
+		entry := route.Entry{To: to.TargetRef, Index: i, Field: here.Field("targetRef")}
+		at := here.Field("rules")
 		for j := range to.Rules {
 			rule, notes := ruleOf(o, &to.Rules[j], i, j, at.Index(j))
 			entry.Rules, out.Notes = append(entry.Rules, rule), append(out.Notes, notes...)
