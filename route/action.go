@@ -28,7 +28,7 @@ type Redirect struct {
 }
 
 // Respond answers with a status. To a gRPC client it goes as the status of gRPC
-// that Envoy makes of it: see GRPCStatus.
+// that Envoy makes of it: of 404 it makes 12, of 503 it makes 14.
 type Respond struct {
 	Status  uint32
 	Body    string

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/internal/toydialect"
 	"github.com/weftmesh/weft/resolve"
@@ -261,6 +262,26 @@ func TestExplained(t *testing.T) {
 		}
 	}
 }
+
+// TestKumasViews: Kuma's clients are told of a sidecar that calls hosts too.
+func TestKumasViews(t *testing.T) {
+	t.Parallel()
+	m := compile(t, 10080, 8081, 8082).Reader(nil)
+	layout, err := kuma.LayoutOf(m, catalog, client)
+	if err != nil || len(layout.Outbounds) != 4 {
+		t.Errorf("%v: outbounds %v", err, layout.Outbounds)
+	}
+	for name, err := range map[string]error{
+		"rules":  second(kuma.Rules(m, catalog, client)),
+		"legacy": second(kuma.Legacy(m, client)),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
 
 // TestStatus: each object has its conditions, and the language's own form of them.
 func TestStatus(t *testing.T) {
