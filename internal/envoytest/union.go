@@ -11,7 +11,6 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/xds"
 )
@@ -89,7 +88,7 @@ func (u *union) inline(prefix string, l *listenerv3.Listener, s *xds.State) {
 		case *tcpproxyv3.TcpProxy:
 			renameTCP(prefix, m)
 		}
-		if err := last.GetTypedConfig().MarshalFrom(packed.(proto.Message)); err != nil {
+		if err := last.GetTypedConfig().MarshalFrom(packed); err != nil {
 			u.t.Fatal(err)
 		}
 	}
