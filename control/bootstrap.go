@@ -148,7 +148,7 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 		return nil, err
 	}
 	if exists && there.Ref != o.Ref {
-		return standing(there, o)
+		return unchangedFrom(there, o)
 	}
 	c := *o
 	c.Source.File, c.Owner = bootstrapSource, api.Ephemeral
@@ -170,7 +170,7 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 		return nil, err
 	}
 	if there, ok := after.Get(c.Ref); ok && there.Owner != api.Ephemeral {
-		return standing(there, o)
+		return unchangedFrom(there, o)
 	}
 	b.arrived(&c)
 	return &c, nil
@@ -180,9 +180,9 @@ func noMesh(name string) error {
 	return web.Refusal(http.StatusNotFound, "there is no mesh "+name+"; create it, or start the sidecar with another --mesh")
 }
 
-// standing is what somebody else keeps there, which a sidecar may repeat but
+// unchangedFrom is what somebody else keeps there, which a sidecar may repeat but
 // not change.
-func standing(there, brought *api.Object) (*api.Object, error) {
+func unchangedFrom(there, brought *api.Object) (*api.Object, error) {
 	if store.Same(there, brought) {
 		return there, nil
 	}

@@ -14,7 +14,7 @@ import (
 
 // programmed says whether Envoys have what the object says. Found are the notes
 // at the places where it is attached.
-func programmed(m *resolve.Reader, o *api.Object, x *standing, found []api.Note) Condition {
+func programmed(m *resolve.Reader, o *api.Object, x *participation, found []api.Note) Condition {
 	n := x.counts
 	c := Condition{Type: "Programmed", Status: "False", Reason: "Pending", Dataplanes: n}
 	switch {
@@ -129,7 +129,7 @@ func rejections(refusing []Sidecar) string {
 }
 
 // losers are those who stand in the place of entries of the object, in words.
-func (x *standing) losers() []string {
+func (x *participation) losers() []string {
 	var by []string
 	for _, e := range x.Entries {
 		for _, o := range e.By {
@@ -142,7 +142,7 @@ func (x *standing) losers() []string {
 
 // idle says why nothing of an object acts: others stand in its place, or it has
 // no effect where it is attached.
-func (x *standing) idle() (reason, message string) {
+func (x *participation) idle() (reason, message string) {
 	if by := x.losers(); len(by) > 0 {
 		return "Overridden", "everything that it says is overridden by " + strings.Join(by, ", ")
 	}

@@ -25,8 +25,8 @@ func Listed(sidecars []Sidecar) Known {
 	}
 }
 
-// standing is how one policy or route fares on the dataplanes that it concerns.
-type standing struct {
+// participation is what one policy or route takes part in on the dataplanes that it concerns.
+type participation struct {
 	*resolve.Reach
 	counts Counts
 	// lost are the dataplanes where it takes part and others stand in its place.
@@ -37,12 +37,12 @@ type standing struct {
 	refusing    []Sidecar
 }
 
-// standings follow the objects of one mesh to their dataplanes, and names those
+// participations follow the objects of one mesh to their dataplanes, and names those
 // where named is set.
-func standings(q *resolve.Reader, mesh string, refs []api.Ref, known Known, named bool) []*standing {
-	out := make([]*standing, len(refs))
+func participations(q *resolve.Reader, mesh string, refs []api.Ref, known Known, named bool) []*participation {
+	out := make([]*participation, len(refs))
 	for i := range out {
-		out[i] = &standing{}
+		out[i] = &participation{}
 	}
 	var at api.Ref // the dataplane whose sidecar is s
 	var s Sidecar
@@ -59,7 +59,7 @@ func standings(q *resolve.Reader, mesh string, refs []api.Ref, known Known, name
 	return out
 }
 
-func (x *standing) count(ref api.Ref, r *resolve.Resolved, p resolve.Presence, s Sidecar, named bool) {
+func (x *participation) count(ref api.Ref, r *resolve.Resolved, p resolve.Presence, s Sidecar, named bool) {
 	x.counts.Selected++
 	if p == resolve.Lacks {
 		if named || len(x.missing) == 0 {
@@ -98,7 +98,7 @@ func (s *Sidecar) has(ref api.Ref, r *resolve.Resolved) bool {
 
 // notes are what there is to say about the object where it is attached: fields
 // without effect, and what Envoys do not get as it is written.
-func (x *standing) notes(q *resolve.Reader, look look) []api.Note {
+func (x *participation) notes(q *resolve.Reader, look look) []api.Note {
 	var all remarks
 	all.add(idleNotes(q, x.Reach)...)
 	for _, p := range x.Places {
@@ -141,7 +141,7 @@ func (l look) asked(p resolve.Place) []api.Note {
 
 // why says why the object, or only its entry at a field, takes no part where it is
 // missing; empty where it is missing nowhere.
-func (x *standing) why(q *resolve.Reader, field api.Path) string {
+func (x *participation) why(q *resolve.Reader, field api.Path) string {
 	if len(x.missing) == 0 {
 		return ""
 	}

@@ -59,10 +59,10 @@ func (s *Status) refuse(r refusals) {
 	}
 }
 
-// strangers are the refused objects of the mesh that have no status else: those
+// withoutStatus are the refused objects of the mesh that have no status else: those
 // that never were good, and those of kinds without conditions. Objects outside
 // all meshes are everybody's.
-func (r refusals) strangers(m *resolve.Reader, mesh string, had []Status) []Status {
+func (r refusals) withoutStatus(m *resolve.Reader, mesh string, had []Status) []Status {
 	seen := map[api.Ref]bool{}
 	for i := range had {
 		seen[had[i].Ref] = true

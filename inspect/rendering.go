@@ -83,7 +83,7 @@ func NotesOn(m *resolve.Reader, refs ...api.Ref) []api.Note {
 		}
 	}
 	for _, mesh := range sortedKeys(byMesh) {
-		for _, x := range standings(m, mesh, byMesh[mesh], nil, false) {
+		for _, x := range participations(m, mesh, byMesh[mesh], nil, false) {
 			all.add(x.notes(m, look)...)
 		}
 	}

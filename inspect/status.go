@@ -118,7 +118,7 @@ func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations .
 		objects, refs = append(objects, o), append(refs, o.Ref)
 	}
 	look := lookAt(m)
-	for i, x := range standings(m, mesh, refs, Listed(sidecars), false) {
+	for i, x := range participations(m, mesh, refs, Listed(sidecars), false) {
 		s := statusOf(m, objects[i], x, look)
 		s.refuse(refused)
 		s.inOwnForm(m, objects[i])
@@ -127,7 +127,7 @@ func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations .
 	for _, n := range failures(m) {
 		out.Sidecars.Held = append(out.Sidecars.Held, Held{n.Origin.Name, n.Message})
 	}
-	out.Objects = append(out.Objects, refused.strangers(m, mesh, out.Objects)...)
+	out.Objects = append(out.Objects, refused.withoutStatus(m, mesh, out.Objects)...)
 	slices.SortFunc(out.Objects, func(a, b Status) int { return a.Ref.Compare(b.Ref) })
 	out.Unread = unread(violations)
 	return out
@@ -140,7 +140,7 @@ func StatusOf(m *resolve.Reader, ref api.Ref, sidecars Known, violations ...*api
 	if !ok {
 		return Status{}, NotFound(ref.Kind, ref.Name, NamesOf(m, ref))
 	}
-	s := statusOf(m, o, standings(m, ref.Mesh, []api.Ref{ref}, sidecars, false)[0], lookAt(m))
+	s := statusOf(m, o, participations(m, ref.Mesh, []api.Ref{ref}, sidecars, false)[0], lookAt(m))
 	s.Notes = append(s.Notes, failures(m)...)
 	s.refuse(refusalsOf(violations))
 	s.inOwnForm(m, o)
@@ -194,7 +194,7 @@ func syncOf(m *resolve.Reader, mesh string, sidecars []Sidecar) Sync {
 	return s
 }
 
-func statusOf(m *resolve.Reader, o *api.Object, x *standing, look look) Status {
+func statusOf(m *resolve.Reader, o *api.Object, x *participation, look look) Status {
 	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: m.NotesOn(o.Ref), Dataplanes: x.counts}
 	found := x.notes(m, look)
 	s.Notes = append(s.Notes, found...)

@@ -107,7 +107,7 @@ func finishCluster(out *clusterv3.Cluster, options *upstreamhttpv3.HttpProtocolO
 		if !ok {
 			continue
 		}
-		origins = append(origins, standing(e, func(c policies.Conf) proto.Message { return blankCluster(c, options != nil, place) })...)
+		origins = append(origins, setBy(e, func(c policies.Conf) proto.Message { return blankCluster(c, options != nil, place) })...)
 		w.WriteCluster(out, options, place)
 	}
 	if options != nil {

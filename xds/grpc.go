@@ -152,7 +152,7 @@ func ignored(r *routev3.Route, by *resolve.Route, d *resolve.Destination) []*api
 	}
 	b := tableBuilder{place: Place{Protocol: d.Protocol}}
 	for _, e := range by.Policies {
-		out = append(out, standing(e, func(c policies.Conf) proto.Message {
+		out = append(out, setBy(e, func(c policies.Conf) proto.Message {
 			return &routev3.Route{TypedPerFilterConfig: b.blank(c, true).TypedPerFilterConfig}
 		})...)
 	}

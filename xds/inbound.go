@@ -64,7 +64,7 @@ func inboundRoutes(name string, place Place, ps resolve.Policies) (*Resource, []
 	var origins []*api.Origin
 	b := tableBuilder{place: place}
 	for _, e := range ps {
-		origins = append(origins, standing(e, func(c policies.Conf) proto.Message { return b.blank(c, true) })...)
+		origins = append(origins, setBy(e, func(c policies.Conf) proto.Message { return b.blank(c, true) })...)
 	}
 	out.Metadata = named(origins)
 	b.write(out, &resolve.Route{Policies: ps})

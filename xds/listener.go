@@ -101,7 +101,7 @@ func (x *Renderer) common(c chain) *common {
 		out.origins = append(out.origins, c.by)
 	}
 	for _, e := range c.ps {
-		out.origins = append(out.origins, standing(e, func(conf policies.Conf) proto.Message {
+		out.origins = append(out.origins, setBy(e, func(conf policies.Conf) proto.Message {
 			only := c
 			only.ps = resolve.Policies{{Kind: e.Kind, Conf: conf}}
 			return &listenerv3.FilterChain{Filters: x.filters(only)}

@@ -72,13 +72,13 @@ func routeOrigins(r *resolve.Route) []*api.Origin {
 	return out
 }
 
-// standing finds who set the values of e that stand in an object. write gives a
+// setBy finds who set the values of e that stand in an object. write gives a
 // blank object with nothing in it but what a conf writes.
 //
 // A value stands where the object would differ without it: a conf knows best
 // what it writes where, and asking it keeps losers and the blocks of other
 // protocols out of the object.
-func standing(e *policies.Effective, write func(policies.Conf) proto.Message) []*api.Origin {
+func setBy(e *policies.Effective, write func(policies.Conf) proto.Message) []*api.Origin {
 	winners := winnersOf(e)
 	if len(winners) == 0 {
 		return nil

@@ -44,7 +44,7 @@ func RouteConfiguration(t *resolve.Table) (*routev3.RouteConfiguration, []string
 }
 
 func buildTable(t *resolve.Table) *tableBuilder {
-	b := &tableBuilder{place: Place{Protocol: t.Destination.Protocol}, by: map[standingKey][]*api.Origin{}}
+	b := &tableBuilder{place: Place{Protocol: t.Destination.Protocol}, by: map[placeKey][]*api.Origin{}}
 	for _, r := range t.Routes {
 		b.add(r)
 	}
@@ -77,12 +77,12 @@ type tableBuilder struct {
 	rendered []*resolve.Route // of routes, one for one
 	clusters []string
 	notes    []api.Note
-	by       map[standingKey][]*api.Origin
+	by       map[placeKey][]*api.Origin
 	shared   map[string][]HostRoute // of kinds that are HostWriters
 }
 
-// standingKey is where a policy acts: a route that forwards, or one that does not.
-type standingKey struct {
+// placeKey is where a policy acts: a route that forwards, or one that does not.
+type placeKey struct {
 	*policies.Effective
 	forwards bool
 }
@@ -152,10 +152,10 @@ func (b *tableBuilder) write(out *routev3.Route, r *resolve.Route) {
 func (b *tableBuilder) origins(r *resolve.Route, forwards bool) []*api.Origin {
 	out := routeOrigins(r)
 	for _, e := range r.Policies {
-		key := standingKey{e, forwards}
+		key := placeKey{e, forwards}
 		found, ok := b.by[key]
 		if !ok {
-			found = standing(e, func(c policies.Conf) proto.Message { return b.blank(c, forwards) })
+			found = setBy(e, func(c policies.Conf) proto.Message { return b.blank(c, forwards) })
 			b.by[key] = found
 			b.note(e.Notes()...)
 		}

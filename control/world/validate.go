@@ -32,7 +32,7 @@ func Validate(r Reading) Report {
 	all := slices.Concat(r.Objects, r.Refused)
 	violations := append(slices.Clone(r.Violations), admission.Check(catalog, Snapshot(), all)...)
 	model, _ := Compile(Snapshot(append(unwritten(all), r.Objects...)...))
-	violations = append(violations, inspect.Unsaid(violations, Warnings(model))...)
+	violations = append(violations, inspect.Unreported(violations, Warnings(model))...)
 	Sort(violations)
 	report := Report{Documents: r.Documents, Violations: make([]inspect.Violation, len(violations)), Conditions: conditions(model, r.Objects)}
 	for i, v := range violations {

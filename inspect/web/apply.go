@@ -72,7 +72,7 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 		out.Results = append(out.Results, result{x.Ref.String(), x.Action})
 	}
 	warnings := append(b.found, b.adjusted...)
-	warnings = append(warnings, inspect.Unsaid(warnings, s.dangling(done.model, b.objects))...)
+	warnings = append(warnings, inspect.Unreported(warnings, s.dangling(done.model, b.objects))...)
 	for _, v := range warnings {
 		out.Warnings = append(out.Warnings, inspect.ViolationOf(v))
 	}

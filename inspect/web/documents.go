@@ -159,7 +159,7 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 		status = http.StatusCreated
 	}
 	warnings := append(b.found, b.adjusted...)
-	warnings = append(warnings, inspect.Unsaid(warnings, s.dangling(s.covering(r.Context()), b.objects))...)
+	warnings = append(warnings, inspect.Unreported(warnings, s.dangling(s.covering(r.Context()), b.objects))...)
 	if now, ok := snapshot.Get(ref); ok {
 		w.Header().Set("ETag", etag(now))
 	}

@@ -49,7 +49,7 @@ func (st *stream) refuse(f *flow, r *response, words string) {
 	if next := f.resent.Add(st.server.opts.ResendEvery); now.Before(next) && !late {
 		f.resendAt = next
 	}
-	st.doubts.add(f.kind, r)
+	st.unverified.add(f.kind, r)
 	st.report(f, r, culprits, words, now)
 }
 
@@ -139,16 +139,16 @@ func sentenceEnds(s string) bool {
 	return (s[0] == '.' || s[0] == ':') && (len(s) == 1 || s[1] == ' ' || s[1] == '\n')
 }
 
-// doubts are the resources of a dataplane of which nobody knows whether its
+// unverified are the resources of a dataplane of which nobody knows whether its
 // client has them: they stood in a refused response, and no later answer
 // cleared them up. They outlive the stream, because a client that reconnects
 // reports the versions of before the refusal.
-type doubts struct {
+type unverified struct {
 	mu    sync.Mutex
 	names [kinds]map[string]bool
 }
 
-func (d *doubts) add(k kind, r *response) {
+func (d *unverified) add(k kind, r *response) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.names[k] == nil {
@@ -163,7 +163,7 @@ func (d *doubts) add(k kind, r *response) {
 }
 
 // clear forgets what a confirmed response settled.
-func (d *doubts) clear(k kind, r *response) {
+func (d *unverified) clear(k kind, r *response) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.names[k]) == 0 {
@@ -177,8 +177,8 @@ func (d *doubts) clear(k kind, r *response) {
 	}
 }
 
-// apply has a new stream send again, or remove, what is in doubt.
-func (d *doubts) apply(f *flow, known map[string]string) {
+// apply has a new stream send again, or remove, what is unverified.
+func (d *unverified) apply(f *flow, known map[string]string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for name := range d.names[f.kind] {

@@ -7,7 +7,7 @@ import (
 )
 
 // How much of what a client says of itself, or of a refusal, is read and kept. It
-// is text of a stranger, of any length up to that of a message.
+// is text of a client, of any length up to that of a message.
 const (
 	keptWords  = 4 << 10  // of the reason of a refusal: status, log, events and traces
 	readWords  = 64 << 10 // of the same, to find names of resources in
@@ -28,9 +28,9 @@ func cut(text string, bound int) string {
 // once in a while, and few causes, since a client may vary its words at will. It
 // outlives the streams, so that who connects again gains nothing.
 type refusalLog struct {
-	mu     sync.Mutex
-	logged map[string]time.Time // causes, and when they were logged last
-	unsaid int                  // refusals that were not logged since the last that was
+	mu         sync.Mutex
+	logged     map[string]time.Time // causes, and when they were logged last
+	suppressed int                  // refusals that were not logged since the last that was
 }
 
 // take reports whether a refusal is to be logged now, and how many were left
@@ -44,13 +44,13 @@ func (l *refusalLog) take(cause string, now time.Time, every time.Duration) (lef
 		}
 	}
 	if _, again := l.logged[cause]; again || len(l.logged) >= mostCauses {
-		l.unsaid++
+		l.suppressed++
 		return 0, false
 	}
 	if l.logged == nil {
 		l.logged = map[string]time.Time{}
 	}
 	l.logged[cause] = now
-	leftOut, l.unsaid = l.unsaid, 0
+	leftOut, l.suppressed = l.suppressed, 0
 	return leftOut, true
 }

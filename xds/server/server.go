@@ -48,10 +48,10 @@ type Server struct {
 
 // peer is what is known of one dataplane, connected or not.
 type peer struct {
-	streams  []*stream // oldest first
-	last     SyncStatus
-	doubts   doubts
-	refusals refusalLog
+	streams    []*stream // oldest first
+	last       SyncStatus
+	unverified unverified
+	refusals   refusalLog
 }
 
 var errClosed = status.Error(codes.Unavailable, "the control plane is stopping; try another or again")
@@ -180,7 +180,7 @@ func (s *Server) join(st *stream) error {
 		return status.Errorf(codes.ResourceExhausted, "%s has %d streams already; close one first",
 			st.peer.Dataplane, len(p.streams))
 	}
-	st.nack, st.doubts, st.refusals = p.last.Nack, &p.doubts, &p.refusals
+	st.nack, st.unverified, st.refusals = p.last.Nack, &p.unverified, &p.refusals
 	p.streams = append(p.streams, st)
 	s.running.Add(1)
 	return nil

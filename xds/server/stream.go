@@ -31,20 +31,20 @@ type stream struct {
 	token  string // id of the token that opened it
 	end    context.CancelCauseFunc
 
-	mu        sync.Mutex
-	closed    bool
-	resolved  *resolve.Resolved
-	want      *xds.State        // nil while the dataplane is unknown
-	revision  uint64            // of want
-	synced    bool              // the client has confirmed all of want
-	confirmed *resolve.Resolved // what the client has last confirmed as a whole
-	acked     uint64            // revision that the client had confirmed when it last was synced
-	note      string
-	failed    bool // the newest configuration could not be rendered
-	nack      *Nack
-	doubts    *doubts
-	refusals  *refusalLog
-	flows     [kinds]flow
+	mu         sync.Mutex
+	closed     bool
+	resolved   *resolve.Resolved
+	want       *xds.State        // nil while the dataplane is unknown
+	revision   uint64            // of want
+	synced     bool              // the client has confirmed all of want
+	confirmed  *resolve.Resolved // what the client has last confirmed as a whole
+	acked      uint64            // revision that the client had confirmed when it last was synced
+	note       string
+	failed     bool // the newest configuration could not be rendered
+	nack       *Nack
+	unverified *unverified
+	refusals   *refusalLog
+	flows      [kinds]flow
 
 	// unsettled are clusters of want that the client has not confirmed yet.
 	unsettled map[string]unsettled
@@ -99,7 +99,7 @@ func (st *stream) CreateDeltaWatch(q *discoveryv3.DeltaDiscoveryRequest, sub cac
 		}
 		if !f.asked {
 			f.floor(sub.ReturnedResources())
-			st.doubts.apply(f, sub.ReturnedResources())
+			st.unverified.apply(f, sub.ReturnedResources())
 		} else {
 			st.askedAgain(f, q.GetResourceNamesSubscribe(), sub)
 		}
@@ -180,7 +180,7 @@ func (st *stream) confirm(f *flow, r *response) {
 		delete(f.remove, name)
 	}
 	st.settle(f.kind, r.changed)
-	st.doubts.clear(f.kind, r)
+	st.unverified.clear(f.kind, r)
 	st.server.opts.Observer.Acked(st.peer, r.push(), time.Since(r.at))
 }
 

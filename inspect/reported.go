@@ -6,19 +6,19 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// heard remembers which fields the reading of documents has warned about, so
+// reported remembers which fields the reading of documents has warned about, so
 // that nobody is told one fact twice: the model finds some of them again.
-type heard struct {
+type reported struct {
 	fields map[place]bool // warned about
 	above  map[place]bool // that hold one of those
 }
 
-// Unsaid is what of more the warnings among said do not say already.
-func Unsaid(said, more []*api.Violation) []*api.Violation {
-	h := hear(said)
+// Unreported is what of more the warnings among said do not say already.
+func Unreported(said, more []*api.Violation) []*api.Violation {
+	h := reportedBy(said)
 	var out []*api.Violation
 	for _, v := range more {
-		if !h.knows(v) {
+		if !h.covers(v) {
 			out = append(out, v)
 		}
 	}
@@ -30,8 +30,8 @@ type place struct {
 	field api.Path
 }
 
-func hear(violations []*api.Violation) heard {
-	h := heard{map[place]bool{}, map[place]bool{}}
+func reportedBy(violations []*api.Violation) reported {
+	h := reported{map[place]bool{}, map[place]bool{}}
 	for _, v := range violations {
 		if v.Severity != api.Warning {
 			continue
@@ -46,7 +46,7 @@ func hear(violations []*api.Violation) heard {
 
 // knows reports whether there was a warning about the field of v, about one that
 // holds it, or about one in it.
-func (h heard) knows(v *api.Violation) bool {
+func (h reported) covers(v *api.Violation) bool {
 	if h.above[place{v.Object, v.Field}] || h.fields[place{v.Object, v.Field}] {
 		return true
 	}
