@@ -19,6 +19,9 @@ func (b *Branch) arrive() {
 			sent = x.Forwarded
 		}
 		got := sent.reread(x.http2)
+		for k := range x.Inbounds {
+			x.Inbounds[k].grpc = got.Headers.grpc()
+		}
 		reads := func(in Inbound) bool { return in.Protocol.HTTPLike() }
 		if upgradeOf(sent.Headers) == webSocket && x.asksInHTTP2() {
 			b.unknown = append(b.unknown, "upgrade: the workloads of "+x.Name+" are asked for a WebSocket in HTTP/2 (RFC 8441), which few servers understand")

@@ -115,10 +115,10 @@ func (t taker) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 		runs = append(runs, run{attempts, ends})
 	}
 	for _, in := range called {
-		if first, own := in.through(nth(0), l.call); own {
+		if first, own := in.through(nth(0)); own {
 			in.Outcome, in.Status = Respond, first.Status
 		}
-		play(func(a Answer) Answer { seen, _ := in.through(a, l.call); return seen })
+		play(func(a Answer) Answer { seen, _ := in.through(a); return seen })
 	}
 	if outside {
 		play(func(a Answer) Answer { return a })

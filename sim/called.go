@@ -92,7 +92,7 @@ func fingerprint(p api.Protocol, views map[string]Policy) string {
 
 // through is what the caller sees of what the workload does: the inbound has
 // bounds of its own, and answers where the workload does not.
-func (in *Inbound) through(a Answer, c *call) (seen Answer, own bool) {
+func (in *Inbound) through(a Answer) (seen Answer, own bool) {
 	if !in.inbound.Protocol.HTTPLike() {
 		if a.Refuse { // the connection was accepted, and ends
 			return Answer{Reset: true}, true
@@ -111,11 +111,11 @@ func (in *Inbound) through(a Answer, c *call) (seen Answer, own bool) {
 	}
 	switch {
 	case a.Refuse:
-		return c.answer(http.StatusServiceUnavailable, 0), true
+		return in.answer(http.StatusServiceUnavailable, 0), true
 	case a.Delay >= limit:
-		return c.answer(http.StatusGatewayTimeout, limit), true
+		return in.answer(http.StatusGatewayTimeout, limit), true
 	case a.Reset:
-		return c.answer(http.StatusServiceUnavailable, a.Delay), true
+		return in.answer(http.StatusServiceUnavailable, a.Delay), true
 	}
 	return a.cutBy(bounds), false
 }
@@ -130,10 +130,11 @@ func (a Answer) cutBy(t Timeouts) Answer {
 	return a
 }
 
-// answer is what a proxy answers by itself, as the next one sees it.
-func (c *call) answer(status uint32, after time.Duration) Answer {
-	if b := c.respond(status); b.GRPCStatus != nil {
-		return Answer{Status: http.StatusOK, GRPCStatus: b.GRPCStatus, Delay: after}
+// answer is what the sidecar of in answers by itself, as the caller's sees it.
+func (in *Inbound) answer(status uint32, after time.Duration) Answer {
+	if in.grpc {
+		s := grpcStatus(status)
+		return Answer{Status: http.StatusOK, GRPCStatus: &s, Delay: after}
 	}
 	return Answer{Status: status, Delay: after}
 }

@@ -30,6 +30,13 @@ func (h Headers) Values(name string) []string {
 	return strings.Split(v, repeat)
 }
 
+// grpc reports whether a proxy that has read h takes the request for one of gRPC,
+// and so gives it answers of gRPC.
+func (h Headers) grpc() bool {
+	content := h["content-type"]
+	return content == "application/grpc" || strings.HasPrefix(content, "application/grpc+")
+}
+
 // MarshalJSON joins repeated values by a comma.
 func (h Headers) MarshalJSON() ([]byte, error) {
 	out := make(map[string]string, len(h))

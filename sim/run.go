@@ -168,8 +168,7 @@ func callOf(q Request, a *address) *call {
 	}
 	c.upgraded(q.Headers)
 	c.refused = !c.nominated(q.Headers)
-	content := c.sent["content-type"]
-	c.grpc = content == "application/grpc" || strings.HasPrefix(content, "application/grpc+")
+	c.grpc = c.sent.grpc()
 	c.headers = Headers{"host": c.authority, "x-forwarded-proto": "http", "x-request-id": requestID}
 	maps.Copy(c.headers, c.sent)
 	return c

@@ -127,6 +127,7 @@ type Inbound struct {
 	Ends     []EndOfAll `json:"ends,omitempty"`
 
 	inbound *resolve.Inbound
+	grpc    bool // by what the request is when it comes to it: filters may change that
 }
 
 // Attempt is one attempt of a request. Back-offs are drawn by chance, so its
