@@ -117,7 +117,7 @@ func (l look) place(p resolve.Place) []api.Note {
 	case p.Outbound != nil:
 		at = p.Outbound
 	case p.Cluster != nil:
-		at = p.Cluster
+		at = p.Cluster.Cluster
 	}
 	notes, known := l.known[at]
 	if !known {
@@ -133,7 +133,7 @@ func (l look) asked(p resolve.Place) []api.Note {
 		case p.Outbound != nil:
 			return l.renderer.OutboundNotes(p.At, p.Outbound)
 		case p.Cluster != nil:
-			return xds.ClusterNotes(p.Cluster)
+			return xds.ClusterNotes(p.Cluster.Cluster)
 		}
 		return l.renderer.InboundNotes(p.At, p.Inbound)
 	})

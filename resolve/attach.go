@@ -114,9 +114,18 @@ func (o *Outbound) attach() []Attachment {
 }
 
 // Attachments is what became of every entry that says how the cluster is spoken to.
-func (c *Cluster) Attachments() []Attachment { return c.attached().list }
+func (u *ClusterUse) Attachments() []Attachment { return u.attached().list }
 
-func (c *Cluster) attached() *attached { return attachedIn(c.Policies, c.Destination.Protocol) }
+func (u *ClusterUse) attached() *attached { return attachedIn(u.Policies, u.Protocol()) }
+
+// Protocol is what the dataplane speaks to the cluster: that of the destination, or
+// plain TCP where only whole connections reach it.
+func (u *ClusterUse) Protocol() api.Protocol {
+	if u.ConnectionsOnly {
+		return api.TCP
+	}
+	return u.Destination.Protocol
+}
 
 // Attachments is what became of every entry that is about the inbound.
 func (in *Inbound) Attachments() []Attachment { return in.attached().list }
@@ -161,7 +170,7 @@ func (r *Resolved) places() iter.Seq[Place] {
 			}
 		}
 		for i := range r.Clusters {
-			if !yield(Place{At: r, Cluster: r.Clusters[i].Cluster}) {
+			if !yield(Place{At: r, Cluster: &r.Clusters[i]}) {
 				return
 			}
 		}

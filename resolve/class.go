@@ -25,6 +25,8 @@ type clusterRef struct {
 	id   string
 	name string // of the cluster
 	tags map[string]string
+	// connections says that the table sends whole connections to it.
+	connections bool
 }
 
 // class is what applies to the class of a dataplane.

@@ -98,11 +98,14 @@ func (c *call) outbound() *Outbound {
 		Table: c.class.table, TCP: c.class.tcp, Policies: c.class.outbound}
 }
 
-// namesSame reports whether the tables of both name the same clusters.
+// namesSame reports whether the tables of both name the same clusters for the same
+// traffic.
 func (p *planed) namesSame(before *planed) bool {
 	return slices.EqualFunc(p.calls, before.calls, func(a, b call) bool {
 		return a.class == b.class ||
-			slices.EqualFunc(a.class.clusters, b.class.clusters, func(x, y clusterRef) bool { return x.name == y.name })
+			slices.EqualFunc(a.class.clusters, b.class.clusters, func(x, y clusterRef) bool {
+				return x.name == y.name && x.connections == y.connections
+			})
 	})
 }
 
@@ -116,34 +119,39 @@ func (u *updater) sameClusters(n *planed, r *Resolved, before *planed) {
 			continue
 		}
 		n.behind[i] = now
-		ref := clusterRef{d.ID, r.Clusters[i].Cluster.Name, r.Clusters[i].Tags}
-		r.Clusters[i] = ClusterUse{u.cluster(now, ref, n.plane), u.endpoints(now, ref)}
+		was := r.Clusters[i]
+		ref := clusterRef{id: d.ID, name: was.Cluster.Name, tags: was.Tags}
+		r.Clusters[i] = ClusterUse{u.cluster(now, ref, n.plane), u.endpoints(now, ref), was.ConnectionsOnly}
 	}
 }
 
 // planClusters collects the clusters that the tables of n name, sorted by name.
 func (u *updater) planClusters(n *planed, r *Resolved, before *planed) {
-	seen := map[string]bool{}
+	requests := map[string]bool{} // whether some table sends requests to the cluster
 	for i := range n.calls {
 		if n.calls[i].class == nil {
 			continue
 		}
 		for _, ref := range n.calls[i].class.clusters {
-			if seen[ref.name] {
+			known, seen := requests[ref.name]
+			requests[ref.name] = known || !ref.connections
+			if seen {
 				continue
 			}
-			seen[ref.name] = true
 			d, ok := u.mesh.dests.Get([]byte(ref.id))
 			if !ok {
 				continue
 			}
 			use, same := before.cluster(n.plane, ref.name, d)
 			if !same {
-				use = ClusterUse{u.cluster(d, ref, n.plane), u.endpoints(d, ref)}
+				use = ClusterUse{Cluster: u.cluster(d, ref, n.plane), Endpoints: u.endpoints(d, ref)}
 			}
 			r.Clusters = append(r.Clusters, use)
 			n.behind = append(n.behind, d)
 		}
+	}
+	for i := range r.Clusters {
+		r.Clusters[i].ConnectionsOnly = !requests[r.Clusters[i].Cluster.Name]
 	}
 	sort.Sort(byClusterName{r.Clusters, n.behind})
 }

@@ -17,6 +17,7 @@ type used struct{ clusters []use }
 // use is a cluster as a dataplane uses it: the keys of its two collections.
 type use struct {
 	cluster, endpoints string
+	connectionsOnly    bool
 }
 
 // ports are the inbounds of a dataplane.
@@ -72,7 +73,7 @@ func (c *collections) addDataplanes() {
 				cluster, _ := c.clusters.Get(r, n.cluster)
 				endpoints, _ := c.endpoints.Get(r, n.endpoints)
 				if cluster != nil && endpoints != nil {
-					out.list = append(out.list, ClusterUse{cluster, endpoints})
+					out.list = append(out.list, ClusterUse{cluster, endpoints, n.connectionsOnly})
 				}
 			}
 			slices.SortFunc(out.list, func(a, b ClusterUse) int { return cmp.Compare(a.Cluster.Name, b.Cluster.Name) })
@@ -86,7 +87,7 @@ func (c *collections) uses(r *derive.Reader, key string) *used {
 	p, _ := c.dataplanes.Get(r, key)
 	x, _ := c.called.Get(r, key)
 	u := &used{}
-	seen := make(map[string]bool, 3*len(x.classes))
+	seen := make(map[string]int, 3*len(x.classes)) // where in u.clusters
 	classes := make(map[string]string, 2*len(x.classes))
 	for _, class := range x.classes {
 		t, _ := c.refs.Get(r, class)
@@ -94,16 +95,17 @@ func (c *collections) uses(r *derive.Reader, key string) *used {
 			continue
 		}
 		for _, ref := range t.list {
-			if seen[ref.name] {
+			if i, ok := seen[ref.name]; ok {
+				u.clusters[i].connectionsOnly = u.clusters[i].connectionsOnly && ref.connections
 				continue
 			}
-			seen[ref.name] = true
+			seen[ref.name] = len(u.clusters)
 			at, ok := classes[ref.id]
 			if !ok {
 				at = c.classOf(r, ref.id, p)
 				classes[ref.id] = at
 			}
-			u.clusters = append(u.clusters, use{withTags(at, ref.tags), withTags(ref.id, ref.tags)})
+			u.clusters = append(u.clusters, use{withTags(at, ref.tags), withTags(ref.id, ref.tags), ref.connections})
 		}
 	}
 	return u

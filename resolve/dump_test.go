@@ -68,7 +68,11 @@ func content(r *resolve.Resolved) string {
 		}
 	}
 	for _, c := range r.Clusters {
-		fmt.Fprintf(&b, " cluster %s h2 %v %s %v\n", c.Cluster.Name, c.HTTP2, policiesText(c.Policies), c.List)
+		only := ""
+		if c.ConnectionsOnly {
+			only = " connections only"
+		}
+		fmt.Fprintf(&b, " cluster %s h2 %v%s %s %v\n", c.Cluster.Name, c.HTTP2, only, policiesText(c.Policies), c.List)
 	}
 	for _, in := range r.Inbounds {
 		fmt.Fprintf(&b, " in %s %s:%d for %s:%d %s %v ready %v %s\n", in.Name, in.Address, in.Port, in.ServiceAddress, in.ServicePort, in.Protocol, in.Tags, in.Ready, policiesText(in.Policies))

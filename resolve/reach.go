@@ -29,7 +29,7 @@ type Entry struct {
 type Place struct {
 	At       *Resolved
 	Outbound *Outbound
-	Cluster  *Cluster
+	Cluster  *ClusterUse
 	Inbound  *Inbound
 }
 
@@ -126,7 +126,10 @@ func (p Place) idle(a *Attachment) string {
 	case p.Inbound != nil:
 		return find(p.Inbound.Policies, p.Inbound.Protocol)
 	case p.Cluster != nil:
-		return find(p.Cluster.Policies, p.Cluster.Destination.Protocol)
+		if p.Cluster.ConnectionsOnly && find(p.Cluster.Policies, p.Cluster.Destination.Protocol) == "" {
+			return "only whole connections are sent to " + p.Cluster.Cluster.Name + ", in which nobody looks for requests"
+		}
+		return find(p.Cluster.Policies, p.Cluster.Protocol())
 	case p.Outbound.Table != nil:
 		for _, r := range p.Outbound.Table.Routes {
 			if why := find(r.Policies, p.Outbound.Protocol()); why != "" {

@@ -28,6 +28,12 @@ type outboundKey struct {
 	ps    **policies.Effective
 }
 
+// clusterKey names the place of a cluster, whoever answers behind it.
+type clusterKey struct {
+	cluster         *Cluster
+	connectionsOnly bool
+}
+
 type reacher struct {
 	q       *Reader
 	mesh    *mesh
@@ -40,7 +46,7 @@ type reacher struct {
 	among bitmap // numbers of the candidates
 	// The objects at a place.
 	outbounds map[outboundKey][]present
-	clusters  map[*Cluster][]present
+	clusters  map[clusterKey][]present
 	inbounds  map[*Inbound][]present
 	here      []Presence // of every object at the present dataplane
 	touched   []int
@@ -49,7 +55,7 @@ type reacher struct {
 
 func newReacher(q *Reader, m *mesh, refs []api.Ref, tell Holder) *reacher {
 	x := &reacher{q: q, mesh: m, numbers: map[api.Ref]int{}, about: map[*Destination][]want{}, here: make([]Presence, len(refs)), tell: tell,
-		outbounds: map[outboundKey][]present{}, clusters: map[*Cluster][]present{}, inbounds: map[*Inbound][]present{}}
+		outbounds: map[outboundKey][]present{}, clusters: map[clusterKey][]present{}, inbounds: map[*Inbound][]present{}}
 	for i, ref := range refs {
 		x.numbers[ref] = i
 		x.out = append(x.out, &Reach{Ref: ref, Entries: map[api.Path]*Entry{}})
@@ -179,9 +185,9 @@ func (x *reacher) dataplane(p *planed) {
 		mark(x, x.outbounds, key, Place{At: r, Outbound: o})
 	}
 	for i := range r.Clusters {
-		c := r.Clusters[i].Cluster
+		c := &r.Clusters[i]
 		if _, about := x.about[c.Destination]; about || x.all {
-			mark(x, x.clusters, c, Place{At: r, Cluster: c})
+			mark(x, x.clusters, clusterKey{c.Cluster, c.ConnectionsOnly}, Place{At: r, Cluster: c})
 		}
 	}
 	for _, in := range r.Inbounds {

@@ -22,10 +22,13 @@ type Resolved struct {
 	Clusters []ClusterUse
 }
 
-// ClusterUse is a cluster with what answers behind it.
+// ClusterUse is a cluster as one dataplane uses it, with what answers behind it.
 type ClusterUse struct {
 	*Cluster
 	*Endpoints
+	// ConnectionsOnly says that no table of the dataplane sends requests to it, only
+	// TCPTables whole connections.
+	ConnectionsOnly bool
 }
 
 // Outbound is one listener: an address that the workload calls.

@@ -21,12 +21,13 @@ func (r *Resolved) SameFor(ref api.Ref, was *Resolved) bool {
 			return false
 		}
 	}
-	for _, c := range r.Clusters {
-		if len(attachmentsOn(c.Cluster.Attachments(), ref)) == 0 {
+	for i := range r.Clusters {
+		c := &r.Clusters[i]
+		if len(attachmentsOn(c.Attachments(), ref)) == 0 {
 			continue
 		}
-		i, ok := slices.BinarySearchFunc(was.Clusters, c.Cluster.Name, compareClusterName)
-		if !ok || was.Clusters[i].Cluster != c.Cluster {
+		j, ok := slices.BinarySearchFunc(was.Clusters, c.Cluster.Name, compareClusterName)
+		if !ok || was.Clusters[j].Cluster != c.Cluster || was.Clusters[j].ConnectionsOnly != c.ConnectionsOnly {
 			return false
 		}
 	}
@@ -66,9 +67,9 @@ func (r *Resolved) Objects(only ...*Outbound) []api.Ref {
 	for _, o := range outbounds {
 		add(o.Attachments())
 	}
-	for _, c := range r.Clusters {
-		if behind(c.Cluster.Name) {
-			add(c.Cluster.Attachments())
+	for i := range r.Clusters {
+		if c := &r.Clusters[i]; behind(c.Cluster.Name) {
+			add(c.Attachments())
 		}
 	}
 	slices.SortFunc(refs, api.Ref.Compare)

@@ -52,14 +52,16 @@ func (b *tableBuilder) build(all *composition) *Table {
 // connections is where whole connections go. No policy attaches to their rules.
 func (b *tableBuilder) connections(c *route.Composed) *TCPTable {
 	t := &TCPTable{Destination: b.dest.Destination, Origins: c.Origins, BackendsBy: c.ActionBy, Backends: []Backend{b.own}}
-	do, ok := c.Do.(*route.Forward)
-	if !ok {
+	if do, ok := c.Do.(*route.Forward); ok {
+		t.Backends = make([]Backend, len(do.Backends))
+		for i := range do.Backends {
+			t.Backends[i] = b.connect(&do.Backends[i])
+		}
+	} else {
 		b.use(b.dest.Destination, nil)
-		return t
 	}
-	t.Backends = make([]Backend, len(do.Backends))
-	for i := range do.Backends {
-		t.Backends[i] = b.connect(&do.Backends[i])
+	for i := range b.clusters {
+		b.clusters[i].connections = true
 	}
 	return t
 }
@@ -94,5 +96,5 @@ func (b *tableBuilder) route(c *route.Composed, from []*contribution) Route {
 
 // use notes that the table names a cluster.
 func (b *tableBuilder) use(d *Destination, tags map[string]string) {
-	b.clusters = append(b.clusters, clusterRef{d.ID, clusterName(d, tags), tags})
+	b.clusters = append(b.clusters, clusterRef{id: d.ID, name: clusterName(d, tags), tags: tags})
 }
