@@ -23,9 +23,9 @@ var swaps = map[token.Token]token.Token{
 }
 
 // candidates are all defects that can be planted, in the order of their places.
-func candidates(only string) ([]defect, error) {
+func candidates(where []guard, only string) ([]defect, error) {
 	var all []defect
-	for _, g := range guards {
+	for _, g := range where {
 		files, err := filepath.Glob(filepath.Join(g.dir, "*.go"))
 		if err != nil {
 			return nil, err
