@@ -115,7 +115,7 @@ func TestGRPCNames(t *testing.T) {
 	r := sidecar([]*resolve.Table{
 		{Destination: far, Routes: []*resolve.Route{last}}, {Destination: near, Routes: []*resolve.Route{last}}, {Destination: classic, Routes: []*resolve.Route{last}},
 	}, nil)
-	r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: 1, Destination: web(), TCP: &resolve.TCPTable{}})
+	r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: 1, Destination: &resolve.Destination{ID: "db", Name: "db", Protocol: api.TCP}, TCP: &resolve.TCPTable{}})
 	r.Dataplane.Labels = map[string]string{api.LabelNamespace: "near"}
 	s := renderer().RenderGRPC(r)
 	want := []string{"old", "old:10003", "web.far.mesh:80", "web.far:80", "web.near.mesh:80", "web.near:80", "web:80"}

@@ -110,7 +110,6 @@ func TestTCPSplitInEnvoy(t *testing.T) {
 	t.Parallel()
 	a, b := envoytest.StartBackend(t, "a"), envoytest.StartBackend(t, "b")
 	db := &resolve.Destination{ID: "db:1", Kind: api.KindMeshService, Name: "db", Port: 1, Protocol: api.TCP}
-	at := func(b *envoytest.Backend) resolve.Endpoint { return resolve.Endpoint{Address: b.Host, Port: b.Port} }
 	split := outbound(t, nil, &resolve.TCPTable{
 		Destination: db, Origins: []*api.Origin{by("tcp")}, BackendsBy: by("tcp"),
 		Backends: []resolve.Backend{to("a", 1<<31), to("b", 1<<31), broken(1 << 31)},

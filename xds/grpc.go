@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 )
 
 // RenderGRPC is what gRPC's own xDS client gets for r: listeners by
@@ -22,13 +23,14 @@ import (
 func (x *Renderer) RenderGRPC(r *resolve.Resolved) *State {
 	s := &State{}
 	for _, o := range nearestFirst(r) {
-		if o.Table == nil {
-			continue // there is no request to route
+		table := grpcTable(o)
+		if table == nil {
+			continue // there are no calls to route
 		}
 		for _, name := range grpcNames(o) {
 			s.add(&s.Listeners, grpcListener(name, o.Destination.ID), nil)
 		}
-		s.add(&s.Routes, grpcRoutes(o.Table), nil)
+		s.add(&s.Routes, grpcRoutes(table), nil)
 	}
 	for _, u := range r.Clusters {
 		c, e, notes := grpcCluster(u)
@@ -42,6 +44,19 @@ func (x *Renderer) RenderGRPC(r *resolve.Resolved) *State {
 	}
 	s.sort()
 	return s
+}
+
+// grpcTable is the table of o, nil where its destination takes no calls. Where a rule
+// divides connections, which such a client opens by itself, its calls are divided in
+// the same shares; what is said about requests acts on them as little.
+func grpcTable(o *resolve.Outbound) *resolve.Table {
+	if o.Table != nil || !o.Destination.Protocol.HTTPLike() {
+		return o.Table
+	}
+	return &resolve.Table{Destination: o.Destination, Routes: []*resolve.Route{{
+		Name: "connections", Match: route.CatchAll, Matches: []route.Match{route.CatchAll},
+		Origins: o.TCP.Origins, ActionBy: o.TCP.BackendsBy, Backends: o.TCP.Backends,
+	}}}
 }
 
 // nearestFirst are the outbounds of r, those of its own namespace first, for of

@@ -131,7 +131,6 @@ func grpcState(t *testing.T, v1, v2 *envoytest.Backend) *xds.State {
 	last := rest()
 	last.Backends = []resolve.Backend{to("v1", 1)}
 	table := &resolve.Table{Destination: pay, Routes: []*resolve.Route{slow, again, other, gone, get, last}}
-	at := func(b *envoytest.Backend) resolve.Endpoint { return resolve.Endpoint{Address: b.Host, Port: b.Port} }
 	return renderer().RenderGRPC(sidecar([]*resolve.Table{table}, []resolve.ClusterUse{use("v1", pay, at(v1)), use("v2", pay, at(v2))}))
 }
 
