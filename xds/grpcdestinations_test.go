@@ -82,3 +82,28 @@ func TestGRPCDividesCallsWhereConnectionsAreDivided(t *testing.T) {
 		t.Errorf("calls ended as %v, want v1, v2 and Unavailable", seen)
 	}
 }
+
+// TestGRPCServesHosts: a client without a sidecar calls hosts by their names, each
+// by its own table, though the listener of a sidecar has them all at one address.
+func TestGRPCServesHosts(t *testing.T) {
+	t.Parallel()
+	v1, v2 := envoytest.StartBackend(t, "v1"), envoytest.StartBackend(t, "v2")
+	pay := &resolve.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC}
+	r := sidecar(nil, []resolve.ClusterUse{use("v1", pay, at(v1)), use("v2", pay, at(v2))})
+	for host, backend := range map[string]string{"shop.example.org": "v1", "api.example.org": "v2", "none.example.org": ""} {
+		d := &resolve.Destination{ID: "host_" + host + ":80", Kind: api.KindHost, Name: host, Port: 80, Protocol: api.HTTP, Hostnames: []string{host}}
+		all := rest()
+		all.Backends = nil
+		if backend != "" {
+			all.Backends = []resolve.Backend{to(backend, 1)}
+		}
+		r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: 10080, Destination: d,
+			Table: &resolve.Table{Destination: d, Routes: []*resolve.Route{all}}})
+	}
+	state := renderer().RenderGRPC(r)
+	for target, want := range map[string]string{"shop.example.org:80": "v1", "api.example.org:80": "v2", "none.example.org:80": "Unavailable"} {
+		if d := cmp.Diff(map[string]int{want: 5}, grpcAnswers(t, state, target, 5)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", target, d)
+		}
+	}
+}
