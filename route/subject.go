@@ -163,7 +163,7 @@ func MatchAll(on Subject, name string, mode Modifier, expression string) (Condit
 	if err := CheckRegex("", expression); err != nil {
 		return Condition{}, errors.New(err.Error()) // no violation: it has no place in a document
 	}
-	re, err := regexp.Compile(`\A(?s:` + expression + `)\z`)
+	re, err := regexp.Compile(`\A(?s:` + foldASCII(expression) + `)\z`)
 	if err != nil {
 		return Condition{}, fmt.Errorf("%w", err)
 	}

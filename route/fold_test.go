@@ -1,0 +1,39 @@
+package route_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/weftmesh/weft/route"
+)
+
+// TestExpressionsOfASCII: what (?i) does beyond ASCII leaves an expression what it is
+// for ASCII, however its parts are written.
+func TestExpressionsOfASCII(t *testing.T) {
+	t.Parallel()
+	part := rapid.SampledFrom([]string{
+		"a", "K", "(", "(?i)", "(?i:", "(?-i:", "(?is-m)", "(?P<n>", "(?:", ")", ")?", "|", "*", ".", `\.`, `\(`, `\Q(?i)\E`, `\Q[`, `\E`, `\101`, `\x41`, `\x{4B}`, `\xC9`, `\b`,
+		"[Ka]", "[]a]", "[^]a]", `[\]a]`, "[[:^alpha:][]", `[\pL\xE9]`, `[^\PL]`, `[^a\x{c9}]`, `\W`, `\pL`, `\p{Lu}`, `\P{Lu}`, `\d`,
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		source := strings.Join(rapid.SliceOfN(part, 1, 8).Draw(t, "parts"), "")
+		if route.CheckRegex("", source) != nil {
+			t.Skip()
+		}
+		c, err := route.MatchAll(route.OnHeader, "x", 0, source)
+		if err != nil {
+			t.Fatalf("%q: %v", source, err)
+		}
+		re := regexp.MustCompile("(?s)" + source)
+		re.Longest()
+		value := rapid.StringOfN(rapid.SampledFrom([]rune("aAkK.1([]?i)")), 0, 4, -1).Draw(t, "value")
+		got := c.Holds(&route.Request{Header: func(string) []string { return []string{value} }})
+		found := re.FindStringIndex(value)
+		if want := found != nil && found[1]-found[0] == len(value); got != want {
+			t.Errorf("%q on %q: %v", source, value, got)
+		}
+	})
+}
