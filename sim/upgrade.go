@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -98,9 +99,10 @@ func encoded(all Headers) bool {
 const maxNominated = 9
 
 // nominated takes away the headers that Connection names (RFC 9110, 7.6.1); ok is
-// false where Envoy refuses that. Of an upgrade that is under way it reads nothing.
+// false where Envoy refuses that. Of an upgrade that is under way, and so of CONNECT
+// in HTTP/1, it reads nothing.
 func (c *call) nominated(all Headers) (ok bool) {
-	if c.upgrade == webSocket {
+	if c.upgrade == webSocket || c.method == http.MethodConnect && !c.http2 {
 		return true
 	}
 	for name, v := range all {
