@@ -1,10 +1,20 @@
 package sim_test
 
 import (
+	"fmt"
+	"net/http"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/internal/matches"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/xds"
 )
 
 // TestHostsOfManyBackends: of several backends each one outside the mesh gets its
@@ -44,4 +54,104 @@ func TestBytesAreCertain(t *testing.T) {
 	if err != nil || len(v.Branches) != 1 || v.Branches[0].Probability != 1 || v.Branches[0].Outcome != sim.Forward {
 		t.Errorf("%+v %v", v.Branches, err)
 	}
+}
+
+// TestHostsOfBackendsAgreeWithEnvoy: a backend outside the mesh is called by its own
+// name, whatever host a filter of the backend sets; the host of the rule, and at an
+// address the filter, hold. The simulator and a real Envoy say the same.
+func TestHostsOfBackendsAgreeWithEnvoy(t *testing.T) {
+	t.Parallel()
+	named := func(host string) []route.Filter { return []route.Filter{{Rewrite: &route.Rewrite{Hostname: host}}} }
+	header := []route.Filter{{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "x", Value: "1"}}}}}
+	backend := func(name string, filters []route.Filter) resolve.Backend {
+		b := to(name, 1)
+		if b.Filters = filters; name != "v1" {
+			b.Kind = api.KindMeshExternalService
+		}
+		return b
+	}
+	cases := []struct {
+		rule     []route.Filter
+		backends []resolve.Backend
+		want     map[string]string
+	}{
+		{nil, []resolve.Backend{backend("v2", named("mine"))}, map[string]string{"v2": "localhost"}},
+		{nil, []resolve.Backend{backend("v2", header)}, map[string]string{"v2": "localhost"}},
+		{nil, []resolve.Backend{backend("v3", named("mine"))}, map[string]string{"v3": "mine"}},
+		{nil, []resolve.Backend{backend("v1", named("a")), backend("v2", named("b")), backend("v3", named("c"))}, map[string]string{"v1": "a", "v2": "localhost", "v3": "c"}},
+		{named("rule"), []resolve.Backend{backend("v2", named("mine"))}, map[string]string{"v2": "mine"}},
+		{named("rule"), []resolve.Backend{backend("v1", named("a")), backend("v2", nil)}, map[string]string{"v1": "a", "v2": "rule"}},
+	}
+	var routes []*resolve.Route
+	for i, c := range cases {
+		rt := everything(c.backends...)
+		rt.Name, rt.Match, rt.Filters = fmt.Sprint(i), matches.Of(exact(fmt.Sprintf("/%d", i))), c.rule
+		routes = append(routes, rt)
+	}
+	r := shop(routes...)
+	r.Outbounds[0].Port = envoytest.Port(t)
+	answering := map[string]*envoytest.Backend{}
+	for i, host := range []string{"127.0.0.1", "localhost", "127.0.0.1"} {
+		use := r.Clusters[i]
+		b := envoytest.StartBackend(t, use.Cluster.Name)
+		answering[b.Name] = b
+		use.List[0] = resolve.Endpoint{Address: host, Port: b.Port}
+		if i > 0 {
+			use.Destination.External = &api.MeshExternalService{Endpoints: []api.ExternalEndpoint{{Address: host, Port: b.Port}}}
+		}
+	}
+	envoytest.Drive(t, xds.NewRenderer(world.Kinds()).Render(r))
+	for i, c := range cases {
+		v, err := run(r, sim.Request{URL: fmt.Sprintf("http://web:8080/%d", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, authorities(v.Branches[0])); d != "" {
+			t.Errorf("case %d, the simulator (-want +got):\n%s", i, d)
+		}
+		got := calledBy(t, r.Outbounds[0].Port, i, len(c.want), answering)
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("case %d, Envoy (-want +got):\n%s", i, d)
+		}
+	}
+}
+
+// authorities is by which name each backend of a branch is called.
+func authorities(b sim.Branch) map[string]string {
+	out := map[string]string{}
+	for _, x := range b.Backends {
+		f := b.Forwarded
+		if x.Forwarded != nil {
+			f = x.Forwarded
+		}
+		out[x.Name] = f.Authority
+	}
+	return out
+}
+
+// calledBy asks Envoy for the path of a case until n backends have answered, and says
+// by which name each was called.
+func calledBy(t *testing.T, port uint32, number, n int, answering map[string]*envoytest.Backend) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for try := 0; try < 200 && len(out) < n; try++ {
+		q, err := http.NewRequest("GET", fmt.Sprintf("http://127.0.0.1:%d/%d", port, number), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := fmt.Sprintf("%d-%d", number, try)
+		q.Host = "web:8080"
+		q.Header.Set(envoytest.IDHeader, id)
+		resp, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		b := answering[resp.Header.Get(envoytest.NameHeader)]
+		if b == nil {
+			t.Fatalf("case %d: status %d, and no backend answers", number, resp.StatusCode)
+		}
+		out[b.Name] = b.Seen(id)[0].Authority
+	}
+	return out
 }
