@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
 )
@@ -21,6 +22,25 @@ type Item struct {
 
 func (m *mesh) itemOf(it *item) Item {
 	return Item{Policy: it.policy.object, Spec: it.policy.object.Spec.(*policies.Spec), Index: it.rank.index, Origin: it.origin, item: it, mesh: m}
+}
+
+// Leaves are what the item says by default.
+func (it Item) Leaves() []merge.Leaf { return it.item.leaves }
+
+// Overrides are what the item says over everything that is nearer to a route.
+func (it Item) Overrides() []merge.Leaf { return it.item.overrides }
+
+// CompareOverrides is negative where the overrides of b beat those of a. What is
+// attached to routes counts as attached to one.
+func CompareOverrides(a, b Item) int {
+	of := func(it *item) *override {
+		if it.routeRef() != nil {
+			return &override{item: it, layer: merge.Route}
+		}
+		return &override{item: it, layer: it.layer}
+	}
+	c, _ := of(a.item).decide(of(b.item))
+	return c
 }
 
 // Destinations are those that the item of to names, in the order of their ids;

@@ -60,12 +60,16 @@ func relevant(about map[aim][]int, a, mesh aim) []int {
 
 func (x *ruler) resourceRule(kind *policies.Kind, items []resolve.Item, a aim, about []int) ResourceRule {
 	r := ResourceRule{ResourceMeta: x.meta(a.ref), ResourceSectionName: a.section, Origin: []ItemOrigin{}}
-	var layers []merge.Layer
+	var list []tagged
 	for _, i := range about {
-		it := items[i]
-		layers = append(layers, merge.Layer{Leaves: it.Spec.To[it.Index].Leaves()})
-		r.Origin = append(r.Origin, ItemOrigin{x.meta(it.Policy.Ref), it.Index})
+		list = append(list, tagged{origin: items[i].Origin, item: items[i]})
 	}
+	var layers []merge.Layer
+	var origins []*api.Origin
+	for _, it := range spoken(list) {
+		layers, origins = append(layers, merge.Layer{Leaves: it.leaves}), append(origins, it.origin)
+	}
+	r.Origin = x.itemOrigins(origins)
 	r.Conf = []any{kind.Schema.Build(kind.New(), merge.Fold(layers))}
 	return r
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
 )
 
 // Kuma's subset rules (spec/kuma.md 4.5): a view, which takes no part in what is
@@ -16,11 +17,30 @@ import (
 // the number of tags.
 const maxRules = 1000
 
-// tagged is an item of a policy as a set of tags.
+// tagged is what an item of a policy says by default, or over everything, as a set
+// of tags.
 type tagged struct {
 	tags   map[string]string
 	origin *api.Origin
 	leaves []merge.Leaf
+	item   resolve.Item
+}
+
+// spoken is what items say, weakest first: their defaults in the order of list,
+// then their overrides, which stand over all of those.
+func spoken(list []tagged) []tagged {
+	var defaults, overrides []tagged
+	for _, it := range list {
+		over := it.item.Overrides()
+		if len(over) > 0 {
+			overrides = append(overrides, tagged{it.tags, it.origin, over, it.item})
+		}
+		if it.leaves = it.item.Leaves(); len(it.leaves) > 0 || len(over) == 0 {
+			defaults = append(defaults, it)
+		}
+	}
+	slices.SortStableFunc(overrides, func(a, b tagged) int { return resolve.CompareOverrides(a.item, b.item) })
+	return append(defaults, overrides...)
 }
 
 // Matcher is one condition of a rule.

@@ -20,10 +20,10 @@ func (x *ruler) toItems(kind *policies.Kind, matched []*api.Object, items []reso
 			continue
 		}
 		for _, tags := range x.tagSets(it) {
-			out = append(out, tagged{tags, it.Origin, it.Spec.To[it.Index].Leaves()})
+			out = append(out, tagged{tags: tags, origin: it.Origin, item: it})
 		}
 	}
-	return append(out, x.attachedItems(kind, matched)...)
+	return spoken(append(out, x.attachedItems(kind, matched, items)...))
 }
 
 // tagSets is what an item of to is about; one by labels is about every service
@@ -45,10 +45,20 @@ func (x *ruler) tagSets(it resolve.Item) []map[string]string {
 
 // attachedItems are those of policies whose top-level targetRef is a route, as
 // they hold for the rules in the tables of the dataplane, weakest policy first.
-func (x *ruler) attachedItems(kind *policies.Kind, matched []*api.Object) []tagged {
+func (x *ruler) attachedItems(kind *policies.Kind, matched []*api.Object, items []resolve.Item) []tagged {
 	place := make(map[api.Ref]int, len(matched))
 	for i, o := range matched {
 		place[o.Ref] = i
+	}
+	type entry struct {
+		ref   api.Ref
+		field api.Path
+	}
+	known := make(map[entry]resolve.Item, len(items))
+	for _, it := range items {
+		if it.Spec.Top().IsRoute() {
+			known[entry{it.Origin.Ref, it.Origin.Field}] = it
+		}
 	}
 	byPolicy := make([][]tagged, len(matched))
 	for _, o := range x.plane.Outbounds {
@@ -60,17 +70,13 @@ func (x *ruler) attachedItems(kind *policies.Kind, matched []*api.Object) []tagg
 				break
 			}
 			for _, said := range attachedAt(rt.Policies.Of(kind.Name)) {
-				i, ok := place[said.Ref]
+				it, ok := known[entry{said.Ref, said.Field}]
 				if !ok {
-					continue
-				}
-				spec := matched[i].Spec.(*policies.Spec)
-				if !spec.Top().IsRoute() {
 					continue
 				}
 				tags := map[string]string{matchesHash: rt.Key, api.TagService: o.Destination.Name}
 				x.hashes[rt.Key] = rt.Matches
-				byPolicy[i] = append(byPolicy[i], tagged{tags, said, spec.To[indexOf(said)].Leaves()})
+				byPolicy[place[said.Ref]] = append(byPolicy[place[said.Ref]], tagged{tags: tags, origin: said, item: it})
 			}
 		}
 	}
@@ -120,8 +126,8 @@ func fromItems(matched *resolve.Matched, in *resolve.Inbound) []tagged {
 	for _, it := range matched.From(in) {
 		from := &it.Spec.From[it.Index]
 		if tags, ok := tagsOf(from.TargetRef); ok {
-			out = append(out, tagged{tags, it.Origin, from.Leaves()})
+			out = append(out, tagged{tags: tags, origin: it.Origin, item: it})
 		}
 	}
-	return out
+	return spoken(out)
 }
