@@ -2,6 +2,7 @@ package sim
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ func (b *Branch) arrive() {
 		}
 		got := sent.reread(x.http2)
 		for k := range x.Inbounds {
-			x.Inbounds[k].grpc = got.Headers.grpc()
+			x.Inbounds[k].read(got, x.http2)
 		}
 		reads := func(in Inbound) bool { return in.Protocol.HTTPLike() }
 		if upgradeOf(sent.Headers) == webSocket && x.asksInHTTP2() {
@@ -38,6 +39,15 @@ func (b *Branch) arrive() {
 		} else {
 			x.Forwarded = got
 		}
+	}
+}
+
+// read is what the sidecar of in makes of f before it does anything with it. In
+// HTTP/1 it answers a method that it does not know, whatever the workload would.
+func (in *Inbound) read(f *Forwarded, http2 bool) {
+	in.grpc = f.Headers.grpc()
+	if in.Protocol.HTTPLike() && !http2 && !slices.Contains(known, f.Method) {
+		in.Outcome, in.Status = Respond, http.StatusBadRequest
 	}
 }
 

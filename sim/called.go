@@ -99,6 +99,9 @@ func (in *Inbound) through(a Answer) (seen Answer, own bool) {
 		}
 		return a, false
 	}
+	if in.Status == http.StatusBadRequest { // it does not get to the workload
+		return Answer{Status: in.Status}, true
+	}
 	var bounds Timeouts
 	for _, e := range in.inbound.Policies {
 		if x, ok := e.Conf.(Timer); ok {

@@ -80,6 +80,32 @@ func TestGroupsOfCalledDataplanes(t *testing.T) {
 	}
 }
 
+// TestMethodThatASidecarDoesNotKnow: between sidecars that speak HTTP/1 the one that
+// is called answers it; where the caller's own gets it so, it is not even sent.
+func TestMethodThatASidecarDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	s, from := crowd(2)
+	for _, c := range []struct{ method, version, want string }{
+		{"GET", "2", "forward 0, answer 503; forward 0, answer 503; "},
+		{"FOO", "2", "respond 400, answer 400; respond 400, answer 400; "},
+		{"FOO", "1.1", ""},
+	} {
+		v, err := sim.Run(s, from, sim.Request{Method: c.method, Version: c.version, URL: "http://web:8080/", Answers: "503"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, x := range v.Branches[0].Backends {
+			for _, in := range x.Inbounds {
+				got += fmt.Sprintf("%s %d, %s %d; ", in.Outcome, in.Status, v.Branches[0].Ends[0].By, v.Branches[0].Ends[0].Status)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s in HTTP/%s: %q, want %q", c.method, c.version, got, c.want)
+		}
+	}
+}
+
 // TestAnswersInTime: how a script ends under a request timeout of 15s, without
 // retries.
 func TestAnswersInTime(t *testing.T) {
