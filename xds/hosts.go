@@ -8,6 +8,7 @@ import (
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -44,13 +45,29 @@ func renderHosts(tables []*resolve.Table) *Resource {
 	return r
 }
 
+// hostForm is one virtual host, which every configuration with the host shares.
+type hostForm struct {
+	host     *routev3.VirtualHost
+	clusters []string
+	notes    []api.Note
+}
+
+// hostOf is the virtual host of t, made once: where one host among many changes, the
+// others are only put together anew.
+func hostOf(t *resolve.Table) *hostForm {
+	return formsOf(t).host.Do(func() any {
+		b := buildTable(t)
+		return &hostForm{b.host(t, t.Destination.Name), b.clusters, b.notes}
+	}).(*hostForm)
+}
+
 func sealHosts(tables []*resolve.Table) *Resource {
 	out := &Resource{}
 	var hosts []*routev3.VirtualHost
 	for _, t := range tables {
-		b := buildTable(t)
-		hosts = append(hosts, b.host(t, t.Destination.Name))
-		out.Clusters, out.Notes = append(out.Clusters, b.clusters...), append(out.Notes, b.notes...)
+		h := hostOf(t)
+		hosts = append(hosts, h.host)
+		out.Clusters, out.Notes = append(out.Clusters, h.clusters...), append(out.Notes, h.notes...)
 	}
 	config := routeConfiguration(HostsName(tables[0].Destination.Port), hosts...)
 	config.IgnorePortInHostMatching = true

@@ -20,6 +20,7 @@ func RenderTable(t *resolve.Table) *Resource { return formsOf(t).envoy }
 // tableForms are the renderings of one table.
 type tableForms struct {
 	envoy *Resource
+	host  resolve.Memo // its virtual host among others, made when the first sidecar calls hosts
 	hosts hostSets
 	grpc  resolve.Memo // made when the first gRPC client asks
 }

@@ -1,0 +1,61 @@
+package xds_test
+
+import (
+	"fmt"
+	"testing"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/policies/timeout"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/xds"
+)
+
+// counting is a conf that counts the routes that it is written into.
+type counting struct {
+	timeout.Conf
+	written int
+}
+
+func (c *counting) WriteRoute(*routev3.Route, xds.Place) { c.written++ }
+
+// TestAChangedHostCostsOneVirtualHost: of many hosts at one port those whose tables
+// stay are not rendered again when another one changes.
+func TestAChangedHostCostsOneVirtualHost(t *testing.T) {
+	t.Parallel()
+	const hosts = 20
+	conf := &counting{}
+	tableOf := func(i int) *resolve.Table {
+		name := fmt.Sprintf("h%02d.example.org", i)
+		d := &resolve.Destination{ID: "host_" + name + ":80", Kind: api.KindHost, Name: name, Port: 80, Protocol: api.HTTP}
+		r := rest()
+		r.Policies = resolve.Policies{{Kind: &policies.Kind{Name: "Counting", Schema: timeout.Kind.Schema}, Conf: conf}}
+		return &resolve.Table{Destination: d, Routes: []*resolve.Route{r}}
+	}
+	var tables []*resolve.Table
+	for i := range hosts {
+		tables = append(tables, tableOf(i))
+	}
+	x := renderer()
+	render := func() *routev3.RouteConfiguration {
+		r := sidecar(tables, nil)
+		for _, o := range r.Outbounds {
+			o.Port = 10080
+		}
+		return envoytest.Open(t, x.Render(r).Routes[0], &routev3.RouteConfiguration{})
+	}
+	if n := len(render().VirtualHosts); n != hosts {
+		t.Fatalf("%d virtual hosts", n)
+	}
+	before := conf.written
+	tables[7] = tableOf(7)
+	if n := len(render().VirtualHosts); n != hosts {
+		t.Fatalf("%d virtual hosts", n)
+	}
+	if all, again := before, conf.written-before; again == 0 || again > all/hosts {
+		t.Errorf("a changed host was written %d times, %d hosts %d times", again, hosts, all)
+	}
+}
