@@ -124,10 +124,12 @@ func (l *lookup) look(t *resolve.Table, q Request) {
 	path, ok := normalize(c.path)
 	c.path = path
 	switch {
-	case c.refused, !c.http2 && !(slices.Contains(known, c.method) && measured(q.Headers)):
+	case !c.http2 && !(slices.Contains(known, c.method) && measured(q.Headers)):
 		l.answer = http.StatusBadRequest
 	case encoded(q.Headers):
 		l.answer = http.StatusNotImplemented
+	case c.refused:
+		l.answer = http.StatusBadRequest
 	case q.Version == "1.0":
 		l.answer = http.StatusUpgradeRequired
 	case c.hostless && c.method != http.MethodConnect, strings.ContainsFunc(c.authority, notInHost):
