@@ -188,6 +188,17 @@ func TestSidecarServesAndStops(t *testing.T) {
 	c.Dataplane = []byte(`{"type":"Dataplane","name":"web-1"}`)
 	r := start(t, c)
 	eventually(t, "ready", func() bool { return r.ready() == http.StatusOK })
+	for path, want := range map[string]string{"/healthz": "alive\n", "/readyz": "ready\n"} {
+		resp, err := http.Get("http://" + r.Readiness() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if string(said) != want {
+			t.Errorf("%s says %q, want %q", path, said, want)
+		}
+	}
 	resp, err := http.Get(r.listener(t))
 	if err != nil {
 		t.Fatal(err)
