@@ -36,7 +36,7 @@ func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note 
 	home, origin := r.object.HomeNamespace(), &api.Origin{Ref: r.object.Ref}
 	at := e.Field
 	acts := false // on a destination of its own protocol
-	var found, taken *dest
+	var found, taken, unread *dest
 	for d := range x.destsOf(e) {
 		if !matcher.Destination(e.To, home, &d.facts) {
 			continue
@@ -44,6 +44,8 @@ func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note 
 		found, acts = d, acts || r.opinion.Connections || d.Protocol.HTTPLike()
 		if len(e.Rules) > 0 && d.subjects.ownedByOthers(r) {
 			taken = d
+		} else if len(e.Rules) > 0 && r.opinion.Connections && d.Protocol.HTTPLike() {
+			unread = d
 		}
 	}
 	switch {
@@ -57,6 +59,10 @@ func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note 
 	}
 	if taken != nil {
 		notes = append(notes, note(origin, api.Error, "Conflicted", at, "%s; move its rules there", ownedBy(taken)))
+	}
+	if unread != nil && !r.object.Shadow() {
+		notes = append(notes, note(origin, api.Warning, "RequestsUnread", at,
+			"%s speaks %s, and with this entry nobody looks for requests there: policies for requests have no effect and requests are not counted; write a MeshHTTPRoute to keep them", unread.ID, unread.Protocol))
 	}
 	for i := range e.Rules {
 		notes = append(notes, backendNotes(x, r, &e.Rules[i], found == nil || acts, hints)...)
