@@ -1,0 +1,30 @@
+package inspect_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/inspect"
+)
+
+// What is missing is named with what comes near it, else with what there is, as
+// long as that is not much.
+func TestWhatIsMissingIsNamedWithWhatThereIs(t *testing.T) {
+	t.Parallel()
+	many := strings.Fields(strings.Repeat("x ", 13))
+	for _, c := range []struct {
+		have []string
+		want string
+	}{
+		{[]string{"frontend", "backend"}, "dataplane fronted: not found; did you mean frontend?"},
+		{[]string{"web", "db"}, "dataplane fronted: not found; there is web, db"},
+		{many[:12], "dataplane fronted: not found; there is x, x, x, x, x, x, x, x, x, x, x, x"},
+		{many, "dataplane fronted: not found"},
+		{nil, "dataplane fronted: not found"},
+	} {
+		if err := inspect.NotFound("dataplane", "fronted", c.have); !errors.Is(err, inspect.ErrNotFound) || err.Error() != c.want {
+			t.Errorf("%q, want %q", err, c.want)
+		}
+	}
+}
