@@ -22,8 +22,7 @@ func (sayingParts) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
 
 // Every request of a stream comes from the node that proved who it is, whatever a
 // later one says, and without what an Envoy says of itself: the engine keeps it.
-func TestRequestsComeFromTheNodeThatWasAuthenticated(t *testing.T) {
-	t.Parallel()
+func TestRequestsComeFromTheNodeThatWasAuthenticated(t *testing.T) { // not beside TestNothingIsLeft, which would take it for a leftover
 	st := &stream{node: &corev3.Node{Id: "default.web-1"}}
 	full := &fulls{fullStream: saying{}, st: st}
 	delta := &parts{deltaStream: sayingParts{}, st: st}
