@@ -44,7 +44,7 @@ func reportedBy(violations []*api.Violation) reported {
 	return h
 }
 
-// knows reports whether there was a warning about the field of v, about one that
+// covers reports whether there was a warning about the field of v, about one that
 // holds it, or about one in it.
 func (h reported) covers(v *api.Violation) bool {
 	if h.above[place{v.Object, v.Field}] || h.fields[place{v.Object, v.Field}] {

@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -140,47 +139,20 @@ func attachedIn(of Policies, spoken api.Protocol) *attached {
 	})
 }
 
-// Failure is the bug that keeps what became of entries at the place from being
-// worked out; nil for none.
-func (p Place) Failure() any {
+// attached is what became of entries at the place.
+func (p Place) attached() *attached {
 	switch {
 	case p.Outbound != nil:
-		return p.Outbound.attached().failure
+		return p.Outbound.attached()
 	case p.Cluster != nil:
-		return p.Cluster.attached().failure
+		return p.Cluster.attached()
 	}
-	return p.Inbound.attached().failure
+	return p.Inbound.attached()
 }
 
-// Failure is the first at any place of the dataplane; nil for none.
-func (r *Resolved) Failure() any {
-	for p := range r.places() {
-		if f := p.Failure(); f != nil {
-			return f
-		}
-	}
-	return nil
-}
-
-func (r *Resolved) places() iter.Seq[Place] {
-	return func(yield func(Place) bool) {
-		for _, o := range r.Outbounds {
-			if !yield(Place{At: r, Outbound: o}) {
-				return
-			}
-		}
-		for i := range r.Clusters {
-			if !yield(Place{At: r, Cluster: &r.Clusters[i]}) {
-				return
-			}
-		}
-		for _, in := range r.Inbounds {
-			if !yield(Place{At: r, Inbound: in}) {
-				return
-			}
-		}
-	}
-}
+// Failure is the bug that keeps what became of entries at the place from being
+// worked out; nil for none.
+func (p Place) Failure() any { return p.attached().failure }
 
 func everyScope(policies.Scope) bool { return true }
 

@@ -36,15 +36,15 @@ func newService(o *api.Object, zone map[string]string) *service {
 	switch spec := o.Spec.(type) {
 	case *api.MeshService:
 		for _, p := range spec.Ports {
-			s.dests = append(s.dests, destinationOf(o, zone, "", p.Port, p.Name, p.AppProtocol))
+			s.dests = append(s.dests, destinationOf(o, s.labels, "", p.Port, p.Name, p.AppProtocol))
 		}
 	case *api.MeshMultiZoneService:
 		for _, p := range spec.Ports {
-			s.dests = append(s.dests, destinationOf(o, zone, "mzsvc_", p.Port, p.Name, p.AppProtocol))
+			s.dests = append(s.dests, destinationOf(o, s.labels, "mzsvc_", p.Port, p.Name, p.AppProtocol))
 		}
 	case *api.MeshExternalService:
 		if spec.Match != nil {
-			d := destinationOf(o, zone, "extsvc_", spec.Match.Port, "", spec.Match.Protocol)
+			d := destinationOf(o, s.labels, "extsvc_", spec.Match.Port, "", spec.Match.Protocol)
 			d.External = spec
 			s.dests = append(s.dests, d)
 		}
@@ -53,10 +53,10 @@ func newService(o *api.Object, zone map[string]string) *service {
 }
 
 // destinationOf names one port of a service object (names: xds design 2).
-func destinationOf(o *api.Object, zone map[string]string, prefix string, port uint32, portName, protocol string) *Destination {
+func destinationOf(o *api.Object, labels api.Labels, prefix string, port uint32, portName, protocol string) *Destination {
 	d := &Destination{
 		Kind: o.Kind, Name: o.DisplayName(), Namespace: o.HomeNamespace(), Port: port, PortName: portName,
-		Protocol: protocolOf(protocol), Labels: api.LabelsOf(o, zone), Ref: o.Ref,
+		Protocol: protocolOf(protocol), Labels: labels, Ref: o.Ref,
 	}
 	full := o.Name
 	if d.Namespace != "" {

@@ -57,9 +57,7 @@ func (m *mesh) carrying(label string) []*dataplane {
 
 func (m *mesh) meshServices() iter.Seq[*service] {
 	return func(yield func(*service) bool) {
-		it := m.objects.Root().Iterator()
-		it.SeekPrefix([]byte(api.KindMeshService + "/"))
-		for _, x, ok := it.Next(); ok; _, x, ok = it.Next() {
+		for x := range m.objectsOf(api.KindMeshService) {
 			if s, ok := x.(*service); ok && !yield(s) {
 				return
 			}

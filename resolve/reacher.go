@@ -227,18 +227,11 @@ func mark[K comparable](x *reacher, known map[K][]present, key K, p Place) {
 // look finds the objects that are attached to a place, and takes down how their
 // entries fare.
 func (x *reacher) look(p Place) []present {
-	var list []Attachment
-	switch {
-	case p.Outbound != nil:
-		list = p.Outbound.Attachments()
-	case p.Cluster != nil:
-		list = p.Cluster.Attachments()
-	default:
-		list = p.Inbound.Attachments()
-	}
-	if p.Failure() != nil {
+	at := p.attached()
+	if at.failure != nil {
 		x.q.failed = append(x.q.failed, p)
 	}
+	list := at.list
 	if len(x.numbers) == 1 {
 		list = attachmentsOn(list, x.out[0].Ref)
 	}

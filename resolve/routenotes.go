@@ -118,16 +118,13 @@ func backendNotes(x *mesh, r *routeObject, rule *route.Rule, acts bool, hints *i
 		}
 		notes = append(notes, note(rule.Origin, severity, lost.code, ref.Field, "%s; %s", text, lose))
 	}
-	lose, fail := "its share of the requests is answered with 500 until then", "its share of the requests is answered with 503 until then"
-	if r.opinion.Connections {
-		lose = "its share of the connections is closed until then"
-		fail = lose
-	}
+	const closed = "its share of the connections is closed until then"
 	for _, b := range rule.Backends {
-		if b.Broken != 500 && !r.opinion.Connections {
-			lose = others(b.Broken)
+		if r.opinion.Connections {
+			check(b, api.Error, closed, closed)
+		} else {
+			check(b, api.Error, others(b.Broken), "its share of the requests is answered with 503 until then")
 		}
-		check(b, api.Error, lose, fail)
 	}
 	for _, m := range rule.Mirrors {
 		check(m, api.Warning, "nothing is mirrored until then", "nothing is mirrored until then")

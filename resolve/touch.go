@@ -50,10 +50,8 @@ func (u *updater) touchFresh(o *api.Object) {
 func (u *updater) touchPolicy(p *policy) {
 	if len(p.inbound) > 0 {
 		u.limits = true
-		for _, x := range collect(u.mesh.planes.Root().Iterator()) {
-			if p.selector.Selects(&x.plane.facts) {
-				u.planes.add(objectKey(x.plane.object.Ref))
-			}
+		for x := range u.mesh.selecting(p.selector) {
+			u.planes.add(objectKey(x.plane.object.Ref))
 		}
 	}
 	for _, it := range p.items {
