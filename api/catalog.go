@@ -9,9 +9,9 @@ import (
 // Catalog is the set of types that a program knows: the base types of Types,
 // the kinds of policies, and the types of the route dialects.
 type Catalog struct {
-	types []Type         // sorted by name
-	words map[string]int // name, plural and short name in lower case
-	zone  string         // of the control plane; empty outside one
+	types []Type            // sorted by name
+	words map[string]int    // name, plural and short name in lower case
+	zone  map[string]string // labels that a control plane computes for objects of its zone; nil outside one
 }
 
 // NewCatalog knows types. Two types that answer to one word are a bug, and it panics.

@@ -36,7 +36,7 @@ func (c *Catalog) KRI(o *Object) string {
 	}
 	zone := o.Labels[LabelZone]
 	if zone == "" && !t.Global {
-		zone = c.zone
+		zone = c.zone[LabelZone]
 	}
 	return KRI{Short: t.Short, Mesh: o.Mesh, Zone: zone, Namespace: o.HomeNamespace(), Name: o.DisplayName()}.String()
 }
@@ -45,16 +45,16 @@ func (c *Catalog) KRI(o *Object) string {
 // a document does not.
 func (c *Catalog) InZone(zone string) *Catalog {
 	z := *c
-	z.zone = zone
+	z.zone = ZoneLabels(zone)
 	return &z
 }
 
 // Shown is o with the labels that readers see. Outside a zone it is o.
 func (c *Catalog) Shown(o *Object) *Object {
-	if c.zone == "" {
+	if c.zone == nil {
 		return o
 	}
-	zone := ZoneLabels(c.zone)
+	zone := c.zone
 	if t, ok := c.Type(o.Kind); !ok || t.Global {
 		zone = nil
 	}

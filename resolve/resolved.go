@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -141,6 +142,15 @@ func (r *Route) Answers() route.Answer {
 	return &r.NoBackend
 }
 
+// Changes are the filters of the route, after the headers of an answer of the
+// proxy's own.
+func (r *Route) Changes() []route.Filter {
+	if do, ok := r.Answers().(*route.Respond); ok && len(do.Headers) > 0 {
+		return append([]route.Filter{{ResponseHeaders: &route.HeaderModifier{Set: do.Headers}}}, r.Filters...)
+	}
+	return r.Filters
+}
+
 // unable answers where nobody can and nothing else is said.
 var unable = &route.Respond{Status: 500}
 
@@ -170,6 +180,22 @@ type Broken struct {
 // Gets reports whether a share of the traffic falls to b, usable or not.
 func (b *Backend) Gets() bool {
 	return b.Weight > 0 && (b.Cluster != "" || b.Broken.Status != 0 || b.Broken.Close)
+}
+
+// Sharing yields the backends to which a share of the traffic falls, numbered.
+func Sharing(list []Backend) iter.Seq2[int, *Backend] {
+	return func(yield func(int, *Backend) bool) {
+		n := 0
+		for i := range list {
+			if !list[i].Gets() {
+				continue
+			}
+			if !yield(n, &list[i]) {
+				return
+			}
+			n++
+		}
+	}
 }
 
 // Mirror is a copy of a share of the requests.

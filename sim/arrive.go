@@ -15,10 +15,7 @@ import (
 func (b *Branch) arrive() {
 	for i := range b.Backends {
 		x := &b.Backends[i]
-		sent := b.Forwarded
-		if x.Forwarded != nil {
-			sent = x.Forwarded
-		}
+		sent := b.sentTo(i)
 		got := sent.reread(x.http2)
 		for k := range x.Inbounds {
 			x.Inbounds[k].read(got, x.http2)
@@ -34,11 +31,24 @@ func (b *Branch) arrive() {
 			b.unknown = append(b.unknown, "forwarded: some dataplanes of "+x.Name+" get it as it is, for their sidecars read no HTTP; those of the others change it once more")
 			continue
 		}
-		if len(b.Backends) == 1 {
-			b.Forwarded = got
-		} else {
-			x.Forwarded = got
-		}
+		b.send(i, got)
+	}
+}
+
+// sentTo is the request that backend n gets.
+func (b *Branch) sentTo(n int) *Forwarded {
+	if own := b.Backends[n].Forwarded; own != nil {
+		return own
+	}
+	return b.Forwarded
+}
+
+// send gives backend n a request of its own.
+func (b *Branch) send(n int, f *Forwarded) {
+	if len(b.Backends) == 1 {
+		b.Forwarded = f
+	} else {
+		b.Backends[n].Forwarded = f
 	}
 }
 

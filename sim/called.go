@@ -15,12 +15,7 @@ const maxNames = 10
 // backends are the shares, each with the dataplanes that are called for it.
 func (t taker) backends(list []resolve.Backend) []Backend {
 	out := Shares(t.from, list)
-	n := 0
-	for i := range list {
-		b := &list[i]
-		if !b.Gets() {
-			continue
-		}
+	for n, b := range resolve.Sharing(list) {
 		use := clusterOf(t.from, b.Cluster)
 		if use.Endpoints != nil {
 			out[n].Inbounds = t.inbounds(use.List)
@@ -28,7 +23,6 @@ func (t taker) backends(list []resolve.Backend) []Backend {
 		if use.Cluster != nil {
 			out[n].http2 = use.HTTP2 || use.Destination != nil && (use.Destination.Protocol == api.HTTP2 || use.Destination.Protocol == api.GRPC)
 		}
-		n++
 	}
 	return out
 }

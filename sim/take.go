@@ -20,7 +20,7 @@ type taker struct {
 
 // take does what rt says.
 func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
-	response := responseChange(ownFilters(rt))
+	response := responseChange(rt.Changes())
 	b := Branch{Probability: 1}
 	switch do := rt.Answers().(type) {
 	case *route.Redirect:
@@ -79,11 +79,7 @@ func forwards(rt *resolve.Route) bool { return rt.Answers() == nil }
 func Shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
 	total := weights(backends, (*resolve.Backend).Gets)
 	var out []Backend
-	for i := range backends {
-		b := &backends[i]
-		if !b.Gets() {
-			continue
-		}
+	for _, b := range resolve.Sharing(backends) {
 		x := Backend{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Port: b.Port, Share: float64(b.Weight) / total}
 		switch use := clusterOf(r, b.Cluster); {
 		case b.Cluster == "":
@@ -231,14 +227,8 @@ func autoHost(r *resolve.Resolved, rt *resolve.Route, rewrite *route.Rewrite, b 
 	if rewrite != nil && rewrite.Hostname != "" {
 		return
 	}
-	n := 0
-	for i := range rt.Backends {
-		x := &rt.Backends[i]
-		if !x.Gets() {
-			continue
-		}
+	for n, x := range resolve.Sharing(rt.Backends) {
 		use := clusterOf(r, x.Cluster)
-		n++
 		if use.Cluster == nil || use.Destination == nil || use.Destination.External == nil || len(use.List) == 0 {
 			continue
 		}
@@ -249,10 +239,6 @@ func autoHost(r *resolve.Resolved, rt *resolve.Route, rewrite *route.Rewrite, b 
 		f := *b.Forwarded
 		f.Authority, f.Headers = host, maps.Clone(f.Headers)
 		delete(f.Headers, "x-envoy-original-host")
-		if len(b.Backends) == 1 {
-			b.Forwarded = &f
-		} else {
-			b.Backends[n-1].Forwarded = &f
-		}
+		b.send(n, &f)
 	}
 }

@@ -50,11 +50,7 @@ func divide(backends []resolve.Backend) split {
 	var s split
 	var sum uint64
 	usable := false
-	for i := range backends {
-		b := &backends[i]
-		if !b.Gets() {
-			continue
-		}
+	for _, b := range resolve.Sharing(backends) {
 		name := b.Cluster
 		if name == "" {
 			name, s.broken = Unresolved, b.Broken.Status

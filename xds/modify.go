@@ -15,11 +15,7 @@ import (
 // back from the backend; of requests, where a backend has filters of its own, each
 // has the changes of both, in their order.
 func modify(out *routev3.Route, r *resolve.Route, s split) {
-	var own []route.Filter
-	if do, ok := r.Answers().(*route.Respond); ok && len(do.Headers) > 0 {
-		own = []route.Filter{{ResponseHeaders: &route.HeaderModifier{Set: do.Headers}}}
-	}
-	m := modification(slices.Concat(own, r.Filters))
+	m := modification(r.Changes())
 	out.ResponseHeadersToAdd, out.ResponseHeadersToRemove = m.response.toAdd(), m.response.toRemove()
 	if out.GetRoute() == nil || !s.filtered {
 		out.RequestHeadersToAdd, out.RequestHeadersToRemove = m.request.toAdd(), m.request.toRemove()
