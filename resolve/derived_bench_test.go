@@ -17,14 +17,22 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-func BenchmarkDerivedCompile(b *testing.B) {
-	c := newComposition(b)
+// wholeMesh is a mesh of the size that benchmarks have, the model before it, and what
+// leads from one to the other.
+func wholeMesh(b *testing.B, c *composition) (*api.Snapshot, *resolve.Model, []api.Change) {
+	b.Helper()
 	s := worlds.Mesh(b, c.catalog)
 	empty, _ := resolve.Compile(api.NewSnapshot(0), c.dialects, c.kinds)
 	var changes []api.Change
 	for o := range s.All() {
 		changes = append(changes, api.Change{After: o})
 	}
+	return s, empty, changes
+}
+
+func BenchmarkDerivedCompile(b *testing.B) {
+	c := newComposition(b)
+	s, empty, changes := wholeMesh(b, c)
 	b.Run("old", func(b *testing.B) {
 		b.ReportAllocs()
 		var m *resolve.Model
@@ -51,12 +59,7 @@ func BenchmarkDerivedCompile(b *testing.B) {
 
 func BenchmarkDerivedUpdate(b *testing.B) {
 	c := newComposition(b)
-	s := worlds.Mesh(b, c.catalog)
-	empty, _ := resolve.Compile(api.NewSnapshot(0), c.dialects, c.kinds)
-	var changes []api.Change
-	for o := range s.All() {
-		changes = append(changes, api.Change{After: o})
-	}
+	s, empty, changes := wholeMesh(b, c)
 	model, _ := empty.Update(s, changes)
 	derived, _ := resolve.NewDerived(empty).Update(changes)
 	var versions []*api.Object

@@ -14,7 +14,6 @@ import (
 	"github.com/weftmesh/weft/internal/toydialect/toyworlds"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/route"
 )
 
 // TestDerivedEqualsModel: collections that record their reads say of every
@@ -83,14 +82,7 @@ func contents(list []*resolve.Resolved) string {
 func TestAFailureIsNoneOfOthersBusiness(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
-	dialects := slices.Clone(c.dialects)
-	read := dialects[0].Read
-	dialects[0].Read = func(o *api.Object, see route.See) *route.Opinion {
-		if o.Name == "bad" {
-			panic("planted")
-		}
-		return read(o, see)
-	}
+	dialects := c.panickingAt("bad")
 	routeTo := func(name, path string) *api.Object {
 		return worlds.Decode(t, c.catalog, `{"type":"MeshHTTPRoute","mesh":"default","name":"`+name+`","spec":{"to":[{"targetRef":{"kind":"MeshService","name":"web"},
 			"rules":[{"matches":[{"path":{"type":"Exact","value":"`+path+`"}}],"default":{}}]}]}}`)

@@ -3,6 +3,7 @@ package resolve_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,19 @@ type composition struct {
 func newComposition(t testing.TB) *composition {
 	t.Helper()
 	return &composition{catalog: world.Catalog(), dialects: world.Dialects(), kinds: world.Kinds()}
+}
+
+// panickingAt are the dialects with a bug: the first panics at objects of that name.
+func (c *composition) panickingAt(name string) []route.Dialect {
+	dialects := slices.Clone(c.dialects)
+	read := dialects[0].Read
+	dialects[0].Read = func(o *api.Object, see route.See) *route.Opinion {
+		if o.Name == name {
+			panic("planted")
+		}
+		return read(o, see)
+	}
+	return dialects
 }
 
 // dump is everything that a model says, as text.

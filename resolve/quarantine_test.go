@@ -7,7 +7,6 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/route"
 )
 
 // TestAnObjectLeftOutStaysOut: an object that once made the resolver fail is in
@@ -16,14 +15,7 @@ import (
 func TestAnObjectLeftOutStaysOut(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
-	dialects := slices.Clone(c.dialects)
-	read := dialects[0].Read
-	dialects[0].Read = func(o *api.Object, see route.See) *route.Opinion {
-		if o.Name == "bad" {
-			panic("planted")
-		}
-		return read(o, see)
-	}
+	dialects := c.panickingAt("bad")
 	mesh := func(mode string) *api.Object {
 		return worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","meshServices":{"mode":"`+mode+`"}}`)
 	}

@@ -18,11 +18,10 @@ func TestExpressionsOfASCII(t *testing.T) {
 		"a", "K", "(", "(?i)", "(?i:", "(?-i:", "(?is-m)", "(?P<n>", "(?:", ")", ")?", "|", "*", ".", `\.`, `\(`, `\Q(?i)\E`, `\Q[`, `\E`, `\101`, `\x41`, `\x{4B}`, `\xC9`, `\b`,
 		"[Ka]", "[]a]", "[^]a]", `[\]a]`, "[[:^alpha:][]", `[\pL\xE9]`, `[^\PL]`, `[^a\x{c9}]`, `\W`, `\pL`, `\p{Lu}`, `\P{Lu}`, `\d`,
 	})
+	legal := rapid.Map(rapid.SliceOfN(part, 1, 8), func(parts []string) string { return strings.Join(parts, "") }).
+		Filter(func(source string) bool { return route.CheckRegex("", source) == nil })
 	rapid.Check(t, func(t *rapid.T) {
-		source := strings.Join(rapid.SliceOfN(part, 1, 8).Draw(t, "parts"), "")
-		if route.CheckRegex("", source) != nil {
-			t.Skip()
-		}
+		source := legal.Draw(t, "source")
 		c, err := route.MatchAll(route.OnHeader, "x", 0, source)
 		if err != nil {
 			t.Fatalf("%q: %v", source, err)

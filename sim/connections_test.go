@@ -22,27 +22,6 @@ import (
 	"github.com/weftmesh/weft/xds"
 )
 
-// greeter accepts connections and says its name to each.
-func greeter(t *testing.T, name string) (port int) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = io.WriteString(c, name)
-			_ = c.Close()
-		}
-	}()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 // greeting is what a connection through the proxy hears; "close" if it is closed.
 func greeting(port uint32) (string, error) {
 	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
@@ -89,12 +68,12 @@ func connectionWorld(t *testing.T, r *rand.Rand, ports []uint32) *resolve.Model 
 	docs := []string{"type: Mesh\nname: default\nmeshServices: {mode: Exclusive}\n"}
 	add := func(format string, args ...any) { docs = append(docs, fmt.Sprintf("mesh: default\n"+format, args...)) }
 	for name, tags := range map[string]string{"a-v1": "app: a, version: v1", "a-v2": "app: a, version: v2", "b": "app: b"} {
-		add("type: Dataplane\nname: %s\nnetworking: {address: 127.0.0.1, inbound: [{name: main, port: %d, tags: {kuma.io/service: old, %s}}]}\n", name, greeter(t, name), tags)
+		add("type: Dataplane\nname: %s\nnetworking: {address: 127.0.0.1, inbound: [{name: main, port: %d, tags: {kuma.io/service: old, %s}}]}\n", name, envoytest.StartGreeter(t, name), tags)
 	}
 	for name, protocol := range map[string]string{"a": "tcp", "b": "http", "empty": "tcp"} {
 		add("type: MeshService\nname: %s\nlabels: {app: %[1]s}\nspec: {selector: {dataplaneTags: {app: %[1]s}}, ports: [{port: 80, name: web, targetPort: main, appProtocol: %[2]s}]}\n", name, protocol)
 	}
-	add("type: MeshExternalService\nname: outside\nspec: {match: {type: HostnameGenerator, port: 80, protocol: tcp}, endpoints: [{address: 127.0.0.1, port: %d}]}\n", greeter(t, "outside"))
+	add("type: MeshExternalService\nname: outside\nspec: {match: {type: HostnameGenerator, port: 80, protocol: tcp}, endpoints: [{address: 127.0.0.1, port: %d}]}\n", envoytest.StartGreeter(t, "outside"))
 	var outbounds []string
 	for i, port := range ports {
 		backends := drawBackends(r)

@@ -20,25 +20,7 @@ import (
 // listening is an address that accepts connections; with a greeting it says that
 // and closes, else it says nothing.
 func listening(t *testing.T, greeting string) resolve.Endpoint {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			if greeting != "" {
-				_, _ = io.WriteString(c, greeting)
-				_ = c.Close()
-			}
-		}
-	}()
-	return resolve.Endpoint{Address: "127.0.0.1", Port: uint32(l.Addr().(*net.TCPAddr).Port)}
+	return resolve.Endpoint{Address: "127.0.0.1", Port: envoytest.StartGreeter(t, greeting)}
 }
 
 // refusing is an address where nobody listens.

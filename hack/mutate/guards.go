@@ -26,9 +26,9 @@ var unguarded = []string{"hack/", "internal/", "cmd/", "policies/internal/", "st
 
 // listed is what `go list` says of a package or of its test program.
 type listed struct {
-	ImportPath, Dir, Name, ForTest string
-	GoFiles, Imports, Deps         []string
-	Module                         struct{ Path string }
+	ImportPath, ForTest    string
+	GoFiles, Imports, Deps []string
+	Module                 struct{ Path string }
 }
 
 // guards finds the packages of the module below the working directory.
@@ -101,7 +101,7 @@ func testsOf(p listed, all []listed) []string {
 
 // list asks for all packages and their test programs.
 func list() ([]listed, error) {
-	out, err := exec.Command("go", "list", "-test", "-json=ImportPath,Dir,Name,ForTest,GoFiles,Imports,Deps,Module", "./...").Output()
+	out, err := exec.Command("go", "list", "-test", "-json=ImportPath,ForTest,GoFiles,Imports,Deps,Module", "./...").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}

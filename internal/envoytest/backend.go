@@ -3,7 +3,6 @@ package envoytest
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -51,23 +50,8 @@ type Seen struct {
 // StartBackend serves on loopback until the test ends.
 func StartBackend(t testing.TB, name string) *Backend {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &Backend{Name: name, Host: "127.0.0.1", Port: uint32(l.Addr().(*net.TCPAddr).Port), seen: map[string][]Seen{}}
-	server := &http.Server{Handler: b, Protocols: new(http.Protocols)}
-	server.Protocols.SetHTTP1(true)
-	server.Protocols.SetUnencryptedHTTP2(true)
-	done := make(chan struct{})
-	go func() {
-		_ = server.Serve(l) // ends by Close
-		close(done)
-	}()
-	t.Cleanup(func() {
-		_ = server.Close()
-		<-done
-	})
+	b := &Backend{Name: name, Host: "127.0.0.1", seen: map[string][]Seen{}}
+	b.Port = serve(t, b)
 	return b
 }
 

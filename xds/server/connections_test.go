@@ -3,8 +3,6 @@ package server_test
 import (
 	"fmt"
 	"net/http"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,27 +46,7 @@ func TestAListenerSwitchesBetweenRequestsAndConnections(t *testing.T) {
 		}
 		answers("a")
 
-		var sent, failed atomic.Int64
-		var first atomic.Pointer[string]
-		stop := make(chan struct{})
-		var load sync.WaitGroup
-		for range 4 {
-			load.Go(func() {
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					status, from, err := fetch(fresh, at)
-					if sent.Add(1); err != nil || status != 200 {
-						failed.Add(1)
-						words := fmt.Sprint(status, from, err)
-						first.CompareAndSwap(nil, &words)
-					}
-				}
-			})
-		}
+		l := startLoad(at, func() *http.Client { return fresh })
 		for i := range 20 {
 			p.apply(switched("b"))
 			p.synced("front")
@@ -79,14 +57,7 @@ func TestAListenerSwitchesBetweenRequestsAndConnections(t *testing.T) {
 			p.remove(api.Ref{Kind: api.KindMeshHTTPRoute, Mesh: "default", Name: "to-web"})
 			p.synced("front")
 		}
-		close(stop)
-		load.Wait()
-		if failed.Load() > 0 {
-			t.Errorf("%d of %d requests failed, the first with %s", failed.Load(), sent.Load(), *first.Load())
-		}
-		if sent.Load() < 40 {
-			t.Errorf("only %d requests: no load", sent.Load())
-		}
+		l.end(t, 40)
 		answers("a")
 	})
 }

@@ -44,6 +44,51 @@ func containsPort(body []byte, port uint32) bool {
 	return strings.Contains(string(body), fmt.Sprintf("127.0.0.1:%d", port))
 }
 
+// load is requests one after the other, by several clients at once.
+type load struct {
+	sent, failed atomic.Int64
+	first        atomic.Pointer[string] // what the first that failed came to
+	stop         chan struct{}
+	clients      sync.WaitGroup
+}
+
+// startLoad asks at a port of the sidecar, each client by what next gives it.
+func startLoad(at uint32, next func() *http.Client) *load {
+	l := &load{stop: make(chan struct{})}
+	for range 4 {
+		l.clients.Go(func() {
+			for c := next(); ; {
+				select {
+				case <-l.stop:
+					return
+				default:
+				}
+				status, from, err := fetch(c, at)
+				l.sent.Add(1)
+				if err != nil || status != 200 {
+					l.failed.Add(1)
+					words := fmt.Sprint(status, from, err)
+					l.first.CompareAndSwap(nil, &words)
+				}
+			}
+		})
+	}
+	return l
+}
+
+// end wants that none failed of requests that were at least so many.
+func (l *load) end(t *testing.T, least int64) {
+	t.Helper()
+	close(l.stop)
+	l.clients.Wait()
+	if l.failed.Load() > 0 {
+		t.Errorf("%d of %d requests failed, the first with %s", l.failed.Load(), l.sent.Load(), *l.first.Load())
+	}
+	if l.sent.Load() < least {
+		t.Errorf("only %d requests: no load", l.sent.Load())
+	}
+}
+
 // TestBackendSwitchesUnderLoad: a route moves to a new cluster a hundred times
 // under load, and not one request fails (xds.md 4).
 func TestBackendSwitchesUnderLoad(t *testing.T) {
@@ -56,41 +101,12 @@ func TestBackendSwitchesUnderLoad(t *testing.T) {
 		p.envoy("front", form)
 		p.synced("front")
 
-		var sent, failed atomic.Int64
-		var first atomic.Pointer[string]
-		stop := make(chan struct{})
-		var load sync.WaitGroup
-		for range 4 {
-			load.Go(func() {
-				c := client(t)
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					status, from, err := fetch(c, at)
-					sent.Add(1)
-					if err != nil || status != 200 {
-						failed.Add(1)
-						words := fmt.Sprint(status, from, err)
-						first.CompareAndSwap(nil, &words)
-					}
-				}
-			})
-		}
+		l := startLoad(at, func() *http.Client { return client(t) })
 		for i := range 100 {
 			p.apply(switched([]string{"a", "b"}[i%2]))
 			p.synced("front")
 		}
-		close(stop)
-		load.Wait()
-		if failed.Load() > 0 {
-			t.Errorf("%d of %d requests failed, the first with %s", failed.Load(), sent.Load(), *first.Load())
-		}
-		if sent.Load() < 200 {
-			t.Errorf("only %d requests: no load", sent.Load())
-		}
+		l.end(t, 200)
 		if _, from, err := fetch(client(t), at); from != "b" || err != nil {
 			t.Errorf("in the end %q answers (%v), want b", from, err)
 		}
