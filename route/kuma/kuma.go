@@ -38,6 +38,8 @@ type To struct {
 	Rules     []Rule        `json:"rules,omitempty"`
 }
 
+func (t To) destination() api.TargetRef { return t.TargetRef }
+
 // Rule is what happens to the requests that any of the matches matches.
 type Rule struct {
 	Name    string  `json:"name,omitempty"` // weft's addition: what sectionName may name
@@ -114,23 +116,7 @@ type BackendRef struct {
 func (r *HTTPRoute) Top() api.TargetRef { return topOf(r.TargetRef) }
 
 // RoleIn is the role of a route of namespace home.
-func (r *HTTPRoute) RoleIn(home string) string { return api.RoleOf(home, r.Top(), r.targets()) }
-
-// targets are the targetRefs of to.
-func (r *HTTPRoute) targets() []api.TargetRef {
-	out := make([]api.TargetRef, len(r.To))
-	for i := range r.To {
-		out[i] = r.To[i].TargetRef
-	}
-	return out
-}
-
-func topOf(ref *api.TargetRef) api.TargetRef {
-	if ref == nil {
-		return api.TargetRef{Kind: api.KindMesh}
-	}
-	return *ref
-}
+func (r *HTTPRoute) RoleIn(home string) string { return api.RoleOf(home, r.Top(), targets(r.To)) }
 
 // ref is the reference alone.
 func (b *BackendRef) ref() api.TargetRef {

@@ -2,6 +2,7 @@ package kuma_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,6 +46,24 @@ func TestDecodeUndoesPrint(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A ref of a kind that another language brings is told from a misspelt one.
+func TestRefsKnowTheCatalog(t *testing.T) {
+	t.Parallel()
+	c := api.NewCatalog(append([]api.Type{{Name: "OtherRoute", Route: true}}, kuma.Dialect.Types...)...)
+	for _, typ := range kuma.Dialect.Types {
+		for kind, want := range map[string]string{
+			"OtherRoute": "OtherRoute cannot stand here; write one of Mesh, ",
+			typ.Name:     typ.Name + " cannot stand here; write one of Mesh, ",
+			"OtherRout":  `unknown value "OtherRout"; write one of Mesh, `,
+		} {
+			_, err := decode.Objects(c, "", []byte("type: "+typ.Name+"\nname: a\nspec: {targetRef: {kind: "+kind+"}, to: []}\n"))
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("a %s of %s: %v, want %s", typ.Name, kind, err, want)
+			}
+		}
 	}
 }
 

@@ -21,8 +21,7 @@ func read(o *api.Object, _ route.See) *route.Opinion {
 }
 
 func readHTTP(o *api.Object, spec *HTTPRoute) *route.Opinion {
-	out := &route.Opinion{Object: o, Top: spec.Top(), Role: spec.RoleIn(o.HomeNamespace())}
-	out.Notes = gatewayNotes(o.Ref, out.Top)
+	out := opinion(o, spec)
 	for i := range spec.To {
 		to := &spec.To[i]
 		here := api.Path("spec.to").Index(i)
@@ -35,6 +34,15 @@ func readHTTP(o *api.Object, spec *HTTPRoute) *route.Opinion {
 		out.Entries = append(out.Entries, entry)
 	}
 	return out
+}
+
+// opinion is what both kinds of route say alike of themselves.
+func opinion(o *api.Object, spec interface {
+	Top() api.TargetRef
+	RoleIn(home string) string
+}) *route.Opinion {
+	top := spec.Top()
+	return &route.Opinion{Object: o, Top: top, Role: spec.RoleIn(o.HomeNamespace()), Notes: gatewayNotes(o.Ref, top)}
 }
 
 // gatewayNotes say that an object that selects gateways selects nothing.

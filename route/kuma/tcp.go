@@ -19,6 +19,8 @@ type TCPTo struct {
 	Rules     []TCPRule     `json:"rules,omitempty"` // at most one: connections cannot be told apart
 }
 
+func (t TCPTo) destination() api.TargetRef { return t.TargetRef }
+
 // TCPRule says where connections go.
 type TCPRule struct {
 	Default TCPDefault `json:"default"`
@@ -33,16 +35,7 @@ type TCPDefault struct {
 func (r *TCPRoute) Top() api.TargetRef { return topOf(r.TargetRef) }
 
 // RoleIn is the role of a route of namespace home.
-func (r *TCPRoute) RoleIn(home string) string { return api.RoleOf(home, r.Top(), r.targets()) }
-
-// targets are the targetRefs of to.
-func (r *TCPRoute) targets() []api.TargetRef {
-	out := make([]api.TargetRef, len(r.To))
-	for i := range r.To {
-		out[i] = r.To[i].TargetRef
-	}
-	return out
-}
+func (r *TCPRoute) RoleIn(home string) string { return api.RoleOf(home, r.Top(), targets(r.To)) }
 
 // Default makes the default weights part of the object.
 func (r *TCPRoute) Default() {
@@ -56,14 +49,11 @@ func (r *TCPRoute) Default() {
 // Validate checks a MeshTCPRoute.
 func (r *TCPRoute) Validate(at api.Path) error {
 	var errs *multierror.Error
-	errs = multierror.Append(errs, validateTop(at, r.TargetRef))
 	if len(r.To) == 0 {
 		errs = multierror.Append(errs, at.Field("to").Warns("NoEffect", "the route says nothing; write to, with the destination and its rule"))
 	}
 	for i := range r.To {
-		here := at.Field("to").Index(i)
-		errs = multierror.Append(errs, api.ValidateTargetRef(here.Field("targetRef"), r.To[i].TargetRef, toRules(r.Top())))
-		errs = multierror.Append(errs, validateTCPRules(here.Field("rules"), r.To[i].Rules))
+		errs = multierror.Append(errs, validateTCPRules(at.Field("to").Index(i).Field("rules"), r.To[i].Rules))
 	}
 	return errs.ErrorOrNil()
 }
@@ -88,15 +78,21 @@ func validateTCPRules(at api.Path, rules []TCPRule) error {
 	return errs.ErrorOrNil()
 }
 
-// ValidateObject refuses a route of a namespace that has two roles at once
-// (spec/kuma.md 4.2).
-func (r *TCPRoute) ValidateObject(o *api.Object, _ *api.Catalog, at api.Path) error {
-	return api.MixedRoles(at.Field("to"), o.HomeNamespace(), r.Top(), r.targets())
+// ValidateObject checks the refs, of which kinds depends on what kinds there are.
+func (r *TCPRoute) ValidateObject(o *api.Object, c *api.Catalog, at api.Path) error {
+	all := refs{top: r.TargetRef, to: targets(r.To)}
+	for i := range r.To {
+		rules := at.Field("to").Index(i).Field("rules")
+		for j := range r.To[i].Rules {
+			all.list(rules.Index(j).Field("default").Field("backendRefs"), r.To[i].Rules[j].Default.BackendRefs)
+		}
+	}
+	return all.validate(o, c, at)
 }
 
 func readTCP(o *api.Object, spec *TCPRoute) *route.Opinion {
-	out := &route.Opinion{Object: o, Top: spec.Top(), Role: spec.RoleIn(o.HomeNamespace()), Connections: true}
-	out.Notes = gatewayNotes(o.Ref, out.Top)
+	out := opinion(o, spec)
+	out.Connections = true
 	for i := range spec.To {
 		entry := route.Entry{To: spec.To[i].TargetRef, Index: i, Field: api.Path("spec.to").Index(i).Field("targetRef")}
 		at := api.Path("spec.to").Index(i).Field("rules")

@@ -8,18 +8,11 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// backendKinds are the kinds that requests can be sent to.
-var backendKinds = []string{api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindMeshServiceSubset}
-
-// elsewhere knows the kinds that only policies may name.
-var elsewhere = api.NewCatalog(api.Type{Name: api.KindMeshHTTPRoute, Route: true}, api.Type{Name: api.KindMeshTCPRoute, Route: true})
-
 var ruleName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // Validate checks a MeshHTTPRoute by the table of spec/kuma.md 2.
 func (r *HTTPRoute) Validate(at api.Path) error {
 	var errs *multierror.Error
-	errs = multierror.Append(errs, validateTop(at, r.TargetRef))
 	if len(r.To) == 0 {
 		errs = multierror.Append(errs, at.Field("to").Warns("NoEffect", "the route says nothing; write to, with the destination and its rules"))
 	}
@@ -30,32 +23,26 @@ func (r *HTTPRoute) Validate(at api.Path) error {
 	return errs.ErrorOrNil()
 }
 
-// ValidateObject refuses a route of a namespace that has two roles at once
-// (spec/kuma.md 4.2).
-func (r *HTTPRoute) ValidateObject(o *api.Object, _ *api.Catalog, at api.Path) error {
-	return api.MixedRoles(at.Field("to"), o.HomeNamespace(), r.Top(), r.targets())
-}
-
-func validateTop(at api.Path, ref *api.TargetRef) error {
-	if ref == nil {
-		return nil
+// ValidateObject checks the refs, of which kinds depends on what kinds there are.
+func (r *HTTPRoute) ValidateObject(o *api.Object, c *api.Catalog, at api.Path) error {
+	all := refs{top: r.TargetRef, to: targets(r.To)}
+	for i := range r.To {
+		rules := at.Field("to").Index(i).Field("rules")
+		for j := range r.To[i].Rules {
+			does, here := &r.To[i].Rules[j].Default, rules.Index(j).Field("default")
+			for f := range does.Filters {
+				if m := does.Filters[f].RequestMirror; m != nil {
+					all.backends = append(all.backends, backendAt{here.Field("filters").Index(f).Field("requestMirror").Field("backendRef"), &m.BackendRef})
+				}
+			}
+			all.list(here.Field("backendRefs"), does.BackendRefs)
+		}
 	}
-	return api.ValidateTargetRef(at.Field("targetRef"), *ref, api.RefRules{Top: true, Catalog: elsewhere, Kinds: []string{
-		api.KindMesh, api.KindDataplane, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset, api.KindMeshGateway}})
-}
-
-// toRules are the destinations that an object with the targetRef top may have.
-func toRules(top api.TargetRef) api.RefRules {
-	kinds := []string{api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService}
-	if top.Kind == api.KindMeshGateway {
-		kinds = append(kinds, api.KindMesh)
-	}
-	return api.RefRules{Kinds: kinds, Catalog: elsewhere}
+	return all.validate(o, c, at)
 }
 
 func (r *HTTPRoute) to(at api.Path, to *To, names map[string]api.Path) error {
 	var errs *multierror.Error
-	errs = multierror.Append(errs, api.ValidateTargetRef(at.Field("targetRef"), to.TargetRef, toRules(r.Top())))
 	gateway := r.Top().Kind == api.KindMeshGateway
 	if len(to.Hostnames) > 0 && !gateway {
 		errs = multierror.Append(errs, at.Field("hostnames").Breaks("hostnames belong to routes of a MeshGateway; remove them"))
@@ -102,7 +89,6 @@ func (r *Rule) validate(at api.Path, gateway bool) error {
 
 func (b *BackendRef) validate(at api.Path) error {
 	var errs *multierror.Error
-	errs = multierror.Append(errs, api.ValidateTargetRef(at, b.ref(), api.RefRules{Kinds: backendKinds, Catalog: elsewhere}))
 	port := at.Field("port")
 	switch {
 	case b.Port != nil && (*b.Port < 1 || *b.Port > 65535):

@@ -21,25 +21,27 @@ func validateMatch(at api.Path, m *Match) error {
 	if m.Method != "" {
 		errs = multierror.Append(errs, oneOf(at.Field("method"), m.Method, methods...))
 	}
+	seen := map[string]bool{}
 	for i, q := range m.Query {
-		errs = multierror.Append(errs, validateQuery(at.Field("queryParams").Index(i), q))
-		for _, earlier := range m.Query[:i] {
-			if earlier.Name == q.Name && q.Name != "" {
-				errs = multierror.Append(errs, at.Field("queryParams").Index(i).Field("name").Breaks("%q is matched already; write each parameter once", api.Clip(q.Name)))
-				break
-			}
-		}
+		here := at.Field("queryParams").Index(i)
+		errs = multierror.Append(errs, validateQuery(here, q), once(here.Field("name"), "parameter", q.Name, seen))
 	}
+	seen = map[string]bool{}
 	for i, h := range m.Headers {
-		errs = multierror.Append(errs, validateHeader(at.Field("headers").Index(i), h))
-		for _, earlier := range m.Headers[:i] {
-			if earlier.Name == h.Name && h.Name != "" {
-				errs = multierror.Append(errs, at.Field("headers").Index(i).Field("name").Breaks("%q is matched already; write each header once", api.Clip(h.Name)))
-				break
-			}
-		}
+		here := at.Field("headers").Index(i)
+		errs = multierror.Append(errs, validateHeader(here, h), once(here.Field("name"), "header", h.Name, seen))
 	}
 	return errs.ErrorOrNil()
+}
+
+// once refuses a name that was seen before in its list.
+func once(at api.Path, thing, name string, seen map[string]bool) error {
+	twice := seen[name] && name != ""
+	seen[name] = true
+	if twice {
+		return at.Breaks("%q is matched already; write each %s once", api.Clip(name), thing)
+	}
+	return nil
 }
 
 func oneOf(at api.Path, word string, words ...string) error {
