@@ -32,10 +32,11 @@ func TestSelectorsSeeWhatReadersSee(t *testing.T) {
 				spec = `{"targetRef":{"kind":"Dataplane","labels":%s},"to":[{"targetRef":{"kind":"Mesh"},"default":{"idleTimeout":"9s"}}]}`
 			case api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService:
 				spec = `{"to":[{"targetRef":{"kind":"` + o.Kind + `","labels":%s},"default":{"idleTimeout":"9s"}}]}`
-			case api.KindMeshHTTPRoute:
-				spec = `{"targetRef":{"kind":"MeshHTTPRoute","labels":%s},"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"requestTimeout":"9s"}}}]}`
 			default:
-				continue
+				if typ, _ := catalog.Type(o.Kind); !typ.Attach {
+					continue
+				}
+				spec = `{"targetRef":{"kind":"` + o.Kind + `","labels":%s},"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"requestTimeout":"9s"}}}]}`
 			}
 			p := worlds.Decode(t, catalog, fmt.Sprintf(`{"type":"MeshTimeout","mesh":%q,"name":"asks","spec":`+spec+`}`, o.Mesh, labels))
 			_, notes := resolve.CompileIn("east", s.With(99, []api.Change{{After: p}}), world.Dialects(), world.Kinds())

@@ -14,7 +14,7 @@ type TargetRef struct {
 	Mesh        string            `json:"mesh,omitempty"`
 }
 
-// Kinds that a TargetRef may name beside the routes.
+// Kinds that a TargetRef may name beside the routes, which only their dialects know.
 const (
 	KindMesh                 = "Mesh"
 	KindDataplane            = "Dataplane"
@@ -24,8 +24,6 @@ const (
 	KindMeshServiceSubset    = "MeshServiceSubset"
 	KindMeshExternalService  = "MeshExternalService"
 	KindMeshMultiZoneService = "MeshMultiZoneService"
-	KindMeshHTTPRoute        = "MeshHTTPRoute"
-	KindMeshTCPRoute         = "MeshTCPRoute"
 	KindHostnameGenerator    = "HostnameGenerator"
 	// KindHost is a host that route objects serve, at one port. No document names it.
 	KindHost = "Host"

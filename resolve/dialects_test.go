@@ -61,7 +61,7 @@ func TestTheFirstDialectOwnsADestination(t *testing.T) {
 		types[t.Name] = t
 	}
 	other := kuma
-	other.Types = []api.Type{types[api.KindMeshTCPRoute]}
+	other.Types = []api.Type{types["MeshTCPRoute"]}
 	other.Read = func(o *api.Object, _ route.See) *route.Opinion {
 		matches := []route.Match{matches.Path(route.Equal, "/"+o.Name)}
 		return &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}, Entries: []route.Entry{{
@@ -76,8 +76,8 @@ func TestTheFirstDialectOwnsADestination(t *testing.T) {
 			Unmatched: &route.Composed{Do: route.Itself{}},
 		}
 	}
-	kuma.Types = []api.Type{types[api.KindMeshHTTPRoute]}
-	foreign := []*api.Object{{Ref: api.Ref{Kind: api.KindMeshTCPRoute, Mesh: "default", Name: "foreign"}}}
+	kuma.Types = []api.Type{types["MeshHTTPRoute"]}
+	foreign := []*api.Object{{Ref: api.Ref{Kind: "MeshTCPRoute", Mesh: "default", Name: "foreign"}}}
 	for _, tc := range []struct {
 		name     string
 		dialects []route.Dialect

@@ -40,7 +40,7 @@ func (d dice) table() []*resolve.Route {
 func (d dice) route(name string) *resolve.Route {
 	r := &resolve.Route{Name: name, Key: name, Match: d.match()}
 	r.Matches = []route.Match{r.Match}
-	r.Origins = []*api.Origin{{Ref: api.Ref{Kind: api.KindMeshHTTPRoute, Name: name}}}
+	r.Origins = []*api.Origin{{Ref: api.Ref{Kind: "MeshHTTPRoute", Name: name}}}
 	for n := d.IntN(4); n > 0; n-- {
 		if d.chance(25) {
 			r.Answer = d.answer()

@@ -25,7 +25,7 @@ func broken(weight uint32) resolve.Backend {
 }
 
 func by(name string) *api.Origin {
-	return &api.Origin{Ref: api.Ref{Kind: api.KindMeshHTTPRoute, Mesh: "default", Name: name}, Field: "spec.to[0].rules[0]"}
+	return &api.Origin{Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: name}, Field: "spec.to[0].rules[0]"}
 }
 
 func path(op route.Op, value string) route.Match { return matches.Path(op, value) }

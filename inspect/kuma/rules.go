@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/kuma"
 )
 
 // Meta names an object in Kuma's inspect API.
@@ -123,7 +124,7 @@ func Rules(m *resolve.Reader, c *api.Catalog, dp api.Ref) (RulesView, error) {
 	x := newRuler(m, c, r)
 	x.notes = m.NotesAt(dp)
 	v := RulesView{Resource: x.meta(r.Ref), HTTPMatches: []HTTPMatch{}, Rules: []KindRules{}}
-	for _, k := range []KindRules{x.routeRules(api.KindMeshHTTPRoute, x.requestConf), x.routeRules(api.KindMeshTCPRoute, x.connectionConf)} {
+	for _, k := range []KindRules{x.routeRules(kuma.KindHTTPRoute, x.requestConf), x.routeRules(kuma.KindTCPRoute, x.connectionConf)} {
 		if len(k.ToRules)+len(k.ToResourceRules) > 0 {
 			v.Rules = append(v.Rules, k)
 		}

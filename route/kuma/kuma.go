@@ -12,13 +12,19 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
+// The kinds of routes.
+const (
+	KindHTTPRoute = "MeshHTTPRoute"
+	KindTCPRoute  = "MeshTCPRoute"
+)
+
 // Dialect is Kuma's route language.
 var Dialect = route.Dialect{
 	Name: "kuma",
 	Types: []api.Type{
-		{Name: api.KindMeshHTTPRoute, Plural: "meshhttproutes", Short: "mhttpr", Group: "kuma.io", Version: "v1alpha1",
+		{Name: KindHTTPRoute, Plural: "meshhttproutes", Short: "mhttpr", Group: "kuma.io", Version: "v1alpha1",
 			Policy: true, Route: true, Attach: true, New: func() api.Spec { return new(HTTPRoute) }},
-		{Name: api.KindMeshTCPRoute, Plural: "meshtcproutes", Short: "mtcpr", Group: "kuma.io", Version: "v1alpha1",
+		{Name: KindTCPRoute, Plural: "meshtcproutes", Short: "mtcpr", Group: "kuma.io", Version: "v1alpha1",
 			Policy: true, Route: true, New: func() api.Spec { return new(TCPRoute) }},
 	},
 	Read:    read,

@@ -54,7 +54,7 @@ func TestAListenerSwitchesBetweenRequestsAndConnections(t *testing.T) {
 				answers("b")
 			}
 			p.apply(connected([]string{"c", "a"}[i%2]))
-			p.remove(api.Ref{Kind: api.KindMeshHTTPRoute, Mesh: "default", Name: "to-web"})
+			p.remove(api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: "to-web"})
 			p.synced("front")
 		}
 		l.end(t, 40)

@@ -1,0 +1,92 @@
+package weft_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/control/world"
+)
+
+// tellers name kinds of policies outside their folders, and why.
+var tellers = map[string]string{
+	"control/world":          "the policies that come with a mesh are written in its documents",
+	"inspect/kuma":           "Kuma lists its kinds in an order of its own",
+	"cmd/weft/internal/demo": "the demonstration tells of documents that it applies",
+}
+
+// TestKindsAreKnownAtHome: the name of a kind of route or policy stands in the
+// folder of its dialect or kind; everybody else asks the Catalog, so that a new
+// one is no edit elsewhere.
+func TestKindsAreKnownAtHome(t *testing.T) {
+	t.Parallel()
+	homes := map[string]string{}
+	for _, d := range world.Dialects() {
+		for _, typ := range d.Types {
+			homes[typ.Name], homes[typ.Plural] = "route/"+d.Name, "route/"+d.Name
+		}
+	}
+	for _, k := range world.Kinds() {
+		home := "policies/" + strings.ToLower(strings.TrimPrefix(k.Name, "Mesh"))
+		homes[k.Name], homes[k.Plural] = home, home
+	}
+	found, told := map[string]bool{}, map[string]bool{}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if isSupport(name) {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			for _, at := range literals(t, filepath.Join(p.Dir, file)) {
+				home, kind := homes[at.text]
+				switch {
+				case !kind:
+				case name == home:
+					found[at.text] = true
+				case tellers[name] != "" && strings.HasPrefix(home, "policies/"):
+					told[name] = true
+				default:
+					t.Errorf("%s names %s, which only %s knows; ask the Catalog", at.place, at.text, home)
+				}
+			}
+		}
+	}
+	for word, home := range homes {
+		if !found[word] {
+			t.Errorf("%s does not name %s", home, word)
+		}
+	}
+	for name := range tellers {
+		if !told[name] {
+			t.Errorf("%s names no kind: take the exception away", name)
+		}
+	}
+}
+
+type literal struct{ text, place string }
+
+// literals are the strings of a file.
+func literals(t *testing.T, file string) []literal {
+	t.Helper()
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []literal
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			text, err := strconv.Unquote(l.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, literal{text, set.Position(l.Pos()).String()})
+		}
+		return true
+	})
+	return out
+}
