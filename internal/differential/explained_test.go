@@ -19,8 +19,11 @@ import (
 func TestExplainIsWhatEnvoyRuns(t *testing.T) {
 	t.Parallel()
 	worlds, _ := drawPairs(t, 21, 0, 200)
+	for i, documents := range worlds {
+		worlds[i] = newDraw(22, uint64(i)).withDatabase(documents)
+	}
 	f := newFleet(t, newRoom(t), worlds)
-	callers, called := dumpOf(t, f.envoys[0]), dumpOf(t, f.envoys[1])
+	dumps := [2]dump{dumpOf(t, f.envoys[0]), dumpOf(t, f.envoys[1])}
 	seen := map[string]int{}
 	for i, w := range f.worlds {
 		for r := range w.Model.Dataplanes("default") {
@@ -28,43 +31,27 @@ func TestExplainIsWhatEnvoyRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := called
+			d := dumps[1]
 			if r.Ref == client {
-				d = callers
+				d = dumps[0]
 			}
 			for _, o := range e.Outbounds {
-				p := d.at(t, fmt.Sprintf("outbound:%s:%d", o.Address, o.Port), fmt.Sprintf("%d/%s", i, o.ID))
-				compareFields(t, p, o.Policies, seen, false)
-				for _, rt := range o.Routes {
-					if at, ok := p.on(rt.Name); ok {
-						compareFields(t, at, rt.Policies, seen, true)
-					} else {
-						t.Errorf("world %d: Envoy has no route %s", i, rt.Name)
-					}
-				}
+				compareOutbound(t, d.at(t, fmt.Sprintf("outbound:%s:%d", o.Address, o.Port), fmt.Sprintf("%d/%s", i, o.ID)), &o, seen)
 			}
 			for _, in := range e.Inbounds {
 				name := fmt.Sprintf("inbound:%s:%d", in.Address, in.Port)
-				p := d.at(t, name, name)
-				compareFields(t, p, in.Policies, seen, false)
-				if p.manager != nil {
-					at, _ := p.on(p.host.Routes[0].Name)
-					compareFields(t, at, in.Policies, seen, true)
-				}
+				compareInbound(t, d.at(t, name, name), in.Policies, seen)
 			}
 		}
 	}
-	known := map[string]bool{
-		"MeshRetry tcp.maxConnectAttempt":   true,                                           // no caller of these worlds calls by TCP
-		"MeshRateLimit local.http.disabled": true, "MeshRateLimit local.tcp.disabled": true, // applies
-	}
+	compared := map[string]bool{}
 	for _, x := range fields {
-		known[x.kind+" "+x.name] = true
+		compared[x.kind+" "+x.name] = true
 	}
 	for _, k := range world.Kinds() {
 		for _, leaf := range k.Schema.Leaves {
-			if !known[k.Name+" "+leaf.Path] {
-				t.Errorf("%s %s is not compared", k.Name, leaf.Path)
+			if !compared[k.Name+" "+leaf.Path] {
+				t.Errorf("%s %s is compared by no entry of fields; add one", k.Name, leaf.Path)
 			}
 		}
 	}
@@ -72,6 +59,38 @@ func TestExplainIsWhatEnvoyRuns(t *testing.T) {
 		if n := seen[x.kind+" "+x.name]; n < 4 {
 			t.Errorf("%s %s was set %d times, want 4", x.kind, x.name, n)
 		}
+	}
+}
+
+// compareOutbound compares all that is said of one, and of its routes. That of
+// connections says the same once more.
+func compareOutbound(t *testing.T, p envoyPlace, o *inspect.Outbound, seen map[string]int) {
+	t.Helper()
+	compareFields(t, p, o.Policies, seen, false)
+	p.nothingElse(t)
+	for _, rt := range o.Routes {
+		at, ok := p.on(rt.Name)
+		switch {
+		case p.bytes != nil:
+			compareFields(t, p, rt.Policies, seen, false)
+		case ok:
+			compareFields(t, at, rt.Policies, seen, true)
+			at.nothingElse(t)
+		default:
+			t.Errorf("%s: Envoy has no route %s", p.listener.Name, rt.Name)
+		}
+	}
+}
+
+// compareInbound compares all that is said of one.
+func compareInbound(t *testing.T, p envoyPlace, views map[string]sim.Policy, seen map[string]int) {
+	t.Helper()
+	compareFields(t, p, views, seen, false)
+	p.nothingElse(t)
+	if p.manager != nil {
+		at, _ := p.on(p.host.Routes[0].Name)
+		compareFields(t, at, views, seen, true)
+		at.nothingElse(t)
 	}
 }
 
@@ -83,20 +102,31 @@ func compareFields(t *testing.T, p envoyPlace, views map[string]sim.Policy, seen
 		if x.ofRoute != ofRoute || p.cluster == nil && !ofRoute {
 			continue
 		}
-		want := x.without
-		if v := views[x.kind]; v.Why != nil && !slices.Contains(v.Idle, x.name) {
-			if said := v.Why[x.name]; len(said) > 0 && applies(v, x) {
-				value := said[len(said)-1].Value
-				if want = text(t, value); x.as != nil {
-					want = x.as(v, value)
-				}
-				seen[x.kind+" "+x.name]++
-			}
+		want, said := x.want(t, views[x.kind])
+		if said {
+			seen[x.kind+" "+x.name]++
 		}
 		if got := x.there(p); got != want {
 			t.Errorf("%s %s of %s: explain says %s, Envoy has %s", x.kind, x.name, p.listener.Name, want, got)
 		}
 	}
+}
+
+// want is what stands in Envoy by what explain says of a policy. Said reports whether
+// it says something of this field.
+func (x field) want(t *testing.T, v sim.Policy) (value string, said bool) {
+	t.Helper()
+	here := last(v, x.name)
+	said = here != nil && !slices.Contains(v.Idle, x.name)
+	switch {
+	case x.asWhole != nil:
+		return x.asWhole(v), said
+	case !said || !applies(v, x):
+		return x.without, false
+	case x.as != nil:
+		return x.as(v, here), true
+	}
+	return text(t, here), true
 }
 
 // applies reports whether a field can show in Envoy: a policy without retries, and
@@ -105,11 +135,12 @@ func applies(v sim.Policy, x field) bool {
 	switch x.kind {
 	case "MeshRetry":
 		block, _, _ := strings.Cut(x.name, ".")
-		return plain(last(v, block+".numRetries")) != "0"
+		return block == "tcp" || plain(last(v, block+".numRetries")) != "0"
 	case "MeshRateLimit":
 		if strings.HasPrefix(x.name, "local.http.") {
-			return last(v, "local.http.requestRate") != nil && plain(last(v, "local.http.disabled")) != "true"
+			return limitless(v, "local.http", "requestRate") == "false"
 		}
+		return limitless(v, "local.tcp", "connectionRate") == "false"
 	}
 	return true
 }

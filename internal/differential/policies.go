@@ -44,7 +44,7 @@ func (d draw) inbound(kind string) m {
 	}
 	conf := d.limit()
 	if d.chance(5) {
-		conf["local"].(m)["tcp"] = m{"connectionRate": m{"num": 10000, "interval": "1s"}}
+		conf["local"].(m)["tcp"] = m{"connectionRate": m{"num": 10000, "interval": "1s"}, "disabled": d.chance(2)}
 	}
 	if d.chance(5) {
 		conf["local"].(m)["http"].(m)["onRateLimit"] = m{"status": one(d, 429, 503), "headers": d.headersOfLimit()}
@@ -108,7 +108,8 @@ func (d draw) retry() m {
 
 // asked is a pause that answers may ask for; those of the tests do not.
 func (d draw) asked() m {
-	return m{"maxInterval": one(d, "1s", "10s"), "resetHeaders": []any{m{"name": "retry-after", "format": one(d, "Seconds", "UnixTimestamp")}}}
+	return m{"maxInterval": one(d, "1s", "10s"), "resetHeaders": append([]any{m{"name": "retry-after", "format": one(d, "Seconds", "UnixTimestamp")}},
+		some[any](d, 3, m{"name": "x-reset", "format": "Seconds"})...)}
 }
 
 // timeout has fields of clusters only where it targets no route.
