@@ -1,9 +1,12 @@
 package differential
 
-import "maps"
+import (
+	"fmt"
+	"maps"
+)
 
-// withDatabase is documents in which the client also calls db, by connections, under
-// policies for those. Its requests to web are not concerned.
+// withDatabase is documents in which the client also calls db, by connections, and
+// under rare policies.
 func (d draw) withDatabase(documents []m) []m {
 	out := append([]m{}, documents...)
 	for i, doc := range out {
@@ -28,11 +31,28 @@ func (d draw) withDatabase(documents []m) []m {
 			}}}}},
 		}})
 	}
-	to := one(d, m{"kind": "Mesh"}, m{"kind": "MeshService", "name": "db"})
-	conf := m{"MeshRetry": m{"tcp": m{"maxConnectAttempt": 1 + d.IntN(9)}}, "MeshTimeout": m{"idleTimeout": one(d, "0s", "5m"), "connectionTimeout": "3s"}}
-	for _, kind := range some(d, 6, sortedKeys(conf)...) {
-		out = append(out, m{"type": kind, "mesh": "default", "name": "bytes", "spec": m{
-			"targetRef": m{"kind": "Mesh"}, "to": []any{m{"targetRef": to, "default": conf[kind]}},
+	return append(out, d.rare()...)
+}
+
+// rare are policies of the caller's side with fields that the other tests do not
+// draw for it, because their requests would run into them.
+func (d draw) rare() []m {
+	var out []m
+	mesh, web, db := m{"kind": "Mesh"}, m{"kind": "MeshService", "name": "web"}, m{"kind": "MeshService", "name": "db"}
+	rate := m{"num": 10000, "interval": "1s"}
+	for i, p := range some(d, 5, []struct {
+		kind string
+		to   m
+		conf m
+	}{
+		{"MeshRetry", one(d, mesh, db), m{"tcp": m{"maxConnectAttempt": 1 + d.IntN(9)}}},
+		{"MeshTimeout", db, m{"idleTimeout": one(d, "0s", "5m"), "connectionTimeout": "3s"}},
+		{"MeshTimeout", one(d, mesh, web), m{"http": m{"maxStreamDuration": one(d, "0s", "10s"), "maxConnectionDuration": "1h", "requestHeadersTimeout": "5s"}}},
+		{"MeshRateLimit", one(d, mesh, db), m{"local": m{"tcp": m{"connectionRate": rate, "disabled": d.chance(3)}}}},
+		{"MeshRateLimit", one(d, mesh, web), m{"local": m{"http": m{"requestRate": rate, "onRateLimit": m{"status": 503, "headers": d.headersOfLimit()}}}}},
+	}...) {
+		out = append(out, m{"type": p.kind, "mesh": "default", "name": fmt.Sprintf("rare%d", i), "spec": m{
+			"targetRef": mesh, "to": []any{m{"targetRef": p.to, "default": p.conf}},
 		}})
 	}
 	return out

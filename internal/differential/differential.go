@@ -1,7 +1,7 @@
 // Package differential holds the simulator against real Envoys: random worlds,
 // random requests, the verdict of sim against what becomes of the request on its
 // way through the caller's sidecar and that of who is called, both with what xds
-// renders for the same world.
+// renders for the same world and xds/server serves them.
 //
 // Simulator and sidecars read the same Resolved and share no code below it, so
 // agreement means that both are right. What disagrees is reduced to the smallest
@@ -59,7 +59,7 @@ func (p Pair) MarshalJSON() ([]byte, error) {
 }
 
 // client is the dataplane that asks.
-var client = api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "client"}
+var client = dataplane("client")
 
 // compile reads documents as apply does. The error names the first that is not valid.
 func compile(documents []m) (*World, error) {

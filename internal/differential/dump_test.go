@@ -1,7 +1,6 @@
 package differential
 
 import (
-	"strings"
 	"testing"
 
 	adminv3 "github.com/envoyproxy/go-control-plane/envoy/admin/v3"
@@ -22,6 +21,7 @@ import (
 type dump struct {
 	listeners map[string]*listenerv3.Listener
 	clusters  map[string]*clusterv3.Cluster
+	routes    map[string]*routev3.RouteConfiguration
 }
 
 // unpack opens a message of an Envoy's answer.
@@ -39,18 +39,23 @@ func dumpOf(t *testing.T, e *envoytest.Envoy) dump {
 	if err := protojson.Unmarshal([]byte(e.Dump()), all); err != nil {
 		t.Fatal(err)
 	}
-	out := dump{map[string]*listenerv3.Listener{}, map[string]*clusterv3.Cluster{}}
+	out := dump{map[string]*listenerv3.Listener{}, map[string]*clusterv3.Cluster{}, map[string]*routev3.RouteConfiguration{}}
 	for _, config := range all.Configs {
 		switch {
 		case config.MessageIs(&adminv3.ListenersConfigDump{}):
-			for _, s := range unpack(t, config, &adminv3.ListenersConfigDump{}).StaticListeners {
-				l := unpack(t, s.Listener, &listenerv3.Listener{})
+			for _, s := range unpack(t, config, &adminv3.ListenersConfigDump{}).DynamicListeners {
+				l := unpack(t, s.ActiveState.Listener, &listenerv3.Listener{})
 				out.listeners[l.Name] = l
 			}
 		case config.MessageIs(&adminv3.ClustersConfigDump{}):
-			for _, s := range unpack(t, config, &adminv3.ClustersConfigDump{}).StaticClusters {
+			for _, s := range unpack(t, config, &adminv3.ClustersConfigDump{}).DynamicActiveClusters {
 				c := unpack(t, s.Cluster, &clusterv3.Cluster{})
 				out.clusters[c.Name] = c
+			}
+		case config.MessageIs(&adminv3.RoutesConfigDump{}):
+			for _, s := range unpack(t, config, &adminv3.RoutesConfigDump{}).DynamicRouteConfigs {
+				r := unpack(t, s.RouteConfig, &routev3.RouteConfiguration{})
+				out.routes[r.Name] = r
 			}
 		}
 	}
@@ -70,23 +75,13 @@ type envoyPlace struct {
 	options  *upstreamhttpv3.HttpProtocolOptions
 }
 
-// at is the place of the listener and the cluster whose names end so, before a
+// at is the place of a listener and a cluster of the dataplane of a world, before a
 // route is chosen.
-func (d dump) at(t *testing.T, listener, cluster string) envoyPlace {
+func (d dump) at(t *testing.T, w int, dataplane, listener, cluster string) envoyPlace {
 	t.Helper()
-	p := envoyPlace{}
-	for name, l := range d.listeners {
-		if strings.HasSuffix("/"+name, "/"+listener) {
-			p.listener = l
-		}
-	}
-	for name, c := range d.clusters {
-		if strings.HasSuffix("/"+name, "/"+cluster) {
-			p.cluster = c
-		}
-	}
+	p := envoyPlace{listener: d.listeners[place(w, dataplane)+listener], cluster: d.clusters[place(w, dataplane)+cluster]}
 	if p.listener == nil {
-		t.Fatalf("Envoy has no listener %s", listener)
+		t.Fatalf("Envoy has no listener %s of %s in world %d", listener, dataplane, w)
 	}
 	for _, a := range p.cluster.GetTypedExtensionProtocolOptions() {
 		p.options = unpack(t, a, &upstreamhttpv3.HttpProtocolOptions{})
@@ -94,7 +89,7 @@ func (d dump) at(t *testing.T, listener, cluster string) envoyPlace {
 	filters := p.listener.FilterChains[0].Filters
 	if last := filters[len(filters)-1].GetTypedConfig(); last.MessageIs(&hcmv3.HttpConnectionManager{}) {
 		p.manager = unpack(t, last, &hcmv3.HttpConnectionManager{})
-		p.host = p.manager.GetRouteConfig().VirtualHosts[0]
+		p.host = d.routes[p.manager.GetRds().RouteConfigName].VirtualHosts[0]
 	} else {
 		p.bytes = unpack(t, last, &tcpproxyv3.TcpProxy{})
 	}

@@ -2,9 +2,11 @@ package differential
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weftmesh/weft/control/world"
@@ -14,14 +16,21 @@ import (
 )
 
 // fleet is two Envoys that hold many worlds: the callers' sidecars, and those of
-// all who are called.
+// all who are called. They get it from weft's xDS server, the one by delta and the
+// other by the older form.
 type fleet struct {
 	room   *room
 	worlds []*World
+	plane  *plane
 	envoys [2]*envoytest.Envoy
+
+	stopped sync.Once
 }
 
-// newFleet places worlds of documents and starts them.
+// The names of the two.
+const callers, called = "callers", "called"
+
+// newFleet places worlds of documents and starts them, until the test ends.
 func newFleet(t testing.TB, r *room, worlds [][]m) *fleet {
 	t.Helper()
 	if len(worlds) > maxWorlds {
@@ -29,7 +38,7 @@ func newFleet(t testing.TB, r *room, worlds [][]m) *fleet {
 	}
 	f := &fleet{room: r}
 	renderer := xds.NewRenderer(world.Kinds())
-	var callers, called []*xds.State
+	states := map[string]map[string]*xds.State{callers: {}, called: {}}
 	for i, documents := range worlds {
 		w, err := compile(r.place(documents, i+1))
 		if err != nil {
@@ -37,21 +46,30 @@ func newFleet(t testing.TB, r *room, worlds [][]m) *fleet {
 		}
 		f.worlds = append(f.worlds, w)
 		for r := range w.Model.Dataplanes("default") {
-			if s := renderer.Render(r); r.Ref == client {
-				callers = append(callers, s)
-			} else {
-				called = append(called, s)
+			name := called
+			if r.Ref == client {
+				name = callers
 			}
+			states[name][place(i, r.Ref.Name)] = renderer.Render(r)
 		}
 	}
-	f.envoys = [2]*envoytest.Envoy{envoytest.StartFleet(t, callers, true), envoytest.StartFleet(t, called, false)}
+	f.plane = newPlane(t, joined{callers: envoytest.Join(t, states[callers], true), called: envoytest.Join(t, states[called], false)})
+	f.envoys = [2]*envoytest.Envoy{f.plane.envoy(callers, false), f.plane.envoy(called, true)}
+	t.Cleanup(f.stop)
 	return f
 }
 
+// place begins the names of all that the sidecar of a dataplane in the n-th world has.
+func place(n int, dataplane string) string { return fmt.Sprintf("%d/%s/", n, dataplane) }
+
+// stop ends it, once.
 func (f *fleet) stop() {
-	for _, e := range f.envoys {
-		e.Stop()
-	}
+	f.stopped.Do(func() {
+		for _, e := range f.envoys {
+			e.Stop()
+		}
+		f.plane.stop()
+	})
 }
 
 // Observed is what became of a request.

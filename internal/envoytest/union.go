@@ -21,16 +21,12 @@ import (
 type union struct {
 	t   testing.TB
 	out *bootstrapv3.Bootstrap_StaticResources
-	// listens and routes may change what goes in.
+	// listens may change what goes in.
 	listens func(*listenerv3.Listener)
-	routes  func(*routev3.RouteConfiguration)
 }
 
 func newUnion(t testing.TB) *union {
-	return &union{
-		t: t, out: &bootstrapv3.Bootstrap_StaticResources{},
-		listens: func(*listenerv3.Listener) {}, routes: func(*routev3.RouteConfiguration) {},
-	}
+	return &union{t: t, out: &bootstrapv3.Bootstrap_StaticResources{}, listens: func(*listenerv3.Listener) {}}
 }
 
 func (u *union) add(prefix string, s *xds.State) {
@@ -83,7 +79,6 @@ func (u *union) inline(prefix string, l *listenerv3.Listener, s *xds.State) {
 			config := Open(u.t, s.Routes[at], &routev3.RouteConfiguration{})
 			config.Name = prefix + config.Name
 			renameClusters(prefix, config)
-			u.routes(config)
 			m.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: config}
 		case *tcpproxyv3.TcpProxy:
 			renameTCP(prefix, m)
