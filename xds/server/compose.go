@@ -21,7 +21,7 @@ func (st *stream) compose(f *flow) (r *response, held bool) {
 func (st *stream) composeParts(f *flow) (r *response, held bool) {
 	known := f.open.sub.ReturnedResources()
 	r = &response{kind: f.kind, watch: f.open, revision: st.revision}
-	size, more, seen, blank := 0, false, 0, f.blank()
+	size, more, seen, blank := 0, false, 0, st.blank(f)
 	st.all(f.kind, func(x *xds.Resource) bool {
 		v := f.as(x)
 		had, again := known[x.Name]
@@ -65,10 +65,9 @@ func (st *stream) composeParts(f *flow) (r *response, held bool) {
 }
 
 // blank reports whether the client starts with nothing, so that nothing can
-// break: an Envoy asks for listeners when its clusters are ready.
-func (f *flow) blank() bool {
-	return !f.sent && len(f.open.sub.ReturnedResources()) == 0 && f.open.full.GetVersionInfo() == ""
-}
+// break: an Envoy asks for listeners when its clusters are ready. One that never
+// asked for a type may serve all the same: without HTTP it has no routes.
+func (st *stream) blank(f *flow) bool { return !f.sent && !st.brought && st.confirmed == nil }
 
 // full reports whether one more resource is too much for a response of n, which
 // would be size bytes with it. Listeners are never split by size: an Envoy calls
@@ -84,8 +83,8 @@ func (st *stream) full(f *flow, n, size int) bool {
 // gone are the names that the client has, or may have, and should not.
 func (st *stream) gone(f *flow, known map[string]string) []string {
 	switch {
-	case f.kind == clusters && !st.removing,
-		f.kind == endpoints && !(st.removing && st.flows[clusters].quiet): // the client unsubscribes by itself
+	case f.kind != listeners && !st.removing,
+		f.kind == endpoints && !st.flows[clusters].quiet: // the client unsubscribes by itself
 		return nil
 	}
 	var out []string
@@ -118,7 +117,7 @@ func (st *stream) composeWhole(f *flow) (r *response, held bool) {
 		had, again := known[x.Name]
 		refused := f.refused[x.Name] == x.Version
 		if refused || had != v.version {
-			wait := !f.blank() && st.holds(f.kind, x)
+			wait := !st.blank(f) && st.holds(f.kind, x)
 			held = held || wait
 			if refused || wait || f.limit > 0 && len(r.changed) >= f.limit {
 				old, ok := before(f.good, x.Name)

@@ -3,9 +3,11 @@ package server_test
 import (
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
@@ -27,7 +29,9 @@ spec:
 
 // TestAListenerSwitchesBetweenRequestsAndConnections: routes for requests come and
 // go beside one for connections, which also moves to other clusters, and not one
-// request fails: the listener changes only when what it names is there.
+// request fails, neither on new connections nor on those that earlier listeners
+// accepted: a listener changes only when what it names is there, which stays for as
+// long as the listener drains.
 func TestAListenerSwitchesBetweenRequestsAndConnections(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, form string) {
@@ -35,7 +39,7 @@ func TestAListenerSwitchesBetweenRequestsAndConnections(t *testing.T) {
 		at := envoytest.Port(t)
 		p := serve(t, nil, exclusive, service("web", web.Port), service("a", a.Port), service("b", b.Port), service("c", c.Port),
 			member("web", web.Port), member("a", a.Port), member("b", b.Port), member("c", c.Port), caller("front", map[uint32]string{at: "web"}), connected("a"))
-		p.envoy("front", form)
+		e := p.envoy("front", form)
 		p.synced("front")
 		fresh := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 		answers := func(want string) {
@@ -46,7 +50,13 @@ func TestAListenerSwitchesBetweenRequestsAndConnections(t *testing.T) {
 		}
 		answers("a")
 
-		l := startLoad(at, func() *http.Client { return fresh })
+		var clients atomic.Int32
+		l := startLoad(at, func() *http.Client {
+			if clients.Add(1)%2 == 0 {
+				return client(t)
+			}
+			return fresh
+		})
 		for i := range 20 {
 			p.apply(switched("b"))
 			p.synced("front")
@@ -59,12 +69,45 @@ func TestAListenerSwitchesBetweenRequestsAndConnections(t *testing.T) {
 		}
 		l.end(t, 40)
 		answers("a")
+		if n := e.Stats("listener_manager.total_listeners_draining")["listener_manager.total_listeners_draining"]; n == 0 {
+			t.Error("no listener drains: nothing used an earlier one")
+		}
 	})
 }
 
-// TestClustersOfADrainingListener: a cluster that a listener named goes only when
-// the connections which the listener accepted have had their time.
-func TestClustersOfADrainingListener(t *testing.T) {
+// TestADrainingListenerOutlivesTheControlPlane: an Envoy that reconnects while a
+// listener drains keeps what that names, though no one told the new control plane of it.
+func TestADrainingListenerOutlivesTheControlPlane(t *testing.T) {
+	t.Parallel()
+	web, a := envoytest.StartBackend(t, "web"), envoytest.StartBackend(t, "a")
+	at := envoytest.Port(t)
+	p := serve(t, nil, exclusive, service("web", web.Port), service("a", a.Port), member("web", web.Port), member("a", a.Port),
+		caller("front", map[uint32]string{at: "web"}))
+	p.envoy("front", server.Delta)
+	p.synced("front")
+	kept := client(t)
+	from := func(when, want string) {
+		t.Helper()
+		if status, name, err := fetch(kept, at); status != 200 || name != want || err != nil {
+			t.Errorf("%s: %d from %q (%v), want %s", when, status, name, err, want)
+		}
+	}
+	from("at first", "web")
+	p.apply(connected("a"))
+	p.synced("front")
+	from("while its listener drains", "web")
+	p.restart()
+	p.synced("front")
+	for range 10 {
+		from("after the restart", "web")
+	}
+	kept.CloseIdleConnections()
+	from("on a new connection", "a")
+}
+
+// TestRoutesAndClustersOfADrainingListener: what a listener named goes only when the
+// connections which the listener accepted have had their time, routes before clusters.
+func TestRoutesAndClustersOfADrainingListener(t *testing.T) {
 	t.Parallel()
 	const drain = 300 * time.Millisecond
 	p := two(t, func(o *server.Options) { o.Drain = drain })
@@ -74,18 +117,56 @@ func TestClustersOfADrainingListener(t *testing.T) {
 
 	changed := time.Now()
 	p.apply(connected("a"))
-	cds := c.next("cds")
-	c.ack(c.next("rds")) // its routes go, which Envoy keeps for as long as it has the listener
-	c.ack(cds)
+	c.ack(c.next("cds"))
 	c.ask("eds", nil, "a:8080")
 	c.ack(c.next("eds"))
-	c.ack(c.next("lds"))
+	lds := c.next("lds")
+	c.quiet("its routes go before the listener that leads elsewhere is confirmed")
+	c.ack(lds)
 	p.synced("front")
-	cds = c.next("cds")
+	rds := c.next("rds")
+	if d := cmp.Diff([]string{"outbound:web:8080"}, rds.RemovedResources); d != "" || len(rds.Resources) > 0 {
+		t.Errorf("removed (-want +got):\n%s\nand sent %v", d, resources(rds))
+	}
+	if after := time.Since(changed); after < drain {
+		t.Errorf("its routes went after %s", after)
+	}
+	c.quiet("clusters go before the routes that name them")
+	c.ack(rds)
+	cds := c.next("cds")
 	if d := cmp.Diff([]string{"web:8080"}, cds.RemovedResources); d != "" || len(cds.Resources) > 0 {
 		t.Errorf("removed (-want +got):\n%s\nand sent %v", d, resources(cds))
 	}
-	if after := time.Since(changed); after < drain {
-		t.Errorf("its cluster went after %s", after)
-	}
+	c.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: short["eds"], ResourceNamesUnsubscribe: []string{"web:8080"}})
+	c.ack(cds)
+	c.quiet("all is done")
+}
+
+// TestFirstRoutesWaitForTheirClusters: a sidecar of which nobody told requests apart
+// so far asks for its first routes while it serves, so they wait as all others do.
+func TestFirstRoutesWaitForTheirClusters(t *testing.T) {
+	t.Parallel()
+	p := two(t, nil)
+	p.apply(connected("web"))
+	c := p.delta("default.front", "")
+	c.ask("cds", nil)
+	c.ack(c.next("cds"))
+	c.ask("eds", nil, "web:8080")
+	c.ack(c.next("eds"))
+	c.ask("lds", nil)
+	c.ack(c.next("lds"))
+	p.synced("front")
+
+	p.apply(switched("a"))
+	cds := c.next("cds")
+	c.ack(c.next("lds"))
+	c.ask("rds", nil, "outbound:web:8080")
+	c.quiet("a route before its cluster is confirmed")
+	c.ack(cds)
+	c.ask("eds", nil, "a:8080")
+	eds := c.next("eds")
+	c.quiet("a route before the endpoints of its cluster are confirmed")
+	c.ack(eds)
+	c.ack(c.next("rds"))
+	p.synced("front")
 }

@@ -62,9 +62,9 @@ type Options struct {
 	ResponseBytes int
 	// HoldRoutes is how long a route waits for a new cluster to be confirmed.
 	HoldRoutes time.Duration
-	// Drain is how long clusters stay that a listener named which went or leads
-	// elsewhere now: the connections that it accepted live as long in an Envoy whose
-	// drain time it is.
+	// Drain is how long routes and clusters stay that a listener named which went or
+	// leads elsewhere now: the connections that it accepted live as long in an Envoy
+	// whose drain time it is.
 	Drain time.Duration
 	// ResendEvery is the least time between two attempts to replace what an
 	// Envoy refuses.

@@ -11,10 +11,10 @@ import (
 // A publication reaches a client in three phases, or requests are lost between
 // them: new and changed clusters with their endpoints; then routes and
 // listeners, each as soon as the clusters that it names are confirmed; then the
-// removal of clusters that no confirmed route can name any more, nor a listener
-// that still drains. Every phase is
-// only a condition on what a response may hold now, asked again whenever
-// something changed: there is no state of a phase that could get stuck.
+// removal of routes that no listener names any more, not even one that still
+// drains, and after it that of clusters. Every phase is only a condition on what a
+// response may hold now, asked again whenever something changed: there is no state
+// of a phase that could get stuck.
 
 // unsettled is what is known of a cluster that the client has not confirmed.
 type unsettled struct {
@@ -75,7 +75,7 @@ func (st *stream) replace(now *xds.State, revision uint64) {
 			}
 			continue
 		}
-		pruned = pruned && f.kind > endpoints
+		pruned = pruned && f.kind > endpoints && !(f.kind == routes && lost(before.Routes, list))
 		f.limit, f.resendAt = 0, time.Time{}
 		f.forget(list)
 	}
@@ -92,6 +92,11 @@ func (st *stream) replace(now *xds.State, revision uint64) {
 		st.pruned = st.turn
 	}
 	st.pastRefusal()
+}
+
+// lost reports whether a name of before is missing from now.
+func lost(before, now []*xds.Resource) bool {
+	return slices.ContainsFunc(before, func(r *xds.Resource) bool { return find(now, r.Name) == nil })
 }
 
 // leadElsewhere reports whether a listener of before went or names something else

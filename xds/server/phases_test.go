@@ -137,10 +137,11 @@ func TestDataplaneThatDoesNotExist(t *testing.T) {
 
 // TestReconnect: what the client brings along and has not changed is not sent
 // again; what it has and should not is removed, after the control plane
-// restarted too.
+// restarted too, as soon as no listener can drain that needs it.
 func TestReconnect(t *testing.T) {
 	t.Parallel()
-	p := two(t, nil)
+	const drain = 300 * time.Millisecond
+	p := two(t, func(o *server.Options) { o.Drain = drain })
 	c := p.delta("default.front", "")
 	have := c.configure()
 	p.synced("front")
@@ -148,7 +149,8 @@ func TestReconnect(t *testing.T) {
 	p.restart(switched("a"))
 
 	c = p.delta("default.front", "")
-	have["cds"]["orphan"], have["lds"]["orphan"] = "1", "1"
+	have["cds"]["orphan"], have["lds"]["orphan"], have["rds"]["orphan"] = "1", "1", "1"
+	reconnected := time.Now()
 	c.ask("cds", have["cds"])
 	cds := c.next("cds")
 	if d := cmp.Diff([]string{"a:8080"}, resources(cds)); d != "" {
@@ -164,8 +166,17 @@ func TestReconnect(t *testing.T) {
 	}
 	c.ack(lds)
 	c.quiet("clusters are removed before the routes are there")
-	c.ask("rds", have["rds"], "outbound:web:8080")
+	c.ask("rds", have["rds"], "outbound:web:8080", "orphan")
 	c.ack(c.next("rds"))
+	rds := c.next("rds")
+	if d := cmp.Diff([]string{"orphan"}, rds.RemovedResources); d != "" || len(rds.Resources) > 0 {
+		t.Errorf("removed routes (-want +got):\n%s\nand sent %v", d, resources(rds))
+	}
+	if after := time.Since(reconnected); after < drain {
+		t.Errorf("what a draining listener may need went after %s", after)
+	}
+	c.quiet("clusters are removed before the routes")
+	c.ack(rds)
 	cds = c.next("cds")
 	if d := cmp.Diff([]string{"orphan", "web:8080"}, cds.RemovedResources); d != "" || len(cds.Resources) > 0 {
 		t.Errorf("removed clusters (-want +got):\n%s\nand sent %v", d, resources(cds))

@@ -7,31 +7,43 @@ import (
 	"github.com/weftmesh/weft/xds"
 )
 
-// prune takes away what the client should not have.
+// prune takes away what the client should not have: routes, then the clusters that
+// they may have named, then the endpoints of those.
 func (st *stream) prune() {
 	if len(st.retained.Clusters) > 0 {
 		st.retained = xds.State{}
 		st.turn++
 	}
-	cds, eds := &st.flows[clusters], &st.flows[endpoints]
+	cds, eds, rds := &st.flows[clusters], &st.flows[endpoints], &st.flows[routes]
 	st.removing = true
-	st.serve(cds)
-	st.serve(eds)
+	if st.serve(rds); rds.quiet {
+		st.serve(cds)
+		st.serve(eds)
+	}
 	st.removing = false
-	if cds.quiet && eds.quiet {
+	if cds.quiet && eds.quiet && rds.quiet {
 		st.pruned = st.turn
 	}
 }
 
-// mayRemove reports whether no route of the client names a cluster that it
+// mayRemove reports whether no listener or route of the client names what it
 // should not have. An Envoy that reconnects has routes before it asks for them.
 func (st *stream) mayRemove() bool {
-	if len(st.retained.Clusters) > 0 && time.Now().Before(st.drained) {
+	if time.Now().Before(st.drained) {
 		st.wake(st.drained)
 		return false
 	}
 	lds, rds := &st.flows[listeners], &st.flows[routes]
 	return lds.quiet && rds.quiet && lds.asked && (rds.asked || len(st.want.Routes) == 0)
+}
+
+// bring takes note of what the client has of a type from an earlier stream. Which
+// of its listeners drain only that stream knew, so whatever the client should not
+// have stays for the drain time.
+func (st *stream) bring(w *watch) {
+	if len(w.sub.ReturnedResources()) > 0 || w.full.GetVersionInfo() != "" {
+		st.brought, st.drained = true, time.Now().Add(st.server.opts.Drain)
+	}
 }
 
 // releaseUnused forgets the retained clusters to which a gRPC client does not

@@ -77,8 +77,8 @@ func TestEnvoyAfterRestart(t *testing.T) {
 	forms(t, func(t *testing.T, form string) {
 		web, a := envoytest.StartBackend(t, "web"), envoytest.StartBackend(t, "a")
 		at, more := envoytest.Port(t), envoytest.Port(t)
-		p := serve(t, nil, exclusive, service("web", web.Port), service("a", a.Port), member("web", web.Port), member("a", a.Port),
-			caller("front", map[uint32]string{at: "web", more: "a"}))
+		p := serve(t, func(o *server.Options) { o.Drain = 0 }, exclusive, service("web", web.Port), service("a", a.Port),
+			member("web", web.Port), member("a", a.Port), caller("front", map[uint32]string{at: "web", more: "a"}))
 		e := p.envoy("front", form)
 		p.synced("front")
 		p.stop()
@@ -93,10 +93,10 @@ func TestEnvoyAfterRestart(t *testing.T) {
 		if err != nil || containsPort(body, more) || !containsPort(body, at) {
 			t.Errorf("listeners %s, %v", body, err)
 		}
-		_, body, err = e.Get("/config_dump?resource=dynamic_active_clusters")
-		if err != nil || strings.Contains(string(body), "a:8080") {
-			t.Errorf("clusters %s, %v", body, err)
-		}
+		e.Until("the cluster is gone", func() bool {
+			_, body, err := e.Get("/config_dump?resource=dynamic_active_clusters")
+			return err == nil && !strings.Contains(string(body), "a:8080")
+		})
 		if status, from, err := fetch(client(t), at); status != 200 || from != "web" || err != nil {
 			t.Errorf("then %d from %q, %v", status, from, err)
 		}

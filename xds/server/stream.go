@@ -55,8 +55,9 @@ type stream struct {
 	// retained are clusters, and their endpoints, that want no longer has but
 	// that the client's routes may still name.
 	retained xds.State
-	drained  time.Time // when no connection of an earlier listener is left that could need them
-	removing bool      // clusters may be removed now
+	drained  time.Time // when no connection of an earlier listener is left that could need what goes
+	removing bool      // what goes may be removed now
+	brought  bool      // the client had resources before it opened the stream
 	timer    *time.Timer
 	due      time.Time // when timer must fire; zero is never
 }
@@ -132,6 +133,9 @@ func (st *stream) watch(url string, w *watch, heed func(*flow)) (func(), error) 
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	f := &st.flows[k]
+	if !f.asked {
+		st.bring(w)
+	}
 	heed(f)
 	f.open, f.asked = w, true
 	st.settleKnown(f)
