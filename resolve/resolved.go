@@ -122,7 +122,9 @@ type Route struct {
 	// NoBackend is the answer where none of Backends can take a request.
 	NoBackend route.Respond
 	Mirrors   []Mirror
-	Policies  Policies
+	// Upgrade is whether WebSockets pass where it forwards.
+	Upgrade  route.Upgrade
+	Policies Policies
 }
 
 // Answers is what the proxy answers by itself to what matches; nil where it

@@ -32,6 +32,8 @@ type Composed struct {
 	// Do is what happens to what one of the matches matches.
 	Do      Action
 	Filters []Filter
+	// Upgrade acts where Do forwards.
+	Upgrade Upgrade
 	// Origins are the written rules behind it, weakest first; none where the
 	// dialect itself says it. FiltersBy and ActionBy are those whose word holds,
 	// nil where nobody's does.

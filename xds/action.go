@@ -92,6 +92,7 @@ func act(out *routev3.Route, r *resolve.Route, s split) {
 			action.HostRewriteSpecifier = &routev3.RouteAction_AutoHostRewrite{AutoHostRewrite: wrapperspb.Bool(true)}
 		}
 		action.RequestMirrorPolicies = mirrors(r.Mirrors)
+		action.UpgradeConfigs = upgrades(r.Upgrade)
 		out.Action = &routev3.Route_Route{Route: action}
 	}
 }
@@ -151,6 +152,14 @@ func redirection(d *route.Redirect, path *route.Condition) *routev3.RedirectActi
 		out.PathRewriteSpecifier = &routev3.RedirectAction_PrefixRewrite{PrefixRewrite: change.prefix}
 	}
 	return out
+}
+
+// upgrades is none where the listener's word holds.
+func upgrades(u route.Upgrade) []*routev3.RouteAction_UpgradeConfig {
+	if u == route.UpgradeUnset {
+		return nil
+	}
+	return []*routev3.RouteAction_UpgradeConfig{{UpgradeType: webSocket, Enabled: wrapperspb.Bool(u == route.UpgradeOn)}}
 }
 
 func mirrors(list []resolve.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {

@@ -21,6 +21,7 @@ const (
 	managerFilter = "envoy.filters.network.http_connection_manager"
 	routerFilter  = "envoy.filters.http.router"
 	statsFilter   = "envoy.filters.http.grpc_stats"
+	webSocket     = "websocket"
 )
 
 // forEver is how long a sidecar waits for its first resources of a type.
@@ -41,7 +42,7 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 		CommonHttpProtocolOptions:     &corev3.HttpProtocolOptions{IdleTimeout: durationpb.New(0)},
 		NormalizePath:                 wrapperspb.Bool(true),
 		InternalAddressConfig:         loopbackOnly(),
-		UpgradeConfigs:                []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},
+		UpgradeConfigs:                []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: webSocket}},
 		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{withoutOrders()},
 	}
 	if c.place.Inbound {

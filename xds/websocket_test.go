@@ -6,14 +6,17 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 )
 
 // webSocketServer switches protocols, and says hello once after has passed.
@@ -38,8 +41,9 @@ func webSocketServer(t *testing.T, after time.Duration) *net.TCPAddr {
 }
 
 // TestWebSocketInEnvoy: a WebSocket passes two sidecars, by HTTP/2 between them,
-// and lives longer than the timeout of requests on either side; another upgrade
-// is answered 403.
+// whether its route lets it pass or says nothing, and lives longer than the timeout
+// of requests on either side; another upgrade is answered 403, and so is every one
+// where the route refuses them.
 func TestWebSocketInEnvoy(t *testing.T) {
 	t.Parallel()
 	const bound = 300 * time.Millisecond
@@ -56,17 +60,22 @@ func TestWebSocketInEnvoy(t *testing.T) {
 	client := sidecar(nil, []resolve.ClusterUse{hop})
 	tab := table()
 	tab.Routes[0].Policies = timeouts
+	for path, says := range map[string]route.Upgrade{"/on": route.UpgradeOn, "/off": route.UpgradeOff} {
+		r := *tab.Routes[0]
+		r.Name, r.Key, r.Match, r.Upgrade = path, path, matches.Path(route.SegmentPrefix, path), says
+		tab.Routes = slices.Insert(tab.Routes, 0, &r)
+	}
 	out := outbound(t, tab, nil)
 	client.Outbounds = []*resolve.Outbound{out}
 	envoytest.Drive(t, renderer().Render(client))
-	ask := func(protocol string) (int, *bufio.Reader) {
+	ask := func(path, protocol string) (int, *bufio.Reader) {
 		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", out.Port))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close() })
 		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-		_, _ = fmt.Fprintf(conn, "GET /chat HTTP/1.1\r\nHost: web\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol)
+		_, _ = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: web\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", path, protocol)
 		r := bufio.NewReader(conn)
 		resp, err := http.ReadResponse(r, nil)
 		if err != nil {
@@ -74,17 +83,24 @@ func TestWebSocketInEnvoy(t *testing.T) {
 		}
 		return resp.StatusCode, r
 	}
-	status, r := ask("websocket")
-	if status != http.StatusSwitchingProtocols {
-		t.Fatalf("status %d, want 101", status)
+	for _, path := range []string{"/chat", "/on"} {
+		status, r := ask(path, "websocket")
+		if status != http.StatusSwitchingProtocols {
+			t.Fatalf("%s: status %d, want 101", path, status)
+		}
+		if line, err := r.ReadString('\n'); err != nil || strings.TrimSpace(line) != "hello" {
+			t.Errorf("%s, after the timeout of requests: %q, %v", path, line, err)
+		}
 	}
-	if line, err := r.ReadString('\n'); err != nil || strings.TrimSpace(line) != "hello" {
-		t.Errorf("after the timeout of requests: %q, %v", line, err)
+	if status, _ := ask("/off", "websocket"); status != http.StatusForbidden {
+		t.Errorf("where the route refuses: %d, want 403", status)
 	}
-	if status, _ := ask("other"); status != http.StatusForbidden {
-		t.Errorf("another upgrade: %d, want 403", status)
-	}
-	if status, _ := ask("h2c"); status != http.StatusBadRequest {
-		t.Errorf("h2c: %d, want the answer of the workload to a request without upgrade", status)
+	for _, path := range []string{"/chat", "/on", "/off"} {
+		if status, _ := ask(path, "other"); status != http.StatusForbidden {
+			t.Errorf("%s, another upgrade: %d, want 403", path, status)
+		}
+		if status, _ := ask(path, "h2c"); status != http.StatusBadRequest {
+			t.Errorf("%s, h2c: %d, want the answer of the workload to a request without upgrade", path, status)
+		}
 	}
 }
