@@ -8,8 +8,8 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// filtered applies the filters of single backends: to what a backend sees after
-// those of the route, to its answer before them. One outside the mesh that has its own
+// filtered applies the filters of single backends to what a backend sees, after
+// those of the route, and to its answers. One outside the mesh that has its own
 // host name by now keeps it; all others were sent to authority.
 func filtered(rt *resolve.Route, b *Branch, authority string) {
 	for n, x := range resolve.Sharing(rt.Backends) {
@@ -26,8 +26,18 @@ func filtered(rt *resolve.Route, b *Branch, authority string) {
 		if w := route.LastRewrite(x.Filters); w != nil && w.Hostname != "" && f.Authority == authority {
 			f.Authority = w.Hostname
 		}
-		response := responseChange(slices.Concat(x.Filters, rt.Filters))
 		b.send(n, &f)
+	}
+	answered(rt, b)
+}
+
+// answered applies them to the answers: before the filters of the route.
+func answered(rt *resolve.Route, b *Branch) {
+	for n, x := range resolve.Sharing(rt.Backends) {
+		if len(x.Filters) == 0 {
+			continue
+		}
+		response := responseChange(slices.Concat(x.Filters, rt.Filters))
 		if len(b.Backends) == 1 {
 			b.ResponseHeaders = response
 		} else {

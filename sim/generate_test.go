@@ -71,6 +71,7 @@ func (d dice) route(name string) *resolve.Route {
 		}
 	}
 	r.Policies = d.policies()
+	r.Upgrade = pick(d, route.UpgradeUnset, route.UpgradeOn, route.UpgradeOff)
 	return r
 }
 
@@ -306,6 +307,9 @@ func (d dice) request() sim.Request {
 		if d.chance(6) {
 			h.Add(x[0], x[1])
 		}
+	}
+	if d.chance(8) {
+		h["connection"], h["upgrade"] = "Upgrade", pick(d, "websocket", "websocket", "WebSocket", "h2c", "other")
 	}
 	if strings.Contains(h["host"], "\n") {
 		h["host"] = "example.org"

@@ -88,7 +88,7 @@ func (l *lookup) play(r *resolve.Resolved, answer func(n int) Answer) (Timeline,
 
 // player knows what bounds and repeats the request.
 func (l *lookup) player(r *resolve.Resolved, answer func(n int) Answer) (*player, error) {
-	if l.route == nil || !forwards(l.route) {
+	if l.route == nil || !forwards(l.route) || l.call.refuses(l.route) {
 		return nil, errNotForwarded
 	}
 	p := &player{answer: answer}

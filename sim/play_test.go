@@ -132,8 +132,9 @@ func TestOwnAnswers(t *testing.T) {
 	}{
 		"unknown method":    {nil, sim.Request{Method: "FOO"}, "400"},
 		"no path":           {[]*resolve.Route{everything(to("v1", 1))}, sim.Request{URL: `http://web:8080\x`}, "400"},
-		"upgrade":           {nil, sim.Request{Headers: sim.Headers{"Connection": "keep-alive, upgrade", "Upgrade": "websocket, other"}}, "403"},
-		"empty upgrade":     {nil, sim.Request{Headers: sim.Headers{"Connection": "Upgrade", "Upgrade": ""}}, "403"},
+		"upgrade":           {[]*resolve.Route{everything(to("v1", 1))}, sim.Request{Headers: sim.Headers{"Connection": "keep-alive, upgrade", "Upgrade": "websocket, other"}}, "403"},
+		"empty upgrade":     {[]*resolve.Route{everything(lost(1))}, sim.Request{Headers: sim.Headers{"Connection": "Upgrade", "Upgrade": ""}}, "403"},
+		"upgrade, no route": {nil, sim.Request{Headers: sim.Headers{"Connection": "upgrade", "Upgrade": "other"}}, "404"},
 		"websocket":         {nil, sim.Request{Headers: sim.Headers{"Connection": "keep-alive, Upgrade", "Upgrade": "WebSocket"}}, "404"},
 		"h2c":               {nil, sim.Request{Headers: sim.Headers{"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c"}}, "404"},
 		"half an upgrade":   {nil, sim.Request{Headers: sim.Headers{"Upgrade": "websocket"}}, "404"},

@@ -140,15 +140,15 @@ func (l *lookup) look(t *resolve.Table, q Request) {
 	if l.answer != 0 {
 		return
 	}
-	if c.upgrade == unknownUpgrade {
-		l.answer = http.StatusForbidden
-		return
-	}
 	asked := c.asked()
 	for _, rt := range t.Routes {
 		reason := "a CONNECT request has no path to match"
 		if c.method != http.MethodConnect {
 			reason = rt.Match.WhyNot(asked)
+		}
+		if reason == "" && c.upgrade == unknownUpgrade {
+			l.answer = http.StatusForbidden
+			return
 		}
 		if reason == "" {
 			l.route = rt

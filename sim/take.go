@@ -20,6 +20,9 @@ type taker struct {
 
 // take does what rt says.
 func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
+	if c.refuses(rt) {
+		return t.refuse(rt, c)
+	}
 	response := responseChange(rt.Changes())
 	b := Branch{Probability: 1}
 	switch do := rt.Answers().(type) {
@@ -42,13 +45,17 @@ func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		}
 		b.settle(c)
 	}
-	b.Route = &Route{Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins}
+	b.Route = routeOf(rt)
 	b.ResponseHeaders = cmp.Or(b.ResponseHeaders, response)
 	if !forwards(rt) {
 		b.answers(response)
 	}
 	b.Policies = RoutePolicies(rt, spoken)
 	return b
+}
+
+func routeOf(rt *resolve.Route) *Route {
+	return &Route{Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins}
 }
 
 // answers is what becomes of header changes on an answer of the proxy's own: it

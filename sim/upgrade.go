@@ -1,9 +1,13 @@
 package sim
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 )
 
 // upgrade is what a request asks for in place of HTTP.
@@ -11,9 +15,9 @@ type upgrade uint8
 
 const (
 	noUpgrade      upgrade = iota
-	webSocket              // passes through every listener
+	webSocket              // passes through every listener, and every route that does not refuse it
 	http2Upgrade           // h2c: Envoy forgets it and takes the request as it is
-	unknownUpgrade         // answered 403
+	unknownUpgrade         // answered 403 wherever a route matches
 )
 
 // upgradeOf reads Connection and Upgrade as Envoy does: both are needed, and what
@@ -52,6 +56,29 @@ func (c *call) upgraded(all Headers) {
 			delete(c.sent, name)
 		}
 	}
+}
+
+// refuses reports whether the proxy answers c where rt would forward it.
+func (c *call) refuses(rt *resolve.Route) bool {
+	return c.upgrade == webSocket && rt.Upgrade == route.UpgradeOff && forwards(rt)
+}
+
+// refuse is what becomes of a WebSocket where rt takes none: no filter of Envoy's
+// sees it, but its answer has the headers of the route and of a drawn backend.
+func (t taker) refuse(rt *resolve.Route, c *call) Branch {
+	b := c.respond(http.StatusForbidden)
+	b.Backends = Shares(t.from, rt.Backends)
+	for i := range b.Backends {
+		b.Backends[i].Status, b.Backends[i].Reason = b.Status, "the route refuses WebSockets"
+	}
+	answered(rt, &b)
+	for i := range b.Backends {
+		b.answers(b.Backends[i].ResponseHeaders)
+	}
+	b.ResponseHeaders = cmp.Or(b.ResponseHeaders, responseChange(rt.Changes()))
+	b.answers(b.ResponseHeaders)
+	b.Route = routeOf(rt)
+	return b
 }
 
 // words are those of a header that is a list, over all its lines.

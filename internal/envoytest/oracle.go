@@ -247,7 +247,10 @@ func (o *Oracle) send(q Question, world, id string) (*http.Response, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: 0\r\n", q.Method, q.Path, q.Host)
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Length: 0\r\n", q.Method, q.Path, q.Host)
+	if q.Headers.Get("Connection") == "" {
+		b.WriteString("Connection: close\r\n")
+	}
 	fmt.Fprintf(&b, "%s: %s\r\n%s: %s\r\n", worldHeader, world, IDHeader, id)
 	if q.Script != "" {
 		fmt.Fprintf(&b, "%s: %s\r\n", ScriptHeader, q.Script)
