@@ -130,11 +130,17 @@ func (p *printer) route(r *Route) {
 	if len(r.Backends) > 0 {
 		p.line("    to %s  %s", backendsText(r.Backends), p.faint(by(r.BackendsBy)))
 	}
+	if text := socketsText[r.WebSockets]; text != "" {
+		p.line("    %s  %s", text, p.faint(by(r.BackendsBy)))
+	}
 	outer := p.at
 	p.at += ", " + title
 	p.policies("    ", r.Policies)
 	p.at = outer
 }
+
+// socketsText is what a rule says about WebSockets.
+var socketsText = map[string]string{"on": "WebSockets pass", "off": "WebSockets are refused with 403"}
 
 func by(o *api.Origin) string {
 	if o == nil {

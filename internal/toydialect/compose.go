@@ -16,6 +16,7 @@ import (
 type said struct {
 	path    string // with the prefixes of the includes
 	do      route.Action
+	upgrade route.Upgrade
 	inline  []route.Inline
 	via     []*api.Origin
 	missing bool // it stands for an include that leads nowhere
@@ -66,6 +67,9 @@ func (x *reader) rule(o *api.Object, i int, prefix string, via []*api.Origin) {
 	} else {
 		out.Backends = backends(o, r.To, at.Field("to"))
 		s.do = &route.Forward{Backends: out.Backends, NoBackend: route.Respond{Status: 503}}
+	}
+	if r.WebSockets != nil {
+		s.upgrade = map[bool]route.Upgrade{true: route.UpgradeOn, false: route.UpgradeOff}[*r.WebSockets]
 	}
 	if r.Timeout != nil {
 		field := *origin
@@ -136,7 +140,7 @@ func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 	for _, won := range merge.FirstWins(written, func(r **route.Rule) string { return (*r).Says.(*said).path }) {
 		s := won.Item.Says.(*said)
 		name := "toy " + s.path
-		out := &route.Composed{Key: name, Name: name, Matches: won.Item.Matches, Do: s.do, Origins: []*api.Origin{won.Item.Origin},
+		out := &route.Composed{Key: name, Name: name, Matches: won.Item.Matches, Do: s.do, Upgrade: s.upgrade, Origins: []*api.Origin{won.Item.Origin},
 			ActionBy: won.Item.Origin, Via: s.via, Inline: s.inline, Bare: s.missing}
 		for _, lost := range won.Over {
 			out.Over = append(out.Over, lost.Origin)

@@ -44,6 +44,8 @@ type Rule struct {
 	To      []Service     `json:"to,omitempty"`
 	Answer  *Answer       `json:"answer,omitempty"`
 	Timeout *api.Duration `json:"timeout,omitempty"`
+	// WebSockets pass, if not said otherwise.
+	WebSockets *bool `json:"webSockets,omitempty"`
 }
 
 // Service is a backend.

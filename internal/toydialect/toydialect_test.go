@@ -3,6 +3,7 @@ package toydialect_test
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -67,7 +68,9 @@ spec:
   hosts: [shop.example.org, "*.example.org"]
   rules:
   - {name: front, path: /, timeout: 3s, to: [{service: web, port: 80, set: {x-from: front}}]}
-  - {path: /twice, answer: {status: 418, body: first}}
+  - {path: /twice, webSockets: false, answer: {status: 418, body: first}}
+  - {path: /chat, webSockets: true, to: [{service: web, port: 80}]}
+  - {path: /quiet, webSockets: false, to: [{service: web, port: 80}]}
   - {path: /gone, to: [{service: nobody, port: 80}]}
   - {path: /half, to: [{service: cart, port: 80}, {service: nobody, port: 80}]}
   includes: [{name: team, prefix: /cart}, {name: missing, prefix: /missing}]
@@ -113,18 +116,37 @@ func compile(t *testing.T, listen, web, cart uint32) *resolve.Model {
 // questions are requests, what the simulator says of each, and who answers it.
 var questions = []struct {
 	url, verdict, answered string
+	headers                http.Header
 }{
-	{"http://shop.example.org/", "forward toy / to web", "200 by web"},
-	{"http://shop.example.org/a/b", "forward toy / to web", "200 by web"},
-	{"http://shop.example.org/cart/pay/now", "forward toy /cart/pay to cart", "200 by cart"},
-	{"http://shop.example.org/cart/other", "forward toy / to web", "200 by web"},
-	{"http://shop.example.org/twice", `respond 418 "first" by toy /twice`, "418 first"},
-	{"http://shop.example.org/missing/x", `respond 502 "" by toy /missing`, "502"},
-	{"http://shop.example.org/cart/again", `respond 502 "" by toy /cart/again`, "502"},
-	{"http://shop.example.org/gone", `respond 503 "" by toy /gone to nobody/503`, "503"},
-	{"http://any.example.org/twice", `respond 418 "first" by toy /twice`, "418 first"},
-	{"http://api.example.org/twice", "forward toy /twice to web", "200 by web"},
-	{"http://api.example.org/", `respond 404 "" by toy-none`, "404"},
+	{"http://shop.example.org/", "forward toy / to web", "200 by web", nil},
+	{"http://shop.example.org/a/b", "forward toy / to web", "200 by web", nil},
+	{"http://shop.example.org/cart/pay/now", "forward toy /cart/pay to cart", "200 by cart", nil},
+	{"http://shop.example.org/cart/other", "forward toy / to web", "200 by web", nil},
+	{"http://shop.example.org/twice", `respond 418 "first" by toy /twice`, "418 first", nil},
+	{"http://shop.example.org/missing/x", `respond 502 "" by toy /missing`, "502", nil},
+	{"http://shop.example.org/cart/again", `respond 502 "" by toy /cart/again`, "502", nil},
+	{"http://shop.example.org/gone", `respond 503 "" by toy /gone to nobody/503`, "503", nil},
+	{"http://any.example.org/twice", `respond 418 "first" by toy /twice`, "418 first", nil},
+	{"http://api.example.org/twice", "forward toy /twice to web", "200 by web", nil},
+	{"http://api.example.org/", `respond 404 "" by toy-none`, "404", nil},
+	{"http://shop.example.org/chat", "forward toy /chat to web", "502", socket},
+	{"http://shop.example.org/cart/pay/now", "forward toy /cart/pay to cart", "502", socket},
+	{"http://shop.example.org/quiet", "forward toy /quiet to web", "200 by web", nil},
+	{"http://shop.example.org/quiet", `respond 403 "" by toy /quiet to web/403`, "403", socket},
+	{"http://shop.example.org/twice", `respond 418 "first" by toy /twice`, "418 first", socket},
+}
+
+// socket asks for a WebSocket. The workloads here are asked for it in HTTP/2, which
+// they do not understand: 502 says that it has come to them.
+var socket = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}
+
+// asked is a request as the simulator takes it.
+func asked(url string, headers http.Header) sim.Request {
+	q := sim.Request{URL: url, Headers: sim.Headers{}}
+	for name := range headers {
+		q.Headers.Add(name, headers.Get(name))
+	}
+	return q
 }
 
 func verdictText(b *sim.Branch) string {
@@ -147,7 +169,7 @@ func TestSimulated(t *testing.T) {
 	t.Parallel()
 	m := compile(t, 10080, 8081, 8082)
 	for _, q := range questions {
-		v, err := sim.Run(m, client, sim.Request{URL: q.url})
+		v, err := sim.Run(m, client, asked(q.url, q.headers))
 		if err != nil {
 			t.Errorf("%s: %v", q.url, err)
 			continue
@@ -183,6 +205,7 @@ func TestEnvoyAgrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		maps.Copy(req.Header, q.headers)
 		req.Host = host
 		req.Header.Set(envoytest.IDHeader, fmt.Sprint(i))
 		reply, err := http.DefaultClient.Do(req)
@@ -197,7 +220,7 @@ func TestEnvoyAgrees(t *testing.T) {
 		got := fmt.Sprint(reply.StatusCode)
 		if by := reply.Header.Get(envoytest.NameHeader); by != "" {
 			got += " by " + by
-		} else if len(body) > 0 {
+		} else if len(body) > 0 && reply.StatusCode != http.StatusBadGateway {
 			got += " " + string(body)
 		}
 		if got != q.answered {
@@ -230,7 +253,7 @@ func TestExplained(t *testing.T) {
 	}
 	for _, want := range []string{
 		"answer 418 with 5 bytes", "ToyRoute/shop rule 1 over ToyRoute/tail rule lost", "included by ToyRoute/shop includes[0]",
-		"requestTimeout", "answer 404",
+		"requestTimeout", "answer 404", "WebSockets are refused with 403", "WebSockets pass",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())

@@ -55,6 +55,9 @@ func document(t *rapid.T) m {
 		if pick("inline", "yes", "no") == "yes" {
 			r["timeout"] = "3s"
 		}
+		if says := pick("webSockets", "", "yes", "no"); says != "" {
+			r["webSockets"] = says == "yes"
+		}
 		rules = append(rules, r)
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "includes") {
