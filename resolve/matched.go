@@ -34,10 +34,13 @@ func (it Item) Overrides() []merge.Leaf { return it.item.overrides }
 // attached to routes counts as attached to one.
 func CompareOverrides(a, b Item) int {
 	of := func(it *item) *override {
-		if it.routeRef() != nil {
-			return &override{item: it, layer: merge.Route}
+		switch ref := it.routeRef(); {
+		case ref == nil:
+			return &override{item: it, layer: it.layer}
+		case ref.SectionName != "":
+			return &override{item: it, layer: merge.Rule}
 		}
-		return &override{item: it, layer: it.layer}
+		return &override{item: it, layer: merge.Route}
 	}
 	c, _ := of(a.item).decide(of(b.item))
 	return c

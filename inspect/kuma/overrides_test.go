@@ -87,3 +87,39 @@ MeshService: {"idleTimeout":"3s","http":{"requestTimeout":"1s","streamIdleTimeou
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+// attaching are items on a route and on one rule of it, whose top-level targetRef
+// says otherwise than where they attach who is the stronger one.
+const attaching = `
+{type: MeshTimeout, mesh: default, name: whole, spec: {targetRef: {kind: Dataplane}, to: [{targetRef: {kind: MeshHTTPRoute, name: of-web}, default: {http: {streamIdleTimeout: 1s}}, override: {http: {requestTimeout: 1s}}}]}}
+---
+{type: MeshTimeout, mesh: default, name: one, spec: {to: [{targetRef: {kind: MeshHTTPRoute, name: of-web, sectionName: "0"}, default: {http: {streamIdleTimeout: 2s}}, override: {http: {requestTimeout: 2s}}}]}}
+---
+{type: MeshTimeout, mesh: default, name: nearer, spec: {targetRef: {kind: Dataplane, name: a}, to: [{targetRef: {kind: MeshService, name: web}, default: {http: {streamIdleTimeout: 3s}}}]}}
+`
+
+// TestRulesOfRoutesByLayer: the resource rule of a route lays what attaches to it
+// over what does not, and that of one of its rules what attaches to that over both; of
+// overrides the route's holds.
+func TestRulesOfRoutesByLayer(t *testing.T) {
+	t.Parallel()
+	v, err := kuma.Rules(model(t, strings.Join(strings.Split(overriding, "---\n")[:3], "---\n")+"---"+attaching), world.Catalog(), plane("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, k := range v.Rules {
+		for _, r := range k.ToResourceRules {
+			if text, _ := json.Marshal(r.Conf); k.Type == "MeshTimeout" && r.ResourceMeta.Type == "MeshHTTPRoute" {
+				got = append(got, fmt.Sprintf("%s %s", r.ResourceSectionName, text))
+			}
+		}
+	}
+	want := []string{
+		` [{"http":{"requestTimeout":"1s","streamIdleTimeout":"1s"}}]`,
+		`0 [{"http":{"requestTimeout":"1s","streamIdleTimeout":"2s"}}]`,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

@@ -64,6 +64,7 @@ func (x *ruler) resourceRule(kind *policies.Kind, items []resolve.Item, a aim, a
 	for _, i := range about {
 		list = append(list, tagged{origin: items[i].Origin, item: items[i]})
 	}
+	slices.SortStableFunc(list, func(a, b tagged) int { return layerOf(a.item) - layerOf(b.item) })
 	var layers []merge.Layer
 	var origins []*api.Origin
 	for _, it := range spoken(list) {
@@ -72,6 +73,18 @@ func (x *ruler) resourceRule(kind *policies.Kind, items []resolve.Item, a aim, a
 	r.Origin = x.itemOrigins(origins)
 	r.Conf = []any{kind.Schema.Build(kind.New(), merge.Fold(layers))}
 	return r
+}
+
+// layerOf is how near to a route an item is: what targets none of them, one, or a
+// rule of one (spec/kuma.md 4.9).
+func layerOf(it resolve.Item) int {
+	switch to := it.Spec.To[it.Index].TargetRef; {
+	case !to.IsRoute():
+		return 0
+	case to.SectionName == "":
+		return 1
+	}
+	return 2
 }
 
 // aims are the real resources that an item names, each once; a kuma.io/service is
@@ -83,7 +96,7 @@ func (x *ruler) aims(it resolve.Item, mesh aim) []aim {
 	}
 	var out []aim
 	for _, r := range it.Routes() {
-		out = append(out, aim{ref: r.Object.Ref})
+		out = append(out, aim{r.Object.Ref, to.SectionName})
 	}
 	for d := range it.Destinations() {
 		if d.Ref.Name == "" {

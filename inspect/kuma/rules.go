@@ -190,7 +190,7 @@ func (x *ruler) kindRules(kind *policies.Kind) KindRules {
 			k.Warnings = append(k.Warnings, "could not resolve "+inspect.OriginText(n.Origin)+": "+n.Message)
 		}
 	}
-	rules, cut := subsetRules(kind, x.toItems(kind, matched.Policies(), items), false)
+	rules, cut := subsetRules(kind, x.toItems(kind, items), false)
 	k.ToRules = append(k.ToRules, x.toRules(rules)...)
 	for _, in := range x.plane.Inbounds {
 		list, more := subsetRules(kind, fromItems(matched, in), true)

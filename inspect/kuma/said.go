@@ -42,6 +42,12 @@ func writtenRulesOf(t *resolve.Table) iter.Seq[*resolve.Route] {
 // without is what holds of e if only what keep keeps is said, and who says it,
 // weakest first.
 func without(e *policies.Effective, keep func(merge.Said) bool) (policies.Conf, []*api.Origin) {
+	fields := saidOf(e, keep)
+	return e.Kind.Schema.Build(e.Kind.New(), fields), inMergeOrder(fields)
+}
+
+// saidOf is what is said of e that keep keeps.
+func saidOf(e *policies.Effective, keep func(merge.Said) bool) []merge.Field {
 	var fields []merge.Field
 	for _, f := range e.Fields {
 		said := slices.DeleteFunc(slices.Clone(f.Said), func(s merge.Said) bool { return !keep(s) })
@@ -49,7 +55,7 @@ func without(e *policies.Effective, keep func(merge.Said) bool) (policies.Conf, 
 			fields = append(fields, merge.Field{Field: f.Field, Said: said})
 		}
 	}
-	return e.Kind.Schema.Build(e.Kind.New(), fields), inMergeOrder(fields)
+	return fields
 }
 
 // inMergeOrder is who said something, weakest first: whoever comes before another

@@ -26,21 +26,33 @@ type tagged struct {
 	item   resolve.Item
 }
 
-// spoken is what items say, weakest first: their defaults in the order of list,
-// then their overrides, which stand over all of those.
-func spoken(list []tagged) []tagged {
-	var defaults, overrides []tagged
+// spoken is what items say, weakest first: their defaults in the order of list, then
+// those attached to rules, then the overrides of all. What is attached comes in
+// the order that it has at its rule; at different rules nothing meets.
+func spoken(list []tagged, attached ...atRule) []tagged {
+	out, over := make([]tagged, 0, len(list)), []tagged(nil)
 	for _, it := range list {
-		over := it.item.Overrides()
-		if len(over) > 0 {
-			overrides = append(overrides, tagged{it.tags, it.origin, over, it.item})
+		overrides := it.item.Overrides()
+		if len(overrides) > 0 {
+			over = append(over, tagged{it.tags, it.origin, overrides, it.item})
 		}
-		if it.leaves = it.item.Leaves(); len(it.leaves) > 0 || len(over) == 0 {
-			defaults = append(defaults, it)
+		if it.leaves = it.item.Leaves(); len(it.leaves) > 0 || len(overrides) == 0 {
+			out = append(out, it)
 		}
 	}
-	slices.SortStableFunc(overrides, func(a, b tagged) int { return resolve.CompareOverrides(a.item, b.item) })
-	return append(defaults, overrides...)
+	slices.SortStableFunc(over, func(a, b tagged) int { return resolve.CompareOverrides(a.item, b.item) })
+	between := make([][]tagged, len(over)+1) // attached ones, by how many of over they beat
+	for _, at := range attached {
+		out = append(out, at.defaults...)
+		for _, it := range at.overrides {
+			beats, _ := slices.BinarySearchFunc(over, it, func(a, b tagged) int { return resolve.CompareOverrides(a.item, b.item) })
+			between[beats] = append(between[beats], it)
+		}
+	}
+	for i, it := range over {
+		out = append(append(out, between[i]...), it)
+	}
+	return append(out, between[len(over)]...)
 }
 
 // Matcher is one condition of a rule.

@@ -11,9 +11,9 @@ import (
 )
 
 // toItems are the items of to as sets of tags, in the order in which they are
-// effective: those for destinations, then what is attached to the routes that the
-// dataplane has, one for each rule.
-func (x *ruler) toItems(kind *policies.Kind, matched []*api.Object, items []resolve.Item) []tagged {
+// effective: those for destinations, and what is attached to the routes that the
+// dataplane has, once for each rule.
+func (x *ruler) toItems(kind *policies.Kind, items []resolve.Item) []tagged {
 	var out []tagged
 	for _, it := range items {
 		if it.Spec.Top().IsRoute() || slices.ContainsFunc(it.Spec.To, func(i policies.Item) bool { return i.TargetRef.IsRoute() }) {
@@ -23,7 +23,7 @@ func (x *ruler) toItems(kind *policies.Kind, matched []*api.Object, items []reso
 			out = append(out, tagged{tags: tags, origin: it.Origin, item: it})
 		}
 	}
-	return spoken(append(out, x.attachedItems(kind, matched, items)...))
+	return spoken(out, x.attached(kind, items)...)
 }
 
 // tagSets is what an item of to is about; one by labels is about every service
@@ -43,58 +43,67 @@ func (x *ruler) tagSets(it resolve.Item) []map[string]string {
 	return out
 }
 
-// attachedItems are those of policies whose top-level targetRef is a route, as
-// they hold for the rules in the tables of the dataplane, weakest policy first.
-func (x *ruler) attachedItems(kind *policies.Kind, matched []*api.Object, items []resolve.Item) []tagged {
-	place := make(map[api.Ref]int, len(matched))
-	for i, o := range matched {
-		place[o.Ref] = i
-	}
-	type entry struct {
-		ref   api.Ref
-		field api.Path
-	}
+// atRule is what is attached to one rule of a table, weakest first.
+type atRule struct{ defaults, overrides []tagged }
+
+// attached is what policies whose top-level targetRef is a route say at the rules
+// in the tables of the dataplane.
+func (x *ruler) attached(kind *policies.Kind, items []resolve.Item) []atRule {
 	known := make(map[entry]resolve.Item, len(items))
 	for _, it := range items {
 		if it.Spec.Top().IsRoute() {
 			known[entry{it.Origin.Ref, it.Origin.Field}] = it
 		}
 	}
-	byPolicy := make([][]tagged, len(matched))
+	var out []atRule
 	for _, o := range x.plane.Outbounds {
-		if o.Table == nil {
+		if o.Table == nil || len(known) == 0 {
 			continue
 		}
 		for rt := range rulesOf(o.Table) {
 			if !x.model.Visit() {
 				break
 			}
-			for _, said := range attachedAt(rt.Policies.Of(kind.Name)) {
-				it, ok := known[entry{said.Ref, said.Field}]
-				if !ok {
-					continue
+			tags := map[string]string{matchesHash: rt.Key, api.TagService: o.Destination.Name}
+			e := rt.Policies.Of(kind.Name)
+			at := atRule{attachedAt(e, known, false), attachedAt(e, known, true)}
+			for _, list := range [][]tagged{at.defaults, at.overrides} {
+				for i := range list {
+					list[i].tags = tags
 				}
-				tags := map[string]string{matchesHash: rt.Key, api.TagService: o.Destination.Name}
+			}
+			if len(at.defaults)+len(at.overrides) > 0 {
 				x.hashes[rt.Key] = rt.Matches
-				byPolicy[place[said.Ref]] = append(byPolicy[place[said.Ref]], tagged{tags: tags, origin: said, item: it})
+				out = append(out, at)
 			}
 		}
 	}
-	return slices.Concat(byPolicy...)
+	return out
 }
 
-// attachedAt are the items that are attached to a rule, each once.
-func attachedAt(e *policies.Effective) []*api.Origin {
-	var out []*api.Origin
+// entry identifies an item by its origin.
+type entry struct {
+	ref   api.Ref
+	field api.Path
+}
+
+// attachedAt is what known items say at a rule, by default or over everything, in
+// the order that the resolver gave them there.
+func attachedAt(e *policies.Effective, known map[entry]resolve.Item, override bool) []tagged {
 	if e == nil {
 		return nil
 	}
-	for _, f := range e.Fields {
-		for _, s := range f.Said {
-			if s.Layer >= merge.Route && !slices.ContainsFunc(out, s.Origin.Same) {
-				out = append(out, s.Origin)
-			}
+	var out []tagged
+	for _, o := range inMergeOrder(saidOf(e, func(s merge.Said) bool { return s.Layer > merge.Port && s.Override == override })) {
+		it, ok := known[entry{o.Ref, o.Field}]
+		if !ok {
+			continue
 		}
+		leaves := it.Leaves()
+		if override {
+			leaves = it.Overrides()
+		}
+		out = append(out, tagged{origin: o, leaves: leaves, item: it})
 	}
 	return out
 }

@@ -64,6 +64,18 @@ func Changes(t *rapid.T, catalog *api.Catalog, s *api.Snapshot) []api.Change {
 	return out
 }
 
+// Policies draws n policies of different names: for worlds in which many meet.
+func Policies(t *rapid.T, catalog *api.Catalog, n int) []*api.Object {
+	out := make([]*api.Object, n)
+	for i := range out {
+		doc := policy(t, func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) })
+		doc["name"] = fmt.Sprintf("p%d", i+1)
+		text, _ := json.Marshal(doc)
+		out[i] = Decode(t, catalog, string(text))
+	}
+	return out
+}
+
 func document(t *rapid.T) m {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
 	switch pick("type", "Dataplane", "Dataplane", "MeshService", "MeshHTTPRoute", "MeshHTTPRoute", "MeshTCPRoute", "MeshRetry", "MeshTimeout", "MeshTimeout", "MeshRateLimit", "Mesh", "MeshExternalService", "MeshMultiZoneService") {
