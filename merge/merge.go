@@ -35,13 +35,14 @@ const (
 	Mesh
 	Service
 	Port
+	Host
 	Include
 	Inline
 	Route
 	Rule
 )
 
-var layerNames = [...]string{"default", "mesh", "service", "port", "include", "inline", "route", "rule"}
+var layerNames = [...]string{"default", "mesh", "service", "port", "host", "include", "inline", "route", "rule"}
 
 // String is the name as explanations print it.
 func (n LayerName) String() string { return layerNames[n] }

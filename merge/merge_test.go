@@ -14,7 +14,7 @@ import (
 func anyLayers(t *rapid.T) []merge.Layer {
 	var layers []merge.Layer
 	for range rapid.IntRange(0, 6).Draw(t, "layers") {
-		l := merge.Layer{Name: merge.LayerName(rapid.IntRange(0, 7).Draw(t, "name")), Override: rapid.Bool().Draw(t, "override"), Origin: &api.Origin{Ref: api.Ref{Name: rapid.StringN(1, 4, 4).Draw(t, "origin")}}}
+		l := merge.Layer{Name: merge.LayerName(rapid.IntRange(0, 8).Draw(t, "name")), Override: rapid.Bool().Draw(t, "override"), Origin: &api.Origin{Ref: api.Ref{Name: rapid.StringN(1, 4, 4).Draw(t, "origin")}}}
 		fields := rapid.SliceOfNDistinct(rapid.IntRange(0, 9), 0, 5, rapid.ID).Draw(t, "fields")
 		slices.Sort(fields)
 		for _, f := range fields {
@@ -136,7 +136,7 @@ func TestLosersSayWhatDecided(t *testing.T) {
 
 func TestLayerNames(t *testing.T) {
 	t.Parallel()
-	for n, want := range []string{"default", "mesh", "service", "port", "include", "inline", "route", "rule"} {
+	for n, want := range []string{"default", "mesh", "service", "port", "host", "include", "inline", "route", "rule"} {
 		if got := merge.LayerName(n).String(); got != want {
 			t.Errorf("layer %d is %q, want %q", n, got, want)
 		}

@@ -93,8 +93,9 @@ func (s *Schema) Read(conf Conf) []merge.Leaf {
 	return leaves
 }
 
-// Set puts values into conf, by the paths of its leaves, and returns it. A path or
-// a type that the conf lacks is a bug of who made the values, and panics.
+// Set puts values into conf, by the paths of its leaves, and returns it. A leaf that
+// is an object may be a map of its fields by their names. A path or a type that the
+// conf lacks is a bug of who made the values, and panics.
 func (s *Schema) Set(conf Conf, values map[string]any) Conf {
 	var fields []merge.Field
 	for path, v := range values {
@@ -102,9 +103,31 @@ func (s *Schema) Set(conf Conf, values map[string]any) Conf {
 		if at < 0 {
 			panic(fmt.Sprintf("a %T has no field %s", conf, path))
 		}
+		v = s.Leaves[at].value(v)
 		fields = append(fields, merge.Field{Field: at, Said: []merge.Said{{Value: v}}})
 	}
 	return s.Build(conf, fields)
+}
+
+// value is v in the type of the leaf.
+func (l SchemaLeaf) value(v any) any {
+	fields, ok := v.(map[string]any)
+	if !ok || l.typ.Kind() != reflect.Pointer || l.typ.Elem().Kind() != reflect.Struct {
+		return v
+	}
+	out := reflect.New(l.typ.Elem())
+	for name, x := range fields {
+		f, ok := l.typ.Elem().FieldByNameFunc(func(n string) bool {
+			f, _ := l.typ.Elem().FieldByName(n)
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			return tag == name
+		})
+		if !ok {
+			panic(fmt.Sprintf("%s has no field %s", l.Path, name))
+		}
+		out.Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(x))
+	}
+	return out.Interface()
 }
 
 // find follows index through pointers; false where one of them, or the leaf, is nil.
