@@ -21,8 +21,22 @@ type attachedItem struct {
 	from  *contribution // the weakest of that route, which gives it its place
 }
 
-// policies lays over the base what is attached to the objects that include the
-// rule, what the rule says itself, and what is attached to the contributing
+// under is what holds for every rule of the table: what targets no route, and over
+// it what is said for the frontend as a whole.
+func (b *tableBuilder) under(whole []route.Inline) {
+	b.base, b.bare = b.class.base, b.class.outbound
+	if len(whole) == 0 {
+		return
+	}
+	b.base = slices.Clone(b.base)
+	for i := range whole {
+		kind, layer := b.inline(&whole[i], merge.Host)
+		b.base.add(kind, layer)
+	}
+	b.bare = b.base.overridden(b.class.overrides).fold(b.kinds)
+}
+
+// policies lays over that what is attached to the objects that include the rule, what the rule says itself, and what is attached to the contributing
 // routes: the routes in their order, then within each the order of spec/kuma.md
 // 4.3 (4.7); what names one rule comes after all that names a whole route.
 func (b *tableBuilder) policies(r *route.Composed, from []*contribution) Policies {
@@ -31,7 +45,7 @@ func (b *tableBuilder) policies(r *route.Composed, from []*contribution) Policie
 	}
 	items := b.attachedItems(r, from)
 	if len(items) == 0 && len(r.Inline) == 0 {
-		return b.class.outbound
+		return b.bare
 	}
 	if len(r.Inline) > 0 {
 		return b.stacked(items, r.Inline)
@@ -49,7 +63,7 @@ func (b *tableBuilder) policies(r *route.Composed, from []*contribution) Policie
 
 // stacked is what items, weakest first, and fields of the rule come to.
 func (b *tableBuilder) stacked(items []attachedItem, own []route.Inline) Policies {
-	all := slices.Clone(b.class.base)
+	all := slices.Clone(b.base)
 	included := 0
 	for included < len(items) && items[included].layer == merge.Include {
 		included++
@@ -58,7 +72,7 @@ func (b *tableBuilder) stacked(items []attachedItem, own []route.Inline) Policie
 		all.add(items[i].item.policy.kind, items[i].byDefault())
 	}
 	for i := range own {
-		kind, layer := b.inline(&own[i])
+		kind, layer := b.inline(&own[i], merge.Inline)
 		all.add(kind, layer)
 	}
 	for i := range items[included:] {
@@ -148,8 +162,9 @@ func takes(r *route.Composed, by *routeObject, a *attachments) []*item {
 	return slices.Compact(out)
 }
 
-// inlinePlace is where the fields of a rule itself stand: between what is attached
-// to those who include it and what is attached to its routes.
+// inlinePlace is where the fields of a route object itself stand: those of the
+// frontend above what targets no route, those of a rule between what is attached
+// to the objects that include it and what is attached to its routes.
 type inlinePlace struct{}
 
 // Below is why they give way.
@@ -162,10 +177,10 @@ func (inlinePlace) Below(stronger merge.Place) merge.Key {
 
 // inline is a policy's fields that a route object says itself. A kind or a field
 // that is not there is a bug in the dialect, and panics.
-func (b *tableBuilder) inline(x *route.Inline) (kind int, layer merge.Layer) {
+func (b *tableBuilder) inline(x *route.Inline, name merge.LayerName) (kind int, layer merge.Layer) {
 	for i, k := range b.kinds {
 		if k.Name == x.Kind {
-			return i, merge.Layer{Name: merge.Inline, Origin: x.Origin, Leaves: k.Schema.Read(k.Schema.Set(k.New(), x.Fields)), Place: inlinePlace{}}
+			return i, merge.Layer{Name: name, Origin: x.Origin, Leaves: k.Schema.Read(k.Schema.Set(k.New(), x.Fields)), Place: inlinePlace{}}
 		}
 	}
 	panic("no policies of kind " + x.Kind)

@@ -21,10 +21,13 @@ type tableBuilder struct {
 	class    *class
 	own      Backend
 	clusters []clusterRef
+	base     layers            // what holds for every rule by default
+	bare     Policies          // of a rule of which nothing more is said
 	stacks   map[*item][]stack // by their last item
 }
 
 func (b *tableBuilder) build(all *composition) *Table {
+	b.under(all.Inline)
 	t := &Table{Destination: b.dest.Destination, Routes: make([]*Route, 0, len(all.Rows)+1)}
 	rules := map[*route.Composed]*Route{} // of several matches
 	for i := range all.Rows {

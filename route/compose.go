@@ -12,6 +12,10 @@ type Composition struct {
 	// Unmatched is what happens to what no row matches; nil where a row matches
 	// everything.
 	Unmatched *Composed
+	// Inline are fields of policies that objects say for the frontend as a whole,
+	// weakest first: a layer under those that include a rule. A limit among them is
+	// one bucket for all rules whose answer to what is over it is the same.
+	Inline []Inline
 	// Connections says where whole connections go, where nobody looks for requests
 	// in them: then there are no rows and nothing else. Its action is *Forward or
 	// Itself. It is nil where requests are told apart.
@@ -54,9 +58,11 @@ type Composed struct {
 // Inline is what a route object says in the terms of a kind of policy: a layer
 // under the policies that are attached to it.
 type Inline struct {
-	Kind   string         // MeshTimeout
-	Fields map[string]any // by path, as http.requestTimeout, in the types of the kind's conf
-	Origin *api.Origin    // whose Field is where the document says it
+	Kind string // MeshTimeout
+	// Fields are by path, as http.requestTimeout, in the types of the kind's conf; an
+	// object, as local.http.requestRate, is a map of its fields.
+	Fields map[string]any
+	Origin *api.Origin // whose Field is where the document says it
 }
 
 // Ordered are the rows of rules: their single matches, those that compare finds

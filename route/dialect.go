@@ -78,6 +78,8 @@ type Entry struct {
 	Field api.Path // where the document says To
 	// Rules may be those of other objects too, as their origins say.
 	Rules []Rule
+	// Says is what the object means for To as a whole, in its dialect.
+	Says any
 }
 
 // Rule is one rule as written.
