@@ -36,12 +36,23 @@ func read(o *api.Object, see route.See) *route.Opinion {
 	out := &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}, Notes: x.notes}
 	for i, host := range spec.Hosts {
 		out.Entries = append(out.Entries, route.Entry{To: route.HostRef(host, cmp.Or(spec.Port, 80)), Index: i,
-			Field: api.Path("spec.hosts").Index(i), Rules: x.rules})
+			Field: api.Path("spec.hosts").Index(i), Rules: x.rules, Says: limit(o)})
 	}
 	if len(spec.Hosts) == 0 {
 		out.Entries = []route.Entry{{Rules: x.rules}}
 	}
 	return out
+}
+
+// limit is what an object says for each of its hosts as a whole.
+func limit(o *api.Object) []route.Inline {
+	l := o.Spec.(*Route).Limit
+	if l == nil {
+		return nil
+	}
+	rate := map[string]any{"num": &l.Requests, "interval": &l.In}
+	return []route.Inline{{Kind: "MeshRateLimit", Fields: map[string]any{"local.http.requestRate": rate},
+		Origin: &api.Origin{Ref: o.Ref, Field: "spec.limit"}}}
 }
 
 // object adds the rules of o below prefix, its own first; via are the objects
@@ -131,7 +142,11 @@ func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 	candidates = slices.Clone(candidates)
 	slices.SortFunc(candidates, func(a, b route.Candidate) int { return a.Object.Ref.Compare(b.Object.Ref) })
 	var written []*route.Rule
+	var whole []route.Inline
 	for _, c := range candidates {
+		if says, ok := c.Says.([]route.Inline); ok {
+			whole = append(says, whole...) // the first is the strongest
+		}
 		for i := range c.Rules {
 			written = append(written, &c.Rules[i])
 		}
@@ -148,7 +163,7 @@ func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 		rules = append(rules, out)
 	}
 	longest := func(a, b *route.Match) int { return cmp.Compare(len(b.Path().Value), len(a.Path().Value)) }
-	out := route.Composition{Rows: route.Ordered(rules, longest)}
+	out := route.Composition{Rows: route.Ordered(rules, longest), Inline: whole}
 	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
 		out.Unmatched = notFound
 	}

@@ -9,6 +9,7 @@ package toydialect
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/hashicorp/go-multierror"
 
@@ -35,6 +36,14 @@ type Route struct {
 	Port     uint32    `json:"port,omitempty"`  // default 80
 	Rules    []Rule    `json:"rules,omitempty"`
 	Includes []Include `json:"includes,omitempty"`
+	// Limit holds for each of the hosts as a whole.
+	Limit *Limit `json:"limit,omitempty"`
+}
+
+// Limit is how many requests there may be in what time.
+type Limit struct {
+	Requests uint32       `json:"requests"`
+	In       api.Duration `json:"in"`
 }
 
 // Rule sends the requests below a path to services, or answers them.
@@ -79,6 +88,9 @@ func (r *Route) Validate(at api.Path) error {
 		if (rule.Answer == nil) == (len(rule.To) == 0) {
 			errs = multierror.Append(errs, here.Breaks("the rule does nothing, or two things; write to or answer"))
 		}
+	}
+	if l := r.Limit; l != nil && (l.Requests == 0 || l.In < api.Duration(time.Second)) {
+		errs = multierror.Append(errs, at.Field("limit").Breaks("it admits nothing, or in no time; write 1 or more, in 1s or more"))
 	}
 	for i := range r.Includes {
 		if _, err := match("", r.Includes[i].Prefix); err != nil {

@@ -63,6 +63,9 @@ func document(t *rapid.T) m {
 	for range rapid.IntRange(0, 2).Draw(t, "includes") {
 		includes = append(includes, m{"name": toy(), "prefix": pick("prefix", "/", "/a", "/in")})
 	}
+	if pick("limited", "yes", "no", "no") == "yes" {
+		spec["limit"] = m{"requests": 7, "in": pick("in", "1s", "1h")}
+	}
 	spec["rules"], spec["includes"] = rules, includes
 	doc := m{"type": toydialect.Kind, "mesh": "default", "name": toy(), "spec": spec}
 	if pick("effect", "real", "real", "real", "shadow") == "shadow" {
