@@ -23,14 +23,14 @@ import (
 func (x *Renderer) RenderGRPC(r *resolve.Resolved) *State {
 	s := &State{}
 	for _, o := range nearestFirst(r) {
-		table := grpcTable(o)
-		if table == nil {
+		routes := grpcRoutes(o)
+		if routes == nil {
 			continue // there are no calls to route
 		}
 		for _, name := range grpcNames(o) {
 			s.add(&s.Listeners, grpcListener(name, o.Destination.ID), nil)
 		}
-		s.add(&s.Routes, grpcRoutes(table), nil)
+		s.add(&s.Routes, routes, nil)
 	}
 	for _, u := range r.Clusters {
 		c, e, notes := grpcCluster(u)
@@ -46,16 +46,25 @@ func (x *Renderer) RenderGRPC(r *resolve.Resolved) *State {
 	return s
 }
 
-// grpcTable is the table of o, nil where its destination takes no calls. Where a rule
-// divides connections, which such a client opens by itself, its calls are divided in
-// the same shares; what is said about requests acts on them as little.
-func grpcTable(o *resolve.Outbound) *resolve.Table {
-	if o.Table != nil || !o.Destination.Protocol.HTTPLike() {
-		return o.Table
+// grpcRoutes are the routes to the destination of o, made once for its table; nil
+// where it takes no calls.
+func grpcRoutes(o *resolve.Outbound) *Resource {
+	switch {
+	case o.Table != nil:
+		return formsOf(o.Table).grpc.Do(func() any { return renderGRPCRoutes(o.Table) }).(*Resource)
+	case o.Destination.Protocol.HTTPLike():
+		return tcpFormsOf(o.TCP).grpc.Do(func() any { return renderGRPCRoutes(grpcTable(o.TCP)) }).(*Resource)
 	}
-	return &resolve.Table{Destination: o.Destination, Routes: []*resolve.Route{{
+	return nil
+}
+
+// grpcTable is t for requests. Where a rule divides connections, which such a client
+// opens by itself, its calls are divided in the same shares; what is said about
+// requests acts on them as little.
+func grpcTable(t *resolve.TCPTable) *resolve.Table {
+	return &resolve.Table{Destination: t.Destination, Routes: []*resolve.Route{{
 		Name: "connections", Match: route.CatchAll, Matches: []route.Match{route.CatchAll},
-		Origins: o.TCP.Origins, ActionBy: o.TCP.BackendsBy, Backends: o.TCP.Backends,
+		Origins: t.Origins, ActionBy: t.BackendsBy, Backends: t.Backends,
 	}}}
 }
 
@@ -107,33 +116,31 @@ func grpcListener(name, destination string) *Resource {
 	return r
 }
 
-// grpcRoutes is t for a client that calls by itself.
-func grpcRoutes(t *resolve.Table) *Resource {
-	return formsOf(t).grpc.Do(func() any {
-		b := buildTable(t)
-		config := b.configuration(t)
-		host := config.VirtualHosts[0]
-		var kept []*routev3.Route
-		for i, r := range host.Routes {
-			by := b.rendered[i]
-			conditions, ok := ofCalls(by.Match.Conditions)
-			if c := beyondCalls(conditions); c != nil {
-				b.notes = append(b.notes, neverTaken(by, c)...)
-			} else if ok {
-				r.Match = RouteMatch(conditions)
-				b.notes = append(b.notes, simplify(r, by, t.Destination)...)
-				kept = append(kept, withoutSegments(r)...)
-			}
-			if names(r.GetRoute(), Unresolved) {
-				b.clusters = append(b.clusters, Unresolved)
-			}
+// renderGRPCRoutes is t for a client that calls by itself.
+func renderGRPCRoutes(t *resolve.Table) *Resource {
+	b := buildTable(t)
+	config := b.configuration(t)
+	host := config.VirtualHosts[0]
+	var kept []*routev3.Route
+	for i, r := range host.Routes {
+		by := b.rendered[i]
+		conditions, ok := ofCalls(by.Match.Conditions)
+		if c := beyondCalls(conditions); c != nil {
+			b.notes = append(b.notes, neverTaken(by, c)...)
+		} else if ok {
+			r.Match = RouteMatch(conditions)
+			b.notes = append(b.notes, simplify(r, by, t.Destination)...)
+			kept = append(kept, withoutSegments(r)...)
 		}
-		host.Routes, host.TypedPerFilterConfig = kept, nil
-		slices.Sort(b.clusters)
-		res := seal(config.Name, config)
-		res.Clusters, res.Notes = slices.Compact(b.clusters), compactNotes(b.notes)
-		return res
-	}).(*Resource)
+		if names(r.GetRoute(), Unresolved) {
+			b.clusters = append(b.clusters, Unresolved)
+		}
+	}
+	host.Routes, host.TypedPerFilterConfig = kept, nil
+	slices.Sort(b.clusters)
+	res := seal(config.Name, config)
+	res.Clusters, res.Notes = slices.Compact(b.clusters), compactNotes(b.notes)
+	return res
 }
 
 // simplify takes away what such a client refuses or ignores, and moves the
