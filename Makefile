@@ -73,7 +73,7 @@ fuzz: tools ## each fuzz target for FUZZTIME, then the long comparison with Envo
 	WEFT_ENVOY='$(ENVOY_BIN)' hack/fuzz '$(GO)' '$(FUZZTIME)'
 
 .PHONY: mutate
-mutate: tools ## plant 100 small defects in all packages and count how many the tests catch
+mutate: tools ## plant twice 100 small defects in all packages and count how many the tests catch
 	WEFT_ENVOY='$(ENVOY_BIN)' $(GO) run ./hack/mutate $(MUTATE)
 
 .PHONY: cover

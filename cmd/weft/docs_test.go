@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/weftmesh/weft/hack/mutate/planted"
 	"github.com/weftmesh/weft/sidecar/agent"
 )
 
@@ -65,6 +66,7 @@ func TestFirstFiveMinutes(t *testing.T) {
 		Files: []string{file},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("WEFT_ENVOY", envoy)
+			e.Setenv(planted.Variable, os.Getenv(planted.Variable))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

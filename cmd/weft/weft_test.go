@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/weftmesh/weft/cmd/weft/internal/demo"
+	"github.com/weftmesh/weft/hack/mutate/planted"
 	"github.com/weftmesh/weft/sidecar/agent"
 )
 
@@ -34,6 +35,7 @@ func TestScripts(t *testing.T) {
 			}
 			e.Setenv("WEFT_ENVOY", envoy)
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv(planted.Variable, os.Getenv(planted.Variable))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

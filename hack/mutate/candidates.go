@@ -6,8 +6,8 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
-	"sort"
 	"strconv"
 	"strings"
 )
@@ -23,24 +23,16 @@ var swaps = map[token.Token]token.Token{
 }
 
 // candidates are all defects that can be planted, in the order of their places.
-func candidates(where []guard, only string) ([]defect, error) {
+func (t *tree) candidates(only string) ([]defect, error) {
 	var all []defect
-	for _, g := range where {
-		files, err := filepath.Glob(filepath.Join(g.dir, "*.go"))
-		if err != nil {
-			return nil, err
-		}
-		sort.Strings(files)
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			found, err := inFile(file)
+	for _, p := range t.places() {
+		for _, name := range p.GoFiles {
+			found, err := inFile(filepath.Join(p.Dir, name))
 			if err != nil {
 				return nil, err
 			}
 			for _, d := range found {
-				d.testsFirst = g.tests
+				d.pkg, d.file = p, path.Join(t.folder(p), name)
 				if strings.Contains(d.String(), only) {
 					all = append(all, d)
 				}
@@ -52,7 +44,6 @@ func candidates(where []guard, only string) ([]defect, error) {
 
 // finder collects the defects of one file.
 type finder struct {
-	file  string
 	set   *token.FileSet
 	text  []byte
 	found []defect
@@ -63,7 +54,7 @@ func inFile(file string) ([]defect, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{file: file, set: token.NewFileSet(), text: text}
+	f := &finder{set: token.NewFileSet(), text: text}
 	parsed, err := parser.ParseFile(f.set, file, text, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
@@ -135,7 +126,7 @@ func (f *finder) aboutCapacity(n *ast.BinaryExpr) bool {
 
 func (f *finder) add(pos token.Pos, length int, text, what string) {
 	p := f.set.Position(pos)
-	f.found = append(f.found, defect{file: f.file, line: p.Line, from: p.Offset, to: p.Offset + length, text: text, what: what})
+	f.found = append(f.found, defect{line: p.Line, from: p.Offset, to: p.Offset + length, text: text, what: what})
 }
 
 func (f *finder) source(n ast.Node) string {

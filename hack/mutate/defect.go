@@ -2,105 +2,97 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"time"
+	"runtime"
 )
 
 // defect is one small change of one file.
 type defect struct {
-	file       string
-	line       int
-	from, to   int    // bytes of the file that are replaced
-	text       string // by this
-	what       string // for people
-	testsFirst []string
+	number   int // from 1, among those that are planted
+	seed     uint64
+	pkg      listed
+	file     string // from the root on
+	line     int
+	from, to int    // bytes of the file that are replaced
+	text     string // by this
+	what     string // for people
 }
 
 // String is the place and the change.
 func (d defect) String() string { return fmt.Sprintf("%s:%d: %s", d.file, d.line, d.what) }
 
-// outcome is what became of a defect.
-type outcome string
+// damaged is a part of the file of the defect, from an offset on, with the defect.
+func (d defect) damaged(part []byte, from int) string {
+	return string(part[:d.from-from]) + d.text + string(part[d.to-from:])
+}
 
-const (
-	invalid outcome = "invalid" // it does not compile
-	killed  outcome = "caught"
-	alive   outcome = "ALIVE"
-)
-
-// try builds and tests the tree with the defect; by says which tests caught it.
-func (d defect) try(ctx context.Context, limit time.Duration) (result outcome, by string) {
-	overlay, remove, err := d.overlay()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "mutate:", err)
-		return invalid, ""
-	}
-	defer remove()
-	if out, err := command(ctx, limit, "go", "build", "-overlay", overlay, "./"+filepath.Dir(d.file)); err != nil {
-		return invalid, out
-	}
-	for _, p := range d.testsFirst {
-		if _, err := test(ctx, overlay, p, limit); err != nil {
-			return killed, p
+// choose takes the first defects that compile.
+func (t *tree) choose(ctx context.Context, all []defect, count int) ([]defect, error) {
+	set := token.NewFileSet()
+	c := checker{t, importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(t.export[path]) }), set, map[string]*ast.File{}}
+	var out []defect
+	for _, d := range all {
+		if len(out) == count || ctx.Err() != nil {
+			break
+		}
+		if ok, err := c.compiles(d); err != nil {
+			return nil, err
+		} else if ok {
+			out = append(out, d)
 		}
 	}
-	return alive, ""
+	return out, ctx.Err()
 }
 
-// overlay writes the damaged file and the overlay that puts it into its place.
-func (d defect) overlay() (path string, remove func(), err error) {
-	text, err := os.ReadFile(d.file)
-	if err != nil {
-		return "", nil, err
-	}
-	dir, err := os.MkdirTemp("", "mutate-")
-	if err != nil {
-		return "", nil, err
-	}
-	remove = func() { os.RemoveAll(dir) }
-	damaged := filepath.Join(dir, filepath.Base(d.file))
-	out := string(text[:d.from]) + d.text + string(text[d.to:])
-	if err := os.WriteFile(damaged, []byte(out), 0o600); err != nil {
-		remove()
-		return "", nil, err
-	}
-	whole, err := filepath.Abs(d.file)
-	if err != nil {
-		remove()
-		return "", nil, err
-	}
-	list, err := json.Marshal(map[string]map[string]string{"Replace": {whole: damaged}})
-	if err != nil {
-		remove()
-		return "", nil, err
-	}
-	path = filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(path, list, 0o600); err != nil {
-		remove()
-		return "", nil, err
-	}
-	return path, remove, nil
+// checker finds out whether a package with a defect would compile.
+type checker struct {
+	tree   *tree
+	using  types.Importer
+	set    *token.FileSet
+	intact map[string]*ast.File
 }
 
-// test runs the tests of one package, with the overlay where there is one.
-func test(ctx context.Context, overlay, pkg string, limit time.Duration) (string, error) {
-	args := []string{"test", "-failfast", "-timeout", limit.String()}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
+func (c checker) compiles(d defect) (bool, error) {
+	var files []*ast.File
+	for _, name := range d.pkg.GoFiles {
+		path := filepath.Join(d.pkg.Dir, name)
+		if name != filepath.Base(d.file) {
+			file, err := c.parse(path)
+			if err != nil {
+				return false, err
+			}
+			files = append(files, file)
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return false, err
+		}
+		file, err := parser.ParseFile(c.set, path, d.damaged(text, 0), parser.SkipObjectResolution)
+		if err != nil {
+			return false, nil
+		}
+		files = append(files, file)
 	}
-	return command(ctx, limit+time.Minute, "go", append(args, pkg)...)
+	config := types.Config{Importer: c.using, Sizes: types.SizesFor("gc", runtime.GOARCH)}
+	_, err := config.Check(d.pkg.ImportPath, c.set, files, nil)
+	return err == nil, nil
 }
 
-func command(ctx context.Context, limit time.Duration, name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
-	// A defect that random pairs can show is shown by a few hundred of them.
-	cmd.Env = append(os.Environ(), "WEFT_PAIRS=400", "WEFT_DIFF_PAIRS=400")
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+// parse is a file without a defect.
+func (c checker) parse(path string) (*ast.File, error) {
+	if file := c.intact[path]; file != nil {
+		return file, nil
+	}
+	file, err := parser.ParseFile(c.set, path, nil, parser.SkipObjectResolution)
+	c.intact[path] = file
+	return file, err
 }

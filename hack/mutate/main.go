@@ -1,9 +1,16 @@
 // Command mutate plants small defects in all packages and counts how many of
 // them the tests catch.
 //
-// The defects are the same for the same seed and sources. Each is compiled and
-// tested by an overlay, so the tree stays untouched. A defect that does not
-// compile is replaced by another; a time-out counts as caught.
+// The defects are the same for the same seeds and sources. One that does not
+// compile is replaced by another. All are built at once, by an overlay, into one
+// test program a package, where an environment variable makes one of them
+// active; the tree stays untouched. Each program runs once without a defect,
+// which tells how long it takes and which places of defects it executes; then
+// each defect meets the programs that execute its place, the quickest first,
+// until one fails. A defect in a place that no test executes is not caught.
+//
+// A failure counts when it repeats, and a program that hangs when it does not
+// hang without the defect: that a machine is slow catches nothing.
 package main
 
 import (
@@ -11,135 +18,113 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
+// options are what the command line says.
+type options struct {
+	root    string
+	count   int
+	least   int
+	seeds   []uint64
+	workers int
+	timeout time.Duration
+	only    string
+}
+
 func main() {
-	count := flag.Int("n", 100, "defects to plant")
-	least := flag.Int("least", 97, "defects that must be caught, of 100")
-	seed := flag.Uint64("seed", 1, "which defects")
-	workers := flag.Int("workers", 2, "defects tested at once")
-	limit := flag.Duration("timeout", 3*time.Minute, "time for the tests of one package")
-	only := flag.String("only", "", "only defects whose place contains this text")
+	o := options{root: ".", seeds: []uint64{1, 2}}
+	flag.IntVar(&o.count, "n", 100, "defects to plant, of each seed")
+	flag.IntVar(&o.least, "least", 97, "defects that must be caught, of 100")
+	flag.Func("seed", "which defects; several with commas (default 1,2)", func(text string) (err error) {
+		o.seeds, err = seeds(text)
+		return err
+	})
+	flag.IntVar(&o.workers, "workers", runtime.NumCPU(), "test programs that run at once")
+	flag.DurationVar(&o.timeout, "timeout", time.Minute, "time for the tests of one package, besides ten times what they take without a defect")
+	flag.StringVar(&o.only, "only", "", "only defects whose place contains this text")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *count, *least, *seed, *workers, *limit, *only); err != nil {
+	if err := run(ctx, os.Stdout, o); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, count, least int, seed uint64, workers int, limit time.Duration, only string) error {
-	where, err := guards()
+func run(ctx context.Context, out io.Writer, o options) error {
+	began := time.Now()
+	t, defects, err := plan(ctx, o)
 	if err != nil {
 		return err
 	}
-	all, err := candidates(where, only)
-	if err != nil {
+	fmt.Fprintf(out, "%d defects\n", len(defects))
+	r := &runner{out: out, workers: o.workers, timeout: o.timeout, defects: defects}
+	if r.dir, err = os.MkdirTemp("", "mutate-"); err != nil {
 		return err
+	}
+	defer os.RemoveAll(r.dir)
+	if r.programs, err = t.build(ctx, r.dir, defects); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d test programs built, %s\n", len(r.programs), time.Since(began).Round(time.Second))
+	if err := r.plain(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "they pass without a defect, %s\n", time.Since(began).Round(time.Second))
+	if err := r.all(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nafter %s:\n", time.Since(began).Round(time.Second))
+	return r.report(o.seeds, o.least)
+}
+
+// plan chooses and numbers the defects of all seeds.
+func plan(ctx context.Context, o options) (*tree, []defect, error) {
+	t, err := load(ctx, o.root)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := t.candidates(o.only)
+	if err != nil {
+		return nil, nil, err
 	}
 	if len(all) == 0 {
-		return errors.New("nowhere to plant a defect; run it at the root of the repository")
+		return nil, nil, errors.New("nowhere to plant a defect; run it at the root of the repository")
 	}
-	rand.New(rand.NewPCG(seed, seed)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	fmt.Printf("%d places for defects, seed %d\n", len(all), seed)
-	if err := sound(ctx, where, limit); err != nil {
-		return err
-	}
-	r := &runner{all: all, want: count, limit: limit}
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() { r.work(ctx) })
-	}
-	group.Wait()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return r.report(least)
-}
-
-// sound makes sure that the tests pass without a defect.
-func sound(ctx context.Context, where []guard, limit time.Duration) error {
-	var packages []string
-	for _, g := range where {
-		for _, t := range g.tests {
-			if !slices.Contains(packages, t) {
-				packages = append(packages, t)
-			}
+	var defects []defect
+	for _, seed := range o.seeds {
+		some := slices.Clone(all)
+		rand.New(rand.NewPCG(seed, seed)).Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+		some, err := t.choose(ctx, some, o.count)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, d := range some {
+			d.seed, d.number = seed, len(defects)+1
+			defects = append(defects, d)
 		}
 	}
-	for _, p := range packages {
-		if out, err := test(ctx, "", p, limit); err != nil {
-			return fmt.Errorf("%s fails without any defect:\n%s", p, out)
-		}
-	}
-	return nil
+	return t, defects, nil
 }
 
-// runner hands out defects until enough of them were tested.
-type runner struct {
-	limit time.Duration
-
-	mu       sync.Mutex
-	all      []defect
-	want     int
-	tested   int
-	caught   int
-	survived []defect
-}
-
-func (r *runner) next() (defect, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.all) == 0 || r.want == 0 {
-		return defect{}, false
-	}
-	d := r.all[0]
-	r.all = r.all[1:]
-	r.want--
-	return d, true
-}
-
-func (r *runner) work(ctx context.Context) {
-	for ctx.Err() == nil {
-		d, ok := r.next()
-		if !ok {
-			return
+// seeds are numbers with commas between them.
+func seeds(text string) ([]uint64, error) {
+	var out []uint64
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := strconv.ParseUint(part, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no number; write -seed 1 or -seed 1,2", part)
 		}
-		outcome, by := d.try(ctx, r.limit)
-		r.mu.Lock()
-		switch outcome {
-		case invalid:
-			r.want++ // another one takes its place
-		case killed:
-			r.tested++
-			r.caught++
-		case alive:
-			r.tested++
-			r.survived = append(r.survived, d)
-		}
-		if outcome != invalid && ctx.Err() == nil {
-			fmt.Printf("%3d %-8s %s  %s\n", r.tested, outcome, d, by)
-		}
-		r.mu.Unlock()
+		out = append(out, n)
 	}
-}
-
-func (r *runner) report(least int) error {
-	fmt.Printf("\n%d of %d defects caught\n", r.caught, r.tested)
-	slices.SortFunc(r.survived, func(a, b defect) int { return strings.Compare(a.String(), b.String()) })
-	for _, d := range r.survived {
-		fmt.Println("  not caught:", d)
-	}
-	if r.tested == 0 || r.caught*100 < least*r.tested {
-		return fmt.Errorf("fewer than %d of 100 are caught", least)
-	}
-	return nil
+	return out, nil
 }
