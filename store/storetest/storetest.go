@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -67,6 +66,8 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		"a snapshot never changes":               immutable,
 		"a watch misses nothing":                 watchMissesNothing,
 		"a slow watch gets the last state":       slowWatch,
+		"a slow watch gets every object":         slowWatchOfMany,
+		"what a watch said stays said":           said,
 		"a watch tells of what came and went":    cameAndWent,
 		"a watch can be given up":                watchEnds,
 		"concurrent writers lose nothing":        concurrent,
@@ -137,111 +138,6 @@ func immutable(t *testing.T, s store.Store) {
 	o, _ := first.Get(Service(t, "a", 1).Ref)
 	if first.Len() != 1 || Port(o) != 1 {
 		t.Errorf("the old snapshot has %d objects, port %d", first.Len(), Port(o))
-	}
-}
-
-// follow applies what a watch says to its first snapshot until done says so.
-func follow(t *testing.T, snapshot *api.Snapshot, w store.Watch, done func(map[api.Ref]int) bool) {
-	t.Helper()
-	state := map[api.Ref]int{}
-	for o := range snapshot.All() {
-		state[o.Ref] = Port(o)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for last := snapshot.Revision(); !done(state); {
-		next, changes, err := w.Next(ctx)
-		if err != nil {
-			t.Fatalf("%v; state %v", err, state)
-		}
-		if next.Revision() <= last {
-			t.Fatalf("revision %d after %d", next.Revision(), last)
-		}
-		last = next.Revision()
-		for _, c := range changes {
-			had, ok := state[c.Ref()]
-			if ok != (c.Before != nil) || ok && had != Port(c.Before) {
-				t.Fatalf("change of %s from %v, but the watch said %d before", c.Ref(), c.Before, had)
-			}
-			if delete(state, c.Ref()); c.After != nil {
-				state[c.Ref()] = Port(c.After)
-			}
-		}
-		if next.Len() != len(state) {
-			t.Fatalf("the snapshot has %d objects, the changes give %d", next.Len(), len(state))
-		}
-	}
-}
-
-func watchMissesNothing(t *testing.T, s store.Store) {
-	Put(t, s, Service(t, "old", 1))
-	snapshot, w := s.Watch()
-	defer w.Stop()
-	go func() {
-		for i := range 200 {
-			if i%3 == 2 {
-				ref := Service(t, fmt.Sprintf("s%d", i%10), 1).Ref
-				_, _, _ = s.Apply(context.Background(), store.Writes(store.Write{Delete: &ref}))
-				continue
-			}
-			_, _, _ = s.Apply(context.Background(), store.Writes(store.Write{Put: Service(t, fmt.Sprintf("s%d", i%10), i+1)}))
-		}
-		_, _, _ = s.Apply(context.Background(), store.Writes(store.Write{Put: Service(t, "last", 1)}))
-	}()
-	follow(t, snapshot, w, func(state map[api.Ref]int) bool { return state[Service(t, "last", 1).Ref] == 1 })
-}
-
-func slowWatch(t *testing.T, s store.Store) {
-	snapshot, w := s.Watch()
-	defer w.Stop()
-	for i := range 50 {
-		Put(t, s, Service(t, "a", i+1))
-	}
-	ref := Service(t, "b", 1).Ref
-	Put(t, s, Service(t, "b", 1))
-	if _, _, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &ref})); err != nil {
-		t.Fatal(err)
-	}
-	next, changes, err := w.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(changes) != 1 || changes[0].Before != nil || Port(changes[0].After) != 50 {
-		t.Errorf("%d changes after %d revisions", len(changes), next.Revision()-snapshot.Revision())
-	}
-}
-
-// cameAndWent: who waits for a revision learns of it, even where all that it
-// changed is as it was.
-func cameAndWent(t *testing.T, s store.Store) {
-	_, w := s.Watch()
-	defer w.Stop()
-	ref := Service(t, "a", 1).Ref
-	Put(t, s, Service(t, "a", 1))
-	last, _, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &ref}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	next, changes, err := w.Next(ctx)
-	if err != nil || next.Revision() != last.Revision() || len(changes) != 0 {
-		t.Errorf("%d changes, %v; want revision %d without any", len(changes), err, last.Revision())
-	}
-}
-
-func watchEnds(t *testing.T, s store.Store) {
-	_, w := s.Watch()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, _, err := w.Next(ctx); err == nil {
-		t.Error("a cancelled Next answered")
-	}
-	w.Stop()
-	w.Stop()
-	Put(t, s, Service(t, "a", 1))
-	if _, _, err := w.Next(t.Context()); err == nil {
-		t.Error("a stopped watch answered")
 	}
 }
 
