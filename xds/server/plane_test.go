@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ type plane struct {
 	t    testing.TB
 	opts server.Options
 	addr *net.TCPAddr
+	held *os.File // the socket, which keeps the port between two servers
 	stop func()
 
 	snapshot *api.Snapshot
@@ -41,8 +43,21 @@ func silent(t testing.TB, change func(*server.Options)) *plane {
 		change(&o)
 	}
 	p := &plane{t: t, opts: o}
-	p.start("127.0.0.1:0")
-	t.Cleanup(func() { p.stop() })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.held, err = l.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.addr = l.Addr().(*net.TCPAddr)
+	_ = l.Close() // held is open
+	p.start()
+	t.Cleanup(func() {
+		p.stop()
+		_ = p.held.Close()
+	})
 	return p
 }
 
@@ -59,14 +74,14 @@ func serve(t testing.TB, change func(*server.Options), documents ...string) *pla
 // everybody is for a server to which nobody is connected yet.
 var everybody resolve.Affected
 
-// start opens the server at an address.
-func (p *plane) start(at string) {
+// start opens the server at the plane's port.
+func (p *plane) start() {
 	p.t.Helper()
-	l, err := net.Listen("tcp", at)
+	l, err := net.FileListener(p.held)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.Server, p.addr = server.New(p.opts), l.Addr().(*net.TCPAddr)
+	p.Server = server.New(p.opts)
 	s, door := p.Server, port.New(port.Options{Logger: p.opts.Logger, Register: p.Server.Register})
 	served := make(chan error, 1)
 	go func() { served <- door.Serve(l) }()
@@ -87,7 +102,7 @@ func (p *plane) start(at string) {
 func (p *plane) restart(documents ...string) {
 	p.t.Helper()
 	p.stop()
-	p.start(p.addr.String())
+	p.start()
 	if len(documents) > 0 {
 		p.change(documents...)
 	}

@@ -85,7 +85,7 @@ func TestEnvoyAfterRestart(t *testing.T) {
 		if status, _, err := fetch(client(t), more); status != 200 || err != nil {
 			t.Errorf("without control plane: %d, %v", status, err)
 		}
-		p.start(p.addr.String())
+		p.start()
 		p.change(caller("front", map[uint32]string{at: "web"}))
 		p.Publish(p.model, everybody)
 		p.synced("front")
