@@ -98,6 +98,14 @@ func Port(t testing.TB) uint32 {
 	return 0
 }
 
+// Address is one on loopback, at a Port: for a server that comes back to it after a
+// restart, which finds a port that the system chose taken by whoever connected
+// somewhere meanwhile.
+func Address(t testing.TB) string {
+	t.Helper()
+	return fmt.Sprintf("127.0.0.1:%d", Port(t))
+}
+
 // Validate asks Envoy whether it would start with bootstrap: nil, or its words.
 func Validate(t testing.TB, bootstrap []byte) error {
 	t.Helper()

@@ -43,7 +43,7 @@ type control struct {
 func newControl(t *testing.T) *control {
 	t.Helper()
 	c := &control{t: t}
-	c.start("127.0.0.1:0")
+	c.start(envoytest.Address(t))
 	t.Cleanup(func() { c.stop() })
 	return c
 }
@@ -68,6 +68,7 @@ func (c *control) start(at string) {
 	served := make(chan error, 1)
 	go func() { served <- p.Serve(l) }()
 	c.stop = func() {
+		c.stop = func() {}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = ads.Shutdown(ctx) // the port closes what is left
@@ -181,7 +182,6 @@ func TestAnEnvoyThatCannotConnectGetsAnotherBootstrap(t *testing.T) {
 	eventually(t, "ready", func() bool { return r.ready() == http.StatusOK })
 	now.Store(moved)
 	c.stop()
-	c.stop = func() {}
 	eventually(t, "connected elsewhere", func() bool { return r.Starts() == 2 && connected(r) })
 	eventually(t, "ready", func() bool { return r.ready() == http.StatusOK })
 }

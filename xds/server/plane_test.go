@@ -86,11 +86,14 @@ func (p *plane) start() {
 	served := make(chan error, 1)
 	go func() { served <- door.Serve(l) }()
 	p.stop = func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		p.stop = func() {}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			p.t.Errorf("streams did not end: %v", err)
 		}
+		ctx, cancel = context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
 		_ = door.Shutdown(ctx) // clients may keep their connections open until then
 		if err := <-served; err != nil {
 			p.t.Error(err)

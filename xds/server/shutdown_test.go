@@ -22,7 +22,6 @@ func TestNothingIsLeft(t *testing.T) { // alone, for it looks at all goroutines
 	}
 	p.apply(switched("a")) // in the middle of something
 	p.stop()
-	p.stop = func() {}
 	for _, c := range clients {
 		if code, _ := c.ended(); code.String() != "Unavailable" {
 			t.Errorf("a stream ended with %v", code)
