@@ -21,3 +21,30 @@ func (s *Server) Looked(dp api.Ref) int {
 	}
 	return n
 }
+
+// Idle reports whether no stream of a dataplane has anything to send, awaits an
+// answer, or will do something at a later time.
+func (s *Server) Idle(dp api.Ref) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.peers[dp] == nil {
+		return true
+	}
+	for _, st := range s.peers[dp].streams {
+		if !st.idle() {
+			return false
+		}
+	}
+	return true
+}
+
+func (st *stream) idle() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for k := range st.flows {
+		if f := &st.flows[k]; f.queued != nil || f.out != nil {
+			return false
+		}
+	}
+	return st.due.IsZero() && !st.server.queue.has(st)
+}

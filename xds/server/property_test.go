@@ -142,7 +142,7 @@ func (m *model) listen(p *plane) {
 			return
 		}
 		taken := s.Published == p.snapshot.Revision() // else the refusal is of what was before
-		if taken && s.Nack != nil && s.Nack.Current && m.calm() {
+		if taken && s.Nack != nil && s.Nack.Current && m.calm(p) {
 			return
 		}
 	}
@@ -150,15 +150,21 @@ func (m *model) listen(p *plane) {
 	m.t.Fatalf("never in sync: %+v %+v", s, s.Nack)
 }
 
-// calm reports whether nothing comes for longer than the server waits for anything.
-func (m *model) calm() bool {
-	select {
-	case in := <-m.got:
-		m.take(in)
-		return false
-	case <-time.After(200 * time.Millisecond):
-		return true
+// calm reports whether the server has nothing to do for the client, and still has
+// not when it must have read what the client said last.
+func (m *model) calm(p *plane) bool {
+	for range 2 {
+		if !p.Idle(dataplaneRef("front")) {
+			return false
+		}
+		select {
+		case in := <-m.got:
+			m.take(in)
+			return false
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
+	return p.Idle(dataplaneRef("front"))
 }
 
 // compare holds what the client has against what it should have.
