@@ -19,7 +19,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil {
-		return fmt.Errorf("%q is no duration; write a number with a unit, such as 10s or 1m30s", Clip(string(text)))
+		return fmt.Errorf("%q is not a valid duration; write a number with a unit, such as 10s or 1m30s", Clip(string(text)))
 	}
 	*d = Duration(v)
 	return nil

@@ -20,10 +20,10 @@ func (k KRI) String() string {
 func (c *Catalog) ParseKRI(text string) (KRI, error) {
 	p := strings.Split(text, "_")
 	if len(p) < 7 || p[0] != "kri" {
-		return KRI{}, fmt.Errorf("%q is no KRI; write kri_<type>_<mesh>_<zone>_<namespace>_<name>_<section>", Clip(text))
+		return KRI{}, fmt.Errorf("%q is not a KRI; write kri_<type>_<mesh>_<zone>_<namespace>_<name>_<section>", Clip(text))
 	}
 	if t, ok := c.Find(p[1]); !ok || t.Short != p[1] {
-		return KRI{}, fmt.Errorf("%q is no short name of a type in the KRI %q; mr is one", Clip(p[1]), Clip(text))
+		return KRI{}, fmt.Errorf("%q is not the short name of a type in the KRI %q; mr is one", Clip(p[1]), Clip(text))
 	}
 	return KRI{p[1], p[2], p[3], p[4], p[5], strings.Join(p[6:], "")}, nil
 }

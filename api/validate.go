@@ -6,10 +6,10 @@ import (
 	"github.com/hashicorp/go-multierror"
 )
 
-// validatePort wants 1..65535.
-func validatePort(at Path, port uint32) error {
+// ValidatePort wants 1..65535.
+func ValidatePort(at Path, port uint32) error {
 	if port < 1 || port > 65535 {
-		return at.Breaks("%d is no port; write a number from 1 to 65535", port)
+		return at.Breaks("%d is not a valid port; write a number from 1 to 65535", port)
 	}
 	return nil
 }
@@ -17,7 +17,7 @@ func validatePort(at Path, port uint32) error {
 // validateIP wants an address.
 func validateIP(at Path, ip string) error {
 	if _, err := netip.ParseAddr(ip); err != nil {
-		return at.Breaks("%q is no IP address; write one such as 10.0.0.1", Clip(ip))
+		return at.Breaks("%q is not an IP address; write one such as 10.0.0.1", Clip(ip))
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (n *Networking) gateway(at Path) error {
 	seen := map[uint32]bool{}
 	for i, l := range g.Listeners {
 		l1 := here.Field("listeners").Index(i)
-		errs = multierror.Append(errs, validatePort(l1.Field("port"), l.Port), validateWord(l1.Field("protocol"), l.Protocol, "http", "http2", "grpc", "tcp"))
+		errs = multierror.Append(errs, ValidatePort(l1.Field("port"), l.Port), validateWord(l1.Field("protocol"), l.Protocol, "http", "http2", "grpc", "tcp"))
 		if seen[l.Port] {
 			errs = multierror.Append(errs, l1.Field("port").Breaks("port %d has a listener already; give each its own", l.Port))
 		}
@@ -118,13 +118,13 @@ func (n *Networking) inbounds(at Path) error {
 
 func (in *Inbound) validate(at Path) error {
 	var errs *multierror.Error
-	errs = multierror.Append(errs, validatePort(at.Field("port"), in.Port),
+	errs = multierror.Append(errs, ValidatePort(at.Field("port"), in.Port),
 		validateWord(at.Field("protocol"), in.Protocol, "tcp", "http", "http2", "grpc", "kafka"),
 		validateWord(at.Field("tags").Key(TagProtocol), in.Tags[TagProtocol], "tcp", "http", "http2", "grpc", "kafka"),
 		validateWord(at.Field("state"), in.State, "Ready", "NotReady", "Ignored"),
 		ValidateTags(at.Field("tags"), in.Tags))
 	if in.ServicePort != 0 {
-		errs = multierror.Append(errs, validatePort(at.Field("servicePort"), in.ServicePort))
+		errs = multierror.Append(errs, ValidatePort(at.Field("servicePort"), in.ServicePort))
 	}
 	for _, a := range []struct{ name, ip string }{{"address", in.Address}, {"serviceAddress", in.ServiceAddress}} {
 		if a.ip != "" {
@@ -135,7 +135,7 @@ func (in *Inbound) validate(at Path) error {
 		errs = multierror.Append(errs, at.Field("tags").Breaks("the tag %s is missing; write it or remove the tags", TagService))
 	}
 	if in.Name != "" && !portName.MatchString(in.Name) {
-		errs = multierror.Append(errs, at.Field("name").Breaks("%q is no name of a port; use lower-case letters, digits and -, at most 63", Clip(in.Name)))
+		errs = multierror.Append(errs, at.Field("name").Breaks("%q is not a valid port name; use lower-case letters, digits and -, at most 63", Clip(in.Name)))
 	}
 	if in.ServiceProbe != nil {
 		errs = multierror.Append(errs, unsupported(Warning, at.Field("serviceProbe"), "weft does not probe workloads yet; write state or health.ready"))
@@ -145,7 +145,7 @@ func (in *Inbound) validate(at Path) error {
 
 func (o *Outbound) validate(at Path) error {
 	var errs *multierror.Error
-	errs = multierror.Append(errs, validatePort(at.Field("port"), o.Port), ValidateTags(at.Field("tags"), o.Tags))
+	errs = multierror.Append(errs, ValidatePort(at.Field("port"), o.Port), ValidateTags(at.Field("tags"), o.Tags))
 	if o.Address != "" {
 		errs = multierror.Append(errs, validateIP(at.Field("address"), o.Address))
 	}
@@ -153,7 +153,7 @@ func (o *Outbound) validate(at Path) error {
 	case o.Hosts != nil && (o.BackendRef != nil || len(o.Tags) > 0):
 		errs = multierror.Append(errs, at.Field("hosts").Breaks("hosts stands alone; remove it, or backendRef and tags"))
 	case o.Hosts != nil:
-		errs = multierror.Append(errs, validatePort(at.Field("hosts").Field("port"), o.Hosts.Port))
+		errs = multierror.Append(errs, ValidatePort(at.Field("hosts").Field("port"), o.Hosts.Port))
 	case o.BackendRef != nil && len(o.Tags) > 0:
 		errs = multierror.Append(errs, at.Field("tags").Breaks("tags and backendRef exclude each other; remove one of them"))
 	case o.BackendRef != nil:
@@ -171,7 +171,7 @@ func (r *OutboundRef) validate(at Path, needsPort bool) error {
 	errs = multierror.Append(errs, ValidateTargetRef(at, ref, RefRules{Kinds: []string{KindMeshService, KindMeshExternalService, KindMeshMultiZoneService}}))
 	switch {
 	case r.Port != nil:
-		errs = multierror.Append(errs, validatePort(at.Field("port"), *r.Port))
+		errs = multierror.Append(errs, ValidatePort(at.Field("port"), *r.Port))
 	case needsPort && r.Kind != KindMeshExternalService:
 		errs = multierror.Append(errs, at.Field("port").Breaks("is missing; write the port of the %s", or(r.Kind, "service")))
 	}
@@ -186,7 +186,7 @@ func (t *TransparentProxying) validate(at Path) error {
 		port uint32
 	}{{"redirectPortInbound", t.RedirectPortInbound}, {"redirectPortOutbound", t.RedirectPortOutbound}} {
 		if p.port > 65535 {
-			errs = multierror.Append(errs, validatePort(at.Field(p.name), p.port))
+			errs = multierror.Append(errs, ValidatePort(at.Field(p.name), p.port))
 		}
 	}
 	if len(t.ReachableServices) > 0 {
@@ -210,7 +210,7 @@ func (n *Networking) admin(at Path) error {
 	}
 	here, port := at.Field("admin").Field("port"), n.Admin.Port
 	var errs *multierror.Error
-	errs = multierror.Append(errs, validatePort(here, port))
+	errs = multierror.Append(errs, ValidatePort(here, port))
 	taken := func(field string, i int, address string, p uint32) {
 		if ip, err := netip.ParseAddr(address); p == port && err == nil && (ip.IsLoopback() || ip.IsUnspecified()) {
 			errs = multierror.Append(errs, here.Breaks("%s[%d] listens on port %d of loopback too; choose another port", field, i, port))

@@ -58,9 +58,9 @@ func validatePorts(at Path, ports []ServicePort) error {
 	numbers, names := map[uint32]bool{}, map[string]bool{}
 	for i, p := range ports {
 		here := at.Index(i)
-		errs = multierror.Append(errs, validatePort(here.Field("port"), p.Port), validateWord(here.Field("appProtocol"), p.AppProtocol, append(protocols, "kafka")...))
+		errs = multierror.Append(errs, ValidatePort(here.Field("port"), p.Port), validateWord(here.Field("appProtocol"), p.AppProtocol, append(protocols, "kafka")...))
 		if p.TargetPort != nil && p.TargetPort.Name == "" {
-			errs = multierror.Append(errs, validatePort(here.Field("targetPort"), p.TargetPort.Int))
+			errs = multierror.Append(errs, ValidatePort(here.Field("targetPort"), p.TargetPort.Int))
 		}
 		if numbers[p.Port] {
 			errs = multierror.Append(errs, here.Field("port").Breaks("port %d is there already; write it once", p.Port))
@@ -68,7 +68,7 @@ func validatePorts(at Path, ports []ServicePort) error {
 		numbers[p.Port] = true
 		name := or(p.Name, strconv.Itoa(int(p.Port)))
 		if !portName.MatchString(name) {
-			errs = multierror.Append(errs, here.Field("name").Breaks("%q is no name of a port; use lower-case letters, digits and -, at most 63", Clip(name)))
+			errs = multierror.Append(errs, here.Field("name").Breaks("%q is not a valid port name; use lower-case letters, digits and -, at most 63", Clip(name)))
 		} else if names[name] && p.Name != "" {
 			errs = multierror.Append(errs, here.Field("name").Breaks("%q is the name of another port; give each its own", name))
 		}
@@ -85,14 +85,14 @@ func (s *MeshExternalService) Validate(at Path) error {
 	} else {
 		here := at.Field("match")
 		errs = multierror.Append(errs, validateWord(here.Field("type"), s.Match.Type, "HostnameGenerator"),
-			validatePort(here.Field("port"), s.Match.Port), validateWord(here.Field("protocol"), s.Match.Protocol, protocols...))
+			ValidatePort(here.Field("port"), s.Match.Port), validateWord(here.Field("protocol"), s.Match.Protocol, protocols...))
 	}
 	if len(s.Endpoints) == 0 {
 		errs = multierror.Append(errs, at.Field("endpoints").Warns("NoEndpoints", "the service has no endpoints, so every call fails; write at least one"))
 	}
 	for i, e := range s.Endpoints {
 		here := at.Field("endpoints").Index(i)
-		errs = multierror.Append(errs, validateHost(here.Field("address"), e.Address), validatePort(here.Field("port"), e.Port))
+		errs = multierror.Append(errs, validateHost(here.Field("address"), e.Address), ValidatePort(here.Field("port"), e.Port))
 		if e.Priority > 128 {
 			errs = multierror.Append(errs, here.Field("priority").Breaks("%d is too large; at most 128", e.Priority))
 		}

@@ -85,7 +85,7 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 		return nil, nil, err
 	}
 	if err := json.Unmarshal(body, ask); err != nil {
-		return nil, nil, web.Refusal(http.StatusBadRequest, "the request is no JSON of the right form: "+err.Error())
+		return nil, nil, web.Refusal(http.StatusBadRequest, "the request is not JSON of the right form: "+err.Error())
 	}
 	if ask.Mesh == "" {
 		ask.Mesh = api.DefaultMesh

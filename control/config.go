@@ -133,7 +133,7 @@ func isLoopback(address string) (bool, error) {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return false, fmt.Errorf("%q is no IP address; write one, such as 127.0.0.1", host)
+		return false, fmt.Errorf("%q is not an IP address; write one, such as 127.0.0.1", host)
 	}
 	return ip.IsLoopback(), nil
 }

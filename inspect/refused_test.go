@@ -23,7 +23,7 @@ func TestStatusSaysWhichDocumentsAreRefused(t *testing.T) {
 	m := model(t, street)
 	elsewhere := broken("MeshRetry", "far")
 	elsewhere.Object.Mesh = "other"
-	file := &api.Violation{Position: api.Position{File: "bad.yaml", Line: 2, Column: 1}, Code: "Syntax", Severity: api.Error, Message: "the text is no YAML; correct it"}
+	file := &api.Violation{Position: api.Position{File: "bad.yaml", Line: 2, Column: 1}, Code: "Syntax", Severity: api.Error, Message: "the text is not valid YAML; correct it"}
 	doubtful := broken("MeshRetry", "mr-mesh")
 	doubtful.Severity = api.Warning
 	violations := []*api.Violation{broken("MeshRetry", "mr-dp"), broken("MeshRetry", "mr-dp"), broken("MeshTimeout", "never"), broken("Dataplane", "a-1"),
@@ -56,7 +56,7 @@ func TestStatusSaysWhichDocumentsAreRefused(t *testing.T) {
 	if len(o.Objects) != 8 {
 		t.Errorf("%d objects, wanted the route, five policies, and two that are only refused", len(o.Objects))
 	}
-	if len(o.Unread) != 1 || o.Unread[0].File != "bad.yaml" || o.Unread[0].Line != 2 || !strings.Contains(o.Unread[0].Message, "no YAML") {
+	if len(o.Unread) != 1 || o.Unread[0].File != "bad.yaml" || o.Unread[0].Line != 2 || !strings.Contains(o.Unread[0].Message, "not valid YAML") {
 		t.Errorf("what cannot be read: %+v", o.Unread)
 	}
 	e, err := inspect.ExplainObject(m, violations[0].Object, nil, violations...)

@@ -44,7 +44,7 @@ type Loosened struct {
 
 // Loosened lists the fields that hold by an override and were bounded more
 // strictly by a value below it: a shorter timeout, fewer retries, a lower rate.
-// An override sets a value for everybody, it is no upper bound.
+// An override sets a value for everybody, it is not an upper bound.
 func (e *Effective) Loosened() []Loosened {
 	var out []Loosened
 	for _, f := range e.Fields {
@@ -88,7 +88,7 @@ func (e *Effective) loosened() []api.Note {
 	for _, l := range e.Loosened() {
 		field := l.By.Origin.Field.Field("override")
 		notes = append(notes, api.Note{Origin: l.By.Origin, Severity: api.Warning, Code: "OverrideLoosens", Field: field, Message: fmt.Sprintf(
-			"%s is %s here, where %s bounds it by %s; an override sets one value for all, it is no upper bound", l.Path, written(l.By.Value), source(l.Value), written(l.Value.Value))})
+			"%s is %s here, where %s bounds it by %s; an override sets one value for all, it is not an upper bound", l.Path, written(l.By.Value), source(l.Value), written(l.Value.Value))})
 	}
 	return notes
 }

@@ -45,12 +45,12 @@ func CheckHeaderName(at api.Path, name string) error {
 	case name == "":
 		return at.Breaks("is missing; write the name of the header")
 	case name[0] == ':':
-		return at.Breaks("%q is no header; use path, method or the host of the destination", api.Clip(name))
+		return at.Breaks("%q is not a header; use path, method or the host of the destination", api.Clip(name))
 	case len(name) > 256 || strings.Trim(name, tokenChars) != "":
 		if lower := strings.ToLower(name); len(name) <= 256 && strings.Trim(lower, tokenChars) == "" {
 			return at.Breaks("%q has capitals; write %s", name, lower)
 		}
-		return at.Breaks("%q is no name of a header; use lower-case letters, digits and -, at most 256", api.Clip(name))
+		return at.Breaks("%q is not a valid header name; use lower-case letters, digits and -, at most 256", api.Clip(name))
 	}
 	return nil
 }

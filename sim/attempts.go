@@ -54,7 +54,7 @@ func parseAnswer(text string) (Answer, error) {
 	case isGRPC:
 		return a, fmt.Errorf("has no status of gRPC; write a number from 0 to 16, as grpc:14")
 	case err != nil || n < 200 || n > 599:
-		return a, fmt.Errorf("is no answer; write a status from 200 to 599, a time, grpc:CODE, reset or refused, and @TIME after it if it takes time, as 503,reset,200@2s")
+		return a, fmt.Errorf("is not a valid answer; write a status from 200 to 599, a time, grpc:CODE, reset or refused, and @TIME after it if it takes time, as 503,reset,200@2s")
 	default:
 		a.Status = uint32(n)
 	}

@@ -62,7 +62,7 @@ func (h *Headers) UnmarshalJSON(data []byte) error {
 		for _, item := range list {
 			text, ok := item.(string)
 			if !ok {
-				return fmt.Errorf("headers.%s: %v is no text; put it in quotes", name, item)
+				return fmt.Errorf("headers.%s: %v is not a text; put it in quotes", name, item)
 			}
 			if strings.Contains(text, repeat) {
 				return fmt.Errorf("headers.%s: the value holds a line feed; write the values of a repeated header as a list", name)

@@ -18,7 +18,7 @@ func sound(q Request) error {
 		return fmt.Errorf("version: there is no HTTP/%s; write 1.0, 1.1 or 2", api.Clip(q.Version))
 	}
 	if q.Body < 0 {
-		return fmt.Errorf("body: %d is no length; write a number of bytes", q.Body)
+		return fmt.Errorf("body: %d is not a valid length; write a number of bytes", q.Body)
 	}
 	if q.bare() && (q.Method != "" || q.Version != "" || q.Body != 0 || len(q.Headers) > 0) {
 		return fmt.Errorf("url: a connection has no method, version, headers or body; leave them out, or ask for a request by http://")
@@ -29,7 +29,7 @@ func sound(q Request) error {
 		case strings.HasPrefix(n, ":"):
 			return fmt.Errorf("headers.%s: pseudo headers cannot be given; use the method and the url", name)
 		case n == "" || strings.ContainsFunc(n, notInName):
-			return fmt.Errorf("headers: %q is no name of a header; write it as x-user", name)
+			return fmt.Errorf("headers: %q is not a valid header name; write it as x-user", name)
 		case strings.ContainsFunc(strings.ReplaceAll(v, repeat, ""), control):
 			return fmt.Errorf("headers.%s: the value holds a control character; remove it", name)
 		case q.Version == "2" && notInHTTP2(strings.ToLower(n), v):

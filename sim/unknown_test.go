@@ -50,14 +50,14 @@ func TestRequestsThatAreNone(t *testing.T) {
 		return fmt.Sprintf("%s %d", v.Branches[0].Outcome, v.Branches[0].Status), nil
 	}
 	for want, q := range map[string]sim.Request{
-		"version: there is no HTTP/3":     {Version: "3"},
-		"body: -1 is no length":           {Body: -1},
-		"headers.connection: a request":   {Version: "2", Headers: sim.Headers{"connection": "close"}},
-		"headers.te: a request":           {Version: "2", Headers: sim.Headers{"te": "gzip"}},
-		"headers.content-length: a requ":  {Version: "2", Headers: sim.Headers{"content-length": "x"}},
-		"headers.host: a request in HTTP": {Version: "2", Headers: sim.Headers{"host": "user@web"}},
-		`headers: "x(" is no name`:        {Headers: sim.Headers{"x(": "1"}},
-		"control character":               {Headers: sim.Headers{"x": "a\x7f"}},
+		"version: there is no HTTP/3":              {Version: "3"},
+		"body: -1 is not a valid length":           {Body: -1},
+		"headers.connection: a request":            {Version: "2", Headers: sim.Headers{"connection": "close"}},
+		"headers.te: a request":                    {Version: "2", Headers: sim.Headers{"te": "gzip"}},
+		"headers.content-length: a requ":           {Version: "2", Headers: sim.Headers{"content-length": "x"}},
+		"headers.host: a request in HTTP":          {Version: "2", Headers: sim.Headers{"host": "user@web"}},
+		`headers: "x(" is not a valid header name`: {Headers: sim.Headers{"x(": "1"}},
+		"control character":                        {Headers: sim.Headers{"x": "a\x7f"}},
 	} {
 		if _, err := ask(q); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)

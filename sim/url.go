@@ -63,13 +63,13 @@ func (a *address) splitHost() error {
 	if at := strings.LastIndexByte(host, ':'); at > strings.LastIndexByte(host, ']') {
 		port, err := strconv.ParseUint(host[at+1:], 10, 16)
 		if err != nil || port == 0 {
-			return fmt.Errorf("url: %q is no port; write a number from 1 to 65535", host[at+1:])
+			return fmt.Errorf("url: %q is not a valid port; write a number from 1 to 65535", host[at+1:])
 		}
 		a.port, a.explicit, host = uint32(port), true, host[:at]
 	}
 	host, ok := unbracket(host)
 	if !ok {
-		return fmt.Errorf("url: %q is no host; write a name or an address, an IPv6 address in brackets, as http://[::1]:8080/v1", a.authority)
+		return fmt.Errorf("url: %q is not a valid host; write a name or an address, an IPv6 address in brackets, as http://[::1]:8080/v1", a.authority)
 	}
 	a.host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if a.host == "" {

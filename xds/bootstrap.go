@@ -74,7 +74,7 @@ func (c BootstrapConfig) Validate() error {
 		errs = multierror.Append(errs, errors.New("bootstrap: mesh and name of the dataplane are required; give both"))
 	}
 	if c.XDSHost == "" || c.XDSPort == 0 || c.XDSPort > 65535 {
-		errs = multierror.Append(errs, fmt.Errorf("bootstrap: %q:%d is no address of a control plane; give a host and a port", c.XDSHost, c.XDSPort))
+		errs = multierror.Append(errs, fmt.Errorf("bootstrap: %q:%d is not the address of a control plane; give a host and a port", c.XDSHost, c.XDSPort))
 	}
 	if c.CA == "" && c.Token+c.TokenPath != "" && !loopback(c.XDSHost) {
 		errs = multierror.Append(errs, errors.New("bootstrap: a token over plaintext would leave this host; give the control plane's authority"))

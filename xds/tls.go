@@ -133,7 +133,7 @@ func present(common *tlsv3.CommonTlsContext, v *api.TLSVerification) error {
 		return fmt.Errorf("verification.clientKey: %w", err)
 	}
 	if _, err := tls.X509KeyPair(cert, key); err != nil {
-		return errors.New("verification.clientCert and clientKey are no pair in PEM form") // the cause may quote the key
+		return errors.New("verification.clientCert and clientKey are not a pair in PEM form") // the cause may quote the key
 	}
 	common.TlsCertificates = []*tlsv3.TlsCertificate{{CertificateChain: inline(cert), PrivateKey: inline(key)}}
 	return nil
@@ -145,7 +145,7 @@ func material(s *api.DataSource) ([]byte, error) {
 	}
 	b, err := base64.StdEncoding.DecodeString(s.Inline)
 	if err != nil {
-		return nil, errors.New("inline is no base64; use inlineString for plain text")
+		return nil, errors.New("inline is not base64; use inlineString for plain text")
 	}
 	return b, nil
 }

@@ -179,7 +179,7 @@ func wrongYAML(s api.Source, err error) *api.Violation {
 	if strings.HasPrefix(message, "unknown anchor") { // the parser quotes it
 		message = "an alias (*name) has no anchor (&name) before it"
 	}
-	return wrongText(s.File, line, "the text is no YAML: "+message+"; correct it")
+	return wrongText(s.File, line, "the text is not valid YAML: "+message+"; correct it")
 }
 
 // wrongText is a violation of a text that is no document yet.

@@ -30,7 +30,7 @@ func looksLikeJSON(text []byte) bool {
 func splitJSON(source api.Source) ([]document, *api.Violation) {
 	text, before := source.Text, source.Line-1
 	if !looksLikeJSON(text) {
-		return nil, wrongText(source.File, source.Line, "the text is no JSON; begin it with {")
+		return nil, wrongText(source.File, source.Line, "the text is not valid JSON; begin it with {")
 	}
 	r := &jsonReader{dec: json.NewDecoder(bytes.NewReader(text)), text: text, line: 1}
 	r.dec.UseNumber()
@@ -44,7 +44,7 @@ func splitJSON(source api.Source) ([]document, *api.Violation) {
 			err = errors.New("a map or a list belongs here")
 		}
 		if err != nil {
-			return nil, wrongText(source.File, before+r.lineOf(err), fmt.Sprintf("the text is no JSON: %s; correct it", unquoted(err)))
+			return nil, wrongText(source.File, before+r.lineOf(err), fmt.Sprintf("the text is not valid JSON: %s; correct it", unquoted(err)))
 		}
 		s := api.Source{File: source.File, Line: before + n.Line, Text: text[r.start:r.dec.InputOffset()]}
 		if len(s.Text) > MaxDocument && n.Kind != yaml.SequenceNode {

@@ -77,7 +77,7 @@ func intOrName(r Raw, v *api.IntOrName) {
 	case !ok:
 		r.Decode(&v.Int)
 	case name == "" || strings.Trim(name, "0123456789") == "":
-		r.Breaks("%q is no name of a port; write a number without quotes, or a name with a letter", api.Clip(name))
+		r.Breaks("%q is not a valid port name; write a number without quotes, or a name with a letter", api.Clip(name))
 	default:
 		if err := api.ValidatePortName(r.path, name); err != nil {
 			r.report(err)

@@ -68,7 +68,7 @@ func (d *decoder) text(n, mark *yaml.Node, at api.Path, into encoding.TextUnmars
 		err = fmt.Errorf("%s is not text; give it a unit or put it in quotes", d.describe(n))
 	}
 	if _, date := into.(*time.Time); date && err != nil {
-		err = fmt.Errorf("%s is no time; write it as 2006-01-02T15:04:05Z", d.describe(n))
+		err = fmt.Errorf("%s is not a valid time; write it as 2006-01-02T15:04:05Z", d.describe(n))
 	}
 	if err != nil {
 		d.report(mark, at.Breaks("%s", err.Error()))
@@ -114,7 +114,7 @@ func (d *decoder) dict(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 		value := reflect.New(v.Type().Elem()).Elem()
 		switch {
 		case m.key.Kind != yaml.ScalarNode || !isText(m.key):
-			d.report(m.key, at.Breaks("%s is no name; put it in quotes", d.describe(m.key)))
+			d.report(m.key, at.Breaks("%s is not a name; put it in quotes", d.describe(m.key)))
 			continue
 		case m.value.Tag == "!!null":
 			d.report(m.key, here.Breaks(`has no value; write "" for an empty one or remove the name`))
@@ -160,7 +160,7 @@ func (d *decoder) scalar(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 	case k == reflect.String && d.secret && !isText(n):
 		d.report(mark, at.Breaks("the value is not text; put it in quotes"))
 	case k == reflect.String && (n.Tag == "!!int" || n.Tag == "!!float" || n.Tag == "!!bool"):
-		d.report(mark, at.Breaks("%s is no text; put it in quotes: %q", describe(n), api.Clip(n.Value)))
+		d.report(mark, at.Breaks("%s is not a text; put it in quotes: %q", describe(n), api.Clip(n.Value)))
 	case k == reflect.Bool && n.Tag == "!!bool":
 		v.SetBool(n.Value == "true" || n.Value == "True" || n.Value == "TRUE")
 	case v.CanUint() && n.Tag == "!!int" && plainInt.MatchString(n.Value):

@@ -104,7 +104,7 @@ func (o *dataplaneQuestion) filter() (inspect.Filter, error) {
 	word, name, _ := strings.Cut(o.policy, "/")
 	t, err := kind(word)
 	if err == nil && (!t.Policy || t.Route) {
-		err = usage("--policy %s is no kind of policy", t.Name)
+		err = usage("--policy %s is not a kind of policy", t.Name)
 	}
 	f.Kind, f.Policy = t.Name, name
 	return f, err
@@ -175,7 +175,7 @@ func (a *app) objectExplanation(c *cobra.Command, word, name string, fits func(a
 		return e, err
 	}
 	if !fits(t) {
-		return e, usage("%s is no kind of %s", t.Name, word)
+		return e, usage("%s is not a kind of %s", t.Name, word)
 	}
 	if len(files) > 0 {
 		w, err := a.offline(files, strict)

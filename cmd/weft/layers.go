@@ -53,7 +53,7 @@ func layerFile(flags *pflag.FlagSet, file string, given map[string]bool) []error
 	}
 	root := doc.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return []error{fmt.Errorf("%s:%d:%d: this is no mapping; write flag: value", file, root.Line, root.Column)}
+		return []error{fmt.Errorf("%s:%d:%d: this is not a mapping; write flag: value", file, root.Line, root.Column)}
 	}
 	var errs []error
 	seen := map[string]bool{}

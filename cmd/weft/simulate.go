@@ -93,7 +93,7 @@ func request(args, headers []string) (sim.Request, error) {
 		name, value, ok := strings.Cut(h, ":")
 		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
 		if !ok || name == "" {
-			return q, usage("-H %q is no header; write 'name: value'", h)
+			return q, usage("-H %q is not a header; write 'name: value'", h)
 		}
 		if strings.Contains(value, "\n") {
 			return q, usage("-H %q holds a line feed; give -H for each value of a repeated header", h)

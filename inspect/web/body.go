@@ -85,5 +85,5 @@ func decodeBody(body []byte, into any) error {
 		name := strings.Trim(field, `"`)
 		return unknownField{badField(name, "unknown field; correct its name, or leave it out"), name}
 	}
-	return badField("", "the body is no JSON of the right form: "+err.Error())
+	return badField("", "the body is not JSON of the right form: "+err.Error())
 }

@@ -60,7 +60,7 @@ func selectionOf(q url.Values) (selection, error) {
 	for _, t := range q["tag"] {
 		key, value, ok := strings.Cut(t, ":")
 		if !ok {
-			return sel, badField("tag", strconv.Quote(t)+" is no tag; use key:value")
+			return sel, badField("tag", strconv.Quote(t)+" is not a tag; use key:value")
 		}
 		sel.tags = append(sel.tags, [2]string{key, value})
 	}

@@ -70,7 +70,7 @@ func badForm(err error) error {
 	if errors.As(err, &tooLarge) {
 		return err
 	}
-	return badField("", "the body is no form of files: "+err.Error())
+	return badField("", "the body is not a form with files: "+err.Error())
 }
 
 // nameable refuses names of files that nobody can read.

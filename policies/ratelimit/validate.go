@@ -90,7 +90,7 @@ func checkStatus(f *policies.Findings, at api.Path, status uint32) {
 	case status == 0 || !known:
 		f.Breaks(at, "%d is not a status that Envoy can send; use one such as 429 or 503", status)
 	case status < 400:
-		f.Warns(at, "NotApplied", "Envoy answers 429 in place of %d, which is no error; use 400 or more", status)
+		f.Warns(at, "NotApplied", "Envoy answers 429 in place of %d, which is not an error; use 400 or more", status)
 	}
 }
 

@@ -24,13 +24,13 @@ func (p *Percentage) DecodeRaw(r decode.Raw) {
 	if text, ok := r.Text(); ok {
 		*p = Percentage{text, true}
 	} else if text, ok := r.Number(); ok && !decimalNumber.MatchString(text) {
-		r.Breaks("%s is no percentage; write a number from 0 to 100", api.Clip(text))
+		r.Breaks("%s is not a percentage; write a number from 0 to 100", api.Clip(text))
 	} else if n, err := strconv.Atoi(text); ok && err == nil {
 		*p = *PercentOf(n)
 	} else if ok {
 		r.Breaks("%s has a fraction; put it in quotes: %q", text, text)
 	} else {
-		r.Breaks("%s is no percentage; write a number from 0 to 100", r)
+		r.Breaks("%s is not a percentage; write a number from 0 to 100", r)
 	}
 }
 

@@ -59,7 +59,7 @@ func (r *HTTPRoute) to(at api.Path, to *To, names map[string]api.Path) error {
 		if first, twice := names[rule.Name]; twice {
 			errs = multierror.Append(errs, here.Field("name").Breaks("%q is the name of %s too; give each rule its own", api.Clip(rule.Name), first))
 		} else if !ruleName.MatchString(rule.Name) {
-			errs = multierror.Append(errs, here.Field("name").Breaks("%q is no name of a rule; use lower-case letters, digits and -, beginning with a letter, at most 63", api.Clip(rule.Name)))
+			errs = multierror.Append(errs, here.Field("name").Breaks("%q is not a valid rule name; use lower-case letters, digits and -, beginning with a letter, at most 63", api.Clip(rule.Name)))
 		}
 		names[rule.Name] = here
 	}
@@ -91,13 +91,13 @@ func (b *BackendRef) validate(at api.Path) error {
 	var errs *multierror.Error
 	port := at.Field("port")
 	switch {
-	case b.Port != nil && (*b.Port < 1 || *b.Port > 65535):
-		errs = multierror.Append(errs, port.Breaks("%d is no port; write a number from 1 to 65535", *b.Port))
 	case b.Port != nil && b.Kind == api.KindMeshServiceSubset:
 		errs = multierror.Append(errs, port.Breaks("a MeshServiceSubset has no port; remove it"))
 	case b.Port != nil && b.SectionName != "":
 		errs = multierror.Append(errs, at.Field("sectionName").Breaks("port and sectionName both choose the port; remove one of them"))
-	case b.Port == nil && b.Kind == api.KindMeshMultiZoneService:
+	case b.Port != nil:
+		errs = multierror.Append(errs, api.ValidatePort(port, *b.Port))
+	case b.Kind == api.KindMeshMultiZoneService:
 		errs = multierror.Append(errs, port.Breaks("is missing; write the port of the MeshMultiZoneService"))
 	}
 	return errs.ErrorOrNil()

@@ -108,13 +108,13 @@ func (r *RequestRedirect) validate(at api.Path, prefixes bool) error {
 	if r.Hostname != "" {
 		errs = multierror.Append(errs, api.ValidateHostname(at.Field("hostname"), r.Hostname))
 	}
-	if r.Port != nil && (*r.Port < 1 || *r.Port > 65535) {
-		errs = multierror.Append(errs, at.Field("port").Breaks("%d is no port; write a number from 1 to 65535", *r.Port))
+	if r.Port != nil {
+		errs = multierror.Append(errs, api.ValidatePort(at.Field("port"), *r.Port))
 	}
 	switch r.StatusCode {
 	case 0, 301, 302, 303, 307, 308:
 	default:
-		errs = multierror.Append(errs, at.Field("statusCode").Breaks("%d is no redirect; write 301, 302, 303, 307 or 308", r.StatusCode))
+		errs = multierror.Append(errs, at.Field("statusCode").Breaks("%d is not a redirect status; write 301, 302, 303, 307 or 308", r.StatusCode))
 	}
 	return multierror.Append(errs, r.Path.validate(at.Field("path"), prefixes)).ErrorOrNil()
 }
@@ -191,7 +191,7 @@ func (m *RequestMirror) validate(at api.Path) error {
 	var errs *multierror.Error
 	if m.Percentage != nil {
 		if _, ok := m.Percentage.value(); !ok {
-			errs = multierror.Append(errs, at.Field("percentage").Breaks("%q is no percentage; write a number from 0 to 100, such as 50 or \"0.5\"", api.Clip(m.Percentage.text)))
+			errs = multierror.Append(errs, at.Field("percentage").Breaks("%q is not a percentage; write a number from 0 to 100, such as 50 or \"0.5\"", api.Clip(m.Percentage.text)))
 		}
 	}
 	if w := m.BackendRef.Weight; w != nil && *w != 1 {

@@ -76,7 +76,7 @@ func validatePath(at api.Path, p *PathMatch) error {
 func plainPath(at api.Path, path string) error {
 	switch {
 	case strings.ContainsAny(path, "?#"):
-		return at.Breaks("%q has a query or fragment, which is no part of a path; remove it (queryParams match the query)", api.Clip(path))
+		return at.Breaks("%q has a query or fragment, which is not part of a path; remove it (queryParams match the query)", api.Clip(path))
 	case strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return at.Breaks("%q holds a space or a control character; write it as %%20 or remove it", api.Clip(path))
 	}

@@ -123,7 +123,7 @@ func CheckBootstrap(text []byte) error {
 		} `yaml:"layered_runtime"`
 	}
 	if err := yaml.Unmarshal(text, &b); err != nil {
-		return fmt.Errorf("the bootstrap is no YAML: %w; %w", err, errHopeless)
+		return fmt.Errorf("the bootstrap is not valid YAML: %w; %w", err, errHopeless)
 	}
 	for _, l := range b.Runtime.Layers {
 		if has(l.Static, xds.RegexBudgetKey) {

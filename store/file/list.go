@@ -103,7 +103,7 @@ func look(root *os.Root, dir string) (tree, error) {
 const Largest = 64 << 20
 
 var (
-	errIrregular = errors.New("it is no regular file, so it is not read; give it a name without .yaml, .yml and .json, or remove it")
+	errIrregular = errors.New("it is not a regular file, so it is not read; give it a name without .yaml, .yml and .json, or remove it")
 	errTooLarge  = fmt.Errorf("it has more than %d MiB; split it into several files", Largest>>20)
 	errLeaves    = errors.New("it is a link that leaves the directory, so it is not read; put the file itself here, or make it a relative link to a file of this directory")
 	errDirectory = errors.New("it is a link to a directory")

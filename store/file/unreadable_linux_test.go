@@ -89,7 +89,7 @@ func TestAFileThatCannotBeReadKeepsWhatItSaid(t *testing.T) {
 		problem string
 	}{
 		"no right":       {func() error { return os.Chmod(path, 0) }, "right to read"},
-		"a pipe":         {func() error { _ = os.Remove(path); return unix.Mkfifo(path, 0o600) }, "no regular file"},
+		"a pipe":         {func() error { _ = os.Remove(path); return unix.Mkfifo(path, 0o600) }, "not a regular file"},
 		"beyond measure": {func() error { return os.Truncate(path, file.Largest+1) }, "64 MiB"},
 	} {
 		_ = os.Remove(path)

@@ -46,7 +46,7 @@ func page(k *policies.Kind, routes []api.Type) []byte {
 	}
 	b.WriteString("\n## Default and override\n\nAn item says what it says under `default`, under `override`, or some fields under each. A default gives way to what is nearer to the\n" +
 		"route; an override holds over every default, and among overrides the one farther from the route holds: the platform's word. It sets a\n" +
-		"value for all that the item concerns, it is no upper bound.\n")
+		"value for all that the item concerns, it is not an upper bound.\n")
 	b.WriteString("\n## Fields of `default` and `override`\n\nPolicies are merged field by field, weakest first; a list replaces a weaker list as a whole. " +
 		"A built-in default\ntakes part only where a policy sets a field of the same block and scope. Only fields of scope `route` may be set for a route.\n\n" +
 		"| field | type | default | scope | meaning |\n|---|---|---|---|---|\n")

@@ -163,7 +163,7 @@ func certify(keyPEM []byte) ([]byte, error) {
 	}
 	key, ok := private.(*ecdsa.PrivateKey)
 	if !ok {
-		return nil, errors.New("this is no key of weft's authority")
+		return nil, errors.New("this is not the key of weft's authority")
 	}
 	template, err := template("weft authority", time.Now(), authorityLife)
 	if err != nil {
@@ -185,7 +185,7 @@ func (a *Authority) parse(certificate, key []byte) error {
 	}
 	private, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok || !pair.Leaf.IsCA {
-		return errors.New("this is no authority of weft")
+		return errors.New("this is not an authority of weft")
 	}
 	a.certificate, a.key, a.pem = pair.Leaf, private, certificate
 	return nil

@@ -53,7 +53,7 @@ func find(server, tokenFile string, env func(string) string) (*Client, error) {
 	}
 	base, err := url.Parse(server)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("%s %q is no address of a control plane; write http://HOST:PORT", c.source, server)
+		return nil, fmt.Errorf("%s %q is not the address of a control plane; write http://HOST:PORT", c.source, server)
 	}
 	c.base = base
 	switch {
