@@ -202,7 +202,7 @@ func TestWhatIsNoRequest(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"headers": {"x": "a\nb"}}`:   "line feed",
 		`{"headers": {"x": ["a\nb"]}}`: "line feed",
-		`{"headers": {"x": 1}}`:        "no text",
+		`{"headers": {"x": 1}}`:        "not a text",
 	} {
 		if err := json.Unmarshal([]byte(body), new(sim.Request)); err == nil || !strings.Contains(err.Error(), "headers.x: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", body, err)
