@@ -109,7 +109,7 @@ func TestAModelCoversWhatWasAcknowledged(t *testing.T) {
 	for i := range 50 {
 		name := fmt.Sprintf("dp-%d", i)
 		revision := apply(t, s, dataplane(t, name, "web"))
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		m, err := l.model(ctx, revision)
 		cancel()
 		if err != nil {
@@ -135,7 +135,7 @@ func TestAStormCoalescesAndLosesNothing(t *testing.T) {
 		apply(t, s, dataplane(t, fmt.Sprintf("dp-%d", i%30), fmt.Sprintf("web-%d", i)))
 	}
 	last := s.Snapshot().Revision()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		p.mu.Lock()
 		arrived := len(p.models) > 0 && p.models[len(p.models)-1].Snapshot().Revision() == last
 		p.mu.Unlock()
@@ -165,7 +165,7 @@ func TestAnObjectThatBreaksTheResolverIsLeftOut(t *testing.T) {
 	bad := *dataplane(t, "bad", "web")
 	bad.Spec = (*api.Dataplane)(nil) // no document can do that; a bug could
 	revision := apply(t, s, dataplane(t, "good-1", "web"), &bad, dataplane(t, "good-2", "web"))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	m, err := l.model(ctx, revision)
 	if err != nil {
@@ -205,7 +205,7 @@ func TestAModelCoversWhatCameAndWent(t *testing.T) {
 		t.Fatal(err)
 	}
 	follow(t, l, w)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := (documents{s, l}).Model(ctx); err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestAModelCoversWhatCameAndWent(t *testing.T) {
 func TestATakeoverChangesNothingForSidecars(t *testing.T) {
 	t.Parallel()
 	s, l, p := running(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := l.model(ctx, apply(t, s, dataplane(t, "dp", "web"))); err != nil {
 		t.Fatal(err)

@@ -326,7 +326,7 @@ func (e *example) holds(what string, v sim.Verdict, resp *http.Response, id stri
 		}
 	}
 	for _, m := range b.Mirrors {
-		deadline := time.Now().Add(20 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for len(e.workloads[m.Name+"-1"].Seen(id)) == 0 {
 			if time.Now().After(deadline) {
 				e.t.Fatalf("%s: no copy at %s", what, m.Name)

@@ -69,7 +69,7 @@ func idle(ts *testscript.TestScript, _ bool, args []string) {
 
 // ready URL waits until it answers 200; with ! until it answers something else.
 func ready(ts *testscript.TestScript, neg bool, args []string) {
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		resp, err := http.Get(args[0])
 		if err == nil {
 			resp.Body.Close()
@@ -78,7 +78,7 @@ func ready(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 	}
-	ts.Fatalf("%s is not as wanted after 30s", args[0])
+	ts.Fatalf("%s is not as wanted after two minutes", args[0])
 }
 
 // status N COMMAND... runs a command that must exit with N.

@@ -140,7 +140,7 @@ func config(xds string) agent.Config {
 // eventually polls until ok, for as long as a slow machine may need.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if ok() {
 			return
 		}
@@ -245,7 +245,7 @@ func TestDrainingFinishesRequests(t *testing.T) {
 	port, release := workload(t)
 	p := newPlane(t, strings.ReplaceAll(bootstrap, "WORKLOAD", port))
 	c := config(p.URL)
-	c.DrainTime = 2 * time.Second
+	c.DrainTime = 5 * time.Second
 	r := start(t, c)
 	eventually(t, "ready", func() bool { return r.ready() == http.StatusOK })
 	answer := make(chan string, 1)

@@ -19,7 +19,7 @@ import (
 	"github.com/weftmesh/weft/xds/server/port"
 )
 
-const patience = 20 * time.Second
+const patience = time.Minute // for what is under way; only a failure takes as long
 
 // plane is a control plane without a store.
 type plane struct {

@@ -51,7 +51,7 @@ func within(t *testing.T, config *tls.Config, patience time.Duration) string {
 	served := make(chan error, 1)
 	go func() { served <- p.Serve(l) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := p.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)
@@ -70,7 +70,7 @@ func checkHealth(t *testing.T, addr string, creds credentials.TransportCredentia
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{})
 	if err != nil || r.Status != healthv1.HealthCheckResponse_SERVING {
@@ -80,7 +80,7 @@ func checkHealth(t *testing.T, addr string, creds credentials.TransportCredentia
 
 func checkHTTP(t *testing.T, url string, config *tls.Config) {
 	t.Helper()
-	c := &http.Client{Transport: &http.Transport{TLSClientConfig: config}, Timeout: 10 * time.Second}
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: config}, Timeout: time.Minute}
 	defer c.CloseIdleConnections()
 	resp, err := c.Get(url)
 	if err != nil {
@@ -157,7 +157,7 @@ func TestSlowBody(t *testing.T) {
 	if _, err := io.WriteString(c, "POST /bootstrap HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nslow"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(c); err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
