@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -103,6 +104,43 @@ func TestADrainingListenerOutlivesTheControlPlane(t *testing.T) {
 	}
 	kept.CloseIdleConnections()
 	from("on a new connection", "a")
+}
+
+// anyoneBy lets in whoever comes, by one token.
+type anyoneBy struct{ token string }
+
+func (a anyoneBy) Authenticate(context.Context, string) (server.Identity, error) {
+	return server.Identity{Token: a.token}, nil
+}
+
+// TestADrainingListenerOutlivesItsStream: in either form, for the same control plane
+// knows what the stream before kept.
+func TestADrainingListenerOutlivesItsStream(t *testing.T) {
+	t.Parallel()
+	forms(t, func(t *testing.T, form string) {
+		web, a := envoytest.StartBackend(t, "web"), envoytest.StartBackend(t, "a")
+		at := envoytest.Port(t)
+		p := serve(t, func(o *server.Options) { o.Authenticator = anyoneBy{"t"} }, exclusive, service("web", web.Port), service("a", a.Port),
+			member("web", web.Port), member("a", a.Port), caller("front", map[uint32]string{at: "web"}))
+		p.envoy("front", form)
+		p.synced("front")
+		kept := client(t)
+		if _, from, err := fetch(kept, at); from != "web" || err != nil {
+			t.Fatalf("at first %q (%v)", from, err)
+		}
+		p.apply(connected("a"))
+		since := p.synced("front").Since
+		for range 2 { // what it goes on with it also leaves to the next
+			p.Revoke("t")
+			p.until("front", "is back", func(s server.SyncStatus) bool { return s.Connected && s.Since.After(since) })
+			since = p.synced("front").Since
+		}
+		for range 10 {
+			if status, from, err := fetch(kept, at); status != 200 || from != "web" || err != nil {
+				t.Errorf("through the draining listener: %d from %q (%v), want web", status, from, err)
+			}
+		}
+	})
 }
 
 // TestRoutesAndClustersOfADrainingListener: what a listener named goes only when the

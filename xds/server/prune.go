@@ -37,6 +37,29 @@ func (st *stream) mayRemove() bool {
 	return lds.quiet && rds.quiet && lds.asked && (rds.asked || len(st.want.Routes) == 0)
 }
 
+// drains is what a listener may still need that drains, and until when.
+type drains struct {
+	retained xds.State
+	until    time.Time
+}
+
+// drains is what the next stream of the client goes on with.
+func (st *stream) drains() drains {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.grpc || !time.Now().Before(st.drained) {
+		return drains{}
+	}
+	return drains{st.retained, st.drained}
+}
+
+// takeOver goes on with what an earlier stream of the client had.
+func (st *stream) takeOver(d drains) {
+	if !st.grpc {
+		st.retained, st.drained = d.retained, d.until
+	}
+}
+
 // bring takes note of what the client has of a type from an earlier stream. Which
 // of its listeners drain only that stream knew, so whatever the client should not
 // have stays for the drain time.

@@ -50,6 +50,7 @@ type Server struct {
 type peer struct {
 	streams    []*stream // oldest first
 	last       SyncStatus
+	drains     drains // of the last stream
 	unverified unverified
 	refusals   refusalLog
 }
@@ -181,6 +182,10 @@ func (s *Server) join(st *stream) error {
 			st.peer.Dataplane, len(p.streams))
 	}
 	st.nack, st.unverified, st.refusals = p.last.Nack, &p.unverified, &p.refusals
+	if n := len(p.streams); n > 0 {
+		p.drains = p.streams[n-1].drains()
+	}
+	st.takeOver(p.drains)
 	p.streams = append(p.streams, st)
 	s.running.Add(1)
 	return nil
@@ -193,7 +198,7 @@ func (s *Server) leave(st *stream) {
 	defer s.running.Done()
 	p := s.peers[st.peer.Dataplane]
 	p.streams = slices.DeleteFunc(p.streams, func(x *stream) bool { return x == st })
-	p.last = st.status()
+	p.last, p.drains = st.status(), st.drains()
 	p.last.Connected, p.last.InSync, p.last.Until = false, false, time.Now()
 	if _, ok := s.current.Load().source.Dataplane(st.peer.Dataplane); !ok && len(p.streams) == 0 {
 		delete(s.peers, st.peer.Dataplane)
