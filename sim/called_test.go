@@ -138,7 +138,7 @@ func TestAnswersInTime(t *testing.T) {
 func TestBadAnswers(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
-		"200,": "is not a valid answer", "99": "is no answer", "600": "is no answer", "grpc:17": "0 to 16", "grpc:": "0 to 16", "200@x": "FIRST before LAST",
+		"200,": "is not a valid answer", "99": "is not a valid answer", "600": "is not a valid answer", "grpc:17": "0 to 16", "grpc:": "0 to 16", "200@x": "FIRST before LAST",
 		"200@-1s": "FIRST before LAST", "200@1s@2s@3s": "FIRST before LAST", "reset@1s@2s": "FIRST before LAST", "refused@1s": "refused alone",
 	} {
 		_, err := run(shop(everything(to("v1", 1))), sim.Request{URL: "http://web:8080/", Answers: script})
