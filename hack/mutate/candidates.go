@@ -33,6 +33,7 @@ func (t *tree) candidates(only string) ([]defect, error) {
 			}
 			for _, d := range found {
 				d.pkg, d.file = p, path.Join(t.folder(p), name)
+				d.id = d.file + " " + d.id
 				if strings.Contains(d.String(), only) {
 					all = append(all, d)
 				}
@@ -46,6 +47,8 @@ func (t *tree) candidates(only string) ([]defect, error) {
 type finder struct {
 	set   *token.FileSet
 	text  []byte
+	in    string         // the function
+	alike map[string]int // how often a function has had a change
 	found []defect
 }
 
@@ -54,13 +57,17 @@ func inFile(file string) ([]defect, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{set: token.NewFileSet(), text: text}
+	f := &finder{set: token.NewFileSet(), text: text, alike: map[string]int{}}
 	parsed, err := parser.ParseFile(f.set, file, text, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
 	for _, decl := range parsed.Decls {
 		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Body != nil {
+			f.in = fn.Name.Name
+			if fn.Recv != nil {
+				f.in = f.source(fn.Recv.List[0].Type) + "." + f.in
+			}
 			ast.Inspect(fn.Body, f.visit)
 		}
 	}
@@ -126,7 +133,10 @@ func (f *finder) aboutCapacity(n *ast.BinaryExpr) bool {
 
 func (f *finder) add(pos token.Pos, length int, text, what string) {
 	p := f.set.Position(pos)
-	f.found = append(f.found, defect{line: p.Line, from: p.Offset, to: p.Offset + length, text: text, what: what})
+	id := f.in + " " + what
+	f.alike[id]++
+	id = fmt.Sprint(id, " ", f.alike[id])
+	f.found = append(f.found, defect{id: id, line: p.Line, from: p.Offset, to: p.Offset + length, text: text, what: what})
 }
 
 func (f *finder) source(n ast.Node) string {

@@ -19,6 +19,7 @@ type defect struct {
 	number   int // from 1, among those that are planted
 	seed     uint64
 	pkg      listed
+	id       string // what stays as it is when other places change
 	file     string // from the root on
 	line     int
 	from, to int    // bytes of the file that are replaced

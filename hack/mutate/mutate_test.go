@@ -122,6 +122,41 @@ func TestNowhereToPlant(t *testing.T) {
 	}
 }
 
+// A run after a change is about the same defects, but for those of what changed.
+func TestDefectsStayWhenOthersChange(t *testing.T) {
+	t.Parallel()
+	root, _ := module(t)
+	o := options{root: root, count: 8, seeds: []uint64{1}}
+	tried := func() (out []string) {
+		_, defects, err := plan(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range defects {
+			out = append(out, d.id)
+		}
+		return out
+	}
+	before := tried()
+	for _, file := range []string{"price/price.go", "rain/rain.go"} {
+		path := filepath.Join(root, file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := bytes.Index(text, []byte("\n//"))
+		text = slices.Concat(text[:at], []byte("\n\nfunc added(a, b, c int) bool { return a < b && b < c }\n"), text[at:])
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.count = 100
+	after := slices.DeleteFunc(tried(), func(id string) bool { return strings.Contains(id, " added ") })
+	if diff := cmp.Diff(before, after[:len(before)]); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A woven file keeps the intact body, after the damaged ones.
 func TestWeave(t *testing.T) {
 	t.Parallel()
