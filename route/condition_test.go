@@ -1,6 +1,7 @@
 package route_test
 
 import (
+	"math"
 	"math/bits"
 	"strings"
 	"testing"
@@ -164,6 +165,8 @@ func TestIllegalConditionsAreRefused(t *testing.T) {
 		"no expression":   second(route.MatchAll(route.OnPath, "", 0, "")),
 		"empty range":     second(route.Within(route.OnHeader, "x", 5, 5)),
 		"chance over 1":   second(route.Within(route.OnChance, "", 0, route.Chances+1)),
+		"chance below 0":  second(route.Within(route.OnChance, "", -1, 5)),
+		"endless range":   second(route.Within(route.OnHeader, "x", 5, math.MaxInt64)),
 		"no header name":  second(route.Has(route.OnHeader, "", 0)),
 		"a path's name":   second(route.Compare(route.OnPath, "x", route.Equal, 0, "/")),
 		"negated nothing": second(route.Compare(route.OnHeader, "x", route.Contains, route.Not, "")),

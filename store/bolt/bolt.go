@@ -82,10 +82,7 @@ func Open(cfg Config) (s *Store, err error) {
 	if info, err := os.Stat(path); err == nil {
 		size = info.Size()
 	}
-	db, err := within(patience(size), func() (*bbolt.DB, error) { return openSound(path) })
-	if errors.Is(err, errEndless) {
-		err = damaged(path, err)
-	}
+	db, err := within(patience(size), path, func() (*bbolt.DB, error) { return openSound(path) })
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +112,9 @@ func Open(cfg Config) (s *Store, err error) {
 
 var errEndless = errors.New("reading it does not come to an end")
 
-// within is what open answers in time, else errEndless. An answer that comes
-// later is closed again, so that nothing stays locked.
-func within[T io.Closer](limit time.Duration, open func() (T, error)) (T, error) {
+// within is what open answers in time; else the file at the path is damaged. An
+// answer that comes later is closed again, so that nothing stays locked.
+func within[T io.Closer](limit time.Duration, path string, open func() (T, error)) (T, error) {
 	type opened struct {
 		what T
 		err  error
@@ -137,7 +134,7 @@ func within[T io.Closer](limit time.Duration, open func() (T, error)) (T, error)
 			}
 		}()
 		var none T
-		return none, errEndless
+		return none, damaged(path, errEndless)
 	}
 }
 

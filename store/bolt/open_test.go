@@ -82,11 +82,11 @@ func (c closer) Close() error { close(c); return nil }
 func TestWhatOpensTooLateIsClosedAgain(t *testing.T) {
 	t.Parallel()
 	release, closed := make(chan struct{}), make(closer)
-	_, err := within(time.Millisecond, func() (closer, error) {
+	_, err := within(time.Millisecond, "a.db", func() (closer, error) {
 		<-release
 		return closed, nil
 	})
-	if !errors.Is(err, errEndless) {
+	if !errors.Is(err, errEndless) || !strings.HasPrefix(err.Error(), "the store a.db is damaged") {
 		t.Fatalf("it said %v", err)
 	}
 	close(release)

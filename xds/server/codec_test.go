@@ -8,6 +8,8 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/xds/server"
@@ -40,12 +42,37 @@ func TestCodec(t *testing.T) {
 	})
 }
 
-func check(t *rapid.T, codec server.Codec, sent, got proto.Message) {
+func check(t rapid.TB, codec server.Codec, sent, got proto.Message) {
 	b, err := codec.Marshal(sent)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := proto.Unmarshal(b.Materialize(), got); err != nil || !proto.Equal(sent, got) {
 		t.Fatalf("sent %v\ngot %v, %v", sent, got, err)
+	}
+}
+
+// TestCodecOfWhatWeftDoesNotSend: a field that only others set is encoded too,
+// each for itself.
+func TestCodecOfWhatWeftDoesNotSend(t *testing.T) {
+	t.Parallel()
+	codec := server.NewCodec()
+	for _, r := range []*discoveryv3.Resource{
+		{ResourceName: &discoveryv3.ResourceName{Name: "a"}},
+		{Ttl: durationpb.New(1)},
+		{CacheControl: &discoveryv3.Resource_CacheControl{DoNotCache: true}},
+		{Metadata: &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{"a": {}}}},
+		{Aliases: []string{"a"}},
+	} {
+		check(t, codec, &discoveryv3.DeltaDiscoveryResponse{Resources: []*discoveryv3.Resource{{Name: "plain"}, r}}, &discoveryv3.DeltaDiscoveryResponse{})
+	}
+	failed := []*discoveryv3.ResourceError{{ResourceName: &discoveryv3.ResourceName{Name: "a"}}}
+	for _, d := range []*discoveryv3.DeltaDiscoveryResponse{
+		{ControlPlane: &corev3.ControlPlane{Identifier: "weft"}}, {RemovedResourceNames: []*discoveryv3.ResourceName{{Name: "a"}}}, {ResourceErrors: failed},
+	} {
+		check(t, codec, d, &discoveryv3.DeltaDiscoveryResponse{})
+	}
+	for _, d := range []*discoveryv3.DiscoveryResponse{{ControlPlane: &corev3.ControlPlane{Identifier: "weft"}}, {Canary: true}, {ResourceErrors: failed}} {
+		check(t, codec, d, &discoveryv3.DiscoveryResponse{})
 	}
 }
