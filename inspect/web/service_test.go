@@ -205,3 +205,33 @@ func TestKindsThatOnlyKumaHas(t *testing.T) {
 		t.Errorf("GET / says %+v", about)
 	}
 }
+
+// A service whose newer text is refused shows that beside the status that it
+// has, as one document.
+func TestAStatusAndConditionsAreOneStatus(t *testing.T) {
+	t.Parallel()
+	const service = "type: MeshService\nmesh: default\nname: web\nspec:\n  ports: [{port: 80}]\nstatus:\n  vips: [{ip: 241.0.0.1}]\n"
+	server, _ := serveWith(t, service, false, func(c *web.Config) {
+		c.Problems = func() []*api.Violation {
+			return []*api.Violation{{Object: api.Ref{Kind: api.KindMeshService, Mesh: "default", Name: "web"}, Code: "Invalid", Message: "no port", Severity: api.Error}}
+		}
+	})
+	code, text := call(t, http.MethodGet, server.URL+"/meshes/default/meshservices/web", "")
+	var got struct {
+		Name   string
+		Status struct {
+			VIPs       []struct{ IP string }
+			Conditions []struct{ Reason, Message string }
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &got); err != nil || code != http.StatusOK {
+		t.Fatalf("%d, %v: %s", code, err, text)
+	}
+	if got.Name != "web" || len(got.Status.VIPs) != 1 || got.Status.VIPs[0].IP != "241.0.0.1" ||
+		len(got.Status.Conditions) != 1 || got.Status.Conditions[0].Reason != "Invalid" || !strings.HasPrefix(got.Status.Conditions[0].Message, "no port") {
+		t.Errorf("%s", text)
+	}
+	if strings.Count(text, `"status":`) != 2 { // its own and that of the condition
+		t.Errorf("more than one status: %s", text)
+	}
+}
