@@ -64,8 +64,8 @@ type play struct {
 }
 
 // hold asks for every play whether Envoy attempts as often, and ends as, the
-// simulator says.
-func hold(t *testing.T, plays []play) {
+// simulator says, in one of so many tries.
+func hold(t *testing.T, plays []play, tries int) {
 	t.Helper()
 	var tables []*resolve.Table
 	for _, p := range plays {
@@ -78,7 +78,11 @@ func hold(t *testing.T, plays []play) {
 		asked.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			if why := wrongPlay(oracle, i, p); why != "" {
+			why := wrongPlay(oracle, i, p)
+			for n := 1; n < tries && why != ""; n++ {
+				why = wrongPlay(oracle, i, p)
+			}
+			if why != "" {
 				t.Errorf("%s, for %s %q with script %s under %s", why, p.q.Method, p.q.Headers, p.script, policiesText(p.shop))
 			}
 		})
@@ -147,7 +151,7 @@ func TestAttemptsAgreeWithEnvoy(t *testing.T) {
 		p.shop = under(protocol, effective(retry.Kind, conf))
 		plays = append(plays, p)
 	}
-	hold(t, plays)
+	hold(t, plays, 1)
 }
 
 func (d dice) quickRetries() *retry.HTTP {
@@ -175,8 +179,9 @@ func (d dice) grpcRetries() *retry.GRPC {
 	return g
 }
 
-// TestTimeoutsAgreeWithEnvoy says which bound of time fires. The bounds lie so far
-// apart that a slow machine does not mix them up.
+// TestTimeoutsAgreeWithEnvoy says which bound of time fires. The bounds lie far apart,
+// but a busy machine may take longer than the short one for what takes no time: what
+// Envoy never does it does not do in three tries either.
 func TestTimeoutsAgreeWithEnvoy(t *testing.T) {
 	t.Parallel()
 	const never, short, long = api.Duration(0), api.Duration(400 * time.Millisecond), api.Duration(20 * time.Second)
@@ -208,7 +213,7 @@ func TestTimeoutsAgreeWithEnvoy(t *testing.T) {
 	}
 	// Without retries perTryTimeout does nothing, so the last one takes its time.
 	plays[len(plays)-1].script = "slow:1s"
-	hold(t, plays)
+	hold(t, plays, 3)
 }
 
 // TestBucketAgreesWithEnvoy empties a bucket and waits for its next token.
