@@ -27,16 +27,15 @@ func (q *Reader) WhyNot(ref, dp api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
-	p, ok := x.planes.Get([]byte(objectKey(dp)))
-	if !ok {
+	p, _ := x.dataplanes.Get(x.at, objectKey(dp))
+	r, _ := x.resolved.Get(x.at, objectKey(dp))
+	if p == nil || r == nil {
 		return nil
 	}
-	o, _ := x.objects.Get([]byte(objectKey(ref)))
-	a := absence{mesh: x, plane: p, origin: &api.Origin{Ref: ref}}
-	switch o := o.(type) {
-	case *policy:
+	a := absence{mesh: x, plane: p, resolved: r, origin: &api.Origin{Ref: ref}}
+	if o := x.policy(ref); o != nil {
 		a.ofPolicy(q.Model, o)
-	case *routeObject:
+	} else if o := x.route(ref); o != nil {
 		a.ofRoute(o)
 	}
 	return a.notes
@@ -44,10 +43,11 @@ func (q *Reader) WhyNot(ref, dp api.Ref) []api.Note {
 
 // absence gathers why one object takes no part on one dataplane.
 type absence struct {
-	mesh   *mesh
-	plane  *planed
-	origin *api.Origin
-	notes  []api.Note
+	mesh     mesh
+	plane    *dataplane
+	resolved *Resolved
+	origin   *api.Origin
+	notes    []api.Note
 }
 
 func (a *absence) because(code string, at api.Path, format string, args ...any) {
@@ -72,7 +72,7 @@ func (a *absence) ofPolicy(m *Model, p *policy) {
 		a.because(n.Code, n.Field, "%s", n.Message)
 		return
 	}
-	if !selected(a.mesh, p, a.plane.plane) {
+	if !anySelects(a.mesh.policySelectors(p), a.plane) {
 		a.because(NotSelected, top, "%s", selectsOthers(spec.Top()))
 		return
 	}
@@ -116,7 +116,7 @@ func (a *absence) ofRoute(r *routeObject) {
 		a.because(n.Code, n.Field, "%s", n.Message)
 		return
 	}
-	if !r.selector.Selects(&a.plane.plane.facts) {
+	if !r.selector.Selects(&a.plane.facts) {
 		a.because(NotSelected, "spec.targetRef", "%s", selectsOthers(r.opinion.Top))
 		return
 	}
@@ -139,20 +139,20 @@ func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
 	case !d.Protocol.HTTPLike() && !r.opinion.Connections:
 		a.because("UnsupportedProtocol", at, "%s speaks %s, in which there are no requests to route", d.ID, d.Protocol)
 	default:
-		a.because("Conflicted", at, "%s", ownedBy(a.mesh.dest(d.ID)))
+		a.because("Conflicted", at, "%s", a.mesh.ownedBy(a.mesh.dest(d.ID)))
 	}
 }
 
 // called is a destination that the ref means and the dataplane calls; nil for none.
 func (a *absence) called(ref api.TargetRef, home string) *Destination {
-	i := slices.IndexFunc(a.plane.resolved.Outbounds, func(o *Outbound) bool {
+	i := slices.IndexFunc(a.resolved.Outbounds, func(o *Outbound) bool {
 		facts := factsOf(o.Destination)
 		return matcher.Destination(ref, home, &facts)
 	})
 	if i < 0 {
 		return nil
 	}
-	return a.plane.resolved.Outbounds[i].Destination
+	return a.resolved.Outbounds[i].Destination
 }
 
 func (a *absence) notCalled(ref api.TargetRef, home string, at api.Path) {

@@ -11,7 +11,7 @@ import (
 // backend resolves a ref of a route object. One that leads nowhere stays, with
 // the reason, so that its share can be answered as its dialect says (spec/kuma.md 2.3).
 func (b *tableBuilder) backend(ref *route.BackendRef) Backend {
-	d, lost := findBackend(b.mesh, *ref)
+	d, lost := b.findBackend(*ref)
 	if lost == nil && !d.Protocol.HTTPLike() {
 		lost = wrongProtocol(d)
 	}
@@ -20,7 +20,7 @@ func (b *tableBuilder) backend(ref *route.BackendRef) Backend {
 
 // connect resolves a ref for connections, to which every protocol is the same.
 func (b *tableBuilder) connect(ref *route.BackendRef) Backend {
-	d, lost := findBackend(b.mesh, *ref)
+	d, lost := b.findBackend(*ref)
 	return b.found(ref, d, lost, Broken{Close: true})
 }
 
@@ -49,7 +49,7 @@ type lostRef struct {
 }
 
 // text is the reason for people, with the names that the writer may have meant.
-func (l *lostRef) text(m *mesh) string {
+func (l *lostRef) text(m mesh) string {
 	if l.absent == nil {
 		return l.message
 	}
@@ -74,7 +74,7 @@ type found struct {
 
 // find looks for what a ref means, written in an object of namespace home; port
 // and section narrow it to one port.
-func find(m lookup, ref api.TargetRef, port uint32, section, home string) found {
+func (m mesh) find(ref api.TargetRef, port uint32, section, home string) found {
 	var f found
 	for d := range m.destsNamed(targetName(ref)) {
 		if !matcher.Destination(ref, home, &d.facts) {
@@ -102,7 +102,7 @@ func find(m lookup, ref api.TargetRef, port uint32, section, home string) found 
 // classic service in mode Disabled and where no object has the name, else the
 // object if it has one port (contract 9). A subset, which has no port, is of the
 // classic service where there is one.
-func findBackend(m lookup, want route.BackendRef) (*dest, *lostRef) {
+func (m mesh) findBackend(want route.BackendRef) (*dest, *lostRef) {
 	ref, port, home := want.Target, want.Port, want.Home
 	subset := ref.Kind == api.KindMeshServiceSubset
 	if subset {
@@ -110,10 +110,10 @@ func findBackend(m lookup, want route.BackendRef) (*dest, *lostRef) {
 	}
 	section := ref.SectionName
 	ref.SectionName = ""
-	f := find(m, ref, port, section, home)
+	f := m.find(ref, port, section, home)
 	anyPort := port == 0 && section == ""
 	switch {
-	case anyPort && f.classic != nil && (subset || m.meshMode() == disabled || !f.real):
+	case anyPort && f.classic != nil && (subset || m.mode() == disabled || !f.real):
 		return f.classic, nil
 	case f.object != nil && f.ports == 1:
 		return f.object, nil

@@ -13,17 +13,19 @@ import (
 type call struct {
 	address string
 	port    uint32
-	index   int32  // in networking.outbound; -1 for what a virtual address reaches
-	dest    *dest  // nil where the ref leads nowhere
-	class   *class // of dest, once it is known
-	name    string // under which the ref is linked; empty where there is no ref
+	index   int32 // in networking.outbound; -1 for what a virtual address reaches
+	dest    *dest // nil where the ref leads nowhere
 	lost    *lostRef
 }
 
-// calls lists what a dataplane reaches (contract 8): what its outbounds name
+func (c call) equal(o call) bool {
+	return c.address == o.address && c.port == o.port && c.dest == o.dest && c.index == o.index && same(c.lost, o.lost)
+}
+
+// callsOf lists what a dataplane reaches (contract 8): what its outbounds name
 // and, with transparent proxying, every destination at its virtual addresses.
 // Of two at one address the first holds.
-func (t *tabler) calls(p *dataplane) []call {
+func (m mesh) callsOf(p *dataplane) []call {
 	var out []call
 	taken := map[string]bool{}
 	add := func(c call) {
@@ -44,16 +46,15 @@ func (t *tabler) calls(p *dataplane) []call {
 	net := p.spec.Networking
 	for i := range net.Outbound {
 		if o := &net.Outbound[i]; o.Hosts != nil {
-			t.hostCalls(o, int32(i), add)
+			m.hostCalls(o, int32(i), add)
 			continue
 		}
-		add(t.call(p, i))
+		add(m.call(p, i))
 	}
 	if net.TransparentProxying == nil {
 		return out
 	}
-	out = append(out, call{index: -1, name: anyTarget})
-	for d := range t.mesh.destsNamed(anyTarget) {
+	for d := range m.destsNamed(anyTarget) {
 		if !reachable(net.TransparentProxying.ReachableBackends, p.facts.Namespace, d) {
 			continue
 		}
@@ -81,7 +82,7 @@ func outboundTarget(ref api.OutboundRef) api.TargetRef {
 }
 
 // call resolves one outbound, which does not lead to hosts.
-func (t *tabler) call(p *dataplane, i int) call {
+func (m mesh) call(p *dataplane, i int) call {
 	o := &p.spec.Networking.Outbound[i]
 	c := call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, index: int32(i)}
 	ref, port := api.TargetRef{Kind: api.KindMeshService, Name: o.Tags[api.TagService]}, uint32(0)
@@ -91,14 +92,13 @@ func (t *tabler) call(p *dataplane, i int) call {
 			port = *o.BackendRef.Port
 		}
 	}
-	c.name = targetName(ref)
 	if o.BackendRef == nil {
-		if d := t.mesh.dest(classicID(ref.Name)); d != nil && d.facts.Classic {
+		if d := m.dest(classicID(ref.Name)); d != nil && d.facts.Classic {
 			c.dest = d
 			return c
 		}
 	}
-	c.dest, c.lost = findBackend(t.mesh, route.BackendRef{Target: ref, Port: port, Home: p.facts.Namespace})
+	c.dest, c.lost = m.findBackend(route.BackendRef{Target: ref, Port: port, Home: p.facts.Namespace})
 	return c
 }
 

@@ -21,13 +21,11 @@ type service struct {
 	dests  []*Destination
 }
 
-// dest is a destination with everything that is about it.
+// dest is a destination with what refs may ask about it.
 type dest struct {
 	*Destination
-	object   *api.Object // nil for a classic service
-	facts    matcher.Service
-	members  *members
-	subjects *subjects
+	object *api.Object // nil for a classic service
+	facts  matcher.Service
 }
 
 // newService reads the ports of an object of one of the service kinds.
@@ -161,9 +159,8 @@ func ready(in *api.Inbound) bool {
 
 // members is who answers for a destination.
 type members struct {
-	list    []Endpoint
-	http2   bool // all of them are inbounds of dataplanes whose proxy takes HTTP/2
-	subsets memo[Endpoints]
+	list  []Endpoint
+	http2 bool // all of them are inbounds of dataplanes whose proxy takes HTTP/2
 }
 
 // membersOf lists the ready ones that have an IP address, in the order of the dataplanes.
@@ -184,18 +181,18 @@ func membersOf(list []member) *members {
 	return m
 }
 
-// endpoints are those of a subset; nil tags are all.
-func (d *dest) endpoints(name string, tags map[string]string) *Endpoints {
+// subset are those that have the tags; nil tags are all.
+func (m *members) subset(tags map[string]string) []Endpoint {
 	if len(tags) == 0 {
-		return &Endpoints{Name: name, List: d.members.list}
+		return m.list
 	}
-	e := &Endpoints{Name: name}
-	for _, x := range d.members.list {
+	var out []Endpoint
+	for _, x := range m.list {
 		if matcher.Tags(tags, x.Tags) {
-			e.List = append(e.List, x)
+			out = append(out, x)
 		}
 	}
-	return e
+	return out
 }
 
 // clusterName is the destination id, and for a subset a hash of its tags with the

@@ -2,44 +2,24 @@ package resolve
 
 import (
 	"cmp"
-	"maps"
-	"slices"
+	"iter"
 	"strconv"
-
-	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
 	"github.com/weftmesh/weft/api"
 )
 
-// touchHosts marks the hosts that a route serves: they are there as long as a
-// route serves them.
-func (u *updater) touchHosts(r *routeObject) {
-	for i := range r.opinion.Entries {
-		if to := r.opinion.Entries[i].To; to.Kind == api.KindHost {
-			u.hosts.add(to.Name)
-		}
-	}
-}
-
-// hostDestinations brings the destinations in line with the marked hosts.
-func (u *updater) hostDestinations(dests *iradix.Txn[*dest], links *iradix.Txn[string]) {
-	for _, name := range slices.Sorted(maps.Keys(u.hosts)) {
-		ports := map[uint32]bool{}
-		for r := range linkedObjects[*routeObject](u.mesh, routes, name) {
-			for i := range r.opinion.Entries {
-				if to := r.opinion.Entries[i].To; to.Kind == api.KindHost && to.Name == name && !r.object.Shadow() {
-					port, _ := strconv.ParseUint(to.SectionName, 10, 16) // HostRef wrote it
-					ports[uint32(port)] = true
-				}
+// hostsOf yields the hosts that a route serves.
+func hostsOf(r *routeObject) iter.Seq[*Destination] {
+	return func(yield func(*Destination) bool) {
+		for i := range r.opinion.Entries {
+			to := r.opinion.Entries[i].To
+			if to.Kind != api.KindHost || r.object.Shadow() {
+				continue
 			}
-		}
-		for d := range u.mesh.destsNamed(name) {
-			if d.Kind == api.KindHost && !ports[d.Port] {
-				u.drop(dests, links, d.ID)
+			port, _ := strconv.ParseUint(to.SectionName, 10, 16) // HostRef wrote it
+			if !yield(hostDestination(to.Name, uint32(port))) {
+				return
 			}
-		}
-		for _, port := range slices.Sorted(maps.Keys(ports)) {
-			u.put(dests, links, hostDestination(name, port), nil, membersOf(nil))
 		}
 	}
 }
@@ -52,15 +32,12 @@ func hostDestination(name string, port uint32) *Destination {
 		Protocol: api.HTTP, Hostnames: []string{name}}
 }
 
-// hostsAt is under which name the callers of all hosts at a port are linked.
+// hostsAt is by which name all hosts at a port are found.
 func hostsAt(port uint32) string { return "\x03hosts:" + strconv.FormatUint(uint64(port), 10) }
 
 // hostCalls adds those to all hosts at the port that the outbound of an index names.
-func (t *tabler) hostCalls(o *api.Outbound, index int32, add func(call)) {
-	c := call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, index: index, name: hostsAt(o.Hosts.Port)}
-	add(c) // which leads nowhere, and is there so that hosts to come are found
-	for d := range t.mesh.destsNamed(c.name) {
-		c.dest = d
-		add(c)
+func (m mesh) hostCalls(o *api.Outbound, index int32, add func(call)) {
+	for d := range m.destsNamed(hostsAt(o.Hosts.Port)) {
+		add(call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, index: index, dest: d})
 	}
 }

@@ -6,18 +6,17 @@ import (
 	"strconv"
 )
 
-// inboundPolicies lists the policies that have an inbound side, read once for a
-// whole update.
-func (u *updater) inboundPolicies() []*policy {
-	if u.inbound == nil {
-		u.inbound = []*policy{}
-		for key := range u.mesh.linked(limits, anyTarget) {
-			if o, ok := u.mesh.objects.Get([]byte(key)); ok {
-				u.inbound = append(u.inbound, o.(*policy))
-			}
+// inbounds are those of a dataplane.
+type inbounds struct{ list []*Inbound }
+
+// share puts the inbounds of x into made where they are equal.
+func (x *inbounds) share(made *inbounds) *inbounds {
+	for i, in := range made.list {
+		if i < len(x.list) && in.equal(x.list[i]) {
+			made.list[i] = x.list[i]
 		}
 	}
-	return u.inbound
+	return made
 }
 
 func (in *Inbound) equal(o *Inbound) bool {
@@ -25,9 +24,12 @@ func (in *Inbound) equal(o *Inbound) bool {
 		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && same(in.Tags, o.Tags) && same(in.Policies, o.Policies)
 }
 
-// inbounds resolves the ports of the workload under the policies that have an
+// inboundsOf resolves the ports of the workload under the policies that have an
 // inbound side.
-func (t *tabler) inbounds(p *dataplane, limits []*policy) []*Inbound {
+func (m mesh) inboundsOf(p *dataplane) []*Inbound {
+	about := []string{anyTarget}
+	carried(p, func(label string) { about = append(about, label) })
+	limits := slices.Collect(inAny(m.at, m.policiesBySelector, about...))
 	var out []*Inbound
 	net := p.spec.Networking
 	for i := range net.Inbound {
@@ -41,14 +43,14 @@ func (t *tabler) inbounds(p *dataplane, limits []*policy) []*Inbound {
 			ServiceAddress: cmp.Or(in.ServiceAddress, address), ServicePort: cmp.Or(in.ServicePort, in.Port),
 			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: ready(in),
 		}
-		x.Policies = t.inboundConf(p, x, limits)
+		x.Policies = m.inboundConf(p, x, limits)
 		out = append(out, x)
 	}
 	slices.SortFunc(out, func(a, b *Inbound) int { return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Address, b.Address)) })
 	return out
 }
 
-func (t *tabler) inboundConf(p *dataplane, in *Inbound, limits []*policy) Policies {
+func (c *collections) inboundConf(p *dataplane, in *Inbound, limits []*policy) Policies {
 	var items []*item
 	for _, x := range limits {
 		if !x.selector.Selects(&p.facts) || !x.selector.SelectsInbound(&p.facts, in.Tags) || !x.onSection(in) {
@@ -57,11 +59,11 @@ func (t *tabler) inboundConf(p *dataplane, in *Inbound, limits []*policy) Polici
 		items = append(items, x.inbound...)
 	}
 	slices.SortFunc(items, byRank)
-	all := make(layers, len(t.kinds))
+	all := make(layers, len(c.kinds))
 	for _, it := range items {
 		all[it.policy.kind] = append(all[it.policy.kind], it.byDefault())
 	}
-	return all.overridden(ownOverrides(items)).fold(t.kinds)
+	return all.overridden(ownOverrides(items)).fold(c.kinds)
 }
 
 // onSection reports whether the policy is about that inbound: a top-level

@@ -48,7 +48,6 @@ func TestUpdateEqualsCompile(t *testing.T) {
 // a new value says something new.
 func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected resolve.Affected, changes []api.Change) {
 	t.Helper()
-	regrouped := slices.ContainsFunc(changes, regroups)
 	pointers := map[api.Ref]*resolve.Resolved{}
 	for r := range before.Dataplanes("") {
 		pointers[r.Ref] = r
@@ -59,7 +58,7 @@ func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected reso
 		if (old == r) == slices.Contains(affected.Dataplanes, r.Ref) {
 			t.Fatalf("%s: same value %v, but affected are %v", r.Ref, old == r, affected.Dataplanes)
 		}
-		if !regrouped && old != nil && old != r && old.Dataplane == r.Dataplane && cmp.Equal(old, r, cmpopts.IgnoreTypes(resolve.Memo{}, &policies.Kind{})) {
+		if old != nil && old != r && old.Dataplane == r.Dataplane && cmp.Equal(old, r, cmpopts.IgnoreTypes(resolve.Memo{}, &policies.Kind{})) {
 			t.Fatalf("%s came out as before, but is affected: %s", r.Ref, describe(changes))
 		}
 	}
@@ -102,21 +101,6 @@ func checkReach(t worlds.Fataler, m *resolve.Model) {
 			t.Fatalf("%s takes part on %v, but leads to %v", o.Ref, want[o.Ref], got)
 		}
 	}
-}
-
-// regroups reports whether a change may put dataplanes together that were apart:
-// they then share one of two equal values.
-func regroups(c api.Change) bool {
-	for _, o := range []*api.Object{c.Before, c.After} {
-		if o == nil {
-			continue
-		}
-		spec, ok := o.Spec.(interface{ Top() api.TargetRef })
-		if o.Kind == api.KindMesh || ok && spec.Top().Kind != api.KindMesh {
-			return true
-		}
-	}
-	return false
 }
 
 // TestBranchesDoNotDisturbEachOther: a preview derived from a model leaves the

@@ -12,8 +12,8 @@ import (
 
 // onRoute reports whether a route that the policy targets has the item's
 // destination as an outbound.
-func onRoute(x *mesh, it *item, home string) bool {
-	for r := range selectedRoutes(x, *it.policy.topRoute, home) {
+func onRoute(x mesh, it *item, home string) bool {
+	for r := range x.selectedRoutes(*it.policy.topRoute, home) {
 		for _, e := range r.opinion.Entries {
 			if e.To.Kind == it.target.Kind && e.To.Name != "" && e.To.Name == it.target.Name {
 				return true
@@ -30,9 +30,9 @@ func onRoute(x *mesh, it *item, home string) bool {
 
 // destinationsOf tells the writer of an item which destinations the route that
 // its policy targets has, and which of them the item may mean.
-func destinationsOf(x *mesh, it *item, home string) string {
+func destinationsOf(x mesh, it *item, home string) string {
 	var names, all []string
-	for r := range selectedRoutes(x, *it.policy.topRoute, home) {
+	for r := range x.selectedRoutes(*it.policy.topRoute, home) {
 		for _, e := range r.opinion.Entries {
 			names, all = append(names, e.To.Name), append(all, refText(e.To))
 		}
@@ -52,11 +52,11 @@ func destinationsOf(x *mesh, it *item, home string) string {
 
 // missesEveryInbound reports whether the policy selects dataplanes, and its
 // sectionName none of their inbounds.
-func missesEveryInbound(x *mesh, p *policy) bool {
+func missesEveryInbound(x mesh, p *policy) bool {
 	some := false
 	for y := range x.selecting(p.selector) {
 		some = true
-		if slices.ContainsFunc(y.resolved.Inbounds, p.onSection) {
+		if in, _ := x.inbounds.Get(x.at, objectKey(y.object.Ref)); in != nil && slices.ContainsFunc(in.list, p.onSection) {
 			return false
 		}
 	}
@@ -66,11 +66,11 @@ func missesEveryInbound(x *mesh, p *policy) bool {
 // missesEveryone reports whether the policy of an item for a route selects
 // dataplanes, and the rules that the item is for are on none of them: their
 // dataplanes are others, or call none of their destinations (spec/kuma.md 4.10).
-func missesEveryone(x *mesh, it *item, home string) bool {
+func missesEveryone(x mesh, it *item, home string) bool {
 	if !x.selects(it.policy.selector) {
 		return false
 	}
-	for r := range selectedRoutes(x, it.target, home) {
+	for r := range x.selectedRoutes(it.target, home) {
 		if x.hasRules(r, it.target.SectionName, it.policy.selector) {
 			return false
 		}
@@ -79,9 +79,9 @@ func missesEveryone(x *mesh, it *item, home string) bool {
 }
 
 // routeLost says why a ref selects no rule of any route; empty if it does.
-func routeLost(x *mesh, ref api.TargetRef, home string) string {
+func routeLost(x mesh, ref api.TargetRef, home string) string {
 	found := false
-	for r := range selectedRoutes(x, ref, home) {
+	for r := range x.selectedRoutes(ref, home) {
 		found = true
 		if ref.SectionName == "" || r.known[ref.SectionName] {
 			return ""
@@ -91,16 +91,14 @@ func routeLost(x *mesh, ref api.TargetRef, home string) string {
 		return fmt.Sprintf("%s has no rule %q; name a rule, or give <index of to>.<index of rule>", refText(ref), ref.SectionName)
 	}
 	var names []string
-	for key := range x.linked(named, ref.Kind+"/"+anyTarget) {
-		if o, ok := x.objects.Get([]byte(key)); ok {
-			names = append(names, o.(*routeObject).object.DisplayName())
-		}
+	for r := range values(x.routesByName.In(x.at, anyOf(ref.Kind))) {
+		names = append(names, r.object.DisplayName())
 	}
 	return "there is no " + refText(ref) + didYouMean(ref.Name, names)
 }
 
 // destinationLost says why a ref means no destination; empty if it does.
-func destinationLost(x *mesh, ref api.TargetRef, home string) string {
+func destinationLost(x mesh, ref api.TargetRef, home string) string {
 	for d := range x.destsNamed(targetName(ref)) {
 		if matcher.Destination(ref, home, &d.facts) {
 			return ""
@@ -110,7 +108,7 @@ func destinationLost(x *mesh, ref api.TargetRef, home string) string {
 }
 
 // suggestion names destinations that the writer may have meant.
-func suggestion(x *mesh, ref api.TargetRef) string {
+func suggestion(x mesh, ref api.TargetRef) string {
 	if ref.Name == "" {
 		var have []map[string]string
 		for d := range x.destsNamed(anyTarget) {
@@ -120,9 +118,9 @@ func suggestion(x *mesh, ref api.TargetRef) string {
 		}
 		return ": " + mismatch(ref.Labels, have)
 	}
-	seen := set{}
+	seen := map[string]bool{}
 	for d := range x.destsNamed(anyTarget) {
-		seen.add(d.Name)
+		seen[d.Name] = true
 	}
 	return didYouMean(ref.Name, slices.Sorted(maps.Keys(seen)))
 }

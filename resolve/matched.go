@@ -17,10 +17,10 @@ type Item struct {
 	Index  int         // in spec.to, or spec.from
 	Origin *api.Origin // as in what holds
 	item   *item
-	mesh   *mesh
+	mesh   mesh
 }
 
-func (m *mesh) itemOf(it *item) Item {
+func (m mesh) itemOf(it *item) Item {
 	return Item{Policy: it.policy.object, Spec: it.policy.object.Spec.(*policies.Spec), Index: it.rank.index, Origin: it.origin, item: it, mesh: m}
 }
 
@@ -65,7 +65,7 @@ func (it Item) Destinations() iter.Seq[*Destination] {
 func (it Item) Routes() []*route.Opinion {
 	var out []*route.Opinion
 	if it.item.target.IsRoute() {
-		for r := range selectedRoutes(it.mesh, it.item.target, it.Policy.HomeNamespace()) {
+		for r := range it.mesh.selectedRoutes(it.item.target, it.Policy.HomeNamespace()) {
 			out = append(out, r.opinion)
 		}
 	}
@@ -76,8 +76,8 @@ func (it Item) Routes() []*route.Opinion {
 // out, weakest first: for views that show policies rather than what they come to.
 type Matched struct {
 	q    *Reader
-	mesh *mesh
-	at   *planed
+	mesh mesh
+	at   *dataplane
 	list []ranked
 }
 
@@ -95,22 +95,22 @@ func (q *Reader) Matched(dp api.Ref, kind string) *Matched {
 	if !ok {
 		return &Matched{}
 	}
-	at, ok := x.planes.Get([]byte(objectKey(dp)))
-	if !ok {
+	at, _ := x.dataplanes.Get(x.at, objectKey(dp))
+	if at == nil {
 		return &Matched{}
 	}
 	m := &Matched{q: q, mesh: x, at: at}
-	for p := range x.policiesOf(kind) {
+	for p := range values(x.policiesByKind.In(x.at, kind)) {
 		if p.object.Shadow() {
 			continue
 		}
 		if p.topRoute == nil {
-			if p.selector.Selects(&at.plane.facts) {
+			if p.selector.Selects(&at.facts) {
 				m.list = append(m.list, ranked{policy: p})
 			}
 			continue
 		}
-		if route, selects := p.throughRoutes(x, at.plane); selects {
+		if route, selects := p.throughRoutes(x, at); selects {
 			m.list = append(m.list, ranked{p, route})
 		}
 	}
@@ -135,38 +135,11 @@ func (m *Matched) Policies() []*api.Object {
 	return out
 }
 
-// policiesOf yields the policies of one kind in the order of their refs.
-func (m *mesh) policiesOf(kind string) iter.Seq[*policy] {
-	return func(yield func(*policy) bool) {
-		for o := range m.objectsOf(kind) {
-			if p, ok := o.(*policy); ok && !yield(p) {
-				return
-			}
-		}
-	}
-}
-
-// objectsOf yields what was read of the objects of some kinds, each kind in the
-// order of their refs.
-func (m *mesh) objectsOf(kinds ...string) iter.Seq[any] {
-	return func(yield func(any) bool) {
-		for _, kind := range kinds {
-			it := m.objects.Root().Iterator()
-			it.SeekPrefix([]byte(kind + "/"))
-			for _, o, ok := it.Next(); ok; _, o, ok = it.Next() {
-				if !m.visit() || !yield(o) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // throughRoutes is the place of the strongest route that the policy targets, which
 // decides between two attached policies (spec/kuma.md 4.7), and whether one of
 // them selects the dataplane.
-func (p *policy) throughRoutes(x *mesh, at *dataplane) (strongest *rank, selects bool) {
-	for r := range selectedRoutes(x, *p.topRoute, p.object.HomeNamespace()) {
+func (p *policy) throughRoutes(x mesh, at *dataplane) (strongest *rank, selects bool) {
+	for r := range x.selectedRoutes(*p.topRoute, p.object.HomeNamespace()) {
 		selects = selects || r.selector.Selects(&at.facts)
 		if strongest == nil {
 			strongest = &r.rank
@@ -202,7 +175,7 @@ func (m *Matched) Items() []Item {
 func (m *Matched) From(in *Inbound) []Item {
 	var out []Item
 	for _, p := range m.list {
-		if len(p.inbound) == 0 || !p.selector.SelectsInbound(&m.at.plane.facts, in.Tags) || !p.onSection(in) {
+		if len(p.inbound) == 0 || !p.selector.SelectsInbound(&m.at.facts, in.Tags) || !p.onSection(in) {
 			continue
 		}
 		spec := p.object.Spec.(*policies.Spec)
@@ -219,9 +192,8 @@ func (q *Reader) AnsweringFor(ref api.Ref) []api.Ref {
 	if !ok {
 		return nil
 	}
-	o, _ := x.objects.Get([]byte(objectKey(ref)))
-	s, ok := o.(*service)
-	if !ok {
+	s, _ := x.services.Get(x.at, objectKey(ref))
+	if s == nil {
 		return nil
 	}
 	spec, ok := s.object.Spec.(*api.MeshService)
@@ -230,7 +202,7 @@ func (q *Reader) AnsweringFor(ref api.Ref) []api.Ref {
 	}
 	var out []api.Ref
 	for _, p := range spec.Ports {
-		for _, m := range selectedInbounds(x, spec, p.Port) {
+		for _, m := range x.selectedInbounds(spec, p.Port) {
 			out = append(out, m.plane.object.Ref)
 		}
 	}

@@ -1,11 +1,10 @@
 package resolve
 
 import (
-	"maps"
-	"slices"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
 )
 
 // A change of a service is none of the services across zones that do not gather
@@ -22,12 +21,9 @@ func TestAServiceConcernsThoseAcrossZonesThatGatherIt(t *testing.T) {
 	was, is := service("a"), service("b")
 	s := api.NewSnapshot(1, across("of-a", "a"), across("of-b", "b"), across("of-c", "c"), was)
 	m, _ := Compile(s, nil, nil)
-	before, _ := m.meshes.Get([]byte("default"))
-	next := &Model{snapshot: s.With(2, []api.Change{{Before: was, After: is}}), meshes: m.meshes}
-	u := newUpdater(next, before, "default")
-	u.run([]api.Change{{Before: was, After: is}})
-	want := []string{objectKey(across("of-a", "").Ref), objectKey(across("of-b", "").Ref), objectKey(was.Ref)}
-	if got := slices.Sorted(maps.Keys(u.services)); !slices.Equal(got, want) {
-		t.Errorf("looked at %v, want %v", got, want)
+	x, _ := m.mesh("default")
+	_, delta := x.at.(*derive.Graph).Update(m.serviceObjects.Put(objectKey(is.Ref), is))
+	if got := m.members.Ran(delta); got != 2 {
+		t.Errorf("%d services were looked at for their members, want of-a and of-b", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/route"
 )
 
 // Notes are worked out when somebody asks: they depend on what else there is,
@@ -33,22 +34,25 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
-	o, ok := x.objects.Get([]byte(objectKey(ref)))
-	if !ok {
+	if _, ok := q.snapshot.Get(ref); !ok {
 		return nil
 	}
-	if _, ok := q.snapshot.Get(api.Ref{Kind: api.KindMesh, Name: x.name}); !ok && x.name != api.DefaultMesh {
-		return []api.Note{q.meshNote(ref)}
+	if name := meshOf(ref); name != api.DefaultMesh {
+		if _, ok := q.snapshot.Get(api.Ref{Kind: api.KindMesh, Name: name}); !ok {
+			return []api.Note{q.meshNote(ref)}
+		}
 	}
-	switch o := o.(type) {
-	case *policy:
-		return q.policyNotes(x, o)
-	case *routeObject:
-		return append(slices.Clone(o.opinion.Notes), routeNotes(x, o)...)
-	case *dataplane:
-		return q.dataplaneNotes(x, o)
-	case *service:
-		return serviceNotes(x, o)
+	if p := x.policy(ref); p != nil {
+		return q.policyNotes(x, p)
+	}
+	if r := x.route(ref); r != nil {
+		return append(slices.Clone(r.opinion.Notes), routeNotes(x, r)...)
+	}
+	if p, _ := x.dataplanes.Get(x.at, objectKey(ref)); p != nil {
+		return dataplaneNotes(x, p)
+	}
+	if s, _ := x.services.Get(x.at, objectKey(ref)); s != nil {
+		return serviceNotes(x, s)
 	}
 	return nil
 }
@@ -69,19 +73,19 @@ func (q *Reader) NotesAt(dp api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
-	p, ok := x.planes.Get([]byte(objectKey(dp)))
-	if !ok {
+	p, _ := x.dataplanes.Get(x.at, objectKey(dp))
+	if p == nil {
 		return nil
 	}
-	notes := q.dataplaneNotes(x, p.plane)
-	for o := range x.objectsOf(q.attachableKinds()...) {
-		switch o := o.(type) {
-		case *policy:
-			if q.meantFor(x, o, p) {
+	notes := dataplaneNotes(x, p)
+	for _, kind := range q.attachableKinds() {
+		for o := range values(x.policiesByKind.In(x.at, kind)) {
+			if meantFor(x, o, p) {
 				notes = append(notes, q.policyNotes(x, o)...)
 			}
-		case *routeObject:
-			if !o.object.Shadow() && o.selector.Selects(&p.plane.facts) && p.callsOneOf(o) {
+		}
+		for o := range values(x.routesByName.In(x.at, anyOf(kind))) {
+			if !o.object.Shadow() && o.selector.Selects(&p.facts) && x.callsOneOf(p, o) {
 				notes = append(notes, append(slices.Clone(o.opinion.Notes), routeNotes(x, o)...)...)
 			}
 		}
@@ -91,30 +95,18 @@ func (q *Reader) NotesAt(dp api.Ref) []api.Note {
 
 // meantFor reports whether a policy's selectors other than a route ref that
 // leads nowhere reach the dataplane.
-func (m *Model) meantFor(x *mesh, o *policy, p *planed) bool {
-	if o.topRoute == nil {
-		return o.selector.Selects(&p.plane.facts)
-	}
-	found := false
-	for r := range selectedRoutes(x, *o.topRoute, o.object.HomeNamespace()) {
-		found = true
-		if r.selector.Selects(&p.plane.facts) {
-			return true
-		}
-	}
-	return !found
+func meantFor(x mesh, o *policy, p *dataplane) bool {
+	selectors := x.policySelectors(o)
+	return o.topRoute != nil && len(selectors) == 0 || anySelects(selectors, p)
 }
 
-func (p *planed) callsOneOf(o *routeObject) bool {
-	for _, out := range p.resolved.Outbounds {
-		facts := factsOf(out.Destination)
-		for _, e := range o.opinion.Entries {
-			if matcher.Destination(e.To, o.object.HomeNamespace(), &facts) {
-				return true
-			}
-		}
-	}
-	return false
+func (m mesh) callsOneOf(p *dataplane, o *routeObject) bool {
+	list, _ := m.calls.Get(m.at, objectKey(p.object.Ref))
+	return list != nil && slices.ContainsFunc(list.list, func(c call) bool {
+		return c.dest != nil && slices.ContainsFunc(o.opinion.Entries, func(e route.Entry) bool {
+			return matcher.Destination(e.To, o.object.HomeNamespace(), &c.dest.facts)
+		})
+	})
 }
 
 func note(o *api.Origin, severity api.Severity, code string, field api.Path, format string, args ...any) api.Note {
@@ -125,7 +117,7 @@ func note(o *api.Origin, severity api.Severity, code string, field api.Path, for
 const noGateways = "weft has no MeshGateway; use an edge dataplane (networking.gateway.type BUILTIN) and target it as Dataplane"
 
 // policyNotes finds the targets of a policy that are not there.
-func (m *Model) policyNotes(x *mesh, p *policy) []api.Note {
+func (m *Model) policyNotes(x mesh, p *policy) []api.Note {
 	var notes []api.Note
 	origin := &api.Origin{Ref: p.object.Ref}
 	spec := p.object.Spec.(*policies.Spec)
@@ -162,7 +154,7 @@ func (m *Model) policyNotes(x *mesh, p *policy) []api.Note {
 }
 
 // itemNote says why an item of to applies nowhere.
-func (m *Model) itemNote(x *mesh, it *item, home string) (api.Note, bool) {
+func (m *Model) itemNote(x mesh, it *item, home string) (api.Note, bool) {
 	at := it.field.Field("targetRef")
 	if it.policy.topRoute == nil && it.target.IsRoute() {
 		if lost := routeLost(x, it.target, home); lost != "" {
@@ -188,11 +180,10 @@ func (m *Model) itemNote(x *mesh, it *item, home string) (api.Note, bool) {
 	return note(it.origin, api.Warning, "TargetNotFound", at, "%s", lost), lost != ""
 }
 
-func (m *Model) dataplaneNotes(x *mesh, p *dataplane) []api.Note {
+func dataplaneNotes(x mesh, p *dataplane) []api.Note {
 	var notes []api.Note
-	t := tabler{mesh: x, kinds: m.kinds, dialects: m.dialects}
 	origin := &api.Origin{Ref: p.object.Ref}
-	for _, c := range t.calls(p) {
+	for _, c := range x.callsOf(p) {
 		if c.lost != nil {
 			notes = append(notes, note(origin, api.Error, c.lost.code, c.field(p), "%s; the outbound gets no listener", c.lost.text(x)))
 		}
@@ -206,7 +197,7 @@ func (m *Model) dataplaneNotes(x *mesh, p *dataplane) []api.Note {
 	return notes
 }
 
-func serviceNotes(x *mesh, s *service) []api.Note {
+func serviceNotes(x mesh, s *service) []api.Note {
 	var notes []api.Note
 	for i, d := range s.dests {
 		if owner, _ := x.ownerOf(d.ID); owner != s {

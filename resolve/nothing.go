@@ -20,7 +20,7 @@ const (
 // selectsNone is the note on a top-level ref that selects no dataplane: one by a
 // name leads nowhere, one by labels or tags may be early. Of refs that may select
 // everything there is nothing to say.
-func selectsNone(x *mesh, top api.TargetRef, s *matcher.Selector, origin *api.Origin) (api.Note, bool) {
+func selectsNone(x mesh, top api.TargetRef, s *matcher.Selector, origin *api.Origin) (api.Note, bool) {
 	named, labelled := top.Name != "", len(top.Labels)+len(top.Tags)+len(top.ProxyTypes) > 0
 	if top.Kind == api.KindMeshGateway || top.IsRoute() || !named && !labelled || x.selects(s) {
 		return api.Note{}, false
@@ -36,21 +36,21 @@ func selectsNone(x *mesh, top api.TargetRef, s *matcher.Selector, origin *api.Or
 
 // lostName says that no dataplane answers to the name of a top-level ref, with
 // the nearest names; empty where one does.
-func lostName(x *mesh, top api.TargetRef) string {
-	names := set{}
-	for p := range x.everyPlane() {
+func lostName(x mesh, top api.TargetRef) string {
+	names := map[string]bool{}
+	for p := range values(x.dataplanes.All(x.at)) {
 		if top.Kind == api.KindDataplane {
-			names.add(p.plane.facts.Name)
-			names.add(p.plane.facts.Display())
+			names[p.facts.Name] = true
+			names[p.facts.Display()] = true
 			continue
 		}
-		for _, tags := range p.plane.facts.Tags {
+		for _, tags := range p.facts.Tags {
 			if n := tags[api.TagService]; n != "" {
-				names.add(n)
+				names[n] = true
 			}
 		}
 	}
-	if _, ok := names[top.Name]; ok {
+	if names[top.Name] {
 		return ""
 	}
 	near := didYouMean(top.Name, slices.Sorted(maps.Keys(names)))
@@ -61,11 +61,11 @@ func lostName(x *mesh, top api.TargetRef) string {
 }
 
 // unselected says what of a top-level ref no dataplane satisfies.
-func unselected(x *mesh, top api.TargetRef) string {
+func unselected(x mesh, top api.TargetRef) string {
 	var labels, tags []map[string]string
-	for p := range x.everyPlane() {
-		labels = append(labels, p.plane.facts.Labels.All())
-		for _, t := range p.plane.facts.Tags {
+	for p := range values(x.dataplanes.All(x.at)) {
+		labels = append(labels, p.facts.Labels.All())
+		for _, t := range p.facts.Tags {
 			if top.Kind == api.KindMeshSubset || t[api.TagService] == top.Name {
 				tags = append(tags, t)
 			}
@@ -89,16 +89,16 @@ func unselected(x *mesh, top api.TargetRef) string {
 // writer may have meant.
 func mismatch(want map[string]string, have []map[string]string) string {
 	for _, k := range slices.Sorted(maps.Keys(want)) {
-		keys, values := set{}, set{}
+		keys, values := map[string]bool{}, map[string]bool{}
 		for _, h := range have {
 			for n, v := range h {
-				keys.add(n)
+				keys[n] = true
 				if n == k {
-					values.add(v)
+					values[v] = true
 				}
 			}
 		}
-		if _, ok := values[want[k]]; ok {
+		if values[want[k]] {
 			continue
 		}
 		if len(values) == 0 {
@@ -110,7 +110,7 @@ func mismatch(want map[string]string, have []map[string]string) string {
 }
 
 // orAll names the nearest of words, or all where they are few.
-func orAll(word string, words set, before string) string {
+func orAll(word string, words map[string]bool, before string) string {
 	all := slices.Sorted(maps.Keys(words))
 	near, lead, end := api.Nearest(word, all, 3), "; did you mean ", "?"
 	if len(near) == 0 && len(all) <= 5 {
@@ -127,19 +127,19 @@ func orAll(word string, words set, before string) string {
 
 // unanswered says why nobody answers for a destination, or for its subset of
 // these tags; empty where somebody does.
-func unanswered(d *dest, tags map[string]string) string {
+func unanswered(d *dest, by *members, tags map[string]string) string {
 	what := d.ID
 	if len(tags) > 0 {
 		what += " with tags " + labelText(tags)
 	}
 	switch {
-	case len(d.members.list) == 0:
+	case len(by.list) == 0:
 		return d.ID + " has no ready endpoint"
-	case len(tags) == 0 || len(d.endpoints("", tags).List) > 0:
+	case len(tags) == 0 || len(by.subset(tags)) > 0:
 		return ""
 	}
-	have := make([]map[string]string, len(d.members.list))
-	for i, e := range d.members.list {
+	have := make([]map[string]string, len(by.list))
+	for i, e := range by.list {
 		have[i] = e.Tags
 	}
 	return what + " has no ready endpoint: " + mismatch(tags, have)

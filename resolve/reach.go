@@ -85,11 +85,11 @@ func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
 	if !ok {
 		return x.out
 	}
-	for _, p := range x.candidates(refs) {
+	for key := range x.candidates(refs) {
 		if !q.visit() {
 			break
 		}
-		x.dataplane(p)
+		x.dataplane(key)
 	}
 	return x.out
 }

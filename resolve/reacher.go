@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -36,14 +38,14 @@ type clusterKey struct {
 
 type reacher struct {
 	q       *Reader
-	mesh    *mesh
+	mesh    mesh
 	numbers map[api.Ref]int
 	out     []*Reach
 	// about are the destinations that the objects are about; all says that one is
 	// about every destination.
 	about map[*Destination][]want
 	all   bool
-	among bitmap // numbers of the candidates
+	among map[string]bool // keys of the candidates
 	// The objects at a place.
 	outbounds map[outboundKey][]present
 	clusters  map[clusterKey][]present
@@ -53,8 +55,8 @@ type reacher struct {
 	tell      Holder
 }
 
-func newReacher(q *Reader, m *mesh, refs []api.Ref, tell Holder) *reacher {
-	x := &reacher{q: q, mesh: m, numbers: map[api.Ref]int{}, about: map[*Destination][]want{}, here: make([]Presence, len(refs)), tell: tell,
+func newReacher(q *Reader, m mesh, refs []api.Ref, tell Holder) *reacher {
+	x := &reacher{q: q, mesh: m, numbers: map[api.Ref]int{}, about: map[*Destination][]want{}, among: map[string]bool{}, here: make([]Presence, len(refs)), tell: tell,
 		outbounds: map[outboundKey][]present{}, clusters: map[clusterKey][]present{}, inbounds: map[*Inbound][]present{}}
 	for i, ref := range refs {
 		x.numbers[ref] = i
@@ -64,45 +66,38 @@ func newReacher(q *Reader, m *mesh, refs []api.Ref, tell Holder) *reacher {
 }
 
 // candidates are the dataplanes that may have to do with the objects, in the order
-// of their refs.
-func (x *reacher) candidates(refs []api.Ref) []*planed {
-	x.among = make(bitmap, len(x.mesh.roster.keys)/64+1)
+// of their keys.
+func (x *reacher) candidates(refs []api.Ref) iter.Seq[string] {
 	served := map[string]bool{}
 	for n, ref := range refs {
-		o, _ := x.mesh.objects.Get([]byte(objectKey(ref)))
-		switch o := o.(type) {
-		case *routeObject:
-			x.wanted(n, o, []*matcher.Selector{o.selector}, nil)
-		case *policy:
-			if len(o.inbound) > 0 && !served[o.selector.Key] {
-				served[o.selector.Key] = true
-				for p := range x.mesh.selecting(o.selector) {
-					x.among.add(p.plane.number)
-				}
+		if r := x.mesh.route(ref); r != nil {
+			x.wanted(n, r, []*matcher.Selector{r.selector}, nil)
+			continue
+		}
+		p := x.mesh.policy(ref)
+		if p == nil {
+			continue
+		}
+		if len(p.inbound) > 0 && !served[p.selector.Key] {
+			served[p.selector.Key] = true
+			for p := range x.mesh.selecting(p.selector) {
+				x.among[objectKey(p.object.Ref)] = true
 			}
-			for _, it := range o.items {
-				x.item(n, it)
+		}
+		for _, it := range p.items {
+			x.item(n, it)
+		}
+	}
+	if !x.all {
+		return slices.Values(slices.Sorted(maps.Keys(x.among)))
+	}
+	return func(yield func(string) bool) {
+		for key := range x.mesh.dataplanes.All(x.mesh.at) {
+			if !yield(key) {
+				return
 			}
 		}
 	}
-	if x.all {
-		return collect(x.mesh.planes.Root().Iterator())
-	}
-	if len(x.about) > 0 {
-		x.among.addAll(x.mesh.roster.numbers(callsIt, anyTarget))
-	}
-	var keys []string
-	for n := range x.among.all() {
-		keys = append(keys, x.mesh.roster.keys[n])
-	}
-	slices.Sort(keys)
-	var out []*planed
-	for _, key := range keys {
-		if p, ok := x.mesh.planes.Get([]byte(key)); ok {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // item notes what an item of to is about.
@@ -121,7 +116,7 @@ func (x *reacher) item(n int, it *item) {
 		}
 		return
 	}
-	for r := range selectedRoutes(x.mesh, *ref, home) {
+	for r := range x.mesh.selectedRoutes(*ref, home) {
 		selectors := []*matcher.Selector{it.policy.selector}
 		if it.policy.topRoute != nil {
 			selectors = []*matcher.Selector{r.selector}
@@ -133,9 +128,20 @@ func (x *reacher) item(n int, it *item) {
 // callers adds the dataplanes that call or send to a destination, and those who
 // want something of it.
 func (x *reacher) callers(d *dest, wants ...want) {
-	x.about[d.Destination] = append(x.about[d.Destination], wants...)
-	for _, name := range d.names() {
-		x.among.addAll(x.mesh.roster.numbers(callsIt, name))
+	known, about := x.about[d.Destination]
+	x.about[d.Destination] = append(known, wants...)
+	if about {
+		return
+	}
+	for class := range x.mesh.classesOf(d) {
+		for key := range x.mesh.byClass.In(x.mesh.at, class) {
+			x.among[key] = true
+		}
+	}
+	for cluster := range x.mesh.byCluster.Buckets(x.mesh.at, classKey(d.ID, "")) {
+		for key := range x.mesh.byCluster.In(x.mesh.at, cluster) {
+			x.among[key] = true
+		}
 	}
 }
 
@@ -146,7 +152,7 @@ func (x *reacher) wanted(n int, r *routeObject, selectors []*matcher.Selector, i
 		return
 	}
 	x.wantedBy(n, r, r, selectors, it)
-	for _, by := range x.mesh.readers(r.object.Ref) { // which may include its rules
+	for by := range x.mesh.readers(r.object.Ref) { // which may include its rules
 		x.wantedBy(n, by, r, selectors, it)
 	}
 }
@@ -166,15 +172,19 @@ func (x *reacher) wantedBy(n int, by, r *routeObject, selectors []*matcher.Selec
 
 // dataplane finds out what became of the objects on one. It looks only at places
 // of what the objects are about.
-func (x *reacher) dataplane(p *planed) {
-	r := p.resolved
+func (x *reacher) dataplane(key string) {
+	p, _ := x.mesh.dataplanes.Get(x.mesh.at, key)
+	r, _ := x.mesh.resolved.Get(x.mesh.at, key)
+	if p == nil || r == nil {
+		return
+	}
 	for _, o := range r.Outbounds {
 		wants, about := x.about[o.Destination]
 		if !about && !x.all {
 			continue
 		}
 		for _, w := range wants {
-			if anySelects(w.selectors, p.plane) {
+			if anySelects(w.selectors, p) {
 				x.is(w.number, Lacks)
 			}
 		}

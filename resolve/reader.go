@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
 )
 
 // Reader looks at a model to answer one question. It counts the values that it
@@ -12,7 +13,6 @@ import (
 // A Reader is for one goroutine.
 type Reader struct {
 	*Model
-	at      *mesh // the one looked at last
 	failed  []Place
 	visited int
 	gone    func() bool
@@ -51,19 +51,11 @@ func (q *Reader) Dataplanes(mesh string) iter.Seq[*Resolved] {
 	return counted(q, q.Model.Dataplanes(mesh))
 }
 
-// mesh is one of the model's as the question sees it: what is looked up in it is
+// mesh is one of the model's as the question sees it: what is looked at in it is
 // counted.
-func (q *Reader) mesh(name string) (*mesh, bool) {
-	if q.at == nil || q.at.name != name {
-		x, ok := q.meshes.Get([]byte(name))
-		if !ok {
-			return nil, false
-		}
-		seen := *x
-		seen.asker = q
-		q.at = &seen
-	}
-	return q.at, true
+func (q *Reader) mesh(name string) (mesh, bool) {
+	g, ok := q.meshes.Get([]byte(name))
+	return mesh{q.collections, derive.Counted(g, q.visit)}, ok
 }
 
 // Destinations yields those of a mesh in the order of their ids.

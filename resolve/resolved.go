@@ -21,6 +21,9 @@ type Resolved struct {
 	Inbounds  []*Inbound  // by port
 	// Clusters are those that the tables of Outbounds name, sorted by name.
 	Clusters []ClusterUse
+	// Failed is the bug because of which not all that applies is known; empty for
+	// none. The rest is then no configuration to serve.
+	Failed string
 }
 
 // ClusterUse is a cluster as one dataplane uses it, with what answers behind it.

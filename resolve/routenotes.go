@@ -11,7 +11,7 @@ import (
 
 // routeNotes finds the dataplanes, destinations and backends of a route that are
 // not there.
-func routeNotes(x *mesh, r *routeObject) []api.Note {
+func routeNotes(x mesh, r *routeObject) []api.Note {
 	var notes []api.Note
 	origin := &api.Origin{Ref: r.object.Ref}
 	if r.opinion.Top.Kind == api.KindMeshGateway {
@@ -31,7 +31,7 @@ func routeNotes(x *mesh, r *routeObject) []api.Note {
 }
 
 // entryNotes are those on one entry of to of a route.
-func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
+func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 	var notes []api.Note
 	home, origin := r.object.HomeNamespace(), &api.Origin{Ref: r.object.Ref}
 	at := e.Field
@@ -42,7 +42,7 @@ func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note 
 			continue
 		}
 		found, acts = d, acts || r.opinion.Connections || d.Protocol.HTTPLike()
-		if len(e.Rules) > 0 && d.subjects.ownedByOthers(r) {
+		if len(e.Rules) > 0 && x.subjectsOf(d).ownedByOthers(r) {
 			taken = d
 		} else if len(e.Rules) > 0 && r.opinion.Connections && d.Protocol.HTTPLike() {
 			unread = d
@@ -58,7 +58,7 @@ func entryNotes(x *mesh, r *routeObject, e *route.Entry, hints *int) []api.Note 
 			found.ID, found.Protocol))
 	}
 	if taken != nil {
-		notes = append(notes, note(origin, api.Error, "Conflicted", at, "%s; move its rules there", ownedBy(taken)))
+		notes = append(notes, note(origin, api.Error, "Conflicted", at, "%s; move its rules there", x.ownedBy(taken)))
 	}
 	if unread != nil && !r.object.Shadow() {
 		notes = append(notes, note(origin, api.Warning, "RequestsUnread", at,
@@ -77,8 +77,8 @@ func (s *subjects) ownedByOthers(r *routeObject) bool {
 }
 
 // ownedBy says who owns the destination d.
-func ownedBy(d *dest) string {
-	all := d.subjects.contributions
+func (m mesh) ownedBy(d *dest) string {
+	all := m.subjectsOf(d).contributions
 	return fmt.Sprintf("%s owns %s, for routes of its kind come first", all[len(all)-1].route.object.Ref, d.ID)
 }
 
@@ -96,17 +96,17 @@ func others(broken uint32) string {
 
 // backendNotes are those on the backends of a rule of r. Where the rule acts
 // nowhere nothing follows from them.
-func backendNotes(x *mesh, r *routeObject, rule *route.Rule, acts bool, hints *int) []api.Note {
+func backendNotes(x mesh, r *routeObject, rule *route.Rule, acts bool, hints *int) []api.Note {
 	var notes []api.Note
 	check := func(ref route.BackendRef, severity api.Severity, lose, fail string) {
-		d, lost := findBackend(x, ref)
+		d, lost := x.findBackend(ref)
 		if !acts {
 			lose = "nothing is lost by it, because the entry has no effect"
 		} else if lost == nil && !r.opinion.Connections && !d.Protocol.HTTPLike() {
 			lost = wrongProtocol(d)
 		}
 		if lost == nil {
-			if why := unanswered(d, ref.Target.Tags); why != "" && ref.Weight > 0 && acts {
+			if why := unanswered(d, x.answering(d), ref.Target.Tags); why != "" && ref.Weight > 0 && acts {
 				notes = append(notes, note(rule.Origin, api.Warning, noEndpoints, ref.Field, "%s; %s", why, fail))
 			}
 			return

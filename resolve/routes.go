@@ -20,7 +20,7 @@ type routeObject struct {
 	rank      rank
 	ruleNames map[string]bool
 	known     map[string]bool // all by which a sectionName may mean a rule
-	reads     []string        // what its dialect looked at, as targets of the relation
+	reads     []string        // what its dialect looked at: keys of objects, or all of a kind
 }
 
 func newRouteObject(o *api.Object, kind int, d *route.Dialect, zone map[string]string, see route.See) *routeObject {
@@ -83,46 +83,27 @@ type composition struct {
 	from []*contribution // weakest first
 }
 
-// composedFor is what a composition is of: the frontend, and which of what is said
-// about it.
-type composedFor struct {
-	frontend route.Frontend
-	said     string
-}
-
-// compose composes what the dataplanes of c have of a destination.
-func (t *tabler) compose(d *dest, c *class) *composition {
-	all := d.subjects.contributions
-	key := make([]byte, len(all))
-	for i, x := range all {
-		key[i] = '0'
-		if c.has[x.route.selector.Key] {
-			key[i] = '1'
-		}
-	}
-	at := composedFor{frontendOf(d.Destination), string(key)}
-	if known, ok := d.subjects.composed.Load(at); ok {
-		return known.(*composition)
-	}
+// compose composes what is said about a destination to those who have the
+// contributions that bits mark.
+func (m mesh) compose(d *dest, all []*contribution, bits string) *composition {
 	n := &composition{}
 	var candidates []route.Candidate
 	for i, x := range all {
-		if key[i] == '1' {
+		if bits[i] == '1' {
 			n.from = append(n.from, x)
 			candidates = append(candidates, route.Candidate{Opinion: x.route.opinion, Entry: x.entry})
 		}
 	}
-	dialect := &t.dialects[0] // which says what holds where nobody says anything
+	dialect := &m.dialects[0] // which says what holds where nobody says anything
 	if len(n.from) > 0 {
-		dialect, _ = kindOf(t.dialects, n.from[0].route.object.Kind)
+		dialect, _ = kindOf(m.dialects, n.from[0].route.object.Kind)
 	}
 	if len(n.from) == 0 && !d.Protocol.HTTPLike() {
 		n.Connections = &route.Composed{Do: route.Itself{}}
 	} else {
-		n.Composition = dialect.Compose(at.frontend, candidates)
+		n.Composition = dialect.Compose(frontendOf(d.Destination), candidates)
 	}
-	known, _ := d.subjects.composed.LoadOrStore(at, n)
-	return known.(*composition)
+	return n
 }
 
 func frontendOf(d *Destination) route.Frontend {

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -8,25 +9,23 @@ import (
 	"github.com/weftmesh/weft/matcher"
 )
 
-// selecting yields the dataplanes that the selector selects, in no order. It looks
-// at those alone that carry what the selector wants.
-func (m *mesh) selecting(s *matcher.Selector) iter.Seq[*planed] {
-	return func(yield func(*planed) bool) {
+// selecting yields the dataplanes that the selector selects, in the order of their
+// keys. Of what the selector wants it takes what the fewest carry, and looks at
+// those alone.
+func (m mesh) selecting(s *matcher.Selector) iter.Seq[*dataplane] {
+	return func(yield func(*dataplane) bool) {
 		wants, possible := s.Wants()
 		if !possible {
 			return
 		}
-		names := wantedNames(wants)
-		if len(names) == 0 {
-			for p := range m.everyPlane() {
-				if s.Selects(&p.plane.facts) && !yield(p) {
-					return
-				}
-			}
-			return
+		among := m.dataplanes.All(m.at)
+		if names := wantedNames(wants); len(names) > 0 {
+			among = m.dataplanesByLabel.In(m.at, slices.MinFunc(names, func(a, b string) int {
+				return cmp.Compare(m.dataplanesByLabel.Len(m.at, a), m.dataplanesByLabel.Len(m.at, b))
+			}))
 		}
-		for n := range m.roster.carrying(names).all() {
-			if p, ok := m.planes.Get([]byte(m.roster.keys[n])); ok && (!m.visit() || s.Selects(&p.plane.facts) && !yield(p)) {
+		for _, p := range among {
+			if s.Selects(&p.facts) && !yield(p) {
 				return
 			}
 		}
@@ -54,49 +53,20 @@ func wantedNames(w matcher.Wants) []string {
 	return out
 }
 
-// carrying are the numbers of those who carry all the names.
-func (r roster) carrying(names []string) numbers {
-	out := r.numbers(carries, names[0])
-	for _, name := range names[1:] {
-		out = out.and(r.numbers(carries, name))
-	}
-	return out
-}
-
-// everyPlane yields the dataplanes in the order of their keys.
-func (m *mesh) everyPlane() iter.Seq[*planed] {
-	return func(yield func(*planed) bool) {
-		it := m.planes.Root().Iterator()
-		for _, p, ok := it.Next(); ok; _, p, ok = it.Next() {
-			if !m.visit() || !yield(p) {
-				return
-			}
-		}
-	}
-}
-
-// calling yields the dataplanes that may call or send to a service of a name, in no
-// order; those that reach every destination come last.
-func (m *mesh) calling(name string) iter.Seq[*planed] {
-	return func(yield func(*planed) bool) {
-		for _, name := range []string{name, anyTarget} {
-			for n := range m.roster.numbers(callsIt, name).all() {
-				if p, ok := m.planes.Get([]byte(m.roster.keys[n])); ok && (!m.visit() || !yield(p)) {
-					return
-				}
-			}
-		}
-	}
-}
+// classesOf yields the classes of dataplanes that call a destination, by key.
+func (m mesh) classesOf(d *dest) iter.Seq[string] { return m.byClass.Buckets(m.at, classKey(d.ID, "")) }
 
 // hasRules reports whether a dataplane that the selector selects has a rule of the
 // route; section, if given, names the rule.
-func (m *mesh) hasRules(r *routeObject, section string, by *matcher.Selector) bool {
+func (m mesh) hasRules(r *routeObject, section string, by *matcher.Selector) bool {
 	for i := range r.opinion.Entries {
 		for d := range m.destsNamed(targetName(r.opinion.Entries[i].To)) {
-			for _, name := range d.names() {
-				for p := range m.calling(name) {
-					if by.Selects(&p.plane.facts) && p.resolved.hasRule(d.Destination, r, section) {
+			for key := range m.classesOf(d) {
+				if t, _ := m.routed.Get(m.at, key); t == nil || t.table == nil || !t.table.has(r, section) {
+					continue
+				}
+				for of := range m.byClass.In(m.at, key) {
+					if p, _ := m.dataplanes.Get(m.at, of); by.Selects(&p.facts) {
 						return true
 					}
 				}
@@ -104,12 +74,6 @@ func (m *mesh) hasRules(r *routeObject, section string, by *matcher.Selector) bo
 		}
 	}
 	return false
-}
-
-func (x *Resolved) hasRule(d *Destination, r *routeObject, section string) bool {
-	return slices.ContainsFunc(x.Outbounds, func(o *Outbound) bool {
-		return o.Destination == d && o.Table != nil && o.Table.has(r, section)
-	})
 }
 
 // has reports whether a rule of the route, or the one that section names, is in
@@ -123,7 +87,7 @@ func (t *Table) has(r *routeObject, section string) bool {
 }
 
 // selects reports whether one of the selectors selects any dataplane.
-func (m *mesh) selects(selectors ...*matcher.Selector) bool {
+func (m mesh) selects(selectors ...*matcher.Selector) bool {
 	return slices.ContainsFunc(selectors, func(s *matcher.Selector) bool {
 		for range m.selecting(s) {
 			return true

@@ -84,7 +84,7 @@ func (b *tableBuilder) stacked(items []attachedItem, own []route.Inline) Policie
 // attachedItems are those that the class has, weakest first.
 func (b *tableBuilder) attachedItems(r *route.Composed, from []*contribution) []attachedItem {
 	var items []attachedItem
-	said := b.dest.subjects
+	said := b.class.subjects
 	for depth, o := range r.Via {
 		if x := said.speaker(o.Ref); x != nil {
 			items = b.class.holds(items, said.attached[x].whole, merge.Include, &contribution{route: x, rank: x.rank, depth: depth})

@@ -2,30 +2,34 @@ package resolve
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/derive"
 )
+
+// routing is what route objects say about one destination.
+type routing struct {
+	contributions []*contribution // weakest first
+	// read are the route objects that the contributing ones have looked at, whose
+	// rules may be among theirs.
+	read map[api.Ref]*routeObject
+}
 
 // subjects is everything that is said about one destination, in the order in
 // which it overrides each other; the dataplanes differ only in which of it
 // concerns them.
 type subjects struct {
-	contributions []*contribution // weakest first
-	items         []*item         // that attach to no route, weakest first
-	attached      map[*routeObject]*attachments
-	// read are the route objects that the contributing ones have looked at, whose
-	// rules may be among theirs.
-	read map[api.Ref]*routeObject
+	*routing
+	items    []*item // that attach to no route, weakest first
+	attached map[*routeObject]*attachments
 	// selectors are the distinct ones that do not select everything, by key.
 	selectors []*matcher.Selector
-	classes   sync.Map // *class by classKey
-	composed  sync.Map // *composition by composedFor
 }
 
 // attachments are the items that attach to a route for one destination, weakest
@@ -52,21 +56,57 @@ func newAttachments(all []*item) *attachments {
 // kind's number.
 type layers [][]merge.Layer
 
-// gatherSubjects looks up everything that is about d.
-func gatherSubjects(m lookup, d *dest) *subjects {
-	s := &subjects{attached: map[*routeObject]*attachments{}}
-	names := d.linkNames()
-	for r := range m.routesAbout(names...) {
+// addSubjects derives what is said about each destination.
+func (c *collections) addSubjects() {
+	c.routing = derive.Derive(c.schema, "routing", c.dests, derive.Values[routing]{Equal: (*routing).equal},
+		func(r *derive.Reader, id string) *routing { return mesh{c, r}.gatherRouting(need(c.dests, r, id)) })
+	c.subjects = derive.Derive(c.schema, "subjects", c.dests, derive.Values[subjects]{Equal: (*subjects).equal},
+		func(r *derive.Reader, id string) *subjects {
+			return mesh{c, r}.gatherSubjects(need(c.dests, r, id), need(c.routing, r, id))
+		})
+	c.selectors = derive.Derive(c.schema, "selectors", c.subjects, derive.Values[selectors]{Equal: func(a, b *selectors) bool {
+		return slices.EqualFunc(a.list, b.list, func(x, y *matcher.Selector) bool { return x.Key == y.Key })
+	}}, func(r *derive.Reader, id string) *selectors { return &selectors{need(c.subjects, r, id).selectors} })
+}
+
+func (r *routing) equal(o *routing) bool {
+	return slices.EqualFunc(r.contributions, o.contributions, func(a, b *contribution) bool { return *a == *b }) && maps.Equal(r.read, o.read)
+}
+
+func (s *subjects) equal(o *subjects) bool {
+	return s.routing == o.routing && slices.Equal(s.items, o.items) &&
+		maps.EqualFunc(s.attached, o.attached, func(a, b *attachments) bool { return slices.Equal(a.all, b.all) })
+}
+
+func (m mesh) gatherRouting(d *dest) *routing {
+	x := &routing{}
+	for r := range m.routesAbout(d.linkNames()...) {
 		for i := range r.opinion.Entries {
 			e := &r.opinion.Entries[i]
 			if !r.object.Shadow() && matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) {
-				s.contributions = append(s.contributions, &contribution{route: r, entry: e, rank: r.rank.of(e.To, e.Index)})
+				x.contributions = append(x.contributions, &contribution{route: r, entry: e, rank: r.rank.of(e.To, e.Index)})
 			}
 		}
 	}
-	s.contributions = owners(s.contributions, d.Protocol)
-	slices.SortFunc(s.contributions, func(a, b *contribution) int { return a.rank.compare(b.rank) })
-	for p := range m.policiesAbout(names...) {
+	x.contributions = owners(x.contributions, d.Protocol)
+	slices.SortFunc(x.contributions, func(a, b *contribution) int { return a.rank.compare(b.rank) })
+	for _, c := range x.contributions {
+		if len(c.route.reads) == 0 {
+			continue
+		}
+		for r := range m.readBy(c.route) {
+			if x.read == nil {
+				x.read = map[api.Ref]*routeObject{}
+			}
+			x.read[r.object.Ref] = r
+		}
+	}
+	return x
+}
+
+func (m mesh) gatherSubjects(d *dest, x *routing) *subjects {
+	s := &subjects{routing: x, attached: map[*routeObject]*attachments{}}
+	for p := range m.policiesAbout(d.linkNames()...) {
 		for _, it := range p.items {
 			if it.routeRef() == nil && it.selects(&d.facts) {
 				s.items = append(s.items, it)
@@ -76,21 +116,14 @@ func gatherSubjects(m lookup, d *dest) *subjects {
 	slices.SortFunc(s.items, byRank)
 	attach := func(r *routeObject) {
 		if _, ok := s.attached[r]; !ok {
-			s.attached[r] = newAttachments(attachedTo(m, r, &d.facts))
+			s.attached[r] = newAttachments(m.attachedTo(r, &d.facts))
 		}
 	}
-	for _, c := range s.contributions {
+	for _, c := range x.contributions {
 		attach(c.route)
-		if len(c.route.reads) == 0 {
-			continue
-		}
-		for r := range m.readBy(c.route) {
-			if s.read == nil {
-				s.read = map[api.Ref]*routeObject{}
-			}
-			s.read[r.object.Ref] = r
-			attach(r)
-		}
+	}
+	for _, r := range x.read {
+		attach(r)
 	}
 	s.selectors = s.distinctSelectors()
 	return s
@@ -129,7 +162,7 @@ func (r *routeObject) ownership(o *routeObject) int {
 }
 
 // attachedTo lists the items that attach to r for the destination s, weakest first.
-func attachedTo(m lookup, r *routeObject, s *matcher.Service) []*item {
+func (m mesh) attachedTo(r *routeObject, s *matcher.Service) []*item {
 	kind := r.object.Kind + "/"
 	var out []*item
 	targets := []string{kind + r.object.Name, kind + anyTarget}

@@ -2,23 +2,14 @@ package resolve
 
 import (
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
 )
 
-// tabler makes the tables of one mesh.
-type tabler struct {
-	mesh     lookup
-	prior    *mesh // the revision before, whose values stay where they are equal; may be nil
-	kinds    []*policies.Kind
-	dialects []route.Dialect
-}
-
 // tableBuilder makes one table.
 type tableBuilder struct {
-	*tabler
-	dest     *dest
+	mesh
 	class    *class
+	outbound Policies // of the destination as a whole
 	own      Backend
 	clusters []clusterRef
 	base     layers            // what holds for every rule by default
@@ -28,7 +19,7 @@ type tableBuilder struct {
 
 func (b *tableBuilder) build(all *composition) *Table {
 	b.under(all.Inline)
-	t := &Table{Destination: b.dest.Destination, Routes: make([]*Route, 0, len(all.Rows)+1)}
+	t := &Table{Destination: b.class.dest.Destination, Routes: make([]*Route, 0, len(all.Rows)+1)}
 	rules := map[*route.Composed]*Route{} // of several matches
 	for i := range all.Rows {
 		row := &all.Rows[i]
@@ -54,14 +45,14 @@ func (b *tableBuilder) build(all *composition) *Table {
 
 // connections is where whole connections go. No policy attaches to their rules.
 func (b *tableBuilder) connections(c *route.Composed) *TCPTable {
-	t := &TCPTable{Destination: b.dest.Destination, Origins: c.Origins, BackendsBy: c.ActionBy, Backends: []Backend{b.own}}
+	t := &TCPTable{Destination: b.class.dest.Destination, Origins: c.Origins, BackendsBy: c.ActionBy, Backends: []Backend{b.own}}
 	if do, ok := c.Do.(*route.Forward); ok {
 		t.Backends = make([]Backend, len(do.Backends))
 		for i := range do.Backends {
 			t.Backends[i] = b.connect(&do.Backends[i])
 		}
 	} else {
-		b.use(b.dest.Destination, nil)
+		b.use(b.class.dest.Destination, nil)
 	}
 	for i := range b.clusters {
 		b.clusters[i].connections = true
@@ -80,10 +71,10 @@ func (b *tableBuilder) route(c *route.Composed, from []*contribution) Route {
 			r.Backends = append(r.Backends, b.backend(&do.Backends[i]))
 		}
 	case route.Itself:
-		if b.dest.Kind == api.KindHost { // nobody is behind it
+		if b.class.dest.Kind == api.KindHost { // nobody is behind it
 			break
 		}
-		b.use(b.dest.Destination, nil)
+		b.use(b.class.dest.Destination, nil)
 		r.Backends = []Backend{b.own}
 	case route.Answer:
 		r.Answer = do

@@ -16,37 +16,35 @@ func (q *Reader) Selected(ref api.Ref) []api.Ref {
 	if !ok {
 		return nil
 	}
-	o, _ := x.objects.Get([]byte(objectKey(ref)))
 	refs := map[api.Ref]bool{}
-	for _, s := range selectorsOf(x, o) {
+	for _, s := range x.selectorsOf(ref) {
 		for p := range x.selecting(s) {
-			refs[p.resolved.Ref] = true
+			refs[p.object.Ref] = true
 		}
 	}
 	return slices.SortedFunc(maps.Keys(refs), api.Ref.Compare)
 }
 
-// selectorsOf are those of an object of which one must select a dataplane.
-func selectorsOf(x *mesh, o any) []*matcher.Selector {
-	switch o := o.(type) {
-	case *routeObject:
-		return []*matcher.Selector{o.selector}
-	case *policy:
-		if o.topRoute == nil {
-			return []*matcher.Selector{o.selector}
-		}
-		var out []*matcher.Selector
-		for r := range selectedRoutes(x, *o.topRoute, o.object.HomeNamespace()) {
-			out = append(out, r.selector)
-		}
-		return out
+// selectorsOf are those of a policy or route of which one must select a dataplane.
+func (m mesh) selectorsOf(ref api.Ref) []*matcher.Selector {
+	if r := m.route(ref); r != nil {
+		return []*matcher.Selector{r.selector}
+	}
+	if p := m.policy(ref); p != nil {
+		return m.policySelectors(p)
 	}
 	return nil
 }
 
-// selected reports whether the object selects the dataplane.
-func selected(x *mesh, o any, p *dataplane) bool {
-	return anySelects(selectorsOf(x, o), p)
+func (m mesh) policySelectors(p *policy) []*matcher.Selector {
+	if p.topRoute == nil {
+		return []*matcher.Selector{p.selector}
+	}
+	var out []*matcher.Selector
+	for r := range m.selectedRoutes(*p.topRoute, p.object.HomeNamespace()) {
+		out = append(out, r.selector)
+	}
+	return out
 }
 
 func anySelects(selectors []*matcher.Selector, p *dataplane) bool {
@@ -60,8 +58,7 @@ func (q *Reader) SelectsAny(ref api.Ref) bool {
 	if !ok {
 		return false
 	}
-	o, _ := x.objects.Get([]byte(objectKey(ref)))
-	return x.selects(selectorsOf(x, o)...)
+	return x.selects(x.selectorsOf(ref)...)
 }
 
 // RoutesOf are the routes that a policy's top-level targetRef, or else its items,
@@ -71,15 +68,14 @@ func (q *Reader) RoutesOf(ref api.Ref) []*route.Opinion {
 	if !ok {
 		return nil
 	}
-	o, _ := x.objects.Get([]byte(objectKey(ref)))
-	p, ok := o.(*policy)
-	if !ok {
+	p := x.policy(ref)
+	if p == nil {
 		return nil
 	}
 	var out []*route.Opinion
 	for _, it := range p.items {
 		if at := it.routeRef(); at != nil {
-			for r := range selectedRoutes(x, *at, p.object.HomeNamespace()) {
+			for r := range x.selectedRoutes(*at, p.object.HomeNamespace()) {
 				if !slices.Contains(out, r.opinion) {
 					out = append(out, r.opinion)
 				}

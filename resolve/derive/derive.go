@@ -188,6 +188,13 @@ func (i *Index[T]) In(at At, bucket string) iter.Seq2[string, *T] {
 	return typed[T](at.in(i.i, bucket))
 }
 
+// Len is how many values are in a bucket.
+func (i *Index[T]) Len(at At, bucket string) int { return at.size(i.i, bucket) }
+
+// Buckets yields the names of buckets that have members and begin with prefix, in
+// their order. Only a Graph can tell; a derivation that asks is wrong.
+func (i *Index[T]) Buckets(at At, prefix string) iter.Seq[string] { return at.buckets(i.i, prefix) }
+
 func typed[T any](values iter.Seq2[string, any]) iter.Seq2[string, *T] {
 	return func(yield func(string, *T) bool) {
 		for key, v := range values {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"strings"
 )
 
 // Graph is the values of all collections of a Schema at one moment. It is
@@ -57,6 +58,7 @@ type cell struct {
 	name
 	edit  *edit // who may change it in place
 	live  bool  // of a derivation: its key is there, also where it made no value
+	size  int32 // of a bucket: how many members it has
 	state any   // a pointer to a value, *Failed, or nil
 	reads []id  // of a derivation, sorted
 }
@@ -70,6 +72,8 @@ type At interface {
 	value(c *collection, key string) any
 	all(c *collection) iter.Seq2[string, any]
 	in(i *index, bucket string) iter.Seq2[string, any]
+	size(i *index, bucket string) int
+	buckets(i *index, prefix string) iter.Seq[string]
 }
 
 func isValue(state any) bool {
@@ -102,6 +106,27 @@ func (g *Graph) in(i *index, bucket string) iter.Seq2[string, any] {
 
 func nobody(func(string, any) bool) {}
 
+func (g *Graph) size(i *index, bucket string) int {
+	if n, ok := g.names.get(name{i.buckets, bucket}); ok {
+		return int(g.cell(n).size)
+	}
+	return 0
+}
+
+// buckets yields those that have members and whose name has the prefix.
+func (g *Graph) buckets(i *index, prefix string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for k, n := range g.names.from(name{i.buckets, prefix}) {
+			if k.space != i.buckets || !strings.HasPrefix(k.key, prefix) {
+				return
+			}
+			if g.cell(n).size > 0 && !yield(k.key) {
+				return
+			}
+		}
+	}
+}
+
 // values yields what stands at the names of a space.
 func (g *Graph) values(names *tree[name, id], space uint32) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
@@ -114,14 +139,6 @@ func (g *Graph) values(names *tree[name, id], space uint32) iter.Seq2[string, an
 			}
 		}
 	}
-}
-
-// filled reports whether a bucket has members.
-func (g *Graph) filled(bucket id) bool {
-	for k := range g.members.from(name{space: uint32(bucket)}) {
-		return k.space == uint32(bucket)
-	}
-	return false
 }
 
 // readersOf yields who read the thing with that number.
@@ -186,3 +203,22 @@ func (r *Reader) in(i *index, bucket string) iter.Seq2[string, any] {
 	}
 	return nobody
 }
+
+func (r *Reader) size(i *index, bucket string) int {
+	if n, ok := r.take(i.of, name{i.buckets, bucket}); ok {
+		return int(r.update.cell(n).size)
+	}
+	return 0
+}
+
+// buckets would be a read of all names of buckets, which nobody takes down.
+func (r *Reader) buckets(i *index, _ string) iter.Seq[string] {
+	panic(misuse("derive: " + r.by.name + " lists the buckets of " + i.of.name + "; only a Graph can"))
+}
+
+// Empty reports whether nothing is in any collection.
+func (g *Graph) Empty() bool { return g.names.size == 0 }
+
+// Names is how many keys and buckets have a number: what there is, and what was
+// looked for.
+func (g *Graph) Names() int { return g.names.size }

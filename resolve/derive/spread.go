@@ -25,7 +25,7 @@ func (u *update) spread(c *collection, changes []change) {
 		for _, key := range slices.Sorted(maps.Keys(buckets[i])) {
 			n := buckets[i][key]
 			u.mark(n)
-			u.follow(&x.keys, key, u.filled(n))
+			u.follow(&x.keys, key, u.cell(n).size > 0)
 		}
 	}
 	if n, ok := u.find(name{space: c.whole}); ok && values {
@@ -60,14 +60,30 @@ func (u *update) regroup(c *collection, ch *change, buckets []map[string]id) {
 			n := u.number(name{x.buckets, key})
 			buckets[i][key] = n
 			u.members.remove(u.edit, name{uint32(n), ch.key})
+			u.resize(n, -1)
 			u.loose = append(u.loose, n)
 		}
 		for _, key := range now {
 			n := u.number(name{x.buckets, key})
 			buckets[i][key] = n
+			if _, was := slices.BinarySearch(before, key); was {
+				continue
+			}
 			u.members.put(u.edit, name{uint32(n), ch.key}, ch.id)
+			u.resize(n, 1)
 		}
 	}
+}
+
+// resize counts members that a bucket gained or lost.
+func (u *update) resize(bucket id, by int32) {
+	c := u.cell(bucket)
+	if c.edit != u.edit {
+		now := *c
+		now.edit, c = u.edit, &now
+		u.cells.set(u.edit, bucket, c)
+	}
+	c.size += by
 }
 
 // mark marks the derivations that read what has the number.
@@ -96,7 +112,7 @@ func (u *update) follow(k *keys, key string, came bool) {
 func (u *update) tidy() {
 	for _, n := range u.loose {
 		c := u.cell(n)
-		if c == nil || c.state != nil || c.live || u.isRead(n) || u.schema.spaces[c.space].index != nil && u.filled(n) {
+		if c == nil || c.state != nil || c.live || u.isRead(n) || c.size > 0 {
 			continue
 		}
 		u.names.remove(u.edit, c.name)

@@ -81,7 +81,7 @@ func (u *update) has(of []*keys, key string) bool {
 	return slices.ContainsFunc(of, func(k *keys) bool {
 		if k.index != nil {
 			n, ok := u.find(name{k.index.buckets, key})
-			return ok && u.filled(n)
+			return ok && u.cell(n).size > 0
 		}
 		n, ok := u.find(name{k.collection.values, key})
 		return ok && isValue(u.cell(n).state)

@@ -1,34 +1,11 @@
 package resolve
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
 )
-
-// seeing shows a dialect the other documents of the mesh, and takes down which it
-// looked at: the document that it read is read again when one of them changes.
-type seeing reading
-
-// Object is the document with that ref in the mesh; not ok where there is none.
-func (s seeing) Object(ref api.Ref) (*api.Object, bool) {
-	o, _ := s.written(ref.Kind).Get(s.at, objectKey(ref))
-	return o, o != nil
-}
-
-// Objects are the documents of a kind in the mesh, in the order of their refs.
-func (s seeing) Objects(kind string) []*api.Object {
-	var out []*api.Object
-	for _, o := range s.written(kind).All(s.at) {
-		if o.Kind == kind {
-			out = append(out, o)
-		}
-	}
-	slices.SortFunc(out, func(a, b *api.Object) int { return a.Ref.Compare(b.Ref) })
-	return out
-}
 
 // TestWhatADialectSawIsRecorded: who looked at another document, or for one that
 // was not there, is asked again when that changes, and only then.

@@ -1,0 +1,129 @@
+package resolve
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/derive"
+)
+
+// calls is what a dataplane calls.
+type calls struct{ list []call }
+
+// called is the class that a dataplane belongs to for each destination that it
+// calls, in the order of its calls; empty for what leads nowhere.
+type called struct{ classes []string }
+
+// selectors tell the classes of a destination apart.
+type selectors struct{ list []*matcher.Selector }
+
+// class is the dataplanes to which the same subjects of one destination apply.
+type class struct {
+	dest     *dest
+	subjects *subjects
+	has      map[string]bool // selector key -> selects these dataplanes
+	base     layers          // what is said by default and targets no route
+	// overrides are what is said over it and over every route, weakest first.
+	overrides []*override
+	composed  string // key of the composition for the class
+}
+
+// classKey names a class of dataplanes at a destination: with bits, a digit for
+// each of its selectors.
+func classKey(id, bits string) string { return id + "\x00" + bits }
+
+// cutClass is the destination of a class, and its bits.
+func cutClass(key string) (id, bits string) {
+	id, bits, _ = strings.Cut(key, "\x00")
+	return id, bits
+}
+
+func (c *collections) addClasses() {
+	c.calls = derive.Derive(c.schema, "calls", c.dataplanes, derive.Values[calls]{
+		Equal: func(a, b *calls) bool { return slices.EqualFunc(a.list, b.list, call.equal) },
+	}, func(r *derive.Reader, key string) *calls {
+		return &calls{mesh{c, r}.callsOf(need(c.dataplanes, r, key))}
+	})
+	c.called = derive.Derive(c.schema, "classes held", c.calls, derive.Values[called]{
+		Equal: func(a, b *called) bool { return slices.Equal(a.classes, b.classes) },
+	}, func(r *derive.Reader, key string) *called {
+		p, list := need(c.dataplanes, r, key), need(c.calls, r, key).list
+		out := &called{make([]string, len(list))}
+		for i := range list {
+			if d := list[i].dest; d != nil {
+				out.classes[i] = mesh{c, r}.classOf(d.ID, p)
+			}
+		}
+		return out
+	})
+	c.byClass = c.called.Index(func(_ string, x *called, add func(string)) {
+		for _, key := range x.classes {
+			if key != "" {
+				add(key)
+			}
+		}
+	})
+	c.classes = derive.Derive(c.schema, "classes", c.byClass, derive.Values[class]{}, func(r *derive.Reader, key string) *class {
+		id, bits := cutClass(key)
+		return newClass(need(c.dests, r, id), need(c.subjects, r, id), bits, len(c.kinds))
+	})
+	byComposition := c.classes.Index(func(_ string, x *class, add func(string)) { add(x.composed) })
+	c.composed = derive.Derive(c.schema, "compositions", byComposition, derive.Values[composition]{}, func(r *derive.Reader, key string) *composition {
+		id, bits := cutClass(key)
+		return mesh{c, r}.compose(need(c.dests, r, id), need(c.routing, r, id).contributions, bits)
+	})
+}
+
+// classOf is the key of the class of a dataplane at a destination.
+func (m mesh) classOf(id string, p *dataplane) string {
+	s, failed := m.selectors.Get(m.at, id)
+	if failed != nil {
+		return classKey(id, "") // which fails alike
+	}
+	bits := make([]byte, len(s.list))
+	for i, x := range s.list {
+		bits[i] = digit(x.Selects(&p.facts))
+	}
+	return classKey(id, string(bits))
+}
+
+func digit(yes bool) byte {
+	if yes {
+		return '1'
+	}
+	return '0'
+}
+
+func newClass(d *dest, s *subjects, bits string, kinds int) *class {
+	c := &class{dest: d, subjects: s, has: map[string]bool{"": true}}
+	for i, x := range s.selectors {
+		c.has[x.Key] = bits[i] == '1'
+	}
+	c.base, c.overrides = c.baseLayers(kinds)
+	concerned := make([]byte, len(s.contributions))
+	for i, x := range s.contributions {
+		concerned[i] = digit(c.has[x.route.selector.Key])
+	}
+	c.composed = classKey(d.ID, string(concerned))
+	return c
+}
+
+// baseLayers is what the items that attach to no route say to the class.
+func (c *class) baseLayers(kinds int) (layers, []*override) {
+	base := make(layers, kinds)
+	var mine []*item
+	for _, it := range c.subjects.items {
+		if c.has[it.policy.selector.Key] {
+			base[it.policy.kind] = append(base[it.policy.kind], it.byDefault())
+			mine = append(mine, it)
+		}
+	}
+	return base, ownOverrides(mine)
+}
+
+// onCluster is what is said about the connections to the destination.
+func (c *class) onCluster(kinds []*policies.Kind) Policies {
+	return c.base.overridden(c.overrides).only(policies.OnCluster, kinds).fold(kinds)
+}

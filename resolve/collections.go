@@ -1,0 +1,112 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/route"
+)
+
+// collections is how a mesh follows from its documents. Each stage reads earlier
+// ones only, and package derive takes down what it read: that is all that an
+// update goes by. There is one for all meshes and for all models that were made
+// from one another.
+type collections struct {
+	dialects []route.Dialect
+	kinds    []*policies.Kind
+	zone     map[string]string // labels that the control plane computes
+	schema   *derive.Schema
+
+	// What is written, by objectKey.
+	meshObjects, policyObjects, routeObjects, serviceObjects, planeObjects, otherObjects *derive.Collection[api.Object]
+	objectsByKind                                                                        map[*derive.Collection[api.Object]]*derive.Index[api.Object]
+
+	// What it means.
+	modes      *derive.Collection[string]
+	policies   *derive.Collection[policy]
+	routes     *derive.Collection[routeObject]
+	services   *derive.Collection[service]
+	dataplanes *derive.Collection[dataplane]
+
+	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind *derive.Index[policy]
+	routesByName, routesByTarget, routesByHost, routesByRead              *derive.Index[routeObject]
+	servicesByID, servicesByLabel                                         *derive.Index[service]
+	dataplanesByLabel, dataplanesByClassic                                *derive.Index[dataplane]
+
+	// What can be called, by destination id.
+	dests       *derive.Collection[dest]
+	destsByName *derive.Index[dest]
+	members     *derive.Collection[members]
+
+	// What is said about it, and what tells its classes of dataplanes apart.
+	routing   *derive.Collection[routing]
+	subjects  *derive.Collection[subjects]
+	selectors *derive.Collection[selectors]
+
+	// What each dataplane calls, and as a part of which class.
+	calls    *derive.Collection[calls]
+	called   *derive.Collection[called]
+	byClass  *derive.Index[called]
+	classes  *derive.Collection[class]
+	composed *derive.Collection[composition]
+
+	// What a class has of a destination, by class key.
+	said   *derive.Collection[said]
+	routed *derive.Collection[routed]
+	named  *derive.Collection[named]
+
+	// What each dataplane holds by that.
+	used        *derive.Collection[used]
+	byCluster   *derive.Index[used]
+	byEndpoints *derive.Index[used]
+	clusters    *derive.Collection[Cluster]
+	endpoints   *derive.Collection[Endpoints]
+	inbounds    *derive.Collection[inbounds]
+	held        *derive.Collection[held]
+	resolved    *derive.Collection[Resolved]
+}
+
+func newCollections(dialects []route.Dialect, kinds []*policies.Kind, zone map[string]string) *collections {
+	c := &collections{dialects: dialects, kinds: kinds, zone: zone, schema: &derive.Schema{}}
+	c.addObjects()
+	c.addMeanings()
+	c.addIndexes()
+	c.addDestinations()
+	c.addSubjects()
+	c.addClasses()
+	c.addTables()
+	c.addHoldings()
+	return c
+}
+
+// written is the source that documents of a kind belong to. Of kinds that take no
+// part themselves a dialect may ask.
+func (c *collections) written(kind string) *derive.Collection[api.Object] {
+	switch kind {
+	case api.KindMesh:
+		return c.meshObjects
+	case api.KindDataplane:
+		return c.planeObjects
+	case api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService:
+		return c.serviceObjects
+	}
+	if slices.ContainsFunc(c.kinds, func(k *policies.Kind) bool { return k.Name == kind }) {
+		return c.policyObjects
+	}
+	if d, _ := kindOf(c.dialects, kind); d != nil {
+		return c.routeObjects
+	}
+	return c.otherObjects
+}
+
+// need is a value that something is derived from. Where it failed, so does what
+// would be derived.
+func need[T any](c *derive.Collection[T], at derive.At, key string) *T {
+	v, failed := c.Get(at, key)
+	if failed != nil {
+		panic(failed.Cause)
+	}
+	return v
+}

@@ -1,0 +1,71 @@
+package resolve
+
+import (
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
+)
+
+// addDestinations derives what can be called, and who answers for it.
+func (c *collections) addDestinations() {
+	c.dests = derive.Derive(c.schema, "destinations", derive.Union(c.servicesByID, c.dataplanesByClassic, c.routesByHost), derive.Values[dest]{
+		Equal: func(a, b *dest) bool { return same(a.Destination, b.Destination) && sameAge(a.object, b.object) },
+	}, func(r *derive.Reader, id string) *dest { return mesh{c, r}.destination(id) })
+	c.destsByName = c.dests.Index(func(_ string, d *dest, add func(string)) {
+		for _, n := range d.linkNames() {
+			add(n)
+		}
+	})
+	c.members = derive.Derive(c.schema, "members", c.dests, derive.Values[members]{
+		Equal: func(a, b *members) bool { return a.http2 == b.http2 && same(a.list, b.list) },
+	}, func(r *derive.Reader, id string) *members { return mesh{c, r}.membersOf(id) })
+}
+
+func (m mesh) destination(id string) *dest {
+	if s, d := m.ownerOf(id); s != nil {
+		return &dest{Destination: d, object: s.object, facts: factsOf(d)}
+	}
+	d := m.hostOf(id)
+	if d == nil {
+		name := classicName(id)
+		d = classicDestination(name, m.classicMembers(name))
+	}
+	return &dest{Destination: d, facts: factsOf(d)}
+}
+
+func (m mesh) membersOf(id string) *members {
+	if s, d := m.ownerOf(id); s != nil {
+		return m.serviceMembers(s, d)
+	}
+	if m.hostOf(id) != nil {
+		return &members{}
+	}
+	return membersOf(m.classicMembers(classicName(id)))
+}
+
+// hostOf is the host at a port that has the id, if a route serves it.
+func (m mesh) hostOf(id string) *Destination {
+	for _, r := range m.routesByHost.In(m.at, id) {
+		for d := range hostsOf(r) {
+			if d.ID == id {
+				return d
+			}
+		}
+	}
+	return nil
+}
+
+// classicName is the kuma.io/service that has the id.
+func classicName(id string) string {
+	if name, ok := strings.CutPrefix(id, "classic_"); ok && strings.Contains(name, ":") {
+		return name
+	}
+	return id
+}
+
+// sameAge reports whether both objects were created at the same time, which
+// decides between objects that a ref means alike.
+func sameAge(a, b *api.Object) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Created.Equal(b.Created)
+}

@@ -1,0 +1,66 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/derive"
+)
+
+// objectKey names an object inside its mesh.
+func objectKey(r api.Ref) string { return r.Kind + "/" + r.Namespace + "/" + r.Name }
+
+func (c *collections) addObjects() {
+	c.objectsByKind = map[*derive.Collection[api.Object]]*derive.Index[api.Object]{}
+	add := func(name string) *derive.Collection[api.Object] {
+		source := derive.Source(c.schema, name, derive.Values[api.Object]{})
+		c.objectsByKind[source] = source.Index(func(_ string, o *api.Object, add func(string)) { add(o.Kind) })
+		return source
+	}
+	c.meshObjects, c.policyObjects, c.routeObjects = add("meshes"), add("policies"), add("routes")
+	c.serviceObjects, c.planeObjects, c.otherObjects = add("services"), add("dataplanes"), add("others")
+}
+
+// read derives what each document means.
+func read[T any](c *collections, name string, from *derive.Collection[api.Object], f func(o *api.Object) *T) *derive.Collection[T] {
+	return derive.Derive(c.schema, name, from, derive.Values[T]{}, func(r *derive.Reader, key string) *T {
+		o, _ := from.Get(r, key)
+		return f(o)
+	})
+}
+
+func (c *collections) addMeanings() {
+	c.modes = derive.Derive(c.schema, "modes", c.meshObjects, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
+		func(r *derive.Reader, key string) *string {
+			o, _ := c.meshObjects.Get(r, key)
+			mode := modeOf(o)
+			return &mode
+		})
+	c.policies = read(c, "policies read", c.policyObjects, func(o *api.Object) *policy {
+		i := slices.IndexFunc(c.kinds, func(k *policies.Kind) bool { return k.Name == o.Kind })
+		spec, ok := o.Spec.(*policies.Spec)
+		if i < 0 || !ok || o.Shadow() {
+			return nil
+		}
+		return newPolicy(o, spec, i)
+	})
+	c.routes = derive.Derive(c.schema, "routes read", c.routeObjects, derive.Values[routeObject]{}, func(r *derive.Reader, key string) *routeObject {
+		o, _ := c.routeObjects.Get(r, key)
+		d, place := kindOf(c.dialects, o.Kind)
+		return newRouteObject(o, place, d, c.zone, seeing{c, r})
+	})
+	c.services = read(c, "services read", c.serviceObjects, func(o *api.Object) *service { return newService(o, c.zone) })
+	c.dataplanes = read(c, "dataplanes read", c.planeObjects, func(o *api.Object) *dataplane { return newDataplane(o, c.zone) })
+}
+
+// disabled is the mode of a mesh in which names without a port mean
+// kuma.io/services; it is also that of a mesh that says nothing.
+const disabled = "Disabled"
+
+func modeOf(o *api.Object) string {
+	if spec, ok := o.Spec.(*api.Mesh); ok && spec.MeshServices != nil && spec.MeshServices.Mode != "" {
+		return spec.MeshServices.Mode
+	}
+	return disabled
+}

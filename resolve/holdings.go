@@ -1,0 +1,146 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/resolve/derive"
+)
+
+// used is the clusters that the tables of a dataplane name.
+type used struct{ clusters []use }
+
+// use is a cluster as a dataplane uses it: the keys of its two collections.
+type use struct {
+	cluster, endpoints string
+	connectionsOnly    bool
+}
+
+// held is the clusters that a dataplane holds, sorted by name.
+type held struct{ list []ClusterUse }
+
+// addHoldings derives what applies to each dataplane.
+func (c *collections) addHoldings() {
+	c.used = derive.Derive(c.schema, "uses", c.called, derive.Values[used]{
+		Equal: func(a, b *used) bool { return slices.Equal(a.clusters, b.clusters) },
+	}, func(r *derive.Reader, key string) *used {
+		return mesh{c, r}.uses(need(c.dataplanes, r, key), need(c.called, r, key).classes)
+	})
+	c.byCluster = c.used.Index(func(_ string, u *used, add func(string)) {
+		for _, x := range u.clusters {
+			add(x.cluster)
+		}
+	})
+	c.byEndpoints = c.used.Index(func(_ string, u *used, add func(string)) {
+		for _, x := range u.clusters {
+			add(x.endpoints)
+		}
+	})
+	c.clusters = derive.Derive(c.schema, "clusters", c.byCluster, derive.Values[Cluster]{
+		Equal: (*Cluster).equal,
+		Hash:  func(x *Cluster) uint64 { return x.Policies.hash(mixed(offset, x.Name)) },
+	}, func(r *derive.Reader, key string) *Cluster { return mesh{c, r}.cluster(key) })
+	c.endpoints = derive.Derive(c.schema, "endpoints", c.byEndpoints, derive.Values[Endpoints]{
+		Equal: func(a, b *Endpoints) bool { return a.Name == b.Name && same(a.List, b.List) },
+	}, func(r *derive.Reader, key string) *Endpoints {
+		id, tags := cutTags(key)
+		return &Endpoints{Name: clusterName(need(c.dests, r, id).Destination, tags), List: need(c.members, r, id).subset(tags)}
+	})
+	c.held = derive.Derive(c.schema, "held", c.used, derive.Values[held]{Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) }},
+		func(r *derive.Reader, key string) *held { return mesh{c, r}.holds(need(c.used, r, key)) })
+	c.inbounds = derive.Derive(c.schema, "inbounds", c.dataplanes, derive.Values[inbounds]{
+		Share: (*inbounds).share,
+		Equal: func(a, b *inbounds) bool { return slices.Equal(a.list, b.list) },
+	}, func(r *derive.Reader, key string) *inbounds {
+		return &inbounds{mesh{c, r}.inboundsOf(need(c.dataplanes, r, key))}
+	})
+	c.resolved = derive.Derive(c.schema, "resolved", c.dataplanes, derive.Values[Resolved]{Share: (*Resolved).share},
+		func(r *derive.Reader, key string) *Resolved {
+			return mesh{c, r}.resolve(need(c.dataplanes, r, key), key)
+		})
+}
+
+// uses finds the tables of what a dataplane calls, and the clusters behind them.
+func (m mesh) uses(p *dataplane, classes []string) *used {
+	u := &used{}
+	seen := make(map[string]int, 3*len(classes)) // where in u.clusters
+	at := make(map[string]string, 2*len(classes))
+	for _, key := range classes {
+		if key == "" {
+			continue
+		}
+		t, _ := m.named.Get(m.at, key)
+		if t == nil {
+			continue // what failed names nothing
+		}
+		for _, ref := range t.clusters {
+			if i, ok := seen[ref.name]; ok {
+				u.clusters[i].connectionsOnly = u.clusters[i].connectionsOnly && ref.connections
+				continue
+			}
+			seen[ref.name] = len(u.clusters)
+			class, ok := at[ref.id]
+			if !ok {
+				class = m.classOf(ref.id, p)
+				at[ref.id] = class
+			}
+			u.clusters = append(u.clusters, use{withTags(class, ref.tags), withTags(ref.id, ref.tags), ref.connections})
+		}
+	}
+	return u
+}
+
+// cluster is how a class speaks to a destination, or to a subset of it.
+func (m mesh) cluster(key string) *Cluster {
+	key, tags := cutTags(key)
+	id, bits := cutClass(key)
+	d, x := need(m.dests, m.at, id), need(m.classes, m.at, key)
+	if x == nil { // they do not call it, only send to it
+		x = newClass(d, need(m.subjects, m.at, id), bits, len(m.kinds))
+	}
+	return &Cluster{Name: clusterName(d.Destination, tags), Destination: d.Destination, Tags: tags,
+		HTTP2: need(m.members, m.at, id).http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m.kinds)}
+}
+
+func (c *Cluster) equal(o *Cluster) bool {
+	return c.Name == o.Name && c.Destination == o.Destination && c.HTTP2 == o.HTTP2 && same(c.Tags, o.Tags) && same(c.Policies, o.Policies)
+}
+
+func (m mesh) holds(u *used) *held {
+	out := &held{make([]ClusterUse, 0, len(u.clusters))}
+	for _, n := range u.clusters {
+		cluster, endpoints := need(m.clusters, m.at, n.cluster), need(m.endpoints, m.at, n.endpoints)
+		if cluster != nil && endpoints != nil {
+			out.list = append(out.list, ClusterUse{cluster, endpoints, n.connectionsOnly})
+		}
+	}
+	slices.SortFunc(out.list, func(a, b ClusterUse) int { return cmp.Compare(a.Cluster.Name, b.Cluster.Name) })
+	return out
+}
+
+// withTags adds the tags of a subset to a key, cutTags takes them off.
+func withTags(key string, tags map[string]string) string {
+	if len(tags) == 0 {
+		return key
+	}
+	var list []string
+	for k, v := range tags {
+		list = append(list, k+"\x02"+v)
+	}
+	slices.Sort(list)
+	return key + "\x00\x01" + strings.Join(list, "\x03")
+}
+
+func cutTags(key string) (string, map[string]string) {
+	key, text, ok := strings.Cut(key, "\x00\x01")
+	if !ok {
+		return key, nil
+	}
+	tags := map[string]string{}
+	for _, t := range strings.Split(text, "\x03") {
+		k, v, _ := strings.Cut(t, "\x02")
+		tags[k] = v
+	}
+	return key, tags
+}

@@ -1,0 +1,125 @@
+package resolve
+
+import (
+	"github.com/weftmesh/weft/resolve/derive"
+)
+
+// said is what policies say about a destination as a whole.
+type said struct {
+	dest     *Destination
+	policies Policies
+}
+
+// routed is where requests or connections to a destination go.
+type routed struct {
+	*said
+	table    *Table
+	tcp      *TCPTable
+	clusters []clusterRef
+}
+
+// named are the clusters that a table names.
+type named struct{ clusters []clusterRef }
+
+// clusterRef is a cluster that a table names. It names the destination by id,
+// because a table outlives the members of other destinations.
+type clusterRef struct {
+	id   string
+	name string // of the cluster
+	tags map[string]string
+	// connections says that the table sends whole connections to it.
+	connections bool
+}
+
+// addTables derives what each class has of a destination. Classes that have the
+// same share it.
+func (c *collections) addTables() {
+	c.said = derive.Derive(c.schema, "said", c.byClass, derive.Values[said]{
+		Equal: func(a, b *said) bool { return a.dest == b.dest && same(a.policies, b.policies) },
+		Hash:  func(s *said) uint64 { return s.policies.hash(mixed(offset, s.dest.ID)) },
+	}, func(r *derive.Reader, key string) *said {
+		x := need(c.classes, r, key)
+		return &said{x.dest.Destination, x.base.overridden(x.overrides).fold(c.kinds)}
+	})
+	c.routed = derive.Derive(c.schema, "tables", c.byClass, derive.Values[routed]{Equal: (*routed).equal, Hash: (*routed).hash, Share: (*routed).share},
+		func(r *derive.Reader, key string) *routed {
+			x := need(c.classes, r, key)
+			return mesh{c, r}.table(x, need(c.said, r, key), need(c.composed, r, x.composed))
+		})
+	c.named = derive.Derive(c.schema, "clusters named", c.routed, derive.Values[named]{Equal: func(a, b *named) bool { return same(a.clusters, b.clusters) }},
+		func(r *derive.Reader, key string) *named { return &named{need(c.routed, r, key).clusters} })
+}
+
+// table works out where the requests or connections of a class go.
+func (m mesh) table(x *class, s *said, all *composition) *routed {
+	d := x.dest
+	b := &tableBuilder{mesh: m, class: x, outbound: s.policies, stacks: map[*item][]stack{},
+		own: Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}}
+	out := &routed{said: s}
+	if all.Connections != nil {
+		out.tcp = b.connections(all.Connections)
+	} else {
+		out.table = b.build(all)
+	}
+	out.clusters = b.clusters
+	return out
+}
+
+func (r *routed) equal(o *routed) bool {
+	return r.said == o.said && same(r.clusters, o.clusters) && (r.table.is(o.table) || r.tcp.is(o.tcp))
+}
+
+// share keeps the table of r, of which something else may be new.
+func (r *routed) share(made *routed) *routed {
+	switch {
+	case r.tcp.is(made.tcp):
+		made.tcp = r.tcp
+	case r.table.is(made.table):
+		made.table = r.table
+	}
+	return made
+}
+
+// is reports whether both are equal tables of one destination.
+func (t *Table) is(o *Table) bool {
+	return t != nil && o != nil && t.Destination == o.Destination && same(t.Routes, o.Routes)
+}
+
+// is reports whether both are equal tables of one destination.
+func (t *TCPTable) is(o *TCPTable) bool {
+	return t != nil && o != nil && t.Destination == o.Destination && same(t.Backends, o.Backends) &&
+		same(t.Origins, o.Origins) && same(t.BackendsBy, o.BackendsBy)
+}
+
+func (r *routed) hash() uint64 {
+	out := mixed(offset, r.dest.ID)
+	if r.table != nil {
+		for _, x := range r.table.Routes {
+			out = x.Policies.hash(mixed(out, x.Key))
+		}
+	}
+	return out
+}
+
+// hash adds to h who said what where; it leaves out the values.
+func (p Policies) hash(h uint64) uint64 {
+	for _, e := range p {
+		h = mixed(h, e.Kind.Name)
+		for _, f := range e.Fields {
+			for _, s := range f.Said {
+				h = mixed(mixed(h, s.Origin.Name), string(s.Origin.Field))
+			}
+		}
+	}
+	return h
+}
+
+// offset and prime are those of FNV-1a.
+const offset, prime = 14695981039346656037, 1099511628211
+
+func mixed(h uint64, text string) uint64 {
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * prime
+	}
+	return h * prime
+}
