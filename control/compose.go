@@ -171,7 +171,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 
 // problems are all documents that are not served as they were written.
 func (p *Plane) problems() []*api.Violation {
-	all := append(p.store.Problems(), p.loop.problems()...)
+	all := p.store.Problems()
 	if p.feed != nil {
 		all = append(all, p.feed.Problems()...)
 	}

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 )
@@ -40,7 +38,6 @@ type loop struct {
 	pending  batch         // resolved and not published
 	sending  batch         // on its way to the streams
 	wake     chan struct{} // has a token while pending is not empty
-	broken   map[api.Ref]*api.Violation
 }
 
 // batch is what one publication will contain.
@@ -51,7 +48,7 @@ type batch struct {
 
 func newLoop(log *slog.Logger, observe *observer, publish func(*resolve.Model, resolve.Affected)) *loop {
 	return &loop{log: log, observe: observe, publish: publish, advanced: make(chan struct{}),
-		wake: make(chan struct{}, 1), broken: map[api.Ref]*api.Violation{}}
+		wake: make(chan struct{}, 1)}
 }
 
 // begin resolves and publishes everything that there is.
@@ -97,7 +94,8 @@ func news(changes []api.Change) []api.Change {
 func (l *loop) step(m *resolve.Model, s *api.Snapshot, changes []api.Change) {
 	span := l.observe.received(s.Revision(), changes)
 	started := time.Now()
-	next, affected := l.update(m, s, changes)
+	next, affected := m.Update(s, changes)
+	l.warn(m, next)
 	l.observe.resolved(span, s.Revision(), affected, time.Since(started))
 
 	l.mu.Lock()
@@ -118,69 +116,14 @@ func (l *loop) step(m *resolve.Model, s *api.Snapshot, changes []api.Change) {
 	}
 }
 
-// update is Model.Update, but an object that makes the resolver panic is left
-// out, as it was before: one bad document must not stop the others.
-func (l *loop) update(m *resolve.Model, s *api.Snapshot, changes []api.Change) (*resolve.Model, resolve.Affected) {
-	next, affected, err := tryUpdate(m, s, changes)
-	if err == nil {
-		l.heal(changes)
-		return next, affected
-	}
-	switch len(changes) {
-	case 0:
-		panic(err) // without any change it worked a moment ago
-	case 1:
-		l.quarantine(changes[0], err)
-		return l.update(m, s, nil)
-	}
-	half := len(changes) / 2
-	next, first := l.update(m, s, changes[:half])
-	next, second := l.update(next, s, changes[half:])
-	all := append(slices.Clone(first.Dataplanes), second.Dataplanes...)
-	slices.SortFunc(all, api.Ref.Compare)
-	return next, resolve.Affected{Dataplanes: slices.CompactFunc(all, func(a, b api.Ref) bool { return a == b })}
-}
-
-func tryUpdate(m *resolve.Model, s *api.Snapshot, changes []api.Change) (next *resolve.Model, affected resolve.Affected, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%v\n%s", p, debug.Stack())
+// warn logs the bugs that next meets and m did not.
+func (l *loop) warn(m, next *resolve.Model) {
+	known := m.Failures()
+	for _, f := range next.Failures() {
+		if !slices.ContainsFunc(known, func(k resolve.Failure) bool { return k.What == f.What && k.Cause == f.Cause }) {
+			l.log.Error("a bug keeps something from being resolved; all else holds", "what", f.What, "cause", f.Cause, "objects", f.Objects)
 		}
-	}()
-	next, affected = m.Update(s, changes)
-	return next, affected, nil
-}
-
-func (l *loop) quarantine(c api.Change, err error) {
-	l.log.Error("object cannot be resolved and is left out", "object", c.Ref().String(), "error", err)
-	v := &api.Violation{Object: c.Ref(), Code: "Unresolvable", Severity: api.Error,
-		Message: "a bug in weft keeps this object from being resolved, so its last state holds; change it, and report the log of the control plane"}
-	if c.After != nil {
-		v.Position = decode.Locate(c.After.Source, "")
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.broken[c.Ref()] = v
-}
-
-func (l *loop) heal(changes []api.Change) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, c := range changes {
-		delete(l.broken, c.Ref())
-	}
-}
-
-// problems are the objects that are left out.
-func (l *loop) problems() []*api.Violation {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	out := make([]*api.Violation, 0, len(l.broken))
-	for _, v := range l.broken {
-		out = append(out, v)
-	}
-	slices.SortFunc(out, func(a, b *api.Violation) int { return a.Object.Compare(b.Object) })
-	return out
 }
 
 // publishAll sends what is pending, at once after a calm, paced in a storm.

@@ -176,15 +176,15 @@ func TestAnObjectThatBreaksTheResolverIsLeftOut(t *testing.T) {
 			t.Errorf("%s was taken down with it", name)
 		}
 	}
-	if problems := l.problems(); len(problems) != 1 || problems[0].Object.Name != "bad" {
-		t.Errorf("problems are %v", problems)
+	if notes := m.Reader(nil).NotesOn(bad.Ref); len(notes) != 1 || notes[0].Code != resolve.Unresolvable {
+		t.Errorf("notes on it are %v", notes)
 	}
 	revision = apply(t, s, dataplane(t, "bad", "repaired"))
 	if m, err = l.model(ctx, revision); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := m.Dataplane(bad.Ref); !ok || len(l.problems()) != 0 {
-		t.Errorf("it does not come back: %v", l.problems())
+	if _, ok := m.Dataplane(bad.Ref); !ok || len(m.Failures()) != 0 {
+		t.Errorf("it does not come back: %v", m.Failures())
 	}
 }
 

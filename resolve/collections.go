@@ -106,7 +106,7 @@ func (c *collections) written(kind string) *derive.Collection[api.Object] {
 func need[T any](c *derive.Collection[T], at derive.At, key string) *T {
 	v, failed := c.Get(at, key)
 	if failed != nil {
-		panic(failed.Cause)
+		panic(failed)
 	}
 	return v
 }

@@ -6,9 +6,10 @@
 // dataplanes have in common is one shared value. A bad or lost object becomes a
 // Note on itself and never stops the others.
 //
-// What a change concerns is found by links (mesh.links), and a link is by name:
-// whatever ref the matcher accepts for a destination or a route must be linked
-// under a name of it, or under anyTarget, else an update would miss it.
+// What a change concerns nobody writes down: every stage is a collection of
+// package derive, which takes down what each value was made from (collections.go
+// has them all in their order). A collection that looks others up by a name must
+// find whatever the matcher accepts, under a name of it or under anyTarget.
 //
 // It imports no Envoy and no Kubernetes, asks no clock, and knows a kind of
 // policy only as a policies.Kind, a route language only as a route.Dialect.

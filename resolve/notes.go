@@ -42,19 +42,20 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 			return []api.Note{q.meshNote(ref)}
 		}
 	}
+	notes := q.failureNotes(ref)
 	if p := x.policy(ref); p != nil {
-		return q.policyNotes(x, p)
+		return append(notes, q.policyNotes(x, p)...)
 	}
 	if r := x.route(ref); r != nil {
-		return append(slices.Clone(r.opinion.Notes), routeNotes(x, r)...)
+		return slices.Concat(notes, r.opinion.Notes, routeNotes(x, r))
 	}
 	if p, _ := x.dataplanes.Get(x.at, objectKey(ref)); p != nil {
-		return dataplaneNotes(x, p)
+		return append(notes, dataplaneNotes(x, p)...)
 	}
 	if s, _ := x.services.Get(x.at, objectKey(ref)); s != nil {
-		return serviceNotes(x, s)
+		return append(notes, serviceNotes(x, s)...)
 	}
-	return nil
+	return notes
 }
 
 // meshNote says that an object's mesh is not there: no dataplane can join it.
@@ -183,7 +184,14 @@ func (m *Model) itemNote(x mesh, it *item, home string) (api.Note, bool) {
 func dataplaneNotes(x mesh, p *dataplane) []api.Note {
 	var notes []api.Note
 	origin := &api.Origin{Ref: p.object.Ref}
-	for _, c := range x.callsOf(p) {
+	if r, _ := x.resolved.Get(x.at, objectKey(p.object.Ref)); r != nil && r.Failed != "" {
+		notes = append(notes, note(origin, api.Error, Unresolvable, "", "a bug in weft keeps a part of what applies to it from being known, and its sidecar keeps what it has of that; report it: %s", r.Failed))
+	}
+	list, _ := x.calls.Get(x.at, objectKey(p.object.Ref))
+	if list == nil {
+		list = &calls{}
+	}
+	for _, c := range list.list {
 		if c.lost != nil {
 			notes = append(notes, note(origin, api.Error, c.lost.code, c.field(p), "%s; the outbound gets no listener", c.lost.text(x)))
 		}

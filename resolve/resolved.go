@@ -22,7 +22,7 @@ type Resolved struct {
 	// Clusters are those that the tables of Outbounds name, sorted by name.
 	Clusters []ClusterUse
 	// Failed is the bug because of which not all that applies is known; empty for
-	// none. The rest is then no configuration to serve.
+	// none. What is not here is then not known to be gone.
 	Failed string
 }
 

@@ -87,6 +87,21 @@ func (s *State) add(list *[]*Resource, r *Resource, notes []api.Note) {
 	}
 }
 
+// Over is s with what before had and s has not: where a bug keeps from being known
+// all that applies, nothing is known to be gone.
+func (s *State) Over(before *State) *State {
+	out := &State{Notes: s.Notes}
+	for _, of := range []func(*State) *[]*Resource{
+		func(s *State) *[]*Resource { return &s.Listeners }, func(s *State) *[]*Resource { return &s.Routes },
+		func(s *State) *[]*Resource { return &s.Clusters }, func(s *State) *[]*Resource { return &s.Endpoints },
+	} {
+		all := append(slices.Clone(*of(s)), *of(before)...)
+		slices.SortStableFunc(all, func(a, b *Resource) int { return strings.Compare(a.Name, b.Name) })
+		*of(out) = slices.CompactFunc(all, func(a, b *Resource) bool { return a.Name == b.Name })
+	}
+	return out
+}
+
 // sort brings each list into its order, and keeps one of each name.
 func (s *State) sort() {
 	for _, list := range []*[]*Resource{&s.Listeners, &s.Routes, &s.Clusters, &s.Endpoints} {

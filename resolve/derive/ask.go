@@ -36,11 +36,15 @@ type Failure struct {
 	Inputs []Key
 }
 
-// Failures are those of all collections, by collection and key.
+// Failures are those of all collections, by collection and key, but for keys that
+// failed only because of what they read.
 func (g *Graph) Failures() []Failure {
 	var out []Failure
 	for n := range g.failed.from(0) {
 		x := g.cell(n)
+		if g.passesOn(x) {
+			continue
+		}
 		c := g.schema.spaces[x.space].of
 		out = append(out, Failure{Key{c.name, x.key}, x.state.(*Failed), g.inputs(c, x.key)})
 	}
@@ -49,6 +53,14 @@ func (g *Graph) Failures() []Failure {
 		return cmp.Or(cmp.Compare(numbers[a.Collection], numbers[b.Collection]), cmp.Compare(a.Key.Key, b.Key.Key))
 	})
 	return out
+}
+
+// passesOn reports whether x failed as something that it read.
+func (g *Graph) passesOn(x *cell) bool {
+	return slices.ContainsFunc(x.reads, func(n id) bool {
+		f, failed := g.cell(n).state.(*Failed)
+		return failed && *f == *x.state.(*Failed)
+	})
 }
 
 func (s *Schema) numbers() map[string]int {

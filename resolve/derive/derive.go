@@ -158,9 +158,10 @@ func (s *Schema) room(x space) uint32 {
 }
 
 // Failed stands where a derivation, or an index or hash of what it made, panicked.
-// It is no value: it is in no bucket and in no set of keys.
+// It is no value: it is in no bucket and in no set of keys. A derivation that
+// panics with the *Failed that it read fails alike.
 type Failed struct {
-	Cause string // what it panicked with
+	Cause string // what it panicked with, and where
 }
 
 // Error says why there is no value.

@@ -3,7 +3,10 @@ package derive
 import (
 	"cmp"
 	"fmt"
+	"path"
+	"runtime"
 	"slices"
+	"strings"
 )
 
 // update makes the next graph, one collection after the other: when its turn has
@@ -180,12 +183,29 @@ func protect(f func()) (failed *Failed) {
 		case nil:
 		case misuse:
 			panic(string(p))
+		case *Failed:
+			failed = p
 		default:
-			failed = &Failed{fmt.Sprint(p)}
+			failed = &Failed{fmt.Sprint(p) + where()}
 		}
 	}()
 	f()
 	return nil
+}
+
+// where says, while a panic is on its way up, which function panicked.
+func where() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	for {
+		f, more := frames.Next()
+		if f.Function != "" && !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf(" in %s (%s:%d)", path.Base(f.Function), path.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
 }
 
 // settle decides which pointer stands at a key: the one that stood there before

@@ -255,7 +255,15 @@ func (st *stream) refresh() {
 	case now != st.resolved:
 		st.resolved = now
 		st.note, st.failed = "", false
-		if state := st.render(now); state != nil {
+		state := st.render(now)
+		if state != nil && now.Failed != "" {
+			st.failed = true
+			st.note = "a bug in weft keeps a part of the newest configuration from being known, which stays as it was; run 'weft problems'"
+			if st.want != nil {
+				state = state.Over(st.want)
+			}
+		}
+		if state != nil {
 			st.replace(state, p.revision)
 		}
 	}

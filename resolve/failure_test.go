@@ -1,0 +1,86 @@
+package resolve_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/worlds"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// TestAFailureIsNoneOfOthersBusiness: a document that makes the resolver panic is
+// named with its cause, alike however the graph came about, and all others hold.
+func TestAFailureIsNoneOfOthersBusiness(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	dialects := c.panickingAt("bad")
+	routeTo := func(name, path string) *api.Object {
+		return worlds.Decode(t, c.catalog, `{"type":"MeshHTTPRoute","mesh":"default","name":"`+name+`","spec":{"to":[{"targetRef":{"kind":"MeshService","name":"web"},
+			"rules":[{"matches":[{"path":{"type":"Exact","value":"`+path+`"}}],"default":{}}]}]}}`)
+	}
+	plane := worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2",
+		"inbound":[{"port":80,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}],"outbound":[{"port":10001,"tags":{"kuma.io/service":"web"}}]}}`)
+	empty, _ := resolve.Compile(api.NewSnapshot(0), dialects, c.kinds)
+	bad, good := api.Change{After: routeTo("bad", "/bad")}, api.Change{After: routeTo("good", "/good")}
+	update := func(m *resolve.Model, changes ...api.Change) (*resolve.Model, resolve.Affected) {
+		return m.Update(m.Snapshot().With(m.Snapshot().Revision()+1, changes), changes)
+	}
+	atOnce, _ := update(empty, bad, good, api.Change{After: plane})
+	before, _ := update(empty, good, api.Change{After: plane})
+	later, affected := update(before, bad)
+	if len(affected.Dataplanes) > 0 {
+		t.Errorf("what was not derived affects %v", affected.Dataplanes)
+	}
+	for _, m := range []*resolve.Model{atOnce, later} {
+		failures := m.Failures()
+		if len(failures) != 1 || !strings.HasPrefix(failures[0].Cause, "planted in ") || !slices.Equal(failures[0].Objects, []api.Ref{bad.After.Ref}) {
+			t.Errorf("failures are %v", failures)
+		}
+		if notes := m.Reader(nil).NotesOn(bad.After.Ref); len(notes) != 1 || notes[0].Code != resolve.Unresolvable {
+			t.Errorf("notes on it are %v", notes)
+		}
+		if r, ok := m.Dataplane(plane.Ref); !ok || len(r.Outbounds[0].Table.Routes) != 2 || r.Failed != "" {
+			t.Errorf("the good route and the implicit one are missing: %s", dump(m))
+		}
+	}
+	healed, affected := update(later, api.Change{Before: bad.After})
+	if len(healed.Failures()) > 0 || len(affected.Dataplanes) > 0 {
+		t.Errorf("still failing: %v, affected %v", healed.Failures(), affected.Dataplanes)
+	}
+}
+
+// TestAFailedTableIsNoneOfOthersBusiness: where the rules for a destination cannot
+// be composed, those who call it learn it, and what they call beside it holds.
+func TestAFailedTableIsNoneOfOthersBusiness(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	dialects := slices.Clone(c.dialects)
+	compose := dialects[0].Compose
+	dialects[0].Compose = func(f route.Frontend, candidates []route.Candidate) route.Composition {
+		if f.Name == "bad" && len(candidates) > 0 {
+			panic("planted")
+		}
+		return compose(f, candidates)
+	}
+	plane := worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2",
+		"inbound":[{"port":80,"tags":{"kuma.io/service":"good","kuma.io/protocol":"http"}},{"port":81,"tags":{"kuma.io/service":"bad","kuma.io/protocol":"http"}}],
+		"outbound":[{"port":10001,"tags":{"kuma.io/service":"good"}},{"port":10002,"tags":{"kuma.io/service":"bad"}}]}}`)
+	rt := worlds.Decode(t, c.catalog, `{"type":"MeshHTTPRoute","mesh":"default","name":"r","spec":{"to":[{"targetRef":{"kind":"MeshService","name":"bad"},
+		"rules":[{"matches":[{"path":{"type":"Exact","value":"/"}}],"default":{}}]}]}}`)
+	m, _ := resolve.Compile(api.NewSnapshot(1, plane, rt), dialects, c.kinds)
+	r, ok := m.Dataplane(plane.Ref)
+	if !ok || len(r.Outbounds) != 1 || r.Outbounds[0].Destination.Name != "good" || len(r.Clusters) != 1 || !strings.HasPrefix(r.Failed, "planted in ") {
+		t.Errorf("what holds is %s, failed %q", dump(m), r.Failed)
+	}
+	if f := m.Failures(); len(f) != 1 || !slices.Equal(f[0].Objects, []api.Ref{rt.Ref}) {
+		t.Errorf("failures are %v", f)
+	}
+	for _, ref := range []api.Ref{rt.Ref, plane.Ref} {
+		if notes := m.Reader(nil).NotesOn(ref); len(notes) != 1 || notes[0].Code != resolve.Unresolvable {
+			t.Errorf("notes on %s are %v", ref, notes)
+		}
+	}
+}
