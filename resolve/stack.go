@@ -24,7 +24,7 @@ type attachedItem struct {
 // under is what holds for every rule of the table: what targets no route, and over
 // it what is said for the frontend as a whole.
 func (b *tableBuilder) under(whole []route.Inline) {
-	b.base, b.bare = b.class.base, b.class.outbound
+	b.base, b.bare = b.class.base, b.outbound
 	if len(whole) == 0 {
 		return
 	}
