@@ -69,7 +69,7 @@ func TestBootstrapRefuses(t *testing.T) {
 		want   string
 	}{
 		"no name":               {func(c *xds.BootstrapConfig) { c.Name = "" }, "mesh and name"},
-		"no port":               {func(c *xds.BootstrapConfig) { c.XDSPort = 0 }, "no address of a control plane"},
+		"no port":               {func(c *xds.BootstrapConfig) { c.XDSPort = 0 }, "is not the address of a control plane"},
 		"token file over it":    {func(c *xds.BootstrapConfig) { c.TokenPath, c.XDSHost = "x", "10.0.0.1" }, "would leave this host"},
 		"token over plain wire": {func(c *xds.BootstrapConfig) { c.Token, c.XDSHost = "x", "10.0.0.1" }, "would leave this host"},
 	} {

@@ -168,9 +168,9 @@ func TestClientCertificates(t *testing.T) {
 		want string
 	}{
 		{&api.TLSVerification{ClientCert: text("a")}, "give both"},
-		{&api.TLSVerification{ClientCert: text("a"), ClientKey: text("b")}, "no pair in PEM form"},
-		{&api.TLSVerification{ClientCert: &api.DataSource{Inline: "%"}, ClientKey: text("b")}, "clientCert: inline is no base64"},
-		{&api.TLSVerification{ClientCert: text("a"), ClientKey: &api.DataSource{Inline: "%"}}, "clientKey: inline is no base64"},
+		{&api.TLSVerification{ClientCert: text("a"), ClientKey: text("b")}, "not a pair in PEM form"},
+		{&api.TLSVerification{ClientCert: &api.DataSource{Inline: "%"}, ClientKey: text("b")}, "clientCert: inline is not base64"},
+		{&api.TLSVerification{ClientCert: text("a"), ClientKey: &api.DataSource{Inline: "%"}}, "clientKey: inline is not base64"},
 	} {
 		if got, r := render(c.v); r != nil || !strings.Contains(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c.v, got, c.want)
