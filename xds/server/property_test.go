@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,9 +78,11 @@ func draw(t *rapid.T) []string {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
 	var out []string
 	for range rapid.IntRange(1, 2).Draw(t, "documents") {
-		switch pick("document", "route", "retries", "outbounds", "timeout", "endpoint") {
+		switch pick("document", "route", "connections", "retries", "outbounds", "timeout", "endpoint") {
 		case "route":
 			out = append(out, switched(pick("backend", "web", "a", "b")))
+		case "connections":
+			out = append(out, connected(pick("backend", "web", "a", "b")), strings.Replace(switched("web"), "{kind: Mesh}", "{kind: Dataplane, name: other}", 1))
 		case "retries":
 			out = append(out, retries(rapid.IntRange(1, 5).Draw(t, "retries")))
 		case "timeout":
