@@ -74,10 +74,11 @@ func compare(t testing.TB, r *room, worlds [][]m, pairs []Pair, g *Grid) []strin
 
 // hold says how verdict and reality differ about p; it is empty where they do not.
 // On a busy machine a bound of time may end what is quick by itself: such an end
-// counts if it comes again.
+// counts if it comes again and again, for longer than the machine stands still.
 func (f *fleet) hold(n int, p Pair, g *Grid) string {
 	said, late := f.once(n, p, g)
-	for again := 0; again < 2 && said != "" && late; again++ {
+	for pause := 100 * time.Millisecond; said != "" && late && pause < slowest; pause *= 2 {
+		time.Sleep(pause)
 		said, late = f.once(n, p, g)
 	}
 	return said
