@@ -39,6 +39,9 @@ type Failure struct {
 // Failures are those of all collections, by collection and key, but for keys that
 // failed only because of what they read.
 func (g *Graph) Failures() []Failure {
+	if g.failed.size == 0 {
+		return nil
+	}
 	var out []Failure
 	for n := range g.failed.from(0) {
 		x := g.cell(n)
