@@ -104,6 +104,7 @@ func (t taker) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 	type run struct {
 		attempts []Attempt
 		ends     []EndOfAll
+		early    bool
 	}
 	var runs []run
 	play := func(see func(Answer) Answer) {
@@ -112,7 +113,7 @@ func (t taker) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 			panic(err) // it is forwarded
 		}
 		attempts, ends := line.views(nth)
-		runs = append(runs, run{attempts, ends})
+		runs = append(runs, run{attempts, ends, line.early})
 	}
 	for _, in := range called {
 		if first, own := in.through(nth(0)); own {
@@ -131,6 +132,9 @@ func (t taker) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 	})
 	if p, err := l.player(t.from, nth); err == nil && p.plan.Headers != nil {
 		unknown = append(unknown, "answers: http.retriableResponseHeaders also repeats by headers of an answer, which are not given")
+	}
+	if slices.ContainsFunc(runs, func(r run) bool { return r.early }) {
+		unknown = append(unknown, fmt.Sprintf("answers: an attempt that fails before Envoy has read %d bytes of the body is repeated after all, and answered 507 if they come during the pause", MaxRepeated))
 	}
 	if len(streamBounds(t.from, l.route)) > 1 {
 		unknown = append(unknown, "answers: http.maxStreamDuration differs between the backends; it is left out")

@@ -61,6 +61,8 @@ type End struct {
 type Timeline struct {
 	Tries []Try
 	Ends  []End
+
+	early bool // an attempt ended before Envoy had more of the body than it repeats, perhaps
 }
 
 // Play says what happens to a forwarded request if its backend does to the n-th
@@ -91,12 +93,15 @@ func (l *lookup) player(r *resolve.Resolved, answer func(n int) Answer) (*player
 	if l.route == nil || !forwards(l.route) || l.call.refuses(l.route) {
 		return nil, errNotForwarded
 	}
-	p := &player{answer: answer}
+	p := &player{answer: answer, long: l.call.body > MaxRepeated}
 	rewrite := route.LastRewrite(l.route.Filters)
 	sent := l.call.forwarded(l.route, rewrite).Headers // conditions see what the filters made of the request
 	for _, e := range l.route.Policies {
 		if x, ok := e.Conf.(Retrier); ok {
-			if plan, ok := x.RetryPlan(l.outbound.Destination.Protocol); ok && l.call.body <= MaxRepeated && plan.Request(l.call.method, sent) {
+			if plan, ok := x.RetryPlan(l.outbound.Destination.Protocol); ok {
+				if !plan.Request(l.call.method, sent) {
+					plan.Retries = 0 // its one attempt is bounded all the same
+				}
 				p.plan = plan
 			}
 		}
@@ -147,6 +152,7 @@ type player struct {
 	plan   RetryPlan
 	bounds Timeouts
 	answer func(int) Answer
+	long   bool // the body is not repeated
 	line   Timeline
 }
 
@@ -183,7 +189,9 @@ func (p *player) play() Timeline {
 			p.ended(End{By: by, Status: 504, Attempts: n + 1, Earliest: limit, Latest: limit})
 			done.Latest = limit
 		}
-		if !retry || uint32(n) >= p.plan.Retries {
+		retry = retry && uint32(n) < p.plan.Retries
+		p.line.early = retry && p.long
+		if !retry || p.long {
 			if end.Ended == ByAnswer {
 				return p.rest(done, p.answer(n))
 			}

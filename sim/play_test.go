@@ -75,6 +75,42 @@ func TestTimelines(t *testing.T) {
 	}
 }
 
+// TestAttemptsThatAreNotRepeated: what may not be repeated, for its headers or its
+// body, has one attempt, which perTryTimeout bounds all the same. That a long body is
+// repeated if it fails early is announced, and only where it may.
+func TestAttemptsThatAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	second := api.Duration(time.Second)
+	r := under(api.HTTP, effective(retry.Kind, &retry.Conf{HTTP: &retry.HTTP{NumRetries: ptr[uint32](2), PerTryTimeout: &second, RetryOn: []string{"5xx", "HttpMethodGet"}}}))
+	for _, c := range []struct {
+		method    string
+		body      int64
+		answers   string
+		want      string
+		announced bool
+	}{
+		{"POST", 0, "503", "answer 503 after 1", false},
+		{"POST", 0, "200@2s", "perTryTimeout 504 after 1", false},
+		{"GET", sim.MaxRepeated, "200@2s", "perTryTimeout 504 after 3", false},
+		{"GET", sim.MaxRepeated + 1, "200", "answer 200 after 1", false},
+		{"GET", sim.MaxRepeated + 1, "503", "answer 503 after 1", true},
+		{"GET", sim.MaxRepeated + 1, "200@2s", "perTryTimeout 504 after 1", true},
+		{"POST", sim.MaxRepeated + 1, "503", "answer 503 after 1", false},
+	} {
+		v, err := run(r, sim.Request{Method: c.method, URL: "http://web:8080/", Body: c.body, Answers: c.answers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := v.Branches[0].Ends[0]
+		if got := fmt.Sprintf("%s %d after %d", e.By, e.Status, e.Attempts); got != c.want {
+			t.Errorf("%+v ends by %s", c, got)
+		}
+		if got := strings.Contains(strings.Join(v.Unknown, "\n"), "507"); got != c.announced {
+			t.Errorf("%+v announces %q", c, v.Unknown)
+		}
+	}
+}
+
 func TestNothingIsAttemptedWhereNothingIsForwarded(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]*resolve.Resolved{
