@@ -85,12 +85,12 @@ func (f *Forwarded) reread(http2 bool) *Forwarded {
 			got.Headers[name] = f.Headers[name]
 		}
 		if http2 { // where it went as CONNECT (RFC 8441)
-			got.Headers["connection"] = "upgrade"
+			got.Headers["connection"], got.Method = "upgrade", http.MethodGet
 		}
 	}
 	return &got
 }
 
 func (f *Forwarded) same(o *Forwarded) bool {
-	return f.Path == o.Path && maps.Equal(f.Headers, o.Headers)
+	return f.Method == o.Method && f.Path == o.Path && maps.Equal(f.Headers, o.Headers)
 }

@@ -9,18 +9,21 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/weftmesh/weft/internal/tables"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
 
 // anyDice lets rapid draw what the dice draw.
-func anyDice(t *rapid.T) dice { return dice{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))} }
+func anyDice(t *rapid.T) tables.Dice {
+	return tables.Dice{Rand: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
+}
 
 func TestOneRouteTakesEveryRequest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDice(t)
-		routes, q := d.table(), d.request()
+		routes, q := drawn(d), d.Request()
 		v, err := run(shop(routes...), q)
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +52,7 @@ func TestPartsAddUpToOne(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDice(t)
-		v, err := run(shop(d.table()...), d.request())
+		v, err := run(shop(drawn(d)...), d.Request())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +94,7 @@ func TestRoutesAfterTheOneTakenDoNotMatter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDice(t)
-		routes, q := d.table(), d.request()
+		routes, q := drawn(d), d.Request()
 		before, err := run(shop(routes...), q)
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +140,7 @@ func TestTimelineIsConsistent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDice(t)
-		r := under("http", d.policies()...)
+		r := under("http", d.Policies()...)
 		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"200", "500", "503", "409", "reset", "slow:30s", "slow:2m"}), 1, 6).Draw(t, "steps")
 		line, err := playing(r, sim.Request{URL: "http://web:8080/"}, func(n int) sim.Answer { return scripted(steps[min(n, len(steps)-1)])(0) })
 		if err != nil {
@@ -167,8 +170,8 @@ func FuzzRun(f *testing.F) {
 	f.Add("CONNECT", "https://web", "connection", "upgrade", uint64(3))
 	f.Add("POST", "http://web:8080/%00;..%", ":path", "\n", uint64(4))
 	f.Fuzz(func(t *testing.T, method, url, name, value string, seed uint64) {
-		d := dice{rand.New(rand.NewPCG(seed, 0))}
-		v, err := run(shop(d.table()...), sim.Request{Method: method, URL: url, Headers: sim.Headers{name: value}})
+		d := tables.Dice{Rand: rand.New(rand.NewPCG(seed, 0))}
+		v, err := run(shop(drawn(d)...), sim.Request{Method: method, URL: url, Headers: sim.Headers{name: value}})
 		if err == nil && (len(v.Branches) == 0 || v.Branches[0].Outcome == "") {
 			t.Fatalf("no outcome: %+v", v)
 		}

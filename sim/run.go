@@ -177,8 +177,12 @@ func callOf(q Request, a *address) *call {
 }
 
 // authority is what the client calls the server: the URL decides where the
-// request goes, a Host header only what it says there.
+// request goes, a Host header only what it says there, and in CONNECT of HTTP/1 not
+// even that.
 func authority(q Request, a *address) string {
+	if q.Method == http.MethodConnect && q.Version != "2" {
+		return a.authority
+	}
 	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
 		if strings.EqualFold(strings.TrimSpace(name), "host") {
 			return q.Headers[name]

@@ -32,7 +32,7 @@ func playing(r *resolve.Resolved, q sim.Request, answer func(int) sim.Answer) (s
 }
 
 // shop is a dataplane that calls web:8080 at 127.0.0.1:10001 by these routes.
-// The clusters v1, v2 and v3 have an endpoint, empty has none.
+// The clusters v1, v2, v3 and web have an endpoint, empty has none.
 func shop(routes ...*resolve.Route) *resolve.Resolved {
 	web := &resolve.Destination{ID: "web:8080", Kind: api.KindMeshService, Name: "web", Port: 8080, Protocol: api.HTTP,
 		Hostnames: []string{"web", "web.mesh"}, Ref: api.Ref{Kind: api.KindMeshService, Mesh: "default", Name: "web"}}
@@ -41,7 +41,7 @@ func shop(routes ...*resolve.Route) *resolve.Resolved {
 		Dataplane: &api.Object{Spec: &api.Dataplane{Networking: &api.Networking{}}},
 		Outbounds: []*resolve.Outbound{{Address: "127.0.0.1", Port: 10001, Destination: web, Table: &resolve.Table{Destination: web, Routes: routes}}},
 	}
-	for _, name := range []string{"v1", "v2", "v3", "empty"} {
+	for _, name := range []string{"v1", "v2", "v3", "empty", "web"} {
 		d := &resolve.Destination{ID: name, Kind: api.KindMeshService, Name: name, Protocol: api.HTTP}
 		e := &resolve.Endpoints{Name: name, List: []resolve.Endpoint{{Address: "127.0.0.1", Port: 1}}}
 		if name == "empty" {

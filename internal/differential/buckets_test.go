@@ -115,20 +115,20 @@ func bucketNames(t *resolve.Table) []string {
 func TestBucketsRunDry(t *testing.T) {
 	t.Parallel()
 	const count, requests = 60, 50
-	var worlds [][]m
+	var worlds []Source
 	draws := make([]draw, count)
 	for i := range count {
 		draws[i] = newDraw(31, uint64(i))
-		worlds = append(worlds, draws[i].dryWorld())
+		worlds = append(worlds, Source{Documents: draws[i].dryWorld()})
 	}
 	f := newFleet(t, newRoom(t), worlds)
 	refused := map[string]int{}
 	for i, w := range f.worlds {
 		left, names := tokens{}, bucketNames(w.table())
 		for range requests {
-			p := Pair{Documents: worlds[i], Request: draws[i].request()}
+			p := Pair{Source: worlds[i], Request: draws[i].request()}
 			p.Request.Method = http.MethodGet
-			v, err := sim.Run(w.Model, client, p.Request)
+			v, err := sim.Run(w, client, p.Request)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +197,7 @@ func (t tokens) empty(name string, b sim.Bucket) bool {
 
 // inboundLimit is what limits the requests to a dataplane of w.
 func (w *World) inboundLimit(dataplane string) (name string, l sim.Limited, ok bool) {
-	for r := range w.Model.Dataplanes("default") {
+	for r := range w.Dataplanes("default") {
 		if r.Ref.Name == dataplane && r.Inbounds[0].Protocol.HTTPLike() {
 			l, ok = limitOf(r.Inbounds[0].Policies)
 			return "inbound " + dataplane, l, ok

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -35,11 +36,23 @@ func disagreement(w *World, p Pair, v *sim.Verdict, o *Observed) string {
 		}
 	default:
 		said = answered(p, o, b.Status)
+		if said == "" {
+			said = body(w, p, b, o)
+		}
 	}
 	if said == "" {
 		said = responseHeaders(b, o)
 	}
 	return said
+}
+
+// body compares that of an answer which a route gives by itself. A status may have none.
+func body(w *World, p Pair, b *sim.Branch, o *Observed) string {
+	do, ok := w.route(b.Route.Name).Answers().(*route.Respond)
+	if !ok || isGRPC(p) || p.Request.Method == http.MethodHead || do.Status == http.StatusNoContent || o.Body == do.Body {
+		return ""
+	}
+	return fmt.Sprintf("body: sim %q, Envoy %q", do.Body, o.Body)
 }
 
 // text is an answer in a few words.
@@ -234,7 +247,7 @@ func (w *World) servicePort(dataplane string) int {
 // on that is another one.
 func (w *World) refused(p Pair, x *sim.Backend, o *Observed) string {
 	p.Request.Answers = "refused"
-	v, err := sim.Run(w.Model, client, p.Request)
+	v, err := sim.Run(w, client, p.Request)
 	if err != nil {
 		return err.Error()
 	}

@@ -21,18 +21,33 @@ import (
 	"github.com/weftmesh/weft/sim"
 )
 
-// World is documents, and what applies to their dataplane client.
+// Source is what a world is made of: documents, and where there are any, routes that
+// take the place of those which the client calls web by.
+type Source struct {
+	Documents []m `json:"documents"`
+	Routes    []m `json:"routes,omitempty"` // each a tables.Route
+}
+
+// World is a source, and what applies to its dataplane client.
 type World struct {
-	Documents []m
-	Resolved  *resolve.Resolved
-	Model     *resolve.Model
+	Source
+	*resolve.Model
+	Resolved *resolve.Resolved
+}
+
+// Dataplane finds one.
+func (w *World) Dataplane(ref api.Ref) (*resolve.Resolved, bool) {
+	if ref == client {
+		return w.Resolved, true
+	}
+	return w.Model.Dataplane(ref)
 }
 
 // Pair is a request in a world; its answers are what the workloads do to it.
 type Pair struct {
-	Documents []m         `json:"documents"`
-	Request   sim.Request `json:"request"`
-	Chunked   bool        `json:"chunked,omitempty"` // sent without a length in front
+	Source
+	Request sim.Request `json:"request"`
+	Chunked bool        `json:"chunked,omitempty"` // sent without a length in front
 }
 
 // MarshalJSON keeps the lines of a repeated header apart.
@@ -61,10 +76,11 @@ func (p Pair) MarshalJSON() ([]byte, error) {
 // client is the dataplane that asks.
 var client = dataplane("client")
 
-// compile reads documents as apply does. The error names the first that is not valid.
-func compile(documents []m) (*World, error) {
+// compile reads a source as apply reads documents. The error names the first that is
+// not valid.
+func compile(from Source) (*World, error) {
 	var objects []*api.Object
-	for _, doc := range documents {
+	for _, doc := range from.Documents {
 		text, err := json.Marshal(doc)
 		if err != nil {
 			return nil, err
@@ -80,7 +96,8 @@ func compile(documents []m) (*World, error) {
 	if !ok || len(r.Outbounds) == 0 || r.Outbounds[0].Table == nil {
 		return nil, fmt.Errorf("the world has no client that calls web over HTTP")
 	}
-	return &World{documents, r, model}, nil
+	w := &World{from, model, r}
+	return w, w.reroute(from.Routes)
 }
 
 // table is what the client's requests to web are routed by.

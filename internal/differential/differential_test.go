@@ -36,7 +36,7 @@ func TestSimAgreesWithEnvoy(t *testing.T) {
 	t.Parallel()
 	pairs := int(number(t, "WEFT_DIFF_PAIRS", 5000))
 	grid := NewGrid()
-	reports := Run(t, number(t, "WEFT_DIFF_SEED", 1), pairs, grid)
+	reports := Run(t, byDocuments, number(t, "WEFT_DIFF_SEED", 1), pairs, grid)
 	for _, r := range reports {
 		t.Errorf("a disagreement; keep it in testdata once it is understood:\n%s", r)
 	}
@@ -49,19 +49,29 @@ func TestSimAgreesWithEnvoy(t *testing.T) {
 	}
 }
 
+// TestTablesAgreeWithEnvoy is the same for routes that no document can write, with a
+// fifth of the pairs.
+func TestTablesAgreeWithEnvoy(t *testing.T) {
+	t.Parallel()
+	pairs := int(number(t, "WEFT_DIFF_PAIRS", 5000)) / 5
+	for _, r := range Run(t, byTables, number(t, "WEFT_DIFF_SEED", 1), pairs, NewGrid()) {
+		t.Errorf("a disagreement; keep it in testdata once it is understood:\n%s", r)
+	}
+}
+
 // TestAdmittedMeansAccepted: whatever apply admits, an Envoy takes: everything
 // that every sidecar of random worlds holds, in one file for all.
 func TestAdmittedMeansAccepted(t *testing.T) {
 	t.Parallel()
-	worlds, _ := drawPairs(t, 11, 0, 60)
+	worlds, _ := drawPairs(t, byDocuments, 11, 0, 60)
 	renderer := xds.NewRenderer(world.Kinds())
 	var states []*xds.State
-	for _, documents := range worlds {
-		w, err := compile(documents)
+	for _, source := range worlds {
+		w, err := compile(source)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for r := range w.Model.Dataplanes("default") {
+		for r := range w.Dataplanes("default") {
 			s := renderer.Render(r)
 			for _, n := range s.Notes {
 				if n.Code == "Rejected" {

@@ -18,16 +18,16 @@ import (
 // says nothing, or that it is idle, Envoy has its built-in value.
 func TestExplainIsWhatEnvoyRuns(t *testing.T) {
 	t.Parallel()
-	worlds, _ := drawPairs(t, 21, 0, 200)
-	for i, documents := range worlds {
-		worlds[i] = newDraw(22, uint64(i)).withDatabase(documents)
+	worlds, _ := drawPairs(t, byDocuments, 21, 0, 200)
+	for i := range worlds {
+		worlds[i].Documents = newDraw(22, uint64(i)).withDatabase(worlds[i].Documents)
 	}
 	f := newFleet(t, newRoom(t), worlds)
 	dumps := [2]dump{dumpOf(t, f.envoys[0]), dumpOf(t, f.envoys[1])}
 	seen := [2]map[string]int{{}, {}} // of the caller's side, and of the other
 	for i, w := range f.worlds {
-		for r := range w.Model.Dataplanes("default") {
-			e, err := inspect.Explain(w.Model.Reader(nil), r.Ref, "")
+		for r := range w.Dataplanes("default") {
+			e, err := inspect.Explain(w.Reader(nil), r.Ref, "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,8 +30,8 @@ type fleet struct {
 // The names of the two.
 const callers, called = "callers", "called"
 
-// newFleet places worlds of documents and starts them, until the test ends.
-func newFleet(t testing.TB, r *room, worlds [][]m) *fleet {
+// newFleet places worlds and starts them, until the test ends.
+func newFleet(t testing.TB, r *room, worlds []Source) *fleet {
 	t.Helper()
 	if len(worlds) > maxWorlds {
 		t.Fatalf("%d worlds, at most %d have room", len(worlds), maxWorlds)
@@ -39,16 +39,16 @@ func newFleet(t testing.TB, r *room, worlds [][]m) *fleet {
 	f := &fleet{room: r}
 	renderer := xds.NewRenderer(world.Kinds())
 	states := map[string]map[string]*xds.State{callers: {}, called: {}}
-	for i, documents := range worlds {
-		w, err := compile(r.place(documents, i+1))
+	for i, source := range worlds {
+		w, err := compile(r.place(source, i+1))
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.worlds = append(f.worlds, w)
-		for r := range w.Model.Dataplanes("default") {
+		for r := range w.Dataplanes("default") {
 			name := called
 			if r.Ref == client {
-				name = callers
+				name, r = callers, w.Resolved
 			}
 			states[name][place(i, r.Ref.Name)] = renderer.Render(r)
 		}
@@ -69,6 +69,7 @@ func (f *fleet) stop() {
 			e.Stop()
 		}
 		f.plane.stop()
+		f.worlds, f.plane = nil, nil // the test holds f until it ends
 	})
 }
 

@@ -44,10 +44,10 @@ func newRoom(t testing.TB) *room {
 
 var drawnAddress = regexp.MustCompile(`^127\.0\.([01])\.(\d+)$`)
 
-// place is a copy of documents that lies in the n-th network of r.
-func (r *room) place(documents []m, n int) []m {
-	out := make([]m, len(documents))
-	for i, doc := range documents {
+// place is a copy of a source that lies in the n-th network of r.
+func (r *room) place(from Source, n int) Source {
+	out := make([]m, len(from.Documents))
+	for i, doc := range from.Documents {
 		out[i] = r.at(doc, n).(m)
 		name, _ := doc["name"].(string)
 		switch doc["type"] {
@@ -69,7 +69,7 @@ func (r *room) place(documents []m, n int) []m {
 			}
 		}
 	}
-	return out
+	return Source{out, from.Routes}
 }
 
 func list(v any) []m {

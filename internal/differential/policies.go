@@ -64,9 +64,10 @@ func (d draw) retry() m {
 		case "numRetries":
 			http[f] = d.IntN(4)
 		case "retryOn":
-			http[f] = append([]string{one(d, "5xx", "Reset", "503")}, some(d, 2, "GatewayError", "Retriable4xx", "ConnectFailure", "RefusedStream", "HttpMethodGet", "HttpMethodPost", "418")...)
+			http[f] = append([]string{one(d, "5xx", "Reset", "503", "GatewayError", "HttpMethodGet")},
+				some(d, 2, "GatewayError", "Retriable4xx", "ConnectFailure", "RefusedStream", "EnvoyRatelimited", "HttpMethodGet", "HttpMethodPost", "418")...)
 		case "perTryTimeout":
-			http[f] = one(d, "0s", "15s")
+			http[f] = one(d, "0s", "15s", "800ms")
 		case "backOff":
 			http[f] = one(d, m{"baseInterval": "10ms"}, m{"maxInterval": "5ms"}, m{"baseInterval": "5ms", "maxInterval": "10ms"})
 		case "rateLimitedBackOff":
@@ -93,7 +94,7 @@ func (d draw) retry() m {
 	for _, f := range some(d, 4, "perTryTimeout", "backOff", "rateLimitedBackOff") {
 		switch f {
 		case "perTryTimeout":
-			grpc[f] = "15s"
+			grpc[f] = one(d, "15s", "800ms")
 		case "backOff":
 			grpc[f] = m{"baseInterval": "5ms", "maxInterval": one(d, "10ms", "5ms")}
 		case "rateLimitedBackOff":

@@ -2,19 +2,24 @@ package differential
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
-// reduce takes away from p what is not needed for the disagreement: documents,
+// reduce takes away from p what is not needed for a disagreement of the same kind: documents,
 // entries and fields, one at a time, all possible ones in one Envoy.
 func reduce(t testing.TB, r *room, p Pair, said string) Report {
 	t.Helper()
 	for {
 		var smaller []Pair
-		for n := range parts(p.Documents) {
+		for n := range parts(p.Documents) + parts(p.Routes) {
 			q := p
-			q.Documents = without(t, p.Documents, n)
-			if _, err := compile(r.place(q.Documents, 1)); err == nil {
+			if at := n - parts(p.Documents); at < 0 {
+				q.Documents = without(t, p.Documents, n)
+			} else {
+				q.Routes = without(t, p.Routes, at)
+			}
+			if _, err := compile(r.place(q.Source, 1)); err == nil && (len(q.Routes) > 0) == (len(p.Routes) > 0) {
 				smaller = append(smaller, q)
 			}
 		}
@@ -38,7 +43,7 @@ func reduce(t testing.TB, r *room, p Pair, said string) Report {
 		}
 		found := false
 		for i, s := range Replay(t, r, smaller) {
-			if s != "" {
+			if kind, _, _ := strings.Cut(said, ":"); strings.HasPrefix(s, kind) {
 				p, said, found = smaller[i], s, true
 				break
 			}
@@ -56,10 +61,10 @@ func parts(v any) int {
 	return n
 }
 
-// without is a copy of documents that lacks its nth part.
-func without(t testing.TB, documents []m, n int) []m {
+// without is a copy of a list that lacks its nth part.
+func without(t testing.TB, of []m, n int) []m {
 	t.Helper()
-	text, err := json.Marshal(documents)
+	text, err := json.Marshal(of)
 	if err != nil {
 		t.Fatal(err)
 	}

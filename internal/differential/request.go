@@ -29,7 +29,7 @@ func (d draw) pair(w *World) Pair {
 		q.Method, q.Headers["content-type"] = "POST", "application/grpc"
 		q.Version = one(d, "2", "2", "")
 	}
-	p := Pair{Documents: w.Documents, Request: q}
+	p := Pair{Source: w.Source, Request: q}
 	if d.chance(4) {
 		d.spoil(&p)
 	}
@@ -43,9 +43,9 @@ func (d draw) pair(w *World) Pair {
 // answers is what the workloads do; slow answers cost as much time as the bound
 // that they meet, so they are rare.
 func (d draw) answers(w *World, p Pair) string {
-	steps := []string{"200", "200", "503", "500", "404", "418", "reset", "429"}
+	steps := []string{"200", "200", "503", "500", "502", "504", "404", "409", "418", "reset", "429"}
 	if isGRPC(p) {
-		steps = []string{"200", "grpc:14", "grpc:14", "grpc:8", "grpc:0", "503", "reset"}
+		steps = []string{"200", "grpc:14", "grpc:14", "grpc:8", "grpc:1", "grpc:4", "grpc:13", "grpc:5", "grpc:0", "503", "reset"}
 	}
 	script := ""
 	for range d.IntN(4) {
@@ -54,7 +54,7 @@ func (d draw) answers(w *World, p Pair) string {
 	if d.chance(1) {
 		q := p.Request
 		q.Answers = script + "200@30s"
-		if v, err := sim.Run(w.Model, client, q); err == nil && soon(&v) {
+		if v, err := sim.Run(w, client, q); err == nil && soon(&v) {
 			return q.Answers
 		}
 	}

@@ -21,21 +21,34 @@ const (
 	askers           = 16 // at one time
 )
 
-// slowest is the longest that a pair may take.
-const slowest = 5 * time.Second
+// slowest is the longest that a pair may take; what takes more than quick may have
+// met a bound of time, the least of which is longer.
+const slowest, quick = 5 * time.Second, 500 * time.Millisecond
+
+// theme is what worlds and their requests are drawn about.
+type theme struct {
+	source func(draw) Source
+	pair   func(draw, *World) Pair
+}
+
+// The themes: documents as people write them, and tables of routes.
+var (
+	byDocuments = theme{func(d draw) Source { return Source{Documents: d.documents()} }, draw.pair}
+	byTables    = theme{func(d draw) Source { return d.tableSource(d.chance(3)) }, draw.tablePair}
+)
 
 // drawPairs makes worlds and requests; equal seeds give equal ones.
-func drawPairs(t testing.TB, seed uint64, from, n int) (worlds [][]m, pairs []Pair) {
+func drawPairs(t testing.TB, about theme, seed uint64, from, n int) (worlds []Source, pairs []Pair) {
 	t.Helper()
 	for i := range n {
 		d := newDraw(seed, uint64(from+i))
-		w, err := compile(d.documents())
+		w, err := compile(about.source(d))
 		if err != nil {
 			t.Fatalf("seed %d, world %d: %v", seed, from+i, err)
 		}
-		worlds = append(worlds, w.Documents)
+		worlds = append(worlds, w.Source)
 		for range requestsPerWorld {
-			pairs = append(pairs, d.pair(w))
+			pairs = append(pairs, about.pair(d, w))
 		}
 	}
 	return worlds, pairs
@@ -47,7 +60,7 @@ var asked atomic.Uint64
 // compare sends the pairs of each world, as many in one as in the other, and
 // returns what each disagreement says. In one world nothing happens at one time:
 // what a sidecar does to a request may depend on others that are under way.
-func compare(t testing.TB, r *room, worlds [][]m, pairs []Pair, g *Grid) []string {
+func compare(t testing.TB, r *room, worlds []Source, pairs []Pair, g *Grid) []string {
 	t.Helper()
 	f := newFleet(t, r, worlds)
 	defer f.stop()
@@ -73,8 +86,9 @@ func compare(t testing.TB, r *room, worlds [][]m, pairs []Pair, g *Grid) []strin
 }
 
 // hold says how verdict and reality differ about p; it is empty where they do not.
-// On a busy machine a bound of time may end what is quick by itself: such an end
-// counts if it comes again and again, for longer than the machine stands still.
+// On a busy machine a bound of time may end what is quick by itself, or one of its
+// attempts: such an end counts if it comes again and again, for longer than the
+// machine stands still.
 func (f *fleet) hold(n int, p Pair, g *Grid) string {
 	said, late := f.once(n, p, g)
 	for pause := 100 * time.Millisecond; said != "" && late && pause < slowest; pause *= 2 {
@@ -84,15 +98,17 @@ func (f *fleet) hold(n int, p Pair, g *Grid) string {
 	return said
 }
 
-// once asks once; late reports whether the request was ended by a bound of time.
+// once asks once; late reports whether a bound of time may have
+// had a part in it.
 func (f *fleet) once(n int, p Pair, g *Grid) (said string, late bool) {
 	w := f.worlds[n]
+	began := time.Now()
 	o, err := f.ask(n, p, strconv.FormatUint(asked.Add(1), 10))
 	if err != nil {
 		return "ask: " + err.Error(), false
 	}
-	late = o.Status == http.StatusGatewayTimeout || o.grpcStatus() == grpcStatuses[http.StatusGatewayTimeout] || o.Cut
-	v, err := sim.Run(w.Model, client, p.Request)
+	late = time.Since(began) > quick || o.Status == http.StatusGatewayTimeout || o.grpcStatus() == grpcStatuses[http.StatusGatewayTimeout] || o.Cut
+	v, err := sim.Run(w, client, p.Request)
 	if err != nil {
 		if o.Status == 0 || o.Status == http.StatusBadRequest {
 			return "", false
@@ -143,13 +159,13 @@ func (r Report) String() string {
 }
 
 // Run compares n pairs and returns the first disagreements, reduced.
-func Run(t testing.TB, seed uint64, n int, g *Grid) []Report {
+func Run(t testing.TB, about theme, seed uint64, n int, g *Grid) []Report {
 	t.Helper()
 	r := newRoom(t)
 	var reports []Report
 	for from := 0; from*requestsPerWorld < n && len(reports) == 0; from += worldsPerFleet {
 		count := min(worldsPerFleet, (n+requestsPerWorld-1)/requestsPerWorld-from)
-		worlds, pairs := drawPairs(t, seed, from, count)
+		worlds, pairs := drawPairs(t, about, seed, from, count)
 		seen := map[int]bool{}
 		for i, s := range compare(t, r, worlds, pairs, g) {
 			if s == "" {
@@ -173,9 +189,9 @@ func Replay(t testing.TB, r *room, cases []Pair) []string {
 	for len(cases) > 0 {
 		some := cases[:min(len(cases), worldsPerFleet)]
 		cases = cases[len(some):]
-		var worlds [][]m
+		var worlds []Source
 		for _, p := range some {
-			worlds = append(worlds, p.Documents)
+			worlds = append(worlds, p.Source)
 		}
 		said = append(said, compare(t, r, worlds, some, NewGrid())...)
 	}

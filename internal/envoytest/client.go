@@ -33,6 +33,7 @@ type Reply struct {
 	Status  int // 0: the connection or stream ended without an answer
 	Headers http.Header
 	Trailer http.Header
+	Body    string
 	Cut     bool   // the answer was broken off
 	Echo    string // what came back through a WebSocket
 	Ended   string // why there is no answer
@@ -83,8 +84,8 @@ func sendHTTP1(conn net.Conn, q Wire) (*Reply, error) {
 			return &Reply{Ended: err.Error()}, unlessEnded(err)
 		}
 		if resp.StatusCode >= 200 {
-			_, err := io.Copy(io.Discard, resp.Body)
-			return &Reply{Status: resp.StatusCode, Headers: resp.Header, Trailer: resp.Trailer, Cut: err != nil}, nil
+			body, err := io.ReadAll(resp.Body)
+			return &Reply{Status: resp.StatusCode, Headers: resp.Header, Trailer: resp.Trailer, Body: string(body), Cut: err != nil}, nil
 		}
 		if resp.StatusCode == http.StatusSwitchingProtocols {
 			return through(conn, r, resp)

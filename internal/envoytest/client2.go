@@ -87,6 +87,7 @@ func readHTTP2(f *http2.Framer) (*Reply, error) {
 			out.take(frame)
 			ended = frame.StreamEnded()
 		case *http2.DataFrame:
+			out.Body += string(frame.Data())
 			ended = frame.StreamEnded()
 		case *http2.RSTStreamFrame:
 			out.Ended, out.Cut, ended = frame.ErrCode.String(), out.Status != 0, true
