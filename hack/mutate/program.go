@@ -132,7 +132,7 @@ func (p *program) run(ctx context.Context, defect string, limit time.Duration, t
 	cmd := exec.CommandContext(held, p.file, args...)
 	cmd.Dir = p.dir
 	// A defect that random pairs can show is shown by a few hundred of them.
-	cmd.Env = append(os.Environ(), "WEFT_PAIRS=400", "WEFT_DIFF_PAIRS=400", planted.Variable+"="+defect)
+	cmd.Env = append(os.Environ(), "WEFT_DIFF_PAIRS=400", planted.Variable+"="+defect)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 10 * time.Second
