@@ -86,7 +86,7 @@ func isGRPC(p Pair) bool {
 }
 
 // grpcStatuses are the statuses of gRPC that a proxy's own answers have.
-var grpcStatuses = map[uint32]string{400: "13", 403: "7", 404: "12", 429: "14", 503: "14", 504: "14"}
+var grpcStatuses = map[uint32]string{400: "13", 401: "16", 403: "7", 404: "12", 429: "14", 502: "14", 503: "14", 504: "14"}
 
 // answered compares what a proxy answers by itself.
 func answered(p Pair, o *Observed, status uint32) string {
