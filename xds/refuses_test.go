@@ -1,6 +1,7 @@
 package xds_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,13 @@ var refusals = map[string]func(*testing.T, *routev3.Route){
 	},
 	"a bucket that is filled too often": func(t *testing.T, r *routev3.Route) {
 		limit(t, r, &httplimitv3.LocalRateLimit{TokenBucket: bucket(10 * time.Millisecond)})
+	},
+	"eleven headers of a limit": func(t *testing.T, r *routev3.Route) {
+		m := &httplimitv3.LocalRateLimit{TokenBucket: bucket(time.Second)}
+		for i := range 11 {
+			m.ResponseHeadersToAdd = append(m.ResponseHeadersToAdd, header(fmt.Sprintf("a%d", i), "b")...)
+		}
+		limit(t, r, m)
 	},
 	"the host as a header of a limit": func(t *testing.T, r *routev3.Route) {
 		limit(t, r, &httplimitv3.LocalRateLimit{TokenBucket: bucket(time.Second), ResponseHeadersToAdd: header(":status", "200")})

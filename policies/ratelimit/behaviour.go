@@ -1,8 +1,10 @@
 package ratelimit
 
 import (
+	"fmt"
 	"time"
 
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -34,12 +36,32 @@ func (c *Conf) http() *HTTP {
 	return c.Local.HTTP
 }
 
-// headers are those of the answer to a request over the limit.
+// headers are those of an answer over the limit, as many as Envoy takes.
 func (h *HTTP) headers() (set, add []route.Header) {
 	if h.OnRateLimit == nil || h.OnRateLimit.Headers == nil {
 		return nil, nil
 	}
-	return h.OnRateLimit.Headers.Set, h.OnRateLimit.Headers.Add
+	set, add = h.OnRateLimit.Headers.Set, h.OnRateLimit.Headers.Add
+	set = set[:min(len(set), maxHeaders)]
+	return set, add[:min(len(add), maxHeaders-len(set))]
+}
+
+// Adjustments are what merging can bring together although Envoy refuses it
+// (design of xDS, point 6).
+func (c *Conf) Adjustments() []policies.Adjustment {
+	h := c.http()
+	if h == nil || h.OnRateLimit == nil || h.OnRateLimit.Headers == nil {
+		return nil
+	}
+	n := len(h.OnRateLimit.Headers.Set) + len(h.OnRateLimit.Headers.Add)
+	if n <= maxHeaders {
+		return nil
+	}
+	const headers = "local.http.onRateLimit.headers."
+	return []policies.Adjustment{{
+		Field: headers + "add", Against: headers + "set",
+		Message: fmt.Sprintf("set and add have %d headers together, and Envoy puts at most %d into an answer: the last of add are left out; name fewer", n, maxHeaders),
+	}}
 }
 
 func simHeaders(headers []route.Header) []sim.Header {

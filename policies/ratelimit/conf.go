@@ -57,8 +57,8 @@ type OnRateLimit struct {
 
 // Headers of the answer to a request over the limit.
 type Headers struct {
-	// Set replaces a header of the answer. At most 16.
+	// Set replaces a header of the answer. At most 10 with those of add.
 	Set []route.Header `json:"set,omitzero" weft:"route,http"`
-	// Add appends to a header of the answer. At most 16.
+	// Add appends to a header of the answer. At most 10 with those of set.
 	Add []route.Header `json:"add,omitzero" weft:"route,http"`
 }

@@ -105,3 +105,27 @@ func TestEnvoyClosesConnectionsOverTheLimit(t *testing.T) {
 		_ = conn.Close()
 	}
 }
+
+// TestHeadersThatMergingBringsTogether: one policy's headers and another's may be more
+// than Envoy takes; those that are set come first, and the rest is told.
+func TestHeadersThatMergingBringsTogether(t *testing.T) {
+	t.Parallel()
+	headers := func(prefix string, n int) (out []route.Header) {
+		for i := range n {
+			out = append(out, route.Header{Name: prefix + string(rune('a'+i)), Value: "1"})
+		}
+		return out
+	}
+	for _, c := range []struct{ set, add, wantSet, wantAdd, told int }{{8, 8, 8, 2, 1}, {12, 1, 10, 0, 1}, {4, 6, 4, 6, 0}} {
+		conf := http(1, time.Hour, &ratelimit.OnRateLimit{Headers: &ratelimit.Headers{Set: headers("x-set-", c.set), Add: headers("x-add-", c.add)}})
+		if b, _ := conf.Bucket(); len(b.Set) != c.wantSet || len(b.Add) != c.wantAdd {
+			t.Errorf("%d set and %d added: the answer has %d and %d", c.set, c.add, len(b.Set), len(b.Add))
+		}
+		if err := write(conf).Route.ValidateAll(); err != nil {
+			t.Error(err)
+		}
+		if told := conf.Adjustments(); len(told) != c.told {
+			t.Errorf("%d set and %d added: %v", c.set, c.add, told)
+		}
+	}
+}

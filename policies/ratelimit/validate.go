@@ -14,7 +14,7 @@ import (
 // Envoy's limits.
 const (
 	shortestFill = 50 * time.Millisecond
-	maxHeaders   = 16
+	maxHeaders   = 10 // set and added together
 	maxValue     = 16384
 )
 
@@ -79,6 +79,9 @@ func (o *OnRateLimit) check(f *policies.Findings, at api.Path) {
 		if o.Headers.Set == nil && o.Headers.Add == nil {
 			f.Breaks(at, "sets nothing; write set or add")
 		}
+		if n := len(o.Headers.Set) + len(o.Headers.Add); n > maxHeaders {
+			f.Breaks(at, "has %d headers in set and add together; Envoy puts at most %d into an answer, so name fewer", n, maxHeaders)
+		}
 		seen := map[string]api.Path{}
 		checkHeaders(f, at.Field("set"), route.SetInAnswer, o.Headers.Set, seen)
 		checkHeaders(f, at.Field("add"), route.AddToAnswer, o.Headers.Add, seen)
@@ -95,9 +98,6 @@ func checkStatus(f *policies.Findings, at api.Path, status uint32) {
 }
 
 func checkHeaders(f *policies.Findings, at api.Path, change route.HeaderChange, headers []route.Header, seen map[string]api.Path) {
-	if len(headers) > maxHeaders {
-		f.Breaks(at, "has %d headers; at most %d are possible", len(headers), maxHeaders)
-	}
 	for i, h := range headers {
 		at := at.Index(i)
 		name := at.Field("name")
