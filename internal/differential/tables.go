@@ -121,6 +121,11 @@ func (d draw) tablePair(w *World) Pair {
 	if d.chance(2) {
 		d.spoil(&p)
 	}
+	if _, asks := q.Headers["upgrade"]; asks { // what follows is no body, but what the socket says
+		p.Request.Body, p.Chunked = 0, false
+		delete(p.Request.Headers, "content-length")
+		delete(p.Request.Headers, "transfer-encoding")
+	}
 	p.Request.Answers = "200"
 	return p
 }
