@@ -11,6 +11,7 @@ import (
 type Snapshot struct {
 	revision uint64
 	tree     *iradix.Tree[*Object]
+	counts   *iradix.Tree[int] // objects by kind, and by kind/mesh; none is left out
 }
 
 // Change is one step between two snapshots: created (no Before), updated, or
@@ -29,24 +30,38 @@ func (c Change) Ref() Ref {
 
 // NewSnapshot holds objects as of revision; of two with one Ref the later stays.
 func NewSnapshot(revision uint64, objects ...*Object) *Snapshot {
-	txn := iradix.New[*Object]().Txn()
-	for _, o := range objects {
-		txn.Insert(key(o.Ref), o)
+	changes := make([]Change, len(objects))
+	for i, o := range objects {
+		changes[i].After = o
 	}
-	return &Snapshot{revision, txn.Commit()}
+	return (&Snapshot{tree: iradix.New[*Object](), counts: iradix.New[int]()}).With(revision, changes)
 }
 
 // With is s after changes, at revision.
 func (s *Snapshot) With(revision uint64, changes []Change) *Snapshot {
-	txn := s.tree.Txn()
+	txn, counts := s.tree.Txn(), s.counts.Txn()
 	for _, c := range changes {
 		if c.After == nil {
-			txn.Delete(key(c.Before.Ref))
-		} else {
-			txn.Insert(key(c.After.Ref), c.After)
+			if _, had := txn.Delete(key(c.Before.Ref)); had {
+				count(counts, c.Before.Ref, -1)
+			}
+		} else if _, had := txn.Insert(key(c.After.Ref), c.After); !had {
+			count(counts, c.After.Ref, 1)
 		}
 	}
-	return &Snapshot{revision, txn.Commit()}
+	return &Snapshot{revision, txn.Commit(), counts.Commit()}
+}
+
+// count adds n objects of the kind and mesh of r.
+func count(counts *iradix.Txn[int], r Ref, n int) {
+	for _, of := range []string{r.Kind, r.Kind + "/" + r.Mesh} {
+		had, _ := counts.Get([]byte(of))
+		if had+n == 0 {
+			counts.Delete([]byte(of))
+		} else {
+			counts.Insert([]byte(of), had+n)
+		}
+	}
 }
 
 // Revision counts the publications of the store that made s.
@@ -74,6 +89,18 @@ func (s *Snapshot) Of(kind, mesh string) iter.Seq[*Object] {
 
 // OfKind yields the objects of one kind in all meshes.
 func (s *Snapshot) OfKind(kind string) iter.Seq[*Object] { return s.below([]byte(kind + "/")) }
+
+// Count is how many objects Of yields, without looking at them.
+func (s *Snapshot) Count(kind, mesh string) int {
+	n, _ := s.counts.Get([]byte(kind + "/" + mesh))
+	return n
+}
+
+// CountOfKind is how many objects OfKind yields, without looking at them.
+func (s *Snapshot) CountOfKind(kind string) int {
+	n, _ := s.counts.Get([]byte(kind))
+	return n
+}
 
 func (s *Snapshot) below(prefix []byte) iter.Seq[*Object] {
 	return func(yield func(*Object) bool) {

@@ -81,7 +81,7 @@ func (p *Plane) directory() file.Config {
 }
 
 func (p *Plane) firstMesh(ctx context.Context) error {
-	for range p.own.Snapshot().OfKind(api.KindMesh) {
+	if p.own.Snapshot().CountOfKind(api.KindMesh) > 0 {
 		return nil
 	}
 	_, _, err := p.own.Apply(ctx, store.Writes(store.Write{Put: world.DefaultMesh()}))

@@ -78,10 +78,7 @@ func (f withDefaults) mark(ctx context.Context) error {
 // admit is what the directory of --dir may write now: with mesh default where
 // there is no mesh at all, and nothing that would be without its mesh.
 func admit(now *api.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation) {
-	some := slices.ContainsFunc(writes, func(w store.Write) bool { return w.Put != nil && w.Put.Kind == api.KindMesh })
-	for range now.OfKind(api.KindMesh) {
-		some = true
-	}
+	some := now.CountOfKind(api.KindMesh) > 0 || slices.ContainsFunc(writes, func(w store.Write) bool { return w.Put != nil && w.Put.Kind == api.KindMesh })
 	if !some {
 		writes = append([]store.Write{{Put: world.DefaultMesh()}}, writes...)
 	}

@@ -18,6 +18,7 @@ type law int
 
 const (
 	no    law = iota // it asks no model
+	page             // none, and as many documents as the page and what is before it hold
 	same             // as many in a large mesh as in a small one, where both say the same
 	lists            // as many times more as the mesh is larger, at most: the answer tells of so much
 )
@@ -36,17 +37,17 @@ var laws = map[string]struct {
 	"GET /_events": {no, ""}, // it has no end
 
 	"POST /_apply":    {same, "POST /_apply " + write},
-	"GET /_kri/{kri}": {same, "GET /_kri/kri_mr_default_east__r-5_"}, "GET /meshes": {no, "GET /meshes"}, "GET /meshes/{mesh}": {no, "GET /meshes/default"},
+	"GET /_kri/{kri}": {same, "GET /_kri/kri_mr_default_east__r-5_"}, "GET /meshes": {page, "GET /meshes"}, "GET /meshes/{mesh}": {no, "GET /meshes/default"},
 	"PUT /meshes/{mesh}": {same, `PUT /meshes/other {"type":"Mesh","name":"other"}`}, "DELETE /meshes/{mesh}": {no, "DELETE /meshes/other"},
-	"GET /meshes/{mesh}/{plural}": {no, "GET /meshes/default/meshretries"}, "GET /meshes/{mesh}/{plural}/{name}": {same, "GET /meshes/default/meshretries/r-5"},
+	"GET /meshes/{mesh}/{plural}": {page, "GET /meshes/default/meshretries?size=3&offset=4"}, "GET /meshes/{mesh}/{plural}/{name}": {same, "GET /meshes/default/meshretries/r-5"},
 	"PUT /meshes/{mesh}/{plural}/{name}":    {same, "PUT /meshes/default/meshretries/r-5 " + write},
 	"DELETE /meshes/{mesh}/{plural}/{name}": {no, "DELETE /meshes/default/meshretries/r-7"},
-	"GET /{plural}":                         {no, "GET /meshretries"}, "GET /{plural}/{name}": {no, "GET /hostnamegenerators/local"},
+	"GET /{plural}":                         {page, "GET /meshretries?size=3&format=written"}, "GET /{plural}/{name}": {no, "GET /hostnamegenerators/local"},
 	"PUT /{plural}/{name}":    {same, `PUT /hostnamegenerators/more {"type":"HostnameGenerator","name":"more","spec":{"template":"x","selector":{"meshService":{"matchLabels":{"a":"b"}}}}}`},
 	"DELETE /{plural}/{name}": {no, "DELETE /hostnamegenerators/more"},
 
-	"GET /meshes/{mesh}/dataplanes/_overview": {no, "GET /meshes/default/dataplanes/_overview"}, "GET /dataplanes/_overview": {no, "GET /dataplanes/_overview"},
-	"GET /meshes/{mesh}/dataplanes+insights": {no, "GET /meshes/default/dataplanes+insights"}, "GET /meshes/{mesh}/dataplanes/{name}/_overview": {no, "GET /meshes/default/dataplanes/d-5/_overview"},
+	"GET /meshes/{mesh}/dataplanes/_overview": {page, "GET /meshes/default/dataplanes/_overview?size=5"}, "GET /dataplanes/_overview": {page, "GET /dataplanes/_overview?size=5"},
+	"GET /meshes/{mesh}/dataplanes+insights": {page, "GET /meshes/default/dataplanes+insights?size=5"}, "GET /meshes/{mesh}/dataplanes/{name}/_overview": {no, "GET /meshes/default/dataplanes/d-5/_overview"},
 	"GET /meshes/{mesh}/dataplanes+insights/{name}":            {no, "GET /meshes/default/dataplanes+insights/d-5"},
 	"GET /meshes/{mesh}/{plural}/{name}/_dataplanes":           {same, "GET /meshes/default/meshservices/m-5/_dataplanes"},
 	"GET /meshes/{mesh}/{plural}/{name}/_hostnames":            {same, "GET /meshes/default/meshservices/m-5/_hostnames"},
@@ -93,8 +94,15 @@ func town(services int) string {
 
 // spending counts what the answers of a server cost.
 type spending struct {
-	mu    sync.Mutex
-	asked []*resolve.Reader
+	mu     sync.Mutex
+	asked  []*resolve.Reader
+	listed int
+}
+
+func (s *spending) list(documents int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listed += documents
 }
 
 func (s *spending) add(q *resolve.Reader) {
@@ -103,15 +111,17 @@ func (s *spending) add(q *resolve.Reader) {
 	s.asked = append(s.asked, q)
 }
 
-// take is how many readers there were since the last time, and what they looked at.
-func (s *spending) take() (readers, visited int) {
+// take is how many readers there were since the last time, and what they and lists
+// looked at.
+func (s *spending) take() (readers, visited, listed int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, q := range s.asked {
 		visited += q.Visited()
 	}
-	readers, s.asked = len(s.asked), nil
-	return readers, visited
+	readers, listed = len(s.asked), s.listed
+	s.asked, s.listed = nil, 0
+	return readers, visited, listed
 }
 
 // Every endpoint has a law of what it costs, in values and not in time, and keeps it.
@@ -121,7 +131,7 @@ func TestEveryAnswerCostsWhatItTells(t *testing.T) {
 	var costs [2]map[string]int
 	for i, size := range []int{10, 10 * times} {
 		var spent spending
-		server, _ := serveWith(t, town(size), false, func(c *web.Config) { c.Asked = spent.add })
+		server, _ := serveWith(t, town(size), false, func(c *web.Config) { c.Asked, c.Listed = spent.add, spent.list })
 		costs[i] = map[string]int{}
 		for _, pattern := range slices.Sorted(maps.Keys(laws)) {
 			l := laws[pattern]
@@ -131,14 +141,17 @@ func TestEveryAnswerCostsWhatItTells(t *testing.T) {
 			method, rest, _ := strings.Cut(l.request, " ")
 			path, body, _ := strings.Cut(rest, " ")
 			status, text := call(t, method, server.URL+path, body)
-			if status >= http.StatusBadRequest && l.law != no && !strings.HasSuffix(path, "/x/_policies") {
+			if status >= http.StatusBadRequest && l.law > no && !strings.HasSuffix(path, "/x/_policies") {
 				t.Errorf("%s: %d %s", l.request, status, text)
 			}
-			readers, visited := spent.take()
-			if (readers == 0) != (l.law == no) {
+			readers, visited, listed := spent.take()
+			if (readers == 0) != (l.law == no || l.law == page) {
 				t.Errorf("%s: %d readers of the model", l.request, readers)
 			}
-			costs[i][pattern] = visited
+			if (listed == 0) == (l.law == page) {
+				t.Errorf("%s: a list looked at %d documents", l.request, listed)
+			}
+			costs[i][pattern] = visited + listed
 		}
 	}
 	for _, pattern := range web.Patterns() {
@@ -147,7 +160,7 @@ func TestEveryAnswerCostsWhatItTells(t *testing.T) {
 		switch {
 		case !ok:
 			t.Errorf("%s has no law: say what it may cost", pattern)
-		case l.law == same && small != large, l.law == lists && large > (times+1)*small:
+		case (l.law == same || l.law == page) && small != large, l.law == lists && large > (times+1)*small:
 			t.Errorf("%s looks at %d values in a small mesh, at %d in one %d times as large", pattern, small, large, times)
 		}
 	}

@@ -112,12 +112,7 @@ func (s *server) overviews(w http.ResponseWriter, r *http.Request) error {
 	if err := s.meshKnown(mesh); err != nil {
 		return err
 	}
-	snapshot := s.Documents.Snapshot()
-	objects := snapshot.OfKind(api.KindDataplane)
-	if mesh != "" {
-		objects = snapshot.Of(api.KindDataplane, mesh)
-	}
-	return s.page(w, r, objects, func(o *api.Object) ([]byte, error) { return json.Marshal(s.overviewOf(o)) })
+	return s.page(w, r, api.KindDataplane, mesh, func(o *api.Object) ([]byte, error) { return json.Marshal(s.overviewOf(o)) })
 }
 
 func (s *server) overview(w http.ResponseWriter, r *http.Request) error {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"encoding/json"
-	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -69,6 +68,11 @@ func selectionOf(q url.Values) (selection, error) {
 		return sel, nil
 	}
 	return sel, badField("gateway", "unknown value; use true, false, delegated or builtin")
+}
+
+// everything reports whether no object is left out.
+func (sel selection) everything() bool {
+	return sel.name == "" && len(sel.labels)+len(sel.tags) == 0 && sel.gateway == ""
 }
 
 // labelled reports whether an object has the labels that are asked for, of those
@@ -177,26 +181,33 @@ func (s *server) meshKnown(mesh string) error {
 }
 
 func (s *server) listed(w http.ResponseWriter, r *http.Request, t api.Type, mesh string) error {
-	snapshot := s.Documents.Snapshot()
-	objects := snapshot.OfKind(t.Name)
-	if mesh != "" {
-		objects = snapshot.Of(t.Name, mesh)
-	}
 	if r.URL.Query().Get("format") == "written" {
-		return s.page(w, r, objects, func(o *api.Object) ([]byte, error) { return s.written(r, o) })
+		return s.page(w, r, t.Name, mesh, func(o *api.Object) ([]byte, error) { return s.written(r, o) })
 	}
-	return s.page(w, r, objects, func(o *api.Object) ([]byte, error) { return s.item(r.Context(), o, nil) })
+	return s.page(w, r, t.Name, mesh, func(o *api.Object) ([]byte, error) { return s.item(r.Context(), o, nil) })
 }
 
-// page answers the part of objects that the query asks for, each printed by one.
-func (s *server) page(w http.ResponseWriter, r *http.Request, objects iter.Seq[*api.Object], one func(*api.Object) ([]byte, error)) error {
+// page answers the part of the objects of a kind, in one mesh or in all, that the
+// query asks for, each printed by one.
+func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string, one func(*api.Object) ([]byte, error)) error {
 	sel, err := selectionOf(r.URL.Query())
 	if err != nil {
 		return err
 	}
+	snapshot := s.Documents.Snapshot()
+	objects, all := snapshot.OfKind(kind), snapshot.CountOfKind(kind)
+	if mesh != "" {
+		objects, all = snapshot.Of(kind, mesh), snapshot.Count(kind, mesh)
+	}
 	p := page{Items: []json.RawMessage{}}
+	everything, looked := sel.everything(), 0
 	for o := range objects {
-		if !sel.takes(o) || len(sel.labels) > 0 && !sel.labelled(s.Catalog.Shown(o)) {
+		if everything && len(p.Items) == sel.size {
+			p.Total = all // of which the rest need not be looked at
+			break
+		}
+		looked++
+		if !everything && (!sel.takes(o) || len(sel.labels) > 0 && !sel.labelled(s.Catalog.Shown(o))) {
 			continue
 		}
 		p.Total++
@@ -208,6 +219,9 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, objects iter.Seq[*
 			return err
 		}
 		p.Items = append(p.Items, text)
+	}
+	if s.Listed != nil {
+		s.Listed(looked)
 	}
 	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
 		next := nextPage(r, end)

@@ -151,34 +151,30 @@ func (s *server) globalInsight(w http.ResponseWriter, _ *http.Request) error {
 		connected[c.Dataplane] = c.Connected
 	}
 	resources := map[string]map[string]int{}
-	var ofPolicies, ofServices, meshes int
+	var ofPolicies int
 	planes := map[string]*count{"standard": {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
-	for o := range s.Documents.Snapshot().All() {
-		t, _ := s.Catalog.Type(o.Kind)
-		if resources[o.Kind] == nil {
-			resources[o.Kind] = map[string]int{}
+	snapshot := s.Documents.Snapshot()
+	for _, t := range s.Catalog.Types() {
+		n := snapshot.CountOfKind(t.Name)
+		if n > 0 {
+			resources[t.Name] = map[string]int{"total": n}
 		}
-		resources[o.Kind]["total"]++
-		switch {
-		case t.Policy:
-			ofPolicies++
-		case o.Kind == api.KindMesh:
-			meshes++
-		case o.Kind == api.KindMeshService:
-			ofServices++
-		case o.Kind == api.KindDataplane:
-			c := planes[planeClass(o)]
-			c.Total++
-			if connected[o.Ref] {
-				c.Online++
-			} else {
-				c.Offline++
-			}
+		if t.Policy {
+			ofPolicies += n
 		}
 	}
-	answer(w, http.StatusOK, map[string]any{"createdAt": time.Now().UTC().Format(time.RFC3339), "meshes": map[string]int{"total": meshes},
+	for o := range snapshot.OfKind(api.KindDataplane) {
+		c := planes[planeClass(o)]
+		c.Total++
+		if connected[o.Ref] {
+			c.Online++
+		} else {
+			c.Offline++
+		}
+	}
+	answer(w, http.StatusOK, map[string]any{"createdAt": time.Now().UTC().Format(time.RFC3339), "meshes": map[string]int{"total": snapshot.CountOfKind(api.KindMesh)},
 		"policies": map[string]int{"total": ofPolicies}, "resources": resources, "dataplanes": planes,
-		"services": map[string]any{"internal": count{Total: ofServices}},
+		"services": map[string]any{"internal": count{Total: snapshot.CountOfKind(api.KindMeshService)}},
 		"zones":    map[string]any{"controlPlanes": count{Total: 1, Online: 1}, "zoneIngresses": count{}, "zoneEgresses": count{}}})
 	return nil
 }

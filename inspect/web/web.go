@@ -35,6 +35,8 @@ type Config struct {
 	// Asked is told of each reader of a model that a request makes, which counts
 	// what the answer costs; nil tells nobody.
 	Asked func(*resolve.Reader)
+	// Listed is told how many documents a list looked at; nil tells nobody.
+	Listed func(int)
 	// Admin is the token that every request needs; empty where none is needed.
 	Admin string
 	// Proven is told of each request whose sender may ask; nil tells nobody.
