@@ -62,6 +62,6 @@ func BenchmarkRenderTable(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		t := &resolve.Table{Destination: r.Outbounds[0].Table.Destination, Routes: r.Outbounds[0].Table.Routes}
-		xds.RenderTable(t)
+		xds.RenderTable(t, nil)
 	}
 }

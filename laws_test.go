@@ -86,7 +86,7 @@ func TestRouteFieldChangesRoutesOnly(t *testing.T) {
 			tables := map[string]bool{}
 			for _, o := range r.Outbounds {
 				if o.Destination.Name == name && o.Table != nil {
-					tables[xds.RenderTable(o.Table).Type+" "+xds.RenderTable(o.Table).Name] = true
+					tables[xds.RenderTable(o.Table, o.Kept).Type+" "+xds.RenderTable(o.Table, o.Kept).Name] = true
 				}
 			}
 			for key, version := range versions(renderer.Render(r)) {

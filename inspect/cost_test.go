@@ -74,7 +74,7 @@ func TestAQuestionCostsWhatItTouches(t *testing.T) {
 			costs = append(costs, q.Visited())
 			for r := range m.Dataplanes("") {
 				for _, o := range r.Outbounds {
-					_, table := o.Table.Memo.Known()
+					_, table := o.Kept.Rendered().Known()
 					_, listener := o.Memo.Known()
 					if table || listener {
 						t.Fatalf("%s rendered %s of %s", name, o.Destination.ID, r.Ref)

@@ -73,14 +73,7 @@ func (o *Outbound) Attachments() []Attachment { return o.attached().list }
 
 func (o *Outbound) attached() *attached {
 	work := func() any { return attachedBy(o.Policies, o.attach) }
-	known := &attached{}
-	switch {
-	case o.Table != nil:
-		known = o.Table.Attached.Do(work).(*attached)
-	case o.TCP != nil:
-		known = o.TCP.Attached.Do(work).(*attached)
-	}
-	if (o.Table != nil || o.TCP != nil) && known.of.is(o.Policies) {
+	if known := o.Kept.attachments().Do(work).(*attached); known.of.is(o.Policies) {
 		return known
 	}
 	return work().(*attached)

@@ -66,7 +66,7 @@ func (m mesh) outbounds(out *Resolved, key string) (failed *derive.Failed) {
 		}
 		c := &list.list[i]
 		out.Outbounds = append(out.Outbounds, &Outbound{Address: c.address, Port: c.port, Destination: t.dest,
-			Table: t.table, TCP: t.tcp, Policies: t.policies})
+			Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies})
 	}
 	slices.SortFunc(out.Outbounds, compareOutbounds)
 	return failed

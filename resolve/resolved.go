@@ -2,8 +2,6 @@ package resolve
 
 import (
 	"iter"
-	"sync"
-	"sync/atomic"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -47,7 +45,9 @@ type Outbound struct {
 	TCP   *TCPTable
 	// Policies are those of the destination as a whole: what a listener takes.
 	Policies Policies
-	Memo     Memo
+	// Kept is what stands beside Table or TCP, whichever there is.
+	Kept *Kept
+	Memo Memo
 }
 
 // Protocol is what the listener reads: that of the destination, or plain TCP where
@@ -98,9 +98,6 @@ type Destination struct {
 type Table struct {
 	Destination *Destination
 	Routes      []*Route // most specific first; the last matches everything
-	Memo        Memo
-	Listeners   Memo // for what the listeners to the table have in common
-	Attached    Memo // what Outbound.Attachments worked out
 }
 
 // Route is one Envoy route, before Envoy's own doubling of prefixes: one match
@@ -219,8 +216,6 @@ type TCPTable struct {
 	// Backends are never empty: without any in the documents, the destination
 	// itself. The share of one that cannot be used is closed.
 	Backends []Backend
-	Memo     Memo
-	Attached Memo // what Outbound.Attachments worked out
 }
 
 // Cluster is how one destination, or a subset of it, is spoken to.
@@ -262,39 +257,4 @@ type Inbound struct {
 	Ready          bool
 	Policies       Policies
 	Memo           Memo
-}
-
-// Memo keeps beside a shared value what a later stage derived from it, so that
-// it is derived once and forgotten together with the value.
-type Memo struct {
-	once    sync.Once
-	done    atomic.Bool
-	derived any
-	failure any // what derive panicked with
-}
-
-// Do returns what derive made at the first call; callers that come meanwhile wait
-// for it. Where derive panicked, every call panics with the same value: a value
-// that cannot be derived does not become one for later callers.
-func (m *Memo) Do(derive func() any) any {
-	m.once.Do(func() {
-		defer func() {
-			if m.failure = recover(); m.failure == nil {
-				m.done.Store(true)
-			}
-		}()
-		m.derived = derive()
-	})
-	if m.failure != nil {
-		panic(m.failure)
-	}
-	return m.derived
-}
-
-// Known is what Do made; not ok where nobody has called it, or not in vain.
-func (m *Memo) Known() (derived any, ok bool) {
-	if !m.done.Load() {
-		return nil, false
-	}
-	return m.derived, true
 }

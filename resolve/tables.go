@@ -15,6 +15,7 @@ type routed struct {
 	*said
 	table    *Table
 	tcp      *TCPTable
+	kept     *Kept // beside table or tcp
 	clusters []clusterRef
 }
 
@@ -55,7 +56,7 @@ func (m mesh) table(x *class, s *said, all *composition) *routed {
 	d := x.dest
 	b := &tableBuilder{mesh: m, class: x, outbound: s.policies, stacks: map[*item][]stack{},
 		own: Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}}
-	out := &routed{said: s}
+	out := &routed{said: s, kept: new(Kept)}
 	if all.Connections != nil {
 		out.tcp = b.connections(all.Connections)
 	} else {
@@ -73,9 +74,9 @@ func (r *routed) equal(o *routed) bool {
 func (r *routed) share(made *routed) *routed {
 	switch {
 	case r.tcp.is(made.tcp):
-		made.tcp = r.tcp
+		made.tcp, made.kept = r.tcp, r.kept
 	case r.table.is(made.table):
-		made.table = r.table
+		made.table, made.kept = r.table, r.kept
 	}
 	return made
 }

@@ -41,7 +41,7 @@ func TestClustersOfATable(t *testing.T) {
 	} {
 		r := rule("r", path(route.SegmentPrefix, "/a"))
 		r.Answer, r.Backends, r.Mirrors = c.answer, c.backends, c.mirrors
-		got := xds.RenderTable(&resolve.Table{Destination: web(), Routes: []*resolve.Route{r}}).Clusters
+		got := xds.RenderTable(&resolve.Table{Destination: web(), Routes: []*resolve.Route{r}}, nil).Clusters
 		if d := cmp.Diff(c.want, got); d != "" && len(c.want)+len(got) > 0 {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
@@ -54,7 +54,7 @@ func TestOneNoteForEachOrigin(t *testing.T) {
 	t.Parallel()
 	r := rule("r", path(route.SegmentPrefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Remove: []string{"host"}}})
 	r.Origins = append(r.Origins, by("other"))
-	notes := xds.RenderTable(table(r)).Notes
+	notes := xds.RenderTable(table(r), nil).Notes
 	var got []string
 	for _, n := range notes {
 		got = append(got, n.Code+" "+n.Origin.Name)

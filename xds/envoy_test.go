@@ -246,7 +246,7 @@ func TestSharesInEnvoy(t *testing.T) {
 			t.Errorf("split %d (-want +got):\n%s", i, d)
 		}
 	}
-	if n := xds.RenderTable(tables[5]).Notes; len(n) != 1 || n[0].Code != "WeightsScaled" {
+	if n := xds.RenderTable(tables[5], nil).Notes; len(n) != 1 || n[0].Code != "WeightsScaled" {
 		t.Errorf("weights over the limit need a note, got %v", n)
 	}
 }

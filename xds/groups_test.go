@@ -75,11 +75,11 @@ func TestRedirectedTrafficArrivesWhereItIsSaid(t *testing.T) {
 func TestOutboundListenersAreShared(t *testing.T) {
 	t.Parallel()
 	x := renderer()
-	called := table()
+	called, keptCalled, keptBytes := table(), new(resolve.Kept), new(resolve.Kept)
 	bytes := &resolve.TCPTable{Destination: web(), Backends: []resolve.Backend{to("web:8080", 1)}}
 	limited := resolve.Policies{confs(t)["ratelimit"]}
 	render := func(name string, change func(*resolve.Resolved, *resolve.Outbound)) *xds.Resource {
-		o := &resolve.Outbound{Address: "127.0.0.1", Port: 10001, Destination: web(), Table: called}
+		o := &resolve.Outbound{Address: "127.0.0.1", Port: 10001, Destination: web(), Table: called, Kept: keptCalled}
 		r := sidecar(nil, nil)
 		r.Ref.Name = name
 		r.Dataplane = &api.Object{Ref: r.Ref, Spec: &api.Dataplane{Networking: &api.Networking{}}}
@@ -89,7 +89,7 @@ func TestOutboundListenersAreShared(t *testing.T) {
 	}
 	for name, change := range map[string]func(*resolve.Resolved, *resolve.Outbound){
 		"http": func(*resolve.Resolved, *resolve.Outbound) {},
-		"tcp":  func(_ *resolve.Resolved, o *resolve.Outbound) { o.Table, o.TCP = nil, bytes },
+		"tcp":  func(_ *resolve.Resolved, o *resolve.Outbound) { o.Table, o.TCP, o.Kept = nil, bytes, keptBytes },
 	} {
 		one, two := render("dp-1", change), render("dp-2", change)
 		if one != two {

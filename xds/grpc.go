@@ -51,9 +51,9 @@ func (x *Renderer) RenderGRPC(r *resolve.Resolved) *State {
 func grpcRoutes(o *resolve.Outbound) *Resource {
 	switch {
 	case o.Table != nil:
-		return formsOf(o.Table).grpc.Do(func() any { return renderGRPCRoutes(o.Table) }).(*Resource)
+		return formsOf(o.Table, o.Kept).grpc.Do(func() any { return renderGRPCRoutes(o.Table) }).(*Resource)
 	case o.Destination.Protocol.HTTPLike():
-		return tcpFormsOf(o.TCP).grpc.Do(func() any { return renderGRPCRoutes(grpcTable(o.TCP)) }).(*Resource)
+		return o.Kept.Rendered().Do(func() any { return renderGRPCRoutes(grpcTable(o.TCP)) }).(*Resource)
 	}
 	return nil
 }

@@ -28,10 +28,14 @@ type hostSet struct {
 	made weak.Pointer[Resource]
 }
 
-// renderHosts is the route configuration of tables, which belong to the hosts at
-// one port: one for all dataplanes that have the same ones.
-func renderHosts(tables []*resolve.Table) *Resource {
-	first, rest := formsOf(tables[0]), tables[1:]
+// renderHosts is the route configuration of the hosts at one port: one for all
+// dataplanes that have the same tables.
+func renderHosts(list []*resolve.Outbound) *Resource {
+	first := formsOf(list[0].Table, list[0].Kept)
+	var rest []*resolve.Table
+	for _, o := range list[1:] {
+		rest = append(rest, o.Table)
+	}
 	first.hosts.mu.Lock()
 	defer first.hosts.mu.Unlock()
 	first.hosts.known = slices.DeleteFunc(first.hosts.known, func(s hostSet) bool { return s.made.Value() == nil })
@@ -40,8 +44,8 @@ func renderHosts(tables []*resolve.Table) *Resource {
 			return r
 		}
 	}
-	r := sealHosts(tables)
-	first.hosts.known = append(first.hosts.known, hostSet{slices.Clone(rest), weak.Make(r)})
+	r := sealHosts(list)
+	first.hosts.known = append(first.hosts.known, hostSet{rest, weak.Make(r)})
 	return r
 }
 
@@ -52,24 +56,24 @@ type hostForm struct {
 	notes    []api.Note
 }
 
-// hostOf is the virtual host of t, made once: where one host among many changes, the
-// others are only put together anew.
-func hostOf(t *resolve.Table) *hostForm {
-	return formsOf(t).host.Do(func() any {
-		b := buildTable(t)
-		return &hostForm{b.host(t, t.Destination.Name), b.clusters, b.notes}
+// hostOf is the virtual host of o, made once for its table: where one host among many
+// changes, the others are only put together anew.
+func hostOf(o *resolve.Outbound) *hostForm {
+	return formsOf(o.Table, o.Kept).host.Do(func() any {
+		b := buildTable(o.Table)
+		return &hostForm{b.host(o.Table, o.Destination.Name), b.clusters, b.notes}
 	}).(*hostForm)
 }
 
-func sealHosts(tables []*resolve.Table) *Resource {
+func sealHosts(list []*resolve.Outbound) *Resource {
 	out := &Resource{}
 	var hosts []*routev3.VirtualHost
-	for _, t := range tables {
-		h := hostOf(t)
+	for _, o := range list {
+		h := hostOf(o)
 		hosts = append(hosts, h.host)
 		out.Clusters, out.Notes = append(out.Clusters, h.clusters...), append(out.Notes, h.notes...)
 	}
-	config := routeConfiguration(HostsName(tables[0].Destination.Port), hosts...)
+	config := routeConfiguration(HostsName(list[0].Destination.Port), hosts...)
 	config.IgnorePortInHostMatching = true
 	r := seal(config.Name, config)
 	slices.Sort(out.Clusters)
@@ -77,17 +81,16 @@ func sealHosts(tables []*resolve.Table) *Resource {
 	return r
 }
 
-// hostsOf are the tables of the hosts at the address of r.Outbounds[first], which
-// are beside each other, and how many there are.
-func hostsOf(r *resolve.Resolved, first int) []*resolve.Table {
-	var out []*resolve.Table
-	for i, o := range r.Outbounds[first:] {
-		if i > 0 && !sameListener(r.Outbounds[first], o) {
-			break
+// hostsOf are the hosts at the address of r.Outbounds[first], which are beside each
+// other.
+func hostsOf(r *resolve.Resolved, first int) []*resolve.Outbound {
+	list := r.Outbounds[first:]
+	for i, o := range list {
+		if i > 0 && !sameListener(list[0], o) {
+			return list[:i]
 		}
-		out = append(out, o.Table)
 	}
-	return out
+	return list
 }
 
 // sameListener reports whether both are hosts at one address.

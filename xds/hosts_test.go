@@ -39,11 +39,14 @@ func TestAChangedHostCostsOneVirtualHost(t *testing.T) {
 	for i := range hosts {
 		tables = append(tables, tableOf(i))
 	}
-	x := renderer()
+	x, kept := renderer(), map[*resolve.Table]*resolve.Kept{}
 	render := func() *routev3.RouteConfiguration {
 		r := sidecar(tables, nil)
 		for _, o := range r.Outbounds {
-			o.Port = 10080
+			if kept[o.Table] == nil {
+				kept[o.Table] = new(resolve.Kept)
+			}
+			o.Port, o.Kept = 10080, kept[o.Table]
 		}
 		return envoytest.Open(t, x.Render(r).Routes[0], &routev3.RouteConfiguration{})
 	}

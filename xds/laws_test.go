@@ -67,15 +67,20 @@ func TestSharedValuesAreRenderedOnce(t *testing.T) {
 	t.Parallel()
 	tab, u := table(), use("web:8080", web(), resolve.Endpoint{Address: "127.0.0.1", Port: 1})
 	x := renderer()
-	a := x.Render(sidecar([]*resolve.Table{tab}, []resolve.ClusterUse{u}))
-	b := x.Render(sidecar([]*resolve.Table{tab}, []resolve.ClusterUse{u}))
+	kept := new(resolve.Kept)
+	render := func() *xds.State {
+		r := sidecar([]*resolve.Table{tab}, []resolve.ClusterUse{u})
+		r.Outbounds[0].Kept = kept
+		return x.Render(r)
+	}
+	a, b := render(), render()
 	if a.Routes[0] != b.Routes[0] || a.Clusters[0] != b.Clusters[0] || a.Endpoints[0] != b.Endpoints[0] {
 		t.Error("rendered twice")
 	}
 	if a.Listeners[0].Version != b.Listeners[0].Version {
 		t.Error("equal listeners have different versions")
 	}
-	if d := cmp.Diff([]string{"v1", "web:8080"}, xds.RenderTable(table(rule("r", path(route.Equal, "/a")))).Clusters); d != "" {
+	if d := cmp.Diff([]string{"v1", "web:8080"}, xds.RenderTable(table(rule("r", path(route.Equal, "/a"))), nil).Clusters); d != "" {
 		t.Errorf("clusters of a table (-want +got):\n%s", d)
 	}
 }

@@ -115,25 +115,9 @@ func (x *Renderer) common(c chain) *common {
 	return out
 }
 
-// tcpForms are the renderings of one table for connections.
-type tcpForms struct {
-	listeners resolve.Memo // what the listeners to it have in common
-	grpc      resolve.Memo // made when the first gRPC client asks
-}
-
-func tcpFormsOf(t *resolve.TCPTable) *tcpForms {
-	return t.Memo.Do(func() any { return &tcpForms{} }).(*tcpForms)
-}
-
 // commonTo is common, rendered once for all who call the same with the same policies.
 func (x *Renderer) commonTo(o *resolve.Outbound, c chain) *common {
-	render := func() any { return x.common(c) }
-	var known *common
-	if o.Table != nil {
-		known = o.Table.Listeners.Do(render).(*common)
-	} else {
-		known = tcpFormsOf(o.TCP).listeners.Do(render).(*common)
-	}
+	known := o.Kept.Listeners().Do(func() any { return x.common(c) }).(*common)
 	if !slices.Equal(known.ps, c.ps) {
 		return x.common(c)
 	}

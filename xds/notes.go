@@ -25,11 +25,11 @@ func (x *Renderer) Notes(r *resolve.Resolved) []api.Note {
 	}
 	for i, o := range r.Outbounds {
 		if i > 0 && sameListener(r.Outbounds[i-1], o) {
-			out.add(tableNotes(o.Table)...)
+			out.add(tableNotes(o)...)
 		} else if free("outbound:", o.Address, o.Port) {
 			out.add(x.OutboundNotes(r, o)...)
 		} else if o.Table != nil {
-			out.add(tableNotes(o.Table)...)
+			out.add(tableNotes(o)...)
 		}
 	}
 	for _, i := range r.Inbounds {
@@ -47,7 +47,7 @@ func (x *Renderer) Notes(r *resolve.Resolved) []api.Note {
 func (x *Renderer) OutboundNotes(r *resolve.Resolved, o *resolve.Outbound) []api.Note {
 	var out noteSet
 	if o.Table != nil {
-		out.add(tableNotes(o.Table)...)
+		out.add(tableNotes(o)...)
 	}
 	if o.TCP != nil {
 		out.add(tcpNotes(o.TCP)...)
@@ -79,13 +79,13 @@ func ClusterNotes(c *resolve.Cluster) []api.Note {
 	return notes
 }
 
-func tableNotes(t *resolve.Table) []api.Note {
-	if known, ok := t.Memo.Known(); ok {
+func tableNotes(o *resolve.Outbound) []api.Note {
+	if known, ok := o.Kept.Rendered().Known(); ok {
 		return known.(*tableForms).envoy.Notes
 	}
 	var out noteSet
 	seen := map[*policies.Effective]bool{}
-	for _, r := range t.Routes {
+	for _, r := range o.Table.Routes {
 		if n, ok := divide(r.Backends).note(r); ok {
 			out.add(n)
 		}

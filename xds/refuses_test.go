@@ -182,7 +182,7 @@ func TestABadRouteLosesNothingElse(t *testing.T) {
 	t.Parallel()
 	badHeader := rule("header", path(route.SegmentPrefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: ":path", Value: "/"}}}})
 	badMatch := rule("match", matches.Of(unchecked("/([")))
-	r := xds.RenderTable(table(badHeader, badMatch, rule("fine", path(route.Equal, "/b"))))
+	r := xds.RenderTable(table(badHeader, badMatch, rule("fine", path(route.Equal, "/b"))), nil)
 	config := envoytest.Open(t, r, &routev3.RouteConfiguration{})
 	var got []string
 	for _, e := range config.VirtualHosts[0].Routes {

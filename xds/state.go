@@ -48,7 +48,7 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 			s.add(&s.Routes, renderHosts(hosts), nil)
 			i += len(hosts) - 1
 		case o.Table != nil:
-			s.add(&s.Routes, RenderTable(o.Table), nil)
+			s.add(&s.Routes, RenderTable(o.Table, o.Kept), nil)
 		}
 	}
 	for _, i := range r.Inbounds {

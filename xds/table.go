@@ -14,8 +14,8 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// RenderTable is the route configuration of t, made once.
-func RenderTable(t *resolve.Table) *Resource { return formsOf(t).envoy }
+// RenderTable is the route configuration of t, made once for what stands beside it.
+func RenderTable(t *resolve.Table, beside *resolve.Kept) *Resource { return formsOf(t, beside).envoy }
 
 // tableForms are the renderings of one table.
 type tableForms struct {
@@ -25,8 +25,8 @@ type tableForms struct {
 	grpc  resolve.Memo // made when the first gRPC client asks
 }
 
-func formsOf(t *resolve.Table) *tableForms {
-	return t.Memo.Do(func() any {
+func formsOf(t *resolve.Table, beside *resolve.Kept) *tableForms {
+	return beside.Rendered().Do(func() any {
 		config, clusters, notes := RouteConfiguration(t)
 		r := seal(config.Name, config)
 		r.Clusters, r.Notes = clusters, notes

@@ -1,0 +1,74 @@
+package resolve
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Kept is what is derived from a table, which stands beside it: tables are data, and
+// know nothing of those who read them. Whoever refers to a table that others share
+// refers to its Kept too, and both go together. A nil Kept keeps nothing.
+type Kept struct{ attached, rendered, listeners Memo }
+
+// Rendered is for what the table is to a proxy.
+func (k *Kept) Rendered() *Memo {
+	if k == nil {
+		return nil
+	}
+	return &k.rendered
+}
+
+// Listeners is for what the listeners to the table have in common.
+func (k *Kept) Listeners() *Memo {
+	if k == nil {
+		return nil
+	}
+	return &k.listeners
+}
+
+// attachments is for what Outbound.Attachments worked out.
+func (k *Kept) attachments() *Memo {
+	if k == nil {
+		return nil
+	}
+	return &k.attached
+}
+
+// Memo keeps beside a shared value what a later stage derived from it, so that
+// it is derived once and forgotten together with the value.
+type Memo struct {
+	once    sync.Once
+	done    atomic.Bool
+	derived any
+	failure any // what derive panicked with
+}
+
+// Do returns what derive made at the first call; callers that come meanwhile wait
+// for it. Where derive panicked, every call panics with the same value: a value
+// that cannot be derived does not become one for later callers. No Memo, nil,
+// derives at every call.
+func (m *Memo) Do(derive func() any) any {
+	if m == nil {
+		return derive()
+	}
+	m.once.Do(func() {
+		defer func() {
+			if m.failure = recover(); m.failure == nil {
+				m.done.Store(true)
+			}
+		}()
+		m.derived = derive()
+	})
+	if m.failure != nil {
+		panic(m.failure)
+	}
+	return m.derived
+}
+
+// Known is what Do made; not ok where nobody has called it, or not in vain.
+func (m *Memo) Known() (derived any, ok bool) {
+	if m == nil || !m.done.Load() {
+		return nil, false
+	}
+	return m.derived, true
+}
