@@ -199,6 +199,43 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 	}
 }
 
+// Each event says when it happened: when it was published, where nothing else is said.
+func TestEventsSayWhen(t *testing.T) {
+	t.Parallel()
+	server, events := serve(t, "type: Mesh\nname: default\n", false)
+	resp, err := http.Get(server.URL + "/_events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for end := time.Now().Add(time.Minute); !events.HasListeners(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nobody listens")
+		}
+	}
+	began := time.Now()
+	events.Publish(web.Event{Type: "change", Time: noon})
+	events.Publish(web.Event{Type: "change"})
+	var got []web.Event
+	for lines := bufio.NewScanner(resp.Body); len(got) < 2 && lines.Scan(); {
+		text, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var e web.Event
+		if err := json.Unmarshal([]byte(text), &e); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e)
+	}
+	if len(got) != 2 || !got[0].Time.Equal(noon) || got[1].Time.Before(began) || got[1].Time.After(time.Now()) || got[1].Time.Location() != time.UTC {
+		t.Errorf("%+v", got)
+	}
+	if got[0].ID == 0 || got[1].ID != got[0].ID+1 {
+		t.Errorf("numbers %d and %d", got[0].ID, got[1].ID)
+	}
+}
+
 func TestAListenerWhoIsTooSlowIsToldSo(t *testing.T) {
 	t.Parallel()
 	server, events := serve(t, "type: Mesh\nname: default\n", false)
