@@ -3,11 +3,14 @@ package sim_test
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
@@ -130,6 +133,23 @@ func TestAnswersInTime(t *testing.T) {
 		e := v.Branches[0].Ends[0]
 		if got := fmt.Sprintf("%s %d at %s", e.By, e.Status, e.Latest); got != want || len(v.Branches[0].Ends) != 1 {
 			t.Errorf("%s: %s, wanted %s", script, got, want)
+		}
+	}
+}
+
+// TestAnswersWithoutTheirHeaders: a policy that repeats by headers of an answer
+// cannot be played, and that is said.
+func TestAnswersWithoutTheirHeaders(t *testing.T) {
+	t.Parallel()
+	byHeader := &retry.Conf{HTTP: &retry.HTTP{RetriableResponseHeaders: []policies.HeaderMatch{{Type: "Present", Name: "x-again"}}}}
+	for said, conf := range map[bool]*retry.Conf{true: byHeader, false: {HTTP: &retry.HTTP{RetryOn: []string{"5xx"}}}} {
+		v, err := run(under(api.HTTP, effective(retry.Kind, conf)), sim.Request{URL: "http://web:8080/", Answers: "503,200"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := slices.ContainsFunc(v.Unknown, func(s string) bool { return strings.Contains(s, "http.retriableResponseHeaders") })
+		if found != said || len(v.Branches[0].Attempts) == 0 {
+			t.Errorf("said %v, want %v; attempts %v", v.Unknown, said, v.Branches[0].Attempts)
 		}
 	}
 }

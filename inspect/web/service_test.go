@@ -86,7 +86,8 @@ func TestNamesOfTypesForPeople(t *testing.T) {
 	for _, r := range got.Resources {
 		names[r.Name] = r.PluralDisplayName
 	}
-	for name, want := range map[string]string{"MeshGateway": "Mesh Gateways", "MeshRetry": "Mesh Retries", "Mesh": "Meshes", "MeshService": "Mesh Services"} {
+	for name, want := range map[string]string{"MeshGateway": "Mesh Gateways", "MeshRetry": "Mesh Retries", "Mesh": "Meshes", "MeshService": "Mesh Services",
+		"MeshHTTPRoute": "Mesh HTTPRoutes"} { // what is written in capitals is one word
 		if names[name] != want {
 			t.Errorf("%s are called %q", name, names[name])
 		}
