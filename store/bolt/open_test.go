@@ -219,3 +219,30 @@ func TestCheckChangesNothing(t *testing.T) {
 		t.Errorf("the directory holds %s, %v", fmt.Sprint(entries), err)
 	}
 }
+
+// A revision that cannot be noted beside the file is durable all the same; after
+// it nothing is acknowledged, because a loss would go unnoticed.
+func TestARevisionThatIsNotNotedIsTheLast(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := opened(t, configOf(dir))
+	storetest.Put(t, s, storetest.Service(t, "a", 1))
+	if err := s.mark.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Apply(t.Context(), store.Writes(store.Write{Put: storetest.Service(t, "b", 2)})); err != nil {
+		t.Errorf("what is durable was refused: %v", err)
+	}
+	if err := s.Health(); err == nil || !strings.Contains(err.Error(), "write the revision beside "+filepath.Join(dir, FileName)) {
+		t.Errorf("health: %v", err)
+	}
+	if _, _, err := s.Apply(t.Context(), store.Writes(store.Write{Put: storetest.Service(t, "c", 3)})); err == nil {
+		t.Error("the next was acknowledged")
+	}
+	_ = s.Close() // the mark is closed already
+	s = opened(t, configOf(dir))
+	if s.Snapshot().Len() != 2 {
+		t.Errorf("%d documents are served", s.Snapshot().Len())
+	}
+	closing(t, s)
+}
