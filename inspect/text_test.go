@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -31,6 +32,26 @@ func TestLosersAreStruckThroughInColour(t *testing.T) {
 	for line := range strings.Lines(plain.String()) {
 		if strings.TrimRight(line, " \n") != strings.TrimRight(line, "\n") {
 			t.Errorf("space at the end of %q", line)
+		}
+	}
+}
+
+// Long lists of dataplanes are cut where they would not be read.
+func TestManyDataplanesAreCounted(t *testing.T) {
+	t.Parallel()
+	const ten = "d0, d1, d2, d3, d4, d5, d6, d7, d8, d9"
+	for n, want := range map[int]string{0: "none", 1: "d0", 10: ten, 11: ten + " and 1 more", 12: ten + " and 2 more"} {
+		var e inspect.ObjectExplanation
+		for i := range n {
+			e.Dataplanes = append(e.Dataplanes, fmt.Sprint("d", i))
+		}
+		e.Counts.Selected = 20
+		var text strings.Builder
+		if err := inspect.ObjectText(&text, e, inspect.Style{}); err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("on %d of 20 selected dataplanes: %s\n", n, want); !strings.Contains(text.String(), want) {
+			t.Errorf("%q is missing in %s", want, text.String())
 		}
 	}
 }

@@ -176,6 +176,8 @@ func TestADirectoryWritesOnlyWhatChanged(t *testing.T) {
 	written("a user changes what the directory says", "b")
 	f = feed(t, dir, into)
 	written("a restart", "")
+	put(t, dir, "a.yaml", service("g", 1)+"---\n"+service("f", 1)+"---\n"+service("e", 1)+"---\n"+service("d", 1))
+	written("all change, in the order of names", "a b d e f g")
 }
 
 func refused(f *file.Feed) int {
