@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,5 +63,28 @@ func TestStatusSaysWhichDocumentsAreRefused(t *testing.T) {
 	e, err := inspect.ExplainObject(m, violations[0].Object, nil, violations...)
 	if err != nil || e.Conditions[0].Reason != "Invalid" {
 		t.Errorf("its explanation: %v %+v", err, e.Conditions)
+	}
+}
+
+// What is refused outside all meshes concerns each of them, a mesh only itself.
+func TestStatusOfAMeshSaysWhatIsRefusedOutsideOfMeshes(t *testing.T) {
+	t.Parallel()
+	m := model(t, street)
+	outside := func(kind, name string) *api.Violation {
+		v := broken(kind, name)
+		v.Object.Mesh = ""
+		return v
+	}
+	before := len(inspect.OverviewOf(m, "default", nil).Objects)
+	o := inspect.OverviewOf(m, "default", nil, outside("HostnameGenerator", "names"), outside(api.KindMesh, "default"), outside(api.KindMesh, "other"))
+	var got []string
+	for _, s := range o.Objects {
+		if s.Ref.Mesh == "" {
+			got = append(got, s.Ref.Kind+"/"+s.Ref.Name)
+		}
+	}
+	slices.Sort(got)
+	if text := strings.Join(got, " "); text != "HostnameGenerator/names Mesh/default" || len(o.Objects) != before+2 {
+		t.Errorf("%q of %d objects", text, len(o.Objects))
 	}
 }

@@ -314,6 +314,14 @@ func TestStatus(t *testing.T) {
 	for _, s := range inspect.OverviewOf(m.Reader(nil), "default", nil).Objects {
 		if s.Ref.Kind == toydialect.Kind {
 			got[s.Ref.Name] = fmt.Sprintf("%s %s: %v", s.Conditions[0].Reason, s.Conditions[1].Reason, s.Own)
+			one, err := inspect.StatusOf(m.Reader(nil), s.Ref, nil)
+			if diff := cmp.Diff(s.Own, one.Own); err != nil || diff != "" {
+				t.Errorf("%s alone: %v %s", s.Ref.Name, err, diff)
+			}
+			explained, err := inspect.ExplainObject(m.Reader(nil), s.Ref, nil)
+			if diff := cmp.Diff(s.Own, explained.Own); err != nil || diff != "" {
+				t.Errorf("%s explained: %v %s", s.Ref.Name, err, diff)
+			}
 		}
 	}
 	want := map[string]string{

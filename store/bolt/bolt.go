@@ -208,7 +208,7 @@ func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []st
 		return writes, err
 	})
 	if err == nil && len(s.orphans) > 0 { // nothing else was to be kept
-		err = s.commit(0, nil)
+		err = s.commit(snapshot.Revision(), nil)
 	}
 	if err != nil {
 		return nil, nil, err

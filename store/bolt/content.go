@@ -176,7 +176,7 @@ func (s *Store) write(revision uint64, changes []api.Change) (err error) {
 				return err
 			}
 		}
-		t.revision = max(t.revision, revision)
+		t.revision = revision
 		for _, ref := range s.orphans {
 			if err := t.change(objects, api.Change{Before: &api.Object{Ref: ref}}, s.encode); err != nil {
 				return err
