@@ -186,6 +186,16 @@ func TestAnObjectThatBreaksTheResolverIsLeftOut(t *testing.T) {
 	if _, ok := m.Dataplane(bad.Ref); !ok || len(m.Failures()) != 0 {
 		t.Errorf("it does not come back: %v", m.Failures())
 	}
+	if m, err = l.model(ctx, apply(t, s, &bad)); err != nil || len(m.Reader(nil).NotesOn(bad.Ref)) != 1 {
+		t.Fatalf("it breaks again, and nothing says so, %v", err)
+	}
+	snapshot, _, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &bad.Ref}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = l.model(ctx, snapshot.Revision()); err != nil || len(m.Failures())+len(m.Reader(nil).NotesOn(bad.Ref)) != 0 {
+		t.Errorf("it is gone, and reported is %v, %v", m.Failures(), err)
+	}
 }
 
 // What is created and deleted before anybody looks changes nothing, but whoever

@@ -81,3 +81,15 @@ func TestWhatIsNotInTheTextIsKept(t *testing.T) {
 		t.Errorf("the same again: %s", results[0].Action)
 	}
 }
+
+// The checksum is the standard one (CRC-32C), so that files of one weft are
+// those of the next, and other tools can check them.
+func TestTheChecksumIsTheStandardOne(t *testing.T) {
+	t.Parallel()
+	for _, cut := range []int{0, 4, 9} {
+		const text = "123456789"
+		if got := checksum([]byte(text[:cut]), []byte(text[cut:])); got != 0xe3069283 {
+			t.Errorf("cut at %d: %#x", cut, got)
+		}
+	}
+}

@@ -2,10 +2,14 @@ package bolt
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weftmesh/weft/store/storetest"
 )
 
 const testPage = 1024
@@ -144,4 +148,53 @@ func TestWalkIsBounded(t *testing.T) {
 			t.Errorf("%d pages above the last: %v", deep, err)
 		}
 	}
+}
+
+// Where the way to the records is lost they are looked for on all pages: each
+// document whose page is whole is saved, once.
+func TestSalvageWithoutAWayToTheRecords(t *testing.T) {
+	t.Parallel()
+	const documents = 200
+	dir := t.TempDir()
+	s := opened(t, configOf(dir))
+	for i := range documents {
+		storetest.Put(t, s, storetest.Service(t, fmt.Sprintf("s%03d", i), i+1))
+	}
+	closing(t, s)
+	path := filepath.Join(dir, FileName)
+	sound, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := rootOf(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := os.Getpagesize()
+	for name, lost := range map[string][]int{"the root": {int(root)}, "both first pages": {0, 1}} {
+		bad := slices.Clone(sound)
+		for _, id := range lost {
+			clear(bad[id*page : (id+1)*page])
+		}
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := Check(path); err != nil || found.Structure == "" || found.Sound() || found.Records != documents || found.Damaged != 0 {
+			t.Errorf("without %s: %+v, %v", name, found, err)
+		}
+		var out strings.Builder
+		saved, err := Export(path, &out)
+		if err != nil || saved != documents || strings.Count(out.String(), "type: MeshService") != documents {
+			t.Errorf("without %s: %d documents are saved, %v", name, saved, err)
+		}
+	}
+}
+
+func rootOf(path string) (uint64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return (&walk{file: f}).meta()
 }
