@@ -15,7 +15,7 @@ import (
 func TestExpressionsOfASCII(t *testing.T) {
 	t.Parallel()
 	part := rapid.SampledFrom([]string{
-		"a", "K", "(", "(?i)", "(?i:", "(?-i:", "(?is-m)", "(?P<n>", "(?:", ")", ")?", "|", "*", ".", `\.`, `\(`, `\Q(?i)\E`, `\Q[`, `\E`, `\101`, `\x41`, `\x{4B}`, `\xC9`, `\b`,
+		"a", "K", "1", "(", "(?i)", "(?i:", "(?-i:", "(?is-m)", "(?P<n>", "(?:", ")", ")?", "|", "*", ".", `\.`, `\(`, `\Q(?i)\E`, `\Q[`, `\E`, `\101`, `\x41`, `\x{4B}`, `\xC9`, `\b`,
 		"[Ka]", "[]a]", "[^]a]", `[\]a]`, "[[:^alpha:][]", `[\pL\xE9]`, `[^\PL]`, `[^a\x{c9}]`, `\W`, `\pL`, `\p{Lu}`, `\P{Lu}`, `\d`,
 	})
 	legal := rapid.Map(rapid.SliceOfN(part, 1, 8), func(parts []string) string { return strings.Join(parts, "") }).
