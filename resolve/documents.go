@@ -11,11 +11,23 @@ import (
 // objectKey names an object inside its mesh.
 func objectKey(r api.Ref) string { return r.Kind + "/" + r.Namespace + "/" + r.Name }
 
+// labelled is the objects of a kind with a label.
+func labelled(kind, label string) string { return kind + "\x00" + label }
+
 func (c *collections) addObjects() {
 	c.objectsByKind = map[*derive.Collection[api.Object]]*derive.Index[api.Object]{}
 	add := func(name string) *derive.Collection[api.Object] {
 		source := derive.Source(c.schema, name, derive.Values[api.Object]{})
-		c.objectsByKind[source] = source.Index(func(_ string, o *api.Object, add func(string)) { add(o.Kind) })
+		c.objectsByKind[source] = source.Index(func(_ string, o *api.Object, add func(string)) {
+			add(o.Kind)
+			if source != c.serviceObjects && source != c.otherObjects {
+				return // dialects look for what routes refer to by labels
+			}
+			shown := api.LabelsOf(o, c.zone)
+			for k, v := range shown.All() {
+				add(labelled(o.Kind, pair(k, v)))
+			}
+		})
 		return source
 	}
 	c.meshObjects, c.policyObjects, c.routeObjects = add("meshes"), add("policies"), add("routes")

@@ -17,11 +17,18 @@ func (s seeing) Object(ref api.Ref) (*api.Object, bool) {
 	return o, o != nil
 }
 
-// Objects are the documents of a kind in the mesh, in the order of their refs.
-func (s seeing) Objects(kind string) []*api.Object {
+// Objects are the documents of a kind in the mesh that carry all the labels, in the
+// order of their refs.
+func (s seeing) Objects(kind string, labels map[string]string) []*api.Object {
+	source, bucket := s.written(kind), kind
+	if len(labels) > 0 && (source == s.serviceObjects || source == s.otherObjects) {
+		bucket = labelled(kind, firstPair(labels, ""))
+	}
 	var out []*api.Object
-	for o := range values(s.objectsByKind[s.written(kind)].In(s.at, kind)) {
-		out = append(out, o)
+	for o := range values(s.objectsByKind[source].In(s.at, bucket)) {
+		if shown := api.LabelsOf(o, s.zone); shown.Carry(labels) {
+			out = append(out, o)
+		}
 	}
 	slices.SortFunc(out, func(a, b *api.Object) int { return a.Ref.Compare(b.Ref) })
 	return out
@@ -41,9 +48,9 @@ func (r *record) Object(ref api.Ref) (*api.Object, bool) {
 }
 
 // Objects notes that the kind was asked for.
-func (r *record) Objects(kind string) []*api.Object {
+func (r *record) Objects(kind string, labels map[string]string) []*api.Object {
 	r.asks(anyOf(kind))
-	return r.See.Objects(kind)
+	return r.See.Objects(kind, labels)
 }
 
 func (r *record) asks(target string) {

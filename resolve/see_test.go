@@ -22,11 +22,19 @@ func TestWhatADialectSawIsRecorded(t *testing.T) {
 		if o, ok := see.Object(secret.Ref); ok {
 			saw = o.Name
 		}
-		for _, o := range see.Objects(api.KindMeshService) {
+		for _, o := range see.Objects(api.KindMeshService, nil) {
 			saw += " " + o.Name
+		}
+		for _, o := range see.Objects("Namespace", map[string]string{"team": "shop", "env": "prod"}) {
+			saw += " in " + o.Name
 		}
 		return nil
 	})
+	labelled := func(name string, labels map[string]string) *api.Object {
+		o := object("Namespace", name)
+		o.Labels = labels
+		return o
+	}
 	g := c.schema.New()
 	for _, step := range []struct {
 		object *api.Object
@@ -38,6 +46,9 @@ func TestWhatADialectSawIsRecorded(t *testing.T) {
 		{object(api.KindMeshService, "b"), "tls b"},
 		{object(api.KindMeshService, "a"), "tls a b"},
 		{object(api.KindDataplane, "x"), ""},
+		{labelled("blue", map[string]string{"team": "shop", "env": "prod"}), "tls a b in blue"},
+		{labelled("green", map[string]string{"team": "shop"}), ""},
+		{labelled("blue", map[string]string{"team": "shop"}), "tls a b"},
 	} {
 		saw = ""
 		g, _ = g.Update(c.written(step.object.Kind).Put(objectKey(step.object.Ref), step.object))

@@ -39,8 +39,8 @@ type Verdict struct{ Type, Status, Reason, Message string }
 type See interface {
 	// Object finds one by its ref.
 	Object(api.Ref) (*api.Object, bool)
-	// Objects are all of a kind, in the order of their refs.
-	Objects(kind string) []*api.Object
+	// Objects are those of a kind that carry all the labels, in the order of their refs.
+	Objects(kind string, labels map[string]string) []*api.Object
 }
 
 // Frontend is where a client asks: a port of a service, or a host at a port.
