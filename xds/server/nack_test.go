@@ -14,9 +14,11 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server"
 )
@@ -206,5 +208,37 @@ func TestRenderingFails(t *testing.T) {
 	spoil.with.Store(nil)
 	p.apply(retries(4))
 	c.ack(c.next("rds"))
+	p.synced("front")
+}
+
+// TestWhatIsNotKnownStays: where a bug keeps the routes to one destination from
+// being resolved, a sidecar keeps those that it has, and gets all else.
+func TestWhatIsNotKnownStays(t *testing.T) {
+	t.Parallel()
+	p := serve(t, nil, exclusive, service("web", 10001), service("a", 10002), member("web", 10001), member("a", 10002),
+		caller("front", map[uint32]string{20001: "web", 20002: "a"}))
+	dialects := world.Dialects()
+	compose := dialects[0].Compose
+	dialects[0].Compose = func(f route.Frontend, candidates []route.Candidate) route.Composition {
+		if f.Name == "web" && len(candidates) > 0 {
+			panic("a bug")
+		}
+		return compose(f, candidates)
+	}
+	p.model, _ = resolve.Compile(p.snapshot, dialects, world.Kinds())
+	p.Publish(p.model, everybody)
+	c := p.delta("default.front", "")
+	c.configure()
+	p.synced("front")
+	p.apply(switched("a"), connecting("a", "7s"))
+	cds := c.next("cds")
+	if d := cmp.Diff([]string{"a:8080"}, resources(cds)); d != "" || len(cds.GetRemovedResources()) > 0 {
+		t.Errorf("clusters (-want +got):\n%s, removed %v", d, cds.GetRemovedResources())
+	}
+	c.ack(cds)
+	c.ack(c.next("eds")) // of a changed cluster
+	p.until("front", "says so", func(s server.SyncStatus) bool { return s.Note != "" && !s.InSync })
+	c.quiet("the route to web is not known")
+	p.remove(api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: "to-web"})
 	p.synced("front")
 }
