@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 )
 
@@ -85,5 +86,26 @@ func decodeBody(body []byte, into any) error {
 		name := strings.Trim(field, `"`)
 		return unknownField{badField(name, "unknown field; correct its name, or leave it out"), name}
 	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+		name := strings.ToLower(wrong.Field[:1]) + wrong.Field[1:] // some have no name but Go's
+		return badField(name, "a "+wrong.Value+" does not fit; write "+kindText(wrong.Type))
+	}
 	return badField("", "the body is not JSON of the right form: "+err.Error())
+}
+
+// kindText names what JSON is read into a type.
+func kindText(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a text in quotes"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Int, reflect.Int64, reflect.Uint32, reflect.Uint64:
+		return "a whole number"
+	}
+	return "a " + t.String()
 }

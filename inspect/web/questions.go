@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -100,7 +101,7 @@ func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
 // begins with the field that is wrong, or else the url leads nowhere.
 func unaskable(err error) problem {
 	field, reason, ok := strings.Cut(err.Error(), ": ")
-	if ok && (field == "url" || field == "headers" || field == "answers" || strings.HasPrefix(field, "headers.")) {
+	if ok && (slices.Contains([]string{"url", "headers", "answers", "version", "body", "draw"}, field) || strings.HasPrefix(field, "headers.")) {
 		return badField(field, reason)
 	}
 	return badField("url", err.Error())
