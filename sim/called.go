@@ -14,7 +14,7 @@ const maxNames = 10
 
 // backends are the shares, each with the dataplanes that are called for it.
 func (t taker) backends(list []resolve.Backend) []Backend {
-	out := Shares(t.from, list)
+	out := shares(t.from, list, t.draws)
 	for n, b := range resolve.Sharing(list) {
 		use := clusterOf(t.from, b.Cluster)
 		if use.Endpoints != nil {

@@ -20,6 +20,7 @@ type call struct {
 	refused   bool // for what Connection names
 	hostless  bool // because Connection names the host
 	upgrade   upgrade
+	claims    map[string]string
 }
 
 // asked is what conditions may ask of the call. Each line of a repeated header
@@ -27,5 +28,6 @@ type call struct {
 func (c *call) asked() *route.Request {
 	return &route.Request{
 		Method: c.method, Authority: c.authority, Path: c.path, Query: strings.TrimPrefix(c.query, "?"), Header: c.headers.Values,
+		Claim: func(name string) (string, bool) { v, ok := c.claims[name]; return v, ok },
 	}
 }

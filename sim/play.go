@@ -72,11 +72,14 @@ func Play(w Reader, from api.Ref, q Request, answer func(n int) Answer) (Timelin
 	if !ok {
 		return Timeline{}, fmt.Errorf("%s: there is no such dataplane", from)
 	}
-	l, err := lookUp(w, r, q)
+	f, err := lookUp(w, r, q)
 	if err != nil {
 		return Timeline{}, err
 	}
-	return l.play(r, answer)
+	if len(f.ends) > 1 {
+		return Timeline{}, fmt.Errorf("draw: chance decides which route takes the request; say by which draw")
+	}
+	return f.ends[0].play(r, answer)
 }
 
 // play is Play once it is known where the request goes.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 )
 
 // Reader is what Run asks of a world; *resolve.Model is one.
@@ -35,128 +36,62 @@ func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
 	if !ok {
 		return v, fmt.Errorf("%s: there is no such dataplane", from)
 	}
-	l, err := lookUp(w, r, q)
+	f, err := lookUp(w, r, q)
 	if err != nil {
 		return v, err
 	}
-	v.Missed = l.missed
-	o := l.outbound
-	if o != nil {
+	v.Missed = f.missed
+	if o := f.outbound; o != nil {
 		d := o.Destination
 		v.Destination = &Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}
 	}
-	t := taker{world: w, from: r}
-	var b Branch
-	switch {
-	case l.answer != 0:
-		v.Unknown = unknownOf(q)
-		b = l.call.respond(l.answer)
-	case o == nil:
-		b = Branch{Probability: 1, Outcome: Passthrough, Forwarded: untouched(q, l.address)}
-	case o.Table == nil:
-		b = t.connect(o, untouched(q, l.address))
-	default:
-		v.Unknown = unknownOf(q)
-		b = t.take(o.Destination.Protocol, l.route, l.call)
-		v.Unknown = append(v.Unknown, b.unknown...)
-		CountBuckets(o.Table).Tell(l.route, b.Policies)
+	if f.read() {
+		v.Unknown = append(unknownOf(q), f.unknown...)
 	}
-	if script != nil {
-		v.Unknown = append(v.Unknown, t.attempts(l, script, &b)...)
-		v.Unknown = append(v.Unknown, unknownInTime(b.Attempts)...)
+	for _, l := range f.ends {
+		b := taker{world: w, from: r, draws: l.draws}.branch(l, q, script)
+		for _, u := range b.unknown {
+			if !slices.Contains(v.Unknown, u) {
+				v.Unknown = append(v.Unknown, u)
+			}
+		}
+		v.Branches = append(v.Branches, b)
 	}
-	v.Branches = []Branch{b}
 	return v, nil
 }
 
-// lookup is what a request comes to: an answer of the proxy's own, or else a
-// route; an outbound without routes; or nothing, which is passed through.
-type lookup struct {
-	address  *address
-	call     *call
-	outbound *resolve.Outbound
-	route    *resolve.Route
-	missed   []Miss
-	answer   uint32
+// read reports whether a proxy reads the request.
+func (f *found) read() bool {
+	return f.ends[0].answer != 0 || f.outbound != nil && f.outbound.Table != nil
 }
 
-func lookUp(w Reader, r *resolve.Resolved, q Request) (*lookup, error) {
-	if q.Method == "" && !q.bare() {
-		q.Method = http.MethodGet
+// branch is what becomes of a request that comes to l.
+func (t taker) branch(l *lookup, q Request, script []Answer) Branch {
+	b := t.outcome(l, q)
+	if len(l.ends) > 1 {
+		b.Probability, b.Draws = float64(l.draws.count())/route.Chances, l.draws
 	}
-	if err := sound(q); err != nil {
-		return nil, err
+	if script != nil {
+		b.unknown = append(b.unknown, t.attempts(l, script, &b)...)
+		b.unknown = append(b.unknown, unknownInTime(b.Attempts)...)
 	}
-	a, err := parseURL(q.URL)
-	if err != nil {
-		return nil, err
-	}
-	l := &lookup{address: &a, call: callOf(q, &a), outbound: find(r, &a)}
-	if o := l.outbound; o != nil && o.ToHost() {
-		if l.outbound = askedHost(r, o, l.call.authority); l.outbound == nil {
-			l.answer = http.StatusNotFound
-			return l, nil
-		}
-	}
+	return b
+}
+
+// outcome is the branch but for its probability and for what happens in time.
+func (t taker) outcome(l *lookup, q Request) Branch {
 	switch o := l.outbound; {
-	case o == nil && spec(r).Gateway != nil && spec(r).Gateway.Type == "BUILTIN":
-		l.answer = http.StatusNotFound
-	case o == nil && a.port == 0:
-		return nil, fmt.Errorf("url: tcp:// stands for no port; write one, as tcp://%s:5432", a.authority)
+	case l.answer != 0:
+		return l.call.respond(l.answer)
 	case o == nil:
-		if err := mesh(w.Destinations(r.Ref.Mesh)).notReached(r, &a); err != nil {
-			return nil, err
-		}
+		return Branch{Probability: 1, Outcome: Passthrough, Forwarded: untouched(q, l.address)}
 	case o.Table == nil:
-	case a.scheme == bareScheme:
-		return nil, fmt.Errorf("url: %s looks for requests, which decide where they go; ask for one, as http://%s", o.Destination.ID, a.authority)
-	case a.scheme == "https":
-		return nil, fmt.Errorf("url: %s is called over plain HTTP inside the mesh; write http://%s", o.Destination.ID, a.authority)
+		return t.connect(o, untouched(q, l.address))
 	default:
-		l.look(o.Table, q)
+		b := t.take(o.Destination.Protocol, l.route, l.call)
+		CountBuckets(o.Table).Tell(l.route, b.Policies)
+		return b
 	}
-	return l, nil
-}
-
-// look finds the first route that matches.
-func (l *lookup) look(t *resolve.Table, q Request) {
-	c := l.call
-	path, ok := normalize(c.path)
-	c.path = path
-	switch {
-	case !c.http2 && !(slices.Contains(known, c.method) && measured(q.Headers)):
-		l.answer = http.StatusBadRequest
-	case encoded(q.Headers):
-		l.answer = http.StatusNotImplemented
-	case c.refused:
-		l.answer = http.StatusBadRequest
-	case q.Version == "1.0":
-		l.answer = http.StatusUpgradeRequired
-	case c.hostless && c.method != http.MethodConnect, strings.ContainsFunc(c.authority, notInHost):
-		l.answer = http.StatusBadRequest
-	case !ok && c.method != http.MethodConnect:
-		l.answer = http.StatusBadRequest
-	}
-	if l.answer != 0 {
-		return
-	}
-	asked := c.asked()
-	for _, rt := range t.Routes {
-		reason := "a CONNECT request has no path to match"
-		if c.method != http.MethodConnect {
-			reason = rt.Match.WhyNot(asked)
-		}
-		if reason == "" && c.upgrade == unknownUpgrade {
-			l.answer = http.StatusForbidden
-			return
-		}
-		if reason == "" {
-			l.route = rt
-			return
-		}
-		l.missed = append(l.missed, Miss{Key: rt.Key, Origins: rt.Origins, Reason: reason})
-	}
-	l.answer = http.StatusNotFound
 }
 
 // requestID stands for the one that Envoy makes up before it looks for a route.
@@ -166,7 +101,7 @@ const requestID = "00000000-0000-4000-8000-000000000000"
 func callOf(q Request, a *address) *call {
 	c := &call{
 		method: q.Method, authority: authority(q, a), path: a.path, query: a.query, sent: received(q.Headers, q.Version == "2"),
-		body: q.Body, http2: q.Version == "2",
+		body: q.Body, http2: q.Version == "2", claims: q.Claims,
 	}
 	c.upgraded(q.Headers)
 	c.refused = !c.nominated(q.Headers)

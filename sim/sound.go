@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
 )
 
 var versions = []string{"", "1.0", "1.1", "2"}
@@ -19,6 +20,12 @@ func sound(q Request) error {
 	}
 	if q.Body < 0 {
 		return fmt.Errorf("body: %d is not a valid length; write a number of bytes", q.Body)
+	}
+	if q.Draw != nil && (*q.Draw < 0 || *q.Draw >= route.Chances) {
+		return fmt.Errorf("draw: %d is no draw; write a number from 0 to %d", *q.Draw, route.Chances-1)
+	}
+	if q.bare() && (q.Draw != nil || q.Claims != nil) {
+		return fmt.Errorf("url: a connection has no draw and no claims; leave them out, or ask for a request by http://")
 	}
 	if q.bare() && (q.Method != "" || q.Version != "" || q.Body != 0 || len(q.Headers) > 0) {
 		return fmt.Errorf("url: a connection has no method, version, headers or body; leave them out, or ask for a request by http://")

@@ -16,6 +16,7 @@ import (
 type taker struct {
 	world Reader
 	from  *resolve.Resolved
+	draws draws // of the request; where it has none of its own, any
 }
 
 // take does what rt says.
@@ -30,7 +31,7 @@ func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		b = c.redirect(do, &rt.Match)
 	case *route.Respond:
 		b = c.respond(do.Status)
-		b.Body, b.Backends = do.Body, Shares(t.from, rt.Backends)
+		b.Body, b.Backends = do.Body, shares(t.from, rt.Backends, t.draws)
 	default:
 		rewrite := route.LastRewrite(rt.Filters)
 		b.Outcome, b.Backends = Forward, t.backends(rt.Backends)
@@ -39,7 +40,7 @@ func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		autoHost(t.from, rt, rewrite, &b)
 		filtered(rt, &b, authority)
 		b.arrive()
-		b.Mirrors = Mirrors(rt)
+		b.Mirrors = mirrors(rt, t.draws)
 		if c.upgrade == webSocket && len(b.Mirrors) > 0 {
 			b.unknown = append(b.unknown, "mirrors: whether a copy of a WebSocket arrives depends on what the mirror speaks")
 		}
@@ -51,7 +52,23 @@ func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		b.answers(response)
 	}
 	b.Policies = RoutePolicies(rt, spoken)
+	b.forget()
 	return b
+}
+
+// forget leaves out the backends that get none of the branch's requests. What the
+// only one of the others gets is what the branch forwards.
+func (b *Branch) forget() {
+	b.Backends = slices.DeleteFunc(b.Backends, func(x Backend) bool { return x.Share == 0 })
+	if len(b.Backends) != 1 {
+		return
+	}
+	x := &b.Backends[0]
+	b.ResponseHeaders = cmp.Or(x.ResponseHeaders, b.ResponseHeaders)
+	if b.Outcome == Forward {
+		b.Forwarded = cmp.Or(x.Forwarded, b.Forwarded)
+	}
+	x.Forwarded, x.ResponseHeaders = nil, nil
 }
 
 func routeOf(rt *resolve.Route) *Route {
@@ -80,52 +97,6 @@ func (b *Branch) answers(h *ResponseHeaders) {
 // forwards reports whether the proxy tries to forward what rt matches; otherwise
 // it answers by itself.
 func forwards(rt *resolve.Route) bool { return rt.Answers() == nil }
-
-// Shares are the exact parts of the traffic that backends get. One that gets
-// nothing is left out.
-func Shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
-	total := weights(backends, (*resolve.Backend).Gets)
-	var out []Backend
-	for _, b := range resolve.Sharing(backends) {
-		x := Backend{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Port: b.Port, Share: float64(b.Weight) / total}
-		switch use := clusterOf(r, b.Cluster); {
-		case b.Cluster == "":
-			x.Status, x.Reason = b.Broken.Status, b.Broken.Why
-		case use.Endpoints == nil || len(use.List) == 0:
-			x.Status, x.Reason = 503, "it has no endpoints"
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
-// weights is the sum of those that count.
-func weights(backends []resolve.Backend, count func(*resolve.Backend) bool) float64 {
-	total := 0.0
-	for i := range backends {
-		if b := &backends[i]; count(b) {
-			total += float64(b.Weight)
-		}
-	}
-	return total
-}
-
-// Mirrors are the copies that rt sends; one to nowhere is left out. What falls
-// to a backend that is not there is answered before it is copied.
-func Mirrors(rt *resolve.Route) []Mirror {
-	sent := weights(rt.Backends, func(b *resolve.Backend) bool { return b.Cluster != "" })
-	if sent == 0 {
-		return nil
-	}
-	total := weights(rt.Backends, (*resolve.Backend).Gets)
-	var out []Mirror
-	for _, m := range rt.Mirrors {
-		if m.Cluster != "" && m.Percent > 0 {
-			out = append(out, Mirror{Kind: m.Kind, Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port, Share: min(m.Percent, 100) / 100 * (sent / total)})
-		}
-	}
-	return out
-}
 
 // forwarded is the request after the route's filters.
 func (c *call) forwarded(rt *resolve.Route, rewrite *route.Rewrite) *Forwarded {

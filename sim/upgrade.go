@@ -67,7 +67,7 @@ func (c *call) refuses(rt *resolve.Route) bool {
 // sees it, but its answer has the headers of the route and of a drawn backend.
 func (t taker) refuse(rt *resolve.Route, c *call) Branch {
 	b := c.respond(http.StatusForbidden)
-	b.Backends = Shares(t.from, rt.Backends)
+	b.Backends = shares(t.from, rt.Backends, t.draws)
 	for i := range b.Backends {
 		b.Backends[i].Status, b.Backends[i].Reason = b.Status, "the route refuses WebSockets"
 	}
@@ -78,6 +78,7 @@ func (t taker) refuse(rt *resolve.Route, c *call) Branch {
 	b.ResponseHeaders = cmp.Or(b.ResponseHeaders, responseChange(rt.Changes()))
 	b.answers(b.ResponseHeaders)
 	b.Route = routeOf(rt)
+	b.forget()
 	return b
 }
 

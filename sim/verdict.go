@@ -30,6 +30,12 @@ type Request struct {
 	Body int64 `json:"body,omitempty"`
 	// Version is that of HTTP by which the workload asks: 1.0, 1.1 or 2; empty means 1.1.
 	Version string `json:"version,omitempty"`
+	// Draw is the random number that Envoy draws for it, in millionths: 0 to 999999.
+	// Without it the verdict has a branch for all that chance may decide.
+	Draw *int64 `json:"draw,omitempty"`
+	// Claims are the text claims of its token, by name. Without them it has those of
+	// an authorization header, which the simulator does not read, or else none.
+	Claims map[string]string `json:"claims,omitzero"`
 }
 
 // MaxRepeated is the longest body that Envoy sends again, in bytes.
@@ -61,7 +67,10 @@ const (
 
 // Branch is one alternative of a random decision; their probabilities add up to 1.
 type Branch struct {
-	Probability     float64           `json:"probability"`
+	Probability float64 `json:"probability"`
+	// Draws are those of the request by which it comes to this; none where there is
+	// one branch.
+	Draws           []Span            `json:"draws,omitempty"`
 	Outcome         Outcome           `json:"outcome"`
 	Status          uint32            `json:"status,omitempty"`
 	GRPCStatus      *uint32           `json:"grpcStatus,omitempty"`

@@ -1,0 +1,198 @@
+package sim
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// found is what a request comes to: several things where chance decides.
+type found struct {
+	address  *address
+	call     *call
+	outbound *resolve.Outbound
+	ends     []*lookup
+	missed   []Miss
+	unknown  []string
+}
+
+// lookup is one thing that a request comes to: an answer of the proxy's own, or
+// else a route; an outbound without routes; or nothing, which is passed through.
+type lookup struct {
+	*found
+	route  *resolve.Route
+	answer uint32
+	draws  draws // by which it comes to that
+}
+
+func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
+	if q.Method == "" && !q.bare() {
+		q.Method = http.MethodGet
+	}
+	if err := sound(q); err != nil {
+		return nil, err
+	}
+	a, err := parseURL(q.URL)
+	if err != nil {
+		return nil, err
+	}
+	f := &found{address: &a, call: callOf(q, &a), outbound: find(r, &a)}
+	if o := f.outbound; o != nil && o.ToHost() {
+		if f.outbound = askedHost(r, o, f.call.authority); f.outbound == nil {
+			f.end(nil, http.StatusNotFound, anyDraw[0])
+			return f, nil
+		}
+	}
+	answer := uint32(0)
+	switch o := f.outbound; {
+	case o == nil && spec(r).Gateway != nil && spec(r).Gateway.Type == "BUILTIN":
+		answer = http.StatusNotFound
+	case o == nil && a.port == 0:
+		return nil, fmt.Errorf("url: tcp:// stands for no port; write one, as tcp://%s:5432", a.authority)
+	case o == nil:
+		if err := mesh(w.Destinations(r.Ref.Mesh)).notReached(r, &a); err != nil {
+			return nil, err
+		}
+	case o.Table == nil:
+	case a.scheme == bareScheme:
+		return nil, fmt.Errorf("url: %s looks for requests, which decide where they go; ask for one, as http://%s", o.Destination.ID, a.authority)
+	case a.scheme == "https":
+		return nil, fmt.Errorf("url: %s is called over plain HTTP inside the mesh; write http://%s", o.Destination.ID, a.authority)
+	default:
+		f.look(o.Table, &q)
+		return f, nil
+	}
+	f.end(nil, answer, anyDraw[0])
+	return f, nil
+}
+
+// end notes what becomes of the draws of a span.
+func (f *found) end(rt *resolve.Route, answer uint32, s Span) {
+	for _, l := range f.ends {
+		if l.route == rt && l.answer == answer {
+			l.draws = l.draws.and(s)
+			return
+		}
+	}
+	f.ends = append(f.ends, &lookup{found: f, route: rt, answer: answer, draws: draws{s}})
+}
+
+// look finds the first route that matches, for every draw.
+func (f *found) look(t *resolve.Table, q *Request) {
+	c := f.call
+	if answer := c.unread(q); answer != 0 {
+		f.end(nil, answer, anyDraw[0])
+		return
+	}
+	missed := map[*resolve.Route]string{}
+	for _, s := range q.possible().cut(t.Routes) {
+		switch rt := f.first(t, q, s.From, missed); {
+		case rt == nil:
+			f.end(nil, http.StatusNotFound, s)
+		case c.upgrade == unknownUpgrade:
+			f.end(nil, http.StatusForbidden, s)
+		default:
+			f.end(rt, 0, s)
+		}
+	}
+	for _, rt := range t.Routes {
+		reason, ok := missed[rt]
+		if ok && !slices.ContainsFunc(f.ends, func(l *lookup) bool { return l.route == rt }) {
+			f.missed = append(f.missed, Miss{Key: rt.Key, Origins: rt.Origins, Reason: reason})
+		}
+	}
+}
+
+// unread is what the proxy answers before it looks for a route; 0 where it looks.
+func (c *call) unread(q *Request) uint32 {
+	path, ok := normalize(c.path)
+	c.path = path
+	switch {
+	case !c.http2 && !(slices.Contains(known, c.method) && measured(q.Headers)):
+		return http.StatusBadRequest
+	case encoded(q.Headers):
+		return http.StatusNotImplemented
+	case c.refused:
+		return http.StatusBadRequest
+	case q.Version == "1.0":
+		return http.StatusUpgradeRequired
+	case c.hostless && c.method != http.MethodConnect, strings.ContainsFunc(c.authority, notInHost):
+		return http.StatusBadRequest
+	case !ok && c.method != http.MethodConnect:
+		return http.StatusBadRequest
+	}
+	return 0
+}
+
+// first is the first route of t that matches with a draw; nil where none does. Why
+// those before it do not is missed, said for the first draw that comes to them.
+func (f *found) first(t *resolve.Table, q *Request, draw int64, missed map[*resolve.Route]string) *resolve.Route {
+	asked := f.call.asked()
+	asked.Draw = draw
+	for _, rt := range t.Routes {
+		reason := "a CONNECT request has no path to match"
+		if f.call.method != http.MethodConnect {
+			reason = whyNot(rt.Match.Conditions, asked, q)
+		}
+		if reason == "" {
+			return rt
+		}
+		if _, known := missed[rt]; !known {
+			missed[rt] = reason
+		}
+		if f.call.method != http.MethodConnect {
+			f.askedOfToken(rt, asked, q)
+		}
+	}
+	return nil
+}
+
+// whyNot is why a request does not match. Of a draw that nobody gave it is no reason
+// which one it is, but that those before take all that would fit.
+func whyNot(cs route.Conditions, asked *route.Request, q *Request) string {
+	reason := cs.WhyNot(asked)
+	if reason == "" || q.Draw != nil {
+		return reason
+	}
+	for i := range cs {
+		if cs[i].On == route.OnChance {
+			continue
+		}
+		if reason := cs[i].WhyNot(asked); reason != "" {
+			return reason
+		}
+	}
+	for i := range cs {
+		if c := &cs[i]; c.On == route.OnChance && !c.Holds(asked) {
+			return fmt.Sprintf("chance: routes before it take every draw from %d until %d", c.From, c.Until)
+		}
+	}
+	return reason
+}
+
+// askedOfToken notes that rt would take the request if its token had the claims that
+// rt asks for: nobody said what claims it has.
+func (f *found) askedOfToken(rt *resolve.Route, asked *route.Request, q *Request) {
+	if q.Claims != nil || len(f.call.headers.Values("authorization")) == 0 {
+		return
+	}
+	var claims, others route.Conditions
+	for _, c := range rt.Match.Conditions {
+		if c.On == route.OnClaim {
+			claims = append(claims, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	if len(claims) == 0 || !others.Holds(asked) {
+		return
+	}
+	text := fmt.Sprintf("claims: those of the token are not given; where %s, %s takes the request", claims.Text(), rt.Name)
+	if !slices.Contains(f.unknown, text) {
+		f.unknown = append(f.unknown, text)
+	}
+}
