@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/sim"
 )
 
 func TestLosersAreStruckThroughInColour(t *testing.T) {
@@ -53,5 +56,28 @@ func TestManyDataplanesAreCounted(t *testing.T) {
 		if want := fmt.Sprintf("on %d of 20 selected dataplanes: %s\n", n, want); !strings.Contains(text.String(), want) {
 			t.Errorf("%q is missing in %s", want, text.String())
 		}
+	}
+}
+
+// TestBranchesSayByWhichDraw: each alternative has its probability, and the draws by
+// which somebody may ask for it alone.
+func TestBranchesSayByWhichDraw(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	v := sim.Verdict{From: "a-1", Request: sim.Request{Method: "GET", URL: "http://web/"}, Branches: []sim.Branch{
+		{Probability: 0.25, Draws: []sim.Span{{From: 0, Until: 250_000}}, Outcome: sim.Forward, Backends: []sim.Backend{{Kind: "MeshService", Name: "web", Share: 1}}},
+		{Probability: 0.75, Draws: []sim.Span{{From: 250_000, Until: 500_000}, {From: 600_000, Until: 1_000_000}}, Outcome: sim.Respond, Status: 404},
+	}}
+	if err := inspect.VerdictText(&text, v, inspect.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	want := `GET http://web/  from a-1
+
+with probability 0.25, by a draw from 0 to 249999: forward to web
+
+with probability 0.75, by a draw from 250000 to 499999, 600000 to 999999: the proxy answers 404
+`
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -41,7 +41,7 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	p.line("")
 	lead := ""
 	if several {
-		lead = fmt.Sprintf("with probability %.4g: ", b.Probability)
+		lead = fmt.Sprintf("with probability %.4g, %s: ", b.Probability, drawsText(b.Draws))
 	}
 	grpc := ""
 	if b.GRPCStatus != nil {
@@ -75,6 +75,15 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	for i := range b.Backends {
 		p.inbounds(&b.Backends[i], len(b.Backends) > 1)
 	}
+}
+
+// drawsText are the draws by which a request comes to a branch.
+func drawsText(list []sim.Span) string {
+	texts := make([]string, len(list))
+	for i, s := range list {
+		texts[i] = fmt.Sprintf("%d to %d", s.From, s.Until-1)
+	}
+	return "by a draw from " + strings.Join(texts, ", ")
 }
 
 // inbounds is what the called side does. Where nothing holds there and all are

@@ -13,8 +13,8 @@ import (
 
 func newSimulate(a *app) *cobra.Command {
 	var from, answers, version string
-	var body int64
-	var files, headers []string
+	var body, draw int64
+	var files, headers, claims []string
 	var strict bool
 	c := a.command(&cobra.Command{
 		Use:   "simulate --from DATAPLANE [METHOD] URL",
@@ -27,6 +27,11 @@ The URL's host is a service, a hostname or address of one, or an outbound's
 address; tcp://HOST:PORT asks for a connection, where no requests are told apart.
 The request is followed to the called side: "then, at NAME" shows what
 holds at the inbounds of each backend.
+
+Chance is one number that Envoy draws for a request. Where it decides which route
+takes the request there are several verdicts, each with its probability and the
+draws that lead to it; --draw asks for one of them. Routes may ask for claims of the
+request's token: --claim gives them.
 
 --answers shows what happens in time if the workloads behind the route answer so,
 attempt by attempt: every retry, how long it waits, and how the request ends
@@ -56,6 +61,12 @@ further attempts:
 			if version != "1.1" {
 				q.Version = version
 			}
+			if c.Flags().Changed("draw") {
+				q.Draw = &draw
+			}
+			if q.Claims, err = claimed(claims); err != nil {
+				return err
+			}
 			if _, err := sim.ParseAnswers(answers); err != nil {
 				return usage("--%v", err)
 			}
@@ -74,6 +85,8 @@ further attempts:
 	c.Flags().StringVar(&answers, "answers", "", "what the workloads answer at each attempt, as 503,503,200@2s; see above")
 	c.Flags().Int64Var(&body, "body", 0, "length of the request's body in bytes")
 	c.Flags().StringVar(&version, "http", "1.1", "version of HTTP by which the workload asks: 1.0, 1.1 or 2")
+	c.Flags().Int64Var(&draw, "draw", 0, "the request's random number, 0 to 999999; without it all that chance may decide is shown")
+	c.Flags().StringArrayVar(&claims, "claim", nil, "claim of the request's token, 'name=value'; may be repeated, '' says that it has none")
 	filesFlag(c, &files, "documents to work on instead of asking the control plane; may be repeated")
 	c.Flags().BoolVar(&strict, "strict", false, "with -f: fail if a document is invalid instead of leaving it out")
 	complete(c, "from", a.completeNames("dataplane"))
@@ -104,6 +117,25 @@ func request(args, headers []string) (sim.Request, error) {
 		q.Headers.Add(name, value)
 	}
 	return q, nil
+}
+
+// claimed reads the claims of a token; nil where nothing is said of them.
+func claimed(list []string) (map[string]string, error) {
+	var out map[string]string
+	for _, c := range list {
+		if out == nil {
+			out = map[string]string{}
+		}
+		if c == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(c, "=")
+		if !ok || name == "" {
+			return nil, usage("--claim %q is no claim; write 'name=value'", c)
+		}
+		out[name] = value
+	}
+	return out, nil
 }
 
 // verdict asks the documents of files, or the control plane where there are none.
@@ -139,6 +171,12 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 	}
 	if q.Version != "" {
 		question["version"] = q.Version
+	}
+	if q.Draw != nil {
+		question["draw"] = *q.Draw
+	}
+	if q.Claims != nil {
+		question["claims"] = q.Claims
 	}
 	err = server.Post(c.Context(), path(t, a.mesh, from)+"/_simulate", question, &v)
 	return v, a.named(c.Context(), server, t, from, err)
