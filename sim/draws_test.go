@@ -148,8 +148,8 @@ func TestWhatChanceLeavesOut(t *testing.T) {
 func TestUnsoundDraws(t *testing.T) {
 	t.Parallel()
 	for want, q := range map[string]sim.Request{
-		"draw: -1 is no draw":                                {URL: "http://web:8080/", Draw: ptr[int64](-1)},
-		"draw: 1000000 is no draw":                           {URL: "http://web:8080/", Draw: ptr[int64](1_000_000)},
+		"draw: -1 is not a draw":                             {URL: "http://web:8080/", Draw: ptr[int64](-1)},
+		"draw: 1000000 is not a draw":                        {URL: "http://web:8080/", Draw: ptr[int64](1_000_000)},
 		"url: a connection has no draw and no claims; leave": {URL: "tcp://web:8080", Draw: ptr[int64](0)},
 		"url: a connection has no draw and no claims":        {URL: "tcp://web:8080", Claims: map[string]string{}},
 	} {

@@ -22,7 +22,7 @@ func sound(q Request) error {
 		return fmt.Errorf("body: %d is not a valid length; write a number of bytes", q.Body)
 	}
 	if q.Draw != nil && (*q.Draw < 0 || *q.Draw >= route.Chances) {
-		return fmt.Errorf("draw: %d is no draw; write a number from 0 to %d", *q.Draw, route.Chances-1)
+		return fmt.Errorf("draw: %d is not a draw; write a number from 0 to %d", *q.Draw, route.Chances-1)
 	}
 	if q.bare() && (q.Draw != nil || q.Claims != nil) {
 		return fmt.Errorf("url: a connection has no draw and no claims; leave them out, or ask for a request by http://")

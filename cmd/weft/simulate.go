@@ -131,7 +131,7 @@ func claimed(list []string) (map[string]string, error) {
 		}
 		name, value, ok := strings.Cut(c, "=")
 		if !ok || name == "" {
-			return nil, usage("--claim %q is no claim; write 'name=value'", c)
+			return nil, usage("--claim %q is not a claim; write 'name=value'", c)
 		}
 		out[name] = value
 	}
