@@ -187,7 +187,7 @@ func TestChanceAgreesWithEnvoy(t *testing.T) {
 	for w := range 8 {
 		workers.Go(func() {
 			for i := w; i < requests; i += 8 {
-				a, err := oracle.Ask(0, question(sim.Request{URL: "http://web:8080/", Method: "GET"}))
+				a, err := oracle.Ask(0, envoytest.Question{Method: "GET", Host: "web:8080", Path: "/"})
 				if err != nil {
 					t.Error(err)
 					return
