@@ -130,7 +130,7 @@ func Admit(now *api.Snapshot, writes []store.Write) (admitted []store.Write, wro
 			wrong = append(wrong, noMesh(w.Put))
 			continue
 		case w.Delete != nil && w.Delete.Kind == api.KindMesh && now.Has(*w.Delete):
-			if r, ok := resident(now, w.Delete.Name, coming, going); ok {
+			if r, ok := remainingDocument(now, w.Delete.Name, coming, going); ok {
 				v := api.Path("").Breaks("mesh %s is to go and still has documents, such as %s; delete them first, or the mesh with all that is in it", w.Delete.Name, r)
 				v.Object = *w.Delete
 				wrong = append(wrong, v)
@@ -142,8 +142,8 @@ func Admit(now *api.Snapshot, writes []store.Write) (admitted []store.Write, wro
 	return admitted, wrong
 }
 
-// resident is a document that a mesh has after the writes, but for the mesh.
-func resident(now *api.Snapshot, mesh string, coming, going map[api.Ref]bool) (api.Ref, bool) {
+// remainingDocument is a document that a mesh has after the writes, but for the mesh.
+func remainingDocument(now *api.Snapshot, mesh string, coming, going map[api.Ref]bool) (api.Ref, bool) {
 	for r := range coming {
 		if r.Mesh == mesh {
 			return r, true

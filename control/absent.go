@@ -17,11 +17,11 @@ const (
 // absent are the Dataplanes of sidecars that are away, by the names that
 // streams call them.
 type absent struct {
-	order *list.List // of absentee, the longest away first
+	order *list.List // of absentDataplane values, the longest away first
 	index map[api.Ref]*list.Element
 }
 
-type absentee struct {
+type absentDataplane struct {
 	called api.Ref
 	object *api.Object
 	since  time.Time
@@ -32,16 +32,16 @@ func newAbsent() absent { return absent{list.New(), map[api.Ref]*list.Element{}}
 // keep remembers o, and forgets who has been away too long or is one too many.
 func (a absent) keep(called api.Ref, o *api.Object, now time.Time) {
 	a.drop(called)
-	a.index[called] = a.order.PushBack(absentee{called, o, now})
-	for a.order.Len() > mostAbsent || now.Sub(a.order.Front().Value.(absentee).since) > longestAbsence {
-		a.drop(a.order.Front().Value.(absentee).called)
+	a.index[called] = a.order.PushBack(absentDataplane{called, o, now})
+	for a.order.Len() > mostAbsent || now.Sub(a.order.Front().Value.(absentDataplane).since) > longestAbsence {
+		a.drop(a.order.Front().Value.(absentDataplane).called)
 	}
 }
 
 // get is the Dataplane of a sidecar that is away, nil where it is not known.
 func (a absent) get(called api.Ref) *api.Object {
 	if e := a.index[called]; e != nil {
-		return e.Value.(absentee).object
+		return e.Value.(absentDataplane).object
 	}
 	return nil
 }

@@ -34,11 +34,11 @@ func budgets(descriptors int) (api, xds limit.Limits) {
 	return api, xds
 }
 
-// proving notes which connections have proven who they are.
-type proving struct{ server.Authenticator }
+// authenticating notes which connections have proven who they are.
+type authenticating struct{ server.Authenticator }
 
 // Authenticate lets in whom the inner one lets in.
-func (p proving) Authenticate(ctx context.Context, credentials string) (server.Identity, error) {
+func (p authenticating) Authenticate(ctx context.Context, credentials string) (server.Identity, error) {
 	who, err := p.Authenticator.Authenticate(ctx, credentials)
 	if err == nil {
 		limit.Proven(ctx)

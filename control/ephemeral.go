@@ -173,7 +173,7 @@ func (g *ephemerals) decide() []move {
 }
 
 func (g *ephemerals) do(moves []move) {
-	_, results, err := g.into.Apply(context.Background(), func(now *api.Snapshot) ([]store.Write, error) { return movable(now, moves), nil })
+	_, results, err := g.into.Apply(context.Background(), func(now *api.Snapshot) ([]store.Write, error) { return writesOf(now, moves), nil })
 	if err != nil {
 		g.log.Error("dataplanes of sidecars that left or came back were not changed, trying again", "dataplanes", len(moves), "error", err)
 		for _, m := range moves {
@@ -201,8 +201,8 @@ func (g *ephemerals) do(moves []move) {
 	}
 }
 
-// movable are the moves that nobody has forestalled, as writes.
-func movable(now *api.Snapshot, moves []move) []store.Write {
+// writesOf are the moves that nobody has forestalled, as writes.
+func writesOf(now *api.Snapshot, moves []move) []store.Write {
 	var writes []store.Write
 	for _, m := range moves {
 		there, _ := now.Get(m.object.Ref)

@@ -15,9 +15,9 @@ const collectAt = 50
 // look is how often burst looks whether it is calm.
 const look = time.Second
 
-// frugal makes the process keep little more memory than it needs, until ctx ends.
+// returnFreeMemory makes the process keep little more memory than it needs, until ctx ends.
 // It leaves the garbage collector alone where GOGC says something.
-func frugal(ctx context.Context) {
+func returnFreeMemory(ctx context.Context) {
 	if said := debug.SetGCPercent(collectAt); said != 100 {
 		debug.SetGCPercent(said)
 		return

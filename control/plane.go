@@ -50,7 +50,7 @@ type Plane struct {
 // Run is a control plane from start to the end of ctx, as the main work of its
 // process, of which it keeps the memory small.
 func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
-	frugal(ctx)
+	returnFreeMemory(ctx)
 	p, err := New(ctx, cfg, log)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (p *Plane) compose() error {
 	if err != nil {
 		return err
 	}
-	auth := proving{inner}
+	auth := authenticating{inner}
 	options := server.Default()
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, xds.NewRenderer(world.Kinds()), auth, p.observe
 	p.ads = server.New(options)

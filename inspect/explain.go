@@ -89,7 +89,7 @@ func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
 	e := Explanation{Dataplane: r.Ref.Name, Revision: m.Snapshot().Revision(), Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
 	var have []string
 	var shown []*resolve.Outbound
-	var notes remarks
+	var notes noteSet
 	for _, o := range r.Outbounds {
 		have = append(have, o.Destination.ID)
 		if to == "" || calls(o, to) {
@@ -113,7 +113,7 @@ func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
 }
 
 // attempt lets a bug in telling a part of r be a note beside the other parts.
-func attempt(r *resolve.Resolved, notes *remarks, tell func()) {
+func attempt(r *resolve.Resolved, notes *noteSet, tell func()) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			notes.add(failure(r, bug))

@@ -61,7 +61,7 @@ func ExplainObject(m *resolve.Reader, ref api.Ref, sidecars Known, violations ..
 	e := ObjectExplanation{Object: s.Object, Ref: ref, Targets: []Target{}, Dataplanes: refNames(x.on), Missing: refNames(x.missing),
 		Counts: s.Dataplanes, Conditions: s.Conditions, Notes: append([]api.Note{}, s.Notes...), Own: s.Own}
 	for _, t := range entriesOf(m, o) {
-		t.judge(x.Entries[t.Field], s.Notes, cmp.Or(x.why(m, t.Field), "no selected dataplane calls that"))
+		t.setState(x.Entries[t.Field], s.Notes, cmp.Or(x.why(m, t.Field), "no selected dataplane calls that"))
 		e.Targets = append(e.Targets, t)
 	}
 	return e, nil
@@ -113,9 +113,9 @@ func (t *Target) isOf(field api.Path) bool {
 	return ok && (entry == string(t.Field) || entry == own)
 }
 
-// judge sets the state of the entry; why, in case that it is attached nowhere. A note
+// setState sets the state of the entry; why, in case that it is attached nowhere. A note
 // stands on the entry or on the object's top-level targetRef.
-func (t *Target) judge(e *resolve.Entry, notes []api.Note, why string) {
+func (t *Target) setState(e *resolve.Entry, notes []api.Note, why string) {
 	t.State = Unused
 	for _, n := range notes {
 		if n.Field != "spec.targetRef" && !t.isOf(n.Field) {

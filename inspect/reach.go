@@ -99,7 +99,7 @@ func (s *Sidecar) has(ref api.Ref, r *resolve.Resolved) bool {
 // notes are what there is to say about the object where it is attached: fields
 // without effect, and what Envoys do not get as it is written.
 func (x *participation) notes(q *resolve.Reader, look look) []api.Note {
-	var all remarks
+	var all noteSet
 	all.add(idleNotes(q, x.Reach)...)
 	for _, p := range x.Places {
 		if !q.Visit() {

@@ -9,25 +9,25 @@ import (
 	"github.com/weftmesh/weft/xds"
 )
 
-// remarks collects notes, each once.
-type remarks struct {
-	seen  map[remark]bool
+// noteSet collects notes, each once.
+type noteSet struct {
+	seen  map[noteKey]bool
 	notes []api.Note
 }
 
-// remark is what a note says: where, and what.
-type remark struct {
+// noteKey is what a note says: where, and what.
+type noteKey struct {
 	origin        api.Ref
 	at, field     api.Path
 	code, message string
 }
 
-func (r *remarks) add(notes ...api.Note) {
+func (r *noteSet) add(notes ...api.Note) {
 	if r.seen == nil {
-		r.seen = map[remark]bool{}
+		r.seen = map[noteKey]bool{}
 	}
 	for _, n := range notes {
-		key := remark{field: n.Field, code: n.Code, message: n.Message}
+		key := noteKey{field: n.Field, code: n.Code, message: n.Message}
 		if n.Origin != nil {
 			key.origin, key.at = n.Origin.Ref, n.Origin.Field
 		}
@@ -42,7 +42,7 @@ func (r *remarks) add(notes ...api.Note) {
 // them found, what has no effect, and what Envoys do not get as it is written.
 // Each is said once, however many dataplanes it concerns, in the order of refs.
 func Notes(m *resolve.Reader) []api.Note {
-	var all remarks
+	var all noteSet
 	byMesh := map[string][]api.Ref{}
 	for o := range m.Snapshot().All() {
 		if !m.Visit() {
@@ -70,13 +70,13 @@ func Notes(m *resolve.Reader) []api.Note {
 // NotesOn is what Notes says of some objects, at a cost that follows what they
 // are about.
 func NotesOn(m *resolve.Reader, refs ...api.Ref) []api.Note {
-	var all remarks
+	var all noteSet
 	look := lookAt(m)
 	byMesh := map[string][]api.Ref{}
 	for _, ref := range refs {
 		all.add(m.NotesOn(ref)...)
 		if r, ok := m.Dataplane(ref); ok {
-			all.add(mine(look.at(r), ref)...)
+			all.add(notesAbout(look.at(r), ref)...)
 		}
 		if o, ok := m.Snapshot().Get(ref); ok && isAttachable(m, o) {
 			byMesh[ref.Mesh] = append(byMesh[ref.Mesh], ref)
@@ -112,8 +112,8 @@ func bugText(what string, bug any) string {
 	return fmt.Sprintf("a bug in weft keeps %s (%v); report it with the dataplane", what, bug)
 }
 
-// mine are the notes on one object.
-func mine(notes []api.Note, ref api.Ref) []api.Note {
+// notesAbout are the notes on one object.
+func notesAbout(notes []api.Note, ref api.Ref) []api.Note {
 	return slices.DeleteFunc(slices.Clone(notes), func(n api.Note) bool { return owner(n) != ref })
 }
 

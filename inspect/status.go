@@ -202,7 +202,7 @@ func statusOf(m *resolve.Reader, o *api.Object, x *participation, look look) Sta
 	accepted, resolved := verdicts(m, o, s.Notes)
 	accepted.Dataplanes, resolved.Dataplanes = s.Dataplanes, s.Dataplanes
 	done := programmed(m, o, x, found)
-	done.aimless(accepted, s.Notes)
+	done.targetless(accepted, s.Notes)
 	s.Conditions = []Condition{accepted, resolved, done}
 	return s
 }

@@ -59,9 +59,9 @@ func (c *Condition) warns(n api.Note) {
 	}
 }
 
-// aimless says of an object that is attached nowhere because what it targets is
+// targetless says of an object that is attached nowhere because what it targets is
 // not there that it waits for no sidecar.
-func (c *Condition) aimless(accepted Condition, notes []api.Note) {
+func (c *Condition) targetless(accepted Condition, notes []api.Note) {
 	if c.Reason != "Pending" || c.Dataplanes.Effective > 0 {
 		return
 	}

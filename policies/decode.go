@@ -49,7 +49,7 @@ func (s *Spec) DecodeRaw(raw decode.Raw) {
 		// Beside one that says something an empty list is as good as none.
 		s.To, s.From, s.Rules = unlessEmpty(s.To), unlessEmpty(s.From), unlessEmpty(s.Rules)
 	}
-	s.Seal()
+	s.ReadLeaves()
 }
 
 func unlessEmpty[T any](list []T) []T {

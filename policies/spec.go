@@ -67,9 +67,9 @@ func (r *Rule) Leaves() []merge.Leaf { return r.leaves }
 // Overrides are what the rule's override sets.
 func (r *Rule) Overrides() []merge.Leaf { return r.overrides }
 
-// Seal reads the leaves of every conf. Whoever makes a Spec, by decoding or in
+// ReadLeaves reads the leaves of every conf. Whoever makes a Spec, by decoding or in
 // a test, calls it once before the Spec is shared.
-func (s *Spec) Seal() *Spec {
+func (s *Spec) ReadLeaves() *Spec {
 	for _, list := range [][]Item{s.To, s.From} {
 		for i := range list {
 			list[i].leaves, list[i].overrides = s.read(list[i].Default), s.readOverride(list[i].Override)

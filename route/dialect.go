@@ -20,12 +20,12 @@ type Dialect struct {
 	// candidates have equal answers. Without candidates it says what holds where
 	// nobody says anything, if it is asked.
 	Compose func(Frontend, []Candidate) Composition
-	// Status is how an object fares in the form that the language has for it, as
+	// Status is the status of an object in the form that the language has for it, as
 	// JSON; nil where it has none but the conditions.
 	Status func(Findings) any
 }
 
-// Findings are how one object fares.
+// Findings are what was found about one object.
 type Findings struct {
 	Object   *api.Object
 	Verdicts []Verdict // Accepted, ResolvedRefs, Programmed

@@ -118,7 +118,7 @@ func received(sent Headers, http2 bool) Headers {
 		case slices.Contains(joins, name):
 			v = joined(strings.Split(v, repeat)...)
 		case name == "cookie" && http2:
-			v = crumbs(strings.Split(v, repeat))
+			v = joinCookies(strings.Split(v, repeat))
 		}
 		if v == "" && (name == "x-request-id" || name == "cookie" && http2) {
 			continue // Envoy makes the one up, and forgets the other
@@ -128,9 +128,9 @@ func received(sent Headers, http2 bool) Headers {
 	return out
 }
 
-// crumbs joins the lines of cookie, as HTTP/2 does (RFC 9113, 8.2.3). An empty one
+// joinCookies joins the lines of cookie, as HTTP/2 does (RFC 9113, 8.2.3). An empty one
 // behind others leaves its separator.
-func crumbs(lines []string) string {
+func joinCookies(lines []string) string {
 	out := ""
 	for _, l := range lines {
 		if out != "" {

@@ -33,7 +33,7 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 	if q.Method == "" && !q.bare() {
 		q.Method = http.MethodGet
 	}
-	if err := sound(q); err != nil {
+	if err := checkRequest(q); err != nil {
 		return nil, err
 	}
 	a, err := parseURL(q.URL)

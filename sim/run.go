@@ -104,7 +104,7 @@ func callOf(q Request, a *address) *call {
 		body: q.Body, http2: q.Version == "2", claims: q.Claims,
 	}
 	c.upgraded(q.Headers)
-	c.refused = !c.nominated(q.Headers)
+	c.refused = !c.dropConnectionHeaders(q.Headers)
 	c.grpc = c.sent.grpc()
 	c.headers = Headers{"host": c.authority, "x-forwarded-proto": "http", "x-request-id": requestID}
 	maps.Copy(c.headers, c.sent)

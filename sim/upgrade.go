@@ -123,13 +123,13 @@ func encoded(all Headers) bool {
 	return false
 }
 
-// maxNominated is how many headers Connection may name for Envoy to take the request.
-const maxNominated = 9
+// maxConnectionHeaders is how many headers Connection may name for Envoy to take the request.
+const maxConnectionHeaders = 9
 
-// nominated takes away the headers that Connection names (RFC 9110, 7.6.1); ok is
+// dropConnectionHeaders takes away the headers that Connection names (RFC 9110, 7.6.1); ok is
 // false where Envoy refuses that. Of an upgrade that is under way, and so of CONNECT
 // in HTTP/1, it reads nothing.
-func (c *call) nominated(all Headers) (ok bool) {
+func (c *call) dropConnectionHeaders(all Headers) (ok bool) {
 	if c.upgrade == webSocket || c.method == http.MethodConnect && !c.http2 {
 		return true
 	}
@@ -138,7 +138,7 @@ func (c *call) nominated(all Headers) (ok bool) {
 			continue
 		}
 		list := words(strings.ToLower(v))
-		if len(list) > maxNominated {
+		if len(list) > maxConnectionHeaders {
 			return false
 		}
 		for _, t := range list {

@@ -37,7 +37,7 @@ const (
 
 // nobody is a certificate whose key is gone: an authority that never signed anything.
 //
-//go:embed nobody.pem
+//go:embed placeholder-ca.pem
 var nobody string
 
 // BootstrapConfig is what an Envoy must know before it asks for anything.

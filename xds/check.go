@@ -41,11 +41,11 @@ func checkedRoute(out *routev3.Route, r *resolve.Route) (*routev3.Route, []api.N
 	if checkRoute(honest) != nil {
 		honest, outcome = nil, "the route is left out"
 	}
-	return honest, refused(blamed(r), outcome, err)
+	return honest, refused(writersOf(r), outcome, err)
 }
 
-// blamed are all who may have written what is wrong with a route.
-func blamed(r *resolve.Route) []*api.Origin {
+// writersOf are all who may have written what is wrong with a route.
+func writersOf(r *resolve.Route) []*api.Origin {
 	out := routeOrigins(r)
 	for _, e := range r.Policies {
 		out = append(out, winnersOf(e)...)

@@ -49,7 +49,7 @@ func clusterFormsOf(c *resolve.Cluster) *clusterForms {
 		if err != nil {
 			return &clusterForms{notes: refused(origins, "nobody can call it", err)}
 		}
-		r := seal(c.Name, cluster)
+		r := newResource(c.Name, cluster)
 		r.EDS = cluster.GetType() == clusterv3.Cluster_EDS
 		forms := &clusterForms{envoy: r}
 		if skipsNames(c.Destination.External) {

@@ -25,7 +25,7 @@ func RenderEndpoints(e *resolve.Endpoints) *Resource {
 		for _, g := range groups {
 			out.Endpoints = append(out.Endpoints, g.render())
 		}
-		r := seal(e.Name, out)
+		r := newResource(e.Name, out)
 		r.Notes = notes
 		return r
 	}).(*Resource)

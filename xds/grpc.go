@@ -39,8 +39,8 @@ func (x *Renderer) RenderGRPC(r *resolve.Resolved) *State {
 	}
 	if slices.ContainsFunc(s.Routes, func(r *Resource) bool { return slices.Contains(r.Clusters, Unresolved) }) {
 		// A client that waits for a cluster would keep its calls waiting.
-		s.add(&s.Clusters, seal(Unresolved, edsCluster(Unresolved)), nil)
-		s.add(&s.Endpoints, seal(Unresolved, &endpointv3.ClusterLoadAssignment{ClusterName: Unresolved}), nil)
+		s.add(&s.Clusters, newResource(Unresolved, edsCluster(Unresolved)), nil)
+		s.add(&s.Endpoints, newResource(Unresolved, &endpointv3.ClusterLoadAssignment{ClusterName: Unresolved}), nil)
 	}
 	s.sort()
 	return s
@@ -111,7 +111,7 @@ func grpcListener(name, destination string) *Resource {
 			Name: routerFilter, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: Pack(&routerv3.Router{})},
 		}},
 	}
-	r := seal(name, &listenerv3.Listener{Name: name, ApiListener: &listenerv3.ApiListener{ApiListener: Pack(manager)}})
+	r := newResource(name, &listenerv3.Listener{Name: name, ApiListener: &listenerv3.ApiListener{ApiListener: Pack(manager)}})
 	r.Routes = []string{TableName(destination)}
 	return r
 }
@@ -138,7 +138,7 @@ func renderGRPCRoutes(t *resolve.Table) *Resource {
 	}
 	host.Routes, host.TypedPerFilterConfig = kept, nil
 	slices.Sort(b.clusters)
-	res := seal(config.Name, config)
+	res := newResource(config.Name, config)
 	res.Clusters, res.Notes = slices.Compact(b.clusters), compactNotes(b.notes)
 	return res
 }
@@ -224,13 +224,13 @@ func outsideForGRPC(c *resolve.Cluster) grpcForm {
 		return f
 	case out.GetType() == clusterv3.Cluster_STRICT_DNS:
 		out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_LOGICAL_DNS}
-		return grpcForm{cluster: seal(c.Name, out)}
+		return grpcForm{cluster: newResource(c.Name, out)}
 	}
 	eds := edsCluster(c.Name)
 	eds.Metadata, eds.CircuitBreakers = out.Metadata, out.CircuitBreakers
-	r := seal(c.Name, eds)
+	r := newResource(c.Name, eds)
 	r.EDS = true
-	return grpcForm{cluster: r, endpoints: seal(c.Name, list)}
+	return grpcForm{cluster: r, endpoints: newResource(c.Name, list)}
 }
 
 func edsCluster(name string) *clusterv3.Cluster {

@@ -44,7 +44,7 @@ func renderHosts(list []*resolve.Outbound) *Resource {
 			return r
 		}
 	}
-	r := sealHosts(list)
+	r := newHostsResource(list)
 	first.hosts.known = append(first.hosts.known, hostSet{rest, weak.Make(r)})
 	return r
 }
@@ -65,7 +65,7 @@ func hostOf(o *resolve.Outbound) *hostForm {
 	}).(*hostForm)
 }
 
-func sealHosts(list []*resolve.Outbound) *Resource {
+func newHostsResource(list []*resolve.Outbound) *Resource {
 	out := &Resource{}
 	var hosts []*routev3.VirtualHost
 	for _, o := range list {
@@ -75,7 +75,7 @@ func sealHosts(list []*resolve.Outbound) *Resource {
 	}
 	config := routeConfiguration(HostsName(list[0].Destination.Port), hosts...)
 	config.IgnorePortInHostMatching = true
-	r := seal(config.Name, config)
+	r := newResource(config.Name, config)
 	slices.Sort(out.Clusters)
 	r.Clusters, r.Notes = slices.Compact(out.Clusters), out.Notes
 	return r

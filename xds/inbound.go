@@ -75,7 +75,7 @@ func inboundRoutes(name string, place Place, ps resolve.Policies) (*Resource, []
 		RequestHeadersToRemove: []string{route.TagsHeader},
 		VirtualHosts:           []*routev3.VirtualHost{{Name: name, Domains: []string{"*"}, Routes: []*routev3.Route{checked}}},
 	}
-	r := seal(name, config)
+	r := newResource(name, config)
 	r.Clusters = clustersOf(checked.GetRoute())
 	return r, notes
 }
@@ -99,5 +99,5 @@ func inboundCluster(name string, place Place, i *resolve.Inbound, redirected boo
 	if err := out.ValidateAll(); err != nil {
 		return nil, refused(origins, "the workload is not reached at this port", err)
 	}
-	return seal(name, out), nil
+	return newResource(name, out), nil
 }

@@ -143,7 +143,7 @@ func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, c 
 	if err := cmp.Or(in.err, checkListener(out, ip)); err != nil {
 		return nil, refused(all, "nobody listens at "+joined(ip, port), err)
 	}
-	res := seal(out.Name, out)
+	res := newResource(out.Name, out)
 	if c.routes != "" {
 		res.Routes = []string{c.routes}
 	}

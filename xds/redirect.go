@@ -95,10 +95,10 @@ func (s *State) capture(r *resolve.Resolved, name, ip string, port uint32, direc
 	if source != "" {
 		cluster.UpstreamBindConfig = bindTo(source)
 	}
-	sealed := seal(name, listener)
+	sealed := newResource(name, listener)
 	sealed.Clusters = []string{name}
 	s.listen(r, sealed, joined(ip, port), nil)
-	s.add(&s.Clusters, seal(name, cluster), nil)
+	s.add(&s.Clusters, newResource(name, cluster), nil)
 }
 
 func bindTo(source string) *corev3.BindConfig {

@@ -37,8 +37,8 @@ type Resource struct {
 	Notes []api.Note
 }
 
-// seal serialises m under name.
-func seal(name string, m proto.Message) *Resource {
+// newResource serialises m under name.
+func newResource(name string, m proto.Message) *Resource {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
 		panic("marshal " + name + ": " + err.Error()) // only for text that is no UTF-8, which decoding never lets in

@@ -28,7 +28,7 @@ type tableForms struct {
 func formsOf(t *resolve.Table, beside *resolve.Kept) *tableForms {
 	return beside.Rendered().Do(func() any {
 		config, clusters, notes := RouteConfiguration(t)
-		r := seal(config.Name, config)
+		r := newResource(config.Name, config)
 		r.Clusters, r.Notes = clusters, notes
 		return &tableForms{envoy: r}
 	}).(*tableForms)

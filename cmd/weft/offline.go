@@ -23,7 +23,7 @@ func (a *app) offline(files []string, strict bool) (*offline, error) {
 	if err != nil {
 		return nil, err
 	}
-	world.Soften(reading.Violations)
+	world.WarnOfAbsentKinds(reading.Violations)
 	w := &offline{}
 	for _, v := range reading.Violations {
 		fmt.Fprintln(a.err, oneLine(v.Error()))

@@ -101,13 +101,13 @@ func Decode(name string, text []byte) ([]*api.Object, []*api.Violation) {
 // for others too.
 func DecodeDir(name string, text []byte) ([]*api.Object, []*api.Violation) {
 	objects, violations := Decode(name, text)
-	Soften(violations)
+	WarnOfAbsentKinds(violations)
 	return objects, violations
 }
 
-// Soften makes a warning of each kind that Kuma has and weft lacks, for documents
+// WarnOfAbsentKinds makes a warning of each kind that Kuma has and weft lacks, for documents
 // that are only looked at: storing part of them may leave out what protects.
-func Soften(violations []*api.Violation) {
+func WarnOfAbsentKinds(violations []*api.Violation) {
 	for _, v := range violations {
 		if v.Code == api.CodeUnsupportedKind && api.AbsentKind(v.Object.Kind) {
 			v.Severity = api.Warning
@@ -122,18 +122,18 @@ func count(objects []*api.Object, violations []*api.Violation) int {
 	for _, o := range objects {
 		sound[o.Ref] = true
 	}
-	type culprit struct {
+	type invalidDocument struct {
 		ref  api.Ref
 		file string
 		line int
 	}
-	bad := map[culprit]bool{}
+	bad := map[invalidDocument]bool{}
 	for _, v := range violations {
 		switch {
 		case v.Object.Name == "":
-			bad[culprit{file: v.File, line: v.Line}] = true
+			bad[invalidDocument{file: v.File, line: v.Line}] = true
 		case !sound[v.Object] || v.Code == "Duplicate":
-			bad[culprit{ref: v.Object}] = true
+			bad[invalidDocument{ref: v.Object}] = true
 		}
 	}
 	return len(objects) + len(bad)

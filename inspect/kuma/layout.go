@@ -141,7 +141,7 @@ func (x kris) kindPolicies(list resolve.Policies, show func(*KindPolicy, *polici
 		if e == nil {
 			continue
 		}
-		conf, origins := without(e, documents)
+		conf, origins := onlySaid(e, documents)
 		p := KindPolicy{Kind: e.Kind.Name, Origins: x.origins(origins)}
 		show(&p, e, conf)
 		out.Policies = append(out.Policies, p)
@@ -153,9 +153,9 @@ func asConf(p *KindPolicy, _ *policies.Effective, c policies.Conf) { p.Conf = []
 
 // asRules shows what each item says, weakest first.
 func (x kris) asRules(p *KindPolicy, e *policies.Effective, _ policies.Conf) {
-	_, origins := without(e, documents)
+	_, origins := onlySaid(e, documents)
 	for _, o := range origins {
-		conf, _ := without(e, func(s merge.Said) bool { return s.Origin.Same(o) })
+		conf, _ := onlySaid(e, func(s merge.Said) bool { return s.Origin.Same(o) })
 		p.Rules = append(p.Rules, KRIRule{KRI: x.of(o.Ref, ""), Conf: conf})
 	}
 }
@@ -246,7 +246,7 @@ func Routes(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri string) (RouteLis
 		return RouteList{}, err
 	}
 	out := RouteList{Routes: []KindRoutes{}}
-	r := newRuler(m, c, nil)
+	r := newViewBuilder(m, c, nil)
 	if o.Table == nil {
 		if t := o.TCP; t != nil && t.BackendsBy != nil {
 			rule := RouteRule{x.of(t.BackendsBy.Ref, section(t.BackendsBy)), []route.Match{}, r.connections(t)}

@@ -85,7 +85,7 @@ func toDestination(at []*resolve.Outbound) []LegacyRule {
 	var out []LegacyRule
 	add := func(e *policies.Effective, matches []route.Match) {
 		item := base
-		conf, origins := without(e, documents)
+		conf, origins := onlySaid(e, documents)
 		item.PolicyType, item.Matches, item.Conf, item.Origins, item.order = e.Kind.Name, matches, conf, legacyOrigins(origins), len(out)
 		out = append(out, item)
 	}

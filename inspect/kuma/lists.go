@@ -72,7 +72,7 @@ func AttachedDataplanes(list MetaList) AttachmentList {
 }
 
 func metaList(m *resolve.Reader, c *api.Catalog, refs []api.Ref) MetaList {
-	x := newRuler(m, c, nil)
+	x := newViewBuilder(m, c, nil)
 	out := MetaList{Total: len(refs), Items: []Meta{}}
 	for _, ref := range refs {
 		out.Items = append(out.Items, x.meta(ref))

@@ -10,29 +10,29 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// aim is one real resource, or a section of one, that some item names
+// resourceKey is one real resource, or a section of one, that some item names
 // (spec/kuma.md 4.6).
-type aim struct {
+type resourceKey struct {
 	ref     api.Ref
 	section string
 }
 
 // resourceRules is what holds for each real resource that one of the items names.
-func (x *ruler) resourceRules(kind *policies.Kind, items []resolve.Item) []ResourceRule {
+func (x *viewBuilder) resourceRules(kind *policies.Kind, items []resolve.Item) []ResourceRule {
 	items = slices.DeleteFunc(slices.Clone(items), func(it resolve.Item) bool { return it.Spec.Top().IsRoute() })
-	mesh := aim{ref: api.Ref{Kind: api.KindMesh, Name: x.plane.Ref.Mesh}}
-	about := map[aim][]int{} // the items that name it
-	var aims []aim
+	mesh := resourceKey{ref: api.Ref{Kind: api.KindMesh, Name: x.plane.Ref.Mesh}}
+	about := map[resourceKey][]int{} // the items that name it
+	var resourceKeys []resourceKey
 	for i, it := range items {
-		for _, a := range x.aims(it, mesh) {
+		for _, a := range x.resourceKeys(it, mesh) {
 			if about[a] == nil {
-				aims = append(aims, a)
+				resourceKeys = append(resourceKeys, a)
 			}
 			about[a] = append(about[a], i)
 		}
 	}
 	var out []ResourceRule
-	for _, a := range aims {
+	for _, a := range resourceKeys {
 		if !x.model.Visit() {
 			break
 		}
@@ -46,10 +46,10 @@ func (x *ruler) resourceRules(kind *policies.Kind, items []resolve.Item) []Resou
 
 // relevant are the items that say something about a, weakest first: those for the
 // mesh about everything, those for a service about itself and its sections.
-func relevant(about map[aim][]int, a, mesh aim) []int {
+func relevant(about map[resourceKey][]int, a, mesh resourceKey) []int {
 	out := slices.Clone(about[a])
 	if a.section != "" {
-		out = append(out, about[aim{ref: a.ref}]...)
+		out = append(out, about[resourceKey{ref: a.ref}]...)
 	}
 	if a != mesh {
 		out = append(out, about[mesh]...)
@@ -58,7 +58,7 @@ func relevant(about map[aim][]int, a, mesh aim) []int {
 	return slices.Compact(out)
 }
 
-func (x *ruler) resourceRule(kind *policies.Kind, items []resolve.Item, a aim, about []int) ResourceRule {
+func (x *viewBuilder) resourceRule(kind *policies.Kind, items []resolve.Item, a resourceKey, about []int) ResourceRule {
 	r := ResourceRule{ResourceMeta: x.meta(a.ref), ResourceSectionName: a.section, Origin: []ItemOrigin{}}
 	var list []tagged
 	for _, i := range about {
@@ -67,7 +67,7 @@ func (x *ruler) resourceRule(kind *policies.Kind, items []resolve.Item, a aim, a
 	slices.SortStableFunc(list, func(a, b tagged) int { return layerOf(a.item) - layerOf(b.item) })
 	var layers []merge.Layer
 	var origins []*api.Origin
-	for _, it := range spoken(list) {
+	for _, it := range inMergeOrderOf(list) {
 		layers, origins = append(layers, merge.Layer{Leaves: it.leaves}), append(origins, it.origin)
 	}
 	r.Origin = x.itemOrigins(origins)
@@ -87,22 +87,22 @@ func layerOf(it resolve.Item) int {
 	return 2
 }
 
-// aims are the real resources that an item names, each once; a kuma.io/service is
+// resourceKeys are the real resources that an item names, each once; a kuma.io/service is
 // none.
-func (x *ruler) aims(it resolve.Item, mesh aim) []aim {
+func (x *viewBuilder) resourceKeys(it resolve.Item, mesh resourceKey) []resourceKey {
 	to := it.Spec.To[it.Index].TargetRef
 	if to.Kind == api.KindMesh {
-		return []aim{mesh}
+		return []resourceKey{mesh}
 	}
-	var out []aim
+	var out []resourceKey
 	for _, r := range it.Routes() {
-		out = append(out, aim{r.Object.Ref, to.SectionName})
+		out = append(out, resourceKey{r.Object.Ref, to.SectionName})
 	}
 	for d := range it.Destinations() {
 		if d.Ref.Name == "" {
 			continue
 		}
-		a := aim{ref: d.Ref}
+		a := resourceKey{ref: d.Ref}
 		if to.SectionName != "" {
 			a.section = d.PortName
 		}

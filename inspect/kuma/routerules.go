@@ -21,7 +21,7 @@ type writtenRule struct {
 }
 
 // routeConf is what a MeshHTTPRoute's own rules come to for one destination.
-func (x *ruler) routeConf(t *resolve.Table) (conf writtenRules, origins []*api.Origin) {
+func (x *viewBuilder) routeConf(t *resolve.Table) (conf writtenRules, origins []*api.Origin) {
 	conf.Rules = []writtenRule{}
 	for rt := range writtenRulesOf(t) {
 		x.hashes[rt.Key] = rt.Matches
@@ -37,7 +37,7 @@ func (x *ruler) routeConf(t *resolve.Table) (conf writtenRules, origins []*api.O
 
 // documentConf is the conf of a merged rule as documents spell it: of each list
 // the strongest that is there.
-func (x *ruler) documentConf(rt *resolve.Route) kuma.Default {
+func (x *viewBuilder) documentConf(rt *resolve.Route) kuma.Default {
 	var d kuma.Default
 	for _, o := range slices.Backward(rt.Origins) {
 		r := x.written(o)
@@ -55,7 +55,7 @@ func (x *ruler) documentConf(rt *resolve.Route) kuma.Default {
 }
 
 // written is the rule of a MeshHTTPRoute that an origin names.
-func (x *ruler) written(o *api.Origin) *kuma.Rule {
+func (x *viewBuilder) written(o *api.Origin) *kuma.Rule {
 	if o == nil || o.To == nil || o.Rule == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (x *ruler) written(o *api.Origin) *kuma.Rule {
 }
 
 // requestConf is what MeshHTTPRoutes say about one outbound.
-func (x *ruler) requestConf(o *resolve.Outbound) (conf any, origins []*api.Origin) {
+func (x *viewBuilder) requestConf(o *resolve.Outbound) (conf any, origins []*api.Origin) {
 	if o.Table == nil || !x.model.Visit() {
 		return nil, nil
 	}
@@ -77,7 +77,7 @@ func (x *ruler) requestConf(o *resolve.Outbound) (conf any, origins []*api.Origi
 
 // connectionConf is what MeshTCPRoutes say about one outbound, in the form of a
 // rule of theirs.
-func (x *ruler) connectionConf(o *resolve.Outbound) (conf any, origins []*api.Origin) {
+func (x *viewBuilder) connectionConf(o *resolve.Outbound) (conf any, origins []*api.Origin) {
 	if o.TCP == nil || o.TCP.BackendsBy == nil || !x.model.Visit() {
 		return nil, nil
 	}
@@ -85,7 +85,7 @@ func (x *ruler) connectionConf(o *resolve.Outbound) (conf any, origins []*api.Or
 }
 
 // connections is the list of backends that holds, as its document spells it.
-func (x *ruler) connections(t *resolve.TCPTable) kuma.TCPDefault {
+func (x *viewBuilder) connections(t *resolve.TCPTable) kuma.TCPDefault {
 	by := t.BackendsBy
 	if obj, ok := x.model.Snapshot().Get(by.Ref); ok && by.To != nil && by.Rule != nil {
 		if spec, ok := obj.Spec.(*kuma.TCPRoute); ok {
@@ -98,9 +98,9 @@ func (x *ruler) connections(t *resolve.TCPTable) kuma.TCPDefault {
 // routeRules is what routes of a kind say: for every service that the dataplane
 // calls, and for each real one as a resource; once for all ports of a service
 // that no route tells apart.
-func (x *ruler) routeRules(kind string, say func(*resolve.Outbound) (conf any, origins []*api.Origin)) KindRules {
+func (x *viewBuilder) routeRules(kind string, say func(*resolve.Outbound) (conf any, origins []*api.Origin)) KindRules {
 	k := KindRules{Type: kind, Warnings: []string{}, ToRules: []ToRule{}, FromRules: []FromRules{}, ToResourceRules: []ResourceRule{}, InboundRules: []InboundRules{}}
-	services, sections := map[string]bool{}, map[aim]bool{}
+	services, sections := map[string]bool{}, map[resourceKey]bool{}
 	for _, o := range x.plane.Outbounds {
 		conf, origins := say(o)
 		d := o.Destination
@@ -111,7 +111,7 @@ func (x *ruler) routeRules(kind string, say func(*resolve.Outbound) (conf any, o
 			services[d.Name] = true
 			k.ToRules = append(k.ToRules, ToRule{Matchers: []Matcher{{Key: api.TagService, Value: d.Name}}, Conf: conf, Origin: x.metas(origins)})
 		}
-		a := aim{d.Ref, x.section(d, origins)}
+		a := resourceKey{d.Ref, x.section(d, origins)}
 		if d.Ref.Name != "" && !sections[a] {
 			sections[a] = true
 			k.ToResourceRules = append(k.ToResourceRules, ResourceRule{x.meta(d.Ref), a.section, []any{conf}, x.itemOrigins(origins)})
@@ -122,7 +122,7 @@ func (x *ruler) routeRules(kind string, say func(*resolve.Outbound) (conf any, o
 }
 
 // section is the port that routes are about; empty where none of them names one.
-func (x *ruler) section(d *resolve.Destination, origins []*api.Origin) string {
+func (x *viewBuilder) section(d *resolve.Destination, origins []*api.Origin) string {
 	for _, o := range origins {
 		r, ok := x.model.Route(o.Ref)
 		if !ok || o.To == nil {

@@ -101,8 +101,8 @@ type InboundRule struct {
 // matchesHash is Kuma's made-up tag for the matches of a route's rule.
 const matchesHash = "__rule-matches-hash__"
 
-// ruler makes the view of one dataplane.
-type ruler struct {
+// viewBuilder makes the view of one dataplane.
+type viewBuilder struct {
 	model   *resolve.Reader
 	catalog *api.Catalog
 	plane   *resolve.Resolved
@@ -111,8 +111,8 @@ type ruler struct {
 	named   map[api.Ref]Meta
 }
 
-func newRuler(m *resolve.Reader, c *api.Catalog, r *resolve.Resolved) *ruler {
-	return &ruler{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}, named: map[api.Ref]Meta{}}
+func newViewBuilder(m *resolve.Reader, c *api.Catalog, r *resolve.Resolved) *viewBuilder {
+	return &viewBuilder{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}, named: map[api.Ref]Meta{}}
 }
 
 // Rules is Kuma's view of all rules of a dataplane.
@@ -121,7 +121,7 @@ func Rules(m *resolve.Reader, c *api.Catalog, dp api.Ref) (RulesView, error) {
 	if err != nil {
 		return RulesView{}, err
 	}
-	x := newRuler(m, c, r)
+	x := newViewBuilder(m, c, r)
 	x.notes = m.NotesAt(dp)
 	v := RulesView{Resource: x.meta(r.Ref), HTTPMatches: []HTTPMatch{}, Rules: []KindRules{}}
 	for _, k := range []KindRules{x.routeRules(kuma.KindHTTPRoute, x.requestConf), x.routeRules(kuma.KindTCPRoute, x.connectionConf)} {
@@ -152,7 +152,7 @@ func pluginOrder(kinds []*policies.Kind) []*policies.Kind {
 }
 
 // meta names an object.
-func (x *ruler) meta(ref api.Ref) Meta {
+func (x *viewBuilder) meta(ref api.Ref) Meta {
 	if m, ok := x.named[ref]; ok {
 		return m
 	}
@@ -169,7 +169,7 @@ func (x *ruler) meta(ref api.Ref) Meta {
 }
 
 // metas names the objects behind origins, each once, in order.
-func (x *ruler) metas(origins []*api.Origin) []Meta {
+func (x *viewBuilder) metas(origins []*api.Origin) []Meta {
 	out := []Meta{}
 	var seen []api.Ref
 	for _, o := range origins {
@@ -181,7 +181,7 @@ func (x *ruler) metas(origins []*api.Origin) []Meta {
 	return out
 }
 
-func (x *ruler) kindRules(kind *policies.Kind) KindRules {
+func (x *viewBuilder) kindRules(kind *policies.Kind) KindRules {
 	k := KindRules{Type: kind.Name, Warnings: []string{}, ToRules: []ToRule{}, FromRules: []FromRules{}, ToResourceRules: []ResourceRule{}, InboundRules: []InboundRules{}}
 	matched := x.model.Matched(x.plane.Ref, kind.Name)
 	items := matched.Items()
@@ -219,7 +219,7 @@ func inboundMeta(in *resolve.Inbound) InboundMeta {
 	return InboundMeta{Name: in.Name, Port: in.Port, Tags: tags}
 }
 
-func (x *ruler) toRules(rules []subsetRule) []ToRule {
+func (x *viewBuilder) toRules(rules []subsetRule) []ToRule {
 	out := make([]ToRule, len(rules))
 	for i, r := range rules {
 		out[i] = ToRule{Matchers: append([]Matcher{}, r.matchers...), Conf: r.conf, Origin: x.metas(r.origins)}
@@ -228,7 +228,7 @@ func (x *ruler) toRules(rules []subsetRule) []ToRule {
 }
 
 // inboundRule is what rules say; ok is false where only from speaks.
-func (x *ruler) inboundRule(e *policies.Effective) (InboundRule, bool) {
-	conf, origins := without(e, func(s merge.Said) bool { return strings.HasPrefix(string(s.Origin.Field), "spec.rules") })
+func (x *viewBuilder) inboundRule(e *policies.Effective) (InboundRule, bool) {
+	conf, origins := onlySaid(e, func(s merge.Said) bool { return strings.HasPrefix(string(s.Origin.Field), "spec.rules") })
 	return InboundRule{Conf: []any{conf}, Origin: x.itemOrigins(origins)}, len(origins) > 0
 }

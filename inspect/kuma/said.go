@@ -39,9 +39,9 @@ func writtenRulesOf(t *resolve.Table) iter.Seq[*resolve.Route] {
 	}
 }
 
-// without is what holds of e if only what keep keeps is said, and who says it,
+// onlySaid is what holds of e if only what keep keeps is said, and who says it,
 // weakest first.
-func without(e *policies.Effective, keep func(merge.Said) bool) (policies.Conf, []*api.Origin) {
+func onlySaid(e *policies.Effective, keep func(merge.Said) bool) (policies.Conf, []*api.Origin) {
 	fields := saidOf(e, keep)
 	return e.Kind.Schema.Build(e.Kind.New(), fields), inMergeOrder(fields)
 }
@@ -69,7 +69,7 @@ func inMergeOrder(fields []merge.Field) []*api.Origin {
 	for {
 		var next *merge.Said
 		for _, said := range rest {
-			if len(said) > 0 && (next == nil || said[0].Layer < next.Layer) && !waits(rest, said[0].Origin) {
+			if len(said) > 0 && (next == nil || said[0].Layer < next.Layer) && !preceded(rest, said[0].Origin) {
 				next = &said[0]
 			}
 		}
@@ -86,8 +86,8 @@ func inMergeOrder(fields []merge.Field) []*api.Origin {
 	}
 }
 
-// waits reports whether somebody else comes before o about a field.
-func waits(rest [][]merge.Said, o *api.Origin) bool {
+// preceded reports whether somebody else comes before o about a field.
+func preceded(rest [][]merge.Said, o *api.Origin) bool {
 	return slices.ContainsFunc(rest, func(said []merge.Said) bool {
 		return slices.IndexFunc(said, func(s merge.Said) bool { return s.Origin.Same(o) }) > 0
 	})
@@ -97,7 +97,7 @@ func waits(rest [][]merge.Said, o *api.Origin) bool {
 func documents(s merge.Said) bool { return s.Layer != merge.Default }
 
 // itemOrigins are the items behind origins, each once, in order.
-func (x *ruler) itemOrigins(origins []*api.Origin) []ItemOrigin {
+func (x *viewBuilder) itemOrigins(origins []*api.Origin) []ItemOrigin {
 	out := []ItemOrigin{}
 	type item struct {
 		ref   api.Ref

@@ -26,10 +26,10 @@ type tagged struct {
 	item   resolve.Item
 }
 
-// spoken is what items say, weakest first: their defaults in the order of list, then
+// inMergeOrderOf is what items say, weakest first: their defaults in the order of list, then
 // those attached to rules, then the overrides of all. What is attached comes in
 // the order that it has at its rule; at different rules nothing meets.
-func spoken(list []tagged, attached ...atRule) []tagged {
+func inMergeOrderOf(list []tagged, attached ...atRule) []tagged {
 	out, over := make([]tagged, 0, len(list)), []tagged(nil)
 	for _, it := range list {
 		overrides := it.item.Overrides()

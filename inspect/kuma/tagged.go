@@ -13,7 +13,7 @@ import (
 // toItems are the items of to as sets of tags, in the order in which they are
 // effective: those for destinations, and what is attached to the routes that the
 // dataplane has, once for each rule.
-func (x *ruler) toItems(kind *policies.Kind, items []resolve.Item) []tagged {
+func (x *viewBuilder) toItems(kind *policies.Kind, items []resolve.Item) []tagged {
 	var out []tagged
 	for _, it := range items {
 		if it.Spec.Top().IsRoute() || slices.ContainsFunc(it.Spec.To, func(i policies.Item) bool { return i.TargetRef.IsRoute() }) {
@@ -23,12 +23,12 @@ func (x *ruler) toItems(kind *policies.Kind, items []resolve.Item) []tagged {
 			out = append(out, tagged{tags: tags, origin: it.Origin, item: it})
 		}
 	}
-	return spoken(out, x.attached(kind, items)...)
+	return inMergeOrderOf(out, x.attached(kind, items)...)
 }
 
 // tagSets is what an item of to is about; one by labels is about every service
 // that has them.
-func (x *ruler) tagSets(it resolve.Item) []map[string]string {
+func (x *viewBuilder) tagSets(it resolve.Item) []map[string]string {
 	to := it.Spec.To[it.Index].TargetRef
 	if tags, ok := tagsOf(to); ok {
 		return []map[string]string{tags}
@@ -48,7 +48,7 @@ type atRule struct{ defaults, overrides []tagged }
 
 // attached is what policies whose top-level targetRef is a route say at the rules
 // in the tables of the dataplane.
-func (x *ruler) attached(kind *policies.Kind, items []resolve.Item) []atRule {
+func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRule {
 	known := make(map[entry]resolve.Item, len(items))
 	for _, it := range items {
 		if it.Spec.Top().IsRoute() {
@@ -138,5 +138,5 @@ func fromItems(matched *resolve.Matched, in *resolve.Inbound) []tagged {
 			out = append(out, tagged{tags: tags, origin: it.Origin, item: it})
 		}
 	}
-	return spoken(out)
+	return inMergeOrderOf(out)
 }

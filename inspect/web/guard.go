@@ -119,7 +119,7 @@ func (s *server) hosts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
 		switch {
-		case !s.ours(r.Host):
+		case !s.isOwnHost(r.Host):
 			s.deny(w, r, http.StatusForbidden, "", "the request is for another host; use the address that the server listens on")
 		case origin != "" && !s.sameOrigin(origin, r.Host):
 			s.deny(w, r, http.StatusForbidden, "", "the request comes from a page of another origin")
@@ -130,8 +130,8 @@ func (s *server) hosts(next http.Handler) http.Handler {
 	})
 }
 
-// ours reports whether a Host header names this server.
-func (s *server) ours(hostport string) bool {
+// isOwnHost reports whether a Host header names this server.
+func (s *server) isOwnHost(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
 		host = h

@@ -91,15 +91,15 @@ func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
 	}
 	verdict, err := sim.Run(m, ref, q)
 	if err != nil {
-		return unaskable(err)
+		return cannotSimulate(err)
 	}
 	answer(w, http.StatusOK, verdict)
 	return nil
 }
 
-// unaskable is the answer to a request that cannot be simulated. The error
+// cannotSimulate is the answer to a request that cannot be simulated. The error
 // begins with the field that is wrong, or else the url leads nowhere.
-func unaskable(err error) problem {
+func cannotSimulate(err error) problem {
 	field, reason, ok := strings.Cut(err.Error(), ": ")
 	if ok && (slices.Contains([]string{"url", "headers", "answers", "version", "body", "draw"}, field) || strings.HasPrefix(field, "headers.")) {
 		return badField(field, reason)

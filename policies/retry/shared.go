@@ -34,16 +34,16 @@ type shared struct {
 
 func (h *HTTP) shared() shared {
 	s := shared{retries: h.NumRetries, perTry: h.PerTryTimeout, conditions: parse(h.RetryOn, defaultHTTP)}
-	return s.pausing(h.BackOff, h.RateLimitedBackOff)
+	return s.withBackOff(h.BackOff, h.RateLimitedBackOff)
 }
 
 // shared of gRPC: its types differ from those of http in their tags alone.
 func (g *GRPC) shared() shared {
 	s := shared{retries: g.NumRetries, perTry: g.PerTryTimeout, conditions: parse(g.RetryOn, defaultGRPC)}
-	return s.pausing((*BackOff)(g.BackOff), (*RateLimitedBackOff)(g.RateLimitedBackOff))
+	return s.withBackOff((*BackOff)(g.BackOff), (*RateLimitedBackOff)(g.RateLimitedBackOff))
 }
 
-func (s shared) pausing(b *BackOff, limited *RateLimitedBackOff) shared {
+func (s shared) withBackOff(b *BackOff, limited *RateLimitedBackOff) shared {
 	if b != nil {
 		s.backOff, s.base, s.max = true, b.BaseInterval, b.MaxInterval
 	}

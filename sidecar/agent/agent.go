@@ -54,15 +54,15 @@ func Default() Config {
 
 // Agent runs one sidecar.
 type Agent struct {
-	config Config
-	log    *slog.Logger
-	pace   pace
-	state  state
+	config    Config
+	log       *slog.Logger
+	intervals intervals
+	state     state
 }
 
 // New makes an agent; Run starts it.
 func New(config Config, log *slog.Logger) *Agent {
-	return &Agent{config: config, pace: usualPace, log: log.With("mesh", config.Mesh, "dataplane", config.Name)}
+	return &Agent{config: config, intervals: defaultIntervals, log: log.With("mesh", config.Mesh, "dataplane", config.Name)}
 }
 
 // Run starts Envoy and keeps it running until ctx ends, then drains and stops
@@ -98,7 +98,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	})
 	if token != nil {
 		token.look(time.Now()) // before Envoy wants it
-		all.Go(func() error { token.keep(stop, a.pace.look); return nil })
+		all.Go(func() error { token.keep(stop, a.intervals.look); return nil })
 	}
 	all.Go(func() error {
 		defer server.Close()

@@ -16,8 +16,8 @@ import (
 	"github.com/weftmesh/weft/xds"
 )
 
-// errHopeless marks failures that another attempt would meet again.
-var errHopeless = errors.New("giving up")
+// errPermanent marks failures that another attempt would meet again.
+var errPermanent = errors.New("giving up")
 
 // systemAuthorities is the file of the authorities that this host trusts, by
 // which Envoy knows external services; empty where there is none.
@@ -109,7 +109,7 @@ func refused(status int, answer []byte) error {
 	if status >= 500 || status == http.StatusNotFound || status == http.StatusTooManyRequests {
 		return err
 	}
-	return fmt.Errorf("%w; %w", err, errHopeless)
+	return fmt.Errorf("%w; %w", err, errPermanent)
 }
 
 // CheckBootstrap refuses a bootstrap without the runtime key that lets Envoy
@@ -123,14 +123,14 @@ func CheckBootstrap(text []byte) error {
 		} `yaml:"layered_runtime"`
 	}
 	if err := yaml.Unmarshal(text, &b); err != nil {
-		return fmt.Errorf("the bootstrap is not valid YAML: %w; %w", err, errHopeless)
+		return fmt.Errorf("the bootstrap is not valid YAML: %w; %w", err, errPermanent)
 	}
 	for _, l := range b.Runtime.Layers {
 		if has(l.Static, xds.RegexBudgetKey) {
 			return nil
 		}
 	}
-	return fmt.Errorf("the bootstrap lacks the runtime key %s: regular expressions that the control plane accepts would be refused here; upgrade the control plane; %w", xds.RegexBudgetKey, errHopeless)
+	return fmt.Errorf("the bootstrap lacks the runtime key %s: regular expressions that the control plane accepts would be refused here; upgrade the control plane; %w", xds.RegexBudgetKey, errPermanent)
 }
 
 // has finds a runtime key written flat or nested.

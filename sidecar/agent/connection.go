@@ -58,7 +58,7 @@ func (s *source) connect(r *request) (*http.Client, error) {
 	if s.token != nil {
 		text, err := s.token.read()
 		if err != nil {
-			return nil, fmt.Errorf("%w; %w", err, errHopeless)
+			return nil, fmt.Errorf("%w; %w", err, errPermanent)
 		}
 		r.DataplaneToken, r.TokenPath = text, s.token.path
 	}
@@ -66,7 +66,7 @@ func (s *source) connect(r *request) (*http.Client, error) {
 	if s.config.CAFile != "" {
 		var err error
 		if pem, err = os.ReadFile(s.config.CAFile); err != nil {
-			return nil, fmt.Errorf("--ca-file: %w; %w", err, errHopeless)
+			return nil, fmt.Errorf("--ca-file: %w; %w", err, errPermanent)
 		}
 		r.CACert = string(pem)
 	}
@@ -79,17 +79,17 @@ func (s *source) connect(r *request) (*http.Client, error) {
 	if s.tls {
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--ca-file %s holds no certificate; give the ca.pem of the control plane's data directory; %w", s.config.CAFile, errHopeless)
+			return nil, fmt.Errorf("--ca-file %s holds no certificate; give the ca.pem of the control plane's data directory; %w", s.config.CAFile, errPermanent)
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	s.client, s.pem = &http.Client{Transport: transport, Timeout: 10 * time.Second, CheckRedirect: stay}, pem
+	s.client, s.pem = &http.Client{Transport: transport, Timeout: 10 * time.Second, CheckRedirect: refuseRedirect}, pem
 	return s.client, nil
 }
 
-// stay refuses to take the token elsewhere.
-func stay(to *http.Request, _ []*http.Request) error {
-	return fmt.Errorf("it redirects to %s, and the token must not follow; give --xds the control plane's own address; %w", to.URL.Redacted(), errHopeless)
+// refuseRedirect refuses to take the token elsewhere.
+func refuseRedirect(to *http.Request, _ []*http.Request) error {
+	return fmt.Errorf("it redirects to %s, and the token must not follow; give --xds the control plane's own address; %w", to.URL.Redacted(), errPermanent)
 }
 
 // unreachable tells an impostor, with whom waiting does not help, from an absent server.
@@ -99,7 +99,7 @@ func unreachable(err error) error {
 	var invalid x509.CertificateInvalidError
 	var verify *tls.CertificateVerificationError
 	if errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verify) {
-		return fmt.Errorf("the control plane is not the one of --ca-file: %w; %w", err, errHopeless)
+		return fmt.Errorf("the control plane is not the one of --ca-file: %w; %w", err, errPermanent)
 	}
 	return fmt.Errorf("reach the control plane: %w", err)
 }

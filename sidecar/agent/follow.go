@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// pace is how the agent looks after Envoy's connection to the control plane.
-type pace struct {
+// intervals is how the agent looks after Envoy's connection to the control plane.
+type intervals struct {
 	look time.Duration // between two looks
 	cut  time.Duration // how long no connection may be nothing
 	// first and longest are pauses between two attempts to register again.
 	first, longest time.Duration
 }
 
-var usualPace = pace{look: time.Second, cut: 3 * time.Second, first: time.Second, longest: 30 * time.Second}
+var defaultIntervals = intervals{look: time.Second, cut: 3 * time.Second, first: time.Second, longest: 30 * time.Second}
 
 // jittered is d, more or less, so that the sidecars of a mesh do not all come at once.
 func jittered(d time.Duration) time.Duration {
@@ -31,8 +31,8 @@ func jittered(d time.Duration) time.Duration {
 // after the cut.
 type follower struct {
 	*supervisor
-	pace    pace
-	running []byte // the bootstrap that Envoy has
+	intervals intervals
+	running   []byte // the bootstrap that Envoy has
 
 	cut        time.Time // since when Envoy is not connected; zero if it is
 	unverified bool      // the control plane may have forgotten the dataplane
@@ -44,12 +44,12 @@ type follower struct {
 // follow returns true if Envoy should be replaced: it cannot reach the control
 // plane, and the agent can, and is given another bootstrap.
 func (f *follower) follow(ctx context.Context) (replace bool) {
-	f.pause = f.pace.first
+	f.pause = f.intervals.first
 	for {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-time.After(f.pace.look):
+		case <-time.After(f.intervals.look):
 		}
 		connected, err := f.connected(ctx)
 		if err != nil {
@@ -70,12 +70,12 @@ func (f *follower) follow(ctx context.Context) (replace bool) {
 func (f *follower) see(connected bool, now time.Time) {
 	switch {
 	case connected && !f.cut.IsZero():
-		f.cut, f.pending, f.pause = time.Time{}, nil, f.pace.first
+		f.cut, f.pending, f.pause = time.Time{}, nil, f.intervals.first
 		f.next = now.Add(jittered(f.pause))
 	case connected:
 	case f.cut.IsZero():
 		f.cut = now
-	case now.Sub(f.cut) >= f.pace.cut:
+	case now.Sub(f.cut) >= f.intervals.cut:
 		f.unverified = true
 	}
 }
@@ -84,7 +84,7 @@ func (f *follower) see(connected bool, now time.Time) {
 func (f *follower) register(ctx context.Context, connected bool) bool {
 	text, err := f.source.fetch(ctx)
 	f.next = time.Now().Add(jittered(f.pause))
-	f.pause = min(2*f.pause, f.pace.longest)
+	f.pause = min(2*f.pause, f.intervals.longest)
 	if err != nil {
 		if ctx.Err() == nil {
 			f.agent.log.Warn("envoy was cut off from the control plane, and registering again fails", "error", err)

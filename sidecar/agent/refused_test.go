@@ -15,7 +15,7 @@ func TestWhatIsWorthAnotherTry(t *testing.T) {
 		http.StatusBadRequest: true, http.StatusUnauthorized: true, http.StatusForbidden: true, http.StatusMethodNotAllowed: true, http.StatusConflict: true, 499: true,
 		http.StatusNotFound: false, http.StatusTooManyRequests: false, http.StatusInternalServerError: false, http.StatusServiceUnavailable: false,
 	} {
-		if err := refused(status, nil); errors.Is(err, errHopeless) != hopeless {
+		if err := refused(status, nil); errors.Is(err, errPermanent) != hopeless {
 			t.Errorf("%d: %v, want hopeless %v", status, err, hopeless)
 		}
 	}

@@ -53,7 +53,7 @@ func (s *supervisor) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if errors.Is(err, errHopeless) {
+		if errors.Is(err, errPermanent) {
 			return err
 		}
 		if errors.Is(err, errReplaced) {
@@ -88,19 +88,19 @@ func (s *supervisor) once(ctx context.Context) error {
 	cmd.Stdout, cmd.Stderr = forward, forward
 	ended := make(chan error, 1)
 	if err := s.start(cmd, ended); err != nil {
-		return fmt.Errorf("start %s: %w; %w", s.envoy, err, errHopeless)
+		return fmt.Errorf("start %s: %w; %w", s.envoy, err, errPermanent)
 	}
 	s.agent.log.Info("envoy started", "pid", cmd.Process.Pid)
-	return s.attend(ctx, cmd, ended)
+	return s.monitor(ctx, cmd, ended)
 }
 
-// attend looks after Envoy until it ends, or has to.
-func (s *supervisor) attend(ctx context.Context, cmd *exec.Cmd, ended chan error) error {
+// monitor looks after Envoy until it ends, or has to.
+func (s *supervisor) monitor(ctx context.Context, cmd *exec.Cmd, ended chan error) error {
 	alive, stopWatching := context.WithCancel(ctx)
 	replace := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		f := &follower{supervisor: s, pace: s.agent.pace, running: s.last}
+		f := &follower{supervisor: s, intervals: s.agent.intervals, running: s.last}
 		if s.watchAdmin(alive) && f.follow(alive) {
 			close(replace)
 		}

@@ -64,10 +64,10 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// patience bounds how long a look at the structure of a file may take, so that
+// checkTimeout bounds how long a look at the structure of a file may take, so that
 // a damaged one is refused in time: what even a slow disk needs for its size.
 // Decoding the documents is not part of it.
-func patience(size int64) time.Duration {
+func checkTimeout(size int64) time.Duration {
 	const slowDisk = 20 << 20 // bytes in a second
 	return 8*time.Second + time.Duration(size/slowDisk)*time.Second
 }
@@ -82,7 +82,7 @@ func Open(cfg Config) (s *Store, err error) {
 	if info, err := os.Stat(path); err == nil {
 		size = info.Size()
 	}
-	db, err := within(patience(size), path, func() (*bbolt.DB, error) { return openSound(path) })
+	db, err := within(checkTimeout(size), path, func() (*bbolt.DB, error) { return openIntact(path) })
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +138,8 @@ func within[T io.Closer](limit time.Duration, path string, open func() (T, error
 	}
 }
 
-// openSound opens a file whose structure is whole.
-func openSound(path string) (*bbolt.DB, error) {
+// openIntact opens a file whose structure is whole.
+func openIntact(path string) (*bbolt.DB, error) {
 	switch err := verify(path); {
 	case errors.Is(err, errInUse), errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("open the store %s: %w", path, err)

@@ -95,7 +95,7 @@ func TestWhatOpensTooLateIsClosedAgain(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Error("it stays open, and locked")
 	}
-	if small, large := patience(1<<20), patience(10<<30); small >= 10*time.Second || large < time.Minute {
+	if small, large := checkTimeout(1<<20), checkTimeout(10<<30); small >= 10*time.Second || large < time.Minute {
 		t.Errorf("%s for a small file, %s for a large one", small, large)
 	}
 }

@@ -178,7 +178,7 @@ func (h *held) all() []*api.Object {
 // Where a violation cannot say whose it is, everything that is missing may be
 // its victim.
 func lastGood(before *held, objects []*api.Object, violations []*api.Violation) []*api.Object {
-	spoiled := spoils(violations)
+	spoiled := affectedBy(violations)
 	sound := map[api.Ref]bool{}
 	for _, o := range objects {
 		sound[o.Ref] = true
@@ -186,8 +186,8 @@ func lastGood(before *held, objects []*api.Object, violations []*api.Violation) 
 	return slices.DeleteFunc(before.all(), func(o *api.Object) bool { return sound[o.Ref] || !spoiled(o.Ref) })
 }
 
-// spoils tells which objects the violations of a file may have kept out of it.
-func spoils(violations []*api.Violation) func(api.Ref) bool {
+// affectedBy tells which objects the violations of a file may have kept out of it.
+func affectedBy(violations []*api.Violation) func(api.Ref) bool {
 	broken, anyone := map[api.Ref]bool{}, false
 	for _, v := range violations {
 		if v.Severity == api.Error {

@@ -12,9 +12,9 @@ import (
 
 var versions = []string{"", "1.0", "1.1", "2"}
 
-// sound refuses what is no request at all: no client sends it, or Envoy closes the
+// checkRequest refuses what is no request at all: no client sends it, or Envoy closes the
 // connection without an answer.
-func sound(q Request) error {
+func checkRequest(q Request) error {
 	if !slices.Contains(versions, q.Version) {
 		return fmt.Errorf("version: there is no HTTP/%s; write 1.0, 1.1 or 2", api.Clip(q.Version))
 	}
