@@ -26,7 +26,7 @@ func (m *Model) SelectedByLooking(ref api.Ref) []api.Ref {
 		return nil
 	}
 	var out []api.Ref
-	for p := range values(m.dataplanes.All(x.at)) {
+	for p := range m.dataplanes.Values(x.at) {
 		if anySelects(x.selectorsOf(ref), p) {
 			out = append(out, p.object.Ref)
 		}

@@ -91,7 +91,7 @@ func routeLost(x mesh, ref api.TargetRef, home string) string {
 		return fmt.Sprintf("%s has no rule %q; name a rule, or give <index of to>.<index of rule>", refText(ref), ref.SectionName)
 	}
 	var names []string
-	for r := range values(x.routesByName.In(x.at, anyOf(ref.Kind))) {
+	for r := range x.routesByName.Values(x.at, anyOf(ref.Kind)) {
 		names = append(names, r.object.DisplayName())
 	}
 	return "there is no " + refText(ref) + didYouMean(ref.Name, names)

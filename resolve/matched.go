@@ -100,7 +100,7 @@ func (q *Reader) Matched(dp api.Ref, kind string) *Matched {
 		return &Matched{}
 	}
 	m := &Matched{q: q, mesh: x, at: at}
-	for p := range values(x.policiesByKind.In(x.at, kind)) {
+	for p := range x.policiesByKind.Values(x.at, kind) {
 		if p.object.Shadow() {
 			continue
 		}

@@ -45,7 +45,7 @@ func (m mesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) []me
 	}
 	var out []member
 	want := spec.Selector.MeshService.MatchLabels
-	for s := range values(m.servicesByLabel.In(m.at, firstPair(want, anyTarget))) {
+	for s := range m.servicesByLabel.Values(m.at, firstPair(want, anyTarget)) {
 		if s.labels.Carry(want) {
 			out = append(out, m.selectedInbounds(s.object.Spec.(*api.MeshService), port)...)
 		}

@@ -63,9 +63,9 @@ func (m mesh) subjectsOf(d *dest) *subjects {
 // of them where the name is anyTarget.
 func (m mesh) destsNamed(name string) iter.Seq[*dest] {
 	if name == anyTarget {
-		return values(m.dests.All(m.at))
+		return m.dests.Values(m.at)
 	}
-	return values(m.destsByName.In(m.at, name))
+	return m.destsByName.Values(m.at, name)
 }
 
 // destsOf yields the destinations that an entry of a route may mean.
@@ -128,7 +128,7 @@ func (m mesh) readers(ref api.Ref) iter.Seq[*routeObject] {
 
 // carrying yields the dataplanes with a label or tag.
 func (m mesh) carrying(label string) iter.Seq[*dataplane] {
-	return values(m.dataplanesByLabel.In(m.at, label))
+	return m.dataplanesByLabel.Values(m.at, label)
 }
 
 // ownerOf finds the object whose destination has the id: the first of those that
@@ -141,16 +141,6 @@ func (m mesh) ownerOf(id string) (*service, *Destination) {
 	return nil, nil
 }
 
-func values[T any](all iter.Seq2[string, *T]) iter.Seq[*T] {
-	return func(yield func(*T) bool) {
-		for _, v := range all {
-			if !yield(v) {
-				return
-			}
-		}
-	}
-}
-
 // inAny yields what is in one of the buckets, each once.
 func inAny[T any](at derive.At, i *derive.Index[T], buckets ...string) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
@@ -159,7 +149,7 @@ func inAny[T any](at derive.At, i *derive.Index[T], buckets ...string) iter.Seq[
 			if slices.Contains(buckets[:n], b) {
 				continue
 			}
-			for _, v := range i.In(at, b) {
+			for v := range i.Values(at, b) {
 				if seen[v] {
 					continue
 				}

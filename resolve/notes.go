@@ -80,12 +80,12 @@ func (q *Reader) NotesAt(dp api.Ref) []api.Note {
 	}
 	notes := dataplaneNotes(x, p)
 	for _, kind := range q.attachableKinds() {
-		for o := range values(x.policiesByKind.In(x.at, kind)) {
+		for o := range x.policiesByKind.Values(x.at, kind) {
 			if meantFor(x, o, p) {
 				notes = append(notes, q.policyNotes(x, o)...)
 			}
 		}
-		for o := range values(x.routesByName.In(x.at, anyOf(kind))) {
+		for o := range x.routesByName.Values(x.at, anyOf(kind)) {
 			if !o.object.Shadow() && o.selector.Selects(&p.facts) && x.callsOneOf(p, o) {
 				notes = append(notes, append(slices.Clone(o.opinion.Notes), routeNotes(x, o)...)...)
 			}

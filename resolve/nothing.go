@@ -38,7 +38,7 @@ func selectsNone(x mesh, top api.TargetRef, s *matcher.Selector, origin *api.Ori
 // the nearest names; empty where one does.
 func lostName(x mesh, top api.TargetRef) string {
 	names := map[string]bool{}
-	for p := range values(x.dataplanes.All(x.at)) {
+	for p := range x.dataplanes.Values(x.at) {
 		if top.Kind == api.KindDataplane {
 			names[p.facts.Name] = true
 			names[p.facts.Display()] = true
@@ -63,7 +63,7 @@ func lostName(x mesh, top api.TargetRef) string {
 // unselected says what of a top-level ref no dataplane satisfies.
 func unselected(x mesh, top api.TargetRef) string {
 	var labels, tags []map[string]string
-	for p := range values(x.dataplanes.All(x.at)) {
+	for p := range x.dataplanes.Values(x.at) {
 		labels = append(labels, p.facts.Labels.All())
 		for _, t := range p.facts.Tags {
 			if top.Kind == api.KindMeshSubset || t[api.TagService] == top.Name {

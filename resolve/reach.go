@@ -85,11 +85,8 @@ func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
 	if !ok {
 		return x.out
 	}
-	for key := range x.candidates(refs) {
-		if !q.visit() {
-			break
-		}
-		x.dataplane(key)
+	for key, r := range x.candidates(refs) {
+		x.dataplane(key, r)
 	}
 	return x.out
 }

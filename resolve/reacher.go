@@ -46,6 +46,8 @@ type reacher struct {
 	about map[*Destination][]want
 	all   bool
 	among map[string]bool // keys of the candidates
+	// everybody says that all dataplanes are looked at.
+	everybody bool
 	// The objects at a place.
 	outbounds map[outboundKey][]present
 	clusters  map[clusterKey][]present
@@ -65,22 +67,23 @@ func newReacher(q *Reader, m mesh, refs []api.Ref, tell Holder) *reacher {
 	return x
 }
 
-// candidates are the dataplanes that may have to do with the objects, in the order
-// of their keys.
-func (x *reacher) candidates(refs []api.Ref) iter.Seq[string] {
-	served := map[string]bool{}
+// candidates yields the dataplanes that may have to do with the objects, in the
+// order of their keys.
+func (x *reacher) candidates(refs []api.Ref) iter.Seq2[string, *Resolved] {
+	m, served := x.mesh, map[string]bool{}
+	x.everybody = m.objectsByKind[m.planeObjects].Len(m.at, api.KindDataplane) <= candidatesPerObject*len(refs)
 	for n, ref := range refs {
-		if r := x.mesh.route(ref); r != nil {
+		if r := m.route(ref); r != nil {
 			x.wanted(n, r, []*matcher.Selector{r.selector}, nil)
 			continue
 		}
-		p := x.mesh.policy(ref)
+		p := m.policy(ref)
 		if p == nil {
 			continue
 		}
-		if len(p.inbound) > 0 && !served[p.selector.Key] {
+		if len(p.inbound) > 0 && !x.everybody && !served[p.selector.Key] {
 			served[p.selector.Key] = true
-			for p := range x.mesh.selecting(p.selector) {
+			for p := range m.selecting(p.selector) {
 				x.among[objectKey(p.object.Ref)] = true
 			}
 		}
@@ -88,17 +91,21 @@ func (x *reacher) candidates(refs []api.Ref) iter.Seq[string] {
 			x.item(n, it)
 		}
 	}
-	if !x.all {
-		return slices.Values(slices.Sorted(maps.Keys(x.among)))
+	if x.all || x.everybody {
+		return m.resolved.All(m.at)
 	}
-	return func(yield func(string) bool) {
-		for key := range x.mesh.dataplanes.All(x.mesh.at) {
-			if !yield(key) {
+	return func(yield func(string, *Resolved) bool) {
+		for _, key := range slices.Sorted(maps.Keys(x.among)) {
+			if r, _ := m.resolved.Get(m.at, key); r != nil && (!x.q.visit() || !yield(key, r)) {
 				return
 			}
 		}
 	}
 }
+
+// candidatesPerObject is for how many dataplanes an object it costs less to look at
+// each than to find out which have to do with the objects.
+const candidatesPerObject = 4
 
 // item notes what an item of to is about.
 func (x *reacher) item(n int, it *item) {
@@ -130,16 +137,16 @@ func (x *reacher) item(n int, it *item) {
 func (x *reacher) callers(d *dest, wants ...want) {
 	known, about := x.about[d.Destination]
 	x.about[d.Destination] = append(known, wants...)
-	if about {
+	if about || x.everybody {
 		return
 	}
 	for class := range x.mesh.classesOf(d) {
-		for key := range x.mesh.byClass.In(x.mesh.at, class) {
+		for key := range x.mesh.byClass.Keys(x.mesh.at, class) {
 			x.among[key] = true
 		}
 	}
 	for cluster := range x.mesh.byCluster.Buckets(x.mesh.at, classKey(d.ID, "")) {
-		for key := range x.mesh.byCluster.In(x.mesh.at, cluster) {
+		for key := range x.mesh.byCluster.Keys(x.mesh.at, cluster) {
 			x.among[key] = true
 		}
 	}
@@ -172,18 +179,17 @@ func (x *reacher) wantedBy(n int, by, r *routeObject, selectors []*matcher.Selec
 
 // dataplane finds out what became of the objects on one. It looks only at places
 // of what the objects are about.
-func (x *reacher) dataplane(key string) {
-	p, _ := x.mesh.dataplanes.Get(x.mesh.at, key)
-	r, _ := x.mesh.resolved.Get(x.mesh.at, key)
-	if p == nil || r == nil {
-		return
-	}
+func (x *reacher) dataplane(key string, r *Resolved) {
+	var p *dataplane // once somebody asks for it
 	for _, o := range r.Outbounds {
 		wants, about := x.about[o.Destination]
 		if !about && !x.all {
 			continue
 		}
 		for _, w := range wants {
+			if p == nil {
+				p = need(x.mesh.dataplanes, x.mesh.at, key)
+			}
 			if anySelects(w.selectors, p) {
 				x.is(w.number, Lacks)
 			}

@@ -25,7 +25,7 @@ func (s seeing) Objects(kind string, labels map[string]string) []*api.Object {
 		bucket = labelled(kind, firstPair(labels, ""))
 	}
 	var out []*api.Object
-	for o := range values(s.objectsByKind[source].In(s.at, bucket)) {
+	for o := range s.objectsByKind[source].Values(s.at, bucket) {
 		if shown := api.LabelsOf(o, s.zone); shown.Carry(labels) {
 			out = append(out, o)
 		}

@@ -179,14 +179,39 @@ func (c *Collection[T]) Get(at At, key string) (*T, *Failed) {
 	return nil, nil
 }
 
-// All yields every value in the order of keys. To have asked for it is to have
+// All yields every value in the order of keys. To have begun with it is to have
 // read the whole collection.
-func (c *Collection[T]) All(at At) iter.Seq2[string, *T] { return typed[T](at.all(c.c)) }
+func (c *Collection[T]) All(at At) iter.Seq2[string, *T] {
+	return func(yield func(string, *T) bool) {
+		at.each(c.c, func(key string, v any) bool { return yield(key, v.(*T)) })
+	}
+}
 
-// In yields the values of a bucket in the order of their keys. To have asked for
+// Values are those of All without their keys.
+func (c *Collection[T]) Values(at At) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		at.each(c.c, func(_ string, v any) bool { return yield(v.(*T)) })
+	}
+}
+
+// In yields the values of a bucket in the order of their keys. To have begun with
 // it is to have read the whole bucket.
 func (i *Index[T]) In(at At, bucket string) iter.Seq2[string, *T] {
-	return typed[T](at.in(i.i, bucket))
+	return func(yield func(string, *T) bool) {
+		at.eachIn(i.i, bucket, func(key string, v any) bool { return yield(key, v.(*T)) })
+	}
+}
+
+// Values are those of In without their keys.
+func (i *Index[T]) Values(at At, bucket string) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		at.eachIn(i.i, bucket, func(_ string, v any) bool { return yield(v.(*T)) })
+	}
+}
+
+// Keys yields the keys of a bucket in their order. Only a Graph can tell.
+func (i *Index[T]) Keys(at At, bucket string) iter.Seq[string] {
+	return func(yield func(string) bool) { at.keys(i.i, bucket, yield) }
 }
 
 // Len is how many values are in a bucket.
@@ -194,16 +219,8 @@ func (i *Index[T]) Len(at At, bucket string) int { return at.size(i.i, bucket) }
 
 // Buckets yields the names of buckets that have members and begin with prefix, in
 // their order. Only a Graph can tell; a derivation that asks is wrong.
-func (i *Index[T]) Buckets(at At, prefix string) iter.Seq[string] { return at.buckets(i.i, prefix) }
-
-func typed[T any](values iter.Seq2[string, any]) iter.Seq2[string, *T] {
-	return func(yield func(string, *T) bool) {
-		for key, v := range values {
-			if !yield(key, v.(*T)) {
-				return
-			}
-		}
-	}
+func (i *Index[T]) Buckets(at At, prefix string) iter.Seq[string] {
+	return func(yield func(string) bool) { at.buckets(i.i, prefix, yield) }
 }
 
 // Change is a new value of a source, or its end.

@@ -60,7 +60,7 @@ type cell struct {
 	live  bool  // of a derivation: its key is there, also where it made no value
 	size  int32 // of a bucket: how many members it has
 	state any   // a pointer to a value, *Failed, or nil
-	reads []id  // of a derivation, sorted
+	reads []id  // of a derivation, in the order in which it asked
 }
 
 // New is a graph of the schema whose sources are empty.
@@ -70,10 +70,12 @@ func (s *Schema) New() *Graph { return &Graph{schema: s} }
 // down what was read.
 type At interface {
 	value(c *collection, key string) any
-	all(c *collection) iter.Seq2[string, any]
-	in(i *index, bucket string) iter.Seq2[string, any]
+	// each and eachIn call f with what there is, in order, until it returns false.
+	each(c *collection, f func(key string, v any) bool)
+	eachIn(i *index, bucket string, f func(key string, v any) bool)
 	size(i *index, bucket string) int
-	buckets(i *index, prefix string) iter.Seq[string]
+	buckets(i *index, prefix string, f func(bucket string) bool)
+	keys(i *index, bucket string, f func(key string) bool)
 }
 
 func isValue(state any) bool {
@@ -93,18 +95,15 @@ func (g *Graph) value(c *collection, key string) any {
 	return nil
 }
 
-func (g *Graph) all(c *collection) iter.Seq2[string, any] {
-	return g.values(&g.names, c.values)
+func (g *Graph) each(c *collection, f func(key string, v any) bool) {
+	g.values(&g.names, c.values, f)
 }
 
-func (g *Graph) in(i *index, bucket string) iter.Seq2[string, any] {
+func (g *Graph) eachIn(i *index, bucket string, f func(key string, v any) bool) {
 	if n, ok := g.names.get(name{i.buckets, bucket}); ok {
-		return g.values(&g.members, uint32(n))
+		g.values(&g.members, uint32(n), f)
 	}
-	return nobody
 }
-
-func nobody(func(string, any) bool) {}
 
 func (g *Graph) size(i *index, bucket string) int {
 	if n, ok := g.names.get(name{i.buckets, bucket}); ok {
@@ -113,32 +112,28 @@ func (g *Graph) size(i *index, bucket string) int {
 	return 0
 }
 
-// buckets yields those that have members and whose name has the prefix.
-func (g *Graph) buckets(i *index, prefix string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for k, n := range g.names.from(name{i.buckets, prefix}) {
-			if k.space != i.buckets || !strings.HasPrefix(k.key, prefix) {
-				return
-			}
-			if g.cell(n).size > 0 && !yield(k.key) {
-				return
-			}
-		}
+// buckets are those that have members and whose name has the prefix.
+func (g *Graph) buckets(i *index, prefix string, f func(bucket string) bool) {
+	g.names.each(name{i.buckets, prefix}, func(k name, n id) bool {
+		return k.space == i.buckets && strings.HasPrefix(k.key, prefix) && (g.cell(n).size == 0 || f(k.key))
+	})
+}
+
+func (g *Graph) keys(i *index, bucket string, f func(key string) bool) {
+	if n, ok := g.names.get(name{i.buckets, bucket}); ok {
+		g.members.each(name{space: uint32(n)}, func(k name, _ id) bool { return k.space == uint32(n) && f(k.key) })
 	}
 }
 
-// values yields what stands at the names of a space.
-func (g *Graph) values(names *tree[name, id], space uint32) iter.Seq2[string, any] {
-	return func(yield func(string, any) bool) {
-		for k, n := range names.from(name{space: space}) {
-			if k.space != space {
-				return
-			}
-			if x := g.cell(n); isValue(x.state) && !yield(k.key, x.state) {
-				return
-			}
+// values is what stands at the names of a space.
+func (g *Graph) values(names *tree[name, id], space uint32, f func(key string, v any) bool) {
+	names.each(name{space: space}, func(k name, n id) bool {
+		if k.space != space {
+			return false
 		}
-	}
+		x := g.cell(n).state
+		return !isValue(x) || f(k.key, x)
+	})
 }
 
 // readersOf yields who read the thing with that number.
@@ -160,6 +155,7 @@ func (g *Graph) Reads() int { return g.readers.size }
 type Reader struct {
 	update *update
 	by     *collection
+	was    []id // what was read the last time, from where this time has come to
 	known  []id
 	absent []name // what was read and has no number yet
 	closed bool
@@ -175,6 +171,13 @@ func (r *Reader) take(c *collection, n name) (id, bool) {
 	}
 	if c.schema != r.by.schema || c.number >= r.by.number {
 		panic(misuse(fmt.Sprintf("derive: %s reads %s, which does not come before it", r.by.name, c.name)))
+	}
+	if len(r.was) > 0 { // most often it asks the same once more
+		if x := r.update.cell(r.was[0]); x != nil && x.name == n {
+			known := r.was[0]
+			r.was, r.known = r.was[1:], append(r.known, known)
+			return known, true
+		}
 	}
 	known, ok := r.update.find(n)
 	if ok {
@@ -192,16 +195,15 @@ func (r *Reader) value(c *collection, key string) any {
 	return nil
 }
 
-func (r *Reader) all(c *collection) iter.Seq2[string, any] {
+func (r *Reader) each(c *collection, f func(key string, v any) bool) {
 	r.take(c, name{space: c.whole})
-	return r.update.all(c)
+	r.update.each(c, f)
 }
 
-func (r *Reader) in(i *index, bucket string) iter.Seq2[string, any] {
+func (r *Reader) eachIn(i *index, bucket string, f func(key string, v any) bool) {
 	if n, ok := r.take(i.of, name{i.buckets, bucket}); ok {
-		return r.update.values(&r.update.members, uint32(n))
+		r.update.values(&r.update.members, uint32(n), f)
 	}
-	return nobody
 }
 
 func (r *Reader) size(i *index, bucket string) int {
@@ -212,8 +214,12 @@ func (r *Reader) size(i *index, bucket string) int {
 }
 
 // buckets would be a read of all names of buckets, which nobody takes down.
-func (r *Reader) buckets(i *index, _ string) iter.Seq[string] {
+func (r *Reader) buckets(i *index, _ string, _ func(string) bool) {
 	panic(misuse("derive: " + r.by.name + " lists the buckets of " + i.of.name + "; only a Graph can"))
+}
+
+func (r *Reader) keys(i *index, _ string, _ func(string) bool) {
+	panic(misuse("derive: " + r.by.name + " lists keys of " + i.of.name + "; only a Graph can"))
 }
 
 // Empty reports whether nothing is in any collection.

@@ -22,7 +22,8 @@ func TestMisuseIsNoFailure(t *testing.T) {
 		return nil
 	})
 	later = derive.Derive(s, "late", source, derive.Values[value]{}, func(r *derive.Reader, key string) *value {
-		source.All(kept)
+		for range source.All(kept) {
+		}
 		return nil
 	})
 	stranger := derive.Source(&derive.Schema{}, "stranger", derive.Values[value]{})

@@ -94,6 +94,13 @@ func (t *tree[K, V]) remove(e *edit, k K) {
 	}
 }
 
+// each calls f with the entries from k on, in order, until it returns false.
+func (t *tree[K, V]) each(k K, f func(K, V) bool) {
+	if t.root != nil {
+		t.root.ascend(k, f)
+	}
+}
+
 // from yields the entries from k on, in order. The tree may not be edited meanwhile.
 func (t *tree[K, V]) from(k K) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {

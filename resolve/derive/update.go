@@ -121,7 +121,7 @@ func (u *update) bring(c *collection) {
 		} else if _, gone := u.left[c.number][n]; !gone {
 			u.delta.ran[c.number]++
 			now.live = true
-			now.state, now.reads = u.run(c, was.key)
+			now.state, now.reads = u.run(c, was)
 		}
 		ch := change{id: n, key: was.key, before: was.state}
 		now.state, ch.buckets = u.settle(c, was, now.state)
@@ -162,9 +162,9 @@ func (u *update) todo(c *collection) []id {
 }
 
 // run asks a derivation.
-func (u *update) run(c *collection, key string) (state any, reads []id) {
-	r := &Reader{update: u, by: c, known: u.buffer[:0]}
-	if f := protect(func() { state = c.derive(r, key) }); f != nil {
+func (u *update) run(c *collection, was *cell) (state any, reads []id) {
+	r := &Reader{update: u, by: c, was: was.reads, known: u.buffer[:0]}
+	if f := protect(func() { state = c.derive(r, was.key) }); f != nil {
 		state = f
 	}
 	r.closed = true
@@ -172,8 +172,10 @@ func (u *update) run(c *collection, key string) (state any, reads []id) {
 		r.known = append(r.known, u.number(n))
 	}
 	u.buffer = r.known[:0]
-	slices.Sort(r.known)
-	return state, slices.Clone(slices.Compact(r.known))
+	if slices.Equal(r.known, was.reads) {
+		return state, was.reads
+	}
+	return state, slices.Clone(r.known)
 }
 
 // protect calls f, and says why it could not.
@@ -260,10 +262,8 @@ func (u *update) store(n id, was, now *cell) {
 	} else if _, failed := was.state.(*Failed); failed {
 		u.failed.remove(u.edit, n)
 	}
-	if slices.Equal(was.reads, now.reads) {
-		now.reads = was.reads
-	} else {
-		u.reread(n, was.reads, now.reads)
+	if !slices.Equal(was.reads, now.reads) {
+		u.reread(n, distinct(was.reads), distinct(now.reads))
 	}
 	if was.edit == u.edit {
 		*was = *now
@@ -274,6 +274,13 @@ func (u *update) store(n id, was, now *cell) {
 	if now.state == nil && !now.live {
 		u.loose = append(u.loose, n)
 	}
+}
+
+// distinct is a sorted list of what is in a list.
+func distinct(list []id) []id {
+	out := slices.Clone(list)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // reread notes what a derivation reads now and did not, or did; both are sorted.
