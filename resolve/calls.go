@@ -26,7 +26,7 @@ func (c call) equal(o call) bool {
 // and, with transparent proxying, every destination at its virtual addresses.
 // Of two at one address the first holds.
 func (m mesh) callsOf(p *dataplane) []call {
-	var out []call
+	out := make([]call, 0, len(p.spec.Networking.Outbound))
 	taken := map[string]bool{}
 	add := func(c call) {
 		at := c.address + " " + portText(c.port, "")

@@ -58,7 +58,7 @@ func (c *collections) addClasses() {
 		}
 		return out
 	})
-	c.byClass = c.called.Index(func(_ string, x *called, add func(string)) {
+	c.byClass = c.called.Group(func(_ string, x *called, add func(string)) {
 		for _, key := range x.classes {
 			if key != "" {
 				add(key)

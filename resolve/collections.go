@@ -48,7 +48,7 @@ type collections struct {
 	// What each dataplane calls, and as a part of which class.
 	calls    *derive.Collection[calls]
 	called   *derive.Collection[called]
-	byClass  *derive.Index[called]
+	byClass  *derive.Group[called]
 	classes  *derive.Collection[class]
 	composed *derive.Collection[composition]
 
@@ -58,14 +58,13 @@ type collections struct {
 	named  *derive.Collection[named]
 
 	// What each dataplane holds by that.
-	used        *derive.Collection[used]
-	byCluster   *derive.Index[used]
-	byEndpoints *derive.Index[used]
-	clusters    *derive.Collection[Cluster]
-	endpoints   *derive.Collection[Endpoints]
-	inbounds    *derive.Collection[inbounds]
-	held        *derive.Collection[held]
-	resolved    *derive.Collection[Resolved]
+	used      *derive.Collection[used]
+	byCluster *derive.Group[used]
+	clusters  *derive.Collection[Cluster]
+	endpoints *derive.Collection[Endpoints]
+	inbounds  *derive.Collection[inbounds]
+	held      *derive.Collection[held]
+	resolved  *derive.Collection[Resolved]
 }
 
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, zone map[string]string) *collections {

@@ -27,21 +27,17 @@ func (c *collections) addHoldings() {
 	}, func(r *derive.Reader, key string) *used {
 		return mesh{c, r}.uses(need(c.dataplanes, r, key), need(c.called, r, key).classes)
 	})
-	c.byCluster = c.used.Index(func(_ string, u *used, add func(string)) {
+	c.byCluster = c.used.Group(func(_ string, u *used, add func(string)) {
 		for _, x := range u.clusters {
 			add(x.cluster)
-		}
-	})
-	c.byEndpoints = c.used.Index(func(_ string, u *used, add func(string)) {
-		for _, x := range u.clusters {
-			add(x.endpoints)
 		}
 	})
 	c.clusters = derive.Derive(c.schema, "clusters", c.byCluster, derive.Values[Cluster]{
 		Equal: (*Cluster).equal,
 		Hash:  func(x *Cluster) uint64 { return x.Policies.hash(mixed(offset, x.Name)) },
 	}, func(r *derive.Reader, key string) *Cluster { return mesh{c, r}.cluster(key) })
-	c.endpoints = derive.Derive(c.schema, "endpoints", c.byEndpoints, derive.Values[Endpoints]{
+	byEndpoints := c.clusters.Index(func(_ string, x *Cluster, add func(string)) { add(withTags(x.Destination.ID, x.Tags)) })
+	c.endpoints = derive.Derive(c.schema, "endpoints", byEndpoints, derive.Values[Endpoints]{
 		Equal: func(a, b *Endpoints) bool { return a.Name == b.Name && same(a.List, b.List) },
 	}, func(r *derive.Reader, key string) *Endpoints {
 		id, tags := cutTags(key)
@@ -63,9 +59,14 @@ func (c *collections) addHoldings() {
 
 // uses finds the tables of what a dataplane calls, and the clusters behind them.
 func (m mesh) uses(p *dataplane, classes []string) *used {
-	u := &used{}
-	seen := make(map[string]int, 3*len(classes)) // where in u.clusters
-	at := make(map[string]string, 2*len(classes))
+	u := &used{make([]use, 0, len(classes))}
+	seen := make(map[string]int, 3*len(classes))  // where in u.clusters
+	at := make(map[string]string, 2*len(classes)) // the class by destination id
+	for _, key := range classes {
+		if id, _ := cutClass(key); id != "" {
+			at[id] = key
+		}
+	}
 	for _, key := range classes {
 		if key == "" {
 			continue

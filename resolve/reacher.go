@@ -71,7 +71,8 @@ func newReacher(q *Reader, m mesh, refs []api.Ref, tell Holder) *reacher {
 // order of their keys.
 func (x *reacher) candidates(refs []api.Ref) iter.Seq2[string, *Resolved] {
 	m, served := x.mesh, map[string]bool{}
-	x.everybody = m.objectsByKind[m.planeObjects].Len(m.at, api.KindDataplane) <= candidatesPerObject*len(refs)
+	planes := m.objectsByKind[m.planeObjects].Len(m.at, api.KindDataplane)
+	x.everybody = len(refs) >= manyObjects && planes <= candidatesPerObject*len(refs)
 	for n, ref := range refs {
 		if r := m.route(ref); r != nil {
 			x.wanted(n, r, []*matcher.Selector{r.selector}, nil)
@@ -103,9 +104,12 @@ func (x *reacher) candidates(refs []api.Ref) iter.Seq2[string, *Resolved] {
 	}
 }
 
-// candidatesPerObject is for how many dataplanes an object it costs less to look at
-// each than to find out which have to do with the objects.
-const candidatesPerObject = 4
+// Of so many objects, and for so many dataplanes an object, it costs less to look at
+// every dataplane than to find out which have to do with the objects.
+const (
+	manyObjects         = 64
+	candidatesPerObject = 4
+)
 
 // item notes what an item of to is about.
 func (x *reacher) item(n int, it *item) {

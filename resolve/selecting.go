@@ -65,7 +65,7 @@ func (m mesh) hasRules(r *routeObject, section string, by *matcher.Selector) boo
 				if t, _ := m.routed.Get(m.at, key); t == nil || t.table == nil || !t.table.has(r, section) {
 					continue
 				}
-				for of := range m.byClass.In(m.at, key) {
+				for of := range m.byClass.Keys(m.at, key) {
 					if p, _ := m.dataplanes.Get(m.at, of); by.Selects(&p.facts) {
 						return true
 					}

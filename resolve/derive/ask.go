@@ -137,6 +137,13 @@ func (w *walk) inputs(x *cell, n id) {
 	}
 	at := w.schema.spaces[x.space]
 	switch {
+	case at.index != nil && at.index.group:
+		w.grouped.each(readOf(n, 0), func(r read, _ none) bool {
+			if r.what() == n {
+				w.visit(r.by())
+			}
+			return r.what() == n
+		})
 	case at.index != nil:
 		w.within(uint32(n), &w.members)
 	case x.space == at.of.whole:

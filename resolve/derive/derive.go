@@ -31,6 +31,7 @@ type collection struct {
 
 // index groups the values of a collection.
 type index struct {
+	group   bool // its members are in no order
 	of      *collection
 	buckets uint32 // the space of its bucket names
 	keysOf  func(key string, v any, add func(bucket string))
@@ -77,6 +78,10 @@ type Collection[T any] struct{ c *collection }
 // many buckets or in none.
 type Index[T any] struct{ i *index }
 
+// Group is an Index of which nobody reads the values of a bucket, only who is in
+// it, in no order: it takes a quarter of the memory.
+type Group[T any] struct{ i *index }
+
 // Values says when two values of a collection are equal, and so are one pointer.
 type Values[T any] struct {
 	// Equal compares content; nil compares pointers.
@@ -117,15 +122,25 @@ func Derive[T any](s *Schema, name string, over Keys, v Values[T], f func(r *Rea
 
 // Index adds a way to find values of c: by the buckets that of adds for each.
 func (c *Collection[T]) Index(of func(key string, v *T, add func(bucket string))) *Index[T] {
-	i := &index{of: c.c, keysOf: func(key string, v any, add func(string)) { of(key, v.(*T), add) }}
+	return &Index[T]{c.index(of, false)}
+}
+
+// Group adds a way to tell which keys of c are in a bucket.
+func (c *Collection[T]) Group(of func(key string, v *T, add func(bucket string))) *Group[T] {
+	return &Group[T]{c.index(of, true)}
+}
+
+func (c *Collection[T]) index(of func(key string, v *T, add func(bucket string)), group bool) *index {
+	i := &index{of: c.c, group: group, keysOf: func(key string, v any, add func(string)) { of(key, v.(*T), add) }}
 	i.keys = keys{collection: c.c, index: i}
 	i.buckets = c.c.schema.room(space{c.c, i})
 	c.c.indexes = append(c.c.indexes, i)
-	return &Index[T]{i}
+	return i
 }
 
 func (c *Collection[T]) over() []*keys { return []*keys{&c.c.keys} }
 func (i *Index[T]) over() []*keys      { return []*keys{&i.i.keys} }
+func (g *Group[T]) over() []*keys      { return []*keys{&g.i.keys} }
 
 // Name is what the collection was called when it was added.
 func (c *Collection[T]) Name() string { return c.c.name }
@@ -209,18 +224,18 @@ func (i *Index[T]) Values(at At, bucket string) iter.Seq[*T] {
 	}
 }
 
-// Keys yields the keys of a bucket in their order. Only a Graph can tell.
-func (i *Index[T]) Keys(at At, bucket string) iter.Seq[string] {
-	return func(yield func(string) bool) { at.keys(i.i, bucket, yield) }
-}
-
 // Len is how many values are in a bucket.
 func (i *Index[T]) Len(at At, bucket string) int { return at.size(i.i, bucket) }
 
 // Buckets yields the names of buckets that have members and begin with prefix, in
 // their order. Only a Graph can tell; a derivation that asks is wrong.
-func (i *Index[T]) Buckets(at At, prefix string) iter.Seq[string] {
-	return func(yield func(string) bool) { at.buckets(i.i, prefix, yield) }
+func (g *Group[T]) Buckets(at At, prefix string) iter.Seq[string] {
+	return func(yield func(string) bool) { at.buckets(g.i, prefix, yield) }
+}
+
+// Keys yields the keys of a bucket in no order. Only a Graph can tell.
+func (g *Group[T]) Keys(at At, bucket string) iter.Seq[string] {
+	return func(yield func(string) bool) { at.keys(g.i, bucket, yield) }
 }
 
 // Change is a new value of a source, or its end.

@@ -34,6 +34,9 @@ func (g *Graph) Kept() []string {
 	for k, n := range g.members.from(name{}) {
 		out = append(out, "in "+text(id(k.space))+" is "+text(n))
 	}
+	for r := range g.grouped.from(0) {
+		out = append(out, "in group "+text(r.what())+" is "+text(r.by()))
+	}
 	for k, list := range g.held.from(hashed{}) {
 		for _, h := range list {
 			out = append(out, fmt.Sprintf("held %d %v by %d", k.of, k.hash, h.keys))

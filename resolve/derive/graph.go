@@ -19,6 +19,7 @@ type Graph struct {
 	cells   vector[*cell]
 	readers tree[read, none] // who reads it: the other direction of cell.reads
 	members tree[name, id]   // the keys of each bucket, whose number stands for the space
+	grouped tree[read, none] // the same of a Group: the bucket, and who is in it
 	held    tree[hashed, []held]
 	failed  tree[id, none]
 	free    tree[id, none] // numbers that nobody has any more
@@ -121,7 +122,7 @@ func (g *Graph) buckets(i *index, prefix string, f func(bucket string) bool) {
 
 func (g *Graph) keys(i *index, bucket string, f func(key string) bool) {
 	if n, ok := g.names.get(name{i.buckets, bucket}); ok {
-		g.members.each(name{space: uint32(n)}, func(k name, _ id) bool { return k.space == uint32(n) && f(k.key) })
+		g.grouped.each(readOf(n, 0), func(r read, _ none) bool { return r.what() == n && f(g.cell(r.by()).key) })
 	}
 }
 

@@ -18,11 +18,12 @@ func TestBucketsAreWhatValuesSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &derive.Schema{}
 		source := derive.Source(s, "source", derive.Values[value]{})
-		index := source.Index(func(_ string, v *value, add func(string)) {
+		tags := func(_ string, v *value, add func(string)) {
 			for _, tag := range v.tags {
 				add(tag)
 			}
-		})
+		}
+		index, group := source.Index(tags), source.Group(tags)
 		derive.Derive(s, "over buckets", index, derive.Values[value]{}, func(r *derive.Reader, key string) *value {
 			return &value{number: index.Len(r, key)}
 		})
@@ -46,8 +47,13 @@ func TestBucketsAreWhatValuesSay(t *testing.T) {
 				want := maps.Clone(sizes)
 				maps.DeleteFunc(want, func(tag string, _ int) bool { return !strings.HasPrefix(tag, prefix) })
 				got := map[string]int{}
-				for bucket := range index.Buckets(g, prefix) {
-					got[bucket] = index.Len(g, bucket)
+				for bucket := range group.Buckets(g, prefix) {
+					for range group.Keys(g, bucket) {
+						got[bucket]++
+					}
+					if index.Len(g, bucket) != got[bucket] {
+						t.Fatalf("%q has %d values, and %d keys", bucket, index.Len(g, bucket), got[bucket])
+					}
 				}
 				if !maps.Equal(got, want) {
 					t.Fatalf("the buckets that begin with %q hold %v, want %v", prefix, got, want)

@@ -59,7 +59,11 @@ func (u *update) regroup(c *collection, ch *change, buckets []map[string]id) {
 			}
 			n := u.number(name{x.buckets, key})
 			buckets[i][key] = n
-			u.members.remove(u.edit, name{uint32(n), ch.key})
+			if x.group {
+				u.grouped.remove(u.edit, readOf(n, ch.id))
+			} else {
+				u.members.remove(u.edit, name{uint32(n), ch.key})
+			}
 			u.resize(n, -1)
 			u.loose = append(u.loose, n)
 		}
@@ -69,7 +73,11 @@ func (u *update) regroup(c *collection, ch *change, buckets []map[string]id) {
 			if _, was := slices.BinarySearch(before, key); was {
 				continue
 			}
-			u.members.put(u.edit, name{uint32(n), ch.key}, ch.id)
+			if x.group {
+				u.grouped.put(u.edit, readOf(n, ch.id), none{})
+			} else {
+				u.members.put(u.edit, name{uint32(n), ch.key}, ch.id)
+			}
 			u.resize(n, 1)
 		}
 	}
