@@ -41,8 +41,6 @@ func (d draws) count() int64 {
 	return n
 }
 
-func (d draws) all() bool { return d.count() == route.Chances }
-
 // below are those that are less than n.
 func (d draws) below(n int64) draws {
 	var out draws
