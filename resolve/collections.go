@@ -32,7 +32,7 @@ type collections struct {
 
 	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind *derive.Index[policy]
 	routesByName, routesByTarget, routesByHost, routesByRead              *derive.Index[routeObject]
-	servicesByID, servicesByLabel                                         *derive.Index[service]
+	servicesByID                                                          *derive.Index[service]
 	dataplanesByLabel, dataplanesByClassic                                *derive.Index[dataplane]
 
 	// What can be called, by destination id.

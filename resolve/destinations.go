@@ -19,7 +19,7 @@ func (c *collections) addDestinations() {
 	})
 	c.members = derive.Derive(c.schema, "members", c.dests, derive.Values[members]{
 		Equal: func(a, b *members) bool { return a.http2 == b.http2 && same(a.list, b.list) },
-	}, func(r *derive.Reader, id string) *members { return mesh{c, r}.membersOf(id) })
+	}, func(r *derive.Reader, id string) *members { return mesh{c, r}.membersOf(need(c.dests, r, id)) })
 }
 
 func (m mesh) destination(id string) *dest {
@@ -34,14 +34,16 @@ func (m mesh) destination(id string) *dest {
 	return &dest{Destination: d, facts: factsOf(d)}
 }
 
-func (m mesh) membersOf(id string) *members {
-	if s, d := m.ownerOf(id); s != nil {
-		return m.serviceMembers(s, d)
-	}
-	if m.hostOf(id) != nil {
+// membersOf asks for the object anew: that of an equal destination may be older.
+func (m mesh) membersOf(d *dest) *members {
+	switch {
+	case d.Kind == api.KindHost:
 		return &members{}
+	case d.facts.Classic:
+		return membersOf(m.classicMembers(d.Name))
 	}
-	return membersOf(m.classicMembers(classicName(id)))
+	s, at := m.ownerOf(d.ID)
+	return m.serviceMembers(s, at)
 }
 
 // hostOf is the host at a port that has the id, if a route serves it.

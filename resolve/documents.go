@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -21,7 +22,7 @@ func (c *collections) addObjects() {
 		c.objectsByKind[source] = source.Index(func(_ string, o *api.Object, add func(string)) {
 			add(o.Kind)
 			if source != c.serviceObjects && source != c.otherObjects {
-				return // dialects look for what routes refer to by labels
+				return // labels are looked for in what others refer to
 			}
 			shown := api.LabelsOf(o, c.zone)
 			for k, v := range shown.All() {
@@ -32,6 +33,21 @@ func (c *collections) addObjects() {
 	}
 	c.meshObjects, c.policyObjects, c.routeObjects = add("meshes"), add("policies"), add("routes")
 	c.serviceObjects, c.planeObjects, c.otherObjects = add("services"), add("dataplanes"), add("others")
+}
+
+// objects yields the documents of a kind that carry all the labels, by objectKey.
+func (m mesh) objects(kind string, labels map[string]string) iter.Seq[*api.Object] {
+	source, bucket := m.written(kind), kind
+	if len(labels) > 0 && (source == m.serviceObjects || source == m.otherObjects) {
+		bucket = labelled(kind, firstPair(labels, ""))
+	}
+	return func(yield func(*api.Object) bool) {
+		for o := range m.objectsByKind[source].Values(m.at, bucket) {
+			if shown := api.LabelsOf(o, m.zone); shown.Carry(labels) && !yield(o) {
+				return
+			}
+		}
+	}
 }
 
 // read derives what each document means.

@@ -45,3 +45,12 @@ func Means(o *api.Object, ref api.TargetRef, home string) (means, found bool) {
 
 // Meshes is how many meshes the model holds.
 func (m *Model) Meshes() int { return m.meshes.Len() }
+
+// Policies are the documents.
+func (m *Matched) Policies() []*api.Object {
+	out := make([]*api.Object, len(m.list))
+	for i, p := range m.list {
+		out[i] = p.object
+	}
+	return out
+}

@@ -56,9 +56,12 @@ func (m *Model) concerned(f derive.Failure, mesh string) []api.Ref {
 
 // failureNotes say of an object that a bug strikes at it, or at something that it
 // takes part in.
-func (m *Model) failureNotes(ref api.Ref) []api.Note {
+func (q *Reader) failureNotes(ref api.Ref) []api.Note {
+	if q.failures == nil {
+		q.failures = q.Failures()
+	}
 	var notes []api.Note
-	for _, f := range m.Failures() {
+	for _, f := range q.failures {
 		if slices.Contains(f.Objects, ref) {
 			notes = append(notes, note(&api.Origin{Ref: ref}, api.Error, Unresolvable, "",
 				"a bug in weft keeps it from taking effect: %s failed with %s; change it, and report that", f.What, f.Cause))

@@ -45,14 +45,6 @@ func (c *collections) addIndexes() {
 			add(d.ID)
 		}
 	})
-	c.servicesByLabel = c.services.Index(func(_ string, s *service, add func(string)) {
-		if s.object.Kind == api.KindMeshService {
-			add(anyTarget)
-			for k, v := range s.labels.All() {
-				add(pair(k, v))
-			}
-		}
-	})
 	c.dataplanesByLabel = c.dataplanes.Index(func(_ string, p *dataplane, add func(string)) { carried(p, add) })
 	c.dataplanesByClassic = c.dataplanes.Index(func(_ string, p *dataplane, add func(string)) {
 		for i := range p.spec.Networking.Inbound {

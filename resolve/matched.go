@@ -126,15 +126,6 @@ func (q *Reader) Matched(dp api.Ref, kind string) *Matched {
 	return m
 }
 
-// Policies are the documents.
-func (m *Matched) Policies() []*api.Object {
-	out := make([]*api.Object, len(m.list))
-	for i, p := range m.list {
-		out[i] = p.object
-	}
-	return out
-}
-
 // throughRoutes is the place of the strongest route that the policy targets, which
 // decides between two attached policies (spec/kuma.md 4.7), and whether one of
 // them selects the dataplane.

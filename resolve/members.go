@@ -44,11 +44,8 @@ func (m mesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) []me
 		return nil
 	}
 	var out []member
-	want := spec.Selector.MeshService.MatchLabels
-	for s := range m.servicesByLabel.Values(m.at, firstPair(want, anyTarget)) {
-		if s.labels.Carry(want) {
-			out = append(out, m.selectedInbounds(s.object.Spec.(*api.MeshService), port)...)
-		}
+	for s := range m.objects(api.KindMeshService, spec.Selector.MeshService.MatchLabels) {
+		out = append(out, m.selectedInbounds(s.Spec.(*api.MeshService), port)...)
 	}
 	return out
 }

@@ -85,7 +85,7 @@ func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
 	if !ok {
 		return x.out
 	}
-	for key, r := range x.candidates(refs) {
+	for key, r := range x.candidates(mesh, refs) {
 		x.dataplane(key, r)
 	}
 	return x.out

@@ -67,11 +67,11 @@ func newReacher(q *Reader, m mesh, refs []api.Ref, tell Holder) *reacher {
 	return x
 }
 
-// candidates yields the dataplanes that may have to do with the objects, in the
-// order of their keys.
-func (x *reacher) candidates(refs []api.Ref) iter.Seq2[string, *Resolved] {
+// candidates yields the dataplanes of the mesh of that name that may have to do with
+// the objects, in the order of their keys.
+func (x *reacher) candidates(name string, refs []api.Ref) iter.Seq2[string, *Resolved] {
 	m, served := x.mesh, map[string]bool{}
-	planes := m.objectsByKind[m.planeObjects].Len(m.at, api.KindDataplane)
+	planes := x.q.snapshot.Count(api.KindDataplane, name)
 	x.everybody = len(refs) >= manyObjects && planes <= candidatesPerObject*len(refs)
 	for n, ref := range refs {
 		if r := m.route(ref); r != nil {

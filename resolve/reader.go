@@ -13,10 +13,11 @@ import (
 // A Reader is for one goroutine.
 type Reader struct {
 	*Model
-	failed  []Place
-	visited int
-	gone    func() bool
-	left    bool
+	failed   []Place
+	failures []Failure // of the model, since somebody asked
+	visited  int
+	gone     func() bool
+	left     bool
 }
 
 // Reader reads m; gone may be nil, for somebody who always waits.

@@ -20,18 +20,7 @@ func (s seeing) Object(ref api.Ref) (*api.Object, bool) {
 // Objects are the documents of a kind in the mesh that carry all the labels, in the
 // order of their refs.
 func (s seeing) Objects(kind string, labels map[string]string) []*api.Object {
-	source, bucket := s.written(kind), kind
-	if len(labels) > 0 && (source == s.serviceObjects || source == s.otherObjects) {
-		bucket = labelled(kind, firstPair(labels, ""))
-	}
-	var out []*api.Object
-	for o := range s.objectsByKind[source].Values(s.at, bucket) {
-		if shown := api.LabelsOf(o, s.zone); shown.Carry(labels) {
-			out = append(out, o)
-		}
-	}
-	slices.SortFunc(out, func(a, b *api.Object) int { return a.Ref.Compare(b.Ref) })
-	return out
+	return slices.SortedFunc(mesh(s).objects(kind, labels), func(a, b *api.Object) int { return a.Ref.Compare(b.Ref) })
 }
 
 // record takes down what a dialect asks for, so that others can tell whose rules

@@ -36,9 +36,10 @@ func (b *tableBuilder) under(whole []route.Inline) {
 	b.bare = b.base.overridden(b.class.overrides).fold(b.kinds)
 }
 
-// policies lays over that what is attached to the objects that include the rule, what the rule says itself, and what is attached to the contributing
-// routes: the routes in their order, then within each the order of spec/kuma.md
-// 4.3 (4.7); what names one rule comes after all that names a whole route.
+// policies lays over that what is attached to the objects that include the rule,
+// what the rule says itself, and what is attached to the contributing routes: the
+// routes in their order, then within each the order of spec/kuma.md 4.3 (4.7); what
+// names one rule comes after all that names a whole route.
 func (b *tableBuilder) policies(r *route.Composed, from []*contribution) Policies {
 	if r.Bare {
 		return nil
