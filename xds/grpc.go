@@ -139,7 +139,9 @@ func renderGRPCRoutes(t *resolve.Table) *Resource {
 	host.Routes, host.TypedPerFilterConfig = kept, nil
 	slices.Sort(b.clusters)
 	res := newResource(config.Name, config)
-	res.Clusters, res.Notes = slices.Compact(b.clusters), compactNotes(b.notes)
+	var notes noteSet
+	notes.add(b.notes...)
+	res.Clusters, res.Notes = slices.Compact(b.clusters), notes.list
 	return res
 }
 
@@ -239,15 +241,4 @@ func edsCluster(name string) *clusterv3.Cluster {
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},
 		EdsClusterConfig:     &clusterv3.Cluster_EdsClusterConfig{EdsConfig: overADS(endpointWait)},
 	}
-}
-
-// compactNotes keeps one of each.
-func compactNotes(notes []api.Note) []api.Note {
-	var out []api.Note
-	for _, n := range notes {
-		if !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
-	return out
 }

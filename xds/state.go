@@ -91,22 +91,27 @@ func (s *State) add(list *[]*Resource, r *Resource, notes []api.Note) {
 // all that applies, nothing is known to be gone.
 func (s *State) Over(before *State) *State {
 	out := &State{Notes: s.Notes}
-	for _, of := range []func(*State) *[]*Resource{
-		func(s *State) *[]*Resource { return &s.Listeners }, func(s *State) *[]*Resource { return &s.Routes },
-		func(s *State) *[]*Resource { return &s.Clusters }, func(s *State) *[]*Resource { return &s.Endpoints },
-	} {
-		all := append(slices.Clone(*of(s)), *of(before)...)
-		slices.SortStableFunc(all, func(a, b *Resource) int { return strings.Compare(a.Name, b.Name) })
-		*of(out) = slices.CompactFunc(all, func(a, b *Resource) bool { return a.Name == b.Name })
+	now, was := s.lists(), before.lists()
+	for i, list := range out.lists() {
+		*list = byName(append(slices.Clone(*now[i]), *was[i]...))
 	}
 	return out
 }
 
+func (s *State) lists() []*[]*Resource {
+	return []*[]*Resource{&s.Listeners, &s.Routes, &s.Clusters, &s.Endpoints}
+}
+
+// byName sorts a list, and keeps the first of each name.
+func byName(list []*Resource) []*Resource {
+	slices.SortStableFunc(list, func(a, b *Resource) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(list, func(a, b *Resource) bool { return a.Name == b.Name })
+}
+
 // sort brings each list into its order, and keeps one of each name.
 func (s *State) sort() {
-	for _, list := range []*[]*Resource{&s.Listeners, &s.Routes, &s.Clusters, &s.Endpoints} {
-		slices.SortStableFunc(*list, func(a, b *Resource) int { return strings.Compare(a.Name, b.Name) })
-		*list = slices.CompactFunc(*list, func(a, b *Resource) bool { return a.Name == b.Name })
+	for _, list := range s.lists() {
+		*list = byName(*list)
 		for _, r := range *list {
 			s.Notes = append(s.Notes, r.Notes...)
 		}
