@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"iter"
 	"math"
 
 	"github.com/weftmesh/weft/resolve"
@@ -15,12 +16,9 @@ func Shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
 
 // shares are those of the requests with draws.
 func shares(r *resolve.Resolved, backends []resolve.Backend, d draws) []Backend {
-	low, total := uint64(0), weights(backends)
 	var out []Backend
-	for _, b := range resolve.Sharing(backends) {
-		high := low + uint64(b.Weight)
-		x := Backend{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Port: b.Port, Share: d.share(low, high, total)}
-		low = high
+	for b, share := range divided(backends, d) {
+		x := Backend{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Port: b.Port, Share: share}
 		switch use := clusterOf(r, b.Cluster); {
 		case b.Cluster == "":
 			x.Status, x.Reason = b.Broken.Status, b.Broken.Why
@@ -32,24 +30,31 @@ func shares(r *resolve.Resolved, backends []resolve.Backend, d draws) []Backend 
 	return out
 }
 
-// weights is the sum of those that count.
-func weights(backends []resolve.Backend) uint64 {
-	total := uint64(0)
-	for _, b := range resolve.Sharing(backends) {
-		total += uint64(b.Weight)
+// divided yields the backends to which something falls, with their parts of the
+// requests with draws.
+func divided(backends []resolve.Backend, d draws) iter.Seq2[*resolve.Backend, float64] {
+	return func(yield func(*resolve.Backend, float64) bool) {
+		low, total := uint64(0), uint64(0)
+		for _, b := range resolve.Sharing(backends) {
+			total += uint64(b.Weight)
+		}
+		for _, b := range resolve.Sharing(backends) {
+			high := low + uint64(b.Weight)
+			if !yield(b, d.share(low, high, total)) {
+				return
+			}
+			low = high
+		}
 	}
-	return total
 }
 
 // sent is the part of the requests with draws that falls to a backend that is there.
 func sent(backends []resolve.Backend, d draws) float64 {
-	low, total, part := uint64(0), weights(backends), 0.0
-	for _, b := range resolve.Sharing(backends) {
-		high := low + uint64(b.Weight)
+	part := 0.0
+	for b, share := range divided(backends, d) {
 		if b.Cluster != "" {
-			part += d.share(low, high, total)
+			part += share
 		}
-		low = high
 	}
 	return part
 }
