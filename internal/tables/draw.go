@@ -129,11 +129,9 @@ func (d Dice) onHeader(name string) route.Condition {
 }
 
 func (d Dice) filter() route.Filter {
-	switch d.IntN(5) {
-	case 0:
-		return route.Filter{RequestHeaders: d.modifier("h1", "h2", "x-new", "user-agent")}
-	case 1:
-		return route.Filter{ResponseHeaders: d.modifier("x-answer", "x-other")}
+	switch n := d.IntN(5); n {
+	case 0, 1:
+		return d.headers(n == 0)
 	case 2:
 		return route.Filter{Mirror: &route.Mirror{Percent: pick(d, 0.0, 100)}}
 	}
@@ -145,13 +143,18 @@ func (d Dice) filter() route.Filter {
 }
 
 func (d Dice) backendFilter() route.Filter {
-	switch d.IntN(3) {
-	case 0:
-		return route.Filter{RequestHeaders: d.modifier("h1", "h2", "x-new", "user-agent")}
-	case 1:
-		return route.Filter{ResponseHeaders: d.modifier("x-answer", "x-other")}
+	if n := d.IntN(3); n < 2 {
+		return d.headers(n == 0)
 	}
 	return route.Filter{Rewrite: &route.Rewrite{Hostname: "backend.example.org"}}
+}
+
+// headers changes those of the request, or else of its answer.
+func (d Dice) headers(request bool) route.Filter {
+	if request {
+		return route.Filter{RequestHeaders: d.modifier("h1", "h2", "x-new", "user-agent")}
+	}
+	return route.Filter{ResponseHeaders: d.modifier("x-answer", "x-other")}
 }
 
 func (d Dice) respond() *route.Respond {
