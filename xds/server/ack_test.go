@@ -20,9 +20,7 @@ func TestAConfirmationCostsNothing(t *testing.T) {
 		}
 		documents = append(documents, `{"type":"Dataplane","mesh":"default","name":"front","networking":{"address":"127.0.0.2","inbound":[{"port":80,"tags":{"kuma.io/service":"front"}}],"outbound":[`+strings.Join(outs, ",")+`]}}`)
 		p := serve(t, nil, documents...)
-		c := p.delta("default.front", "")
-		c.configure()
-		p.synced("front")
+		c := p.front()
 		p.apply(`{"type":"MeshRetry","mesh":"default","name":"r","spec":{"to":[{"targetRef":{"kind":"MeshService","name":"s-1"},"default":{"http":{"numRetries":3}}}]}}`)
 		r := c.next("rds")
 		front := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "front"}

@@ -74,9 +74,7 @@ func TestComingAndGoingIsLogged(t *testing.T) {
 	t.Parallel()
 	j := &journal{}
 	p := two(t, func(o *server.Options) { logged(j, o); o.StreamsPerIdentity = 1 })
-	c := p.delta("default.front", "")
-	c.configure()
-	p.synced("front")
+	c := p.front()
 	if got := j.lines("connected"); len(got) != 1 || !strings.Contains(got[0], "dataplane=Dataplane/default/front") || !strings.Contains(got[0], "client=envoy") {
 		t.Errorf("connected: %s", got)
 	}
@@ -103,9 +101,7 @@ func TestRefusalsDoNotFillTheLog(t *testing.T) {
 	j := &journal{}
 	p := two(t, func(o *server.Options) { logged(j, o); o.LogEvery = time.Hour; o.ResendEvery = time.Millisecond })
 	words := strings.Repeat("nonsense ", 1000) + "outbound:web:8080" + strings.Repeat(" nonsense", 300_000)
-	c := p.delta("default.front", "")
-	c.configure()
-	p.synced("front")
+	c := p.front()
 	for n := 1; n <= 3; n++ {
 		p.apply(retries(n + 2))
 		c.nack(c.next("rds"), words)

@@ -55,6 +55,15 @@ func (p *plane) delta(id, credentials string) *delta {
 	return p.over(dial(p.t, p.addr), id, credentials)
 }
 
+// front opens a stream as the dataplane front and has it configured.
+func (p *plane) front() *delta {
+	p.t.Helper()
+	c := p.delta("default.front", "")
+	c.configure()
+	p.synced("front")
+	return c
+}
+
 func (p *plane) over(conn *grpc.ClientConn, id, credentials string) *delta {
 	p.t.Helper()
 	ctx, end := context.WithCancel(context.Background())

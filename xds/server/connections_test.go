@@ -149,9 +149,7 @@ func TestRoutesAndClustersOfADrainingListener(t *testing.T) {
 	t.Parallel()
 	const drain = 300 * time.Millisecond
 	p := two(t, func(o *server.Options) { o.Drain = drain })
-	c := p.delta("default.front", "")
-	c.configure()
-	p.synced("front")
+	c := p.front()
 
 	changed := time.Now()
 	p.apply(connected("a"))

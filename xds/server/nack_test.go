@@ -28,9 +28,7 @@ import (
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	p := two(t, nil)
-	c := p.delta("default.front", "")
-	c.configure()
-	p.synced("front")
+	c := p.front()
 	p.apply(retries(3))
 	c.nack(c.next("rds"), "no such field")
 	s := p.until("front", "is refusing", func(s server.SyncStatus) bool { return s.Nack != nil })
@@ -197,9 +195,7 @@ func TestRenderingFails(t *testing.T) {
 	t.Parallel()
 	spoil := &spoiler{Renderer: xds.NewRenderer(world.Kinds())}
 	p := two(t, func(o *server.Options) { o.Renderer = spoil })
-	c := p.delta("default.front", "")
-	c.configure()
-	p.synced("front")
+	c := p.front()
 	f := func(*xds.State) { panic("a bug") }
 	spoil.with.Store(&f)
 	p.apply(retries(3))
@@ -227,9 +223,7 @@ func TestWhatIsNotKnownStays(t *testing.T) {
 	}
 	p.model, _ = resolve.Compile(p.snapshot, dialects, world.Kinds())
 	p.Publish(p.model, everybody)
-	c := p.delta("default.front", "")
-	c.configure()
-	p.synced("front")
+	c := p.front()
 	p.apply(switched("a"), connecting("a", "7s"))
 	cds := c.next("cds")
 	if d := cmp.Diff([]string{"a:8080"}, resources(cds)); d != "" || len(cds.GetRemovedResources()) > 0 {

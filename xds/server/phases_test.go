@@ -22,9 +22,7 @@ func two(t testing.TB, change func(*server.Options)) *plane {
 func TestPhases(t *testing.T) {
 	t.Parallel()
 	p := two(t, nil)
-	c := p.delta("default.front", "")
-	c.configure()
-	p.synced("front")
+	c := p.front()
 
 	p.apply(switched("a"))
 	cds := c.next("cds")
@@ -96,9 +94,7 @@ func TestOnlyTheAffectedAreTold(t *testing.T) {
 func TestLatestWins(t *testing.T) {
 	t.Parallel()
 	p := two(t, nil)
-	c := p.delta("default.front", "")
-	c.configure()
-	p.synced("front")
+	c := p.front()
 	p.apply(retries(1))
 	first := c.next("rds")
 	for n := range 20 {

@@ -211,9 +211,7 @@ func TestWhatWasRefusedStaysAsItWas(t *testing.T) {
 func TestAskedAgain(t *testing.T) {
 	t.Parallel()
 	p := two(t, nil)
-	c := p.delta("default.front", "")
-	c.configure()
-	p.synced("front")
+	c := p.front()
 	c.ask("eds", nil, "none:1", "web:8080")
 	r := c.next("eds")
 	if d := cmp.Diff([]string{"web:8080"}, resources(r)); d != "" {
@@ -227,9 +225,7 @@ func TestAskedAgain(t *testing.T) {
 func TestEndpointsOfAClusterThatIsOnItsWayOut(t *testing.T) {
 	t.Parallel()
 	p := two(t, nil)
-	c := p.delta("default.front", "")
-	c.configure()
-	p.synced("front")
+	c := p.front()
 	p.apply(switched("a"))
 	cds := c.next("cds")
 	c.ask("eds", nil, "web:8080")
@@ -247,9 +243,7 @@ func TestARouteWaitsForEachOfItsClusters(t *testing.T) {
 	t.Parallel()
 	p := serve(t, nil, exclusive, service("web", 10001), service("a", 10002), service("z", 10003), member("web", 10001), member("a", 10002), member("z", 10003),
 		caller("front", map[uint32]string{20001: "web", 20002: "a"}))
-	c := p.delta("default.front", "")
-	c.configure()
-	p.synced("front")
+	c := p.front()
 	p.apply(switched("z"))
 	cds := c.next("cds")
 	if d := cmp.Diff([]string{"z:8080"}, resources(cds)); d != "" {
