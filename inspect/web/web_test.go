@@ -199,25 +199,32 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 	}
 }
 
-// Each event says when it happened: when it was published, where nothing else is said.
-func TestEventsSayWhen(t *testing.T) {
-	t.Parallel()
-	server, events := serve(t, "type: Mesh\nname: default\n", false)
+// listen is the stream of events of a server that has taken up the listener.
+func listen(t *testing.T, server *httptest.Server, events *web.Events) io.Reader {
+	t.Helper()
 	resp, err := http.Get(server.URL + "/_events")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	t.Cleanup(func() { _ = resp.Body.Close() })
 	for end := time.Now().Add(time.Minute); !events.HasListeners(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("nobody listens")
 		}
 	}
+	return resp.Body
+}
+
+// Each event says when it happened: when it was published, where nothing else is said.
+func TestEventsSayWhen(t *testing.T) {
+	t.Parallel()
+	server, events := serve(t, "type: Mesh\nname: default\n", false)
+	stream := listen(t, server, events)
 	began := time.Now()
 	events.Publish(web.Event{Type: "change", Time: noon})
 	events.Publish(web.Event{Type: "change"})
 	var got []web.Event
-	for lines := bufio.NewScanner(resp.Body); len(got) < 2 && lines.Scan(); {
+	for lines := bufio.NewScanner(stream); len(got) < 2 && lines.Scan(); {
 		text, ok := strings.CutPrefix(lines.Text(), "data: ")
 		if !ok {
 			continue
@@ -239,21 +246,12 @@ func TestEventsSayWhen(t *testing.T) {
 func TestAListenerWhoIsTooSlowIsToldSo(t *testing.T) {
 	t.Parallel()
 	server, events := serve(t, "type: Mesh\nname: default\n", false)
-	resp, err := http.Get(server.URL + "/_events")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	for end := time.Now().Add(time.Minute); !events.HasListeners(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("nobody listens")
-		}
-	}
+	stream := listen(t, server, events)
 	for range 200_000 { // more than all buffers on the way hold
 		events.Publish(web.Event{Type: "change", Message: strings.Repeat("x", 100)})
 	}
 	missed := 0
-	lines := bufio.NewScanner(resp.Body)
+	lines := bufio.NewScanner(stream)
 	for lines.Scan() && missed == 0 {
 		if text, ok := strings.CutPrefix(lines.Text(), `data: {"count":`); ok {
 			if _, err := fmt.Sscanf(text, "%d", &missed); err != nil {
