@@ -44,14 +44,18 @@ func participations(q *resolve.Reader, mesh string, refs []api.Ref, known Known,
 	for i := range out {
 		out[i] = &participation{}
 	}
-	var at api.Ref // the dataplane whose sidecar is s
-	var s Sidecar
-	reaches := q.ReachOf(mesh, refs, func(n int, r *resolve.Resolved, p resolve.Presence) {
-		if known != nil && at != r.Ref {
-			at = r.Ref
-			s, _ = known(r.Ref)
+	var sidecars []*Sidecar // of dataplanes, by number
+	reaches := q.ReachOf(mesh, refs, func(n, plane int, r *resolve.Resolved, p resolve.Presence) {
+		for len(sidecars) <= plane {
+			sidecars = append(sidecars, nil)
 		}
-		out[n].count(refs[n], r, p, s, named)
+		if sidecars[plane] == nil {
+			sidecars[plane] = &Sidecar{}
+			if known != nil {
+				*sidecars[plane], _ = known(r.Ref)
+			}
+		}
+		out[n].count(refs[n], r, p, sidecars[plane], named)
 	})
 	for i, x := range reaches {
 		out[i].Reach = x
@@ -59,7 +63,7 @@ func participations(q *resolve.Reader, mesh string, refs []api.Ref, known Known,
 	return out
 }
 
-func (x *participation) count(ref api.Ref, r *resolve.Resolved, p resolve.Presence, s Sidecar, named bool) {
+func (x *participation) count(ref api.Ref, r *resolve.Resolved, p resolve.Presence, s *Sidecar, named bool) {
 	x.counts.Selected++
 	if p == resolve.Lacks {
 		if named || len(x.missing) == 0 {
@@ -83,7 +87,7 @@ func (x *participation) count(ref api.Ref, r *resolve.Resolved, p resolve.Presen
 		x.counts.Programmed++
 	case s.Refusal != nil:
 		x.counts.Rejected++
-		x.refusing = append(x.refusing, s)
+		x.refusing = append(x.refusing, *s)
 	}
 }
 

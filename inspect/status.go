@@ -117,6 +117,7 @@ func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations .
 	for o := range m.Attachable(mesh) {
 		objects, refs = append(objects, o), append(refs, o.Ref)
 	}
+	m.AllNotes(mesh)
 	look := lookAt(m)
 	for i, x := range participations(m, mesh, refs, Listed(sidecars), false) {
 		s := statusOf(m, objects[i], x, look)

@@ -95,7 +95,7 @@ func (a *absence) ofPolicy(m *Model, p *policy) {
 
 func (a *absence) ofItem(m *Model, it *item, home string) {
 	at := it.field.Field("targetRef")
-	if n, bad := m.itemNote(a.mesh, it, home); bad {
+	if n, bad := itemNote(a.mesh, it, home); bad {
 		a.because(n.Code, n.Field, "%s", n.Message)
 		return
 	}

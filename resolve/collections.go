@@ -100,6 +100,12 @@ func (c *collections) written(kind string) *derive.Collection[api.Object] {
 	return c.otherObjects
 }
 
+// attachable reports whether documents of a kind are policies or routes.
+func (c *collections) attachable(kind string) bool {
+	source := c.written(kind)
+	return source == c.policyObjects || source == c.routeObjects
+}
+
 // need is a value that something is derived from. Where it failed, so does what
 // would be derived.
 func need[T any](c *derive.Collection[T], at derive.At, key string) *T {

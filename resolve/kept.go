@@ -72,3 +72,7 @@ func (m *Memo) Known() (derived any, ok bool) {
 	}
 	return m.derived, true
 }
+
+// answer keeps what a question found out about a whole model, for those who ask it
+// afterwards. Two who ask at once may both find it out.
+type answer[T any] struct{ at atomic.Pointer[T] }

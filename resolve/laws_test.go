@@ -39,6 +39,7 @@ func TestUpdateEqualsCompile(t *testing.T) {
 			checkAffected(t, model, next, affected, changes)
 			checkSelected(t, next)
 			checkReach(t, next)
+			checkNotes(t, next)
 			model = next
 		}
 	})
@@ -90,9 +91,12 @@ func checkReach(t worlds.Fataler, m *resolve.Model) {
 			want[ref] = append(want[ref], r.Ref)
 		}
 	}
+	byMesh, said := map[string][]api.Ref{}, map[api.Ref][]string{}
 	for o := range m.Snapshot().All() {
+		byMesh[o.Mesh] = append(byMesh[o.Mesh], o.Ref)
 		var got []api.Ref
-		m.Reader(nil).ReachOf(o.Mesh, []api.Ref{o.Ref}, func(_ int, r *resolve.Resolved, p resolve.Presence) {
+		m.Reader(nil).ReachOf(o.Mesh, []api.Ref{o.Ref}, func(_, _ int, r *resolve.Resolved, p resolve.Presence) {
+			said[o.Ref] = append(said[o.Ref], fmt.Sprint(r.Ref, p))
 			if p != resolve.Lacks {
 				got = append(got, r.Ref)
 			}
@@ -100,6 +104,33 @@ func checkReach(t worlds.Fataler, m *resolve.Model) {
 		if !slices.Equal(got, want[o.Ref]) {
 			t.Fatalf("%s takes part on %v, but leads to %v", o.Ref, want[o.Ref], got)
 		}
+	}
+	together := map[api.Ref][]string{}
+	for mesh, refs := range byMesh {
+		m.Reader(nil).ReachOf(mesh, refs, func(n, _ int, r *resolve.Resolved, p resolve.Presence) {
+			together[refs[n]] = append(together[refs[n]], fmt.Sprint(r.Ref, p))
+		})
+	}
+	if diff := cmp.Diff(said, together); diff != "" {
+		t.Fatalf("asked about one by one (-) and together (+):\n%s", diff)
+	}
+}
+
+// checkNotes holds that what is worked out for a whole mesh at once is what is said
+// of each object.
+func checkNotes(t worlds.Fataler, m *resolve.Model) {
+	t.Helper()
+	one, all := map[api.Ref][]api.Note{}, map[api.Ref][]api.Note{}
+	q := m.Reader(nil)
+	for o := range m.Snapshot().All() {
+		one[o.Ref] = q.NotesOn(o.Ref)
+	}
+	for o := range m.Snapshot().All() {
+		q.AllNotes(o.Mesh)
+		all[o.Ref] = q.NotesOn(o.Ref)
+	}
+	if diff := cmp.Diff(one, all); diff != "" {
+		t.Fatalf("asked one by one (-) and together (+):\n%s", diff)
 	}
 }
 

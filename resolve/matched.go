@@ -145,10 +145,15 @@ func (p *policy) throughRoutes(x mesh, at *dataplane) (strongest *rank, selects 
 // order of spec/kuma.md 4.3. Those whose target is nowhere, which act nowhere
 // either, are left out.
 func (m *Matched) Items() []Item {
+	if len(m.list) == 0 {
+		return nil
+	}
 	var items []*item
+	noted := m.q.noted(m.mesh, m.at.object.Mesh)
 	for _, p := range m.list {
+		nowhere := noted.on(p.object).nowhere
 		for _, it := range p.items {
-			if n, bad := m.q.itemNote(m.mesh, it, p.object.HomeNamespace()); !bad || n.Severity != api.Error {
+			if !slices.Contains(nowhere, it) {
 				items = append(items, it)
 			}
 		}

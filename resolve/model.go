@@ -16,7 +16,14 @@ import (
 type Model struct {
 	*collections
 	snapshot *api.Snapshot
-	meshes   *iradix.Tree[*derive.Graph]
+	meshes   *iradix.Tree[meshState]
+}
+
+// meshState is one mesh at one revision, with what a question found out about all of it.
+type meshState struct {
+	*derive.Graph
+	noted  *answer[meshNotes]
+	places *answer[places]
 }
 
 // Affected names the dataplanes whose Resolved changed, appeared or went away.
@@ -34,7 +41,7 @@ func Compile(s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) 
 // CompileIn is Compile for a control plane of that zone: selectors see the labels
 // that it computes for objects of its own, as readers do (spec/kuma.md 1.2).
 func CompileIn(zone string, s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
-	empty := &Model{collections: newCollections(dialects, kinds, api.ZoneLabels(zone)), meshes: iradix.New[*derive.Graph]()}
+	empty := &Model{collections: newCollections(dialects, kinds, api.ZoneLabels(zone)), meshes: iradix.New[meshState]()}
 	changes := make([]api.Change, 0, s.Len())
 	for o := range s.All() {
 		changes = append(changes, api.Change{After: o})
@@ -73,7 +80,8 @@ func meshOf(r api.Ref) string {
 // updateMesh replaces one mesh of m, which is not yet shared, or forgets one of
 // which nothing is left.
 func (m *Model) updateMesh(name string, changes []derive.Change) (affected []api.Ref) {
-	before, ok := m.meshes.Get([]byte(name))
+	state, ok := m.meshes.Get([]byte(name))
+	before := state.Graph
 	if !ok {
 		before = m.schema.New()
 	}
@@ -81,7 +89,7 @@ func (m *Model) updateMesh(name string, changes []derive.Change) (affected []api
 	if after.Empty() {
 		m.meshes, _, _ = m.meshes.Delete([]byte(name))
 	} else {
-		m.meshes, _, _ = m.meshes.Insert([]byte(name), after)
+		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, &answer[meshNotes]{}, &answer[places]{}})
 	}
 	for _, key := range m.resolved.Changed(delta) {
 		r, _ := m.resolved.Get(after, key)
@@ -101,7 +109,7 @@ func (m *Model) Kinds() []*policies.Kind { return m.kinds }
 
 func (m *Model) mesh(name string) (mesh, bool) {
 	g, ok := m.meshes.Get([]byte(name))
-	return mesh{m.collections, g}, ok
+	return mesh{m.collections, g.Graph}, ok
 }
 
 // Dataplane is what applies to one dataplane.
@@ -122,7 +130,7 @@ func (m *Model) Dataplanes(mesh string) iter.Seq[*Resolved] {
 			if mesh != "" && mesh != string(name) {
 				continue
 			}
-			for _, r := range m.resolved.All(g) {
+			for _, r := range m.resolved.All(g.Graph) {
 				if !yield(r) {
 					return
 				}

@@ -6,9 +6,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/route"
 )
 
 // Notes are worked out when somebody asks: they depend on what else there is,
@@ -34,7 +32,8 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
-	if _, ok := q.snapshot.Get(ref); !ok {
+	o, ok := q.snapshot.Get(ref)
+	if !ok {
 		return nil
 	}
 	if name := meshOf(ref); name != api.DefaultMesh {
@@ -43,8 +42,11 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 		}
 	}
 	notes := q.failureNotes(ref)
+	if known := q.known(meshOf(ref)); known != nil && x.attachable(ref.Kind) {
+		return append(notes, known.on(o).notes...)
+	}
 	if p := x.policy(ref); p != nil {
-		return append(notes, q.policyNotes(x, p)...)
+		return append(notes, policyNotes(x, p)...)
 	}
 	if r := x.route(ref); r != nil {
 		return slices.Concat(notes, r.opinion.Notes, routeNotes(x, r))
@@ -67,49 +69,6 @@ func (m *Model) meshNote(ref api.Ref) api.Note {
 	return note(&api.Origin{Ref: ref}, api.Warning, "MeshNotFound", "mesh", "there is no Mesh %s%s", ref.Mesh, didYouMean(ref.Mesh, names))
 }
 
-// NotesAt are the notes that concern one dataplane: those on itself, and those
-// on policies and routes that are meant for it but do not come to apply.
-func (q *Reader) NotesAt(dp api.Ref) []api.Note {
-	x, ok := q.mesh(dp.Mesh)
-	if !ok {
-		return nil
-	}
-	p, _ := x.dataplanes.Get(x.at, objectKey(dp))
-	if p == nil {
-		return nil
-	}
-	notes := dataplaneNotes(x, p)
-	for _, kind := range q.attachableKinds() {
-		for o := range x.policiesByKind.Values(x.at, kind) {
-			if meantFor(x, o, p) {
-				notes = append(notes, q.policyNotes(x, o)...)
-			}
-		}
-		for o := range x.routesByName.Values(x.at, anyOf(kind)) {
-			if !o.object.Shadow() && o.selector.Selects(&p.facts) && x.callsOneOf(p, o) {
-				notes = append(notes, append(slices.Clone(o.opinion.Notes), routeNotes(x, o)...)...)
-			}
-		}
-	}
-	return notes
-}
-
-// meantFor reports whether a policy's selectors other than a route ref that
-// leads nowhere reach the dataplane.
-func meantFor(x mesh, o *policy, p *dataplane) bool {
-	selectors := x.policySelectors(o)
-	return o.topRoute != nil && len(selectors) == 0 || anySelects(selectors, p)
-}
-
-func (m mesh) callsOneOf(p *dataplane, o *routeObject) bool {
-	list, _ := m.calls.Get(m.at, objectKey(p.object.Ref))
-	return list != nil && slices.ContainsFunc(list.list, func(c call) bool {
-		return c.dest != nil && slices.ContainsFunc(o.opinion.Entries, func(e route.Entry) bool {
-			return matcher.Destination(e.To, o.object.HomeNamespace(), &c.dest.facts)
-		})
-	})
-}
-
 func note(o *api.Origin, severity api.Severity, code string, field api.Path, format string, args ...any) api.Note {
 	return api.Note{Origin: o, Severity: severity, Code: code, Field: field, Message: fmt.Sprintf(format, args...)}
 }
@@ -118,7 +77,7 @@ func note(o *api.Origin, severity api.Severity, code string, field api.Path, for
 const noGateways = "weft has no MeshGateway; use an edge dataplane (networking.gateway.type BUILTIN) and target it as Dataplane"
 
 // policyNotes finds the targets of a policy that are not there.
-func (m *Model) policyNotes(x mesh, p *policy) []api.Note {
+func policyNotes(x mesh, p *policy) []api.Note {
 	var notes []api.Note
 	origin := &api.Origin{Ref: p.object.Ref}
 	spec := p.object.Spec.(*policies.Spec)
@@ -140,7 +99,7 @@ func (m *Model) policyNotes(x mesh, p *policy) []api.Note {
 			"no selected dataplane has an inbound %q, so nothing is configured; name an inbound, or its port", p.section))
 	}
 	for _, it := range p.items {
-		if n, bad := m.itemNote(x, it, home); bad {
+		if n, bad := itemNote(x, it, home); bad {
 			notes = append(notes, n)
 		}
 	}
@@ -155,7 +114,7 @@ func (m *Model) policyNotes(x mesh, p *policy) []api.Note {
 }
 
 // itemNote says why an item of to applies nowhere.
-func (m *Model) itemNote(x mesh, it *item, home string) (api.Note, bool) {
+func itemNote(x mesh, it *item, home string) (api.Note, bool) {
 	at := it.field.Field("targetRef")
 	if it.policy.topRoute == nil && it.target.IsRoute() {
 		if lost := routeLost(x, it.target, home); lost != "" {

@@ -57,7 +57,7 @@ func answers(model *resolve.Model) string {
 // entries fare.
 func reachText(model *resolve.Model, ref api.Ref) string {
 	var on [4][]api.Ref
-	x := model.Reader(nil).ReachOf(ref.Mesh, []api.Ref{ref}, func(_ int, r *resolve.Resolved, p resolve.Presence) { on[p] = append(on[p], r.Ref) })[0]
+	x := model.Reader(nil).ReachOf(ref.Mesh, []api.Ref{ref}, func(_, _ int, r *resolve.Resolved, p resolve.Presence) { on[p] = append(on[p], r.Ref) })[0]
 	text := ", acts on " + refNames(on[resolve.Acts]) + ", loses on " + refNames(on[resolve.Loses]) + ", is missing on " + refNames(on[resolve.Lacks])
 	for _, field := range slices.Sorted(maps.Keys(x.Entries)) {
 		e := x.Entries[field]

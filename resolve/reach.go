@@ -73,20 +73,31 @@ const (
 	Acts           // something of it acts
 )
 
-// Holder is told what became of the n-th object on a dataplane.
-type Holder func(n int, r *Resolved, p Presence)
+// Holder is told what became of the n-th object on a dataplane; plane is a number of
+// the dataplane, below that of those that are looked at.
+type Holder func(n, plane int, r *Resolved, p Presence)
 
 // ReachOf follows policies and routes of one mesh to the dataplanes that they
-// concern, each once and in the order of refs. Its cost follows what the objects
+// concern, and tells for one object after the other about each of those once, in the order of refs. Its cost follows what the objects
 // are about: who calls their destinations, or has inbounds that they select.
 func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
 	m, ok := q.mesh(mesh)
-	x := newReacher(q, m, refs, tell)
+	x := newReacher(q, m, refs)
 	if !ok {
 		return x.out
 	}
-	for key, r := range x.candidates(mesh, refs) {
-		x.dataplane(key, r)
+	x.find(mesh, refs)
+	for _, s := range x.spots {
+		if s.to != nil && !x.all && !x.about[s.to] {
+			continue
+		}
+		if !q.visit() {
+			break
+		}
+		x.look(s)
+	}
+	if tell != nil {
+		x.tell(tell)
 	}
 	return x.out
 }

@@ -7,59 +7,45 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
-	"github.com/weftmesh/weft/policies"
 )
-
-// want is an object that is attached to a destination by a route, or is one: it
-// may be missing where a dataplane that it selects calls the destination.
-type want struct {
-	number    int
-	selectors []*matcher.Selector
-}
-
-// present is an object at a place.
-type present struct {
-	number int
-	how    Presence
-}
-
-// outboundKey names the place of an outbound; outbounds with an equal one are alike.
-type outboundKey struct {
-	table *Table
-	tcp   *TCPTable
-	ps    **policies.Effective
-}
-
-// clusterKey names the place of a cluster, whoever answers behind it.
-type clusterKey struct {
-	cluster         *Cluster
-	connectionsOnly bool
-}
 
 type reacher struct {
 	q       *Reader
 	mesh    mesh
 	numbers map[api.Ref]int
 	out     []*Reach
-	// about are the destinations that the objects are about; all says that one is
-	// about every destination.
-	about map[*Destination][]want
-	all   bool
-	among map[string]bool // keys of the candidates
+	// wants are what each object may be missing at; about are the destinations of all of
+	// them, and all says that one is about every destination.
+	wants  [][]want
+	about  map[*Destination]bool
+	all    bool
+	routes map[*routeObject][]*dest // their destinations
+	among  map[string]bool          // keys of the candidates
 	// everybody says that all dataplanes are looked at.
 	everybody bool
-	// The objects at a place.
-	outbounds map[outboundKey][]present
-	clusters  map[clusterKey][]present
-	inbounds  map[*Inbound][]present
-	here      []Presence // of every object at the present dataplane
-	touched   []int
-	tell      Holder
+	*places
+	attached [][]attachedSpot // of every object
+	facts    []*dataplane     // of the dataplanes
+	here     []Presence       // of every dataplane, for one object
+	touched  []int32
 }
 
-func newReacher(q *Reader, m mesh, refs []api.Ref, tell Holder) *reacher {
-	x := &reacher{q: q, mesh: m, numbers: map[api.Ref]int{}, about: map[*Destination][]want{}, among: map[string]bool{}, here: make([]Presence, len(refs)), tell: tell,
-		outbounds: map[outboundKey][]present{}, clusters: map[clusterKey][]present{}, inbounds: map[*Inbound][]present{}}
+// attachedSpot is a place that an object is attached to.
+type attachedSpot struct {
+	*spot
+	how Presence
+}
+
+// want is a destination that an object is attached to by a route, or has routes for: it
+// is missing where a dataplane that one of the selectors selects calls the destination
+// and does not have it.
+type want struct {
+	to        *Destination
+	selectors []*matcher.Selector
+}
+
+func newReacher(q *Reader, m mesh, refs []api.Ref) *reacher {
+	x := &reacher{q: q, mesh: m, numbers: map[api.Ref]int{}, wants: make([][]want, len(refs)), about: map[*Destination]bool{}, among: map[string]bool{}, routes: map[*routeObject][]*dest{}, attached: make([][]attachedSpot, len(refs))}
 	for i, ref := range refs {
 		x.numbers[ref] = i
 		x.out = append(x.out, &Reach{Ref: ref, Entries: map[api.Path]*Entry{}})
@@ -67,9 +53,9 @@ func newReacher(q *Reader, m mesh, refs []api.Ref, tell Holder) *reacher {
 	return x
 }
 
-// candidates yields the dataplanes of the mesh of that name that may have to do with
-// the objects, in the order of their keys.
-func (x *reacher) candidates(name string, refs []api.Ref) iter.Seq2[string, *Resolved] {
+// find finds the places of the dataplanes of the mesh of that name that may have to do
+// with the objects.
+func (x *reacher) find(name string, refs []api.Ref) {
 	m, served := x.mesh, map[string]bool{}
 	planes := x.q.snapshot.Count(api.KindDataplane, name)
 	x.everybody = len(refs) >= manyObjects && planes <= candidatesPerObject*len(refs)
@@ -93,11 +79,18 @@ func (x *reacher) candidates(name string, refs []api.Ref) iter.Seq2[string, *Res
 		}
 	}
 	if x.all || x.everybody {
-		return m.resolved.All(m.at)
+		x.places = x.q.allPlaces(m, name)
+		return
 	}
+	x.places = placesOf(x.candidates(), func(d *Destination) bool { return x.about[d] })
+}
+
+// candidates yields the dataplanes that may have to do with the objects, in the order
+// of their keys.
+func (x *reacher) candidates() iter.Seq2[string, *Resolved] {
 	return func(yield func(string, *Resolved) bool) {
 		for _, key := range slices.Sorted(maps.Keys(x.among)) {
-			if r, _ := m.resolved.Get(m.at, key); r != nil && (!x.q.visit() || !yield(key, r)) {
+			if r, _ := x.mesh.resolved.Get(x.mesh.at, key); r != nil && (!x.q.visit() || !yield(key, r)) {
 				return
 			}
 		}
@@ -136,12 +129,13 @@ func (x *reacher) item(n int, it *item) {
 	}
 }
 
-// callers adds the dataplanes that call or send to a destination, and those who
-// want something of it.
-func (x *reacher) callers(d *dest, wants ...want) {
-	known, about := x.about[d.Destination]
-	x.about[d.Destination] = append(known, wants...)
-	if about || x.everybody {
+// callers adds the dataplanes that call or send to a destination.
+func (x *reacher) callers(d *dest) {
+	if x.about[d.Destination] {
+		return
+	}
+	x.about[d.Destination] = true
+	if x.everybody {
 		return
 	}
 	for class := range x.mesh.classesOf(d) {
@@ -162,114 +156,35 @@ func (x *reacher) wanted(n int, r *routeObject, selectors []*matcher.Selector, i
 	if r.object.Shadow() {
 		return
 	}
-	x.wantedBy(n, r, r, selectors, it)
-	for by := range x.mesh.readers(r.object.Ref) { // which may include its rules
-		x.wantedBy(n, by, r, selectors, it)
-	}
-}
-
-// wantedBy notes the destinations of the entries of by, which may have rules of r.
-func (x *reacher) wantedBy(n int, by, r *routeObject, selectors []*matcher.Selector, it *item) {
-	for i := range by.opinion.Entries {
-		e := &by.opinion.Entries[i]
-		for d := range x.mesh.destsOf(e) {
-			if !matcher.Destination(e.To, by.object.HomeNamespace(), &d.facts) || it != nil && !it.attaches(r, &d.facts) {
-				continue
-			}
-			x.callers(d, want{n, selectors})
+	for _, d := range x.destinations(r) {
+		if it == nil || it.attaches(r, &d.facts) {
+			x.callers(d)
+			x.wants[n] = append(x.wants[n], want{d.Destination, selectors})
 		}
 	}
 }
 
-// dataplane finds out what became of the objects on one. It looks only at places
-// of what the objects are about.
-func (x *reacher) dataplane(key string, r *Resolved) {
-	var p *dataplane // once somebody asks for it
-	for _, o := range r.Outbounds {
-		wants, about := x.about[o.Destination]
-		if !about && !x.all {
-			continue
-		}
-		for _, w := range wants {
-			if p == nil {
-				p = need(x.mesh.dataplanes, x.mesh.at, key)
-			}
-			if anySelects(w.selectors, p) {
-				x.is(w.number, Lacks)
+// destinations are those at which there may be rules of r: of its own entries, and of
+// those of routes that may include it.
+func (x *reacher) destinations(r *routeObject) []*dest {
+	if known, ok := x.routes[r]; ok {
+		return known
+	}
+	var out []*dest
+	add := func(by *routeObject) {
+		for i := range by.opinion.Entries {
+			e := &by.opinion.Entries[i]
+			for d := range x.mesh.destsOf(e) {
+				if matcher.Destination(e.To, by.object.HomeNamespace(), &d.facts) {
+					out = append(out, d)
+				}
 			}
 		}
-		key := outboundKey{table: o.Table, tcp: o.TCP}
-		if len(o.Policies) > 0 {
-			key.ps = &o.Policies[0]
-		}
-		mark(x, x.outbounds, key, Place{At: r, Outbound: o})
 	}
-	for i := range r.Clusters {
-		c := &r.Clusters[i]
-		if _, about := x.about[c.Destination]; about || x.all {
-			mark(x, x.clusters, clusterKey{c.Cluster, c.ConnectionsOnly}, Place{At: r, Cluster: c})
-		}
+	add(r)
+	for by := range x.mesh.readers(r.object.Ref) {
+		add(by)
 	}
-	for _, in := range r.Inbounds {
-		if len(in.Policies) > 0 {
-			mark(x, x.inbounds, in, Place{At: r, Inbound: in})
-		}
-	}
-	for _, n := range x.touched {
-		if x.tell != nil {
-			x.tell(n, r, x.here[n])
-		}
-		x.here[n] = none
-	}
-	x.touched = x.touched[:0]
-}
-
-func (x *reacher) is(n int, p Presence) {
-	if x.here[n] == none {
-		x.touched = append(x.touched, n)
-	}
-	x.here[n] = max(x.here[n], p)
-}
-
-// mark notes the objects that are attached to a place.
-func mark[K comparable](x *reacher, known map[K][]present, key K, p Place) {
-	found, ok := known[key]
-	if !ok {
-		x.q.visit()
-		found = x.look(p)
-		known[key] = found
-	}
-	for _, f := range found {
-		x.is(f.number, f.how)
-	}
-}
-
-// look finds the objects that are attached to a place, and takes down how their
-// entries fare.
-func (x *reacher) look(p Place) []present {
-	at := p.attached()
-	if at.failure != nil {
-		x.q.failed = append(x.q.failed, p)
-	}
-	list := at.list
-	if len(x.numbers) == 1 {
-		list = attachmentsOn(list, x.out[0].Ref)
-	}
-	var out []present
-	for i := range list {
-		a := &list[i]
-		n, asked := x.numbers[a.Entry.Ref]
-		if !asked {
-			continue
-		}
-		if len(out) == 0 || out[len(out)-1].number != n {
-			out = append(out, present{n, Loses})
-			x.out[n].Places = append(x.out[n].Places, p)
-		}
-		if a.Acts != 0 {
-			out[len(out)-1].how = Acts
-		}
-		x.out[n].entry(a.Entry.Field).add(a, p)
-	}
+	x.routes[r] = out
 	return out
 }

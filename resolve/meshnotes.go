@@ -1,0 +1,133 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/route"
+)
+
+// meshNotes is what there is to say on the policies and routes of a mesh. Most of
+// them are as they should be, and are not in it.
+type meshNotes struct {
+	list     []*objectNotes // in the order of refs
+	byObject map[*api.Object]*objectNotes
+}
+
+// objectNotes are the notes on a policy or on a route.
+type objectNotes struct {
+	policy *policy
+	route  *routeObject
+	notes  []api.Note
+	// nowhere are the items of the policy whose target is nowhere.
+	nowhere []*item
+}
+
+// noted is what there is to say on all policies and routes of a mesh, found out
+// once for all questions about one revision.
+func (q *Reader) noted(x mesh, name string) *meshNotes {
+	if known := q.known(name); known != nil {
+		return known
+	}
+	found := &meshNotes{byObject: map[*api.Object]*objectNotes{}}
+	for _, kind := range q.attachableKinds() {
+		for p := range x.policiesByKind.Values(x.at, kind) {
+			n := &objectNotes{policy: p, notes: policyNotes(x, p)}
+			if len(n.notes) > 0 {
+				n.nowhere = nowhere(x, p)
+				found.add(p.object, n)
+			}
+		}
+		for r := range x.routesByName.Values(x.at, anyOf(kind)) {
+			if n := (&objectNotes{route: r, notes: slices.Concat(r.opinion.Notes, routeNotes(x, r))}); len(n.notes) > 0 {
+				found.add(r.object, n)
+			}
+		}
+	}
+	if !q.left { // else it is not all
+		state, _ := q.meshes.Get([]byte(name))
+		state.noted.at.Store(found)
+	}
+	return found
+}
+
+func (m *meshNotes) add(o *api.Object, n *objectNotes) {
+	m.list = append(m.list, n)
+	m.byObject[o] = n
+}
+
+// nowhere are the items of a policy on which there is an error.
+func nowhere(x mesh, p *policy) []*item {
+	return slices.DeleteFunc(slices.Clone(p.items), func(it *item) bool {
+		n, bad := itemNote(x, it, p.object.HomeNamespace())
+		return !bad || n.Severity != api.Error
+	})
+}
+
+// AllNotes works out the notes on all policies and routes of a mesh, so that asking for
+// those on each of them costs no more than finding them.
+func (q *Reader) AllNotes(mesh string) {
+	if x, ok := q.mesh(mesh); ok {
+		q.noted(x, mesh)
+	}
+}
+
+// known is what noted found; nil where nobody has asked yet.
+func (q *Reader) known(mesh string) *meshNotes {
+	state, _ := q.meshes.Get([]byte(mesh))
+	return state.noted.at.Load()
+}
+
+// on is what there is to say on a policy or route.
+func (m *meshNotes) on(o *api.Object) objectNotes {
+	if n := m.byObject[o]; n != nil {
+		return *n
+	}
+	return objectNotes{}
+}
+
+// NotesAt are the notes that concern one dataplane: those on itself, and those
+// on policies and routes that are meant for it but do not come to apply.
+func (q *Reader) NotesAt(dp api.Ref) []api.Note {
+	x, ok := q.mesh(dp.Mesh)
+	if !ok {
+		return nil
+	}
+	p, _ := x.dataplanes.Get(x.at, objectKey(dp))
+	if p == nil {
+		return nil
+	}
+	notes := dataplaneNotes(x, p)
+	for _, n := range q.noted(x, dp.Mesh).list {
+		if !q.visit() {
+			break
+		}
+		if n.policy != nil && meantFor(x, n.policy, p) || n.route != nil && routeMeantFor(x, n.route, p) {
+			notes = append(notes, n.notes...)
+		}
+	}
+	return notes
+}
+
+// meantFor reports whether a policy's selectors other than a route ref that
+// leads nowhere reach the dataplane.
+func meantFor(x mesh, o *policy, p *dataplane) bool {
+	selectors := x.policySelectors(o)
+	return o.topRoute != nil && len(selectors) == 0 || anySelects(selectors, p)
+}
+
+// routeMeantFor reports whether a route selects the dataplane, and is about
+// something that it calls.
+func routeMeantFor(x mesh, r *routeObject, p *dataplane) bool {
+	return !r.object.Shadow() && r.selector.Selects(&p.facts) && x.callsOneOf(p, r)
+}
+
+func (m mesh) callsOneOf(p *dataplane, o *routeObject) bool {
+	list, _ := m.calls.Get(m.at, objectKey(p.object.Ref))
+	return list != nil && slices.ContainsFunc(list.list, func(c call) bool {
+		return c.dest != nil && slices.ContainsFunc(o.opinion.Entries, func(e route.Entry) bool {
+			return matcher.Destination(e.To, o.object.HomeNamespace(), &c.dest.facts)
+		})
+	})
+}

@@ -1,0 +1,86 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/matcher"
+)
+
+// look finds the objects that are attached to a place, and takes down how their
+// entries fare.
+func (x *reacher) look(s *spot) {
+	at := s.attached()
+	if at.failure != nil {
+		x.q.failed = append(x.q.failed, s.Place)
+	}
+	list := at.list
+	if len(x.numbers) == 1 {
+		list = attachmentsOn(list, x.out[0].Ref)
+	}
+	last := -1
+	for i := range list {
+		a := &list[i]
+		n, asked := x.numbers[a.Entry.Ref]
+		if !asked {
+			continue
+		}
+		if n != last {
+			last = n
+			x.attached[n] = append(x.attached[n], attachedSpot{s, Loses})
+			x.out[n].Places = append(x.out[n].Places, s.Place)
+		}
+		if a.Acts != 0 {
+			x.attached[n][len(x.attached[n])-1].how = Acts
+		}
+		x.out[n].entry(a.Entry.Field).add(a, s.Place)
+	}
+}
+
+// tell tells what became of every object, on the dataplanes in their order.
+func (x *reacher) tell(tell Holder) {
+	x.here, x.facts = make([]Presence, len(x.places.planes)), make([]*dataplane, len(x.places.planes))
+	for n := range x.out {
+		for _, a := range x.attached[n] {
+			for _, plane := range a.planes {
+				x.is(plane, a.how)
+			}
+		}
+		for _, w := range x.wants[n] {
+			x.missing(w)
+		}
+		if !slices.IsSorted(x.touched) {
+			slices.Sort(x.touched)
+		}
+		for _, plane := range x.touched {
+			tell(n, int(plane), x.places.planes[plane], x.here[plane])
+			x.here[plane] = none
+		}
+		x.touched = x.touched[:0]
+	}
+}
+
+func (x *reacher) is(plane int32, p Presence) {
+	if x.here[plane] == none {
+		x.touched = append(x.touched, plane)
+	}
+	x.here[plane] = max(x.here[plane], p)
+}
+
+// missing finds the dataplanes that call a destination and do not have what the
+// object is there.
+func (x *reacher) missing(w want) {
+	for _, s := range x.calling[w.to] {
+		for _, plane := range s.planes {
+			if x.here[plane] == none && slices.ContainsFunc(w.selectors, func(by *matcher.Selector) bool { return x.selects(by, plane) }) {
+				x.is(plane, Lacks)
+			}
+		}
+	}
+}
+
+func (x *reacher) selects(by *matcher.Selector, plane int32) bool {
+	if x.facts[plane] == nil {
+		x.facts[plane] = need(x.mesh.dataplanes, x.mesh.at, x.keys[plane])
+	}
+	return by.Selects(&x.facts[plane].facts)
+}
