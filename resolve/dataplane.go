@@ -73,7 +73,13 @@ func (m mesh) outbounds(out *Resolved, key string) (failed *derive.Failed) {
 }
 
 func compareOutbounds(a, b *Outbound) int {
-	return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Destination.ID, b.Destination.ID))
+	if c := cmp.Compare(a.Address, b.Address); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.Port, b.Port); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Destination.ID, b.Destination.ID)
 }
 
 func compareClusterName(c ClusterUse, name string) int { return cmp.Compare(c.Cluster.Name, name) }
@@ -84,7 +90,11 @@ func (r *Resolved) share(made *Resolved) *Resolved {
 	equal := r.Dataplane == made.Dataplane && r.Failed == made.Failed && len(r.Outbounds) == len(made.Outbounds) &&
 		slices.Equal(r.Inbounds, made.Inbounds) && slices.Equal(r.Clusters, made.Clusters)
 	for i, o := range made.Outbounds {
-		if j, ok := slices.BinarySearchFunc(r.Outbounds, o, compareOutbounds); ok && o.equal(r.Outbounds[j]) {
+		j, ok := i, i < len(r.Outbounds) && compareOutbounds(o, r.Outbounds[i]) == 0 // as a rule
+		if !ok {
+			j, ok = slices.BinarySearchFunc(r.Outbounds, o, compareOutbounds)
+		}
+		if ok && o.equal(r.Outbounds[j]) {
 			made.Outbounds[i] = r.Outbounds[j]
 		} else {
 			equal = false
