@@ -65,3 +65,14 @@ func BenchmarkRenderTable(b *testing.B) {
 		xds.RenderTable(t, nil)
 	}
 }
+
+// BenchmarkRender puts together a sidecar of which nothing has changed.
+func BenchmarkRender(b *testing.B) {
+	model, _ := resolve.Compile(worlds.Mesh(b, world.Catalog()), world.Dialects(), world.Kinds())
+	r, _ := model.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "dp-0"})
+	renderer := xds.NewRenderer(world.Kinds())
+	b.ReportAllocs()
+	for b.Loop() {
+		renderer.Render(r)
+	}
+}
