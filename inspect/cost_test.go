@@ -75,7 +75,7 @@ func TestAQuestionCostsWhatItTouches(t *testing.T) {
 			for r := range m.Dataplanes("") {
 				for _, o := range r.Outbounds {
 					_, table := o.Kept.Rendered().Known()
-					_, listener := o.Memo.Known()
+					_, listener := o.Listener.Known()
 					if table || listener {
 						t.Fatalf("%s rendered %s of %s", name, o.Destination.ID, r.Ref)
 					}

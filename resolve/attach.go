@@ -48,16 +48,15 @@ func (a *Attachment) State() State {
 	return NoEffect
 }
 
-// attached is the attachments of one place, for what they were worked out from. A
-// bug in working them out is a failure of that place alone: it has none then.
+// attached is the attachments of one place. A bug in working them out is a failure
+// of that place alone: it has none then.
 type attached struct {
-	of      Policies
 	list    []Attachment
 	failure any // what it panicked with
 }
 
-func attachedBy(of Policies, attach func() []Attachment) (a *attached) {
-	a = &attached{of: of}
+func attachedBy(attach func() []Attachment) (a *attached) {
+	a = &attached{}
 	defer func() {
 		if a.failure = recover(); a.failure != nil {
 			a.list = nil
@@ -72,11 +71,7 @@ func attachedBy(of Policies, attach func() []Attachment) (a *attached) {
 func (o *Outbound) Attachments() []Attachment { return o.attached().list }
 
 func (o *Outbound) attached() *attached {
-	work := func() any { return attachedBy(o.Policies, o.attach) }
-	if known := o.Kept.attachments().Do(work).(*attached); known.of.is(o.Policies) {
-		return known
-	}
-	return work().(*attached)
+	return o.Kept.attachments().Do(func() any { return attachedBy(o.attach) }).(*attached)
 }
 
 // is reports whether both are one value.
@@ -125,7 +120,7 @@ func (in *Inbound) Attachments() []Attachment { return in.attached().list }
 func (in *Inbound) attached() *attached { return attachedIn(in.Policies, in.Protocol) }
 
 func attachedIn(of Policies, spoken api.Protocol) *attached {
-	return attachedBy(of, func() []Attachment {
+	return attachedBy(func() []Attachment {
 		a := attacher{protocol: spoken}
 		a.policies(of, everyScope)
 		return a.sorted()

@@ -65,11 +65,20 @@ func (m mesh) outbounds(out *Resolved, key string) (failed *derive.Failed) {
 			continue
 		}
 		c := &list.list[i]
-		out.Outbounds = append(out.Outbounds, &Outbound{Address: c.address, Port: c.port, Destination: t.dest,
-			Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies})
+		out.Outbounds = append(out.Outbounds, newOutbound(c, t))
 	}
 	slices.SortFunc(out.Outbounds, compareOutbounds)
 	return failed
+}
+
+// newOutbound makes an outbound and what stands beside it in one piece.
+func newOutbound(c *call, t *routed) *Outbound {
+	x := &struct {
+		Outbound
+		Memo
+	}{Outbound: Outbound{Address: c.address, Port: c.port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies}}
+	x.Listener = &x.Memo
+	return &x.Outbound
 }
 
 func compareOutbounds(a, b *Outbound) int {

@@ -5,20 +5,31 @@ import (
 	"sync/atomic"
 )
 
-// Kept is what is derived from a table, which stands beside it: tables are data, and
-// know nothing of those who read them. Whoever refers to a table that others share
-// refers to its Kept too, and both go together. A nil Kept keeps nothing.
-type Kept struct{ attached, rendered, listeners Memo }
+// Kept is what is derived from where one class of dataplanes has its requests or
+// connections to a destination go, a table and the policies of the listener to it. It
+// stands beside them: tables are data, and know nothing of those who read them.
+// Whoever refers to them refers to their Kept too, and all go together. A nil Kept
+// keeps nothing.
+type Kept struct {
+	attached, listeners Memo
+	rendered            *Memo // beside the table, which may outlive the policies
+}
+
+// NewKept stands beside a new table.
+func NewKept() *Kept { return &Kept{rendered: new(Memo)} }
+
+// withOthers stands beside the table of k and other policies.
+func (k *Kept) withOthers() *Kept { return &Kept{rendered: k.rendered} }
 
 // Rendered is for what the table is to a proxy.
 func (k *Kept) Rendered() *Memo {
 	if k == nil {
 		return nil
 	}
-	return &k.rendered
+	return k.rendered
 }
 
-// Listeners is for what the listeners to the table have in common.
+// Listeners is for what the listeners have in common.
 func (k *Kept) Listeners() *Memo {
 	if k == nil {
 		return nil

@@ -17,7 +17,7 @@ func TestKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		kept *resolve.Kept
 		want int32
-	}{"kept": {new(resolve.Kept), 1}, "not kept": {nil, 8}} {
+	}{"kept": {resolve.NewKept(), 1}, "not kept": {nil, 8}} {
 		derived.Store(0)
 		if v, ok := c.kept.Rendered().Known(); ok {
 			t.Errorf("%s: %v is known before anyone asked", name, v)
@@ -38,7 +38,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 
-	failing := new(resolve.Kept).Rendered()
+	failing := resolve.NewKept().Rendered()
 	for range 2 {
 		func() {
 			defer func() {

@@ -45,9 +45,9 @@ type Outbound struct {
 	TCP   *TCPTable
 	// Policies are those of the destination as a whole: what a listener takes.
 	Policies Policies
-	// Kept is what stands beside Table or TCP, whichever there is.
-	Kept *Kept
-	Memo Memo
+	// Kept is what stands beside all of them, Listener what stands beside the outbound.
+	Kept     *Kept
+	Listener *Memo
 }
 
 // Protocol is what the listener reads: that of the destination, or plain TCP where

@@ -47,6 +47,41 @@ func TestWhatAppliesAlikeIsShared(t *testing.T) {
 	}
 }
 
+// TestOthersPoliciesKeepTheTable: where only what is said about the listener to a
+// table changes, what was derived from the table stays, and those who share it still
+// share what is derived from both.
+func TestOthersPoliciesKeepTheTable(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	said := func(idle string) *api.Object {
+		return worlds.Decode(t, c.catalog, `{"type":"MeshTimeout","mesh":"default","name":"x","spec":{"targetRef":{"kind":"Mesh"},
+			"to":[{"targetRef":{"kind":"Mesh"},"default":{"idleTimeout":"`+idle+`"}}]}}`)
+	}
+	var objects []*api.Object
+	for _, name := range []string{"a", "b"} {
+		objects = append(objects, worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"`+name+`","networking":{"address":"127.0.0.1",
+			"inbound":[{"port":8080,"tags":{"kuma.io/service":"db","kuma.io/protocol":"tcp"}}],"outbound":[{"port":10001,"tags":{"kuma.io/service":"db"}}]}}`))
+	}
+	old := said("1m")
+	before, _ := resolve.Compile(api.NewSnapshot(1, append(objects, old)...), c.dialects, c.kinds)
+	change := []api.Change{{Before: old, After: said("2m")}}
+	after, _ := before.Update(before.Snapshot().With(2, change), change)
+	called := func(m *resolve.Model, n int) *resolve.Outbound {
+		r, _ := m.Dataplane(objects[n].Ref)
+		return r.Outbounds[0]
+	}
+	was, is := called(before, 0), called(after, 0)
+	if was.TCP == nil || was.TCP != is.TCP || was.Kept.Rendered() != is.Kept.Rendered() {
+		t.Error("the table is another one, or what stands beside it")
+	}
+	if was.Kept.Listeners() == is.Kept.Listeners() || was.Listener == is.Listener {
+		t.Error("other policies, and the same listeners")
+	}
+	if is.Kept != called(after, 1).Kept || is.Listener == called(after, 1).Listener {
+		t.Error("what two have alike stands beside each, or what each has beside both")
+	}
+}
+
 // TestRulesAreComposedOnceForAllWhoHaveThem: dataplanes that a policy tells apart
 // and no route does have one composition of the rules.
 func TestRulesAreComposedOnceForAllWhoHaveThem(t *testing.T) {

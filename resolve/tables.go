@@ -15,7 +15,7 @@ type routed struct {
 	*said
 	table    *Table
 	tcp      *TCPTable
-	kept     *Kept // beside table or tcp
+	kept     *Kept // beside all of them
 	clusters []clusterRef
 }
 
@@ -56,7 +56,7 @@ func (m mesh) table(x *class, s *said, all *composition) *routed {
 	d := x.dest
 	b := &tableBuilder{mesh: m, class: x, outbound: s.policies, stacks: map[*item][]stack{},
 		own: Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}}
-	out := &routed{said: s, kept: new(Kept)}
+	out := &routed{said: s, kept: NewKept()}
 	if all.Connections != nil {
 		out.tcp = b.connections(all.Connections)
 	} else {
@@ -74,9 +74,14 @@ func (r *routed) equal(o *routed) bool {
 func (r *routed) share(made *routed) *routed {
 	switch {
 	case r.tcp.is(made.tcp):
-		made.tcp, made.kept = r.tcp, r.kept
+		made.tcp = r.tcp
 	case r.table.is(made.table):
-		made.table, made.kept = r.table, r.kept
+		made.table = r.table
+	default:
+		return made
+	}
+	if made.kept = r.kept; made.said != r.said {
+		made.kept = r.kept.withOthers()
 	}
 	return made
 }

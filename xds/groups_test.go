@@ -75,7 +75,7 @@ func TestRedirectedTrafficArrivesWhereItIsSaid(t *testing.T) {
 func TestOutboundListenersAreShared(t *testing.T) {
 	t.Parallel()
 	x := renderer()
-	called, keptCalled, keptBytes := table(), new(resolve.Kept), new(resolve.Kept)
+	called, keptCalled, keptBytes := table(), resolve.NewKept(), resolve.NewKept()
 	bytes := &resolve.TCPTable{Destination: web(), Backends: []resolve.Backend{to("web:8080", 1)}}
 	limited := resolve.Policies{confs(t)["ratelimit"]}
 	render := func(name string, change func(*resolve.Resolved, *resolve.Outbound)) *xds.Resource {
@@ -98,7 +98,7 @@ func TestOutboundListenersAreShared(t *testing.T) {
 		for other, differs := range map[string]func(*resolve.Resolved, *resolve.Outbound){
 			"port":     func(_ *resolve.Resolved, o *resolve.Outbound) { o.Port = 10002 },
 			"address":  func(_ *resolve.Resolved, o *resolve.Outbound) { o.Address = "127.0.0.2" },
-			"policies": func(_ *resolve.Resolved, o *resolve.Outbound) { o.Policies = limited },
+			"policies": func(_ *resolve.Resolved, o *resolve.Outbound) { o.Policies, o.Kept = limited, resolve.NewKept() },
 			"mode": func(r *resolve.Resolved, _ *resolve.Outbound) {
 				r.Dataplane.Spec.(*api.Dataplane).Networking.TransparentProxying = &api.TransparentProxying{}
 			},

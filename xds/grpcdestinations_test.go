@@ -114,8 +114,8 @@ func TestGRPCSharesRoutes(t *testing.T) {
 	t.Parallel()
 	pay := &resolve.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC}
 	for name, o := range map[string]*resolve.Outbound{
-		"requests":    {Kept: new(resolve.Kept), Table: &resolve.Table{Destination: pay, Routes: []*resolve.Route{rest()}}},
-		"connections": {Kept: new(resolve.Kept), TCP: &resolve.TCPTable{Destination: pay, Backends: []resolve.Backend{to("v1", 1)}}},
+		"requests":    {Kept: resolve.NewKept(), Table: &resolve.Table{Destination: pay, Routes: []*resolve.Route{rest()}}},
+		"connections": {Kept: resolve.NewKept(), TCP: &resolve.TCPTable{Destination: pay, Backends: []resolve.Backend{to("v1", 1)}}},
 	} {
 		routes := map[*xds.Resource]bool{}
 		for _, address := range []string{"127.0.0.1", "127.0.0.2", "127.0.0.1"} {

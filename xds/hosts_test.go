@@ -44,7 +44,7 @@ func TestAChangedHostCostsOneVirtualHost(t *testing.T) {
 		r := sidecar(tables, nil)
 		for _, o := range r.Outbounds {
 			if kept[o.Table] == nil {
-				kept[o.Table] = new(resolve.Kept)
+				kept[o.Table] = resolve.NewKept()
 			}
 			o.Port, o.Kept = 10080, kept[o.Table]
 		}

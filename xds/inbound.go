@@ -45,7 +45,7 @@ func (x *Renderer) renderInbound(r *resolve.Resolved, i *resolve.Inbound, redire
 	}
 	listener := &listenerv3.Listener{Name: name, TrafficDirection: corev3.TrafficDirection_INBOUND}
 	var notes []api.Note
-	own.listener, notes = x.listener(listener, i.Address, i.Port, c, x.common(c), r, i.Tags)
+	own.listener, notes = x.listener(listener, i.Address, i.Port, x.common(c), r, i.Tags)
 	own.notes = append(own.notes, notes...)
 	own.cluster, notes = inboundCluster(name, place, i, redirected)
 	own.notes = append(own.notes, notes...)

@@ -67,7 +67,7 @@ func TestSharedValuesAreRenderedOnce(t *testing.T) {
 	t.Parallel()
 	tab, u := table(), use("web:8080", web(), resolve.Endpoint{Address: "127.0.0.1", Port: 1})
 	x := renderer()
-	kept := new(resolve.Kept)
+	kept := resolve.NewKept()
 	render := func() *xds.State {
 		r := sidecar([]*resolve.Table{tab}, []resolve.ClusterUse{u})
 		r.Outbounds[0].Kept = kept

@@ -41,14 +41,24 @@ type chain struct {
 // sidecar's listeners alone. It names no dataplane, so that all that listen for
 // the same at the same address have one (design xds.md 1, 12).
 func (x *Renderer) outbound(r *resolve.Resolved, o *resolve.Outbound) (*Resource, []api.Note) {
-	own := o.Memo.Do(func() any { return x.sharedOutbound(r, o) }).(*ownOutbound)
-	if own.redirected != transparent(r) {
-		own = x.sharedOutbound(r, o)
+	at := place{o.Address, o.Port, transparent(r)}
+	own := o.Listener.Do(func() any { return x.sharedOutbound(r, o, at) }).(*ownOutbound)
+	if own.at != at {
+		own = x.sharedOutbound(r, o, at)
 	}
 	return own.listener, own.notes
 }
 
-func (x *Renderer) sharedOutbound(r *resolve.Resolved, o *resolve.Outbound) *ownOutbound {
+func (x *Renderer) sharedOutbound(r *resolve.Resolved, o *resolve.Outbound, at place) *ownOutbound {
+	in := o.Kept.Listeners().Do(func() any { return x.common(outboundChain(o)) }).(*common)
+	return in.listeners.get(at, func() *ownOutbound {
+		own := &ownOutbound{at: at}
+		own.listener, own.notes = x.renderOutbound(r, o, in)
+		return own
+	})
+}
+
+func outboundChain(o *resolve.Outbound) chain {
 	c := chain{place: Place{Protocol: o.Protocol()}, stat: o.Destination.ID, ps: o.Policies}
 	switch {
 	case o.ToHost():
@@ -59,16 +69,10 @@ func (x *Renderer) sharedOutbound(r *resolve.Resolved, o *resolve.Outbound) *own
 	default:
 		c.split, c.by = divide(o.TCP.Backends), o.TCP.BackendsBy
 	}
-	in := x.commonTo(o, c)
-	at := place{o.Address, o.Port, transparent(r)}
-	return in.listeners.get(at, func() *ownOutbound {
-		own := &ownOutbound{redirected: at.redirected}
-		own.listener, own.notes = x.renderOutbound(r, o, c, in)
-		return own
-	})
+	return c
 }
 
-func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound, c chain, in *common) (*Resource, []api.Note) {
+func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound, in *common) (*Resource, []api.Note) {
 	out := &listenerv3.Listener{
 		Name:             "outbound:" + joined(o.Address, o.Port),
 		TrafficDirection: corev3.TrafficDirection_OUTBOUND,
@@ -77,7 +81,7 @@ func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound, c ch
 	if o.ToHost() {
 		tags[api.TagService] = HostsName(o.Destination.Port)
 	}
-	res, notes := x.listener(out, o.Address, o.Port, c, in, r, tags)
+	res, notes := x.listener(out, o.Address, o.Port, in, r, tags)
 	if o.TCP != nil {
 		notes = append(notes, tcpNotes(o.TCP)...)
 	}
@@ -87,7 +91,7 @@ func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound, c ch
 // common is what all listeners that do the same have in common, whoever's they
 // are and wherever they listen.
 type common struct {
-	ps      resolve.Policies
+	chain
 	filters []*listenerv3.Filter
 	origins []*api.Origin // whose values stand in filters
 	err     error         // why Envoy would refuse them
@@ -96,7 +100,7 @@ type common struct {
 }
 
 func (x *Renderer) common(c chain) *common {
-	out := &common{ps: c.ps, filters: x.filters(c)}
+	out := &common{chain: c, filters: x.filters(c)}
 	if c.by != nil {
 		out.origins = append(out.origins, c.by)
 	}
@@ -115,17 +119,8 @@ func (x *Renderer) common(c chain) *common {
 	return out
 }
 
-// commonTo is common, rendered once for all who call the same with the same policies.
-func (x *Renderer) commonTo(o *resolve.Outbound, c chain) *common {
-	known := o.Kept.Listeners().Do(func() any { return x.common(c) }).(*common)
-	if !slices.Equal(known.ps, c.ps) {
-		return x.common(c)
-	}
-	return known
-}
-
 // listener finishes out: address, filters, metadata, checks.
-func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, c chain, in *common, r *resolve.Resolved, tags map[string]string) (*Resource, []api.Note) {
+func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, in *common, r *resolve.Resolved, tags map[string]string) (*Resource, []api.Note) {
 	out.Address = socket(ip, port)
 	if transparent(r) {
 		out.BindToPort = wrapperspb.Bool(false)
@@ -133,7 +128,7 @@ func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, c 
 	out.FilterChains = []*listenerv3.FilterChain{{Filters: in.filters}}
 	all := append([]*api.Origin{{Ref: r.Ref}}, in.origins...)
 	origins := in.origins
-	if c.place.Inbound {
+	if in.place.Inbound {
 		origins = all
 	}
 	out.Metadata = cmp.Or(named(origins), &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{}})
@@ -144,10 +139,10 @@ func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, c 
 		return nil, refused(all, "nobody listens at "+joined(ip, port), err)
 	}
 	res := newResource(out.Name, out)
-	if c.routes != "" {
-		res.Routes = []string{c.routes}
+	if in.routes != "" {
+		res.Routes = []string{in.routes}
 	}
-	for _, h := range c.split.shares {
+	for _, h := range in.split.shares {
 		if h.cluster != Unresolved {
 			res.Clusters = append(res.Clusters, h.cluster)
 		}

@@ -53,7 +53,7 @@ func (x *Renderer) OutboundNotes(r *resolve.Resolved, o *resolve.Outbound) []api
 		out.add(tcpNotes(o.TCP)...)
 	}
 	if !isIP(o.Address) {
-		notes := x.sharedOutbound(r, o).notes
+		_, notes := x.outbound(r, o)
 		out.add(notes...)
 	}
 	return out.list

@@ -16,9 +16,9 @@ type place struct {
 
 // ownOutbound is the listener of an outbound, and what is to say about it.
 type ownOutbound struct {
-	redirected bool
-	listener   *Resource
-	notes      []api.Note
+	at       place
+	listener *Resource
+	notes    []api.Note
 }
 
 // shared are the listeners of all outbounds with the same configuration, one for
