@@ -102,7 +102,7 @@ func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
 	}
 	for _, in := range r.Inbounds {
 		if to == "" {
-			attempt(r, &notes, func() { e.Inbounds = append(e.Inbounds, inbound(in)) })
+			attempt(r, &notes, func() { e.Inbounds = append(e.Inbounds, inbound(in.Inbound)) })
 		}
 	}
 	e.Unmatched, e.UnmatchedTotal = unmatched(m, r, shown)

@@ -137,7 +137,7 @@ func (l look) asked(p resolve.Place) []api.Note {
 		case p.Outbound != nil:
 			return l.renderer.OutboundNotes(p.At, p.Outbound)
 		case p.Cluster != nil:
-			return xds.ClusterNotes(p.Cluster.Cluster)
+			return xds.ClusterNotes(p.Cluster)
 		}
 		return l.renderer.InboundNotes(p.At, p.Inbound)
 	})

@@ -60,8 +60,8 @@ type collections struct {
 	// What each dataplane holds by that.
 	used      *derive.Collection[used]
 	byCluster *derive.Group[used]
-	clusters  *derive.Collection[Cluster]
-	endpoints *derive.Collection[Endpoints]
+	clusters  *derive.Collection[clusterKept]
+	endpoints *derive.Collection[endpointsKept]
 	inbounds  *derive.Collection[inbounds]
 	held      *derive.Collection[held]
 	resolved  *derive.Collection[Resolved]

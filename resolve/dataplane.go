@@ -73,11 +73,8 @@ func (m mesh) outbounds(out *Resolved, key string) (failed *derive.Failed) {
 
 // newOutbound makes an outbound and what stands beside it in one piece.
 func newOutbound(c *call, t *routed) *Outbound {
-	x := &struct {
-		Outbound
-		Memo
-	}{Outbound: Outbound{Address: c.address, Port: c.port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies}}
-	x.Listener = &x.Memo
+	x := &outboundKept{Outbound: Outbound{Address: c.address, Port: c.port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies}}
+	x.Listener = &x.kept
 	return &x.Outbound
 }
 

@@ -32,16 +32,16 @@ func (c *collections) addHoldings() {
 			add(x.cluster)
 		}
 	})
-	c.clusters = derive.Derive(c.schema, "clusters", c.byCluster, derive.Values[Cluster]{
-		Equal: (*Cluster).equal,
-		Hash:  func(x *Cluster) uint64 { return x.Policies.hash(mixed(offset, x.Name)) },
-	}, func(r *derive.Reader, key string) *Cluster { return mesh{c, r}.cluster(key) })
-	byEndpoints := c.clusters.Index(func(_ string, x *Cluster, add func(string)) { add(withTags(x.Destination.ID, x.Tags)) })
-	c.endpoints = derive.Derive(c.schema, "endpoints", byEndpoints, derive.Values[Endpoints]{
-		Equal: func(a, b *Endpoints) bool { return a.Name == b.Name && same(a.List, b.List) },
-	}, func(r *derive.Reader, key string) *Endpoints {
+	c.clusters = derive.Derive(c.schema, "clusters", c.byCluster, derive.Values[clusterKept]{
+		Equal: func(a, b *clusterKept) bool { return a.equal(&b.Cluster) },
+		Hash:  func(x *clusterKept) uint64 { return x.Policies.hash(mixed(offset, x.Name)) },
+	}, func(r *derive.Reader, key string) *clusterKept { return &clusterKept{Cluster: mesh{c, r}.cluster(key)} })
+	byEndpoints := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) { add(withTags(x.Destination.ID, x.Tags)) })
+	c.endpoints = derive.Derive(c.schema, "endpoints", byEndpoints, derive.Values[endpointsKept]{
+		Equal: func(a, b *endpointsKept) bool { return a.Name == b.Name && same(a.List, b.List) },
+	}, func(r *derive.Reader, key string) *endpointsKept {
 		id, tags := cutTags(key)
-		return &Endpoints{Name: clusterName(need(c.dests, r, id).Destination, tags), List: need(c.members, r, id).subset(tags)}
+		return &endpointsKept{Endpoints: Endpoints{Name: clusterName(need(c.dests, r, id).Destination, tags), List: need(c.members, r, id).subset(tags)}}
 	})
 	c.held = derive.Derive(c.schema, "held", c.used, derive.Values[held]{Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) }},
 		func(r *derive.Reader, key string) *held { return mesh{c, r}.holds(need(c.used, r, key)) })
@@ -93,14 +93,14 @@ func (m mesh) uses(p *dataplane, classes []string) *used {
 }
 
 // cluster is how a class speaks to a destination, or to a subset of it.
-func (m mesh) cluster(key string) *Cluster {
+func (m mesh) cluster(key string) Cluster {
 	key, tags := cutTags(key)
 	id, bits := cutClass(key)
 	d, x := need(m.dests, m.at, id), need(m.classes, m.at, key)
 	if x == nil { // they do not call it, only send to it
 		x = newClass(d, need(m.subjects, m.at, id), bits, len(m.kinds))
 	}
-	return &Cluster{Name: clusterName(d.Destination, tags), Destination: d.Destination, Tags: tags,
+	return Cluster{Name: clusterName(d.Destination, tags), Destination: d.Destination, Tags: tags,
 		HTTP2: need(m.members, m.at, id).http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m.kinds)}
 }
 
@@ -111,9 +111,9 @@ func (c *Cluster) equal(o *Cluster) bool {
 func (m mesh) holds(u *used) *held {
 	out := &held{make([]ClusterUse, 0, len(u.clusters))}
 	for _, n := range u.clusters {
-		cluster, endpoints := need(m.clusters, m.at, n.cluster), need(m.endpoints, m.at, n.endpoints)
-		if cluster != nil && endpoints != nil {
-			out.list = append(out.list, ClusterUse{cluster, endpoints, n.connectionsOnly})
+		c, e := need(m.clusters, m.at, n.cluster), need(m.endpoints, m.at, n.endpoints)
+		if c != nil && e != nil {
+			out.list = append(out.list, ClusterUse{&c.Cluster, &e.Endpoints, n.connectionsOnly, &c.kept, &e.kept})
 		}
 	}
 	slices.SortFunc(out.list, func(a, b ClusterUse) int { return cmp.Compare(a.Cluster.Name, b.Cluster.Name) })

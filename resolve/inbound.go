@@ -7,12 +7,12 @@ import (
 )
 
 // inbounds are those of a dataplane.
-type inbounds struct{ list []*Inbound }
+type inbounds struct{ list []InboundUse }
 
 // share puts the inbounds of x into made where they are equal.
 func (x *inbounds) share(made *inbounds) *inbounds {
 	for i, in := range made.list {
-		if i < len(x.list) && in.equal(x.list[i]) {
+		if i < len(x.list) && in.equal(x.list[i].Inbound) {
 			made.list[i] = x.list[i]
 		}
 	}
@@ -26,11 +26,11 @@ func (in *Inbound) equal(o *Inbound) bool {
 
 // inboundsOf resolves the ports of the workload under the policies that have an
 // inbound side.
-func (m mesh) inboundsOf(p *dataplane) []*Inbound {
+func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 	about := []string{anyTarget}
 	carried(p, func(label string) { about = append(about, label) })
 	limits := slices.Collect(inAny(m.at, m.policiesBySelector, about...))
-	var out []*Inbound
+	var out []InboundUse
 	net := p.spec.Networking
 	for i := range net.Inbound {
 		in := &net.Inbound[i]
@@ -38,15 +38,17 @@ func (m mesh) inboundsOf(p *dataplane) []*Inbound {
 			continue
 		}
 		address := cmp.Or(in.Address, net.Address)
-		x := &Inbound{
+		x := &inboundKept{Inbound: Inbound{
 			Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Address: address, Port: in.Port,
 			ServiceAddress: cmp.Or(in.ServiceAddress, address), ServicePort: cmp.Or(in.ServicePort, in.Port),
 			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: ready(in),
-		}
-		x.Policies = m.inboundConf(p, x, limits)
-		out = append(out, x)
+		}}
+		x.Policies = m.inboundConf(p, &x.Inbound, limits)
+		out = append(out, InboundUse{&x.Inbound, &x.kept})
 	}
-	slices.SortFunc(out, func(a, b *Inbound) int { return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Address, b.Address)) })
+	slices.SortFunc(out, func(a, b InboundUse) int {
+		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Address, b.Address))
+	})
 	return out
 }
 

@@ -45,6 +45,27 @@ func (k *Kept) attachments() *Memo {
 	return &k.attached
 }
 
+// clusterKept, endpointsKept and inboundKept are values and what stands beside them,
+// each made in one piece.
+type (
+	clusterKept struct {
+		Cluster
+		kept Memo
+	}
+	endpointsKept struct {
+		Endpoints
+		kept Memo
+	}
+	inboundKept struct {
+		Inbound
+		kept Memo
+	}
+	outboundKept struct {
+		Outbound
+		kept Memo
+	}
+)
+
 // Memo keeps beside a shared value what a later stage derived from it, so that
 // it is derived once and forgotten together with the value.
 type Memo struct {

@@ -59,7 +59,7 @@ func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected reso
 		if (old == r) == slices.Contains(affected.Dataplanes, r.Ref) {
 			t.Fatalf("%s: same value %v, but affected are %v", r.Ref, old == r, affected.Dataplanes)
 		}
-		if old != nil && old != r && old.Dataplane == r.Dataplane && cmp.Equal(old, r, cmpopts.IgnoreTypes(resolve.Memo{}, &resolve.Kept{}, &policies.Kind{})) {
+		if old != nil && old != r && old.Dataplane == r.Dataplane && cmp.Equal(old, r, cmpopts.IgnoreTypes(&resolve.Memo{}, &resolve.Kept{}, &policies.Kind{})) {
 			t.Fatalf("%s came out as before, but is affected: %s", r.Ref, describe(changes))
 		}
 	}

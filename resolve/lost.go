@@ -56,7 +56,7 @@ func missesEveryInbound(x mesh, p *policy) bool {
 	some := false
 	for y := range x.selecting(p.selector) {
 		some = true
-		if in, _ := x.inbounds.Get(x.at, objectKey(y.object.Ref)); in != nil && slices.ContainsFunc(in.list, p.onSection) {
+		if in, _ := x.inbounds.Get(x.at, objectKey(y.object.Ref)); in != nil && slices.ContainsFunc(in.list, func(i InboundUse) bool { return p.onSection(i.Inbound) }) {
 			return false
 		}
 	}

@@ -71,8 +71,8 @@ func placesOf(planes iter.Seq2[string, *Resolved], wanted func(*Destination) boo
 			if len(in.Policies) == 0 {
 				continue
 			}
-			if s, isNew := share(inbounds, in, n); isNew {
-				s.Place = Place{At: r, Inbound: in}
+			if s, isNew := share(inbounds, in.Inbound, n); isNew {
+				s.Place = Place{At: r, Inbound: in.Inbound}
 				x.spots = append(x.spots, s)
 			}
 		}

@@ -14,9 +14,9 @@ import (
 // next, so that a reader sees what changed by comparing pointers.
 type Resolved struct {
 	Ref       api.Ref
-	Dataplane *api.Object // its Spec is *api.Dataplane
-	Outbounds []*Outbound // by address and port
-	Inbounds  []*Inbound  // by port
+	Dataplane *api.Object  // its Spec is *api.Dataplane
+	Outbounds []*Outbound  // by address and port
+	Inbounds  []InboundUse // by port
 	// Clusters are those that the tables of Outbounds name, sorted by name.
 	Clusters []ClusterUse
 	// Failed is the bug because of which not all that applies is known; empty for
@@ -31,6 +31,14 @@ type ClusterUse struct {
 	// ConnectionsOnly says that no table of the dataplane sends requests to it, only
 	// TCPTables whole connections.
 	ConnectionsOnly bool
+	// ClusterKept and EndpointsKept are what stands beside either.
+	ClusterKept, EndpointsKept *Memo
+}
+
+// InboundUse is an inbound, and what stands beside it.
+type InboundUse struct {
+	*Inbound
+	Kept *Memo
 }
 
 // Outbound is one listener: an address that the workload calls.
@@ -225,14 +233,12 @@ type Cluster struct {
 	Tags        map[string]string // subset; nil is all
 	HTTP2       bool              // every endpoint is an inbound of a Dataplane: prior-knowledge HTTP/2
 	Policies    Policies          // of the destination, for this class of dataplanes
-	Memo        Memo
 }
 
 // Endpoints is who answers for one cluster.
 type Endpoints struct {
 	Name string // of the cluster
 	List []Endpoint
-	Memo Memo
 }
 
 // Endpoint is one address.
@@ -256,5 +262,4 @@ type Inbound struct {
 	Tags           map[string]string
 	Ready          bool
 	Policies       Policies
-	Memo           Memo
 }

@@ -69,7 +69,7 @@ func (t taker) inboundAt(e *resolve.Endpoint) *resolve.Inbound {
 	}
 	for _, in := range r.Inbounds {
 		if in.Port == e.Port && in.Address == e.Address {
-			return in
+			return in.Inbound
 		}
 	}
 	return nil

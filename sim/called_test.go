@@ -44,7 +44,7 @@ func crowd(n int) (*street, api.Ref) {
 		d := api.Duration(1_000_000_000 * (1 + i%2))
 		conf := &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &d}}
 		in.Policies = resolve.Policies{timeout.Kind.Resolve([]merge.Layer{{Name: merge.Mesh, Origin: &api.Origin{}, Leaves: timeout.Kind.Schema.Read(conf)}})}
-		s.planes[ref] = &resolve.Resolved{Ref: ref, Inbounds: []*resolve.Inbound{in}}
+		s.planes[ref] = &resolve.Resolved{Ref: ref, Inbounds: []resolve.InboundUse{{Inbound: in}}}
 		list = append(list, resolve.Endpoint{Dataplane: ref, Address: in.Address, Port: in.Port})
 	}
 	caller.Clusters[0].Endpoints = &resolve.Endpoints{List: list}

@@ -26,10 +26,11 @@ const (
 	endpointWait = time.Second
 )
 
-// RenderCluster is the cluster c, made once. It is nil, with the notes on c's
-// documents, where Envoy would refuse it; a route that names it then answers 503.
-func RenderCluster(c *resolve.Cluster) (*Resource, []api.Note) {
-	made := clusterFormsOf(c)
+// RenderCluster is the cluster c, made once for what stands beside it. It is nil, with
+// the notes on c's documents, where Envoy would refuse it; a route that names it then
+// answers 503.
+func RenderCluster(c *resolve.Cluster, beside *resolve.Memo) (*Resource, []api.Note) {
+	made := clusterFormsOf(c, beside)
 	return made.envoy, made.notes
 }
 
@@ -40,8 +41,8 @@ type clusterForms struct {
 	grpc  resolve.Memo // made when the first gRPC client asks
 }
 
-func clusterFormsOf(c *resolve.Cluster) *clusterForms {
-	return c.Memo.Do(func() any {
+func clusterFormsOf(c *resolve.Cluster, beside *resolve.Memo) *clusterForms {
+	return beside.Do(func() any {
 		cluster, origins, err := renderCluster(c)
 		if err == nil {
 			err = cluster.ValidateAll()

@@ -87,7 +87,7 @@ func TestAnExternalServiceOfNothing(t *testing.T) {
 	t.Parallel()
 	ref := api.Ref{Kind: api.KindMeshExternalService, Mesh: "default", Name: "x"}
 	d := &resolve.Destination{ID: "extsvc_x:443", Kind: api.KindMeshExternalService, Ref: ref, External: &api.MeshExternalService{}}
-	r, notes := xds.RenderCluster(&resolve.Cluster{Name: d.ID, Destination: d})
+	r, notes := xds.RenderCluster(&resolve.Cluster{Name: d.ID, Destination: d}, nil)
 	if r != nil || len(notes) != 1 || notes[0].Origin.Ref != ref || !strings.Contains(notes[0].Message, "names no endpoint") {
 		t.Errorf("%v %+v", r, notes)
 	}
@@ -132,7 +132,7 @@ func TestNothingIsSentUnchecked(t *testing.T) {
 	never := api.Duration(-time.Second)
 	u := use("web:8080", web())
 	u.Policies = resolve.Policies{fold(t, timeout.Kind, &timeout.Conf{ConnectionTimeout: &never})}
-	cluster, notes := xds.RenderCluster(u.Cluster)
+	cluster, notes := xds.RenderCluster(u.Cluster, nil)
 	if cluster != nil || len(notes) != 1 || notes[0].Severity != api.Error || !strings.Contains(notes[0].Message, "nobody can call it") {
 		t.Errorf("cluster %v, notes %v", cluster, notes)
 	}

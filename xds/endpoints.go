@@ -15,11 +15,11 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// RenderEndpoints is who answers for one cluster, made once. Endpoints keep
-// their order within a zone. One whose address is no IP is left out with a
-// note: Envoy takes only addresses here.
-func RenderEndpoints(e *resolve.Endpoints) *Resource {
-	return e.Memo.Do(func() any {
+// RenderEndpoints is who answers for one cluster, made once for what stands beside
+// them. Endpoints keep their order within a zone. One whose address is no IP is left
+// out with a note: Envoy takes only addresses here.
+func RenderEndpoints(e *resolve.Endpoints, beside *resolve.Memo) *Resource {
+	return beside.Do(func() any {
 		out := &endpointv3.ClusterLoadAssignment{ClusterName: e.Name}
 		groups, notes := groupEndpoints(e)
 		for _, g := range groups {

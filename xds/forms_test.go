@@ -157,7 +157,7 @@ func TestClientCertificates(t *testing.T) {
 		dest := &resolve.Destination{ID: "x", External: &api.MeshExternalService{
 			Endpoints: []api.ExternalEndpoint{{Address: "192.0.2.1", Port: 443}}, TLS: &api.ExternalTLS{Enabled: true, Verification: v},
 		}}
-		r, notes := xds.RenderCluster(&resolve.Cluster{Name: "x", Destination: dest})
+		r, notes := xds.RenderCluster(&resolve.Cluster{Name: "x", Destination: dest}, nil)
 		if len(notes) == 0 {
 			return "", r
 		}

@@ -83,7 +83,7 @@ func TestGoldens(t *testing.T) {
 			if _, ok := conf.(xds.ClusterWriter); ok || conf == nil {
 				u := use("web:8080", web())
 				u.Cluster.HTTP2, u.Cluster.Policies = true, ps
-				cluster, _ := xds.RenderCluster(u.Cluster)
+				cluster, _ := xds.RenderCluster(u.Cluster, nil)
 				golden(t, "cluster-"+name, cluster.Any)
 			}
 			_, manager := conf.(xds.ManagerWriter)
@@ -147,5 +147,5 @@ func TestGoldenInbound(t *testing.T) {
 	golden(t, "endpoints", xds.RenderEndpoints(&resolve.Endpoints{Name: "web:8080", List: []resolve.Endpoint{
 		{Address: "10.0.0.1", Port: 80, Tags: map[string]string{api.TagService: "web", "version": "1"}, Zone: "a"},
 		{Address: "10.0.0.2", Port: 80, Zone: "b", Priority: 1},
-	}}).Any)
+	}}, nil).Any)
 }

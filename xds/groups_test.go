@@ -24,7 +24,7 @@ func TestEndpointsByZoneAndPriority(t *testing.T) {
 		{Address: "127.0.0.2", Port: 2, Zone: "west"},
 		{Address: "127.0.0.3", Port: 3, Zone: "east"},
 		{Address: "127.0.0.4", Port: 4, Zone: "east", Priority: 1},
-	}})
+	}}, nil)
 	var got endpointv3.ClusterLoadAssignment
 	if err := r.Any.UnmarshalTo(&got); err != nil {
 		t.Fatal(err)

@@ -196,14 +196,14 @@ type grpcForm struct {
 
 // grpcCluster is u with its endpoints: this client takes no fixed ones.
 func grpcCluster(u resolve.ClusterUse) (cluster, endpoints *Resource, notes []api.Note) {
-	envoy, notes := RenderCluster(u.Cluster)
+	envoy, notes := RenderCluster(u.Cluster, u.ClusterKept)
 	if envoy == nil {
 		return nil, nil, notes
 	}
 	if envoy.EDS {
-		return envoy, RenderEndpoints(u.Endpoints), nil
+		return envoy, RenderEndpoints(u.Endpoints, u.EndpointsKept), nil
 	}
-	made := clusterFormsOf(u.Cluster).grpc.Do(func() any { return outsideForGRPC(u.Cluster) }).(grpcForm)
+	made := clusterFormsOf(u.Cluster, u.ClusterKept).grpc.Do(func() any { return outsideForGRPC(u.Cluster) }).(grpcForm)
 	return made.cluster, made.endpoints, made.notes
 }
 

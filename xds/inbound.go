@@ -23,11 +23,11 @@ type ownInbound struct {
 }
 
 // inbound renders i, once for as long as i and the way traffic comes last.
-func (x *Renderer) inbound(r *resolve.Resolved, i *resolve.Inbound) *ownInbound {
+func (x *Renderer) inbound(r *resolve.Resolved, i resolve.InboundUse) *ownInbound {
 	redirected := transparent(r)
-	own := i.Memo.Do(func() any { return x.renderInbound(r, i, redirected) }).(*ownInbound)
+	own := i.Kept.Do(func() any { return x.renderInbound(r, i.Inbound, redirected) }).(*ownInbound)
 	if own.redirected != redirected {
-		return x.renderInbound(r, i, redirected)
+		return x.renderInbound(r, i.Inbound, redirected)
 	}
 	return own
 }

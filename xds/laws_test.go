@@ -68,6 +68,7 @@ func TestSharedValuesAreRenderedOnce(t *testing.T) {
 	tab, u := table(), use("web:8080", web(), resolve.Endpoint{Address: "127.0.0.1", Port: 1})
 	x := renderer()
 	kept := resolve.NewKept()
+	u.ClusterKept, u.EndpointsKept = new(resolve.Memo), new(resolve.Memo)
 	render := func() *xds.State {
 		r := sidecar([]*resolve.Table{tab}, []resolve.ClusterUse{u})
 		r.Outbounds[0].Kept = kept
@@ -159,7 +160,7 @@ func TestLocalityAndWeightAreAlwaysSet(t *testing.T) {
 			})
 		}
 		list := &endpointv3.ClusterLoadAssignment{}
-		if err := xds.RenderEndpoints(e).Any.UnmarshalTo(list); err != nil {
+		if err := xds.RenderEndpoints(e, nil).Any.UnmarshalTo(list); err != nil {
 			t.Fatal(err)
 		}
 		total, next := 0, uint32(0)

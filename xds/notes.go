@@ -34,11 +34,11 @@ func (x *Renderer) Notes(r *resolve.Resolved) []api.Note {
 	}
 	for _, i := range r.Inbounds {
 		if free("inbound:", i.Address, i.Port) {
-			out.add(x.InboundNotes(r, i)...)
+			out.add(x.InboundNotes(r, i.Inbound)...)
 		}
 	}
-	for _, c := range r.Clusters {
-		out.add(ClusterNotes(c.Cluster)...)
+	for i := range r.Clusters {
+		out.add(ClusterNotes(&r.Clusters[i])...)
 	}
 	return out.list
 }
@@ -68,11 +68,11 @@ func (x *Renderer) InboundNotes(r *resolve.Resolved, i *resolve.Inbound) []api.N
 }
 
 // ClusterNotes is what rendering a cluster has to say.
-func ClusterNotes(c *resolve.Cluster) []api.Note {
-	if c.Destination.External == nil {
+func ClusterNotes(u *resolve.ClusterUse) []api.Note {
+	if u.Destination.External == nil {
 		return nil
 	}
-	r, notes := RenderCluster(c)
+	r, notes := RenderCluster(u.Cluster, u.ClusterKept)
 	if r != nil {
 		notes = slices.Concat(notes, r.Notes)
 	}

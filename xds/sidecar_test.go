@@ -278,7 +278,7 @@ func TestTLSModesInEnvoy(t *testing.T) {
 					TLS:       &api.ExternalTLS{Enabled: true, Verification: v, AllowRenegotiation: true, Version: &api.TLSVersion{Min: "TLS12", Max: "TLSAuto"}},
 				}}
 				n++
-				cluster, notes := xds.RenderCluster(&resolve.Cluster{Name: dest.ID, Destination: dest})
+				cluster, notes := xds.RenderCluster(&resolve.Cluster{Name: dest.ID, Destination: dest}, nil)
 				if cluster == nil {
 					t.Fatalf("%q: %v", mode, notes)
 				}

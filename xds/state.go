@@ -58,10 +58,10 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 		s.add(&s.Clusters, own.cluster, nil)
 	}
 	for _, c := range r.Clusters {
-		cluster, notes := RenderCluster(c.Cluster)
+		cluster, notes := RenderCluster(c.Cluster, c.ClusterKept)
 		s.add(&s.Clusters, cluster, notes)
 		if cluster != nil && cluster.EDS {
-			s.add(&s.Endpoints, RenderEndpoints(c.Endpoints), nil)
+			s.add(&s.Endpoints, RenderEndpoints(c.Endpoints, c.EndpointsKept), nil)
 		}
 	}
 	s.passthrough(r)

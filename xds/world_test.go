@@ -53,7 +53,10 @@ func sidecar(tables []*resolve.Table, clusters []resolve.ClusterUse, inbounds ..
 	ref := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "dp-1"}
 	r := &resolve.Resolved{
 		Ref: ref, Dataplane: &api.Object{Ref: ref, Spec: &api.Dataplane{Networking: &api.Networking{}}},
-		Clusters: clusters, Inbounds: inbounds,
+		Clusters: clusters,
+	}
+	for _, in := range inbounds {
+		r.Inbounds = append(r.Inbounds, resolve.InboundUse{Inbound: in})
 	}
 	for i, t := range tables {
 		r.Outbounds = append(r.Outbounds, &resolve.Outbound{

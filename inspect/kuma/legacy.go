@@ -60,9 +60,9 @@ func Legacy(m *resolve.Reader, dp api.Ref) (LegacyRules, error) {
 	for _, kind := range m.Kinds() {
 		matched := m.Matched(dp, kind.Name)
 		for _, in := range r.Inbounds {
-			rules, _ := subsetRules(kind, fromItems(matched, in), true)
+			rules, _ := subsetRules(kind, fromItems(matched, in.Inbound), true)
 			for _, rule := range rules {
-				v.Items = append(v.Items, fromClients(in, kind, rule))
+				v.Items = append(v.Items, fromClients(in.Inbound, kind, rule))
 			}
 		}
 	}

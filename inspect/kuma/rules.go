@@ -193,14 +193,14 @@ func (x *viewBuilder) kindRules(kind *policies.Kind) KindRules {
 	rules, cut := subsetRules(kind, x.toItems(kind, items), false)
 	k.ToRules = append(k.ToRules, x.toRules(rules)...)
 	for _, in := range x.plane.Inbounds {
-		list, more := subsetRules(kind, fromItems(matched, in), true)
+		list, more := subsetRules(kind, fromItems(matched, in.Inbound), true)
 		cut = cut || more
 		if len(list) > 0 {
-			k.FromRules = append(k.FromRules, FromRules{inboundMeta(in), x.toRules(list)})
+			k.FromRules = append(k.FromRules, FromRules{inboundMeta(in.Inbound), x.toRules(list)})
 		}
 		if e := in.Policies.Of(kind.Name); e != nil {
 			if r, ok := x.inboundRule(e); ok {
-				k.InboundRules = append(k.InboundRules, InboundRules{inboundMeta(in), []InboundRule{r}})
+				k.InboundRules = append(k.InboundRules, InboundRules{inboundMeta(in.Inbound), []InboundRule{r}})
 			}
 		}
 	}

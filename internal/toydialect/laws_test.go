@@ -73,7 +73,7 @@ func TestUpdateEqualsCompile(t *testing.T) {
 					t.Fatalf("%s: same value %v, but affected are %v", r.Ref, old == r, affected.Dataplanes)
 				}
 				if had && old != r && old.Dataplane == r.Dataplane && !slices.ContainsFunc(list, regroups) &&
-					cmp.Equal(old, r, cmpopts.IgnoreTypes(resolve.Memo{}, &resolve.Kept{}, &policies.Kind{}), cmpopts.EquateComparable(api.Ref{}), cmp.Comparer(func(a, b *api.Object) bool { return a == b })) {
+					cmp.Equal(old, r, cmpopts.IgnoreTypes(&resolve.Memo{}, &resolve.Kept{}, &policies.Kind{}), cmpopts.EquateComparable(api.Ref{}), cmp.Comparer(func(a, b *api.Object) bool { return a == b })) {
 					t.Fatalf("%s came out as before, but is affected", r.Ref)
 				}
 			}
