@@ -52,7 +52,7 @@ var immutable = []string{api.LabelOrigin, api.LabelZone}
 // changed are the immutable labels that after would change. To write down what
 // readers are shown anyway changes nothing.
 func changed(c *api.Catalog, before, after *api.Object) []*api.Violation {
-	was, is := c.Shown(before).Labels, c.Shown(after).Labels
+	was, is := c.ShownLabels(before), c.ShownLabels(after)
 	var found []*api.Violation
 	for _, key := range immutable {
 		if was[key] == is[key] {
@@ -97,7 +97,7 @@ func written(c *api.Catalog, before, o *api.Object) map[string]string {
 	for _, key := range computed {
 		delete(bare.Labels, key)
 	}
-	shown := c.Shown(&bare).Labels
+	shown := c.ShownLabels(&bare)
 	labels := maps.Clone(o.Labels)
 	for _, key := range computed {
 		had := before != nil && before.Labels[key] != ""

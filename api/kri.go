@@ -54,12 +54,20 @@ func (c *Catalog) Shown(o *Object) *Object {
 	if c.zone == nil {
 		return o
 	}
+	shown := *o
+	shown.Labels = c.ShownLabels(o)
+	return &shown
+}
+
+// ShownLabels are those that readers see at o.
+func (c *Catalog) ShownLabels(o *Object) map[string]string {
+	if c.zone == nil {
+		return o.Labels
+	}
 	zone := c.zone
 	if t, ok := c.Type(o.Kind); !ok || t.Global {
 		zone = nil
 	}
 	labels := LabelsOf(o, zone)
-	shown := *o
-	shown.Labels = labels.All()
-	return &shown
+	return labels.All()
 }

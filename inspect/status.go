@@ -110,7 +110,7 @@ func MeshKnown(m *resolve.Reader, mesh string) error {
 // object of it that violations refuse, and of its sidecars. Violations are those
 // of documents that are not served as they were written.
 func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations ...*api.Violation) Overview {
-	out := Overview{Mesh: mesh, Sidecars: syncOf(m, mesh, sidecars), Objects: []Status{}}
+	out := Overview{Mesh: mesh, Sidecars: syncOf(m, mesh, sidecars)}
 	refused := refusalsOf(violations)
 	var objects []*api.Object
 	var refs []api.Ref
@@ -118,6 +118,7 @@ func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations .
 		objects, refs = append(objects, o), append(refs, o.Ref)
 	}
 	m.AllNotes(mesh)
+	out.Objects = make([]Status, 0, len(refs))
 	look := lookAt(m)
 	for i, x := range participations(m, mesh, refs, Listed(sidecars), false) {
 		s := statusOf(m, objects[i], x, look)

@@ -120,8 +120,8 @@ func LayoutOf(m *resolve.Reader, c *api.Catalog, dp api.Ref) (Layout, error) {
 	}
 	x := kris{m, c}
 	l := Layout{KRI: x.of(dp, ""), Labels: map[string]string{}, Inbounds: []Port{}, Outbounds: []Port{}, Listeners: []Port{}}
-	if shown := c.Shown(r.Dataplane); shown.Labels != nil {
-		l.Labels = shown.Labels
+	if labels := c.ShownLabels(r.Dataplane); labels != nil {
+		l.Labels = labels
 	}
 	for _, in := range r.Inbounds {
 		l.Inbounds = append(l.Inbounds, Port{x.of(dp, in.Name), in.Port, in.Protocol, "inbound:" + address(in.Address, in.Port)})

@@ -159,8 +159,8 @@ func (x *viewBuilder) meta(ref api.Ref) Meta {
 	x.model.Visit()
 	m := Meta{Type: ref.Kind, Mesh: ref.Mesh, Name: ref.FullName(), Labels: map[string]string{}}
 	if o, ok := x.model.Snapshot().Get(ref); ok {
-		if o = x.catalog.Shown(o); o.Labels != nil {
-			m.Labels = o.Labels
+		if labels := x.catalog.ShownLabels(o); labels != nil {
+			m.Labels = labels
 		}
 		m.KRI = x.catalog.KRI(o)
 	}
@@ -170,11 +170,9 @@ func (x *viewBuilder) meta(ref api.Ref) Meta {
 
 // metas names the objects behind origins, each once, in order.
 func (x *viewBuilder) metas(origins []*api.Origin) []Meta {
-	out := []Meta{}
-	var seen []api.Ref
-	for _, o := range origins {
-		if !slices.Contains(seen, o.Ref) {
-			seen = append(seen, o.Ref)
+	out := make([]Meta, 0, len(origins))
+	for i, o := range origins {
+		if !slices.ContainsFunc(origins[:i], func(p *api.Origin) bool { return p.Ref == o.Ref }) {
 			out = append(out, x.meta(o.Ref))
 		}
 	}
@@ -222,7 +220,10 @@ func inboundMeta(in *resolve.Inbound) InboundMeta {
 func (x *viewBuilder) toRules(rules []subsetRule) []ToRule {
 	out := make([]ToRule, len(rules))
 	for i, r := range rules {
-		out[i] = ToRule{Matchers: append([]Matcher{}, r.matchers...), Conf: r.conf, Origin: x.metas(r.origins)}
+		out[i] = ToRule{Matchers: r.matchers, Conf: r.conf, Origin: x.metas(r.origins)}
+		if r.matchers == nil {
+			out[i].Matchers = []Matcher{}
+		}
 	}
 	return out
 }

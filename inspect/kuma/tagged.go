@@ -14,7 +14,7 @@ import (
 // effective: those for destinations, and what is attached to the routes that the
 // dataplane has, once for each rule.
 func (x *viewBuilder) toItems(kind *policies.Kind, items []resolve.Item) []tagged {
-	var out []tagged
+	out := make([]tagged, 0, len(items))
 	for _, it := range items {
 		if it.Spec.Top().IsRoute() || slices.ContainsFunc(it.Spec.To, func(i policies.Item) bool { return i.TargetRef.IsRoute() }) {
 			continue

@@ -123,7 +123,7 @@ func (b *batch) pruned(now *api.Snapshot) []store.Write {
 	}
 	var writes []store.Write
 	for o := range now.All() {
-		if o.Kind != api.KindMesh && meshes[o.Mesh] && !keep[o.Ref] && carries(b.Catalog.Shown(o).Labels, b.prune) {
+		if o.Kind != api.KindMesh && meshes[o.Mesh] && !keep[o.Ref] && carries(b.Catalog.ShownLabels(o), b.prune) {
 			writes = append(writes, store.Write{Delete: &o.Ref})
 		}
 	}

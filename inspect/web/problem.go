@@ -113,11 +113,23 @@ func fail(w http.ResponseWriter, p problem) {
 
 // answer writes a JSON body.
 func answer(w http.ResponseWriter, status int, body any) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		status, text = http.StatusInternalServerError, []byte(`{"type":"/std-errors","status":500,"title":"Internal error","detail":"the answer cannot be written"}`)
+	out := &jsonWriter{w: w, status: status}
+	if err := json.NewEncoder(out).Encode(body); err != nil && !out.begun {
+		write(w, http.StatusInternalServerError, "application/json", []byte(`{"type":"/std-errors","status":500,"title":"Internal error","detail":"the answer cannot be written"}`+"\n"))
 	}
-	write(w, status, "application/json", append(text, '\n'))
+}
+
+// jsonWriter answers with what is written at once, as an encoder does that has found no error.
+type jsonWriter struct {
+	w      http.ResponseWriter
+	status int
+	begun  bool
+}
+
+func (j *jsonWriter) Write(text []byte) (int, error) {
+	j.begun = true
+	write(j.w, j.status, "application/json", text)
+	return len(text), nil
 }
 
 func write(w http.ResponseWriter, status int, contentType string, body []byte) {
