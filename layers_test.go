@@ -25,6 +25,7 @@ var layers = []string{
 	"api/decode api/jsonschema",
 	"merge",
 	"route",
+	"route/skipper/eskip",
 	"route/*",
 	"store",
 	"admission",

@@ -80,6 +80,8 @@ func pathText(p *route.PathRewrite) string {
 		return " path " + *p.Full
 	case p.Prefix != nil:
 		return " prefix " + *p.Prefix
+	case p.Each != nil:
+		return " each " + p.Each.Expression + " of the path by " + p.Each.With
 	}
 	return ""
 }

@@ -36,10 +36,12 @@ type Rewrite struct {
 	BackendsHost bool // hostToBackendHostname
 }
 
-// PathRewrite replaces the full path, or the prefix that the match names.
+// PathRewrite replaces the full path, the prefix that the match names, or each part
+// of it that an expression matches. Exactly one field is set.
 type PathRewrite struct {
 	Full   *string
 	Prefix *string
+	Each   *Replacement
 }
 
 // Mirror copies a share of the requests to another backend.

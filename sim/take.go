@@ -188,6 +188,8 @@ func rewritten(p *route.PathRewrite, m *route.Match, path string) (string, bool)
 		return "", false
 	case p.Full != nil:
 		return route.Absolute(*p.Full), true
+	case p.Each != nil:
+		return p.Each.In(path), true
 	}
 	prefix, ok := m.Path().Replaces()
 	if p.Prefix == nil || !ok {

@@ -2,6 +2,7 @@ package xds_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +63,17 @@ func TestPathsInEnvoy(t *testing.T) {
 	add(rule("r", foo, fullRewrite("/z")), "/foo/bar?q", "r", "/z?q")
 	add(rule("r", foo, fullRewrite("")), "/foo", "r", "/")
 	add(rule("r", path(route.FullMatch, "/f.*"), fullRewrite("/z")), "/foo", "r", "/z")
+	for _, e := range []struct{ expression, with, path, becomes string }{
+		{"^/api/?", "/", "/api/foo?q=/api/", "/foo?q=/api/"}, {"^/api/?", "/", "/api", "/"}, {"o", "0", "/foo/oo", "/f00/00"},
+		{"/(a+)/(b*)", `/\2/\1/\0\\`, "/aa/bb", `/bb/aa//aa/bb\`}, {"/x*", "/-", "/xa/", "/-a/-"}, {"(?i)FOO", "$1", "/foo", "/$1"},
+		{"b|(c)", `[\1]`, "/abc", "/a[][c]"}, {"/z", "/y", "/foo", "/foo"},
+	} {
+		each := route.Replacement{Expression: e.expression, With: e.with}
+		if before, _, _ := strings.Cut(e.path, "?"); !strings.HasPrefix(e.becomes, each.In(before)) {
+			t.Errorf("%s of %q is %q, want %q", e.path, each, each.In(before), e.becomes)
+		}
+		add(rule("r", root, route.Filter{Rewrite: &route.Rewrite{Path: &route.PathRewrite{Each: &each}}}), e.path, "r", e.becomes)
+	}
 
 	o := envoytest.NewOracle(t, all.Kinds, envoytest.Tables(tables...))
 	for i, c := range cases {
@@ -146,6 +158,7 @@ func TestRedirectsInEnvoy(t *testing.T) {
 		{route.Redirect{Scheme: "https", Status: 303}, "/foo", 303, "https://web:8080/foo"},
 		{route.Redirect{Port: 9000, Status: 307}, "/foo", 307, "http://web:9000/foo"},
 		{route.Redirect{Path: &route.PathRewrite{Full: text("/z")}, Status: 308}, "/foo/x?q", 308, "http://web:8080/z?q"},
+		{route.Redirect{Path: &route.PathRewrite{Each: &route.Replacement{Expression: "o", With: "/"}}}, "/foo/o?o", 302, "http://web:8080/f////?o"},
 		{route.Redirect{Path: &route.PathRewrite{Prefix: text("/z")}}, "/foo/x?q", 302, "http://web:8080/z/x?q"},
 		{route.Redirect{Path: &route.PathRewrite{Prefix: text("/z/")}}, "/foo?q", 302, "http://web:8080/z?q"},
 		{route.Redirect{Path: &route.PathRewrite{Prefix: text("/z")}}, "/foo/", 302, "http://web:8080/z/"},

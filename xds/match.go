@@ -23,8 +23,11 @@ func rewritten(p *route.PathRewrite, on *route.Condition) pathChange {
 	if p == nil {
 		return pathChange{}
 	}
-	if p.Full != nil {
+	switch {
+	case p.Full != nil:
 		return entire(*p.Full)
+	case p.Each != nil:
+		return pathChange{regex: &matcherv3.RegexMatchAndSubstitute{Pattern: regex(p.Each.Expression), Substitution: p.Each.With}}
 	}
 	value, ok := on.Replaces()
 	if p.Prefix == nil || !ok {

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/kuma"
+	"github.com/weftmesh/weft/route/skipper"
 )
 
 // Types are all types of documents: the base types, those of the route
@@ -35,7 +36,7 @@ func Catalog() *api.Catalog { return catalog }
 var catalog = api.NewCatalog(Types()...)
 
 // Dialects are all route languages, strongest first.
-func Dialects() []route.Dialect { return []route.Dialect{kuma.Dialect} }
+func Dialects() []route.Dialect { return []route.Dialect{kuma.Dialect, skipper.Dialect} }
 
 // Kinds are all kinds of policy.
 func Kinds() []*policies.Kind { return all.Kinds }

@@ -1,0 +1,184 @@
+package skipper
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// The types of backends.
+const (
+	service  = "service"
+	shunt    = "shunt"
+	loopback = "loopback"
+	network  = "network"
+	lb       = "lb"
+	dynamic  = "dynamic"
+	forward  = "forward"
+)
+
+// algorithms are those of Skipper.
+var algorithms = []string{"", "roundRobin", "random", "consistentHash", "powerOfRandomNChoices", "weightedRoundRobin", "leastRequests"}
+
+func (b *backendAt) kind() string {
+	if b.Type == "" {
+		return service
+	}
+	return b.Type
+}
+
+// use is the kind as filters know it.
+func (b *backendAt) use() use {
+	switch b.kind() {
+	case shunt:
+		return onShunt
+	case loopback:
+		return onLoopback
+	}
+	return anywhereElse
+}
+
+// validate checks what every backend of the group says, used or not.
+func (c *current) validateBackends() error {
+	var errs *multierror.Error
+	for _, name := range slices.Sorted(maps.Keys(c.backends)) {
+		errs = multierror.Append(errs, c.backends[name].validate())
+	}
+	return errs.ErrorOrNil()
+}
+
+func (b *backendAt) validate() error {
+	var errs *multierror.Error
+	switch b.kind() {
+	case service:
+		if b.ServiceName == "" {
+			errs = multierror.Append(errs, refused(b.at.Field("serviceName"), invalidSpec, "service name missing; write the name of the Service"))
+		}
+		if b.ServicePort < 1 || b.ServicePort > 65535 {
+			errs = multierror.Append(errs, refused(b.at.Field("servicePort"), invalidSpec, "invalid service port %d; write a number from 1 to 65535", b.ServicePort))
+		}
+	case shunt, loopback:
+	case network:
+		if err := b.checkURL(b.at.Field("address"), b.Address); err != nil {
+			return err
+		}
+		return refused(b.at.Field("type"), unsupportedBackend, "weft does not make a backend of the address %s here; the RouteGroup is not applied: write a MeshExternalService with that address, and a MeshHTTPRoute to it", api.Clip(b.Address))
+	case lb:
+		if len(b.Endpoints) == 0 {
+			errs = multierror.Append(errs, refused(b.at.Field("endpoints"), invalidSpec, "missing LB endpoints; write at least one URL"))
+		}
+		for i, e := range b.Endpoints {
+			errs = multierror.Append(errs, b.checkURL(b.at.Field("endpoints").Index(i), e))
+		}
+		errs = multierror.Append(errs, refused(b.at.Field("type"), unsupportedBackend, "weft does not make a backend of addresses here; the RouteGroup is not applied: write a MeshService or MeshExternalService with these endpoints, and a backend of type service"))
+	case dynamic, forward:
+		return refused(b.at.Field("type"), unsupportedBackend, "a backend of type %s would open every address to those who send requests; the RouteGroup is not applied, so name the service", b.Type)
+	default:
+		return refused(b.at.Field("type"), unsupportedBackend, "unsupported backend type %s; write service, shunt or loopback", api.Clip(b.Type))
+	}
+	switch {
+	case !slices.Contains(algorithms, b.Algorithm):
+		errs = multierror.Append(errs, refused(b.at.Field("algorithm"), invalidSpec, "unsupported algorithm %s; write one of %s", api.Clip(b.Algorithm), strings.Join(algorithms[1:], ", ")))
+	case b.Algorithm != "" && b.Algorithm != algorithms[1]:
+		errs = multierror.Append(errs, refused(b.at.Field("algorithm"), unsupportedBackend, "weft balances the load of a service in one way for all who call it; the RouteGroup is not applied, so leave the algorithm out"))
+	}
+	return errs.ErrorOrNil()
+}
+
+// checkURL wants scheme, host and port alone.
+func (b *backendAt) checkURL(at api.Path, text string) error {
+	if text == "" {
+		return refused(at, invalidSpec, "address missing; write one such as https://api.example.org")
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+u.Host != text {
+		return refused(at, invalidSpec, "%q is no address of a backend; write scheme, host and port alone, as https://api.example.org:8443", api.Clip(text))
+	}
+	return nil
+}
+
+// part is what becomes of a share of a route's requests.
+type part struct {
+	share    float64 // 1 is all
+	backends []route.BackendRef
+	kind     string // shunt, loopback, or service for those of backends
+	none     bool   // nobody has a weight
+}
+
+// parts divides what refs get. Backends of the mesh are divided by weights, in one
+// part; shunts and loopbacks are parts of their own, which come first.
+func (c *current) parts(refs []ref, home string) ([]part, []error) {
+	var errs []error
+	var own []part
+	mesh, total, sum := part{kind: service, share: 1}, uint64(0), uint64(0)
+	weights := weights(refs)
+	seen := map[string]bool{}
+	for i, r := range refs {
+		b := c.backends[r.name]
+		switch {
+		case r.name == "":
+			errs = append(errs, refused(r.at, invalidSpec, "unnamed backend reference; write backendName"))
+			continue
+		case b == nil:
+			errs = append(errs, refused(r.at, invalidSpec, "invalid backend reference: %s; write the name of one of spec.backends", api.Clip(r.name)))
+			continue
+		case seen[r.name]:
+			errs = append(errs, refused(r.at, invalidSpec, "duplicate backend reference: %s; name it once", api.Clip(r.name)))
+		}
+		seen[r.name] = true
+		total += uint64(weights[i])
+		if b.use() != anywhereElse {
+			if weights[i] > 0 {
+				own = append(own, part{kind: b.kind(), share: float64(weights[i])})
+			}
+			continue
+		}
+		sum += uint64(weights[i])
+		mesh.backends = append(mesh.backends, route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: b.ServiceName},
+			Home: home, Port: b.ServicePort, Weight: weights[i], Broken: 500, Field: r.at})
+	}
+	for i := range own {
+		own[i].share /= float64(total)
+	}
+	if sum > 0 || len(own) == 0 {
+		if mesh.none = sum == 0; !mesh.none {
+			mesh.share = float64(sum) / float64(total)
+		}
+		own = append(own, mesh)
+	}
+	return own, errs
+}
+
+// weights are those of refs (spec/routegroup.md 3), by their greatest common divisor:
+// the draw for a chance and that for the weights depend on each other where the sum
+// is great.
+func weights(refs []ref) []uint32 {
+	given := slices.ContainsFunc(refs, func(r ref) bool { return r.weight != nil })
+	out, common := make([]uint32, len(refs)), uint32(0)
+	for i, r := range refs {
+		switch {
+		case !given:
+			out[i] = 1
+		case r.weight != nil:
+			out[i] = *r.weight
+		}
+		for a, b := out[i], common; ; a, b = b, a%b {
+			if b == 0 {
+				common = a
+				break
+			}
+		}
+	}
+	for i := range out {
+		if common > 1 {
+			out[i] /= common
+		}
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package skipper
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// Validate checks a RouteGroup as a whole: what weft cannot carry refuses it.
+func (g *RouteGroup) Validate(at api.Path) error {
+	_, err := planOf(g, nil, at)
+	return err
+}
+
+// alike reports whether two routes ask the same but for their part of a draw.
+func (p *planned) alike(q *planned) bool {
+	return p.hasPath == q.hasPath && p.subtree == q.subtree && p.path.compare(q.path) == 0 && p.weight == q.weight &&
+		sameConditions(p.asks.all, q.asks.all) && slices.EqualFunc(p.asks.options, q.asks.options, func(a, b option) bool {
+		return a.chance == b.chance && sameConditions(a.conditions, b.conditions)
+	})
+}
+
+func sameConditions(a, b route.Conditions) bool { return slices.EqualFunc(a, b, route.Condition.Equal) }
+
+// checkSegments wants the parts of one draw to follow each other from 0.
+func checkSegments(routes []*planned) error {
+	var errs *multierror.Error
+	for _, p := range routes {
+		if p.asks.segment == nil || p.asks.segment[0] == 0 {
+			continue
+		}
+		follows := slices.ContainsFunc(routes, func(q *planned) bool {
+			return q.asks.segment != nil && q.asks.segment[1] == p.asks.segment[0] && p.alike(q)
+		})
+		if !follows {
+			errs = multierror.Append(errs, refused(p.origin.Field.Field("predicates"), unsupportedPredicate,
+				"TrafficSegment begins at %v, where none of an otherwise equal route ends, and Envoy knows only where a segment ends; begin at 0 and leave no gap", p.asks.segment[0]))
+		}
+	}
+	return errs.ErrorOrNil()
+}
+
+// checkLoopbacks wants loopbacks that can be worked out beforehand: the path changes
+// from one literal subtree to another, or to one path.
+func checkLoopbacks(routes []*planned) error {
+	var errs *multierror.Error
+	for _, p := range routes {
+		e := p.effects[loopback]
+		if e == nil || e.moved != nil {
+			continue
+		}
+		at := p.origin.Field.Field("backends")
+		text, literal := p.path.text()
+		switch {
+		case len(p.parts) > 1 || p.byChance():
+			errs = multierror.Append(errs, refused(at, unsupportedBackend, "a loopback cannot have a share of the requests in weft; the RouteGroup is not applied, so let the route take all of them"))
+		case e.path == nil:
+			errs = multierror.Append(errs, refused(at, unsupportedBackend, "a loopback that changes no path comes back for ever; write modPath or setPath"))
+		case e.path.full == nil && (!p.hasPath || !literal || e.path.from == "" || e.path.from != text):
+			errs = multierror.Append(errs, refused(at, unsupportedBackend,
+				"weft works a loopback out beforehand, which takes a path without parameters and a modPath of exactly that path; the RouteGroup is not applied"))
+		}
+		for i, q := range routes {
+			if f := q.effects[service]; f != nil && f.path != nil && f.path.full == nil && q != p {
+				errs = multierror.Append(errs, refused(at, unsupportedBackend,
+					"the loopback may lead to spec.routes[%d], which changes the path once more by an expression; the RouteGroup is not applied, so write setPath there, or no loopback", i))
+			}
+		}
+	}
+	return errs.ErrorOrNil()
+}
+
+// notes are warnings about a group that is taken.
+func (c *current) notes(g *RouteGroup, at api.Path, ref api.Ref, routes []*planned) []api.Note {
+	var out []api.Note
+	warn := func(code string, field api.Path, format string, args ...any) {
+		out = append(out, api.Note{Origin: &api.Origin{Ref: ref}, Severity: api.Warning, Code: code, Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	if field, message, ok := c.draftNote(); ok {
+		warn(draftDialect, field, "%s", message)
+		for i := range g.Routes {
+			if g.Routes[i].Path == "/" {
+				warn(draftDialect, at.Field("routes").Index(i).Field("path"), "the path / matches only /; use pathSubtree for everything")
+			}
+		}
+	}
+	if len(g.TLS) > 0 {
+		warn(api.CodeUnsupported, at.Field("tls"), "certificates are not taken from RouteGroups in the mesh; name them at the listener of the edge dataplane")
+	}
+	for i, p := range routes {
+		for _, x := range p.parts {
+			if x.none {
+				warn("NoWeight", p.origin.Field, "no backend has a weight, so every request is answered with 503; write a weight above 0")
+			}
+		}
+		for j, q := range routes[:i] {
+			if p.alike(q) && p.asks.segment == nil && q.certain() {
+				warn(ambiguous, p.origin.Field, "spec.routes[%d] asks the same and comes first, so this route is never taken; write Weight(1), or ask for more", j)
+			}
+		}
+	}
+	return out
+}
+
+// certain reports whether nothing is left to chance.
+func (p *planned) certain() bool {
+	return p.asks.segment == nil && !p.asks.never && slices.ContainsFunc(p.asks.options, func(o option) bool { return o.chance == 1 })
+}

@@ -1,0 +1,209 @@
+package skipper
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// notFound is the answer to what no route takes.
+var notFound = &route.Composed{Key: "none", Name: "none", Do: &route.Respond{Status: http.StatusNotFound}, Bare: true}
+
+// row is one line of the table in the making.
+type row struct {
+	*route.Composed
+	at         *leaf // nil: any path
+	conditions route.Conditions
+	chance     float64 // in which it is taken, of those that come to it; 1 is always
+	draw       draw
+}
+
+// compose lays the leaves of all groups that serve the host into the order in which
+// they are tried.
+func compose(f route.Frontend, candidates []route.Candidate) route.Composition {
+	var entries []*entry
+	own := slices.ContainsFunc(candidates, hasHostRoute)
+	for _, c := range candidates {
+		at := c.Says.(reach)
+		for i := range c.Rules {
+			p := c.Rules[i].Says.(*planned)
+			if p.asks.never || at.copied && !p.hasPath && !own {
+				continue // the host answers with 404 before it
+			}
+			entries = append(entries, p.entries(!at.copied && f.Name != AnyHost)...)
+		}
+	}
+	slices.SortStableFunc(entries, compareEntries)
+	b := &composer{host: f.Name, entries: undivide(entries), made: map[string]*route.Composed{}}
+	var rows []row
+	for _, e := range b.entries {
+		rows = append(rows, b.rows(e, nil)...)
+	}
+	out := route.Composition{Rows: finished(rows)}
+	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
+		out.Unmatched = notFound
+	}
+	return out
+}
+
+// hasHostRoute reports whether a group that names hosts has a route that asks for
+// nothing else.
+func hasHostRoute(c route.Candidate) bool {
+	at := c.Says.(reach)
+	return !at.copied && slices.ContainsFunc(c.Rules, func(r route.Rule) bool { return r.Says.(*planned).bare })
+}
+
+// composer makes the rows of one host.
+type composer struct {
+	host    string
+	entries []*entry // in their order
+	made    map[string]*route.Composed
+}
+
+// rows are those of one entry, for requests that came there through loops.
+func (b *composer) rows(e *entry, loops []*entry) []row {
+	o := e.asks.options[e.option]
+	base := row{at: e.at, conditions: slices.Concat(e.asks.all, o.conditions)}
+	chance := o.chance
+	if s := e.asks.segment; s != nil {
+		chance *= (s[1] - s[0]) / (1 - s[0])
+	}
+	var out []row
+	taken := 0.0
+	for i := range e.parts {
+		x := base
+		x.chance, x.draw = chance*e.parts[i].share/(1-taken), draw{e.planned, i}
+		taken += chance * e.parts[i].share
+		if chance == 1 && i == len(e.parts)-1 {
+			x.chance = 1
+		}
+		if e.parts[i].kind == loopback && e.effects[loopback].moved == nil {
+			out = append(out, b.loop(e, x, loops)...)
+			continue
+		}
+		out = append(out, b.withCookies(e, i, x, loops)...)
+	}
+	return out
+}
+
+// withCookies divides a row where answers set a cookie only to change it.
+func (b *composer) withCookies(e *entry, part int, x row, loops []*entry) []row {
+	effect := e.effects[e.parts[part].kind]
+	out := []row{x}
+	chosen := [][]bool{nil} // per row: which cookies it leaves out
+	for i := range effect.cookies {
+		if !effect.cookies[i].onlyChange {
+			for n := range chosen {
+				chosen[n] = append(chosen[n], false)
+			}
+			continue
+		}
+		is, _ := effect.cookies[i].unless()
+		var more []row
+		var which [][]bool
+		for n, r := range out {
+			same := r
+			same.conditions = append(r.conditions[:len(r.conditions):len(r.conditions)], is)
+			more = append(more, same, r) // the first of both takes those that have it
+			which = append(which, append(slices.Clone(chosen[n]), true), append(slices.Clone(chosen[n]), false))
+		}
+		out, chosen = more, which
+	}
+	for n := range out {
+		out[n].Composed = b.composed(e, part, chosen[n], loops)
+	}
+	return out
+}
+
+// composed is the rule that part of a route is, without some cookies; loops are the
+// loopbacks that lead to it, the first one first.
+func (b *composer) composed(e *entry, part int, without []bool, loops []*entry) *route.Composed {
+	key := e.name()
+	if len(e.parts) > 1 {
+		key += fmt.Sprintf(" part %d", part)
+	}
+	for i, left := range without {
+		if left {
+			key += " with cookie " + e.effects[e.parts[part].kind].cookies[i].name
+		}
+	}
+	for _, l := range loops {
+		key += " by " + l.name()
+	}
+	if c := b.made[key]; c != nil {
+		return c
+	}
+	c := &route.Composed{Key: key, Name: key, Origins: []*api.Origin{e.origin}, FiltersBy: e.origin, ActionBy: e.origin}
+	b.fill(c, e, part, without, loops)
+	b.made[key] = c
+	return c
+}
+
+// name is the route by its group.
+func (p *planned) name() string {
+	if p.origin.Namespace == "" {
+		return fmt.Sprintf("%s/%d", p.origin.Name, *p.origin.Rule)
+	}
+	return fmt.Sprintf("%s/%s/%d", p.origin.Namespace, p.origin.Name, *p.origin.Rule)
+}
+
+// fill gives a rule its action, filters and fields of policies.
+func (b *composer) fill(c *route.Composed, e *entry, part int, without []bool, loops []*entry) {
+	x := &e.parts[part]
+	last := e.effects[x.kind]
+	var change *route.PathRewrite
+	for _, l := range loops {
+		through := l.effects[loopback]
+		c.Via = append(c.Via, l.origin)
+		c.Inline = append(c.Inline, through.inline...)
+		c.Filters = append(c.Filters, through.changes...)
+		c.Filters = append(c.Filters, b.cookies(through, nil)...)
+		change = through.rewrite(l.planned)
+	}
+	c.Inline = append(c.Inline, last.inline...)
+	c.Filters = append(c.Filters, last.changes...)
+	c.Filters = append(c.Filters, b.cookies(last, without)...)
+	if own := last.rewrite(e.planned); own != nil {
+		change = own
+	}
+	switch {
+	case last.moved != nil:
+		moved := *last.moved
+		if moved.Path == nil {
+			moved.Path = change
+		}
+		c.Do = &moved
+		return
+	case x.kind == shunt:
+		c.Do = last.answer()
+		return
+	}
+	if change != nil {
+		c.Filters = append(c.Filters, route.Filter{Rewrite: &route.Rewrite{Path: change, Hostname: hostOf(c.Filters)}})
+	}
+	c.Do = &route.Forward{Backends: x.backends, NoBackend: route.Respond{Status: http.StatusInternalServerError}}
+	if x.none {
+		c.Do = &route.Forward{Backends: x.backends, NoBackend: route.Respond{Status: http.StatusServiceUnavailable}}
+	}
+}
+
+// hostOf is the host that filters set, for one rewrite has both.
+func hostOf(filters []route.Filter) string {
+	if w := route.LastRewrite(filters); w != nil {
+		return w.Hostname
+	}
+	return ""
+}
+
+func (b *composer) cookies(e *effect, without []bool) []route.Filter {
+	var out []route.Filter
+	for i := range e.cookies {
+		if i >= len(without) || !without[i] {
+			out = append(out, e.cookies[i].filter(b.host))
+		}
+	}
+	return out
+}

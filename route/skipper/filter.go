@@ -1,0 +1,127 @@
+package skipper
+
+import (
+	"net/http"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// filter is one line of the table of filters: the page for users, and what the code
+// does, are made of it.
+type filter struct {
+	name, takes string
+	means       string // for the page; where read is nil, why weft has it not
+	use         use
+	// read adds what it does; nil: it is refused, or ignored.
+	read func(c *call, e *effect) error
+}
+
+// use is where a filter may stand.
+type use uint8
+
+const (
+	anywhereElse use = 1 << iota // before a backend that is neither of the others
+	onShunt
+	onLoopback
+	ignored    // it observes and changes nothing
+	guards     // it decides who may pass
+	everywhere = anywhereElse | onShunt | onLoopback
+)
+
+// effect is what the filters of one route do together.
+type effect struct {
+	changes []route.Filter // of headers and of the host
+	path    *pathChange
+	moved   *route.Redirect // answers
+	status  uint32
+	body    *string
+	typ     string
+	cookies []cookie
+	inline  []route.Inline
+	notes   []api.Note
+	origin  *api.Origin
+	limits  int
+}
+
+// pathChange is what becomes of the path: it is replaced as a whole, or each match of
+// an expression is. Of an expression that is plain text, from is that text.
+type pathChange struct {
+	full             *string
+	expression, with string
+	from             string
+	at               api.Path
+}
+
+// readFilters reads those of a route before a backend of which where says what it is.
+func readFilters(calls []call, where use, origin *api.Origin) (*effect, []error) {
+	e := &effect{origin: origin}
+	var errs []error
+	for i := range calls {
+		c := &calls[i]
+		f := filterNamed(c.Name)
+		switch {
+		case f == nil:
+			errs = append(errs, refused(c.at, unsupportedFilter, "there is no filter %s; the page on RouteGroups lists those that there are", c.Name))
+		case f.use&ignored != 0:
+			e.note(c, api.Info, "Ignored", "the filter "+c.Name+" has no effect in weft: "+f.means)
+		case f.use&guards != 0:
+			errs = append(errs, refused(c.at, unsupportedFilter, "filter %s needs %s and no ext_authz provider is configured; the RouteGroup is not applied", c.Name, f.means))
+		case f.read == nil:
+			errs = append(errs, refused(c.at, unsupportedFilter, "weft does not have the filter %s: %s; the RouteGroup is not applied, so remove it or do it in another way", c.Name, f.means))
+		case f.use&where == 0:
+			errs = append(errs, refused(c.at, unsupportedFilter, "the filter %s does not go with a backend of type %s; remove it, or use another backend", c.Name, where))
+		default:
+			if err := c.check(f.takes); err != nil {
+				errs = append(errs, err)
+			} else if err := f.read(c, e); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return e, errs
+}
+
+func filterNamed(name string) *filter {
+	for i := range filters {
+		if filters[i].name == name {
+			return &filters[i]
+		}
+	}
+	return nil
+}
+
+// String is the use as messages name the backend.
+func (u use) String() string {
+	switch u {
+	case onShunt:
+		return "shunt"
+	case onLoopback:
+		return "loopback"
+	}
+	return "service"
+}
+
+func (e *effect) note(c *call, severity api.Severity, code, message string) {
+	e.notes = append(e.notes, api.Note{Origin: e.origin, Severity: severity, Code: code, Field: c.at, Message: message})
+}
+
+// says adds fields of a policy.
+func (e *effect) says(c *call, kind string, fields map[string]any) {
+	origin := *e.origin
+	origin.Field = c.at
+	e.inline = append(e.inline, route.Inline{Kind: kind, Fields: fields, Origin: &origin})
+}
+
+// answer is what a shunt says where no redirect does.
+func (e *effect) answer() *route.Respond {
+	out := &route.Respond{Status: http.StatusNotFound}
+	if e.body != nil {
+		out.Status, out.Body = http.StatusOK, *e.body
+		out.Headers = []route.Header{{Name: "content-type", Value: e.typ}}
+	}
+	if e.status != 0 {
+		out.Status = e.status
+	}
+	return out
+}
