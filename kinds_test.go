@@ -15,6 +15,7 @@ import (
 // tellers name kinds of policies outside their folders, and why.
 var tellers = map[string]string{
 	"control/world":          "the policies that come with a mesh are written in its documents",
+	"route/skipper":          "its filters are fields of policies",
 	"inspect/kuma":           "Kuma lists its kinds in an order of its own",
 	"cmd/weft/internal/demo": "the demonstration tells of documents that it applies",
 }

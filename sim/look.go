@@ -63,6 +63,10 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 	case a.scheme == "https":
 		return nil, fmt.Errorf("url: %s is called over plain HTTP inside the mesh; write http://%s", o.Destination.ID, a.authority)
 	default:
+		if o.ToHost() && q.Claims == nil { // Envoy reads them, on hosts alone
+			q.Claims = TokenClaims(strings.Join(f.call.headers.Values("authorization"), ","))
+			f.call.claims = q.Claims
+		}
 		f.look(o.Table, &q)
 		return f, nil
 	}

@@ -15,10 +15,6 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// ClaimsNamespace is the dynamic metadata that holds the text claims of a
-// request's bearer token, where a listener has a filter that reads them.
-const ClaimsNamespace = "weft.jwt"
-
 // RouteMatch is Envoy's form of conditions that all have to hold. The first one
 // on the path becomes the path specifier, without one every path matches.
 //

@@ -17,3 +17,6 @@ func UncheckedRoute(r *resolve.Route) *routev3.Route {
 	modify(out, r, s)
 	return out
 }
+
+// ReadClaims is the script that reads the claims of tokens.
+var ReadClaims = readClaims

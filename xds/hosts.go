@@ -61,7 +61,9 @@ type hostForm struct {
 func hostOf(o *resolve.Outbound) *hostForm {
 	return formsOf(o.Table, o.Kept).host.Do(func() any {
 		b := buildTable(o.Table)
-		return &hostForm{b.host(o.Table, o.Destination.Name), b.clusters, b.notes}
+		host := b.host(o.Table, o.Destination.Name)
+		withClaims(host, o.Table)
+		return &hostForm{host, b.clusters, b.notes}
 	}).(*hostForm)
 }
 

@@ -31,6 +31,7 @@ type chain struct {
 	place  Place
 	stat   string // prefix of statistics
 	routes string // name of the route configuration; empty for bytes
+	hosts  bool   // routes are those of hosts
 	split  split
 	by     *api.Origin // whose word split is; nil for nobody's
 	ps     resolve.Policies
@@ -62,7 +63,7 @@ func outboundChain(o *resolve.Outbound) chain {
 	c := chain{place: Place{Protocol: o.Protocol()}, stat: o.Destination.ID, ps: o.Policies}
 	switch {
 	case o.ToHost():
-		c.stat = HostsName(o.Destination.Port)
+		c.stat, c.hosts = HostsName(o.Destination.Port), true
 		c.routes = c.stat
 	case o.Table != nil:
 		c.routes = TableName(o.Destination.ID)

@@ -35,7 +35,7 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{
 			ConfigSource: overADS(forEver), RouteConfigName: c.routes,
 		}},
-		HttpFilters: x.httpFilters(c.place.Protocol),
+		HttpFilters: x.httpFilters(c),
 		// Unset is neither Envoy's five minutes for a stream nor its hour for a
 		// connection: an application's idle connection to its proxy costs nothing.
 		StreamIdleTimeout:             durationpb.New(0),
@@ -60,9 +60,12 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 }
 
 // httpFilters are those that any route may need, by name, then the router.
-func (x *Renderer) httpFilters(p api.Protocol) []*hcmv3.HttpFilter {
+func (x *Renderer) httpFilters(c chain) []*hcmv3.HttpFilter {
 	out := slices.Clone(x.http)
-	if p == api.GRPC {
+	if c.hosts {
+		out = slices.Insert(out, 0, claimsReader())
+	}
+	if c.place.Protocol == api.GRPC {
 		out = append(out, &hcmv3.HttpFilter{
 			Name: statsFilter,
 			ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: Pack(&grpcstatsv3.FilterConfig{

@@ -92,6 +92,10 @@ func (c *current) notes(g *RouteGroup, at api.Path, ref api.Ref, routes []*plann
 		warn(api.CodeUnsupported, at.Field("tls"), "certificates are not taken from RouteGroups in the mesh; name them at the listener of the edge dataplane")
 	}
 	for i, p := range routes {
+		if p.asks.token {
+			out = append(out, api.Note{Origin: p.origin, Severity: api.Info, Code: "UnverifiedClaims", Field: p.origin.Field.Field("predicates"),
+				Message: "the claims are those of a token that nobody verifies: they may choose a route, and protect nothing"})
+		}
 		for _, x := range p.parts {
 			if x.none {
 				warn("NoWeight", p.origin.Field, "no backend has a weight, so every request is answered with 503; write a weight above 0")

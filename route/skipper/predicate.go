@@ -19,6 +19,7 @@ type asks struct {
 	options []option         // one of which has to hold
 	weight  int              // by which routes of one leaf are tried
 	never   bool
+	token   bool        // it asks for claims that nobody verified
 	segment *[2]float64 // the part of one draw
 	// constraints counts those on cookies and headers.
 	constraints int

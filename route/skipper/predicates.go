@@ -69,6 +69,18 @@ var predicates = []predicate{
 		is, err := route.Within(route.OnHeader, "content-length", int64(c.Args[0].Number), int64(c.Args[1].Number))
 		return o.add(c, is, err)
 	}},
+	{"JWTPayloadAllKV", "string string string...", "the token, which nobody verifies, has all these text claims; of one name all values", func(c *call, o *asks) error {
+		return o.claims(c, false, true)
+	}},
+	{"JWTPayloadAnyKV", "string string string...", "the token, which nobody verifies, has one of these text claims", func(c *call, o *asks) error {
+		return o.claims(c, false, false)
+	}},
+	{"JWTPayloadAllKVRegexp", "string regexp regexp...", "as JWTPayloadAllKV, with expressions that match somewhere in the claim", func(c *call, o *asks) error {
+		return o.claims(c, true, true)
+	}},
+	{"JWTPayloadAnyKVRegexp", "string regexp regexp...", "as JWTPayloadAnyKV, with expressions that match somewhere in the claim", func(c *call, o *asks) error {
+		return o.claims(c, true, false)
+	}},
 	{"Path", "string", "it belongs into path, which stands beside predicates", nil},
 	{"PathSubtree", "string", "it belongs into pathSubtree, which stands beside predicates", nil},
 	{"HeaderSHA256", "string string...", "Envoy compares no digests", nil},
@@ -127,6 +139,36 @@ func traffic(c *call, o *asks) error {
 		return c.wrong("%v; write a cookie and its value", err)
 	}
 	o.either(option{route.Conditions{is}, 1}, option{route.Conditions{absent}, p})
+	return nil
+}
+
+// claims wants pairs of names and values of the token: all, or one of them.
+func (o *asks) claims(c *call, expressions, all bool) error {
+	pairs := c.texts(0)
+	if len(pairs)%2 != 0 {
+		return c.wrong("the claim %s has no value; write pairs of names and values", pairs[len(pairs)-1])
+	}
+	o.token = true
+	var any []option
+	for i := 0; i < len(pairs); i += 2 {
+		is, err := route.Compare(route.OnClaim, pairs[i], route.Equal, 0, pairs[i+1])
+		if expressions {
+			whole, bad := anywhere(pairs[i+1])
+			if is, err = route.MatchAll(route.OnClaim, pairs[i], 0, whole); bad != nil {
+				err = bad
+			}
+		}
+		if err != nil {
+			return c.wrong("%v; write it otherwise", err)
+		}
+		if all {
+			o.all = append(o.all, is)
+		}
+		any = append(any, option{route.Conditions{is}, 1})
+	}
+	if !all {
+		o.either(any...)
+	}
 	return nil
 }
 

@@ -1,0 +1,46 @@
+package xds
+
+import (
+	_ "embed"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	luav3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/lua/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// ClaimsNamespace is the dynamic metadata that holds the text claims of a
+// request's bearer token, on hosts of which a route asks for one.
+const ClaimsNamespace = "weft.jwt"
+
+const claimsFilter = "weft.claims"
+
+// readClaims is the script that reads them. It is the same everywhere: it has no
+// word of a document in it.
+//
+//go:embed claims.lua
+var readClaims string
+
+// claimsReader is in the connection managers of all hosts, without a script: that is
+// in the virtual hosts that need it, so that a route asks for claims without a new
+// listener.
+func claimsReader() *hcmv3.HttpFilter {
+	return &hcmv3.HttpFilter{Name: claimsFilter, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: Pack(&luav3.Lua{StatPrefix: "claims"})}}
+}
+
+// withClaims has the host read the claims of tokens if a route of t asks for one.
+// Envoy looks for the script in the route that a request has before its claims are
+// known; a host always has one, for what nothing matches has an answer too.
+func withClaims(host *routev3.VirtualHost, t *resolve.Table) {
+	for _, r := range t.Routes {
+		if r.Match.Count(route.OnClaim) > 0 {
+			host.TypedPerFilterConfig = map[string]*anypb.Any{claimsFilter: Pack(&luav3.LuaPerRoute{Override: &luav3.LuaPerRoute_SourceCode{
+				SourceCode: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: readClaims}}}})}
+			return
+		}
+	}
+}
