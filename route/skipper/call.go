@@ -29,7 +29,8 @@ func readCall(text string, at api.Path, joint, what string) (call, error) {
 }
 
 // check wants the arguments of a signature: words string, number and regexp, of
-// which those with a question mark may be missing and the last may be repeated by dots.
+// which those with a question mark may be missing and the last, with dots, may come any
+// number of times.
 func (c *call) check(signature string) error {
 	words := strings.Fields(signature)
 	for i, a := range c.Args {
@@ -48,7 +49,7 @@ func (c *call) check(signature string) error {
 		}
 	}
 	for _, word := range words[min(len(c.Args), len(words)):] {
-		if !strings.HasSuffix(word, "?") {
+		if !strings.HasSuffix(word, "?") && !strings.HasSuffix(word, "...") {
 			return refused(c.at, invalidEskip, "%s has %d arguments; it takes (%s)", c.Name, len(c.Args), spoken(signature))
 		}
 	}

@@ -44,30 +44,44 @@ func checkSegments(routes []*planned) error {
 	return errs.ErrorOrNil()
 }
 
+// maxLoopbacks bounds the routes of a group that lead back to its routes: what they
+// come to grows with every order in which a request may pass them.
+const maxLoopbacks = 4
+
 // checkLoopbacks wants loopbacks that can be worked out beforehand: the path changes
-// from one literal subtree to another, or to one path.
+// from one literal subtree to another, or to one path, and nothing that comes then
+// depends on the path in another way.
 func checkLoopbacks(routes []*planned) error {
 	var errs *multierror.Error
+	loops := 0
 	for _, p := range routes {
 		e := p.effects[loopback]
 		if e == nil || e.moved != nil {
 			continue
 		}
 		at := p.origin.Field.Field("backends")
+		refuse := func(format string, args ...any) {
+			errs = multierror.Append(errs, refused(at, unsupportedBackend, format+"; the RouteGroup is not applied", args...))
+		}
 		text, literal := p.path.text()
+		if loops++; loops > maxLoopbacks {
+			refuse("the group has more than %d loopbacks; route to the backends directly", maxLoopbacks)
+		}
 		switch {
 		case len(p.parts) > 1 || p.byChance():
-			errs = multierror.Append(errs, refused(at, unsupportedBackend, "a loopback cannot have a share of the requests in weft; the RouteGroup is not applied, so let the route take all of them"))
+			refuse("a loopback cannot have a share of the requests in weft; let the route take all of them")
 		case e.path == nil:
-			errs = multierror.Append(errs, refused(at, unsupportedBackend, "a loopback that changes no path comes back for ever; write modPath or setPath"))
+			refuse("a loopback that changes no path comes back for ever; write modPath or setPath")
 		case e.path.full == nil && (!p.hasPath || !literal || e.path.from == "" || e.path.from != text):
-			errs = multierror.Append(errs, refused(at, unsupportedBackend,
-				"weft works a loopback out beforehand, which takes a path without parameters and a modPath of exactly that path; the RouteGroup is not applied"))
+			refuse("weft works a loopback out beforehand; write a path without parameters, and a modPath of exactly that path")
 		}
 		for i, q := range routes {
-			if f := q.effects[service]; f != nil && f.path != nil && f.path.full == nil && q != p {
-				errs = multierror.Append(errs, refused(at, unsupportedBackend,
-					"the loopback may lead to spec.routes[%d], which changes the path once more by an expression; the RouteGroup is not applied, so write setPath there, or no loopback", i))
+			switch f := q.effects[service]; {
+			case q == p:
+			case f != nil && f.path != nil && f.path.full == nil:
+				refuse("the loopback may lead to spec.routes[%d], which changes the path once more by an expression; write setPath there, or no loopback", i)
+			case q.asks.all.Count(route.OnPath) > 0:
+				refuse("the loopback may lead to spec.routes[%d], which asks for the path by an expression; write path or pathSubtree there, or no loopback", i)
 			}
 		}
 	}

@@ -35,13 +35,15 @@ func nowhere(l *entry) *route.Composed {
 	return &route.Composed{Key: name, Name: name, Do: &route.Respond{Status: http.StatusNotFound}, Bare: true, Via: []*api.Origin{l.origin}}
 }
 
-// loop is what the loopback l comes to: the rows to which the changed request would
-// come, for the requests that x takes. What comes through l does not come to it again.
+// loop is what the loopback l comes to: the rows of its own group to which the changed
+// request would come, for the requests that x takes. What comes through l does not
+// come to it again.
 func (b *composer) loop(l *entry, x row, before []*entry) []row {
 	loops := append(before[:len(before):len(before)], l)
 	var out []row
 	for _, e := range b.entries {
-		if slices.ContainsFunc(loops, func(x *entry) bool { return x.planned == e.planned }) {
+		again := slices.ContainsFunc(loops, func(x *entry) bool { return x.planned == e.planned })
+		if again || e.origin.Ref != l.origin.Ref {
 			continue
 		}
 		for _, r := range b.rows(e, loops) {

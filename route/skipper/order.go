@@ -170,6 +170,8 @@ func undivide(entries []*entry) []*entry {
 			e.at = &leaf{e.at.path, undivided}
 		case wait:
 			continue
+		case e.at != nil && e.at.shape == below && (e.byChance() || len(e.parts) > 1):
+			e.at = &leaf{e.at.path, single} // what was drawn at the slash is not drawn again
 		}
 		out = append(out, e)
 	}

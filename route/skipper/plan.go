@@ -49,10 +49,16 @@ func planOf(g *RouteGroup, o *api.Object, at api.Path) (*plan, error) {
 	if len(routes) == 0 { // everything goes to the default backends
 		routes = []routeAt{{Route: &Route{}, at: at.Field("defaultBackends")}}
 	}
+	seen := map[string]bool{}
 	for i := range routes {
 		p, notes, found := c.plan(&routes[i], &api.Origin{Ref: ref, Rule: &i, Field: routes[i].at}, home)
 		out.routes, out.notes = append(out.routes, p), append(out.notes, notes...)
-		errs = multierror.Append(errs, found...)
+		for _, err := range found {
+			if !seen[err.Error()] { // the default backends are many routes'
+				seen[err.Error()] = true
+				errs = multierror.Append(errs, err)
+			}
+		}
 	}
 	errs = multierror.Append(errs, checkSegments(out.routes), checkLoopbacks(out.routes))
 	if err := errs.ErrorOrNil(); err != nil {

@@ -15,13 +15,13 @@ var predicates = []predicate{
 	{"Method", "string", "the method, as written", func(c *call, o *asks) error {
 		return o.methods(c, c.text(0))
 	}},
-	{"Methods", "string...", "one of the methods, in any case", func(c *call, o *asks) error {
+	{"Methods", "string string...", "one of the methods, in any case", func(c *call, o *asks) error {
 		return o.methods(c, strings.Fields(strings.ToUpper(strings.Join(c.texts(0), " ")))...)
 	}},
 	{"Host", "regexp", "the expression matches somewhere in the host that the client asks for, with its port", func(c *call, o *asks) error {
 		return o.matches(c, route.OnAuthority, "", c.text(0))
 	}},
-	{"HostAny", "string...", "one of the hosts, with the port where the client names it", func(c *call, o *asks) error {
+	{"HostAny", "string string...", "one of the hosts, with the port where the client names it", func(c *call, o *asks) error {
 		var any []option
 		for _, host := range c.texts(0) {
 			is, err := route.Compare(route.OnAuthority, "", route.Equal, 0, host)
