@@ -38,8 +38,11 @@ func claimsReader() *hcmv3.HttpFilter {
 func withClaims(host *routev3.VirtualHost, t *resolve.Table) {
 	for _, r := range t.Routes {
 		if r.Match.Count(route.OnClaim) > 0 {
-			host.TypedPerFilterConfig = map[string]*anypb.Any{claimsFilter: Pack(&luav3.LuaPerRoute{Override: &luav3.LuaPerRoute_SourceCode{
-				SourceCode: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: readClaims}}}})}
+			if host.TypedPerFilterConfig == nil {
+				host.TypedPerFilterConfig = map[string]*anypb.Any{}
+			}
+			host.TypedPerFilterConfig[claimsFilter] = Pack(&luav3.LuaPerRoute{Override: &luav3.LuaPerRoute_SourceCode{
+				SourceCode: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: readClaims}}}})
 			return
 		}
 	}

@@ -34,7 +34,12 @@ var client = api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "client"}
 
 // mesh is the world of the shop with more documents.
 func mesh(t interface{ Fatal(...any) }, text string, more ...*api.Object) *resolve.Model {
-	objects, err := decode.Objects(world.Catalog(), "shop.yaml", []byte(shop()+text))
+	return meshOf(t, shop()+text, more...)
+}
+
+// meshOf is the world of documents and objects.
+func meshOf(t interface{ Fatal(...any) }, text string, more ...*api.Object) *resolve.Model {
+	objects, err := decode.Objects(world.Catalog(), "shop.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,92 @@
+package skipper_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/xds"
+)
+
+// limits are routes by claims, each with a limit of its own, however many routes of
+// Envoy it becomes; a policy takes the place of one of them.
+const limits = `---
+apiVersion: zalando.org/v1
+kind: RouteGroup
+metadata: {name: api}
+spec:
+  hosts: [api.example.org]
+  backends: [{name: s, serviceName: s, servicePort: 80}]
+  defaultBackends: [{backendName: s}]
+  routes:
+  - {path: /r, predicates: ['JWTPayloadAnyKV("iss", "x", "iss", "y")'], filters: ['ratelimit(2, "1h")']}
+  - {path: /r, filters: ['ratelimit(1, "1h", 503)']}
+  - {pathSubtree: /p, filters: ['ratelimit(50, "1h")']}
+---
+type: MeshRateLimit
+mesh: default
+name: stricter
+spec: {to: [{targetRef: {kind: RouteGroup, name: api, namespace: default, sectionName: "2"}, default: {local: {http: {requestRate: {num: 1, interval: 1h}}}}}]}
+`
+
+// TestClaimsAndLimitsInEnvoy: a sidecar with what is rendered reads claims, and counts
+// for each route of the group.
+func TestClaimsAndLimitsInEnvoy(t *testing.T) {
+	t.Parallel()
+	backend, listen := envoytest.StartBackend(t, "s"), envoytest.Port(t)
+	text := strings.Replace(shop()+limits, "address: 10.0.0.1, outbound: [{port: 80", fmt.Sprintf("address: 127.0.0.1, outbound: [{port: %d", listen), 1)
+	text = strings.Replace(text, "address: 10.0.1.1, inbound: [{port: 80", fmt.Sprintf("address: 127.0.0.1, inbound: [{port: %d", backend.Port), 1)
+	text = strings.Replace(text, "{app: s}}, ports: [{port: 80", fmt.Sprintf("{app: s}}, ports: [{port: 80, targetPort: %d", backend.Port), 1)
+	m := meshOf(t, text)
+	r, _ := m.Dataplane(client)
+	s := xds.NewRenderer(world.Kinds()).Render(r)
+	if len(s.Notes) > 0 {
+		t.Fatalf("notes: %v", s.Notes)
+	}
+	envoytest.Drive(t, s)
+	token := func(iss string) string {
+		return "Bearer e30." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"`+iss+`"}`)) + ".x"
+	}
+	for i, c := range []struct {
+		path, authorization string
+		rule, status        int
+	}{
+		{"/r", token("x"), 0, 200}, {"/r", token("y"), 0, 200}, {"/r", token("x"), 0, 429}, {"/r", token("y"), 0, 429},
+		{"/r", token("z"), 1, 200}, {"/r", "", 1, 503}, {"/r", "Bearer x", 1, 503}, {"/p", "", 2, 200}, {"/p/q", "", 2, 429}, {"/none", "", -1, 404},
+	} {
+		q := sim.Request{URL: "http://api.example.org" + c.path, Headers: sim.Headers{}}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d%s", listen, c.path), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "api.example.org"
+		if c.authorization != "" {
+			req.Header.Set("Authorization", c.authorization)
+			q.Headers.Add("authorization", c.authorization)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != c.status {
+			t.Errorf("request %d: Envoy answers %d, want %d", i, resp.StatusCode, c.status)
+		}
+		v, err := sim.Run(m, client, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rule := -1
+		if o := v.Branches[0].Route.Origins; len(o) > 0 {
+			rule = *o[0].Rule
+		}
+		if rule != c.rule {
+			t.Errorf("request %d: sim takes rule %d, want %d", i, rule, c.rule)
+		}
+	}
+}
