@@ -37,6 +37,9 @@ func filterText(f *route.Filter) string {
 			host = " host of the backend"
 		}
 		return "rewrite" + host + pathText(f.Rewrite.Path)
+	case f.ClientLimit != nil:
+		return fmt.Sprintf("%d requests in %s for each client by %s, of at most %d clients at a time", f.ClientLimit.Requests, f.ClientLimit.Interval,
+			strings.Join(f.ClientLimit.Headers, " and "), route.MaxClients)
 	case f.Mirror != nil:
 		return fmt.Sprintf("mirror %g%% to %s", f.Mirror.Percent, f.Mirror.Backend.Target.Name)
 	}

@@ -14,7 +14,21 @@ type Filter struct {
 	ResponseHeaders *HeaderModifier
 	Rewrite         *Rewrite
 	Mirror          *Mirror
+	ClientLimit     *ClientLimit
 }
+
+// ClientLimit is how many requests each client has in an interval, by each proxy and
+// route: a client is who has the same values of the headers, which are in lower case.
+// A request without one of them is not limited. A rule has one such filter, on a host.
+type ClientLimit struct {
+	Requests uint32
+	Interval api.Duration
+	Headers  []string
+}
+
+// MaxClients is how many clients of a route are told apart at a time; those that have
+// not asked for longest are forgotten.
+const MaxClients = 10_000
 
 // HeaderModifier is applied in the order set, add, remove.
 type HeaderModifier struct {

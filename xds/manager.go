@@ -63,7 +63,7 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 func (x *Renderer) httpFilters(c chain) []*hcmv3.HttpFilter {
 	out := slices.Clone(x.http)
 	if c.hosts {
-		out = slices.Insert(out, 0, claimsReader())
+		out = append([]*hcmv3.HttpFilter{claimsReader(), clientLimiter()}, out...)
 	}
 	if c.place.Protocol == api.GRPC {
 		out = append(out, &hcmv3.HttpFilter{

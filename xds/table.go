@@ -97,6 +97,7 @@ func (b *tableBuilder) add(r *resolve.Route) {
 	out := &routev3.Route{Name: r.Name, Match: RouteMatch(r.Match.Conditions)}
 	act(out, r, s)
 	modify(out, r, s)
+	limitClients(out, r.Filters)
 	out.Metadata = named(b.origins(r, out.GetRoute() != nil))
 	b.write(out, r)
 	checked, notes := checkedRoute(out, r)

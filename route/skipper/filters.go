@@ -70,7 +70,9 @@ var changing = []filter{
 
 // limiting are those that are fields of policies, below those that people attach.
 var limiting = []filter{
-	{"ratelimit", "number string number?", "MeshRateLimit local.http.requestRate: so many in that time, for each proxy and route", everywhere, ratelimit},
+	{"ratelimit", "number string number?", "MeshRateLimit local.http.requestRate: so many in that time, for each proxy and route", anywhereElse | onShunt, ratelimit},
+	{"clientRatelimit", "number string string?", "so many in that time for each value of a header, or of several with commas between; X-Forwarded-For if none is named. Who has none is not limited. At most 10,000 clients of a route are told apart",
+		anywhereElse | onShunt, clientRatelimit},
 	{"backendTimeout", "string", "MeshTimeout http.requestTimeout", anywhereElse | onLoopback, func(c *call, e *effect) error {
 		d, err := duration(c, c.text(0), time.Millisecond)
 		if err == nil {
@@ -88,19 +90,49 @@ func duration(c *call, text string, least time.Duration) (*api.Duration, error) 
 	return new(api.Duration(d)), nil
 }
 
+// rate are the first two arguments of a limit.
+func rate(c *call) (*uint32, *api.Duration, error) {
+	n := c.Args[0].Number
+	if n != math.Trunc(n) || n < 1 || n > math.MaxUint32 {
+		return nil, nil, c.wrong("%v is no number of requests; write 1 or more", n)
+	}
+	d, err := duration(c, c.text(1), 100*time.Millisecond)
+	return new(uint32(n)), d, err
+}
+
+// clientRatelimit limits each client by itself.
+func clientRatelimit(c *call, e *effect) error {
+	n, d, err := rate(c)
+	if err != nil {
+		return err
+	}
+	l := &route.ClientLimit{Requests: *n, Interval: *d, Headers: []string{"x-forwarded-for"}}
+	if len(c.Args) > 2 {
+		l.Headers = nil
+		for _, name := range strings.Split(strings.ToLower(c.text(2)), ",") {
+			name = strings.TrimSpace(name)
+			if err := route.CheckHeaderName(c.at, name); err != nil {
+				return err
+			}
+			l.Headers = append(l.Headers, name)
+		}
+	}
+	if slices.ContainsFunc(e.changes, func(f route.Filter) bool { return f.ClientLimit != nil }) {
+		return refused(c.at, unsupportedFilter, "the route limits clients already; remove one of the limits")
+	}
+	e.changes = append(e.changes, route.Filter{ClientLimit: l})
+	return nil
+}
+
 func ratelimit(c *call, e *effect) error {
 	if e.limits++; e.limits > 1 {
 		return refused(c.at, unsupportedFilter, "the route has a limit already, and weft counts by one; remove one of them")
 	}
-	n := c.Args[0].Number
-	if n != math.Trunc(n) || n < 1 || n > math.MaxUint32 {
-		return c.wrong("%v is no number of requests; write 1 or more", n)
-	}
-	d, err := duration(c, c.text(1), 100*time.Millisecond)
+	n, d, err := rate(c)
 	if err != nil {
 		return err
 	}
-	fields := map[string]any{"local.http.requestRate": map[string]any{"num": new(uint32(n)), "interval": d}}
+	fields := map[string]any{"local.http.requestRate": map[string]any{"num": n, "interval": d}}
 	if len(c.Args) > 2 {
 		status := c.Args[2].Number
 		if status != math.Trunc(status) || status < 400 || status > 599 {

@@ -73,8 +73,7 @@ var lacking = []filter{
 	{"setDynamicBackendSchemeFromHeader", "", "a backend that requests choose would open every address", 0, nil},
 	{"setDynamicBackendUrlFromHeader", "", "a backend that requests choose would open every address", 0, nil},
 
-	{"clientRatelimit", "", "a limit for each client is not built yet", 0, nil},
-	{"localRatelimit", "", "a limit for each client is not built yet", 0, nil},
+	{"localRatelimit", "", "it is an older name; write clientRatelimit", 0, nil},
 	{"clusterRatelimit", "", clusterWide, 0, nil},
 	{"clusterClientRatelimit", "", clusterWide, 0, nil},
 	{"clusterLeakyBucketRatelimit", "", clusterWide, 0, nil},

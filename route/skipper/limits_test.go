@@ -27,6 +27,8 @@ spec:
   - {path: /r, predicates: ['JWTPayloadAnyKV("iss", "x", "iss", "y")'], filters: ['ratelimit(2, "1h")']}
   - {path: /r, filters: ['ratelimit(1, "1h", 503)']}
   - {pathSubtree: /p, filters: ['ratelimit(50, "1h")']}
+  - {path: /c, filters: ['clientRatelimit(2, "1h", "Authorization")']}
+  - {path: /two, filters: ['clientRatelimit(1, "1h", "X-A, X-B")', 'ratelimit(3, "1h", 503)']}
 ---
 type: MeshRateLimit
 mesh: default
@@ -58,6 +60,8 @@ func TestClaimsAndLimitsInEnvoy(t *testing.T) {
 	}{
 		{"/r", token("x"), 0, 200}, {"/r", token("y"), 0, 200}, {"/r", token("x"), 0, 429}, {"/r", token("y"), 0, 429},
 		{"/r", token("z"), 1, 200}, {"/r", "", 1, 503}, {"/r", "Bearer x", 1, 503}, {"/p", "", 2, 200}, {"/p/q", "", 2, 429}, {"/none", "", -1, 404},
+		{"/c", "a", 3, 200}, {"/c", "a", 3, 200}, {"/c", "a", 3, 429}, {"/c", "b", 3, 200}, {"/c", "", 3, 200}, {"/c", "", 3, 200}, {"/c", "", 3, 200}, {"/c", "b", 3, 200}, {"/c", "b", 3, 429},
+		{"/two", "", 4, 200}, {"/two", "", 4, 200}, {"/two", "", 4, 200}, {"/two", "", 4, 503},
 	} {
 		q := sim.Request{URL: "http://api.example.org" + c.path, Headers: sim.Headers{}}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d%s", listen, c.path), nil)
