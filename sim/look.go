@@ -63,6 +63,7 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 	case a.scheme == "https":
 		return nil, fmt.Errorf("url: %s is called over plain HTTP inside the mesh; write http://%s", o.Destination.ID, a.authority)
 	default:
+		f.call.anyMethod = o.ToHost()
 		if o.ToHost() && q.Claims == nil { // Envoy reads them, on hosts alone
 			q.Claims = TokenClaims(strings.Join(f.call.headers.Values("authorization"), ","))
 			f.call.claims = q.Claims
@@ -116,7 +117,7 @@ func (c *call) unread(q *Request) uint32 {
 	path, ok := normalize(c.path)
 	c.path = path
 	switch {
-	case !c.http2 && !(slices.Contains(known, c.method) && measured(q.Headers)):
+	case !c.http2 && !(c.methodRead() && measured(q.Headers)):
 		return http.StatusBadRequest
 	case encoded(q.Headers):
 		return http.StatusNotImplemented
@@ -130,6 +131,11 @@ func (c *call) unread(q *Request) uint32 {
 		return http.StatusBadRequest
 	}
 	return 0
+}
+
+// methodRead reports whether Envoy reads the method from an HTTP/1.1 client.
+func (c *call) methodRead() bool {
+	return slices.Contains(known, c.method) || c.anyMethod && c.method != "" && !strings.ContainsFunc(c.method, notInName)
 }
 
 // first is the first route of t that matches with a draw; nil where none does. Why

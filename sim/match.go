@@ -17,6 +17,7 @@ type call struct {
 	body      int64
 	grpc      bool
 	http2     bool // so the workload asks
+	anyMethod bool // where it comes, every method is read
 	refused   bool // for what Connection names
 	hostless  bool // because Connection names the host
 	upgrade   upgrade

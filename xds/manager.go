@@ -45,6 +45,9 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 		UpgradeConfigs:                []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: webSocket}},
 		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{withoutOrders()},
 	}
+	if c.hosts { // whose routes may be for methods that nobody else knows
+		m.HttpProtocolOptions = &corev3.Http1ProtocolOptions{AllowCustomMethods: true}
+	}
 	if c.place.Inbound {
 		// A WebSocket comes by HTTP/2 from the caller's sidecar: as CONNECT.
 		m.Http2ProtocolOptions = &corev3.Http2ProtocolOptions{AllowConnect: true, OverrideStreamErrorOnInvalidHttpMessage: wrapperspb.Bool(true)}

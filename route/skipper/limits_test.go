@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
+	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
 )
@@ -29,12 +30,41 @@ spec:
   - {pathSubtree: /p, filters: ['ratelimit(50, "1h")']}
   - {path: /c, filters: ['clientRatelimit(2, "1h", "Authorization")']}
   - {path: /two, filters: ['clientRatelimit(1, "1h", "X-A, X-B")', 'ratelimit(3, "1h", 503)']}
+  - {path: /m, methods: [push]}
 ---
 type: MeshRateLimit
 mesh: default
 name: stricter
 spec: {to: [{targetRef: {kind: RouteGroup, name: api, namespace: default, sectionName: "2"}, default: {local: {http: {requestRate: {num: 1, interval: 1h}}}}}]}
 `
+
+// askByMethods: a method that nobody else knows is one like others.
+func askByMethods(t *testing.T, m *resolve.Model, listen uint32) {
+	t.Helper()
+	for _, method := range []string{"PUSH", "push", "GET", "P'SH", "PUT"} {
+		req, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("http://127.0.0.1:%d/m", listen), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "api.example.org"
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		v, err := sim.Run(m, client, sim.Request{Method: method, URL: "http://api.example.org/m"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 404
+		if method == "PUSH" {
+			want = 200
+		}
+		if b := &v.Branches[0]; resp.StatusCode != want || want == 404 && b.Status != 404 || want == 200 && b.Outcome != sim.Forward {
+			t.Errorf("%s: Envoy answers %d, sim %s %d", method, resp.StatusCode, b.Outcome, b.Status)
+		}
+	}
+}
 
 // TestClaimsAndLimitsInEnvoy: a sidecar with what is rendered reads claims, and counts
 // for each route of the group.
@@ -54,6 +84,7 @@ func TestClaimsAndLimitsInEnvoy(t *testing.T) {
 	token := func(iss string) string {
 		return "Bearer e30." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"`+iss+`"}`)) + ".x"
 	}
+	askByMethods(t, m, listen)
 	for i, c := range []struct {
 		path, authorization string
 		rule, status        int
