@@ -109,9 +109,11 @@ type Type struct {
 	Name string // MeshRetry
 	// Group and Version are those of the kind in Kubernetes; empty is Kuma's.
 	Group, Version string
-	Plural         string // meshretries: its REST path
-	Short          string // mr: its name in a KRI and on the command line
-	Global         bool   // not in a mesh
+	// Older are versions of the group that documents may still say; each is a warning.
+	Older  []string
+	Plural string // meshretries: its REST path
+	Short  string // mr: its name in a KRI and on the command line
+	Global bool   // not in a mesh
 	// DNSLabel wants names that are RFC 1035 labels, else RFC 1123 subdomains.
 	DNSLabel bool
 	// Bare marks the older kinds whose fields stand beside name instead of under spec.
@@ -119,7 +121,10 @@ type Type struct {
 	// Policy and Route mark what GET /_resources tells of a kind.
 	Policy, Route bool
 	// Attach marks routes that policies may target.
-	Attach    bool
+	Attach bool
+	// Tolerant makes unknown fields warnings: of documents that other programs read
+	// too, of which weft carries a part. Parts that decode themselves may stay strict.
+	Tolerant  bool
 	New       func() Spec
 	NewStatus func() any // nil where the kind has no status that weft reads
 }

@@ -15,12 +15,20 @@ func objectKey(r api.Ref) string { return r.Kind + "/" + r.Namespace + "/" + r.N
 // labelled is the objects of a kind with a label.
 func labelled(kind, label string) string { return kind + "\x00" + label }
 
+// keyed is the route objects of a kind that have a key of their dialect.
+func keyed(kind, key string) string { return kind + "\x04" + key }
+
 func (c *collections) addObjects() {
 	c.objectsByKind = map[*derive.Collection[api.Object]]*derive.Index[api.Object]{}
 	add := func(name string) *derive.Collection[api.Object] {
 		source := derive.Source(c.schema, name, derive.Values[api.Object]{})
 		c.objectsByKind[source] = source.Index(func(_ string, o *api.Object, add func(string)) {
 			add(o.Kind)
+			if d, _ := kindOf(c.dialects, o.Kind); d != nil && d.Keys != nil {
+				for _, key := range d.Keys(o) {
+					add(keyed(o.Kind, key))
+				}
+			}
 			if source != c.serviceObjects && source != c.otherObjects {
 				return // labels are looked for in what others refer to
 			}

@@ -23,6 +23,13 @@ func (s seeing) Objects(kind string, labels map[string]string) []*api.Object {
 	return slices.SortedFunc(mesh(s).objects(kind, labels), func(a, b *api.Object) int { return a.Ref.Compare(b.Ref) })
 }
 
+// Keyed are the route objects of a kind in the mesh that have the key, in the order
+// of their refs.
+func (s seeing) Keyed(kind, key string) []*api.Object {
+	found := s.objectsByKind[s.routeObjects].Values(s.at, keyed(kind, key))
+	return slices.SortedFunc(found, func(a, b *api.Object) int { return a.Ref.Compare(b.Ref) })
+}
+
 // record takes down what a dialect asks for, so that others can tell whose rules
 // it may have.
 type record struct {
@@ -40,6 +47,15 @@ func (r *record) Object(ref api.Ref) (*api.Object, bool) {
 func (r *record) Objects(kind string, labels map[string]string) []*api.Object {
 	r.asks(anyOf(kind))
 	return r.See.Objects(kind, labels)
+}
+
+// Keyed notes that those with the key were asked for.
+func (r *record) Keyed(kind, key string) []*api.Object {
+	found := r.See.Keyed(kind, key)
+	for _, o := range found {
+		r.asks(objectKey(o.Ref))
+	}
+	return found
 }
 
 func (r *record) asks(target string) {

@@ -1,10 +1,12 @@
 package resolve
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/route"
 )
 
 // TestWhatADialectSawIsRecorded: who looked at another document, or for one that
@@ -54,6 +56,39 @@ func TestWhatADialectSawIsRecorded(t *testing.T) {
 		g, _ = g.Update(c.written(step.object.Kind).Put(objectKey(step.object.Ref), step.object))
 		if saw != step.saw {
 			t.Errorf("after %s it saw %q, want %q", step.object.Ref, saw, step.saw)
+		}
+	}
+}
+
+// TestKeyedObjects: a dialect finds objects of its kinds by its own words, and is asked
+// again when one of them comes, goes or changes its words.
+func TestKeyedObjects(t *testing.T) {
+	t.Parallel()
+	dialect := route.Dialect{Types: []api.Type{{Name: "Word"}}, Keys: func(o *api.Object) []string { return strings.Fields(o.Labels["says"]) }}
+	c := newCollections([]route.Dialect{dialect}, nil, nil)
+	saw := ""
+	derive.Derive(c.schema, "probe", c.meshObjects, derive.Values[string]{}, func(r *derive.Reader, _ string) *string {
+		see := &record{See: seeing{c, r}}
+		saw = "nothing"
+		for _, o := range see.Keyed("Word", "b") {
+			saw += " " + o.Name
+		}
+		if n := len(see.asked); n != strings.Count(saw, " ") {
+			t.Errorf("of %q %d are taken down", saw, n)
+		}
+		return nil
+	})
+	g := c.schema.New()
+	for _, step := range [][3]string{
+		{api.KindMesh, "default", "nothing"}, {"Word a", "b", "nothing a"}, {"Word b", "a", ""}, {"Word c", "a b", "nothing a c"},
+		{"Word a", "c", "nothing c"}, {"Word a", "d", ""},
+	} {
+		kind, name, _ := strings.Cut(step[0], " ")
+		o := &api.Object{Ref: api.Ref{Kind: kind, Mesh: "default", Name: name}, Labels: map[string]string{"says": step[1]}}
+		saw = ""
+		g, _ = g.Update(c.written(kind).Put(objectKey(o.Ref), o))
+		if saw != step[2] {
+			t.Errorf("after %v it saw %q", step, saw)
 		}
 	}
 }

@@ -15,6 +15,10 @@ type Dialect struct {
 	// Read says what one object means; what it cannot carry becomes a note. Of other
 	// objects it knows what see shows, and is called again when that changes.
 	Read func(o *api.Object, see See) *Opinion
+	// Keys are the words by which See.Keyed finds an object of the language beside
+	// its ref: a host that it serves, an object that it includes. They follow from the
+	// object alone. It may be nil.
+	Keys func(o *api.Object) []string
 	// Compose makes the rules of one frontend of all that is said about it for one
 	// class of dataplanes, weakest first by the order of policies. It is pure: equal
 	// candidates have equal answers. Without candidates it says what holds where
@@ -41,6 +45,9 @@ type See interface {
 	Object(api.Ref) (*api.Object, bool)
 	// Objects are those of a kind that carry all the labels, in the order of their refs.
 	Objects(kind string, labels map[string]string) []*api.Object
+	// Keyed are those of a kind of routes that have the key among their dialect's
+	// Keys, in the order of their refs.
+	Keyed(kind, key string) []*api.Object
 }
 
 // Frontend is where a client asks: a port of a service, or a host at a port.

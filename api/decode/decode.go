@@ -146,7 +146,9 @@ func object(c *api.Catalog, doc *document, like api.Ref) (*api.Object, []*api.Vi
 // structure reads the spec and the status.
 func (d *decoder) structure(h *head) {
 	if h.spec.IsSet() {
+		d.warns = h.typ.Tolerant
 		d.value(h.spec.node, h.spec.mark, h.at, reflect.ValueOf(h.object.Spec).Elem())
+		d.warns = false
 	}
 	if h.status.IsSet() && h.typ.NewStatus != nil {
 		h.object.Status = h.typ.NewStatus()
@@ -159,9 +161,11 @@ func (d *decoder) structure(h *head) {
 // semantics validates what was read. What the structure got wrong is not
 // there to be validated, so what is said of it or of its parents is left out.
 func (d *decoder) semantics(h *head, c *api.Catalog) {
-	broken := make([]api.Path, len(d.errs))
-	for i, v := range d.errs {
-		broken[i] = v.Field
+	var broken []api.Path
+	for _, v := range d.errs {
+		if v.Severity == api.Error {
+			broken = append(broken, v.Field)
+		}
 	}
 	found := append(validateHead(h), api.Violations(h.object.Spec.Validate(h.at))...)
 	if spec, ok := h.object.Spec.(api.ObjectValidator); ok {

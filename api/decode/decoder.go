@@ -23,6 +23,7 @@ type decoder struct {
 	ref     api.Ref
 	errs    []*api.Violation
 	lenient bool // status: others wrote it, so what is unknown is left out
+	warns   bool // of unknown fields
 	secret  bool // values may be secrets, so messages do not quote them
 	inAlias int
 	aliased int
@@ -151,6 +152,9 @@ func (d *decoder) unknown(key *yaml.Node, at api.Path, fields []field) {
 	}
 	v := at.Field(api.Clip(key.Value)).Breaks("unknown field; %s", api.DidYouMean(key.Value, names, "the fields here are"))
 	v.Code = "UnknownField"
+	if d.warns {
+		v.Severity, v.Message = api.Warning, "unknown field, without effect; "+api.DidYouMean(key.Value, names, "the fields here are")
+	}
 	d.report(key, v)
 }
 

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,7 +152,11 @@ var envelopeKeys = map[string]bool{"type": true, "mesh": true, "namespace": true
 func (d *decoder) kubernetes(typ api.Type) head {
 	var k kubernetes
 	d.value(d.root, d.root, "", reflect.ValueOf(&k).Elem())
-	if want := typ.APIVersion(); k.APIVersion != want {
+	switch want := typ.APIVersion(); {
+	case k.APIVersion == want:
+	case typ.Older != nil && slices.ContainsFunc(typ.Older, func(v string) bool { return k.APIVersion == typ.Group+"/"+v }):
+		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Warns("DeprecatedVersion", "%s is an older version and is read as %s; write that", k.APIVersion, want))
+	default:
 		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Breaks("%q is not the version of %s; write %s", api.Clip(k.APIVersion), typ.Name, want))
 	}
 	if _, old := k.Metadata.Annotations[api.LabelMesh]; old && k.Metadata.Labels[api.LabelMesh] == "" {

@@ -44,6 +44,17 @@ func (r Raw) Decode(into any) bool {
 	return len(r.d.errs) == before
 }
 
+// DecodeStrictly is Decode where unknown fields are mistakes, whatever they are
+// around the part.
+func (r Raw) DecodeStrictly(into any) bool {
+	if r.IsSet() {
+		warns := r.d.warns
+		r.d.warns = false
+		defer func() { r.d.warns = warns }()
+	}
+	return r.Decode(into)
+}
+
 // Text is the part if it is text.
 func (r Raw) Text() (string, bool) {
 	return scalarOf(r.node), r.IsSet() && r.node.Kind == yaml.ScalarNode && isText(r.node)
