@@ -36,6 +36,9 @@ func filterText(f *route.Filter) string {
 		if f.Rewrite.BackendsHost {
 			host = " host of the backend"
 		}
+		if f.Rewrite.HostHeader != "" {
+			host = " host of header " + f.Rewrite.HostHeader
+		}
 		return "rewrite" + host + pathText(f.Rewrite.Path)
 	case f.ClientLimit != nil:
 		return fmt.Sprintf("%d requests in %s for each client by %s, of at most %d clients at a time", f.ClientLimit.Requests, f.ClientLimit.Interval,
@@ -81,6 +84,8 @@ func pathText(p *route.PathRewrite) string {
 		return ""
 	case p.Full != nil:
 		return " path " + *p.Full
+	case p.Prefix != nil && p.Literal:
+		return " bytes of the prefix " + *p.Prefix
 	case p.Prefix != nil:
 		return " prefix " + *p.Prefix
 	case p.Each != nil:

@@ -54,13 +54,13 @@ func (cs Conditions) Count(on Subject) int {
 }
 
 // Replaces is the part of a path that a rewrite of the prefix replaces where c
-// holds: the segments that c names, without a slash behind them. False where c
+// holds: what c names, without a slash behind it. False where c
 // names none, and then such a rewrite changes nothing: dialects refuse it.
 func (c *Condition) Replaces() (segments string, ok bool) {
 	switch {
 	case c.On != OnPath:
 		return "", false
-	case c.Op == SegmentPrefix:
+	case c.Op == SegmentPrefix, c.Op == BytePrefix:
 		return strings.TrimSuffix(c.Value, "/"), true
 	}
 	return c.Value, c.Op == Equal

@@ -189,7 +189,8 @@ func TestReplacedSegments(t *testing.T) {
 		{*route.CatchAll.Path(), "", true},
 		{matches.On(route.OnPath, route.Equal, "", "/a/"), "/a/", true},
 		{matches.On(route.OnPath, route.FullMatch, "", "/a"), "/a", false},
-		{matches.On(route.OnPath, route.BytePrefix, "", "/a"), "/a", false},
+		{matches.On(route.OnPath, route.BytePrefix, "", "/a"), "/a", true},
+		{matches.On(route.OnPath, route.BytePrefix, "", "/a/"), "/a", true},
 		{matches.Method("GET"), "", false},
 	} {
 		if segments, ok := x.condition.Replaces(); ok != x.ok || ok && segments != x.segments {

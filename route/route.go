@@ -48,14 +48,21 @@ type Rewrite struct {
 	Hostname     string
 	Path         *PathRewrite
 	BackendsHost bool // hostToBackendHostname
+	// HostHeader is the request header, in lower case, whose value becomes the host, as
+	// it is after all changes of headers; the host stays where it is missing. It holds
+	// over the hosts of single backends.
+	HostHeader string
 }
 
 // PathRewrite replaces the full path, the prefix that the match names, or each part
-// of it that an expression matches. Exactly one field is set.
+// of it that an expression matches. Exactly one of these is set.
 type PathRewrite struct {
 	Full   *string
 	Prefix *string
 	Each   *Replacement
+	// Literal says that Prefix stands for the bytes of a byte prefix, as written: no
+	// slash is put between it and what follows, and none is taken away.
+	Literal bool
 }
 
 // Mirror copies a share of the requests to another backend.

@@ -10,8 +10,9 @@ import (
 
 // filtered applies the filters of single backends to what a backend sees, after
 // those of the route, and to its answers. One outside the mesh that has its own
-// host name by now keeps it; all others were sent to authority.
-func filtered(rt *resolve.Route, b *Branch, authority string) {
+// host name by now keeps it; all others were sent to authority, or to what a header
+// names where the rewrite takes the host from one, and to asked without that.
+func filtered(rt *resolve.Route, b *Branch, rewrite *route.Rewrite, authority, asked string) {
 	for n, x := range resolve.Sharing(rt.Backends) {
 		if len(x.Filters) == 0 {
 			continue
@@ -26,6 +27,7 @@ func filtered(rt *resolve.Route, b *Branch, authority string) {
 		if w := route.LastRewrite(x.Filters); w != nil && w.Hostname != "" && f.Authority == authority {
 			f.Authority = w.Hostname
 		}
+		f.takeHost(rewrite, asked)
 		b.send(n, &f)
 	}
 	answered(rt, b)

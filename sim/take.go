@@ -38,7 +38,7 @@ func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		b.Forwarded = c.forwarded(rt, rewrite)
 		authority := b.Forwarded.Authority
 		autoHost(t.from, rt, rewrite, &b)
-		filtered(rt, &b, authority)
+		filtered(rt, &b, rewrite, authority, c.authority)
 		b.arrive()
 		b.Mirrors = mirrors(rt, t.draws)
 		if c.upgrade == webSocket && len(b.Mirrors) > 0 {
@@ -111,7 +111,8 @@ func (c *call) forwarded(rt *resolve.Route, rewrite *route.Rewrite) *Forwarded {
 	if rewrite == nil {
 		return f
 	}
-	if rewrite.Hostname != "" {
+	f.takeHost(rewrite, c.authority)
+	if rewrite.Hostname != "" && rewrite.HostHeader == "" {
 		f.Authority = rewrite.Hostname
 		delete(f.Headers, "x-envoy-original-host") // Envoy writes its own
 	}
@@ -120,6 +121,19 @@ func (c *call) forwarded(rt *resolve.Route, rewrite *route.Rewrite) *Forwarded {
 		delete(f.Headers, "x-envoy-original-path")
 	}
 	return f
+}
+
+// takeHost gives the request the host of a header, if the rewrite asks for that: the
+// first line of it, and where there is none the host that was asked for.
+func (f *Forwarded) takeHost(w *route.Rewrite, asked string) {
+	if w == nil || w.HostHeader == "" {
+		return
+	}
+	f.Authority = asked
+	if lines := f.Headers.Values(w.HostHeader); len(lines) > 0 && lines[0] != "" {
+		f.Authority = lines[0]
+		delete(f.Headers, "x-envoy-original-host")
+	}
 }
 
 // change applies one modifier: set, then add, then remove.
@@ -191,20 +205,24 @@ func rewritten(p *route.PathRewrite, m *route.Match, path string) (string, bool)
 	case p.Each != nil:
 		return p.Each.In(path), true
 	}
-	prefix, ok := m.Path().Replaces()
+	on := m.Path()
+	prefix, ok := on.Replaces()
 	if p.Prefix == nil || !ok {
 		return "", false
 	}
+	if p.Literal && on.Op == route.BytePrefix && *p.Prefix != "" {
+		return *p.Prefix + strings.TrimPrefix(path, on.Value), true
+	}
 	replacement := route.Absolute(strings.TrimSuffix(*p.Prefix, "/"))
 	if rest := strings.TrimPrefix(path, prefix); rest != "" {
-		return strings.TrimSuffix(replacement, "/") + rest, true
+		return route.Absolute(strings.TrimSuffix(replacement, "/") + rest), true
 	}
 	return replacement, true
 }
 
 // autoHost gives a backend outside the mesh its own host name as authority.
 func autoHost(r *resolve.Resolved, rt *resolve.Route, rewrite *route.Rewrite, b *Branch) {
-	if rewrite != nil && rewrite.Hostname != "" {
+	if rewrite != nil && (rewrite.Hostname != "" || rewrite.HostHeader != "") {
 		return
 	}
 	for n, x := range resolve.Sharing(rt.Backends) {

@@ -127,6 +127,8 @@ func forward(s split) *routev3.RouteAction {
 
 func applyRewrite(action *routev3.RouteAction, w *route.Rewrite, path *route.Condition) {
 	switch {
+	case w.HostHeader != "":
+		action.HostRewriteSpecifier = &routev3.RouteAction_HostRewriteHeader{HostRewriteHeader: w.HostHeader}
 	case w.Hostname != "":
 		action.HostRewriteSpecifier = &routev3.RouteAction_HostRewriteLiteral{HostRewriteLiteral: w.Hostname}
 	case w.BackendsHost:

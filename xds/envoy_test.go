@@ -60,6 +60,21 @@ func TestPathsInEnvoy(t *testing.T) {
 	add(rule("r", root, prefixRewrite("/x")), "/y", "r", "/x/y")
 	add(rule("r", root, prefixRewrite("/x")), "/", "r", "/x/")
 	add(rule("r", root, prefixRewrite("/")), "/y", "r", "/y")
+	for _, p := range []struct{ prefix, path, replacement, becomes string }{
+		{"/foo", "/foo/bar", "/xyz", "/xyz/bar"}, {"/foo", "/foobar", "/xyz", "/xyzbar"}, {"/foo", "/foobar", "/", "/bar"}, {"/foo", "/foo/bar?q", "/", "/bar?q"},
+		{"/foo", "/foo", "/", "/"}, {"/foo", "/foo", "/xyz/", "/xyz"}, {"/foo", "/foo?q", "", "/?q"}, {"/foo", "/foobar", "/xyz/", "/xyzbar"},
+		{"/foo/", "/foo/type", "/bar", "/bar/type"}, {"/foo/", "/foo/type", "/", "/type"}, {"/foo/", "/foo/", "/bar/", "/bar/"}, {"/foo/", "/foo//b", "/bar", "/bar//b"},
+		{"/", "/y", "/x", "/x/y"}, {"/", "/y", "/", "/y"},
+	} {
+		add(rule("r", path(route.BytePrefix, p.prefix), prefixRewrite(p.replacement)), p.path, "r", p.becomes)
+	}
+	for _, p := range []struct{ prefix, path, replacement, becomes string }{
+		{"/", "/y?q", "/x", "/xy?q"}, {"/", "/y", "/x/", "/x/y"}, {"/foo", "/foo/bar", "/x/", "/x//bar"}, {"/foo/", "/foo/bar", "/x", "/xbar"}, {"/foo", "/foobar", "", "/bar"},
+	} {
+		literal := prefixRewrite(p.replacement)
+		literal.Rewrite.Path.Literal = true
+		add(rule("r", path(route.BytePrefix, p.prefix), literal), p.path, "r", p.becomes)
+	}
 	add(rule("r", foo, fullRewrite("/z")), "/foo/bar?q", "r", "/z?q")
 	add(rule("r", foo, fullRewrite("")), "/foo", "r", "/")
 	add(rule("r", path(route.FullMatch, "/f.*"), fullRewrite("/z")), "/foo", "r", "/z")

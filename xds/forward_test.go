@@ -81,6 +81,9 @@ func TestHostsInEnvoy(t *testing.T) {
 		{&route.Rewrite{Hostname: "other.example"}, to("v1", 1), "other.example"},
 		{&route.Rewrite{BackendsHost: true}, to("v1", 1), "v1.example"},
 		{nil, outside, "out.example"},
+		{&route.Rewrite{HostHeader: "x-host"}, to("v1", 1), "given.example"},
+		{&route.Rewrite{HostHeader: "x-host", Hostname: "other.example"}, outside, "given.example"},
+		{&route.Rewrite{HostHeader: "x-none"}, to("v1", 1), "web"},
 		{&route.Rewrite{Hostname: "other.example"}, outside, "other.example"},
 	}
 	var worlds []envoytest.World
@@ -94,7 +97,7 @@ func TestHostsInEnvoy(t *testing.T) {
 	}
 	o := envoytest.NewOracle(t, all.Kinds, worlds)
 	for i, c := range cases {
-		a, err := o.Ask(i, envoytest.Question{Method: "GET", Host: "web", Path: "/"})
+		a, err := o.Ask(i, envoytest.Question{Method: "GET", Host: "web", Path: "/", Headers: http.Header{"X-Host": {"given.example"}}})
 		if err != nil || len(a.Attempts) != 1 {
 			t.Fatalf("%+v, %v", a, err)
 		}

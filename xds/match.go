@@ -35,6 +35,8 @@ func rewritten(p *route.PathRewrite, on *route.Condition) pathChange {
 	}
 	replacement := strings.TrimSuffix(*p.Prefix, "/")
 	switch {
+	case p.Literal && on.Op == route.BytePrefix && *p.Prefix != "":
+		return pathChange{prefix: *p.Prefix}
 	case on.Op == route.Equal:
 		return entire(replacement)
 	case value == "": // Envoy replaces the slash that every path has
@@ -44,7 +46,11 @@ func rewritten(p *route.PathRewrite, on *route.Condition) pathChange {
 			Pattern: regex("^" + regexp.QuoteMeta(value) + "/?"), Substitution: "/",
 		}}
 	}
-	return pathChange{prefix: route.Absolute(replacement)}
+	change := pathChange{prefix: route.Absolute(replacement)}
+	if on.Op == route.BytePrefix && strings.HasSuffix(on.Value, "/") { // Envoy takes that slash away too
+		change.prefix += "/"
+	}
+	return change
 }
 
 // entire replaces the whole path, but not the query.

@@ -136,8 +136,11 @@ func (d Dice) filter() route.Filter {
 		return route.Filter{Mirror: &route.Mirror{Percent: pick(d, 0.0, 100)}}
 	}
 	w := &route.Rewrite{Path: d.rewrite()}
-	if d.chance(50) {
+	switch n := d.IntN(10); {
+	case n < 4:
 		w.Hostname = "inner.example.org"
+	case n < 6:
+		w.HostHeader = pick(d, "h1", "x-new")
 	}
 	return route.Filter{Rewrite: w}
 }
@@ -175,7 +178,7 @@ func (d Dice) rewrite() *route.PathRewrite {
 	case 0:
 		return &route.PathRewrite{Full: ptr(pick(d, "/", "/full", `/b\1`, "/x?y=1", "", "/p%20q"))}
 	case 1:
-		return &route.PathRewrite{Prefix: ptr(pick(d, "/", "/to", "/to/", "", "/x/y"))}
+		return &route.PathRewrite{Prefix: ptr(pick(d, "/", "/to", "/to/", "", "/x/y")), Literal: d.chance(20)}
 	}
 	return nil
 }
