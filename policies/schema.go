@@ -94,7 +94,8 @@ func (s *Schema) Read(conf Conf) []merge.Leaf {
 }
 
 // Set puts values into conf, by the paths of its leaves, and returns it. A leaf that
-// is an object may be a map of its fields by their names. A path or a type that the
+// is an object may be a map of its fields by their names, of those too that no
+// document has. A path or a type that the
 // conf lacks is a bug of who made the values, and panics.
 func (s *Schema) Set(conf Conf, values map[string]any) Conf {
 	var fields []merge.Field
@@ -120,7 +121,7 @@ func (l SchemaLeaf) value(v any) any {
 		f, ok := l.typ.Elem().FieldByNameFunc(func(n string) bool {
 			f, _ := l.typ.Elem().FieldByName(n)
 			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			return tag == name
+			return tag == name || tag == "-" && strings.EqualFold(n, name) // what documents do not have
 		})
 		if !ok {
 			panic(fmt.Sprintf("%s has no field %s", l.Path, name))

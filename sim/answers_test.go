@@ -131,6 +131,7 @@ func TestTokens(t *testing.T) {
 		"one a second":         {sim.Bucket{Tokens: 1, Interval: time.Second}, []time.Duration{0, 0, 999 * ms, 1000 * ms, 1500 * ms, 2000 * ms}, "[true false false true false true]"},
 		"full at the start":    {sim.Bucket{Tokens: 3, Interval: time.Second}, []time.Duration{0, 0, 0, 0}, "[true true true false]"},
 		"no more than it hold": {sim.Bucket{Tokens: 2, Interval: time.Second}, []time.Duration{9000 * ms, 9000 * ms, 9000 * ms}, "[true true false]"},
+		"with a burst":         {sim.Bucket{Tokens: 1, Burst: 2, Interval: time.Second}, []time.Duration{0, 0, 0, 0, 1000 * ms, 1000 * ms, 9000 * ms}, "[true true true false true false true]"},
 		"none":                 {sim.Bucket{Interval: time.Second}, []time.Duration{0, 9000 * ms}, "[false false]"},
 		"never filled":         {sim.Bucket{Tokens: 1}, []time.Duration{0}, "[false]"},
 		"nobody asks":          {sim.Bucket{Tokens: 1, Interval: time.Second}, nil, "[]"},

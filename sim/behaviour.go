@@ -55,10 +55,11 @@ type Limiter interface {
 	RateField() string
 }
 
-// Bucket holds Tokens at most, is full at first, and is filled evenly: one token
-// each Interval/Tokens.
+// Bucket holds Tokens and Burst at most, is full at first, and is filled evenly: one
+// token each Interval/Tokens.
 type Bucket struct {
 	Tokens   uint32
+	Burst    uint32
 	Interval time.Duration
 	// Status is what a request without a token gets.
 	Status uint32

@@ -282,9 +282,10 @@ func (b Bucket) Admit(at []time.Duration) []bool {
 		return out
 	}
 	rate := float64(b.Tokens) / b.Interval.Seconds()
-	tokens, last := float64(b.Tokens), time.Duration(0)
+	most := float64(b.Tokens) + float64(b.Burst)
+	tokens, last := most, time.Duration(0)
 	for i, t := range at {
-		tokens = min(float64(b.Tokens), tokens+(t-last).Seconds()*rate)
+		tokens = min(most, tokens+(t-last).Seconds()*rate)
 		last = t
 		if tokens >= 1 {
 			tokens--

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/weftmesh/weft/policies"
@@ -15,7 +16,7 @@ func (c *Conf) Bucket() (b sim.Bucket, ok bool) {
 	if h == nil {
 		return b, false
 	}
-	b = sim.Bucket{Tokens: *h.RequestRate.Num, Interval: time.Duration(*h.RequestRate.Interval), Status: tooManyRequests}
+	b = sim.Bucket{Tokens: *h.RequestRate.Num, Interval: time.Duration(*h.RequestRate.Interval), Status: tooManyRequests, Burst: h.RequestRate.burst()}
 	// Envoy does not let a limit answer with what is no error.
 	if on := h.OnRateLimit; on != nil && on.Status != nil && *on.Status >= 400 {
 		b.Status = *on.Status
@@ -23,6 +24,14 @@ func (c *Conf) Bucket() (b sim.Bucket, ok bool) {
 	set, add := h.headers()
 	b.Set, b.Add = simHeaders(set), simHeaders(add)
 	return b, true
+}
+
+// burst is how many tokens more than Num the bucket holds, as many as Envoy counts.
+func (r *Rate) burst() uint32 {
+	if r.Burst == nil {
+		return 0
+	}
+	return min(*r.Burst, math.MaxUint32-*r.Num)
 }
 
 // RateField is the field whose author owns the bucket.

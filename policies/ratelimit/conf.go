@@ -1,6 +1,8 @@
 package ratelimit
 
 import (
+	"encoding/json"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 )
@@ -45,6 +47,18 @@ type Rate struct {
 	Num *uint32 `json:"num"`
 	// Interval is how long it takes until the bucket is full again. More than 50ms.
 	Interval *api.Duration `json:"interval"`
+	// Burst is how many tokens more the bucket holds. No document of the policy has
+	// it: it comes from route languages that do.
+	Burst *uint32 `json:"-"`
+}
+
+// MarshalJSON shows a burst too, where there is one.
+func (r Rate) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Num      *uint32       `json:"num"`
+		Interval *api.Duration `json:"interval"`
+		Burst    *uint32       `json:"burst,omitempty"`
+	}{r.Num, r.Interval, r.Burst})
 }
 
 // OnRateLimit is the answer to a request over the limit.

@@ -88,7 +88,7 @@ func (c *Conf) NetworkFilters(xds.Place) []*listenerv3.Filter {
 
 func (r *Rate) bucket() *typev3.TokenBucket {
 	return &typev3.TokenBucket{
-		MaxTokens:     *r.Num,
+		MaxTokens:     *r.Num + r.burst(),
 		TokensPerFill: wrapperspb.UInt32(*r.Num),
 		FillInterval:  xds.Duration(r.Interval),
 	}

@@ -41,7 +41,10 @@ func TestEnvoyLimitsAsTheBucketSays(t *testing.T) {
 	off.Local.HTTP.Disabled = new(true)
 	redirect := write(http(2, time.Hour, nil))
 	redirect.Route.Action = &routev3.Route_Redirect{Redirect: &routev3.RedirectAction{}}
+	burst := http(2, time.Hour, nil)
+	burst.Local.HTTP.RequestRate.Burst = new(uint32(1))
 	confs := []*ratelimit.Conf{
+		burst,
 		http(2, time.Hour, nil),
 		http(3, time.Hour, &ratelimit.OnRateLimit{Status: new(uint32(503)), Headers: headers}),
 		http(1, time.Hour, &ratelimit.OnRateLimit{Status: new(uint32(302))}),
@@ -58,7 +61,7 @@ func TestEnvoyLimitsAsTheBucketSays(t *testing.T) {
 		for n := range 5 {
 			resp := proxy.Send(t, i, "GET")
 			want := uint32(200)
-			if limited && n >= int(bucket.Tokens) {
+			if limited && n >= int(bucket.Tokens+bucket.Burst) {
 				want = bucket.Status
 				for _, h := range append(bucket.Set, bucket.Add...) {
 					if got := resp.Header.Values(h.Name); !slices.Equal(got, []string{h.Value}) {

@@ -24,12 +24,15 @@ var words = []word{
 	{name: "EnvoyRatelimited", envoy: "envoy-ratelimited"},
 	{name: "RefusedStream", envoy: "refused-stream"},
 	{name: "Http3PostConnectFailure", envoy: "http3-post-connect-failure"},
+	{name: "RetriableStatusCodes", envoy: statusWord}, // the numbers beside it alone
 	{name: "Canceled", envoy: "cancelled", grpc: true},
 	{name: "DeadlineExceeded", envoy: "deadline-exceeded", grpc: true},
 	{name: "Internal", envoy: "internal", grpc: true},
 	{name: "ResourceExhausted", envoy: "resource-exhausted", grpc: true},
 	{name: "Unavailable", envoy: "unavailable", grpc: true},
 }
+
+const statusWord = "retriable-status-codes"
 
 // grpcStatus are the numbers of the gRPC statuses that can be repeated.
 var grpcStatus = map[string]uint32{

@@ -38,7 +38,7 @@ type HTTP struct {
 	// ConnectFailure, EnvoyRatelimited, RefusedStream, Http3PostConnectFailure),
 	// status numbers ("503"), and HttpMethodGet and its like, which limit retries
 	// to requests of those methods. Without any word the default's words hold
-	// beside the numbers and methods.
+	// beside the numbers and methods; RetriableStatusCodes keeps them out.
 	RetryOn []string `json:"retryOn,omitzero" weft:"route,http"`
 	// RetriableResponseHeaders also repeats a request whose answer has one of
 	// these headers, each {type, name, value} as in the matches of a route.

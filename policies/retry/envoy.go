@@ -68,8 +68,8 @@ func (c conditions) envoy() string {
 			on = append(on, w.envoy)
 		}
 	}
-	if len(c.statuses) > 0 {
-		on = append(on, "retriable-status-codes")
+	if len(c.statuses) > 0 && !slices.Contains(on, statusWord) {
+		on = append(on, statusWord)
 	}
 	return strings.Join(on, ",")
 }
