@@ -138,6 +138,8 @@ func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
 		a.because(noEffect, at, "it has no rules for %s", d.ID)
 	case !d.Protocol.HTTPLike() && !r.opinion.Connections:
 		a.because("UnsupportedProtocol", at, "%s speaks %s, in which there are no requests to route", d.ID, d.Protocol)
+	case !a.mesh.subjectsOf(a.mesh.dest(d.ID)).ownedByOthers(r):
+		a.because(noEffect, at, "none of its own rules stands for %s", d.ID)
 	default:
 		a.because("Conflicted", at, "%s", a.mesh.ownedBy(a.mesh.dest(d.ID)))
 	}
