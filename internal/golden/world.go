@@ -20,6 +20,8 @@ import (
 //	validate                          every violation, then every condition that is not met
 //	problems                          everything that is wrong, by owner
 //	sim: DATAPLANE [METHOD] URL [k:v]… [answers:A,…]  what would happen to a request
+//	each: DATAPLANE ([METHOD] URL [k:v]…)…  the same in one line for each request
+//	own: KIND NAMESPACE/NAME          how a route fares in the form of its own language
 //	explain: DATAPLANE [TO]           what applies, and why
 //	object: KIND NAME                 where a policy or route takes part
 //	rules: DATAPLANE [KIND]           the items of the legacy rules view
@@ -37,7 +39,7 @@ func Answer(docs []File, question string) string {
 	model, _ := world.Compile(world.Snapshot(objects...))
 	verb, rest, _ := strings.Cut(question, ":")
 	a := asker{model: model, violations: violations, words: strings.Fields(rest)}
-	ask := map[string]func() error{"validate": a.validate, "problems": a.problems, "sim": a.sim, "explain": a.explain, "object": a.object, "rules": a.rules,
+	ask := map[string]func() error{"validate": a.validate, "problems": a.problems, "sim": a.sim, "each": a.each, "own": a.own, "explain": a.explain, "object": a.object, "rules": a.rules,
 		"subsets": a.subsets, "resources": a.resources, "inbounds": a.inbounds, "layout": a.layout}[verb]
 	if ask == nil {
 		return "nobody knows how to answer " + verb
@@ -98,8 +100,17 @@ func (a *asker) problems() error {
 }
 
 func (a *asker) sim() error {
+	v, err := sim.Run(a.model, a.plane(), request(a.words[1:]))
+	if err != nil {
+		return err
+	}
+	return inspect.VerdictText(&a.out, v, inspect.Style{})
+}
+
+// request reads the words of one.
+func request(words []string) sim.Request {
 	q := sim.Request{Headers: sim.Headers{}}
-	for _, w := range a.words[1:] {
+	for _, w := range words {
 		name, value, isHeader := strings.Cut(w, ":")
 		switch {
 		case strings.Contains(w, "://"):
@@ -112,11 +123,7 @@ func (a *asker) sim() error {
 			q.Method = w
 		}
 	}
-	v, err := sim.Run(a.model, a.plane(), q)
-	if err != nil {
-		return err
-	}
-	return inspect.VerdictText(&a.out, v, inspect.Style{})
+	return q
 }
 
 func (a *asker) explain() error {
