@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/contour"
 	"github.com/weftmesh/weft/route/kuma"
 	"github.com/weftmesh/weft/route/skipper"
 )
@@ -36,7 +37,9 @@ func Catalog() *api.Catalog { return catalog }
 var catalog = api.NewCatalog(Types()...)
 
 // Dialects are all route languages, strongest first.
-func Dialects() []route.Dialect { return []route.Dialect{kuma.Dialect, skipper.Dialect} }
+func Dialects() []route.Dialect {
+	return []route.Dialect{kuma.Dialect, contour.Dialect, skipper.Dialect}
+}
 
 // Kinds are all kinds of policy.
 func Kinds() []*policies.Kind { return all.Kinds }

@@ -1,0 +1,77 @@
+package contour
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/route"
+)
+
+// notFound is the answer to what nothing matches.
+var notFound = &route.Composed{Key: "httpproxy-none", Name: "httpproxy-none", Do: &route.Respond{Status: 404}, Bare: true}
+
+// compose orders the rules of the one root that is served; of rules with the same
+// conditions the last holds, and a root's own come last. Where several objects want
+// the host none is served, and nothing is found there.
+func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
+	var out route.Composition
+	var written []*route.Rule
+	for _, c := range candidates {
+		says, served := c.Says.(*host)
+		if !served {
+			continue
+		}
+		out.Inline = append(out.Inline, says.limit...)
+		for i := range c.Rules {
+			if c.Rules[i].Says != nil {
+				written = append(written, &c.Rules[i])
+			}
+		}
+	}
+	rules := merge.LastWins(written, func(r **route.Rule) string { return (*r).Says.(*said).key })
+	slices.SortStableFunc(rules, func(a, b merge.Won[*route.Rule]) int {
+		return a.Item.Says.(*said).compare(&b.Item.Says.(*said).asked)
+	})
+	for _, won := range rules {
+		c := composed(won)
+		out.Rows = append(out.Rows, route.Row{Composed: c, Match: c.Matches[0]})
+	}
+	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
+		out.Unmatched = notFound
+	}
+	return out
+}
+
+func composed(won merge.Won[*route.Rule]) *route.Composed {
+	r, s := won.Item, won.Item.Says.(*said)
+	out := &route.Composed{Key: s.key, Name: s.key, Matches: r.Matches, Do: s.do, Filters: s.filters, Upgrade: s.upgrade, Origins: []*api.Origin{r.Origin},
+		ActionBy: r.Origin, Via: s.via, Inline: s.inline, Bare: s.bare}
+	if len(s.filters) > 0 {
+		out.FiltersBy = r.Origin
+	}
+	for _, lost := range won.Over {
+		out.Over = append(out.Over, lost.Origin)
+	}
+	return out
+}
+
+// onlyBelow keeps rules to names one label below a wildcard host, for Envoy takes more.
+func onlyBelow(rules []route.Rule, fqdn string) {
+	parent, wild := strings.CutPrefix(fqdn, "*")
+	if !wild {
+		return
+	}
+	c, err := route.MatchAll(route.OnAuthority, "", 0, `(?i:`+label+regexp.QuoteMeta(parent)+`)(:[0-9]+)?`)
+	if err != nil {
+		panic(err) // Validate has looked at the name
+	}
+	for i := range rules {
+		for j := range rules[i].Matches {
+			m := &rules[i].Matches[j]
+			m.Conditions = append(slices.Clip(m.Conditions), c)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package contour
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// The kinds of policies in whose terms a route speaks.
+const (
+	timeoutKind   = "MeshTimeout"
+	retryKind     = "MeshRetry"
+	rateLimitKind = "MeshRateLimit"
+)
+
+// inline is what the route says in the terms of policies. It says nothing where it
+// answers by itself.
+func (m *routeMaker) inline(origin *api.Origin) []route.Inline {
+	if len(m.spec.Services) == 0 {
+		return nil
+	}
+	var out []route.Inline
+	add := func(kind string, fields map[string]any, at api.Path) {
+		if len(fields) > 0 {
+			field := *origin
+			field.Field = at
+			out = append(out, route.Inline{Kind: kind, Fields: fields, Origin: &field})
+		}
+	}
+	if p, at := m.spec.TimeoutPolicy, m.at.Field("timeoutPolicy"); p != nil {
+		add(timeoutKind, timeouts(m.report, p, at), at)
+	}
+	if p, at := m.spec.RetryPolicy, m.at.Field("retryPolicy"); p != nil {
+		add(retryKind, retries(m.report, p, at), at)
+	}
+	if p, at := m.spec.RateLimitPolicy, m.at.Field("rateLimitPolicy"); p != nil {
+		add(rateLimitKind, limit(m.report, p, at, routeError), at)
+	}
+	return out
+}
+
+// duration reads a bound in time: nil where it is not set, 0 where it is none.
+func duration(r *report, reason string, at api.Path, text string) *api.Duration {
+	var d api.Duration
+	switch text {
+	case "":
+		return nil
+	case "infinity", "infinite":
+		return &d
+	}
+	t, err := time.ParseDuration(text)
+	if err != nil || t < 0 {
+		r.fails(routeError, reason, at, "%q is no duration; write one such as 15s, or infinity", api.Clip(text))
+		return nil
+	}
+	if t == 0 {
+		return nil
+	}
+	d = api.Duration(t)
+	return &d
+}
+
+func timeouts(r *report, p *TimeoutPolicy, at api.Path) map[string]any {
+	out := map[string]any{}
+	for _, f := range [][3]string{{"response", p.Response, "http.requestTimeout"}, {"idle", p.Idle, "http.streamIdleTimeout"}} {
+		if d := duration(r, badTimeout, at.Field(f[0]), f[1]); d != nil {
+			out[f[2]] = d
+		}
+	}
+	if d := duration(r, badTimeout, at.Field("idleConnection"), p.IdleConnection); d != nil {
+		r.warns(specError, unsupported, at.Field("idleConnection"), "is about connections, which all routes to a service share, so it has no effect; write idleTimeout in a %s for the service", timeoutKind)
+	}
+	return out
+}
+
+// retryWords are the conditions of retries as policies have them. A host speaks HTTP, of
+// which gRPC is a part: their words stand in one list.
+var retryWords = map[string]string{
+	"5xx": "5xx", "gateway-error": "GatewayError", "reset": "Reset", "connect-failure": "ConnectFailure", "envoy-ratelimited": "EnvoyRatelimited",
+	"retriable-4xx": "Retriable4xx", "refused-stream": "RefusedStream", "http3-post-connect-failure": "Http3PostConnectFailure",
+	byStatus: "RetriableStatusCodes", "cancelled": "Canceled", "deadline-exceeded": "DeadlineExceeded", "internal": "Internal", "resource-exhausted": "ResourceExhausted", "unavailable": "Unavailable",
+}
+
+const byStatus = "retriable-status-codes"
+
+func retries(r *report, p *RetryPolicy, at api.Path) map[string]any {
+	count := uint32(1)
+	switch {
+	case p.Count == nil || *p.Count == 0:
+	case *p.Count == -1:
+		count = 0
+	case *p.Count < -1 || *p.Count > 1000:
+		r.fails(routeError, "RetryPolicyNotValid", at.Field("count"), "%d is no number of retries; write one from 1 to 1000, or -1 for none", *p.Count)
+	default:
+		count = uint32(*p.Count)
+	}
+	on := p.RetryOn
+	if len(on) == 0 {
+		on = []string{"5xx"}
+	}
+	var words []string
+	for i, w := range on {
+		here := at.Field("retryOn").Index(i)
+		switch {
+		case retryWords[w] != "":
+			words = append(words, retryWords[w])
+		case w == "reset-before-request", w == "retriable-headers":
+			r.warns(specError, unsupported, here, "weft does not carry %s yet, so it repeats nothing; write another condition", w)
+		default:
+			r.fails(routeError, "RetryPolicyNotValid", here, "%q is no condition; write one such as 5xx, gateway-error, reset, connect-failure", api.Clip(w))
+		}
+	}
+	words = append(words, statuses(r, p, at)...)
+	if len(words) == 0 {
+		count = 0 // what is repeated otherwise is not what the route asked for
+	}
+	out := map[string]any{"http.numRetries": &count}
+	d := duration(r, "RetryPolicyNotValid", at.Field("perTryTimeout"), p.PerTryTimeout)
+	if d != nil {
+		out["http.perTryTimeout"] = d
+	}
+	if count > 0 {
+		out["http.retryOn"] = words
+	}
+	return out
+}
+
+// statuses are those that are repeated, as policies name them.
+func statuses(r *report, p *RetryPolicy, at api.Path) []string {
+	if len(p.RetriableStatusCodes) == 0 {
+		return nil
+	}
+	at = at.Field("retriableStatusCodes")
+	if !slices.Contains(p.RetryOn, byStatus) {
+		r.warns(specError, ignored, at, "has no effect without %s in retryOn; add it there", byStatus)
+		return nil
+	}
+	var out []string
+	for i, s := range p.RetriableStatusCodes {
+		if http.StatusText(int(s)) == "" {
+			r.fails(routeError, "RetryPolicyNotValid", at.Index(i), "%d is no status that has a name; write one such as 503", s)
+			continue
+		}
+		out = append(out, strconv.FormatUint(uint64(s), 10))
+	}
+	return out
+}
+
+// limitStatus reports whether Envoy can answer a limit with a status.
+func limitStatus(s uint32) bool {
+	return s >= 400 && s < 600 && http.StatusText(int(s)) != "" && !slices.Contains([]uint32{418, 425, 451}, s)
+}
+
+// units are those in which a limit is counted.
+var units = map[string]api.Duration{"second": api.Duration(time.Second), "minute": api.Duration(time.Minute), "hour": api.Duration(time.Hour)}
+
+// hostLimit is what a root says for its host as a whole.
+func hostLimit(r *report) []route.Inline {
+	at := api.Path("spec.virtualhost.rateLimitPolicy")
+	p := r.of.Spec.(*HTTPProxy).VirtualHost.RateLimitPolicy
+	if p == nil {
+		return nil
+	}
+	fields := limit(r, p, at, virtualHostError)
+	if len(fields) == 0 {
+		return nil
+	}
+	return []route.Inline{{Kind: rateLimitKind, Fields: fields, Origin: &api.Origin{Ref: r.of.Ref, Field: at}}}
+}
+
+func limit(r *report, p *RateLimitPolicy, at api.Path, kind string) map[string]any {
+	untuned(r, at, []protecting{{"global", p.Global}})
+	l := p.Local
+	if l == nil {
+		return nil
+	}
+	at = at.Field("local")
+	wrong := func(field, format string, args ...any) { r.fails(kind, badRate, at.Field(field), format, args...) }
+	interval, known := units[l.Unit]
+	if l.Requests == 0 {
+		wrong("requests", "it admits nothing; write 1 or more")
+	}
+	if !known {
+		wrong("unit", "%q is no unit; write second, minute or hour", api.Clip(l.Unit))
+	}
+	rate := map[string]any{"num": &l.Requests, "interval": &interval}
+	if l.Burst > 0 {
+		rate["burst"] = &l.Burst
+	}
+	out := map[string]any{"local.http.requestRate": rate}
+	if s := l.ResponseStatusCode; s != 0 {
+		if !limitStatus(s) {
+			wrong("responseStatusCode", "%d is no status that Envoy answers a limit with; write one from 400 to 599 that has a name", s)
+		}
+		out["local.http.onRateLimit.status"] = &l.ResponseStatusCode
+	}
+	if set := answerHeaders(l, wrong); len(set) > 0 {
+		out["local.http.onRateLimit.headers.set"] = set
+	}
+	return out
+}
+
+// answerHeaders are those of the answer over the limit.
+func answerHeaders(l *LocalRateLimit, wrong func(field, format string, args ...any)) []route.Header {
+	var set []route.Header
+	for _, h := range l.ResponseHeadersToAdd {
+		x := route.Header{Name: strings.ToLower(h.Name), Value: h.Value}
+		err := route.CheckChangedHeader("", route.SetInAnswer, x)
+		if err == nil {
+			err = route.CheckHeaderValue("", x.Value)
+		}
+		switch {
+		case err != nil:
+			wrong("responseHeadersToAdd", "%s", err)
+		case slices.ContainsFunc(set, func(o route.Header) bool { return o.Name == x.Name }):
+			wrong("responseHeadersToAdd", "%s stands there twice; name it once", x.Name)
+		}
+		set = append(set, x)
+	}
+	return set
+}

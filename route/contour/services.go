@@ -1,0 +1,147 @@
+package contour
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// forward sends to the services of the route; nil where something is wrong with the
+// route. A service that is not there is left out, and the others have its share.
+func (m *routeMaker) forward() route.Action {
+	was := m.broken
+	m.broken = false
+	weights := uint64(0)
+	for i := range m.spec.Services {
+		m.backend(&m.spec.Services[i], m.at.Field("services").Index(i), &weights)
+	}
+	if weights == 0 {
+		for i := range m.backends {
+			m.backends[i].Weight = 1
+		}
+	}
+	m.headers(m.spec.RequestHeadersPolicy, m.at.Field("requestHeadersPolicy"), requestHeaders)
+	m.headers(m.spec.ResponseHeadersPolicy, m.at.Field("responseHeadersPolicy"), responseHeaders)
+	m.rewrite()
+	m.oneHost()
+	m.balance()
+	ok := !m.broken
+	m.broken = m.broken || was
+	if !ok {
+		return nil
+	}
+	return &route.Forward{Backends: m.backends, NoBackend: route.Respond{Status: noService}}
+}
+
+// backend adds a backend or a mirror; weights is the sum so far.
+func (m *routeMaker) backend(s *Service, at api.Path, weights *uint64) {
+	if s.Port < 1 || s.Port > 65535 {
+		m.fails(serviceError, "ServicePortInvalid", at.Field("port"), "%d is no port; write one from 1 to 65535", s.Port)
+		return
+	}
+	protected(m.report, at, []protecting{{"validation", s.Validation}})
+	untuned(m.report, at, []protecting{{"healthPort", s.HealthPort}, {"cookieRewritePolicies", s.CookieRewritePolicies}, {"slowStartPolicy", s.SlowStartPolicy}})
+	switch s.Protocol {
+	case "":
+	case "h2", "h2c":
+		m.warns(specError, unsupported, at.Field("protocol"), "weft takes the protocol from the service, so this has no effect; declare it at the port of the service (appProtocol)")
+	case "tls":
+		m.fails(routeError, unprotected, at.Field("protocol"), "weft cannot encrypt what goes to a service of the mesh by itself, so the route is not served; remove it if the service takes plain text")
+	default:
+		m.fails(serviceError, "UnsupportedProtocol", at.Field("protocol"), "%q is no protocol; write h2 or h2c, or leave it out", api.Clip(s.Protocol))
+	}
+	b := route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: s.Name, Namespace: m.of.HomeNamespace()}, Home: m.of.HomeNamespace(),
+		Port: uint32(s.Port), Weight: s.Weight, Field: at}
+	if !s.Mirror {
+		*weights += uint64(s.Weight)
+		b.Filters = m.serviceFilters(s, at)
+		m.backends = append(m.backends, b)
+		return
+	}
+	if len(m.mirrors) > 0 {
+		m.fails(serviceError, "OnlyOneMirror", at.Field("mirror"), "is a second mirror of the route; keep one")
+		return
+	}
+	percent := float64(s.Weight)
+	if s.Weight == 0 || s.Weight > 100 {
+		percent = 100
+	}
+	b.Weight = 1
+	m.mirrors = append(m.mirrors, b)
+	m.filters = append(m.filters, route.Filter{Mirror: &route.Mirror{Backend: b, Percent: percent}})
+}
+
+// serviceFilters change what goes to one service, and its answers.
+func (m *routeMaker) serviceFilters(s *Service, at api.Path) []route.Filter {
+	own := &routeMaker{report: m.report, service: s}
+	own.headers(s.RequestHeadersPolicy, at.Field("requestHeadersPolicy"), requestHeadersOfService)
+	own.headers(s.ResponseHeadersPolicy, at.Field("responseHeadersPolicy"), responseHeadersOfService)
+	return own.filters
+}
+
+// rewrite replaces the prefix of the path (spec/httpproxy.md 6.3).
+func (m *routeMaker) rewrite() {
+	if m.spec.PathRewritePolicy == nil || len(m.spec.PathRewritePolicy.ReplacePrefix) == 0 {
+		return
+	}
+	list, at := m.spec.PathRewritePolicy.ReplacePrefix, m.at.Field("pathRewritePolicy").Field("replacePrefix")
+	if m.in != nil && (m.path.kind != byPrefix || m.path.wild()) {
+		m.fails(prefixReplaceError, "MustHavePrefix", at, "the route matches no prefix of the path that could be replaced; match one by prefix, without *")
+		return
+	}
+	var chosen *ReplacePrefix
+	first := map[string]int{}
+	for i := range list {
+		p := &list[i]
+		if n, twice := first[p.Prefix]; twice {
+			reason := "DuplicateReplacement"
+			if p.Prefix == "" {
+				reason = "AmbiguousReplacement"
+			}
+			m.fails(prefixReplaceError, reason, at.Index(i), "is for the prefix of replacePrefix[%d] again; remove one of them", n)
+			continue
+		}
+		first[p.Prefix] = i
+		if p.Replacement != "" && !plainPath.MatchString(p.Replacement) {
+			m.fails(prefixReplaceError, "ReplacementNotValid", at.Index(i).Field("replacement"), "%q is no path; begin it with a slash, and write no ? or #", api.Clip(p.Replacement))
+		}
+		if p.Prefix == m.path.value || p.Prefix == "" && chosen == nil {
+			chosen = p
+		}
+	}
+	if chosen != nil {
+		m.rewritten().Path = m.replaced(chosen.Replacement)
+	}
+}
+
+// replaced is what becomes of the path. A rewrite keeps the slash between what it puts
+// and what follows; a redirect, and a rewrite of every path, put what is written.
+func (m *routeMaker) replaced(replacement string) *route.PathRewrite {
+	if m.path.kind != byPrefix || m.path.wild() {
+		return &route.PathRewrite{Full: &replacement}
+	}
+	literal := replacement != "" && (m.path.value == "/" || m.spec.RequestRedirectPolicy != nil)
+	return &route.PathRewrite{Prefix: &replacement, Literal: literal}
+}
+
+// balance says what of a load balancer policy is not carried.
+func (m *routeMaker) balance() {
+	p := m.spec.LoadBalancerPolicy
+	if p == nil || p.Strategy == "" || p.Strategy == "RoundRobin" {
+		return
+	}
+	m.warns(specError, unsupported, m.at.Field("loadBalancerPolicy"), "weft balances by RoundRobin alone yet, so it has no effect; remove it, or live without")
+}
+
+// oneHost refuses a service with a host of its own beside one from a header: Envoy
+// would take that of the header, where Contour takes the service's.
+func (m *routeMaker) oneHost() {
+	rewrite := route.LastRewrite(m.filters)
+	if rewrite == nil || rewrite.HostHeader == "" {
+		return
+	}
+	for i := range m.backends {
+		if own := route.LastRewrite(m.backends[i].Filters); own != nil {
+			m.fails(serviceError, requestHeadersOfService.reason, m.backends[i].Field.Field("requestHeadersPolicy"), "sets a host beside that which the route takes from a header; write one of them")
+		}
+	}
+}
