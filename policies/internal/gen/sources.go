@@ -81,6 +81,9 @@ func collect(structs map[string]*ast.StructType, name, path string, docs map[str
 		}
 		tag := reflect.StructTag(strings.Trim(f.Tag.Value, "`"))
 		field, _, _ := strings.Cut(tag.Get("json"), ",")
+		if field == "-" { // no document has it
+			continue
+		}
 		at := strings.TrimPrefix(path+"."+field, ".")
 		docs[at] = sentence(f.Names[0].Name, field, f.Doc.Text())
 		if inner := typeName(f.Type); structs[inner] != nil {
