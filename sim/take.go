@@ -2,8 +2,10 @@ package sim
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,6 +41,7 @@ func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		authority := b.Forwarded.Authority
 		autoHost(t.from, rt, rewrite, &b)
 		filtered(rt, &b, rewrite, authority, c.authority)
+		b.doubtHost(rewrite)
 		b.arrive()
 		b.Mirrors = mirrors(rt, t.draws)
 		if c.upgrade == webSocket && len(b.Mirrors) > 0 {
@@ -133,6 +136,26 @@ func (f *Forwarded) takeHost(w *route.Rewrite, asked string) {
 	if lines := f.Headers.Values(w.HostHeader); len(lines) > 0 && lines[0] != "" {
 		f.Authority = lines[0]
 		delete(f.Headers, "x-envoy-original-host")
+	}
+}
+
+// plainHost is a host that nobody refuses.
+var plainHost = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
+
+// doubtHost says where a header gives a host that may be refused on the way.
+func (b *Branch) doubtHost(w *route.Rewrite) {
+	if w == nil || w.HostHeader == "" {
+		return
+	}
+	sent := []*Forwarded{b.Forwarded}
+	for i := range b.Backends {
+		sent = append(sent, b.Backends[i].Forwarded)
+	}
+	for _, f := range sent {
+		if f != nil && !plainHost.MatchString(f.Authority) {
+			b.unknown = append(b.unknown, fmt.Sprintf("host: whether %q from header %s passes depends on what the backend speaks", f.Authority, w.HostHeader))
+			return
+		}
 	}
 }
 

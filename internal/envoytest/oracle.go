@@ -202,7 +202,7 @@ func reveal(config *routev3.RouteConfiguration, hosts map[string]string) {
 
 func says(name, value string) *corev3.HeaderValueOption {
 	return &corev3.HeaderValueOption{
-		Header:       &corev3.HeaderValue{Key: name, Value: value},
+		Header:       &corev3.HeaderValue{Key: name, Value: xds.Escape(value)},
 		AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
 	}
 }
