@@ -59,6 +59,15 @@ func TestTablesAgreeWithEnvoy(t *testing.T) {
 	}
 }
 
+// TestHTTPProxiesAgreeWithEnvoy is the same for trees of HTTPProxies.
+func TestHTTPProxiesAgreeWithEnvoy(t *testing.T) {
+	t.Parallel()
+	pairs := int(number(t, "WEFT_DIFF_PAIRS", 5000)) / 5
+	for _, r := range Run(t, byProxies, number(t, "WEFT_DIFF_SEED", 1), pairs, NewGrid()) {
+		t.Errorf("a disagreement; keep it in testdata once it is understood:\n%s", r)
+	}
+}
+
 // TestAdmittedMeansAccepted: whatever apply admits, an Envoy takes: everything
 // that every sidecar of random worlds holds, in one file for all.
 func TestAdmittedMeansAccepted(t *testing.T) {
