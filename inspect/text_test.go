@@ -81,3 +81,21 @@ with probability 0.75, by a draw from 250000 to 499999, 600000 to 999999: the pr
 		t.Error(diff)
 	}
 }
+
+// TestWhatTheCalledSidecarEndsIsSaid: an answer of its own, and a stream that it resets.
+func TestWhatTheCalledSidecarEndsIsSaid(t *testing.T) {
+	t.Parallel()
+	for want, in := range map[string]sim.Inbound{
+		"then, at web-1: its proxy answers 431\n":                            {Outcome: sim.Respond, Status: 431},
+		"then, at web-1: its proxy resets the stream, which counts as 503\n": {Outcome: sim.Reset, Status: 503},
+		"\n\nforward to web\n":                                               {Outcome: sim.Forward},
+	} {
+		in.Names, in.Dataplanes, in.Share = []string{"web-1"}, 1, 1
+		backend := sim.Backend{Kind: "MeshService", Name: "web", Share: 1, Inbounds: []sim.Inbound{in}}
+		var text strings.Builder
+		v := sim.Verdict{From: "a-1", Request: sim.Request{Method: "GET", URL: "http://web/"}, Branches: []sim.Branch{{Probability: 1, Outcome: sim.Forward, Backends: []sim.Backend{backend}}}}
+		if err := inspect.VerdictText(&text, v, inspect.Style{}); err != nil || !strings.HasSuffix(text.String(), want) {
+			t.Errorf("%q does not end with %q: %v", text.String(), want, err)
+		}
+	}
+}

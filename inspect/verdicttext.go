@@ -108,6 +108,8 @@ func (p *printer) inbounds(b *sim.Backend, several bool) {
 		switch {
 		case in.Outcome == sim.Respond:
 			p.line("  then, at %s: %sits proxy answers %d", who, part, in.Status)
+		case in.Outcome == sim.Reset:
+			p.line("  then, at %s: %sits proxy resets the stream, which counts as %d", who, part, in.Status)
 		case len(in.Policies) == 0:
 			p.line("  then, at %s: %sto its workload, without policies", who, part)
 		default:

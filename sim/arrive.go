@@ -10,29 +10,96 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
+// SocketInHTTP2 is what a verdict on a WebSocket does not know where workloads are asked
+// for it in HTTP/2.
+const SocketInHTTP2 = "answers: some workloads are asked for the WebSocket in HTTP/2 (RFC 8441), which few servers understand"
+
 // arrive makes of the request that the caller's sidecar sends the one that the
 // workloads get: their own sidecars read it anew, as that of the caller did.
-func (b *Branch) arrive() {
+func (b *Branch) arrive(c *call) {
 	for i := range b.Backends {
 		x := &b.Backends[i]
+		if x.Status != 0 || x.Share == 0 {
+			continue
+		}
 		sent := b.sentTo(i)
-		got := sent.reread(x.http2)
-		for k := range x.Inbounds {
-			x.Inbounds[k].read(got, x.http2)
+		answers := sent.over(x.http2).refusals(c, x.http2)
+		if len(answers) > 1 && slices.ContainsFunc(x.Inbounds, Inbound.reads) {
+			b.unknown = append(b.unknown, unframed)
+			answers = []uint32{0}
 		}
-		reads := func(in Inbound) bool { return in.Protocol.HTTPLike() }
-		if upgradeOf(sent.Headers) == webSocket && x.asksInHTTP2() {
-			b.unknown = append(b.unknown, "upgrade: the workloads of "+x.Name+" are asked for a WebSocket in HTTP/2 (RFC 8441), which few servers understand")
-		}
-		if got.same(sent) || !slices.ContainsFunc(x.Inbounds, reads) {
+		forms := x.forms(sent, answers[0])
+		if len(forms) > 1 {
+			b.unknown = append(b.unknown, "forwarded: the dataplanes of "+x.Name+" get it in different forms, for their sidecars read different protocols")
 			continue
 		}
-		if slices.ContainsFunc(x.Inbounds, func(in Inbound) bool { return !reads(in) }) {
-			b.unknown = append(b.unknown, "forwarded: some dataplanes of "+x.Name+" get it as it is, for their sidecars read no HTTP; those of the others change it once more")
-			continue
+		if upgradeOf(sent.Headers) == webSocket && slices.ContainsFunc(forms, func(f *Forwarded) bool { return f.Method == http.MethodConnect }) {
+			b.unknown = append(b.unknown, SocketInHTTP2)
 		}
-		b.send(i, got)
+		if len(forms) == 1 && !forms[0].same(sent) {
+			b.send(i, forms[0])
+		}
 	}
+}
+
+// forms are what sent becomes at the workloads of x, each once: none of those whose sidecars
+// do not take it, but answer.
+func (x *Backend) forms(sent *Forwarded, answer uint32) []*Forwarded {
+	var out []*Forwarded
+	add := func(f *Forwarded) {
+		if !slices.ContainsFunc(out, f.same) {
+			out = append(out, f)
+		}
+	}
+	if len(x.Inbounds) == 0 {
+		add(sent.over(x.http2))
+	}
+	read := sent.reread(x.http2)
+	for k := range x.Inbounds {
+		in := &x.Inbounds[k]
+		in.grpc = read.Headers.grpc()
+		switch {
+		case !in.reads():
+			add(sent.over(x.http2))
+		case answer != 0:
+			in.unread = &Answer{Status: answer, Reset: x.http2}
+			in.ends(*in.unread)
+		default:
+			add(read.over(in.Protocol == api.HTTP2 || in.Protocol == api.GRPC))
+		}
+	}
+	return out
+}
+
+// reads reports whether the sidecar of in tells requests apart.
+func (in Inbound) reads() bool { return in.Protocol.HTTPLike() }
+
+// over is f in the version of HTTP in which it goes on. A WebSocket goes over HTTP/2 as
+// CONNECT (RFC 8441).
+func (f *Forwarded) over(http2 bool) *Forwarded {
+	if !http2 || upgradeOf(f.Headers) != webSocket {
+		return f
+	}
+	out := f.clone()
+	out.Method = http.MethodConnect
+	for _, h := range []Headers{out.Headers, out.wire.Headers} {
+		h[":protocol"] = h["upgrade"]
+		delete(h, "upgrade")
+		delete(h, "connection")
+	}
+	return out
+}
+
+// bodiless are the methods for which Envoy writes no length where there is no body.
+var bodiless = []string{http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodTrace, http.MethodConnect}
+
+// refusals are what a sidecar may answer to f as it reads it.
+func (f *Forwarded) refusals(c *call, http2 bool) []uint32 {
+	by := c.framings
+	if !http2 && by[0] == (framing{}) && !slices.Contains(bodiless, f.Method) && c.upgrade != webSocket {
+		by = []framing{{length: "0"}}
+	}
+	return head{f.Method, f.Authority, f.Path, f.wire.Headers, http2, false}.refusals(by)
 }
 
 // sentTo is the request that backend n gets.
@@ -52,25 +119,9 @@ func (b *Branch) send(n int, f *Forwarded) {
 	}
 }
 
-// read is what the sidecar of in makes of f before it does anything with it. In
-// HTTP/1 it answers a method that it does not know, whatever the workload would.
-func (in *Inbound) read(f *Forwarded, http2 bool) {
-	in.grpc = f.Headers.grpc()
-	if in.Protocol.HTTPLike() && !http2 && !slices.Contains(known, f.Method) {
-		in.Outcome, in.Status = Respond, http.StatusBadRequest
-	}
-}
-
-// asksInHTTP2 reports whether some workloads of x get their requests so.
-func (x *Backend) asksInHTTP2() bool {
-	return x.http2 && len(x.Inbounds) == 0 || slices.ContainsFunc(x.Inbounds, func(in Inbound) bool {
-		return in.Protocol == api.HTTP2 || in.Protocol == api.GRPC || x.http2 && !in.Protocol.HTTPLike()
-	})
-}
-
 // reread is f after a sidecar in front of a workload has read it.
 func (f *Forwarded) reread(http2 bool) *Forwarded {
-	got := *f
+	got := f.clone()
 	path, query, asks := strings.Cut(f.Path, "?")
 	if path, ok := normalize(path); ok {
 		got.Path = path
@@ -88,7 +139,7 @@ func (f *Forwarded) reread(http2 bool) *Forwarded {
 			got.Headers["connection"], got.Method = "upgrade", http.MethodGet
 		}
 	}
-	return &got
+	return got
 }
 
 func (f *Forwarded) same(o *Forwarded) bool {

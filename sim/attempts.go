@@ -117,7 +117,7 @@ func (t taker) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 	}
 	for _, in := range called {
 		if first, own := in.through(nth(0)); own {
-			in.Outcome, in.Status = Respond, first.Status
+			in.ends(first)
 		}
 		play(func(a Answer) Answer { seen, _ := in.through(a); return seen })
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
 )
 
 // The interfaces below are how a policy's conf tells the simulator what it does
@@ -72,3 +73,18 @@ func (b Bucket) answer() string { return fmt.Sprintf("%d %q %q", b.Status, b.Set
 
 // Header is one header of an answer.
 type Header struct{ Name, Value string }
+
+// behaviour is how the policies of rt repeat requests and bound them in time.
+func behaviour(rt *resolve.Route, spoken api.Protocol) (plan RetryPlan, bounds Timeouts) {
+	for _, e := range rt.Policies {
+		if x, ok := e.Conf.(Retrier); ok {
+			if p, ok := x.RetryPlan(spoken); ok {
+				plan = p
+			}
+		}
+		if x, ok := e.Conf.(Timer); ok {
+			bounds = x.Timeouts()
+		}
+	}
+	return plan, bounds
+}

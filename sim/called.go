@@ -93,8 +93,8 @@ func (in *Inbound) through(a Answer) (seen Answer, own bool) {
 		}
 		return a, false
 	}
-	if in.Status == http.StatusBadRequest { // it does not get to the workload
-		return Answer{Status: in.Status}, true
+	if in.unread != nil { // it does not get to the workload
+		return *in.unread, true
 	}
 	var bounds Timeouts
 	for _, e := range in.inbound.Policies {
@@ -115,6 +115,14 @@ func (in *Inbound) through(a Answer) (seen Answer, own bool) {
 		return in.answer(http.StatusServiceUnavailable, a.Delay), true
 	}
 	return a.cutBy(bounds), false
+}
+
+// ends notes that a by the sidecar itself ends the request.
+func (in *Inbound) ends(a Answer) {
+	in.Outcome, in.Status = Respond, a.Status
+	if a.Reset {
+		in.Outcome, in.Status = Reset, http.StatusServiceUnavailable
+	}
 }
 
 // cutBy breaks an answer off that has begun and takes too long.

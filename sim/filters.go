@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/resolve"
@@ -17,18 +16,19 @@ func filtered(rt *resolve.Route, b *Branch, rewrite *route.Rewrite, authority, a
 		if len(x.Filters) == 0 {
 			continue
 		}
-		f := *b.sentTo(n)
-		f.Headers, f.RemovedHeaders = maps.Clone(f.Headers), slices.Clone(f.RemovedHeaders)
+		f := b.sentTo(n).clone()
 		for j := range x.Filters {
 			if m := x.Filters[j].RequestHeaders; m != nil {
 				f.change(m)
+				f.wire.change(m)
 			}
 		}
 		if w := route.LastRewrite(x.Filters); w != nil && w.Hostname != "" && f.Authority == authority {
 			f.Authority = w.Hostname
+			f.wire.Headers["x-envoy-original-host"] = authority
 		}
 		f.takeHost(rewrite, asked)
-		b.send(n, &f)
+		b.send(n, f)
 	}
 	answered(rt, b)
 }

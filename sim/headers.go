@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -101,13 +102,31 @@ var hop = []string{
 	"x-forwarded-client-cert",
 }
 
+// internalHeader is what Envoy gives requests that it takes for its own mesh's.
+const internalHeader = "x-envoy-internal"
+
+// trusted are headers of a request that Envoy keeps where it takes it for its own mesh's.
+var trusted = []string{"x-envoy-force-trace", "x-envoy-ip-tags"}
+
+// internal reports whether Envoy takes a request for one of its own mesh: it says that
+// it comes from one address, and that is one of the listener's internal ones.
+func internal(sent Headers) bool {
+	a, err := netip.ParseAddr(strings.TrimSpace(joined(sent.Values("x-forwarded-for")...)))
+	return err == nil && (a == netip.IPv6Loopback() || a == netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+}
+
 // received are the headers as Envoy has them when it matches routes, by the version
 // of HTTP in which they came.
 func received(sent Headers, http2 bool) Headers {
 	out := Headers{}
+	sent = lower(sent)
+	inside := internal(sent)
+	if inside {
+		out[internalHeader] = "true"
+	}
 	for name, v := range sent {
-		name = strings.ToLower(strings.TrimSpace(name))
-		if name == "host" || slices.Contains(hop, name) || name == "te" && !slices.Contains(words(v), "trailers") {
+		kept := inside && slices.Contains(trusted, name)
+		if name == "host" || slices.Contains(hop, name) && !kept || name == "te" && !slices.Contains(words(v), "trailers") {
 			continue
 		}
 		switch {
@@ -115,7 +134,7 @@ func received(sent Headers, http2 bool) Headers {
 			v = "trailers" // all that Envoy lets through
 		case name == "expect" && strings.EqualFold(v, "100-continue"):
 			continue // which Envoy answers itself
-		case slices.Contains(joins, name):
+		case kept || slices.Contains(joins, name):
 			v = joined(strings.Split(v, repeat)...)
 		case name == "cookie" && http2:
 			v = joinCookies(strings.Split(v, repeat))

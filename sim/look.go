@@ -68,8 +68,7 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 			q.Claims = TokenClaims(strings.Join(f.call.headers.Values("authorization"), ","))
 			f.call.claims = q.Claims
 		}
-		f.look(o.Table, &q)
-		return f, nil
+		return f, f.look(o.Table, &q)
 	}
 	f.end(nil, answer, anyDraw[0])
 	return f, nil
@@ -86,12 +85,20 @@ func (f *found) end(rt *resolve.Route, answer uint32, s Span) {
 	f.ends = append(f.ends, &lookup{found: f, route: rt, answer: answer, draws: draws{s}})
 }
 
-// look finds the first route that matches, for every draw.
-func (f *found) look(t *resolve.Table, q *Request) {
+// look finds the first route that matches, for every draw. The error says why there is no
+// answer at all.
+func (f *found) look(t *resolve.Table, q *Request) error {
 	c := f.call
-	if answer := c.unread(q); answer != 0 {
+	answer, err := f.receive(q)
+	if err != nil {
+		return err
+	}
+	if answer == 0 {
+		answer = c.unread(q)
+	}
+	if answer != 0 {
 		f.end(nil, answer, anyDraw[0])
-		return
+		return nil
 	}
 	missed := map[*resolve.Route]string{}
 	for _, s := range q.possible().cut(t.Routes) {
@@ -110,17 +117,15 @@ func (f *found) look(t *resolve.Table, q *Request) {
 			f.missed = append(f.missed, Miss{Key: rt.Key, Origins: rt.Origins, Reason: reason})
 		}
 	}
+	return nil
 }
 
-// unread is what the proxy answers before it looks for a route; 0 where it looks.
+// unread is what the proxy answers to what it could read before it looks for a route; 0
+// where it looks.
 func (c *call) unread(q *Request) uint32 {
 	path, ok := normalize(c.path)
 	c.path = path
 	switch {
-	case !c.http2 && !(c.methodRead() && measured(q.Headers)):
-		return http.StatusBadRequest
-	case encoded(q.Headers):
-		return http.StatusNotImplemented
 	case c.refused:
 		return http.StatusBadRequest
 	case q.Version == "1.0":
@@ -131,11 +136,6 @@ func (c *call) unread(q *Request) uint32 {
 		return http.StatusBadRequest
 	}
 	return 0
-}
-
-// methodRead reports whether Envoy reads the method from an HTTP/1.1 client.
-func (c *call) methodRead() bool {
-	return slices.Contains(known, c.method) || c.anyMethod && c.method != "" && !strings.ContainsFunc(c.method, notInName)
 }
 
 // first is the first route of t that matches with a draw; nil where none does. Why

@@ -15,6 +15,7 @@ type call struct {
 	sent      Headers // what reaches a backend if no filter changes it
 	headers   Headers // what matches see: sent, and what Envoy adds before it looks
 	body      int64
+	framings  []framing
 	grpc      bool
 	http2     bool // so the workload asks
 	anyMethod bool // where it comes, every method is read

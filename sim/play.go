@@ -99,18 +99,9 @@ func (l *lookup) player(r *resolve.Resolved, answer func(n int) Answer) (*player
 	p := &player{answer: answer, long: l.call.body > MaxRepeated}
 	rewrite := route.LastRewrite(l.route.Filters)
 	sent := l.call.forwarded(l.route, rewrite).Headers // conditions see what the filters made of the request
-	for _, e := range l.route.Policies {
-		if x, ok := e.Conf.(Retrier); ok {
-			if plan, ok := x.RetryPlan(l.outbound.Destination.Protocol); ok {
-				if !plan.Request(l.call.method, sent) {
-					plan.Retries = 0 // its one attempt is bounded all the same
-				}
-				p.plan = plan
-			}
-		}
-		if x, ok := e.Conf.(Timer); ok {
-			p.bounds = x.Timeouts()
-		}
+	p.plan, p.bounds = behaviour(l.route, l.outbound.Destination.Protocol)
+	if p.plan.Request != nil && !p.plan.Request(l.call.method, sent) {
+		p.plan.Retries = 0 // its one attempt is bounded all the same
 	}
 	p.bounds.Stream = streamBound(r, l.route)
 	return p, nil

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -38,11 +39,12 @@ func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		rewrite := route.LastRewrite(rt.Filters)
 		b.Outcome, b.Backends = Forward, t.backends(rt.Backends)
 		b.Forwarded = c.forwarded(rt, rewrite)
+		b.Forwarded.wire = c.wire(rt, rewrite, spoken)
 		authority := b.Forwarded.Authority
 		autoHost(t.from, rt, rewrite, &b)
 		filtered(rt, &b, rewrite, authority, c.authority)
 		b.doubtHost(rewrite)
-		b.arrive()
+		b.arrive(c)
 		b.Mirrors = mirrors(rt, t.draws)
 		if c.upgrade == webSocket && len(b.Mirrors) > 0 {
 			b.unknown = append(b.unknown, "mirrors: whether a copy of a WebSocket arrives depends on what the mirror speaks")
@@ -135,7 +137,10 @@ func (f *Forwarded) takeHost(w *route.Rewrite, asked string) {
 	f.Authority = asked
 	if lines := f.Headers.Values(w.HostHeader); len(lines) > 0 && lines[0] != "" {
 		f.Authority = lines[0]
-		delete(f.Headers, "x-envoy-original-host")
+		delete(f.Headers, "x-envoy-original-host") // Envoy writes its own
+		if f.wire != nil {
+			f.wire.Headers["x-envoy-original-host"] = asked
+		}
 	}
 }
 
@@ -183,6 +188,48 @@ func (f *Forwarded) change(m *route.HeaderModifier) {
 			delete(f.Headers, name)
 		}
 	}
+}
+
+// wire is what the caller's sidecar sends, with all that it adds and forwarded leaves out.
+func (c *call) wire(rt *resolve.Route, rewrite *route.Rewrite, spoken api.Protocol) *Forwarded {
+	f := &Forwarded{Headers: maps.Clone(c.headers)}
+	delete(f.Headers, "host")
+	plan, bounds := behaviour(rt, spoken)
+	limit := cmp.Or(plan.PerTry, bounds.Request)
+	if bounds.Request > 0 {
+		limit = min(limit, bounds.Request)
+	}
+	if limit > 0 { // of the first attempt; later ones may have less time left
+		f.Headers["x-envoy-expected-rq-timeout-ms"] = strconv.FormatInt(limit.Milliseconds(), 10)
+	}
+	for i := range rt.Filters {
+		if m := rt.Filters[i].RequestHeaders; m != nil {
+			f.change(m)
+		}
+	}
+	if rewrite == nil {
+		return f
+	}
+	f.wire = f // a host from a header is noted where it is found
+	f.takeHost(rewrite, c.authority)
+	f.wire = nil
+	if rewrite.Hostname != "" && rewrite.HostHeader == "" {
+		f.Headers["x-envoy-original-host"] = c.authority
+	}
+	if _, ok := rewritten(rewrite.Path, &rt.Match, c.path); ok {
+		f.Headers["x-envoy-original-path"] = c.path + c.query
+	}
+	return f
+}
+
+// clone is a copy that can be changed.
+func (f *Forwarded) clone() *Forwarded {
+	out := *f
+	out.Headers, out.RemovedHeaders = maps.Clone(f.Headers), slices.Clone(f.RemovedHeaders)
+	if f.wire != nil {
+		out.wire = f.wire.clone()
+	}
+	return &out
 }
 
 // responseChange is what happens to the headers of any answer of the route.
@@ -257,9 +304,9 @@ func autoHost(r *resolve.Resolved, rt *resolve.Route, rewrite *route.Rewrite, b 
 		if _, err := netip.ParseAddr(host); err == nil || strings.HasPrefix(host, "unix://") {
 			continue
 		}
-		f := *b.Forwarded
-		f.Authority, f.Headers = host, maps.Clone(f.Headers)
+		f := b.Forwarded.clone()
+		f.Authority = host
 		delete(f.Headers, "x-envoy-original-host")
-		b.send(n, &f)
+		b.send(n, f)
 	}
 }

@@ -96,21 +96,19 @@ func words(v string) []string {
 // names reports whether a list has word, in any case.
 func names(v, word string) bool { return slices.Contains(words(strings.ToLower(v)), word) }
 
-// measured reports whether the length of a body is a number, where it is given, and
-// given once: a transfer coding has a length of its own.
-func measured(all Headers) bool {
+// lengthOf reports whether the length of a body is given wrong, as no number or more
+// than once, and whether it stands beside a transfer coding, which has its own.
+func lengthOf(all Headers) (wrong, beside bool) {
 	given, coded := false, false
 	for name, v := range all {
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "content-length":
-			if given = true; strings.Trim(v, "0123456789") != "" {
-				return false
-			}
+			given, wrong = true, strings.Trim(v, "0123456789") != ""
 		case "transfer-encoding":
 			coded = true
 		}
 	}
-	return !given || !coded
+	return wrong, given && coded
 }
 
 // encoded reports whether the body comes in another coding than in chunks.
@@ -147,7 +145,7 @@ func (c *call) dropConnectionHeaders(all Headers) (ok bool) {
 				return false // removed, they would hide where it comes from
 			case t == "host":
 				c.hostless = true
-			case t != "te" && t != "http2-settings":
+			case t != "te" && t != "http2-settings" && t != internalHeader: // the last is not the client's
 				delete(c.sent, t)
 			}
 		}

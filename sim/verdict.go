@@ -63,6 +63,7 @@ const (
 	Respond     Outcome = "respond"
 	Passthrough Outcome = "passthrough"
 	Close       Outcome = "close" // of a connection
+	Reset       Outcome = "reset" // of a stream, by a sidecar that is called
 )
 
 // Branch is one alternative of a random decision; their probabilities add up to 1.
@@ -130,13 +131,15 @@ type Inbound struct {
 	Protocol   api.Protocol      `json:"protocol"`
 	Policies   map[string]Policy `json:"policies,omitempty"`
 	Outcome    Outcome           `json:"outcome"`
-	Status     uint32            `json:"status,omitempty"`
+	// Status is what it answers, or what the caller's sidecar makes of a Reset.
+	Status uint32 `json:"status,omitempty"`
 	// Attempts and Ends are set where the dataplanes that may be called differ.
 	Attempts []Attempt  `json:"attempts,omitempty"`
 	Ends     []EndOfAll `json:"ends,omitempty"`
 
 	inbound *resolve.Inbound
-	grpc    bool // by what the request is when it comes to it: filters may change that
+	unread  *Answer // what the caller sees where it does not take the request at all
+	grpc    bool    // by what the request is when it comes to it: filters may change that
 }
 
 // Attempt is one attempt of a request. Back-offs are drawn by chance, so its
@@ -168,6 +171,8 @@ type Forwarded struct {
 	Path           string   `json:"path"` // with the query
 	Headers        Headers  `json:"headers,omitempty"`
 	RemovedHeaders []string `json:"removedHeaders,omitempty"`
+
+	wire *Forwarded // its headers with those that Envoy adds, as the caller's sidecar sends them
 }
 
 // ResponseHeaders is what happens to the answer's headers on the way back.

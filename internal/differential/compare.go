@@ -20,6 +20,9 @@ func disagreement(w *World, p Pair, v *sim.Verdict, o *Observed) string {
 	}
 	b := &v.Branches[0]
 	if b.Route == nil { // Envoy may still look one up, to dress its own answer
+		if grpc := o.Headers.Get("content-type") == "application/grpc"; grpc != (b.GRPCStatus != nil) {
+			return fmt.Sprintf("answer: sim %d, by gRPC %v, Envoy %s, by gRPC %v", b.Status, b.GRPCStatus != nil, o.text(), grpc)
+		}
 		return answered(p, o, b.Status)
 	}
 	if o.Route != b.Route.Name {
@@ -142,6 +145,9 @@ func reached(w *World, p Pair, b *sim.Branch, x *sim.Backend, o *Observed) strin
 		if !answersFor(x, c.Workload) {
 			return fmt.Sprintf("attempt %d came to %s", i, c.Workload)
 		}
+		if p.Request.Answers == "" && !takes(x, c.Workload) {
+			return fmt.Sprintf("attempt %d came to %s, although its sidecar does not take it", i, c.Workload)
+		}
 		if c.Method != want.Method || c.Authority != want.Authority || c.Path != want.Path {
 			return fmt.Sprintf("attempt %d: sim %s %s %s, the workload got %s %s %s", i, want.Method, want.Authority, want.Path, c.Method, c.Authority, c.Path)
 		}
@@ -158,7 +164,28 @@ func reached(w *World, p Pair, b *sim.Branch, x *sim.Backend, o *Observed) strin
 		}
 		return ""
 	}
+	if len(o.Attempts) == 0 && o.Tries > 0 {
+		return untaken(p, b, x, o)
+	}
 	return inTime(p, endsAt(b, x, o), o, len(o.Attempts))
+}
+
+// untaken holds it against a backend of whose sidecars some do not take the request.
+func untaken(p Pair, b *sim.Branch, x *sim.Backend, o *Observed) string {
+	for i := range x.Inbounds {
+		in := &x.Inbounds[i]
+		if in.Outcome == sim.Forward {
+			continue
+		}
+		ends := b.Ends
+		if ends == nil {
+			ends = in.Ends
+		}
+		if ends != nil && inTime(p, ends, o, o.Tries) == "" || ends == nil && answered(p, o, in.Status) == "" {
+			return ""
+		}
+	}
+	return fmt.Sprintf("it did not get to a workload: sim %+v, Envoy %s", x.Inbounds, o.text())
 }
 
 // answersFor reports whether a workload is one of those behind x; those outside
@@ -168,6 +195,11 @@ func answersFor(x *sim.Backend, workload string) bool {
 		return x.Name == workload
 	}
 	return slices.ContainsFunc(x.Inbounds, func(in sim.Inbound) bool { return slices.Contains(in.Names, workload) })
+}
+
+// takes reports whether the sidecar of a workload behind x hands the request on.
+func takes(x *sim.Backend, workload string) bool {
+	return !slices.ContainsFunc(x.Inbounds, func(in sim.Inbound) bool { return in.Outcome != sim.Forward && slices.Contains(in.Names, workload) })
 }
 
 // endsAt are the ways to end at who was called. They are nil where the verdict

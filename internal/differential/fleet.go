@@ -3,6 +3,7 @@ package differential
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -96,6 +97,22 @@ func (f *fleet) ask(n int, p Pair, id string) (*Observed, error) {
 		o.Tries, _ = strconv.Atoi(reply.Headers.Get(envoytest.TriesHeader)) // none: 0
 	}
 	return o, nil
+}
+
+// sent is p with the headers that wire adds.
+func (p Pair) sent(id string) Pair {
+	headers := sim.Headers{envoytest.IDHeader: id}
+	maps.Copy(headers, p.Request.Headers)
+	if p.Request.Answers != "" {
+		headers[envoytest.ScriptHeader] = p.Request.Answers
+	}
+	if _, own := headers["content-length"]; p.Chunked {
+		headers["transfer-encoding"] = "chunked"
+	} else if p.Request.Body > 0 && p.Request.Version != "2" && !own {
+		headers["content-length"] = strconv.FormatInt(p.Request.Body, 10)
+	}
+	p.Request.Headers = headers
+	return p
 }
 
 // wire is p as a client sends it, with what the workloads are told.

@@ -120,12 +120,9 @@ func policyFields(r *resolve.Route) []string {
 
 // subject is what an announcement is about, without names and numbers.
 func subject(u string) string {
-	what, rest, _ := strings.Cut(u, ": ")
-	switch {
-	case what == "answers":
+	what, _, _ := strings.Cut(u, ": ")
+	if what == "answers" {
 		return u
-	case strings.Contains(what, " headers with "):
-		return rest
 	}
 	return what
 }
@@ -141,7 +138,7 @@ const enough = 400
 func (g *Grid) Idle() []string {
 	var out []string
 	for _, u := range sortedKeys(g.unknown) {
-		if c := g.unknown[u]; c[0] >= enough && c[1] == 0 && u != sim.RetryBudget && u != sim.NothingAttempted {
+		if c := g.unknown[u]; c[0] >= enough && c[1] == 0 && !slices.Contains(notOfEnvoy, u) {
 			out = append(out, u)
 		}
 	}

@@ -26,10 +26,13 @@ func own(h http.Header, wanted sim.Headers) map[string]string {
 }
 
 // comparable are headers without the length of the body, which is compared itself,
-// and with cookies in the one form that a server of Go makes of them.
+// and what the test itself says by them, and with cookies in the one form that a server
+// of Go makes of them.
 func comparable(h map[string]string) map[string]string {
 	out := maps.Clone(h)
-	delete(out, "content-length")
+	for _, name := range []string{"content-length", envoytest.IDHeader, envoytest.ScriptHeader} {
+		delete(out, name)
+	}
 	if v, ok := out["cookie"]; ok {
 		out["cookie"] = strings.TrimRight(strings.ReplaceAll(v, "\n", "; "), "; ")
 	}
@@ -40,7 +43,7 @@ func comparable(h map[string]string) map[string]string {
 var added = []string{"x-request-id", "x-forwarded-proto", "content-length", "transfer-encoding"}
 
 // proxys are the headers of an answer that proxies write.
-var proxys = []string{"server", "date", "location", "content-length", "transfer-encoding", "connection", "grpc-status", "grpc-message", "trailer", "upgrade",
+var proxys = []string{"server", "date", "location", "content-length", "transfer-encoding", "connection", "grpc-status", "grpc-message", "trailer", "upgrade", "x-request-id",
 	envoytest.RouteHeader, envoytest.NameHeader}
 
 // responseHeaders compares those of the answer with what happens to all answers of

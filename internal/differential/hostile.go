@@ -90,9 +90,6 @@ func (d draw) spoil(p *Pair) {
 	if d.chance(2) {
 		q.URL = "http://web:8080" + one(d, oddPaths...)
 	}
-	if d.chance(1) {
-		d.enlarge(q.Headers)
-	}
 	switch d.IntN(12) {
 	case 0:
 		q.Version = "1.0"
@@ -120,17 +117,26 @@ func (d draw) spoil(p *Pair) {
 	if q.Method == "CONNECT" {
 		q.Body, p.Chunked = 0, false
 	}
+	if d.chance(1) {
+		d.enlarge(q)
+	}
 }
 
-// enlarge adds many headers, or long ones, on both sides of Envoy's bounds.
-func (d draw) enlarge(h sim.Headers) {
+// enlarge adds many headers, or long ones: mostly about as many as Envoy takes, of which
+// sidecars add some.
+func (d draw) enlarge(q *sim.Request) {
+	lines, bytes := 2, len(q.Method)+len(q.URL)
+	for name, v := range q.Headers {
+		lines += len(q.Headers.Values(name))
+		bytes += len(name) + len(v)
+	}
 	if d.chance(5) {
-		for range one(d, 60, 80, 98, 101, 150) {
-			h.Add("x-many", "1")
+		for range max(one(d, 150, 86+d.IntN(18), 86+d.IntN(18))-lines, 0) {
+			q.Headers.Add("x-many", "1")
 		}
 		return
 	}
-	h.Add("x-long", strings.Repeat("l", one(d, 20_000, 50_000, 58_000, 61_000, 70_000)))
+	q.Headers.Add("x-long", strings.Repeat("l", max(one(d, 20_000, 70_000, 60<<10-d.IntN(300), 60<<10-d.IntN(300))-bytes, 0)))
 }
 
 // socket asks for a WebSocket, or something like it.

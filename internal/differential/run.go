@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -103,10 +102,12 @@ func (f *fleet) hold(n int, p Pair, g *Grid) string {
 func (f *fleet) once(n int, p Pair, g *Grid) (said string, late bool) {
 	w := f.worlds[n]
 	began := time.Now()
-	o, err := f.ask(n, p, strconv.FormatUint(asked.Add(1), 10))
+	id := fmt.Sprintf("%08d", asked.Add(1)) // of one length, for bounds on headers count it
+	o, err := f.ask(n, p, id)
 	if err != nil {
 		return "ask: " + err.Error(), false
 	}
+	p = p.sent(id)
 	late = time.Since(began) > quick || o.Status == http.StatusGatewayTimeout || o.grpcStatus() == grpcStatuses[http.StatusGatewayTimeout] || o.Cut
 	v, err := sim.Run(w, client, p.Request)
 	if err != nil {
@@ -126,11 +127,14 @@ func (f *fleet) once(n int, p Pair, g *Grid) (said string, late bool) {
 	return said, late
 }
 
+// notOfEnvoy is what verdicts do not know that other requests and workloads decide.
+var notOfEnvoy = []string{sim.RetryBudget, sim.NothingAttempted, sim.SocketInHTTP2}
+
 // announced reports whether v says that it does not know what becomes of the
 // request. What it says about
 // other requests at the same time, or about answers that nobody gives, does not count.
 func announced(v *sim.Verdict) bool {
-	return slices.ContainsFunc(v.Unknown, func(s string) bool { return s != sim.RetryBudget && s != sim.NothingAttempted })
+	return slices.ContainsFunc(v.Unknown, func(s string) bool { return !slices.Contains(notOfEnvoy, s) })
 }
 
 // short is the request in one line.

@@ -110,7 +110,7 @@ func (w *Workloads) serve(name string, rw http.ResponseWriter, r *http.Request) 
 	if err != nil || len(list) == 0 {
 		list = []sim.Answer{{Status: 200}}
 	}
-	if !strings.EqualFold(r.Header.Get("upgrade"), "websocket") {
+	if !strings.EqualFold(r.Header.Get("upgrade"), "websocket") && r.Method != http.MethodConnect {
 		c.Body, _ = io.Copy(io.Discard, r.Body) // a broken body is the caller's to see
 	}
 	n := w.note(id, c)
@@ -119,6 +119,10 @@ func (w *Workloads) serve(name string, rw http.ResponseWriter, r *http.Request) 
 	rw.Header().Set("content-type", "text/plain")
 	if strings.EqualFold(r.Header.Get("upgrade"), "websocket") {
 		echoSocket(rw)
+		return
+	}
+	if strings.EqualFold(strings.Join(r.Header[":protocol"], ","), "websocket") {
+		echoStream(rw, r)
 		return
 	}
 	answer(rw, r, &list[min(n, len(list)-1)])
@@ -158,6 +162,20 @@ func sleep(r *http.Request, d time.Duration) bool {
 		return true
 	case <-r.Context().Done():
 		return false
+	}
+}
+
+// echoStream is the same as echoSocket for a WebSocket over HTTP/2 (RFC 8441), which
+// servers of Go take where GODEBUG has http2xconnect=1.
+func echoStream(rw http.ResponseWriter, r *http.Request) {
+	rw.WriteHeader(http.StatusOK)
+	control := http.NewResponseController(rw)
+	text := make([]byte, 1024)
+	for control.Flush() == nil {
+		n, err := r.Body.Read(text)
+		if _, failed := rw.Write(text[:n]); err != nil || failed != nil {
+			return
+		}
 	}
 }
 

@@ -1,0 +1,186 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Bounds of Envoy 1.40 on the head of a request, where a listener says nothing else.
+const (
+	maxHeaders     = 100
+	maxHeaderBytes = 60 << 10
+)
+
+// head is a request without its body, as one connection carries it.
+type head struct {
+	method, authority, target string
+	headers                   Headers
+	http2                     bool
+	anyMethod                 bool // is read
+}
+
+// size counts as Envoy does. In HTTP/1 the bytes are those of the text, in HTTP/2 those
+// of names and values; and there pseudo headers are headers too. Lines of a name that
+// Envoy knows become one header as they are read.
+func (h *head) size() (headers, bytes int) {
+	headers, bytes = 1, h.firstLine()+len("host: \r\n")+len(h.authority)+len("\r\n")
+	between := len(": \r\n")
+	if h.http2 {
+		headers, bytes, between = 2, len(":method:authority")+len(h.method)+len(h.authority), 0
+		if h.target != "" { // a CONNECT has none
+			headers, bytes = 4, bytes+len(":scheme"+"http"+":path")+len(h.target)
+		}
+	}
+	for name, v := range h.headers {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if name == "host" {
+			continue
+		}
+		lines := strings.Split(v, repeat)
+		if one := slices.Contains(joins, name) || slices.Contains(hop, name) || name == "te"; one && h.http2 {
+			lines = []string{joined(lines...)}
+		} else if one {
+			headers -= len(lines) - 1
+		}
+		headers += len(lines)
+		if name == "cookie" && h.http2 { // kept apart until all are there
+			bytes += len(joinCookies(lines))
+			continue
+		}
+		for _, l := range lines {
+			bytes += len(name) + len(l) + between
+		}
+	}
+	return headers, bytes
+}
+
+// firstLine is the length of that of HTTP/1.
+func (h *head) firstLine() int { return len(h.method) + len(h.target) + len("  HTTP/1.1\r\n") }
+
+// refusal is what Envoy answers to a head as it reads it, before it looks at what the
+// headers mean; 0 where it reads on. In HTTP/2 it resets the stream instead of 431.
+func (h *head) refusal() uint32 {
+	headers, bytes := h.size()
+	wrong, beside := lengthOf(h.headers)
+	switch {
+	case h.http2 && headers <= maxHeaders && bytes <= maxHeaderBytes:
+		return 0
+	case h.http2 || h.firstLine() > maxHeaderBytes:
+		return http.StatusRequestHeaderFieldsTooLarge
+	case !h.methodRead():
+		return http.StatusBadRequest
+	case bytes > maxHeaderBytes:
+		return http.StatusRequestHeaderFieldsTooLarge
+	case wrong:
+		return http.StatusBadRequest
+	case headers > maxHeaders:
+		return http.StatusRequestHeaderFieldsTooLarge
+	case beside:
+		return http.StatusBadRequest
+	case encoded(h.headers):
+		return http.StatusNotImplemented
+	}
+	return 0
+}
+
+// methodRead reports whether Envoy reads the method from an HTTP/1.1 client.
+func (h *head) methodRead() bool {
+	return slices.Contains(known, h.method) || h.anyMethod && h.method != "" && !strings.ContainsFunc(h.method, notInName)
+}
+
+// refusals are what it answers to h, by the framing of the body: one, or several where
+// nobody knows which framing it has.
+func (h head) refusals(by []framing) []uint32 {
+	var out []uint32
+	for _, f := range by {
+		out = append(out, f.in(h).refusal())
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// receive is what the proxy answers to the head of the request itself, whatever the
+// routes are; 0 where it takes it. The error says that there is no answer.
+func (f *found) receive(q *Request) (answer uint32, err error) {
+	c := f.call
+	h := head{c.method, c.authority, f.address.path + f.address.query, lower(q.Headers), c.http2, c.anyMethod}
+	switch {
+	case c.method == http.MethodConnect && c.http2:
+		h.target = ""
+	case c.method == http.MethodConnect:
+		h.target = c.authority
+	}
+	answers := h.refusals(c.framings)
+	if len(answers) > 1 {
+		f.unknown = append(f.unknown, unframed)
+		return 0, nil
+	}
+	if answers[0] != 0 && c.http2 {
+		headers, bytes := c.framings[0].in(h).size()
+		return 0, fmt.Errorf("headers: %d headers with %d bytes, pseudo headers among them, are more than Envoy takes, %d and %d, and it resets the stream; send less, or ask by HTTP/1.1, where it answers 431",
+			headers, bytes, maxHeaders, maxHeaderBytes)
+	}
+	if answers[0] != 0 {
+		c.grpc = false // it has not read that yet
+	}
+	return answers[0], nil
+}
+
+// lower are headers by lower-case name.
+func lower(h Headers) Headers {
+	out := make(Headers, len(h))
+	for name, v := range h {
+		out[strings.ToLower(strings.TrimSpace(name))] = v
+	}
+	return out
+}
+
+// framing is how the end of a body is told: by its length, or as it comes. The zero value
+// is that of a request without a body.
+type framing struct {
+	length string
+	open   bool
+}
+
+// framings are the ways in which the client may tell it: one, where the headers say so
+// or there is no body.
+func (q *Request) framings() []framing {
+	for name, v := range q.Headers {
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "content-length":
+			return []framing{{length: v}}
+		case "transfer-encoding":
+			return []framing{{open: true}}
+		}
+	}
+	if q.Body == 0 {
+		return []framing{{}}
+	}
+	return []framing{{length: strconv.FormatInt(q.Body, 10)}, {open: true}}
+}
+
+// in is h with the header that the framing needs.
+func (f framing) in(h head) *head {
+	name, value := "content-length", f.length
+	if f.open && !h.http2 {
+		name, value = "transfer-encoding", "chunked"
+	}
+	if _, told := h.headers[name]; value == "" || told {
+		return &h
+	}
+	h.headers = maps.Clone(h.headers)
+	if h.headers == nil {
+		h.headers = Headers{}
+	}
+	h.headers[name] = value
+	return &h
+}
+
+// unframed is what a verdict says where the way in which the length of the body is told
+// decides whether Envoy takes the request.
+var unframed = fmt.Sprintf("headers: with content-length or transfer-encoding they may be more than Envoy takes, %d headers or %d bytes; give the one that is sent",
+	maxHeaders, maxHeaderBytes)
