@@ -92,3 +92,54 @@ func count(n *node[id, int]) int {
 	}
 	return all
 }
+
+// nodes yields n and all that is below it.
+func nodes(n *node[id, int], yield func(*node[id, int])) {
+	yield(n)
+	for _, kid := range n.kids {
+		nodes(kid, yield)
+	}
+}
+
+// TestNodesHaveLittleRoomToGrow: no more than for one entry beyond the widest node,
+// however a tree is filled.
+func TestNodesHaveLittleRoomToGrow(t *testing.T) {
+	t.Parallel()
+	for name, key := range map[string]func(i int) id{
+		"in order":  func(i int) id { return id(i) },
+		"backwards": func(i int) id { return id(5000 - i) },
+		"scattered": func(i int) id { return id(i * 7919 % 5003) },
+	} {
+		var x tree[id, int]
+		e := new(edit)
+		for i := range 5000 {
+			x.put(e, key(i), i)
+		}
+		nodes(x.root, func(n *node[id, int]) {
+			if room := max(cap(n.keys), cap(n.vals), cap(n.kids)); room > width+1 {
+				t.Errorf("%s: a node of %d entries has room for %d, at most %d are needed", name, len(n.keys), room, width+1)
+			}
+		})
+	}
+}
+
+// TestANodeIsSplitWhereItGrows: in halves, and where it grows at its end so that the
+// left one, which gets no more, is fuller.
+func TestANodeIsSplitWhereItGrows(t *testing.T) {
+	t.Parallel()
+	for added, want := range map[id][]int{5: {width / 2, width/2 + 1}, 155: {width / 2, width/2 + 1}, 1000: {24, 9}} {
+		var x tree[id, int]
+		e := new(edit)
+		for i := range id(width) {
+			x.put(e, 10*i, 0)
+		}
+		x.put(e, added, 0)
+		var got []int
+		for _, kid := range x.root.kids {
+			got = append(got, len(kid.keys))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("with %d it becomes nodes of %v, want %v", added, got, want)
+		}
+	}
+}
