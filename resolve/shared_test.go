@@ -110,3 +110,32 @@ func TestRulesAreComposedOnceForAllWhoHaveThem(t *testing.T) {
 		t.Errorf("composed %v times by number of candidates, want once each", composed)
 	}
 }
+
+// TestMatchesOfOneRuleShareWhatHoldsForIt: the routes that a rule of several matches becomes
+// hold the same policies and backends, not equal ones.
+func TestMatchesOfOneRuleShareWhatHoldsForIt(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	var objects []*api.Object
+	for _, text := range []string{
+		`{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.1",
+			"inbound":[{"port":8080,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}],"outbound":[{"port":10001,"tags":{"kuma.io/service":"web"}}]}}`,
+		`{"type":"MeshHTTPRoute","mesh":"default","name":"r","spec":{"targetRef":{"kind":"Mesh"},"to":[{"targetRef":{"kind":"MeshService","name":"web"},"rules":[
+			{"matches":[{"path":{"type":"Exact","value":"/a"}},{"path":{"type":"Exact","value":"/b"}}],"default":{"backendRefs":[{"kind":"MeshService","name":"web"}]}}]}]}}`,
+		`{"type":"MeshTimeout","mesh":"default","name":"t","spec":{"targetRef":{"kind":"Mesh"},"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"requestTimeout":"1s"}}}]}}`,
+	} {
+		objects = append(objects, worlds.Decode(t, c.catalog, text))
+	}
+	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+	r, ok := model.Dataplane(api.Ref{Kind: "Dataplane", Mesh: "default", Name: "a"})
+	if !ok {
+		t.Fatal("no dataplane")
+	}
+	routes := r.Outbounds[0].Table.Routes
+	if len(routes) < 2 || len(routes[0].Policies) == 0 || len(routes[0].Backends) == 0 {
+		t.Fatalf("%d routes, want two of the rule, with policies and backends", len(routes))
+	}
+	if &routes[0].Policies[0] != &routes[1].Policies[0] || &routes[0].Backends[0] != &routes[1].Backends[0] {
+		t.Error("each match has its own")
+	}
+}
