@@ -69,11 +69,8 @@ func escape(source string) int {
 	case c == 'p' || c == 'P':
 		return len(`\pL`)
 	case '0' <= c && c <= '7':
-		n := 2
-		for n < min(len(source), len(`\377`)) && '0' <= source[n] && source[n] <= '7' {
-			n++
-		}
-		return n
+		digits := source[1:min(len(source), len(`\377`))]
+		return len(`\`) + len(digits) - len(strings.TrimLeft(digits, "01234567"))
 	}
 	return 2
 }
