@@ -22,7 +22,12 @@ const (
 // from the beginning where it is owed that. An error of a scan is logged once
 // and tried again.
 func (d *Dir) Follow(ctx context.Context, log *slog.Logger, owed bool, changed func() (done bool)) {
-	watcher, err := fsnotify.NewWatcher()
+	d.follow(ctx, log, owed, changed, fsnotify.NewWatcher)
+}
+
+// follow is Follow with the events of what watch gives, if it does.
+func (d *Dir) follow(ctx context.Context, log *slog.Logger, owed bool, changed func() (done bool), watch func() (*fsnotify.Watcher, error)) {
+	watcher, err := watch()
 	var events chan fsnotify.Event
 	var failures chan error
 	if err != nil {
