@@ -75,6 +75,33 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// TestWhatIsLostBesideWhatHolds: an object that acts on one dataplane waits for its sidecar,
+// although something else that it targets is not there.
+func TestWhatIsLostBesideWhatHolds(t *testing.T) {
+	t.Parallel()
+	m := model(t, street+`---
+type: MeshTimeout
+mesh: default
+name: half
+spec:
+  targetRef: {kind: Dataplane, labels: {team: red}}
+  to:
+    - {targetRef: {kind: MeshService, name: web}, default: {http: {requestTimeout: 2s}}}
+    - {targetRef: {kind: MeshHTTPRoute, name: route-l}, default: {http: {requestTimeout: 3s}}}
+`)
+	s, err := inspect.StatusOf(m, api.Ref{Kind: "MeshTimeout", Mesh: "default", Name: "half"}, inspect.Listed(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, c := range s.Conditions {
+		got += c.Type + "=" + c.Status + " " + c.Reason + " "
+	}
+	if want := "Accepted=False TargetNotFound ResolvedRefs=True ResolvedRefs Programmed=False Pending "; got != want || s.Dataplanes.Effective != 1 {
+		t.Errorf("%s on %+v, want %s", got, s.Dataplanes, want)
+	}
+}
+
 func TestOverviewCountsSidecars(t *testing.T) {
 	t.Parallel()
 	o := inspect.OverviewOf(model(t, street), "default", []inspect.Sidecar{connected("a-1", true), connected("b-1", false)})
