@@ -22,6 +22,19 @@ func (s *Server) Looked(dp api.Ref) int {
 	return n
 }
 
+// Retained is how many clusters the streams of a dataplane keep that it should no longer have.
+func (s *Server) Retained(dp api.Ref) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, st := range s.peers[dp].streams {
+		st.mu.Lock()
+		n += len(st.retained.Clusters)
+		st.mu.Unlock()
+	}
+	return n
+}
+
 // Idle reports whether no stream of a dataplane has anything to send, awaits an
 // answer, or will do something at a later time.
 func (s *Server) Idle(dp api.Ref) bool {

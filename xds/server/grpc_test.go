@@ -13,6 +13,7 @@ import (
 	grpcxds "google.golang.org/grpc/xds"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/xds/server"
 )
@@ -77,4 +78,9 @@ func TestGRPCClientIsServed(t *testing.T) {
 		}
 	}
 	p.synced("client")
+	for n := 1; n > 0; time.Sleep(5 * time.Millisecond) { // pay, to which it does not subscribe any more
+		if n = p.Retained(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "client"}); time.Now().After(deadline) {
+			t.Fatalf("%d clusters are kept for it", n)
+		}
+	}
 }
