@@ -179,6 +179,7 @@ func TestOwnAnswers(t *testing.T) {
 		"no route":          {nil, sim.Request{}, "404"},
 		"no route, gRPC":    {nil, sim.Request{Headers: grpc}, "404/12"},
 		"refused, gRPC":     {nil, sim.Request{Method: "FOO", Headers: grpc}, "400"},
+		"HTTP/1.0, gRPC":    {nil, sim.Request{Version: "1.0", Headers: grpc}, "426"},
 		"no host, gRPC":     {nil, sim.Request{Headers: sim.Headers{"content-type": "application/grpc", "connection": "host"}}, "400/13"},
 		"lost, gRPC":        {[]*resolve.Route{everything(lost(1))}, sim.Request{Headers: grpc}, "500/2"},
 		"no endpoint, gRPC": {[]*resolve.Route{everything(to("empty", 1))}, sim.Request{Headers: grpc}, "503/14"},
