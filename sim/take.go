@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -188,48 +187,6 @@ func (f *Forwarded) change(m *route.HeaderModifier) {
 			delete(f.Headers, name)
 		}
 	}
-}
-
-// wire is what the caller's sidecar sends, with all that it adds and forwarded leaves out.
-func (c *call) wire(rt *resolve.Route, rewrite *route.Rewrite, spoken api.Protocol) *Forwarded {
-	f := &Forwarded{Headers: maps.Clone(c.headers)}
-	delete(f.Headers, "host")
-	plan, bounds := behaviour(rt, spoken)
-	limit := cmp.Or(plan.PerTry, bounds.Request)
-	if bounds.Request > 0 {
-		limit = min(limit, bounds.Request)
-	}
-	if limit > 0 { // of the first attempt; later ones may have less time left
-		f.Headers["x-envoy-expected-rq-timeout-ms"] = strconv.FormatInt(limit.Milliseconds(), 10)
-	}
-	for i := range rt.Filters {
-		if m := rt.Filters[i].RequestHeaders; m != nil {
-			f.change(m)
-		}
-	}
-	if rewrite == nil {
-		return f
-	}
-	f.wire = f // a host from a header is noted where it is found
-	f.takeHost(rewrite, c.authority)
-	f.wire = nil
-	if rewrite.Hostname != "" && rewrite.HostHeader == "" {
-		f.Headers["x-envoy-original-host"] = c.authority
-	}
-	if _, ok := rewritten(rewrite.Path, &rt.Match, c.path); ok {
-		f.Headers["x-envoy-original-path"] = c.path + c.query
-	}
-	return f
-}
-
-// clone is a copy that can be changed.
-func (f *Forwarded) clone() *Forwarded {
-	out := *f
-	out.Headers, out.RemovedHeaders = maps.Clone(f.Headers), slices.Clone(f.RemovedHeaders)
-	if f.wire != nil {
-		out.wire = f.wire.clone()
-	}
-	return &out
 }
 
 // responseChange is what happens to the headers of any answer of the route.
