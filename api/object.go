@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -110,14 +111,21 @@ type Type struct {
 	// Group and Version are those of the kind in Kubernetes; empty is Kuma's.
 	Group, Version string
 	// Older are versions of the group that documents may still say; each is a warning.
-	Older  []string
-	Plural string // meshretries: its REST path
-	Short  string // mr: its name in a KRI and on the command line
-	Global bool   // not in a mesh
+	Older []string
+	// Versions are other versions of the group that a document may say: they have
+	// the same fields.
+	Versions []string
+	Plural   string // meshretries: its REST path
+	Short    string // mr: its name in a KRI and on the command line
+	Global   bool   // not in a mesh
+	// Unscoped marks what has no namespace in Kubernetes, though it is in a mesh.
+	Unscoped bool
 	// DNSLabel wants names that are RFC 1035 labels, else RFC 1123 subdomains.
 	DNSLabel bool
 	// Bare marks the older kinds whose fields stand beside name instead of under spec.
 	Bare bool
+	// Beside marks a Bare kind whose fields stand beside metadata in Kubernetes too.
+	Beside bool
 	// Policy and Route mark what GET /_resources tells of a kind.
 	Policy, Route bool
 	// Attach marks routes that policies may target.
@@ -129,7 +137,20 @@ type Type struct {
 	NewStatus func() any // nil where the kind has no status that weft reads
 }
 
+// CoreGroup stands for the group of Kubernetes that has no name.
+const CoreGroup = "core"
+
 // APIVersion is what Kubernetes documents of the type say: group/version.
-func (t *Type) APIVersion() string {
-	return cmp.Or(t.Group, "kuma.io") + "/" + cmp.Or(t.Version, "v1alpha1")
+func (t *Type) APIVersion() string { return t.in(cmp.Or(t.Version, "v1alpha1")) }
+
+func (t *Type) in(version string) string {
+	if t.Group == CoreGroup {
+		return version
+	}
+	return cmp.Or(t.Group, "kuma.io") + "/" + version
+}
+
+// Reads reports whether a Kubernetes document may say that it is of apiVersion.
+func (t *Type) Reads(apiVersion string) bool {
+	return apiVersion == t.APIVersion() || slices.ContainsFunc(t.Versions, func(v string) bool { return apiVersion == t.in(v) })
 }

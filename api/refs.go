@@ -35,6 +35,7 @@ var fieldsOfKind = map[string]refFields{
 	KindMeshSubset:           {tags: true, proxyTypes: true},
 	KindMeshGateway:          {name: true, tags: true, needs: "name"},
 	KindMeshService:          {name: true, labels: true, section: true, needs: "name or labels"},
+	KindService:              {name: true, labels: true, section: true, needs: "name or labels"},
 	KindMeshServiceSubset:    {name: true, tags: true, needs: "name"},
 	KindMeshExternalService:  {name: true, labels: true, needs: "name or labels"},
 	KindMeshMultiZoneService: {name: true, labels: true, section: true, needs: "name or labels"},

@@ -25,6 +25,9 @@ const (
 	KindMeshExternalService  = "MeshExternalService"
 	KindMeshMultiZoneService = "MeshMultiZoneService"
 	KindHostnameGenerator    = "HostnameGenerator"
+	KindService              = "Service" // of Kubernetes, as the two below
+	KindEndpointSlice        = "EndpointSlice"
+	KindNamespace            = "Namespace"
 	// KindHost is a host that route objects serve, at one port. No document names it.
 	KindHost = "Host"
 )

@@ -13,6 +13,10 @@ func Types() []Type {
 			New: func() Spec { return new(MeshMultiZoneService) }, NewStatus: newServiceStatus},
 		{Name: KindHostnameGenerator, Plural: "hostnamegenerators", Short: "hg", Global: true,
 			New: func() Spec { return new(HostnameGenerator) }},
+		{Name: KindService, Plural: "services", Short: "svc", Group: CoreGroup, Version: "v1", DNSLabel: true, New: func() Spec { return new(Service) }},
+		{Name: KindEndpointSlice, Plural: "endpointslices", Short: "eps", Group: "discovery.k8s.io", Version: "v1", Bare: true, Beside: true,
+			New: func() Spec { return new(EndpointSlice) }},
+		{Name: KindNamespace, Plural: "namespaces", Short: "ns", Group: CoreGroup, Version: "v1", Unscoped: true, New: func() Spec { return new(Namespace) }},
 		{Name: KindMeshGateway, Plural: "meshgateways", Short: "mgw", Bare: true, New: func() Spec { return new(MeshGateway) }},
 	}
 }

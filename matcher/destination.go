@@ -28,6 +28,8 @@ func Destination(ref api.TargetRef, home string, s *Service) bool {
 		return true
 	case api.KindMeshService, api.KindMeshServiceSubset:
 		return s.Kind == api.KindMeshService && named(ref, home, s) && Section(ref.SectionName, s)
+	case api.KindService: // it and its MeshService are one
+		return s.Kind == api.KindMeshService && !s.Classic && named(ref, home, s) && Section(ref.SectionName, s)
 	case api.KindMeshExternalService, api.KindMeshMultiZoneService:
 		return s.Kind == ref.Kind && named(ref, home, s) && Section(ref.SectionName, s)
 	case api.KindHost:

@@ -136,12 +136,16 @@ func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
 		a.notCalled(e.To, r.object.HomeNamespace(), at)
 	case len(e.Rules) == 0:
 		a.because(noEffect, at, "it has no rules for %s", d.ID)
-	case !d.Protocol.HTTPLike() && !r.opinion.Connections:
+	case !a.mesh.dest(d.ID).reads(r.opinion.Speaks) && !r.opinion.Connections:
 		a.because("UnsupportedProtocol", at, "%s speaks %s, in which there are no requests to route", d.ID, d.Protocol)
 	case !a.mesh.subjectsOf(a.mesh.dest(d.ID)).ownedByOthers(r):
 		a.because(noEffect, at, "none of its own rules stands for %s", d.ID)
 	default:
-		a.because("Conflicted", at, "%s", a.mesh.ownedBy(a.mesh.dest(d.ID)))
+		if by := a.mesh.subjectsOf(a.mesh.dest(d.ID)).ownerBefore(r, e); by != nil {
+			a.because("Conflicted", at, "%s", ownedBy(by, d))
+		} else {
+			a.because(NotSelected, at, "it is for the dataplanes of namespace %s", e.Callers)
+		}
 	}
 }
 

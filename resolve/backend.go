@@ -12,7 +12,7 @@ import (
 // the reason, so that its share can be answered as its dialect says (spec/kuma.md 2.3).
 func (b *tableBuilder) backend(ref *route.BackendRef) Backend {
 	d, lost := b.findBackend(*ref)
-	if lost == nil && !d.Protocol.HTTPLike() {
+	if lost == nil && !d.reads(ref.Speaks) {
 		lost = wrongProtocol(d)
 	}
 	return b.found(ref, d, lost, Broken{Status: ref.Broken})
@@ -32,10 +32,7 @@ func (b *tableBuilder) found(ref *route.BackendRef, d *dest, lost *lostRef, brok
 		out.Broken, out.Broken.Why = broken, lost.message
 		return out
 	}
-	if out.Kind == api.KindMeshServiceSubset {
-		out.Kind = api.KindMeshService
-	}
-	out.Name, out.Namespace, out.Port = d.Name, d.Namespace, d.Port
+	out.Kind, out.Name, out.Namespace, out.Port = d.Kind, d.Name, d.Namespace, d.Port
 	out.Cluster = clusterName(d.Destination, out.Tags)
 	b.use(d.Destination, out.Tags)
 	return out
@@ -103,6 +100,9 @@ func (m mesh) find(ref api.TargetRef, port uint32, section, home string) found {
 // object if it has one port (contract 9). A subset, which has no port, is of the
 // classic service where there is one.
 func (m mesh) findBackend(want route.BackendRef) (*dest, *lostRef) {
+	if want.Lost != nil {
+		return nil, &lostRef{code: want.Lost.Code, message: want.Lost.Message}
+	}
 	ref, port, home := want.Target, want.Port, want.Home
 	subset := ref.Kind == api.KindMeshServiceSubset
 	if subset {

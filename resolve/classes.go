@@ -27,7 +27,8 @@ type class struct {
 	base     layers          // what is said by default and targets no route
 	// overrides are what is said over it and over every route, weakest first.
 	overrides []*override
-	composed  string // key of the composition for the class
+	composed  string       // key of the composition for the class
+	spoken    *Destination // the destination as the class has it
 }
 
 // classKey names a class of dataplanes at a destination: with bits, a digit for
@@ -103,9 +104,14 @@ func newClass(d *dest, s *subjects, bits string, kinds int) *class {
 	}
 	c.base, c.overrides = c.baseLayers(kinds)
 	concerned := make([]byte, len(s.contributions))
+	var mine []*contribution
 	for i, x := range s.contributions {
-		concerned[i] = digit(c.has[x.route.selector.Key])
+		concerned[i] = digit(c.has[x.selector().Key])
+		if concerned[i] == '1' {
+			mine = append(mine, x)
+		}
 	}
+	c.spoken = spokenFor(d, mine)
 	c.composed = classKey(d.ID, string(concerned))
 	return c
 }

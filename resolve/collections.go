@@ -33,7 +33,7 @@ type collections struct {
 	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind *derive.Index[policy]
 	routesByName, routesByTarget, routesByHost, routesByRead              *derive.Index[routeObject]
 	servicesByID                                                          *derive.Index[service]
-	dataplanesByLabel, dataplanesByClassic                                *derive.Index[dataplane]
+	dataplanesByLabel, dataplanesByClassic, dataplanesByAddress           *derive.Index[dataplane]
 
 	// What can be called, by destination id.
 	dests       *derive.Collection[dest]
@@ -88,7 +88,7 @@ func (c *collections) written(kind string) *derive.Collection[api.Object] {
 		return c.meshObjects
 	case api.KindDataplane:
 		return c.planeObjects
-	case api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService:
+	case api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindService:
 		return c.serviceObjects
 	}
 	if slices.ContainsFunc(c.kinds, func(k *policies.Kind) bool { return k.Name == kind }) {

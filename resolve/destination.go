@@ -26,6 +26,32 @@ type dest struct {
 	*Destination
 	object *api.Object // nil for a classic service
 	facts  matcher.Service
+	// spoken is the destination as those have it who know the protocol of a port of
+	// which nobody wrote one down.
+	spoken map[api.Protocol]*Destination
+}
+
+// newDest is d with all that follows from it.
+func newDest(d *Destination, object *api.Object) *dest {
+	out := &dest{Destination: d, object: object, facts: factsOf(d)}
+	if d.Guessed {
+		out.spoken = map[api.Protocol]*Destination{}
+		for _, p := range [...]api.Protocol{api.HTTP, api.GRPC} {
+			known := *d
+			known.Protocol, known.Guessed = p, false
+			out.spoken[p] = &known
+		}
+	}
+	return out
+}
+
+// as is the destination for those who say that it speaks p where nobody wrote its
+// protocol down.
+func (d *dest) as(p api.Protocol) *Destination {
+	if known := d.spoken[p]; known != nil {
+		return known
+	}
+	return d.Destination
 }
 
 // newService reads the ports of an object of one of the service kinds.
@@ -36,6 +62,8 @@ func newService(o *api.Object, zone map[string]string) *service {
 		for _, p := range spec.Ports {
 			s.dests = append(s.dests, destinationOf(o, s.labels, "", p.Port, p.Name, p.AppProtocol))
 		}
+	case *api.Service:
+		s.dests = kubernetesPorts(o, s.labels, spec)
 	case *api.MeshMultiZoneService:
 		for _, p := range spec.Ports {
 			s.dests = append(s.dests, destinationOf(o, s.labels, "mzsvc_", p.Port, p.Name, p.AppProtocol))
@@ -110,6 +138,10 @@ func classicDestination(name string, members []member) *Destination {
 	}
 	return d
 }
+
+// reads reports whether requests can be told apart at d by those who say that it
+// speaks p where nobody wrote its protocol down.
+func (d *dest) reads(p api.Protocol) bool { return d.as(p).Protocol.HTTPLike() }
 
 // factsOf is what refs may ask about d.
 func factsOf(d *Destination) matcher.Service {

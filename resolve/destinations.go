@@ -24,14 +24,14 @@ func (c *collections) addDestinations() {
 
 func (m mesh) destination(id string) *dest {
 	if s, d := m.ownerOf(id); s != nil {
-		return &dest{Destination: d, object: s.object, facts: factsOf(d)}
+		return newDest(d, s.object)
 	}
 	d := m.hostOf(id)
 	if d == nil {
 		name := classicName(id)
 		d = classicDestination(name, m.classicMembers(name))
 	}
-	return &dest{Destination: d, facts: factsOf(d)}
+	return newDest(d, nil)
 }
 
 // membersOf asks for the object anew: that of an equal destination may be older.

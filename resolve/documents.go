@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/route"
 )
 
 // objectKey names an object inside its mesh.
@@ -84,7 +85,7 @@ func (c *collections) addMeanings() {
 	c.routes = derive.Derive(c.schema, "routes read", c.routeObjects, derive.Values[routeObject]{}, func(r *derive.Reader, key string) *routeObject {
 		o, _ := c.routeObjects.Get(r, key)
 		d, place := kindOf(c.dialects, o.Kind)
-		return newRouteObject(o, place, d, c.zone, seeing{c, r})
+		return newRouteObject(o, place, slices.IndexFunc(c.dialects, func(x route.Dialect) bool { return x.Name == d.Name }), d, c.zone, seeing{c, r})
 	})
 	c.services = read(c, "services read", c.serviceObjects, func(o *api.Object) *service { return newService(o, c.zone) })
 	c.dataplanes = read(c, "dataplanes read", c.planeObjects, func(o *api.Object) *dataplane { return newDataplane(o, c.zone) })

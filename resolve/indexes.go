@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -46,6 +47,11 @@ func (c *collections) addIndexes() {
 		}
 	})
 	c.dataplanesByLabel = c.dataplanes.Index(func(_ string, p *dataplane, add func(string)) { carried(p, add) })
+	c.dataplanesByAddress = c.dataplanes.Index(func(_ string, p *dataplane, add func(string)) {
+		for i := range p.spec.Networking.Inbound {
+			add(answersAt(p, &p.spec.Networking.Inbound[i]))
+		}
+	})
 	c.dataplanesByClassic = c.dataplanes.Index(func(_ string, p *dataplane, add func(string)) {
 		for i := range p.spec.Networking.Inbound {
 			if n := p.spec.Networking.Inbound[i].Tags[api.TagService]; n != "" && !p.facts.Gateway {
@@ -53,6 +59,11 @@ func (c *collections) addIndexes() {
 			}
 		}
 	})
+}
+
+// answersAt is by which address an inbound is found.
+func answersAt(p *dataplane, in *api.Inbound) string {
+	return joinedAddress(cmp.Or(in.Address, p.spec.Networking.Address), in.Port)
 }
 
 func (c *collections) indexPolicies() {

@@ -34,6 +34,8 @@ func (m mesh) serviceMembers(s *service, d *Destination) *members {
 		return membersOf(m.multiZoneMembers(spec, d.Port))
 	case *api.MeshService:
 		return membersOf(m.selectedInbounds(spec, d.Port))
+	case *api.Service:
+		return m.kubernetesMembers(s.object, spec, d.Port)
 	}
 	return membersOf(nil)
 }

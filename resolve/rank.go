@@ -20,7 +20,7 @@ type rank struct {
 
 // kindOrder is key 1, and for an item's target key 6, of all but routes.
 var kindOrder = map[string]int{
-	api.KindMesh: 1, api.KindDataplane: 2, api.KindMeshSubset: 3, api.KindMeshGateway: 4, api.KindMeshService: 5,
+	api.KindMesh: 1, api.KindDataplane: 2, api.KindMeshSubset: 3, api.KindMeshGateway: 4, api.KindMeshService: 5, api.KindService: 5,
 	api.KindMeshExternalService: 6, api.KindMeshMultiZoneService: 7, api.KindMeshServiceSubset: 8,
 }
 

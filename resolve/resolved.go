@@ -94,6 +94,7 @@ type Destination struct {
 	Port      uint32 // 0 for a classic kuma.io/service
 	PortName  string
 	Protocol  api.Protocol
+	Guessed   bool // nobody wrote the protocol down: a dialect of routes may know better
 	Labels    api.Labels
 	Hostnames []string // all names by which a URL may call it
 	VIPs      []string

@@ -37,13 +37,14 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 	at := e.Field
 	acts := false // on a destination of its own protocol
 	var found, taken, unread *dest
+	var owner *routeObject
 	for d := range x.destsOf(e) {
 		if !matcher.Destination(e.To, home, &d.facts) {
 			continue
 		}
-		found, acts = d, acts || r.opinion.Connections || d.Protocol.HTTPLike()
-		if len(e.Rules) > 0 && x.subjectsOf(d).ownedByOthers(r) {
-			taken = d
+		found, acts = d, acts || r.opinion.Connections || d.reads(r.opinion.Speaks)
+		if by := x.subjectsOf(d).ownerBefore(r, e); len(e.Rules) > 0 && by != nil {
+			taken, owner = d, by
 		} else if len(e.Rules) > 0 && r.opinion.Connections && d.Protocol.HTTPLike() {
 			unread = d
 		}
@@ -57,8 +58,8 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 		notes = append(notes, note(origin, api.Warning, noEffect, at, "%s speaks %s, in which there are no requests to route, so this entry has no effect; declare http, http2 or grpc if it speaks that, or write a MeshTCPRoute",
 			found.ID, found.Protocol))
 	}
-	if taken != nil {
-		notes = append(notes, note(origin, api.Error, "Conflicted", at, "%s; move its rules there", x.ownedBy(taken)))
+	if owner != nil {
+		notes = append(notes, note(origin, api.Error, "Conflicted", at, "%s; move its rules there", ownedBy(owner, taken.Destination)))
 	}
 	if unread != nil && !r.object.Shadow() {
 		notes = append(notes, note(origin, api.Warning, "RequestsUnread", at,
@@ -70,16 +71,9 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 	return notes
 }
 
-// ownedByOthers reports whether routes of a stronger kind than that of r own the
-// destination. On one whose protocol keeps r away nobody takes its place.
-func (s *subjects) ownedByOthers(r *routeObject) bool {
-	return len(s.contributions) > 0 && s.contributions[0].route.ownership(r) < 0
-}
-
-// ownedBy says who owns the destination d.
-func (m mesh) ownedBy(d *dest) string {
-	all := m.subjectsOf(d).contributions
-	return fmt.Sprintf("%s owns %s, for routes of its kind come first", all[len(all)-1].route.object.Ref, d.ID)
+// ownedBy says whose the destination d is.
+func ownedBy(owner *routeObject, d *Destination) string {
+	return fmt.Sprintf("%s owns %s, for routes of its kind come first", owner.object.Ref, d.ID)
 }
 
 // maxHints bounds how often one route is told what it may have meant: looking for
@@ -102,7 +96,7 @@ func backendNotes(x mesh, r *routeObject, rule *route.Rule, acts bool, hints *in
 		d, lost := x.findBackend(ref)
 		if !acts {
 			lose = "nothing is lost by it, because the entry has no effect"
-		} else if lost == nil && !r.opinion.Connections && !d.Protocol.HTTPLike() {
+		} else if lost == nil && !r.opinion.Connections && !d.reads(ref.Speaks) {
 			lost = wrongProtocol(d)
 		}
 		if lost == nil {

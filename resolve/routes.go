@@ -14,22 +14,30 @@ import (
 type routeObject struct {
 	object    *api.Object
 	kind      int // in the order of all kinds: the smaller owns a destination; see owners
+	dialect   int // in the order of all languages
 	opinion   *route.Opinion
 	facts     matcher.RouteObject
 	selector  *matcher.Selector
+	callers   map[string]*matcher.Selector // of the dataplanes of a namespace that entries are for
 	rank      rank
 	ruleNames map[string]bool
 	known     map[string]bool // all by which a sectionName may mean a rule
 	reads     []string        // what its dialect looked at: keys of objects, or all of a kind
 }
 
-func newRouteObject(o *api.Object, kind int, d *route.Dialect, zone map[string]string, see route.See) *routeObject {
+func newRouteObject(o *api.Object, kind, dialect int, d *route.Dialect, zone map[string]string, see route.See) *routeObject {
 	seen := record{See: see}
 	says := d.Read(o, &seen)
 	role := cmp.Or(says.Role, api.RoleSystem)
-	r := &routeObject{object: o, kind: kind, opinion: says, facts: matcher.RouteOf(o, zone), ruleNames: map[string]bool{},
+	r := &routeObject{object: o, kind: kind, dialect: dialect, opinion: says, facts: matcher.RouteOf(o, zone), ruleNames: map[string]bool{},
 		selector: matcher.SelectorOf(says.Top, localOf(o, role)), rank: rankOf(o, says.Top, role)}
 	for _, e := range says.Entries {
+		if e.Callers != "" && r.callers[e.Callers] == nil {
+			if r.callers == nil {
+				r.callers = map[string]*matcher.Selector{}
+			}
+			r.callers[e.Callers] = matcher.SelectorOf(says.Top, matcher.Local{Namespace: e.Callers})
+		}
 		for _, rule := range e.Rules {
 			if rule.Origin.Ref == o.Ref && rule.Origin.RuleName != "" {
 				r.ruleNames[rule.Origin.RuleName] = true
@@ -76,6 +84,14 @@ type contribution struct {
 	depth int // of an object that includes the rule: how many include it
 }
 
+// selector selects the dataplanes for which the entry is.
+func (c *contribution) selector() *matcher.Selector {
+	if c.entry != nil && c.entry.Callers != "" {
+		return c.route.callers[c.entry.Callers]
+	}
+	return c.route.selector
+}
+
 // composition is what contributions to a destination come to: one for all classes
 // that have the same ones.
 type composition struct {
@@ -87,9 +103,13 @@ type composition struct {
 // contributions that bits mark.
 func (m mesh) compose(d *dest, all []*contribution, bits string) *composition {
 	n := &composition{}
+	own := false // what is said to the callers of one namespace hides what is said to all
+	for i, x := range all {
+		own = own || bits[i] == '1' && x.entry.Callers != ""
+	}
 	var candidates []route.Candidate
 	for i, x := range all {
-		if bits[i] == '1' {
+		if bits[i] == '1' && (x.entry.Callers != "") == own {
 			n.from = append(n.from, x)
 			candidates = append(candidates, route.Candidate{Opinion: x.route.opinion, Entry: x.entry})
 		}
@@ -98,12 +118,23 @@ func (m mesh) compose(d *dest, all []*contribution, bits string) *composition {
 	if len(n.from) > 0 {
 		dialect, _ = kindOf(m.dialects, n.from[0].route.object.Kind)
 	}
-	if len(n.from) == 0 && !d.Protocol.HTTPLike() {
+	if at := spokenFor(d, n.from); len(n.from) == 0 && !at.Protocol.HTTPLike() {
 		n.Connections = &route.Composed{Do: route.Itself{}}
 	} else {
-		n.Composition = dialect.Compose(frontendOf(d.Destination), candidates)
+		n.Composition = dialect.Compose(frontendOf(at), candidates)
 	}
 	return n
+}
+
+// spokenFor is d for those who have the contributions, one of which may know the
+// protocol that nobody wrote down.
+func spokenFor(d *dest, from []*contribution) *Destination {
+	for _, c := range from {
+		if at := d.as(c.route.opinion.Speaks); at != d.Destination {
+			return at
+		}
+	}
+	return d.Destination
 }
 
 func frontendOf(d *Destination) route.Frontend {

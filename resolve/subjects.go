@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/route"
 )
 
 // routing is what route objects say about one destination.
@@ -88,7 +89,7 @@ func (m mesh) gatherRouting(d *dest) *routing {
 			}
 		}
 	}
-	x.contributions = owners(x.contributions, d.Protocol)
+	x.contributions = owners(x.contributions, d)
 	slices.SortFunc(x.contributions, func(a, b *contribution) int { return a.rank.compare(b.rank) })
 	for _, c := range x.contributions {
 		if len(c.route.reads) == 0 {
@@ -134,18 +135,35 @@ func byRank(a, b *item) int {
 	return c
 }
 
-// owners keeps the contributions of the one kind that owns a destination of that
-// protocol (spec/kuma.md 2.3): the first that says something. Those for
-// connections come after all others, and alone count where there are no requests.
-func owners(all []*contribution, spoken api.Protocol) []*contribution {
+// owners keeps the contributions of the one kind that owns a destination
+// (spec/kuma.md 2.3): the first that says something. Those for connections come after
+// all others, and alone count where there are no requests. What is said to callers of
+// one namespace has an owner of its own, but one of an earlier language than what is
+// said to all stands in nobody's way.
+func owners(all []*contribution, d *dest) []*contribution {
 	all = slices.DeleteFunc(all, func(c *contribution) bool {
-		return len(c.entry.Rules) == 0 || !spoken.HTTPLike() && !c.route.opinion.Connections
+		return len(c.entry.Rules) == 0 || !d.reads(c.route.opinion.Speaks) && !c.route.opinion.Connections
 	})
-	if len(all) == 0 {
-		return nil
+	return slices.DeleteFunc(slices.Clone(all), func(c *contribution) bool { return before(all, c.route, c.entry) != nil })
+}
+
+// before is a route object that keeps an entry of r from the destination that all
+// say something about; nil where none does.
+func before(all []*contribution, r *routeObject, e *route.Entry) *routeObject {
+	for _, c := range slices.Backward(all) {
+		switch {
+		case c.entry.Callers == e.Callers && c.route.ownership(r) < 0,
+			c.entry.Callers == "" && c.route.dialect < r.dialect && !c.route.opinion.Connections:
+			return c.route
+		}
 	}
-	first := slices.MinFunc(all, func(a, b *contribution) int { return a.route.ownership(b.route) })
-	return slices.DeleteFunc(all, func(c *contribution) bool { return c.route.ownership(first.route) != 0 })
+	return nil
+}
+
+// ownerBefore is the route object because of which r with its entry has no part in
+// the destination; nil where it has, or nobody is in its place.
+func (s *subjects) ownerBefore(r *routeObject, e *route.Entry) *routeObject {
+	return before(s.contributions, r, e)
 }
 
 // ownership is negative where r is of a kind that owns a destination before that
@@ -188,7 +206,7 @@ func (s *subjects) distinctSelectors() []*matcher.Selector {
 		}
 	}
 	for _, c := range s.contributions {
-		add(c.route.selector)
+		add(c.selector())
 	}
 	for _, a := range s.attached {
 		for _, it := range a.all {

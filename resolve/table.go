@@ -19,7 +19,7 @@ type tableBuilder struct {
 
 func (b *tableBuilder) build(all *composition) *Table {
 	b.under(all.Inline)
-	t := &Table{Destination: b.class.dest.Destination, Routes: make([]*Route, 0, len(all.Rows)+1)}
+	t := &Table{Destination: b.class.spoken, Routes: make([]*Route, 0, len(all.Rows)+1)}
 	rules := map[*route.Composed]*Route{} // of several matches
 	for i := range all.Rows {
 		row := &all.Rows[i]
@@ -45,7 +45,7 @@ func (b *tableBuilder) build(all *composition) *Table {
 
 // connections is where whole connections go. No policy attaches to their rules.
 func (b *tableBuilder) connections(c *route.Composed) *TCPTable {
-	t := &TCPTable{Destination: b.class.dest.Destination, Origins: c.Origins, BackendsBy: c.ActionBy, Backends: []Backend{b.own}}
+	t := &TCPTable{Destination: b.class.spoken, Origins: c.Origins, BackendsBy: c.ActionBy, Backends: []Backend{b.own}}
 	if do, ok := c.Do.(*route.Forward); ok {
 		t.Backends = make([]Backend, len(do.Backends))
 		for i := range do.Backends {

@@ -40,7 +40,7 @@ func (c *collections) addTables() {
 		Hash:  func(s *said) uint64 { return s.policies.hash(mixed(offset, s.dest.ID)) },
 	}, func(r *derive.Reader, key string) *said {
 		x := need(c.classes, r, key)
-		return &said{x.dest.Destination, x.base.overridden(x.overrides).fold(c.kinds)}
+		return &said{x.spoken, x.base.overridden(x.overrides).fold(c.kinds)}
 	})
 	c.routed = derive.Derive(c.schema, "tables", c.byClass, derive.Values[routed]{Equal: (*routed).equal, Hash: (*routed).hash, Share: (*routed).share},
 		func(r *derive.Reader, key string) *routed {

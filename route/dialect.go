@@ -12,6 +12,8 @@ import (
 type Dialect struct {
 	Name  string
 	Types []api.Type
+	// Beside are documents of the language that are no routes: routes look at them.
+	Beside []api.Type
 	// Read says what one object means; what it cannot carry becomes a note. Of other
 	// objects it knows what see shows, and is called again when that changes.
 	Read func(o *api.Object, see See) *Opinion
@@ -72,7 +74,10 @@ type Opinion struct {
 	// Connections says that the rules are about connections and not about requests:
 	// they hold where no object that tells requests apart has rules.
 	Connections bool
-	Entries     []Entry
+	// Speaks is the protocol of a port that the object routes where nobody wrote one
+	// down; empty leaves it at TCP.
+	Speaks  api.Protocol
+	Entries []Entry
 	Notes       []api.Note // on any object
 }
 
@@ -81,7 +86,10 @@ type Entry struct {
 	// To is a service, or a host by HostRef; of no kind where the rules only serve
 	// those objects that include them.
 	To    api.TargetRef
-	Index int      // among the entries of the document
+	// Callers is the namespace whose dataplanes alone have the entry; empty is no such
+	// bound. For them what is said so stands in the place of what is said to all.
+	Callers string
+	Index   int      // among the entries of the document
 	Field api.Path // where the document says To
 	// Rules may be those of other objects too, as their origins say.
 	Rules []Rule

@@ -71,6 +71,9 @@ type Mirror struct {
 	Percent float64 // 0..100
 }
 
+// Lost is why a ref leads nowhere: a reason in one word, and a message.
+type Lost struct{ Code, Message string }
+
 // BackendRef names a backend and its weight.
 type BackendRef struct {
 	Target api.TargetRef // kind, name, namespace, labels, tags, sectionName
@@ -78,6 +81,12 @@ type BackendRef struct {
 	Port   uint32        // 0 = not given
 	Weight uint32
 	Field  api.Path // where it stands in the document
+	// Lost is why it cannot be used whatever there is; nil where that depends on what
+	// it leads to.
+	Lost *Lost
+	// Speaks is how its port is spoken to where nobody wrote a protocol down; empty is
+	// as a port of TCP, to which no request can be sent.
+	Speaks api.Protocol
 	// Broken is what its share is answered with where it cannot be used: 500 or 503.
 	// With 0 the others have its share.
 	Broken uint32

@@ -34,7 +34,7 @@ type decoder struct {
 // field is one field of a struct as documents name it.
 type field struct {
 	name  string
-	index int
+	index []int
 	// keepEmpty marks lists and maps in which empty differs from absent.
 	keepEmpty bool
 }
@@ -133,7 +133,7 @@ func (d *decoder) object(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 			d.unknown(m.key, at, fields)
 			continue
 		}
-		f := v.Field(fields[i].index)
+		f := v.FieldByIndex(fields[i].index)
 		d.value(m.value, beside(m.key, m.value), at.Field(fields[i].name), f)
 		if k := f.Kind(); (k == reflect.Slice || k == reflect.Map) && f.Len() == 0 && !fields[i].keepEmpty {
 			f.SetZero()
@@ -165,9 +165,16 @@ func (d *decoder) fields(t reflect.Type) []field {
 	}
 	var out []field
 	for i := range t.NumField() {
-		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if name != "" && name != "-" {
-			out = append(out, field{name, i, !strings.Contains(options, "omitempty")})
+		f := t.Field(i) // the fields of an embedded struct stand beside the others
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
+			for _, inner := range d.fields(f.Type) {
+				inner.index = append([]int{i}, inner.index...)
+				out = append(out, inner)
+			}
+		case name != "" && name != "-":
+			out = append(out, field{name, []int{i}, !strings.Contains(options, "omitempty")})
 		}
 	}
 	if d.structs == nil {

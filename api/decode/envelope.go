@@ -114,21 +114,14 @@ func unsupported(c *api.Catalog, at api.Path, kind string) *api.Violation {
 // universal reads Kuma's envelope.
 func (d *decoder) universal(typ api.Type) head {
 	var u universal
-	own, rest := d.root, *d.root
+	own, rest := d.root, d.root
 	if typ.Bare {
-		own, rest.Content = &yaml.Node{Kind: yaml.MappingNode, Line: d.root.Line, Column: d.root.Column}, nil
-		for i := 0; i+1 < len(d.root.Content); i += 2 {
-			into := &rest
-			if envelopeKeys[d.root.Content[i].Value] {
-				into = own
-			}
-			into.Content = append(into.Content, d.root.Content[i:i+2]...)
-		}
+		own, rest = d.apart(envelopeKeys)
 	}
 	d.value(own, d.root, "", reflect.ValueOf(&u).Elem())
 	h := head{typ: typ, spec: u.Spec, status: u.Status, labels: "labels", name: "name", mesh: "mesh", at: "spec", explicit: u.Mesh != ""}
 	if typ.Bare {
-		h.spec, h.at = Raw{d, &rest, d.root, "", 0}, ""
+		h.spec, h.at = Raw{d, rest, d.root, "", 0}, ""
 	}
 	h.object = api.Object{Ref: api.Ref{Kind: typ.Name, Mesh: u.Mesh, Namespace: u.Namespace, Name: u.Name}, Labels: u.Labels}
 	if u.Mesh == "" && !typ.Global {
@@ -145,15 +138,36 @@ func (d *decoder) universal(typ api.Type) head {
 	return h
 }
 
+// apart is the document's fields of the envelope, and all others.
+func (d *decoder) apart(envelope map[string]bool) (own, rest *yaml.Node) {
+	own = &yaml.Node{Kind: yaml.MappingNode, Line: d.root.Line, Column: d.root.Column}
+	others := *d.root
+	rest, others.Content = &others, nil
+	for i := 0; i+1 < len(d.root.Content); i += 2 {
+		into := rest
+		if envelope[d.root.Content[i].Value] {
+			into = own
+		}
+		into.Content = append(into.Content, d.root.Content[i:i+2]...)
+	}
+	return own, rest
+}
+
+var kubernetesKeys = map[string]bool{"apiVersion": true, "kind": true, "metadata": true}
+
 var envelopeKeys = map[string]bool{"type": true, "mesh": true, "namespace": true, "name": true, "labels": true,
 	"creationTime": true, "modificationTime": true, "kri": true, "status": true}
 
 // kubernetes reads Kubernetes's envelope.
 func (d *decoder) kubernetes(typ api.Type) head {
 	var k kubernetes
-	d.value(d.root, d.root, "", reflect.ValueOf(&k).Elem())
+	own, rest := d.root, d.root
+	if typ.Beside {
+		own, rest = d.apart(kubernetesKeys)
+	}
+	d.value(own, d.root, "", reflect.ValueOf(&k).Elem())
 	switch want := typ.APIVersion(); {
-	case k.APIVersion == want:
+	case typ.Reads(k.APIVersion):
 	case typ.Older != nil && slices.ContainsFunc(typ.Older, func(v string) bool { return k.APIVersion == typ.Group+"/"+v }):
 		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Warns("DeprecatedVersion", "%s is an older version and is read as %s; write that", k.APIVersion, want))
 	default:
@@ -164,12 +178,15 @@ func (d *decoder) kubernetes(typ api.Type) head {
 		d.report(d.locateNode(at), at.Breaks("the annotation does not choose the mesh; write it as a label"))
 	}
 	h := head{typ: typ, spec: k.Spec, status: k.Status, name: "metadata.name", labels: "metadata.labels", at: "spec"}
+	if typ.Beside {
+		h.spec, h.at = Raw{d, rest, d.root, "", 0}, ""
+	}
 	h.mesh = h.labels.Key(api.LabelMesh)
 	h.object = api.Object{Ref: api.Ref{Kind: typ.Name, Namespace: k.Metadata.Namespace, Name: k.Metadata.Name}, Labels: k.Metadata.Labels}
 	if !typ.Global {
 		h.object.Mesh = k.Metadata.Labels[api.LabelMesh]
 		h.explicit = h.object.Mesh != ""
-		if h.object.Namespace == "" {
+		if h.object.Namespace == "" && !typ.Unscoped {
 			h.object.Namespace = "default"
 		}
 	}

@@ -71,7 +71,11 @@ func PrintKubernetes(c *api.Catalog, o *api.Object) ([]byte, error) {
 	w.text("apiVersion", typ.APIVersion())
 	w.text("kind", o.Kind)
 	w.member("metadata", meta.end())
-	w.member("spec", spec)
+	if typ.Beside {
+		w.raw(spec[1 : len(spec)-1])
+	} else {
+		w.member("spec", spec)
+	}
 	if status != nil {
 		w.member("status", status)
 	}

@@ -5,6 +5,7 @@ package jsonschema
 
 import (
 	"encoding"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -79,7 +80,9 @@ func members(t reflect.Type, depth int) Schema {
 	out := Schema{}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if name := NameOf(f); name != "" {
+		if f.Anonymous && NameOf(f) == "" && f.Type.Kind() == reflect.Struct {
+			maps.Copy(out, members(f.Type, depth))
+		} else if name := NameOf(f); name != "" {
 			out[name] = of(f.Type, depth)
 		}
 	}

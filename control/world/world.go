@@ -23,7 +23,7 @@ import (
 func Types() []api.Type {
 	types := api.Types()
 	for _, d := range Dialects() {
-		types = append(types, d.Types...)
+		types = append(append(types, d.Types...), d.Beside...)
 	}
 	for _, k := range Kinds() {
 		types = append(types, k.Type())

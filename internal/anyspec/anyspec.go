@@ -94,6 +94,8 @@ func (own Own) fill(t *rapid.T, v reflect.Value, keepEmpty bool) {
 		v.SetString(rapid.OneOf(rapid.SampledFrom(texts), rapid.StringN(0, 5, 20)).Draw(t, "text"))
 	case reflect.Bool:
 		v.SetBool(rapid.Bool().Draw(t, "bool"))
+	case reflect.Uint16:
+		v.SetUint(uint64(rapid.Uint16().Draw(t, "uint")))
 	case reflect.Uint32, reflect.Uint64:
 		v.SetUint(uint64(rapid.Uint32().Draw(t, "uint")))
 	case reflect.Int32, reflect.Int64, reflect.Int:
@@ -108,7 +110,7 @@ func (own Own) fill(t *rapid.T, v reflect.Value, keepEmpty bool) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-			if name != "" && name != "-" {
+			if name != "" && name != "-" || v.Type().Field(i).Anonymous {
 				own.fill(t, v.Field(i), !strings.Contains(options, "omitempty"))
 			}
 		}

@@ -1,0 +1,141 @@
+package resolve
+
+import (
+	"cmp"
+	"net/netip"
+	"strconv"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+)
+
+// kubernetesPorts are the destinations that a Service of Kubernetes is: its TCP
+// ports. One that is only a name for something else is none (spec/kubernetes.md 3).
+func kubernetesPorts(o *api.Object, labels api.Labels, spec *api.Service) []*Destination {
+	var out []*Destination
+	for i := range spec.Ports {
+		p := &spec.Ports[i]
+		if !p.OverTCP() || spec.External() {
+			continue
+		}
+		d := destinationOf(o, labels, "", p.Port, p.Name, "")
+		d.Kind, d.VIPs = api.KindMeshService, spec.Addresses()
+		d.Protocol, d.Guessed = p.Speaks()
+		out = append(out, d)
+	}
+	return out
+}
+
+// kubernetesMembers is who answers for a port of a Service: what its EndpointSlices
+// list, and where there is none the dataplanes that it selects.
+func (m mesh) kubernetesMembers(o *api.Object, spec *api.Service, port uint32) *members {
+	var at *api.KubernetesPort
+	for i := range spec.Ports {
+		if p := &spec.Ports[i]; p.OverTCP() && p.Port == port {
+			at = p
+		}
+	}
+	slices := 0
+	var ready, serving answers
+	for s := range m.objects(api.KindEndpointSlice, map[string]string{api.LabelServiceName: o.Name}) {
+		if s.HomeNamespace() != o.HomeNamespace() || at == nil {
+			continue
+		}
+		slices++
+		m.fromSlice(s.Spec.(*api.EndpointSlice), at, &ready, &serving)
+	}
+	switch {
+	case slices == 0:
+		return membersOf(m.selectedByService(o, spec, at))
+	case len(ready.list) > 0:
+		return ready.members()
+	}
+	return serving.members()
+}
+
+// answers gathers endpoints, each address once.
+type answers struct {
+	list  []Endpoint
+	seen  map[string]bool
+	plain bool // one of them is no inbound that takes HTTP/2
+}
+
+func (a *answers) members() *members {
+	return &members{list: a.list, http2: len(a.list) > 0 && !a.plain}
+}
+
+// fromSlice adds the endpoints of a slice that answer for a port.
+func (m mesh) fromSlice(s *api.EndpointSlice, port *api.KubernetesPort, ready, serving *answers) {
+	for _, p := range s.Ports {
+		if p.Name != port.Name || p.Port == 0 || p.Protocol != "" && p.Protocol != "TCP" {
+			continue
+		}
+		for i := range s.Endpoints {
+			e := &s.Endpoints[i]
+			for _, address := range e.Addresses {
+				if _, err := netip.ParseAddr(address); err != nil {
+					continue // addressType FQDN: Envoy calls addresses
+				}
+				if e.IsReady() {
+					m.addAnswer(ready, address, p.Port, e.Zone)
+				}
+				if e.Serves() {
+					m.addAnswer(serving, address, p.Port, e.Zone)
+				}
+			}
+		}
+	}
+}
+
+// addAnswer adds one address: an inbound of the mesh if a dataplane has it.
+func (m mesh) addAnswer(a *answers, address string, port uint32, zone string) {
+	key := joinedAddress(address, port)
+	if a.seen[key] {
+		return
+	}
+	if a.seen == nil {
+		a.seen = map[string]bool{}
+	}
+	a.seen[key] = true
+	for p := range m.dataplanesByAddress.Values(m.at, key) {
+		for i := range p.spec.Networking.Inbound {
+			in := &p.spec.Networking.Inbound[i]
+			if answersAt(p, in) != key {
+				continue
+			}
+			a.plain = a.plain || !inboundProtocol(in).HTTPLike()
+			a.list = append(a.list, Endpoint{Dataplane: p.object.Ref, Address: address, Port: port, Tags: in.Tags, Zone: cmp.Or(p.object.Labels[api.LabelZone], zone)})
+			return
+		}
+	}
+	a.plain = true
+	a.list = append(a.list, Endpoint{Address: address, Port: port, Zone: zone})
+}
+
+// joinedAddress is one text for an address and port.
+func joinedAddress(address string, port uint32) string {
+	return address + "\x02" + strconv.FormatUint(uint64(port), 10)
+}
+
+// selectedByService lists the inbounds of the dataplanes of the Service's namespace
+// that it selects, by their labels or by the tags of the inbound.
+func (m mesh) selectedByService(o *api.Object, spec *api.Service, port *api.KubernetesPort) []member {
+	label := firstPair(spec.Selector, "")
+	if label == "" || port == nil {
+		return nil
+	}
+	var out []member
+	for p := range m.carrying(label) {
+		if p.facts.Namespace != o.HomeNamespace() {
+			continue
+		}
+		whole := p.facts.Labels.Carry(spec.Selector)
+		for i := range p.spec.Networking.Inbound {
+			in := &p.spec.Networking.Inbound[i]
+			if isTarget(in, &api.ServicePort{Port: port.Port, TargetPort: port.TargetPort}) && (whole || matcher.Tags(spec.Selector, in.Tags)) {
+				out = append(out, member{p, in})
+			}
+		}
+	}
+	return out
+}
