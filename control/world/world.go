@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/contour"
+	"github.com/weftmesh/weft/route/gateway"
 	"github.com/weftmesh/weft/route/kuma"
 	"github.com/weftmesh/weft/route/skipper"
 )
@@ -38,7 +39,7 @@ var catalog = api.NewCatalog(Types()...)
 
 // Dialects are all route languages, strongest first.
 func Dialects() []route.Dialect {
-	return []route.Dialect{kuma.Dialect, contour.Dialect, skipper.Dialect}
+	return []route.Dialect{kuma.Dialect, gateway.Dialect, contour.Dialect, skipper.Dialect}
 }
 
 // Kinds are all kinds of policy.

@@ -1,0 +1,148 @@
+package gateway
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/route"
+)
+
+// unmatched is the answer to what no rule matches: a frontend with routes is no longer
+// the Service itself. To a gRPC client it is UNIMPLEMENTED.
+var unmatched = &route.Composed{Key: "gateway-none", Name: "gateway-none", Do: &route.Respond{Status: 404}, Bare: true}
+
+// compose tries the matches of all routes in one order (spec/gateway-api.md 2.3); of
+// rules that match the same the older route's holds, then the first by name.
+func compose(f route.Frontend, candidates []route.Candidate) route.Composition {
+	candidates = slices.Clone(candidates)
+	slices.SortStableFunc(candidates, byAge)
+	candidates = slices.CompactFunc(candidates, func(a, b route.Candidate) bool { return a.Object == b.Object })
+	var written []*route.Rule
+	order := compareHTTP
+	for _, c := range candidates {
+		if c.Object.Kind == KindGRPCRoute {
+			order = compareGRPC
+		}
+		for i := range c.Rules {
+			written = append(written, &c.Rules[i])
+		}
+	}
+	var rules []*route.Composed
+	for _, won := range merge.FirstWins(written, func(r **route.Rule) string { return (*r).Says.(*said).key }) {
+		out := composed(f, won.Item)
+		for _, lost := range won.Over {
+			out.Over = append(out.Over, lost.Origin)
+		}
+		rules = append(rules, out)
+	}
+	out := route.Composition{Rows: route.Ordered(rules, order)}
+	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
+		out.Unmatched = unmatched
+	}
+	return out
+}
+
+func byAge(a, b route.Candidate) int {
+	x, y := a.Object, b.Object
+	return cmp.Or(x.Created.Compare(y.Created), cmp.Compare(x.HomeNamespace(), y.HomeNamespace()), cmp.Compare(x.Name, y.Name))
+}
+
+// composed is one rule where clients ask at f.
+func composed(f route.Frontend, r *route.Rule) *route.Composed {
+	s := r.Says.(*said)
+	sum := sha256.Sum256([]byte(s.key))
+	out := &route.Composed{Key: base64.StdEncoding.EncodeToString(sum[:]), Name: nameOf(r.Origin), Matches: r.Matches, Filters: s.filters,
+		Origins: []*api.Origin{r.Origin}, ActionBy: r.Origin, Inline: s.inline}
+	if len(s.filters) > 0 {
+		out.FiltersBy = r.Origin
+	}
+	switch {
+	case s.closed:
+		out.Do = &route.Respond{Status: 500}
+	case s.redirect != nil:
+		out.Do = redirect(f, s.redirect)
+	default:
+		out.Do = &route.Forward{Backends: s.backends, NoBackend: route.Respond{Status: s.broken}}
+	}
+	return out
+}
+
+// nameOf is the name of the Envoy route of a rule.
+func nameOf(o *api.Origin) string {
+	return fmt.Sprintf("%s/%s#%s", o.Kind, o.FullName(), cmp.Or(o.RuleName, fmt.Sprint(*o.Rule)))
+}
+
+// redirect is where a rule sends the clients that ask at f. Without a port and a
+// scheme of its own the location keeps the port that the client called; with a scheme
+// it has the scheme's, which is not written.
+func redirect(f route.Frontend, r *gatewayv1.HTTPRequestRedirectFilter) *route.Redirect {
+	out := &route.Redirect{Scheme: or(r.Scheme, ""), Hostname: string(or(r.Hostname, "")), Port: uint32(or(r.Port, 0)),
+		Path: modified(r.Path), Status: uint32(or(r.StatusCode, 302))}
+	usual := map[string]uint32{"http": 80, "https": 443}
+	switch {
+	case out.Port != 0 && out.Port == usual[cmp.Or(out.Scheme, "http")]:
+		out.Port = 0
+	case out.Port == 0 && out.Scheme == "" && f.Port != 80:
+		out.Port = f.Port
+	}
+	if out.Port == 0 && out.Hostname == "" && f.Port != 80 { // Envoy would keep the port that the client wrote
+		out.Port = usual[cmp.Or(out.Scheme, "http")]
+	}
+	return out
+}
+
+// pathRank orders the ways to compare a path.
+func pathRank(c *route.Condition) int {
+	return slices.Index([]route.Op{route.Equal, route.SegmentPrefix, route.BytePrefix, route.FullMatch}, c.Op)
+}
+
+// compareHTTP orders single matches, most specific first. It is a strict weak order:
+// zero leaves the decision to the order of the rules.
+func compareHTTP(a, b *route.Match) int {
+	p, q := a.Path(), b.Path()
+	if c := cmp.Compare(pathRank(p), pathRank(q)); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(len(q.Value), len(p.Value)); c != 0 && p.Op != route.Equal {
+		return c
+	}
+	return cmp.Or(
+		cmp.Compare(b.Count(route.OnMethod), a.Count(route.OnMethod)),
+		cmp.Compare(b.Count(route.OnHeader), a.Count(route.OnHeader)),
+		cmp.Compare(b.Count(route.OnQuery), a.Count(route.OnQuery)),
+	)
+}
+
+// compareGRPC is compareHTTP for calls: the longer name of a service comes first, then
+// the longer name of a method, and expressions after names.
+func compareGRPC(a, b *route.Match) int {
+	p, q := a.Path(), b.Path()
+	s, m := callOf(p)
+	t, n := callOf(q)
+	return cmp.Or(
+		cmp.Compare(btoi(p.Op == route.FullMatch), btoi(q.Op == route.FullMatch)),
+		cmp.Compare(t, s), cmp.Compare(n, m),
+		cmp.Compare(b.Count(route.OnHeader), a.Count(route.OnHeader)),
+	)
+}
+
+// callOf is how long the names are that a path asks for.
+func callOf(path *route.Condition) (service, method int) {
+	name, rest, _ := strings.Cut(strings.TrimPrefix(path.Value, "/"), "/")
+	return len(name), len(rest)
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

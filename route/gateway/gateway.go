@@ -1,0 +1,77 @@
+// Package gateway is the route language of the Gateway API: HTTPRoute and GRPCRoute
+// (spec/gateway-api.md).
+//
+// It promises that every field of a document is either carried into the route model
+// or named in a violation or note; that a rule which cannot be carried out takes the
+// requests that it names and answers them with an error, or takes none; and that no
+// rule takes more than was written.
+//
+// It refuses to look for the endpoints behind a reference: that is resolve's.
+package gateway
+
+import (
+	"fmt"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// The kinds of routes, and of what stands beside them.
+const (
+	KindHTTPRoute      = "HTTPRoute"
+	KindGRPCRoute      = "GRPCRoute"
+	KindReferenceGrant = "ReferenceGrant"
+
+	group   = gatewayv1.GroupName
+	version = "v1"
+)
+
+// Dialect is the route language. Where both kinds route a port GRPCRoute owns it.
+var Dialect = route.Dialect{
+	Name: "gateway",
+	Types: []api.Type{
+		{Name: KindGRPCRoute, Plural: "grpcroutes", Short: "grpcr", Group: group, Version: version,
+			Route: true, Attach: true, New: func() api.Spec { return new(GRPCRoute) }},
+		{Name: KindHTTPRoute, Plural: "httproutes", Short: "httpr", Group: group, Version: version,
+			Route: true, Attach: true, New: func() api.Spec { return new(HTTPRoute) }},
+	},
+	Beside: []api.Type{
+		{Name: KindReferenceGrant, Plural: "referencegrants", Short: "refgrant", Group: group, Version: version, Versions: []string{"v1beta1"},
+			New: func() api.Spec { return new(ReferenceGrant) }},
+	},
+	Read:    read,
+	Compose: compose,
+	Status:  status,
+}
+
+// HTTPRoute is the spec of an HTTPRoute.
+type HTTPRoute gatewayv1.HTTPRouteSpec
+
+// GRPCRoute is the spec of a GRPCRoute.
+type GRPCRoute gatewayv1.GRPCRouteSpec
+
+// ReferenceGrant is the spec of a ReferenceGrant.
+type ReferenceGrant gatewayv1.ReferenceGrantSpec
+
+// read says what one object means.
+func read(o *api.Object, see route.See) *route.Opinion {
+	switch spec := o.Spec.(type) {
+	case *HTTPRoute:
+		x := reader{object: o, see: see, broken: 500, speaks: api.HTTP}
+		return x.opinion(spec.ParentRefs, httpRules(spec))
+	case *GRPCRoute:
+		x := reader{object: o, see: see, broken: 503, speaks: api.GRPC} // of which Envoy makes UNAVAILABLE
+		return x.opinion(spec.ParentRefs, grpcRules(spec))
+	}
+	panic(fmt.Sprintf("%s holds a %T", o.Ref, o.Spec))
+}
+
+// or is what a pointer points to, and without one the default.
+func or[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
