@@ -18,6 +18,7 @@ var tellers = map[string]string{
 	"control/world":          "the policies that come with a mesh are written in its documents",
 	"route/skipper":          "its filters are fields of policies",
 	"inspect/kuma":           "Kuma lists its kinds in an order of its own",
+	"route/gateway":          "timeouts and retries of a rule are fields of policies",
 	"cmd/weft/internal/demo": "the demonstration tells of documents that it applies",
 }
 

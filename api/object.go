@@ -141,9 +141,10 @@ type Type struct {
 const CoreGroup = "core"
 
 // APIVersion is what Kubernetes documents of the type say: group/version.
-func (t *Type) APIVersion() string { return t.in(cmp.Or(t.Version, "v1alpha1")) }
+func (t *Type) APIVersion() string { return t.In(cmp.Or(t.Version, "v1alpha1")) }
 
-func (t *Type) in(version string) string {
+// In is the apiVersion of a version of the type's group.
+func (t *Type) In(version string) string {
 	if t.Group == CoreGroup {
 		return version
 	}
@@ -152,5 +153,5 @@ func (t *Type) in(version string) string {
 
 // Reads reports whether a Kubernetes document may say that it is of apiVersion.
 func (t *Type) Reads(apiVersion string) bool {
-	return apiVersion == t.APIVersion() || slices.ContainsFunc(t.Versions, func(v string) bool { return apiVersion == t.in(v) })
+	return apiVersion == t.APIVersion() || slices.ContainsFunc(t.Versions, func(v string) bool { return apiVersion == t.In(v) })
 }

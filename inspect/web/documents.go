@@ -133,7 +133,7 @@ func (s *server) putMesh(w http.ResponseWriter, r *http.Request) error {
 
 // write creates or replaces one object from the request's body.
 func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) error {
-	if _, err := options(r, "namespace"); err != nil {
+	if _, err := options(r, "namespace", "mesh"); err != nil {
 		return err
 	}
 	body, err := Body(w, r, maxDocument)
@@ -177,7 +177,7 @@ func (s *server) delete(w http.ResponseWriter, r *http.Request) error {
 
 // remove deletes ref, which is the first write of plan.
 func (s *server) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, plan store.Plan) error {
-	q, err := options(r, "namespace", "dryRun")
+	q, err := options(r, "namespace", "mesh", "dryRun")
 	if err != nil {
 		return err
 	}

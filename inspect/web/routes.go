@@ -65,7 +65,7 @@ func flag(q url.Values, name string) (bool, error) {
 // routes are all paths. Where two patterns fit, the more specific one answers.
 func (s *server) routes() []endpoint {
 	var all []endpoint
-	for _, group := range [][]endpoint{s.serviceRoutes(), s.documentRoutes(), s.dataplaneRoutes(), s.viewRoutes(), s.questionRoutes()} {
+	for _, group := range [][]endpoint{s.serviceRoutes(), s.documentRoutes(), s.kubernetesRoutes(), s.dataplaneRoutes(), s.viewRoutes(), s.questionRoutes()} {
 		all = append(all, group...)
 	}
 	return all
@@ -141,5 +141,5 @@ func (s *server) has(method string, r *http.Request) bool {
 		return true
 	}
 	t, known := s.Catalog.ByPlural(strings.Split(r.URL.Path, "/")[at])
-	return known && (t.Global != strings.Contains(path, "{mesh}") || path == "/{plural}")
+	return known && (strings.HasPrefix(path, "/k8s/") || t.Global != strings.Contains(path, "{mesh}") || path == "/{plural}")
 }

@@ -1,0 +1,122 @@
+package web
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/store"
+)
+
+// kubernetesRoutes are documents under the paths that they have in Kubernetes.
+func (s *server) kubernetesRoutes() []endpoint {
+	const one, unscoped = "/k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}", "/k8s/{group}/{version}/{plural}/{name}"
+	return []endpoint{
+		{"GET " + one, s.getKubernetes, "One document in the envelope of Kubernetes, with its status in the form of its language"},
+		{"PUT " + one, s.putKubernetes, "Create or replace a document"},
+		{"DELETE " + one, s.deleteKubernetes, "Delete a document"},
+		{"GET " + unscoped, s.getKubernetes, "One document of a type without namespaces, in the envelope of Kubernetes"},
+		{"PUT " + unscoped, s.putKubernetes, "Create or replace a document of a type without namespaces"},
+		{"DELETE " + unscoped, s.deleteKubernetes, "Delete a document of a type without namespaces"},
+	}
+}
+
+// kubernetesRef is the object that the path names. Without ?mesh= it is looked for in
+// mesh default first, then in the others.
+func (s *server) kubernetesRef(r *http.Request) (api.Ref, error) {
+	t, ok := s.Catalog.ByPlural(r.PathValue("plural"))
+	namespace := r.PathValue("namespace")
+	if !ok || r.PathValue("group") != cmp.Or(t.Group, "kuma.io") || !t.Reads(t.In(r.PathValue("version"))) || t.Unscoped != (namespace == "") {
+		return api.Ref{}, missing()
+	}
+	ref := api.Ref{Kind: t.Name, Mesh: r.URL.Query().Get("mesh"), Namespace: namespace, Name: r.PathValue("name")}
+	if t.Global || ref.Mesh != "" {
+		return ref, nil
+	}
+	ref.Mesh = api.DefaultMesh
+	snapshot := s.Documents.Snapshot()
+	if snapshot.Has(ref) {
+		return ref, nil
+	}
+	for mesh := range snapshot.OfKind(api.KindMesh) {
+		other := ref
+		if other.Mesh = mesh.Name; snapshot.Has(other) {
+			return other, nil
+		}
+	}
+	return ref, nil
+}
+
+func (s *server) getKubernetes(w http.ResponseWriter, r *http.Request) error {
+	ref, err := s.kubernetesRef(r)
+	if err != nil {
+		return err
+	}
+	o, ok := s.Documents.Snapshot().Get(ref)
+	if !ok {
+		return missing()
+	}
+	status, err := s.ownStatus(r, o)
+	if err != nil {
+		return err
+	}
+	shown, err := s.shown(r.Context(), o)
+	if err != nil {
+		return err
+	}
+	text, err := decode.PrintKubernetes(s.Catalog, shown)
+	if err != nil {
+		return err
+	}
+	if status != nil {
+		list, err := json.Marshal(status)
+		if err != nil {
+			return err
+		}
+		text = slices.Concat(text[:len(text)-1], []byte(`,"status":`), list, []byte("}"))
+	}
+	w.Header().Set("ETag", etag(o))
+	write(w, http.StatusOK, "application/json", text)
+	return nil
+}
+
+// ownStatus is how a route or policy fares, in the form that its language has for it;
+// nil for other objects.
+func (s *server) ownStatus(r *http.Request, o *api.Object) (any, error) {
+	if t, _ := s.Catalog.Type(o.Kind); !t.Policy && !t.Route {
+		return nil, nil
+	}
+	m, err := s.reader(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	status, err := inspect.StatusOf(m, o.Ref, s.Sidecars.Sidecar, s.Config.Problems()...)
+	if errors.Is(err, inspect.ErrNotFound) {
+		return nil, missing() // deleted a moment ago
+	}
+	if err != nil || status.Own != nil {
+		return status.Own, err
+	}
+	return map[string]any{"conditions": status.Conditions}, nil
+}
+
+func (s *server) putKubernetes(w http.ResponseWriter, r *http.Request) error {
+	ref, err := s.kubernetesRef(r)
+	if err != nil {
+		return err
+	}
+	return s.write(w, r, ref)
+}
+
+func (s *server) deleteKubernetes(w http.ResponseWriter, r *http.Request) error {
+	ref, err := s.kubernetesRef(r)
+	if err != nil {
+		return err
+	}
+	return s.remove(w, r, ref, store.Writes(store.Write{Delete: &ref}))
+}
