@@ -143,8 +143,10 @@ func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
 	default:
 		if by := a.mesh.subjectsOf(a.mesh.dest(d.ID)).ownerBefore(r, e); by != nil {
 			a.because("Conflicted", at, "%s", ownedBy(by, d))
-		} else {
+		} else if e.Callers != "" {
 			a.because(NotSelected, at, "it is for the dataplanes of namespace %s", e.Callers)
+		} else {
+			a.because("Conflicted", at, "routes for the callers of namespace %s stand in its place", a.plane.facts.Namespace)
 		}
 	}
 }

@@ -78,19 +78,19 @@ type Opinion struct {
 	// down; empty leaves it at TCP.
 	Speaks  api.Protocol
 	Entries []Entry
-	Notes       []api.Note // on any object
+	Notes   []api.Note // on any object
 }
 
 // Entry is what an object says for one frontend.
 type Entry struct {
 	// To is a service, or a host by HostRef; of no kind where the rules only serve
 	// those objects that include them.
-	To    api.TargetRef
+	To api.TargetRef
 	// Callers is the namespace whose dataplanes alone have the entry; empty is no such
 	// bound. For them what is said so stands in the place of what is said to all.
 	Callers string
 	Index   int      // among the entries of the document
-	Field api.Path // where the document says To
+	Field   api.Path // where the document says To
 	// Rules may be those of other objects too, as their origins say.
 	Rules []Rule
 	// Says is what the object means for To as a whole, in its dialect.

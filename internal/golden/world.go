@@ -20,10 +20,11 @@ import (
 //	validate                          every violation, then every condition that is not met
 //	problems                          everything that is wrong, by owner
 //	sim: DATAPLANE [METHOD] URL [k:v]… [answers:A,…]  what would happen to a request
+//	goes: DATAPLANE …                 as sim, but only where the request goes
 //	each: DATAPLANE ([METHOD] URL [k:v]…)…  the same in one line for each request
 //	own: KIND NAMESPACE/NAME          how a route fares in the form of its own language
 //	explain: DATAPLANE [TO]           what applies, and why
-//	object: KIND NAME                 where a policy or route takes part
+//	object: KIND NAME [NAMESPACE]     where a policy or route takes part
 //	rules: DATAPLANE [KIND]           the items of the legacy rules view
 //	subsets: DATAPLANE KIND           Kuma's subset rules of to
 //	resources: DATAPLANE KIND         Kuma's resource rules of to
@@ -39,7 +40,7 @@ func Answer(docs []File, question string) string {
 	model, _ := world.Compile(world.Snapshot(objects...))
 	verb, rest, _ := strings.Cut(question, ":")
 	a := asker{model: model, violations: violations, words: strings.Fields(rest)}
-	ask := map[string]func() error{"validate": a.validate, "problems": a.problems, "sim": a.sim, "each": a.each, "own": a.own, "explain": a.explain, "object": a.object, "rules": a.rules,
+	ask := map[string]func() error{"validate": a.validate, "problems": a.problems, "sim": a.sim, "goes": a.goes, "each": a.each, "own": a.own, "explain": a.explain, "object": a.object, "rules": a.rules,
 		"subsets": a.subsets, "resources": a.resources, "inbounds": a.inbounds, "layout": a.layout}[verb]
 	if ask == nil {
 		return "nobody knows how to answer " + verb
@@ -126,6 +127,22 @@ func request(words []string) sim.Request {
 	return q
 }
 
+func (a *asker) goes() error {
+	if err := a.sim(); err != nil {
+		return err
+	}
+	_, rest, _ := strings.Cut(a.out.String(), "\n\n")
+	first, _, _ := strings.Cut(rest, "\n")
+	a.out.Reset()
+	fmt.Fprintln(&a.out, first)
+	return nil
+}
+
+// named is the object that the question names.
+func (a *asker) named() api.Ref {
+	return api.Ref{Kind: a.word(0), Mesh: "default", Name: a.word(1), Namespace: a.word(2)}
+}
+
 func (a *asker) explain() error {
 	e, err := inspect.Explain(a.model.Reader(nil), a.plane(), a.word(1))
 	if err != nil {
@@ -135,7 +152,7 @@ func (a *asker) explain() error {
 }
 
 func (a *asker) object() error {
-	e, err := inspect.ExplainObject(a.model.Reader(nil), api.Ref{Kind: a.word(0), Mesh: "default", Name: a.word(1)}, nil)
+	e, err := inspect.ExplainObject(a.model.Reader(nil), a.named(), nil)
 	if err != nil {
 		return err
 	}

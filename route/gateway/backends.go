@@ -53,7 +53,9 @@ func (x *reader) backend(ref *gatewayv1.BackendObjectReference, at api.Path) rou
 	kind := backendKind{group: string(or(ref.Group, "")), kind: string(or(ref.Kind, api.KindService))}
 	out := route.BackendRef{Home: home, Port: uint32(or(ref.Port, 0)), Field: at, Broken: x.broken, Speaks: x.speaks, Weight: 1,
 		Target: api.TargetRef{Kind: kind.kind, Name: string(ref.Name), Namespace: string(or(ref.Namespace, gatewayv1.Namespace(home)))}}
-	lose := func(code, format string, args ...any) { out.Lost = &route.Lost{Code: code, Message: fmt.Sprintf(format, args...)} }
+	lose := func(code, format string, args ...any) {
+		out.Lost = &route.Lost{Code: code, Message: fmt.Sprintf(format, args...)}
+	}
 	known := slices.IndexFunc(backendKinds, func(k backendKind) bool { return k.group == kind.group && k.kind == kind.kind })
 	switch {
 	case known < 0:
