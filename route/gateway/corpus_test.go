@@ -16,7 +16,7 @@ var catalog = api.NewCatalog(append(gateway.Dialect.Types, gateway.Dialect.Besid
 // nothing is a mesh without other documents.
 type nothing struct{}
 
-func (nothing) Object(api.Ref) (*api.Object, bool)                { return nil, false }
+func (nothing) Object(api.Ref) (*api.Object, bool)              { return nil, false }
 func (nothing) Objects(string, map[string]string) []*api.Object { return nil }
 
 // Every text of the corpus gives the lines that stand under it.
