@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -55,7 +56,7 @@ func (m mesh) callsOf(p *dataplane) []call {
 		return out
 	}
 	for d := range m.destsNamed(anyTarget) {
-		if !reachable(net.TransparentProxying.ReachableBackends, p.facts.Namespace, d) {
+		if !reachable(net.TransparentProxying.ReachableBackends, p.facts.Namespace, d) || d.Outside && !m.hears(p, d) {
 			continue
 		}
 		for _, vip := range d.VIPs {
@@ -63,6 +64,12 @@ func (m mesh) callsOf(p *dataplane) []call {
 		}
 	}
 	return out
+}
+
+// hears reports whether a route says something about d to p.
+func (m mesh) hears(p *dataplane, d *dest) bool {
+	said, _ := m.routing.Get(m.at, d.ID)
+	return said != nil && slices.ContainsFunc(said.contributions, func(c *contribution) bool { return c.selector().Selects(&p.facts) })
 }
 
 func reachable(limit *api.ReachableBackends, home string, d *dest) bool {

@@ -24,6 +24,11 @@ func (c *collections) addDestinations() {
 
 func (m mesh) destination(id string) *dest {
 	if s, d := m.ownerOf(id); s != nil {
+		if m.isOutside(s.object) {
+			there := *d
+			there.Outside = true
+			d = &there
+		}
 		return newDest(d, s.object)
 	}
 	d := m.hostOf(id)

@@ -15,7 +15,7 @@ func kubernetesPorts(o *api.Object, labels api.Labels, spec *api.Service) []*Des
 	var out []*Destination
 	for i := range spec.Ports {
 		p := &spec.Ports[i]
-		if !p.OverTCP() || spec.External() {
+		if !p.OverTCP() || spec.External() || o.Name == apiServer && o.HomeNamespace() == "default" {
 			continue
 		}
 		d := destinationOf(o, labels, "", p.Port, p.Name, "")
@@ -24,6 +24,25 @@ func kubernetesPorts(o *api.Object, labels api.Labels, spec *api.Service) []*Des
 		out = append(out, d)
 	}
 	return out
+}
+
+// apiServer is the Service of the cluster's own API in namespace default. No sidecar
+// stands between it and its clients.
+const apiServer = "kubernetes"
+
+// isOutside reports whether an object is a Service that is not in the mesh: its
+// Namespace is there and does not say that it is, and neither does its own label
+// (spec/kubernetes.md 3.1).
+func (m mesh) isOutside(o *api.Object) bool {
+	if o.Kind != api.KindService || o.Labels[api.LabelMesh] != "" {
+		return false
+	}
+	n, _ := m.otherObjects.Get(m.at, objectKey(api.Ref{Kind: api.KindNamespace, Name: o.HomeNamespace()}))
+	if n == nil {
+		return false
+	}
+	injection := n.Labels[api.LabelInjection]
+	return injection != "enabled" && injection != "true" && n.Labels[api.LabelMesh] == ""
 }
 
 // kubernetesMembers is who answers for a port of a Service: what its EndpointSlices

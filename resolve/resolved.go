@@ -95,6 +95,9 @@ type Destination struct {
 	PortName  string
 	Protocol  api.Protocol
 	Guessed   bool // nobody wrote the protocol down: a dialect of routes may know better
+	// Outside marks a Service that is not in the mesh: it is called as it is, but by
+	// those to whom a route says something about it.
+	Outside   bool
 	Labels    api.Labels
 	Hostnames []string // all names by which a URL may call it
 	VIPs      []string

@@ -37,7 +37,7 @@ func (m mesh) notReached(r *resolve.Resolved, a *address) error {
 		e.Advice = "it reaches that service at " + strings.Join(at, ", ")
 		return e
 	}
-	if d := m.find(r, a); d != nil {
+	if d := m.find(r, a); d != nil && !(d.Outside && spec(r).TransparentProxying != nil) {
 		e.Advice = opening(r, d)
 		return e
 	}
