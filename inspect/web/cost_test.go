@@ -48,20 +48,27 @@ var laws = map[string]struct {
 
 	"GET /meshes/{mesh}/dataplanes/_overview": {page, "GET /meshes/default/dataplanes/_overview?size=5"}, "GET /dataplanes/_overview": {page, "GET /dataplanes/_overview?size=5"},
 	"GET /meshes/{mesh}/dataplanes+insights": {page, "GET /meshes/default/dataplanes+insights?size=5"}, "GET /meshes/{mesh}/dataplanes/{name}/_overview": {no, "GET /meshes/default/dataplanes/d-5/_overview"},
-	"GET /meshes/{mesh}/dataplanes+insights/{name}":            {no, "GET /meshes/default/dataplanes+insights/d-5"},
-	"GET /meshes/{mesh}/{plural}/{name}/_dataplanes":           {same, "GET /meshes/default/meshservices/m-5/_dataplanes"},
-	"GET /meshes/{mesh}/{plural}/{name}/_hostnames":            {same, "GET /meshes/default/meshservices/m-5/_hostnames"},
-	"GET /meshes/{mesh}/dataplanes/{name}/_rules":              {lists, "GET /meshes/default/dataplanes/d-5/_rules"},
-	"GET /meshes/{mesh}/dataplanes/{name}/rules":               {lists, "GET /meshes/default/dataplanes/d-5/rules"},
-	"GET /meshes/{mesh}/dataplanes/{name}/_layout":             {same, "GET /meshes/default/dataplanes/d-5/_layout"},
-	"GET /meshes/{mesh}/dataplanes/{name}/_policies":           {same, "GET /meshes/default/dataplanes/d-5/_policies"},
-	"GET /meshes/{mesh}/dataplanes/{name}/_explain":            {lists, "GET /meshes/default/dataplanes/d-5/_explain"},
-	"POST /meshes/{mesh}/dataplanes/{name}/_simulate":          {same, `POST /meshes/default/dataplanes/d-5/_simulate {"url":"http://s-6/v1"}`},
-	"GET /meshes/{mesh}/{plural}/{name}/_explain":              {same, "GET /meshes/default/meshtimeouts/t-5/_explain"},
-	"GET /meshes/{mesh}/{plural}/{name}/_resources/dataplanes": {lists, "GET /meshes/default/meshtimeouts/t-5/_resources/dataplanes"},
-	"GET /meshes/{mesh}/{plural}/{name}/dataplanes":            {lists, "GET /meshes/default/meshretries/r-5/dataplanes"},
-	"GET /meshes/{mesh}/_status":                               {lists, "GET /meshes/default/_status"},
-	"GET /_problems":                                           {lists, "GET /_problems"},
+	"GET /meshes/{mesh}/dataplanes+insights/{name}":                        {no, "GET /meshes/default/dataplanes+insights/d-5"},
+	"GET /meshes/{mesh}/{plural}/{name}/_dataplanes":                       {same, "GET /meshes/default/meshservices/m-5/_dataplanes"},
+	"GET /meshes/{mesh}/{plural}/{name}/_hostnames":                        {same, "GET /meshes/default/meshservices/m-5/_hostnames"},
+	"GET /meshes/{mesh}/dataplanes/{name}/_rules":                          {lists, "GET /meshes/default/dataplanes/d-5/_rules"},
+	"GET /meshes/{mesh}/dataplanes/{name}/rules":                           {lists, "GET /meshes/default/dataplanes/d-5/rules"},
+	"GET /meshes/{mesh}/dataplanes/{name}/_layout":                         {same, "GET /meshes/default/dataplanes/d-5/_layout"},
+	"GET /meshes/{mesh}/dataplanes/{name}/_policies":                       {same, "GET /meshes/default/dataplanes/d-5/_policies"},
+	"GET /meshes/{mesh}/dataplanes/{name}/_explain":                        {lists, "GET /meshes/default/dataplanes/d-5/_explain"},
+	"POST /meshes/{mesh}/dataplanes/{name}/_simulate":                      {same, `POST /meshes/default/dataplanes/d-5/_simulate {"url":"http://s-6/v1"}`},
+	"GET /meshes/{mesh}/{plural}/{name}/_explain":                          {same, "GET /meshes/default/meshtimeouts/t-5/_explain"},
+	"GET /meshes/{mesh}/{plural}/{name}/_resources/dataplanes":             {lists, "GET /meshes/default/meshtimeouts/t-5/_resources/dataplanes"},
+	"GET /meshes/{mesh}/{plural}/{name}/dataplanes":                        {lists, "GET /meshes/default/meshretries/r-5/dataplanes"},
+	"GET /k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}":    {same, "GET /k8s/gateway.networking.k8s.io/v1/namespaces/a/httproutes/g-5"},
+	"PUT /k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}":    {same, "PUT /k8s/gateway.networking.k8s.io/v1/namespaces/a/httproutes/g-5 " + hung},
+	"DELETE /k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}": {law: no},
+	"GET /k8s/{group}/{version}/{plural}/{name}":                           {no, "GET /k8s/core/v1/namespaces/a"},
+	"PUT /k8s/{group}/{version}/{plural}/{name}":                           {same, `PUT /k8s/core/v1/namespaces/a {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}`},
+	"DELETE /k8s/{group}/{version}/{plural}/{name}":                        {law: no},
+
+	"GET /meshes/{mesh}/_status": {lists, "GET /meshes/default/_status"},
+	"GET /_problems":             {lists, "GET /_problems"},
 
 	"GET /meshes/{mesh}/dataplanes/{name}/_inbounds/{kri}/_policies":                  {same, "GET /meshes/default/dataplanes/d-5/_inbounds/kri_dp_default_east__d-5_80/_policies"},
 	"GET /meshes/{mesh}/dataplanes/{name}/_outbounds/{kri}/_policies":                 {same, "GET /meshes/default/dataplanes/d-5/_outbounds/kri_msvc_default___s-6_/_policies"},
@@ -71,10 +78,13 @@ var laws = map[string]struct {
 
 const write = `{"type":"MeshRetry","mesh":"default","name":"r-5","spec":{"targetRef":{"kind":"MeshHTTPRoute","name":"r-5"},"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"numRetries":4}}}]}}`
 
+const hung = `{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"g-5","namespace":"a"},"spec":{"parentRefs":[{"group":"","kind":"Service","name":"k"}]}}`
+
 // town is a mesh of services, each with a route, a retry attached to it, a timeout,
 // a MeshService, and three callers.
 func town(services int) string {
-	text := "{type: HostnameGenerator, name: local, spec: {template: '{{ .DisplayName }}.mesh', selector: {meshService: {matchLabels: {kuma.io/origin: zone}}}}}\n"
+	text := "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: g-5, namespace: a}, spec: {parentRefs: [{group: '', kind: Service, name: k}]}}\n---\n"
+	text += "{type: HostnameGenerator, name: local, spec: {template: '{{ .DisplayName }}.mesh', selector: {meshService: {matchLabels: {kuma.io/origin: zone}}}}}\n"
 	for i := range services {
 		text += fmt.Sprintf(`---
 {type: MeshHTTPRoute, mesh: default, name: r-%[1]d, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: s-%[1]d}, rules: [{matches: [{path: {type: PathPrefix, value: /v1}}], default: {}}]}]}}
