@@ -138,16 +138,23 @@ func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
 		a.because(noEffect, at, "it has no rules for %s", d.ID)
 	case !a.mesh.dest(d.ID).reads(r.opinion.Speaks) && !r.opinion.Connections:
 		a.because("UnsupportedProtocol", at, "%s speaks %s, in which there are no requests to route", d.ID, d.Protocol)
-	case !a.mesh.subjectsOf(a.mesh.dest(d.ID)).ownedByOthers(r):
-		a.because(noEffect, at, "none of its own rules stands for %s", d.ID)
 	default:
-		if by := a.mesh.subjectsOf(a.mesh.dest(d.ID)).ownerBefore(r, e); by != nil {
-			a.because("Conflicted", at, "%s", ownedBy(by, d))
-		} else if e.Callers != "" {
-			a.because(NotSelected, at, "it is for the dataplanes of namespace %s", e.Callers)
-		} else {
-			a.because("Conflicted", at, "routes for the callers of namespace %s stand in its place", a.plane.facts.Namespace)
-		}
+		a.givesWay(r, e, at, d)
+	}
+}
+
+// givesWay says who stands in the place of an entry that could hold for d.
+func (a *absence) givesWay(r *routeObject, e *route.Entry, at api.Path, d *Destination) {
+	all, home := a.mesh.subjectsOf(a.mesh.dest(d.ID)), a.plane.facts.Namespace
+	switch by := all.ownerBefore(r, e); {
+	case by != nil:
+		a.because("Conflicted", at, "%s", ownedBy(by, d))
+	case e.Callers != "" && e.Callers != home:
+		a.because(NotSelected, at, "it is for the dataplanes of namespace %s", e.Callers)
+	case e.Callers == "" && home != "" && slices.ContainsFunc(all.contributions, func(c *contribution) bool { return c.entry.Callers == home }):
+		a.because("Conflicted", at, "routes for the callers of namespace %s stand in its place", home)
+	default:
+		a.because(noEffect, at, "none of its own rules stands for %s", d.ID)
 	}
 }
 
