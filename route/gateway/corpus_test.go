@@ -17,6 +17,7 @@ var catalog = api.NewCatalog(append(gateway.Dialect.Types, gateway.Dialect.Besid
 type nothing struct{}
 
 func (nothing) Object(api.Ref) (*api.Object, bool)              { return nil, false }
+func (nothing) Keyed(string, string) []*api.Object              { return nil }
 func (nothing) Objects(string, map[string]string) []*api.Object { return nil }
 
 // Every text of the corpus gives the lines that stand under it.
