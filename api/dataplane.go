@@ -1,5 +1,7 @@
 package api
 
+import "strings"
+
 // Dataplane is one proxy and the workload behind it (spec/kuma.md 1.4).
 type Dataplane struct {
 	Networking *Networking `json:"networking,omitempty"`
@@ -93,10 +95,23 @@ type Gateway struct {
 	TrustedHops uint32            `json:"trustedHops,omitempty"`
 }
 
-// EdgeListener is one port of an edge dataplane.
+// Edge reports whether the dataplane serves the hosts of routes to clients from
+// outside the mesh.
+func (n *Networking) Edge() bool { return n.Gateway != nil && n.Gateway.Type == "BUILTIN" }
+
+// EdgeListener is one port of an edge dataplane, where it serves the hosts that
+// Hostname covers.
 type EdgeListener struct {
 	Port     uint32 `json:"port,omitempty"`
-	Protocol string `json:"protocol,omitempty"`
+	Protocol string `json:"protocol,omitempty"` // http, which is the default
+	Hostname string `json:"hostname,omitempty"` // a name, or *. and one for all below it; empty covers all
+}
+
+// Covers reports whether the listener serves a host, of all hosts below it where its
+// name begins with *.
+func (l *EdgeListener) Covers(host string) bool {
+	below, wild := strings.CutPrefix(l.Hostname, "*")
+	return l.Hostname == "" || l.Hostname == host || wild && len(host) > len(below) && strings.HasSuffix(host, below)
 }
 
 // Admin is Envoy's administration port.

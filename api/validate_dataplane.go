@@ -3,6 +3,7 @@ package api
 import (
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/go-multierror"
 )
@@ -74,14 +75,30 @@ func (n *Networking) gateway(at Path) error {
 	if g.Type != "BUILTIN" && len(n.Listeners) > 0 {
 		errs = multierror.Append(errs, at.Field("listeners").Breaks("a delegated gateway has no listeners; remove them, or remove gateway"))
 	}
-	seen := map[uint32]bool{}
-	for i, l := range g.Listeners {
-		l1 := here.Field("listeners").Index(i)
-		errs = multierror.Append(errs, ValidatePort(l1.Field("port"), l.Port), validateWord(l1.Field("protocol"), l.Protocol, "http", "http2", "grpc", "tcp"))
-		if seen[l.Port] {
-			errs = multierror.Append(errs, l1.Field("port").Breaks("port %d has a listener already; give each its own", l.Port))
+	errs = multierror.Append(errs, g.listeners(here.Field("listeners")))
+	return errs.ErrorOrNil()
+}
+
+func (g *Gateway) listeners(at Path) error {
+	var errs *multierror.Error
+	seen := map[EdgeListener]bool{}
+	for i := range g.Listeners {
+		l, here := &g.Listeners[i], at.Index(i)
+		errs = multierror.Append(errs, ValidatePort(here.Field("port"), l.Port))
+		switch l.Protocol {
+		case "https", "tls", "tcp":
+			errs = multierror.Append(errs, here.Field("protocol").Breaks("weft serves no %s at the edge yet; write http", l.Protocol))
+		default:
+			errs = multierror.Append(errs, validateWord(here.Field("protocol"), l.Protocol, "http"))
 		}
-		seen[l.Port] = true
+		if name := strings.TrimPrefix(l.Hostname, "*."); l.Hostname != "" {
+			errs = multierror.Append(errs, ValidateHostname(here.Field("hostname"), name))
+		}
+		place := EdgeListener{Port: l.Port, Hostname: l.Hostname}
+		if seen[place] {
+			errs = multierror.Append(errs, here.Breaks("port %d has a listener for these hosts already; give it another port or hostname", l.Port))
+		}
+		seen[place] = true
 	}
 	return errs.ErrorOrNil()
 }
@@ -219,6 +236,11 @@ func (n *Networking) admin(at Path) error {
 	for i, in := range n.Inbound {
 		taken("inbound", i, or(in.Address, n.Address), in.Port)
 		taken("inbound", i, or(in.ServiceAddress, in.Address, n.Address), in.ServicePort)
+	}
+	if n.Gateway != nil {
+		for i, l := range n.Gateway.Listeners {
+			taken("gateway.listeners", i, n.Address, l.Port)
+		}
 	}
 	for i, o := range n.Outbound {
 		taken("outbound", i, or(o.Address, "127.0.0.1"), o.Port)
