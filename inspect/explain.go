@@ -20,6 +20,7 @@ type Explanation struct {
 	Connected *bool      `json:"connected,omitempty"`
 	Outbounds []Outbound `json:"outbounds"`
 	Inbounds  []Inbound  `json:"inbounds"`
+	Edges     []Edge     `json:"edges,omitempty"` // of an edge dataplane
 	// Unmatched are the first of the policies and routes that take no part in what
 	// is shown, with the reason; UnmatchedTotal counts all of them.
 	Unmatched      []Unmatched `json:"unmatched"`
@@ -34,6 +35,8 @@ type Outbound struct {
 	Address     string          `json:"address"`
 	Port        uint32          `json:"port"`
 	Protocol    api.Protocol    `json:"protocol"` // that the proxy reads
+	// Edge says that clients from outside call it, at a listener of an edge dataplane.
+	Edge bool `json:"edge,omitempty"`
 	// Routes tell requests apart; or there is one, without matches, for whole
 	// connections; or none, where they go to the destination itself.
 	Routes   []Route               `json:"routes"`
@@ -79,6 +82,14 @@ type Inbound struct {
 	Policies map[string]sim.Policy `json:"policies"`
 }
 
+// Edge is one port at which clients from outside call hosts: so many Outbounds of the
+// same address, whose Edge is set.
+type Edge struct {
+	Address string `json:"address"`
+	Port    uint32 `json:"port"`
+	Hosts   int    `json:"hosts"`
+}
+
 // Explain says what applies to a dataplane: all of it, or what concerns the
 // destination that to names by id, name, or name and port.
 func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
@@ -99,6 +110,11 @@ func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
 	}
 	if len(shown) == 0 && to != "" {
 		return e, NotFound("outbound of "+r.Ref.Name+" to", to, have)
+	}
+	for _, x := range r.Edges {
+		if to == "" {
+			e.Edges = append(e.Edges, Edge{Address: x.Address, Port: x.Port, Hosts: len(r.Hosts(x.Edge))})
+		}
 	}
 	for _, in := range r.Inbounds {
 		if to == "" {
@@ -145,7 +161,7 @@ func destination(d *resolve.Destination) sim.Destination {
 func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 	out := Outbound{
 		Destination: destination(o.Destination), ID: o.Destination.ID, Address: o.Address, Port: o.Port,
-		Protocol: o.Protocol(), Routes: []Route{}, Policies: policyViews(o.Policies, o.Protocol()),
+		Protocol: o.Protocol(), Edge: o.Edge, Routes: []Route{}, Policies: policyViews(o.Policies, o.Protocol()),
 	}
 	if o.TCP != nil && o.TCP.BackendsBy != nil {
 		out.Routes = append(out.Routes, connections(r, o))

@@ -28,7 +28,7 @@ func (e Explanation) Only(f Filter) (Explanation, error) {
 		return e, nil
 	}
 	out := e
-	out.Outbounds, out.Inbounds, out.Notes, out.Unmatched = []Outbound{}, []Inbound{}, []api.Note{}, []Unmatched{}
+	out.Outbounds, out.Inbounds, out.Edges, out.Notes, out.Unmatched = []Outbound{}, []Inbound{}, nil, []api.Note{}, []Unmatched{}
 	for _, o := range e.Outbounds {
 		if o, ok := f.outbound(o); ok {
 			out.Outbounds = append(out.Outbounds, o)

@@ -45,10 +45,18 @@ func (s Style) loser(text string) string {
 func ExplanationText(w io.Writer, e Explanation, s Style) error {
 	p := printer{Style: s}
 	p.line("%s  %s", s.strong("Dataplane "+e.Dataplane), s.faint(revisions(e)))
+	for _, x := range e.Edges {
+		p.line("")
+		p.line("%s  %s", s.strong(fmt.Sprintf("⇐ edge at %s:%d", x.Address, x.Port)), s.faint(counted(x.Hosts, "host", "hosts")))
+	}
 	for _, o := range e.Outbounds {
 		p.line("")
 		p.at = destinationText(o.Destination)
-		p.line("%s  %s", s.strong("→ "+p.at), s.faint(fmt.Sprintf("at %s:%d, %s", o.Address, o.Port, o.Protocol)))
+		at := "at"
+		if o.Edge {
+			at = "from outside at"
+		}
+		p.line("%s  %s", s.strong("→ "+p.at), s.faint(fmt.Sprintf("%s %s:%d, %s", at, o.Address, o.Port, o.Protocol)))
 		for i := range o.Routes {
 			p.route(&o.Routes[i])
 		}

@@ -17,10 +17,11 @@ type call struct {
 	index   int32 // in networking.outbound; -1 for what a virtual address reaches
 	dest    *dest // nil where the ref leads nowhere
 	lost    *lostRef
+	edge    bool // at a listener of an edge dataplane
 }
 
 func (c call) equal(o call) bool {
-	return c.address == o.address && c.port == o.port && c.dest == o.dest && c.index == o.index && same(c.lost, o.lost)
+	return c.address == o.address && c.port == o.port && c.dest == o.dest && c.index == o.index && c.edge == o.edge && same(c.lost, o.lost)
 }
 
 // callsOf lists what a dataplane reaches (contract 8): what its outbounds name
@@ -52,6 +53,7 @@ func (m mesh) callsOf(p *dataplane) []call {
 		}
 		add(m.call(p, i))
 	}
+	m.edgeCalls(net, add)
 	if net.TransparentProxying == nil {
 		return out
 	}

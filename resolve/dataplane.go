@@ -39,7 +39,7 @@ func (m mesh) resolve(p *dataplane, key string) *Resolved {
 	}
 	in, f := m.inbounds.Get(m.at, key)
 	if failed = cmp.Or(failed, f); in != nil {
-		out.Inbounds = in.list
+		out.Inbounds, out.Edges = in.list, in.edges
 	}
 	if failed != nil {
 		out.Failed = failed.Cause
@@ -73,7 +73,7 @@ func (m mesh) outbounds(out *Resolved, key string) (failed *derive.Failed) {
 
 // newOutbound makes an outbound and what stands beside it in one piece.
 func newOutbound(c *call, t *routed) *Outbound {
-	x := &outboundKept{Outbound: Outbound{Address: c.address, Port: c.port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies}}
+	x := &outboundKept{Outbound: Outbound{Address: c.address, Port: c.port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies, Edge: c.edge}}
 	x.Listener = &x.kept
 	return &x.Outbound
 }
@@ -94,7 +94,7 @@ func compareClusterName(c ClusterUse, name string) int { return cmp.Compare(c.Cl
 // whole if nothing changed.
 func (r *Resolved) share(made *Resolved) *Resolved {
 	equal := r.Dataplane == made.Dataplane && r.Failed == made.Failed && len(r.Outbounds) == len(made.Outbounds) &&
-		slices.Equal(r.Inbounds, made.Inbounds) && slices.Equal(r.Clusters, made.Clusters)
+		slices.Equal(r.Inbounds, made.Inbounds) && slices.Equal(r.Edges, made.Edges) && slices.Equal(r.Clusters, made.Clusters)
 	for i, o := range made.Outbounds {
 		j, ok := i, i < len(r.Outbounds) && compareOutbounds(o, r.Outbounds[i]) == 0 // as a rule
 		if !ok {

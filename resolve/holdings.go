@@ -47,9 +47,10 @@ func (c *collections) addHoldings() {
 		func(r *derive.Reader, key string) *held { return mesh{c, r}.holds(need(c.used, r, key)) })
 	c.inbounds = derive.Derive(c.schema, "inbounds", c.dataplanes, derive.Values[inbounds]{
 		Share: (*inbounds).share,
-		Equal: func(a, b *inbounds) bool { return slices.Equal(a.list, b.list) },
+		Equal: func(a, b *inbounds) bool { return slices.Equal(a.list, b.list) && slices.Equal(a.edges, b.edges) },
 	}, func(r *derive.Reader, key string) *inbounds {
-		return &inbounds{mesh{c, r}.inboundsOf(need(c.dataplanes, r, key))}
+		p := need(c.dataplanes, r, key)
+		return &inbounds{mesh{c, r}.inboundsOf(p), edgesOf(p)}
 	})
 	c.resolved = derive.Derive(c.schema, "resolved", c.dataplanes, derive.Values[Resolved]{Share: (*Resolved).share},
 		func(r *derive.Reader, key string) *Resolved {

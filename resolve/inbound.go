@@ -6,14 +6,22 @@ import (
 	"strconv"
 )
 
-// inbounds are those of a dataplane.
-type inbounds struct{ list []InboundUse }
+// inbounds is where a dataplane listens for others.
+type inbounds struct {
+	list  []InboundUse
+	edges []EdgeUse
+}
 
-// share puts the inbounds of x into made where they are equal.
+// share puts what x has into made where it is equal.
 func (x *inbounds) share(made *inbounds) *inbounds {
 	for i, in := range made.list {
 		if i < len(x.list) && in.equal(x.list[i].Inbound) {
 			made.list[i] = x.list[i]
+		}
+	}
+	for i, e := range made.edges {
+		if i < len(x.edges) && same(*e.Edge, *x.edges[i].Edge) {
+			made.edges[i] = x.edges[i]
 		}
 	}
 	return made

@@ -60,6 +60,10 @@ type (
 		Inbound
 		kept Memo
 	}
+	edgeKept struct {
+		Edge
+		kept Memo
+	}
 	outboundKept struct {
 		Outbound
 		kept Memo

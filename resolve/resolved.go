@@ -17,6 +17,7 @@ type Resolved struct {
 	Dataplane *api.Object  // its Spec is *api.Dataplane
 	Outbounds []*Outbound  // by address and port
 	Inbounds  []InboundUse // by port
+	Edges     []EdgeUse    // by port; of an edge dataplane only
 	// Clusters are those that the tables of Outbounds name, sorted by name.
 	Clusters []ClusterUse
 	// Failed is the bug because of which not all that applies is known; empty for
@@ -56,6 +57,9 @@ type Outbound struct {
 	// Kept is what stands beside all of them, Listener what stands beside the outbound.
 	Kept     *Kept
 	Listener *Memo
+	// Edge says that nobody calls it from the dataplane, but clients from outside at
+	// the listener of an Edge.
+	Edge bool
 }
 
 // Protocol is what the listener reads: that of the destination, or plain TCP where

@@ -211,6 +211,10 @@ func TestWhatIsNoRequest(t *testing.T) {
 	}
 	r := shop()
 	r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{Gateway: &api.Gateway{Type: "BUILTIN"}}}
+	if _, err := run(r, sim.Request{URL: "http://nowhere/"}); err == nil || !strings.Contains(err.Error(), "give it one in networking.gateway.listeners") {
+		t.Errorf("an edge that listens nowhere: %v", err)
+	}
+	r.Edges = []resolve.EdgeUse{{Edge: &resolve.Edge{Port: 80}}}
 	v, err := run(r, sim.Request{URL: "http://nowhere/"})
 	if err != nil || v.Branches[0].Status != 404 || v.Branches[0].Outcome != sim.Respond {
 		t.Errorf("%+v %v", v.Branches, err)

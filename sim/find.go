@@ -11,6 +11,9 @@ import (
 
 // find is the outbound that a client of r comes to at a; nil where there is none.
 func find(r *resolve.Resolved, a *address) *resolve.Outbound {
+	if spec(r).Edge() {
+		return atEdge(r, a)
+	}
 	if _, err := netip.ParseAddr(a.host); err == nil {
 		for _, o := range r.Outbounds {
 			if sameIP(o.Address, a.host) && o.Port == a.port {

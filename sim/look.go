@@ -41,6 +41,12 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 		return nil, err
 	}
 	f := &found{address: &a, call: callOf(q, &a), outbound: find(r, &a)}
+	if spec(r).Edge() {
+		if err := closed(r, &a); err != nil {
+			return nil, err
+		}
+		f.call.fromOutside()
+	}
 	if o := f.outbound; o != nil && o.ToHost() {
 		if f.outbound = askedHost(r, o, f.call.authority); f.outbound == nil {
 			f.end(nil, http.StatusNotFound, anyDraw[0])
@@ -49,7 +55,7 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 	}
 	answer := uint32(0)
 	switch o := f.outbound; {
-	case o == nil && spec(r).Gateway != nil && spec(r).Gateway.Type == "BUILTIN":
+	case o == nil && spec(r).Edge():
 		answer = http.StatusNotFound
 	case o == nil && a.port == 0:
 		return nil, fmt.Errorf("url: tcp:// stands for no port; write one, as tcp://%s:5432", a.authority)
@@ -124,7 +130,9 @@ func (f *found) look(t *resolve.Table, q *Request) error {
 // where it looks.
 func (c *call) unread(q *Request) uint32 {
 	path, ok := normalize(c.path)
-	c.path = path
+	if c.path = path; c.outside {
+		c.path = mergeSlashes(path)
+	}
 	switch {
 	case c.refused:
 		return http.StatusBadRequest

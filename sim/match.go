@@ -21,6 +21,7 @@ type call struct {
 	anyMethod bool // where it comes, every method is read
 	refused   bool // for what Connection names
 	hostless  bool // because Connection names the host
+	outside   bool // a client of an edge dataplane asks
 	upgrade   upgrade
 	claims    map[string]string
 }

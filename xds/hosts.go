@@ -24,13 +24,14 @@ type hostSets struct {
 }
 
 type hostSet struct {
+	name string
 	rest []*resolve.Table
 	made weak.Pointer[Resource]
 }
 
 // renderHosts is the route configuration of the hosts at one port: one for all
 // dataplanes that have the same tables.
-func renderHosts(list []*resolve.Outbound) *Resource {
+func renderHosts(name string, list []*resolve.Outbound) *Resource {
 	first := formsOf(list[0].Table, list[0].Kept)
 	var rest []*resolve.Table
 	for _, o := range list[1:] {
@@ -40,12 +41,12 @@ func renderHosts(list []*resolve.Outbound) *Resource {
 	defer first.hosts.mu.Unlock()
 	first.hosts.known = slices.DeleteFunc(first.hosts.known, func(s hostSet) bool { return s.made.Value() == nil })
 	for _, s := range first.hosts.known {
-		if r := s.made.Value(); r != nil && slices.Equal(s.rest, rest) {
+		if r := s.made.Value(); r != nil && s.name == name && slices.Equal(s.rest, rest) {
 			return r
 		}
 	}
-	r := newHostsResource(list)
-	first.hosts.known = append(first.hosts.known, hostSet{rest, weak.Make(r)})
+	r := newHostsResource(name, list)
+	first.hosts.known = append(first.hosts.known, hostSet{name, rest, weak.Make(r)})
 	return r
 }
 
@@ -67,7 +68,7 @@ func hostOf(o *resolve.Outbound) *hostForm {
 	}).(*hostForm)
 }
 
-func newHostsResource(list []*resolve.Outbound) *Resource {
+func newHostsResource(name string, list []*resolve.Outbound) *Resource {
 	out := &Resource{}
 	var hosts []*routev3.VirtualHost
 	for _, o := range list {
@@ -75,7 +76,7 @@ func newHostsResource(list []*resolve.Outbound) *Resource {
 		hosts = append(hosts, h.host)
 		out.Clusters, out.Notes = append(out.Clusters, h.clusters...), append(out.Notes, h.notes...)
 	}
-	config := routeConfiguration(HostsName(list[0].Destination.Port), hosts...)
+	config := routeConfiguration(name, hosts...)
 	config.IgnorePortInHostMatching = true
 	r := newResource(config.Name, config)
 	slices.Sort(out.Clusters)
@@ -97,5 +98,5 @@ func hostsOf(r *resolve.Resolved, first int) []*resolve.Outbound {
 
 // sameListener reports whether both are hosts at one address.
 func sameListener(a, b *resolve.Outbound) bool {
-	return a.ToHost() && b.ToHost() && a.Address == b.Address && a.Port == b.Port
+	return a.ToHost() && b.ToHost() && a.Edge == b.Edge && a.Address == b.Address && a.Port == b.Port
 }

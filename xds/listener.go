@@ -35,6 +35,7 @@ type chain struct {
 	split  split
 	by     *api.Origin // whose word split is; nil for nobody's
 	ps     resolve.Policies
+	edge   *resolve.Edge // for clients from outside the mesh; nil for others
 }
 
 // outbound renders the listener by which the workload calls a destination, once
@@ -123,7 +124,7 @@ func (x *Renderer) common(c chain) *common {
 // listener finishes out: address, filters, metadata, checks.
 func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, in *common, r *resolve.Resolved, tags map[string]string) (*Resource, []api.Note) {
 	out.Address = socket(ip, port)
-	if transparent(r) {
+	if transparent(r) && in.edge == nil {
 		out.BindToPort = wrapperspb.Bool(false)
 	}
 	out.FilterChains = []*listenerv3.FilterChain{{Filters: in.filters}}

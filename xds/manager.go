@@ -54,6 +54,9 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 		m.ForwardClientCertDetails = hcmv3.HttpConnectionManager_SANITIZE_SET
 		m.SetCurrentClientCertDetails = &hcmv3.HttpConnectionManager_SetCurrentClientCertDetails{Uri: true}
 	}
+	if c.edge != nil {
+		outside(m, c.edge)
+	}
 	for _, e := range c.ps {
 		if w, ok := e.Conf.(ManagerWriter); ok {
 			w.WriteManager(m, c.place)

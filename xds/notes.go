@@ -24,12 +24,17 @@ func (x *Renderer) Notes(r *resolve.Resolved) []api.Note {
 		return true
 	}
 	for i, o := range r.Outbounds {
-		if i > 0 && sameListener(r.Outbounds[i-1], o) {
+		if o.Edge || i > 0 && sameListener(r.Outbounds[i-1], o) {
 			out.add(tableNotes(o)...)
 		} else if free("outbound:", o.Address, o.Port) {
 			out.add(x.OutboundNotes(r, o)...)
 		} else if o.Table != nil {
 			out.add(tableNotes(o)...)
+		}
+	}
+	for _, e := range r.Edges {
+		if free("edge:", e.Address, e.Port) && !isIP(e.Address) {
+			out.add(x.edge(r, e, r.Hosts(e.Edge)).notes...)
 		}
 	}
 	for _, i := range r.Inbounds {
@@ -52,7 +57,7 @@ func (x *Renderer) OutboundNotes(r *resolve.Resolved, o *resolve.Outbound) []api
 	if o.TCP != nil {
 		out.add(tcpNotes(o.TCP)...)
 	}
-	if !isIP(o.Address) {
+	if !isIP(o.Address) && !o.Edge {
 		_, notes := x.outbound(r, o)
 		out.add(notes...)
 	}

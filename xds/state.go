@@ -40,17 +40,21 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 	s := &State{taken: map[string]bool{}}
 	for i := 0; i < len(r.Outbounds); i++ {
 		o := r.Outbounds[i]
+		if o.Edge {
+			continue
+		}
 		listener, notes := x.outbound(r, o)
 		s.listen(r, listener, joined(o.Address, o.Port), notes)
 		switch {
 		case o.ToHost():
 			hosts := hostsOf(r, i)
-			s.add(&s.Routes, renderHosts(hosts), nil)
+			s.add(&s.Routes, renderHosts(HostsName(o.Destination.Port), hosts), nil)
 			i += len(hosts) - 1
 		case o.Table != nil:
 			s.add(&s.Routes, RenderTable(o.Table, o.Kept), nil)
 		}
 	}
+	s.edges(x, r)
 	for _, i := range r.Inbounds {
 		own := x.inbound(r, i)
 		s.listen(r, own.listener, joined(i.Address, i.Port), own.notes)

@@ -127,7 +127,11 @@ func LayoutOf(m *resolve.Reader, c *api.Catalog, dp api.Ref) (Layout, error) {
 		l.Inbounds = append(l.Inbounds, Port{x.of(dp, in.Name), in.Port, in.Protocol, "inbound:" + address(in.Address, in.Port)})
 	}
 	for _, o := range r.Outbounds {
-		l.Outbounds = append(l.Outbounds, Port{x.destination(dp.Mesh, o.Destination), cmp.Or(o.Destination.Port, o.Port), o.Destination.Protocol, "outbound:" + address(o.Address, o.Port)})
+		listener := "outbound:"
+		if o.Edge {
+			listener = "edge:"
+		}
+		l.Outbounds = append(l.Outbounds, Port{x.destination(dp.Mesh, o.Destination), cmp.Or(o.Destination.Port, o.Port), o.Destination.Protocol, listener + address(o.Address, o.Port)})
 	}
 	slices.SortStableFunc(l.Outbounds, func(a, b Port) int { return cmp.Compare(a.KRI, b.KRI) })
 	return l, nil

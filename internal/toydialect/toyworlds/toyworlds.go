@@ -16,14 +16,20 @@ import (
 type m = map[string]any
 
 // document draws what has to do with the language: routes that include each
-// other, policies on them, and dataplanes that call hosts.
+// other, policies on them, dataplanes that call
+// hosts, and one that serves them at the edge.
 func document(t *rapid.T) m {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
 	toy := func() string { return pick("toy", "t1", "t2", "t3", "t4") }
-	switch pick("type", "route", "route", "route", "policy", "caller") {
+	switch pick("type", "route", "route", "route", "policy", "caller", "edge") {
 	case "caller":
 		return m{"type": "Dataplane", "mesh": "default", "name": pick("caller", "x", "y"), "labels": m{"team": pick("team", "x", "y")},
 			"networking": m{"address": "127.0.0.9", "outbound": []m{{"port": 20000, "hosts": m{"port": rapid.SampledFrom([]int{80, 81}).Draw(t, "at")}}}}}
+	case "edge":
+		hostname := func() string { return pick("hostname", "", "a.example", "*.example", "c.example") }
+		return m{"type": "Dataplane", "mesh": "default", "name": "edge", "networking": m{"address": "127.0.0.8", "gateway": m{"type": "BUILTIN", "listeners": []m{
+			{"port": 80, "hostname": hostname()}, {"port": rapid.SampledFrom([]int{81, 82}).Draw(t, "at"), "hostname": hostname()},
+		}}}}
 	case "policy":
 		on := m{"kind": toydialect.Kind, "name": toy()}
 		if pick("section", "all", "one") == "one" {

@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/resolve"
+)
+
+// atEdge is one of the hosts that the listener of an edge dataplane serves to which a
+// client from outside comes at a; nil where it serves none. Whatever address the client
+// asks for, it has come to that dataplane.
+func atEdge(r *resolve.Resolved, a *address) *resolve.Outbound {
+	i := slices.IndexFunc(r.Outbounds, func(o *resolve.Outbound) bool { return o.Edge && o.Port == a.port })
+	if i < 0 {
+		return nil
+	}
+	return r.Outbounds[i]
+}
+
+// closed says that an edge dataplane does not listen at the port that a names.
+func closed(r *resolve.Resolved, a *address) error {
+	e := &NotReached{Dataplane: r.Ref.Name, Target: a.at(a.port)}
+	var ports []string
+	for _, x := range r.Edges {
+		if x.Port == a.port && a.scheme == "http" {
+			return nil
+		}
+		ports = append(ports, "http://"+a.at(x.Port))
+	}
+	e.Advice = "it listens at no port; give it one in networking.gateway.listeners"
+	if len(ports) > 0 {
+		e.Advice = "its clients ask for " + strings.Join(ports, ", ")
+	}
+	return e
+}
+
+// fromOutside makes c what an edge listener makes of a request before it looks at the
+// path: a host has no dot at its end, and what only a mesh may say is not said.
+func (c *call) fromOutside() {
+	c.outside = true
+	if i := strings.LastIndexByte(c.authority, '.'); i >= 0 && (i+1 == len(c.authority) || c.authority[i+1] == ':') {
+		c.authority = c.authority[:i] + c.authority[i+1:]
+	}
+	c.headers["host"], c.headers["x-forwarded-proto"], c.headers["x-request-id"] = c.authority, "http", requestID
+	for _, name := range []string{"x-envoy-decorator-operation", "x-envoy-downstream-service-cluster", "x-envoy-downstream-service-node"} {
+		delete(c.headers, name)
+		delete(c.sent, name)
+	}
+	delete(c.sent, "x-request-id")
+	delete(c.sent, "x-forwarded-proto")
+}
+
+// mergeSlashes makes slashes in a row one, as Envoy does on edge listeners.
+func mergeSlashes(path string) string {
+	for strings.Contains(path, "//") {
+		path = strings.ReplaceAll(path, "//", "/")
+	}
+	return path
+}

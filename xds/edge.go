@@ -1,0 +1,76 @@
+package xds
+
+import (
+	"slices"
+	"strconv"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// EdgeName is the name of the route configuration of all hosts that edge dataplanes
+// serve at a port.
+func EdgeName(port uint32) string { return "edge:" + strconv.FormatUint(uint64(port), 10) }
+
+// ownEdge is everything that one port of an edge dataplane needs but for its hosts.
+type ownEdge struct {
+	ps       resolve.Policies
+	listener *Resource
+	nobody   *Resource // the route configuration where there is no host
+	notes    []api.Note
+}
+
+// edge renders where an edge dataplane listens, once for as long as e and what is said
+// about the listener last.
+func (x *Renderer) edge(r *resolve.Resolved, e resolve.EdgeUse, hosts []*resolve.Outbound) *ownEdge {
+	var ps resolve.Policies
+	if len(hosts) > 0 {
+		ps = hosts[0].Policies
+	}
+	own := e.Kept.Do(func() any { return x.renderEdge(r, e.Edge, ps) }).(*ownEdge)
+	if !slices.Equal(own.ps, ps) {
+		return x.renderEdge(r, e.Edge, ps)
+	}
+	return own
+}
+
+func (x *Renderer) renderEdge(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies) *ownEdge {
+	name := EdgeName(e.Port)
+	own := &ownEdge{ps: ps, nobody: newResource(name, routeConfiguration(name))}
+	c := chain{place: Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: ps, edge: e}
+	listener := &listenerv3.Listener{Name: "edge:" + joined(e.Address, e.Port), TrafficDirection: corev3.TrafficDirection_INBOUND}
+	own.listener, own.notes = x.listener(listener, e.Address, e.Port, x.common(c), r, nil)
+	return own
+}
+
+// edges adds the listeners of an edge dataplane, and the hosts behind them.
+func (s *State) edges(x *Renderer, r *resolve.Resolved) {
+	for _, e := range r.Edges {
+		hosts := r.Hosts(e.Edge)
+		own := x.edge(r, e, hosts)
+		s.listen(r, own.listener, joined(e.Address, e.Port), own.notes)
+		routes := own.nobody
+		if len(hosts) > 0 {
+			routes = renderHosts(EdgeName(e.Port), hosts)
+		}
+		s.add(&s.Routes, routes, nil)
+	}
+}
+
+// outside makes m one for clients that nobody knows (spec/kuma.md 1.4): who they are is
+// seen from their connection and the proxies that are trusted, none of them is internal,
+// and they cannot write one path or host in several ways. Idle connections cost something
+// here, so that Envoy's own bounds hold where nobody says more.
+func outside(m *hcmv3.HttpConnectionManager, e *resolve.Edge) {
+	m.UseRemoteAddress, m.XffNumTrustedHops = wrapperspb.Bool(true), e.TrustedHops
+	m.InternalAddressConfig = &hcmv3.HttpConnectionManager_InternalAddressConfig{CidrRanges: []*corev3.CidrRange{
+		{AddressPrefix: anyIPv4, PrefixLen: wrapperspb.UInt32(32)}, // which is nobody's: without any range private ones are internal
+	}}
+	m.MergeSlashes, m.StripTrailingHostDot = true, true
+	m.StreamIdleTimeout, m.CommonHttpProtocolOptions = nil, nil
+}
