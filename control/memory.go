@@ -41,7 +41,8 @@ func returnFreeMemory(ctx context.Context) {
 
 // burst tells when one is over, such as that all sidecars connect at once: its
 // garbage, and the stacks that it made grow, would stay for as long as nothing
-// happens. What a collection costs is bounded by what was allocated since the last.
+// happens. So much must have been allocated since memory was given back last that the
+// collector would have run once by itself, so that it runs at most twice as often.
 type burst struct {
 	last  uint64 // bytes allocated when it was looked at
 	since uint64 // bytes allocated when memory was given back
@@ -52,7 +53,7 @@ type burst struct {
 func (b *burst) over(allocated, live uint64) bool {
 	calm := allocated-b.last < live/64
 	b.last = allocated
-	if !calm || allocated-b.since < live/4 {
+	if !calm || allocated-b.since < live/2 {
 		return false
 	}
 	b.since = allocated

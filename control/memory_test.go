@@ -18,11 +18,11 @@ func TestMemoryIsGivenBackAfterABurst(t *testing.T) {
 		{0, true},         // and is over
 		{0, false},        // once
 		{mib / 2, false},
-		{20 * mib, false}, // another one
+		{40 * mib, false}, // another one
 		{mib / 2, true},
-		{10 * mib, false}, // too little for a collection
+		{20 * mib, false}, // too little for a collection
 		{0, false},
-		{10 * mib, false}, // but it adds up
+		{20 * mib, false}, // but it adds up
 		{0, true},
 	} {
 		total += step.allocates

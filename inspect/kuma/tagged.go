@@ -49,9 +49,9 @@ type atRule struct{ defaults, overrides []tagged }
 // attached is what policies whose top-level targetRef is a route say at the rules
 // in the tables of the dataplane.
 func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRule {
-	known := make(map[entry]resolve.Item, len(items))
-	for _, it := range items {
-		if it.Spec.Top().IsRoute() {
+	known := map[entry]*resolve.Item{}
+	for i := range items {
+		if it := &items[i]; it.Spec.Top().IsRoute() {
 			known[entry{it.Origin.Ref, it.Origin.Field}] = it
 		}
 	}
@@ -89,7 +89,7 @@ type entry struct {
 
 // attachedAt is what known items say at a rule, by default or over everything, in
 // the order that the resolver gave them there.
-func attachedAt(e *policies.Effective, known map[entry]resolve.Item, override bool) []tagged {
+func attachedAt(e *policies.Effective, known map[entry]*resolve.Item, override bool) []tagged {
 	if e == nil {
 		return nil
 	}
@@ -103,7 +103,7 @@ func attachedAt(e *policies.Effective, known map[entry]resolve.Item, override bo
 		if override {
 			leaves = it.Overrides()
 		}
-		out = append(out, tagged{origin: o, leaves: leaves, item: it})
+		out = append(out, tagged{origin: o, leaves: leaves, item: *it})
 	}
 	return out
 }
