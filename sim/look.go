@@ -137,7 +137,6 @@ func (c *call) unread(q *Request) uint32 {
 	case c.refused:
 		return http.StatusBadRequest
 	case q.Version == "1.0":
-		c.grpc = false // there is no gRPC in it
 		return http.StatusUpgradeRequired
 	case c.hostless && c.method != http.MethodConnect, strings.ContainsFunc(c.authority, notInHost):
 		return http.StatusBadRequest

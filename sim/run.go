@@ -105,7 +105,8 @@ func callOf(q Request, a *address) *call {
 	}
 	c.upgraded(q.Headers)
 	c.refused = !c.dropConnectionHeaders(q.Headers)
-	c.grpc = c.sent.grpc() && c.method != http.MethodConnect // to Envoy nothing without a path is gRPC
+	// To Envoy nothing without a path is gRPC, and nothing of HTTP/1.0.
+	c.grpc = c.sent.grpc() && c.method != http.MethodConnect && q.Version != "1.0"
 	c.headers = Headers{"host": c.authority, "x-forwarded-proto": "http", "x-request-id": requestID}
 	maps.Copy(c.headers, c.sent)
 	return c
