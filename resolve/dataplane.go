@@ -29,10 +29,11 @@ func newDataplane(o *api.Object, zone map[string]string) *dataplane {
 	return &dataplane{object: o, spec: spec, facts: matcher.DataplaneOf(o, zone)}
 }
 
-// resolve is everything that applies to one dataplane. Of what failed it says why.
-func (m mesh) resolve(p *dataplane, key string) *Resolved {
+// resolve is everything that applies to one dataplane, of which nothing is made that
+// was there before, nil for none. Of what failed it says why.
+func (m mesh) resolve(p *dataplane, key string, before *Resolved) *Resolved {
 	out := &Resolved{Ref: p.object.Ref, Dataplane: p.object}
-	failed := m.outbounds(out, key)
+	failed := m.outbounds(out, key, before)
 	h, f := m.held.Get(m.at, key)
 	if failed = cmp.Or(failed, f); h != nil {
 		out.Clusters = h.list
@@ -44,11 +45,14 @@ func (m mesh) resolve(p *dataplane, key string) *Resolved {
 	if failed != nil {
 		out.Failed = failed.Cause
 	}
+	if before != nil && out.is(before) {
+		return before
+	}
 	return out
 }
 
 // outbounds adds those that a dataplane calls to out, by address and port.
-func (m mesh) outbounds(out *Resolved, key string) (failed *derive.Failed) {
+func (m mesh) outbounds(out *Resolved, key string, before *Resolved) (failed *derive.Failed) {
 	list, failed := m.calls.Get(m.at, key)
 	x, f := m.called.Get(m.at, key)
 	if failed = cmp.Or(failed, f); failed != nil {
@@ -64,8 +68,11 @@ func (m mesh) outbounds(out *Resolved, key string) (failed *derive.Failed) {
 			failed = cmp.Or(failed, f)
 			continue
 		}
-		c := &list.list[i]
-		out.Outbounds = append(out.Outbounds, newOutbound(c, t))
+		o := before.outbound(&list.list[i], t, len(out.Outbounds))
+		if o == nil {
+			o = newOutbound(&list.list[i], t)
+		}
+		out.Outbounds = append(out.Outbounds, o)
 	}
 	slices.SortFunc(out.Outbounds, compareOutbounds)
 	return failed
@@ -78,40 +85,43 @@ func newOutbound(c *call, t *routed) *Outbound {
 	return &x.Outbound
 }
 
-func compareOutbounds(a, b *Outbound) int {
-	if c := cmp.Compare(a.Address, b.Address); c != 0 {
-		return c
+// outbound is the one of r for a call, where t was already what it is about. As a
+// rule it is at the place i. None has r nil.
+func (r *Resolved) outbound(c *call, t *routed, i int) *Outbound {
+	if r == nil {
+		return nil
 	}
-	if c := cmp.Compare(a.Port, b.Port); c != 0 {
-		return c
+	at := func(o *Outbound, c *call) int { return o.compare(c.address, c.port, t.dest.ID) }
+	if i >= len(r.Outbounds) || at(r.Outbounds[i], c) != 0 {
+		var ok bool
+		if i, ok = slices.BinarySearchFunc(r.Outbounds, c, at); !ok {
+			return nil
+		}
 	}
-	return cmp.Compare(a.Destination.ID, b.Destination.ID)
+	o := r.Outbounds[i]
+	if o.Edge != c.edge || o.Destination != t.dest || o.Table != t.table || o.TCP != t.tcp || !o.Policies.is(t.policies) {
+		return nil
+	}
+	return o
 }
+
+// compare orders an outbound and one at an address to the destination with that id.
+func (o *Outbound) compare(address string, port uint32, id string) int {
+	if c := cmp.Compare(o.Address, address); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(o.Port, port); c != 0 {
+		return c
+	}
+	return cmp.Compare(o.Destination.ID, id)
+}
+
+func compareOutbounds(a, b *Outbound) int { return a.compare(b.Address, b.Port, b.Destination.ID) }
 
 func compareClusterName(c ClusterUse, name string) int { return cmp.Compare(c.Cluster.Name, name) }
 
-// share puts the outbounds of r into made where they are equal, and is r as a
-// whole if nothing changed.
-func (r *Resolved) share(made *Resolved) *Resolved {
-	equal := r.Dataplane == made.Dataplane && r.Failed == made.Failed && len(r.Outbounds) == len(made.Outbounds) &&
-		slices.Equal(r.Inbounds, made.Inbounds) && slices.Equal(r.Edges, made.Edges) && slices.Equal(r.Clusters, made.Clusters)
-	for i, o := range made.Outbounds {
-		j, ok := i, i < len(r.Outbounds) && compareOutbounds(o, r.Outbounds[i]) == 0 // as a rule
-		if !ok {
-			j, ok = slices.BinarySearchFunc(r.Outbounds, o, compareOutbounds)
-		}
-		if ok && o.equal(r.Outbounds[j]) {
-			made.Outbounds[i] = r.Outbounds[j]
-		} else {
-			equal = false
-		}
-	}
-	if equal {
-		return r
-	}
-	return made
-}
-
-func (o *Outbound) equal(p *Outbound) bool {
-	return o.Destination == p.Destination && o.Table == p.Table && o.TCP == p.TCP && o.Policies.is(p.Policies)
+// is reports whether r and o consist of the same.
+func (r *Resolved) is(o *Resolved) bool {
+	return r.Dataplane == o.Dataplane && r.Failed == o.Failed && slices.Equal(r.Outbounds, o.Outbounds) &&
+		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && slices.Equal(r.Clusters, o.Clusters)
 }

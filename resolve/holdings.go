@@ -46,15 +46,16 @@ func (c *collections) addHoldings() {
 	c.held = derive.Derive(c.schema, "held", c.used, derive.Values[held]{Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) }},
 		func(r *derive.Reader, key string) *held { return mesh{c, r}.holds(need(c.used, r, key)) })
 	c.inbounds = derive.Derive(c.schema, "inbounds", c.dataplanes, derive.Values[inbounds]{
-		Share: (*inbounds).share,
 		Equal: func(a, b *inbounds) bool { return slices.Equal(a.list, b.list) && slices.Equal(a.edges, b.edges) },
 	}, func(r *derive.Reader, key string) *inbounds {
 		p := need(c.dataplanes, r, key)
-		return &inbounds{mesh{c, r}.inboundsOf(p), edgesOf(p)}
+		made := &inbounds{mesh{c, r}.inboundsOf(p), edgesOf(p)}
+		made.reuse(c.inbounds.Before(r))
+		return made
 	})
-	c.resolved = derive.Derive(c.schema, "resolved", c.dataplanes, derive.Values[Resolved]{Share: (*Resolved).share},
+	c.resolved = derive.Derive(c.schema, "resolved", c.dataplanes, derive.Values[Resolved]{},
 		func(r *derive.Reader, key string) *Resolved {
-			return mesh{c, r}.resolve(need(c.dataplanes, r, key), key)
+			return mesh{c, r}.resolve(need(c.dataplanes, r, key), key, c.resolved.Before(r))
 		})
 }
 

@@ -12,19 +12,21 @@ type inbounds struct {
 	edges []EdgeUse
 }
 
-// share puts what x has into made where it is equal.
-func (x *inbounds) share(made *inbounds) *inbounds {
-	for i, in := range made.list {
-		if i < len(x.list) && in.equal(x.list[i].Inbound) {
-			made.list[i] = x.list[i]
+// reuse takes over what there was before where it is equal.
+func (x *inbounds) reuse(before *inbounds) {
+	if before == nil {
+		return
+	}
+	for i, in := range x.list {
+		if i < len(before.list) && in.equal(before.list[i].Inbound) {
+			x.list[i] = before.list[i]
 		}
 	}
-	for i, e := range made.edges {
-		if i < len(x.edges) && same(*e.Edge, *x.edges[i].Edge) {
-			made.edges[i] = x.edges[i]
+	for i, e := range x.edges {
+		if i < len(before.edges) && same(*e.Edge, *before.edges[i].Edge) {
+			x.edges[i] = before.edges[i]
 		}
 	}
-	return made
 }
 
 func (in *Inbound) equal(o *Inbound) bool {

@@ -42,10 +42,12 @@ func (c *collections) addTables() {
 		x := need(c.classes, r, key)
 		return &said{x.spoken, x.base.overridden(x.overrides).fold(c.kinds)}
 	})
-	c.routed = derive.Derive(c.schema, "tables", c.byClass, derive.Values[routed]{Equal: (*routed).equal, Hash: (*routed).hash, Share: (*routed).share},
+	c.routed = derive.Derive(c.schema, "tables", c.byClass, derive.Values[routed]{Equal: (*routed).equal, Hash: (*routed).hash},
 		func(r *derive.Reader, key string) *routed {
 			x := need(c.classes, r, key)
-			return mesh{c, r}.table(x, need(c.said, r, key), need(c.composed, r, x.composed))
+			made := mesh{c, r}.table(x, need(c.said, r, key), need(c.composed, r, x.composed))
+			made.reuse(c.routed.Before(r))
+			return made
 		})
 	c.named = derive.Derive(c.schema, "clusters named", c.routed, derive.Values[named]{Equal: func(a, b *named) bool { return same(a.clusters, b.clusters) }},
 		func(r *derive.Reader, key string) *named { return &named{need(c.routed, r, key).clusters} })
@@ -70,20 +72,22 @@ func (r *routed) equal(o *routed) bool {
 	return r.said == o.said && same(r.clusters, o.clusters) && (r.table.is(o.table) || r.tcp.is(o.tcp))
 }
 
-// share keeps the table of r, of which something else may be new.
-func (r *routed) share(made *routed) *routed {
+// reuse takes over the table that there was before, if it is equal: of the rest
+// something may be new.
+func (r *routed) reuse(before *routed) {
 	switch {
-	case r.tcp.is(made.tcp):
-		made.tcp = r.tcp
-	case r.table.is(made.table):
-		made.table = r.table
+	case before == nil:
+		return
+	case before.tcp.is(r.tcp):
+		r.tcp = before.tcp
+	case before.table.is(r.table):
+		r.table = before.table
 	default:
-		return made
+		return
 	}
-	if made.kept = r.kept; made.said != r.said {
-		made.kept = r.kept.withOthers()
+	if r.kept = before.kept; r.said != before.said {
+		r.kept = before.kept.withOthers()
 	}
-	return made
 }
 
 // is reports whether both are equal tables of one destination.

@@ -172,3 +172,27 @@ func TestEdgeIsExplained(t *testing.T) {
 		t.Errorf("at port 80: %v", err)
 	}
 }
+
+// TestAnEdgeIsNoOutbound: where an address at which a dataplane called hosts becomes
+// that of a listener for clients from outside, every outbound there says so.
+func TestAnEdgeIsNoOutbound(t *testing.T) {
+	t.Parallel()
+	const plane = "\n---\n{type: Dataplane, mesh: default, name: moves, networking: {address: 127.0.0.1, %s}}\n"
+	read := func(networking string) *api.Snapshot {
+		objects, err := decode.Objects(catalog, "edge.yaml", []byte(fmt.Sprintf(documents, 10080, 1, 2)+fmt.Sprintf(plane, networking)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return api.NewSnapshot(1, objects...)
+	}
+	before, after := read("outbound: [{port: 80, hosts: {port: 80}}]"), read("gateway: {type: BUILTIN, listeners: [{port: 80}]}")
+	m, _ := resolve.Compile(before, dialects(), world.Kinds())
+	ref := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "moves"}
+	old, _ := before.Get(ref)
+	moved, _ := after.Get(ref)
+	m, _ = m.Update(after, []api.Change{{Before: old, After: moved}})
+	r, _ := m.Dataplane(ref)
+	if len(r.Outbounds) == 0 || slices.ContainsFunc(r.Outbounds, func(o *resolve.Outbound) bool { return !o.Edge }) {
+		t.Errorf("of its %d outbounds not all are at the edge", len(r.Outbounds))
+	}
+}

@@ -22,7 +22,6 @@ type collection struct {
 	whole   uint32  // the space of the one name that stands for all of it
 	over    []*keys // nil for a source
 	derive  func(r *Reader, key string) any
-	share   func(old, made any) any // nil for none
 	equal   func(a, b any) bool
 	hash    func(any) uint64 // nil where it is not interned
 	keys    keys
@@ -86,10 +85,6 @@ type Group[T any] struct{ i *index }
 type Values[T any] struct {
 	// Equal compares content; nil compares pointers.
 	Equal func(a, b *T) bool
-	// Share, if given, comes before Equal: it puts parts of the value that the key
-	// had before into the place of equal parts of one just made, and returns that,
-	// or the old value itself.
-	Share func(old, made *T) *T
 	// Hash of content interns the collection where it is given: a value is then
 	// also one pointer with equal values of other keys.
 	Hash func(*T) uint64
@@ -149,9 +144,6 @@ func (v Values[T]) erased() *collection {
 	c := &collection{equal: func(a, b any) bool { return a == b }}
 	if v.Equal != nil {
 		c.equal = func(a, b any) bool { return a == b || v.Equal(a.(*T), b.(*T)) }
-	}
-	if v.Share != nil {
-		c.share = func(old, made any) any { return v.Share(old.(*T), made.(*T)) }
 	}
 	if v.Hash != nil {
 		c.hash = func(a any) uint64 { return v.Hash(a.(*T)) }

@@ -159,6 +159,8 @@ type Reader struct {
 	was    []id // what was read the last time, from where this time has come to
 	known  []id
 	absent []name // what was read and has no number yet
+	before any    // the value that the key had
+	reused bool   // before was asked for
 	closed bool
 }
 
@@ -187,6 +189,18 @@ func (r *Reader) take(c *collection, n name) (id, bool) {
 		r.absent = append(r.absent, n)
 	}
 	return known, ok
+}
+
+// Before is the value that c had at the key which r is derived for; nil where it had
+// none. A derivation of c may take over parts of it that are equal to what it would
+// make, or all of it, and what it makes must be equal to what it makes without.
+func (c *Collection[T]) Before(r *Reader) *T {
+	if r.closed || r.by != c.c {
+		panic(misuse("derive: a derivation of " + r.by.name + " asks what " + c.c.name + " was"))
+	}
+	r.reused = true
+	v, _ := r.before.(*T)
+	return v
 }
 
 func (r *Reader) value(c *collection, key string) any {

@@ -59,16 +59,3 @@ func (c *collection) same(a, b any) (equal bool) {
 	}
 	return equal
 }
-
-// shared is made with the parts of old that are equal; made itself where that is
-// more than can be told.
-func (c *collection) shared(old, made any) any {
-	if c.share == nil {
-		return made
-	}
-	out := made
-	if f := protect(func() { out = c.share(old, made) }); f != nil {
-		return made
-	}
-	return out
-}

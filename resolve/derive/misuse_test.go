@@ -16,8 +16,11 @@ func TestMisuseIsNoFailure(t *testing.T) {
 	s := &derive.Schema{}
 	source := derive.Source(s, "source", derive.Values[value]{})
 	early := derive.Derive(s, "early", source, derive.Values[value]{}, func(r *derive.Reader, key string) *value {
-		if kept = r; key == "later" {
+		switch kept = r; key {
+		case "later":
 			later.Get(r, key)
+		case "before":
+			later.Before(r)
 		}
 		return nil
 	})
@@ -29,6 +32,7 @@ func TestMisuseIsNoFailure(t *testing.T) {
 	stranger := derive.Source(&derive.Schema{}, "stranger", derive.Values[value]{})
 	for want, f := range map[string]func(){
 		"early reads late, which does not come before it": func() { s.New().Update(source.Put("later", &value{})) },
+		"a derivation of early asks what late was":        func() { s.New().Update(source.Put("before", &value{})) },
 		"a derivation of early kept its Reader":           func() { s.New().Update(source.Put("x", &value{})) },
 		"early is derived":                                func() { early.Put("x", &value{}) },
 		"stranger is a collection of another schema":      func() { s.New().Update(stranger.Put("x", &value{})) },

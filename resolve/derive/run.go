@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// run asks a derivation.
+// run asks a derivation. One that fails with the value that was there before is asked
+// again without: a failure, too, is what it would be in a graph built from nothing.
 func (u *update) run(c *collection, was *cell) (state any, reads []id) {
-	r := &Reader{update: u, by: c, was: was.reads, known: u.buffer[:0]}
-	if f := protect(func() { state = c.derive(r, was.key) }); f != nil {
-		state = f
+	state, r := u.ask(c, was, was.state)
+	if !isValue(state) && r.reused {
+		state, r = u.ask(c, was, nil)
 	}
-	r.closed = true
 	for _, n := range r.absent {
 		r.known = append(r.known, u.number(n))
 	}
@@ -23,6 +23,15 @@ func (u *update) run(c *collection, was *cell) (state any, reads []id) {
 		return state, was.reads
 	}
 	return state, slices.Clone(r.known)
+}
+
+func (u *update) ask(c *collection, was *cell, before any) (state any, r *Reader) {
+	r = &Reader{update: u, by: c, was: was.reads, known: u.buffer[:0], before: before}
+	if f := protect(func() { state = c.derive(r, was.key) }); f != nil {
+		state = f
+	}
+	r.closed = true
+	return state, r
 }
 
 // protect calls f, and says why it could not.

@@ -161,10 +161,8 @@ func (u *update) todo(c *collection) []id {
 // or stands elsewhere, if it is equal. With a new one come the buckets that it is in.
 func (u *update) settle(c *collection, was *cell, made any) (state any, buckets [][]string) {
 	if isValue(made) {
-		if isValue(was.state) {
-			if made = c.shared(was.state, made); c.same(was.state, made) {
-				return was.state, nil
-			}
+		if isValue(was.state) && c.same(was.state, made) {
+			return was.state, nil
 		}
 		var hash uint64
 		failed := protect(func() {
