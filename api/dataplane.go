@@ -110,8 +110,13 @@ type EdgeListener struct {
 // Covers reports whether the listener serves a host, of all hosts below it where its
 // name begins with *.
 func (l *EdgeListener) Covers(host string) bool {
-	below, wild := strings.CutPrefix(l.Hostname, "*")
-	return l.Hostname == "" || l.Hostname == host || wild && len(host) > len(below) && strings.HasSuffix(host, below)
+	return l.Hostname == "" || HostCovers(l.Hostname, host)
+}
+
+// HostCovers reports whether host is the name, or below it where that begins with *.
+func HostCovers(name, host string) bool {
+	below, wild := strings.CutPrefix(name, "*")
+	return name == host || wild && len(host) > len(below) && strings.HasSuffix(host, below)
 }
 
 // Admin is Envoy's administration port.

@@ -1,6 +1,10 @@
 package route
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Match is one alternative of a rule: it takes the requests of which all its
 // conditions hold. The dialect makes it once, when it reads the object.
@@ -51,6 +55,42 @@ func (cs Conditions) Count(on Subject) int {
 		}
 	}
 	return n
+}
+
+// MoreSpecific orders single matches, the more specific first: by how they compare the
+// path, in the order of paths, in which those of others come last; by its length unless
+// it is a whole path; then by how many conditions there are on the method, on headers and
+// on the query. It is a strict weak order.
+func MoreSpecific(a, b *Match, paths ...Op) int {
+	p, q := a.Path(), b.Path()
+	rank := func(c *Condition) int {
+		if i := slices.Index(paths, c.Op); i >= 0 {
+			return i
+		}
+		return len(paths)
+	}
+	if c := cmp.Compare(rank(p), rank(q)); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(len(q.Value), len(p.Value)); c != 0 && p.Op != Equal {
+		return c
+	}
+	return cmp.Or(
+		cmp.Compare(min(b.Count(OnMethod), 1), min(a.Count(OnMethod), 1)),
+		cmp.Compare(b.Count(OnHeader), a.Count(OnHeader)),
+		cmp.Compare(b.Count(OnQuery), a.Count(OnQuery)),
+	)
+}
+
+// FalseFirst orders truth values.
+func FalseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // Replaces is the part of a path that a rewrite of the prefix replaces where c

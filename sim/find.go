@@ -71,7 +71,7 @@ func namespace(r *resolve.Resolved) string {
 
 // named reports whether host is a name of d.
 func named(d *resolve.Destination, host string) bool {
-	return d.Kind == api.KindHost && fitsHost(d.Name, strings.ToLower(host)) || strings.EqualFold(d.Name, host) || slices.ContainsFunc(d.Hostnames, func(n string) bool { return strings.EqualFold(n, host) })
+	return d.Kind == api.KindHost && api.HostCovers(d.Name, strings.ToLower(host)) || strings.EqualFold(d.Name, host) || slices.ContainsFunc(d.Hostnames, func(n string) bool { return strings.EqualFold(n, host) })
 }
 
 // classicPort reports whether a may mean a kuma.io/service, which has no port of

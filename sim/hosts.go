@@ -3,6 +3,7 @@ package sim
 import (
 	"strings"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -14,7 +15,7 @@ func askedHost(r *resolve.Resolved, o *resolve.Outbound, authority string) *reso
 	host = strings.ToLower(host)
 	var found *resolve.Outbound
 	for _, x := range r.Outbounds {
-		if x.Address != o.Address || x.Port != o.Port || !fitsHost(x.Destination.Name, host) {
+		if x.Address != o.Address || x.Port != o.Port || !api.HostCovers(x.Destination.Name, host) {
 			continue
 		}
 		if x.Destination.Name == host {
@@ -25,10 +26,4 @@ func askedHost(r *resolve.Resolved, o *resolve.Outbound, authority string) *reso
 		}
 	}
 	return found
-}
-
-// fitsHost reports whether host is the name, or below it where that begins with *.
-func fitsHost(name, host string) bool {
-	below, any := strings.CutPrefix(name, "*")
-	return name == host || any && len(host) > len(below) && strings.HasSuffix(host, below)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/route"
 )
 
 // asked is what a rule asks of a request: what it is known by, and ordered by.
@@ -77,7 +79,7 @@ func (a *asked) compare(b *asked) int {
 			return c
 		}
 	case byPrefix:
-		if c := cmp.Or(cmp.Compare(b.fixed(), a.fixed()), compareBool(b.wild(), a.wild()), cmp.Compare(b.literal(), a.literal())); c != 0 {
+		if c := cmp.Or(cmp.Compare(b.fixed(), a.fixed()), route.FalseFirst(b.wild(), a.wild()), cmp.Compare(b.literal(), a.literal())); c != 0 {
 			return c
 		}
 	}
@@ -106,23 +108,13 @@ func (a *asked) counts() (methods, others int) {
 	return methods, others
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
 func compareHeaders(a, b *header) int {
 	return cmp.Or(
-		cmp.Compare(a.name, b.name), cmp.Compare(a.does, b.does), cmp.Compare(a.value, b.value), compareBool(a.not, b.not),
-		compareBool(a.ignoreCase, b.ignoreCase), compareBool(a.missingIsEmpty, b.missingIsEmpty),
+		cmp.Compare(a.name, b.name), cmp.Compare(a.does, b.does), cmp.Compare(a.value, b.value), route.FalseFirst(a.not, b.not),
+		route.FalseFirst(a.ignoreCase, b.ignoreCase), route.FalseFirst(a.missingIsEmpty, b.missingIsEmpty),
 	)
 }
 
 func compareParameters(a, b *parameter) int {
-	return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.does, b.does), cmp.Compare(a.value, b.value), compareBool(a.ignoreCase, b.ignoreCase))
+	return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.does, b.does), cmp.Compare(a.value, b.value), route.FalseFirst(a.ignoreCase, b.ignoreCase))
 }

@@ -99,26 +99,10 @@ func redirect(f route.Frontend, r *gatewayv1.HTTPRequestRedirectFilter) *route.R
 	return out
 }
 
-// pathRank orders the ways to compare a path.
-func pathRank(c *route.Condition) int {
-	return slices.Index([]route.Op{route.Equal, route.SegmentPrefix, route.BytePrefix, route.FullMatch}, c.Op)
-}
-
 // compareHTTP orders single matches, most specific first. It is a strict weak order:
 // zero leaves the decision to the order of the rules.
 func compareHTTP(a, b *route.Match) int {
-	p, q := a.Path(), b.Path()
-	if c := cmp.Compare(pathRank(p), pathRank(q)); c != 0 {
-		return c
-	}
-	if c := cmp.Compare(len(q.Value), len(p.Value)); c != 0 && p.Op != route.Equal {
-		return c
-	}
-	return cmp.Or(
-		cmp.Compare(b.Count(route.OnMethod), a.Count(route.OnMethod)),
-		cmp.Compare(b.Count(route.OnHeader), a.Count(route.OnHeader)),
-		cmp.Compare(b.Count(route.OnQuery), a.Count(route.OnQuery)),
-	)
+	return route.MoreSpecific(a, b, route.Equal, route.SegmentPrefix, route.BytePrefix, route.FullMatch)
 }
 
 // compareGRPC is compareHTTP for calls: the longer name of a service comes first, then
@@ -128,7 +112,7 @@ func compareGRPC(a, b *route.Match) int {
 	s, m := callOf(p)
 	t, n := callOf(q)
 	return cmp.Or(
-		cmp.Compare(btoi(p.Op == route.FullMatch), btoi(q.Op == route.FullMatch)),
+		route.FalseFirst(p.Op == route.FullMatch, q.Op == route.FullMatch),
 		cmp.Compare(t, s), cmp.Compare(n, m),
 		cmp.Compare(b.Count(route.OnHeader), a.Count(route.OnHeader)),
 	)
@@ -138,11 +122,4 @@ func compareGRPC(a, b *route.Match) int {
 func callOf(path *route.Condition) (service, method int) {
 	name, rest, _ := strings.Cut(strings.TrimPrefix(path.Value, "/"), "/")
 	return len(name), len(rest)
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

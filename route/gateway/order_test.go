@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -35,7 +36,7 @@ func TestBothOrdersAreOrders(t *testing.T) {
 	for name, compare := range map[string]func(a, b *route.Match) int{"HTTP": compareHTTP, "gRPC": compareGRPC} {
 		rapid.Check(t, func(t *rapid.T) {
 			a, b, c := anyMatch(t), anyMatch(t), anyMatch(t)
-			sign := func(n int) int { return btoi(n > 0) - btoi(n < 0) }
+			sign := func(n int) int { return cmp.Compare(n, 0) }
 			if sign(compare(&a, &b)) != -sign(compare(&b, &a)) {
 				t.Fatalf("%s: %s and %s come before each other", name, a.Text(), b.Text())
 			}

@@ -3,7 +3,6 @@ package kuma
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
@@ -144,28 +143,8 @@ func (p *PathRewrite) rewrite() *route.PathRewrite {
 	return &route.PathRewrite{Full: p.ReplaceFullPath, Prefix: p.ReplacePrefixMatch}
 }
 
-// pathRank orders the ways to compare a path; what Kuma cannot say comes last.
-func pathRank(c *route.Condition) int {
-	rank := slices.Index([]route.Op{route.Equal, route.SegmentPrefix, route.FullMatch}, c.Op)
-	if rank < 0 {
-		return 3
-	}
-	return rank
-}
-
 // Compare orders single matches, most specific first (spec/kuma.md 2.1). It is a
 // strict weak order: zero leaves the decision to the order of the rules.
 func Compare(a, b *route.Match) int {
-	p, q := a.Path(), b.Path()
-	if c := cmp.Compare(pathRank(p), pathRank(q)); c != 0 {
-		return c
-	}
-	if c := cmp.Compare(len(q.Value), len(p.Value)); c != 0 && p.Op != route.Equal {
-		return c
-	}
-	return cmp.Or(
-		cmp.Compare(min(b.Count(route.OnMethod), 1), min(a.Count(route.OnMethod), 1)),
-		cmp.Compare(b.Count(route.OnHeader), a.Count(route.OnHeader)),
-		cmp.Compare(b.Count(route.OnQuery), a.Count(route.OnQuery)),
-	)
+	return route.MoreSpecific(a, b, route.Equal, route.SegmentPrefix, route.FullMatch)
 }

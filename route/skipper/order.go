@@ -38,28 +38,17 @@ const (
 // order: options of one route are equal, and keep their order.
 func compareEntries(a, b *entry) int {
 	return cmp.Or(
-		later(!a.hasPath, !b.hasPath),
+		route.FalseFirst(!a.hasPath, !b.hasPath),
 		a.leafPath().compare(b.leafPath()),
 		cmp.Compare(b.weight, a.weight),
-		later(a.byChance(), b.byChance()),
+		route.FalseFirst(a.byChance(), b.byChance()),
 		cmp.Compare(a.segmentFrom(), b.segmentFrom()),
-		later(a.subtree, b.subtree),
+		route.FalseFirst(a.subtree, b.subtree),
 		cmp.Compare(b.asks.constraints, a.asks.constraints),
 		cmp.Compare(a.origin.Namespace, b.origin.Namespace),
 		cmp.Compare(a.origin.Name, b.origin.Name),
 		cmp.Compare(*a.origin.Rule, *b.origin.Rule),
 	)
-}
-
-// later orders what is not before what is.
-func later(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }
 
 // byChance reports whether the route asks for luck, in any of its options.

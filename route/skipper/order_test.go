@@ -97,14 +97,14 @@ func walk(all []*planned, q *route.Request, not []*planned) *planned {
 	}
 	slices.SortStableFunc(reached, func(a, b found) int {
 		if a.p.hasPath != b.p.hasPath {
-			return later(!a.p.hasPath, !b.p.hasPath)
+			return route.FalseFirst(!a.p.hasPath, !b.p.hasPath)
 		}
 		for i := range min(len(a.at), len(b.at)) {
 			if c := cmp.Compare(a.at[i].kind, b.at[i].kind); c != 0 {
 				return c
 			}
 		}
-		return cmp.Or(cmp.Compare(b.p.weight, a.p.weight), later(a.p.byChance(), b.p.byChance()), later(a.p.subtree, b.p.subtree), cmp.Compare(b.p.asks.constraints, a.p.asks.constraints),
+		return cmp.Or(cmp.Compare(b.p.weight, a.p.weight), route.FalseFirst(a.p.byChance(), b.p.byChance()), route.FalseFirst(a.p.subtree, b.p.subtree), cmp.Compare(b.p.asks.constraints, a.p.asks.constraints),
 			cmp.Compare(a.p.origin.Name, b.p.origin.Name), cmp.Compare(*a.p.origin.Rule, *b.p.origin.Rule))
 	})
 	for _, f := range reached {
