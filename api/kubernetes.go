@@ -67,7 +67,12 @@ func (s *Service) Addresses() []string {
 }
 
 // OverTCP reports whether the port is one of TCP: of others there is no destination.
-func (p *KubernetesPort) OverTCP() bool { return p.Protocol == "" || p.Protocol == "TCP" }
+func (p *KubernetesPort) OverTCP() bool { return overTCP(p.Protocol) }
+
+// OverTCP reports whether the port is one of TCP.
+func (p *SlicePort) OverTCP() bool { return overTCP(p.Protocol) }
+
+func overTCP(protocol string) bool { return protocol == "" || protocol == "TCP" }
 
 // spoken is what words for a protocol of the application mean
 // (spec/kubernetes.md 3.4).

@@ -112,3 +112,15 @@ func (m *Memo) Known() (derived any, ok bool) {
 // answer keeps what a question found out about a whole model, for those who ask it
 // afterwards. Two who ask at once may both find it out.
 type answer[T any] struct{ at atomic.Pointer[T] }
+
+// find is what work finds out for q, unless somebody has found it out.
+func (a *answer[T]) find(q *Reader, work func() *T) *T {
+	if known := a.at.Load(); known != nil {
+		return known
+	}
+	found := work()
+	if !q.left { // else it is not all
+		a.at.Store(found)
+	}
+	return found
+}

@@ -86,7 +86,7 @@ func (a *answers) members() *members {
 // fromSlice adds the endpoints of a slice that answer for a port.
 func (m mesh) fromSlice(s *api.EndpointSlice, port *api.KubernetesPort, ready, serving *answers) {
 	for _, p := range s.Ports {
-		if p.Name != port.Name || p.Port == 0 || p.Protocol != "" && p.Protocol != "TCP" {
+		if p.Name != port.Name || p.Port == 0 || !p.OverTCP() {
 			continue
 		}
 		for i := range s.Endpoints {

@@ -27,9 +27,16 @@ type objectNotes struct {
 // noted is what there is to say on all policies and routes of a mesh, found out
 // once for all questions about one revision.
 func (q *Reader) noted(x mesh, name string) *meshNotes {
-	if known := q.known(name); known != nil {
-		return known
-	}
+	return q.asked(name).noted.find(q, func() *meshNotes { return q.findNotes(x) })
+}
+
+// asked is what questions found out about a mesh that is there.
+func (q *Reader) asked(mesh string) *asked {
+	state, _ := q.meshes.Get([]byte(mesh))
+	return state.asked
+}
+
+func (q *Reader) findNotes(x mesh) *meshNotes {
 	found := &meshNotes{byObject: map[*api.Object]*objectNotes{}}
 	for _, kind := range q.attachableKinds() {
 		for p := range x.policiesByKind.Values(x.at, kind) {
@@ -44,10 +51,6 @@ func (q *Reader) noted(x mesh, name string) *meshNotes {
 				found.add(r.object, n)
 			}
 		}
-	}
-	if !q.left { // else it is not all
-		state, _ := q.meshes.Get([]byte(name))
-		state.noted.at.Store(found)
 	}
 	return found
 }
@@ -71,12 +74,6 @@ func (q *Reader) AllNotes(mesh string) {
 	if x, ok := q.mesh(mesh); ok {
 		q.noted(x, mesh)
 	}
-}
-
-// known is what noted found; nil where nobody has asked yet.
-func (q *Reader) known(mesh string) *meshNotes {
-	state, _ := q.meshes.Get([]byte(mesh))
-	return state.noted.at.Load()
 }
 
 // on is what there is to say on a policy or route.

@@ -22,8 +22,13 @@ type Model struct {
 // meshState is one mesh at one revision, with what a question found out about all of it.
 type meshState struct {
 	*derive.Graph
-	noted  *answer[meshNotes]
-	places *answer[places]
+	*asked
+}
+
+// asked is what questions found out about a mesh.
+type asked struct {
+	noted  answer[meshNotes]
+	places answer[places]
 }
 
 // Affected names the dataplanes whose Resolved changed, appeared or went away.
@@ -89,7 +94,7 @@ func (m *Model) updateMesh(name string, changes []derive.Change) (affected []api
 	if after.Empty() {
 		m.meshes, _, _ = m.meshes.Delete([]byte(name))
 	} else {
-		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, &answer[meshNotes]{}, &answer[places]{}})
+		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, &asked{}})
 	}
 	for _, key := range m.resolved.Changed(delta) {
 		r, _ := m.resolved.Get(after, key)

@@ -42,7 +42,7 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 		}
 	}
 	notes := q.failureNotes(ref)
-	if known := q.known(meshOf(ref)); known != nil && x.attachable(ref.Kind) {
+	if known := q.asked(meshOf(ref)).noted.at.Load(); known != nil && x.attachable(ref.Kind) {
 		return append(notes, known.on(o).notes...)
 	}
 	if p := x.policy(ref); p != nil {

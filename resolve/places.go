@@ -94,16 +94,11 @@ func share[K comparable](spots map[K]*spot, key K, plane int32) (s *spot, isNew 
 // allPlaces are the places of all dataplanes of a mesh, found out once for all questions
 // about one revision.
 func (q *Reader) allPlaces(x mesh, name string) *places {
-	state, _ := q.meshes.Get([]byte(name))
-	if known := state.places.at.Load(); known != nil {
-		return known
-	}
-	found := placesOf(x.resolved.All(x.at), func(*Destination) bool { return true })
-	for _, s := range found.spots {
-		s.planes = slices.Clip(s.planes)
-	}
-	if !q.left { // else it is not all
-		state.places.at.Store(found)
-	}
-	return found
+	return q.asked(name).places.find(q, func() *places {
+		found := placesOf(x.resolved.All(x.at), func(*Destination) bool { return true })
+		for _, s := range found.spots {
+			s.planes = slices.Clip(s.planes)
+		}
+		return found
+	})
 }
