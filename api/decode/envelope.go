@@ -168,7 +168,7 @@ func (d *decoder) kubernetes(typ api.Type) head {
 	d.value(own, d.root, "", reflect.ValueOf(&k).Elem())
 	switch want := typ.APIVersion(); {
 	case typ.Reads(k.APIVersion):
-	case typ.Older != nil && slices.ContainsFunc(typ.Older, func(v string) bool { return k.APIVersion == typ.Group+"/"+v }):
+	case slices.ContainsFunc(typ.Older, func(v string) bool { return k.APIVersion == typ.In(v) }):
 		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Warns("DeprecatedVersion", "%s is an older version and is read as %s; write that", k.APIVersion, want))
 	default:
 		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Breaks("%q is not the version of %s; write %s", api.Clip(k.APIVersion), typ.Name, want))

@@ -3,13 +3,11 @@ package web
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
-	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -91,14 +89,7 @@ func (s *server) ownStatus(r *http.Request, o *api.Object) (any, error) {
 	if t, _ := s.Catalog.Type(o.Kind); !t.Policy && !t.Route {
 		return nil, nil
 	}
-	m, err := s.reader(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	status, err := inspect.StatusOf(m, o.Ref, s.Sidecars.Sidecar, s.Config.Problems()...)
-	if errors.Is(err, inspect.ErrNotFound) {
-		return nil, missing() // deleted a moment ago
-	}
+	status, err := s.statusOf(r.Context(), o)
 	if err != nil || status.Own != nil {
 		return status.Own, err
 	}

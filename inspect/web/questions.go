@@ -208,13 +208,19 @@ func (s *server) conditionsOf(ctx context.Context, o *api.Object) (any, error) {
 		}
 		return nil, nil
 	}
+	status, err := s.statusOf(ctx, o)
+	return status.Conditions, err
+}
+
+// statusOf is how a route or policy fares.
+func (s *server) statusOf(ctx context.Context, o *api.Object) (inspect.Status, error) {
 	m, err := s.reader(ctx)
 	if err != nil {
-		return nil, err
+		return inspect.Status{}, err
 	}
 	status, err := inspect.StatusOf(m, o.Ref, s.Sidecars.Sidecar, s.Config.Problems()...)
 	if errors.Is(err, inspect.ErrNotFound) {
-		return nil, missing() // deleted a moment ago
+		err = missing() // deleted a moment ago
 	}
-	return status.Conditions, err
+	return status, err
 }
