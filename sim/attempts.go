@@ -87,7 +87,7 @@ const NothingAttempted = "answers: nothing is attempted, for no request is forwa
 
 // attempts plays the script where b forwards the request, once for all who may
 // be called, or for each set of dataplanes where they come to different ends.
-func (t taker) attempts(l *lookup, script []Answer, b *Branch) (unknown []string) {
+func (t trace) attempts(l *lookup, script []Answer, b *Branch) (unknown []string) {
 	if b.Outcome != Forward || l.route == nil { // passed through, over TCP, or answered by the proxy
 		return []string{NothingAttempted}
 	}

@@ -13,7 +13,7 @@ import (
 const maxNames = 10
 
 // backends are the shares, each with the dataplanes that are called for it.
-func (t taker) backends(list []resolve.Backend) []Backend {
+func (t trace) backends(list []resolve.Backend) []Backend {
 	out := shares(t.from, list, t.draws)
 	for n, b := range resolve.Sharing(list) {
 		use := clusterOf(t.from, b.Cluster)
@@ -28,7 +28,7 @@ func (t taker) backends(list []resolve.Backend) []Backend {
 }
 
 // inbounds groups those who answer at these addresses by how they treat requests.
-func (t taker) inbounds(list []resolve.Endpoint) []Inbound {
+func (t trace) inbounds(list []resolve.Endpoint) []Inbound {
 	var out []Inbound
 	at := map[string]int{}
 	last := map[int]api.Ref{} // counted last in a group: a dataplane may answer at two ports
@@ -59,7 +59,7 @@ func (t taker) inbounds(list []resolve.Endpoint) []Inbound {
 }
 
 // inboundAt is the port of a dataplane behind an endpoint; nil outside the mesh.
-func (t taker) inboundAt(e *resolve.Endpoint) *resolve.Inbound {
+func (t trace) inboundAt(e *resolve.Endpoint) *resolve.Inbound {
 	if e.Dataplane == (api.Ref{}) {
 		return nil
 	}

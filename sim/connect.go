@@ -18,7 +18,7 @@ func (q *Request) bare() bool {
 
 // connect sends a connection to where whole connections go, and with it the
 // request f, if it carries one.
-func (t taker) connect(o *resolve.Outbound, f *Forwarded) Branch {
+func (t trace) connect(o *resolve.Outbound, f *Forwarded) Branch {
 	b := Branch{Probability: 1, Outcome: Close, Policies: PolicyViews(o.Policies, o.Protocol())}
 	if o.TCP == nil {
 		return b

@@ -49,7 +49,7 @@ func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
 		v.Unknown = append(unknownOf(q), f.unknown...)
 	}
 	for _, l := range f.ends {
-		b := taker{world: w, from: r, draws: l.draws}.branch(l, q, script)
+		b := trace{world: w, from: r, draws: l.draws}.branch(l, q, script)
 		for _, u := range b.unknown {
 			if !slices.Contains(v.Unknown, u) {
 				v.Unknown = append(v.Unknown, u)
@@ -66,7 +66,7 @@ func (f *found) read() bool {
 }
 
 // branch is what becomes of a request that comes to l.
-func (t taker) branch(l *lookup, q Request, script []Answer) Branch {
+func (t trace) branch(l *lookup, q Request, script []Answer) Branch {
 	b := t.outcome(l, q)
 	if len(l.ends) > 1 {
 		b.Probability, b.Draws = float64(l.draws.count())/route.Chances, l.draws
@@ -79,7 +79,7 @@ func (t taker) branch(l *lookup, q Request, script []Answer) Branch {
 }
 
 // outcome is the branch but for its probability and for what happens in time.
-func (t taker) outcome(l *lookup, q Request) Branch {
+func (t trace) outcome(l *lookup, q Request) Branch {
 	switch o := l.outbound; {
 	case l.answer != 0:
 		return l.call.respond(l.answer)

@@ -65,7 +65,7 @@ func (c *call) refuses(rt *resolve.Route) bool {
 
 // refuse is what becomes of a WebSocket where rt takes none: no filter of Envoy's
 // sees it, but its answer has the headers of the route and of a drawn backend.
-func (t taker) refuse(rt *resolve.Route, c *call) Branch {
+func (t trace) refuse(rt *resolve.Route, c *call) Branch {
 	b := c.respond(http.StatusForbidden)
 	b.Backends = shares(t.from, rt.Backends, t.draws)
 	for i := range b.Backends {

@@ -43,7 +43,7 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 		NormalizePath:                 wrapperspb.Bool(true),
 		InternalAddressConfig:         loopbackOnly(),
 		UpgradeConfigs:                []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: webSocket}},
-		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{withoutOrders()},
+		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{withoutControlHeaders()},
 	}
 	if c.hosts { // whose routes may be for methods that nobody else knows
 		m.HttpProtocolOptions = &corev3.Http1ProtocolOptions{AllowCustomMethods: true}

@@ -102,11 +102,11 @@ type forced struct {
 
 // watch is an open request of the library.
 type watch struct {
-	sub   cache.Subscription
-	full  *discoveryv3.DiscoveryRequest
-	delta *discoveryv3.DeltaDiscoveryRequest
-	fulls chan cache.Response
-	parts chan cache.DeltaResponse
+	sub      cache.Subscription
+	full     *discoveryv3.DiscoveryRequest
+	delta    *discoveryv3.DeltaDiscoveryRequest
+	sotwOut  chan cache.Response
+	deltaOut chan cache.DeltaResponse
 }
 
 // wants reports whether the client asked for name.

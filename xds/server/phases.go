@@ -16,8 +16,8 @@ import (
 // response may hold now, asked again whenever something changed: there is no state
 // of a phase that could get stuck.
 
-// unsettled is what is known of a cluster that the client has not confirmed.
-type unsettled struct {
+// unconfirmed is what is known of a cluster that the client has not confirmed.
+type unconfirmed struct {
 	cluster, endpoints bool      // confirmed
 	until              time.Time // when routes stop waiting for it; zero before one does
 }
@@ -85,7 +85,7 @@ func (st *stream) replace(now *xds.State, revision uint64) {
 		st.drained = time.Now().Add(st.server.opts.Drain)
 	}
 	if !st.grpc {
-		st.unsettle(before, &held, now)
+		st.trackUnconfirmed(before, &held, now)
 	}
 	st.want, st.revision, st.synced = now, revision, false
 	if pruned && st.pruned == was {
@@ -114,7 +114,7 @@ func (st *stream) retain(before, now *xds.State) {
 	kept := xds.State{}
 	keep := func(s *xds.State) {
 		for _, c := range s.Clusters {
-			if _, open := st.unsettled[c.Name]; open || find(now.Clusters, c.Name) != nil || find(kept.Clusters, c.Name) != nil {
+			if _, open := st.unconfirmed[c.Name]; open || find(now.Clusters, c.Name) != nil || find(kept.Clusters, c.Name) != nil {
 				continue
 			}
 			kept.Clusters = append(kept.Clusters, c)
@@ -134,78 +134,78 @@ func sortByName(list []*xds.Resource) {
 	slices.SortFunc(list, func(a, b *xds.Resource) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// unsettle notes the clusters that the client has yet to confirm.
-func (st *stream) unsettle(before, held, now *xds.State) {
-	for name := range st.unsettled {
+// trackUnconfirmed notes the clusters that the client has yet to confirm.
+func (st *stream) trackUnconfirmed(before, held, now *xds.State) {
+	for name := range st.unconfirmed {
 		if find(now.Clusters, name) == nil {
-			delete(st.unsettled, name)
+			delete(st.unconfirmed, name)
 		}
 	}
 	for _, c := range now.Clusters {
 		if find(before.Clusters, c.Name) != nil || find(held.Clusters, c.Name) != nil {
 			continue
 		}
-		if st.unsettled == nil {
-			st.unsettled = map[string]unsettled{}
+		if st.unconfirmed == nil {
+			st.unconfirmed = map[string]unconfirmed{}
 		}
-		st.unsettled[c.Name] = unsettled{endpoints: !c.EDS}
+		st.unconfirmed[c.Name] = unconfirmed{endpoints: !c.EDS}
 	}
 }
 
-// settle takes note that the client confirmed list.
-func (st *stream) settle(k kind, list []versioned) {
-	if len(st.unsettled) == 0 || k > endpoints {
+// noteConfirmed takes note that the client confirmed list.
+func (st *stream) noteConfirmed(k kind, list []versioned) {
+	if len(st.unconfirmed) == 0 || k > endpoints {
 		return
 	}
 	for _, v := range list {
-		st.settleOne(k, v.Name)
+		st.confirmOne(k, v.Name)
 	}
 }
 
-func (st *stream) settleOne(k kind, name string) {
-	u, ok := st.unsettled[name]
+func (st *stream) confirmOne(k kind, name string) {
+	u, ok := st.unconfirmed[name]
 	if !ok {
 		return
 	}
 	u.cluster = u.cluster || k == clusters
 	u.endpoints = u.endpoints || k == endpoints
 	if u.cluster && u.endpoints {
-		delete(st.unsettled, name)
-		if len(st.unsettled) == 0 {
-			st.unsettled = nil
+		delete(st.unconfirmed, name)
+		if len(st.unconfirmed) == 0 {
+			st.unconfirmed = nil
 		}
 		return
 	}
-	st.unsettled[name] = u
+	st.unconfirmed[name] = u
 }
 
-// settleKnown settles what a client brought along from an earlier stream.
-func (st *stream) settleKnown(f *flow) {
+// confirmKnown confirms what a client brought along from an earlier stream.
+func (st *stream) confirmKnown(f *flow) {
 	if f.sent || f.kind > endpoints || st.want == nil {
 		return
 	}
 	for name, version := range f.open.sub.ReturnedResources() {
 		if r := st.desired(f.kind, name); r != nil && f.as(r).version == version {
-			st.settleOne(f.kind, name)
+			st.confirmOne(f.kind, name)
 		}
 	}
 }
 
 // holds reports whether r has to wait for a cluster that it names.
 func (st *stream) holds(k kind, r *xds.Resource) bool {
-	if st.grpc || k < listeners || len(st.unsettled) == 0 {
+	if st.grpc || k < listeners || len(st.unconfirmed) == 0 {
 		return false
 	}
 	now := time.Now()
 	var wait time.Time
 	for _, name := range r.Clusters {
-		u, ok := st.unsettled[name]
+		u, ok := st.unconfirmed[name]
 		if !ok {
 			continue
 		}
 		if u.until.IsZero() {
 			u.until = now.Add(st.server.opts.HoldRoutes)
-			st.unsettled[name] = u
+			st.unconfirmed[name] = u
 		}
 		if now.Before(u.until) {
 			wait = u.until
@@ -279,9 +279,9 @@ func (st *stream) serve(f *flow) {
 	f.cover(st.turn, !held && !r.part && f.limit == 0 && len(f.refused) == 0)
 	f.queued = r
 	if w := f.open; w.full != nil {
-		w.fulls <- r
+		w.sotwOut <- r
 	} else {
-		w.parts <- r
+		w.deltaOut <- r
 	}
 	f.open = nil
 }

@@ -32,7 +32,7 @@ type deltaStream = discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourc
 func (s *Server) StreamAggregatedResources(g fullStream) error {
 	return session(s, g.Context(), StateOfTheWorld, g.Recv, func(ctx context.Context, st *stream, first *discoveryv3.DiscoveryRequest) error {
 		engine := sotw.NewServer(ctx, st, nil, sotw.WithOrderedADS())
-		return engine.StreamHandler(&fulls{g, ctx, st, first}, resource.AnyType)
+		return engine.StreamHandler(&sotwRequests{g, ctx, st, first}, resource.AnyType)
 	})
 }
 
@@ -40,7 +40,7 @@ func (s *Server) StreamAggregatedResources(g fullStream) error {
 func (s *Server) DeltaAggregatedResources(g deltaStream) error {
 	return session(s, g.Context(), Delta, g.Recv, func(ctx context.Context, st *stream, first *discoveryv3.DeltaDiscoveryRequest) error {
 		engine := delta.NewServer(ctx, st, nil)
-		return engine.DeltaStreamHandler(&parts{g, ctx, st, first}, resource.AnyType)
+		return engine.DeltaStreamHandler(&deltaRequests{g, ctx, st, first}, resource.AnyType)
 	})
 }
 

@@ -46,8 +46,8 @@ type stream struct {
 	refusals   *refusalLog
 	flows      [kinds]flow
 
-	// unsettled are clusters of want that the client has not confirmed yet.
-	unsettled map[string]unsettled
+	// unconfirmed are clusters of want that the client has not confirmed yet.
+	unconfirmed map[string]unconfirmed
 	// turn counts the changes of what the client may have; at pruned it had nothing
 	// that it should not have.
 	turn, pruned uint64
@@ -76,7 +76,7 @@ func newStream(s *Server, p Peer, end context.CancelCauseFunc) *stream {
 
 // CreateWatch takes a request of the state-of-the-world form.
 func (st *stream) CreateWatch(q *discoveryv3.DiscoveryRequest, sub cache.Subscription, out chan cache.Response) (func(), error) {
-	w := &watch{sub: sub, full: q, fulls: out}
+	w := &watch{sub: sub, full: q, sotwOut: out}
 	return st.watch(q.GetTypeUrl(), w, func(f *flow) {
 		if f.queued != nil || !f.asked || !slices.Equal(f.names, q.GetResourceNames()) {
 			st.uncover(f)
@@ -88,7 +88,7 @@ func (st *stream) CreateWatch(q *discoveryv3.DiscoveryRequest, sub cache.Subscri
 
 // CreateDeltaWatch takes a request of the delta form.
 func (st *stream) CreateDeltaWatch(q *discoveryv3.DeltaDiscoveryRequest, sub cache.Subscription, out chan cache.DeltaResponse) (func(), error) {
-	w := &watch{sub: sub, delta: q, parts: out}
+	w := &watch{sub: sub, delta: q, deltaOut: out}
 	return st.watch(q.GetTypeUrl(), w, func(f *flow) {
 		if f.queued != nil {
 			unqueue(f.kind, out)
@@ -138,7 +138,7 @@ func (st *stream) watch(url string, w *watch, heed func(*flow)) (func(), error) 
 	}
 	heed(f)
 	f.open, f.asked = w, true
-	st.settleKnown(f)
+	st.confirmKnown(f)
 	st.pump()
 	return func() {
 		st.mu.Lock()
@@ -183,7 +183,7 @@ func (st *stream) confirm(f *flow, r *response) {
 	for _, name := range r.removed {
 		delete(f.remove, name)
 	}
-	st.settle(f.kind, r.changed)
+	st.noteConfirmed(f.kind, r.changed)
 	st.unverified.clear(f.kind, r)
 	st.server.opts.Observer.Acked(st.peer, r.push(), time.Since(r.at))
 }

@@ -7,10 +7,10 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 )
 
-// fulls is a stream as the library's engine sees it: every request comes from
+// sotwRequests is a stream as the library's engine sees it: every request comes from
 // the node that was authenticated, whatever it says, and every response waits
 // for its turn.
-type fulls struct {
+type sotwRequests struct {
 	fullStream
 	ctx   context.Context
 	st    *stream
@@ -18,10 +18,10 @@ type fulls struct {
 }
 
 // Context ends with the session.
-func (f *fulls) Context() context.Context { return f.ctx }
+func (f *sotwRequests) Context() context.Context { return f.ctx }
 
 // Recv gives the request that was read to learn who it is, then all others.
-func (f *fulls) Recv() (*discoveryv3.DiscoveryRequest, error) {
+func (f *sotwRequests) Recv() (*discoveryv3.DiscoveryRequest, error) {
 	q, err := next(&f.first, f.fullStream.Recv)
 	if err != nil {
 		return nil, err
@@ -35,13 +35,13 @@ func (f *fulls) Recv() (*discoveryv3.DiscoveryRequest, error) {
 }
 
 // Send sends a response that CreateWatch made.
-func (f *fulls) Send(r *discoveryv3.DiscoveryResponse) error {
+func (f *sotwRequests) Send(r *discoveryv3.DiscoveryResponse) error {
 	f.st.sending(r.GetTypeUrl(), r.GetNonce())
 	return f.st.server.sends.do(f.ctx, func() error { return f.fullStream.Send(r) })
 }
 
-// parts is fulls for the delta form.
-type parts struct {
+// deltaRequests is sotwRequests for the delta form.
+type deltaRequests struct {
 	deltaStream
 	ctx   context.Context
 	st    *stream
@@ -49,10 +49,10 @@ type parts struct {
 }
 
 // Context ends with the session.
-func (p *parts) Context() context.Context { return p.ctx }
+func (p *deltaRequests) Context() context.Context { return p.ctx }
 
 // Recv gives the request that was read to learn who it is, then all others.
-func (p *parts) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
+func (p *deltaRequests) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
 	q, err := next(&p.first, p.deltaStream.Recv)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (p *parts) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
 }
 
 // Send sends a response that CreateDeltaWatch made.
-func (p *parts) Send(r *discoveryv3.DeltaDiscoveryResponse) error {
+func (p *deltaRequests) Send(r *discoveryv3.DeltaDiscoveryResponse) error {
 	p.st.sending(r.GetTypeUrl(), r.GetNonce())
 	return p.st.server.sends.do(p.ctx, func() error { return p.deltaStream.Send(r) })
 }

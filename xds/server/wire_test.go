@@ -24,8 +24,8 @@ func (sayingParts) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
 // later one says, and without what an Envoy says of itself: the engine keeps it.
 func TestRequestsComeFromTheNodeThatWasAuthenticated(t *testing.T) { // not beside TestNothingIsLeft, which would take it for a leftover
 	st := &stream{node: &corev3.Node{Id: "default.web-1"}}
-	full := &fulls{fullStream: saying{}, st: st}
-	delta := &parts{deltaStream: sayingParts{}, st: st}
+	full := &sotwRequests{fullStream: saying{}, st: st}
+	delta := &deltaRequests{deltaStream: sayingParts{}, st: st}
 	for range 2 {
 		q, err := full.Recv()
 		if err != nil || q.Node != st.node {

@@ -14,15 +14,15 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// taker follows a request of one dataplane through a world.
-type taker struct {
+// trace follows a request of one dataplane through a world.
+type trace struct {
 	world Reader
 	from  *resolve.Resolved
 	draws draws // of the request; where it has none of its own, any
 }
 
 // take does what rt says.
-func (t taker) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
+func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 	if c.refuses(rt) {
 		return t.refuse(rt, c)
 	}

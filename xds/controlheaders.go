@@ -8,10 +8,10 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// withoutOrders makes a connection manager forget route.ControlHeaders. Envoy
+// withoutControlHeaders makes a connection manager forget route.ControlHeaders. Envoy
 // takes them from a caller that it believes to be an internal one, and judges that
 // by x-forwarded-for, which every caller may write; so they go before it looks.
-func withoutOrders() *corev3.TypedExtensionConfig {
+func withoutControlHeaders() *corev3.TypedExtensionConfig {
 	m := &earlyv3.HeaderMutation{}
 	for _, name := range route.ControlHeaders {
 		m.Mutations = append(m.Mutations, &mutationv3.HeaderMutation{Action: &mutationv3.HeaderMutation_Remove{Remove: name}})
