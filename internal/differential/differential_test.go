@@ -27,8 +27,8 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// longRun is how many pairs fill every cell of the grid.
-const longRun = 20_000
+// longRun is how many pairs fill every cell of the grid: the rarest has some 35 of them.
+const longRun = 50_000
 
 // TestSimAgreesWithEnvoy holds for WEFT_DIFF_PAIRS random pairs (5,000 where it
 // is not set) of seed WEFT_DIFF_SEED.
@@ -44,8 +44,8 @@ func TestSimAgreesWithEnvoy(t *testing.T) {
 	if idle := grid.Idle(); len(idle) > 0 {
 		t.Errorf("verdicts say that they do not know, and are right whenever they do: %q", idle)
 	}
-	if cell, n := grid.Least(); pairs >= longRun && len(reports) == 0 && n < 20 { // a report ends the run
-		t.Errorf("cell %s has %d pairs, want 20", cell, n)
+	if cell, n := grid.Least(); pairs >= longRun && len(reports) == 0 && n < 10 { // a report ends the run
+		t.Errorf("cell %s has %d pairs, want 10", cell, n)
 	}
 }
 
