@@ -42,6 +42,7 @@ test: tools ## everything: vet, all tests with a real Envoy, the demo
 	$(GO) vet ./...
 	WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 $(GO) test -timeout 20m $(TESTFLAGS) ./...
 	$(MAKE) --no-print-directory demo DEMO=--once
+	$(MAKE) --no-print-directory demo DEMO='--once --languages'
 
 .PHONY: lint
 lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, known vulnerabilities

@@ -42,6 +42,7 @@ var layers = []string{
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",
 	"control",
+	"examples",
 	"cmd/*",
 }
 

@@ -19,9 +19,10 @@ import (
 
 // demoOptions are the flags of demo.
 type demoOptions struct {
-	once  bool
-	envoy string
-	level string
+	once      bool
+	languages bool
+	envoy     string
+	level     string
 }
 
 func newDemo(a *app) *cobra.Command {
@@ -35,11 +36,12 @@ what each did and why. It stays up until Ctrl-C; with --once it ends, and fails 
 an answer or an explanation is not as the documents promise.
 
 Everything listens on loopback and on free ports, and nothing is left behind.`,
-		Example: "  weft demo\n  weft demo --once -o json",
+		Example: "  weft demo\n  weft demo --once -o json\n  weft demo --languages",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), o) },
 	}, groupStart)
 	c.Flags().BoolVar(&o.once, "once", false, "run the requests, check them and end")
+	c.Flags().BoolVar(&o.languages, "languages", false, "one shop routed in four languages, with the same policies attached")
 	c.Flags().StringVar(&o.envoy, "envoy", "", "Envoy's binary (else WEFT_ENVOY, PATH, ./.tools)")
 	c.Flags().StringVar(&o.level, "log-level", "error", "what the control plane and the sidecars say on stderr: debug, info, warn or error")
 	a.outputFlag(c)
@@ -67,8 +69,12 @@ func (a *app) demo(ctx context.Context, o demoOptions) error {
 	if a.output != "table" {
 		out = a.err // what programs read stands alone on stdout
 	}
-	fmt.Fprintln(out, "starting a control plane, four services and an Envoy for each")
-	config := demo.Config{Dir: dir, Envoy: o.envoy, Out: out, Paint: colourful(out), Log: log}
+	fmt.Fprintln(out, "starting a control plane, small services and an Envoy for each")
+	world := demo.Kuma
+	if o.languages {
+		world = demo.Languages
+	}
+	config := demo.Config{World: world, Dir: dir, Envoy: o.envoy, Out: out, Paint: colourful(out), Log: log}
 	return errors.Join(a.inMesh(ctx, config, plane, o.once, filepath.Join(dir, "data", "admin-token")), stop())
 }
 

@@ -26,7 +26,7 @@ func (e Explanation) MarshalJSON() ([]byte, error) { return e.raw, nil }
 
 // step sends the requests of one step, asks why, prints both and compares.
 func (d *Demo) step(ctx context.Context, number int, s step) error {
-	request := Request{Method: http.MethodGet, URL: "http://" + s.service + s.path}
+	request := Request{Method: http.MethodGet, URL: "http://" + s.host + s.path}
 	why, err := d.explain(ctx, request)
 	if err != nil {
 		return err
@@ -49,20 +49,20 @@ func (d *Demo) step(ctx context.Context, number int, s step) error {
 
 // ask sends one request through the caller's sidecar.
 func (d *Demo) ask(ctx context.Context, s step, id string) (Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.mesh.outbounds[s.service]+s.path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.mesh.outbounds[s.host]+s.path, nil)
 	if err != nil {
-		return Response{}, fmt.Errorf("ask %s: %w", s.service, err)
+		return Response{}, fmt.Errorf("ask %s: %w", s.host, err)
 	}
-	req.Host = s.service
+	req.Host = s.host
 	req.Header.Set(headerID, id)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return Response{}, fmt.Errorf("ask %s: %w", s.service, err)
+		return Response{}, fmt.Errorf("ask %s: %w", s.host, err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return Response{}, fmt.Errorf("read the answer of %s: %w", s.service, err)
+		return Response{}, fmt.Errorf("read the answer of %s: %w", s.host, err)
 	}
 	r := Response{Status: resp.StatusCode, Headers: map[string]string{}}
 	for name, values := range resp.Header {
@@ -78,7 +78,7 @@ func (d *Demo) ask(ctx context.Context, s step, id string) (Response, error) {
 // explain asks the control plane what should happen and why.
 func (d *Demo) explain(ctx context.Context, r Request) (Explanation, error) {
 	var e Explanation
-	if err := d.plane.Client.Post(ctx, "/meshes/default/dataplanes/"+caller+"/_simulate", r, &e.raw); err != nil {
+	if err := d.plane.Client.Post(ctx, "/meshes/"+d.mesh.mesh+"/dataplanes/"+d.mesh.caller+"/_simulate", r, &e.raw); err != nil {
 		return e, fmt.Errorf("explain %s %s: %w", r.Method, r.URL, err)
 	}
 	if err := json.Unmarshal(e.raw, &e.Verdict); err != nil {

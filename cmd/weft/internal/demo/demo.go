@@ -8,7 +8,6 @@ package demo
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -17,9 +16,6 @@ import (
 
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
 )
-
-//go:embed world/*.yaml
-var world embed.FS
 
 // Plane is the control plane that the demo uses.
 type Plane struct {
@@ -31,6 +27,7 @@ type Plane struct {
 
 // Config is how the demo runs.
 type Config struct {
+	World *World
 	Dir   string // for tokens; the caller removes it
 	Envoy string // path of the binary; empty: look for it
 	Out   io.Writer
@@ -68,8 +65,8 @@ type Response struct {
 }
 
 // Start applies the documents, starts services and sidecars, and returns when
-// every service answers through frontend's sidecar. Close ends it all, also
-// after an error.
+// everything that the caller calls answers through its sidecar. Close ends it all,
+// also after an error.
 func Start(ctx context.Context, c Config, p Plane) (*Demo, error) {
 	d := &Demo{config: c, plane: p}
 	if err := d.apply(ctx); err != nil {
@@ -92,13 +89,13 @@ func (d *Demo) Close() error {
 
 // apply sends the example documents as one change.
 func (d *Demo) apply(ctx context.Context) error {
-	names, err := fs.Glob(world, "world/*.yaml")
+	names, err := fs.Glob(d.config.World.documents, "*/*.yaml")
 	if err != nil {
 		return fmt.Errorf("list the demo's documents: %w", err)
 	}
 	var stream []byte
 	for _, name := range names {
-		text, err := world.ReadFile(name)
+		text, err := fs.ReadFile(d.config.World.documents, name)
 		if err != nil {
 			return fmt.Errorf("read the demo's documents: %w", err)
 		}
@@ -114,7 +111,7 @@ func (d *Demo) apply(ctx context.Context) error {
 // as the documents promise.
 func (d *Demo) Run(ctx context.Context) ([]Result, error) {
 	var wrong []error
-	for i, s := range steps {
+	for i, s := range d.config.World.steps {
 		if err := d.step(ctx, i+1, s); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", s.title, err))
 		}

@@ -21,56 +21,35 @@ import (
 // patience is how long the mesh may take to come up.
 const patience = 45 * time.Second
 
-// workload is one process of a service, with its dataplane.
-type workload struct{ dataplane, service, version string }
-
-// workloads are those of the demo.
-var workloads = []workload{
-	{"frontend-1", "frontend", ""},
-	{"web-1", "web", ""},
-	{"orders-1", "orders", ""},
-	{"backend-1", "backend", "1.0"},
-	{"backend-2", "backend", "2.0"},
-}
-
-// caller is the dataplane through whose sidecar the requests go, and called
-// are the services that it reaches.
-const caller = "frontend-1"
-
-var called = []string{"web", "orders", "backend"}
-
 // mesh is the running services and sidecars.
 type mesh struct {
+	*World
 	services  []*service
 	sidecars  []*agent.Agent
-	outbounds map[string]string // service -> address of frontend's outbound
+	outbounds map[string]string // host that is called -> address of the caller's outbound
 	group     *errgroup.Group
 	ended     context.Context // done when a sidecar gave up
 	stop      context.CancelFunc
 }
 
 func startMesh(ctx context.Context, c Config, p Plane) (*mesh, error) {
-	m := &mesh{outbounds: map[string]string{}}
+	m := &mesh{World: c.World, outbounds: map[string]string{}}
 	ctx, m.stop = context.WithCancel(ctx)
 	m.group, m.ended = errgroup.WithContext(ctx)
-	ports, err := FreePorts(len(workloads) + len(called))
+	ports, err := FreePorts(len(m.workloads) + len(m.called))
 	if err != nil {
 		return m, err
 	}
-	for i, s := range called {
-		m.outbounds[s] = fmt.Sprintf("127.0.0.1:%d", ports[len(workloads)+i])
+	for i, x := range m.called {
+		m.outbounds[x.host] = fmt.Sprintf("127.0.0.1:%d", ports[len(m.workloads)+i])
 	}
-	for i, w := range workloads {
+	for i, w := range m.workloads {
 		s, err := startService(w.service, w.version)
 		if err != nil {
 			return m, err
 		}
 		m.services = append(m.services, s)
-		tags := map[string]string{"kuma.io/service": w.service, "kuma.io/protocol": "http"}
-		if w.version != "" {
-			tags["version"] = w.version
-		}
-		document := m.dataplane(w.dataplane, tags, ports[i], s.port)
+		document := m.dataplane(w, ports[i], s.port)
 		if err := m.sidecar(ctx, c, p, w, document); err != nil {
 			return m, err
 		}
@@ -79,22 +58,24 @@ func startMesh(ctx context.Context, c Config, p Plane) (*mesh, error) {
 }
 
 // dataplane is the document of one workload; the caller has outbounds.
-func (m *mesh) dataplane(name string, tags map[string]string, port, servicePort int) map[string]any {
+func (m *mesh) dataplane(w workload, port, servicePort int) map[string]any {
+	tags := map[string]string{"kuma.io/service": w.service, "kuma.io/protocol": "http"}
+	if w.version != "" {
+		tags["version"] = w.version
+	}
 	networking := map[string]any{
 		"address": "127.0.0.1",
-		"inbound": []any{map[string]any{"port": port, "servicePort": servicePort, "serviceAddress": "127.0.0.1", "tags": tags}},
+		"inbound": []any{map[string]any{"name": "http", "port": port, "servicePort": servicePort, "serviceAddress": "127.0.0.1", "tags": tags}},
 	}
-	if name == caller {
+	if w.dataplane == m.caller {
 		var outbound []any
-		for _, s := range called {
-			_, text, _ := strings.Cut(m.outbounds[s], ":")
-			outbound = append(outbound, map[string]any{
-				"address": "127.0.0.1", "port": json.Number(text), "tags": map[string]string{"kuma.io/service": s},
-			})
+		for _, x := range m.called {
+			_, text, _ := strings.Cut(m.outbounds[x.host], ":")
+			outbound = append(outbound, map[string]any{"address": "127.0.0.1", "port": json.Number(text), x.by: x.ref})
 		}
 		networking["outbound"] = outbound
 	}
-	return map[string]any{"type": "Dataplane", "mesh": "default", "name": name, "networking": networking}
+	return map[string]any{"type": "Dataplane", "mesh": m.mesh, "name": w.dataplane, "labels": w.labels, "networking": networking}
 }
 
 // sidecar gets a token that lets a workload speak for its service, and runs its Envoy.
@@ -106,7 +87,7 @@ func (m *mesh) sidecar(ctx context.Context, c Config, p Plane, w workload, docum
 	}
 	var token []byte
 	if err := p.Client.Post(ctx, "/tokens/dataplane", map[string]any{
-		"mesh": "default", "name": name, "tags": map[string][]string{"kuma.io/service": {w.service}}, "validFor": "24h"}, &token); err != nil {
+		"mesh": m.mesh, "name": name, "tags": map[string][]string{"kuma.io/service": {w.service}}, "validFor": "24h"}, &token); err != nil {
 		return fmt.Errorf("get a token for %s: %w", name, err)
 	}
 	file := filepath.Join(c.Dir, name+".token")
@@ -115,7 +96,7 @@ func (m *mesh) sidecar(ctx context.Context, c Config, p Plane, w workload, docum
 	}
 	config := agent.Default()
 	config.XDS, config.CAFile, config.TokenFile = p.XDS, p.CAFile, file
-	config.Name, config.Dataplane, config.Envoy = name, text, c.Envoy
+	config.Mesh, config.Name, config.Dataplane, config.Envoy = m.mesh, name, text, c.Envoy
 	config.Concurrency, config.DrainTime = 1, 0
 	a := agent.New(config, c.Log)
 	m.sidecars = append(m.sidecars, a)
@@ -128,13 +109,13 @@ func (m *mesh) sidecar(ctx context.Context, c Config, p Plane, w workload, docum
 	return nil
 }
 
-// wait returns when every service answers through the caller's sidecar.
+// wait returns when everything that is called answers through the caller's sidecar.
 func (m *mesh) wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for _, s := range called {
+	for _, x := range m.called {
 		for {
-			err := m.probe(ctx, s)
+			err := m.probe(ctx, x.host)
 			if err == nil {
 				break
 			}
@@ -142,7 +123,7 @@ func (m *mesh) wait(ctx context.Context) error {
 			case <-m.ended.Done():
 				return m.close()
 			case <-ctx.Done():
-				return fmt.Errorf("%s does not answer through the sidecars within %s: %w", s, patience, err)
+				return fmt.Errorf("%s does not answer through the sidecars within %s: %w", x.host, patience, err)
 			case <-time.After(50 * time.Millisecond):
 			}
 		}
@@ -150,11 +131,12 @@ func (m *mesh) wait(ctx context.Context) error {
 	return nil
 }
 
-func (m *mesh) probe(ctx context.Context, service string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.outbounds[service]+"/probe", nil)
+func (m *mesh) probe(ctx context.Context, host string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.outbounds[host]+"/probe", nil)
 	if err != nil {
-		return fmt.Errorf("probe %s: %w", service, err)
+		return fmt.Errorf("probe %s: %w", host, err)
 	}
+	req.Host = host
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (d *Demo) print(number int, s step, all []Response, remark string, why Expl
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(t, "     route\t%s\n", routeText(branch.Route))
 	fmt.Fprintf(t, "     to\t%s\n", backendsText(branch))
-	var rest []string // of the policies that the mesh began with
+	var rest []string // who says what no document of the demo does
 	for _, kind := range slices.Sorted(maps.Keys(branch.Policies)) {
 		said, head := branch.Policies[kind].Why, kind
 		for _, path := range slices.Sorted(maps.Keys(said)) {
@@ -54,7 +54,7 @@ func (d *Demo) print(number int, s step, all []Response, remark string, why Expl
 	t.Flush() // to the same place as the lines before
 	if n := len(rest); n > 0 {
 		slices.Sort(rest)
-		fmt.Fprintf(w, "     %s\n", d.paint(dim, fmt.Sprintf("and %d more fields that the mesh began with: %s", n, strings.Join(slices.Compact(rest), ", "))))
+		fmt.Fprintf(w, "     %s\n", d.paint(dim, fmt.Sprintf("and %d more by default: %s", n, strings.Join(slices.Compact(rest), ", "))))
 	}
 }
 
@@ -69,7 +69,7 @@ func (s step) tells(kind, path, by string) bool {
 
 // asked is the request with its answers, equal ones counted.
 func (d *Demo) asked(s step, all []Response, remark string) string {
-	text := "GET http://" + s.service + s.path + "  ->  "
+	text := "GET http://" + s.host + s.path + "  ->  "
 	if len(all) > 1 {
 		text = fmt.Sprintf("%d x %s", len(all), text)
 	}
@@ -147,13 +147,11 @@ func bare(v any) string {
 func (d *Demo) Addresses(program, tokenFile string) {
 	w := d.config.Out
 	fmt.Fprintf(w, "\n%s\n", d.paint(bold, "The mesh stays up; Ctrl-C ends it. Go on in another terminal:"))
-	for _, s := range called {
-		fmt.Fprintf(w, "   curl -i http://%s/   # %s through frontend's sidecar\n", d.mesh.outbounds[s], s)
+	for _, x := range d.mesh.called {
+		fmt.Fprintf(w, "   curl -i -H 'host: %s' http://%s/   # through the sidecar of %s\n", x.host, d.mesh.outbounds[x.host], d.mesh.caller)
 	}
-	fmt.Fprintf(w, "   export WEFT_SERVER=%s WEFT_TOKEN=$(cat %s)\n", d.plane.API, tokenFile)
-	for _, args := range []string{
-		"get meshretries", "explain dataplane " + caller + " --to web", "simulate --from " + caller + " GET http://orders/slow", "status",
-	} {
+	fmt.Fprintf(w, "   export WEFT_SERVER=%s WEFT_MESH=%s WEFT_TOKEN=$(cat %s)\n", d.plane.API, d.mesh.mesh, tokenFile)
+	for _, args := range d.mesh.next {
 		fmt.Fprintf(w, "   %s %s\n", program, args)
 	}
 }
