@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/xds"
 )
 
 // Config is how a control plane runs. The tags are the names of the flags of
@@ -38,6 +39,7 @@ type Config struct {
 	SkipDefaultPolicies bool   `json:"skip-default-policies"`
 	KumaCompat          bool   `json:"kuma-compat"`
 	Zone                string `json:"zone"`
+	ExtAuthz            string `json:"ext-authz"` // grpc://HOST:PORT of the authorization service
 
 	// Version is that of the program, as everything that the control plane says
 	// of itself has it.
@@ -95,10 +97,22 @@ func (c Config) Validate() error {
 	if c.XDSPlaintext && c.XDSTLSCert != "" {
 		refuse("--xds-plaintext contradicts --xds-tls-cert; leave one out")
 	}
+	if _, err := c.settings(); err != nil {
+		errs = multierror.Append(errs, err)
+	}
 	if err := c.validateListeners(); err != nil {
 		errs = multierror.Append(errs, err.Errors...)
 	}
 	return errs.ErrorOrNil()
+}
+
+// settings are those of which it depends what documents mean.
+func (c Config) settings() (world.Settings, error) {
+	a, err := xds.ParseAuthorizer(c.ExtAuthz)
+	if err != nil {
+		return world.Settings{}, fmt.Errorf("--ext-authz %w", err)
+	}
+	return world.Settings{Zone: c.Zone, Authorizer: a}, nil
 }
 
 // validateListeners holds the rules of addresses that leave loopback.

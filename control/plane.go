@@ -19,7 +19,6 @@ import (
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/file"
-	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/limit"
 	"github.com/weftmesh/weft/xds/server/port"
@@ -28,6 +27,7 @@ import (
 // Plane is one control plane: its store, its loop and its two listeners.
 type Plane struct {
 	cfg        Config
+	settings   world.Settings
 	log        *slog.Logger
 	store      store.Store // what users write to; may be read-only
 	own        store.Store // what the control plane itself writes to
@@ -64,7 +64,11 @@ func New(ctx context.Context, cfg Config, log *slog.Logger) (*Plane, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Plane{cfg: cfg, log: log}
+	settings, err := cfg.settings()
+	if err != nil {
+		return nil, err
+	}
+	p := &Plane{cfg: cfg, settings: settings, log: log}
 	if err := p.prepare(ctx); err != nil {
 		return nil, errors.Join(err, p.release())
 	}
@@ -101,7 +105,7 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	}
 	snapshot, watch := p.store.Watch()
 	p.watch = watch
-	p.loop.begin(world.Empty(p.cfg.Zone), snapshot)
+	p.loop.begin(p.settings.Empty(), snapshot)
 	p.resolved.Store(true)
 	return nil
 }
@@ -128,7 +132,7 @@ func (p *Plane) compose() error {
 	}
 	auth := authenticating{inner}
 	options := server.Default()
-	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, xds.NewRenderer(world.Kinds()), auth, p.observe
+	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
 	p.ads = server.New(options)
 	p.loop = newLoop(p.log, p.observe, p.ads.Publish)
 	connected := func(ref api.Ref) bool {

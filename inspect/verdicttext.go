@@ -66,6 +66,9 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 		p.line("  route %s", matchesText(b.Route.Matches))
 		p.line("    %s", originsText(b.Route.Origins))
 	}
+	for _, a := range b.Authorization {
+		p.line("  asks the authorization service: %s", a)
+	}
 	p.forwarded(b)
 	for _, m := range b.Mirrors {
 		p.line("  copy of %.4g%% to %s", 100*m.Share, backendText(sim.Backend{Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port}))

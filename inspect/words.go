@@ -43,6 +43,8 @@ func filterText(f *route.Filter) string {
 	case f.ClientLimit != nil:
 		return fmt.Sprintf("%d requests in %s for each client by %s, of at most %d clients at a time", f.ClientLimit.Requests, f.ClientLimit.Interval,
 			strings.Join(f.ClientLimit.Headers, " and "), route.MaxClients)
+	case f.Authorization != nil:
+		return "asks the authorization service: " + f.Authorization.String()
 	case f.Mirror != nil:
 		return fmt.Sprintf("mirror %g%% to %s", f.Mirror.Percent, f.Mirror.Backend.Target.Name)
 	}

@@ -15,6 +15,7 @@ type Filter struct {
 	Rewrite         *Rewrite
 	Mirror          *Mirror
 	ClientLimit     *ClientLimit
+	Authorization   *Authorization
 }
 
 // ClientLimit is how many requests each client has in an interval, by each proxy and

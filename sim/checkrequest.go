@@ -24,6 +24,12 @@ func checkRequest(q Request) error {
 	if q.Draw != nil && (*q.Draw < 0 || *q.Draw >= route.Chances) {
 		return fmt.Errorf("draw: %d is not a draw; write a number from 0 to %d", *q.Draw, route.Chances-1)
 	}
+	if err := checkAuthz(q.Authz); err != nil {
+		return err
+	}
+	if q.bare() && q.Authz != "" {
+		return fmt.Errorf("url: nobody asks the authorization service about a connection; leave authz out, or ask for a request by http://")
+	}
 	if q.bare() && (q.Draw != nil || q.Claims != nil) {
 		return fmt.Errorf("url: a connection has no draw and no claims; leave them out, or ask for a request by http://")
 	}

@@ -151,6 +151,9 @@ func TestUnsoundDraws(t *testing.T) {
 		"draw: -1 is not a draw":                             {URL: "http://web:8080/", Draw: ptr[int64](-1)},
 		"draw: 1000000 is not a draw":                        {URL: "http://web:8080/", Draw: ptr[int64](1_000_000)},
 		"url: a connection has no draw and no claims; leave": {URL: "tcp://web:8080", Draw: ptr[int64](0)},
+		"url: nobody asks the authorization service about":   {URL: "tcp://web:8080", Authz: "allow"},
+		"authz: \"maybe\" is no answer":                      {URL: "http://web:8080/", Authz: "maybe"},
+		"authz: \"100\" is no answer":                        {URL: "http://web:8080/", Authz: "100"},
 		"url: a connection has no draw and no claims":        {URL: "tcp://web:8080", Claims: map[string]string{}},
 	} {
 		if _, err := run(shop(), q); err == nil || !strings.HasPrefix(err.Error(), want) {

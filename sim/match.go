@@ -24,6 +24,7 @@ type call struct {
 	outside   bool // a client of an edge dataplane asks
 	upgrade   upgrade
 	claims    map[string]string
+	authz     string // what the authorization service answers
 }
 
 // asked is what conditions may ask of the call. Each line of a repeated header

@@ -101,7 +101,7 @@ const requestID = "00000000-0000-4000-8000-000000000000"
 func callOf(q Request, a *address) *call {
 	c := &call{
 		method: q.Method, authority: authority(q, a), path: a.path, query: a.query, sent: received(q.Headers, q.Version == "2"),
-		body: q.Body, framings: q.framings(), http2: q.Version == "2", claims: q.Claims,
+		body: q.Body, framings: q.framings(), http2: q.Version == "2", claims: q.Claims, authz: q.Authz,
 	}
 	c.upgraded(q.Headers)
 	c.refused = !c.dropConnectionHeaders(q.Headers)

@@ -26,6 +26,9 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 	if c.refuses(rt) {
 		return t.refuse(rt, c)
 	}
+	if status := c.denied(rt); status != 0 {
+		return c.deny(spoken, rt, status)
+	}
 	response := responseChange(rt.Changes())
 	b := Branch{Probability: 1}
 	switch do := rt.Answers().(type) {
@@ -51,6 +54,7 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		b.settle(c)
 	}
 	b.Route = routeOf(rt)
+	b.asks(rt, c)
 	b.ResponseHeaders = cmp.Or(b.ResponseHeaders, response)
 	if !forwards(rt) {
 		b.answers(response)

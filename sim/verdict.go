@@ -36,6 +36,10 @@ type Request struct {
 	// Claims are the text claims of its token, by name. Without them it has those of
 	// an authorization header, which the simulator does not read, or else none.
 	Claims map[string]string `json:"claims,omitzero"`
+	// Authz is what the authorization service answers where a route asks it: allow, down
+	// or the status with which it refuses. Without it the verdict is that of a request which
+	// passes, and says so.
+	Authz string `json:"authz,omitempty"`
 }
 
 // MaxRepeated is the longest body that Envoy sends again, in bytes.
@@ -71,18 +75,20 @@ type Branch struct {
 	Probability float64 `json:"probability"`
 	// Draws are those of the request by which it comes to this; none where there is
 	// one branch.
-	Draws           []Span            `json:"draws,omitempty"`
-	Outcome         Outcome           `json:"outcome"`
-	Status          uint32            `json:"status,omitempty"`
-	GRPCStatus      *uint32           `json:"grpcStatus,omitempty"`
-	Location        string            `json:"location,omitempty"`
-	Body            string            `json:"body,omitempty"` // of an answer of the proxy's own
-	Route           *Route            `json:"route,omitempty"`
-	Backends        []Backend         `json:"backends,omitempty"`
-	Forwarded       *Forwarded        `json:"forwarded,omitempty"`
-	ResponseHeaders *ResponseHeaders  `json:"responseHeaders,omitempty"`
-	Mirrors         []Mirror          `json:"mirrors,omitempty"`
-	Policies        map[string]Policy `json:"policies,omitempty"`
+	Draws      []Span  `json:"draws,omitempty"`
+	Outcome    Outcome `json:"outcome"`
+	Status     uint32  `json:"status,omitempty"`
+	GRPCStatus *uint32 `json:"grpcStatus,omitempty"`
+	Location   string  `json:"location,omitempty"`
+	Body       string  `json:"body,omitempty"` // of an answer of the proxy's own
+	Route      *Route  `json:"route,omitempty"`
+	// Authorization is what the authorization service is asked about the request.
+	Authorization   []*route.Authorization `json:"authorization,omitempty"`
+	Backends        []Backend              `json:"backends,omitempty"`
+	Forwarded       *Forwarded             `json:"forwarded,omitempty"`
+	ResponseHeaders *ResponseHeaders       `json:"responseHeaders,omitempty"`
+	Mirrors         []Mirror               `json:"mirrors,omitempty"`
+	Policies        map[string]Policy      `json:"policies,omitempty"`
 	// Attempts and Ends are what happens in time if the backends do what Answers
 	// says; none where the called dataplanes differ, and then they have their own.
 	Attempts []Attempt  `json:"attempts,omitempty"`

@@ -30,9 +30,13 @@ const shortestFill = 50 * time.Millisecond
 type validator interface{ ValidateAll() error }
 
 // checkedRoute is out, or what takes its place if Envoy would refuse it: a 500
-// for the same requests where at least the match is good, else nothing.
-func checkedRoute(out *routev3.Route, r *resolve.Route) (*routev3.Route, []api.Note) {
+// for the same requests where at least the match is good, else nothing. So it is
+// where it must ask for authorization and is not on a host.
+func checkedRoute(out *routev3.Route, r *resolve.Route, onHost bool) (*routev3.Route, []api.Note) {
 	err := checkRoute(out)
+	if !onHost && out.TypedPerFilterConfig[authorizationFilter] != nil {
+		err = errors.Join(err, errNobodyAsks)
+	}
 	if err == nil {
 		return out, nil
 	}

@@ -64,6 +64,7 @@ func hostOf(o *resolve.Outbound) *hostForm {
 		b := buildTable(o.Table)
 		host := b.host(o.Table, o.Destination.Name)
 		withClaims(host, o.Table)
+		withAuthorization(host)
 		return &hostForm{host, b.clusters, b.notes}
 	}).(*hostForm)
 }

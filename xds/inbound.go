@@ -68,7 +68,7 @@ func inboundRoutes(name string, place Place, ps resolve.Policies) (*Resource, []
 	}
 	out.Metadata = named(origins)
 	b.write(out, &resolve.Route{Policies: ps})
-	checked, notes := checkedRoute(out, &resolve.Route{Policies: ps})
+	checked, notes := checkedRoute(out, &resolve.Route{Policies: ps}, false)
 	config := &routev3.RouteConfiguration{
 		Name:                   name,
 		ValidateClusters:       wrapperspb.Bool(false),
@@ -76,7 +76,7 @@ func inboundRoutes(name string, place Place, ps resolve.Policies) (*Resource, []
 		VirtualHosts:           []*routev3.VirtualHost{{Name: name, Domains: []string{"*"}, Routes: []*routev3.Route{checked}}},
 	}
 	r := newResource(name, config)
-	r.Clusters = clustersOf(checked.GetRoute())
+	r.Clusters = clustersOf(checked)
 	return r, notes
 }
 

@@ -25,12 +25,22 @@ type State struct {
 // Renderer renders for one set of policy kinds. It is immutable, and any number
 // of goroutines may use it.
 type Renderer struct {
-	http []*hcmv3.HttpFilter // of every connection manager
+	http          []*hcmv3.HttpFilter // of every connection manager
+	authorization *Resource           // the cluster of the authorization service; nil where there is none
 }
 
 // NewRenderer renders with the HTTP filters that kinds ask for.
 func NewRenderer(kinds []*policies.Kind) *Renderer {
 	return &Renderer{http: wantedFilters(kinds)}
+}
+
+// Asking is x for a control plane that has an authorization service; nil: it has none.
+func (x *Renderer) Asking(a *Authorizer) *Renderer {
+	out := &Renderer{http: x.http}
+	if a != nil {
+		out.authorization = newResource(AuthorizationCluster, a.Cluster())
+	}
+	return out
 }
 
 // Render is everything that an Envoy gets for r. It never fails: what Envoy
@@ -67,6 +77,9 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 		if cluster != nil && cluster.EDS {
 			s.add(&s.Endpoints, RenderEndpoints(c.Endpoints, c.EndpointsKept), nil)
 		}
+	}
+	if slices.ContainsFunc(s.Routes, func(r *Resource) bool { return slices.Contains(r.Clusters, AuthorizationCluster) }) {
+		s.add(&s.Clusters, x.authorization, nil)
 	}
 	s.passthrough(r)
 	s.sort()

@@ -45,7 +45,7 @@ func RouteConfiguration(t *resolve.Table) (*routev3.RouteConfiguration, []string
 }
 
 func buildTable(t *resolve.Table) *tableBuilder {
-	b := &tableBuilder{place: Place{Protocol: t.Destination.Protocol}, by: map[placeKey][]*api.Origin{}}
+	b := &tableBuilder{place: Place{Protocol: t.Destination.Protocol}, hosts: t.Destination.Kind == api.KindHost, by: map[placeKey][]*api.Origin{}}
 	for _, r := range t.Routes {
 		b.add(r)
 	}
@@ -74,6 +74,7 @@ func routeConfiguration(name string, hosts ...*routev3.VirtualHost) *routev3.Rou
 
 type tableBuilder struct {
 	place    Place
+	hosts    bool // the table is one of a host
 	routes   []*routev3.Route
 	rendered []*resolve.Route // of routes, one for one
 	clusters []string
@@ -98,9 +99,10 @@ func (b *tableBuilder) add(r *resolve.Route) {
 	act(out, r, s)
 	modify(out, r, s)
 	limitClients(out, r.Filters)
+	authorize(out, r.Filters)
 	out.Metadata = named(b.origins(r, out.GetRoute() != nil))
 	b.write(out, r)
-	checked, notes := checkedRoute(out, r)
+	checked, notes := checkedRoute(out, r, b.hosts)
 	b.note(notes...)
 	if checked == nil {
 		return
@@ -110,7 +112,7 @@ func (b *tableBuilder) add(r *resolve.Route) {
 	}
 	out = checked
 	b.routes, b.rendered = append(b.routes, out), append(b.rendered, r)
-	b.clusters = append(b.clusters, clustersOf(out.GetRoute())...)
+	b.clusters = append(b.clusters, clustersOf(out)...)
 }
 
 // remember keeps a route for the kinds that may move something to its host.
@@ -177,10 +179,14 @@ func (b *tableBuilder) blank(c policies.Conf, forwards bool) *routev3.Route {
 	return out
 }
 
-// clustersOf are the clusters that an action names. Unresolved is left out; it
+// clustersOf are the clusters that a route names. Unresolved is left out; it
 // only ever stands beside others.
-func clustersOf(a *routev3.RouteAction) []string {
+func clustersOf(r *routev3.Route) []string {
 	var out []string
+	if r.TypedPerFilterConfig[authorizationFilter] != nil {
+		out = append(out, AuthorizationCluster)
+	}
+	a := r.GetRoute()
 	if name := a.GetCluster(); name != "" {
 		out = append(out, name)
 	}

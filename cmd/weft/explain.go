@@ -34,6 +34,7 @@ func newExplain(a *app) *cobra.Command {
 // explainFlags are those that all forms share.
 func (a *app) explainFlags(c *cobra.Command, files *[]string, strict *bool) {
 	filesFlag(c, files, "documents to work on instead of asking the control plane; may be repeated")
+	a.settingsFlags(c)
 	c.Flags().BoolVar(strict, "strict", false, "with -f: fail if a document is invalid instead of leaving it out")
 	a.serverFlags(c)
 	a.meshFlag(c)

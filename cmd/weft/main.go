@@ -60,6 +60,7 @@ type app struct {
 	tokenFile string
 	mesh      string
 	output    string
+	extAuthz  string
 }
 
 // command is a cobra command with what every command of weft must have.

@@ -5,9 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/xds"
 )
 
 // offline is a world that consists of files.
@@ -19,6 +22,10 @@ type offline struct {
 // offline reads and resolves documents. Invalid ones stay out and are said on
 // stderr; strict refuses them.
 func (a *app) offline(files []string, strict bool) (*offline, error) {
+	settings, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
 	reading, err := a.read(files)
 	if err != nil {
 		return nil, err
@@ -39,8 +46,21 @@ func (a *app) offline(files []string, strict bool) (*offline, error) {
 				Message: "no document says so; it comes with the mesh, as on a control plane: name its type in skipCreatingInitialPolicies of the Mesh to go without"})
 		}
 	}
-	w.model, _ = world.Compile(snapshot)
+	w.model, _ = settings.Compile(snapshot)
 	return w, nil
+}
+
+// settingsFlags are those of `weft serve` on which it depends what documents mean.
+func (a *app) settingsFlags(c *cobra.Command) {
+	c.Flags().StringVar(&a.extAuthz, "ext-authz", "", "with -f: as a control plane that has this authorization service, grpc://HOST:PORT")
+}
+
+func (a *app) settings() (world.Settings, error) {
+	service, err := xds.ParseAuthorizer(a.extAuthz)
+	if err != nil {
+		return world.Settings{}, usage("--ext-authz %v", err)
+	}
+	return world.Settings{Authorizer: service}, nil
 }
 
 // dataplane is what holds for one dataplane. One with a namespace answers to its

@@ -12,7 +12,7 @@ import (
 )
 
 func newSimulate(a *app) *cobra.Command {
-	var from, answers, version string
+	var from, answers, version, authz string
 	var body, draw int64
 	var files, headers, claims []string
 	var strict bool
@@ -31,7 +31,8 @@ holds at the inbounds of each backend.
 Chance is one number that Envoy draws for a request. Where it decides which route
 takes the request there are several verdicts, each with its probability and the
 draws that lead to it; --draw asks for one of them. Routes may ask for claims of the
-request's token: --claim gives them.
+request's token: --claim gives them. They may ask an authorization service who may
+pass: --authz says what it answers.
 
 --answers shows what happens in time if the workloads behind the route answer so,
 attempt by attempt: every retry, how long it waits, and how the request ends
@@ -57,7 +58,7 @@ further attempts:
 			if err != nil {
 				return err
 			}
-			q.Answers, q.Body = answers, body
+			q.Answers, q.Body, q.Authz = answers, body, authz
 			if version != "1.1" {
 				q.Version = version
 			}
@@ -87,7 +88,9 @@ further attempts:
 	c.Flags().StringVar(&version, "http", "1.1", "version of HTTP by which the workload asks: 1.0, 1.1 or 2")
 	c.Flags().Int64Var(&draw, "draw", 0, "the request's random number, 0 to 999999; without it all that chance may decide is shown")
 	c.Flags().StringArrayVar(&claims, "claim", nil, "claim of the request's token, 'name=value'; may be repeated, '' says that it has none")
+	c.Flags().StringVar(&authz, "authz", "", "what the authorization service answers where the route asks it: allow, down, or the status with which it refuses")
 	filesFlag(c, &files, "documents to work on instead of asking the control plane; may be repeated")
+	a.settingsFlags(c)
 	c.Flags().BoolVar(&strict, "strict", false, "with -f: fail if a document is invalid instead of leaving it out")
 	complete(c, "from", a.completeNames("dataplane"))
 	a.serverFlags(c)
@@ -177,6 +180,9 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 	}
 	if q.Claims != nil {
 		question["claims"] = q.Claims
+	}
+	if q.Authz != "" {
+		question["authz"] = q.Authz
 	}
 	err = server.Post(c.Context(), path(t, a.mesh, from)+"/_simulate", question, &v)
 	return v, a.named(c.Context(), server, t, from, err)

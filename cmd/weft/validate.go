@@ -26,6 +26,7 @@ error and gives exit status 3; a reference that leads nowhere is a warning.`,
 		RunE:    func(*cobra.Command, []string) error { return a.validate(files, strict) },
 	}, groupAsk)
 	filesFlag(c, &files, "documents to check: a file, a directory, or - for standard input; may be repeated")
+	a.settingsFlags(c)
 	c.Flags().BoolVar(&strict, "strict", false, "let warnings fail too")
 	a.outputFlag(c)
 	return c
@@ -39,11 +40,15 @@ func (a *app) validate(files []string, strict bool) error {
 	if err := a.checkOutput(); err != nil {
 		return err
 	}
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
 	reading, err := a.read(files)
 	if err != nil {
 		return err
 	}
-	report := world.Validate(reading)
+	report := settings.Validate(reading)
 	if a.output == "table" {
 		for _, v := range report.Violations {
 			fmt.Fprintln(a.err, line(v))

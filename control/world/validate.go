@@ -26,12 +26,16 @@ type Condition struct {
 	Message string `json:"message"`
 }
 
+// Validate says what is wrong with the documents read, as a control plane without
+// settings does.
+func Validate(r Reading) Report { return Settings{}.Validate(r) }
+
 // Validate says what is wrong with the documents read, each by itself and all
 // together: what a control plane without any others says when they are applied.
-func Validate(r Reading) Report {
+func (s Settings) Validate(r Reading) Report {
 	all := slices.Concat(r.Objects, r.Refused)
 	violations := append(slices.Clone(r.Violations), admission.Check(catalog, Snapshot(), all)...)
-	model, _ := Compile(Snapshot(append(unwritten(all), r.Objects...)...))
+	model, _ := s.Compile(Snapshot(append(unwritten(all), r.Objects...)...))
 	violations = append(violations, inspect.Unreported(violations, Warnings(model))...)
 	Sort(violations)
 	report := Report{Documents: r.Documents, Violations: make([]inspect.Violation, len(violations)), Conditions: conditions(model, r.Objects)}

@@ -11,12 +11,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/all"
-	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/route/contour"
-	"github.com/weftmesh/weft/route/gateway"
-	"github.com/weftmesh/weft/route/kuma"
-	"github.com/weftmesh/weft/route/skipper"
 )
 
 // Types are all types of documents: the base types, those of the route
@@ -37,10 +32,8 @@ func Catalog() *api.Catalog { return catalog }
 
 var catalog = api.NewCatalog(Types()...)
 
-// Dialects are all route languages, strongest first.
-func Dialects() []route.Dialect {
-	return []route.Dialect{kuma.Dialect, gateway.Dialect, contour.Dialect, skipper.Dialect}
-}
+// Dialects are all route languages, strongest first, as they are without settings.
+func Dialects() []route.Dialect { return Settings{}.dialects() }
 
 // Kinds are all kinds of policy.
 func Kinds() []*policies.Kind { return all.Kinds }
@@ -86,20 +79,6 @@ func Complete(objects ...*api.Object) (s *api.Snapshot, added []*api.Object) {
 		}
 	}
 	return api.NewSnapshot(1, append(all, added...)...), added
-}
-
-// DefaultZone is the zone of a control plane that is told no other.
-const DefaultZone = "default"
-
-// Compile resolves a snapshot with all dialects and kinds, in the default zone.
-func Compile(s *api.Snapshot) (*resolve.Model, []api.Note) {
-	return resolve.CompileIn(DefaultZone, s, Dialects(), Kinds())
-}
-
-// Empty is the model of a control plane of that zone that knows no object yet.
-func Empty(zone string) *resolve.Model {
-	m, _ := resolve.CompileIn(zone, api.NewSnapshot(0), Dialects(), Kinds())
-	return m
 }
 
 // DefaultPolicies are the documents that come with a new mesh

@@ -13,9 +13,13 @@ import (
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/xds"
 )
 
 // Answer answers the questions of stories about a whole world:
+//
+// A file of the name ext-authz is the address of the control plane's authorization
+// service.
 //
 //	validate                          every violation, then every condition that is not met
 //	problems                          everything that is wrong, by owner
@@ -33,11 +37,19 @@ import (
 func Answer(docs []File, question string) string {
 	var objects []*api.Object
 	var violations []*api.Violation
+	var settings world.Settings
 	for _, f := range docs {
+		if f.Name == "ext-authz" {
+			var err error
+			if settings.Authorizer, err = xds.ParseAuthorizer(strings.TrimSpace(string(f.Text))); err != nil {
+				return err.Error()
+			}
+			continue
+		}
 		o, v := world.Decode(f.Name, f.Text)
 		objects, violations = append(objects, o...), append(violations, v...)
 	}
-	model, _ := world.Compile(world.Snapshot(objects...))
+	model, _ := settings.Compile(world.Snapshot(objects...))
 	verb, rest, _ := strings.Cut(question, ":")
 	a := asker{model: model, violations: violations, words: strings.Fields(rest)}
 	ask := map[string]func() error{"validate": a.validate, "problems": a.problems, "sim": a.sim, "goes": a.goes, "each": a.each, "own": a.own, "explain": a.explain, "object": a.object, "rules": a.rules,
@@ -118,6 +130,8 @@ func request(words []string) sim.Request {
 			q.URL = w
 		case name == "answers":
 			q.Answers = value
+		case name == "authz":
+			q.Authz = value
 		case isHeader:
 			q.Headers.Add(name, value)
 		default:

@@ -26,6 +26,7 @@ const (
 	onLoopback
 	ignored    // it observes and changes nothing
 	guards     // it decides who may pass
+	limits     // it counts, which Envoy does before it asks who may pass
 	everywhere = anywhereElse | onShunt | onLoopback
 )
 
@@ -42,6 +43,7 @@ type effect struct {
 	notes   []api.Note
 	origin  *api.Origin
 	limits  int
+	guards  []api.Note // one for each that guards: what holds without an authorization service
 }
 
 // pathChange is what becomes of the path: it is replaced as a whole, or each match of
@@ -65,8 +67,6 @@ func readFilters(calls []call, where use, origin *api.Origin) (*effect, []error)
 			errs = append(errs, refused(c.at, unsupportedFilter, "there is no filter %s; the page on RouteGroups lists those that there are", c.Name))
 		case f.use&ignored != 0:
 			e.note(c, api.Info, "Ignored", "the filter "+c.Name+" has no effect in weft: "+f.means)
-		case f.use&guards != 0:
-			errs = append(errs, refused(c.at, unsupportedFilter, "filter %s needs %s and no ext_authz provider is configured; the RouteGroup is not applied", c.Name, f.means))
 		case f.read == nil:
 			errs = append(errs, refused(c.at, unsupportedFilter, "weft does not have the filter %s: %s; the RouteGroup is not applied, so remove it or do it in another way", c.Name, f.means))
 		case f.use&where == 0:
@@ -76,6 +76,8 @@ func readFilters(calls []call, where use, origin *api.Origin) (*effect, []error)
 				errs = append(errs, err)
 			} else if err := f.read(c, e); err != nil {
 				errs = append(errs, err)
+			} else {
+				e.guard(c, f)
 			}
 		}
 	}
@@ -104,6 +106,18 @@ func (u use) String() string {
 
 func (e *effect) note(c *call, severity api.Severity, code, message string) {
 	e.notes = append(e.notes, api.Note{Origin: e.origin, Severity: severity, Code: code, Field: c.at, Message: message})
+}
+
+// guard keeps what is to say of a filter that guards, and of a limit behind one.
+func (e *effect) guard(c *call, f *filter) {
+	switch {
+	case f.use&guards != 0:
+		e.guards = append(e.guards, api.Note{Origin: e.origin, Severity: api.Error, Code: unsupportedFilter, Field: c.at,
+			Message: "filter " + c.Name + " needs " + f.means + " and no ext_authz provider is configured; the RouteGroup is not applied, so give the control plane --ext-authz"})
+	case f.use&limits != 0 && len(e.guards) > 0:
+		e.note(c, api.Warning, filterOrder, c.Name+" stands behind a filter that asks who may pass, and Envoy counts first: what is refused counts too; write it before "+
+			"that filter")
+	}
 }
 
 // says adds fields of a policy.

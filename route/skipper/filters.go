@@ -14,7 +14,7 @@ import (
 )
 
 // filters are all that Skipper has (spec/routegroup.md 6).
-var filters = slices.Concat(changing, limiting, lacking)
+var filters = slices.Concat(changing, limiting, guarding, lacking)
 
 // changing are those that change requests and answers, or answer themselves.
 var changing = []filter{
@@ -70,9 +70,9 @@ var changing = []filter{
 
 // limiting are those that are fields of policies, below those that people attach.
 var limiting = []filter{
-	{"ratelimit", "number string number?", "MeshRateLimit local.http.requestRate: so many in that time, for each proxy and route", anywhereElse | onShunt, ratelimit},
+	{"ratelimit", "number string number?", "MeshRateLimit local.http.requestRate: so many in that time, for each proxy and route", anywhereElse | onShunt | limits, ratelimit},
 	{"clientRatelimit", "number string string?", "so many in that time for each value of a header, or of several with commas between; X-Forwarded-For if none is named. Who has none is not limited. At most 10,000 clients of a route are told apart",
-		anywhereElse | onShunt, clientRatelimit},
+		anywhereElse | onShunt | limits, clientRatelimit},
 	{"backendTimeout", "string", "MeshTimeout http.requestTimeout", anywhereElse | onLoopback, func(c *call, e *effect) error {
 		d, err := duration(c, c.text(0), time.Millisecond)
 		if err == nil {

@@ -36,7 +36,7 @@ func Tables() string {
 	section("## Filters", "what it does", changing, func(*filter) bool { return true }, call)
 	section("Mapped to fields of policies, which stand below the policies that people attach:", "field", limiting, func(*filter) bool { return true }, call)
 	section("Accepted, and without effect:", "why", lacking, func(f *filter) bool { return f.use&ignored != 0 }, name)
-	section("Refused without an external authorization provider:", "what it needs", lacking, func(f *filter) bool { return f.use&guards != 0 }, name)
+	section("Asked of the authorization service, and without one the group is not applied:", "what it needs", guarding, func(*filter) bool { return true }, call)
 	section("Refused:", "why", lacking, func(f *filter) bool { return f.use == 0 }, name)
 	return b.String()
 }

@@ -18,6 +18,7 @@ type plan struct {
 	hosts  []string
 	routes []*planned
 	notes  []api.Note
+	guards []api.Note // what is wrong where there is no authorization service
 }
 
 // planned is one route of a group.
@@ -31,6 +32,7 @@ type planned struct {
 	bare    bool // it asks nothing but the host
 	parts   []part
 	effects map[string]*effect // by kind of part
+	guards  []api.Note
 }
 
 // planOf reads a group, which stands at at, in the object o. With an error there is
@@ -52,7 +54,7 @@ func planOf(g *RouteGroup, o *api.Object, at api.Path) (*plan, error) {
 	seen := map[string]bool{}
 	for i := range routes {
 		p, notes, found := c.plan(&routes[i], &api.Origin{Ref: ref, Rule: &i, Field: routes[i].at}, home)
-		out.routes, out.notes = append(out.routes, p), append(out.notes, notes...)
+		out.routes, out.notes, out.guards = append(out.routes, p), append(out.notes, notes...), append(out.guards, p.guards...)
 		for _, err := range found {
 			if !seen[err.Error()] { // the default backends are many routes'
 				seen[err.Error()] = true
@@ -121,7 +123,7 @@ func (p *planned) readEffects(calls []call) (notes []api.Note, errs []error) {
 			}
 		}
 		if i == 0 {
-			notes = e.notes
+			notes, p.guards = e.notes, e.guards
 		}
 	}
 	return notes, errs

@@ -18,7 +18,9 @@ type reach struct {
 	copied bool // it names no hosts, and takes part wherever another group names one
 }
 
-func read(o *api.Object, see route.See) *route.Opinion {
+// read says what a group means; where there is no authorization service to ask, one
+// that asks is not applied.
+func read(o *api.Object, see route.See, service bool) *route.Opinion {
 	out := &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
 	p, err := planOf(o.Spec.(*RouteGroup), o, "spec")
 	if err != nil { // who stores documents without asking what is wrong with them
@@ -28,6 +30,10 @@ func read(o *api.Object, see route.See) *route.Opinion {
 		return out
 	}
 	out.Notes = p.notes
+	if !service && len(p.guards) > 0 {
+		out.Notes = append(out.Notes, p.guards...)
+		return out
+	}
 	var rules []route.Rule
 	for _, r := range p.routes {
 		rules = append(rules, r.rule())

@@ -18,14 +18,22 @@ import (
 // Kind is the type of the documents.
 const Kind = "RouteGroup"
 
-// Dialect is the language of RouteGroups.
-var Dialect = route.Dialect{
-	Name: "skipper",
-	Types: []api.Type{{Name: Kind, Plural: "routegroups", Short: "rg", Group: "zalando.org", Version: "v1", Route: true, Attach: true,
-		New: func() api.Spec { return new(RouteGroup) }}},
-	Read:    read,
-	Compose: compose,
-	Status:  status,
+// Dialect is the language where there is no authorization service: a group with a
+// filter that guards is not applied.
+var Dialect = with(false)
+
+// Authorizing is the language where the control plane has an authorization service.
+var Authorizing = with(true)
+
+func with(service bool) route.Dialect {
+	return route.Dialect{
+		Name: "skipper",
+		Types: []api.Type{{Name: Kind, Plural: "routegroups", Short: "rg", Group: "zalando.org", Version: "v1", Route: true, Attach: true,
+			New: func() api.Spec { return new(RouteGroup) }}},
+		Read:    func(o *api.Object, see route.See) *route.Opinion { return read(o, see, service) },
+		Compose: compose,
+		Status:  status,
+	}
 }
 
 // RouteGroup is the spec of a RouteGroup.
@@ -94,4 +102,5 @@ const (
 	backendNotFound      = "BackendNotFound"
 	draftDialect         = "DraftDialect"
 	ambiguous            = "Ambiguous"
+	filterOrder          = "FilterOrder"
 )

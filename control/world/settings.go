@@ -1,0 +1,53 @@
+package world
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/contour"
+	"github.com/weftmesh/weft/route/gateway"
+	"github.com/weftmesh/weft/route/kuma"
+	"github.com/weftmesh/weft/route/skipper"
+	"github.com/weftmesh/weft/xds"
+)
+
+// DefaultZone is the zone of a control plane that is told no other.
+const DefaultZone = "default"
+
+// Settings are what a control plane is told beside documents, of which it depends
+// what they mean. They never change what is a document.
+type Settings struct {
+	Zone string // empty: the default zone
+	// Authorizer is the service that filters of routes may ask; nil: there is none.
+	Authorizer *xds.Authorizer
+}
+
+// dialects are all route languages, strongest first.
+func (s Settings) dialects() []route.Dialect {
+	groups := skipper.Dialect
+	if s.Authorizer != nil {
+		groups = skipper.Authorizing
+	}
+	return []route.Dialect{kuma.Dialect, gateway.Dialect, contour.Dialect, groups}
+}
+
+// Compile resolves a snapshot with all dialects and kinds.
+func (s Settings) Compile(objects *api.Snapshot) (*resolve.Model, []api.Note) {
+	zone := s.Zone
+	if zone == "" {
+		zone = DefaultZone
+	}
+	return resolve.CompileIn(zone, objects, s.dialects(), Kinds())
+}
+
+// Empty is the model of a control plane that knows no object yet.
+func (s Settings) Empty() *resolve.Model {
+	m, _ := s.Compile(api.NewSnapshot(0))
+	return m
+}
+
+// Renderer renders what Compile resolves.
+func (s Settings) Renderer() *xds.Renderer { return xds.NewRenderer(Kinds()).Asking(s.Authorizer) }
+
+// Compile resolves a snapshot as a control plane without settings does.
+func Compile(s *api.Snapshot) (*resolve.Model, []api.Note) { return Settings{}.Compile(s) }

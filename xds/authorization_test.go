@@ -1,0 +1,68 @@
+package xds_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/xds"
+)
+
+func TestParseAuthorizer(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"grpc://127.0.0.1:9000":       "",
+		"grpc://[::1]:9000":           "",
+		"grpc://authz.example.org:80": "",
+		"127.0.0.1:9000":              "is no address",
+		"http://127.0.0.1:9000":       "is no address",
+		"grpc://127.0.0.1:9000/path":  "is no address",
+		"grpc://127.0.0.1":            "has no port",
+		"grpc://127.0.0.1:0":          "has no port",
+		"grpc://127.0.0.1:70000":      "has no port",
+		"grpc://:9000":                "has no host",
+		"grpc://a_b!:9000":            "has no host",
+	} {
+		a, err := xds.ParseAuthorizer(text)
+		switch {
+		case want == "" && (err != nil || a == nil):
+			t.Errorf("%s: %v", text, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	if a, err := xds.ParseAuthorizer(""); a != nil || err != nil {
+		t.Errorf("nothing: %v, %v", a, err)
+	}
+}
+
+// TestOnlyHostsAsk: a route that must ask is closed where no listener would.
+func TestOnlyHostsAsk(t *testing.T) {
+	t.Parallel()
+	table := &resolve.Table{Destination: &resolve.Destination{Kind: "MeshService", ID: "web:80", Name: "web", Port: 80, Protocol: "http"},
+		Routes: []*resolve.Route{{Key: "r", Match: route.CatchAll, Backends: []resolve.Backend{{Cluster: "web:80", Weight: 1}},
+			Filters: []route.Filter{{Authorization: &route.Authorization{Name: "check"}}}}}}
+	config, clusters, notes := xds.RouteConfiguration(table)
+	if got := config.VirtualHosts[0].Routes[0].GetDirectResponse().GetStatus(); got != http.StatusInternalServerError || len(clusters) > 0 || len(notes) != 1 {
+		t.Errorf("status %d, clusters %v, notes %v", got, clusters, notes)
+	}
+}
+
+// TestAuthorizerCluster: a name is looked up, an address is not.
+func TestAuthorizerCluster(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]clusterv3.Cluster_DiscoveryType{"10.0.0.1": clusterv3.Cluster_STATIC, "authz.example.org": clusterv3.Cluster_STRICT_DNS} {
+		a := &xds.Authorizer{Host: host, Port: 9000}
+		if got := a.Cluster().GetType(); got != want {
+			t.Errorf("%s: %v, want %v", host, got, want)
+		}
+		if err := a.Cluster().ValidateAll(); err != nil || proto.Size(a.Cluster()) == 0 {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+}
