@@ -1,29 +1,22 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/cmd/weft/internal/demo"
-	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/sidecar/agent"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -51,121 +44,13 @@ func TestExamplesRun(t *testing.T) {
 	}
 }
 
-// example is an example on ports of its own, with workloads that answer.
-type example struct {
-	t         *testing.T
-	dir       string // its documents, as they are used
-	mesh      string
-	planes    []*api.Object
-	workloads map[string]*envoytest.Backend // by dataplane
-	server    demo.Plane
-}
-
-// local are the ports that examples have on this host.
-var local = regexp.MustCompile(`\b1[1-3]\d{3}\b`)
-
 // place copies an example with every port replaced by a free one, and each
 // servicePort by that of a workload which runs.
-func place(t *testing.T, dir string) *example {
-	t.Helper()
-	reading, err := world.Read(nil, dir)
-	if err != nil || len(reading.Violations) > 0 {
-		t.Fatalf("%v %v", err, reading.Violations)
-	}
-	e := &example{t: t, dir: t.TempDir(), workloads: map[string]*envoytest.Backend{}}
-	ports := map[string]string{}
-	for _, o := range reading.Objects {
-		dp, ok := o.Spec.(*api.Dataplane)
-		if !ok {
-			continue
-		}
-		e.mesh = o.Mesh
-		e.planes = append(e.planes, o)
-		for _, in := range dp.Networking.Inbound {
-			b := envoytest.StartBackend(t, o.Name)
-			e.workloads[o.Name] = b
-			ports[fmt.Sprint(in.ServicePort)] = fmt.Sprint(b.Port)
-		}
-	}
-	free, err := demo.FreePorts(100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range reading.Texts {
-		moved := local.ReplaceAllStringFunc(string(text.Text), func(port string) string {
-			if ports[port] == "" {
-				ports[port], free = fmt.Sprint(free[0]), free[1:]
-			}
-			return ports[port]
-		})
-		if err := os.WriteFile(filepath.Join(e.dir, filepath.Base(text.File)), []byte(moved), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return e
-}
-
 // weft runs a command of the program against the example's control plane.
-func (e *example) weft(args ...string) string {
-	e.t.Helper()
-	var out, errs bytes.Buffer
-	if status := run(e.t.Context(), args, strings.NewReader(""), &out, &errs); status != statusDone || errs.Len() > 0 {
-		e.t.Fatalf("weft %v: %d\n%s%s", args, status, &out, &errs)
-	}
-	return out.String()
-}
-
 // start runs the control plane and a sidecar for each dataplane, and waits until
 // all of them are in sync.
-func (e *example) start() {
-	e.t.Helper()
-	dir, log := e.t.TempDir(), slog.New(slog.DiscardHandler)
-	server, stop, err := startPlane(e.t.Context(), filepath.Join(dir, "data"), log)
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	e.t.Cleanup(func() {
-		if err := stop(); err != nil {
-			e.t.Error(err)
-		}
-	})
-	e.server = server
-	e.weft("validate", "--strict", "-f", e.dir)
-	e.weft(e.ask("apply", "-f", e.dir)...)
-	for _, o := range e.planes {
-		config := agent.Default()
-		config.Mesh, config.Name, config.Envoy = o.Mesh, o.Name, envoytest.Path(e.t)
-		config.XDS, config.CAFile, config.TokenFile = server.XDS, server.CAFile, filepath.Join(dir, o.Name+".token")
-		config.Concurrency, config.DrainTime = 1, 0
-		token := e.weft(e.ask("token", "dataplane", "-m", o.Mesh, "--name", o.Name)...)
-		if err := os.WriteFile(config.TokenFile, []byte(token), 0o600); err != nil {
-			e.t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() { ended <- agent.New(config, log).Run(ctx) }()
-		e.t.Cleanup(func() {
-			cancel()
-			if err := <-ended; err != nil {
-				e.t.Errorf("the sidecar of %s: %v", o.Name, err)
-			}
-		})
-	}
-	deadline := time.Now().Add(90 * time.Second)
-	want := fmt.Sprintf(": %s, %d in sync, 0 behind, 0 refusing", many(len(e.planes), "dataplane"), len(e.planes))
-	for text := ""; !strings.Contains(text, want); {
-		if time.Now().After(deadline) {
-			e.t.Fatalf("not in sync:\n%s", text)
-		}
-		text = e.weft(e.ask("status", "-m", e.mesh, "--wait", "30s")...)
-	}
-}
-
+// synced waits until every sidecar has what the control plane has.
 // ask is a command with where to send it.
-func (e *example) ask(args ...string) []string {
-	return append(args, "--server", e.server.API, "--token-file", filepath.Join(filepath.Dir(e.server.CAFile), "admin-token"))
-}
-
 // reach calls everything that anybody calls, also where it is plain TCP.
 func (e *example) reach() {
 	e.t.Helper()
@@ -193,15 +78,6 @@ func (e *example) reach() {
 }
 
 // moved are the dataplanes with the ports that they have here.
-func (e *example) moved() []*api.Object {
-	e.t.Helper()
-	reading, err := world.Read(nil, e.dir)
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	return slices.DeleteFunc(reading.Objects, func(o *api.Object) bool { return o.Kind != api.KindDataplane })
-}
-
 // questions are the simulations of an example's page.
 func questions(t *testing.T, dir string) [][]string {
 	t.Helper()
@@ -289,13 +165,15 @@ func (e *example) outbound(v sim.Verdict) string {
 	if v.Destination == nil {
 		e.t.Fatalf("%s leads nowhere", v.Request.URL)
 	}
+	if v.Destination.Kind == api.KindHost {
+		return e.hostsOf(v.From)
+	}
 	for _, o := range e.moved() {
 		if o.Name != v.From {
 			continue
 		}
 		for _, out := range o.Spec.(*api.Dataplane).Networking.Outbound {
-			if out.Tags[api.TagService] == v.Destination.Name || out.BackendRef != nil && out.BackendRef.Name == v.Destination.Name ||
-				out.Hosts != nil && v.Destination.Kind == api.KindHost {
+			if out.Tags[api.TagService] == v.Destination.Name || out.BackendRef != nil && out.BackendRef.Name == v.Destination.Name {
 				return net.JoinHostPort("127.0.0.1", fmt.Sprint(out.Port))
 			}
 		}
@@ -304,6 +182,7 @@ func (e *example) outbound(v sim.Verdict) string {
 	return ""
 }
 
+// hostsOf is where a dataplane calls hosts.
 // holds compares an answer with the verdict on the request.
 func (e *example) holds(what string, v sim.Verdict, resp *http.Response, id string) {
 	e.t.Helper()
