@@ -99,6 +99,10 @@ type Gateway struct {
 // outside the mesh.
 func (n *Networking) Edge() bool { return n.Gateway != nil && n.Gateway.Type == "BUILTIN" }
 
+// Edges are the edge dataplanes of a namespace that carry a label; the zero value names
+// none of them.
+type Edges struct{ Namespace, Label, Value string }
+
 // EdgeListener is one port of an edge dataplane, where it serves the hosts that
 // Hostname covers.
 type EdgeListener struct {

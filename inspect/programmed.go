@@ -17,7 +17,10 @@ import (
 func programmed(m *resolve.Reader, o *api.Object, x *participation, found []api.Note) Condition {
 	n := x.counts
 	c := Condition{Type: "Programmed", Status: "False", Reason: "Pending", Dataplanes: n}
+	listens, closed := listening(m, o.Ref, n)
 	switch {
+	case closed.Reason != "":
+		c.Reason, c.Message = closed.Reason, closed.Message
 	case n.Selected == 0 && !m.SelectsAny(o.Ref):
 		c.Message = "it selects no dataplane"
 	case n.Selected == 0:
@@ -31,7 +34,7 @@ func programmed(m *resolve.Reader, o *api.Object, x *participation, found []api.
 		c.Reason, c.Message = rejected, rejections(x.refusing)
 	case withheld(found) != "":
 		c.Reason, c.Message = rejected, withheld(found)
-	case !x.Acting():
+	case !x.Acting() && !listens:
 		c.Reason, c.Message = x.idle()
 	case n.Connected == 0:
 		c.Message = "no sidecar that it concerns is connected"
@@ -47,6 +50,23 @@ func programmed(m *resolve.Reader, o *api.Object, x *participation, found []api.
 		c.Status, c.Reason = "True", "Programmed"
 	}
 	return c
+}
+
+// listening reports whether an object says where edge dataplanes listen, and why then
+// none of them listens for it.
+func listening(m *resolve.Reader, ref api.Ref, n Counts) (listens bool, closed Condition) {
+	r, ok := m.Route(ref)
+	if !ok || r.Edges == (api.Edges{}) {
+		return false, closed
+	}
+	switch {
+	case n.Selected == 0:
+		closed.Reason = "AddressNotAssigned"
+		closed.Message = fmt.Sprintf("there is no edge dataplane in namespace %s with label %s: %s; write one", r.Edges.Namespace, r.Edges.Label, r.Edges.Value)
+	case len(r.Listeners) == 0:
+		closed.Reason, closed.Message = "Invalid", "it has no listener that is served"
+	}
+	return true, closed
 }
 
 // dataplanesText counts in words.

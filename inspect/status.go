@@ -27,7 +27,7 @@ func (s *Status) inOwnForm(m *resolve.Reader, o *api.Object) {
 	if d == nil || d.Status == nil {
 		return
 	}
-	f := route.Findings{Object: o, Notes: s.Notes}
+	f := route.Findings{Object: o, Notes: s.Notes, See: m.See(o.Mesh), Edges: m.EdgesOf(o.Ref)}
 	for _, c := range s.Conditions {
 		f.Verdicts = append(f.Verdicts, route.Verdict{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
 	}

@@ -37,7 +37,7 @@ func unmatched(m *resolve.Reader, r *resolve.Resolved, shown []*resolve.Outbound
 		matched = r.Objects(shown...)
 	}
 	for o := range m.Attachable(r.Ref.Mesh) {
-		if among(matched, o.Ref) {
+		if among(matched, o.Ref) || beside(m, o.Kind) {
 			continue
 		}
 		if total++; total <= maxUnmatched {
@@ -47,6 +47,13 @@ func unmatched(m *resolve.Reader, r *resolve.Resolved, shown []*resolve.Outbound
 		}
 	}
 	return list, total
+}
+
+// beside reports whether documents of a kind stand beside the routes of their language,
+// and so take part nowhere themselves.
+func beside(m *resolve.Reader, kind string) bool {
+	d := m.Dialect(kind)
+	return d != nil && slices.ContainsFunc(d.Types, func(t api.Type) bool { return t.Name == kind && !t.Route })
 }
 
 // among reports whether ref is in a sorted list.

@@ -67,7 +67,7 @@ func (c *Condition) targetless(accepted Condition, notes []api.Note) {
 	}
 	if accepted.Reason == "TargetNotFound" {
 		c.Reason, c.Message = noEffect, accepted.Message
-	} else if i := slices.IndexFunc(notes, func(n api.Note) bool { return n.Code == "SelectsNothing" }); i >= 0 {
+	} else if i := slices.IndexFunc(notes, func(n api.Note) bool { return n.Code == "SelectsNothing" || n.Code == noEffect }); i >= 0 {
 		c.Reason, c.Message = noEffect, noteText(notes[i])
 	}
 }

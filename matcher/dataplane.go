@@ -18,6 +18,7 @@ type Dataplane struct {
 	Namespace string
 	Labels    api.Labels
 	Gateway   bool
+	Edge      bool // it serves clients from outside the mesh
 	// Tags has one entry an inbound, or one for a gateway.
 	Tags []map[string]string
 }
@@ -31,7 +32,7 @@ func DataplaneOf(o *api.Object, zone map[string]string) Dataplane {
 		return d
 	}
 	if g := spec.Networking.Gateway; g != nil {
-		d.Gateway = true
+		d.Gateway, d.Edge = true, spec.Networking.Edge()
 		d.Tags = append(d.Tags, g.Tags)
 	}
 	for _, in := range spec.Networking.Inbound {
@@ -47,17 +48,20 @@ type Selector struct {
 	ref api.TargetRef
 	// zone and namespace narrow the ref to the home of its object (spec/kuma.md 4.1).
 	zone, namespace string
+	edges           api.Edges
 }
 
 // Local says how an object's home narrows its selector.
 type Local struct {
 	Zone      string // only dataplanes of that zone
 	Namespace string // only dataplanes of that namespace
+	// Edges are the only ones of all edge dataplanes, unless it is zero.
+	Edges api.Edges
 }
 
 // SelectorOf is the selector of a top-level ref that names no route.
 func SelectorOf(ref api.TargetRef, local Local) *Selector {
-	s := &Selector{ref: ref, zone: local.Zone, namespace: local.Namespace}
+	s := &Selector{ref: ref, zone: local.Zone, namespace: local.Namespace, edges: local.Edges}
 	if ref.Kind == api.KindDataplane {
 		s.ref.SectionName = "" // it narrows inbounds, not dataplanes
 	}
@@ -70,7 +74,7 @@ func (s *Selector) key() string {
 	if r.Kind == api.KindDataplane && r.Name == "" && len(r.Labels) == 0 || r.Kind == api.KindMesh {
 		r.Kind = ""
 	}
-	parts := []string{r.Kind, r.Name, r.Namespace, text(r.Labels), text(r.Tags), proxies(r.ProxyTypes), s.zone, s.namespace}
+	parts := []string{r.Kind, r.Name, r.Namespace, text(r.Labels), text(r.Tags), proxies(r.ProxyTypes), s.zone, s.namespace, s.edges.Namespace, s.edges.Label, s.edges.Value}
 	if strings.Join(parts, "") == "" {
 		return ""
 	}
@@ -130,7 +134,7 @@ func (s *Selector) near(d *Dataplane) bool {
 	if s.zone != "" && d.Labels.Written[api.LabelOrigin] != "" && d.Labels.Written[api.LabelZone] != s.zone {
 		return false
 	}
-	if s.namespace != "" && d.Namespace != s.namespace {
+	if s.namespace != "" && d.Namespace != s.namespace || s.edges != (api.Edges{}) && d.Edge && !d.Among(s.edges) {
 		return false
 	}
 	if s.ref.Kind == api.KindMeshService && s.ref.Namespace != "" && d.Namespace != s.ref.Namespace {
@@ -167,6 +171,12 @@ func Tags(want, have map[string]string) bool {
 		}
 	}
 	return true
+}
+
+// Among reports whether d is one of the edge dataplanes.
+func (d *Dataplane) Among(e api.Edges) bool {
+	value, carried := d.Labels.Get(e.Label)
+	return d.Edge && carried && value == e.Value && d.Namespace == e.Namespace
 }
 
 // Display is the name that people know the dataplane by.

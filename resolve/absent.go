@@ -151,6 +151,8 @@ func (a *absence) givesWay(r *routeObject, e *route.Entry, at api.Path, d *Desti
 		a.because("Conflicted", at, "%s", ownedBy(by, d))
 	case e.Callers != "" && e.Callers != home:
 		a.because(NotSelected, at, "it is for the dataplanes of namespace %s", e.Callers)
+	case !r.selectorOf(e).Selects(&a.plane.facts):
+		a.because(NotSelected, at, "it is for the edge dataplanes of namespace %s with label %s=%s", e.Edges.Namespace, e.Edges.Label, e.Edges.Value)
 	case e.Callers == "" && home != "" && slices.ContainsFunc(all.contributions, func(c *contribution) bool { return c.entry.Callers == home }):
 		a.because("Conflicted", at, "routes for the callers of namespace %s stand in its place", home)
 	default:

@@ -53,7 +53,7 @@ func (m mesh) callsOf(p *dataplane) []call {
 		}
 		add(m.call(p, i))
 	}
-	m.edgeCalls(net, add)
+	m.edgeCalls(p, add)
 	if net.TransparentProxying == nil {
 		return out
 	}

@@ -30,15 +30,17 @@ type collections struct {
 	services   *derive.Collection[service]
 	dataplanes *derive.Collection[dataplane]
 
-	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind *derive.Index[policy]
-	routesByName, routesByTarget, routesByHost, routesByRead              *derive.Index[routeObject]
-	servicesByID                                                          *derive.Index[service]
-	dataplanesByLabel, dataplanesByClassic, dataplanesByAddress           *derive.Index[dataplane]
+	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind   *derive.Index[policy]
+	routesByName, routesByTarget, routesByHost, routesByRead, routesByEdges *derive.Index[routeObject]
+	servicesByID                                                            *derive.Index[service]
+	dataplanesByLabel, dataplanesByClassic, dataplanesByAddress             *derive.Index[dataplane]
 
 	// What can be called, by destination id.
 	dests       *derive.Collection[dest]
 	destsByName *derive.Index[dest]
-	members     *derive.Collection[members]
+	// destsByAbove finds hosts by those that stand for all hosts below a name.
+	destsByAbove *derive.Index[dest]
+	members      *derive.Collection[members]
 
 	// What is said about it, and what tells its classes of dataplanes apart.
 	routing   *derive.Collection[routing]

@@ -17,6 +17,11 @@ func (c *collections) addDestinations() {
 			add(n)
 		}
 	})
+	c.destsByAbove = c.dests.Index(func(_ string, d *dest, add func(string)) {
+		for _, n := range d.above() {
+			add(n)
+		}
+	})
 	c.members = derive.Derive(c.schema, "members", c.dests, derive.Values[members]{
 		Equal: func(a, b *members) bool { return a.http2 == b.http2 && same(a.list, b.list) },
 	}, func(r *derive.Reader, id string) *members { return mesh{c, r}.membersOf(need(c.dests, r, id)) })

@@ -2,13 +2,14 @@ package resolve
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
 )
 
 // plainHTTP is the port at which a mesh calls hosts, and edge dataplanes serve at
-// every port of theirs (spec/httpproxy.md 1, spec/routegroup.md 4).
+// every port of theirs what is for all of them (spec/httpproxy.md 1, spec/routegroup.md 4).
 const plainHTTP = 80
 
 // Edge is where an edge dataplane listens for clients from outside the mesh. The
@@ -37,14 +38,60 @@ func (r *Resolved) Hosts(e *Edge) []*Outbound {
 	return out
 }
 
-// edgesOf are the ports of an edge dataplane, whatever hosts there are.
-func edgesOf(p *dataplane) []EdgeUse {
-	net := p.spec.Networking
-	if !net.Edge() {
+// listening is where an edge dataplane listens: where the first object by ref says that
+// names it, else where it says itself.
+func (m mesh) listening(p *dataplane) []api.EdgeListener {
+	if !p.facts.Edge {
 		return nil
 	}
+	var by *routeObject
+	for label, value := range p.facts.Labels.All() {
+		for r := range m.routesByEdges.Values(m.at, pair(label, value)) {
+			if p.facts.Among(r.opinion.Edges) && !r.object.Shadow() && (by == nil || r.object.Ref.Compare(by.object.Ref) < 0) {
+				by = r
+			}
+		}
+	}
+	if by != nil {
+		return by.opinion.Listeners
+	}
+	return p.spec.Networking.Gateway.Listeners
+}
+
+// edgesNamed yields the edge dataplanes, by ref.
+func (m mesh) edgesNamed(e api.Edges) iter.Seq[*dataplane] {
+	return func(yield func(*dataplane) bool) {
+		if e == (api.Edges{}) {
+			return
+		}
+		for p := range m.carrying(pair(e.Label, e.Value)) {
+			if p.facts.Among(e) && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// EdgesOf are the edge dataplanes of which a route object says where they listen, by ref.
+func (q *Reader) EdgesOf(ref api.Ref) []*api.Object {
+	x, ok := q.mesh(ref.Mesh)
+	if !ok {
+		return nil
+	}
+	var out []*api.Object
+	if r := x.route(ref); r != nil {
+		for p := range x.edgesNamed(r.opinion.Edges) {
+			out = append(out, p.object)
+		}
+	}
+	return out
+}
+
+// edgesOf are the ports of an edge dataplane, whatever hosts there are.
+func (m mesh) edgesOf(p *dataplane) []EdgeUse {
+	net := p.spec.Networking
 	var out []EdgeUse
-	for _, l := range net.Gateway.Listeners {
+	for _, l := range m.listening(p) {
 		if !slices.ContainsFunc(out, func(e EdgeUse) bool { return e.Port == l.Port }) {
 			x := &edgeKept{Edge: Edge{Address: net.Address, Port: l.Port, TrustedHops: net.Gateway.TrustedHops}}
 			out = append(out, EdgeUse{&x.Edge, &x.kept})
@@ -54,20 +101,40 @@ func edgesOf(p *dataplane) []EdgeUse {
 	return out
 }
 
-// edgeCalls adds those to the hosts that the listeners of an edge dataplane cover.
-func (m mesh) edgeCalls(net *api.Networking, add func(call)) {
-	if !net.Edge() {
-		return
+// edgeCalls adds those to the hosts that an edge dataplane serves: at the port of a
+// listener those that it alone has there with others of its kind, and of those for
+// everybody what the listener covers and nobody has said anything about for it.
+func (m mesh) edgeCalls(p *dataplane, add func(call)) {
+	type place struct {
+		port uint32
+		host string
 	}
-	served := map[call]bool{}
-	for i := range net.Gateway.Listeners {
-		l := &net.Gateway.Listeners[i]
-		for d := range m.destsNamed(hostsAt(plainHTTP)) {
-			c := call{address: net.Address, port: l.Port, index: -1, dest: d, edge: true}
-			if l.Covers(d.Name) && !served[c] {
-				served[c] = true
-				add(c)
+	served := map[place]bool{}
+	serve := func(l *api.EdgeListener, d *dest) {
+		if at := (place{l.Port, d.Name}); !served[at] {
+			served[at] = true
+			add(call{address: p.spec.Networking.Address, port: l.Port, index: -1, dest: d, edge: true})
+		}
+	}
+	list := m.listening(p)
+	for i := range list {
+		for d := range m.destsNamed(hostsAt(list[i].Port)) {
+			if m.isForEdges(d) && m.hears(p, d) {
+				serve(&list[i], d)
 			}
 		}
 	}
+	for i := range list {
+		for d := range m.destsNamed(hostsAt(plainHTTP)) {
+			if list[i].Covers(d.Name) && !m.isForEdges(d) {
+				serve(&list[i], d)
+			}
+		}
+	}
+}
+
+// isForEdges reports whether what is said about d is said for some edge dataplanes.
+func (m mesh) isForEdges(d *dest) bool {
+	said, _ := m.routing.Get(m.at, d.ID)
+	return said != nil && slices.ContainsFunc(said.contributions, func(c *contribution) bool { return c.entry.Edges != (api.Edges{}) })
 }

@@ -49,7 +49,7 @@ func (c *collections) addHoldings() {
 		Equal: func(a, b *inbounds) bool { return slices.Equal(a.list, b.list) && slices.Equal(a.edges, b.edges) },
 	}, func(r *derive.Reader, key string) *inbounds {
 		p := need(c.dataplanes, r, key)
-		made := &inbounds{mesh{c, r}.inboundsOf(p), edgesOf(p)}
+		made := &inbounds{mesh{c, r}.inboundsOf(p), mesh{c, r}.edgesOf(p)}
 		made.reuse(c.inbounds.Before(r))
 		return made
 	})

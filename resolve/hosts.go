@@ -3,9 +3,13 @@ package resolve
 import (
 	"cmp"
 	"iter"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/route"
 )
 
 // hostsOf yields the hosts that a route serves.
@@ -30,6 +34,57 @@ func hostDestination(name string, port uint32) *Destination {
 	number := strconv.FormatUint(uint64(port), 10)
 	return &Destination{ID: "host_" + name + ":" + number, Kind: api.KindHost, Name: name, Port: port, PortName: number,
 		Protocol: api.HTTP, Hostnames: []string{name}}
+}
+
+// above are the hosts that stand for all hosts below a name, of which d is one, the
+// nearest first.
+func (d *Destination) above() []string {
+	if d.Kind != api.KindHost || d.Name == anyHost {
+		return nil
+	}
+	var out []string
+	for _, rest, more := strings.Cut(strings.TrimPrefix(d.Name, "*."), "."); more; _, rest, more = strings.Cut(rest, ".") {
+		out = append(out, "*."+rest)
+	}
+	return append(out, anyHost)
+}
+
+// anyHost is the host that stands for all.
+const anyHost = "*"
+
+// destsBelow yields the hosts below that of an entry which is for them too.
+func (m mesh) destsBelow(e *route.Entry) iter.Seq[*dest] {
+	return func(yield func(*dest) bool) {
+		if !e.Below {
+			return
+		}
+		for d := range m.destsByAbove.Values(m.at, e.To.Name) {
+			if matcher.Section(e.To.SectionName, &d.facts) && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// wider are the contributions for all hosts below a name of which d is one, from the
+// kind that is named the most exactly: those of an object with the same kind and Edges
+// as one that names d itself.
+func (m mesh) wider(d *dest, exact []*contribution) []*contribution {
+	var out []*contribution
+	for _, name := range d.above() {
+		for r := range m.routesByTarget.Values(m.at, name) {
+			for i := range r.opinion.Entries {
+				e := &r.opinion.Entries[i]
+				if !e.Below || e.To.Name != name || e.To.Kind != api.KindHost || !matcher.Section(e.To.SectionName, &d.facts) || r.object.Shadow() || len(e.Rules) == 0 {
+					continue
+				}
+				if slices.ContainsFunc(exact, func(c *contribution) bool { return c.route.kind == r.kind && c.entry.Edges == e.Edges }) {
+					out = append(out, &contribution{route: r, entry: e, rank: r.rank.of(e.To, e.Index)})
+				}
+			}
+		}
+	}
+	return out
 }
 
 // hostsAt is by which name all hosts at a port are found.

@@ -105,6 +105,11 @@ func (c *collections) indexRoutes() {
 			add(d.ID)
 		}
 	})
+	c.routesByEdges = c.routes.Index(func(_ string, r *routeObject, add func(string)) {
+		if e := r.opinion.Edges; e != (api.Edges{}) {
+			add(pair(e.Label, e.Value))
+		}
+	})
 	c.routesByRead = c.routes.Index(func(_ string, r *routeObject, add func(string)) {
 		for _, target := range r.reads {
 			add(target)

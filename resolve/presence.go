@@ -38,12 +38,21 @@ func (x *reacher) look(s *spot) {
 
 // tell tells what became of every object, on the dataplanes in their order.
 func (x *reacher) tell(tell Holder) {
+	listens := make([][]int32, len(x.out)) // planes, by object
+	for plane, key := range x.places.keys {
+		for _, n := range x.edges[key] {
+			listens[n] = append(listens[n], int32(plane))
+		}
+	}
 	x.here, x.facts = make([]Presence, len(x.places.planes)), make([]*dataplane, len(x.places.planes))
 	for n := range x.out {
 		for _, a := range x.attached[n] {
 			for _, plane := range a.planes {
 				x.is(plane, a.how)
 			}
+		}
+		for _, plane := range listens[n] {
+			x.is(plane, Acts)
 		}
 		for _, w := range x.wants[n] {
 			x.missing(w)
@@ -71,7 +80,7 @@ func (x *reacher) is(plane int32, p Presence) {
 func (x *reacher) missing(w want) {
 	for _, s := range x.calling[w.to] {
 		for _, plane := range s.planes {
-			if x.here[plane] == none && slices.ContainsFunc(w.selectors, func(by *matcher.Selector) bool { return x.selects(by, plane) }) {
+			if x.here[plane] == none && (w.among == nil || x.selects(w.among, plane)) && slices.ContainsFunc(w.selectors, func(by *matcher.Selector) bool { return x.selects(by, plane) }) {
 				x.is(plane, Lacks)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/route"
 )
 
 type reacher struct {
@@ -19,8 +20,10 @@ type reacher struct {
 	wants  [][]want
 	about  map[*Destination]bool
 	all    bool
-	routes map[*routeObject][]*dest // their destinations
-	among  map[string]bool          // keys of the candidates
+	routes map[*routeObject][]destined // their destinations
+	among  map[string]bool             // keys of the candidates
+	// edges are the objects that say where an edge dataplane listens, by its key.
+	edges map[string][]int
 	// everybody says that all dataplanes are looked at.
 	everybody bool
 	*places
@@ -42,10 +45,26 @@ type attachedSpot struct {
 type want struct {
 	to        *Destination
 	selectors []*matcher.Selector
+	among     *matcher.Selector // alone; nil for all
+}
+
+// destined is a destination at which there may be rules of a route, and for which
+// dataplanes.
+type destined struct {
+	*dest
+	among *matcher.Selector // nil for all
+}
+
+// amongEdges selects the dataplanes of an entry that is for some edge dataplanes alone.
+func (r *routeObject) amongEdges(e *route.Entry) *matcher.Selector {
+	if e.Edges == (api.Edges{}) {
+		return nil
+	}
+	return r.selectorOf(e)
 }
 
 func newReacher(q *Reader, m mesh, refs []api.Ref) *reacher {
-	x := &reacher{q: q, mesh: m, numbers: map[api.Ref]int{}, wants: make([][]want, len(refs)), about: map[*Destination]bool{}, among: map[string]bool{}, routes: map[*routeObject][]*dest{}, attached: make([][]attachedSpot, len(refs))}
+	x := &reacher{q: q, mesh: m, numbers: map[api.Ref]int{}, wants: make([][]want, len(refs)), about: map[*Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*routeObject][]destined{}, attached: make([][]attachedSpot, len(refs))}
 	for i, ref := range refs {
 		x.numbers[ref] = i
 		x.out = append(x.out, &Reach{Ref: ref, Entries: map[api.Path]*Entry{}})
@@ -62,6 +81,11 @@ func (x *reacher) find(name string, refs []api.Ref) {
 	for n, ref := range refs {
 		if r := m.route(ref); r != nil {
 			x.wanted(n, r, []*matcher.Selector{r.selector}, nil)
+			for p := range m.edgesNamed(r.opinion.Edges) {
+				key := objectKey(p.object.Ref)
+				x.among[key] = true
+				x.edges[key] = append(x.edges[key], n)
+			}
 			continue
 		}
 		p := m.policy(ref)
@@ -158,26 +182,29 @@ func (x *reacher) wanted(n int, r *routeObject, selectors []*matcher.Selector, i
 	}
 	for _, d := range x.destinations(r) {
 		if it == nil || it.attaches(r, &d.facts) {
-			x.callers(d)
-			x.wants[n] = append(x.wants[n], want{d.Destination, selectors})
+			x.callers(d.dest)
+			x.wants[n] = append(x.wants[n], want{d.Destination, selectors, d.among})
 		}
 	}
 }
 
 // destinations are those at which there may be rules of r: of its own entries, and of
 // those of routes that may include it.
-func (x *reacher) destinations(r *routeObject) []*dest {
+func (x *reacher) destinations(r *routeObject) []destined {
 	if known, ok := x.routes[r]; ok {
 		return known
 	}
-	var out []*dest
+	var out []destined
 	add := func(by *routeObject) {
 		for i := range by.opinion.Entries {
 			e := &by.opinion.Entries[i]
 			for d := range x.mesh.destsOf(e) {
 				if matcher.Destination(e.To, by.object.HomeNamespace(), &d.facts) {
-					out = append(out, d)
+					out = append(out, destined{d, by.amongEdges(e)})
 				}
+			}
+			for d := range x.mesh.destsBelow(e) {
+				out = append(out, destined{d, by.amongEdges(e)})
 			}
 		}
 	}

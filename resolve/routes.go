@@ -18,7 +18,7 @@ type routeObject struct {
 	opinion   *route.Opinion
 	facts     matcher.RouteObject
 	selector  *matcher.Selector
-	callers   map[string]*matcher.Selector // of the dataplanes of a namespace that entries are for
+	narrowed  map[narrowing]*matcher.Selector // of the dataplanes that entries are for
 	rank      rank
 	ruleNames map[string]bool
 	known     map[string]bool // all by which a sectionName may mean a rule
@@ -29,15 +29,11 @@ func newRouteObject(o *api.Object, kind, dialect int, d *route.Dialect, zone map
 	seen := record{See: see}
 	says := d.Read(o, &seen)
 	role := cmp.Or(says.Role, api.RoleSystem)
+	local := localOf(o, role)
 	r := &routeObject{object: o, kind: kind, dialect: dialect, opinion: says, facts: matcher.RouteOf(o, zone), ruleNames: map[string]bool{},
-		selector: matcher.SelectorOf(says.Top, localOf(o, role)), rank: rankOf(o, says.Top, role)}
+		selector: matcher.SelectorOf(says.Top, local), rank: rankOf(o, says.Top, role)}
 	for _, e := range says.Entries {
-		if e.Callers != "" && r.callers[e.Callers] == nil {
-			if r.callers == nil {
-				r.callers = map[string]*matcher.Selector{}
-			}
-			r.callers[e.Callers] = matcher.SelectorOf(says.Top, matcher.Local{Namespace: e.Callers})
-		}
+		r.narrow(&e, local)
 		for _, rule := range e.Rules {
 			if rule.Origin.Ref == o.Ref && rule.Origin.RuleName != "" {
 				r.ruleNames[rule.Origin.RuleName] = true
@@ -59,6 +55,36 @@ func newRouteObject(o *api.Object, kind, dialect int, d *route.Dialect, zone map
 		r.reads = slices.Sorted(maps.Keys(seen.asked))
 	}
 	return r
+}
+
+// narrowing is how an entry narrows the dataplanes of its object.
+type narrowing struct {
+	callers string
+	edges   api.Edges
+}
+
+// narrow makes the selector of an entry that is not for all dataplanes of the object.
+func (r *routeObject) narrow(e *route.Entry, local matcher.Local) {
+	by := narrowing{e.Callers, e.Edges}
+	if by == (narrowing{}) || r.narrowed[by] != nil {
+		return
+	}
+	if r.narrowed == nil {
+		r.narrowed = map[narrowing]*matcher.Selector{}
+	}
+	if e.Callers != "" {
+		local = matcher.Local{Namespace: e.Callers}
+	}
+	local.Edges = e.Edges
+	r.narrowed[by] = matcher.SelectorOf(r.opinion.Top, local)
+}
+
+// selectorOf selects the dataplanes for which an entry is.
+func (r *routeObject) selectorOf(e *route.Entry) *matcher.Selector {
+	if s := r.narrowed[narrowing{e.Callers, e.Edges}]; s != nil {
+		return s
+	}
+	return r.selector
 }
 
 // kindOf finds the dialect of a kind of documents, and the kind's place in the
@@ -86,10 +112,10 @@ type contribution struct {
 
 // selector selects the dataplanes for which the entry is.
 func (c *contribution) selector() *matcher.Selector {
-	if c.entry != nil && c.entry.Callers != "" {
-		return c.route.callers[c.entry.Callers]
+	if c.entry == nil {
+		return c.route.selector
 	}
-	return c.route.selector
+	return c.route.selectorOf(c.entry)
 }
 
 // composition is what contributions to a destination come to: one for all classes

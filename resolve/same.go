@@ -12,6 +12,9 @@ func (r *Resolved) SameFor(ref api.Ref, was *Resolved) bool {
 	if r == was {
 		return true
 	}
+	if !slices.Equal(r.Edges, was.Edges) { // of which objects say something too
+		return false
+	}
 	for _, o := range r.Outbounds {
 		if len(attachmentsOn(o.Attachments(), ref)) == 0 {
 			continue

@@ -11,6 +11,22 @@ import (
 // looked at: the document that it read is read again when one of them changes.
 type seeing mesh
 
+// See shows the documents of a mesh as they are now.
+func (q *Reader) See(name string) route.See {
+	x, ok := q.mesh(name)
+	if !ok {
+		return nothing{}
+	}
+	return seeing(x)
+}
+
+// nothing is a mesh without documents.
+type nothing struct{}
+
+func (nothing) Object(api.Ref) (*api.Object, bool)              { return nil, false }
+func (nothing) Objects(string, map[string]string) []*api.Object { return nil }
+func (nothing) Keyed(string, string) []*api.Object              { return nil }
+
 // Object is the document with that ref in the mesh; not ok where there is none.
 func (s seeing) Object(ref api.Ref) (*api.Object, bool) {
 	o, _ := s.written(ref.Kind).Get(s.at, objectKey(ref))

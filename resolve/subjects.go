@@ -90,6 +90,7 @@ func (m mesh) gatherRouting(d *dest) *routing {
 		}
 	}
 	x.contributions = owners(x.contributions, d)
+	x.contributions = append(x.contributions, m.wider(d, x.contributions)...)
 	slices.SortFunc(x.contributions, func(a, b *contribution) int { return a.rank.compare(b.rank) })
 	for _, c := range x.contributions {
 		if len(c.route.reads) == 0 {
@@ -139,7 +140,7 @@ func byRank(a, b *item) int {
 // (spec/kuma.md 2.3): the first that says something. Those for connections come after
 // all others, and alone count where there are no requests. What is said to callers of
 // one namespace has an owner of its own, but one of an earlier language than what is
-// said to all stands in nobody's way.
+// said to all stands in nobody's way; so has what is said for some edge dataplanes.
 func owners(all []*contribution, d *dest) []*contribution {
 	all = slices.DeleteFunc(all, func(c *contribution) bool {
 		return len(c.entry.Rules) == 0 || !d.reads(c.route.opinion.Speaks) && !c.route.opinion.Connections
@@ -152,7 +153,7 @@ func owners(all []*contribution, d *dest) []*contribution {
 func before(all []*contribution, r *routeObject, e *route.Entry) *routeObject {
 	for _, c := range slices.Backward(all) {
 		switch {
-		case c.entry.Callers == e.Callers && c.route.ownership(r) < 0,
+		case c.entry.Callers == e.Callers && c.entry.Edges == e.Edges && c.route.ownership(r) < 0,
 			c.entry.Callers == "" && c.route.dialect < r.dialect && !c.route.opinion.Connections:
 			return c.route
 		}

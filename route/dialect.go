@@ -36,6 +36,10 @@ type Findings struct {
 	Object   *api.Object
 	Verdicts []Verdict // Accepted, ResolvedRefs, Programmed
 	Notes    []api.Note
+	// See shows the other objects of its mesh, and Edges are those edge dataplanes of
+	// which it says where they listen.
+	See   See
+	Edges []*api.Object
 }
 
 // Verdict is one condition of an object.
@@ -78,7 +82,12 @@ type Opinion struct {
 	// down; empty leaves it at TCP.
 	Speaks  api.Protocol
 	Entries []Entry
-	Notes   []api.Note // on any object
+	// Edges are the edge dataplanes of which the object says where they listen: at
+	// Listeners, in place of their own. Of several objects that name one the first by
+	// ref holds.
+	Edges     api.Edges
+	Listeners []api.EdgeListener
+	Notes     []api.Note // on any object
 }
 
 // Entry is what an object says for one frontend.
@@ -89,8 +98,14 @@ type Entry struct {
 	// Callers is the namespace whose dataplanes alone have the entry; empty is no such
 	// bound. For them what is said so stands in the place of what is said to all.
 	Callers string
-	Index   int      // among the entries of the document
-	Field   api.Path // where the document says To
+	// Edges are the edge dataplanes that alone have the entry, which is for a host;
+	// without a name in it all have it. Those that are none have it in any case.
+	Edges api.Edges
+	// Below says that the entry, which is for all hosts below one, is also for each of
+	// them that other objects of the same kind name for the same Edges.
+	Below bool
+	Index int      // among the entries of the document
+	Field api.Path // where the document says To
 	// Rules may be those of other objects too, as their origins say.
 	Rules []Rule
 	// Says is what the object means for To as a whole, in its dialect.
