@@ -28,6 +28,7 @@ var backendKinds = []backendKind{
 const (
 	invalidKind     = "InvalidKind"
 	backendNotFound = "BackendNotFound"
+	refNotPermitted = "RefNotPermitted"
 )
 
 // backends are those of a rule. One that is invalid keeps its share.
@@ -66,6 +67,9 @@ func (x *reader) backend(ref *gatewayv1.BackendObjectReference, at api.Path) rou
 		if o, ok := x.see.Object(api.Ref{Kind: kind.kind, Mesh: x.object.Mesh, Namespace: out.Target.Namespace, Name: out.Target.Name}); ok && o.Spec.(*api.Service).External() {
 			lose(invalidKind, "Service %s is of type ExternalName, only another name for a host; name a MeshExternalService of group kuma.io", o.FullName())
 		}
+	}
+	if x.strict && out.Lost == nil && !x.permitted(kind.group, out.Target) {
+		lose(refNotPermitted, "no ReferenceGrant in namespace %s lets %ss of namespace %s refer to %s %s; create one there", out.Target.Namespace, x.object.Kind, home, kind.kind, out.Target.Name)
 	}
 	return out
 }

@@ -20,38 +20,57 @@ import (
 var unmatched = &route.Composed{Key: "gateway-none", Name: "gateway-none", Do: &route.Respond{Status: 404}, Bare: true}
 
 // compose tries the matches of all routes in one order (spec/gateway-api.md 2.3); of
-// rules that match the same the older route's holds, then the first by name.
+// rules that match the same the older route's holds, then the first by name. At a host
+// those come first that name it most exactly.
 func compose(f route.Frontend, candidates []route.Candidate) route.Composition {
 	candidates = slices.Clone(candidates)
 	slices.SortStableFunc(candidates, byAge)
+	var out route.Composition
+	if f.Kind == api.KindHost {
+		candidates = standing(f.Name, candidates)
+		out.Rows = elsewhere(f.Name, candidates)
+	}
 	candidates = slices.CompactFunc(candidates, func(a, b route.Candidate) bool { return a.Object == b.Object })
-	var written []*route.Rule
+	type item struct {
+		*route.Rule
+		near int
+	}
+	var written []item
 	order := compareHTTP
 	for _, c := range candidates {
 		if c.Object.Kind == KindGRPCRoute {
 			order = compareGRPC
 		}
 		for i := range c.Rules {
-			written = append(written, &c.Rules[i])
+			written = append(written, item{&c.Rules[i], nearness(f.Name, c.Entry)})
 		}
 	}
-	var rules []*route.Composed
-	for _, won := range merge.FirstWins(written, func(r **route.Rule) string { return (*r).Says.(*said).key }) {
-		out := composed(f, won.Item)
-		for _, lost := range won.Over {
-			out.Over = append(out.Over, lost.Origin)
+	won := merge.FirstWins(written, func(x *item) string { return x.Says.(*said).key })
+	for len(won) > 0 { // what is equally near is in one order
+		n := slices.IndexFunc(won, func(w merge.Won[item]) bool { return w.Item.near != won[0].Item.near })
+		if n < 0 {
+			n = len(won)
 		}
-		rules = append(rules, out)
+		var rules []*route.Composed
+		for _, w := range won[:n] {
+			c := composed(f, w.Item.Rule)
+			for _, lost := range w.Over {
+				c.Over = append(c.Over, lost.Origin)
+			}
+			rules = append(rules, c)
+		}
+		out.Rows, won = append(out.Rows, route.Ordered(rules, order)...), won[n:]
 	}
-	out := route.Composition{Rows: route.Ordered(rules, order)}
 	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
 		out.Unmatched = unmatched
 	}
 	return out
 }
 
-func byAge(a, b route.Candidate) int {
-	x, y := a.Object, b.Object
+func byAge(a, b route.Candidate) int { return older(a.Object, b.Object) }
+
+// older is negative where x was written before y, or comes first by name.
+func older(x, y *api.Object) int {
 	return cmp.Or(x.Created.Compare(y.Created), cmp.Compare(x.HomeNamespace(), y.HomeNamespace()), cmp.Compare(x.Name, y.Name))
 }
 

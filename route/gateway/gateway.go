@@ -1,5 +1,5 @@
-// Package gateway is the route language of the Gateway API: HTTPRoute and GRPCRoute
-// (spec/gateway-api.md).
+// Package gateway is the route language of the Gateway API: HTTPRoute and GRPCRoute, and
+// the Gateways that they name (spec/gateway-api.md).
 //
 // It promises that every field of a document is either carried into the route model
 // or named in a violation or note; that a rule which cannot be carried out takes the
@@ -22,6 +22,8 @@ import (
 const (
 	KindHTTPRoute      = "HTTPRoute"
 	KindGRPCRoute      = "GRPCRoute"
+	KindGateway        = "Gateway"
+	KindGatewayClass   = "GatewayClass"
 	KindReferenceGrant = "ReferenceGrant"
 
 	group   = gatewayv1.GroupName
@@ -36,12 +38,17 @@ var Dialect = route.Dialect{
 			Route: true, Attach: true, New: func() api.Spec { return new(GRPCRoute) }},
 		{Name: KindHTTPRoute, Plural: "httproutes", Short: "httpr", Group: group, Version: version,
 			Route: true, Attach: true, New: func() api.Spec { return new(HTTPRoute) }},
+		{Name: KindGateway, Plural: "gateways", Short: "gtw", Group: group, Version: version,
+			New: func() api.Spec { return new(Gateway) }},
+		{Name: KindGatewayClass, Plural: "gatewayclasses", Short: "gc", Group: group, Version: version, Unscoped: true,
+			New: func() api.Spec { return new(GatewayClass) }},
 	},
 	Beside: []api.Type{
 		{Name: KindReferenceGrant, Plural: "referencegrants", Short: "refgrant", Group: group, Version: version, Versions: []string{"v1beta1"},
 			New: func() api.Spec { return new(ReferenceGrant) }},
 	},
 	Read:    read,
+	Keys:    keys,
 	Compose: compose,
 	Status:  status,
 }
@@ -58,6 +65,10 @@ type ReferenceGrant gatewayv1.ReferenceGrantSpec
 // read says what one object means.
 func read(o *api.Object, see route.See) *route.Opinion {
 	switch spec := o.Spec.(type) {
+	case *Gateway:
+		return readGateway(o, see)
+	case *GatewayClass:
+		return readClass(o)
 	case *HTTPRoute:
 		x := reader{object: o, see: see, broken: 500, speaks: api.HTTP}
 		return x.opinion(spec.ParentRefs, httpRules(spec))

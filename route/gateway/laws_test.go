@@ -35,7 +35,9 @@ func kube(apiVersion, kind, namespace, name string, spec m) m {
 }
 
 func (d drawn) document() m {
-	switch d.pick("type", "plane", "service", "slice", "http", "http", "grpc", "kuma", "policy", "namespace") {
+	switch d.pick("type", "plane", "service", "slice", "http", "http", "grpc", "kuma", "policy", "namespace", "gateway", "gateway", "class", "edge", "grant", "host") {
+	case "gateway", "class", "edge", "grant", "host":
+		return d.atTheEdge()
 	case "plane":
 		name := d.pick("plane", "p", "q")
 		return m{"type": "Dataplane", "mesh": "default", "name": name, "labels": m{"k8s.kuma.io/namespace": d.namespace(), "app": d.service()}, "networking": m{
@@ -75,11 +77,18 @@ func (d drawn) document() m {
 
 func (d drawn) route(kind string, match m) m {
 	parent := m{"group": "", "kind": "Service", "name": d.service(), "namespace": d.namespace()}
+	if d.pick("parent", "service", "gateway") == "gateway" {
+		parent = m{"name": d.pick("gateway", "g", "h"), "namespace": d.namespace()}
+	}
 	switch d.pick("at", "all", "port", "section") {
 	case "port":
 		parent["port"] = d.number("port", 80, 81)
 	case "section":
 		parent["sectionName"] = d.pick("port", "http", "main")
+	}
+	spec := m{"parentRefs": []m{parent}}
+	if names := d.hostnames(); names != nil {
+		spec["hostnames"] = names
 	}
 	rule := m{"matches": []m{match}, "backendRefs": []m{{"name": d.service(), "namespace": d.namespace(), "port": 80, "weight": d.number("weight", 0, 1, 3)}}}
 	if d.pick("named", "no", "yes") == "yes" {
@@ -88,7 +97,8 @@ func (d drawn) route(kind string, match m) m {
 	if kind == "HTTPRoute" && d.pick("inline", "no", "yes") == "yes" {
 		rule["timeouts"] = m{"request": "7s"}
 	}
-	doc := kube("gateway.networking.k8s.io/v1", kind, d.namespace(), d.pick("route", "r1", "r2"), m{"parentRefs": []m{parent}, "rules": []m{rule}})
+	spec["rules"] = []m{rule}
+	doc := kube("gateway.networking.k8s.io/v1", kind, d.namespace(), d.pick("route", "r1", "r2"), spec)
 	doc["metadata"].(m)["creationTimestamp"] = fmt.Sprintf("2026-01-0%dT00:00:00Z", d.number("age", 1, 2))
 	return doc
 }

@@ -20,25 +20,39 @@ const (
 // parentField is where the parentRef stands.
 func parentField(i int) api.Path { return api.Path("spec.parentRefs").Index(i) }
 
-// parents makes an entry of each parentRef that weft serves. Where none is left the
-// object is not accepted, so the first reason is an error.
-func (x *reader) parents(refs []gatewayv1.ParentReference, rules []route.Rule) []route.Entry {
+// nowhere are the reasons why a parent does not take a route.
+var nowhere = []string{noMatchingParent, notAllowed, noHostname}
+
+// parents makes the entries of each parentRef that weft serves: read is what the rules
+// mean. Where no entry is left the object is not accepted, so the reasons are errors.
+func (x *reader) parents(refs []gatewayv1.ParentReference, read []route.Rule, rules []rule) []route.Entry {
 	before := len(x.notes)
 	o := &api.Origin{Ref: x.object.Ref}
 	if len(refs) == 0 {
-		x.note(o, api.Warning, noParent, "spec.parentRefs", "the route names no parent, so it is served nowhere; name a Service by group: \"\", kind: Service")
+		x.note(o, api.Warning, noParent, "spec.parentRefs", "the route names no parent, so it is served nowhere; name a Gateway, or a Service by group: \"\", kind: Service")
 		return nil
 	}
 	var out []route.Entry
+	var strict []route.Rule
 	for i := range refs {
-		if e, ok := x.parent(&refs[i], parentField(i), o); ok {
-			e.Index, e.Field, e.Rules = i, parentField(i), rules
+		var list []route.Entry
+		if isGateway(&refs[i]) {
+			if strict == nil {
+				strict = x.strictly(rules)
+			}
+			list = x.atGateway(&refs[i], parentField(i), o, strict)
+		} else if e, ok := x.atService(&refs[i], parentField(i), o); ok {
+			e.Rules = read
+			list = []route.Entry{e}
+		}
+		for _, e := range list {
+			e.Index, e.Field = i, parentField(i)
 			out = append(out, e)
 		}
 	}
 	if len(out) == 0 {
 		for i := range x.notes[before:] {
-			if n := &x.notes[before+i]; n.Code == noMatchingParent {
+			if n := &x.notes[before+i]; slices.Contains(nowhere, n.Code) {
 				n.Severity = api.Error
 			}
 		}
@@ -47,23 +61,18 @@ func (x *reader) parents(refs []gatewayv1.ParentReference, rules []route.Rule) [
 }
 
 func isService(ref *gatewayv1.ParentReference) bool {
-	return or(ref.Group, group) == "" && or(ref.Kind, gatewayKind) == api.KindService
+	return or(ref.Group, group) == "" && or(ref.Kind, KindGateway) == api.KindService
 }
 
 func isGateway(ref *gatewayv1.ParentReference) bool {
-	return or(ref.Group, group) == group && or(ref.Kind, gatewayKind) == gatewayKind
+	return or(ref.Group, group) == group && or(ref.Kind, KindGateway) == KindGateway
 }
 
-const gatewayKind = "Gateway"
-
-// parent is what the route says to one parent; not ok where it cannot be one.
-func (x *reader) parent(ref *gatewayv1.ParentReference, at api.Path, o *api.Origin) (route.Entry, bool) {
-	switch {
-	case isGateway(ref):
-		x.note(o, api.Warning, noMatchingParent, at, "weft serves no Gateways yet, so the route is not served there; name a Service by group: \"\", kind: Service")
-		return route.Entry{}, false
-	case !isService(ref):
-		x.note(o, api.Warning, unmanaged, at, "weft serves no parents of kind %s in group %q; name a Service by group: \"\", kind: Service", api.Clip(string(or(ref.Kind, gatewayKind))), api.Clip(string(or(ref.Group, group))))
+// atService is what the route says to one parent that is no Gateway; not ok where it
+// cannot be one.
+func (x *reader) atService(ref *gatewayv1.ParentReference, at api.Path, o *api.Origin) (route.Entry, bool) {
+	if !isService(ref) {
+		x.note(o, api.Warning, unmanaged, at, "weft serves no parents of kind %s in group %q; name a Gateway, or a Service by group: \"\", kind: Service", api.Clip(string(or(ref.Kind, KindGateway))), api.Clip(string(or(ref.Group, group))))
 		return route.Entry{}, false
 	}
 	home := x.object.HomeNamespace()

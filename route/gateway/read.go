@@ -43,6 +43,8 @@ type reader struct {
 	// broken is what the share of a backend that cannot be used is answered with.
 	broken uint32
 	speaks api.Protocol
+	// strict says that refs to other namespaces need a ReferenceGrant.
+	strict bool
 	notes  []api.Note
 	// invalid are the notes on rules that cannot be carried out; good is whether any
 	// rule can.
@@ -65,12 +67,7 @@ func (x *reader) opinion(parents []gatewayv1.ParentReference, rules []rule) *rou
 	if len(rules) == 0 { // which is one that takes everything
 		rules = []rule{{}}
 	}
-	var read []route.Rule
-	for i := range rules {
-		if r, ok := x.rule(&rules[i], i); ok {
-			read = append(read, r)
-		}
-	}
+	read := x.rules(rules)
 	for i := range x.invalid {
 		n := x.invalid[i]
 		if x.good { // the others are in effect
@@ -78,16 +75,26 @@ func (x *reader) opinion(parents []gatewayv1.ParentReference, rules []rule) *rou
 		}
 		x.notes = append(x.notes, n)
 	}
-	if x.good || len(read) > 0 {
-		out.Entries = x.parents(parents, read)
-	} else {
-		x.parents(parents, nil)
+	out.Entries = x.parents(parents, read, rules)
+	if !x.good && len(read) == 0 {
+		out.Entries = nil
 	}
 	if callers, one := oneNamespace(out.Entries); one {
 		out.Role = callers
 	}
 	out.Notes = x.notes
 	return out
+}
+
+// rules are those that take requests.
+func (x *reader) rules(rules []rule) []route.Rule {
+	var read []route.Rule
+	for i := range rules {
+		if r, ok := x.rule(&rules[i], i); ok {
+			read = append(read, r)
+		}
+	}
+	return read
 }
 
 // oneNamespace is the role of an object that is for the callers of its own namespace

@@ -36,12 +36,23 @@ type Condition struct {
 // programmed is weft's own condition of a route.
 const programmed = "weft.io/Programmed"
 
-// status has an entry for each parentRef of which weft is the controller.
+// status is the status of an object in the form of the Gateway API.
 func status(f route.Findings) any {
+	switch f.Object.Spec.(type) {
+	case *Gateway:
+		return gatewayStatus(f)
+	case *GatewayClass:
+		return classStatus(f)
+	}
+	return routeStatus(f)
+}
+
+// routeStatus has an entry for each parentRef of which weft is the controller.
+func routeStatus(f route.Findings) any {
 	out := Status{Parents: []ParentStatus{}}
 	for i := range parentRefs(f.Object) {
 		ref := &parentRefs(f.Object)[i]
-		if !isService(ref) && !isGateway(ref) {
+		if !isService(ref) && !isGateway(ref) || slices.ContainsFunc(f.Notes, func(n api.Note) bool { return n.Code == unmanaged && n.Field == parentField(i) }) {
 			continue
 		}
 		out.Parents = append(out.Parents, ParentStatus{ParentRef: *ref, ControllerName: Controller, Conditions: parentConditions(f, i)})
@@ -60,7 +71,7 @@ func parentRefs(o *api.Object) []gatewayv1.ParentReference {
 }
 
 // The reasons of ResolvedRefs.
-var unresolved = []string{backendNotFound, invalidKind, "RefNotPermitted", "UnsupportedProtocol"}
+var unresolved = []string{backendNotFound, invalidKind, refNotPermitted, "UnsupportedProtocol"}
 
 // reasonOf is the reason of the Gateway API for a note's code.
 func reasonOf(code string) string {
@@ -81,9 +92,10 @@ func parentConditions(f route.Findings, i int) []Condition {
 	for _, n := range f.Notes {
 		reason := reasonOf(n.Code)
 		switch at := isAbout(n.Field, parentField(i)); {
+		case reason == refNotPermitted && !isGateway(&parentRefs(f.Object)[i]): // refs of others need no grant
 		case slices.Contains(unresolved, reason):
 			resolved.add(reason, n)
-		case at && (reason == noMatchingParent || n.Severity == api.Error):
+		case at && (slices.Contains(nowhere, reason) || n.Severity == api.Error):
 			accepted.add(reason, n)
 		case isAbout(n.Field, "spec.parentRefs"):
 		case n.Severity == api.Error && (n.Code == api.CodeUnsupported || n.Code == "IncompatibleFilters"):

@@ -131,7 +131,7 @@ func (c *checker) common(at api.Path, spec *gatewayv1.CommonRouteSpec, hostnames
 		p, here := &spec.ParentRefs[i], refs.Index(i)
 		c.given(here.Field("name"), string(p.Name))
 		c.port(here.Field("port"), p.Port)
-		o := object{string(or(p.Group, group)), string(or(p.Kind, gatewayKind)), string(or(p.Namespace, "")), string(p.Name)}
+		o := object{string(or(p.Group, group)), string(or(p.Kind, KindGateway)), string(or(p.Namespace, "")), string(p.Name)}
 		whole := parent{o.group, o.kind, o.namespace, o.name, string(or(p.SectionName, "")), portText(p.Port)}
 		form := [2]bool{p.SectionName != nil, p.Port != nil}
 		other, twice := forms[o]

@@ -1,0 +1,55 @@
+package gateway_test
+
+import "pgregory.net/rapid"
+
+// edgeHosts are hostnames that cover each other.
+var edgeHosts = []string{"*.example.org", "*.org", "a.example.org", "b.example.org", "x.a.example.org"}
+
+func (d drawn) hostnames() []string {
+	return rapid.SliceOfNDistinct(rapid.SampledFrom(edgeHosts), 0, 2, rapid.ID[string]).Draw(d.T, "hostnames")
+}
+
+// atTheEdge draws Gateways and what stands around them.
+func (d drawn) atTheEdge() m {
+	const version = "gateway.networking.k8s.io/v1"
+	switch d.pick("edge", "gateway", "gateway", "gateway", "class", "edge", "edge", "client", "grant", "host") {
+	case "class":
+		doc := kube(version, "GatewayClass", "", d.pick("class", "weft", "other"), m{"controllerName": d.pick("controller", "weft.io/controller", "example.org/other")})
+		delete(doc["metadata"].(m), "namespace")
+		return doc
+	case "edge":
+		labels := m{"k8s.kuma.io/namespace": d.namespace()}
+		if g := d.pick("gateway", "g", "h", ""); g != "" {
+			labels["gateway.networking.k8s.io/gateway-name"] = g
+		}
+		return m{"type": "Dataplane", "mesh": "default", "name": d.pick("edge", "e", "f"), "labels": labels, "networking": m{"address": "10.0.1.1", "gateway": m{"type": "BUILTIN", "listeners": []m{{"port": d.number("port", 80, 81)}}}}}
+	case "client":
+		return m{"type": "Dataplane", "mesh": "default", "name": "client", "networking": m{"address": "10.0.2.1", "outbound": []m{{"port": 10000, "hosts": m{"port": d.number("port", 80, 81)}}}}}
+	case "grant":
+		return kube(version, "ReferenceGrant", d.namespace(), "grant", m{
+			"from": []m{{"group": "gateway.networking.k8s.io", "kind": d.pick("kind", "HTTPRoute", "GRPCRoute"), "namespace": d.namespace()}}, "to": []m{{"group": "", "kind": "Service"}}})
+	case "host":
+		return m{"type": "HTTPProxy", "mesh": "default", "name": d.pick("proxy", "p", "q"), "spec": m{"virtualhost": m{"fqdn": d.pick("fqdn", "a.example.org", "*.example.org")},
+			"routes": []m{{"directResponsePolicy": m{"statusCode": 418}}}}}
+	}
+	var list []m
+	for _, name := range []string{"http", "main"}[:d.number("listeners", 1, 2)] {
+		l := m{"name": name, "port": d.number("port", 80, 80, 81), "protocol": d.pick("protocol", "HTTP", "HTTP", "HTTP", "TCP")}
+		if host := d.pick("hostname", append(edgeHosts, "")...); host != "" && l["protocol"] == "HTTP" {
+			l["hostname"] = host
+		}
+		allowed := m{}
+		switch from := d.pick("from", "All", "Same", "Selector", ""); from {
+		case "Selector":
+			allowed["namespaces"] = m{"from": from, "selector": m{"matchLabels": m{"kuma.io/sidecar-injection": "enabled"}}}
+		case "All", "Same":
+			allowed["namespaces"] = m{"from": from}
+		}
+		if d.pick("kinds", "all", "all", "one") == "one" {
+			allowed["kinds"] = []m{{"kind": d.pick("kind", "HTTPRoute", "GRPCRoute")}}
+		}
+		l["allowedRoutes"] = allowed
+		list = append(list, l)
+	}
+	return kube(version, "Gateway", d.namespace(), d.pick("gateway", "g", "h"), m{"gatewayClassName": d.pick("class", "weft", "weft", "other"), "listeners": list})
+}

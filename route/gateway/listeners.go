@@ -1,0 +1,154 @@
+package gateway
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// The reasons of the conditions of a listener.
+const (
+	unsupportedProtocol = "UnsupportedProtocol"
+	protocolConflict    = "ProtocolConflict"
+	hostnameConflict    = "HostnameConflict"
+	invalidRouteKinds   = "InvalidRouteKinds"
+)
+
+// anyHost is the host of what names none.
+const anyHost = "*"
+
+// finding is what is wrong with something: a reason of the Gateway API, and a message.
+type finding struct{ reason, message string }
+
+// listener is one of a Gateway, and what keeps it from being served.
+type listener struct {
+	*gatewayv1.Listener
+	at       api.Path
+	hostname string   // anyHost for all
+	kinds    []string // of the routes that it takes
+	// Each is nil where nothing is wrong.
+	unaccepted, conflicted, unresolved *finding
+}
+
+// served reports whether requests to the listener are answered.
+func (l *listener) served() bool { return l.unaccepted == nil && l.conflicted == nil }
+
+// wrong is everything that is wrong with the listener.
+func (l *listener) wrong() []*finding {
+	return slices.DeleteFunc([]*finding{l.unaccepted, l.conflicted, l.unresolved}, func(f *finding) bool { return f == nil })
+}
+
+// listenersOf are those of a Gateway, in their order.
+func listenersOf(spec *Gateway) []listener {
+	out := make([]listener, len(spec.Listeners))
+	for i := range spec.Listeners {
+		l := &out[i]
+		l.Listener, l.at = &spec.Listeners[i], api.Path("spec.listeners").Index(i)
+		l.hostname = cmp.Or(string(or(l.Hostname, "")), anyHost)
+		l.speaks()
+		l.takes()
+	}
+	for i := range out {
+		for j := range out {
+			if i != j && out[i].conflicted == nil {
+				out[i].conflicted = out[i].conflict(&out[j])
+			}
+		}
+	}
+	return out
+}
+
+// routesOf are the kinds of routes of a protocol that weft reads.
+var routesOf = map[gatewayv1.ProtocolType][]string{
+	gatewayv1.HTTPProtocolType: {KindHTTPRoute, KindGRPCRoute}, gatewayv1.HTTPSProtocolType: {KindHTTPRoute, KindGRPCRoute},
+}
+
+// family is which protocols may stand beside each other at a port: they are told apart by
+// the host that is asked for, in the same way.
+var family = map[gatewayv1.ProtocolType]string{gatewayv1.HTTPProtocolType: "http", gatewayv1.HTTPSProtocolType: "tls", gatewayv1.TLSProtocolType: "tls"}
+
+// speaks finds whether weft serves the protocol.
+func (l *listener) speaks() {
+	if l.Protocol == gatewayv1.HTTPProtocolType {
+		return
+	}
+	text := fmt.Sprintf("weft does not know protocol %s; write HTTP", api.Clip(string(l.Protocol)))
+	if _, known := family[l.Protocol]; known || l.Protocol == gatewayv1.TCPProtocolType || l.Protocol == gatewayv1.UDPProtocolType {
+		text = fmt.Sprintf("weft serves no %s at the edge yet, so nobody listens at port %d; write HTTP", l.Protocol, l.Port)
+	}
+	l.unaccepted = &finding{unsupportedProtocol, text}
+}
+
+// takes finds the kinds of routes that the listener takes.
+func (l *listener) takes() {
+	known := routesOf[l.Protocol]
+	if l.AllowedRoutes == nil || len(l.AllowedRoutes.Kinds) == 0 {
+		l.kinds = known
+		return
+	}
+	for _, k := range l.AllowedRoutes.Kinds {
+		switch kind := string(k.Kind); {
+		case or(k.Group, group) == group && slices.Contains(known, kind):
+			if !slices.Contains(l.kinds, kind) {
+				l.kinds = append(l.kinds, kind)
+			}
+		case l.unresolved == nil:
+			l.unresolved = &finding{invalidRouteKinds, fmt.Sprintf("a listener for %s takes no routes of kind %s in group %q; it takes %s", l.Protocol, api.Clip(kind), api.Clip(string(or(k.Group, group))), wordList(known))}
+		}
+	}
+}
+
+// conflict is why both cannot listen.
+func (l *listener) conflict(other *listener) *finding {
+	switch {
+	case l.Port != other.Port || (l.Protocol == gatewayv1.UDPProtocolType) != (other.Protocol == gatewayv1.UDPProtocolType):
+		return nil
+	case family[l.Protocol] != family[other.Protocol]:
+		return &finding{protocolConflict, fmt.Sprintf("listener %s speaks %s at port %d too; give it another port", other.Name, other.Protocol, l.Port)}
+	case l.hostname == other.hostname:
+		return &finding{hostnameConflict, fmt.Sprintf("listener %s has these hosts at port %d too; give it another hostname or port", other.Name, l.Port)}
+	}
+	return nil
+}
+
+func wordList(words []string) string {
+	if len(words) == 0 {
+		return "none that weft serves"
+	}
+	return strings.Join(words, ", ")
+}
+
+// covers reports whether a hostname stands for all that another stands for.
+func covers(wide, host string) bool {
+	below, wild := strings.CutPrefix(wide, "*")
+	return wide == host || wide == anyHost || wild && len(host) > len(below) && strings.HasSuffix(host, below)
+}
+
+// meet is what two hostnames both stand for; empty for nothing.
+func meet(a, b string) string {
+	switch {
+	case covers(a, b):
+		return b
+	case covers(b, a):
+		return a
+	}
+	return ""
+}
+
+// beside are the hostnames of the other listeners that are served at the port of l and
+// stand for a part of what l stands for: that part is theirs.
+func (l *listener) beside(list []listener) []string {
+	var out []string
+	for i := range list {
+		if o := &list[i]; o.Name != l.Name && o.Port == l.Port && o.served() && o.hostname != l.hostname && covers(l.hostname, o.hostname) {
+			out = append(out, o.hostname)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
