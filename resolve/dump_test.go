@@ -69,7 +69,7 @@ func content(r *resolve.Resolved) string {
 		}
 		for _, x := range o.Table.Routes {
 			match, _ := json.Marshal(x.Match)
-			filters, _ := json.Marshal(x.Filters)
+			filters := set(x.Filters)
 			if x.Answer != nil {
 				answer, _ := json.Marshal(x.Answer)
 				filters = fmt.Appendf(filters, " answers %T %s", x.Answer, answer)
@@ -135,4 +135,31 @@ func describe(changes []api.Change) string {
 		out = append(out, verb+c.Ref().String())
 	}
 	return strings.Join(out, ", ")
+}
+
+// set is a value without the fields that are null, so that a new one changes no case.
+func set(v any) []byte {
+	text, _ := json.Marshal(v)
+	var read any
+	_ = json.Unmarshal(text, &read)
+	text, _ = json.Marshal(withoutNull(read))
+	return text
+}
+
+func withoutNull(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, field := range v {
+			if field == nil {
+				delete(v, name)
+			} else {
+				v[name] = withoutNull(field)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutNull(v[i])
+		}
+	}
+	return v
 }

@@ -139,3 +139,37 @@ func TestMatchesOfOneRuleShareWhatHoldsForIt(t *testing.T) {
 		t.Error("each match has its own")
 	}
 }
+
+// TestOneRuleLeavesTheOtherRoutes: where one rule of a route changes, a table has the
+// routes before and behind it that it had.
+func TestOneRuleLeavesTheOtherRoutes(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	decode := func(text string) *api.Object { return worlds.Decode(t, c.catalog, text) }
+	said := func(header string) *api.Object {
+		rule := func(path, header string) string {
+			return `{"matches":[{"path":{"type":"Exact","value":"` + path + `"}}],"default":{"filters":[{"type":"RequestHeaderModifier","requestHeaderModifier":{"remove":["` + header + `"]}}]}}`
+		}
+		return decode(`{"type":"MeshHTTPRoute","mesh":"default","name":"r","spec":{"to":[{"targetRef":{"kind":"MeshService","name":"web"},"rules":[` +
+			rule("/long/path", "x") + `,` + rule("/middle", header) + `,` + rule("/end", "x") + `]}]}}`)
+	}
+	plane := decode(`{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.1",
+		"inbound":[{"port":8080,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}],"outbound":[{"port":10001,"tags":{"kuma.io/service":"web"}}]}}`)
+	old := said("one")
+	before, _ := resolve.Compile(api.NewSnapshot(1, plane, old), c.dialects, c.kinds)
+	change := []api.Change{{Before: old, After: said("two")}}
+	after, _ := before.Update(before.Snapshot().With(2, change), change)
+	routes := func(m *resolve.Model) []*resolve.Route {
+		r, _ := m.Dataplane(plane.Ref)
+		return r.Outbounds[0].Table.Routes
+	}
+	was, is := routes(before), routes(after)
+	if len(was) != 4 || len(is) != 4 {
+		t.Fatalf("there are %d and %d routes, want 4", len(was), len(is))
+	}
+	for i := range was {
+		if (was[i] == is[i]) != (i != 1) {
+			t.Errorf("route %d, %s, is the one before: %t", i, is[i].Key, was[i] == is[i])
+		}
+	}
+}

@@ -72,12 +72,16 @@ func (r *routed) equal(o *routed) bool {
 	return r.said == o.said && same(r.clusters, o.clusters) && (r.table.is(o.table) || r.tcp.is(o.tcp))
 }
 
-// reuse takes over the table that there was before, if it is equal: of the rest
-// something may be new.
+// reuse takes over the table that there was before, if it is equal, or the routes of it
+// that are: of the rest something may be new.
 func (r *routed) reuse(before *routed) {
-	switch {
-	case before == nil:
+	if before == nil {
 		return
+	}
+	if r.table != nil && before.table != nil {
+		r.table.reuse(before.table)
+	}
+	switch {
 	case before.tcp.is(r.tcp):
 		r.tcp = before.tcp
 	case before.table.is(r.table):
@@ -87,6 +91,18 @@ func (r *routed) reuse(before *routed) {
 	}
 	if r.kept = before.kept; r.said != before.said {
 		r.kept = before.kept.withOthers()
+	}
+}
+
+// reuse takes over the routes at the beginning and at the end that are equal: as a rule
+// few between them are new.
+func (t *Table) reuse(before *Table) {
+	from, to, was := 0, len(t.Routes), len(before.Routes)
+	for ; from < to && from < was && same(t.Routes[from], before.Routes[from]); from++ {
+		t.Routes[from] = before.Routes[from]
+	}
+	for ; to > from && was > from && same(t.Routes[to-1], before.Routes[was-1]); to, was = to-1, was-1 {
+		t.Routes[to-1] = before.Routes[was-1]
 	}
 }
 
