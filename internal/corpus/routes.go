@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -85,7 +86,7 @@ func table(b *strings.Builder, c route.Composition) {
 		fmt.Fprintf(b, "  all: %s\n", text(in))
 	}
 	for _, r := range c.Rows {
-		fmt.Fprintf(b, "  %s\n", r.Match.Text())
+		fmt.Fprintf(b, "  %s  [%s]\n", cmp.Or(r.Match.Text(), "everything"), r.Name)
 		rule(b, r.Composed)
 	}
 	if c.Unmatched != nil {
