@@ -1,6 +1,11 @@
 package api
 
-import "strings"
+import (
+	"iter"
+	"net/netip"
+	"slices"
+	"strings"
+)
 
 // Dataplane is one proxy and the workload behind it (spec/kuma.md 1.4).
 type Dataplane struct {
@@ -82,6 +87,19 @@ type TransparentProxying struct {
 	ReachableServices    []string           `json:"reachableServices,omitempty"`
 }
 
+// Families are the families of addresses that are redirected, each by the address that
+// stands for all of it. A host without IPv6 could not listen there, so it is not taken
+// for granted.
+func (t *TransparentProxying) Families() []netip.Addr {
+	switch t.IPFamilyMode {
+	case "DualStack":
+		return []netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()}
+	case "IPv6":
+		return []netip.Addr{netip.IPv6Unspecified()}
+	}
+	return []netip.Addr{netip.IPv4Unspecified()}
+}
+
 // ReachableBackends limits what a dataplane reaches; nil is everything.
 type ReachableBackends struct {
 	Refs []OutboundRef `json:"refs,omitempty"`
@@ -102,6 +120,30 @@ func (n *Networking) Edge() bool { return n.Gateway != nil && n.Gateway.Type == 
 // Edges are the edge dataplanes of a namespace that carry a label; the zero value names
 // none of them.
 type Edges struct{ Namespace, Label, Value string }
+
+// Addresses yields the addresses of the dataplane itself, each once; what is a name is
+// none.
+func (n *Networking) Addresses() iter.Seq[netip.Addr] {
+	return func(yield func(netip.Addr) bool) {
+		var seen []netip.Addr
+		add := func(text string) bool {
+			ip, err := netip.ParseAddr(text)
+			if ip = ip.Unmap(); err != nil || slices.Contains(seen, ip) {
+				return true
+			}
+			seen = append(seen, ip)
+			return yield(ip)
+		}
+		if !add(n.Address) {
+			return
+		}
+		for i := range n.Inbound {
+			if !add(n.Inbound[i].Address) {
+				return
+			}
+		}
+	}
+}
 
 // EdgeListener is one port of an edge dataplane, where it serves the hosts that
 // Hostname covers.

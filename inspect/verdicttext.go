@@ -53,7 +53,7 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	case sim.Respond:
 		p.line("%s%s", lead, p.strong(fmt.Sprintf("the proxy answers %d%s", b.Status, grpc)))
 	case sim.Passthrough:
-		p.line("%s%s", lead, p.strong("passes through: no service of the mesh has that name or address"))
+		p.line("%s%s", lead, p.strong("passes through: no service or host of the mesh takes it"))
 	case sim.Close:
 		p.line("%s%s", lead, p.strong("the proxy closes the connection"))
 	default:

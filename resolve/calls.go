@@ -18,6 +18,7 @@ type call struct {
 	dest    *dest // nil where the ref leads nowhere
 	lost    *lostRef
 	edge    bool // at a listener of an edge dataplane
+	passes  bool // by a group: see Outbound.Passthrough
 }
 
 func (c call) equal(o call) bool {
@@ -57,7 +58,7 @@ func (m mesh) callsOf(p *dataplane) []call {
 	if net.TransparentProxying == nil {
 		return out
 	}
-	for d := range m.destsNamed(anyTarget) {
+	for d := range m.destsVirtual.Values(m.at, anyTarget) {
 		if !reachable(net.TransparentProxying.ReachableBackends, p.facts.Namespace, d) || d.Outside && !m.hears(p, d) {
 			continue
 		}

@@ -66,7 +66,9 @@ func (c *collections) addClasses() {
 			}
 		}
 	})
-	c.classes = derive.Derive(c.schema, "classes", c.byClass, derive.Values[class]{}, func(r *derive.Reader, key string) *class {
+	c.addHostGroups()
+	c.anyClass = derive.Union(c.byClass, c.groupsByClass)
+	c.classes = derive.Derive(c.schema, "classes", c.anyClass, derive.Values[class]{}, func(r *derive.Reader, key string) *class {
 		id, bits := cutClass(key)
 		return newClass(need(c.dests, r, id), need(c.subjects, r, id), bits, len(c.kinds))
 	})
@@ -79,13 +81,18 @@ func (c *collections) addClasses() {
 
 // classOf is the key of the class of a dataplane at a destination.
 func (m mesh) classOf(id string, p *dataplane) string {
+	return m.classWith(id, func(s *matcher.Selector) bool { return s.Selects(&p.facts) })
+}
+
+// classWith is the key of the class of those whom the selectors select of which has says so.
+func (m mesh) classWith(id string, has func(*matcher.Selector) bool) string {
 	s, failed := m.selectors.Get(m.at, id)
 	if failed != nil {
 		return classKey(id, "") // which fails alike
 	}
 	bits := make([]byte, len(s.list))
 	for i, x := range s.list {
-		bits[i] = digit(x.Selects(&p.facts))
+		bits[i] = digit(has(x))
 	}
 	return classKey(id, string(bits))
 }

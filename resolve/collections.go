@@ -40,6 +40,7 @@ type collections struct {
 	destsByName *derive.Index[dest]
 	// destsByAbove finds hosts by those that stand for all hosts below a name.
 	destsByAbove *derive.Index[dest]
+	destsVirtual *derive.Index[dest] // those with virtual addresses, under anyTarget
 	members      *derive.Collection[members]
 
 	// What is said about it, and what tells its classes of dataplanes apart.
@@ -51,8 +52,18 @@ type collections struct {
 	calls    *derive.Collection[calls]
 	called   *derive.Collection[called]
 	byClass  *derive.Group[called]
+	anyClass derive.Keys // those of groups for hosts too
 	classes  *derive.Collection[class]
 	composed *derive.Collection[composition]
+
+	// What those whose traffic is redirected reach of the hosts at a port, by group.
+	hostSelectors  *derive.Collection[selectors]
+	hostGroups     *derive.Collection[hostGroups]
+	byGroup        *derive.Group[hostGroups]
+	grouped        *derive.Collection[hostGroup]
+	groupsByClass  *derive.Group[hostGroup]
+	groupOutbounds *derive.Collection[groupOutbounds]
+	groupNamed     *derive.Collection[named]
 
 	// What a class has of a destination, by class key.
 	said   *derive.Collection[said]

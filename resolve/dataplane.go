@@ -58,6 +58,10 @@ func (m mesh) outbounds(out *Resolved, key string, before *Resolved) (failed *de
 	if failed = cmp.Or(failed, f); failed != nil {
 		return failed
 	}
+	var known outbounds
+	if before != nil {
+		known = before.Outbounds
+	}
 	out.Outbounds = make([]*Outbound, 0, len(list.list))
 	for i, class := range x.classes {
 		if class == "" {
@@ -68,39 +72,44 @@ func (m mesh) outbounds(out *Resolved, key string, before *Resolved) (failed *de
 			failed = cmp.Or(failed, f)
 			continue
 		}
-		o := before.outbound(&list.list[i], t, len(out.Outbounds))
-		if o == nil {
-			o = newOutbound(&list.list[i], t)
-		}
-		out.Outbounds = append(out.Outbounds, o)
+		out.Outbounds = append(out.Outbounds, known.outbound(&list.list[i], t, len(out.Outbounds)))
 	}
 	slices.SortFunc(out.Outbounds, compareOutbounds)
+	for _, group := range m.groupsOf(key) {
+		g, f := m.groupOutbounds.Get(m.at, group)
+		if failed = cmp.Or(failed, f); f != nil || len(g.list) == 0 {
+			continue
+		}
+		failed = cmp.Or(failed, g.failed)
+		i, _ := slices.BinarySearchFunc(out.Outbounds, g.list[0], compareOutbounds) // nobody else has their address
+		out.Outbounds = slices.Insert(out.Outbounds, i, g.list...)
+	}
 	return failed
 }
 
 // newOutbound makes an outbound and what stands beside it in one piece.
 func newOutbound(c *call, t *routed) *Outbound {
-	x := &outboundKept{Outbound: Outbound{Address: c.address, Port: c.port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies, Edge: c.edge}}
+	x := &outboundKept{Outbound: Outbound{Address: c.address, Port: c.port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies, Edge: c.edge, Passthrough: c.passes}}
 	x.Listener = &x.kept
 	return &x.Outbound
 }
 
-// outbound is the one of r for a call, where t was already what it is about. As a
-// rule it is at the place i. None has r nil.
-func (r *Resolved) outbound(c *call, t *routed, i int) *Outbound {
-	if r == nil {
-		return nil
-	}
+// outbounds are those that were there before, by address and port.
+type outbounds []*Outbound
+
+// outbound is the one of list for a call, where t was already what it is about, or else
+// a new one. As a rule it is at the place i.
+func (list outbounds) outbound(c *call, t *routed, i int) *Outbound {
 	at := func(o *Outbound, c *call) int { return o.compare(c.address, c.port, t.dest.ID) }
-	if i >= len(r.Outbounds) || at(r.Outbounds[i], c) != 0 {
+	if i >= len(list) || at(list[i], c) != 0 {
 		var ok bool
-		if i, ok = slices.BinarySearchFunc(r.Outbounds, c, at); !ok {
-			return nil
+		if i, ok = slices.BinarySearchFunc(list, c, at); !ok {
+			return newOutbound(c, t)
 		}
 	}
-	o := r.Outbounds[i]
-	if o.Edge != c.edge || o.Destination != t.dest || o.Table != t.table || o.TCP != t.tcp || !o.Policies.is(t.policies) {
-		return nil
+	o := list[i]
+	if o.Edge != c.edge || o.Passthrough != c.passes || o.Destination != t.dest || o.Table != t.table || o.TCP != t.tcp || !o.Policies.is(t.policies) {
+		return newOutbound(c, t)
 	}
 	return o
 }

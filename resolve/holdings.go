@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -25,7 +26,7 @@ func (c *collections) addHoldings() {
 	c.used = derive.Derive(c.schema, "uses", c.called, derive.Values[used]{
 		Equal: func(a, b *used) bool { return slices.Equal(a.clusters, b.clusters) },
 	}, func(r *derive.Reader, key string) *used {
-		return mesh{c, r}.uses(need(c.dataplanes, r, key), need(c.called, r, key).classes)
+		return mesh{c, r}.uses(need(c.dataplanes, r, key), need(c.called, r, key).classes, need(c.hostGroups, r, key).keys)
 	})
 	c.byCluster = c.used.Group(func(_ string, u *used, add func(string)) {
 		for _, x := range u.clusters {
@@ -60,7 +61,7 @@ func (c *collections) addHoldings() {
 }
 
 // uses finds the tables of what a dataplane calls, and the clusters behind them.
-func (m mesh) uses(p *dataplane, classes []string) *used {
+func (m mesh) uses(p *dataplane, classes, groups []string) *used {
 	u := &used{make([]use, 0, len(classes))}
 	seen := make(map[string]int, 3*len(classes))  // where in u.clusters
 	at := make(map[string]string, 2*len(classes)) // the class by destination id
@@ -69,29 +70,44 @@ func (m mesh) uses(p *dataplane, classes []string) *used {
 			at[id] = key
 		}
 	}
-	for _, key := range classes {
-		if key == "" {
+	for ref := range m.namedBy(classes, groups) {
+		if i, ok := seen[ref.name]; ok {
+			u.clusters[i].connectionsOnly = u.clusters[i].connectionsOnly && ref.connections
 			continue
 		}
-		t, _ := m.named.Get(m.at, key)
-		if t == nil {
-			continue // what failed names nothing
+		seen[ref.name] = len(u.clusters)
+		class, ok := at[ref.id]
+		if !ok {
+			class = m.classOf(ref.id, p)
+			at[ref.id] = class
 		}
-		for _, ref := range t.clusters {
-			if i, ok := seen[ref.name]; ok {
-				u.clusters[i].connectionsOnly = u.clusters[i].connectionsOnly && ref.connections
-				continue
-			}
-			seen[ref.name] = len(u.clusters)
-			class, ok := at[ref.id]
-			if !ok {
-				class = m.classOf(ref.id, p)
-				at[ref.id] = class
-			}
-			u.clusters = append(u.clusters, use{withTags(class, ref.tags), withTags(ref.id, ref.tags), ref.connections})
-		}
+		u.clusters = append(u.clusters, use{withTags(class, ref.tags), withTags(ref.id, ref.tags), ref.connections})
 	}
 	return u
+}
+
+// namedBy yields the clusters that the tables of classes and groups name.
+func (m mesh) namedBy(classes, groups []string) iter.Seq[clusterRef] {
+	return func(yield func(clusterRef) bool) {
+		all := func(from *derive.Collection[named], keys []string) bool {
+			for _, key := range keys {
+				if key == "" {
+					continue
+				}
+				t, _ := from.Get(m.at, key)
+				if t == nil {
+					continue // what failed names nothing
+				}
+				for _, ref := range t.clusters {
+					if !yield(ref) {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		_ = all(m.named, classes) && all(m.groupNamed, groups)
+	}
 }
 
 // cluster is how a class speaks to a destination, or to a subset of it.

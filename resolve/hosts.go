@@ -32,7 +32,7 @@ func hostsOf(r *routeObject) iter.Seq[*Destination] {
 // it but the backends of its routes.
 func hostDestination(name string, port uint32) *Destination {
 	number := strconv.FormatUint(uint64(port), 10)
-	return &Destination{ID: "host_" + name + ":" + number, Kind: api.KindHost, Name: name, Port: port, PortName: number,
+	return &Destination{ID: hostID(name, number), Kind: api.KindHost, Name: name, Port: port, PortName: number,
 		Protocol: api.HTTP, Hostnames: []string{name}}
 }
 
@@ -49,7 +49,8 @@ func (d *Destination) above() []string {
 	return append(out, anyHost)
 }
 
-// anyHost is the host that stands for all.
+// anyHost is the host that stands for all. With redirection nobody calls it: what is for
+// no other host goes where it was going.
 const anyHost = "*"
 
 // destsBelow yields the hosts below that of an entry which is for them too.
@@ -86,6 +87,8 @@ func (m mesh) wider(d *dest, exact []*contribution) []*contribution {
 	}
 	return out
 }
+
+func hostID(name, port string) string { return "host_" + name + ":" + port }
 
 // hostsAt is by which name all hosts at a port are found.
 func hostsAt(port uint32) string { return "\x03hosts:" + strconv.FormatUint(uint64(port), 10) }

@@ -11,8 +11,8 @@ import (
 // Whoever refers to them refers to their Kept too, and all go together. A nil Kept
 // keeps nothing.
 type Kept struct {
-	attached, listeners Memo
-	rendered            *Memo // beside the table, which may outlive the policies
+	attached, listeners, passing Memo
+	rendered                     *Memo // beside the table, which may outlive the policies
 }
 
 // NewKept stands beside a new table.
@@ -35,6 +35,14 @@ func (k *Kept) Listeners() *Memo {
 		return nil
 	}
 	return &k.listeners
+}
+
+// Passing is for the same where what is for nobody there passes through.
+func (k *Kept) Passing() *Memo {
+	if k == nil {
+		return nil
+	}
+	return &k.passing
 }
 
 // attachments is for what Outbound.Attachments worked out.

@@ -122,6 +122,11 @@ func routeMeantFor(x mesh, r *routeObject, p *dataplane) bool {
 
 func (m mesh) callsOneOf(p *dataplane, o *routeObject) bool {
 	list, _ := m.calls.Get(m.at, objectKey(p.object.Ref))
+	if slices.ContainsFunc(o.opinion.Entries, func(e route.Entry) bool {
+		return e.To.Kind == api.KindHost && m.callsHost(objectKey(p.object.Ref), e.To)
+	}) {
+		return true
+	}
 	return list != nil && slices.ContainsFunc(list.list, func(c call) bool {
 		return c.dest != nil && slices.ContainsFunc(o.opinion.Entries, func(e route.Entry) bool {
 			return matcher.Destination(e.To, o.object.HomeNamespace(), &c.dest.facts)

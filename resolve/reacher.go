@@ -163,7 +163,7 @@ func (x *reacher) callers(d *dest) {
 		return
 	}
 	for class := range x.mesh.classesOf(d) {
-		for key := range x.mesh.byClass.Keys(x.mesh.at, class) {
+		for key := range x.mesh.planesOf(class) {
 			x.among[key] = true
 		}
 	}

@@ -57,6 +57,9 @@ type Outbound struct {
 	// Kept is what stands beside all of them, Listener what stands beside the outbound.
 	Kept     *Kept
 	Listener *Memo
+	// Passthrough says that the outbound is to a host behind redirection: what comes to its
+	// address and is for none of the hosts there goes on to where it was going.
+	Passthrough bool
 	// Edge says that nobody calls it from the dataplane, but clients from outside at
 	// the listener of an Edge.
 	Edge bool

@@ -54,7 +54,43 @@ func wantedNames(w matcher.Wants) []string {
 }
 
 // classesOf yields the classes of dataplanes that call a destination, by key.
-func (m mesh) classesOf(d *dest) iter.Seq[string] { return m.byClass.Buckets(m.at, classKey(d.ID, "")) }
+func (m mesh) classesOf(d *dest) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		prefix := classKey(d.ID, "")
+		for class := range m.byClass.Buckets(m.at, prefix) {
+			if !yield(class) {
+				return
+			}
+		}
+		if d.Kind != api.KindHost {
+			return
+		}
+		own := slices.Collect(m.byClass.Buckets(m.at, prefix))
+		for class := range m.groupsByClass.Buckets(m.at, prefix) {
+			if !slices.Contains(own, class) && !yield(class) {
+				return
+			}
+		}
+	}
+}
+
+// planesOf yields the keys of the dataplanes of a class, in no order; one may come twice.
+func (m mesh) planesOf(class string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for key := range m.byClass.Keys(m.at, class) {
+			if !yield(key) {
+				return
+			}
+		}
+		for group := range m.groupsByClass.Keys(m.at, class) {
+			for key := range m.byGroup.Keys(m.at, group) {
+				if !yield(key) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // hasRules reports whether a dataplane that the selector selects has a rule of the
 // route; section, if given, names the rule.
@@ -65,7 +101,7 @@ func (m mesh) hasRules(r *routeObject, section string, by *matcher.Selector) boo
 				if t, _ := m.routed.Get(m.at, key); t == nil || t.table == nil || !t.table.has(r, section) {
 					continue
 				}
-				for of := range m.byClass.Keys(m.at, key) {
+				for of := range m.planesOf(key) {
 					if p, _ := m.dataplanes.Get(m.at, of); by.Selects(&p.facts) {
 						return true
 					}

@@ -65,9 +65,11 @@ func (c *collections) addSubjects() {
 		func(r *derive.Reader, id string) *subjects {
 			return mesh{c, r}.gatherSubjects(need(c.dests, r, id), need(c.routing, r, id))
 		})
-	c.selectors = derive.Derive(c.schema, "selectors", c.subjects, derive.Values[selectors]{Equal: func(a, b *selectors) bool {
-		return slices.EqualFunc(a.list, b.list, func(x, y *matcher.Selector) bool { return x.Key == y.Key })
-	}}, func(r *derive.Reader, id string) *selectors { return &selectors{need(c.subjects, r, id).selectors} })
+	c.selectors = derive.Derive(c.schema, "selectors", c.subjects, derive.Values[selectors]{Equal: (*selectors).equal}, func(r *derive.Reader, id string) *selectors { return &selectors{need(c.subjects, r, id).selectors} })
+}
+
+func (s *selectors) equal(o *selectors) bool {
+	return slices.EqualFunc(s.list, o.list, func(x, y *matcher.Selector) bool { return x.Key == y.Key })
 }
 
 func (r *routing) equal(o *routing) bool {
@@ -217,6 +219,10 @@ func (s *subjects) distinctSelectors() []*matcher.Selector {
 	for _, it := range s.items {
 		add(it.policy.selector)
 	}
+	return sortedSelectors(byKey)
+}
+
+func sortedSelectors(byKey map[string]*matcher.Selector) []*matcher.Selector {
 	out := make([]*matcher.Selector, 0, len(byKey))
 	for _, x := range byKey {
 		out = append(out, x)

@@ -35,23 +35,26 @@ type clusterRef struct {
 // addTables derives what each class has of a destination. Classes that have the
 // same share it.
 func (c *collections) addTables() {
-	c.said = derive.Derive(c.schema, "said", c.byClass, derive.Values[said]{
+	c.said = derive.Derive(c.schema, "said", c.anyClass, derive.Values[said]{
 		Equal: func(a, b *said) bool { return a.dest == b.dest && same(a.policies, b.policies) },
 		Hash:  func(s *said) uint64 { return s.policies.hash(mixed(offset, s.dest.ID)) },
 	}, func(r *derive.Reader, key string) *said {
 		x := need(c.classes, r, key)
 		return &said{x.spoken, x.base.overridden(x.overrides).fold(c.kinds)}
 	})
-	c.routed = derive.Derive(c.schema, "tables", c.byClass, derive.Values[routed]{Equal: (*routed).equal, Hash: (*routed).hash},
+	c.routed = derive.Derive(c.schema, "tables", c.anyClass, derive.Values[routed]{Equal: (*routed).equal, Hash: (*routed).hash},
 		func(r *derive.Reader, key string) *routed {
 			x := need(c.classes, r, key)
 			made := mesh{c, r}.table(x, need(c.said, r, key), need(c.composed, r, x.composed))
 			made.reuse(c.routed.Before(r))
 			return made
 		})
-	c.named = derive.Derive(c.schema, "clusters named", c.routed, derive.Values[named]{Equal: func(a, b *named) bool { return same(a.clusters, b.clusters) }},
+	c.named = derive.Derive(c.schema, "clusters named", c.routed, derive.Values[named]{Equal: (*named).equal},
 		func(r *derive.Reader, key string) *named { return &named{need(c.routed, r, key).clusters} })
+	c.addGroupOutbounds()
 }
+
+func (n *named) equal(o *named) bool { return same(n.clusters, o.clusters) }
 
 // table works out where the requests or connections of a class go.
 func (m mesh) table(x *class, s *said, all *composition) *routed {

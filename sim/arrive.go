@@ -54,7 +54,7 @@ func (x *Backend) forms(sent *Forwarded, answer uint32) []*Forwarded {
 	if len(x.Inbounds) == 0 {
 		add(sent.over(x.http2))
 	}
-	read := sent.reread(x.http2)
+	read, normal := sent.reread(x.http2)
 	for k := range x.Inbounds {
 		in := &x.Inbounds[k]
 		in.grpc = read.Headers.grpc()
@@ -63,6 +63,9 @@ func (x *Backend) forms(sent *Forwarded, answer uint32) []*Forwarded {
 			add(sent.over(x.http2))
 		case answer != 0:
 			in.unread = &Answer{Status: answer, Reset: x.http2}
+			in.ends(*in.unread)
+		case !normal:
+			in.unread = &Answer{Status: http.StatusBadRequest}
 			in.ends(*in.unread)
 		default:
 			add(read.over(in.Protocol == api.HTTP2 || in.Protocol == api.GRPC))
@@ -119,11 +122,12 @@ func (b *Branch) send(n int, f *Forwarded) {
 	}
 }
 
-// reread is f after a sidecar in front of a workload has read it.
-func (f *Forwarded) reread(http2 bool) *Forwarded {
-	got := f.clone()
+// reread is f after a sidecar in front of a workload has read it; ok is false where it
+// refuses the path.
+func (f *Forwarded) reread(http2 bool) (got *Forwarded, ok bool) {
+	got = f.clone()
 	path, query, asks := strings.Cut(f.Path, "?")
-	if path, ok := normalize(path); ok {
+	if path, ok = normalize(path); ok {
 		got.Path = path
 		if asks {
 			got.Path += "?" + query
@@ -139,7 +143,7 @@ func (f *Forwarded) reread(http2 bool) *Forwarded {
 			got.Headers["connection"], got.Method = "upgrade", http.MethodGet
 		}
 	}
-	return got
+	return got, ok || f.Method == http.MethodConnect
 }
 
 func (f *Forwarded) same(o *Forwarded) bool {

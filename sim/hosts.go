@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -26,4 +29,44 @@ func askedHost(r *resolve.Resolved, o *resolve.Outbound, authority string) *reso
 		}
 	}
 	return found
+}
+
+// caught is an outbound at the address where calls to hosts are looked at before they go
+// on to a, which nobody else has; nil where they are not.
+func caught(r *resolve.Resolved, a *address) *resolve.Outbound {
+	ip, notIP := netip.ParseAddr(a.host)
+	for own := range spec(r).Addresses() {
+		if own == ip {
+			return nil
+		}
+	}
+	i := slices.IndexFunc(r.Outbounds, func(o *resolve.Outbound) bool {
+		return o.Passthrough && o.Port == a.port && (notIP != nil || strings.Contains(o.Address, ":") == ip.Is6())
+	})
+	if i < 0 {
+		return nil
+	}
+	return r.Outbounds[i]
+}
+
+// noHost is what becomes of a request at the address of o that is for none of the hosts
+// there.
+func (f *found) noHost(o *resolve.Outbound, q *Request) error {
+	c, answer := f.call, uint32(http.StatusNotFound)
+	if o.Passthrough {
+		var err error
+		c.anyMethod = true
+		if answer, err = f.receive(q); err != nil {
+			return err
+		}
+		if answer == 0 {
+			answer = c.unread(q)
+		}
+		if answer == 0 && c.upgrade == unknownUpgrade {
+			answer = http.StatusForbidden
+		}
+		f.passed = &Forwarded{Method: c.method, Authority: c.authority, Path: c.path + c.query, Headers: c.sent}
+	}
+	f.end(nil, answer, anyDraw[0])
+	return nil
 }

@@ -18,6 +18,7 @@ type found struct {
 	ends     []*lookup
 	missed   []Miss
 	unknown  []string
+	passed   *Forwarded // of a request that the proxy reads and lets pass
 }
 
 // lookup is one thing that a request comes to: an answer of the proxy's own, or
@@ -47,10 +48,18 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 		}
 		f.call.fromOutside()
 	}
+	if f.outbound == nil && !spec(r).Edge() && a.port != 0 {
+		if err := mesh(w.Destinations(r.Ref.Mesh)).notReached(r, &a); err != nil {
+			return nil, err
+		}
+		f.outbound = caught(r, &a)
+	}
 	if o := f.outbound; o != nil && o.ToHost() {
-		if f.outbound = askedHost(r, o, f.call.authority); f.outbound == nil {
-			f.end(nil, http.StatusNotFound, anyDraw[0])
-			return f, nil
+		f.call.asSent = !f.call.outside
+		if o.Passthrough && (q.Version == "1.0" || a.scheme != "http") {
+			f.outbound = nil // it is not looked into
+		} else if f.outbound = askedHost(r, o, f.call.authority); f.outbound == nil {
+			return f, f.noHost(o, &q)
 		}
 	}
 	answer := uint32(0)
@@ -59,11 +68,7 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 		answer = http.StatusNotFound
 	case o == nil && a.port == 0:
 		return nil, fmt.Errorf("url: tcp:// stands for no port; write one, as tcp://%s:5432", a.authority)
-	case o == nil:
-		if err := mesh(w.Destinations(r.Ref.Mesh)).notReached(r, &a); err != nil {
-			return nil, err
-		}
-	case o.Table == nil:
+	case o == nil, o.Table == nil:
 	case a.scheme == bareScheme:
 		return nil, fmt.Errorf("url: %s looks for requests, which decide where they go; ask for one, as http://%s", o.Destination.ID, a.authority)
 	case a.scheme == "https":
@@ -129,7 +134,10 @@ func (f *found) look(t *resolve.Table, q *Request) error {
 // unread is what the proxy answers to what it could read before it looks for a route; 0
 // where it looks.
 func (c *call) unread(q *Request) uint32 {
-	path, ok := normalize(c.path)
+	path, ok := c.path, strings.HasPrefix(c.path, "/")
+	if !c.asSent {
+		path, ok = normalize(c.path)
+	}
 	if c.path = path; c.outside {
 		c.path = mergeSlashes(path)
 	}

@@ -10,7 +10,7 @@ import (
 type call struct {
 	method    string
 	authority string
-	path      string  // normalised, without the query
+	path      string  // normalised unless asSent, without the query
 	query     string  // with its question mark
 	sent      Headers // what reaches a backend if no filter changes it
 	headers   Headers // what matches see: sent, and what Envoy adds before it looks
@@ -21,6 +21,7 @@ type call struct {
 	anyMethod bool // where it comes, every method is read
 	refused   bool // for what Connection names
 	hostless  bool // because Connection names the host
+	asSent    bool // where it comes, the path stays as it was sent
 	outside   bool // a client of an edge dataplane asks
 	upgrade   upgrade
 	claims    map[string]string

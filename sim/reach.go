@@ -37,7 +37,7 @@ func (m mesh) notReached(r *resolve.Resolved, a *address) error {
 		e.Advice = "it reaches that service at " + strings.Join(at, ", ")
 		return e
 	}
-	if d := m.find(r, a); d != nil && !(d.Outside && spec(r).TransparentProxying != nil) {
+	if d := m.find(r, a); d != nil {
 		e.Advice = opening(r, d)
 		return e
 	}
@@ -57,7 +57,7 @@ func (m mesh) notReached(r *resolve.Resolved, a *address) error {
 
 // elsewhere is where r reaches what a names, at another port.
 func elsewhere(r *resolve.Resolved, a *address) []string {
-	list := byName(r, a.host)
+	list := slices.DeleteFunc(byName(r, a.host), func(o *resolve.Outbound) bool { return o.Passthrough })
 	for _, o := range r.Outbounds {
 		if a.isIP() && virtual(o.Destination, a) {
 			list = append(list, o)
@@ -86,11 +86,18 @@ func (m mesh) find(r *resolve.Resolved, a *address) *resolve.Destination {
 	}
 	var found *resolve.Destination
 	m.each(func(d *resolve.Destination) {
-		if (named(d, a.host) || virtual(d, a)) && (found == nil || fit(d) > fit(found)) {
+		if (named(d, a.host) || virtual(d, a)) && !passed(r, d, a) && (found == nil || fit(d) > fit(found)) {
 			found = d
 		}
 	})
 	return found
+}
+
+// passed reports whether r's calls to a go where they were going although d has the
+// name: with redirection nobody looks for hosts but at their ports.
+func passed(r *resolve.Resolved, d *resolve.Destination, a *address) bool {
+	t := spec(r).TransparentProxying
+	return t != nil && (d.Outside || d.Kind == api.KindHost && (d.Port != a.port || d.Name == "*" || t.ReachableBackends == nil))
 }
 
 // names are those that a writer may have meant.
@@ -132,6 +139,8 @@ func opening(r *resolve.Resolved, d *resolve.Destination) string {
 	switch t := spec(r).TransparentProxying; {
 	case t == nil:
 		return outbound + ", or give it networking.transparentProxying"
+	case d.Kind == api.KindHost:
+		return fmt.Sprintf("add a backend of its routes to networking.transparentProxying.reachableBackends of Dataplane %s", r.Ref.Name)
 	case len(d.VIPs) == 0:
 		return "that service has no virtual address in its status; " + outbound
 	case t.ReachableBackends != nil:

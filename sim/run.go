@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -62,7 +63,7 @@ func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
 
 // read reports whether a proxy reads the request.
 func (f *found) read() bool {
-	return f.ends[0].answer != 0 || f.outbound != nil && f.outbound.Table != nil
+	return f.ends[0].answer != 0 || f.passed != nil || f.outbound != nil && f.outbound.Table != nil
 }
 
 // branch is what becomes of a request that comes to l.
@@ -84,7 +85,7 @@ func (t trace) outcome(l *lookup, q Request) Branch {
 	case l.answer != 0:
 		return l.call.respond(l.answer)
 	case o == nil:
-		return Branch{Probability: 1, Outcome: Passthrough, Forwarded: untouched(q, l.address)}
+		return Branch{Probability: 1, Outcome: Passthrough, Forwarded: cmp.Or(l.passed, untouched(q, l.address))}
 	case o.Table == nil:
 		return t.connect(o, untouched(q, l.address))
 	default:

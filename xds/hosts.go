@@ -15,6 +15,14 @@ import (
 // HostsName is the name of the route configuration of all hosts at a port.
 func HostsName(port uint32) string { return "outbound:hosts:" + strconv.FormatUint(uint64(port), 10) }
 
+// hostsName is that of the one behind o, which leads to a host.
+func hostsName(o *resolve.Outbound) string {
+	if o.Passthrough {
+		return PassthroughHostsName(o.Destination.Port)
+	}
+	return HostsName(o.Destination.Port)
+}
+
 // hostSets are the route configurations for hosts of which one table is the
 // first, one for each list of the others, for as long as somebody has it. The
 // lock guards the list; it never changes what is rendered.
@@ -77,6 +85,9 @@ func newHostsResource(name string, list []*resolve.Outbound) *Resource {
 		hosts = append(hosts, h.host)
 		out.Clusters, out.Notes = append(out.Clusters, h.clusters...), append(out.Notes, h.notes...)
 	}
+	if list[0].Passthrough {
+		hosts, out.Clusters = append(hosts, passthroughHost()), append(out.Clusters, Passthrough)
+	}
 	config := routeConfiguration(name, hosts...)
 	config.IgnorePortInHostMatching = true
 	r := newResource(config.Name, config)
@@ -99,5 +110,5 @@ func hostsOf(r *resolve.Resolved, first int) []*resolve.Outbound {
 
 // sameListener reports whether both are hosts at one address.
 func sameListener(a, b *resolve.Outbound) bool {
-	return a.ToHost() && b.ToHost() && a.Edge == b.Edge && a.Address == b.Address && a.Port == b.Port
+	return a.ToHost() && b.ToHost() && a.Edge == b.Edge && a.Passthrough == b.Passthrough && a.Address == b.Address && a.Port == b.Port
 }

@@ -32,6 +32,7 @@ type chain struct {
 	stat   string // prefix of statistics
 	routes string // name of the route configuration; empty for bytes
 	hosts  bool   // routes are those of hosts
+	passes bool   // what is for none of them goes on to where it was going
 	split  split
 	by     *api.Origin // whose word split is; nil for nobody's
 	ps     resolve.Policies
@@ -52,7 +53,11 @@ func (x *Renderer) outbound(r *resolve.Resolved, o *resolve.Outbound) (*Resource
 }
 
 func (x *Renderer) sharedOutbound(r *resolve.Resolved, o *resolve.Outbound, at place) *ownOutbound {
-	in := o.Kept.Listeners().Do(func() any { return x.common(outboundChain(o)) }).(*common)
+	kept := o.Kept.Listeners()
+	if o.Passthrough {
+		kept = o.Kept.Passing()
+	}
+	in := kept.Do(func() any { return x.common(outboundChain(o)) }).(*common)
 	return in.listeners.get(at, func() *ownOutbound {
 		own := &ownOutbound{at: at}
 		own.listener, own.notes = x.renderOutbound(r, o, in)
@@ -64,7 +69,7 @@ func outboundChain(o *resolve.Outbound) chain {
 	c := chain{place: Place{Protocol: o.Protocol()}, stat: o.Destination.ID, ps: o.Policies}
 	switch {
 	case o.ToHost():
-		c.stat, c.hosts = HostsName(o.Destination.Port), true
+		c.stat, c.hosts, c.passes = hostsName(o), true, o.Passthrough
 		c.routes = c.stat
 	case o.Table != nil:
 		c.routes = TableName(o.Destination.ID)
@@ -81,7 +86,7 @@ func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound, in *
 	}
 	tags := map[string]string{api.TagService: o.Destination.Name}
 	if o.ToHost() {
-		tags[api.TagService] = HostsName(o.Destination.Port)
+		tags[api.TagService] = hostsName(o)
 	}
 	res, notes := x.listener(out, o.Address, o.Port, in, r, tags)
 	if o.TCP != nil {
@@ -127,7 +132,11 @@ func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, in
 	if transparent(r) && in.edge == nil {
 		out.BindToPort = wrapperspb.Bool(false)
 	}
-	out.FilterChains = []*listenerv3.FilterChain{{Filters: in.filters}}
+	if in.passes {
+		lookFirst(out, in.filters)
+	} else {
+		out.FilterChains = []*listenerv3.FilterChain{{Filters: in.filters}}
+	}
 	all := append([]*api.Origin{{Ref: r.Ref}}, in.origins...)
 	origins := in.origins
 	if in.place.Inbound {
@@ -148,6 +157,9 @@ func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, in
 		if h.cluster != Unresolved {
 			res.Clusters = append(res.Clusters, h.cluster)
 		}
+	}
+	if in.passes {
+		res.Clusters = append(res.Clusters, Passthrough)
 	}
 	slices.Sort(res.Clusters)
 	res.Clusters = slices.Compact(res.Clusters)

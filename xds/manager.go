@@ -40,13 +40,16 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 		// connection: an application's idle connection to its proxy costs nothing.
 		StreamIdleTimeout:             durationpb.New(0),
 		CommonHttpProtocolOptions:     &corev3.HttpProtocolOptions{IdleTimeout: durationpb.New(0)},
-		NormalizePath:                 wrapperspb.Bool(true),
+		NormalizePath:                 wrapperspb.Bool(!c.hosts || c.edge != nil), // requests for any host come there
 		InternalAddressConfig:         loopbackOnly(),
 		UpgradeConfigs:                []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: webSocket}},
 		EarlyHeaderMutationExtensions: []*corev3.TypedExtensionConfig{withoutControlHeaders()},
 	}
 	if c.hosts { // whose routes may be for methods that nobody else knows
 		m.HttpProtocolOptions = &corev3.Http1ProtocolOptions{AllowCustomMethods: true}
+	}
+	if c.passes {
+		changeNothing(m)
 	}
 	if c.place.Inbound {
 		// A WebSocket comes by HTTP/2 from the caller's sidecar: as CONNECT.

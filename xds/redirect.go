@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"net/netip"
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -20,8 +21,10 @@ const (
 	redirectInbound  = 15006
 	redirectOutbound = 15001
 	anyIPv4          = "0.0.0.0"
-	anyIPv6          = "::"
 )
+
+// inboundPassthrough begins the names of what lets connections to the workload pass.
+const inboundPassthrough = "inbound:passthrough:"
 
 // sourceFor is the address from which a sidecar calls its own workload at
 // address, so that the redirection rules let the call pass.
@@ -48,50 +51,34 @@ func (s *State) passthrough(r *resolve.Resolved) {
 	if out == 0 {
 		out = redirectOutbound
 	}
-	for _, f := range families(t.IPFamilyMode) {
-		s.capture(r, "outbound:passthrough:"+f.name, f.any, out, corev3.TrafficDirection_OUTBOUND, "")
-		s.capture(r, "inbound:passthrough:"+f.name, f.any, in, corev3.TrafficDirection_INBOUND, sourceFor(f.any))
+	for _, ip := range t.Families() {
+		s.capture(r, Passthrough+":"+family(ip), ip.String(), out, corev3.TrafficDirection_OUTBOUND, "")
+		s.capture(r, inboundPassthrough+family(ip), ip.String(), in, corev3.TrafficDirection_INBOUND, sourceFor(ip.String()))
 	}
+	s.spare(r, dp.Networking)
 }
 
-type family struct{ name, any string }
-
-// families are those that a Dataplane asks for. A host without IPv6 could not
-// listen there, so it is not taken for granted.
-func families(mode string) []family {
-	four, six := family{"ipv4", anyIPv4}, family{"ipv6", anyIPv6}
-	switch mode {
-	case "DualStack":
-		return []family{four, six}
-	case "IPv6":
-		return []family{six}
+func family(ip netip.Addr) string {
+	if ip.Is4() {
+		return "ipv4"
 	}
-	return []family{four}
+	return "ipv6"
 }
 
 // capture is the listener for one direction, and the cluster that is wherever a
 // connection was going. A connection to the listener itself ends, for it would
 // go on to itself for ever.
 func (s *State) capture(r *resolve.Resolved, name, ip string, port uint32, direction corev3.TrafficDirection, source string) {
-	to := func(cluster string) []*listenerv3.Filter {
-		return []*listenerv3.Filter{{Name: tcpProxyFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: Pack(&tcpproxyv3.TcpProxy{
-			StatPrefix: name, ClusterSpecifier: &tcpproxyv3.TcpProxy_Cluster{Cluster: cluster},
-		})}}}
-	}
 	metadata := named([]*api.Origin{{Ref: r.Ref}})
 	listener := &listenerv3.Listener{
 		Name: name, Address: socket(ip, port), TrafficDirection: direction, UseOriginalDst: wrapperspb.Bool(true), Metadata: metadata,
 		FilterChains: []*listenerv3.FilterChain{
-			{FilterChainMatch: &listenerv3.FilterChainMatch{DestinationPort: wrapperspb.UInt32(port)}, Filters: to(Unresolved)},
-			{Filters: to(name)},
+			{FilterChainMatch: &listenerv3.FilterChainMatch{DestinationPort: wrapperspb.UInt32(port)}, Filters: bytesTo(Unresolved, name)},
+			{Filters: bytesTo(name, name)},
 		},
 	}
-	cluster := &clusterv3.Cluster{
-		Name: name, ConnectTimeout: durationpb.New(connectTimeout), Metadata: metadata,
-		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_ORIGINAL_DST},
-		LbPolicy:             clusterv3.Cluster_CLUSTER_PROVIDED,
-		CircuitBreakers:      thresholds(),
-	}
+	cluster := originalDestination(name)
+	cluster.Metadata = metadata
 	if source != "" {
 		cluster.UpstreamBindConfig = bindTo(source)
 	}
@@ -99,6 +86,23 @@ func (s *State) capture(r *resolve.Resolved, name, ip string, port uint32, direc
 	sealed.Clusters = []string{name}
 	s.listen(r, sealed, joined(ip, port), nil)
 	s.add(&s.Clusters, newResource(name, cluster), nil)
+}
+
+// bytesTo are the filters that hand whole connections to a cluster.
+func bytesTo(cluster, stat string) []*listenerv3.Filter {
+	return []*listenerv3.Filter{{Name: tcpProxyFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: Pack(&tcpproxyv3.TcpProxy{
+		StatPrefix: stat, ClusterSpecifier: &tcpproxyv3.TcpProxy_Cluster{Cluster: cluster},
+	})}}}
+}
+
+// originalDestination is the cluster that is wherever a connection was going.
+func originalDestination(name string) *clusterv3.Cluster {
+	return &clusterv3.Cluster{
+		Name: name, ConnectTimeout: durationpb.New(connectTimeout),
+		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_ORIGINAL_DST},
+		LbPolicy:             clusterv3.Cluster_CLUSTER_PROVIDED,
+		CircuitBreakers:      thresholds(),
+	}
 }
 
 func bindTo(source string) *corev3.BindConfig {

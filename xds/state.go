@@ -58,7 +58,10 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 		switch {
 		case o.ToHost():
 			hosts := hostsOf(r, i)
-			s.add(&s.Routes, renderHosts(HostsName(o.Destination.Port), hosts), nil)
+			s.add(&s.Routes, renderHosts(hostsName(o), hosts), nil)
+			if o.Passthrough {
+				s.add(&s.Clusters, passthroughCluster, nil)
+			}
 			i += len(hosts) - 1
 		case o.Table != nil:
 			s.add(&s.Routes, RenderTable(o.Table, o.Kept), nil)

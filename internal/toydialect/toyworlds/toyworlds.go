@@ -21,7 +21,9 @@ type m = map[string]any
 func document(t *rapid.T) m {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
 	toy := func() string { return pick("toy", "t1", "t2", "t3", "t4") }
-	switch pick("type", "route", "route", "route", "policy", "caller", "edge") {
+	switch pick("type", "route", "route", "route", "policy", "caller", "redirected", "edge") {
+	case "redirected":
+		return redirected(t)
 	case "caller":
 		return m{"type": "Dataplane", "mesh": "default", "name": pick("caller", "x", "y"), "labels": m{"team": pick("team", "x", "y")},
 			"networking": m{"address": "127.0.0.9", "outbound": []m{{"port": 20000, "hosts": m{"port": rapid.SampledFrom([]int{80, 81}).Draw(t, "at")}}}}}
@@ -78,6 +80,20 @@ func document(t *rapid.T) m {
 		doc["labels"] = m{"kuma.io/effect": "shadow"}
 	}
 	return doc
+}
+
+// redirected draws a dataplane that reaches hosts without naming them.
+func redirected(t *rapid.T) m {
+	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
+	proxied := m{"redirectPortInbound": 15006, "redirectPortOutbound": 15001, "ipFamilyMode": pick("families", "IPv4", "IPv4", "IPv6", "DualStack")}
+	if pick("reach", "all", "some") == "some" {
+		proxied["reachableBackends"] = m{"refs": []m{{"kind": "MeshService", "name": pick("service", worlds.ServiceNames...)}}}
+	}
+	net := m{"address": pick("address", "127.0.0.7", "127.0.0.7", "::7"), "transparentProxying": proxied}
+	if pick("taken", "yes", "no", "no") == "yes" {
+		net["outbound"] = []m{{"address": "0.0.0.0", "port": 80, "hosts": m{"port": 81}}}
+	}
+	return m{"type": "Dataplane", "mesh": "default", "name": pick("redirected", "v", "w"), "labels": m{"team": pick("team", "x", "y")}, "networking": net}
 }
 
 // Changes draws some valid changes of a snapshot, of documents of the language and

@@ -1,0 +1,241 @@
+package resolve
+
+import (
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/derive"
+)
+
+// groupKey names a group of dataplanes whose traffic is redirected: those that reach the
+// same hosts of a port as the same classes.
+type groupKey struct {
+	Port    uint32
+	Address string // where redirected connections to any address of the family arrive
+	// Bits has a digit for each selector of hostSelectors.
+	Bits string
+	// Limit, written in namespace Home, is which backends they reach; nil is all.
+	Limit *api.ReachableBackends `json:",omitempty"`
+	Home  string                 `json:",omitempty"`
+}
+
+func (k groupKey) String() string {
+	text, err := json.Marshal(k)
+	if err != nil {
+		panic(err) // it holds texts and numbers
+	}
+	return string(text)
+}
+
+func groupOf(text string) (k groupKey) {
+	if err := json.Unmarshal([]byte(text), &k); err != nil {
+		panic(err) // String wrote it
+	}
+	return k
+}
+
+// hostGroups are the keys of those that a dataplane belongs to, one for each port and
+// family.
+type hostGroups struct{ keys []string }
+
+// hostGroup is the hosts that the dataplanes of a group reach.
+type hostGroup struct{ list []hostCall } // by id
+
+type hostCall struct {
+	dest  *dest
+	class string
+}
+
+// groupOutbounds are the outbounds that the dataplanes of a group share, by destination.
+type groupOutbounds struct {
+	list   []*Outbound
+	failed *derive.Failed
+}
+
+// addHostGroups derives which hosts the dataplanes with redirection reach, once for all
+// that reach the same: each of them is called by all.
+func (c *collections) addHostGroups() {
+	byPort := c.dests.Index(func(_ string, d *dest, add func(string)) {
+		if d.Kind == api.KindHost && d.Name != anyHost {
+			add(strconv.FormatUint(uint64(d.Port), 10))
+		}
+	})
+	c.hostSelectors = derive.Derive(c.schema, "selectors of hosts", byPort, derive.Values[selectors]{Equal: (*selectors).equal},
+		func(r *derive.Reader, port string) *selectors {
+			byKey := map[string]*matcher.Selector{}
+			for d := range byPort.Values(r, port) {
+				if s, _ := c.selectors.Get(r, d.ID); s != nil {
+					for _, x := range s.list {
+						byKey[x.Key] = x
+					}
+				}
+			}
+			return &selectors{sortedSelectors(byKey)}
+		})
+	c.hostGroups = derive.Derive(c.schema, "groups for hosts", c.dataplanes, derive.Values[hostGroups]{
+		Equal: func(a, b *hostGroups) bool { return slices.Equal(a.keys, b.keys) },
+	}, func(r *derive.Reader, key string) *hostGroups {
+		return mesh{c, r}.hostGroupsOf(need(c.dataplanes, r, key))
+	})
+	c.byGroup = c.hostGroups.Group(func(_ string, x *hostGroups, add func(string)) {
+		for _, key := range x.keys {
+			add(key)
+		}
+	})
+	c.grouped = derive.Derive(c.schema, "hosts of groups", c.byGroup, derive.Values[hostGroup]{
+		Equal: func(a, b *hostGroup) bool { return slices.Equal(a.list, b.list) },
+	}, func(r *derive.Reader, key string) *hostGroup { return mesh{c, r}.hostsOfGroup(groupOf(key)) })
+	c.groupsByClass = c.grouped.Group(func(_ string, x *hostGroup, add func(string)) {
+		for _, h := range x.list {
+			add(h.class)
+		}
+	})
+}
+
+// addGroupOutbounds derives where the requests of a group to its hosts go.
+func (c *collections) addGroupOutbounds() {
+	c.groupOutbounds = derive.Derive(c.schema, "outbounds of groups", c.grouped, derive.Values[groupOutbounds]{
+		Equal: func(a, b *groupOutbounds) bool { return a.failed == b.failed && slices.Equal(a.list, b.list) },
+	}, func(r *derive.Reader, key string) *groupOutbounds {
+		k, out := groupOf(key), &groupOutbounds{}
+		var known outbounds
+		if before := c.groupOutbounds.Before(r); before != nil {
+			known = before.list
+		}
+		for _, h := range need(c.grouped, r, key).list {
+			t, failed := c.routed.Get(r, h.class)
+			if failed != nil {
+				out.failed = failed
+				continue
+			}
+			at := &call{address: k.Address, port: k.Port, dest: h.dest, passes: true}
+			out.list = append(out.list, known.outbound(at, t, len(out.list)))
+		}
+		return out
+	})
+	c.groupNamed = derive.Derive(c.schema, "clusters named by groups", c.grouped, derive.Values[named]{Equal: (*named).equal},
+		func(r *derive.Reader, key string) *named {
+			out, seen := &named{}, map[string]bool{}
+			for _, h := range need(c.grouped, r, key).list {
+				t, _ := c.named.Get(r, h.class)
+				if t == nil {
+					continue // what failed names nothing
+				}
+				for _, ref := range t.clusters {
+					if !seen[ref.name] {
+						seen[ref.name] = true
+						out.clusters = append(out.clusters, ref)
+					}
+				}
+			}
+			return out
+		})
+}
+
+// hostGroupsOf are the groups of a dataplane. Where traffic is not redirected, hosts are
+// reached by outbounds of their own.
+func (m mesh) hostGroupsOf(p *dataplane) *hostGroups {
+	out, net := &hostGroups{}, p.spec.Networking
+	if net.TransparentProxying == nil || net.Edge() {
+		return out
+	}
+	families := caughtAt(net)
+	if len(families) == 0 {
+		return out
+	}
+	for port, all := range m.hostSelectors.All(m.at) {
+		number, _ := strconv.ParseUint(port, 10, 16) // FormatUint wrote it
+		k := groupKey{Port: uint32(number), Limit: net.TransparentProxying.ReachableBackends}
+		if k.Limit != nil {
+			k.Home = p.facts.Namespace
+		}
+		bits := make([]byte, len(all.list))
+		for i, s := range all.list {
+			bits[i] = digit(s.Selects(&p.facts))
+		}
+		k.Bits = string(bits)
+		for _, k.Address = range families {
+			if !slices.ContainsFunc(net.Outbound, func(o api.Outbound) bool { return o.Address == k.Address && o.Port == k.Port }) {
+				out.keys = append(out.keys, k.String())
+			}
+		}
+	}
+	return out
+}
+
+// caughtAt are the addresses that stand for all of the families in which calls to hosts
+// are looked at: those that are redirected and in which the dataplane says its own
+// address, by which a call of others to it is told from its own.
+func caughtAt(net *api.Networking) []string {
+	var out []string
+	own := slices.Collect(net.Addresses())
+	for _, all := range net.TransparentProxying.Families() {
+		if slices.ContainsFunc(own, func(ip netip.Addr) bool { return ip.Is4() == all.Is4() }) {
+			out = append(out, all.String())
+		}
+	}
+	return out
+}
+
+// hostsOfGroup are the hosts that the dataplanes of a group reach: those of which a route
+// says something to them, and with a limit those one of whose backends it names.
+func (m mesh) hostsOfGroup(k groupKey) *hostGroup {
+	has := map[string]bool{"": true}
+	for i, s := range need(m.hostSelectors, m.at, strconv.FormatUint(uint64(k.Port), 10)).list {
+		has[s.Key] = k.Bits[i] == '1'
+	}
+	out := &hostGroup{}
+	for d := range m.destsNamed(hostsAt(k.Port)) {
+		if d.Name != anyHost && m.reachesHost(&k, d, has) {
+			out.list = append(out.list, hostCall{d, m.classWith(d.ID, func(s *matcher.Selector) bool { return has[s.Key] })})
+		}
+	}
+	return out
+}
+
+func (m mesh) reachesHost(k *groupKey, d *dest, has map[string]bool) bool {
+	said, _ := m.routing.Get(m.at, d.ID)
+	if said == nil {
+		return k.Limit == nil // it fails alike for all
+	}
+	return slices.ContainsFunc(said.contributions, func(c *contribution) bool {
+		if !has[c.selector().Key] || k.Limit == nil {
+			return has[c.selector().Key]
+		}
+		for i := range c.entry.Rules {
+			for _, ref := range c.entry.Rules[i].Backends {
+				if to, _ := m.findBackend(ref); to != nil && reachable(k.Limit, k.Home, to) {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// groupsOf are the keys of the groups of a dataplane.
+func (m mesh) groupsOf(key string) []string {
+	x, _ := m.hostGroups.Get(m.at, key)
+	if x == nil {
+		return nil
+	}
+	return x.keys
+}
+
+// callsHost reports whether a dataplane reaches a host by one of its groups.
+func (m mesh) callsHost(key string, host api.TargetRef) bool {
+	id := hostID(host.Name, host.SectionName)
+	return slices.ContainsFunc(m.groupsOf(key), func(group string) bool {
+		g, _ := m.grouped.Get(m.at, group)
+		if g == nil {
+			return false
+		}
+		_, ok := slices.BinarySearchFunc(g.list, id, func(h hostCall, id string) int { return strings.Compare(h.dest.ID, id) })
+		return ok
+	})
+}
