@@ -103,9 +103,14 @@ func compile(from Source) (*World, error) {
 // table is what the client's requests to web are routed by.
 func (w *World) table() *resolve.Table { return w.Resolved.Outbounds[0].Table }
 
-// route is that of the table with that name.
+// route is the first with that name among those of web, or of the hosts.
 func (w *World) route(name string) *resolve.Route {
-	return w.table().Routes[slices.IndexFunc(w.table().Routes, func(r *resolve.Route) bool { return r.Name == name })]
+	for _, o := range w.Resolved.Outbounds {
+		if i := slices.IndexFunc(o.Table.Routes, func(r *resolve.Route) bool { return r.Name == name }); i >= 0 {
+			return o.Table.Routes[i]
+		}
+	}
+	panic("no route is called " + name)
 }
 
 // address is where the client's sidecar listens for them.

@@ -13,3 +13,13 @@ func TestGatewayAgreesWithEnvoy(t *testing.T) {
 	}
 	t.Logf("%d pairs\n%s", pairs, grid)
 }
+
+// TestListenersAgreeWithEnvoy is TestSimAgreesWithEnvoy for routes at the listeners of
+// Gateways, with a fifth of the pairs.
+func TestListenersAgreeWithEnvoy(t *testing.T) {
+	t.Parallel()
+	pairs := int(number(t, "WEFT_DIFF_PAIRS", 5000)) / 5
+	for _, r := range Run(t, byListeners, number(t, "WEFT_DIFF_SEED", 1), pairs, NewGrid()) {
+		t.Errorf("a disagreement; keep it in testdata once it is understood:\n%s", r)
+	}
+}

@@ -1,0 +1,77 @@
+package differential
+
+import (
+	"fmt"
+	"net/url"
+
+	"github.com/weftmesh/weft/sim"
+)
+
+// byListeners is a theme: routes at the listeners of a Gateway, with hostnames that cover
+// each other, and requests to their hosts.
+var byListeners = theme{func(d draw) Source { return Source{Documents: d.listenerDocuments()} }, draw.listenerPair}
+
+// listenerHosts are hostnames of listeners and routes.
+var listenerHosts = []string{"*.example.org", "*.org", "a.example.org", "b.example.org", "x.a.example.org", "*.a.example.org"}
+
+func (d draw) listenerDocuments() []m {
+	docs := []m{
+		{"type": "Dataplane", "mesh": "default", "name": "client", "networking": m{"address": "127.0.0.1", "outbound": []any{
+			m{"port": 10001, "hosts": m{"port": 80}},
+		}, "inbound": []any{inbound("client", "1", "http", 19000)}}},
+	}
+	docs = append(docs, d.services()...)
+	listeners, names := []any{m{"name": "any", "port": 80, "protocol": "HTTP"}}, []any{"any"} // so that every host is somebody's
+	for i, host := range some(d, 6, listenerHosts...) {
+		name := fmt.Sprintf("l%d", i)
+		listeners, names = append(listeners, m{"name": name, "port": 80, "protocol": "HTTP", "hostname": host}), append(names, name)
+	}
+	docs = append(docs, m{"type": "Gateway", "mesh": "default", "name": "g", "spec": m{"gatewayClassName": "weft", "listeners": listeners}})
+	kind := one(d, "HTTPRoute", "HTTPRoute", "HTTPRoute", "GRPCRoute")
+	for i, name := range routeNames[:1+d.IntN(3)] {
+		doc := d.gatewayRoute(one(d, kind, kind, "HTTPRoute"), name)
+		spec, parent := doc["spec"].(m), m{"name": "g"}
+		if i > 0 { // the first is at every listener, so that there are hosts
+			var hosts []any
+			for _, host := range some(d, 4, listenerHosts...) {
+				hosts = append(hosts, host)
+			}
+			if hosts != nil {
+				spec["hostnames"] = hosts
+			}
+			if d.chance(3) {
+				parent["sectionName"] = one(d, names...)
+			}
+		}
+		spec["parentRefs"] = []any{parent}
+		docs = append(docs, doc)
+	}
+	for i := range d.IntN(4) {
+		docs = append(docs, toKind(d.policy(fmt.Sprintf("p%d", i)), kind).(m))
+	}
+	return docs
+}
+
+// listenerPair is a pair whose request is for a host.
+func (d draw) listenerPair(w *World) Pair {
+	q := d.request()
+	at, err := url.Parse(q.URL)
+	if err != nil {
+		panic(err) // it was drawn
+	}
+	if d.chance(3) {
+		q = sim.Request{Method: "POST", Version: one(d, "2", ""), Headers: sim.Headers{"content-type": one(d, "application/grpc", "text/plain")}}
+		at = &url.URL{Path: one(d, "/v1/x", "/v1/Do", "/a/x", "/b.C/Do", "/")}
+	}
+	host := one(d, "a.example.org", "b.example.org", "x.a.example.org", "y.a.example.org", "c.example.org", "A.Example.Org", "d.org", "example.org", "other.test", "a.example.org:80")
+	q.URL = "http://" + host + at.EscapedPath()
+	if at.RawQuery != "" {
+		q.URL += "?" + at.RawQuery
+	}
+	p := Pair{Source: w.Source, Request: q}
+	p.Request.Answers = "200"
+	if d.chance(4) {
+		p.Request.Answers = d.answers(w, p)
+	}
+	return p
+}
