@@ -21,6 +21,12 @@ func programmed(m *resolve.Reader, o *api.Object, x *participation, found []api.
 	switch {
 	case closed.Reason != "":
 		c.Reason, c.Message = closed.Reason, closed.Message
+	case listens && n.Programmed > 0 && n.Programmed < n.Connected: // clients are served somewhere
+		c.Status, c.Reason = "True", "PartiallyProgrammed"
+		c.Message = fmt.Sprintf("%d of %d edge dataplanes have confirmed it", n.Programmed, n.Connected)
+		if n.Rejected > 0 {
+			c.Message += "; refused by " + rejections(x.refusing)
+		}
 	case n.Selected == 0 && !m.SelectsAny(o.Ref):
 		c.Message = "it selects no dataplane"
 	case n.Selected == 0:

@@ -28,6 +28,9 @@ func (s *Status) inOwnForm(m *resolve.Reader, o *api.Object) {
 		return
 	}
 	f := route.Findings{Object: o, Notes: s.Notes, See: m.See(o.Mesh), Edges: m.EdgesOf(o.Ref)}
+	if r, ok := m.Route(o.Ref); ok {
+		f.Entries = r.Entries
+	}
 	for _, c := range s.Conditions {
 		f.Verdicts = append(f.Verdicts, route.Verdict{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
 	}
@@ -205,6 +208,7 @@ func statusOf(m *resolve.Reader, o *api.Object, x *participation, look look) Sta
 	accepted.Dataplanes, resolved.Dataplanes = s.Dataplanes, s.Dataplanes
 	done := programmed(m, o, x, found)
 	done.targetless(accepted, s.Notes)
+	done.partly(s.Notes)
 	s.Conditions = []Condition{accepted, resolved, done}
 	return s
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -69,6 +70,22 @@ func (c *Condition) targetless(accepted Condition, notes []api.Note) {
 		c.Reason, c.Message = noEffect, accepted.Message
 	} else if i := slices.IndexFunc(notes, func(n api.Note) bool { return n.Code == "SelectsNothing" || n.Code == noEffect }); i >= 0 {
 		c.Reason, c.Message = noEffect, noteText(notes[i])
+	}
+}
+
+// partly says of an object that acts which of its places others have.
+func (c *Condition) partly(notes []api.Note) {
+	if c.Status != "True" || c.Reason != "Programmed" {
+		return
+	}
+	var lost []string
+	for _, n := range notes {
+		if n.Code == "Conflicted" && n.Severity == api.Warning {
+			lost = append(lost, noteText(n))
+		}
+	}
+	if len(lost) > 0 {
+		c.Reason, c.Message = "PartiallyProgrammed", strings.Join(lost, "; ")
 	}
 }
 

@@ -20,14 +20,37 @@ func routeNotes(x mesh, r *routeObject) []api.Note {
 		notes = append(notes, n)
 	}
 	hints := 0
+	kept := keepsHosts(x, r)
 	for i := range r.opinion.Entries {
 		for _, n := range entryNotes(x, r, &r.opinion.Entries[i], &hints) {
+			if n.Code == conflicted && kept {
+				n.Severity = api.Warning
+			}
 			if i == 0 || !slices.Contains(notes, n) { // entries may have the same rules
 				notes = append(notes, n)
 			}
 		}
 	}
 	return notes
+}
+
+// conflicted is the code of what another owner keeps from an object.
+const conflicted = "Conflicted"
+
+// keepsHosts reports whether a route is for hosts and some of them are its own: then it
+// is accepted though others have the rest (spec/gateway-api.md 1.7).
+func keepsHosts(x mesh, r *routeObject) bool {
+	return slices.ContainsFunc(r.opinion.Entries, func(e route.Entry) bool {
+		if e.To.Kind != api.KindHost || len(e.Rules) == 0 {
+			return false
+		}
+		for d := range x.destsOf(&e) {
+			if matcher.Destination(e.To, "", &d.facts) && x.subjectsOf(d).ownerBefore(r, &e) == nil {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // entryNotes are those on one entry of to of a route.
@@ -59,7 +82,7 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 			found.ID, found.Protocol))
 	}
 	if owner != nil {
-		notes = append(notes, note(origin, api.Error, "Conflicted", at, "%s; move its rules there", ownedBy(owner, taken.Destination)))
+		notes = append(notes, note(origin, api.Error, conflicted, at, "%s; move its rules there", ownedBy(owner, taken.Destination)))
 	}
 	if unread != nil && !r.object.Shadow() {
 		notes = append(notes, note(origin, api.Warning, "RequestsUnread", at,

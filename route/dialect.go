@@ -40,6 +40,8 @@ type Findings struct {
 	// which it says where they listen.
 	See   See
 	Edges []*api.Object
+	// Entries are what it says, as its dialect reads it.
+	Entries []Entry
 }
 
 // Verdict is one condition of an object.

@@ -89,13 +89,14 @@ func parentConditions(f route.Findings, i int) []Condition {
 	accepted := Condition{Type: "Accepted", Status: "True", Reason: "Accepted"}
 	resolved := Condition{Type: "ResolvedRefs", Status: "True", Reason: "ResolvedRefs"}
 	partly := Condition{Type: "PartiallyInvalid", Status: "True"}
+	lost := lostHosts(f, parentField(i))
 	for _, n := range f.Notes {
 		reason := reasonOf(n.Code)
 		switch at := isAbout(n.Field, parentField(i)); {
 		case reason == refNotPermitted && !isGateway(&parentRefs(f.Object)[i]): // refs of others need no grant
 		case slices.Contains(unresolved, reason):
 			resolved.add(reason, n)
-		case at && (slices.Contains(nowhere, reason) || n.Severity == api.Error):
+		case at && (slices.Contains(nowhere, reason) || n.Severity == api.Error || lost && n.Code == conflicted):
 			accepted.add(reason, n)
 		case isAbout(n.Field, "spec.parentRefs"):
 		case n.Severity == api.Error && (n.Code == api.CodeUnsupported || n.Code == "IncompatibleFilters"):
@@ -115,6 +116,25 @@ func parentConditions(f route.Findings, i int) []Condition {
 		}
 	}
 	return out
+}
+
+// conflicted is the code of what the owner of a host or port takes.
+const conflicted = "Conflicted"
+
+// lostHosts reports whether others have all that the route has at a parent.
+func lostHosts(f route.Findings, at api.Path) bool {
+	have, lost := 0, 0
+	for i := range f.Entries {
+		if f.Entries[i].Field == at {
+			have++
+		}
+	}
+	for _, n := range f.Notes {
+		if n.Code == conflicted && n.Field == at {
+			lost++
+		}
+	}
+	return lost > 0 && lost >= have
 }
 
 // add makes the condition False for the reason of the first note, and lists all.
