@@ -24,6 +24,9 @@ func TestMemoryIsGivenBackAfterABurst(t *testing.T) {
 		{0, false},
 		{20 * mib, false}, // but it adds up
 		{0, true},
+		{32*mib - 1, false},
+		{0, false}, // a byte too little
+		{1, true},
 	} {
 		total += step.allocates
 		if got := b.over(total, live); got != step.over {

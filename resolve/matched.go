@@ -46,11 +46,11 @@ func CompareOverrides(a, b Item) int {
 	return c
 }
 
-// Destinations are those that the item of to names, in the order of their ids;
-// none where it is for the whole mesh or attached to a route.
+// Destinations are those that the item of to names, in the order of their ids: all
+// where it is for the whole mesh, none where it is attached to a route.
 func (it Item) Destinations() iter.Seq[*Destination] {
 	return func(yield func(*Destination) bool) {
-		if it.item.routeRef() != nil || it.item.target.Kind == api.KindMesh {
+		if it.item.routeRef() != nil {
 			return
 		}
 		for d := range it.mesh.destsNamed(targetName(it.item.target)) {

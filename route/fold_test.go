@@ -36,3 +36,37 @@ func TestExpressionsOfASCII(t *testing.T) {
 		}
 	})
 }
+
+// TestCaseBeyondASCII: Envoy takes (?i) for the letters of ASCII alone, in the group in
+// which it stands, whatever is escaped, quoted or listed there.
+func TestCaseBeyondASCII(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ source, holds, fails string }{
+		{`(?i)k\xC9`, "K\xC9", "K\xE9"},
+		{`(?i)k\x{C9}`, "K\xC9", "K\xE9"},
+		{`(?i)k[\xC9]`, "K\xC9", "K\xE9"},
+		{`(?i)k\)\xC9`, "K)\xC9", "K)\xE9"},
+		{`(?i:k\)\xC9)`, "K)\xC9", "K)\xE9"},
+		{`(?i:k\(\xC9)`, "K(\xC9", "K(\xE9"},
+		{`(?i:k)\(k\xC9`, "K(k\xC9", "K(K\xC9"},
+		{`(?i:\Qk)\E\xC9)`, "K)\xC9", "K)\xE9"},
+		{`(?i:[)]k\xC9)`, ")K\xC9", ")K\xE9"},
+		{`(?i:[]\])]k\xC9)`, ")K\xC9", ")K\xE9"},
+		{`(?i:\051k\xC9)`, ")K\xC9", ")K\xE9"},
+		{`(?i)\101\xC9`, "a\xC9", "a\xE9"},
+		{`(?i)(?-i:k)\xC9`, "k\xC9", "K\xC9"},
+		{`(?i)\d\pL\W\xC9`, "1k.\xC9", "1k.\xE9"},
+		{`((?i)k)k\xC9`, "Kk\xC9", "KK\xC9"},
+	} {
+		m, err := route.MatchAll(route.OnHeader, "x", 0, c.source)
+		if err != nil {
+			t.Errorf("%s: %v", c.source, err)
+			continue
+		}
+		for value, want := range map[string]bool{c.holds: true, c.fails: false} {
+			if got := m.Holds(&route.Request{Header: func(string) []string { return []string{value} }}); got != want {
+				t.Errorf("%s on %q: %v", c.source, value, got)
+			}
+		}
+	}
+}

@@ -67,10 +67,11 @@ func duration(r *report, reason string, at api.Path, text string) *api.Duration 
 
 func timeouts(r *report, p *TimeoutPolicy, at api.Path) map[string]any {
 	out := map[string]any{}
-	for _, f := range [][3]string{{"response", p.Response, "http.requestTimeout"}, {"idle", p.Idle, "http.streamIdleTimeout"}} {
-		if d := duration(r, badTimeout, at.Field(f[0]), f[1]); d != nil {
-			out[f[2]] = d
-		}
+	if d := duration(r, badTimeout, at.Field("response"), p.Response); d != nil {
+		out["http.requestTimeout"] = d
+	}
+	if d := duration(r, badTimeout, at.Field("idle"), p.Idle); d != nil {
+		out["http.streamIdleTimeout"] = d
 	}
 	if d := duration(r, badTimeout, at.Field("idleConnection"), p.IdleConnection); d != nil {
 		r.warns(specError, unsupported, at.Field("idleConnection"), "is about connections, which all routes to a service share, so it has no effect; write idleTimeout in a %s for the service", timeoutKind)

@@ -165,9 +165,9 @@ func (m *routeMaker) redirect(d *RequestRedirect, at api.Path) route.Action {
 	case d.Prefix != "":
 		out.Path = m.replaced(d.Prefix)
 	}
-	for _, p := range [][2]string{{"path", d.Path}, {"prefix", d.Prefix}} {
-		if p[1] != "" && !plainPath.MatchString(p[1]) {
-			wrong(p[0], "%q is no path; begin it with a slash, and write no ? or #", api.Clip(p[1]))
+	for _, p := range []struct{ field, path string }{{"path", d.Path}, {"prefix", d.Prefix}} {
+		if p.path != "" && !plainPath.MatchString(p.path) {
+			wrong(p.field, "%q is no path; begin it with a slash, and write no ? or #", api.Clip(p.path))
 		}
 	}
 	if m.broken {

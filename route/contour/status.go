@@ -46,9 +46,6 @@ func status(f route.Findings) any {
 	var owned *api.Note
 	for i := range f.Notes {
 		n := &f.Notes[i]
-		if n.Origin != nil && n.Origin.Ref != f.Object.Ref {
-			continue
-		}
 		switch sub, wrong := finding(n); {
 		case n.Code == conflicted:
 			owned = n
