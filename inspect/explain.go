@@ -62,6 +62,7 @@ type Route struct {
 	Answer     string                `json:"answer,omitempty"` // of the proxy's own, in words; a redirect is among Filters
 	Backends   []sim.Backend         `json:"backends"`         // none where the proxy answers by itself
 	BackendsBy *api.Origin           `json:"backendsBy,omitempty"`
+	Hash       string                `json:"hash,omitempty"`       // by what requests are told apart for backends whose balance is a hash, in words
 	WebSockets string                `json:"webSockets,omitempty"` // on or off, where the rule forwards and says so
 	Mirrors    []sim.Mirror          `json:"mirrors,omitempty"`
 	Policies   map[string]sim.Policy `json:"policies"`
@@ -217,7 +218,7 @@ func routeOf(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) Route 
 		out.Answer = respondText(do)
 	default:
 		out.Backends = append(out.Backends, sim.Shares(r, rt.Backends)...)
-		out.WebSockets = rt.Upgrade.String()
+		out.WebSockets, out.Hash = rt.Upgrade.String(), route.HashText(rt.Hash)
 	}
 	return out
 }

@@ -65,7 +65,7 @@ func (f Filter) outbound(o Outbound) (Outbound, bool) {
 			continue
 		}
 		if f.narrow() {
-			r.Policies, r.Filters, r.Backends, r.Mirrors = f.policies(r.Policies), nil, []sim.Backend{}, nil
+			r.Policies, r.Filters, r.Backends, r.Mirrors, r.Hash = f.policies(r.Policies), nil, []sim.Backend{}, nil, ""
 			if len(r.Policies) == 0 {
 				continue
 			}

@@ -138,6 +138,9 @@ func (p *printer) route(r *Route) {
 	if len(r.Backends) > 0 {
 		p.line("    to %s  %s", backendsText(r.Backends), p.faint(by(r.BackendsBy)))
 	}
+	if r.Hash != "" {
+		p.line("    hash of %s  %s", r.Hash, p.faint(by(r.BackendsBy)))
+	}
 	if text := socketsText[r.WebSockets]; text != "" {
 		p.line("    %s  %s", text, p.faint(by(r.BackendsBy)))
 	}

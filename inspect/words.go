@@ -168,6 +168,9 @@ func backendText(b sim.Backend) string {
 	for _, k := range sortedKeys(b.Tags) {
 		s += " " + k + "=" + b.Tags[k]
 	}
+	if b.Balance != "" {
+		s += " by " + b.Balance
+	}
 	reason, _, _ := strings.Cut(b.Reason, ";")
 	switch {
 	case b.Outcome == sim.Close:

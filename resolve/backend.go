@@ -33,8 +33,9 @@ func (b *tableBuilder) found(ref *route.BackendRef, d *dest, lost *lostRef, brok
 		return out
 	}
 	out.Kind, out.Name, out.Namespace, out.Port = d.Kind, d.Name, d.Namespace, d.Port
-	out.Cluster = clusterName(d.Destination, out.Tags)
-	b.use(d.Destination, out.Tags)
+	v := variant{out.Tags, ref.Balance}
+	out.Cluster, out.Balance = v.clusterName(d.Destination), ref.Balance
+	b.use(d.Destination, v)
 	return out
 }
 

@@ -2,9 +2,6 @@ package resolve
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -225,19 +222,4 @@ func (m *members) subset(tags map[string]string) []Endpoint {
 		}
 	}
 	return out
-}
-
-// clusterName is the destination id, and for a subset a hash of its tags with the
-// service's own (spec/kuma.md 6): the first 8 bytes of SHA-256 over keys and values.
-func clusterName(d *Destination, tags map[string]string) string {
-	if len(tags) == 0 {
-		return d.ID
-	}
-	all := maps.Clone(tags)
-	all[api.TagService] = d.Name
-	h := sha256.New()
-	for _, k := range slices.Sorted(maps.Keys(all)) {
-		h.Write([]byte(k + all[k]))
-	}
-	return d.ID + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 }

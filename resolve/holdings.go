@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/weftmesh/weft/resolve/derive"
 )
@@ -37,12 +36,12 @@ func (c *collections) addHoldings() {
 		Equal: func(a, b *clusterKept) bool { return a.equal(&b.Cluster) },
 		Hash:  func(x *clusterKept) uint64 { return x.Policies.hash(mixed(offset, x.Name)) },
 	}, func(r *derive.Reader, key string) *clusterKept { return &clusterKept{Cluster: mesh{c, r}.cluster(key)} })
-	byEndpoints := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) { add(withTags(x.Destination.ID, x.Tags)) })
+	byEndpoints := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) { add(variant{x.Tags, x.Balance}.of(x.Destination.ID)) })
 	c.endpoints = derive.Derive(c.schema, "endpoints", byEndpoints, derive.Values[endpointsKept]{
 		Equal: func(a, b *endpointsKept) bool { return a.Name == b.Name && same(a.List, b.List) },
 	}, func(r *derive.Reader, key string) *endpointsKept {
-		id, tags := cutTags(key)
-		return &endpointsKept{Endpoints: Endpoints{Name: clusterName(need(c.dests, r, id).Destination, tags), List: need(c.members, r, id).subset(tags)}}
+		id, v := cutVariant(key)
+		return &endpointsKept{Endpoints: Endpoints{Name: v.clusterName(need(c.dests, r, id).Destination), List: need(c.members, r, id).subset(v.tags)}}
 	})
 	c.held = derive.Derive(c.schema, "held", c.used, derive.Values[held]{Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) }},
 		func(r *derive.Reader, key string) *held { return mesh{c, r}.holds(need(c.used, r, key)) })
@@ -81,7 +80,7 @@ func (m mesh) uses(p *dataplane, classes, groups []string) *used {
 			class = m.classOf(ref.id, p)
 			at[ref.id] = class
 		}
-		u.clusters = append(u.clusters, use{withTags(class, ref.tags), withTags(ref.id, ref.tags), ref.connections})
+		u.clusters = append(u.clusters, use{ref.of(class), ref.of(ref.id), ref.connections})
 	}
 	return u
 }
@@ -110,20 +109,20 @@ func (m mesh) namedBy(classes, groups []string) iter.Seq[clusterRef] {
 	}
 }
 
-// cluster is how a class speaks to a destination, or to a subset of it.
+// cluster is how a class speaks to a destination, or to a variant of it.
 func (m mesh) cluster(key string) Cluster {
-	key, tags := cutTags(key)
+	key, v := cutVariant(key)
 	id, bits := cutClass(key)
 	d, x := need(m.dests, m.at, id), need(m.classes, m.at, key)
 	if x == nil { // they do not call it, only send to it
 		x = newClass(d, need(m.subjects, m.at, id), bits, len(m.kinds))
 	}
-	return Cluster{Name: clusterName(d.Destination, tags), Destination: d.Destination, Tags: tags,
+	return Cluster{Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.tags, Balance: v.balance,
 		HTTP2: need(m.members, m.at, id).http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m.kinds)}
 }
 
 func (c *Cluster) equal(o *Cluster) bool {
-	return c.Name == o.Name && c.Destination == o.Destination && c.HTTP2 == o.HTTP2 && same(c.Tags, o.Tags) && same(c.Policies, o.Policies)
+	return c.Name == o.Name && c.Destination == o.Destination && c.HTTP2 == o.HTTP2 && c.Balance == o.Balance && same(c.Tags, o.Tags) && same(c.Policies, o.Policies)
 }
 
 func (m mesh) holds(u *used) *held {
@@ -136,30 +135,4 @@ func (m mesh) holds(u *used) *held {
 	}
 	slices.SortFunc(out.list, func(a, b ClusterUse) int { return cmp.Compare(a.Cluster.Name, b.Cluster.Name) })
 	return out
-}
-
-// withTags adds the tags of a subset to a key, cutTags takes them off.
-func withTags(key string, tags map[string]string) string {
-	if len(tags) == 0 {
-		return key
-	}
-	var list []string
-	for k, v := range tags {
-		list = append(list, k+"\x02"+v)
-	}
-	slices.Sort(list)
-	return key + "\x00\x01" + strings.Join(list, "\x03")
-}
-
-func cutTags(key string) (string, map[string]string) {
-	key, text, ok := strings.Cut(key, "\x00\x01")
-	if !ok {
-		return key, nil
-	}
-	tags := map[string]string{}
-	for _, t := range strings.Split(text, "\x03") {
-		k, v, _ := strings.Cut(t, "\x02")
-		tags[k] = v
-	}
-	return key, tags
 }

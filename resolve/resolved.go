@@ -138,6 +138,8 @@ type Route struct {
 	// Answer is what the proxy answers by itself; nil where it forwards to Backends.
 	Answer   route.Answer
 	Backends []Backend
+	// Hash is by what those backends choose an endpoint whose Balance is a hash.
+	Hash []route.HashKey
 	// NoBackend is the answer where none of Backends can take a request.
 	NoBackend route.Respond
 	Mirrors   []Mirror
@@ -187,6 +189,7 @@ type Backend struct {
 	Cluster string
 	Broken  Broken
 	Filters []route.Filter // of what goes to it, after those of the route
+	Balance route.Balance  // of its endpoints
 }
 
 // Broken is why a backend cannot be used, and what becomes of its share: requests
@@ -239,9 +242,10 @@ type TCPTable struct {
 
 // Cluster is how one destination, or a subset of it, is spoken to.
 type Cluster struct {
-	Name        string // destination id, and for a subset a hash of its tags
+	Name        string // destination id, for a subset a hash of its tags, and the balance if it is another than the usual one
 	Destination *Destination
 	Tags        map[string]string // subset; nil is all
+	Balance     route.Balance     // of its endpoints
 	HTTP2       bool              // every endpoint is an inbound of a Dataplane: prior-knowledge HTTP/2
 	Policies    Policies          // of the destination, for this class of dataplanes
 }

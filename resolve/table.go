@@ -52,7 +52,7 @@ func (b *tableBuilder) connections(c *route.Composed) *TCPTable {
 			t.Backends[i] = b.connect(&do.Backends[i])
 		}
 	} else {
-		b.use(b.class.dest.Destination, nil)
+		b.use(b.class.dest.Destination, variant{})
 	}
 	for i := range b.clusters {
 		b.clusters[i].connections = true
@@ -66,7 +66,7 @@ func (b *tableBuilder) route(c *route.Composed, from []*contribution) Route {
 		FiltersBy: c.FiltersBy, ActionBy: c.ActionBy, Over: c.Over, Via: c.Via, Policies: b.policies(c, from)}
 	switch do := c.Do.(type) {
 	case *route.Forward:
-		r.NoBackend = do.NoBackend
+		r.NoBackend, r.Hash = do.NoBackend, do.Hash
 		for i := range do.Backends {
 			r.Backends = append(r.Backends, b.backend(&do.Backends[i]))
 		}
@@ -74,7 +74,7 @@ func (b *tableBuilder) route(c *route.Composed, from []*contribution) Route {
 		if b.class.dest.Kind == api.KindHost { // nobody is behind it
 			break
 		}
-		b.use(b.class.dest.Destination, nil)
+		b.use(b.class.dest.Destination, variant{})
 		r.Backends = []Backend{b.own}
 	case route.Answer:
 		r.Answer = do
@@ -89,6 +89,6 @@ func (b *tableBuilder) route(c *route.Composed, from []*contribution) Route {
 }
 
 // use notes that the table names a cluster.
-func (b *tableBuilder) use(d *Destination, tags map[string]string) {
-	b.clusters = append(b.clusters, clusterRef{id: d.ID, name: clusterName(d, tags), tags: tags})
+func (b *tableBuilder) use(d *Destination, v variant) {
+	b.clusters = append(b.clusters, clusterRef{id: d.ID, name: v.clusterName(d), variant: v})
 }

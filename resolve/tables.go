@@ -27,7 +27,7 @@ type named struct{ clusters []clusterRef }
 type clusterRef struct {
 	id   string
 	name string // of the cluster
-	tags map[string]string
+	variant
 	// connections says that the table sends whole connections to it.
 	connections bool
 }

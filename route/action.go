@@ -12,6 +12,8 @@ type Answer interface {
 // Forward sends to backends, by their weights.
 type Forward struct {
 	Backends []BackendRef
+	// Hash is by what RingHash tells requests apart, for those backends that have it.
+	Hash []HashKey
 	// NoBackend is the answer where no backend can be used, or none has a weight.
 	NoBackend Respond
 }

@@ -95,4 +95,5 @@ type BackendRef struct {
 	// and its answers before them:
 	// headers, and the host by Rewrite.Hostname. They can do nothing else.
 	Filters []Filter
+	Balance Balance // of its endpoints
 }

@@ -46,6 +46,7 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		autoHost(t.from, rt, rewrite, &b)
 		filtered(rt, &b, rewrite, authority, c.authority)
 		b.doubtHost(rewrite)
+		b.doubtEndpoint(rt)
 		b.arrive(c)
 		b.Mirrors = mirrors(rt, t.draws)
 		if c.upgrade == webSocket && len(b.Mirrors) > 0 {

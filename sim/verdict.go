@@ -118,8 +118,10 @@ type Backend struct {
 	Status    uint32            `json:"status,omitempty"`
 	Outcome   Outcome           `json:"outcome,omitempty"` // Close, or nothing to tell
 	Reason    string            `json:"reason,omitempty"`  // of Status or Outcome
-	Forwarded *Forwarded        `json:"forwarded,omitempty"`
-	Inbounds  []Inbound         `json:"inbounds,omitempty"`
+	// Balance is how its endpoints share the requests; empty for round robin.
+	Balance   string     `json:"balance,omitempty"`
+	Forwarded *Forwarded `json:"forwarded,omitempty"`
+	Inbounds  []Inbound  `json:"inbounds,omitempty"`
 	// ResponseHeaders are what happens to its answers where that is not what
 	// happens to all answers of the route.
 	ResponseHeaders *ResponseHeaders `json:"responseHeaders,omitempty"`

@@ -93,6 +93,7 @@ func act(out *routev3.Route, r *resolve.Route, s split) {
 		}
 		action.RequestMirrorPolicies = mirrors(r.Mirrors)
 		action.UpgradeConfigs = upgrades(r.Upgrade)
+		action.HashPolicy = hashPolicies(r.Hash)
 		out.Action = &routev3.Route_Route{Route: action}
 	}
 }

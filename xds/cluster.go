@@ -77,6 +77,7 @@ func renderCluster(c *resolve.Cluster) (*clusterv3.Cluster, []*api.Origin, error
 	} else {
 		err = reachOutside(out, external)
 	}
+	balance(out, c.Balance)
 	place := Place{Protocol: c.Destination.Protocol}
 	options := upstreamProtocol(place.Protocol, c.HTTP2)
 	origins := finishCluster(out, options, c.Policies, place)

@@ -23,13 +23,13 @@ func (m *routeMaker) forward() route.Action {
 	m.headers(m.spec.ResponseHeadersPolicy, m.at.Field("responseHeadersPolicy"), responseHeaders)
 	m.rewrite()
 	m.oneHost()
-	m.balance()
+	hash := m.balance()
 	ok := !m.broken
 	m.broken = m.broken || was
 	if !ok {
 		return nil
 	}
-	return &route.Forward{Backends: m.backends, NoBackend: route.Respond{Status: noService}}
+	return &route.Forward{Backends: m.backends, Hash: hash, NoBackend: route.Respond{Status: noService}}
 }
 
 // backend adds a backend or a mirror; weights is the sum so far.
@@ -121,15 +121,6 @@ func (m *routeMaker) replaced(replacement string) *route.PathRewrite {
 	}
 	literal := replacement != "" && (m.path.value == "/" || m.spec.RequestRedirectPolicy != nil)
 	return &route.PathRewrite{Prefix: &replacement, Literal: literal}
-}
-
-// balance says what of a load balancer policy is not carried.
-func (m *routeMaker) balance() {
-	p := m.spec.LoadBalancerPolicy
-	if p == nil || p.Strategy == "" || p.Strategy == "RoundRobin" {
-		return
-	}
-	m.warns(specError, unsupported, m.at.Field("loadBalancerPolicy"), "weft balances by RoundRobin alone yet, so it has no effect; remove it, or live without")
 }
 
 // oneHost refuses a service with a host of its own beside one from a header: Envoy

@@ -23,8 +23,14 @@ const (
 	forward  = "forward"
 )
 
-// algorithms are those of Skipper.
-var algorithms = []string{"", "roundRobin", "random", "consistentHash", "powerOfRandomNChoices", "weightedRoundRobin", "leastRequests"}
+// algorithms are those of Skipper, and what they are here.
+var algorithms = map[string]route.Algorithm{
+	"": route.RoundRobin, "roundRobin": route.RoundRobin, weightedRoundRobin: route.RoundRobin, "random": route.Random, "consistentHash": route.RingHash,
+	"powerOfRandomNChoices": route.LeastRequest, "leastRequests": route.LeastRequestOfAll,
+}
+
+// weightedRoundRobin is taken for roundRobin, with a warning: endpoints have no weights.
+const weightedRoundRobin = "weightedRoundRobin"
 
 func (b *backendAt) kind() string {
 	if b.Type == "" {
@@ -82,11 +88,9 @@ func (b *backendAt) validate() error {
 	default:
 		return refused(b.at.Field("type"), unsupportedBackend, "unsupported backend type %s; write service, shunt or loopback", api.Clip(b.Type))
 	}
-	switch {
-	case !slices.Contains(algorithms, b.Algorithm):
-		errs = multierror.Append(errs, refused(b.at.Field("algorithm"), invalidSpec, "unsupported algorithm %s; write one of %s", api.Clip(b.Algorithm), strings.Join(algorithms[1:], ", ")))
-	case b.Algorithm != "" && b.Algorithm != algorithms[1]:
-		errs = multierror.Append(errs, refused(b.at.Field("algorithm"), unsupportedBackend, "weft balances the load of a service in one way for all who call it; the RouteGroup is not applied, so leave the algorithm out"))
+	if _, known := algorithms[b.Algorithm]; !known {
+		errs = multierror.Append(errs, refused(b.at.Field("algorithm"), invalidSpec, "unsupported algorithm %s; write one of %s", api.Clip(b.Algorithm),
+			strings.Join(slices.Sorted(maps.Keys(algorithms))[1:], ", ")))
 	}
 	return errs.ErrorOrNil()
 }
@@ -141,7 +145,7 @@ func (c *current) parts(refs []ref, home string) ([]part, []error) {
 		}
 		sum += uint64(weights[i])
 		mesh.backends = append(mesh.backends, route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: b.ServiceName},
-			Home: home, Port: b.ServicePort, Weight: weights[i], Broken: 500, Field: r.at})
+			Home: home, Port: b.ServicePort, Weight: weights[i], Broken: 500, Field: r.at, Balance: route.Balance{Algorithm: algorithms[b.Algorithm]}})
 	}
 	for i := range own {
 		own[i].share /= float64(total)

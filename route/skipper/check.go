@@ -2,6 +2,7 @@ package skipper
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/go-multierror"
@@ -105,7 +106,15 @@ func (c *current) notes(g *RouteGroup, at api.Path, ref api.Ref, routes []*plann
 	if len(g.TLS) > 0 {
 		warn(api.CodeUnsupported, at.Field("tls"), "certificates are not taken from RouteGroups in the mesh; name them at the listener of the edge dataplane")
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.backends)) {
+		if b := c.backends[name]; b.Algorithm == weightedRoundRobin {
+			warn(api.CodeUnsupported, b.at.Field("algorithm"), "endpoints have no weights in weft, so this is roundRobin; write that")
+		}
+	}
 	for i, p := range routes {
+		if e := p.effects[service]; e != nil && (len(e.hash) > 0 || e.bound > 0) && !slices.ContainsFunc(p.parts, func(x part) bool { return slices.ContainsFunc(x.backends, hashed) }) {
+			warn(api.CodeUnsupported, p.origin.Field.Field("filters"), "consistentHashKey and consistentHashBalanceFactor have no effect, for no backend of the route has the algorithm consistentHash; write that, or remove them")
+		}
 		if p.asks.token {
 			out = append(out, api.Note{Origin: p.origin, Severity: api.Info, Code: "UnverifiedClaims", Field: p.origin.Field.Field("predicates"),
 				Message: "the claims are those of a token that nobody verifies: they may choose a route, and protect nothing"})

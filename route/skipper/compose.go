@@ -184,10 +184,11 @@ func (b *composer) fill(c *route.Composed, e *entry, part int, without []bool, l
 	if change != nil {
 		c.Filters = append(c.Filters, route.Filter{Rewrite: &route.Rewrite{Path: change, Hostname: hostOf(c.Filters)}})
 	}
-	c.Do = &route.Forward{Backends: x.backends, NoBackend: route.Respond{Status: http.StatusInternalServerError}}
-	if x.none {
-		c.Do = &route.Forward{Backends: x.backends, NoBackend: route.Respond{Status: http.StatusServiceUnavailable}}
+	do := &route.Forward{NoBackend: route.Respond{Status: http.StatusInternalServerError}}
+	if do.Backends, do.Hash = last.balanced(x.backends); x.none {
+		do.NoBackend.Status = http.StatusServiceUnavailable
 	}
+	c.Do = do
 }
 
 // hostOf is the host that filters set, for one rewrite has both.

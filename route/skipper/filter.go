@@ -43,6 +43,8 @@ type effect struct {
 	notes   []api.Note
 	origin  *api.Origin
 	limits  int
+	hash    []route.HashKey
+	bound   uint32     // of a hash, in percent; 0 is none
 	guards  []api.Note // one for each that guards: what holds without an authorization service
 }
 

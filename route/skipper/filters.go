@@ -14,7 +14,7 @@ import (
 )
 
 // filters are all that Skipper has (spec/routegroup.md 6).
-var filters = slices.Concat(changing, limiting, guarding, lacking)
+var filters = slices.Concat(changing, limiting, guarding, balancing, lacking)
 
 // changing are those that change requests and answers, or answer themselves.
 var changing = []filter{

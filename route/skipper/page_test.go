@@ -36,6 +36,7 @@ func Tables() string {
 	section("## Filters", "what it does", changing, func(*filter) bool { return true }, call)
 	section("Mapped to fields of policies, which stand below the policies that people attach:", "field", limiting, func(*filter) bool { return true }, call)
 	section("Accepted, and without effect:", "why", lacking, func(f *filter) bool { return f.use&ignored != 0 }, name)
+	section("How an endpoint is chosen, where the algorithm of the backend is `consistentHash`:", "what it does", balancing, func(*filter) bool { return true }, call)
 	section("Asked of the authorization service, and without one the group is not applied:", "what it needs", guarding, func(*filter) bool { return true }, call)
 	section("Refused:", "why", lacking, func(f *filter) bool { return f.use == 0 }, name)
 	return b.String()

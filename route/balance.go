@@ -1,0 +1,85 @@
+package route
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Algorithm is a way to choose one of the endpoints of a backend for a request.
+type Algorithm uint8
+
+// The algorithms.
+const (
+	RoundRobin Algorithm = iota
+	Random
+	LeastRequest      // of two drawn by chance, the one with fewer requests under way
+	LeastRequestOfAll // the one with the fewest
+	RingHash          // by the HashKeys of the rule; by chance where a request has none of them
+)
+
+var algorithmWords = [...]string{"round robin", "random", "least request", "least request of all", "ring hash"}
+
+// String is the algorithm as views have it.
+func (a Algorithm) String() string { return algorithmWords[a] }
+
+// Balance is how the endpoints of a backend share its requests. The zero value is
+// RoundRobin, which every backend has of which nobody says anything else.
+type Balance struct {
+	Algorithm Algorithm
+	// Bound is how many requests an endpoint of RingHash may have under way, in percent of
+	// what all have on average, before others get them; 0 is no bound.
+	Bound uint32
+}
+
+// String names the balance in one word: empty of the zero value.
+func (b Balance) String() string {
+	switch {
+	case b == Balance{}:
+		return ""
+	case b.Bound > 0:
+		return fmt.Sprintf("%s bounded by %d%%", b.Algorithm, b.Bound)
+	}
+	return b.Algorithm.String()
+}
+
+// HashKey is a part of a request by whose value RingHash chooses. Exactly one of the
+// first four is set.
+type HashKey struct {
+	Header, Query, Cookie string
+	Source                bool // the address that the request comes from
+	// Session says that the proxy sets the cookie, for the time of a session, where a
+	// request has none.
+	Session bool
+	// Last says that no later key counts where the request has this one, or one before.
+	Last bool
+}
+
+// String is the key in words.
+func (k HashKey) String() string {
+	switch {
+	case k.Header != "":
+		return "header " + k.Header
+	case k.Query != "":
+		return "query parameter " + k.Query
+	case k.Session:
+		return "session cookie " + k.Cookie
+	case k.Cookie != "":
+		return "cookie " + k.Cookie
+	}
+	return "source address"
+}
+
+// HashText is what a list of keys takes of a request, in words; empty of none.
+func HashText(keys []HashKey) string {
+	var b strings.Builder
+	for i, k := range keys {
+		switch {
+		case i > 0 && keys[i-1].Last:
+			b.WriteString(", else ")
+		case i > 0:
+			b.WriteString(" and ")
+		}
+		b.WriteString(k.String())
+	}
+	return b.String()
+}

@@ -1,0 +1,95 @@
+package skipper
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/route"
+)
+
+// balancing are those that say how endpoints are chosen where the algorithm of the
+// backend is consistentHash.
+var balancing = []filter{
+	{"consistentHashKey", "string", "what requests are told apart by: `${request.header.X}`, `${request.cookie.C}`, `${request.query.Q}` and `${request.source}`, each any number of times. " +
+		"X-Forwarded-For, and else the address of the client, where it is missing or has nothing", anywhereElse, hashKey},
+	{"consistentHashBalanceFactor", "number", "how many requests an endpoint may have at a time, compared to the average of all, before others get them: 1.25", anywhereElse, hashBound},
+}
+
+// byClient are what a hash takes of a request where nobody says anything.
+var byClient = []route.HashKey{{Header: "x-forwarded-for", Last: true}, {Source: true}}
+
+var template = regexp.MustCompile(`\$\{([^}]*)\}`)
+
+func hashKey(c *call, e *effect) error {
+	var keys []route.HashKey
+	for _, found := range template.FindAllStringSubmatch(c.text(0), -1) {
+		key, ok := partOf(found[1])
+		if !ok {
+			return refused(c.at, unsupportedFilter, "weft does not hash %s; the RouteGroup is not applied, so write ${request.header.X}, ${request.cookie.C}, ${request.query.Q} or ${request.source}", found[0])
+		}
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return c.wrong("%q names no part of a request; write one, as ${request.header.X-User}", c.text(0))
+	}
+	if e.hash = keys; !slices.Contains(keys, route.HashKey{Source: true}) { // which every request has
+		keys[len(keys)-1].Last = true
+		e.hash = append(keys, byClient...)
+	}
+	return nil
+}
+
+// partOf is the part of a request that a placeholder names.
+func partOf(placeholder string) (key route.HashKey, ok bool) {
+	kind, name, _ := strings.Cut(strings.TrimPrefix(placeholder, "request."), ".")
+	switch {
+	case placeholder == "request.source":
+		return route.HashKey{Source: true}, true
+	case name == "" || !strings.HasPrefix(placeholder, "request."):
+		return key, false
+	case kind == "header":
+		name = strings.ToLower(name)
+		return route.HashKey{Header: name}, route.CheckHeaderName("", name) == nil
+	case kind == "cookie":
+		return route.HashKey{Cookie: name}, !strings.ContainsAny(name, " \t,;=\"")
+	case kind == "query":
+		return route.HashKey{Query: name}, true
+	}
+	return key, false
+}
+
+// most is the widest bound that says anything.
+const most = 1000
+
+func hashBound(c *call, e *effect) error {
+	f := c.Args[0].Number
+	if f < 1 || f > most {
+		return c.wrong("%v is no factor; write one from 1 to %d, as 1.25", f, most)
+	}
+	e.bound = uint32(math.Round(100 * f))
+	return nil
+}
+
+// balanced are backends as the filters of their route want them, and what their
+// requests are told apart by.
+func (e *effect) balanced(backends []route.BackendRef) ([]route.BackendRef, []route.HashKey) {
+	if !slices.ContainsFunc(backends, hashed) {
+		return backends, nil
+	}
+	out := slices.Clone(backends)
+	for i := range out {
+		if hashed(out[i]) {
+			out[i].Balance.Bound = e.bound
+		}
+	}
+	if len(e.hash) == 0 {
+		return out, byClient
+	}
+	return out, e.hash
+}
+
+func hashed(b route.BackendRef) bool { return b.Balance.Algorithm == route.RingHash }
