@@ -107,7 +107,7 @@ func redirect(f route.Frontend, r *gatewayv1.HTTPRequestRedirectFilter) *route.R
 		Path: modified(r.Path), Status: uint32(or(r.StatusCode, 302))}
 	usual := map[string]uint32{"http": 80, "https": 443}
 	switch {
-	case out.Port != 0 && out.Port == usual[cmp.Or(out.Scheme, "http")]:
+	case out.Port == usual[cmp.Or(out.Scheme, "http")]:
 		out.Port = 0
 	case out.Port == 0 && out.Scheme == "" && f.Port != 80:
 		out.Port = f.Port

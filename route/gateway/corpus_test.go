@@ -26,6 +26,12 @@ func TestCorpus(t *testing.T) {
 	corpus.Check(t, catalog, "testdata/*.txtar")
 }
 
+// Every text has the notes and tables that stand under it.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	corpus.Routes(t, gateway.Dialect, "testdata/tables/*.txtar")
+}
+
 // FuzzDecode: no text makes the decoder panic, and what it accepts can be translated,
 // composed and shown.
 func FuzzDecode(f *testing.F) {
