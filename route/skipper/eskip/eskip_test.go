@@ -41,6 +41,8 @@ func TestMistakesNameTheirPlace(t *testing.T) {
 		`redirectTo(308, "https://login.example.org/)`: "at character 17: the string that begins here does not end",
 		"a(`x":          "at character 3: the string that begins here does not end",
 		`P(/x)`:         "at character 3: the regular expression that begins here does not end",
+		`P(/x\`:         "at character 3: the regular expression that begins here does not end",
+		`a("x\`:         "at character 3: the string that begins here does not end",
 		`True`:          "at character 5: the end of the text follows the name True",
 		`a(1 2)`:        "at character 5: '2' follows an argument of a",
 		`a(1,)`:         "at character 5: ')' begins no argument",
