@@ -128,6 +128,8 @@ type Type struct {
 	Beside bool
 	// Policy and Route mark what GET /_resources tells of a kind.
 	Policy, Route bool
+	// Reported marks what has a status of its own beside policies and routes.
+	Reported bool
 	// Attach marks routes that policies may target.
 	Attach bool
 	// Tolerant makes unknown fields warnings: of documents that other programs read

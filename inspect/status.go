@@ -210,6 +210,10 @@ func statusOf(m *resolve.Reader, o *api.Object, x *participation, look look) Sta
 	done.targetless(accepted, s.Notes)
 	done.partly(s.Notes)
 	s.Conditions = []Condition{accepted, resolved, done}
+	if listens, _ := listening(m, o.Ref, x.counts); beside(m, o.Kind) && !listens { // no Envoy gets it
+		s.Conditions, s.Dataplanes = s.Conditions[:2], Counts{}
+		s.Conditions[0].Dataplanes, s.Conditions[1].Dataplanes = Counts{}, Counts{}
+	}
 	return s
 }
 

@@ -53,7 +53,7 @@ func unmatched(m *resolve.Reader, r *resolve.Resolved, shown []*resolve.Outbound
 // and so take part nowhere themselves.
 func beside(m *resolve.Reader, kind string) bool {
 	d := m.Dialect(kind)
-	return d != nil && slices.ContainsFunc(d.Types, func(t api.Type) bool { return t.Name == kind && !t.Route })
+	return d != nil && slices.ContainsFunc(d.Types, func(t api.Type) bool { return t.Name == kind && t.Reported })
 }
 
 // among reports whether ref is in a sorted list.

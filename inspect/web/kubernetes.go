@@ -83,14 +83,15 @@ func (s *server) getKubernetes(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// ownStatus is how a route or policy fares, in the form that its language has for it;
-// nil for other objects.
+// ownStatus is how an object fares, in the form that its language has for it; nil for
+// objects that have no status. Policies and routes always have one.
 func (s *server) ownStatus(r *http.Request, o *api.Object) (any, error) {
-	if t, _ := s.Catalog.Type(o.Kind); !t.Policy && !t.Route {
+	t, _ := s.Catalog.Type(o.Kind)
+	if !t.Policy && !t.Route && !t.Reported {
 		return nil, nil
 	}
 	status, err := s.statusOf(r.Context(), o)
-	if err != nil || status.Own != nil {
+	if err != nil || status.Own != nil || t.Reported {
 		return status.Own, err
 	}
 	return map[string]any{"conditions": status.Conditions}, nil

@@ -39,9 +39,9 @@ var Dialect = route.Dialect{
 		{Name: KindHTTPRoute, Plural: "httproutes", Short: "httpr", Group: group, Version: version,
 			Route: true, Attach: true, New: func() api.Spec { return new(HTTPRoute) }},
 		{Name: KindGateway, Plural: "gateways", Short: "gtw", Group: group, Version: version,
-			New: func() api.Spec { return new(Gateway) }},
+			Reported: true, New: func() api.Spec { return new(Gateway) }},
 		{Name: KindGatewayClass, Plural: "gatewayclasses", Short: "gc", Group: group, Version: version, Unscoped: true,
-			New: func() api.Spec { return new(GatewayClass) }},
+			Reported: true, New: func() api.Spec { return new(GatewayClass) }},
 	},
 	Beside: []api.Type{
 		{Name: KindReferenceGrant, Plural: "referencegrants", Short: "refgrant", Group: group, Version: version, Versions: []string{"v1beta1"},
