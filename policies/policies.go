@@ -35,6 +35,9 @@ type Kind struct {
 	// Defaults are the built-in values that take part, as the weakest layer,
 	// where something of the same group is set; nil where there are none.
 	Defaults func() Conf
+	// Attempts says that all it does to requests it does as they are forwarded: nothing
+	// where the proxy answers by itself.
+	Attempts bool
 	// Acts reports whether the field at a path has an effect where the destination,
 	// or the workload, speaks p; nil where every field always has one.
 	Acts func(path string, p api.Protocol) bool

@@ -88,14 +88,23 @@ func (o *Outbound) attach() []Attachment {
 		a.policies(o.Policies, func(s policies.Scope) bool { return s != policies.OnCluster })
 		return a.sorted()
 	}
-	var seen []Policies
+	seen := [2][]Policies{} // of routes that forward, and of those that have an answer
 	for i, r := range o.Table.Routes {
 		a.rules(o.Table.Routes[:i], r)
-		if !slices.ContainsFunc(seen, r.Policies.is) {
-			seen = append(seen, r.Policies)
+		known := &seen[0]
+		if r.Answer != nil {
+			known = &seen[1]
+		}
+		if !slices.ContainsFunc(*known, r.Policies.is) {
+			*known = append(*known, r.Policies)
+			a.idle = func(e *policies.Effective, field int) string { return r.Idle(e, field, a.protocol) }
 			a.policies(r.Policies, func(s policies.Scope) bool { return s == policies.OnRoute })
 		}
 	}
+	for i := range a.list { // what acts on one of the routes has an effect there
+		a.list[i].Idle &^= a.list[i].Acts
+	}
+	a.idle = nil
 	a.policies(o.Policies, func(s policies.Scope) bool { return s == policies.OnListener })
 	return a.sorted()
 }
@@ -147,8 +156,10 @@ func everyScope(policies.Scope) bool { return true }
 // attacher gathers the attachments of one place.
 type attacher struct {
 	protocol api.Protocol
-	list     []Attachment
-	at       map[entry]int
+	// idle says why a field has no effect; nil asks for the protocol alone.
+	idle func(e *policies.Effective, field int) string
+	list []Attachment
+	at   map[entry]int
 }
 
 // entry names one entry of one document.
@@ -224,6 +235,9 @@ func (a *attacher) policies(list Policies, scope func(policies.Scope) bool) {
 
 func (a *attacher) field(e *policies.Effective, f merge.Field) {
 	bit, acts, winner := uint32(1)<<f.Field, e.Acts(f.Field, a.protocol), f.Winner().Origin
+	if a.idle != nil {
+		acts = a.idle(e, f.Field) == ""
+	}
 	for i, s := range f.Said {
 		if s.Layer == merge.Default {
 			continue

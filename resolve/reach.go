@@ -140,8 +140,10 @@ func (p Place) idle(a *Attachment) string {
 		return find(p.Cluster.Policies, p.Cluster.Protocol())
 	case p.Outbound.Table != nil:
 		for _, r := range p.Outbound.Table.Routes {
-			if why := find(r.Policies, p.Outbound.Protocol()); why != "" {
-				return why
+			if e := r.Policies.Of(a.Entry.Kind); e != nil {
+				if why := r.Idle(e, field, p.Outbound.Protocol()); why != "" {
+					return why
+				}
 			}
 		}
 	case p.Outbound.Destination.Protocol.HTTPLike() && find(p.Outbound.Policies, p.Outbound.Destination.Protocol) == "":

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -163,6 +164,26 @@ func (r *Route) Answers() route.Answer {
 		return unable
 	}
 	return &r.NoBackend
+}
+
+// notForwarded is why a policy on attempts has no effect on a route that has an Answer.
+const notForwarded = "the proxy answers by itself, and forwards nothing"
+
+// Idle says why a field of what holds on the route has no effect there, where p is
+// spoken; empty where it has one.
+func (r *Route) Idle(e *policies.Effective, field int, p api.Protocol) string {
+	if r.Answer != nil && e.Kind.Attempts {
+		return notForwarded
+	}
+	return e.Idle(field, p)
+}
+
+// Acting are the policies of the route without those of which nothing can act there.
+func (r *Route) Acting() Policies {
+	if r.Answer == nil {
+		return r.Policies
+	}
+	return slices.DeleteFunc(slices.Clone(r.Policies), func(e *policies.Effective) bool { return e.Kind.Attempts })
 }
 
 // Changes are the filters of the route, after the headers of an answer of the

@@ -216,22 +216,24 @@ func PolicyViews(list resolve.Policies, spoken api.Protocol) map[string]Policy {
 const answersItself = "where nothing is forwarded"
 
 // RoutePolicies shows the policies of a route. Where the proxy answers by itself
-// nothing is attempted, so retries and timeouts are idle.
+// nothing is attempted, so retries and timeouts are idle; where it always does, they
+// are no part of what is effective.
 func RoutePolicies(rt *resolve.Route, spoken api.Protocol) map[string]Policy {
 	views := PolicyViews(rt.Policies, spoken)
 	if forwards(rt) {
 		return views
 	}
 	for _, e := range rt.Policies {
-		_, retries := e.Conf.(Retrier)
-		_, times := e.Conf.(Timer)
-		if !retries && !times {
+		if !e.Kind.Attempts {
 			continue
 		}
 		p := views[e.Kind.Name]
 		p.Idle, p.IdleReason = nil, answersItself
 		for _, f := range e.Fields {
 			p.Idle = append(p.Idle, e.Kind.Schema.Leaves[f.Field].Path)
+		}
+		if rt.Answer != nil {
+			p.Conf = e.Kind.New()
 		}
 		views[e.Kind.Name] = p
 	}

@@ -201,7 +201,7 @@ func OutboundPolicies(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri, routeK
 		for _, rt := range o.Table.Routes {
 			for _, origin := range rt.Origins {
 				if same(routeKRI, x.of(origin.Ref, "")) || same(routeKRI, x.of(origin.Ref, section(origin))) {
-					return x.kindPolicies(rt.Policies, asConf), nil
+					return x.kindPolicies(rt.Acting(), asConf), nil
 				}
 			}
 		}

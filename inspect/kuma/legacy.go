@@ -91,7 +91,7 @@ func toDestination(at []*resolve.Outbound) []LegacyRule {
 	}
 	if o.Table != nil {
 		for rt := range rulesOf(o.Table) {
-			for _, e := range rt.Policies {
+			for _, e := range rt.Acting() {
 				if ofRoute(e) {
 					add(e, rt.Matches)
 				}

@@ -65,7 +65,7 @@ func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRu
 				break
 			}
 			tags := map[string]string{matchesHash: rt.Key, api.TagService: o.Destination.Name}
-			e := rt.Policies.Of(kind.Name)
+			e := rt.Acting().Of(kind.Name)
 			at := atRule{attachedAt(e, known, false), attachedAt(e, known, true)}
 			for _, list := range [][]tagged{at.defaults, at.overrides} {
 				for i := range list {

@@ -27,6 +27,7 @@ var Kind = &policies.Kind{
 	New:      func() policies.Conf { return new(Conf) },
 	Schema:   policies.SchemaOf[Conf](),
 	Defaults: defaults,
+	Attempts: true,
 	Acts:     acts,
 	Needs:    needs,
 	Looser:   looser,

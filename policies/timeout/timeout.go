@@ -29,6 +29,7 @@ var Kind = &policies.Kind{
 	Rules:      true,
 	RulesAlone: true,
 	Defaults:   defaults,
+	Attempts:   true,
 	Acts:       acts,
 	Looser:     looser,
 	Docs:       docs,
