@@ -41,6 +41,9 @@ type Config struct {
 	Zone                string `json:"zone"`
 	ExtAuthz            string `json:"ext-authz"` // grpc://HOST:PORT of the authorization service
 
+	// RootNamespaces are those where HTTPProxies may be roots; none is all.
+	RootNamespaces []string `json:"httpproxy-root-namespaces"`
+
 	// Version is that of the program, as everything that the control plane says
 	// of itself has it.
 	Version string `json:"-"`
@@ -112,7 +115,7 @@ func (c Config) settings() (world.Settings, error) {
 	if err != nil {
 		return world.Settings{}, fmt.Errorf("--ext-authz %w", err)
 	}
-	return world.Settings{Zone: c.Zone, Authorizer: a}, nil
+	return world.Settings{Zone: c.Zone, Authorizer: a, RootNamespaces: c.RootNamespaces}, nil
 }
 
 // validateListeners holds the rules of addresses that leave loopback.

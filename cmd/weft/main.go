@@ -56,11 +56,12 @@ type app struct {
 	// started says that a command was recognised and its arguments counted.
 	started bool
 
-	server    string
-	tokenFile string
-	mesh      string
-	output    string
-	extAuthz  string
+	server         string
+	tokenFile      string
+	mesh           string
+	output         string
+	extAuthz       string
+	rootNamespaces []string
 }
 
 // command is a cobra command with what every command of weft must have.

@@ -20,6 +20,8 @@ type Settings struct {
 	Zone string // empty: the default zone
 	// Authorizer is the service that filters of routes may ask; nil: there is none.
 	Authorizer *xds.Authorizer
+	// RootNamespaces are those where HTTPProxies may be roots; none is all.
+	RootNamespaces []string
 }
 
 // dialects are all route languages, strongest first.
@@ -28,7 +30,7 @@ func (s Settings) dialects() []route.Dialect {
 	if s.Authorizer != nil {
 		groups = skipper.Authorizing
 	}
-	return []route.Dialect{kuma.Dialect, gateway.Dialect, contour.Dialect, groups}
+	return []route.Dialect{kuma.Dialect, gateway.Dialect, contour.In(s.RootNamespaces...), groups}
 }
 
 // Compile resolves a snapshot with all dialects and kinds.
