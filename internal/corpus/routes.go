@@ -54,6 +54,9 @@ func tables(b *strings.Builder, d route.Dialect, objects []*api.Object) {
 		for _, n := range opinion.Notes {
 			fmt.Fprintf(b, "%s %s %s %s: %s\n", o.FullName(), n.Severity, n.Code, n.Field, n.Message)
 		}
+		for _, l := range opinion.Listeners {
+			fmt.Fprintf(b, "%s listens %s\n", o.FullName(), text(l))
+		}
 		for i := range opinion.Entries {
 			e := &opinion.Entries[i]
 			if e.To.Kind == "" {
