@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -40,6 +41,25 @@ func newDest(d *Destination, object *api.Object) *dest {
 		}
 	}
 	return out
+}
+
+// reuse takes over the destinations of before that are equal: what somebody knew of the
+// protocol may be what is written now.
+func (d *dest) reuse(before *dest) {
+	if before == nil {
+		return
+	}
+	known := append(slices.Collect(maps.Values(before.spoken)), before.Destination)
+	take := func(d *Destination) *Destination {
+		if i := slices.IndexFunc(known, func(k *Destination) bool { return same(k, d) }); i >= 0 {
+			return known[i]
+		}
+		return d
+	}
+	d.Destination = take(d.Destination)
+	for p := range d.spoken {
+		d.spoken[p] = take(d.spoken[p])
+	}
 }
 
 // as is the destination for those who say that it speaks p where nobody wrote its

@@ -11,7 +11,13 @@ import (
 func (c *collections) addDestinations() {
 	c.dests = derive.Derive(c.schema, "destinations", derive.Union(c.servicesByID, c.dataplanesByClassic, c.routesByHost), derive.Values[dest]{
 		Equal: func(a, b *dest) bool { return same(a.Destination, b.Destination) && sameAge(a.object, b.object) },
-	}, func(r *derive.Reader, id string) *dest { return mesh{c, r}.destination(id) })
+	}, func(r *derive.Reader, id string) *dest {
+		made := mesh{c, r}.destination(id)
+		if made != nil {
+			made.reuse(c.dests.Before(r))
+		}
+		return made
+	})
 	c.destsByName = c.dests.Index(func(_ string, d *dest, add func(string)) {
 		for _, n := range d.linkNames() {
 			add(n)
