@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -40,7 +41,7 @@ func disagreement(w *World, p Pair, v *sim.Verdict, o *Observed) string {
 	default:
 		said = answered(p, o, b.Status)
 		if said == "" {
-			said = body(w, p, b, o)
+			said = body(w.route(v), p, b, o)
 		}
 	}
 	if said == "" {
@@ -50,8 +51,8 @@ func disagreement(w *World, p Pair, v *sim.Verdict, o *Observed) string {
 }
 
 // body compares that of an answer which a route gives by itself. A status may have none.
-func body(w *World, p Pair, b *sim.Branch, o *Observed) string {
-	do, ok := w.route(b.Route.Name).Answers().(*route.Respond)
+func body(taken *resolve.Route, p Pair, b *sim.Branch, o *Observed) string {
+	do, ok := taken.Answers().(*route.Respond)
 	if !ok || isGRPC(p) || p.Request.Method == http.MethodHead || do.Status == http.StatusNoContent || o.Body == do.Body {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -103,18 +104,33 @@ func compile(from Source) (*World, error) {
 // table is what the client's requests to web are routed by.
 func (w *World) table() *resolve.Table { return w.Resolved.Outbounds[0].Table }
 
-// route is the first with that name among those of web, or of the hosts.
-func (w *World) route(name string) *resolve.Route {
-	for _, o := range w.Resolved.Outbounds {
-		if i := slices.IndexFunc(o.Table.Routes, func(r *resolve.Route) bool { return r.Name == name }); i >= 0 {
-			return o.Table.Routes[i]
-		}
+// route is the one that a verdict says; nil where it says none.
+func (w *World) route(v *sim.Verdict) *resolve.Route {
+	taken := v.Branches[0].Route
+	if taken == nil {
+		return nil
 	}
-	panic("no route is called " + name)
+	for _, o := range w.Resolved.Outbounds {
+		if o.Table == nil || o.Destination.Name != v.Destination.Name {
+			continue
+		}
+		return o.Table.Routes[slices.IndexFunc(o.Table.Routes, func(r *resolve.Route) bool { return r.Name == taken.Name })]
+	}
+	return nil
 }
 
-// address is where the client's sidecar listens for them.
-func (w *World) address() string {
+// calls reports whether the client calls a host.
+func (w *World) calls(host string) bool {
+	name, _, _ := strings.Cut(strings.ToLower(host), ":")
+	return slices.ContainsFunc(w.Resolved.Outbounds, func(o *resolve.Outbound) bool { return o.ToHost() && api.HostCovers(o.Destination.Name, name) })
+}
+
+// address is where the client's sidecar listens for a request: for web, or for hosts.
+func (w *World) address(p Pair) string {
 	o := w.Resolved.Outbounds[0]
+	toWeb := strings.HasPrefix(p.Request.URL, "http://web:")
+	if i := slices.IndexFunc(w.Resolved.Outbounds, func(o *resolve.Outbound) bool { return o.ToHost() != toWeb }); i >= 0 {
+		o = w.Resolved.Outbounds[i]
+	}
 	return fmt.Sprintf("%s:%d", o.Address, o.Port)
 }

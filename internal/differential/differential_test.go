@@ -53,19 +53,35 @@ func TestSimAgreesWithEnvoy(t *testing.T) {
 // fifth of the pairs.
 func TestTablesAgreeWithEnvoy(t *testing.T) {
 	t.Parallel()
-	pairs := int(number(t, "WEFT_DIFF_PAIRS", 5000)) / 5
-	for _, r := range Run(t, byTables, number(t, "WEFT_DIFF_SEED", 1), pairs, NewGrid()) {
-		t.Errorf("a disagreement; keep it in testdata once it is understood:\n%s", r)
-	}
+	held(t, byTables)
 }
 
 // TestHTTPProxiesAgreeWithEnvoy is the same for trees of HTTPProxies.
 func TestHTTPProxiesAgreeWithEnvoy(t *testing.T) {
 	t.Parallel()
-	pairs := int(number(t, "WEFT_DIFF_PAIRS", 5000)) / 5
-	for _, r := range Run(t, byProxies, number(t, "WEFT_DIFF_SEED", 1), pairs, NewGrid()) {
+	held(t, byProxies)
+}
+
+// TestGroupsAgreeWithEnvoy is the same for RouteGroups.
+func TestGroupsAgreeWithEnvoy(t *testing.T) {
+	t.Parallel()
+	held(t, byGroups)
+}
+
+// TestMixturesAgreeWithEnvoy is the same for meshes with all languages in them.
+func TestMixturesAgreeWithEnvoy(t *testing.T) {
+	t.Parallel()
+	held(t, byMixtures)
+}
+
+// held compares a fifth of the pairs about a theme, and says what they were about.
+func held(t *testing.T, about theme) {
+	t.Helper()
+	pairs, grid := int(number(t, "WEFT_DIFF_PAIRS", 5000))/5, NewGrid()
+	for _, r := range Run(t, about, number(t, "WEFT_DIFF_SEED", 1), pairs, grid) {
 		t.Errorf("a disagreement; keep it in testdata once it is understood:\n%s", r)
 	}
+	t.Logf("%d pairs\n%s", pairs, grid)
 }
 
 // TestAdmittedMeansAccepted: whatever apply admits, an Envoy takes: everything

@@ -86,7 +86,7 @@ type Observed struct {
 // ask sends p into the n-th world.
 func (f *fleet) ask(n int, p Pair, id string) (*Observed, error) {
 	q := wire(p, id)
-	reply, err := envoytest.Send(f.worlds[n].address(), q)
+	reply, err := envoytest.Send(f.worlds[n].address(p), q)
 	if err != nil {
 		return nil, err
 	}

@@ -20,30 +20,31 @@ func (d draw) gatewayDocuments() []m {
 		case doc["type"] == "MeshHTTPRoute":
 			docs = append(docs, doc)
 		default:
-			docs = append(docs, toKind(doc, kind).(m))
+			docs = append(docs, replaced(doc, "MeshHTTPRoute", kind).(m))
 		}
 	}
 	return docs
 }
 
-// toKind is a document whose refs to a MeshHTTPRoute are to a route of another kind.
-func toKind(v any, kind string) any {
+// replaced is a document with a word in the place of another: refs to routes are then to
+// those of another kind.
+func replaced(v any, from, to string) any {
 	switch v := v.(type) {
 	case m:
 		out := m{}
 		for k, x := range v {
-			out[k] = toKind(x, kind)
+			out[k] = replaced(x, from, to)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = toKind(v[i], kind)
+			out[i] = replaced(v[i], from, to)
 		}
 		return out
 	case string:
-		if v == "MeshHTTPRoute" {
-			return kind
+		if v == from {
+			return to
 		}
 	}
 	return v

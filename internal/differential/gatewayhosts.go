@@ -15,20 +15,24 @@ var byListeners = theme{func(d draw) Source { return Source{Documents: d.listene
 var listenerHosts = []string{"*.example.org", "*.org", "a.example.org", "b.example.org", "x.a.example.org", "*.a.example.org"}
 
 func (d draw) listenerDocuments() []m {
-	docs := []m{
-		{"type": "Dataplane", "mesh": "default", "name": "client", "networking": m{"address": "127.0.0.1", "outbound": []any{
-			m{"port": 10001, "hosts": m{"port": 80}},
-		}, "inbound": []any{inbound("client", "1", "http", 19000)}}},
+	docs := append([]m{callerOfHosts(10001)}, d.services()...)
+	kind := one(d, "HTTPRoute", "HTTPRoute", "HTTPRoute", "GRPCRoute")
+	docs = append(docs, d.atListeners(kind, routeNames[:1+d.IntN(3)]...)...)
+	for i := range d.IntN(4) {
+		docs = append(docs, replaced(d.policy(fmt.Sprintf("p%d", i)), "MeshHTTPRoute", kind).(m))
 	}
-	docs = append(docs, d.services()...)
+	return docs
+}
+
+// atListeners are a Gateway, and routes of a kind at its listeners.
+func (d draw) atListeners(kind string, routes ...string) []m {
 	listeners, names := []any{m{"name": "any", "port": 80, "protocol": "HTTP"}}, []any{"any"} // so that every host is somebody's
 	for i, host := range some(d, 6, listenerHosts...) {
 		name := fmt.Sprintf("l%d", i)
 		listeners, names = append(listeners, m{"name": name, "port": 80, "protocol": "HTTP", "hostname": host}), append(names, name)
 	}
-	docs = append(docs, m{"type": "Gateway", "mesh": "default", "name": "g", "spec": m{"gatewayClassName": "weft", "listeners": listeners}})
-	kind := one(d, "HTTPRoute", "HTTPRoute", "HTTPRoute", "GRPCRoute")
-	for i, name := range routeNames[:1+d.IntN(3)] {
+	docs := []m{{"type": "Gateway", "mesh": "default", "name": "g", "spec": m{"gatewayClassName": "weft", "listeners": listeners}}}
+	for i, name := range routes {
 		doc := d.gatewayRoute(one(d, kind, kind, "HTTPRoute"), name)
 		spec, parent := doc["spec"].(m), m{"name": "g"}
 		if i > 0 { // the first is at every listener, so that there are hosts
@@ -45,9 +49,6 @@ func (d draw) listenerDocuments() []m {
 		}
 		spec["parentRefs"] = []any{parent}
 		docs = append(docs, doc)
-	}
-	for i := range d.IntN(4) {
-		docs = append(docs, toKind(d.policy(fmt.Sprintf("p%d", i)), kind).(m))
 	}
 	return docs
 }

@@ -50,10 +50,10 @@ func (g *Grid) count(w *World, v *sim.Verdict, said string) {
 		}
 	}
 	g.mu.Unlock()
-	if v.Branches[0].Route == nil {
+	taken := w.route(v)
+	if taken == nil {
 		return
 	}
-	taken := w.route(v.Branches[0].Route.Name)
 	axes := [3][]string{matches.Kinds(&taken.Match), filterKinds(taken), policyFields(taken)}
 	g.mu.Lock()
 	defer g.mu.Unlock()

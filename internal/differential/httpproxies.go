@@ -2,10 +2,7 @@ package differential
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
-
-	"github.com/weftmesh/weft/sim"
 )
 
 // proxyHost is the host that the roots of drawn HTTPProxies serve.
@@ -17,21 +14,22 @@ var byProxies = theme{func(d draw) Source { return Source{Documents: d.proxies()
 // proxies are a client of the host, those who answer, a root with what it includes, and
 // policies.
 func (d draw) proxies() []m {
-	docs := []m{
-		{"type": "Dataplane", "mesh": "default", "name": "client", "networking": m{"address": "127.0.0.1", "outbound": []any{
-			m{"port": 10001, "hosts": m{"port": 80}},
-		}, "inbound": []any{inbound("client", "1", "http", 19000)}}},
+	docs := append([]m{callerOfHosts(10001)}, d.services()...)
+	docs = append(docs, d.proxyTree("root")...)
+	for i := range d.IntN(3) {
+		docs = append(docs, d.policy(fmt.Sprintf("p%d", i)))
 	}
-	docs = append(docs, d.services()...)
+	return docs
+}
+
+// proxyTree is a root with what it includes.
+func (d draw) proxyTree(name string) []m {
 	kids := []string{"k1", "k2", "k3"}
 	root := d.proxy(kids, 2+d.IntN(4))
 	root["virtualhost"] = m{"fqdn": one(d, proxyHost, proxyHost, "*.example")}
-	docs = append(docs, proxyDocument("root", root))
+	docs := []m{proxyDocument(name, root)}
 	for i, name := range kids {
 		docs = append(docs, proxyDocument(name, d.proxy(kids[i:], 1+d.IntN(3))))
-	}
-	for i := range d.IntN(3) {
-		docs = append(docs, d.policy(fmt.Sprintf("p%d", i)))
 	}
 	return docs
 }
@@ -191,28 +189,4 @@ func plainPrefix(r m) (prefix string, plain bool) {
 }
 
 // proxyPair is a request to the host.
-func (d draw) proxyPair(w *World) Pair {
-	q := d.request()
-	at, err := url.Parse(q.URL)
-	if err != nil {
-		panic(err) // it was drawn
-	}
-	path := at.EscapedPath()
-	if d.chance(7) {
-		path = one(d, "/", "/a", "/a/", "/a/b", "/ab", "/abb", "/a.b", "/axb", "/v1/x", "/a/q/x", "/a/x", "/a//x", "/b/b", "/a/a", "/a/ab", "/a/b/c/x", "/b", "/v1/a/b")
-	}
-	if at.RawQuery != "" {
-		path += "?" + at.RawQuery
-	}
-	q.URL = "http://" + one(d, proxyHost, proxyHost, proxyHost, "H.Example", proxyHost+":80") + path
-	p := Pair{Source: w.Source, Request: q}
-	p.Request.Answers = "200"
-	if d.chance(4) {
-		p.Request.Answers = d.answers(w, p)
-	}
-	if d.chance(1) {
-		p.Request.Headers = sim.Headers{"connection": "Upgrade", "upgrade": "websocket"}
-		p.Request.Method = "GET"
-	}
-	return p
-}
+func (d draw) proxyPair(w *World) Pair { return d.toHost(w, proxyHost, "H.Example") }

@@ -1,0 +1,162 @@
+package differential
+
+import (
+	"fmt"
+	"net/url"
+
+	"github.com/weftmesh/weft/sim"
+)
+
+// groupHost is a host that drawn RouteGroups serve.
+const groupHost = "g.example"
+
+// byGroups draws RouteGroups, and requests for their hosts.
+var byGroups = theme{func(d draw) Source { return Source{Documents: d.groups()} }, draw.groupPair}
+
+// groups are a client of hosts, those who answer, groups and policies.
+func (d draw) groups() []m {
+	docs := append([]m{callerOfHosts(10001)}, d.services()...)
+	for _, name := range routeNames[:1+d.IntN(3)] {
+		docs = append(docs, d.group(name, groupHost))
+	}
+	for i := range d.IntN(4) {
+		docs = append(docs, replaced(d.policy(fmt.Sprintf("p%d", i)), "MeshHTTPRoute", "RouteGroup").(m))
+	}
+	return docs
+}
+
+// callerOfHosts is the client with an outbound to all hosts.
+func callerOfHosts(port int) m {
+	return m{"type": "Dataplane", "mesh": "default", "name": "client", "networking": m{"address": "127.0.0.1", "outbound": []any{
+		m{"port": port, "hosts": m{"port": 80}},
+	}, "inbound": []any{inbound("client", "1", "http", 19000)}}}
+}
+
+// group serves a host, and maybe others; now and then all that others name.
+func (d draw) group(name, host string) m {
+	spec := m{
+		"backends": []any{
+			m{"name": "one", "type": "service", "serviceName": "v1", "servicePort": 8080}, m{"name": "two", "type": "service", "serviceName": "v2", "servicePort": 8080},
+			m{"name": "gone", "type": "service", "serviceName": "gone", "servicePort": 8080}, m{"name": "shunt", "type": "shunt"},
+		},
+		"defaultBackends": d.groupBackends(),
+	}
+	switch hosts := one(d, []any{host}, []any{host}, []any{host, "x.example"}, []any{"other.example", host}, nil); {
+	case hosts != nil || name == routeNames[0]:
+		spec["hosts"] = append(hosts, some(d, 1, any("third.example"))...)
+		if hosts == nil {
+			spec["hosts"] = []any{host}
+		}
+	}
+	var routes []any
+	for range d.IntN(5) {
+		routes = append(routes, d.groupRoute())
+	}
+	if routes != nil {
+		spec["routes"] = routes
+	}
+	return m{"type": "RouteGroup", "mesh": "default", "name": name, "spec": spec}
+}
+
+func (d draw) groupBackends() []any {
+	switch d.IntN(6) {
+	case 0:
+		return []any{m{"backendName": "one", "weight": 3}, m{"backendName": "two", "weight": 1}}
+	case 1:
+		return []any{m{"backendName": "gone", "weight": 1}, m{"backendName": "two", "weight": 1}}
+	case 2:
+		return []any{m{"backendName": "one", "weight": 0}, m{"backendName": "two", "weight": 1}}
+	case 3:
+		return []any{m{"backendName": "two"}}
+	}
+	return []any{m{"backendName": "one"}}
+}
+
+func (d draw) groupRoute() m {
+	out := m{}
+	switch d.IntN(7) {
+	case 0:
+		out["path"] = one(d, "/", "/a", "/a/b", "/v1/x", "/:any", "/a/*rest")
+	case 1:
+		out["pathRegexp"] = one(d, "^/a", "x$", "b", "^/v[0-9]+/")
+	default:
+		out["pathSubtree"] = one(d, "/", "/a", "/a/b", "/v1", "/v1/", "/b", "/a.b")
+	}
+	if d.chance(2) {
+		out["methods"] = one(d, []any{"GET"}, []any{"POST", "PUT"}, []any{"GET", "HEAD"})
+	}
+	if p := some(d, 1, groupPredicates...); p != nil {
+		out["predicates"] = p
+	}
+	filters := some(d, 2, answerFilters...)
+	switch n := d.IntN(10); n {
+	case 0:
+		out["backends"] = []any{m{"backendName": "shunt"}}
+		filters = append(filters, one(d, any(`status(418)`), `status(503)`), `inlineContent("text")`)
+	case 1:
+		out["backends"] = []any{m{"backendName": "shunt"}}
+		filters = append(filters, one(d, any(`redirectTo(302, "/x")`), `redirectTo(308, "https://there.example/y")`, `redirectTo(301)`))
+	default:
+		filters = append(filters, some(d, 1, forwardFilters...)...)
+		if d.chance(3) {
+			filters = append(filters, one(d, any(`setPath("/new")`), `modPath("^/a", "/b")`, `modPath("x", "y")`))
+		}
+		if n < 4 {
+			out["backends"] = d.groupBackends()
+		}
+	}
+	if filters != nil {
+		out["filters"] = filters
+	}
+	return out
+}
+
+// What a route of a group may ask and do besides, in eskip.
+var (
+	groupPredicates = []any{
+		`Header("X-A", "1")`, `HeaderRegexp("X-B", "^1")`, `Cookie("c", "^A$")`, `QueryParam("q")`, `QueryParam("q", "^1")`, `Methods("get", "PUT")`,
+		`Host("example")`, `HostAny("g.example", "h.example")`, `Weight(2)`, `True()`, `PathRegexp("x$")`, `ContentLengthBetween(0, 10)`,
+	}
+	forwardFilters = []any{
+		`setRequestHeader("X-C", "1")`, `dropRequestHeader("x-b")`, `appendRequestHeader("X-C", "2")`, `backendTimeout("20s")`, `setRequestHeader("Host", "up.example")`,
+	}
+	answerFilters = []any{`setResponseHeader("X-Back", "1")`, `responseCookie("c", "A")`, `corsOrigin()`, `flowId()`}
+)
+
+// groupPair is a request to a host of groups.
+func (d draw) groupPair(w *World) Pair {
+	return d.toHost(w, groupHost, "G.Example", "x.example", "other.example")
+}
+
+// toHost is a request to one of some hosts that the client calls, most often the first.
+func (d draw) toHost(w *World, host string, others ...string) Pair {
+	q := d.request()
+	at, err := url.Parse(q.URL)
+	if err != nil {
+		panic(err) // it was drawn
+	}
+	path := at.EscapedPath()
+	if d.chance(7) {
+		path = one(d, "/", "/a", "/a/", "/a/b", "/ab", "/abb", "/a.b", "/axb", "/v1/x", "/a/q/x", "/a/x", "/a//x", "/b/b", "/a/a", "/a/ab", "/a/b/c/x", "/b", "/v1/a/b")
+	}
+	if at.RawQuery != "" {
+		path += "?" + at.RawQuery
+	}
+	if other := one(d, append(others, host+":80")...); d.chance(4) && w.calls(other) {
+		host = other
+	}
+	q.URL = "http://" + host + path
+	if d.chance(2) {
+		q.Headers.Add("cookie", one(d, "c=A", "c=AB", "d=1; c=A", "c=B; c=A"))
+	}
+	p := Pair{Source: w.Source, Request: q}
+	p.Request.Answers = "200"
+	if d.chance(4) {
+		p.Request.Answers = d.answers(w, p)
+	}
+	if d.chance(1) {
+		p.Request.Headers = sim.Headers{"connection": "Upgrade", "upgrade": "websocket"}
+		p.Request.Method = "GET"
+	}
+	return p
+}
