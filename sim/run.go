@@ -106,8 +106,9 @@ func callOf(q Request, a *address) *call {
 	}
 	c.upgraded(q.Headers)
 	c.refused = !c.dropConnectionHeaders(q.Headers)
-	// To Envoy nothing without a path is gRPC, and nothing of HTTP/1.0.
-	c.grpc = c.sent.grpc() && c.method != http.MethodConnect && q.Version != "1.0"
+	// To Envoy nothing without a path is gRPC, nothing of HTTP/1.0, and nothing that it
+	// refuses as it reads it.
+	c.grpc = c.sent.grpc() && c.method != http.MethodConnect && q.Version != "1.0" && !c.refused && !strings.ContainsFunc(c.authority, notInHost)
 	c.headers = Headers{"host": c.authority, "x-forwarded-proto": "http", "x-request-id": requestID}
 	maps.Copy(c.headers, c.sent)
 	return c

@@ -23,8 +23,9 @@ func (d draw) mixture() []m {
 		docs = append(docs, doc)
 	}
 	docs = append(docs, d.proxyTree(routeNames[0])...)
-	for _, name := range routeNames[:1+d.IntN(2)] {
-		docs = append(docs, d.group(name, one(d, groupHost, groupHost, proxyHost)))
+	docs = append(docs, d.group(routeNames[0], groupHost))
+	if d.chance(5) {
+		docs = append(docs, d.group(routeNames[1], one(d, groupHost, proxyHost)))
 	}
 	if d.chance(5) {
 		docs = append(docs, d.atListeners("HTTPRoute", "at-all", "at-some")...)
