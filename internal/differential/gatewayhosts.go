@@ -56,23 +56,12 @@ func (d draw) atListeners(kind string, routes ...string) []m {
 // listenerPair is a pair whose request is for a host.
 func (d draw) listenerPair(w *World) Pair {
 	q := d.request()
-	at, err := url.Parse(q.URL)
-	if err != nil {
-		panic(err) // it was drawn
-	}
+	at := drawnURL(q)
 	if d.chance(3) {
 		q = sim.Request{Method: "POST", Version: one(d, "2", ""), Headers: sim.Headers{"content-type": one(d, "application/grpc", "text/plain")}}
 		at = &url.URL{Path: one(d, "/v1/x", "/v1/Do", "/a/x", "/b.C/Do", "/")}
 	}
 	host := one(d, "a.example.org", "b.example.org", "x.a.example.org", "y.a.example.org", "c.example.org", "A.Example.Org", "d.org", "example.org", "other.test", "a.example.org:80")
-	q.URL = "http://" + host + at.EscapedPath()
-	if at.RawQuery != "" {
-		q.URL += "?" + at.RawQuery
-	}
-	p := Pair{Source: w.Source, Request: q}
-	p.Request.Answers = "200"
-	if d.chance(4) {
-		p.Request.Answers = d.answers(w, p)
-	}
-	return p
+	q.URL = atHost(host, at.EscapedPath(), at.RawQuery)
+	return d.answered(w, Pair{Source: w.Source, Request: q}, 4)
 }

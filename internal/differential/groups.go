@@ -2,7 +2,6 @@ package differential
 
 import (
 	"fmt"
-	"net/url"
 
 	"github.com/weftmesh/weft/sim"
 )
@@ -131,29 +130,19 @@ func (d draw) groupPair(w *World) Pair {
 // toHost is a request to one of some hosts that the client calls, most often the first.
 func (d draw) toHost(w *World, host string, others ...string) Pair {
 	q := d.request()
-	at, err := url.Parse(q.URL)
-	if err != nil {
-		panic(err) // it was drawn
-	}
+	at := drawnURL(q)
 	path := at.EscapedPath()
 	if d.chance(7) {
 		path = one(d, "/", "/a", "/a/", "/a/b", "/ab", "/abb", "/a.b", "/axb", "/v1/x", "/a/q/x", "/a/x", "/a//x", "/b/b", "/a/a", "/a/ab", "/a/b/c/x", "/b", "/v1/a/b")
 	}
-	if at.RawQuery != "" {
-		path += "?" + at.RawQuery
-	}
 	if other := one(d, append(others, host+":80")...); d.chance(4) && w.calls(other) {
 		host = other
 	}
-	q.URL = "http://" + host + path
+	q.URL = atHost(host, path, at.RawQuery)
 	if d.chance(2) {
 		q.Headers.Add("cookie", one(d, "c=A", "c=AB", "d=1; c=A", "c=B; c=A"))
 	}
-	p := Pair{Source: w.Source, Request: q}
-	p.Request.Answers = "200"
-	if d.chance(4) {
-		p.Request.Answers = d.answers(w, p)
-	}
+	p := d.answered(w, Pair{Source: w.Source, Request: q}, 4)
 	if d.chance(1) {
 		p.Request.Headers = sim.Headers{"connection": "Upgrade", "upgrade": "websocket"}
 		p.Request.Method = "GET"

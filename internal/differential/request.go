@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/weftmesh/weft/sim"
@@ -33,11 +34,33 @@ func (d draw) pair(w *World) Pair {
 	if d.chance(4) {
 		d.spoil(&p)
 	}
+	return d.answered(w, p, 5)
+}
+
+// answered is p with what workloads answer: 200, or something else in that many of 10 cases.
+func (d draw) answered(w *World, p Pair, tenths int) Pair {
 	p.Request.Answers = "200"
-	if d.chance(5) {
+	if d.chance(tenths) {
 		p.Request.Answers = d.answers(w, p)
 	}
 	return p
+}
+
+// drawnURL is that of a request that was drawn.
+func drawnURL(q sim.Request) *url.URL {
+	at, err := url.Parse(q.URL)
+	if err != nil {
+		panic(err)
+	}
+	return at
+}
+
+// atHost is the URL of a path and query at a host.
+func atHost(host, path, query string) string {
+	if query != "" {
+		path += "?" + query
+	}
+	return "http://" + host + path
 }
 
 // answers is what the workloads do; slow answers cost as much time as the bound
