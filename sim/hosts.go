@@ -35,10 +35,8 @@ func askedHost(r *resolve.Resolved, o *resolve.Outbound, authority string) *reso
 // on to a, which nobody else has; nil where they are not.
 func caught(r *resolve.Resolved, a *address) *resolve.Outbound {
 	ip, notIP := netip.ParseAddr(a.host)
-	for own := range spec(r).Addresses() {
-		if own == ip {
-			return nil
-		}
+	if slices.Contains(slices.Collect(spec(r).Addresses()), ip) {
+		return nil
 	}
 	i := slices.IndexFunc(r.Outbounds, func(o *resolve.Outbound) bool {
 		return o.Passthrough && o.Port == a.port && (notIP != nil || strings.Contains(o.Address, ":") == ip.Is6())

@@ -146,7 +146,7 @@ func (c *call) unread(q *Request) uint32 {
 		return http.StatusBadRequest
 	case q.Version == "1.0":
 		return http.StatusUpgradeRequired
-	case c.hostless && c.method != http.MethodConnect, strings.ContainsFunc(c.authority, notInHost):
+	case c.hostless && c.method != http.MethodConnect, c.oddHost:
 		return http.StatusBadRequest
 	case !ok && c.method != http.MethodConnect:
 		return http.StatusBadRequest

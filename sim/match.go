@@ -20,6 +20,7 @@ type call struct {
 	http2     bool // so the workload asks
 	anyMethod bool // where it comes, every method is read
 	refused   bool // for what Connection names
+	oddHost   bool // with a character that Envoy takes in none
 	hostless  bool // because Connection names the host
 	asSent    bool // where it comes, the path stays as it was sent
 	outside   bool // a client of an edge dataplane asks

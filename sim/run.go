@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -108,7 +110,8 @@ func callOf(q Request, a *address) *call {
 	c.refused = !c.dropConnectionHeaders(q.Headers)
 	// To Envoy nothing without a path is gRPC, nothing of HTTP/1.0, and nothing that it
 	// refuses as it reads it.
-	c.grpc = c.sent.grpc() && c.method != http.MethodConnect && q.Version != "1.0" && !c.refused && !strings.ContainsFunc(c.authority, notInHost)
+	c.oddHost = strings.ContainsFunc(c.authority, notInHost)
+	c.grpc = c.sent.grpc() && c.method != http.MethodConnect && q.Version != "1.0" && !c.refused && !c.oddHost
 	c.headers = Headers{"host": c.authority, "x-forwarded-proto": "http", "x-request-id": requestID}
 	maps.Copy(c.headers, c.sent)
 	return c
@@ -157,17 +160,17 @@ func (c *call) respond(status uint32) Branch {
 func grpcStatus(status uint32) uint32 {
 	switch status {
 	case http.StatusBadRequest:
-		return 13 // internal
+		return uint32(codes.Internal)
 	case http.StatusUnauthorized:
-		return 16 // unauthenticated
+		return uint32(codes.Unauthenticated)
 	case http.StatusForbidden:
-		return 7 // permission denied
+		return uint32(codes.PermissionDenied)
 	case http.StatusNotFound:
-		return 12 // unimplemented
+		return uint32(codes.Unimplemented)
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return 14 // unavailable
+		return uint32(codes.Unavailable)
 	}
-	return 2 // unknown
+	return uint32(codes.Unknown)
 }
 
 // settle makes an answer of what would be forwarded where nobody can take it.
