@@ -49,10 +49,12 @@ func hashPolicies(keys []route.HashKey) []*routev3.RouteAction_HashPolicy {
 			p.PolicySpecifier = &routev3.RouteAction_HashPolicy_Header_{Header: &routev3.RouteAction_HashPolicy_Header{HeaderName: k.Header}}
 		case k.Query != "":
 			p.PolicySpecifier = &routev3.RouteAction_HashPolicy_QueryParameter_{QueryParameter: &routev3.RouteAction_HashPolicy_QueryParameter{Name: k.Query}}
-		case k.Session:
-			p.PolicySpecifier = &routev3.RouteAction_HashPolicy_Cookie_{Cookie: &routev3.RouteAction_HashPolicy_Cookie{Name: k.Cookie, Path: "/", Ttl: durationpb.New(aSession)}}
 		case k.Cookie != "":
-			p.PolicySpecifier = &routev3.RouteAction_HashPolicy_Cookie_{Cookie: &routev3.RouteAction_HashPolicy_Cookie{Name: k.Cookie}}
+			cookie := &routev3.RouteAction_HashPolicy_Cookie{Name: k.Cookie}
+			if k.Session {
+				cookie.Path, cookie.Ttl = "/", durationpb.New(aSession)
+			}
+			p.PolicySpecifier = &routev3.RouteAction_HashPolicy_Cookie_{Cookie: cookie}
 		default:
 			p.PolicySpecifier = &routev3.RouteAction_HashPolicy_ConnectionProperties_{ConnectionProperties: &routev3.RouteAction_HashPolicy_ConnectionProperties{SourceIp: true}}
 		}

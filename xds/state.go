@@ -81,7 +81,7 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 			s.add(&s.Endpoints, RenderEndpoints(c.Endpoints, c.EndpointsKept), nil)
 		}
 	}
-	if slices.ContainsFunc(s.Routes, func(r *Resource) bool { return slices.Contains(r.Clusters, AuthorizationCluster) }) {
+	if x.authorization != nil && slices.ContainsFunc(s.Routes, func(r *Resource) bool { return slices.Contains(r.Clusters, AuthorizationCluster) }) {
 		s.add(&s.Clusters, x.authorization, nil)
 	}
 	s.passthrough(r)
