@@ -3,6 +3,12 @@ package api
 // CodeUnsupportedKind marks documents of a kind that weft does not have.
 const CodeUnsupportedKind = "UnsupportedKind"
 
+// CodeConflicted marks what another owner keeps from an object.
+const CodeConflicted = "Conflicted"
+
+// CodeNoEffect marks what is accepted and acts nowhere.
+const CodeNoEffect = "NoEffect"
+
 // absentKinds are Kuma's kinds that weft lacks. Some of them protect, so they
 // are never accepted in silence.
 var absentKinds = map[string]bool{

@@ -159,6 +159,9 @@ func (l *EdgeListener) Covers(host string) bool {
 	return l.Hostname == "" || HostCovers(l.Hostname, host)
 }
 
+// AnyHost is the name that covers every host.
+const AnyHost = "*"
+
 // HostCovers reports whether host is the name, or below it where that begins with *.
 func HostCovers(name, host string) bool {
 	below, wild := strings.CutPrefix(name, "*")

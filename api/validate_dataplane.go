@@ -128,7 +128,7 @@ func (n *Networking) inbounds(at Path) error {
 		}
 	}
 	if n.Gateway == nil && len(n.Inbound) == 0 && len(n.Outbound) == 0 && len(n.Listeners) == 0 && n.TransparentProxying == nil {
-		errs = multierror.Append(errs, at.Field("inbound").Warns("NoEffect", "the dataplane neither serves nor calls anything; write inbound or outbound"))
+		errs = multierror.Append(errs, at.Field("inbound").Warns(CodeNoEffect, "the dataplane neither serves nor calls anything; write inbound or outbound"))
 	}
 	return errs.ErrorOrNil()
 }

@@ -11,10 +11,6 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// noEffect is the code, and the reason of a condition, of what is accepted and
-// acts nowhere.
-const noEffect = "NoEffect"
-
 // idleNotes are the fields of an object that have an effect nowhere. Items for
 // the whole mesh are left out: they are for every protocol, of which a mesh need
 // not have all.
@@ -35,7 +31,7 @@ func idleNotes(q *resolve.Reader, x *resolve.Reach) []api.Note {
 			for _, n := range idle {
 				paths = append(paths, spec.Kind.Schema.Leaves[n].Path)
 			}
-			notes = append(notes, api.Note{Origin: &api.Origin{Ref: x.Ref, Field: field}, Severity: api.Warning, Code: noEffect, Field: field.Field("default"),
+			notes = append(notes, api.Note{Origin: &api.Origin{Ref: x.Ref, Field: field}, Severity: api.Warning, Code: api.CodeNoEffect, Field: field.Field("default"),
 				Message: fmt.Sprintf("%s has no effect: %s; remove it, or target what it can act on", strings.Join(paths, ", "), e.Why)})
 		}
 	}

@@ -124,7 +124,7 @@ func (t *Target) setState(e *resolve.Entry, notes []api.Note, why string) {
 		switch n.Code {
 		case "TargetNotFound":
 			t.State, t.Reason = Missing, n.Message
-		case "SelectsNothing", noEffect:
+		case "SelectsNothing", api.CodeNoEffect:
 			why = n.Message
 		}
 	}

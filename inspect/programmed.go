@@ -14,14 +14,13 @@ import (
 
 // programmed says whether Envoys have what the object says. Found are the notes
 // at the places where it is attached.
-func programmed(m *resolve.Reader, o *api.Object, x *participation, found []api.Note) Condition {
+func programmed(m *resolve.Reader, o *api.Object, x *participation, found []api.Note, gate listening) Condition {
 	n := x.counts
 	c := Condition{Type: "Programmed", Status: "False", Reason: "Pending", Dataplanes: n}
-	listens, closed := listening(m, o.Ref, n)
 	switch {
-	case closed.Reason != "":
-		c.Reason, c.Message = closed.Reason, closed.Message
-	case listens && n.Programmed > 0 && n.Programmed < n.Connected: // clients are served somewhere
+	case gate.closed != "":
+		c.Reason, c.Message = gate.closed, gate.why
+	case gate.listens && n.Programmed > 0 && n.Programmed < n.Connected: // clients are served somewhere
 		c.Status, c.Reason = "True", "PartiallyProgrammed"
 		c.Message = fmt.Sprintf("%d of %d edge dataplanes have confirmed it", n.Programmed, n.Connected)
 		if n.Rejected > 0 {
@@ -32,7 +31,7 @@ func programmed(m *resolve.Reader, o *api.Object, x *participation, found []api.
 	case n.Selected == 0:
 		c.Message = "no dataplane that it selects calls, or serves, what it is about"
 	case n.Effective == 0:
-		c.Reason, c.Message = noEffect, "it takes part on none of "+meantFor(m, o, n.Selected)
+		c.Reason, c.Message = api.CodeNoEffect, "it takes part on none of "+meantFor(m, o, n.Selected)
 		if why := x.why(m, ""); why != "" {
 			c.Message += ": " + why
 		}
@@ -40,7 +39,7 @@ func programmed(m *resolve.Reader, o *api.Object, x *participation, found []api.
 		c.Reason, c.Message = rejected, rejections(x.refusing)
 	case withheld(found) != "":
 		c.Reason, c.Message = rejected, withheld(found)
-	case !x.Acting() && !listens:
+	case !x.Acting() && !gate.listens:
 		c.Reason, c.Message = x.idle()
 	case n.Connected == 0:
 		c.Message = "no sidecar that it concerns is connected"
@@ -58,21 +57,25 @@ func programmed(m *resolve.Reader, o *api.Object, x *participation, found []api.
 	return c
 }
 
-// listening reports whether an object says where edge dataplanes listen, and why then
-// none of them listens for it.
-func listening(m *resolve.Reader, ref api.Ref, n Counts) (listens bool, closed Condition) {
+// listening is whether an object says where edge dataplanes listen, and for what reason
+// then none of them listens for it; empty where one may.
+type listening struct {
+	listens     bool
+	closed, why string
+}
+
+func listeningOf(m *resolve.Reader, ref api.Ref, n Counts) listening {
 	r, ok := m.Route(ref)
-	if !ok || r.Edges == (api.Edges{}) {
-		return false, closed
-	}
 	switch {
+	case !ok || r.Edges == (api.Edges{}):
+		return listening{}
 	case n.Selected == 0:
-		closed.Reason = "AddressNotAssigned"
-		closed.Message = fmt.Sprintf("there is no edge dataplane in namespace %s with label %s: %s; write one", r.Edges.Namespace, r.Edges.Label, r.Edges.Value)
+		return listening{true, "AddressNotAssigned",
+			fmt.Sprintf("there is no edge dataplane in namespace %s with label %s: %s; write one", r.Edges.Namespace, r.Edges.Label, r.Edges.Value)}
 	case len(r.Listeners) == 0:
-		closed.Reason, closed.Message = "Invalid", "it has no listener that is served"
+		return listening{true, "Invalid", "it has no listener that is served"}
 	}
-	return true, closed
+	return listening{listens: true}
 }
 
 // dataplanesText counts in words.
@@ -174,8 +177,8 @@ func (x *participation) idle() (reason, message string) {
 	}
 	for _, field := range slices.Sorted(maps.Keys(x.Entries)) {
 		if why := x.Entries[field].Why; why != "" {
-			return noEffect, string(field) + " has no effect: " + why
+			return api.CodeNoEffect, string(field) + " has no effect: " + why
 		}
 	}
-	return noEffect, "nothing that it says has an effect"
+	return api.CodeNoEffect, "nothing that it says has an effect"
 }

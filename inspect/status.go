@@ -206,11 +206,16 @@ func statusOf(m *resolve.Reader, o *api.Object, x *participation, look look) Sta
 	s.place(m.Snapshot())
 	accepted, resolved := verdicts(m, o, s.Notes)
 	accepted.Dataplanes, resolved.Dataplanes = s.Dataplanes, s.Dataplanes
-	done := programmed(m, o, x, found)
+	var gate listening
+	reported := beside(m, o.Kind)
+	if reported {
+		gate = listeningOf(m, o.Ref, x.counts)
+	}
+	done := programmed(m, o, x, found, gate)
 	done.targetless(accepted, s.Notes)
 	done.partly(s.Notes)
 	s.Conditions = []Condition{accepted, resolved, done}
-	if listens, _ := listening(m, o.Ref, x.counts); beside(m, o.Kind) && !listens { // no Envoy gets it
+	if reported && !gate.listens { // no Envoy gets it
 		s.Conditions, s.Dataplanes = s.Conditions[:2], Counts{}
 		s.Conditions[0].Dataplanes, s.Conditions[1].Dataplanes = Counts{}, Counts{}
 	}

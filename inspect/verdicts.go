@@ -67,9 +67,9 @@ func (c *Condition) targetless(accepted Condition, notes []api.Note) {
 		return
 	}
 	if accepted.Reason == "TargetNotFound" {
-		c.Reason, c.Message = noEffect, accepted.Message
-	} else if i := slices.IndexFunc(notes, func(n api.Note) bool { return n.Code == "SelectsNothing" || n.Code == noEffect }); i >= 0 {
-		c.Reason, c.Message = noEffect, noteText(notes[i])
+		c.Reason, c.Message = api.CodeNoEffect, accepted.Message
+	} else if i := slices.IndexFunc(notes, func(n api.Note) bool { return n.Code == "SelectsNothing" || n.Code == api.CodeNoEffect }); i >= 0 {
+		c.Reason, c.Message = api.CodeNoEffect, noteText(notes[i])
 	}
 }
 
@@ -80,7 +80,7 @@ func (c *Condition) partly(notes []api.Note) {
 	}
 	var lost []string
 	for _, n := range notes {
-		if n.Code == "Conflicted" && n.Severity == api.Warning {
+		if n.Code == api.CodeConflicted && n.Severity == api.Warning {
 			lost = append(lost, noteText(n))
 		}
 	}

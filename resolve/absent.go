@@ -121,7 +121,7 @@ func (a *absence) ofRoute(r *routeObject) {
 		return
 	}
 	if len(r.opinion.Entries) == 0 {
-		a.because(noEffect, "spec.to", "it says nothing of any destination")
+		a.because(api.CodeNoEffect, "spec.to", "it says nothing of any destination")
 	}
 	for i := range r.opinion.Entries {
 		e := &r.opinion.Entries[i]
@@ -135,7 +135,7 @@ func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
 	case d == nil:
 		a.notCalled(e.To, r.object.HomeNamespace(), at)
 	case len(e.Rules) == 0:
-		a.because(noEffect, at, "it has no rules for %s", d.ID)
+		a.because(api.CodeNoEffect, at, "it has no rules for %s", d.ID)
 	case !a.mesh.dest(d.ID).reads(r.opinion.Speaks) && !r.opinion.Connections:
 		a.because("UnsupportedProtocol", at, "%s speaks %s, in which there are no requests to route", d.ID, d.Protocol)
 	default:
@@ -148,15 +148,15 @@ func (a *absence) givesWay(r *routeObject, e *route.Entry, at api.Path, d *Desti
 	all, home := a.mesh.subjectsOf(a.mesh.dest(d.ID)), a.plane.facts.Namespace
 	switch by := all.ownerBefore(r, e); {
 	case by != nil:
-		a.because("Conflicted", at, "%s", ownedBy(by, d))
+		a.because(api.CodeConflicted, at, "%s", ownedBy(by, d))
 	case e.Callers != "" && e.Callers != home:
 		a.because(NotSelected, at, "it is for the dataplanes of namespace %s", e.Callers)
 	case !r.selectorOf(e).Selects(&a.plane.facts):
 		a.because(NotSelected, at, "it is for the edge dataplanes of namespace %s with label %s=%s", e.Edges.Namespace, e.Edges.Label, e.Edges.Value)
 	case e.Callers == "" && home != "" && slices.ContainsFunc(all.contributions, func(c *contribution) bool { return c.entry.Callers == home }):
-		a.because("Conflicted", at, "routes for the callers of namespace %s stand in its place", home)
+		a.because(api.CodeConflicted, at, "routes for the callers of namespace %s stand in its place", home)
 	default:
-		a.because(noEffect, at, "none of its own rules stands for %s", d.ID)
+		a.because(api.CodeNoEffect, at, "none of its own rules stands for %s", d.ID)
 	}
 }
 

@@ -38,7 +38,7 @@ func (m mesh) callsOf(p *dataplane) []call {
 			at += " hosts"
 		}
 		if c.dest != nil && taken[at] && !host {
-			c.lost = lost("Conflicted", "another outbound has the address %s; give each its own", strings.ReplaceAll(at, " ", ":"))
+			c.lost = lost(api.CodeConflicted, "another outbound has the address %s; give each its own", strings.ReplaceAll(at, " ", ":"))
 			c.dest = nil
 		}
 		if c.dest != nil {
@@ -59,7 +59,7 @@ func (m mesh) callsOf(p *dataplane) []call {
 		return out
 	}
 	for d := range m.destsVirtual.Values(m.at, anyTarget) {
-		if !reachable(net.TransparentProxying.ReachableBackends, p.facts.Namespace, d) || d.Outside && !m.hears(p, d) {
+		if !reachable(net.TransparentProxying.ReachableBackends, p.facts.Namespace, d) || d.Outside && !m.hasRouteFor(p, d) {
 			continue
 		}
 		for _, vip := range d.VIPs {
@@ -69,8 +69,8 @@ func (m mesh) callsOf(p *dataplane) []call {
 	return out
 }
 
-// hears reports whether a route says something about d to p.
-func (m mesh) hears(p *dataplane, d *dest) bool {
+// hasRouteFor reports whether a route says something about d to p.
+func (m mesh) hasRouteFor(p *dataplane, d *dest) bool {
 	said, _ := m.routing.Get(m.at, d.ID)
 	return said != nil && slices.ContainsFunc(said.contributions, func(c *contribution) bool { return c.selector().Selects(&p.facts) })
 }

@@ -81,7 +81,7 @@ func (c *collections) addClasses() {
 
 // classOf is the key of the class of a dataplane at a destination.
 func (m mesh) classOf(id string, p *dataplane) string {
-	return m.classWith(id, func(s *matcher.Selector) bool { return s.Selects(&p.facts) })
+	return m.classWith(id, p.selectedBy)
 }
 
 // classWith is the key of the class of those whom the selectors select of which has says so.
@@ -90,11 +90,16 @@ func (m mesh) classWith(id string, has func(*matcher.Selector) bool) string {
 	if failed != nil {
 		return classKey(id, "") // which fails alike
 	}
-	bits := make([]byte, len(s.list))
+	return classKey(id, s.bits(has))
+}
+
+// bits has a digit for each selector.
+func (s *selectors) bits(has func(*matcher.Selector) bool) string {
+	out := make([]byte, len(s.list))
 	for i, x := range s.list {
-		bits[i] = digit(has(x))
+		out[i] = digit(has(x))
 	}
-	return classKey(id, string(bits))
+	return string(out)
 }
 
 func digit(yes bool) byte {

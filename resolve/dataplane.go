@@ -29,6 +29,9 @@ func newDataplane(o *api.Object, zone map[string]string) *dataplane {
 	return &dataplane{object: o, spec: spec, facts: matcher.DataplaneOf(o, zone)}
 }
 
+// selectedBy reports whether a selector selects the dataplane.
+func (p *dataplane) selectedBy(s *matcher.Selector) bool { return s.Selects(&p.facts) }
+
 // resolve is everything that applies to one dataplane, of which nothing is made that
 // was there before, nil for none. Of what failed it says why.
 func (m mesh) resolve(p *dataplane, key string, before *Resolved) *Resolved {

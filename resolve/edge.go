@@ -119,7 +119,7 @@ func (m mesh) edgeCalls(p *dataplane, add func(call)) {
 	list := m.listening(p)
 	for i := range list {
 		for d := range m.destsNamed(hostsAt(list[i].Port)) {
-			if m.isForEdges(d) && m.hears(p, d) {
+			if m.isForEdges(d) && m.hasRouteFor(p, d) {
 				serve(&list[i], d)
 			}
 		}

@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"github.com/weftmesh/weft/resolve/derive"
@@ -69,10 +68,10 @@ func (m mesh) uses(p *dataplane, classes, groups []string) *used {
 			at[id] = key
 		}
 	}
-	for ref := range m.namedBy(classes, groups) {
+	add := func(ref clusterRef) {
 		if i, ok := seen[ref.name]; ok {
 			u.clusters[i].connectionsOnly = u.clusters[i].connectionsOnly && ref.connections
-			continue
+			return
 		}
 		seen[ref.name] = len(u.clusters)
 		class, ok := at[ref.id]
@@ -82,31 +81,30 @@ func (m mesh) uses(p *dataplane, classes, groups []string) *used {
 		}
 		u.clusters = append(u.clusters, use{ref.of(class), ref.of(ref.id), ref.connections})
 	}
+	for _, key := range classes {
+		for _, ref := range m.clustersNamed(m.named, key) {
+			add(ref)
+		}
+	}
+	for _, key := range groups {
+		for _, ref := range m.clustersNamed(m.groupNamed, key) {
+			add(ref)
+		}
+	}
 	return u
 }
 
-// namedBy yields the clusters that the tables of classes and groups name.
-func (m mesh) namedBy(classes, groups []string) iter.Seq[clusterRef] {
-	return func(yield func(clusterRef) bool) {
-		all := func(from *derive.Collection[named], keys []string) bool {
-			for _, key := range keys {
-				if key == "" {
-					continue
-				}
-				t, _ := from.Get(m.at, key)
-				if t == nil {
-					continue // what failed names nothing
-				}
-				for _, ref := range t.clusters {
-					if !yield(ref) {
-						return false
-					}
-				}
-			}
-			return true
-		}
-		_ = all(m.named, classes) && all(m.groupNamed, groups)
+// clustersNamed are the clusters that the tables of a class or group name; none where
+// it failed, or there is none.
+func (m mesh) clustersNamed(from *derive.Collection[named], key string) []clusterRef {
+	if key == "" {
+		return nil
 	}
+	t, _ := from.Get(m.at, key)
+	if t == nil {
+		return nil
+	}
+	return t.clusters
 }
 
 // cluster is how a class speaks to a destination, or to a variant of it.

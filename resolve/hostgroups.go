@@ -61,7 +61,7 @@ type groupOutbounds struct {
 // that reach the same: each of them is called by all.
 func (c *collections) addHostGroups() {
 	byPort := c.dests.Index(func(_ string, d *dest, add func(string)) {
-		if d.Kind == api.KindHost && d.Name != anyHost {
+		if d.Kind == api.KindHost && d.Name != api.AnyHost {
 			add(strconv.FormatUint(uint64(d.Port), 10))
 		}
 	})
@@ -122,11 +122,7 @@ func (c *collections) addGroupOutbounds() {
 		func(r *derive.Reader, key string) *named {
 			out, seen := &named{}, map[string]bool{}
 			for _, h := range need(c.grouped, r, key).list {
-				t, _ := c.named.Get(r, h.class)
-				if t == nil {
-					continue // what failed names nothing
-				}
-				for _, ref := range t.clusters {
+				for _, ref := range (mesh{c, r}).clustersNamed(c.named, h.class) {
 					if !seen[ref.name] {
 						seen[ref.name] = true
 						out.clusters = append(out.clusters, ref)
@@ -150,15 +146,10 @@ func (m mesh) hostGroupsOf(p *dataplane) *hostGroups {
 	}
 	for port, all := range m.hostSelectors.All(m.at) {
 		number, _ := strconv.ParseUint(port, 10, 16) // FormatUint wrote it
-		k := groupKey{Port: uint32(number), Limit: net.TransparentProxying.ReachableBackends}
+		k := groupKey{Port: uint32(number), Bits: all.bits(p.selectedBy), Limit: net.TransparentProxying.ReachableBackends}
 		if k.Limit != nil {
 			k.Home = p.facts.Namespace
 		}
-		bits := make([]byte, len(all.list))
-		for i, s := range all.list {
-			bits[i] = digit(s.Selects(&p.facts))
-		}
-		k.Bits = string(bits)
 		for _, k.Address = range families {
 			if !slices.ContainsFunc(net.Outbound, func(o api.Outbound) bool { return o.Address == k.Address && o.Port == k.Port }) {
 				out.keys = append(out.keys, k.String())
@@ -191,7 +182,7 @@ func (m mesh) hostsOfGroup(k groupKey) *hostGroup {
 	}
 	out := &hostGroup{}
 	for d := range m.destsNamed(hostsAt(k.Port)) {
-		if d.Name != anyHost && m.reachesHost(&k, d, has) {
+		if d.Name != api.AnyHost && m.reachesHost(&k, d, has) {
 			out.list = append(out.list, hostCall{d, m.classWith(d.ID, func(s *matcher.Selector) bool { return has[s.Key] })})
 		}
 	}

@@ -39,19 +39,15 @@ func hostDestination(name string, port uint32) *Destination {
 // above are the hosts that stand for all hosts below a name, of which d is one, the
 // nearest first.
 func (d *Destination) above() []string {
-	if d.Kind != api.KindHost || d.Name == anyHost {
+	if d.Kind != api.KindHost || d.Name == api.AnyHost {
 		return nil
 	}
 	var out []string
 	for _, rest, more := strings.Cut(strings.TrimPrefix(d.Name, "*."), "."); more; _, rest, more = strings.Cut(rest, ".") {
 		out = append(out, "*."+rest)
 	}
-	return append(out, anyHost)
+	return append(out, api.AnyHost)
 }
-
-// anyHost is the host that stands for all. With redirection nobody calls it: what is for
-// no other host goes where it was going.
-const anyHost = "*"
 
 // destsBelow yields the hosts below that of an entry which is for them too.
 func (m mesh) destsBelow(e *route.Entry) iter.Seq[*dest] {

@@ -169,7 +169,7 @@ func serviceNotes(x mesh, s *service) []api.Note {
 	for i, d := range s.dests {
 		if owner, _ := x.ownerOf(d.ID); owner != s {
 			at := api.Path("spec.ports").Index(i)
-			notes = append(notes, note(&api.Origin{Ref: s.object.Ref}, api.Error, "Conflicted", at, "%s is %s already, by its display name and namespace, so this one is not called; give each its own name", d.ID, owner.object.Ref))
+			notes = append(notes, note(&api.Origin{Ref: s.object.Ref}, api.Error, api.CodeConflicted, at, "%s is %s already, by its display name and namespace, so this one is not called; give each its own name", d.ID, owner.object.Ref))
 		}
 	}
 	spec, ok := s.object.Spec.(*api.MeshService)

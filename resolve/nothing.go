@@ -14,7 +14,6 @@ import (
 const (
 	selectsNothing = "SelectsNothing" // labels or tags of a top-level ref
 	noEndpoints    = "NoEndpoints"    // a backend that nobody answers for
-	noEffect       = "NoEffect"       // what is accepted and acts nowhere
 )
 
 // selectsNone is the note on a top-level ref that selects no dataplane: one by a

@@ -23,7 +23,7 @@ func routeNotes(x mesh, r *routeObject) []api.Note {
 	kept := keepsHosts(x, r)
 	for i := range r.opinion.Entries {
 		for _, n := range entryNotes(x, r, &r.opinion.Entries[i], &hints) {
-			if n.Code == conflicted && kept {
+			if n.Code == api.CodeConflicted && kept {
 				n.Severity = api.Warning
 			}
 			if i == 0 || !slices.Contains(notes, n) { // entries may have the same rules
@@ -33,9 +33,6 @@ func routeNotes(x mesh, r *routeObject) []api.Note {
 	}
 	return notes
 }
-
-// conflicted is the code of what another owner keeps from an object.
-const conflicted = "Conflicted"
 
 // keepsHosts reports whether a route is for hosts and some of them are its own: then it
 // is accepted though others have the rest (spec/gateway-api.md 1.7).
@@ -78,11 +75,11 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 	case found == nil:
 		notes = append(notes, note(origin, api.Warning, "TargetNotFound", at, "there is no %s%s", refText(e.To), suggestion(x, e.To)))
 	case !acts:
-		notes = append(notes, note(origin, api.Warning, noEffect, at, "%s speaks %s, in which there are no requests to route, so this entry has no effect; declare http, http2 or grpc if it speaks that, or write a MeshTCPRoute",
+		notes = append(notes, note(origin, api.Warning, api.CodeNoEffect, at, "%s speaks %s, in which there are no requests to route, so this entry has no effect; declare http, http2 or grpc if it speaks that, or write a MeshTCPRoute",
 			found.ID, found.Protocol))
 	}
 	if owner != nil {
-		notes = append(notes, note(origin, api.Error, conflicted, at, "%s; move its rules there", ownedBy(owner, taken.Destination)))
+		notes = append(notes, note(origin, api.Error, api.CodeConflicted, at, "%s; move its rules there", ownedBy(owner, taken.Destination)))
 	}
 	if unread != nil && !r.object.Shadow() {
 		notes = append(notes, note(origin, api.Warning, "RequestsUnread", at,

@@ -55,23 +55,14 @@ func wantedNames(w matcher.Wants) []string {
 
 // classesOf yields the classes of dataplanes that call a destination, by key.
 func (m mesh) classesOf(d *dest) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		prefix := classKey(d.ID, "")
-		for class := range m.byClass.Buckets(m.at, prefix) {
-			if !yield(class) {
-				return
-			}
-		}
-		if d.Kind != api.KindHost {
-			return
-		}
-		own := slices.Collect(m.byClass.Buckets(m.at, prefix))
-		for class := range m.groupsByClass.Buckets(m.at, prefix) {
-			if !slices.Contains(own, class) && !yield(class) {
-				return
-			}
-		}
+	prefix := classKey(d.ID, "")
+	own := m.byClass.Buckets(m.at, prefix)
+	if d.Kind != api.KindHost {
+		return own
 	}
+	all := slices.AppendSeq(slices.Collect(own), m.groupsByClass.Buckets(m.at, prefix))
+	slices.Sort(all)
+	return slices.Values(slices.Compact(all))
 }
 
 // planesOf yields the keys of the dataplanes of a class, in no order; one may come twice.

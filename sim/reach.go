@@ -97,7 +97,7 @@ func (m mesh) find(r *resolve.Resolved, a *address) *resolve.Destination {
 // name: with redirection nobody looks for hosts but at their ports.
 func passed(r *resolve.Resolved, d *resolve.Destination, a *address) bool {
 	t := spec(r).TransparentProxying
-	return t != nil && (d.Outside || d.Kind == api.KindHost && (d.Port != a.port || d.Name == "*" || t.ReachableBackends == nil))
+	return t != nil && (d.Outside || d.Kind == api.KindHost && (d.Port != a.port || d.Name == api.AnyHost || t.ReachableBackends == nil))
 }
 
 // names are those that a writer may have meant.

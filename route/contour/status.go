@@ -35,9 +35,6 @@ type SubCondition struct {
 // longestMessage is what Kubernetes takes.
 const longestMessage = 32760
 
-// conflicted is the code of what the owner of the host takes.
-const conflicted = "Conflicted"
-
 // status makes of what was found about one object its own errors and warnings; what is
 // found about those that it includes is theirs.
 func status(f route.Findings) any {
@@ -47,7 +44,7 @@ func status(f route.Findings) any {
 	for i := range f.Notes {
 		n := &f.Notes[i]
 		switch sub, wrong := finding(n); {
-		case n.Code == conflicted:
+		case n.Code == api.CodeConflicted:
 			owned = n
 		case wrong:
 			valid.Errors = append(valid.Errors, sub)
@@ -68,7 +65,7 @@ func status(f route.Findings) any {
 	}
 	out.Conditions = []DetailedCondition{valid}
 	if owned != nil {
-		out.Conditions = append(out.Conditions, DetailedCondition{Type: "Accepted", Status: "False", Reason: conflicted, Message: cut(owned.Message)})
+		out.Conditions = append(out.Conditions, DetailedCondition{Type: "Accepted", Status: "False", Reason: api.CodeConflicted, Message: cut(owned.Message)})
 	}
 	return out
 }

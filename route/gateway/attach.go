@@ -177,7 +177,7 @@ func (x *reader) atGateway(ref *gatewayv1.ParentReference, at api.Path, o *api.O
 	switch {
 	case len(out) > 0:
 	case len(taken) > 0:
-		x.note(o, api.Warning, "NoEffect", at, "requests to %s come to a listener with a nearer hostname, to which the ref does not attach; name that one", strings.Join(taken, ", "))
+		x.note(o, api.Warning, api.CodeNoEffect, at, "requests to %s come to a listener with a nearer hostname, to which the ref does not attach; name that one", strings.Join(taken, ", "))
 	default:
 		x.note(o, api.Warning, noMatchingParent, at, "%s", strings.Join(closed, "; "))
 	}
@@ -187,7 +187,7 @@ func (x *reader) atGateway(ref *gatewayv1.ParentReference, at api.Path, o *api.O
 // entries has one for each host but those taken by the narrower listeners beside a.
 func (a *attached) entries(g *api.Object, narrower []string, rules []route.Rule) (out []route.Entry, taken []string) {
 	for _, host := range a.hosts {
-		if slices.ContainsFunc(narrower, func(n string) bool { return covers(n, host) }) {
+		if slices.ContainsFunc(narrower, func(n string) bool { return api.HostCovers(n, host) }) {
 			taken = append(taken, host)
 			continue
 		}

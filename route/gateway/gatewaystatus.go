@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
@@ -176,10 +177,7 @@ func addresses(edges []*api.Object) []Address {
 	var out []Address
 	for _, o := range edges {
 		net := o.Spec.(*api.Dataplane).Networking
-		value := net.AdvertisedAddress
-		if value == "" {
-			value = net.Address
-		}
+		value := cmp.Or(net.AdvertisedAddress, net.Address)
 		a := Address{"IPAddress", value}
 		if _, err := netip.ParseAddr(value); err != nil {
 			a.Type = "Hostname"

@@ -65,7 +65,7 @@ func elsewhere(host string, candidates []route.Candidate) []route.Row {
 	for _, c := range candidates {
 		names = append(names, c.Says.(*stand).narrower...)
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return !covers(host, n) })
+	names = slices.DeleteFunc(names, func(n string) bool { return !api.HostCovers(host, n) })
 	slices.Sort(names)
 	var rows []route.Row
 	nothing := &route.Composed{Key: "gateway-elsewhere", Name: "gateway-elsewhere", Do: &route.Respond{Status: 404}, Bare: true}

@@ -19,9 +19,6 @@ const (
 	invalidRouteKinds   = "InvalidRouteKinds"
 )
 
-// anyHost is the host of what names none.
-const anyHost = "*"
-
 // finding is what is wrong with something: a reason of the Gateway API, and a message.
 type finding struct{ reason, message string }
 
@@ -29,7 +26,7 @@ type finding struct{ reason, message string }
 type listener struct {
 	*gatewayv1.Listener
 	at       api.Path
-	hostname string   // anyHost for all
+	hostname string   // api.AnyHost for all
 	kinds    []string // of the routes that it takes
 	// Each is nil where nothing is wrong.
 	unaccepted, conflicted, unresolved *finding
@@ -49,7 +46,7 @@ func listenersOf(spec *Gateway) []listener {
 	for i := range spec.Listeners {
 		l := &out[i]
 		l.Listener, l.at = &spec.Listeners[i], api.Path("spec.listeners").Index(i)
-		l.hostname = cmp.Or(string(or(l.Hostname, "")), anyHost)
+		l.hostname = cmp.Or(string(or(l.Hostname, "")), api.AnyHost)
 		l.speaks()
 		l.takes()
 	}
@@ -123,18 +120,12 @@ func wordList(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// covers reports whether a hostname stands for all that another stands for.
-func covers(wide, host string) bool {
-	below, wild := strings.CutPrefix(wide, "*")
-	return wide == host || wide == anyHost || wild && len(host) > len(below) && strings.HasSuffix(host, below)
-}
-
 // meet is what two hostnames both stand for; empty for nothing.
 func meet(a, b string) string {
 	switch {
-	case covers(a, b):
+	case api.HostCovers(a, b):
 		return b
-	case covers(b, a):
+	case api.HostCovers(b, a):
 		return a
 	}
 	return ""
@@ -145,7 +136,7 @@ func meet(a, b string) string {
 func (l *listener) beside(list []listener) []string {
 	var out []string
 	for i := range list {
-		if o := &list[i]; o.Name != l.Name && o.Port == l.Port && o.served() && o.hostname != l.hostname && covers(l.hostname, o.hostname) {
+		if o := &list[i]; o.Name != l.Name && o.Port == l.Port && o.served() && o.hostname != l.hostname && api.HostCovers(l.hostname, o.hostname) {
 			out = append(out, o.hostname)
 		}
 	}

@@ -96,7 +96,7 @@ func parentConditions(f route.Findings, i int) []Condition {
 		case reason == refNotPermitted && !isGateway(&parentRefs(f.Object)[i]): // refs of others need no grant
 		case slices.Contains(unresolved, reason):
 			resolved.add(reason, n)
-		case at && (slices.Contains(nowhere, reason) || n.Severity == api.Error || lost && n.Code == conflicted):
+		case at && (slices.Contains(nowhere, reason) || n.Severity == api.Error || lost && n.Code == api.CodeConflicted):
 			accepted.add(reason, n)
 		case isAbout(n.Field, "spec.parentRefs"):
 		case n.Severity == api.Error && (n.Code == api.CodeUnsupported || n.Code == "IncompatibleFilters"):
@@ -118,9 +118,6 @@ func parentConditions(f route.Findings, i int) []Condition {
 	return out
 }
 
-// conflicted is the code of what the owner of a host or port takes.
-const conflicted = "Conflicted"
-
 // lostHosts reports whether others have all that the route has at a parent.
 func lostHosts(f route.Findings, at api.Path) bool {
 	have, lost := 0, 0
@@ -130,7 +127,7 @@ func lostHosts(f route.Findings, at api.Path) bool {
 		}
 	}
 	for _, n := range f.Notes {
-		if n.Code == conflicted && n.Field == at {
+		if n.Code == api.CodeConflicted && n.Field == at {
 			lost++
 		}
 	}

@@ -50,7 +50,7 @@ func (r *TCPRoute) Default() {
 func (r *TCPRoute) Validate(at api.Path) error {
 	var errs *multierror.Error
 	if len(r.To) == 0 {
-		errs = multierror.Append(errs, at.Field("to").Warns("NoEffect", "the route says nothing; write to, with the destination and its rule"))
+		errs = multierror.Append(errs, at.Field("to").Warns(api.CodeNoEffect, "the route says nothing; write to, with the destination and its rule"))
 	}
 	for i := range r.To {
 		errs = multierror.Append(errs, validateTCPRules(at.Field("to").Index(i).Field("rules"), r.To[i].Rules))
@@ -62,7 +62,7 @@ func validateTCPRules(at api.Path, rules []TCPRule) error {
 	var errs *multierror.Error
 	switch n := len(rules); {
 	case n == 0:
-		errs = multierror.Append(errs, at.Warns("NoEffect", "there is no rule, so this entry says nothing; write one"))
+		errs = multierror.Append(errs, at.Warns(api.CodeNoEffect, "there is no rule, so this entry says nothing; write one"))
 	case n > 1:
 		errs = multierror.Append(errs, at.Breaks("there are %d rules, but connections cannot be told apart; write one", n))
 	}

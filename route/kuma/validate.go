@@ -14,7 +14,7 @@ var ruleName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
 func (r *HTTPRoute) Validate(at api.Path) error {
 	var errs *multierror.Error
 	if len(r.To) == 0 {
-		errs = multierror.Append(errs, at.Field("to").Warns("NoEffect", "the route says nothing; write to, with the destination and its rules"))
+		errs = multierror.Append(errs, at.Field("to").Warns(api.CodeNoEffect, "the route says nothing; write to, with the destination and its rules"))
 	}
 	names := map[string]api.Path{}
 	for i := range r.To {
@@ -48,7 +48,7 @@ func (r *HTTPRoute) to(at api.Path, to *To, names map[string]api.Path) error {
 		errs = multierror.Append(errs, at.Field("hostnames").Breaks("hostnames belong to routes of a MeshGateway; remove them"))
 	}
 	if len(to.Rules) == 0 {
-		errs = multierror.Append(errs, at.Field("rules").Warns("NoEffect", "there are no rules, so this entry says nothing; write at least one"))
+		errs = multierror.Append(errs, at.Field("rules").Warns(api.CodeNoEffect, "there are no rules, so this entry says nothing; write at least one"))
 	}
 	for j := range to.Rules {
 		rule, here := &to.Rules[j], at.Field("rules").Index(j)

@@ -33,7 +33,7 @@ func compose(f route.Frontend, candidates []route.Candidate) route.Composition {
 			if p.asks.never || at.copied && !p.hasPath && !own {
 				continue // the host answers with 404 before it
 			}
-			entries = append(entries, p.entries(!at.copied && f.Name != AnyHost)...)
+			entries = append(entries, p.entries(!at.copied && f.Name != api.AnyHost)...)
 		}
 	}
 	slices.SortStableFunc(entries, compareEntries)

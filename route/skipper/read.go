@@ -7,9 +7,6 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// AnyHost is the host of a group without hosts.
-const AnyHost = "*"
-
 // port is where hosts of RouteGroups are asked for.
 const port = 80
 
@@ -42,8 +39,8 @@ func read(o *api.Object, see route.See, service bool) *route.Opinion {
 		out.Entries = append(out.Entries, route.Entry{To: route.HostRef(host, port), Index: i, Field: api.Path("spec.hosts").Index(i), Rules: rules, Says: reach{}})
 	}
 	if len(p.hosts) == 0 {
-		for i, host := range append(knownHosts(see), AnyHost) {
-			out.Entries = append(out.Entries, route.Entry{To: route.HostRef(host, port), Index: i, Field: "spec", Rules: rules, Says: reach{copied: host != AnyHost}})
+		for i, host := range append(knownHosts(see), api.AnyHost) {
+			out.Entries = append(out.Entries, route.Entry{To: route.HostRef(host, port), Index: i, Field: "spec", Rules: rules, Says: reach{copied: host != api.AnyHost}})
 		}
 	}
 	return out
