@@ -33,9 +33,11 @@ func Check(c *api.Catalog, now *api.Snapshot, objects []*api.Object) []*api.Viol
 		if !meshes[o.Mesh] && !now.Has(api.Ref{Kind: api.KindMesh, Name: o.Mesh}) {
 			found = append(found, noMesh(o))
 		}
-		if before, ok := now.Get(o.Ref); ok && o.Spec != nil {
+		before, ok := now.Get(o.Ref)
+		if ok && o.Spec != nil {
 			found = append(found, changed(c, before, o)...)
 		}
+		found = append(found, unknownMaterial(before, o)...)
 	}
 	return found
 }
@@ -75,7 +77,7 @@ func changed(c *api.Catalog, before, after *api.Object) []*api.Violation {
 // nothing. The status is weft's: a document may bring one along while there is
 // none; another one after that is left out, with a warning.
 func Stored(c *api.Catalog, before, o *api.Object) (*api.Object, []*api.Violation) {
-	stored := *o
+	stored := *withMaterial(before, o)
 	stored.Labels = written(c, before, o)
 	stored.Adjusted = len(stored.Labels) != len(o.Labels)
 	if before == nil || before.Status == nil || reflect.DeepEqual(before.Status, o.Status) {
@@ -128,6 +130,9 @@ func Admit(now *api.Snapshot, writes []store.Write) (admitted []store.Write, wro
 		switch {
 		case w.Put != nil && mesh.Name != "" && !coming[mesh] && !now.Has(mesh):
 			wrong = append(wrong, noMesh(w.Put))
+			continue
+		case w.Put != nil && !hasMaterial(w.Put): // the directory is the only place where it could be
+			wrong = append(wrong, unknownMaterial(nil, w.Put)...)
 			continue
 		case w.Delete != nil && w.Delete.Kind == api.KindMesh && now.Has(*w.Delete):
 			if r, ok := remainingDocument(now, w.Delete.Name, coming, going); ok {

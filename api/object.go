@@ -134,7 +134,10 @@ type Type struct {
 	Attach bool
 	// Tolerant makes unknown fields warnings: of documents that other programs read
 	// too, of which weft carries a part. Parts that decode themselves may stay strict.
-	Tolerant  bool
+	Tolerant bool
+	// Secret marks what holds material that nobody may see: its documents have the
+	// envelope of Kubernetes alone, and what they say is kept without their text.
+	Secret    bool
 	New       func() Spec
 	NewStatus func() any // nil where the kind has no status that weft reads
 }

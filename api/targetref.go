@@ -25,9 +25,10 @@ const (
 	KindMeshExternalService  = "MeshExternalService"
 	KindMeshMultiZoneService = "MeshMultiZoneService"
 	KindHostnameGenerator    = "HostnameGenerator"
-	KindService              = "Service" // of Kubernetes, as the two below
+	KindService              = "Service" // of Kubernetes, as the three below
 	KindEndpointSlice        = "EndpointSlice"
 	KindNamespace            = "Namespace"
+	KindSecret               = "Secret"
 	// KindHost is a host that route objects serve, at one port. No document names it.
 	KindHost = "Host"
 )

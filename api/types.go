@@ -17,6 +17,8 @@ func Types() []Type {
 		{Name: KindEndpointSlice, Plural: "endpointslices", Short: "eps", Group: "discovery.k8s.io", Version: "v1", Bare: true, Beside: true,
 			New: func() Spec { return new(EndpointSlice) }},
 		{Name: KindNamespace, Plural: "namespaces", Short: "ns", Group: CoreGroup, Version: "v1", Unscoped: true, New: func() Spec { return new(Namespace) }},
+		{Name: KindSecret, Plural: "secrets", Short: "sec", Group: CoreGroup, Version: "v1", Bare: true, Beside: true, Secret: true,
+			New: func() Spec { return new(Secret) }},
 		{Name: KindMeshGateway, Plural: "meshgateways", Short: "mgw", Bare: true, New: func() Spec { return new(MeshGateway) }},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,7 +40,8 @@ func (p *Plane) open(ctx context.Context) error {
 	var inner store.Store
 	switch p.cfg.Store {
 	case "bolt":
-		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored, Encode: encodeStored, Now: time.Now})
+		seal := &vault{path: filepath.Join(p.cfg.DataDir, secretsKeyFile)}
+		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored, Encode: seal.encode, Open: seal.open, Now: time.Now})
 		if err != nil {
 			return err
 		}
@@ -97,8 +99,6 @@ func decodeStored(name string, text []byte) (*api.Object, error) {
 	}
 	return objects[0], nil
 }
-
-func encodeStored(o *api.Object) ([]byte, error) { return decode.PrintJSON(world.Catalog(), o) }
 
 // credentials is who may connect as what.
 func (p *Plane) credentials() (server.Authenticator, tokens, error) {

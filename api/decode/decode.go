@@ -139,6 +139,9 @@ func object(c *api.Catalog, doc *document, like api.Ref) (*api.Object, []*api.Vi
 	slices.SortStableFunc(d.errs, func(a, b *api.Violation) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
+	if h.typ.Secret {
+		o.Source.Text, o.Source.Item = nil, ""
+	}
 	kept := *o // h holds the document's nodes, which nobody needs any more
 	return &kept, d.errs
 }

@@ -110,12 +110,14 @@ func (d *decoder) plain(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 	}
 }
 
-// material is what may be secret.
-var material = reflect.TypeFor[api.DataSource]()
+// isMaterial reports whether what a type holds may be secret.
+func isMaterial(t reflect.Type) bool {
+	return t == reflect.TypeFor[api.DataSource]() || t == reflect.TypeFor[api.Secret]()
+}
 
 // object reads a map of known fields.
 func (d *decoder) object(n, mark *yaml.Node, at api.Path, v reflect.Value) {
-	if v.Type() == material && !d.secret { // what is wrong is shown to many
+	if isMaterial(v.Type()) && !d.secret { // what is wrong is shown to many
 		d.secret = true
 		defer func() { d.secret = false }()
 	}

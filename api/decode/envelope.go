@@ -89,6 +89,10 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 	if kube {
 		return d.kubernetes(typ), true
 	}
+	if typ.Secret { // Kuma's document of that type is another kind
+		d.report(d.locateNode("type"), absent(api.Path("type").Breaks("%s; a Secret of Kubernetes begins with apiVersion: %s", api.AbsentMessage(kind), typ.APIVersion())))
+		return head{}, false
+	}
 	return d.universal(typ), true
 }
 
@@ -107,6 +111,11 @@ func unsupported(c *api.Catalog, at api.Path, kind string) *api.Violation {
 	case api.AbsentKind(kind):
 		v = at.Breaks("%s", api.AbsentMessage(kind))
 	}
+	return absent(v)
+}
+
+// absent is v as what is said of a kind that weft does not have.
+func absent(v *api.Violation) *api.Violation {
 	v.Code = api.CodeUnsupportedKind
 	return v
 }

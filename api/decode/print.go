@@ -15,11 +15,15 @@ import (
 )
 
 // PrintJSON prints o as the API shows it (spec/kuma.md 5.1): type, mesh, name,
-// labels, times, KRI, then the spec and the status. Decoding it gives o again.
+// labels, times, KRI, then the spec and the status. Decoding it gives o again. What
+// has no form of Kuma's is printed as in Kubernetes.
 func PrintJSON(c *api.Catalog, o *api.Object) ([]byte, error) {
 	typ, ok := c.Type(o.Kind)
 	if !ok {
 		return nil, fmt.Errorf("print %s: unknown kind", o.Ref)
+	}
+	if typ.Secret {
+		return PrintKubernetes(c, o)
 	}
 	spec, status, err := bodies(o)
 	if err != nil {
@@ -56,7 +60,7 @@ func PrintKubernetes(c *api.Catalog, o *api.Object) ([]byte, error) {
 		return nil, err
 	}
 	labels := maps.Clone(o.Labels)
-	if o.Mesh != "" && labels[api.LabelMesh] == "" {
+	if implied := typ.Secret && o.Mesh == api.DefaultMesh; o.Mesh != "" && labels[api.LabelMesh] == "" && !implied {
 		if labels == nil {
 			labels = map[string]string{}
 		}

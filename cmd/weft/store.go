@@ -76,9 +76,9 @@ func newStoreExport(a *app) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			path := filepath.Join(dir, bolt.FileName)
-			saved := 0
+			saved, secrets := 0, 0
 			export := func(out io.Writer) (err error) {
-				if saved, err = bolt.Export(path, out); err != nil {
+				if saved, secrets, err = bolt.Export(path, out); err != nil {
 					return fmt.Errorf("export the store %s: %w", path, err)
 				}
 				return nil
@@ -91,6 +91,9 @@ func newStoreExport(a *app) *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(a.err, "%s saved\n", many(saved, "document"))
+			if secrets > 0 {
+				fmt.Fprintf(a.err, "%s left out, for what they hold is sealed; apply them again from where they came\n", many(secrets, "Secret"))
+			}
 			return nil
 		},
 	}, "")

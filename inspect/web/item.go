@@ -53,7 +53,9 @@ func (s *server) item(ctx context.Context, o *api.Object, conditions any) ([]byt
 		return nil, err
 	}
 	named := *o
-	named.Name = o.FullName()
+	if t, _ := s.Catalog.Type(o.Kind); !t.Secret {
+		named.Name = o.FullName()
+	}
 	text, err := decode.PrintJSON(s.Catalog, &named)
 	if err != nil || conditions == nil {
 		return text, err

@@ -42,9 +42,13 @@ type Config struct {
 	// Decode reads one stored document; it is called concurrently. What it
 	// cannot read stays in the file, is not served, and is among the Problems.
 	Decode func(file string, text []byte) (*api.Object, error)
-	// Encode writes an object that has no text of its own.
+	// Encode writes an object that has no text of its own. What must not stand in the
+	// file it seals for the object's ref.
 	Encode func(*api.Object) ([]byte, error)
-	Now    func() time.Time
+	// Open, where it is set, opens what Encode sealed in a stored object. What it cannot
+	// open keeps the store from being opened.
+	Open func(*api.Object) (*api.Object, error)
+	Now  func() time.Time
 }
 
 // Store is a store.Store in a directory.
@@ -63,6 +67,9 @@ type Store struct {
 }
 
 var _ store.Store = (*Store)(nil)
+
+// ErrSealed says that what was sealed in a stored object cannot be opened.
+var ErrSealed = errors.New("a sealed document cannot be opened")
 
 // checkTimeout bounds how long a look at the structure of a file may take, so that
 // a damaged one is refused in time: what even a slow disk needs for its size.
@@ -97,6 +104,8 @@ func Open(cfg Config) (s *Store, err error) {
 	}
 	content, err := load(db, cfg)
 	switch {
+	case errors.Is(err, ErrSealed):
+		err = fmt.Errorf("open the store %s: %w", path, err)
 	case err != nil:
 		err = damaged(path, err)
 	case content.revision < high:

@@ -74,6 +74,13 @@ func load(db *bbolt.DB, cfg Config) (content, error) {
 		return content{}, err
 	}
 	objects, problems := decodeAll(records, cfg.Decode)
+	if cfg.Open != nil {
+		for i, o := range objects {
+			if objects[i], err = cfg.Open(o); err != nil {
+				return content{}, fmt.Errorf("%w: %s: %w", ErrSealed, o.Ref, err)
+			}
+		}
+	}
 	return content{revision, objects, problems}, nil
 }
 

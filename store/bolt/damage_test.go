@@ -141,7 +141,7 @@ func TestSalvageSavesWhatIsWhole(t *testing.T) {
 		t.Errorf("check found %+v, %v", found, err)
 	}
 	var out bytes.Buffer
-	saved, err := bolt.Export(path, &out)
+	saved, _, err := bolt.Export(path, &out)
 	if err != nil || saved != 199 || strings.Count(out.String(), "type: MeshService") != 199 {
 		t.Errorf("%d documents saved, %v", saved, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // Findings is what Check found in a file.
@@ -43,14 +45,18 @@ func Check(path string) (Findings, error) {
 }
 
 // Export writes every document whose record is whole as a stream of documents,
-// and says how many there were. It works on a damaged file as far as its pages
-// can be followed.
-func Export(path string, out io.Writer) (saved int, err error) {
+// and says how many there were. Secrets are left out: what is sealed is of use in
+// this store alone. It works on a damaged file as far as its pages can be followed.
+func Export(path string, out io.Writer) (saved, secrets int, err error) {
 	var failed error
 	var structure string
 	_, err = records(path, func(key, record []byte) {
 		b, err := parse(key, record)
 		if err != nil || failed != nil {
+			return
+		}
+		if ref, err := refOf(key); err == nil && ref.Kind == api.KindSecret {
+			secrets++
 			return
 		}
 		if _, failed = fmt.Fprintf(out, "---\n%s\n", bytes.TrimRight([]byte(b.Text), "\n")); failed == nil {
@@ -60,7 +66,7 @@ func Export(path string, out io.Writer) (saved int, err error) {
 	if err == nil {
 		err = failed
 	}
-	return saved, err
+	return saved, secrets, err
 }
 
 // records walks the file page by page and calls each for every record. What it

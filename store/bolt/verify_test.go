@@ -183,7 +183,7 @@ func TestSalvageWithoutAWayToTheRecords(t *testing.T) {
 			t.Errorf("without %s: %+v, %v", name, found, err)
 		}
 		var out strings.Builder
-		saved, err := Export(path, &out)
+		saved, _, err := Export(path, &out)
 		if err != nil || saved != documents || strings.Count(out.String(), "type: MeshService") != documents {
 			t.Errorf("without %s: %d documents are saved, %v", name, saved, err)
 		}

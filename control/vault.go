@@ -1,0 +1,121 @@
+package control
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/xds/server/secret"
+)
+
+// secretsKeyFile, in the data directory, is the key under which Secrets are sealed in
+// the store (spec/identity.md 2.1).
+const secretsKeyFile = "secrets-key"
+
+// vault seals what Secrets hold where it is stored, by AES-256-GCM, with the object's ref
+// and the name of the value as additional data: what is moved to another place does not
+// open there. The key is made with the first Secret, and never again while one is there.
+type vault struct {
+	path string
+	mu   sync.Mutex
+	aead cipher.AEAD
+}
+
+// encode writes an object as the store keeps it.
+func (v *vault) encode(o *api.Object) ([]byte, error) {
+	s, ok := o.Spec.(*api.Secret)
+	if !ok || len(s.Data) == 0 {
+		return decode.PrintJSON(world.Catalog(), o)
+	}
+	aead, err := v.key(newSecret)
+	if err != nil {
+		return nil, err
+	}
+	sealed, spec := *o, *s
+	spec.Data = maps.Clone(s.Data)
+	for name, m := range s.Data {
+		plain, here := m.Bytes()
+		if !here {
+			return nil, fmt.Errorf("%s: the value %s is not there to be stored", o.Ref, name)
+		}
+		nonce := make([]byte, aead.NonceSize())
+		if _, err := rand.Read(nonce); err != nil {
+			return nil, err
+		}
+		spec.Data[name] = api.Sealed(aead.Seal(nonce, nonce, plain, place(o, name)))
+	}
+	sealed.Spec = &spec
+	return decode.PrintJSON(world.Catalog(), &sealed)
+}
+
+// open gives a stored object what it holds.
+func (v *vault) open(o *api.Object) (*api.Object, error) {
+	s, ok := o.Spec.(*api.Secret)
+	if !ok || len(s.Data) == 0 {
+		return o, nil
+	}
+	aead, err := v.key(nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s, which holds the key, is gone; restore it from a backup", v.path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	open, spec := *o, *s
+	spec.Data = maps.Clone(s.Data)
+	for name, m := range s.Data {
+		text, ok := m.Sealed()
+		if !ok || len(text) < aead.NonceSize() {
+			return nil, fmt.Errorf("the value %s is not sealed", name)
+		}
+		plain, err := aead.Open([]byte{}, text[:aead.NonceSize()], text[aead.NonceSize():], place(o, name))
+		if err != nil {
+			return nil, fmt.Errorf("the value %s does not open with the key in %s; restore the key that it was sealed with", name, v.path)
+		}
+		spec.Data[name] = api.NewMaterial(plain)
+	}
+	open.Spec = &spec
+	return &open, nil
+}
+
+// place is where a sealed value belongs.
+func place(o *api.Object, name string) []byte { return []byte(o.Ref.String() + "/" + name) }
+
+// key reads the key, or keeps what create makes where there is none.
+func (v *vault) key(create func() ([]byte, error)) (cipher.AEAD, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.aead != nil {
+		return v.aead, nil
+	}
+	var text []byte
+	var err error
+	if create == nil {
+		text, err = secret.Read(v.path)
+	} else {
+		text, err = secret.Load(v.path, create)
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(raw) != 32 {
+		return nil, fmt.Errorf("%s: it is no key for Secrets, which has 64 hexadecimal digits; restore it from a backup", v.path)
+	}
+	block, err := aes.NewCipher(raw)
+	if err != nil {
+		return nil, err
+	}
+	v.aead, err = cipher.NewGCM(block)
+	return v.aead, err
+}
