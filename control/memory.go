@@ -7,18 +7,31 @@ import (
 	"time"
 )
 
-// collectAt is how much the heap may grow, in percent, before garbage is
-// collected: the state of many sidecars lives long, and half of Go's default
-// costs little time and saves a quarter of the memory.
-const collectAt = 50
+// How much the heap may grow, in percent, before garbage is collected. The state of many
+// sidecars lives long: half of Go's default then costs little time and saves a quarter of
+// the memory. Where little lives the default does no harm, and halves the collections.
+const (
+	growMost  = 100
+	growLeast = 50
+)
 
-// look is how often burst looks whether it is calm.
-const look = time.Second
+// smallGrowth is how many bytes the heap grows by growMost at most.
+const smallGrowth = 64 << 20
+
+// growth is how much the heap may grow in percent of so many bytes that live.
+func growth(live uint64) int {
+	return int(min(max(smallGrowth*100/max(live, 1), growLeast), growMost))
+}
+
+// look is how often burst looks whether it is calm: often, so that memory goes back before
+// much else happens.
+const look = time.Second / 5
 
 // returnFreeMemory makes the process keep little more memory than it needs, until ctx ends.
 // It leaves the garbage collector alone where GOGC says something.
 func returnFreeMemory(ctx context.Context) {
-	if said := debug.SetGCPercent(collectAt); said != 100 {
+	set := growLeast
+	if said := debug.SetGCPercent(set); said != growMost {
 		debug.SetGCPercent(said)
 		return
 	}
@@ -31,7 +44,12 @@ func returnFreeMemory(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				if now, live := allocated(), live(); b.over(now, live) {
+				live := live()
+				if want := growth(live); want != set {
+					debug.SetGCPercent(want)
+					set = want
+				}
+				if b.over(allocated(), live) {
 					debug.FreeOSMemory()
 				}
 			}
@@ -51,9 +69,9 @@ type burst struct {
 // over reports whether memory is to be given back, of bytes allocated in the
 // process's life and bytes that live: it is calm, and much was allocated before.
 func (b *burst) over(allocated, live uint64) bool {
-	calm := allocated-b.last < live/64
+	calm := allocated-b.last < live/256
 	b.last = allocated
-	if !calm || allocated-b.since < live/2 {
+	if !calm || allocated-b.since < live*uint64(growth(live))/100 {
 		return false
 	}
 	b.since = allocated

@@ -6,25 +6,25 @@ import "testing"
 // that a calm control plane allocates.
 func TestMemoryIsGivenBackAfterABurst(t *testing.T) {
 	t.Parallel()
-	const live, mib = 64 << 20, 1 << 20
+	const live, mib = 128 << 20, 1 << 20
 	var b burst
 	total := uint64(0)
 	for i, step := range []struct {
 		allocates uint64
 		over      bool
 	}{
-		{40 * mib, false}, // it begins
-		{30 * mib, false}, // goes on
+		{80 * mib, false}, // it begins
+		{60 * mib, false}, // goes on
 		{0, true},         // and is over
 		{0, false},        // once
-		{mib / 2, false},
-		{40 * mib, false}, // another one
-		{mib / 2, true},
-		{20 * mib, false}, // too little for a collection
+		{mib / 4, false},
+		{80 * mib, false}, // another one
+		{mib / 4, true},
+		{40 * mib, false}, // too little for a collection
 		{0, false},
-		{20 * mib, false}, // but it adds up
+		{40 * mib, false}, // but it adds up
 		{0, true},
-		{32*mib - 1, false},
+		{64*mib - 1, false},
 		{0, false}, // a byte too little
 		{1, true},
 	} {
@@ -44,4 +44,16 @@ func TestTheRuntimeTellsOfItsMemory(t *testing.T) {
 		t.Errorf("%d bytes were allocated, then %d", before, now)
 	}
 	_ = live() // panics where the runtime does not know it
+}
+
+// A small heap grows as Go's own default says, a large one by half, and between them
+// by the same number of bytes.
+func TestALargeHeapGrowsLess(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	for live, want := range map[uint64]int{0: 100, mib: 100, 64 * mib: 100, 80 * mib: 80, 100 * mib: 64, 128 * mib: 50, 4096 * mib: 50} {
+		if got := growth(live); got != want {
+			t.Errorf("of %d MiB that live the heap grows by %d %%, not %d", live/mib, got, want)
+		}
+	}
 }
