@@ -50,7 +50,7 @@ type Rewrite struct {
 	Path         *PathRewrite
 	BackendsHost bool // hostToBackendHostname
 	// HostHeader is the request header, in lower case, whose value becomes the host, as
-	// it is after all changes of headers; the host stays where it is missing. It holds
+	// it is after all changes of headers; where it is missing nothing is changed by this. It holds
 	// over the hosts of single backends.
 	HostHeader string
 }

@@ -10,7 +10,8 @@ import (
 // filtered applies the filters of single backends to what a backend sees, after
 // those of the route, and to its answers. One outside the mesh that has its own
 // host name by now keeps it; all others were sent to authority, or to what a header
-// names where the rewrite takes the host from one, and to asked without that.
+// names where the rewrite takes the host from one, and without that to its own host
+// name, or where it has none to asked.
 func filtered(rt *resolve.Route, b *Branch, rewrite *route.Rewrite, authority, asked string) {
 	for n, x := range resolve.Sharing(rt.Backends) {
 		if len(x.Filters) == 0 {
@@ -23,11 +24,13 @@ func filtered(rt *resolve.Route, b *Branch, rewrite *route.Rewrite, authority, a
 				f.wire.change(m)
 			}
 		}
+		host := asked
 		if w := route.LastRewrite(x.Filters); w != nil && w.Hostname != "" && f.Authority == authority {
-			f.Authority = w.Hostname
+			host, f.Authority = w.Hostname, w.Hostname
 			f.wire.Headers["x-envoy-original-host"] = authority
+			delete(f.Headers, "x-envoy-original-host")
 		}
-		f.takeHost(rewrite, asked)
+		f.takeHost(rewrite, host)
 		b.send(n, f)
 	}
 	answered(rt, b)

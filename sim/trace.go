@@ -133,17 +133,17 @@ func (c *call) forwarded(rt *resolve.Route, rewrite *route.Rewrite) *Forwarded {
 }
 
 // takeHost gives the request the host of a header, if the rewrite asks for that: the
-// first line of it, and where there is none the host that was asked for.
-func (f *Forwarded) takeHost(w *route.Rewrite, asked string) {
+// first line of it, and where there is none otherwise.
+func (f *Forwarded) takeHost(w *route.Rewrite, otherwise string) {
 	if w == nil || w.HostHeader == "" {
 		return
 	}
-	f.Authority = asked
+	f.Authority = otherwise
 	if lines := f.Headers.Values(w.HostHeader); len(lines) > 0 && lines[0] != "" {
 		f.Authority = lines[0]
 		delete(f.Headers, "x-envoy-original-host") // Envoy writes its own
 		if f.wire != nil {
-			f.wire.Headers["x-envoy-original-host"] = asked
+			f.wire.Headers["x-envoy-original-host"] = otherwise
 		}
 	}
 }
