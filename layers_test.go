@@ -27,6 +27,7 @@ var layers = []string{
 	"route",
 	"route/skipper/eskip",
 	"route/*",
+	"convert",
 	"store",
 	"admission",
 	"matcher",

@@ -29,6 +29,13 @@ type Dialect struct {
 	// Status is the status of an object in the form that the language has for it, as
 	// JSON; nil where it has none but the conditions.
 	Status func(Findings) any
+	// Print writes a table as documents of the kind Prints, in the words of the language;
+	// what it has no words for it says. It is nil where nobody translates into it.
+	Print  func(*Table) *Printed
+	Prints string
+	// Assume is o as it is read where the documents that it refers to are elsewhere, and
+	// those documents, as far as what o means depends on them. It may be nil.
+	Assume func(o *api.Object, see See) (as *api.Object, beside []*api.Object)
 }
 
 // Findings are what was found about one object.

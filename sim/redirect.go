@@ -33,7 +33,7 @@ func (c *call) redirect(d *route.Redirect, m *route.Match) Branch {
 		}
 	}
 	path := c.path
-	if p, ok := rewritten(d.Path, m, c.path); ok {
+	if p, ok := d.Path.Of(m.Path(), c.path); ok {
 		path = p
 	}
 	b := c.respond(d.Status)

@@ -125,7 +125,7 @@ func (c *call) forwarded(rt *resolve.Route, rewrite *route.Rewrite) *Forwarded {
 		f.Authority = rewrite.Hostname
 		delete(f.Headers, "x-envoy-original-host") // Envoy writes its own
 	}
-	if p, ok := rewritten(rewrite.Path, &rt.Match, c.path); ok {
+	if p, ok := rewrite.Path.Of(rt.Match.Path(), c.path); ok {
 		f.Path = p + c.query
 		delete(f.Headers, "x-envoy-original-path")
 	}
@@ -224,32 +224,6 @@ func responseChange(filters []route.Filter) *ResponseHeaders {
 		return nil
 	}
 	return &out
-}
-
-// rewritten is path after p; ok is false where it stays. A prefix is replaced
-// without its last slash, and nothing becomes a slash.
-func rewritten(p *route.PathRewrite, m *route.Match, path string) (string, bool) {
-	switch {
-	case p == nil:
-		return "", false
-	case p.Full != nil:
-		return route.Absolute(*p.Full), true
-	case p.Each != nil:
-		return p.Each.In(path), true
-	}
-	on := m.Path()
-	prefix, ok := on.Replaces()
-	if p.Prefix == nil || !ok {
-		return "", false
-	}
-	if p.Literal && on.Op == route.BytePrefix && *p.Prefix != "" {
-		return *p.Prefix + strings.TrimPrefix(path, on.Value), true
-	}
-	replacement := route.Absolute(strings.TrimSuffix(*p.Prefix, "/"))
-	if rest := strings.TrimPrefix(path, prefix); rest != "" {
-		return route.Absolute(strings.TrimSuffix(replacement, "/") + rest), true
-	}
-	return replacement, true
 }
 
 // autoHost gives a backend outside the mesh its own host name as authority.

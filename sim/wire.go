@@ -35,7 +35,7 @@ func (c *call) wire(rt *resolve.Route, rewrite *route.Rewrite, spoken api.Protoc
 	if rewrite.Hostname != "" && rewrite.HostHeader == "" {
 		f.Headers["x-envoy-original-host"] = c.authority
 	}
-	if _, ok := rewritten(rewrite.Path, &rt.Match, c.path); ok {
+	if _, ok := rewrite.Path.Of(rt.Match.Path(), c.path); ok {
 		f.Headers["x-envoy-original-path"] = c.path + c.query
 	}
 	return f

@@ -17,7 +17,22 @@ import (
 // PrintJSON prints o as the API shows it (spec/kuma.md 5.1): type, mesh, name,
 // labels, times, KRI, then the spec and the status. Decoding it gives o again. What
 // has no form of Kuma's is printed as in Kubernetes.
-func PrintJSON(c *api.Catalog, o *api.Object) ([]byte, error) {
+func PrintJSON(c *api.Catalog, o *api.Object) ([]byte, error) { return printJSON(c, o, c.KRI(o)) }
+
+// PrintDocument prints o as somebody writes it, in the envelope of Kubernetes where it
+// has a namespace.
+func PrintDocument(c *api.Catalog, o *api.Object) ([]byte, error) {
+	if o.Namespace == "" {
+		return printJSON(c, o, "")
+	}
+	plain := *o
+	if plain.Mesh == api.DefaultMesh {
+		plain.Mesh = ""
+	}
+	return PrintKubernetes(c, &plain)
+}
+
+func printJSON(c *api.Catalog, o *api.Object, kri string) ([]byte, error) {
 	typ, ok := c.Type(o.Kind)
 	if !ok {
 		return nil, fmt.Errorf("print %s: unknown kind", o.Ref)
@@ -37,7 +52,7 @@ func PrintJSON(c *api.Catalog, o *api.Object) ([]byte, error) {
 	w.labels(o.Labels)
 	w.time("creationTime", o.Created)
 	w.time("modificationTime", o.Modified)
-	w.text("kri", c.KRI(o))
+	w.text("kri", kri)
 	if typ.Bare {
 		w.raw(spec[1 : len(spec)-1])
 	} else {

@@ -39,7 +39,7 @@ serves the result to Envoy, and explains each field of it.`,
 	root.AddCommand(
 		newDemo(a),
 		newValidate(a), newSimulate(a), newExplain(a), newStatus(a), newProblems(a),
-		newApply(a), newGet(a), newDelete(a), newEdit(a),
+		newApply(a), newGet(a), newDelete(a), newEdit(a), newConvert(a),
 		newServe(a), newSidecar(a), newToken(a), newStore(a),
 		newVersion(a),
 	)

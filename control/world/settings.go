@@ -33,6 +33,10 @@ func (s Settings) dialects() []route.Dialect {
 	return []route.Dialect{kuma.Dialect, gateway.Dialect, contour.In(s.RootNamespaces...), groups}
 }
 
+// Readable are all route languages as they are where nothing is missing that routes may
+// ask for: what they mean, whichever control plane has them.
+func Readable() []route.Dialect { return Settings{Authorizer: &xds.Authorizer{}}.dialects() }
+
 // Compile resolves a snapshot with all dialects and kinds.
 func (s Settings) Compile(objects *api.Snapshot) (*resolve.Model, []api.Note) {
 	zone := s.Zone

@@ -51,6 +51,9 @@ var Dialect = route.Dialect{
 	Keys:    keys,
 	Compose: compose,
 	Status:  status,
+	Print:   printTable,
+	Prints:  KindHTTPRoute,
+	Assume:  assume,
 }
 
 // HTTPRoute is the spec of an HTTPRoute.

@@ -29,6 +29,8 @@ var Dialect = route.Dialect{
 	},
 	Read:    read,
 	Compose: compose,
+	Print:   printTable,
+	Prints:  KindHTTPRoute,
 }
 
 // HTTPRoute is the spec of a MeshHTTPRoute.

@@ -62,7 +62,7 @@ func (r *row) all() route.Conditions {
 
 // ranges are those of a row by chance behind others.
 func (r *row) ranges(all route.Conditions, before []drawn) []drawn {
-	behind := slices.DeleteFunc(slices.Clone(before), func(d drawn) bool { return d.draw == r.draw || apart(d.conditions, all) })
+	behind := slices.DeleteFunc(slices.Clone(before), func(d drawn) bool { return d.draw == r.draw || d.conditions.Apart(all) })
 	slices.SortStableFunc(behind, func(a, b drawn) int { return cmp.Compare(b.until, a.until) })
 	var out []drawn
 	for _, d := range behind {
@@ -96,47 +96,4 @@ func implied(cs, all route.Conditions) bool {
 		}
 	}
 	return true
-}
-
-// apart reports whether no request satisfies both. It is sound, not complete.
-func apart(a, b route.Conditions) bool {
-	for i := range a {
-		for j := range b {
-			if contradict(&a[i], &b[j]) || contradict(&b[j], &a[i]) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// contradict reports whether c asks for one value that d refuses, of what has one
-// value in each request.
-func contradict(c, d *route.Condition) bool {
-	if c.On != d.On || c.Mode != 0 {
-		return false
-	}
-	var q func(value string) *route.Request
-	switch c.On {
-	case route.OnPath:
-		q = func(v string) *route.Request { return &route.Request{Path: v} }
-	case route.OnMethod:
-		q = func(v string) *route.Request { return &route.Request{Method: v} }
-	case route.OnCookie:
-		if c.Name != d.Name {
-			return false
-		}
-		q = func(v string) *route.Request {
-			return &route.Request{Header: func(string) []string { return []string{c.Name + "=" + v} }}
-		}
-	default:
-		return false
-	}
-	switch c.Op {
-	case route.Equal:
-		return !d.Holds(q(c.Value))
-	case route.OneOf:
-		return !slices.ContainsFunc(c.Values, func(v string) bool { return d.Holds(q(v)) })
-	}
-	return false
 }

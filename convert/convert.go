@@ -1,0 +1,113 @@
+// Package convert translates routes from one language into another.
+//
+// The route model is between them: what the objects of a language mean together, as
+// that language composes it, is printed by another, read back by it, and compared. What
+// comes back otherwise is not in the output.
+//
+// It promises that what it prints takes no request that the same rule did not take
+// before, and does with it what was done before; that rules which take a request first
+// still do; and that all that is missing or different is named, with the place in the
+// source at which it was said. A rule that cannot be said as a whole is left out as a
+// whole: none takes more than was written.
+//
+// It refuses to guess who is to be served: a language for hosts and one for services
+// meet only where the caller says which host stands for which service.
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// Options say into what is translated.
+type Options struct {
+	Catalog  *api.Catalog
+	Dialects []route.Dialect
+	// Kind is what is written: one that one of the dialects prints.
+	Kind string
+	// Host is the host by which the service is asked for, where the language has hosts
+	// alone; empty where nobody says.
+	Host string
+	// Service is whose callers ask, where the language has services alone.
+	Service api.TargetRef
+	// Edge is the Gateway at which hosts are served, where the language says that.
+	Edge api.Ref
+}
+
+// Result is what came of objects.
+type Result struct {
+	Objects []*api.Object
+	// Notes are what is not as it was: what is left out is an error, what is different a
+	// warning. Origin names the source.
+	Notes []api.Note
+}
+
+// Lossless reports whether nothing is left out.
+func (r *Result) Lossless() bool {
+	return !slices.ContainsFunc(r.Notes, func(n api.Note) bool { return n.Severity == api.Error })
+}
+
+// converter is one conversion.
+type converter struct {
+	Options
+	target  *route.Dialect
+	objects []*api.Object
+	out     Result
+	names   map[api.Ref]int // how often a name is in use
+}
+
+// Objects translates the routes among objects into the kind o.Kind; other objects are
+// only looked at. It panics where no dialect prints the kind.
+func Objects(objects []*api.Object, o Options) Result {
+	c := &converter{Options: o, objects: objects, names: map[api.Ref]int{}}
+	for i := range o.Dialects {
+		if o.Dialects[i].Prints == o.Kind {
+			c.target = &o.Dialects[i]
+		}
+	}
+	if c.target == nil {
+		panic("nobody prints " + o.Kind)
+	}
+	for _, x := range objects {
+		if x.Kind == o.Kind { // it is so already
+			c.names[x.Ref]++
+			c.out.Objects = append(c.out.Objects, x)
+		}
+	}
+	for i := range o.Dialects {
+		for _, t := range c.tables(&o.Dialects[i]) {
+			c.table(t)
+		}
+	}
+	slices.SortStableFunc(c.out.Notes, func(a, b api.Note) int {
+		return cmp.Or(a.Origin.Ref.Compare(b.Origin.Ref), cmp.Compare(a.Field, b.Field))
+	})
+	return c.out
+}
+
+func (c *converter) note(o *api.Origin, severity api.Severity, code string, at api.Path, format string, args ...any) {
+	n := api.Note{Origin: o, Severity: severity, Code: code, Field: at, Message: fmt.Sprintf(format, args...)}
+	same := func(x api.Note) bool {
+		return x.Origin.Ref == o.Ref && x.Field == n.Field && x.Code == n.Code && x.Message == n.Message
+	}
+	if !slices.ContainsFunc(c.out.Notes, same) {
+		c.out.Notes = append(c.out.Notes, n)
+	}
+}
+
+// name is a ref that is not in use yet.
+func (c *converter) name(ref api.Ref) api.Ref {
+	ref.Kind = c.Kind
+	for c.names[ref]++; c.names[ref] > 1; c.names[ref]++ {
+		next := ref
+		if next.Name = fmt.Sprintf("%s-%d", ref.Name, c.names[ref]); c.names[next] == 0 {
+			c.names[next]++
+			return next
+		}
+	}
+	return ref
+}

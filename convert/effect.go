@@ -1,0 +1,148 @@
+package convert
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// effect is what a rule that asks on of the path does to requests of which of holds, in
+// one spelling: rules with one effect do the same in every language. How the endpoints of a
+// backend are chosen, and what is answered where a backend is not there, are not part of
+// it: languages differ there as a whole.
+//
+// A location that keeps the host has the port at which clients call, whether it is said
+// or not.
+func effect(c *route.Composed, on, of *route.Condition, port uint32) string {
+	plain := route.PlainOf(c.Filters)
+	if plain.Rewrite == nil {
+		plain.Rewrite = &route.Rewrite{}
+	}
+	var does any
+	switch do := c.Do.(type) {
+	case *route.Redirect:
+		d := *do
+		if d.Path = nil; d.Port == port && d.Hostname == "" && d.Scheme == "" {
+			d.Port = 0
+		}
+		does = []any{"redirect", d, do.Path.Outcome(on, of)}
+		plain.Rewrite, plain.Request, plain.Mirrors = &route.Rewrite{}, nil, nil // no backend sees the request
+	case *route.Respond:
+		does = []any{"respond", *do}
+		plain.Rewrite, plain.Request, plain.Mirrors = &route.Rewrite{}, nil, nil
+	case *route.Forward:
+		does = forwards(do)
+	default:
+		does = "itself"
+	}
+	w := *plain.Rewrite
+	w.Path = nil
+	return text([]any{does, plain.Request, plain.Answer, w, plain.Rewrite.Path.Outcome(on, of), mirrors(plain.Mirrors), plain.ClientLimits, plain.Guards})
+}
+
+// text is a value as JSON.
+func text(v any) string {
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // texts, numbers and lists of them always marshal
+	}
+	return string(out)
+}
+
+// forwards is where requests go and in which shares.
+func forwards(do *route.Forward) any {
+	shares, common := map[string]uint32{}, uint32(0)
+	for i := range do.Backends {
+		b := &do.Backends[i]
+		if b.Weight == 0 {
+			continue
+		}
+		plain := route.PlainOf(b.Filters)
+		shares[backend(b)+text([]any{plain.Request, plain.Answer, plain.Rewrite})] += b.Weight
+	}
+	for _, n := range shares {
+		common = divisor(n, common)
+	}
+	if common == 0 {
+		return []any{"respond", route.Respond{Status: do.NoBackend.Status, Body: do.NoBackend.Body, Headers: do.NoBackend.Headers}}
+	}
+	for k := range shares {
+		shares[k] /= common
+	}
+	return shares // maps are sorted where they are written
+}
+
+func divisor(a, b uint32) uint32 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// backend is a ref in one spelling.
+func backend(b *route.BackendRef) string {
+	ref := b.Target
+	kind, section := ref.Kind, ref.SectionName
+	if kind == api.KindService {
+		kind = api.KindMeshService
+	}
+	if b.Port != 0 {
+		section = fmt.Sprint(b.Port)
+	}
+	lost := ""
+	if b.Lost != nil {
+		lost = b.Lost.Code
+	}
+	return text([]any{kind, cmp.Or(ref.Namespace, b.Home), ref.Name, section, ref.Labels, ref.Tags, lost})
+}
+
+func mirrors(list []*route.Mirror) []string {
+	var out []string
+	for _, m := range list {
+		out = append(out, fmt.Sprint(backend(&m.Backend), m.Percent))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// balancing is how the endpoints of a rule's backends are chosen, in words; empty where
+// by turns.
+func balancing(c *route.Composed) string {
+	do, ok := c.Do.(*route.Forward)
+	if !ok {
+		return ""
+	}
+	var words []string
+	for i := range do.Backends {
+		if w := do.Backends[i].Balance.String(); w != "" && do.Backends[i].Weight > 0 {
+			words = append(words, w)
+		}
+	}
+	slices.Sort(words)
+	words = slices.Compact(words)
+	if keys := route.HashText(do.Hash); keys != "" && len(words) > 0 {
+		words = append(words, "by "+keys)
+	}
+	return strings.Join(words, ", ")
+}
+
+// guards reports whether a rule keeps requests away from backends, so that it would
+// open something if its requests came to another rule.
+func guards(c *route.Composed) bool {
+	plain := route.PlainOf(c.Filters)
+	if len(plain.Guards)+len(plain.ClientLimits) > 0 {
+		return true
+	}
+	switch do := c.Do.(type) {
+	case *route.Respond:
+		return do.Status >= 400
+	case *route.Forward:
+		return !slices.ContainsFunc(do.Backends, func(b route.BackendRef) bool { return b.Weight > 0 })
+	}
+	return false
+}

@@ -1,0 +1,107 @@
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// finish takes what was printed, and says what is otherwise than before.
+func (w *work) finish() {
+	w.out.Objects = append(w.out.Objects, w.printed.Objects...)
+	for _, u := range w.printed.Unsaid {
+		w.say(u.Line, u.Severity, u.Code, "%s", u.Message)
+	}
+	w.tellLeft()
+	w.tellDifferences()
+	w.attach()
+}
+
+// tellLeft says for each rule that is left out why, and who takes its requests now.
+func (w *work) tellLeft() {
+	for _, x := range w.left {
+		what := "the rule is"
+		if w.several(x.Composed) {
+			what = "its match " + x.Short() + " is"
+		}
+		o := originOf(x.Composed)
+		if o == nil {
+			o = &api.Origin{Ref: w.by[0].Ref}
+		}
+		w.note(o, api.Error, x.code, o.Field, "%s, so %s left out: its requests come to %s", x.why, what, w.next(&x.Line))
+	}
+}
+
+// several reports whether a rule has more than one match.
+func (w *work) several(c *route.Composed) bool {
+	n := 0
+	for i := range w.all {
+		if w.all[i].Composed == c {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// next is who takes the requests of a line that is left out.
+func (w *work) next(x *route.Line) string {
+	var names []string
+	for i := range w.lines {
+		l := &w.lines[i]
+		last := w.ended && i == len(w.lines)-1
+		if !last && !w.behind(x, l) || x.Apart(l.Conditions) {
+			continue
+		}
+		name := short(l)
+		switch {
+		case last && w.refused:
+			name = "an answer of 500"
+		case last:
+			name = "what no rule takes"
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		if l.Conditions.Covers(x.Conditions) || len(names) == 3 {
+			return strings.Join(names, ", ")
+		}
+	}
+	return strings.Join(append(names, "no rule"), ", ")
+}
+
+// tellDifferences says what the languages have otherwise as a whole.
+func (w *work) tellDifferences() {
+	upgrades := false
+	for n, lines := range w.found.of {
+		back := w.found.rows[n].Composed
+		for _, l := range lines {
+			line := &w.lines[l]
+			do, forwards := line.Do.(*route.Forward)
+			if !forwards || len(do.Backends) == 0 {
+				continue
+			}
+			upgrades = upgrades || line.Upgrade == route.UpgradeOff && back.Upgrade != route.UpgradeOff
+			if was, is := balancing(line.Composed), balancing(back); was != is {
+				w.say(l, api.Warning, "BalancingNotExpressible", "endpoints are chosen by %s, which %s does not say; they are chosen by turns", was, w.Kind)
+			}
+			if there, ok := back.Do.(*route.Forward); ok && broken(do) != broken(there) {
+				w.note(&api.Origin{Ref: w.by[0].Ref}, api.Info, "MissingBackend", "", "where a backend is not there %s, and before %s", broken(there), broken(do))
+			}
+		}
+	}
+	if upgrades {
+		w.note(&api.Origin{Ref: w.by[0].Ref}, api.Warning, "WebSockets", "", "WebSockets pass all rules of %s, and before only those that let them", w.Kind)
+	}
+}
+
+// broken says what becomes of the share of a backend that is not there.
+func broken(do *route.Forward) string {
+	status := do.Backends[0].Broken
+	if status == 0 {
+		return fmt.Sprintf("the others have its share, and without any it is answered with %d", do.NoBackend.Status)
+	}
+	return fmt.Sprintf("its share is answered with %d", status)
+}

@@ -1,0 +1,104 @@
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/route"
+)
+
+// item is what a policy says about one rule.
+type item struct {
+	TargetRef api.TargetRef  `json:"targetRef"`
+	Default   map[string]any `json:"default"`
+}
+
+// attach makes policies of what rules said themselves of timeouts, retries and limits and
+// the language has no words for: they target the rules.
+func (w *work) attach() {
+	items := map[string][]item{} // by kind
+	done := map[string]bool{}
+	for n, lines := range w.found.of {
+		back := w.found.rows[n].Composed
+		for _, l := range lines {
+			line := &w.lines[l]
+			said := route.FieldsOf(back.Inline)
+			for kind, fields := range route.FieldsOf(line.Inline) {
+				missing := map[string]any{}
+				for at, v := range fields {
+					if text(said[kind][at]) != text(v) {
+						missing[at] = v
+					}
+				}
+				o := back.Origins[len(back.Origins)-1]
+				if key := kind + o.FullName() + string(o.Field); len(missing) > 0 && !done[key] {
+					done[key] = true
+					items[kind] = append(items[kind], item{w.targetOf(o), nested(missing)})
+					w.say(l, api.Info, "AttachedPolicy", "%s does not say %s, so a %s that targets the rule does", w.Kind, strings.Join(slices.Sorted(maps.Keys(missing)), ", "), kind)
+				}
+			}
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(items)) {
+		w.policy(kind, items[kind])
+	}
+}
+
+// targetOf names a rule as policies do.
+func (w *work) targetOf(o *api.Origin) api.TargetRef {
+	section := o.RuleName
+	if section == "" {
+		if section = fmt.Sprint(*o.Rule); o.To != nil {
+			section = fmt.Sprintf("%d.%d", *o.To, *o.Rule)
+		}
+	}
+	return api.TargetRef{Kind: o.Kind, Name: o.Name, SectionName: section}
+}
+
+// nested is fields by their paths as an object.
+func nested(fields map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, path := range slices.Sorted(maps.Keys(fields)) {
+		into, names := out, strings.Split(path, ".")
+		for _, name := range names[:len(names)-1] {
+			next, ok := into[name].(map[string]any)
+			if !ok {
+				next = map[string]any{}
+				into[name] = next
+			}
+			into = next
+		}
+		into[names[len(names)-1]] = fields[path]
+	}
+	return out
+}
+
+// policy adds a policy of a kind; what the kind refuses is left out.
+func (w *work) policy(kind string, items []item) {
+	ref := w.printed.Objects[0].Ref
+	name := ref.Name + "-" + strings.ToLower(strings.TrimPrefix(kind, "Mesh"))
+	spec := map[string]any{"targetRef": map[string]any{"kind": api.KindMesh}, "to": items}
+	doc := map[string]any{"type": kind, "mesh": ref.Mesh, "name": name, "spec": spec}
+	if ref.Namespace != "" {
+		doc["namespace"] = ref.Namespace
+	}
+	body, err := json.Marshal(doc)
+	if err != nil {
+		panic(err) // fields of policies always marshal
+	}
+	objects, err := decode.Objects(w.Catalog, "", body)
+	for _, v := range api.Violations(err) {
+		if v.Severity == api.Error {
+			w.say(-1, api.Error, "PolicyNotExpressible", "%s: %s: %s; it is left out", kind, v.Field, v.Message)
+		}
+	}
+	for _, o := range objects {
+		o.Source = api.Source{}
+		w.out.Objects = append(w.out.Objects, o)
+	}
+}

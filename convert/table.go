@@ -1,0 +1,330 @@
+package convert
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// work is the translation of one table.
+type work struct {
+	*converter
+	*source
+	lines []route.Line // those that are still to be said, in their order
+	// ended says that the last line is for what no rule takes; refused, that it answers
+	// with an error in the place of what was there.
+	ended, refused bool
+	ranked         bool
+	left           []left
+	printed        *route.Printed
+	found          *findings
+}
+
+// table translates one table and adds what comes of it.
+func (c *converter) table(s *source) {
+	w := &work{converter: c, source: s}
+	if !w.locate() {
+		return
+	}
+	w.all, w.lines = w.Lines, w.taken()
+	w.Ref, w.Labels = c.name(s.by[0].Ref), labelsOf(s.by[0])
+	for w.round() {
+	}
+	if w.printed == nil || w.found == nil {
+		return
+	}
+	w.finish()
+}
+
+// labelsOf are those that somebody wrote for himself.
+func labelsOf(o *api.Object) map[string]string {
+	out := map[string]string{}
+	for k, v := range o.Labels {
+		if !strings.Contains(k, "kuma.io/") {
+			out[k] = v
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// locate puts the table where the language has one: at the host for the service, or the
+// service for the host, that the caller names.
+func (w *work) locate() bool {
+	hosts := w.To[0].Kind == api.KindHost
+	switch {
+	case hosts && w.Service.Name != "":
+		w.To = []api.TargetRef{w.Service}
+	case !hosts && w.Host != "":
+		w.To = []api.TargetRef{route.HostRef(w.Host, hostPort)}
+	case hosts && w.frontend.Port != hostPort:
+		w.say(-1, api.Warning, "PortNotExpressible", "the host is served at port %d, and there may be served at another", w.frontend.Port)
+	}
+	w.Gateway = w.Edge
+	if w.Gateway.Namespace == "" {
+		w.Gateway.Namespace = w.by[0].HomeNamespace()
+	}
+	return true
+}
+
+// say tells about a line, or with -1 about the table.
+func (w *work) say(line int, severity api.Severity, code, format string, args ...any) {
+	o := &api.Origin{Ref: w.by[0].Ref}
+	if line >= 0 {
+		if by := originOf(w.lines[line].Composed); by != nil {
+			o = by
+		}
+	}
+	w.note(o, severity, code, o.Field, format, args...)
+}
+
+// taken are the lines to which a request may come: not those of which an earlier one
+// takes every request.
+func (w *work) taken() []route.Line {
+	var out []route.Line
+	for i := range w.Lines {
+		l := w.Lines[i]
+		if !slices.ContainsFunc(out, func(x route.Line) bool { return x.Covers(l.Conditions) }) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// round prints what is left, reads it back and compares; it reports whether something is
+// to be done otherwise.
+func (w *work) round() (again bool) {
+	for i := range w.lines {
+		if l := &w.lines[i]; w.ranked && l.Expression {
+			l.Rank = len(w.lines) - i
+		}
+	}
+	w.Table.Lines = w.lines
+	w.printed = w.target.Print(&w.Table)
+	lost := map[int]string{}
+	for _, u := range w.printed.Unsaid {
+		switch {
+		case u.Line < 0 && u.Severity == api.Error:
+			w.say(-1, u.Severity, u.Code, "%s: %s", w.where(), u.Message)
+			w.printed = nil
+			return false
+		case u.Severity == api.Error:
+			lost[u.Line] = u.Code + "\x00" + u.Message
+		}
+	}
+	if len(lost) > 0 {
+		return w.lose(lost)
+	}
+	if bad, whole := w.invalid(); whole != nil {
+		w.say(-1, api.Error, route.UnsaidPlace, "%s: it cannot be written: %s", w.where(), whole.Message)
+		w.printed = nil
+		return false
+	} else if len(bad) > 0 {
+		return w.lose(bad)
+	}
+	return w.compare()
+}
+
+// where is the place of the table in words.
+func (w *work) where() string {
+	names := make([]string, len(w.To))
+	for i, to := range w.To {
+		if names[i] = to.Name; to.Kind != api.KindHost {
+			names[i] = to.Kind + " " + api.Ref{Name: to.Name, Namespace: to.Namespace}.FullName()
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// invalid are the lines whose rules the language refuses, or what it refuses beside them.
+func (w *work) invalid() (lost map[int]string, whole *api.Violation) {
+	lost = map[int]string{}
+	for _, o := range w.printed.Objects {
+		if d, ok := o.Spec.(api.Defaulter); ok {
+			d.Default()
+		}
+		found := api.Violations(o.Spec.Validate("spec"))
+		if spec, ok := o.Spec.(api.ObjectValidator); ok {
+			found = append(found, api.Violations(spec.ValidateObject(o, w.Catalog, "spec"))...)
+		}
+		for _, v := range found {
+			if v.Severity != api.Error {
+				continue
+			}
+			at := false
+			for place, lines := range w.printed.From {
+				if place.Ref == o.Ref && within(v.Field, place.Field) {
+					at = true
+					for _, l := range lines {
+						lost[l] = "Invalid\x00" + w.noun() + " cannot say it: " + v.Message
+					}
+				}
+			}
+			if !at {
+				return nil, v
+			}
+		}
+	}
+	return lost, nil
+}
+
+// noun is the kind that is written, in words.
+func (w *work) noun() string { return "a " + w.Kind }
+
+func within(p, q api.Path) bool {
+	return p == q || len(p) > len(q) && p[:len(q)] == q && (p[len(q)] == '.' || p[len(q)] == '[')
+}
+
+// compare reads the documents back.
+func (w *work) compare() (again bool) {
+	objects := slices.Concat(w.converter.objects, w.out.Objects, w.printed.Objects)
+	read := w.read(w.target, w.Kind, objects, false)
+	for _, to := range w.To {
+		if to.Kind == api.KindService {
+			to.Kind = api.KindMeshService
+		}
+		f := frontendOf(to)
+		w.found = check(&w.Table, w.printed, f.Port, w.target.Compose(f, read.at[text(to)]))
+		switch {
+		case w.found.foreign != nil:
+			w.say(-1, api.Error, route.UnsaidPlace, "%s: other routes are there that would take requests first (%s %s); convert them together, or change them", w.where(), w.found.foreign.FullName(), w.found.foreign.Field)
+			w.printed = nil
+			return false
+		case len(w.found.lost) > 0:
+			lost := map[int]string{}
+			for l, why := range w.found.lost {
+				lost[l] = route.UnsaidMatch + "\x00" + why + " in " + w.Kind
+			}
+			return w.lose(lost)
+		case w.move():
+			return true
+		case w.close(to):
+			return true
+		}
+	}
+	return false
+}
+
+// move moves lines in the order of the language, where it has another one.
+func (w *work) move() bool {
+	if len(w.found.before) == 0 {
+		return false
+	}
+	pair := w.found.before[0]
+	first, then := &w.lines[pair[0]], &w.lines[pair[1]]
+	switch {
+	case !then.Expression:
+		then.Expression = true
+	case !first.Expression:
+		first.Expression = true
+	case !w.ranked:
+		w.ranked = true
+	default:
+		return w.lose(map[int]string{pair[1]: "OrderNotExpressible\x00" + fmt.Sprintf("%s would try it before %s, which comes first", w.Kind, short(first))})
+	}
+	return true
+}
+
+// left is a line that is in no document.
+type left struct {
+	route.Line
+	code, why string
+}
+
+// lose leaves lines out, and those that would open what they keep closed.
+func (w *work) lose(lost map[int]string) bool {
+	var kept []route.Line
+	for i, l := range w.lines {
+		why, gone := lost[i]
+		code, message, _ := strings.Cut(why, "\x00")
+		last := w.ended && i == len(w.lines)-1
+		switch {
+		case gone && last && w.refused:
+			w.say(-1, api.Error, code, "%s: what no rule takes cannot be refused: %s; nothing is written for it", w.where(), message)
+			w.printed, w.found = nil, nil
+			return false
+		case gone && last:
+			w.refuse(message)
+			kept = append(kept, w.lines[i])
+		case gone:
+			w.left = append(w.left, left{l, code, message})
+		default:
+			kept = append(kept, l)
+		}
+	}
+	w.lines = kept
+	w.shut()
+	return true
+}
+
+// shut leaves out what would take requests that a rule which is left out refuses, or lets
+// an authorization service or a limit decide about.
+func (w *work) shut() {
+	for _, x := range w.left {
+		if !guards(x.Composed) {
+			continue
+		}
+		w.lines = slices.DeleteFunc(w.lines, func(l route.Line) bool {
+			behind := w.behind(&x.Line, &l) && !l.Bare && !guards(l.Composed) && !x.Apart(l.Conditions)
+			if behind {
+				w.left = append(w.left, left{l, "Guarded", "without " + short(&x.Line) + ", which is left out, it would take requests that do not come to a backend now"})
+			}
+			return behind
+		})
+	}
+}
+
+// behind reports whether l is tried after x in the source.
+func (w *work) behind(x, l *route.Line) bool {
+	at := func(y *route.Line) int {
+		return slices.IndexFunc(w.source.all, func(z route.Line) bool {
+			return z.Composed == y.Composed && slices.EqualFunc(z.Conditions, y.Conditions, route.Condition.Equal)
+		})
+	}
+	return at(l) > at(x)
+}
+
+// refuse answers what no rule takes with an error.
+func (w *work) refuse(why string) {
+	w.refused = true
+	w.lines[len(w.lines)-1].Composed = &route.Composed{Do: &route.Respond{Status: http.StatusInternalServerError}, Bare: true}
+	if w.unmatched != nil {
+		w.say(-1, api.Warning, "UnmatchedDiffers", "%s: what no rule takes is answered with %d: %s", w.where(), http.StatusInternalServerError, why)
+	}
+}
+
+// close sees to what no rule takes: it is done there what was done, or it is refused.
+func (w *work) close(to api.TargetRef) bool {
+	if w.ended || slices.ContainsFunc(w.lines, func(l route.Line) bool { return l.Everything() }) {
+		return false
+	}
+	there := w.found.unmatched
+	if there != nil {
+		there = named(there, to, map[*route.Composed]*route.Composed{})
+	}
+	end := w.unmatched
+	port, on := w.frontend.Port, route.CatchAll.Path()
+	switch {
+	case w.found.beyond || there == nil:
+	case end != nil && effect(end, on, on, port) == effect(there, on, on, port):
+		return false
+	case end == nil && guards(there):
+		return false
+	}
+	w.ended = true
+	moved := slices.ContainsFunc(w.lines, func(l route.Line) bool { return l.Expression })
+	if end == nil {
+		end = &route.Composed{Bare: true}
+	}
+	w.lines = append(w.lines, route.Line{Match: route.CatchAll, Composed: end, Expression: moved})
+	if w.unmatched == nil {
+		w.refuse("")
+	}
+	return true
+}

@@ -1,0 +1,222 @@
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// source is a table that is to be translated.
+type source struct {
+	route.Table
+	frontend  route.Frontend
+	unmatched *route.Composed
+	all       []route.Line  // as they were
+	by        []*api.Object // who say it, the first by ref first
+}
+
+// hostPort is where hosts are served of which nobody says the port.
+const hostPort = 80
+
+// said is what the objects of one language say, by where clients ask.
+type said struct {
+	places []api.TargetRef
+	at     map[string][]route.Candidate
+}
+
+// tables are what the objects of a language mean, but for those that are of the kind that
+// is written; of equal tables for several hosts there is one.
+func (c *converter) tables(d *route.Dialect) []*source {
+	var out []*source
+	for _, typ := range d.Types {
+		if typ.Name == c.Kind || !typ.Route {
+			continue
+		}
+		s := c.read(d, typ.Name, c.objects, true)
+		bySign := map[string]*source{}
+		for _, to := range s.places {
+			t := c.compose(d, s, to)
+			if t == nil {
+				continue
+			}
+			sign := t.sign()
+			if same := bySign[sign]; same != nil && to.Kind == api.KindHost {
+				same.To = append(same.To, to)
+				continue
+			}
+			bySign[sign] = t
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// read asks the dialect what the objects of a kind say; aloud tells what cannot be
+// translated whatever the target is.
+func (c *converter) read(d *route.Dialect, kind string, objects []*api.Object, aloud bool) *said {
+	out := &said{at: map[string][]route.Candidate{}}
+	for _, o := range objects {
+		if o.Kind != kind || o.Shadow() {
+			continue
+		}
+		seen := view{d, objects}
+		as := o
+		if d.Assume != nil {
+			var beside []*api.Object
+			as, beside = d.Assume(o, seen)
+			seen.objects = slices.Concat(beside, objects)
+		}
+		opinion := d.Read(as, seen)
+		if aloud {
+			c.sourceNotes(opinion)
+		}
+		for i := range opinion.Entries {
+			if e := &opinion.Entries[i]; e.To.Kind != "" && (!aloud || c.translatable(opinion, e)) {
+				out.add(opinion, e, seen)
+			}
+		}
+	}
+	for key := range out.at {
+		slices.SortStableFunc(out.at[key], weaker)
+	}
+	return out
+}
+
+// sourceNotes pass on what is wrong with the source itself.
+func (c *converter) sourceNotes(o *route.Opinion) {
+	for _, n := range o.Notes {
+		if n.Severity != api.Info && n.Origin.Ref == o.Object.Ref {
+			c.note(n.Origin, n.Severity, n.Code, n.Field, "%s", n.Message)
+		}
+	}
+}
+
+// translatable reports whether an entry is for all that ask; no language but its own can
+// say which callers have it.
+func (c *converter) translatable(o *route.Opinion, e *route.Entry) bool {
+	why := ""
+	switch {
+	case o.Connections:
+		why = "it is about connections, and " + c.Kind + " about requests"
+	case o.Top.Kind != api.KindMesh:
+		why = "it is for some dataplanes alone, which " + c.Kind + " cannot say; write it for the whole mesh, or keep it"
+	case e.Callers != "" || o.Role == api.RoleConsumer || o.Role == api.RoleWorkloadOwner:
+		why = "it is for the callers of its own namespace alone, which is not translated; keep it as it is"
+	case e.To.Kind == api.KindMesh || e.To.Name == "":
+		why = "it selects services by more than a name, which " + c.Kind + " cannot say; name the service"
+	}
+	if why != "" {
+		c.note(&api.Origin{Ref: o.Object.Ref}, api.Error, route.UnsaidPlace, e.Field, "%s", why)
+	}
+	return why == ""
+}
+
+// add takes an entry at each place that it is for.
+func (s *said) add(o *route.Opinion, e *route.Entry, seen view) {
+	to := e.To
+	if to.Kind == api.KindService {
+		to.Kind = api.KindMeshService
+	}
+	if to.Kind != api.KindHost && to.Namespace == "" {
+		to.Namespace = o.Object.HomeNamespace()
+	}
+	places := []api.TargetRef{to}
+	if ports := seen.ports(to, o.Object.Mesh); to.SectionName == "" && len(ports) > 0 {
+		places = nil
+		for _, p := range ports {
+			to.SectionName = p
+			places = append(places, to)
+		}
+	}
+	for _, to := range places {
+		key := text(to)
+		if s.at[key] == nil {
+			s.places = append(s.places, to)
+		}
+		s.at[key] = append(s.at[key], route.Candidate{Opinion: o, Entry: e})
+	}
+}
+
+// weaker orders what is said about one place as policies are ordered: what names a port is
+// stronger, then of two names the first in the alphabet, then the later entry.
+func weaker(a, b route.Candidate) int {
+	return cmp.Or(route.FalseFirst(a.Entry.To.SectionName != "", b.Entry.To.SectionName != ""), cmp.Compare(b.Object.DisplayName(), a.Object.DisplayName()),
+		b.Object.Ref.Compare(a.Object.Ref), cmp.Compare(a.Entry.Index, b.Entry.Index))
+}
+
+// frontendOf is where clients ask for what to names.
+func frontendOf(to api.TargetRef) route.Frontend {
+	f := route.Frontend{Kind: to.Kind, Name: to.Name, Namespace: to.Namespace, Protocol: api.HTTP}
+	if n, err := strconv.ParseUint(to.SectionName, 10, 16); err == nil {
+		f.Port = uint32(n)
+	} else if to.Kind == api.KindHost {
+		f.Port = hostPort
+	}
+	return f
+}
+
+// compose is the table of one place; nil where there is none.
+func (c *converter) compose(d *route.Dialect, s *said, to api.TargetRef) *source {
+	list := s.at[text(to)]
+	t := &source{frontend: frontendOf(to)}
+	t.To = []api.TargetRef{to}
+	made := d.Compose(t.frontend, list)
+	for _, x := range list {
+		if !slices.Contains(t.by, x.Object) {
+			t.by = append(t.by, x.Object)
+		}
+	}
+	slices.SortFunc(t.by, func(a, b *api.Object) int { return a.Ref.Compare(b.Ref) })
+	if to.Kind == api.KindHost && len(made.Rows) == 0 && !slices.ContainsFunc(list, func(x route.Candidate) bool { return len(x.Rules) > 0 }) {
+		return nil
+	}
+	itself := map[*route.Composed]*route.Composed{}
+	for _, r := range made.Rows {
+		t.Lines = append(t.Lines, route.Line{Match: r.Match, Composed: named(r.Composed, to, itself)})
+	}
+	if made.Unmatched != nil {
+		t.unmatched = named(made.Unmatched, to, itself)
+	}
+	for _, in := range made.Inline {
+		c.note(in.Origin, api.Error, route.UnsaidFilter, in.Origin.Field, "a limit of a host counts the requests of all its rules together, which %s cannot say; write one at each rule", c.Kind)
+	}
+	return t
+}
+
+// named is a rule that names the destination where it sends to the destination itself.
+func named(r *route.Composed, to api.TargetRef, made map[*route.Composed]*route.Composed) *route.Composed {
+	if _, itself := r.Do.(route.Itself); !itself {
+		return r
+	}
+	if made[r] == nil {
+		copied := *r
+		ref := to
+		ref.SectionName = ""
+		b := route.BackendRef{Target: ref, Home: to.Namespace, Port: frontendOf(to).Port, Weight: 1, Broken: 500}
+		copied.Do = &route.Forward{Backends: []route.BackendRef{b}, NoBackend: route.Respond{Status: 500}}
+		made[r] = &copied
+	}
+	return made[r]
+}
+
+// sign is one text for tables that say the same, in the words of the same rules.
+func (t *source) sign() string {
+	var parts []string
+	for i := range t.Lines {
+		l := &t.Lines[i]
+		parts = append(parts, l.Conditions.Text(), effect(l.Composed, l.Path(), l.Path(), t.frontend.Port), fmt.Sprint(origins(l.Composed)))
+	}
+	return text(parts)
+}
+
+func origins(c *route.Composed) []string {
+	var out []string
+	for _, o := range c.Origins {
+		out = append(out, o.FullName()+" "+string(o.Field))
+	}
+	return out
+}

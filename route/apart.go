@@ -1,0 +1,81 @@
+package route
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Apart reports whether no request satisfies both. It is sound, not complete: true is
+// certain, false says nothing.
+func (cs Conditions) Apart(ds Conditions) bool {
+	for i := range cs {
+		for j := range ds {
+			if cs[i].contradicts(&ds[j]) || ds[j].contradicts(&cs[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// contradicts reports whether c asks for what d refuses.
+func (c *Condition) contradicts(d *Condition) bool {
+	if c.On != d.On || c.Name != d.Name {
+		return false
+	}
+	if c.On == OnHeader {
+		return c.Op == Present && c.Mode == Not && d.Mode&^IgnoreCase == 0
+	}
+	if c.Mode != 0 {
+		return false
+	}
+	var q func(value string) *Request
+	switch c.On {
+	case OnPath:
+		if c.prefixesApart(d) {
+			return true
+		}
+		q = func(v string) *Request { return &Request{Path: v} }
+	case OnMethod:
+		q = func(v string) *Request { return &Request{Method: v} }
+	case OnCookie:
+		q = func(v string) *Request {
+			return &Request{Header: func(string) []string { return []string{c.Name + "=" + v} }}
+		}
+	default:
+		return false
+	}
+	switch c.Op {
+	case Equal:
+		return !d.Holds(q(c.Value))
+	case OneOf:
+		return !slices.ContainsFunc(c.Values, func(v string) bool { return d.Holds(q(v)) })
+	}
+	return false
+}
+
+// prefixesApart reports whether no path begins as both want it to.
+func (c *Condition) prefixesApart(d *Condition) bool {
+	p, q := c.begin(), d.begin()
+	if strings.HasPrefix(p, q) || strings.HasPrefix(q, p) {
+		return c.Op == SegmentPrefix && len(q) > len(p) && q[len(p)] != '/' ||
+			d.Op == SegmentPrefix && len(p) > len(q) && p[len(q)] != '/'
+	}
+	return true
+}
+
+// begin is how every path begins of which c holds.
+func (c *Condition) begin() string {
+	switch c.Op {
+	case FullMatch:
+		prefix, _ := regexp.MustCompile(c.Value).LiteralPrefix()
+		if !IsASCII(prefix) { // it counts characters where Envoy counts bytes
+			return ""
+		}
+		return prefix
+	case SegmentPrefix:
+		return strings.TrimSuffix(c.Value, "/")
+	}
+	return c.Value
+}

@@ -1,0 +1,83 @@
+package gateway
+
+import (
+	"slices"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/weftmesh/weft/route"
+)
+
+// match is conditions without a choice of methods as one match.
+func (p *printer) match(cs route.Conditions) gatewayv1.HTTPRouteMatch {
+	var out gatewayv1.HTTPRouteMatch
+	for i := range cs {
+		c := &cs[i]
+		switch c.On {
+		case route.OnPath:
+			if out.Path != nil {
+				p.fail(route.UnsaidMatch, "a match of an HTTPRoute asks once for the path, and not also that %s", c.Text())
+			}
+			out.Path = p.path(c)
+		case route.OnMethod:
+			if !slices.Contains(methods, gatewayv1.HTTPMethod(c.Value)) {
+				p.fail(route.UnsaidMatch, "an HTTPRoute does not know the method %s", c.Value)
+			}
+			out.Method = new(gatewayv1.HTTPMethod(c.Value))
+		case route.OnHeader:
+			kind, value := p.compared(c)
+			if slices.ContainsFunc(out.Headers, func(h gatewayv1.HTTPHeaderMatch) bool { return string(h.Name) == c.Name }) {
+				p.fail(route.UnsaidMatch, "a match of an HTTPRoute asks once for a header, and not also that %s", c.Text())
+			}
+			h := gatewayv1.HTTPHeaderMatch{Name: gatewayv1.HTTPHeaderName(c.Name), Value: value}
+			if kind != gatewayv1.HeaderMatchExact {
+				h.Type = &kind
+			}
+			out.Headers = append(out.Headers, h)
+		case route.OnQuery:
+			kind, value := p.compared(c)
+			if slices.ContainsFunc(out.QueryParams, func(q gatewayv1.HTTPQueryParamMatch) bool { return string(q.Name) == c.Name }) {
+				p.fail(route.UnsaidMatch, "a match of an HTTPRoute asks once for a query parameter, and not also that %s", c.Text())
+			}
+			q := gatewayv1.HTTPQueryParamMatch{Name: gatewayv1.HTTPHeaderName(c.Name), Value: value}
+			if kind != gatewayv1.HeaderMatchExact {
+				q.Type = new(gatewayv1.QueryParamMatchType(kind))
+			}
+			out.QueryParams = append(out.QueryParams, q)
+		default:
+			p.fail(route.UnsaidMatch, "an HTTPRoute cannot ask that %s", c.Text())
+		}
+	}
+	if out.Path == nil && p.Lines[p.line].Expression {
+		out.Path = p.path(cs.Path())
+	}
+	return out
+}
+
+// path is what the line asks of the path, moved where the order wants it.
+func (p *printer) path(c *route.Condition) *gatewayv1.HTTPPathMatch {
+	kind, value := gatewayv1.PathMatchRegularExpression, c.Value
+	switch {
+	case p.Lines[p.line].Expression:
+		value, _ = p.Spelled(p.line)
+	case c.Op == route.Equal:
+		kind = gatewayv1.PathMatchExact
+	case c.Op == route.SegmentPrefix, c.Op == route.BytePrefix && c.Value == "/":
+		kind = gatewayv1.PathMatchPathPrefix
+	default:
+		value, _ = c.Expression()
+	}
+	return &gatewayv1.HTTPPathMatch{Type: &kind, Value: &value}
+}
+
+// compared is how a header or a query parameter is compared.
+func (p *printer) compared(c *route.Condition) (kind gatewayv1.HeaderMatchType, value string) {
+	if c.Op == route.Equal && c.Mode == 0 && c.Value != "" {
+		return gatewayv1.HeaderMatchExact, c.Value
+	}
+	text, ok := c.Expression()
+	if !ok || c.Mode&^route.IgnoreCase != 0 {
+		p.fail(route.UnsaidMatch, "an HTTPRoute cannot ask that %s", c.Text())
+	}
+	return gatewayv1.HeaderMatchRegularExpression, text
+}

@@ -1,0 +1,177 @@
+package kuma
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// printer writes one table.
+type printer struct {
+	*route.Table
+	out *route.Printed
+	// line is that which is printed; failed, that it cannot be.
+	line   int
+	failed bool
+}
+
+// printTable writes a table as one MeshHTTPRoute.
+func printTable(t *route.Table) *route.Printed {
+	p := &printer{Table: t, out: &route.Printed{}}
+	if slices.ContainsFunc(t.To, func(to api.TargetRef) bool { return to.Kind == api.KindHost }) {
+		p.out.Unsaid = []route.Unsaid{{Line: -1, Severity: api.Error, Code: route.UnsaidPlace,
+			Message: fmt.Sprintf("%s is for those who call a service, and not for a host; name the service with --service", KindHTTPRoute)}}
+		return p.out
+	}
+	var rules []Rule
+	var from [][]int
+	for _, g := range t.Groups() {
+		if r, lines := p.rule(&g); len(lines) > 0 {
+			rules, from = append(rules, r), append(from, lines)
+		}
+	}
+	if len(rules) == 0 {
+		return p.out
+	}
+	spec := &HTTPRoute{}
+	ref := t.Ref
+	ref.Kind = KindHTTPRoute
+	for i, to := range t.To {
+		if to.Namespace == ref.Namespace {
+			to.Namespace = ""
+		}
+		if to.Kind == api.KindService {
+			to.Kind = api.KindMeshService
+		}
+		copied := slices.Clone(rules)
+		for j := range rules {
+			if i > 0 { // a name is one rule's
+				copied[j].Name = ""
+			}
+			p.out.Put(ref, api.Path("spec.to").Index(i).Field("rules").Index(j), from[j]...)
+		}
+		spec.To = append(spec.To, To{TargetRef: to, Rules: copied})
+	}
+	p.out.Objects = []*api.Object{{Ref: ref, Labels: t.Labels, Spec: spec}}
+	return p.out
+}
+
+func (p *printer) fail(code, format string, args ...any) {
+	p.failed = true
+	p.out.Fail(p.line, code, fmt.Sprintf(format, args...))
+}
+
+// rule is those lines of a group that can be printed, as one rule.
+func (p *printer) rule(g *route.Group) (out Rule, printed []int) {
+	p.line, p.failed = g.Lines[0], false
+	p.filters(&out.Default, g.Composed)
+	p.action(&out.Default, g.Do)
+	if p.failed { // as it is with the first line, so it is with all
+		for _, l := range g.Lines[1:] {
+			for _, u := range p.out.Unsaid {
+				if u.Line == g.Lines[0] {
+					p.out.Fail(l, u.Code, u.Message)
+				}
+			}
+		}
+		return out, nil
+	}
+	if name := g.RuleName(); ruleName.MatchString(name) && !p.Divided(g.Composed) {
+		out.Name = name
+	}
+	for _, l := range g.Lines {
+		p.line, p.failed = l, false
+		var matches []Match
+		for _, cs := range p.Lines[l].Conditions.Alternatives() {
+			matches = append(matches, p.match(cs))
+		}
+		if !p.failed {
+			out.Matches, printed = append(out.Matches, matches...), append(printed, l)
+		}
+	}
+	return out, printed
+}
+
+func (p *printer) action(out *Default, do route.Action) {
+	switch do := do.(type) {
+	case route.Itself:
+	case *route.Forward:
+		out.BackendRefs = []BackendRef{}
+		for i := range do.Backends {
+			b := &do.Backends[i]
+			if len(b.Filters) > 0 {
+				p.fail(route.UnsaidFilter, "%s has no filters for one of several backends", KindHTTPRoute)
+			}
+			out.BackendRefs = append(out.BackendRefs, p.backend(b))
+		}
+		if len(do.Backends) == 0 {
+			p.refuse(out, do.NoBackend.Status)
+		}
+	case *route.Redirect:
+		out.Filters = append(out.Filters, Filter{Type: requestRedirect, RequestRedirect: p.redirect(do)})
+	case *route.Respond:
+		if do.Body != "" || len(do.Headers) > 0 {
+			p.fail(route.UnsaidAction, "%s does not answer by itself", KindHTTPRoute)
+		}
+		p.refuse(out, do.Status)
+	}
+}
+
+// refuse answers with the status that there is for backends of which none has a weight.
+func (p *printer) refuse(out *Default, status uint32) {
+	if status != http.StatusInternalServerError {
+		p.fail(route.UnsaidAction, "%s answers by itself with %d alone, and this is %d", KindHTTPRoute, http.StatusInternalServerError, status)
+		return
+	}
+	to := p.To[0]
+	out.BackendRefs = []BackendRef{p.backend(&route.BackendRef{Target: api.TargetRef{Kind: to.Kind, Name: to.Name, Namespace: to.Namespace, SectionName: to.SectionName}})}
+}
+
+func (p *printer) redirect(d *route.Redirect) *RequestRedirect {
+	out := &RequestRedirect{Scheme: d.Scheme, Hostname: d.Hostname, StatusCode: d.Status, Path: rewriteOf(p.Replaced(p.line, d.Path))}
+	if d.Port != 0 {
+		out.Port = &d.Port
+	}
+	if d.Path != nil && out.Path == nil {
+		p.fail(route.UnsaidAction, "%s redirects to a whole path, or replaces the prefix that its match names", KindHTTPRoute)
+	}
+	return out
+}
+
+func rewriteOf(r *route.PathRewrite) *PathRewrite {
+	switch {
+	case r == nil:
+		return nil
+	case r.Full != nil:
+		return &PathRewrite{Type: "ReplaceFullPath", ReplaceFullPath: new(route.Absolute(*r.Full))}
+	}
+	return &PathRewrite{Type: "ReplacePrefixMatch", ReplacePrefixMatch: r.Prefix}
+}
+
+func (p *printer) backend(b *route.BackendRef) BackendRef {
+	ref := b.Target
+	out := BackendRef{Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace, Labels: ref.Labels, Tags: ref.Tags, SectionName: ref.SectionName, Weight: &b.Weight}
+	if out.Kind == api.KindService {
+		out.Kind = api.KindMeshService
+	}
+	if out.Namespace == p.Ref.Namespace || out.Namespace == "" && b.Home == p.Ref.Namespace {
+		out.Namespace = ""
+	} else if out.Namespace == "" {
+		out.Namespace = b.Home
+	}
+	port := b.Port
+	if n, err := strconv.ParseUint(ref.SectionName, 10, 16); err == nil && port == 0 {
+		port, out.SectionName = uint32(n), ""
+	}
+	if port != 0 {
+		out.Port = &port
+	}
+	if b.Lost != nil {
+		p.fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package route
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Plain is what the filters of a rule come to, sorted by what they do.
+type Plain struct {
+	// Request and Answer change headers, one after the other; each names a header once.
+	Request, Answer []HeaderModifier
+	Rewrite         *Rewrite
+	Mirrors         []*Mirror
+	ClientLimits    []*ClientLimit
+	Guards          []*Authorization
+}
+
+// PlainOf is filters as what they come to.
+func PlainOf(filters []Filter) Plain {
+	var out Plain
+	var request, answer []change
+	for i := range filters {
+		switch f := &filters[i]; {
+		case f.RequestHeaders != nil:
+			request = append(request, changesOf(f.RequestHeaders)...)
+		case f.ResponseHeaders != nil:
+			answer = append(answer, changesOf(f.ResponseHeaders)...)
+		case f.Mirror != nil:
+			out.Mirrors = append(out.Mirrors, f.Mirror)
+		case f.ClientLimit != nil:
+			out.ClientLimits = append(out.ClientLimits, f.ClientLimit)
+		}
+	}
+	out.Request, out.Answer = layers(request), layers(answer)
+	out.Rewrite, out.Guards = LastRewrite(filters), Authorizations(filters)
+	return out
+}
+
+// change is one change of a header.
+type change struct {
+	what HeaderChange // of a request, whichever it is of
+	Header
+}
+
+func changesOf(m *HeaderModifier) []change {
+	var out []change
+	for _, h := range m.Set {
+		out = append(out, change{SetInRequest, Header{strings.ToLower(h.Name), h.Value}})
+	}
+	for _, h := range m.Add {
+		out = append(out, change{AddToRequest, Header{strings.ToLower(h.Name), h.Value}})
+	}
+	for _, name := range m.Remove {
+		out = append(out, change{RemoveFromRequest, Header{strings.ToLower(name), ""}})
+	}
+	return out
+}
+
+// layers are changes in as few modifiers as name each header once, by name. Of several
+// that set one header the last one counts.
+func layers(list []change) []HeaderModifier {
+	var out []HeaderModifier
+	depth := map[string]int{}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(a.Name, b.Name) })
+	for i, c := range list {
+		if c.what == SetInRequest && i+1 < len(list) && list[i+1].Name == c.Name && list[i+1].what == SetInRequest {
+			continue
+		}
+		n := depth[c.Name]
+		depth[c.Name]++
+		if n == len(out) {
+			out = append(out, HeaderModifier{})
+		}
+		switch m := &out[n]; c.what {
+		case SetInRequest:
+			m.Set = append(m.Set, c.Header)
+		case AddToRequest:
+			m.Add = append(m.Add, c.Header)
+		default:
+			m.Remove = append(m.Remove, c.Name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,227 @@
+package route
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// Table is what holds where clients ask, as a language prints it: the rows of a
+// Composition, with what a printer needs beside them.
+type Table struct {
+	// Ref says of what mesh, namespace and name the documents are to be; a printer that
+	// writes several numbers them.
+	Ref    api.Ref
+	Labels map[string]string
+	// To are the places, all hosts or all ports of services: a service has its namespace,
+	// and its port, or the port's name, as section where the rows are for one port.
+	To []api.TargetRef
+	// Gateway is where hosts are to be served, for a language in which that is said.
+	Gateway api.Ref
+	Lines   []Line
+}
+
+// Line is one row to print. Lines with one Composed are of one rule as it was written.
+type Line struct {
+	Match
+	*Composed
+	// Expression asks for a path by an expression, which moves the line to another place
+	// in the order of the language; Rank is its place among those that are so moved: the
+	// greater is tried first. Zero is none.
+	Expression bool
+	Rank       int
+}
+
+// Printed is a table as documents.
+type Printed struct {
+	Objects []*api.Object
+	// From are the lines behind a rule of an object.
+	From map[Place][]int
+	// Unsaid is what the language cannot say. A line with an error is in no rule; one with
+	// a warning is in one, but for what is named.
+	Unsaid []Unsaid
+}
+
+// Place is a rule of a document, by the field at which it stands.
+type Place struct {
+	api.Ref
+	Field api.Path
+}
+
+// Unsaid is a part of a line that a language has no words for.
+type Unsaid struct {
+	Line     int // -1: the table as a whole
+	Severity api.Severity
+	Code     string
+	Message  string
+}
+
+// The codes of what is unsaid.
+const (
+	UnsaidMatch   = "MatchNotExpressible"
+	UnsaidAction  = "ActionNotExpressible"
+	UnsaidFilter  = "FilterNotExpressible"
+	UnsaidBackend = "BackendNotExpressible"
+	UnsaidPlace   = "PlaceNotExpressible"
+)
+
+// Fail says that a line cannot be printed.
+func (p *Printed) Fail(line int, code, message string) {
+	p.Unsaid = append(p.Unsaid, Unsaid{line, api.Error, code, message})
+}
+
+// Put says that a rule has come of lines.
+func (p *Printed) Put(ref api.Ref, at api.Path, lines ...int) {
+	if p.From == nil {
+		p.From = map[Place][]int{}
+	}
+	p.From[Place{ref, at}] = lines
+}
+
+// Group is lines that a language which has several matches in a rule writes as one rule.
+type Group struct {
+	*Composed
+	Lines []int
+}
+
+// Groups are the lines by the rules of which they are, in the order of their first
+// lines. Where a rule replaces a part of the path, which depends on the match, each match
+// is a group of its own.
+func (t *Table) Groups() []Group {
+	var out []Group
+	at := map[*Composed]int{}
+	for i := range t.Lines {
+		c := t.Lines[i].Composed
+		n, seen := at[c]
+		if !seen || c.replaces() {
+			n = len(out)
+			out, at[c] = append(out, Group{Composed: c}), n
+		}
+		out[n].Lines = append(out[n].Lines, i)
+	}
+	return out
+}
+
+// Divided reports whether Groups has several groups for a rule.
+func (t *Table) Divided(c *Composed) bool {
+	n := 0
+	for i := range t.Lines {
+		if t.Lines[i].Composed == c {
+			n++
+		}
+	}
+	return n > 1 && c.replaces()
+}
+
+// replaces reports whether a rule replaces a part of the path.
+func (c *Composed) replaces() bool {
+	if d, ok := c.Do.(*Redirect); ok && d.Path != nil && d.Path.Full == nil {
+		return true
+	}
+	w := LastRewrite(c.Filters)
+	return w != nil && w.Path != nil && w.Path.Full == nil
+}
+
+// Spelled is the expression of a line that is moved, as long as its rank wants it: of
+// two the longer is tried first.
+func (t *Table) Spelled(line int) (string, bool) {
+	l := &t.Lines[line]
+	text, ok := l.Path().Expression()
+	if !ok || l.Rank == 0 {
+		return text, ok
+	}
+	longest := 0
+	for i := range t.Lines {
+		if other, ok := t.Lines[i].Path().Expression(); ok && t.Lines[i].Expression {
+			longest = max(longest, len(other))
+		}
+	}
+	return Padded(text, longest+len(padding)*l.Rank), true
+}
+
+// RuleName is the name that the writer gave the rule, where one rule is behind it.
+func (c *Composed) RuleName() string {
+	if len(c.Origins) != 1 {
+		return ""
+	}
+	return c.Origins[0].RuleName
+}
+
+// FieldsOf are the fields of policies that a rule says itself, by kind and path: of one
+// that is said twice the stronger.
+func FieldsOf(list []Inline) map[string]map[string]any {
+	out := map[string]map[string]any{}
+	for _, in := range list {
+		if out[in.Kind] == nil {
+			out[in.Kind] = map[string]any{}
+		}
+		maps.Copy(out[in.Kind], in.Fields)
+	}
+	return out
+}
+
+// Replaced is what becomes of the path of a line, said as a whole path or as what stands
+// for the segments of a prefix; nil where neither says it.
+func (t *Table) Replaced(line int, r *PathRewrite) *PathRewrite {
+	on := t.Lines[line].Path()
+	switch {
+	case r == nil || r.Full != nil:
+		return r
+	case on.Op == Equal:
+		if to, ok := r.Of(on, on.Value); ok {
+			return &PathRewrite{Full: &to}
+		}
+	case on.Op == SegmentPrefix || on.Op == BytePrefix && on.Value == "/":
+		prefix, ok := r.Of(on, on.Value)
+		plain := &PathRewrite{Prefix: &prefix}
+		if ok && !t.Lines[line].Expression && r.Outcome(on, on) == plain.Outcome(on, on) {
+			return plain
+		}
+	}
+	return nil
+}
+
+// Outcome is what comes of the paths of which of holds where the match asks on: the same
+// text for rewrites that do the same to them.
+func (r *PathRewrite) Outcome(on, of *Condition) string {
+	if r == nil {
+		return ""
+	}
+	if r.Full != nil {
+		return Absolute(*r.Full)
+	}
+	var b strings.Builder
+	for _, path := range samples(of) {
+		to, ok := r.Of(on, path)
+		fmt.Fprintf(&b, "%q %t ", to, ok)
+	}
+	if b.Len() == 0 && r.Each != nil {
+		return r.Each.Expression + " " + r.Each.With
+	}
+	return b.String()
+}
+
+// samples are paths that on asks for, of every kind that a rewrite tells apart; none
+// where nobody knows.
+func samples(on *Condition) []string {
+	v := strings.TrimSuffix(on.Value, "/")
+	switch {
+	case on.Op == Equal:
+		return []string{on.Value}
+	case on.Op == SegmentPrefix && v != "":
+		return []string{v, v + "/", v + "/x", v + "/x/", v + v, v + "/x" + v, v + "//x"}
+	case on.Op == SegmentPrefix:
+		return []string{"/", "/x", "/x/", "/x/y", "//x"}
+	case on.Op == BytePrefix:
+		return []string{on.Value, on.Value + "x", on.Value + "/x", on.Value + "x" + on.Value, on.Value + on.Value}
+	}
+	return nil
+}
+
+// Partly reports whether a line is printed but for a part that is unsaid.
+func (p *Printed) Partly(line int) bool {
+	return slices.ContainsFunc(p.Unsaid, func(u Unsaid) bool { return u.Line == line })
+}
