@@ -65,7 +65,7 @@ func (h *head) firstLine() int { return len(h.method) + len(h.target) + len("  H
 // headers mean; 0 where it reads on. In HTTP/2 it resets the stream instead of 431.
 func (h *head) refusal() uint32 {
 	headers, bytes := h.size()
-	wrong, beside := lengthOf(h.headers)
+	wrong, beside := h.lengthRefused()
 	switch {
 	case h.http2 && headers <= maxHeaders && bytes <= maxHeaderBytes:
 		return 0
@@ -81,10 +81,37 @@ func (h *head) refusal() uint32 {
 		return http.StatusRequestHeaderFieldsTooLarge
 	case beside:
 		return http.StatusBadRequest
-	case encoded(h.headers):
+	case h.codingRefused():
 		return http.StatusNotImplemented
 	}
 	return 0
+}
+
+// lengthRefused reports whether the length of a body is given wrong, as no number or more
+// than once, and whether it stands beside a transfer coding, which has its own. Of a
+// CONNECT a length of 0 is not looked at.
+func (h *head) lengthRefused() (wrong, beside bool) {
+	given, coded := false, false
+	for name, v := range h.headers {
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "content-length":
+			given, wrong = h.method != http.MethodConnect || v != "0", strings.Trim(v, "0123456789") != ""
+		case "transfer-encoding":
+			coded = true
+		}
+	}
+	return wrong, given && coded
+}
+
+// codingRefused reports whether the body comes in another coding than in chunks, or in
+// any for a CONNECT, which has no body.
+func (h *head) codingRefused() bool {
+	for name, v := range h.headers {
+		if strings.EqualFold(strings.TrimSpace(name), "transfer-encoding") {
+			return h.method == http.MethodConnect || strings.ToLower(v) != "chunked"
+		}
+	}
+	return false
 }
 
 // methodRead reports whether Envoy reads the method from an HTTP/1.1 client.

@@ -96,31 +96,6 @@ func words(v string) []string {
 // names reports whether a list has word, in any case.
 func names(v, word string) bool { return slices.Contains(words(strings.ToLower(v)), word) }
 
-// lengthOf reports whether the length of a body is given wrong, as no number or more
-// than once, and whether it stands beside a transfer coding, which has its own.
-func lengthOf(all Headers) (wrong, beside bool) {
-	given, coded := false, false
-	for name, v := range all {
-		switch strings.ToLower(strings.TrimSpace(name)) {
-		case "content-length":
-			given, wrong = true, strings.Trim(v, "0123456789") != ""
-		case "transfer-encoding":
-			coded = true
-		}
-	}
-	return wrong, given && coded
-}
-
-// encoded reports whether the body comes in another coding than in chunks.
-func encoded(all Headers) bool {
-	for name, v := range all {
-		if strings.EqualFold(strings.TrimSpace(name), "transfer-encoding") {
-			return strings.ToLower(v) != "chunked"
-		}
-	}
-	return false
-}
-
 // maxConnectionHeaders is how many headers Connection may name for Envoy to take the request.
 const maxConnectionHeaders = 9
 
