@@ -3,6 +3,8 @@ package api
 import (
 	"fmt"
 	"strconv"
+	"strings"
+	"unicode"
 )
 
 // Path names a field inside a document as its writer would: spec.to[0].default.http.
@@ -29,10 +31,27 @@ func (p Path) Key(key string) Path {
 // Breaks is a violation at p that refuses the document. The message says what
 // is wrong and, after a semicolon, what to do.
 func (p Path) Breaks(format string, args ...any) *Violation {
-	return &Violation{Field: p, Code: "Invalid", Severity: Error, Message: fmt.Sprintf(format, args...)}
+	return &Violation{Field: p, Code: "Invalid", Severity: Error, Message: printable(fmt.Sprintf(format, args...))}
 }
 
 // Warns is a violation at p that does not refuse the document.
 func (p Path) Warns(code, format string, args ...any) *Violation {
-	return &Violation{Field: p, Code: code, Severity: Warning, Message: fmt.Sprintf(format, args...)}
+	return &Violation{Field: p, Code: code, Severity: Warning, Message: printable(fmt.Sprintf(format, args...))}
+}
+
+// printable is a message with control characters escaped: it may quote a document, and
+// ends on a terminal.
+func printable(message string) string {
+	if !strings.ContainsFunc(message, unicode.IsControl) {
+		return message
+	}
+	var out strings.Builder
+	for _, r := range message {
+		if unicode.IsControl(r) && r != '\n' {
+			fmt.Fprintf(&out, "\\u%04x", r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }

@@ -55,6 +55,17 @@ func CheckHeaderName(at api.Path, name string) error {
 	return nil
 }
 
+// CheckCookieName wants a name that a cookie of a request can have (RFC 6265, 4.1.1).
+func CheckCookieName(at api.Path, name string) error {
+	switch {
+	case name == "":
+		return at.Breaks("is missing; write the name of the cookie")
+	case len(name) > 256 || strings.Trim(strings.ToLower(name), tokenChars) != "":
+		return at.Breaks("%q is not a valid cookie name; use letters, digits, - and _, at most 256", api.Clip(name))
+	}
+	return nil
+}
+
 // tokenChars are those of HTTP tokens without capitals.
 const tokenChars = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"
 

@@ -78,6 +78,17 @@ func (c *call) texts(i int) []string {
 	return out
 }
 
+// names wants a name that a check takes.
+func (c *call) names(check func(api.Path, string) error, name string) error {
+	if name == "" {
+		return c.wrong("the name is missing; write it before the value")
+	}
+	if err := check("", name); err != nil {
+		return c.wrong("%v", err)
+	}
+	return nil
+}
+
 // wrong refuses the call for what its arguments say.
 func (c *call) wrong(format string, args ...any) error {
 	return refused(c.at, invalidEskip, c.Name+": "+format, args...)

@@ -35,18 +35,30 @@ var predicates = []predicate{
 	}},
 	{"Header", "string string", "the header has the value, in one of its lines; several on one name have all to hold, where Skipper keeps the last", func(c *call, o *asks) error {
 		o.constraints++
+		if err := c.names(route.CheckHeaderName, strings.ToLower(c.text(0))); err != nil {
+			return err
+		}
 		is, err := route.Compare(route.OnHeader, c.text(0), route.Equal, 0, c.text(1))
 		return o.add(c, is, err)
 	}},
 	{"HeaderRegexp", "string regexp", "the expression matches somewhere in a line of the header", func(c *call, o *asks) error {
 		o.constraints++
+		if err := c.names(route.CheckHeaderName, strings.ToLower(c.text(0))); err != nil {
+			return err
+		}
 		return o.matches(c, route.OnHeader, c.text(0), c.text(1))
 	}},
 	{"Cookie", "string regexp", "the expression matches somewhere in the first cookie of that name: A matches BAD too, ^A$ does not", func(c *call, o *asks) error {
 		o.constraints++
+		if err := c.names(route.CheckCookieName, c.text(0)); err != nil {
+			return err
+		}
 		return o.matches(c, route.OnCookie, c.text(0), c.text(1))
 	}},
 	{"QueryParam", "string regexp?", "the parameter is there, and the expression matches somewhere in its first value", func(c *call, o *asks) error {
+		if c.text(0) == "" {
+			return c.wrong("the name is missing; write that of the parameter")
+		}
 		if len(c.Args) == 1 {
 			is, err := route.Has(route.OnQuery, c.text(0), 0)
 			return o.add(c, is, err)
@@ -124,12 +136,15 @@ func traffic(c *call, o *asks) error {
 	case p < 0 || p > 1:
 		return c.wrong("%v is no chance; write a number from 0 to 1", p)
 	case len(c.Args) == 2:
-		return c.wrong("the cookie %s has no group; write the group behind it", c.text(1))
+		return c.wrong("the cookie %q has no group; write the group behind it", c.text(1))
 	case len(c.Args) == 1:
 		o.either(option{nil, p})
 		return nil
 	}
 	o.constraints++
+	if err := c.names(route.CheckCookieName, c.text(1)); err != nil {
+		return err
+	}
 	is, err := route.Compare(route.OnCookie, c.text(1), route.Equal, 0, c.text(2))
 	if err != nil {
 		return c.wrong("%v; write a cookie and its value", err)
@@ -146,11 +161,14 @@ func traffic(c *call, o *asks) error {
 func (o *asks) claims(c *call, expressions, all bool) error {
 	pairs := c.texts(0)
 	if len(pairs)%2 != 0 {
-		return c.wrong("the claim %s has no value; write pairs of names and values", pairs[len(pairs)-1])
+		return c.wrong("the claim %q has no value; write pairs of names and values", pairs[len(pairs)-1])
 	}
 	o.token = true
 	var any []option
 	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i] == "" {
+			return c.wrong("the name of a claim is missing; write it before its value")
+		}
 		is, err := route.Compare(route.OnClaim, pairs[i], route.Equal, 0, pairs[i+1])
 		if expressions {
 			whole, bad := anywhere(pairs[i+1])

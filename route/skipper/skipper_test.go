@@ -62,7 +62,7 @@ var refusals = []struct{ spec, want string }{
 	{"  routes: [{path: /, predicates: ['Traffic(\"a\")']}]\n", "argument 1 of Traffic is a string"},
 	{"  routes: [{path: /, predicates: ['Traffic(2)']}]\n", "Traffic: 2 is no chance"},
 	{"  routes: [{path: /, predicates: ['TrafficSegment(.5, 1)']}]\n", "spec.routes[0].predicates: TrafficSegment begins at 0.5"},
-	{"  routes: [{path: /, predicates: ['JWTPayloadAllKV(\"a\", \"b\", \"c\")']}]\n", "the claim c has no value"},
+	{"  routes: [{path: /, predicates: ['JWTPayloadAllKV(\"a\", \"b\", \"c\")']}]\n", "the claim \"c\" has no value"},
 	{"  routes: [{path: /, filters: ['launchRocket(1)']}]\n", "spec.routes[0].filters[0]: there is no filter launchRocket"},
 	{"  routes: [{path: /, filters: ['oauthTokeninfoAllScope()']}]\n", "oauthTokeninfoAllScope has 0 arguments; it takes (string, string...)"},
 	{"  routes: [{path: /, filters: ['oauthTokeninfoAllKV(\"a\", \"b\", \"c\")']}]\n", "oauthTokeninfoAllKV: 3 arguments are no pairs"},
