@@ -23,49 +23,66 @@ type findings struct {
 	of        [][]int     // the lines behind each row
 }
 
-// part is an atom of a line, with the row that says it; -1 while none does.
+// part is an atom of a line.
 type part struct {
 	route.Atom
-	key  string
-	line int
-	row  int
+	key string
+	row int // the last row that says a part of it; -1 while none does
+	// whole says that a row says all of it.
+	whole bool
+}
+
+// back is an atom of a row that came back, and the line that it is of.
+type back struct {
+	route.Atom
+	row, line int
+}
+
+// comparison compares the rows that came back with the lines that were printed.
+type comparison struct {
+	*findings
+	t     *route.Table
+	port  uint32
+	parts map[int][]part // by line
+	backs []back
 }
 
 // check compares the rows that came back with the lines that were printed.
 func check(t *route.Table, p *route.Printed, port uint32, made route.Composition) *findings {
 	f := &findings{lost: map[int]string{}, unmatched: made.Unmatched, rows: made.Rows, of: make([][]int, len(made.Rows))}
-	parts := map[int][]part{} // by line
+	x := &comparison{findings: f, t: t, port: port, parts: map[int][]part{}}
 	for _, lines := range p.From {
 		for _, l := range lines {
-			for _, a := range t.Lines[l].Atoms() {
-				parts[l] = append(parts[l], part{a, a.Key(), l, -1})
+			if len(x.parts[l]) == 0 {
+				for _, a := range t.Lines[l].Atoms() {
+					x.parts[l] = append(x.parts[l], part{a, a.Key(), -1, false})
+				}
 			}
 		}
 	}
 	var strange []int
 	for n := range made.Rows {
-		row := &made.Rows[n]
-		lines, own := written(p, row.Composed)
+		lines, own := written(p, made.Rows[n].Composed)
 		if !own {
 			strange = append(strange, n)
 			continue
 		}
 		f.of[n] = lines
-		for _, a := range row.Match.Atoms() {
-			if why := place(t, parts, lines, a, n, row, port); why != "" {
+		for _, a := range made.Rows[n].Match.Atoms() {
+			if why := x.place(lines, a, n); why != "" {
 				for _, l := range lines {
 					f.lost[l] = why
 				}
 			}
 		}
 	}
-	for l, list := range parts {
-		if slices.ContainsFunc(list, func(x part) bool { return x.row < 0 }) && f.lost[l] == "" && !p.Partly(l) {
-			f.lost[l] = "the match does not come back as it was"
+	for l, list := range x.parts {
+		if slices.ContainsFunc(list, func(x part) bool { return !x.whole }) && f.lost[l] == "" && !p.Partly(l) {
+			f.lost[l] = "its match does not come back as it was"
 		}
 	}
-	f.order(t, parts, port)
-	f.strangers(t, parts, strange, port)
+	x.order()
+	x.strangers(strange)
 	return f
 }
 
@@ -82,25 +99,26 @@ func written(p *route.Printed, c *route.Composed) ([]int, bool) {
 	return out, len(out) > 0
 }
 
-// place finds the line that an atom of a row is, or is a part of, and says what is wrong
-// with it.
-func place(t *route.Table, parts map[int][]part, lines []int, a route.Atom, n int, row *route.Row, port uint32) string {
-	key, inside := a.Key(), false
+// place finds the lines of which an atom of row n is, or is a part of, and says what is
+// wrong with it.
+func (x *comparison) place(lines []int, a route.Atom, n int) string {
+	key, inside, row := a.Key(), false, &x.rows[n]
 	for _, l := range lines {
-		for i := range parts[l] {
-			x := &parts[l][i]
-			same := x.key == key
-			if !same && !x.Covers(a.Conditions) {
+		line := &x.t.Lines[l]
+		for i := range x.parts[l] {
+			y := &x.parts[l][i]
+			if y.key != key && !y.Covers(a.Conditions) {
 				continue
 			}
 			inside = true
-			line := &t.Lines[l]
-			if effect(row.Composed, row.Match.Path(), a.Path(), port) != effect(line.Composed, line.Path(), a.Path(), port) {
+			if effect(row.Composed, row.Match.Path(), a.Path(), x.port) != effect(line.Composed, line.Path(), a.Path(), x.port) {
 				return "what it does comes back otherwise"
 			}
-			if same && x.row < 0 {
-				x.row = n
+			if !within(row.Inline, line.Inline) {
+				return "it would say more of timeouts, retries or limits"
 			}
+			y.row, y.whole = max(y.row, n), y.whole || y.key == key
+			x.backs = append(x.backs, back{a, n, l})
 		}
 	}
 	if !inside {
@@ -109,26 +127,35 @@ func place(t *route.Table, parts map[int][]part, lines []int, a route.Atom, n in
 	return ""
 }
 
-// order finds lines that are tried before others which were tried before them.
-func (f *findings) order(t *route.Table, parts map[int][]part, port uint32) {
-	for i := range t.Lines {
-		for j := i + 1; j < len(t.Lines); j++ {
-			if inverted(parts[i], parts[j]) && differ(t, i, j, port) {
-				f.before = append(f.before, [2]int{i, j})
+// within reports whether all fields of policies that one rule says are those of another.
+func within(some, all []route.Inline) bool {
+	others := route.FieldsOf(all)
+	for kind, fields := range route.FieldsOf(some) {
+		for at, v := range fields {
+			if text(others[kind][at]) != text(v) {
+				return false
 			}
 		}
 	}
+	return true
 }
 
-func inverted(first, then []part) bool {
-	for i := range first {
-		for j := range then {
-			if first[i].row > then[j].row && then[j].row >= 0 && !first[i].Apart(then[j].Conditions) {
-				return true
+// order finds lines that are tried before others which were tried before them.
+func (x *comparison) order() {
+	found := map[[2]int]bool{}
+	for i := range x.t.Lines {
+		for _, b := range x.backs {
+			pair := [2]int{i, b.line}
+			if i >= b.line || found[pair] {
+				continue
+			}
+			late := slices.ContainsFunc(x.parts[i], func(y part) bool { return y.row > b.row && !y.Apart(b.Conditions) })
+			if late && differ(x.t, i, b.line, x.port) {
+				found[pair] = true
+				x.before = append(x.before, pair)
 			}
 		}
 	}
-	return false
 }
 
 // differ reports whether two lines do different things with a request that both take.
@@ -142,19 +169,17 @@ func differ(t *route.Table, i, j int, port uint32) bool {
 }
 
 // strangers looks at rows that other documents say.
-func (f *findings) strangers(t *route.Table, parts map[int][]part, strange []int, port uint32) {
-	for _, n := range strange {
-		row := &f.rows[n]
-		f.beyond = true
-		for l := range t.Lines {
-			line := &t.Lines[l]
-			same := effect(row.Composed, row.Match.Path(), line.Path(), port) == effect(line.Composed, line.Path(), line.Path(), port)
-			for i := range parts[l] {
-				if x := &parts[l][i]; x.row > n && !same && !x.Apart(row.Match.Conditions) {
-					f.foreign = &api.Origin{}
-					if len(row.Origins) > 0 {
-						f.foreign = row.Origins[0]
-					}
+func (x *comparison) strangers(rows []int) {
+	for _, n := range rows {
+		row := &x.rows[n]
+		x.beyond = true
+		for l := range x.t.Lines {
+			line := &x.t.Lines[l]
+			same := effect(row.Composed, row.Match.Path(), line.Path(), x.port) == effect(line.Composed, line.Path(), line.Path(), x.port)
+			late := slices.ContainsFunc(x.parts[l], func(y part) bool { return y.row > n && !y.Apart(row.Match.Conditions) })
+			if late && !same {
+				if x.foreign = originOf(row.Composed); x.foreign == nil {
+					x.foreign = &api.Origin{}
 				}
 			}
 		}

@@ -33,7 +33,7 @@ func effect(c *route.Composed, on, of *route.Condition, port uint32) string {
 		does = []any{"redirect", d, do.Path.Outcome(on, of)}
 		plain.Rewrite, plain.Request, plain.Mirrors = &route.Rewrite{}, nil, nil // no backend sees the request
 	case *route.Respond:
-		does = []any{"respond", *do}
+		does = responds(do)
 		plain.Rewrite, plain.Request, plain.Mirrors = &route.Rewrite{}, nil, nil
 	case *route.Forward:
 		does = forwards(do)
@@ -69,12 +69,21 @@ func forwards(do *route.Forward) any {
 		common = divisor(n, common)
 	}
 	if common == 0 {
-		return []any{"respond", route.Respond{Status: do.NoBackend.Status, Body: do.NoBackend.Body, Headers: do.NoBackend.Headers}}
+		return responds(&do.NoBackend)
 	}
 	for k := range shares {
 		shares[k] /= common
 	}
 	return shares // maps are sorted where they are written
+}
+
+// responds is an answer; Envoy says itself that a body is plain text.
+func responds(do *route.Respond) any {
+	headers := do.Headers
+	if do.Body != "" && len(headers) == 1 && headers[0] == (route.Header{Name: "content-type", Value: "text/plain"}) {
+		headers = nil
+	}
+	return []any{"respond", do.Status, do.Body, headers}
 }
 
 func divisor(a, b uint32) uint32 {

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -22,17 +23,25 @@ func (w *work) finish() {
 
 // tellLeft says for each rule that is left out why, and who takes its requests now.
 func (w *work) tellLeft() {
+	for _, x := range w.closed {
+		w.note(w.whose(x.Composed), api.Error, x.code, w.whose(x.Composed).Field, "%s, so its requests are answered with %d instead: others would open what it keeps closed", x.why, http.StatusInternalServerError)
+	}
 	for _, x := range w.left {
 		what := "the rule is"
 		if w.several(x.Composed) {
 			what = "its match " + x.Short() + " is"
 		}
-		o := originOf(x.Composed)
-		if o == nil {
-			o = &api.Origin{Ref: w.by[0].Ref}
-		}
+		o := w.whose(x.Composed)
 		w.note(o, api.Error, x.code, o.Field, "%s, so %s left out: its requests come to %s", x.why, what, w.next(&x.Line))
 	}
+}
+
+// whose is who says a rule, or who has the table.
+func (w *work) whose(c *route.Composed) *api.Origin {
+	if o := originOf(c); o != nil {
+		return o
+	}
+	return &api.Origin{Ref: w.by[0].Ref}
 }
 
 // several reports whether a rule has more than one match.

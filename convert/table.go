@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -20,6 +21,9 @@ type work struct {
 	ended, refused bool
 	ranked         bool
 	left           []left
+	// closed are lines that answer with an error instead, by what instead has for them.
+	closed  []left
+	instead map[*route.Composed]*route.Composed
 	printed        *route.Printed
 	found          *findings
 }
@@ -31,7 +35,14 @@ func (c *converter) table(s *source) {
 		return
 	}
 	w.all, w.lines = w.Lines, w.taken()
-	w.Ref, w.Labels = c.name(s.by[0].Ref), labelsOf(s.by[0])
+	ref := s.by[0].Ref
+	if ref.Namespace == "" {
+		ref.Namespace = w.home()
+	}
+	w.Ref, w.Labels = c.name(ref), labelsOf(s.by[0])
+	if w.Gateway = w.Edge; w.Gateway.Namespace == "" {
+		w.Gateway.Namespace = ref.Namespace
+	}
 	for w.round() {
 	}
 	if w.printed == nil || w.found == nil {
@@ -66,11 +77,25 @@ func (w *work) locate() bool {
 	case hosts && w.frontend.Port != hostPort:
 		w.say(-1, api.Warning, "PortNotExpressible", "the host is served at port %d, and there may be served at another", w.frontend.Port)
 	}
-	w.Gateway = w.Edge
-	if w.Gateway.Namespace == "" {
-		w.Gateway.Namespace = w.by[0].HomeNamespace()
-	}
 	return true
+}
+
+// home is the namespace of all backends of a table whose source has none.
+func (w *work) home() string {
+	home, several := "", false
+	for i := range w.lines {
+		do, ok := w.lines[i].Do.(*route.Forward)
+		for n := 0; ok && n < len(do.Backends); n++ {
+			b := &do.Backends[n]
+			its := cmp.Or(b.Target.Namespace, b.Home)
+			several = several || its == "" || home != "" && its != home
+			home = its
+		}
+	}
+	if several {
+		return ""
+	}
+	return home
 }
 
 // say tells about a line, or with -1 about the table.
@@ -159,7 +184,7 @@ func (w *work) invalid() (lost map[int]string, whole *api.Violation) {
 			}
 			at := false
 			for place, lines := range w.printed.From {
-				if place.Ref == o.Ref && within(v.Field, place.Field) {
+				if place.Ref == o.Ref && below(v.Field, place.Field) {
 					at = true
 					for _, l := range lines {
 						lost[l] = "Invalid\x00" + w.noun() + " cannot say it: " + v.Message
@@ -177,14 +202,33 @@ func (w *work) invalid() (lost map[int]string, whole *api.Violation) {
 // noun is the kind that is written, in words.
 func (w *work) noun() string { return "a " + w.Kind }
 
-func within(p, q api.Path) bool {
+// below reports whether p is q or a part of it.
+func below(p, q api.Path) bool {
 	return p == q || len(p) > len(q) && p[:len(q)] == q && (p[len(q)] == '.' || p[len(q)] == '[')
+}
+
+// refusedBack are the lines of whose rules their language says that they are wrong.
+func (w *work) refusedBack(notes []api.Note) map[int]string {
+	lost := map[int]string{}
+	for _, n := range notes {
+		for place, lines := range w.printed.From {
+			if n.Severity == api.Error && n.Origin.Ref == place.Ref && below(n.Field, place.Field) {
+				for _, l := range lines {
+					lost[l] = "Invalid\x00" + w.noun() + " cannot say it: " + n.Message
+				}
+			}
+		}
+	}
+	return lost
 }
 
 // compare reads the documents back.
 func (w *work) compare() (again bool) {
 	objects := slices.Concat(w.converter.objects, w.out.Objects, w.printed.Objects)
 	read := w.read(w.target, w.Kind, objects, false)
+	if lost := w.refusedBack(read.notes); len(lost) > 0 {
+		return w.lose(lost)
+	}
 	for _, to := range w.To {
 		if to.Kind == api.KindService {
 			to.Kind = api.KindMeshService
@@ -252,6 +296,10 @@ func (w *work) lose(lost map[int]string) bool {
 		case gone && last:
 			w.refuse(message)
 			kept = append(kept, w.lines[i])
+		case gone && w.refuses(&l, code):
+			w.closed = append(w.closed, left{w.lines[i], code, message})
+			l.Composed = w.instead[l.Composed]
+			kept = append(kept, l)
 		case gone:
 			w.left = append(w.left, left{l, code, message})
 		default:
@@ -260,6 +308,23 @@ func (w *work) lose(lost map[int]string) bool {
 	}
 	w.lines = kept
 	w.shut()
+	return true
+}
+
+// refuses reports whether a line that cannot be said keeps its place, with an error for an
+// answer: one that keeps requests from backends, whose requests would come to others.
+func (w *work) refuses(l *route.Line, code string) bool {
+	if !guards(l.Composed) || code != route.UnsaidFilter && code != route.UnsaidAction || slices.ContainsFunc(w.closed, func(x left) bool { return w.instead[x.Composed] == l.Composed }) {
+		return false
+	}
+	if w.instead == nil {
+		w.instead = map[*route.Composed]*route.Composed{}
+	}
+	if w.instead[l.Composed] == nil {
+		c := *l.Composed
+		c.Do, c.Filters, c.Inline = &route.Respond{Status: http.StatusInternalServerError}, nil, nil
+		w.instead[l.Composed] = &c
+	}
 	return true
 }
 
@@ -284,7 +349,7 @@ func (w *work) shut() {
 func (w *work) behind(x, l *route.Line) bool {
 	at := func(y *route.Line) int {
 		return slices.IndexFunc(w.source.all, func(z route.Line) bool {
-			return z.Composed == y.Composed && slices.EqualFunc(z.Conditions, y.Conditions, route.Condition.Equal)
+			return (z.Composed == y.Composed || w.instead[z.Composed] == y.Composed) && slices.EqualFunc(z.Conditions, y.Conditions, route.Condition.Equal)
 		})
 	}
 	return at(l) > at(x)

@@ -26,6 +26,7 @@ const hostPort = 80
 type said struct {
 	places []api.TargetRef
 	at     map[string][]route.Candidate
+	notes  []api.Note
 }
 
 // tables are what the objects of a language mean, but for those that are of the kind that
@@ -71,6 +72,7 @@ func (c *converter) read(d *route.Dialect, kind string, objects []*api.Object, a
 			seen.objects = slices.Concat(beside, objects)
 		}
 		opinion := d.Read(as, seen)
+		out.notes = append(out.notes, opinion.Notes...)
 		if aloud {
 			c.sourceNotes(opinion)
 		}
@@ -205,7 +207,7 @@ func named(r *route.Composed, to api.TargetRef, made map[*route.Composed]*route.
 
 // sign is one text for tables that say the same, in the words of the same rules.
 func (t *source) sign() string {
-	var parts []string
+	parts := []string{fmt.Sprint(t.To[0].Name == api.AnyHost)}
 	for i := range t.Lines {
 		l := &t.Lines[i]
 		parts = append(parts, l.Conditions.Text(), effect(l.Composed, l.Path(), l.Path(), t.frontend.Port), fmt.Sprint(origins(l.Composed)))

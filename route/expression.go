@@ -65,14 +65,6 @@ func Padded(expression string, length int) string {
 	return expression
 }
 
-// Unpadded is the expression as it was before Padded.
-func Unpadded(expression string) string {
-	for len(expression) > len(padding) && strings.HasSuffix(expression, padding) && !strings.Contains(expression, `\Q`) {
-		expression = strings.TrimSuffix(expression, padding)
-	}
-	return expression
-}
-
 // Alternatives are lists of conditions of which one holds where cs hold: as one, but for
 // a choice of methods, which languages without such a choice write as several matches.
 func (cs Conditions) Alternatives() []Conditions {
@@ -125,8 +117,6 @@ type Atom struct {
 
 // parts are conditions of which one holds where c does.
 func (c *Condition) parts() []Condition {
-	text, _ := c.Expression()
-	path, subtree := strings.CutSuffix(Unpadded(text), underSubtree)
 	switch {
 	case c.On == OnMethod && c.Op == OneOf:
 		var out []Condition
@@ -134,16 +124,20 @@ func (c *Condition) parts() []Condition {
 			out = append(out, a[0])
 		}
 		return out
-	case c.On == OnPath && c.Op == FullMatch && Unpadded(text) == "/.*":
-		return []Condition{anyPath}
 	case c.On == OnPath && c.Op == SegmentPrefix && c.Value != "/":
 		at := strings.TrimSuffix(c.Value, "/")
 		return []Condition{{On: OnPath, Op: Equal, Value: at}, {On: OnPath, Op: BytePrefix, Value: at + "/"}}
-	case c.On == OnPath && c.Op == FullMatch && subtree && !strings.Contains(path, `\Q`):
-		at, err := MatchAll(OnPath, "", 0, path)
-		under, bad := MatchAll(OnPath, "", 0, path+"/.*")
-		if err == nil && bad == nil {
-			return []Condition{at, under}
+	case c.On == OnPath && c.Op == FullMatch:
+		re := canonical(c.Value)
+		if re.String() == canonical("/.*").String() {
+			return []Condition{anyPath}
+		}
+		if path, ok := subtree(re); ok {
+			at, err := MatchAll(OnPath, "", 0, path)
+			under, bad := MatchAll(OnPath, "", 0, path+"/.*")
+			if err == nil && bad == nil {
+				return []Condition{at, under}
+			}
 		}
 	}
 	return []Condition{*c}
@@ -155,7 +149,7 @@ func (c *Condition) spelled() string {
 	if !ok {
 		return c.Text()
 	}
-	return fmt.Sprintf("%d %s %d %s", c.On, c.Name, c.Mode&^IgnoreCase, Unpadded(text))
+	return fmt.Sprintf("%d %s %d %s", c.On, c.Name, c.Mode&^IgnoreCase, canonical(text))
 }
 
 // Key is one text for atoms that ask the same, in whatever order.

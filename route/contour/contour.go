@@ -45,6 +45,8 @@ func In(namespaces ...string) route.Dialect {
 		Keys:    keys,
 		Compose: compose,
 		Status:  status,
+		Print:   printTable,
+		Prints:  KindHTTPProxy,
 	}
 }
 

@@ -33,6 +33,8 @@ func with(service bool) route.Dialect {
 		Read:    func(o *api.Object, see route.See) *route.Opinion { return read(o, see, service) },
 		Compose: compose,
 		Status:  status,
+		Print:   printTable,
+		Prints:  Kind,
 	}
 }
 

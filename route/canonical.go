@@ -1,0 +1,61 @@
+package route
+
+import "regexp/syntax"
+
+// canonical is an expression in one spelling: without groups that only capture, and with
+// a dot for every character, as expressions are compared here. One that does not parse
+// stays.
+func canonical(expression string) *syntax.Regexp {
+	text := "(?s:" + expression + ")"
+	var re *syntax.Regexp
+	for range 3 { // what is printed and read again flattens what was nested
+		next, err := syntax.Parse(text, syntax.Perl)
+		if err != nil {
+			return &syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune(expression)}
+		}
+		re = flat(next)
+		if re.String() == text {
+			break
+		}
+		text = re.String()
+	}
+	return re
+}
+
+func flat(re *syntax.Regexp) *syntax.Regexp {
+	for i := range re.Sub {
+		re.Sub[i] = flat(re.Sub[i])
+	}
+	switch re.Op {
+	case syntax.OpAnyCharNotNL:
+		re.Op = syntax.OpAnyChar
+	case syntax.OpCapture:
+		return re.Sub[0]
+	case syntax.OpConcat:
+		var sub []*syntax.Regexp
+		for _, s := range re.Sub {
+			if s.Op != syntax.OpEmptyMatch {
+				sub = append(sub, s)
+			}
+		}
+		if re.Sub = sub; len(sub) == 0 {
+			return &syntax.Regexp{Op: syntax.OpEmptyMatch}
+		}
+	}
+	return re
+}
+
+// subtree is the path of an expression that asks for it and all below; false where it
+// does not end so.
+func subtree(re *syntax.Regexp) (path string, ok bool) {
+	if re.Op != syntax.OpConcat || len(re.Sub) < 2 {
+		return "", false
+	}
+	last := re.Sub[len(re.Sub)-1]
+	if last.Op != syntax.OpQuest || last.Sub[0].String() != canonical("/.*").String() {
+		return "", false
+	}
+	head := *re
+	head.Sub = re.Sub[:len(re.Sub)-1]
+	return head.String(), true
+}

@@ -1,0 +1,288 @@
+package contour
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// printer writes one table.
+type printer struct {
+	*route.Table
+	out *route.Printed
+	// line is that which is printed; failed, that it cannot be.
+	line   int
+	failed bool
+}
+
+// printTable writes a table as a root for each of its hosts.
+func printTable(t *route.Table) *route.Printed {
+	p := &printer{Table: t, out: &route.Printed{}}
+	for _, to := range t.To {
+		if why := unservable(to); why != "" {
+			p.out.Unsaid = []route.Unsaid{{Line: -1, Severity: api.Error, Code: route.UnsaidPlace, Message: why}}
+			return p.out
+		}
+	}
+	var routes []Route
+	var from []int
+	for i := range t.Lines {
+		p.line, p.failed = i, false
+		list := p.routes()
+		for range list {
+			from = append(from, i)
+		}
+		routes = append(routes, list...)
+	}
+	if len(routes) == 0 {
+		return p.out
+	}
+	for n, to := range t.To {
+		ref := t.Ref
+		if ref.Kind = KindHTTPProxy; n > 0 {
+			ref.Name = fmt.Sprintf("%s-%d", ref.Name, n+1)
+		}
+		for i := range routes {
+			p.out.Put(ref, api.Path("spec.routes").Index(i), from[i])
+		}
+		p.wildcard(to)
+		p.out.Objects = append(p.out.Objects, &api.Object{Ref: ref, Labels: t.Labels, Spec: &HTTPProxy{VirtualHost: &VirtualHost{FQDN: to.Name}, Routes: slices.Clone(routes)}})
+	}
+	return p.out
+}
+
+// unservable says why a root cannot have the place as its host.
+func unservable(to api.TargetRef) string {
+	switch {
+	case to.Kind != api.KindHost:
+		return "an " + KindHTTPProxy + " is for a host, and not for those who call a service; name the host with --host"
+	case to.Name == api.AnyHost:
+		return "an " + KindHTTPProxy + " is for one host, and not for all; name the host in the source"
+	}
+	return ""
+}
+
+// wildcard says that the names below a host are only those with one label more.
+func (p *printer) wildcard(to api.TargetRef) {
+	if !strings.HasPrefix(to.Name, "*") {
+		return
+	}
+	for i := range p.Lines {
+		p.out.Unsaid = append(p.out.Unsaid, route.Unsaid{Line: i, Severity: api.Warning, Code: route.UnsaidPlace,
+			Message: to.Name + " is for names with one label in the place of the *, so names with more are not served"})
+	}
+}
+
+func (p *printer) fail(code, format string, args ...any) {
+	p.failed = true
+	p.out.Fail(p.line, code, fmt.Sprintf(format, args...))
+}
+
+// routes are those that a line comes to: a prefix of segments is the path itself and all
+// below its slash.
+func (p *printer) routes() []Route {
+	l := &p.Lines[p.line]
+	paths := []route.Condition{*l.Path()}
+	if at := l.Path(); at.Op == route.SegmentPrefix && at.Value != "/" && !l.Expression {
+		base := strings.TrimSuffix(at.Value, "/")
+		paths = []route.Condition{{On: route.OnPath, Op: route.Equal, Value: base}, {On: route.OnPath, Op: route.BytePrefix, Value: base + "/"}}
+	}
+	var out []Route
+	for i := range paths {
+		r, ok := p.route(l, &paths[i])
+		if p.failed {
+			return nil
+		}
+		if ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// route is the line where the path is as on wants it; not ok where that part of it is
+// left out.
+func (p *printer) route(l *route.Line, on *route.Condition) (Route, bool) {
+	out := Route{Conditions: p.conditions(l, on)}
+	plain := route.PlainOf(l.Filters)
+	for _, g := range plain.Guards {
+		p.fail(route.UnsaidFilter, "an %s asks no authorization service: %s", KindHTTPProxy, g)
+	}
+	if len(plain.ClientLimits) > 0 {
+		p.fail(route.UnsaidFilter, "an %s does not limit the requests of each client", KindHTTPProxy)
+	}
+	switch do := l.Do.(type) {
+	case *route.Redirect:
+		p.unchanged(&plain)
+		out.RequestRedirectPolicy = p.redirectOf(do, l.Path(), on)
+	case *route.Respond:
+		p.unchanged(&plain)
+		out.DirectResponsePolicy = p.answer(do)
+	case *route.Forward:
+		if !slices.ContainsFunc(do.Backends, func(b route.BackendRef) bool { return b.Weight > 0 }) {
+			p.unchanged(&plain)
+			out.DirectResponsePolicy = p.answer(&do.NoBackend)
+			break
+		}
+		if !p.rewriteOf(&out, &plain, l.Path(), on) {
+			return out, false
+		}
+		p.forwardOf(&out, do, &plain)
+		printInline(&out, l.Inline)
+		out.EnableWebsockets = l.Upgrade != route.UpgradeOff
+		out.LoadBalancerPolicy = balanceOf(do)
+	default:
+		p.fail(route.UnsaidAction, "an %s has to name the service, which is not known", KindHTTPProxy)
+	}
+	return out, true
+}
+
+// unchanged wants no changes of an answer that no service gives.
+func (p *printer) unchanged(plain *route.Plain) {
+	if len(plain.Answer) > 0 {
+		p.fail(route.UnsaidFilter, "an %s changes no headers of its own answers", KindHTTPProxy)
+	}
+}
+
+func (p *printer) answer(do *route.Respond) *DirectResponsePolicy {
+	if len(do.Headers) > 0 {
+		p.fail(route.UnsaidAction, "an %s answers without headers of its own", KindHTTPProxy)
+	}
+	return &DirectResponsePolicy{StatusCode: do.Status, Body: do.Body}
+}
+
+// redirectOf is the location for the part of the line's path that on is.
+func (p *printer) redirectOf(d *route.Redirect, path, on *route.Condition) *RequestRedirect {
+	out := &RequestRedirect{Scheme: d.Scheme, Hostname: d.Hostname, StatusCode: &d.Status}
+	if d.Port != 0 {
+		out.Port = new(int64(d.Port))
+	}
+	if d.Path == nil {
+		return out
+	}
+	to, ok := d.Path.Of(path, on.Value)
+	switch {
+	case d.Path.Full != nil:
+		out.Path = route.Absolute(*d.Path.Full)
+	case on.Op == route.Equal && ok:
+		out.Path = to
+	case on.Op == route.FullMatch || p.Lines[p.line].Expression || !ok ||
+		d.Path.Outcome(path, on) != (&route.PathRewrite{Prefix: &to, Literal: true}).Outcome(asPrefix(on), on):
+		p.fail(route.UnsaidAction, "an %s redirects to a whole path, or replaces the prefix that it asks for", KindHTTPProxy)
+	default:
+		out.Prefix = to
+	}
+	return out
+}
+
+// asPrefix is on as a prefix of bytes, which / is as well.
+func asPrefix(on *route.Condition) *route.Condition {
+	out := *on
+	out.Op = route.BytePrefix
+	return &out
+}
+
+// rewriteOf says what services see of host and path; false where the part of the line's
+// path is left out, for only prefixes are replaced.
+func (p *printer) rewriteOf(out *Route, plain *route.Plain, path, on *route.Condition) bool {
+	w := plain.Rewrite
+	if w == nil || w.Path == nil {
+		return true
+	}
+	to, ok := w.Path.Of(path, on.Value)
+	literal := on.Value == "/"
+	if !literal {
+		to = strings.TrimSuffix(to, "/")
+	}
+	switch {
+	case on.Op == route.Equal && path.Op == route.SegmentPrefix && ok:
+		p.out.Unsaid = append(p.out.Unsaid, route.Unsaid{Line: p.line, Severity: api.Warning, Code: "PartNotExpressible",
+			Message: fmt.Sprintf("an %s rewrites what is below a prefix, and not the path %s itself: requests for it do not come to the rule", KindHTTPProxy, on.Value)})
+		return false
+	case on.Op == route.Equal || on.Op == route.FullMatch || p.Lines[p.line].Expression || !ok ||
+		w.Path.Outcome(path, on) != (&route.PathRewrite{Prefix: &to, Literal: literal && to != ""}).Outcome(asPrefix(on), on):
+		p.fail(route.UnsaidFilter, "an %s replaces the prefix that it asks for, and nothing else of the path", KindHTTPProxy)
+	}
+	out.PathRewritePolicy = &PathRewritePolicy{ReplacePrefix: []ReplacePrefix{{Replacement: cmp.Or(to, "/")}}}
+	return true
+}
+
+// forwardOf writes the services.
+func (p *printer) forwardOf(out *Route, do *route.Forward, plain *route.Plain) {
+	for i := range do.Backends {
+		b := &do.Backends[i]
+		s := p.service(b)
+		if len(do.Backends) > 1 {
+			s.Weight = b.Weight
+		}
+		own := route.PlainOf(b.Filters)
+		s.RequestHeadersPolicy, s.ResponseHeadersPolicy = p.policies(&own)
+		out.Services = append(out.Services, s)
+	}
+	out.RequestHeadersPolicy, out.ResponseHeadersPolicy = p.policies(plain)
+	for i, m := range plain.Mirrors {
+		s := p.service(&m.Backend)
+		s.Mirror, s.Weight = true, uint32(m.Percent)
+		if i > 0 || float64(s.Weight) != m.Percent || s.Weight == 0 {
+			p.fail(route.UnsaidFilter, "an %s has one mirror, of a whole percentage from 1", KindHTTPProxy)
+		}
+		out.Services = append(out.Services, s)
+	}
+}
+
+func (p *printer) service(b *route.BackendRef) Service {
+	ref := b.Target
+	section, err := strconv.ParseUint(ref.SectionName, 10, 16)
+	port := cmp.Or(int64(b.Port), int64(section))
+	switch {
+	case b.Lost != nil:
+		p.fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
+	case ref.Kind != api.KindService && ref.Kind != api.KindMeshService || len(ref.Labels)+len(ref.Tags) > 0 || ref.SectionName != "" && err != nil:
+		p.fail(route.UnsaidBackend, "an %s names services with the number of their port, and nothing else", KindHTTPProxy)
+	case port == 0:
+		p.fail(route.UnsaidBackend, "an %s names the port of a service, and %s has none here; write it", KindHTTPProxy, ref.Name)
+	case cmp.Or(ref.Namespace, b.Home) != p.Ref.Namespace:
+		p.fail(route.UnsaidBackend, "an %s names services of its own namespace, and %s is in %s; include an object of that namespace", KindHTTPProxy, ref.Name, cmp.Or(ref.Namespace, b.Home))
+	}
+	return Service{Name: ref.Name, Port: port}
+}
+
+// policies are changes of headers.
+func (p *printer) policies(plain *route.Plain) (request, answer *HeadersPolicy) {
+	request, answer = p.policy(plain.Request), p.policy(plain.Answer)
+	w := plain.Rewrite
+	if w == nil || w.Hostname == "" && w.HostHeader == "" {
+		if w != nil && w.BackendsHost {
+			p.fail(route.UnsaidFilter, "an %s does not take the host of a service", KindHTTPProxy)
+		}
+		return request, answer
+	}
+	if request == nil {
+		request = &HeadersPolicy{}
+	}
+	host := w.Hostname
+	if w.HostHeader != "" {
+		host = "%REQ(" + w.HostHeader + ")%"
+	}
+	request.Set = append(request.Set, HeaderValue{"Host", host})
+	return request, answer
+}
+
+func (p *printer) policy(list []route.HeaderModifier) *HeadersPolicy {
+	if len(list) == 0 {
+		return nil
+	}
+	if len(list) > 1 || len(list[0].Add) > 0 {
+		p.fail(route.UnsaidFilter, "an %s sets and removes headers, once each, and adds no lines", KindHTTPProxy)
+	}
+	out := &HeadersPolicy{Remove: list[0].Remove}
+	for _, h := range list[0].Set {
+		out.Set = append(out.Set, HeaderValue(h))
+	}
+	return out
+}

@@ -1,0 +1,291 @@
+package skipper
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/skipper/eskip"
+)
+
+// printer writes one table.
+type printer struct {
+	*route.Table
+	out   *route.Printed
+	group *RouteGroup
+	// line is that which is printed; failed, that it cannot be.
+	line   int
+	failed bool
+}
+
+// printTable writes a table as one RouteGroup.
+func printTable(t *route.Table) *route.Printed {
+	p := &printer{Table: t, out: &route.Printed{}, group: &RouteGroup{}}
+	for _, to := range t.To {
+		switch {
+		case to.Kind != api.KindHost:
+			p.out.Unsaid = []route.Unsaid{{Line: -1, Severity: api.Error, Code: route.UnsaidPlace,
+				Message: "a " + Kind + " is for hosts, and not for those who call a service; name the host with --host"}}
+			return p.out
+		case to.Name != api.AnyHost:
+			p.group.Hosts = append(p.group.Hosts, to.Name)
+		}
+	}
+	ref := t.Ref
+	ref.Kind = Kind
+	for i := range t.Lines {
+		p.line, p.failed = i, false
+		backends := slices.Clone(p.group.Backends)
+		r := p.route(&t.Lines[i])
+		if p.failed {
+			p.group.Backends = backends
+			continue
+		}
+		p.out.Put(ref, api.Path("spec.routes").Index(len(p.group.Routes)), i)
+		p.group.Routes = append(p.group.Routes, r)
+	}
+	if len(p.group.Routes) == 0 {
+		return p.out
+	}
+	p.defaults(ref)
+	p.out.Objects = []*api.Object{{Ref: ref, Labels: t.Labels, Spec: p.group}}
+	return p.out
+}
+
+// defaults makes the backends that all routes share those of the group; a group that
+// sends everything to them has no routes.
+func (p *printer) defaults(ref api.Ref) {
+	g := p.group
+	first := g.Routes[0].Backends
+	for _, r := range g.Routes {
+		if !slices.EqualFunc(r.Backends, first, func(a, b BackendRef) bool {
+			return a.BackendName == b.BackendName && (a.Weight == b.Weight || a.Weight != nil && b.Weight != nil && *a.Weight == *b.Weight)
+		}) {
+			return
+		}
+	}
+	g.DefaultBackends = first
+	for i := range g.Routes {
+		g.Routes[i].Backends = nil
+	}
+	if r := &g.Routes[0]; len(g.Routes) == 1 && r.PathSubtree == "/" && len(r.Methods)+len(r.Predicates)+len(r.Filters) == 0 {
+		lines := p.out.From[route.Place{Ref: ref, Field: "spec.routes[0]"}]
+		g.Routes, p.out.From = nil, nil
+		p.out.Put(ref, "spec.defaultBackends", lines...)
+	}
+}
+
+func (p *printer) fail(code, format string, args ...any) {
+	p.failed = true
+	p.out.Fail(p.line, code, fmt.Sprintf(format, args...))
+}
+
+// say is a call as the group writes it.
+func say(name string, args ...any) string {
+	c := eskip.Call{Name: name}
+	for _, a := range args {
+		switch a := a.(type) {
+		case string:
+			c.Args = append(c.Args, eskip.Arg{Kind: eskip.String, Text: a})
+		case float64:
+			c.Args = append(c.Args, eskip.Arg{Kind: eskip.Number, Number: a})
+		}
+	}
+	return c.String()
+}
+
+// route is one line.
+func (p *printer) route(l *route.Line) Route {
+	var out Route
+	p.match(&out, l)
+	plain := route.PlainOf(l.Filters)
+	if len(plain.Guards)+len(plain.ClientLimits)+len(plain.Mirrors) > 0 {
+		p.fail(route.UnsaidFilter, "this filter is not translated into a %s", Kind)
+	}
+	for _, m := range plain.Answer {
+		out.Filters = append(out.Filters, p.headers(&m, "Response")...)
+	}
+	switch do := l.Do.(type) {
+	case *route.Redirect:
+		out.Filters = append(out.Filters, p.redirectTo(do))
+		out.Backends = []BackendRef{{BackendName: p.shunt()}}
+	case *route.Respond:
+		out.Filters = append(out.Filters, p.answer(do)...)
+		out.Backends = []BackendRef{{BackendName: p.shunt()}}
+	case *route.Forward:
+		if !slices.ContainsFunc(do.Backends, func(b route.BackendRef) bool { return b.Weight > 0 }) {
+			out.Filters = append(out.Filters, p.answer(&do.NoBackend)...)
+			out.Backends = []BackendRef{{BackendName: p.shunt()}}
+			break
+		}
+		for _, m := range plain.Request {
+			out.Filters = append(out.Filters, p.headers(&m, "Request")...)
+		}
+		out.Filters = append(out.Filters, p.rewrite(plain.Rewrite)...)
+		out.Filters = append(out.Filters, inlineFilters(l.Inline)...)
+		out.Backends = p.backends(do)
+	default:
+		p.fail(route.UnsaidAction, "a %s has to name the service, which is not known", Kind)
+	}
+	return out
+}
+
+func (p *printer) headers(m *route.HeaderModifier, of string) []string {
+	var out []string
+	for _, h := range m.Set {
+		out = append(out, say("set"+of+"Header", h.Name, h.Value))
+	}
+	for _, h := range m.Add {
+		out = append(out, say("append"+of+"Header", h.Name, h.Value))
+	}
+	for _, name := range m.Remove {
+		out = append(out, say("drop"+of+"Header", name))
+	}
+	return out
+}
+
+// rewrite is what the service sees of host and path.
+func (p *printer) rewrite(w *route.Rewrite) []string {
+	if w == nil {
+		return nil
+	}
+	var out []string
+	if w.HostHeader != "" || w.BackendsHost {
+		p.fail(route.UnsaidFilter, "a %s takes the host from no header and no service; it writes one", Kind)
+	}
+	if w.Hostname != "" {
+		out = append(out, say("setRequestHeader", "Host", w.Hostname))
+	}
+	on := p.Lines[p.line].Path()
+	switch r := p.Replaced(p.line, w.Path); {
+	case w.Path == nil:
+	case r != nil && r.Full != nil:
+		out = append(out, say("setPath", route.Absolute(*r.Full)))
+	default:
+		from := strings.TrimSuffix(on.Value, "/")
+		to, ok := w.Path.Of(on, on.Value)
+		if !ok || on.Op == route.FullMatch {
+			p.fail(route.UnsaidFilter, "a %s replaces the path, or a prefix that it asks for", Kind)
+		}
+		if from == "" {
+			from = "/"
+		}
+		if to != "/" {
+			to = strings.TrimSuffix(to, "/")
+		}
+		if from == "/" && to != "/" {
+			to += "/"
+		}
+		out = append(out, say("modPath", "^"+regexp.QuoteMeta(from), strings.ReplaceAll(to, "$", "$$")))
+	}
+	return out
+}
+
+func (p *printer) redirectTo(d *route.Redirect) string {
+	if d.Scheme == "" {
+		p.fail(route.UnsaidAction, "a %s redirects to a scheme that it names, and not to that of the request", Kind)
+	}
+	to := d.Scheme + "://" + d.Hostname
+	if d.Port != 0 {
+		to += ":" + strconv.FormatUint(uint64(d.Port), 10)
+	}
+	if d.Path != nil {
+		r := p.Replaced(p.line, d.Path)
+		if r == nil || r.Full == nil {
+			p.fail(route.UnsaidAction, "a %s redirects to a whole path, and keeps no part of one", Kind)
+			return ""
+		}
+		to += route.Absolute(*r.Full)
+	}
+	return say("redirectTo", float64(d.Status), to)
+}
+
+func (p *printer) answer(do *route.Respond) []string {
+	var out []string
+	kind := "text/plain"
+	switch {
+	case len(do.Headers) == 1 && do.Headers[0].Name == "content-type" && do.Body != "":
+		kind = do.Headers[0].Value
+	case len(do.Headers) > 0:
+		p.fail(route.UnsaidAction, "a %s answers without headers of its own", Kind)
+	}
+	if do.Status != http.StatusNotFound && (do.Body == "" || do.Status != http.StatusOK) || do.Status == http.StatusNotFound && do.Body != "" {
+		out = append(out, say("status", float64(do.Status)))
+	}
+	if do.Body != "" {
+		out = append(out, say("inlineContent", do.Body, kind))
+	}
+	return out
+}
+
+// shunt is the name of the backend of which there is none.
+func (p *printer) shunt() string { return p.backend(Backend{Name: shunt, Type: shunt}) }
+
+// backend is the name of a backend of the group, which may be there already.
+func (p *printer) backend(b Backend) string {
+	base := b.Name
+	for n := 2; ; n++ {
+		i := slices.IndexFunc(p.group.Backends, func(x Backend) bool { return x.Name == b.Name })
+		if i < 0 {
+			p.group.Backends = append(p.group.Backends, b)
+			return b.Name
+		}
+		x := p.group.Backends[i]
+		if x.ServiceName == b.ServiceName && x.ServicePort == b.ServicePort && x.Type == b.Type && x.Algorithm == b.Algorithm {
+			return b.Name
+		}
+		b.Name = fmt.Sprintf("%s-%d", base, n)
+	}
+}
+
+// backends are the services of a rule with their weights.
+func (p *printer) backends(do *route.Forward) []BackendRef {
+	var out []BackendRef
+	for i := range do.Backends {
+		b := &do.Backends[i]
+		ref := b.Target
+		section, err := strconv.ParseUint(ref.SectionName, 10, 16)
+		port := cmp.Or(b.Port, uint32(section))
+		switch {
+		case b.Lost != nil:
+			p.fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
+		case ref.Kind != api.KindService && ref.Kind != api.KindMeshService || len(ref.Labels)+len(ref.Tags) > 0 || ref.SectionName != "" && err != nil:
+			p.fail(route.UnsaidBackend, "a %s names services with the number of their port, and nothing else", Kind)
+		case port == 0:
+			p.fail(route.UnsaidBackend, "a %s names the port of a service, and %s has none here; write it", Kind, ref.Name)
+		case cmp.Or(ref.Namespace, b.Home) != p.Ref.Namespace:
+			p.fail(route.UnsaidBackend, "a %s names services of its own namespace, and %s is in %s", Kind, ref.Name, cmp.Or(ref.Namespace, b.Home))
+		case len(b.Filters) > 0:
+			p.fail(route.UnsaidFilter, "a %s has no filters for one of several backends", Kind)
+		}
+		name := p.backend(Backend{Name: ref.Name, Type: service, ServiceName: ref.Name, ServicePort: port, Algorithm: algorithmOf(b.Balance)})
+		if at := slices.IndexFunc(out, func(x BackendRef) bool { return x.BackendName == name }); at >= 0 {
+			*out[at].Weight += b.Weight
+			continue
+		}
+		out = append(out, BackendRef{BackendName: name, Weight: new(b.Weight)})
+	}
+	if len(out) == 1 {
+		out[0].Weight = nil
+	}
+	return out
+}
+
+// algorithmOf is the word for a balance; empty where it is round robin, or there is none.
+func algorithmOf(b route.Balance) string {
+	switch b.Algorithm {
+	case route.Random:
+		return "random"
+	case route.LeastRequest:
+		return "powerOfRandomNChoices"
+	case route.LeastRequestOfAll:
+		return "leastRequests"
+	}
+	return ""
+}

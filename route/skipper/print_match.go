@@ -1,0 +1,110 @@
+package skipper
+
+import (
+	"strings"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// match is what a line asks.
+func (p *printer) match(out *Route, l *route.Line) {
+	seen := false
+	for i := range l.Conditions {
+		switch c := &l.Conditions[i]; c.On {
+		case route.OnPath:
+			if seen {
+				p.expression(out, "PathRegexp", c)
+			}
+			seen = true
+		case route.OnMethod:
+			out.Methods = c.Values
+			if c.Op == route.Equal {
+				out.Methods = []string{c.Value}
+			}
+		case route.OnAuthority:
+			p.expression(out, "Host", c)
+		case route.OnHeader:
+			switch {
+			case c.Op == route.Equal && c.Mode == 0:
+				out.Predicates = append(out.Predicates, say("Header", c.Name, c.Value))
+			case c.Op == route.InRange && c.Name == "content-length":
+				out.Predicates = append(out.Predicates, say("ContentLengthBetween", float64(c.From), float64(c.Until)))
+			default:
+				p.expression(out, "HeaderRegexp", c)
+			}
+		case route.OnQuery:
+			if c.Op == route.Present {
+				out.Predicates = append(out.Predicates, say("QueryParam", c.Name))
+			} else {
+				p.expression(out, "QueryParam", c)
+			}
+		case route.OnCookie:
+			p.expression(out, "Cookie", c)
+		default:
+			p.fail(route.UnsaidMatch, "that %s is not translated into a %s", c.Text(), Kind)
+		}
+	}
+	p.path(out, l)
+	if l.Rank > 0 { // above what predicates count
+		const step = 100
+		out.Predicates = append(out.Predicates, say("Weight", float64(l.Rank*step)))
+	}
+}
+
+// expression asks for a whole value by a predicate that searches.
+func (p *printer) expression(out *Route, name string, c *route.Condition) {
+	text, ok := c.Expression()
+	if !ok || c.Mode&^route.IgnoreCase != 0 {
+		p.fail(route.UnsaidMatch, "a %s cannot ask that %s", Kind, c.Text())
+	}
+	if text = "^(?:" + text + ")$"; c.Name == "" {
+		out.Predicates = append(out.Predicates, say(name, text))
+		return
+	}
+	out.Predicates = append(out.Predicates, say(name, c.Name, text))
+}
+
+// path is what the line asks of the path: a place in the tree, or an expression beside it.
+func (p *printer) path(out *Route, l *route.Line) {
+	c := l.Path()
+	pattern, err := parsePattern(c.Value, c.Op != route.Equal)
+	literally, plain := pattern.text()
+	plain = err == nil && plain && (literally == c.Value || c.Op == route.SegmentPrefix && literally == strings.TrimSuffix(c.Value, "/"))
+	text, _ := c.Expression()
+	switch {
+	case l.Expression && text == "/.*":
+	case l.Expression:
+		out.PathRegexp = "^(?:" + text + ")$"
+	case c.Op == route.Equal && plain:
+		out.Path = c.Value
+	case c.Op == route.SegmentPrefix && plain, c.Op == route.BytePrefix && c.Value == "/":
+		out.PathSubtree = c.Value
+	default:
+		out.PathRegexp = "^(?:" + text + ")$"
+	}
+}
+
+// inlineFilters are the limits and timeouts that a route can say so that they mean what
+// they are; the others are left to policies.
+func inlineFilters(list []route.Inline) []string {
+	var out []string
+	fields := route.FieldsOf(list)
+	limit := fields["MeshRateLimit"]
+	rate, _ := limit["local.http.requestRate"].(map[string]any)
+	number, ok := rate["num"].(*uint32)
+	interval, timed := rate["interval"].(*api.Duration)
+	status, answered := limit["local.http.onRateLimit.status"].(*uint32)
+	switch {
+	case !ok || !timed || rate["burst"] != nil:
+	case answered:
+		out = append(out, say("ratelimit", float64(*number), interval.String(), float64(*status)))
+	default:
+		out = append(out, say("ratelimit", float64(*number), interval.String()))
+	}
+	if whole, ok := fields["MeshTimeout"]["http.requestTimeout"].(*api.Duration); ok && time.Duration(*whole) >= time.Millisecond {
+		out = append(out, say("backendTimeout", whole.String()))
+	}
+	return out
+}
