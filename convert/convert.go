@@ -57,13 +57,16 @@ type converter struct {
 	target  *route.Dialect
 	objects []*api.Object
 	out     Result
-	names   map[api.Ref]int // how often a name is in use
+	names   map[api.Ref]int  // how often a name is in use
+	taken   map[string]*work // who has a place
 }
 
 // Objects translates the routes among objects into the kind o.Kind; other objects are
 // only looked at. It panics where no dialect prints the kind.
-func Objects(objects []*api.Object, o Options) Result {
-	c := &converter{Options: o, objects: objects, names: map[api.Ref]int{}}
+func Objects(objects []*api.Object, o Options) Result { return translate(objects, o).out }
+
+func translate(objects []*api.Object, o Options) *converter {
+	c := &converter{Options: o, objects: objects, names: map[api.Ref]int{}, taken: map[string]*work{}}
 	for i := range o.Dialects {
 		if o.Dialects[i].Prints == o.Kind {
 			c.target = &o.Dialects[i]
@@ -86,7 +89,7 @@ func Objects(objects []*api.Object, o Options) Result {
 	slices.SortStableFunc(c.out.Notes, func(a, b api.Note) int {
 		return cmp.Or(a.Origin.Ref.Compare(b.Origin.Ref), cmp.Compare(a.Field, b.Field))
 	})
-	return c.out
+	return c
 }
 
 func (c *converter) note(o *api.Origin, severity api.Severity, code string, at api.Path, format string, args ...any) {

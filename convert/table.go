@@ -24,8 +24,8 @@ type work struct {
 	// closed are lines that answer with an error instead, by what instead has for them.
 	closed  []left
 	instead map[*route.Composed]*route.Composed
-	printed        *route.Printed
-	found          *findings
+	printed *route.Printed
+	found   *findings
 }
 
 // table translates one table and adds what comes of it.
@@ -34,7 +34,7 @@ func (c *converter) table(s *source) {
 	if !w.locate() {
 		return
 	}
-	w.all, w.lines = w.Lines, w.taken()
+	w.all, w.lines = w.Lines, w.reached()
 	ref := s.by[0].Ref
 	if ref.Namespace == "" {
 		ref.Namespace = w.home()
@@ -47,6 +47,9 @@ func (c *converter) table(s *source) {
 	}
 	if w.printed == nil || w.found == nil {
 		return
+	}
+	for _, to := range w.To {
+		w.taken[text(to)] = w
 	}
 	w.finish()
 }
@@ -70,14 +73,31 @@ func labelsOf(o *api.Object) map[string]string {
 func (w *work) locate() bool {
 	hosts := w.To[0].Kind == api.KindHost
 	switch {
-	case hosts && w.Service.Name != "":
+	case hosts && !w.target.Hosts && w.Service.Name == "":
+		return w.nowhere("for those who call a service, and not for a host; name the service with --service")
+	case !hosts && !w.target.Services && w.Host == "":
+		return w.nowhere("for hosts, and not for those who call a service; name the host with --host")
+	case hosts && !w.target.Hosts:
 		w.To = []api.TargetRef{w.Service}
-	case !hosts && w.Host != "":
+	case !hosts && !w.target.Services:
 		w.To = []api.TargetRef{route.HostRef(w.Host, hostPort)}
-	case hosts && w.frontend.Port != hostPort:
+	}
+	for _, to := range w.To {
+		if by := w.taken[text(to)]; by != nil {
+			w.say(-1, api.Error, "PlaceTaken", "%s: the routes of %s are there, and a place has one set of routes; convert one of them", w.where(), by.by[0].FullName())
+			return false
+		}
+	}
+	if hosts && w.To[0].Kind == api.KindHost && w.frontend.Port != hostPort {
 		w.say(-1, api.Warning, "PortNotExpressible", "the host is served at port %d, and there may be served at another", w.frontend.Port)
 	}
 	return true
+}
+
+// nowhere says that the language has no documents for the place.
+func (w *work) nowhere(why string) bool {
+	w.say(-1, api.Error, route.UnsaidPlace, "%s: %s is %s", w.where(), w.noun(), why)
+	return false
 }
 
 // home is the namespace of all backends of a table whose source has none.
@@ -109,9 +129,9 @@ func (w *work) say(line int, severity api.Severity, code, format string, args ..
 	w.note(o, severity, code, o.Field, format, args...)
 }
 
-// taken are the lines to which a request may come: not those of which an earlier one
+// reached are the lines to which a request may come: not those of which an earlier one
 // takes every request.
-func (w *work) taken() []route.Line {
+func (w *work) reached() []route.Line {
 	var out []route.Line
 	for i := range w.Lines {
 		l := w.Lines[i]
@@ -234,7 +254,7 @@ func (w *work) compare() (again bool) {
 			to.Kind = api.KindMeshService
 		}
 		f := frontendOf(to)
-		w.found = check(&w.Table, w.printed, f.Port, w.target.Compose(f, read.at[text(to)]))
+		w.found = check(&w.Table, w.printed, f.Port, w.target.Compose(f, read.of(to)))
 		switch {
 		case w.found.foreign != nil:
 			w.say(-1, api.Error, route.UnsaidPlace, "%s: other routes are there that would take requests first (%s %s); convert them together, or change them", w.where(), w.found.foreign.FullName(), w.found.foreign.Field)

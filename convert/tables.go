@@ -82,10 +82,20 @@ func (c *converter) read(d *route.Dialect, kind string, objects []*api.Object, a
 			}
 		}
 	}
-	for key := range out.at {
-		slices.SortStableFunc(out.at[key], weaker)
-	}
 	return out
+}
+
+// of is all that is said about a place, weakest first: about a port also what is said of
+// all ports.
+func (s *said) of(to api.TargetRef) []route.Candidate {
+	list := s.at[text(to)]
+	if to.Kind != api.KindHost && to.SectionName != "" {
+		to.SectionName = ""
+		list = slices.Concat(s.at[text(to)], list)
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, weaker)
+	return list
 }
 
 // sourceNotes pass on what is wrong with the source itself.
@@ -163,7 +173,7 @@ func frontendOf(to api.TargetRef) route.Frontend {
 
 // compose is the table of one place; nil where there is none.
 func (c *converter) compose(d *route.Dialect, s *said, to api.TargetRef) *source {
-	list := s.at[text(to)]
+	list := s.of(to)
 	t := &source{frontend: frontendOf(to)}
 	t.To = []api.TargetRef{to}
 	made := d.Compose(t.frontend, list)

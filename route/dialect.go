@@ -33,6 +33,9 @@ type Dialect struct {
 	// what it has no words for it says. It is nil where nobody translates into it.
 	Print  func(*Table) *Printed
 	Prints string
+	// Hosts and Services are whether its documents are for a host, and for who calls a
+	// service.
+	Hosts, Services bool
 	// Assume is o as it is read where the documents that it refers to are elsewhere, and
 	// those documents, as far as what o means depends on them. It may be nil.
 	Assume func(o *api.Object, see See) (as *api.Object, beside []*api.Object)

@@ -46,7 +46,7 @@ func In(namespaces ...string) route.Dialect {
 		Compose: compose,
 		Status:  status,
 		Print:   printTable,
-		Prints:  KindHTTPProxy,
+		Prints:  KindHTTPProxy, Hosts: true,
 	}
 }
 

@@ -24,8 +24,9 @@ type printer struct {
 func printTable(t *route.Table) *route.Printed {
 	p := &printer{Table: t, out: &route.Printed{}}
 	for _, to := range t.To {
-		if why := unservable(to); why != "" {
-			p.out.Unsaid = []route.Unsaid{{Line: -1, Severity: api.Error, Code: route.UnsaidPlace, Message: why}}
+		if to.Name == api.AnyHost {
+			p.out.Unsaid = []route.Unsaid{{Line: -1, Severity: api.Error, Code: route.UnsaidPlace,
+				Message: "an " + KindHTTPProxy + " is for one host, and not for all; name the host in the source"}}
 			return p.out
 		}
 	}
@@ -54,17 +55,6 @@ func printTable(t *route.Table) *route.Printed {
 		p.out.Objects = append(p.out.Objects, &api.Object{Ref: ref, Labels: t.Labels, Spec: &HTTPProxy{VirtualHost: &VirtualHost{FQDN: to.Name}, Routes: slices.Clone(routes)}})
 	}
 	return p.out
-}
-
-// unservable says why a root cannot have the place as its host.
-func unservable(to api.TargetRef) string {
-	switch {
-	case to.Kind != api.KindHost:
-		return "an " + KindHTTPProxy + " is for a host, and not for those who call a service; name the host with --host"
-	case to.Name == api.AnyHost:
-		return "an " + KindHTTPProxy + " is for one host, and not for all; name the host in the source"
-	}
-	return ""
 }
 
 // wildcard says that the names below a host are only those with one label more.

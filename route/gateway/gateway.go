@@ -52,8 +52,8 @@ var Dialect = route.Dialect{
 	Compose: compose,
 	Status:  status,
 	Print:   printTable,
-	Prints:  KindHTTPRoute,
-	Assume:  assume,
+	Prints:  KindHTTPRoute, Hosts: true, Services: true,
+	Assume: assume,
 }
 
 // HTTPRoute is the spec of an HTTPRoute.

@@ -30,7 +30,7 @@ var Dialect = route.Dialect{
 	Read:    read,
 	Compose: compose,
 	Print:   printTable,
-	Prints:  KindHTTPRoute,
+	Prints:  KindHTTPRoute, Services: true,
 }
 
 // HTTPRoute is the spec of a MeshHTTPRoute.

@@ -22,11 +22,6 @@ type printer struct {
 // printTable writes a table as one MeshHTTPRoute.
 func printTable(t *route.Table) *route.Printed {
 	p := &printer{Table: t, out: &route.Printed{}}
-	if slices.ContainsFunc(t.To, func(to api.TargetRef) bool { return to.Kind == api.KindHost }) {
-		p.out.Unsaid = []route.Unsaid{{Line: -1, Severity: api.Error, Code: route.UnsaidPlace,
-			Message: fmt.Sprintf("%s is for those who call a service, and not for a host; name the service with --service", KindHTTPRoute)}}
-		return p.out
-	}
 	var rules []Rule
 	var from [][]int
 	for _, g := range t.Groups() {

@@ -28,12 +28,7 @@ type printer struct {
 func printTable(t *route.Table) *route.Printed {
 	p := &printer{Table: t, out: &route.Printed{}, group: &RouteGroup{}}
 	for _, to := range t.To {
-		switch {
-		case to.Kind != api.KindHost:
-			p.out.Unsaid = []route.Unsaid{{Line: -1, Severity: api.Error, Code: route.UnsaidPlace,
-				Message: "a " + Kind + " is for hosts, and not for those who call a service; name the host with --host"}}
-			return p.out
-		case to.Name != api.AnyHost:
+		if to.Name != api.AnyHost {
 			p.group.Hosts = append(p.group.Hosts, to.Name)
 		}
 	}

@@ -34,7 +34,7 @@ func with(service bool) route.Dialect {
 		Compose: compose,
 		Status:  status,
 		Print:   printTable,
-		Prints:  Kind,
+		Prints:  Kind, Hosts: true,
 	}
 }
 
