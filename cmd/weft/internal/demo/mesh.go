@@ -27,6 +27,7 @@ type mesh struct {
 	services  []*service
 	sidecars  []*agent.Agent
 	outbounds map[string]string // host that is called -> address of the caller's outbound
+	inbounds  []string          // addresses at which the sidecars take connections
 	group     *errgroup.Group
 	ended     context.Context // done when a sidecar gave up
 	stop      context.CancelFunc
@@ -49,6 +50,7 @@ func startMesh(ctx context.Context, c Config, p Plane) (*mesh, error) {
 			return m, err
 		}
 		m.services = append(m.services, s)
+		m.inbounds = append(m.inbounds, fmt.Sprintf("127.0.0.1:%d", ports[i]))
 		document := m.dataplane(w, ports[i], s.port)
 		if err := m.sidecar(ctx, c, p, w, document); err != nil {
 			return m, err
@@ -109,26 +111,48 @@ func (m *mesh) sidecar(ctx context.Context, c Config, p Plane, w workload, docum
 	return nil
 }
 
-// wait returns when everything that is called answers through the caller's sidecar.
+// wait returns when every sidecar takes connections, and everything that is called
+// answers through the caller's. A probe alone does not come to every workload, and
+// connections that fail use up the retries that a step is about.
 func (m *mesh) wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	for _, address := range m.inbounds {
+		if err := m.until(ctx, address, m.dial); err != nil {
+			return err
+		}
+	}
 	for _, x := range m.called {
-		for {
-			err := m.probe(ctx, x.host)
-			if err == nil {
-				break
-			}
-			select {
-			case <-m.ended.Done():
-				return m.close()
-			case <-ctx.Done():
-				return fmt.Errorf("%s does not answer through the sidecars within %s: %w", x.host, patience, err)
-			case <-time.After(50 * time.Millisecond):
-			}
+		if err := m.until(ctx, x.host, m.probe); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// until tries until what answers, or a sidecar or the time ends.
+func (m *mesh) until(ctx context.Context, what string, try func(context.Context, string) error) error {
+	for {
+		err := try(ctx, what)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-m.ended.Done():
+			return m.close()
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not answer through the sidecars within %s: %w", what, patience, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (m *mesh) dial(ctx context.Context, address string) error {
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return c.Close()
 }
 
 func (m *mesh) probe(ctx context.Context, host string) error {
