@@ -59,7 +59,7 @@ var homes = map[string][]string{
 	"sigs.k8s.io/":           {"route/gateway"},
 	"github.com/spf13/cobra": {"cmd/"},
 	"go.etcd.io/bbolt":       {"store/bolt"},
-	"go.yaml.in/yaml":        {"api/decode", "cmd/", "sidecar/agent"},
+	"go.yaml.in/yaml":        {"api/decode", "cmd/", "sidecar/agent", "hack/published"},
 }
 
 // forbidden are imports of ours that a package does without although they are

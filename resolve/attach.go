@@ -209,6 +209,13 @@ func (a *attacher) rules(earlier []*Route, r *Route) {
 	for _, o := range r.Over {
 		a.of(o).lost(strongest)
 	}
+	for _, o := range r.Via { // an include takes requests where what it includes does
+		if by == nil || len(by.Origins) == 0 {
+			a.of(o).Acts |= 1
+		} else {
+			a.of(o).lost(by.Origins[len(by.Origins)-1])
+		}
+	}
 }
 
 // connections adds the rules of which one says where connections go.
