@@ -20,6 +20,9 @@ type Certificate struct{ Chain, Key []byte }
 // Certificate is the certificate for servers that the Secret holds, or what keeps it
 // from holding one.
 func (s *Secret) Certificate() (*Certificate, *SecretFault) {
+	if s.Type != SecretTLS {
+		return nil, &SecretFault{"type", "is not " + SecretTLS + "; write that, with " + SecretTLSCert + " and " + SecretTLSKey}
+	}
 	chain, fault := s.needed(SecretTLSCert)
 	if fault != nil {
 		return nil, fault

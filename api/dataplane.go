@@ -149,8 +149,17 @@ func (n *Networking) Addresses() iter.Seq[netip.Addr] {
 // Hostname covers.
 type EdgeListener struct {
 	Port     uint32 `json:"port,omitempty"`
-	Protocol string `json:"protocol,omitempty"` // http, which is the default
+	Protocol string `json:"protocol,omitempty"` // http, which is the default, or https
 	Hostname string `json:"hostname,omitempty"` // a name, or *. and one for all below it; empty covers all
+	// TLS is what a listener for https shows. Without it only hosts that bring a
+	// certificate of their own are served there.
+	TLS *EdgeTLS `json:"tls,omitempty"`
+}
+
+// EdgeTLS is how a listener of an edge dataplane speaks TLS to its clients.
+type EdgeTLS struct {
+	Secret string `json:"secret,omitempty"` // in the namespace of the Dataplane
+	Mode   string `json:"mode,omitempty"`   // Terminate, which is the default
 }
 
 // Covers reports whether the listener serves a host, of all hosts below it where its

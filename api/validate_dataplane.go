@@ -3,7 +3,6 @@ package api
 import (
 	"net/netip"
 	"strconv"
-	"strings"
 
 	"github.com/hashicorp/go-multierror"
 )
@@ -76,30 +75,6 @@ func (n *Networking) gateway(at Path) error {
 		errs = multierror.Append(errs, at.Field("listeners").Breaks("a delegated gateway has no listeners; remove them, or remove gateway"))
 	}
 	errs = multierror.Append(errs, g.listeners(here.Field("listeners")))
-	return errs.ErrorOrNil()
-}
-
-func (g *Gateway) listeners(at Path) error {
-	var errs *multierror.Error
-	seen := map[EdgeListener]bool{}
-	for i := range g.Listeners {
-		l, here := &g.Listeners[i], at.Index(i)
-		errs = multierror.Append(errs, ValidatePort(here.Field("port"), l.Port))
-		switch l.Protocol {
-		case "https", "tls", "tcp":
-			errs = multierror.Append(errs, here.Field("protocol").Breaks("weft serves no %s at the edge yet; write http", l.Protocol))
-		default:
-			errs = multierror.Append(errs, validateWord(here.Field("protocol"), l.Protocol, "http"))
-		}
-		if name := strings.TrimPrefix(l.Hostname, "*."); l.Hostname != "" {
-			errs = multierror.Append(errs, ValidateHostname(here.Field("hostname"), name))
-		}
-		place := EdgeListener{Port: l.Port, Hostname: l.Hostname}
-		if seen[place] {
-			errs = multierror.Append(errs, here.Breaks("port %d has a listener for these hosts already; give it another port or hostname", l.Port))
-		}
-		seen[place] = true
-	}
 	return errs.ErrorOrNil()
 }
 

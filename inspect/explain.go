@@ -89,6 +89,30 @@ type Edge struct {
 	Address string `json:"address"`
 	Port    uint32 `json:"port"`
 	Hosts   int    `json:"hosts"`
+	// TLS is what is shown there to clients who speak TLS, by the names that they ask for;
+	// absent where they do not.
+	TLS []Shown `json:"tls,omitempty"`
+}
+
+// Shown is what clients see who ask for a name in TLS.
+type Shown struct {
+	Name    string   `json:"name"`    // of a host, *. and one for all below it, or * for all that has no other
+	Secrets []string `json:"secrets"` // NAMESPACE/NAME
+	Minimum string   `json:"minimum"` // the oldest version of TLS
+	Hosts   int      `json:"hosts"`   // that are served then
+}
+
+// edge is one port of an edge dataplane.
+func edge(r *resolve.Resolved, x *resolve.Edge) Edge {
+	out := Edge{Address: x.Address, Port: x.Port, Hosts: len(r.Hosts(x))}
+	for _, c := range r.Chains(x) {
+		s := Shown{Name: cmp.Or(c.Name, api.AnyHost), Minimum: cmp.Or(c.Minimum, "1.2"), Hosts: len(c.Hosts)}
+		for _, ref := range c.Secrets {
+			s.Secrets = append(s.Secrets, ref.Namespace+"/"+ref.Name)
+		}
+		out.TLS = append(out.TLS, s)
+	}
+	return out
 }
 
 // Explain says what applies to a dataplane: all of it, or what concerns the
@@ -114,7 +138,7 @@ func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
 	}
 	for _, x := range r.Edges {
 		if to == "" {
-			e.Edges = append(e.Edges, Edge{Address: x.Address, Port: x.Port, Hosts: len(r.Hosts(x.Edge))})
+			e.Edges = append(e.Edges, edge(r, x.Edge))
 		}
 	}
 	for _, in := range r.Inbounds {

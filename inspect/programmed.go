@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 )
 
 // programmed says whether Envoys have what the object says. Found are the notes
@@ -72,7 +73,7 @@ func listeningOf(m *resolve.Reader, ref api.Ref, n Counts) listening {
 	case n.Selected == 0:
 		return listening{true, "AddressNotAssigned",
 			fmt.Sprintf("there is no edge dataplane in namespace %s with label %s: %s; write one", r.Edges.Namespace, r.Edges.Label, r.Edges.Value)}
-	case len(r.Listeners) == 0:
+	case !slices.ContainsFunc(r.Listeners, func(l route.Listener) bool { return !l.Closed }):
 		return listening{true, "Invalid", "it has no listener that is served"}
 	}
 	return listening{listens: true}

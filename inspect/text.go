@@ -45,9 +45,14 @@ func (s Style) loser(text string) string {
 func ExplanationText(w io.Writer, e Explanation, s Style) error {
 	p := printer{Style: s}
 	p.line("%s  %s", s.strong("Dataplane "+e.Dataplane), s.faint(revisions(e)))
+	secure := map[uint32]bool{}
 	for _, x := range e.Edges {
+		secure[x.Port] = len(x.TLS) > 0
 		p.line("")
 		p.line("%s  %s", s.strong(fmt.Sprintf("⇐ edge at %s:%d", x.Address, x.Port)), s.faint(counted(x.Hosts, "host", "hosts")))
+		for _, t := range x.TLS {
+			p.line("  %s  %s", t.Name, s.faint(fmt.Sprintf("TLS %s and newer, certificate %s, %s", t.Minimum, strings.Join(t.Secrets, ", "), counted(t.Hosts, "host", "hosts"))))
+		}
 	}
 	for _, o := range e.Outbounds {
 		p.line("")
@@ -56,7 +61,11 @@ func ExplanationText(w io.Writer, e Explanation, s Style) error {
 		if o.Edge {
 			at = "from outside at"
 		}
-		p.line("%s  %s", s.strong("→ "+p.at), s.faint(fmt.Sprintf("%s %s:%d, %s", at, o.Address, o.Port, o.Protocol)))
+		protocol := string(o.Protocol)
+		if o.Edge && secure[o.Port] {
+			protocol = api.HTTPS
+		}
+		p.line("%s  %s", s.strong("→ "+p.at), s.faint(fmt.Sprintf("%s %s:%d, %s", at, o.Address, o.Port, protocol)))
 		for i := range o.Routes {
 			p.route(&o.Routes[i])
 		}

@@ -29,6 +29,7 @@ type collections struct {
 	routes     *derive.Collection[routeObject]
 	services   *derive.Collection[service]
 	dataplanes *derive.Collection[dataplane]
+	secrets    *derive.Collection[secretKept] // for TLS
 
 	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind   *derive.Index[policy]
 	routesByName, routesByTarget, routesByHost, routesByRead, routesByEdges *derive.Index[routeObject]
@@ -83,6 +84,7 @@ type collections struct {
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, zone map[string]string) *collections {
 	c := &collections{dialects: dialects, kinds: kinds, zone: zone, schema: &derive.Schema{}}
 	c.addObjects()
+	c.addSecrets()
 	c.addMeanings()
 	c.addIndexes()
 	c.addDestinations()

@@ -45,6 +45,9 @@ func (m mesh) resolve(p *dataplane, key string, before *Resolved) *Resolved {
 	if failed = cmp.Or(failed, f); in != nil {
 		out.Inbounds, out.Edges = in.list, in.edges
 	}
+	if len(out.Edges) > 0 {
+		out.Secrets = m.secretsOf(out)
+	}
 	if failed != nil {
 		out.Failed = failed.Cause
 	}
@@ -135,5 +138,5 @@ func compareClusterName(c ClusterUse, name string) int { return cmp.Compare(c.Cl
 // is reports whether r and o consist of the same.
 func (r *Resolved) is(o *Resolved) bool {
 	return r.Dataplane == o.Dataplane && r.Failed == o.Failed && slices.Equal(r.Outbounds, o.Outbounds) &&
-		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && slices.Equal(r.Clusters, o.Clusters)
+		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && slices.Equal(r.Secrets, o.Secrets) && slices.Equal(r.Clusters, o.Clusters)
 }

@@ -67,16 +67,22 @@ func (m mesh) membersOf(d *dest) *members {
 	return m.serviceMembers(s, at)
 }
 
-// hostOf is the host at a port that has the id, if a route serves it.
+// hostOf is the host at a port that has the id, if a route serves it. It is for clients
+// that speak TLS alone if all who serve it say so.
 func (m mesh) hostOf(id string) *Destination {
+	var found *Destination
 	for _, r := range m.routesByHost.In(m.at, id) {
 		for d := range hostsOf(r) {
-			if d.ID == id {
+			switch {
+			case d.ID != id:
+			case d.TLS == nil:
 				return d
+			case found == nil || len(found.TLS.Secrets) == 0:
+				found = d
 			}
 		}
 	}
-	return nil
+	return found
 }
 
 // classicName is the kuma.io/service that has the id.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
 )
 
 // plainHTTP is the port at which a mesh calls hosts, and edge dataplanes serve at
@@ -19,6 +20,8 @@ type Edge struct {
 	Address     string
 	Port        uint32
 	TrustedHops uint32 // proxies before it whose x-forwarded-for holds
+	// TLS are the listeners at the port where clients speak TLS; none where they do not.
+	TLS []route.Listener
 }
 
 // EdgeUse is an Edge, and what stands beside it.
@@ -40,7 +43,7 @@ func (r *Resolved) Hosts(e *Edge) []*Outbound {
 
 // listening is where an edge dataplane listens: where the first object by ref says that
 // names it, else where it says itself.
-func (m mesh) listening(p *dataplane) []api.EdgeListener {
+func (m mesh) listening(p *dataplane) []route.Listener {
 	if !p.facts.Edge {
 		return nil
 	}
@@ -55,7 +58,7 @@ func (m mesh) listening(p *dataplane) []api.EdgeListener {
 	if by != nil {
 		return by.opinion.Listeners
 	}
-	return p.spec.Networking.Gateway.Listeners
+	return m.ownListeners(p)
 }
 
 // edgesNamed yields the edge dataplanes, by ref.
@@ -87,15 +90,22 @@ func (q *Reader) EdgesOf(ref api.Ref) []*api.Object {
 	return out
 }
 
-// edgesOf are the ports of an edge dataplane, whatever hosts there are.
+// edgesOf are the ports of an edge dataplane, whatever hosts there are. Where listeners
+// at one port differ in whether clients speak TLS there, the first that is open decides.
 func (m mesh) edgesOf(p *dataplane) []EdgeUse {
 	net := p.spec.Networking
 	var out []EdgeUse
-	for _, l := range m.listening(p) {
-		if !slices.ContainsFunc(out, func(e EdgeUse) bool { return e.Port == l.Port }) {
-			x := &edgeKept{Edge: Edge{Address: net.Address, Port: l.Port, TrustedHops: net.Gateway.TrustedHops}}
-			out = append(out, EdgeUse{&x.Edge, &x.kept})
+	list := m.listening(p)
+	for i := range list {
+		l := &list[i]
+		if l.Closed || slices.ContainsFunc(out, func(e EdgeUse) bool { return e.Port == l.Port }) {
+			continue // where all are closed nobody listens
 		}
+		x := &edgeKept{Edge: Edge{Address: net.Address, Port: l.Port, TrustedHops: net.Gateway.TrustedHops}}
+		if l.TLS != nil {
+			x.TLS = atPort(list, l.Port)
+		}
+		out = append(out, EdgeUse{&x.Edge, &x.kept})
 	}
 	slices.SortFunc(out, func(a, b EdgeUse) int { return cmp.Compare(a.Port, b.Port) })
 	return out
@@ -110,7 +120,7 @@ func (m mesh) edgeCalls(p *dataplane, add func(call)) {
 		host string
 	}
 	served := map[place]bool{}
-	serve := func(l *api.EdgeListener, d *dest) {
+	serve := func(l *route.Listener, d *dest) {
 		if at := (place{l.Port, d.Name}); !served[at] {
 			served[at] = true
 			add(call{address: p.spec.Networking.Address, port: l.Port, index: -1, dest: d, edge: true})
@@ -118,16 +128,22 @@ func (m mesh) edgeCalls(p *dataplane, add func(call)) {
 	}
 	list := m.listening(p)
 	for i := range list {
-		for d := range m.destsNamed(hostsAt(list[i].Port)) {
-			if m.isForEdges(d) && m.hasRouteFor(p, d) {
-				serve(&list[i], d)
+		l := &list[i]
+		for d := range m.destsNamed(hostsAt(l.Port)) {
+			if m.isForEdges(d) && m.hasRouteFor(p, d) && !(l.TLS != nil && shut(list, l.Port, d.Name)) {
+				serve(l, d)
 			}
 		}
 	}
 	for i := range list {
+		l := &list[i]
+		if l.TLS != nil {
+			m.secureCalls(list, l, func(d *dest) { serve(l, d) })
+			continue
+		}
 		for d := range m.destsNamed(hostsAt(plainHTTP)) {
-			if list[i].Covers(d.Name) && !m.isForEdges(d) {
-				serve(&list[i], d)
+			if l.Covers(d.Name) && !m.isForEdges(d) {
+				serve(l, d)
 			}
 		}
 	}

@@ -21,7 +21,9 @@ func hostsOf(r *routeObject) iter.Seq[*Destination] {
 				continue
 			}
 			port, _ := strconv.ParseUint(to.SectionName, 10, 16) // HostRef wrote it
-			if !yield(hostDestination(to.Name, uint32(port))) {
+			d := hostDestination(to.Name, uint32(port))
+			d.TLS = r.opinion.Entries[i].TLS
+			if !yield(d) {
 				return
 			}
 		}
@@ -92,6 +94,9 @@ func hostsAt(port uint32) string { return "\x03hosts:" + strconv.FormatUint(uint
 // hostCalls adds those to all hosts at the port that the outbound of an index names.
 func (m mesh) hostCalls(o *api.Outbound, index int32, add func(call)) {
 	for d := range m.destsNamed(hostsAt(o.Hosts.Port)) {
+		if d.TLS != nil {
+			continue
+		}
 		add(call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, index: index, dest: d})
 	}
 }

@@ -53,7 +53,7 @@ func (k *Kept) attachments() *Memo {
 	return &k.attached
 }
 
-// clusterKept, endpointsKept and inboundKept are values and what stands beside them,
+// clusterKept, endpointsKept, inboundKept and the others are values and what stands beside them,
 // each made in one piece.
 type (
 	clusterKept struct {
@@ -70,6 +70,10 @@ type (
 	}
 	edgeKept struct {
 		Edge
+		kept Memo
+	}
+	secretKept struct {
+		Secret
 		kept Memo
 	}
 	outboundKept struct {

@@ -146,6 +146,7 @@ func dataplaneNotes(x mesh, p *dataplane) []api.Note {
 	if r, _ := x.resolved.Get(x.at, objectKey(p.object.Ref)); r != nil && r.Failed != "" {
 		notes = append(notes, note(origin, api.Error, Unresolvable, "", "a bug in weft keeps a part of what applies to it from being known, and its sidecar keeps what it has of that; report it: %s", r.Failed))
 	}
+	notes = append(notes, listenerNotes(x, p)...)
 	list, _ := x.calls.Get(x.at, objectKey(p.object.Ref))
 	if list == nil {
 		list = &calls{}

@@ -19,6 +19,7 @@ type Resolved struct {
 	Outbounds []*Outbound  // by address and port
 	Inbounds  []InboundUse // by port
 	Edges     []EdgeUse    // by port; of an edge dataplane only
+	Secrets   []SecretUse  // by name; those that Edges show
 	// Clusters are those that the tables of Outbounds name, sorted by name.
 	Clusters []ClusterUse
 	// Failed is the bug because of which not all that applies is known; empty for
@@ -112,6 +113,9 @@ type Destination struct {
 	Ref       api.Ref // of the object behind it; zero for a classic service
 	// External is set for a MeshExternalService.
 	External *api.MeshExternalService
+	// TLS is set for a host that only clients who speak TLS get, at edge dataplanes. It has
+	// Secrets where the host brings a certificate of its own.
+	TLS *route.ServerTLS
 }
 
 // Table is the ordered routes to one destination: an Envoy route configuration.

@@ -164,5 +164,5 @@ func spokenFor(d *dest, from []*contribution) *Destination {
 }
 
 func frontendOf(d *Destination) route.Frontend {
-	return route.Frontend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Protocol: d.Protocol}
+	return route.Frontend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Protocol: d.Protocol, Secure: d.TLS != nil}
 }

@@ -73,6 +73,7 @@ type Frontend struct {
 	Kind, Name, Namespace string // of the service; of a host api.KindHost and its name
 	Port                  uint32 // 0 for a kuma.io/service
 	Protocol              api.Protocol
+	Secure                bool // clients speak TLS there
 }
 
 // HostRef is what an entry says for a host at a port. The host is a name, or *.
@@ -98,7 +99,7 @@ type Opinion struct {
 	// Listeners, in place of their own. Of several objects that name one the first by
 	// ref holds.
 	Edges     api.Edges
-	Listeners []api.EdgeListener
+	Listeners []Listener
 	Notes     []api.Note // on any object
 }
 
@@ -116,6 +117,10 @@ type Entry struct {
 	// Below says that the entry, which is for all hosts below one, is also for each of
 	// them that other objects of the same kind name for the same Edges.
 	Below bool
+	// TLS says that the entry, which is for a host, is for clients that speak TLS: edge
+	// dataplanes alone have it. Its certificates are the host's own; without any those of
+	// the listener hold.
+	TLS   *ServerTLS
 	Index int      // among the entries of the document
 	Field api.Path // where the document says To
 	// Rules may be those of other objects too, as their origins say.

@@ -18,31 +18,36 @@ func atEdge(r *resolve.Resolved, a *address) *resolve.Outbound {
 	return r.Outbounds[i]
 }
 
-// closed says that an edge dataplane does not listen at the port that a names.
-func closed(r *resolve.Resolved, a *address) error {
-	e := &NotReached{Dataplane: r.Ref.Name, Target: a.at(a.port)}
+// edgeAt is the port of an edge dataplane to which a client comes at a; the error says
+// that it does not listen there, or not for such clients.
+func edgeAt(r *resolve.Resolved, a *address) (*resolve.Edge, error) {
+	missing := &NotReached{Dataplane: r.Ref.Name, Target: a.at(a.port)}
 	var ports []string
 	for _, x := range r.Edges {
-		if x.Port == a.port && a.scheme == "http" {
-			return nil
+		scheme := "http"
+		if len(x.TLS) > 0 {
+			scheme = secureScheme
 		}
-		ports = append(ports, "http://"+a.at(x.Port))
+		if x.Port == a.port && a.scheme == scheme {
+			return x.Edge, nil
+		}
+		ports = append(ports, scheme+"://"+a.at(x.Port))
 	}
-	e.Advice = "it listens at no port; give it one in networking.gateway.listeners"
+	missing.Advice = "it listens at no port; give it one in networking.gateway.listeners"
 	if len(ports) > 0 {
-		e.Advice = "its clients ask for " + strings.Join(ports, ", ")
+		missing.Advice = "its clients ask for " + strings.Join(ports, ", ")
 	}
-	return e
+	return nil, missing
 }
 
 // fromOutside makes c what an edge listener makes of a request before it looks at the
 // path: a host has no dot at its end, and what only a mesh may say is not said.
-func (c *call) fromOutside() {
+func (c *call) fromOutside(scheme string) {
 	c.outside = true
 	if i := strings.LastIndexByte(c.authority, '.'); i >= 0 && (i+1 == len(c.authority) || c.authority[i+1] == ':') {
 		c.authority = c.authority[:i] + c.authority[i+1:]
 	}
-	c.headers["host"], c.headers["x-forwarded-proto"], c.headers["x-request-id"] = c.authority, "http", requestID
+	c.headers["host"], c.headers["x-forwarded-proto"], c.headers["x-request-id"] = c.authority, scheme, requestID
 	for _, name := range []string{"x-envoy-decorator-operation", "x-envoy-downstream-service-cluster", "x-envoy-downstream-service-node"} {
 		delete(c.headers, name)
 		delete(c.sent, name)

@@ -19,6 +19,7 @@ type found struct {
 	missed   []Miss
 	unknown  []string
 	passed   *Forwarded // of a request that the proxy reads and lets pass
+	shut     bool       // the connection is closed before a request comes
 }
 
 // lookup is one thing that a request comes to: an answer of the proxy's own, or
@@ -43,10 +44,14 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 	}
 	f := &found{address: &a, call: callOf(q, &a), outbound: find(r, &a)}
 	if spec(r).Edge() {
-		if err := closed(r, &a); err != nil {
+		e, err := edgeAt(r, &a)
+		if err != nil {
 			return nil, err
 		}
-		f.call.fromOutside()
+		f.call.fromOutside(a.scheme)
+		if a.scheme == secureScheme {
+			return f, f.atTLS(r, e, &q)
+		}
 	}
 	if f.outbound == nil && !spec(r).Edge() && a.port != 0 {
 		if err := mesh(w.Destinations(r.Ref.Mesh)).notReached(r, &a); err != nil {
@@ -71,18 +76,23 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 	case o == nil, o.Table == nil:
 	case a.scheme == bareScheme:
 		return nil, fmt.Errorf("url: %s looks for requests, which decide where they go; ask for one, as http://%s", o.Destination.ID, a.authority)
-	case a.scheme == "https":
+	case a.scheme == secureScheme:
 		return nil, fmt.Errorf("url: %s is called over plain HTTP inside the mesh; write http://%s", o.Destination.ID, a.authority)
 	default:
-		f.call.anyMethod = o.ToHost()
-		if o.ToHost() && q.Claims == nil { // Envoy reads them, on hosts alone
-			q.Claims = TokenClaims(strings.Join(f.call.headers.Values("authorization"), ","))
-			f.call.claims = q.Claims
-		}
-		return f, f.look(o.Table, &q)
+		return f, f.requests(o, &q)
 	}
 	f.end(nil, answer, anyDraw[0])
 	return f, nil
+}
+
+// requests finds what a request comes to at o, where requests are told apart.
+func (f *found) requests(o *resolve.Outbound, q *Request) error {
+	f.call.anyMethod = o.ToHost()
+	if o.ToHost() && q.Claims == nil { // Envoy reads them, on hosts alone
+		q.Claims = TokenClaims(strings.Join(f.call.headers.Values("authorization"), ","))
+		f.call.claims = q.Claims
+	}
+	return f.look(o.Table, q)
 }
 
 // end notes what becomes of the draws of a span.

@@ -84,6 +84,8 @@ func (t trace) branch(l *lookup, q Request, script []Answer) Branch {
 // outcome is the branch but for its probability and for what happens in time.
 func (t trace) outcome(l *lookup, q Request) Branch {
 	switch o := l.outbound; {
+	case l.shut:
+		return Branch{Probability: 1, Outcome: Close}
 	case l.answer != 0:
 		return l.call.respond(l.answer)
 	case o == nil:

@@ -20,8 +20,9 @@ func EdgeName(port uint32) string { return "edge:" + strconv.FormatUint(uint64(p
 // ownEdge is everything that one port of an edge dataplane needs but for its hosts.
 type ownEdge struct {
 	ps       resolve.Policies
-	listener *Resource
-	nobody   *Resource // the route configuration where there is no host
+	chains   []*resolve.Chain // where clients speak TLS
+	listener *Resource        // nil where nobody is let in
+	nobody   *Resource        // the route configuration where there is no host
 	notes    []api.Note
 }
 
@@ -33,13 +34,16 @@ func (x *Renderer) edge(r *resolve.Resolved, e resolve.EdgeUse, hosts []*resolve
 		ps = hosts[0].Policies
 	}
 	own := e.Kept.Do(func() any { return x.renderEdge(r, e.Edge, ps) }).(*ownEdge)
-	if !slices.Equal(own.ps, ps) {
+	if !slices.Equal(own.ps, ps) || !sameChains(own.chains, r.Chains(e.Edge)) {
 		return x.renderEdge(r, e.Edge, ps)
 	}
 	return own
 }
 
 func (x *Renderer) renderEdge(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies) *ownEdge {
+	if len(e.TLS) > 0 {
+		return x.renderSecure(r, e)
+	}
 	name := EdgeName(e.Port)
 	own := &ownEdge{ps: ps, nobody: newResource(name, routeConfiguration(name))}
 	c := chain{place: Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: ps, edge: e}
@@ -53,10 +57,14 @@ func (s *State) edges(x *Renderer, r *resolve.Resolved) {
 	for _, e := range r.Edges {
 		hosts := r.Hosts(e.Edge)
 		own := x.edge(r, e, hosts)
+		if len(e.TLS) > 0 {
+			s.secure(r, e, own)
+			continue
+		}
 		s.listen(r, own.listener, joined(e.Address, e.Port), own.notes)
 		routes := own.nobody
 		if len(hosts) > 0 {
-			routes = renderHosts(EdgeName(e.Port), hosts)
+			routes = renderHosts(EdgeName(e.Port), hosts, nil)
 		}
 		s.add(&s.Routes, routes, nil)
 	}

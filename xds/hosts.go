@@ -32,14 +32,16 @@ type hostSets struct {
 }
 
 type hostSet struct {
-	name string
-	rest []*resolve.Table
-	made weak.Pointer[Resource]
+	name      string
+	rest      []*resolve.Table
+	elsewhere []string
+	made      weak.Pointer[Resource]
 }
 
 // renderHosts is the route configuration of the hosts at one port: one for all
-// dataplanes that have the same tables.
-func renderHosts(name string, list []*resolve.Outbound) *Resource {
+// dataplanes that have the same tables. Requests for hosts of the domains elsewhere have
+// come to the wrong place.
+func renderHosts(name string, list []*resolve.Outbound, elsewhere []string) *Resource {
 	first := formsOf(list[0].Table, list[0].Kept)
 	var rest []*resolve.Table
 	for _, o := range list[1:] {
@@ -49,12 +51,12 @@ func renderHosts(name string, list []*resolve.Outbound) *Resource {
 	defer first.hosts.mu.Unlock()
 	first.hosts.known = slices.DeleteFunc(first.hosts.known, func(s hostSet) bool { return s.made.Value() == nil })
 	for _, s := range first.hosts.known {
-		if r := s.made.Value(); r != nil && s.name == name && slices.Equal(s.rest, rest) {
+		if r := s.made.Value(); r != nil && s.name == name && slices.Equal(s.rest, rest) && slices.Equal(s.elsewhere, elsewhere) {
 			return r
 		}
 	}
-	r := newHostsResource(name, list)
-	first.hosts.known = append(first.hosts.known, hostSet{name, rest, weak.Make(r)})
+	r := newHostsResource(name, list, elsewhere)
+	first.hosts.known = append(first.hosts.known, hostSet{name, rest, elsewhere, weak.Make(r)})
 	return r
 }
 
@@ -77,7 +79,7 @@ func hostOf(o *resolve.Outbound) *hostForm {
 	}).(*hostForm)
 }
 
-func newHostsResource(name string, list []*resolve.Outbound) *Resource {
+func newHostsResource(name string, list []*resolve.Outbound, elsewhere []string) *Resource {
 	out := &Resource{}
 	var hosts []*routev3.VirtualHost
 	for _, o := range list {
@@ -85,7 +87,10 @@ func newHostsResource(name string, list []*resolve.Outbound) *Resource {
 		hosts = append(hosts, h.host)
 		out.Clusters, out.Notes = append(out.Clusters, h.clusters...), append(out.Notes, h.notes...)
 	}
-	if list[0].Passthrough {
+	if len(elsewhere) > 0 {
+		hosts = append(hosts, misdirected(elsewhere))
+	}
+	if len(list) > 0 && list[0].Passthrough {
 		hosts, out.Clusters = append(hosts, passthroughHost()), append(out.Clusters, Passthrough)
 	}
 	config := routeConfiguration(name, hosts...)

@@ -15,7 +15,7 @@ import (
 // clusters and endpoints are shared: two sidecars to which the same applies
 // hold the same pointers, and so do two renderings of an unchanged value.
 type State struct {
-	Listeners, Routes, Clusters, Endpoints []*Resource
+	Listeners, Routes, Clusters, Endpoints, Secrets []*Resource
 	// Notes are what could not be rendered as its writer meant.
 	Notes []api.Note
 
@@ -58,7 +58,7 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 		switch {
 		case o.ToHost():
 			hosts := hostsOf(r, i)
-			s.add(&s.Routes, renderHosts(hostsName(o), hosts), nil)
+			s.add(&s.Routes, renderHosts(hostsName(o), hosts, nil), nil)
 			if o.Passthrough {
 				s.add(&s.Clusters, passthroughCluster, nil)
 			}
@@ -80,6 +80,9 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 		if cluster != nil && cluster.EDS {
 			s.add(&s.Endpoints, RenderEndpoints(c.Endpoints, c.EndpointsKept), nil)
 		}
+	}
+	for _, u := range r.Secrets {
+		s.add(&s.Secrets, renderSecret(u), nil)
 	}
 	if x.authorization != nil && slices.ContainsFunc(s.Routes, func(r *Resource) bool { return slices.Contains(r.Clusters, AuthorizationCluster) }) {
 		s.add(&s.Clusters, x.authorization, nil)
@@ -119,7 +122,7 @@ func (s *State) Over(before *State) *State {
 }
 
 func (s *State) lists() []*[]*Resource {
-	return []*[]*Resource{&s.Listeners, &s.Routes, &s.Clusters, &s.Endpoints}
+	return []*[]*Resource{&s.Listeners, &s.Routes, &s.Clusters, &s.Endpoints, &s.Secrets}
 }
 
 // byName sorts a list, and keeps the first of each name.

@@ -60,7 +60,7 @@ func Join(t testing.TB, states map[string]*xds.State, reveals bool) *xds.State {
 			out.Listeners = append(out.Listeners, prefixed(t, prefix, r, l))
 		}
 	}
-	for _, list := range [][]*xds.Resource{out.Listeners, out.Routes, out.Clusters, out.Endpoints} {
+	for _, list := range [][]*xds.Resource{out.Listeners, out.Routes, out.Clusters, out.Endpoints, out.Secrets} {
 		slices.SortFunc(list, func(a, b *xds.Resource) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return out

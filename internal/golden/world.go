@@ -19,7 +19,8 @@ import (
 // Answer answers the questions of stories about a whole world:
 //
 // A file of the name ext-authz is the address of the control plane's authorization
-// service.
+// service. One of the name secrets holds the names of Secrets, NAMESPACE/NAME, each with
+// a certificate that is made up.
 //
 //	validate                          every violation, then every condition that is not met
 //	problems                          everything that is wrong, by owner
@@ -45,6 +46,12 @@ func Answer(docs []File, question string) string {
 				return err.Error()
 			}
 			continue
+		}
+		if f.Name == "secrets" {
+			var err error
+			if f.Text, err = secrets(string(f.Text)); err != nil {
+				return err.Error()
+			}
 		}
 		o, v := world.Decode(f.Name, f.Text)
 		objects, violations = append(objects, o...), append(violations, v...)

@@ -37,7 +37,7 @@ func everything(t *rapid.T, model *resolve.Model) string {
 		}
 		fmt.Fprintf(&b, "%s\n", text)
 		s := renderer.Render(r)
-		for _, list := range [][]*xds.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints} {
+		for _, list := range [][]*xds.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints, s.Secrets} {
 			for _, x := range list {
 				fmt.Fprintf(&b, " %s %s\n", x.Name, x.Version)
 			}

@@ -57,7 +57,7 @@ func (n rootNamespaces) serves(r *report, see route.See) bool {
 		r.fails(specError, "NothingDefined", "spec", "the root defines nothing; write routes or includes")
 	default:
 		protected(r, at, []protecting{
-			{"tls", spec.VirtualHost.TLS}, {"authorization", spec.VirtualHost.Authorization}, {"jwtProviders", spec.VirtualHost.JWTProviders},
+			{"authorization", spec.VirtualHost.Authorization}, {"jwtProviders", spec.VirtualHost.JWTProviders},
 			{"ipAllowPolicy", spec.VirtualHost.IPAllowPolicy}, {"ipDenyPolicy", spec.VirtualHost.IPDenyPolicy},
 		})
 	}

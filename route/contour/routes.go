@@ -50,7 +50,7 @@ func (m *routeMaker) origin() *api.Origin {
 // rule is the route as it stands in the chain; not ok where it is broken.
 func (m *routeMaker) rule() (route.Rule, bool) {
 	origin := m.origin()
-	s := &said{via: m.in.via}
+	s := &said{via: m.in.via, insecure: m.spec.PermitInsecure}
 	protected(m.report, m.at, []protecting{
 		{"authPolicy", m.spec.AuthPolicy}, {"jwtVerificationPolicy", m.spec.JWTVerification},
 		{"ipAllowPolicy", m.spec.IPAllowPolicy}, {"ipDenyPolicy", m.spec.IPDenyPolicy},

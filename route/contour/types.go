@@ -20,7 +20,7 @@ type HTTPProxy struct {
 // VirtualHost makes an object a root.
 type VirtualHost struct {
 	FQDN            string           `json:"fqdn"` // a name, or *. and a name
-	TLS             any              `json:"tls,omitempty"`
+	TLS             *TLS             `json:"tls,omitempty"`
 	Authorization   any              `json:"authorization,omitempty"`
 	CORSPolicy      any              `json:"corsPolicy,omitempty"`
 	RateLimitPolicy *RateLimitPolicy `json:"rateLimitPolicy,omitempty"`

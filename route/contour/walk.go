@@ -25,6 +25,8 @@ type said struct {
 	inline  []route.Inline
 	via     []*api.Origin
 	bare    bool // nobody wrote it: the answer of a broken include
+	// insecure says that the rule is for clients who speak no TLS too, where the host has it.
+	insecure bool
 }
 
 // read says what one object means: a root serves its host by its own routes and those
@@ -47,6 +49,11 @@ func (n rootNamespaces) read(o *api.Object, see route.See) *route.Opinion {
 func (n rootNamespaces) host(r *report, see route.See) []route.Entry {
 	spec := r.of.Spec.(*HTTPProxy)
 	served := n.serves(r, see)
+	var tls *route.ServerTLS
+	if served {
+		tls = serverTLS(r, see)
+		served = !r.broken
+	}
 	general(r)
 	if spec.VirtualHost.FQDN == "" || !n.permit(r.of) {
 		return []route.Entry{{Rules: written(r)}}
@@ -70,7 +77,13 @@ func (n rootNamespaces) host(r *report, see route.See) []route.Entry {
 	if len(entry.Rules) == 0 { // the host is there, and nothing in it
 		entry.Rules = []route.Rule{{Origin: &api.Origin{Ref: r.of.Ref}}}
 	}
-	return []route.Entry{entry}
+	if tls == nil {
+		return []route.Entry{entry}
+	}
+	secure := entry
+	secure.To, secure.TLS = route.HostRef(spec.VirtualHost.FQDN, securePort), tls
+	entry.Rules = insecure(entry.Rules)
+	return []route.Entry{entry, secure}
 }
 
 // host is what a root that is served says for its host as a whole; nil where it is

@@ -105,15 +105,18 @@ func nameOf(o *api.Origin) string {
 func redirect(f route.Frontend, r *gatewayv1.HTTPRequestRedirectFilter) *route.Redirect {
 	out := &route.Redirect{Scheme: or(r.Scheme, ""), Hostname: string(or(r.Hostname, "")), Port: uint32(or(r.Port, 0)),
 		Path: modified(r.Path), Status: uint32(or(r.StatusCode, 302))}
-	usual := map[string]uint32{"http": 80, "https": 443}
+	usual, asked := map[string]uint32{"http": 80, "https": 443}, "http"
+	if f.Secure {
+		asked = "https"
+	}
 	switch {
-	case out.Port == usual[cmp.Or(out.Scheme, "http")]:
+	case out.Port == usual[cmp.Or(out.Scheme, asked)]:
 		out.Port = 0
-	case out.Port == 0 && out.Scheme == "" && f.Port != 80:
+	case out.Port == 0 && out.Scheme == "" && f.Port != usual[asked]:
 		out.Port = f.Port
 	}
-	if out.Port == 0 && out.Hostname == "" && f.Port != 80 { // Envoy would keep the port that the client wrote
-		out.Port = usual[cmp.Or(out.Scheme, "http")]
+	if out.Port == 0 && out.Hostname == "" && f.Port != usual[asked] { // Envoy would keep the port that the client wrote
+		out.Port = usual[cmp.Or(out.Scheme, asked)]
 	}
 	return out
 }

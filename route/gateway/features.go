@@ -16,7 +16,7 @@ const (
 )
 
 const (
-	noTLS     = "edge dataplanes serve no TLS yet; the listener says so in its status"
+	noClients = "weft checks no certificates of clients yet; with `spec.tls.frontend` listeners for HTTPS are closed, and say so in their status"
 	ownEdges  = "edge workloads and their addresses are yours: weft makes none for a Gateway, and says so"
 	everyKind = "at Services and Gateways"
 	otherKind = "weft does not read documents of this kind; they are refused"
@@ -29,13 +29,13 @@ var Features = []Feature{
 	{"BackendTLSPolicySANValidation", Unsupported, otherKind},
 	{"GRPCRoute", Supported, everyKind},
 	{"GRPCRouteNamedRouteRule", Supported, "policies name a rule by `sectionName`"},
-	{"Gateway", InPart, "listeners for HTTP; one for HTTPS, TLS or TCP says in its status that it is not served"},
+	{"Gateway", Supported, "listeners for HTTP and HTTPS; one for TLS or TCP says in its status that it is not served"},
 	{"GatewayAddressEmpty", Unsupported, ownEdges},
-	{"GatewayBackendClientCertificate", Unsupported, noTLS},
-	{"GatewayFrontendClientCertificateValidation", Unsupported, noTLS},
-	{"GatewayFrontendClientCertificateValidationInsecureFallback", Unsupported, noTLS},
+	{"GatewayBackendClientCertificate", Unsupported, "weft shows no certificate of the Gateway to backends; a warning"},
+	{"GatewayFrontendClientCertificateValidation", Unsupported, noClients},
+	{"GatewayFrontendClientCertificateValidationInsecureFallback", Unsupported, noClients},
 	{"GatewayHTTPListenerIsolation", Supported, "a request comes to the listener with the nearest hostname, and to no other"},
-	{"GatewayHTTPSListenerDetectMisdirectedRequests", Unsupported, noTLS},
+	{"GatewayHTTPSListenerDetectMisdirectedRequests", Supported, "421 where another listener has the host, 404 where none has"},
 	{"GatewayInfrastructure", Unsupported, ownEdges},
 	{"GatewayPort8080", Supported, ""},
 	{"GatewayStaticAddresses", Unsupported, ownEdges},

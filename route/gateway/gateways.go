@@ -86,17 +86,22 @@ func readGateway(o *api.Object, see route.See) *route.Opinion {
 	}
 	x.untuned(spec, whole)
 	list := listenersOf(spec)
-	before := len(x.notes)
+	certify(o, see, list)
+	before, open := len(x.notes), false
 	for i := range list {
 		l := &list[i]
 		for _, f := range l.wrong() {
 			x.note(&api.Origin{Ref: o.Ref, Field: l.at}, api.Warning, listenersNotValid, l.at, "%s: %s", f.reason, f.message)
 		}
 		if l.served() {
-			out.Listeners = append(out.Listeners, api.EdgeListener{Port: uint32(l.Port), Protocol: string(api.HTTP), Hostname: string(or(l.Hostname, ""))})
+			out.Listeners = append(out.Listeners, l.edge())
+			open = open || !l.closed
+		}
+		if l.TLS != nil && len(l.TLS.Options) > 0 {
+			x.note(whole, api.Warning, api.CodeUnsupported, l.at.Field("tls").Field("options"), "weft knows no options of TLS, so they have no effect; remove them")
 		}
 	}
-	if len(out.Listeners) == 0 {
+	if !open {
 		for i := range x.notes[before:] {
 			x.notes[before+i].Severity = api.Error
 		}
@@ -115,7 +120,7 @@ func (x *reader) untuned(spec *Gateway, o *api.Origin) {
 		{"spec.addresses", len(spec.Addresses) > 0, "weft assigns no addresses: the Gateway has those of the edge dataplanes that carry its name; remove them"},
 		{"spec.infrastructure", spec.Infrastructure != nil, "weft makes no pods for a Gateway, so there is nothing to label; write it in your edge workload"},
 		{"spec.allowedListeners", spec.AllowedListeners != nil, "weft reads no ListenerSets; write all listeners in the Gateway"},
-		{"spec.tls", spec.TLS != nil, "weft serves no TLS at the edge yet, so it has no effect; remove it"},
+		{"spec.tls.backend", spec.TLS != nil && spec.TLS.Backend != nil, "weft shows no certificate of the Gateway to backends; remove it"},
 		{"spec.defaultScope", spec.DefaultScope != "", "weft has no default Gateways; name the Gateway in the routes"},
 	} {
 		if f.written {

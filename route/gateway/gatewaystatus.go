@@ -63,11 +63,12 @@ func gatewayStatus(f route.Findings) any {
 		return nil
 	}
 	list := listenersOf(spec)
+	certify(f.Object, f.See, list)
 	accepted := Condition{Type: "Accepted", Status: "True", Reason: "Accepted"}
 	served := 0
 	for i := range list {
 		if list[i].served() {
-			served++
+			served++ // a closed one is accepted, and not programmed
 		}
 		for _, w := range list[i].wrong() {
 			accepted.Reason = listenersNotValid
@@ -125,7 +126,7 @@ func (l *listener) status(routes int32, done Condition) ListenerStatus {
 		}
 	}
 	programmed := done
-	if !l.served() {
+	if !l.served() || l.closed {
 		programmed = Condition{"Programmed", "False", "Invalid", "the listener is not served"}
 	} else if programmed.Status != "True" {
 		programmed.Reason = "Pending"

@@ -30,10 +30,18 @@ type listener struct {
 	kinds    []string // of the routes that it takes
 	// Each is nil where nothing is wrong.
 	unaccepted, conflicted, unresolved *finding
+	// What certify finds of a listener for HTTPS: its certificates, or that nobody is let
+	// in.
+	secrets []api.Ref
+	closed  bool
 }
 
-// served reports whether requests to the listener are answered.
+// served reports whether the listener is there. Routes attach to one that is closed too,
+// for its certificate may come.
 func (l *listener) served() bool { return l.unaccepted == nil && l.conflicted == nil }
+
+// secure reports whether clients speak TLS to the listener.
+func (l *listener) secure() bool { return l.Protocol == gatewayv1.HTTPSProtocolType }
 
 // wrong is everything that is wrong with the listener.
 func (l *listener) wrong() []*finding {
@@ -71,12 +79,12 @@ var family = map[gatewayv1.ProtocolType]string{gatewayv1.HTTPProtocolType: "http
 
 // speaks finds whether weft serves the protocol.
 func (l *listener) speaks() {
-	if l.Protocol == gatewayv1.HTTPProtocolType {
+	if l.Protocol == gatewayv1.HTTPProtocolType || l.secure() {
 		return
 	}
-	text := fmt.Sprintf("weft does not know protocol %s; write HTTP", api.Clip(string(l.Protocol)))
+	text := fmt.Sprintf("weft does not know protocol %s; write HTTP or HTTPS", api.Clip(string(l.Protocol)))
 	if _, known := family[l.Protocol]; known || l.Protocol == gatewayv1.TCPProtocolType || l.Protocol == gatewayv1.UDPProtocolType {
-		text = fmt.Sprintf("weft serves no %s at the edge yet, so nobody listens at port %d; write HTTP", l.Protocol, l.Port)
+		text = fmt.Sprintf("weft serves no %s at the edge yet, so nobody listens at port %d; write HTTP or HTTPS", l.Protocol, l.Port)
 	}
 	l.unaccepted = &finding{unsupportedProtocol, text}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 var short = map[string]string{
-	"cds": xds.ClusterType, "eds": xds.EndpointType, "lds": xds.ListenerType, "rds": xds.RouteType,
+	"cds": xds.ClusterType, "eds": xds.EndpointType, "lds": xds.ListenerType, "rds": xds.RouteType, "sds": xds.SecretType,
 }
 
 // delta is a client of the delta form that does only what a test says.

@@ -11,21 +11,22 @@ import (
 	"github.com/weftmesh/weft/xds"
 )
 
-// kind is one of the four types of resources, in the order in which a stream is
+// kind is one of the five types of resources, in the order in which a stream is
 // served: what is named comes before what names it.
 type kind int
 
 const (
 	clusters kind = iota
 	endpoints
+	secrets
 	listeners
 	routes
 	kinds
 )
 
 var (
-	urls  = [kinds]string{xds.ClusterType, xds.EndpointType, xds.ListenerType, xds.RouteType}
-	names = [kinds]string{"cds", "eds", "lds", "rds"}
+	urls  = [kinds]string{xds.ClusterType, xds.EndpointType, xds.SecretType, xds.ListenerType, xds.RouteType}
+	names = [kinds]string{"cds", "eds", "sds", "lds", "rds"}
 )
 
 // kindOf is false for types that weft does not serve.
@@ -45,6 +46,8 @@ func (k kind) of(s *xds.State) []*xds.Resource {
 		return s.Clusters
 	case endpoints:
 		return s.Endpoints
+	case secrets:
+		return s.Secrets
 	case listeners:
 		return s.Listeners
 	}

@@ -26,7 +26,7 @@ type SyncStatus struct {
 	// Confirmed is what the client has last confirmed as a whole on this stream;
 	// nil for nothing. While it is behind, what is the same in both has arrived.
 	Confirmed *resolve.Resolved
-	Types     map[string]TypeStatus // by short name: cds, eds, lds, rds
+	Types     map[string]TypeStatus // by short name: cds, eds, sds, lds, rds
 	// Nack is the last refusal; it stays, with Current false, when a later
 	// configuration was accepted.
 	Nack *Nack
@@ -43,7 +43,7 @@ type TypeStatus struct {
 // Nack is one refusal of a client.
 type Nack struct {
 	At        time.Time
-	Type      string   // cds, eds, lds, rds
+	Type      string   // cds, eds, sds, lds, rds
 	Resources []string // that the refusal names, else all of the response
 	Message   string   // the client's words
 	Revision  uint64
@@ -61,7 +61,7 @@ type Peer struct {
 
 // Push is one response.
 type Push struct {
-	Type      string // cds, eds, lds, rds
+	Type      string // cds, eds, sds, lds, rds
 	Resources int
 	Removed   int
 	Bytes     int

@@ -40,6 +40,11 @@ func (st *stream) complete() bool {
 			}
 		}
 	}
+	for _, s := range st.want.Secrets {
+		if f := &st.flows[secrets]; !(f.asked && f.open.wants(s.Name)) {
+			return false
+		}
+	}
 	for _, c := range st.want.Clusters {
 		if f := &st.flows[endpoints]; c.EDS && !(f.asked && f.open.wants(c.Name)) {
 			return false
@@ -71,7 +76,9 @@ func (st *stream) status() SyncStatus {
 		if st.want != nil {
 			t.Resources = len(kind(k).of(st.want))
 		}
-		out.Types[names[k]] = t
+		if kind(k) != secrets || t != (TypeStatus{}) { // few have any
+			out.Types[names[k]] = t
+		}
 	}
 	return out
 }

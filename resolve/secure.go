@@ -1,0 +1,261 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/route"
+)
+
+// secureHTTP is the port at which hosts say what clients get who speak TLS, with a
+// certificate of the host's own.
+const secureHTTP = 443
+
+// Secret is a certificate for servers, by the name that proxies ask for it.
+type Secret struct {
+	Name string // tls:<namespace>/<name>
+	Ref  api.Ref
+	*api.Certificate
+}
+
+// SecretUse is a Secret, and what stands beside it.
+type SecretUse struct {
+	*Secret
+	Kept *Memo
+}
+
+// SecretName is the name by which proxies ask for the certificate in a Secret.
+func SecretName(r api.Ref) string { return "tls:" + r.Namespace + "/" + r.Name }
+
+// Chain is the names that clients ask for in TLS to whom one certificate is shown, and
+// the hosts that are served to them then.
+type Chain struct {
+	Name    string // of a host, *. and one for all below it; empty for what no other chain has
+	Secrets []api.Ref
+	// Minimum and Maximum are those of route.ServerTLS.
+	Minimum, Maximum string
+	// Own says that the certificate is that of one host: who has seen it and asks for
+	// another host is misdirected.
+	Own   bool
+	Hosts []*Outbound
+	// Others are the names of the other chains: who asks for a host that they have is
+	// misdirected.
+	Others []string
+}
+
+// Chains are those at the port of e, by name; none where clients speak no TLS, or nobody
+// is let in.
+func (r *Resolved) Chains(e *Edge) []*Chain {
+	if len(e.TLS) == 0 {
+		return nil
+	}
+	var all []*Chain
+	shut := map[*Chain]bool{}
+	for i := range e.TLS {
+		l := &e.TLS[i]
+		c := &Chain{Name: l.Hostname, Secrets: l.TLS.Secrets, Minimum: l.TLS.Minimum, Maximum: l.TLS.Maximum}
+		if l.Closed {
+			shut[c] = true
+		} else if len(c.Secrets) == 0 {
+			continue // a place for hosts with certificates of their own
+		}
+		all = append(all, c)
+	}
+	hosts := r.Hosts(e)
+	for _, o := range hosts {
+		own := o.Destination.TLS
+		if own == nil || len(own.Secrets) == 0 {
+			continue
+		}
+		name := chainName(o.Destination.Name)
+		all = slices.DeleteFunc(all, func(c *Chain) bool { return c.Name == name })
+		all = append(all, &Chain{Name: name, Secrets: own.Secrets, Minimum: own.Minimum, Maximum: own.Maximum, Own: true})
+	}
+	slices.SortFunc(all, func(a, b *Chain) int { return cmp.Compare(a.Name, b.Name) })
+	for _, o := range hosts {
+		if c := chainOf(all, o.Destination.Name); c != nil {
+			c.Hosts = append(c.Hosts, o)
+		}
+	}
+	for _, c := range all {
+		for _, o := range all {
+			if o != c && !c.Own && o.Name != "" {
+				c.Others = append(c.Others, o.Name)
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(c *Chain) bool { return shut[c] })
+}
+
+// chainName is the name by which clients ask for a host in TLS.
+func chainName(host string) string {
+	if host == api.AnyHost {
+		return ""
+	}
+	return host
+}
+
+// covers reports whether clients that ask for a name come to the chain, if to no other
+// one with a nearer name.
+func (c *Chain) covers(host string) bool { return c.Name == "" || api.HostCovers(c.Name, host) }
+
+// chainOf is the one of chains to which clients come who ask for a host: that with the
+// nearest name, as Envoy chooses; nil for none.
+func chainOf(all []*Chain, host string) *Chain {
+	var found *Chain
+	for _, c := range all {
+		if c.covers(host) && (found == nil || nearer(c.Name, found.Name)) {
+			found = c
+		}
+	}
+	return found
+}
+
+// ChainFor is the one of chains to which a client comes who asks for a name in TLS; nil
+// where it is not let in.
+func ChainFor(all []*Chain, name string) *Chain { return chainOf(all, strings.ToLower(name)) }
+
+// nearer reports whether a is the nearer of two names that both cover a host.
+func nearer(a, b string) bool {
+	if wildA, wildB := strings.HasPrefix(a, "*"), strings.HasPrefix(b, "*"); a != "" && b != "" && wildA != wildB {
+		return wildB
+	}
+	return len(a) > len(b)
+}
+
+// atPort are the listeners at a port where clients speak TLS.
+func atPort(list []route.Listener, port uint32) []route.Listener {
+	return slices.DeleteFunc(slices.Clone(list), func(l route.Listener) bool { return l.Port != port || l.TLS == nil })
+}
+
+// shut reports whether the listener at a port that has a host, the nearest by name, is
+// closed.
+func shut(list []route.Listener, port uint32, host string) bool {
+	var found *route.Listener
+	for i := range list {
+		l := &list[i]
+		if l.Port == port && l.Covers(host) && (found == nil || nearer(l.Hostname, found.Hostname)) {
+			found = l
+		}
+	}
+	return found != nil && found.Closed
+}
+
+// secureCalls yields the hosts for everybody that a listener serves to clients who speak
+// TLS: those with a certificate of their own, and where the listener has one all others.
+func (m mesh) secureCalls(list []route.Listener, l *route.Listener, serve func(*dest)) {
+	own := map[string]bool{}
+	for d := range m.destsNamed(hostsAt(secureHTTP)) {
+		if d.TLS == nil || m.isForEdges(d) {
+			continue
+		}
+		own[d.Name] = true
+		if l.Covers(d.Name) && !l.Closed {
+			serve(d)
+		}
+	}
+	if l.Closed || len(l.TLS.Secrets) == 0 {
+		return
+	}
+	for d := range m.destsNamed(hostsAt(plainHTTP)) {
+		if l.Covers(d.Name) && !own[d.Name] && !m.isForEdges(d) && !shut(list, l.Port, d.Name) {
+			serve(d)
+		}
+	}
+}
+
+// ownListeners are those that an edge dataplane names itself.
+func (m mesh) ownListeners(p *dataplane) []route.Listener {
+	var out []route.Listener
+	for i := range p.spec.Networking.Gateway.Listeners {
+		l := &p.spec.Networking.Gateway.Listeners[i]
+		x := route.Listener{Port: l.Port, Hostname: l.Hostname}
+		if l.Secure() {
+			x.TLS = &route.ServerTLS{}
+		}
+		if l.Secure() && l.TLS != nil {
+			ref := p.secret(l)
+			x.TLS.Secrets = []api.Ref{ref}
+			x.Closed = m.certificate(ref) == nil
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// secret is the one that a listener of p names.
+func (p *dataplane) secret(l *api.EdgeListener) api.Ref {
+	return api.Ref{Kind: api.KindSecret, Mesh: p.object.Mesh, Namespace: cmp.Or(p.facts.Namespace, defaultNamespace), Name: l.TLS.Secret}
+}
+
+// defaultNamespace is that of what names none in Kubernetes.
+const defaultNamespace = "default"
+
+// addSecrets derives the certificates that Secrets hold.
+func (c *collections) addSecrets() {
+	secrets := c.otherObjects.Index(func(key string, o *api.Object, add func(string)) {
+		if o.Kind == api.KindSecret {
+			add(key)
+		}
+	})
+	c.secrets = derive.Derive(c.schema, "certificates", secrets, derive.Values[secretKept]{
+		Equal: func(a, b *secretKept) bool { return same(a.Secret, b.Secret) },
+	}, func(r *derive.Reader, key string) *secretKept {
+		o, _ := c.otherObjects.Get(r, key)
+		cert, fault := o.Spec.(*api.Secret).Certificate()
+		if fault != nil {
+			return nil
+		}
+		return &secretKept{Secret: Secret{Name: SecretName(o.Ref), Ref: o.Ref, Certificate: cert}}
+	})
+}
+
+// certificate is what a Secret holds; nil where that is none.
+func (m mesh) certificate(ref api.Ref) *secretKept {
+	s, _ := m.secrets.Get(m.at, objectKey(ref))
+	return s
+}
+
+// secretsOf are those that the listeners of r show, by name. Of a dataplane that shows
+// none nothing is looked up.
+func (m mesh) secretsOf(r *Resolved) []SecretUse {
+	var out []SecretUse
+	for _, e := range r.Edges {
+		for _, c := range r.Chains(e.Edge) {
+			for _, ref := range c.Secrets {
+				if s := m.certificate(ref); s != nil && !slices.ContainsFunc(out, func(u SecretUse) bool { return u.Secret == &s.Secret }) {
+					out = append(out, SecretUse{&s.Secret, &s.kept})
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b SecretUse) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// listenerNotes are those on the listeners that an edge dataplane names itself.
+func listenerNotes(x mesh, p *dataplane) []api.Note {
+	var notes []api.Note
+	net := p.spec.Networking
+	if !net.Edge() {
+		return nil
+	}
+	for i := range net.Gateway.Listeners {
+		l := &net.Gateway.Listeners[i]
+		if l.TLS == nil || x.certificate(p.secret(l)) != nil {
+			continue
+		}
+		at := api.Path("networking.gateway.listeners").Index(i).Field("tls").Field("secret")
+		ref := p.secret(l)
+		why := "there is no Secret " + ref.Namespace + "/" + ref.Name + "; create it, with type " + api.SecretTLS
+		if o, _ := x.otherObjects.Get(x.at, objectKey(ref)); o != nil {
+			_, fault := o.Spec.(*api.Secret).Certificate()
+			why = "Secret " + ref.Namespace + "/" + ref.Name + " cannot be shown: " + fault.Key + " " + fault.Message
+		}
+		notes = append(notes, note(&api.Origin{Ref: p.object.Ref, Field: at}, api.Error, "InvalidCertificateRef", at, "%s; until then nobody is let in at port %d for these hosts", why, l.Port))
+	}
+	return notes
+}

@@ -1,0 +1,141 @@
+package xds
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	tlsinspectorv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/listener/tls_inspector/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// secretWait is how long a listener waits for a certificate before it serves the others:
+// it is asked for when the listener is there, so that all of them wait for it.
+const secretWait = 5 * time.Second
+
+// ChainRoutes is the name of the route configuration of those who ask for a name at a
+// port where clients speak TLS.
+func ChainRoutes(port uint32, name string) string {
+	return EdgeName(port) + ":" + cmp.Or(name, api.AnyHost)
+}
+
+// sameChains reports whether listeners with the chains are one.
+func sameChains(a, b []*resolve.Chain) bool {
+	return slices.EqualFunc(a, b, func(a, b *resolve.Chain) bool {
+		return a.Name == b.Name && a.Minimum == b.Minimum && a.Maximum == b.Maximum && slices.Equal(a.Secrets, b.Secrets) && slices.Equal(chainPolicies(a), chainPolicies(b))
+	})
+}
+
+// chainPolicies are those of the hosts of a chain as a whole.
+func chainPolicies(c *resolve.Chain) resolve.Policies {
+	if len(c.Hosts) == 0 {
+		return nil
+	}
+	return c.Hosts[0].Policies
+}
+
+// renderSecure renders where an edge dataplane listens for clients that speak TLS: a chain
+// of filters for each name that they may ask for there.
+func (x *Renderer) renderSecure(r *resolve.Resolved, e *resolve.Edge) *ownEdge {
+	own := &ownEdge{chains: r.Chains(e)}
+	if hosts := r.Hosts(e); len(hosts) > 0 {
+		own.ps = hosts[0].Policies
+	}
+	out := &listenerv3.Listener{Name: "edge:" + joined(e.Address, e.Port), TrafficDirection: corev3.TrafficDirection_INBOUND, Address: socket(e.Address, e.Port)}
+	out.ListenerFilters = []*listenerv3.ListenerFilter{{
+		Name: "envoy.filters.listener.tls_inspector", ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: Pack(&tlsinspectorv3.TlsInspector{})},
+	}}
+	all := []*api.Origin{{Ref: r.Ref}}
+	var origins []*api.Origin
+	var names []string
+	var wrong error
+	for _, c := range own.chains {
+		name := ChainRoutes(e.Port, c.Name)
+		in := x.common(chain{place: Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: chainPolicies(c), edge: e})
+		wrong = cmp.Or(wrong, in.err)
+		fc := &listenerv3.FilterChain{Name: name, Filters: in.filters, TransportSocket: showing(c)}
+		if c.Name != "" {
+			fc.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{c.Name}}
+		}
+		out.FilterChains, names, origins = append(out.FilterChains, fc), append(names, name), append(origins, in.origins...)
+	}
+	if len(own.chains) == 0 {
+		return own
+	}
+	out.Metadata = cmp.Or(named(origins), &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{}})
+	out.Metadata.FilterMetadata[tagsMetadata] = &structpb.Struct{Fields: map[string]*structpb.Value{"tags": structpb.NewStructValue(textStruct(nil))}}
+	if err := cmp.Or(wrong, checkListener(out, e.Address)); err != nil {
+		own.notes = refused(append(all, origins...), "nobody listens at "+joined(e.Address, e.Port), err)
+		return own
+	}
+	own.listener = newResource(out.Name, out)
+	slices.Sort(names)
+	own.listener.Routes = names
+	return own
+}
+
+// showing is how a listener speaks TLS to those who ask for the names of a chain.
+func showing(c *resolve.Chain) *corev3.TransportSocket {
+	versions := &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_2, TlsMaximumProtocolVersion: tlsv3.TlsParameters_TLSv1_3}
+	if c.Minimum == "1.3" {
+		versions.TlsMinimumProtocolVersion = tlsv3.TlsParameters_TLSv1_3
+	}
+	if c.Maximum == "1.2" {
+		versions.TlsMaximumProtocolVersion = tlsv3.TlsParameters_TLSv1_2
+	}
+	common := &tlsv3.CommonTlsContext{TlsParams: versions, AlpnProtocols: []string{"h2", "http/1.1"}}
+	for _, ref := range c.Secrets {
+		common.TlsCertificateSdsSecretConfigs = append(common.TlsCertificateSdsSecretConfigs, &tlsv3.SdsSecretConfig{Name: resolve.SecretName(ref), SdsConfig: overADS(secretWait)})
+	}
+	return &corev3.TransportSocket{
+		Name:       "envoy.transport_sockets.tls",
+		ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: Pack(&tlsv3.DownstreamTlsContext{CommonTlsContext: common})},
+	}
+}
+
+// secure adds a listener for clients that speak TLS, and the hosts of each of its chains.
+func (s *State) secure(r *resolve.Resolved, e resolve.EdgeUse, own *ownEdge) {
+	if own.listener == nil {
+		s.Notes = append(s.Notes, own.notes...)
+		return
+	}
+	s.listen(r, own.listener, joined(e.Address, e.Port), own.notes)
+	for _, c := range r.Chains(e.Edge) {
+		elsewhere := c.Others
+		if c.Own && !slices.ContainsFunc(c.Hosts, func(o *resolve.Outbound) bool { return o.Destination.Name == api.AnyHost }) {
+			elsewhere = []string{api.AnyHost}
+		}
+		name := ChainRoutes(e.Port, c.Name)
+		if len(c.Hosts) == 0 {
+			s.add(&s.Routes, newHostsResource(name, nil, elsewhere), nil)
+			continue
+		}
+		s.add(&s.Routes, renderHosts(name, c.Hosts, elsewhere), nil)
+	}
+}
+
+// misdirected answers requests for hosts whose certificate the client has not seen: it is
+// to make another connection (RFC 9110, 15.5.20).
+func misdirected(domains []string) *routev3.VirtualHost {
+	return &routev3.VirtualHost{Name: "misdirected", Domains: domains, Routes: []*routev3.Route{{
+		Name:   "misdirected",
+		Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}},
+		Action: &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: 421}},
+	}}}
+}
+
+// renderSecret renders a certificate, once for as long as it lasts.
+func renderSecret(u resolve.SecretUse) *Resource {
+	return u.Kept.Do(func() any {
+		return newResource(u.Name, &tlsv3.Secret{Name: u.Name, Type: &tlsv3.Secret_TlsCertificate{
+			TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: inline(u.Chain), PrivateKey: inline(u.Key)},
+		}})
+	}).(*Resource)
+}
