@@ -78,7 +78,7 @@ func translate(objects []*api.Object, o Options) *converter {
 	for _, x := range objects {
 		if x.Kind == o.Kind { // it is so already
 			c.names[x.Ref]++
-			c.out.Objects = append(c.out.Objects, x)
+			c.out.Objects = append(c.out.Objects, c.today(x))
 		}
 	}
 	for i := range o.Dialects {
@@ -90,6 +90,28 @@ func translate(objects []*api.Object, o Options) *converter {
 		return cmp.Or(a.Origin.Ref.Compare(b.Origin.Ref), cmp.Compare(a.Field, b.Field))
 	})
 	return c
+}
+
+// Current is a spec that may be written in an older form of its language.
+type Current interface {
+	// Today is the same in the form of today; false where it is so already.
+	Today() (api.Spec, bool)
+}
+
+// today is an object in the form of today.
+func (c *converter) today(o *api.Object) *api.Object {
+	spec, ok := o.Spec.(Current)
+	if !ok {
+		return o
+	}
+	now, older := spec.Today()
+	if !older {
+		return o
+	}
+	out := *o
+	out.Spec = now
+	c.note(&api.Origin{Ref: o.Ref}, api.Info, "OlderForm", "", "the document is in an older form, and is written in that of today")
+	return &out
 }
 
 func (c *converter) note(o *api.Origin, severity api.Severity, code string, at api.Path, format string, args ...any) {

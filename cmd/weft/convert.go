@@ -86,13 +86,13 @@ func (a *app) convert(x conversion) error {
 		return err
 	}
 	options.Edge.Namespace, options.Edge.Name = cutNamespace(x.gateway)
-	reading, err := a.read(x.files)
+	reading, err := a.readBy(world.ReadOlder, x.files)
 	if err != nil {
 		return err
 	}
 	result := convert.Objects(reading.Objects, options)
 	out := converted{Violations: []inspect.Violation{}, Documents: []json.RawMessage{}}
-	for _, v := range reading.Violations {
+	for _, v := range slices.Concat(reading.Rewritten, reading.Violations) {
 		out.Violations = append(out.Violations, inspect.ViolationOf(v))
 	}
 	sources := map[api.Ref]api.Source{}

@@ -64,11 +64,13 @@ func (a *app) validate(files []string, strict bool) error {
 }
 
 // read reads documents, of which there must be some.
-func (a *app) read(files []string) (world.Reading, error) {
+func (a *app) read(files []string) (world.Reading, error) { return a.readBy(world.Read, files) }
+
+func (a *app) readBy(how func(io.Reader, ...string) (world.Reading, error), files []string) (world.Reading, error) {
 	if len(files) == 0 {
 		return world.Reading{}, usage("-f is missing; name a file, a directory, or - for standard input")
 	}
-	reading, err := world.Read(a.in, files...)
+	reading, err := how(a.in, files...)
 	if errors.Is(err, decode.ErrNoDocuments) {
 		return reading, usage("%w; give -f something that holds some", err)
 	}

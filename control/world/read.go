@@ -23,6 +23,8 @@ type Reading struct {
 	Violations []*api.Violation // in the order of their places
 	Texts      []decode.Text    // as they are, by their names
 	Empty      []string         // what was named and holds no document
+	// Rewritten says what ReadOlder changed, and what has no form today.
+	Rewritten []*api.Violation
 }
 
 // emptiness is something without documents as people know it.
@@ -44,7 +46,43 @@ func emptiness(path string, texts []decode.Text, dir bool) string {
 // name "-". An invalid document stays out and stops nothing; a file that
 // cannot be read is an error. Nothing at all is decode.ErrNoDocuments, with the
 // names of what was read.
-func Read(stdin io.Reader, paths ...string) (Reading, error) {
+func Read(stdin io.Reader, paths ...string) (Reading, error) { return read(stdin, nil, paths...) }
+
+// ReadOlder is Read where documents of older forms are rewritten first. What was changed
+// of them are violations too: of severity Info, or Error where a part has no form today.
+func ReadOlder(stdin io.Reader, paths ...string) (Reading, error) {
+	kinds := map[string]decode.Rewrite{}
+	var found []*api.Violation
+	for _, d := range Readable() {
+		for kind, older := range d.Older {
+			kinds[kind] = func(doc map[string]any, at func(api.Path) api.Position) ([]map[string]any, bool) {
+				ref := named(kind, doc)
+				today, changes := older(doc)
+				for _, c := range changes {
+					v := &api.Violation{Position: at(c.Field), Object: ref, Field: c.Field, Code: "OlderForm", Message: c.Message, Severity: api.Info}
+					if c.Lost {
+						v.Code, v.Severity = "NoFormToday", api.Error
+					}
+					found = append(found, v)
+				}
+				return today, len(changes) > 0
+			}
+		}
+	}
+	r, err := read(stdin, kinds, paths...)
+	r.Rewritten = found
+	return r, err
+}
+
+// named is the ref of a document as it is written.
+func named(kind string, doc map[string]any) api.Ref {
+	meta, _ := doc["metadata"].(map[string]any)
+	name, _ := meta["name"].(string)
+	namespace, _ := meta["namespace"].(string)
+	return api.Ref{Kind: kind, Mesh: api.DefaultMesh, Namespace: namespace, Name: name}
+}
+
+func read(stdin io.Reader, kinds map[string]decode.Rewrite, paths ...string) (Reading, error) {
 	var r Reading
 	sources := make([]source, len(paths))
 	for i, path := range paths {
@@ -56,7 +94,11 @@ func Read(stdin io.Reader, paths ...string) (Reading, error) {
 		r.Texts = append(r.Texts, texts...)
 	}
 	var err error
-	r.Objects, r.Refused, err = decode.All(catalog, r.Texts...)
+	texts := r.Texts
+	if kinds != nil {
+		texts = decode.Older(kinds, texts...)
+	}
+	r.Objects, r.Refused, err = decode.All(catalog, texts...)
 	r.Violations = api.Violations(err)
 	r.Documents = count(r.Objects, r.Violations)
 	for _, s := range sources {

@@ -54,6 +54,7 @@ var Dialect = route.Dialect{
 	Print:   printTable,
 	Prints:  KindHTTPRoute, Hosts: true, Services: true,
 	Assume: assume,
+	Older:  map[string]route.Older{KindHTTPRoute: fromOlder},
 }
 
 // HTTPRoute is the spec of an HTTPRoute.

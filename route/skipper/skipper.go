@@ -35,6 +35,7 @@ func with(service bool) route.Dialect {
 		Status:  status,
 		Print:   printTable,
 		Prints:  Kind, Hosts: true,
+		Older: map[string]route.Older{KindIngress: fromIngress},
 	}
 }
 

@@ -1,0 +1,79 @@
+package decode
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// Rewrite makes of a document, as the values of JSON, those of today that say the same;
+// changed is false where it is of today. It may change the document that it is given.
+type Rewrite func(doc map[string]any, at func(api.Path) api.Position) (today []map[string]any, changed bool)
+
+// Older are texts in which the documents of some kinds are rewritten. A text without any
+// that changes stays as it is; of others each document is a text of its own, at the line
+// at which it stood. A document that cannot be read stays, for All to say what is wrong.
+func Older(kinds map[string]Rewrite, texts ...Text) []Text {
+	var out []Text
+	for _, t := range texts {
+		var parts []Text
+		changed := false
+		for doc, broken := range split(t.File, t.Text) {
+			if broken != nil {
+				parts, changed = nil, false // All says so
+				break
+			}
+			today, ok := doc.rewritten(kinds)
+			changed = changed || ok
+			line := doc.place(doc.root).Line
+			parts = append(parts, Text{t.File, append(bytes.Repeat([]byte("\n"), max(line-1, 0)), today...)})
+		}
+		if !changed {
+			parts = []Text{t}
+		}
+		out = append(out, parts...)
+	}
+	return out
+}
+
+// rewritten is the text of the documents that d is today.
+func (d *document) rewritten(kinds map[string]Rewrite) (text []byte, changed bool) {
+	whole := func() []byte {
+		var v any
+		if d.root.Decode(&v) != nil {
+			return d.Text
+		}
+		out, err := json.Marshal(v)
+		if err != nil {
+			return d.Text
+		}
+		return out
+	}
+	rewrite := kinds[scalarOf(member(d.root, "kind"))]
+	var doc map[string]any
+	if rewrite == nil || d.root.Decode(&doc) != nil {
+		if d.Item == "" {
+			return d.Text, false
+		}
+		return whole(), false
+	}
+	today, ok := rewrite(doc, d.locate)
+	if !ok && d.Item == "" {
+		return d.Text, false
+	} else if !ok {
+		return whole(), false
+	}
+	for i, one := range today {
+		body, err := json.Marshal(one)
+		if err != nil {
+			panic(fmt.Sprintf("values of YAML: %v", err)) // their keys are texts
+		}
+		if i > 0 {
+			text = append(text, "\n---\n"...)
+		}
+		text = append(text, body...)
+	}
+	return text, true
+}
