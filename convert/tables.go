@@ -188,7 +188,7 @@ func (c *converter) compose(d *route.Dialect, s *said, to api.TargetRef) *source
 	}
 	itself := map[*route.Composed]*route.Composed{}
 	for _, r := range made.Rows {
-		t.Lines = append(t.Lines, route.Line{Match: r.Match, Composed: named(r.Composed, to, itself)})
+		t.Lines = append(t.Lines, route.Line{Match: route.Match{Conditions: r.Match.Conditions.Simplified()}, Composed: named(r.Composed, to, itself)})
 	}
 	if made.Unmatched != nil {
 		t.unmatched = named(made.Unmatched, to, itself)

@@ -59,3 +59,61 @@ func subtree(re *syntax.Regexp) (path string, ok bool) {
 	head.Sub = re.Sub[:len(re.Sub)-1]
 	return head.String(), true
 }
+
+// Simplified are conditions that ask the same, without expressions where other words say
+// it: a path that begins with a text, a header that contains one.
+func (cs Conditions) Simplified() Conditions {
+	out := make(Conditions, len(cs))
+	for i := range cs {
+		out[i] = cs[i].simplified()
+	}
+	return out
+}
+
+func (c Condition) simplified() Condition {
+	if c.Op != FullMatch {
+		return c
+	}
+	op, value := Op(0), ""
+	re := canonical(c.Value)
+	if path, ok := subtree(re); ok && c.On == OnPath {
+		op, re = SegmentPrefix, canonical(path)
+	}
+	before, behind := false, false
+	if re.Op == syntax.OpConcat && op == 0 {
+		parts := re.Sub
+		if before = anything(parts[0]); before {
+			parts = parts[1:]
+		}
+		if behind = len(parts) > 0 && anything(parts[len(parts)-1]); behind {
+			parts = parts[:len(parts)-1]
+		}
+		if len(parts) != 1 {
+			return c
+		}
+		re = parts[0]
+	}
+	if value = string(re.Rune); re.Op != syntax.OpLiteral || re.Flags&syntax.FoldCase != 0 || !IsASCII(value) {
+		return c
+	}
+	switch {
+	case op != 0:
+	case before && behind:
+		op = Contains
+	case before:
+		op = Suffix
+	case behind:
+		op = BytePrefix
+	default:
+		op = Equal
+	}
+	if plain, err := Compare(c.On, c.Name, op, c.Mode, value); err == nil {
+		return plain
+	}
+	return c
+}
+
+// anything reports whether an expression matches every text.
+func anything(re *syntax.Regexp) bool {
+	return re.Op == syntax.OpStar && re.Sub[0].Op == syntax.OpAnyChar
+}
