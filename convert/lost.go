@@ -1,0 +1,129 @@
+package convert
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// left is a line that is in no document.
+type left struct {
+	route.Line
+	code, why string
+}
+
+// lose leaves lines out, and those that would open what they keep closed.
+func (w *work) lose(lost map[int]string) bool {
+	var kept []route.Line
+	for i, l := range w.lines {
+		why, gone := lost[i]
+		code, message, _ := strings.Cut(why, "\x00")
+		last := w.ended && i == len(w.lines)-1
+		switch {
+		case gone && last && w.refused:
+			w.say(-1, api.Error, code, "%s: what no rule takes cannot be refused: %s; nothing is written for it", w.where(), message)
+			w.printed, w.found = nil, nil
+			return false
+		case gone && last:
+			w.refuse(message)
+			kept = append(kept, w.lines[i])
+		case gone && w.refuses(&l, code):
+			w.closed = append(w.closed, left{w.lines[i], code, message})
+			l.Composed = w.instead[l.Composed]
+			kept = append(kept, l)
+		case gone:
+			w.left = append(w.left, left{l, code, message})
+		default:
+			kept = append(kept, l)
+		}
+	}
+	w.lines = kept
+	w.shut()
+	return true
+}
+
+// refuses reports whether a line that cannot be said keeps its place, with an error for an
+// answer: one that keeps requests from backends, whose requests would come to others.
+func (w *work) refuses(l *route.Line, code string) bool {
+	if !guards(l.Composed) || code != route.UnsaidFilter && code != route.UnsaidAction || slices.ContainsFunc(w.closed, func(x left) bool { return w.instead[x.Composed] == l.Composed }) {
+		return false
+	}
+	if w.instead == nil {
+		w.instead = map[*route.Composed]*route.Composed{}
+	}
+	if w.instead[l.Composed] == nil {
+		c := *l.Composed
+		c.Do, c.Filters, c.Inline = &route.Respond{Status: http.StatusInternalServerError}, nil, nil
+		w.instead[l.Composed] = &c
+	}
+	return true
+}
+
+// shut leaves out what would take requests that a rule which is left out refuses, or lets
+// an authorization service or a limit decide about.
+func (w *work) shut() {
+	for _, x := range w.left {
+		if !guards(x.Composed) {
+			continue
+		}
+		w.lines = slices.DeleteFunc(w.lines, func(l route.Line) bool {
+			behind := w.behind(&x.Line, &l) && !l.Bare && !guards(l.Composed) && !x.Apart(l.Conditions)
+			if behind {
+				w.left = append(w.left, left{l, "Guarded", "without " + short(&x.Line) + ", which is left out, it would take requests that do not come to a backend now"})
+			}
+			return behind
+		})
+	}
+}
+
+// behind reports whether l is tried after x in the source.
+func (w *work) behind(x, l *route.Line) bool {
+	at := func(y *route.Line) int {
+		return slices.IndexFunc(w.source.all, func(z route.Line) bool {
+			return (z.Composed == y.Composed || w.instead[z.Composed] == y.Composed) && slices.EqualFunc(z.Conditions, y.Conditions, route.Condition.Equal)
+		})
+	}
+	return at(l) > at(x)
+}
+
+// refuse answers what no rule takes with an error.
+func (w *work) refuse(why string) {
+	w.refused = true
+	w.lines[len(w.lines)-1].Composed = &route.Composed{Do: &route.Respond{Status: http.StatusInternalServerError}, Bare: true}
+	if w.unmatched != nil {
+		w.say(-1, api.Warning, "UnmatchedDiffers", "%s: what no rule takes is answered with %d: %s", w.where(), http.StatusInternalServerError, why)
+	}
+}
+
+// close sees to what no rule takes: it is done there what was done, or it is refused.
+func (w *work) close(to api.TargetRef) bool {
+	if w.ended || slices.ContainsFunc(w.lines, func(l route.Line) bool { return l.Everything() }) {
+		return false
+	}
+	there := w.found.unmatched
+	if there != nil {
+		there = named(there, to, map[*route.Composed]*route.Composed{})
+	}
+	end := w.unmatched
+	port, on := w.frontend.Port, route.CatchAll.Path()
+	switch {
+	case w.found.beyond || there == nil:
+	case end != nil && effect(end, on, on, port) == effect(there, on, on, port):
+		return false
+	case end == nil && guards(there):
+		return false
+	}
+	w.ended = true
+	moved := slices.ContainsFunc(w.lines, func(l route.Line) bool { return l.Expression })
+	if end == nil {
+		end = &route.Composed{Bare: true}
+	}
+	w.lines = append(w.lines, route.Line{Match: route.CatchAll, Composed: end, Expression: moved})
+	if w.unmatched == nil {
+		w.refuse("")
+	}
+	return true
+}
