@@ -71,7 +71,7 @@ type burst struct {
 func (b *burst) over(allocated, live uint64) bool {
 	calm := allocated-b.last < live/256
 	b.last = allocated
-	if !calm || allocated-b.since < live*uint64(growth(live))/100 {
+	if !calm || allocated-b.since < live/2 {
 		return false
 	}
 	b.since = allocated

@@ -63,6 +63,9 @@ func (s *Status) refuse(r refusals) {
 // that never were good, and those of kinds without conditions. Objects outside
 // all meshes are everybody's.
 func (r refusals) withoutStatus(m *resolve.Reader, mesh string, had []Status) []Status {
+	if len(r) == 0 {
+		return nil
+	}
 	seen := map[api.Ref]bool{}
 	for i := range had {
 		seen[had[i].Ref] = true

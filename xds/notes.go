@@ -90,9 +90,12 @@ func tableNotes(o *resolve.Outbound) []api.Note {
 	}
 	var out noteSet
 	seen := map[*policies.Effective]bool{}
-	for _, r := range o.Table.Routes {
+	for i, r := range o.Table.Routes {
 		if n, ok := divide(r.Backends).note(r); ok {
 			out.add(n)
+		}
+		if i > 0 && slices.Equal(r.Policies, o.Table.Routes[i-1].Policies) {
+			continue
 		}
 		for _, e := range r.Policies {
 			if !seen[e] {

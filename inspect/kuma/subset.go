@@ -151,7 +151,7 @@ func simpleRules(kind *policies.Kind, items []tagged) []subsetRule {
 			matchers = append(matchers, Matcher{Key: k, Value: v})
 		}
 		among := g.items
-		if len(g.tags) > 0 {
+		if len(g.tags) > 0 && len(all) > 0 {
 			among = slices.Sorted(slices.Values(slices.Concat(all, g.items)))
 		}
 		rules = append(rules, rule(kind, items, among, matchers))

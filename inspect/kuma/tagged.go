@@ -49,10 +49,10 @@ type atRule struct{ defaults, overrides []tagged }
 // attached is what policies whose top-level targetRef is a route say at the rules
 // in the tables of the dataplane.
 func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRule {
-	known := map[entry]*resolve.Item{}
+	known := make(map[*api.Origin]*resolve.Item, len(items))
 	for i := range items {
 		if it := &items[i]; it.Spec.Top().IsRoute() {
-			known[entry{it.Origin.Ref, it.Origin.Field}] = it
+			known[it.Origin] = it
 		}
 	}
 	var out []atRule
@@ -81,21 +81,15 @@ func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRu
 	return out
 }
 
-// entry identifies an item by its origin.
-type entry struct {
-	ref   api.Ref
-	field api.Path
-}
-
 // attachedAt is what known items say at a rule, by default or over everything, in
 // the order that the resolver gave them there.
-func attachedAt(e *policies.Effective, known map[entry]*resolve.Item, override bool) []tagged {
+func attachedAt(e *policies.Effective, known map[*api.Origin]*resolve.Item, override bool) []tagged {
 	if e == nil {
 		return nil
 	}
 	var out []tagged
 	for _, o := range inMergeOrder(saidOf(e, func(s merge.Said) bool { return s.Layer > merge.Port && s.Override == override })) {
-		it, ok := known[entry{o.Ref, o.Field}]
+		it, ok := known[o]
 		if !ok {
 			continue
 		}
