@@ -59,8 +59,9 @@ func returnFreeMemory(ctx context.Context) {
 
 // burst tells when one is over, such as that all sidecars connect at once: its
 // garbage, and the stacks that it made grow, would stay for as long as nothing
-// happens. So much must have been allocated since memory was given back last that the
-// collector would have run once by itself, so that it runs at most twice as often.
+// happens. Half of what lives must have been allocated since memory was given back last:
+// where the heap may grow by that much the collector runs at most twice as often, where
+// it may grow by as much as lives three times.
 type burst struct {
 	last  uint64 // bytes allocated when it was looked at
 	since uint64 // bytes allocated when memory was given back
