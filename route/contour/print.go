@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -12,28 +11,22 @@ import (
 )
 
 // printer writes one table.
-type printer struct {
-	*route.Table
-	out *route.Printed
-	// line is that which is printed; failed, that it cannot be.
-	line   int
-	failed bool
-}
+type printer struct{ route.Printer }
 
 // printTable writes a table as a root for each of its hosts.
 func printTable(t *route.Table) *route.Printed {
-	p := &printer{Table: t, out: &route.Printed{}}
+	p := &printer{route.NewPrinter(t)}
 	for _, to := range t.To {
 		if to.Name == api.AnyHost {
-			p.out.Unsaid = []route.Unsaid{{Line: -1, Severity: api.Error, Code: route.UnsaidPlace,
+			p.Out.Unsaid = []route.Unsaid{{Line: -1, Severity: api.Error, Code: route.UnsaidPlace,
 				Message: "an " + KindHTTPProxy + " is for one host, and not for all; name the host in the source"}}
-			return p.out
+			return p.Out
 		}
 	}
 	var routes []Route
 	var from []int
 	for i := range t.Lines {
-		p.line, p.failed = i, false
+		p.Begin(i)
 		list := p.routes()
 		for range list {
 			from = append(from, i)
@@ -41,7 +34,7 @@ func printTable(t *route.Table) *route.Printed {
 		routes = append(routes, list...)
 	}
 	if len(routes) == 0 {
-		return p.out
+		return p.Out
 	}
 	for n, to := range t.To {
 		ref := t.Ref
@@ -49,12 +42,12 @@ func printTable(t *route.Table) *route.Printed {
 			ref.Name = fmt.Sprintf("%s-%d", ref.Name, n+1)
 		}
 		for i := range routes {
-			p.out.Put(ref, api.Path("spec.routes").Index(i), from[i])
+			p.Out.Put(ref, api.Path("spec.routes").Index(i), from[i])
 		}
 		p.wildcard(to)
-		p.out.Objects = append(p.out.Objects, &api.Object{Ref: ref, Labels: t.Labels, Spec: &HTTPProxy{VirtualHost: &VirtualHost{FQDN: to.Name}, Routes: slices.Clone(routes)}})
+		p.Out.Objects = append(p.Out.Objects, &api.Object{Ref: ref, Labels: t.Labels, Spec: &HTTPProxy{VirtualHost: &VirtualHost{FQDN: to.Name}, Routes: slices.Clone(routes)}})
 	}
-	return p.out
+	return p.Out
 }
 
 // wildcard says that the names below a host are only those with one label more.
@@ -63,20 +56,15 @@ func (p *printer) wildcard(to api.TargetRef) {
 		return
 	}
 	for i := range p.Lines {
-		p.out.Unsaid = append(p.out.Unsaid, route.Unsaid{Line: i, Severity: api.Warning, Code: route.UnsaidPlace,
+		p.Out.Unsaid = append(p.Out.Unsaid, route.Unsaid{Line: i, Severity: api.Warning, Code: route.UnsaidPlace,
 			Message: to.Name + " is for names with one label in the place of the *, so names with more are not served"})
 	}
-}
-
-func (p *printer) fail(code, format string, args ...any) {
-	p.failed = true
-	p.out.Fail(p.line, code, fmt.Sprintf(format, args...))
 }
 
 // routes are those that a line comes to: a prefix of segments is the path itself and all
 // below its slash.
 func (p *printer) routes() []Route {
-	l := &p.Lines[p.line]
+	l := &p.Lines[p.Line]
 	paths := []route.Condition{*l.Path()}
 	if at := l.Path(); at.Op == route.SegmentPrefix && at.Value != "/" && !l.Expression {
 		base := strings.TrimSuffix(at.Value, "/")
@@ -85,7 +73,7 @@ func (p *printer) routes() []Route {
 	var out []Route
 	for i := range paths {
 		r, ok := p.route(l, &paths[i])
-		if p.failed {
+		if p.Failed {
 			return nil
 		}
 		if ok {
@@ -101,10 +89,10 @@ func (p *printer) route(l *route.Line, on *route.Condition) (Route, bool) {
 	out := Route{Conditions: p.conditions(l, on)}
 	plain := route.PlainOf(l.Filters)
 	for _, g := range plain.Guards {
-		p.fail(route.UnsaidFilter, "an %s asks no authorization service: %s", KindHTTPProxy, g)
+		p.Fail(route.UnsaidFilter, "an %s asks no authorization service: %s", KindHTTPProxy, g)
 	}
 	if len(plain.ClientLimits) > 0 {
-		p.fail(route.UnsaidFilter, "an %s does not limit the requests of each client", KindHTTPProxy)
+		p.Fail(route.UnsaidFilter, "an %s does not limit the requests of each client", KindHTTPProxy)
 	}
 	switch do := l.Do.(type) {
 	case *route.Redirect:
@@ -127,7 +115,7 @@ func (p *printer) route(l *route.Line, on *route.Condition) (Route, bool) {
 		out.EnableWebsockets = l.Upgrade != route.UpgradeOff
 		out.LoadBalancerPolicy = balanceOf(do)
 	default:
-		p.fail(route.UnsaidAction, "an %s has to name the service, which is not known", KindHTTPProxy)
+		p.Fail(route.UnsaidAction, "an %s has to name the service, which is not known", KindHTTPProxy)
 	}
 	return out, true
 }
@@ -135,13 +123,13 @@ func (p *printer) route(l *route.Line, on *route.Condition) (Route, bool) {
 // unchanged wants no changes of an answer that no service gives.
 func (p *printer) unchanged(plain *route.Plain) {
 	if len(plain.Answer) > 0 {
-		p.fail(route.UnsaidFilter, "an %s changes no headers of its own answers", KindHTTPProxy)
+		p.Fail(route.UnsaidFilter, "an %s changes no headers of its own answers", KindHTTPProxy)
 	}
 }
 
 func (p *printer) answer(do *route.Respond) *DirectResponsePolicy {
 	if len(do.Headers) > 0 {
-		p.fail(route.UnsaidAction, "an %s answers without headers of its own", KindHTTPProxy)
+		p.Fail(route.UnsaidAction, "an %s answers without headers of its own", KindHTTPProxy)
 	}
 	return &DirectResponsePolicy{StatusCode: do.Status, Body: do.Body}
 }
@@ -161,9 +149,9 @@ func (p *printer) redirectOf(d *route.Redirect, path, on *route.Condition) *Requ
 		out.Path = route.Absolute(*d.Path.Full)
 	case on.Op == route.Equal && ok:
 		out.Path = to
-	case on.Op == route.FullMatch || p.Lines[p.line].Expression || !ok ||
+	case on.Op == route.FullMatch || p.Lines[p.Line].Expression || !ok ||
 		d.Path.Outcome(path, on) != (&route.PathRewrite{Prefix: &to, Literal: true}).Outcome(asPrefix(on), on):
-		p.fail(route.UnsaidAction, "an %s redirects to a whole path, or replaces the prefix that it asks for", KindHTTPProxy)
+		p.Fail(route.UnsaidAction, "an %s redirects to a whole path, or replaces the prefix that it asks for", KindHTTPProxy)
 	default:
 		out.Prefix = to
 	}
@@ -191,12 +179,12 @@ func (p *printer) rewriteOf(out *Route, plain *route.Plain, path, on *route.Cond
 	}
 	switch {
 	case on.Op == route.Equal && path.Op == route.SegmentPrefix && ok:
-		p.out.Unsaid = append(p.out.Unsaid, route.Unsaid{Line: p.line, Severity: api.Warning, Code: "PartNotExpressible",
+		p.Out.Unsaid = append(p.Out.Unsaid, route.Unsaid{Line: p.Line, Severity: api.Warning, Code: "PartNotExpressible",
 			Message: fmt.Sprintf("an %s rewrites what is below a prefix, and not the path %s itself: requests for it do not come to the rule", KindHTTPProxy, on.Value)})
 		return false
-	case on.Op == route.Equal || on.Op == route.FullMatch || p.Lines[p.line].Expression || !ok ||
+	case on.Op == route.Equal || on.Op == route.FullMatch || p.Lines[p.Line].Expression || !ok ||
 		w.Path.Outcome(path, on) != (&route.PathRewrite{Prefix: &to, Literal: literal && to != ""}).Outcome(asPrefix(on), on):
-		p.fail(route.UnsaidFilter, "an %s replaces the prefix that it asks for, and nothing else of the path", KindHTTPProxy)
+		p.Fail(route.UnsaidFilter, "an %s replaces the prefix that it asks for, and nothing else of the path", KindHTTPProxy)
 	}
 	out.PathRewritePolicy = &PathRewritePolicy{ReplacePrefix: []ReplacePrefix{{Replacement: cmp.Or(to, "/")}}}
 	return true
@@ -219,27 +207,15 @@ func (p *printer) forwardOf(out *Route, do *route.Forward, plain *route.Plain) {
 		s := p.service(&m.Backend)
 		s.Mirror, s.Weight = true, uint32(m.Percent)
 		if i > 0 || float64(s.Weight) != m.Percent || s.Weight == 0 {
-			p.fail(route.UnsaidFilter, "an %s has one mirror, of a whole percentage from 1", KindHTTPProxy)
+			p.Fail(route.UnsaidFilter, "an %s has one mirror, of a whole percentage from 1", KindHTTPProxy)
 		}
 		out.Services = append(out.Services, s)
 	}
 }
 
 func (p *printer) service(b *route.BackendRef) Service {
-	ref := b.Target
-	section, err := strconv.ParseUint(ref.SectionName, 10, 16)
-	port := cmp.Or(int64(b.Port), int64(section))
-	switch {
-	case b.Lost != nil:
-		p.fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
-	case ref.Kind != api.KindService && ref.Kind != api.KindMeshService || len(ref.Labels)+len(ref.Tags) > 0 || ref.SectionName != "" && err != nil:
-		p.fail(route.UnsaidBackend, "an %s names services with the number of their port, and nothing else", KindHTTPProxy)
-	case port == 0:
-		p.fail(route.UnsaidBackend, "an %s names the port of a service, and %s has none here; write it", KindHTTPProxy, ref.Name)
-	case cmp.Or(ref.Namespace, b.Home) != p.Ref.Namespace:
-		p.fail(route.UnsaidBackend, "an %s names services of its own namespace, and %s is in %s; include an object of that namespace", KindHTTPProxy, ref.Name, cmp.Or(ref.Namespace, b.Home))
-	}
-	return Service{Name: ref.Name, Port: port}
+	port, _ := p.ServicePort("an "+KindHTTPProxy, b, "; include an object of that namespace")
+	return Service{Name: b.Target.Name, Port: int64(port)}
 }
 
 // policies are changes of headers.
@@ -248,7 +224,7 @@ func (p *printer) policies(plain *route.Plain) (request, answer *HeadersPolicy) 
 	w := plain.Rewrite
 	if w == nil || w.Hostname == "" && w.HostHeader == "" {
 		if w != nil && w.BackendsHost {
-			p.fail(route.UnsaidFilter, "an %s does not take the host of a service", KindHTTPProxy)
+			p.Fail(route.UnsaidFilter, "an %s does not take the host of a service", KindHTTPProxy)
 		}
 		return request, answer
 	}
@@ -268,7 +244,7 @@ func (p *printer) policy(list []route.HeaderModifier) *HeadersPolicy {
 		return nil
 	}
 	if len(list) > 1 || len(list[0].Add) > 0 {
-		p.fail(route.UnsaidFilter, "an %s sets and removes headers, once each, and adds no lines", KindHTTPProxy)
+		p.Fail(route.UnsaidFilter, "an %s sets and removes headers, once each, and adds no lines", KindHTTPProxy)
 	}
 	out := &HeadersPolicy{Remove: list[0].Remove}
 	for _, h := range list[0].Set {

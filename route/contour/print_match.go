@@ -17,7 +17,7 @@ func (p *printer) conditions(l *route.Line, on *route.Condition) []Condition {
 		switch c := &l.Conditions[i]; c.On {
 		case route.OnPath:
 			if seen {
-				p.fail(route.UnsaidMatch, "an %s asks once for the path, and not also that %s", KindHTTPProxy, c.Text())
+				p.Fail(route.UnsaidMatch, "an %s asks once for the path, and not also that %s", KindHTTPProxy, c.Text())
 			}
 			seen = true
 		case route.OnMethod:
@@ -33,7 +33,7 @@ func (p *printer) conditions(l *route.Line, on *route.Condition) []Condition {
 		case route.OnQuery:
 			out = append(out, Condition{QueryParameter: p.parameter(c)})
 		default:
-			p.fail(route.UnsaidMatch, "an %s cannot ask that %s", KindHTTPProxy, c.Text())
+			p.Fail(route.UnsaidMatch, "an %s cannot ask that %s", KindHTTPProxy, c.Text())
 		}
 	}
 	return out
@@ -44,15 +44,15 @@ func (p *printer) conditions(l *route.Line, on *route.Condition) []Condition {
 func (p *printer) path(on *route.Condition) (c Condition, asked bool) {
 	text, _ := on.Expression()
 	switch {
-	case p.Lines[p.line].Expression:
-		text, _ = p.Spelled(p.line)
+	case p.Lines[p.Line].Expression:
+		text, _ = p.Spelled(p.Line)
 	case on.Op == route.Equal:
 		return Condition{Exact: on.Value}, true
 	case (on.Op == route.BytePrefix || on.Value == "/") && on.Op != route.FullMatch && !strings.Contains(on.Value, "*") && !strings.Contains(on.Value, "//"):
 		return Condition{Prefix: on.Value}, on.Value != "/"
 	}
 	if !strings.HasPrefix(text, "/") {
-		p.fail(route.UnsaidMatch, "an %s asks for paths by expressions that begin with a slash", KindHTTPProxy)
+		p.Fail(route.UnsaidMatch, "an %s asks for paths by expressions that begin with a slash", KindHTTPProxy)
 	}
 	return Condition{Regex: text}, true
 }
@@ -76,7 +76,7 @@ func (p *printer) header(c *route.Condition, name string) *HeaderMatch {
 	default:
 		text, ok := c.Expression()
 		if !ok || not {
-			p.fail(route.UnsaidMatch, "an %s cannot ask that %s", KindHTTPProxy, c.Text())
+			p.Fail(route.UnsaidMatch, "an %s cannot ask that %s", KindHTTPProxy, c.Text())
 		}
 		out.Regex, out.IgnoreCase = text, false
 	}

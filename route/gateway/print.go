@@ -14,18 +14,12 @@ import (
 )
 
 // printer writes one table.
-type printer struct {
-	*route.Table
-	out *route.Printed
-	// line is that which is printed; failed, that it cannot be.
-	line   int
-	failed bool
-}
+type printer struct{ route.Printer }
 
 // printTable writes a table as HTTPRoutes: one, or several where it has more rules than
 // one may have.
 func printTable(t *route.Table) *route.Printed {
-	p := &printer{Table: t, out: &route.Printed{}}
+	p := &printer{route.NewPrinter(t)}
 	type written struct {
 		gatewayv1.HTTPRouteRule
 		lines []int
@@ -45,13 +39,13 @@ func printTable(t *route.Table) *route.Printed {
 		if o == nil || len(spec.Rules) == maxRules || matches+len(r.Matches) > maxAllMatches {
 			n, matches = n+1, 0
 			o, spec = p.object(n)
-			p.out.Objects = append(p.out.Objects, o)
+			p.Out.Objects = append(p.Out.Objects, o)
 		}
-		p.out.Put(o.Ref, api.Path("spec.rules").Index(len(spec.Rules)), r.lines...)
+		p.Out.Put(o.Ref, api.Path("spec.rules").Index(len(spec.Rules)), r.lines...)
 		spec.Rules = append(spec.Rules, r.HTTPRouteRule)
 		matches += len(r.Matches)
 	}
-	return p.out
+	return p.Out
 }
 
 // object is HTTPRoute n of the table. Where several are equally old the names decide.
@@ -91,41 +85,20 @@ func (p *printer) parent(to api.TargetRef) gatewayv1.ParentReference {
 	return out
 }
 
-// fail says that the line, or what is printed of it, cannot be.
-func (p *printer) fail(code, format string, args ...any) {
-	p.failed = true
-	p.out.Fail(p.line, code, fmt.Sprintf(format, args...))
-}
-
 // rule is those of the lines of c that can be printed, as one rule.
 func (p *printer) rule(c *route.Composed, lines []int) (out gatewayv1.HTTPRouteRule, printed []int) {
-	p.line, p.failed = lines[0], false
+	p.Begin(lines[0])
 	out.Filters = p.filters(c.Filters, lines[0])
 	p.action(&out, c.Do)
-	if p.failed { // as it is with the first line, so it is with all
-		for _, l := range lines[1:] {
-			for _, u := range p.out.Unsaid {
-				if u.Line == lines[0] {
-					p.out.Fail(l, u.Code, u.Message)
-				}
-			}
-		}
+	if p.Failed {
+		p.FailToo(lines[1:])
 		return out, nil
 	}
 	if name := c.RuleName(); name != "" && !p.Divided(c) {
 		out.Name = new(gatewayv1.SectionName(name))
 	}
 	printInline(&out, c.Inline)
-	for _, l := range lines {
-		p.line, p.failed = l, false
-		var matches []gatewayv1.HTTPRouteMatch
-		for _, cs := range p.Lines[l].Conditions.Alternatives() {
-			matches = append(matches, p.match(cs))
-		}
-		if !p.failed {
-			out.Matches, printed = append(out.Matches, matches...), append(printed, l)
-		}
-	}
+	out.Matches, printed = route.MatchesOf(&p.Printer, lines, p.match)
 	if len(out.Matches) == 1 && out.Matches[0].Path == nil && out.Matches[0].Method == nil && len(out.Matches[0].Headers)+len(out.Matches[0].QueryParams) == 0 {
 		out.Matches = nil
 	}
@@ -142,17 +115,17 @@ func (p *printer) action(out *gatewayv1.HTTPRouteRule, do route.Action) {
 		out.Filters = append(out.Filters, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestRedirect, RequestRedirect: p.redirect(do)})
 	case *route.Respond:
 		if do.Status != http.StatusInternalServerError || do.Body != "" || len(do.Headers) > 0 { // as a rule without backends answers
-			p.fail(route.UnsaidAction, "an HTTPRoute answers by itself with 500 alone, and this is %d", do.Status)
+			p.Fail(route.UnsaidAction, "an HTTPRoute answers by itself with 500 alone, and this is %d", do.Status)
 		}
 	default:
-		p.fail(route.UnsaidAction, "the HTTPRoute would have to name the destination, which is not known")
+		p.Fail(route.UnsaidAction, "the HTTPRoute would have to name the destination, which is not known")
 	}
 }
 
 func (p *printer) redirect(d *route.Redirect) *gatewayv1.HTTPRequestRedirectFilter {
-	out := &gatewayv1.HTTPRequestRedirectFilter{Path: modifierOf(p.Replaced(p.line, d.Path))}
+	out := &gatewayv1.HTTPRequestRedirectFilter{Path: modifierOf(p.Replaced(p.Line, d.Path))}
 	if d.Path != nil && out.Path == nil {
-		p.fail(route.UnsaidAction, "an HTTPRoute redirects to a whole path, or replaces the prefix that its match names")
+		p.Fail(route.UnsaidAction, "an HTTPRoute redirects to a whole path, or replaces the prefix that its match names")
 	}
 	if d.Scheme != "" {
 		out.Scheme = &d.Scheme
@@ -187,7 +160,7 @@ func (p *printer) backend(b *route.BackendRef) gatewayv1.HTTPBackendRef {
 	if b.Weight != 1 {
 		out.Weight = new(int32(b.Weight))
 	}
-	out.Filters = p.filters(b.Filters, p.line)
+	out.Filters = p.filters(b.Filters, p.Line)
 	return out
 }
 
@@ -198,11 +171,11 @@ func (p *printer) reference(b *route.BackendRef) gatewayv1.BackendObjectReferenc
 	port := cmp.Or(b.Port, uint32(section))
 	switch {
 	case b.Lost != nil:
-		p.fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
+		p.Fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
 	case len(ref.Labels)+len(ref.Tags) > 0 || ref.Kind == api.KindMeshServiceSubset:
-		p.fail(route.UnsaidBackend, "an HTTPRoute names backends, and selects none by labels or tags")
+		p.Fail(route.UnsaidBackend, "an HTTPRoute names backends, and selects none by labels or tags")
 	case ref.SectionName != "" && err != nil:
-		p.fail(route.UnsaidBackend, "an HTTPRoute names the port of a backend by its number, and not as %s", api.Clip(ref.SectionName))
+		p.Fail(route.UnsaidBackend, "an HTTPRoute names the port of a backend by its number, and not as %s", api.Clip(ref.SectionName))
 	case port == 0 && ref.Kind == api.KindMeshService, ref.Kind != api.KindMeshService && ref.Kind != api.KindService:
 		out.Group, out.Kind = new(gatewayv1.Group("kuma.io")), new(gatewayv1.Kind(ref.Kind))
 	}

@@ -16,13 +16,13 @@ func (p *printer) filters(list []route.Filter, line int) []gatewayv1.HTTPRouteFi
 	var out []gatewayv1.HTTPRouteFilter
 	plain := route.PlainOf(list)
 	for _, g := range plain.Guards {
-		p.fail(route.UnsaidFilter, "an HTTPRoute asks no authorization service: %s", g)
+		p.Fail(route.UnsaidFilter, "an HTTPRoute asks no authorization service: %s", g)
 	}
 	if len(plain.ClientLimits) > 0 {
-		p.fail(route.UnsaidFilter, "an HTTPRoute does not limit the requests of each client")
+		p.Fail(route.UnsaidFilter, "an HTTPRoute does not limit the requests of each client")
 	}
 	if len(plain.Request) > 1 || len(plain.Answer) > 1 {
-		p.fail(route.UnsaidFilter, "an HTTPRoute changes a header once, and this changes one several times")
+		p.Fail(route.UnsaidFilter, "an HTTPRoute changes a header once, and this changes one several times")
 	}
 	for i := range plain.Request {
 		out = append(out, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestHeaderModifier, RequestHeaderModifier: headerFilter(&plain.Request[i])})
@@ -56,11 +56,11 @@ func (p *printer) rewrite(w *route.Rewrite, line int) *gatewayv1.HTTPURLRewriteF
 		out.Hostname = new(gatewayv1.PreciseHostname(w.Hostname))
 	}
 	if w.BackendsHost || w.HostHeader != "" {
-		p.fail(route.UnsaidFilter, "an HTTPRoute takes the host from no header and no backend; it writes one")
+		p.Fail(route.UnsaidFilter, "an HTTPRoute takes the host from no header and no backend; it writes one")
 	}
 	out.Path = modifierOf(p.Replaced(line, w.Path))
 	if w.Path != nil && out.Path == nil {
-		p.fail(route.UnsaidFilter, "an HTTPRoute replaces the whole path or the prefix that its match names, and not each match of an expression")
+		p.Fail(route.UnsaidFilter, "an HTTPRoute replaces the whole path or the prefix that its match names, and not each match of an expression")
 	}
 	return out
 }

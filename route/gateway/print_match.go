@@ -16,18 +16,18 @@ func (p *printer) match(cs route.Conditions) gatewayv1.HTTPRouteMatch {
 		switch c.On {
 		case route.OnPath:
 			if out.Path != nil {
-				p.fail(route.UnsaidMatch, "a match of an HTTPRoute asks once for the path, and not also that %s", c.Text())
+				p.Fail(route.UnsaidMatch, "a match of an HTTPRoute asks once for the path, and not also that %s", c.Text())
 			}
 			out.Path = p.path(c)
 		case route.OnMethod:
 			if !slices.Contains(methods, gatewayv1.HTTPMethod(c.Value)) {
-				p.fail(route.UnsaidMatch, "an HTTPRoute does not know the method %s", c.Value)
+				p.Fail(route.UnsaidMatch, "an HTTPRoute does not know the method %s", c.Value)
 			}
 			out.Method = new(gatewayv1.HTTPMethod(c.Value))
 		case route.OnHeader:
 			kind, value := p.compared(c)
 			if slices.ContainsFunc(out.Headers, func(h gatewayv1.HTTPHeaderMatch) bool { return string(h.Name) == c.Name }) {
-				p.fail(route.UnsaidMatch, "a match of an HTTPRoute asks once for a header, and not also that %s", c.Text())
+				p.Fail(route.UnsaidMatch, "a match of an HTTPRoute asks once for a header, and not also that %s", c.Text())
 			}
 			h := gatewayv1.HTTPHeaderMatch{Name: gatewayv1.HTTPHeaderName(c.Name), Value: value}
 			if kind != gatewayv1.HeaderMatchExact {
@@ -37,7 +37,7 @@ func (p *printer) match(cs route.Conditions) gatewayv1.HTTPRouteMatch {
 		case route.OnQuery:
 			kind, value := p.compared(c)
 			if slices.ContainsFunc(out.QueryParams, func(q gatewayv1.HTTPQueryParamMatch) bool { return string(q.Name) == c.Name }) {
-				p.fail(route.UnsaidMatch, "a match of an HTTPRoute asks once for a query parameter, and not also that %s", c.Text())
+				p.Fail(route.UnsaidMatch, "a match of an HTTPRoute asks once for a query parameter, and not also that %s", c.Text())
 			}
 			q := gatewayv1.HTTPQueryParamMatch{Name: gatewayv1.HTTPHeaderName(c.Name), Value: value}
 			if kind != gatewayv1.HeaderMatchExact {
@@ -45,10 +45,10 @@ func (p *printer) match(cs route.Conditions) gatewayv1.HTTPRouteMatch {
 			}
 			out.QueryParams = append(out.QueryParams, q)
 		default:
-			p.fail(route.UnsaidMatch, "an HTTPRoute cannot ask that %s", c.Text())
+			p.Fail(route.UnsaidMatch, "an HTTPRoute cannot ask that %s", c.Text())
 		}
 	}
-	if out.Path == nil && p.Lines[p.line].Expression {
+	if out.Path == nil && p.Lines[p.Line].Expression {
 		out.Path = p.path(cs.Path())
 	}
 	return out
@@ -58,8 +58,8 @@ func (p *printer) match(cs route.Conditions) gatewayv1.HTTPRouteMatch {
 func (p *printer) path(c *route.Condition) *gatewayv1.HTTPPathMatch {
 	kind, value := gatewayv1.PathMatchRegularExpression, c.Value
 	switch {
-	case p.Lines[p.line].Expression:
-		value, _ = p.Spelled(p.line)
+	case p.Lines[p.Line].Expression:
+		value, _ = p.Spelled(p.Line)
 	case c.Op == route.Equal:
 		kind = gatewayv1.PathMatchExact
 	case c.Op == route.SegmentPrefix, c.Op == route.BytePrefix && c.Value == "/":
@@ -77,7 +77,7 @@ func (p *printer) compared(c *route.Condition) (kind gatewayv1.HeaderMatchType, 
 	}
 	text, ok := c.Expression()
 	if !ok || c.Mode&^route.IgnoreCase != 0 {
-		p.fail(route.UnsaidMatch, "an HTTPRoute cannot ask that %s", c.Text())
+		p.Fail(route.UnsaidMatch, "an HTTPRoute cannot ask that %s", c.Text())
 	}
 	return gatewayv1.HeaderMatchRegularExpression, text
 }

@@ -1,7 +1,6 @@
 package kuma
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,17 +10,11 @@ import (
 )
 
 // printer writes one table.
-type printer struct {
-	*route.Table
-	out *route.Printed
-	// line is that which is printed; failed, that it cannot be.
-	line   int
-	failed bool
-}
+type printer struct{ route.Printer }
 
 // printTable writes a table as one MeshHTTPRoute.
 func printTable(t *route.Table) *route.Printed {
-	p := &printer{Table: t, out: &route.Printed{}}
+	p := &printer{route.NewPrinter(t)}
 	var rules []Rule
 	var from [][]int
 	for _, g := range t.Groups() {
@@ -30,7 +23,7 @@ func printTable(t *route.Table) *route.Printed {
 		}
 	}
 	if len(rules) == 0 {
-		return p.out
+		return p.Out
 	}
 	spec := &HTTPRoute{}
 	ref := t.Ref
@@ -47,47 +40,27 @@ func printTable(t *route.Table) *route.Printed {
 			if i > 0 { // a name is one rule's
 				copied[j].Name = ""
 			}
-			p.out.Put(ref, api.Path("spec.to").Index(i).Field("rules").Index(j), from[j]...)
+			p.Out.Put(ref, api.Path("spec.to").Index(i).Field("rules").Index(j), from[j]...)
 		}
 		spec.To = append(spec.To, To{TargetRef: to, Rules: copied})
 	}
-	p.out.Objects = []*api.Object{{Ref: ref, Labels: t.Labels, Spec: spec}}
-	return p.out
-}
-
-func (p *printer) fail(code, format string, args ...any) {
-	p.failed = true
-	p.out.Fail(p.line, code, fmt.Sprintf(format, args...))
+	p.Out.Objects = []*api.Object{{Ref: ref, Labels: t.Labels, Spec: spec}}
+	return p.Out
 }
 
 // rule is those lines of a group that can be printed, as one rule.
 func (p *printer) rule(g *route.Group) (out Rule, printed []int) {
-	p.line, p.failed = g.Lines[0], false
+	p.Begin(g.Lines[0])
 	p.filters(&out.Default, g.Composed)
 	p.action(&out.Default, g.Do)
-	if p.failed { // as it is with the first line, so it is with all
-		for _, l := range g.Lines[1:] {
-			for _, u := range p.out.Unsaid {
-				if u.Line == g.Lines[0] {
-					p.out.Fail(l, u.Code, u.Message)
-				}
-			}
-		}
+	if p.Failed {
+		p.FailToo(g.Lines[1:])
 		return out, nil
 	}
 	if name := g.RuleName(); ruleName.MatchString(name) && !p.Divided(g.Composed) {
 		out.Name = name
 	}
-	for _, l := range g.Lines {
-		p.line, p.failed = l, false
-		var matches []Match
-		for _, cs := range p.Lines[l].Conditions.Alternatives() {
-			matches = append(matches, p.match(cs))
-		}
-		if !p.failed {
-			out.Matches, printed = append(out.Matches, matches...), append(printed, l)
-		}
-	}
+	out.Matches, printed = route.MatchesOf(&p.Printer, g.Lines, p.match)
 	return out, printed
 }
 
@@ -99,7 +72,7 @@ func (p *printer) action(out *Default, do route.Action) {
 		for i := range do.Backends {
 			b := &do.Backends[i]
 			if len(b.Filters) > 0 {
-				p.fail(route.UnsaidFilter, "%s has no filters for one of several backends", KindHTTPRoute)
+				p.Fail(route.UnsaidFilter, "%s has no filters for one of several backends", KindHTTPRoute)
 			}
 			out.BackendRefs = append(out.BackendRefs, p.backend(b))
 		}
@@ -110,7 +83,7 @@ func (p *printer) action(out *Default, do route.Action) {
 		out.Filters = append(out.Filters, Filter{Type: requestRedirect, RequestRedirect: p.redirect(do)})
 	case *route.Respond:
 		if do.Body != "" || len(do.Headers) > 0 {
-			p.fail(route.UnsaidAction, "%s does not answer by itself", KindHTTPRoute)
+			p.Fail(route.UnsaidAction, "%s does not answer by itself", KindHTTPRoute)
 		}
 		p.refuse(out, do.Status)
 	}
@@ -119,7 +92,7 @@ func (p *printer) action(out *Default, do route.Action) {
 // refuse answers with the status that there is for backends of which none has a weight.
 func (p *printer) refuse(out *Default, status uint32) {
 	if status != http.StatusInternalServerError {
-		p.fail(route.UnsaidAction, "%s answers by itself with %d alone, and this is %d", KindHTTPRoute, http.StatusInternalServerError, status)
+		p.Fail(route.UnsaidAction, "%s answers by itself with %d alone, and this is %d", KindHTTPRoute, http.StatusInternalServerError, status)
 		return
 	}
 	to := p.To[0]
@@ -127,12 +100,12 @@ func (p *printer) refuse(out *Default, status uint32) {
 }
 
 func (p *printer) redirect(d *route.Redirect) *RequestRedirect {
-	out := &RequestRedirect{Scheme: d.Scheme, Hostname: d.Hostname, StatusCode: d.Status, Path: rewriteOf(p.Replaced(p.line, d.Path))}
+	out := &RequestRedirect{Scheme: d.Scheme, Hostname: d.Hostname, StatusCode: d.Status, Path: rewriteOf(p.Replaced(p.Line, d.Path))}
 	if d.Port != 0 {
 		out.Port = &d.Port
 	}
 	if d.Path != nil && out.Path == nil {
-		p.fail(route.UnsaidAction, "%s redirects to a whole path, or replaces the prefix that its match names", KindHTTPRoute)
+		p.Fail(route.UnsaidAction, "%s redirects to a whole path, or replaces the prefix that its match names", KindHTTPRoute)
 	}
 	return out
 }
@@ -166,7 +139,7 @@ func (p *printer) backend(b *route.BackendRef) BackendRef {
 		out.Port = &port
 	}
 	if b.Lost != nil {
-		p.fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
+		p.Fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
 	}
 	return out
 }

@@ -15,22 +15,22 @@ func (p *printer) match(cs route.Conditions) Match {
 		switch c.On {
 		case route.OnPath:
 			if out.Path != nil {
-				p.fail(route.UnsaidMatch, "a match of %s asks once for the path, and not also that %s", KindHTTPRoute, c.Text())
+				p.Fail(route.UnsaidMatch, "a match of %s asks once for the path, and not also that %s", KindHTTPRoute, c.Text())
 			}
 			out.Path = p.path(c)
 		case route.OnMethod:
 			if !slices.Contains(methods, c.Value) {
-				p.fail(route.UnsaidMatch, "%s does not know the method %s", KindHTTPRoute, c.Value)
+				p.Fail(route.UnsaidMatch, "%s does not know the method %s", KindHTTPRoute, c.Value)
 			}
 			out.Method = c.Value
 		case route.OnHeader:
 			if slices.ContainsFunc(out.Headers, func(h HeaderMatch) bool { return h.Name == c.Name }) {
-				p.fail(route.UnsaidMatch, "a match of %s asks once for a header, and not also that %s", KindHTTPRoute, c.Text())
+				p.Fail(route.UnsaidMatch, "a match of %s asks once for a header, and not also that %s", KindHTTPRoute, c.Text())
 			}
 			out.Headers = append(out.Headers, p.header(c))
 		case route.OnQuery:
 			if slices.ContainsFunc(out.Query, func(q QueryMatch) bool { return q.Name == c.Name }) {
-				p.fail(route.UnsaidMatch, "a match of %s asks once for a query parameter, and not also that %s", KindHTTPRoute, c.Text())
+				p.Fail(route.UnsaidMatch, "a match of %s asks once for a query parameter, and not also that %s", KindHTTPRoute, c.Text())
 			}
 			q := QueryMatch{Type: string(Exact), Name: c.Name, Value: c.Value}
 			if c.Op != route.Equal || c.Mode != 0 {
@@ -38,10 +38,10 @@ func (p *printer) match(cs route.Conditions) Match {
 			}
 			out.Query = append(out.Query, q)
 		default:
-			p.fail(route.UnsaidMatch, "%s cannot ask that %s", KindHTTPRoute, c.Text())
+			p.Fail(route.UnsaidMatch, "%s cannot ask that %s", KindHTTPRoute, c.Text())
 		}
 	}
-	if out.Path == nil && (p.Lines[p.line].Expression || out.Method == "" && len(out.Headers)+len(out.Query) == 0) {
+	if out.Path == nil && (p.Lines[p.Line].Expression || out.Method == "" && len(out.Headers)+len(out.Query) == 0) {
 		out.Path = p.path(cs.Path())
 	}
 	return out
@@ -50,8 +50,8 @@ func (p *printer) match(cs route.Conditions) Match {
 // path is what the line asks of the path, moved where the order wants it.
 func (p *printer) path(c *route.Condition) *PathMatch {
 	switch {
-	case p.Lines[p.line].Expression:
-		text, _ := p.Spelled(p.line)
+	case p.Lines[p.Line].Expression:
+		text, _ := p.Spelled(p.Line)
 		return &PathMatch{Type: Regex, Value: text}
 	case c.Op == route.Equal:
 		return &PathMatch{Type: Exact, Value: c.Value}
@@ -82,7 +82,7 @@ func (p *printer) header(c *route.Condition) HeaderMatch {
 func (p *printer) expression(c *route.Condition) string {
 	text, ok := c.Expression()
 	if !ok || c.Mode&^route.IgnoreCase != 0 {
-		p.fail(route.UnsaidMatch, "%s cannot ask that %s", KindHTTPRoute, c.Text())
+		p.Fail(route.UnsaidMatch, "%s cannot ask that %s", KindHTTPRoute, c.Text())
 	}
 	return text
 }
@@ -91,10 +91,10 @@ func (p *printer) expression(c *route.Condition) string {
 func (p *printer) filters(out *Default, c *route.Composed) {
 	plain := route.PlainOf(c.Filters)
 	for _, g := range plain.Guards {
-		p.fail(route.UnsaidFilter, "%s asks no authorization service: %s", KindHTTPRoute, g)
+		p.Fail(route.UnsaidFilter, "%s asks no authorization service: %s", KindHTTPRoute, g)
 	}
 	if len(plain.ClientLimits) > 0 {
-		p.fail(route.UnsaidFilter, "%s does not limit the requests of each client", KindHTTPRoute)
+		p.Fail(route.UnsaidFilter, "%s does not limit the requests of each client", KindHTTPRoute)
 	}
 	for i := range plain.Request {
 		out.Filters = append(out.Filters, Filter{Type: requestHeaderModifier, RequestHeaderModifier: modifierOf(&plain.Request[i])})
@@ -103,12 +103,12 @@ func (p *printer) filters(out *Default, c *route.Composed) {
 		out.Filters = append(out.Filters, Filter{Type: responseHeaderModifier, ResponseHeaderModifier: modifierOf(&plain.Answer[i])})
 	}
 	if w := plain.Rewrite; w != nil {
-		f := &URLRewrite{Hostname: w.Hostname, Path: rewriteOf(p.Replaced(p.line, w.Path))}
+		f := &URLRewrite{Hostname: w.Hostname, Path: rewriteOf(p.Replaced(p.Line, w.Path))}
 		if w.HostHeader != "" || w.BackendsHost {
-			p.fail(route.UnsaidFilter, "%s takes the host from no header and no backend; it writes one", KindHTTPRoute)
+			p.Fail(route.UnsaidFilter, "%s takes the host from no header and no backend; it writes one", KindHTTPRoute)
 		}
 		if w.Path != nil && f.Path == nil {
-			p.fail(route.UnsaidFilter, "%s replaces the whole path or the prefix that its match names, and not each match of an expression", KindHTTPRoute)
+			p.Fail(route.UnsaidFilter, "%s replaces the whole path or the prefix that its match names, and not each match of an expression", KindHTTPRoute)
 		}
 		out.Filters = append(out.Filters, Filter{Type: urlRewrite, URLRewrite: f})
 	}

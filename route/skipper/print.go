@@ -1,7 +1,6 @@
 package skipper
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -16,17 +15,13 @@ import (
 
 // printer writes one table.
 type printer struct {
-	*route.Table
-	out   *route.Printed
+	route.Printer
 	group *RouteGroup
-	// line is that which is printed; failed, that it cannot be.
-	line   int
-	failed bool
 }
 
 // printTable writes a table as one RouteGroup.
 func printTable(t *route.Table) *route.Printed {
-	p := &printer{Table: t, out: &route.Printed{}, group: &RouteGroup{}}
+	p := &printer{route.NewPrinter(t), &RouteGroup{}}
 	for _, to := range t.To {
 		if to.Name != api.AnyHost {
 			p.group.Hosts = append(p.group.Hosts, to.Name)
@@ -35,22 +30,22 @@ func printTable(t *route.Table) *route.Printed {
 	ref := t.Ref
 	ref.Kind = Kind
 	for i := range t.Lines {
-		p.line, p.failed = i, false
+		p.Begin(i)
 		backends := slices.Clone(p.group.Backends)
 		r := p.route(&t.Lines[i])
-		if p.failed {
+		if p.Failed {
 			p.group.Backends = backends
 			continue
 		}
-		p.out.Put(ref, api.Path("spec.routes").Index(len(p.group.Routes)), i)
+		p.Out.Put(ref, api.Path("spec.routes").Index(len(p.group.Routes)), i)
 		p.group.Routes = append(p.group.Routes, r)
 	}
 	if len(p.group.Routes) == 0 {
-		return p.out
+		return p.Out
 	}
 	p.defaults(ref)
-	p.out.Objects = []*api.Object{{Ref: ref, Labels: t.Labels, Spec: p.group}}
-	return p.out
+	p.Out.Objects = []*api.Object{{Ref: ref, Labels: t.Labels, Spec: p.group}}
+	return p.Out
 }
 
 // defaults makes the backends that all routes share those of the group; a group that
@@ -70,15 +65,10 @@ func (p *printer) defaults(ref api.Ref) {
 		g.Routes[i].Backends = nil
 	}
 	if r := &g.Routes[0]; len(g.Routes) == 1 && r.PathSubtree == "/" && len(r.Methods)+len(r.Predicates)+len(r.Filters) == 0 {
-		lines := p.out.From[route.Place{Ref: ref, Field: "spec.routes[0]"}]
-		g.Routes, p.out.From = nil, nil
-		p.out.Put(ref, "spec.defaultBackends", lines...)
+		lines := p.Out.From[route.Place{Ref: ref, Field: "spec.routes[0]"}]
+		g.Routes, p.Out.From = nil, nil
+		p.Out.Put(ref, "spec.defaultBackends", lines...)
 	}
-}
-
-func (p *printer) fail(code, format string, args ...any) {
-	p.failed = true
-	p.out.Fail(p.line, code, fmt.Sprintf(format, args...))
 }
 
 // say is a call as the group writes it.
@@ -101,7 +91,7 @@ func (p *printer) route(l *route.Line) Route {
 	p.match(&out, l)
 	plain := route.PlainOf(l.Filters)
 	if len(plain.Guards)+len(plain.ClientLimits)+len(plain.Mirrors) > 0 {
-		p.fail(route.UnsaidFilter, "this filter is not translated into a %s", Kind)
+		p.Fail(route.UnsaidFilter, "this filter is not translated into a %s", Kind)
 	}
 	for _, m := range plain.Answer {
 		out.Filters = append(out.Filters, p.headers(&m, "Response")...)
@@ -126,7 +116,7 @@ func (p *printer) route(l *route.Line) Route {
 		out.Filters = append(out.Filters, inlineFilters(l.Inline)...)
 		out.Backends = p.backends(do)
 	default:
-		p.fail(route.UnsaidAction, "a %s has to name the service, which is not known", Kind)
+		p.Fail(route.UnsaidAction, "a %s has to name the service, which is not known", Kind)
 	}
 	return out
 }
@@ -152,13 +142,13 @@ func (p *printer) rewrite(w *route.Rewrite) []string {
 	}
 	var out []string
 	if w.HostHeader != "" || w.BackendsHost {
-		p.fail(route.UnsaidFilter, "a %s takes the host from no header and no service; it writes one", Kind)
+		p.Fail(route.UnsaidFilter, "a %s takes the host from no header and no service; it writes one", Kind)
 	}
 	if w.Hostname != "" {
 		out = append(out, say("setRequestHeader", "Host", w.Hostname))
 	}
-	on := p.Lines[p.line].Path()
-	switch r := p.Replaced(p.line, w.Path); {
+	on := p.Lines[p.Line].Path()
+	switch r := p.Replaced(p.Line, w.Path); {
 	case w.Path == nil:
 	case r != nil && r.Full != nil:
 		out = append(out, say("setPath", route.Absolute(*r.Full)))
@@ -166,7 +156,7 @@ func (p *printer) rewrite(w *route.Rewrite) []string {
 		from := strings.TrimSuffix(on.Value, "/")
 		to, ok := w.Path.Of(on, on.Value)
 		if !ok || on.Op == route.FullMatch {
-			p.fail(route.UnsaidFilter, "a %s replaces the path, or a prefix that it asks for", Kind)
+			p.Fail(route.UnsaidFilter, "a %s replaces the path, or a prefix that it asks for", Kind)
 		}
 		if from == "" {
 			from = "/"
@@ -184,16 +174,16 @@ func (p *printer) rewrite(w *route.Rewrite) []string {
 
 func (p *printer) redirectTo(d *route.Redirect) string {
 	if d.Scheme == "" {
-		p.fail(route.UnsaidAction, "a %s redirects to a scheme that it names, and not to that of the request", Kind)
+		p.Fail(route.UnsaidAction, "a %s redirects to a scheme that it names, and not to that of the request", Kind)
 	}
 	to := d.Scheme + "://" + d.Hostname
 	if d.Port != 0 {
 		to += ":" + strconv.FormatUint(uint64(d.Port), 10)
 	}
 	if d.Path != nil {
-		r := p.Replaced(p.line, d.Path)
+		r := p.Replaced(p.Line, d.Path)
 		if r == nil || r.Full == nil {
-			p.fail(route.UnsaidAction, "a %s redirects to a whole path, and keeps no part of one", Kind)
+			p.Fail(route.UnsaidAction, "a %s redirects to a whole path, and keeps no part of one", Kind)
 			return ""
 		}
 		to += route.Absolute(*r.Full)
@@ -208,7 +198,7 @@ func (p *printer) answer(do *route.Respond) []string {
 	case len(do.Headers) == 1 && do.Headers[0].Name == "content-type" && do.Body != "":
 		kind = do.Headers[0].Value
 	case len(do.Headers) > 0:
-		p.fail(route.UnsaidAction, "a %s answers without headers of its own", Kind)
+		p.Fail(route.UnsaidAction, "a %s answers without headers of its own", Kind)
 	}
 	if do.Status != http.StatusNotFound && (do.Body == "" || do.Status != http.StatusOK) || do.Status == http.StatusNotFound && do.Body != "" {
 		out = append(out, say("status", float64(do.Status)))
@@ -244,22 +234,11 @@ func (p *printer) backends(do *route.Forward) []BackendRef {
 	var out []BackendRef
 	for i := range do.Backends {
 		b := &do.Backends[i]
-		ref := b.Target
-		section, err := strconv.ParseUint(ref.SectionName, 10, 16)
-		port := cmp.Or(b.Port, uint32(section))
-		switch {
-		case b.Lost != nil:
-			p.fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
-		case ref.Kind != api.KindService && ref.Kind != api.KindMeshService || len(ref.Labels)+len(ref.Tags) > 0 || ref.SectionName != "" && err != nil:
-			p.fail(route.UnsaidBackend, "a %s names services with the number of their port, and nothing else", Kind)
-		case port == 0:
-			p.fail(route.UnsaidBackend, "a %s names the port of a service, and %s has none here; write it", Kind, ref.Name)
-		case cmp.Or(ref.Namespace, b.Home) != p.Ref.Namespace:
-			p.fail(route.UnsaidBackend, "a %s names services of its own namespace, and %s is in %s", Kind, ref.Name, cmp.Or(ref.Namespace, b.Home))
-		case len(b.Filters) > 0:
-			p.fail(route.UnsaidFilter, "a %s has no filters for one of several backends", Kind)
+		port, ok := p.ServicePort("a "+Kind, b, "")
+		if ok && len(b.Filters) > 0 {
+			p.Fail(route.UnsaidFilter, "a %s has no filters for one of several backends", Kind)
 		}
-		name := p.backend(Backend{Name: ref.Name, Type: service, ServiceName: ref.Name, ServicePort: port, Algorithm: algorithmOf(b.Balance)})
+		name := p.backend(Backend{Name: b.Target.Name, Type: service, ServiceName: b.Target.Name, ServicePort: port, Algorithm: algorithmOf(b.Balance)})
 		if at := slices.IndexFunc(out, func(x BackendRef) bool { return x.BackendName == name }); at >= 0 {
 			*out[at].Weight += b.Weight
 			continue

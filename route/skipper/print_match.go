@@ -43,7 +43,7 @@ func (p *printer) match(out *Route, l *route.Line) {
 		case route.OnCookie:
 			p.expression(out, "Cookie", c)
 		default:
-			p.fail(route.UnsaidMatch, "that %s is not translated into a %s", c.Text(), Kind)
+			p.Fail(route.UnsaidMatch, "that %s is not translated into a %s", c.Text(), Kind)
 		}
 	}
 	p.path(out, l)
@@ -57,7 +57,7 @@ func (p *printer) match(out *Route, l *route.Line) {
 func (p *printer) expression(out *Route, name string, c *route.Condition) {
 	text, ok := c.Expression()
 	if !ok || c.Mode&^route.IgnoreCase != 0 {
-		p.fail(route.UnsaidMatch, "a %s cannot ask that %s", Kind, c.Text())
+		p.Fail(route.UnsaidMatch, "a %s cannot ask that %s", Kind, c.Text())
 	}
 	if text = "^(?:" + text + ")$"; c.Name == "" {
 		out.Predicates = append(out.Predicates, say(name, text))
