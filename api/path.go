@@ -28,6 +28,11 @@ func (p Path) Key(key string) Path {
 	return p + "[" + Path(strconv.Quote(key)) + "]"
 }
 
+// Within reports whether p is q or a part of it; everything is a part of the empty path.
+func (p Path) Within(q Path) bool {
+	return p == q || len(p) > len(q) && p[:len(q)] == q && (q == "" || p[len(q)] == '.' || p[len(q)] == '[')
+}
+
 // Breaks is a violation at p that refuses the document. The message says what
 // is wrong and, after a semicolon, what to do.
 func (p Path) Breaks(format string, args ...any) *Violation {

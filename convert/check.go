@@ -165,7 +165,7 @@ func differ(t *route.Table, i, j int, port uint32) bool {
 		return false
 	}
 	of := a.Path()
-	return effect(a.Composed, a.Path(), of, port) != effect(b.Composed, b.Path(), of, port) || text(plainFields(a.Inline)) != text(plainFields(b.Inline))
+	return effect(a.Composed, a.Path(), of, port) != effect(b.Composed, b.Path(), of, port) || text(route.FieldsOf(a.Inline)) != text(route.FieldsOf(b.Inline))
 }
 
 // strangers looks at rows that other documents say.
@@ -185,9 +185,6 @@ func (x *comparison) strangers(rows []int) {
 		}
 	}
 }
-
-// plainFields are the fields of policies of a rule, for comparing.
-func plainFields(list []route.Inline) map[string]map[string]any { return route.FieldsOf(list) }
 
 // short is how messages name a line.
 func short(l *route.Line) string {

@@ -24,7 +24,7 @@ func (w *work) finish() {
 // tellLeft says for each rule that is left out why, and who takes its requests now.
 func (w *work) tellLeft() {
 	for _, x := range w.closed {
-		w.note(w.whose(x.Composed), api.Error, x.code, w.whose(x.Composed).Field, "%s, so its requests are answered with %d instead: others would open what it keeps closed", x.why, http.StatusInternalServerError)
+		w.note(w.whose(x.Composed), api.Error, x.code, w.whose(x.Composed).Field, "%s, so its requests are answered with %d instead: others would open what it keeps closed", x.message, http.StatusInternalServerError)
 	}
 	for _, x := range w.left {
 		what := "the rule is"
@@ -32,7 +32,7 @@ func (w *work) tellLeft() {
 			what = "its match " + x.Short() + " is"
 		}
 		o := w.whose(x.Composed)
-		w.note(o, api.Error, x.code, o.Field, "%s, so %s left out: its requests come to %s", x.why, what, w.next(&x.Line))
+		w.note(o, api.Error, x.code, o.Field, "%s, so %s left out: its requests come to %s", x.message, what, w.next(&x.Line))
 	}
 }
 

@@ -3,7 +3,6 @@ package convert
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
@@ -12,30 +11,32 @@ import (
 // left is a line that is in no document.
 type left struct {
 	route.Line
-	code, why string
+	reason
 }
 
+// reason is why a line cannot be said.
+type reason struct{ code, message string }
+
 // lose leaves lines out, and those that would open what they keep closed.
-func (w *work) lose(lost map[int]string) bool {
+func (w *work) lose(lost map[int]reason) bool {
 	var kept []route.Line
 	for i, l := range w.lines {
 		why, gone := lost[i]
-		code, message, _ := strings.Cut(why, "\x00")
 		last := w.ended && i == len(w.lines)-1
 		switch {
 		case gone && last && w.refused:
-			w.say(-1, api.Error, code, "%s: what no rule takes cannot be refused: %s; nothing is written for it", w.where(), message)
+			w.say(-1, api.Error, why.code, "%s: what no rule takes cannot be refused: %s; nothing is written for it", w.where(), why.message)
 			w.printed, w.found = nil, nil
 			return false
 		case gone && last:
-			w.refuse(message)
+			w.refuse(why.message)
 			kept = append(kept, w.lines[i])
-		case gone && w.refuses(&l, code):
-			w.closed = append(w.closed, left{w.lines[i], code, message})
+		case gone && w.refuses(&l, why.code):
+			w.closed = append(w.closed, left{w.lines[i], why})
 			l.Composed = w.instead[l.Composed]
 			kept = append(kept, l)
 		case gone:
-			w.left = append(w.left, left{l, code, message})
+			w.left = append(w.left, left{l, why})
 		default:
 			kept = append(kept, l)
 		}
@@ -72,7 +73,7 @@ func (w *work) shut() {
 		w.lines = slices.DeleteFunc(w.lines, func(l route.Line) bool {
 			behind := w.behind(&x.Line, &l) && !l.Bare && !guards(l.Composed) && !x.Apart(l.Conditions)
 			if behind {
-				w.left = append(w.left, left{l, "Guarded", "without " + short(&x.Line) + ", which is left out, it would take requests that do not come to a backend now"})
+				w.left = append(w.left, left{l, reason{"Guarded", "without " + short(&x.Line) + ", which is left out, it would take requests that do not come to a backend now"}})
 			}
 			return behind
 		})

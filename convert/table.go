@@ -151,7 +151,7 @@ func (w *work) round() (again bool) {
 	}
 	w.Table.Lines = w.lines
 	w.printed = w.target.Print(&w.Table)
-	lost := map[int]string{}
+	lost := map[int]reason{}
 	for _, u := range w.printed.Unsaid {
 		switch {
 		case u.Line < 0 && u.Severity == api.Error:
@@ -159,7 +159,7 @@ func (w *work) round() (again bool) {
 			w.printed = nil
 			return false
 		case u.Severity == api.Error:
-			lost[u.Line] = u.Code + "\x00" + u.Message
+			lost[u.Line] = reason{u.Code, u.Message}
 		}
 	}
 	if len(lost) > 0 {
@@ -187,8 +187,8 @@ func (w *work) where() string {
 }
 
 // invalid are the lines whose rules the language refuses, or what it refuses beside them.
-func (w *work) invalid() (lost map[int]string, whole *api.Violation) {
-	lost = map[int]string{}
+func (w *work) invalid() (lost map[int]reason, whole *api.Violation) {
+	lost = map[int]reason{}
 	for _, o := range w.printed.Objects {
 		if d, ok := o.Spec.(api.Defaulter); ok {
 			d.Default()
@@ -201,16 +201,7 @@ func (w *work) invalid() (lost map[int]string, whole *api.Violation) {
 			if v.Severity != api.Error {
 				continue
 			}
-			at := false
-			for place, lines := range w.printed.From {
-				if place.Ref == o.Ref && below(v.Field, place.Field) {
-					at = true
-					for _, l := range lines {
-						lost[l] = "Invalid\x00" + w.noun() + " cannot say it: " + v.Message
-					}
-				}
-			}
-			if !at {
+			if !w.mark(lost, o.Ref, v.Field, v.Message) {
 				return nil, v
 			}
 		}
@@ -221,21 +212,27 @@ func (w *work) invalid() (lost map[int]string, whole *api.Violation) {
 // noun is the kind that is written, in words.
 func (w *work) noun() string { return "a " + w.Kind }
 
-// below reports whether p is q or a part of it.
-func below(p, q api.Path) bool {
-	return p == q || len(p) > len(q) && p[:len(q)] == q && (p[len(q)] == '.' || p[len(q)] == '[')
+// mark takes down that the language refuses the rule of an object at a field, of whichever
+// lines that has come; it reports whether there is one.
+func (w *work) mark(lost map[int]reason, ref api.Ref, field api.Path, message string) (found bool) {
+	for place, lines := range w.printed.From {
+		if place.Ref != ref || !field.Within(place.Field) {
+			continue
+		}
+		found = true
+		for _, l := range lines {
+			lost[l] = reason{"Invalid", w.noun() + " cannot say it: " + message}
+		}
+	}
+	return found
 }
 
 // refusedBack are the lines of whose rules their language says that they are wrong.
-func (w *work) refusedBack(notes []api.Note) map[int]string {
-	lost := map[int]string{}
+func (w *work) refusedBack(notes []api.Note) map[int]reason {
+	lost := map[int]reason{}
 	for _, n := range notes {
-		for place, lines := range w.printed.From {
-			if n.Severity == api.Error && n.Origin.Ref == place.Ref && below(n.Field, place.Field) {
-				for _, l := range lines {
-					lost[l] = "Invalid\x00" + w.noun() + " cannot say it: " + n.Message
-				}
-			}
+		if n.Severity == api.Error {
+			w.mark(lost, n.Origin.Ref, n.Field, n.Message)
 		}
 	}
 	return lost
@@ -260,9 +257,9 @@ func (w *work) compare() (again bool) {
 			w.printed = nil
 			return false
 		case len(w.found.lost) > 0:
-			lost := map[int]string{}
+			lost := map[int]reason{}
 			for l, why := range w.found.lost {
-				lost[l] = route.UnsaidMatch + "\x00" + why + " in " + w.Kind
+				lost[l] = reason{route.UnsaidMatch, why + " in " + w.Kind}
 			}
 			return w.lose(lost)
 		case w.move():
@@ -289,7 +286,7 @@ func (w *work) move() bool {
 	case !w.ranked:
 		w.ranked = true
 	default:
-		return w.lose(map[int]string{pair[1]: "OrderNotExpressible\x00" + fmt.Sprintf("%s would try it before %s, which comes first", w.Kind, short(first))})
+		return w.lose(map[int]reason{pair[1]: {"OrderNotExpressible", fmt.Sprintf("%s would try it before %s, which comes first", w.Kind, short(first))}})
 	}
 	return true
 }

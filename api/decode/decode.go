@@ -184,16 +184,11 @@ func (d *decoder) semantics(h *head, c *api.Catalog) {
 // touches reports whether at lies above, in or below one of paths.
 func touches(at api.Path, paths []api.Path) bool {
 	for _, p := range paths {
-		if within(at, p) || within(p, at) {
+		if at.Within(p) || p.Within(at) {
 			return true
 		}
 	}
 	return false
-}
-
-// within reports whether p is q or below it.
-func within(p, q api.Path) bool {
-	return p == q || len(p) > len(q) && p[:len(q)] == q && (q == "" || p[len(q)] == '.' || p[len(q)] == '[')
 }
 
 // asError is all violations as one error, nil where there are none.
