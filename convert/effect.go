@@ -66,7 +66,7 @@ func forwards(do *route.Forward) any {
 		shares[backend(b)+text([]any{plain.Request, plain.Answer, plain.Rewrite})] += b.Weight
 	}
 	for _, n := range shares {
-		common = divisor(n, common)
+		common = route.Divisor(n, common)
 	}
 	if common == 0 {
 		return responds(&do.NoBackend)
@@ -84,13 +84,6 @@ func responds(do *route.Respond) any {
 		headers = nil
 	}
 	return []any{"respond", do.Status, do.Body, headers}
-}
-
-func divisor(a, b uint32) uint32 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // backend is a ref in one spelling.

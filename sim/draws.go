@@ -101,16 +101,8 @@ func (d draws) share(low, high, total uint64) float64 {
 	if total > math.MaxUint32 { // they are scaled down, and share no divisor to speak of
 		return float64(high-low) / float64(total)
 	}
-	m := divisor(route.Chances, int64(total))
+	m := route.Divisor(route.Chances, int64(total))
 	from, until := int64(low), int64(high)
 	chosen := (until/m-from/m)*d.count() + d.leaving(m, until%m) - d.leaving(m, from%m)
 	return float64(chosen) / (float64(d.count()) * float64(int64(total)/m))
-}
-
-// divisor is the greatest that both have.
-func divisor(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }

@@ -172,12 +172,7 @@ func weights(refs []ref) []uint32 {
 		case r.weight != nil:
 			out[i] = *r.weight
 		}
-		for a, b := out[i], common; ; a, b = b, a%b {
-			if b == 0 {
-				common = a
-				break
-			}
-		}
+		common = route.Divisor(out[i], common)
 	}
 	for i := range out {
 		if common > 1 {
