@@ -18,6 +18,12 @@ type Change struct {
 	Lost bool
 }
 
+// ListIn is the list that a value of a document is; nil where it is none.
+func ListIn(v any) []any {
+	out, _ := v.([]any)
+	return out
+}
+
 // Write is the change of an older field into what is to be written instead.
 func Write(at api.Path, name string, value any) Change {
 	text, err := json.Marshal(value)

@@ -25,18 +25,13 @@ func fromOlder(doc map[string]any) ([]map[string]any, []route.Change) {
 	}
 	if spec, ok := doc["spec"].(map[string]any); ok {
 		o.gateways(spec)
-		for i, r := range list(spec["rules"]) {
+		for i, r := range route.ListIn(spec["rules"]) {
 			if rule, ok := r.(map[string]any); ok {
 				o.rule(rule, api.Path("spec.rules").Index(i))
 			}
 		}
 	}
 	return []map[string]any{doc}, o.changes
-}
-
-func list(v any) []any {
-	out, _ := v.([]any)
-	return out
 }
 
 // replace puts a value under a new name.
@@ -52,7 +47,7 @@ func (o *old) gateways(spec map[string]any) {
 	if !ok || spec["parentRefs"] != nil {
 		return
 	}
-	refs := list(g["gatewayRefs"])
+	refs := route.ListIn(g["gatewayRefs"])
 	if refs == nil {
 		refs = []any{}
 	}
@@ -60,7 +55,7 @@ func (o *old) gateways(spec map[string]any) {
 }
 
 func (o *old) rule(rule map[string]any, at api.Path) {
-	for i, m := range list(rule["matches"]) {
+	for i, m := range route.ListIn(rule["matches"]) {
 		if match, ok := m.(map[string]any); ok {
 			o.match(match, at.Field("matches").Index(i))
 		}
@@ -117,7 +112,7 @@ func (o *old) match(match map[string]any, at api.Path) {
 }
 
 func (o *old) filters(in map[string]any, at api.Path) {
-	for i, f := range list(in["filters"]) {
+	for i, f := range route.ListIn(in["filters"]) {
 		filter, _ := f.(map[string]any)
 		here := at.Field("filters").Index(i)
 		if mirror, ok := filter["requestMirror"].(map[string]any); ok && (mirror["serviceName"] != nil || mirror["port"] != nil) {

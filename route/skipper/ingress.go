@@ -53,14 +53,14 @@ func fromIngress(doc map[string]any) ([]map[string]any, []route.Change) {
 	x.changes = append(x.changes, route.Change{Field: "kind", Message: "an " + KindIngress + " becomes " + Kind + "s"})
 	var order []string
 	paths := map[string][]ingressPath{} // by host
-	for i, r := range listOf(spec["rules"]) {
+	for i, r := range route.ListIn(spec["rules"]) {
 		rule, _ := r.(map[string]any)
 		host, _ := rule["host"].(string)
 		http, _ := rule["http"].(map[string]any)
 		if !slices.Contains(order, host) {
 			order = append(order, host)
 		}
-		for j, p := range listOf(http["paths"]) {
+		for j, p := range route.ListIn(http["paths"]) {
 			at := api.Path("spec.rules").Index(i).Field("http.paths").Index(j)
 			if path, ok := x.path(p, at); ok {
 				paths[host] = append(paths[host], path)
@@ -107,7 +107,7 @@ func (x *ingress) groups(meta, spec map[string]any, order []string, paths map[st
 				own[field] = meta[field]
 			}
 		}
-		for _, t := range listOf(spec["tls"]) {
+		for _, t := range route.ListIn(spec["tls"]) {
 			var tls TLS
 			if text, err := json.Marshal(t); err == nil && json.Unmarshal(text, &tls) == nil {
 				g.TLS = append(g.TLS, tls)
@@ -127,11 +127,6 @@ type ingressPath struct {
 type ingressBackend struct {
 	service string
 	port    uint32
-}
-
-func listOf(v any) []any {
-	out, _ := v.([]any)
-	return out
 }
 
 func (x *ingress) lose(at api.Path, format string, args ...any) {
@@ -264,9 +259,9 @@ func (x *ingress) annotations(meta map[string]any) {
 		case weightsOfIngress:
 			x.readWeights(all[name], at)
 		case filterOfIngress, limitOfIngress:
-			x.filters = append(x.filters, x.needed(text, eskip.Then, at)...)
+			x.filters = append(x.filters, texts(x.needed(text, eskip.Then, at))...)
 		case asksOfIngress:
-			x.predicate = x.needed(text, eskip.And, at)
+			x.predicate = texts(x.needed(text, eskip.And, at))
 		case routesOfIngress:
 			x.readRoutes(text, at)
 		case balanceOfIngress, pathsOfIngress:

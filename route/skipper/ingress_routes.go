@@ -31,8 +31,8 @@ func (e *extra) route(g *RouteGroup, services []BackendRef) Route {
 	return r
 }
 
-// calls are those of a text, each as an item.
-func (x *ingress) calls(text, joint string, at api.Path) []string {
+// calls are those of a text.
+func (x *ingress) calls(text, joint string, at api.Path) []eskip.Call {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -41,15 +41,20 @@ func (x *ingress) calls(text, joint string, at api.Path) []string {
 		x.lose(at, "is no text of eskip: %v; correct it, for what it is for is left out", err)
 		return nil
 	}
+	return list
+}
+
+// texts are calls as the items of a group.
+func texts(calls []eskip.Call) []string {
 	var out []string
-	for _, c := range list {
+	for _, c := range calls {
 		out = append(out, c.String())
 	}
 	return out
 }
 
 // needed are calls without which the Ingress is not translated.
-func (x *ingress) needed(text, joint string, at api.Path) []string {
+func (x *ingress) needed(text, joint string, at api.Path) []eskip.Call {
 	before := len(x.changes)
 	out := x.calls(text, joint, at)
 	x.open = x.open || len(x.changes) > before
@@ -80,12 +85,12 @@ func (x *ingress) readRoutes(text string, at api.Path) {
 		}
 		before := len(x.changes)
 		if first := strings.TrimSpace(parts[0]); first != "*" {
-			for _, text := range x.calls(first, eskip.And, at) {
-				e.ask(text)
+			for _, c := range x.calls(first, eskip.And, at) {
+				e.ask(c)
 			}
 		}
 		if filters := parts[1 : len(parts)-1]; len(filters) > 0 {
-			e.Filters = x.calls(strings.Join(filters, "->"), eskip.Then, at)
+			e.Filters = texts(x.calls(strings.Join(filters, "->"), eskip.Then, at))
 		}
 		if len(x.changes) == before {
 			x.extra = append(x.extra, e)
@@ -94,19 +99,15 @@ func (x *ingress) readRoutes(text string, at api.Path) {
 }
 
 // ask puts a predicate where the group has a field for it.
-func (e *extra) ask(text string) {
-	calls, err := eskip.Parse(text, eskip.And)
-	if err == nil && len(calls) == 1 && len(calls[0].Args) == 1 {
-		switch c := calls[0]; {
-		case c.Name == "Path" && e.Path == "":
-			e.Path = c.Args[0].Text
-			return
-		case c.Name == "PathSubtree" && e.PathSubtree == "":
-			e.PathSubtree = c.Args[0].Text
-			return
-		}
+func (e *extra) ask(c eskip.Call) {
+	switch alone := len(c.Args) == 1; {
+	case alone && c.Name == "Path" && e.Path == "":
+		e.Path = c.Args[0].Text
+	case alone && c.Name == "PathSubtree" && e.PathSubtree == "":
+		e.PathSubtree = c.Args[0].Text
+	default:
+		e.Predicates = append(e.Predicates, c.String())
 	}
-	e.Predicates = append(e.Predicates, text)
 }
 
 // outside cuts a text at a sign where it stands in no quotes.
