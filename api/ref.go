@@ -58,6 +58,14 @@ func (r Ref) FullName() string {
 	return r.Name + "." + r.Namespace
 }
 
+// CutNamespace cuts [<namespace>/]<name>, as people write the name of an object.
+func CutNamespace(text string) (namespace, name string) {
+	if namespace, name, ok := strings.Cut(text, "/"); ok {
+		return namespace, name
+	}
+	return "", text
+}
+
 // Origin says who set a value: an object and, where it has them, the entry of
 // its lists. Origins are made once for each entry and shared by pointer; two
 // pointers may be equal in content, so compare with Same.

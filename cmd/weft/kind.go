@@ -59,10 +59,8 @@ func path(t api.Type, mesh, name string) string {
 // inKuma is the name by which the control plane knows what people call
 // <namespace>/<name>.
 func inKuma(name string) string {
-	if namespace, name, ok := strings.Cut(name, "/"); ok {
-		return name + "." + namespace
-	}
-	return name
+	namespace, short := api.CutNamespace(name)
+	return api.Ref{Namespace: namespace, Name: short}.FullName()
 }
 
 // completeKinds completes the name of a kind.

@@ -67,10 +67,8 @@ func (a *asker) branch(b *sim.Branch) {
 
 // own writes the status of a route as its language has it.
 func (a *asker) own() error {
-	ref := api.Ref{Kind: a.word(0), Mesh: "default", Name: a.word(1)}
-	if namespace, name, ok := strings.Cut(a.word(1), "/"); ok {
-		ref.Namespace, ref.Name = namespace, name
-	}
+	ref := api.Ref{Kind: a.word(0), Mesh: "default"}
+	ref.Namespace, ref.Name = api.CutNamespace(a.word(1))
 	s, err := inspect.StatusOf(a.model.Reader(nil), ref, nil)
 	if err != nil {
 		return err

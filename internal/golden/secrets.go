@@ -3,6 +3,7 @@ package golden
 import (
 	"strings"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/certs"
 )
 
@@ -10,7 +11,7 @@ import (
 func secrets(text string) ([]byte, error) {
 	var out strings.Builder
 	for _, ref := range strings.Fields(text) {
-		namespace, name, _ := strings.Cut(ref, "/")
+		namespace, name := api.CutNamespace(ref)
 		pair, err := certs.Make(name + ".example")
 		if err != nil {
 			return nil, err

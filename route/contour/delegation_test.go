@@ -59,7 +59,7 @@ func anyProxy(t *rapid.T, name string) m {
 		routes = append(routes, m{"conditions": conditions(false), "directResponsePolicy": m{"statusCode": 200 + i}})
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "includes") {
-		namespace, target, _ := strings.Cut(pick("target", append(treeNames, "a/none")...), "/")
+		namespace, target := api.CutNamespace(pick("target", append(treeNames, "a/none")...))
 		includes = append(includes, m{"name": target, "namespace": namespace, "conditions": conditions(true)})
 	}
 	spec := m{"routes": routes, "includes": includes}
@@ -83,7 +83,7 @@ func (x tree) compile(t *rapid.T) *resolve.Model {
 }
 
 func (x tree) document(t *rapid.T, name string) string {
-	namespace, short, _ := strings.Cut(name, "/")
+	namespace, short := api.CutNamespace(name)
 	text, err := json.Marshal(m{"apiVersion": "projectcontour.io/v1", "kind": contour.KindHTTPProxy, "metadata": m{"name": short, "namespace": namespace}, "spec": x[name]})
 	if err != nil {
 		t.Fatal(err)
