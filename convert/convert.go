@@ -46,11 +46,6 @@ type Result struct {
 	Notes []api.Note
 }
 
-// Lossless reports whether nothing is left out.
-func (r *Result) Lossless() bool {
-	return !slices.ContainsFunc(r.Notes, func(n api.Note) bool { return n.Severity == api.Error })
-}
-
 // converter is one conversion.
 type converter struct {
 	Options
