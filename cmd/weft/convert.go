@@ -85,7 +85,7 @@ func (a *app) convert(x conversion) error {
 	if options.Service, err = serviceOf(x.service); err != nil {
 		return err
 	}
-	options.Edge.Namespace, options.Edge.Name = cutNamespace(x.gateway)
+	options.Edge.Namespace, options.Edge.Name = api.CutNamespace(x.gateway)
 	reading, err := a.readBy(world.ReadOlder, x.files)
 	if err != nil {
 		return err
@@ -147,26 +147,7 @@ func (a *app) documents(w io.Writer, c converted) error {
 	for _, v := range c.Violations {
 		fmt.Fprintln(a.err, line(v))
 	}
-	for i, d := range c.Documents {
-		if i > 0 {
-			fmt.Fprintln(w, "---")
-		}
-		text, err := decode.ToYAML(d)
-		if err != nil {
-			return fmt.Errorf("print YAML: %w", err)
-		}
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func cutNamespace(text string) (namespace, name string) {
-	if namespace, name, ok := strings.Cut(text, "/"); ok {
-		return namespace, name
-	}
-	return "", text
+	return writeDocuments(w, c.Documents)
 }
 
 // serviceOf reads [NAMESPACE/]NAME[:PORT].
@@ -175,7 +156,7 @@ func serviceOf(text string) (api.TargetRef, error) {
 		return api.TargetRef{}, nil
 	}
 	out := api.TargetRef{Kind: api.KindMeshService}
-	out.Namespace, out.Name = cutNamespace(text)
+	out.Namespace, out.Name = api.CutNamespace(text)
 	name, port, ok := strings.Cut(out.Name, ":")
 	if out.Name = name; ok {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

@@ -66,15 +66,7 @@ func (a *app) get(c *cobra.Command, args []string) error {
 		}
 	}
 	if a.output == "yaml" {
-		for i, item := range items {
-			if i > 0 {
-				fmt.Fprintln(a.out, "---")
-			}
-			if err := writeYAML(a.out, item); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeDocuments(a.out, items)
 	}
 	list := map[string]any{"total": len(items), "items": items}
 	return a.print(list, func(w io.Writer) error { return table(w, items) })
@@ -85,10 +77,8 @@ func ref(t api.Type, mesh, name string) api.Ref {
 	if t.Global {
 		mesh = ""
 	}
-	r := api.Ref{Kind: t.Name, Mesh: mesh, Name: name}
-	if namespace, short, ok := strings.Cut(name, "/"); ok {
-		r.Namespace, r.Name = namespace, short
-	}
+	r := api.Ref{Kind: t.Name, Mesh: mesh}
+	r.Namespace, r.Name = api.CutNamespace(name)
 	return r
 }
 

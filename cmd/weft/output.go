@@ -58,6 +58,19 @@ func writeYAML(w io.Writer, v any) error {
 	return err
 }
 
+// writeDocuments prints documents as a stream of YAML.
+func writeDocuments[D any](w io.Writer, docs []D) error {
+	for i, d := range docs {
+		if i > 0 {
+			fmt.Fprintln(w, "---")
+		}
+		if err := writeYAML(w, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // columns prints rows under a head; the first row is the head.
 func columns(w io.Writer, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 0, 4, 3, ' ', 0)
