@@ -52,6 +52,19 @@ func (s *Secret) Certificate() (*Certificate, *SecretFault) {
 	return out, nil
 }
 
+// Unshowable is why no server can show the certificate of the Secret o, which has the ref,
+// and what to do; empty where one can. There is no Secret where o is nil.
+func Unshowable(ref Ref, o *Object) string {
+	name := Clip(ref.Namespace + "/" + ref.Name)
+	if o == nil {
+		return "there is no Secret " + name + "; create it, with type " + SecretTLS
+	}
+	if _, fault := o.Spec.(*Secret).Certificate(); fault != nil {
+		return "Secret " + name + " cannot be shown: " + fault.Key + " " + fault.Message
+	}
+	return ""
+}
+
 // unusable is why Envoy would refuse to show a certificate; empty where it would not.
 func unusable(leaf *x509.Certificate) string {
 	switch key := leaf.PublicKey.(type) {

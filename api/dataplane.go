@@ -162,12 +162,6 @@ type EdgeTLS struct {
 	Mode   string `json:"mode,omitempty"`   // Terminate, which is the default
 }
 
-// Covers reports whether the listener serves a host, of all hosts below it where its
-// name begins with *.
-func (l *EdgeListener) Covers(host string) bool {
-	return l.Hostname == "" || HostCovers(l.Hostname, host)
-}
-
 // AnyHost is the name that covers every host.
 const AnyHost = "*"
 

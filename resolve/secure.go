@@ -250,11 +250,8 @@ func listenerNotes(x mesh, p *dataplane) []api.Note {
 		}
 		at := api.Path("networking.gateway.listeners").Index(i).Field("tls").Field("secret")
 		ref := p.secret(l)
-		why := "there is no Secret " + ref.Namespace + "/" + ref.Name + "; create it, with type " + api.SecretTLS
-		if o, _ := x.otherObjects.Get(x.at, objectKey(ref)); o != nil {
-			_, fault := o.Spec.(*api.Secret).Certificate()
-			why = "Secret " + ref.Namespace + "/" + ref.Name + " cannot be shown: " + fault.Key + " " + fault.Message
-		}
+		o, _ := x.otherObjects.Get(x.at, objectKey(ref))
+		why := api.Unshowable(ref, o)
 		notes = append(notes, note(&api.Origin{Ref: p.object.Ref, Field: at}, api.Error, "InvalidCertificateRef", at, "%s; until then nobody is let in at port %d for these hosts", why, l.Port))
 	}
 	return notes

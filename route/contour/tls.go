@@ -87,13 +87,9 @@ func certificate(r *report, see route.See, name string, at api.Path) (api.Ref, b
 		r.fails(tlsError, notDelegated, at, "no TLSCertificateDelegation in namespace %s lends Secret %s to namespace %s; write one there", api.Clip(ref.Namespace), api.Clip(ref.Name), home)
 		return ref, false
 	}
-	o, ok := see.Object(ref)
-	if !ok {
-		r.fails(tlsError, badSecret, at, "there is no Secret %s; create it, with type %s", api.Clip(ref.Namespace+"/"+ref.Name), api.SecretTLS)
-		return ref, false
-	}
-	if _, fault := o.Spec.(*api.Secret).Certificate(); fault != nil {
-		r.fails(tlsError, badSecret, at, "Secret %s cannot be shown: %s %s", nameOf(ref), fault.Key, fault.Message)
+	o, _ := see.Object(ref)
+	if why := api.Unshowable(ref, o); why != "" {
+		r.fails(tlsError, badSecret, at, "%s", why)
 		return ref, false
 	}
 	return ref, true

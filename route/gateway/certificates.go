@@ -63,12 +63,9 @@ func (x *reader) certificate(r *gatewayv1.SecretObjectReference) (api.Ref, *find
 	if !x.permitted("", api.TargetRef{Kind: api.KindSecret, Namespace: ref.Namespace, Name: ref.Name}) {
 		return ref, &finding{refNotPermitted, fmt.Sprintf("no ReferenceGrant in namespace %s lets Gateways of namespace %s refer to Secret %s; write one there", ref.Namespace, x.object.HomeNamespace(), name)}
 	}
-	o, ok := x.see.Object(ref)
-	if !ok {
-		return ref, &finding{invalidCertificate, fmt.Sprintf("there is no Secret %s; create it, with type %s", name, api.SecretTLS)}
-	}
-	if _, fault := o.Spec.(*api.Secret).Certificate(); fault != nil {
-		return ref, &finding{invalidCertificate, fmt.Sprintf("Secret %s cannot be shown: %s %s", name, fault.Key, fault.Message)}
+	o, _ := x.see.Object(ref)
+	if why := api.Unshowable(ref, o); why != "" {
+		return ref, &finding{invalidCertificate, why}
 	}
 	return ref, nil
 }
