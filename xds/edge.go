@@ -28,21 +28,22 @@ type ownEdge struct {
 
 // edge renders where an edge dataplane listens, once for as long as e and what is said
 // about the listener last.
-func (x *Renderer) edge(r *resolve.Resolved, e resolve.EdgeUse, hosts []*resolve.Outbound) *ownEdge {
+func (x *Renderer) edge(r *resolve.Resolved, e resolve.EdgeUse, hosts []*resolve.Outbound, chains []*resolve.Chain) *ownEdge {
 	var ps resolve.Policies
 	if len(hosts) > 0 {
 		ps = hosts[0].Policies
 	}
-	own := e.Kept.Do(func() any { return x.renderEdge(r, e.Edge, ps) }).(*ownEdge)
-	if !slices.Equal(own.ps, ps) || !sameChains(own.chains, r.Chains(e.Edge)) {
-		return x.renderEdge(r, e.Edge, ps)
+	render := func() any { return x.renderEdge(r, e.Edge, ps, chains) }
+	own := e.Kept.Do(render).(*ownEdge)
+	if !slices.Equal(own.ps, ps) || !sameChains(own.chains, chains) {
+		return render().(*ownEdge)
 	}
 	return own
 }
 
-func (x *Renderer) renderEdge(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies) *ownEdge {
+func (x *Renderer) renderEdge(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies, chains []*resolve.Chain) *ownEdge {
 	if len(e.TLS) > 0 {
-		return x.renderSecure(r, e)
+		return x.renderSecure(r, e, ps, chains)
 	}
 	name := EdgeName(e.Port)
 	own := &ownEdge{ps: ps, nobody: newResource(name, routeConfiguration(name))}
@@ -56,9 +57,10 @@ func (x *Renderer) renderEdge(r *resolve.Resolved, e *resolve.Edge, ps resolve.P
 func (s *State) edges(x *Renderer, r *resolve.Resolved) {
 	for _, e := range r.Edges {
 		hosts := r.Hosts(e.Edge)
-		own := x.edge(r, e, hosts)
+		chains := r.Chains(e.Edge)
+		own := x.edge(r, e, hosts, chains)
 		if len(e.TLS) > 0 {
-			s.secure(r, e, own)
+			s.secure(r, e, own, chains)
 			continue
 		}
 		s.listen(r, own.listener, joined(e.Address, e.Port), own.notes)

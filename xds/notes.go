@@ -34,7 +34,7 @@ func (x *Renderer) Notes(r *resolve.Resolved) []api.Note {
 	}
 	for _, e := range r.Edges {
 		if free("edge:", e.Address, e.Port) && !isIP(e.Address) {
-			out.add(x.edge(r, e, r.Hosts(e.Edge)).notes...)
+			out.add(x.edge(r, e, r.Hosts(e.Edge), r.Chains(e.Edge)).notes...)
 		}
 	}
 	for _, i := range r.Inbounds {
@@ -90,12 +90,9 @@ func tableNotes(o *resolve.Outbound) []api.Note {
 	}
 	var out noteSet
 	seen := map[*policies.Effective]bool{}
-	for i, r := range o.Table.Routes {
+	for _, r := range o.Table.Routes {
 		if n, ok := divide(r.Backends).note(r); ok {
 			out.add(n)
-		}
-		if i > 0 && slices.Equal(r.Policies, o.Table.Routes[i-1].Policies) {
-			continue
 		}
 		for _, e := range r.Policies {
 			if !seen[e] {

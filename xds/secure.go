@@ -43,11 +43,8 @@ func chainPolicies(c *resolve.Chain) resolve.Policies {
 
 // renderSecure renders where an edge dataplane listens for clients that speak TLS: a chain
 // of filters for each name that they may ask for there.
-func (x *Renderer) renderSecure(r *resolve.Resolved, e *resolve.Edge) *ownEdge {
-	own := &ownEdge{chains: r.Chains(e)}
-	if hosts := r.Hosts(e); len(hosts) > 0 {
-		own.ps = hosts[0].Policies
-	}
+func (x *Renderer) renderSecure(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies, chains []*resolve.Chain) *ownEdge {
+	own := &ownEdge{ps: ps, chains: chains}
 	out := &listenerv3.Listener{Name: "edge:" + joined(e.Address, e.Port), TrafficDirection: corev3.TrafficDirection_INBOUND, Address: socket(e.Address, e.Port)}
 	out.ListenerFilters = []*listenerv3.ListenerFilter{{
 		Name: "envoy.filters.listener.tls_inspector", ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: Pack(&tlsinspectorv3.TlsInspector{})},
@@ -101,13 +98,13 @@ func showing(c *resolve.Chain) *corev3.TransportSocket {
 }
 
 // secure adds a listener for clients that speak TLS, and the hosts of each of its chains.
-func (s *State) secure(r *resolve.Resolved, e resolve.EdgeUse, own *ownEdge) {
+func (s *State) secure(r *resolve.Resolved, e resolve.EdgeUse, own *ownEdge, chains []*resolve.Chain) {
 	if own.listener == nil {
 		s.Notes = append(s.Notes, own.notes...)
 		return
 	}
 	s.listen(r, own.listener, joined(e.Address, e.Port), own.notes)
-	for _, c := range r.Chains(e.Edge) {
+	for _, c := range chains {
 		elsewhere := c.Others
 		if c.Own && !slices.ContainsFunc(c.Hosts, func(o *resolve.Outbound) bool { return o.Destination.Name == api.AnyHost }) {
 			elsewhere = []string{api.AnyHost}
