@@ -18,7 +18,7 @@ const (
 // head is a request without its body, as one connection carries it.
 type head struct {
 	method, authority, target string
-	headers                   Headers
+	headers                   Headers // by lower-case name
 	http2                     bool
 	anyMethod                 bool // is read
 }
@@ -36,7 +36,6 @@ func (h *head) size() (headers, bytes int) {
 		}
 	}
 	for name, v := range h.headers {
-		name = strings.ToLower(strings.TrimSpace(name))
 		if name == "host" {
 			continue
 		}
@@ -91,27 +90,17 @@ func (h *head) refusal() uint32 {
 // than once, and whether it stands beside a transfer coding, which has its own. Of a
 // CONNECT a length of 0 is not looked at.
 func (h *head) lengthRefused() (wrong, beside bool) {
-	given, coded := false, false
-	for name, v := range h.headers {
-		switch strings.ToLower(strings.TrimSpace(name)) {
-		case "content-length":
-			given, wrong = h.method != http.MethodConnect || v != "0", strings.Trim(v, "0123456789") != ""
-		case "transfer-encoding":
-			coded = true
-		}
-	}
-	return wrong, given && coded
+	length, given := h.headers["content-length"]
+	_, coded := h.headers["transfer-encoding"]
+	looked := given && (h.method != http.MethodConnect || length != "0")
+	return strings.Trim(length, "0123456789") != "", looked && coded
 }
 
 // codingRefused reports whether the body comes in another coding than in chunks, or in
 // any for a CONNECT, which has no body.
 func (h *head) codingRefused() bool {
-	for name, v := range h.headers {
-		if strings.EqualFold(strings.TrimSpace(name), "transfer-encoding") {
-			return h.method == http.MethodConnect || strings.ToLower(v) != "chunked"
-		}
-	}
-	return false
+	coding, coded := h.headers["transfer-encoding"]
+	return coded && (h.method == http.MethodConnect || strings.ToLower(coding) != "chunked")
 }
 
 // methodRead reports whether Envoy reads the method from an HTTP/1.1 client.
