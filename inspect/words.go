@@ -101,6 +101,9 @@ func modifierText(m *route.HeaderModifier) string {
 	for _, h := range m.Set {
 		parts = append(parts, "set "+h.Name+"="+h.Value)
 	}
+	for i := range m.Fill {
+		parts = append(parts, "fill "+m.Fill[i].Name+"="+m.Fill[i].String())
+	}
 	for _, h := range m.Add {
 		parts = append(parts, "add "+h.Name+"="+h.Value)
 	}

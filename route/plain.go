@@ -41,31 +41,35 @@ func PlainOf(filters []Filter) Plain {
 type change struct {
 	what HeaderChange // of a request, whichever it is of
 	Header
+	fill []Part // instead of a value
 }
 
 func changesOf(m *HeaderModifier) []change {
 	var out []change
 	for _, h := range m.Set {
-		out = append(out, change{SetInRequest, Header{strings.ToLower(h.Name), h.Value}})
+		out = append(out, change{what: SetInRequest, Header: Header{strings.ToLower(h.Name), h.Value}})
+	}
+	for _, h := range m.Fill {
+		out = append(out, change{what: SetInRequest, Header: Header{Name: h.Name}, fill: h.Parts})
 	}
 	for _, h := range m.Add {
-		out = append(out, change{AddToRequest, Header{strings.ToLower(h.Name), h.Value}})
+		out = append(out, change{what: AddToRequest, Header: Header{strings.ToLower(h.Name), h.Value}})
 	}
 	for _, name := range m.Remove {
-		out = append(out, change{RemoveFromRequest, Header{strings.ToLower(name), ""}})
+		out = append(out, change{what: RemoveFromRequest, Header: Header{Name: strings.ToLower(name)}})
 	}
 	return out
 }
 
 // layers are changes in as few modifiers as name each header once, by name. Of several
-// that set one header the last one counts.
+// that set one header the last one counts, where it is sure to set it.
 func layers(list []change) []HeaderModifier {
 	var out []HeaderModifier
 	depth := map[string]int{}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(a.Name, b.Name) })
 	for i, c := range list {
-		if c.what == SetInRequest && i+1 < len(list) && list[i+1].Name == c.Name && list[i+1].what == SetInRequest {
+		if c.what == SetInRequest && i+1 < len(list) && list[i+1].Name == c.Name && list[i+1].what == SetInRequest && list[i+1].fill == nil {
 			continue
 		}
 		n := depth[c.Name]
@@ -73,10 +77,12 @@ func layers(list []change) []HeaderModifier {
 		if n == len(out) {
 			out = append(out, HeaderModifier{})
 		}
-		switch m := &out[n]; c.what {
-		case SetInRequest:
+		switch m := &out[n]; {
+		case c.fill != nil:
+			m.Fill = append(m.Fill, Filled{c.Name, c.fill})
+		case c.what == SetInRequest:
 			m.Set = append(m.Set, c.Header)
-		case AddToRequest:
+		case c.what == AddToRequest:
 			m.Add = append(m.Add, c.Header)
 		default:
 			m.Remove = append(m.Remove, c.Name)

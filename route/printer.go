@@ -40,6 +40,18 @@ func (p *Printer) FailToo(lines []int) {
 	}
 }
 
+// NothingFilled fails where a header would be filled in, which the language of the noun
+// cannot say.
+func (p *Printer) NothingFilled(noun string, plain *Plain) {
+	for _, list := range [][]HeaderModifier{plain.Request, plain.Answer} {
+		for i := range list {
+			for j := range list[i].Fill {
+				p.Fail(UnsaidFilter, "%s writes plain values into headers, and does not fill in %s", noun, list[i].Fill[j].String())
+			}
+		}
+	}
+}
+
 // MatchesOf are the matches of lines as match makes them of conditions without a choice of
 // methods, and the lines of which all could be made.
 func MatchesOf[M any](p *Printer, lines []int, match func(Conditions) M) (out []M, printed []int) {

@@ -31,9 +31,11 @@ type ClientLimit struct {
 // not asked for longest are forgotten.
 const MaxClients = 10_000
 
-// HeaderModifier is applied in the order set, add, remove.
+// HeaderModifier is applied in the order set, fill, add, remove. To a header that some
+// modifier of a rule fills none adds lines.
 type HeaderModifier struct {
 	Set, Add []Header
+	Fill     []Filled `json:",omitempty"`
 	Remove   []string
 }
 

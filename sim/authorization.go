@@ -47,10 +47,10 @@ func (c *call) denied(rt *resolve.Route) uint32 {
 func (c *call) deny(spoken api.Protocol, rt *resolve.Route, status uint32) Branch {
 	b := c.respond(status)
 	if forwards(rt) {
-		b.ResponseHeaders = responseChange(rt.Changes())
+		b.ResponseHeaders = responseChange(rt.Changes(), c.filling(nil))
 		b.answers(b.ResponseHeaders)
 	}
-	b.Policies = RoutePolicies(rt, spoken)
+	b.Policies, b.unknown = RoutePolicies(rt, spoken), c.doubts
 	b.Route, b.Authorization = routeOf(rt), route.Authorizations(rt.Filters)
 	return b
 }

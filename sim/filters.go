@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 )
@@ -11,20 +12,26 @@ import (
 // those of the route, and to its answers. One outside the mesh that has its own
 // host name by now keeps it; all others were sent to authority, or to what a header
 // names where the rewrite takes the host from one, and without that to its own host
-// name, or where it has none to asked.
-func filtered(rt *resolve.Route, b *Branch, rewrite *route.Rewrite, authority, asked string) {
+// name, or where it has none to that which c asks for.
+func filtered(rt *resolve.Route, b *Branch, rewrite *route.Rewrite, authority string, c *call, spoken api.Protocol) {
 	for n, x := range resolve.Sharing(rt.Backends) {
 		if len(x.Filters) == 0 {
 			continue
 		}
 		f := b.sentTo(n).clone()
+		of := c.filling(slices.Concat(rt.Filters, x.Filters))
+		if fills, _ := route.Fills(rt.Filters); fills { // Envoy makes both changes at once
+			again := c.forwarded(rt, rewrite, x.Filters...)
+			again.wire, again.Authority = c.wire(rt, rewrite, spoken, x.Filters...), f.Authority
+			f = again
+		}
 		for j := range x.Filters {
 			if m := x.Filters[j].RequestHeaders; m != nil {
-				f.change(m)
-				f.wire.change(m)
+				f.change(m, of)
+				f.wire.change(m, of)
 			}
 		}
-		host := asked
+		host := c.authority
 		if w := route.LastRewrite(x.Filters); w != nil && w.Hostname != "" && f.Authority == authority {
 			host, f.Authority = w.Hostname, w.Hostname
 			f.wire.Headers["x-envoy-original-host"] = authority
@@ -33,16 +40,24 @@ func filtered(rt *resolve.Route, b *Branch, rewrite *route.Rewrite, authority, a
 		f.takeHost(rewrite, host)
 		b.send(n, f)
 	}
-	answered(rt, b)
+	answered(rt, b, c)
 }
 
-// answered applies them to the answers: before the filters of the route.
-func answered(rt *resolve.Route, b *Branch) {
+// answered applies them to the answers: before the filters of the route. Where these fill
+// headers with what went on, a backend's answers are its own too.
+func answered(rt *resolve.Route, b *Branch, c *call) {
+	_, fills := route.Fills(rt.Filters)
 	for n, x := range resolve.Sharing(rt.Backends) {
-		if len(x.Filters) == 0 {
+		if len(x.Filters) == 0 && !fills {
 			continue
 		}
-		response := responseChange(slices.Concat(x.Filters, rt.Filters))
+		of := c.filling(nil)
+		if f := b.sentTo(n); f != nil {
+			of = f.filling(c)
+		}
+		filters := slices.Concat(x.Filters, rt.Filters)
+		response := responseChange(filters, of)
+		c.doubtAnswer(&b.Backends[n], filters, response)
 		if len(b.Backends) == 1 {
 			b.ResponseHeaders = response
 		} else {

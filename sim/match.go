@@ -27,6 +27,7 @@ type call struct {
 	upgrade   upgrade
 	claims    map[string]string
 	authz     string // what the authorization service answers
+	doubts    []string
 }
 
 // asked is what conditions may ask of the call. Each line of a repeated header

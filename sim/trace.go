@@ -29,7 +29,7 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 	if status := c.denied(rt); status != 0 {
 		return c.deny(spoken, rt, status)
 	}
-	response := responseChange(rt.Changes())
+	response := responseChange(rt.Changes(), c.filling(nil))
 	b := Branch{Probability: 1}
 	switch do := rt.Answers().(type) {
 	case *route.Redirect:
@@ -44,7 +44,7 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		b.Forwarded.wire = c.wire(rt, rewrite, spoken)
 		authority := b.Forwarded.Authority
 		autoHost(t.from, rt, rewrite, &b)
-		filtered(rt, &b, rewrite, authority, c.authority)
+		filtered(rt, &b, rewrite, authority, c, spoken)
 		b.doubtHost(rewrite)
 		b.doubtEndpoint(rt)
 		b.arrive(c)
@@ -61,6 +61,7 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		b.answers(response)
 	}
 	b.Policies = RoutePolicies(rt, spoken)
+	b.unknown = append(b.unknown, c.doubts...)
 	b.forget()
 	return b
 }
@@ -107,12 +108,14 @@ func (b *Branch) answers(h *ResponseHeaders) {
 // it answers by itself.
 func forwards(rt *resolve.Route) bool { return rt.Answers() == nil }
 
-// forwarded is the request after the route's filters.
-func (c *call) forwarded(rt *resolve.Route, rewrite *route.Rewrite) *Forwarded {
+// forwarded is the request after the route's filters, beside which Envoy makes the
+// changes of others.
+func (c *call) forwarded(rt *resolve.Route, rewrite *route.Rewrite, beside ...route.Filter) *Forwarded {
 	f := &Forwarded{Method: c.method, Authority: c.authority, Path: c.path + c.query, Headers: maps.Clone(c.sent)}
+	of := c.filling(slices.Concat(rt.Filters, beside))
 	for i := range rt.Filters {
 		if m := rt.Filters[i].RequestHeaders; m != nil {
-			f.change(m)
+			f.change(m, of)
 		}
 	}
 	slices.Sort(f.RemovedHeaders)
@@ -168,10 +171,15 @@ func (b *Branch) doubtHost(w *route.Rewrite) {
 	}
 }
 
-// change applies one modifier: set, then add, then remove.
-func (f *Forwarded) change(m *route.HeaderModifier) {
+// change applies one modifier: set, fill, then add, then remove.
+func (f *Forwarded) change(m *route.HeaderModifier, of *filling) {
 	for _, h := range m.Set {
 		f.Headers[strings.ToLower(h.Name)] = h.Value
+	}
+	for i := range m.Fill {
+		if v := of.value(&m.Fill[i]); v != "" {
+			f.Headers[m.Fill[i].Name] = v
+		}
 	}
 	for _, h := range m.Add {
 		name, value := strings.ToLower(h.Name), h.Value
@@ -195,18 +203,25 @@ func (f *Forwarded) change(m *route.HeaderModifier) {
 }
 
 // responseChange is what happens to the headers of any answer of the route.
-func responseChange(filters []route.Filter) *ResponseHeaders {
+func responseChange(filters []route.Filter, of *filling) *ResponseHeaders {
 	out := ResponseHeaders{Set: Headers{}, Add: Headers{}}
 	for i := range filters {
 		m := filters[i].ResponseHeaders
 		if m == nil {
 			continue
 		}
-		for _, h := range m.Set {
-			name := strings.ToLower(h.Name)
+		set := func(name, value string) {
 			delete(out.Add, name)
 			out.Remove = slices.DeleteFunc(out.Remove, func(n string) bool { return n == name })
-			out.Set[name] = h.Value
+			out.Set[name] = value
+		}
+		for _, h := range m.Set {
+			set(strings.ToLower(h.Name), h.Value)
+		}
+		for i := range m.Fill {
+			if v := of.value(&m.Fill[i]); v != "" {
+				set(m.Fill[i].Name, v)
+			}
 		}
 		for _, h := range m.Add {
 			out.Add.Add(h.Name, h.Value)

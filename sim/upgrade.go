@@ -51,7 +51,7 @@ func (c *call) upgraded(all Headers) {
 		name = strings.ToLower(strings.TrimSpace(name))
 		switch {
 		case c.upgrade == webSocket && (name == "connection" || name == "upgrade"):
-			c.sent[name] = v
+			c.sent[name] = joined(strings.Split(v, repeat)...)
 		case c.upgrade == http2Upgrade && name == "http2-settings":
 			delete(c.sent, name)
 		}
@@ -71,13 +71,14 @@ func (t trace) refuse(rt *resolve.Route, c *call) Branch {
 	for i := range b.Backends {
 		b.Backends[i].Status, b.Backends[i].Reason = b.Status, "the route refuses WebSockets"
 	}
-	answered(rt, &b)
+	answered(rt, &b, c)
 	for i := range b.Backends {
 		b.answers(b.Backends[i].ResponseHeaders)
 	}
-	b.ResponseHeaders = cmp.Or(b.ResponseHeaders, responseChange(rt.Changes()))
+	b.ResponseHeaders = cmp.Or(b.ResponseHeaders, responseChange(rt.Changes(), c.filling(nil)))
 	b.answers(b.ResponseHeaders)
 	b.Route = routeOf(rt)
+	b.unknown = append(b.unknown, c.doubts...)
 	b.forget()
 	return b
 }

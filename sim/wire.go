@@ -12,7 +12,7 @@ import (
 )
 
 // wire is what the caller's sidecar sends, with all that it adds and forwarded leaves out.
-func (c *call) wire(rt *resolve.Route, rewrite *route.Rewrite, spoken api.Protocol) *Forwarded {
+func (c *call) wire(rt *resolve.Route, rewrite *route.Rewrite, spoken api.Protocol, beside ...route.Filter) *Forwarded {
 	f := &Forwarded{Headers: maps.Clone(c.headers)}
 	delete(f.Headers, "host")
 	plan, bounds := behaviour(rt, spoken)
@@ -23,9 +23,10 @@ func (c *call) wire(rt *resolve.Route, rewrite *route.Rewrite, spoken api.Protoc
 	if limit > 0 { // of the first attempt; later ones may have less time left
 		f.Headers["x-envoy-expected-rq-timeout-ms"] = strconv.FormatInt(limit.Milliseconds(), 10)
 	}
+	of := c.filling(slices.Concat(rt.Filters, beside))
 	for i := range rt.Filters {
 		if m := rt.Filters[i].RequestHeaders; m != nil {
-			f.change(m)
+			f.change(m, of)
 		}
 	}
 	if rewrite == nil {

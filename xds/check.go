@@ -123,8 +123,8 @@ func checkHeaders(add []*corev3.HeaderValueOption, remove []string, adds, remove
 		return err
 	}
 	for _, h := range add {
-		if value := h.GetHeader().GetValue(); strings.Contains(strings.ReplaceAll(value, "%%", ""), "%") {
-			return fmt.Errorf("value %q holds a command of Envoy", value)
+		if value := h.GetHeader().GetValue(); foreignOperator(value) {
+			return fmt.Errorf("value %q holds a command of Envoy that is not known to work", value)
 		}
 	}
 	return nil

@@ -70,6 +70,7 @@ type headers struct {
 type headerChange struct {
 	removed bool
 	set     *string
+	fill    []*route.Filled // over set
 	add     []string
 }
 
@@ -91,6 +92,10 @@ func (s *headers) apply(m *route.HeaderModifier) {
 	for _, h := range m.Set {
 		*s.of(h.Name) = headerChange{set: &h.Value}
 	}
+	for i := range m.Fill {
+		c := s.of(m.Fill[i].Name)
+		c.fill = append(c.fill, &m.Fill[i])
+	}
 	for _, h := range m.Add {
 		c := s.of(h.Name)
 		c.add = append(c.add, h.Value)
@@ -106,6 +111,9 @@ func (s *headers) toAdd() []*corev3.HeaderValueOption {
 		c := s.by[name]
 		if c.set != nil {
 			set = append(set, HeaderOption(route.Header{Name: name, Value: *c.set}, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD))
+		}
+		for _, f := range c.fill {
+			set = append(set, filledOption(f))
 		}
 		for _, v := range c.add {
 			add = append(add, HeaderOption(route.Header{Name: name, Value: v}, corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD))

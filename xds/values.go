@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -39,6 +40,32 @@ func HeaderOption(h route.Header, action corev3.HeaderValueOption_HeaderAppendAc
 		Header: &corev3.HeaderValue{Key: h.Name, Value: Escape(h.Value)}, AppendAction: action,
 		KeepEmptyValue: true,
 	}
+}
+
+// filledOption is a header whose value Envoy puts together; where nothing comes out of it
+// the header stays as it is.
+func filledOption(f *route.Filled) *corev3.HeaderValueOption {
+	value := f.Value(func(p route.Part) string { return Escape(p.Text) + p.Operator() })
+	return &corev3.HeaderValueOption{
+		Header: &corev3.HeaderValue{Key: f.Name, Value: value}, AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
+	}
+}
+
+// operators are those that a value may have, one that stands for a percent sign among them.
+var operators = regexp.MustCompile(`%%|%(REQ\([-\w]+\)|` + facts() + `)%`)
+
+func facts() string {
+	names := make([]string, len(route.Facts))
+	for i, f := range route.Facts {
+		names[i] = string(f)
+	}
+	return strings.Join(names, "|")
+}
+
+// foreignOperator reports whether Envoy would read something else in a value than text and
+// operators that it has.
+func foreignOperator(value string) bool {
+	return strings.Contains(operators.ReplaceAllString(value, ""), "%")
 }
 
 // Escape keeps Envoy from reading a percent sign as the start of a command.

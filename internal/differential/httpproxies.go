@@ -147,7 +147,8 @@ func (d draw) forwardTo(out m) {
 	if d.chance(4) {
 		second := m{"name": "v2", "port": 8080, "weight": weights[1]}
 		if d.chance(4) {
-			second["requestHeadersPolicy"] = m{"set": []any{one(d, m{"name": "x-b", "value": "service"}, m{"name": "Host", "value": "service.example"})}}
+			second["requestHeadersPolicy"] = m{"set": []any{one(d, m{"name": "x-b", "value": "service"}, m{"name": "Host", "value": "service.example"}, m{"name": "x-c", "value": "%REQ(x-b)%"})},
+				"remove": one(d, []any{}, []any{"x-a"})}
 		}
 		services = append(services, second)
 	}
@@ -160,14 +161,14 @@ func (d draw) forwardTo(out m) {
 		out["pathRewritePolicy"] = m{"replacePrefix": []any{m{"replacement": one(d, "/", "/new", "/new/", prefix)}}}
 	}
 	if d.chance(3) {
-		set := []any{m{"name": "X-C", "value": one(d, "1", "50%", "%CONTOUR_NAMESPACE%")}}
+		set := []any{m{"name": "X-C", "value": one(d, "1", "50%", "%CONTOUR_NAMESPACE%", d.filled())}}
 		if d.chance(5) {
 			set = append(set, m{"name": "Host", "value": one(d, "up.example", "%REQ(X-A)%", "%REQ(x-c)%")})
 		}
-		out["requestHeadersPolicy"] = m{"set": set, "remove": []any{"x-b"}}
+		out["requestHeadersPolicy"] = m{"set": set, "remove": one(d, []any{"x-b"}, []any{"x-a"}, []any{"x-c"})}
 	}
 	if d.chance(3) {
-		out["responseHeadersPolicy"] = m{"set": []any{m{"name": "x-back", "value": "1"}}}
+		out["responseHeadersPolicy"] = m{"set": []any{m{"name": "x-back", "value": one(d, "1", "1", d.filled())}}}
 	}
 	if d.chance(3) {
 		out["retryPolicy"] = m{"count": one(d, -1, 0, 2), "retryOn": one(d, []any{"5xx"}, []any{"gateway-error", "reset"}, []any{"retriable-status-codes"}), "retriableStatusCodes": []any{409, 503}}
@@ -175,6 +176,11 @@ func (d draw) forwardTo(out m) {
 	if d.chance(2) {
 		out["timeoutPolicy"] = m{"response": one(d, "infinity", "20s", "0s")}
 	}
+}
+
+// filled is the value of a header that a proxy fills in.
+func (d draw) filled() string {
+	return one(d, "%REQ(X-A)%", "%REQ(x-b)%-%PROTOCOL%%REQ(host)%", "%REQ(x-c)%", "%REQ(host)%, %REQ(x-a)%%%PROTOCOL%", "%HOSTNAME%")
 }
 
 // plainPrefix is the prefix of a route that has one, and no other condition on the path.

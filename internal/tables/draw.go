@@ -197,6 +197,10 @@ func (d Dice) modifier(names ...string) *route.HeaderModifier {
 			m.Remove = append(m.Remove, n)
 		}
 	}
+	if d.chance(30) {
+		header := route.Part{Header: pick(d, "h1", "h2", "host", "x-new")}
+		m.Fill = append(m.Fill, route.Filled{Name: "x-fill", Parts: pick(d, []route.Part{header}, []route.Part{{Text: "100%"}, header, {Fact: route.OfProtocol}})})
+	}
 	return m
 }
 

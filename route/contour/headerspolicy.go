@@ -31,7 +31,7 @@ func (m *routeMaker) headers(p *HeadersPolicy, at api.Path, place headersPlace) 
 	if p == nil {
 		return
 	}
-	set, remove := map[string]string{}, map[string]bool{}
+	set, remove := map[string][]route.Part{}, map[string]bool{}
 	wrong := func(at api.Path, format string, args ...any) { m.fails(place.kind, place.reason, at, format, args...) }
 	for i, h := range p.Set {
 		here := at.Field("set").Index(i)
@@ -40,15 +40,15 @@ func (m *routeMaker) headers(p *HeadersPolicy, at api.Path, place headersPlace) 
 			m.host(h.Value, here, place)
 			continue
 		}
-		value, why := m.value(h.Value)
+		parts, why := m.parts(h.Value)
 		change := route.SetInRequest
 		if place.response {
 			change = route.SetInAnswer
 		}
 		_, twice := set[name]
-		err := route.CheckChangedHeader("", change, route.Header{Name: name, Value: value})
+		err := route.CheckChangedHeader("", change, route.Header{Name: name, Value: h.Value})
 		if err == nil {
-			err = route.CheckHeaderValue("", value)
+			err = route.CheckHeaderValue("", h.Value)
 		}
 		switch {
 		case twice:
@@ -58,7 +58,8 @@ func (m *routeMaker) headers(p *HeadersPolicy, at api.Path, place headersPlace) 
 		case why != "":
 			wrong(here.Field("value"), "%s", why)
 		}
-		set[name] = value
+		set[name] = parts
+		m.early(parts, name, here.Field("value"), place)
 	}
 	for i, n := range p.Remove {
 		name, here := strings.ToLower(n), at.Field("remove").Index(i)
@@ -76,23 +77,43 @@ func (m *routeMaker) headers(p *HeadersPolicy, at api.Path, place headersPlace) 
 	m.modify(set, remove, place)
 }
 
-func (m *routeMaker) modify(set map[string]string, remove map[string]bool, place headersPlace) {
+// early warns of what nobody knows yet where requests are changed.
+func (m *routeMaker) early(parts []route.Part, name string, at api.Path, place headersPlace) {
+	for _, p := range parts {
+		if !place.response && p.Fact.OfAnswer() {
+			m.warns(specError, ignored, at, "%s in %s is not known before there is an answer; write it in responseHeadersPolicy", p.Operator(), name)
+		}
+	}
+}
+
+func (m *routeMaker) modify(set map[string][]route.Part, remove map[string]bool, place headersPlace) {
 	if len(set)+len(remove) == 0 {
 		return
 	}
-	out := &route.HeaderModifier{}
+	before, out := &route.HeaderModifier{}, &route.HeaderModifier{}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
-		out.Set = append(out.Set, route.Header{Name: name, Value: set[name]})
-	}
-	for _, name := range slices.Sorted(maps.Keys(remove)) {
-		if _, both := set[name]; !both { // Envoy removes before it sets
-			out.Remove = append(out.Remove, name)
+		filled := route.Filled{Name: name, Parts: set[name]}
+		text := filled.Value(func(p route.Part) string { return p.Text })
+		switch {
+		case text == filled.String():
+			out.Set = append(out.Set, route.Header{Name: name, Value: text})
+			delete(remove, name) // Envoy removes before it sets
+			continue
+		case remove[name]:
+			before.Remove = append(before.Remove, name)
+			delete(remove, name)
 		}
+		out.Fill = append(out.Fill, filled)
 	}
-	if place.response {
-		m.filters = append(m.filters, route.Filter{ResponseHeaders: out})
-	} else {
-		m.filters = append(m.filters, route.Filter{RequestHeaders: out})
+	out.Remove = slices.Sorted(maps.Keys(remove))
+	for _, modifier := range []*route.HeaderModifier{before, out} {
+		switch {
+		case len(modifier.Set)+len(modifier.Fill)+len(modifier.Remove) == 0:
+		case place.response:
+			m.filters = append(m.filters, route.Filter{ResponseHeaders: modifier})
+		default:
+			m.filters = append(m.filters, route.Filter{RequestHeaders: modifier})
+		}
 	}
 }
 
@@ -126,23 +147,47 @@ func (m *routeMaker) rewritten() *route.Rewrite {
 	return w
 }
 
-// operator is what Envoy puts a value for.
+// operator is what looks like something that Envoy puts a value for.
 var operator = regexp.MustCompile(`%([A-Z][A-Z0-9_]*(?:\([^)%]*\))?)%`)
 
-// allowed are the operators that Contour lets through.
-var allowed = regexp.MustCompile(`^(DOWNSTREAM_[A-Z_]+|UPSTREAM_REMOTE_ADDRESS|HOSTNAME|PROTOCOL|RESPONSE_FLAGS|RESPONSE_CODE_DETAILS|REQ\([^)]+\))$`)
+// known are the operators that Contour knows, whether weft has them or not.
+var known = regexp.MustCompile(`^(DOWNSTREAM_[A-Z0-9_]+|UPSTREAM_REMOTE_ADDRESS|HOSTNAME|PROTOCOL|RESPONSE_FLAGS|RESPONSE_CODE_DETAILS|REQ\(.*\))$`)
 
-// value is the value of a header with the words of Contour's own filled in. What Envoy
-// would fill in is not carried yet; any other percent sign is one.
-func (m *routeMaker) value(v string) (value, why string) {
+// headerOperator is that for a header of the request, as Contour takes it.
+var headerOperator = regexp.MustCompile(`^REQ\(([-\w]+)\)$`)
+
+// parts are the value of a header, with the words of Contour's own filled in. Envoy fills
+// in the others; any other percent sign is one.
+func (m *routeMaker) parts(v string) (parts []route.Part, why string) {
 	v = strings.ReplaceAll(v, "%CONTOUR_NAMESPACE%", m.of.HomeNamespace())
 	if m.service != nil {
 		v = strings.NewReplacer("%CONTOUR_SERVICE_NAME%", m.service.Name, "%CONTOUR_SERVICE_PORT%", strconv.FormatInt(m.service.Port, 10)).Replace(v)
 	}
-	for _, found := range operator.FindAllStringSubmatch(v, -1) {
-		if allowed.MatchString(found[1]) {
-			return v, strconv.Quote(found[0]) + " is filled in by Envoy, which weft does not ask for yet; write a plain value"
+	return partsOf(v)
+}
+
+func partsOf(v string) (parts []route.Part, why string) {
+	end := 0
+	for _, at := range operator.FindAllStringSubmatchIndex(v, -1) {
+		name := v[at[2]:at[3]]
+		var part route.Part
+		if header := headerOperator.FindStringSubmatch(name); header != nil {
+			part.Header = strings.ToLower(header[1])
+		} else if slices.Contains(route.Facts, route.Fact(name)) {
+			part.Fact = route.Fact(name)
+		} else if known.MatchString(name) {
+			why = strconv.Quote(v[at[0]:at[1]]) + " is an operator that weft does not have Envoy fill in; write %REQ(X-Name)% for a header of the request, another operator of the page on HTTPProxy, or a plain value"
+			continue
+		} else {
+			continue
 		}
+		if at[0] > end {
+			parts = append(parts, route.Part{Text: v[end:at[0]]})
+		}
+		parts, end = append(parts, part), at[1]
 	}
-	return v, ""
+	if end < len(v) {
+		parts = append(parts, route.Part{Text: v[end:]})
+	}
+	return parts, why
 }

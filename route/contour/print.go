@@ -248,7 +248,13 @@ func (p *printer) policy(list []route.HeaderModifier) *HeadersPolicy {
 	}
 	out := &HeadersPolicy{Remove: list[0].Remove}
 	for _, h := range list[0].Set {
+		if parts, why := partsOf(h.Value); why != "" || strings.Contains(h.Value, "%CONTOUR_") || len(parts) > 1 || len(parts) == 1 && parts[0].Text != h.Value {
+			p.Fail(route.UnsaidFilter, "an %s cannot write %q as it stands, for it would fill that in", KindHTTPProxy, h.Value)
+		}
 		out.Set = append(out.Set, HeaderValue(h))
+	}
+	for i := range list[0].Fill {
+		out.Set = append(out.Set, HeaderValue{list[0].Fill[i].Name, list[0].Fill[i].String()})
 	}
 	return out
 }

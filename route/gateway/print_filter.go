@@ -15,6 +15,7 @@ import (
 func (p *printer) filters(list []route.Filter, line int) []gatewayv1.HTTPRouteFilter {
 	var out []gatewayv1.HTTPRouteFilter
 	plain := route.PlainOf(list)
+	p.NothingFilled("an HTTPRoute", &plain)
 	for _, g := range plain.Guards {
 		p.Fail(route.UnsaidFilter, "an HTTPRoute asks no authorization service: %s", g)
 	}

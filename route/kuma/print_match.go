@@ -90,6 +90,7 @@ func (p *printer) expression(c *route.Condition) string {
 // filters writes those of a rule.
 func (p *printer) filters(out *Default, c *route.Composed) {
 	plain := route.PlainOf(c.Filters)
+	p.NothingFilled(KindHTTPRoute, &plain)
 	for _, g := range plain.Guards {
 		p.Fail(route.UnsaidFilter, "%s asks no authorization service: %s", KindHTTPRoute, g)
 	}

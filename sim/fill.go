@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/route"
+)
+
+// filling is of what headers are filled.
+type filling struct {
+	call      *call
+	headers   Headers // of the request
+	authority string
+	gone      map[string]bool // which are removed before
+}
+
+// filling is of the request as it came, without what filters remove: Envoy makes their
+// changes at once, and removes first.
+func (c *call) filling(filters []route.Filter) *filling {
+	f := &filling{call: c, headers: c.headers, authority: c.authority}
+	for i := range filters {
+		m := filters[i].RequestHeaders
+		if m == nil {
+			continue
+		}
+		for _, h := range m.Set {
+			delete(f.gone, strings.ToLower(h.Name))
+		}
+		for _, name := range m.Remove {
+			if f.gone == nil {
+				f.gone = map[string]bool{}
+			}
+			f.gone[strings.ToLower(name)] = true
+		}
+	}
+	return f
+}
+
+// filling is of the request as it goes on.
+func (f *Forwarded) filling(c *call) *filling {
+	return &filling{call: c, headers: f.wire.Headers, authority: f.Authority}
+}
+
+// value is what comes out of h. What only the proxy knows stands for itself, and the
+// verdict says so.
+func (f *filling) value(h *route.Filled) string {
+	return h.Value(func(p route.Part) string {
+		lines := f.headers.Values(p.Header)
+		switch {
+		case p.Fact == route.OfProtocol && f.call.http2:
+			return "HTTP/2"
+		case p.Fact == route.OfProtocol:
+			return "HTTP/1.1"
+		case p.Fact != "", p.Header != "" && f.call.writes(p.Header):
+			f.call.doubt("headers: what " + p.Operator() + " in " + h.Name + " is the proxy alone knows; it stands for itself")
+			return p.Operator()
+		case p.Header == "":
+			return p.Text
+		case f.gone[p.Header]:
+			return ""
+		case p.Header == "host":
+			return f.authority
+		case len(lines) > 0:
+			return lines[0]
+		}
+		return ""
+	})
+}
+
+// writes reports whether proxies write a header of c themselves, or tell by it how long a
+// body is.
+func (c *call) writes(name string) bool {
+	_, given := c.sent[name]
+	switch name {
+	case "x-request-id", "content-length":
+		return !given
+	case "x-forwarded-for":
+		return c.outside
+	}
+	return name == "transfer-encoding" || strings.HasPrefix(name, "x-envoy-")
+}
+
+// doubt notes what is not known, for the branch that c comes to.
+func (c *call) doubt(text string) {
+	if !slices.Contains(c.doubts, text) {
+		c.doubts = append(c.doubts, text)
+	}
+}
+
+// doubtAnswer notes where an answer in the place of a backend's may be filled with what
+// came, and not with what would go on: changes are those that the verdict shows.
+func (c *call) doubtAnswer(x *Backend, filters []route.Filter, changes *ResponseHeaders) {
+	if x.Status != 0 && !changes.same(responseChange(filters, c.filling(nil))) {
+		c.doubt("headers: the answer in the place of " + x.Name + " may be filled with what came, and not with what would go on")
+	}
+}
+
+func (h *ResponseHeaders) same(o *ResponseHeaders) bool {
+	return (h == nil) == (o == nil) && (h == nil || maps.Equal(h.Set, o.Set) && maps.Equal(h.Add, o.Add) && slices.Equal(h.Remove, o.Remove))
+}
