@@ -64,10 +64,18 @@ func (c *Catalog) ShownLabels(o *Object) map[string]string {
 	if c.zone == nil {
 		return o.Labels
 	}
+	labels := c.Labels(o)
+	return labels.All()
+}
+
+// Labels are the same without a map of their own.
+func (c *Catalog) Labels(o *Object) Labels {
+	if c.zone == nil {
+		return Labels{Written: o.Labels}
+	}
 	zone := c.zone
 	if t, ok := c.Type(o.Kind); !ok || t.Global {
 		zone = nil
 	}
-	labels := LabelsOf(o, zone)
-	return labels.All()
+	return LabelsOf(o, zone)
 }

@@ -1,6 +1,10 @@
 package api
 
-import "maps"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // Labels are the labels of one object as readers see them, and therefore as
 // selectors do (spec/kuma.md 1.2): what its document says, and where it says
@@ -60,19 +64,54 @@ func (l *Labels) computed(key string) string {
 
 // All has every label.
 func (l *Labels) All() map[string]string {
-	all := maps.Clone(l.Written)
-	if all == nil {
-		all = map[string]string{}
-	}
-	for _, key := range [...]string{LabelDisplayName, LabelNamespace, LabelPolicyRole} {
-		if v, ok := l.Get(key); ok {
-			all[key] = v
-		}
-	}
-	for key := range l.Zone {
+	all := make(map[string]string, len(l.Written)+len(l.Zone)+3)
+	for _, key := range l.keys(nil) {
 		all[key], _ = l.Get(key)
 	}
 	return all
+}
+
+// keys appends the keys of all labels, some twice.
+func (l *Labels) keys(to []string) []string {
+	for key := range l.Written {
+		to = append(to, key)
+	}
+	for _, key := range [...]string{LabelDisplayName, LabelNamespace, LabelPolicyRole} {
+		if l.computed(key) != "" {
+			to = append(to, key)
+		}
+	}
+	for key := range l.Zone {
+		to = append(to, key)
+	}
+	return to
+}
+
+// MarshalJSON writes all labels as an object, by key.
+func (l *Labels) MarshalJSON() ([]byte, error) {
+	var room [16]string
+	keys := l.keys(room[:0])
+	slices.Sort(keys)
+	out := append(make([]byte, 0, 64*len(keys)+len("{}")), '{')
+	for i, key := range slices.Compact(keys) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		value, _ := l.Get(key)
+		out = appendJSON(append(appendJSON(out, key), ':'), value)
+	}
+	return append(out, '}'), nil
+}
+
+// appendJSON appends a text as JSON.
+func appendJSON(to []byte, text string) []byte {
+	for _, c := range []byte(text) {
+		if c < ' ' || c > '~' || strings.IndexByte(`"\\<>&`, c) >= 0 {
+			quoted, _ := json.Marshal(text) // of a string it does not fail
+			return append(to, quoted...)
+		}
+	}
+	return append(append(append(to, '"'), text...), '"')
 }
 
 // Carry reports whether the labels are what a selector wants, and perhaps more.

@@ -13,7 +13,7 @@ import (
 // onRoute reports whether a route that the policy targets has the item's
 // destination as an outbound.
 func onRoute(x mesh, it *item, home string) bool {
-	for r := range x.selectedRoutes(*it.policy.topRoute, home) {
+	for r := range x.selectedRoutes(it.policy.topRoute, home) {
 		for _, e := range r.opinion.Entries {
 			if e.To.Kind == it.target.Kind && e.To.Name != "" && e.To.Name == it.target.Name {
 				return true
@@ -32,7 +32,7 @@ func onRoute(x mesh, it *item, home string) bool {
 // its policy targets has, and which of them the item may mean.
 func destinationsOf(x mesh, it *item, home string) string {
 	var names, all []string
-	for r := range x.selectedRoutes(*it.policy.topRoute, home) {
+	for r := range x.selectedRoutes(it.policy.topRoute, home) {
 		for _, e := range r.opinion.Entries {
 			names, all = append(names, e.To.Name), append(all, refText(e.To))
 		}
@@ -70,7 +70,7 @@ func missesEveryone(x mesh, it *item, home string) bool {
 	if !x.selects(it.policy.selector) {
 		return false
 	}
-	for r := range x.selectedRoutes(it.target, home) {
+	for r := range x.selectedRoutes(&it.target, home) {
 		if x.hasRules(r, it.target.SectionName, it.policy.selector) {
 			return false
 		}
@@ -81,7 +81,7 @@ func missesEveryone(x mesh, it *item, home string) bool {
 // routeLost says why a ref selects no rule of any route; empty if it does.
 func routeLost(x mesh, ref api.TargetRef, home string) string {
 	found := false
-	for r := range x.selectedRoutes(ref, home) {
+	for r := range x.selectedRoutes(&ref, home) {
 		found = true
 		if ref.SectionName == "" || r.known[ref.SectionName] {
 			return ""

@@ -25,14 +25,14 @@ func (m mesh) itemOf(it *item) Item {
 }
 
 // Leaves are what the item says by default.
-func (it Item) Leaves() []merge.Leaf { return it.item.leaves }
+func (it *Item) Leaves() []merge.Leaf { return it.item.leaves }
 
 // Overrides are what the item says over everything that is nearer to a route.
-func (it Item) Overrides() []merge.Leaf { return it.item.overrides }
+func (it *Item) Overrides() []merge.Leaf { return it.item.overrides }
 
 // CompareOverrides is negative where the overrides of b beat those of a. What is
 // attached to routes counts as attached to one.
-func CompareOverrides(a, b Item) int {
+func CompareOverrides(a, b *Item) int {
 	of := func(it *item) *override {
 		switch ref := it.routeRef(); {
 		case ref == nil:
@@ -48,7 +48,7 @@ func CompareOverrides(a, b Item) int {
 
 // Destinations are those that the item of to names, in the order of their ids: all
 // where it is for the whole mesh, none where it is attached to a route.
-func (it Item) Destinations() iter.Seq[*Destination] {
+func (it *Item) Destinations() iter.Seq[*Destination] {
 	return func(yield func(*Destination) bool) {
 		if it.item.routeRef() != nil {
 			return
@@ -62,10 +62,10 @@ func (it Item) Destinations() iter.Seq[*Destination] {
 }
 
 // Routes are those that the item names in to.
-func (it Item) Routes() []*route.Opinion {
+func (it *Item) Routes() []*route.Opinion {
 	var out []*route.Opinion
 	if it.item.target.IsRoute() {
-		for r := range it.mesh.selectedRoutes(it.item.target, it.Policy.HomeNamespace()) {
+		for r := range it.mesh.selectedRoutes(&it.item.target, it.Policy.HomeNamespace()) {
 			out = append(out, r.opinion)
 		}
 	}
@@ -130,7 +130,7 @@ func (q *Reader) Matched(dp api.Ref, kind string) *Matched {
 // decides between two attached policies (spec/kuma.md 4.7), and whether one of
 // them selects the dataplane.
 func (p *policy) throughRoutes(x mesh, at *dataplane) (strongest *rank, selects bool) {
-	for r := range x.selectedRoutes(*p.topRoute, p.object.HomeNamespace()) {
+	for r := range x.selectedRoutes(p.topRoute, p.object.HomeNamespace()) {
 		selects = selects || r.selector.Selects(&at.facts)
 		if strongest == nil {
 			strongest = &r.rank
@@ -148,7 +148,7 @@ func (m *Matched) Items() []Item {
 	if len(m.list) == 0 {
 		return nil
 	}
-	var items []*item
+	items := make([]*item, 0, len(m.list))
 	noted := m.q.noted(m.mesh, m.at.object.Mesh)
 	for _, p := range m.list {
 		nowhere := noted.on(p.object).nowhere

@@ -64,10 +64,11 @@ func (r *routeObject) amongEdges(e *route.Entry) *matcher.Selector {
 }
 
 func newReacher(q *Reader, m mesh, refs []api.Ref) *reacher {
-	x := &reacher{q: q, mesh: m, numbers: map[api.Ref]int{}, wants: make([][]want, len(refs)), about: map[*Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*routeObject][]destined{}, attached: make([][]attachedSpot, len(refs))}
+	x := &reacher{q: q, mesh: m, numbers: make(map[api.Ref]int, len(refs)), out: make([]*Reach, len(refs)), wants: make([][]want, len(refs)), about: map[*Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*routeObject][]destined{}, attached: make([][]attachedSpot, len(refs))}
+	all := make([]Reach, len(refs)) // one allocation for many objects
 	for i, ref := range refs {
-		x.numbers[ref] = i
-		x.out = append(x.out, &Reach{Ref: ref, Entries: map[api.Path]*Entry{}})
+		x.numbers[ref], x.out[i] = i, &all[i]
+		all[i].Ref = ref
 	}
 	return x
 }
@@ -144,7 +145,7 @@ func (x *reacher) item(n int, it *item) {
 		}
 		return
 	}
-	for r := range x.mesh.selectedRoutes(*ref, home) {
+	for r := range x.mesh.selectedRoutes(ref, home) {
 		selectors := []*matcher.Selector{it.policy.selector}
 		if it.policy.topRoute != nil {
 			selectors = []*matcher.Selector{r.selector}

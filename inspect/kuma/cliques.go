@@ -14,7 +14,7 @@ func cliquesOf(groups []group) (out [][]int, cut bool) {
 	var services []string
 	var open []int
 	for i, g := range groups {
-		name, ok := g.tags[api.TagService]
+		name, ok := g.tags.get(api.TagService)
 		if !ok {
 			open = append(open, i)
 			continue
@@ -31,7 +31,7 @@ func cliquesOf(groups []group) (out [][]int, cut bool) {
 		cliques, more := maximalCliques(groups, slices.Concat(byService[name], open))
 		cut = cut || more
 		for _, c := range cliques {
-			ofService := slices.ContainsFunc(c, func(i int) bool { return groups[i].tags[api.TagService] != "" })
+			ofService := slices.ContainsFunc(c, func(i int) bool { _, ok := groups[i].tags.get(api.TagService); return ok })
 			if ofService || !extendable(groups, c) {
 				out = append(out, c)
 			}
@@ -47,7 +47,7 @@ func cliquesOf(groups []group) (out [][]int, cut bool) {
 // extendable reports whether another set can hold together with all of a clique.
 func extendable(groups []group, clique []int) bool {
 	for i, g := range groups {
-		if !slices.Contains(clique, i) && !slices.ContainsFunc(clique, func(j int) bool { return !compatible(g.tags, groups[j].tags) }) {
+		if !slices.Contains(clique, i) && !slices.ContainsFunc(clique, func(j int) bool { return !g.tags.compatible(groups[j].tags) }) {
 			return true
 		}
 	}
@@ -67,7 +67,7 @@ func maximalCliques(groups []group, among []int) (out [][]int, cut bool) {
 		all[i] = i
 		near[i] = make([]bool, len(among))
 		for j := range among {
-			near[i][j] = i != j && compatible(groups[among[i]].tags, groups[among[j]].tags)
+			near[i][j] = i != j && groups[among[i]].tags.compatible(groups[among[j]].tags)
 		}
 	}
 	steps := 0
@@ -98,14 +98,4 @@ func maximalCliques(groups []group, among []int) (out [][]int, cut bool) {
 	extend(nil, all, nil)
 	slices.SortFunc(out, slices.Compare[[]int])
 	return out, cut
-}
-
-// compatible reports whether both sets can hold together.
-func compatible(a, b map[string]string) bool {
-	for k, v := range a {
-		if w, ok := b[k]; ok && v != w {
-			return false
-		}
-	}
-	return true
 }

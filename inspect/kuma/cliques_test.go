@@ -11,7 +11,7 @@ func either(keys int) (groups []group, all []int) {
 	for k := range keys {
 		for _, v := range []string{"a", "b"} {
 			all = append(all, len(groups))
-			groups = append(groups, group{tags: map[string]string{fmt.Sprint("k", k): v}})
+			groups = append(groups, group{tags: tags{{Key: fmt.Sprint("k", k), Value: v}}})
 		}
 	}
 	return groups, all

@@ -128,7 +128,7 @@ func names(e *policies.Effective, want func(merge.Said) bool) []string {
 	return unique(out)
 }
 
-func metaNames(list []kuma.Meta) []string {
+func metaNames(list []*kuma.Meta) []string {
 	var out []string
 	for _, m := range list {
 		out = append(out, m.Name)

@@ -16,8 +16,8 @@ func address(host string, port uint32) string {
 
 // MetaList is a list of objects.
 type MetaList struct {
-	Total int    `json:"total"`
-	Items []Meta `json:"items"`
+	Total int     `json:"total"`
+	Items []*Meta `json:"items"`
 }
 
 // Dataplanes is GET …/{policyPath}/{name}/_resources/dataplanes: those that a
@@ -73,7 +73,7 @@ func AttachedDataplanes(list MetaList) AttachmentList {
 
 func metaList(m *resolve.Reader, c *api.Catalog, refs []api.Ref) MetaList {
 	x := newViewBuilder(m, c, nil)
-	out := MetaList{Total: len(refs), Items: []Meta{}}
+	out := MetaList{Total: len(refs), Items: []*Meta{}}
 	for _, ref := range refs {
 		out.Items = append(out.Items, x.meta(ref))
 	}

@@ -51,7 +51,7 @@ func TestOverridesStandInRules(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "%s: %s by %s\n", what, text, strings.Join(names, " "))
 	}
-	names := func(list []kuma.Meta) (out []string) {
+	names := func(list []*kuma.Meta) (out []string) {
 		for _, m := range list {
 			out = append(out, m.Name)
 		}
@@ -68,7 +68,7 @@ func TestOverridesStandInRules(t *testing.T) {
 			line("from", r.Rules[0].Conf, names(r.Rules[0].Origin))
 		}
 		for _, r := range k.ToResourceRules {
-			var by []kuma.Meta
+			var by []*kuma.Meta
 			for _, o := range r.Origin {
 				by = append(by, o.ResourceMeta)
 			}

@@ -19,12 +19,14 @@ type resourceKey struct {
 
 // resourceRules is what holds for each real resource that one of the items names.
 func (x *viewBuilder) resourceRules(kind *policies.Kind, items []resolve.Item) []ResourceRule {
-	items = slices.DeleteFunc(slices.Clone(items), func(it resolve.Item) bool { return it.Spec.Top().IsRoute() })
 	mesh := resourceKey{ref: api.Ref{Kind: api.KindMesh, Name: x.plane.Ref.Mesh}}
 	about := map[resourceKey][]int{} // the items that name it
 	var resourceKeys []resourceKey
-	for i, it := range items {
-		for _, a := range x.resourceKeys(it, mesh) {
+	for i := range items {
+		if items[i].Spec.Top().IsRoute() {
+			continue
+		}
+		for _, a := range x.resourceKeys(&items[i], mesh) {
 			if about[a] == nil {
 				resourceKeys = append(resourceKeys, a)
 			}
@@ -62,7 +64,7 @@ func (x *viewBuilder) resourceRule(kind *policies.Kind, items []resolve.Item, a 
 	r := ResourceRule{ResourceMeta: x.meta(a.ref), ResourceSectionName: a.section, Origin: []ItemOrigin{}}
 	var list []tagged
 	for _, i := range about {
-		list = append(list, tagged{origin: items[i].Origin, item: items[i]})
+		list = append(list, tagged{origin: items[i].Origin, item: &items[i]})
 	}
 	slices.SortStableFunc(list, func(a, b tagged) int { return layerOf(a.item) - layerOf(b.item) })
 	var layers []merge.Layer
@@ -77,8 +79,8 @@ func (x *viewBuilder) resourceRule(kind *policies.Kind, items []resolve.Item, a 
 
 // layerOf is how near to a route an item is: what targets none of them, one, or a
 // rule of one (spec/kuma.md 4.9).
-func layerOf(it resolve.Item) int {
-	switch to := it.Spec.To[it.Index].TargetRef; {
+func layerOf(it *resolve.Item) int {
+	switch to := &it.Spec.To[it.Index].TargetRef; {
 	case !to.IsRoute():
 		return 0
 	case to.SectionName == "":
@@ -89,8 +91,8 @@ func layerOf(it resolve.Item) int {
 
 // resourceKeys are the real resources that an item names, each once; a kuma.io/service is
 // none.
-func (x *viewBuilder) resourceKeys(it resolve.Item, mesh resourceKey) []resourceKey {
-	to := it.Spec.To[it.Index].TargetRef
+func (x *viewBuilder) resourceKeys(it *resolve.Item, mesh resourceKey) []resourceKey {
+	to := &it.Spec.To[it.Index].TargetRef
 	if to.Kind == api.KindMesh {
 		return []resourceKey{mesh}
 	}

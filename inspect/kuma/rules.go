@@ -21,16 +21,16 @@ import (
 
 // Meta names an object in Kuma's inspect API.
 type Meta struct {
-	Type   string            `json:"type"`
-	Mesh   string            `json:"mesh"`
-	Name   string            `json:"name"`
-	Labels map[string]string `json:"labels"`
-	KRI    string            `json:"kri,omitempty"`
+	Type   string      `json:"type"`
+	Mesh   string      `json:"mesh"`
+	Name   string      `json:"name"`
+	Labels *api.Labels `json:"labels"`
+	KRI    string      `json:"kri,omitempty"`
 }
 
 // RulesView is GET …/dataplanes/{dp}/_rules.
 type RulesView struct {
-	Resource    Meta        `json:"resource"`
+	Resource    *Meta       `json:"resource"`
 	HTTPMatches []HTTPMatch `json:"httpMatches"`
 	Rules       []KindRules `json:"rules"`
 }
@@ -55,7 +55,7 @@ type KindRules struct {
 type ToRule struct {
 	Matchers []Matcher `json:"matchers"`
 	Conf     any       `json:"conf"`
-	Origin   []Meta    `json:"origin"` // weakest first
+	Origin   []*Meta   `json:"origin"` // weakest first
 }
 
 // FromRules are the subset rules of one inbound.
@@ -73,7 +73,7 @@ type InboundMeta struct {
 
 // ResourceRule is what holds for one real resource.
 type ResourceRule struct {
-	ResourceMeta        Meta         `json:"resourceMeta"`
+	ResourceMeta        *Meta        `json:"resourceMeta"`
 	ResourceSectionName string       `json:"resourceSectionName"`
 	Conf                []any        `json:"conf"`
 	Origin              []ItemOrigin `json:"origin"`
@@ -81,8 +81,8 @@ type ResourceRule struct {
 
 // ItemOrigin is an item of a policy.
 type ItemOrigin struct {
-	ResourceMeta Meta `json:"resourceMeta"`
-	RuleIndex    int  `json:"ruleIndex"`
+	ResourceMeta *Meta `json:"resourceMeta"`
+	RuleIndex    int   `json:"ruleIndex"`
 }
 
 // InboundRules are what rules say about one inbound.
@@ -108,11 +108,11 @@ type viewBuilder struct {
 	plane   *resolve.Resolved
 	hashes  map[string][]route.Match
 	notes   []api.Note
-	named   map[api.Ref]Meta
+	named   map[*api.Origin]*Meta
 }
 
 func newViewBuilder(m *resolve.Reader, c *api.Catalog, r *resolve.Resolved) *viewBuilder {
-	return &viewBuilder{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}, named: map[api.Ref]Meta{}}
+	return &viewBuilder{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}, named: map[*api.Origin]*Meta{}}
 }
 
 // Rules is Kuma's view of all rules of a dataplane.
@@ -152,28 +152,32 @@ func pluginOrder(kinds []*policies.Kind) []*policies.Kind {
 }
 
 // meta names an object.
-func (x *viewBuilder) meta(ref api.Ref) Meta {
-	if m, ok := x.named[ref]; ok {
-		return m
-	}
+func (x *viewBuilder) meta(ref api.Ref) *Meta {
 	x.model.Visit()
-	m := Meta{Type: ref.Kind, Mesh: ref.Mesh, Name: ref.FullName(), Labels: map[string]string{}}
+	m := &Meta{Type: ref.Kind, Mesh: ref.Mesh, Name: ref.FullName(), Labels: &api.Labels{}}
 	if o, ok := x.model.Snapshot().Get(ref); ok {
-		if labels := x.catalog.ShownLabels(o); labels != nil {
-			m.Labels = labels
-		}
+		*m.Labels = x.catalog.Labels(o)
 		m.KRI = x.catalog.KRI(o)
 	}
-	x.named[ref] = m
+	return m
+}
+
+// author names the object of an origin, which stands at every rule that it takes part in.
+func (x *viewBuilder) author(o *api.Origin) *Meta {
+	m := x.named[o]
+	if m == nil {
+		m = x.meta(o.Ref)
+		x.named[o] = m
+	}
 	return m
 }
 
 // metas names the objects behind origins, each once, in order.
-func (x *viewBuilder) metas(origins []*api.Origin) []Meta {
-	out := make([]Meta, 0, len(origins))
+func (x *viewBuilder) metas(origins []*api.Origin) []*Meta {
+	out := make([]*Meta, 0, len(origins))
 	for i, o := range origins {
 		if !slices.ContainsFunc(origins[:i], func(p *api.Origin) bool { return p.Ref == o.Ref }) {
-			out = append(out, x.meta(o.Ref))
+			out = append(out, x.author(o))
 		}
 	}
 	return out

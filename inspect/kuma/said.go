@@ -1,9 +1,9 @@
 package kuma
 
 import (
-	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -98,16 +98,10 @@ func documents(s merge.Said) bool { return s.Layer != merge.Default }
 
 // itemOrigins are the items behind origins, each once, in order.
 func (x *viewBuilder) itemOrigins(origins []*api.Origin) []ItemOrigin {
-	out := []ItemOrigin{}
-	type item struct {
-		ref   api.Ref
-		index int
-	}
-	seen := map[item]bool{}
-	for _, o := range origins {
-		if it := (item{o.Ref, indexOf(o)}); !seen[it] {
-			seen[it] = true
-			out = append(out, ItemOrigin{x.meta(o.Ref), it.index})
+	out := make([]ItemOrigin, 0, len(origins))
+	for i, o := range origins {
+		if !slices.ContainsFunc(origins[:i], func(p *api.Origin) bool { return p.Ref == o.Ref && indexOf(p) == indexOf(o) }) {
+			out = append(out, ItemOrigin{x.author(o), indexOf(o)})
 		}
 	}
 	return out
@@ -119,10 +113,8 @@ func indexOf(o *api.Origin) int {
 	if o.To != nil {
 		return *o.To
 	}
-	n := 0
 	_, rest, _ := strings.Cut(string(o.Field), "[")
-	if _, err := fmt.Sscanf(rest, "%d]", &n); err != nil {
-		return 0
-	}
+	number, _, _ := strings.Cut(rest, "]")
+	n, _ := strconv.Atoi(number) // 0 of what has no index
 	return n
 }

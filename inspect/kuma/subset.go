@@ -1,7 +1,6 @@
 package kuma
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -20,17 +19,17 @@ const maxRules = 1000
 // tagged is what an item of a policy says by default, or over everything, as a set
 // of tags.
 type tagged struct {
-	tags   map[string]string
+	tags   tags
 	origin *api.Origin
 	leaves []merge.Leaf
-	item   resolve.Item
+	item   *resolve.Item
 }
 
-// inMergeOrderOf is what items say, weakest first: their defaults in the order of list, then
-// those attached to rules, then the overrides of all. What is attached comes in
-// the order that it has at its rule; at different rules nothing meets.
+// inMergeOrderOf is what items say, weakest first: their defaults in the order of list, whose
+// place they take, then those attached to rules, then the overrides of all. What is attached
+// comes in the order that it has at its rule; at different rules nothing meets.
 func inMergeOrderOf(list []tagged, attached ...atRule) []tagged {
-	out, over := make([]tagged, 0, len(list)), []tagged(nil)
+	out, over := list[:0], []tagged(nil)
 	for _, it := range list {
 		overrides := it.item.Overrides()
 		if len(overrides) > 0 {
@@ -53,13 +52,6 @@ func inMergeOrderOf(list []tagged, attached ...atRule) []tagged {
 		out = append(append(out, between[i]...), it)
 	}
 	return append(out, between[len(over)]...)
-}
-
-// Matcher is one condition of a rule.
-type Matcher struct {
-	Key   string `json:"key"`
-	Not   bool   `json:"not"`
-	Value string `json:"value"`
 }
 
 // subsetRule is the merged conf of those to whom all matchers apply.
@@ -94,32 +86,37 @@ func positives(r subsetRule) int {
 	return n
 }
 
+// oneKey reports whether all tags of the items are of one key, each at most once.
 func oneKey(items []tagged) bool {
-	keys := map[string]bool{}
+	key := ""
 	for _, it := range items {
-		for k := range it.tags {
-			keys[k] = true
+		for _, tag := range it.tags {
+			if key != "" && key != tag.Key {
+				return false
+			}
+			key = tag.Key
 		}
 	}
-	return len(keys) <= 1
+	return true
 }
 
 // group is the items with the same tags, and where they stand among all.
 type group struct {
-	tags  map[string]string
+	tags  tags
 	items []int
 }
 
 // groupsOf are the distinct sets of tags in the order in which they come.
 func groupsOf(items []tagged) []group {
-	var groups []group
-	at := map[string]int{}
+	groups := make([]group, 0, len(items))
+	at := make(map[string]int, len(items))
+	var key []byte
 	for i, it := range items {
-		key := tagsText(it.tags)
-		n, ok := at[key]
+		key = matchersKey(key[:0], it.tags)
+		n, ok := at[string(key)]
 		if !ok {
 			n = len(groups)
-			at[key] = n
+			at[string(key)] = n
 			groups = append(groups, group{tags: it.tags})
 		}
 		groups[n].items = append(groups[n].items, i)
@@ -127,60 +124,39 @@ func groupsOf(items []tagged) []group {
 	return groups
 }
 
-func tagsText(tags map[string]string) string {
-	s := ""
-	for _, k := range slices.Sorted(maps.Keys(tags)) {
-		s += k + "\x01" + tags[k] + "\x00"
-	}
-	return s
-}
-
 // simpleRules has one rule for each distinct set.
 func simpleRules(kind *policies.Kind, items []tagged) []subsetRule {
 	groups := groupsOf(items)
-	var all []int // of those without tags, who are in every rule
+	var all, among []int // of those without tags, who are in every rule, and of one rule
 	for _, g := range groups {
 		if len(g.tags) == 0 {
 			all = g.items
 		}
 	}
-	var rules []subsetRule
+	rules := make([]subsetRule, 0, len(groups))
 	for _, g := range groups {
-		var matchers []Matcher
-		for k, v := range g.tags { // one key at most
-			matchers = append(matchers, Matcher{Key: k, Value: v})
+		among = append(among[:0], g.items...)
+		if len(g.tags) > 0 {
+			among = append(among, all...)
+			slices.Sort(among)
 		}
-		among := g.items
-		if len(g.tags) > 0 && len(all) > 0 {
-			among = slices.Sorted(slices.Values(slices.Concat(all, g.items)))
-		}
-		rules = append(rules, rule(kind, items, among, matchers))
+		rules = append(rules, rule(kind, items, among, g.tags))
 	}
 	return rules
 }
 
 // rule merges those of the items among some that the matchers contain.
 func rule(kind *policies.Kind, items []tagged, among []int, matchers []Matcher) subsetRule {
-	r := subsetRule{matchers: matchers}
-	var layers []merge.Layer
+	r := subsetRule{matchers: matchers, origins: make([]*api.Origin, 0, len(among))}
+	layers := make([]merge.Layer, 0, len(among))
 	for _, i := range among {
-		if it := items[i]; contains(matchers, it.tags) {
+		if it := &items[i]; contains(matchers, it.tags) {
 			layers = append(layers, merge.Layer{Origin: it.origin, Leaves: it.leaves})
 			r.origins = append(r.origins, it.origin)
 		}
 	}
 	r.conf = kind.Schema.Build(kind.New(), merge.Fold(layers))
 	return r
-}
-
-// contains reports whether the matchers imply every tag.
-func contains(matchers []Matcher, tags map[string]string) bool {
-	for k, v := range tags {
-		if !slices.Contains(matchers, Matcher{Key: k, Value: v}) {
-			return false
-		}
-	}
-	return true
 }
 
 // cliqueRules enumerates, for every largest group of sets that can hold
@@ -190,19 +166,20 @@ func cliqueRules(kind *policies.Kind, items []tagged) (rules []subsetRule, cut b
 	groups := groupsOf(items)
 	seen := map[string]bool{}
 	cliques, cut := cliquesOf(groups)
+	var key []byte
 	for _, clique := range cliques {
-		tags := map[string]string{} // sets that can hold together agree about every key
-		var members []map[string]string
+		var all tags // sets that can hold together agree about every key
+		var members []tags
 		var among []int
 		for _, i := range clique {
-			maps.Copy(tags, groups[i].tags)
+			all = append(all, groups[i].tags...)
 			members = append(members, groups[i].tags)
 			among = append(among, groups[i].items...)
 		}
 		slices.Sort(among)
-		more := combine(slices.Sorted(maps.Keys(tags)), tags, members, nil, func(matchers []Matcher) bool {
-			if key := matchersText(matchers); !seen[key] {
-				seen[key] = true
+		more := combine(all.sorted(), members, nil, func(matchers []Matcher) bool {
+			if key = matchersKey(key[:0], matchers); !seen[string(key)] {
+				seen[string(key)] = true
 				rules = append(rules, rule(kind, items, among, matchers))
 			}
 			return len(rules) <= maxRules
@@ -217,31 +194,19 @@ func cliqueRules(kind *policies.Kind, items []tagged) (rules []subsetRule, cut b
 // combine calls yield for each choice of having or lacking every tag in which
 // one of sets holds; where none is left no further tag can help, so the effort
 // follows the number of choices and not the number of tags.
-func combine(keys []string, tags map[string]string, sets []map[string]string, chosen []Matcher, yield func([]Matcher) bool) bool {
+func combine(all tags, sets []tags, chosen []Matcher, yield func([]Matcher) bool) bool {
 	if len(sets) == 0 {
 		return true
 	}
-	if len(keys) == 0 {
+	if len(all) == 0 {
 		return yield(chosen)
 	}
-	m := Matcher{Key: keys[0], Value: tags[keys[0]]}
+	m := all[0]
 	chosen = slices.Clip(chosen)
-	if !combine(keys[1:], tags, sets, append(chosen, m), yield) {
+	if !combine(all[1:], sets, append(chosen, m), yield) {
 		return false
 	}
+	lacking := slices.DeleteFunc(slices.Clone(sets), func(s tags) bool { _, has := s.get(m.Key); return has })
 	m.Not = true
-	lacking := slices.DeleteFunc(slices.Clone(sets), func(s map[string]string) bool { _, has := s[m.Key]; return has })
-	return combine(keys[1:], tags, lacking, append(chosen, m), yield)
-}
-
-func matchersText(list []Matcher) string {
-	s := ""
-	for _, m := range list {
-		s += m.Key + "\x01" + m.Value
-		if m.Not {
-			s += "\x02"
-		}
-		s += "\x00"
-	}
-	return s
+	return combine(all[1:], lacking, append(chosen, m), yield)
 }

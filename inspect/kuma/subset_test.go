@@ -15,11 +15,12 @@ import (
 )
 
 func item(name string, seconds int, tags ...string) tagged {
-	it := tagged{tags: map[string]string{}, origin: &api.Origin{Ref: api.Ref{Kind: "MeshTimeout", Name: name}}}
+	from := map[string]string{}
 	for _, t := range tags {
 		k, v, _ := strings.Cut(t, "=")
-		it.tags[k] = v
+		from[k] = v
 	}
+	it := tagged{tags: newTags(from, ""), origin: &api.Origin{Ref: api.Ref{Kind: "MeshTimeout", Name: name}}}
 	d := api.Duration(time.Duration(seconds) * time.Second)
 	it.leaves = timeout.Kind.Schema.Read(&timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &d}})
 	return it

@@ -1,7 +1,6 @@
 package kuma
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -15,12 +14,13 @@ import (
 // dataplane has, once for each rule.
 func (x *viewBuilder) toItems(kind *policies.Kind, items []resolve.Item) []tagged {
 	out := make([]tagged, 0, len(items))
-	for _, it := range items {
+	for i := range items {
+		it := &items[i]
 		if it.Spec.Top().IsRoute() || slices.ContainsFunc(it.Spec.To, func(i policies.Item) bool { return i.TargetRef.IsRoute() }) {
 			continue
 		}
-		for _, tags := range x.tagSets(it) {
-			out = append(out, tagged{tags: tags, origin: it.Origin, item: it})
+		for _, of := range x.tagSets(it) {
+			out = append(out, tagged{tags: of, origin: it.Origin, item: it})
 		}
 	}
 	return inMergeOrderOf(out, x.attached(kind, items)...)
@@ -28,16 +28,15 @@ func (x *viewBuilder) toItems(kind *policies.Kind, items []resolve.Item) []tagge
 
 // tagSets is what an item of to is about; one by labels is about every service
 // that has them.
-func (x *viewBuilder) tagSets(it resolve.Item) []map[string]string {
-	to := it.Spec.To[it.Index].TargetRef
-	if tags, ok := tagsOf(to); ok {
-		return []map[string]string{tags}
+func (x *viewBuilder) tagSets(it *resolve.Item) []tags {
+	if of, ok := tagsOf(&it.Spec.To[it.Index].TargetRef); ok {
+		return []tags{of}
 	}
-	var out []map[string]string
+	var out []tags
 	for d := range it.Destinations() {
-		tags := map[string]string{api.TagService: d.Name}
-		if !slices.ContainsFunc(out, func(s map[string]string) bool { return maps.Equal(s, tags) }) {
-			out = append(out, tags)
+		of := newTags(nil, d.Name)
+		if !slices.ContainsFunc(out, func(s tags) bool { return slices.Equal(s, of) }) {
+			out = append(out, of)
 		}
 	}
 	return out
@@ -64,12 +63,12 @@ func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRu
 			if !x.model.Visit() {
 				break
 			}
-			tags := map[string]string{matchesHash: rt.Key, api.TagService: o.Destination.Name}
+			of := tags{{Key: matchesHash, Value: rt.Key}, {Key: api.TagService, Value: o.Destination.Name}}
 			e := rt.Acting().Of(kind.Name)
 			at := atRule{attachedAt(e, known, false), attachedAt(e, known, true)}
 			for _, list := range [][]tagged{at.defaults, at.overrides} {
 				for i := range list {
-					list[i].tags = tags
+					list[i].tags = of
 				}
 			}
 			if len(at.defaults)+len(at.overrides) > 0 {
@@ -97,39 +96,35 @@ func attachedAt(e *policies.Effective, known map[*api.Origin]*resolve.Item, over
 		if override {
 			leaves = it.Overrides()
 		}
-		out = append(out, tagged{origin: o, leaves: leaves, item: *it})
+		out = append(out, tagged{origin: o, leaves: leaves, item: it})
 	}
 	return out
 }
 
 // tagsOf is a ref as a set of tags; ok is false for kinds that have none, and for
 // services that are not named.
-func tagsOf(t api.TargetRef) (tags map[string]string, ok bool) {
-	tags = map[string]string{}
+func tagsOf(t *api.TargetRef) (of tags, ok bool) {
 	switch t.Kind {
 	case api.KindMesh:
-	case api.KindMeshSubset, api.KindMeshServiceSubset:
-		maps.Copy(tags, t.Tags)
+		return nil, true
+	case api.KindMeshSubset:
+		return newTags(t.Tags, ""), true
 	case api.KindMeshService:
-	default:
-		return nil, false
+		return newTags(nil, t.Name), t.Name != ""
+	case api.KindMeshServiceSubset:
+		return newTags(t.Tags, t.Name), t.Name != ""
 	}
-	if t.Kind == api.KindMeshService || t.Kind == api.KindMeshServiceSubset {
-		if t.Name == "" {
-			return nil, false
-		}
-		tags[api.TagService] = t.Name
-	}
-	return tags, true
+	return nil, false
 }
 
 // fromItems are the items of from that concern one inbound, as sets of tags.
 func fromItems(matched *resolve.Matched, in *resolve.Inbound) []tagged {
 	var out []tagged
-	for _, it := range matched.From(in) {
-		from := &it.Spec.From[it.Index]
-		if tags, ok := tagsOf(from.TargetRef); ok {
-			out = append(out, tagged{tags: tags, origin: it.Origin, item: it})
+	items := matched.From(in)
+	for i := range items {
+		it := &items[i]
+		if of, ok := tagsOf(&it.Spec.From[it.Index].TargetRef); ok {
+			out = append(out, tagged{tags: of, origin: it.Origin, item: it})
 		}
 	}
 	return inMergeOrderOf(out)

@@ -144,7 +144,7 @@ func metaPage(r *http.Request, all kuma.MetaList) (p kuma.MetaList, next *string
 	if err != nil {
 		return p, nil, err
 	}
-	items := slices.DeleteFunc(all.Items, func(m kuma.Meta) bool { return !strings.Contains(m.Name, sel.name) })
+	items := slices.DeleteFunc(all.Items, func(m *kuma.Meta) bool { return !strings.Contains(m.Name, sel.name) })
 	rest := items[min(sel.offset, len(items)):]
 	p = kuma.MetaList{Total: len(items), Items: rest[:min(sel.size, len(rest))]}
 	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
