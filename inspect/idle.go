@@ -2,8 +2,6 @@ package inspect
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -24,14 +22,13 @@ func idleNotes(q *resolve.Reader, x *resolve.Reach) []api.Note {
 		return nil
 	}
 	var notes []api.Note
-	for _, field := range slices.Sorted(maps.Keys(x.Entries)) {
-		e := x.Entries[field]
-		if idle := e.IdleFields(); len(idle) > 0 && !forAll(spec, field) {
+	for _, e := range x.Entries {
+		if idle := e.IdleFields(); len(idle) > 0 && !forAll(spec, e.Field) {
 			var paths []string
 			for _, n := range idle {
 				paths = append(paths, spec.Kind.Schema.Leaves[n].Path)
 			}
-			notes = append(notes, api.Note{Origin: &api.Origin{Ref: x.Ref, Field: field}, Severity: api.Warning, Code: api.CodeNoEffect, Field: field.Field("default"),
+			notes = append(notes, api.Note{Origin: &api.Origin{Ref: x.Ref, Field: e.Field}, Severity: api.Warning, Code: api.CodeNoEffect, Field: e.Field.Field("default"),
 				Message: fmt.Sprintf("%s has no effect: %s; remove it, or target what it can act on", strings.Join(paths, ", "), e.Why)})
 		}
 	}

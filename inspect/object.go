@@ -61,7 +61,7 @@ func ExplainObject(m *resolve.Reader, ref api.Ref, sidecars Known, violations ..
 	e := ObjectExplanation{Object: s.Object, Ref: ref, Targets: []Target{}, Dataplanes: refNames(x.on), Missing: refNames(x.missing),
 		Counts: s.Dataplanes, Conditions: s.Conditions, Notes: append([]api.Note{}, s.Notes...), Own: s.Own}
 	for _, t := range entriesOf(m, o) {
-		t.setState(x.Entries[t.Field], s.Notes, cmp.Or(x.why(m, t.Field), "no selected dataplane calls that"))
+		t.setState(x.Entry(t.Field), s.Notes, cmp.Or(x.why(m, t.Field), "no selected dataplane calls that"))
 		e.Targets = append(e.Targets, t)
 	}
 	return e, nil

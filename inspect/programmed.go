@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -176,9 +175,9 @@ func (x *participation) idle() (reason, message string) {
 	if by := x.losers(); len(by) > 0 {
 		return "Overridden", "everything that it says is overridden by " + strings.Join(by, ", ")
 	}
-	for _, field := range slices.Sorted(maps.Keys(x.Entries)) {
-		if why := x.Entries[field].Why; why != "" {
-			return api.CodeNoEffect, string(field) + " has no effect: " + why
+	for _, e := range x.Entries {
+		if e.Why != "" {
+			return api.CodeNoEffect, string(e.Field) + " has no effect: " + e.Why
 		}
 	}
 	return api.CodeNoEffect, "nothing that it says has an effect"

@@ -40,9 +40,9 @@ type participation struct {
 // participations follow the objects of one mesh to their dataplanes, and names those
 // where named is set.
 func participations(q *resolve.Reader, mesh string, refs []api.Ref, known Known, named bool) []*participation {
-	out := make([]*participation, len(refs))
+	out, all := make([]*participation, len(refs)), make([]participation, len(refs))
 	for i := range out {
-		out[i] = &participation{}
+		out[i] = &all[i]
 	}
 	var sidecars []*Sidecar // of dataplanes, by number
 	reaches := q.ReachOf(mesh, refs, func(n, plane int, r *resolve.Resolved, p resolve.Presence) {

@@ -2,7 +2,6 @@ package resolve_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -59,9 +58,8 @@ func reachText(model *resolve.Model, ref api.Ref) string {
 	var on [4][]api.Ref
 	x := model.Reader(nil).ReachOf(ref.Mesh, []api.Ref{ref}, func(_, _ int, r *resolve.Resolved, p resolve.Presence) { on[p] = append(on[p], r.Ref) })[0]
 	text := ", acts on " + refNames(on[resolve.Acts]) + ", loses on " + refNames(on[resolve.Loses]) + ", is missing on " + refNames(on[resolve.Lacks])
-	for _, field := range slices.Sorted(maps.Keys(x.Entries)) {
-		e := x.Entries[field]
-		text += fmt.Sprintf("\n %s %s", field, [...]string{"holds", "holds in part", "is overridden", "has no effect"}[e.State()])
+	for _, e := range x.Entries {
+		text += fmt.Sprintf("\n %s %s", e.Field, [...]string{"holds", "holds in part", "is overridden", "has no effect"}[e.State()])
 		for _, by := range e.By {
 			text += fmt.Sprintf(" by %s %s", by.Name, by.Field)
 		}

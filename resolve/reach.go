@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -11,7 +12,7 @@ import (
 // Reach is what became of one policy or route at all places together.
 type Reach struct {
 	Ref     api.Ref
-	Entries map[api.Path]*Entry // those that are attached somewhere
+	Entries []*Entry // those that are attached somewhere, by field
 	// Places are where it is attached, each shared value once.
 	Places []Place
 }
@@ -19,6 +20,7 @@ type Reach struct {
 // Entry is what became of one entry at all places together: what it comes to is
 // Partly if it has its effect somewhere and not everywhere.
 type Entry struct {
+	Field      api.Path
 	Acts, Idle uint32        // as in Attachment, at one place at least
 	By         []*api.Origin // who stands in its place, each once
 	Why        string        // why its first field without effect has none
@@ -77,9 +79,10 @@ const (
 // the dataplane, below that of those that are looked at.
 type Holder func(n, plane int, r *Resolved, p Presence)
 
-// ReachOf follows policies and routes of one mesh to the dataplanes that they
-// concern, and tells for one object after the other about each of those once, in the order of refs. Its cost follows what the objects
-// are about: who calls their destinations, or has inbounds that they select.
+// ReachOf follows policies and routes of one mesh to the dataplanes that they concern, and
+// tells for one object after the other about each of those once, in the order of refs. Its
+// cost follows what the objects are about: who calls their destinations, or has inbounds
+// that they select.
 func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
 	m, ok := q.mesh(mesh)
 	x := newReacher(q, m, refs)
@@ -102,13 +105,25 @@ func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
 	return x.out
 }
 
-func (x *Reach) entry(field api.Path) *Entry {
-	e := x.Entries[field]
-	if e == nil {
-		e = &Entry{}
-		x.Entries[field] = e
+// Entry is the one at a field; nil where that is attached nowhere.
+func (x *Reach) Entry(field api.Path) *Entry {
+	if at, ok := x.find(field); ok {
+		return x.Entries[at]
 	}
-	return e
+	return nil
+}
+
+func (x *Reach) find(field api.Path) (at int, ok bool) {
+	return slices.BinarySearchFunc(x.Entries, field, func(e *Entry, field api.Path) int { return cmp.Compare(e.Field, field) })
+}
+
+// entry is the one at a field, which is attached somewhere now.
+func (x *Reach) entry(field api.Path) *Entry {
+	at, ok := x.find(field)
+	if !ok {
+		x.Entries = slices.Insert(x.Entries, at, &Entry{Field: field})
+	}
+	return x.Entries[at]
 }
 
 func (e *Entry) add(a *Attachment, p Place) {
