@@ -87,12 +87,14 @@ func entriesOf(m *resolve.Reader, o *api.Object) []Target {
 	if !ok {
 		return nil
 	}
-	for _, e := range parsed.Entries {
+	for n := range parsed.Entries {
+		e := &parsed.Entries[n]
+		owners := m.Owners(o.Ref, e)
 		for i := range e.Rules {
 			if e.Rules[i].Origin.Ref != o.Ref {
 				continue
 			}
-			out = append(out, Target{Field: e.Rules[i].Origin.Field, Text: "to " + refText(e.To) + ", " + matchesText(e.Rules[i].Matches)})
+			out = append(out, Target{Field: e.Rules[i].Origin.Field, By: owners, Text: "to " + refText(e.To) + ", " + matchesText(e.Rules[i].Matches)})
 		}
 	}
 	return out
@@ -129,6 +131,8 @@ func (t *Target) setState(e *resolve.Entry, notes []api.Note, why string) {
 		}
 	}
 	switch {
+	case len(t.By) > 0: // others own what it is about; elsewhere the same rule may hold
+		t.State, t.Reason = Shadowed, ""
 	case e == nil:
 		if t.State == Unused {
 			t.Reason = why

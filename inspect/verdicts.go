@@ -10,7 +10,7 @@ import (
 )
 
 // lostRefs are the codes of a reference that leads nowhere, other than a target.
-var lostRefs = []string{"BackendNotFound", "PortRequired", "UnsupportedProtocol", "RefNotPermitted"}
+var lostRefs = []string{"BackendNotFound", "PortRequired", "UnsupportedProtocol", "RefNotPermitted", "InvalidKind"}
 
 // lostTarget reports whether n is about an entry whose destination is not there:
 // the other entries hold all the same, so it is a warning.

@@ -41,13 +41,45 @@ func keepsHosts(x mesh, r *routeObject) bool {
 		if e.To.Kind != api.KindHost || len(e.Rules) == 0 {
 			return false
 		}
-		for d := range x.destsOf(&e) {
-			if matcher.Destination(e.To, "", &d.facts) && x.subjectsOf(d).ownerBefore(r, &e) == nil {
-				return true
-			}
-		}
-		return false
+		_, kept := ownersOf(x, r, &e)
+		return kept
 	})
+}
+
+// ownersOf are those who own destinations of an entry in the place of its route, and
+// whether there are others, which are its own.
+func ownersOf(x mesh, r *routeObject, e *route.Entry) (owners []*routeObject, kept bool) {
+	for d := range x.destsOf(e) {
+		if !matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) {
+			continue
+		}
+		if by := x.subjectsOf(d).ownerBefore(r, e); by != nil {
+			owners = append(owners, by)
+		} else {
+			kept = true
+		}
+	}
+	return owners, kept
+}
+
+// Owners are the routes of other kinds that own everything that an entry of a route is
+// about, each once; none where something of it is the route's own.
+func (q *Reader) Owners(ref api.Ref, e *route.Entry) []*api.Origin {
+	x, ok := q.mesh(ref.Mesh)
+	if !ok || x.route(ref) == nil {
+		return nil
+	}
+	owners, kept := ownersOf(x, x.route(ref), e)
+	if kept {
+		return nil
+	}
+	var out []*api.Origin
+	for _, by := range owners {
+		if o := (&api.Origin{Ref: by.object.Ref}); !slices.ContainsFunc(out, o.Same) {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // entryNotes are those on one entry of to of a route.
