@@ -43,6 +43,8 @@ type Config struct {
 
 	// RootNamespaces are those where HTTPProxies may be roots; none is all.
 	RootNamespaces []string `json:"httpproxy-root-namespaces"`
+	// MeshGrants says that HTTPRoutes and GRPCRoutes at Services need ReferenceGrants too.
+	MeshGrants bool `json:"gateway-mesh-grants"`
 
 	// Version is that of the program, as everything that the control plane says
 	// of itself has it.
@@ -115,7 +117,7 @@ func (c Config) settings() (world.Settings, error) {
 	if err != nil {
 		return world.Settings{}, fmt.Errorf("--ext-authz %w", err)
 	}
-	return world.Settings{Zone: c.Zone, Authorizer: a, RootNamespaces: c.RootNamespaces}, nil
+	return world.Settings{Zone: c.Zone, Authorizer: a, RootNamespaces: c.RootNamespaces, Granted: c.MeshGrants}, nil
 }
 
 // validateListeners holds the rules of addresses that leave loopback.

@@ -62,6 +62,7 @@ type app struct {
 	output         string
 	extAuthz       string
 	rootNamespaces []string
+	granted        bool
 }
 
 // command is a cobra command with what every command of weft must have.

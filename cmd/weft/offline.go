@@ -53,6 +53,7 @@ func (a *app) offline(files []string, strict bool) (*offline, error) {
 // settingsFlags are those of `weft serve` on which it depends what documents mean.
 func (a *app) settingsFlags(c *cobra.Command) {
 	c.Flags().StringVar(&a.extAuthz, "ext-authz", "", "with -f: as a control plane that has this authorization service, grpc://HOST:PORT")
+	c.Flags().BoolVar(&a.granted, "gateway-mesh-grants", false, "with -f: as a control plane where routes with Services as parents need ReferenceGrants too")
 	c.Flags().StringSliceVar(&a.rootNamespaces, "httpproxy-root-namespaces", nil, "with -f: as a control plane where HTTPProxies may be roots in these namespaces alone")
 }
 
@@ -61,7 +62,7 @@ func (a *app) settings() (world.Settings, error) {
 	if err != nil {
 		return world.Settings{}, usage("--ext-authz %v", err)
 	}
-	return world.Settings{Authorizer: service, RootNamespaces: a.rootNamespaces}, nil
+	return world.Settings{Authorizer: service, RootNamespaces: a.rootNamespaces, Granted: a.granted}, nil
 }
 
 // dataplane is what holds for one dataplane. One with a namespace answers to its

@@ -22,6 +22,9 @@ type Settings struct {
 	Authorizer *xds.Authorizer
 	// RootNamespaces are those where HTTPProxies may be roots; none is all.
 	RootNamespaces []string
+	// Granted says that routes of the Gateway API may refer to other namespaces only where
+	// a ReferenceGrant permits it, also at Services.
+	Granted bool
 }
 
 // dialects are all route languages, strongest first.
@@ -30,7 +33,11 @@ func (s Settings) dialects() []route.Dialect {
 	if s.Authorizer != nil {
 		groups = skipper.Authorizing
 	}
-	return []route.Dialect{kuma.Dialect, gateway.Dialect, contour.In(s.RootNamespaces...), groups}
+	gateways := gateway.Dialect
+	if s.Granted {
+		gateways = gateway.Granted
+	}
+	return []route.Dialect{kuma.Dialect, gateways, contour.In(s.RootNamespaces...), groups}
 }
 
 // Readable are all route languages as they are where nothing is missing that routes may

@@ -47,7 +47,7 @@ var Dialect = route.Dialect{
 		{Name: KindReferenceGrant, Plural: "referencegrants", Short: "refgrant", Group: group, Version: version, Versions: []string{"v1beta1"},
 			New: func() api.Spec { return new(ReferenceGrant) }},
 	},
-	Read:    read,
+	Read:    func(o *api.Object, see route.See) *route.Opinion { return read(o, see, false) },
 	Keys:    keys,
 	Compose: compose,
 	Status:  status,
@@ -56,6 +56,14 @@ var Dialect = route.Dialect{
 	Assume: assume,
 	Older:  map[string]route.Older{KindHTTPRoute: fromOlder},
 }
+
+// Granted is the language where a ref to another namespace needs a ReferenceGrant at Services
+// too, as it does at Gateways (spec/gateway-api.md 1.5).
+var Granted = func() route.Dialect {
+	d := Dialect
+	d.Read = func(o *api.Object, see route.See) *route.Opinion { return read(o, see, true) }
+	return d
+}()
 
 // HTTPRoute is the spec of an HTTPRoute.
 type HTTPRoute gatewayv1.HTTPRouteSpec
@@ -66,18 +74,19 @@ type GRPCRoute gatewayv1.GRPCRouteSpec
 // ReferenceGrant is the spec of a ReferenceGrant.
 type ReferenceGrant gatewayv1.ReferenceGrantSpec
 
-// read says what one object means.
-func read(o *api.Object, see route.See) *route.Opinion {
+// read says what one object means; strict says that all refs to other namespaces need a
+// ReferenceGrant.
+func read(o *api.Object, see route.See, strict bool) *route.Opinion {
 	switch spec := o.Spec.(type) {
 	case *Gateway:
 		return readGateway(o, see)
 	case *GatewayClass:
 		return readClass(o)
 	case *HTTPRoute:
-		x := reader{object: o, see: see, broken: 500, speaks: api.HTTP}
+		x := reader{object: o, see: see, broken: 500, speaks: api.HTTP, strict: strict}
 		return x.opinion(spec.ParentRefs, httpRules(spec))
 	case *GRPCRoute:
-		x := reader{object: o, see: see, broken: 503, speaks: api.GRPC} // of which Envoy makes UNAVAILABLE
+		x := reader{object: o, see: see, broken: 503, speaks: api.GRPC, strict: strict} // of which Envoy makes UNAVAILABLE
 		return x.opinion(spec.ParentRefs, grpcRules(spec))
 	}
 	panic(fmt.Sprintf("%s holds a %T", o.Ref, o.Spec))
