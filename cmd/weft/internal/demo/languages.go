@@ -57,6 +57,9 @@ func languageSteps() []step {
 		step{path: "/flaky", times: 1, statuses: always(http.StatusOK), check: attempts, fields: []field{
 			{kind: "MeshRetry", path: "http.numRetries", value: "3", by: "MeshRetry/languages/flaky-again"}}},
 	}, {
+		"no retry of the rule beside it", "catalog answers 503 to the first two attempts at /basket/flaky, which the last rule of each route takes: no policy names that, so the first answer stands.",
+		step{path: "/basket/flaky", times: 1, statuses: always(http.StatusServiceUnavailable), check: once},
+	}, {
 		"a timeout over the route's own", "orders takes three seconds at /slow; not-so-slow allows 300ms, and holds over the ten seconds that a route itself has there.",
 		step{path: "/slow", times: 1, statuses: always(http.StatusGatewayTimeout), fields: []field{
 			{kind: "MeshTimeout", path: "http.requestTimeout", value: `"300ms"`, by: "MeshTimeout/languages/not-so-slow"}}},
@@ -73,7 +76,8 @@ func languageSteps() []step {
 			if i == 0 {
 				s.story = p.story
 			}
-			if f := s.fields[0]; l.inline && f.kind == "MeshTimeout" {
+			if l.inline && len(s.fields) > 0 && s.fields[0].kind == "MeshTimeout" {
+				f := s.fields[0]
 				f.over = []string{l.route}
 				s.fields = []field{f}
 			}

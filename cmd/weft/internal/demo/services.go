@@ -27,7 +27,7 @@ type answer struct {
 	Headers map[string]string `json:"headers"`
 }
 
-// service is one small workload: it echoes, fails the first attempts at /flaky
+// service is one small workload: it echoes, fails the first attempts at every /flaky
 // and dawdles at /slow.
 type service struct {
 	name, version string
@@ -57,7 +57,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	status := http.StatusOK
 	switch {
-	case strings.HasPrefix(r.URL.Path, "/flaky") && a.Attempt <= flakyFails:
+	case strings.HasSuffix(r.URL.Path, "/flaky") && a.Attempt <= flakyFails:
 		status = http.StatusServiceUnavailable
 	case strings.HasPrefix(r.URL.Path, "/slow"):
 		select {

@@ -64,6 +64,14 @@ func attempts(all []Response) (string, error) {
 	return fmt.Sprintf("attempt %d succeeded", a.Attempt), nil
 }
 
+func once(all []Response) (string, error) {
+	a := all[0].answer
+	if a == nil || a.Attempt != 1 {
+		return "", fmt.Errorf("wanted the first attempt to be the last, got %+v", a)
+	}
+	return "one attempt", nil
+}
+
 func limited(all []Response) (string, error) {
 	last := all[len(all)-1]
 	if by := last.Headers["x-limited-by"]; by != "limited-rate" {
