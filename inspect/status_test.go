@@ -2,6 +2,7 @@ package inspect_test
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,6 +100,42 @@ spec:
 	}
 	if want := "Accepted=False TargetNotFound ResolvedRefs=True ResolvedRefs Programmed=False Pending "; got != want || s.Dataplanes.Effective != 1 {
 		t.Errorf("%s on %+v, want %s", got, s.Dataplanes, want)
+	}
+}
+
+// TestHostsThatOthersOwn: a route that has one of its two hosts is programmed in part, and its
+// status and its explanation name the other host and who has it.
+func TestHostsThatOthersOwn(t *testing.T) {
+	t.Parallel()
+	m := model(t, `
+{type: Mesh, name: default}
+---
+{type: Dataplane, mesh: default, name: edge, networking: {address: 127.0.0.1, gateway: {type: BUILTIN, listeners: [{port: 8080}]}}}
+---
+{type: HTTPProxy, mesh: default, name: first, spec: {virtualhost: {fqdn: a.test}, routes: [{directResponsePolicy: {statusCode: 418}}]}}
+---
+{type: RouteGroup, mesh: default, name: both, spec: {hosts: [a.test, b.test], backends: [{name: s, type: shunt}], defaultBackends: [{backendName: s}]}}
+`)
+	ref := api.Ref{Kind: "RouteGroup", Mesh: "default", Name: "both"}
+	e, err := inspect.ExplainObject(m, ref, inspect.Listed([]inspect.Sidecar{connected("edge", true)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := e.Conditions[2]
+	if done.Status != "True" || done.Reason != "PartiallyProgrammed" || !strings.Contains(done.Message, "a.test") || !strings.Contains(done.Message, "HTTPProxy/default/first") {
+		t.Errorf("%+v", done)
+	}
+	var got []string
+	for _, x := range e.Targets {
+		text := x.Text + " " + x.State
+		for _, by := range x.By {
+			text += " by " + by.Ref.String()
+		}
+		got = append(got, text)
+	}
+	want := []string{"to Host a.test section 80, any path shadowed by HTTPProxy/default/first", "to Host b.test section 80, any path found"}
+	if !slices.Equal(got, want) {
+		t.Errorf("targets %q, want %q", got, want)
 	}
 }
 
