@@ -32,7 +32,7 @@ type theme struct {
 
 // The themes: documents as people write them, and tables of routes.
 var (
-	byDocuments = theme{func(d draw) Source { return Source{Documents: d.documents()} }, draw.pair}
+	byDocuments = theme{func(d draw) Source { return Source{Documents: d.aimed(d.documents())} }, draw.pair}
 	byTables    = theme{func(d draw) Source { return d.tableSource(d.chance(3)) }, draw.tablePair}
 )
 
