@@ -74,6 +74,13 @@ func TestMixturesAgreeWithEnvoy(t *testing.T) {
 	held(t, byMixtures)
 }
 
+// TestSimAgreesWithEnvoyAtEdges: an edge dataplane does to requests from outside the mesh
+// what the simulator says.
+func TestSimAgreesWithEnvoyAtEdges(t *testing.T) {
+	t.Parallel()
+	held(t, byEdges)
+}
+
 // held compares a fifth of the pairs about a theme, and says what they were about.
 func held(t *testing.T, about theme) {
 	t.Helper()
