@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -27,6 +28,9 @@ func within(who server.Identity, brought, there, mesh *api.Object) error {
 	switch {
 	case who.Dataplane.Name == "": // nobody proves anything here
 		return nil
+	case !applied(brought, there) && (mesh == nil || mesh.Labels[UnboundTokens] != "any"):
+		return web.Refusal(http.StatusForbidden, fmt.Sprintf("%s: it serves clients from outside and may show certificates, so no sidecar brings it along: "+
+			"apply it by `weft apply`, start the sidecar with its --name, or label the mesh %s: any", brought.Ref, UnboundTokens))
 	case len(who.Tags) > 0 || who.Workload != "":
 		return claimed(who, brought)
 	case mesh != nil && mesh.Labels[UnboundTokens] == "any":
@@ -48,6 +52,29 @@ func within(who server.Identity, brought, there, mesh *api.Object) error {
 		}
 	}
 	return nil
+}
+
+// applied reports whether what an edge dataplane would serve is what the one of that name
+// serves already: its listeners and labels decide which certificates it gets, with their
+// keys. Others serve nothing to clients from outside.
+func applied(brought, there *api.Object) bool {
+	spec, ok := brought.Spec.(*api.Dataplane)
+	if !ok || spec.Networking == nil || !spec.Networking.Edge() {
+		return true
+	}
+	if there == nil {
+		return false
+	}
+	has, ok := there.Spec.(*api.Dataplane)
+	if !ok || has.Networking == nil || !reflect.DeepEqual(spec.Networking.Gateway, has.Networking.Gateway) {
+		return false
+	}
+	for name, v := range brought.Labels {
+		if there.Labels[name] != v {
+			return false
+		}
+	}
+	return true
 }
 
 // claimed holds a Dataplane against the claims of its token, as Kuma does: it has

@@ -26,9 +26,16 @@ mesh: default
 name: web-1
 networking: {address: 127.0.0.9, inbound: [{port: 8080, tags: {kuma.io/service: web}}]}
 `
+	const edge = `type: Dataplane
+mesh: default
+name: web-1
+labels: {team: a}
+networking: {address: 127.0.0.9, gateway: {type: BUILTIN, tags: {kuma.io/service: web}, listeners: [{port: 443, protocol: https, tls: {secret: a}}]}}
+`
 	for name, c := range map[string]struct {
 		claims, brought, said string
 		first                 string // brought before, with a token that allows it
+		applied               string // by an administrator, before
 		any                   bool   // the mesh lets unbound tokens bring anything
 		want                  int
 	}{
@@ -46,6 +53,13 @@ networking: {address: 127.0.0.9, inbound: [{port: 8080, tags: {kuma.io/service: 
 		"nothing bound, another tag":   {first: boundEphemeral, brought: changed("v1", "v2"), want: 403, said: "version: v2"},
 		"nothing bound, another label": {first: boundEphemeral, brought: changed("shop", "bank"), want: 403, said: "kuma.io/workload: bank"},
 		"nothing bound, anything goes": {any: true, brought: one, want: 200},
+		"an edge":                      {claims: `"tags":{"kuma.io/service":["web"]}`, brought: edge, want: 403, said: "may show certificates"},
+		"an edge, nothing bound":       {brought: edge, want: 403, said: "apply it by `weft apply`"},
+		"an edge where anything goes":  {any: true, brought: edge, want: 200},
+		"an edge, repeated":            {applied: edge, brought: edge, want: 200},
+		"an edge, another secret":      {applied: edge, brought: strings.Replace(edge, "secret: a", "secret: b", 1), want: 409, said: "differs"},
+		"an edge, another label":       {applied: edge, claims: `"tags":{"kuma.io/service":["web"]}`, brought: strings.Replace(edge, "team: a", "team: b", 1), want: 409, said: "differs"},
+		"an edge, none before":         {first: one, claims: `"tags":{"kuma.io/service":["web"]}`, brought: edge, want: 403, said: "may show certificates"},
 		"bound where anything may go":  {any: true, claims: `"tags":{"kuma.io/service":["pay"]}`, brought: one, want: 403, said: "kuma.io/service"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,6 +69,9 @@ networking: {address: 127.0.0.9, inbound: [{port: 8080, tags: {kuma.io/service: 
 			p := start(t, conf)
 			if c.any {
 				p.want(http.StatusOK, http.MethodPut, "/meshes/default", `{"type":"Mesh","name":"default","labels":{"weft.io/unbound-tokens":"any"}}`)
+			}
+			if c.applied != "" {
+				p.want(http.StatusOK, http.MethodPost, "/_apply", c.applied)
 			}
 			bring := func(claims, document string) (int, string) {
 				if claims != "" {
@@ -72,7 +89,7 @@ networking: {address: 127.0.0.9, inbound: [{port: 8080, tags: {kuma.io/service: 
 			if code != c.want || !strings.Contains(text, c.said) {
 				t.Errorf("%d %s", code, text)
 			}
-			if there, _ := p.call(http.MethodGet, "/meshes/default/dataplanes/web-1", ""); (there == http.StatusOK) != (c.want == 200 || c.first != "") {
+			if there, _ := p.call(http.MethodGet, "/meshes/default/dataplanes/web-1", ""); (there == http.StatusOK) != (c.want == 200 || c.first != "" || c.applied != "") {
 				t.Errorf("the Dataplane afterwards: %d", there)
 			}
 		})
