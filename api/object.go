@@ -34,6 +34,9 @@ type Object struct {
 	Created  time.Time
 	Modified time.Time
 	Source   Source
+	// Older is the apiVersion of the document, where it is one of those that its Type
+	// still reads; empty of today's.
+	Older string
 	// Revision is that of the store at which the object last changed what it says,
 	// zero where no store has it.
 	Revision uint64

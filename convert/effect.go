@@ -124,6 +124,9 @@ func balancing(c *route.Composed) string {
 		if w := do.Backends[i].Balance.String(); w != "" && do.Backends[i].Weight > 0 {
 			words = append(words, w)
 		}
+		if do.Backends[i].HTTP2 {
+			words = append(words, "with HTTP/2")
+		}
 	}
 	slices.Sort(words)
 	words = slices.Compact(words)

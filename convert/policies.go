@@ -31,7 +31,11 @@ func (w *work) attach() {
 			for kind, fields := range route.FieldsOf(line.Inline) {
 				missing := map[string]any{}
 				for at, v := range fields {
-					if text(said[kind][at]) != text(v) {
+					switch {
+					case text(said[kind][at]) == text(v):
+					case ofConnections[at]:
+						w.say(l, api.Warning, "ConnectionsNotExpressible", "%s of the connections to its services is %s, which neither %s nor a %s that targets a route says; write it in one that targets the services", at, text(v), w.Kind, kind)
+					default:
 						missing[at] = v
 					}
 				}
@@ -48,6 +52,10 @@ func (w *work) attach() {
 		w.policy(kind, items[kind])
 	}
 }
+
+// ofConnections are the fields that an HTTPProxy says of the connections of a route,
+// and policies only of all to a service.
+var ofConnections = map[string]bool{"idleTimeout": true}
 
 // targetOf names a rule as policies do.
 func (w *work) targetOf(o *api.Origin) api.TargetRef {

@@ -174,6 +174,9 @@ func backendText(b sim.Backend) string {
 	if b.Balance != "" {
 		s += " by " + b.Balance
 	}
+	if b.HTTP2 {
+		s += " in HTTP/2"
+	}
 	reason, _, _ := strings.Cut(b.Reason, ";")
 	switch {
 	case b.Outcome == sim.Close:

@@ -10,22 +10,22 @@ import (
 
 // backend resolves a ref of a route object. One that leads nowhere stays, with
 // the reason, so that its share can be answered as its dialect says (spec/kuma.md 2.3).
-func (b *tableBuilder) backend(ref *route.BackendRef) Backend {
+func (b *tableBuilder) backend(ref *route.BackendRef, own []ownConf) Backend {
 	d, lost := b.findBackend(*ref)
 	if lost == nil && !d.reads(ref.Speaks) {
 		lost = wrongProtocol(d)
 	}
-	return b.found(ref, d, lost, Broken{Status: ref.Broken})
+	return b.found(ref, d, lost, Broken{Status: ref.Broken}, own)
 }
 
 // connect resolves a ref for connections, to which every protocol is the same.
 func (b *tableBuilder) connect(ref *route.BackendRef) Backend {
 	d, lost := b.findBackend(*ref)
-	return b.found(ref, d, lost, Broken{Close: true})
+	return b.found(ref, d, lost, Broken{Close: true}, nil)
 }
 
 // found is a ref that means d, or is lost.
-func (b *tableBuilder) found(ref *route.BackendRef, d *dest, lost *lostRef, broken Broken) Backend {
+func (b *tableBuilder) found(ref *route.BackendRef, d *dest, lost *lostRef, broken Broken, own []ownConf) Backend {
 	out := Backend{Kind: ref.Target.Kind, Name: ref.Target.Name, Namespace: ref.Target.Namespace,
 		Tags: ref.Target.Tags, Port: ref.Port, Weight: ref.Weight, Filters: ref.Filters}
 	if lost != nil {
@@ -33,8 +33,8 @@ func (b *tableBuilder) found(ref *route.BackendRef, d *dest, lost *lostRef, brok
 		return out
 	}
 	out.Kind, out.Name, out.Namespace, out.Port = d.Kind, d.Name, d.Namespace, d.Port
-	v := variant{out.Tags, ref.Balance}
-	out.Cluster, out.Balance = v.clusterName(d.Destination), ref.Balance
+	v := &variant{out.Tags, ref.Balance, ref.HTTP2, own}
+	out.Cluster, out.Balance, out.HTTP2 = v.clusterName(d.Destination), ref.Balance, ref.HTTP2
 	b.use(d.Destination, v)
 	return out
 }

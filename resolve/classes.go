@@ -141,7 +141,7 @@ func (c *class) baseLayers(kinds int) (layers, []*override) {
 	return base, ownOverrides(mine)
 }
 
-// onCluster is what is said about the connections to the destination.
-func (c *class) onCluster(kinds []*policies.Kind) Policies {
-	return c.base.overridden(c.overrides).only(policies.OnCluster, kinds).fold(kinds)
+// onCluster is what is said about the connections to a variant of the destination.
+func (c *class) onCluster(m mesh, v *variant) Policies {
+	return v.over(c.base, m).overridden(c.overrides).only(policies.OnCluster, m.kinds).fold(m.kinds)
 }

@@ -32,15 +32,15 @@ func (c *collections) addHoldings() {
 		}
 	})
 	c.clusters = derive.Derive(c.schema, "clusters", c.byCluster, derive.Values[clusterKept]{
-		Equal: func(a, b *clusterKept) bool { return a.equal(&b.Cluster) },
+		Equal: func(a, b *clusterKept) bool { return a.variant == b.variant && a.equal(&b.Cluster) },
 		Hash:  func(x *clusterKept) uint64 { return x.Policies.hash(mixed(offset, x.Name)) },
-	}, func(r *derive.Reader, key string) *clusterKept { return &clusterKept{Cluster: mesh{c, r}.cluster(key)} })
-	byEndpoints := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) { add(variant{x.Tags, x.Balance}.of(x.Destination.ID)) })
+	}, func(r *derive.Reader, key string) *clusterKept { return mesh{c, r}.cluster(key) })
+	byEndpoints := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) { add(x.Destination.ID + x.variant) })
 	c.endpoints = derive.Derive(c.schema, "endpoints", byEndpoints, derive.Values[endpointsKept]{
 		Equal: func(a, b *endpointsKept) bool { return a.Name == b.Name && same(a.List, b.List) },
 	}, func(r *derive.Reader, key string) *endpointsKept {
 		id, v := cutVariant(key)
-		return &endpointsKept{Endpoints: Endpoints{Name: v.clusterName(need(c.dests, r, id).Destination), List: need(c.members, r, id).subset(v.tags)}}
+		return &endpointsKept{Endpoints: Endpoints{Name: v.clusterName(need(c.dests, r, id).Destination), List: need(c.members, r, id).subset(v.Tags)}}
 	})
 	c.held = derive.Derive(c.schema, "held", c.used, derive.Values[held]{Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) }},
 		func(r *derive.Reader, key string) *held { return mesh{c, r}.holds(need(c.used, r, key)) })
@@ -79,7 +79,7 @@ func (m mesh) uses(p *dataplane, classes, groups []string) *used {
 			class = m.classOf(ref.id, p)
 			at[ref.id] = class
 		}
-		u.clusters = append(u.clusters, use{ref.of(class), ref.of(ref.id), ref.connections})
+		u.clusters = append(u.clusters, use{class + ref.variant, ref.id + ref.variant, ref.connections})
 	}
 	for _, key := range classes {
 		for _, ref := range m.clustersNamed(m.named, key) {
@@ -108,15 +108,15 @@ func (m mesh) clustersNamed(from *derive.Collection[named], key string) []cluste
 }
 
 // cluster is how a class speaks to a destination, or to a variant of it.
-func (m mesh) cluster(key string) Cluster {
+func (m mesh) cluster(key string) *clusterKept {
 	key, v := cutVariant(key)
 	id, bits := cutClass(key)
 	d, x := need(m.dests, m.at, id), need(m.classes, m.at, key)
 	if x == nil { // they do not call it, only send to it
 		x = newClass(d, need(m.subjects, m.at, id), bits, len(m.kinds))
 	}
-	return Cluster{Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.tags, Balance: v.balance,
-		HTTP2: need(m.members, m.at, id).http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m.kinds)}
+	return &clusterKept{variant: v.key(), Cluster: Cluster{Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
+		HTTP2: v.HTTP2 || need(m.members, m.at, id).http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m, v)}}
 }
 
 func (c *Cluster) equal(o *Cluster) bool {

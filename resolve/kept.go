@@ -58,7 +58,8 @@ func (k *Kept) attachments() *Memo {
 type (
 	clusterKept struct {
 		Cluster
-		kept Memo
+		variant string // as the end of a key
+		kept    Memo
 	}
 	endpointsKept struct {
 		Endpoints

@@ -118,6 +118,15 @@ type Destination struct {
 	TLS *route.ServerTLS
 }
 
+// Requests is how requests to it go on, as policies know it: nobody writes down that a
+// port speaks HTTP which rules send requests to.
+func (d *Destination) Requests() api.Protocol {
+	if d.Guessed {
+		return api.HTTP
+	}
+	return d.Protocol
+}
+
 // Table is the ordered routes to one destination: an Envoy route configuration.
 type Table struct {
 	Destination *Destination
@@ -215,6 +224,7 @@ type Backend struct {
 	Broken  Broken
 	Filters []route.Filter // of what goes to it, after those of the route
 	Balance route.Balance  // of its endpoints
+	HTTP2   bool           // requests go on in HTTP/2, because the rule says so
 }
 
 // Broken is why a backend cannot be used, and what becomes of its share: requests
@@ -267,11 +277,11 @@ type TCPTable struct {
 
 // Cluster is how one destination, or a subset of it, is spoken to.
 type Cluster struct {
-	Name        string // destination id, for a subset a hash of its tags, and the balance if it is another than the usual one
+	Name        string // destination id, for a subset a hash of its tags, and what rules want otherwise than usual
 	Destination *Destination
 	Tags        map[string]string // subset; nil is all
 	Balance     route.Balance     // of its endpoints
-	HTTP2       bool              // every endpoint is an inbound of a Dataplane: prior-knowledge HTTP/2
+	HTTP2       bool              // prior-knowledge HTTP/2: every endpoint is an inbound of a Dataplane, or a rule says so
 	Policies    Policies          // of the destination, for this class of dataplanes
 }
 

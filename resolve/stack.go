@@ -176,13 +176,9 @@ func (inlinePlace) Below(stronger merge.Place) merge.Key {
 	return merge.ByLayer
 }
 
-// inline is a policy's fields that a route object says itself. A kind or a field
-// that is not there is a bug in the dialect, and panics.
+// inline is a policy's fields that a route object says itself. A field that is not
+// there is a bug in the dialect, and panics.
 func (b *tableBuilder) inline(x *route.Inline, name merge.LayerName) (kind int, layer merge.Layer) {
-	for i, k := range b.kinds {
-		if k.Name == x.Kind {
-			return i, merge.Layer{Name: name, Origin: x.Origin, Leaves: k.Schema.Read(k.Schema.Set(k.New(), x.Fields)), Place: inlinePlace{}}
-		}
-	}
-	panic("no policies of kind " + x.Kind)
+	k := b.kind(x.Kind)
+	return slices.Index(b.kinds, k), merge.Layer{Name: name, Origin: x.Origin, Leaves: k.Schema.Read(k.Schema.Set(k.New(), x.Fields)), Place: inlinePlace{}}
 }

@@ -52,7 +52,7 @@ func (b *tableBuilder) connections(c *route.Composed) *TCPTable {
 			t.Backends[i] = b.connect(&do.Backends[i])
 		}
 	} else {
-		b.use(b.class.dest.Destination, variant{})
+		b.use(b.class.dest.Destination, new(variant))
 	}
 	for i := range b.clusters {
 		b.clusters[i].connections = true
@@ -64,17 +64,21 @@ func (b *tableBuilder) connections(c *route.Composed) *TCPTable {
 func (b *tableBuilder) route(c *route.Composed, from []*contribution) Route {
 	r := Route{Key: c.Key, Name: c.Name, Matches: c.Matches, Origins: c.Origins, Filters: c.Filters, Upgrade: c.Upgrade,
 		FiltersBy: c.FiltersBy, ActionBy: c.ActionBy, Over: c.Over, Via: c.Via, Policies: b.policies(c, from)}
+	own := b.ownConfs(c.Inline)
 	switch do := c.Do.(type) {
 	case *route.Forward:
 		r.NoBackend, r.Hash = do.NoBackend, do.Hash
 		for i := range do.Backends {
-			r.Backends = append(r.Backends, b.backend(&do.Backends[i]))
+			r.Backends = append(r.Backends, b.backend(&do.Backends[i], own))
+		}
+		if do.Bare && r.Answers() != nil {
+			r.Policies = nil
 		}
 	case route.Itself:
 		if b.class.dest.Kind == api.KindHost { // nobody is behind it
 			break
 		}
-		b.use(b.class.dest.Destination, variant{})
+		b.use(b.class.dest.Destination, new(variant))
 		r.Backends = []Backend{b.own}
 	case route.Answer:
 		r.Answer = do
@@ -82,13 +86,13 @@ func (b *tableBuilder) route(c *route.Composed, from []*contribution) Route {
 	}
 	for _, f := range c.Filters {
 		if f.Mirror != nil {
-			r.Mirrors = append(r.Mirrors, Mirror{b.backend(&f.Mirror.Backend), f.Mirror.Percent})
+			r.Mirrors = append(r.Mirrors, Mirror{b.backend(&f.Mirror.Backend, own), f.Mirror.Percent})
 		}
 	}
 	return r
 }
 
 // use notes that the table names a cluster.
-func (b *tableBuilder) use(d *Destination, v variant) {
-	b.clusters = append(b.clusters, clusterRef{id: d.ID, name: v.clusterName(d), variant: v})
+func (b *tableBuilder) use(d *Destination, v *variant) {
+	b.clusters = append(b.clusters, clusterRef{id: d.ID, name: v.clusterName(d), variant: v.key()})
 }

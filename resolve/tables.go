@@ -27,7 +27,8 @@ type named struct{ clusters []clusterRef }
 type clusterRef struct {
 	id   string
 	name string // of the cluster
-	variant
+	// variant is that of the cluster, as the end of a key.
+	variant string
 	// connections says that the table sends whole connections to it.
 	connections bool
 }

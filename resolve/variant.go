@@ -1,32 +1,49 @@
 package resolve
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
 )
 
-// variant is what tells the clusters of one destination apart: those who answer, and
-// how they share what comes.
+// variant is what tells the clusters of one destination apart: those who answer, how
+// they share what comes, and how they are spoken to.
 type variant struct {
-	tags    map[string]string // of a subset; nil is all
-	balance route.Balance
+	Tags    map[string]string `json:",omitempty"` // of a subset; nil is all
+	Balance route.Balance     `json:",omitzero"`
+	HTTP2   bool              `json:",omitempty"` // whatever the port says
+	Own     []ownConf         `json:",omitempty"`
 }
+
+// ownConf is what a rule says itself about the connections to its backends: the layer
+// inline of their cluster.
+type ownConf struct {
+	Kind   string
+	Conf   json.RawMessage
+	Origin *api.Origin
+}
+
+// beyondAll separates a key from the variant that stands behind it.
+const beyondAll = "\x00\x01"
 
 // clusterName is the destination id, for a subset a hash of its tags with the
 // service's own (spec/kuma.md 6): the first 8 bytes of SHA-256 over keys and values;
-// and the balance, if it is another than that which every cluster has unasked.
-func (v variant) clusterName(d *Destination) string {
+// and what is otherwise than in the cluster that every destination has unasked. Rules
+// that say the same name the same cluster, whoever they are.
+func (v *variant) clusterName(d *Destination) string {
 	name := d.ID
-	if len(v.tags) > 0 {
-		all := maps.Clone(v.tags)
+	if len(v.Tags) > 0 {
+		all := maps.Clone(v.Tags)
 		all[api.TagService] = d.Name
 		h := sha256.New()
 		for _, k := range slices.Sorted(maps.Keys(all)) {
@@ -34,51 +51,106 @@ func (v variant) clusterName(d *Destination) string {
 		}
 		name += "-" + hex.EncodeToString(h.Sum(nil)[:8])
 	}
-	if v.balance != (route.Balance{}) {
-		name += "~" + strings.ReplaceAll(v.balance.Algorithm.String(), " ", "-")
+	if v.Balance != (route.Balance{}) {
+		name += "~" + strings.ReplaceAll(v.Balance.Algorithm.String(), " ", "-")
 	}
-	if v.balance.Bound > 0 {
-		name += fmt.Sprintf("-%d", v.balance.Bound)
+	if v.Balance.Bound > 0 {
+		name += fmt.Sprintf("-%d", v.Balance.Bound)
+	}
+	if v.HTTP2 {
+		name += "~http2"
+	}
+	for i := range v.Own {
+		name += "~" + v.Own[i].text()
 	}
 	return name
 }
 
-// of adds the variant to a key, and cutVariant takes it off.
-func (v variant) of(key string) string {
-	if len(v.tags) > 0 {
-		var list []string
-		for k, value := range v.tags {
-			list = append(list, k+"\x02"+value)
+// text is what is said, as part of a name: idleTimeout-30s.
+func (o *ownConf) text() string {
+	return string(bytes.Map(func(r rune) rune {
+		switch r {
+		case '{', '}', '"':
+			return -1
+		case ':', ',':
+			return '-'
 		}
-		slices.Sort(list)
-		key += "\x00\x01" + strings.Join(list, "\x03")
-	}
-	if v.balance != (route.Balance{}) {
-		key += fmt.Sprintf("\x00\x04%d\x04%d", v.balance.Algorithm, v.balance.Bound)
-	}
-	return key
+		return r
+	}, o.Conf))
 }
 
-func cutVariant(key string) (string, variant) {
-	var v variant
-	key, balance, _ := strings.Cut(key, "\x00\x04")
-	if algorithm, bound, ok := strings.Cut(balance, "\x04"); ok {
-		v.balance = route.Balance{Algorithm: route.Algorithm(number(algorithm)), Bound: number(bound)}
+// key is the variant as the end of a key; empty of the cluster that every destination
+// has unasked.
+func (v *variant) key() string {
+	if len(v.Tags) == 0 && v.Balance == (route.Balance{}) && !v.HTTP2 && len(v.Own) == 0 {
+		return ""
 	}
-	key, text, ok := strings.Cut(key, "\x00\x01")
-	if !ok {
-		return key, v
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it holds texts and numbers
 	}
-	v.tags = map[string]string{}
-	for _, t := range strings.Split(text, "\x03") {
-		k, value, _ := strings.Cut(t, "\x02")
-		v.tags[k] = value
+	return beyondAll + string(text)
+}
+
+// cutVariant takes a variant off a key.
+func cutVariant(key string) (string, *variant) {
+	v := new(variant)
+	key, text, ok := strings.Cut(key, beyondAll)
+	if ok {
+		if err := json.Unmarshal([]byte(text), v); err != nil {
+			panic(err) // variant.key wrote it
+		}
 	}
 	return key, v
 }
 
-// number is one that variant.of has written.
-func number(text string) uint32 {
-	n, _ := strconv.ParseUint(text, 10, 32)
-	return uint32(n)
+// ownConfs are what a rule says about the connections to its backends.
+func (m mesh) ownConfs(list []route.Inline) []ownConf {
+	var out []ownConf
+	for i := range list {
+		k := m.kind(list[i].Kind)
+		fields := map[string]any{}
+		for _, l := range k.Schema.Leaves {
+			if v, ok := list[i].Fields[l.Path]; ok && l.Scope == policies.OnCluster {
+				fields[l.Path] = v
+			}
+		}
+		if len(fields) == 0 {
+			continue
+		}
+		conf, err := json.Marshal(k.Schema.Set(k.New(), fields))
+		if err != nil {
+			panic(err) // confs are written to documents
+		}
+		out = append(out, ownConf{k.Name, conf, list[i].Origin})
+	}
+	return out
+}
+
+// over lays what the rule says itself over what targets no route.
+func (v *variant) over(l layers, m mesh) layers {
+	if len(v.Own) == 0 {
+		return l
+	}
+	out := slices.Clone(l)
+	for _, o := range v.Own {
+		k := m.kind(o.Kind)
+		conf := k.New()
+		if err := json.Unmarshal(o.Conf, conf); err != nil {
+			panic(err) // ownConfs wrote it
+		}
+		out.add(slices.Index(m.kinds, k), merge.Layer{Name: merge.Inline, Origin: o.Origin, Leaves: k.Schema.Read(conf), Place: inlinePlace{}})
+	}
+	return out
+}
+
+// kind is the kind of policies of that name. One that is not there is a bug in a
+// dialect, and panics.
+func (m mesh) kind(name string) *policies.Kind {
+	for _, k := range m.kinds {
+		if k.Name == name {
+			return k
+		}
+	}
+	panic("no policies of kind " + name)
 }

@@ -16,6 +16,8 @@ type Forward struct {
 	Hash []HashKey
 	// NoBackend is the answer where no backend can be used, or none has a weight.
 	NoBackend Respond
+	// Bare says that NoBackend takes no policies: nobody has written it.
+	Bare bool `json:",omitempty"`
 }
 
 // Itself sends to the destination that the client asked for.

@@ -98,4 +98,7 @@ type BackendRef struct {
 	// headers, and the host by Rewrite.Hostname. They can do nothing else.
 	Filters []Filter
 	Balance Balance // of its endpoints
+	// HTTP2 says that requests go on in HTTP/2, which whoever answers is known to speak,
+	// whatever its port says.
+	HTTP2 bool `json:",omitempty"`
 }

@@ -18,7 +18,7 @@ func Shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
 func shares(r *resolve.Resolved, backends []resolve.Backend, d draws) []Backend {
 	var out []Backend
 	for b, share := range divided(backends, d) {
-		x := Backend{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Port: b.Port, Share: share, Balance: b.Balance.String()}
+		x := Backend{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Port: b.Port, Share: share, Balance: b.Balance.String(), HTTP2: b.HTTP2}
 		switch use := clusterOf(r, b.Cluster); {
 		case b.Cluster == "":
 			x.Status, x.Reason = b.Broken.Status, b.Broken.Why

@@ -119,7 +119,9 @@ type Backend struct {
 	Outcome   Outcome           `json:"outcome,omitempty"` // Close, or nothing to tell
 	Reason    string            `json:"reason,omitempty"`  // of Status or Outcome
 	// Balance is how its endpoints share the requests; empty for round robin.
-	Balance   string     `json:"balance,omitempty"`
+	Balance string `json:"balance,omitempty"`
+	// HTTP2 says that a rule wants it to be asked in HTTP/2, whatever its port says.
+	HTTP2     bool       `json:"http2,omitempty"`
 	Forwarded *Forwarded `json:"forwarded,omitempty"`
 	Inbounds  []Inbound  `json:"inbounds,omitempty"`
 	// ResponseHeaders are what happens to its answers where that is not what

@@ -78,12 +78,12 @@ func renderCluster(c *resolve.Cluster) (*clusterv3.Cluster, []*api.Origin, error
 		err = reachOutside(out, external)
 	}
 	balance(out, c.Balance)
-	place := Place{Protocol: c.Destination.Protocol}
+	place := Place{Protocol: c.Destination.Requests()}
 	options := upstreamProtocol(place.Protocol, c.HTTP2)
-	origins := finishCluster(out, options, c.Policies, place)
-	if c.Destination.Guessed { // routes may send requests there, or calls of gRPC
-		out.TypedExtensionProtocolOptions = protocolOptions(asAsked())
+	if c.Destination.Guessed && !c.HTTP2 { // routes may send requests there, or calls of gRPC
+		options = asAsked()
 	}
+	origins := finishCluster(out, options, c.Policies, place)
 	if external != nil {
 		origins = append(origins, &api.Origin{Ref: c.Destination.Ref})
 	}

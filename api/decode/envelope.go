@@ -175,9 +175,11 @@ func (d *decoder) kubernetes(typ api.Type) head {
 		own, rest = d.apart(kubernetesKeys)
 	}
 	d.value(own, d.root, "", reflect.ValueOf(&k).Elem())
+	older := ""
 	switch want := typ.APIVersion(); {
 	case typ.Reads(k.APIVersion):
 	case slices.ContainsFunc(typ.Older, func(v string) bool { return k.APIVersion == typ.In(v) }):
+		older = k.APIVersion
 		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Warns("DeprecatedVersion", "%s is an older version and is read as %s; write that", k.APIVersion, want))
 	default:
 		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Breaks("%q is not the version of %s; write %s", api.Clip(k.APIVersion), typ.Name, want))
@@ -191,7 +193,7 @@ func (d *decoder) kubernetes(typ api.Type) head {
 		h.spec, h.at = Raw{d, rest, d.root, "", 0}, ""
 	}
 	h.mesh = h.labels.Key(api.LabelMesh)
-	h.object = api.Object{Ref: api.Ref{Kind: typ.Name, Namespace: k.Metadata.Namespace, Name: k.Metadata.Name}, Labels: k.Metadata.Labels}
+	h.object = api.Object{Ref: api.Ref{Kind: typ.Name, Namespace: k.Metadata.Namespace, Name: k.Metadata.Name}, Labels: k.Metadata.Labels, Older: older}
 	if !typ.Global {
 		h.object.Mesh = k.Metadata.Labels[api.LabelMesh]
 		h.explicit = h.object.Mesh != ""

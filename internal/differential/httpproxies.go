@@ -155,6 +155,9 @@ func (d draw) forwardTo(out m) {
 	if d.chance(1) {
 		services = append(services, m{"name": "web", "port": 8080, "mirror": true, "weight": one(d, 0, 100)})
 	}
+	if d.chance(2) {
+		services[0].(m)["protocol"] = "h2c"
+	}
 	out["services"] = services
 	out["enableWebsockets"] = d.chance(5)
 	if prefix, plain := plainPrefix(out); plain && d.chance(4) {
@@ -174,7 +177,7 @@ func (d draw) forwardTo(out m) {
 		out["retryPolicy"] = m{"count": one(d, -1, 0, 2), "retryOn": one(d, []any{"5xx"}, []any{"gateway-error", "reset"}, []any{"retriable-status-codes"}), "retriableStatusCodes": []any{409, 503}}
 	}
 	if d.chance(2) {
-		out["timeoutPolicy"] = m{"response": one(d, "infinity", "20s", "0s")}
+		out["timeoutPolicy"] = m{"response": one(d, "infinity", "20s", "0s"), "idleConnection": one(d, "", "1m", "infinity")}
 	}
 }
 

@@ -65,7 +65,7 @@ func (d draw) retry() m {
 			http[f] = d.IntN(4)
 		case "retryOn":
 			http[f] = append([]string{one(d, "5xx", "Reset", "503", "GatewayError", "HttpMethodGet")},
-				some(d, 2, "GatewayError", "Retriable4xx", "ConnectFailure", "RefusedStream", "EnvoyRatelimited", "HttpMethodGet", "HttpMethodPost", "418")...)
+				some(d, 2, "GatewayError", "ResetBeforeRequest", "Retriable4xx", "ConnectFailure", "RefusedStream", "EnvoyRatelimited", "HttpMethodGet", "HttpMethodPost", "418")...)
 		case "perTryTimeout":
 			http[f] = one(d, "0s", "15s", "800ms")
 		case "backOff":

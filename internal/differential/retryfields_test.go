@@ -73,7 +73,7 @@ func longest(v sim.Policy, block string, value any) string {
 
 // envoyWords are the words of Envoy's documentation for those of MeshRetry.
 var envoyWords = map[string]string{
-	"5xx": "5xx", "GatewayError": "gateway-error", "Reset": "reset", "Retriable4xx": "retriable-4xx", "ConnectFailure": "connect-failure",
+	"5xx": "5xx", "GatewayError": "gateway-error", "Reset": "reset", "ResetBeforeRequest": "reset-before-request", "Retriable4xx": "retriable-4xx", "ConnectFailure": "connect-failure",
 	"EnvoyRatelimited": "envoy-ratelimited", "RefusedStream": "refused-stream", "Http3PostConnectFailure": "http3-post-connect-failure",
 	"Canceled": "cancelled", "DeadlineExceeded": "deadline-exceeded", "Internal": "internal", "ResourceExhausted": "resource-exhausted", "Unavailable": "unavailable",
 }

@@ -25,7 +25,7 @@ func (c *Conf) RetryPlan(p api.Protocol) (sim.RetryPlan, bool) {
 		Status:     on.status,
 		GRPCStatus: on.grpcStatus,
 		Reset:      on.has("5xx", "GatewayError", "Reset"),
-		Connect:    on.has("5xx", "GatewayError", "Reset", "ConnectFailure"),
+		Connect:    on.has("5xx", "GatewayError", "Reset", "ResetBeforeRequest", "ConnectFailure"),
 		Request:    func(string, sim.Headers) bool { return true },
 		Base:       base,
 		Max:        longest,

@@ -19,12 +19,14 @@ var words = []word{
 	{name: "5xx", envoy: "5xx"},
 	{name: "GatewayError", envoy: "gateway-error"},
 	{name: "Reset", envoy: "reset"},
+	{name: "ResetBeforeRequest", envoy: "reset-before-request"},
 	{name: "Retriable4xx", envoy: "retriable-4xx"},
 	{name: "ConnectFailure", envoy: "connect-failure"},
 	{name: "EnvoyRatelimited", envoy: "envoy-ratelimited"},
 	{name: "RefusedStream", envoy: "refused-stream"},
 	{name: "Http3PostConnectFailure", envoy: "http3-post-connect-failure"},
 	{name: "RetriableStatusCodes", envoy: statusWord}, // the numbers beside it alone
+	{name: "RetriableHeaders", envoy: headerWord},     // retriableResponseHeaders alone
 	{name: "Canceled", envoy: "cancelled", grpc: true},
 	{name: "DeadlineExceeded", envoy: "deadline-exceeded", grpc: true},
 	{name: "Internal", envoy: "internal", grpc: true},
@@ -32,7 +34,8 @@ var words = []word{
 	{name: "Unavailable", envoy: "unavailable", grpc: true},
 }
 
-const statusWord = "retriable-status-codes"
+// The words without which Envoy looks at no status numbers, and at no headers of answers.
+const statusWord, headerWord = "retriable-status-codes", "retriable-headers"
 
 // grpcStatus are the numbers of the gRPC statuses that can be repeated.
 var grpcStatus = map[string]uint32{

@@ -34,11 +34,13 @@ type HTTP struct {
 	BackOff *BackOff `json:"backOff,omitempty"`
 	// RateLimitedBackOff is the pause that an answer asks for in its headers.
 	RateLimitedBackOff *RateLimitedBackOff `json:"rateLimitedBackOff,omitempty"`
-	// RetryOn is what is repeated: words (5xx, GatewayError, Reset, Retriable4xx,
-	// ConnectFailure, EnvoyRatelimited, RefusedStream, Http3PostConnectFailure),
-	// status numbers ("503"), and HttpMethodGet and its like, which limit retries
-	// to requests of those methods. Without any word the default's words hold
-	// beside the numbers and methods; RetriableStatusCodes keeps them out.
+	// RetryOn is what is repeated: words (5xx, GatewayError, Reset,
+	// ResetBeforeRequest, Retriable4xx, ConnectFailure, EnvoyRatelimited,
+	// RefusedStream, Http3PostConnectFailure), status numbers ("503"), and
+	// HttpMethodGet and its like, which limit retries to requests of those methods.
+	// Without any word the default's words hold beside the numbers and methods;
+	// RetriableStatusCodes, or RetriableHeaders beside retriableResponseHeaders,
+	// keeps them out.
 	RetryOn []string `json:"retryOn,omitzero" weft:"route,http"`
 	// RetriableResponseHeaders also repeats a request whose answer has one of
 	// these headers, each {type, name, value} as in the matches of a route.

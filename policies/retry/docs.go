@@ -34,7 +34,7 @@ var docs = map[string]string{
 	"http.rateLimitedBackOff.resetHeaders.name":   "Name of the header.",
 	"http.retriableRequestHeaders":                "Limits retries to requests that have one of these headers, each {type, name, value} as in the matches of a route, or one of the methods in retryOn.",
 	"http.retriableResponseHeaders":               "Also repeats a request whose answer has one of these headers, each {type, name, value} as in the matches of a route.",
-	"http.retryOn":                                "What is repeated: words (5xx, GatewayError, Reset, Retriable4xx, ConnectFailure, EnvoyRatelimited, RefusedStream, Http3PostConnectFailure), status numbers (\"503\"), and HttpMethodGet and its like, which limit retries to requests of those methods. Without any word the default's words hold beside the numbers and methods; RetriableStatusCodes keeps them out.",
+	"http.retryOn":                                "What is repeated: words (5xx, GatewayError, Reset, ResetBeforeRequest, Retriable4xx, ConnectFailure, EnvoyRatelimited, RefusedStream, Http3PostConnectFailure), status numbers (\"503\"), and HttpMethodGet and its like, which limit retries to requests of those methods. Without any word the default's words hold beside the numbers and methods; RetriableStatusCodes, or RetriableHeaders beside retriableResponseHeaders, keeps them out.",
 	"tcp":                                         "For connections of services that speak plain TCP.",
 	"tcp.maxConnectAttempt":                       "How often a connection is tried before it fails, the first attempt included. From 1 to 100: there is no pause between them.",
 }

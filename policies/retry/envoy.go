@@ -83,8 +83,8 @@ func (h *HTTP) extend(p *routev3.RetryPolicy) error {
 	for i := range answer {
 		p.RetriableHeaders = append(p.RetriableHeaders, xds.HeaderMatcher(&answer[i]))
 	}
-	if len(p.RetriableHeaders) > 0 {
-		p.RetryOn += ",retriable-headers" // without it Envoy does not look at them
+	if len(p.RetriableHeaders) > 0 && !parse(h.RetryOn, nil).has("RetriableHeaders") {
+		p.RetryOn += "," + headerWord
 	}
 	for i := range request {
 		p.RetriableRequestHeaders = append(p.RetriableRequestHeaders, xds.HeaderMatcher(&request[i]))

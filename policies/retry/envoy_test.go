@@ -40,8 +40,8 @@ func trials() []trial {
 		}
 		list = append(list, trial{c, p})
 	}
-	for _, on := range []string{"5xx", "GatewayError", "Reset", "Retriable4xx", "ConnectFailure", "EnvoyRatelimited", "RefusedStream",
-		"Http3PostConnectFailure", "HttpMethodGet", "404", "503"} {
+	for _, on := range []string{"5xx", "GatewayError", "Reset", "ResetBeforeRequest", "Retriable4xx", "ConnectFailure", "EnvoyRatelimited", "RefusedStream",
+		"RetriableHeaders", "Http3PostConnectFailure", "HttpMethodGet", "404", "503"} {
 		add(api.HTTP, &retry.Conf{HTTP: &retry.HTTP{NumRetries: new(uint32(2)), RetryOn: []string{on}}})
 	}
 	for _, on := range []string{"Canceled", "DeadlineExceeded", "Internal", "ResourceExhausted", "Unavailable"} {
@@ -53,6 +53,7 @@ func trials() []trial {
 	}
 	add(api.HTTP2, &retry.Conf{HTTP: &retry.HTTP{NumRetries: new(uint32(3)), RetryOn: []string{"Reset"},
 		RetriableResponseHeaders: []policies.HeaderMatch{{Type: "RegularExpression", Name: "x-echo-attempt", Value: "[12]"}}}})
+	add(api.HTTP, &retry.Conf{HTTP: &retry.HTTP{RetryOn: []string{"RetriableHeaders"}, RetriableResponseHeaders: []policies.HeaderMatch{{Name: "x-echo-attempt", Value: "1"}}}})
 	for i, p := range []api.Protocol{api.HTTP, api.HTTP, api.GRPC, api.HTTP2, api.HTTP, api.GRPC, api.HTTP, api.HTTP} {
 		add(p, rapid.Custom(func(t *rapid.T) *retry.Conf {
 			return policytest.AnyConf(t, retry.Kind).(*retry.Conf)

@@ -46,11 +46,11 @@ type spelled struct {
 func conditionsAt(r *report, at api.Path, plain, older []Condition, match *Match) []spelled {
 	out := []spelled{{plain, at.Field("conditions")}}
 	if older != nil {
-		r.warns(specError, "DeprecatedField", at.Field("condition"), "is an older name; write conditions")
+		r.warns(specError, deprecated, at.Field("condition"), "is an older name; write conditions")
 		out = append(out, spelled{older, at.Field("condition")})
 	}
 	if match != nil {
-		r.warns(specError, "DeprecatedField", at.Field("match"), "is an older form; write its conditions as conditions")
+		r.warns(specError, deprecated, at.Field("match"), "is an older form; write its conditions as conditions")
 		out = append(out, spelled{match.Conditions, at.Field("match").Field("conditions")})
 	}
 	return out
@@ -100,7 +100,7 @@ func (b *blockReader) condition(c *Condition, at api.Path) {
 		}
 		n++
 		if p.name == "path" {
-			b.warns(specError, "DeprecatedField", at.Field("path"), "is an older name; write exact")
+			b.warns(specError, deprecated, at.Field("path"), "is an older name; write exact")
 		}
 		b.pathCondition(ownPath{p.kind, p.value, at.Field(p.name)})
 	}

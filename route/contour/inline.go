@@ -74,7 +74,7 @@ func timeouts(r *report, p *TimeoutPolicy, at api.Path) map[string]any {
 		out["http.streamIdleTimeout"] = d
 	}
 	if d := duration(r, badTimeout, at.Field("idleConnection"), p.IdleConnection); d != nil {
-		r.warns(specError, unsupported, at.Field("idleConnection"), "is about connections, which all routes to a service share, so it has no effect; write idleTimeout in a %s for the service", timeoutKind)
+		out["idleTimeout"] = d
 	}
 	return out
 }
@@ -84,7 +84,7 @@ func timeouts(r *report, p *TimeoutPolicy, at api.Path) map[string]any {
 var retryWords = map[string]string{
 	"5xx": "5xx", "gateway-error": "GatewayError", "reset": "Reset", "connect-failure": "ConnectFailure", "envoy-ratelimited": "EnvoyRatelimited",
 	"retriable-4xx": "Retriable4xx", "refused-stream": "RefusedStream", "http3-post-connect-failure": "Http3PostConnectFailure",
-	byStatus: "RetriableStatusCodes", "cancelled": "Canceled", "deadline-exceeded": "DeadlineExceeded", "internal": "Internal", "resource-exhausted": "ResourceExhausted", "unavailable": "Unavailable",
+	byStatus: "RetriableStatusCodes", "retriable-headers": "RetriableHeaders", "reset-before-request": "ResetBeforeRequest", "cancelled": "Canceled", "deadline-exceeded": "DeadlineExceeded", "internal": "Internal", "resource-exhausted": "ResourceExhausted", "unavailable": "Unavailable",
 }
 
 const byStatus = "retriable-status-codes"
@@ -110,8 +110,6 @@ func retries(r *report, p *RetryPolicy, at api.Path) map[string]any {
 		switch {
 		case retryWords[w] != "":
 			words = append(words, retryWords[w])
-		case w == "reset-before-request", w == "retriable-headers":
-			r.warns(specError, unsupported, here, "weft does not carry %s yet, so it repeats nothing; write another condition", w)
 		default:
 			r.fails(routeError, "RetryPolicyNotValid", here, "%q is no condition; write one such as 5xx, gateway-error, reset, connect-failure", api.Clip(w))
 		}

@@ -215,7 +215,11 @@ func (p *printer) forwardOf(out *Route, do *route.Forward, plain *route.Plain) {
 
 func (p *printer) service(b *route.BackendRef) Service {
 	port, _ := p.ServicePort("an "+KindHTTPProxy, b, "; include an object of that namespace")
-	return Service{Name: b.Target.Name, Port: int64(port)}
+	out := Service{Name: b.Target.Name, Port: int64(port)}
+	if b.HTTP2 {
+		out.Protocol = "h2c"
+	}
+	return out
 }
 
 // policies are changes of headers.

@@ -14,8 +14,9 @@ func printInline(out *Route, list []route.Inline) {
 	fields := route.FieldsOf(list)
 	whole, _ := fields[timeoutKind]["http.requestTimeout"].(*api.Duration)
 	idle, _ := fields[timeoutKind]["http.streamIdleTimeout"].(*api.Duration)
-	if whole != nil || idle != nil {
-		out.TimeoutPolicy = &TimeoutPolicy{Response: durationText(whole), Idle: durationText(idle)}
+	connection, _ := fields[timeoutKind]["idleTimeout"].(*api.Duration)
+	if whole != nil || idle != nil || connection != nil {
+		out.TimeoutPolicy = &TimeoutPolicy{Response: durationText(whole), Idle: durationText(idle), IdleConnection: durationText(connection)}
 	}
 	out.RetryPolicy = retryOf(fields[retryKind])
 	out.RateLimitPolicy = limitOf(fields[rateLimitKind])

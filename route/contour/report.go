@@ -27,6 +27,7 @@ const (
 	unsupported   = "UnsupportedField"
 	unprotected   = "UnsupportedSecurityField"
 	ignored       = "IgnoredField"
+	deprecated    = "DeprecatedField"
 	badTimeout    = "TimeoutPolicyNotValid"
 	badRate       = "RateLimitPolicyNotValid"
 	badRedirect   = "RequestRedirectPolicy"

@@ -29,7 +29,7 @@ func (m *routeMaker) forward() route.Action {
 	if !ok {
 		return nil
 	}
-	return &route.Forward{Backends: m.backends, Hash: hash, NoBackend: route.Respond{Status: noService}}
+	return &route.Forward{Backends: m.backends, Hash: hash, NoBackend: route.Respond{Status: noService}, Bare: true}
 }
 
 // backend adds a backend or a mirror; weights is the sum so far.
@@ -41,16 +41,14 @@ func (m *routeMaker) backend(s *Service, at api.Path, weights *uint64) {
 	protected(m.report, at, []protecting{{"validation", s.Validation}})
 	untuned(m.report, at, []protecting{{"healthPort", s.HealthPort}, {"cookieRewritePolicies", s.CookieRewritePolicies}, {"slowStartPolicy", s.SlowStartPolicy}})
 	switch s.Protocol {
-	case "":
-	case "h2", "h2c":
-		m.warns(specError, unsupported, at.Field("protocol"), "weft takes the protocol from the service, so this has no effect; declare it at the port of the service (appProtocol)")
+	case "", "h2", "h2c":
 	case "tls":
 		m.fails(routeError, unprotected, at.Field("protocol"), "weft cannot encrypt what goes to a service of the mesh by itself, so the route is not served; remove it if the service takes plain text")
 	default:
 		m.fails(serviceError, "UnsupportedProtocol", at.Field("protocol"), "%q is no protocol; write h2 or h2c, or leave it out", api.Clip(s.Protocol))
 	}
 	b := route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: s.Name, Namespace: m.of.HomeNamespace()}, Home: m.of.HomeNamespace(),
-		Port: uint32(s.Port), Weight: s.Weight, Field: at}
+		Port: uint32(s.Port), Weight: s.Weight, Field: at, Speaks: api.HTTP, HTTP2: s.Protocol == "h2" || s.Protocol == "h2c"}
 	if !s.Mirror {
 		*weights += uint64(s.Weight)
 		b.Filters = m.serviceFilters(s, at)

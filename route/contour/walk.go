@@ -110,6 +110,9 @@ func written(r *report) []route.Rule {
 // general is what is to be said of an object as a whole.
 func general(r *report) {
 	spec := r.of.Spec.(*HTTPProxy)
+	if r.of.Older != "" {
+		r.warns(specError, deprecated, "apiVersion", "%s is an older version; write %s/v1", r.of.Older, group)
+	}
 	untuned(r, "spec", []protecting{{"tcpproxy", spec.TCPProxy}})
 	if spec.VirtualHost != nil {
 		untuned(r, "spec.virtualhost", []protecting{{"corsPolicy", spec.VirtualHost.CORSPolicy}})

@@ -91,7 +91,7 @@ var special = map[string]func(t *rapid.T, at string) any{
 		if strings.HasPrefix(at, "grpc") {
 			return some(t, at, "Canceled", "DeadlineExceeded", "Internal", "ResourceExhausted", "Unavailable")
 		}
-		return some(t, at, "5xx", "GatewayError", "Reset", "Retriable4xx", "ConnectFailure", "EnvoyRatelimited",
+		return some(t, at, "5xx", "GatewayError", "Reset", "ResetBeforeRequest", "Retriable4xx", "ConnectFailure", "EnvoyRatelimited",
 			"RefusedStream", "Http3PostConnectFailure", "HttpMethodGet", "HttpMethodPost", "404", "500", "503")
 	},
 }
