@@ -171,6 +171,19 @@ func HostCovers(name, host string) bool {
 	return name == host || wild && len(host) > len(below) && strings.HasSuffix(host, below)
 }
 
+// HostsAbove are the names that stand for all hosts below one of which the host is one, the
+// nearest first.
+func HostsAbove(host string) []string {
+	if host == AnyHost {
+		return nil
+	}
+	var out []string
+	for _, rest, more := strings.Cut(strings.TrimPrefix(host, "*."), "."); more; _, rest, more = strings.Cut(rest, ".") {
+		out = append(out, "*."+rest)
+	}
+	return append(out, AnyHost)
+}
+
 // Admin is Envoy's administration port.
 type Admin struct {
 	Port uint32 `json:"port,omitempty"`

@@ -61,6 +61,22 @@ type converter struct {
 func Objects(objects []*api.Object, o Options) Result { return translate(objects, o).out }
 
 func translate(objects []*api.Object, o Options) *converter {
+	c := converterOf(objects, o)
+	for _, x := range objects {
+		if x.Kind == o.Kind { // it is so already
+			c.names[x.Ref]++
+			c.out.Objects = append(c.out.Objects, c.today(x))
+		}
+	}
+	var tables []*source
+	for i := range o.Dialects {
+		tables = append(tables, c.tables(&o.Dialects[i])...)
+	}
+	c.write(tables)
+	return c
+}
+
+func converterOf(objects []*api.Object, o Options) *converter {
 	c := &converter{Options: o, objects: objects, names: map[api.Ref]int{}, taken: map[string]*work{}}
 	for i := range o.Dialects {
 		if o.Dialects[i].Prints == o.Kind {
@@ -70,21 +86,27 @@ func translate(objects []*api.Object, o Options) *converter {
 	if c.target == nil {
 		panic("nobody prints " + o.Kind)
 	}
-	for _, x := range objects {
-		if x.Kind == o.Kind { // it is so already
-			c.names[x.Ref]++
-			c.out.Objects = append(c.out.Objects, c.today(x))
+	return c
+}
+
+// write writes tables, and says what is otherwise.
+func (c *converter) write(tables []*source) {
+	var works []*work
+	for _, t := range tables {
+		if w := c.table(t); w != nil {
+			works = append(works, w)
 		}
 	}
-	for i := range o.Dialects {
-		for _, t := range c.tables(&o.Dialects[i]) {
-			c.table(t)
-		}
+	all := c.read(c.target, c.Kind, slices.Concat(c.objects, c.out.Objects), false)
+	for _, w := range works {
+		w.fence(all)
+	}
+	for _, w := range works {
+		w.finish()
 	}
 	slices.SortStableFunc(c.out.Notes, func(a, b api.Note) int {
 		return cmp.Or(a.Origin.Ref.Compare(b.Origin.Ref), cmp.Compare(a.Field, b.Field))
 	})
-	return c
 }
 
 // Current is a spec that may be written in an older form of its language.

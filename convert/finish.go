@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,9 +11,11 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// finish takes what was printed, and says what is otherwise than before.
+// finish says what is otherwise than before.
 func (w *work) finish() {
-	w.out.Objects = append(w.out.Objects, w.printed.Objects...)
+	if !w.printable() {
+		return
+	}
 	for _, u := range w.printed.Unsaid {
 		w.say(u.Line, u.Severity, u.Code, "%s", u.Message)
 	}
@@ -64,28 +67,34 @@ func (w *work) next(x *route.Line) string {
 		if !last && !w.behind(x, l) || x.Apart(l.Conditions) {
 			continue
 		}
-		name := short(l)
-		switch {
-		case last && w.refused:
-			name = "an answer of 500"
-		case last:
-			name = "what no rule takes"
-		}
+		name := w.called(i)
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
-		if l.Conditions.Covers(x.Conditions) || len(names) == 3 {
+		if l.Conditions.Covers(x.Conditions) && !w.printed.Partly(i) {
 			return strings.Join(names, ", ")
+		} else if len(names) == 3 {
+			return strings.Join(append(names, "others"), ", ")
 		}
 	}
 	return strings.Join(append(names, "no rule"), ", ")
 }
 
+// called is how messages name the line in use at an index.
+func (w *work) called(i int) string {
+	switch last := w.ended && i == len(w.lines)-1; {
+	case last && w.refused:
+		return "an answer of 500"
+	case last:
+		return "what no rule takes"
+	}
+	return short(&w.lines[i])
+}
+
 // tellDifferences says what the languages have otherwise as a whole.
 func (w *work) tellDifferences() {
 	upgrades := false
-	for n, lines := range w.found.of {
-		back := w.found.rows[n].Composed
+	for back, lines := range w.back() {
 		for _, l := range lines {
 			line := &w.lines[l]
 			do, forwards := line.Do.(*route.Forward)
@@ -101,8 +110,24 @@ func (w *work) tellDifferences() {
 			}
 		}
 	}
+	if w.moved {
+		w.note(&api.Origin{Ref: w.by[0].Ref}, api.Warning, "PlaceDiffers", "", "sidecars read requests for a service and for a host otherwise: for a host they compare the path as it is sent (/a/../b), and read every method; for a service they resolve such a path first, and answer 400 to a method that HTTP does not know")
+	}
 	if upgrades {
 		w.note(&api.Origin{Ref: w.by[0].Ref}, api.Warning, "WebSockets", "", "WebSockets pass all rules of %s, and before only those that let them", w.Kind)
+	}
+}
+
+// back are the rules that came back, at every place, with the lines behind them.
+func (w *work) back() iter.Seq2[*route.Composed, []int] {
+	return func(yield func(*route.Composed, []int) bool) {
+		for _, f := range w.founds {
+			for n, lines := range f.of {
+				if !yield(f.rows[n].Composed, lines) {
+					return
+				}
+			}
+		}
 	}
 }
 

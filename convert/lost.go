@@ -111,7 +111,7 @@ func (w *work) close(to api.TargetRef) bool {
 	end := w.unmatched
 	port, on := w.frontend.Port, route.CatchAll.Path()
 	switch {
-	case w.found.beyond || there == nil:
+	case w.fenced || w.found.beyond || there == nil:
 	case end != nil && effect(end, on, on, port) == effect(there, on, on, port):
 		return false
 	case end == nil && guards(there):
@@ -127,4 +127,48 @@ func (w *work) close(to api.TargetRef) bool {
 		w.refuse("")
 	}
 	return true
+}
+
+// fence looks at the place again beside all that is written. Where rules of other
+// documents, for wider hosts, would take requests that none of its own takes, what no rule
+// takes is written too.
+func (w *work) fence(all *said) {
+	bare := !w.printable() || len(w.printed.Objects) == 0
+	open := bare && slices.ContainsFunc(w.To, w.underWider)
+	if !w.printable() {
+		w.lines, w.ended, w.refused = nil, false, false
+	}
+	w.founds = nil
+	for _, to := range w.places() {
+		if open || !w.printable() {
+			break
+		}
+		w.look(to, all)
+		open = w.found.foreign != nil || w.close(to)
+	}
+	if !open {
+		return
+	}
+	for _, to := range w.To {
+		delete(w.taken, text(to))
+	}
+	if w.printed != nil {
+		w.out.Objects = slices.DeleteFunc(w.out.Objects, func(o *api.Object) bool { return slices.Contains(w.printed.Objects, o) })
+	}
+	w.fenced = true
+	if w.write(); bare {
+		w.say(-1, api.Error, route.UnsaidPlace, "%s: none of its rules is written, and what is written for wider hosts takes none of its requests", w.where())
+	}
+}
+
+// underWider reports whether something is written for a wider host.
+func (w *work) underWider(to api.TargetRef) bool {
+	for _, x := range w.taken {
+		for _, wide := range x.To {
+			if len(x.printed.Objects) > 0 && wide.Kind == api.KindHost && wide.Name != to.Name && api.HostCovers(wide.Name, to.Name) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -23,8 +23,7 @@ type item struct {
 func (w *work) attach() {
 	items := map[string][]item{} // by kind
 	done := map[string]bool{}
-	for n, lines := range w.found.of {
-		back := w.found.rows[n].Composed
+	for back, lines := range w.back() {
 		for _, l := range lines {
 			line := &w.lines[l]
 			said := route.FieldsOf(back.Inline)

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -19,19 +18,23 @@ type work struct {
 	// with an error in the place of what was there.
 	ended, refused bool
 	ranked         bool
+	settled        bool // lines stand as the language orders them
+	moved          bool // from a service to a host, or the other way round
+	fenced         bool // what no rule takes is written, whatever there would be without
 	left           []left
 	// closed are lines that answer with an error instead, by what instead has for them.
 	closed  []left
 	instead map[*route.Composed]*route.Composed
 	printed *route.Printed
 	found   *findings
+	founds  []*findings // of all places
 }
 
-// table translates one table and adds what comes of it.
-func (c *converter) table(s *source) {
+// table translates one table and adds what comes of it; nil where it has no place.
+func (c *converter) table(s *source) *work {
 	w := &work{converter: c, source: s}
 	if !w.locate() {
-		return
+		return nil
 	}
 	w.all, w.lines = w.Lines, w.reached()
 	ref := s.by[0].Ref
@@ -42,16 +45,25 @@ func (c *converter) table(s *source) {
 	if w.Gateway = w.Edge; w.Gateway.Namespace == "" {
 		w.Gateway.Namespace = ref.Namespace
 	}
+	w.write()
+	return w
+}
+
+// write prints the table until what comes back is what it is, and takes what was printed.
+func (w *work) write() {
 	for w.round() {
 	}
-	if w.printed == nil || w.found == nil {
+	if !w.printable() {
 		return
 	}
 	for _, to := range w.To {
 		w.taken[text(to)] = w
 	}
-	w.finish()
+	w.out.Objects = append(w.out.Objects, w.printed.Objects...)
 }
+
+// printable reports whether the place can be written, be it that nothing stands there.
+func (w *work) printable() bool { return w.printed != nil && w.found != nil }
 
 // labelsOf are those that somebody wrote for himself.
 func labelsOf(o *api.Object) map[string]string {
@@ -77,9 +89,9 @@ func (w *work) locate() bool {
 	case !hosts && !w.target.Services && w.Host == "":
 		return w.nowhere("for hosts, and not for those who call a service; name the host with --host")
 	case hosts && !w.target.Hosts:
-		w.To = []api.TargetRef{w.Service}
+		w.To, w.moved = []api.TargetRef{w.Service}, true
 	case !hosts && !w.target.Services:
-		w.To = []api.TargetRef{route.HostRef(w.Host, hostPort)}
+		w.To, w.moved = []api.TargetRef{route.HostRef(w.Host, hostPort)}, true
 	}
 	for _, to := range w.To {
 		if by := w.taken[text(to)]; by != nil {
@@ -245,12 +257,9 @@ func (w *work) compare() (again bool) {
 	if lost := w.refusedBack(read.notes); len(lost) > 0 {
 		return w.lose(lost)
 	}
-	for _, to := range w.To {
-		if to.Kind == api.KindService {
-			to.Kind = api.KindMeshService
-		}
-		f := frontendOf(to)
-		w.found = check(&w.Table, w.printed, f.Port, w.target.Compose(f, read.of(to)))
+	w.founds = nil
+	for _, to := range w.places() {
+		w.look(to, read)
 		switch {
 		case w.found.foreign != nil:
 			w.say(-1, api.Error, route.UnsaidPlace, "%s: other routes are there that would take requests first (%s %s); convert them together, or change them", w.where(), w.found.foreign.FullName(), w.found.foreign.Field)
@@ -268,25 +277,23 @@ func (w *work) compare() (again bool) {
 			return true
 		}
 	}
-	return false
+	return w.settle()
 }
 
-// move moves lines in the order of the language, where it has another one.
-func (w *work) move() bool {
-	if len(w.found.before) == 0 {
-		return false
+// look compares what is read back at a place.
+func (w *work) look(to api.TargetRef, read *said) {
+	f := frontendOf(to)
+	w.found = check(&w.Table, w.printed, f.Port, w.target.Compose(f, read.of(to)))
+	w.founds = append(w.founds, w.found)
+}
+
+// places are where the table is, as what is read back calls them.
+func (w *work) places() []api.TargetRef {
+	out := slices.Clone(w.To)
+	for i := range out {
+		if out[i].Kind == api.KindService {
+			out[i].Kind = api.KindMeshService
+		}
 	}
-	pair := w.found.before[0]
-	first, then := &w.lines[pair[0]], &w.lines[pair[1]]
-	switch {
-	case !then.Expression:
-		then.Expression = true
-	case !first.Expression:
-		first.Expression = true
-	case !w.ranked:
-		w.ranked = true
-	default:
-		return w.lose(map[int]reason{pair[1]: {"OrderNotExpressible", fmt.Sprintf("%s would try it before %s, which comes first", w.Kind, short(first))}})
-	}
-	return true
+	return out
 }

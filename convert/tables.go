@@ -30,28 +30,35 @@ type said struct {
 }
 
 // tables are what the objects of a language mean, but for those that are of the kind that
-// is written; of equal tables for several hosts there is one.
+// is written.
 func (c *converter) tables(d *route.Dialect) []*source {
 	var out []*source
 	for _, typ := range d.Types {
-		if typ.Name == c.Kind || !typ.Route {
+		if typ.Name != c.Kind && typ.Route {
+			out = append(out, c.tablesOf(d, typ.Name)...)
+		}
+	}
+	return out
+}
+
+// tablesOf are what the objects of a kind mean; of equal tables for several hosts there is
+// one.
+func (c *converter) tablesOf(d *route.Dialect, kind string) []*source {
+	var out []*source
+	s := c.read(d, kind, c.objects, true)
+	bySign := map[string]*source{}
+	for _, to := range s.places {
+		t := c.compose(d, s, to)
+		if t == nil {
 			continue
 		}
-		s := c.read(d, typ.Name, c.objects, true)
-		bySign := map[string]*source{}
-		for _, to := range s.places {
-			t := c.compose(d, s, to)
-			if t == nil {
-				continue
-			}
-			sign := t.sign()
-			if same := bySign[sign]; same != nil && to.Kind == api.KindHost {
-				same.To = append(same.To, to)
-				continue
-			}
-			bySign[sign] = t
-			out = append(out, t)
+		sign := t.sign()
+		if same := bySign[sign]; same != nil && to.Kind == api.KindHost {
+			same.To = append(same.To, to)
+			continue
 		}
+		bySign[sign] = t
+		out = append(out, t)
 	}
 	return out
 }
@@ -86,9 +93,22 @@ func (c *converter) read(d *route.Dialect, kind string, objects []*api.Object, a
 }
 
 // of is all that is said about a place, weakest first: about a port also what is said of
-// all ports.
+// all ports, about a host what is said of all hosts below a name of which it is one.
 func (s *said) of(to api.TargetRef) []route.Candidate {
 	list := s.at[text(to)]
+	if to.Kind == api.KindHost {
+		exact := list
+		for _, name := range api.HostsAbove(to.Name) {
+			wide := to
+			wide.Name = name
+			for _, c := range s.at[text(wide)] {
+				named := func(x route.Candidate) bool { return x.Object.Kind == c.Object.Kind && x.Entry.Edges == c.Entry.Edges }
+				if c.Entry.Below && len(c.Rules) > 0 && slices.ContainsFunc(exact, named) {
+					list = append(slices.Clone(list), c)
+				}
+			}
+		}
+	}
 	if to.Kind != api.KindHost && to.SectionName != "" {
 		to.SectionName = ""
 		list = slices.Concat(s.at[text(to)], list)

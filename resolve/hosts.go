@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
@@ -41,14 +40,10 @@ func hostDestination(name string, port uint32) *Destination {
 // above are the hosts that stand for all hosts below a name, of which d is one, the
 // nearest first.
 func (d *Destination) above() []string {
-	if d.Kind != api.KindHost || d.Name == api.AnyHost {
+	if d.Kind != api.KindHost {
 		return nil
 	}
-	var out []string
-	for _, rest, more := strings.Cut(strings.TrimPrefix(d.Name, "*."), "."); more; _, rest, more = strings.Cut(rest, ".") {
-		out = append(out, "*."+rest)
-	}
-	return append(out, api.AnyHost)
+	return api.HostsAbove(d.Name)
 }
 
 // destsBelow yields the hosts below that of an entry which is for them too.

@@ -65,6 +65,14 @@ func Padded(expression string, length int) string {
 	return expression
 }
 
+// unpadded is an expression without what Padded put behind it.
+func unpadded(expression string) string {
+	for short, ok := strings.CutSuffix(expression, padding); ok && short != ""; short, ok = strings.CutSuffix(short, padding) {
+		expression = short
+	}
+	return expression
+}
+
 // Alternatives are lists of conditions of which one holds where cs hold: as one, but for
 // a choice of methods, which languages without such a choice write as several matches.
 func (cs Conditions) Alternatives() []Conditions {

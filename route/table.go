@@ -33,6 +33,8 @@ type Line struct {
 	// greater is tried first. Zero is none.
 	Expression bool
 	Rank       int
+	// Alone wants a rule for the line, which stands where the line does.
+	Alone bool
 }
 
 // Printed is a table as documents.
@@ -89,14 +91,14 @@ type Group struct {
 
 // Groups are the lines by the rules of which they are, in the order of their first
 // lines. Where a rule replaces a part of the path, which depends on the match, each match
-// is a group of its own.
+// is a group of its own, and so is a line that wants to be alone.
 func (t *Table) Groups() []Group {
 	var out []Group
 	at := map[*Composed]int{}
 	for i := range t.Lines {
 		c := t.Lines[i].Composed
 		n, seen := at[c]
-		if !seen || c.replaces() {
+		if !seen || c.replaces() || t.Lines[i].Alone {
 			n = len(out)
 			out, at[c] = append(out, Group{Composed: c}), n
 		}
@@ -107,13 +109,13 @@ func (t *Table) Groups() []Group {
 
 // Divided reports whether Groups has several groups for a rule.
 func (t *Table) Divided(c *Composed) bool {
-	n := 0
+	n, alone := 0, false
 	for i := range t.Lines {
 		if t.Lines[i].Composed == c {
-			n++
+			n, alone = n+1, alone || t.Lines[i].Alone
 		}
 	}
-	return n > 1 && c.replaces()
+	return n > 1 && (alone || c.replaces())
 }
 
 // replaces reports whether a rule replaces a part of the path.
@@ -133,10 +135,11 @@ func (t *Table) Spelled(line int) (string, bool) {
 	if !ok || l.Rank == 0 {
 		return text, ok
 	}
+	text = unpadded(text)
 	longest := 0
 	for i := range t.Lines {
 		if other, ok := t.Lines[i].Path().Expression(); ok && t.Lines[i].Expression {
-			longest = max(longest, len(other))
+			longest = max(longest, len(unpadded(other)))
 		}
 	}
 	return Padded(text, longest+len(padding)*l.Rank), true
@@ -148,6 +151,20 @@ func (c *Composed) RuleName() string {
 		return ""
 	}
 	return c.Origins[0].RuleName
+}
+
+// NameOf is the name that the writer gave a rule, for one that is printed as one rule; of
+// several rules with one name, which were in several documents, the first has it.
+func (t *Table) NameOf(c *Composed) string {
+	name := c.RuleName()
+	if name == "" || t.Divided(c) {
+		return ""
+	}
+	first := slices.IndexFunc(t.Lines, func(l Line) bool { return l.RuleName() == name })
+	if first >= 0 && t.Lines[first].Composed != c {
+		return ""
+	}
+	return name
 }
 
 // FieldsOf are the fields of policies that a rule says itself, by kind and path: of one
@@ -174,6 +191,7 @@ func (t *Table) Replaced(line int, r *PathRewrite) *PathRewrite {
 		if to, ok := r.Of(on, on.Value); ok {
 			return &PathRewrite{Full: &to}
 		}
+	case r.Each != nil: // an expression may find anything anywhere
 	case on.Op == SegmentPrefix || on.Op == BytePrefix && on.Value == "/":
 		prefix, ok := r.Of(on, on.Value)
 		plain := &PathRewrite{Prefix: &prefix}
@@ -193,13 +211,16 @@ func (r *PathRewrite) Outcome(on, of *Condition) string {
 	if r.Full != nil {
 		return Absolute(*r.Full)
 	}
+	if to, ok := r.Of(on, of.Value); ok && of.Op == Equal {
+		return Absolute(to)
+	}
 	var b strings.Builder
+	if r.Each != nil && of.Op != Equal { // no samples say all that it may find
+		return r.Each.Expression + " " + r.Each.With
+	}
 	for _, path := range samples(of) {
 		to, ok := r.Of(on, path)
 		fmt.Fprintf(&b, "%q %t ", to, ok)
-	}
-	if b.Len() == 0 && r.Each != nil {
-		return r.Each.Expression + " " + r.Each.With
 	}
 	return b.String()
 }

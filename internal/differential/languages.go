@@ -1,8 +1,64 @@
 package differential
 
+import (
+	"testing"
+
+	"github.com/weftmesh/weft/internal/tables"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim"
+)
+
 // Languages are random documents of one route language each, with those beside them that
-// they refer to, by the name of the dialect.
+// they refer to, by the name of the dialect; those of the Gateway API for services and for
+// listeners.
 func Languages(seed, world uint64) map[string][]map[string]any {
 	d := newDraw(seed, world)
-	return map[string][]map[string]any{"kuma": d.documents(), "gateway": d.gatewayDocuments(), "contour": d.proxies(), "skipper": d.groups()}
+	return map[string][]map[string]any{"kuma": d.documents(), "gateway": d.gatewayDocuments(), "contour": d.proxies(), "skipper": d.groups(), "listeners": d.listenerDocuments()}
+}
+
+// Requests are random requests to an authority: many aimed at one of the matches, some as
+// few would send them, each with what the workloads answer.
+func Requests(seed, world uint64, authority string, matches []route.Match, n int) []sim.Request {
+	d := newDraw(seed, world)
+	var out []sim.Request
+	for range n {
+		q := d.request()
+		if d.chance(5) {
+			at := drawnURL(q)
+			q.URL = atHost("any", one(d, "/", "/a", "/a/", "/a/b", "/ab", "/a.b", "/v1/x", "/a/q/x", "/a//x", "/b", "/b/c"), at.RawQuery)
+		}
+		if len(matches) > 0 && d.chance(6) {
+			q = tables.Dice{Rand: d.Rand}.Aimed(&matches[d.IntN(len(matches))], q)
+		}
+		if d.chance(2) {
+			q.Headers.Add("cookie", one(d, "c=A", "c=AB", "d=1; c=A", "c=B; c=A"))
+		}
+		p := Pair{Request: q}
+		if d.chance(3) {
+			d.spoil(&p)
+		}
+		at := drawnURL(p.Request)
+		p.Request.URL = atHost(authority, at.EscapedPath(), at.RawQuery)
+		p.Request.Answers = one(d, "200", "503,200", "409,503,200", "reset,504,200", "200@18s", "503@6s,200")
+		delete(p.Request.Headers, "host")
+		out = append(out, p.Request)
+	}
+	return out
+}
+
+// Reduced is the smallest part of documents that still fails: without any one of its
+// entries it does not.
+func Reduced(t testing.TB, docs []map[string]any, fails func([]map[string]any) bool) []map[string]any {
+	t.Helper()
+	for before := -1; before != parts(docs); {
+		before = parts(docs)
+		for n := 0; n < parts(docs); {
+			if smaller := without(t, docs, n); fails(smaller) {
+				docs = smaller
+			} else {
+				n++
+			}
+		}
+	}
+	return docs
 }

@@ -64,14 +64,20 @@ func onlyBelow(rules []route.Rule, fqdn string) {
 	if !wild {
 		return
 	}
-	c, err := route.MatchAll(route.OnAuthority, "", 0, `(?i:`+label+regexp.QuoteMeta(parent)+`)(:[0-9]+)?`)
-	if err != nil {
-		panic(err) // Validate has looked at the name
-	}
+	c := oneLabel(parent)
 	for i := range rules {
 		for j := range rules[i].Matches {
 			m := &rules[i].Matches[j]
 			m.Conditions = append(slices.Clip(m.Conditions), c)
 		}
 	}
+}
+
+// oneLabel asks for a name with one label in front of the parent of a wildcard host.
+func oneLabel(parent string) route.Condition {
+	c, err := route.MatchAll(route.OnAuthority, "", 0, `(?i:`+label+regexp.QuoteMeta(parent)+`)(:[0-9]+)?`)
+	if err != nil {
+		panic(err) // Validate has looked at the name
+	}
+	return c
 }

@@ -62,11 +62,12 @@ func (p *printer) wildcard(to api.TargetRef) {
 }
 
 // routes are those that a line comes to: a prefix of segments is the path itself and all
-// below its slash.
+// below its slash. With a limit it is one route, which asks by an expression: two would
+// have a bucket each.
 func (p *printer) routes() []Route {
 	l := &p.Lines[p.Line]
 	paths := []route.Condition{*l.Path()}
-	if at := l.Path(); at.Op == route.SegmentPrefix && at.Value != "/" && !l.Expression {
+	if at := l.Path(); at.Op == route.SegmentPrefix && at.Value != "/" && !l.Expression && limitOf(route.FieldsOf(l.Inline)[rateLimitKind]) == nil {
 		base := strings.TrimSuffix(at.Value, "/")
 		paths = []route.Condition{{On: route.OnPath, Op: route.Equal, Value: base}, {On: route.OnPath, Op: route.BytePrefix, Value: base + "/"}}
 	}

@@ -1,8 +1,10 @@
 package contour
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -27,6 +29,9 @@ func (p *printer) conditions(l *route.Line, on *route.Condition) []Condition {
 			}
 			out = append(out, Condition{Header: h})
 		case route.OnAuthority:
+			if p.implied(c) {
+				continue
+			}
 			out = append(out, Condition{Header: p.header(c, ":authority")})
 		case route.OnHeader:
 			out = append(out, Condition{Header: p.header(c, c.Name)})
@@ -37,6 +42,14 @@ func (p *printer) conditions(l *route.Line, on *route.Condition) []Condition {
 		}
 	}
 	return out
+}
+
+// implied reports whether the hosts of the table ask for the authority already.
+func (p *printer) implied(c *route.Condition) bool {
+	return !slices.ContainsFunc(p.To, func(to api.TargetRef) bool {
+		parent, wild := strings.CutPrefix(to.Name, "*")
+		return !wild || !c.Equal(oneLabel(parent))
+	})
 }
 
 // path is what is asked of the path, moved where the order wants it; not asked where it

@@ -94,15 +94,21 @@ func (p *printer) rule(c *route.Composed, lines []int) (out gatewayv1.HTTPRouteR
 		p.FailToo(lines[1:])
 		return out, nil
 	}
-	if name := c.RuleName(); name != "" && !p.Divided(c) {
+	if name := p.NameOf(c); name != "" {
 		out.Name = new(gatewayv1.SectionName(name))
 	}
 	printInline(&out, c.Inline)
 	out.Matches, printed = route.MatchesOf(&p.Printer, lines, p.match)
-	if len(out.Matches) == 1 && out.Matches[0].Path == nil && out.Matches[0].Method == nil && len(out.Matches[0].Headers)+len(out.Matches[0].QueryParams) == 0 {
+	if len(out.Matches) == 1 && everything(&out.Matches[0]) {
 		out.Matches = nil
 	}
 	return out, printed
+}
+
+// everything reports whether a match is what a rule without matches asks for.
+func everything(m *gatewayv1.HTTPRouteMatch) bool {
+	any := m.Path == nil || *m.Path.Type == gatewayv1.PathMatchPathPrefix && *m.Path.Value == "/"
+	return any && m.Method == nil && len(m.Headers)+len(m.QueryParams) == 0
 }
 
 func (p *printer) action(out *gatewayv1.HTTPRouteRule, do route.Action) {

@@ -57,7 +57,7 @@ func (p *printer) rule(g *route.Group) (out Rule, printed []int) {
 		p.FailToo(g.Lines[1:])
 		return out, nil
 	}
-	if name := g.RuleName(); ruleName.MatchString(name) && !p.Divided(g.Composed) {
+	if name := p.NameOf(g.Composed); ruleName.MatchString(name) {
 		out.Name = name
 	}
 	out.Matches, printed = route.MatchesOf(&p.Printer, g.Lines, p.match)

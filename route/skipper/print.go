@@ -153,6 +153,8 @@ func (p *printer) rewrite(w *route.Rewrite) []string {
 	case w.Path == nil:
 	case r != nil && r.Full != nil:
 		out = append(out, say("setPath", route.Absolute(*r.Full)))
+	case w.Path.Each != nil:
+		out = append(out, say("modPath", w.Path.Each.Expression, substituted(w.Path.Each.With)))
 	default:
 		from := strings.TrimSuffix(on.Value, "/")
 		to, ok := w.Path.Of(on, on.Value)
@@ -171,6 +173,27 @@ func (p *printer) rewrite(w *route.Rewrite) []string {
 		out = append(out, say("modPath", "^"+regexp.QuoteMeta(from), strings.ReplaceAll(to, "$", "$$")))
 	}
 	return out
+}
+
+// substituted is a replacement in Skipper's words: of \1 it makes ${1}, as substitution
+// reads it.
+func substituted(with string) string {
+	var b strings.Builder
+	for i := 0; i < len(with); i++ {
+		switch c := with[i]; {
+		case c == '$':
+			b.WriteString("$$")
+		case c != '\\' || i+1 == len(with):
+			b.WriteByte(c)
+		case with[i+1] == '\\':
+			b.WriteByte('\\')
+			i++
+		default:
+			b.WriteString("${" + with[i+1:i+2] + "}")
+			i++
+		}
+	}
+	return b.String()
 }
 
 func (p *printer) redirectTo(d *route.Redirect) string {

@@ -47,6 +47,10 @@ func (p *printer) match(out *Route, l *route.Line) {
 		}
 	}
 	p.path(out, l)
+	if out.PathRegexp != "" && l.Count(route.OnPath) > 1 { // several stand in the order in which they are read
+		out.Predicates = append([]string{say("PathRegexp", out.PathRegexp)}, out.Predicates...)
+		out.PathRegexp = ""
+	}
 	if l.Rank > 0 { // above what predicates count
 		const step = 100
 		out.Predicates = append(out.Predicates, say("Weight", float64(l.Rank*step)))
@@ -59,7 +63,7 @@ func (p *printer) expression(out *Route, name string, c *route.Condition) {
 	if !ok || c.Mode&^route.IgnoreCase != 0 {
 		p.Fail(route.UnsaidMatch, "a %s cannot ask that %s", Kind, c.Text())
 	}
-	if text = "^(?:" + text + ")$"; c.Name == "" {
+	if text = wholly(text); c.Name == "" {
 		out.Predicates = append(out.Predicates, say(name, text))
 		return
 	}
@@ -76,13 +80,13 @@ func (p *printer) path(out *Route, l *route.Line) {
 	switch {
 	case l.Expression && text == "/.*":
 	case l.Expression:
-		out.PathRegexp = "^(?:" + text + ")$"
+		out.PathRegexp = wholly(text)
 	case c.Op == route.Equal && plain:
 		out.Path = c.Value
 	case c.Op == route.SegmentPrefix && plain, c.Op == route.BytePrefix && c.Value == "/":
 		out.PathSubtree = c.Value
 	default:
-		out.PathRegexp = "^(?:" + text + ")$"
+		out.PathRegexp = wholly(text)
 	}
 }
 
