@@ -122,7 +122,7 @@ func TestHeadersAtTheBounds(t *testing.T) {
 	for name, from := range spokenWorlds() {
 		names, worlds = append(names, name), append(worlds, from)
 	}
-	f := newFleet(t, newRoom(t), worlds)
+	f := newFleet(t, newRoom(t, workloadNames...), worlds)
 	asked := 0
 	for i, world := range names {
 		for what, grow := range growing() {

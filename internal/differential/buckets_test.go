@@ -81,16 +81,6 @@ func (t tokens) take(name string, b sim.Bucket) (ok bool) {
 	return true
 }
 
-// limitOf is what limits requests among policies.
-func limitOf(list resolve.Policies) (l sim.Limited, ok bool) {
-	for _, e := range list {
-		if l, ok := sim.LimitedBy(e); ok {
-			return l, true
-		}
-	}
-	return l, false
-}
-
 // bucketNames names the bucket of each route of a table; empty where there is none.
 func bucketNames(t *resolve.Table) []string {
 	limits := make([]sim.Limited, len(t.Routes))
@@ -121,7 +111,7 @@ func TestBucketsRunDry(t *testing.T) {
 		draws[i] = newDraw(31, uint64(i))
 		worlds = append(worlds, Source{Documents: draws[i].dryWorld()})
 	}
-	f := newFleet(t, newRoom(t), worlds)
+	f := newFleet(t, newRoom(t, workloadNames...), worlds)
 	refused := map[string]int{}
 	for i, w := range f.worlds {
 		left, names := tokens{}, bucketNames(w.table())

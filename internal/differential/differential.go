@@ -4,7 +4,8 @@
 // renders for the same world and xds/server serves them.
 //
 // Simulator and sidecars read the same Resolved and share no code below it, so
-// agreement means that both are right. What disagrees is reduced to the smallest
+// agreement means that both are right. So it is with the stories of testdata, whose
+// worlds people wrote. What disagrees is reduced to the smallest
 // world that still does, and kept in testdata. A verdict may say what it does not
 // know; then it is not held to what happens.
 package differential
@@ -114,7 +115,9 @@ func (w *World) route(v *sim.Verdict) *resolve.Route {
 		if o.Table == nil || o.Destination.Name != v.Destination.Name {
 			continue
 		}
-		return o.Table.Routes[slices.IndexFunc(o.Table.Routes, func(r *resolve.Route) bool { return r.Name == taken.Name })]
+		if i := slices.IndexFunc(o.Table.Routes, func(r *resolve.Route) bool { return r.Name == taken.Name }); i >= 0 {
+			return o.Table.Routes[i]
+		}
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func TestKeptCases(t *testing.T) {
 	if len(cases) == 0 {
 		t.Fatal("no case in testdata")
 	}
-	for i, said := range Replay(t, newRoom(t), cases) {
+	for i, said := range Replay(t, newRoom(t, workloadNames...), cases) {
 		if said != "" {
 			t.Errorf("%s: %s", files[i], said)
 		}

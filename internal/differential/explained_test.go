@@ -22,7 +22,7 @@ func TestExplainIsWhatEnvoyRuns(t *testing.T) {
 	for i := range worlds {
 		worlds[i].Documents = newDraw(22, uint64(i)).withDatabase(worlds[i].Documents)
 	}
-	f := newFleet(t, newRoom(t), worlds)
+	f := newFleet(t, newRoom(t, workloadNames...), worlds)
 	dumps := [2]dump{dumpOf(t, f.envoys[0]), dumpOf(t, f.envoys[1])}
 	seen := [2]map[string]int{{}, {}} // of the caller's side, and of the other
 	for i, w := range f.worlds {

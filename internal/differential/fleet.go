@@ -78,6 +78,7 @@ func (f *fleet) stop() {
 type Observed struct {
 	*envoytest.Reply
 	Route    string // that the caller's sidecar took; empty for none
+	Cluster  string // that it chose, by its name in Envoy; empty for none
 	Tries    int    // how often it tried; 0 where it did not
 	Attempts []envoytest.Call
 	id       string
@@ -90,13 +91,18 @@ func (f *fleet) ask(n int, p Pair, id string) (*Observed, error) {
 	if err != nil {
 		return nil, err
 	}
+	return f.observe(reply, id), nil
+}
+
+// observe is what became of the request with that id, beside its reply.
+func (f *fleet) observe(reply *envoytest.Reply, id string) *Observed {
 	o := &Observed{Reply: reply, id: id}
 	o.Attempts, _ = f.room.workloads.Calls(id)
 	if reply.Headers != nil {
-		o.Route = reply.Headers.Get(envoytest.RouteHeader)
+		o.Route, o.Cluster = reply.Headers.Get(envoytest.RouteHeader), reply.Headers.Get(envoytest.ClusterHeader)
 		o.Tries, _ = strconv.Atoi(reply.Headers.Get(envoytest.TriesHeader)) // none: 0
 	}
-	return o, nil
+	return o
 }
 
 // sent is p with the headers that wire adds.
@@ -105,6 +111,9 @@ func (p Pair) sent(id string) Pair {
 	maps.Copy(headers, p.Request.Headers)
 	if p.Request.Answers != "" {
 		headers[envoytest.ScriptHeader] = p.Request.Answers
+	}
+	if p.Request.Authz != "" {
+		headers[envoytest.AnswerHeader] = p.Request.Authz
 	}
 	if _, own := headers["content-length"]; p.Chunked {
 		headers["transfer-encoding"] = "chunked"
@@ -117,7 +126,7 @@ func (p Pair) sent(id string) Pair {
 
 // wire is p as a client sends it, with what the workloads are told.
 func wire(p Pair, id string) envoytest.Wire {
-	rest, _ := strings.CutPrefix(p.Request.URL, "http://")
+	scheme, rest, _ := strings.Cut(p.Request.URL, "://")
 	at := strings.IndexAny(rest, "/?")
 	if at < 0 {
 		rest, at = rest+"/", len(rest)
@@ -129,6 +138,12 @@ func wire(p Pair, id string) envoytest.Wire {
 	}
 	if p.Request.Answers != "" {
 		q.Lines = append(q.Lines, envoytest.Line{Name: envoytest.ScriptHeader, Value: p.Request.Answers})
+	}
+	if p.Request.Authz != "" {
+		q.Lines = append(q.Lines, envoytest.Line{Name: envoytest.AnswerHeader, Value: p.Request.Authz})
+	}
+	if host, _, _ := strings.Cut(q.Authority, ":"); scheme == "https" {
+		q.Secure, q.ServerName = true, host
 	}
 	if q.Method == http.MethodConnect {
 		q.Target = q.Authority

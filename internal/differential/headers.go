@@ -30,7 +30,7 @@ func own(h http.Header, wanted sim.Headers) map[string]string {
 // of Go makes of them.
 func comparable(h map[string]string) map[string]string {
 	out := maps.Clone(h)
-	for _, name := range []string{"content-length", envoytest.IDHeader, envoytest.ScriptHeader} {
+	for _, name := range []string{"content-length", envoytest.IDHeader, envoytest.ScriptHeader, envoytest.AnswerHeader} {
 		delete(out, name)
 	}
 	if v, ok := out["cookie"]; ok {
@@ -40,11 +40,11 @@ func comparable(h map[string]string) map[string]string {
 }
 
 // added are headers that sidecars give each request.
-var added = []string{"x-request-id", "x-forwarded-proto", "content-length", "transfer-encoding"}
+var added = []string{"x-request-id", "x-forwarded-proto", "content-length", "transfer-encoding", envoytest.UserHeader}
 
 // proxys are the headers of an answer that proxies write.
 var proxys = []string{"server", "date", "location", "content-length", "transfer-encoding", "connection", "grpc-status", "grpc-message", "trailer", "upgrade", "x-request-id",
-	envoytest.RouteHeader, envoytest.NameHeader}
+	envoytest.RouteHeader, envoytest.ClusterHeader, envoytest.NameHeader}
 
 // responseHeaders compares those of the answer with what happens to all answers of
 // the route, or to those of the backend that was drawn; of an answer of the proxy's own

@@ -26,8 +26,8 @@ const maxWorlds = 250
 // workloadNames are the dataplanes that have a workload.
 var workloadNames = []string{"client", "web-1", "web-2", "v1-1", "v1-2", "v2-1", "v2-2", "outside"}
 
-// newRoom finds one that no other test on this machine uses.
-func newRoom(t testing.TB) *room {
+// newRoom finds one that no other test on this machine uses, with those workloads.
+func newRoom(t testing.TB, workloads ...string) *room {
 	t.Helper()
 	for i := range 120 {
 		octet := 8 + (os.Getpid()+i)%240
@@ -36,7 +36,7 @@ func newRoom(t testing.TB) *room {
 			continue
 		}
 		t.Cleanup(func() { _ = l.Close() }) // it is the lock
-		return &room{octet, envoytest.StartWorkloads(t, workloadNames...)}
+		return &room{octet, envoytest.StartWorkloads(t, workloads...)}
 	}
 	t.Fatal("no free network among 120")
 	return nil

@@ -165,7 +165,7 @@ func (r Report) String() string {
 // Run compares n pairs and returns the first disagreements, reduced.
 func Run(t testing.TB, about theme, seed uint64, n int, g *Grid) []Report {
 	t.Helper()
-	r := newRoom(t)
+	r := newRoom(t, workloadNames...)
 	var reports []Report
 	for from := 0; from*requestsPerWorld < n && len(reports) == 0; from += worldsPerFleet {
 		count := min(worldsPerFleet, (n+requestsPerWorld-1)/requestsPerWorld-from)

@@ -36,7 +36,7 @@ func TestSharesAgreeWithEnvoy(t *testing.T) {
 	ref := func(name string, weight int) m {
 		return m{"kind": "MeshService", "name": name, "port": 8080, "weight": weight}
 	}
-	f := newFleet(t, newRoom(t), []Source{plainWorld(m{"type": "MeshHTTPRoute", "mesh": "default", "name": "split", "spec": m{
+	f := newFleet(t, newRoom(t, workloadNames...), []Source{plainWorld(m{"type": "MeshHTTPRoute", "mesh": "default", "name": "split", "spec": m{
 		"targetRef": m{"kind": "Mesh"}, "to": []any{m{"targetRef": m{"kind": "MeshService", "name": "web"}, "rules": []any{m{
 			"matches": []any{m{"path": m{"type": "PathPrefix", "value": "/"}}}, "default": m{
 				"backendRefs": []any{ref("v1", 70), ref("v2", 0), ref("web", 20), ref("nosuch", 10)},
@@ -105,7 +105,7 @@ func (f *fleet) spread(t *testing.T, q Pair, n int) (got map[string]int, ids []s
 // than the simulator's bucket has given by then, and not the whole bucket at once.
 func TestBucketFillsAsSimulated(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, newRoom(t), []Source{plainWorld(m{"type": "MeshRateLimit", "mesh": "default", "name": "few", "spec": m{
+	f := newFleet(t, newRoom(t, workloadNames...), []Source{plainWorld(m{"type": "MeshRateLimit", "mesh": "default", "name": "few", "spec": m{
 		"targetRef": m{"kind": "Mesh"}, "to": []any{m{"targetRef": m{"kind": "MeshService", "name": "web"}, "default": m{"local": m{"http": m{
 			"requestRate": m{"num": 4, "interval": "4s"}, "onRateLimit": m{"status": 503, "headers": m{"add": []any{m{"name": "x-limit", "value": "full"}}}},
 		}}}}},

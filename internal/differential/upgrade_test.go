@@ -49,7 +49,7 @@ func TestUpgradesAgreeWithEnvoy(t *testing.T) {
 		from.Routes = written(upgrading(u))
 		worlds = append(worlds, from)
 	}
-	f := newFleet(t, newRoom(t), worlds)
+	f := newFleet(t, newRoom(t, workloadNames...), worlds)
 	refused := 0
 	for i, w := range f.worlds {
 		for _, path := range []string{"/one", "/own", "/share", "/lost", "/away", "/own-answer", "/none"} {
@@ -87,7 +87,7 @@ func TestRefusedUpgradeTakesNoToken(t *testing.T) {
 		}}}}},
 	}})
 	from.Routes = written([]*tables.Route{{Name: "all", Match: route.CatchAll, Backends: []tables.Backend{{Name: "web", Weight: 1}}, Upgrade: route.UpgradeOff}})
-	f := newFleet(t, newRoom(t), []Source{from})
+	f := newFleet(t, newRoom(t, workloadNames...), []Source{from})
 	socket := sim.Request{URL: "http://web:8080/", Method: http.MethodGet, Headers: sim.Headers{"connection": "Upgrade", "upgrade": "websocket"}}
 	plain := sim.Request{URL: "http://web:8080/", Method: http.MethodGet}
 	for n, c := range []struct {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
 )
 
 // Authorizer is a small authorization service. It believes every token: one is a JWT
@@ -29,6 +31,10 @@ type Authorizer struct {
 	mu    sync.Mutex
 	asked []map[string]string
 }
+
+// AnswerHeader is the request header that tells an Authorizer what to answer whatever the
+// token says: allow, down, which is none, or a status.
+const AnswerHeader = "x-echo-authz"
 
 // UserHeader is what an Authorizer adds to what it lets pass.
 const UserHeader = "x-authorized"
@@ -63,6 +69,16 @@ func (a *Authorizer) Check(_ context.Context, q *authv3.CheckRequest) (*authv3.C
 	a.mu.Lock()
 	a.asked = append(a.asked, asked)
 	a.mu.Unlock()
+	switch told := q.GetAttributes().GetRequest().GetHttp().GetHeaders()[AnswerHeader]; told {
+	case "":
+	case "allow":
+		return allowed(asked), nil
+	case "down":
+		return nil, grpcstatus.Error(codes.Unavailable, told)
+	default:
+		code, err := strconv.Atoi(told)
+		return denied(code), err
+	}
 	claims, ok := payload(q.GetAttributes().GetRequest().GetHttp().GetHeaders()["authorization"])
 	if !ok {
 		return denied(http.StatusUnauthorized), nil
@@ -80,8 +96,12 @@ func (a *Authorizer) Check(_ context.Context, q *authv3.CheckRequest) (*authv3.C
 			return denied(http.StatusForbidden), nil
 		}
 	}
+	return allowed(asked), nil
+}
+
+func allowed(asked map[string]string) *authv3.CheckResponse {
 	return &authv3.CheckResponse{HttpResponse: &authv3.CheckResponse_OkResponse{OkResponse: &authv3.OkHttpResponse{
-		Headers: []*corev3.HeaderValueOption{{Header: &corev3.HeaderValue{Key: UserHeader, Value: asked["filter"]}}}}}}, nil
+		Headers: []*corev3.HeaderValueOption{{Header: &corev3.HeaderValue{Key: UserHeader, Value: asked["filter"]}}}}}}
 }
 
 // Token is a bearer token with that payload.

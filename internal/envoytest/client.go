@@ -3,6 +3,7 @@ package envoytest
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,10 @@ type Wire struct {
 	Lines     []Line
 	Body      int  // that many bytes
 	Chunked   bool // in HTTP/1.1: without a length in front
+	// Secure asks by TLS, for the name in it; empty names nothing.
+	Secure     bool
+	ServerName string
+	Alone      bool // of a Flood: on a connection of its own
 }
 
 // Reply is what came back.
@@ -41,13 +46,15 @@ type Reply struct {
 
 // Send uses a connection of its own to address.
 func Send(address string, q Wire) (*Reply, error) {
-	conn, err := net.Dial("tcp", address)
+	conn, err := q.dial(address)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		return nil, err
+	if secure, ok := conn.(*tls.Conn); ok {
+		if err := secure.Handshake(); err != nil {
+			return &Reply{Ended: err.Error()}, unlessEnded(err)
+		}
 	}
 	if q.Version == "2" {
 		return sendHTTP2(conn, q)
@@ -55,7 +62,24 @@ func Send(address string, q Wire) (*Reply, error) {
 	return sendHTTP1(conn, q)
 }
 
-func sendHTTP1(conn net.Conn, q Wire) (*Reply, error) {
+// dial connects to address, without a word of TLS yet.
+func (q Wire) dial(address string) (net.Conn, error) {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
+	if !q.Secure {
+		return conn, nil
+	}
+	spoken := map[bool]string{true: "h2", false: "http/1.1"}[q.Version == "2"]
+	return tls.Client(conn, &tls.Config{ServerName: q.ServerName, NextProtos: []string{spoken}, InsecureSkipVerify: true}), nil // who it is others test
+}
+
+// bytes is q in HTTP/1.
+func (q Wire) bytes() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/%s\r\nHost: %s\r\n", q.Method, q.Target, q.Version, q.Authority)
 	for _, l := range q.Lines {
@@ -72,9 +96,13 @@ func sendHTTP1(conn net.Conn, q Wire) (*Reply, error) {
 	default:
 		b.WriteString("\r\n")
 	}
+	return b.Bytes()
+}
+
+func sendHTTP1(conn net.Conn, q Wire) (*Reply, error) {
 	written := make(chan error, 1)
 	go func() { // Envoy may answer, and close, before it has read all
-		_, err := conn.Write(b.Bytes())
+		_, err := conn.Write(q.bytes())
 		written <- err
 	}()
 	r := bufio.NewReader(conn)

@@ -13,7 +13,6 @@ import (
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/weftmesh/weft/xds"
@@ -79,7 +78,7 @@ func (f *Files) write(file string, resources []*xds.Resource) {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		f.redirect(m.ProtoReflect())
+		f.redirect(m)
 		a, err := anypb.New(m)
 		if err != nil {
 			f.t.Fatal(err)
@@ -100,35 +99,15 @@ func (f *Files) write(file string, resources []*xds.Resource) {
 
 // redirect makes the sources of routes and endpoints below m files, in packed
 // messages too.
-func (f *Files) redirect(m protoreflect.Message) {
-	switch v := m.Interface().(type) {
-	case *hcmv3.Rds:
-		v.ConfigSource = f.source(file("rds", v.RouteConfigName))
-	case *clusterv3.Cluster:
-		if v.EdsClusterConfig != nil {
-			v.EdsClusterConfig.EdsConfig = f.source(file("eds", v.Name))
-		}
-	case *anypb.Any:
-		inner, err := v.UnmarshalNew()
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		f.redirect(inner.ProtoReflect())
-		if err := v.MarshalFrom(inner); err != nil {
-			f.t.Fatal(err)
-		}
-		return
-	}
-	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case fd.IsMap() || fd.Message() == nil: // no map holds a source
-		case fd.IsList():
-			for i := range v.List().Len() {
-				f.redirect(v.List().Get(i).Message())
+func (f *Files) redirect(m proto.Message) {
+	within(f.t, m.ProtoReflect(), func(m proto.Message) {
+		switch v := m.(type) {
+		case *hcmv3.Rds:
+			v.ConfigSource = f.source(file("rds", v.RouteConfigName))
+		case *clusterv3.Cluster:
+			if v.EdsClusterConfig != nil {
+				v.EdsClusterConfig.EdsConfig = f.source(file("eds", v.Name))
 			}
-		default:
-			f.redirect(v.Message())
 		}
-		return true
 	})
 }

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/xds"
@@ -24,6 +26,9 @@ const (
 	RouteHeader = "x-fleet-route"
 	// TriesHeader is the response header with the number of attempts, Envoy's own name.
 	TriesHeader = "x-envoy-attempt-count"
+	// ClusterHeader is the response header with the name of the cluster that was chosen;
+	// there is none where no cluster was.
+	ClusterHeader = "x-fleet-cluster"
 )
 
 // Join is what one Envoy holds that is the sidecar of many dataplanes, each at its
@@ -57,7 +62,17 @@ func Join(t testing.TB, states map[string]*xds.State, reveals bool) *xds.State {
 			l := Listener(t, r)
 			l.Name = prefix + l.Name
 			renameListener(t, prefix, l)
+			if len(s.Secrets) > 0 || slices.ContainsFunc(s.Clusters, func(r *xds.Resource) bool { return r.Name == xds.AuthorizationCluster }) {
+				prefixInside(t, prefix, l)
+			}
 			out.Listeners = append(out.Listeners, prefixed(t, prefix, r, l))
+		}
+	}
+	for prefix, s := range states {
+		for _, r := range s.Secrets {
+			secret := Open(t, r, &tlsv3.Secret{})
+			secret.Name = prefix + secret.Name
+			out.Secrets = append(out.Secrets, prefixed(t, prefix, r, secret))
 		}
 	}
 	for _, list := range [][]*xds.Resource{out.Listeners, out.Routes, out.Clusters, out.Endpoints, out.Secrets} {
@@ -109,7 +124,10 @@ func revealRoutes(config *routev3.RouteConfiguration) {
 	for _, host := range config.VirtualHosts {
 		host.IncludeAttemptCountInResponse = true
 		for _, r := range host.Routes {
-			r.ResponseHeadersToAdd = append(r.ResponseHeadersToAdd, says(RouteHeader, r.Name))
+			r.ResponseHeadersToAdd = append(r.ResponseHeadersToAdd, says(RouteHeader, r.Name), &corev3.HeaderValueOption{
+				Header:       &corev3.HeaderValue{Key: ClusterHeader, Value: "%UPSTREAM_CLUSTER_RAW%"},
+				AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
+			})
 		}
 	}
 }

@@ -19,9 +19,14 @@ import (
 type Workloads struct {
 	ports map[string]uint32
 
-	mu    sync.Mutex
-	calls map[string][]Call
+	mu     sync.Mutex
+	calls  map[string][]Call
+	copies map[string]int // of what is only counted
 }
+
+// CountHeader is the request header with a name under which Workloads only count copies,
+// for requests of which there are many.
+const CountHeader = "x-echo-count"
 
 // Call is one attempt of a request as a workload got it.
 type Call struct {
@@ -31,15 +36,17 @@ type Call struct {
 }
 
 // Copy reports whether it is a mirror's: Envoy calls those so.
-func (c *Call) Copy() bool {
-	at := strings.LastIndexByte(c.Authority, ':')
-	return strings.HasSuffix(c.Authority, "-shadow") || at >= 0 && strings.HasSuffix(c.Authority[:at], "-shadow")
+func (c *Call) Copy() bool { return isCopy(c.Authority) }
+
+func isCopy(authority string) bool {
+	at := strings.LastIndexByte(authority, ':')
+	return strings.HasSuffix(authority, "-shadow") || at >= 0 && strings.HasSuffix(authority[:at], "-shadow")
 }
 
 // StartWorkloads serves on loopback until the test ends, each name at a port.
 func StartWorkloads(t testing.TB, names ...string) *Workloads {
 	t.Helper()
-	w := &Workloads{ports: map[string]uint32{}, calls: map[string][]Call{}}
+	w := &Workloads{ports: map[string]uint32{}, calls: map[string][]Call{}, copies: map[string]int{}}
 	for _, name := range names {
 		w.ports[name] = serve(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.serve(name, rw, r) }))
 	}
@@ -100,10 +107,26 @@ func (w *Workloads) note(id string, c Call) int {
 	return n
 }
 
+// Copies is how many copies came of the requests with that name.
+func (w *Workloads) Copies(name string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.copies[name]
+}
+
 func (w *Workloads) serve(name string, rw http.ResponseWriter, r *http.Request) {
+	if count := r.Header.Get(CountHeader); count != "" {
+		if isCopy(r.Host) {
+			w.mu.Lock()
+			w.copies[count]++
+			w.mu.Unlock()
+		}
+		rw.Header().Set(NameHeader, name)
+		return
+	}
 	c := Call{Seen: Seen{time.Now(), r.Proto, r.Method, r.Host, r.RequestURI, r.Header.Clone()}, Workload: name}
 	id, script := r.Header.Get(IDHeader), r.Header.Get(ScriptHeader)
-	for _, own := range []string{IDHeader, ScriptHeader} {
+	for _, own := range []string{IDHeader, ScriptHeader, AnswerHeader} {
 		c.Headers.Del(own)
 	}
 	list, err := sim.ParseAnswers(script)
@@ -135,7 +158,7 @@ func answer(rw http.ResponseWriter, r *http.Request, a *sim.Answer) {
 	}
 	status := int(a.Status)
 	switch {
-	case a.Reset:
+	case a.Reset, a.Refuse: // who serves can refuse no connection
 		panic(http.ErrAbortHandler)
 	case a.GRPCStatus != nil: // trailers only
 		rw.Header().Set("content-type", "application/grpc")

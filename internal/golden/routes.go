@@ -3,6 +3,8 @@ package golden
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -12,25 +14,20 @@ import (
 
 // each writes one line for each request: a request begins with a method or a URL.
 func (a *asker) each() error {
-	var asked [][]string
-	for i, w := range a.words[1:] {
-		header := strings.Contains(w, ":") && !strings.Contains(w, "://")
-		afterMethod := i > 0 && !strings.Contains(a.words[i], ":")
-		if header || afterMethod {
-			last := len(asked) - 1
-			asked[last] = append(asked[last], w)
-		} else {
-			asked = append(asked, []string{w})
-		}
-	}
-	for _, words := range asked {
-		fmt.Fprintf(&a.out, "%s: ", strings.Join(words, " "))
-		v, err := sim.Run(a.model, a.plane(), request(words))
+	for _, q := range Requests(a.question) {
+		fmt.Fprintf(&a.out, "%s: ", q.Text)
+		v, err := sim.Run(a.model, a.plane(), q.Request)
 		if err != nil {
 			fmt.Fprintln(&a.out, err)
 			continue
 		}
-		for _, b := range v.Branches {
+		for i, b := range v.Branches {
+			if i == 0 && len(v.Branches) > 1 {
+				a.out.WriteString("\n")
+			}
+			if len(v.Branches) > 1 {
+				fmt.Fprintf(&a.out, "  %g of them ", b.Probability)
+			}
 			a.branch(&b)
 		}
 	}
@@ -62,7 +59,34 @@ func (a *asker) branch(b *sim.Branch) {
 	if b.Route != nil {
 		parts = append(parts, "by "+b.Route.Name)
 	}
-	fmt.Fprintln(&a.out, strings.Join(parts, ", "))
+	fmt.Fprintln(&a.out, strings.Join(append(parts, besides(b)...), ", "))
+}
+
+// besides is what happens to the answer's headers, who is asked, and the limit.
+func besides(b *sim.Branch) []string {
+	var out []string
+	if c := b.ResponseHeaders; c != nil {
+		for _, name := range slices.Sorted(maps.Keys(c.Set)) {
+			out = append(out, "answers have "+name+": "+c.Set[name])
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Add)) {
+			out = append(out, "answers have too "+name+": "+c.Add[name])
+		}
+		for _, name := range c.Remove {
+			out = append(out, "answers have no "+name)
+		}
+	}
+	for _, x := range b.Authorization {
+		out = append(out, "asks "+x.Name+"("+strings.Join(x.Args, ", ")+")")
+	}
+	for _, kind := range slices.Sorted(maps.Keys(b.Policies)) {
+		if l, ok := b.Policies[kind].Conf.(sim.Limiter); ok {
+			if bucket, ok := l.Bucket(); ok {
+				out = append(out, fmt.Sprintf("%d each %v", bucket.Tokens, bucket.Interval))
+			}
+		}
+	}
+	return out
 }
 
 // own writes the status of a route as its language has it.

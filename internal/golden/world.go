@@ -13,18 +13,18 @@ import (
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
-	"github.com/weftmesh/weft/xds"
 )
 
 // Answer answers the questions of stories about a whole world:
 //
+// A file of the name Refused is for those who ask Envoys.
 // A file of the name ext-authz is the address of the control plane's authorization
 // service. One of the name secrets holds the names of Secrets, NAMESPACE/NAME, each with
 // a certificate that is made up.
 //
 //	validate                          every violation, then every condition that is not met
 //	problems                          everything that is wrong, by owner
-//	sim: DATAPLANE [METHOD] URL [k:v]… [answers:A,…]  what would happen to a request
+//	sim: DATAPLANE [METHOD] URL [k:v]… [answers:A,…] [authz:A] [token:CLAIMS]  what would happen to a request
 //	goes: DATAPLANE …                 as sim, but only where the request goes
 //	each: DATAPLANE ([METHOD] URL [k:v]…)…  the same in one line for each request
 //	own: KIND NAMESPACE/NAME          how a route fares in the form of its own language
@@ -36,29 +36,12 @@ import (
 //	inbounds: DATAPLANE KIND          Kuma's rules of inbounds
 //	layout: DATAPLANE                 listeners and their KRIs
 func Answer(docs []File, question string) string {
-	var objects []*api.Object
-	var violations []*api.Violation
-	var settings world.Settings
-	for _, f := range docs {
-		if f.Name == "ext-authz" {
-			var err error
-			if settings.Authorizer, err = xds.ParseAuthorizer(strings.TrimSpace(string(f.Text))); err != nil {
-				return err.Error()
-			}
-			continue
-		}
-		if f.Name == "secrets" {
-			var err error
-			if f.Text, err = secrets(string(f.Text)); err != nil {
-				return err.Error()
-			}
-		}
-		o, v := world.Decode(f.Name, f.Text)
-		objects, violations = append(objects, o...), append(violations, v...)
+	w, err := Read(docs)
+	if err != nil {
+		return err.Error()
 	}
-	model, _ := settings.Compile(world.Snapshot(objects...))
 	verb, rest, _ := strings.Cut(question, ":")
-	a := asker{model: model, violations: violations, words: strings.Fields(rest)}
+	a := asker{model: w.Model, violations: w.Violations, question: question, words: strings.Fields(rest)}
 	ask := map[string]func() error{"validate": a.validate, "problems": a.problems, "sim": a.sim, "goes": a.goes, "each": a.each, "own": a.own, "explain": a.explain, "object": a.object, "rules": a.rules,
 		"subsets": a.subsets, "resources": a.resources, "inbounds": a.inbounds, "layout": a.layout}[verb]
 	if ask == nil {
@@ -73,6 +56,7 @@ func Answer(docs []File, question string) string {
 type asker struct {
 	model      *resolve.Model
 	violations []*api.Violation
+	question   string
 	words      []string
 	out        strings.Builder
 }
@@ -120,32 +104,11 @@ func (a *asker) problems() error {
 }
 
 func (a *asker) sim() error {
-	v, err := sim.Run(a.model, a.plane(), request(a.words[1:]))
+	v, err := sim.Run(a.model, a.plane(), Requests(a.question)[0].Request)
 	if err != nil {
 		return err
 	}
 	return inspect.VerdictText(&a.out, v, inspect.Style{})
-}
-
-// request reads the words of one.
-func request(words []string) sim.Request {
-	q := sim.Request{Headers: sim.Headers{}}
-	for _, w := range words {
-		name, value, isHeader := strings.Cut(w, ":")
-		switch {
-		case strings.Contains(w, "://"):
-			q.URL = w
-		case name == "answers":
-			q.Answers = value
-		case name == "authz":
-			q.Authz = value
-		case isHeader:
-			q.Headers.Add(name, value)
-		default:
-			q.Method = w
-		}
-	}
-	return q
 }
 
 func (a *asker) goes() error {

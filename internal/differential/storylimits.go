@@ -1,0 +1,128 @@
+package differential
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/weftmesh/weft/internal/golden"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sim"
+)
+
+// limitedRequest is a request of a story whose route has a limit, and a bucket of its own
+// for it.
+type limitedRequest struct {
+	*scene
+	golden.Asked
+	bucket sim.Bucket
+}
+
+// limitedRequests are the first request of a story to each route that has a limit, each in
+// a scene of its own: what is left in a bucket depends on who asked before.
+func (s *story) limitedRequests() []*limitedRequest {
+	var out []*limitedRequest
+	seen := map[string]bool{}
+	for _, q := range s.asked {
+		w := s.from(q.From)
+		if w == nil {
+			continue
+		}
+		v, err := sim.Run(s.Model, w.Resolved.Ref, q.Request)
+		if err != nil || v.Destination == nil {
+			continue
+		}
+		rt := w.route(&v)
+		if rt == nil {
+			continue
+		}
+		b, ok := bucketOf(rt, q.Request)
+		if key := v.Destination.Name + " " + rt.Name; ok && !seen[key] {
+			seen[key] = true
+			out = append(out, &limitedRequest{&scene{story: s, limited: true}, q, b})
+		}
+	}
+	return out
+}
+
+// bucketOf is the bucket from which a request takes that comes to a route: that of all
+// requests, or that of those with the same headers.
+func bucketOf(rt *resolve.Route, q sim.Request) (sim.Bucket, bool) {
+	if l, ok := limitOf(rt.Policies); ok {
+		return l.Bucket, true
+	}
+	for _, f := range rt.Filters {
+		if l := f.ClientLimit; l != nil && !slices.ContainsFunc(l.Headers, func(name string) bool { return q.Headers[name] == "" }) {
+			return sim.Bucket{Tokens: l.Requests, Interval: time.Duration(l.Interval), Status: http.StatusTooManyRequests}, true
+		}
+	}
+	return sim.Bucket{}, false
+}
+
+// dry sends a request until it is refused: not before the bucket is empty, nor later than
+// it is by what has come back meanwhile, and with the answer that the limit says.
+func (f *storyFleet) dry(q *limitedRequest) string {
+	w := q.from(q.From)
+	p := q.pair(q.Asked)
+	v, err := sim.Run(q.Model, w.Resolved.Ref, p.Request)
+	at, listens := f.comesTo(q.scene, w, p, &v)
+	if err != nil || !listens {
+		return fmt.Sprintf("nobody listens: %v", err)
+	}
+	var times []time.Duration // as if the first had come at once: the latest that tokens come back
+	full := int(q.bucket.Tokens + q.bucket.Burst)
+	for began := time.Now(); time.Since(began) < patience; {
+		refused, said := f.asksLimit(q, p, at)
+		if said != "" {
+			return said
+		}
+		if refused {
+			if len(times) < full {
+				return fmt.Sprintf("refused after %d requests, the bucket has %d", len(times), full)
+			}
+			return ""
+		}
+		if len(times) < full {
+			times = append(times, 0)
+			continue
+		}
+		times = append(times, time.Since(began))
+		if given := q.bucket.Admit(times); !given[len(given)-1] {
+			return fmt.Sprintf("request %d is let pass at %v, when the bucket was empty", len(times), times[len(times)-1])
+		}
+	}
+	return fmt.Sprintf("%d requests were let pass, and none was refused", len(times))
+}
+
+// patience is how long a bucket may take to run dry.
+const patience = 30 * time.Second
+
+// asksLimit reports whether one request is refused by a limit; said is what is wrong with
+// that.
+func (f *storyFleet) asksLimit(q *limitedRequest, p Pair, at netip.AddrPort) (refused bool, said string) {
+	o, err := f.send(at, p, fmt.Sprintf("%08d", asked.Add(1)))
+	switch {
+	case err != nil:
+		return false, "ask: " + err.Error()
+	case o.Status != int(q.bucket.Status) || len(o.Attempts) > 0:
+		return false, ""
+	}
+	for _, h := range append(q.bucket.Set, q.bucket.Add...) {
+		if !slices.Contains(o.Headers.Values(h.Name), h.Value) {
+			return true, fmt.Sprintf("refused without %s: %s, but %v", h.Name, h.Value, o.Headers)
+		}
+	}
+	return true, ""
+}
+
+// limitOf is what limits requests among policies.
+func limitOf(list resolve.Policies) (l sim.Limited, ok bool) {
+	for _, e := range list {
+		if l, ok := sim.LimitedBy(e); ok {
+			return l, true
+		}
+	}
+	return l, false
+}
