@@ -115,6 +115,9 @@ type Type struct {
 	Group, Version string
 	// Older are versions of the group that documents may still say; each is a warning.
 	Older []string
+	// Former are versions, with their groups, whose documents have other fields: they are
+	// refused, and `weft convert` rewrites them.
+	Former []string
 	// Versions are other versions of the group that a document may say: they have
 	// the same fields.
 	Versions []string
