@@ -52,6 +52,11 @@ func anyProxy(t *rapid.T, name string) m {
 		} else if op != "" {
 			out = append(out, m{"header": m{"name": "x", op: pick("value", "1", "2")}})
 		}
+		if op := pick("query", "", "", "", "exact", "present"); op == "present" {
+			out = append(out, m{"queryParameter": m{"name": "q", op: true}})
+		} else if op != "" {
+			out = append(out, m{"queryParameter": m{"name": "q", op: pick("parameter", "1", "2")}})
+		}
 		return out
 	}
 	var routes, includes []any
@@ -93,44 +98,116 @@ func (x tree) document(t *rapid.T, name string) string {
 
 var client = api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "client"}
 
-// below is what an include asks beside what is asked for already, by the words of
-// the document alone: it knows nothing of the translation.
-func below(prefix string, list []any) (path string, exact bool, headers []m) {
-	path = prefix
+// asking is a request to a host of a tree, of which the header x and the query parameter
+// q are looked at; empty ones are not there.
+type asking struct{ path, x, q string }
+
+func (a asking) request(host string) *route.Request {
+	q := &route.Request{Method: "GET", Path: a.path, Authority: host, Header: func(string) []string {
+		if a.x == "" {
+			return nil
+		}
+		return []string{a.x}
+	}}
+	if a.q != "" {
+		q.Query = "q=" + a.q
+	}
+	return q
+}
+
+// askings are requests to few paths, of up to n bytes behind the first.
+func askings(n int) []asking {
+	var out []asking
+	for _, path := range shortPaths("/", n) {
+		for _, x := range []string{"", "1", "2"} {
+			for _, q := range []string{"", "1", "2"} {
+				out = append(out, asking{path, x, q})
+			}
+		}
+	}
+	return out
+}
+
+// given is what includes on the way from a root ask for, by the words of the documents
+// alone: it knows nothing of the translation.
+type given struct {
+	path  string
+	exact bool
+	why   []m // headers and query parameters
+}
+
+// below is what is asked for through one more include.
+func (g given) below(include m) given {
+	list, _ := include["conditions"].([]any)
+	g.why = slices.Clip(g.why)
 	for _, c := range list {
 		c := c.(m)
 		for _, kind := range []string{"prefix", "exact"} {
 			if v, ok := c[kind].(string); ok {
-				path, exact = path+v, kind == "exact"
-				for strings.Contains(path, "//") {
-					path = strings.ReplaceAll(path, "//", "/")
+				g.path, g.exact = g.path+v, g.exact || kind == "exact"
+				for strings.Contains(g.path, "//") {
+					g.path = strings.ReplaceAll(g.path, "//", "/")
 				}
 			}
 		}
-		if h, ok := c["header"].(m); ok {
-			headers = append(headers, h)
+		if c["header"] != nil || c["queryParameter"] != nil {
+			g.why = append(g.why, c)
 		}
 	}
-	return path, exact, headers
+	return g
+}
+
+// lets reports whether a request satisfies all of it.
+func (g given) lets(a asking) bool {
+	if g.exact && a.path != g.path || !g.exact && !strings.HasPrefix(a.path, g.path) {
+		return false
+	}
+	return !slices.ContainsFunc(g.why, func(c m) bool {
+		is, value := c["header"], a.x
+		if is == nil {
+			is, value = c["queryParameter"], a.q
+		}
+		asked := is.(m)
+		return asked["present"] == true && value == "" || asked["exact"] != nil && asked["exact"] != value ||
+			asked["notexact"] != nil && (value == "" || asked["notexact"] == value)
+	})
 }
 
 // TestDelegationIsSafe: no request reaches a route of a child without satisfying every
 // condition of the includes on the way to it.
 func TestDelegationIsSafe(t *testing.T) {
 	t.Parallel()
+	all := askings(3)
 	rapid.Check(t, func(t *rapid.T) {
 		x := anyTree(t)
 		r, _ := x.compile(t).Dataplane(client)
 		for _, o := range r.Outbounds {
 			for _, rt := range o.Table.Routes {
-				for _, path := range shortPaths("/", 4) {
-					for _, value := range []string{"", "1", "2"} {
-						x.permitted(t, o.Destination.Name, rt, path, value)
+				if len(rt.Via) == 0 {
+					continue
+				}
+				g := x.way(t, rt)
+				for _, a := range all {
+					if rt.Match.Holds(a.request(o.Destination.Name)) && !g.lets(a) {
+						t.Fatalf("%v reaches %s, but only %v was given away", a, rt.Name, g)
 					}
 				}
 			}
 		}
 	})
+}
+
+// way is what the includes before a route ask for.
+func (x tree) way(t *rapid.T, rt *resolve.Route) given {
+	g := given{path: "/"}
+	for _, via := range rt.Via {
+		var at int
+		if _, err := fmt.Sscanf(string(via.Field), "spec.includes[%d]", &at); err != nil {
+			t.Fatal(err)
+		}
+		g = g.below(x[via.Namespace+"/"+via.Name]["includes"].([]any)[at].(m))
+	}
+	return g
 }
 
 // shortPaths are all that begin so and have up to n bytes more, of few.
@@ -144,73 +221,77 @@ func shortPaths(begin string, n int) []string {
 	return out
 }
 
-// permitted fails where a route takes a request that the includes before it do not let
-// through.
-func (x tree) permitted(t *rapid.T, host string, rt *resolve.Route, path, value string) {
-	q := &route.Request{Method: "GET", Path: path, Authority: host, Header: func(string) []string {
-		if value == "" {
-			return nil
-		}
-		return []string{value}
-	}}
-	if len(rt.Via) > 0 && rt.Match.Holds(q) {
-		x.permits(t, rt, path, value)
-	}
-}
-
-// permits fails where the includes before a route do not let a request through.
-func (x tree) permits(t *rapid.T, rt *resolve.Route, path, value string) {
-	prefix, exact := "/", false
-	for _, via := range rt.Via {
-		var at int
-		if _, err := fmt.Sscanf(string(via.Field), "spec.includes[%d]", &at); err != nil {
-			t.Fatal(err)
-		}
-		include := x[via.Namespace+"/"+via.Name]["includes"].([]any)[at].(m)
-		list, _ := include["conditions"].([]any)
-		var headers []m
-		was := exact
-		prefix, exact, headers = below(prefix, list)
-		exact = exact || was
-		for _, h := range headers {
-			if h["present"] == true && value == "" || h["exact"] != nil && h["exact"] != value || h["notexact"] != nil && (value == "" || h["notexact"] == value) {
-				t.Fatalf("%s with x %q reaches %s against %v", path, value, rt.Name, h)
-			}
-		}
-	}
-	if exact && path != prefix || !exact && !strings.HasPrefix(path, prefix) {
-		t.Fatalf("%s reaches %s, but only %s was given away", path, rt.Name, prefix)
-	}
-}
-
 // TestEditsStayWithinTheirNamespace: what a namespace writes into its children changes
-// no byte of a host whose includes do not lead there.
+// no byte of a host whose includes do not lead there, and of others nothing of what
+// becomes of the requests that no chain of includes gives to the namespace.
 func TestEditsStayWithinTheirNamespace(t *testing.T) {
 	t.Parallel()
+	all := askings(3)
+	shared := 0
 	rapid.Check(t, func(t *rapid.T) {
 		x := anyTree(t)
-		before := rendered(t, x.compile(t))
+		was := x.compile(t)
 		x["a/one"], x["a/two"] = anyProxy(t, "a/one"), anyProxy(t, "a/two")
-		after := rendered(t, x.compile(t))
+		is := x.compile(t)
+		before, after := rendered(t, was), rendered(t, is)
 		for _, root := range []string{"root", "other"} {
-			if !x.leads("r/"+root, "a/", map[string]bool{}) && before[root+".example"] != after[root+".example"] {
-				t.Fatalf("%s changed:\n%s", root, cmp.Diff(before[root+".example"], after[root+".example"]))
+			host := root + ".example"
+			away := x.gives("r/"+root, "a/", given{path: "/"}, nil)
+			if len(away) == 0 && before[host] != after[host] {
+				t.Fatalf("%s changed:\n%s", root, cmp.Diff(before[host], after[host]))
+			}
+			for _, a := range all {
+				if slices.ContainsFunc(away, func(g given) bool { return g.lets(a) }) {
+					continue
+				}
+				if len(away) > 0 {
+					shared++
+				}
+				if diff := cmp.Diff(taking(t, was, host, a), taking(t, is, host, a)); diff != "" {
+					t.Fatalf("%s: what becomes of %v, which nobody gave away, changed:\n%s", root, a, diff)
+				}
 			}
 		}
 	})
+	if shared < 1000 {
+		t.Errorf("only %d requests to the rest of a host of which a part was given away", shared)
+	}
 }
 
-// leads reports whether includes lead from an object into a namespace.
-func (x tree) leads(from, namespace string, seen map[string]bool) bool {
-	if seen[from] {
-		return false
-	}
-	seen[from] = true
+// gives are what the chains of includes ask for that lead from an object into a namespace.
+func (x tree) gives(from, namespace string, g given, seen []string) (out []given) {
 	list, _ := x[from]["includes"].([]any)
-	return slices.ContainsFunc(list, func(i any) bool {
-		to := i.(m)["namespace"].(string) + "/" + i.(m)["name"].(string)
-		return strings.HasPrefix(to, namespace) || x.leads(to, namespace, seen)
-	})
+	for _, i := range list {
+		to, below := i.(m)["namespace"].(string)+"/"+i.(m)["name"].(string), g.below(i.(m))
+		switch {
+		case strings.HasPrefix(to, namespace):
+			out = append(out, below)
+		case !slices.Contains(seen, to):
+			out = append(out, x.gives(to, namespace, below, append(slices.Clip(seen), from))...)
+		}
+	}
+	return out
+}
+
+// taking is the route that takes a request to a host, as text; empty where none does.
+func taking(t *rapid.T, model *resolve.Model, host string, a asking) string {
+	r, _ := model.Dataplane(client)
+	for _, o := range r.Outbounds {
+		if o.Destination.Name != host {
+			continue
+		}
+		for _, rt := range o.Table.Routes {
+			if !rt.Match.Holds(a.request(host)) {
+				continue
+			}
+			text, err := json.Marshal(rt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+	}
+	return ""
 }
 
 // rendered is each host as its Envoys get it.

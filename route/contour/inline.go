@@ -173,7 +173,8 @@ func hostLimit(r *report) []route.Inline {
 }
 
 func limit(r *report, p *RateLimitPolicy, at api.Path, kind string) map[string]any {
-	untuned(r, at, []protecting{{"global", p.Global}})
+	untuned(r, at, []protecting{{"global", present(p.Global)}})
+	p.Global.check(r, at.Field("global"), kind)
 	l := p.Local
 	if l == nil {
 		return nil

@@ -56,8 +56,10 @@ func (m *routeMaker) rule() (route.Rule, bool) {
 		{"ipAllowPolicy", m.spec.IPAllowPolicy}, {"ipDenyPolicy", m.spec.IPDenyPolicy},
 	})
 	untuned(m.report, m.at, []protecting{
-		{"healthCheckPolicy", m.spec.HealthCheckPolicy}, {"internalRedirectPolicy", m.spec.InternalRedirect}, {"cookieRewritePolicies", m.spec.CookieRewritePolicies},
+		{"healthCheckPolicy", present(m.spec.HealthCheckPolicy)}, {"internalRedirectPolicy", m.spec.InternalRedirect}, {"cookieRewritePolicies", some(m.spec.CookieRewritePolicies)},
 	})
+	m.health(m.spec.HealthCheckPolicy, m.at.Field("healthCheckPolicy"))
+	m.cookies(m.spec.CookieRewritePolicies, m.at.Field("cookieRewritePolicies"))
 	if !m.conditions(s) {
 		return route.Rule{}, false
 	}

@@ -39,7 +39,12 @@ func (m *routeMaker) backend(s *Service, at api.Path, weights *uint64) {
 		return
 	}
 	protected(m.report, at, []protecting{{"validation", s.Validation}})
-	untuned(m.report, at, []protecting{{"healthPort", s.HealthPort}, {"cookieRewritePolicies", s.CookieRewritePolicies}, {"slowStartPolicy", s.SlowStartPolicy}})
+	untuned(m.report, at, []protecting{{"healthPort", present(s.HealthPort)}, {"cookieRewritePolicies", some(s.CookieRewritePolicies)}, {"slowStartPolicy", present(s.SlowStartPolicy)}})
+	m.slowStart(s.SlowStartPolicy, at.Field("slowStartPolicy"))
+	m.cookies(s.CookieRewritePolicies, at.Field("cookieRewritePolicies"))
+	if p := s.HealthPort; p != nil && (*p < 1 || *p > 65535) {
+		m.fails(serviceError, "ServicePortInvalid", at.Field("healthPort"), "%d is no port; write one from 1 to 65535", *p)
+	}
 	switch s.Protocol {
 	case "", "h2", "h2c":
 	case "tls":

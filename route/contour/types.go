@@ -11,7 +11,7 @@ type HTTPProxy struct {
 	VirtualHost      *VirtualHost `json:"virtualhost,omitempty"`
 	Routes           []Route      `json:"routes,omitempty"`
 	Includes         []Include    `json:"includes,omitempty"`
-	TCPProxy         any          `json:"tcpproxy,omitempty"`
+	TCPProxy         *TCPProxy    `json:"tcpproxy,omitempty"`
 	IngressClassName string       `json:"ingressClassName,omitempty"`
 
 	read *parsed // what Default makes of the conditions
@@ -99,9 +99,9 @@ type Route struct {
 	ResponseHeadersPolicy *HeadersPolicy        `json:"responseHeadersPolicy,omitempty"`
 	RequestRedirectPolicy *RequestRedirect      `json:"requestRedirectPolicy,omitempty"`
 	DirectResponsePolicy  *DirectResponsePolicy `json:"directResponsePolicy,omitempty"`
-	HealthCheckPolicy     any                   `json:"healthCheckPolicy,omitempty"`
+	HealthCheckPolicy     *HealthCheckPolicy    `json:"healthCheckPolicy,omitempty"`
 	InternalRedirect      any                   `json:"internalRedirectPolicy,omitempty"`
-	CookieRewritePolicies any                   `json:"cookieRewritePolicies,omitempty"`
+	CookieRewritePolicies []CookieRewritePolicy `json:"cookieRewritePolicies,omitempty"`
 	AuthPolicy            any                   `json:"authPolicy,omitempty"`
 	JWTVerification       any                   `json:"jwtVerificationPolicy,omitempty"`
 	IPAllowPolicy         any                   `json:"ipAllowPolicy,omitempty"`
@@ -110,17 +110,17 @@ type Route struct {
 
 // Service is a backend, or gets copies of the requests.
 type Service struct {
-	Name                  string         `json:"name"`
-	Port                  int64          `json:"port"`
-	Weight                uint32         `json:"weight,omitempty"`
-	Mirror                bool           `json:"mirror,omitempty"`
-	Protocol              string         `json:"protocol,omitempty"`
-	RequestHeadersPolicy  *HeadersPolicy `json:"requestHeadersPolicy,omitempty"`
-	ResponseHeadersPolicy *HeadersPolicy `json:"responseHeadersPolicy,omitempty"`
-	HealthPort            any            `json:"healthPort,omitempty"`
-	CookieRewritePolicies any            `json:"cookieRewritePolicies,omitempty"`
-	SlowStartPolicy       any            `json:"slowStartPolicy,omitempty"`
-	Validation            any            `json:"validation,omitempty"`
+	Name                  string                `json:"name"`
+	Port                  int64                 `json:"port"`
+	Weight                uint32                `json:"weight,omitempty"`
+	Mirror                bool                  `json:"mirror,omitempty"`
+	Protocol              string                `json:"protocol,omitempty"`
+	RequestHeadersPolicy  *HeadersPolicy        `json:"requestHeadersPolicy,omitempty"`
+	ResponseHeadersPolicy *HeadersPolicy        `json:"responseHeadersPolicy,omitempty"`
+	HealthPort            *int64                `json:"healthPort,omitempty"`
+	CookieRewritePolicies []CookieRewritePolicy `json:"cookieRewritePolicies,omitempty"`
+	SlowStartPolicy       *SlowStartPolicy      `json:"slowStartPolicy,omitempty"`
+	Validation            any                   `json:"validation,omitempty"`
 }
 
 // HeadersPolicy changes headers.
@@ -179,8 +179,8 @@ type RetryPolicy struct {
 
 // RateLimitPolicy limits requests.
 type RateLimitPolicy struct {
-	Local  *LocalRateLimit `json:"local,omitempty"`
-	Global any             `json:"global,omitempty"`
+	Local  *LocalRateLimit  `json:"local,omitempty"`
+	Global *GlobalRateLimit `json:"global,omitempty"`
 }
 
 // LocalRateLimit is a limit that each proxy counts for itself.

@@ -63,8 +63,7 @@ func (n rootNamespaces) host(r *report, see route.See) []route.Entry {
 	if served && !r.broken {
 		w := &walk{see: see, reader: r}
 		entry.Rules = w.object(r, rootChain())
-	}
-	if !served {
+	} else {
 		rulesOf(r, rootChain()) // for what is wrong with them
 	}
 	if r.broken {
@@ -113,7 +112,8 @@ func general(r *report) {
 	if r.of.Older != "" {
 		r.warns(specError, deprecated, "apiVersion", "%s is an older version; write %s/v1", r.of.Older, group)
 	}
-	untuned(r, "spec", []protecting{{"tcpproxy", spec.TCPProxy}})
+	connections(r)
+	untuned(r, "spec", []protecting{{"tcpproxy", present(spec.TCPProxy)}})
 	if spec.VirtualHost != nil {
 		untuned(r, "spec.virtualhost", []protecting{{"corsPolicy", spec.VirtualHost.CORSPolicy}})
 	}

@@ -1,0 +1,195 @@
+package contour
+
+import (
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// present is a field of which only matters whether it is there; nil where it is not.
+func present[T any](field *T) any {
+	if field == nil {
+		return nil
+	}
+	return field
+}
+
+// some is present for a list.
+func some[T any](list []T) any {
+	if list == nil {
+		return nil
+	}
+	return list
+}
+
+// health checks how the endpoints of the route would be asked.
+func (m *routeMaker) health(p *HealthCheckPolicy, at api.Path) {
+	if p == nil {
+		return
+	}
+	wrong := func(at api.Path, format string, args ...any) {
+		m.fails(routeError, "HealthCheckPolicyInvalid", at, format, args...)
+	}
+	if !plainPath.MatchString(p.Path) {
+		wrong(at.Field("path"), "%q is no path; begin it with a slash, and write no ? or #", api.Clip(p.Path))
+	}
+	for _, n := range []struct {
+		field string
+		value int64
+	}{{"intervalSeconds", p.IntervalSeconds}, {"timeoutSeconds", p.TimeoutSeconds}, {"unhealthyThresholdCount", p.UnhealthyThresholdCount}, {"healthyThresholdCount", p.HealthyThresholdCount}} {
+		if n.value < 0 {
+			wrong(at.Field(n.field), "%d is less than nothing; write 1 or more, or leave it out", n.value)
+		}
+	}
+	for i, s := range p.ExpectedStatuses {
+		if s.Start < 100 || s.End > 600 || s.Start >= s.End {
+			wrong(at.Field("expectedStatuses").Index(i), "there is no status from %d up to %d; write a start from 100 and an end up to 600, which is not among them", s.Start, s.End)
+		}
+	}
+}
+
+var aggression = regexp.MustCompile(`^([0-9]+([.][0-9]+)?|[.][0-9]+)$`)
+
+// slowStart checks how a new endpoint of a service would come to its share.
+func (m *routeMaker) slowStart(p *SlowStartPolicy, at api.Path) {
+	if p == nil {
+		return
+	}
+	wrong := func(at api.Path, format string, args ...any) {
+		m.fails(serviceError, "SlowStartInvalid", at, format, args...)
+	}
+	if d, err := time.ParseDuration(p.Window); err != nil || d <= 0 {
+		wrong(at.Field("window"), "%q is no length of time; write one such as 30s", api.Clip(p.Window))
+	}
+	if p.Aggression != "" && !aggression.MatchString(p.Aggression) {
+		wrong(at.Field("aggression"), "%q is no number; write one such as 1.0", api.Clip(p.Aggression))
+	}
+	if p.MinWeightPercent != nil && *p.MinWeightPercent > 100 {
+		wrong(at.Field("minWeightPercent"), "%d is no percentage; write one from 0 to 100", *p.MinWeightPercent)
+	}
+	if b := m.spec.LoadBalancerPolicy; b != nil && slices.Contains([]string{"Cookie", "Random", "RequestHash"}, b.Strategy) {
+		wrong(at, "there is no slow start with the strategy %s; write RoundRobin or WeightedLeastRequest, or remove it", b.Strategy)
+	}
+}
+
+var sameSites = []string{"Strict", "Lax", "None"}
+
+// cookies checks how attributes of cookies would be changed.
+func (m *routeMaker) cookies(list []CookieRewritePolicy, at api.Path) {
+	wrong := func(at api.Path, format string, args ...any) {
+		m.fails(routeError, "CookieRewritePoliciesInvalid", at, format, args...)
+	}
+	first := map[string]int{}
+	for i, c := range list {
+		here := at.Index(i)
+		if err := route.CheckHeaderName("", c.Name); err != nil { // the same characters
+			wrong(here.Field("name"), "%q is no name of a cookie; write one", api.Clip(c.Name))
+		} else if n, twice := first[c.Name]; twice {
+			wrong(here.Field("name"), "is for the cookie of cookieRewritePolicies[%d] again; remove one of them", n)
+		} else {
+			first[c.Name] = i
+		}
+		if c.PathRewrite == nil && c.DomainRewrite == nil && c.Secure == nil && c.SameSite == nil {
+			wrong(here, "changes nothing; write pathRewrite, domainRewrite, secure or sameSite")
+		}
+		if c.SameSite != nil && !slices.Contains(sameSites, *c.SameSite) {
+			wrong(here.Field("sameSite"), "%q is none of Strict, Lax, None; write one of them", api.Clip(*c.SameSite))
+		}
+		for _, v := range []struct {
+			field string
+			to    *CookieRewrite
+		}{{"pathRewrite", c.PathRewrite}, {"domainRewrite", c.DomainRewrite}} {
+			if v.to != nil && v.to.Value == "" {
+				wrong(here.Field(v.field).Field("value"), "is missing; write the new value")
+			}
+		}
+	}
+}
+
+// check says what is wrong with what requests would be counted by for all proxies together.
+func (p *GlobalRateLimit) check(r *report, at api.Path, kind string) {
+	if p == nil {
+		return
+	}
+	wrong := func(at api.Path, format string, args ...any) { r.fails(kind, badRate, at, format, args...) }
+	for i, d := range p.Descriptors {
+		if len(d.Entries) == 0 {
+			wrong(at.Field("descriptors").Index(i).Field("entries"), "are missing; write by what requests are counted")
+		}
+		for j, e := range d.Entries {
+			here := at.Field("descriptors").Index(i).Field("entries").Index(j)
+			n := 0
+			for _, set := range []bool{e.GenericKey != nil, e.RequestHeader != nil, e.RequestHeaderValueMatch != nil, e.RemoteAddress != nil} {
+				if set {
+					n++
+				}
+			}
+			if n != 1 {
+				wrong(here, "must have exactly one of genericKey, requestHeader, requestHeaderValueMatch, remoteAddress")
+			}
+			if g := e.GenericKey; g != nil && g.Value == "" {
+				wrong(here.Field("genericKey").Field("value"), "is missing; write one")
+			}
+			if h := e.RequestHeader; h != nil && (h.DescriptorKey == "" || route.CheckHeaderName("", h.HeaderName) != nil) {
+				wrong(here.Field("requestHeader"), "must name a header and a key; write headerName and descriptorKey")
+			}
+			e.RequestHeaderValueMatch.check(wrong, here.Field("requestHeaderValueMatch"))
+		}
+	}
+}
+
+func (h *RequestHeaderValueMatch) check(wrong func(at api.Path, format string, args ...any), at api.Path) {
+	if h == nil {
+		return
+	}
+	if h.Value == "" {
+		wrong(at.Field("value"), "is missing; write one")
+	}
+	if len(h.Headers) == 0 {
+		wrong(at.Field("headers"), "are missing; write those that a request needs")
+	}
+	for i := range h.Headers {
+		if _, v := h.Headers[i].read(at.Field("headers").Index(i)); v != nil {
+			wrong(v.Field, "%s", v.Message)
+		}
+	}
+}
+
+// tcpProxyError is the type of errors of connections.
+const tcpProxyError = "TCPProxyError"
+
+// connections checks where the connections of a host would go.
+func connections(r *report) {
+	spec := r.of.Spec.(*HTTPProxy)
+	p, at := spec.TCPProxy, api.Path("spec.tcpproxy")
+	if p == nil {
+		return
+	}
+	wrong := r.fails
+	if !isRoot(r.of) { // whose routes are there for others, whoever takes its connections
+		wrong = r.errs
+	}
+	includes := p.Include != nil || p.IncludesDeprecated != nil
+	switch {
+	case spec.VirtualHost != nil && spec.VirtualHost.TLS == nil:
+		wrong(tcpProxyError, "TLSMustBeConfigured", at, "needs TLS, by whose name connections are told apart; write virtualhost.tls")
+	case len(p.Services) > 0 && includes:
+		wrong(tcpProxyError, "NoServicesAndInclude", at, "has services and an include; write one of them")
+	case len(p.Services) == 0 && !includes:
+		wrong(tcpProxyError, "NothingDefined", at, "sends connections nowhere; write services or include")
+	}
+	if p.IncludesDeprecated != nil {
+		r.warns(specError, deprecated, at.Field("includes"), "is an older name; write include")
+	}
+	for i, s := range p.Services {
+		if s.Port < 1 || s.Port > 65535 {
+			wrong(serviceError, "ServicePortInvalid", at.Field("services").Index(i).Field("port"), "%d is no port; write one from 1 to 65535", s.Port)
+		}
+	}
+	if b := p.LoadBalancerPolicy; b != nil && (b.Strategy == "Cookie" || b.Strategy == "RequestHash") {
+		r.warns(tcpProxyError, ignored, at.Field("loadBalancerPolicy"), "%s looks at requests, and a connection has none; write another strategy", b.Strategy)
+	}
+}
