@@ -42,7 +42,7 @@ func effect(c *route.Composed, on, of *route.Condition, port uint32) string {
 	}
 	w := *plain.Rewrite
 	w.Path = nil
-	return text([]any{does, plain.Request, plain.Answer, w, plain.Rewrite.Path.Outcome(on, of), mirrors(plain.Mirrors), plain.ClientLimits, plain.Guards})
+	return text([]any{does, plain.Request, plain.Answer, w, plain.Rewrite.Path.Outcome(on, of), mirrors(plain.Mirrors), plain.ClientLimits, plain.Guards, plain.CORS})
 }
 
 // text is a value as JSON.

@@ -51,7 +51,7 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	case sim.Redirect:
 		p.line("%s%s", lead, p.strong(fmt.Sprintf("redirect %d to %s%s", b.Status, b.Location, grpc)))
 	case sim.Respond:
-		p.line("%s%s", lead, p.strong(fmt.Sprintf("the proxy answers %d%s", b.Status, grpc)))
+		p.line("%s%s", lead, p.strong(fmt.Sprintf("the proxy answers %d%s%s", b.Status, map[bool]string{true: " to the preflight"}[b.Preflight], grpc)))
 	case sim.Passthrough:
 		p.line("%s%s", lead, p.strong("passes through: no service or host of the mesh takes it"))
 	case sim.Close:

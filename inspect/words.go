@@ -45,10 +45,32 @@ func filterText(f *route.Filter) string {
 			strings.Join(f.ClientLimit.Headers, " and "), route.MaxClients)
 	case f.Authorization != nil:
 		return "asks the authorization service: " + f.Authorization.String()
+	case f.CORS != nil:
+		return corsText(f.CORS)
 	case f.Mirror != nil:
 		return fmt.Sprintf("mirror %g%% to %s", f.Mirror.Percent, f.Mirror.Backend.Target.Name)
 	}
 	return ""
+}
+
+// corsText says what scripts of other origins may do.
+func corsText(c *route.CORS) string {
+	var origins []string
+	for _, o := range c.Origins {
+		origins = append(origins, o.Text)
+	}
+	if origins == nil {
+		origins = []string{"no origin"}
+	}
+	text := "CORS for " + strings.Join(origins, " and ") + given(": methods ", strings.Join(c.Methods, ", ")) + given("; headers ", strings.Join(c.Headers, ", ")) +
+		given("; scripts read ", strings.Join(c.Expose, ", "))
+	if c.Credentials {
+		text += "; with credentials"
+	}
+	if c.MaxAge != nil {
+		text += fmt.Sprintf("; for %ds", *c.MaxAge)
+	}
+	return text
 }
 
 func redirectText(d *route.Redirect) string {

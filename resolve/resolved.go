@@ -199,11 +199,14 @@ func (r *Route) Acting() Policies {
 	return slices.DeleteFunc(slices.Clone(r.Policies), func(e *policies.Effective) bool { return e.Kind.Attempts })
 }
 
-// Changes are the filters of the route, after the headers of an answer of the
-// proxy's own.
+// Changes are the filters of the route, with what they come to where it forwards, after
+// the headers of an answer of the proxy's own.
 func (r *Route) Changes() []route.Filter {
 	if do, ok := r.Answers().(*route.Respond); ok && len(do.Headers) > 0 {
 		return append([]route.Filter{{ResponseHeaders: &route.HeaderModifier{Set: do.Headers}}}, r.Filters...)
+	}
+	if r.Answers() == nil {
+		return route.Forwarding(r.Filters)
 	}
 	return r.Filters
 }

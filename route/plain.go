@@ -14,6 +14,7 @@ type Plain struct {
 	Mirrors         []*Mirror
 	ClientLimits    []*ClientLimit
 	Guards          []*Authorization
+	CORS            *CORS
 }
 
 // PlainOf is filters as what they come to.
@@ -33,7 +34,7 @@ func PlainOf(filters []Filter) Plain {
 		}
 	}
 	out.Request, out.Answer = layers(request), layers(answer)
-	out.Rewrite, out.Guards = LastRewrite(filters), Authorizations(filters)
+	out.Rewrite, out.Guards, out.CORS = LastRewrite(filters), Authorizations(filters), CORSOf(filters)
 	return out
 }
 

@@ -40,6 +40,13 @@ func (p *Printer) FailToo(lines []int) {
 	}
 }
 
+// NoCORS fails where preflights are answered, which the language of the noun cannot say.
+func (p *Printer) NoCORS(noun string, plain *Plain) {
+	if plain.CORS != nil {
+		p.Fail(UnsaidFilter, "%s does not answer the preflights of browsers (CORS)", noun)
+	}
+}
+
 // NothingFilled fails where a header would be filled in, which the language of the noun
 // cannot say.
 func (p *Printer) NothingFilled(noun string, plain *Plain) {

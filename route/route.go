@@ -16,6 +16,7 @@ type Filter struct {
 	Mirror          *Mirror
 	ClientLimit     *ClientLimit
 	Authorization   *Authorization
+	CORS            *CORS `json:",omitempty"`
 }
 
 // ClientLimit is how many requests each client has in an interval, by each proxy and

@@ -55,7 +55,7 @@ func answered(rt *resolve.Route, b *Branch, c *call) {
 		if f := b.sentTo(n); f != nil {
 			of = f.filling(c)
 		}
-		filters := slices.Concat(x.Filters, rt.Filters)
+		filters := slices.Concat(x.Filters, rt.Changes())
 		response := responseChange(filters, of)
 		c.doubtAnswer(&b.Backends[n], filters, response)
 		if len(b.Backends) == 1 {

@@ -26,6 +26,9 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 	if c.refuses(rt) {
 		return t.refuse(rt, c)
 	}
+	if leave := c.asksLeave(rt); leave != nil {
+		return c.preflight(rt, leave)
+	}
 	if status := c.denied(rt); status != 0 {
 		return c.deny(spoken, rt, status)
 	}
@@ -60,6 +63,7 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 	if !forwards(rt) {
 		b.answers(response)
 	}
+	b.letScripts(rt, c)
 	b.Policies = RoutePolicies(rt, spoken)
 	b.unknown = append(b.unknown, c.doubts...)
 	b.forget()

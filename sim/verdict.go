@@ -81,7 +81,9 @@ type Branch struct {
 	GRPCStatus *uint32 `json:"grpcStatus,omitempty"`
 	Location   string  `json:"location,omitempty"`
 	Body       string  `json:"body,omitempty"` // of an answer of the proxy's own
-	Route      *Route  `json:"route,omitempty"`
+	// Preflight says that the answer is that to a preflight of a browser.
+	Preflight bool   `json:"preflight,omitempty"`
+	Route     *Route `json:"route,omitempty"`
 	// Authorization is what the authorization service is asked about the request.
 	Authorization   []*route.Authorization `json:"authorization,omitempty"`
 	Backends        []Backend              `json:"backends,omitempty"`

@@ -9,6 +9,7 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	corsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/cors/v3"
 	httplimitv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/local_ratelimit/v3"
 	tcplimitv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/local_ratelimit/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
@@ -181,11 +182,20 @@ func checkMessage(m proto.Message) error {
 			return err
 		}
 	}
-	switch limit := m.(type) {
+	switch m := m.(type) {
+	case *corsv3.CorsPolicy:
+		for _, o := range m.GetAllowOriginStringMatch() {
+			if x := o.GetSafeRegex(); x != nil {
+				if err := route.CheckRegex("", x.GetRegex()); err != nil {
+					return fmt.Errorf("%.40q: %w", x.GetRegex(), err)
+				}
+			}
+		}
+
 	case *httplimitv3.LocalRateLimit:
-		return errors.Join(checkBucket(limit.GetTokenBucket()), checkHeaders(limit.GetResponseHeadersToAdd(), nil, route.SetInAnswer, route.RemoveFromAnswer))
+		return errors.Join(checkBucket(m.GetTokenBucket()), checkHeaders(m.GetResponseHeadersToAdd(), nil, route.SetInAnswer, route.RemoveFromAnswer))
 	case *tcplimitv3.LocalRateLimit:
-		return checkBucket(limit.GetTokenBucket())
+		return checkBucket(m.GetTokenBucket())
 	}
 	return nil
 }

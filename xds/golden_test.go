@@ -119,7 +119,7 @@ func TestGoldenFilters(t *testing.T) {
 	for _, f := range m.HttpFilters {
 		got = append(got, f.Name)
 	}
-	if d := cmp.Diff([]string{"envoy.filters.http.local_ratelimit", "envoy.filters.http.router"}, got); d != "" {
+	if d := cmp.Diff([]string{"weft.cors", "envoy.filters.http.local_ratelimit", "envoy.filters.http.router"}, got); d != "" {
 		t.Errorf("filters (-want +got):\n%s", d)
 	}
 }

@@ -74,6 +74,9 @@ func (x *Renderer) httpFilters(c chain) []*hcmv3.HttpFilter {
 	if c.hosts {
 		out = append([]*hcmv3.HttpFilter{claimsReader(), clientLimiter()}, out...)
 	}
+	if !c.place.Inbound {
+		out = append([]*hcmv3.HttpFilter{crossOrigin()}, out...)
+	}
 	if c.place.Protocol == api.GRPC {
 		out = append(out, &hcmv3.HttpFilter{
 			Name: statsFilter,

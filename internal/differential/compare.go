@@ -26,6 +26,12 @@ func disagreement(w *World, p Pair, v *sim.Verdict, o *Observed) string {
 		}
 		return answered(p, o, b.Status)
 	}
+	if b.Preflight { // which nothing dresses
+		if said := answered(p, o, b.Status); said != "" || o.Route != "" {
+			return fmt.Sprintf("preflight of route %q, Envoy %q: %s", b.Route.Name, o.Route, said)
+		}
+		return responseHeaders(b, o)
+	}
 	if o.Route != b.Route.Name {
 		return fmt.Sprintf("route: sim %q, Envoy %q (%s)", b.Route.Name, o.Route, o.text())
 	}

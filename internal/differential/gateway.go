@@ -174,6 +174,9 @@ func (d draw) gatewayFilters(kind string, prefixed bool) []any {
 		}
 		out = append(out, m{"type": "RequestMirror", "requestMirror": mirror})
 	}
+	if kind == "HTTPRoute" && d.chance(3) {
+		out = append(out, m{"type": "CORS", "cors": d.cors()})
+	}
 	if d.IntN(20) == 0 {
 		out = append(out, m{"type": "ExtensionRef", "extensionRef": m{"group": "example.org", "kind": "Thing", "name": "t"}})
 	}
@@ -221,6 +224,9 @@ func (d draw) gatewayBackends(kind string) []any {
 // gatewayPair is a pair whose request may be a call.
 func (d draw) gatewayPair(w *World) Pair {
 	p := d.pair(w)
+	if d.chance(3) {
+		d.fromOrigin(&p.Request)
+	}
 	if d.chance(3) {
 		p.Request = sim.Request{Method: "POST", URL: "http://web:8080" + one(d, "/v1/x", "/v1/Do", "/a/x", "/b.C/Do", "/a/b/x", "/v2/z", "/"), Version: one(d, "2", ""),
 			Headers: sim.Headers{"content-type": one(d, "application/grpc", "application/grpc+proto", "text/plain")}, Answers: "200"}

@@ -92,6 +92,7 @@ func (p *printer) route(l *route.Line, on *route.Condition) (Route, bool) {
 	for _, g := range plain.Guards {
 		p.Fail(route.UnsaidFilter, "an %s asks no authorization service: %s", KindHTTPProxy, g)
 	}
+	p.NoCORS("an "+KindHTTPProxy, &plain)
 	if len(plain.ClientLimits) > 0 {
 		p.Fail(route.UnsaidFilter, "an %s does not limit the requests of each client", KindHTTPProxy)
 	}

@@ -26,6 +26,8 @@ func (x *reader) filters(s *said, r *route.Rule, list []gatewayv1.HTTPRouteFilte
 		case gatewayv1.HTTPRouteFilterRequestMirror:
 			m := route.Mirror{Backend: x.backend(&f.RequestMirror.BackendRef, here.Field("requestMirror").Field("backendRef")), Percent: percent(f.RequestMirror)}
 			s.filters, r.Mirrors = append(s.filters, route.Filter{Mirror: &m}), append(r.Mirrors, m.Backend)
+		case gatewayv1.HTTPRouteFilterCORS:
+			s.filters = append(s.filters, route.Filter{CORS: x.cors(r.Origin, f.CORS, here.Field("cors"))})
 		default:
 			x.closes(s, r.Origin, f, here)
 		}

@@ -34,6 +34,9 @@ func (p *printer) filters(list []route.Filter, line int) []gatewayv1.HTTPRouteFi
 	if w := plain.Rewrite; w != nil {
 		out = append(out, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterURLRewrite, URLRewrite: p.rewrite(w, line)})
 	}
+	if plain.CORS != nil {
+		out = append(out, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterCORS, CORS: p.cors(plain.CORS)})
+	}
 	for _, m := range plain.Mirrors {
 		out = append(out, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestMirror, RequestMirror: p.mirror(m)})
 	}

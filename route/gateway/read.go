@@ -119,6 +119,7 @@ func (x *reader) rule(r *rule, i int) (route.Rule, bool) {
 	s := &said{broken: x.broken, key: keyOf(out.Matches)}
 	before := len(x.invalid)
 	x.filters(s, &out, r.filters, at.Field("filters"))
+	x.unasked(s, &out, r.filters, at.Field("filters"))
 	if s.closed {
 		x.good = x.good || len(x.invalid) == before
 	} else {

@@ -34,6 +34,7 @@ func (c *checker) filters(at api.Path, list []gatewayv1.HTTPRouteFilter, prefix 
 			c.modifiedPath(here.Field("urlRewrite").Field("path"), w.Path, prefix)
 		}
 		c.mirror(here.Field("requestMirror"), f.RequestMirror)
+		c.cors(here.Field("cors"), f.CORS)
 	}
 	if seen[gatewayv1.HTTPRouteFilterRequestRedirect] && seen[gatewayv1.HTTPRouteFilterURLRewrite] {
 		c.add(at.Breaks("RequestRedirect and URLRewrite exclude each other; remove one of them"))

@@ -91,6 +91,7 @@ func (p *printer) expression(c *route.Condition) string {
 func (p *printer) filters(out *Default, c *route.Composed) {
 	plain := route.PlainOf(c.Filters)
 	p.NothingFilled(KindHTTPRoute, &plain)
+	p.NoCORS(KindHTTPRoute, &plain)
 	for _, g := range plain.Guards {
 		p.Fail(route.UnsaidFilter, "%s asks no authorization service: %s", KindHTTPRoute, g)
 	}

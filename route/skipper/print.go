@@ -91,6 +91,7 @@ func (p *printer) route(l *route.Line) Route {
 	p.match(&out, l)
 	plain := route.PlainOf(l.Filters)
 	p.NothingFilled("a "+Kind, &plain)
+	p.NoCORS("a "+Kind, &plain)
 	if len(plain.Guards)+len(plain.ClientLimits)+len(plain.Mirrors) > 0 {
 		p.Fail(route.UnsaidFilter, "this filter is not translated into a %s", Kind)
 	}

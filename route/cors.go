@@ -1,0 +1,69 @@
+package route
+
+import "slices"
+
+// CORS lets scripts of other origins ask, as browsers understand it (fetch.spec.whatwg.org).
+// It acts where a rule forwards: what a backend says of the kind itself is taken away.
+type CORS struct {
+	Origins []AllowedOrigin // one of them has to allow that of a request
+	// Methods and Headers are those that a preflight learns, Expose those of an answer that
+	// scripts may read. A * alone stands for those that the preflight asks for.
+	Methods, Headers, Expose []string
+	Credentials              bool
+	MaxAge                   *uint32 // seconds for which a preflight holds
+}
+
+// AllowedOrigin is one of the origins, or many.
+type AllowedOrigin struct {
+	Text string // as the writer gave it
+	Is   Condition
+}
+
+// RequestOrigin is the header of a request that says which origin its script is of, and
+// PreflightMethod the one for whose method a preflight asks.
+const (
+	RequestOrigin   = "origin"
+	PreflightMethod = "access-control-request-method"
+	// PreflightHeaders are the headers for which it asks.
+	PreflightHeaders = "access-control-request-headers"
+)
+
+// The headers of an answer by which scripts of other origins get leave.
+const (
+	AllowOrigin      = "access-control-allow-origin"
+	AllowCredentials = "access-control-allow-credentials"
+	AllowMethods     = "access-control-allow-methods"
+	AllowHeaders     = "access-control-allow-headers"
+	ExposeHeaders    = "access-control-expose-headers"
+	LeaveFor         = "access-control-max-age"
+)
+
+// withoutLeave takes away what a backend says itself.
+var withoutLeave = &HeaderModifier{Remove: []string{AllowCredentials, AllowHeaders, AllowMethods, AllowOrigin, ExposeHeaders, LeaveFor}}
+
+// Allows reports whether scripts of an origin may ask.
+func (c *CORS) Allows(origin string) bool {
+	q := &Request{Header: func(string) []string { return []string{origin} }}
+	return origin != "" && slices.ContainsFunc(c.Origins, func(o AllowedOrigin) bool { return o.Is.Holds(q) })
+}
+
+// Anything reports whether a list stands for whatever a preflight asks for.
+func Anything(list []string) bool { return len(list) == 1 && list[0] == "*" }
+
+// CORSOf is that among filters; nil where there is none.
+func CORSOf(filters []Filter) *CORS {
+	for i := range filters {
+		if filters[i].CORS != nil {
+			return filters[i].CORS
+		}
+	}
+	return nil
+}
+
+// Forwarding are the filters of a rule that forwards, with what they come to.
+func Forwarding(filters []Filter) []Filter {
+	if CORSOf(filters) == nil {
+		return filters
+	}
+	return append([]Filter{{ResponseHeaders: withoutLeave}}, filters...)
+}

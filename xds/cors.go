@@ -1,0 +1,49 @@
+package xds
+
+import (
+	"strconv"
+	"strings"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	corsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/cors/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/weftmesh/weft/route"
+)
+
+const corsFilter = "weft.cors"
+
+// crossOrigin is in the connection managers of all outbounds, and acts where a route says
+// so. It comes first: a preflight has no credentials and counts for no limit, and scripts
+// may read what is answered over a limit.
+func crossOrigin() *hcmv3.HttpFilter {
+	return &hcmv3.HttpFilter{Name: corsFilter, Disabled: true, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: Pack(&corsv3.Cors{})}}
+}
+
+// letScripts lets scripts of other origins ask. Where a route answers by itself Envoy
+// passes the filter by.
+func letScripts(out *routev3.Route, filters []route.Filter) {
+	c := route.CORSOf(filters)
+	if c == nil || out.GetRoute() == nil {
+		return
+	}
+	policy := &corsv3.CorsPolicy{
+		AllowMethods: strings.Join(c.Methods, ", "), AllowHeaders: strings.Join(c.Headers, ", "), ExposeHeaders: strings.Join(c.Expose, ", "),
+		ForwardNotMatchingPreflights: wrapperspb.Bool(false),
+	}
+	if c.MaxAge != nil {
+		policy.MaxAge = strconv.FormatUint(uint64(*c.MaxAge), 10)
+	}
+	if c.Credentials {
+		policy.AllowCredentials = wrapperspb.Bool(true)
+	}
+	for i := range c.Origins {
+		policy.AllowOriginStringMatch = append(policy.AllowOriginStringMatch, stringMatch(&c.Origins[i].Is))
+	}
+	if out.TypedPerFilterConfig == nil {
+		out.TypedPerFilterConfig = map[string]*anypb.Any{}
+	}
+	out.TypedPerFilterConfig[corsFilter] = Pack(policy)
+}
