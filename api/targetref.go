@@ -31,6 +31,9 @@ const (
 	KindSecret               = "Secret"
 	// KindHost is a host that route objects serve, at one port. No document names it.
 	KindHost = "Host"
+	// KindAddress is what answers at addresses that a route itself names. No document
+	// names it.
+	KindAddress = "Address"
 )
 
 // IsRoute reports whether the ref, which is valid, names a route object: what is

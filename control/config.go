@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -45,6 +46,9 @@ type Config struct {
 	RootNamespaces []string `json:"httpproxy-root-namespaces"`
 	// MeshGrants says that HTTPRoutes and GRPCRoutes at Services need ReferenceGrants too.
 	MeshGrants bool `json:"gateway-mesh-grants"`
+
+	// BackendAddresses are the hosts that RouteGroups may send to without a service.
+	BackendAddresses []string `json:"backend-addresses"`
 
 	// Version is that of the program, as everything that the control plane says
 	// of itself has it.
@@ -117,7 +121,11 @@ func (c Config) settings() (world.Settings, error) {
 	if err != nil {
 		return world.Settings{}, fmt.Errorf("--ext-authz %w", err)
 	}
-	return world.Settings{Zone: c.Zone, Authorizer: a, RootNamespaces: c.RootNamespaces, Granted: c.MeshGrants}, nil
+	hosts, err := skipper.ParseAddresses(c.BackendAddresses)
+	if err != nil {
+		return world.Settings{}, fmt.Errorf("--backend-addresses %w", err)
+	}
+	return world.Settings{Zone: c.Zone, Authorizer: a, RootNamespaces: c.RootNamespaces, BackendAddresses: hosts, Granted: c.MeshGrants}, nil
 }
 
 // validateListeners holds the rules of addresses that leave loopback.

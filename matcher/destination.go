@@ -34,6 +34,8 @@ func Destination(ref api.TargetRef, home string, s *Service) bool {
 		return s.Kind == ref.Kind && named(ref, home, s) && Section(ref.SectionName, s)
 	case api.KindHost:
 		return s.Kind == ref.Kind && s.Name == ref.Name && Section(ref.SectionName, s)
+	case api.KindAddress:
+		return s.Kind == ref.Kind && s.Name == ref.Name
 	}
 	return false
 }

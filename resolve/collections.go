@@ -33,6 +33,7 @@ type collections struct {
 
 	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind   *derive.Index[policy]
 	routesByName, routesByTarget, routesByHost, routesByRead, routesByEdges *derive.Index[routeObject]
+	routesByAddress                                                         *derive.Index[routeObject]
 	servicesByID                                                            *derive.Index[service]
 	dataplanesByLabel, dataplanesByClassic, dataplanesByAddress             *derive.Index[dataplane]
 

@@ -163,7 +163,7 @@ func (d *dest) reads(p api.Protocol) bool { return d.as(p).Protocol.HTTPLike() }
 // factsOf is what refs may ask about d.
 func factsOf(d *Destination) matcher.Service {
 	return matcher.Service{Kind: d.Kind, Name: d.Name, Object: d.Ref.Name, Namespace: d.Namespace, Labels: d.Labels,
-		Port: d.Port, PortName: d.PortName, Classic: d.Ref.Name == "" && d.Kind != api.KindHost}
+		Port: d.Port, PortName: d.PortName, Classic: d.Ref.Name == "" && d.Kind != api.KindHost && d.Kind != api.KindAddress}
 }
 
 // linkNames are those by which refs may mean d: its names, and the classic name

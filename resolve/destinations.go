@@ -9,7 +9,7 @@ import (
 
 // addDestinations derives what can be called, and who answers for it.
 func (c *collections) addDestinations() {
-	c.dests = derive.Derive(c.schema, "destinations", derive.Union(c.servicesByID, c.dataplanesByClassic, c.routesByHost), derive.Values[dest]{
+	c.dests = derive.Derive(c.schema, "destinations", derive.Union(c.servicesByID, c.dataplanesByClassic, c.routesByHost, c.routesByAddress), derive.Values[dest]{
 		Equal: func(a, b *dest) bool { return same(a.Destination, b.Destination) && sameAge(a.object, b.object) },
 	}, func(r *derive.Reader, id string) *dest {
 		made := mesh{c, r}.destination(id)
@@ -49,6 +49,9 @@ func (m mesh) destination(id string) *dest {
 	}
 	d := m.hostOf(id)
 	if d == nil {
+		d = m.addressOf(id)
+	}
+	if d == nil {
 		name := classicName(id)
 		d = classicDestination(name, m.classicMembers(name))
 	}
@@ -60,6 +63,8 @@ func (m mesh) membersOf(d *dest) *members {
 	switch {
 	case d.Kind == api.KindHost:
 		return &members{}
+	case d.Kind == api.KindAddress:
+		return externalMembers(d.External)
 	case d.facts.Classic:
 		return membersOf(m.classicMembers(d.Name))
 	}

@@ -105,6 +105,11 @@ func (c *collections) indexRoutes() {
 			add(d.ID)
 		}
 	})
+	c.routesByAddress = c.routes.Index(func(_ string, r *routeObject, add func(string)) {
+		for ref := range addressesOf(r) {
+			add(addressID(ref.Target.Name))
+		}
+	})
 	c.routesByEdges = c.routes.Index(func(_ string, r *routeObject, add func(string)) {
 		if e := r.opinion.Edges; e != (api.Edges{}) {
 			add(pair(e.Label, e.Value))

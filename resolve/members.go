@@ -25,11 +25,7 @@ func (m mesh) classicMembers(name string) []member {
 func (m mesh) serviceMembers(s *service, d *Destination) *members {
 	switch spec := s.object.Spec.(type) {
 	case *api.MeshExternalService:
-		out := &members{}
-		for _, e := range spec.Endpoints {
-			out.list = append(out.list, Endpoint{Address: e.Address, Port: e.Port, Priority: e.Priority})
-		}
-		return out
+		return externalMembers(spec)
 	case *api.MeshMultiZoneService:
 		return membersOf(m.multiZoneMembers(spec, d.Port))
 	case *api.MeshService:
@@ -38,6 +34,14 @@ func (m mesh) serviceMembers(s *service, d *Destination) *members {
 		return m.kubernetesMembers(s.object, spec, d.Port)
 	}
 	return membersOf(nil)
+}
+
+func externalMembers(spec *api.MeshExternalService) *members {
+	out := &members{}
+	for _, e := range spec.Endpoints {
+		out.list = append(out.list, Endpoint{Address: e.Address, Port: e.Port, Priority: e.Priority})
+	}
+	return out
 }
 
 // multiZoneMembers lists those of the services that one across zones gathers.

@@ -97,7 +97,7 @@ func (p Policies) Of(kind string) *policies.Effective {
 // Destination is something that can be called: one port of a service.
 type Destination struct {
 	ID        string // design of names: <name>[.<namespace>]:<port>, classic <name>
-	Kind      string // MeshService, MeshExternalService, MeshMultiZoneService
+	Kind      string // MeshService, MeshExternalService, MeshMultiZoneService; of no object api.KindHost or api.KindAddress
 	Name      string
 	Namespace string
 	Port      uint32 // 0 for a classic kuma.io/service
@@ -111,7 +111,8 @@ type Destination struct {
 	Hostnames []string // all names by which a URL may call it
 	VIPs      []string
 	Ref       api.Ref // of the object behind it; zero for a classic service
-	// External is set for a MeshExternalService.
+	// External is set for a MeshExternalService, and for addresses as the one that they
+	// would be.
 	External *api.MeshExternalService
 	// TLS is set for a host that only clients who speak TLS get, at edge dataplanes. It has
 	// Secrets where the host brings a certificate of its own.

@@ -84,6 +84,8 @@ func (p *Printer) ServicePort(noun string, b *BackendRef, elsewhere string) (por
 	section, err := strconv.ParseUint(ref.SectionName, 10, 16)
 	port = cmp.Or(b.Port, uint32(section))
 	switch {
+	case b.Outside != nil:
+		p.Fail(UnsaidBackend, "%s names services, and not the address %s; write a MeshExternalService and a MeshHTTPRoute to it", noun, ref.Name)
 	case b.Lost != nil:
 		p.Fail(UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
 	case ref.Kind != api.KindService && ref.Kind != api.KindMeshService || len(ref.Labels)+len(ref.Tags) > 0 || ref.SectionName != "" && err != nil:

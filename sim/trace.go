@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -255,9 +254,15 @@ func autoHost(r *resolve.Resolved, rt *resolve.Route, rewrite *route.Rewrite, b 
 		if use.Cluster == nil || use.Destination == nil || use.Destination.External == nil || len(use.List) == 0 {
 			continue
 		}
-		host := use.List[0].Address
-		if _, err := netip.ParseAddr(host); err == nil || strings.HasPrefix(host, "unix://") {
+		if use.Destination.Kind == api.KindAddress && (rewrite == nil || !rewrite.BackendsHost) {
+			continue // only what is in the mesh as a service has its own host unasked
+		}
+		host := use.Destination.HostOf(use.List[0].Address, use.List[0].Port)
+		if host == "" {
 			continue
+		}
+		if use.Destination.Kind == api.KindAddress && len(use.List) > 1 {
+			b.unknown = append(b.unknown, "host: the one shown is that of the first address of "+use.Destination.Name+"; each is called by its own")
 		}
 		f := b.Forwarded.clone()
 		f.Authority = host

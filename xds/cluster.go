@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"errors"
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -75,7 +74,7 @@ func renderCluster(c *resolve.Cluster) (*clusterv3.Cluster, []*api.Origin, error
 		out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS}
 		out.EdsClusterConfig = &clusterv3.Cluster_EdsClusterConfig{EdsConfig: overADS(endpointWait)}
 	} else {
-		err = reachOutside(out, external)
+		err = reachOutside(out, c.Destination)
 	}
 	balance(out, c.Balance)
 	place := Place{Protocol: c.Destination.Requests()}
@@ -84,7 +83,7 @@ func renderCluster(c *resolve.Cluster) (*clusterv3.Cluster, []*api.Origin, error
 		options = asAsked()
 	}
 	origins := finishCluster(out, options, c.Policies, place)
-	if external != nil {
+	if external != nil && c.Destination.Ref.Name != "" {
 		origins = append(origins, &api.Origin{Ref: c.Destination.Ref})
 	}
 	out.Metadata = named(origins)
@@ -151,37 +150,6 @@ func thresholds() *clusterv3.CircuitBreakers {
 		MaxRequests:        wrapperspb.UInt32(maxPending),
 		MaxRetries:         wrapperspb.UInt32(maxRetries),
 	}}}
-}
-
-// reachOutside makes out a cluster of the endpoints that an external service
-// names, with what each priority falls back to.
-func reachOutside(out *clusterv3.Cluster, s *api.MeshExternalService) error {
-	if len(s.Endpoints) == 0 {
-		return errors.New("the external service names no endpoint")
-	}
-	fixed, host := true, ""
-	priorities := map[uint32][]hostPort{}
-	for _, e := range s.Endpoints {
-		h := hostPort{e.Address, e.Port}
-		if _, unix := h.unix(); !unix && !isIP(e.Address) {
-			fixed = false
-			if host == "" {
-				host = e.Address
-			}
-		}
-		priorities[e.Priority] = append(priorities[e.Priority], h)
-	}
-	kind := clusterv3.Cluster_STRICT_DNS
-	if fixed {
-		kind = clusterv3.Cluster_STATIC
-	} else {
-		out.DnsLookupFamily = clusterv3.Cluster_V4_PREFERRED
-	}
-	out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: kind}
-	out.LoadAssignment = assignment(out.Name, inOrder(priorities))
-	socket, err := externalTLS(s.TLS, host)
-	out.TransportSocket = socket
-	return err
 }
 
 // inOrder are the groups of hosts by rising priority, without gaps: Envoy and

@@ -56,7 +56,11 @@ func externalTLS(t *api.ExternalTLS, host string) (*corev3.TransportSocket, erro
 	if err := present(common, v); err != nil {
 		return nil, err
 	}
-	return tlsSocket(&tlsv3.UpstreamTlsContext{CommonTlsContext: common, Sni: name, AllowRenegotiation: t.AllowRenegotiation}), nil
+	out := &tlsv3.UpstreamTlsContext{CommonTlsContext: common, AllowRenegotiation: t.AllowRenegotiation}
+	if !isIP(name) { // TLS names no address there
+		out.Sni = name
+	}
+	return tlsSocket(out), nil
 }
 
 // trust says whom the proxy believes: the named authority, else those of the

@@ -56,13 +56,14 @@ type app struct {
 	// started says that a command was recognised and its arguments counted.
 	started bool
 
-	server         string
-	tokenFile      string
-	mesh           string
-	output         string
-	extAuthz       string
-	rootNamespaces []string
-	granted        bool
+	server           string
+	tokenFile        string
+	mesh             string
+	output           string
+	extAuthz         string
+	rootNamespaces   []string
+	backendAddresses []string
+	granted          bool
 }
 
 // command is a cobra command with what every command of weft must have.

@@ -25,24 +25,27 @@ type Settings struct {
 	// Granted says that routes of the Gateway API may refer to other namespaces only where
 	// a ReferenceGrant permits it, also at Services.
 	Granted bool
+	// BackendAddresses are the hosts that RouteGroups may send to without a service.
+	BackendAddresses skipper.Addresses
 }
 
 // dialects are all route languages, strongest first.
 func (s Settings) dialects() []route.Dialect {
-	groups := skipper.Dialect
-	if s.Authorizer != nil {
-		groups = skipper.Authorizing
-	}
 	gateways := gateway.Dialect
 	if s.Granted {
 		gateways = gateway.Granted
 	}
+	groups := skipper.In(skipper.Settings{Authorization: s.Authorizer != nil, Addresses: s.BackendAddresses})
 	return []route.Dialect{kuma.Dialect, gateways, contour.In(s.RootNamespaces...), groups}
 }
 
 // Readable are all route languages as they are where nothing is missing that routes may
 // ask for: what they mean, whichever control plane has them.
-func Readable() []route.Dialect { return Settings{Authorizer: &xds.Authorizer{}}.dialects() }
+func Readable() []route.Dialect {
+	return Settings{Authorizer: &xds.Authorizer{}, BackendAddresses: anyAddress}.dialects()
+}
+
+var anyAddress, _ = skipper.ParseAddresses([]string{api.AnyHost}) // which is one
 
 // Compile resolves a snapshot with all dialects and kinds.
 func (s Settings) Compile(objects *api.Snapshot) (*resolve.Model, []api.Note) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
@@ -203,7 +204,7 @@ func untaken(p Pair, b *sim.Branch, x *sim.Backend, o *Observed) string {
 // the mesh are called as their service.
 func answersFor(x *sim.Backend, workload string) bool {
 	if len(x.Inbounds) == 0 {
-		return x.Name == workload
+		return x.Name == workload || x.Kind == api.KindAddress && strings.Contains(x.Name, workload)
 	}
 	return slices.ContainsFunc(x.Inbounds, func(in sim.Inbound) bool { return slices.Contains(in.Names, workload) })
 }

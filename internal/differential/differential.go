@@ -20,6 +20,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -78,6 +79,16 @@ func (p Pair) MarshalJSON() ([]byte, error) {
 // client is the dataplane that asks.
 var client = dataplane("client")
 
+// settings let RouteGroups send to outsideName.
+var settings = world.Settings{BackendAddresses: must(skipper.ParseAddresses([]string{outsideName}))}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // compile reads a source as apply reads documents. The error names the first that is
 // not valid.
 func compile(from Source) (*World, error) {
@@ -93,7 +104,7 @@ func compile(from Source) (*World, error) {
 		}
 		objects = append(objects, list...)
 	}
-	model, _ := world.Compile(world.Snapshot(objects...))
+	model, _ := settings.Compile(world.Snapshot(objects...))
 	r, ok := model.Dataplane(client)
 	if !ok || len(r.Outbounds) == 0 || r.Outbounds[0].Table == nil {
 		return nil, fmt.Errorf("the world has no client that calls web over HTTP")

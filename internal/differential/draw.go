@@ -38,6 +38,9 @@ var (
 	headerValues = []string{"1", "12", "a b", "é", "éé", "日本", "\u212a"}
 )
 
+// outsideName is what lies outside the mesh.
+const outsideName = "outside.localhost"
+
 // documents are a client of web, those who answer, routes and policies.
 func (d draw) documents() []m {
 	docs := []m{
@@ -46,7 +49,7 @@ func (d draw) documents() []m {
 		}, "inbound": []any{inbound("client", "1", one(d, "http", "tcp", "grpc"), 19000)}}},
 		{"type": "MeshExternalService", "mesh": "default", "name": "outside", "spec": m{
 			"match":     m{"type": "HostnameGenerator", "port": 80, "protocol": "http"},
-			"endpoints": []any{m{"address": "outside.localhost", "port": 80}},
+			"endpoints": []any{m{"address": outsideName, "port": 80}},
 		}},
 	}
 	docs = append(docs, d.services()...)

@@ -37,6 +37,7 @@ func (d draw) group(name, host string) m {
 		"backends": []any{
 			m{"name": "one", "type": "service", "serviceName": "v1", "servicePort": 8080}, m{"name": "two", "type": "service", "serviceName": "v2", "servicePort": 8080},
 			m{"name": "gone", "type": "service", "serviceName": "gone", "servicePort": 8080}, m{"name": "shunt", "type": "shunt"},
+			m{"name": "out", "type": "network", "address": "http://" + outsideName}, m{"name": "some", "type": "lb", "endpoints": []any{"http://" + outsideName}, "algorithm": one(d, "", "random", "leastRequests")},
 		},
 		"defaultBackends": d.groupBackends(),
 	}
@@ -58,7 +59,11 @@ func (d draw) group(name, host string) m {
 }
 
 func (d draw) groupBackends() []any {
-	switch d.IntN(6) {
+	switch d.IntN(8) {
+	case 4:
+		return []any{m{"backendName": one(d, "out", "some")}}
+	case 5:
+		return []any{m{"backendName": "out", "weight": 1}, m{"backendName": "one", "weight": 2}}
 	case 0:
 		return []any{m{"backendName": "one", "weight": 3}, m{"backendName": "two", "weight": 1}}
 	case 1:

@@ -62,6 +62,9 @@ func (r *room) place(from Source, n int) Source {
 					in["servicePort"] = r.workloads.Port(name)
 				}
 			}
+		case "RouteGroup":
+			spec, _ := out[i]["spec"].(m)
+			out[i]["spec"] = replaced(spec, "http://"+outsideName, fmt.Sprintf("http://%s:%d", outsideName, r.workloads.Port("outside")))
 		case "MeshExternalService":
 			spec, _ := out[i]["spec"].(m)
 			for _, e := range list(spec["endpoints"]) {

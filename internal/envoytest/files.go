@@ -11,6 +11,7 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -27,13 +28,14 @@ type Files struct {
 	version int
 }
 
-// Drive starts an Envoy with s and waits until it is live.
-func Drive(t testing.TB, s *xds.State) *Files {
+// Drive starts an Envoy with s and waits until it is live. It knows secrets as those of
+// its bootstrap.
+func Drive(t testing.TB, s *xds.State, secrets ...*tlsv3.Secret) *Files {
 	t.Helper()
 	f := &Files{t: t, dir: Dir(t)}
 	f.Set(s)
 	admin := Socket(t)
-	b := Bootstrap(admin, nil)
+	b := Bootstrap(admin, &bootstrapv3.Bootstrap_StaticResources{Secrets: secrets})
 	b.DynamicResources = &bootstrapv3.Bootstrap_DynamicResources{
 		CdsConfig: f.source("cds"), LdsConfig: f.source("lds"),
 	}

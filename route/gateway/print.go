@@ -176,6 +176,8 @@ func (p *printer) reference(b *route.BackendRef) gatewayv1.BackendObjectReferenc
 	section, err := strconv.ParseUint(ref.SectionName, 10, 16)
 	port := cmp.Or(b.Port, uint32(section))
 	switch {
+	case b.Outside != nil:
+		p.Fail(route.UnsaidBackend, "an HTTPRoute names services, and not the address %s; write a MeshExternalService", ref.Name)
 	case b.Lost != nil:
 		p.Fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
 	case len(ref.Labels)+len(ref.Tags) > 0 || ref.Kind == api.KindMeshServiceSubset:

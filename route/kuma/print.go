@@ -122,6 +122,9 @@ func rewriteOf(r *route.PathRewrite) *PathRewrite {
 
 func (p *printer) backend(b *route.BackendRef) BackendRef {
 	ref := b.Target
+	if b.Outside != nil {
+		p.Fail(route.UnsaidBackend, "%s names services, and not the address %s; write a MeshExternalService", KindHTTPRoute, ref.Name)
+	}
 	out := BackendRef{Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace, Labels: ref.Labels, Tags: ref.Tags, SectionName: ref.SectionName, Weight: &b.Weight}
 	if out.Kind == api.KindService {
 		out.Kind = api.KindMeshService

@@ -2,7 +2,7 @@ package skipper
 
 import (
 	"maps"
-	"net/url"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -50,7 +50,7 @@ func (b *backendAt) use() use {
 	return anywhereElse
 }
 
-// validate checks what every backend of the group says, used or not.
+// validateBackends checks what every backend of the group says, used or not.
 func (c *current) validateBackends() error {
 	var errs *multierror.Error
 	for _, name := range slices.Sorted(maps.Keys(c.backends)) {
@@ -70,41 +70,21 @@ func (b *backendAt) validate() error {
 			errs = multierror.Append(errs, refused(b.at.Field("servicePort"), invalidSpec, "invalid service port %d; write a number from 1 to 65535", b.ServicePort))
 		}
 	case shunt, loopback:
-	case network:
-		if err := b.checkURL(b.at.Field("address"), b.Address); err != nil {
-			return err
-		}
-		return refused(b.at.Field("type"), unsupportedBackend, "weft does not make a backend of the address %s here; the RouteGroup is not applied: write a MeshExternalService with that address, and a MeshHTTPRoute to it", api.Clip(b.Address))
-	case lb:
-		if len(b.Endpoints) == 0 {
-			errs = multierror.Append(errs, refused(b.at.Field("endpoints"), invalidSpec, "missing LB endpoints; write at least one URL"))
-		}
-		for i, e := range b.Endpoints {
-			errs = multierror.Append(errs, b.checkURL(b.at.Field("endpoints").Index(i), e))
-		}
-		errs = multierror.Append(errs, refused(b.at.Field("type"), unsupportedBackend, "weft does not make a backend of addresses here; the RouteGroup is not applied: write a MeshService or MeshExternalService with these endpoints, and a backend of type service"))
-	case dynamic, forward:
+	case network, lb:
+		var err error
+		b.addresses, err = b.readOutside()
+		errs = multierror.Append(errs, err)
+	case dynamic:
+	case forward:
 		return refused(b.at.Field("type"), unsupportedBackend, "a backend of type %s would open every address to those who send requests; the RouteGroup is not applied, so name the service", b.Type)
 	default:
-		return refused(b.at.Field("type"), unsupportedBackend, "unsupported backend type %s; write service, shunt or loopback", api.Clip(b.Type))
+		return refused(b.at.Field("type"), unsupportedBackend, "unsupported backend type %s; write service, network, lb, shunt or loopback", api.Clip(b.Type))
 	}
 	if _, known := algorithms[b.Algorithm]; !known {
 		errs = multierror.Append(errs, refused(b.at.Field("algorithm"), invalidSpec, "unsupported algorithm %s; write one of %s", api.Clip(b.Algorithm),
 			strings.Join(slices.Sorted(maps.Keys(algorithms))[1:], ", ")))
 	}
 	return errs.ErrorOrNil()
-}
-
-// checkURL wants scheme, host and port alone.
-func (b *backendAt) checkURL(at api.Path, text string) error {
-	if text == "" {
-		return refused(at, invalidSpec, "address missing; write one such as https://api.example.org")
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+u.Host != text {
-		return refused(at, invalidSpec, "%q is no address of a backend; write scheme, host and port alone, as https://api.example.org:8443", api.Clip(text))
-	}
-	return nil
 }
 
 // part is what becomes of a share of a route's requests.
@@ -144,8 +124,7 @@ func (c *current) parts(refs []ref, home string) ([]part, []error) {
 			continue
 		}
 		sum += uint64(weights[i])
-		mesh.backends = append(mesh.backends, route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: b.ServiceName},
-			Home: home, Port: b.ServicePort, Weight: weights[i], Broken: 500, Field: r.at, Balance: route.Balance{Algorithm: algorithms[b.Algorithm]}})
+		mesh.backends = append(mesh.backends, b.ref(r, home, weights[i]))
 	}
 	for i := range own {
 		own[i].share /= float64(total)
@@ -157,6 +136,21 @@ func (c *current) parts(refs []ref, home string) ([]part, []error) {
 		own = append(own, mesh)
 	}
 	return own, errs
+}
+
+// ref is what the backend means where r names it. That of a dynamic one nobody knows
+// before the filters of its route are read: see planned.dynamic.
+func (b *backendAt) ref(r ref, home string, weight uint32) route.BackendRef {
+	out := route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: b.ServiceName}, Port: b.ServicePort}
+	switch b.kind() {
+	case network, lb:
+		out = toAddresses(b.addresses)
+	case dynamic:
+		out = route.BackendRef{Target: api.TargetRef{Kind: api.KindAddress}}
+	}
+	out.Home, out.Weight, out.Broken, out.Field = home, weight, http.StatusInternalServerError, r.at
+	out.Balance = route.Balance{Algorithm: algorithms[b.Algorithm]}
+	return out
 }
 
 // weights are those of refs (spec/routegroup.md 3), by their greatest common divisor:

@@ -181,8 +181,8 @@ func (b *composer) fill(c *route.Composed, e *entry, part int, without []bool, l
 		c.Do = last.answer()
 		return
 	}
-	if change != nil {
-		c.Filters = append(c.Filters, route.Filter{Rewrite: &route.Rewrite{Path: change, Hostname: hostOf(c.Filters)}})
+	if own := last.ownHost(x.backends); own || change != nil {
+		c.Filters = append(c.Filters, route.Filter{Rewrite: &route.Rewrite{Path: change, Hostname: hostOf(c.Filters), BackendsHost: own}})
 	}
 	do := &route.Forward{NoBackend: route.Respond{Status: http.StatusInternalServerError}}
 	if do.Backends, do.Hash = last.balanced(x.backends); x.none {

@@ -21,7 +21,8 @@ type current struct {
 
 type backendAt struct {
 	*Backend
-	at api.Path
+	at        api.Path
+	addresses []addressAt // of network and lb, once validated
 }
 
 type routeAt struct {
@@ -88,7 +89,7 @@ func (c *current) addBackends(g *RouteGroup, at api.Path) (sets map[string][]ref
 				name = fmt.Sprintf("%s-%d", b.Name, n)
 			}
 		}
-		c.backends[name] = &backendAt{b, here}
+		c.backends[name] = &backendAt{Backend: b, at: here}
 		if b.Default {
 			sets[b.Name] = append(sets[b.Name], ref{name, b.Weight, here})
 		}

@@ -45,6 +45,9 @@ type effect struct {
 	limits  int
 	hash    []route.HashKey
 	bound   uint32     // of a hash, in percent; 0 is none
+	dynamic *addressAt // where backends of type dynamic are
+	host    *bool      // whether backends see the client's; nil is what their type has
+	hostAt  api.Path
 	guards  []api.Note // one for each that guards: what holds without an authorization service
 }
 

@@ -60,12 +60,8 @@ var changing = []filter{
 		e.changes = append(e.changes, route.Filter{ResponseHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "access-control-allow-origin", Value: "*"}}}})
 		return nil
 	}},
-	{"preserveHost", "string", "\"true\": the backend sees the client's host, as it does anyway", everywhere, func(c *call, _ *effect) error {
-		if c.text(0) != "true" {
-			return refused(c.at, unsupportedFilter, "a service has no host of its own to put in place of the client's; write setRequestHeader(\"Host\", …), or remove preserveHost")
-		}
-		return nil
-	}},
+	{"preserveHost", "string", "\"true\": the backend sees the client's host, as a service does anyway; \"false\": the host of its own address", everywhere, preserveHost},
+	{"setDynamicBackendUrl", "string", "where the backends of type dynamic are: scheme, host and port, the same for every request", anywhereElse, dynamicURL},
 }
 
 // limiting are those that are fields of policies, below those that people attach.

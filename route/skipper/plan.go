@@ -2,6 +2,7 @@ package skipper
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,6 +20,23 @@ type plan struct {
 	routes []*planned
 	notes  []api.Note
 	guards []api.Note // what is wrong where there is no authorization service
+	// addresses are all that backends and filters name, used or not.
+	addresses []addressAt
+}
+
+// lacks is what is wrong where the control plane has settings.
+func (p *plan) lacks(s Settings, ref api.Ref) []api.Note {
+	var out []api.Note
+	if !s.Authorization {
+		out = append(out, p.guards...)
+	}
+	for _, a := range p.addresses {
+		if why := s.Addresses.refuse(a.Host); why != "" {
+			out = append(out, api.Note{Origin: &api.Origin{Ref: ref}, Severity: api.Error, Code: unsupportedBackend, Field: a.at,
+				Message: why + "; the RouteGroup is not applied, so name a service, or give the control plane --backend-addresses with that host"})
+		}
+	}
+	return out
 }
 
 // planned is one route of a group.
@@ -33,6 +51,8 @@ type planned struct {
 	parts   []part
 	effects map[string]*effect // by kind of part
 	guards  []api.Note
+	// addresses are those that its filters name.
+	addresses []addressAt
 }
 
 // planOf reads a group, which stands at at, in the object o. With an error there is
@@ -47,6 +67,9 @@ func planOf(g *RouteGroup, o *api.Object, at api.Path) (*plan, error) {
 		home, ref = o.HomeNamespace(), o.Ref
 	}
 	out := &plan{hosts: g.Hosts}
+	for _, name := range slices.Sorted(maps.Keys(c.backends)) {
+		out.addresses = append(out.addresses, c.backends[name].addresses...)
+	}
 	routes := c.routes
 	if len(routes) == 0 { // everything goes to the default backends
 		routes = []routeAt{{Route: &Route{}, at: at.Field("defaultBackends")}}
@@ -55,6 +78,7 @@ func planOf(g *RouteGroup, o *api.Object, at api.Path) (*plan, error) {
 	for i := range routes {
 		p, notes, found := c.plan(&routes[i], &api.Origin{Ref: ref, Rule: &i, Field: routes[i].at}, home)
 		out.routes, out.notes, out.guards = append(out.routes, p), append(out.notes, notes...), append(out.guards, p.guards...)
+		out.addresses = append(out.addresses, p.addresses...)
 		for _, err := range found {
 			if !seen[err.Error()] { // the default backends are many routes'
 				seen[err.Error()] = true
@@ -100,7 +124,7 @@ func (c *current) plan(r *routeAt, origin *api.Origin, home string) (*planned, [
 	calls, found := readCalls(r.Filters, r.at.Field("filters"), eskip.Then, "filter")
 	errs = append(errs, found...)
 	notes, bad := p.readEffects(calls)
-	return p, notes, append(errs, bad...)
+	return p, notes, append(append(errs, bad...), p.leadOutside()...)
 }
 
 // readEffects reads the filters for each kind of part, for what one may do depends on it.

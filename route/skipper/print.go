@@ -1,7 +1,6 @@
 package skipper
 
 import (
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -115,6 +114,7 @@ func (p *printer) route(l *route.Line) Route {
 			out.Filters = append(out.Filters, p.headers(&m, "Request")...)
 		}
 		out.Filters = append(out.Filters, p.rewrite(plain.Rewrite)...)
+		out.Filters = append(out.Filters, p.hosts(do, plain.Rewrite)...)
 		out.Filters = append(out.Filters, inlineFilters(l.Inline)...)
 		out.Backends = p.backends(do)
 	default:
@@ -143,8 +143,8 @@ func (p *printer) rewrite(w *route.Rewrite) []string {
 		return nil
 	}
 	var out []string
-	if w.HostHeader != "" || w.BackendsHost {
-		p.Fail(route.UnsaidFilter, "a %s takes the host from no header and no service; it writes one", Kind)
+	if w.HostHeader != "" {
+		p.Fail(route.UnsaidFilter, "a %s takes the host from no header; it writes one", Kind)
 	}
 	if w.Hostname != "" {
 		out = append(out, say("setRequestHeader", "Host", w.Hostname))
@@ -236,55 +236,3 @@ func (p *printer) answer(do *route.Respond) []string {
 
 // shunt is the name of the backend of which there is none.
 func (p *printer) shunt() string { return p.backend(Backend{Name: shunt, Type: shunt}) }
-
-// backend is the name of a backend of the group, which may be there already.
-func (p *printer) backend(b Backend) string {
-	base := b.Name
-	for n := 2; ; n++ {
-		i := slices.IndexFunc(p.group.Backends, func(x Backend) bool { return x.Name == b.Name })
-		if i < 0 {
-			p.group.Backends = append(p.group.Backends, b)
-			return b.Name
-		}
-		x := p.group.Backends[i]
-		if x.ServiceName == b.ServiceName && x.ServicePort == b.ServicePort && x.Type == b.Type && x.Algorithm == b.Algorithm {
-			return b.Name
-		}
-		b.Name = fmt.Sprintf("%s-%d", base, n)
-	}
-}
-
-// backends are the services of a rule with their weights.
-func (p *printer) backends(do *route.Forward) []BackendRef {
-	var out []BackendRef
-	for i := range do.Backends {
-		b := &do.Backends[i]
-		port, ok := p.ServicePort("a "+Kind, b, "")
-		if ok && len(b.Filters) > 0 {
-			p.Fail(route.UnsaidFilter, "a %s has no filters for one of several backends", Kind)
-		}
-		name := p.backend(Backend{Name: b.Target.Name, Type: service, ServiceName: b.Target.Name, ServicePort: port, Algorithm: algorithmOf(b.Balance)})
-		if at := slices.IndexFunc(out, func(x BackendRef) bool { return x.BackendName == name }); at >= 0 {
-			*out[at].Weight += b.Weight
-			continue
-		}
-		out = append(out, BackendRef{BackendName: name, Weight: new(b.Weight)})
-	}
-	if len(out) == 1 {
-		out[0].Weight = nil
-	}
-	return out
-}
-
-// algorithmOf is the word for a balance; empty where it is round robin, or there is none.
-func algorithmOf(b route.Balance) string {
-	switch b.Algorithm {
-	case route.Random:
-		return "random"
-	case route.LeastRequest:
-		return "powerOfRandomNChoices"
-	case route.LeastRequestOfAll:
-		return "leastRequests"
-	}
-	return ""
-}

@@ -15,9 +15,9 @@ type reach struct {
 	copied bool // it names no hosts, and takes part wherever another group names one
 }
 
-// read says what a group means; where there is no authorization service to ask, one
-// that asks is not applied.
-func read(o *api.Object, see route.See, service bool) *route.Opinion {
+// read says what a group means; one that needs what the settings do not give is not
+// applied.
+func read(o *api.Object, see route.See, s Settings) *route.Opinion {
 	out := &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
 	p, err := planOf(o.Spec.(*RouteGroup), o, "spec")
 	if err != nil { // who stores documents without asking what is wrong with them
@@ -27,8 +27,8 @@ func read(o *api.Object, see route.See, service bool) *route.Opinion {
 		return out
 	}
 	out.Notes = p.notes
-	if !service && len(p.guards) > 0 {
-		out.Notes = append(out.Notes, p.guards...)
+	if lacks := p.lacks(s, o.Ref); len(lacks) > 0 {
+		out.Notes = append(out.Notes, lacks...)
 		return out
 	}
 	var rules []route.Rule

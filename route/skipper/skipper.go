@@ -18,19 +18,26 @@ import (
 // Kind is the type of the documents.
 const Kind = "RouteGroup"
 
-// Dialect is the language where there is no authorization service: a group with a
-// filter that guards is not applied.
-var Dialect = with(false)
+// Settings are what a control plane is told on which it depends whether a group is
+// applied.
+type Settings struct {
+	// Authorization says that there is an authorization service; else a group with a
+	// filter that guards is not applied.
+	Authorization bool
+	// Addresses are the hosts that backends may be at.
+	Addresses Addresses
+}
 
-// Authorizing is the language where the control plane has an authorization service.
-var Authorizing = with(true)
+// Dialect is the language where nothing is set.
+var Dialect = In(Settings{})
 
-func with(service bool) route.Dialect {
+// In is the language of a control plane with settings.
+func In(s Settings) route.Dialect {
 	return route.Dialect{
 		Name: "skipper",
 		Types: []api.Type{{Name: Kind, Plural: "routegroups", Short: "rg", Group: "zalando.org", Version: "v1", Route: true, Attach: true,
 			New: func() api.Spec { return new(RouteGroup) }}},
-		Read:    func(o *api.Object, see route.See) *route.Opinion { return read(o, see, service) },
+		Read:    func(o *api.Object, see route.See) *route.Opinion { return read(o, see, s) },
 		Compose: compose,
 		Status:  status,
 		Print:   printTable,

@@ -38,7 +38,7 @@ var refusals = []struct{ spec, want string }{
 	{"  backends:\n  - {name: s, type: network}\n  defaultBackends: [{backendName: s}]\n", "spec.backends[0].address: address missing"},
 	{"  backends:\n  - {name: s, type: network, address: 'https://a.example/'}\n  defaultBackends: [{backendName: s}]\n", "spec.backends[0].address: \"https://a.example/\" is no address of a backend"},
 	{"  backends:\n  - {name: s, type: lb}\n  defaultBackends: [{backendName: s}]\n", "spec.backends[0].endpoints: missing LB endpoints"},
-	{"  backends:\n  - {name: s, type: dynamic}\n  defaultBackends: [{backendName: s}]\n", "spec.backends[0].type: a backend of type dynamic would open every address"},
+	{"  backends:\n  - {name: s, type: dynamic}\n  defaultBackends: [{backendName: s}]\n", "spec.defaultBackends[0]: where a backend of type dynamic is has to be the same for every request"},
 	{"  backends:\n  - {name: s, serviceName: s, servicePort: 80}\n  - {name: t, type: shunt}\n", "spec: missing backend reference"},
 	{"  backends:\n  - {name: s, serviceName: s, servicePort: 80}\n  routes: [{path: /}]\n", "spec.routes[0].backends: missing backend reference"},
 	{"  routes: [{path: /, backends: [{backendName: t}]}]\n", "spec.routes[0].backends[0]: invalid backend reference: t"},

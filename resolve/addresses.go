@@ -1,0 +1,70 @@
+package resolve
+
+import (
+	"iter"
+	"net/netip"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// addressID is the id of the addresses of a name. It depends on nothing but them, so that
+// all routes that name the same have one destination and one cluster.
+func addressID(name string) string { return "address_" + name }
+
+// addressesOf yields the refs of a route object to addresses.
+func addressesOf(r *routeObject) iter.Seq[*route.BackendRef] {
+	return func(yield func(*route.BackendRef) bool) {
+		if r.object.Shadow() {
+			return
+		}
+		for i := range r.opinion.Entries {
+			for j := range r.opinion.Entries[i].Rules {
+				for k := range r.opinion.Entries[i].Rules[j].Backends {
+					if ref := &r.opinion.Entries[i].Rules[j].Backends[k]; ref.Outside != nil && !yield(ref) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// addressOf is the addresses that have the id, if a route names them.
+func (m mesh) addressOf(id string) *Destination {
+	for _, r := range m.routesByAddress.In(m.at, id) {
+		for ref := range addressesOf(r) {
+			if addressID(ref.Target.Name) == id {
+				return addressDestination(ref)
+			}
+		}
+	}
+	return nil
+}
+
+func addressDestination(ref *route.BackendRef) *Destination {
+	as := &api.MeshExternalService{}
+	if ref.Outside.TLS {
+		as.TLS = &api.ExternalTLS{Enabled: true}
+	}
+	for _, a := range ref.Outside.Addresses {
+		as.Endpoints = append(as.Endpoints, api.ExternalEndpoint{Address: a.Host, Port: a.Port})
+	}
+	return &Destination{ID: addressID(ref.Target.Name), Kind: api.KindAddress, Name: ref.Target.Name, Protocol: api.HTTP, External: as}
+}
+
+// HostOf is the host that an endpoint outside the mesh calls itself, by which a proxy may
+// call it in place of what the client said: empty where it has none.
+func (d *Destination) HostOf(address string, port uint32) string {
+	_, err := netip.ParseAddr(address)
+	switch {
+	case d.External == nil:
+		return ""
+	case d.Kind == api.KindAddress:
+		return route.Address{Host: address, Port: port}.Authority(d.External.TLS != nil)
+	case err == nil || strings.HasPrefix(address, "unix://"):
+		return ""
+	}
+	return address
+}
