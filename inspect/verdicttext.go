@@ -69,6 +69,7 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	for _, a := range b.Authorization {
 		p.line("  asks the authorization service: %s", a)
 	}
+	p.clientLimit(b.ClientLimit)
 	p.forwarded(b)
 	for _, m := range b.Mirrors {
 		p.line("  copy of %.4g%% to %s", 100*m.Share, backendText(sim.Backend{Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port}))
@@ -78,6 +79,27 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	for i := range b.Backends {
 		p.inbounds(&b.Backends[i], len(b.Backends) > 1)
 	}
+}
+
+// clientLimit is what the request counts against.
+func (p *printer) clientLimit(l *sim.ClientLimit) {
+	if l == nil {
+		return
+	}
+	by := strings.Join(l.Headers, " and ")
+	each := fmt.Sprintf("%d requests in %s for each client by %s", l.Requests, l.Interval, by)
+	switch {
+	case l.Client == nil:
+		p.line("  not limited: it has no %s, and %s may pass", by, each)
+		return
+	case l.Buckets > 1:
+		each += fmt.Sprintf(", in each of %d buckets", l.Buckets)
+	}
+	who := make([]string, len(l.Headers))
+	for i, name := range l.Headers {
+		who[i] = fmt.Sprintf("%s %q", name, l.Client[name])
+	}
+	p.line("  counts for the client with %s: %s, and then %d", strings.Join(who, " and "), each, l.Status)
 }
 
 // drawsText are the draws by which a request comes to a branch.

@@ -95,6 +95,7 @@ func (t trace) outcome(l *lookup, q Request) Branch {
 	default:
 		b := t.take(o.Destination.Protocol, l.route, l.call)
 		CountBuckets(o.Table).Tell(l.route, b.Policies)
+		b.limited(l.call, o.Table, l.route)
 		return b
 	}
 }

@@ -85,12 +85,14 @@ type Branch struct {
 	Preflight bool   `json:"preflight,omitempty"`
 	Route     *Route `json:"route,omitempty"`
 	// Authorization is what the authorization service is asked about the request.
-	Authorization   []*route.Authorization `json:"authorization,omitempty"`
-	Backends        []Backend              `json:"backends,omitempty"`
-	Forwarded       *Forwarded             `json:"forwarded,omitempty"`
-	ResponseHeaders *ResponseHeaders       `json:"responseHeaders,omitempty"`
-	Mirrors         []Mirror               `json:"mirrors,omitempty"`
-	Policies        map[string]Policy      `json:"policies,omitempty"`
+	Authorization []*route.Authorization `json:"authorization,omitempty"`
+	// ClientLimit is what it counts against, before anything else is asked.
+	ClientLimit     *ClientLimit      `json:"clientLimit,omitempty"`
+	Backends        []Backend         `json:"backends,omitempty"`
+	Forwarded       *Forwarded        `json:"forwarded,omitempty"`
+	ResponseHeaders *ResponseHeaders  `json:"responseHeaders,omitempty"`
+	Mirrors         []Mirror          `json:"mirrors,omitempty"`
+	Policies        map[string]Policy `json:"policies,omitempty"`
 	// Attempts and Ends are what happens in time if the backends do what Answers
 	// says; none where the called dataplanes differ, and then they have their own.
 	Attempts []Attempt  `json:"attempts,omitempty"`

@@ -111,6 +111,13 @@ func (c *current) notes(g *RouteGroup, at api.Path, ref api.Ref, routes []*plann
 			warn(api.CodeUnsupported, b.at.Field("algorithm"), "endpoints have no weights in weft, so this is roundRobin; write that")
 		}
 	}
+	if n := len(g.Hosts); n > 1 {
+		for _, p := range routes {
+			for _, at := range p.counts() {
+				warn("SeveralBuckets", at, "each of the %d hosts counts by itself, so a client of all of them gets %d times as much; write a group for each host, with its part of the limit", n, n)
+			}
+		}
+	}
 	for i, p := range routes {
 		if e := p.effects[service]; e != nil && (len(e.hash) > 0 || e.bound > 0) && !slices.ContainsFunc(p.parts, func(x part) bool { return slices.ContainsFunc(x.backends, hashed) }) {
 			warn(api.CodeUnsupported, p.origin.Field.Field("filters"), "consistentHashKey and consistentHashBalanceFactor have no effect, for no backend of the route has the algorithm consistentHash; write that, or remove them")
@@ -127,6 +134,19 @@ func (c *current) notes(g *RouteGroup, at api.Path, ref api.Ref, routes []*plann
 		for j, q := range routes[:i] {
 			if p.alike(q) && p.asks.segment == nil && q.certain() {
 				warn(ambiguous, p.origin.Field, "spec.routes[%d] asks the same and comes first, so this route is never taken; write Weight(1), or ask for more", j)
+			}
+		}
+	}
+	return out
+}
+
+// counts are where the route has limits.
+func (p *planned) counts() []api.Path {
+	var out []api.Path
+	for _, kind := range slices.Sorted(maps.Keys(p.effects)) {
+		for _, at := range p.effects[kind].counts {
+			if !slices.Contains(out, at) {
+				out = append(out, at)
 			}
 		}
 	}

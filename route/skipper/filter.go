@@ -43,6 +43,7 @@ type effect struct {
 	notes   []api.Note
 	origin  *api.Origin
 	limits  int
+	counts  []api.Path // where it limits requests
 	hash    []route.HashKey
 	bound   uint32     // of a hash, in percent; 0 is none
 	dynamic *addressAt // where backends of type dynamic are

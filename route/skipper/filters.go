@@ -116,7 +116,7 @@ func clientRatelimit(c *call, e *effect) error {
 	if slices.ContainsFunc(e.changes, func(f route.Filter) bool { return f.ClientLimit != nil }) {
 		return refused(c.at, unsupportedFilter, "the route limits clients already; remove one of the limits")
 	}
-	e.changes = append(e.changes, route.Filter{ClientLimit: l})
+	e.changes, e.counts = append(e.changes, route.Filter{ClientLimit: l}), append(e.counts, c.at)
 	return nil
 }
 
@@ -137,6 +137,7 @@ func ratelimit(c *call, e *effect) error {
 		fields["local.http.onRateLimit.status"] = new(uint32(status))
 	}
 	e.says(c, "MeshRateLimit", fields)
+	e.counts = append(e.counts, c.at)
 	return nil
 }
 

@@ -85,6 +85,7 @@ func TestClaimsAndLimitsInEnvoy(t *testing.T) {
 		return "Bearer e30." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"`+iss+`"}`)) + ".x"
 	}
 	askByMethods(t, m, listen)
+	used := map[string]uint32{}
 	for i, c := range []struct {
 		path, authorization string
 		rule, status        int
@@ -116,6 +117,12 @@ func TestClaimsAndLimitsInEnvoy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if l := v.Branches[0].ClientLimit; l != nil && l.Client != nil {
+			client := fmt.Sprint(c.path, l.Client)
+			if used[client]++; (resp.StatusCode == int(l.Status)) != (used[client] > l.Requests) {
+				t.Errorf("request %d: Envoy answers %d to request %d of client %s, who sim says has %d and then %d", i, resp.StatusCode, used[client], client, l.Requests, l.Status)
+			}
+		}
 		rule := -1
 		if o := v.Branches[0].Route.Origins; len(o) > 0 {
 			rule = *o[0].Rule
@@ -123,5 +130,8 @@ func TestClaimsAndLimitsInEnvoy(t *testing.T) {
 		if rule != c.rule {
 			t.Errorf("request %d: sim takes rule %d, want %d", i, rule, c.rule)
 		}
+	}
+	if len(used) != 2 {
+		t.Errorf("sim told clients %v apart, want 2 of /c", used)
 	}
 }

@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// ClientLimit is a limit that counts for each client by itself, who is told by Headers.
+type ClientLimit struct {
+	Requests uint32       `json:"requests"`
+	Interval api.Duration `json:"interval"`
+	Headers  []string     `json:"headers"`
+	// Client is the values that the request is counted by; none where it lacks one of them,
+	// and then it is not limited.
+	Client Headers `json:"client,omitempty"`
+	// Status is what a request gets whose client has used up its share.
+	Status uint32 `json:"status"`
+	// Buckets is how many buckets a client has for the rule, where it is more than one:
+	// each Envoy route has its own.
+	Buckets int `json:"buckets,omitempty"`
+}
+
+// limited tells what the request counts against.
+func (b *Branch) limited(c *call, t *resolve.Table, rt *resolve.Route) {
+	if b.ClientLimit = c.clientLimit(t, rt); b.ClientLimit != nil && c.outside && b.ClientLimit.Client["x-forwarded-for"] != "" {
+		b.unknown = append(b.unknown, "clientLimit: the listener adds the address of who is connected to x-forwarded-for, by which the client is told")
+	}
+}
+
+// clientLimit is that of rt, a route of t, for the request; nil where there is none.
+func (c *call) clientLimit(t *resolve.Table, rt *resolve.Route) *ClientLimit {
+	l := limitOfClients(rt)
+	if l == nil || c.refuses(rt) {
+		return nil
+	}
+	out := &ClientLimit{Requests: l.Requests, Interval: l.Interval, Headers: l.Headers, Status: http.StatusTooManyRequests, Client: Headers{}}
+	for _, name := range l.Headers {
+		v, sent := c.headers[name]
+		if name == "x-forwarded-for" && c.outside {
+			v, sent = joined(append(c.headers.Values(name), "…")...), true
+		}
+		if !sent {
+			out.Client = nil
+			break
+		}
+		out.Client[name] = strings.ReplaceAll(v, repeat, ",")
+	}
+	for _, other := range t.Routes {
+		if rt.FiltersBy.Same(other.FiltersBy) && sameLimit(l, limitOfClients(other)) {
+			out.Buckets++
+		}
+	}
+	if out.Buckets == 1 {
+		out.Buckets = 0
+	}
+	return out
+}
+
+func limitOfClients(rt *resolve.Route) *route.ClientLimit {
+	for i := range rt.Filters {
+		if l := rt.Filters[i].ClientLimit; l != nil {
+			return l
+		}
+	}
+	return nil
+}
+
+func sameLimit(a, b *route.ClientLimit) bool {
+	return b != nil && a.Requests == b.Requests && a.Interval == b.Interval && slices.Equal(a.Headers, b.Headers)
+}
