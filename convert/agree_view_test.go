@@ -144,7 +144,11 @@ func seen(v *sim.Verdict, authority string, a *agreement) view {
 		out.Outcome, out.Status, out.GRPC, out.Ends = "missing", 0, nil, nil
 	}
 	for _, x := range b.Mirrors {
-		out.Mirrors = append(out.Mirrors, asText([]any{x.Name, x.Namespace, x.Tags, x.Port, x.Share}))
+		share := x.Share
+		if a.told("MissingBackend") { // of requests that a missing backend does not get there are no copies
+			share = 1
+		}
+		out.Mirrors = append(out.Mirrors, asText([]any{x.Name, x.Namespace, x.Tags, x.Port, share}))
 	}
 	slices.Sort(out.Mirrors)
 	for kind, p := range b.Policies {

@@ -104,6 +104,7 @@ func (c *converter) write(tables []*source) {
 	for _, w := range works {
 		w.finish()
 	}
+	c.tellPolicies(works)
 	slices.SortStableFunc(c.out.Notes, func(a, b api.Note) int {
 		return cmp.Or(a.Origin.Ref.Compare(b.Origin.Ref), cmp.Compare(a.Field, b.Field))
 	})

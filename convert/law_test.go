@@ -66,7 +66,7 @@ func TestTranslationsActAlike(t *testing.T) {
 					c, a := x.check(n)
 					carried, all = carried+c, all+a
 				}
-				if carried*25 < all || all == 0 {
+				if carried*40 < all || all == 0 {
 					t.Errorf("%d of %d rules are carried", carried, all)
 				}
 			})
