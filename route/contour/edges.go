@@ -56,10 +56,8 @@ func (n rootNamespaces) serves(r *report, see route.See) bool {
 	case len(spec.Routes)+len(spec.Includes) == 0 && spec.TCPProxy == nil:
 		r.fails(specError, "NothingDefined", "spec", "the root defines nothing; write routes or includes")
 	default:
-		protected(r, at, []protecting{
-			{"authorization", spec.VirtualHost.Authorization}, {"jwtProviders", spec.VirtualHost.JWTProviders},
-			{"ipAllowPolicy", spec.VirtualHost.IPAllowPolicy}, {"ipDenyPolicy", spec.VirtualHost.IPDenyPolicy},
-		})
+		without(r, at, given{"authorization", spec.VirtualHost.Authorization}, given{"jwtProviders", spec.VirtualHost.JWTProviders},
+			given{"ipAllowPolicy", spec.VirtualHost.IPAllowPolicy}, given{"ipDenyPolicy", spec.VirtualHost.IPDenyPolicy})
 	}
 	return !r.broken
 }
@@ -88,28 +86,4 @@ func nameOf(r api.Ref) string {
 		return r.Name
 	}
 	return r.Namespace + "/" + r.Name
-}
-
-// protecting is a field that keeps requests out, which weft does not carry.
-type protecting struct {
-	name  string
-	value any
-}
-
-// protected refuses to serve what such a field protects.
-func protected(r *report, at api.Path, fields []protecting) {
-	for _, f := range fields {
-		if f.value != nil {
-			r.fails(routeError, unprotected, at.Field(f.name), "protects the routes, and weft cannot do that yet, so they are not served; remove it if they may be served without")
-		}
-	}
-}
-
-// untuned warns of fields that only tune.
-func untuned(r *report, at api.Path, fields []protecting) {
-	for _, f := range fields {
-		if f.value != nil {
-			r.warns(specError, unsupported, at.Field(f.name), "weft does not carry it yet, so it has no effect; remove it, or live without")
-		}
-	}
 }

@@ -173,7 +173,7 @@ func hostLimit(r *report) []route.Inline {
 }
 
 func limit(r *report, p *RateLimitPolicy, at api.Path, kind string) map[string]any {
-	untuned(r, at, []protecting{{"global", present(p.Global)}})
+	without(r, at, given{"global", present(p.Global)})
 	p.Global.check(r, at.Field("global"), kind)
 	l := p.Local
 	if l == nil {

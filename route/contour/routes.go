@@ -51,13 +51,10 @@ func (m *routeMaker) origin() *api.Origin {
 func (m *routeMaker) rule() (route.Rule, bool) {
 	origin := m.origin()
 	s := &said{via: m.in.via, insecure: m.spec.PermitInsecure}
-	protected(m.report, m.at, []protecting{
-		{"authPolicy", m.spec.AuthPolicy}, {"jwtVerificationPolicy", m.spec.JWTVerification},
-		{"ipAllowPolicy", m.spec.IPAllowPolicy}, {"ipDenyPolicy", m.spec.IPDenyPolicy},
-	})
-	untuned(m.report, m.at, []protecting{
-		{"healthCheckPolicy", present(m.spec.HealthCheckPolicy)}, {"internalRedirectPolicy", m.spec.InternalRedirect}, {"cookieRewritePolicies", some(m.spec.CookieRewritePolicies)},
-	})
+	without(m.report, m.at, given{"authPolicy", m.spec.AuthPolicy}, given{"jwtVerificationPolicy", m.spec.JWTVerification},
+		given{"ipAllowPolicy", m.spec.IPAllowPolicy}, given{"ipDenyPolicy", m.spec.IPDenyPolicy},
+		given{"healthCheckPolicy", present(m.spec.HealthCheckPolicy)}, given{"internalRedirectPolicy", m.spec.InternalRedirect},
+		given{"cookieRewritePolicies", some(m.spec.CookieRewritePolicies)})
 	m.health(m.spec.HealthCheckPolicy, m.at.Field("healthCheckPolicy"))
 	m.cookies(m.spec.CookieRewritePolicies, m.at.Field("cookieRewritePolicies"))
 	if !m.conditions(s) {

@@ -38,8 +38,8 @@ func (m *routeMaker) backend(s *Service, at api.Path, weights *uint64) {
 		m.fails(serviceError, "ServicePortInvalid", at.Field("port"), "%d is no port; write one from 1 to 65535", s.Port)
 		return
 	}
-	protected(m.report, at, []protecting{{"validation", s.Validation}})
-	untuned(m.report, at, []protecting{{"healthPort", present(s.HealthPort)}, {"cookieRewritePolicies", some(s.CookieRewritePolicies)}, {"slowStartPolicy", present(s.SlowStartPolicy)}})
+	without(m.report, at, given{"validation", s.Validation}, given{"healthPort", present(s.HealthPort)},
+		given{"cookieRewritePolicies", some(s.CookieRewritePolicies)}, given{"slowStartPolicy", present(s.SlowStartPolicy)})
 	m.slowStart(s.SlowStartPolicy, at.Field("slowStartPolicy"))
 	m.cookies(s.CookieRewritePolicies, at.Field("cookieRewritePolicies"))
 	if p := s.HealthPort; p != nil && (*p < 1 || *p > 65535) {

@@ -47,7 +47,7 @@ func serverTLS(r *report, see route.See) *route.ServerTLS {
 		r.fails(routeError, unprotected, at.Field("passthrough"), "weft passes no TLS through yet, so the routes are not served; write secretName if they may be read here")
 		return nil
 	case t.ClientValidation != nil:
-		protected(r, at, []protecting{{"clientValidation", t.ClientValidation}})
+		without(r, at, given{"clientValidation", t.ClientValidation})
 		return nil
 	case t.EnableFallbackCertificate:
 		r.fails(tlsError, fallbackNotThere, at.Field("enableFallbackCertificate"), "weft has no fallback certificate; remove it")

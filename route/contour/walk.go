@@ -113,9 +113,9 @@ func general(r *report) {
 		r.warns(specError, deprecated, "apiVersion", "%s is an older version; write %s/v1", r.of.Older, group)
 	}
 	connections(r)
-	untuned(r, "spec", []protecting{{"tcpproxy", present(spec.TCPProxy)}})
+	without(r, "spec", given{"tcpproxy", present(spec.TCPProxy)})
 	if spec.VirtualHost != nil {
-		untuned(r, "spec.virtualhost", []protecting{{"corsPolicy", spec.VirtualHost.CORSPolicy}})
+		without(r, "spec.virtualhost", given{"corsPolicy", spec.VirtualHost.CORSPolicy})
 	}
 }
 
