@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -80,21 +81,38 @@ func missesEveryone(x mesh, it *item, home string) bool {
 
 // routeLost says why a ref selects no rule of any route; empty if it does.
 func routeLost(x mesh, ref api.TargetRef, home string) string {
-	found := false
+	found, known := false, map[string]bool{}
 	for r := range x.selectedRoutes(&ref, home) {
 		found = true
+		maps.Copy(known, r.known)
 		if ref.SectionName == "" || r.known[ref.SectionName] {
 			return ""
 		}
 	}
 	if found {
-		return fmt.Sprintf("%s has no rule %q; name a rule, or give <index of to>.<index of rule>", refText(ref), ref.SectionName)
+		return fmt.Sprintf("%s has no rule %q; %s", refText(ref), ref.SectionName, ruleNames(known))
 	}
 	var names []string
 	for r := range x.routesByName.Values(x.at, anyOf(ref.Kind)) {
 		names = append(names, r.object.DisplayName())
 	}
 	return "there is no " + refText(ref) + didYouMean(ref.Name, names)
+}
+
+// shownRules is how many names of rules a message has.
+const shownRules = 8
+
+// ruleNames says how the rules of a route are named, whose language it may be.
+func ruleNames(known map[string]bool) string {
+	names := slices.SortedFunc(maps.Keys(known), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	if len(names) == 0 {
+		return "it has none"
+	}
+	text := strings.Join(names[:min(len(names), shownRules)], ", ")
+	if more := len(names) - shownRules; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return "it has " + text
 }
 
 // destinationLost says why a ref means no destination; empty if it does.
