@@ -102,7 +102,7 @@ func routeLost(x mesh, ref api.TargetRef, home string) string {
 // shownRules is how many names of rules a message has.
 const shownRules = 8
 
-// ruleNames says how the rules of a route are named, whose language it may be.
+// ruleNames are the names of the rules of a route, in whichever way its language gives them.
 func ruleNames(known map[string]bool) string {
 	names := slices.SortedFunc(maps.Keys(known), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 	if len(names) == 0 {
