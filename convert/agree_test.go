@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/internal/differential"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
 )
@@ -157,7 +158,7 @@ func moved(t *testing.T, docs []m, from, to, kind string, n uint64) (said string
 			rest = append(rest, o)
 		}
 	}
-	settings := world.Settings{Authorizer: &xds.Authorizer{}}
+	settings := world.Settings{Authorizer: &xds.Authorizer{}, BackendAddresses: anyAddress}
 	a.before, _ = settings.Compile(world.Snapshot(objects...))
 	a.after, _ = settings.Compile(world.Snapshot(slices.Concat(rest, a.result.Objects)...))
 	for i, authority := range hostsOf[from] {
@@ -188,6 +189,9 @@ func objectsOf(docs []m) ([]*api.Object, error) {
 	}
 	return objects, nil
 }
+
+// anyAddress lets RouteGroups send to every address, as world.Readable does.
+var anyAddress, _ = skipper.ParseAddresses([]string{api.AnyHost}) // which is one
 
 // client asks.
 var client = api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "client"}

@@ -84,11 +84,12 @@ func (x *own) check(n uint64, objects []*api.Object) (rules, left int) {
 
 // excusable reports whether a note is the language's own about what it reads, or about what
 // it has no words for although it reads it: a rule of which the source itself says that
-// something is wrong, a backend that cannot be, dataplanes that are selected.
+// something is wrong, with what would take its requests then, a backend that cannot be,
+// dataplanes that are selected.
 func excusable(n api.Note, all []api.Note) bool {
 	ours := []string{route.UnsaidAction, route.UnsaidFilter, route.UnsaidMatch, "OrderNotExpressible", "Guarded", "Invalid"}
 	return !slices.Contains(ours, n.Code) || slices.ContainsFunc(all, func(x api.Note) bool {
-		return !slices.Contains(ours, x.Code) && x.Severity == api.Error && x.Origin.Ref == n.Origin.Ref && x.Field.Within(n.Field)
+		return !slices.Contains(ours, x.Code) && x.Severity == api.Error && x.Origin.Ref == n.Origin.Ref && (n.Code == "Guarded" || x.Field.Within(n.Field))
 	})
 }
 

@@ -1,6 +1,8 @@
 package differential
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/weftmesh/weft/internal/tables"
@@ -13,7 +15,32 @@ import (
 // listeners.
 func Languages(seed, world uint64) map[string][]map[string]any {
 	d := newDraw(seed, world)
-	return map[string][]map[string]any{"kuma": d.documents(), "gateway": d.gatewayDocuments(), "contour": d.proxies(), "skipper": d.groups(), "listeners": d.listenerDocuments()}
+	out := map[string][]map[string]any{"kuma": d.documents(), "gateway": d.gatewayDocuments(), "contour": d.proxies(), "skipper": d.groups(), "listeners": d.listenerDocuments()}
+	for _, doc := range out["contour"] {
+		if kindOf(doc) == "HTTPProxy" && d.chance(7) {
+			for _, r := range list(doc["spec"].(m)["routes"]) {
+				common(r)
+			}
+		}
+	}
+	return out
+}
+
+// common leaves of a route of an HTTPProxy what other languages may have words for, so that
+// more than a few of the routes that are drawn are translated.
+func common(r m) {
+	for _, policy := range []string{"requestHeadersPolicy", "responseHeadersPolicy"} {
+		if strings.Contains(fmt.Sprint(r[policy]), "%") {
+			delete(r, policy)
+		}
+	}
+	for _, s := range list(r["services"]) {
+		delete(s, "protocol")
+		delete(s, "requestHeadersPolicy")
+	}
+	if timeouts, ok := r["timeoutPolicy"].(m); ok {
+		delete(timeouts, "idleConnection")
+	}
 }
 
 // Requests are random requests to an authority: many aimed at one of the matches, some as

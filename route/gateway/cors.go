@@ -80,7 +80,8 @@ func (x *reader) cors(o *api.Origin, f *gatewayv1.HTTPCORSFilter, at api.Path) *
 	out.Headers, out.Expose = names(f.AllowHeaders), names(f.ExposeHeaders)
 	if i := slices.Index(out.Expose, "*"); i >= 0 && out.Credentials {
 		x.note(o, api.Warning, api.CodeUnsupported, at.Field("exposeHeaders").Index(i), "with allowCredentials browsers take * for the name of a header, so it is left out; name the headers")
-		out.Expose = slices.DeleteFunc(out.Expose, func(name string) bool { return name == "*" })
+		named := slices.DeleteFunc(out.Expose, func(name string) bool { return name == "*" })
+		out.Expose = append([]string(nil), named...) // nil where none is left, as where none is written
 	}
 	return out
 }
