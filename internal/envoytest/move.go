@@ -70,7 +70,7 @@ func moveEndpoints(cluster string, list *endpointv3.ClusterLoadAssignment, to Pl
 	for _, group := range list.GetEndpoints() {
 		for _, e := range group.LbEndpoints {
 			at := e.GetEndpoint().GetAddress().GetSocketAddress()
-			if _, err := netip.ParseAddr(at.GetAddress()); err != nil && at.GetAddress() != "" {
+			if _, err := netip.ParseAddr(at.GetAddress()); err != nil && e.GetEndpoint().Hostname == "" {
 				e.GetEndpoint().Hostname = at.GetAddress() // which Envoy may write into requests
 			}
 			place := to.Endpoint(cluster, at.GetAddress(), at.GetPortValue())
