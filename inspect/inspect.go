@@ -52,10 +52,15 @@ type Refusal struct {
 // ErrNotFound is wrapped by errors about something that is not there.
 var ErrNotFound = errors.New("not found")
 
-// NotFound wraps ErrNotFound: it names what is missing and what comes near.
+// NotFound wraps ErrNotFound: it names what is missing and what comes near, first of all
+// what has the name in a namespace.
 func NotFound(what, name string, have []string) error {
 	advice := ""
-	if near := api.Nearest(name, have, 3); len(near) > 0 {
+	near := slices.DeleteFunc(slices.Clone(have), func(h string) bool { return !strings.HasSuffix(h, "/"+name) })
+	if near = near[:min(len(near), 3)]; len(near) == 0 {
+		near = api.Nearest(name, have, 3)
+	}
+	if len(near) > 0 {
 		advice = "; did you mean " + strings.Join(near, ", ") + "?"
 	} else if len(have) > 0 && len(have) <= 12 {
 		advice = "; there is " + strings.Join(have, ", ")

@@ -19,6 +19,7 @@ func TestWhatIsMissingIsNamedWithWhatThereIs(t *testing.T) {
 	}{
 		{[]string{"frontend", "backend"}, "dataplane fronted: not found; did you mean frontend?"},
 		{[]string{"web", "db"}, "dataplane fronted: not found; there is web, db"},
+		{[]string{"frontend", "shop/fronted", "team/fronted"}, "dataplane fronted: not found; did you mean shop/fronted, team/fronted?"},
 		{many[:12], "dataplane fronted: not found; there is x, x, x, x, x, x, x, x, x, x, x, x"},
 		{many, "dataplane fronted: not found"},
 		{nil, "dataplane fronted: not found"},

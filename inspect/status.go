@@ -152,10 +152,14 @@ func StatusOf(m *resolve.Reader, ref api.Ref, sidecars Known, violations ...*api
 	return s, nil
 }
 
-// NamesOf are the names of the objects of a kind in a mesh.
+// NamesOf are the names of the objects of a kind in a mesh, as people write them.
 func NamesOf(m *resolve.Reader, ref api.Ref) []string {
 	var have []string
 	for o := range m.Snapshot().Of(ref.Kind, ref.Mesh) {
+		if o.Namespace != "" {
+			have = append(have, o.Namespace+"/"+o.Name)
+			continue
+		}
 		have = append(have, o.Name)
 	}
 	return have

@@ -27,27 +27,35 @@ type seenOrders struct{ subset, attached, resource, route, overrides int }
 func TestRulesComeToWhatHolds(t *testing.T) {
 	t.Parallel()
 	var seen seenOrders
-	rapid.Check(t, func(t *rapid.T) {
-		m, _ := world.Compile(api.NewSnapshot(1, append(meeting(t), worlds.Policies(t, world.Catalog(), rapid.IntRange(2, 7).Draw(t, "policies"))...)...))
-		for r := range m.Dataplanes("") {
-			view, err := kuma.Rules(m.Reader(nil), world.Catalog(), r.Ref)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, kind := range m.Kinds() {
-				i := slices.IndexFunc(view.Rules, func(k kuma.KindRules) bool { return k.Type == kind.Name })
-				if i < 0 {
-					continue
+	for range 20 { // until chance has been everywhere
+		rapid.Check(t, func(t *rapid.T) {
+			m, _ := world.Compile(api.NewSnapshot(1, append(meeting(t), worlds.Policies(t, world.Catalog(), rapid.IntRange(2, 7).Draw(t, "policies"))...)...))
+			for r := range m.Dataplanes("") {
+				view, err := kuma.Rules(m.Reader(nil), world.Catalog(), r.Ref)
+				if err != nil {
+					t.Fatal(err)
 				}
-				for _, o := range r.Outbounds {
-					seen.outbound(t, o, kind, &view.Rules[i])
+				for _, kind := range m.Kinds() {
+					i := slices.IndexFunc(view.Rules, func(k kuma.KindRules) bool { return k.Type == kind.Name })
+					if i < 0 {
+						continue
+					}
+					for _, o := range r.Outbounds {
+						seen.outbound(t, o, kind, &view.Rules[i])
+					}
 				}
 			}
+		})
+		if !seen.poor() {
+			return
 		}
-	})
-	if seen.subset == 0 || seen.attached == 0 || seen.resource == 0 || seen.route == 0 || seen.overrides == 0 {
-		t.Errorf("the worlds are too poor: %+v", seen)
 	}
+	t.Errorf("the worlds are too poor: %+v", seen)
+}
+
+// poor reports whether there is something that the law has not looked at yet.
+func (n *seenOrders) poor() bool {
+	return n.subset == 0 || n.attached == 0 || n.resource == 0 || n.route == 0 || n.overrides == 0
 }
 
 // meeting is a dataplane that calls two services, at both of which three routes of

@@ -25,8 +25,8 @@ func wholly(expression string) string { return "^(?:" + expression + ")$" }
 
 // whole is the expression of which wholly made the source, as it was; false where it did not.
 func whole(source string) (string, bool) {
-	inner, ok := strings.CutPrefix(source, "^(?:")
-	if inner, ok = strings.CutSuffix(inner, ")$"); !ok || wholly(inner) != source {
+	inner := strings.TrimSuffix(strings.TrimPrefix(source, "^(?:"), ")$")
+	if wholly(inner) != source {
 		return "", false
 	}
 	re, err := syntax.Parse(inner, syntax.Perl)
