@@ -124,7 +124,8 @@ func (s *server) hears(t *testing.T, what, want string) {
 	}
 }
 
-const answered = "HTTP/1.1 200 OK\r\nServer: Theirs\r\nContent-Length: 2\r\n\r\nok"
+// answered closes the connection and says so, lest the next request goes into the closed one.
+const answered = "HTTP/1.1 200 OK\r\nServer: Theirs\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
 
 // TestWhatIsForNoHostPassesThrough: behind redirection requests for hosts that routes
 // serve go by those, wherever they were going; all else arrives there as it was sent.
