@@ -46,12 +46,21 @@ func within(who server.Identity, brought, there, mesh *api.Object) error {
 			}
 		}
 	}
-	for name, v := range brought.Labels {
-		if there.Labels[name] != v {
-			return outside(brought, fmt.Sprintf("the token binds no tags, and the Dataplane of this name has not the label %s: %s", name, v))
-		}
+	if name, ok := foreignLabel(brought, there); ok {
+		return outside(brought, fmt.Sprintf("the token binds no tags, and the Dataplane of this name has not the label %s: %s", name, brought.Labels[name]))
 	}
 	return nil
+}
+
+// foreignLabel is the first label of the Dataplane brought along that there has not, or not
+// with its value.
+func foreignLabel(brought, there *api.Object) (name string, ok bool) {
+	for _, name := range slices.Sorted(maps.Keys(brought.Labels)) {
+		if there.Labels[name] != brought.Labels[name] {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 // applied reports whether what an edge dataplane would serve is what the one of that name
@@ -69,12 +78,8 @@ func applied(brought, there *api.Object) bool {
 	if !ok || has.Networking == nil || !reflect.DeepEqual(spec.Networking.Gateway, has.Networking.Gateway) {
 		return false
 	}
-	for name, v := range brought.Labels {
-		if there.Labels[name] != v {
-			return false
-		}
-	}
-	return true
+	_, foreign := foreignLabel(brought, there)
+	return !foreign
 }
 
 // claimed holds a Dataplane against the claims of its token, as Kuma does: it has

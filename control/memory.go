@@ -61,21 +61,28 @@ func returnFreeMemory(ctx context.Context) {
 // garbage, and the stacks that it made grow, would stay for as long as nothing
 // happens. Half of what lives must have been allocated since memory was given back last:
 // where the heap may grow by that much the collector runs at most twice as often, where
-// it may grow by as much as lives three times.
+// it may grow by as much as lives three times. A quarter is enough where it came at
+// once, or what a burst leaves would be collected during whatever small follows it.
 type burst struct {
 	last  uint64 // bytes allocated when it was looked at
 	since uint64 // bytes allocated when memory was given back
+	most  uint64 // bytes allocated from one look to the next, since then
 }
+
+// atOnce is how many bytes are allocated from one look to the next at least by what is
+// a burst alone. A change that many sidecars get allocates less.
+const atOnce = 16 << 20
 
 // over reports whether memory is to be given back, of bytes allocated in the
 // process's life and bytes that live: it is calm, and much was allocated before.
 func (b *burst) over(allocated, live uint64) bool {
-	calm := allocated-b.last < live/256
-	b.last = allocated
-	if !calm || allocated-b.since < live/2 {
+	now := allocated - b.last
+	b.last, b.most = allocated, max(b.most, now)
+	calm := now < live/256
+	if !calm || allocated-b.since < live/2 && b.most < max(live/4, atOnce) {
 		return false
 	}
-	b.since = allocated
+	b.since, b.most = allocated, 0
 	return true
 }
 

@@ -20,11 +20,16 @@ func TestMemoryIsGivenBackAfterABurst(t *testing.T) {
 		{mib / 4, false},
 		{80 * mib, false}, // another one
 		{mib / 4, true},
-		{40 * mib, false}, // too little for a collection
+		{20 * mib, false}, // too little for a collection
 		{0, false},
-		{40 * mib, false}, // but it adds up
+		{20 * mib, false},
+		{24 * mib, false}, // but it adds up
 		{0, true},
-		{64*mib - 1, false},
+		{32 * mib, false}, // at once
+		{0, true},
+		{31 * mib, false},
+		{31 * mib, false},
+		{2*mib - 1, false},
 		{0, false}, // a byte too little
 		{1, true},
 	} {

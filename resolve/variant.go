@@ -108,7 +108,7 @@ func cutVariant(key string) (string, *variant) {
 func (m mesh) ownConfs(list []route.Inline) []ownConf {
 	var out []ownConf
 	for i := range list {
-		k := m.kind(list[i].Kind)
+		_, k := m.kind(list[i].Kind)
 		fields := map[string]any{}
 		for _, l := range k.Schema.Leaves {
 			if v, ok := list[i].Fields[l.Path]; ok && l.Scope == policies.OnCluster {
@@ -134,22 +134,22 @@ func (v *variant) over(l layers, m mesh) layers {
 	}
 	out := slices.Clone(l)
 	for _, o := range v.Own {
-		k := m.kind(o.Kind)
+		i, k := m.kind(o.Kind)
 		conf := k.New()
 		if err := json.Unmarshal(o.Conf, conf); err != nil {
 			panic(err) // ownConfs wrote it
 		}
-		out.add(slices.Index(m.kinds, k), merge.Layer{Name: merge.Inline, Origin: o.Origin, Leaves: k.Schema.Read(conf), Place: inlinePlace{}})
+		out.add(i, merge.Layer{Name: merge.Inline, Origin: o.Origin, Leaves: k.Schema.Read(conf), Place: inlinePlace{}})
 	}
 	return out
 }
 
-// kind is the kind of policies of that name. One that is not there is a bug in a
-// dialect, and panics.
-func (m mesh) kind(name string) *policies.Kind {
-	for _, k := range m.kinds {
+// kind is the kind of policies of that name, and its place among kinds. One that is not
+// there is a bug in a dialect, and panics.
+func (m mesh) kind(name string) (int, *policies.Kind) {
+	for i, k := range m.kinds {
 		if k.Name == name {
-			return k
+			return i, k
 		}
 	}
 	panic("no policies of kind " + name)

@@ -28,18 +28,28 @@ const (
 	PreflightHeaders = "access-control-request-headers"
 )
 
-// The headers of an answer by which scripts of other origins get leave.
+// The headers of an answer by which scripts of other origins are permitted.
 const (
 	AllowOrigin      = "access-control-allow-origin"
 	AllowCredentials = "access-control-allow-credentials"
 	AllowMethods     = "access-control-allow-methods"
 	AllowHeaders     = "access-control-allow-headers"
 	ExposeHeaders    = "access-control-expose-headers"
-	LeaveFor         = "access-control-max-age"
+	CORSMaxAge       = "access-control-max-age"
 )
 
-// withoutLeave takes away what a backend says itself.
-var withoutLeave = &HeaderModifier{Remove: []string{AllowCredentials, AllowHeaders, AllowMethods, AllowOrigin, ExposeHeaders, LeaveFor}}
+// withoutCORS takes away what a backend says itself.
+var withoutCORS = &HeaderModifier{Remove: []string{AllowCredentials, AllowHeaders, AllowMethods, AllowOrigin, ExposeHeaders, CORSMaxAge}}
+
+// Same reports whether two policies, of which each may be nil, mean the same.
+func (c *CORS) Same(o *CORS) bool {
+	if c == nil || o == nil {
+		return c == o
+	}
+	return slices.EqualFunc(c.Origins, o.Origins, func(x, y AllowedOrigin) bool { return x.Is.Text() == y.Is.Text() }) &&
+		slices.Equal(c.Methods, o.Methods) && slices.Equal(c.Headers, o.Headers) && slices.Equal(c.Expose, o.Expose) && c.Credentials == o.Credentials &&
+		(c.MaxAge == nil) == (o.MaxAge == nil) && (c.MaxAge == nil || *c.MaxAge == *o.MaxAge)
+}
 
 // Allows reports whether scripts of an origin may ask.
 func (c *CORS) Allows(origin string) bool {
@@ -52,12 +62,7 @@ func Anything(list []string) bool { return len(list) == 1 && list[0] == "*" }
 
 // CORSOf is that among filters; nil where there is none.
 func CORSOf(filters []Filter) *CORS {
-	for i := range filters {
-		if filters[i].CORS != nil {
-			return filters[i].CORS
-		}
-	}
-	return nil
+	return first(filters, func(f *Filter) *CORS { return f.CORS })
 }
 
 // Forwarding are the filters of a rule that forwards, with what they come to.
@@ -65,5 +70,5 @@ func Forwarding(filters []Filter) []Filter {
 	if CORSOf(filters) == nil {
 		return filters
 	}
-	return append([]Filter{{ResponseHeaders: withoutLeave}}, filters...)
+	return append([]Filter{{ResponseHeaders: withoutCORS}}, filters...)
 }

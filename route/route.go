@@ -32,6 +32,21 @@ type ClientLimit struct {
 // not asked for longest are forgotten.
 const MaxClients = 10_000
 
+// ClientLimitOf is that among filters; nil where there is none.
+func ClientLimitOf(filters []Filter) *ClientLimit {
+	return first(filters, func(f *Filter) *ClientLimit { return f.ClientLimit })
+}
+
+// first is the first of a kind among filters; nil where there is none.
+func first[T any](filters []Filter, of func(*Filter) *T) *T {
+	for i := range filters {
+		if f := of(&filters[i]); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
 // HeaderModifier is applied in the order set, fill, add, remove. To a header that some
 // modifier of a rule fills none adds lines.
 type HeaderModifier struct {

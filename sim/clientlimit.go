@@ -34,7 +34,7 @@ func (b *Branch) limited(c *call, t *resolve.Table, rt *resolve.Route) {
 
 // clientLimit is that of rt, a route of t, for the request; nil where there is none.
 func (c *call) clientLimit(t *resolve.Table, rt *resolve.Route) *ClientLimit {
-	l := limitOfClients(rt)
+	l := route.ClientLimitOf(rt.Filters)
 	if l == nil || c.refuses(rt) {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (c *call) clientLimit(t *resolve.Table, rt *resolve.Route) *ClientLimit {
 		out.Client[name] = strings.ReplaceAll(v, repeat, ",")
 	}
 	for _, other := range t.Routes {
-		if rt.FiltersBy.Same(other.FiltersBy) && sameLimit(l, limitOfClients(other)) {
+		if rt.FiltersBy.Same(other.FiltersBy) && sameLimit(l, route.ClientLimitOf(other.Filters)) {
 			out.Buckets++
 		}
 	}
@@ -59,15 +59,6 @@ func (c *call) clientLimit(t *resolve.Table, rt *resolve.Route) *ClientLimit {
 		out.Buckets = 0
 	}
 	return out
-}
-
-func limitOfClients(rt *resolve.Route) *route.ClientLimit {
-	for i := range rt.Filters {
-		if l := rt.Filters[i].ClientLimit; l != nil {
-			return l
-		}
-	}
-	return nil
 }
 
 func sameLimit(a, b *route.ClientLimit) bool {

@@ -10,9 +10,9 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// asksLeave is what lets scripts of other origins ask rt, where c is a preflight that is
-// answered for it; else nil. Where rt answers by itself Envoy looks for none.
-func (c *call) asksLeave(rt *resolve.Route) *route.CORS {
+// preflightOf is the CORS policy of rt, where c is a preflight that is answered by it; else
+// nil. Where rt answers by itself Envoy applies none.
+func (c *call) preflightOf(rt *resolve.Route) *route.CORS {
 	if c.method != http.MethodOptions || c.headers[route.RequestOrigin] == "" || c.headers[route.PreflightMethod] == "" || !forwards(rt) {
 		return nil
 	}
@@ -21,8 +21,8 @@ func (c *call) asksLeave(rt *resolve.Route) *route.CORS {
 
 // preflight answers c. No other filter sees it, and no change of headers touches the answer;
 // of gRPC it is none.
-func (c *call) preflight(rt *resolve.Route, leave *route.CORS) Branch {
-	h := &ResponseHeaders{Set: c.leave(leave)}
+func (c *call) preflight(rt *resolve.Route, policy *route.CORS) Branch {
+	h := &ResponseHeaders{Set: c.allowedOrigin(policy)}
 	list := func(name string, values []string, asked string) {
 		switch {
 		case route.Anything(values):
@@ -31,22 +31,23 @@ func (c *call) preflight(rt *resolve.Route, leave *route.CORS) Branch {
 			h.Set[name] = strings.Join(values, ", ")
 		}
 	}
-	list(route.AllowMethods, leave.Methods, route.PreflightMethod)
-	list(route.AllowHeaders, leave.Headers, route.PreflightHeaders)
-	if _, allowed := h.Set[route.AllowOrigin]; allowed && len(leave.Expose) > 0 {
-		h.Set[route.ExposeHeaders] = strings.Join(leave.Expose, ", ")
+	list(route.AllowMethods, policy.Methods, route.PreflightMethod)
+	list(route.AllowHeaders, policy.Headers, route.PreflightHeaders)
+	if _, allowed := h.Set[route.AllowOrigin]; allowed && len(policy.Expose) > 0 {
+		h.Set[route.ExposeHeaders] = strings.Join(policy.Expose, ", ")
 	}
-	if leave.Credentials { // which Envoy says to everybody
+	if policy.Credentials { // which Envoy says to everybody
 		h.Set[route.AllowCredentials] = "true"
 	}
-	if leave.MaxAge != nil {
-		h.Set[route.LeaveFor] = strconv.FormatUint(uint64(*leave.MaxAge), 10)
+	if policy.MaxAge != nil {
+		h.Set[route.CORSMaxAge] = strconv.FormatUint(uint64(*policy.MaxAge), 10)
 	}
 	return Branch{Probability: 1, Outcome: Respond, Status: http.StatusOK, Preflight: true, Route: routeOf(rt), ResponseHeaders: h}
 }
 
-// leave are the headers of an answer to c, of whatever kind.
-func (c *call) leave(of *route.CORS) Headers {
+// allowedOrigin are the headers that every answer to c has, a preflight's or a backend's:
+// none where its origin is not allowed.
+func (c *call) allowedOrigin(of *route.CORS) Headers {
 	out, origin := Headers{}, c.headers[route.RequestOrigin]
 	if !of.Allows(origin) {
 		return out
@@ -58,14 +59,14 @@ func (c *call) leave(of *route.CORS) Headers {
 	return out
 }
 
-// letScripts is what becomes of the answers of rt where scripts of other origins may
-// ask: it is the last to change them.
-func (b *Branch) letScripts(rt *resolve.Route, c *call) {
+// changeForCORS is what the CORS policy of rt makes of its answers: it is the last to change
+// them.
+func (b *Branch) changeForCORS(rt *resolve.Route, c *call) {
 	of := route.CORSOf(rt.Filters)
 	if of == nil || !forwards(rt) {
 		return
 	}
-	set := c.leave(of)
+	set := c.allowedOrigin(of)
 	if len(set) > 0 && len(of.Expose) > 0 {
 		set[route.ExposeHeaders] = strings.Join(of.Expose, ", ")
 	}

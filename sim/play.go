@@ -93,7 +93,7 @@ func (l *lookup) play(r *resolve.Resolved, answer func(n int) Answer) (Timeline,
 
 // player knows what bounds and repeats the request.
 func (l *lookup) player(r *resolve.Resolved, answer func(n int) Answer) (*player, error) {
-	if l.route == nil || !forwards(l.route) || l.call.refuses(l.route) || l.call.asksLeave(l.route) != nil || l.call.denied(l.route) != 0 {
+	if l.route == nil || !forwards(l.route) || l.call.refuses(l.route) || l.call.preflightOf(l.route) != nil || l.call.denied(l.route) != 0 {
 		return nil, errNotForwarded
 	}
 	p := &player{answer: answer, long: l.call.body > MaxRepeated}

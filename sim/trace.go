@@ -25,8 +25,8 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 	if c.refuses(rt) {
 		return t.refuse(rt, c)
 	}
-	if leave := c.asksLeave(rt); leave != nil {
-		return c.preflight(rt, leave)
+	if policy := c.preflightOf(rt); policy != nil {
+		return c.preflight(rt, policy)
 	}
 	if status := c.denied(rt); status != 0 {
 		return c.deny(spoken, rt, status)
@@ -62,7 +62,7 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 	if !forwards(rt) {
 		b.answers(response)
 	}
-	b.letScripts(rt, c)
+	b.changeForCORS(rt, c)
 	b.Policies = RoutePolicies(rt, spoken)
 	b.unknown = append(b.unknown, c.doubts...)
 	b.forget()
@@ -111,16 +111,22 @@ func (b *Branch) answers(h *ResponseHeaders) {
 // it answers by itself.
 func forwards(rt *resolve.Route) bool { return rt.Answers() == nil }
 
-// forwarded is the request after the route's filters, beside which Envoy makes the
-// changes of others.
-func (c *call) forwarded(rt *resolve.Route, rewrite *route.Rewrite, beside ...route.Filter) *Forwarded {
-	f := &Forwarded{Method: c.method, Authority: c.authority, Path: c.path + c.query, Headers: maps.Clone(c.sent)}
+// changeHeaders makes the changes of rt to the headers of f, beside which Envoy makes those
+// of others.
+func (c *call) changeHeaders(f *Forwarded, rt *resolve.Route, beside []route.Filter) {
 	of := c.filling(slices.Concat(rt.Filters, beside))
 	for i := range rt.Filters {
 		if m := rt.Filters[i].RequestHeaders; m != nil {
 			f.change(m, of)
 		}
 	}
+}
+
+// forwarded is the request after the route's filters, beside which Envoy makes the
+// changes of others.
+func (c *call) forwarded(rt *resolve.Route, rewrite *route.Rewrite, beside ...route.Filter) *Forwarded {
+	f := &Forwarded{Method: c.method, Authority: c.authority, Path: c.path + c.query, Headers: maps.Clone(c.sent)}
+	c.changeHeaders(f, rt, beside)
 	slices.Sort(f.RemovedHeaders)
 	f.RemovedHeaders = slices.Compact(f.RemovedHeaders)
 	if rewrite == nil {

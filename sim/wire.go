@@ -23,12 +23,7 @@ func (c *call) wire(rt *resolve.Route, rewrite *route.Rewrite, spoken api.Protoc
 	if limit > 0 { // of the first attempt; later ones may have less time left
 		f.Headers["x-envoy-expected-rq-timeout-ms"] = strconv.FormatInt(limit.Milliseconds(), 10)
 	}
-	of := c.filling(slices.Concat(rt.Filters, beside))
-	for i := range rt.Filters {
-		if m := rt.Filters[i].RequestHeaders; m != nil {
-			f.change(m, of)
-		}
-	}
+	c.changeHeaders(f, rt, beside)
 	if rewrite == nil {
 		return f
 	}

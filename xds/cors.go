@@ -22,9 +22,9 @@ func crossOrigin() *hcmv3.HttpFilter {
 	return &hcmv3.HttpFilter{Name: corsFilter, Disabled: true, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: Pack(&corsv3.Cors{})}}
 }
 
-// letScripts lets scripts of other origins ask. Where a route answers by itself Envoy
+// addCORS lets scripts of other origins ask. Where a route answers by itself Envoy
 // passes the filter by.
-func letScripts(out *routev3.Route, filters []route.Filter) {
+func addCORS(out *routev3.Route, filters []route.Filter) {
 	c := route.CORSOf(filters)
 	if c == nil || out.GetRoute() == nil {
 		return

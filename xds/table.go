@@ -100,7 +100,7 @@ func (b *tableBuilder) add(r *resolve.Route) {
 	modify(out, r, s)
 	limitClients(out, r.Filters)
 	authorize(out, r.Filters)
-	letScripts(out, r.Filters)
+	addCORS(out, r.Filters)
 	out.Metadata = named(b.origins(r, out.GetRoute() != nil))
 	b.write(out, r)
 	checked, notes := checkedRoute(out, r, b.hosts)

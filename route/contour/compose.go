@@ -19,12 +19,16 @@ var notFound = &route.Composed{Key: "httpproxy-none", Name: "httpproxy-none", Do
 func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 	var out route.Composition
 	var written []*route.Rule
+	var cors hostFilter
 	for _, c := range candidates {
 		says, served := c.Says.(*host)
 		if !served {
 			continue
 		}
 		out.Inline = append(out.Inline, says.limit...)
+		if says.cors != nil {
+			cors = hostFilter{route.Filter{CORS: says.cors}, &api.Origin{Ref: c.Object.Ref, Field: "spec.virtualhost.corsPolicy"}}
+		}
 		for i := range c.Rules {
 			if c.Rules[i].Says != nil {
 				written = append(written, &c.Rules[i])
@@ -36,7 +40,7 @@ func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 		return a.Item.Says.(*said).compare(&b.Item.Says.(*said).asked)
 	})
 	for _, won := range rules {
-		c := composed(won)
+		c := composed(won, &cors)
 		out.Rows = append(out.Rows, route.Row{Composed: c, Match: c.Matches[0]})
 	}
 	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
@@ -45,10 +49,20 @@ func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 	return out
 }
 
-func composed(won merge.Won[*route.Rule]) *route.Composed {
+// hostFilter is a filter of the host as a whole; none where it has no origin.
+type hostFilter struct {
+	route.Filter
+	by *api.Origin
+}
+
+func composed(won merge.Won[*route.Rule], cors *hostFilter) *route.Composed {
 	r, s := won.Item, won.Item.Says.(*said)
 	out := &route.Composed{Key: s.key, Name: s.key, Matches: r.Matches, Do: s.do, Filters: s.filters, Upgrade: s.upgrade, Origins: []*api.Origin{r.Origin},
 		ActionBy: r.Origin, Via: s.via, Inline: s.inline, Bare: s.bare}
+	if _, forwards := s.do.(*route.Forward); forwards && cors.by != nil {
+		out.Filters = append(slices.Clip(out.Filters), cors.Filter)
+		out.FiltersBy = cors.by
+	}
 	if len(s.filters) > 0 {
 		out.FiltersBy = r.Origin
 	}

@@ -23,7 +23,7 @@ var lacking = []lack{
 	{"ipDenyPolicy", true, "as `ipAllowPolicy`"},
 	{"validation", true, "of a service, and `protocol: tls`: nothing is encrypted to a service of the mesh by a route"},
 	{"tcpproxy", false, "whole connections of a host are not built yet; checked: `TCPProxyError` with `TLSMustBeConfigured`, `NoServicesAndInclude` or `NothingDefined`"},
-	{"corsPolicy", false, "not built yet"},
+	{"allowPrivateNetwork", false, "of `corsPolicy`: not built yet"},
 	{"healthCheckPolicy", false, "not built yet; checked: `RouteError/HealthCheckPolicyInvalid`"},
 	{"internalRedirectPolicy", false, "not built yet"},
 	{"cookieRewritePolicies", false, "on routes and services: not built yet; checked: `RouteError/CookieRewritePoliciesInvalid`"},

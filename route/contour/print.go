@@ -11,11 +11,14 @@ import (
 )
 
 // printer writes one table.
-type printer struct{ route.Printer }
+type printer struct {
+	route.Printer
+	host *route.CORS // of all that forwards
+}
 
 // printTable writes a table as a root for each of its hosts.
 func printTable(t *route.Table) *route.Printed {
-	p := &printer{route.NewPrinter(t)}
+	p := &printer{route.NewPrinter(t), hostCORS(t.Lines)}
 	for _, to := range t.To {
 		if to.Name == api.AnyHost {
 			p.Out.Unsaid = []route.Unsaid{{Line: -1, Severity: api.Error, Code: route.UnsaidPlace,
@@ -45,7 +48,7 @@ func printTable(t *route.Table) *route.Printed {
 			p.Out.Put(ref, api.Path("spec.routes").Index(i), from[i])
 		}
 		p.wildcard(to)
-		p.Out.Objects = append(p.Out.Objects, &api.Object{Ref: ref, Labels: t.Labels, Spec: &HTTPProxy{VirtualHost: &VirtualHost{FQDN: to.Name}, Routes: slices.Clone(routes)}})
+		p.Out.Objects = append(p.Out.Objects, &api.Object{Ref: ref, Labels: t.Labels, Spec: &HTTPProxy{VirtualHost: &VirtualHost{FQDN: to.Name, CORSPolicy: corsPolicy(p.host)}, Routes: slices.Clone(routes)}})
 	}
 	return p.Out
 }
@@ -92,7 +95,6 @@ func (p *printer) route(l *route.Line, on *route.Condition) (Route, bool) {
 	for _, g := range plain.Guards {
 		p.Fail(route.UnsaidFilter, "an %s asks no authorization service: %s", KindHTTPProxy, g)
 	}
-	p.NoCORS("an "+KindHTTPProxy, &plain)
 	if len(plain.ClientLimits) > 0 {
 		p.Fail(route.UnsaidFilter, "an %s does not limit the requests of each client", KindHTTPProxy)
 	}
@@ -104,6 +106,7 @@ func (p *printer) route(l *route.Line, on *route.Condition) (Route, bool) {
 		p.unchanged(&plain)
 		out.DirectResponsePolicy = p.answer(do)
 	case *route.Forward:
+		p.cors(plain.CORS)
 		if !slices.ContainsFunc(do.Backends, func(b route.BackendRef) bool { return b.Weight > 0 }) {
 			p.unchanged(&plain)
 			out.DirectResponsePolicy = p.answer(&do.NoBackend)

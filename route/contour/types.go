@@ -22,7 +22,7 @@ type VirtualHost struct {
 	FQDN            string           `json:"fqdn"` // a name, or *. and a name
 	TLS             *TLS             `json:"tls,omitempty"`
 	Authorization   any              `json:"authorization,omitempty"`
-	CORSPolicy      any              `json:"corsPolicy,omitempty"`
+	CORSPolicy      *CORSPolicy      `json:"corsPolicy,omitempty"`
 	RateLimitPolicy *RateLimitPolicy `json:"rateLimitPolicy,omitempty"`
 	JWTProviders    any              `json:"jwtProviders,omitempty"`
 	IPAllowPolicy   any              `json:"ipAllowPolicy,omitempty"`

@@ -59,7 +59,7 @@ func (n rootNamespaces) host(r *report, see route.See) []route.Entry {
 		return []route.Entry{{Rules: written(r)}}
 	}
 	entry := route.Entry{To: route.HostRef(spec.VirtualHost.FQDN, hostPort), Field: "spec.virtualhost.fqdn"}
-	limit := hostLimit(r)
+	says := &host{hostLimit(r), corsOf(r)}
 	if served && !r.broken {
 		w := &walk{see: see, reader: r}
 		entry.Rules = w.object(r, rootChain())
@@ -70,7 +70,7 @@ func (n rootNamespaces) host(r *report, see route.See) []route.Entry {
 		entry.Rules = written(r)
 		return []route.Entry{entry}
 	}
-	entry.Says = &host{limit}
+	entry.Says = says
 	onlyBelow(entry.Rules, spec.VirtualHost.FQDN)
 	shadowed(r, entry.Rules)
 	if len(entry.Rules) == 0 { // the host is there, and nothing in it
@@ -87,7 +87,10 @@ func (n rootNamespaces) host(r *report, see route.See) []route.Entry {
 
 // host is what a root that is served says for its host as a whole; nil where it is
 // not served, and then nothing is found there.
-type host struct{ limit []route.Inline }
+type host struct {
+	limit []route.Inline
+	cors  *route.CORS
+}
 
 // written are the routes of an object by themselves, so that policies can name them
 // wherever they are served; they match nothing.
@@ -114,9 +117,6 @@ func general(r *report) {
 	}
 	connections(r)
 	without(r, "spec", given{"tcpproxy", present(spec.TCPProxy)})
-	if spec.VirtualHost != nil {
-		without(r, "spec.virtualhost", given{"corsPolicy", spec.VirtualHost.CORSPolicy})
-	}
 }
 
 // walk goes from a root through all that it includes. What is wrong with other objects

@@ -101,7 +101,7 @@ func (x *reader) unasked(s *said, r *route.Rule, filters []gatewayv1.HTTPRouteFi
 		return
 	}
 	if at = at.Index(i); s.redirect != nil {
-		x.note(r.Origin, api.Warning, api.CodeUnsupported, at, "Envoy redirects without looking for leave, so the filter has no effect; remove it, or forward")
+		x.note(r.Origin, api.Warning, api.CodeUnsupported, at, "Envoy redirects without CORS, so the filter has no effect; remove it, or forward")
 		return
 	}
 	reached := slices.ContainsFunc(r.Matches, func(m route.Match) bool {
@@ -110,7 +110,7 @@ func (x *reader) unasked(s *said, r *route.Rule, filters []gatewayv1.HTTPRouteFi
 		})
 	})
 	if !reached {
-		x.note(r.Origin, api.Warning, api.CodeUnsupported, at, "no match of the rule takes OPTIONS, by which browsers ask for leave before other methods than GET, HEAD and POST; add a match with method OPTIONS")
+		x.note(r.Origin, api.Warning, api.CodeUnsupported, at, "no match of the rule takes OPTIONS, by which browsers send a preflight before other methods than GET, HEAD and POST; add a match with method OPTIONS")
 	}
 }
 

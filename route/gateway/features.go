@@ -47,7 +47,7 @@ var Features = []Feature{
 	{"HTTPRouteBackendProtocolWebSocket", Supported, "WebSockets pass every rule that forwards"},
 	{"HTTPRouteBackendRequestHeaderModification", Supported, "and of answers, and the host"},
 	{"HTTPRouteBackendTimeout", Supported, "without `retry` the one attempt is the request, so the shorter of both timeouts holds"},
-	{"HTTPRouteCORS", Supported, "a preflight of another origin is answered 200 without leave; what a backend says about CORS itself is taken away"},
+	{"HTTPRouteCORS", Supported, "a preflight of another origin is answered 200 without Access-Control-Allow-Origin; what a backend says about CORS itself is taken away"},
 	{"HTTPRouteDestinationPortMatching", Supported, everyKind},
 	{"HTTPRouteHostRewrite", Supported, everyKind},
 	{"HTTPRouteMethodMatching", Supported, everyKind},
