@@ -52,15 +52,15 @@ func (s *Secret) Certificate() (*Certificate, *SecretFault) {
 	return out, nil
 }
 
-// Unshowable is why no server can show the certificate of the Secret o, which has the ref,
-// and what to do; empty where one can. There is no Secret where o is nil.
-func Unshowable(ref Ref, o *Object) string {
+// CertificateProblem is why no server can serve the certificate of the Secret o, which has
+// the ref, and what to do; empty where one can. There is no Secret where o is nil.
+func CertificateProblem(ref Ref, o *Object) string {
 	name := Clip(ref.Namespace + "/" + ref.Name)
 	if o == nil {
 		return "there is no Secret " + name + "; create it, with type " + SecretTLS
 	}
 	if _, fault := o.Spec.(*Secret).Certificate(); fault != nil {
-		return "Secret " + name + " cannot be shown: " + fault.Key + " " + fault.Message
+		return "Secret " + name + " holds no certificate that Envoy can serve: " + fault.Key + " " + fault.Message
 	}
 	return ""
 }

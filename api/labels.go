@@ -106,7 +106,7 @@ func (l *Labels) MarshalJSON() ([]byte, error) {
 // appendJSON appends a text as JSON.
 func appendJSON(to []byte, text string) []byte {
 	for _, c := range []byte(text) {
-		if c < ' ' || c > '~' || strings.IndexByte(`"\\<>&`, c) >= 0 {
+		if c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
 			quoted, _ := json.Marshal(text) // of a string it does not fail
 			return append(to, quoted...)
 		}

@@ -125,7 +125,7 @@ func (c Config) settings() (world.Settings, error) {
 	if err != nil {
 		return world.Settings{}, fmt.Errorf("--backend-addresses %w", err)
 	}
-	return world.Settings{Zone: c.Zone, Authorizer: a, RootNamespaces: c.RootNamespaces, BackendAddresses: hosts, Granted: c.MeshGrants}, nil
+	return world.Settings{Zone: c.Zone, Authorizer: a, RootNamespaces: c.RootNamespaces, BackendAddresses: hosts, MeshGrants: c.MeshGrants}, nil
 }
 
 // validateListeners holds the rules of addresses that leave loopback.

@@ -66,7 +66,7 @@ func forwards(do *route.Forward) any {
 		shares[backend(b)+text([]any{plain.Request, plain.Answer, plain.Rewrite})] += b.Weight
 	}
 	for _, n := range shares {
-		common = route.Divisor(n, common)
+		common = route.GCD(n, common)
 	}
 	if common == 0 {
 		return responds(&do.NoBackend)

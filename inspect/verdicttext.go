@@ -51,7 +51,11 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	case sim.Redirect:
 		p.line("%s%s", lead, p.strong(fmt.Sprintf("redirect %d to %s%s", b.Status, b.Location, grpc)))
 	case sim.Respond:
-		p.line("%s%s", lead, p.strong(fmt.Sprintf("the proxy answers %d%s%s", b.Status, map[bool]string{true: " to the preflight"}[b.Preflight], grpc)))
+		preflight := ""
+		if b.Preflight {
+			preflight = " to the preflight"
+		}
+		p.line("%s%s", lead, p.strong(fmt.Sprintf("the proxy answers %d%s%s", b.Status, preflight, grpc)))
 	case sim.Passthrough:
 		p.line("%s%s", lead, p.strong("passes through: no service or host of the mesh takes it"))
 	case sim.Close:
@@ -90,7 +94,7 @@ func (p *printer) clientLimit(l *sim.ClientLimit) {
 	each := fmt.Sprintf("%d requests in %s for each client by %s", l.Requests, l.Interval, by)
 	switch {
 	case l.Client == nil:
-		p.line("  not limited: it has no %s, and %s may pass", by, each)
+		p.line("  not limited: the request has no %s, by which clients are told apart (limit: %s)", by, each)
 		return
 	case l.Buckets > 1:
 		each += fmt.Sprintf(", in each of %d buckets", l.Buckets)

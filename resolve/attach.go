@@ -120,7 +120,7 @@ func (u *ClusterUse) Protocol() api.Protocol {
 	if u.ConnectionsOnly {
 		return api.TCP
 	}
-	return u.Destination.Requests()
+	return u.Destination.RequestProtocol()
 }
 
 // Attachments is what became of every entry that is about the inbound.

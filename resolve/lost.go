@@ -106,13 +106,13 @@ const shownRules = 8
 func ruleNames(known map[string]bool) string {
 	names := slices.SortedFunc(maps.Keys(known), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 	if len(names) == 0 {
-		return "it has none"
+		return "it has no rules, so leave sectionName out"
 	}
 	text := strings.Join(names[:min(len(names), shownRules)], ", ")
 	if more := len(names) - shownRules; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return "it has " + text
+	return "name one of its rules: " + text
 }
 
 // destinationLost says why a ref means no destination; empty if it does.

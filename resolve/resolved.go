@@ -119,9 +119,9 @@ type Destination struct {
 	TLS *route.ServerTLS
 }
 
-// Requests is how requests to it go on, as policies know it: nobody writes down that a
-// port speaks HTTP which rules send requests to.
-func (d *Destination) Requests() api.Protocol {
+// RequestProtocol is the protocol that policies assume for requests to it: HTTP where its
+// port declares none and rules send requests there.
+func (d *Destination) RequestProtocol() api.Protocol {
 	if d.Guessed {
 		return api.HTTP
 	}

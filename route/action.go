@@ -16,7 +16,8 @@ type Forward struct {
 	Hash []HashKey
 	// NoBackend is the answer where no backend can be used, or none has a weight.
 	NoBackend Respond
-	// Bare says that NoBackend takes no policies: nobody has written it.
+	// Bare says that policies do not apply to NoBackend: it stands in no document
+	// (spec/httpproxy.md 9).
 	Bare bool `json:",omitempty"`
 }
 

@@ -53,7 +53,7 @@ func (p Part) Operator() string {
 	return ""
 }
 
-// Value is the value where each part is what of says.
+// Value joins the parts, each as of renders it.
 func (f *Filled) Value(of func(Part) string) string {
 	var b strings.Builder
 	for _, p := range f.Parts {

@@ -33,7 +33,7 @@ type Line struct {
 	// greater is tried first. Zero is none.
 	Expression bool
 	Rank       int
-	// Alone wants a rule for the line, which stands where the line does.
+	// Alone prints the line as a rule of its own, at its place in the order.
 	Alone bool
 }
 

@@ -101,7 +101,7 @@ func (d draws) share(low, high, total uint64) float64 {
 	if total > math.MaxUint32 { // they are scaled down, and share no divisor to speak of
 		return float64(high-low) / float64(total)
 	}
-	m := route.Divisor(route.Chances, int64(total))
+	m := route.GCD(route.Chances, int64(total))
 	from, until := int64(low), int64(high)
 	chosen := (until/m-from/m)*d.count() + d.leaving(m, until%m) - d.leaving(m, from%m)
 	return float64(chosen) / (float64(d.count()) * float64(int64(total)/m))

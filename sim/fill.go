@@ -43,8 +43,8 @@ func (f *Forwarded) filling(c *call) *filling {
 	return &filling{call: c, headers: f.wire.Headers, authority: f.Authority}
 }
 
-// value is what comes out of h. What only the proxy knows stands for itself, and the
-// verdict says so.
+// value is what comes out of h. In the place of what only the proxy knows stands the
+// operator, and the verdict says so.
 func (f *filling) value(h *route.Filled) string {
 	return h.Value(func(p route.Part) string {
 		lines := f.headers.Values(p.Header)
@@ -54,7 +54,7 @@ func (f *filling) value(h *route.Filled) string {
 		case p.Fact == route.OfProtocol:
 			return "HTTP/1.1"
 		case p.Fact != "", p.Header != "" && f.call.writes(p.Header):
-			f.call.doubt("headers: what " + p.Operator() + " in " + h.Name + " is the proxy alone knows; it stands for itself")
+			f.call.doubt("headers: only the proxy knows the value of " + p.Operator() + " in " + h.Name + "; the operator is shown in its place")
 			return p.Operator()
 		case p.Header == "":
 			return p.Text

@@ -58,6 +58,9 @@ func answered(rt *resolve.Route, b *Branch, c *call) {
 		filters := slices.Concat(x.Filters, rt.Changes())
 		response := responseChange(filters, of)
 		c.doubtAnswer(&b.Backends[n], filters, response)
+		if response == nil { // and not what holds for all
+			response = &ResponseHeaders{Set: Headers{}, Add: Headers{}}
+		}
 		if len(b.Backends) == 1 {
 			b.ResponseHeaders = response
 		} else {

@@ -73,15 +73,27 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 // only one of the others gets is what the branch forwards.
 func (b *Branch) forget() {
 	b.Backends = slices.DeleteFunc(b.Backends, func(x Backend) bool { return x.Share == 0 })
-	if len(b.Backends) != 1 {
-		return
+	if len(b.Backends) == 1 {
+		x := &b.Backends[0]
+		b.ResponseHeaders = cmp.Or(x.ResponseHeaders, b.ResponseHeaders)
+		if b.Outcome == Forward {
+			b.Forwarded = cmp.Or(x.Forwarded, b.Forwarded)
+		}
+		x.Forwarded, x.ResponseHeaders = nil, nil
 	}
-	x := &b.Backends[0]
-	b.ResponseHeaders = cmp.Or(x.ResponseHeaders, b.ResponseHeaders)
-	if b.Outcome == Forward {
-		b.Forwarded = cmp.Or(x.Forwarded, b.Forwarded)
+	if b.ResponseHeaders.empty() {
+		b.ResponseHeaders = nil
 	}
-	x.Forwarded, x.ResponseHeaders = nil, nil
+	for i := range b.Backends {
+		if x := &b.Backends[i]; b.ResponseHeaders == nil && x.ResponseHeaders.empty() {
+			x.ResponseHeaders = nil
+		}
+	}
+}
+
+// empty reports whether nothing is changed.
+func (h *ResponseHeaders) empty() bool {
+	return h == nil || len(h.Set)+len(h.Add)+len(h.Remove) == 0
 }
 
 func routeOf(rt *resolve.Route) *Route {

@@ -125,7 +125,7 @@ func checkHeaders(add []*corev3.HeaderValueOption, remove []string, adds, remove
 	}
 	for _, h := range add {
 		if value := h.GetHeader().GetValue(); foreignOperator(value) {
-			return fmt.Errorf("value %q holds a command of Envoy that is not known to work", value)
+			return fmt.Errorf("value %q holds a command operator that weft does not use", value)
 		}
 	}
 	return nil

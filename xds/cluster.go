@@ -77,7 +77,7 @@ func renderCluster(c *resolve.Cluster) (*clusterv3.Cluster, []*api.Origin, error
 		err = reachOutside(out, c.Destination)
 	}
 	balance(out, c.Balance)
-	place := Place{Protocol: c.Destination.Requests()}
+	place := Place{Protocol: c.Destination.RequestProtocol()}
 	options := upstreamProtocol(place.Protocol, c.HTTP2)
 	if c.Destination.Guessed && !c.HTTP2 { // routes may send requests there, or calls of gRPC
 		options = asAsked()

@@ -25,7 +25,7 @@ func TestPreflightsInEnvoy(t *testing.T) {
 	for _, c := range []struct {
 		method, path, origin string
 		status, attempts     int
-		leave                string
+		allowOrigin          string
 	}{
 		{"OPTIONS", "/limited", "https://a.example", 200, 0, "https://a.example"},
 		{"OPTIONS", "/limited", "https://b.example", 200, 0, ""},
@@ -43,7 +43,7 @@ func TestPreflightsInEnvoy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.Headers.Get("Access-Control-Allow-Origin"); a.Status != c.status || len(a.Attempts) != c.attempts || got != c.leave {
+		if got := a.Headers.Get("Access-Control-Allow-Origin"); a.Status != c.status || len(a.Attempts) != c.attempts || got != c.allowOrigin {
 			t.Errorf("%+v: %d with %q after %d attempts", c, a.Status, got, len(a.Attempts))
 		}
 	}

@@ -57,7 +57,7 @@ func externalTLS(t *api.ExternalTLS, host string) (*corev3.TransportSocket, erro
 		return nil, err
 	}
 	out := &tlsv3.UpstreamTlsContext{CommonTlsContext: common, AllowRenegotiation: t.AllowRenegotiation}
-	if !isIP(name) { // TLS names no address there
+	if !isIP(name) { // SNI carries names alone (RFC 6066, 3)
 		out.Sni = name
 	}
 	return tlsSocket(out), nil

@@ -63,7 +63,7 @@ type app struct {
 	extAuthz         string
 	rootNamespaces   []string
 	backendAddresses []string
-	granted          bool
+	meshGrants       bool
 }
 
 // command is a cobra command with what every command of weft must have.

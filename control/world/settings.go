@@ -22,9 +22,9 @@ type Settings struct {
 	Authorizer *xds.Authorizer
 	// RootNamespaces are those where HTTPProxies may be roots; none is all.
 	RootNamespaces []string
-	// Granted says that routes of the Gateway API may refer to other namespaces only where
+	// MeshGrants says that routes of the Gateway API may refer to other namespaces only where
 	// a ReferenceGrant permits it, also at Services.
-	Granted bool
+	MeshGrants bool
 	// BackendAddresses are the hosts that RouteGroups may send to without a service.
 	BackendAddresses skipper.Addresses
 }
@@ -32,7 +32,7 @@ type Settings struct {
 // dialects are all route languages, strongest first.
 func (s Settings) dialects() []route.Dialect {
 	gateways := gateway.Dialect
-	if s.Granted {
+	if s.MeshGrants {
 		gateways = gateway.Granted
 	}
 	groups := skipper.In(skipper.Settings{Authorization: s.Authorizer != nil, Addresses: s.BackendAddresses})

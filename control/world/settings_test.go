@@ -51,7 +51,7 @@ func TestGrantsAtServices(t *testing.T) {
 		t.Fatal(violations)
 	}
 	for granted, want := range map[bool][]api.Path{false: nil, true: {"spec.rules[1].backendRefs[0]"}} {
-		model, notes := world.Settings{Granted: granted}.Compile(world.Snapshot(objects...))
+		model, notes := world.Settings{MeshGrants: granted}.Compile(world.Snapshot(objects...))
 		var refused []api.Path
 		for _, n := range append(notes, model.Reader(nil).NotesOn(api.Ref{Kind: "HTTPRoute", Mesh: "default", Namespace: "shop", Name: "r"})...) {
 			if n.Code == "RefNotPermitted" {

@@ -45,13 +45,22 @@ func (x *viewBuilder) tagSets(it *resolve.Item) []tags {
 // atRule is what is attached to one rule of a table, weakest first.
 type atRule struct{ defaults, overrides []tagged }
 
+// spoken is an entry of an object: a table that did not change keeps the origins of
+// documents that were read anew since.
+type spoken struct {
+	api.Ref
+	field api.Path
+}
+
+func spokenAt(o *api.Origin) spoken { return spoken{o.Ref, o.Field} }
+
 // attached is what policies whose top-level targetRef is a route say at the rules
 // in the tables of the dataplane.
 func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRule {
-	known := make(map[*api.Origin]*resolve.Item, len(items))
+	known := make(map[spoken]*resolve.Item, len(items))
 	for i := range items {
 		if it := &items[i]; it.Spec.Top().IsRoute() {
-			known[it.Origin] = it
+			known[spokenAt(it.Origin)] = it
 		}
 	}
 	var out []atRule
@@ -82,13 +91,13 @@ func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRu
 
 // attachedAt is what known items say at a rule, by default or over everything, in
 // the order that the resolver gave them there.
-func attachedAt(e *policies.Effective, known map[*api.Origin]*resolve.Item, override bool) []tagged {
+func attachedAt(e *policies.Effective, known map[spoken]*resolve.Item, override bool) []tagged {
 	if e == nil {
 		return nil
 	}
 	var out []tagged
 	for _, o := range inMergeOrder(saidOf(e, func(s merge.Said) bool { return s.Layer > merge.Port && s.Override == override })) {
-		it, ok := known[o]
+		it, ok := known[spokenAt(o)]
 		if !ok {
 			continue
 		}

@@ -2,7 +2,7 @@ package differential
 
 import "github.com/weftmesh/weft/sim"
 
-// cors draws leave for scripts of other origins.
+// cors draws the filter CORS of the Gateway API.
 func (d draw) cors() m {
 	out := m{}
 	if origins := some(d, 4, "https://a.example", "https://*.b.example", "http://a.example:8080", "HTTP://a.example:80", "https://*:8443"); d.chance(2) {
@@ -23,6 +23,24 @@ func (d draw) cors() m {
 	}
 	if d.chance(4) {
 		out["maxAge"] = 60
+	}
+	return out
+}
+
+// corsPolicy draws that of an HTTPProxy.
+func (d draw) corsPolicy() m {
+	origins := append(some(d, 3, "https://a.example", "*", `https://.*[.]b\.example`, "http://a.example:8080", "(?i)https://a.example"), "https://c.example:8443")
+	out := m{"allowOrigin": origins, "allowMethods": one(d, []any{"*"}, []any{"PUT"}, []any{"GET", "*"})}
+	if d.chance(5) {
+		out["allowCredentials"] = true
+	}
+	for _, field := range []string{"allowHeaders", "exposeHeaders"} {
+		if d.chance(6) {
+			out[field] = one(d, []any{"*"}, []any{"X-A"}, []any{"x-back", "*"})
+		}
+	}
+	if d.chance(4) {
+		out["maxAge"] = one(d, "0", "90s", "1.5s")
 	}
 	return out
 }

@@ -26,7 +26,11 @@ func (d draw) proxies() []m {
 func (d draw) proxyTree(name string) []m {
 	kids := []string{"k1", "k2", "k3"}
 	root := d.proxy(kids, 2+d.IntN(4))
-	root["virtualhost"] = m{"fqdn": one(d, proxyHost, proxyHost, "*.example")}
+	host := m{"fqdn": one(d, proxyHost, proxyHost, "*.example")}
+	if d.chance(3) {
+		host["corsPolicy"] = d.corsPolicy()
+	}
+	root["virtualhost"] = host
 	docs := []m{proxyDocument(name, root)}
 	for i, name := range kids {
 		docs = append(docs, proxyDocument(name, d.proxy(kids[i:], 1+d.IntN(3))))
@@ -198,4 +202,10 @@ func plainPrefix(r m) (prefix string, plain bool) {
 }
 
 // proxyPair is a request to the host.
-func (d draw) proxyPair(w *World) Pair { return d.toHost(w, proxyHost, "H.Example") }
+func (d draw) proxyPair(w *World) Pair {
+	p := d.toHost(w, proxyHost, "H.Example")
+	if d.chance(2) {
+		d.fromOrigin(&p.Request)
+	}
+	return p
+}

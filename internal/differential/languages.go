@@ -18,7 +18,11 @@ func Languages(seed, world uint64) map[string][]map[string]any {
 	out := map[string][]map[string]any{"kuma": d.documents(), "gateway": d.gatewayDocuments(), "contour": d.proxies(), "skipper": d.groups(), "listeners": d.listenerDocuments()}
 	for _, doc := range out["contour"] {
 		if kindOf(doc) == "HTTPProxy" && d.chance(7) {
-			for _, r := range list(doc["spec"].(m)["routes"]) {
+			spec := doc["spec"].(m)
+			if host, ok := spec["virtualhost"].(m); ok {
+				delete(host, "corsPolicy")
+			}
+			for _, r := range list(spec["routes"]) {
 				common(r)
 			}
 		}

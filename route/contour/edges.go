@@ -56,8 +56,8 @@ func (n rootNamespaces) serves(r *report, see route.See) bool {
 	case len(spec.Routes)+len(spec.Includes) == 0 && spec.TCPProxy == nil:
 		r.fails(specError, "NothingDefined", "spec", "the root defines nothing; write routes or includes")
 	default:
-		without(r, at, given{"authorization", spec.VirtualHost.Authorization}, given{"jwtProviders", spec.VirtualHost.JWTProviders},
-			given{"ipAllowPolicy", spec.VirtualHost.IPAllowPolicy}, given{"ipDenyPolicy", spec.VirtualHost.IPDenyPolicy})
+		without(r, at, given{"authorization", spec.VirtualHost.Authorization != nil}, given{"jwtProviders", spec.VirtualHost.JWTProviders != nil},
+			given{"ipAllowPolicy", spec.VirtualHost.IPAllowPolicy != nil}, given{"ipDenyPolicy", spec.VirtualHost.IPDenyPolicy != nil})
 	}
 	return !r.broken
 }

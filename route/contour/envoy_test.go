@@ -35,7 +35,7 @@ spec:
   - {conditions: [{prefix: /one}], services: [{name: s, port: 80}]}
   - {conditions: [{prefix: /two}], services: [{name: s, port: 80, protocol: h2c}]}
   - {conditions: [{prefix: /short}], services: [{name: s, port: 80}], timeoutPolicy: {idleConnection: 100ms}}
-  - {conditions: [{prefix: /both}], services: [{name: s, port: 80, protocol: h2}], timeoutPolicy: {idleConnection: 100ms}}
+  - {conditions: [{prefix: /both}], services: [{name: s, port: 80, protocol: h2c}], timeoutPolicy: {idleConnection: 100ms}}
 `
 
 // TestEnvoySpeaksAsRoutesSay: HTTP/2 goes where a route says so, and nowhere else; the

@@ -168,7 +168,14 @@ func (m *routeMaker) parts(v string) (parts []route.Part, why string) {
 
 func partsOf(v string) (parts []route.Part, why string) {
 	end := 0
-	for _, at := range operator.FindAllStringSubmatchIndex(v, -1) {
+	for from := 0; ; {
+		at := operator.FindStringSubmatchIndex(v[from:])
+		if at == nil {
+			break
+		}
+		for i := range at {
+			at[i] += from
+		}
 		name := v[at[2]:at[3]]
 		var part route.Part
 		if header := headerOperator.FindStringSubmatch(name); header != nil {
@@ -177,14 +184,16 @@ func partsOf(v string) (parts []route.Part, why string) {
 			part.Fact = route.Fact(name)
 		} else if known.MatchString(name) {
 			why = strconv.Quote(v[at[0]:at[1]]) + " is an operator that weft does not have Envoy fill in; write %REQ(X-Name)% for a header of the request, another operator of the page on HTTPProxy, or a plain value"
+			from = at[1]
 			continue
-		} else {
+		} else { // text, whose last percent sign may begin an operator
+			from = at[1] - 1
 			continue
 		}
 		if at[0] > end {
 			parts = append(parts, route.Part{Text: v[end:at[0]]})
 		}
-		parts, end = append(parts, part), at[1]
+		parts, end, from = append(parts, part), at[1], at[1]
 	}
 	if end < len(v) {
 		parts = append(parts, route.Part{Text: v[end:]})

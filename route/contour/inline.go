@@ -107,10 +107,9 @@ func retries(r *report, p *RetryPolicy, at api.Path) map[string]any {
 	var words []string
 	for i, w := range on {
 		here := at.Field("retryOn").Index(i)
-		switch {
-		case retryWords[w] != "":
-			words = append(words, retryWords[w])
-		default:
+		if word, ok := retryWords[w]; ok {
+			words = append(words, word)
+		} else {
 			r.fails(routeError, "RetryPolicyNotValid", here, "%q is no condition; write one such as 5xx, gateway-error, reset, connect-failure", api.Clip(w))
 		}
 	}
@@ -173,7 +172,7 @@ func hostLimit(r *report) []route.Inline {
 }
 
 func limit(r *report, p *RateLimitPolicy, at api.Path, kind string) map[string]any {
-	without(r, at, given{"global", present(p.Global)})
+	without(r, at, given{"global", p.Global != nil})
 	p.Global.check(r, at.Field("global"), kind)
 	l := p.Local
 	if l == nil {

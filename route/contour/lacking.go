@@ -21,7 +21,7 @@ var lacking = []lack{
 	{"jwtVerificationPolicy", true, "as `jwtProviders`"},
 	{"ipAllowPolicy", true, "addresses are not looked at, on the host and on routes"},
 	{"ipDenyPolicy", true, "as `ipAllowPolicy`"},
-	{"validation", true, "of a service, and `protocol: tls`: nothing is encrypted to a service of the mesh by a route"},
+	{"validation", true, "of a service, and `protocol` `tls` or `h2` (HTTP/2 in TLS): nothing is encrypted to a service of the mesh by a route"},
 	{"tcpproxy", false, "whole connections of a host are not built yet; checked: `TCPProxyError` with `TLSMustBeConfigured`, `NoServicesAndInclude` or `NothingDefined`"},
 	{"allowPrivateNetwork", false, "of `corsPolicy`: not built yet"},
 	{"healthCheckPolicy", false, "not built yet; checked: `RouteError/HealthCheckPolicyInvalid`"},
@@ -32,10 +32,10 @@ var lacking = []lack{
 	{"global", false, "of `rateLimitPolicy`: there is no service that counts for all proxies; checked: `RateLimitPolicyNotValid`"},
 }
 
-// given is such a field as a document has it; its value is nil where it has none.
+// given is such a field, and whether a document has it.
 type given struct {
-	name  string
-	value any
+	name string
+	is   bool
 }
 
 // without says of fields at at that weft does not carry them: one that protects takes
@@ -43,11 +43,11 @@ type given struct {
 func without(r *report, at api.Path, fields ...given) {
 	for _, f := range fields {
 		switch {
-		case f.value == nil:
+		case !f.is:
 		case lackOf(f.name).protects:
 			r.fails(routeError, unprotected, at.Field(f.name), "protects the routes, and weft cannot do that yet, so they are not served; remove it if they may be served without")
 		default:
-			r.warns(specError, unsupported, at.Field(f.name), "weft does not carry it yet, so it has no effect; remove it, or live without")
+			r.warns(specError, unsupported, at.Field(f.name), "is not supported yet and has no effect; remove it")
 		}
 	}
 }

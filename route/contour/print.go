@@ -70,7 +70,9 @@ func (p *printer) wildcard(to api.TargetRef) {
 func (p *printer) routes() []Route {
 	l := &p.Lines[p.Line]
 	paths := []route.Condition{*l.Path()}
-	if at := l.Path(); at.Op == route.SegmentPrefix && at.Value != "/" && !l.Expression && limitOf(route.FieldsOf(l.Inline)[rateLimitKind]) == nil {
+	_, forwards := l.Do.(*route.Forward)
+	limited := forwards && limitOf(route.FieldsOf(l.Inline)[rateLimitKind]) != nil
+	if at := l.Path(); at.Op == route.SegmentPrefix && at.Value != "/" && !l.Expression && !limited {
 		base := strings.TrimSuffix(at.Value, "/")
 		paths = []route.Condition{{On: route.OnPath, Op: route.Equal, Value: base}, {On: route.OnPath, Op: route.BytePrefix, Value: base + "/"}}
 	}
@@ -92,12 +94,7 @@ func (p *printer) routes() []Route {
 func (p *printer) route(l *route.Line, on *route.Condition) (Route, bool) {
 	out := Route{Conditions: p.conditions(l, on)}
 	plain := route.PlainOf(l.Filters)
-	for _, g := range plain.Guards {
-		p.Fail(route.UnsaidFilter, "an %s asks no authorization service: %s", KindHTTPProxy, g)
-	}
-	if len(plain.ClientLimits) > 0 {
-		p.Fail(route.UnsaidFilter, "an %s does not limit the requests of each client", KindHTTPProxy)
-	}
+	p.NoChecks("an "+KindHTTPProxy, &plain)
 	switch do := l.Do.(type) {
 	case *route.Redirect:
 		p.unchanged(&plain)

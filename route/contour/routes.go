@@ -51,10 +51,10 @@ func (m *routeMaker) origin() *api.Origin {
 func (m *routeMaker) rule() (route.Rule, bool) {
 	origin := m.origin()
 	s := &said{via: m.in.via, insecure: m.spec.PermitInsecure}
-	without(m.report, m.at, given{"authPolicy", m.spec.AuthPolicy}, given{"jwtVerificationPolicy", m.spec.JWTVerification},
-		given{"ipAllowPolicy", m.spec.IPAllowPolicy}, given{"ipDenyPolicy", m.spec.IPDenyPolicy},
-		given{"healthCheckPolicy", present(m.spec.HealthCheckPolicy)}, given{"internalRedirectPolicy", m.spec.InternalRedirect},
-		given{"cookieRewritePolicies", some(m.spec.CookieRewritePolicies)})
+	without(m.report, m.at, given{"authPolicy", m.spec.AuthPolicy != nil}, given{"jwtVerificationPolicy", m.spec.JWTVerification != nil},
+		given{"ipAllowPolicy", m.spec.IPAllowPolicy != nil}, given{"ipDenyPolicy", m.spec.IPDenyPolicy != nil},
+		given{"healthCheckPolicy", m.spec.HealthCheckPolicy != nil}, given{"internalRedirectPolicy", m.spec.InternalRedirect != nil},
+		given{"cookieRewritePolicies", m.spec.CookieRewritePolicies != nil})
 	m.health(m.spec.HealthCheckPolicy, m.at.Field("healthCheckPolicy"))
 	m.cookies(m.spec.CookieRewritePolicies, m.at.Field("cookieRewritePolicies"))
 	if !m.conditions(s) {
@@ -101,13 +101,7 @@ func (m *routeMaker) conditions(s *said) bool {
 
 // action is the one thing that the route does; nil where it is none, or wrong.
 func (m *routeMaker) action() route.Action {
-	n := 0
-	for _, does := range []bool{len(m.spec.Services) > 0, m.spec.RequestRedirectPolicy != nil, m.spec.DirectResponsePolicy != nil} {
-		if does {
-			n++
-		}
-	}
-	if n != 1 {
+	if n := count(len(m.spec.Services) > 0, m.spec.RequestRedirectPolicy != nil, m.spec.DirectResponsePolicy != nil); n != 1 {
 		m.fails(routeError, "RouteActionCountNotValid", m.at, "it does %d things; write one of services, requestRedirectPolicy, directResponsePolicy", n)
 		return nil
 	}
@@ -118,6 +112,16 @@ func (m *routeMaker) action() route.Action {
 		return m.respond(m.spec.DirectResponsePolicy, m.at.Field("directResponsePolicy"))
 	}
 	return m.forward()
+}
+
+// count is how many are set.
+func count(set ...bool) (n int) {
+	for _, is := range set {
+		if is {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *routeMaker) respond(d *DirectResponsePolicy, at api.Path) route.Action {

@@ -38,22 +38,22 @@ func (m *routeMaker) backend(s *Service, at api.Path, weights *uint64) {
 		m.fails(serviceError, "ServicePortInvalid", at.Field("port"), "%d is no port; write one from 1 to 65535", s.Port)
 		return
 	}
-	without(m.report, at, given{"validation", s.Validation}, given{"healthPort", present(s.HealthPort)},
-		given{"cookieRewritePolicies", some(s.CookieRewritePolicies)}, given{"slowStartPolicy", present(s.SlowStartPolicy)})
+	without(m.report, at, given{"validation", s.Validation != nil}, given{"healthPort", s.HealthPort != nil},
+		given{"cookieRewritePolicies", s.CookieRewritePolicies != nil}, given{"slowStartPolicy", s.SlowStartPolicy != nil})
 	m.slowStart(s.SlowStartPolicy, at.Field("slowStartPolicy"))
 	m.cookies(s.CookieRewritePolicies, at.Field("cookieRewritePolicies"))
 	if p := s.HealthPort; p != nil && (*p < 1 || *p > 65535) {
 		m.fails(serviceError, "ServicePortInvalid", at.Field("healthPort"), "%d is no port; write one from 1 to 65535", *p)
 	}
 	switch s.Protocol {
-	case "", "h2", "h2c":
-	case "tls":
-		m.fails(routeError, unprotected, at.Field("protocol"), "weft cannot encrypt what goes to a service of the mesh by itself, so the route is not served; remove it if the service takes plain text")
+	case "", "h2c":
+	case "tls", "h2": // both are TLS in Contour, and differ in what is spoken inside
+		m.fails(routeError, unprotected, at.Field("protocol"), "weft does not encrypt connections to a service of the mesh for one route, so the route is not served; remove it, or write h2c for HTTP/2, if the service takes plaintext")
 	default:
-		m.fails(serviceError, "UnsupportedProtocol", at.Field("protocol"), "%q is no protocol; write h2 or h2c, or leave it out", api.Clip(s.Protocol))
+		m.fails(serviceError, "UnsupportedProtocol", at.Field("protocol"), "%q is no protocol; write h2c, or leave it out", api.Clip(s.Protocol))
 	}
 	b := route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: s.Name, Namespace: m.of.HomeNamespace()}, Home: m.of.HomeNamespace(),
-		Port: uint32(s.Port), Weight: s.Weight, Field: at, Speaks: api.HTTP, HTTP2: s.Protocol == "h2" || s.Protocol == "h2c"}
+		Port: uint32(s.Port), Weight: s.Weight, Field: at, Speaks: api.HTTP, HTTP2: s.Protocol == "h2c"}
 	if !s.Mirror {
 		*weights += uint64(s.Weight)
 		b.Filters = m.serviceFilters(s, at)

@@ -47,7 +47,7 @@ func serverTLS(r *report, see route.See) *route.ServerTLS {
 		r.fails(routeError, unprotected, at.Field("passthrough"), "weft passes no TLS through yet, so the routes are not served; write secretName if they may be read here")
 		return nil
 	case t.ClientValidation != nil:
-		without(r, at, given{"clientValidation", t.ClientValidation})
+		without(r, at, given{"clientValidation", t.ClientValidation != nil})
 		return nil
 	case t.EnableFallbackCertificate:
 		r.fails(tlsError, fallbackNotThere, at.Field("enableFallbackCertificate"), "weft has no fallback certificate; remove it")
@@ -88,7 +88,7 @@ func certificate(r *report, see route.See, name string, at api.Path) (api.Ref, b
 		return ref, false
 	}
 	o, _ := see.Object(ref)
-	if why := api.Unshowable(ref, o); why != "" {
+	if why := api.CertificateProblem(ref, o); why != "" {
 		r.fails(tlsError, badSecret, at, "%s", why)
 		return ref, false
 	}

@@ -3,27 +3,12 @@ package contour
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 )
-
-// present is a field of which only matters whether it is there; nil where it is not.
-func present[T any](field *T) any {
-	if field == nil {
-		return nil
-	}
-	return field
-}
-
-// some is present for a list.
-func some[T any](list []T) any {
-	if list == nil {
-		return nil
-	}
-	return list
-}
 
 // health checks how the endpoints of the route would be asked.
 func (m *routeMaker) health(p *HealthCheckPolicy, at api.Path) {
@@ -33,20 +18,20 @@ func (m *routeMaker) health(p *HealthCheckPolicy, at api.Path) {
 	wrong := func(at api.Path, format string, args ...any) {
 		m.fails(routeError, "HealthCheckPolicyInvalid", at, format, args...)
 	}
-	if !plainPath.MatchString(p.Path) {
-		wrong(at.Field("path"), "%q is no path; begin it with a slash, and write no ? or #", api.Clip(p.Path))
+	if !strings.HasPrefix(p.Path, "/") {
+		wrong(at.Field("path"), "%q is no path; begin it with a slash", api.Clip(p.Path))
 	}
 	for _, n := range []struct {
 		field string
 		value int64
 	}{{"intervalSeconds", p.IntervalSeconds}, {"timeoutSeconds", p.TimeoutSeconds}, {"unhealthyThresholdCount", p.UnhealthyThresholdCount}, {"healthyThresholdCount", p.HealthyThresholdCount}} {
 		if n.value < 0 {
-			wrong(at.Field(n.field), "%d is less than nothing; write 1 or more, or leave it out", n.value)
+			wrong(at.Field(n.field), "%d is negative; write 1 or more, or leave it out", n.value)
 		}
 	}
 	for i, s := range p.ExpectedStatuses {
 		if s.Start < 100 || s.End > 600 || s.Start >= s.End {
-			wrong(at.Field("expectedStatuses").Index(i), "there is no status from %d up to %d; write a start from 100 and an end up to 600, which is not among them", s.Start, s.End)
+			wrong(at.Field("expectedStatuses").Index(i), "%d to %d is no range of statuses; start is at least 100, end at most 600 and not included, and start less than end", s.Start, s.End)
 		}
 	}
 }
@@ -85,7 +70,7 @@ func (m *routeMaker) cookies(list []CookieRewritePolicy, at api.Path) {
 	first := map[string]int{}
 	for i, c := range list {
 		here := at.Index(i)
-		if err := route.CheckHeaderName("", c.Name); err != nil { // the same characters
+		if route.CheckCookieName("", c.Name) != nil {
 			wrong(here.Field("name"), "%q is no name of a cookie; write one", api.Clip(c.Name))
 		} else if n, twice := first[c.Name]; twice {
 			wrong(here.Field("name"), "is for the cookie of cookieRewritePolicies[%d] again; remove one of them", n)
@@ -121,19 +106,13 @@ func (p *GlobalRateLimit) check(r *report, at api.Path, kind string) {
 		}
 		for j, e := range d.Entries {
 			here := at.Field("descriptors").Index(i).Field("entries").Index(j)
-			n := 0
-			for _, set := range []bool{e.GenericKey != nil, e.RequestHeader != nil, e.RequestHeaderValueMatch != nil, e.RemoteAddress != nil} {
-				if set {
-					n++
-				}
-			}
-			if n != 1 {
+			if count(e.GenericKey != nil, e.RequestHeader != nil, e.RequestHeaderValueMatch != nil, e.RemoteAddress != nil) != 1 {
 				wrong(here, "must have exactly one of genericKey, requestHeader, requestHeaderValueMatch, remoteAddress")
 			}
 			if g := e.GenericKey; g != nil && g.Value == "" {
 				wrong(here.Field("genericKey").Field("value"), "is missing; write one")
 			}
-			if h := e.RequestHeader; h != nil && (h.DescriptorKey == "" || route.CheckHeaderName("", h.HeaderName) != nil) {
+			if h := e.RequestHeader; h != nil && (h.DescriptorKey == "" || route.CheckHeaderName("", strings.ToLower(h.HeaderName)) != nil) {
 				wrong(here.Field("requestHeader"), "must name a header and a key; write headerName and descriptorKey")
 			}
 			e.RequestHeaderValueMatch.check(wrong, here.Field("requestHeaderValueMatch"))

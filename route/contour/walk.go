@@ -116,7 +116,7 @@ func general(r *report) {
 		r.warns(specError, deprecated, "apiVersion", "%s is an older version; write %s/v1", r.of.Older, group)
 	}
 	connections(r)
-	without(r, "spec", given{"tcpproxy", present(spec.TCPProxy)})
+	without(r, "spec", given{"tcpproxy", spec.TCPProxy != nil})
 }
 
 // walk goes from a root through all that it includes. What is wrong with other objects

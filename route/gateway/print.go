@@ -107,8 +107,8 @@ func (p *printer) rule(c *route.Composed, lines []int) (out gatewayv1.HTTPRouteR
 
 // everything reports whether a match is what a rule without matches asks for.
 func everything(m *gatewayv1.HTTPRouteMatch) bool {
-	any := m.Path == nil || *m.Path.Type == gatewayv1.PathMatchPathPrefix && *m.Path.Value == "/"
-	return any && m.Method == nil && len(m.Headers)+len(m.QueryParams) == 0
+	wholePath := m.Path == nil || *m.Path.Type == gatewayv1.PathMatchPathPrefix && *m.Path.Value == "/"
+	return wholePath && m.Method == nil && len(m.Headers)+len(m.QueryParams) == 0
 }
 
 func (p *printer) action(out *gatewayv1.HTTPRouteRule, do route.Action) {

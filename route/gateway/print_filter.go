@@ -16,12 +16,7 @@ func (p *printer) filters(list []route.Filter, line int) []gatewayv1.HTTPRouteFi
 	var out []gatewayv1.HTTPRouteFilter
 	plain := route.PlainOf(list)
 	p.NothingFilled("an HTTPRoute", &plain)
-	for _, g := range plain.Guards {
-		p.Fail(route.UnsaidFilter, "an HTTPRoute asks no authorization service: %s", g)
-	}
-	if len(plain.ClientLimits) > 0 {
-		p.Fail(route.UnsaidFilter, "an HTTPRoute does not limit the requests of each client")
-	}
+	p.NoChecks("an HTTPRoute", &plain)
 	if len(plain.Request) > 1 || len(plain.Answer) > 1 {
 		p.Fail(route.UnsaidFilter, "an HTTPRoute changes a header once, and this changes one several times")
 	}

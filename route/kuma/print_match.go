@@ -92,12 +92,7 @@ func (p *printer) filters(out *Default, c *route.Composed) {
 	plain := route.PlainOf(c.Filters)
 	p.NothingFilled(KindHTTPRoute, &plain)
 	p.NoCORS(KindHTTPRoute, &plain)
-	for _, g := range plain.Guards {
-		p.Fail(route.UnsaidFilter, "%s asks no authorization service: %s", KindHTTPRoute, g)
-	}
-	if len(plain.ClientLimits) > 0 {
-		p.Fail(route.UnsaidFilter, "%s does not limit the requests of each client", KindHTTPRoute)
-	}
+	p.NoChecks(KindHTTPRoute, &plain)
 	for i := range plain.Request {
 		out.Filters = append(out.Filters, Filter{Type: requestHeaderModifier, RequestHeaderModifier: modifierOf(&plain.Request[i])})
 	}

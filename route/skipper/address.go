@@ -90,10 +90,9 @@ func toAddresses(list []addressAt) route.BackendRef {
 	return route.ToOutside(out)
 }
 
-// Addresses are the hosts that backends may be at. The zero value is all but those that
-// lead a proxy to itself or to what is beside it alone: there are its administration
-// port, the workload behind its back, and the metadata of its cloud. A name leads where
-// the proxy's resolver says, which nobody here can see.
+// Addresses are the hosts that backends may be at. The zero value is all but loopback and
+// link-local addresses and those at which clouds serve the credentials of a machine. A
+// name leads where the proxy's resolver says, which nobody here can see.
 type Addresses struct {
 	given    bool
 	names    []string // or *. and a name; * is any host
@@ -112,10 +111,14 @@ func ParseAddresses(list []string) (Addresses, error) {
 		prefix, isPrefix := netip.ParsePrefix(text)
 		switch {
 		case text == noAddress && len(list) == 1:
+		case text == noAddress:
+			return out, fmt.Errorf("%s stands beside other hosts; write it alone, or leave it out", noAddress)
 		case text == api.AnyHost || api.ValidateHostname("", strings.TrimPrefix(text, "*.")) == nil && isIP != nil:
 			out.names = append(out.names, text)
 		case isIP == nil:
 			out.prefixes = append(out.prefixes, netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()))
+		case isPrefix == nil && prefix.Addr().Is4In6():
+			return out, fmt.Errorf("%q is a prefix of IPv4 written as IPv6; write it as IPv4, such as 10.0.0.0/8", api.Clip(text))
 		case isPrefix == nil:
 			out.prefixes = append(out.prefixes, prefix)
 		default:
@@ -134,10 +137,19 @@ func (a Addresses) refuse(host string) string {
 		return ""
 	case a.given:
 		return host + " is none of the hosts that backends may be at here"
-	case host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && (ip.IsLoopback() || ip.IsUnspecified()):
-		return host + " is every proxy itself, with its administration port"
+	case slices.Contains(loopbackNames, host) || strings.HasSuffix(host, ".localhost") || err == nil && (ip.IsLoopback() || ip.IsUnspecified()):
+		return host + " is the proxy's own loopback address, which would expose Envoy's administration port"
 	case err == nil && (ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsLinkLocalMulticast()):
-		return host + " means something else beside every proxy"
+		return host + " is a link-local or multicast address, which leads elsewhere on every machine"
+	case err == nil && slices.Contains(metadata, ip):
+		return host + " is where a cloud serves metadata, with credentials of the machine"
 	}
 	return ""
 }
+
+// loopbackNames are what files of hosts call loopback addresses.
+var loopbackNames = []string{"localhost", "ip6-localhost", "ip6-loopback"}
+
+// metadata are the addresses at which clouds serve metadata, where they are not link-local:
+// of Alibaba Cloud, AWS and Azure.
+var metadata = []netip.Addr{netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("168.63.129.16")}

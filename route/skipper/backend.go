@@ -139,7 +139,7 @@ func (c *current) parts(refs []ref, home string) ([]part, []error) {
 }
 
 // ref is what the backend means where r names it. That of a dynamic one nobody knows
-// before the filters of its route are read: see planned.dynamic.
+// before the filters of its route are read: see planned.leadOutside.
 func (b *backendAt) ref(r ref, home string, weight uint32) route.BackendRef {
 	out := route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: b.ServiceName}, Port: b.ServicePort}
 	switch b.kind() {
@@ -166,7 +166,7 @@ func weights(refs []ref) []uint32 {
 		case r.weight != nil:
 			out[i] = *r.weight
 		}
-		common = route.Divisor(out[i], common)
+		common = route.GCD(out[i], common)
 	}
 	for i := range out {
 		if common > 1 {
