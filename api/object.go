@@ -116,8 +116,10 @@ type Type struct {
 	// Older are versions of the group that documents may still say; each is a warning.
 	Older []string
 	// Former are versions, with their groups, whose documents have other fields: they are
-	// refused, and `weft convert` rewrites them.
+	// refused, and `weft convert` rewrites them. Today makes of such a document, as the
+	// values of JSON, those that say the same today.
 	Former []string
+	Today  func(doc map[string]any) []map[string]any
 	// Versions are other versions of the group that a document may say: they have
 	// the same fields.
 	Versions []string

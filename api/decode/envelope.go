@@ -182,8 +182,8 @@ func (d *decoder) kubernetes(typ api.Type) head {
 		older = k.APIVersion
 		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Warns("DeprecatedVersion", "%s is an older version and is read as %s; write that", k.APIVersion, want))
 	case slices.Contains(typ.Former, k.APIVersion):
-		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Breaks("%s is an older form of %s; write %s, with its fields: `weft convert -f FILE --to %s` writes it so",
-			k.APIVersion, typ.Name, want, strings.ToLower(typ.Name)))
+		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Breaks("%s is an older form of %s; write %s, with its fields: `weft convert -f FILE --to %s` writes it so%s",
+			k.APIVersion, typ.Name, want, strings.ToLower(typ.Name), d.today(&typ)))
 	default:
 		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Breaks("%q is not the version of %s; write %s", api.Clip(k.APIVersion), typ.Name, want))
 	}

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/weftmesh/weft/api"
 )
@@ -36,6 +39,27 @@ func Older(kinds map[string]Rewrite, texts ...Text) []Text {
 		out = append(out, parts...)
 	}
 	return out
+}
+
+// mostPrinted is how many bytes a document has at most that stands in a message.
+const mostPrinted = 8 << 10
+
+// today is what a refused document of an older form would be, as the end of a message;
+// empty where that is too long for one.
+func (d *decoder) today(typ *api.Type) string {
+	var doc map[string]any
+	if typ.Today == nil || len(d.Text) > mostPrinted || d.root.Decode(&doc) != nil {
+		return ""
+	}
+	var out bytes.Buffer
+	to := yaml.NewEncoder(&out)
+	to.SetIndent(2)
+	for _, one := range typ.Today(doc) {
+		if err := to.Encode(one); err != nil {
+			return "" // the command says what is wrong
+		}
+	}
+	return ":\n" + strings.TrimSuffix(out.String(), "\n")
 }
 
 // rewritten is the text of the documents that d is today.

@@ -36,7 +36,7 @@ var Dialect = route.Dialect{
 	Types: []api.Type{
 		{Name: KindGRPCRoute, Plural: "grpcroutes", Short: "grpcr", Group: group, Version: version,
 			Route: true, Attach: true, New: func() api.Spec { return new(GRPCRoute) }},
-		{Name: KindHTTPRoute, Plural: "httproutes", Short: "httpr", Group: group, Version: version, Former: olderVersions,
+		{Name: KindHTTPRoute, Plural: "httproutes", Short: "httpr", Group: group, Version: version, Former: olderVersions, Today: today,
 			Route: true, Attach: true, New: func() api.Spec { return new(HTTPRoute) }},
 		{Name: KindGateway, Plural: "gateways", Short: "gtw", Group: group, Version: version,
 			Reported: true, New: func() api.Spec { return new(Gateway) }},

@@ -34,6 +34,12 @@ func fromOlder(doc map[string]any) ([]map[string]any, []route.Change) {
 	return []map[string]any{doc}, o.changes
 }
 
+// today is an older HTTPRoute as documents of today.
+func today(doc map[string]any) []map[string]any {
+	docs, _ := fromOlder(doc)
+	return docs
+}
+
 // replace puts a value under a new name.
 func (o *old) replace(in map[string]any, at api.Path, from, to string, value any) {
 	delete(in, from)
