@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -27,8 +29,9 @@ func (w *work) attach() {
 		for _, l := range lines {
 			line := &w.lines[l]
 			said := route.FieldsOf(back.Inline)
-			for kind, fields := range route.FieldsOf(line.Inline) {
-				missing := map[string]any{}
+			written := route.FieldsOf(line.Inline)
+			for _, kind := range slices.Sorted(maps.Keys(written)) {
+				fields, missing := written[kind], map[string]any{}
 				for at, v := range fields {
 					switch {
 					case text(said[kind][at]) == text(v):
@@ -94,18 +97,59 @@ func (w *work) policy(kind string, items []item) {
 	if ref.Namespace != "" {
 		doc["namespace"] = ref.Namespace
 	}
-	body, err := json.Marshal(doc)
-	if err != nil {
-		panic(err) // fields of policies always marshal
-	}
-	objects, err := decode.Objects(w.Catalog, "", body)
-	for _, v := range api.Violations(err) {
-		if v.Severity == api.Error {
-			w.say(-1, api.Error, "PolicyNotExpressible", "%s: %s: %s; it is left out", kind, v.Field, v.Message)
+	objects, wrong := w.decoded(doc)
+	left := false
+	for _, v := range wrong {
+		if field := without(items, v.Field); field != "" {
+			w.say(-1, api.Error, "PolicyNotExpressible", "a %s does not say %s, so that is left out", kind, field)
+			left = true
 		}
+	}
+	if left {
+		objects, wrong = w.decoded(doc)
+	}
+	for _, v := range wrong {
+		w.say(-1, api.Error, "PolicyNotExpressible", "%s: %s: %s; the policy is left out", kind, v.Field, v.Message)
 	}
 	for _, o := range objects {
 		o.Source = api.Source{}
 		w.out.Objects = append(w.out.Objects, o)
 	}
+}
+
+// decoded is a document as it is read, and what is wrong with it.
+func (w *work) decoded(doc map[string]any) (objects []*api.Object, wrong []*api.Violation) {
+	body, err := json.Marshal(doc)
+	if err != nil {
+		panic(err) // fields of policies always marshal
+	}
+	objects, err = decode.Objects(w.Catalog, "", body)
+	return objects, slices.DeleteFunc(api.Violations(err), func(v *api.Violation) bool { return v.Severity != api.Error })
+}
+
+var fieldOfItem = regexp.MustCompile(`^spec[.]to\[([0-9]+)\][.]default[.](.+)$`)
+
+// without takes the field at a path of a policy out of its item, and returns its name
+// there; empty where there is none.
+func without(items []item, at api.Path) string {
+	parts := fieldOfItem.FindStringSubmatch(string(at))
+	if parts == nil {
+		return ""
+	}
+	n, err := strconv.Atoi(parts[1])
+	if err != nil || n >= len(items) {
+		return ""
+	}
+	in, names := items[n].Default, strings.Split(parts[2], ".")
+	for _, name := range names[:len(names)-1] {
+		if in, _ = in[name].(map[string]any); in == nil {
+			return ""
+		}
+	}
+	last := names[len(names)-1]
+	if _, ok := in[last]; !ok {
+		return ""
+	}
+	delete(in, last)
+	return parts[2]
 }
