@@ -92,6 +92,10 @@ func table(b *strings.Builder, c route.Composition) {
 		fmt.Fprintf(b, "  %s  [%s]\n", cmp.Or(r.Match.Text(), "everything"), r.Name)
 		rule(b, r.Composed)
 	}
+	if c.Connections != nil {
+		fmt.Fprintln(b, "  every connection")
+		rule(b, c.Connections)
+	}
 	if c.Unmatched != nil {
 		fmt.Fprintln(b, "  else")
 		rule(b, c.Unmatched)

@@ -55,9 +55,13 @@ func connectionEnds(b *sim.Branch) map[string]float64 {
 	}
 	ends := map[string]float64{}
 	for _, x := range b.Backends {
-		if x.Outcome == sim.Close || len(x.Inbounds) == 0 {
+		switch {
+		case x.Share == 0:
+		case x.Outcome == sim.Close:
 			ends[closed] += x.Share
-		} else {
+		case len(x.Inbounds) == 0: // of no dataplane
+			ends[x.Name] += x.Share
+		default:
 			ends[x.Inbounds[0].Names[0]] += x.Share
 		}
 	}

@@ -31,6 +31,9 @@ func compose(f route.Frontend, candidates []route.Candidate) route.Composition {
 		out.Rows = elsewhere(f.Name, candidates)
 	}
 	candidates = slices.CompactFunc(candidates, func(a, b route.Candidate) bool { return a.Object == b.Object })
+	if len(candidates) > 0 && candidates[0].Connections {
+		return composeConnections(candidates)
+	}
 	type item struct {
 		*route.Rule
 		near int

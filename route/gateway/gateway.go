@@ -1,5 +1,5 @@
-// Package gateway is the route language of the Gateway API: HTTPRoute and GRPCRoute, and
-// the Gateways that they name (spec/gateway-api.md).
+// Package gateway is the route language of the Gateway API: HTTPRoute, GRPCRoute and TCPRoute,
+// and the Gateways that they name (spec/gateway-api.md).
 //
 // It promises that every field of a document is either carried into the route model
 // or named in a violation or note; that a rule which cannot be carried out takes the
@@ -22,6 +22,7 @@ import (
 const (
 	KindHTTPRoute      = "HTTPRoute"
 	KindGRPCRoute      = "GRPCRoute"
+	KindTCPRoute       = "TCPRoute"
 	KindGateway        = "Gateway"
 	KindGatewayClass   = "GatewayClass"
 	KindReferenceGrant = "ReferenceGrant"
@@ -30,7 +31,7 @@ const (
 	version = "v1"
 )
 
-// Dialect is the route language. Where both kinds route a port GRPCRoute owns it.
+// Dialect is the route language. Where several kinds route a port the first of them owns it.
 var Dialect = route.Dialect{
 	Name: "gateway",
 	Types: []api.Type{
@@ -38,6 +39,8 @@ var Dialect = route.Dialect{
 			Route: true, Attach: true, New: func() api.Spec { return new(GRPCRoute) }},
 		{Name: KindHTTPRoute, Plural: "httproutes", Short: "httpr", Group: group, Version: version, Former: olderVersions, Today: today,
 			Route: true, Attach: true, New: func() api.Spec { return new(HTTPRoute) }},
+		{Name: KindTCPRoute, Plural: "tcproutes", Short: "tcpr", Group: group, Version: version, Versions: []string{"v1alpha2"},
+			Route: true, New: func() api.Spec { return new(TCPRoute) }},
 		{Name: KindGateway, Plural: "gateways", Short: "gtw", Group: group, Version: version,
 			Reported: true, New: func() api.Spec { return new(Gateway) }},
 		{Name: KindGatewayClass, Plural: "gatewayclasses", Short: "gc", Group: group, Version: version, Unscoped: true,
@@ -88,6 +91,9 @@ func read(o *api.Object, see route.See, strict bool) *route.Opinion {
 	case *GRPCRoute:
 		x := reader{object: o, see: see, broken: 503, speaks: api.GRPC, strict: strict} // of which Envoy makes UNAVAILABLE
 		return x.opinion(spec.ParentRefs, grpcRules(spec))
+	case *TCPRoute:
+		x := reader{object: o, see: see, connections: true, strict: strict}
+		return x.opinion(spec.ParentRefs, tcpRules(spec))
 	}
 	panic(fmt.Sprintf("%s holds a %T", o.Ref, o.Spec))
 }

@@ -38,6 +38,6 @@ func (g *ReferenceGrant) permits(kind, namespace, ofGroup string, to api.TargetR
 // ReferenceGrant (spec/gateway-api.md 1.5). What else there is to say of them is said
 // already.
 func (x *reader) strictly(rules []rule) []route.Rule {
-	strict := reader{object: x.object, see: x.see, broken: x.broken, speaks: x.speaks, strict: true}
+	strict := reader{object: x.object, see: x.see, broken: x.broken, speaks: x.speaks, connections: x.connections, strict: true}
 	return strict.rules(rules)
 }

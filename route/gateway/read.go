@@ -43,6 +43,8 @@ type reader struct {
 	// broken is what the share of a backend that cannot be used is answered with.
 	broken uint32
 	speaks api.Protocol
+	// connections says that the rules are about connections, which match nothing.
+	connections bool
 	// strict says that refs to other namespaces need a ReferenceGrant.
 	strict bool
 	notes  []api.Note
@@ -63,7 +65,7 @@ func (x *reader) drop(o *api.Origin, code string, at api.Path, format string, ar
 }
 
 func (x *reader) opinion(parents []gatewayv1.ParentReference, rules []rule) *route.Opinion {
-	out := &route.Opinion{Object: x.object, Top: api.TargetRef{Kind: api.KindMesh}, Speaks: x.speaks}
+	out := &route.Opinion{Object: x.object, Top: api.TargetRef{Kind: api.KindMesh}, Speaks: x.speaks, Connections: x.connections}
 	if len(rules) == 0 { // which is one that takes everything
 		rules = []rule{{}}
 	}
@@ -112,9 +114,11 @@ func oneNamespace(entries []route.Entry) (role string, ok bool) {
 func (x *reader) rule(r *rule, i int) (route.Rule, bool) {
 	at := api.Path("spec.rules").Index(i)
 	out := route.Rule{Origin: &api.Origin{Ref: x.object.Ref, Rule: &i, RuleName: string(or(r.name, "")), Field: at}}
-	var bad bool
-	if out.Matches, bad = x.matches(r.matches, out.Origin, at.Field("matches")); bad {
-		return out, false
+	if !x.connections {
+		var bad bool
+		if out.Matches, bad = x.matches(r.matches, out.Origin, at.Field("matches")); bad {
+			return out, false
+		}
 	}
 	s := &said{broken: x.broken, key: keyOf(out.Matches)}
 	before := len(x.invalid)

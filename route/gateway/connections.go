@@ -1,0 +1,85 @@
+package gateway
+
+import (
+	"slices"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// TCPRoute is the spec of a TCPRoute.
+type TCPRoute gatewayv1.TCPRouteSpec
+
+// tcpRules are the rules of a TCPRoute.
+func tcpRules(spec *TCPRoute) []rule {
+	out := make([]rule, len(spec.Rules))
+	for i := range spec.Rules {
+		out[i] = connectionRule(spec.Rules[i].Name, spec.Rules[i].BackendRefs)
+	}
+	return out
+}
+
+// connectionRule is a rule for connections, whose backends have no filters.
+func connectionRule(name *gatewayv1.SectionName, refs []gatewayv1.BackendRef) rule {
+	out := rule{name: name}
+	for i := range refs {
+		out.backends = append(out.backends, gatewayv1.HTTPBackendRef{BackendRef: refs[i]})
+	}
+	return out
+}
+
+// Validate checks a TCPRoute as its published schema does.
+func (r *TCPRoute) Validate(at api.Path) error {
+	var c checker
+	c.common(at, &r.CommonRouteSpec, nil)
+	c.one(at.Field("rules"), len(r.Rules))
+	names := map[string]bool{}
+	for i := range r.Rules {
+		here := at.Field("rules").Index(i)
+		c.name(here.Field("name"), r.Rules[i].Name, names)
+		c.connectionBackends(here.Field("backendRefs"), r.Rules[i].BackendRefs)
+	}
+	return c.errs.ErrorOrNil()
+}
+
+// one wants one rule: nothing tells connections apart.
+func (c *checker) one(at api.Path, n int) {
+	switch {
+	case n == 0:
+		c.add(at.Breaks("is empty, so connections go nowhere; write one rule, with its backendRefs"))
+	case n > 1:
+		c.add(at.Breaks("there are %d rules, and nothing tells their connections apart; write one", n))
+	}
+}
+
+func (c *checker) connectionBackends(at api.Path, refs []gatewayv1.BackendRef) {
+	if len(refs) == 0 {
+		c.add(at.Breaks("the rule sends connections nowhere; write at least one backend"))
+	}
+	c.long(at, len(refs), maxBackends)
+	for i := range refs {
+		c.backend(at.Index(i), &refs[i].BackendObjectReference)
+		c.weight(at.Index(i).Field("weight"), refs[i].Weight)
+	}
+}
+
+// composeConnections lets the oldest route hold where whole connections go, then the first
+// by name: there is nothing by which several could be told apart.
+func composeConnections(candidates []route.Candidate) route.Composition {
+	return route.Composition{Connections: oldest(candidates)}
+}
+
+// oldest is the rule of the first of candidates, to which the others give way.
+func oldest(candidates []route.Candidate) *route.Composed {
+	out := &route.Composed{Do: route.Itself{}}
+	for _, c := range slices.Backward(candidates) {
+		for i := range c.Rules {
+			r := &c.Rules[i]
+			out.Origins = append(out.Origins, r.Origin)
+			out.Name, out.ActionBy, out.Do = nameOf(r.Origin), r.Origin, &route.Forward{Backends: r.Says.(*said).backends}
+		}
+	}
+	return out
+}
