@@ -62,3 +62,17 @@ func TestAChangedHostCostsOneVirtualHost(t *testing.T) {
 		t.Errorf("a changed host was written %d times, %d hosts %d times", again, hosts, all)
 	}
 }
+
+// TestHostsHaveARouteConfigurationForEachUse: hosts at a port behind redirection, where what is
+// for none of them passes through, are apart from those that an outbound names.
+func TestHostsHaveARouteConfigurationForEachUse(t *testing.T) {
+	t.Parallel()
+	d := &resolve.Destination{ID: "host_h.example:80", Kind: api.KindHost, Name: "h.example", Port: 80, Protocol: api.HTTP}
+	for want, passthrough := range map[string]bool{"outbound:hosts:80": false, "outbound:hosts:80:passthrough": true} {
+		r := sidecar([]*resolve.Table{{Destination: d, Routes: []*resolve.Route{rest()}}}, nil)
+		r.Outbounds[0].Port, r.Outbounds[0].Passthrough = 10080, passthrough
+		if got := envoytest.Open(t, renderer().Render(r).Routes[0], &routev3.RouteConfiguration{}).Name; got != want {
+			t.Errorf("passthrough %v: %s, want %s", passthrough, got, want)
+		}
+	}
+}
