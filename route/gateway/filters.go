@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -20,7 +22,9 @@ func (x *reader) filters(s *said, r *route.Rule, list []gatewayv1.HTTPRouteFilte
 			s.filters = append(s.filters, route.Filter{ResponseHeaders: modifier(f.ResponseHeaderModifier)})
 		case gatewayv1.HTTPRouteFilterRequestRedirect:
 			s.redirect = f.RequestRedirect
+			x.newerRedirect(s, r.Origin, f.RequestRedirect, here.Field("requestRedirect"))
 		case gatewayv1.HTTPRouteFilterURLRewrite:
+			x.newerPath(s, r.Origin, f.URLRewrite.Path, here.Field("urlRewrite").Field("path"))
 			s.filters = append(s.filters, route.Filter{Rewrite: &route.Rewrite{
 				Hostname: string(or(f.URLRewrite.Hostname, "")), Path: modified(f.URLRewrite.Path)}})
 		case gatewayv1.HTTPRouteFilterRequestMirror:
@@ -32,6 +36,33 @@ func (x *reader) filters(s *said, r *route.Rule, list []gatewayv1.HTTPRouteFilte
 			x.closes(s, r.Origin, f, here)
 		}
 	}
+}
+
+// redirectStatuses are those that a redirect may have.
+var redirectStatuses = []int{301, 302, 303, 307, 308}
+
+// newerRedirect says of values that a later release may know, and weft does not, that the
+// requests are answered with an error (spec/gateway-api.md 2.1).
+func (x *reader) newerRedirect(s *said, o *api.Origin, r *gatewayv1.HTTPRequestRedirectFilter, at api.Path) {
+	if r.Scheme != nil && *r.Scheme != "http" && *r.Scheme != "https" {
+		x.newer(s, o, at.Field("scheme"), *r.Scheme, "http or https")
+	}
+	if r.StatusCode != nil && !slices.Contains(redirectStatuses, *r.StatusCode) {
+		x.newer(s, o, at.Field("statusCode"), strconv.Itoa(*r.StatusCode), "301, 302, 303, 307 or 308")
+	}
+	x.newerPath(s, o, r.Path, at.Field("path"))
+}
+
+// newerPath is newerRedirect for what becomes of a path.
+func (x *reader) newerPath(s *said, o *api.Origin, p *gatewayv1.HTTPPathModifier, at api.Path) {
+	if p != nil && p.Type != gatewayv1.FullPathHTTPPathModifier && p.Type != gatewayv1.PrefixMatchHTTPPathModifier {
+		x.newer(s, o, at.Field("type"), string(p.Type), "ReplaceFullPath or ReplacePrefixMatch")
+	}
+}
+
+func (x *reader) newer(s *said, o *api.Origin, at api.Path, value, known string) {
+	s.closed = true
+	x.drop(o, api.CodeUnsupported, at, "weft does not know %q, so the requests of the rule are answered with an error; write %s", api.Clip(value), known)
 }
 
 // closes says that a filter cannot be carried out. It may protect something, so that
