@@ -43,5 +43,13 @@ func (t TargetRef) IsRoute() bool {
 	return t.Kind != "" && !own
 }
 
+// InMesh is the ref as the mesh has it: a Service of Kubernetes and its MeshService are one.
+func (t TargetRef) InMesh() TargetRef {
+	if t.Kind == KindService {
+		t.Kind = KindMeshService
+	}
+	return t
+}
+
 // DefaultMesh is the mesh of documents that name none.
 const DefaultMesh = "default"

@@ -1,7 +1,6 @@
 package convert_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -12,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/convert"
 	"github.com/weftmesh/weft/internal/differential"
@@ -31,11 +29,18 @@ var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS
 // rewritten are the parts of a path that are not as they were sent where they are normalised.
 var rewritten = regexp.MustCompile(`/\.|%[2-7][0-9A-Fa-f]|%00|[\\"<>^{|}\x60]`)
 
-// movedPlace reports whether routes for a service are for a host now, or the other way round.
-func movedPlace(was, is string) bool { return (was == "web:8080") != (is == "web:8080") }
-
 // requestsPerMesh are sent into each mesh and into what it is translated to.
 const requestsPerMesh = 25
+
+// heldAtLeast are the percents of requests, by languages, that meet no rule of which
+// something is reported: four fifths of what they are with the seed and the worlds of every day.
+var heldAtLeast = map[string]int{
+	"contour to gateway": 49, "contour to kuma": 31, "contour to skipper": 31,
+	"gateway to contour": 27, "gateway to kuma": 58, "gateway to skipper": 29,
+	"kuma to contour": 29, "kuma to gateway": 71, "kuma to skipper": 30,
+	"listeners to contour": 15, "listeners to kuma": 1, "listeners to skipper": 13,
+	"skipper to contour": 48, "skipper to gateway": 58, "skipper to kuma": 16,
+}
 
 // TestTheSimulatorAnswersAlike: a request is answered in the mesh with what was translated
 // as in the one of before, unless its rule is reported; then it comes to one of the rules
@@ -47,7 +52,8 @@ func TestTheSimulatorAnswersAlike(t *testing.T) {
 			if from == to || from == "listeners" && to == "gateway" {
 				continue
 			}
-			t.Run(from+" to "+to, func(t *testing.T) {
+			pair := from + " to " + to
+			t.Run(pair, func(t *testing.T) {
 				t.Parallel()
 				held, all := 0, 0
 				for n := range *worlds {
@@ -57,12 +63,21 @@ func TestTheSimulatorAnswersAlike(t *testing.T) {
 						t.Fatalf("world %d: %s", n, reduced(t, docs, from, to, kind, n, said))
 					}
 				}
-				t.Logf("%d of %d requests meet no rule that is reported", held, all)
-				if held*40 < all || all == 0 {
-					t.Errorf("%d of %d requests meet no rule that is reported", held, all)
-				}
+				enough(t, "requests meet no rule that is reported", held, all, heldAtLeast[pair])
 			})
 		}
+	}
+}
+
+// enough wants some percents of all, and half of that of other documents than every day.
+func enough(t *testing.T, what string, some, all, percents int) {
+	t.Helper()
+	if *seed != 1 || *worlds != 25 {
+		percents /= 2
+	}
+	t.Logf("%d of %d %s", some, all, what)
+	if some*100 < all*percents || all == 0 || percents == 0 {
+		t.Errorf("%d of %d %s, want %d%%", some, all, what, percents)
 	}
 }
 
@@ -101,12 +116,9 @@ func limited(r m, kind any, random *rand.Rand) {
 	}
 }
 
-// aboutRoutes reports whether a policy targets a route or a service.
+// aboutRoutes reports whether a document is a policy that targets a route or a service.
 func aboutRoutes(doc m) bool {
-	if !strings.HasPrefix(fmt.Sprint(doc["type"]), "Mesh") {
-		return false
-	}
-	if kind := doc["type"]; kind != "MeshRetry" && kind != "MeshTimeout" && kind != "MeshRateLimit" {
+	if typ, ok := world.Catalog().Find(fmt.Sprint(doc["type"])); !ok || !typ.Policy || typ.Route {
 		return false
 	}
 	text := fmt.Sprint(doc["spec"])
@@ -135,12 +147,23 @@ func authorityIn(from, to, authority string) string {
 type agreement struct {
 	before, after *resolve.Model
 	result        convert.Result
-	from          map[route.Place][]string
+	trace         convert.Trace
 	buckets       [2]map[string]string
 }
 
+// query is a request of both meshes.
+type query struct {
+	sim.Request
+	authority, there string          // before and after
+	tables           []convert.Table // of those who ask for the authority
+}
+
+// moved reports whether routes for a service are for a host now, or the other way round.
+func (q *query) moved() bool { return (q.authority == "web:8080") != (q.there == "web:8080") }
+
 // moved translates the routes of a mesh and asks both; it says the first difference.
-// Without t documents may be wrong.
+// Without t documents may be wrong. Held are the requests that meet no rule that is
+// reported, of all that come to routes.
 func moved(t *testing.T, docs []m, from, to, kind string, n uint64) (said string, held, all int) {
 	objects, err := objectsOf(docs)
 	if err != nil {
@@ -150,7 +173,7 @@ func moved(t *testing.T, docs []m, from, to, kind string, n uint64) (said string
 		return "", 0, 0
 	}
 	a := &agreement{buckets: [2]map[string]string{{}, {}}}
-	a.result, a.from = convert.Traced(objects, convert.Options{Catalog: world.Catalog(), Dialects: world.Readable(), Kind: kind, Host: "h.example",
+	a.result, a.trace = convert.Traced(objects, convert.Options{Catalog: world.Catalog(), Dialects: world.Readable(), Kind: kind, Host: "h.example",
 		Service: api.TargetRef{Kind: api.KindMeshService, Name: "web", SectionName: "8080"}, Edge: api.Ref{Name: "gateway"}})
 	var rest []*api.Object
 	for _, o := range objects {
@@ -163,12 +186,14 @@ func moved(t *testing.T, docs []m, from, to, kind string, n uint64) (said string
 	a.after, _ = settings.Compile(world.Snapshot(slices.Concat(rest, a.result.Objects)...))
 	for i, authority := range hostsOf[from] {
 		for _, q := range differential.Requests(*seed, n*16+uint64(i), authority, matchesAt(a.before, authority), requestsPerMesh) {
-			all++
-			covered, difference := a.differ(q, authority, authorityIn(from, to, authority))
+			asked, covered, difference := a.differ(&query{q, authority, authorityIn(from, to, authority), a.tablesAt(authority)})
 			if difference != "" {
 				return fmt.Sprintf("%s %s %v answers %s version %q\n%s\n%s", q.Method, q.URL, q.Headers, q.Answers, q.Version, difference, a.shown(objects)), held, all
 			}
-			if !covered {
+			if asked {
+				all++
+			}
+			if asked && !covered {
 				held++
 			}
 		}
@@ -176,22 +201,8 @@ func moved(t *testing.T, docs []m, from, to, kind string, n uint64) (said string
 	return "", held, all
 }
 
-func objectsOf(docs []m) ([]*api.Object, error) {
-	text, err := json.Marshal(docs)
-	if err != nil {
-		return nil, err
-	}
-	objects, err := decode.Objects(world.Catalog(), "drawn", text)
-	for _, v := range api.Violations(err) {
-		if v.Severity == api.Error {
-			return nil, err
-		}
-	}
-	return objects, nil
-}
-
 // anyAddress lets RouteGroups send to every address, as world.Readable does.
-var anyAddress, _ = skipper.ParseAddresses([]string{api.AnyHost}) // which is one
+var anyAddress, _ = skipper.ParseAddresses([]string{api.AnyHost}) // * is always valid
 
 // client asks.
 var client = api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "client"}
@@ -215,54 +226,81 @@ func matchesAt(model *resolve.Model, authority string) []route.Match {
 	return out
 }
 
-// differ asks both meshes; covered says that what is different was reported.
-func (a *agreement) differ(q sim.Request, authority, there string) (covered bool, difference string) {
-	if movedPlace(authority, there) && (!slices.Contains(methods, q.Method) || rewritten.MatchString(q.URL)) {
-		return true, "" // it is said that hosts and services differ in that
+// differ asks both meshes. Asked says that a request comes to routes before, covered that
+// something of its rules was reported.
+func (a *agreement) differ(q *query) (asked, covered bool, difference string) {
+	was, err := sim.Run(a.before, client, q.Request)
+	if err != nil || was.Branches[0].Outcome == sim.Close || was.Branches[0].Outcome == sim.Passthrough {
+		return false, false, ""
 	}
-	if movedPlace(authority, there) && (a.grpc() || len(q.Headers["x-long"])+len(q.Headers["x-many"]) > 0) {
-		return true, "" // a host is of protocol http, and its name is of another length
+	if q.moved() && len(q.tables) == 0 {
+		return false, false, ""
 	}
-	was, errWas := sim.Run(a.before, client, q)
-	q.URL = strings.Replace(q.URL, authority, there, 1)
-	is, errIs := sim.Run(a.after, client, q)
-	if errWas != nil || len(was.Branches) != 1 || was.Branches[0].Outcome == sim.Close || was.Branches[0].Outcome == sim.Passthrough {
-		return true, ""
+	if q.moved() && a.told(q, "PlaceDiffers") && a.readElsewhere(q) {
+		return true, true, ""
 	}
-	origins := originsOf(&was)
-	notes := a.about(origins)
-	if errIs != nil || len(is.Branches) != 1 {
-		if a.nowhere() || len(origins)+len(notes) == 0 {
-			return true, ""
+	then := q.Request
+	then.URL = strings.Replace(then.URL, q.authority, q.there, 1)
+	is, err := sim.Run(a.after, client, then)
+	if err != nil {
+		is = sim.Verdict{Branches: []sim.Branch{{Probability: 1}}} // nobody serves it
+	}
+	before, forgiven := a.ends(q, &was, q.authority, nil)
+	after, _ := a.ends(q, &is, q.there, forgiven)
+	covered = slices.ContainsFunc(before, func(e *end) bool { return e.lost || len(e.notes) > 0 })
+	if said := a.compare(q, before, after); said != "" {
+		return true, covered, said
+	}
+	answers := was.Branches[0].Outcome == sim.Respond && slices.Contains(forgiven, "PoliciesAct")
+	counted := !before[0].lost && before[0].Outcome != "missing" && !q.moved() && !answers
+	if counted && len(before) == 1 && err == nil && len(after) == 1 && before[0].text == after[0].text {
+		difference = a.limits(&was, &is)
+	}
+	return true, covered, difference
+}
+
+// readElsewhere reports whether requests for a service and for a host differ in it, as is
+// said: in the methods that are read, in how paths are, in the protocol, which is http for
+// hosts, and in the length of the name.
+func (a *agreement) readElsewhere(q *query) bool {
+	return !slices.Contains(methods, q.Method) || rewritten.MatchString(q.URL) || a.grpc() || len(q.Headers["x-long"])+len(q.Headers["x-many"]) > 0
+}
+
+// compare says what becomes of a part of the requests now that is neither what was done
+// with it before nor what was reported.
+func (a *agreement) compare(q *query, before, after []*end) string {
+	before, after = slices.Clone(before), slices.Clone(after)
+	slices.SortStableFunc(before, func(x, y *end) int { return len(x.notes) - len(y.notes) })
+	for _, x := range before {
+		for _, y := range after {
+			if x.text == y.text {
+				same := min(x.share, y.share)
+				x.share, y.share = x.share-same, y.share-same
+			}
 		}
-		if len(notes) > 0 {
-			return true, a.promised(notes, &sim.Verdict{Branches: []sim.Branch{{}}})
-		}
-		return false, fmt.Sprintf("was %s, is %v", seen(&was, authority, a).text(), errIs)
 	}
-	x, y := seen(&was, authority, a), seen(&is, there, a)
-	if x.text() == y.text() {
-		if a.unplaced(authority) || movedPlace(authority, there) { // then several hosts may have come to one service
-			return len(notes) > 0, ""
+	gone := func(e *end) bool { return e.share < 1e-6 }
+	before, after = slices.DeleteFunc(before, gone), slices.DeleteFunc(after, gone)
+	for _, x := range before {
+		if !slices.ContainsFunc(after, func(y *end) bool { return a.promised(q, x, y) }) {
+			return a.broken(x, after)
 		}
-		return len(notes) > 0, a.limits(&was, &is)
 	}
-	switch {
-	case a.unplaced(authority), movedPlace(authority, there) && a.told("PlaceTaken"):
-		return true, ""
-	case len(notes) > 0:
-		if said := a.promised(notes, &is); said != "" {
-			return true, said + "\n" + cmp.Diff(x, y)
+	for _, y := range after {
+		if !slices.ContainsFunc(before, func(x *end) bool { return a.promised(q, x, y) }) {
+			return a.broken(before[0], []*end{y})
 		}
-		return true, ""
-	case a.nowhere():
-		return true, ""
-	case len(origins) == 0 && a.told("UnmatchedDiffers"):
-		return true, ""
-	case a.told("WebSockets") && q.Headers["upgrade"] != "":
-		return true, ""
 	}
-	return false, fmt.Sprintf("by %v, then %v (-was +is):\n%s", origins, originsOf(&is), cmp.Diff(x, y))
+	return ""
+}
+
+// broken is a difference that nobody told, for people.
+func (a *agreement) broken(x *end, after []*end) string {
+	out := fmt.Sprintf("by %v, and it is said %q\n", x.rules, messages(x.notes))
+	for _, y := range after {
+		out += fmt.Sprintf("then %q by %v (-was +is):\n%s", a.takers(y), y.rules, cmp.Diff(x.view, y.view))
+	}
+	return out
 }
 
 // grpc reports whether the service web is not of protocol http.
@@ -271,14 +309,4 @@ func (a *agreement) grpc() bool {
 	return ok && slices.ContainsFunc(r.Outbounds, func(o *resolve.Outbound) bool {
 		return o.Destination.Name == "web" && o.Destination.Protocol == api.GRPC
 	})
-}
-
-func originsOf(v *sim.Verdict) []route.Place {
-	var out []route.Place
-	if r := v.Branches[0].Route; r != nil {
-		for _, o := range r.Origins {
-			out = append(out, route.Place{Ref: o.Ref, Field: o.Field})
-		}
-	}
-	return out
 }

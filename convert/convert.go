@@ -52,19 +52,53 @@ type converter struct {
 	target  *route.Dialect
 	objects []*api.Object
 	out     Result
-	names   map[api.Ref]int  // how often a name is in use
+	names   map[api.Ref]bool // those of documents that are there already
 	taken   map[string]*work // who has a place
 }
 
-// Objects translates the routes among objects into the kind o.Kind; other objects are
-// only looked at. It panics where no dialect prints the kind.
-func Objects(objects []*api.Object, o Options) Result { return translate(objects, o).out }
+// Objects translates the routes among objects into the kind o.Kind, those of each mesh by
+// themselves; other objects are only looked at. It panics where no dialect prints the kind.
+func Objects(objects []*api.Object, o Options) Result {
+	var out Result
+	for _, c := range translate(objects, o) {
+		out.Objects = append(out.Objects, c.out.Objects...)
+		out.Notes = append(out.Notes, c.out.Notes...)
+	}
+	sortNotes(out.Notes)
+	return out
+}
 
-func translate(objects []*api.Object, o Options) *converter {
+// sortNotes puts notes in the order of what they are about.
+func sortNotes(list []api.Note) {
+	slices.SortStableFunc(list, func(a, b api.Note) int {
+		return cmp.Or(a.Origin.Ref.Compare(b.Origin.Ref), cmp.Compare(a.Field, b.Field))
+	})
+}
+
+// translate translates each mesh, with what is in none.
+func translate(objects []*api.Object, o Options) []*converter {
+	var meshes []string
+	for _, x := range objects {
+		if x.Mesh != "" && !slices.Contains(meshes, x.Mesh) {
+			meshes = append(meshes, x.Mesh)
+		}
+	}
+	var out []*converter
+	for _, mesh := range meshes {
+		elsewhere := func(x *api.Object) bool { return x.Mesh != "" && x.Mesh != mesh }
+		c, tables := begin(slices.DeleteFunc(slices.Clone(objects), elsewhere), o)
+		c.write(tables)
+		out = append(out, c)
+	}
+	return out
+}
+
+// begin begins the conversion of objects of one mesh; the tables are to be written.
+func begin(objects []*api.Object, o Options) (*converter, []*source) {
 	c := converterOf(objects, o)
 	for _, x := range objects {
 		if x.Kind == o.Kind { // it is so already
-			c.names[x.Ref]++
+			c.names[x.Ref] = true
 			c.out.Objects = append(c.out.Objects, c.today(x))
 		}
 	}
@@ -72,12 +106,18 @@ func translate(objects []*api.Object, o Options) *converter {
 	for i := range o.Dialects {
 		tables = append(tables, c.tables(&o.Dialects[i])...)
 	}
-	c.write(tables)
-	return c
+	return c, tables
 }
 
+// converterOf is a conversion of objects of one mesh. Names of the kind that is written are
+// free: the caller says which are not.
 func converterOf(objects []*api.Object, o Options) *converter {
-	c := &converter{Options: o, objects: objects, names: map[api.Ref]int{}, taken: map[string]*work{}}
+	c := &converter{Options: o, objects: objects, names: map[api.Ref]bool{}, taken: map[string]*work{}}
+	for _, x := range objects {
+		if x.Kind != o.Kind {
+			c.names[x.Ref] = true
+		}
+	}
 	for i := range o.Dialects {
 		if o.Dialects[i].Prints == o.Kind {
 			c.target = &o.Dialects[i]
@@ -89,9 +129,9 @@ func converterOf(objects []*api.Object, o Options) *converter {
 	return c
 }
 
-// write writes tables, and says what is otherwise.
-func (c *converter) write(tables []*source) {
-	var works []*work
+// write writes tables, and says what is otherwise. Those that have no place are not among
+// the works.
+func (c *converter) write(tables []*source) (works []*work) {
 	for _, t := range tables {
 		if w := c.table(t); w != nil {
 			works = append(works, w)
@@ -105,9 +145,7 @@ func (c *converter) write(tables []*source) {
 		w.finish()
 	}
 	c.tellPolicies(works)
-	slices.SortStableFunc(c.out.Notes, func(a, b api.Note) int {
-		return cmp.Or(a.Origin.Ref.Compare(b.Origin.Ref), cmp.Compare(a.Field, b.Field))
-	})
+	return works
 }
 
 // Current is a spec that may be written in an older form of its language.
@@ -142,15 +180,12 @@ func (c *converter) note(o *api.Origin, severity api.Severity, code string, at a
 	}
 }
 
-// name is a ref that is not in use yet.
-func (c *converter) name(ref api.Ref) api.Ref {
-	ref.Kind = c.Kind
-	for c.names[ref]++; c.names[ref] > 1; c.names[ref]++ {
-		next := ref
-		if next.Name = fmt.Sprintf("%s-%d", ref.Name, c.names[ref]); c.names[next] == 0 {
-			c.names[next]++
-			return next
-		}
+// free is the first ref of the name of ref, then of NAME-2, NAME-3 and so on, that is in use
+// nowhere; then it is.
+func (c *converter) free(ref api.Ref) api.Ref {
+	for n, name := 2, ref.Name; c.names[ref]; n++ {
+		ref.Name = fmt.Sprintf("%s-%d", name, n)
 	}
+	c.names[ref] = true
 	return ref
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -88,11 +87,8 @@ func responds(do *route.Respond) any {
 
 // backend is a ref in one spelling.
 func backend(b *route.BackendRef) string {
-	ref := b.Target
-	kind, section := ref.Kind, ref.SectionName
-	if kind == api.KindService {
-		kind = api.KindMeshService
-	}
+	ref := b.Target.InMesh()
+	section := ref.SectionName
 	if b.Port != 0 {
 		section = fmt.Sprint(b.Port)
 	}
@@ -100,7 +96,7 @@ func backend(b *route.BackendRef) string {
 	if b.Lost != nil {
 		lost = b.Lost.Code
 	}
-	return text([]any{kind, cmp.Or(ref.Namespace, b.Home), ref.Name, section, ref.Labels, ref.Tags, lost})
+	return text([]any{ref.Kind, cmp.Or(ref.Namespace, b.Home), ref.Name, section, ref.Labels, ref.Tags, lost})
 }
 
 func mirrors(list []*route.Mirror) []string {
@@ -124,9 +120,6 @@ func balancing(c *route.Composed) string {
 		if w := do.Backends[i].Balance.String(); w != "" && do.Backends[i].Weight > 0 {
 			words = append(words, w)
 		}
-		if do.Backends[i].HTTP2 {
-			words = append(words, "with HTTP/2")
-		}
 	}
 	slices.Sort(words)
 	words = slices.Compact(words)
@@ -134,6 +127,23 @@ func balancing(c *route.Composed) string {
 		words = append(words, "by "+keys)
 	}
 	return strings.Join(words, ", ")
+}
+
+// inHTTP2 are the backends of a rule that it asks in HTTP/2 whatever their ports say, in
+// words.
+func inHTTP2(c *route.Composed) string {
+	do, ok := c.Do.(*route.Forward)
+	if !ok {
+		return ""
+	}
+	var names []string
+	for i := range do.Backends {
+		if b := &do.Backends[i]; b.HTTP2 && b.Weight > 0 {
+			names = append(names, b.Target.Name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
 }
 
 // guards reports whether a rule keeps requests away from backends, so that it would

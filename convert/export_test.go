@@ -8,20 +8,32 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// Pair is what holds at one place before and after a translation.
-type Pair struct{ Before, After route.Composition }
+// Pair is what holds at one place before and after a translation. Bare says that none of
+// the rules of before is written.
+type Pair struct {
+	Before, After route.Composition
+	Bare          bool
+}
 
 // Pairs are those of all places for which something was written.
-func Pairs(objects []*api.Object, o Options) []Pair { return pairs(translate(objects, o)) }
+func Pairs(objects []*api.Object, o Options) []Pair {
+	var out []Pair
+	for _, c := range translate(objects, o) {
+		out = append(out, pairs(c)...)
+	}
+	return out
+}
 
 // Own prints the objects of a language in their own language, and says what holds at each
-// place before and after.
-func Own(objects []*api.Object, o Options) (Result, []Pair) {
+// place before and after. Read are the notes of reading alone.
+func Own(objects []*api.Object, o Options) (result Result, all []Pair, read []api.Note) {
 	c := converterOf(objects, o)
 	tables := c.tablesOf(c.target, o.Kind)
+	read = slices.Clone(c.out.Notes)
 	c.objects = slices.DeleteFunc(slices.Clone(objects), func(x *api.Object) bool { return x.Kind == o.Kind })
 	c.write(tables)
-	return c.out, pairs(c)
+	sortNotes(c.out.Notes)
+	return c.out, pairs(c), read
 }
 
 func pairs(c *converter) []Pair {
@@ -39,10 +51,15 @@ func pairs(c *converter) []Pair {
 			if made.Unmatched != nil {
 				made.Unmatched = named(made.Unmatched, to, map[*route.Composed]*route.Composed{})
 			}
-			out = append(out, Pair{before, made})
+			out = append(out, Pair{before, made, w.bare()})
 		}
 	}
 	return out
+}
+
+// bare reports whether none of the rules of the source is written.
+func (w *work) bare() bool {
+	return len(w.lines) == 0 || w.ended && len(w.lines) == 1
 }
 
 // Does is what a rule does with a request for a path, in one text.
@@ -53,17 +70,42 @@ func Does(c *route.Composed, on *route.Condition, path string) string {
 	return effect(c, on, &route.Condition{On: route.OnPath, Op: route.Equal, Value: path}, 8080)
 }
 
-// Traced is what is translated, and of which rules of the source each rule of it has come.
-func Traced(objects []*api.Object, o Options) (Result, map[route.Place][]string) {
-	c := translate(objects, o)
-	from := map[route.Place][]string{}
-	for _, w := range c.taken {
+// Trace is how objects of one mesh were translated.
+type Trace struct {
+	Tables []Table
+	// From are the rules of the source of which each rule has come, as messages name them.
+	From map[route.Place][]string
+}
+
+// Table is what clients at some places are told.
+type Table struct {
+	Places []api.TargetRef // where they ask in the source
+	By     api.Ref         // whose the notes about the table as a whole are
+	// Written says that it has a place, Bare that none of its rules is there.
+	Written, Bare bool
+	// Objects is how many documents it has come to.
+	Objects int
+}
+
+// Traced is what is translated, and how.
+func Traced(objects []*api.Object, o Options) (Result, Trace) {
+	c, tables := begin(objects, o)
+	trace := Trace{From: map[route.Place][]string{}}
+	for _, t := range tables {
+		trace.Tables = append(trace.Tables, Table{Places: slices.Clone(t.To), By: t.by[0].Ref})
+	}
+	for _, w := range c.write(tables) {
+		if !w.printable() {
+			continue
+		}
+		t := &trace.Tables[slices.Index(tables, w.source)]
+		t.Written, t.Bare, t.Objects = true, w.bare(), len(w.printed.Objects)
 		for place, lines := range w.printed.From {
-			from[place] = nil
+			trace.From[place] = nil
 			for _, l := range lines {
-				from[place] = append(from[place], w.called(l))
+				trace.From[place] = append(trace.From[place], w.called(l))
 			}
 		}
 	}
-	return c.out, from
+	return c.out, trace
 }

@@ -93,10 +93,11 @@ func (w *work) called(i int) string {
 
 // tellDifferences says what the languages have otherwise as a whole.
 func (w *work) tellDifferences() {
-	upgrades := false
+	upgrades, bare := false, false
 	for back, lines := range w.back() {
 		for _, l := range lines {
 			line := &w.lines[l]
+			bare = bare || line.Bare && !back.Bare
 			do, forwards := line.Do.(*route.Forward)
 			if !forwards || len(do.Backends) == 0 {
 				continue
@@ -105,16 +106,22 @@ func (w *work) tellDifferences() {
 			if was, is := balancing(line.Composed), balancing(back); was != is {
 				w.say(l, api.Warning, "BalancingNotExpressible", "endpoints are chosen by %s, which %s does not say; they are chosen by turns", was, w.Kind)
 			}
+			if was := inHTTP2(line.Composed); was != inHTTP2(back) {
+				w.say(l, api.Warning, "ProtocolNotExpressible", "the rule asks %s in HTTP/2, which %s cannot say: it is asked in the protocol of its port, so write http2 there", was, w.noun())
+			}
 			if there, ok := back.Do.(*route.Forward); ok && broken(do) != broken(there) {
-				w.note(&api.Origin{Ref: w.by[0].Ref}, api.Info, "MissingBackend", "", "where a backend is not there %s, and before %s", broken(there), broken(do))
+				w.note(&api.Origin{Ref: w.by[0].Ref}, api.Info, "MissingBackend", "", "a missing backend is treated differently: now %s; before, %s", broken(there), broken(do))
 			}
 		}
 	}
+	if bare && slices.ContainsFunc(w.objects, func(o *api.Object) bool { typ, ok := w.Catalog.Find(o.Kind); return ok && typ.Policy && !typ.Route }) {
+		w.note(&api.Origin{Ref: w.by[0].Ref}, api.Info, "PoliciesAct", "", "what the source answers where no rule takes a request, or one is wrong, is a rule of %s: a policy for the whole mesh, as a MeshRateLimit, acts on it now", w.noun())
+	}
 	if w.moved {
-		w.note(&api.Origin{Ref: w.by[0].Ref}, api.Warning, "PlaceDiffers", "", "sidecars read requests for a service and for a host otherwise: for a host they compare the path as it is sent (/a/../b), and read every method; for a service they resolve such a path first, and answer 400 to a method that HTTP does not know")
+		w.note(&api.Origin{Ref: w.by[0].Ref}, api.Warning, "PlaceDiffers", "", "sidecars treat requests for a service and for a host differently: for a host they compare the path as it is sent (/a/../b), and read every method; for a service they resolve such a path first, and answer 400 to a method that HTTP does not know")
 	}
 	if upgrades {
-		w.note(&api.Origin{Ref: w.by[0].Ref}, api.Warning, "WebSockets", "", "WebSockets pass all rules of %s, and before only those that let them", w.Kind)
+		w.note(&api.Origin{Ref: w.by[0].Ref}, api.Warning, "WebSockets", "", "every rule of %s accepts WebSockets; in the source only those that enabled them did", w.noun())
 	}
 }
 

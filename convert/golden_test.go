@@ -52,7 +52,7 @@ func translated(t *testing.T, objects []*api.Object, to string) []byte {
 		Service: api.TargetRef{Kind: api.KindMeshService, Namespace: objects[0].Namespace, Name: "web", SectionName: "80"}, Edge: api.Ref{Name: "gateway"}}
 	result := convert.Objects(objects, options)
 	if objects[0].Kind == typ.Name { // printed all the same
-		result, _ = convert.Own(objects, options)
+		result, _, _ = convert.Own(objects, options)
 	}
 	var b bytes.Buffer
 	for _, n := range result.Notes {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
@@ -46,6 +45,15 @@ func asked(r *rand.Rand) *route.Request {
 	}
 }
 
+// carriedAtLeast are the percents of rules, by languages, of which nothing is reported: four
+// fifths of what they are with the seed and the worlds of every day.
+var carriedAtLeast = map[string]int{
+	"contour to gateway": 20, "contour to kuma": 23, "contour to skipper": 37,
+	"gateway to contour": 14, "gateway to kuma": 43, "gateway to skipper": 20,
+	"kuma to contour": 28, "kuma to gateway": 55, "kuma to skipper": 28,
+	"skipper to contour": 35, "skipper to gateway": 35, "skipper to kuma": 36,
+}
+
 // TestTranslationsActAlike: what is not reported takes the same requests as before and
 // does the same with them, for random documents of each language and each other language.
 func TestTranslationsActAlike(t *testing.T) {
@@ -66,9 +74,7 @@ func TestTranslationsActAlike(t *testing.T) {
 					c, a := x.check(n)
 					carried, all = carried+c, all+a
 				}
-				if carried*40 < all || all == 0 {
-					t.Errorf("%d of %d rules are carried", carried, all)
-				}
+				enough(t, "rules are carried", carried, all, carriedAtLeast[from+" to "+to])
 			})
 		}
 	}
@@ -76,17 +82,26 @@ func TestTranslationsActAlike(t *testing.T) {
 
 func decoded(t *testing.T, docs []map[string]any) []*api.Object {
 	t.Helper()
-	text, err := json.Marshal(docs)
+	objects, err := objectsOf(docs)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return objects
+}
+
+// objectsOf are documents as objects, if none of them is wrong.
+func objectsOf(docs []map[string]any) ([]*api.Object, error) {
+	text, err := json.Marshal(docs)
+	if err != nil {
+		return nil, err
 	}
 	objects, err := decode.Objects(world.Catalog(), "drawn", text)
 	for _, v := range api.Violations(err) {
 		if v.Severity == api.Error {
-			t.Fatal(err)
+			return nil, err
 		}
 	}
-	return objects
+	return objects, nil
 }
 
 // translation is one set of documents, translated.
@@ -104,7 +119,7 @@ func (x *translation) check(n uint64) (carried, all int) {
 	x.printable()
 	for _, p := range convert.Pairs(x.objects, x.options) {
 		for _, r := range p.Before.Rows {
-			if all++; !x.reported(r.Composed) {
+			if all++; !p.Bare && !x.reported(r.Composed) {
 				carried++
 			}
 		}
@@ -112,7 +127,7 @@ func (x *translation) check(n uint64) (carried, all int) {
 			q := asked(x.random)
 			was, old := first(p.Before, q)
 			is, now := first(p.After, q)
-			if convert.Does(was, old, q.Path) == convert.Does(is, now, q.Path) || x.excused(p.Before, q) {
+			if convert.Does(was, old, q.Path) == convert.Does(is, now, q.Path) || x.excused(&p, q) {
 				continue
 			}
 			docs := ""
@@ -161,27 +176,27 @@ func first(c route.Composition, q *route.Request) (*route.Composed, *route.Condi
 	return c.Unmatched, route.CatchAll.Path()
 }
 
+// leftOut are the codes of what is not written of a rule.
+var leftOut = []string{route.UnsaidAction, route.UnsaidFilter, route.UnsaidMatch, route.UnsaidBackend, route.UnsaidPlace, "PartNotExpressible", "OrderNotExpressible", "Guarded", "Invalid"}
+
 // reported reports whether something of a rule is said to be left out.
 func (x *translation) reported(c *route.Composed) bool {
 	return slices.ContainsFunc(x.result.Notes, func(n api.Note) bool {
-		if n.Severity == api.Info || n.Code == "WebSockets" || strings.HasPrefix(n.Code, "Balancing") {
-			return false
-		}
-		if n.Field == "" {
-			return n.Severity == api.Error
-		}
-		return slices.ContainsFunc(c.Origins, func(o *api.Origin) bool { return o.Ref == n.Origin.Ref && o.Field == n.Field })
+		return slices.Contains(leftOut, n.Code) && slices.ContainsFunc(c.Origins, func(o *api.Origin) bool { return o.Ref == n.Origin.Ref && o.Field == n.Field })
 	})
 }
 
 // excused reports whether a request matches what is left out, or nothing where what
 // matches nothing is said to be answered otherwise.
-func (x *translation) excused(before route.Composition, q *route.Request) bool {
-	for _, r := range before.Rows {
+func (x *translation) excused(p *convert.Pair, q *route.Request) bool {
+	if p.Bare && slices.ContainsFunc(x.result.Notes, func(n api.Note) bool { return n.Code == route.UnsaidPlace && n.Field == "" }) {
+		return true
+	}
+	for _, r := range p.Before.Rows {
 		if r.Match.Holds(q) && x.reported(r.Composed) {
 			return true
 		}
 	}
-	_, on := first(before, q)
+	_, on := first(p.Before, q)
 	return on == route.CatchAll.Path() && slices.ContainsFunc(x.result.Notes, func(n api.Note) bool { return n.Code == "UnmatchedDiffers" })
 }

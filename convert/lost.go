@@ -25,7 +25,7 @@ func (w *work) lose(lost map[int]reason) bool {
 		last := w.ended && i == len(w.lines)-1
 		switch {
 		case gone && last && w.refused:
-			w.say(-1, api.Error, why.code, "%s: what no rule takes cannot be refused: %s; nothing is written for it", w.where(), why.message)
+			w.say(-1, api.Error, route.UnsaidPlace, "%s: what no rule takes cannot be refused: %s; nothing is written for it", w.where(), why.message)
 			w.printed, w.found = nil, nil
 			return false
 		case gone && last:
@@ -36,7 +36,7 @@ func (w *work) lose(lost map[int]reason) bool {
 			l.Composed = w.instead[l.Composed]
 			kept = append(kept, l)
 		case gone:
-			w.left = append(w.left, left{l, why})
+			w.left = append(w.left, w.reopened(l, why))
 		default:
 			kept = append(kept, l)
 		}
@@ -44,6 +44,21 @@ func (w *work) lose(lost map[int]reason) bool {
 	w.lines = kept
 	w.shut()
 	return true
+}
+
+// reopened is a line that is left out: one that answered with an error instead does not do
+// that either, and both reasons hold.
+func (w *work) reopened(l route.Line, why reason) left {
+	i := slices.IndexFunc(w.closed, func(x left) bool {
+		return w.instead[x.Composed] == l.Composed && slices.EqualFunc(x.Conditions, l.Conditions, route.Condition.Equal)
+	})
+	if i < 0 {
+		return left{l, why}
+	}
+	was := w.closed[i]
+	w.closed = slices.Delete(w.closed, i, i+1)
+	l.Composed = was.Composed
+	return left{l, reason{why.code, was.message + "; " + why.message}}
 }
 
 // refuses reports whether a line that cannot be said keeps its place, with an error for an
@@ -149,15 +164,15 @@ func (w *work) fence(all *said) {
 	if !open {
 		return
 	}
-	for _, to := range w.To {
-		delete(w.taken, text(to))
-	}
-	if w.printed != nil {
-		w.out.Objects = slices.DeleteFunc(w.out.Objects, func(o *api.Object) bool { return slices.Contains(w.printed.Objects, o) })
-	}
+	w.withdraw()
 	w.fenced = true
-	if w.write(); bare {
+	if w.write(); !bare {
+		return
+	}
+	if w.printable() {
 		w.say(-1, api.Error, route.UnsaidPlace, "%s: none of its rules is written, and what is written for wider hosts takes none of its requests", w.where())
+	} else {
+		w.say(-1, api.Error, route.UnsaidPlace, "%s: nothing is written, and its requests come to what is written for wider hosts", w.where())
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -27,32 +26,40 @@ func (w *work) attach() {
 	done := map[string]bool{}
 	for back, lines := range w.back() {
 		for _, l := range lines {
-			line := &w.lines[l]
-			said := route.FieldsOf(back.Inline)
-			written := route.FieldsOf(line.Inline)
+			said, written := route.FieldsOf(back.Inline), route.FieldsOf(w.lines[l].Inline)
 			for _, kind := range slices.Sorted(maps.Keys(written)) {
-				fields, missing := written[kind], map[string]any{}
-				for at, v := range fields {
-					switch {
-					case text(said[kind][at]) == text(v):
-					case ofConnections[at]:
-						w.say(l, api.Warning, "ConnectionsNotExpressible", "%s of the connections to its services is %s, which neither %s nor a %s that targets a route says; write it in one that targets the services", at, text(v), w.Kind, kind)
-					default:
-						missing[at] = v
-					}
-				}
+				missing := w.missing(l, kind, written[kind], said[kind])
 				o := back.Origins[len(back.Origins)-1]
 				if key := kind + o.FullName() + string(o.Field); len(missing) > 0 && !done[key] {
 					done[key] = true
-					items[kind] = append(items[kind], item{w.targetOf(o), nested(missing)})
-					w.say(l, api.Info, "AttachedPolicy", "%s does not say %s, so a %s that targets the rule does", w.Kind, strings.Join(slices.Sorted(maps.Keys(missing)), ", "), kind)
+					if x := (item{w.targetOf(o), nested(missing)}); w.attachable(l, kind, x) {
+						items[kind] = append(items[kind], x)
+						w.say(l, api.Info, "AttachedPolicy", "%s does not say %s, so a %s that targets the rule does", w.Kind, strings.Join(slices.Sorted(maps.Keys(missing)), ", "), kind)
+					}
 				}
 			}
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(items)) {
-		w.policy(kind, items[kind])
+		objects, _ := w.policy(kind, w.free(w.policyRef(kind)), items[kind])
+		w.out.Objects = append(w.out.Objects, objects...)
 	}
+}
+
+// missing are the fields of a kind of policies that a line has and the rule that came of it
+// does not say, but for those that no policy on a rule says either.
+func (w *work) missing(line int, kind string, fields, said map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, at := range slices.Sorted(maps.Keys(fields)) {
+		switch v := fields[at]; {
+		case text(said[at]) == text(v):
+		case ofConnections[at]:
+			w.say(line, api.Warning, "ConnectionsNotExpressible", "%s of the connections to its services is %s, which neither %s nor a %s that targets a route says; write it in one that targets the services", at, text(v), w.Kind, kind)
+		default:
+			out[at] = v
+		}
+	}
+	return out
 }
 
 // ofConnections are the fields that an HTTPProxy says of the connections of a route,
@@ -88,68 +95,74 @@ func nested(fields map[string]any) map[string]any {
 	return out
 }
 
-// policy adds a policy of a kind; what the kind refuses is left out.
-func (w *work) policy(kind string, items []item) {
-	ref := w.printed.Objects[0].Ref
-	name := ref.Name + "-" + strings.ToLower(strings.TrimPrefix(kind, "Mesh"))
-	spec := map[string]any{"targetRef": map[string]any{"kind": api.KindMesh}, "to": items}
-	doc := map[string]any{"type": kind, "mesh": ref.Mesh, "name": name, "spec": spec}
-	if ref.Namespace != "" {
-		doc["namespace"] = ref.Namespace
-	}
-	objects, wrong := w.decoded(doc)
-	left := false
+// attachable takes out of an item, which a line wants, what no policy of the kind says; it
+// reports whether something is left that one says.
+func (w *work) attachable(line int, kind string, x item) bool {
+	wrong := w.wrongWith(kind, x)
 	for _, v := range wrong {
-		if field := without(items, v.Field); field != "" {
-			w.say(-1, api.Error, "PolicyNotExpressible", "a %s does not say %s, so that is left out", kind, field)
-			left = true
+		if field := without(x.Default, v.Field); field != "" {
+			w.say(line, api.Error, "PolicyNotExpressible", "a %s does not say %s, so that is left out", kind, field)
 		}
 	}
-	if left {
-		objects, wrong = w.decoded(doc)
+	if len(wrong) > 0 {
+		wrong = w.wrongWith(kind, x)
 	}
 	for _, v := range wrong {
-		w.say(-1, api.Error, "PolicyNotExpressible", "%s: %s: %s; the policy is left out", kind, v.Field, v.Message)
+		w.say(line, api.Error, "PolicyNotExpressible", "a %s is left out: %s: %s", kind, v.Field, v.Message)
 	}
-	for _, o := range objects {
-		o.Source = api.Source{}
-		w.out.Objects = append(w.out.Objects, o)
-	}
+	return len(wrong) == 0
 }
 
-// decoded is a document as it is read, and what is wrong with it.
-func (w *work) decoded(doc map[string]any) (objects []*api.Object, wrong []*api.Violation) {
-	body, err := json.Marshal(doc)
-	if err != nil {
-		panic(err) // fields of policies always marshal
-	}
-	objects, err = decode.Objects(w.Catalog, "", body)
-	return objects, slices.DeleteFunc(api.Violations(err), func(v *api.Violation) bool { return v.Severity != api.Error })
+// wrongWith is what a kind of policies says is wrong with an item.
+func (w *work) wrongWith(kind string, x item) []*api.Violation {
+	_, err := w.policy(kind, w.policyRef(kind), []item{x})
+	return slices.DeleteFunc(api.Violations(err), func(v *api.Violation) bool { return v.Severity != api.Error })
 }
 
-var fieldOfItem = regexp.MustCompile(`^spec[.]to\[([0-9]+)\][.]default[.](.+)$`)
+var fieldOfItem = regexp.MustCompile(`^spec[.]to\[0\][.]default[.](.+)$`)
 
-// without takes the field at a path of a policy out of its item, and returns its name
-// there; empty where there is none.
-func without(items []item, at api.Path) string {
+// without takes the field at a path of a policy of one item out of what the item says, and
+// returns its name there; empty where there is none.
+func without(says map[string]any, at api.Path) string {
 	parts := fieldOfItem.FindStringSubmatch(string(at))
 	if parts == nil {
 		return ""
 	}
-	n, err := strconv.Atoi(parts[1])
-	if err != nil || n >= len(items) {
-		return ""
-	}
-	in, names := items[n].Default, strings.Split(parts[2], ".")
+	names := strings.Split(parts[1], ".")
 	for _, name := range names[:len(names)-1] {
-		if in, _ = in[name].(map[string]any); in == nil {
+		if says, _ = says[name].(map[string]any); says == nil {
 			return ""
 		}
 	}
 	last := names[len(names)-1]
-	if _, ok := in[last]; !ok {
+	if _, ok := says[last]; !ok {
 		return ""
 	}
-	delete(in, last)
-	return parts[2]
+	delete(says, last)
+	return parts[1]
+}
+
+// policyRef is what a policy of a kind on the table would be called.
+func (w *work) policyRef(kind string) api.Ref {
+	ref := w.printed.Objects[0].Ref
+	ref.Kind, ref.Name = kind, ref.Name+"-"+strings.ToLower(strings.TrimPrefix(kind, "Mesh"))
+	return ref
+}
+
+// policy is a policy of a kind, as objects; the error is what the kind refuses.
+func (w *work) policy(kind string, ref api.Ref, items []item) ([]*api.Object, error) {
+	spec := map[string]any{"targetRef": map[string]any{"kind": api.KindMesh}, "to": items}
+	doc := map[string]any{"type": kind, "mesh": ref.Mesh, "name": ref.Name, "spec": spec}
+	if ref.Namespace != "" {
+		doc["namespace"] = ref.Namespace
+	}
+	body, err := json.Marshal(doc)
+	if err != nil {
+		panic(err) // fields of policies always marshal
+	}
+	objects, err := decode.Objects(w.Catalog, "", body)
+	for _, o := range objects {
+		o.Source = api.Source{}
+	}
+	return objects, err
 }

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -25,6 +26,7 @@ type work struct {
 	// closed are lines that answer with an error instead, by what instead has for them.
 	closed  []left
 	instead map[*route.Composed]*route.Composed
+	name    string // of its documents, while nobody else's have it
 	printed *route.Printed
 	found   *findings
 	founds  []*findings // of all places
@@ -41,7 +43,9 @@ func (c *converter) table(s *source) *work {
 	if ref.Namespace == "" {
 		ref.Namespace = w.home()
 	}
-	w.Ref, w.Labels = c.name(ref), labelsOf(s.by[0])
+	w.name, w.Labels = ref.Name, labelsOf(s.by[0])
+	w.Ref = ref
+	w.Ref.Kind = c.Kind
 	if w.Gateway = w.Edge; w.Gateway.Namespace == "" {
 		w.Gateway.Namespace = ref.Namespace
 	}
@@ -59,7 +63,24 @@ func (w *work) write() {
 	for _, to := range w.To {
 		w.taken[text(to)] = w
 	}
+	for _, o := range w.printed.Objects {
+		w.names[o.Ref] = true
+	}
 	w.out.Objects = append(w.out.Objects, w.printed.Objects...)
+}
+
+// withdraw takes back what write has written.
+func (w *work) withdraw() {
+	for _, to := range w.To {
+		delete(w.taken, text(to))
+	}
+	if w.printed == nil {
+		return
+	}
+	for _, o := range w.printed.Objects {
+		delete(w.names, o.Ref)
+	}
+	w.out.Objects = slices.DeleteFunc(w.out.Objects, func(o *api.Object) bool { return slices.Contains(w.printed.Objects, o) })
 }
 
 // printable reports whether the place can be written, be it that nothing stands there.
@@ -153,6 +174,18 @@ func (w *work) reached() []route.Line {
 	return out
 }
 
+// print prints the table by the first name, of NAME, NAME-2 and so on, under which none of
+// its documents has the name of another one: a printer that writes several numbers them too.
+func (w *work) print() *route.Printed {
+	for n := 2; ; n++ {
+		p := w.target.Print(&w.Table)
+		if !slices.ContainsFunc(p.Objects, func(o *api.Object) bool { return w.names[o.Ref] }) {
+			return p
+		}
+		w.Ref.Name = fmt.Sprintf("%s-%d", w.name, n)
+	}
+}
+
 // round prints what is left, reads it back and compares; it reports whether something is
 // to be done otherwise.
 func (w *work) round() (again bool) {
@@ -162,7 +195,7 @@ func (w *work) round() (again bool) {
 		}
 	}
 	w.Table.Lines = w.lines
-	w.printed = w.target.Print(&w.Table)
+	w.printed = w.print()
 	lost := map[int]reason{}
 	for _, u := range w.printed.Unsaid {
 		switch {
@@ -222,7 +255,12 @@ func (w *work) invalid() (lost map[int]reason, whole *api.Violation) {
 }
 
 // noun is the kind that is written, in words.
-func (w *work) noun() string { return "a " + w.Kind }
+func (w *work) noun() string {
+	if strings.HasPrefix(w.Kind, "H") {
+		return "an " + w.Kind
+	}
+	return "a " + w.Kind
+}
 
 // mark takes down that the language refuses the rule of an object at a field, of whichever
 // lines that has come; it reports whether there is one.
@@ -289,11 +327,9 @@ func (w *work) look(to api.TargetRef, read *said) {
 
 // places are where the table is, as what is read back calls them.
 func (w *work) places() []api.TargetRef {
-	out := slices.Clone(w.To)
-	for i := range out {
-		if out[i].Kind == api.KindService {
-			out[i].Kind = api.KindMeshService
-		}
+	var out []api.TargetRef
+	for _, to := range w.To {
+		out = append(out, to.InMesh())
 	}
 	return out
 }

@@ -95,16 +95,16 @@ func (c *converter) read(d *route.Dialect, kind string, objects []*api.Object, a
 // of is all that is said about a place, weakest first: about a port also what is said of
 // all ports, about a host what is said of all hosts below a name of which it is one.
 func (s *said) of(to api.TargetRef) []route.Candidate {
-	list := s.at[text(to)]
+	exact := s.at[text(to)]
+	list := slices.Clone(exact)
 	if to.Kind == api.KindHost {
-		exact := list
 		for _, name := range api.HostsAbove(to.Name) {
 			wide := to
 			wide.Name = name
 			for _, c := range s.at[text(wide)] {
-				named := func(x route.Candidate) bool { return x.Object.Kind == c.Object.Kind && x.Entry.Edges == c.Entry.Edges }
-				if c.Entry.Below && len(c.Rules) > 0 && slices.ContainsFunc(exact, named) {
-					list = append(slices.Clone(list), c)
+				alsoNamed := func(x route.Candidate) bool { return x.Object.Kind == c.Object.Kind && x.Entry.Edges == c.Entry.Edges }
+				if c.Entry.Below && len(c.Rules) > 0 && slices.ContainsFunc(exact, alsoNamed) {
+					list = append(list, c)
 				}
 			}
 		}
@@ -113,7 +113,6 @@ func (s *said) of(to api.TargetRef) []route.Candidate {
 		to.SectionName = ""
 		list = slices.Concat(s.at[text(to)], list)
 	}
-	list = slices.Clone(list)
 	slices.SortStableFunc(list, weaker)
 	return list
 }
@@ -151,10 +150,7 @@ func (c *converter) translatable(o *route.Opinion, e *route.Entry) bool {
 
 // add takes an entry at each place that it is for.
 func (s *said) add(o *route.Opinion, e *route.Entry, seen view) {
-	to := e.To
-	if to.Kind == api.KindService {
-		to.Kind = api.KindMeshService
-	}
+	to := e.To.InMesh()
 	if to.Kind != api.KindHost && to.Namespace == "" {
 		to.Namespace = o.Object.HomeNamespace()
 	}

@@ -29,11 +29,9 @@ func printTable(t *route.Table) *route.Printed {
 	ref := t.Ref
 	ref.Kind = KindHTTPRoute
 	for i, to := range t.To {
+		to = to.InMesh()
 		if to.Namespace == ref.Namespace {
 			to.Namespace = ""
-		}
-		if to.Kind == api.KindService {
-			to.Kind = api.KindMeshService
 		}
 		copied := slices.Clone(rules)
 		for j := range rules {
@@ -121,14 +119,11 @@ func rewriteOf(r *route.PathRewrite) *PathRewrite {
 }
 
 func (p *printer) backend(b *route.BackendRef) BackendRef {
-	ref := b.Target
+	ref := b.Target.InMesh()
 	if b.Outside != nil {
 		p.Fail(route.UnsaidBackend, "%s names services, and not the address %s; write a MeshExternalService", KindHTTPRoute, ref.Name)
 	}
 	out := BackendRef{Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace, Labels: ref.Labels, Tags: ref.Tags, SectionName: ref.SectionName, Weight: &b.Weight}
-	if out.Kind == api.KindService {
-		out.Kind = api.KindMeshService
-	}
 	if out.Namespace == p.Ref.Namespace || out.Namespace == "" && b.Home == p.Ref.Namespace {
 		out.Namespace = ""
 	} else if out.Namespace == "" {
