@@ -22,8 +22,8 @@ import (
 type story struct {
 	name string
 	*golden.World
-	asked   []golden.Asked
-	refused map[string]string // why no Envoy is asked, by dataplane and words of the request
+	asked         []golden.Asked
+	simulatorOnly map[string]string // why no Envoy is asked, by dataplane and words of the request
 }
 
 // stories are all of a directory that have requests.
@@ -39,17 +39,21 @@ func stories(t testing.TB, dir string) []*story {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &story{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), refused: map[string]string{}}
+		s := &story{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), simulatorOnly: map[string]string{}}
 		var docs []golden.File
 		for _, f := range archive.Files {
 			question, ok := strings.CutPrefix(f.Name, "want.")
 			if !ok {
 				docs = append(docs, golden.File{Name: f.Name, Text: f.Data})
-				if f.Name == golden.Refused {
-					s.refuse(t, string(f.Data))
+				if f.Name == golden.SimulatorOnly {
+					s.keep(t, string(f.Data))
 				}
 			}
-			s.asked = append(s.asked, golden.Requests(question)...)
+			asked, err := golden.Requests(question)
+			if err != nil {
+				t.Fatalf("%s: %v", s.name, err)
+			}
+			s.asked = append(s.asked, asked...)
 		}
 		if len(s.asked) == 0 {
 			continue
@@ -62,14 +66,15 @@ func stories(t testing.TB, dir string) []*story {
 	return out
 }
 
-func (s *story) refuse(t testing.TB, text string) {
+// keep reads which requests are for the simulator alone.
+func (s *story) keep(t testing.TB, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		asked, why, ok := strings.Cut(strings.TrimSpace(line), " # ")
 		if !ok {
-			t.Errorf("%s, file %s: no reason in %q", s.name, golden.Refused, line)
+			t.Errorf("%s, file %s: no reason in %q", s.name, golden.SimulatorOnly, line)
 		}
-		s.refused[strings.Join(strings.Fields(asked), " ")] = why
+		s.simulatorOnly[strings.Join(strings.Fields(asked), " ")] = why
 	}
 }
 

@@ -44,7 +44,7 @@ func (f *storyFleet) tell(t *testing.T, s *scene) {
 	for _, q := range s.asked {
 		words := q.From + " " + q.Text
 		said := f.hold(s, q)
-		_, refused := s.refused[words]
+		_, refused := s.simulatorOnly[words]
 		kept[words] = refused
 		switch {
 		case refused && said == "":
@@ -53,7 +53,7 @@ func (f *storyFleet) tell(t *testing.T, s *scene) {
 			t.Errorf("%s:\n%s", words, said)
 		}
 	}
-	for words := range s.refused {
+	for words := range s.simulatorOnly {
 		if !kept[words] {
 			t.Errorf("%s is kept for the simulator, and nobody asks it", words)
 		}

@@ -1,10 +1,10 @@
 // Package golden runs stories: txtar files that hold documents, questions and
 // the answers that a reader of the documents expects.
 //
-// A file of a story whose name begins with want. is a question with its answer;
-// all others are documents. What the answers say of requests is what the simulator
-// says; internal/differential asks real Envoys the same requests. The text before the first file says what the story
-// is about. With -update the answers are written anew, for review.
+// A file of a story whose name begins with want. is a question with its answer; all others
+// are documents, but for those that Answer names. What the answers say of requests is what
+// the simulator says; internal/differential asks real Envoys the same requests. The text
+// before the first file says what the story is about. With -update the answers are written anew, for review.
 package golden
 
 import (

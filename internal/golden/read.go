@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -11,9 +12,9 @@ import (
 	"github.com/weftmesh/weft/xds"
 )
 
-// Refused is the name of the file of a story that says which of its requests are for the
+// SimulatorOnly is the name of the file of a story that says which of its requests are for the
 // simulator alone, a line each: the words of the request, #, and why no Envoy is asked.
-const Refused = "simulator-only"
+const SimulatorOnly = "simulator-only"
 
 // World is what the documents of a story make.
 type World struct {
@@ -29,7 +30,7 @@ func Read(docs []File) (*World, error) {
 	for _, f := range docs {
 		var err error
 		switch f.Name {
-		case Refused:
+		case SimulatorOnly:
 			continue
 		case "ext-authz":
 			if w.Authorizer, err = xds.ParseAuthorizer(strings.TrimSpace(string(f.Text))); err != nil {
@@ -55,35 +56,45 @@ type Asked struct {
 	sim.Request
 }
 
-// Requests are those that a question is about; none where it is about something else.
-func Requests(question string) []Asked {
+// Requests are those that a question is about, at least one; none where it is about
+// something else. The error says what no request can be read of.
+func Requests(question string) ([]Asked, error) {
 	verb, rest, _ := strings.Cut(question, ":")
-	words := wordsOf(rest)
+	if verb != "sim" && verb != "goes" && verb != "each" {
+		return nil, nil
+	}
+	words, err := wordsOf(rest)
+	if err != nil {
+		return nil, err
+	}
 	if len(words) < 2 {
-		return nil
+		return nil, fmt.Errorf("%q names no dataplane and request; write %s: DATAPLANE [METHOD] URL", question, verb)
 	}
 	from, list := words[0], [][]string{words[1:]}
-	switch verb {
-	case "sim", "goes":
-	case "each":
+	if verb == "each" {
 		list = apart(words[1:])
-	default:
-		return nil
 	}
 	var out []Asked
 	for _, words := range list {
-		out = append(out, Asked{from, strings.Join(words, " "), request(words)})
+		q, text := request(words), strings.Join(words, " ")
+		if q.URL == "" {
+			return nil, fmt.Errorf("%q has no URL; write [METHOD] URL and then headers", text)
+		}
+		out = append(out, Asked{from, text, q})
 	}
-	return out
+	return out, nil
 }
 
 // wordsOf are words between spaces, of which a value in single quotes may have some.
-func wordsOf(text string) []string {
+func wordsOf(text string) ([]string, error) {
+	if strings.Count(text, "'")%2 != 0 {
+		return nil, fmt.Errorf("a single quote in %q has no second one; write two around a value with spaces", strings.TrimSpace(text))
+	}
 	quoted := false
 	return strings.FieldsFunc(text, func(r rune) bool {
 		quoted = quoted != (r == '\'')
 		return r == ' ' && !quoted
-	})
+	}), nil
 }
 
 // apart are the words of several requests: each begins with a method or a URL.
@@ -92,7 +103,7 @@ func apart(words []string) [][]string {
 	for i, w := range words {
 		header := strings.Contains(w, ":") && !isURL(w)
 		afterMethod := i > 0 && !strings.Contains(words[i-1], ":")
-		if header || afterMethod {
+		if i > 0 && (header || afterMethod) {
 			out[len(out)-1] = append(out[len(out)-1], w)
 		} else {
 			out = append(out, []string{w})

@@ -14,7 +14,11 @@ import (
 
 // each writes one line for each request: a request begins with a method or a URL.
 func (a *asker) each() error {
-	for _, q := range Requests(a.question) {
+	asked, err := Requests(a.question)
+	if err != nil {
+		return err
+	}
+	for _, q := range asked {
 		fmt.Fprintf(&a.out, "%s: ", q.Text)
 		v, err := sim.Run(a.model, a.plane(), q.Request)
 		if err != nil {

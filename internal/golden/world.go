@@ -17,7 +17,7 @@ import (
 
 // Answer answers the questions of stories about a whole world:
 //
-// A file of the name Refused is for those who ask Envoys.
+// A file of the name SimulatorOnly is for those who ask Envoys.
 // A file of the name ext-authz is the address of the control plane's authorization
 // service. One of the name secrets holds the names of Secrets, NAMESPACE/NAME, each with
 // a certificate that is made up.
@@ -104,7 +104,11 @@ func (a *asker) problems() error {
 }
 
 func (a *asker) sim() error {
-	v, err := sim.Run(a.model, a.plane(), Requests(a.question)[0].Request)
+	asked, err := Requests(a.question)
+	if err != nil {
+		return err
+	}
+	v, err := sim.Run(a.model, a.plane(), asked[0].Request)
 	if err != nil {
 		return err
 	}
