@@ -30,7 +30,7 @@ func byChance(v *sim.Verdict) bool {
 	return some > 1
 }
 
-// A fraction of so many requests may be off by so much (issue 8). Half of them is off by
+// A fraction of so many requests may be off by so much. Half of them is off by
 // more in three of a thousand honest samples, so who is off is asked so many times as often
 // again: then it is once in a billion.
 const (

@@ -75,7 +75,7 @@ func (q Wire) dial(address string) (net.Conn, error) {
 		return conn, nil
 	}
 	spoken := map[bool]string{true: "h2", false: "http/1.1"}[q.Version == "2"]
-	return tls.Client(conn, &tls.Config{ServerName: q.ServerName, NextProtos: []string{spoken}, InsecureSkipVerify: true}), nil // who it is others test
+	return tls.Client(conn, &tls.Config{ServerName: q.ServerName, NextProtos: []string{spoken}, InsecureSkipVerify: true}), nil // other tests verify certificates
 }
 
 // bytes is q in HTTP/1.

@@ -158,7 +158,7 @@ func answer(rw http.ResponseWriter, r *http.Request, a *sim.Answer) {
 	}
 	status := int(a.Status)
 	switch {
-	case a.Reset, a.Refuse: // who serves can refuse no connection
+	case a.Reset, a.Refuse: // the connection is accepted already, so a refusal is played as a reset
 		panic(http.ErrAbortHandler)
 	case a.GRPCStatus != nil: // trailers only
 		rw.Header().Set("content-type", "application/grpc")
