@@ -38,7 +38,7 @@ type Outbound struct {
 	// Edge says that clients from outside call it, at a listener of an edge dataplane.
 	Edge bool `json:"edge,omitempty"`
 	// Routes tell requests apart; or there is one, without matches, for whole
-	// connections; or none, where they go to the destination itself.
+	// connections, or one for each name that clients ask for in TLS; or none, where they go to the destination itself.
 	Routes   []Route               `json:"routes"`
 	Policies map[string]sim.Policy `json:"policies"`
 }
@@ -48,6 +48,9 @@ type Route struct {
 	Key     string        `json:"key"`
 	Name    string        `json:"name"`
 	Matches []route.Match `json:"matches"`
+	// ServerName is the name in TLS for which clients ask whose connections the rule is for,
+	// or for one below it where it begins with *; empty is all.
+	ServerName string `json:"serverName,omitempty"`
 	// Origins are the rules that it was merged from, weakest first; none for the
 	// implicit last route.
 	Origins []*api.Origin `json:"origins"`
@@ -188,8 +191,8 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 		Destination: destination(o.Destination), ID: o.Destination.ID, Address: o.Address, Port: o.Port,
 		Protocol: o.Protocol(), Edge: o.Edge, Routes: []Route{}, Policies: policyViews(o.Policies, o.Protocol()),
 	}
-	if o.TCP != nil && o.TCP.BackendsBy != nil {
-		out.Routes = append(out.Routes, connections(r, o))
+	if o.TCP != nil {
+		out.Routes = append(out.Routes, connections(r, o)...)
 	}
 	if o.Table == nil {
 		return out
@@ -218,10 +221,26 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 	return out
 }
 
-// connections is the one rule for whole connections.
-func connections(r *resolve.Resolved, o *resolve.Outbound) Route {
-	return Route{Matches: []route.Match{}, Origins: o.TCP.Origins, Backends: sim.Connections(r, o.TCP), BackendsBy: o.TCP.BackendsBy,
-		Policies: policyViews(o.Policies, o.Protocol())}
+// connections are the rules for whole connections: one, or one for each name that clients
+// ask for in TLS, and none where nobody wrote any.
+func connections(r *resolve.Resolved, o *resolve.Outbound) []Route {
+	var out []Route
+	add := func(name string, t *resolve.TCPTable) {
+		if t.BackendsBy == nil {
+			return
+		}
+		x := Route{Matches: []route.Match{}, ServerName: name, Origins: t.Origins, Backends: sim.Connections(r, t), BackendsBy: t.BackendsBy,
+			Policies: policyViews(o.Policies, o.Protocol())}
+		if len(x.Backends) == 0 {
+			x.Answer = "closed, for no backend has a weight"
+		}
+		out = append(out, x)
+	}
+	add("", o.TCP)
+	for _, s := range o.TCP.ServerNames {
+		add(s.Name, s.TCPTable)
+	}
+	return out
 }
 
 func routeOf(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) Route {

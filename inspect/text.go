@@ -128,7 +128,7 @@ func (p *printer) flush(w io.Writer) error {
 }
 
 func (p *printer) route(r *Route) {
-	title := matchesText(r.Matches)
+	title := ruleText(r.ServerName, r.Matches)
 	if r.ShadowedBy != nil {
 		p.line("  %s  never reached: %s takes all of it", p.loser(title), originsText(r.ShadowedBy.Origins))
 		return

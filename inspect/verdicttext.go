@@ -12,7 +12,7 @@ import (
 // VerdictText writes a verdict for people.
 func VerdictText(w io.Writer, v sim.Verdict, s Style) error {
 	p := printer{Style: s}
-	p.line("%s  %s", s.strong(strings.TrimSpace(v.Request.Method+" "+v.Request.URL)), s.faint("from "+v.From))
+	p.line("%s  %s", s.strong(strings.TrimSpace(v.Request.Method+" "+v.Request.URL+given(" with SNI ", v.Request.SNI))), s.faint("from "+v.From))
 	if v.Destination != nil {
 		p.line("to %s", destinationText(*v.Destination))
 	}
@@ -67,7 +67,7 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 		p.line("  instead of %s", backendsText(b.Backends))
 	}
 	if b.Route != nil {
-		p.line("  route %s", matchesText(b.Route.Matches))
+		p.line("  route %s", ruleText(b.Route.ServerName, b.Route.Matches))
 		p.line("    %s", originsText(b.Route.Origins))
 	}
 	for _, a := range b.Authorization {

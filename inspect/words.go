@@ -24,6 +24,14 @@ func matchesText(list []route.Match) string {
 	return strings.Join(texts, " or ")
 }
 
+// ruleText is what a rule is for, where it may be for those who ask for a name in TLS.
+func ruleText(serverName string, list []route.Match) string {
+	if serverName == "" {
+		return matchesText(list)
+	}
+	return "connections that ask for " + serverName + " in TLS"
+}
+
 // filterText is a filter in one line.
 func filterText(f *route.Filter) string {
 	switch {

@@ -218,13 +218,15 @@ func (a *attacher) rules(earlier []*Route, r *Route) {
 	}
 }
 
-// connections adds the rules of which one says where connections go.
+// connections adds the rules of which one says where connections go, for each name.
 func (a *attacher) connections(t *TCPTable) {
-	for _, o := range t.Origins {
-		if x := a.of(o); o.Same(t.BackendsBy) {
-			x.Acts |= 1
-		} else {
-			x.lost(t.BackendsBy)
+	for part := range t.Parts() {
+		for _, o := range part.Origins {
+			if x := a.of(o); o.Same(part.BackendsBy) {
+				x.Acts |= 1
+			} else {
+				x.lost(part.BackendsBy)
+			}
 		}
 	}
 }

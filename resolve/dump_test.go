@@ -52,17 +52,29 @@ func dump(model *resolve.Model) string {
 	return b.String()
 }
 
+// dumpConnections writes where connections go because somebody says so.
+func dumpConnections(b *strings.Builder, t *resolve.TCPTable) {
+	for _, s := range t.ServerNames {
+		fmt.Fprintf(b, "  for %s\n", s.Name)
+		dumpConnections(b, s.TCPTable)
+	}
+	if t.BackendsBy == nil {
+		return
+	}
+	fmt.Fprintf(b, "  connections from %s by %s\n", originsText(t.Origins), originsText([]*api.Origin{t.BackendsBy}))
+	for _, be := range t.Backends {
+		fmt.Fprintf(b, "   to %s weight %d broken %q\n", be.Cluster, be.Weight, be.Broken.Why)
+	}
+}
+
 // content is everything that applies to one dataplane, as text.
 func content(r *resolve.Resolved) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", r.Ref)
 	for _, o := range r.Outbounds {
 		fmt.Fprintf(&b, " out %s:%d -> %s %s %s\n", o.Address, o.Port, o.Destination.ID, o.Destination.Protocol, policiesText(o.Policies))
-		if o.TCP != nil && o.TCP.BackendsBy != nil {
-			fmt.Fprintf(&b, "  connections from %s by %s\n", originsText(o.TCP.Origins), originsText([]*api.Origin{o.TCP.BackendsBy}))
-			for _, be := range o.TCP.Backends {
-				fmt.Fprintf(&b, "   to %s weight %d broken %q\n", be.Cluster, be.Weight, be.Broken.Why)
-			}
+		if o.TCP != nil {
+			dumpConnections(&b, o.TCP)
 		}
 		if o.Table == nil {
 			continue

@@ -162,7 +162,7 @@ func (p Place) idle(a *Attachment) string {
 			}
 		}
 	case p.Outbound.Destination.Protocol.HTTPLike() && find(p.Outbound.Policies, p.Outbound.Destination.Protocol) == "":
-		return fmt.Sprintf("%s sends whole connections on, in which nobody looks for requests", p.Outbound.TCP.BackendsBy.Ref)
+		return fmt.Sprintf("%s sends whole connections on, in which nobody looks for requests", p.Outbound.TCP.by().Ref)
 	}
 	return find(p.Outbound.Policies, p.Outbound.Protocol())
 }

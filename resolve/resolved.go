@@ -267,18 +267,6 @@ type Mirror struct {
 	Percent float64
 }
 
-// TCPTable is where connections to one destination go, whatever they carry.
-type TCPTable struct {
-	Destination *Destination
-	// Origins are the rules that contributed, weakest first, and BackendsBy is the
-	// one whose list holds; none where nobody says anything.
-	Origins    []*api.Origin
-	BackendsBy *api.Origin
-	// Backends are never empty: without any in the documents, the destination
-	// itself. The share of one that cannot be used is closed.
-	Backends []Backend
-}
-
 // Cluster is how one destination, or a subset of it, is spoken to.
 type Cluster struct {
 	Name        string // destination id, for a subset a hash of its tags, and what rules want otherwise than usual

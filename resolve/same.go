@@ -87,7 +87,9 @@ func (o *Outbound) clusters(names map[string]bool) {
 		}
 	}
 	if o.TCP != nil {
-		add(o.TCP.Backends)
+		for part := range o.TCP.Parts() {
+			add(part.Backends)
+		}
 	}
 	if o.Table == nil {
 		return

@@ -43,8 +43,23 @@ func (b *tableBuilder) build(all *composition) *Table {
 	return t
 }
 
-// connections is where whole connections go. No policy attaches to their rules.
-func (b *tableBuilder) connections(c *route.Composed) *TCPTable {
+// connections is where whole connections go.
+func (b *tableBuilder) connections(all *route.Composition) *TCPTable {
+	t := &TCPTable{Destination: b.class.spoken}
+	if all.Connections != nil {
+		t = b.sends(all.Connections)
+	}
+	for _, s := range all.ServerNames {
+		t.ServerNames = append(t.ServerNames, ServerName{s.Name, b.sends(s.Composed)})
+	}
+	for i := range b.clusters {
+		b.clusters[i].connections = true
+	}
+	return t
+}
+
+// sends is where one rule sends connections. No policy attaches to it.
+func (b *tableBuilder) sends(c *route.Composed) *TCPTable {
 	t := &TCPTable{Destination: b.class.spoken, Origins: c.Origins, BackendsBy: c.ActionBy, Backends: []Backend{b.own}}
 	if do, ok := c.Do.(*route.Forward); ok {
 		t.Backends = make([]Backend, len(do.Backends))
@@ -53,9 +68,6 @@ func (b *tableBuilder) connections(c *route.Composed) *TCPTable {
 		}
 	} else {
 		b.use(b.class.dest.Destination, new(variant))
-	}
-	for i := range b.clusters {
-		b.clusters[i].connections = true
 	}
 	return t
 }

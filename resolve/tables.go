@@ -63,8 +63,8 @@ func (m mesh) table(x *class, s *said, all *composition) *routed {
 	b := &tableBuilder{mesh: m, class: x, outbound: s.policies, stacks: map[*item][]stack{},
 		own: Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}}
 	out := &routed{said: s, kept: NewKept()}
-	if all.Connections != nil {
-		out.tcp = b.connections(all.Connections)
+	if all.Connections != nil || len(all.ServerNames) > 0 {
+		out.tcp = b.connections(&all.Composition)
 	} else {
 		out.table = b.build(all)
 	}
@@ -118,7 +118,7 @@ func (t *Table) is(o *Table) bool {
 // is reports whether both are equal tables of one destination.
 func (t *TCPTable) is(o *TCPTable) bool {
 	return t != nil && o != nil && t.Destination == o.Destination && same(t.Backends, o.Backends) &&
-		same(t.Origins, o.Origins) && same(t.BackendsBy, o.BackendsBy)
+		same(t.Origins, o.Origins) && same(t.BackendsBy, o.BackendsBy) && same(t.ServerNames, o.ServerNames)
 }
 
 func (r *routed) hash() uint64 {

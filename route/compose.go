@@ -20,6 +20,17 @@ type Composition struct {
 	// in them: then there are no rows and nothing else. Its action is *Forward or
 	// Itself. It is nil where requests are told apart.
 	Connections *Composed
+	// ServerNames are the names for which clients ask in TLS (SNI) by which whole
+	// connections go, each by the nearest of them; one that asks for none of them is
+	// closed. Where there are some there is nothing else.
+	ServerNames []ServerName
+}
+
+// ServerName is where the connections go that ask for a name, or for one below it where it
+// begins with *.
+type ServerName struct {
+	Name string
+	*Composed
 }
 
 // Row is one match of a rule, in its place.

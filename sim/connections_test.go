@@ -22,14 +22,18 @@ import (
 	"github.com/weftmesh/weft/xds"
 )
 
-// greeting is what a connection through the proxy hears; "close" if it is closed.
-func greeting(port uint32) (string, error) {
+// greeting is what a connection through the proxy hears that begins with the bytes of hello;
+// "close" if it is closed.
+func greeting(port uint32, hello []byte) (string, error) {
 	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return "", err
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	if _, err := c.Write(hello); err != nil {
+		return string(sim.Close), nil
+	}
 	text, err := io.ReadAll(c)
 	if err, ok := err.(net.Error); ok && err.Timeout() {
 		return "", err
@@ -61,8 +65,9 @@ func drawBackends(r *rand.Rand) []string {
 var canary = []string{"{kind: MeshServiceSubset, name: a, tags: {version: v1}, weight: 90}", "{kind: MeshServiceSubset, name: a, tags: {version: v2}, weight: 10}"}
 
 // connectionWorld is a mesh in which the services a (v1 and v2), b, which speaks
-// http, and outside answer, and empty does not. The dataplane front calls d0, d1, …
-// at ports, each of which has a drawn MeshTCPRoute.
+// http, and outside answer, and empty does not; in namespace shop the Services sa and sb
+// do, and gone does not. The dataplane front calls d0, d1, … at ports, each of which has a
+// drawn MeshTCPRoute, TCPRoute, or some TLSRoutes.
 func connectionWorld(t *testing.T, r *rand.Rand, ports []uint32) *resolve.Model {
 	t.Helper()
 	docs := []string{"type: Mesh\nname: default\nmeshServices: {mode: Exclusive}\n"}
@@ -74,8 +79,19 @@ func connectionWorld(t *testing.T, r *rand.Rand, ports []uint32) *resolve.Model 
 		add("type: MeshService\nname: %s\nlabels: {app: %[1]s}\nspec: {selector: {dataplaneTags: {app: %[1]s}}, ports: [{port: 80, name: web, targetPort: main, appProtocol: %[2]s}]}\n", name, protocol)
 	}
 	add("type: MeshExternalService\nname: outside\nspec: {match: {type: HostnameGenerator, port: 80, protocol: tcp}, endpoints: [{address: 127.0.0.1, port: %d}]}\n", envoytest.StartGreeter(t, "outside"))
+	for name, port := range map[string]uint32{"sa": envoytest.StartGreeter(t, "sa"), "sb": envoytest.StartGreeter(t, "sb"), "gone": 0} {
+		docs = append(docs, fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: %s, namespace: shop}\nspec: {ports: [{port: 80}]}\n", name))
+		if port != 0 {
+			docs = append(docs, fmt.Sprintf("apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: %[1]s-1, namespace: shop, labels: {kubernetes.io/service-name: %[1]s}}\naddressType: IPv4\nports: [{port: %[2]d}]\nendpoints: [{addresses: [127.0.0.1]}]\n", name, port))
+		}
+	}
 	var outbounds []string
 	for i, port := range ports {
+		if i%3 != 0 {
+			docs = append(docs, drawGatewayRoutes(r, i)...)
+			outbounds = append(outbounds, fmt.Sprintf("{port: %d, backendRef: {kind: MeshService, name: d%d, namespace: shop, port: 80}}", port, i))
+			continue
+		}
 		backends := drawBackends(r)
 		if i == 0 {
 			backends = canary
@@ -117,8 +133,8 @@ func wantedGreetings(t *testing.T, v sim.Verdict) map[string]float64 {
 	return out
 }
 
-// TestConnectionsAgreeWithEnvoy draws MeshTCPRoutes and counts where connections
-// through a real Envoy go. A share that is right lies outside of six standard
+// TestConnectionsAgreeWithEnvoy draws routes for connections and counts where those
+// through a real Envoy go, which ask for names in TLS where routes choose by them. A share that is right lies outside of six standard
 // deviations once in a billion runs.
 func TestConnectionsAgreeWithEnvoy(t *testing.T) {
 	t.Parallel()
@@ -134,31 +150,56 @@ func TestConnectionsAgreeWithEnvoy(t *testing.T) {
 	front := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "front"}
 	r, _ := model.Dataplane(front)
 	envoytest.Drive(t, xds.NewRenderer(world.Kinds()).Render(r))
+	chosen := map[string]bool{}
 	for i, port := range ports {
-		v, err := sim.Run(model, front, sim.Request{URL: fmt.Sprintf("tcp://d%d:80", i)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 240
-		if i == 0 {
+		q, names, n := sim.Request{URL: fmt.Sprintf("tcp://d%d:80", i)}, []string{""}, 240
+		switch {
+		case i == 0:
 			n = 1000
+		case i%3 != 0:
+			q.URL = fmt.Sprintf("tcp://d%d.shop:80", i)
 		}
-		want, got, text := wantedGreetings(t, v), greetings(t, port, n), outcomeText(v.Branches[0])
-		for _, name := range slices.Sorted(maps.Keys(got)) {
-			if _, ok := want[name]; !ok {
-				t.Errorf("d%d: %d connections hear %s, of which the simulator knows nothing: %s", i, got[name], name, text)
-			}
+		if i%3 == 2 {
+			names, n = askedNames, 64
 		}
-		for name, share := range want {
-			if off := math.Abs(float64(got[name]) - float64(n)*share); off > 6*math.Sqrt(share*(1-share)*float64(n))+1e-3 {
-				t.Errorf("d%d: %d of %d connections hear %s, the simulator says %v: %s", i, got[name], n, name, share, text)
+		for _, q.SNI = range names {
+			v, err := sim.Run(model, front, q)
+			if err != nil {
+				t.Fatal(err)
 			}
+			if b := v.Branches[0]; b.Route != nil {
+				chosen[b.Route.ServerName] = true
+			}
+			hello := clientHello(t, q.SNI)
+			if i%3 != 2 {
+				hello = nil
+			}
+			said := fmt.Sprintf("d%d %s: %s", i, q.SNI, outcomeText(v.Branches[0]))
+			compareGreetings(t, wantedGreetings(t, v), greetings(t, port, n, hello), n, said)
+		}
+	}
+	if len(chosen) < 4 {
+		t.Errorf("of the names in TLS only %v are chosen", slices.Sorted(maps.Keys(chosen)))
+	}
+}
+
+// compareGreetings holds what n connections hear against the shares of it.
+func compareGreetings(t *testing.T, want map[string]float64, got map[string]int, n int, said string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%d connections hear %s, of which the simulator knows nothing: %s", got[name], name, said)
+		}
+	}
+	for name, share := range want {
+		if off := math.Abs(float64(got[name]) - float64(n)*share); off > 6*math.Sqrt(share*(1-share)*float64(n))+1e-3 {
+			t.Errorf("%d of %d connections hear %s, the simulator says %v: %s", got[name], n, name, share, said)
 		}
 	}
 }
 
 // greetings counts what n connections hear.
-func greetings(t *testing.T, port uint32, n int) map[string]int {
+func greetings(t *testing.T, port uint32, n int, hello []byte) map[string]int {
 	t.Helper()
 	var mu sync.Mutex
 	got := map[string]int{}
@@ -166,7 +207,7 @@ func greetings(t *testing.T, port uint32, n int) map[string]int {
 	for range 8 {
 		all.Go(func() {
 			for range n / 8 {
-				name, err := greeting(port)
+				name, err := greeting(port, hello)
 				if err != nil {
 					t.Error(err)
 					return

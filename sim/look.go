@@ -20,6 +20,12 @@ type found struct {
 	unknown  []string
 	passed   *Forwarded // of a request that the proxy reads and lets pass
 	shut     bool       // the connection is closed before a request comes
+	// serverName is the name that the client asks for in TLS, chain that of the chain to
+	// which it comes for it.
+	serverName, chain string
+	// connections is where outbound sends whole connections; nil where it closes them, or
+	// tells requests apart.
+	connections *resolve.TCPTable
 }
 
 // lookup is one thing that a request comes to: an answer of the proxy's own, or
@@ -43,6 +49,9 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 		return nil, err
 	}
 	f := &found{address: &a, call: callOf(q, &a), outbound: find(r, &a)}
+	if f.serverName, err = q.serverName(&a); err != nil {
+		return nil, err
+	}
 	if spec(r).Edge() {
 		e, err := edgeAt(r, &a)
 		if err != nil {
@@ -73,7 +82,9 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 		answer = http.StatusNotFound
 	case o == nil && a.port == 0:
 		return nil, fmt.Errorf("url: tcp:// stands for no port; write one, as tcp://%s:5432", a.authority)
-	case o == nil, o.Table == nil:
+	case o == nil:
+	case o.Table == nil:
+		f.connections = f.asked(o)
 	case a.scheme == bareScheme:
 		return nil, fmt.Errorf("url: %s looks for requests, which decide where they go; ask for one, as http://%s", o.Destination.ID, a.authority)
 	case a.scheme == secureScheme:

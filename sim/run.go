@@ -91,7 +91,7 @@ func (t trace) outcome(l *lookup, q Request) Branch {
 	case o == nil:
 		return Branch{Probability: 1, Outcome: Passthrough, Forwarded: cmp.Or(l.passed, untouched(q, l.address))}
 	case o.Table == nil:
-		return t.connect(o, untouched(q, l.address))
+		return t.connect(l, untouched(q, l.address))
 	default:
 		b := t.take(o.Destination.Protocol, l.route, l.call)
 		CountBuckets(o.Table).Tell(l.route, b.Policies)

@@ -40,6 +40,9 @@ type Request struct {
 	// or the status with which it refuses. Without it the verdict is that of a request which
 	// passes, and says so.
 	Authz string `json:"authz,omitempty"`
+	// SNI is the name that the client asks for in TLS. Without it, by https:// it asks for
+	// the host of the URL, and by tcp:// it speaks no TLS.
+	SNI string `json:"sni,omitempty"`
 }
 
 // MaxRepeated is the longest body that Envoy sends again, in bytes.
@@ -107,6 +110,9 @@ type Route struct {
 	Name    string        `json:"name"`
 	Matches []route.Match `json:"matches,omitempty"`
 	Origins []*api.Origin `json:"origins,omitempty"`
+	// ServerName is that of the chain which takes the connection, because its client asks
+	// in TLS for the name, or for one below it where it begins with *.
+	ServerName string `json:"serverName,omitempty"`
 }
 
 // Backend is one share of what is forwarded. Where it cannot be used, its share of

@@ -34,9 +34,30 @@ type chain struct {
 	hosts  bool   // routes are those of hosts
 	passes bool   // what is for none of them goes on to where it was going
 	split  split
-	by     *api.Origin // whose word split is; nil for nobody's
+	by     *api.Origin  // whose word split is; nil for nobody's
+	names  []serverName // in place of split: by the names that clients ask for in TLS
 	ps     resolve.Policies
 	edge   *resolve.Edge // for clients from outside the mesh; nil for others
+}
+
+// serverName is where the bytes go of those who ask for a name in TLS.
+type serverName struct {
+	name  string
+	split split
+	by    *api.Origin
+}
+
+// parts are the chain itself, or one for each name that clients ask for in TLS.
+func (c *chain) parts() []chain {
+	if len(c.names) == 0 {
+		return []chain{*c}
+	}
+	out := make([]chain, len(c.names))
+	for i, n := range c.names {
+		out[i] = *c
+		out[i].names, out[i].split, out[i].by = nil, n.split, n.by
+	}
+	return out
 }
 
 // outbound renders the listener by which the workload calls a destination, once
@@ -75,6 +96,9 @@ func outboundChain(o *resolve.Outbound) chain {
 		c.routes = TableName(o.Destination.ID)
 	default:
 		c.split, c.by = divide(o.TCP.Backends), o.TCP.BackendsBy
+		for _, s := range o.TCP.ServerNames {
+			c.names = append(c.names, serverName{s.Name, divide(s.Backends), s.BackendsBy})
+		}
 	}
 	return c
 }
@@ -100,16 +124,23 @@ func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound, in *
 type common struct {
 	chain
 	filters []*listenerv3.Filter
-	origins []*api.Origin // whose values stand in filters
-	err     error         // why Envoy would refuse them
+	named   []*listenerv3.FilterChain // in their place, one for each name
+	origins []*api.Origin             // whose values stand in filters
+	err     error                     // why Envoy would refuse them
 	// listeners are those of the outbounds that have it, by where they listen.
 	listeners shared
 }
 
 func (x *Renderer) common(c chain) *common {
 	out := &common{chain: c, filters: x.filters(c)}
-	if c.by != nil {
-		out.origins = append(out.origins, c.by)
+	for i, part := range c.parts() {
+		if part.by != nil {
+			out.origins = append(out.origins, part.by)
+		}
+		if len(c.names) > 0 {
+			out.named = append(out.named, &listenerv3.FilterChain{Name: c.names[i].name, Filters: x.filters(part),
+				FilterChainMatch: &listenerv3.FilterChainMatch{ServerNames: []string{c.names[i].name}}})
+		}
 	}
 	for _, e := range c.ps {
 		out.origins = append(out.origins, setBy(e, func(conf policies.Conf) proto.Message {
@@ -132,9 +163,12 @@ func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, in
 	if transparent(r) && in.edge == nil {
 		out.BindToPort = wrapperspb.Bool(false)
 	}
-	if in.passes {
+	switch {
+	case in.passes:
 		lookFirst(out, in.filters)
-	} else {
+	case len(in.named) > 0:
+		out.ListenerFilters, out.FilterChains = readServerNames(), in.named
+	default:
 		out.FilterChains = []*listenerv3.FilterChain{{Filters: in.filters}}
 	}
 	all := append([]*api.Origin{{Ref: r.Ref}}, in.origins...)
@@ -153,10 +187,8 @@ func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, in
 	if in.routes != "" {
 		res.Routes = []string{in.routes}
 	}
-	for _, h := range in.split.shares {
-		if h.cluster != Unresolved {
-			res.Clusters = append(res.Clusters, h.cluster)
-		}
+	for _, part := range in.parts() {
+		res.Clusters = append(res.Clusters, part.split.clusters()...)
 	}
 	if in.passes {
 		res.Clusters = append(res.Clusters, Passthrough)
@@ -204,6 +236,17 @@ func tcpProxy(c chain) *tcpproxyv3.TcpProxy {
 			weighted.Clusters = append(weighted.Clusters, &tcpproxyv3.TcpProxy_WeightedCluster_ClusterWeight{Name: h.cluster, Weight: h.weight})
 		}
 		out.ClusterSpecifier = &tcpproxyv3.TcpProxy_WeightedClusters{WeightedClusters: weighted}
+	}
+	return out
+}
+
+// clusters are those among the shares that there are.
+func (s *split) clusters() []string {
+	var out []string
+	for _, h := range s.shares {
+		if h.cluster != Unresolved {
+			out = append(out, h.cluster)
+		}
 	}
 	return out
 }

@@ -105,12 +105,14 @@ func tableNotes(o *resolve.Outbound) []api.Note {
 }
 
 func tcpNotes(t *resolve.TCPTable) []api.Note {
-	n, ok := divide(t.Backends).note(&resolve.Route{})
-	if !ok {
-		return nil
+	var out []api.Note
+	for part := range t.Parts() {
+		if n, ok := divide(part.Backends).note(&resolve.Route{}); ok {
+			n.Origin = part.BackendsBy
+			out = append(out, n)
+		}
 	}
-	n.Origin = t.BackendsBy
-	return []api.Note{n}
+	return out
 }
 
 // conflict says that a listener of r is left out because of its address.

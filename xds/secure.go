@@ -46,9 +46,7 @@ func chainPolicies(c *resolve.Chain) resolve.Policies {
 func (x *Renderer) renderSecure(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies, chains []*resolve.Chain) *ownEdge {
 	own := &ownEdge{ps: ps, chains: chains}
 	out := &listenerv3.Listener{Name: "edge:" + joined(e.Address, e.Port), TrafficDirection: corev3.TrafficDirection_INBOUND, Address: socket(e.Address, e.Port)}
-	out.ListenerFilters = []*listenerv3.ListenerFilter{{
-		Name: "envoy.filters.listener.tls_inspector", ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: Pack(&tlsinspectorv3.TlsInspector{})},
-	}}
+	out.ListenerFilters = readServerNames()
 	all := []*api.Origin{{Ref: r.Ref}}
 	var origins []*api.Origin
 	var names []string
@@ -76,6 +74,14 @@ func (x *Renderer) renderSecure(r *resolve.Resolved, e *resolve.Edge, ps resolve
 	slices.Sort(names)
 	own.listener.Routes = names
 	return own
+}
+
+// readServerNames makes a listener look for the name that a client asks for in TLS before
+// it chooses a chain.
+func readServerNames() []*listenerv3.ListenerFilter {
+	return []*listenerv3.ListenerFilter{{
+		Name: "envoy.filters.listener.tls_inspector", ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: Pack(&tlsinspectorv3.TlsInspector{})},
+	}}
 }
 
 // showing is how a listener speaks TLS to those who ask for the names of a chain.

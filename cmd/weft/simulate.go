@@ -12,7 +12,7 @@ import (
 )
 
 func newSimulate(a *app) *cobra.Command {
-	var from, answers, version, authz string
+	var from, answers, version, authz, sni string
 	var body, draw int64
 	var files, headers, claims []string
 	var strict bool
@@ -25,6 +25,8 @@ plane, or works offline on the documents of -f.
 
 The URL's host is a service, a hostname or address of one, or an outbound's
 address; tcp://HOST:PORT asks for a connection, where no requests are told apart.
+Where routes choose by the name that a client asks for in TLS, https:// asks for the
+host of the URL, and --sni for another one.
 The request is followed to the called side: "then, at NAME" shows what
 holds at the inbounds of each backend.
 
@@ -47,7 +49,7 @@ further attempts:
   refused                nobody accepts the connection`,
 		Example: `  weft simulate --from frontend-1 GET http://web/v1/items -H 'x-user: 7'
   weft simulate --from frontend-1 http://web/ --answers 503,reset,200@2s
-  weft simulate --from frontend-1 tcp://db:5432
+  weft simulate --from frontend-1 tcp://db:5432 --sni reports.db.example.com
   weft simulate --from frontend-1 http://127.0.0.1:10001/ -f mesh/ -o json`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -58,7 +60,7 @@ further attempts:
 			if err != nil {
 				return err
 			}
-			q.Answers, q.Body, q.Authz = answers, body, authz
+			q.Answers, q.Body, q.Authz, q.SNI = answers, body, authz, sni
 			if version != "1.1" {
 				q.Version = version
 			}
@@ -89,6 +91,7 @@ further attempts:
 	c.Flags().Int64Var(&draw, "draw", 0, "the request's random number, 0 to 999999; without it all that chance may decide is shown")
 	c.Flags().StringArrayVar(&claims, "claim", nil, "claim of the request's token, 'name=value'; may be repeated, '' says that it has none")
 	c.Flags().StringVar(&authz, "authz", "", "what the authorization service answers where the route asks it: allow, down, or the status with which it refuses")
+	c.Flags().StringVar(&sni, "sni", "", "name that the client asks for in TLS; by https:// the host of the URL if not given, by tcp:// none")
 	filesFlag(c, &files, "documents to work on instead of asking the control plane; may be repeated")
 	a.settingsFlags(c)
 	c.Flags().BoolVar(&strict, "strict", false, "with -f: fail if a document is invalid instead of leaving it out")
@@ -183,6 +186,9 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 	}
 	if q.Authz != "" {
 		question["authz"] = q.Authz
+	}
+	if q.SNI != "" {
+		question["sni"] = q.SNI
 	}
 	err = server.Post(c.Context(), path(t, a.mesh, from)+"/_simulate", question, &v)
 	return v, a.named(c.Context(), server, t, from, err)

@@ -96,6 +96,10 @@ func table(b *strings.Builder, c route.Composition) {
 		fmt.Fprintln(b, "  every connection")
 		rule(b, c.Connections)
 	}
+	for _, s := range c.ServerNames {
+		fmt.Fprintf(b, "  connections for %s\n", s.Name)
+		rule(b, s.Composed)
+	}
 	if c.Unmatched != nil {
 		fmt.Fprintln(b, "  else")
 		rule(b, c.Unmatched)

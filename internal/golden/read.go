@@ -130,6 +130,8 @@ func request(words []string) sim.Request {
 			q.Answers = value
 		case name == "authz":
 			q.Authz = value
+		case name == "sni":
+			q.SNI = value
 		case name == "token":
 			q.Headers.Add("authorization", envoytest.Token(value))
 		case isHeader:

@@ -139,6 +139,8 @@ func hostnames(o *api.Object) []gatewayv1.Hostname {
 		return spec.Hostnames
 	case *GRPCRoute:
 		return spec.Hostnames
+	case *TLSRoute:
+		return spec.Hostnames
 	}
 	return nil
 }

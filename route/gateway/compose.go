@@ -32,7 +32,7 @@ func compose(f route.Frontend, candidates []route.Candidate) route.Composition {
 	}
 	candidates = slices.CompactFunc(candidates, func(a, b route.Candidate) bool { return a.Object == b.Object })
 	if len(candidates) > 0 && candidates[0].Connections {
-		return composeConnections(candidates)
+		return composeConnections(f, candidates)
 	}
 	type item struct {
 		*route.Rule

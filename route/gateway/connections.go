@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -11,6 +14,21 @@ import (
 
 // TCPRoute is the spec of a TCPRoute.
 type TCPRoute gatewayv1.TCPRouteSpec
+
+// TLSRoute is the spec of a TLSRoute.
+type TLSRoute gatewayv1.TLSRouteSpec
+
+// maxServerNames is how many names a TLSRoute may have.
+const maxServerNames = 1024
+
+// tlsRules are the rules of a TLSRoute.
+func tlsRules(spec *TLSRoute) []rule {
+	out := make([]rule, len(spec.Rules))
+	for i := range spec.Rules {
+		out[i] = connectionRule(spec.Rules[i].Name, spec.Rules[i].BackendRefs)
+	}
+	return out
+}
 
 // tcpRules are the rules of a TCPRoute.
 func tcpRules(spec *TCPRoute) []rule {
@@ -44,6 +62,28 @@ func (r *TCPRoute) Validate(at api.Path) error {
 	return c.errs.ErrorOrNil()
 }
 
+// Validate checks a TLSRoute as its published schema does.
+func (r *TLSRoute) Validate(at api.Path) error {
+	var c checker
+	c.common(at, &r.CommonRouteSpec, nil)
+	names := at.Field("hostnames")
+	c.long(names, len(r.Hostnames), maxServerNames)
+	if len(r.Hostnames) == 0 {
+		c.add(names.Breaks("is empty, so no connection is the route's; write the names that clients ask for in TLS (SNI)"))
+	}
+	for i, h := range r.Hostnames {
+		c.add(api.ValidateHostname(names.Index(i), strings.TrimPrefix(string(h), "*.")))
+	}
+	c.one(at.Field("rules"), len(r.Rules))
+	seen := map[string]bool{}
+	for i := range r.Rules {
+		here := at.Field("rules").Index(i)
+		c.name(here.Field("name"), r.Rules[i].Name, seen)
+		c.connectionBackends(here.Field("backendRefs"), r.Rules[i].BackendRefs)
+	}
+	return c.errs.ErrorOrNil()
+}
+
 // one wants one rule: nothing tells connections apart.
 func (c *checker) one(at api.Path, n int) {
 	switch {
@@ -66,9 +106,31 @@ func (c *checker) connectionBackends(at api.Path, refs []gatewayv1.BackendRef) {
 }
 
 // composeConnections lets the oldest route hold where whole connections go, then the first
-// by name: there is nothing by which several could be told apart.
-func composeConnections(candidates []route.Candidate) route.Composition {
-	return route.Composition{Connections: oldest(candidates)}
+// by name: there is nothing by which several could be told apart but, of TLSRoutes at a
+// Service, the names that clients ask for. A host of a listener is one such name.
+func composeConnections(f route.Frontend, candidates []route.Candidate) route.Composition {
+	if f.Kind == api.KindHost || candidates[0].Object.Kind != KindTLSRoute {
+		return route.Composition{Connections: oldest(candidates)}
+	}
+	byName := map[string][]route.Candidate{}
+	for _, c := range candidates {
+		names := slices.Clone(hostnames(c.Object))
+		slices.Sort(names)
+		for _, n := range slices.Compact(names) {
+			byName[string(n)] = append(byName[string(n)], c)
+		}
+	}
+	var out route.Composition
+	for _, name := range slices.SortedFunc(maps.Keys(byName), nearestFirst) {
+		out.ServerNames = append(out.ServerNames, route.ServerName{Name: name, Composed: oldest(byName[name])})
+	}
+	return out
+}
+
+// nearestFirst orders names as clients that ask for one come to them: exact ones, then the
+// longer of those that stand for all names below one.
+func nearestFirst(a, b string) int {
+	return cmp.Or(route.FalseFirst(strings.HasPrefix(a, "*"), strings.HasPrefix(b, "*")), cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 }
 
 // oldest is the rule of the first of candidates, to which the others give way.

@@ -79,7 +79,7 @@ var Features = []Feature{
 	{"MeshHTTPRouteSchemeRedirect", Supported, "to https from a port other than 80 the location names :443, for Envoy would keep the port that the client wrote"},
 	{"ReferenceGrant", Supported, "at Gateways; refs of routes with Service parents need none (GEP-1294), unless `--gateway-mesh-grants` is set"},
 	{"TCPRoute", InPart, "at Services; a Gateway says that it takes none"},
-	{"TLSRoute", Unsupported, otherKind},
+	{"TLSRoute", InPart, "at Services; a Gateway says that it takes none"},
 	{"TLSRouteModeMixed", Unsupported, otherKind},
 	{"TLSRouteModeTerminate", Unsupported, otherKind},
 	{"UDPRoute", Unsupported, otherKind},

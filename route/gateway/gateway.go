@@ -1,5 +1,5 @@
-// Package gateway is the route language of the Gateway API: HTTPRoute, GRPCRoute and TCPRoute,
-// and the Gateways that they name (spec/gateway-api.md).
+// Package gateway is the route language of the Gateway API: HTTPRoute, GRPCRoute, TLSRoute
+// and TCPRoute, and the Gateways that they name (spec/gateway-api.md).
 //
 // It promises that every field of a document is either carried into the route model
 // or named in a violation or note; that a rule which cannot be carried out takes the
@@ -22,6 +22,7 @@ import (
 const (
 	KindHTTPRoute      = "HTTPRoute"
 	KindGRPCRoute      = "GRPCRoute"
+	KindTLSRoute       = "TLSRoute"
 	KindTCPRoute       = "TCPRoute"
 	KindGateway        = "Gateway"
 	KindGatewayClass   = "GatewayClass"
@@ -39,6 +40,8 @@ var Dialect = route.Dialect{
 			Route: true, Attach: true, New: func() api.Spec { return new(GRPCRoute) }},
 		{Name: KindHTTPRoute, Plural: "httproutes", Short: "httpr", Group: group, Version: version, Former: olderVersions, Today: today,
 			Route: true, Attach: true, New: func() api.Spec { return new(HTTPRoute) }},
+		{Name: KindTLSRoute, Plural: "tlsroutes", Short: "tlsr", Group: group, Version: version, Versions: []string{"v1alpha2", "v1alpha3"},
+			Route: true, New: func() api.Spec { return new(TLSRoute) }},
 		{Name: KindTCPRoute, Plural: "tcproutes", Short: "tcpr", Group: group, Version: version, Versions: []string{"v1alpha2"},
 			Route: true, New: func() api.Spec { return new(TCPRoute) }},
 		{Name: KindGateway, Plural: "gateways", Short: "gtw", Group: group, Version: version,
@@ -91,6 +94,9 @@ func read(o *api.Object, see route.See, strict bool) *route.Opinion {
 	case *GRPCRoute:
 		x := reader{object: o, see: see, broken: 503, speaks: api.GRPC, strict: strict} // of which Envoy makes UNAVAILABLE
 		return x.opinion(spec.ParentRefs, grpcRules(spec))
+	case *TLSRoute:
+		x := reader{object: o, see: see, connections: true, strict: strict}
+		return x.opinion(spec.ParentRefs, tlsRules(spec))
 	case *TCPRoute:
 		x := reader{object: o, see: see, connections: true, strict: strict}
 		return x.opinion(spec.ParentRefs, tcpRules(spec))

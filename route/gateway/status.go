@@ -66,6 +66,8 @@ func parentRefs(o *api.Object) []gatewayv1.ParentReference {
 		return spec.ParentRefs
 	case *GRPCRoute:
 		return spec.ParentRefs
+	case *TLSRoute:
+		return spec.ParentRefs
 	case *TCPRoute:
 		return spec.ParentRefs
 	}
