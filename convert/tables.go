@@ -131,10 +131,10 @@ func (c *converter) sourceNotes(o *route.Opinion) {
 func (c *converter) translatable(o *route.Opinion, e *route.Entry) bool {
 	why := ""
 	switch {
-	case e.TLS != nil:
-		why = "it is for clients that speak TLS, with a certificate that " + c.Kind + " does not name; what is written answers plaintext alone, so write a listener for TLS, and the routes for it without a certificate"
 	case o.Connections:
 		why = "it is about connections, and " + c.Kind + " about requests"
+	case e.TLS != nil:
+		why = "it is for clients that speak TLS, with a certificate that " + c.Kind + " does not name; what is written answers plaintext alone, so write a listener for TLS, and the routes for it without a certificate"
 	case o.Top.Kind != api.KindMesh:
 		why = "it is for some dataplanes alone, which " + c.Kind + " cannot say; write it for the whole mesh, or keep it"
 	case e.Callers != "" || o.Role == api.RoleConsumer || o.Role == api.RoleWorkloadOwner:

@@ -95,6 +95,8 @@ type Edge struct {
 	// TLS is what is shown there to clients who speak TLS, by the names that they ask for;
 	// absent where they do not.
 	TLS []Shown `json:"tls,omitempty"`
+	// Connections says that whole connections go on from there.
+	Connections bool `json:"connections,omitempty"`
 }
 
 // Shown is what clients see who ask for a name in TLS.
@@ -103,13 +105,22 @@ type Shown struct {
 	Secrets []string `json:"secrets"` // NAMESPACE/NAME
 	Minimum string   `json:"minimum"` // the oldest version of TLS
 	Hosts   int      `json:"hosts"`   // that are served then
+	// Connections says that whole connections go on: as they are where there are no Secrets.
+	// One without Hosts is closed.
+	Connections bool `json:"connections,omitempty"`
 }
 
 // edge is one port of an edge dataplane.
 func edge(r *resolve.Resolved, x *resolve.Edge) Edge {
-	out := Edge{Address: x.Address, Port: x.Port, Hosts: len(r.Hosts(x))}
+	out := Edge{Address: x.Address, Port: x.Port, Hosts: len(r.Hosts(x)), Connections: x.Connections}
 	for _, c := range r.Chains(x) {
-		s := Shown{Name: cmp.Or(c.Name, api.AnyHost), Minimum: cmp.Or(c.Minimum, "1.2"), Hosts: len(c.Hosts)}
+		s := Shown{Name: cmp.Or(c.Name, api.AnyHost), Hosts: len(c.Hosts), Connections: c.Connections, Secrets: []string{}}
+		if c.To != nil {
+			s.Hosts = 1
+		}
+		if len(c.Secrets) > 0 {
+			s.Minimum = cmp.Or(c.Minimum, "1.2")
+		}
 		for _, ref := range c.Secrets {
 			s.Secrets = append(s.Secrets, ref.Namespace+"/"+ref.Name)
 		}

@@ -49,9 +49,13 @@ func ExplanationText(w io.Writer, e Explanation, s Style) error {
 	for _, x := range e.Edges {
 		secure[x.Port] = len(x.TLS) > 0
 		p.line("")
-		p.line("%s  %s", s.strong(fmt.Sprintf("⇐ edge at %s:%d", x.Address, x.Port)), s.faint(counted(x.Hosts, "host", "hosts")))
-		for _, t := range x.TLS {
-			p.line("  %s  %s", t.Name, s.faint(fmt.Sprintf("TLS %s and newer, certificate %s, %s", t.Minimum, strings.Join(t.Secrets, ", "), counted(t.Hosts, "host", "hosts"))))
+		what := counted(x.Hosts, "host", "hosts")
+		if x.Connections {
+			what = "whole connections"
+		}
+		p.line("%s  %s", s.strong(fmt.Sprintf("⇐ edge at %s:%d", x.Address, x.Port)), s.faint(what))
+		for i := range x.TLS {
+			p.line("  %s  %s", x.TLS[i].Name, s.faint(shownText(&x.TLS[i])))
 		}
 	}
 	for _, o := range e.Outbounds {
@@ -62,7 +66,7 @@ func ExplanationText(w io.Writer, e Explanation, s Style) error {
 			at = "from outside at"
 		}
 		protocol := string(o.Protocol)
-		if o.Edge && secure[o.Port] {
+		if o.Edge && secure[o.Port] && o.Protocol != api.TCP {
 			protocol = api.HTTPS
 		}
 		p.line("%s  %s", s.strong("→ "+p.at), s.faint(fmt.Sprintf("%s %s:%d, %s", at, o.Address, o.Port, protocol)))

@@ -32,6 +32,25 @@ func ruleText(serverName string, list []route.Match) string {
 	return "connections that ask for " + serverName + " in TLS"
 }
 
+// shownText is what becomes of those who ask for a name in TLS.
+func shownText(t *Shown) string {
+	var parts []string
+	if len(t.Secrets) > 0 {
+		parts = append(parts, "TLS "+t.Minimum+" and newer", "certificate "+strings.Join(t.Secrets, ", "))
+	}
+	switch {
+	case !t.Connections:
+		parts = append(parts, counted(t.Hosts, "host", "hosts"))
+	case t.Hosts == 0:
+		parts = append(parts, "connections are closed: no route has the name")
+	case len(t.Secrets) > 0:
+		parts = append(parts, "whole connections")
+	default:
+		parts = append(parts, "whole connections, with their TLS")
+	}
+	return strings.Join(parts, ", ")
+}
+
 // filterText is a filter in one line.
 func filterText(f *route.Filter) string {
 	switch {

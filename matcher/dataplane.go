@@ -49,6 +49,7 @@ type Selector struct {
 	// zone and namespace narrow the ref to the home of its object (spec/kuma.md 4.1).
 	zone, namespace string
 	edges           api.Edges
+	alone           bool
 }
 
 // Local says how an object's home narrows its selector.
@@ -57,11 +58,13 @@ type Local struct {
 	Namespace string // only dataplanes of that namespace
 	// Edges are the only ones of all edge dataplanes, unless it is zero.
 	Edges api.Edges
+	// Alone leaves out those that are no edge dataplanes, where there are Edges.
+	Alone bool
 }
 
 // SelectorOf is the selector of a top-level ref that names no route.
 func SelectorOf(ref api.TargetRef, local Local) *Selector {
-	s := &Selector{ref: ref, zone: local.Zone, namespace: local.Namespace, edges: local.Edges}
+	s := &Selector{ref: ref, zone: local.Zone, namespace: local.Namespace, edges: local.Edges, alone: local.Alone}
 	if ref.Kind == api.KindDataplane {
 		s.ref.SectionName = "" // it narrows inbounds, not dataplanes
 	}
@@ -77,6 +80,9 @@ func (s *Selector) key() string {
 	parts := []string{r.Kind, r.Name, r.Namespace, text(r.Labels), text(r.Tags), proxies(r.ProxyTypes), s.zone, s.namespace, s.edges.Namespace, s.edges.Label, s.edges.Value}
 	if strings.Join(parts, "") == "" {
 		return ""
+	}
+	if s.alone {
+		parts = append(parts, "alone")
 	}
 	return strings.Join(parts, "\x00")
 }
@@ -134,7 +140,7 @@ func (s *Selector) near(d *Dataplane) bool {
 	if s.zone != "" && d.Labels.Written[api.LabelOrigin] != "" && d.Labels.Written[api.LabelZone] != s.zone {
 		return false
 	}
-	if s.namespace != "" && d.Namespace != s.namespace || s.edges != (api.Edges{}) && d.Edge && !d.Among(s.edges) {
+	if s.namespace != "" && d.Namespace != s.namespace || s.edges != (api.Edges{}) && (d.Edge || s.alone) && !d.Among(s.edges) {
 		return false
 	}
 	if s.ref.Kind == api.KindMeshService && s.ref.Namespace != "" && d.Namespace != s.ref.Namespace {

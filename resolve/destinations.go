@@ -73,16 +73,16 @@ func (m mesh) membersOf(d *dest) *members {
 }
 
 // hostOf is the host at a port that has the id, if a route serves it. It is for clients
-// that speak TLS alone if all who serve it say so.
+// that speak TLS alone if all who serve it say so, and for connections alone likewise.
 func (m mesh) hostOf(id string) *Destination {
 	var found *Destination
 	for _, r := range m.routesByHost.In(m.at, id) {
 		for d := range hostsOf(r) {
 			switch {
 			case d.ID != id:
-			case d.TLS == nil:
+			case !d.atEdgesAlone():
 				return d
-			case found == nil || len(found.TLS.Secrets) == 0:
+			case found == nil || found.Protocol == api.TCP || d.Protocol != api.TCP && len(found.TLS.Secrets) == 0:
 				found = d
 			}
 		}

@@ -22,6 +22,9 @@ type Edge struct {
 	TrustedHops uint32 // proxies before it whose x-forwarded-for holds
 	// TLS are the listeners at the port where clients speak TLS; none where they do not.
 	TLS []route.Listener
+	// Connections says that whole connections go on from there, as the one of Outbounds
+	// says that has the port; without one they are closed.
+	Connections bool
 }
 
 // EdgeUse is an Edge, and what stands beside it.
@@ -105,6 +108,7 @@ func (m mesh) edgesOf(p *dataplane) []EdgeUse {
 		if l.TLS != nil {
 			x.TLS = atPort(list, l.Port)
 		}
+		x.Connections = l.Connections && l.TLS == nil
 		out = append(out, EdgeUse{&x.Edge, &x.kept})
 	}
 	slices.SortFunc(out, func(a, b EdgeUse) int { return cmp.Compare(a.Port, b.Port) })
@@ -137,6 +141,9 @@ func (m mesh) edgeCalls(p *dataplane, add func(call)) {
 	}
 	for i := range list {
 		l := &list[i]
+		if l.Connections { // in which nobody asks for hosts
+			continue
+		}
 		if l.TLS != nil {
 			m.secureCalls(list, l, func(d *dest) { serve(l, d) })
 			continue

@@ -61,7 +61,7 @@ type groupOutbounds struct {
 // that reach the same: each of them is called by all.
 func (c *collections) addHostGroups() {
 	byPort := c.dests.Index(func(_ string, d *dest, add func(string)) {
-		if d.Kind == api.KindHost && d.Name != api.AnyHost && d.TLS == nil {
+		if d.Kind == api.KindHost && d.Name != api.AnyHost && !d.atEdgesAlone() {
 			add(strconv.FormatUint(uint64(d.Port), 10))
 		}
 	})
@@ -182,7 +182,7 @@ func (m mesh) hostsOfGroup(k groupKey) *hostGroup {
 	}
 	out := &hostGroup{}
 	for d := range m.destsNamed(hostsAt(k.Port)) {
-		if d.Name != api.AnyHost && d.TLS == nil && m.reachesHost(&k, d, has) {
+		if d.Name != api.AnyHost && !d.atEdgesAlone() && m.reachesHost(&k, d, has) {
 			out.list = append(out.list, hostCall{d, m.classWith(d.ID, func(s *matcher.Selector) bool { return has[s.Key] })})
 		}
 	}

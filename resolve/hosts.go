@@ -21,7 +21,9 @@ func hostsOf(r *routeObject) iter.Seq[*Destination] {
 			}
 			port, _ := strconv.ParseUint(to.SectionName, 10, 16) // HostRef wrote it
 			d := hostDestination(to.Name, uint32(port))
-			d.TLS = r.opinion.Entries[i].TLS
+			if d.TLS = r.opinion.Entries[i].TLS; r.opinion.Connections {
+				d.Protocol = api.TCP
+			}
 			if !yield(d) {
 				return
 			}
@@ -36,6 +38,10 @@ func hostDestination(name string, port uint32) *Destination {
 	return &Destination{ID: hostID(name, number), Kind: api.KindHost, Name: name, Port: port, PortName: number,
 		Protocol: api.HTTP, Hostnames: []string{name}}
 }
+
+// atEdgesAlone reports whether no sidecar calls the host: it is for clients that speak TLS,
+// or for whole connections, which name no host.
+func (d *Destination) atEdgesAlone() bool { return d.TLS != nil || d.Protocol == api.TCP }
 
 // above are the hosts that stand for all hosts below a name, of which d is one, the
 // nearest first.
@@ -89,7 +95,7 @@ func hostsAt(port uint32) string { return "\x03hosts:" + strconv.FormatUint(uint
 // hostCalls adds those to all hosts at the port that the outbound of an index names.
 func (m mesh) hostCalls(o *api.Outbound, index int32, add func(call)) {
 	for d := range m.destsNamed(hostsAt(o.Hosts.Port)) {
-		if d.TLS != nil {
+		if d.atEdgesAlone() {
 			continue
 		}
 		add(call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, index: index, dest: d})

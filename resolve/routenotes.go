@@ -97,7 +97,7 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 		found, acts = d, acts || r.opinion.Connections || d.reads(r.opinion.Speaks)
 		if by := x.subjectsOf(d).ownerBefore(r, e); len(e.Rules) > 0 && by != nil {
 			taken, owner = d, by
-		} else if len(e.Rules) > 0 && r.opinion.Connections && d.Protocol.HTTPLike() {
+		} else if len(e.Rules) > 0 && r.opinion.Connections && d.Protocol.HTTPLike() && d.Kind != api.KindHost {
 			unread = d
 		}
 	}

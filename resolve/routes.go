@@ -75,7 +75,7 @@ func (r *routeObject) narrow(e *route.Entry, local matcher.Local) {
 	if e.Callers != "" {
 		local = matcher.Local{Namespace: e.Callers}
 	}
-	local.Edges = e.Edges
+	local.Edges, local.Alone = e.Edges, r.opinion.Connections
 	r.narrowed[by] = matcher.SelectorOf(r.opinion.Top, local)
 }
 
@@ -118,6 +118,12 @@ func (c *contribution) selector() *matcher.Selector {
 	return c.route.selectorOf(c.entry)
 }
 
+// ofConnectionsAtEdges reports whether the entry is about whole connections to listeners of
+// edge dataplanes.
+func (c *contribution) ofConnectionsAtEdges() bool {
+	return c.entry.Edges != (api.Edges{}) && c.route.opinion.Connections
+}
+
 // composition is what contributions to a destination come to: one for all classes
 // that have the same ones.
 type composition struct {
@@ -130,12 +136,15 @@ type composition struct {
 func (m mesh) compose(d *dest, all []*contribution, bits string) *composition {
 	n := &composition{}
 	own := false // what is said to the callers of one namespace hides what is said to all
+	// Where edge dataplanes listen for whole connections nobody asks for hosts.
+	connections := false
 	for i, x := range all {
 		own = own || bits[i] == '1' && x.entry.Callers != ""
+		connections = connections || bits[i] == '1' && x.ofConnectionsAtEdges()
 	}
 	var candidates []route.Candidate
 	for i, x := range all {
-		if bits[i] == '1' && (x.entry.Callers != "") == own {
+		if bits[i] == '1' && (x.entry.Callers != "") == own && x.ofConnectionsAtEdges() == connections {
 			n.from = append(n.from, x)
 			candidates = append(candidates, route.Candidate{Opinion: x.route.opinion, Entry: x.entry})
 		}

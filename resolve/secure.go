@@ -31,7 +31,7 @@ type SecretUse struct {
 func SecretName(r api.Ref) string { return "tls:" + r.Namespace + "/" + r.Name }
 
 // Chain is the names that clients ask for in TLS to whom one certificate is shown, and
-// the hosts that are served to them then.
+// the hosts that are served to them then; or whose connections go on as a whole.
 type Chain struct {
 	Name    string // of a host, *. and one for all below it; empty for what no other chain has
 	Secrets []api.Ref
@@ -41,6 +41,10 @@ type Chain struct {
 	// another host is misdirected.
 	Own   bool
 	Hosts []*Outbound
+	// Connections says that whole connections go on, as To says, or are closed where it is
+	// nil. Without Secrets they go on as they are, with their TLS.
+	Connections bool
+	To          *Outbound
 	// Others are the names of the other chains: who asks for a host that they have is
 	// misdirected.
 	Others []string
@@ -56,16 +60,20 @@ func (r *Resolved) Chains(e *Edge) []*Chain {
 	shut := map[*Chain]bool{}
 	for i := range e.TLS {
 		l := &e.TLS[i]
-		c := &Chain{Name: l.Hostname, Secrets: l.TLS.Secrets, Minimum: l.TLS.Minimum, Maximum: l.TLS.Maximum}
+		c := &Chain{Name: l.Hostname, Secrets: l.TLS.Secrets, Minimum: l.TLS.Minimum, Maximum: l.TLS.Maximum, Connections: l.Connections}
 		if l.Closed {
 			shut[c] = true
-		} else if len(c.Secrets) == 0 {
+		} else if len(c.Secrets) == 0 && !c.Connections {
 			continue // a place for hosts with certificates of their own
 		}
 		all = append(all, c)
 	}
 	hosts := r.Hosts(e)
 	for _, o := range hosts {
+		if o.TCP != nil {
+			all = sendOn(all, o)
+			continue
+		}
 		own := o.Destination.TLS
 		if own == nil || len(own.Secrets) == 0 {
 			continue
@@ -76,7 +84,7 @@ func (r *Resolved) Chains(e *Edge) []*Chain {
 	}
 	slices.SortFunc(all, func(a, b *Chain) int { return cmp.Compare(a.Name, b.Name) })
 	for _, o := range hosts {
-		if c := chainOf(all, o.Destination.Name); c != nil {
+		if c := chainOf(all, o.Destination.Name); c != nil && o.TCP == nil && !c.Connections {
 			c.Hosts = append(c.Hosts, o)
 		}
 	}
@@ -88,6 +96,23 @@ func (r *Resolved) Chains(e *Edge) []*Chain {
 		}
 	}
 	return slices.DeleteFunc(all, func(c *Chain) bool { return shut[c] })
+}
+
+// sendOn adds to all the chain from which whole connections go to o: that of the listener
+// which has its name, or one beside it with the same certificates.
+func sendOn(all []*Chain, o *Outbound) []*Chain {
+	name := chainName(o.Destination.Name)
+	at := chainOf(all, o.Destination.Name)
+	switch {
+	case at == nil || !at.Connections: // its listener is closed, or not there
+		return all
+	case at.Name == name:
+		at.To = o
+		return all
+	}
+	c := *at
+	c.Name, c.To = name, o
+	return append(all, &c)
 }
 
 // chainName is the name by which clients ask for a host in TLS.
@@ -134,6 +159,18 @@ func atPort(list []route.Listener, port uint32) []route.Listener {
 // shut reports whether the listener at a port that has a host, the nearest by name, is
 // closed.
 func shut(list []route.Listener, port uint32, host string) bool {
+	l := listenerOf(list, port, host)
+	return l != nil && l.Closed
+}
+
+// connectionsAt reports whether nobody looks for requests at that listener.
+func connectionsAt(list []route.Listener, port uint32, host string) bool {
+	l := listenerOf(list, port, host)
+	return l != nil && l.Connections
+}
+
+// listenerOf is the listener at a port that has a host, the nearest by name; nil for none.
+func listenerOf(list []route.Listener, port uint32, host string) *route.Listener {
 	var found *route.Listener
 	for i := range list {
 		l := &list[i]
@@ -141,7 +178,7 @@ func shut(list []route.Listener, port uint32, host string) bool {
 			found = l
 		}
 	}
-	return found != nil && found.Closed
+	return found
 }
 
 // secureCalls yields the hosts for everybody that a listener serves to clients who speak
@@ -153,7 +190,7 @@ func (m mesh) secureCalls(list []route.Listener, l *route.Listener, serve func(*
 			continue
 		}
 		own[d.Name] = true
-		if l.Covers(d.Name) && !l.Closed {
+		if l.Covers(d.Name) && !l.Closed && !connectionsAt(list, l.Port, d.Name) {
 			serve(d)
 		}
 	}
@@ -161,7 +198,7 @@ func (m mesh) secureCalls(list []route.Listener, l *route.Listener, serve func(*
 		return
 	}
 	for d := range m.destsNamed(hostsAt(plainHTTP)) {
-		if l.Covers(d.Name) && !own[d.Name] && !m.isForEdges(d) && !shut(list, l.Port, d.Name) {
+		if l.Covers(d.Name) && !own[d.Name] && !m.isForEdges(d) && !shut(list, l.Port, d.Name) && !connectionsAt(list, l.Port, d.Name) {
 			serve(d)
 		}
 	}

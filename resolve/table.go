@@ -66,6 +66,8 @@ func (b *tableBuilder) sends(c *route.Composed) *TCPTable {
 		for i := range do.Backends {
 			t.Backends[i] = b.connect(&do.Backends[i])
 		}
+	} else if b.class.dest.Kind == api.KindHost { // nobody is behind it
+		t.Backends = nil
 	} else {
 		b.use(b.class.dest.Destination, new(variant))
 	}

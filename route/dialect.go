@@ -92,7 +92,9 @@ type Opinion struct {
 	Top    api.TargetRef // which dataplanes have it
 	Role   string        // as of policies, where the dialect has roles; empty is system
 	// Connections says that the rules are about connections and not about requests:
-	// they hold where no object that tells requests apart has rules.
+	// they hold where no object that tells requests apart has rules. Its entries for hosts
+	// are for edge dataplanes alone: api.AnyHost is every connection to a port, the others are
+	// names for which clients ask in TLS.
 	Connections bool
 	// Speaks is the protocol of a port that the object routes where nobody wrote one
 	// down; empty leaves it at TCP.

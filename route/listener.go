@@ -9,6 +9,10 @@ type Listener struct {
 	Hostname string // a name, or *. and one for all below it; empty covers all
 	// TLS is what clients see who speak TLS; nil where they do not.
 	TLS *ServerTLS
+	// Connections says that whole connections go on there, in which nobody looks for
+	// requests. With TLS they go by the name for which clients ask, and go on as they are
+	// where it has no Secrets; without it Hostname is empty.
+	Connections bool
 	// Closed says that nobody is let in: connections for the hosts are refused, and go
 	// to no other listener.
 	Closed bool

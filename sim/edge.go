@@ -25,10 +25,13 @@ func edgeAt(r *resolve.Resolved, a *address) (*resolve.Edge, error) {
 	var ports []string
 	for _, x := range r.Edges {
 		scheme := "http"
-		if len(x.TLS) > 0 {
+		switch {
+		case x.Connections:
+			scheme = bareScheme
+		case len(x.TLS) > 0:
 			scheme = secureScheme
 		}
-		if x.Port == a.port && a.scheme == scheme {
+		if x.Port == a.port && (a.scheme == scheme || x.Connections || a.scheme == bareScheme && len(x.TLS) > 0) {
 			return x.Edge, nil
 		}
 		ports = append(ports, scheme+"://"+a.at(x.Port))

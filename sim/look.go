@@ -58,7 +58,11 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 			return nil, err
 		}
 		f.call.fromOutside(a.scheme)
-		if a.scheme == secureScheme {
+		switch {
+		case e.Connections:
+			f.sendOn(f.outbound)
+			return f, nil
+		case a.scheme == secureScheme || a.scheme == bareScheme:
 			return f, f.atTLS(r, e, &q)
 		}
 	}

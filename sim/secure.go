@@ -1,8 +1,9 @@
 package sim
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -17,15 +18,18 @@ const secureScheme = "https"
 // name that nobody has is not let in, and who then asks for a host of another certificate
 // is told so.
 func (f *found) atTLS(r *resolve.Resolved, e *resolve.Edge, q *Request) error {
-	name := f.address.host
-	if _, err := netip.ParseAddr(name); err == nil {
-		name = "" // clients name no addresses
-	}
-	c := resolve.ChainFor(r.Chains(e), name)
-	if f.outbound = nil; c == nil {
-		f.shut = true
-		f.end(nil, 0, anyDraw[0])
+	c := resolve.ChainFor(r.Chains(e), f.serverName)
+	f.outbound = nil
+	switch {
+	case c == nil:
+		f.sendOn(nil)
 		return nil
+	case c.Connections:
+		f.chain = cmp.Or(c.Name, api.AnyHost)
+		f.sendOn(c.To)
+		return nil
+	case f.address.scheme == bareScheme:
+		return fmt.Errorf("url: the listener for %s looks for requests, which decide where they go; ask for one, as https://%s", cmp.Or(c.Name, api.AnyHost), f.address.authority)
 	}
 	host := hostOf(f.call.authority)
 	o := nearest(c.Hosts, host)
@@ -39,6 +43,16 @@ func (f *found) atTLS(r *resolve.Resolved, e *resolve.Edge, q *Request) error {
 	}
 	f.outbound = o
 	return f.requests(o, q)
+}
+
+// sendOn finds that a whole connection goes to o; without one it is closed.
+func (f *found) sendOn(o *resolve.Outbound) {
+	if f.outbound = o; o != nil {
+		f.connections = o.TCP
+	} else {
+		f.shut = true
+	}
+	f.end(nil, 0, anyDraw[0])
 }
 
 // misdirected reports whether a request for a host has come to the wrong chain, which has o

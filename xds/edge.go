@@ -20,9 +20,10 @@ func EdgeName(port uint32) string { return "edge:" + strconv.FormatUint(uint64(p
 // ownEdge is everything that one port of an edge dataplane needs but for its hosts.
 type ownEdge struct {
 	ps       resolve.Policies
-	chains   []*resolve.Chain // where clients speak TLS
-	listener *Resource        // nil where nobody is let in
-	nobody   *Resource        // the route configuration where there is no host
+	chains   []*resolve.Chain  // where clients speak TLS
+	to       *resolve.Outbound // where whole connections go
+	listener *Resource         // nil where nobody is let in
+	nobody   *Resource         // the route configuration where there is no host
 	notes    []api.Note
 }
 
@@ -30,26 +31,46 @@ type ownEdge struct {
 // about the listener last.
 func (x *Renderer) edge(r *resolve.Resolved, e resolve.EdgeUse, hosts []*resolve.Outbound, chains []*resolve.Chain) *ownEdge {
 	var ps resolve.Policies
+	var to *resolve.Outbound
 	if len(hosts) > 0 {
 		ps = hosts[0].Policies
 	}
-	render := func() any { return x.renderEdge(r, e.Edge, ps, chains) }
+	if e.Connections && len(hosts) > 0 {
+		to = hosts[0]
+	}
+	render := func() any { return x.renderEdge(r, e.Edge, ps, chains, to) }
 	own := e.Kept.Do(render).(*ownEdge)
-	if !slices.Equal(own.ps, ps) || !sameChains(own.chains, chains) {
+	if !slices.Equal(own.ps, ps) || !sameChains(own.chains, chains) || own.to != to {
 		return render().(*ownEdge)
 	}
 	return own
 }
 
-func (x *Renderer) renderEdge(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies, chains []*resolve.Chain) *ownEdge {
-	if len(e.TLS) > 0 {
+func (x *Renderer) renderEdge(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies, chains []*resolve.Chain, to *resolve.Outbound) *ownEdge {
+	switch {
+	case len(e.TLS) > 0:
 		return x.renderSecure(r, e, ps, chains)
+	case e.Connections:
+		return x.renderBytes(r, e, ps, to)
 	}
 	name := EdgeName(e.Port)
 	own := &ownEdge{ps: ps, nobody: newResource(name, routeConfiguration(name))}
 	c := chain{place: Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: ps, edge: e}
 	listener := &listenerv3.Listener{Name: "edge:" + joined(e.Address, e.Port), TrafficDirection: corev3.TrafficDirection_INBOUND}
 	own.listener, own.notes = x.listener(listener, e.Address, e.Port, x.common(c), r, nil)
+	return own
+}
+
+// renderBytes renders where an edge dataplane sends whole connections on; without to it
+// closes them.
+func (x *Renderer) renderBytes(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies, to *resolve.Outbound) *ownEdge {
+	own := &ownEdge{ps: ps, to: to}
+	c := edgeChain(e, &resolve.Chain{Connections: true, To: to}, EdgeName(e.Port))
+	listener := &listenerv3.Listener{Name: "edge:" + joined(e.Address, e.Port), TrafficDirection: corev3.TrafficDirection_INBOUND}
+	own.listener, own.notes = x.listener(listener, e.Address, e.Port, x.common(c), r, nil)
+	if to != nil {
+		own.notes = append(own.notes, tcpNotes(to.TCP)...)
+	}
 	return own
 }
 
@@ -64,6 +85,9 @@ func (s *State) edges(x *Renderer, r *resolve.Resolved) {
 			continue
 		}
 		s.listen(r, own.listener, joined(e.Address, e.Port), own.notes)
+		if e.Connections {
+			continue
+		}
 		routes := own.nobody
 		if len(hosts) > 0 {
 			routes = renderHosts(EdgeName(e.Port), hosts, nil)

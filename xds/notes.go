@@ -24,7 +24,9 @@ func (x *Renderer) Notes(r *resolve.Resolved) []api.Note {
 		return true
 	}
 	for i, o := range r.Outbounds {
-		if o.Edge || i > 0 && sameListener(r.Outbounds[i-1], o) {
+		if o.Edge && o.TCP != nil {
+			out.add(tcpNotes(o.TCP)...)
+		} else if o.Edge || i > 0 && sameListener(r.Outbounds[i-1], o) {
 			out.add(tableNotes(o)...)
 		} else if free("outbound:", o.Address, o.Port) {
 			out.add(x.OutboundNotes(r, o)...)

@@ -29,12 +29,15 @@ func ChainRoutes(port uint32, name string) string {
 // sameChains reports whether listeners with the chains are one.
 func sameChains(a, b []*resolve.Chain) bool {
 	return slices.EqualFunc(a, b, func(a, b *resolve.Chain) bool {
-		return a.Name == b.Name && a.Minimum == b.Minimum && a.Maximum == b.Maximum && slices.Equal(a.Secrets, b.Secrets) && slices.Equal(chainPolicies(a), chainPolicies(b))
+		return a.Connections == b.Connections && a.To == b.To && a.Name == b.Name && a.Minimum == b.Minimum && a.Maximum == b.Maximum && slices.Equal(a.Secrets, b.Secrets) && slices.Equal(chainPolicies(a), chainPolicies(b))
 	})
 }
 
 // chainPolicies are those of the hosts of a chain as a whole.
 func chainPolicies(c *resolve.Chain) resolve.Policies {
+	if c.To != nil {
+		return c.To.Policies
+	}
 	if len(c.Hosts) == 0 {
 		return nil
 	}
@@ -49,17 +52,23 @@ func (x *Renderer) renderSecure(r *resolve.Resolved, e *resolve.Edge, ps resolve
 	out.ListenerFilters = readServerNames()
 	all := []*api.Origin{{Ref: r.Ref}}
 	var origins []*api.Origin
-	var names []string
+	var names, clusters []string
 	var wrong error
 	for _, c := range own.chains {
 		name := ChainRoutes(e.Port, c.Name)
-		in := x.common(chain{place: Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: chainPolicies(c), edge: e})
-		wrong = cmp.Or(wrong, in.err)
+		in := x.common(edgeChain(e, c, name))
+		wrong, clusters = cmp.Or(wrong, in.err), append(clusters, in.split.clusters()...)
 		fc := &listenerv3.FilterChain{Name: name, Filters: in.filters, TransportSocket: showing(c)}
 		if c.Name != "" {
 			fc.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{c.Name}}
 		}
-		out.FilterChains, names, origins = append(out.FilterChains, fc), append(names, name), append(origins, in.origins...)
+		out.FilterChains, origins = append(out.FilterChains, fc), append(origins, in.origins...)
+		if in.routes != "" {
+			names = append(names, name)
+		}
+		if c.To != nil {
+			own.notes = append(own.notes, tcpNotes(c.To.TCP)...)
+		}
 	}
 	if len(own.chains) == 0 {
 		return own
@@ -72,8 +81,21 @@ func (x *Renderer) renderSecure(r *resolve.Resolved, e *resolve.Edge, ps resolve
 	}
 	own.listener = newResource(out.Name, out)
 	slices.Sort(names)
-	own.listener.Routes = names
+	slices.Sort(clusters)
+	own.listener.Routes, own.listener.Clusters = names, slices.Compact(clusters)
 	return own
+}
+
+// edgeChain is what a listener does with connections of those who ask for the names of c.
+func edgeChain(e *resolve.Edge, c *resolve.Chain, name string) chain {
+	if !c.Connections {
+		return chain{place: Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: chainPolicies(c), edge: e}
+	}
+	out := chain{place: Place{Protocol: api.TCP}, stat: name, ps: chainPolicies(c), edge: e}
+	if c.To != nil {
+		out.split, out.by = divide(c.To.TCP.Backends), c.To.TCP.BackendsBy
+	}
+	return out
 }
 
 // readServerNames makes a listener look for the name that a client asks for in TLS before
@@ -84,8 +106,12 @@ func readServerNames() []*listenerv3.ListenerFilter {
 	}}
 }
 
-// showing is how a listener speaks TLS to those who ask for the names of a chain.
+// showing is how a listener speaks TLS to those who ask for the names of a chain; nil where
+// it passes it on.
 func showing(c *resolve.Chain) *corev3.TransportSocket {
+	if len(c.Secrets) == 0 {
+		return nil
+	}
 	versions := &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_2, TlsMaximumProtocolVersion: tlsv3.TlsParameters_TLSv1_3}
 	if c.Minimum == "1.3" {
 		versions.TlsMinimumProtocolVersion = tlsv3.TlsParameters_TLSv1_3
@@ -94,6 +120,9 @@ func showing(c *resolve.Chain) *corev3.TransportSocket {
 		versions.TlsMaximumProtocolVersion = tlsv3.TlsParameters_TLSv1_2
 	}
 	common := &tlsv3.CommonTlsContext{TlsParams: versions, AlpnProtocols: []string{"h2", "http/1.1"}}
+	if c.Connections { // what they carry is between client and backend
+		common.AlpnProtocols = nil
+	}
 	for _, ref := range c.Secrets {
 		common.TlsCertificateSdsSecretConfigs = append(common.TlsCertificateSdsSecretConfigs, &tlsv3.SdsSecretConfig{Name: resolve.SecretName(ref), SdsConfig: overADS(secretWait)})
 	}
@@ -111,6 +140,9 @@ func (s *State) secure(r *resolve.Resolved, e resolve.EdgeUse, own *ownEdge, cha
 	}
 	s.listen(r, own.listener, joined(e.Address, e.Port), own.notes)
 	for _, c := range chains {
+		if c.Connections {
+			continue
+		}
 		elsewhere := c.Others
 		if c.Own && !slices.ContainsFunc(c.Hosts, func(o *resolve.Outbound) bool { return o.Destination.Name == api.AnyHost }) {
 			elsewhere = []string{api.AnyHost}

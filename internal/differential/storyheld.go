@@ -35,7 +35,7 @@ func (f *storyFleet) hold(s *scene, q golden.Asked) string {
 		return "" // nobody redirects it
 	case !listens:
 		return "no listener of the dataplane is for it"
-	case !w.read(&v):
+	case bare(p) || !w.read(&v):
 		return f.connection(p, at, &v)
 	}
 	said, late := f.once(s, w, p, at)

@@ -47,8 +47,15 @@ func gatewayFor(ref *gatewayv1.ParentReference, o *api.Object, see route.See) *a
 		out, spec = *g, *g.Spec.(*Gateway)
 		spec.GatewayClassName = ownClass
 	} else {
-		spec.Listeners = []gatewayv1.Listener{{Name: or(ref.SectionName, "http"), Port: or(ref.Port, 80), Protocol: gatewayv1.HTTPProtocolType,
-			AllowedRoutes: &gatewayv1.AllowedRoutes{Namespaces: &gatewayv1.RouteNamespaces{From: new(gatewayv1.NamespacesFromAll)}}}}
+		l := gatewayv1.Listener{Name: or(ref.SectionName, "http"), Port: or(ref.Port, 80), Protocol: gatewayv1.HTTPProtocolType,
+			AllowedRoutes: &gatewayv1.AllowedRoutes{Namespaces: &gatewayv1.RouteNamespaces{From: new(gatewayv1.NamespacesFromAll)}}}
+		switch o.Kind {
+		case KindTCPRoute:
+			l.Protocol = gatewayv1.TCPProtocolType
+		case KindTLSRoute:
+			l.Protocol, l.TLS = gatewayv1.TLSProtocolType, &gatewayv1.ListenerTLSConfig{Mode: new(gatewayv1.TLSModePassthrough)}
+		}
+		spec.Listeners = []gatewayv1.Listener{l}
 	}
 	out.Spec = &spec
 	return &out

@@ -193,7 +193,7 @@ func (a *attached) entries(g *api.Object, narrower []string, rules []route.Rule)
 			taken = append(taken, host)
 			continue
 		}
-		e := route.Entry{To: route.HostRef(host, uint32(a.Port)), Edges: edgesOf(g), Below: strings.HasPrefix(host, "*"), Rules: rules, Says: &stand{g, a.hostname, host, narrower}}
+		e := route.Entry{To: route.HostRef(host, uint32(a.Port)), Edges: edgesOf(g), Below: strings.HasPrefix(host, "*") && !a.connections(), Rules: rules, Says: &stand{g, a.hostname, host, narrower}}
 		if a.secure() {
 			e.TLS = &route.ServerTLS{}
 		}

@@ -15,13 +15,13 @@ const (
 	unsupportedValue   = "UnsupportedValue"
 )
 
-// certify finds the certificates of the listeners for HTTPS of the Gateway g. One that
+// certify finds the certificates of the listeners that speak TLS of the Gateway g. One that
 // has not all of its own is closed (spec/gateway-api.md 1.8).
 func certify(g *api.Object, see route.See, list []listener) {
 	x := reader{object: g, see: see}
 	for i := range list {
 		l := &list[i]
-		if !l.secure() || !l.served() {
+		if !l.terminates() || !l.served() {
 			continue
 		}
 		var wrong *finding
@@ -72,7 +72,7 @@ func (x *reader) certificate(r *gatewayv1.SecretObjectReference) (api.Ref, *find
 
 // edge is the listener as edge dataplanes have it.
 func (l *listener) edge() route.Listener {
-	out := route.Listener{Port: uint32(l.Port), Hostname: string(or(l.Hostname, "")), Closed: l.closed}
+	out := route.Listener{Port: uint32(l.Port), Hostname: string(or(l.Hostname, "")), Closed: l.closed, Connections: l.connections()}
 	if l.secure() {
 		out.TLS = &route.ServerTLS{Secrets: l.secrets}
 	}

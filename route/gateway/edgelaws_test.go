@@ -60,7 +60,7 @@ func (d drawn) atTheEdge() m {
 		return m{"type": "Dataplane", "mesh": "default", "name": "client", "networking": m{"address": "10.0.2.1", "outbound": []m{{"port": 10000, "hosts": m{"port": d.number("port", 80, 81)}}}}}
 	case "grant":
 		return kube(version, "ReferenceGrant", d.namespace(), "grant", m{
-			"from": []m{{"group": "gateway.networking.k8s.io", "kind": d.pick("kind", "HTTPRoute", "GRPCRoute"), "namespace": d.namespace()}}, "to": []m{{"group": "", "kind": "Service"}}})
+			"from": []m{{"group": "gateway.networking.k8s.io", "kind": d.pick("kind", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"), "namespace": d.namespace()}}, "to": []m{{"group": "", "kind": "Service"}}})
 	case "host":
 		host := m{"fqdn": d.pick("fqdn", "a.example.org", "*.example.org")}
 		if d.number("tls", 0, 1) == 1 {
@@ -71,9 +71,12 @@ func (d drawn) atTheEdge() m {
 	}
 	var list []m
 	for _, name := range []string{"http", "main"}[:d.number("listeners", 1, 2)] {
-		l := m{"name": name, "port": d.number("port", 80, 80, 81), "protocol": d.pick("protocol", "HTTP", "HTTP", "HTTPS", "TCP")}
-		if l["protocol"] == "HTTPS" {
+		l := m{"name": name, "port": d.number("port", 80, 80, 81), "protocol": d.pick("protocol", "HTTP", "HTTP", "HTTPS", "TCP", "TLS")}
+		if l["protocol"] == "HTTPS" || l["protocol"] == "TLS" {
 			l["tls"] = m{"certificateRefs": []m{{"name": d.pick("secret", "c", "d"), "namespace": d.namespace()}}}
+		}
+		if l["protocol"] == "TLS" && d.pick("mode", "Terminate", "Passthrough") == "Passthrough" {
+			l["tls"] = m{"mode": "Passthrough"}
 		}
 		if host := d.pick("hostname", append(edgeHosts, "")...); host != "" && l["protocol"] != "TCP" {
 			l["hostname"] = host
@@ -86,7 +89,7 @@ func (d drawn) atTheEdge() m {
 			allowed["namespaces"] = m{"from": from}
 		}
 		if d.pick("kinds", "all", "all", "one") == "one" {
-			allowed["kinds"] = []m{{"kind": d.pick("kind", "HTTPRoute", "GRPCRoute")}}
+			allowed["kinds"] = []m{{"kind": d.pick("kind", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute")}}
 		}
 		l["allowedRoutes"] = allowed
 		list = append(list, l)

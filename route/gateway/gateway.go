@@ -63,6 +63,9 @@ var Dialect = route.Dialect{
 	Older:  map[string]route.Older{KindHTTPRoute: fromOlder},
 }
 
+// routeKinds are the kinds of routes, in the order in which they own a port.
+var routeKinds = []string{KindGRPCRoute, KindHTTPRoute, KindTLSRoute, KindTCPRoute}
+
 // Granted is the language where a ref to another namespace needs a ReferenceGrant at Services
 // too, as it does at Gateways (spec/gateway-api.md 1.5).
 var Granted = func() route.Dialect {

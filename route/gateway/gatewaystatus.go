@@ -147,7 +147,7 @@ func verdict(kind, good string, wrong *finding) Condition {
 // becomes of them there.
 func attachedRoutes(f route.Findings, list []listener) []int32 {
 	out := make([]int32, len(list))
-	for _, kind := range routesOf[gatewayv1.HTTPProtocolType] {
+	for _, kind := range routeKinds {
 		for _, o := range f.See.Keyed(kind, gatewayKey(f.Object.Ref)) {
 			if o.Shadow() {
 				continue

@@ -35,7 +35,7 @@ func kube(apiVersion, kind, namespace, name string, spec m) m {
 }
 
 func (d drawn) document() m {
-	switch d.pick("type", "plane", "service", "slice", "http", "http", "grpc", "kuma", "policy", "namespace", "gateway", "gateway", "class", "edge", "grant", "host") {
+	switch d.pick("type", "plane", "service", "slice", "http", "http", "grpc", "tcp", "tls", "kuma", "policy", "namespace", "gateway", "gateway", "class", "edge", "grant", "host") {
 	case "gateway", "class", "edge", "grant", "host":
 		return d.atTheEdge()
 	case "plane":
@@ -69,6 +69,10 @@ func (d drawn) document() m {
 			on["sectionName"] = "named"
 		}
 		return m{"type": "MeshTimeout", "mesh": "default", "name": d.pick("policy", "t1", "t2"), "spec": m{"to": []m{{"targetRef": on, "default": m{"http": m{"requestTimeout": d.pick("timeout", "1s", "2s")}}}}}}
+	case "tcp":
+		return d.route("TCPRoute", nil)
+	case "tls":
+		return d.route("TLSRoute", nil)
 	case "grpc":
 		return d.route("GRPCRoute", m{"method": m{"service": d.pick("call", "A", "B")}})
 	}
@@ -87,12 +91,17 @@ func (d drawn) route(kind string, match m) m {
 		parent["sectionName"] = d.pick("port", "http", "main")
 	}
 	spec := m{"parentRefs": []m{parent}}
-	if names := d.hostnames(); names != nil {
+	if names := d.hostnames(); len(names) > 0 && kind != "TCPRoute" {
 		spec["hostnames"] = names
+	} else if kind == "TLSRoute" {
+		spec["hostnames"] = edgeHosts[:1]
 	}
-	rule := m{"matches": []m{match}, "backendRefs": []m{{"name": d.service(), "namespace": d.namespace(), "port": 80, "weight": d.number("weight", 0, 1, 3)}}}
+	rule := m{"backendRefs": []m{{"name": d.service(), "namespace": d.namespace(), "port": 80, "weight": d.number("weight", 0, 1, 3)}}}
 	if d.pick("named", "no", "yes") == "yes" {
 		rule["name"] = "named"
+	}
+	if match != nil {
+		rule["matches"] = []m{match}
 	}
 	if kind == "HTTPRoute" && d.pick("inline", "no", "yes") == "yes" {
 		rule["timeouts"] = m{"request": "7s"}

@@ -41,7 +41,19 @@ type listener struct {
 func (l *listener) served() bool { return l.unaccepted == nil && l.conflicted == nil }
 
 // secure reports whether clients speak TLS to the listener.
-func (l *listener) secure() bool { return l.Protocol == gatewayv1.HTTPSProtocolType }
+func (l *listener) secure() bool {
+	return l.Protocol == gatewayv1.HTTPSProtocolType || l.Protocol == gatewayv1.TLSProtocolType
+}
+
+// terminates reports whether the listener speaks TLS itself, and does not pass it on.
+func (l *listener) terminates() bool {
+	return l.secure() && (l.TLS == nil || or(l.TLS.Mode, gatewayv1.TLSModeTerminate) == gatewayv1.TLSModeTerminate)
+}
+
+// connections reports whether nobody looks for requests at the listener.
+func (l *listener) connections() bool {
+	return l.Protocol == gatewayv1.TCPProtocolType || l.Protocol == gatewayv1.TLSProtocolType
+}
 
 // wrong is everything that is wrong with the listener.
 func (l *listener) wrong() []*finding {
@@ -71,22 +83,24 @@ func listenersOf(spec *Gateway) []listener {
 // routesOf are the kinds of routes of a protocol that weft reads.
 var routesOf = map[gatewayv1.ProtocolType][]string{
 	gatewayv1.HTTPProtocolType: {KindHTTPRoute, KindGRPCRoute}, gatewayv1.HTTPSProtocolType: {KindHTTPRoute, KindGRPCRoute},
+	gatewayv1.TLSProtocolType: {KindTLSRoute}, gatewayv1.TCPProtocolType: {KindTCPRoute},
 }
 
 // family is which protocols may stand beside each other at a port: they are told apart by
 // the host that is asked for, in the same way.
-var family = map[gatewayv1.ProtocolType]string{gatewayv1.HTTPProtocolType: "http", gatewayv1.HTTPSProtocolType: "tls", gatewayv1.TLSProtocolType: "tls"}
+var family = map[gatewayv1.ProtocolType]string{gatewayv1.HTTPProtocolType: "http", gatewayv1.HTTPSProtocolType: "tls", gatewayv1.TLSProtocolType: "tls", gatewayv1.TCPProtocolType: "tcp"}
 
 // speaks finds whether weft serves the protocol.
 func (l *listener) speaks() {
-	if l.Protocol == gatewayv1.HTTPProtocolType || l.secure() {
-		return
+	_, known := family[l.Protocol]
+	switch {
+	case l.Protocol == gatewayv1.UDPProtocolType:
+		l.unaccepted = &finding{unsupportedProtocol, fmt.Sprintf("weft serves no UDP, so nobody listens at port %d; write HTTP, HTTPS, TLS or TCP", l.Port)}
+	case !known:
+		l.unaccepted = &finding{unsupportedProtocol, fmt.Sprintf("weft does not know protocol %s; write HTTP, HTTPS, TLS or TCP", api.Clip(string(l.Protocol)))}
+	case l.secure() && !l.terminates() && *l.TLS.Mode != gatewayv1.TLSModePassthrough:
+		l.unaccepted = &finding{unsupportedValue, fmt.Sprintf("weft does not know mode %s of TLS, so nobody is let in; write Terminate or Passthrough", api.Clip(string(*l.TLS.Mode)))}
 	}
-	text := fmt.Sprintf("weft does not know protocol %s; write HTTP or HTTPS", api.Clip(string(l.Protocol)))
-	if _, known := family[l.Protocol]; known || l.Protocol == gatewayv1.TCPProtocolType || l.Protocol == gatewayv1.UDPProtocolType {
-		text = fmt.Sprintf("weft serves no %s at the edge yet, so nobody listens at port %d; write HTTP or HTTPS", l.Protocol, l.Port)
-	}
-	l.unaccepted = &finding{unsupportedProtocol, text}
 }
 
 // takes finds the kinds of routes that the listener takes.
@@ -115,6 +129,8 @@ func (l *listener) conflict(other *listener) *finding {
 		return nil
 	case family[l.Protocol] != family[other.Protocol]:
 		return &finding{protocolConflict, fmt.Sprintf("listener %s speaks %s at port %d too; give it another port", other.Name, other.Protocol, l.Port)}
+	case l.Protocol == gatewayv1.TCPProtocolType:
+		return &finding{protocolConflict, fmt.Sprintf("listener %s has the connections to port %d too; give it another port", other.Name, l.Port)}
 	case l.hostname == other.hostname:
 		return &finding{hostnameConflict, fmt.Sprintf("listener %s has these hosts at port %d too; give it another hostname or port", other.Name, l.Port)}
 	}
