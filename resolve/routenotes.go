@@ -22,13 +22,45 @@ func routeNotes(x mesh, r *routeObject) []api.Note {
 	hints := 0
 	kept := keepsHosts(x, r)
 	for i := range r.opinion.Entries {
-		for _, n := range entryNotes(x, r, &r.opinion.Entries[i], &hints) {
+		e := &r.opinion.Entries[i]
+		for _, n := range entryNotes(x, r, e, &hints) {
 			if n.Code == api.CodeConflicted && kept {
 				n.Severity = api.Warning
 			}
 			if i == 0 || !slices.Contains(notes, n) { // entries may have the same rules
 				notes = append(notes, n)
 			}
+		}
+		for _, n := range meetingNotes(x, r, e) {
+			if !slices.ContainsFunc(notes, func(o api.Note) bool { return o.Code == n.Code && o.Field == n.Field && o.Message == n.Message }) {
+				notes = append(notes, n)
+			}
+		}
+	}
+	return notes
+}
+
+// meetingNotes are those that the language of a route has because of others of its kind
+// that speak for a destination of an entry of it.
+func meetingNotes(x mesh, r *routeObject, e *route.Entry) []api.Note {
+	meet := x.dialects[r.dialect].Meet
+	if meet == nil || r.object.Shadow() {
+		return nil
+	}
+	var notes []api.Note
+	for d := range x.destsOf(e) {
+		if !matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) {
+			continue
+		}
+		var all []route.Candidate
+		for _, c := range x.subjectsOf(d).contributions {
+			if c.route.dialect == r.dialect {
+				all = append(all, route.Candidate{Opinion: c.route.opinion, Entry: c.entry})
+			}
+		}
+		mine := route.Candidate{Opinion: r.opinion, Entry: e}
+		if slices.Contains(all, mine) {
+			notes = append(notes, meet(frontendOf(d.Destination), mine, all)...)
 		}
 	}
 	return notes

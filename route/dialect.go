@@ -26,6 +26,9 @@ type Dialect struct {
 	// candidates have equal answers. Without candidates it says what holds where
 	// nobody says anything, if it is asked.
 	Compose func(Frontend, []Candidate) Composition
+	// Meet is what there is to note about one object because of others that speak for the
+	// same frontend: all are the candidates there, mine among them. It may be nil.
+	Meet func(f Frontend, mine Candidate, all []Candidate) []api.Note
 	// Status is the status of an object in the form that the language has for it, as
 	// JSON; nil where it has none but the conditions.
 	Status func(Findings) any

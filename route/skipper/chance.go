@@ -12,6 +12,7 @@ import (
 type drawn struct {
 	conditions route.Conditions
 	until      float64
+	ends       float64 // how far the segments of one draw are taken
 	draw       draw
 }
 
@@ -39,7 +40,7 @@ func finished(rows []row) []route.Row {
 		all := r.all()
 		switch {
 		case r.chance <= 0:
-		case r.chance >= 1:
+		case r.chance >= 1 && r.ends == 0:
 			add(r, all)
 		default:
 			own := r.ranges(all, before)
@@ -60,19 +61,42 @@ func (r *row) all() route.Conditions {
 	return slices.Concat(route.Conditions{r.at.condition()}, r.conditions)
 }
 
+// maxDrawn bounds the rows by chance of a host. A row comes behind each combination of what
+// rows before it ask for, so that every one of them may double their number; where there
+// are more, it is only told from those whose conditions its own imply, and has a greater
+// or lesser share of the requests of which others hold too.
+const maxDrawn = 1000
+
 // ranges are those of a row by chance behind others.
 func (r *row) ranges(all route.Conditions, before []drawn) []drawn {
-	behind := slices.DeleteFunc(slices.Clone(before), func(d drawn) bool { return d.draw == r.draw || d.conditions.Apart(all) })
+	behind := slices.DeleteFunc(slices.Clone(before), func(d drawn) bool {
+		return d.draw == r.draw || d.conditions.Apart(all) || len(before) > maxDrawn && !implied(d.conditions, all)
+	})
 	slices.SortStableFunc(behind, func(a, b drawn) int { return cmp.Compare(b.until, a.until) })
 	var out []drawn
 	for _, d := range behind {
-		until := d.until + (1-d.until)*r.chance
+		until, ends := r.after(d.until, d.ends)
 		if implied(d.conditions, all) {
-			return append(out, drawn{all, until, r.draw})
+			return append(out, drawn{all, until, ends, r.draw})
 		}
-		out = append(out, drawn{slices.Concat(all, d.conditions), until, r.draw})
+		out = append(out, drawn{slices.Concat(all, d.conditions), until, ends, r.draw})
 	}
-	return append(out, drawn{all, r.chance, r.draw})
+	until, ends := r.after(0, 0)
+	return append(out, drawn{all, until, ends, r.draw})
+}
+
+// after is where the draws end that the row takes, and how far the segments are taken
+// then, behind rows that have taken them so far. Segments divide one draw among
+// themselves, and any other chance is drawn by itself.
+func (r *row) after(until, ends float64) (float64, float64) {
+	switch {
+	case r.ends == 0:
+		return until + (1-until)*r.chance, ends
+	case r.ends <= ends:
+		return until, ends
+	}
+	part := (r.ends - ends) * r.chance
+	return until + (1-until)*part/(1-ends), ends + part
 }
 
 // within are the conditions for the draws below until.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -16,7 +17,12 @@ import (
 func lucky(t *rapid.T) *RouteGroup {
 	g := &RouteGroup{Hosts: []string{"a.example"}, Backends: []Backend{{Name: "s", ServiceName: "s", ServicePort: 80}, {Name: "no", Type: shunt}},
 		DefaultBackends: []BackendRef{{BackendName: "s"}}}
-	for range rapid.IntRange(1, 6).Draw(t, "routes") {
+	divided := rapid.Bool().Draw(t, "divided")
+	most := 6
+	if divided { // into rows for each combination of what they ask for
+		most = 3
+	}
+	for range rapid.IntRange(1, most).Draw(t, "routes") {
 		r := Route{Predicates: rapid.SliceOfN(rapid.SampledFrom([]string{
 			"Traffic(.5)", "Traffic(.1)", "Traffic(1)", "Traffic(0)", `Traffic(.3, "c", "A")`, `Header("X", "1")`, `Header("Y", "1")`, `Cookie("c", "^B$")`,
 		}), 0, 3).Draw(t, "predicates")}
@@ -32,30 +38,60 @@ func lucky(t *rapid.T) *RouteGroup {
 			r.Filters = []string{`responseCookie("c", "A", 60, "change-only")`}
 		}
 		g.Routes = append(g.Routes, r)
+		if divided && !slices.ContainsFunc(r.Predicates, func(p string) bool { return strings.HasPrefix(p, "Traffic") }) {
+			g.Routes = append(g.Routes[:len(g.Routes)-1], inSegments(t, r)...)
+		}
 	}
 	return g
 }
 
-// chances are how often each route, and each of its parts, should take a request,
-// where each Traffic draws for itself.
-func chances(all []*planned, q *route.Request) map[string]float64 {
-	out := map[string]float64{}
-	left := 1.0
-	var passed []*planned
-	for left > 1e-9 {
-		p := walk(all, q, passed)
-		if p == nil {
-			break
-		}
-		passed = append(passed, p)
-		i := slices.IndexFunc(p.asks.options, func(o option) bool { return o.conditions.Holds(q) })
-		taken := left * p.asks.options[i].chance
-		for n, x := range p.parts {
-			out[fmt.Sprintf("%s part %d", p.name(), n)] += taken * x.share
-		}
-		left -= taken
+// inSegments are routes that divide one draw, and sometimes one that wants the first
+// part of it again.
+func inSegments(t *rapid.T, r Route) []Route {
+	var out []Route
+	for _, s := range rapid.SampledFrom([][]string{{"0, .5", ".5, 1"}, {"0, .2", ".2, .7", ".7, 1"}, {"0, .3"}, {"0, .5", "0, .5", ".5, 1"}, {"0, .3", "0, .6", ".6, 1"}}).Draw(t, "segments") {
+		x := r
+		x.Predicates = append(slices.Clone(r.Predicates), "TrafficSegment("+s+")")
+		out = append(out, x)
 	}
-	out["404"] = left
+	return out
+}
+
+// chances are how often each route, and each of its parts, should take a request,
+// where each Traffic draws for itself, and all segments
+// once.
+func chances(all []*planned, q *route.Request) map[string]float64 {
+	cuts := []float64{0, 1}
+	for _, p := range all {
+		if s := p.asks.segment; s != nil {
+			cuts = append(cuts, s[0], s[1])
+		}
+	}
+	slices.Sort(cuts)
+	out := map[string]float64{}
+	for n, from := range cuts[:len(cuts)-1] {
+		left := cuts[n+1] - from
+		var passed []*planned // or without this part of the one draw
+		for _, p := range all {
+			if s := p.asks.segment; s != nil && (from < s[0] || from >= s[1]) {
+				passed = append(passed, p)
+			}
+		}
+		for left > 1e-9 {
+			p := walk(all, q, passed)
+			if p == nil {
+				break
+			}
+			passed = append(passed, p)
+			i := slices.IndexFunc(p.asks.options, func(o option) bool { return o.conditions.Holds(q) })
+			taken := left * p.asks.options[i].chance
+			for n, x := range p.parts {
+				out[fmt.Sprintf("%s part %d", p.name(), n)] += taken * x.share
+			}
+			left -= taken
+		}
+		out["404"] += left
+	}
 	return out
 }
 
@@ -124,4 +160,18 @@ func TestOneDrawDoesForAll(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRowsByChanceAreBounded: routes by chance that each ask for something else are as many
+// combinations as there are subsets of them, and no table has them all.
+func TestRowsByChanceAreBounded(t *testing.T) {
+	t.Parallel()
+	g := &RouteGroup{Hosts: []string{"a.example"}, Backends: chancy.Backends, DefaultBackends: chancy.DefaultBackends}
+	for i := range 40 {
+		g.Routes = append(g.Routes, Route{Path: "/a", Predicates: []string{fmt.Sprintf(`Header("X-%d", "1")`, i), "Traffic(.5)"}})
+	}
+	candidates, _ := candidatesOf(t, g)
+	if n := len(compose(route.Frontend{Name: "a.example"}, candidates).Rows); n > 3*maxDrawn {
+		t.Errorf("%d rows", n)
+	}
 }

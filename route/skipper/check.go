@@ -118,7 +118,7 @@ func (c *current) notes(g *RouteGroup, at api.Path, ref api.Ref, routes []*plann
 			}
 		}
 	}
-	for i, p := range routes {
+	for _, p := range routes {
 		if e := p.effects[service]; e != nil && (len(e.hash) > 0 || e.bound > 0) && !slices.ContainsFunc(p.parts, func(x part) bool { return slices.ContainsFunc(x.backends, hashed) }) {
 			warn(api.CodeUnsupported, p.origin.Field.Field("filters"), "consistentHashKey and consistentHashBalanceFactor have no effect, for no backend of the route has the algorithm consistentHash; write that, or remove them")
 		}
@@ -131,13 +131,8 @@ func (c *current) notes(g *RouteGroup, at api.Path, ref api.Ref, routes []*plann
 				warn("NoWeight", p.origin.Field, "no backend has a weight, so every request is answered with 503; write a weight above 0")
 			}
 		}
-		for j, q := range routes[:i] {
-			if p.alike(q) && p.asks.segment == nil && q.certain() {
-				warn(ambiguous, p.origin.Field, "spec.routes[%d] asks the same and comes first, so this route is never taken; write Weight(1), or ask for more", j)
-			}
-		}
 	}
-	return out
+	return append(out, inVain(routes, ref)...)
 }
 
 // counts are where the route has limits.
@@ -151,9 +146,4 @@ func (p *planned) counts() []api.Path {
 		}
 	}
 	return out
-}
-
-// certain reports whether nothing is left to chance.
-func (p *planned) certain() bool {
-	return p.asks.segment == nil && !p.asks.never && slices.ContainsFunc(p.asks.options, func(o option) bool { return o.chance == 1 })
 }

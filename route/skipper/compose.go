@@ -18,6 +18,7 @@ type row struct {
 	at         *leaf // nil: any path
 	conditions route.Conditions
 	chance     float64 // in which it is taken, of those that come to it; 1 is always
+	ends       float64 // of a segment of one draw: where it ends; 0 is none
 	draw       draw
 }
 
@@ -30,10 +31,10 @@ func compose(f route.Frontend, candidates []route.Candidate) route.Composition {
 		at := c.Says.(reach)
 		for i := range c.Rules {
 			p := c.Rules[i].Says.(*planned)
-			if p.asks.never || at.copied && !p.hasPath && !own {
-				continue // the host answers with 404 before it
+			if !p.takesPart(at, own) {
+				continue
 			}
-			entries = append(entries, p.entries(!at.copied && f.Name != api.AnyHost)...)
+			entries = append(entries, p.entries(at.hosted(f))...)
 		}
 	}
 	slices.SortStableFunc(entries, compareEntries)
@@ -68,9 +69,6 @@ func (b *composer) rows(e *entry, loops []*entry) []row {
 	o := e.asks.options[e.option]
 	base := row{at: e.at, conditions: slices.Concat(e.asks.all, o.conditions)}
 	chance := o.chance
-	if s := e.asks.segment; s != nil {
-		chance *= (s[1] - s[0]) / (1 - s[0])
-	}
 	var out []row
 	taken := 0.0
 	for i := range e.parts {
@@ -79,6 +77,9 @@ func (b *composer) rows(e *entry, loops []*entry) []row {
 		taken += chance * e.parts[i].share
 		if chance == 1 && i == len(e.parts)-1 {
 			x.chance = 1
+		}
+		if s := e.asks.segment; s != nil { // of which chance is the share then
+			x.ends = s[1]
 		}
 		if e.parts[i].kind == loopback && e.effects[loopback].moved == nil {
 			out = append(out, b.loop(e, x, loops)...)

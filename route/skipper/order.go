@@ -41,6 +41,13 @@ func compareEntries(a, b *entry) int {
 		route.FalseFirst(!a.hasPath, !b.hasPath),
 		a.leafPath().compare(b.leafPath()),
 		cmp.Compare(b.weight, a.weight),
+		compareTied(a.planned, b.planned),
+	)
+}
+
+// compareTied is the rule for routes of one weight at one leaf.
+func compareTied(a, b *planned) int {
+	return cmp.Or(
 		route.FalseFirst(a.byChance(), b.byChance()),
 		cmp.Compare(a.segmentFrom(), b.segmentFrom()),
 		route.FalseFirst(a.subtree, b.subtree),
@@ -73,10 +80,7 @@ func (p *planned) segmentFrom() float64 {
 
 // entries are those of a route, whose group names hosts or not.
 func (p *planned) entries(hosted bool) []*entry {
-	weight := p.weight
-	if hosted {
-		weight++
-	}
+	weight := p.weightOn(hosted)
 	var out []*entry
 	for _, at := range p.leaves() {
 		for i := range p.asks.options {
@@ -84,6 +88,14 @@ func (p *planned) entries(hosted bool) []*entry {
 		}
 	}
 	return out
+}
+
+// weightOn is what the route weighs on a host that its group names or not.
+func (p *planned) weightOn(hosted bool) int {
+	if hosted {
+		return p.weight + 1
+	}
+	return p.weight
 }
 
 // leaves are where the route stands in the tree: one without a path has no place in it.

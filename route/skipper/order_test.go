@@ -104,7 +104,7 @@ func walk(all []*planned, q *route.Request, not []*planned) *planned {
 				return c
 			}
 		}
-		return cmp.Or(cmp.Compare(b.p.weight, a.p.weight), route.FalseFirst(a.p.byChance(), b.p.byChance()), route.FalseFirst(a.p.subtree, b.p.subtree), cmp.Compare(b.p.asks.constraints, a.p.asks.constraints),
+		return cmp.Or(cmp.Compare(b.p.weight, a.p.weight), route.FalseFirst(a.p.byChance(), b.p.byChance()), cmp.Compare(a.p.segmentFrom(), b.p.segmentFrom()), route.FalseFirst(a.p.subtree, b.p.subtree), cmp.Compare(b.p.asks.constraints, a.p.asks.constraints),
 			cmp.Compare(a.p.origin.Name, b.p.origin.Name), cmp.Compare(*a.p.origin.Rule, *b.p.origin.Rule))
 	})
 	for _, f := range reached {

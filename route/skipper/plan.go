@@ -43,6 +43,7 @@ func (p *plan) lacks(s Settings, ref api.Ref) []api.Note {
 type planned struct {
 	origin  *api.Origin
 	path    pattern
+	leafs   []string // the keys of its leaves
 	hasPath bool
 	subtree bool
 	asks    *asks
@@ -104,6 +105,9 @@ func (c *current) plan(r *routeAt, origin *api.Origin, home string) (*planned, [
 	p.asks, bad = readPredicates(predicates)
 	errs = append(errs, bad...)
 	errs = append(errs, p.readRest(r)...)
+	if p.asks.segment != nil && slices.ContainsFunc(p.asks.options, func(o option) bool { return o.chance < 1 }) {
+		errs = append(errs, refused(r.at.Field("predicates"), unsupportedPredicate, "Traffic and TrafficSegment stand in one route, and Envoy draws once for a request; write one of them"))
+	}
 	p.weight = p.asks.weight
 	p.bare = !p.hasPath && len(r.methods) == 0 && r.PathRegexp == "" && len(predicates) == 0
 	if r.PathRegexp != "" {
@@ -112,6 +116,7 @@ func (c *current) plan(r *routeAt, origin *api.Origin, home string) (*planned, [
 	if len(r.methods) > 0 {
 		p.weight++
 	}
+	p.leafs = p.leafKeys()
 	refs := r.refs
 	if len(refs) == 0 {
 		refs = c.defaults

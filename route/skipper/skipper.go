@@ -39,6 +39,7 @@ func In(s Settings) route.Dialect {
 			New: func() api.Spec { return new(RouteGroup) }}},
 		Read:    func(o *api.Object, see route.See) *route.Opinion { return read(o, see, s) },
 		Compose: compose,
+		Meet:    meet,
 		Status:  status,
 		Print:   printTable,
 		Prints:  Kind, Hosts: true,
