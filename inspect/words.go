@@ -151,7 +151,11 @@ func modifierText(m *route.HeaderModifier) string {
 		parts = append(parts, "set "+h.Name+"="+h.Value)
 	}
 	for i := range m.Fill {
-		parts = append(parts, "fill "+m.Fill[i].Name+"="+m.Fill[i].String())
+		how := "fill "
+		if m.Fill[i].Add {
+			how = "fill one more "
+		}
+		parts = append(parts, how+m.Fill[i].Name+"="+m.Fill[i].String())
 	}
 	for _, h := range m.Add {
 		parts = append(parts, "add "+h.Name+"="+h.Value)

@@ -10,6 +10,7 @@ import (
 type Filled struct {
 	Name  string // in lower case
 	Parts []Part
+	Add   bool `json:",omitempty"` // as one more line, and not in the place of all
 }
 
 // Part is a part of a value: exactly one field is set.
@@ -19,6 +20,9 @@ type Part struct {
 	// request has it as it came, but for what the same rule removes; a change of an
 	// answer has it as it went on.
 	Header string `json:"header,omitempty"`
+	// Answer is a header of the answer, in lower case, as whoever answers gave it: its
+	// first line. A change of a request has none.
+	Answer string `json:"answer,omitempty"`
 	Fact   Fact   `json:"fact,omitempty"`
 }
 
@@ -28,7 +32,14 @@ type Fact string
 // OfProtocol is the version of HTTP in which a request came.
 const OfProtocol Fact = "PROTOCOL"
 
-// Facts are those that there are: the ones that Contour lets through, without those of REQ.
+// OfPath is the path of a request without its query, and OfMethod its method: for a change
+// of a request as it came, of an answer as it went on.
+const (
+	OfPath   Fact = "PATH(NQ:PATH)"
+	OfMethod Fact = "REQ(:METHOD)"
+)
+
+// Facts are those that Contour lets through, without those of REQ.
 var Facts = []Fact{
 	"DOWNSTREAM_LOCAL_ADDRESS", "DOWNSTREAM_LOCAL_ADDRESS_WITHOUT_PORT", "DOWNSTREAM_LOCAL_PORT", "DOWNSTREAM_LOCAL_SUBJECT", "DOWNSTREAM_LOCAL_URI_SAN",
 	"DOWNSTREAM_PEER_CERT", "DOWNSTREAM_PEER_CERT_V_END", "DOWNSTREAM_PEER_CERT_V_START", "DOWNSTREAM_PEER_FINGERPRINT_1", "DOWNSTREAM_PEER_FINGERPRINT_256",
@@ -47,6 +58,8 @@ func (p Part) Operator() string {
 	switch {
 	case p.Header != "":
 		return "%REQ(" + p.Header + ")%"
+	case p.Answer != "":
+		return "%RESP(" + p.Answer + ")%"
 	case p.Fact != "":
 		return "%" + string(p.Fact) + "%"
 	}

@@ -51,7 +51,11 @@ func changesOf(m *HeaderModifier) []change {
 		out = append(out, change{what: SetInRequest, Header: Header{strings.ToLower(h.Name), h.Value}})
 	}
 	for _, h := range m.Fill {
-		out = append(out, change{what: SetInRequest, Header: Header{Name: h.Name}, fill: h.Parts})
+		c := change{what: SetInRequest, Header: Header{Name: h.Name}, fill: h.Parts}
+		if h.Add {
+			c.what = AddToRequest
+		}
+		out = append(out, c)
 	}
 	for _, h := range m.Add {
 		out = append(out, change{what: AddToRequest, Header: Header{strings.ToLower(h.Name), h.Value}})
@@ -80,7 +84,7 @@ func layers(list []change) []HeaderModifier {
 		}
 		switch m := &out[n]; {
 		case c.fill != nil:
-			m.Fill = append(m.Fill, Filled{c.Name, c.fill})
+			m.Fill = append(m.Fill, Filled{c.Name, c.fill, c.what == AddToRequest})
 		case c.what == SetInRequest:
 			m.Set = append(m.Set, c.Header)
 		case c.what == AddToRequest:

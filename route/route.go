@@ -47,8 +47,8 @@ func first[T any](filters []Filter, of func(*Filter) *T) *T {
 	return nil
 }
 
-// HeaderModifier is applied in the order set, fill, add, remove. To a header that some
-// modifier of a rule fills none adds lines.
+// HeaderModifier is applied in the order set, fill, add, remove. To a header that a modifier
+// fills, and adds no line by that, none before it adds lines.
 type HeaderModifier struct {
 	Set, Add []Header
 	Fill     []Filled `json:",omitempty"`

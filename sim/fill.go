@@ -13,13 +13,14 @@ type filling struct {
 	call      *call
 	headers   Headers // of the request
 	authority string
+	path      string
 	gone      map[string]bool // which are removed before
 }
 
 // filling is of the request as it came, without what filters remove: Envoy makes their
 // changes at once, and removes first.
 func (c *call) filling(filters []route.Filter) *filling {
-	f := &filling{call: c, headers: c.headers, authority: c.authority}
+	f := &filling{call: c, headers: c.headers, authority: c.authority, path: c.path}
 	for i := range filters {
 		m := filters[i].RequestHeaders
 		if m == nil {
@@ -40,7 +41,8 @@ func (c *call) filling(filters []route.Filter) *filling {
 
 // filling is of the request as it goes on.
 func (f *Forwarded) filling(c *call) *filling {
-	return &filling{call: c, headers: f.wire.Headers, authority: f.Authority}
+	path, _, _ := strings.Cut(f.Path, "?")
+	return &filling{call: c, headers: f.wire.Headers, authority: f.Authority, path: path}
 }
 
 // value is what comes out of h. In the place of what only the proxy knows stands the
@@ -53,6 +55,13 @@ func (f *filling) value(h *route.Filled) string {
 			return "HTTP/2"
 		case p.Fact == route.OfProtocol:
 			return "HTTP/1.1"
+		case p.Fact == route.OfPath:
+			return f.path
+		case p.Fact == route.OfMethod:
+			return f.call.method
+		case p.Answer != "":
+			f.call.doubt("headers: what " + p.Operator() + " in " + h.Name + " is whoever answers alone knows; it stands for itself")
+			return p.Operator()
 		case p.Fact != "", p.Header != "" && f.call.writes(p.Header):
 			f.call.doubt("headers: only the proxy knows the value of " + p.Operator() + " in " + h.Name + "; the operator is shown in its place")
 			return p.Operator()

@@ -198,21 +198,17 @@ func (f *Forwarded) change(m *route.HeaderModifier, of *filling) {
 		f.Headers[strings.ToLower(h.Name)] = h.Value
 	}
 	for i := range m.Fill {
-		if v := of.value(&m.Fill[i]); v != "" {
-			f.Headers[m.Fill[i].Name] = v
+		v := of.value(&m.Fill[i])
+		switch name := m.Fill[i].Name; {
+		case v == "":
+		case m.Fill[i].Add:
+			f.add(name, v)
+		default:
+			f.Headers[name] = v
 		}
 	}
 	for _, h := range m.Add {
-		name, value := strings.ToLower(h.Name), h.Value
-		if _, sent := f.Headers[name]; name == "x-forwarded-proto" && !sent {
-			f.Headers[name] = "http" // Envoy has put it there
-		}
-		if old, ok := f.Headers[name]; ok && slices.Contains(joins, name) {
-			value = joined(old, value)
-		} else if ok {
-			value = old + repeat + value
-		}
-		f.Headers[name] = value
+		f.add(strings.ToLower(h.Name), h.Value)
 	}
 	for _, name := range m.Remove {
 		name = strings.ToLower(name)
@@ -221,6 +217,19 @@ func (f *Forwarded) change(m *route.HeaderModifier, of *filling) {
 			delete(f.Headers, name)
 		}
 	}
+}
+
+// add gives the request one more line of a header.
+func (f *Forwarded) add(name, value string) {
+	if _, sent := f.Headers[name]; name == "x-forwarded-proto" && !sent {
+		f.Headers[name] = "http" // Envoy has put it there
+	}
+	if old, ok := f.Headers[name]; ok && slices.Contains(joins, name) {
+		value = joined(old, value)
+	} else if ok {
+		value = old + repeat + value
+	}
+	f.Headers[name] = value
 }
 
 // responseChange is what happens to the headers of any answer of the route.
@@ -240,8 +249,13 @@ func responseChange(filters []route.Filter, of *filling) *ResponseHeaders {
 			set(strings.ToLower(h.Name), h.Value)
 		}
 		for i := range m.Fill {
-			if v := of.value(&m.Fill[i]); v != "" {
-				set(m.Fill[i].Name, v)
+			v := of.value(&m.Fill[i])
+			switch name := m.Fill[i].Name; {
+			case v == "":
+			case m.Fill[i].Add:
+				out.Add.Add(name, v)
+			default:
+				set(name, v)
 			}
 		}
 		for _, h := range m.Add {

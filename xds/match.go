@@ -71,7 +71,13 @@ type headerChange struct {
 	removed bool
 	set     *string
 	fill    []*route.Filled // over set
-	add     []string
+	add     []addition
+}
+
+// addition is one more line: a value, or what is filled in.
+type addition struct {
+	value string
+	fill  *route.Filled
 }
 
 func (s *headers) of(name string) *headerChange {
@@ -93,12 +99,15 @@ func (s *headers) apply(m *route.HeaderModifier) {
 		*s.of(h.Name) = headerChange{set: &h.Value}
 	}
 	for i := range m.Fill {
-		c := s.of(m.Fill[i].Name)
-		c.fill = append(c.fill, &m.Fill[i])
+		if c := s.of(m.Fill[i].Name); m.Fill[i].Add {
+			c.add = append(c.add, addition{fill: &m.Fill[i]})
+		} else {
+			c.fill = append(c.fill, &m.Fill[i])
+		}
 	}
 	for _, h := range m.Add {
 		c := s.of(h.Name)
-		c.add = append(c.add, h.Value)
+		c.add = append(c.add, addition{value: h.Value})
 	}
 	for _, name := range m.Remove {
 		*s.of(strings.ToLower(name)) = headerChange{removed: true}
@@ -115,8 +124,12 @@ func (s *headers) toAdd() []*corev3.HeaderValueOption {
 		for _, f := range c.fill {
 			set = append(set, filledOption(f))
 		}
-		for _, v := range c.add {
-			add = append(add, HeaderOption(route.Header{Name: name, Value: v}, corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD))
+		for _, a := range c.add {
+			if a.fill != nil {
+				add = append(add, filledOption(a.fill))
+				continue
+			}
+			add = append(add, HeaderOption(route.Header{Name: name, Value: a.value}, corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD))
 		}
 	}
 	return append(set, add...)

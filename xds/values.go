@@ -46,18 +46,20 @@ func HeaderOption(h route.Header, action corev3.HeaderValueOption_HeaderAppendAc
 // the header stays as it is.
 func filledOption(f *route.Filled) *corev3.HeaderValueOption {
 	value := f.Value(func(p route.Part) string { return Escape(p.Text) + p.Operator() })
-	return &corev3.HeaderValueOption{
-		Header: &corev3.HeaderValue{Key: f.Name, Value: value}, AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
+	action := corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD
+	if f.Add {
+		action = corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD
 	}
+	return &corev3.HeaderValueOption{Header: &corev3.HeaderValue{Key: f.Name, Value: value}, AppendAction: action}
 }
 
 // operators are those that a value may have, one that stands for a percent sign among them.
-var operators = regexp.MustCompile(`%%|%(REQ\([-\w]+\)|` + facts() + `)%`)
+var operators = regexp.MustCompile(`%%|%(REQ\([-\w]+\)|RESP\([-\w]+\)|` + facts() + `)%`)
 
 func facts() string {
-	names := make([]string, len(route.Facts))
-	for i, f := range route.Facts {
-		names[i] = string(f)
+	var names []string
+	for _, f := range append([]route.Fact{route.OfPath, route.OfMethod}, route.Facts...) {
+		names = append(names, regexp.QuoteMeta(string(f)))
 	}
 	return strings.Join(names, "|")
 }

@@ -260,7 +260,11 @@ func (p *printer) policy(list []route.HeaderModifier) *HeadersPolicy {
 		out.Set = append(out.Set, HeaderValue(h))
 	}
 	for i := range list[0].Fill {
-		out.Set = append(out.Set, HeaderValue{list[0].Fill[i].Name, list[0].Fill[i].String()})
+		f := &list[0].Fill[i]
+		if parts, why := partsOf(f.String()); why != "" || f.Add || !slices.Equal(parts, f.Parts) {
+			p.Fail(route.UnsaidFilter, "an %s does not fill in %s", KindHTTPProxy, f.String())
+		}
+		out.Set = append(out.Set, HeaderValue{f.Name, f.String()})
 	}
 	return out
 }

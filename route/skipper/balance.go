@@ -2,7 +2,6 @@ package skipper
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,8 +18,6 @@ var balancing = []filter{
 
 // byClient are what a hash takes of a request where nobody says anything.
 var byClient = []route.HashKey{{Header: "x-forwarded-for", Last: true}, {Source: true}}
-
-var template = regexp.MustCompile(`\$\{([^}]*)\}`)
 
 func hashKey(c *call, e *effect) error {
 	var keys []route.HashKey

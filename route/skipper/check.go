@@ -81,12 +81,24 @@ func checkLoopbacks(routes []*planned) error {
 			case q == p:
 			case f != nil && f.path != nil && f.path.full == nil:
 				refuse("the loopback may lead to spec.routes[%d], which changes the path once more by an expression; write setPath there, or no loopback", i)
+			case q.fillsPath():
+				refuse("the loopback may lead to spec.routes[%d], which fills in the path, and Envoy has the one that came; write plain text there, or no loopback", i)
 			case q.asks.all.Count(route.OnPath) > 0:
 				refuse("the loopback may lead to spec.routes[%d], which asks for the path by an expression; write path or pathSubtree there, or no loopback", i)
 			}
 		}
 	}
 	return errs.ErrorOrNil()
+}
+
+// fillsPath reports whether a filter fills in the path.
+func (p *planned) fillsPath() bool {
+	for _, e := range p.effects {
+		if e.pathIn != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // notes are warnings about a group that is taken.

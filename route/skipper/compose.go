@@ -85,30 +85,22 @@ func (b *composer) rows(e *entry, loops []*entry) []row {
 			out = append(out, b.loop(e, x, loops)...)
 			continue
 		}
-		out = append(out, b.withCookies(e, i, x, loops)...)
+		out = append(out, b.withChoices(e, i, x, loops)...)
 	}
 	return out
 }
 
-// withCookies divides a row where answers set a cookie only to change it.
-func (b *composer) withCookies(e *entry, part int, x row, loops []*entry) []row {
-	effect := e.effects[e.parts[part].kind]
+// withChoices divides a row where filters of the route act on some of its requests.
+func (b *composer) withChoices(e *entry, part int, x row, loops []*entry) []row {
 	out := []row{x}
-	chosen := [][]bool{nil} // per row: which cookies it leaves out
-	for i := range effect.cookies {
-		if !effect.cookies[i].onlyChange {
-			for n := range chosen {
-				chosen[n] = append(chosen[n], false)
-			}
-			continue
-		}
-		is, _ := effect.cookies[i].unless()
+	chosen := [][]bool{nil} // per row: which choices hold
+	for _, choice := range e.effects[e.parts[part].kind].choices {
 		var more []row
 		var which [][]bool
 		for n, r := range out {
 			same := r
-			same.conditions = append(r.conditions[:len(r.conditions):len(r.conditions)], is)
-			more = append(more, same, r) // the first of both takes those that have it
+			same.conditions = append(r.conditions[:len(r.conditions):len(r.conditions)], choice.is...)
+			more = append(more, same, r) // the first of both takes those of which it holds
 			which = append(which, append(slices.Clone(chosen[n]), true), append(slices.Clone(chosen[n]), false))
 		}
 		out, chosen = more, which
@@ -119,16 +111,16 @@ func (b *composer) withCookies(e *entry, part int, x row, loops []*entry) []row 
 	return out
 }
 
-// composed is the rule that part of a route is, without some cookies; loops are the
+// composed is the rule that part of a route is where some choices hold; loops are the
 // loopbacks that lead to it, the first one first.
-func (b *composer) composed(e *entry, part int, without []bool, loops []*entry) *route.Composed {
+func (b *composer) composed(e *entry, part int, holds []bool, loops []*entry) *route.Composed {
 	key := e.name()
 	if len(e.parts) > 1 {
 		key += fmt.Sprintf(" part %d", part)
 	}
-	for i, left := range without {
-		if left {
-			key += " with cookie " + e.effects[e.parts[part].kind].cookies[i].name
+	for i, held := range holds {
+		if held {
+			key += " with " + e.effects[e.parts[part].kind].choices[i].name
 		}
 	}
 	for _, l := range loops {
@@ -138,7 +130,7 @@ func (b *composer) composed(e *entry, part int, without []bool, loops []*entry) 
 		return c
 	}
 	c := &route.Composed{Key: key, Name: key, Origins: []*api.Origin{e.origin}, FiltersBy: e.origin, ActionBy: e.origin}
-	b.fill(c, e, part, without, loops)
+	b.fill(c, e, part, holds, loops)
 	b.made[key] = c
 	return c
 }
@@ -152,7 +144,7 @@ func (p *planned) name() string {
 }
 
 // fill gives a rule its action, filters and fields of policies.
-func (b *composer) fill(c *route.Composed, e *entry, part int, without []bool, loops []*entry) {
+func (b *composer) fill(c *route.Composed, e *entry, part int, holds []bool, loops []*entry) {
 	x := &e.parts[part]
 	last := e.effects[x.kind]
 	var change *route.PathRewrite
@@ -160,13 +152,10 @@ func (b *composer) fill(c *route.Composed, e *entry, part int, without []bool, l
 		through := l.effects[loopback]
 		c.Via = append(c.Via, l.origin)
 		c.Inline = append(c.Inline, through.inline...)
-		c.Filters = append(c.Filters, through.changes...)
-		c.Filters = append(c.Filters, b.cookies(through, nil)...)
 		change = through.rewrite(l.planned)
 	}
 	c.Inline = append(c.Inline, last.inline...)
-	c.Filters = append(c.Filters, last.changes...)
-	c.Filters = append(c.Filters, b.cookies(last, without)...)
+	c.Filters = b.filters(last, holds, loops)
 	if own := last.rewrite(e.planned); own != nil {
 		change = own
 	}
@@ -182,8 +171,13 @@ func (b *composer) fill(c *route.Composed, e *entry, part int, without []bool, l
 		c.Do = last.answer()
 		return
 	}
-	if own := last.ownHost(x.backends); own || change != nil {
-		c.Filters = append(c.Filters, route.Filter{Rewrite: &route.Rewrite{Path: change, Hostname: hostOf(c.Filters), BackendsHost: own}})
+	if own := last.ownHost(x.backends); own || change != nil { // one rewrite has all
+		w := route.Rewrite{}
+		if host := route.LastRewrite(c.Filters); host != nil {
+			w = *host
+		}
+		w.Path, w.BackendsHost = change, own
+		c.Filters = append(c.Filters, route.Filter{Rewrite: &w})
 	}
 	do := &route.Forward{NoBackend: route.Respond{Status: http.StatusInternalServerError}}
 	if do.Backends, do.Hash = last.balanced(x.backends); x.none {
@@ -192,18 +186,32 @@ func (b *composer) fill(c *route.Composed, e *entry, part int, without []bool, l
 	c.Do = do
 }
 
-// hostOf is the host that filters set, for one rewrite has both.
-func hostOf(filters []route.Filter) string {
-	if w := route.LastRewrite(filters); w != nil {
-		return w.Hostname
+// filters are those of a route behind loopbacks: what they change in a request from the
+// first loopback on, and in an answer back to it.
+func (b *composer) filters(last *effect, holds []bool, loops []*entry) []route.Filter {
+	var out, back []route.Filter
+	add := func(e *effect, holds []bool) {
+		var own []route.Filter
+		for _, f := range append(e.filters(holds), b.cookies(e, holds)...) {
+			if f.ResponseHeaders != nil {
+				own = append(own, f)
+			} else {
+				out = append(out, f)
+			}
+		}
+		back = append(own, back...)
 	}
-	return ""
+	for _, l := range loops {
+		add(l.effects[loopback], nil)
+	}
+	add(last, holds)
+	return append(out, back...)
 }
 
-func (b *composer) cookies(e *effect, without []bool) []route.Filter {
+func (b *composer) cookies(e *effect, holds []bool) []route.Filter {
 	var out []route.Filter
 	for i := range e.cookies {
-		if i >= len(without) || !without[i] {
+		if in := e.cookies[i].in; in == 0 || in > len(holds) || !holds[in-1] {
 			out = append(out, e.cookies[i].filter(b.host))
 		}
 	}

@@ -12,8 +12,9 @@ import (
 // Compose knows.
 type cookie struct {
 	name, value, attributes string
-	// onlyChange sets it where the request does not have it so.
-	onlyChange bool
+	// in is 1 more than the place of the choice that the request has it so, where it is not
+	// set then; 0 sets it always.
+	in int
 }
 
 // setCookie reads name, value, age in seconds, and change-only.
@@ -37,7 +38,13 @@ func (e *effect) setCookie(c *call, httpOnly bool) error {
 		if c.text(3) != "change-only" {
 			return c.wrong("%q is no word that it knows; write change-only, or leave it out", c.text(3))
 		}
-		k.onlyChange = true
+		is, err := route.Compare(route.OnCookie, k.name, route.Equal, 0, k.value)
+		if err != nil {
+			return c.wrong("%v; write another cookie", err)
+		}
+		if k.in, err = e.choose(c, "cookie "+k.name, route.Conditions{is}); err != nil {
+			return err
+		}
 	}
 	e.cookies = append(e.cookies, k)
 	return nil
@@ -68,17 +75,4 @@ func cookieDomain(host string) string {
 		return behind
 	}
 	return host
-}
-
-// unless is the condition that the request does not have the cookie so.
-func (k *cookie) unless() (is, not route.Condition) {
-	is, err := route.Compare(route.OnCookie, k.name, route.Equal, 0, k.value)
-	if err != nil {
-		panic(err) // setCookie has looked at both
-	}
-	not, err = route.Compare(route.OnCookie, k.name, route.Equal, route.Not, k.value)
-	if err != nil {
-		panic(err)
-	}
-	return is, not
 }

@@ -32,7 +32,13 @@ const (
 
 // effect is what the filters of one route do together.
 type effect struct {
-	changes []route.Filter // of headers and of the host
+	of      *planned
+	where   use
+	changes []change
+	choices []choice
+	reads   []reading
+	hostIn  api.Path // where the host is filled into an answer
+	pathIn  api.Path // where the path is filled in
 	path    *pathChange
 	moved   *route.Redirect // answers
 	status  uint32
@@ -58,12 +64,13 @@ type pathChange struct {
 	full             *string
 	expression, with string
 	from             string
+	whole            bool // the expression takes every path that the route takes
 	at               api.Path
 }
 
 // readFilters reads those of a route before a backend of which where says what it is.
-func readFilters(calls []call, where use, origin *api.Origin) (*effect, []error) {
-	e := &effect{origin: origin}
+func readFilters(calls []call, where use, p *planned) (*effect, []error) {
+	e := &effect{of: p, where: where, origin: p.origin}
 	var errs []error
 	for i := range calls {
 		c := &calls[i]
@@ -87,7 +94,7 @@ func readFilters(calls []call, where use, origin *api.Origin) (*effect, []error)
 			}
 		}
 	}
-	return e, errs
+	return e, append(errs, e.checkReads()...)
 }
 
 func filterNamed(name string) *filter {

@@ -20,7 +20,7 @@ var filters = slices.Concat(changing, limiting, guarding, balancing, lacking)
 var changing = []filter{
 	{"modPath", "regexp string", "replaces every match in the path; an expression that is plain text and begins the path of the route replaces that begin alone",
 		anywhereElse | onLoopback, modPath},
-	{"setPath", "string", "replaces the path", anywhereElse | onLoopback, setPath},
+	{"setPath", "string", "replaces the path; `${id}` is a parameter of the path of the route, as in /users/:id", anywhereElse | onLoopback, setPath},
 	{"redirectTo", "number string?", "answers with a location; what the URL does not say is the request's, the scheme https", everywhere, redirectTo},
 	{"status", "number", "the status of a shunt", onShunt, func(c *call, e *effect) error {
 		n := c.Args[0].Number
@@ -31,7 +31,7 @@ var changing = []filter{
 		return nil
 	}},
 	{"inlineContent", "string string?", "the body of a shunt, and its type", onShunt, inlineContent},
-	{"setRequestHeader", "string string", "sets a header; Host is the host that the backend sees", anywhereElse, func(c *call, e *effect) error {
+	{"setRequestHeader", "string string", "sets a header; Host is the host that the backend sees. Values may have templates, see above", anywhereElse, func(c *call, e *effect) error {
 		return e.header(c, route.SetInRequest)
 	}},
 	{"appendRequestHeader", "string string", "adds a line of a header", anywhereElse, func(c *call, e *effect) error {
@@ -40,6 +40,7 @@ var changing = []filter{
 	{"dropRequestHeader", "string", "removes a header", anywhereElse, func(c *call, e *effect) error {
 		return e.header(c, route.RemoveFromRequest)
 	}},
+	{"copyRequestHeader", "string string", "sets the second header to what the first has, if it has something", anywhereElse, copyHeader(route.SetInRequest)},
 	{"setResponseHeader", "string string", "sets a header of the answer", everywhere, func(c *call, e *effect) error {
 		return e.header(c, route.SetInAnswer)
 	}},
@@ -49,17 +50,12 @@ var changing = []filter{
 	{"dropResponseHeader", "string", "removes a header of the answer", everywhere, func(c *call, e *effect) error {
 		return e.header(c, route.RemoveFromAnswer)
 	}},
+	{"copyResponseHeader", "string string", "sets the second header of the answer to what the first has, if it has something", anywhereElse, copyHeader(route.SetInAnswer)},
 	{"responseCookie", "string string number? string?", "sets a cookie for the domain of the host, for a time in seconds; with change-only where the request's is another", everywhere,
 		func(c *call, e *effect) error { return e.setCookie(c, true) }},
 	{"jsCookie", "string string number? string?", "as responseCookie, but scripts may read it", everywhere,
 		func(c *call, e *effect) error { return e.setCookie(c, false) }},
-	{"corsOrigin", "string...", "without arguments: answers may be read by every origin", everywhere, func(c *call, e *effect) error {
-		if len(c.Args) > 0 {
-			return refused(c.at, unsupportedFilter, "weft cannot answer with the origin of the request; the RouteGroup is not applied, so leave the origins out, or remove corsOrigin")
-		}
-		e.changes = append(e.changes, route.Filter{ResponseHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "access-control-allow-origin", Value: "*"}}}})
-		return nil
-	}},
+	{"corsOrigin", "string...", "scripts of these origins, or without any of all, may read answers; preflights are the backend's, or those of a route for OPTIONS", everywhere, corsOrigin},
 	{"preserveHost", "string", "\"true\": the backend sees the client's host, as a service does anyway; \"false\": the host of its own address", everywhere, preserveHost},
 	{"setDynamicBackendUrl", "string", "where the backends of type dynamic are: scheme, host and port, the same for every request", anywhereElse, dynamicURL},
 }
@@ -113,10 +109,11 @@ func clientRatelimit(c *call, e *effect) error {
 			l.Headers = append(l.Headers, name)
 		}
 	}
-	if slices.ContainsFunc(e.changes, func(f route.Filter) bool { return f.ClientLimit != nil }) {
+	if slices.ContainsFunc(e.changes, func(x change) bool { return x.ClientLimit != nil }) {
 		return refused(c.at, unsupportedFilter, "the route limits clients already; remove one of the limits")
 	}
-	e.changes, e.counts = append(e.changes, route.Filter{ClientLimit: l}), append(e.counts, c.at)
+	e.add(c, route.Filter{ClientLimit: l})
+	e.counts = append(e.counts, c.at)
 	return nil
 }
 
@@ -138,14 +135,6 @@ func ratelimit(c *call, e *effect) error {
 	}
 	e.says(c, "MeshRateLimit", fields)
 	e.counts = append(e.counts, c.at)
-	return nil
-}
-
-// plain refuses a template, of which weft fills in none.
-func plain(c *call, text string) error {
-	if strings.Contains(text, "${") {
-		return refused(c.at, unsupportedFilter, "%s has a template ${…}, and weft fills in none; the RouteGroup is not applied, so write plain text", c.Name)
-	}
 	return nil
 }
 
@@ -194,17 +183,17 @@ func substitution(c *call, text string, groups int) (string, error) {
 
 func setPath(c *call, e *effect) error {
 	path := c.text(0)
-	if err := plain(c, path); err != nil {
-		return err
-	}
 	if !strings.HasPrefix(path, "/") || !route.IsASCII(path) || strings.ContainsAny(path, "?# ") {
 		return c.wrong("%q is no path; begin it with a slash and leave query and fragment out", path)
+	}
+	if template.MatchString(path) {
+		return e.setTemplate(c, path)
 	}
 	return e.changePath(c, &pathChange{full: &path, at: c.at})
 }
 
 func (e *effect) changePath(c *call, p *pathChange) error {
-	if e.path != nil && p.full == nil {
+	if e.path != nil && p.full == nil && !p.whole {
 		return refused(c.at, unsupportedFilter, "the path is changed already at %s, and weft changes it once; write one filter that does both", e.path.at)
 	}
 	e.path = p
@@ -221,43 +210,4 @@ func inlineContent(c *call, e *effect) error {
 		e.typ = http.DetectContentType([]byte(body))
 	}
 	return nil
-}
-
-// header changes one header, in one line of its own.
-func (e *effect) header(c *call, change route.HeaderChange) error {
-	h := route.Header{Name: strings.ToLower(c.text(0)), Value: c.text(1)}
-	if err := plain(c, h.Value); err != nil {
-		return err
-	}
-	if h.Name == "host" && change == route.SetInRequest {
-		if err := api.ValidateHostname(c.at, h.Value); err != nil {
-			return err
-		}
-		e.changes = append(e.changes, route.Filter{Rewrite: &route.Rewrite{Hostname: h.Value}})
-		return nil
-	}
-	if err := route.CheckChangedHeader(c.at, change, h); err != nil {
-		return err
-	}
-	if err := route.CheckHeaderValue(c.at, h.Value); err != nil {
-		return err
-	}
-	e.changes = append(e.changes, headerFilter(change, h))
-	return nil
-}
-
-func headerFilter(change route.HeaderChange, h route.Header) route.Filter {
-	m := &route.HeaderModifier{}
-	switch change {
-	case route.SetInRequest, route.SetInAnswer:
-		m.Set = []route.Header{h}
-	case route.AddToRequest, route.AddToAnswer:
-		m.Add = []route.Header{h}
-	default:
-		m.Remove = []string{h.Name}
-	}
-	if change >= route.SetInAnswer {
-		return route.Filter{ResponseHeaders: m}
-	}
-	return route.Filter{RequestHeaders: m}
 }

@@ -40,7 +40,7 @@ var guarding = []filter{
 }
 
 func authorize(c *call, e *effect) error {
-	e.changes = append(e.changes, route.Filter{Authorization: &route.Authorization{Name: c.Name, Args: c.texts(0)}})
+	e.add(c, route.Filter{Authorization: &route.Authorization{Name: c.Name, Args: c.texts(0)}})
 	return nil
 }
 

@@ -3,7 +3,7 @@ package skipper
 // The reasons that several filters share.
 const (
 	noQueryEdit  = "Envoy's routes do not edit queries"
-	noTemplates  = "weft fills in no templates"
+	noHeaderEdit = "Envoy's routes write headers anew, and change no part of one; write setRequestHeader or setResponseHeader"
 	clusterWide  = "weft's limits are counted by each proxy for itself"
 	observes     = "weft's proxies observe requests in their own way"
 	noEffectHere = "there is nothing for it to do"
@@ -56,12 +56,10 @@ var lacking = []filter{
 	{"fifo", "", noQueues, 0, nil},
 	{"fifoWithBody", "", noQueues, 0, nil},
 
-	{"copyRequestHeader", "", noTemplates, 0, nil},
-	{"copyResponseHeader", "", noTemplates, 0, nil},
-	{"modRequestHeader", "", noTemplates, 0, nil},
-	{"modResponseHeader", "", noTemplates, 0, nil},
-	{"encodeRequestHeader", "", noTemplates, 0, nil},
-	{"encodeResponseHeader", "", noTemplates, 0, nil},
+	{"modRequestHeader", "", noHeaderEdit, 0, nil},
+	{"modResponseHeader", "", noHeaderEdit, 0, nil},
+	{"encodeRequestHeader", "", noHeaderEdit, 0, nil},
+	{"encodeResponseHeader", "", noHeaderEdit, 0, nil},
 	{"redirectToLower", "", "Envoy does not change the case of paths", 0, nil},
 	{"setQuery", "", noQueryEdit, 0, nil},
 	{"dropQuery", "", noQueryEdit, 0, nil},

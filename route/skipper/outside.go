@@ -1,6 +1,7 @@
 package skipper
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -61,8 +62,28 @@ func (p *planned) leadOutside() (errs []error) {
 	return errs
 }
 
+// checkHosts wants the host that filters fill in, or take from a header, to be the one that
+// Envoy has.
+func (p *planned) checkHosts() (errs []error) {
+	for _, kind := range slices.Sorted(maps.Keys(p.effects)) {
+		e := p.effects[kind]
+		own := slices.ContainsFunc(p.parts, func(x part) bool { return e.ownHost(x.backends) })
+		outside := slices.ContainsFunc(p.parts, func(x part) bool {
+			return slices.ContainsFunc(x.backends, func(b route.BackendRef) bool { return b.Outside != nil })
+		})
+		w := route.LastRewrite(e.all())
+		switch {
+		case e.hostIn != "" && (own || w != nil):
+			errs = append(errs, refused(e.hostIn, unsupportedFilter, "the backend sees another host, and Envoy fills answers in with that one; the RouteGroup is not applied, so write the host"))
+		case outside && w != nil && w.HostHeader != "" && (e.host == nil || !*e.host):
+			errs = append(errs, refused(p.origin.Field.Field("filters"), unsupportedFilter, "where header %s is missing the backend would see the client's host and not its own; the RouteGroup is not applied, so write the host, or preserveHost(\"true\") too", w.HostHeader))
+		}
+	}
+	return errs
+}
+
 // ownHost reports whether backends at addresses see their own host: unless the client's
 // is kept, or another is set.
 func (e *effect) ownHost(backends []route.BackendRef) bool {
-	return (e.host == nil || !*e.host) && hostOf(e.changes) == "" && slices.ContainsFunc(backends, func(b route.BackendRef) bool { return b.Outside != nil })
+	return (e.host == nil || !*e.host) && route.LastRewrite(e.all()) == nil && slices.ContainsFunc(backends, func(b route.BackendRef) bool { return b.Outside != nil })
 }

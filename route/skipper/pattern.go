@@ -16,6 +16,7 @@ type pattern []segment
 type segment struct {
 	kind segmentKind
 	text string // of a literal
+	name string // of a parameter, by which filters know it
 }
 
 // segmentKind is in the order in which the tree is searched.
@@ -56,11 +57,11 @@ func parsePattern(path string, subtree bool) (pattern, error) {
 			if !last || subtree {
 				return nil, errors.New("free wildcard param should be last; remove what follows it, and use path and not pathSubtree")
 			}
-			out = append(out, segment{kind: rest})
+			out = append(out, segment{kind: rest, name: w[1:]})
 		case w == ":":
 			return nil, errors.New("a : has no name behind it; write one, such as :id")
 		case strings.HasPrefix(w, ":"):
-			out = append(out, segment{kind: param})
+			out = append(out, segment{kind: param, name: w[1:]})
 		case strings.ContainsAny(w, ":*"):
 			return nil, errors.New("a : or * stands inside of a segment; write it directly behind a slash")
 		default:

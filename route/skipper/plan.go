@@ -129,7 +129,7 @@ func (c *current) plan(r *routeAt, origin *api.Origin, home string) (*planned, [
 	calls, found := readCalls(r.Filters, r.at.Field("filters"), eskip.Then, "filter")
 	errs = append(errs, found...)
 	notes, bad := p.readEffects(calls)
-	return p, notes, append(append(errs, bad...), p.leadOutside()...)
+	return p, notes, append(append(append(errs, bad...), p.leadOutside()...), p.checkHosts()...)
 }
 
 // readEffects reads the filters for each kind of part, for what one may do depends on it.
@@ -144,7 +144,7 @@ func (p *planned) readEffects(calls []call) (notes []api.Note, errs []error) {
 		}
 	}
 	for i, kind := range kinds {
-		e, bad := readFilters(calls, (&backendAt{Backend: &Backend{Type: kind}}).use(), p.origin)
+		e, bad := readFilters(calls, (&backendAt{Backend: &Backend{Type: kind}}).use(), p)
 		p.effects[kind] = e
 		for _, err := range bad {
 			if !slices.ContainsFunc(errs, func(x error) bool { return x.Error() == err.Error() }) {

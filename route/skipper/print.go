@@ -89,12 +89,12 @@ func (p *printer) route(l *route.Line) Route {
 	var out Route
 	p.match(&out, l)
 	plain := route.PlainOf(l.Filters)
-	p.NothingFilled("a "+Kind, &plain)
 	p.NoCORS("a "+Kind, &plain)
+	p.unread(&plain)
 	if len(plain.Guards)+len(plain.ClientLimits)+len(plain.Mirrors) > 0 {
 		p.Fail(route.UnsaidFilter, "this filter is not translated into a %s", Kind)
 	}
-	for _, m := range plain.Answer {
+	for _, m := range slices.Backward(plain.Answer) { // the last filter is the first to change an answer
 		out.Filters = append(out.Filters, p.headers(&m, "Response")...)
 	}
 	switch do := l.Do.(type) {
@@ -128,6 +128,13 @@ func (p *printer) headers(m *route.HeaderModifier, of string) []string {
 	for _, h := range m.Set {
 		out = append(out, say("set"+of+"Header", h.Name, h.Value))
 	}
+	for i := range m.Fill {
+		how := "set"
+		if m.Fill[i].Add {
+			how = "append"
+		}
+		out = append(out, say(how+of+"Header", m.Fill[i].Name, p.template(&m.Fill[i])))
+	}
 	for _, h := range m.Add {
 		out = append(out, say("append"+of+"Header", h.Name, h.Value))
 	}
@@ -144,7 +151,7 @@ func (p *printer) rewrite(w *route.Rewrite) []string {
 	}
 	var out []string
 	if w.HostHeader != "" {
-		p.Fail(route.UnsaidFilter, "a %s takes the host from no header; it writes one", Kind)
+		out = append(out, say("setRequestHeader", "Host", spelled([]route.Part{{Header: w.HostHeader}})))
 	}
 	if w.Hostname != "" {
 		out = append(out, say("setRequestHeader", "Host", w.Hostname))
