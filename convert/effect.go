@@ -41,7 +41,7 @@ func effect(c *route.Composed, on, of *route.Condition, port uint32) string {
 	}
 	w := *plain.Rewrite
 	w.Path = nil
-	return text([]any{does, plain.Request, plain.Answer, w, plain.Rewrite.Path.Outcome(on, of), mirrors(plain.Mirrors), plain.ClientLimits, plain.Guards, plain.CORS})
+	return text([]any{does, plain.Request, plain.Answer, w, plain.Rewrite.Path.Outcome(on, of), mirrors(plain.Mirrors), plain.ClientLimits, plain.Guards, plain.CORS, plain.Delay})
 }
 
 // text is a value as JSON.
@@ -102,7 +102,7 @@ func backend(b *route.BackendRef) string {
 func mirrors(list []*route.Mirror) []string {
 	var out []string
 	for _, m := range list {
-		out = append(out, fmt.Sprint(backend(&m.Backend), m.Percent))
+		out = append(out, fmt.Sprint(backend(&m.Backend), m.Percent, m.Host))
 	}
 	slices.Sort(out)
 	return out

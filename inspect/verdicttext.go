@@ -74,6 +74,9 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 		p.line("  asks the authorization service: %s", a)
 	}
 	p.clientLimit(b.ClientLimit)
+	if b.Delay > 0 {
+		p.line("  waits %s", b.Delay)
+	}
 	p.forwarded(b)
 	for _, m := range b.Mirrors {
 		p.line("  copy of %.4g%% to %s", 100*m.Share, backendText(sim.Backend{Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port}))

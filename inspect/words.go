@@ -74,8 +74,10 @@ func filterText(f *route.Filter) string {
 		return "asks the authorization service: " + f.Authorization.String()
 	case f.CORS != nil:
 		return corsText(f.CORS)
+	case f.Delay != nil:
+		return "waits " + f.Delay.String()
 	case f.Mirror != nil:
-		return fmt.Sprintf("mirror %g%% to %s", f.Mirror.Percent, f.Mirror.Backend.Target.Name)
+		return fmt.Sprintf("mirror %g%% to %s%s", f.Mirror.Percent, f.Mirror.Backend.Target.Name, given(" for host ", f.Mirror.Host))
 	}
 	return ""
 }

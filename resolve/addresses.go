@@ -21,9 +21,12 @@ func addressesOf(r *routeObject) iter.Seq[*route.BackendRef] {
 		}
 		for i := range r.opinion.Entries {
 			for j := range r.opinion.Entries[i].Rules {
-				for k := range r.opinion.Entries[i].Rules[j].Backends {
-					if ref := &r.opinion.Entries[i].Rules[j].Backends[k]; ref.Outside != nil && !yield(ref) {
-						return
+				rule := &r.opinion.Entries[i].Rules[j]
+				for _, refs := range [][]route.BackendRef{rule.Backends, rule.Mirrors} {
+					for k := range refs {
+						if ref := &refs[k]; ref.Outside != nil && !yield(ref) {
+							return
+						}
 					}
 				}
 			}

@@ -265,6 +265,7 @@ func Sharing(list []Backend) iter.Seq2[int, *Backend] {
 type Mirror struct {
 	Backend
 	Percent float64
+	Host    string // that the copies are for, where it is not the request's
 }
 
 // Cluster is how one destination, or a subset of it, is spoken to.

@@ -100,7 +100,7 @@ func (b *tableBuilder) route(c *route.Composed, from []*contribution) Route {
 	}
 	for _, f := range c.Filters {
 		if f.Mirror != nil {
-			r.Mirrors = append(r.Mirrors, Mirror{b.backend(&f.Mirror.Backend, own), f.Mirror.Percent})
+			r.Mirrors = append(r.Mirrors, Mirror{b.backend(&f.Mirror.Backend, own), f.Mirror.Percent, f.Mirror.Host})
 		}
 	}
 	return r

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // Plain is what the filters of a rule come to, sorted by what they do.
@@ -15,6 +17,7 @@ type Plain struct {
 	ClientLimits    []*ClientLimit
 	Guards          []*Authorization
 	CORS            *CORS
+	Delay           api.Duration
 }
 
 // PlainOf is filters as what they come to.
@@ -34,7 +37,7 @@ func PlainOf(filters []Filter) Plain {
 		}
 	}
 	out.Request, out.Answer = layers(request), layers(answer)
-	out.Rewrite, out.Guards, out.CORS = LastRewrite(filters), Authorizations(filters), CORSOf(filters)
+	out.Rewrite, out.Guards, out.CORS, out.Delay = LastRewrite(filters), Authorizations(filters), CORSOf(filters), DelayOf(filters)
 	return out
 }
 

@@ -40,14 +40,17 @@ func (p *Printer) FailToo(lines []int) {
 	}
 }
 
-// NoChecks fails where an authorization service is asked or the requests of each client
-// are limited, which the language of the noun cannot say.
+// NoChecks fails where an authorization service is asked, the requests of each client are
+// limited, or requests wait, which the language of the noun cannot say.
 func (p *Printer) NoChecks(noun string, plain *Plain) {
 	for _, g := range plain.Guards {
 		p.Fail(UnsaidFilter, "%s asks no authorization service: %s", noun, g)
 	}
 	if len(plain.ClientLimits) > 0 {
 		p.Fail(UnsaidFilter, "%s does not limit the requests of each client", noun)
+	}
+	if plain.Delay > 0 {
+		p.Fail(UnsaidFilter, "%s does not let requests wait, as this does for %s", noun, plain.Delay)
 	}
 }
 

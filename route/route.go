@@ -16,7 +16,8 @@ type Filter struct {
 	Mirror          *Mirror
 	ClientLimit     *ClientLimit
 	Authorization   *Authorization
-	CORS            *CORS `json:",omitempty"`
+	CORS            *CORS         `json:",omitempty"`
+	Delay           *api.Duration `json:",omitempty"` // see DelayOf
 }
 
 // ClientLimit is how many requests each client has in an interval, by each proxy and
@@ -88,6 +89,9 @@ type PathRewrite struct {
 type Mirror struct {
 	Backend BackendRef
 	Percent float64 // 0..100
+	// Host is the host that the copies are for; empty is that of the request with -shadow
+	// behind it.
+	Host string `json:",omitempty"`
 }
 
 // Lost is why a ref leads nowhere: a reason in one word, and a message.

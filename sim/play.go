@@ -96,7 +96,7 @@ func (l *lookup) player(r *resolve.Resolved, answer func(n int) Answer) (*player
 	if l.route == nil || !forwards(l.route) || l.call.refuses(l.route) || l.call.preflightOf(l.route) != nil || l.call.denied(l.route) != 0 {
 		return nil, errNotForwarded
 	}
-	p := &player{answer: answer, long: l.call.body > MaxRepeated}
+	p := &player{answer: answer, long: l.call.body > MaxRepeated, delay: time.Duration(route.DelayOf(l.route.Filters))}
 	rewrite := route.LastRewrite(l.route.Filters)
 	sent := l.call.forwarded(l.route, rewrite).Headers // conditions see what the filters made of the request
 	p.plan, p.bounds = behaviour(l.route, l.outbound.Destination.Protocol)
@@ -145,6 +145,7 @@ var errNotForwarded = errors.New("the request is not forwarded, so nothing is at
 type player struct {
 	plan   RetryPlan
 	bounds Timeouts
+	delay  time.Duration // before the first attempt
 	answer func(int) Answer
 	long   bool // the body is not repeated
 	line   Timeline
@@ -153,10 +154,18 @@ type player struct {
 // never is later than any bound.
 const never = time.Duration(1<<63 - 1)
 
+// requestBound is the bound on the request, which counts from when it goes on; zero is none.
+func (p *player) requestBound() time.Duration {
+	if p.bounds.Request <= 0 {
+		return 0
+	}
+	return p.delay + p.bounds.Request
+}
+
 // deadline is the bound on the request as a whole that fires first. Neither an
 // attempt nor a back-off moves it.
 func (p *player) deadline() (time.Duration, Ended) {
-	request, idle := p.bounds.Request, p.bounds.StreamIdle
+	request, idle := p.requestBound(), p.bounds.StreamIdle
 	switch {
 	case request > 0 && (idle <= 0 || request <= idle):
 		return request, ByRequestTimeout
@@ -168,7 +177,10 @@ func (p *player) deadline() (time.Duration, Ended) {
 
 func (p *player) play() Timeline {
 	limit, by := p.deadline()
-	var earliest, latest, wait time.Duration
+	earliest, latest, wait := p.delay, p.delay, time.Duration(0)
+	if p.delay >= limit {
+		return p.ended(End{By: by, Status: 504, Earliest: limit, Latest: limit})
+	}
 	for n := 0; ; n++ {
 		took, end, retry := p.attempt(n)
 		done := End{Attempts: n + 1, Earliest: earliest + took, Latest: latest + took, By: end.Ended, Status: end.Status}
@@ -214,7 +226,7 @@ func (p *player) rest(done End, a Answer) Timeline {
 		left, done.By = d, ByStreamIdleTimeout
 	}
 	done.Earliest, done.Latest = done.Earliest+left, done.Latest+left
-	if d := p.bounds.Request; d > 0 && left > 0 && done.Latest >= d {
+	if d := p.requestBound(); d > 0 && left > 0 && done.Latest >= d {
 		cut := End{By: ByRequestTimeout, Status: done.Status, Attempts: done.Attempts, Earliest: d, Latest: d}
 		if done.Earliest >= d {
 			return p.ended(cut)

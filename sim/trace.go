@@ -56,7 +56,7 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		}
 		b.settle(c)
 	}
-	b.Route = routeOf(rt)
+	b.Route, b.Delay = routeOf(rt), route.DelayOf(rt.Filters)
 	b.asks(rt, c)
 	b.ResponseHeaders = cmp.Or(b.ResponseHeaders, response)
 	if !forwards(rt) {

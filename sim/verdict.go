@@ -90,7 +90,9 @@ type Branch struct {
 	// Authorization is what the authorization service is asked about the request.
 	Authorization []*route.Authorization `json:"authorization,omitempty"`
 	// ClientLimit is what it counts against, before anything else is asked.
-	ClientLimit     *ClientLimit      `json:"clientLimit,omitempty"`
+	ClientLimit *ClientLimit `json:"clientLimit,omitempty"`
+	// Delay is how long it waits then.
+	Delay           api.Duration      `json:"delay,omitzero"`
 	Backends        []Backend         `json:"backends,omitempty"`
 	Forwarded       *Forwarded        `json:"forwarded,omitempty"`
 	ResponseHeaders *ResponseHeaders  `json:"responseHeaders,omitempty"`

@@ -172,7 +172,7 @@ func mirrors(list []resolve.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 			continue // a copy that nobody gets; resolve has said so
 		}
 		out = append(out, &routev3.RouteAction_RequestMirrorPolicy{
-			Cluster: m.Cluster,
+			Cluster: m.Cluster, HostRewriteLiteral: m.Host,
 			RuntimeFraction: &corev3.RuntimeFractionalPercent{DefaultValue: &typev3.FractionalPercent{
 				Numerator:   uint32(math.Round(min(m.Percent, 100) * 10_000)),
 				Denominator: typev3.FractionalPercent_MILLION,

@@ -87,7 +87,7 @@ func (x *Renderer) httpFilters(c chain) []*hcmv3.HttpFilter {
 		})
 	}
 	if c.hosts {
-		out = append(out, authorizer()) // behind all limits
+		out = append(out, authorizer(), delayer()) // behind all limits
 	}
 	return append(out, &hcmv3.HttpFilter{
 		Name: routerFilter, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: Pack(&routerv3.Router{})},

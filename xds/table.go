@@ -101,6 +101,7 @@ func (b *tableBuilder) add(r *resolve.Route) {
 	limitClients(out, r.Filters)
 	authorize(out, r.Filters)
 	addCORS(out, r.Filters)
+	delay(out, r.Filters)
 	out.Metadata = named(b.origins(r, out.GetRoute() != nil))
 	b.write(out, r)
 	checked, notes := checkedRoute(out, r, b.hosts)

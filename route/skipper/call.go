@@ -28,7 +28,8 @@ func readCall(text string, at api.Path, joint, what string) (call, error) {
 	return call{calls[0], at}, nil
 }
 
-// check wants the arguments of a signature: words string, number and regexp, of
+// check wants the arguments of a signature: words string, number, regexp and duration (a
+// text as 1s, or milliseconds), of
 // which those with a question mark may be missing and the last, with dots, may come any
 // number of times.
 func (c *call) check(signature string) error {
@@ -43,7 +44,7 @@ func (c *call) check(signature string) error {
 		default:
 			return refused(c.at, invalidEskip, "%s has %d arguments; it takes (%s)", c.Name, len(c.Args), spoken(signature))
 		}
-		want := map[string][]eskip.Kind{"string": {eskip.String}, "number": {eskip.Number}, "regexp": {eskip.String, eskip.Regexp}}[strings.TrimRight(word, "?.")]
+		want := map[string][]eskip.Kind{"string": {eskip.String}, "number": {eskip.Number}, "regexp": {eskip.String, eskip.Regexp}, "duration": {eskip.String, eskip.Number}}[strings.TrimRight(word, "?.")]
 		if !slices.Contains(want, a.Kind) {
 			return refused(c.at, invalidEskip, "argument %d of %s is a %s; it takes (%s)", i+1, c.Name, a.Kind, spoken(signature))
 		}

@@ -125,6 +125,9 @@ func (e *effect) checkReads() (errs []error) {
 			}
 		}
 	}
+	if to := e.moved; to != nil && (e.pathIn != "" && (to.Path != nil || e.path != nil) || e.hostIn != "" && to.Hostname != "") {
+		refuse(e.origin.Field.Field("filters"), "the answer is filled in with the host or the path of the request, and Envoy has those of the location there; write plain text")
+	}
 	return append(errs, e.checkLines()...)
 }
 

@@ -2,6 +2,7 @@ package skipper
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
@@ -39,6 +40,8 @@ type effect struct {
 	reads   []reading
 	hostIn  api.Path // where the host is filled into an answer
 	pathIn  api.Path // where the path is filled in
+	teeAt   api.Path // where requests are copied first
+	copies  []addressAt
 	path    *pathChange
 	moved   *route.Redirect // answers
 	status  uint32
@@ -65,6 +68,7 @@ type pathChange struct {
 	expression, with string
 	from             string
 	whole            bool // the expression takes every path that the route takes
+	copied           bool // the request is copied before
 	at               api.Path
 }
 
@@ -94,7 +98,7 @@ func readFilters(calls []call, where use, p *planned) (*effect, []error) {
 			}
 		}
 	}
-	return e, append(errs, e.checkReads()...)
+	return e, slices.Concat(errs, e.checkReads(), e.checkCopies())
 }
 
 func filterNamed(name string) *filter {

@@ -1,6 +1,7 @@
 package skipper
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/skipper/eskip"
 )
 
 // filters are all that Skipper has (spec/routegroup.md 6).
@@ -56,6 +58,9 @@ var changing = []filter{
 	{"jsCookie", "string string number? string?", "as responseCookie, but scripts may read it", everywhere,
 		func(c *call, e *effect) error { return e.setCookie(c, false) }},
 	{"corsOrigin", "string...", "scripts of these origins, or without any of all, may read answers; preflights are the backend's, or those of a route for OPTIONS", everywhere, corsOrigin},
+	{"latency", "duration", "lets a request wait, behind limits and who may pass, in place of its answer; 120 is 120 milliseconds", everywhere, latency},
+	{"tee", "string", "sends a copy of each request, with the path to which it goes on, to an address: scheme, host and port. Copies that are answered with a redirect end there", anywhereElse, tee},
+	{"teenf", "string", "as tee", anywhereElse, tee},
 	{"preserveHost", "string", "\"true\": the backend sees the client's host, as a service does anyway; \"false\": the host of its own address", everywhere, preserveHost},
 	{"setDynamicBackendUrl", "string", "where the backends of type dynamic are: scheme, host and port, the same for every request", anywhereElse, dynamicURL},
 }
@@ -72,6 +77,26 @@ var limiting = []filter{
 		}
 		return err
 	}},
+}
+
+// maxLatency is the longest that one filter lets a request wait.
+const maxLatency = time.Minute
+
+// latency lets a request wait. Skipper holds back the body of the answer for that time.
+func latency(c *call, e *effect) error {
+	text := c.text(0)
+	if a := c.Args[0]; a.Kind == eskip.Number {
+		text = fmt.Sprint(time.Duration(a.Number * float64(time.Millisecond)))
+	}
+	d, err := duration(c, text, time.Millisecond)
+	if err != nil {
+		return err
+	}
+	if time.Duration(*d) > maxLatency {
+		return refused(c.at, unsupportedFilter, "weft lets a request wait for %s at most; the RouteGroup is not applied, so write less", maxLatency)
+	}
+	e.add(c, route.Filter{Delay: d})
+	return nil
 }
 
 func duration(c *call, text string, least time.Duration) (*api.Duration, error) {
@@ -196,6 +221,7 @@ func (e *effect) changePath(c *call, p *pathChange) error {
 	if e.path != nil && p.full == nil && !p.whole {
 		return refused(c.at, unsupportedFilter, "the path is changed already at %s, and weft changes it once; write one filter that does both", e.path.at)
 	}
+	p.copied = e.teeAt != ""
 	e.path = p
 	return nil
 }

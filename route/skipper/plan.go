@@ -146,6 +146,9 @@ func (p *planned) readEffects(calls []call) (notes []api.Note, errs []error) {
 	for i, kind := range kinds {
 		e, bad := readFilters(calls, (&backendAt{Backend: &Backend{Type: kind}}).use(), p)
 		p.effects[kind] = e
+		if i == 0 || kind == service {
+			p.addresses = append(p.addresses, e.copies...)
+		}
 		for _, err := range bad {
 			if !slices.ContainsFunc(errs, func(x error) bool { return x.Error() == err.Error() }) {
 				errs = append(errs, err)

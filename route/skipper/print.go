@@ -91,11 +91,14 @@ func (p *printer) route(l *route.Line) Route {
 	plain := route.PlainOf(l.Filters)
 	p.NoCORS("a "+Kind, &plain)
 	p.unread(&plain)
-	if len(plain.Guards)+len(plain.ClientLimits)+len(plain.Mirrors) > 0 {
+	if len(plain.Guards)+len(plain.ClientLimits) > 0 {
 		p.Fail(route.UnsaidFilter, "this filter is not translated into a %s", Kind)
 	}
 	for _, m := range slices.Backward(plain.Answer) { // the last filter is the first to change an answer
 		out.Filters = append(out.Filters, p.headers(&m, "Response")...)
+	}
+	if plain.Delay > 0 {
+		out.Filters = append(out.Filters, say("latency", plain.Delay.String()))
 	}
 	switch do := l.Do.(type) {
 	case *route.Redirect:
@@ -115,6 +118,9 @@ func (p *printer) route(l *route.Line) Route {
 		}
 		out.Filters = append(out.Filters, p.rewrite(plain.Rewrite)...)
 		out.Filters = append(out.Filters, p.hosts(do, plain.Rewrite)...)
+		for _, m := range plain.Mirrors {
+			out.Filters = append(out.Filters, p.tee(m))
+		}
 		out.Filters = append(out.Filters, inlineFilters(l.Inline)...)
 		out.Backends = p.backends(do)
 	default:

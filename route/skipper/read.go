@@ -60,7 +60,7 @@ func knownHosts(see route.See) []string {
 
 // rule is a planned route as others see it before it is composed.
 func (p *planned) rule() route.Rule {
-	out := route.Rule{Origin: p.origin, Says: p}
+	out := route.Rule{Origin: p.origin, Mirrors: p.mirrors(), Says: p}
 	for _, x := range p.parts {
 		out.Backends = append(out.Backends, x.backends...)
 	}
