@@ -50,13 +50,36 @@ spec:
   - {path: /split, backends: [{backendName: ip, weight: 3}, {backendName: s, weight: 1}]}
 `
 
-// startOutside is a server that says what it was asked, and its port.
+// startOutside is a server at two addresses that says what it was asked, and its port.
 func startOutside(t *testing.T, pair *certs.Pair) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "0.0.0.0:0")
-	if err != nil {
-		t.Fatal(err)
+	first, second, port := listenTwice(t)
+	startAt(t, first, pair)
+	startAt(t, second, pair)
+	return port
+}
+
+// listenTwice listens at one port of 127.0.0.1 and of 127.0.0.2.
+func listenTwice(t *testing.T) (first, second net.Listener, port string) {
+	t.Helper()
+	for range 100 {
+		one, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := fmt.Sprint(one.Addr().(*net.TCPAddr).Port)
+		two, err := net.Listen("tcp", "127.0.0.2:"+port)
+		if err == nil {
+			return one, two, port
+		}
+		one.Close() // somebody has the port there
 	}
+	t.Fatal("no port is free at two addresses")
+	return nil, nil, ""
+}
+
+func startAt(t *testing.T, l net.Listener, pair *certs.Pair) {
+	t.Helper()
 	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("saw", r.Host+r.URL.Path)
 		if r.TLS != nil {
@@ -74,7 +97,6 @@ func startOutside(t *testing.T, pair *certs.Pair) string {
 		server.StartTLS()
 	}
 	t.Cleanup(server.Close)
-	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 }
 
 // TestAddressesInEnvoy: backends at addresses get requests by their own host, where no
@@ -127,6 +149,7 @@ func TestAddressesInEnvoy(t *testing.T) {
 				}
 			}
 			a.several(secured, plain)
+			a.same(plain, algorithm == "consistentHash")
 		})
 	}
 }
@@ -140,8 +163,6 @@ func (a asker) several(secured, plain string) {
 	for range many {
 		_, two := a.ask("http://out.example.org/two")
 		seen[two.Header.Get("saw")+" "+two.Header.Get("sni")] = true
-		_, same := a.ask("http://out.example.org/same", "x-forwarded-for", fmt.Sprint("192.0.2.", len(seen)))
-		seen[same.Header.Get("saw")] = true
 		if backend, split := a.ask("http://out.example.org/split"); backend == "s" {
 			services++
 		} else if saw := split.Header.Get("saw"); saw != "127.0.0.1:"+plain+"/split" {
@@ -167,6 +188,30 @@ func (a asker) several(secured, plain string) {
 	}
 	if resp.Body.Close(); resp.StatusCode != http.StatusServiceUnavailable {
 		a.t.Errorf("an address that does not prove its name: %d, want 503", resp.StatusCode)
+	}
+}
+
+// same asks two addresses that answer alike: both get requests, each by its own host; where
+// clients are told apart, each client comes to one of them.
+func (a asker) same(plain string, byClient bool) {
+	a.t.Helper()
+	const clients = 20
+	got := map[string]map[string]bool{} // clients by who saw them
+	for n := range many {
+		ip := fmt.Sprint("192.0.2.", 1+n%clients)
+		_, answer := a.ask("http://out.example.org/same", "x-forwarded-for", ip)
+		saw := answer.Header.Get("saw")
+		if got[saw] == nil {
+			got[saw] = map[string]bool{}
+		}
+		got[saw][ip] = true
+	}
+	one, two := got["127.0.0.1:"+plain+"/same"], got["127.0.0.2:"+plain+"/same"]
+	if len(one) == 0 || len(two) == 0 || len(got) != 2 {
+		a.t.Errorf("the addresses saw %v", got)
+	}
+	if byClient && len(one)+len(two) != clients {
+		a.t.Errorf("of %d clients one address saw %d and the other %d, want each at one of them", clients, len(one), len(two))
 	}
 }
 
@@ -205,9 +250,14 @@ func TestAddressesThatAreRefused(t *testing.T) {
 			t.Errorf("%s where %v may be named: refused is %v, want %v: %v", c.address, c.allowed, refused, c.refused, notes)
 		}
 	}
-	for _, bad := range []string{"", "10.0.0.0/40", "http://x", "a b", "*"} {
-		if _, err := skipper.ParseAddresses([]string{bad, "none"}); err == nil && bad != "*" {
+	for _, bad := range []string{"", "10.0.0.0/40", "http://x", "a b"} {
+		if _, err := skipper.ParseAddresses([]string{bad}); err == nil {
 			t.Errorf("%q is read as a host", bad)
+		}
+	}
+	for _, list := range [][]string{{"*", "none"}, {"none", "10.0.0.1"}} {
+		if _, err := skipper.ParseAddresses(list); err == nil {
+			t.Errorf("%q is read, and none stands beside a host", list)
 		}
 	}
 }

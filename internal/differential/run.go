@@ -89,12 +89,24 @@ func compare(t testing.TB, r *room, worlds []Source, pairs []Pair, g *Grid) []st
 // attempts: such an end counts if it comes again and again, for longer than the
 // machine stands still.
 func (f *fleet) hold(n int, p Pair, g *Grid) string {
-	said, late := f.once(n, p, g)
+	return whileLate(func() (said string, late bool) { return f.once(n, p, g) })
+}
+
+// whileLate is what once says, again and again while a bound of time may have had a part in it.
+func whileLate(once func() (said string, late bool)) string {
+	said, late := once()
 	for pause := 100 * time.Millisecond; said != "" && late && pause < slowest; pause *= 2 {
 		time.Sleep(pause)
-		said, late = f.once(n, p, g)
+		said, late = once()
 	}
 	return said
+}
+
+// late reports whether a bound of time may have had a part in what became of a request that
+// began then.
+func (o *Observed) late(began time.Time) bool {
+	const status = http.StatusGatewayTimeout
+	return time.Since(began) > quick || o.Status == status || o.grpcStatus() == grpcStatuses[status] || o.Cut
 }
 
 // once asks once; late reports whether a bound of time may have
@@ -108,7 +120,7 @@ func (f *fleet) once(n int, p Pair, g *Grid) (said string, late bool) {
 		return "ask: " + err.Error(), false
 	}
 	p = p.sent(id)
-	late = time.Since(began) > quick || o.Status == http.StatusGatewayTimeout || o.grpcStatus() == grpcStatuses[http.StatusGatewayTimeout] || o.Cut
+	late = o.late(began)
 	v, err := sim.Run(w, client, p.Request)
 	if err != nil {
 		if o.Status == 0 || o.Status == http.StatusBadRequest {

@@ -7,7 +7,8 @@ import (
 // TestStoriesInEnvoy asks Envoys every request of every story. What the story says is what
 // the simulator says (internal/golden), and the Envoys do it: route, backend, the request
 // as the workload gets it, answers, redirects, headers, copies; where chance decides, the
-// fractions of many requests; and each limit lets pass as many requests as it says.
+// fractions of many requests; and each limit lets pass as many requests as it says, but for
+// those of several dataplanes that are called.
 func TestStoriesInEnvoy(t *testing.T) {
 	t.Parallel()
 	var scenes []*scene
@@ -16,11 +17,15 @@ func TestStoriesInEnvoy(t *testing.T) {
 		scenes = append(scenes, &scene{story: s})
 		limited[s.name] = s.limitedRequests()
 	}
-	all := scenes
-	for _, list := range limited {
-		for _, q := range list {
+	all, sides := scenes, map[bool]int{}
+	for _, s := range scenes {
+		for _, q := range limited[s.name] {
 			all = append(all, q.scene)
+			sides[q.called]++
 		}
+	}
+	if sides[false] == 0 || sides[true] == 0 {
+		t.Errorf("%d limits of callers and %d of who is called are asked", sides[false], sides[true])
 	}
 	f := newStoryFleet(t, all)
 	for _, s := range scenes {

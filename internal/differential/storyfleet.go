@@ -20,6 +20,8 @@ type scene struct {
 	number  int
 	limited bool
 	counted map[string]bool // the fractions that hold
+	// inbounds are the dataplanes by where they listen for those who call them.
+	inbounds map[netip.AddrPort]string
 }
 
 // storyFleet is two Envoys that hold many scenes, the callers' sidecars and those of all
@@ -37,8 +39,13 @@ func newStoryFleet(t testing.TB, scenes []*scene) *storyFleet {
 	f := &storyFleet{fleet: &fleet{room: newRoom(t, workloadsOf(scenes)...)}, t: t, authorizer: envoytest.StartAuthorizer(t), places: map[string]netip.AddrPort{}}
 	states := map[string]map[string]*xds.State{callers: {}, called: {}}
 	for i, s := range scenes {
-		s.number, s.counted = i, map[string]bool{}
+		s.number, s.counted, s.inbounds = i, map[string]bool{}, map[netip.AddrPort]string{}
 		asking, renderer := s.callers(), s.Renderer()
+		for r := range s.Dataplanes("default") {
+			for _, in := range r.Inbounds {
+				s.inbounds[address(in.Address, in.Port)] = r.Ref.Name
+			}
+		}
 		for r := range s.Dataplanes("default") {
 			if slices.Contains(asking, r.Ref.Name) {
 				states[callers][place(i, r.Ref.Name)] = f.move(s, callers, r, renderer.Render(r))
@@ -96,12 +103,6 @@ const elsewhere = "elsewhere"
 
 // move puts what one of the Envoys holds for a dataplane of a scene where it can be.
 func (f *storyFleet) move(s *scene, envoy string, r *resolve.Resolved, state *xds.State) *xds.State {
-	inbounds := map[netip.AddrPort]string{}
-	for other := range s.Dataplanes("default") {
-		for _, in := range other.Inbounds {
-			inbounds[address(in.Address, in.Port)] = other.Ref.Name
-		}
-	}
 	if !s.limited {
 		state = envoytest.Unlimited(f.t, state)
 	}
@@ -118,7 +119,7 @@ func (f *storyFleet) move(s *scene, envoy string, r *resolve.Resolved, state *xd
 			}
 			if ip, err := netip.ParseAddr(host); err == nil {
 				at := netip.AddrPortFrom(ip, uint16(port))
-				if dataplane, ok := inbounds[at]; ok {
+				if dataplane, ok := s.inbounds[at]; ok {
 					return f.place(s, called, dataplane, at)
 				}
 			}

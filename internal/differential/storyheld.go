@@ -38,11 +38,7 @@ func (f *storyFleet) hold(s *scene, q golden.Asked) string {
 	case bare(p) || !w.read(&v):
 		return f.connection(p, at, &v)
 	}
-	said, late := f.once(s, w, p, at)
-	for pause := 100 * time.Millisecond; said != "" && late && pause < slowest; pause *= 2 {
-		time.Sleep(pause)
-		said, late = f.once(s, w, p, at)
-	}
+	said := whileLate(func() (said string, late bool) { return f.once(s, w, p, at) })
 	if said == "" && byChance(&v) && q.Answers == "" {
 		said = f.shares(s, w, p, at, &v)
 	}
@@ -110,9 +106,9 @@ func (f *storyFleet) once(s *scene, w *World, p Pair, at netip.AddrPort) (said s
 	if err != nil {
 		return "ask: " + err.Error(), false
 	}
-	late = time.Since(began) > quick || o.Status == http.StatusGatewayTimeout || o.Cut
+	late = o.late(began)
 	p = p.sent(id)
-	o.forget(w, p)
+	o.forget(w)
 	v, err := sim.Run(s.Model, w.Resolved.Ref, p.Request)
 	if err != nil {
 		return "sim: " + err.Error(), late
@@ -137,14 +133,9 @@ func (f *storyFleet) once(s *scene, w *World, p Pair, at netip.AddrPort) (said s
 	return strings.Join(reasons, "\n"), late
 }
 
-// forget takes away what verdicts tell in words, or leave out as an addition of Envoy's:
-// who asked an edge dataplane, and the cookie of a session.
-func (o *Observed) forget(w *World, p Pair) {
-	if _, sent := p.Request.Headers["x-forwarded-for"]; len(w.Resolved.Edges) > 0 && !sent {
-		for _, c := range o.Attempts {
-			c.Headers.Del("x-forwarded-for")
-		}
-	}
+// forget takes away what verdicts leave out as an addition of Envoy's: the cookie of a
+// session.
+func (o *Observed) forget(w *World) {
 	for _, out := range w.Resolved.Outbounds {
 		if out.Table == nil {
 			continue

@@ -9,19 +9,22 @@ import (
 
 	"github.com/weftmesh/weft/internal/golden"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
 
-// limitedRequest is a request of a story whose route has a limit, and a bucket of its own
-// for it.
+// limitedRequest is a request of a story that a limit counts, on the caller's side or on the
+// side that is called, and a bucket of its own for it.
 type limitedRequest struct {
 	*scene
 	golden.Asked
 	bucket sim.Bucket
+	called bool // it is that of who is called
 }
 
-// limitedRequests are the first request of a story to each route that has a limit, each in
-// a scene of its own: what is left in a bucket depends on who asked before.
+// limitedRequests are, of each dataplane of a story that asks, the first request to each
+// route that has a limit, and the first to each dataplane that has one and is the only one
+// called; each in a scene of its own: what is left in a bucket depends on who asked before.
 func (s *story) limitedRequests() []*limitedRequest {
 	var out []*limitedRequest
 	seen := map[string]bool{}
@@ -38,27 +41,48 @@ func (s *story) limitedRequests() []*limitedRequest {
 		if rt == nil {
 			continue
 		}
-		b, ok := bucketOf(rt, q.Request)
-		if key := v.Destination.Name + " " + rt.Name; ok && !seen[key] {
+		b, ok := w.bucketOf(rt, q.Request)
+		key, called := v.Destination.Name+" "+rt.Name, !ok
+		if called {
+			b, key, ok = calledBucket(&v)
+			q.Answers = "" // at once, so that each request is one attempt
+		}
+		if key += " from " + q.From; ok && !seen[key] {
 			seen[key] = true
-			out = append(out, &limitedRequest{&scene{story: s, limited: true}, q, b})
+			out = append(out, &limitedRequest{&scene{story: s, limited: true}, q, b, called})
 		}
 	}
 	return out
 }
 
-// bucketOf is the bucket from which a request takes that comes to a route: that of all
-// requests, or that of those with the same headers.
-func bucketOf(rt *resolve.Route, q sim.Request) (sim.Bucket, bool) {
+// bucketOf is the bucket of the caller's from which a request takes that comes to a route:
+// that of all requests, or that of those with the same headers, of which an edge dataplane
+// adds the address of who is connected.
+func (w *World) bucketOf(rt *resolve.Route, q sim.Request) (sim.Bucket, bool) {
 	if l, ok := limitOf(rt.Policies); ok {
 		return l.Bucket, true
 	}
-	for _, f := range rt.Filters {
-		if l := f.ClientLimit; l != nil && !slices.ContainsFunc(l.Headers, func(name string) bool { return q.Headers[name] == "" }) {
-			return sim.Bucket{Tokens: l.Requests, Interval: time.Duration(l.Interval), Status: http.StatusTooManyRequests}, true
-		}
+	missing := func(name string) bool {
+		return q.Headers[name] == "" && (name != "x-forwarded-for" || len(w.Resolved.Edges) == 0)
+	}
+	if l := route.ClientLimitOf(rt.Filters); l != nil && !slices.ContainsFunc(l.Headers, missing) {
+		return sim.Bucket{Tokens: l.Requests, Interval: time.Duration(l.Interval), Status: http.StatusTooManyRequests}, true
 	}
 	return sim.Bucket{}, false
+}
+
+// calledBucket is the bucket of the one dataplane that is called for a request, by its name.
+func calledBucket(v *sim.Verdict) (b sim.Bucket, name string, ok bool) {
+	if x := &v.Branches[0]; len(v.Branches) != 1 || len(x.Backends) != 1 || len(x.Backends[0].Inbounds) != 1 || x.Backends[0].Inbounds[0].Dataplanes != 1 {
+		return b, "", false
+	}
+	in := &v.Branches[0].Backends[0].Inbounds[0]
+	for _, p := range in.Policies {
+		if l, limits := p.Conf.(sim.Limiter); limits {
+			b, ok = l.Bucket()
+		}
+	}
+	return b, "inbound of " + in.Names[0], ok
 }
 
 // dry sends a request until it is refused: not before the bucket is empty, nor later than
@@ -109,7 +133,7 @@ func (f *storyFleet) asksLimit(q *limitedRequest, p Pair, at netip.AddrPort) (re
 	case o.Status != int(q.bucket.Status) || len(o.Attempts) > 0:
 		return false, ""
 	}
-	for _, h := range append(q.bucket.Set, q.bucket.Add...) {
+	for _, h := range slices.Concat(q.bucket.Set, q.bucket.Add) {
 		if !slices.Contains(o.Headers.Values(h.Name), h.Value) {
 			return true, fmt.Sprintf("refused without %s: %s, but %v", h.Name, h.Value, o.Headers)
 		}
