@@ -77,9 +77,8 @@ func (m mesh) membersOf(d *dest) *members {
 func (m mesh) hostOf(id string) *Destination {
 	var found *Destination
 	for _, r := range m.routesByHost.In(m.at, id) {
-		for d := range hostsOf(r) {
+		for d := range hostsOf(r, id) {
 			switch {
-			case d.ID != id:
 			case !d.atEdgesAlone():
 				return d
 			case found == nil || found.Protocol == api.TCP || d.Protocol != api.TCP && len(found.TLS.Secrets) == 0:

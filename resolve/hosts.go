@@ -5,18 +5,19 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/route"
 )
 
-// hostsOf yields the hosts that a route serves.
-func hostsOf(r *routeObject) iter.Seq[*Destination] {
+// hostsOf yields the hosts that a route serves: that with an id, or all where it is empty.
+func hostsOf(r *routeObject, id string) iter.Seq[*Destination] {
 	return func(yield func(*Destination) bool) {
 		for i := range r.opinion.Entries {
 			to := r.opinion.Entries[i].To
-			if to.Kind != api.KindHost || r.object.Shadow() {
+			if to.Kind != api.KindHost || r.object.Shadow() || id != "" && !isHostID(id, to.Name, to.SectionName) {
 				continue
 			}
 			port, _ := strconv.ParseUint(to.SectionName, 10, 16) // HostRef wrote it
@@ -87,7 +88,18 @@ func (m mesh) wider(d *dest, exact []*contribution) []*contribution {
 	return out
 }
 
-func hostID(name, port string) string { return "host_" + name + ":" + port }
+func hostID(name, port string) string { return hostPrefix + name + ":" + port }
+
+// hostPrefix begins the ids of hosts.
+const hostPrefix = "host_"
+
+// isHostID reports whether id is that of a host at a port. A route may have a thousand hosts,
+// each of which asks all of them.
+func isHostID(id, name, port string) bool {
+	rest, ok := strings.CutPrefix(id, hostPrefix)
+	rest, named := strings.CutPrefix(rest, name)
+	return ok && named && rest == ":"+port
+}
 
 // hostsAt is by which name all hosts at a port are found.
 func hostsAt(port uint32) string { return "\x03hosts:" + strconv.FormatUint(uint64(port), 10) }

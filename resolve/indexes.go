@@ -101,7 +101,7 @@ func (c *collections) indexRoutes() {
 		}
 	})
 	c.routesByHost = c.routes.Index(func(_ string, r *routeObject, add func(string)) {
-		for d := range hostsOf(r) {
+		for d := range hostsOf(r, "") {
 			add(d.ID)
 		}
 	})

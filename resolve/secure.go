@@ -69,11 +69,9 @@ func (r *Resolved) Chains(e *Edge) []*Chain {
 		all = append(all, c)
 	}
 	hosts := r.Hosts(e)
+	all = sendOn(all, hosts)
+	hosts = slices.DeleteFunc(hosts, func(o *Outbound) bool { return o.TCP != nil })
 	for _, o := range hosts {
-		if o.TCP != nil {
-			all = sendOn(all, o)
-			continue
-		}
 		own := o.Destination.TLS
 		if own == nil || len(own.Secrets) == 0 {
 			continue
@@ -84,13 +82,16 @@ func (r *Resolved) Chains(e *Edge) []*Chain {
 	}
 	slices.SortFunc(all, func(a, b *Chain) int { return cmp.Compare(a.Name, b.Name) })
 	for _, o := range hosts {
-		if c := chainOf(all, o.Destination.Name); c != nil && o.TCP == nil && !c.Connections {
+		if c := chainOf(all, o.Destination.Name); c != nil && !c.Connections {
 			c.Hosts = append(c.Hosts, o)
 		}
 	}
 	for _, c := range all {
+		if c.Own || c.Connections {
+			continue
+		}
 		for _, o := range all {
-			if o != c && !c.Own && o.Name != "" {
+			if o != c && o.Name != "" {
 				c.Others = append(c.Others, o.Name)
 			}
 		}
@@ -98,21 +99,27 @@ func (r *Resolved) Chains(e *Edge) []*Chain {
 	return slices.DeleteFunc(all, func(c *Chain) bool { return shut[c] })
 }
 
-// sendOn adds to all the chain from which whole connections go to o: that of the listener
-// which has its name, or one beside it with the same certificates.
-func sendOn(all []*Chain, o *Outbound) []*Chain {
-	name := chainName(o.Destination.Name)
-	at := chainOf(all, o.Destination.Name)
-	switch {
-	case at == nil || !at.Connections: // its listener is closed, or not there
-		return all
-	case at.Name == name:
-		at.To = o
-		return all
+// sendOn adds to those of listeners the chains from which whole connections go to hosts: that
+// of the listener which has the name, or one beside it with the same certificates.
+func sendOn(listeners []*Chain, hosts []*Outbound) []*Chain {
+	all := slices.Clone(listeners)
+	for _, o := range hosts {
+		if o.TCP == nil {
+			continue
+		}
+		name := chainName(o.Destination.Name)
+		at := chainOf(listeners, o.Destination.Name)
+		switch {
+		case at == nil || !at.Connections: // its listener is closed, or not there
+		case at.Name == name:
+			at.To = o
+		default:
+			c := *at
+			c.Name, c.To = name, o
+			all = append(all, &c)
+		}
 	}
-	c := *at
-	c.Name, c.To = name, o
-	return append(all, &c)
+	return all
 }
 
 // chainName is the name by which clients ask for a host in TLS.
