@@ -57,6 +57,9 @@ func (v *variant) clusterName(d *Destination) string {
 	if v.Balance.Bound > 0 {
 		name += fmt.Sprintf("-%d", v.Balance.Bound)
 	}
+	if v.Balance.SlowStart > 0 {
+		name += fmt.Sprintf("-slow-%s-%d", v.Balance.SlowStart, v.Balance.Exponent)
+	}
 	if v.HTTP2 {
 		name += "~http2"
 	}

@@ -3,6 +3,8 @@ package route
 import (
 	"fmt"
 	"strings"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // Algorithm is a way to choose one of the endpoints of a backend for a request.
@@ -29,17 +31,29 @@ type Balance struct {
 	// Bound is how many requests an endpoint of RingHash may have under way, in percent of
 	// what all have on average, before others get them; 0 is no bound.
 	Bound uint32
+	// SlowStart is how long an endpoint of RoundRobin or LeastRequest that is new gets fewer
+	// requests than the others: its part grows from nothing, by its part of that time to the
+	// power of Exponent, which is in hundredths. 0 is no such time.
+	SlowStart api.Duration `json:",omitempty"`
+	Exponent  uint32       `json:",omitempty"`
 }
 
-// String names the balance in one word: empty of the zero value.
+// String is the balance in words: empty of the zero value.
 func (b Balance) String() string {
-	switch {
-	case b == Balance{}:
+	if b == (Balance{}) {
 		return ""
-	case b.Bound > 0:
-		return fmt.Sprintf("%s bounded by %d%%", b.Algorithm, b.Bound)
 	}
-	return b.Algorithm.String()
+	text := b.Algorithm.String()
+	if b.Bound > 0 {
+		text += fmt.Sprintf(" bounded by %d%%", b.Bound)
+	}
+	if b.SlowStart > 0 {
+		text += fmt.Sprintf(", slowly to new endpoints for %s", b.SlowStart)
+	}
+	if b.SlowStart > 0 && b.Exponent != 100 {
+		text += fmt.Sprintf(" (to the power of %g)", float64(b.Exponent)/100)
+	}
+	return text
 }
 
 // HashKey is a part of a request by whose value RingHash chooses. Exactly one of the

@@ -10,6 +10,11 @@ import (
 // doubtEndpoint says where a hash decides which endpoint answers: the shares of the
 // called dataplanes are those of all requests together, and not of this one.
 func (b *Branch) doubtEndpoint(rt *resolve.Route) {
+	for _, x := range rt.Backends {
+		if x.Gets() && x.Balance.SlowStart > 0 {
+			b.unknown = append(b.unknown, "balance: endpoints of "+x.Name+" that are new have less than their share for "+x.Balance.SlowStart.String())
+		}
+	}
 	if !slices.ContainsFunc(rt.Backends, func(x resolve.Backend) bool { return x.Gets() && x.Balance.Algorithm == route.RingHash }) {
 		return
 	}

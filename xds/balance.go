@@ -7,6 +7,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	leastv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/least_request/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -17,11 +18,19 @@ const leastRequest = "envoy.load_balancing_policies.least_request"
 
 // balance sets how the cluster chooses an endpoint. RoundRobin is Envoy's own.
 func balance(out *clusterv3.Cluster, b route.Balance) {
+	slow := slowStart(b)
 	switch b.Algorithm {
+	case route.RoundRobin:
+		if slow != nil {
+			out.LbConfig = &clusterv3.Cluster_RoundRobinLbConfig_{RoundRobinLbConfig: &clusterv3.Cluster_RoundRobinLbConfig{SlowStartConfig: slow}}
+		}
 	case route.Random:
 		out.LbPolicy = clusterv3.Cluster_RANDOM
 	case route.LeastRequest:
 		out.LbPolicy = clusterv3.Cluster_LEAST_REQUEST
+		if slow != nil {
+			out.LbConfig = &clusterv3.Cluster_LeastRequestLbConfig_{LeastRequestLbConfig: &clusterv3.Cluster_LeastRequestLbConfig{SlowStartConfig: slow}}
+		}
 	case route.LeastRequestOfAll: // which only the extension can
 		out.LoadBalancingPolicy = &clusterv3.LoadBalancingPolicy{Policies: []*clusterv3.LoadBalancingPolicy_Policy{{
 			TypedExtensionConfig: &corev3.TypedExtensionConfig{Name: leastRequest,
@@ -33,6 +42,19 @@ func balance(out *clusterv3.Cluster, b route.Balance) {
 			out.CommonLbConfig = &clusterv3.Cluster_CommonLbConfig{ConsistentHashingLbConfig: &clusterv3.Cluster_CommonLbConfig_ConsistentHashingLbConfig{
 				HashBalanceFactor: wrapperspb.UInt32(b.Bound)}}
 		}
+	}
+}
+
+// slowStart is nil where new endpoints get their whole part at once. Envoy's part of one
+// grows by its part of the time to the power of the reciprocal of aggression.
+func slowStart(b route.Balance) *clusterv3.Cluster_SlowStartConfig {
+	if b.SlowStart <= 0 {
+		return nil
+	}
+	return &clusterv3.Cluster_SlowStartConfig{
+		SlowStartWindow:  Duration(&b.SlowStart),
+		Aggression:       &corev3.RuntimeDouble{DefaultValue: 100 / float64(b.Exponent), RuntimeKey: "weft.slow_start.aggression"},
+		MinWeightPercent: &typev3.Percent{},
 	}
 }
 

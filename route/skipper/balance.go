@@ -16,6 +16,39 @@ var balancing = []filter{
 	{"consistentHashBalanceFactor", "number", "how many requests an endpoint may have at a time, compared to the average of all, before others get them: 1.25", anywhereElse, hashBound},
 }
 
+// fadeIn gives new endpoints their part of the requests slowly.
+func fadeIn(c *call, e *effect) error {
+	d, err := c.duration(0)
+	if err != nil {
+		return err
+	}
+	e.fade, e.fadeAt = route.Balance{SlowStart: *d, Exponent: 100}, c.at
+	if len(c.Args) > 1 {
+		f := c.Args[1].Number
+		if f < .01 || f > most {
+			return c.wrong("%v is no exponent; write one from 0.01 to %d, as 1.5", f, most)
+		}
+		e.fade.Exponent = uint32(math.Round(100 * f))
+	}
+	return nil
+}
+
+// checkFade wants backends to which endpoints can come slowly.
+func (p *planned) checkFade() []error {
+	e := p.effects[service]
+	if e == nil || e.fade.SlowStart == 0 {
+		return nil
+	}
+	for _, x := range p.parts {
+		for _, b := range x.backends {
+			if a := b.Balance.Algorithm; a != route.RoundRobin && a != route.LeastRequest {
+				return []error{refused(e.fadeAt, unsupportedFilter, "new endpoints get their part slowly where the algorithm is roundRobin or powerOfRandomNChoices, and this backend has another; the RouteGroup is not applied, so write one of them, or remove fadeIn")}
+			}
+		}
+	}
+	return nil
+}
+
 // byClient are what a hash takes of a request where nobody says anything.
 var byClient = []route.HashKey{{Header: "x-forwarded-for", Last: true}, {Source: true}}
 
@@ -74,10 +107,15 @@ func hashBound(c *call, e *effect) error {
 // balanced are backends as the filters of their route want them, and what their
 // requests are told apart by.
 func (e *effect) balanced(backends []route.BackendRef) ([]route.BackendRef, []route.HashKey) {
-	if !slices.ContainsFunc(backends, hashed) {
-		return backends, nil
-	}
 	out := slices.Clone(backends)
+	if e.fade.SlowStart > 0 {
+		for i := range out {
+			out[i].Balance.SlowStart, out[i].Balance.Exponent = e.fade.SlowStart, e.fade.Exponent
+		}
+	}
+	if !slices.ContainsFunc(out, hashed) {
+		return out, nil
+	}
 	for i := range out {
 		if hashed(out[i]) {
 			out[i].Balance.Bound = e.bound

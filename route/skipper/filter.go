@@ -42,6 +42,8 @@ type effect struct {
 	pathIn  api.Path // where the path is filled in
 	teeAt   api.Path // where requests are copied first
 	copies  []addressAt
+	fade    route.Balance // how new endpoints begin
+	fadeAt  api.Path
 	path    *pathChange
 	moved   *route.Redirect // answers
 	status  uint32

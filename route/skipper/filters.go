@@ -61,6 +61,8 @@ var changing = []filter{
 	{"latency", "duration", "lets a request wait, behind limits and who may pass, in place of its answer; 120 is 120 milliseconds", everywhere, latency},
 	{"tee", "string", "sends a copy of each request, with the path to which it goes on, to an address: scheme, host and port. Copies that are answered with a redirect end there", anywhereElse, tee},
 	{"teenf", "string", "as tee", anywhereElse, tee},
+	{"fadeIn", "duration number?", "gives new endpoints their part of the requests slowly: by their part of that time, to the power of the exponent (1), where the algorithm is roundRobin or powerOfRandomNChoices",
+		anywhereElse, fadeIn},
 	{"preserveHost", "string", "\"true\": the backend sees the client's host, as a service does anyway; \"false\": the host of its own address", everywhere, preserveHost},
 	{"setDynamicBackendUrl", "string", "where the backends of type dynamic are: scheme, host and port, the same for every request", anywhereElse, dynamicURL},
 }
@@ -84,11 +86,7 @@ const maxLatency = time.Minute
 
 // latency lets a request wait. Skipper holds back the body of the answer for that time.
 func latency(c *call, e *effect) error {
-	text := c.text(0)
-	if a := c.Args[0]; a.Kind == eskip.Number {
-		text = fmt.Sprint(time.Duration(a.Number * float64(time.Millisecond)))
-	}
-	d, err := duration(c, text, time.Millisecond)
+	d, err := c.duration(0)
 	if err != nil {
 		return err
 	}
@@ -97,6 +95,15 @@ func latency(c *call, e *effect) error {
 	}
 	e.add(c, route.Filter{Delay: d})
 	return nil
+}
+
+// duration is an argument that is a duration, or a number of milliseconds.
+func (c *call) duration(i int) (*api.Duration, error) {
+	text := c.text(i)
+	if a := c.Args[i]; a.Kind == eskip.Number {
+		text = fmt.Sprint(time.Duration(a.Number * float64(time.Millisecond)))
+	}
+	return duration(c, text, time.Millisecond)
 }
 
 func duration(c *call, text string, least time.Duration) (*api.Duration, error) {

@@ -7,6 +7,7 @@ const (
 	clusterWide  = "weft's limits are counted by each proxy for itself"
 	observes     = "weft's proxies observe requests in their own way"
 	noEffectHere = "there is nothing for it to do"
+	noBreaker    = "weft has no policy for breakers yet; bound requests by backendTimeout and ratelimit"
 	noQueues     = "Envoy queues requests in another way"
 	noBody       = "weft changes no bodies"
 )
@@ -47,10 +48,10 @@ var lacking = []filter{
 	{"clusterClientRatelimit", "", clusterWide, 0, nil},
 	{"clusterLeakyBucketRatelimit", "", clusterWide, 0, nil},
 	{"backendRatelimit", "", clusterWide, 0, nil},
-	{"admissionControl", "", "MeshCircuitBreaker is not built yet", 0, nil},
-	{"consecutiveBreaker", "", "MeshCircuitBreaker is not built yet", 0, nil},
-	{"rateBreaker", "", "MeshCircuitBreaker is not built yet", 0, nil},
-	{"disableBreaker", "", "MeshCircuitBreaker is not built yet", 0, nil},
+	{"admissionControl", "", noBreaker, 0, nil},
+	{"consecutiveBreaker", "", noBreaker, 0, nil},
+	{"rateBreaker", "", noBreaker, 0, nil},
+	{"disableBreaker", "", noBreaker, 0, nil},
 	{"lifo", "", noQueues, 0, nil},
 	{"lifoGroup", "", noQueues, 0, nil},
 	{"fifo", "", noQueues, 0, nil},
@@ -80,15 +81,14 @@ var lacking = []filter{
 	{"wrapContent", "", noBody, 0, nil},
 	{"wrapContentHex", "", noBody, 0, nil},
 	{"cache", "", "weft keeps no answers", 0, nil},
-	{"compress", "", "compression is not built yet", 0, nil},
-	{"decompress", "", "compression is not built yet", 0, nil},
-	{"brotli", "", "compression is not built yet", 0, nil},
+	{"compress", "", "weft's proxies send answers as they are; let the backend compress them", 0, nil},
+	{"decompress", "", "weft's proxies send answers as they are; drop the request's header Accept-Encoding, and the backend does not compress them", 0, nil},
+	{"brotli", "", "weft's proxies send answers as they are; let the backend compress them", 0, nil},
 	{"randomContent", "", noBody, 0, nil},
 	{"chunks", "", noBody, 0, nil},
 	{"bandwidth", "", noBody, 0, nil},
 	{"backendLatency", "", "Envoy lets a request wait as a whole, and not its body; write latency", 0, nil},
-	{"fadeIn", "", "new endpoints get their whole share at once", 0, nil},
-	{"endpointCreated", "", "new endpoints get their whole share at once", 0, nil},
+	{"endpointCreated", "", "a proxy knows itself when an endpoint came; remove it", 0, nil},
 	{"teeLoopback", "", "copies are not routed again", 0, nil},
 	{"loopbackIfStatus", "", "Envoy does not route an answered request again", 0, nil},
 	{"readTimeout", "", "Envoy has such a limit for a listener alone", 0, nil},

@@ -121,6 +121,7 @@ func (p *printer) route(l *route.Line) Route {
 		for _, m := range plain.Mirrors {
 			out.Filters = append(out.Filters, p.tee(m))
 		}
+		out.Filters = append(out.Filters, p.fadeIn(do)...)
 		out.Filters = append(out.Filters, inlineFilters(l.Inline)...)
 		out.Backends = p.backends(do)
 	default:

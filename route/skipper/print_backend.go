@@ -79,6 +79,23 @@ func algorithmOf(b route.Balance) string {
 	return ""
 }
 
+// fadeIn is how the new endpoints of backends begin, which the group says for all of them.
+func (p *printer) fadeIn(do *route.Forward) []string {
+	slow := func(b route.BackendRef) bool {
+		x := do.Backends[0].Balance
+		return b.Balance.SlowStart != x.SlowStart || b.Balance.Exponent != x.Exponent
+	}
+	switch b := do.Backends[0].Balance; {
+	case slices.ContainsFunc(do.Backends, slow):
+		p.Fail(route.UnsaidFilter, "a %s says of all backends of a route alike how new endpoints begin", Kind)
+	case b.SlowStart > 0 && b.Exponent != 100:
+		return []string{say("fadeIn", b.SlowStart.String(), float64(b.Exponent)/100)}
+	case b.SlowStart > 0:
+		return []string{say("fadeIn", b.SlowStart.String())}
+	}
+	return nil
+}
+
 // hosts is whose host the backends see: addresses their own where nothing else is said,
 // services that of the client.
 func (p *printer) hosts(do *route.Forward, w *route.Rewrite) []string {
