@@ -132,7 +132,7 @@ func (c *converter) translatable(o *route.Opinion, e *route.Entry) bool {
 	why := ""
 	switch {
 	case o.Connections:
-		why = "it is about connections, and " + c.Kind + " about requests"
+		why = "it is about connections, and " + c.Kind + " about requests; keep it as it is"
 	case e.TLS != nil:
 		why = "it is for clients that speak TLS, with a certificate that " + c.Kind + " does not name; what is written answers plaintext alone, so write a listener for TLS, and the routes for it without a certificate"
 	case o.Top.Kind != api.KindMesh:
