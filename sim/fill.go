@@ -60,7 +60,7 @@ func (f *filling) value(h *route.Filled) string {
 		case p.Fact == route.OfMethod:
 			return f.call.method
 		case p.Answer != "":
-			f.call.doubt("headers: what " + p.Operator() + " in " + h.Name + " is whoever answers alone knows; it stands for itself")
+			f.call.doubt("headers: only who answers knows the value of " + p.Operator() + " in " + h.Name + "; the operator is shown in its place")
 			return p.Operator()
 		case p.Fact != "", p.Header != "" && f.call.writes(p.Header):
 			f.call.doubt("headers: only the proxy knows the value of " + p.Operator() + " in " + h.Name + "; the operator is shown in its place")

@@ -25,12 +25,15 @@ const (
 
 // algorithms are those of Skipper, and what they are here.
 var algorithms = map[string]route.Algorithm{
-	"": route.RoundRobin, "roundRobin": route.RoundRobin, weightedRoundRobin: route.RoundRobin, "random": route.Random, "consistentHash": route.RingHash,
+	"": route.RoundRobin, "roundRobin": route.RoundRobin, weightedRoundRobin: route.RoundRobin, "random": route.Random, consistentHash: route.RingHash,
 	"powerOfRandomNChoices": route.LeastRequest, "leastRequests": route.LeastRequestOfAll,
 }
 
 // weightedRoundRobin is taken for roundRobin, with a warning: endpoints have no weights.
 const weightedRoundRobin = "weightedRoundRobin"
+
+// consistentHash chooses by what consistentHashKey names.
+const consistentHash = "consistentHash"
 
 func (b *backendAt) kind() string {
 	if b.Type == "" {

@@ -124,11 +124,7 @@ func (c *current) notes(g *RouteGroup, at api.Path, ref api.Ref, routes []*plann
 		}
 	}
 	if n := len(g.Hosts); n > 1 {
-		for _, p := range routes {
-			for _, at := range p.counts() {
-				warn("SeveralBuckets", at, "each of the %d hosts counts by itself, so a client of all of them gets %d times as much; write a group for each host, with its part of the limit", n, n)
-			}
-		}
+		out = append(out, severalBuckets(ref, routes, n)...)
 	}
 	for _, p := range routes {
 		if e := p.effects[service]; e != nil && (len(e.hash) > 0 || e.bound > 0) && !slices.ContainsFunc(p.parts, func(x part) bool { return slices.ContainsFunc(x.backends, hashed) }) {
@@ -155,6 +151,18 @@ func (p *planned) counts() []api.Path {
 			if !slices.Contains(out, at) {
 				out = append(out, at)
 			}
+		}
+	}
+	return out
+}
+
+// severalBuckets warns of the limits of a group that takes part in n hosts.
+func severalBuckets(ref api.Ref, routes []*planned, n int) []api.Note {
+	var out []api.Note
+	for _, p := range routes {
+		for _, at := range p.counts() {
+			out = append(out, api.Note{Origin: &api.Origin{Ref: ref}, Severity: api.Warning, Code: "SeveralBuckets", Field: at, Message: fmt.Sprintf(
+				"each of the %d hosts counts by itself, so a client of all of them gets %d times as much; write a group for each host, with its part of the limit", n, n)})
 		}
 	}
 	return out

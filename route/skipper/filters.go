@@ -63,7 +63,7 @@ var changing = []filter{
 	{"teenf", "string", "as tee", anywhereElse, tee},
 	{"fadeIn", "duration number?", "gives new endpoints their part of the requests slowly: by their part of that time, to the power of the exponent (1), where the algorithm is roundRobin or powerOfRandomNChoices",
 		anywhereElse, fadeIn},
-	{"preserveHost", "string", "\"true\": the backend sees the client's host, as a service does anyway; \"false\": the host of its own address", everywhere, preserveHost},
+	{"preserveHost", "string", "\"true\": the backend sees the client's host, as a service does anyway; \"false\": the host of its own address", anywhereElse, preserveHost},
 	{"setDynamicBackendUrl", "string", "where the backends of type dynamic are: scheme, host and port, the same for every request", anywhereElse, dynamicURL},
 }
 

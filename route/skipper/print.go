@@ -118,6 +118,8 @@ func (p *printer) route(l *route.Line) Route {
 		}
 		out.Filters = append(out.Filters, p.rewrite(plain.Rewrite)...)
 		out.Filters = append(out.Filters, p.hosts(do, plain.Rewrite)...)
+		hash, _ := hashFilters(do)
+		out.Filters = append(out.Filters, hash...)
 		for _, m := range plain.Mirrors {
 			out.Filters = append(out.Filters, p.tee(m))
 		}

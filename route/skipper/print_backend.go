@@ -29,12 +29,13 @@ func (p *printer) backend(b Backend) string {
 // backends are the services of a rule with their weights.
 func (p *printer) backends(do *route.Forward) []BackendRef {
 	var out []BackendRef
+	_, hashable := hashFilters(do)
 	for i := range do.Backends {
 		b := &do.Backends[i]
 		if len(b.Filters) > 0 {
 			p.Fail(route.UnsaidFilter, "a %s has no filters for one of several backends", Kind)
 		}
-		name := p.backend(p.written(b))
+		name := p.backend(p.written(b, hashable))
 		if at := slices.IndexFunc(out, func(x BackendRef) bool { return x.BackendName == name }); at >= 0 {
 			*out[at].Weight += b.Weight
 			continue
@@ -47,9 +48,13 @@ func (p *printer) backends(do *route.Forward) []BackendRef {
 	return out
 }
 
-// written is a backend as the group says it.
-func (p *printer) written(b *route.BackendRef) Backend {
+// written is a backend as the group says it; hashable says that its route can say by what
+// requests are told apart.
+func (p *printer) written(b *route.BackendRef, hashable bool) Backend {
 	out := Backend{Name: b.Target.Name, Type: service, ServiceName: b.Target.Name, Algorithm: algorithmOf(b.Balance)}
+	if hashable && hashed(*b) {
+		out.Algorithm = consistentHash
+	}
 	if o := b.Outside; o != nil {
 		out.ServiceName, out.Name, out.Type = "", strings.Trim(notInName.ReplaceAllString(o.Addresses[0].Authority(o.TLS), "-"), "-"), network
 		if out.Address = o.URL(o.Addresses[0]); len(o.Addresses) > 1 || out.Algorithm != "" {

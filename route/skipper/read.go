@@ -39,7 +39,11 @@ func read(o *api.Object, see route.See, s Settings) *route.Opinion {
 		out.Entries = append(out.Entries, route.Entry{To: route.HostRef(host, port), Index: i, Field: api.Path("spec.hosts").Index(i), Rules: rules, Says: reach{}})
 	}
 	if len(p.hosts) == 0 {
-		for i, host := range append(knownHosts(see), api.AnyHost) {
+		known := knownHosts(see)
+		if len(known) > 0 { // and all other hosts
+			out.Notes = append(slices.Clip(out.Notes), severalBuckets(o.Ref, p.routes, len(known)+1)...)
+		}
+		for i, host := range append(known, api.AnyHost) {
 			out.Entries = append(out.Entries, route.Entry{To: route.HostRef(host, port), Index: i, Field: "spec", Rules: rules, Says: reach{copied: host != api.AnyHost}})
 		}
 	}
