@@ -21,6 +21,9 @@ type findings struct {
 	unmatched *route.Composed
 	rows      []route.Row // as read back
 	of        [][]int     // the lines behind each row
+	// at is the first row that asks for all that a line asks for, or for one of its
+	// alternatives, by lines.
+	at map[int]int
 }
 
 // part is an atom of a line.
@@ -49,7 +52,7 @@ type comparison struct {
 
 // check compares the rows that came back with the lines that were printed.
 func check(t *route.Table, p *route.Printed, port uint32, made route.Composition) *findings {
-	f := &findings{lost: map[int]string{}, unmatched: made.Unmatched, rows: made.Rows, of: make([][]int, len(made.Rows))}
+	f := &findings{lost: map[int]string{}, unmatched: made.Unmatched, rows: made.Rows, of: make([][]int, len(made.Rows)), at: map[int]int{}}
 	x := &comparison{findings: f, t: t, port: port, parts: map[int][]part{}}
 	for _, lines := range p.From {
 		for _, l := range lines {
@@ -119,6 +122,9 @@ func (x *comparison) place(lines []int, a route.Atom, n int) string {
 			}
 			y.row, y.whole = max(y.row, n), y.whole || y.key == key
 			x.backs = append(x.backs, back{a, n, l})
+			if _, seen := x.at[l]; y.key == key && !seen {
+				x.at[l] = n
+			}
 		}
 	}
 	if !inside {

@@ -144,3 +144,47 @@ func TestOneMessageForWhatIsLost(t *testing.T) {
 		t.Errorf("%d rules", len(rules))
 	}
 }
+
+// Who takes the requests of a rule that is left out is who the language tries first: a Gateway
+// tries a prefix before an expression.
+func TestTheNextRuleIsTheOneThatIsTried(t *testing.T) {
+	t.Parallel()
+	got := translatedTo(t, "HTTPRoute", `
+{type: MeshHTTPRoute, mesh: default, name: web, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: web}, rules: [
+  {matches: [{path: {type: PathPrefix, value: /v1/a}, headers: [{type: Absent, name: x-b}]}], default: {backendRefs: [{kind: MeshService, name: other, port: 80}]}},
+  {matches: [{path: {type: RegularExpression, value: /v1/.*}}], default: {}}]}]}}
+---
+{type: MeshService, mesh: default, name: web, spec: {selector: {dataplaneTags: {app: web}}, ports: [{port: 80, targetPort: 80, appProtocol: http}]}}
+`)
+	told := noted(got, "MatchNotExpressible")
+	if len(told) != 1 || !strings.HasSuffix(told[0], "its requests come to what no rule takes") {
+		t.Errorf("it is said %q, of %v", told, got.Notes)
+	}
+}
+
+// A limit that several rules have now, each with tokens of its own, is told.
+func TestALimitOfSeveralRulesIsTold(t *testing.T) {
+	t.Parallel()
+	got := translatedTo(t, "RouteGroup", `
+{type: HTTPProxy, mesh: default, name: root, spec: {virtualhost: {fqdn: h.example}, includes: [{name: leaf, conditions: [{prefix: /a}]}, {name: leaf, conditions: [{prefix: /b}]}]}}
+---
+{type: HTTPProxy, mesh: default, name: leaf, spec: {routes: [{services: [{name: v1, port: 80}], rateLimitPolicy: {local: {requests: 5, unit: minute}}}]}}
+`)
+	told := noted(got, "SeveralBuckets")
+	if len(told) != 1 || !strings.HasPrefix(told[0], "leaf spec.routes[0]: ") {
+		t.Errorf("it is said %q, of %v", told, got.Notes)
+	}
+}
+
+// A host of which nothing can be written is said to be open to what is written for wider
+// hosts, and not to be closed.
+func TestAHostThatStaysOpenIsTold(t *testing.T) {
+	t.Parallel()
+	const route = "{type: HTTPRoute, mesh: default, name: NAME, spec: {parentRefs: [{name: g}], hostnames: [HOST], rules: [{matches: [{path: {type: PathPrefix, value: /NAME}}], backendRefs: [{name: v1, port: 80}]}]}}\n---\n"
+	got := translatedTo(t, "RouteGroup", "{type: Gateway, mesh: default, name: g, spec: {gatewayClassName: weft, listeners: [{name: any, port: 80, protocol: HTTP}]}}\n---\n"+
+		strings.NewReplacer("NAME", "wide", "hostnames: [HOST], ", "").Replace(route)+strings.NewReplacer("NAME", "wild", "HOST", "'*.example.org'").Replace(route))
+	told := strings.Join(noted(got, "PlaceNotExpressible"), "\n")
+	if !strings.Contains(told, " : *.example.org: nothing is written, and its requests come to what is written for wider hosts") || strings.Contains(told, "takes none of its requests") {
+		t.Errorf("it is said %s", told)
+	}
+}

@@ -21,6 +21,7 @@ func (w *work) finish() {
 	}
 	w.tellLeft()
 	w.tellDifferences()
+	w.tellBuckets()
 	w.attach()
 }
 
@@ -61,7 +62,7 @@ func (w *work) several(c *route.Composed) bool {
 // next is who takes the requests of a line that is left out.
 func (w *work) next(x *route.Line) string {
 	var names []string
-	for i := range w.lines {
+	for _, i := range w.tried(len(w.lines)) {
 		l := &w.lines[i]
 		last := w.ended && i == len(w.lines)-1
 		if !last && !w.behind(x, l) || x.Apart(l.Conditions) {
@@ -124,6 +125,33 @@ func (w *work) tellDifferences() {
 		w.note(&api.Origin{Ref: w.by[0].Ref}, api.Warning, "WebSockets", "", "every rule of %s accepts WebSockets; in the source only those that enabled them did", w.noun())
 	}
 }
+
+// tellBuckets says where what was one limit is one of several rules now, of which each counts
+// by itself.
+func (w *work) tellBuckets() {
+	for _, f := range w.founds {
+		rules := map[string][]*route.Composed{} // by who says the limit
+		for n, lines := range f.of {
+			for _, l := range lines {
+				for _, in := range w.lines[l].Inline {
+					if in.Fields[requestRate] == nil || in.Origin == nil {
+						continue
+					}
+					key := in.Origin.Ref.String() + " " + string(in.Origin.Field)
+					if c := f.rows[n].Composed; !slices.Contains(rules[key], c) {
+						rules[key] = append(rules[key], c)
+					}
+					if len(rules[key]) > 1 {
+						w.say(l, api.Warning, "SeveralBuckets", "the limit of the rule is at several rules of %s now, and each counts by itself: requests of all of them get as many times as much", w.noun())
+					}
+				}
+			}
+		}
+	}
+}
+
+// requestRate is the field of those policies that limit requests.
+const requestRate = "local.http.requestRate"
 
 // back are the rules that came back, at every place, with the lines behind them.
 func (w *work) back() iter.Seq2[*route.Composed, []int] {

@@ -53,14 +53,7 @@ func (w *work) settle() bool {
 	if w.ended {
 		n-- // the last stays the last
 	}
-	at, lines := make([]int, n), make([]int, n)
-	for i := range n {
-		lines[i], at[i] = i, len(w.found.of)
-		if first := slices.IndexFunc(w.found.of, func(of []int) bool { return slices.Contains(of, i) }); first >= 0 {
-			at[i] = first
-		}
-	}
-	slices.SortStableFunc(lines, func(a, b int) int { return cmp.Compare(at[a], at[b]) })
+	lines := w.tried(n)
 	var sorted []route.Line
 	for n, i := range lines {
 		for _, j := range lines[n+1:] { // a line of which parts stand apart may not pass another
@@ -75,4 +68,20 @@ func (w *work) settle() bool {
 	}
 	w.lines = append(sorted, w.lines[n:]...)
 	return true
+}
+
+// tried are the first n lines in the order in which the language tries them, those that are
+// in no rule last.
+func (w *work) tried(n int) []int {
+	at, lines := make([]int, n), make([]int, n)
+	for i := range n {
+		lines[i], at[i] = i, len(w.found.of)
+		if row, whole := w.found.at[i]; whole {
+			at[i] = row
+		} else if row := slices.IndexFunc(w.found.of, func(of []int) bool { return slices.Contains(of, i) }); row >= 0 {
+			at[i] = row // it stands in parts
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b int) int { return cmp.Compare(at[a], at[b]) })
+	return lines
 }
