@@ -34,9 +34,9 @@ type Object struct {
 	Created  time.Time
 	Modified time.Time
 	Source   Source
-	// Older is the apiVersion of the document, where it is one of those that its Type
+	// DeprecatedVersion is the apiVersion of the document, where it is one of those that its Type
 	// still reads; empty of today's.
-	Older string
+	DeprecatedVersion string
 	// Revision is that of the store at which the object last changed what it says,
 	// zero where no store has it.
 	Revision uint64
@@ -113,19 +113,19 @@ type Type struct {
 	Name string // MeshRetry
 	// Group and Version are those of the kind in Kubernetes; empty is Kuma's.
 	Group, Version string
-	// Older are versions of the group that documents may still say; each is a warning.
-	Older []string
-	// Former are versions, with their groups, whose documents have other fields: they are
-	// refused, and `weft convert` rewrites them. Today makes of such a document, as the
+	// Deprecated are versions of the group that documents may still say; each is a warning.
+	Deprecated []string
+	// Removed are versions, with their groups, whose documents have other fields: they are
+	// refused, and `weft convert` rewrites them. Rewrite makes of such a document, as the
 	// values of JSON, those that say the same today.
-	Former []string
-	Today  func(doc map[string]any) []map[string]any
-	// Versions are other versions of the group that a document may say: they have
+	Removed []string
+	Rewrite func(doc map[string]any) []map[string]any
+	// Served are other versions of the group that a document may say: they have
 	// the same fields.
-	Versions []string
-	Plural   string // meshretries: its REST path
-	Short    string // mr: its name in a KRI and on the command line
-	Global   bool   // not in a mesh
+	Served []string
+	Plural string // meshretries: its REST path
+	Short  string // mr: its name in a KRI and on the command line
+	Global bool   // not in a mesh
 	// Unscoped marks what has no namespace in Kubernetes, though it is in a mesh.
 	Unscoped bool
 	// DNSLabel wants names that are RFC 1035 labels, else RFC 1123 subdomains.
@@ -166,5 +166,5 @@ func (t *Type) In(version string) string {
 
 // Reads reports whether a Kubernetes document may say that it is of apiVersion.
 func (t *Type) Reads(apiVersion string) bool {
-	return apiVersion == t.APIVersion() || slices.ContainsFunc(t.Versions, func(v string) bool { return apiVersion == t.In(v) })
+	return apiVersion == t.APIVersion() || slices.ContainsFunc(t.Served, func(v string) bool { return apiVersion == t.In(v) })
 }

@@ -39,9 +39,9 @@ type Dialect struct {
 	// Hosts and Services are whether its documents are for a host, and for who calls a
 	// service.
 	Hosts, Services bool
-	// Older are what rewrites documents of older forms, by kind: of the language's own
+	// Rewriters are what rewrites documents of older forms, by kind: of the language's own
 	// kinds, and of others that it has taken the place of.
-	Older map[string]Older
+	Rewriters map[string]Rewriter
 	// Assume is o as it is read where the documents that it refers to are elsewhere, and
 	// those documents, as far as what o means depends on them. It may be nil.
 	Assume func(o *api.Object, see See) (as *api.Object, beside []*api.Object)

@@ -6,9 +6,9 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// Older rewrites a document of an older form, as the values of JSON: into those of today
+// Rewriter rewrites a document of an older form, as the values of JSON: into those of today
 // that say the same, and what was changed. Without changes the document is of today.
-type Older func(doc map[string]any) (today []map[string]any, changes []Change)
+type Rewriter func(doc map[string]any) (today []map[string]any, changes []Change)
 
 // Change is a part of a document that has another form today.
 type Change struct {

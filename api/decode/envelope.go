@@ -175,13 +175,13 @@ func (d *decoder) kubernetes(typ api.Type) head {
 		own, rest = d.apart(kubernetesKeys)
 	}
 	d.value(own, d.root, "", reflect.ValueOf(&k).Elem())
-	older := ""
+	deprecated := ""
 	switch want := typ.APIVersion(); {
 	case typ.Reads(k.APIVersion):
-	case slices.ContainsFunc(typ.Older, func(v string) bool { return k.APIVersion == typ.In(v) }):
-		older = k.APIVersion
+	case slices.ContainsFunc(typ.Deprecated, func(v string) bool { return k.APIVersion == typ.In(v) }):
+		deprecated = k.APIVersion
 		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Warns("DeprecatedVersion", "%s is an older version and is read as %s; write that", k.APIVersion, want))
-	case slices.Contains(typ.Former, k.APIVersion):
+	case slices.Contains(typ.Removed, k.APIVersion):
 		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Breaks("%s is an older form of %s; write %s, with its fields: `weft convert -f FILE --to %s` writes it so%s",
 			k.APIVersion, typ.Name, want, strings.ToLower(typ.Name), d.today(&typ)))
 	default:
@@ -196,7 +196,7 @@ func (d *decoder) kubernetes(typ api.Type) head {
 		h.spec, h.at = Raw{d, rest, d.root, "", 0}, ""
 	}
 	h.mesh = h.labels.Key(api.LabelMesh)
-	h.object = api.Object{Ref: api.Ref{Kind: typ.Name, Namespace: k.Metadata.Namespace, Name: k.Metadata.Name}, Labels: k.Metadata.Labels, Older: older}
+	h.object = api.Object{Ref: api.Ref{Kind: typ.Name, Namespace: k.Metadata.Namespace, Name: k.Metadata.Name}, Labels: k.Metadata.Labels, DeprecatedVersion: deprecated}
 	if !typ.Global {
 		h.object.Mesh = k.Metadata.Labels[api.LabelMesh]
 		h.explicit = h.object.Mesh != ""

@@ -15,10 +15,10 @@ import (
 // changed is false where it is of today. It may change the document that it is given.
 type Rewrite func(doc map[string]any, at func(api.Path) api.Position) (today []map[string]any, changed bool)
 
-// Older are texts in which the documents of some kinds are rewritten. A text without any
+// Rewritten are texts in which the documents of some kinds are rewritten. A text without any
 // that changes stays as it is; of others each document is a text of its own, at the line
 // at which it stood. A document that cannot be read stays, for All to say what is wrong.
-func Older(kinds map[string]Rewrite, texts ...Text) []Text {
+func Rewritten(kinds map[string]Rewrite, texts ...Text) []Text {
 	var out []Text
 	for _, t := range texts {
 		var parts []Text
@@ -48,13 +48,13 @@ const mostPrinted = 8 << 10
 // empty where that is too long for one.
 func (d *decoder) today(typ *api.Type) string {
 	var doc map[string]any
-	if typ.Today == nil || len(d.Text) > mostPrinted || d.root.Decode(&doc) != nil {
+	if typ.Rewrite == nil || len(d.Text) > mostPrinted || d.root.Decode(&doc) != nil {
 		return ""
 	}
 	var out bytes.Buffer
 	to := yaml.NewEncoder(&out)
 	to.SetIndent(2)
-	for _, one := range typ.Today(doc) {
+	for _, one := range typ.Rewrite(doc) {
 		if err := to.Encode(one); err != nil {
 			return "" // the command says what is wrong
 		}

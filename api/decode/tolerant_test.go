@@ -32,7 +32,7 @@ func (*foreign) Validate(at api.Path) error {
 // is strict; what is wrong beside them is still looked for; an older version is read.
 func TestTolerantTypes(t *testing.T) {
 	t.Parallel()
-	catalog := api.NewCatalog(api.Type{Name: "Foreign", Plural: "foreigns", Group: "x.example", Version: "v2", Older: []string{"v1"},
+	catalog := api.NewCatalog(api.Type{Name: "Foreign", Plural: "foreigns", Group: "x.example", Version: "v2", Deprecated: []string{"v1"},
 		Tolerant: true, New: func() api.Spec { return new(foreign) }})
 	for text, want := range map[string]string{
 		"apiVersion: x.example/v2\nspec: {size: 1}":                          "error spec.inner.name",

@@ -54,10 +54,10 @@ func ReadOlder(stdin io.Reader, paths ...string) (Reading, error) {
 	kinds := map[string]decode.Rewrite{}
 	var found []*api.Violation
 	for _, d := range Readable() {
-		for kind, older := range d.Older {
+		for kind, rewrite := range d.Rewriters {
 			kinds[kind] = func(doc map[string]any, at func(api.Path) api.Position) ([]map[string]any, bool) {
 				ref := named(kind, doc)
-				today, changes := older(doc)
+				today, changes := rewrite(doc)
 				for _, c := range changes {
 					v := &api.Violation{Position: at(c.Field), Object: ref, Field: c.Field, Code: "OlderForm", Message: c.Message, Severity: api.Info}
 					if c.Lost {
@@ -96,7 +96,7 @@ func read(stdin io.Reader, kinds map[string]decode.Rewrite, paths ...string) (Re
 	var err error
 	texts := r.Texts
 	if kinds != nil {
-		texts = decode.Older(kinds, texts...)
+		texts = decode.Rewritten(kinds, texts...)
 	}
 	r.Objects, r.Refused, err = decode.All(catalog, texts...)
 	r.Violations = api.Violations(err)

@@ -37,7 +37,7 @@ func In(namespaces ...string) route.Dialect {
 	roots := rootNamespaces(namespaces)
 	return route.Dialect{
 		Name: "contour",
-		Types: []api.Type{{Name: KindHTTPProxy, Plural: "httpproxies", Short: "httpproxy", Group: group, Version: "v1", Older: []string{"v1alpha1"},
+		Types: []api.Type{{Name: KindHTTPProxy, Plural: "httpproxies", Short: "httpproxy", Group: group, Version: "v1", Deprecated: []string{"v1alpha1"},
 			Route: true, Attach: true, Tolerant: true, New: func() api.Spec { return new(HTTPProxy) }}},
 		Beside: []api.Type{{Name: KindDelegation, Plural: "tlscertificatedelegations", Short: "tlscert", Group: group, Version: "v1",
 			New: func() api.Spec { return new(Delegation) }}},

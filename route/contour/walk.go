@@ -112,8 +112,8 @@ func written(r *report) []route.Rule {
 // general is what is to be said of an object as a whole.
 func general(r *report) {
 	spec := r.of.Spec.(*HTTPProxy)
-	if r.of.Older != "" {
-		r.warns(specError, deprecated, "apiVersion", "%s is an older version; write %s/v1", r.of.Older, group)
+	if r.of.DeprecatedVersion != "" {
+		r.warns(specError, deprecated, "apiVersion", "%s is an older version; write %s/v1", r.of.DeprecatedVersion, group)
 	}
 	connections(r)
 	without(r, "spec", given{"tcpproxy", spec.TCPProxy != nil})

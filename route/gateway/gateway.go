@@ -38,11 +38,11 @@ var Dialect = route.Dialect{
 	Types: []api.Type{
 		{Name: KindGRPCRoute, Plural: "grpcroutes", Short: "grpcr", Group: group, Version: version,
 			Route: true, Attach: true, New: func() api.Spec { return new(GRPCRoute) }},
-		{Name: KindHTTPRoute, Plural: "httproutes", Short: "httpr", Group: group, Version: version, Former: olderVersions, Today: today,
+		{Name: KindHTTPRoute, Plural: "httproutes", Short: "httpr", Group: group, Version: version, Removed: olderVersions, Rewrite: today,
 			Route: true, Attach: true, New: func() api.Spec { return new(HTTPRoute) }},
-		{Name: KindTLSRoute, Plural: "tlsroutes", Short: "tlsr", Group: group, Version: version, Versions: []string{"v1alpha2", "v1alpha3"},
+		{Name: KindTLSRoute, Plural: "tlsroutes", Short: "tlsr", Group: group, Version: version, Served: []string{"v1alpha2", "v1alpha3"},
 			Route: true, New: func() api.Spec { return new(TLSRoute) }},
-		{Name: KindTCPRoute, Plural: "tcproutes", Short: "tcpr", Group: group, Version: version, Versions: []string{"v1alpha2"},
+		{Name: KindTCPRoute, Plural: "tcproutes", Short: "tcpr", Group: group, Version: version, Served: []string{"v1alpha2"},
 			Route: true, New: func() api.Spec { return new(TCPRoute) }},
 		{Name: KindGateway, Plural: "gateways", Short: "gtw", Group: group, Version: version,
 			Reported: true, New: func() api.Spec { return new(Gateway) }},
@@ -50,7 +50,7 @@ var Dialect = route.Dialect{
 			Reported: true, New: func() api.Spec { return new(GatewayClass) }},
 	},
 	Beside: []api.Type{
-		{Name: KindReferenceGrant, Plural: "referencegrants", Short: "refgrant", Group: group, Version: version, Versions: []string{"v1beta1"},
+		{Name: KindReferenceGrant, Plural: "referencegrants", Short: "refgrant", Group: group, Version: version, Served: []string{"v1beta1"},
 			New: func() api.Spec { return new(ReferenceGrant) }},
 	},
 	Read:    func(o *api.Object, see route.See) *route.Opinion { return read(o, see, false) },
@@ -59,8 +59,8 @@ var Dialect = route.Dialect{
 	Status:  status,
 	Print:   printTable,
 	Prints:  KindHTTPRoute, Hosts: true, Services: true,
-	Assume: assume,
-	Older:  map[string]route.Older{KindHTTPRoute: fromOlder},
+	Assume:    assume,
+	Rewriters: map[string]route.Rewriter{KindHTTPRoute: fromOlder},
 }
 
 // routeKinds are the kinds of routes, in the order in which they own a port.

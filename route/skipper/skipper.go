@@ -43,7 +43,7 @@ func In(s Settings) route.Dialect {
 		Status:  status,
 		Print:   printTable,
 		Prints:  Kind, Hosts: true,
-		Older: map[string]route.Older{KindIngress: fromIngress},
+		Rewriters: map[string]route.Rewriter{KindIngress: fromIngress},
 	}
 }
 
