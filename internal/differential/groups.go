@@ -2,6 +2,7 @@ package differential
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/weftmesh/weft/sim"
 )
@@ -10,7 +11,7 @@ import (
 const groupHost = "g.example"
 
 // byGroups draws RouteGroups, and requests for their hosts.
-var byGroups = theme{func(d draw) Source { return Source{Documents: d.aimed(d.groups())} }, draw.groupPair}
+var byGroups = theme{func(d draw) Source { return Source{Documents: d.aimed(d.templates(d.groups()))} }, draw.groupPair}
 
 // groups are a client of hosts, those who answer, groups and policies.
 func (d draw) groups() []m {
@@ -127,9 +128,51 @@ var (
 	answerFilters = []any{`setResponseHeader("X-Back", "1")`, `responseCookie("c", "A")`, `corsOrigin()`, `flowId()`}
 )
 
+// templates gives the routes of groups filters that put values of a request together, before
+// those that change its path.
+func (d draw) templates(docs []m) []m {
+	for _, doc := range docs {
+		if kindOf(doc) != "RouteGroup" {
+			continue
+		}
+		for _, r := range list(doc["spec"].(m)["routes"]) {
+			old, _ := r["filters"].([]any)
+			filters := some(d, 1, filledAnswers...)
+			text := fmt.Sprint(old, r["backends"])
+			if !strings.Contains(text, "shunt") {
+				filters = append(filters, some(d, 1, filledRequests...)...)
+			}
+			filters = append(filters, old...)
+			own := map[any]any{"/:any": `setPath("/p/${any}")`, "/a/*rest": `setPath("/r/${rest}-${rest}")`}[r["path"]]
+			if own != nil && !strings.Contains(text, "shunt") && !strings.Contains(text, "Path(") {
+				filters = append(filters, own)
+			}
+			if filters != nil {
+				r["filters"] = filters
+			}
+		}
+	}
+	return docs
+}
+
+// What a route of a group may fill in.
+var (
+	filledRequests = []any{
+		`setRequestHeader("X-F", "100% ${request.method} ${request.host}${request.path}")`, `setRequestHeader("X-G", "a-${request.header.X-A}")`,
+		`copyRequestHeader("X-A", "X-H")`, `setResponseHeader("X-Was", "100% ${request.path}")`, `appendRequestHeader("X-A", "${request.header.X-A}")`,
+	}
+	filledAnswers = []any{
+		`setResponseHeader("X-How", "${request.method}")`, `corsOrigin("https://a.example", "https://b.example")`, `appendResponseHeader("X-Back", "${request.header.X-A}")`,
+	}
+)
+
 // groupPair is a request to a host of groups.
 func (d draw) groupPair(w *World) Pair {
-	return d.toHost(w, groupHost, "G.Example", "x.example", "other.example")
+	p := d.toHost(w, groupHost, "G.Example", "x.example", "other.example")
+	if d.chance(1) && p.Request.Headers["origin"] == "" {
+		p.Request.Headers.Add("origin", one(d, "https://a.example", "https://b.example", "https://c.example"))
+	}
+	return p
 }
 
 // toHost is a request to one of some hosts that the client calls, most often the first.
