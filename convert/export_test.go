@@ -28,7 +28,7 @@ func Pairs(objects []*api.Object, o Options) []Pair {
 // place before and after. Read are the notes of reading alone.
 func Own(objects []*api.Object, o Options) (result Result, all []Pair, read []api.Note) {
 	c := converterOf(objects, o)
-	tables := c.tablesOf(c.target, o.Kind)
+	tables := c.tablesOf(c.target, o.Kind, map[string]*api.Object{})
 	read = slices.Clone(c.out.Notes)
 	c.objects = slices.DeleteFunc(slices.Clone(objects), func(x *api.Object) bool { return x.Kind == o.Kind })
 	c.write(tables)

@@ -33,21 +33,30 @@ type said struct {
 // is written.
 func (c *converter) tables(d *route.Dialect) []*source {
 	var out []*source
+	owners := map[string]*api.Object{}
 	for _, typ := range d.Types {
 		if typ.Name != c.Kind && typ.Route {
-			out = append(out, c.tablesOf(d, typ.Name)...)
+			out = append(out, c.tablesOf(d, typ.Name, owners)...)
 		}
 	}
 	return out
 }
 
 // tablesOf are what the objects of a kind mean; of equal tables for several hosts there is
-// one.
-func (c *converter) tablesOf(d *route.Dialect, kind string) []*source {
+// one. A place that has an owner, of a kind before it, is not theirs in the source either.
+func (c *converter) tablesOf(d *route.Dialect, kind string, owners map[string]*api.Object) []*source {
 	var out []*source
 	s := c.read(d, kind, c.objects, true)
 	bySign := map[string]*source{}
 	for _, to := range s.places {
+		by := s.at[text(to)]
+		if owner := owners[text(to)]; owner != nil {
+			for _, x := range by {
+				c.note(&api.Origin{Ref: x.Object.Ref}, api.Warning, api.CodeConflicted, x.Entry.Field, "%s has these routes already, so this is not applied there and not translated; remove one of them", owner.Ref)
+			}
+			continue
+		}
+		owners[text(to)] = by[0].Object
 		t := c.compose(d, s, to)
 		if t == nil {
 			continue
