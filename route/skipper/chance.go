@@ -26,9 +26,8 @@ type draw struct {
 // only where a range of draws ends: what comes to a row by the same conditions has
 // failed at the rows by chance before it, so its own chance counts from where the
 // last of these ended. Where that depends on the request, a row stands before it for
-// those that satisfy both.
-func finished(rows []row) []route.Row {
-	var out []route.Row
+// those that satisfy both. It is rough where there are too many of those, see maxDrawn.
+func finished(rows []row) (out []route.Row, rough bool) {
 	var before []drawn
 	add := func(r *row, conditions route.Conditions) {
 		m := route.Match{Conditions: conditions}
@@ -43,14 +42,15 @@ func finished(rows []row) []route.Row {
 		case r.chance >= 1 && r.ends == 0:
 			add(r, all)
 		default:
-			own := r.ranges(all, before)
+			own, left := r.ranges(all, before)
+			rough = rough || left
 			for _, d := range own {
 				add(r, within(d.conditions, d.until))
 			}
 			before = append(before, own...)
 		}
 	}
-	return out
+	return out, rough
 }
 
 // all are the conditions of the row, that on its path first.
@@ -67,22 +67,27 @@ func (r *row) all() route.Conditions {
 // or lesser share of the requests of which others hold too.
 const maxDrawn = 1000
 
-// ranges are those of a row by chance behind others.
-func (r *row) ranges(all route.Conditions, before []drawn) []drawn {
+// ranges are those of a row by chance behind others; rough where some of those are left
+// out of account.
+func (r *row) ranges(all route.Conditions, before []drawn) (out []drawn, rough bool) {
 	behind := slices.DeleteFunc(slices.Clone(before), func(d drawn) bool {
-		return d.draw == r.draw || d.conditions.Apart(all) || len(before) > maxDrawn && !implied(d.conditions, all)
+		if d.draw == r.draw || d.conditions.Apart(all) {
+			return true
+		}
+		leave := len(before) > maxDrawn && !implied(d.conditions, all)
+		rough = rough || leave
+		return leave
 	})
 	slices.SortStableFunc(behind, func(a, b drawn) int { return cmp.Compare(b.until, a.until) })
-	var out []drawn
 	for _, d := range behind {
 		until, ends := r.after(d.until, d.ends)
 		if implied(d.conditions, all) {
-			return append(out, drawn{all, until, ends, r.draw})
+			return append(out, drawn{all, until, ends, r.draw}), rough
 		}
 		out = append(out, drawn{slices.Concat(all, d.conditions), until, ends, r.draw})
 	}
 	until, ends := r.after(0, 0)
-	return append(out, drawn{all, until, ends, r.draw})
+	return append(out, drawn{all, until, ends, r.draw}), rough
 }
 
 // after is where the draws end that the row takes, and how far the segments are taken

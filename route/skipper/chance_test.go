@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -163,15 +164,22 @@ func TestOneDrawDoesForAll(t *testing.T) {
 }
 
 // TestRowsByChanceAreBounded: routes by chance that each ask for something else are as many
-// combinations as there are subsets of them, and no table has them all.
+// combinations as there are subsets of them; no table has them all, and the group is told.
 func TestRowsByChanceAreBounded(t *testing.T) {
 	t.Parallel()
-	g := &RouteGroup{Hosts: []string{"a.example"}, Backends: chancy.Backends, DefaultBackends: chancy.DefaultBackends}
-	for i := range 40 {
-		g.Routes = append(g.Routes, Route{Path: "/a", Predicates: []string{fmt.Sprintf(`Header("X-%d", "1")`, i), "Traffic(.5)"}})
-	}
-	candidates, _ := candidatesOf(t, g)
-	if n := len(compose(route.Frontend{Name: "a.example"}, candidates).Rows); n > 3*maxDrawn {
-		t.Errorf("%d rows", n)
+	f := route.Frontend{Name: "a.example"}
+	for routes, told := range map[int]int{fewChances: 0, fewChances + 1: 0, 12: 1, 40: 1} {
+		g := &RouteGroup{Hosts: []string{"a.example"}, Backends: chancy.Backends, DefaultBackends: chancy.DefaultBackends}
+		for i := range routes {
+			g.Routes = append(g.Routes, Route{Path: "/a", Predicates: []string{fmt.Sprintf(`Header("X-%d", "1")`, i), "Traffic(.5)"}})
+		}
+		candidates, _ := candidatesOf(t, g)
+		if n := len(compose(f, candidates).Rows); n > 3*maxDrawn {
+			t.Errorf("%d routes: %d rows", routes, n)
+		}
+		notes := slices.DeleteFunc(meet(f, candidates[0], candidates), func(n api.Note) bool { return n.Code != roughShare })
+		if len(notes) != told {
+			t.Errorf("%d routes: %v", routes, notes)
+		}
 	}
 }

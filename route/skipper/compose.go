@@ -25,6 +25,17 @@ type row struct {
 // compose lays the leaves of all groups that serve the host into the order in which
 // they are tried.
 func compose(f route.Frontend, candidates []route.Candidate) route.Composition {
+	rows, _ := finished(rowsOf(f, candidates))
+	out := route.Composition{Rows: rows}
+	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
+		out.Unmatched = notFound
+	}
+	return out
+}
+
+// rowsOf are the rows of a host in the order in which they are tried, each with its own
+// chance.
+func rowsOf(f route.Frontend, candidates []route.Candidate) []row {
 	var entries []*entry
 	own := slices.ContainsFunc(candidates, hasHostRoute)
 	for _, c := range candidates {
@@ -43,11 +54,7 @@ func compose(f route.Frontend, candidates []route.Candidate) route.Composition {
 	for _, e := range b.entries {
 		rows = append(rows, b.rows(e, nil)...)
 	}
-	out := route.Composition{Rows: finished(rows)}
-	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
-		out.Unmatched = notFound
-	}
-	return out
+	return rows
 }
 
 // hasHostRoute reports whether a group that names hosts has a route that asks for

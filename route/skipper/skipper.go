@@ -113,5 +113,6 @@ const (
 	backendNotFound      = "BackendNotFound"
 	draftDialect         = "DraftDialect"
 	ambiguous            = "Ambiguous"
+	roughShare           = "RoughShares"
 	filterOrder          = "FilterOrder"
 )

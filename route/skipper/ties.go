@@ -172,7 +172,34 @@ func meet(f route.Frontend, mine route.Candidate, all []route.Candidate) []api.N
 			out = append(out, ambiguity(ref, routes[i].planned, text))
 		}
 	}
-	return out
+	return append(out, roughShares(f, mine, all)...)
+}
+
+// fewChances is how many routes by chance never have more than maxDrawn rows.
+const fewChances = 8
+
+// roughShares warns a group of which a route by chance stands among too many of a host.
+func roughShares(f route.Frontend, mine route.Candidate, all []route.Candidate) []api.Note {
+	chances, first := 0, (*planned)(nil)
+	for _, c := range all {
+		for i := range c.Rules {
+			p := c.Rules[i].Says.(*planned)
+			if !slices.ContainsFunc(p.asks.options, func(o option) bool { return o.chance < 1 }) {
+				continue
+			}
+			if chances++; first == nil && c.Object == mine.Object {
+				first = p
+			}
+		}
+	}
+	if first == nil || chances <= fewChances {
+		return nil
+	}
+	if _, rough := finished(rowsOf(f, all)); !rough {
+		return nil
+	}
+	return []api.Note{{Origin: &api.Origin{Ref: mine.Object.Ref}, Severity: api.Warning, Code: roughShare, Field: first.origin.Field, Message: fmt.Sprintf(
+		"%d routes of the host are taken by chance, and too many combinations of their conditions can hold at once: requests of which several hold are not divided exactly as they say; write fewer, or ask for things that exclude each other", chances)}}
 }
 
 // tied says that p, of another group, ties with q and is tried first; empty where it does not.
