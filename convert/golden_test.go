@@ -49,7 +49,7 @@ func translated(t *testing.T, objects []*api.Object, to string) []byte {
 		t.Fatalf("there is no kind %s", to)
 	}
 	options := convert.Options{Catalog: world.Catalog(), Dialects: world.Readable(), Kind: typ.Name, Host: "host.example",
-		Service: api.TargetRef{Kind: api.KindMeshService, Namespace: objects[0].Namespace, Name: "web", SectionName: "80"}, Edge: api.Ref{Name: "gateway"}}
+		Service: api.TargetRef{Kind: api.KindMeshService, Name: "web", SectionName: "80"}, Edge: api.Ref{Name: "gateway"}}
 	result := convert.Objects(objects, options)
 	if objects[0].Kind == typ.Name { // printed all the same
 		result, _, _ = convert.Own(objects, options)

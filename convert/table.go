@@ -110,7 +110,11 @@ func (w *work) locate() bool {
 	case !hosts && !w.target.Services && w.Host == "":
 		return w.nowhere("for hosts, and not for those who call a service; name the host with --host")
 	case hosts && !w.target.Hosts:
-		w.To, w.moved = []api.TargetRef{w.Service}, true
+		to := w.Service
+		if to.Namespace == "" { // that of the documents, in which routes look for services
+			to.Namespace = w.by[0].Namespace
+		}
+		w.To, w.moved = []api.TargetRef{to}, true
 	case !hosts && !w.target.Services:
 		w.To, w.moved = []api.TargetRef{route.HostRef(w.Host, hostPort)}, true
 	}

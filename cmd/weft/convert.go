@@ -45,7 +45,7 @@ hosts to services, --service says whose callers ask.`,
 	filesFlag(c, &x.files, "documents to translate: a file, a directory, or - for standard input; may be repeated")
 	c.Flags().StringVar(&x.to, "to", "", "the language: "+strings.Join(languages(), ", "))
 	c.Flags().StringVar(&x.host, "host", "", "the host by which a service is asked for, where the language has hosts alone")
-	c.Flags().StringVar(&x.service, "service", "", "[NAMESPACE/]NAME[:PORT], whose callers ask, where the language has services alone")
+	c.Flags().StringVar(&x.service, "service", "", "[NAMESPACE/]NAME[:PORT], whose callers ask, where the language has services alone; NAMESPACE is by default that of the documents")
 	c.Flags().StringVar(&x.gateway, "gateway", "gateway", "[NAMESPACE/]NAME of the Gateway at which HTTPRoutes serve hosts")
 	c.Flags().BoolVar(&x.strict, "strict", false, "let warnings fail too")
 	complete(c, "to", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
