@@ -58,7 +58,7 @@ func (v *variant) clusterName(d *Destination) string {
 		name += fmt.Sprintf("-%d", v.Balance.Bound)
 	}
 	if v.Balance.SlowStart > 0 {
-		name += fmt.Sprintf("-slow-%s-%d", v.Balance.SlowStart, v.Balance.Exponent)
+		name += fmt.Sprintf("-slow-%s-%g-%d", v.Balance.SlowStart, v.Balance.Exponent, v.Balance.LeastWeight)
 	}
 	if v.HTTP2 {
 		name += "~http2"

@@ -32,10 +32,11 @@ type Balance struct {
 	// what all have on average, before others get them; 0 is no bound.
 	Bound uint32
 	// SlowStart is how long an endpoint of RoundRobin or LeastRequest that is new gets fewer
-	// requests than the others: its part grows from nothing, by its part of that time to the
-	// power of Exponent, which is in hundredths. 0 is no such time.
-	SlowStart api.Duration `json:",omitempty"`
-	Exponent  uint32       `json:",omitempty"`
+	// requests than the others: its part grows by its part of that time to the power of
+	// Exponent, and is at least LeastWeight percent of a whole one. 0 is no such time.
+	SlowStart   api.Duration `json:",omitempty"`
+	Exponent    float64      `json:",omitempty"`
+	LeastWeight uint32       `json:",omitempty"`
 }
 
 // String is the balance in words: empty of the zero value.
@@ -50,8 +51,11 @@ func (b Balance) String() string {
 	if b.SlowStart > 0 {
 		text += fmt.Sprintf(", slowly to new endpoints for %s", b.SlowStart)
 	}
-	if b.SlowStart > 0 && b.Exponent != 100 {
-		text += fmt.Sprintf(" (to the power of %g)", float64(b.Exponent)/100)
+	if b.SlowStart > 0 && b.LeastWeight > 0 {
+		text += fmt.Sprintf(" from %d%%", b.LeastWeight)
+	}
+	if b.SlowStart > 0 && b.Exponent != 1 {
+		text += fmt.Sprintf(" (to the power of %.4g)", b.Exponent)
 	}
 	return text
 }

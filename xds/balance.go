@@ -53,8 +53,8 @@ func slowStart(b route.Balance) *clusterv3.Cluster_SlowStartConfig {
 	}
 	return &clusterv3.Cluster_SlowStartConfig{
 		SlowStartWindow:  Duration(&b.SlowStart),
-		Aggression:       &corev3.RuntimeDouble{DefaultValue: 100 / float64(b.Exponent), RuntimeKey: "weft.slow_start.aggression"},
-		MinWeightPercent: &typev3.Percent{},
+		Aggression:       &corev3.RuntimeDouble{DefaultValue: 1 / b.Exponent, RuntimeKey: "weft.slow_start.aggression"},
+		MinWeightPercent: &typev3.Percent{Value: float64(b.LeastWeight)},
 	}
 }
 

@@ -41,7 +41,7 @@ func (m *routeMaker) balance() []route.HashKey {
 		m.warns(specError, ignored, at.Field("requestHashPolicies"), "has no effect without the strategy RequestHash; write it, or remove the policies")
 	}
 	for i := range m.backends {
-		m.backends[i].Balance = route.Balance{Algorithm: algorithm}
+		m.backends[i].Balance.Algorithm = algorithm
 	}
 	return keys
 }

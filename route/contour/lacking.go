@@ -27,7 +27,6 @@ var lacking = []lack{
 	{"healthCheckPolicy", false, "not built yet; checked: `RouteError/HealthCheckPolicyInvalid`"},
 	{"internalRedirectPolicy", false, "not built yet"},
 	{"cookieRewritePolicies", false, "on routes and services: not built yet; checked: `RouteError/CookieRewritePoliciesInvalid`"},
-	{"slowStartPolicy", false, "not built yet; checked: `ServiceError/SlowStartInvalid`"},
 	{"healthPort", false, "health checks are not built yet; checked: `ServiceError/ServicePortInvalid`"},
 	{"global", false, "of `rateLimitPolicy`: there is no service that counts for all proxies; checked: `RateLimitPolicyNotValid`"},
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -220,6 +221,9 @@ func (p *printer) service(b *route.BackendRef) Service {
 	out := Service{Name: b.Target.Name, Port: int64(port)}
 	if b.HTTP2 {
 		out.Protocol = "h2c"
+	}
+	if x := b.Balance; x.SlowStart > 0 {
+		out.SlowStartPolicy = &SlowStartPolicy{Window: x.SlowStart.String(), Aggression: strconv.FormatFloat(1/x.Exponent, 'f', -1, 64), MinWeightPercent: new(x.LeastWeight)}
 	}
 	return out
 }

@@ -98,7 +98,9 @@ var strategies = map[route.Algorithm]string{route.Random: "Random", route.LeastR
 func balanceOf(do *route.Forward) *LoadBalancerPolicy {
 	first := do.Backends[0].Balance
 	word := strategies[first.Algorithm]
-	if word == "" || first.Bound > 0 || slices.ContainsFunc(do.Backends, func(b route.BackendRef) bool { return b.Balance != first }) {
+	if word == "" || first.Bound > 0 || slices.ContainsFunc(do.Backends, func(b route.BackendRef) bool {
+		return b.Balance.Algorithm != first.Algorithm || b.Balance.Bound != first.Bound
+	}) {
 		return nil
 	}
 	out := &LoadBalancerPolicy{Strategy: word}

@@ -39,8 +39,7 @@ func (m *routeMaker) backend(s *Service, at api.Path, weights *uint64) {
 		return
 	}
 	without(m.report, at, given{"validation", s.Validation != nil}, given{"healthPort", s.HealthPort != nil},
-		given{"cookieRewritePolicies", s.CookieRewritePolicies != nil}, given{"slowStartPolicy", s.SlowStartPolicy != nil})
-	m.slowStart(s.SlowStartPolicy, at.Field("slowStartPolicy"))
+		given{"cookieRewritePolicies", s.CookieRewritePolicies != nil})
 	m.cookies(s.CookieRewritePolicies, at.Field("cookieRewritePolicies"))
 	if p := s.HealthPort; p != nil && (*p < 1 || *p > 65535) {
 		m.fails(serviceError, "ServicePortInvalid", at.Field("healthPort"), "%d is no port; write one from 1 to 65535", *p)
@@ -57,6 +56,7 @@ func (m *routeMaker) backend(s *Service, at api.Path, weights *uint64) {
 	if !s.Mirror {
 		*weights += uint64(s.Weight)
 		b.Filters = m.serviceFilters(s, at)
+		b.Balance = m.slowStart(s.SlowStartPolicy, at.Field("slowStartPolicy"))
 		m.backends = append(m.backends, b)
 		return
 	}

@@ -3,6 +3,7 @@ package contour
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,27 +39,42 @@ func (m *routeMaker) health(p *HealthCheckPolicy, at api.Path) {
 
 var aggression = regexp.MustCompile(`^([0-9]+([.][0-9]+)?|[.][0-9]+)$`)
 
-// slowStart checks how a new endpoint of a service would come to its share.
-func (m *routeMaker) slowStart(p *SlowStartPolicy, at api.Path) {
+// slowStart is how a new endpoint of a service comes to its share. Envoy takes the
+// reciprocal of the aggression for the exponent.
+func (m *routeMaker) slowStart(p *SlowStartPolicy, at api.Path) (out route.Balance) {
 	if p == nil {
-		return
+		return out
 	}
 	wrong := func(at api.Path, format string, args ...any) {
 		m.fails(serviceError, "SlowStartInvalid", at, format, args...)
 	}
-	if d, err := time.ParseDuration(p.Window); err != nil || d <= 0 {
+	d, err := time.ParseDuration(p.Window)
+	if err != nil || d < time.Millisecond {
 		wrong(at.Field("window"), "%q is no length of time; write one such as 30s", api.Clip(p.Window))
 	}
-	if p.Aggression != "" && !aggression.MatchString(p.Aggression) {
-		wrong(at.Field("aggression"), "%q is no number; write one such as 1.0", api.Clip(p.Aggression))
+	out = route.Balance{SlowStart: api.Duration(d), Exponent: 1, LeastWeight: leastWeight}
+	if p.Aggression != "" {
+		n, err := strconv.ParseFloat(p.Aggression, 64)
+		if err != nil || !aggression.MatchString(p.Aggression) || n < 0.001 || n > 1000 {
+			wrong(at.Field("aggression"), "%q is no number from 0.001 to 1000; write one such as 1.0", api.Clip(p.Aggression))
+		} else {
+			out.Exponent = 1 / n
+		}
 	}
-	if p.MinWeightPercent != nil && *p.MinWeightPercent > 100 {
-		wrong(at.Field("minWeightPercent"), "%d is no percentage; write one from 0 to 100", *p.MinWeightPercent)
+	if p.MinWeightPercent != nil {
+		if out.LeastWeight = *p.MinWeightPercent; out.LeastWeight > 100 {
+			wrong(at.Field("minWeightPercent"), "%d is no percentage; write one from 0 to 100", out.LeastWeight)
+		}
 	}
 	if b := m.spec.LoadBalancerPolicy; b != nil && slices.Contains([]string{"Cookie", "Random", "RequestHash"}, b.Strategy) {
 		wrong(at, "there is no slow start with the strategy %s; write RoundRobin or WeightedLeastRequest, or remove it", b.Strategy)
 	}
+	return out
 }
+
+// leastWeight is how many percent of its share a new endpoint has at least, where nobody
+// says it.
+const leastWeight = 10
 
 var sameSites = []string{"Strict", "Lax", "None"}
 

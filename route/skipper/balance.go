@@ -22,13 +22,13 @@ func fadeIn(c *call, e *effect) error {
 	if err != nil {
 		return err
 	}
-	e.fade, e.fadeAt = route.Balance{SlowStart: *d, Exponent: 100}, c.at
+	e.fade, e.fadeAt = route.Balance{SlowStart: *d, Exponent: 1}, c.at
 	if len(c.Args) > 1 {
 		f := c.Args[1].Number
 		if f < .01 || f > most {
 			return c.wrong("%v is no exponent; write one from 0.01 to %d, as 1.5", f, most)
 		}
-		e.fade.Exponent = uint32(math.Round(100 * f))
+		e.fade.Exponent = f
 	}
 	return nil
 }

@@ -88,13 +88,15 @@ func algorithmOf(b route.Balance) string {
 func (p *printer) fadeIn(do *route.Forward) []string {
 	slow := func(b route.BackendRef) bool {
 		x := do.Backends[0].Balance
-		return b.Balance.SlowStart != x.SlowStart || b.Balance.Exponent != x.Exponent
+		return b.Balance.SlowStart != x.SlowStart || b.Balance.Exponent != x.Exponent || b.Balance.LeastWeight != x.LeastWeight
 	}
 	switch b := do.Backends[0].Balance; {
 	case slices.ContainsFunc(do.Backends, slow):
 		p.Fail(route.UnsaidFilter, "a %s says of all backends of a route alike how new endpoints begin", Kind)
-	case b.SlowStart > 0 && b.Exponent != 100:
-		return []string{say("fadeIn", b.SlowStart.String(), float64(b.Exponent)/100)}
+	case b.SlowStart > 0 && b.LeastWeight > 0:
+		p.Fail(route.UnsaidFilter, "new endpoints of a %s begin with nothing, and these with %d%%", Kind, b.LeastWeight)
+	case b.SlowStart > 0 && b.Exponent != 1:
+		return []string{say("fadeIn", b.SlowStart.String(), b.Exponent)}
 	case b.SlowStart > 0:
 		return []string{say("fadeIn", b.SlowStart.String())}
 	}
