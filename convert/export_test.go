@@ -109,3 +109,8 @@ func Traced(objects []*api.Object, o Options) (Result, Trace) {
 	}
 	return c.out, trace
 }
+
+// Seen are the objects of a kind with labels that others see in a conversion.
+func Seen(objects []*api.Object, kind string, labels map[string]string) []*api.Object {
+	return view{objects: objects}.Objects(kind, labels)
+}
