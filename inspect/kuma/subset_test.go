@@ -3,6 +3,7 @@ package kuma
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,4 +135,28 @@ func TestEveryRuleIsTheFoldOfWhatItContains(t *testing.T) {
 			t.Fatalf("only %d of %d items are in some rule", len(reached), len(items))
 		}
 	})
+}
+
+// TestTargetsAsTags: each kind of targetRef that names callers by tags or by a service is a
+// set of tags; others are none.
+func TestTargetsAsTags(t *testing.T) {
+	t.Parallel()
+	v1 := map[string]string{"version": "v1"}
+	for _, c := range []struct {
+		ref  api.TargetRef
+		want tags
+		ok   bool
+	}{
+		{api.TargetRef{Kind: api.KindMesh}, nil, true},
+		{api.TargetRef{Kind: api.KindMeshSubset, Tags: v1}, newTags(v1, ""), true},
+		{api.TargetRef{Kind: api.KindMeshService, Name: "web"}, newTags(nil, "web"), true},
+		{api.TargetRef{Kind: api.KindMeshService, Labels: v1}, nil, false},
+		{api.TargetRef{Kind: api.KindMeshServiceSubset, Name: "web", Tags: v1}, newTags(v1, "web"), true},
+		{api.TargetRef{Kind: api.KindMeshServiceSubset, Tags: v1}, nil, false},
+		{api.TargetRef{Kind: "MeshHTTPRoute", Name: "r"}, nil, false},
+	} {
+		if got, ok := tagsOf(&c.ref); ok != c.ok || ok && !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v %v, want %v %v", c.ref, got, ok, c.want, c.ok)
+		}
+	}
 }
