@@ -134,8 +134,7 @@ func wantedGreetings(t *testing.T, v sim.Verdict) map[string]float64 {
 }
 
 // TestConnectionsAgreeWithEnvoy draws routes for connections and counts where those
-// through a real Envoy go, which ask for names in TLS where routes choose by them. A share that is right lies outside of six standard
-// deviations once in a billion runs.
+// through a real Envoy go, which ask for names in TLS where routes choose by them.
 func TestConnectionsAgreeWithEnvoy(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -183,7 +182,9 @@ func TestConnectionsAgreeWithEnvoy(t *testing.T) {
 	}
 }
 
-// compareGreetings holds what n connections hear against the shares of it.
+// compareGreetings holds what n connections hear against the shares of it. A share that is
+// right lies outside of six standard deviations and three connections, which count where a
+// share is tiny, once in a billion runs; nothing and everything are exact.
 func compareGreetings(t *testing.T, want map[string]float64, got map[string]int, n int, said string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(got)) {
@@ -192,7 +193,11 @@ func compareGreetings(t *testing.T, want map[string]float64, got map[string]int,
 		}
 	}
 	for name, share := range want {
-		if off := math.Abs(float64(got[name]) - float64(n)*share); off > 6*math.Sqrt(share*(1-share)*float64(n))+1e-3 {
+		most := 1e-3
+		if share > 0 && share < 1 {
+			most += 6*math.Sqrt(share*(1-share)*float64(n)) + 3
+		}
+		if off := math.Abs(float64(got[name]) - float64(n)*share); off > most {
 			t.Errorf("%d of %d connections hear %s, the simulator says %v: %s", got[name], n, name, share, said)
 		}
 	}
