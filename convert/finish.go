@@ -130,14 +130,14 @@ func (w *work) tellDifferences() {
 // by itself.
 func (w *work) tellBuckets() {
 	for _, f := range w.founds {
-		rules := map[string][]*route.Composed{} // by who says the limit
+		rules := map[route.Place][]*route.Composed{} // by who says the limit
 		for n, lines := range f.of {
 			for _, l := range lines {
 				for _, in := range w.lines[l].Inline {
 					if in.Fields[requestRate] == nil || in.Origin == nil {
 						continue
 					}
-					key := in.Origin.Ref.String() + " " + string(in.Origin.Field)
+					key := route.Place{Ref: in.Origin.Ref, Field: in.Origin.Field}
 					if c := f.rows[n].Composed; !slices.Contains(rules[key], c) {
 						rules[key] = append(rules[key], c)
 					}

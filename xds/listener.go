@@ -132,15 +132,21 @@ type common struct {
 }
 
 func (x *Renderer) common(c chain) *common {
-	out := &common{chain: c, filters: x.filters(c)}
+	out := &common{chain: c}
 	for i, part := range c.parts() {
+		filters := x.filters(part)
+		for _, f := range filters {
+			out.err = cmp.Or(out.err, checkExtension(f.GetTypedConfig()))
+		}
 		if part.by != nil {
 			out.origins = append(out.origins, part.by)
 		}
-		if len(c.names) > 0 {
-			out.named = append(out.named, &listenerv3.FilterChain{Name: c.names[i].name, Filters: x.filters(part),
-				FilterChainMatch: &listenerv3.FilterChainMatch{ServerNames: []string{c.names[i].name}}})
+		if len(c.names) == 0 {
+			out.filters = filters
+			continue
 		}
+		out.named = append(out.named, &listenerv3.FilterChain{Name: c.names[i].name, Filters: filters,
+			FilterChainMatch: &listenerv3.FilterChainMatch{ServerNames: []string{c.names[i].name}}})
 	}
 	for _, e := range c.ps {
 		out.origins = append(out.origins, setBy(e, func(conf policies.Conf) proto.Message {
@@ -148,11 +154,6 @@ func (x *Renderer) common(c chain) *common {
 			only.ps = resolve.Policies{{Kind: e.Kind, Conf: conf}}
 			return &listenerv3.FilterChain{Filters: x.filters(only)}
 		})...)
-	}
-	for _, f := range out.filters {
-		if out.err = checkExtension(f.GetTypedConfig()); out.err != nil {
-			break
-		}
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
 )
 
 // toItems are the items of to as sets of tags, in the order in which they are
@@ -45,22 +46,17 @@ func (x *viewBuilder) tagSets(it *resolve.Item) []tags {
 // atRule is what is attached to one rule of a table, weakest first.
 type atRule struct{ defaults, overrides []tagged }
 
-// spoken is an entry of an object: a table that did not change keeps the origins of
+// placeOf is where an origin stands: a table that did not change keeps the origins of
 // documents that were read anew since.
-type spoken struct {
-	api.Ref
-	field api.Path
-}
-
-func spokenAt(o *api.Origin) spoken { return spoken{o.Ref, o.Field} }
+func placeOf(o *api.Origin) route.Place { return route.Place{Ref: o.Ref, Field: o.Field} }
 
 // attached is what policies whose top-level targetRef is a route say at the rules
 // in the tables of the dataplane.
 func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRule {
-	known := make(map[spoken]*resolve.Item, len(items))
+	known := make(map[route.Place]*resolve.Item, len(items))
 	for i := range items {
 		if it := &items[i]; it.Spec.Top().IsRoute() {
-			known[spokenAt(it.Origin)] = it
+			known[placeOf(it.Origin)] = it
 		}
 	}
 	var out []atRule
@@ -91,13 +87,13 @@ func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRu
 
 // attachedAt is what known items say at a rule, by default or over everything, in
 // the order that the resolver gave them there.
-func attachedAt(e *policies.Effective, known map[spoken]*resolve.Item, override bool) []tagged {
+func attachedAt(e *policies.Effective, known map[route.Place]*resolve.Item, override bool) []tagged {
 	if e == nil {
 		return nil
 	}
 	var out []tagged
 	for _, o := range inMergeOrder(saidOf(e, func(s merge.Said) bool { return s.Layer > merge.Port && s.Override == override })) {
-		it, ok := known[spokenAt(o)]
+		it, ok := known[placeOf(o)]
 		if !ok {
 			continue
 		}

@@ -21,29 +21,15 @@ type TLSRoute gatewayv1.TLSRouteSpec
 // maxServerNames is how many names a TLSRoute may have.
 const maxServerNames = 1024
 
-// tlsRules are the rules of a TLSRoute.
-func tlsRules(spec *TLSRoute) []rule {
-	out := make([]rule, len(spec.Rules))
-	for i := range spec.Rules {
-		out[i] = connectionRule(spec.Rules[i].Name, spec.Rules[i].BackendRefs)
-	}
-	return out
-}
-
-// tcpRules are the rules of a TCPRoute.
-func tcpRules(spec *TCPRoute) []rule {
-	out := make([]rule, len(spec.Rules))
-	for i := range spec.Rules {
-		out[i] = connectionRule(spec.Rules[i].Name, spec.Rules[i].BackendRefs)
-	}
-	return out
-}
-
-// connectionRule is a rule for connections, whose backends have no filters.
-func connectionRule(name *gatewayv1.SectionName, refs []gatewayv1.BackendRef) rule {
-	out := rule{name: name}
-	for i := range refs {
-		out.backends = append(out.backends, gatewayv1.HTTPBackendRef{BackendRef: refs[i]})
+// connectionRules are rules for connections, whose backends have no filters.
+func connectionRules[R gatewayv1.TCPRouteRule | gatewayv1.TLSRouteRule](list []R) []rule {
+	out := make([]rule, len(list))
+	for i := range list {
+		r := gatewayv1.TCPRouteRule(list[i])
+		out[i].name = r.Name
+		for _, ref := range r.BackendRefs {
+			out[i].backends = append(out[i].backends, gatewayv1.HTTPBackendRef{BackendRef: ref})
+		}
 	}
 	return out
 }
@@ -52,13 +38,7 @@ func connectionRule(name *gatewayv1.SectionName, refs []gatewayv1.BackendRef) ru
 func (r *TCPRoute) Validate(at api.Path) error {
 	var c checker
 	c.common(at, &r.CommonRouteSpec, nil)
-	c.one(at.Field("rules"), len(r.Rules))
-	names := map[string]bool{}
-	for i := range r.Rules {
-		here := at.Field("rules").Index(i)
-		c.name(here.Field("name"), r.Rules[i].Name, names)
-		c.connectionBackends(here.Field("backendRefs"), r.Rules[i].BackendRefs)
-	}
+	c.connections(at.Field("rules"), connectionRules(r.Rules))
 	return c.errs.ErrorOrNil()
 }
 
@@ -74,34 +54,26 @@ func (r *TLSRoute) Validate(at api.Path) error {
 	for i, h := range r.Hostnames {
 		c.add(api.ValidateHostname(names.Index(i), strings.TrimPrefix(string(h), "*.")))
 	}
-	c.one(at.Field("rules"), len(r.Rules))
-	seen := map[string]bool{}
-	for i := range r.Rules {
-		here := at.Field("rules").Index(i)
-		c.name(here.Field("name"), r.Rules[i].Name, seen)
-		c.connectionBackends(here.Field("backendRefs"), r.Rules[i].BackendRefs)
-	}
+	c.connections(at.Field("rules"), connectionRules(r.Rules))
 	return c.errs.ErrorOrNil()
 }
 
-// one wants one rule: nothing tells connections apart.
-func (c *checker) one(at api.Path, n int) {
-	switch {
+// connections wants one rule, for nothing tells connections apart, with backends.
+func (c *checker) connections(at api.Path, list []rule) {
+	switch n := len(list); {
 	case n == 0:
 		c.add(at.Breaks("is empty, so connections go nowhere; write one rule, with its backendRefs"))
 	case n > 1:
 		c.add(at.Breaks("there are %d rules, and nothing tells their connections apart; write one", n))
 	}
-}
-
-func (c *checker) connectionBackends(at api.Path, refs []gatewayv1.BackendRef) {
-	if len(refs) == 0 {
-		c.add(at.Breaks("the rule sends connections nowhere; write at least one backend"))
-	}
-	c.long(at, len(refs), maxBackends)
-	for i := range refs {
-		c.backend(at.Index(i), &refs[i].BackendObjectReference)
-		c.weight(at.Index(i).Field("weight"), refs[i].Weight)
+	names := map[string]bool{}
+	for i := range list {
+		c.name(at.Index(i).Field("name"), list[i].name, names)
+		refs := at.Index(i).Field("backendRefs")
+		if len(list[i].backends) == 0 {
+			c.add(refs.Breaks("the rule sends connections nowhere; write at least one backend"))
+		}
+		c.backends(refs, list[i].backends, false)
 	}
 }
 

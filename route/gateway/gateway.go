@@ -99,10 +99,10 @@ func read(o *api.Object, see route.See, strict bool) *route.Opinion {
 		return x.opinion(spec.ParentRefs, grpcRules(spec))
 	case *TLSRoute:
 		x := reader{object: o, see: see, connections: true, strict: strict}
-		return x.opinion(spec.ParentRefs, tlsRules(spec))
+		return x.opinion(spec.ParentRefs, connectionRules(spec.Rules))
 	case *TCPRoute:
 		x := reader{object: o, see: see, connections: true, strict: strict}
-		return x.opinion(spec.ParentRefs, tcpRules(spec))
+		return x.opinion(spec.ParentRefs, connectionRules(spec.Rules))
 	}
 	panic(fmt.Sprintf("%s holds a %T", o.Ref, o.Spec))
 }

@@ -107,21 +107,21 @@ func hashBound(c *call, e *effect) error {
 // balanced are backends as the filters of their route want them, and what their
 // requests are told apart by.
 func (e *effect) balanced(backends []route.BackendRef) ([]route.BackendRef, []route.HashKey) {
+	byHash := slices.ContainsFunc(backends, hashed)
+	if !byHash && e.fade.SlowStart == 0 {
+		return backends, nil
+	}
 	out := slices.Clone(backends)
-	if e.fade.SlowStart > 0 {
-		for i := range out {
-			out[i].Balance.SlowStart, out[i].Balance.Exponent = e.fade.SlowStart, e.fade.Exponent
-		}
-	}
-	if !slices.ContainsFunc(out, hashed) {
-		return out, nil
-	}
 	for i := range out {
-		if hashed(out[i]) {
-			out[i].Balance.Bound = e.bound
+		b := &out[i].Balance
+		if b.SlowStart, b.Exponent = e.fade.SlowStart, e.fade.Exponent; hashed(out[i]) {
+			b.Bound = e.bound
 		}
 	}
-	if len(e.hash) == 0 {
+	switch {
+	case !byHash:
+		return out, nil
+	case len(e.hash) == 0:
 		return out, byClient
 	}
 	return out, e.hash

@@ -105,7 +105,7 @@ func (p *planned) fillsPath() bool {
 func (c *current) notes(g *RouteGroup, at api.Path, ref api.Ref, routes []*planned) []api.Note {
 	var out []api.Note
 	warn := func(code string, field api.Path, format string, args ...any) {
-		out = append(out, api.Note{Origin: &api.Origin{Ref: ref}, Severity: api.Warning, Code: code, Field: field, Message: fmt.Sprintf(format, args...)})
+		out = append(out, warning(ref, code, field, format, args...))
 	}
 	if field, message, ok := c.draftNote(); ok {
 		warn(draftDialect, field, "%s", message)
@@ -156,13 +156,17 @@ func (p *planned) counts() []api.Path {
 	return out
 }
 
+// warning is a note about a group that is taken.
+func warning(ref api.Ref, code string, field api.Path, format string, args ...any) api.Note {
+	return api.Note{Origin: &api.Origin{Ref: ref}, Severity: api.Warning, Code: code, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
 // severalBuckets warns of the limits of a group that takes part in n hosts.
 func severalBuckets(ref api.Ref, routes []*planned, n int) []api.Note {
 	var out []api.Note
 	for _, p := range routes {
 		for _, at := range p.counts() {
-			out = append(out, api.Note{Origin: &api.Origin{Ref: ref}, Severity: api.Warning, Code: "SeveralBuckets", Field: at, Message: fmt.Sprintf(
-				"each of the %d hosts counts by itself, so a client of all of them gets %d times as much; write a group for each host, with its part of the limit", n, n)})
+			out = append(out, warning(ref, "SeveralBuckets", at, "each of the %d hosts counts by itself, so a client of all of them gets %d times as much; write a group for each host, with its part of the limit", n, n))
 		}
 	}
 	return out

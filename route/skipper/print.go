@@ -118,14 +118,14 @@ func (p *printer) route(l *route.Line) Route {
 		}
 		out.Filters = append(out.Filters, p.rewrite(plain.Rewrite)...)
 		out.Filters = append(out.Filters, p.hosts(do, plain.Rewrite)...)
-		hash, _ := hashFilters(do)
+		hash, hashable := hashFilters(do)
 		out.Filters = append(out.Filters, hash...)
 		for _, m := range plain.Mirrors {
 			out.Filters = append(out.Filters, p.tee(m))
 		}
 		out.Filters = append(out.Filters, p.fadeIn(do)...)
 		out.Filters = append(out.Filters, inlineFilters(l.Inline)...)
-		out.Backends = p.backends(do)
+		out.Backends = p.backends(do, hashable)
 	default:
 		p.Fail(route.UnsaidAction, "a %s has to name the service, which is not known", Kind)
 	}

@@ -26,10 +26,9 @@ func (p *printer) backend(b Backend) string {
 	}
 }
 
-// backends are the services of a rule with their weights.
-func (p *printer) backends(do *route.Forward) []BackendRef {
+// backends are the services of a rule with their weights; hashable is as for written.
+func (p *printer) backends(do *route.Forward, hashable bool) []BackendRef {
 	var out []BackendRef
-	_, hashable := hashFilters(do)
 	for i := range do.Backends {
 		b := &do.Backends[i]
 		if len(b.Filters) > 0 {

@@ -137,7 +137,7 @@ func (p *contender) over(q *contender, called string) string {
 }
 
 func ambiguity(ref api.Ref, p *planned, text string) api.Note {
-	return api.Note{Origin: &api.Origin{Ref: ref}, Severity: api.Warning, Code: ambiguous, Field: p.origin.Field, Message: text}
+	return warning(ref, ambiguous, p.origin.Field, "%s", text)
 }
 
 // meet warns of routes that tie with one of another group which is tried first.
@@ -198,8 +198,8 @@ func roughShares(f route.Frontend, mine route.Candidate, all []route.Candidate) 
 	if _, rough := finished(rowsOf(f, all)); !rough {
 		return nil
 	}
-	return []api.Note{{Origin: &api.Origin{Ref: mine.Object.Ref}, Severity: api.Warning, Code: roughShare, Field: first.origin.Field, Message: fmt.Sprintf(
-		"%d routes of the host are taken by chance, and too many combinations of their conditions can hold at once: requests of which several hold are not divided exactly as they say; write fewer, or ask for things that exclude each other", chances)}}
+	return []api.Note{warning(mine.Object.Ref, roughShare, first.origin.Field,
+		"%d routes of the host are taken by chance, and too many combinations of their conditions can hold at once: requests of which several hold are not divided exactly as they say; write fewer, or ask for things that exclude each other", chances)}
 }
 
 // tied says that p, of another group, ties with q and is tried first; empty where it does not.
