@@ -170,10 +170,11 @@ func shut(list []route.Listener, port uint32, host string) bool {
 	return l != nil && l.Closed
 }
 
-// connectionsAt reports whether nobody looks for requests at that listener.
-func connectionsAt(list []route.Listener, port uint32, host string) bool {
+// requestsAt reports whether the nearest listener of a host at a port looks for requests, or
+// there is none.
+func requestsAt(list []route.Listener, port uint32, host string) bool {
 	l := listenerOf(list, port, host)
-	return l != nil && l.Connections
+	return l == nil || !l.Closed && !l.Connections
 }
 
 // listenerOf is the listener at a port that has a host, the nearest by name; nil for none.
@@ -197,7 +198,7 @@ func (m mesh) secureCalls(list []route.Listener, l *route.Listener, serve func(*
 			continue
 		}
 		own[d.Name] = true
-		if l.Covers(d.Name) && !l.Closed && !connectionsAt(list, l.Port, d.Name) {
+		if l.Covers(d.Name) && !l.Closed && requestsAt(list, l.Port, d.Name) {
 			serve(d)
 		}
 	}
@@ -205,7 +206,7 @@ func (m mesh) secureCalls(list []route.Listener, l *route.Listener, serve func(*
 		return
 	}
 	for d := range m.destsNamed(hostsAt(plainHTTP)) {
-		if l.Covers(d.Name) && !own[d.Name] && !m.isForEdges(d) && !shut(list, l.Port, d.Name) && !connectionsAt(list, l.Port, d.Name) {
+		if l.Covers(d.Name) && !own[d.Name] && !m.isForEdges(d) && requestsAt(list, l.Port, d.Name) {
 			serve(d)
 		}
 	}

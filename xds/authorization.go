@@ -17,7 +17,6 @@ import (
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/weftmesh/weft/api"
@@ -102,10 +101,7 @@ func authorize(out *routev3.Route, filters []route.Filter) {
 	if len(list) == 0 {
 		return
 	}
-	if out.TypedPerFilterConfig == nil {
-		out.TypedPerFilterConfig = map[string]*anypb.Any{}
-	}
-	out.TypedPerFilterConfig[authorizationFilter] = Pack(&authzv3.ExtAuthzPerRoute{Override: &authzv3.ExtAuthzPerRoute_CheckSettings{
+	Configure(&out.TypedPerFilterConfig, authorizationFilter, &authzv3.ExtAuthzPerRoute{Override: &authzv3.ExtAuthzPerRoute_CheckSettings{
 		CheckSettings: &authzv3.CheckSettings{ContextExtensions: questions(list)}}})
 }
 
@@ -137,10 +133,7 @@ func withAuthorization(host *routev3.VirtualHost) {
 		if r.TypedPerFilterConfig[authorizationFilter] == nil {
 			continue
 		}
-		if host.TypedPerFilterConfig == nil {
-			host.TypedPerFilterConfig = map[string]*anypb.Any{}
-		}
-		host.TypedPerFilterConfig[authorizationFilter] = Pack(&authzv3.ExtAuthzPerRoute{Override: &authzv3.ExtAuthzPerRoute_Disabled{Disabled: true}})
+		Configure(&host.TypedPerFilterConfig, authorizationFilter, &authzv3.ExtAuthzPerRoute{Override: &authzv3.ExtAuthzPerRoute_Disabled{Disabled: true}})
 		return
 	}
 }

@@ -7,7 +7,6 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	luav3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/lua/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
-	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -38,10 +37,7 @@ func claimsReader() *hcmv3.HttpFilter {
 func withClaims(host *routev3.VirtualHost, t *resolve.Table) {
 	for _, r := range t.Routes {
 		if r.Match.Count(route.OnClaim) > 0 {
-			if host.TypedPerFilterConfig == nil {
-				host.TypedPerFilterConfig = map[string]*anypb.Any{}
-			}
-			host.TypedPerFilterConfig[claimsFilter] = Pack(&luav3.LuaPerRoute{Override: &luav3.LuaPerRoute_SourceCode{
+			Configure(&host.TypedPerFilterConfig, claimsFilter, &luav3.LuaPerRoute{Override: &luav3.LuaPerRoute_SourceCode{
 				SourceCode: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: readClaims}}}})
 			return
 		}

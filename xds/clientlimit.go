@@ -10,7 +10,6 @@ import (
 	httplimitv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/local_ratelimit/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -46,10 +45,7 @@ func limitClients(out *routev3.Route, filters []route.Filter) {
 				RequestHeaders: &routev3.RateLimit_Action_RequestHeaders{HeaderName: name, DescriptorKey: name}}})
 		}
 		always := &corev3.RuntimeFractionalPercent{DefaultValue: &typev3.FractionalPercent{Numerator: 100, Denominator: typev3.FractionalPercent_HUNDRED}}
-		if out.TypedPerFilterConfig == nil {
-			out.TypedPerFilterConfig = map[string]*anypb.Any{}
-		}
-		out.TypedPerFilterConfig[clientFilter] = Pack(&httplimitv3.LocalRateLimit{
+		Configure(&out.TypedPerFilterConfig, clientFilter, &httplimitv3.LocalRateLimit{
 			StatPrefix: clientStat, TokenBucket: bucket(math.MaxUint32, time.Second), FilterEnabled: always, FilterEnforced: always,
 			Descriptors: []*commonv3.LocalRateLimitDescriptor{descriptor}, RateLimits: []*routev3.RateLimit{{Actions: actions}},
 			AlwaysConsumeDefaultTokenBucket: wrapperspb.Bool(false), MaxDynamicDescriptors: wrapperspb.UInt32(route.MaxClients),

@@ -7,7 +7,6 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	corsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/cors/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/route"
@@ -42,8 +41,5 @@ func addCORS(out *routev3.Route, filters []route.Filter) {
 	for i := range c.Origins {
 		policy.AllowOriginStringMatch = append(policy.AllowOriginStringMatch, stringMatch(&c.Origins[i].Is))
 	}
-	if out.TypedPerFilterConfig == nil {
-		out.TypedPerFilterConfig = map[string]*anypb.Any{}
-	}
-	out.TypedPerFilterConfig[corsFilter] = Pack(policy)
+	Configure(&out.TypedPerFilterConfig, corsFilter, policy)
 }

@@ -8,7 +8,6 @@ import (
 	faultv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/fault/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/weftmesh/weft/route"
@@ -28,10 +27,7 @@ func delay(out *routev3.Route, filters []route.Filter) {
 	if d <= 0 {
 		return
 	}
-	if out.TypedPerFilterConfig == nil {
-		out.TypedPerFilterConfig = map[string]*anypb.Any{}
-	}
-	out.TypedPerFilterConfig[delayFilter] = Pack(&faultv3.HTTPFault{Delay: &commonfaultv3.FaultDelay{
+	Configure(&out.TypedPerFilterConfig, delayFilter, &faultv3.HTTPFault{Delay: &commonfaultv3.FaultDelay{
 		FaultDelaySecifier: &commonfaultv3.FaultDelay_FixedDelay{FixedDelay: durationpb.New(time.Duration(d))},
 		Percentage:         &typev3.FractionalPercent{Numerator: 100, Denominator: typev3.FractionalPercent_HUNDRED},
 	}})

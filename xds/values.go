@@ -25,6 +25,14 @@ func Pack(m proto.Message) *anypb.Any {
 	return a
 }
 
+// Configure puts what a route or a host says to the named filter among the rest.
+func Configure(filters *map[string]*anypb.Any, name string, config proto.Message) {
+	if *filters == nil {
+		*filters = map[string]*anypb.Any{}
+	}
+	(*filters)[name] = Pack(config)
+}
+
 // Duration is d, zero included; nil stays nil.
 func Duration(d *api.Duration) *durationpb.Duration {
 	if d == nil {

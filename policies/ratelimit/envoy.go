@@ -8,7 +8,6 @@ import (
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	tcplimitv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/local_ratelimit/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/xds"
@@ -41,10 +40,7 @@ func (c *Conf) WriteRoute(r *routev3.Route, _ xds.Place) {
 	if h == nil || r.TypedPerFilterConfig[httpFilter] != nil {
 		return
 	}
-	if r.TypedPerFilterConfig == nil {
-		r.TypedPerFilterConfig = map[string]*anypb.Any{}
-	}
-	r.TypedPerFilterConfig[httpFilter] = xds.Pack(h.limit())
+	xds.Configure(&r.TypedPerFilterConfig, httpFilter, h.limit())
 }
 
 // limit is the configuration of the filter.

@@ -10,7 +10,6 @@ import (
 	httplimitv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/local_ratelimit/v3"
 	metadatav3 "github.com/envoyproxy/go-control-plane/envoy/type/metadata/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -56,10 +55,7 @@ func (c *Conf) WriteHost(host *routev3.VirtualHost, routes []xds.HostRoute) {
 	if config == nil {
 		return
 	}
-	if host.TypedPerFilterConfig == nil {
-		host.TypedPerFilterConfig = map[string]*anypb.Any{}
-	}
-	host.TypedPerFilterConfig[httpFilter] = xds.Pack(config)
+	xds.Configure(&host.TypedPerFilterConfig, httpFilter, config)
 }
 
 // shared is what h configures, without a bucket that ever runs dry: a request of a

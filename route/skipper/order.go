@@ -60,15 +60,12 @@ func compareTied(a, b *planned) int {
 
 // byChance reports whether the route asks for luck, in any of its options.
 func (p *planned) byChance() bool {
-	if p.asks.segment != nil {
-		return true
-	}
-	for _, o := range p.asks.options {
-		if o.chance < 1 {
-			return true
-		}
-	}
-	return false
+	return p.asks.segment != nil || p.asks.draws()
+}
+
+// draws reports whether an option holds by a chance of its own.
+func (a *asks) draws() bool {
+	return slices.ContainsFunc(a.options, func(o option) bool { return o.chance < 1 })
 }
 
 func (p *planned) segmentFrom() float64 {

@@ -105,7 +105,7 @@ func (c *current) plan(r *routeAt, origin *api.Origin, home string) (*planned, [
 	p.asks, bad = readPredicates(predicates)
 	errs = append(errs, bad...)
 	errs = append(errs, p.readRest(r)...)
-	if p.asks.segment != nil && slices.ContainsFunc(p.asks.options, func(o option) bool { return o.chance < 1 }) {
+	if p.asks.segment != nil && p.asks.draws() {
 		errs = append(errs, refused(r.at.Field("predicates"), unsupportedPredicate, "Traffic and TrafficSegment stand in one route, and Envoy draws once for a request; write one of them"))
 	}
 	p.weight = p.asks.weight

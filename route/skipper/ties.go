@@ -184,7 +184,7 @@ func roughShares(f route.Frontend, mine route.Candidate, all []route.Candidate) 
 	for _, c := range all {
 		for i := range c.Rules {
 			p := c.Rules[i].Says.(*planned)
-			if !slices.ContainsFunc(p.asks.options, func(o option) bool { return o.chance < 1 }) {
+			if !p.asks.draws() {
 				continue
 			}
 			if chances++; first == nil && c.Object == mine.Object {
