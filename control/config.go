@@ -45,7 +45,7 @@ type Config struct {
 	// RootNamespaces are those where HTTPProxies may be roots; none is all.
 	RootNamespaces []string `json:"httpproxy-root-namespaces"`
 	// MeshGrants says that HTTPRoutes and GRPCRoutes at Services need ReferenceGrants too.
-	MeshGrants bool `json:"gateway-mesh-grants"`
+	MeshGrants bool `json:"require-reference-grants"`
 
 	// BackendAddresses are the hosts that RouteGroups may send to without a service.
 	BackendAddresses []string `json:"backend-addresses"`

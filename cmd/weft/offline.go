@@ -54,7 +54,7 @@ func (a *app) offline(files []string, strict bool) (*offline, error) {
 // settingsFlags are those of `weft serve` on which it depends what documents mean.
 func (a *app) settingsFlags(c *cobra.Command) {
 	c.Flags().StringVar(&a.extAuthz, "ext-authz", "", "with -f: as a control plane that has this authorization service, grpc://HOST:PORT")
-	c.Flags().BoolVar(&a.meshGrants, "gateway-mesh-grants", false, "with -f: as a control plane where routes with Services as parents need ReferenceGrants too")
+	c.Flags().BoolVar(&a.meshGrants, "require-reference-grants", false, "with -f: as a control plane where routes with Services as parents need ReferenceGrants too")
 	c.Flags().StringSliceVar(&a.backendAddresses, "backend-addresses", nil, "with -f: as a control plane where RouteGroups may send to these hosts alone")
 	c.Flags().StringSliceVar(&a.rootNamespaces, "httpproxy-root-namespaces", nil, "with -f: as a control plane where HTTPProxies may be roots in these namespaces alone")
 }

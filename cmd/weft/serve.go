@@ -58,7 +58,7 @@ func serveFlags(c *cobra.Command, config *control.Config) {
 	f.BoolVar(&config.SkipDefaultPolicies, "skip-default-policies", config.SkipDefaultPolicies, "create meshes without their default policies")
 	f.BoolVar(&config.KumaCompat, "kuma-compat", config.KumaCompat, "answer GET / as Kuma does, which its clients want")
 	f.StringVar(&config.ExtAuthz, "ext-authz", config.ExtAuthz, "authorization service that filters of RouteGroups ask, grpc://HOST:PORT")
-	f.BoolVar(&config.MeshGrants, "gateway-mesh-grants", config.MeshGrants, "routes with Services as parents need a ReferenceGrant for backends of other namespaces too, as those at Gateways do")
+	f.BoolVar(&config.MeshGrants, "require-reference-grants", config.MeshGrants, "routes with Services as parents need a ReferenceGrant for backends of other namespaces too, as those at Gateways do")
 	f.StringSliceVar(&config.BackendAddresses, "backend-addresses", config.BackendAddresses, "hosts that backends of RouteGroups may name: names, *.NAMES, addresses, prefixes, * or none (default all but loopback and link-local ones)")
 	f.StringSliceVar(&config.RootNamespaces, "httpproxy-root-namespaces", config.RootNamespaces, "namespaces where HTTPProxies may be roots, separated by commas (default all)")
 	f.StringVar(&config.Zone, "zone", config.Zone, "zone that objects of this control plane belong to")

@@ -77,7 +77,7 @@ var Features = []Feature{
 	{"MeshHTTPRouteRedirectPort", Supported, ""},
 	{"MeshHTTPRouteRewritePath", Supported, ""},
 	{"MeshHTTPRouteSchemeRedirect", Supported, "to https from a port other than 80 the location names :443, for Envoy would keep the port that the client wrote"},
-	{"ReferenceGrant", Supported, "at Gateways; refs of routes with Service parents need none (GEP-1294), unless `--gateway-mesh-grants` is set"},
+	{"ReferenceGrant", Supported, "at Gateways; refs of routes with Service parents need none (GEP-1294), unless `--require-reference-grants` is set"},
 	{"TCPRoute", Supported, everyKind},
 	{"TLSRoute", Supported, everyKind},
 	{"TLSRouteModeMixed", Supported, "listeners of both modes, and those for HTTPS, may share a port"},
