@@ -85,7 +85,8 @@ func walk(n *yaml.Node, path api.Path) (at, value *yaml.Node) {
 	return at, target(value)
 }
 
-// step takes the first step off a path: a name, or an index where name is empty.
+// step takes the first step off a path: a name, or an index where name is empty. Keys
+// may stand in brackets without quotes, as Kubernetes writes them.
 func step(path string) (name string, index int, rest string) {
 	path = strings.TrimPrefix(path, ".")
 	if strings.HasPrefix(path, `["`) {
@@ -99,7 +100,7 @@ func step(path string) (name string, index int, rest string) {
 		number, rest, _ := strings.Cut(path[1:], "]")
 		index, err := strconv.Atoi(number)
 		if err != nil {
-			index = -1
+			return number, -1, rest
 		}
 		return "", index, rest
 	}
