@@ -40,6 +40,7 @@ var layers = []string{
 	"inspect",
 	"inspect/kuma",
 	"store/*",
+	"sidecar/intercept",
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",
 	"control",

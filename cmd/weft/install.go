@@ -1,0 +1,27 @@
+package main
+
+import "github.com/spf13/cobra"
+
+func newInstall(a *app) *cobra.Command {
+	c := a.command(&cobra.Command{
+		Use:     "install",
+		Short:   "Install what the mesh needs",
+		Example: "  weft install transparent-proxy --dry-run",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}, groupRun)
+	c.AddCommand(newInstallTransparentProxy(a))
+	return c
+}
+
+func newUninstall(a *app) *cobra.Command {
+	c := a.command(&cobra.Command{
+		Use:     "uninstall",
+		Short:   "Take away what install made",
+		Example: "  weft uninstall transparent-proxy",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}, groupRun)
+	c.AddCommand(newUninstallTransparentProxy(a))
+	return c
+}

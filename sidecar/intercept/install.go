@@ -1,0 +1,210 @@
+package intercept
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-multierror"
+)
+
+// Outcome is what Install or Uninstall did, for people.
+type Outcome struct {
+	Changed  bool
+	Backend  Backend      // of Install
+	Families IPFamilyMode // of Install: what is redirected
+	Warnings []string
+}
+
+// resolvConf is where the name servers of this host or pod stand.
+const resolvConf = "/etc/resolv.conf"
+
+// Complete fills in what c leaves to the host: the name servers.
+func Complete(c *Config) error {
+	if !c.RedirectDNS || len(c.DNSServers) > 0 {
+		return nil
+	}
+	text, err := os.ReadFile(resolvConf)
+	if err == nil {
+		c.DNSServers = NameServers(string(text))
+	}
+	if len(c.DNSServers) == 0 {
+		return &Fault{"redirect-dns", resolvConf + " names no server whose questions could be redirected; give --dns-servers, or leave it out"}
+	}
+	return nil
+}
+
+// Install makes the network namespace of this process redirect what c says. It checks
+// everything first and reports all that is wrong at once; when a step fails, those
+// before it are undone. Where the rules are there already it changes nothing.
+func Install(ctx context.Context, c Config, b Backend) (Outcome, error) {
+	var out Outcome
+	var errs *multierror.Error
+	add := func(err error) {
+		if err != nil {
+			errs = multierror.Append(errs, err)
+		}
+	}
+	add(c.Validate())
+	add(Complete(&c))
+	if c.IPFamilyMode != IPv4 && !hasIPv6() {
+		if c.IPFamilyMode == IPv6 {
+			add(&Fault{"ip-family-mode", "there is no IPv6 here; write ipv4"})
+		} else {
+			c.IPFamilyMode = IPv4
+			out.Warnings = append(out.Warnings, "there is no IPv6 here: only IPv4 is redirected")
+		}
+	}
+	s := readState(ctx)
+	if b == Auto {
+		chosen, ok := s.choose(c.IPFamilyMode)
+		if !ok {
+			add(errors.New("neither iptables nor nft is there; install the package iptables or nftables"))
+		}
+		b = chosen
+	}
+	if b != "" {
+		for _, name := range toolsOf(b, c.IPFamilyMode) {
+			_, err := find(name)
+			add(err)
+		}
+	}
+	lacking := rights(b)
+	add(lacking)
+	if lacking == nil { // without rights nothing can be read either
+		add(s.faults.ErrorOrNil())
+		warnings, err := s.cannotRead(b)
+		out.Warnings = append(out.Warnings, warnings...)
+		add(err)
+	}
+	if errs.ErrorOrNil() != nil {
+		return out, errs
+	}
+	out.Backend, out.Families = b, c.IPFamilyMode
+	changed, err := apply(ctx, s.steps(&c, b))
+	out.Changed = changed
+	return out, err
+}
+
+// Preview is what Install would do where nothing of weft's is yet. It needs no rights,
+// and touches nothing.
+func Preview(ctx context.Context, c Config, b Backend) ([]Input, error) {
+	var errs *multierror.Error
+	if err := c.Validate(); err != nil {
+		errs = multierror.Append(errs, err)
+	}
+	if err := Complete(&c); err != nil {
+		errs = multierror.Append(errs, err)
+	}
+	if err := errs.ErrorOrNil(); err != nil {
+		return nil, err
+	}
+	if b == Auto {
+		b, _ = readState(ctx).choose(c.IPFamilyMode)
+	}
+	return Render(c, b), nil
+}
+
+// Uninstall takes away what Install made, by whichever backend. It leaves alone what
+// others made, and refuses where both are mixed.
+func Uninstall(ctx context.Context) (Outcome, error) {
+	var out Outcome
+	if err := rights(Auto); err != nil {
+		return out, err
+	}
+	s := readState(ctx)
+	if err := s.faults.ErrorOrNil(); err != nil {
+		return out, err
+	}
+	out.Warnings, _ = s.cannotRead("")
+	changed, err := apply(ctx, s.steps(nil, ""))
+	out.Changed = changed
+	return out, err
+}
+
+// cannotRead tells of the places that could not be read: for those of b it is an error.
+func (s *state) cannotRead(b Backend) (warnings []string, _ error) {
+	var errs *multierror.Error
+	for p, err := range s.unread {
+		if p.backend == b {
+			errs = multierror.Append(errs, err)
+		} else {
+			warnings = append(warnings, "rules were not looked for: "+err.Error())
+		}
+	}
+	slices.Sort(warnings)
+	return warnings, errs.ErrorOrNil()
+}
+
+// apply tests all steps, then takes them. It reports whether there were any.
+func apply(ctx context.Context, steps []step) (bool, error) {
+	var errs *multierror.Error
+	for _, s := range steps {
+		if s.test == nil {
+			continue
+		}
+		if _, err := run(ctx, s.text, s.test...); err != nil {
+			errs = multierror.Append(errs, fmt.Errorf("nothing was changed: %w%s", err, s.advice()))
+		}
+	}
+	if err := errs.ErrorOrNil(); err != nil {
+		return false, err
+	}
+	for i, s := range steps {
+		if _, err := run(ctx, s.text, s.do...); err != nil {
+			failed := fmt.Errorf("%w%s", err, s.advice())
+			return false, undo(context.WithoutCancel(ctx), steps[:i+1], failed)
+		}
+	}
+	return len(steps) > 0, nil
+}
+
+func (s step) advice() string {
+	if s.place.family == 6 {
+		return "; if this kernel cannot redirect IPv6, give --ip-family-mode ipv4"
+	}
+	return ""
+}
+
+// undo takes back steps, the last first. The last one failed, and may have been taken in
+// part, for each table is a transaction of its own: what of it is there is read anew.
+func undo(ctx context.Context, steps []step, cause error) error {
+	var errs *multierror.Error
+	last := len(steps) - 1
+	if s := &steps[last]; s.place.family != 0 {
+		now, err := readSave(ctx, s.place.backend, s.place.family)
+		if err != nil {
+			errs = multierror.Append(errs, err)
+		} else {
+			s.back = restoreText(now.ours, s.before)
+		}
+	}
+	for i := last; i >= 0; i-- {
+		s := steps[i]
+		if i == last && s.place.family == 0 || s.place.backend != "" && s.back == "" {
+			continue // an address or a table is all or nothing, and here it was nothing
+		}
+		if _, err := run(ctx, s.back, s.undo...); err != nil {
+			errs = multierror.Append(errs, err)
+		}
+	}
+	if err := errs.ErrorOrNil(); err != nil {
+		return multierror.Append(fmt.Errorf("%w; and it could not be undone: see `weft uninstall transparent-proxy`", cause), errs.Errors...)
+	}
+	return fmt.Errorf("%w; what was changed is undone", cause)
+}
+
+// Describe is one line about an outcome.
+func (o Outcome) Describe() string {
+	families := strings.NewReplacer("dualstack", "IPv4 and IPv6", "ipv4", "IPv4", "ipv6", "IPv6").Replace(string(o.Families))
+	switch {
+	case !o.Changed:
+		return "unchanged"
+	case o.Backend == "":
+		return "uninstalled"
+	}
+	return "installed: " + families + " by " + string(o.Backend)
+}

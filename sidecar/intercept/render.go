@@ -1,0 +1,92 @@
+package intercept
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Backend is the program by which rules get into the kernel.
+type Backend string
+
+// The backends. Auto is IptablesLegacy where its tables alone hold rules, else
+// IptablesNFT, else NFT, by which of them are there.
+const (
+	Auto           Backend = "auto"
+	IptablesNFT    Backend = "iptables-nft"
+	IptablesLegacy Backend = "iptables-legacy"
+	NFT            Backend = "nft"
+)
+
+// Backends are all of them, as they may be asked for.
+var Backends = []Backend{Auto, IptablesNFT, IptablesLegacy, NFT}
+
+// ParseBackend reads the name of a backend.
+func ParseBackend(text string) (Backend, error) {
+	var names []string
+	for _, b := range Backends {
+		if string(b) == text {
+			return b, nil
+		}
+		names = append(names, string(b))
+	}
+	return "", &Fault{"backend", fmt.Sprintf("%q is none; write one of %s", text, strings.Join(names, ", "))}
+}
+
+// String is a line of shell that does it.
+func (in Input) String() string {
+	line := strings.Join(in.Command, " ")
+	if in.Text == "" {
+		return line + "\n"
+	}
+	return line + " <<'END'\n" + in.Text + "END\n"
+}
+
+// lockWait is how many seconds iptables waits for others that change rules.
+const lockWait = "5"
+
+// Input is a command and what it reads.
+type Input struct {
+	Command []string
+	Text    string
+}
+
+// Render is what installs c where nothing of weft's is yet: one transaction for each
+// family, or one for both with NFT. It is a pure function of valid settings, and Auto is
+// IptablesNFT to it, as is no backend.
+func Render(c Config, b Backend) []Input {
+	var out []Input
+	if c.IPFamilyMode.has6() {
+		out = append(out, Input{Command: addSelf6})
+	}
+	if b == NFT {
+		return append(out, Input{nftLoad, nftReplace(nftBody(c))})
+	}
+	if b == Auto || b == "" {
+		b = IptablesNFT
+	}
+	for _, f := range c.families() {
+		out = append(out, Input{restore(b, f.number), restoreText(nil, iptables(c, f.number))})
+	}
+	return out
+}
+
+// The address from which a sidecar calls its own workload over IPv6 is not on the
+// loopback device by itself, as all of 127.0.0.0/8 is.
+var (
+	addSelf6    = []string{"ip", "-6", "addr", "add", facts6.self.String(), "dev", loopback}
+	removeSelf6 = []string{"ip", "-6", "addr", "del", facts6.self.String(), "dev", loopback}
+	nftLoad     = []string{"nft", "-f", "-"}
+)
+
+func restore(b Backend, family int) []string {
+	return []string{tool(b, family, "restore"), "--noflush", "--wait", lockWait}
+}
+
+// tool is such as ip6tables-nft-save.
+func tool(b Backend, family int, does string) string {
+	variant, name := strings.TrimPrefix(string(b), "iptables-"), "iptables-"
+	if family == 6 {
+		name = "ip6tables-"
+	}
+	return name + variant + "-" + does
+}
