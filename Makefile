@@ -44,6 +44,11 @@ test: tools ## everything: vet, all tests with a real Envoy, the demo
 	$(MAKE) --no-print-directory demo DEMO=--once
 	$(MAKE) --no-print-directory demo DEMO='--once --languages'
 
+.PHONY: test-kube
+test-kube: tools ## tests with network namespaces and a Kubernetes API server
+	@hack/tools-netns
+	PATH="$$PATH:/usr/sbin:/sbin" WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 REQUIRE_NETNS=1 $(GO) test -count=1 -timeout 15m $(TESTFLAGS) ./sidecar/intercept
+
 .PHONY: lint
 lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi

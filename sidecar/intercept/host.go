@@ -114,7 +114,7 @@ func rights(b Backend) error {
 
 // hasIPv6 reports whether addresses of IPv6 can be added to the loopback device.
 func hasIPv6() bool {
-	if _, err := os.Stat("/proc/net/if_inet6"); err != nil {
+	if _, err := os.Stat("/proc/thread-self/net/if_inet6"); err != nil {
 		return false
 	}
 	off, err := os.ReadFile("/proc/sys/net/ipv6/conf/lo/disable_ipv6")
@@ -123,7 +123,7 @@ func hasIPv6() bool {
 
 // hasSelf6 reports whether the loopback device has the address ::6.
 func hasSelf6() bool {
-	text, err := os.ReadFile("/proc/net/if_inet6")
+	text, err := os.ReadFile("/proc/thread-self/net/if_inet6")
 	self := fmt.Sprintf("%x", facts6.self.Addr().AsSlice())
 	return err == nil && strings.Contains(string(text), self)
 }
@@ -131,9 +131,9 @@ func hasSelf6() bool {
 // legacyTables reports whether this network namespace has tables of iptables-legacy of a
 // family. To look into one that is not there would make it.
 func legacyTables(family int) bool {
-	name := "/proc/net/ip_tables_names"
+	name := "/proc/thread-self/net/ip_tables_names"
 	if family == 6 {
-		name = "/proc/net/ip6_tables_names"
+		name = "/proc/thread-self/net/ip6_tables_names"
 	}
 	text, err := os.ReadFile(name)
 	return err == nil && len(bytes.TrimSpace(text)) > 0

@@ -71,9 +71,10 @@ func Render(c Config, b Backend) []Input {
 }
 
 // The address from which a sidecar calls its own workload over IPv6 is not on the
-// loopback device by itself, as all of 127.0.0.0/8 is.
+// loopback device by itself, as all of 127.0.0.0/8 is. Without nodad the kernel looks for
+// duplicates of it first, if only for a moment, and nobody can bind it meanwhile.
 var (
-	addSelf6    = []string{"ip", "-6", "addr", "add", facts6.self.String(), "dev", loopback}
+	addSelf6    = []string{"ip", "-6", "addr", "add", facts6.self.String(), "dev", loopback, "nodad"}
 	removeSelf6 = []string{"ip", "-6", "addr", "del", facts6.self.String(), "dev", loopback}
 	nftLoad     = []string{"nft", "-f", "-"}
 )

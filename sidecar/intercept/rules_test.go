@@ -254,7 +254,7 @@ func TestWhatIsRead(t *testing.T) {
 	for _, c := range []struct{ kind, text, want string }{
 		{"ports", "", ""},
 		{"ports", "443, 80,8000-8100,80", "80,443,8000-8100"},
-		{"ports", "10-20,15-30,31", "10-30,31"},
+		{"ports", "10-20,15-30,31,33,65535,1-2", "1-2,10-31,33,65535"},
 		{"ports", "0", `no: * "0" is no port`},
 		{"ports", "80,x", `no: * "x" is no port`},
 		{"ports", "65536", `no: * "65536" is no port`},

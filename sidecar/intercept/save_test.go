@@ -123,7 +123,7 @@ func TestAnnotationsAreReadStrictly(t *testing.T) {
 func many(n int) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, `"%d",`, 10_000+i)
+		fmt.Fprintf(&b, `"%d",`, 10_000+2*i)
 	}
 	return b.String()
 }

@@ -26,7 +26,7 @@ const (
 // PortRange is one port, or all from First to Last.
 type PortRange struct{ First, Last uint16 }
 
-// Ports are sorted and do not overlap.
+// Ports are sorted, with a port between any two.
 type Ports []PortRange
 
 // UIDRange is one user id, or all from First to Last.
@@ -55,13 +55,13 @@ func ParsePorts(text string) (Ports, error) {
 	return out.normal(), err
 }
 
-// normal is p in order, with what overlaps as one.
+// normal is p in order, with what overlaps or follows on as one, as nft lists it.
 func (p Ports) normal() Ports {
 	p = slices.Clone(p)
 	slices.SortFunc(p, func(a, b PortRange) int { return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last)) })
 	var out Ports
 	for _, r := range p {
-		if n := len(out); n > 0 && r.First <= out[n-1].Last {
+		if n := len(out); n > 0 && int(r.First) <= int(out[n-1].Last)+1 {
 			out[n-1].Last = max(out[n-1].Last, r.Last)
 			continue
 		}
