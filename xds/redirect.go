@@ -2,6 +2,7 @@ package xds
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -20,6 +21,7 @@ import (
 const (
 	redirectInbound  = 15006
 	redirectOutbound = 15001
+	redirectDNS      = 15053
 	anyIPv4          = "0.0.0.0"
 )
 
@@ -52,8 +54,8 @@ func (s *State) passthrough(r *resolve.Resolved) {
 		out = redirectOutbound
 	}
 	for _, ip := range t.Families() {
-		s.capture(r, Passthrough+":"+family(ip), ip.String(), out, corev3.TrafficDirection_OUTBOUND, "")
-		s.capture(r, inboundPassthrough+family(ip), ip.String(), in, corev3.TrafficDirection_INBOUND, sourceFor(ip.String()))
+		s.capture(r, Passthrough+":"+family(ip), ip.String(), corev3.TrafficDirection_OUTBOUND, "", out)
+		s.capture(r, inboundPassthrough+family(ip), ip.String(), corev3.TrafficDirection_INBOUND, sourceFor(ip.String()), in, out, redirectDNS)
 	}
 	s.spare(r, dp.Networking)
 }
@@ -66,17 +68,21 @@ func family(ip netip.Addr) string {
 }
 
 // capture is the listener for one direction, and the cluster that is wherever a
-// connection was going. A connection to the listener itself ends, for it would
-// go on to itself for ever.
-func (s *State) capture(r *resolve.Resolved, name, ip string, port uint32, direction corev3.TrafficDirection, source string) {
-	metadata := named([]*api.Origin{{Ref: r.Ref}})
+// connection was going. It listens at the first of the sidecar's own ports. A connection
+// to one of them ends, for it would go on to the sidecar itself, and to this listener for
+// ever (spec/kubernetes.md 5.4).
+func (s *State) capture(r *resolve.Resolved, name, ip string, direction corev3.TrafficDirection, source string, own ...uint32) {
+	metadata, port := named([]*api.Origin{{Ref: r.Ref}}), own[0]
 	listener := &listenerv3.Listener{
 		Name: name, Address: socket(ip, port), TrafficDirection: direction, UseOriginalDst: wrapperspb.Bool(true), Metadata: metadata,
-		FilterChains: []*listenerv3.FilterChain{
-			{FilterChainMatch: &listenerv3.FilterChainMatch{DestinationPort: wrapperspb.UInt32(port)}, Filters: bytesTo(Unresolved, name)},
-			{Filters: bytesTo(name, name)},
-		},
 	}
+	slices.Sort(own)
+	for _, p := range slices.Compact(own) {
+		listener.FilterChains = append(listener.FilterChains, &listenerv3.FilterChain{
+			FilterChainMatch: &listenerv3.FilterChainMatch{DestinationPort: wrapperspb.UInt32(p)}, Filters: bytesTo(Unresolved, name),
+		})
+	}
+	listener.FilterChains = append(listener.FilterChains, &listenerv3.FilterChain{Filters: bytesTo(name, name)})
 	cluster := originalDestination(name)
 	cluster.Metadata = metadata
 	if source != "" {

@@ -53,3 +53,22 @@ func TestRedirectedTraffic(t *testing.T) {
 		t.Errorf("listeners for both families: %q", got)
 	}
 }
+
+// TestQuestionsFromOutsideEnd: what was going to the port of the sidecar's name server ends
+// where it was redirected to, whoever listens there (spec/kubernetes.md 5.4). That the
+// other two ports end takes the rules of a kernel: see cmd/weft.
+func TestQuestionsFromOutsideEnd(t *testing.T) {
+	t.Parallel()
+	const own = "127.0.8.1"
+	in, out, other := envoytest.Port(t), envoytest.Port(t), envoytest.Port(t)
+	listen(t, own, 15053, "15053\n", "")
+	listen(t, own, other, "passed\n", "")
+	envoytest.Drive(t, believing(t, renderer().Render(redirected(own, envoytest.Port(t), in, out, 1))))
+	text, err := bufio.NewReader(goingTo(t, in, own, 15053)).ReadString('\n')
+	if err == nil || text != "" || strings.Contains(err.Error(), "timeout") {
+		t.Errorf("to port 15053: %q, %v; want it closed", text, err)
+	}
+	if text, err := bufio.NewReader(goingTo(t, in, own, other)).ReadString('\n'); text != "passed\n" {
+		t.Errorf("to port %d: %q, %v", other, text, err)
+	}
+}
