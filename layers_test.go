@@ -57,7 +57,7 @@ var homes = map[string][]string{
 	"github.com/envoyproxy/go-control-plane/pkg/server": {"xds/server"},
 	"github.com/envoyproxy/go-control-plane/pkg/cache":  {"xds/server"},
 	"k8s.io/":                {"store/kube", "sidecar/inject"},
-	"sigs.k8s.io/":           {"route/gateway"},
+	"sigs.k8s.io/":           {"route/gateway", "sidecar/inject"},
 	"github.com/spf13/cobra": {"cmd/"},
 	"go.etcd.io/bbolt":       {"store/bolt"},
 	"go.yaml.in/yaml":        {"api/decode", "cmd/", "sidecar/agent", "hack/published"},

@@ -1,0 +1,185 @@
+package inject
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+)
+
+// Config is what injection has to know beside a pod and its namespace. The keys are those
+// of the Helm chart's values (spec/kubernetes.md 6.8); what has none comes from elsewhere.
+type Config struct {
+	Image            string             `json:"image"` // of weft-init and weft-sidecar
+	SystemNamespaces []string           `json:"systemNamespaces"`
+	Injection        InjectionValues    `json:"injection"`
+	Sidecar          SidecarValues      `json:"sidecar"`
+	Interception     InterceptionValues `json:"interception"`
+	DNS              DNSValues          `json:"dns"`
+
+	// Version of weft, which pods carry as weft.io/injected-by.
+	Version string `json:"-"`
+	// CA are the authorities of the control plane in PEM; empty where nobody knows them
+	// yet: then completion adds them.
+	CA string `json:"-"`
+	// XDSFallback is the control plane's address for pods that cannot resolve its name.
+	XDSFallback string `json:"-"`
+	// Meshes are the names of those that there are; nil where nobody knows.
+	Meshes []string `json:"-"`
+}
+
+// InjectionValues say which pods are left out. Exceptions are labels of pods, each with
+// the value that it must have, or *.
+type InjectionValues struct {
+	FailurePolicy string            `json:"failurePolicy"` // of the webhooks; not read here
+	Exceptions    map[string]string `json:"exceptions"`
+}
+
+// SidecarValues are those of every sidecar that no annotation says otherwise of.
+type SidecarValues struct {
+	Native    bool              `json:"native"`
+	Resources Resources         `json:"resources"`
+	DrainTime api.Duration      `json:"drainTime"`
+	Env       map[string]string `json:"env"`
+}
+
+// InterceptionValues are those of every pod; the lists are added to what annotations say.
+type InterceptionValues struct {
+	Mode                 string   `json:"mode"`    // init, none
+	Backend              string   `json:"backend"` // auto, iptables-nft, iptables-legacy, nft
+	ExcludeInboundPorts  []string `json:"excludeInboundPorts"`
+	ExcludeOutboundPorts []string `json:"excludeOutboundPorts"`
+	ExcludeOutboundIPs   []string `json:"excludeOutboundIPs"`
+}
+
+// DNSValues switch the resolver of the sidecar on.
+type DNSValues struct {
+	Enabled bool `json:"enabled"`
+}
+
+// controlPlaneValues are the other values of the chart, which a file may hold too.
+type controlPlaneValues struct {
+	Replicas          any `json:"replicas"`
+	HA                any `json:"ha"`
+	Resources         any `json:"resources"`
+	WatchNamespaces   any `json:"watchNamespaces"`
+	CertManager       any `json:"certManager"`
+	Secrets           any `json:"secrets"`
+	NetworkPolicy     any `json:"networkPolicy"`
+	ServiceMonitor    any `json:"serviceMonitor"`
+	NodeSelector      any `json:"nodeSelector"`
+	Tolerations       any `json:"tolerations"`
+	Affinity          any `json:"affinity"`
+	PriorityClassName any `json:"priorityClassName"`
+	LogLevel          any `json:"logLevel"`
+	API               any `json:"api"`
+}
+
+// Default is the configuration without values.
+func Default(version string) Config {
+	return Config{
+		Image:            "weftmesh/weft:" + tag(version),
+		SystemNamespaces: []string{"weft-system", "kuma-system"},
+		Injection:        InjectionValues{FailurePolicy: "Fail", Exceptions: map[string]string{"openshift.io/build.name": "*", "openshift.io/deployer-pod-for.name": "*"}},
+		Sidecar: SidecarValues{
+			Native: true, DrainTime: api.Duration(30 * time.Second),
+			Resources: Resources{Requests: map[string]string{"cpu": "50m", "memory": "64Mi"}, Limits: map[string]string{"memory": "512Mi"}},
+		},
+		Interception: InterceptionValues{Mode: ModeInit, Backend: "auto"},
+		Version:      version,
+	}
+}
+
+// tag is a version as the tag of an image.
+func tag(version string) string {
+	return strings.Trim(notInTags.ReplaceAllString(version, "-"), "-.")
+}
+
+var notInTags = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
+
+// Values reads the values of the Helm chart over what c says: strictly, and all mistakes
+// at once, with their places. Maps and lists replace those of c.
+func (c Config) Values(file string, text []byte) (Config, error) {
+	v := struct {
+		Config
+		controlPlaneValues
+	}{Config: c}
+	if err := decode.Into(file, text, "", &v); err != nil {
+		return c, err
+	}
+	c = v.Config
+	err := c.Validate()
+	locate := decode.Locator(api.Source{File: file, Line: 1, Text: text})
+	for _, one := range api.Violations(err) {
+		one.Position = locate(one.Field)
+	}
+	return c, err
+}
+
+// Validate refuses values with which no pod could start. All refusals come at once.
+func (c Config) Validate() error {
+	var errs *multierror.Error
+	s := &settings{env: map[string]string{}}
+	check := func(at api.Path, err error) {
+		if err != nil {
+			errs = multierror.Append(errs, at.Breaks("%s", err.Error()))
+		}
+	}
+	if c.Image == "" {
+		check("image", errors.New("is empty; name the image of weft with Envoy"))
+	}
+	if len(c.SystemNamespaces) == 0 {
+		check("systemNamespaces", errors.New("is empty; name the namespace of the control plane"))
+	}
+	check("sidecar.resources", c.Sidecar.Resources.validate())
+	if c.Sidecar.DrainTime < 0 {
+		check("sidecar.drainTime", errors.New("is negative; write 0s or more"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Sidecar.Env)) {
+		check(api.Path("sidecar.env").Key(name), checkVariable(name))
+	}
+	check("interception.mode", s.setMode(c.Interception.Mode))
+	check("interception.backend", oneOf(c.Interception.Backend, backends...))
+	list := func(at api.Path, values []string, parse func(string) ([]string, error)) {
+		for i, v := range values {
+			_, err := parse(v)
+			check(at.Index(i), err)
+		}
+	}
+	list("interception.excludeInboundPorts", c.Interception.ExcludeInboundPorts, parsePorts)
+	list("interception.excludeOutboundPorts", c.Interception.ExcludeOutboundPorts, parsePorts)
+	list("interception.excludeOutboundIPs", c.Interception.ExcludeOutboundIPs, parsePrefixes)
+	return errs.ErrorOrNil()
+}
+
+// CheckCA wants authorities in PEM, and nothing else: no key gets into a pod by mistake.
+func CheckCA(text []byte) error {
+	found := false
+	for rest := text; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			return fmt.Errorf("it holds a %s; give certificates alone", strings.ToLower(block.Type))
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return fmt.Errorf("it holds a certificate that cannot be read: %w", err)
+		}
+		found = true
+	}
+	if !found {
+		return errors.New("it holds no certificate in PEM; give the ca.pem of the control plane")
+	}
+	return nil
+}
