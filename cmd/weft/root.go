@@ -40,7 +40,7 @@ serves the result to Envoy, and explains each field of it.`,
 		newDemo(a),
 		newValidate(a), newSimulate(a), newExplain(a), newStatus(a), newProblems(a),
 		newApply(a), newGet(a), newDelete(a), newEdit(a), newConvert(a),
-		newServe(a), newSidecar(a), newToken(a), newStore(a),
+		newServe(a), newSidecar(a), newInject(a), newToken(a), newStore(a),
 		newInstall(a), newUninstall(a),
 		newVersion(a),
 	)

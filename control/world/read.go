@@ -86,7 +86,7 @@ func read(stdin io.Reader, kinds map[string]decode.Rewrite, paths ...string) (Re
 	var r Reading
 	sources := make([]source, len(paths))
 	for i, path := range paths {
-		texts, dir, err := open(stdin, path)
+		texts, dir, err := Open(stdin, path)
 		if err != nil {
 			return Reading{}, err
 		}
@@ -181,8 +181,9 @@ func count(objects []*api.Object, violations []*api.Violation) int {
 	return len(objects) + len(bad)
 }
 
-// open reads the texts behind one argument.
-func open(stdin io.Reader, path string) (texts []decode.Text, fromDir bool, err error) {
+// Open is the text of a file, of the files of a directory, or of stdin for the name "-",
+// as they are.
+func Open(stdin io.Reader, path string) (texts []decode.Text, fromDir bool, err error) {
 	if path == "-" {
 		t, err := io.ReadAll(stdin)
 		if err != nil {
