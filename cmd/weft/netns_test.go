@@ -125,10 +125,10 @@ func newRedirectedMesh(t *testing.T) *redirectedMesh {
 	if m.envoy, err = agent.FindEnvoy(""); err != nil {
 		t.Fatal(err)
 	}
-	program, err := os.ReadFile(must(exec.LookPath("weft")))
+	weft, err := os.ReadFile(program(t))
 	m.ok(err)
 	m.ok(os.Chmod(dir, 0o755))
-	m.ok(os.WriteFile(m.file("weft"), program, 0o755))
+	m.ok(os.WriteFile(m.file("weft"), weft, 0o755))
 	m.ok(os.Mkdir(m.file("docs"), 0o755))
 	m.ok(os.WriteFile(m.file("docs/mesh.yaml"), []byte(redirectedDocuments), 0o644))
 	world := m.network.World
@@ -139,13 +139,6 @@ func newRedirectedMesh(t *testing.T) *redirectedMesh {
 	m.ok(err)
 	m.ok(os.WriteFile(m.file("ca.pem"), authority, 0o644)) // the data directory is the server's alone
 	return m
-}
-
-func must(path string, err error) string {
-	if err != nil {
-		panic(err) // testscript.Main puts weft on PATH
-	}
-	return path
 }
 
 func (m *redirectedMesh) ok(err error) {
@@ -193,7 +186,7 @@ networking:
 	m.until(m.network.World, fmt.Sprintf("http://%s:9902/readyz", pod.IPv4), "")
 }
 
-// environment is that of every program of weft here.
+// command is a command of weft, in the environment that all have here.
 func (m *redirectedMesh) command(n *netnstest.Namespace, user int, args ...string) *exec.Cmd {
 	cmd := n.Command(user, m.file("weft"), args...)
 	cmd.Dir = "/"

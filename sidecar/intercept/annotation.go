@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/netip"
 )
 
 // Annotation is the value of InterceptionAnnotation that says what c says.
@@ -27,13 +26,6 @@ func ParseAnnotation(text string) (Config, error) {
 	}
 	if d.More() {
 		return Config{}, fmt.Errorf("annotation %s: it goes on after its end", InterceptionAnnotation)
-	}
-	for _, list := range []*[]netip.Prefix{&c.ExcludeInboundIPs, &c.ExcludeOutboundIPs} {
-		read, err := ParsePrefixes(joined(*list, ","))
-		if err != nil {
-			return Config{}, fmt.Errorf("annotation %s: %w", InterceptionAnnotation, err)
-		}
-		*list = read
 	}
 	servers, err := ParseAddrs(joined(c.DNSServers, ","))
 	if err != nil {

@@ -24,10 +24,10 @@ type Config struct {
 	// and ReadinessPort always are.
 	ExcludeInboundPorts Ports `json:"excludeInboundPorts,omitempty"`
 	// ExcludeInboundIPs are clients that reach every port directly.
-	ExcludeInboundIPs []netip.Prefix `json:"excludeInboundIPs,omitempty"`
+	ExcludeInboundIPs Prefixes `json:"excludeInboundIPs,omitempty"`
 	// ExcludeOutboundPorts and ExcludeOutboundIPs are what the workload calls directly.
-	ExcludeOutboundPorts Ports          `json:"excludeOutboundPorts,omitempty"`
-	ExcludeOutboundIPs   []netip.Prefix `json:"excludeOutboundIPs,omitempty"`
+	ExcludeOutboundPorts Ports    `json:"excludeOutboundPorts,omitempty"`
+	ExcludeOutboundIPs   Prefixes `json:"excludeOutboundIPs,omitempty"`
 	// ExcludeOutboundPortsForUIDs are ports that some users call directly.
 	ExcludeOutboundPortsForUIDs []UIDPorts `json:"excludeOutboundPortsForUIDs,omitempty"`
 	// RedirectDNS sends questions to DNSServers to DNSPort of the sidecar.
@@ -107,7 +107,11 @@ func (c *Config) Validate() error {
 			add(flag, "more than 1000 entries; use ranges or prefixes")
 		}
 	}
-	c.validateUIDs(add)
+	for _, u := range c.ExcludeOutboundPortsForUIDs {
+		if u.Protocol != "" && u.Protocol != TCP && u.Protocol != UDP {
+			add(flagUIDs, "unknown protocol; write tcp or udp")
+		}
+	}
 	if errs != nil {
 		sortFaults(errs.Errors)
 	}
@@ -122,15 +126,15 @@ func (c *Config) lengths() map[string]int {
 	}
 }
 
-func (c *Config) validateUIDs(add func(flag, message string)) {
+// Warnings are settings that change nothing.
+func (c *Config) Warnings() []string {
+	var out []string
 	for _, u := range c.ExcludeOutboundPortsForUIDs {
-		switch {
-		case u.Protocol != "" && u.Protocol != TCP && u.Protocol != UDP:
-			add(flagUIDs, "unknown protocol; write tcp or udp")
-		case u.Protocol == UDP && !(c.RedirectDNS && u.Ports.cover(dns)):
-			add(flagUIDs, u.String()+": without effect, for of UDP only DNS is redirected, by --redirect-dns; leave it out or name port 53")
+		if u.Protocol == UDP && !(c.RedirectDNS && u.Ports.cover(dns)) {
+			out = append(out, (&Fault{flagUIDs, u.String() + " is without effect: of UDP only questions to name servers are redirected, and those by --redirect-dns"}).Error())
 		}
 	}
+	return out
 }
 
 // Args are the flags of `weft install transparent-proxy` that say the same, all written

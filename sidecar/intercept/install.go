@@ -41,7 +41,7 @@ func Complete(c *Config) error {
 // everything first and reports all that is wrong at once; when a step fails, those
 // before it are undone. Where the rules are there already it changes nothing.
 func Install(ctx context.Context, c Config, b Backend) (Outcome, error) {
-	var out Outcome
+	out := Outcome{Warnings: c.Warnings()}
 	var errs *multierror.Error
 	add := func(err error) {
 		if err != nil {

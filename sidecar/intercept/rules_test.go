@@ -65,7 +65,7 @@ func anyConfig(t *rapid.T) intercept.Config {
 		ip[0] = 0xfd
 		return netip.AddrFrom16(ip)
 	}
-	prefixes := func(name string) []netip.Prefix {
+	prefixes := func(name string) intercept.Prefixes {
 		p, err := intercept.ParsePrefixes(list(name, 4, func(int) string {
 			ip := addr()
 			return netip.PrefixFrom(ip, rapid.IntRange(0, ip.BitLen()).Draw(t, "bits")).String()

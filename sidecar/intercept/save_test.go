@@ -104,7 +104,6 @@ func TestAnnotationsAreReadStrictly(t *testing.T) {
 		`{"excludeOutboundIPs": ["::ffff:10.0.0.1/128"]}`:     "is no address",
 		`{"dnsServers": ["fe80::1%eth0"]}`:                    "is no address",
 		`{"excludeOutboundPortsForUIDs": ["1;2"]}`:            "not one entry",
-		`{"excludeOutboundPortsForUIDs": ["udp:123:5"]}`:      "without effect",
 		`{"ipFamilyMode": "both"}`:                            "--ip-family-mode: unknown",
 		`{"inboundPort": 0}`:                                  "--inbound-port: 0 is no port",
 		`{"outboundPort": 9902}`:                              "--outbound-port: the sidecar answers probes there",
@@ -126,4 +125,58 @@ func many(n int) string {
 		fmt.Fprintf(&b, `"%d",`, 10_000+2*i)
 	}
 	return b.String()
+}
+
+// TestWithoutEffect: what changes nothing is said, and installs.
+func TestWithoutEffect(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"excludeOutboundPortsForUIDs": ["udp:123:5"], "redirectDNS": true}`: "udp:123:5 is without effect",
+		`{"excludeOutboundPortsForUIDs": ["udp:*:5"]}`:                        "udp:*:5 is without effect",
+		`{"excludeOutboundPortsForUIDs": ["udp:*:5"], "redirectDNS": true}`:   "",
+		`{"excludeOutboundPortsForUIDs": ["tcp:123:5", "7"]}`:                 "",
+	} {
+		c, err := intercept.ParseAnnotation(text)
+		if got := strings.Join(c.Warnings(), " "); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
+// FuzzParseAnnotation: whatever is read comes back the same, and its rules are made.
+func FuzzParseAnnotation(f *testing.F) {
+	f.Add(`{}`)
+	f.Add(`{"excludeInboundPorts": ["80", "8000-8100"], "excludeOutboundIPs": ["10.0.0.1", "fd00::/8"], "excludeOutboundPortsForUIDs": ["udp:53:5"], "redirectDNS": true, "dnsServers": ["10.0.0.10"]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := intercept.ParseAnnotation(text)
+		if err != nil {
+			return
+		}
+		again, err := intercept.ParseAnnotation(c.Annotation())
+		if err != nil {
+			t.Fatalf("%s: %v", c.Annotation(), err)
+		}
+		for _, b := range intercept.Backends {
+			if d := cmp.Diff(intercept.Render(c, b), intercept.Render(again, b)); d != "" {
+				t.Fatal(d)
+			}
+		}
+	})
+}
+
+// FuzzParseSave: no output of a program breaks the reading of it, and nothing that is
+// foreign is taken for ours.
+func FuzzParseSave(f *testing.F) {
+	f.Add(`-A OUTPUT -m comment --comment "a \"b\" weft/1" -j ACCEPT`)
+	f.Add("*nat\n:WEFT_X - [0:0]\n-A WEFT_X -m comment --comment weft/1 -j RETURN\nCOMMIT")
+	f.Fuzz(func(t *testing.T, text string) {
+		ours, _, _ := intercept.ParseSave(text)
+		for _, lines := range ours {
+			for _, line := range lines {
+				if !strings.Contains(text, line) || !strings.Contains(strings.ReplaceAll(line, `"`, ""), "weft/") {
+					t.Fatalf("%q is taken for ours", line)
+				}
+			}
+		}
+	})
 }

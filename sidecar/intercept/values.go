@@ -29,6 +29,9 @@ type PortRange struct{ First, Last uint16 }
 // Ports are sorted, with a port between any two.
 type Ports []PortRange
 
+// Prefixes are addresses and prefixes of either family, without bits behind their length.
+type Prefixes []netip.Prefix
+
 // UIDRange is one user id, or all from First to Last.
 type UIDRange struct{ First, Last uint32 }
 
@@ -75,8 +78,8 @@ func (p Ports) cover(port uint16) bool {
 }
 
 // ParsePrefixes reads addresses and prefixes by comma, such as 10.0.0.0/8,fd00::1.
-func ParsePrefixes(text string) ([]netip.Prefix, error) {
-	var out []netip.Prefix
+func ParsePrefixes(text string) (Prefixes, error) {
+	var out Prefixes
 	err := each(text, ",", func(entry string) error {
 		p, err := netip.ParsePrefix(entry)
 		if ip, alone := netip.ParseAddr(entry); alone == nil && ip.Zone() == "" {
@@ -192,6 +195,17 @@ func (p Ports) MarshalJSON() ([]byte, error) {
 		out = append(out, r.String())
 	}
 	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads a list of texts, each a prefix or a single address.
+func (p *Prefixes) UnmarshalJSON(text []byte) error {
+	var list []string
+	if err := json.Unmarshal(text, &list); err != nil {
+		return err
+	}
+	read, err := ParsePrefixes(strings.Join(list, ","))
+	*p = read
+	return err
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
