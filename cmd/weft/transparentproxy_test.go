@@ -151,3 +151,21 @@ func TestMissingToolsOfRedirection(t *testing.T) {
 		}
 	}
 }
+
+// TestDryRunOfRedirection: what is printed is a script that does the same.
+func TestDryRunOfRedirection(t *testing.T) {
+	t.Parallel()
+	network, weft := netnstest.New(t), program(t)
+	for _, backend := range []string{"iptables-nft", "iptables-legacy", "nft"} {
+		pod := network.Pod()
+		args := []string{"install", "transparent-proxy", "--backend", backend, "--redirect-dns", "--dns-servers", "10.0.0.10", "--exclude-outbound-ports-for-uids", "80,8000-8100:33"}
+		script := pod.Output(weft, append(args, "--dry-run")...)
+		if rules := pod.Output("nft", "list", "ruleset") + pod.Output("iptables-legacy-save"); strings.Contains(rules, "weft") {
+			t.Errorf("%s: a dry run leaves\n%s", backend, rules)
+		}
+		pod.Output("sh", "-ec", script)
+		if got := pod.Output(weft, args...); got != "unchanged\n" {
+			t.Errorf("%s: after the script install says %q", backend, got)
+		}
+	}
+}

@@ -235,3 +235,33 @@ func TestTheKernelTakesEveryConfig(t *testing.T) {
 		}
 	})
 }
+
+// TestSeveralAtOnce: one installs, and the others find what it installed.
+func TestSeveralAtOnce(t *testing.T) {
+	t.Parallel()
+	p := &pod{Namespace: netnstest.New(t).Pod()}
+	outcomes := make(chan intercept.Outcome)
+	const several = 4
+	for range several {
+		go func() {
+			var out intercept.Outcome
+			err := p.Do(0, func() (err error) {
+				out, err = intercept.Install(context.Background(), intercept.Default(), intercept.IptablesNFT)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			outcomes <- out
+		}()
+	}
+	changed := 0
+	for range several {
+		if out := <-outcomes; out.Changed {
+			changed++
+		}
+	}
+	if changed != 1 {
+		t.Errorf("%d of %d installed it, want one", changed, several)
+	}
+}

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
@@ -77,6 +79,29 @@ func firstWords(text string) string {
 		text = text[:enough] + "…"
 	}
 	return text
+}
+
+// alone makes this process the only one that changes the redirection of its network
+// namespace, until it releases or ends. Two at once would both find nothing, and both add.
+// The lock is a socket without a file: such names belong to the network namespace.
+func alone(ctx context.Context) (release func(), _ error) {
+	const name, wait = "@weft-transparent-proxy", 5 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		l, err := net.Listen("unix", name)
+		if err == nil {
+			return func() { _ = l.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("lock the redirection of this network namespace: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.New("another weft changes the redirection of this network namespace; try again when it is done")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // The capabilities that programs need, by the numbers of capabilities(7).

@@ -43,50 +43,69 @@ func Complete(c *Config) error {
 func Install(ctx context.Context, c Config, b Backend) (Outcome, error) {
 	out := Outcome{Warnings: c.Warnings()}
 	var errs *multierror.Error
-	add := func(err error) {
+	for _, err := range []error{c.Validate(), Complete(&c), out.family(&c)} {
 		if err != nil {
 			errs = multierror.Append(errs, err)
 		}
 	}
-	add(c.Validate())
-	add(Complete(&c))
-	if c.IPFamilyMode != IPv4 && !hasIPv6() {
-		if c.IPFamilyMode == IPv6 {
-			add(&Fault{"ip-family-mode", "there is no IPv6 here; write ipv4"})
-		} else {
-			c.IPFamilyMode = IPv4
-			out.Warnings = append(out.Warnings, "there is no IPv6 here: only IPv4 is redirected")
-		}
+	release, err := alone(ctx)
+	if err != nil {
+		return out, multierror.Append(errs, err)
 	}
+	defer release()
 	s := readState(ctx)
+	if err := out.check(s, c, b); err != nil {
+		errs = multierror.Append(errs, err)
+	}
+	if err := errs.ErrorOrNil(); err != nil {
+		return out, err
+	}
+	out.Changed, err = apply(ctx, s.steps(&c, out.Backend))
+	return out, err
+}
+
+// family makes c want no IPv6 where there is none.
+func (o *Outcome) family(c *Config) error {
+	switch {
+	case c.IPFamilyMode == IPv4 || hasIPv6():
+	case c.IPFamilyMode == IPv6:
+		return &Fault{"ip-family-mode", "there is no IPv6 here; write ipv4"}
+	default:
+		c.IPFamilyMode = IPv4
+		o.Warnings = append(o.Warnings, "there is no IPv6 here: only IPv4 is redirected")
+	}
+	o.Families = c.IPFamilyMode
+	return nil
+}
+
+// check chooses the backend, and finds what is missing to use it here.
+func (o *Outcome) check(s *state, c Config, b Backend) error {
+	var errs *multierror.Error
 	if b == Auto {
 		chosen, ok := s.choose(c.IPFamilyMode)
 		if !ok {
-			add(errors.New("neither iptables nor nft is there; install the package iptables or nftables"))
+			errs = multierror.Append(errs, errors.New("neither iptables nor nft is there; install the package iptables or nftables"))
 		}
 		b = chosen
 	}
-	if b != "" {
+	if o.Backend = b; b != "" {
 		for _, name := range toolsOf(b, c.IPFamilyMode) {
-			_, err := find(name)
-			add(err)
+			if _, err := find(name); err != nil {
+				errs = multierror.Append(errs, err)
+			}
 		}
 	}
-	lacking := rights(b)
-	add(lacking)
-	if lacking == nil { // without rights nothing can be read either
-		add(s.faults.ErrorOrNil())
-		warnings, err := s.cannotRead(b)
-		out.Warnings = append(out.Warnings, warnings...)
-		add(err)
+	if err := rights(b); err != nil { // without them nothing could be read either
+		return multierror.Append(errs, err)
 	}
-	if errs.ErrorOrNil() != nil {
-		return out, errs
+	warnings, err := s.cannotRead(b)
+	o.Warnings = append(o.Warnings, warnings...)
+	for _, err := range []error{s.faults.ErrorOrNil(), err} {
+		if err != nil {
+			errs = multierror.Append(errs, err)
+		}
 	}
-	out.Backend, out.Families = b, c.IPFamilyMode
-	changed, err := apply(ctx, s.steps(&c, b))
-	out.Changed = changed
-	return out, err
+	return errs.ErrorOrNil()
 }
 
 // Preview is what Install would do where nothing of weft's is yet. It needs no rights,
@@ -115,6 +134,11 @@ func Uninstall(ctx context.Context) (Outcome, error) {
 	if err := rights(Auto); err != nil {
 		return out, err
 	}
+	release, err := alone(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer release()
 	s := readState(ctx)
 	if err := s.faults.ErrorOrNil(); err != nil {
 		return out, err

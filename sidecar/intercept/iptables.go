@@ -61,20 +61,22 @@ func (r rule) iptables() string {
 	if r.invalid {
 		add(false, "-m", "conntrack", "--ctstate", "INVALID")
 	}
-	add(false, "-m", "comment", "--comment", `"`+Comment+`"`, "-j")
-	switch r.do {
-	case letPass:
-		add(false, "RETURN")
-	case redirect:
-		add(false, "REDIRECT", "--to-ports", number(r.port))
-	case jump:
-		add(false, r.target)
-	case zone:
-		add(false, "CT", "--zone", number(r.zone))
-	case drop:
-		add(false, "DROP")
-	}
+	add(false, "-m", "comment", "--comment", `"`+Comment+`"`, "-j", r.iptablesTarget())
 	return strings.Join(w, " ")
+}
+
+func (r rule) iptablesTarget() string {
+	switch r.do {
+	case redirect:
+		return "REDIRECT --to-ports " + number(r.port)
+	case jump:
+		return r.target
+	case zone:
+		return "CT --zone " + number(r.zone)
+	case drop:
+		return "DROP"
+	}
+	return "RETURN"
 }
 
 // some reports whether p leaves anything out.
