@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/sidecar/intercept"
 )
 
 // The annotations that injection writes.
@@ -109,35 +110,48 @@ var annotations = []Annotation{
 		return err
 	}},
 	{"kuma.io/builtin-dns", formBool, "the sidecar answers for names that only the mesh knows", sets, func(s *settings, text string) (err error) {
-		s.dns, err = parseBool(text)
+		s.redirect.RedirectDNS, err = parseBool(text)
 		return err
 	}},
-	{"kuma.io/builtin-dns-port", "1 to 65535", "the port of that resolver", sets, func(s *settings, text string) (err error) {
-		s.dnsPort, err = parseNumber(text, 1, 65535)
+	{"kuma.io/builtin-dns-port", "1 to 65535", "the port of that resolver", sets, func(s *settings, text string) error {
+		n, err := parseNumber(text, 1, 65535)
+		s.redirect.DNSPort = uint16(n)
 		return err
 	}},
 	{annotationFamily, "dualstack, ipv4, ipv6", "which addresses are redirected", sets, func(s *settings, text string) error {
-		s.family = text
+		s.redirect.IPFamilyMode = intercept.IPFamilyMode(text)
 		return oneOf(text, "dualstack", "ipv4", "ipv6")
 	}},
 	{"traffic.kuma.io/exclude-inbound-ports", formPorts, "calls to these ports are not redirected", sets, func(s *settings, text string) error {
-		return more(&s.excludeInboundPorts, text, parsePorts)
+		return addPorts(&s.redirect.ExcludeInboundPorts, text)
 	}},
 	{"traffic.kuma.io/exclude-outbound-ports", formPorts, "calls of the pod to these ports are not redirected", sets, func(s *settings, text string) error {
-		return more(&s.excludeOutboundPorts, text, parsePorts)
+		return addPorts(&s.redirect.ExcludeOutboundPorts, text)
 	}},
 	{"traffic.kuma.io/exclude-outbound-ports-for-uids", "[[tcp|udp:]ports:]uid;…", "the same for calls of some users", sets, func(s *settings, text string) (err error) {
-		s.excludeForUIDs, err = parsePortsForUIDs(text)
-		return err
+		if s.redirect.ExcludeOutboundPortsForUIDs, err = intercept.ParseUIDPorts(text); err != nil {
+			return oneLine(err)
+		}
+		return nil
 	}},
 	{"traffic.kuma.io/exclude-inbound-ips", formIPs, "calls from these addresses are not redirected", sets, func(s *settings, text string) error {
-		return more(&s.excludeInboundIPs, text, parsePrefixes)
+		given, err := intercept.ParsePrefixes(text)
+		if err != nil {
+			return oneLine(err)
+		}
+		s.redirect.ExcludeInboundIPs = slices.Concat(s.redirect.ExcludeInboundIPs, given)
+		return nil
 	}},
 	{"traffic.kuma.io/exclude-outbound-ips", formIPs, "calls to these addresses are not redirected", sets, func(s *settings, text string) error {
-		return more(&s.excludeOutboundIPs, text, parsePrefixes)
+		given, err := intercept.ParsePrefixes(text)
+		if err != nil {
+			return oneLine(err)
+		}
+		s.redirect.ExcludeOutboundIPs = slices.Concat(s.redirect.ExcludeOutboundIPs, given)
+		return nil
 	}},
 	{"traffic.kuma.io/drop-invalid-packets", formBool, "packets without a connection are dropped", sets, func(s *settings, text string) (err error) {
-		s.dropInvalid, err = parseBool(text)
+		s.redirect.DropInvalidPackets, err = parseBool(text)
 		return err
 	}},
 	{"kuma.io/reachable-backends", "refs: [{kind: MeshService, name: web}]", "what the pod may call; everything where it is not given", sets, (*settings).setReachable},
@@ -241,14 +255,7 @@ func read(pod *corev1.Pod, ns Namespace, c Config) (s settings, warnings, refuse
 		}
 	}
 	s.finish(pod)
-	return s, warnings, refused
-}
-
-// more adds what a text lists to a list.
-func more(list *[]string, text string, parse func(string) ([]string, error)) error {
-	given, err := parse(text)
-	*list = slices.Concat(*list, given)
-	return err
+	return s, warnings, append(refused, s.refusedInterception()...)
 }
 
 // named is v as a violation of an object other than the pod.

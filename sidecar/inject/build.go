@@ -110,8 +110,8 @@ func (s *settings) annotations(pod *corev1.Pod, c Config) []annotation {
 			annotation{annotationRedirected, "enabled"},
 			annotation{annotationInbound, strconv.Itoa(InboundPort)},
 			annotation{annotationOutbound, strconv.Itoa(OutboundPort)},
-			annotation{annotationFamily, s.family},
-			annotation{annotationRules, s.interception().JSON()})
+			annotation{annotationFamily, string(s.redirect.IPFamilyMode)},
+			annotation{annotationRules, s.redirect.Annotation()})
 	}
 	if len(pod.Spec.Containers) > 0 {
 		out = append(out, annotation{annotationDefault, pod.Spec.Containers[0].Name})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/sidecar/intercept"
 )
 
 // Config is what injection has to know beside a pod and its namespace. The keys are those
@@ -149,16 +150,30 @@ func (c Config) Validate() error {
 		check(api.Path("sidecar.env").Key(name), checkVariable(name))
 	}
 	check("interception.mode", s.setMode(c.Interception.Mode))
-	check("interception.backend", oneOf(c.Interception.Backend, backends...))
-	list := func(at api.Path, values []string, parse func(string) ([]string, error)) {
-		for i, v := range values {
-			_, err := parse(v)
-			check(at.Index(i), err)
+	_, err := intercept.ParseBackend(c.Interception.Backend)
+	if f := (*intercept.Fault)(nil); errors.As(err, &f) {
+		check("interception.backend", errors.New(f.Message))
+	}
+	for _, list := range []struct {
+		at     api.Path
+		values []string
+		ports  bool
+	}{
+		{"interception.excludeInboundPorts", c.Interception.ExcludeInboundPorts, true},
+		{"interception.excludeOutboundPorts", c.Interception.ExcludeOutboundPorts, true},
+		{"interception.excludeOutboundIPs", c.Interception.ExcludeOutboundIPs, false},
+	} {
+		for i, v := range list.values {
+			if list.ports {
+				_, err = intercept.ParsePorts(v)
+			} else {
+				_, err = intercept.ParsePrefixes(v)
+			}
+			if err != nil {
+				check(list.at.Index(i), oneLine(err))
+			}
 		}
 	}
-	list("interception.excludeInboundPorts", c.Interception.ExcludeInboundPorts, parsePorts)
-	list("interception.excludeOutboundPorts", c.Interception.ExcludeOutboundPorts, parsePorts)
-	list("interception.excludeOutboundIPs", c.Interception.ExcludeOutboundIPs, parsePrefixes)
 	return errs.ErrorOrNil()
 }
 

@@ -40,8 +40,8 @@ func TestValues(t *testing.T) {
 		`values.yaml:5:14: sidecar.drainTime: is negative; write 0s or more`,
 		`values.yaml:3:31: sidecar.env["WEFT_CA_CERT"]: WEFT_CA_CERT is set by weft itself; leave it out`,
 		`values.yaml:7:9: interception.mode: interception by a CNI plugin is not there yet; write init or none`,
-		`values.yaml:8:12: interception.backend: unknown value "bpf"; write one of auto, iptables-nft, iptables-legacy, nft`,
-		`values.yaml:9:25: interception.excludeInboundPorts[0]: "x" is no port; write numbers from 1 to 65535, or ranges such as 8000-8010, with commas in between`,
+		`values.yaml:8:12: interception.backend: "bpf" is none; write one of auto, iptables-nft, iptables-legacy, nft`,
+		`values.yaml:9:25: interception.excludeInboundPorts[0]: "x" is no port; write numbers and ranges from 1 to 65535 by comma, such as 80,8000-8100`,
 	}
 	if diff := cmp.Diff(want, said(`image: ""
 systemNamespaces: []

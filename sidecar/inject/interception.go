@@ -1,95 +1,74 @@
 package inject
 
 import (
-	"encoding/json"
-	"slices"
-	"strconv"
+	"errors"
 	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/sidecar/intercept"
 )
 
-// Interception is what is redirected in a pod: the flags of `weft install
-// transparent-proxy` (spec/kubernetes.md 5.1). As JSON it is the annotation
-// weft.io/interception, for a CNI plugin to apply.
-type Interception struct {
-	Backend                    string   `json:"-"` // how rules get into the kernel is the host's
-	DNSPort                    int      `json:"dnsPort,omitempty"`
-	DropInvalidPackets         bool     `json:"dropInvalidPackets"`
-	ExcludeInboundIPs          []string `json:"excludeInboundIPs,omitempty"`
-	ExcludeInboundPorts        []string `json:"excludeInboundPorts,omitempty"`
-	ExcludeOutboundIPs         []string `json:"excludeOutboundIPs,omitempty"`
-	ExcludeOutboundPorts       []string `json:"excludeOutboundPorts,omitempty"`
-	ExcludeOutboundPortsForUID []string `json:"excludeOutboundPortsForUIDs,omitempty"`
-	InboundPort                int      `json:"inboundPort"`
-	IPFamilyMode               string   `json:"ipFamilyMode"`
-	OutboundPort               int      `json:"outboundPort"`
-	ProxyUID                   int      `json:"proxyUID"`
-	RedirectDNS                bool     `json:"redirectDNS"`
-	RedirectInbound            bool     `json:"redirectInbound"`
+// intercepted are the settings of interception that values give.
+func (v InterceptionValues) intercepted() (intercept.Config, error) {
+	c := intercept.Default()
+	var errs [3]error
+	c.ExcludeInboundPorts, errs[0] = intercept.ParsePorts(strings.Join(v.ExcludeInboundPorts, ","))
+	c.ExcludeOutboundPorts, errs[1] = intercept.ParsePorts(strings.Join(v.ExcludeOutboundPorts, ","))
+	c.ExcludeOutboundIPs, errs[2] = intercept.ParsePrefixes(strings.Join(v.ExcludeOutboundIPs, ","))
+	return c, errors.Join(errs[:]...)
 }
 
-// interception is what settings redirect.
-func (s *settings) interception() Interception {
-	kept := []string{strconv.Itoa(ReadinessPort)}
-	if s.probePort != 0 {
-		kept = append(kept, strconv.Itoa(s.probePort))
-	}
-	i := Interception{
-		Backend: s.backend, DropInvalidPackets: s.dropInvalid,
-		ExcludeInboundIPs: sorted(s.excludeInboundIPs, parsePrefixes), ExcludeInboundPorts: sorted(slices.Concat(kept, s.excludeInboundPorts), parsePorts),
-		ExcludeOutboundIPs: sorted(s.excludeOutboundIPs, parsePrefixes), ExcludeOutboundPorts: sorted(s.excludeOutboundPorts, parsePorts),
-		ExcludeOutboundPortsForUID: s.excludeForUIDs,
-		InboundPort:                InboundPort, OutboundPort: OutboundPort, ProxyUID: UID, IPFamilyMode: s.family,
-		RedirectDNS: s.dns, RedirectInbound: s.gateway == "",
-	}
-	if s.dns {
-		i.DNSPort = s.dnsPort
-	}
-	return i
-}
-
-// sorted are the entries of lists that were checked, in order and each once.
-func sorted(lists []string, parse func(string) ([]string, error)) []string {
-	out, err := parse(strings.Join(lists, ","))
-	if err != nil { // together they are more than one annotation may list
-		return lists
-	}
-	return out
-}
-
-// JSON is the value of the annotation weft.io/interception.
-func (i Interception) JSON() string {
-	out, err := json.Marshal(i)
+// addPorts adds what a text lists to ports.
+func addPorts(ports *intercept.Ports, text string) error {
+	given, err := intercept.ParsePorts(text)
 	if err != nil {
-		panic(err) // numbers and texts always marshal
+		return oneLine(err)
 	}
-	return string(out)
+	*ports, err = intercept.ParsePorts(strings.Trim(ports.String()+","+given.String(), ","))
+	return err
 }
 
-// Flags are the arguments of `weft install transparent-proxy`, in the order of their names.
-func (i Interception) Flags() []string {
-	out := []string{
-		"--backend=" + i.Backend,
-		"--drop-invalid-packets=" + strconv.FormatBool(i.DropInvalidPackets),
-		"--inbound-port=" + strconv.Itoa(i.InboundPort),
-		"--ip-family-mode=" + i.IPFamilyMode,
-		"--outbound-port=" + strconv.Itoa(i.OutboundPort),
-		"--proxy-uid=" + strconv.Itoa(i.ProxyUID),
-		"--redirect-dns=" + strconv.FormatBool(i.RedirectDNS),
-		"--redirect-inbound=" + strconv.FormatBool(i.RedirectInbound),
+// oneLine are many errors of one value as one.
+func oneLine(err error) error {
+	var all []string
+	for _, e := range flat(err) {
+		all = append(all, e.Error())
 	}
-	list := func(flag, separator string, values []string) {
-		if len(values) > 0 {
-			out = append(out, flag+"="+strings.Join(values, separator))
+	return errors.New(strings.Join(all, "; "))
+}
+
+// flat takes many errors apart that came as one.
+func flat(err error) []error {
+	var many interface{ WrappedErrors() []error }
+	if errors.As(err, &many) {
+		return many.WrappedErrors()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+// annotationOf are the annotations that set flags of `weft install transparent-proxy`,
+// where the names differ.
+var annotationOf = map[string]string{"dns-port": "kuma.io/builtin-dns-port", "ip-family-mode": annotationFamily}
+
+// refusedInterception is what settings of interception that were read one by one are
+// refused for together.
+func (s *settings) refusedInterception() []*api.Violation {
+	var out []*api.Violation
+	for _, e := range flat(s.redirect.Validate()) {
+		var f *intercept.Fault
+		if !errors.As(e, &f) {
+			f = &intercept.Fault{Message: e.Error()}
 		}
+		name, ok := annotationOf[f.Flag]
+		if !ok {
+			name = "traffic.kuma.io/" + f.Flag
+		}
+		v := annotationPath(name).Breaks("%s", f.Message)
+		v.Code = "InvalidAnnotation"
+		out = append(out, v)
 	}
-	list("--exclude-inbound-ips", ",", i.ExcludeInboundIPs)
-	list("--exclude-inbound-ports", ",", i.ExcludeInboundPorts)
-	list("--exclude-outbound-ips", ",", i.ExcludeOutboundIPs)
-	list("--exclude-outbound-ports", ",", i.ExcludeOutboundPorts)
-	list("--exclude-outbound-ports-for-uids", ";", i.ExcludeOutboundPortsForUID)
-	if i.DNSPort != 0 {
-		out = append(out, "--dns-port="+strconv.Itoa(i.DNSPort))
-	}
-	slices.Sort(out)
 	return out
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/sidecar/intercept"
 )
 
 // The modes of interception: who redirects the pod's traffic.
@@ -27,17 +28,14 @@ const (
 	OutboundPort  = 15001
 	DNSPort       = 15053
 	AdminPort     = 9901
-	ReadinessPort = 9902
-	ProbePort     = 9001
+	ReadinessPort = intercept.ReadinessPort
+	ProbePort     = intercept.ProbePort
 )
 
 // reservedPorts are those of the sidecar; the probe port is one more.
 var reservedPorts = []int{AdminPort, ReadinessPort, OutboundPort, InboundPort, DNSPort}
 
-var (
-	backends  = []string{"auto", "iptables-nft", "iptables-legacy", "nft"}
-	logLevels = []string{"trace", "debug", "info", "warning", "error", "critical", "off"}
-)
+var logLevels = []string{"trace", "debug", "info", "warning", "error", "critical", "off"}
 
 // settings are what annotations and values say of one pod.
 type settings struct {
@@ -51,31 +49,28 @@ type settings struct {
 	logLevel, componentLevel string
 	resources                Resources
 	parsed                   corev1.ResourceRequirements
-	mode, backend, family    string
-	dns                      bool
-	dnsPort                  int
-	dropInvalid              bool
-
-	excludeInboundPorts, excludeOutboundPorts, excludeForUIDs []string
-	excludeInboundIPs, excludeOutboundIPs                     []string
+	mode, backend            string
+	redirect                 intercept.Config
 }
 
 // settings are those of a pod without annotations.
 func (c Config) settings() settings {
+	redirect, _ := c.Interception.intercepted() // sound: Validate checked it
+	redirect.RedirectDNS = c.DNS.Enabled
 	return settings{
 		native: c.Sidecar.Native, wait: true, probePort: ProbePort, drain: time.Duration(c.Sidecar.DrainTime),
 		env: joined(c.Sidecar.Env, nil), resources: c.Sidecar.Resources,
-		mode: c.Interception.Mode, backend: c.Interception.Backend, family: "dualstack",
-		dns: c.DNS.Enabled, dnsPort: DNSPort,
-		excludeInboundPorts: c.Interception.ExcludeInboundPorts, excludeOutboundPorts: c.Interception.ExcludeOutboundPorts,
-		excludeOutboundIPs: c.Interception.ExcludeOutboundIPs,
+		mode: c.Interception.Mode, backend: c.Interception.Backend, redirect: redirect,
 	}
 }
 
 // finish decides what depends on several settings, and on the pod.
 func (s *settings) finish(pod *corev1.Pod) {
 	if s.gateway != "" {
-		s.probePort = 0
+		s.probePort, s.redirect.RedirectInbound = 0, false
+	}
+	if s.probePort != 0 && s.probePort != ProbePort { // that one is never redirected
+		_ = addPorts(&s.redirect.ExcludeInboundPorts, strconv.Itoa(s.probePort)) // a port
 	}
 	if isJob(pod) { // a sidecar that does not end would keep its job from ending
 		s.native = true

@@ -23,7 +23,7 @@ func (s *settings) initContainer(c Config) corev1.Container {
 	security.RunAsNonRoot = new(false) // else a pod that says true could not start
 	return corev1.Container{
 		Name: InitContainer, Image: c.Image, ImagePullPolicy: corev1.PullIfNotPresent,
-		Command: []string{"weft", "install", "transparent-proxy"}, Args: s.interception().Flags(),
+		Command: []string{"weft", "install", "transparent-proxy"}, Args: append([]string{"--backend=" + s.backend}, s.redirect.Args()...),
 		Env: []corev1.EnvVar{{Name: "XTABLES_LOCKFILE", Value: runDir + "/xtables.lock"}},
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{"cpu": resource.MustParse("10m"), "memory": resource.MustParse("20Mi")},
@@ -94,8 +94,8 @@ func (s *settings) arguments(c Config) []string {
 		"--token-file=" + tokenDir + "/token",
 		"--xds=https://weft-control-plane." + c.SystemNamespaces[0] + ".svc:5678",
 	}
-	if s.dns {
-		out = append(out, fmt.Sprintf("--dns=127.0.0.1:%d", s.dnsPort))
+	if s.redirect.RedirectDNS {
+		out = append(out, fmt.Sprintf("--dns=127.0.0.1:%d", s.redirect.DNSPort))
 	}
 	if s.logLevel != "" {
 		out = append(out, "--envoy-log-level="+s.logLevel)
