@@ -15,11 +15,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/weftmesh/weft/sidecar/probes"
 )
 
 // Config is how an agent runs.
@@ -30,12 +33,19 @@ type Config struct {
 	Dataplane []byte // the Dataplane document, or empty where the control plane has it
 	TokenFile string // empty: no token
 	CAFile    string // authority of the control plane
+	CA        []byte // the same in PEM, where there is no file
 	Envoy     string // path of the binary; empty: look for it
 	AdminPort uint32 // 0 = any
 	// Readiness is the address of the agent's own /readyz; port 0 = any.
 	Readiness   string
-	Concurrency int // worker threads of Envoy; 0 = as many as there are cores
-	LogLevel    string
+	Concurrency int    // worker threads of Envoy; 0 = as many as there are cores
+	LogLevel    string // of Envoy
+	// ComponentLogLevel is that of components of Envoy: upstream:debug,router:trace.
+	ComponentLogLevel string
+	// Probes are those that the agent answers for the workload; port 0 is none.
+	Probes probes.Set
+	// PodIPs are the addresses of the pod, the first of which is probed; none is a host.
+	PodIPs []netip.Addr
 	// DrainTime is how long Envoy goes on answering after it was told to stop.
 	DrainTime time.Duration
 	Version   string // of weft, for the control plane's records
@@ -88,24 +98,46 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	a.state.readiness.Store(new(listener.Addr().String()))
 
-	server := &http.Server{Handler: a.handler(), ReadHeaderTimeout: 5 * time.Second}
-	all, stop := errgroup.WithContext(ctx)
-	all.Go(func() error {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serve readiness: %w", err)
+	servers := []*endpoint{{"readiness", listener, a.handler()}}
+	if p := a.config.Probes; p.Port != 0 {
+		listener, err := net.Listen("tcp", fmt.Sprintf(":%d", p.Port))
+		if err != nil {
+			return fmt.Errorf("listen for probes: %w", err)
 		}
-		return nil
-	})
+		servers = append(servers, &endpoint{"probes", listener, newProber(p, a.config.PodIPs)})
+	}
+	all, stop := errgroup.WithContext(ctx)
+	closing, closeAll := context.WithCancel(context.Background())
+	for _, s := range servers {
+		all.Go(func() error { return s.serve(closing) })
+	}
 	if token != nil {
 		token.look(time.Now()) // before Envoy wants it
 		all.Go(func() error { token.keep(stop, a.intervals.look); return nil })
 	}
 	all.Go(func() error {
-		defer server.Close()
+		defer closeAll()
 		s := &supervisor{agent: a, envoy: envoy, source: source, dir: dir}
 		return s.run(stop)
 	})
 	return all.Wait()
+}
+
+// endpoint is one address at which the agent itself answers.
+type endpoint struct {
+	name     string
+	listener net.Listener
+	handler  http.Handler
+}
+
+func (e *endpoint) serve(ctx context.Context) error {
+	server := &http.Server{Handler: e.handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve %s: %w", e.name, err)
+	}
+	return nil
 }
 
 // bootstrapFile is where the bootstrap lies while Envoy runs.

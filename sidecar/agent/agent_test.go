@@ -259,7 +259,7 @@ func TestDrainingFinishesRequests(t *testing.T) {
 		text, _ := io.ReadAll(resp.Body)
 		answer <- fmt.Sprintf("%d %s, connection %s", resp.StatusCode, text, map[bool]string{true: "closed", false: "kept"}[resp.Close])
 	}()
-	active := "http://" + r.Admin() + "/stats?filter=http.answers.downstream_rq_active"
+	active := "http://" + r.Admin() + "/stats?filter=http.inbound_answers.downstream_rq_active"
 	eventually(t, "the request is under way", func() bool { return strings.Contains(get(active), "_active: 1") })
 	r.stop()
 	eventually(t, "draining", func() bool { return strings.Contains(r.logs.String(), "draining") })

@@ -38,8 +38,8 @@ func newSource(c Config, token *token) (*source, error) {
 			return nil, fmt.Errorf("--xds %s is plaintext and leaves this host; use https:// and --ca-file FILE", c.XDS)
 		}
 	case "https":
-		if c.CAFile == "" {
-			return nil, errors.New("--ca-file is missing: without the authority the control plane cannot be told from an impostor; give the ca.pem of its data directory")
+		if c.CAFile == "" && len(c.CA) == 0 {
+			return nil, errors.New("--ca-file is missing, and WEFT_CA_CERT too: without the authority the control plane cannot be told from an impostor; give the ca.pem of its data directory")
 		}
 	default:
 		return nil, fmt.Errorf("--xds %s has the scheme %q; use https://, or http:// on loopback", c.XDS, u.Scheme)
@@ -62,14 +62,14 @@ func (s *source) connect(r *request) (*http.Client, error) {
 		}
 		r.DataplaneToken, r.TokenPath = text, s.token.path
 	}
-	var pem []byte
+	pem := s.config.CA
 	if s.config.CAFile != "" {
 		var err error
 		if pem, err = os.ReadFile(s.config.CAFile); err != nil {
 			return nil, fmt.Errorf("--ca-file: %w; %w", err, errPermanent)
 		}
-		r.CACert = string(pem)
 	}
+	r.CACert = string(pem)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.client != nil && bytes.Equal(pem, s.pem) {
@@ -79,12 +79,20 @@ func (s *source) connect(r *request) (*http.Client, error) {
 	if s.tls {
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--ca-file %s holds no certificate; give the ca.pem of the control plane's data directory; %w", s.config.CAFile, errPermanent)
+			return nil, fmt.Errorf("%s holds no certificate; give the ca.pem of the control plane's data directory; %w", s.authority(), errPermanent)
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
 	s.client, s.pem = &http.Client{Transport: transport, Timeout: 10 * time.Second, CheckRedirect: refuseRedirect}, pem
 	return s.client, nil
+}
+
+// authority is what names the authority, for messages.
+func (s *source) authority() string {
+	if s.config.CAFile == "" {
+		return "WEFT_CA_CERT"
+	}
+	return "--ca-file " + s.config.CAFile
 }
 
 // refuseRedirect refuses to take the token elsewhere.

@@ -1,33 +1,95 @@
 package agent
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 )
 
-// drain makes Envoy fail its health checks and close its connections gently,
-// and waits for the drain time or until Envoy has ended by itself.
-func (a *Agent) drain(ended chan error) {
-	a.state.draining.Store(true)
-	if a.config.DrainTime <= 0 {
-		return
+// What drains: the connections that come in, so that a workload that ends can still call
+// others; or all of them, where Envoy makes room for another.
+const (
+	drainInbound = "/drain_listeners?inboundonly&graceful&skip_exit"
+	drainAll     = "/drain_listeners?graceful&skip_exit"
+)
+
+// activeInbound are the gauges of requests and connections that came in and are not done.
+var activeInbound = "/stats?filter=" + url.QueryEscape(`^(http\.(inbound|edge).*downstream_rq_active|cluster\.inbound.*upstream_rq_active)$`)
+
+// begin has the sidecar refuse to be ready and Envoy close connections gently. It may be
+// called again.
+func (a *Agent) begin(ctx context.Context, what string) error {
+	if a.state.draining.Swap(true) {
+		return nil
 	}
-	for _, path := range []string{"/healthcheck/fail", "/drain_listeners?graceful&skip_exit"} {
-		if err := a.admin(context.Background(), http.MethodPost, path); err != nil {
-			a.log.Warn("drain", "error", err)
-			return
-		}
+	a.state.since.Store(new(time.Now()))
+	if err := a.admin(ctx, http.MethodPost, what); err != nil {
+		return fmt.Errorf("drain: %w", err)
 	}
 	a.log.Info("draining", "time", a.config.DrainTime)
-	select {
-	case err := <-ended:
-		ended <- err // for stop, which waits for it too
-	case <-time.After(a.config.DrainTime):
+	return nil
+}
+
+// drain begins to drain and waits for the drain time, or until Envoy has ended by itself.
+// Where a hook began before, those who call know: then it ends as soon as nothing that
+// came in is under way.
+func (a *Agent) drain(ended chan error, what string) {
+	known := a.state.draining.Load()
+	if a.config.DrainTime <= 0 {
+		a.state.draining.Store(true)
+		return
 	}
+	if err := a.begin(context.Background(), what); err != nil {
+		a.log.Warn("cannot drain", "error", err)
+		return
+	}
+	enough, look := time.After(a.config.DrainTime), time.NewTicker(a.intervals.idle)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-ended:
+			ended <- err // for stop, which waits for it too
+			return
+		case <-enough:
+			return
+		case <-look.C:
+			if known && a.done(context.Background()) {
+				return
+			}
+		}
+	}
+}
+
+// done reports whether draining has come to its end: its time is over, or nothing is under
+// way after those who call had the time to hear of it.
+func (a *Agent) done(ctx context.Context) bool {
+	since := a.state.since.Load()
+	if since == nil {
+		return false
+	}
+	took := time.Since(*since)
+	return took >= a.config.DrainTime || took >= a.intervals.linger && a.idle(ctx)
+}
+
+// idle reports whether Envoy says that nothing that came in is under way.
+func (a *Agent) idle(ctx context.Context) bool {
+	text, err := a.ask(ctx, http.MethodGet, activeInbound)
+	if err != nil {
+		return false
+	}
+	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
+		if _, value, ok := strings.Cut(s.Text(), ": "); ok && value != "0" {
+			return false
+		}
+	}
+	return true
 }
 
 // admin asks Envoy's administration, which answers 200 or not at all well.
@@ -36,7 +98,7 @@ func (a *Agent) admin(ctx context.Context, method, path string) error {
 	return err
 }
 
-// ask is admin with the beginning of the answer.
+// ask is admin with the answer.
 func (a *Agent) ask(ctx context.Context, method, path string) ([]byte, error) {
 	address := a.state.admin.Load()
 	if address == nil {
@@ -53,7 +115,7 @@ func (a *Agent) ask(ctx context.Context, method, path string) ([]byte, error) {
 		return nil, fmt.Errorf("ask envoy %s: %w", path, err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
 		return nil, fmt.Errorf("ask envoy %s: %w", path, err)
 	}

@@ -14,11 +14,14 @@ import (
 type intervals struct {
 	look time.Duration // between two looks
 	cut  time.Duration // how long no connection may be nothing
+	idle time.Duration // between two looks at what is under way while draining
+	// linger is how long a draining sidecar stays at least: those who call hear of it late.
+	linger time.Duration
 	// first and longest are pauses between two attempts to register again.
 	first, longest time.Duration
 }
 
-var defaultIntervals = intervals{look: time.Second, cut: 3 * time.Second, first: time.Second, longest: 30 * time.Second}
+var defaultIntervals = intervals{look: time.Second, cut: 3 * time.Second, idle: 200 * time.Millisecond, linger: 5 * time.Second, first: time.Second, longest: 30 * time.Second}
 
 // jittered is d, more or less, so that the sidecars of a mesh do not all come at once.
 func jittered(d time.Duration) time.Duration {

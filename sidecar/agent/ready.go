@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 )
 
 // Readiness is the address of the agent's own endpoint, empty before Run listens.
@@ -17,7 +18,8 @@ func text(s *string) string {
 }
 
 // handler answers /healthz while the agent runs, and /readyz while Envoy has
-// its configuration and is not draining.
+// its configuration and is not draining. From this host it takes POST /drain, and
+// /drained says whether all that came in is done.
 func (a *Agent) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "alive") })
@@ -28,7 +30,32 @@ func (a *Agent) handler() http.Handler {
 		}
 		fmt.Fprintln(w, "ready")
 	})
+	mux.HandleFunc("POST /drain", func(w http.ResponseWriter, r *http.Request) {
+		if !local(r) {
+			http.Error(w, "only this host may drain its sidecar", http.StatusForbidden)
+			return
+		}
+		if err := a.begin(r.Context(), drainInbound); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "draining")
+	})
+	mux.HandleFunc("GET /drained", func(w http.ResponseWriter, r *http.Request) {
+		if !local(r) || !a.done(r.Context()) {
+			http.Error(w, "requests are under way, or it does not drain", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "drained")
+	})
 	return mux
+}
+
+// local reports whether a request comes from this host, or from this pod, and from no
+// page of a browser.
+func local(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && from.Addr().Unmap().IsLoopback() && r.Header.Get("Origin") == ""
 }
 
 // ready asks Envoy, which is live only after the first configuration arrived whole.

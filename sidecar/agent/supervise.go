@@ -33,6 +33,7 @@ type state struct {
 	admin     atomic.Pointer[string] // address of Envoy's administration, nil while it is down
 	readiness atomic.Pointer[string]
 	draining  atomic.Bool
+	since     atomic.Pointer[time.Time] // when draining began
 }
 
 // supervisor keeps one Envoy running.
@@ -115,11 +116,11 @@ func (s *supervisor) monitor(ctx context.Context, cmd *exec.Cmd, ended chan erro
 		return fmt.Errorf("envoy ended: %w", ending(err))
 	case <-replace:
 		defer s.agent.state.draining.Store(false)
-		s.agent.drain(ended)
+		s.agent.drain(ended, drainAll)
 		s.stop(cmd, ended)
 		return errReplaced
 	case <-ctx.Done():
-		s.agent.drain(ended)
+		s.agent.drain(ended, drainInbound)
 		s.stop(cmd, ended)
 		return nil
 	}
@@ -184,6 +185,9 @@ func (s *supervisor) arguments() []string {
 		"--log-format", logFormat,
 		"--drain-time-s", strconv.Itoa(max(1, int(c.DrainTime/time.Second))),
 		"--drain-strategy", "immediate",
+	}
+	if c.ComponentLogLevel != "" {
+		args = append(args, "--component-log-level", c.ComponentLogLevel)
 	}
 	if c.Concurrency > 0 {
 		args = append(args, "--concurrency", strconv.Itoa(c.Concurrency))
