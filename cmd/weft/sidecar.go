@@ -2,19 +2,24 @@ package main
 
 import (
 	"fmt"
+	"net/netip"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/sidecar/agent"
+	"github.com/weftmesh/weft/sidecar/probes"
 )
 
 func newSidecar(a *app) *cobra.Command {
 	config := agent.Default()
-	var file, format, level string
+	var file, format, level, asked string
 	c := a.command(&cobra.Command{
 		Use:   "sidecar",
 		Short: "Run Envoy beside a workload",
@@ -22,14 +27,25 @@ func newSidecar(a *app) *cobra.Command {
 and, at the end, drains it before it stops.
 
 Envoy is found by --envoy, then WEFT_ENVOY, then PATH, then ./.tools, where
-"make tools" puts it.`,
+"make tools" puts it. Every flag may be given as WEFT_ and its name in the environment,
+as WEFT_TOKEN_FILE; the authority also as PEM in WEFT_CA_CERT.`,
 		Example: `  weft sidecar --name web-1 --dataplane-file web-1.yaml --token-file web-1.token --ca-file weft-data/ca.pem
   weft sidecar --xds http://127.0.0.1:5678 --name web-1 --token-file web-1.token`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			config.LogLevel = envoyLevel(level)
+			typed := map[string]bool{}
+			c.Flags().Visit(func(f *pflag.Flag) { typed[f.Name] = true })
+			if err := layer(c.Flags(), ""); err != nil {
+				return err
+			}
+			if err := surroundings(&config, asked, typed["envoy"]); err != nil {
+				return err
+			}
+			if config.LogLevel == "" {
+				config.LogLevel = envoyLevel(level)
+			}
 			config.Version = thisBuild().Version
-			if err := a.readDataplane(file, &config, c.Flags().Changed); err != nil {
+			if err := a.readDataplane(file, &config, func(flag string) bool { return typed[flag] }); err != nil {
 				return err
 			}
 			if config.Name == "" {
@@ -54,8 +70,38 @@ Envoy is found by --envoy, then WEFT_ENVOY, then PATH, then ./.tools, where
 	f.StringVar(&config.Readiness, "readiness", config.Readiness, "address of this agent's /readyz; port 0 is any")
 	f.IntVar(&config.Concurrency, "concurrency", 0, "worker threads of Envoy; 0 is one for each core")
 	f.DurationVar(&config.DrainTime, "drain-time", 30*time.Second, "how long Envoy goes on answering after SIGTERM")
+	config.LogLevel = ""
+	f.StringVar(&config.LogLevel, "envoy-log-level", "", "what Envoy logs: trace, debug, info, warning, error, critical or off (default: by --log-level)")
+	f.StringVar(&config.ComponentLogLevel, "envoy-component-log-level", "", "what components of Envoy log: upstream:debug,router:trace")
+	f.StringVar(&asked, "probes", "", "probes to answer in the place of the workload, as JSON; injection writes it")
 	logFlags(c, &format, &level)
+	c.AddCommand(newSidecarDrain(a), newSidecarWait(a))
 	return c
+}
+
+// surroundings are what the pod around a sidecar says in its environment.
+func surroundings(config *agent.Config, asked string, envoy bool) error {
+	if !envoy {
+		config.Envoy = "" // WEFT_ENVOY is looked at where Envoy is looked for
+	}
+	config.CA = []byte(os.Getenv("WEFT_CA_CERT"))
+	if asked != "" {
+		var err error
+		if config.Probes, err = probes.Parse(asked); err != nil {
+			return usage("--probes: %v; leave it to injection", err)
+		}
+	}
+	for ip := range strings.SplitSeq(os.Getenv("POD_IPS"), ",") {
+		if ip = strings.TrimSpace(ip); ip == "" {
+			continue
+		}
+		parsed, err := netip.ParseAddr(ip)
+		if err != nil {
+			return usage("POD_IPS: %q is no address; leave it to injection", ip)
+		}
+		config.PodIPs = append(config.PodIPs, parsed)
+	}
+	return nil
 }
 
 // readDataplane takes the document, and mesh and name from it unless flags give them.
