@@ -121,9 +121,6 @@ func (a *app) installTransparentProxy(ctx context.Context, x interception) error
 		return err
 	}
 	if x.dryRun {
-		for _, w := range c.Warnings() {
-			fmt.Fprintln(a.err, "weft: warning: "+w)
-		}
 		inputs, err := intercept.Preview(ctx, c, b)
 		for _, in := range inputs {
 			fmt.Fprint(a.out, in)

@@ -126,17 +126,6 @@ func (c *Config) lengths() map[string]int {
 	}
 }
 
-// Warnings are settings that change nothing.
-func (c *Config) Warnings() []string {
-	var out []string
-	for _, u := range c.ExcludeOutboundPortsForUIDs {
-		if u.Protocol == UDP && !(c.RedirectDNS && u.Ports.cover(dns)) {
-			out = append(out, (&Fault{flagUIDs, u.String() + " is without effect: of UDP only questions to name servers are redirected, and those by --redirect-dns"}).Error())
-		}
-	}
-	return out
-}
-
 // Args are the flags of `weft install transparent-proxy` that say the same, all written
 // out and sorted.
 func (c *Config) Args() []string {

@@ -41,7 +41,7 @@ func Complete(c *Config) error {
 // everything first and reports all that is wrong at once; when a step fails, those
 // before it are undone. Where the rules are there already it changes nothing.
 func Install(ctx context.Context, c Config, b Backend) (Outcome, error) {
-	out := Outcome{Warnings: c.Warnings()}
+	var out Outcome
 	var errs *multierror.Error
 	for _, err := range []error{c.Validate(), Complete(&c), out.family(&c)} {
 		if err != nil {

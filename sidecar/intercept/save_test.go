@@ -127,22 +127,6 @@ func many(n int) string {
 	return b.String()
 }
 
-// TestWithoutEffect: what changes nothing is said, and installs.
-func TestWithoutEffect(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		`{"excludeOutboundPortsForUIDs": ["udp:123:5"], "redirectDNS": true}`: "udp:123:5 is without effect",
-		`{"excludeOutboundPortsForUIDs": ["udp:*:5"]}`:                        "udp:*:5 is without effect",
-		`{"excludeOutboundPortsForUIDs": ["udp:*:5"], "redirectDNS": true}`:   "",
-		`{"excludeOutboundPortsForUIDs": ["tcp:123:5", "7"]}`:                 "",
-	} {
-		c, err := intercept.ParseAnnotation(text)
-		if got := strings.Join(c.Warnings(), " "); err != nil || (got == "") != (want == "") || !strings.Contains(got, want) {
-			t.Errorf("%s: %q, %v; want %q", text, got, err, want)
-		}
-	}
-}
-
 // FuzzParseAnnotation: whatever is read comes back the same, and its rules are made.
 func FuzzParseAnnotation(f *testing.F) {
 	f.Add(`{}`)
