@@ -47,7 +47,7 @@ test: tools ## everything: vet, all tests with a real Envoy, the demo
 .PHONY: test-kube
 test-kube: tools ## tests with network namespaces and a Kubernetes API server
 	@hack/tools-netns
-	PATH="$$PATH:/usr/sbin:/sbin" WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 REQUIRE_NETNS=1 $(GO) test -count=1 -timeout 15m $(TESTFLAGS) ./sidecar/intercept
+	PATH="$$PATH:/usr/sbin:/sbin" WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 REQUIRE_NETNS=1 $(GO) test -count=1 -timeout 15m $(TESTFLAGS) ./sidecar/intercept ./internal/netnstest
 	PATH="$$PATH:/usr/sbin:/sbin" WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 REQUIRE_NETNS=1 $(GO) test -count=1 -timeout 15m -run Redirection $(TESTFLAGS) ./cmd/weft
 
 .PHONY: lint
