@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -48,7 +49,8 @@ type bootstrapRequest struct {
 	DataplaneResource string            `json:"dataplaneResource"`
 	AdminPort         uint32            `json:"adminPort"`
 	AdminSocket       string            `json:"adminSocket"`
-	CACert            string            `json:"caCert"` // the authority that the sidecar trusts
+	XDSAddress        string            `json:"xdsAddress"` // weft's: where the sidecar finds the control plane
+	CACert            string            `json:"caCert"`     // the authority that the sidecar trusts
 	SystemCA          string            `json:"systemCaPath"`
 	DynamicMetadata   map[string]string `json:"dynamicMetadata"`
 	Version           map[string]any    `json:"version"`
@@ -218,11 +220,14 @@ func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, d
 	if err != nil {
 		return xds.BootstrapConfig{}, web.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
 	}
+	if _, err := netip.ParseAddr(ask.XDSAddress); ask.XDSAddress != "" && (err != nil || b.ca == "") {
+		return xds.BootstrapConfig{}, web.Refusal(http.StatusBadRequest, "xdsAddress is no IP address, or sidecars are served without TLS; leave out --xds-fallback")
+	}
 	ca := b.ca
 	if ca != "" && ask.CACert != "" {
 		ca = ask.CACert
 	}
-	c := xds.BootstrapConfig{Mesh: ask.Mesh, Name: ask.Name, XDSHost: name, XDSPort: uint32(number), CA: ca, Token: token, TokenPath: ask.TokenPath,
+	c := xds.BootstrapConfig{Mesh: ask.Mesh, Name: ask.Name, XDSHost: name, XDSPort: uint32(number), XDSAddress: ask.XDSAddress, CA: ca, Token: token, TokenPath: ask.TokenPath,
 		AdminPort: ask.AdminPort, AdminSocket: ask.AdminSocket, SystemCA: ask.SystemCA, Metadata: map[string]any{"dataplane.proxyType": "dataplane"}}
 	if spec, ok := dp.Spec.(*api.Dataplane); ok && spec.Networking != nil {
 		c.Service = serviceOf(spec.Networking)

@@ -2,6 +2,7 @@ package xds
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -47,6 +48,9 @@ type BootstrapConfig struct {
 	// XDSHost and XDSPort are where ADS is served.
 	XDSHost string
 	XDSPort uint32
+	// XDSAddress is where Envoy finds XDSHost, for one that cannot resolve the name. It is
+	// still known by its name. It needs a CA.
+	XDSAddress string
 	// CA is the authority of the control plane, in PEM; empty is plaintext.
 	CA string
 	// Token is sent with the stream; empty sends none.
@@ -75,6 +79,9 @@ func (c BootstrapConfig) Validate() error {
 	}
 	if c.XDSHost == "" || c.XDSPort == 0 || c.XDSPort > 65535 {
 		errs = multierror.Append(errs, fmt.Errorf("bootstrap: %q:%d is not the address of a control plane; give a host and a port", c.XDSHost, c.XDSPort))
+	}
+	if c.XDSAddress != "" && (c.CA == "" || !isIP(c.XDSAddress)) {
+		errs = multierror.Append(errs, fmt.Errorf("bootstrap: %q does not stand for the control plane; give an IP address, and an authority by which it is known", c.XDSAddress))
 	}
 	if c.CA == "" && c.Token+c.TokenPath != "" && !loopback(c.XDSHost) {
 		errs = multierror.Append(errs, errors.New("bootstrap: a token over plaintext would leave this host; give the control plane's authority"))
@@ -176,13 +183,13 @@ func (c BootstrapConfig) adsCluster() *clusterv3.Cluster {
 		ConnectTimeout:                durationpb.New(2 * time.Second),
 		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS},
 		DnsLookupFamily:               clusterv3.Cluster_V4_PREFERRED,
-		LoadAssignment:                assignment(adsCluster, [][]hostPort{{{c.XDSHost, c.XDSPort}}}),
+		LoadAssignment:                assignment(adsCluster, [][]hostPort{{{cmp.Or(c.XDSAddress, c.XDSHost), c.XDSPort}}}),
 		TypedExtensionProtocolOptions: protocolOptions(options),
 		UpstreamConnectionOptions: &clusterv3.UpstreamConnectionOptions{TcpKeepalive: &corev3.TcpKeepalive{
 			KeepaliveTime: wrapperspb.UInt32(10), KeepaliveInterval: wrapperspb.UInt32(5), KeepaliveProbes: wrapperspb.UInt32(2),
 		}},
 	}
-	if isIP(c.XDSHost) {
+	if isIP(cmp.Or(c.XDSAddress, c.XDSHost)) {
 		cluster.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
 	}
 	if c.CA == "" {

@@ -42,12 +42,13 @@ func TestBootstrapNamesTheNode(t *testing.T) {
 // with a name, and over TLS to an address with a socket for administration.
 func TestBootstraps(t *testing.T) {
 	t.Parallel()
-	plain, named, address, file := config(), config(), config(), config()
+	plain, named, address, file, fallback := config(), config(), config(), config(), config()
 	plain.AdminPort, plain.Service, plain.Metadata = 9901, "web", map[string]any{"version": "1"}
 	named.XDSHost, named.CA, named.Token = "control.example", "authority", "abc"
 	address.CA, address.XDSHost, address.AdminSocket, address.SystemCA = "authority", "192.0.2.7", "/run/admin.sock", "/etc/authorities.pem"
 	file.Token, file.TokenPath = "abc", "/run/token.json"
-	for name, c := range map[string]xds.BootstrapConfig{"plain": plain, "named": named, "address": address, "token-file": file} {
+	fallback.XDSHost, fallback.CA, fallback.XDSAddress = "control.example", "authority", "10.96.0.5"
+	for name, c := range map[string]xds.BootstrapConfig{"plain": plain, "named": named, "fallback": fallback, "address": address, "token-file": file} {
 		text, err := xds.Bootstrap(c)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -71,6 +72,8 @@ func TestBootstrapRefuses(t *testing.T) {
 		"no name":               {func(c *xds.BootstrapConfig) { c.Name = "" }, "mesh and name"},
 		"no port":               {func(c *xds.BootstrapConfig) { c.XDSPort = 0 }, "is not the address of a control plane"},
 		"token file over it":    {func(c *xds.BootstrapConfig) { c.TokenPath, c.XDSHost = "x", "10.0.0.1" }, "would leave this host"},
+		"no address":            {func(c *xds.BootstrapConfig) { c.CA, c.XDSAddress = "x", "control.example" }, "give an IP address"},
+		"nobody vouches":        {func(c *xds.BootstrapConfig) { c.XDSAddress = "10.0.0.1" }, "an authority by which it is known"},
 		"token over plain wire": {func(c *xds.BootstrapConfig) { c.Token, c.XDSHost = "x", "10.0.0.1" }, "would leave this host"},
 	} {
 		c := config()

@@ -60,6 +60,7 @@ as WEFT_TOKEN_FILE; the authority also as PEM in WEFT_CA_CERT.`,
 	}, groupRun)
 	f := c.Flags()
 	f.StringVar(&config.XDS, "xds", config.XDS, "control plane's address for sidecars")
+	f.StringVar(&config.XDSFallback, "xds-fallback", "", "IP address of the control plane, where the name of --xds cannot be resolved")
 	f.StringVarP(&config.Mesh, "mesh", "m", usualMesh(), "mesh of the dataplane; else that of --dataplane-file, else WEFT_MESH, else default")
 	f.StringVar(&config.Name, "name", "", "name of the dataplane (default: that of --dataplane-file)")
 	f.StringVar(&file, "dataplane-file", "", "Dataplane document to bring along; without it the control plane must have one")

@@ -27,15 +27,18 @@ import (
 
 // Config is how an agent runs.
 type Config struct {
-	XDS       string // base URL of the control plane: https://HOST:5678
-	Mesh      string
-	Name      string // of the Dataplane
-	Dataplane []byte // the Dataplane document, or empty where the control plane has it
-	TokenFile string // empty: no token
-	CAFile    string // authority of the control plane
-	CA        []byte // the same in PEM, where there is no file
-	Envoy     string // path of the binary; empty: look for it
-	AdminPort uint32 // 0 = any
+	XDS string // base URL of the control plane: https://HOST:5678
+	// XDSFallback is the IP address of the control plane where its name cannot be
+	// resolved; empty is none. Its certificate must be for the name.
+	XDSFallback string
+	Mesh        string
+	Name        string // of the Dataplane
+	Dataplane   []byte // the Dataplane document, or empty where the control plane has it
+	TokenFile   string // empty: no token
+	CAFile      string // authority of the control plane
+	CA          []byte // the same in PEM, where there is no file
+	Envoy       string // path of the binary; empty: look for it
+	AdminPort   uint32 // 0 = any
 	// Readiness is the address of the agent's own /readyz; port 0 = any.
 	Readiness   string
 	Concurrency int    // worker threads of Envoy; 0 = as many as there are cores

@@ -43,6 +43,7 @@ type request struct {
 	DataplaneToken    string  `json:"dataplaneToken,omitempty"`
 	TokenPath         string  `json:"tokenPath,omitempty"` // where Envoy finds it
 	DataplaneResource string  `json:"dataplaneResource,omitempty"`
+	XDSAddress        string  `json:"xdsAddress,omitempty"` // where the control plane's name cannot be resolved
 	CACert            string  `json:"caCert,omitempty"`
 	SystemCAPath      string  `json:"systemCaPath,omitempty"`
 	AdminPort         uint32  `json:"adminPort"`
@@ -60,6 +61,9 @@ func (s *source) fetch(ctx context.Context) ([]byte, error) {
 		Mesh: s.config.Mesh, Name: s.config.Name, ProxyType: "dataplane",
 		DataplaneResource: string(s.config.Dataplane), AdminPort: s.config.AdminPort,
 		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(),
+	}
+	if s.unresolved(ctx) {
+		body.XDSAddress = s.config.XDSFallback
 	}
 	client, err := s.connect(&body)
 	if err != nil {

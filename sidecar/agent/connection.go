@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -19,6 +20,7 @@ type source struct {
 	config Config
 	token  *token // nil: none
 	url    string
+	host   string
 	tls    bool
 
 	mu     sync.Mutex
@@ -32,6 +34,9 @@ func newSource(c Config, token *token) (*source, error) {
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("--xds %q is no URL; write https://HOST:PORT", c.XDS)
 	}
+	if f := c.XDSFallback; f != "" && (net.ParseIP(f) == nil || u.Scheme != "https") {
+		return nil, fmt.Errorf("--xds-fallback %q does not stand for --xds; give an IP address, and https://", f)
+	}
 	switch u.Scheme {
 	case "http":
 		if !loopback(u.Hostname()) {
@@ -44,7 +49,7 @@ func newSource(c Config, token *token) (*source, error) {
 	default:
 		return nil, fmt.Errorf("--xds %s has the scheme %q; use https://, or http:// on loopback", c.XDS, u.Scheme)
 	}
-	return &source{config: c, token: token, url: u.JoinPath("bootstrap").String(), tls: u.Scheme == "https"}, nil
+	return &source{config: c, token: token, url: u.JoinPath("bootstrap").String(), host: u.Hostname(), tls: u.Scheme == "https"}, nil
 }
 
 func loopback(host string) bool {
@@ -75,7 +80,7 @@ func (s *source) connect(r *request) (*http.Client, error) {
 	if s.client != nil && bytes.Equal(pem, s.pem) {
 		return s.client, nil
 	}
-	transport := &http.Transport{IdleConnTimeout: 10 * time.Second}
+	transport := &http.Transport{IdleConnTimeout: 10 * time.Second, DialContext: s.dial}
 	if s.tls {
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(pem) {
@@ -85,6 +90,31 @@ func (s *source) connect(r *request) (*http.Client, error) {
 	}
 	s.client, s.pem = &http.Client{Transport: transport, Timeout: 10 * time.Second, CheckRedirect: refuseRedirect}, pem
 	return s.client, nil
+}
+
+// unresolved reports whether there is a fallback, and the name of the control plane
+// cannot be resolved here.
+func (s *source) unresolved(ctx context.Context) bool {
+	if s.config.XDSFallback == "" || net.ParseIP(s.host) != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	_, err := net.DefaultResolver.LookupHost(ctx, s.host)
+	return err != nil
+}
+
+// dial connects to the control plane, by its address where its name leads nowhere. Who
+// answers there is known by the certificate.
+func (s *source) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if s.unresolved(ctx) {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		address = net.JoinHostPort(s.config.XDSFallback, port)
+	}
+	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
 // authority is what names the authority, for messages.
