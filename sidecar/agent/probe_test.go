@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,14 +37,26 @@ func portOf(t *testing.T, address string) int {
 	return n
 }
 
-func freePort(t *testing.T) int {
+// reserved is a port at which nobody listens, and that no other test is given. A listener
+// of the agent may still take it.
+func reserved(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return portOf(t, l.Addr().String())
+	t.Cleanup(func() { _ = syscall.Close(socket) })
+	if err := syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name.(*syscall.SockaddrInet4).Port
 }
 
 // healthServer answers for one service.
@@ -103,13 +116,13 @@ func TestProbes(t *testing.T) {
 		"away/liveness":  ask("HTTP", p, "/elsewhere"),
 		"here/liveness":  ask("HTTP", p, "/here"),
 		"tcp/startup":    {TimeoutSeconds: 20, TCP: &probes.TCP{Port: p}},
-		"closed/startup": {TimeoutSeconds: 20, TCP: &probes.TCP{Port: freePort(t)}},
+		"closed/startup": {TimeoutSeconds: 20, TCP: &probes.TCP{Port: reserved(t)}},
 		"grpc/liveness":  {TimeoutSeconds: 20, GRPC: &probes.GRPC{Port: g, Service: "shop"}},
 		"grpc/readiness": {TimeoutSeconds: 20, GRPC: &probes.GRPC{Port: g, Service: "sick"}},
 		"grpc/startup":   {TimeoutSeconds: 20, GRPC: &probes.GRPC{Port: g, Service: "unknown"}},
 	}
 	c := config(newPlane(t, bootstrap).URL)
-	c.Probes = probes.Set{Port: freePort(t), Probes: set}
+	c.Probes = probes.Set{Port: reserved(t), Probes: set}
 	c.PodIPs = []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 	r := start(t, c)
 	at := fmt.Sprintf("http://127.0.0.1:%d/probe/", c.Probes.Port)
