@@ -22,7 +22,8 @@ const module = "github.com/weftmesh/weft/"
 // line. A name with a slash-star stands for every package below it.
 var layers = []string{
 	"api",
-	"api/decode api/jsonschema",
+	"api/jsonschema",
+	"api/decode api/crd",
 	"merge",
 	"matcher",
 	"route",
@@ -56,11 +57,11 @@ var homes = map[string][]string{
 	"github.com/envoyproxy/go-control-plane/envoy":      {"xds", "policies/", "internal/", "hack/"},
 	"github.com/envoyproxy/go-control-plane/pkg/server": {"xds/server"},
 	"github.com/envoyproxy/go-control-plane/pkg/cache":  {"xds/server"},
-	"k8s.io/":                {"store/kube", "sidecar/inject"},
+	"k8s.io/":                {"store/kube", "sidecar/inject", "internal/"},
 	"sigs.k8s.io/":           {"route/gateway", "sidecar/inject"},
 	"github.com/spf13/cobra": {"cmd/"},
 	"go.etcd.io/bbolt":       {"store/bolt"},
-	"go.yaml.in/yaml":        {"api/decode", "cmd/", "sidecar/agent", "hack/published"},
+	"go.yaml.in/yaml":        {"api/decode", "cmd/", "sidecar/agent", "hack/published", "internal/corpus"},
 }
 
 // forbidden are imports of ours that a package does without although they are
@@ -77,7 +78,7 @@ var impure = []string{"context", "log/slog", "os", "os/exec", "math/rand", "math
 var exceptional = map[string][]string{
 	"sync":        {"resolve/kept.go", "xds/hosts.go", "xds/shared.go"},
 	"sync/atomic": {"resolve/kept.go"},
-	"reflect":     {"admission", "api/decode", "api/jsonschema", "policies", "resolve"},
+	"reflect":     {"admission", "api/crd", "api/decode", "api/jsonschema", "policies", "resolve"},
 }
 
 // clock are the functions of package time by which results would depend on when

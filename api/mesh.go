@@ -171,8 +171,8 @@ func (g *MeshGateway) Validate(at Path) error {
 
 // HostnameGenerator gives hostnames to services.
 type HostnameGenerator struct {
-	Selector *HostnameSelector `json:"selector,omitempty"`
-	Template string            `json:"template,omitempty"`
+	Selector *HostnameSelector `json:"selector,omitempty" schema:"required"`
+	Template string            `json:"template,omitempty" schema:"required"`
 }
 
 // HostnameSelector chooses services by their labels; one field is set.
@@ -180,4 +180,12 @@ type HostnameSelector struct {
 	MeshService          *LabelSelector `json:"meshService,omitempty"`
 	MeshExternalService  *LabelSelector `json:"meshExternalService,omitempty"`
 	MeshMultiZoneService *LabelSelector `json:"meshMultiZoneService,omitempty"`
+}
+
+// Rules of a selector; its twin is HostnameGenerator.Validate.
+func (HostnameSelector) Rules() []Rule {
+	return []Rule{{
+		Test:    "[has(self.meshService), has(self.meshExternalService), has(self.meshMultiZoneService)].filter(x, x).size() == 1",
+		Message: "chooses none or several kinds of services; write exactly one of meshService, meshExternalService, meshMultiZoneService",
+	}}
 }

@@ -148,6 +148,8 @@ type Type struct {
 	Secret    bool
 	New       func() Spec
 	NewStatus func() any // nil where the kind has no status that weft reads
+	// Custom is what the kind is in Kubernetes; nil where weft defines it not.
+	Custom *Definition
 }
 
 // CoreGroup stands for the group of Kubernetes that has no name.

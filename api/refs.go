@@ -41,6 +41,23 @@ var fieldsOfKind = map[string]refFields{
 	KindMeshMultiZoneService: {name: true, labels: true, section: true, needs: "name or labels"},
 }
 
+// refMembers are the fields of a ref beside kind and group, and which kinds take each.
+var refMembers = []struct {
+	name  string
+	given func(*TargetRef) bool
+	may   func(refFields) bool
+	hint  string
+}{
+	{"name", func(r *TargetRef) bool { return r.Name != "" }, func(f refFields) bool { return f.name }, "remove it"},
+	{"namespace", func(r *TargetRef) bool { return r.Namespace != "" }, func(f refFields) bool { return f.name && !f.tags }, "remove it"},
+	{"labels", func(r *TargetRef) bool { return len(r.Labels) > 0 }, func(f refFields) bool { return f.labels }, "remove them"},
+	{"tags", func(r *TargetRef) bool { return len(r.Tags) > 0 }, func(f refFields) bool { return f.tags }, "remove them, or use MeshSubset or MeshServiceSubset"},
+	{"sectionName", func(r *TargetRef) bool { return r.SectionName != "" }, func(f refFields) bool { return f.section }, "remove it"},
+	{"proxyTypes", func(r *TargetRef) bool { return len(r.ProxyTypes) > 0 }, func(f refFields) bool { return f.proxyTypes },
+		"they belong to the top-level targetRef of kind Mesh or MeshSubset"},
+	{"mesh", func(r *TargetRef) bool { return r.Mesh != "" }, func(refFields) bool { return false }, "an object reaches only its own mesh; remove it"},
+}
+
 // routeFields are those of every kind of route.
 var routeFields = refFields{name: true, labels: true, section: true, needs: "name or labels"}
 
@@ -73,6 +90,20 @@ func (r *RefRules) known(kind string) bool {
 	return ok && t.Route
 }
 
+// fields are those that a ref to a kind takes in its place.
+func (r *RefRules) fields(kind string) refFields {
+	may, ok := fieldsOfKind[kind]
+	if !ok {
+		may = routeFields
+	}
+	may.section = may.section || kind == KindDataplane && r.InboundSection
+	may.proxyTypes = may.proxyTypes && r.Top
+	if r.Top && kind == KindMeshService { // the tag kuma.io/service of inbounds, not an object
+		may.labels, may.section, may.needs = false, false, "name"
+	}
+	return may
+}
+
 // unattached reports whether kind is one of routes that policies may not target.
 func (r *RefRules) unattached(kind string) bool {
 	if r.Catalog == nil {
@@ -94,30 +125,19 @@ func ValidateTargetRef(at Path, ref TargetRef, rules RefRules) error {
 		}
 		return at.Field("kind").OneOf(ref.Kind, names...)
 	}
-	may, ok := fieldsOfKind[ref.Kind]
-	if !ok {
-		may = routeFields
-	}
-	may.section = may.section || ref.Kind == KindDataplane && rules.InboundSection
-	may.proxyTypes = may.proxyTypes && rules.Top
-	if rules.Top && ref.Kind == KindMeshService { // the tag kuma.io/service of inbounds, not an object
-		may.labels, may.section, may.needs = false, false, "name"
-	}
+	may := rules.fields(ref.Kind)
 	var errs *multierror.Error
-	refuse := func(set, may bool, field, instead string) {
-		if set && !may {
-			errs = multierror.Append(errs, at.Field(field).Breaks("a ref to a %s takes no %s; %s", ref.Kind, field, instead))
+	refuse := func(field, instead string) {
+		errs = multierror.Append(errs, at.Field(field).Breaks("a ref to a %s takes no %s; %s", ref.Kind, field, instead))
+	}
+	if group := rules.group(ref.Kind); ref.Group != "" && ref.Group != group {
+		refuse("group", groupHint(group))
+	}
+	for _, m := range refMembers {
+		if m.given(&ref) && !m.may(may) {
+			refuse(m.name, m.hint)
 		}
 	}
-	group := rules.group(ref.Kind)
-	refuse(ref.Group != "", ref.Group == group, "group", groupHint(group))
-	refuse(ref.Name != "", may.name, "name", "remove it")
-	refuse(ref.Namespace != "", may.name && !may.tags, "namespace", "remove it")
-	refuse(len(ref.Labels) > 0, may.labels, "labels", "remove them")
-	refuse(len(ref.Tags) > 0, may.tags, "tags", "remove them, or use MeshSubset or MeshServiceSubset")
-	refuse(ref.SectionName != "", may.section, "sectionName", "remove it")
-	refuse(len(ref.ProxyTypes) > 0, may.proxyTypes, "proxyTypes", "they belong to the top-level targetRef of kind Mesh or MeshSubset")
-	refuse(ref.Mesh != "", false, "mesh", "an object reaches only its own mesh; remove it")
 	errs = multierror.Append(errs, selectors(at, ref, may), ValidateTags(at.Field("tags"), ref.Tags))
 	if may.labels {
 		errs = multierror.Append(errs, ValidateLabels(at.Field("labels"), ref.Labels))

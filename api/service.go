@@ -7,7 +7,7 @@ type MeshService struct {
 	Identities []ServiceIdentity `json:"identities,omitempty"`
 	// State is Available or Unavailable. It is computed: what a document says is
 	// kept and has no effect, because Kuma's own client fills in Unavailable.
-	State string `json:"state,omitempty"`
+	State string `json:"state,omitempty" schema:"enum=Available|Unavailable"`
 }
 
 // ServiceSelector chooses the dataplanes of a service; one field at most is set.
@@ -24,21 +24,21 @@ type LabelSelector struct {
 
 // NameRef names one object.
 type NameRef struct {
-	Name string `json:"name,omitempty"`
+	Name string `json:"name,omitempty" schema:"required"`
 }
 
 // ServicePort is one port of a service.
 type ServicePort struct {
-	Port        uint32     `json:"port,omitempty"`
-	TargetPort  *IntOrName `json:"targetPort,omitempty"` // port number or name of an inbound; default Port
-	Name        string     `json:"name,omitempty"`       // default the decimal port
-	AppProtocol string     `json:"appProtocol,omitempty"`
+	Port        uint32     `json:"port,omitempty" schema:"required,min=1,max=65535"`
+	TargetPort  *IntOrName `json:"targetPort,omitempty"`                // port number or name of an inbound; default Port
+	Name        string     `json:"name,omitempty" schema:"is=portName"` // default the decimal port
+	AppProtocol string     `json:"appProtocol,omitempty" schema:"enum=tcp|http|http2|grpc|kafka"`
 }
 
 // ServiceIdentity is how a service proves who it is.
 type ServiceIdentity struct {
-	Type  string `json:"type,omitempty"`
-	Value string `json:"value,omitempty"`
+	Type  string `json:"type,omitempty" schema:"required,enum=SpiffeID|ServiceTag"`
+	Value string `json:"value,omitempty" schema:"required"`
 }
 
 // ServiceStatus is what others wrote about a MeshService, MeshExternalService
@@ -61,23 +61,23 @@ type VIP struct {
 
 // MeshExternalService is a destination outside the mesh.
 type MeshExternalService struct {
-	Match     *ExternalMatch     `json:"match,omitempty"`
+	Match     *ExternalMatch     `json:"match,omitempty" schema:"required"`
 	Endpoints []ExternalEndpoint `json:"endpoints,omitempty"`
 	TLS       *ExternalTLS       `json:"tls,omitempty"`
 }
 
 // ExternalMatch is the port and protocol by which the mesh calls it.
 type ExternalMatch struct {
-	Type     string `json:"type,omitempty"`
-	Port     uint32 `json:"port,omitempty"`
-	Protocol string `json:"protocol,omitempty"`
+	Type     string `json:"type,omitempty" schema:"enum=HostnameGenerator"`
+	Port     uint32 `json:"port,omitempty" schema:"required,min=1,max=65535"`
+	Protocol string `json:"protocol,omitempty" schema:"enum=tcp|http|http2|grpc"`
 }
 
 // ExternalEndpoint is one address of it.
 type ExternalEndpoint struct {
-	Address  string `json:"address,omitempty"`
-	Port     uint32 `json:"port,omitempty"`
-	Priority uint32 `json:"priority,omitempty"` // 0..128
+	Address  string `json:"address,omitempty" schema:"required"`
+	Port     uint32 `json:"port,omitempty" schema:"required,min=1,max=65535"`
+	Priority uint32 `json:"priority,omitempty" schema:"max=128"` // 0..128
 }
 
 // ExternalTLS is how the proxy speaks TLS to it.
@@ -90,14 +90,14 @@ type ExternalTLS struct {
 
 // TLSVersion bounds the versions of TLS: TLSAuto, TLS10 … TLS13.
 type TLSVersion struct {
-	Min string `json:"min,omitempty"`
-	Max string `json:"max,omitempty"`
+	Min string `json:"min,omitempty" schema:"enum=TLSAuto|TLS10|TLS11|TLS12|TLS13"`
+	Max string `json:"max,omitempty" schema:"enum=TLSAuto|TLS10|TLS11|TLS12|TLS13"`
 }
 
 // TLSVerification is what the proxy demands of the server's certificate.
 type TLSVerification struct {
-	Mode            string      `json:"mode,omitempty"` // Secured (default), SkipSAN, SkipCA, SkipAll
-	ServerName      string      `json:"serverName,omitempty"`
+	Mode            string      `json:"mode,omitempty" schema:"enum=Secured|SkipSAN|SkipCA|SkipAll"` // Secured (default), SkipSAN, SkipCA, SkipAll
+	ServerName      string      `json:"serverName,omitempty" schema:"is=hostname"`
 	SubjectAltNames []SANMatch  `json:"subjectAltNames,omitempty"`
 	CACert          *DataSource `json:"caCert,omitempty"`
 	ClientCert      *DataSource `json:"clientCert,omitempty"`
@@ -106,23 +106,46 @@ type TLSVerification struct {
 
 // SANMatch matches one subject alternative name: Exact or Prefix.
 type SANMatch struct {
-	Type  string `json:"type,omitempty"`
-	Value string `json:"value,omitempty"`
+	Type  string `json:"type,omitempty" schema:"enum=Exact|Prefix"`
+	Value string `json:"value,omitempty" schema:"required"`
 }
 
 // DataSource is inline material: text or base64.
 type DataSource struct {
-	Inline       string `json:"inline,omitempty"`
-	InlineString string `json:"inlineString,omitempty"`
+	Inline       string `json:"inline,omitempty" schema:"length=262144"`
+	InlineString string `json:"inlineString,omitempty" schema:"length=262144"`
 }
 
 // MeshMultiZoneService is one name for services of several zones.
 type MeshMultiZoneService struct {
-	Selector *MultiZoneSelector `json:"selector,omitempty"`
-	Ports    []ServicePort      `json:"ports,omitempty"`
+	Selector *MultiZoneSelector `json:"selector,omitempty" schema:"required"`
+	Ports    []ServicePort      `json:"ports,omitempty" schema:"required,least=1"`
 }
 
 // MultiZoneSelector chooses MeshServices by their labels.
 type MultiZoneSelector struct {
-	MeshService *LabelSelector `json:"meshService,omitempty"`
+	MeshService *LabelSelector `json:"meshService,omitempty" schema:"required"`
+}
+
+// Rules of a selector; its twin is MeshService.Validate.
+func (ServiceSelector) Rules() []Rule {
+	return []Rule{{
+		Test:    "[has(self.dataplaneLabels), has(self.dataplaneRef), " + Given("dataplaneTags") + "].filter(x, x).size() <= 1",
+		Message: "dataplaneLabels, dataplaneRef and dataplaneTags exclude each other; keep one",
+	}}
+}
+
+// Rules of a selector; its twin is MeshMultiZoneService.Validate.
+func (MultiZoneSelector) Rules() []Rule {
+	return []Rule{{Test: "has(self.meshService.matchLabels) && size(self.meshService.matchLabels) > 0", Message: "is missing; write meshService.matchLabels"}}
+}
+
+// Rules of what is demanded of a certificate; their twin is ExternalTLS.validate.
+func (TLSVerification) Rules() []Rule {
+	return []Rule{{Test: "has(self.clientCert) == has(self.clientKey)", Message: "clientCert and clientKey belong together; write both or none"}}
+}
+
+// Rules of material; their twin is ExternalTLS.validate.
+func (DataSource) Rules() []Rule {
+	return []Rule{{Test: "(" + Given("inline") + ") != (" + Given("inlineString") + ")", Message: "needs exactly one of inline and inlineString; write one of them"}}
 }

@@ -10,7 +10,7 @@ type TargetRef struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Tags        map[string]string `json:"tags,omitempty"`
 	SectionName string            `json:"sectionName,omitempty"`
-	ProxyTypes  []string          `json:"proxyTypes,omitempty"`
+	ProxyTypes  []string          `json:"proxyTypes,omitempty" schema:"enum=Sidecar|Gateway"`
 	Mesh        string            `json:"mesh,omitempty"`
 }
 

@@ -3,16 +3,16 @@ package api
 // Types are the base types: all but the kinds of policies and the routes.
 func Types() []Type {
 	return []Type{
-		{Name: KindMesh, Plural: "meshes", Short: "m", Global: true, Bare: true, DNSLabel: true, New: func() Spec { return new(Mesh) }},
-		{Name: KindDataplane, Plural: "dataplanes", Short: "dp", Bare: true, New: func() Spec { return new(Dataplane) }},
+		{Name: KindMesh, Plural: "meshes", Short: "m", Global: true, Bare: true, DNSLabel: true, New: func() Spec { return new(Mesh) }, Custom: openDefinition(false)},
+		{Name: KindDataplane, Plural: "dataplanes", Short: "dp", Bare: true, New: func() Spec { return new(Dataplane) }, Custom: openDefinition(true)},
 		{Name: KindMeshService, Plural: "meshservices", Short: "msvc", DNSLabel: true,
-			New: func() Spec { return new(MeshService) }, NewStatus: newServiceStatus},
+			New: func() Spec { return new(MeshService) }, NewStatus: newServiceStatus, Custom: serviceDefinition()},
 		{Name: KindMeshExternalService, Plural: "meshexternalservices", Short: "extsvc", DNSLabel: true,
-			New: func() Spec { return new(MeshExternalService) }, NewStatus: newServiceStatus},
+			New: func() Spec { return new(MeshExternalService) }, NewStatus: newServiceStatus, Custom: serviceDefinition()},
 		{Name: KindMeshMultiZoneService, Plural: "meshmultizoneservices", Short: "mzsvc", DNSLabel: true,
-			New: func() Spec { return new(MeshMultiZoneService) }, NewStatus: newServiceStatus},
+			New: func() Spec { return new(MeshMultiZoneService) }, NewStatus: newServiceStatus, Custom: serviceDefinition()},
 		{Name: KindHostnameGenerator, Plural: "hostnamegenerators", Short: "hg", Global: true,
-			New: func() Spec { return new(HostnameGenerator) }},
+			New: func() Spec { return new(HostnameGenerator) }, Custom: &Definition{Categories: kumaCategories, Status: ReportStatus{}, Columns: []Column{{"Template", "string", ".spec.template"}}}},
 		{Name: KindService, Plural: "services", Short: "svc", Group: CoreGroup, Version: "v1", DNSLabel: true, New: func() Spec { return new(Service) }},
 		{Name: KindEndpointSlice, Plural: "endpointslices", Short: "eps", Group: "discovery.k8s.io", Version: "v1", Bare: true, Beside: true,
 			New: func() Spec { return new(EndpointSlice) }},

@@ -10,9 +10,9 @@ import (
 // HeaderMatch compares one header, as the matches of a MeshHTTPRoute write it:
 // Exact (default), Present, Absent, RegularExpression or Prefix.
 type HeaderMatch struct {
-	Type  string `json:"type,omitempty"`
-	Name  string `json:"name"`
-	Value string `json:"value,omitempty"`
+	Type  string `json:"type,omitempty" schema:"enum=Exact|Present|RegularExpression|Absent|Prefix"`
+	Name  string `json:"name" schema:"required,is=headerName"`
+	Value string `json:"value,omitempty" schema:"is=header"`
 }
 
 // Condition is what m asks of a request or an answer. An error says why it can be

@@ -9,14 +9,15 @@ import (
 	"github.com/weftmesh/weft/api/jsonschema"
 )
 
-// JSONSchema describes the documents of the kind for editors and forms.
-func (k *Kind) JSONSchema() []byte {
+// JSONSchema describes the documents of the kind for editors and forms. Which refs
+// they may hold depends on what kinds there are.
+func (k *Kind) JSONSchema(c *api.Catalog) []byte {
 	whole := jsonschema.Schema{
 		"$schema": jsonschema.Dialect, "title": k.Name, "description": k.Title, "type": "object",
 		"required": []string{"type", "name", "spec"},
 		"properties": jsonschema.Schema{
 			"type": jsonschema.Schema{"const": k.Name}, "mesh": jsonschema.Text(), "name": jsonschema.Text(),
-			"labels": jsonschema.MapOf(jsonschema.Text()), "spec": k.SpecSchema(),
+			"labels": jsonschema.MapOf(jsonschema.Text()), "spec": jsonschema.OfSpec(c, k.Type()).Plain(),
 		},
 	}
 	out, err := json.MarshalIndent(whole, "", "  ")
@@ -26,51 +27,70 @@ func (k *Kind) JSONSchema() []byte {
 	return append(out, '\n')
 }
 
-// SpecSchema describes the body of the kind's documents. Beside what a schema
+// Schema describes the body of the kind's documents. Beside what a schema
 // usually says, a leaf of the conf has the default that takes part where its block
 // is used, and the keyword x-weft-scope: route, cluster or listener. Only fields
 // of scope route may be set for a route.
-func (k *Kind) SpecSchema() jsonschema.Schema {
-	conf := k.describe(reflect.TypeOf(k.New()).Elem(), "")
-	ref := jsonschema.Of(reflect.TypeFor[api.TargetRef]())
-	entry := func(members jsonschema.Schema) jsonschema.Schema {
-		members["default"], members["override"] = conf, conf
-		e := jsonschema.Closed(members)
-		e["anyOf"] = []any{jsonschema.Schema{"required": []string{"default"}}, jsonschema.Schema{"required": []string{"override"}}}
-		return e
+func (s *Spec) Schema(c *api.Catalog) jsonschema.Schema {
+	k, ref := s.Kind, func(rules api.RefRules) jsonschema.Schema {
+		return jsonschema.Of(reflect.TypeFor[api.TargetRef]()).Ref(rules)
 	}
-	item := entry(jsonschema.Schema{"targetRef": ref})
-	item["required"] = []string{"targetRef"}
-	lists := jsonschema.Schema{"targetRef": ref, "to": jsonschema.ListOf(item)}
+	to := k.item(ref(api.RefRules{Kinds: toKinds, Routes: c.Routes(), Catalog: c}))
+	to.Rule(k.routeOnlyRules(c, "self")...)
+	members := jsonschema.Schema{
+		"targetRef": ref(api.RefRules{Kinds: topKinds, Routes: c.Routes(), Catalog: c, Top: true, InboundSection: k.From || k.Rules}),
+		"to":        jsonschema.ListOf(to),
+	}
 	if k.From {
-		lists["from"] = jsonschema.ListOf(item)
+		members["from"] = jsonschema.ListOf(k.item(ref(api.RefRules{Kinds: fromKinds, Catalog: c})))
 	}
 	if k.Rules {
-		lists["rules"] = jsonschema.ListOf(entry(jsonschema.Schema{"matches": jsonschema.Of(reflect.TypeFor[[]ClientMatch]())}))
+		members["rules"] = jsonschema.ListOf(k.entry(jsonschema.Schema{"matches": jsonschema.Of(reflect.TypeFor[[]ClientMatch]())}))
 	}
-	return jsonschema.Closed(lists)
+	return jsonschema.Closed(members).Rule(k.formRules(c)...)
 }
 
-// describe is the schema of a block of the conf that stands at path.
-func (k *Kind) describe(t reflect.Type, path string) jsonschema.Schema {
-	members := jsonschema.Schema{}
+// item is the schema of an entry with a ref.
+func (k *Kind) item(ref jsonschema.Schema) jsonschema.Schema {
+	out := k.entry(jsonschema.Schema{"targetRef": ref})
+	out["required"] = []string{"targetRef"}
+	return out
+}
+
+// entry is the schema of one that says something under default, override or both.
+func (k *Kind) entry(members jsonschema.Schema) jsonschema.Schema {
+	members["default"], members["override"] = k.conf(), k.conf()
+	out := jsonschema.Closed(members)
+	out["anyOf"] = []any{jsonschema.Schema{"required": []string{"default"}}, jsonschema.Schema{"required": []string{"override"}}}
+	return out
+}
+
+// conf is the schema of the conf.
+func (k *Kind) conf() jsonschema.Schema {
+	t := reflect.TypeOf(k.New())
+	out := jsonschema.Of(t)
+	out["minProperties"] = 1
+	k.describe(out, t.Elem(), "")
+	return out
+}
+
+// describe adds to the schema of a block of the conf, which stands at path, what the
+// kind says of its fields.
+func (k *Kind) describe(block jsonschema.Schema, t reflect.Type, path string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name := jsonschema.NameOf(f)
 		at := strings.TrimPrefix(path+"."+name, ".")
-		var member jsonschema.Schema
+		member := block.Member(name)
 		if _, leaf := f.Tag.Lookup("weft"); leaf {
-			member = jsonschema.Of(f.Type)
 			k.annotate(member, at)
 		} else {
-			member = k.describe(f.Type.Elem(), at)
+			k.describe(member, f.Type.Elem(), at)
 		}
 		if doc := k.Docs[at]; doc != "" {
 			member["description"] = doc
 		}
-		members[name] = member
 	}
-	return jsonschema.Closed(members)
 }
 
 // annotate adds what only leaves have.

@@ -43,8 +43,8 @@ type ClientMatch struct {
 
 // ValueMatch compares text.
 type ValueMatch struct {
-	Type  string `json:"type"`
-	Value string `json:"value"`
+	Type  string `json:"type" schema:"required,enum=Exact|Prefix"`
+	Value string `json:"value" schema:"required"`
 }
 
 // Top is the top-level targetRef, Mesh where it is left out.

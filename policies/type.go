@@ -6,6 +6,6 @@ import "github.com/weftmesh/weft/api"
 func (k *Kind) Type() api.Type {
 	return api.Type{
 		Name: k.Name, Plural: k.Plural, Short: k.Short, Policy: true,
-		New: func() api.Spec { return &Spec{Kind: k} },
+		New: func() api.Spec { return &Spec{Kind: k} }, Custom: api.ReportedDefinition(),
 	}
 }

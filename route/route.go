@@ -59,8 +59,8 @@ type HeaderModifier struct {
 // Header is a name in lower case and its value as the writer gave it: a percent
 // sign is a percent sign.
 type Header struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Name  string `json:"name" schema:"required,is=headerName"`
+	Value string `json:"value" schema:"is=header"`
 }
 
 // Rewrite changes what the backend sees.

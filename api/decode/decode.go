@@ -150,8 +150,11 @@ func object(c *api.Catalog, doc *document, like api.Ref) (*api.Object, []*api.Vi
 func (d *decoder) structure(h *head) {
 	if h.spec.IsSet() {
 		d.warns = h.typ.Tolerant
+		if h.typ.Custom != nil {
+			d.items, d.length = h.typ.Bounds()
+		}
 		d.value(h.spec.node, h.spec.mark, h.at, reflect.ValueOf(h.object.Spec).Elem())
-		d.warns = false
+		d.warns, d.items = false, 0
 	}
 	if h.status.IsSet() && h.typ.NewStatus != nil {
 		h.object.Status = h.typ.NewStatus()

@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/jsonschema"
 )
 
 // The bounds of one document beside its size.
@@ -25,6 +26,8 @@ type decoder struct {
 	lenient bool // status: others wrote it, so what is unknown is left out
 	warns   bool // of unknown fields
 	secret  bool // values may be secrets, so messages do not quote them
+	items   int  // that a list has at most, where its field says nothing; 0 outside specs
+	length  int  // of texts, the same
 	inAlias int
 	aliased int
 	depth   int
@@ -37,6 +40,7 @@ type field struct {
 	index []int
 	// keepEmpty marks lists and maps in which empty differs from absent.
 	keepEmpty bool
+	most      int // items or characters, 0 where the tag says nothing of it
 }
 
 // report adds a violation that stands at node.
@@ -136,6 +140,7 @@ func (d *decoder) object(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 			continue
 		}
 		f := v.FieldByIndex(fields[i].index)
+		d.bounds(m.value, beside(m.key, m.value), at.Field(fields[i].name), fields[i].most)
 		d.value(m.value, beside(m.key, m.value), at.Field(fields[i].name), f)
 		if k := f.Kind(); (k == reflect.Slice || k == reflect.Map) && f.Len() == 0 && !fields[i].keepEmpty {
 			f.SetZero()
@@ -176,7 +181,7 @@ func (d *decoder) fields(t reflect.Type) []field {
 				out = append(out, inner)
 			}
 		case name != "" && name != "-":
-			out = append(out, field{name, []int{i}, !strings.Contains(options, "omitempty")})
+			out = append(out, field{name, []int{i}, !strings.Contains(options, "omitempty"), jsonschema.TagOf(f).Bound()})
 		}
 	}
 	if d.structs == nil {

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ type universal struct {
 type kubernetes struct {
 	APIVersion string   `json:"apiVersion,omitempty"`
 	Kind       string   `json:"kind,omitempty"`
+	Mesh       string   `json:"mesh,omitempty"` // beside the spec, of the kinds that have it there
 	Metadata   metadata `json:"metadata"`
 	Spec       Raw      `json:"spec"`
 	Status     Raw      `json:"status"`
@@ -196,6 +198,7 @@ func (d *decoder) kubernetes(typ api.Type) head {
 		h.spec, h.at = Raw{d, rest, d.root, "", 0}, ""
 	}
 	h.mesh = h.labels.Key(api.LabelMesh)
+	d.meshBeside(typ, &k)
 	h.object = api.Object{Ref: api.Ref{Kind: typ.Name, Namespace: k.Metadata.Namespace, Name: k.Metadata.Name}, Labels: k.Metadata.Labels, DeprecatedVersion: deprecated}
 	if !typ.Global {
 		h.object.Mesh = k.Metadata.Labels[api.LabelMesh]
@@ -208,6 +211,27 @@ func (d *decoder) kubernetes(typ api.Type) head {
 		h.object.Created = *k.Metadata.CreationTimestamp
 	}
 	return h
+}
+
+// meshBeside reads the mesh of a document that names it beside its spec, as if it were
+// the label, which may not say something else.
+func (d *decoder) meshBeside(typ api.Type, k *kubernetes) {
+	labels, label := k.Metadata.Labels, k.Metadata.Labels[api.LabelMesh]
+	switch key := d.locateNode("mesh"); {
+	case k.Mesh == "":
+	case typ.Custom == nil || !typ.Custom.InMesh:
+		v := api.Path("mesh").Breaks("unknown field; a %s names its mesh by the label %s", typ.Name, api.LabelMesh)
+		v.Code = "UnknownField"
+		d.report(key, v)
+	case label != "" && label != k.Mesh:
+		d.report(key, api.Path("mesh").Breaks("%q contradicts the label %s, which is %q; make them equal, or remove one", api.Clip(k.Mesh), api.LabelMesh, api.Clip(label)))
+	case label == "":
+		k.Metadata.Labels = maps.Clone(labels)
+		if k.Metadata.Labels == nil {
+			k.Metadata.Labels = map[string]string{}
+		}
+		k.Metadata.Labels[api.LabelMesh] = k.Mesh
+	}
 }
 
 // locateNode is the node that marks the place of path.

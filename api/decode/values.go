@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -82,7 +84,9 @@ func (d *decoder) list(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 		return
 	}
 	if len(n.Content) > maxItems {
-		d.report(mark, at.Breaks("the list has %d items; at most %d are allowed, so split the document", len(n.Content), maxItems))
+		if d.items == 0 || d.items > maxItems { // else bounds has said so
+			d.report(mark, at.Breaks("the list has %d items; at most %d are allowed, so split the document", len(n.Content), maxItems))
+		}
 		return
 	}
 	out := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
@@ -91,6 +95,7 @@ func (d *decoder) list(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 			d.report(item, at.Index(i).Breaks("the item is empty; write it or remove its dash"))
 			continue
 		}
+		d.bounds(item, item, at.Index(i), 0)
 		d.value(item, item, at.Index(i), out.Index(i))
 	}
 	v.Set(out)
@@ -98,9 +103,22 @@ func (d *decoder) list(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 
 // The bounds of one list, and of one map with free keys such as labels.
 const (
-	maxItems = 10_000
-	maxKeys  = 1000
+	maxItems = api.LongerItems
+	maxKeys  = api.MaxEntries
 )
+
+// bounds reports a list or text of a spec that is longer than most, or where that is 0
+// than those of its kind: a cluster takes no longer ones (spec/kubernetes.md 1.6).
+func (d *decoder) bounds(n, mark *yaml.Node, at api.Path, most int) {
+	n = target(n)
+	switch {
+	case d.items == 0:
+	case n.Kind == yaml.SequenceNode && len(n.Content) > cmp.Or(most, d.items):
+		d.report(mark, at.Breaks("the list has %d items; at most %d are allowed", len(n.Content), cmp.Or(most, d.items)))
+	case n.Kind == yaml.ScalarNode && utf8.RuneCountInString(n.Value) > cmp.Or(most, d.length):
+		d.report(mark, at.Breaks("the text has %d characters; at most %d are allowed", utf8.RuneCountInString(n.Value), cmp.Or(most, d.length)))
+	}
+}
 
 // dict reads a map with free keys.
 func (d *decoder) dict(n, mark *yaml.Node, at api.Path, v reflect.Value) {
@@ -120,6 +138,7 @@ func (d *decoder) dict(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 			d.report(m.key, here.Breaks(`has no value; write "" for an empty one or remove the name`))
 			continue
 		}
+		d.bounds(m.value, beside(m.key, m.value), here, 0)
 		d.value(m.value, beside(m.key, m.value), here, value)
 		out.SetMapIndex(reflect.ValueOf(m.key.Value).Convert(v.Type().Key()), value)
 	}

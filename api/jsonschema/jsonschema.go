@@ -5,7 +5,6 @@ package jsonschema
 
 import (
 	"encoding"
-	"maps"
 	"reflect"
 	"strings"
 
@@ -32,6 +31,9 @@ func ListOf(item Schema) Schema { return Schema{"type": "array", "items": item} 
 // MapOf is an object with any members, each of them a value.
 func MapOf(value Schema) Schema { return Schema{"type": "object", "additionalProperties": value} }
 
+// durationFormat is that of texts such as 1m30s.
+const durationFormat = "go-duration"
+
 // deepest bounds types that contain themselves: below it anything is allowed.
 const deepest = 12
 
@@ -40,22 +42,28 @@ var textual = reflect.TypeFor[encoding.TextUnmarshaler]()
 // Of is the schema of a Go type, as the decoder reads it.
 func Of(t reflect.Type) Schema { return of(t, 0) }
 
+// For is Of for a type that is known.
+func For[T any]() Schema { return Of(reflect.TypeFor[T]()) }
+
 func of(t reflect.Type, depth int) Schema {
+	self, ok := reflect.Zero(t).Interface().(Itself)
 	switch {
 	case depth > deepest:
 		return Schema{}
+	case ok && t.Kind() != reflect.Pointer:
+		return self.JSONSchema()
 	case t.Kind() == reflect.Pointer:
 		return of(t.Elem(), depth)
 	case t == reflect.TypeFor[api.IntOrName]():
 		return Schema{"type": []string{"integer", "string"}}
 	case t == reflect.TypeFor[api.Duration]():
-		return Schema{"type": "string", "format": "go-duration", "examples": []string{"10s", "1m30s"}}
+		return Schema{"type": "string", "format": durationFormat, "examples": []string{"10s", "1m30s"}}
 	case reflect.PointerTo(t).Implements(textual):
 		return Text()
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		return Closed(members(t, depth+1))
+		return object(t, depth+1)
 	case reflect.Slice:
 		return ListOf(of(t.Elem(), depth+1))
 	case reflect.Map:
@@ -76,17 +84,34 @@ func of(t reflect.Type, depth int) Schema {
 	return Schema{}
 }
 
-func members(t reflect.Type, depth int) Schema {
-	out := Schema{}
+// object is the schema of a struct: its members, those that are required, its rules.
+func object(t reflect.Type, depth int) Schema {
+	out := Closed(Schema{})
+	var required []string
+	members(t, depth, out["properties"].(Schema), &required)
+	if len(required) > 0 {
+		out["required"] = required
+	}
+	if ruled, ok := reflect.New(t).Interface().(Ruled); ok {
+		out.Rule(ruled.Rules()...)
+	}
+	return out
+}
+
+func members(t reflect.Type, depth int, out Schema, required *[]string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Anonymous && NameOf(f) == "" && f.Type.Kind() == reflect.Struct {
-			maps.Copy(out, members(f.Type, depth))
+			members(f.Type, depth, out, required)
 		} else if name := NameOf(f); name != "" {
-			out[name] = of(f.Type, depth)
+			s := of(f.Type, depth)
+			constrain(s, f)
+			out[name] = s
+			if _, ok := TagOf(f)["required"]; ok {
+				*required = append(*required, name)
+			}
 		}
 	}
-	return out
 }
 
 // NameOf is the member of documents that a field is read from; empty for none.

@@ -184,8 +184,11 @@ func TestValidateReadsADocumentOnceForAllItsNotes(t *testing.T) {
 	t.Parallel()
 	const rules = 4000
 	var text strings.Builder
-	text.WriteString("type: MeshHTTPRoute\nmesh: default\nname: long\nspec:\n  to:\n    - targetRef: {kind: MeshService, name: web}\n      rules:\n")
+	text.WriteString("type: MeshHTTPRoute\nmesh: default\nname: long\nspec:\n  to:\n")
 	for i := range rules {
+		if i%250 == 0 { // a list has at most 256
+			text.WriteString("    - targetRef: {kind: MeshService, name: web}\n      rules:\n")
+		}
 		fmt.Fprintf(&text, "        - matches: [{path: {type: Exact, value: /%d}}]\n          default: {backendRefs: [{kind: MeshService, name: none-%d, port: 80}]}\n", i, i)
 	}
 	r, err := world.Read(strings.NewReader(service+"---\n"+text.String()), "-")

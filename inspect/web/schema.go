@@ -52,12 +52,10 @@ func (s *server) schemaOf(t api.Type) schema {
 }
 
 func (s *server) specOf(t api.Type) schema {
-	k := s.kindOf(t.Name)
-	if k == nil {
-		return jsonschema.Of(reflect.TypeOf(t.New()))
+	spec := jsonschema.OfSpec(s.Catalog, t).Plain()
+	if k := s.kindOf(t.Name); k != nil {
+		spec["description"] = k.Title
 	}
-	spec := k.SpecSchema()
-	spec["description"] = k.Title
 	return spec
 }
 

@@ -10,15 +10,15 @@ import (
 // Conf limits how often a service is called.
 type Conf struct {
 	// Local limits are counted by each proxy for itself.
-	Local *Local `json:"local,omitempty"`
+	Local *Local `json:"local,omitempty" schema:"required,least=1"`
 }
 
 // Local has the limits that each proxy counts by itself.
 type Local struct {
 	// HTTP limits requests.
-	HTTP *HTTP `json:"http,omitempty"`
+	HTTP *HTTP `json:"http,omitempty" schema:"least=1"`
 	// TCP limits new connections.
-	TCP *TCP `json:"tcp,omitempty"`
+	TCP *TCP `json:"tcp,omitempty" schema:"least=1"`
 }
 
 // HTTP limits requests.
@@ -30,7 +30,7 @@ type HTTP struct {
 	// the same. A change of the destination's routes fills the buckets anew.
 	RequestRate *Rate `json:"requestRate,omitempty" weft:"route,http"`
 	// OnRateLimit is the answer to a request over the limit.
-	OnRateLimit *OnRateLimit `json:"onRateLimit,omitempty"`
+	OnRateLimit *OnRateLimit `json:"onRateLimit,omitempty" schema:"least=1"`
 }
 
 // TCP limits new connections. A connection over the limit is closed.
@@ -44,9 +44,9 @@ type TCP struct {
 // Rate is a bucket of tokens. It is replaced as a whole when policies merge.
 type Rate struct {
 	// Num is how many tokens the bucket holds; it is full at first. At least 1.
-	Num *uint32 `json:"num"`
+	Num *uint32 `json:"num" schema:"required,min=1"`
 	// Interval is how long it takes until the bucket is full again. More than 50ms.
-	Interval *api.Duration `json:"interval"`
+	Interval *api.Duration `json:"interval" schema:"required,is=50ms"`
 	// Burst is how many tokens more the bucket holds. No document of the policy has
 	// it: it comes from route languages that do.
 	Burst *uint32 `json:"-"`
@@ -64,9 +64,9 @@ func (r Rate) MarshalJSON() ([]byte, error) {
 // OnRateLimit is the answer to a request over the limit.
 type OnRateLimit struct {
 	// Status of the answer: one of those that Envoy can send.
-	Status *uint32 `json:"status,omitempty" weft:"route,http"`
+	Status *uint32 `json:"status,omitempty" weft:"route,http" schema:"min=100,max=599"`
 	// Headers of the answer.
-	Headers *Headers `json:"headers,omitempty"`
+	Headers *Headers `json:"headers,omitempty" schema:"least=1"`
 }
 
 // Headers of the answer to a request over the limit.

@@ -61,6 +61,16 @@ func (h *HTTP) check(f *policies.Findings, at api.Path) {
 	}
 }
 
+// Rules of what an attempt avoids; their twin is checkHosts.
+func (HostSelection) Rules() []api.Rule {
+	return []api.Rule{
+		{Test: "self.predicate == 'OmitHostsWithTags' ? " + api.Given("tags") + " : !(" + api.Given("tags") + ")",
+			Message: "OmitHostsWithTags, and nothing else, has the tags of the endpoints to avoid; write them there"},
+		{Test: "self.predicate == 'OmitPreviousPriorities' || !has(self.updateFrequency)",
+			Message: "the predicate has no frequency; remove it, or write OmitPreviousPriorities", Field: ".updateFrequency"},
+	}
+}
+
 func (g *GRPC) check(f *policies.Findings, at api.Path) {
 	if len(Kind.Schema.Read(&Conf{GRPC: g})) == 0 && g.BackOff == nil && g.RateLimitedBackOff == nil {
 		f.Breaks(at, "sets nothing; set numRetries, retryOn or another of its fields")

@@ -26,3 +26,11 @@ func (c *Conf) Validate(at api.Path) error {
 	}
 	return f.Err()
 }
+
+// Rules of the block; its twin is Conf.Validate.
+func (HTTP) Rules() []api.Rule {
+	return []api.Rule{{
+		Test:    "has(self.requestTimeout) || has(self.streamIdleTimeout) || has(self.maxStreamDuration) || has(self.maxConnectionDuration)",
+		Message: "needs requestTimeout, streamIdleTimeout, maxStreamDuration or maxConnectionDuration; set one of them",
+	}}
+}

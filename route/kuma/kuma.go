@@ -23,9 +23,9 @@ var Dialect = route.Dialect{
 	Name: "kuma",
 	Types: []api.Type{
 		{Name: KindHTTPRoute, Plural: "meshhttproutes", Short: "mhttpr", Group: "kuma.io", Version: "v1alpha1",
-			Policy: true, Route: true, Attach: true, New: func() api.Spec { return new(HTTPRoute) }},
+			Policy: true, Route: true, Attach: true, New: func() api.Spec { return new(HTTPRoute) }, Custom: api.ReportedDefinition()},
 		{Name: KindTCPRoute, Plural: "meshtcproutes", Short: "mtcpr", Group: "kuma.io", Version: "v1alpha1",
-			Policy: true, Route: true, New: func() api.Spec { return new(TCPRoute) }},
+			Policy: true, Route: true, New: func() api.Spec { return new(TCPRoute) }, Custom: api.ReportedDefinition()},
 	},
 	Read:    read,
 	Compose: compose,
@@ -36,7 +36,7 @@ var Dialect = route.Dialect{
 // HTTPRoute is the spec of a MeshHTTPRoute.
 type HTTPRoute struct {
 	TargetRef *api.TargetRef `json:"targetRef,omitempty"` // nil is Mesh
-	To        []To           `json:"to,omitempty"`
+	To        []To           `json:"to,omitempty" schema:"items=16"`
 }
 
 // To is what the route says for one destination.
@@ -50,23 +50,23 @@ func (t To) destination() api.TargetRef { return t.TargetRef }
 
 // Rule is what happens to the requests that any of the matches matches.
 type Rule struct {
-	Name    string  `json:"name,omitempty"` // weft's addition: what sectionName may name
-	Matches []Match `json:"matches,omitempty"`
+	Name    string  `json:"name,omitempty" schema:"is=label"` // weft's addition: what sectionName may name
+	Matches []Match `json:"matches,omitempty" schema:"required,least=1,items=16"`
 	Default Default `json:"default"`
 }
 
 // Default is what happens. An absent list leaves it to weaker objects, an
 // empty one says none.
 type Default struct {
-	Filters     []Filter     `json:"filters,omitzero"`
-	BackendRefs []BackendRef `json:"backendRefs,omitzero"`
+	Filters     []Filter     `json:"filters,omitzero" schema:"items=16"`
+	BackendRefs []BackendRef `json:"backendRefs,omitzero" schema:"items=32"`
 }
 
 // Filter is one change; Type says which of the other fields is there.
 type Filter struct {
-	Type                   string           `json:"type"`
-	RequestHeaderModifier  *HeaderModifier  `json:"requestHeaderModifier,omitempty"`
-	ResponseHeaderModifier *HeaderModifier  `json:"responseHeaderModifier,omitempty"`
+	Type                   string           `json:"type" schema:"required,enum=RequestHeaderModifier|ResponseHeaderModifier|RequestRedirect|URLRewrite|RequestMirror"`
+	RequestHeaderModifier  *HeaderModifier  `json:"requestHeaderModifier,omitempty" schema:"least=1"`
+	ResponseHeaderModifier *HeaderModifier  `json:"responseHeaderModifier,omitempty" schema:"least=1"`
 	RequestRedirect        *RequestRedirect `json:"requestRedirect,omitempty"`
 	URLRewrite             *URLRewrite      `json:"urlRewrite,omitempty"`
 	RequestMirror          *RequestMirror   `json:"requestMirror,omitempty"`
@@ -74,30 +74,30 @@ type Filter struct {
 
 // HeaderModifier changes headers.
 type HeaderModifier struct {
-	Set    []Header `json:"set,omitempty"`
-	Add    []Header `json:"add,omitempty"`
-	Remove []string `json:"remove,omitempty"`
+	Set    []Header `json:"set,omitempty" schema:"most=16"`
+	Add    []Header `json:"add,omitempty" schema:"most=16"`
+	Remove []string `json:"remove,omitempty" schema:"most=16,is=headerName"`
 }
 
 // RequestRedirect answers with a location.
 type RequestRedirect struct {
-	Scheme     string       `json:"scheme,omitempty"`
-	Hostname   string       `json:"hostname,omitempty"`
-	Port       *uint32      `json:"port,omitempty"`
+	Scheme     string       `json:"scheme,omitempty" schema:"enum=http|https"`
+	Hostname   string       `json:"hostname,omitempty" schema:"is=hostname"`
+	Port       *uint32      `json:"port,omitempty" schema:"min=1,max=65535"`
 	Path       *PathRewrite `json:"path,omitempty"`
-	StatusCode uint32       `json:"statusCode,omitempty"` // default 302
+	StatusCode uint32       `json:"statusCode,omitempty" schema:"enum=301|302|303|307|308,default=302"` // default 302
 }
 
 // URLRewrite changes what the backend sees.
 type URLRewrite struct {
-	Hostname              string       `json:"hostname,omitempty"`
+	Hostname              string       `json:"hostname,omitempty" schema:"is=hostname"`
 	Path                  *PathRewrite `json:"path,omitempty"`
 	HostToBackendHostname bool         `json:"hostToBackendHostname,omitempty"` // MeshGateway only
 }
 
 // PathRewrite replaces the path or the prefix that matched.
 type PathRewrite struct {
-	Type               string  `json:"type"`
+	Type               string  `json:"type" schema:"required,enum=ReplaceFullPath|ReplacePrefixMatch"`
 	ReplaceFullPath    *string `json:"replaceFullPath,omitempty"`
 	ReplacePrefixMatch *string `json:"replacePrefixMatch,omitempty"`
 }
@@ -116,7 +116,7 @@ type BackendRef struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Tags        map[string]string `json:"tags,omitempty"`
 	SectionName string            `json:"sectionName,omitempty"`
-	Port        *uint32           `json:"port,omitempty"`
+	Port        *uint32           `json:"port,omitempty" schema:"min=1,max=65535"`
 	Weight      *uint32           `json:"weight,omitempty"` // default 1
 }
 

@@ -23,36 +23,36 @@ const (
 // say stands here alone: what the route model can carry besides is no field of theirs.
 type Match struct {
 	Path    *PathMatch    `json:"path,omitempty"`
-	Method  string        `json:"method,omitempty"`
+	Method  string        `json:"method,omitempty" schema:"enum=CONNECT|DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT|TRACE"`
 	Query   []QueryMatch  `json:"queryParams,omitempty"`
 	Headers []HeaderMatch `json:"headers,omitempty"`
 }
 
 // PathMatch compares the path without its query.
 type PathMatch struct {
-	Value string   `json:"value"`
-	Type  PathType `json:"type"`
+	Value string   `json:"value" schema:"required"`
+	Type  PathType `json:"type" schema:"required,enum=Exact|PathPrefix|RegularExpression"`
 }
 
 // QueryMatch compares one query parameter: Exact or RegularExpression.
 type QueryMatch struct {
-	Type  string `json:"type"`
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Type  string `json:"type" schema:"required,enum=Exact|RegularExpression"`
+	Name  string `json:"name" schema:"required,is=header"`
+	Value string `json:"value" schema:"is=header"`
 }
 
 // HeaderMatch compares one request header: Exact (default), Present, Absent,
 // RegularExpression or Prefix.
 type HeaderMatch struct {
-	Type  string `json:"type,omitempty"`
-	Name  string `json:"name"`
-	Value string `json:"value,omitempty"`
+	Type  string `json:"type,omitempty" schema:"enum=Exact|Present|RegularExpression|Absent|Prefix,default=Exact"`
+	Name  string `json:"name" schema:"required,is=headerName"`
+	Value string `json:"value,omitempty" schema:"is=header"`
 }
 
 // Header is a name in lower case and its value as the writer gave it.
 type Header struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Name  string `json:"name" schema:"required,is=headerName"`
+	Value string `json:"value" schema:"is=header"`
 }
 
 // matches are those of a rule in the route model; at is where they stand. One

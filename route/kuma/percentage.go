@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/jsonschema"
 )
 
 // Percentage is a whole number, or a decimal number written as text.
@@ -32,6 +33,14 @@ func (p *Percentage) DecodeRaw(r decode.Raw) {
 	} else {
 		r.Breaks("%s is not a percentage; write a number from 0 to 100", r)
 	}
+}
+
+// JSONSchema says that either form may be written.
+func (Percentage) JSONSchema() jsonschema.Schema {
+	return jsonschema.Schema{"type": []string{"integer", "string"}, "maxLength": 10}.Rule(api.Rule{
+		Test:    "type(self) == int ? self >= 0 && self <= 100 : self.matches(r'" + decimalNumber.String() + "') && double(self) <= 100.0",
+		Message: "is not a percentage; write a number from 0 to 100, such as 50 or \"0.5\"",
+	})
 }
 
 // MarshalJSON writes the form that was read.

@@ -10,25 +10,25 @@ import (
 // TCPRoute is the spec of a MeshTCPRoute (spec/kuma.md 2.4).
 type TCPRoute struct {
 	TargetRef *api.TargetRef `json:"targetRef,omitempty"` // nil is Mesh
-	To        []TCPTo        `json:"to,omitempty"`
+	To        []TCPTo        `json:"to,omitempty" schema:"items=16"`
 }
 
 // TCPTo is what the route says for one destination.
 type TCPTo struct {
 	TargetRef api.TargetRef `json:"targetRef"`
-	Rules     []TCPRule     `json:"rules,omitempty"` // at most one: connections cannot be told apart
+	Rules     []TCPRule     `json:"rules,omitempty" schema:"most=1"` // at most one: connections cannot be told apart
 }
 
 func (t TCPTo) destination() api.TargetRef { return t.TargetRef }
 
 // TCPRule says where connections go.
 type TCPRule struct {
-	Default TCPDefault `json:"default"`
+	Default TCPDefault `json:"default" schema:"required"`
 }
 
 // TCPDefault is what happens to connections.
 type TCPDefault struct {
-	BackendRefs []BackendRef `json:"backendRefs,omitzero"`
+	BackendRefs []BackendRef `json:"backendRefs,omitzero" schema:"required,least=1,items=32"`
 }
 
 // Top is the top-level targetRef, Mesh where it is left out.

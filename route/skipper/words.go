@@ -2,6 +2,7 @@ package skipper
 
 import (
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/jsonschema"
 )
 
 // Words is a list of words, of which the draft takes one without its brackets.
@@ -18,3 +19,6 @@ func (w *Words) DecodeRaw(r decode.Raw) {
 		*w = list
 	}
 }
+
+// JSONSchema leaves open what it is: structural schemas have no word for text or list.
+func (Words) JSONSchema() jsonschema.Schema { return jsonschema.Schema{} }

@@ -21,7 +21,7 @@ func main() {
 }
 
 func run(dir string) error {
-	files := pages(all.Kinds, world.Catalog().Routes())
+	files := pages(all.Kinds, world.Catalog())
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
