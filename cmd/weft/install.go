@@ -5,12 +5,12 @@ import "github.com/spf13/cobra"
 func newInstall(a *app) *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:     "install",
-		Short:   "Install what the mesh needs",
-		Example: "  weft install transparent-proxy --dry-run",
+		Short:   "Print what a cluster needs, or set up this host",
+		Example: "  weft install crds | kubectl apply --server-side -f -\n  weft install transparent-proxy --dry-run",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}, groupRun)
-	c.AddCommand(newInstallTransparentProxy(a))
+	c.AddCommand(newInstallCRDs(a), newInstallTransparentProxy(a))
 	return c
 }
 
