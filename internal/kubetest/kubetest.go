@@ -1,0 +1,135 @@
+// Package kubetest runs a real etcd and a real kube-apiserver for tests.
+//
+// It promises that what it starts is gone when the test is over, that a binary that is
+// missing fails the test instead of skipping it, and that both listen on loopback alone.
+// There is no kubelet, no scheduler and no controller: a test that needs one plays it.
+package kubetest
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/internal/envoytest"
+)
+
+// patience bounds every wait; it only costs time where something is broken.
+const patience = 2 * time.Minute
+
+// Cluster is an API server with nothing in it, and how to reach it.
+type Cluster struct {
+	URL   string // https://127.0.0.1:PORT
+	CA    []byte // PEM: who signed its certificate
+	Token string // of a user whom nothing is denied
+}
+
+// Start runs both until the test ends, and returns when the API server is ready. Flags are
+// those of kube-apiserver, after those that Start gives it.
+func Start(t testing.TB, flags ...string) *Cluster {
+	t.Helper()
+	dir := envoytest.Dir(t)
+	store := startEtcd(t, dir)
+	c := &Cluster{URL: fmt.Sprintf("https://127.0.0.1:%d", envoytest.Port(t)), Token: secret(t)}
+	key, tokens := filepath.Join(dir, "account.key"), filepath.Join(dir, "tokens.csv")
+	write(t, key, accountKey(t))
+	write(t, tokens, []byte(c.Token+",admin,admin,system:masters\n"))
+	certs := filepath.Join(dir, "apiserver")
+	p := run(t, dir, "kube-apiserver", append([]string{
+		"--etcd-servers", store, "--cert-dir", certs, "--bind-address", "127.0.0.1", "--secure-port", c.URL[len("https://127.0.0.1:"):],
+		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
+		"--service-cluster-ip-range", "10.96.0.0/16", "--authorization-mode", "RBAC", "--token-auth-file", tokens,
+		"--disable-admission-plugins", "ServiceAccount", // which waits for a controller that makes accounts
+	}, flags...)...)
+	p.until("it has a certificate", func() bool {
+		ca, err := os.ReadFile(filepath.Join(certs, "apiserver.crt"))
+		c.CA = ca
+		return err == nil && len(ca) > 0
+	})
+	client := c.client(t)
+	p.until("it is ready", func() bool { return answers(client, c.URL+"/readyz") })
+	return c
+}
+
+// startEtcd returns the address that clients use.
+func startEtcd(t testing.TB, dir string) string {
+	t.Helper()
+	address, peers := "http://"+envoytest.Address(t), "http://"+envoytest.Address(t)
+	p := run(t, dir, "etcd", "--data-dir", filepath.Join(dir, "etcd"), "--name", "test", "--listen-client-urls", address, "--advertise-client-urls", address,
+		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "test="+peers, "--unsafe-no-fsync")
+	p.until("it is healthy", func() bool { return answers(http.DefaultClient, address+"/health") })
+	return address
+}
+
+func (c *Cluster) client(t testing.TB) *http.Client {
+	t.Helper()
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(c.CA) {
+		t.Fatalf("the API server's certificate is no PEM:\n%s", c.CA)
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Timeout: patience, Transport: transport}
+}
+
+// answers reports whether a GET of url is answered 200.
+func answers(c *http.Client, url string) bool {
+	resp, err := c.Get(url)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// Binary is the path of a program of Kubernetes: in KUBEBUILDER_ASSETS, else where `make
+// tools-kube` puts it, in .tools of a directory above the test.
+func Binary(t testing.TB, name string) string {
+	t.Helper()
+	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
+		return filepath.Join(dir, name)
+	}
+	for dir, err := os.Getwd(); err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		file := filepath.Join(dir, ".tools", "kube", name)
+		if _, err := exec.LookPath(file); err == nil {
+			return file
+		}
+	}
+	t.Fatalf("no %s: run `make tools-kube`, or set KUBEBUILDER_ASSETS to the directory that has it", name)
+	return ""
+}
+
+// accountKey is what tokens of service accounts are signed with.
+func accountKey(t testing.TB) []byte {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+}
+
+func secret(t testing.TB) string {
+	t.Helper()
+	b := make([]byte, 16)
+	if _, err := rand.Read(b); err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(b)
+}
+
+func write(t testing.TB, file string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
