@@ -33,8 +33,8 @@ func (b *tableBuilder) found(ref *route.BackendRef, d *dest, lost *lostRef, brok
 		return out
 	}
 	out.Kind, out.Name, out.Namespace, out.Port = d.Kind, d.Name, d.Namespace, d.Port
-	v := &variant{out.Tags, ref.Balance, ref.HTTP2, own}
-	out.Cluster, out.Balance, out.HTTP2 = v.clusterName(d.Destination), ref.Balance, ref.HTTP2
+	v := &variant{out.Tags, ref.Balance, ref.HTTP2 && d.Protocol != api.GRPC && d.Protocol != api.HTTP2, own}
+	out.Cluster, out.Balance, out.HTTP2 = v.clusterName(d.Destination), ref.Balance, v.HTTP2
 	b.use(d.Destination, v)
 	return out
 }

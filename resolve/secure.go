@@ -45,8 +45,8 @@ type Chain struct {
 	// nil. Without Secrets they go on as they are, with their TLS.
 	Connections bool
 	To          *Outbound
-	// Others are the names of the other chains: who asks for a host that they have is
-	// misdirected.
+	// Others are the names of the other chains, api.AnyHost for the one without: who asks
+	// for a host that is theirs is misdirected, whether a route has it or not.
 	Others []string
 }
 
@@ -91,8 +91,8 @@ func (r *Resolved) Chains(e *Edge) []*Chain {
 			continue
 		}
 		for _, o := range all {
-			if o != c && o.Name != "" {
-				c.Others = append(c.Others, o.Name)
+			if o != c {
+				c.Others = append(c.Others, cmp.Or(o.Name, api.AnyHost))
 			}
 		}
 	}
@@ -130,16 +130,16 @@ func chainName(host string) string {
 	return host
 }
 
-// covers reports whether clients that ask for a name come to the chain, if to no other
+// Covers reports whether clients that ask for a name come to the chain, if to no other
 // one with a nearer name.
-func (c *Chain) covers(host string) bool { return c.Name == "" || api.HostCovers(c.Name, host) }
+func (c *Chain) Covers(host string) bool { return c.Name == "" || api.HostCovers(c.Name, host) }
 
 // chainOf is the one of chains to which clients come who ask for a host: that with the
 // nearest name, as Envoy chooses; nil for none.
 func chainOf(all []*Chain, host string) *Chain {
 	var found *Chain
 	for _, c := range all {
-		if c.covers(host) && (found == nil || nearer(c.Name, found.Name)) {
+		if c.Covers(host) && (found == nil || nearer(c.Name, found.Name)) {
 			found = c
 		}
 	}

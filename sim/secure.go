@@ -58,11 +58,18 @@ func (f *found) sendOn(o *resolve.Outbound) {
 // misdirected reports whether a request for a host has come to the wrong chain, which has o
 // for it, if anything.
 func misdirected(c *resolve.Chain, host string, o *resolve.Outbound) bool {
-	if o == nil && c.Own {
-		return true
+	if c.Own {
+		return o == nil
+	}
+	var mine string // the nearest name by which the host is the chain's
+	switch {
+	case o != nil:
+		mine = o.Destination.Name
+	case c.Covers(host):
+		mine = c.Name
 	}
 	for _, name := range c.Others {
-		if api.HostCovers(name, host) && (o == nil || o.Destination.Name != host && (name == host || len(name) > len(o.Destination.Name))) {
+		if api.HostCovers(name, host) && mine != host && (name == host || len(name) > len(mine)) {
 			return true
 		}
 	}

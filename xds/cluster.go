@@ -79,9 +79,6 @@ func renderCluster(c *resolve.Cluster) (*clusterv3.Cluster, []*api.Origin, error
 	balance(out, c.Balance)
 	place := Place{Protocol: c.Destination.RequestProtocol()}
 	options := upstreamProtocol(place.Protocol, c.HTTP2)
-	if c.Destination.Guessed && !c.HTTP2 { // routes may send requests there, or calls of gRPC
-		options = asAsked()
-	}
 	origins := finishCluster(out, options, c.Policies, place)
 	if external != nil && c.Destination.Ref.Name != "" {
 		origins = append(origins, &api.Origin{Ref: c.Destination.Ref})
@@ -101,16 +98,6 @@ func upstreamProtocol(p api.Protocol, http2 bool) *upstreamhttpv3.HttpProtocolOp
 		return &upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: http2Upstream(nil)}
 	}
 	return &upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: http1Upstream()}
-}
-
-// asAsked goes on in the version of HTTP in which a request came: all that is known
-// where nobody wrote down what the port speaks.
-func asAsked() *upstreamhttpv3.HttpProtocolOptions {
-	return &upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: &upstreamhttpv3.HttpProtocolOptions_UseDownstreamProtocolConfig{
-		UseDownstreamProtocolConfig: &upstreamhttpv3.HttpProtocolOptions_UseDownstreamHttpConfig{
-			HttpProtocolOptions: &corev3.Http1ProtocolOptions{}, Http2ProtocolOptions: &corev3.Http2ProtocolOptions{},
-		},
-	}}
 }
 
 // finishCluster lets policies write, packs the options, and tells whose values stand.

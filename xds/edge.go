@@ -90,7 +90,7 @@ func (s *State) edges(x *Renderer, r *resolve.Resolved) {
 		}
 		routes := own.nobody
 		if len(hosts) > 0 {
-			routes = renderHosts(EdgeName(e.Port), hosts, nil)
+			routes = renderHosts(EdgeName(e.Port), hosts, beside{})
 		}
 		s.add(&s.Routes, routes, nil)
 	}

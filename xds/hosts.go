@@ -32,16 +32,15 @@ type hostSets struct {
 }
 
 type hostSet struct {
-	name      string
-	rest      []*resolve.Table
-	elsewhere []string
-	made      weak.Pointer[Resource]
+	name  string
+	rest  []*resolve.Table
+	other beside
+	made  weak.Pointer[Resource]
 }
 
 // renderHosts is the route configuration of the hosts at one port: one for all
-// dataplanes that have the same tables. Requests for hosts of the domains elsewhere have
-// come to the wrong place.
-func renderHosts(name string, list []*resolve.Outbound, elsewhere []string) *Resource {
+// dataplanes that have the same tables, and other hosts beside them.
+func renderHosts(name string, list []*resolve.Outbound, other beside) *Resource {
 	first := formsOf(list[0].Table, list[0].Kept)
 	var rest []*resolve.Table
 	for _, o := range list[1:] {
@@ -51,12 +50,12 @@ func renderHosts(name string, list []*resolve.Outbound, elsewhere []string) *Res
 	defer first.hosts.mu.Unlock()
 	first.hosts.known = slices.DeleteFunc(first.hosts.known, func(s hostSet) bool { return s.made.Value() == nil })
 	for _, s := range first.hosts.known {
-		if r := s.made.Value(); r != nil && s.name == name && slices.Equal(s.rest, rest) && slices.Equal(s.elsewhere, elsewhere) {
+		if r := s.made.Value(); r != nil && s.name == name && slices.Equal(s.rest, rest) && s.other.equal(other) {
 			return r
 		}
 	}
-	r := newHostsResource(name, list, elsewhere)
-	first.hosts.known = append(first.hosts.known, hostSet{name, rest, elsewhere, weak.Make(r)})
+	r := newHostsResource(name, list, other)
+	first.hosts.known = append(first.hosts.known, hostSet{name, rest, other, weak.Make(r)})
 	return r
 }
 
@@ -79,7 +78,7 @@ func hostOf(o *resolve.Outbound) *hostForm {
 	}).(*hostForm)
 }
 
-func newHostsResource(name string, list []*resolve.Outbound, elsewhere []string) *Resource {
+func newHostsResource(name string, list []*resolve.Outbound, other beside) *Resource {
 	out := &Resource{}
 	var hosts []*routev3.VirtualHost
 	for _, o := range list {
@@ -87,9 +86,7 @@ func newHostsResource(name string, list []*resolve.Outbound, elsewhere []string)
 		hosts = append(hosts, h.host)
 		out.Clusters, out.Notes = append(out.Clusters, h.clusters...), append(out.Notes, h.notes...)
 	}
-	if len(elsewhere) > 0 {
-		hosts = append(hosts, misdirected(elsewhere))
-	}
+	hosts = append(hosts, other.hosts()...)
 	if len(list) > 0 && list[0].Passthrough {
 		hosts, out.Clusters = append(hosts, passthroughHost()), append(out.Clusters, Passthrough)
 	}

@@ -143,17 +143,54 @@ func (s *State) secure(r *resolve.Resolved, e resolve.EdgeUse, own *ownEdge, cha
 		if c.Connections {
 			continue
 		}
-		elsewhere := c.Others
-		if c.Own && !slices.ContainsFunc(c.Hosts, func(o *resolve.Outbound) bool { return o.Destination.Name == api.AnyHost }) {
-			elsewhere = []string{api.AnyHost}
-		}
-		name := ChainRoutes(e.Port, c.Name)
+		name, other := ChainRoutes(e.Port, c.Name), besides(c)
 		if len(c.Hosts) == 0 {
-			s.add(&s.Routes, newHostsResource(name, nil, elsewhere), nil)
+			s.add(&s.Routes, newHostsResource(name, nil, other), nil)
 			continue
 		}
-		s.add(&s.Routes, renderHosts(name, c.Hosts, elsewhere), nil)
+		s.add(&s.Routes, renderHosts(name, c.Hosts, other), nil)
 	}
+}
+
+// beside is what clients who speak TLS may ask a chain for, and no route of it says.
+type beside struct {
+	misdirected []string // hosts of other chains
+	unrouted    string   // the chain's own name, though a wider chain has it too
+}
+
+func besides(c *resolve.Chain) beside {
+	var out beside
+	switch {
+	case !c.Own:
+		out.misdirected = c.Others
+	case !serves(c, api.AnyHost):
+		out.misdirected = []string{api.AnyHost}
+	}
+	if len(c.Others) > 0 && c.Name != "" && !serves(c, c.Name) {
+		out.unrouted = c.Name
+	}
+	return out
+}
+
+func (b beside) equal(o beside) bool {
+	return b.unrouted == o.unrouted && slices.Equal(b.misdirected, o.misdirected)
+}
+
+// hosts answer 421 to who is misdirected, and 404 for the rest.
+func (b beside) hosts() []*routev3.VirtualHost {
+	var out []*routev3.VirtualHost
+	if len(b.misdirected) > 0 {
+		out = append(out, misdirected(b.misdirected))
+	}
+	if b.unrouted != "" {
+		out = append(out, &routev3.VirtualHost{Name: b.unrouted, Domains: []string{b.unrouted}})
+	}
+	return out
+}
+
+// serves reports whether routes of a chain are for a host by that name.
+func serves(c *resolve.Chain, name string) bool {
+	return slices.ContainsFunc(c.Hosts, func(o *resolve.Outbound) bool { return o.Destination.Name == name })
 }
 
 // misdirected answers requests for hosts whose certificate the client has not seen: it is

@@ -58,7 +58,7 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 		switch {
 		case o.ToHost():
 			hosts := hostsOf(r, i)
-			s.add(&s.Routes, renderHosts(hostsName(o), hosts, nil), nil)
+			s.add(&s.Routes, renderHosts(hostsName(o), hosts, beside{}), nil)
 			if o.Passthrough {
 				s.add(&s.Clusters, passthroughCluster, nil)
 			}

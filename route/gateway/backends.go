@@ -52,7 +52,7 @@ func (x *reader) backends(r *route.Rule, refs []gatewayv1.HTTPBackendRef, at api
 func (x *reader) backend(ref *gatewayv1.BackendObjectReference, at api.Path) route.BackendRef {
 	home := x.object.HomeNamespace()
 	kind := backendKind{group: string(or(ref.Group, "")), kind: string(or(ref.Kind, api.KindService))}
-	out := route.BackendRef{Home: home, Port: uint32(or(ref.Port, 0)), Field: at, Broken: x.broken, Speaks: x.speaks, Weight: 1,
+	out := route.BackendRef{Home: home, Port: uint32(or(ref.Port, 0)), Field: at, Broken: x.broken, Speaks: x.speaks, HTTP2: x.speaks == api.GRPC, Weight: 1,
 		Target: api.TargetRef{Kind: kind.kind, Name: string(ref.Name), Namespace: string(or(ref.Namespace, gatewayv1.Namespace(home)))}}
 	lose := func(code, format string, args ...any) {
 		out.Lost = &route.Lost{Code: code, Message: fmt.Sprintf(format, args...)}
