@@ -55,6 +55,7 @@ test-kube: tools ## tests with network namespaces and a Kubernetes API server
 lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
 	$(GO) vet ./...
+	cd hack/conformance && $(GO) vet ./... && $(GO) mod tidy -diff
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) run $(STATICCHECK) ./...

@@ -38,8 +38,9 @@ spec:
   - {conditions: [{prefix: /both}], services: [{name: s, port: 80, protocol: h2c}], timeoutPolicy: {idleConnection: 100ms}}
 `
 
-// TestEnvoySpeaksAsRoutesSay: HTTP/2 goes where a route says so, and nowhere else; the
-// connections of a route end when they are idle for as long as it says.
+// TestEnvoySpeaksAsRoutesSay: HTTP/2 goes where a route says so, and nowhere else, in
+// whatever version a client asks; the connections of a route end when they are idle for
+// as long as it says.
 func TestEnvoySpeaksAsRoutesSay(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -63,10 +64,10 @@ func TestEnvoySpeaksAsRoutesSay(t *testing.T) {
 		t.Fatalf("notes: %v", state.Notes)
 	}
 	envoytest.Drive(t, state)
-	ask := func(path string) (proto, from string) {
+	ask := func(by http.RoundTripper, path string) (proto, from string) {
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d%s", listen, path), nil)
 		req.Host = "x.example"
-		resp, err := http.DefaultTransport.RoundTrip(req)
+		resp, err := by.RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,19 +76,23 @@ func TestEnvoySpeaksAsRoutesSay(t *testing.T) {
 		proto, from, _ = strings.Cut(string(text), " ")
 		return proto, from
 	}
-	asked := func() (out map[string]string) {
+	asked := func(by http.RoundTripper) (out map[string]string) {
 		out = map[string]string{}
 		for path, want := range map[string]string{"/one": "HTTP/1.1", "/two": "HTTP/2.0", "/short": "HTTP/1.1", "/both": "HTTP/2.0"} {
-			proto, from := ask(path)
+			proto, from := ask(by, path)
 			if out[path] = from; proto != want {
 				t.Errorf("%s is asked in %s", path, proto)
 			}
 		}
 		return out
 	}
-	before := asked()
+	two := &http.Transport{Protocols: new(http.Protocols)}
+	two.Protocols.SetUnencryptedHTTP2(true)
+	t.Cleanup(two.CloseIdleConnections)
+	asked(two)
+	before := asked(http.DefaultTransport)
 	time.Sleep(2 * time.Second)
-	for path, from := range asked() {
+	for path, from := range asked(http.DefaultTransport) {
 		if kept := from == before[path]; kept != (path == "/one" || path == "/two") {
 			t.Errorf("%s: on the same connection is %t", path, kept)
 		}
