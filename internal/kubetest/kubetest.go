@@ -1,16 +1,19 @@
 // Package kubetest runs a real etcd and a real kube-apiserver for tests.
 //
-// It promises that what it starts is gone when the test is over, that a binary that is
-// missing fails the test instead of skipping it, and that both listen on loopback alone.
+// It promises that what it starts is gone when the test is over, that both listen on
+// loopback alone, and that a binary that is missing fails the test. Where REQUIRE_KUBE is
+// not set such tests are skipped: `make test-kube` builds what they need, and sets it.
 // There is no kubelet, no scheduler and no controller: a test that needs one plays it.
 package kubetest
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"net/http"
@@ -31,12 +34,17 @@ type Cluster struct {
 	URL   string // https://127.0.0.1:PORT
 	CA    []byte // PEM: who signed its certificate
 	Token string // of a user whom nothing is denied
+
+	client *http.Client
 }
 
 // Start runs both until the test ends, and returns when the API server is ready. Flags are
 // those of kube-apiserver, after those that Start gives it.
 func Start(t testing.TB, flags ...string) *Cluster {
 	t.Helper()
+	if os.Getenv("REQUIRE_KUBE") == "" {
+		t.Skip("REQUIRE_KUBE is not set: `make test-kube` runs tests with an API server")
+	}
 	dir := envoytest.Dir(t)
 	store := startEtcd(t, dir)
 	c := &Cluster{URL: fmt.Sprintf("https://127.0.0.1:%d", envoytest.Port(t)), Token: secret(t)}
@@ -55,8 +63,8 @@ func Start(t testing.TB, flags ...string) *Cluster {
 		c.CA = ca
 		return err == nil && len(ca) > 0
 	})
-	client := c.client(t)
-	p.until("it is ready", func() bool { return answers(client, c.URL+"/readyz") })
+	c.client = trusting(t, c.CA)
+	p.until("it is ready", func() bool { return answers(c.client, c.URL+"/readyz") })
 	return c
 }
 
@@ -70,11 +78,35 @@ func startEtcd(t testing.TB, dir string) string {
 	return address
 }
 
-func (c *Cluster) client(t testing.TB) *http.Client {
+// Send asks the API server with a body of JSON, and returns its answer.
+func (c *Cluster) Send(t testing.TB, method, path string, body any) (status int, answer map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := http.NewRequestWithContext(t.Context(), method, c.URL+path, bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Header.Set("Authorization", "Bearer "+c.Token)
+	q.Header.Set("Content-Type", "application/json")
+	resp, err := c.client.Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		t.Fatalf("%s %s: %s: %v", method, path, resp.Status, err)
+	}
+	return resp.StatusCode, answer
+}
+
+func trusting(t testing.TB, ca []byte) *http.Client {
 	t.Helper()
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(c.CA) {
-		t.Fatalf("the API server's certificate is no PEM:\n%s", c.CA)
+	if !roots.AppendCertsFromPEM(ca) {
+		t.Fatalf("the API server's certificate is no PEM:\n%s", ca)
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
 	t.Cleanup(transport.CloseIdleConnections)
