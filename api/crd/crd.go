@@ -35,7 +35,8 @@ type Metadata struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// Spec says what the kind is called and which versions it has: always one.
+// Spec says what the kind is called and which versions it has: one that is stored, and those
+// that documents may still say.
 type Spec struct {
 	Group      string     `json:"group"`
 	Names      Names      `json:"names"`
@@ -64,6 +65,8 @@ type Version struct {
 	Name         string       `json:"name"`
 	Served       bool         `json:"served"`
 	Storage      bool         `json:"storage"`
+	Deprecated   bool         `json:"deprecated,omitempty"`
+	Warning      string       `json:"deprecationWarning,omitempty"` // what kubectl says to who writes it
 	Subresources Subresources `json:"subresources"`
 	Columns      []Column     `json:"additionalPrinterColumns"`
 	Schema       Schema       `json:"schema"`
@@ -122,9 +125,21 @@ func Of(c *api.Catalog, t api.Type, version string) Definition {
 		Metadata: Metadata{Name: t.Plural + "." + group, Annotations: map[string]string{BundleVersion: version}},
 		Spec: Spec{
 			Group: group, Names: names(t), Scope: scope, Conversion: Conversion{"None"},
-			Versions: []Version{{Name: name, Served: true, Storage: true, Columns: columns(t), Schema: Schema{root(c, t)}}},
+			Versions: versions(t, Version{Name: name, Served: true, Storage: true, Columns: columns(t), Schema: Schema{root(c, t)}}),
 		},
 	}
+}
+
+// versions are the one that is stored, and those that documents may still say, which are
+// read alike.
+func versions(t api.Type, stored Version) []Version {
+	out := []Version{stored}
+	for _, name := range t.Deprecated {
+		v := stored
+		v.Name, v.Storage, v.Deprecated, v.Warning = name, false, true, t.In(name)+" "+t.Name+" is an older version; write "+t.APIVersion()
+		out = append(out, v)
+	}
+	return out
 }
 
 func names(t api.Type) Names {
