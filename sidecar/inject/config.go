@@ -149,6 +149,7 @@ func (c Config) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Sidecar.Env)) {
 		check(api.Path("sidecar.env").Key(name), checkVariable(name))
 	}
+	check("dns.enabled", resolver(c.DNS.Enabled))
 	check("interception.mode", s.setMode(c.Interception.Mode))
 	_, err := intercept.ParseBackend(c.Interception.Backend)
 	if f := (*intercept.Fault)(nil); errors.As(err, &f) {

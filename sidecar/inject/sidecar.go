@@ -94,9 +94,6 @@ func (s *settings) arguments(c Config) []string {
 		"--token-file=" + tokenDir + "/token",
 		"--xds=https://weft-control-plane." + c.SystemNamespaces[0] + ".svc:5678",
 	}
-	if s.redirect.RedirectDNS {
-		out = append(out, fmt.Sprintf("--dns=127.0.0.1:%d", s.redirect.DNSPort))
-	}
 	if s.logLevel != "" {
 		out = append(out, "--envoy-log-level="+s.logLevel)
 	}
