@@ -87,10 +87,14 @@ func (q Wire) bytes() []byte {
 	}
 	own := slices.ContainsFunc(q.Lines, func(l Line) bool { return strings.EqualFold(l.Name, "content-length") })
 	switch {
+	case q.Chunked:
+		b.WriteString("Transfer-Encoding: chunked\r\n\r\n")
+		if q.Body > 0 {
+			fmt.Fprintf(&b, "%x\r\n%s\r\n", q.Body, filler(q.Body))
+		}
+		b.WriteString("0\r\n\r\n")
 	case own:
 		fmt.Fprintf(&b, "\r\n%s", filler(q.Body))
-	case q.Chunked:
-		fmt.Fprintf(&b, "Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", q.Body, filler(q.Body))
 	case q.Body > 0:
 		fmt.Fprintf(&b, "Content-Length: %d\r\n\r\n%s", q.Body, filler(q.Body))
 	default:
