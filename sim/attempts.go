@@ -133,6 +133,9 @@ func (t trace) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 	if p, err := l.player(t.from, nth); err == nil && p.plan.Headers != nil {
 		unknown = append(unknown, "answers: http.retriableResponseHeaders also repeats by headers of an answer, which are not given")
 	}
+	if p, err := l.player(t.from, nth); err == nil && p.differ {
+		unknown = append(unknown, "answers: filters of a backend change what http.retriableRequestHeaders asks for, so which backend is drawn decides whether an attempt is repeated; it is shown as repeated")
+	}
 	if slices.ContainsFunc(runs, func(r run) bool { return r.early }) {
 		unknown = append(unknown, fmt.Sprintf("answers: an attempt that fails before Envoy has read %d bytes of the body is repeated after all, and answered 507 if they come during the pause", MaxRepeated))
 	}

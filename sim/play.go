@@ -97,14 +97,40 @@ func (l *lookup) player(r *resolve.Resolved, answer func(n int) Answer) (*player
 		return nil, errNotForwarded
 	}
 	p := &player{answer: answer, long: l.call.body > MaxRepeated, delay: time.Duration(route.DelayOf(l.route.Filters))}
-	rewrite := route.LastRewrite(l.route.Filters)
-	sent := l.call.forwarded(l.route, rewrite).Headers // conditions see what the filters made of the request
 	p.plan, p.bounds = behaviour(l.route, l.outbound.Destination.Protocol)
-	if p.plan.Request != nil && !p.plan.Request(l.call.method, sent) {
-		p.plan.Retries = 0 // its one attempt is bounded all the same
+	if p.plan.Request != nil {
+		var repeats bool
+		if repeats, p.differ = l.repeats(&p.plan); !repeats {
+			p.plan.Retries = 0 // its one attempt is bounded all the same
+		}
 	}
 	p.bounds.Stream = streamBound(r, l.route)
 	return p, nil
+}
+
+// repeats reports whether the request meets the conditions of a plan at a backend, and
+// whether backends differ in that: conditions see what the filters of the rule made of the
+// request, and those of the backend.
+func (l *lookup) repeats(plan *RetryPlan) (some, differ bool) {
+	rewrite := route.LastRewrite(l.route.Filters)
+	met, n := 0, 0
+	for i := range l.route.Backends {
+		b := &l.route.Backends[i]
+		if b.Weight == 0 || b.Cluster == "" {
+			continue
+		}
+		f := l.call.forwarded(l.route, rewrite, b.Filters...)
+		of := l.call.filling(slices.Concat(l.route.Filters, b.Filters))
+		for j := range b.Filters {
+			if m := b.Filters[j].RequestHeaders; m != nil {
+				f.change(m, of)
+			}
+		}
+		if n++; plan.Request(l.call.method, f.Headers) {
+			met++
+		}
+	}
+	return met > 0, met > 0 && met < n
 }
 
 // streamBound is the bound on each attempt that the clusters of rt have; zero
@@ -148,6 +174,7 @@ type player struct {
 	delay  time.Duration // before the first attempt
 	answer func(int) Answer
 	long   bool // the body is not repeated
+	differ bool // whether the request is repeated depends on the backend
 	line   Timeline
 }
 
