@@ -34,7 +34,6 @@ func filtered(rt *resolve.Route, b *Branch, rewrite *route.Rewrite, authority st
 		host := c.authority
 		if w := route.LastRewrite(x.Filters); w != nil && w.Hostname != "" && f.Authority == authority {
 			host, f.Authority = w.Hostname, w.Hostname
-			f.wire.Headers["x-envoy-original-host"] = authority
 			delete(f.Headers, "x-envoy-original-host")
 		}
 		f.takeHost(rewrite, host)

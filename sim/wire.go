@@ -28,13 +28,24 @@ func (c *call) wire(rt *resolve.Route, rewrite *route.Rewrite, spoken api.Protoc
 		return f
 	}
 	(&Forwarded{Headers: f.Headers, wire: f}).takeHost(rewrite, c.authority)
-	if rewrite.Hostname != "" && rewrite.HostHeader == "" {
+	if rewrite.Hostname != "" && rewrite.HostHeader == "" && !filteredApart(rt) { // with the weight of a backend Envoy does not
 		f.Headers["x-envoy-original-host"] = c.authority
 	}
 	if _, ok := rewrite.Path.Of(rt.Match.Path(), c.path); ok {
 		f.Headers["x-envoy-original-path"] = c.path + c.query
 	}
 	return f
+}
+
+// filteredApart reports whether a backend of rt has filters of its own: then the changes of
+// rt stand with the weight of each backend.
+func filteredApart(rt *resolve.Route) bool {
+	for _, b := range resolve.Sharing(rt.Backends) {
+		if len(b.Filters) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // clone is a copy that can be changed.
