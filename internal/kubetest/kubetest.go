@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -96,8 +97,12 @@ func (c *Cluster) Send(t testing.TB, method, path string, body any) (status int,
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+	said, err := io.ReadAll(resp.Body)
+	if err != nil {
 		t.Fatalf("%s %s: %s: %v", method, path, resp.Status, err)
+	}
+	if err := json.Unmarshal(said, &answer); err != nil { // a group that is not served yet is answered in plain text
+		answer = map[string]any{"message": string(said)}
 	}
 	return resp.StatusCode, answer
 }
