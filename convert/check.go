@@ -93,7 +93,7 @@ func check(t *route.Table, p *route.Printed, port uint32, made route.Composition
 func written(p *route.Printed, c *route.Composed) ([]int, bool) {
 	var out []int
 	for _, o := range c.Origins {
-		lines, ok := p.From[route.Place{Ref: o.Ref, Field: o.Field}]
+		lines, ok := p.From[route.PlaceOf(o)]
 		if !ok {
 			return nil, false
 		}

@@ -137,7 +137,7 @@ func (w *work) tellBuckets() {
 					if in.Fields[requestRate] == nil || in.Origin == nil {
 						continue
 					}
-					key := route.Place{Ref: in.Origin.Ref, Field: in.Origin.Field}
+					key := route.PlaceOf(in.Origin)
 					if c := f.rows[n].Composed; !slices.Contains(rules[key], c) {
 						rules[key] = append(rules[key], c)
 					}

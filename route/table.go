@@ -53,6 +53,9 @@ type Place struct {
 	Field api.Path
 }
 
+// PlaceOf is where an origin stands, whichever object it was read from.
+func PlaceOf(o *api.Origin) Place { return Place{o.Ref, o.Field} }
+
 // Unsaid is a part of a line that a language has no words for.
 type Unsaid struct {
 	Line     int // -1: the table as a whole

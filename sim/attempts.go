@@ -130,10 +130,11 @@ func (t trace) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 	same := !slices.ContainsFunc(runs[1:], func(r run) bool {
 		return !slices.Equal(r.attempts, runs[0].attempts) || !slices.Equal(r.ends, runs[0].ends)
 	})
-	if p, err := l.player(t.from, nth); err == nil && p.plan.Headers != nil {
+	p, err := l.player(t.from, nth)
+	if err == nil && p.plan.Headers != nil {
 		unknown = append(unknown, "answers: http.retriableResponseHeaders also repeats by headers of an answer, which are not given")
 	}
-	if p, err := l.player(t.from, nth); err == nil && p.differ {
+	if err == nil && p.differ {
 		unknown = append(unknown, "answers: filters of a backend change what http.retriableRequestHeaders asks for, so which backend is drawn decides whether an attempt is repeated; it is shown as repeated")
 	}
 	if slices.ContainsFunc(runs, func(r run) bool { return r.early }) {

@@ -25,12 +25,8 @@ func filtered(rt *resolve.Route, b *Branch, rewrite *route.Rewrite, authority st
 			again.wire, again.Authority = c.wire(rt, rewrite, spoken, x.Filters...), f.Authority
 			f = again
 		}
-		for j := range x.Filters {
-			if m := x.Filters[j].RequestHeaders; m != nil {
-				f.change(m, of)
-				f.wire.change(m, of)
-			}
-		}
+		f.changeBy(x.Filters, of)
+		f.wire.changeBy(x.Filters, of)
 		host := c.authority
 		if w := route.LastRewrite(x.Filters); w != nil && w.Hostname != "" && f.Authority == authority {
 			host, f.Authority = w.Hostname, w.Hostname

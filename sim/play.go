@@ -120,12 +120,7 @@ func (l *lookup) repeats(plan *RetryPlan) (some, differ bool) {
 			continue
 		}
 		f := l.call.forwarded(l.route, rewrite, b.Filters...)
-		of := l.call.filling(slices.Concat(l.route.Filters, b.Filters))
-		for j := range b.Filters {
-			if m := b.Filters[j].RequestHeaders; m != nil {
-				f.change(m, of)
-			}
-		}
+		f.changeBy(b.Filters, l.call.filling(slices.Concat(l.route.Filters, b.Filters)))
 		if n++; plan.Request(l.call.method, f.Headers) {
 			met++
 		}

@@ -126,12 +126,7 @@ func forwards(rt *resolve.Route) bool { return rt.Answers() == nil }
 // changeHeaders makes the changes of rt to the headers of f, beside which Envoy makes those
 // of others.
 func (c *call) changeHeaders(f *Forwarded, rt *resolve.Route, beside []route.Filter) {
-	of := c.filling(slices.Concat(rt.Filters, beside))
-	for i := range rt.Filters {
-		if m := rt.Filters[i].RequestHeaders; m != nil {
-			f.change(m, of)
-		}
-	}
+	f.changeBy(rt.Filters, c.filling(slices.Concat(rt.Filters, beside)))
 }
 
 // forwarded is the request after the route's filters, beside which Envoy makes the
@@ -188,6 +183,15 @@ func (b *Branch) doubtHost(w *route.Rewrite) {
 		if f != nil && !plainHost.MatchString(f.Authority) {
 			b.unknown = append(b.unknown, fmt.Sprintf("host: whether %q from header %s passes depends on what the backend speaks", f.Authority, w.HostHeader))
 			return
+		}
+	}
+}
+
+// changeBy applies the modifiers of filters, in their order.
+func (f *Forwarded) changeBy(filters []route.Filter, of *filling) {
+	for i := range filters {
+		if m := filters[i].RequestHeaders; m != nil {
+			f.change(m, of)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/corpus"
+	"github.com/weftmesh/weft/internal/crdtest"
 )
 
 // words are values that stand at edges of what fields take.
@@ -33,7 +34,7 @@ func TestMutationsAgree(t *testing.T) {
 	accepted, refused := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.SampledFrom(byKind[rapid.SampledFrom(kinds).Draw(t, "kind")]).Draw(t, "document")
-		doc := map[string]any{"spec": clone(d.JSON["spec"])}
+		doc := map[string]any{"spec": crdtest.Copy(d.JSON["spec"])}
 		for key, v := range d.JSON {
 			if key != "spec" {
 				doc[key] = v
@@ -83,12 +84,12 @@ func mutated(t *rapid.T, v any, values map[string][]any) any {
 		case 0:
 			delete(v, key)
 		case 1:
-			v[key] = clone(rapid.SampledFrom(words).Draw(t, "word"))
+			v[key] = crdtest.Copy(rapid.SampledFrom(words).Draw(t, "word"))
 		case 2:
-			v[key] = clone(rapid.SampledFrom(values[key]).Draw(t, "value"))
+			v[key] = crdtest.Copy(rapid.SampledFrom(values[key]).Draw(t, "value"))
 		case 3: // a member from elsewhere
 			other := rapid.SampledFrom(slices.Sorted(maps.Keys(values))).Draw(t, "other")
-			v[other] = clone(rapid.SampledFrom(values[other]).Draw(t, "value"))
+			v[other] = crdtest.Copy(rapid.SampledFrom(values[other]).Draw(t, "value"))
 		default:
 			v[key] = mutated(t, v[key], values)
 		}
@@ -102,32 +103,14 @@ func mutated(t *rapid.T, v any, values map[string][]any) any {
 			return slices.Delete(slices.Clone(v), i, i+1)
 		case 1: // many of it
 			for range rapid.SampledFrom([]int{1, 10, 16, 32, 256}).Draw(t, "times") {
-				v = append(v, clone(v[i]))
+				v = append(v, crdtest.Copy(v[i]))
 			}
 			return v
 		default:
 			v[i] = mutated(t, v[i], values)
 		}
 	default:
-		return clone(rapid.SampledFrom(words).Draw(t, "word"))
-	}
-	return v
-}
-
-func clone(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[k] = clone(e)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = clone(e)
-		}
-		return out
+		return crdtest.Copy(rapid.SampledFrom(words).Draw(t, "word"))
 	}
 	return v
 }

@@ -46,17 +46,15 @@ func (x *viewBuilder) tagSets(it *resolve.Item) []tags {
 // atRule is what is attached to one rule of a table, weakest first.
 type atRule struct{ defaults, overrides []tagged }
 
-// placeOf is where an origin stands: a table that did not change keeps the origins of
-// documents that were read anew since.
-func placeOf(o *api.Origin) route.Place { return route.Place{Ref: o.Ref, Field: o.Field} }
-
 // attached is what policies whose top-level targetRef is a route say at the rules
 // in the tables of the dataplane.
 func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRule {
+	// By place: a table that did not change keeps the origins of documents that were read
+	// anew since.
 	known := make(map[route.Place]*resolve.Item, len(items))
 	for i := range items {
 		if it := &items[i]; it.Spec.Top().IsRoute() {
-			known[placeOf(it.Origin)] = it
+			known[route.PlaceOf(it.Origin)] = it
 		}
 	}
 	var out []atRule
@@ -93,7 +91,7 @@ func attachedAt(e *policies.Effective, known map[route.Place]*resolve.Item, over
 	}
 	var out []tagged
 	for _, o := range inMergeOrder(saidOf(e, func(s merge.Said) bool { return s.Layer > merge.Port && s.Override == override })) {
-		it, ok := known[placeOf(o)]
+		it, ok := known[route.PlaceOf(o)]
 		if !ok {
 			continue
 		}

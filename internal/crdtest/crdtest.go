@@ -93,7 +93,7 @@ func convert(t testing.TB, d crd.Definition) *apiextensions.CustomResourceDefini
 // Ask is what becomes of a document, as JSON has it. The document is not changed.
 func (r *Resource) Ask(document map[string]any) Answer {
 	o := structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}
-	stored := copied(document).(map[string]any)
+	stored := Copy(document).(map[string]any)
 	answer := Answer{Stored: stored, Pruned: pruning.PruneWithOptions(stored, r.structural, true, o)}
 	slices.Sort(answer.Pruned)
 	defaulting.PruneNonNullableNullsWithoutDefaults(stored, r.structural)
@@ -106,19 +106,19 @@ func (r *Resource) Ask(document map[string]any) Answer {
 	return answer
 }
 
-// copied is a deep copy of a value of JSON.
-func copied(v any) any {
+// Copy is a deep copy of a value of JSON.
+func Copy(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			out[k] = copied(e)
+			out[k] = Copy(e)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = copied(e)
+			out[i] = Copy(e)
 		}
 		return out
 	}

@@ -136,20 +136,10 @@ var annotations = []Annotation{
 		return nil
 	}},
 	{"traffic.kuma.io/exclude-inbound-ips", formIPs, "calls from these addresses are not redirected", sets, func(s *settings, text string) error {
-		given, err := intercept.ParsePrefixes(text)
-		if err != nil {
-			return oneLine(err)
-		}
-		s.redirect.ExcludeInboundIPs = slices.Concat(s.redirect.ExcludeInboundIPs, given)
-		return nil
+		return addPrefixes(&s.redirect.ExcludeInboundIPs, text)
 	}},
 	{"traffic.kuma.io/exclude-outbound-ips", formIPs, "calls to these addresses are not redirected", sets, func(s *settings, text string) error {
-		given, err := intercept.ParsePrefixes(text)
-		if err != nil {
-			return oneLine(err)
-		}
-		s.redirect.ExcludeOutboundIPs = slices.Concat(s.redirect.ExcludeOutboundIPs, given)
-		return nil
+		return addPrefixes(&s.redirect.ExcludeOutboundIPs, text)
 	}},
 	{"traffic.kuma.io/drop-invalid-packets", formBool, "packets without a connection are dropped", sets, func(s *settings, text string) (err error) {
 		s.redirect.DropInvalidPackets, err = parseBool(text)

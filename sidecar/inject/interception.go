@@ -2,6 +2,7 @@ package inject
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -26,6 +27,16 @@ func addPorts(ports *intercept.Ports, text string) error {
 	}
 	*ports, err = intercept.ParsePorts(strings.Trim(ports.String()+","+given.String(), ","))
 	return err
+}
+
+// addPrefixes is the same for addresses.
+func addPrefixes(prefixes *intercept.Prefixes, text string) error {
+	given, err := intercept.ParsePrefixes(text)
+	if err != nil {
+		return oneLine(err)
+	}
+	*prefixes = slices.Concat(*prefixes, given)
+	return nil
 }
 
 // oneLine are many errors of one value as one.

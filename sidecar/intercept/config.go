@@ -2,6 +2,7 @@ package intercept
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
@@ -150,7 +151,7 @@ func (c *Config) Args() []string {
 	list("exclude-outbound-ips", joined(c.ExcludeOutboundIPs, ","))
 	list("exclude-outbound-ports", c.ExcludeOutboundPorts.String())
 	list(flagUIDs, joined(c.ExcludeOutboundPortsForUIDs, ";"))
-	sortTexts(out)
+	slices.Sort(out)
 	return out
 }
 

@@ -199,24 +199,23 @@ func (p Ports) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads a list of texts, each a prefix or a single address.
 func (p *Prefixes) UnmarshalJSON(text []byte) error {
+	return fromList(text, ParsePrefixes, p)
+}
+
+// fromList reads a JSON list of texts as its entries by comma.
+func fromList[T any](text []byte, parse func(string) (T, error), to *T) error {
 	var list []string
 	if err := json.Unmarshal(text, &list); err != nil {
 		return err
 	}
-	read, err := ParsePrefixes(strings.Join(list, ","))
-	*p = read
+	read, err := parse(strings.Join(list, ","))
+	*to = read
 	return err
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (p *Ports) UnmarshalJSON(text []byte) error {
-	var list []string
-	if err := json.Unmarshal(text, &list); err != nil {
-		return err
-	}
-	read, err := ParsePorts(strings.Join(list, ","))
-	*p = read
-	return err
+	return fromList(text, ParsePorts, p)
 }
 
 // MarshalText is what String says.
@@ -233,8 +232,6 @@ func (u *UIDPorts) UnmarshalText(text []byte) error {
 	}
 	return err
 }
-
-func sortTexts(list []string) { slices.Sort(list) }
 
 func sortFaults(errs []error) {
 	slices.SortStableFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
