@@ -102,8 +102,11 @@ func label(of string, labels map[string]string, name string) (value string, ther
 	return value, true, fmt.Sprintf("label %s: %q of the %s", name, api.Clip(value), strings.TrimPrefix(of, "the "))
 }
 
+// KubernetesNamespaces are Kubernetes's own, whose pods never get a sidecar.
+var KubernetesNamespaces = []string{"kube-system", "kube-public", "kube-node-lease"}
+
 func excludedNamespace(q question) answer {
-	if slices.Contains([]string{"kube-system", "kube-public", "kube-node-lease"}, q.ns.Name) || slices.Contains(q.c.SystemNamespaces, q.ns.Name) {
+	if slices.Contains(KubernetesNamespaces, q.ns.Name) || slices.Contains(q.c.SystemNamespaces, q.ns.Name) {
 		return answer{verdict: Skip, code: "NamespaceExcluded", found: "namespace " + q.ns.Name}
 	}
 	value, _, found := label("the namespace", q.ns.Labels, LabelAdmission)
