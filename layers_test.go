@@ -34,6 +34,7 @@ var layers = []string{
 	"admission",
 	"policies",
 	"resolve/derive",
+	"resolve/pods",
 	"resolve",
 	"sim",
 	"xds",

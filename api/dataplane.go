@@ -38,6 +38,10 @@ type Inbound struct {
 	ServiceProbe   *ServiceProbe     `json:"serviceProbe,omitempty"`
 }
 
+// MarkerPort is that of the inbound of a pod to which no Service leads: nobody listens there
+// and nobody answers (spec/kubernetes.md 2.8). The number is reserved.
+const MarkerPort = 49151
+
 // Health is the older form of Inbound.State.
 type Health struct {
 	Ready bool `json:"ready,omitempty"`

@@ -1,6 +1,9 @@
 package api
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Service is the spec of a Service of Kubernetes: a destination for each of its
 // TCP ports (spec/kubernetes.md 3). What a cluster fills in besides is read and has
@@ -83,22 +86,48 @@ var spoken = map[string]Protocol{
 	"tcp":  TCP, "tls": TCP, "https": TCP, "kubernetes.io/wss": TCP, "mysql": TCP, "redis": TCP, "mongo": TCP, "kafka": TCP,
 }
 
-// Speaks is the protocol of the port. It is a guess where nothing was written:
-// then who knows better may say otherwise. An appProtocol that is not known is
-// TCP and no guess, for the writer said that it is something else.
-func (p *KubernetesPort) Speaks() (protocol Protocol, guess bool) {
-	if p.AppProtocol != "" {
-		known, ok := spoken[strings.ToLower(p.AppProtocol)]
-		if !ok {
-			return TCP, false
+// Speaks is the protocol of the port of a Service: what its appProtocol says, else the
+// annotation of ProtocolAnnotation, else its name up to the first hyphen
+// (spec/kubernetes.md 3.4). It is a guess where nothing was written: then who knows
+// better may say otherwise. What is written and not known is TCP and no guess, for the
+// writer said that it is something else.
+func (p *KubernetesPort) Speaks(service *Object) (protocol Protocol, guess bool) {
+	annotation := service.Annotation(p.ProtocolAnnotation())
+	for _, written := range []string{p.AppProtocol, annotation} {
+		if known, ok := spoken[strings.ToLower(written)]; ok {
+			return known, false
 		}
-		return known, false
+	}
+	if p.AppProtocol != "" || annotation != "" {
+		return TCP, false
 	}
 	name, _, _ := strings.Cut(strings.ToLower(p.Name), "-")
 	if known, ok := spoken[name]; ok {
 		return known, false
 	}
 	return TCP, true
+}
+
+// ProtocolAnnotation is the annotation of a Service that says what the port speaks.
+func (p *KubernetesPort) ProtocolAnnotation() string {
+	return strconv.FormatUint(uint64(p.Port), 10) + ".service.kuma.io/protocol"
+}
+
+// KnownAnnotation reports whether weft knows what that annotation of a Service says.
+func (p *KubernetesPort) KnownAnnotation(service *Object) bool {
+	text := service.Annotation(p.ProtocolAnnotation())
+	_, ok := spoken[strings.ToLower(text)]
+	return ok || text == ""
+}
+
+// Ignored reports whether a Service asks to be left alone (annotation or label kuma.io/ignore).
+func Ignored(service *Object) bool {
+	for _, text := range []string{service.Annotation(LabelIgnore), service.Labels[LabelIgnore]} {
+		if text == "true" || text == "enabled" {
+			return true
+		}
+	}
+	return false
 }
 
 // KnownProtocol reports whether weft knows what the appProtocol says.
@@ -180,6 +209,9 @@ func (a *SliceAddress) terminates() bool {
 type Namespace struct {
 	Finalizers []string `json:"finalizers,omitempty"`
 }
+
+// LabelIgnore is by which a Service says that it is no part of the mesh.
+const LabelIgnore = "kuma.io/ignore"
 
 // LabelInjection is by which a Namespace says that its Services are in the mesh.
 const LabelInjection = "kuma.io/sidecar-injection"

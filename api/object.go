@@ -40,6 +40,11 @@ type Object struct {
 	// Revision is that of the store at which the object last changed what it says,
 	// zero where no store has it.
 	Revision uint64
+	// Meta is what else the metadata says; nil where there is nothing, and of kinds that
+	// do without (Type.Meta).
+	Meta *Meta
+	// From is the object that this one follows from; nil of what somebody wrote.
+	From *Ref
 	// Adjusted says that labels or status are not those of the source's text.
 	Adjusted bool
 	// Owner is set by who stores the object, never by what a document or a
@@ -145,7 +150,12 @@ type Type struct {
 	Tolerant bool
 	// Secret marks what holds material that nobody may see: its documents have the
 	// envelope of Kubernetes alone, and what they say is kept without their text.
-	Secret    bool
+	Secret bool
+	// Cluster marks what only Kubernetes has: its documents have the envelope of Kubernetes
+	// alone, and fields that weft does not read are left out without a word.
+	Cluster bool
+	// Meta keeps what Meta holds of the metadata.
+	Meta      bool
 	New       func() Spec
 	NewStatus func() any // nil where the kind has no status that weft reads
 	// Custom is what the kind is in Kubernetes; nil where weft defines it not.

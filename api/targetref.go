@@ -25,9 +25,13 @@ const (
 	KindMeshExternalService  = "MeshExternalService"
 	KindMeshMultiZoneService = "MeshMultiZoneService"
 	KindHostnameGenerator    = "HostnameGenerator"
-	KindService              = "Service" // of Kubernetes, as the three below
+	KindService              = "Service" // of Kubernetes, as those below
 	KindEndpointSlice        = "EndpointSlice"
 	KindNamespace            = "Namespace"
+	KindPod                  = "Pod"
+	KindNode                 = "Node"
+	KindReplicaSet           = "ReplicaSet"
+	KindJob                  = "Job"
 	KindSecret               = "Secret"
 	// KindHost is a host that route objects serve, at one port. No document names it.
 	KindHost = "Host"

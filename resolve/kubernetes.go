@@ -15,12 +15,12 @@ func kubernetesPorts(o *api.Object, labels api.Labels, spec *api.Service) []*Des
 	var out []*Destination
 	for i := range spec.Ports {
 		p := &spec.Ports[i]
-		if !p.OverTCP() || spec.External() || o.Name == apiServer && o.HomeNamespace() == "default" {
+		if !p.OverTCP() || spec.External() || api.Ignored(o) || o.Name == apiServer && o.HomeNamespace() == "default" {
 			continue
 		}
 		d := destinationOf(o, labels, "", p.Port, p.Name, "")
 		d.Kind, d.VIPs = api.KindMeshService, spec.Addresses()
-		d.Protocol, d.Guessed = p.Speaks()
+		d.Protocol, d.Guessed = p.Speaks(o)
 		out = append(out, d)
 	}
 	return out

@@ -89,5 +89,5 @@ func Same(a, b *api.Object) bool {
 	if !a.Adjusted && !b.Adjusted && len(a.Source.Text) > 0 && bytes.Equal(a.Source.Text, b.Source.Text) {
 		return true
 	}
-	return reflect.DeepEqual(a.Spec, b.Spec) && reflect.DeepEqual(a.Status, b.Status)
+	return reflect.DeepEqual(a.Meta, b.Meta) && reflect.DeepEqual(a.Spec, b.Spec) && reflect.DeepEqual(a.Status, b.Status)
 }

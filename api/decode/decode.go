@@ -149,12 +149,12 @@ func object(c *api.Catalog, doc *document, like api.Ref) (*api.Object, []*api.Vi
 // structure reads the spec and the status.
 func (d *decoder) structure(h *head) {
 	if h.spec.IsSet() {
-		d.warns = h.typ.Tolerant
+		d.warns, d.silent = h.typ.Tolerant, h.typ.Cluster
 		if h.typ.Custom != nil {
 			d.items, d.length = h.typ.Bounds()
 		}
 		d.value(h.spec.node, h.spec.mark, h.at, reflect.ValueOf(h.object.Spec).Elem())
-		d.warns, d.items = false, 0
+		d.warns, d.silent, d.items = false, false, 0
 	}
 	if h.status.IsSet() && h.typ.NewStatus != nil {
 		h.object.Status = h.typ.NewStatus()

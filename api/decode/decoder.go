@@ -25,6 +25,7 @@ type decoder struct {
 	errs    []*api.Violation
 	lenient bool // status: others wrote it, so what is unknown is left out
 	warns   bool // of unknown fields
+	silent  bool // about them
 	secret  bool // values may be secrets, so messages do not quote them
 	items   int  // that a list has at most, where its field says nothing; 0 outside specs
 	length  int  // of texts, the same
@@ -149,6 +150,9 @@ func (d *decoder) object(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 }
 
 func (d *decoder) unknown(key *yaml.Node, at api.Path, fields []field) {
+	if d.silent {
+		return
+	}
 	if key.Kind != yaml.ScalarNode {
 		d.report(key, at.Breaks("%s stands where the name of a field belongs; write a name", describe(key)))
 		return

@@ -25,6 +25,8 @@ type universal struct {
 	KRI       string            `json:"kri,omitempty"` // read-only: ignored
 	Spec      Raw               `json:"spec"`
 	Status    Raw               `json:"status"`
+	// Annotations are those of kinds that keep them (api.Type.Meta), as weft prints them.
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // kubernetes is the envelope of Kubernetes.
@@ -95,6 +97,10 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 		d.report(d.locateNode("type"), absent(api.Path("type").Breaks("%s; a Secret of Kubernetes begins with apiVersion: %s", api.AbsentMessage(kind), typ.APIVersion())))
 		return head{}, false
 	}
+	if typ.Cluster {
+		d.report(d.locateNode("type"), api.Path("type").Breaks("a %s is a document of Kubernetes; begin it with apiVersion: %s and kind: %s", typ.Name, typ.APIVersion(), typ.Name))
+		return head{}, false
+	}
 	return d.universal(typ), true
 }
 
@@ -139,6 +145,11 @@ func (d *decoder) universal(typ api.Type) head {
 		h.object.Mesh = u.Labels[api.LabelMesh]
 		n := member(d.root, "mesh")
 		h.unnamed = n != nil && n.Tag != "!!null"
+	}
+	if typ.Meta {
+		h.object.Meta = (&metadata{Annotations: u.Annotations}).kept()
+	} else if n := member(d.root, "annotations"); n != nil && !typ.Bare {
+		d.unknown(d.locateNode("annotations"), "", d.fields(reflect.TypeFor[universal]()))
 	}
 	if u.Created != nil {
 		h.object.Created = *u.Created
@@ -209,6 +220,9 @@ func (d *decoder) kubernetes(typ api.Type) head {
 	}
 	if k.Metadata.CreationTimestamp != nil {
 		h.object.Created = *k.Metadata.CreationTimestamp
+	}
+	if typ.Meta {
+		h.object.Meta = k.Metadata.kept()
 	}
 	return h
 }

@@ -37,7 +37,7 @@ func printJSON(c *api.Catalog, o *api.Object, kri string) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("print %s: unknown kind", o.Ref)
 	}
-	if typ.Secret {
+	if typ.Secret || typ.Cluster {
 		return PrintKubernetes(c, o)
 	}
 	spec, status, err := bodies(o)
@@ -50,6 +50,9 @@ func printJSON(c *api.Catalog, o *api.Object, kri string) ([]byte, error) {
 	w.text("namespace", o.Namespace)
 	w.text("name", o.Name)
 	w.labels(o.Labels)
+	if err := w.annotations(o.Meta); err != nil {
+		return nil, err
+	}
 	w.time("creationTime", o.Created)
 	w.time("modificationTime", o.Modified)
 	w.text("kri", kri)
@@ -75,7 +78,7 @@ func PrintKubernetes(c *api.Catalog, o *api.Object) ([]byte, error) {
 		return nil, err
 	}
 	labels := maps.Clone(o.Labels)
-	if implied := typ.Secret && o.Mesh == api.DefaultMesh; o.Mesh != "" && labels[api.LabelMesh] == "" && !implied {
+	if implied := (typ.Secret || typ.Cluster) && o.Mesh == api.DefaultMesh; o.Mesh != "" && labels[api.LabelMesh] == "" && !implied {
 		if labels == nil {
 			labels = map[string]string{}
 		}
@@ -86,6 +89,9 @@ func PrintKubernetes(c *api.Catalog, o *api.Object) ([]byte, error) {
 	meta.text("namespace", o.Namespace)
 	meta.labels(labels)
 	meta.time("creationTimestamp", o.Created)
+	if err := meta.kept(o.Meta); err != nil {
+		return nil, err
+	}
 	var w members
 	w.text("apiVersion", typ.APIVersion())
 	w.text("kind", o.Kind)

@@ -25,8 +25,15 @@ func TestDecodeUndoesPrint(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				o := anyspec.Own{}.Object(t, typ)
 				o.Created = time.Unix(0, rapid.Int64Range(0, 1<<60).Draw(t, "created")).UTC()
-				if typ.Secret { // which has the envelope of Kubernetes
+				if typ.Secret || typ.Cluster && !typ.Global { // which have the envelope of Kubernetes
 					o.Namespace = "ns-1"
+				}
+				if typ.Meta && rapid.Bool().Draw(t, "meta") {
+					o.Meta = &api.Meta{Annotations: map[string]string{"80.service.kuma.io/protocol": "http"}}
+				}
+				if typ.Meta && typ.Cluster && o.Meta != nil {
+					o.Meta.UID, o.Meta.Deleting = "u-1", rapid.Bool().Draw(t, "deleting")
+					o.Meta.Owners = []api.OwnerReference{{Kind: "Job", Name: "nightly-1", Controller: true}, {Kind: "X", Name: "x"}}
 				}
 				checkPrint(t, c, o)
 			})
@@ -44,7 +51,7 @@ func checkPrint(t *rapid.T, c *api.Catalog, o *api.Object) {
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
-		if o.Kind == api.KindSecret {
+		if typ, _ := c.Type(o.Kind); typ.Secret || typ.Cluster {
 			delete(again.Labels, api.LabelMesh)
 			if len(again.Labels) == 0 {
 				again.Labels = nil

@@ -53,7 +53,7 @@ func (s *server) item(ctx context.Context, o *api.Object, conditions any) ([]byt
 		return nil, err
 	}
 	named := *o
-	if t, _ := s.Catalog.Type(o.Kind); !t.Secret {
+	if t, _ := s.Catalog.Type(o.Kind); !t.Secret && !t.Cluster {
 		named.Name = o.FullName()
 	}
 	text, err := decode.PrintJSON(s.Catalog, &named)

@@ -184,14 +184,9 @@ func checkNames(_ *settings, text string) error {
 }
 
 func checkListeners(_ *settings, text string) error {
-	for _, w := range words(text, ",") {
-		port, protocol, _ := strings.Cut(w, "/")
-		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return fmt.Errorf("%q has no port; write PORT/PROTOCOL with commas in between, such as 80/http,8443/tls", api.Clip(w))
-		}
-		if err := oneOf(protocol, "http", "https", "tcp", "tls"); err != nil {
-			return err
-		}
+	_, err := api.ParseEdgeListeners(text)
+	if err != nil {
+		return oneLine(err)
 	}
 	return nil
 }

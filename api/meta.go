@@ -1,0 +1,46 @@
+package api
+
+import "strings"
+
+// Meta is what metadata of Kubernetes says beside names, labels and times, of the kinds
+// for which it matters (Type.Meta). It is shared and immutable.
+type Meta struct {
+	// Annotations are those of Kuma and of weft (IsOwnAnnotation); others are not kept.
+	Annotations map[string]string
+	UID         string
+	Owners      []OwnerReference // the controller first
+	Deleting    bool             // the object is on its way out
+}
+
+// OwnerReference names an object that another belongs to, in its namespace.
+type OwnerReference struct {
+	Kind       string `json:"kind,omitempty"`
+	Name       string `json:"name,omitempty"`
+	Controller bool   `json:"controller,omitempty"`
+}
+
+// IsOwnAnnotation reports whether an annotation is one of Kuma's or weft's, which are kept.
+// A Service's protocol stands in <port>.service.kuma.io/protocol.
+func IsOwnAnnotation(name string) bool {
+	domain, _, ok := strings.Cut(name, "/")
+	return ok && (domain == "kuma.io" || strings.HasSuffix(domain, ".kuma.io") || domain == "weft.io" || strings.HasSuffix(domain, ".weft.io"))
+}
+
+// Annotation is one of those that are kept; empty where there is none.
+func (o *Object) Annotation(name string) string {
+	if o.Meta == nil {
+		return ""
+	}
+	return o.Meta.Annotations[name]
+}
+
+// UID is what tells the object from others that had its name; empty outside of clusters.
+func (o *Object) UID() string {
+	if o.Meta == nil {
+		return ""
+	}
+	return o.Meta.UID
+}
+
+// Deleting reports whether the object is on its way out.
+func (o *Object) Deleting() bool { return o.Meta != nil && o.Meta.Deleting }
