@@ -80,7 +80,7 @@ var impure = []string{"context", "log/slog", "os", "os/exec", "math/rand", "math
 var exceptional = map[string][]string{
 	"sync":        {"resolve/kept.go", "xds/hosts.go", "xds/shared.go"},
 	"sync/atomic": {"resolve/kept.go"},
-	"reflect":     {"admission", "api/crd", "api/decode", "api/jsonschema", "policies", "resolve"},
+	"reflect":     {"admission", "api/crd", "api/decode", "api/jsonschema", "policies", "resolve", "resolve/pods"},
 }
 
 // clock are the functions of package time by which results would depend on when

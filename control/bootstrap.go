@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server"
@@ -31,6 +32,7 @@ const bootstrapSource = "bootstrap"
 type bootstrapper struct {
 	catalog *api.Catalog
 	into    store.Store
+	model   func(context.Context) (*resolve.Model, error)
 	who     server.Authenticator
 	ca      string // in PEM; empty for plaintext
 	// arrived is told of each Dataplane that came along.
@@ -92,7 +94,11 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 	if ask.Mesh == "" {
 		ask.Mesh = api.DefaultMesh
 	}
-	snapshot := b.into.Snapshot()
+	model, err := b.model(r.Context())
+	if err != nil {
+		return nil, nil, err
+	}
+	snapshot := model.Snapshot() // with the Dataplanes of pods
 	ref := api.Ref{Kind: api.KindDataplane, Mesh: ask.Mesh, Name: ask.Name}.Resolve(snapshot.Has)
 	token := ask.DataplaneToken
 	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && token == "" {
@@ -149,7 +155,7 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 	if err != nil {
 		return nil, err
 	}
-	if exists && there.Ref != o.Ref {
+	if exists && (there.Ref != o.Ref || there.From != nil) {
 		return unchangedFrom(there, o)
 	}
 	c := *o

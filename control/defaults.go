@@ -10,8 +10,8 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// withDefaults is a store in which a new mesh comes with its default policies,
-// in the same revision.
+// withDefaults is a store in which a new mesh comes with its default policies, in the
+// same revision, and Pods with their sidecars.
 type withDefaults struct {
 	store.Store
 	skip bool
@@ -22,6 +22,7 @@ func (f withDefaults) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot
 	asked := 0
 	s, results, err := f.Store.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
 		writes, err := plan(now)
+		writes = injected(now, writes)
 		asked = len(writes)
 		return append(writes[:asked:asked], f.defaults(now, writes)...), err
 	})
@@ -29,6 +30,22 @@ func (f withDefaults) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot
 		return nil, nil, err
 	}
 	return s, results[:asked], nil
+}
+
+// injected are writes in which Pods have their sidecars: no webhook stands before this store.
+func injected(now *api.Snapshot, writes []store.Write) []store.Write {
+	objects, at := []*api.Object{}, []int{}
+	for i, w := range writes {
+		if w.Put != nil {
+			objects, at = append(objects, w.Put), append(at, i)
+		}
+	}
+	made, _ := world.WithSidecars(now, objects)
+	out := slices.Clone(writes)
+	for i, o := range made {
+		out[at[i]].Put = o
+	}
+	return out
 }
 
 // defaults are the default policies of the meshes that writes create, but for

@@ -158,7 +158,7 @@ func (p *Plane) compose() error {
 	if err != nil {
 		return err
 	}
-	boot := &bootstrapper{catalog: world.Catalog(), into: p.own, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
+	boot := &bootstrapper{catalog: world.Catalog(), into: p.own, model: documents{p.store, p.loop}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", boot)
 	p.xdsPort = port.New(port.Options{Logger: p.log, TLS: tls, HTTP: mux,

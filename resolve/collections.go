@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/pods"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -18,6 +19,7 @@ type collections struct {
 	kinds    []*policies.Kind
 	zone     map[string]string // labels that the control plane computes
 	schema   *derive.Schema
+	stage    *pods.Stage // before all meshes
 
 	// What is written, by objectKey.
 	meshObjects, policyObjects, routeObjects, serviceObjects, planeObjects, otherObjects *derive.Collection[api.Object]
@@ -83,7 +85,7 @@ type collections struct {
 }
 
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, zone map[string]string) *collections {
-	c := &collections{dialects: dialects, kinds: kinds, zone: zone, schema: &derive.Schema{}}
+	c := &collections{dialects: dialects, kinds: kinds, zone: zone, schema: &derive.Schema{}, stage: pods.NewStage(zone[api.LabelZone])}
 	c.addObjects()
 	c.addSecrets()
 	c.addMeanings()

@@ -199,11 +199,26 @@ func inboundProtocol(in *api.Inbound) api.Protocol {
 	return protocolOf(cmp.Or(in.Protocol, in.Tags[api.TagProtocol]))
 }
 
+// repeats reports whether a member that was listed before is at the same place: several
+// Services lead to one port of a pod, which has an inbound for each.
+func (m member) repeats(before []member) bool {
+	for i := len(before) - 1; i >= 0 && before[i].plane == m.plane; i-- {
+		if o := before[i].inbound; o.Port == m.inbound.Port && o.Address == m.inbound.Address {
+			return true
+		}
+	}
+	return false
+}
+
+// atOther reports whether an inbound is one of a pod for its second address. A Service without
+// EndpointSlices calls pods at the first.
+func (p *dataplane) atOther(in *api.Inbound) bool { return p.object.From != nil && in.Address != "" }
+
 func ready(in *api.Inbound) bool {
 	if in.Health != nil && !in.Health.Ready {
 		return false
 	}
-	return in.State == "" || in.State == "Ready"
+	return (in.State == "" || in.State == "Ready") && in.Port != api.MarkerPort
 }
 
 // members is who answers for a destination.
@@ -215,10 +230,10 @@ type members struct {
 // membersOf lists the ready ones that have an IP address, in the order of the dataplanes.
 func membersOf(list []member) *members {
 	m := &members{http2: len(list) > 0}
-	for _, x := range list {
+	for i, x := range list {
 		m.http2 = m.http2 && x.protocol().HTTPLike()
 		address := cmp.Or(x.inbound.Address, x.plane.spec.Networking.Address)
-		if _, err := netip.ParseAddr(address); err != nil || !ready(x.inbound) {
+		if _, err := netip.ParseAddr(address); err != nil || !ready(x.inbound) || x.repeats(list[:i]) {
 			continue // an endpoint is an IP address: decoding has warned of names
 		}
 		m.list = append(m.list, Endpoint{

@@ -12,6 +12,12 @@ import (
 // no more and no less of than a compile makes.
 func (m *Model) Kept() []string {
 	var out []string
+	if !m.cluster.Empty() {
+		out = append(out, fmt.Sprintf("the cluster has %d names and %d reads, and %d objects more or elsewhere", m.cluster.Names(), m.cluster.Reads(), m.derived))
+	}
+	for o := range m.snapshot.All() {
+		out = append(out, o.Ref.String())
+	}
 	it := m.meshes.Root().Iterator()
 	for name, g, ok := it.Next(); ok; name, g, ok = it.Next() {
 		out = append(out, fmt.Sprintf("%s has %d names and %d reads", name, g.Names(), g.Reads()))

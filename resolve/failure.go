@@ -24,7 +24,7 @@ type Failure struct {
 // Failures are the bugs that the model met, by mesh. All that does not depend on
 // them holds.
 func (m *Model) Failures() []Failure {
-	var out []Failure
+	out := m.clusterFailures()
 	it := m.meshes.Root().Iterator()
 	for name, g, ok := it.Next(); ok; name, g, ok = it.Next() {
 		for _, f := range g.Failures() {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // inbounds is where a dataplane listens for others.
@@ -44,10 +46,12 @@ func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 	net := p.spec.Networking
 	for i := range net.Inbound {
 		in := &net.Inbound[i]
-		if in.State == "Ignored" {
+		address := cmp.Or(in.Address, net.Address)
+		if in.State == "Ignored" || in.Port == api.MarkerPort || slices.ContainsFunc(net.Inbound[:i], func(o api.Inbound) bool {
+			return o.Port == in.Port && o.State != "Ignored" && cmp.Or(o.Address, net.Address) == address
+		}) { // several Services on one port of a pod have an inbound each, and one listener
 			continue
 		}
-		address := cmp.Or(in.Address, net.Address)
 		x := &inboundKept{Inbound: Inbound{
 			Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Address: address, Port: in.Port,
 			ServiceAddress: cmp.Or(in.ServiceAddress, address), ServicePort: cmp.Or(in.ServicePort, in.Port),

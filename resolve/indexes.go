@@ -54,7 +54,7 @@ func (c *collections) addIndexes() {
 	})
 	c.dataplanesByClassic = c.dataplanes.Index(func(_ string, p *dataplane, add func(string)) {
 		for i := range p.spec.Networking.Inbound {
-			if n := p.spec.Networking.Inbound[i].Tags[api.TagService]; n != "" && !p.facts.Gateway {
+			if n := p.spec.Networking.Inbound[i].Tags[api.TagService]; n != "" && !p.facts.Gateway && p.object.From == nil { // that of a pod means its Service
 				add(classicID(n))
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/pods"
 )
 
 // kubernetesPorts are the destinations that a Service of Kubernetes is: its TCP
@@ -15,7 +16,7 @@ func kubernetesPorts(o *api.Object, labels api.Labels, spec *api.Service) []*Des
 	var out []*Destination
 	for i := range spec.Ports {
 		p := &spec.Ports[i]
-		if !p.OverTCP() || spec.External() || api.Ignored(o) || o.Name == apiServer && o.HomeNamespace() == "default" {
+		if !p.OverTCP() || spec.External() || api.Ignored(o) || pods.IsAPIServer(o) {
 			continue
 		}
 		d := destinationOf(o, labels, "", p.Port, p.Name, "")
@@ -25,10 +26,6 @@ func kubernetesPorts(o *api.Object, labels api.Labels, spec *api.Service) []*Des
 	}
 	return out
 }
-
-// apiServer is the Service of the cluster's own API in namespace default. No sidecar
-// stands between it and its clients.
-const apiServer = "kubernetes"
 
 // isOutside reports whether an object is a Service that is not in the mesh: its
 // Namespace is there and does not say that it is, and neither does its own label
@@ -151,7 +148,12 @@ func (m mesh) selectedByService(o *api.Object, spec *api.Service, port *api.Kube
 		whole := p.facts.Labels.Carry(spec.Selector)
 		for i := range p.spec.Networking.Inbound {
 			in := &p.spec.Networking.Inbound[i]
-			if isTarget(in, &api.ServicePort{Port: port.Port, TargetPort: port.TargetPort}) && (whole || matcher.Tags(spec.Selector, in.Tags)) {
+			switch {
+			case p.object.From != nil: // whose inbounds say for which Service they are
+				if pods.IsFor(in, o.Name, port.Port) && !p.atOther(in) {
+					out = append(out, member{p, in})
+				}
+			case isTarget(in, &api.ServicePort{Port: port.Port, TargetPort: port.TargetPort}) && (whole || matcher.Tags(spec.Selector, in.Tags)):
 				out = append(out, member{p, in})
 			}
 		}

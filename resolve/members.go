@@ -70,7 +70,7 @@ func (m mesh) selectedInbounds(spec *api.MeshService, port uint32) []member {
 		}
 		for n := range p.spec.Networking.Inbound {
 			in := &p.spec.Networking.Inbound[n]
-			if isTarget(in, &spec.Ports[i]) && matcher.Tags(spec.Selector.DataplaneTags, in.Tags) {
+			if !p.atOther(in) && isTarget(in, &spec.Ports[i]) && matcher.Tags(spec.Selector.DataplaneTags, in.Tags) {
 				out = append(out, member{p, in})
 			}
 		}

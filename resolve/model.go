@@ -15,7 +15,10 @@ import (
 // Model is what applies everywhere at one revision. It is immutable.
 type Model struct {
 	*collections
-	snapshot *api.Snapshot
+	stored   *api.Snapshot // what is written
+	snapshot *api.Snapshot // with what follows from it: the Dataplanes of pods
+	derived  int           // how many objects of snapshot are not written so
+	cluster  *derive.Graph // of the stage
 	meshes   *iradix.Tree[meshState]
 }
 
@@ -23,6 +26,7 @@ type Model struct {
 type meshState struct {
 	*derive.Graph
 	*asked
+	own int // documents of the mesh itself
 }
 
 // asked is what questions found out about a mesh.
@@ -46,7 +50,9 @@ func Compile(s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) 
 // CompileIn is Compile for a control plane of that zone: selectors see the labels
 // that it computes for objects of its own, as readers do (spec/kuma.md 1.2).
 func CompileIn(zone string, s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
-	empty := &Model{collections: newCollections(dialects, kinds, api.ZoneLabels(zone)), meshes: iradix.New[meshState]()}
+	c := newCollections(dialects, kinds, api.ZoneLabels(zone))
+	nothing := api.NewSnapshot(0)
+	empty := &Model{collections: c, stored: nothing, snapshot: nothing, cluster: c.stage.New(), meshes: iradix.New[meshState]()}
 	changes := make([]api.Change, 0, s.Len())
 	for o := range s.All() {
 		changes = append(changes, api.Change{After: o})
@@ -55,20 +61,23 @@ func CompileIn(zone string, s *api.Snapshot, dialects []route.Dialect, kinds []*
 	return m, slices.Collect(m.Notes())
 }
 
-// Update resolves s, which differs from the model's snapshot by changes, at a
-// cost that follows the changes. The result equals Compile(s). Several models
-// may be derived from one, so a preview costs no more than the change it shows.
+// Update resolves s, which differs from what the model was compiled from by changes, at
+// a cost that follows the changes. The result equals Compile(s). Several models may be
+// derived from one, so a preview costs no more than the change it shows.
 func (m *Model) Update(s *api.Snapshot, changes []api.Change) (*Model, Affected) {
-	next := &Model{collections: m.collections, snapshot: s, meshes: m.meshes}
-	byMesh := map[string][]derive.Change{}
-	for _, ch := range changes {
-		if name := meshOf(ch.Ref()); name != "" { // the others take no part in any
-			byMesh[name] = append(byMesh[name], m.written(ch.Ref().Kind).Put(objectKey(ch.Ref()), ch.After))
+	next := &Model{collections: m.collections, stored: s, meshes: m.meshes}
+	told := next.bring(m, changes)
+	var affected Affected
+	if len(told.spaces) > 0 {
+		it := m.meshes.Root().Iterator()
+		for name, _, ok := it.Next(); ok; name, _, ok = it.Next() {
+			if _, has := told.byMesh[string(name)]; !has {
+				told.byMesh[string(name)] = nil
+			}
 		}
 	}
-	var affected Affected
-	for name, list := range byMesh {
-		affected.Dataplanes = append(affected.Dataplanes, next.updateMesh(name, list)...)
+	for name, list := range told.byMesh {
+		affected.Dataplanes = append(affected.Dataplanes, next.updateMesh(name, list, told.spaces)...)
 	}
 	slices.SortFunc(affected.Dataplanes, api.Ref.Compare)
 	return next, affected
@@ -84,17 +93,19 @@ func meshOf(r api.Ref) string {
 
 // updateMesh replaces one mesh of m, which is not yet shared, or forgets one of
 // which nothing is left.
-func (m *Model) updateMesh(name string, changes []derive.Change) (affected []api.Ref) {
+func (m *Model) updateMesh(name string, changes []api.Change, spaces []derive.Change) (affected []api.Ref) {
 	state, ok := m.meshes.Get([]byte(name))
 	before := state.Graph
 	if !ok {
-		before = m.schema.New()
+		before, spaces = m.schema.New(), m.spaces()
 	}
-	after, delta := before.Update(changes...)
-	if after.Empty() {
+	list, more := m.tell(before, changes)
+	after, delta := before.Update(slices.Concat(list, spaces)...)
+	own := state.own + more
+	if own == 0 { // namespaces are in no mesh by themselves
 		m.meshes, _, _ = m.meshes.Delete([]byte(name))
 	} else {
-		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, &asked{}})
+		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, &asked{}, own})
 	}
 	for _, key := range m.resolved.Changed(delta) {
 		r, _ := m.resolved.Get(after, key)
@@ -106,8 +117,12 @@ func (m *Model) updateMesh(name string, changes []derive.Change) (affected []api
 	return affected
 }
 
-// Snapshot is what the model was compiled from.
+// Snapshot is what there is: what was written, and the Dataplanes of pods. A Service is
+// in it where it is placed (spec/kubernetes.md 3.1).
 func (m *Model) Snapshot() *api.Snapshot { return m.snapshot }
+
+// Written is what the model was compiled from, from which the next snapshot is made.
+func (m *Model) Written() *api.Snapshot { return m.stored }
 
 // Kinds are the kinds of policies that the model knows, in their order.
 func (m *Model) Kinds() []*policies.Kind { return m.kinds }

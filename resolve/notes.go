@@ -28,20 +28,23 @@ func (m *Model) Notes() iter.Seq[api.Note] {
 
 // NotesOn are the notes on one object.
 func (q *Reader) NotesOn(ref api.Ref) []api.Note {
-	x, ok := q.mesh(meshOf(ref))
-	if !ok {
-		return nil
+	if !q.snapshot.Has(ref) {
+		ref = q.stage.Placed(q.cluster, ref)
 	}
 	o, ok := q.snapshot.Get(ref)
 	if !ok {
 		return nil
 	}
-	if name := meshOf(ref); name != api.DefaultMesh {
+	if name := meshOf(ref); name != api.DefaultMesh && name != "" {
 		if _, ok := q.snapshot.Get(api.Ref{Kind: api.KindMesh, Name: name}); !ok {
 			return []api.Note{q.meshNote(ref)}
 		}
 	}
-	notes := q.failureNotes(ref)
+	notes := append(q.failureNotes(ref), q.clusterNotes(ref)...)
+	x, ok := q.mesh(meshOf(ref))
+	if !ok {
+		return notes
+	}
 	if known := q.asked(meshOf(ref)).noted.at.Load(); known != nil && x.attachable(ref.Kind) {
 		return append(notes, known.on(o).notes...)
 	}

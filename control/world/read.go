@@ -101,6 +101,11 @@ func read(stdin io.Reader, kinds map[string]decode.Rewrite, paths ...string) (Re
 	r.Objects, r.Refused, err = decode.All(catalog, texts...)
 	r.Violations = api.Violations(err)
 	r.Documents = count(r.Objects, r.Violations)
+	if kinds == nil {
+		var found []*api.Violation
+		r.Objects, found = WithSidecars(api.NewSnapshot(0), r.Objects)
+		r.Violations = append(r.Violations, found...)
+	}
 	for _, s := range sources {
 		if !s.holds(r) {
 			r.Empty = append(r.Empty, emptiness(s.path, s.texts, s.dir))

@@ -186,7 +186,7 @@ func (s *server) previewed(ctx context.Context, plan store.Plan) (outcome, error
 	if err != nil {
 		return outcome{}, err
 	}
-	now := model.Snapshot()
+	now := model.Written()
 	writes, err := plan(now)
 	if err != nil {
 		return outcome{}, err

@@ -116,7 +116,7 @@ func (s *server) overviews(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) overview(w http.ResponseWriter, r *http.Request) error {
-	o, ok := s.Documents.Snapshot().Get(s.refOf(r, api.KindDataplane))
+	o, ok := s.there(r.Context(), api.KindDataplane).Get(s.refOf(r, api.KindDataplane))
 	if !ok {
 		return missing()
 	}

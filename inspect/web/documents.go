@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -9,6 +10,17 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/store"
 )
+
+// there is what there is of a kind: Dataplanes with those of pods, which follow from what
+// is written, and of all else what is written.
+func (s *server) there(ctx context.Context, kind string) *api.Snapshot {
+	if kind == api.KindDataplane {
+		if m, err := s.Documents.Model(ctx); err == nil {
+			return m.Snapshot()
+		}
+	}
+	return s.Documents.Snapshot()
+}
 
 // typeAt is the type that the path names, which must fit its place: in a mesh
 // or outside.
@@ -30,7 +42,7 @@ func (s *server) refAt(r *http.Request) (api.Ref, error) {
 // namespace answers to ?namespace= and to <name>.<namespace>, its name in Kuma.
 func (s *server) refOf(r *http.Request, kind string) api.Ref {
 	ref := api.Ref{Kind: kind, Mesh: r.PathValue("mesh"), Namespace: r.URL.Query().Get("namespace"), Name: r.PathValue("name")}
-	return ref.Resolve(s.Documents.Snapshot().Has)
+	return ref.Resolve(s.there(r.Context(), kind).Has)
 }
 
 func (s *server) get(w http.ResponseWriter, r *http.Request) error {
@@ -50,7 +62,7 @@ func (s *server) getMesh(w http.ResponseWriter, r *http.Request) error {
 
 // show answers with one object and its conditions.
 func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error {
-	o, ok := s.Documents.Snapshot().Get(ref)
+	o, ok := s.there(r.Context(), ref.Kind).Get(ref)
 	if !ok {
 		return missing()
 	}
@@ -95,7 +107,7 @@ func (s *server) byKRI(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return badField("kri", err.Error())
 	}
-	o, ok := s.find(kri)
+	o, ok := s.find(r.Context(), kri)
 	if !ok {
 		return missing()
 	}
@@ -103,11 +115,11 @@ func (s *server) byKRI(w http.ResponseWriter, r *http.Request) error {
 }
 
 // find is the object that a KRI names.
-func (s *server) find(kri api.KRI) (*api.Object, bool) {
+func (s *server) find(ctx context.Context, kri api.KRI) (*api.Object, bool) {
 	t, _ := s.Catalog.Find(kri.Short)
 	kri.Section = ""
 	want := kri.String()
-	snapshot := s.Documents.Snapshot()
+	snapshot := s.there(ctx, t.Name)
 	if o, ok := snapshot.Get(api.Ref{Kind: t.Name, Mesh: kri.Mesh, Namespace: kri.Namespace, Name: kri.Name}); ok && s.Catalog.KRI(o) == want {
 		return o, true
 	}

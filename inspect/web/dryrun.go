@@ -22,7 +22,7 @@ func (s *server) wouldRemove(w http.ResponseWriter, r *http.Request, plan store.
 	if err != nil {
 		return err
 	}
-	now := model.Snapshot()
+	now := model.Written()
 	writes, err := plan(now)
 	if err != nil {
 		return err

@@ -194,7 +194,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 	if err != nil {
 		return err
 	}
-	snapshot := s.Documents.Snapshot()
+	snapshot := s.there(r.Context(), kind)
 	objects, all := snapshot.OfKind(kind), snapshot.CountOfKind(kind)
 	if mesh != "" {
 		objects, all = snapshot.Of(kind, mesh), snapshot.Count(kind, mesh)

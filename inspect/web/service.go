@@ -145,7 +145,7 @@ type count struct {
 	Partial int `json:"partiallyDegraded"`
 }
 
-func (s *server) globalInsight(w http.ResponseWriter, _ *http.Request) error {
+func (s *server) globalInsight(w http.ResponseWriter, r *http.Request) error {
 	connected := map[api.Ref]bool{}
 	for _, c := range s.Sidecars.Sidecars() {
 		connected[c.Dataplane] = c.Connected
@@ -163,7 +163,7 @@ func (s *server) globalInsight(w http.ResponseWriter, _ *http.Request) error {
 			ofPolicies += n
 		}
 	}
-	for o := range snapshot.OfKind(api.KindDataplane) {
+	for o := range s.there(r.Context(), api.KindDataplane).OfKind(api.KindDataplane) {
 		c := planes[planeClass(o)]
 		c.Total++
 		if connected[o.Ref] {

@@ -91,7 +91,7 @@ func (s *story) callers() []string {
 
 // from is what applies to one of them.
 func (s *story) from(name string) *World {
-	r, ok := s.Dataplane(dataplane(name))
+	r, ok := s.Dataplane(dataplane(name).Resolve(s.Snapshot().Has))
 	if !ok {
 		return nil
 	}

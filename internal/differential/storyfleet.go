@@ -43,15 +43,15 @@ func newStoryFleet(t testing.TB, scenes []*scene) *storyFleet {
 		asking, renderer := s.callers(), s.Renderer()
 		for r := range s.Dataplanes("default") {
 			for _, in := range r.Inbounds {
-				s.inbounds[address(in.Address, in.Port)] = r.Ref.Name
+				s.inbounds[address(in.Address, in.Port)] = r.Ref.FullName()
 			}
 		}
 		for r := range s.Dataplanes("default") {
-			if slices.Contains(asking, r.Ref.Name) {
-				states[callers][place(i, r.Ref.Name)] = f.move(s, callers, r, renderer.Render(r))
+			if slices.Contains(asking, r.Ref.FullName()) {
+				states[callers][place(i, r.Ref.FullName())] = f.move(s, callers, r, renderer.Render(r))
 			}
 			if len(r.Inbounds) > 0 {
-				states[called][place(i, r.Ref.Name)] = f.move(s, called, r, renderer.Render(r))
+				states[called][place(i, r.Ref.FullName())] = f.move(s, called, r, renderer.Render(r))
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func workloadsOf(scenes []*scene) []string {
 	names := map[string]bool{elsewhere: true}
 	for _, s := range scenes {
 		for r := range s.Dataplanes("default") {
-			names[r.Ref.Name] = true
+			names[r.Ref.FullName()] = true
 			for _, c := range r.Clusters {
 				names[c.Cluster.Destination.Name] = true
 			}
@@ -107,7 +107,7 @@ func (f *storyFleet) move(s *scene, envoy string, r *resolve.Resolved, state *xd
 		state = envoytest.Unlimited(f.t, state)
 	}
 	return envoytest.Move(f.t, state, envoytest.Places{
-		Listener: func(at netip.AddrPort) netip.AddrPort { return f.place(s, envoy, r.Ref.Name, at) },
+		Listener: func(at netip.AddrPort) netip.AddrPort { return f.place(s, envoy, r.Ref.FullName(), at) },
 		Endpoint: func(cluster, host string, port uint32) netip.AddrPort {
 			switch {
 			case cluster == xds.AuthorizationCluster:
@@ -115,7 +115,7 @@ func (f *storyFleet) move(s *scene, envoy string, r *resolve.Resolved, state *xd
 			case host == "":
 				return onLoopback(f.room.workloads.Port(elsewhere))
 			case strings.HasPrefix(cluster, "inbound:"):
-				return onLoopback(f.room.workloads.Port(r.Ref.Name))
+				return onLoopback(f.room.workloads.Port(r.Ref.FullName()))
 			}
 			if ip, err := netip.ParseAddr(host); err == nil {
 				at := netip.AddrPortFrom(ip, uint16(port))

@@ -71,7 +71,7 @@ func (w *World) read(v *sim.Verdict) bool {
 // comesTo is where on loopback a client comes with a request.
 func (f *storyFleet) comesTo(s *scene, w *World, p Pair, v *sim.Verdict) (netip.AddrPort, bool) {
 	for _, at := range w.comesTo(p.Request, v) {
-		if place, ok := f.listens(s, w.Resolved.Ref.Name, at); ok {
+		if place, ok := f.listens(s, w.Resolved.Ref.FullName(), at); ok {
 			return place, true
 		}
 	}
@@ -181,7 +181,7 @@ func (s *scene) chosen(w *World, b *sim.Branch, o *Observed) string {
 	if len(o.Attempts) == 0 {
 		return ""
 	}
-	got := w.clusterText(s.cluster(w.Resolved.Ref.Name, o.Cluster))
+	got := w.clusterText(s.cluster(w.Resolved.Ref.FullName(), o.Cluster))
 	for _, x := range b.Backends {
 		if x.Share > 0 && backendText(x.Name, x.Namespace, x.Port, x.Tags) == got {
 			return ""

@@ -60,7 +60,7 @@ func fractions(want map[string]float64, send func(n int, got map[string]int) err
 // verdict says; once for all requests of a scene that go alike.
 func (f *storyFleet) shares(s *scene, w *World, p Pair, at netip.AddrPort, v *sim.Verdict) string {
 	want := expected(p, v)
-	same := fmt.Sprint(w.Resolved.Ref.Name, want)
+	same := fmt.Sprint(w.Resolved.Ref.FullName(), want)
 	if s.counted[same] {
 		return ""
 	}
@@ -136,7 +136,7 @@ func answerText(p Pair, route string, status int) string {
 func (s *scene) end(w *World, p Pair, r *http.Response) string {
 	route := r.Header.Get(envoytest.RouteHeader)
 	if r.Header.Get(envoytest.NameHeader) != "" {
-		return route + " to " + w.clusterText(s.cluster(w.Resolved.Ref.Name, r.Header.Get(envoytest.ClusterHeader)))
+		return route + " to " + w.clusterText(s.cluster(w.Resolved.Ref.FullName(), r.Header.Get(envoytest.ClusterHeader)))
 	}
 	if g := r.Header.Get("grpc-status"); isGRPC(p) {
 		return fmt.Sprintf("%s answers gRPC %s", route, g)

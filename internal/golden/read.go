@@ -45,6 +45,8 @@ func Read(docs []File) (*World, error) {
 		o, v := world.Decode(f.Name, f.Text)
 		objects, w.Violations = append(objects, o...), append(w.Violations, v...)
 	}
+	objects, found := world.WithSidecars(api.NewSnapshot(0), objects)
+	w.Violations = append(w.Violations, found...)
 	w.Model, _ = w.Compile(world.Snapshot(objects...))
 	return w, nil
 }

@@ -70,7 +70,7 @@ func (a *asker) word(n int) string {
 }
 
 func (a *asker) plane() api.Ref {
-	return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: a.word(0)}
+	return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: a.word(0)}.Resolve(a.model.Snapshot().Has)
 }
 
 func (a *asker) validate() error {

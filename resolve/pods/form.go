@@ -14,6 +14,7 @@ type form struct {
 	inbounds []inbound
 	gateway  *api.Gateway
 	redirect *api.TransparentProxying
+	notes    []api.Note // on the pods that have the form, and on Services that select them
 }
 
 // inbound is one port of a pod, as yet without its state.

@@ -14,8 +14,9 @@ import (
 
 // The tags of inbounds beside those of package api, and those of nodes (spec/kubernetes.md 2.7).
 const (
-	tagInstance = "kuma.io/instance"
-	tagZone     = api.LabelZone
+	tagInstance    = "kuma.io/instance"
+	tagServiceName = "k8s.kuma.io/service-name"
+	tagServicePort = "k8s.kuma.io/service-port"
 )
 
 var nodeTags = []string{"topology.kubernetes.io/zone", "topology.kubernetes.io/region", "kubernetes.io/hostname"}
@@ -200,13 +201,18 @@ func (b *builder) tags(in *offered) map[string]string {
 	spec := in.service.Spec.(*api.Service)
 	port := strconv.FormatUint(uint64(spec.Ports[in.index].Port), 10)
 	out := b.commonTags()
-	out["k8s.kuma.io/service-name"], out["k8s.kuma.io/service-port"] = in.service.Name, port
+	out[tagServiceName], out[tagServicePort] = in.service.Name, port
 	out[api.TagService] = in.service.Name + "_" + b.pod.Namespace + "_svc_" + port
 	out[api.TagProtocol] = string(in.protocol)
 	if spec.Headless() {
 		out[tagInstance] = b.pod.Name
 	}
 	return out
+}
+
+// IsFor reports whether an inbound of a pod is the one for a port of a Service of its namespace.
+func IsFor(in *api.Inbound, service string, port uint32) bool {
+	return in.Tags[tagServiceName] == service && in.Tags[tagServicePort] == strconv.FormatUint(uint64(port), 10)
 }
 
 // commonTags are those of all inbounds of the pod.
@@ -222,7 +228,7 @@ func (b *builder) commonTags() map[string]string {
 	}
 	out[api.LabelNamespace] = b.pod.Namespace
 	if b.around.Zone != "" {
-		out[tagZone] = b.around.Zone
+		out[api.LabelZone] = b.around.Zone
 	}
 	return out
 }

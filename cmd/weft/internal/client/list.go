@@ -1,6 +1,8 @@
 package client
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,6 +33,22 @@ func (i Item) Ref() api.Ref {
 // the namespace, which the API shows as <name>.<namespace>.
 func (i *Item) UnmarshalJSON(text []byte) error {
 	type fields Item
+	var kubernetes struct {
+		Kind     string `json:"kind"`
+		Metadata struct {
+			Namespace string            `json:"namespace"`
+			Name      string            `json:"name"`
+			Labels    map[string]string `json:"labels"`
+			Created   time.Time         `json:"creationTimestamp"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(text, &kubernetes); err != nil {
+		return err
+	}
+	if m := kubernetes.Metadata; m.Name != "" { // what has no form of Kuma's
+		*i = Item{Type: kubernetes.Kind, Mesh: cmp.Or(m.Labels[api.LabelMesh], api.DefaultMesh), Namespace: m.Namespace, Name: m.Name, Labels: m.Labels, Created: m.Created, Raw: bytes.Clone(text)}
+		return nil
+	}
 	if err := json.Unmarshal(text, (*fields)(i)); err != nil {
 		return err
 	}

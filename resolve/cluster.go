@@ -1,0 +1,133 @@
+package resolve
+
+import (
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/pods"
+)
+
+// told is what the meshes are to learn of a set of changes.
+type told struct {
+	byMesh map[string][]api.Change
+	spaces []derive.Change // of namespaces, which every mesh knows
+}
+
+// bring makes the stage and the snapshot of next, which m becomes by changes of what is
+// written.
+func (next *Model) bring(m *Model, changes []api.Change) told {
+	var planes, placed []api.Change
+	next.cluster, planes, placed = m.stage.Update(m.cluster, changes)
+	next.derived = m.derived + surplus(planes) + surplus(placed)
+	there := placed
+	out := told{byMesh: map[string][]api.Change{}}
+	for _, ch := range changes {
+		switch ref := ch.Ref(); {
+		case ref.Kind == api.KindService || ref.Kind == api.KindEndpointSlice: // as they are placed
+		case ref.Kind == api.KindNamespace:
+			out.spaces = append(out.spaces, next.space(ref.Name))
+			there = append(there, ch)
+		case ref.Kind != api.KindDataplane || m.stage.Plane(next.cluster, ref) == nil: // else the pod's own holds
+			there = append(there, ch)
+		}
+	}
+	for _, ch := range planes { // behind which a written one may stand
+		if ch.After == nil {
+			ch.After, _ = next.stored.Get(ch.Before.Ref)
+		}
+		there = append(there, ch)
+	}
+	if next.snapshot = next.stored; next.derived > 0 {
+		next.snapshot = m.snapshot.With(next.stored.Revision(), there)
+	}
+	for _, ch := range there {
+		ref := ch.Ref()
+		if name := meshOf(ref); name != "" && !pods.Alone(ref.Kind) && ref.Kind != api.KindNamespace { // the others take no part in any
+			out.byMesh[name] = append(out.byMesh[name], ch)
+		}
+	}
+	return out
+}
+
+// surplus is how many more objects of changes are not as somebody wrote them.
+func surplus(changes []api.Change) (n int) {
+	for _, ch := range changes {
+		if ch.Before != nil && ch.Before.From != nil {
+			n--
+		}
+		if ch.After != nil && ch.After.From != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// space is what a mesh is told of a namespace.
+func (m *Model) space(name string) derive.Change {
+	return m.otherObjects.Put(objectKey(api.Ref{Kind: api.KindNamespace, Name: name}), m.stage.Namespace(m.cluster, name))
+}
+
+// spaces is what a mesh is told that nobody knew before.
+func (m *Model) spaces() []derive.Change {
+	var out []derive.Change
+	for o := range m.stage.Namespaces(m.cluster) {
+		out = append(out, m.space(o.Name))
+	}
+	return out
+}
+
+// tell is what the documents of a mesh become for it, and by how many of its own it has
+// more then.
+func (m *Model) tell(before *derive.Graph, changes []api.Change) (list []derive.Change, more int) {
+	has := map[string]bool{}
+	for _, ch := range changes {
+		source, key := m.written(ch.Ref().Kind), objectKey(ch.Ref())
+		had, again := has[key]
+		if !again {
+			o, _ := source.Get(before, key)
+			had = o != nil
+		}
+		if has[key] = ch.After != nil; had != has[key] {
+			if more--; has[key] {
+				more += 2
+			}
+		}
+		list = append(list, source.Put(key, ch.After))
+	}
+	return list, more
+}
+
+// clusterFailures are the bugs that the stage met.
+func (m *Model) clusterFailures() []Failure {
+	var out []Failure
+	for _, f := range m.cluster.Failures() {
+		failure := Failure{What: f.Collection + " " + f.Key.Key, Cause: f.Cause}
+		for _, in := range f.Inputs {
+			failure.Objects = append(failure.Objects, writtenRef(in.Key))
+		}
+		out = append(out, failure)
+	}
+	return out
+}
+
+// writtenRef reads a key of a source of the stage, which is the text of a ref.
+func writtenRef(key string) api.Ref {
+	p := strings.Split(key, "/")
+	switch {
+	case len(p) == 4:
+		return api.Ref{Kind: p[0], Mesh: p[1], Namespace: p[2], Name: p[3]}
+	case p[0] == api.KindNamespace && len(p) == 3:
+		return api.Ref{Kind: p[0], Mesh: p[1], Name: p[2]}
+	}
+	return api.Ref{Kind: p[0], Name: p[len(p)-1]}
+}
+
+// clusterNotes are those on an object that come of the stage.
+func (m *Model) clusterNotes(ref api.Ref) []api.Note {
+	notes := m.stage.NotesOn(m.cluster, ref)
+	if ref.Kind == api.KindDataplane && m.stage.Plane(m.cluster, ref) != nil && m.stored.Has(ref) {
+		notes = append(notes, note(&api.Origin{Ref: ref}, api.Warning, api.CodeConflicted, "", "a document by this name is written too, and has no effect, because the pod's own Dataplane holds; remove the document, or give it another name"))
+	}
+	return notes
+}
