@@ -42,9 +42,6 @@ func (s *Service) Validate(at Path) error {
 func (p *KubernetesPort) validate(at Path) error {
 	errs := multierror.Append(nil, ValidatePort(at.Field("port"), p.Port))
 	errs = multierror.Append(errs, validateWord(at.Field("protocol"), p.Protocol, "TCP", "UDP", "SCTP"))
-	if !p.KnownProtocol() {
-		errs = multierror.Append(errs, at.Field("appProtocol").Warns(CodeUnsupported, "weft does not know %q and takes it for tcp; write http, http2, grpc or tcp if it is one of them", Clip(p.AppProtocol)))
-	}
 	return errs.ErrorOrNil()
 }
 

@@ -145,11 +145,12 @@ func itemNote(x mesh, it *item, home string) (api.Note, bool) {
 
 func dataplaneNotes(x mesh, p *dataplane) []api.Note {
 	var notes []api.Note
-	origin := &api.Origin{Ref: p.object.Ref}
+	origin := p.origin()
 	if r, _ := x.resolved.Get(x.at, objectKey(p.object.Ref)); r != nil && r.Failed != "" {
 		notes = append(notes, note(origin, api.Error, Unresolvable, "", "a bug in weft keeps a part of what applies to it from being known, and its sidecar keeps what it has of that; report it: %s", r.Failed))
 	}
 	notes = append(notes, listenerNotes(x, p)...)
+	notes = append(notes, reachNotes(x, p)...)
 	list, _ := x.calls.Get(x.at, objectKey(p.object.Ref))
 	if list == nil {
 		list = &calls{}
@@ -175,6 +176,9 @@ func serviceNotes(x mesh, s *service) []api.Note {
 			at := api.Path("spec.ports").Index(i)
 			notes = append(notes, note(&api.Origin{Ref: s.object.Ref}, api.Error, api.CodeConflicted, at, "%s is %s already, by its display name and namespace, so this one is not called; give each its own name", d.ID, owner.object.Ref))
 		}
+	}
+	if spec, ok := s.object.Spec.(*api.Service); ok {
+		return append(notes, protocolNotes(s.object, spec)...)
 	}
 	spec, ok := s.object.Spec.(*api.MeshService)
 	if !ok || gatherTarget(spec.Selector) != "" {

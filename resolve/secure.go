@@ -283,11 +283,11 @@ func (m mesh) secretsOf(r *Resolved) []SecretUse {
 
 // listenerNotes are those on the listeners that an edge dataplane names itself.
 func listenerNotes(x mesh, p *dataplane) []api.Note {
-	var notes []api.Note
 	net := p.spec.Networking
 	if !net.Edge() {
 		return nil
 	}
+	notes := noListeners(x, p)
 	for i := range net.Gateway.Listeners {
 		l := &net.Gateway.Listeners[i]
 		if l.TLS == nil || x.certificate(p.secret(l)) != nil {

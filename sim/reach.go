@@ -140,11 +140,11 @@ func opening(r *resolve.Resolved, d *resolve.Destination) string {
 	case t == nil:
 		return outbound + ", or give it networking.transparentProxying"
 	case d.Kind == api.KindHost:
-		return fmt.Sprintf("add a backend of its routes to networking.transparentProxying.reachableBackends of Dataplane %s", r.Ref.Name)
+		return fmt.Sprintf("add a backend of its routes to %s", limiter(r))
 	case len(d.VIPs) == 0:
 		return "that service has no virtual address in its status; " + outbound
 	case t.ReachableBackends != nil:
-		return fmt.Sprintf("add %s to networking.transparentProxying.reachableBackends of Dataplane %s", name, r.Ref.Name)
+		return fmt.Sprintf("add %s to %s", name, limiter(r))
 	}
 	return outbound
 }
@@ -157,4 +157,12 @@ func (a *address) at(port uint32) string {
 func (a *address) isIP() bool {
 	_, err := netip.ParseAddr(a.host)
 	return err == nil
+}
+
+// limiter is where it stands what a dataplane reaches.
+func limiter(r *resolve.Resolved) string {
+	if from := r.Dataplane.From; from != nil {
+		return "annotation kuma.io/reachable-backends of " + from.Kind + " " + from.Namespace + "/" + from.Name
+	}
+	return "networking.transparentProxying.reachableBackends of Dataplane " + r.Ref.Name
 }

@@ -143,9 +143,25 @@ func (b *builder) reaches(t *api.TransparentProxying) {
 		t.ReachableBackends = given
 	}
 	services, _ := b.annotation(annotationServices)
-	t.ReachableServices = names(services)
-	direct, _ := b.annotation(annotationDirect)
-	t.DirectAccessServices = names(direct)
+	if t.ReachableServices = names(services); len(t.ReachableServices) > 0 && t.ReachableBackends == nil {
+		t.ReachableBackends = servicesNamed(t.ReachableServices)
+	}
+	direct, by := b.annotation(annotationDirect)
+	if t.DirectAccessServices = names(direct); len(t.DirectAccessServices) > 0 {
+		b.notes = append(b.notes, onPod(by, api.Warning, api.CodeUnsupported, annotationPath(annotationDirect), "weft gives no listener to each endpoint; call the service, or a pod of a headless one, and remove it"))
+	}
+}
+
+// servicesNamed limits what is reached to services by their classic names; * is everything.
+func servicesNamed(list []string) *api.ReachableBackends {
+	if slices.Contains(list, "*") {
+		return nil
+	}
+	out := &api.ReachableBackends{}
+	for _, n := range list {
+		out.Refs = append(out.Refs, api.OutboundRef{Kind: api.KindMeshService, Name: n})
+	}
+	return out
 }
 
 // names are those of a list with commas in between.

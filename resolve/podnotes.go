@@ -1,0 +1,61 @@
+package resolve
+
+import (
+	"github.com/weftmesh/weft/api"
+)
+
+// origin is whose document says what the dataplane is: the Pod's, of one that follows from it.
+func (p *dataplane) origin() *api.Origin {
+	if p.object.From != nil {
+		return &api.Origin{Ref: *p.object.From}
+	}
+	return &api.Origin{Ref: p.object.Ref}
+}
+
+// reachNotes find refs of reachableBackends that mean nothing (spec/kubernetes.md 2.11).
+func reachNotes(x mesh, p *dataplane) []api.Note {
+	t := p.spec.Networking.TransparentProxying
+	if t == nil || t.ReachableBackends == nil {
+		return nil
+	}
+	var notes []api.Note
+	for i, ref := range t.ReachableBackends.Refs {
+		at := api.Path("networking.transparentProxying.reachableBackends.refs").Index(i)
+		if lost := destinationLost(x, outboundTarget(ref), p.facts.Namespace); lost != "" {
+			notes = append(notes, note(p.origin(), api.Warning, "TargetNotFound", at, "%s; the dataplane reaches nothing by it", lost))
+		}
+	}
+	return notes
+}
+
+// noListeners is the note on an edge dataplane of which nobody says where it listens
+// (spec/kubernetes.md 2.10).
+func noListeners(x mesh, p *dataplane) []api.Note {
+	if len(x.listening(p)) > 0 || len(p.spec.Networking.Gateway.Listeners) > 0 {
+		return nil
+	}
+	how := "write networking.gateway.listeners"
+	if p.object.From != nil {
+		how = "write the annotation weft.io/edge-listeners: 80/http on the pod"
+	}
+	return []api.Note{note(p.origin(), api.Warning, "NoListeners", "", "the edge listens nowhere; %s, or label it gateway.networking.k8s.io/gateway-name with the name of a Gateway of its namespace", how)}
+}
+
+// protocolNotes are on what a Service says that its ports speak and weft does not know
+// (spec/kubernetes.md 3.4).
+func protocolNotes(o *api.Object, spec *api.Service) []api.Note {
+	var notes []api.Note
+	origin := &api.Origin{Ref: o.Ref}
+	for i := range spec.Ports {
+		p := &spec.Ports[i]
+		if !p.KnownProtocol() {
+			notes = append(notes, note(origin, api.Warning, api.CodeUnsupported, api.Path("spec.ports").Index(i).Field("appProtocol"),
+				"weft does not know %q and takes it for tcp; write http, http2, grpc or tcp if it is one of them", api.Clip(p.AppProtocol)))
+		}
+		if !p.KnownAnnotation(o) {
+			notes = append(notes, note(origin, api.Warning, api.CodeUnsupported, "metadata.annotations["+api.Path(p.ProtocolAnnotation())+"]",
+				"weft does not know %q and takes it for tcp; write http, http2, grpc or tcp", api.Clip(o.Annotation(p.ProtocolAnnotation()))))
+		}
+	}
+	return notes
+}
