@@ -17,12 +17,27 @@ type Service struct {
 	Port      uint32
 	PortName  string
 	Classic   bool // a kuma.io/service without an object
+	// Above is the service that it is a part of: a ref that selects that selects it too.
+	Above *Service
+}
+
+// Itself is s without what it is a part of.
+func (s *Service) Itself() *Service {
+	if s.Above == nil {
+		return s
+	}
+	alone := *s
+	alone.Above = nil
+	return &alone
 }
 
 // Destination reports whether a ref in to[] or backendRefs, written in an object
 // of namespace home, selects the service. Mesh selects every one; a ref with a
 // namespace means a service object, never a kuma.io/service, which has none.
 func Destination(ref api.TargetRef, home string, s *Service) bool {
+	if s.Above != nil && Destination(ref, home, s.Above) {
+		return true
+	}
 	switch ref.Kind {
 	case api.KindMesh:
 		return true

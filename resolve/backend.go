@@ -75,7 +75,7 @@ type found struct {
 func (m mesh) find(ref api.TargetRef, port uint32, section, home string) found {
 	var f found
 	for d := range m.destsNamed(targetName(ref)) {
-		if !matcher.Destination(ref, home, &d.facts) {
+		if !matcher.Destination(ref, home, d.facts.Itself()) {
 			continue
 		}
 		if d.facts.Classic {

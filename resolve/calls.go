@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -37,6 +38,9 @@ func (m mesh) callsOf(p *dataplane) []call {
 		if host {
 			at += " hosts"
 		}
+		if c.dest != nil && taken[at] && c.dest.Above != nil {
+			return // a pod of two headless Services: what is said about the first holds
+		}
 		if c.dest != nil && taken[at] && !host {
 			c.lost = lost(api.CodeConflicted, "another outbound has the address %s; give each its own", strings.ReplaceAll(at, " ", ":"))
 			c.dest = nil
@@ -63,10 +67,27 @@ func (m mesh) callsOf(p *dataplane) []call {
 			continue
 		}
 		for _, vip := range d.VIPs {
+			if d.Above != nil && p.isAt(vip) { // itself, which its traffic reaches without the sidecar
+				continue
+			}
 			add(call{address: vip, port: d.Port, index: -1, dest: d})
 		}
 	}
 	return out
+}
+
+// isAt reports whether an address is one of the dataplane's own.
+func (p *dataplane) isAt(address string) bool {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return false
+	}
+	for own := range p.spec.Networking.Addresses() {
+		if own == ip.Unmap() {
+			return true
+		}
+	}
+	return false
 }
 
 // hasRouteFor reports whether a route says something about d to p.

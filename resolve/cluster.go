@@ -17,9 +17,9 @@ type told struct {
 // bring makes the stage and the snapshot of next, which m becomes by changes of what is
 // written.
 func (next *Model) bring(m *Model, changes []api.Change) told {
-	var planes, placed []api.Change
-	next.cluster, planes, placed = m.stage.Update(m.cluster, changes)
-	next.derived = m.derived + surplus(planes) + surplus(placed)
+	var made, placed []api.Change
+	next.cluster, made, placed = m.stage.Update(m.cluster, changes)
+	next.derived = m.derived + surplus(made) + surplus(placed)
 	there := placed
 	out := told{byMesh: map[string][]api.Change{}}
 	for _, ch := range changes {
@@ -28,11 +28,11 @@ func (next *Model) bring(m *Model, changes []api.Change) told {
 		case ref.Kind == api.KindNamespace:
 			out.spaces = append(out.spaces, next.space(ref.Name))
 			there = append(there, ch)
-		case ref.Kind != api.KindDataplane || m.stage.Plane(next.cluster, ref) == nil: // else the pod's own holds
+		case m.stage.Made(next.cluster, ref) == nil: // else the pod's own holds
 			there = append(there, ch)
 		}
 	}
-	for _, ch := range planes { // behind which a written one may stand
+	for _, ch := range made { // behind which a written one may stand
 		if ch.After == nil {
 			ch.After, _ = next.stored.Get(ch.Before.Ref)
 		}
@@ -125,9 +125,17 @@ func writtenRef(key string) api.Ref {
 
 // clusterNotes are those on an object that come of the stage.
 func (m *Model) clusterNotes(ref api.Ref) []api.Note {
-	notes := m.stage.NotesOn(m.cluster, ref)
-	if ref.Kind == api.KindDataplane && m.stage.Plane(m.cluster, ref) != nil && m.stored.Has(ref) {
-		notes = append(notes, note(&api.Origin{Ref: ref}, api.Warning, api.CodeConflicted, "", "a document by this name is written too, and has no effect, because the pod's own Dataplane holds; remove the document, or give it another name"))
+	if m.stage.Made(m.cluster, ref) != nil && m.stored.Has(ref) {
+		return []api.Note{note(&api.Origin{Ref: ref}, api.Warning, api.CodeConflicted, "", "a document by this name is written too, and has no effect, because the pod's own %s holds; remove the document, or give it another name", ref.Kind)}
+	}
+	o, _ := m.snapshot.Get(ref)
+	if o == nil || o.From == nil || o.From.Kind != ref.Kind {
+		return m.stage.NotesOn(m.cluster, ref)
+	}
+	var notes []api.Note // on what was written elsewhere
+	for _, n := range m.stage.NotesOn(m.cluster, *o.From) {
+		n.Origin = &api.Origin{Ref: ref}
+		notes = append(notes, n)
 	}
 	return notes
 }

@@ -163,7 +163,7 @@ func (d *dest) reads(p api.Protocol) bool { return d.as(p).Protocol.HTTPLike() }
 // factsOf is what refs may ask about d.
 func factsOf(d *Destination) matcher.Service {
 	return matcher.Service{Kind: d.Kind, Name: d.Name, Object: d.Ref.Name, Namespace: d.Namespace, Labels: d.Labels,
-		Port: d.Port, PortName: d.PortName, Classic: d.Ref.Name == "" && d.Kind != api.KindHost && d.Kind != api.KindAddress}
+		Port: d.Port, PortName: d.PortName, Classic: d.Ref.Name == "" && d.Kind != api.KindHost && d.Kind != api.KindAddress, Above: d.Above}
 }
 
 // linkNames are those by which refs may mean d: its names, and the classic name
@@ -175,7 +175,16 @@ func (d *Destination) linkNames() []string {
 	if d.Kind != api.KindMeshService || d.Namespace == "" || d.Ref.Name == "" {
 		return d.names()
 	}
-	return append(d.names(), d.Name+"_"+d.Namespace+"_svc_"+strconv.FormatUint(uint64(d.Port), 10))
+	names := append(d.names(), classicNameOf(d.Name, d.Namespace, d.Port))
+	if a := d.Above; a != nil {
+		names = append(names, a.Name, classicNameOf(a.Name, a.Namespace, a.Port))
+	}
+	return names
+}
+
+// classicNameOf is the kuma.io/service of a port of a Service.
+func classicNameOf(name, namespace string, port uint32) string {
+	return name + "_" + namespace + "_svc_" + strconv.FormatUint(uint64(port), 10)
 }
 
 // names are those under which callers of d are linked.

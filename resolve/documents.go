@@ -87,7 +87,7 @@ func (c *collections) addMeanings() {
 		d, place := kindOf(c.dialects, o.Kind)
 		return newRouteObject(o, place, slices.IndexFunc(c.dialects, func(x route.Dialect) bool { return x.Name == d.Name }), d, c.zone, seeing{c, r})
 	})
-	c.services = read(c, "services read", c.serviceObjects, func(o *api.Object) *service { return newService(o, c.zone) })
+	c.addServices()
 	c.dataplanes = read(c, "dataplanes read", c.planeObjects, func(o *api.Object) *dataplane { return newDataplane(o, c.zone) })
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/pods"
 )
 
 // classicMembers lists the inbounds of a kuma.io/service.
@@ -29,6 +30,9 @@ func (m mesh) serviceMembers(s *service, d *Destination) *members {
 	case *api.MeshMultiZoneService:
 		return membersOf(m.multiZoneMembers(spec, d.Port))
 	case *api.MeshService:
+		if pods.PartOf(s.object) != "" {
+			return m.instanceMembers(d)
+		}
 		return membersOf(m.selectedInbounds(spec, d.Port))
 	case *api.Service:
 		return m.kubernetesMembers(s.object, spec, d.Port)

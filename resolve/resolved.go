@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
 )
@@ -106,7 +107,10 @@ type Destination struct {
 	Guessed   bool // nobody wrote the protocol down: a dialect of routes may know better
 	// Outside marks a Service that is not in the mesh: it is called as it is, but by
 	// those to whom a route says something about it.
-	Outside   bool
+	Outside bool
+	// Above is the headless Service of which it is one pod, nil for all others: what is said
+	// about that is said about its pods.
+	Above     *matcher.Service
 	Labels    api.Labels
 	Hostnames []string // all names by which a URL may call it
 	VIPs      []string

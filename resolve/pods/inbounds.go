@@ -15,7 +15,7 @@ import (
 // The tags of inbounds beside those of package api, and those of nodes (spec/kubernetes.md 2.7).
 const (
 	tagInstance    = "kuma.io/instance"
-	tagServiceName = "k8s.kuma.io/service-name"
+	tagServiceName = LabelServiceName
 	tagServicePort = "k8s.kuma.io/service-port"
 )
 

@@ -104,6 +104,9 @@ func (s *Stage) NotesOn(g *derive.Graph, ref api.Ref) []api.Note {
 			}
 		}
 	}
+	if ref.Kind == api.KindService {
+		out = append(out, s.headlessNote(g, ref)...)
+	}
 	if ref.Kind == api.KindPod {
 		out = append(append(out, s.twinNote(g, ref)...), s.bareNote(g, ref)...)
 	}
@@ -112,7 +115,7 @@ func (s *Stage) NotesOn(g *derive.Graph, ref api.Ref) []api.Note {
 
 // NotesOf are the notes that the Dataplane of a pod came with, on whatever they are.
 func (s *Stage) NotesOf(g *derive.Graph, plane api.Ref) []api.Note {
-	if f, _ := s.forms.Get(g, inSpace(plane.Namespace, plane.Name)); f != nil && s.Plane(g, plane) != nil {
+	if f, _ := s.forms.Get(g, inSpace(plane.Namespace, plane.Name)); f != nil && s.Made(g, plane) != nil {
 		return f.notes
 	}
 	return nil

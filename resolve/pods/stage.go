@@ -33,6 +33,9 @@ type Stage struct {
 	planes       *derive.Collection[api.Object]
 	placed       *derive.Collection[api.Object] // Services, by their written refs
 	placedSlices *derive.Collection[api.Object]
+	headless     *derive.Collection[instances]  // by the written refs of Services
+	perPod       *derive.Collection[api.Object] // MeshServices of theirs
+	perPodByRef  *derive.Index[api.Object]
 }
 
 // NewStage is that of a control plane of a zone.
@@ -42,6 +45,7 @@ func NewStage(zone string) *Stage {
 	s.addReduced()
 	s.addPlaces()
 	s.addPlanes()
+	s.addHeadless()
 	return s
 }
 
@@ -178,8 +182,9 @@ func (s *Stage) named(r *derive.Reader, key string) *api.Object {
 }
 
 // Update is the stage after changes of documents, and what follows from them: changes of
-// the Dataplanes of pods, and of Services and EndpointSlices as they are placed.
-func (s *Stage) Update(before *derive.Graph, changes []api.Change) (after *derive.Graph, planes, placed []api.Change) {
+// objects that nobody wrote, Dataplanes and MeshServices of pods; and of Services and
+// EndpointSlices as they are placed.
+func (s *Stage) Update(before *derive.Graph, changes []api.Change) (after *derive.Graph, made, placed []api.Change) {
 	var list []derive.Change
 	for _, ch := range changes {
 		if c := s.source(ch.Ref().Kind); c != nil {
@@ -190,7 +195,7 @@ func (s *Stage) Update(before *derive.Graph, changes []api.Change) (after *deriv
 		return before, nil, nil
 	}
 	after, delta := before.Update(list...)
-	return after, between(s.planes, before, after, delta), slices.Concat(between(s.placed, before, after, delta), between(s.placedSlices, before, after, delta))
+	return after, slices.Concat(between(s.planes, before, after, delta), between(s.perPod, before, after, delta)), slices.Concat(between(s.placed, before, after, delta), between(s.placedSlices, before, after, delta))
 }
 
 // between are the changes of a collection, where what moves goes from one place and comes
@@ -210,10 +215,17 @@ func between(c *derive.Collection[api.Object], before, after *derive.Graph, delt
 	return out
 }
 
-// Plane is the Dataplane of a pod that has the ref; nil where there is none.
-func (s *Stage) Plane(g *derive.Graph, ref api.Ref) *api.Object {
-	if o, _ := s.planes.Get(g, inSpace(ref.Namespace, ref.Name)); o != nil && o.Ref == ref {
-		return o
+// Made is the object with that ref that nobody wrote; nil where there is none.
+func (s *Stage) Made(g *derive.Graph, ref api.Ref) *api.Object {
+	switch ref.Kind {
+	case api.KindDataplane:
+		if o, _ := s.planes.Get(g, inSpace(ref.Namespace, ref.Name)); o != nil && o.Ref == ref {
+			return o
+		}
+	case api.KindMeshService:
+		for o := range s.perPodByRef.Values(g, ref.String()) {
+			return o
+		}
 	}
 	return nil
 }
