@@ -158,7 +158,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	}
 	host, _ := os.Hostname()
 	c := web.Config{
-		Catalog: world.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop}, Sidecars: sidecars{p.ads, p.loop, p.returning}, Tokens: keys,
+		Catalog: world.Catalog(), Kinds: world.Kinds(), Injected: world.Injected, Documents: documents{p.store, p.loop}, Sidecars: sidecars{p.ads, p.loop, p.returning}, Tokens: keys,
 		Proven: limit.Proven, Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, ReadOnly: p.cfg.Store == "file", KumaCompat: p.cfg.KumaCompat, Zone: p.cfg.Zone, Public: p.cfg, Log: p.log,
 		Metrics: promhttp.HandlerFor(p.observe.registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},

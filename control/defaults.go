@@ -22,7 +22,7 @@ func (f withDefaults) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot
 	asked := 0
 	s, results, err := f.Store.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
 		writes, err := plan(now)
-		writes = injected(now, writes)
+		writes, _ = world.Injected(now, writes)
 		asked = len(writes)
 		return append(writes[:asked:asked], f.defaults(now, writes)...), err
 	})
@@ -30,22 +30,6 @@ func (f withDefaults) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot
 		return nil, nil, err
 	}
 	return s, results[:asked], nil
-}
-
-// injected are writes in which Pods have their sidecars: no webhook stands before this store.
-func injected(now *api.Snapshot, writes []store.Write) []store.Write {
-	objects, at := []*api.Object{}, []int{}
-	for i, w := range writes {
-		if w.Put != nil {
-			objects, at = append(objects, w.Put), append(at, i)
-		}
-	}
-	made, _ := world.WithSidecars(now, objects)
-	out := slices.Clone(writes)
-	for i, o := range made {
-		out[at[i]].Put = o
-	}
-	return out
 }
 
 // defaults are the default policies of the meshes that writes create, but for

@@ -41,6 +41,9 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 		}
 	}
 	notes := append(q.failureNotes(ref), q.clusterNotes(ref)...)
+	if ref.Kind == api.KindPod {
+		return append(notes, q.planeNotes(ref)...)
+	}
 	x, ok := q.mesh(meshOf(ref))
 	if !ok {
 		return notes
@@ -54,7 +57,7 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 	if r := x.route(ref); r != nil {
 		return slices.Concat(notes, r.opinion.Notes, routeNotes(x, r))
 	}
-	if p, _ := x.dataplanes.Get(x.at, objectKey(ref)); p != nil {
+	if p, _ := x.dataplanes.Get(x.at, objectKey(ref)); p != nil && p.object.From == nil { // else they stand at the pod
 		return append(notes, dataplaneNotes(x, p)...)
 	}
 	if s, _ := x.services.Get(x.at, objectKey(ref)); s != nil {

@@ -12,6 +12,23 @@ func (p *dataplane) origin() *api.Origin {
 	return &api.Origin{Ref: p.object.Ref}
 }
 
+// planeNotes are those on the Dataplane of a pod.
+func (q *Reader) planeNotes(pod api.Ref) []api.Note {
+	o := q.stage.PlaneOf(q.cluster, pod)
+	if o == nil {
+		return nil
+	}
+	x, ok := q.mesh(o.Mesh)
+	if !ok {
+		return nil
+	}
+	p, _ := x.dataplanes.Get(x.at, objectKey(o.Ref))
+	if p == nil {
+		return nil
+	}
+	return dataplaneNotes(x, p)
+}
+
 // reachNotes find refs of reachableBackends that mean nothing (spec/kubernetes.md 2.11).
 func reachNotes(x mesh, p *dataplane) []api.Note {
 	t := p.spec.Networking.TransparentProxying

@@ -37,6 +37,9 @@ func edgeAt(r *resolve.Resolved, a *address) (*resolve.Edge, error) {
 		ports = append(ports, scheme+"://"+a.at(x.Port))
 	}
 	missing.Advice = "it listens at no port; give it one in networking.gateway.listeners"
+	if from := r.Dataplane.From; from != nil {
+		missing.Advice = "it listens at no port; give it one by the annotation weft.io/edge-listeners of " + from.Kind + " " + from.FullName()
+	}
 	if len(ports) > 0 {
 		missing.Advice = "its clients ask for " + strings.Join(ports, ", ")
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sidecar/inject"
 	"github.com/weftmesh/weft/sidecar/inject/documents"
+	"github.com/weftmesh/weft/store"
 )
 
 // injection is that of worlds without a cluster: nobody starts what it makes.
@@ -35,6 +36,24 @@ func WithSidecars(there *api.Snapshot, objects []*api.Object) ([]*api.Object, []
 			out[i], said = documents.Pod(o, spaces[o.Namespace], injection)
 			found = append(found, said...)
 		}
+	}
+	return out, found
+}
+
+// Injected are writes with Pods as WithSidecars makes them, and what is wrong with any: no
+// webhook stands before a store without a cluster.
+func Injected(now *api.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation) {
+	var objects []*api.Object
+	var at []int
+	for i, w := range writes {
+		if w.Put != nil {
+			objects, at = append(objects, w.Put), append(at, i)
+		}
+	}
+	made, found := WithSidecars(now, objects)
+	out := slices.Clone(writes)
+	for i, o := range made {
+		out[at[i]].Put = o
 	}
 	return out, found
 }

@@ -105,6 +105,7 @@ func read(stdin io.Reader, kinds map[string]decode.Rewrite, paths ...string) (Re
 		var found []*api.Violation
 		r.Objects, found = WithSidecars(api.NewSnapshot(0), r.Objects)
 		r.Violations = append(r.Violations, found...)
+		r.refuse(found)
 	}
 	for _, s := range sources {
 		if !s.holds(r) {
@@ -115,6 +116,20 @@ func read(stdin io.Reader, kinds map[string]decode.Rewrite, paths ...string) (Re
 		return r, fmt.Errorf("%s: %w", strings.Join(r.Empty, ", "), decode.ErrNoDocuments)
 	}
 	return r, nil
+}
+
+// refuse takes objects out that have one of the violations, where it is an error.
+func (r *Reading) refuse(found []*api.Violation) {
+	bad := map[api.Ref]bool{}
+	for _, v := range found {
+		bad[v.Object] = bad[v.Object] || v.Severity == api.Error
+	}
+	r.Objects = slices.DeleteFunc(r.Objects, func(o *api.Object) bool {
+		if bad[o.Ref] {
+			r.Refused = append(r.Refused, o)
+		}
+		return bad[o.Ref]
+	})
 }
 
 // source is what one argument names.

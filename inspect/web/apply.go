@@ -108,10 +108,23 @@ func (b *batch) plan(now *api.Snapshot) ([]store.Write, error) {
 		writes[i] = store.Write{Put: put}
 		b.adjusted = append(b.adjusted, adjusted...)
 	}
+	writes, found := b.injected(now, writes)
+	if slices.ContainsFunc(found, func(v *api.Violation) bool { return v.Severity == api.Error }) {
+		return nil, notValid(append(slices.Clone(b.found), found...))
+	}
+	b.adjusted = append(b.adjusted, found...)
 	if b.prune != nil {
 		writes = append(writes, b.pruned(now)...)
 	}
 	return writes, nil
+}
+
+// injected are writes with the sidecars of Pods, and what keeps any from having one.
+func (b *batch) injected(now *api.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation) {
+	if b.Injected == nil {
+		return writes, nil
+	}
+	return b.Injected(now, writes)
 }
 
 // pruned deletes what carries the labels in the meshes of the documents and is

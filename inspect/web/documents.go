@@ -210,6 +210,9 @@ func (s *server) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, pla
 // deleteMesh deletes a mesh with its documents, but not under the feet of sidecars.
 func (s *server) deleteMesh(w http.ResponseWriter, r *http.Request) error {
 	mesh := api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")}
+	for o := range s.there(r.Context(), api.KindDataplane).Of(api.KindDataplane, mesh.Name) {
+		return conflict("mesh " + mesh.Name + " still has dataplanes, such as " + o.FullName() + "; delete them first")
+	}
 	return s.remove(w, r, mesh, func(now *api.Snapshot) ([]store.Write, error) {
 		writes := []store.Write{{Delete: &mesh}}
 		for o := range now.All() {

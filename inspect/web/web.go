@@ -48,8 +48,11 @@ type Config struct {
 	ReadOnly bool
 	// KumaCompat makes GET / say what Kuma's clients want.
 	KumaCompat bool
-	Zone       string
-	About      About
+	// Injected puts sidecars into the Pods of writes, and says what is wrong with them; nil
+	// where the store has a webhook before it.
+	Injected func(now *api.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation)
+	Zone     string
+	About    About
 	// Public is the configuration as GET /config shows it, without secrets.
 	Public any
 	Log    *slog.Logger

@@ -113,7 +113,7 @@ func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config))
 	}
 	events := web.NewEvents()
 	config := web.Config{
-		Catalog: world.Catalog(), Kinds: world.Kinds(), Documents: documents{s, panics}, Sidecars: sidecars{}, Tokens: noTokens{}, Events: events,
+		Catalog: world.Catalog(), Kinds: world.Kinds(), Injected: world.Injected, Documents: documents{s, panics}, Sidecars: sidecars{}, Tokens: noTokens{}, Events: events,
 		Problems: func() []*api.Violation { return nil }, Ready: func() error { return errors.New("the documents are not resolved yet") },
 		Metrics: http.NotFoundHandler(), Zone: "east", About: web.About{Hostname: "host", Version: "1.2.3", InstanceID: "id"},
 		Public: map[string]string{"store": "memory"}, Log: slog.New(slog.DiscardHandler),

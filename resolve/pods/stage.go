@@ -230,6 +230,14 @@ func (s *Stage) Made(g *derive.Graph, ref api.Ref) *api.Object {
 	return nil
 }
 
+// PlaneOf is the Dataplane of a pod; nil where it has none.
+func (s *Stage) PlaneOf(g *derive.Graph, pod api.Ref) *api.Object {
+	if o, _ := s.planes.Get(g, inSpace(pod.Namespace, pod.Name)); o != nil && *o.From == pod {
+		return o
+	}
+	return nil
+}
+
 // Placed is where a Service or EndpointSlice is that was written with the ref.
 func (s *Stage) Placed(g *derive.Graph, ref api.Ref) api.Ref {
 	for _, c := range []*derive.Collection[api.Object]{s.placed, s.placedSlices} {
