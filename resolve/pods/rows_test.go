@@ -201,6 +201,33 @@ func TestTags(t *testing.T) {
 	}
 }
 
+// TestFamilies holds spec/kubernetes.md 2.3: a pod serves at all its addresses, and its
+// traffic is redirected as weft-init was told, of the families that the pod has.
+func TestFamilies(t *testing.T) {
+	t.Parallel()
+	const args = "--inbound-port=15006, --outbound-port=15001, --ip-family-mode=dualstack"
+	for _, c := range []struct{ name, ips, args, mode, at string }{
+		{"one address", "podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}]", args, "IPv4", "[]"},
+		{"two", "podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: \"fd00::1\"}]", args, "DualStack", "[ fd00::1]"},
+		{"IPv6 alone", "podIP: \"fd00::1\", podIPs: [{ip: \"fd00::1\"}]", args, "IPv6", "[]"},
+		{"IPv4 asked", "podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: \"fd00::1\"}]", "--inbound-port=16006, --ip-family-mode=ipv4", "IPv4", "[ fd00::1]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, a := around(t, strings.NewReplacer("podIP: 10.0.0.1", c.ips, args, c.args).Replace(pod(""))+service("a", "{port: 80, targetPort: 8080}"))
+			got, _ := pods.Dataplane(p, a)
+			net := got.Spec.(*api.Dataplane).Networking
+			var at []string
+			for _, in := range net.Inbound {
+				at = append(at, in.Address)
+			}
+			if tp := net.TransparentProxying; tp.IPFamilyMode != c.mode || strings.Contains(c.args, "16006") != (tp.RedirectPortInbound == 16006) || fmt.Sprint(at) != c.at {
+				t.Errorf("%+v, inbounds at %q", tp, at)
+			}
+		})
+	}
+}
+
 // TestDocuments holds spec/kubernetes.md 2.13: a pod that no cluster runs is ready, and
 // has an address that follows from its name.
 func TestDocuments(t *testing.T) {
