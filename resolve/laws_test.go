@@ -186,6 +186,34 @@ func TestUnrelatedPolicyTouchesNothing(t *testing.T) {
 	})
 }
 
+// TestUnrelatedPodTouchesNothing: a pod that comes, becomes ready and goes concerns nobody
+// else where no Service selects it.
+func TestUnrelatedPodTouchesNothing(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := api.NewSnapshot(0)
+		for i := range 5 {
+			s = s.With(uint64(i+1), worlds.Changes(t, c.catalog, s))
+		}
+		model, _ := resolve.Compile(s, c.dialects, c.kinds)
+		doc := func(ready string) *api.Object {
+			return worlds.Decode(t, c.catalog, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"extra","namespace":"lonely","uid":"u-x","labels":{"app":"extra"}},
+				"spec":{"nodeName":"n1","containers":[{"name":"weft-sidecar"},{"name":"app"}]},"status":{"podIP":"10.9.0.1","containerStatuses":[{"name":"weft-sidecar","ready":`+ready+`},{"name":"app","ready":true}]}}`)
+		}
+		var before *api.Object
+		for _, after := range []*api.Object{doc("false"), doc("true"), nil} {
+			changes := []api.Change{{Before: before, After: after}}
+			s = s.With(s.Revision()+1, changes)
+			next, affected := model.Update(s, changes)
+			if len(affected.Dataplanes) != 1 || affected.Dataplanes[0].Name != "extra" {
+				t.Fatalf("%v are affected", affected.Dataplanes)
+			}
+			model, before = next, after
+		}
+	})
+}
+
 // TestEveryRefThatMatchesIsLinked: a ref that means a service is found by its
 // name, so that no update misses whom it concerns.
 func TestEveryRefThatMatchesIsLinked(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/matcher"
 )
 
 // The tags of inbounds beside those of package api, and those of nodes (spec/kubernetes.md 2.7).
@@ -66,7 +65,8 @@ func (b *builder) selects(s *api.Object, spec *api.Service) bool {
 		return false
 	}
 	if len(spec.Selector) > 0 {
-		return matcher.Tags(spec.Selector, b.pod.Labels)
+		labels := api.Labels{Written: b.pod.Labels}
+		return labels.Carry(spec.Selector)
 	}
 	uid := b.pod.UID()
 	return uid != "" && slices.ContainsFunc(b.around.Slices, func(o *api.Object) bool {

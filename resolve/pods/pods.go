@@ -113,5 +113,7 @@ func podSpec(pod *api.Object) *api.Pod {
 
 // sorted is a list of objects by name.
 func sorted(list []*api.Object) []*api.Object {
-	return slices.SortedFunc(slices.Values(list), func(a, b *api.Object) int { return a.Ref.Compare(b.Ref) })
+	return slices.SortedFunc(slices.Values(list), func(a, b *api.Object) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), a.Ref.Compare(b.Ref))
+	})
 }

@@ -81,6 +81,8 @@ var rows = []struct {
 		strings.Replace(service("b", "{port: 80, targetPort: 8080}"), "namespace: on", "namespace: on, annotations: {kuma.io/ignore: \"true\"}", 1) +
 		"---\napiVersion: v1\nkind: Service\nmetadata: {name: c, namespace: on}\nspec: {type: ExternalName, externalName: x.org, selector: {app: a}, ports: [{port: 80}]}\n",
 		[]string{"in 49151 49151 tcp Ready kuma.io/service=p_on_svc kuma.io/instance=p", "info NotTCP Service a spec.ports"}},
+	{"2.4", "a selector of an empty label that the pod lacks", pod("") + strings.Replace(service("a", "{port: 80, targetPort: 8080}"), "app: a", `app: a, e: ""`, 1),
+		[]string{"in 49151 49151 tcp Ready kuma.io/service=p_on_svc kuma.io/instance=p"}},
 	{"2.4", "a port that no container declares", pod("") + service("a", "{name: x, port: 80, targetPort: 9999}"), []string{"in 9999 x tcp Ready kuma.io/service=a_on_svc_80"}},
 	{"2.7", "a headless Service", pod("") + strings.Replace(service("a", "{port: 80, targetPort: 8080}"), "selector", "clusterIP: None, selector", 1),
 		[]string{"in 8080 main tcp Ready kuma.io/service=a_on_svc_80 kuma.io/instance=p"}},

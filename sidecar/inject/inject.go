@@ -21,8 +21,8 @@ import (
 
 // The names that injection gives. They are reserved: weft-* belongs to weft.
 const (
-	InitContainer    = "weft-init"
-	SidecarContainer = "weft-sidecar"
+	InitContainer    = api.InitContainer
+	SidecarContainer = api.SidecarContainer
 	reservedPrefix   = "weft-"
 )
 
