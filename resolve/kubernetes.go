@@ -20,7 +20,7 @@ func kubernetesPorts(o *api.Object, labels api.Labels, spec *api.Service) []*Des
 			continue
 		}
 		d := destinationOf(o, labels, "", p.Port, p.Name, "")
-		d.Kind, d.VIPs = api.KindMeshService, spec.Addresses()
+		d.Kind, d.VIPs = api.KindMeshService, pods.Addresses(o, spec)
 		d.Protocol, d.Guessed = p.Speaks(o)
 		out = append(out, d)
 	}

@@ -141,6 +141,8 @@ func opening(r *resolve.Resolved, d *resolve.Destination) string {
 		return outbound + ", or give it networking.transparentProxying"
 	case d.Kind == api.KindHost:
 		return fmt.Sprintf("add a backend of its routes to %s", limiter(r))
+	case len(d.VIPs) == 0 && d.Ref.Kind == api.KindService: // which is headless
+		return "that service has no address of its own, and clients call its pods" + instanceOf(r, d)
 	case len(d.VIPs) == 0:
 		return "that service has no virtual address in its status; " + outbound
 	case t.ReachableBackends != nil:
@@ -157,6 +159,16 @@ func (a *address) at(port uint32) string {
 func (a *address) isIP() bool {
 	_, err := netip.ParseAddr(a.host)
 	return err == nil
+}
+
+// instanceOf names where r calls a pod of a headless service, if it calls any.
+func instanceOf(r *resolve.Resolved, d *resolve.Destination) string {
+	for _, o := range r.Outbounds {
+		if a := o.Destination.Above; a != nil && a.Name == d.Name && a.Namespace == d.Namespace && a.Port == d.Port {
+			return ": ask for " + net.JoinHostPort(o.Address, strconv.FormatUint(uint64(o.Port), 10))
+		}
+	}
+	return ", of which there is none"
 }
 
 // limiter is where it stands what a dataplane reaches.

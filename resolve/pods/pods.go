@@ -72,10 +72,25 @@ func addressOf(pod *api.Object, spec *api.Pod) string {
 	if !isDocument(pod) {
 		return ""
 	}
-	h := fnv.New32a()
-	h.Write([]byte(pod.Namespace + "/" + pod.Name))
-	n := h.Sum32()
+	n := hashOf(pod)
 	return netip.AddrFrom4([4]byte{198, 18 + byte(n>>16&1), byte(n >> 8), byte(n)}).String()
+}
+
+// Addresses are those at which a Service is called. The document of one that no cluster has
+// given any is called at one of 240.0.0.0/8 that follows from its name.
+func Addresses(o *api.Object, spec *api.Service) []string {
+	if out := spec.Addresses(); len(out) > 0 || spec.Headless() || spec.External() || o.UID() != "" {
+		return out
+	}
+	n := hashOf(o)
+	return []string{netip.AddrFrom4([4]byte{240, byte(n >> 16), byte(n >> 8), byte(n)}).String()}
+}
+
+// hashOf is a number that follows from the name of an object.
+func hashOf(o *api.Object) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(o.Namespace + "/" + o.Name))
+	return h.Sum32()
 }
 
 // otherAddresses are those of the pod beside addressOf: of the other family.
