@@ -82,6 +82,13 @@ func startEtcd(t testing.TB, dir string) string {
 // Send asks the API server with a body of JSON, and returns its answer.
 func (c *Cluster) Send(t testing.TB, method, path string, body any) (status int, answer map[string]any) {
 	t.Helper()
+	status, answer, _ = c.SendWarned(t, method, path, body)
+	return status, answer
+}
+
+// SendWarned is Send with the warnings, which kubectl prints before the answer.
+func (c *Cluster) SendWarned(t testing.TB, method, path string, body any) (status int, answer map[string]any, warnings []string) {
+	t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +111,7 @@ func (c *Cluster) Send(t testing.TB, method, path string, body any) (status int,
 	if err := json.Unmarshal(said, &answer); err != nil { // a group that is not served yet is answered in plain text
 		answer = map[string]any{"message": string(said)}
 	}
-	return resp.StatusCode, answer
+	return resp.StatusCode, answer, resp.Header.Values("Warning")
 }
 
 func trusting(t testing.TB, ca []byte) *http.Client {

@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,16 +14,16 @@ import (
 // labelWorkload is computed from the service account (spec/kubernetes.md 2.2).
 const labelWorkload = "kuma.io/workload"
 
-// meshOf is the mesh of a pod: its label, else that of its namespace, else the default one.
+// MeshOf is the mesh of a pod: its label, else that of its namespace, else the default one.
+func MeshOf(pod *corev1.Pod, ns Namespace) string {
+	return cmp.Or(pod.Labels[api.LabelMesh], ns.Labels[api.LabelMesh], api.DefaultMesh)
+}
+
+// meshOf is MeshOf, and what is wrong with it.
 func meshOf(pod *corev1.Pod, ns Namespace, c Config) (string, []*api.Violation) {
-	mesh, object := pod.Labels[api.LabelMesh], api.Ref{}
-	if mesh == "" {
-		if mesh = ns.Labels[api.LabelMesh]; mesh != "" {
-			object = api.Ref{Kind: "Namespace", Name: ns.Name}
-		}
-	}
-	if mesh == "" {
-		mesh = api.DefaultMesh
+	mesh, object := MeshOf(pod, ns), api.Ref{}
+	if pod.Labels[api.LabelMesh] == "" && ns.Labels[api.LabelMesh] != "" {
+		object = api.Ref{Kind: "Namespace", Name: ns.Name}
 	}
 	at := labelPath(api.LabelMesh)
 	switch found := api.Violations(api.ValidateMeshName(at, mesh)); {

@@ -1,0 +1,115 @@
+package webhook
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// fill writes the labels that weft computes, where nobody else has, and durations in
+// their canonical spelling (spec/kubernetes.md 6.5). What cannot be read stays as it is:
+// the hook that refuses says why.
+func (s *server) fill(_ context.Context, q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	o, _ := read(q.Object.Raw)
+	var sent map[string]any
+	if o == nil || q.SubResource != "" || json.Unmarshal(q.Object.Raw, &sent) != nil {
+		return allowed(nil)
+	}
+	before, _ := read(q.OldObject.Raw)
+	return patched(slices.Concat(s.labels(sent, before, o), canonical(sent, o)), nil)
+}
+
+// labels adds those that are missing. The role follows what is said now, so one that was
+// computed before, and that the user leaves as it is, is computed again.
+func (s *server) labels(sent map[string]any, before, o *api.Object) []operation {
+	meta, _ := sent["metadata"].(map[string]any)
+	have, there := meta["labels"].(map[string]any)
+	missing := map[string]any{}
+	var out []operation
+	for key, value := range s.computed(o) {
+		said, written := have[key]
+		kept := before != nil && key == api.LabelPolicyRole && said == before.Labels[key]
+		switch {
+		case !written:
+			missing[key] = value
+		case kept && said != value:
+			out = append(out, operation{Op: "replace", Path: below("/metadata/labels", key), Value: value})
+		}
+	}
+	if _, role := s.computed(o)[api.LabelPolicyRole]; !role && before != nil {
+		if said, written := have[api.LabelPolicyRole]; written && said == before.Labels[api.LabelPolicyRole] {
+			out = append(out, operation{Op: "remove", Path: below("/metadata/labels", api.LabelPolicyRole)})
+		}
+	}
+	if len(missing) > 0 && !there {
+		return append(out, operation{Op: "add", Path: "/metadata/labels", Value: missing})
+	}
+	for _, key := range slices.Sorted(maps.Keys(missing)) {
+		out = append(out, operation{Op: "add", Path: below("/metadata/labels", key), Value: missing[key]})
+	}
+	return out
+}
+
+// computed are the labels of spec/kuma.md 1.2 that follow from the object and where it
+// lives, whatever it says of them. No two objects share a namespace's name by label.
+func (s *server) computed(o *api.Object) map[string]string {
+	bare := *o
+	bare.Labels = maps.Clone(o.Labels)
+	for _, key := range []string{api.LabelPolicyRole, api.LabelNamespace} {
+		delete(bare.Labels, key)
+	}
+	shown := s.catalog().ShownLabels(&bare)
+	out := map[string]string{}
+	for _, key := range []string{api.LabelDisplayName, api.LabelOrigin, api.LabelZone, api.LabelEnv, api.LabelNamespace, api.LabelPolicyRole} {
+		if v := shown[key]; v != "" {
+			out[key] = v
+		}
+	}
+	if out[api.LabelEnv] != "" && o.Labels[api.LabelEnv] == "" {
+		out[api.LabelEnv] = "kubernetes"
+	}
+	if o.Mesh != "" {
+		out[api.LabelMesh] = o.Mesh
+	}
+	return out
+}
+
+// canonical replaces durations below the spec that are spelled otherwise than weft prints
+// them: those texts of equal length of time where the document and its Go value differ.
+func canonical(sent map[string]any, o *api.Object) []operation {
+	printed, err := tree(o.Spec)
+	if err != nil {
+		return nil
+	}
+	return respell(nil, "/spec", sent["spec"], printed)
+}
+
+func respell(to []operation, at string, a, b any) []operation {
+	switch a := a.(type) {
+	case map[string]any:
+		bm, _ := b.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(a)) {
+			to = respell(to, below(at, name), a[name], bm[name])
+		}
+	case []any:
+		bl, _ := b.([]any)
+		for i := range min(len(a), len(bl)) {
+			to = respell(to, below(at, strconv.Itoa(i)), a[i], bl[i])
+		}
+	case string:
+		text, ok := b.(string)
+		was, err := time.ParseDuration(a)
+		is, wrong := time.ParseDuration(text)
+		if ok && a != text && err == nil && wrong == nil && was == is {
+			to = append(to, operation{Op: "replace", Path: at, Value: text})
+		}
+	}
+	return to
+}

@@ -1,0 +1,182 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/weftmesh/weft/admission"
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect"
+)
+
+// labelManagedBy says who writes an object; managedByWeft those that weft makes of Services.
+const (
+	labelManagedBy = "kuma.io/managed-by"
+	managedByWeft  = "k8s-controller"
+)
+
+// operators are the kinds that only system namespaces have (spec/kubernetes.md 1).
+var operators = []string{api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindHostnameGenerator}
+
+// document says what is wrong with a document, and who may write it.
+func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	if q.SubResource != "" || q.UserInfo.Username == s.Ourselves && s.Ourselves != "" {
+		return allowed(nil)
+	}
+	if q.Operation == admissionv1.Delete {
+		return s.end(q)
+	}
+	o, found := read(q.Object.Raw)
+	if o == nil {
+		return refused(q, found)
+	}
+	before, _ := read(q.OldObject.Raw)
+	if why := s.forbids(before, o); why != "" {
+		return forbidden(q, why)
+	}
+	mesh, err := s.Cluster.HasMesh(ctx, o.Mesh)
+	if o.Mesh != "" && err != nil {
+		return failed("the meshes cannot be read: " + err.Error() + "; try again")
+	}
+	found = append(found, s.beside(before, o, mesh)...)
+	found = slices.DeleteFunc(found, func(v *api.Violation) bool { // it has the computed value, or would be forbidden
+		return v.Code == "ReadOnly" && strings.Contains(string(v.Field), api.LabelPolicyRole)
+	})
+	var wrong, warnings []*api.Violation
+	for _, v := range found {
+		if v.Severity == api.Error {
+			wrong = append(wrong, v)
+		} else if v.Severity == api.Warning {
+			warnings = append(warnings, v)
+		}
+	}
+	if len(wrong) > 0 {
+		return refused(q, wrong)
+	}
+	return allowed(append(warnings, inspect.Unreported(warnings, s.notes(o))...))
+}
+
+// read is the document as far as it can be read, nil where it cannot, and all that is
+// wrong with it by itself, in the words of `weft validate`.
+func read(raw []byte) (*api.Object, []*api.Violation) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	sound, broken, err := decode.All(world.Catalog(), decode.Text{Text: raw})
+	found := api.Violations(err)
+	if all := append(sound, broken...); len(all) == 1 {
+		return all[0], found
+	}
+	return nil, found
+}
+
+// beside is what keeps o from being stored over before: a mesh that is not there, and
+// labels that stay for the life of an object (spec/kubernetes.md 6.5).
+func (s *server) beside(before, o *api.Object, hasMesh bool) []*api.Violation {
+	var there []*api.Object
+	if hasMesh {
+		there = append(there, &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: o.Mesh}, Spec: new(api.Mesh)})
+	}
+	if before == nil {
+		return admission.Check(s.catalog(), api.NewSnapshot(0, there...), []*api.Object{o})
+	}
+	same := *before
+	same.Ref = o.Ref
+	found := admission.Check(s.catalog(), api.NewSnapshot(0, append(there, &same)...), []*api.Object{o})
+	if before.Mesh != o.Mesh {
+		found = append(found, fixed(o, api.LabelMesh, before.Mesh))
+	}
+	if was := before.Labels[labelManagedBy]; was != o.Labels[labelManagedBy] {
+		found = append(found, fixed(o, labelManagedBy, was))
+	}
+	return found
+}
+
+func fixed(o *api.Object, label, was string) *api.Violation {
+	at := decode.LabelPath(o.Source, label)
+	if was == "" {
+		return at.Breaks("the label cannot be added later; leave it out, or delete the object first")
+	}
+	return at.Breaks("the label is %q and cannot be changed; write that, or delete the object first", was)
+}
+
+// forbids is why the user may not write the object at all, whatever it says; empty where
+// they may.
+func (s *server) forbids(before, o *api.Object) string {
+	system := s.Cluster.Injection().SystemNamespaces
+	if slices.Contains(operators, o.Kind) && !slices.Contains(system, o.Namespace) {
+		return fmt.Sprintf("a %s is for the whole mesh, so it lives in a system namespace; create it in %s", o.Kind, strings.Join(system, " or "))
+	}
+	if o.Kind == api.KindMeshService && generated(before, o) {
+		return fmt.Sprintf("weft makes the MeshService %s of the Service of that name, and writes it alone; change the Service", o.Name)
+	}
+	follows := s.computed(o)
+	for _, key := range []string{api.LabelPolicyRole, api.LabelNamespace} {
+		if said, there := o.Labels[key]; there && said != follows[key] {
+			return fmt.Sprintf("the label %s follows from what the object is and where, and nobody else sets it (%q, not %q); remove it", key, follows[key], api.Clip(said))
+		}
+	}
+	return ""
+}
+
+// generated reports whether the write makes, or changes, what weft makes of a Service.
+// Finalizers and the like are for everybody.
+func generated(before, o *api.Object) bool {
+	if before == nil {
+		return o.Labels[labelManagedBy] == managedByWeft
+	}
+	return before.Labels[labelManagedBy] == managedByWeft &&
+		!(reflect.DeepEqual(before.Spec, o.Spec) && reflect.DeepEqual(before.Labels, o.Labels))
+}
+
+// end keeps a Mesh while it has dataplanes.
+func (s *server) end(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	m := s.Cluster.Model()
+	if q.Kind.Kind != api.KindMesh || m == nil {
+		return allowed(nil)
+	}
+	for dp := range m.Dataplanes(q.Name) {
+		return refused(q, []*api.Violation{api.Path("").Breaks("mesh %s still has dataplanes, such as %s; delete them and their pods first", q.Name, dp.Ref.FullName())})
+	}
+	return allowed(nil)
+}
+
+// notes is what the cluster says of the object: references that lead nowhere, fields
+// without effect. Its cost follows what the object is about. A bug refuses nothing here.
+func (s *server) notes(o *api.Object) (out []*api.Violation) {
+	m := s.Cluster.Model()
+	if m == nil {
+		return nil
+	}
+	defer func() {
+		if bug := recover(); bug != nil {
+			s.Log.Error("warnings could not be found", "object", o.Ref.String(), "panic", fmt.Sprintf("%T", bug), "stack", string(debug.Stack()))
+			out = append(out, api.Path("").Warns("Failed", "a bug in weft keeps its warnings from being found; report the log of the control plane"))
+		}
+	}()
+	now := m.Snapshot()
+	change := api.Change{After: o}
+	change.Before, _ = now.Get(o.Ref)
+	next, _ := m.Update(now.With(now.Revision()+1, []api.Change{change}), []api.Change{change})
+	for _, n := range inspect.NotesOn(next.Reader(nil), o.Ref) {
+		if n.Severity != api.Info {
+			out = append(out, &api.Violation{Object: o.Ref, Field: n.Field, Code: n.Code, Message: strings.TrimSpace(n.Message), Severity: api.Warning})
+		}
+	}
+	return out
+}
+
+func (s *server) catalog() *api.Catalog {
+	if s.Zone == "" {
+		return world.Catalog().InZone(world.DefaultZone)
+	}
+	return world.Catalog().InZone(s.Zone)
+}

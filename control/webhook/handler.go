@@ -1,0 +1,146 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sidecar/inject"
+)
+
+// Cluster is what answers depend on beside the request. It is asked by many at once.
+type Cluster interface {
+	// Namespace is the namespace of that name, asked of the API server where the caller
+	// may not have seen it yet. An error refuses the pod.
+	Namespace(ctx context.Context, name string) (inject.Namespace, error)
+	// HasMesh reports whether there is a mesh, in the same way.
+	HasMesh(ctx context.Context, name string) (bool, error)
+	// Injection is the configuration of sidecars now, with authorities and meshes.
+	Injection() inject.Config
+	// Model is the newest one; nil while there is none.
+	Model() *resolve.Model
+}
+
+// Options are what a Handler is made with.
+type Options struct {
+	Cluster Cluster
+	Zone    string // of the control plane
+	// Ourselves is the user that the control plane is: it may write what others may not.
+	Ourselves string
+	Log       *slog.Logger
+}
+
+const (
+	// LargestReview is how long a request may be; longer ones are answered 413.
+	LargestReview = 3 << 20
+	// mostAtOnce bounds how many requests are read and answered at the same time.
+	mostAtOnce = 64
+	patience   = Seconds * time.Second
+)
+
+// server answers.
+type server struct {
+	Options
+	turns chan struct{}
+}
+
+// Handler answers at the paths of the package. Of requests that are no AdmissionReview
+// the status says so; every other answer is one.
+func Handler(o Options) http.Handler {
+	s := &server{Options: o, turns: make(chan struct{}, mostAtOnce)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+PathInject, s.serve(s.pod))
+	mux.HandleFunc("POST "+PathDefaults, s.serve(s.fill))
+	mux.HandleFunc("POST "+PathKuma, s.serve(s.document))
+	mux.HandleFunc("POST "+PathRoutes, s.serve(s.route))
+	return mux
+}
+
+type answering func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
+
+// serve reads a review in turn, asks and answers.
+func (s *server) serve(ask answering) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		select {
+		case s.turns <- struct{}{}:
+			defer func() { <-s.turns }()
+		case <-ctx.Done():
+			http.Error(w, "too many requests at once; try again", http.StatusServiceUnavailable)
+			return
+		}
+		q, status, err := readReview(w, r)
+		if err != nil {
+			http.Error(w, err.Error(), status)
+			return
+		}
+		a := s.safely(ctx, q, ask)
+		a.UID = q.UID
+		text, err := json.Marshal(admissionv1.AdmissionReview{
+			TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}, Response: a})
+		if err != nil {
+			http.Error(w, "the answer cannot be written", http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(text) // who asked may be gone
+	}
+}
+
+// readReview is the request of a review, or the status that refuses what came.
+func readReview(w http.ResponseWriter, r *http.Request) (*admissionv1.AdmissionRequest, int, error) {
+	tooLarge := fmt.Errorf("the review is larger than %d bytes", LargestReview)
+	if r.ContentLength > LargestReview {
+		return nil, http.StatusRequestEntityTooLarge, tooLarge
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, LargestReview))
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		return nil, http.StatusRequestEntityTooLarge, tooLarge
+	case err != nil:
+		return nil, http.StatusBadRequest, errors.New("the review did not arrive whole")
+	}
+	q, err := decodeReview(text)
+	return q, http.StatusBadRequest, err
+}
+
+// decodeReview quotes nothing of the text.
+func decodeReview(text []byte) (*admissionv1.AdmissionRequest, error) {
+	var review admissionv1.AdmissionReview
+	if err := json.Unmarshal(text, &review); err != nil {
+		return nil, errors.New("this is no AdmissionReview in JSON")
+	}
+	if review.APIVersion != admissionv1.SchemeGroupVersion.String() || review.Kind != "AdmissionReview" || review.Request == nil {
+		return nil, errors.New("this is no AdmissionReview of " + admissionv1.SchemeGroupVersion.String() + " with a request")
+	}
+	return review.Request, nil
+}
+
+// safely turns a bug that one object meets into the error of that object. What the bug
+// says is logged only where it surely quotes nothing of the object.
+func (s *server) safely(ctx context.Context, q *admissionv1.AdmissionRequest, ask answering) (a *admissionv1.AdmissionResponse) {
+	defer func() {
+		if bug := recover(); bug != nil {
+			what := fmt.Sprintf("%T", bug)
+			if known, ok := bug.(runtime.Error); ok {
+				what = known.Error()
+			}
+			s.Log.Error("admission failed", "kind", q.Kind.Kind, "namespace", q.Namespace, "name", q.Name, "panic", what, "stack", string(debug.Stack()))
+			a = failed("a bug in weft keeps this object from being admitted; report the log of the control plane")
+		}
+	}()
+	return ask(ctx, q)
+}

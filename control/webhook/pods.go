@@ -1,0 +1,63 @@
+package webhook
+
+import (
+	"context"
+	"slices"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/sidecar/inject"
+)
+
+// pod gives a new pod its sidecar where inject.Decide says so.
+func (s *server) pod(ctx context.Context, q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	if q.Operation != admissionv1.Create || q.Kind.Group != "" || q.Kind.Kind != "Pod" || q.SubResource != "" {
+		return allowed(nil)
+	}
+	pod := new(corev1.Pod)
+	if err := json.Unmarshal(q.Object.Raw, pod); err != nil { // the cause may quote the pod
+		return refused(q, []*api.Violation{api.Path("").Breaks("this weft cannot read the pod; is it older than the cluster by far?")})
+	}
+	ns, err := s.Cluster.Namespace(ctx, q.Namespace)
+	if err != nil {
+		return failed("namespace " + q.Namespace + " cannot be read: " + err.Error() + "; try again")
+	}
+	c := s.Cluster.Injection()
+	if c, err = s.withMesh(ctx, pod, ns, c); err != nil {
+		return failed("the meshes cannot be read: " + err.Error() + "; try again")
+	}
+	asked := pod.DeepCopy()
+	if asked.Namespace == "" {
+		asked.Namespace = q.Namespace
+	}
+	injected, warnings, err := inject.Inject(asked, ns, c)
+	if err != nil {
+		found := api.Violations(err)
+		if len(found) == 0 {
+			return failed(err.Error())
+		}
+		return refused(q, found)
+	}
+	operations, err := patchOf(asked, injected) // and not of what was sent, of which weft may not know all
+	if err != nil {
+		return failed("the pod cannot be written: " + err.Error())
+	}
+	return patched(operations, warnings)
+}
+
+// withMesh is c where the mesh of the pod is among the meshes if the API server has it, though
+// nobody here has seen it yet.
+func (s *server) withMesh(ctx context.Context, pod *corev1.Pod, ns inject.Namespace, c inject.Config) (inject.Config, error) {
+	mesh := inject.MeshOf(pod, ns)
+	if c.Meshes == nil || slices.Contains(c.Meshes, mesh) || api.ValidateMeshName("", mesh) != nil {
+		return c, nil
+	}
+	there, err := s.Cluster.HasMesh(ctx, mesh)
+	if there {
+		c.Meshes = append([]string{mesh}, c.Meshes...)
+	}
+	return c, err
+}
