@@ -14,3 +14,6 @@ func (s *Stage) Ran(before *derive.Graph, changes []api.Change) map[string]int {
 	_, delta := before.Update(list...)
 	return map[string]int{"forms": s.forms.Ran(delta), "dataplanes": s.planes.Ran(delta), "services": s.placed.Ran(delta), "slices": s.naming.Ran(delta), "headless": s.headless.Ran(delta), "instances": s.perPod.Ran(delta)}
 }
+
+// Failures are the bugs that a graph met.
+func (s *Stage) Failures(g *derive.Graph) []derive.Failure { return g.Failures() }
