@@ -57,6 +57,7 @@ lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, known vuln
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
 	$(GO) vet ./...
 	cd hack/conformance && $(GO) vet ./... && $(GO) mod tidy -diff
+	cd hack/protogen && $(GO) vet ./... && $(GO) mod tidy -diff
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) run $(STATICCHECK) ./...

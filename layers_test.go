@@ -42,7 +42,7 @@ var layers = []string{
 	"inspect",
 	"inspect/kuma",
 	"store/*",
-	"sidecar/intercept",
+	"sidecar/intercept sidecar/attach",
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",
 	"control/webhook",

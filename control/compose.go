@@ -110,7 +110,7 @@ func (p *Plane) credentials() (server.Authenticator, tokens, error) {
 	if err != nil {
 		return nil, tokens{}, err
 	}
-	all := tokens{keys, []byte(userKey), func(ids ...string) { p.ads.Revoke(ids...) }}
+	all := tokens{keys, []byte(userKey), func(ids ...string) { p.ads.Revoke(ids...); p.agents.Revoke(ids...) }}
 	if p.cfg.DataplaneAuth == "none" {
 		return server.Anyone{}, all, nil
 	}
@@ -158,7 +158,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	}
 	host, _ := os.Hostname()
 	c := web.Config{
-		Catalog: world.Catalog(), Kinds: world.Kinds(), Injected: world.Injected, Documents: documents{p.store, p.loop}, Sidecars: sidecars{p.ads, p.loop, p.returning}, Tokens: keys,
+		Catalog: world.Catalog(), Kinds: world.Kinds(), Injected: world.Injected, Documents: documents{p.store, p.loop}, Sidecars: sidecars{p.ads, p.loop, p.returning}, Envoys: envoys{p}, Tokens: keys,
 		Proven: limit.Proven, Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, ReadOnly: p.cfg.Store == "file", KumaCompat: p.cfg.KumaCompat, Zone: p.cfg.Zone, Public: p.cfg, Log: p.log,
 		Metrics: promhttp.HandlerFor(p.observe.registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},

@@ -20,6 +20,7 @@ import (
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/file"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/attached"
 	"github.com/weftmesh/weft/xds/server/limit"
 	"github.com/weftmesh/weft/xds/server/port"
 )
@@ -35,6 +36,7 @@ type Plane struct {
 	observe    *observer
 	loop       *loop
 	ads        *server.Server
+	agents     *attached.Server
 	ephemerals *ephemerals
 	returning  *returning
 	api        net.Listener
@@ -134,7 +136,10 @@ func (p *Plane) compose() error {
 	options := server.Default()
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
 	p.ads = server.New(options)
-	p.loop = newLoop(p.log, p.observe, p.ads.Publish)
+	p.loop = newLoop(p.log, p.observe, p.publish)
+	agents := attached.Default()
+	agents.Authenticator = auth
+	p.attach(agents)
 	connected := func(ref api.Ref) bool {
 		s, ok := p.ads.Status(ref)
 		return ok && s.Connected
@@ -162,7 +167,7 @@ func (p *Plane) compose() error {
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", boot)
 	p.xdsPort = port.New(port.Options{Logger: p.log, TLS: tls, HTTP: mux,
-		Register: func(g grpc.ServiceRegistrar) { p.ads.Register(g) }})
+		Register: func(g grpc.ServiceRegistrar) { p.ads.Register(g); p.agents.Register(g) }})
 	return nil
 }
 
@@ -203,7 +208,7 @@ func (p *Plane) shutdown(ctx context.Context) {
 	p.observe.events.Close()
 	streams, cancelStreams := context.WithTimeout(ctx, p.cfg.ShutdownGrace/2)
 	defer cancelStreams()
-	if err := p.ads.Shutdown(streams); err != nil {
+	if err := errors.Join(p.ads.Shutdown(streams), p.agents.Shutdown(streams)); err != nil {
 		p.log.Warn("streams did not end in time", "error", err)
 	}
 	if err := p.xdsPort.Shutdown(ctx); err != nil {

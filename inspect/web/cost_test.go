@@ -67,6 +67,10 @@ var laws = map[string]struct {
 	"PUT /k8s/{group}/{version}/{plural}/{name}":                           {same, `PUT /k8s/core/v1/namespaces/a {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}`},
 	"DELETE /k8s/{group}/{version}/{plural}/{name}":                        {law: no},
 
+	"GET /meshes/{mesh}/dataplanes/{name}/xds":      {no, "GET /meshes/default/dataplanes/d-5/xds"},
+	"GET /meshes/{mesh}/dataplanes/{name}/stats":    {no, "GET /meshes/default/dataplanes/d-5/stats"},
+	"GET /meshes/{mesh}/dataplanes/{name}/clusters": {no, "GET /meshes/default/dataplanes/d-5/clusters"},
+
 	"GET /meshes/{mesh}/_status": {lists, "GET /meshes/default/_status"},
 	"GET /_problems":             {lists, "GET /_problems"},
 

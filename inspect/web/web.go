@@ -8,6 +8,7 @@ package web
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -25,6 +26,7 @@ type Config struct {
 	Kinds     []*policies.Kind
 	Documents Documents
 	Sidecars  Sidecars
+	Envoys    Envoys // nil: none can be asked
 	Tokens    Tokens
 	Events    *Events
 	// Problems are documents that are not served as they were written.
@@ -79,6 +81,16 @@ type Sidecars interface {
 	Sidecar(api.Ref) (inspect.Sidecar, bool)
 	// Stream is the state of one sidecar; false if it was never connected.
 	Stream(api.Ref) (Stream, bool)
+}
+
+// Envoys answers what only the Envoys of sidecars know.
+type Envoys interface {
+	// Ask writes the answer of the Envoy of a dataplane to one of the questions of
+	// package attach, as it comes.
+	Ask(ctx context.Context, dp api.Ref, path string, w io.Writer) error
+	// Sent is what ADS sent to it, in the form of Envoy's own answer; false where it
+	// has no stream.
+	Sent(dp api.Ref) ([]byte, bool, error)
 }
 
 // Tokens issues credentials, takes them back, and knows those of users again.

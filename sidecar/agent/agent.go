@@ -119,6 +119,10 @@ func (a *Agent) Run(ctx context.Context) error {
 		all.Go(func() error { token.keep(stop, a.intervals.look); return nil })
 	}
 	all.Go(func() error {
+		(&attachment{Agent: a, source: source}).keep(stop)
+		return nil
+	})
+	all.Go(func() error {
 		defer closeAll()
 		s := &supervisor{agent: a, envoy: envoy, source: source, dir: dir}
 		return s.run(stop)

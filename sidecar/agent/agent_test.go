@@ -37,6 +37,10 @@ func newPlane(t *testing.T, text string) *plane {
 	t.Helper()
 	p := &plane{}
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/bootstrap" { // it has no streams for agents
+			http.NotFound(w, r)
+			return
+		}
 		p.asked.Add(1)
 		p.last.Store(r)
 		var body map[string]any

@@ -26,6 +26,8 @@ type source struct {
 	mu     sync.Mutex
 	client *http.Client
 	pem    []byte // of the authority that client knows
+	// told is the authority that the control plane gave in the place of given.
+	told, given []byte
 }
 
 // newSource refuses connections that could show the token to somebody else.
@@ -67,12 +69,9 @@ func (s *source) connect(r *request) (*http.Client, error) {
 		}
 		r.DataplaneToken, r.TokenPath = text, s.token.path
 	}
-	pem := s.config.CA
-	if s.config.CAFile != "" {
-		var err error
-		if pem, err = os.ReadFile(s.config.CAFile); err != nil {
-			return nil, fmt.Errorf("--ca-file: %w; %w", err, errPermanent)
-		}
+	pem, err := s.authorities()
+	if err != nil {
+		return nil, fmt.Errorf("%w; %w", err, errPermanent)
 	}
 	r.CACert = string(pem)
 	s.mu.Lock()
@@ -90,6 +89,44 @@ func (s *source) connect(r *request) (*http.Client, error) {
 	}
 	s.client, s.pem = &http.Client{Transport: transport, Timeout: 10 * time.Second, CheckRedirect: refuseRedirect}, pem
 	return s.client, nil
+}
+
+// authorities is by whom the control plane is known: what it told over a connection that
+// was trusted, unless the user has given something else since then.
+func (s *source) authorities() ([]byte, error) {
+	given, err := s.givenAuthorities()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.told) > 0 && (err != nil || bytes.Equal(given, s.given)) {
+		return s.told, nil
+	}
+	return given, err
+}
+
+func (s *source) givenAuthorities() ([]byte, error) {
+	if s.config.CAFile == "" {
+		return s.config.CA, nil
+	}
+	pem, err := os.ReadFile(s.config.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("--ca-file: %w", err)
+	}
+	return pem, nil
+}
+
+// trust takes other authorities from the control plane; what holds no certificate is
+// left aside.
+func (s *source) trust(pem []byte) {
+	if !s.tls || !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return
+	}
+	given, err := s.givenAuthorities()
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told, s.given = pem, given
 }
 
 // unresolved reports whether there is a fallback, and the name of the control plane

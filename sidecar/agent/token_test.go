@@ -93,7 +93,11 @@ func TestTheAuthorityIsRenewed(t *testing.T) {
 	}
 	port, _ := workload(t)
 	var now, asked atomic.Int64
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/bootstrap" { // it has no streams for agents
+			http.NotFound(w, r)
+			return
+		}
 		asked.Add(1)
 		io.WriteString(w, strings.ReplaceAll(bootstrap, "WORKLOAD", port))
 	}))

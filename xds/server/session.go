@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"errors"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -13,7 +11,6 @@ import (
 	"github.com/envoyproxy/go-control-plane/pkg/server/delta/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/server/sotw/v3"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/api"
@@ -51,16 +48,16 @@ func session[Q interface{ GetNode() *corev3.Node }](
 	if _, ok := s.Revision(); !ok {
 		return status.Error(codes.Unavailable, "the control plane has not read its store yet; try again")
 	}
-	who, err := s.authenticate(parent)
+	who, err := Authenticate(parent, s.opts.Authenticator)
 	if err != nil {
-		first, _ := await(parent, claimWait, recv)
+		first, _ := Await(parent, claimWait, recv)
 		return s.refuse(parent, first.GetNode(), err)
 	}
-	first, err := await(parent, s.opts.FirstRequest, recv)
+	first, err := Await(parent, s.opts.FirstRequest, recv)
 	if err != nil {
 		return s.refuse(parent, nil, err)
 	}
-	ref, err := who.check(first.GetNode(), s.known)
+	ref, err := who.Claim(first.GetNode().GetId(), s.known)
 	if err != nil {
 		return s.refuse(parent, first.GetNode(), err)
 	}
@@ -78,7 +75,7 @@ func session[Q interface{ GetNode() *corev3.Node }](
 	}
 	defer s.leave(st)
 	defer st.close()
-	if _, err := s.authenticate(parent); err != nil {
+	if _, err := Authenticate(parent, s.opts.Authenticator); err != nil {
 		return s.refuse(parent, first.GetNode(), err) // revoked in between
 	}
 	if ref.Resolve(s.known) != ref {
@@ -108,52 +105,6 @@ func (st *stream) guard(run func() error) (err error) {
 	return run()
 }
 
-// authenticate finds out who opens a stream from its metadata alone.
-func (s *Server) authenticate(ctx context.Context) (Identity, error) {
-	credentials := ""
-	if md, ok := metadata.FromIncomingContext(ctx); ok {
-		if v := md.Get("authorization"); len(v) > 0 {
-			credentials = v[0]
-		}
-	}
-	if scheme, rest, ok := strings.Cut(credentials, " "); ok && strings.EqualFold(scheme, "bearer") {
-		credentials = strings.TrimSpace(rest)
-	}
-	who, err := s.opts.Authenticator.Authenticate(ctx, credentials)
-	if err != nil {
-		var with interface{ GRPCStatus() *status.Status }
-		if errors.As(err, &with) {
-			return Identity{}, err
-		}
-		return Identity{}, status.Error(codes.Unauthenticated, err.Error())
-	}
-	return who, nil
-}
-
-// await bounds how long a client may keep its first request to itself.
-func await[Q any](ctx context.Context, patience time.Duration, recv func() (Q, error)) (Q, error) {
-	type answer struct {
-		q   Q
-		err error
-	}
-	got := make(chan answer, 1)
-	go func() { // ends with the stream at the latest
-		q, err := recv()
-		got <- answer{q, err}
-	}()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	var none Q
-	select {
-	case a := <-got:
-		return a.q, a.err
-	case <-timer.C:
-		return none, status.Error(codes.DeadlineExceeded, "no request came; ask for something first")
-	case <-ctx.Done():
-		return none, status.FromContextError(ctx.Err()).Err()
-	}
-}
-
 // known reports whether there is such a dataplane.
 func (s *Server) known(ref api.Ref) bool {
 	_, ok := s.current.Load().source.Dataplane(ref)
@@ -163,20 +114,6 @@ func (s *Server) known(ref api.Ref) bool {
 // errRenamed ends a stream that waits for a dataplane by a name that turned out
 // to be that of one with a namespace.
 var errRenamed = status.Error(codes.Unavailable, "the dataplane is there now; connect again")
-
-// check is the dataplane that the client may be: names are compared by what
-// they stand for.
-func (i Identity) check(node *corev3.Node, known func(api.Ref) bool) (api.Ref, error) {
-	mesh, name, ok := strings.Cut(node.GetId(), ".")
-	if !ok || mesh == "" || name == "" {
-		return api.Ref{}, status.Errorf(codes.InvalidArgument, "node id %q is not <mesh>.<dataplane>; set it in the bootstrap", cut(node.GetId(), keptClaim))
-	}
-	claimed := api.Ref{Kind: api.KindDataplane, Mesh: mesh, Name: name}.Resolve(known)
-	if i.Dataplane != (api.Ref{}) && i.Dataplane.Resolve(known) != claimed {
-		return api.Ref{}, status.Errorf(codes.PermissionDenied, "the token is that of another dataplane than %s; issue one for it", cut(node.GetId(), keptClaim))
-	}
-	return claimed, nil
-}
 
 // peerOf is what a node says of itself.
 func peerOf(ref api.Ref, form string, node *corev3.Node, n uint64) Peer {

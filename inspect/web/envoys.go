@@ -1,0 +1,117 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/sidecar/attach"
+)
+
+// envoyRoutes are the questions to the Envoy of a sidecar (spec/kuma.md 5, contract 7).
+func (s *server) envoyRoutes() []endpoint {
+	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
+	return []endpoint{
+		{dp + "/xds", s.configDump, "The configuration that the sidecar's Envoy holds, without secrets; of one that cannot be asked what it was sent, marked so"},
+		{dp + "/stats", s.askEnvoy(attach.Stats, attach.StatsJSON), "The statistics of the sidecar's Envoy, as text or with format=json"},
+		{dp + "/clusters", s.askEnvoy(attach.Clusters, attach.ClustersJSON), "The clusters of the sidecar's Envoy with their endpoints, as text or with format=json"},
+	}
+}
+
+// errNoStream is the contract's answer where nobody can ask.
+var errNoStream = problem{Status: http.StatusServiceUnavailable, Title: "Cannot ask the sidecar", Detail: attach.ErrNoStream.Error()}
+
+// dataplaneAt is the dataplane of a path.
+func (s *server) dataplaneAt(r *http.Request) (api.Ref, error) {
+	ref := s.refOf(r, api.KindDataplane)
+	if _, ok := s.there(r.Context(), api.KindDataplane).Get(ref); !ok {
+		return ref, missing()
+	}
+	return ref, nil
+}
+
+// askEnvoy passes a question on, in the form that the query wants.
+func (s *server) askEnvoy(text, json string) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		ref, err := s.dataplaneAt(r)
+		if err != nil {
+			return err
+		}
+		switch r.URL.Query().Get("format") {
+		case "json":
+			return s.pass(w, r, ref, json, "application/json")
+		case "", "text":
+			return s.pass(w, r, ref, text, "text/plain; charset=utf-8")
+		}
+		return badField("format", "is neither text nor json; write one of them, or leave it out")
+	}
+}
+
+// configDump is what the Envoy holds, else what it was sent.
+func (s *server) configDump(w http.ResponseWriter, r *http.Request) error {
+	ref, err := s.dataplaneAt(r)
+	if err != nil {
+		return err
+	}
+	err = s.pass(w, r, ref, attach.ConfigDump, "application/json")
+	var refused problem
+	if s.Envoys == nil || !errors.As(err, &refused) || refused.Detail != errNoStream.Detail {
+		return err
+	}
+	sent, ok, dumped := s.Envoys.Sent(ref)
+	switch {
+	case dumped != nil:
+		return dumped
+	case !ok:
+		return err
+	}
+	write(w, http.StatusOK, "application/json", sent)
+	return nil
+}
+
+// pass writes the answer as it comes. One that breaks off after its first byte breaks
+// off here too: a client must not take it for whole.
+func (s *server) pass(w http.ResponseWriter, r *http.Request, ref api.Ref, path, contentType string) error {
+	if s.Envoys == nil {
+		return errNoStream
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * attach.AnswerWithin)) // a server without deadlines needs none
+	out := &passing{w: w, contentType: contentType}
+	err := s.Envoys.Ask(r.Context(), ref, path, out)
+	switch {
+	case err == nil:
+		out.begin()
+		return nil
+	case out.begun:
+		panic(http.ErrAbortHandler)
+	case errors.Is(err, attach.ErrNoStream):
+		return errNoStream
+	case errors.Is(err, attach.ErrLate), errors.Is(err, context.DeadlineExceeded):
+		return problem{Status: http.StatusGatewayTimeout, Title: "Cannot ask the sidecar", Detail: err.Error()}
+	}
+	return problem{Status: http.StatusBadGateway, Title: "Cannot ask the sidecar", Detail: err.Error()}
+}
+
+// passing begins an answer with its first byte.
+type passing struct {
+	w           http.ResponseWriter
+	contentType string
+	begun       bool
+}
+
+func (p *passing) begin() {
+	if !p.begun {
+		p.begun = true
+		p.w.Header().Set("Content-Type", p.contentType)
+		p.w.Header().Set("Cache-Control", "no-store")
+		p.w.WriteHeader(http.StatusOK)
+	}
+}
+
+// Write passes a part on.
+func (p *passing) Write(part []byte) (int, error) {
+	p.begin()
+	return p.w.Write(part)
+}

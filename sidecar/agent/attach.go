@@ -1,0 +1,221 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/weftmesh/weft/sidecar/attach"
+)
+
+// attachment keeps a stream to the control plane beside Envoy's, and opens it again
+// with growing pauses (contract 7). Without it the sidecar serves all the same.
+type attachment struct {
+	*Agent
+	source *source
+	// named is told of each list of names; nil where there is no resolver.
+	named func(*attach.Names)
+}
+
+// keep holds the stream until ctx ends.
+func (t *attachment) keep(ctx context.Context) {
+	pause := t.intervals.first
+	told := "" // of the last failure: one line of the log for each cause
+	for {
+		began := time.Now()
+		err := t.once(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > t.intervals.longest {
+			pause = t.intervals.first
+		}
+		if status.Code(err) == codes.Unimplemented {
+			pause = t.intervals.longest // a control plane that is older than this agent
+		}
+		text := status.Convert(err).Message()
+		if text = text[:min(len(text), 256)]; text != told { // a stranger may have said it
+			t.log.Warn("no stream to the control plane, trying again", "error", text)
+			told = text
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(jittered(pause)):
+		}
+		pause = min(2*pause, t.intervals.longest)
+	}
+}
+
+// once is one life of the stream.
+func (t *attachment) once(ctx context.Context) error {
+	conn, token, err := t.source.grpc()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	if token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+	}
+	g, err := attach.NewSidecarClient(conn).Attach(ctx)
+	if err != nil {
+		return err
+	}
+	hello := &attach.Hello{NodeId: t.config.Mesh + "." + t.config.Name, Version: t.config.Version, Names: t.named != nil}
+	if err := g.Send(&attach.Up{Is: &attach.Up_Hello{Hello: hello}}); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	asked := make(chan *attach.Ask, 1)
+	var answering sync.WaitGroup
+	defer answering.Wait()
+	defer end()
+	answering.Go(func() { t.answerAll(ctx, g, asked, token) })
+	for {
+		down, err := g.Recv()
+		if err != nil {
+			return err
+		}
+		switch is := down.GetIs().(type) {
+		case *attach.Down_Ca:
+			t.source.trust(is.Ca.GetPem())
+		case *attach.Down_Names:
+			if t.named != nil {
+				t.named(is.Names)
+			}
+		case *attach.Down_Ask:
+			select {
+			case asked <- is.Ask:
+			default: // the control plane broke its word; the answer it waits for comes all the same
+			}
+		}
+	}
+}
+
+// answerAll answers one question after the other.
+func (t *attachment) answerAll(ctx context.Context, g attach.Sidecar_AttachClient, asked <-chan *attach.Ask, token string) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case q := <-asked:
+			end := &attach.Answer{Id: q.GetId(), End: true}
+			out := &chunks{to: g, id: q.GetId()}
+			err := t.answer(ctx, q.GetPath(), out, token)
+			if err == nil {
+				err = out.flush()
+			}
+			if err != nil {
+				end.Error = err.Error()
+			}
+			if g.Send(&attach.Up{Is: &attach.Up_Answer{Answer: end}}) != nil {
+				return // once sees why
+			}
+		}
+	}
+}
+
+// answer asks Envoy and writes what it says, without secrets.
+func (t *attachment) answer(ctx context.Context, path string, to io.Writer, token string) error {
+	if !attach.IsQuestion(path) {
+		return fmt.Errorf("%q is no question that this agent answers", path)
+	}
+	ctx, cancel := context.WithTimeout(ctx, attach.AnswerWithin)
+	defer cancel()
+	address := t.state.admin.Load()
+	if address == nil {
+		return errors.New("envoy is not up yet")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+*address+"/"+path, nil)
+	if err != nil {
+		return fmt.Errorf("ask envoy %s: %w", path, err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("ask envoy %s: %w", path, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("ask envoy %s: %s", path, resp.Status)
+	}
+	return attach.Redact(to, resp.Body, token)
+}
+
+// chunks sends what is written in parts of a good size.
+type chunks struct {
+	to   attach.Sidecar_AttachClient
+	id   uint64
+	held []byte
+}
+
+// Write holds p until there is enough.
+func (c *chunks) Write(p []byte) (int, error) {
+	c.held = append(c.held, p...)
+	for len(c.held) >= attach.ChunkSize {
+		if err := c.send(c.held[:attach.ChunkSize]); err != nil {
+			return 0, err
+		}
+		c.held = c.held[attach.ChunkSize:]
+	}
+	return len(p), nil
+}
+
+func (c *chunks) flush() error {
+	if len(c.held) == 0 {
+		return nil
+	}
+	return c.send(c.held)
+}
+
+func (c *chunks) send(part []byte) error {
+	return c.to.Send(&attach.Up{Is: &attach.Up_Answer{Answer: &attach.Answer{Id: c.id, Chunk: bytes.Clone(part)}}})
+}
+
+// grpc is a connection for one stream, with what the files hold now: the token that goes
+// with it, and the authority by which the control plane is known.
+func (s *source) grpc() (*grpc.ClientConn, string, error) {
+	token := ""
+	if s.token != nil {
+		var err error
+		if token, err = s.token.read(); err != nil {
+			return nil, "", err
+		}
+	}
+	secure := insecure.NewCredentials()
+	if s.tls {
+		pem, err := s.authorities()
+		if err != nil {
+			return nil, "", err
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(pem) {
+			return nil, "", fmt.Errorf("%s holds no certificate; give the ca.pem of the control plane's data directory", s.authority())
+		}
+		secure = credentials.NewTLS(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, ServerName: s.host})
+	}
+	address := strings.TrimPrefix(strings.TrimPrefix(s.config.XDS, "https://"), "http://")
+	address, _, _ = strings.Cut(address, "/")
+	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(secure),
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) { return s.dial(ctx, "tcp", address) }),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(attach.LargestMessage)))
+	return conn, token, err
+}

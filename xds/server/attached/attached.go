@@ -1,0 +1,207 @@
+// Package attached serves the streams of the agents of sidecars: weft.v1.Sidecar,
+// on the port of ADS and under the same credential (contract 7). By it an agent hears
+// names and authorities as they change, and answers what users ask of its Envoy.
+//
+// It promises that identity comes before everything else, that each list goes out once
+// and only when it has changed, that a sidecar is asked one thing at a time, and that a
+// slow or silent agent holds back only who asked it. It knows nothing of what names
+// and answers mean.
+package attached
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	grpcpeer "google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/xds/server"
+)
+
+// Options is how a Server runs.
+type Options struct {
+	Logger        *slog.Logger
+	Authenticator server.Authenticator
+	// Ready says that something is published, so that names are known.
+	Ready func() bool
+	// Known reports whether there is such a dataplane now.
+	Known func(api.Ref) bool
+	// Names are those for a dataplane as they are now, nil for none; equal lists have
+	// equal versions. It is asked by many goroutines.
+	Names func(api.Ref) *attach.Names
+	// StreamsPerIdentity is how many streams one dataplane may have: two, so that a
+	// restarted agent need not wait until its predecessor is gone.
+	StreamsPerIdentity int
+	// FirstMessage is how long a stream may stay silent before it says who it is.
+	FirstMessage time.Duration
+	// AnswerWithin is how long an answer may take.
+	AnswerWithin time.Duration
+}
+
+// Default is the configuration of a server for real sidecars, without the parts that
+// only the caller has.
+func Default() Options {
+	return Options{
+		Logger: slog.New(slog.DiscardHandler), Authenticator: server.Anyone{},
+		Ready: func() bool { return true }, Known: func(api.Ref) bool { return false }, Names: func(api.Ref) *attach.Names { return nil },
+		StreamsPerIdentity: 2, FirstMessage: 10 * time.Second, AnswerWithin: attach.AnswerWithin,
+	}
+}
+
+// Server keeps the streams of all agents.
+type Server struct {
+	attach.UnimplementedSidecarServer
+
+	opts    Options
+	running sync.WaitGroup
+
+	mu        sync.Mutex
+	closed    bool
+	authority []byte // in PEM; empty is none to tell
+	peers     map[api.Ref][]*stream
+}
+
+var (
+	errClosed  = status.Error(codes.Unavailable, "the control plane is stopping; try another or again")
+	errRevoked = status.Error(codes.Unauthenticated, "the token is revoked; connect with a new one")
+	errExpired = status.Error(codes.Unauthenticated, "the token has expired; connect with a new one")
+	errEarly   = status.Error(codes.Unavailable, "the control plane has not read its store yet; try again")
+)
+
+// New makes a server.
+func New(o Options) *Server { return &Server{opts: o, peers: map[api.Ref][]*stream{}} }
+
+// Register offers the server's service on g.
+func (s *Server) Register(g grpc.ServiceRegistrar) { attach.RegisterSidecarServer(g, s) }
+
+// called is the name by which a sidecar calls its dataplane, whether or not there is
+// one: streams are kept by it.
+func called(r api.Ref) api.Ref { return api.Ref{Kind: r.Kind, Mesh: r.Mesh, Name: r.FullName()} }
+
+// Publish looks at the names of these dataplanes again, of which something has changed.
+func (s *Server) Publish(dataplanes []api.Ref) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.peers) == 0 {
+		return
+	}
+	for _, ref := range dataplanes {
+		for _, st := range s.peers[called(ref)] {
+			st.look()
+		}
+	}
+}
+
+// Authorities makes pem what all agents take for the authorities of the control plane.
+func (s *Server) Authorities(pem []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.authority = pem
+	for _, list := range s.peers {
+		for _, st := range list {
+			st.look()
+		}
+	}
+}
+
+// Stream is what is known of the stream of an agent.
+type Stream struct {
+	Version string // of the agent
+	Since   time.Time
+	Names   bool // it has a resolver
+}
+
+// Stream is that of a dataplane's agent, the newest of several; false for none.
+func (s *Server) Stream(dp api.Ref) (Stream, bool) {
+	if st := s.newest(dp); st != nil {
+		return Stream{st.hello.GetVersion(), st.since, st.hello.GetNames()}, true
+	}
+	return Stream{}, false
+}
+
+func (s *Server) newest(dp api.Ref) *stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.peers[called(dp)]
+	if len(list) == 0 {
+		return nil
+	}
+	return list[len(list)-1]
+}
+
+// Revoke ends the streams that were opened with one of these tokens. The authenticator
+// refuses them already, so none comes back.
+func (s *Server) Revoke(tokens ...string) {
+	s.end(errRevoked, func(st *stream) bool { return st.token != "" && slices.Contains(tokens, st.token) })
+}
+
+// Shutdown ends all streams and waits until they are gone, or ctx is over.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.end(errClosed, func(*stream) bool { return true })
+	gone := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Server) end(cause error, which func(*stream) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, list := range s.peers {
+		for _, st := range list {
+			if which(st) {
+				st.end(cause)
+			}
+		}
+	}
+}
+
+// join makes st one of its dataplane's streams.
+func (s *Server) join(st *stream) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	if n := len(s.peers[st.name]); n >= s.opts.StreamsPerIdentity {
+		return status.Errorf(codes.ResourceExhausted, "%s has %d streams already; close one first", st.name, n)
+	}
+	s.peers[st.name] = append(s.peers[st.name], st)
+	s.running.Add(1)
+	return nil
+}
+
+func (s *Server) leave(st *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.running.Done()
+	list := slices.DeleteFunc(s.peers[st.name], func(x *stream) bool { return x == st })
+	if s.peers[st.name] = list; len(list) == 0 {
+		delete(s.peers, st.name)
+	}
+}
+
+// addressOf is where a stream comes from, for the log.
+func addressOf(ctx context.Context) string {
+	if p, ok := grpcpeer.FromContext(ctx); ok && p.Addr != nil {
+		return p.Addr.String()
+	}
+	return "unknown"
+}

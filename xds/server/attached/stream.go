@@ -1,0 +1,139 @@
+package attached
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/xds/server"
+)
+
+// stream is that of one agent. One goroutine sends, one receives.
+type stream struct {
+	server *Server
+	name   api.Ref // as the sidecar calls it
+	hello  *attach.Hello
+	token  string // id of the token that opened it
+	since  time.Time
+	ctx    context.Context
+	end    context.CancelCauseFunc
+
+	wake chan struct{}  // has a token while names or authorities may be others
+	asks chan *question // the next question
+	turn chan struct{}  // has a token while a question is under way
+
+	mu      sync.Mutex
+	current *question // whose answer is awaited
+}
+
+// Attach is the life of a stream: who is it, then all else.
+func (s *Server) Attach(g attach.Sidecar_AttachServer) error {
+	err := s.attach(g)
+	if err != nil && g.Context().Err() == nil {
+		s.opts.Logger.Warn("the stream of an agent ended", "address", addressOf(g.Context()), "error", status.Convert(err).Message())
+	}
+	return err
+}
+
+func (s *Server) attach(g attach.Sidecar_AttachServer) error {
+	if !s.opts.Ready() {
+		return errEarly
+	}
+	who, err := server.Authenticate(g.Context(), s.opts.Authenticator)
+	if err != nil {
+		return err
+	}
+	first, err := server.Await(g.Context(), s.opts.FirstMessage, g.Recv)
+	if err != nil {
+		return err
+	}
+	ref, err := who.Claim(first.GetHello().GetNodeId(), s.opts.Known)
+	if err != nil {
+		return err
+	}
+	ctx, end := context.WithCancelCause(g.Context())
+	defer end(nil)
+	if !who.Expires.IsZero() {
+		timer := time.AfterFunc(time.Until(who.Expires), func() { end(errExpired) })
+		defer timer.Stop()
+	}
+	st := &stream{server: s, name: called(ref), hello: first.GetHello(), token: who.Token, since: time.Now(), ctx: ctx, end: end,
+		wake: make(chan struct{}, 1), asks: make(chan *question), turn: make(chan struct{}, 1)}
+	if err := s.join(st); err != nil {
+		return err
+	}
+	defer s.leave(st)
+	if _, err := server.Authenticate(g.Context(), s.opts.Authenticator); err != nil {
+		return err // revoked in between
+	}
+	go st.receive(g) // ends with the stream at the latest
+	st.look()
+	return st.send(g)
+}
+
+// look has the stream find out what is new.
+func (st *stream) look() {
+	select {
+	case st.wake <- struct{}{}:
+	default:
+	}
+}
+
+// receive takes answers until the client goes.
+func (st *stream) receive(g attach.Sidecar_AttachServer) {
+	for {
+		up, err := g.Recv()
+		if err != nil {
+			st.end(nil)
+			return
+		}
+		if a := up.GetAnswer(); a != nil {
+			st.answered(a)
+		}
+	}
+}
+
+// send sends what there is to say, until the stream ends.
+func (st *stream) send(g attach.Sidecar_AttachServer) error {
+	var authority []byte
+	version, told := "", false
+	for {
+		select {
+		case <-st.ctx.Done():
+			if cause := context.Cause(st.ctx); status.Code(cause) != 0 && cause != context.Canceled {
+				return cause
+			}
+			return nil
+		case q := <-st.asks:
+			if err := g.Send(&attach.Down{Is: &attach.Down_Ask{Ask: &attach.Ask{Id: q.id, Path: q.path}}}); err != nil {
+				return err
+			}
+		case <-st.wake:
+			st.server.mu.Lock()
+			pem := st.server.authority
+			st.server.mu.Unlock()
+			if len(pem) > 0 && !bytes.Equal(pem, authority) {
+				authority = pem
+				if err := g.Send(&attach.Down{Is: &attach.Down_Ca{Ca: &attach.Authorities{Pem: pem}}}); err != nil {
+					return err
+				}
+			}
+			if !st.hello.GetNames() {
+				continue
+			}
+			names := st.server.opts.Names(st.name)
+			if names == nil || told && names.GetVersion() == version {
+				continue
+			}
+			version, told = names.GetVersion(), true
+			if err := g.Send(&attach.Down{Is: &attach.Down_Names{Names: names}}); err != nil {
+				return err
+			}
+		}
+	}
+}

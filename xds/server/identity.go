@@ -1,0 +1,76 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// Authenticate finds out who opens a stream from its metadata alone. An error has a
+// gRPC status.
+func Authenticate(ctx context.Context, by Authenticator) (Identity, error) {
+	credentials := ""
+	if md, ok := metadata.FromIncomingContext(ctx); ok {
+		if v := md.Get("authorization"); len(v) > 0 {
+			credentials = v[0]
+		}
+	}
+	if scheme, rest, ok := strings.Cut(credentials, " "); ok && strings.EqualFold(scheme, "bearer") {
+		credentials = strings.TrimSpace(rest)
+	}
+	who, err := by.Authenticate(ctx, credentials)
+	if err != nil {
+		var with interface{ GRPCStatus() *status.Status }
+		if errors.As(err, &with) {
+			return Identity{}, err
+		}
+		return Identity{}, status.Error(codes.Unauthenticated, err.Error())
+	}
+	return who, nil
+}
+
+// Claim is the dataplane that a client may be which calls itself by a node id,
+// <mesh>.<dataplane>: names are compared by what they stand for. An error has a gRPC
+// status.
+func (i Identity) Claim(id string, known func(api.Ref) bool) (api.Ref, error) {
+	mesh, name, ok := strings.Cut(id, ".")
+	if !ok || mesh == "" || name == "" {
+		return api.Ref{}, status.Errorf(codes.InvalidArgument, "node id %q is not <mesh>.<dataplane>; set it in the bootstrap", cut(id, keptClaim))
+	}
+	claimed := api.Ref{Kind: api.KindDataplane, Mesh: mesh, Name: name}.Resolve(known)
+	if i.Dataplane != (api.Ref{}) && i.Dataplane.Resolve(known) != claimed {
+		return api.Ref{}, status.Errorf(codes.PermissionDenied, "the token is that of another dataplane than %s; issue one for it", cut(id, keptClaim))
+	}
+	return claimed, nil
+}
+
+// Await bounds how long a client may keep its first request to itself.
+func Await[Q any](ctx context.Context, patience time.Duration, recv func() (Q, error)) (Q, error) {
+	type answer struct {
+		q   Q
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() { // ends with the stream at the latest
+		q, err := recv()
+		got <- answer{q, err}
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	var none Q
+	select {
+	case a := <-got:
+		return a.q, a.err
+	case <-timer.C:
+		return none, status.Error(codes.DeadlineExceeded, "no request came; ask for something first")
+	case <-ctx.Done():
+		return none, status.FromContextError(ctx.Err()).Err()
+	}
+}
