@@ -1,0 +1,222 @@
+// Package identity says which pod a sidecar belongs to (spec/kubernetes.md 7): by the
+// bound token of its service account, which the API server reviews.
+//
+// It promises that a pod can only be itself: neither another pod of its account, nor one
+// that was not injected, nor one of the same name that came later. A review holds until
+// its token ends, so that sidecars come back while the API server is away.
+package identity
+
+import (
+	"context"
+	"crypto/sha256"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	authenticationv1 "k8s.io/api/authentication/v1"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/sidecar/inject"
+	"github.com/weftmesh/weft/xds/server"
+)
+
+// Reviewer asks the API server about a token; client-go's TokenReviews do it so.
+type Reviewer interface {
+	Review(context.Context, *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error)
+}
+
+// Pod is what has to be known of a pod, from what cannot be edited: its spec.
+type Pod struct {
+	UID     string
+	Account string // its service account
+	Mesh    string // of WEFT_MESH of its sidecar; empty where it was not injected
+	Ended   bool   // Succeeded or Failed
+}
+
+// Pods are those that are known, as a cache has them.
+type Pods interface {
+	Pod(namespace, name string) (Pod, bool)
+}
+
+const (
+	extraPodName = "authentication.kubernetes.io/pod-name"
+	extraPodUID  = "authentication.kubernetes.io/pod-uid"
+	account      = "system:serviceaccount:"
+
+	mostReviews = 32
+	// podPatience is how long a pod may be unknown here after the API server knows it.
+	podPatience = 5 * time.Second
+	longest     = 16 << 10 // of a token, in bytes
+)
+
+// Dataplanes lets sidecars of pods in. It is a server.Authenticator.
+type Dataplanes struct {
+	reviewer Reviewer
+	pods     Pods
+	turns    chan struct{}
+
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]reviewed
+	sweep int // how many reviews there may be before those that ended are looked for
+}
+
+var _ server.Authenticator = (*Dataplanes)(nil)
+
+// reviewed is what the API server said of a token.
+type reviewed struct {
+	namespace, account, pod, uid string
+	expires                      time.Time
+}
+
+// NewDataplanes reviews by reviewer, and knows pods.
+func NewDataplanes(reviewer Reviewer, pods Pods) *Dataplanes {
+	return &Dataplanes{reviewer: reviewer, pods: pods, turns: make(chan struct{}, mostReviews), known: map[[sha256.Size]byte]reviewed{}, sweep: 1024}
+}
+
+// TokenOf is the Token of the Identity of a pod: server.Revoke with it ends the streams of
+// a pod that is gone.
+func TokenOf(podUID string) string { return "pod " + podUID }
+
+// Authenticate is the dataplane of the pod that a token is bound to. It is
+// Unauthenticated where the token is not good, PermissionDenied where its pod has no
+// sidecar, and Unavailable where nobody can say.
+func (d *Dataplanes) Authenticate(ctx context.Context, token string) (server.Identity, error) {
+	r, err := d.review(ctx, token)
+	if err != nil {
+		return server.Identity{}, err
+	}
+	p, err := d.wait(ctx, r)
+	switch {
+	case err != nil:
+		return server.Identity{}, err
+	case p.UID != r.uid || p.Account != r.account:
+		return server.Identity{}, status.Errorf(codes.PermissionDenied, "the token is of an earlier pod %s of namespace %s; connect with one of its own", r.pod, r.namespace)
+	case p.Ended:
+		return server.Identity{}, status.Errorf(codes.PermissionDenied, "the pod %s of namespace %s has ended", r.pod, r.namespace)
+	case p.Mesh == "":
+		return server.Identity{}, status.Errorf(codes.PermissionDenied, "the pod %s of namespace %s was not injected: it has no container %s", r.pod, r.namespace, inject.SidecarContainer)
+	}
+	return server.Identity{Dataplane: api.Ref{Kind: api.KindDataplane, Mesh: p.Mesh, Namespace: r.namespace, Name: r.pod}, Expires: r.expires, Token: TokenOf(r.uid)}, nil
+}
+
+// review is what the API server says, or said before.
+func (d *Dataplanes) review(ctx context.Context, token string) (reviewed, error) {
+	expires, err := shape(token)
+	if err != nil {
+		return reviewed{}, err
+	}
+	key := sha256.Sum256([]byte(token))
+	if r, ok := d.kept(key); ok {
+		return r, nil
+	}
+	select {
+	case d.turns <- struct{}{}:
+		defer func() { <-d.turns }()
+	case <-ctx.Done():
+		return reviewed{}, status.FromContextError(ctx.Err()).Err()
+	}
+	if r, ok := d.kept(key); ok { // meanwhile
+		return r, nil
+	}
+	answer, err := d.reviewer.Review(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{inject.TokenAudience}}})
+	if err != nil {
+		return reviewed{}, status.Error(codes.Unavailable, "the API server cannot review the token now; try again")
+	}
+	r, err := bound(&answer.Status)
+	if err != nil {
+		return reviewed{}, err
+	}
+	r.expires = expires
+	d.keep(key, r)
+	return r, nil
+}
+
+// shape refuses what need not be reviewed. It believes nothing: the review has the last word.
+func shape(token string) (expires time.Time, err error) {
+	bad := func(why string) (time.Time, error) {
+		return time.Time{}, status.Error(codes.Unauthenticated, why)
+	}
+	if token == "" {
+		return bad("no token; give that of the pod's volume weft-token in the metadata key authorization")
+	}
+	var c jwt.RegisteredClaims
+	if len(token) > longest {
+		return bad("the token is too long for one of a service account")
+	}
+	if _, _, err := jwt.NewParser().ParseUnverified(token, &c); err != nil {
+		return bad("the token is not one of a service account")
+	}
+	switch {
+	case !slices.Contains(c.Audience, inject.TokenAudience):
+		return bad("the token is for another audience; give that of the pod's volume weft-token, for " + inject.TokenAudience)
+	case c.ExpiresAt == nil || !c.ExpiresAt.After(time.Now()):
+		return bad("the token has ended; give the renewed one of the pod's volume weft-token")
+	}
+	return c.ExpiresAt.Time, nil
+}
+
+// bound is the pod that a review says the token is bound to.
+func bound(s *authenticationv1.TokenReviewStatus) (reviewed, error) {
+	user, ok := strings.CutPrefix(s.User.Username, account)
+	namespace, name, named := strings.Cut(user, ":")
+	if !s.Authenticated || !ok || !named || !slices.Contains(s.Audiences, inject.TokenAudience) {
+		return reviewed{}, status.Error(codes.Unauthenticated, "the API server does not take the token for one of a service account, for "+inject.TokenAudience)
+	}
+	pod, uid := s.User.Extra[extraPodName], s.User.Extra[extraPodUID]
+	if len(pod) != 1 || len(uid) != 1 || pod[0] == "" || uid[0] == "" {
+		return reviewed{}, status.Error(codes.Unauthenticated, "the token is bound to no pod; give that of the pod's volume weft-token")
+	}
+	return reviewed{namespace: namespace, account: name, pod: pod[0], uid: uid[0]}, nil
+}
+
+// wait is the pod of a review, which a cache may not have yet.
+func (d *Dataplanes) wait(ctx context.Context, r reviewed) (Pod, error) {
+	end := time.NewTimer(podPatience)
+	defer end.Stop()
+	again := time.NewTicker(podPatience / 50)
+	defer again.Stop()
+	for {
+		p, ok := d.pods.Pod(r.namespace, r.pod)
+		if ok && p.UID == r.uid {
+			return p, nil
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return Pod{}, status.FromContextError(ctx.Err()).Err()
+		case <-end.C:
+			if ok {
+				return p, nil
+			}
+			return Pod{}, status.Errorf(codes.Unavailable, "the control plane does not know the pod %s of namespace %s; try again", r.pod, r.namespace)
+		}
+	}
+}
+
+func (d *Dataplanes) kept(key [sha256.Size]byte) (reviewed, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r, ok := d.known[key]
+	return r, ok && r.expires.After(time.Now())
+}
+
+// keep forgets what ended whenever there is twice as much as was left the last time.
+func (d *Dataplanes) keep(key [sha256.Size]byte, r reviewed) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.known[key] = r
+	if len(d.known) < d.sweep {
+		return
+	}
+	now := time.Now()
+	for k, r := range d.known {
+		if !r.expires.After(now) {
+			delete(d.known, k)
+		}
+	}
+	d.sweep = max(1024, 2*len(d.known))
+}
