@@ -1,5 +1,7 @@
 // Package authority keeps the small certificate authority of a control plane in
 // its data directory, and makes the certificate that the control plane shows.
+// What the control planes of a cluster share is a Bundle, whose roots follow each
+// other; where it is kept is not decided here.
 //
 // It promises that the authority stays the same from start to start, that its
 // key is readable by nobody else, and that the serving certificate is replaced
@@ -95,30 +97,38 @@ func (a *Authority) current(now time.Time) (*tls.Certificate, error) {
 	if a.serving != nil && now.Before(a.renewAt) {
 		return a.serving, nil
 	}
+	serving, err := issue(a.certificate, a.key, a.hosts, now, servingLife)
+	if err != nil {
+		return nil, err
+	}
+	a.serving, a.renewAt = serving, now.Add(servingLife*2/3)
+	return a.serving, nil
+}
+
+// issue makes a serving certificate for hosts, with a key of its own.
+func issue(by *x509.Certificate, with *ecdsa.PrivateKey, hosts []string, now time.Time, life time.Duration) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	template, err := template("weft control plane", now, servingLife)
+	template, err := template("weft control plane", now, life)
 	if err != nil {
 		return nil, err
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	for _, h := range a.hosts {
+	for _, h := range hosts {
 		if ip := net.ParseIP(h); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
 		} else {
 			template.DNSNames = append(template.DNSNames, h)
 		}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
+	der, err := x509.CreateCertificate(rand.Reader, template, by, &key.PublicKey, with)
 	if err != nil {
 		return nil, err
 	}
-	a.serving = &tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}
-	a.renewAt = now.Add(servingLife * 2 / 3)
-	return a.serving, nil
+	return &tls.Certificate{Certificate: [][]byte{der, by.Raw}, PrivateKey: key}, nil
 }
 
 // create makes a new authority and writes it to dir, the key first: a
@@ -129,7 +139,7 @@ func (a *Authority) create(dir string) error {
 	if err != nil {
 		return fmt.Errorf("the authority's key: %w", err)
 	}
-	certificatePEM, err := certify(keyPEM)
+	certificatePEM, err := certify(keyPEM, time.Now())
 	if err != nil {
 		return fmt.Errorf("%s: %w; restore it, or remove it to start with a new authority", filepath.Join(dir, keyFile), err)
 	}
@@ -152,7 +162,7 @@ func newKey() ([]byte, error) {
 }
 
 // certify makes the certificate of the authority that has a key.
-func certify(keyPEM []byte) ([]byte, error) {
+func certify(keyPEM []byte, now time.Time) ([]byte, error) {
 	block, _ := pem.Decode(keyPEM)
 	if block == nil {
 		return nil, errors.New("not PEM")
@@ -165,7 +175,7 @@ func certify(keyPEM []byte) ([]byte, error) {
 	if !ok {
 		return nil, errors.New("this is not the key of weft's authority")
 	}
-	template, err := template("weft authority", time.Now(), authorityLife)
+	template, err := template("weft authority", now, authorityLife)
 	if err != nil {
 		return nil, err
 	}
