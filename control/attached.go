@@ -2,10 +2,14 @@ package control
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds/server/attached"
 )
 
@@ -21,7 +25,27 @@ func (p *Plane) attach(o attached.Options) {
 		_, ok := m.Dataplane(ref)
 		return ok
 	}
+	o.Names = p.names
 	p.agents = attached.New(o)
+}
+
+// names are those that only the mesh knows, for a dataplane as its sidecar calls it.
+func (p *Plane) names(ref api.Ref) *attach.Names {
+	m := p.loop.current.Load()
+	if m == nil {
+		return nil
+	}
+	r, ok := m.Dataplane(ref.Resolve(func(r api.Ref) bool { _, ok := m.Dataplane(r); return ok }))
+	if !ok {
+		return nil
+	}
+	out, sum := &attach.Names{}, sha256.New()
+	for _, h := range r.Hostnames() {
+		out.Names = append(out.Names, &attach.Name{Name: h.Name, Addresses: h.Addresses})
+		fmt.Fprintln(sum, h.Name, h.Addresses)
+	}
+	out.Version = hex.EncodeToString(sum.Sum(nil)[:16])
+	return out
 }
 
 // publish hands a revision to all streams.

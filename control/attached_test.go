@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/miekg/dns"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -122,4 +123,39 @@ func TestAnAgentIsWhoItsTokenSays(t *testing.T) {
 			t.Errorf("%s: %v %v, want %v", x.node, down, err, x.want)
 		}
 	}
+}
+
+// TestNamesOfTheMeshResolveBesideAWorkload: a resolver of a real agent answers for a
+// service with a virtual address, and hears of another service as it is written.
+func TestNamesOfTheMeshResolveBesideAWorkload(t *testing.T) {
+	t.Parallel()
+	p := start(t, config(t))
+	service := func(of, name, vip string) string {
+		return `{"type":"MeshService","mesh":"default","name":"` + of + `","spec":{"selector":{"dataplaneTags":{"app":"web"}},"ports":[{"port":80,"appProtocol":"http"}]},
+			"status":{"addresses":[{"hostname":"` + name + `"}],"vips":[{"ip":"` + vip + `"}]}}`
+	}
+	p.want(http.StatusOK, http.MethodPost, "/_apply", service("web", "Web.internal.mesh.local", "241.0.0.7"))
+	p.want(http.StatusOK, http.MethodPost, "/_apply", `{"type":"Dataplane","mesh":"default","name":"app-1","networking":{"address":"127.0.0.1",
+		"transparentProxying":{"redirectPortInbound":15006,"redirectPortOutbound":15001},"inbound":[{"port":9090,"tags":{"kuma.io/service":"app"}}]}}`)
+	conf := agent.Default()
+	conf.XDS, conf.Name, conf.Envoy, conf.DrainTime, conf.DNS = "http://"+p.XDS(), "app-1", envoytest.Path(t), 0, "127.0.0.1:0"
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	a := agent.New(conf, discard())
+	go func() { ended <- a.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-ended })
+	resolves := func(name, vip string) func() bool {
+		return func() bool {
+			at := a.Resolver()
+			if at == "" {
+				return false
+			}
+			answer, _, err := new(dns.Client).Exchange(new(dns.Msg).SetQuestion(name, dns.TypeA), at)
+			return err == nil && len(answer.Answer) == 1 && strings.HasSuffix(answer.Answer[0].String(), "\t"+vip)
+		}
+	}
+	eventually(t, "the name of its status", resolves("web.internal.mesh.local.", "241.0.0.7"))
+	eventually(t, "its name in the mesh", resolves("WEB.mesh.", "241.0.0.7"))
+	p.want(http.StatusOK, http.MethodPost, "/_apply", service("other", "other.mesh.local", "241.0.0.8"))
+	eventually(t, "that of another service", resolves("other.mesh.local.", "241.0.0.8"))
 }

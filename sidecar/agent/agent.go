@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/sidecar/probes"
 )
 
@@ -40,7 +41,10 @@ type Config struct {
 	Envoy       string // path of the binary; empty: look for it
 	AdminPort   uint32 // 0 = any
 	// Readiness is the address of the agent's own /readyz; port 0 = any.
-	Readiness   string
+	Readiness string
+	// DNS is the loopback address at which names of the mesh are resolved, and all others
+	// as the host does; empty is off.
+	DNS         string
 	Concurrency int    // worker threads of Envoy; 0 = as many as there are cores
 	LogLevel    string // of Envoy
 	// ComponentLogLevel is that of components of Envoy: upstream:debug,router:trace.
@@ -109,6 +113,10 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		servers = append(servers, &endpoint{"probes", listener, newProber(p, a.config.PodIPs)})
 	}
+	names, err := listenForNames(a.config.DNS)
+	if err != nil {
+		return err
+	}
 	all, stop := errgroup.WithContext(ctx)
 	closing, closeAll := context.WithCancel(context.Background())
 	for _, s := range servers {
@@ -119,9 +127,17 @@ func (a *Agent) Run(ctx context.Context) error {
 		all.Go(func() error { token.keep(stop, a.intervals.look); return nil })
 	}
 	all.Go(func() error {
-		(&attachment{Agent: a, source: source}).keep(stop)
+		t := &attachment{Agent: a, source: source}
+		if names != nil {
+			t.named = func(list *attach.Names) { names.SetNames(namesOf(list)) }
+		}
+		t.keep(stop)
 		return nil
 	})
+	if names != nil {
+		a.state.resolver.Store(new(names.Address()))
+		all.Go(func() error { return serveNames(closing, names) })
+	}
 	all.Go(func() error {
 		defer closeAll()
 		s := &supervisor{agent: a, envoy: envoy, source: source, dir: dir}

@@ -32,6 +32,7 @@ var errReplaced = errors.New("envoy is replaced")
 type state struct {
 	admin     atomic.Pointer[string] // address of Envoy's administration, nil while it is down
 	readiness atomic.Pointer[string]
+	resolver  atomic.Pointer[string]
 	draining  atomic.Bool
 	since     atomic.Pointer[time.Time] // when draining began
 }

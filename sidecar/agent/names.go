@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/sidecar/resolver"
+)
+
+// resolvConf names the nameservers of this host or pod.
+const resolvConf = "/etc/resolv.conf"
+
+// listenForNames makes the resolver of --dns, which only this host reaches; nil for none.
+func listenForNames(address string) (*resolver.Resolver, error) {
+	if address == "" {
+		return nil, nil
+	}
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || !at.Addr().IsLoopback() {
+		return nil, fmt.Errorf("--dns %s is no loopback address; write 127.0.0.1:15053 or [::1]:15053", address)
+	}
+	servers, err := resolver.Nameservers(resolvConf)
+	if err != nil {
+		return nil, err
+	}
+	servers = slices.DeleteFunc(servers, func(s string) bool { return s == at.String() }) // it would ask itself
+	return resolver.Listen(address, servers)
+}
+
+// serveNames answers until ctx ends: a workload that ends still calls others.
+func serveNames(ctx context.Context, names *resolver.Resolver) error {
+	stop := context.AfterFunc(ctx, names.Close)
+	defer stop()
+	if err := names.Serve(); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("serve names: %w", err)
+	}
+	return nil
+}
+
+// Resolver is the address at which names are resolved, empty where none are.
+func (a *Agent) Resolver() string { return text(a.state.resolver.Load()) }
+
+// namesOf is a list of the control plane as resolvers keep it; what is no address is
+// left out.
+func namesOf(list *attach.Names) resolver.Names {
+	out := make(resolver.Names, len(list.GetNames()))
+	for _, n := range list.GetNames() {
+		all := []netip.Addr{}
+		for _, text := range n.GetAddresses() {
+			if ip, err := netip.ParseAddr(text); err == nil {
+				all = append(all, ip.Unmap())
+			}
+		}
+		if !n.GetLast() {
+			out[n.GetName()] = all
+		}
+	}
+	return out
+}

@@ -1,0 +1,170 @@
+// Package resolver answers DNS beside a workload: names that only the mesh knows itself,
+// all others by the nameservers of the host (spec/kubernetes.md 3.11).
+//
+// It promises that questions about other names reach the nameservers unchanged, by UDP
+// and TCP, and that a flood of questions costs bounded memory: what is too much is
+// refused. It keeps no answers; search domains are the client's.
+package resolver
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+const (
+	ttl      = 30              // seconds that a name of the mesh may be kept
+	patience = 2 * time.Second // for each nameserver
+	// mostForwarded bounds the questions that wait for nameservers at one time.
+	mostForwarded = 512
+)
+
+// Names are the names of the mesh: in lower case without a final dot, with addresses of
+// both families.
+type Names map[string][]netip.Addr
+
+// Resolver answers at one address.
+type Resolver struct {
+	servers  []string // HOST:PORT, in the order in which they are asked
+	names    atomic.Pointer[Names]
+	forwards chan struct{} // a token for each question that waits for nameservers
+	udp, tcp *dns.Server
+}
+
+// Nameservers are those of a resolv.conf.
+func Nameservers(file string) ([]string, error) {
+	c, err := dns.ClientConfigFromFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the nameservers: %w", err)
+	}
+	var out []string
+	for _, s := range c.Servers {
+		out = append(out, net.JoinHostPort(s, c.Port))
+	}
+	return out, nil
+}
+
+// Listen takes the address for UDP and TCP; port 0 is any.
+func Listen(address string, servers []string) (*Resolver, error) {
+	r := &Resolver{servers: servers, forwards: make(chan struct{}, mostForwarded)}
+	r.SetNames(nil)
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--dns %s: %w; choose another address", address, err)
+	}
+	u, err := net.ListenPacket("udp", l.Addr().String())
+	if err != nil {
+		_ = l.Close() // err says why
+		return nil, fmt.Errorf("--dns %s: %w; choose another address", address, err)
+	}
+	h := dns.HandlerFunc(r.answer)
+	r.udp = &dns.Server{PacketConn: u, Handler: h}
+	r.tcp = &dns.Server{Listener: l, Handler: h, MaxTCPQueries: 128, IdleTimeout: func() time.Duration { return 8 * time.Second }}
+	return r, nil
+}
+
+// Address is where it answers.
+func (r *Resolver) Address() string { return r.tcp.Listener.Addr().String() }
+
+// SetNames replaces the names of the mesh.
+func (r *Resolver) SetNames(n Names) { r.names.Store(&n) }
+
+// Serve answers until Close.
+func (r *Resolver) Serve() error {
+	ended := make(chan error, 2)
+	for _, s := range []*dns.Server{r.udp, r.tcp} {
+		go func() { ended <- s.ActivateAndServe() }()
+	}
+	err := <-ended
+	r.Close()
+	return errors.Join(err, <-ended)
+}
+
+// Close ends Serve.
+func (r *Resolver) Close() {
+	_ = r.udp.PacketConn.Close() // Serve tells
+	_ = r.tcp.Listener.Close()
+	_ = r.udp.Shutdown()
+	_ = r.tcp.Shutdown()
+}
+
+func (r *Resolver) answer(w dns.ResponseWriter, q *dns.Msg) {
+	a := r.own(q)
+	if a == nil {
+		_, overTCP := w.RemoteAddr().(*net.TCPAddr)
+		a = r.forward(q, overTCP)
+	}
+	if _, overTCP := w.RemoteAddr().(*net.TCPAddr); !overTCP {
+		size := dns.MinMsgSize
+		if e := q.IsEdns0(); e != nil {
+			size = max(size, int(e.UDPSize()))
+		}
+		a.Truncate(size)
+	}
+	_ = w.WriteMsg(a) // a client that has gone is no failure of ours
+}
+
+// own is the answer about a name of the mesh; nil for all others.
+func (r *Resolver) own(q *dns.Msg) *dns.Msg {
+	if len(q.Question) != 1 || q.Question[0].Qclass != dns.ClassINET {
+		return nil
+	}
+	asked := q.Question[0]
+	addresses, ok := (*r.names.Load())[strings.ToLower(strings.TrimSuffix(asked.Name, "."))]
+	if !ok {
+		return nil
+	}
+	a := new(dns.Msg).SetReply(q)
+	a.RecursionAvailable = true
+	for _, ip := range addresses {
+		head := dns.RR_Header{Name: asked.Name, Rrtype: asked.Qtype, Class: dns.ClassINET, Ttl: ttl}
+		switch {
+		case asked.Qtype == dns.TypeA && ip.Is4():
+			a.Answer = append(a.Answer, &dns.A{Hdr: head, A: ip.AsSlice()})
+		case asked.Qtype == dns.TypeAAAA && ip.Is6():
+			a.Answer = append(a.Answer, &dns.AAAA{Hdr: head, AAAA: ip.AsSlice()})
+		}
+	}
+	return a
+}
+
+// forward asks one nameserver after the other until one answers.
+func (r *Resolver) forward(q *dns.Msg, overTCP bool) *dns.Msg {
+	select {
+	case r.forwards <- struct{}{}:
+		defer func() { <-r.forwards }()
+	default:
+		return new(dns.Msg).SetRcode(q, dns.RcodeRefused)
+	}
+	for _, server := range r.servers {
+		if a := exchange(q, server, overTCP); a != nil {
+			return a
+		}
+	}
+	return new(dns.Msg).SetRcode(q, dns.RcodeServerFailure)
+}
+
+// exchange is the answer of one nameserver, by TCP if it does not fit; nil for none.
+func exchange(q *dns.Msg, server string, overTCP bool) *dns.Msg {
+	udp, tcp := &dns.Client{Net: "udp", Timeout: patience}, &dns.Client{Net: "tcp", Timeout: patience}
+	if !overTCP {
+		a, _, err := udp.Exchange(q, server)
+		if err == nil && !a.Truncated {
+			return a
+		}
+		if err != nil && (a == nil || !a.Truncated) {
+			return nil
+		}
+	}
+	a, _, err := tcp.Exchange(q, server)
+	if err != nil {
+		return nil
+	}
+	return a
+}
