@@ -93,12 +93,24 @@ func (c *Cluster) SendWarned(t testing.TB, method, path string, body any) (statu
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c.send(t, method, path, "application/json", text)
+}
+
+// Patch is Send of a JSON patch.
+func (c *Cluster) Patch(t testing.TB, path string, patch []byte) (status int, answer map[string]any) {
+	t.Helper()
+	status, answer, _ = c.send(t, http.MethodPatch, path, "application/json-patch+json", patch)
+	return status, answer
+}
+
+func (c *Cluster) send(t testing.TB, method, path, form string, text []byte) (status int, answer map[string]any, warnings []string) {
+	t.Helper()
 	q, err := http.NewRequestWithContext(t.Context(), method, c.URL+path, bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	q.Header.Set("Authorization", "Bearer "+c.Token)
-	q.Header.Set("Content-Type", "application/json")
+	q.Header.Set("Content-Type", form)
 	resp, err := c.client.Do(q)
 	if err != nil {
 		t.Fatal(err)
