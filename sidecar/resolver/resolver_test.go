@@ -83,3 +83,16 @@ func TestOneNameserverIsEnough(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesAreReplacedAsAWhole: what the new list does not have is asked of the
+// nameservers again.
+func TestNamesAreReplacedAsAWhole(t *testing.T) {
+	t.Parallel()
+	r := start(t, resolver.Names{"outside.example": {netip.MustParseAddr("241.0.0.1")}}, upstream(t).Address())
+	for _, want := range []string{"241.0.0.1", "192.0.2.7"} {
+		if a := ask(t, r.Address(), "udp", "outside.example.", dns.TypeA); len(a.Answer) != 1 || !strings.HasSuffix(a.Answer[0].String(), "\t"+want) {
+			t.Errorf("want %s: %v", want, a)
+		}
+		r.SetNames(nil)
+	}
+}
