@@ -45,6 +45,11 @@ type Object struct {
 	Meta *Meta
 	// From is the object that this one follows from; nil of what somebody wrote.
 	From *Ref
+	// ResourceVersion and Generation are those of the object at the API server that it was
+	// read from; empty and zero elsewhere. The first changes with everything that is
+	// written, the second with what the document asks for.
+	ResourceVersion string
+	Generation      int64
 	// Adjusted says that labels or status are not those of the source's text.
 	Adjusted bool
 	// Owner is set by who stores the object, never by what a document or a

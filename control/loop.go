@@ -84,10 +84,10 @@ func (l *loop) run(ctx context.Context, w store.Watch) error {
 
 // news are the changes of what objects say. The watch's list is shared.
 func news(changes []api.Change) []api.Change {
-	if !slices.ContainsFunc(changes, store.OwnerOnly) {
+	if !slices.ContainsFunc(changes, store.SaysNothingNew) {
 		return changes
 	}
-	return slices.DeleteFunc(slices.Clone(changes), store.OwnerOnly)
+	return slices.DeleteFunc(slices.Clone(changes), store.SaysNothingNew)
 }
 
 // step resolves one set of changes and makes the result current.

@@ -74,10 +74,11 @@ func stamped(o *api.Object, created, modified time.Time, revision uint64) *api.O
 	return &c
 }
 
-// OwnerOnly reports whether a change is one of the owner alone: the object says
-// what it said.
-func OwnerOnly(c api.Change) bool {
-	return c.Before != nil && c.After != nil && c.Before.Owner != c.After.Owner && Same(c.Before, c.After)
+// SaysNothingNew reports whether a change is one of the owner, or of the version at an API
+// server, alone: the object says what it said.
+func SaysNothingNew(c api.Change) bool {
+	return c.Before != nil && c.After != nil && Same(c.Before, c.After) &&
+		(c.Before.Owner != c.After.Owner || c.Before.ResourceVersion != c.After.ResourceVersion)
 }
 
 // Same reports whether two objects say the same, however they are written.

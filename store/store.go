@@ -100,6 +100,18 @@ var (
 	ErrClosed = errors.New("the store is closed")
 	// ErrStopped says that a failure has made the state of the disk unknown.
 	ErrStopped = errors.New("the store takes no more writes")
-	// ErrReadOnly says that documents come from elsewhere.
-	ErrReadOnly = errors.New("this store is read-only: its documents come from a directory; edit the files there")
+	// ErrReadOnly says that documents come from elsewhere. What a store answers says
+	// from where: ErrDirectory, ErrKubernetes.
+	ErrReadOnly         = errors.New("this store is read-only")
+	ErrDirectory  error = elsewhere("this store is read-only: its documents come from a directory; edit the files there")
+	ErrKubernetes error = elsewhere("written through the Kubernetes API; use kubectl apply")
 )
+
+// elsewhere is an ErrReadOnly that says where documents are written.
+type elsewhere string
+
+// Error says what to do.
+func (e elsewhere) Error() string { return string(e) }
+
+// Is makes every such error an ErrReadOnly.
+func (e elsewhere) Is(target error) bool { return target == ErrReadOnly }

@@ -238,7 +238,7 @@ func (s *Store) Health() error { return s.inner.Health() }
 
 // Apply refuses: the directory is the only source.
 func (s *Store) Apply(context.Context, store.Plan) (*api.Snapshot, []store.Result, error) {
-	return nil, nil, store.ErrReadOnly
+	return nil, nil, store.ErrDirectory
 }
 
 // Close ends the following and the watches.

@@ -6,6 +6,8 @@ package memory
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,6 +78,39 @@ func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []st
 	after := before.With(revision, changes)
 	s.publish(after, changes)
 	return after, results, nil
+}
+
+// Publish makes one revision of what has happened elsewhere: objects are as they are now,
+// nil where there is none any more. Their times are their own; what says the same keeps
+// its revision. Where nothing changed no revision is made.
+func (s *Store) Publish(objects map[api.Ref]*api.Object) *api.Snapshot {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	before := s.latest.Load()
+	revision := before.Revision() + 1
+	var changes []api.Change
+	for _, ref := range slices.SortedFunc(maps.Keys(objects), api.Ref.Compare) {
+		c := api.Change{After: objects[ref]}
+		c.Before, _ = before.Get(ref)
+		if c.Before == c.After || c.Before != nil && c.After != nil && c.Before.ResourceVersion == c.After.ResourceVersion && store.Same(c.Before, c.After) {
+			continue
+		}
+		if c.After != nil {
+			o := *c.After
+			o.Revision = revision
+			if store.SaysNothingNew(c) {
+				o.Revision = c.Before.Revision
+			}
+			c.After = &o
+		}
+		changes = append(changes, c)
+	}
+	if len(changes) == 0 || s.isClosed() {
+		return before
+	}
+	after := before.With(revision, changes)
+	s.publish(after, changes)
+	return after
 }
 
 func (s *Store) isClosed() bool {

@@ -1,0 +1,84 @@
+package kube
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// lastApplied is the annotation in which kubectl repeats the whole document.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// decode makes a document of an object of type typ, by the same code as for files. What
+// is kept has neither its text nor its managed fields.
+func (s *Store) decode(typ api.Type) reader {
+	return func(obj any) (*api.Object, []*api.Violation) {
+		u, ok := obj.(*unstructured.Unstructured)
+		if !ok || typ.Secret && !readable(u) {
+			return nil, nil
+		}
+		modified := lastWrite(u)
+		u.SetManagedFields(nil)
+		if notes := u.GetAnnotations(); notes[lastApplied] != "" {
+			delete(notes, lastApplied)
+			u.SetAnnotations(notes)
+		}
+		ref := api.Ref{Kind: typ.Name, Mesh: u.GetLabels()[api.LabelMesh], Namespace: u.GetNamespace(), Name: u.GetName()}
+		if ref.Mesh == "" && !typ.Global {
+			ref.Mesh = api.DefaultMesh
+		}
+		text, err := u.MarshalJSON()
+		if err != nil {
+			return nil, []*api.Violation{{Object: ref, Code: "Syntax", Severity: api.Error, Message: fmt.Sprintf("the object cannot be read: %v; correct it", err)}}
+		}
+		objects, wrong := s.cfg.Decode("", text)
+		for _, v := range wrong {
+			v.Position = api.Position{} // nobody has seen the text
+			if v.Object.Name == "" {
+				v.Object = ref
+			}
+		}
+		if len(objects) != 1 {
+			return nil, wrong
+		}
+		o := *objects[0]
+		o.Source = api.Source{}
+		o.Created, o.Modified = u.GetCreationTimestamp().UTC(), modified
+		o.ResourceVersion, o.Generation = u.GetResourceVersion(), u.GetGeneration()
+		return &o, wrong
+	}
+}
+
+// readable reports whether a Secret is of a type that weft reads: a cluster has many
+// that nobody wrote for weft.
+func readable(u *unstructured.Unstructured) bool {
+	t, _, _ := unstructured.NestedString(u.Object, "type")
+	return t == api.SecretTLS || t == api.SecretOpaque
+}
+
+// lastWrite is when an object was written last, as far as it says.
+func lastWrite(u *unstructured.Unstructured) time.Time {
+	latest := u.GetCreationTimestamp().Time
+	for _, m := range u.GetManagedFields() {
+		if m.Time != nil && m.Time.After(latest) {
+			latest = m.Time.Time
+		}
+	}
+	return latest.UTC()
+}
+
+// foreign says of each object of a kind of Kuma's that weft has none of it.
+func foreign(kind string) reader {
+	return func(obj any) (*api.Object, []*api.Violation) {
+		ref := api.Ref{Kind: kind}
+		ref.Namespace, ref.Name = accessor(obj)
+		if m, ok := obj.(metav1.Object); ok {
+			ref.Mesh = m.GetLabels()[api.LabelMesh]
+		}
+		return nil, []*api.Violation{{Object: ref, Code: api.CodeUnsupportedKind, Severity: api.Warning, Message: api.AbsentMessage(kind)}}
+	}
+}

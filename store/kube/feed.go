@@ -1,0 +1,180 @@
+package kube
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// resource is what one feed follows: a resource of one namespace, or of all.
+type resource struct {
+	schema.GroupVersionResource
+	kind      string
+	namespace string // empty for all, and for what has none
+	selector  string // by fields
+}
+
+// reader makes an object of what the API server sent: nil where that is not sound.
+type reader func(obj any) (*api.Object, []*api.Violation)
+
+// feed keeps what the API server says of one resource. It is the store of a reflector,
+// which calls it from one goroutine.
+type feed struct {
+	*connection
+	read reader
+
+	// Guarded by of.mu.
+	objects map[string]*api.Object      // the last sound versions, by namespace/name
+	wrong   map[string][]*api.Violation // what is wrong with the newest ones
+	synced  bool
+	ended   bool
+}
+
+var _ cache.ReflectorStore = (*feed)(nil)
+
+// Add takes what has appeared.
+func (f *feed) Add(obj any) error { return f.take(obj) }
+
+// Update takes what has changed.
+func (f *feed) Update(obj any) error { return f.take(obj) }
+
+// Resync does nothing: nobody forgets.
+func (f *feed) Resync() error { return nil }
+
+// take takes a new version of an object.
+func (f *feed) take(obj any) error {
+	key, err := cache.MetaNamespaceKeyFunc(obj)
+	if err != nil {
+		return err
+	}
+	o, wrong := f.read(obj)
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
+	f.put(key, o, wrong)
+	f.of.notify()
+	return nil
+}
+
+// Delete takes away what is gone.
+func (f *feed) Delete(obj any) error {
+	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
+	if err != nil {
+		return err
+	}
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
+	f.remove(key)
+	f.of.notify()
+	return nil
+}
+
+// Replace takes everything that there is: at the beginning, and where events were missed.
+// What did not change is not touched.
+func (f *feed) Replace(list []any, _ string) error {
+	type version struct {
+		object *api.Object
+		wrong  []*api.Violation
+	}
+	there := make(map[string]version, len(list))
+	for _, obj := range list {
+		key, err := cache.MetaNamespaceKeyFunc(obj)
+		if err != nil {
+			return err
+		}
+		o, wrong := f.read(obj)
+		there[key] = version{o, wrong}
+	}
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
+	for key, v := range there {
+		f.put(key, v.object, v.wrong)
+	}
+	for _, held := range []map[string]bool{keys(f.objects), keys(f.wrong)} {
+		for key := range held {
+			if _, ok := there[key]; !ok {
+				f.remove(key)
+			}
+		}
+	}
+	if !f.synced {
+		f.synced = true
+		f.of.cfg.Log.Info("read from the cluster", "resource", f.resource.String(), "namespace", f.namespace, "objects", len(list))
+	}
+	f.of.notify()
+	return nil
+}
+
+func keys[V any](m map[string]V) map[string]bool {
+	all := make(map[string]bool, len(m))
+	for k := range maps.Keys(m) {
+		all[k] = true
+	}
+	return all
+}
+
+// put keeps the newest version of an object. One that is not sound leaves the last sound
+// one in force.
+func (f *feed) put(key string, o *api.Object, wrong []*api.Violation) {
+	if f.ended {
+		return
+	}
+	if len(wrong) > 0 {
+		f.wrong[key] = wrong
+	} else {
+		delete(f.wrong, key)
+	}
+	before := f.objects[key]
+	if o == nil || before != nil && before.Ref == o.Ref && before.ResourceVersion == o.ResourceVersion {
+		return
+	}
+	if before != nil && before.Ref != o.Ref { // it has moved to another mesh
+		f.remove(key)
+		f.wrong[key] = wrong
+		if len(wrong) == 0 {
+			delete(f.wrong, key)
+		}
+		before = nil
+	}
+	if before == nil {
+		f.of.kinds[o.Kind]++
+	}
+	f.objects[key] = o
+	f.of.changed[o.Ref] = o
+}
+
+// remove forgets an object.
+func (f *feed) remove(key string) {
+	delete(f.wrong, key)
+	o := f.objects[key]
+	if o == nil {
+		return
+	}
+	delete(f.objects, key)
+	f.of.kinds[o.Kind]--
+	f.of.changed[o.Ref] = nil
+}
+
+// empty forgets everything, for good.
+func (f *feed) empty() {
+	for key := range keys(f.objects) {
+		f.remove(key)
+	}
+	clear(f.wrong)
+	f.ended = true
+}
+
+// String is the resource as kubectl calls it.
+func (r resource) String() string { return r.Resource + "." + r.Group }
+
+// accessor is the metadata of an object.
+func accessor(obj any) (namespace, name string) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return "", ""
+	}
+	return m.GetNamespace(), m.GetName()
+}

@@ -1,0 +1,138 @@
+// Package kube reads documents from the API server of a Kubernetes cluster and follows
+// what happens to them (spec/kubernetes.md 6.1).
+//
+// It promises that nothing is served before every kind that is installed has been read;
+// that a document that is not sound stops no other, and of one that was sound before the
+// last sound version stays; that a kind is emptied only when its definition is gone; and
+// that what was served last stays while the API server is away. It never writes: documents
+// are written through the Kubernetes API.
+package kube
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/store/memory"
+)
+
+// Decode reads the documents of one text: the sound ones and what is wrong with the others.
+type Decode func(file string, text []byte) ([]*api.Object, []*api.Violation)
+
+// Config says which cluster is read, and how.
+type Config struct {
+	// REST is how the API server is reached.
+	REST *rest.Config
+	// Types are the kinds of documents that there are.
+	Types  []api.Type
+	Decode Decode
+	// Default stands while the cluster has no object of its kind: mesh default.
+	Default *api.Object
+	// Namespaces are those whose documents are read; none is all.
+	Namespaces []string
+	// Secrets are the namespaces whose Secrets are read; none is none.
+	Secrets []string
+	Log     *slog.Logger
+}
+
+// Store is a store.Store whose only source is an API server. Its revisions count the
+// publications of this process.
+type Store struct {
+	*memory.Store
+	cfg      Config
+	dynamic  dynamic.Interface
+	metadata metadata.Interface
+	discover discovery.DiscoveryInterface
+	stop     context.CancelFunc
+	running  sync.WaitGroup
+	synced   chan struct{} // closed when everything was published once
+	wake     chan struct{} // has a token while changed is not empty, or a feed has synced
+	look     chan struct{} // has a token when definitions have changed
+
+	mu       sync.Mutex
+	feeds    map[*feed]bool
+	defined  map[string]definition    // by the names of definitions, as they are in the cluster
+	listed   bool                     // defined is whole
+	settled  bool                     // the feeds of all definitions have begun once
+	began    bool                     // everything was read once
+	unserved map[string]*unserved     // definitions whose kinds cannot be read
+	changed  map[api.Ref]*api.Object  // since the last publication; nil for what is gone
+	kinds    map[string]int           // sound objects by kind
+	away     map[*connection]*absence // who hears nothing of the API server
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open begins to read the cluster, and returns at once: what there is waits for Synced.
+// An API server that does not answer is asked until Close.
+func Open(cfg Config) (*Store, error) {
+	s := &Store{Store: memory.New(api.NewSnapshot(0), nil, time.Now), cfg: cfg, synced: make(chan struct{}),
+		wake: make(chan struct{}, 1), look: make(chan struct{}, 1), feeds: map[*feed]bool{}, defined: map[string]definition{},
+		unserved: map[string]*unserved{}, changed: map[api.Ref]*api.Object{}, kinds: map[string]int{}, away: map[*connection]*absence{}}
+	var err error
+	if s.dynamic, err = dynamic.NewForConfig(cfg.REST); err != nil {
+		return nil, err
+	}
+	if s.metadata, err = metadata.NewForConfig(cfg.REST); err != nil {
+		return nil, err
+	}
+	if s.discover, err = discovery.NewDiscoveryClientForConfig(cfg.REST); err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(quiet(context.Background()))
+	s.stop = stop
+	s.running.Go(func() { s.follow(ctx) })
+	s.running.Go(func() { s.install(ctx) })
+	s.running.Go(func() { s.publish(ctx) })
+	return s, nil
+}
+
+// Synced waits until everything that is installed was read and published.
+func (s *Store) Synced(ctx context.Context) error {
+	select {
+	case <-s.synced:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Apply refuses to write: the API server is the only source. A plan that has nothing to
+// write holds.
+func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	now := s.Snapshot()
+	writes, err := plan(now)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(writes) > 0 {
+		return nil, nil, store.ErrKubernetes
+	}
+	return now, nil, nil
+}
+
+// Health is nil: what is served stays right without the API server, and readiness with
+// it (spec/kubernetes.md 6.1). Stale tells how old it is.
+func (s *Store) Health() error { return nil }
+
+// Close ends the reading and the watches.
+func (s *Store) Close() error {
+	s.stop()
+	s.running.Wait()
+	return s.Store.Close()
+}
+
+// errWaiting is why nothing is served yet.
+var errWaiting = errors.New("the documents of the cluster are not read yet")

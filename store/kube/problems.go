@@ -1,0 +1,78 @@
+package kube
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// Problems is what is wrong with the newest versions of objects, and what the cluster has
+// that cannot be read, in the order of their objects.
+func (s *Store) Problems() []*api.Violation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*api.Violation
+	for f := range s.feeds {
+		for _, wrong := range f.wrong {
+			all = append(all, wrong...)
+		}
+	}
+	for _, u := range s.unserved {
+		all = append(all, u.wrong)
+	}
+	for name, d := range s.defined {
+		if v := s.published(name, d); v != nil {
+			all = append(all, v)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *api.Violation) int { return a.Object.Compare(b.Object) })
+	return all
+}
+
+// The annotations by which definitions say which release they are from.
+const (
+	weftBundle    = "weft.io/bundle-version"
+	gatewayGroup  = "gateway.networking.k8s.io"
+	gatewayBundle = gatewayGroup + "/bundle-version"
+)
+
+// oldestGateway is the first release of the Gateway API that is read.
+var oldestGateway = version.MustParseSemantic("v1.2.0")
+
+func ofDefinition(name, code, message string) *api.Violation {
+	return &api.Violation{Object: api.Ref{Kind: definitionsResource.kind, Name: name}, Code: code, Severity: api.Warning, Message: message}
+}
+
+// published is the violation of a definition of a kind of weft's that another program has
+// put there.
+func (s *Store) published(name string, d definition) *api.Violation {
+	plural, group := groupOf(name)
+	typ, known := s.typeOf(plural, group)
+	if !known || group != kuma || typ.Custom == nil || d.annotations[weftBundle] != "" {
+		return nil
+	}
+	return ofDefinition(name, "ForeignDefinition", "the definition is not weft's, so its documents may have fields that weft does not know, and no status; "+
+		"put weft's in its place with `weft install crds`")
+}
+
+// tooOld is the violation of a definition of a release of the Gateway API that is not read.
+func tooOld(name, group string, d definition) *api.Violation {
+	v, err := version.ParseSemantic(d.annotations[gatewayBundle])
+	if group != gatewayGroup || err != nil || v.AtLeast(oldestGateway) {
+		return nil
+	}
+	return ofDefinition(name, "UnsupportedVersion", fmt.Sprintf("it is of release %s of the Gateway API, and its documents are not read; install %s or later", v, oldestGateway))
+}
+
+// notServed is the violation of a definition whose kind the API server does not serve.
+func notServed(name string, versions []string) *api.Violation {
+	want := "any version"
+	if len(versions) > 0 {
+		want = strings.Join(versions, " or ")
+	}
+	return ofDefinition(name, codeNotServed, fmt.Sprintf("the API server serves no %s of it, so its documents are not read; see the conditions of the definition, or install another version of it", want))
+}
