@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"time"
@@ -16,7 +17,7 @@ func (s *server) wouldRemove(w http.ResponseWriter, r *http.Request, plan store.
 		return err
 	}
 	if s.ReadOnly {
-		return store.ErrReadOnly
+		return s.refusal(r.Context())
 	}
 	model, err := s.Documents.Model(r.Context())
 	if err != nil {
@@ -44,6 +45,15 @@ func (s *server) wouldRemove(w http.ResponseWriter, r *http.Request, plan store.
 	}
 	answer(w, http.StatusOK, body)
 	return nil
+}
+
+// refusal is what a store that takes no writes answers to one: where documents are written
+// instead. The write that it is asked for deletes nothing, in any store.
+func (s *server) refusal(ctx context.Context) error {
+	if _, _, err := s.Documents.Apply(ctx, store.Writes(store.Write{Delete: &api.Ref{}})); err != nil {
+		return err
+	}
+	return store.ErrReadOnly
 }
 
 // removal is what would become of others.

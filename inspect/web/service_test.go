@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/store"
 )
 
 // A path that is there answers other methods with those that it has.
@@ -64,6 +66,36 @@ func TestReadOnlyTypesSaySo(t *testing.T) {
 				t.Errorf("%s where writes are refused %v: %s", path, readOnly, text)
 			}
 		}
+	}
+}
+
+// elsewhere is a store whose documents are written elsewhere.
+type elsewhere struct {
+	web.Documents
+	refuses error
+}
+
+func (e elsewhere) Apply(context.Context, store.Plan) (*api.Snapshot, []store.Result, error) {
+	return nil, nil, e.refuses
+}
+
+// Who deletes where nothing can be written is told where to do it, in a dry run too.
+func TestReadOnlyStoresSayWhereDocumentsAreWritten(t *testing.T) {
+	t.Parallel()
+	for _, refuses := range []error{store.ErrDirectory, store.ErrKubernetes} {
+		server, _ := serveWith(t, meshX, false, func(c *web.Config) { c.ReadOnly, c.Documents = true, elsewhere{c.Documents, refuses} })
+		for _, path := range []string{"/meshes/x", "/meshes/x?dryRun=true"} {
+			if code, text := call(t, http.MethodDelete, server.URL+path, ""); code != http.StatusMethodNotAllowed || !strings.Contains(text, refuses.Error()) {
+				t.Errorf("%s, where a write is answered %v: %d %s", path, refuses, code, text)
+			}
+		}
+	}
+	server, _ := serveWith(t, meshX, false, func(c *web.Config) { c.ReadOnly = true }) // and no store that says so
+	if code, text := call(t, http.MethodDelete, server.URL+"/meshes/x?dryRun=true", ""); code != http.StatusMethodNotAllowed {
+		t.Errorf("a dry run: %d %s", code, text)
+	}
+	if code, text := call(t, http.MethodGet, server.URL+"/meshes/x", ""); code != http.StatusOK {
+		t.Errorf("after a dry run: %d %s", code, text)
 	}
 }
 
