@@ -10,8 +10,15 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// etag names what an object says: by the revision at which it last changed.
-func etag(o *api.Object) string { return `"` + strconv.FormatUint(o.Revision, 10) + `"` }
+// etag names what an object says: by its version at the API server that it was read from,
+// elsewhere by the revision at which it last changed. Revisions of what was read from an
+// API server count what one process has seen, and another control plane has seen other.
+func etag(o *api.Object) string {
+	if o.ResourceVersion != "" {
+		return strconv.Quote(o.ResourceVersion)
+	}
+	return `"` + strconv.FormatUint(o.Revision, 10) + `"`
+}
 
 // under is plan under the preconditions of a request (RFC 9110, 13.1): If-Match
 // and If-None-Match about the object ref as it stands when the writes are done.

@@ -166,6 +166,29 @@ func TestConditionalWritesAllCount(t *testing.T) {
 	}
 }
 
+// The entity tag of what was read from an API server is its version there.
+func TestEntityTagsAreVersionsAtTheAPIServer(t *testing.T) {
+	t.Parallel()
+	server, _ := serveWith(t, meshX, false, func(c *web.Config) {
+		now, ref := c.Documents.Snapshot(), api.Ref{Kind: api.KindMesh, Name: "x"}
+		o, _ := now.Get(ref)
+		stored := *o
+		stored.ResourceVersion = "4711"
+		c.Documents.(documents).Publish(map[api.Ref]*api.Object{ref: &stored})
+	})
+	if _, tag := read(t, server.URL+"/meshes/x"); tag != `"4711"` {
+		t.Errorf("of an object of version 4711: %s", tag)
+	}
+	if _, tag := read(t, server.URL+"/meshes/default"); tag != `"1"` {
+		t.Errorf("of an object of revision 1: %s", tag)
+	}
+	for tag, want := range map[string]int{`"4711"`: http.StatusOK, `"1"`: http.StatusPreconditionFailed} {
+		if code, text := send(t, http.MethodDelete, server.URL+"/meshes/x?dryRun=true", "", "If-Match", tag); code != want {
+			t.Errorf("If-Match: %s: %d %s", tag, code, text)
+		}
+	}
+}
+
 // read is a document and its entity tag.
 func read(t *testing.T, url string) (text, tag string) {
 	t.Helper()
