@@ -12,6 +12,8 @@ type Catalog struct {
 	types []Type            // sorted by name
 	words map[string]int    // name, plural and short name in lower case
 	zone  map[string]string // labels that a control plane computes for objects of its zone; nil outside one
+	// validated marks documents that an API server has validated.
+	validated bool
 }
 
 // NewCatalog knows types. Two types that answer to one word are a bug, and it panics.
@@ -79,4 +81,19 @@ func (c *Catalog) ByPlural(plural string) (Type, bool) {
 // Nearest are the names of the types that word may have meant, nearest first.
 func (c *Catalog) Nearest(word string) []string {
 	return Nearest(word, c.Names(), 3)
+}
+
+// Validated is c for documents that come from an API server, which has validated them by
+// schemas of its own: a newer Kubernetes has fields that weft lacks.
+func (c *Catalog) Validated() *Catalog {
+	out := *c
+	out.validated = true
+	return &out
+}
+
+// Validates reports whether documents of a type come from an API server that knows the
+// type better than weft: it is not one of weft's own. What weft lacks of such a document is
+// a warning, and nothing more.
+func (c *Catalog) Validates(t *Type) bool {
+	return c.validated && cmp.Or(t.Group, kumaGroup) != kumaGroup
 }

@@ -167,6 +167,9 @@ type Type struct {
 	Custom *Definition
 }
 
+// kumaGroup is the group of the kinds that name none.
+const kumaGroup = "kuma.io"
+
 // CoreGroup stands for the group of Kubernetes that has no name.
 const CoreGroup = "core"
 
@@ -178,7 +181,7 @@ func (t *Type) In(version string) string {
 	if t.Group == CoreGroup {
 		return version
 	}
-	return cmp.Or(t.Group, "kuma.io") + "/" + version
+	return cmp.Or(t.Group, kumaGroup) + "/" + version
 }
 
 // Reads reports whether a Kubernetes document may say that it is of apiVersion.

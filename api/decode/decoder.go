@@ -3,6 +3,7 @@ package decode
 import (
 	"encoding"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -25,6 +26,8 @@ type decoder struct {
 	errs    []*api.Violation
 	lenient bool // status: others wrote it, so what is unknown is left out
 	warns   bool // of unknown fields
+	valid   bool // an API server has validated the document: weft lacks what is unknown
+	lacks   map[string]bool
 	silent  bool // about them
 	secret  bool // values may be secrets, so messages do not quote them
 	items   int  // that a list has at most, where its field says nothing; 0 outside specs
@@ -163,9 +166,32 @@ func (d *decoder) unknown(key *yaml.Node, at api.Path, fields []field) {
 	}
 	v := at.Field(api.Clip(key.Value)).Breaks("unknown field; %s", api.DidYouMean(key.Value, names, "the fields here are"))
 	v.Code = "UnknownField"
-	if d.warns {
+	switch {
+	case d.warns && d.valid:
+		d.lack(key, v)
+		return
+	case d.warns:
 		v.Severity, v.Message = api.Warning, "unknown field, without effect; "+api.DidYouMean(key.Value, names, "the fields here are")
 	}
+	d.report(key, v)
+}
+
+// item is the part of a path that says which one of a list.
+var item = regexp.MustCompile(`\[\d+\]`)
+
+// lack warns of a field that weft lacks in a document that an API server has validated:
+// once for all items of a list, and so that there is room for
+// what is wrong.
+func (d *decoder) lack(key *yaml.Node, v *api.Violation) {
+	name := item.ReplaceAllString(string(v.Field), "")
+	if d.lacks[name] || len(d.lacks) == maxMistakes/2 {
+		return
+	}
+	if d.lacks == nil {
+		d.lacks = map[string]bool{}
+	}
+	d.lacks[name] = true
+	v.Severity, v.Message = api.Warning, "this version of weft does not know the field, and does without it; look for a later one"
 	d.report(key, v)
 }
 

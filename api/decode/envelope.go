@@ -91,7 +91,11 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 		return head{}, false
 	}
 	if kube {
-		return d.kubernetes(typ), true
+		d.valid = c.Validates(&typ)
+		d.warns = d.valid
+		h := d.kubernetes(typ)
+		d.warns = false
+		return h, true
 	}
 	if typ.Secret { // Kuma's document of that type is another kind
 		d.report(d.locateNode("type"), absent(api.Path("type").Breaks("%s; a Secret of Kubernetes begins with apiVersion: %s", api.AbsentMessage(kind), typ.APIVersion())))

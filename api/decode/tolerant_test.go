@@ -53,3 +53,36 @@ func TestTolerantTypes(t *testing.T) {
 		}
 	}
 }
+
+// TestDocumentsOfANewerAPIServer: fields that weft lacks of kinds that are not its own are
+// warnings once an API server has validated the document, and mistakes in a file; of weft's
+// own kinds they are mistakes everywhere.
+func TestDocumentsOfANewerAPIServer(t *testing.T) {
+	t.Parallel()
+	endpoint := `, {"addresses": ["10.0.0.1"], "later": 1}`
+	service := `{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"b","later":{}},"spec":{"later":{"x":1},"ports":[{"port":80,"later":true}]},"later":1}`
+	slice := `{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{"name":"a","namespace":"b"},"addressType":"IPv4","later":1,
+		"endpoints":[{"addresses":["10.0.0.1"],"newer":[]}` + strings.Repeat(endpoint, 200) + `]}`
+	wrong := strings.Replace(slice, `"10.0.0.1"`, `"nowhere"`, 1)
+	for _, c := range []struct{ text, want string }{
+		{service, "warning metadata.later, warning spec.later, warning spec.ports[0].later, warning later"},
+		{slice, "warning later, warning endpoints[0].newer, warning endpoints[1].later"},
+		{wrong, "warning later, error endpoints[0].addresses[0], warning endpoints[0].newer, warning endpoints[1].later"},
+		{`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"},"spec":{"later":1}}`, "warning spec.later"},
+		{`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","namespace":"b"},"type":"Opaque","later":1}`, "warning later"},
+		{`{"apiVersion":"kuma.io/v1alpha1","kind":"HostnameGenerator","metadata":{"name":"a","namespace":"b"},"spec":{"template":"x.local","selector":{"meshService":{}},"later":1}}`, "error spec.later"},
+	} {
+		catalog := api.NewCatalog(api.Types()...)
+		objects, err := decode.Objects(catalog.Validated(), "", []byte(c.text))
+		var got []string
+		for _, v := range api.Violations(err) {
+			got = append(got, string(v.Severity)+" "+string(v.Field))
+		}
+		if s := strings.Join(got, ", "); s != c.want || (len(objects) == 1) == strings.Contains(c.want, "error") {
+			t.Errorf("%.60s: %d objects\n got %s\nwant %s", c.text, len(objects), s, c.want)
+		}
+		if objects, err = decode.Objects(catalog, "f.json", []byte(c.text)); len(objects) != 0 || err == nil {
+			t.Errorf("%.60s: from a file it is taken", c.text)
+		}
+	}
+}

@@ -8,13 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // lastApplied is the annotation in which kubectl repeats the whole document.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// decode makes a document of an object of type typ, by the same code as for files. What
-// is kept has neither its text nor its managed fields.
+// decode makes a document of an object of type typ, by the same code as for files, but that
+// fields which weft lacks are warnings where the kind is not weft's own: the API server may
+// be of a newer release. What is kept has neither its text nor its managed fields.
 func (s *Store) decode(typ api.Type) reader {
 	return func(obj any) (*api.Object, []*api.Violation) {
 		u, ok := obj.(*unstructured.Unstructured)
@@ -35,7 +37,8 @@ func (s *Store) decode(typ api.Type) reader {
 		if err != nil {
 			return nil, []*api.Violation{{Object: ref, Code: "Syntax", Severity: api.Error, Message: fmt.Sprintf("the object cannot be read: %v; correct it", err)}}
 		}
-		objects, wrong := s.cfg.Decode("", text)
+		objects, err := decode.Objects(s.catalog, "", text)
+		wrong := api.Violations(err)
 		for _, v := range wrong {
 			v.Position = api.Position{} // nobody has seen the text
 			if v.Object.Name == "" {
