@@ -88,3 +88,24 @@ func behaviour(rt *resolve.Route, spoken api.Protocol) (plan RetryPlan, bounds T
 	}
 	return plan, bounds
 }
+
+// Admit says which of the requests at these times, counted from when the bucket
+// was made and in order, get a token.
+func (b Bucket) Admit(at []time.Duration) []bool {
+	out := make([]bool, len(at))
+	if b.Interval <= 0 {
+		return out
+	}
+	rate := float64(b.Tokens) / b.Interval.Seconds()
+	most := float64(b.Tokens) + float64(b.Burst)
+	tokens, last := most, time.Duration(0)
+	for i, t := range at {
+		tokens = min(most, tokens+(t-last).Seconds()*rate)
+		last = t
+		if tokens >= 1 {
+			tokens--
+			out[i] = true
+		}
+	}
+	return out
+}

@@ -128,37 +128,6 @@ func (l *lookup) repeats(plan *RetryPlan) (some, differ bool) {
 	return met > 0, met > 0 && met < n
 }
 
-// streamBound is the bound on each attempt that the clusters of rt have; zero
-// where they have none, or differ: see unknownInTime.
-func streamBound(r *resolve.Resolved, rt *resolve.Route) time.Duration {
-	bounds := streamBounds(r, rt)
-	if len(bounds) != 1 {
-		return 0
-	}
-	return bounds[0]
-}
-
-// streamBounds are the different bounds on attempts of the clusters of rt.
-func streamBounds(r *resolve.Resolved, rt *resolve.Route) []time.Duration {
-	var out []time.Duration
-	for _, b := range rt.Backends {
-		use := clusterOf(r, b.Cluster)
-		if b.Weight == 0 || use.Cluster == nil {
-			continue
-		}
-		var d time.Duration
-		for _, e := range use.Policies {
-			if x, ok := e.Conf.(Timer); ok {
-				d = x.Timeouts().Stream
-			}
-		}
-		if !slices.Contains(out, d) {
-			out = append(out, d)
-		}
-	}
-	return out
-}
-
 // errNotForwarded says that there is no attempt to speak of.
 var errNotForwarded = errors.New("the request is not forwarded, so nothing is attempted")
 
@@ -171,30 +140,6 @@ type player struct {
 	long   bool // the body is not repeated
 	differ bool // whether the request is repeated depends on the backend
 	line   Timeline
-}
-
-// never is later than any bound.
-const never = time.Duration(1<<63 - 1)
-
-// requestBound is the bound on the request, which counts from when it goes on; zero is none.
-func (p *player) requestBound() time.Duration {
-	if p.bounds.Request <= 0 {
-		return 0
-	}
-	return p.delay + p.bounds.Request
-}
-
-// deadline is the bound on the request as a whole that fires first. Neither an
-// attempt nor a back-off moves it.
-func (p *player) deadline() (time.Duration, Ended) {
-	request, idle := p.requestBound(), p.bounds.StreamIdle
-	switch {
-	case request > 0 && (idle <= 0 || request <= idle):
-		return request, ByRequestTimeout
-	case idle > 0:
-		return idle, ByStreamIdleTimeout
-	}
-	return never, ""
 }
 
 func (p *player) play() Timeline {
@@ -297,25 +242,4 @@ func (p *player) attempt(n int) (took time.Duration, end Try, retry bool) {
 	retry = p.plan.Retries > 0 && (p.plan.Status(a.Status) || p.plan.Headers != nil && p.plan.Headers(a.Headers) ||
 		a.GRPCStatus != nil && p.plan.GRPCStatus(*a.GRPCStatus))
 	return a.Delay, Try{Ended: ByAnswer, Status: a.Status}, retry
-}
-
-// Admit says which of the requests at these times, counted from when the bucket
-// was made and in order, get a token.
-func (b Bucket) Admit(at []time.Duration) []bool {
-	out := make([]bool, len(at))
-	if b.Interval <= 0 {
-		return out
-	}
-	rate := float64(b.Tokens) / b.Interval.Seconds()
-	most := float64(b.Tokens) + float64(b.Burst)
-	tokens, last := most, time.Duration(0)
-	for i, t := range at {
-		tokens = min(most, tokens+(t-last).Seconds()*rate)
-		last = t
-		if tokens >= 1 {
-			tokens--
-			out[i] = true
-		}
-	}
-	return out
 }

@@ -2,9 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -122,119 +119,6 @@ func (b *Branch) answers(h *ResponseHeaders) {
 // forwards reports whether the proxy tries to forward what rt matches; otherwise
 // it answers by itself.
 func forwards(rt *resolve.Route) bool { return rt.Answers() == nil }
-
-// changeHeaders makes the changes of rt to the headers of f, beside which Envoy makes those
-// of others.
-func (c *call) changeHeaders(f *Forwarded, rt *resolve.Route, beside []route.Filter) {
-	f.changeBy(rt.Filters, c.filling(slices.Concat(rt.Filters, beside)))
-}
-
-// forwarded is the request after the route's filters, beside which Envoy makes the
-// changes of others.
-func (c *call) forwarded(rt *resolve.Route, rewrite *route.Rewrite, beside ...route.Filter) *Forwarded {
-	f := &Forwarded{Method: c.method, Authority: c.authority, Path: c.path + c.query, Headers: maps.Clone(c.sent)}
-	c.changeHeaders(f, rt, beside)
-	slices.Sort(f.RemovedHeaders)
-	f.RemovedHeaders = slices.Compact(f.RemovedHeaders)
-	if rewrite == nil {
-		return f
-	}
-	f.takeHost(rewrite, c.authority)
-	if rewrite.Hostname != "" && rewrite.HostHeader == "" {
-		f.Authority = rewrite.Hostname
-		delete(f.Headers, "x-envoy-original-host") // Envoy writes its own
-	}
-	if p, ok := rewrite.Path.Of(rt.Match.Path(), c.path); ok {
-		f.Path = p + c.query
-		delete(f.Headers, "x-envoy-original-path")
-	}
-	return f
-}
-
-// takeHost gives the request the host of a header, if the rewrite asks for that: the
-// first line of it, and where there is none otherwise.
-func (f *Forwarded) takeHost(w *route.Rewrite, otherwise string) {
-	if w == nil || w.HostHeader == "" {
-		return
-	}
-	f.Authority = otherwise
-	if lines := f.Headers.Values(w.HostHeader); len(lines) > 0 && lines[0] != "" {
-		f.Authority = lines[0]
-		delete(f.Headers, "x-envoy-original-host") // Envoy writes its own
-		if f.wire != nil {
-			f.wire.Headers["x-envoy-original-host"] = otherwise
-		}
-	}
-}
-
-// plainHost is a host that nobody refuses.
-var plainHost = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
-
-// doubtHost says where a header gives a host that may be refused on the way.
-func (b *Branch) doubtHost(w *route.Rewrite) {
-	if w == nil || w.HostHeader == "" {
-		return
-	}
-	sent := []*Forwarded{b.Forwarded}
-	for i := range b.Backends {
-		sent = append(sent, b.Backends[i].Forwarded)
-	}
-	for _, f := range sent {
-		if f != nil && !plainHost.MatchString(f.Authority) {
-			b.unknown = append(b.unknown, fmt.Sprintf("host: whether %q from header %s passes depends on what the backend speaks", f.Authority, w.HostHeader))
-			return
-		}
-	}
-}
-
-// changeBy applies the modifiers of filters, in their order.
-func (f *Forwarded) changeBy(filters []route.Filter, of *filling) {
-	for i := range filters {
-		if m := filters[i].RequestHeaders; m != nil {
-			f.change(m, of)
-		}
-	}
-}
-
-// change applies one modifier: set, fill, then add, then remove.
-func (f *Forwarded) change(m *route.HeaderModifier, of *filling) {
-	for _, h := range m.Set {
-		f.Headers[strings.ToLower(h.Name)] = h.Value
-	}
-	for i := range m.Fill {
-		v := of.value(&m.Fill[i])
-		switch name := m.Fill[i].Name; {
-		case v == "":
-		case m.Fill[i].Add:
-			f.add(name, v)
-		default:
-			f.Headers[name] = v
-		}
-	}
-	for _, h := range m.Add {
-		f.add(strings.ToLower(h.Name), h.Value)
-	}
-	for _, name := range m.Remove {
-		name = strings.ToLower(name)
-		if _, ok := f.Headers[name]; ok {
-			f.RemovedHeaders = append(f.RemovedHeaders, name)
-			delete(f.Headers, name)
-		}
-	}
-}
-
-// add gives the request one more line of a header.
-func (f *Forwarded) add(name, value string) {
-	if _, sent := f.Headers[name]; name == "x-forwarded-proto" && !sent {
-		f.Headers[name] = "http" // Envoy has put it there
-	}
-	if old, ok := f.Headers[name]; ok && slices.Contains(joins, name) {
-		value = joined(old, value)
-	} else if ok {
-		value = old + repeat + value
-	}
-	f.Headers[name] = value
-}
 
 // responseChange is what happens to the headers of any answer of the route.
 func responseChange(filters []route.Filter, of *filling) *ResponseHeaders {

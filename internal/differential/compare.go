@@ -225,52 +225,6 @@ func takes(x *sim.Backend, workload string) bool {
 	return !slices.ContainsFunc(x.Inbounds, func(in sim.Inbound) bool { return in.Outcome != sim.Forward && slices.Contains(in.Names, workload) })
 }
 
-// endsAt are the ways to end at who was called. They are nil where the verdict
-// names none, for who is called differ and chance mixed them.
-func endsAt(b *sim.Branch, x *sim.Backend, o *Observed) []sim.EndOfAll {
-	if b.Ends != nil {
-		return b.Ends
-	}
-	for _, in := range x.Inbounds {
-		all := true
-		for _, c := range o.Attempts {
-			all = all && slices.Contains(in.Names, c.Workload)
-		}
-		if all {
-			return in.Ends
-		}
-	}
-	return nil
-}
-
-// inTime compares how often the request was tried and how it ended. Arrived is how
-// many attempts the workloads saw.
-func inTime(p Pair, ends []sim.EndOfAll, o *Observed, arrived int) string {
-	if ends == nil {
-		return ""
-	}
-	for _, e := range ends {
-		told := e.Attempts == o.Tries || e.By == sim.ByStreamIdleTimeout && o.Tries == 0 // which the listener ends, and not the route
-		if told && e.Attempts == arrived && endsSo(p, e, o) {
-			return ""
-		}
-	}
-	return fmt.Sprintf("in time: sim %+v, Envoy %s", ends, o.text())
-}
-
-// endsSo reports whether o ended as e says.
-func endsSo(p Pair, e sim.EndOfAll, o *Observed) bool {
-	switch {
-	case e.By == sim.ByAnswer:
-		return int(e.Status) == o.Status && !o.Cut
-	case o.Cut: // it had begun
-		return int(e.Status) == o.Status
-	case isGRPC(p):
-		return o.Status == http.StatusOK && o.grpcStatus() == grpcStatuses[e.Status]
-	}
-	return int(e.Status) == o.Status
-}
-
 // dead reports whether nobody listens where the sidecars of x send requests.
 func (w *World) dead(x *sim.Backend) bool {
 	return len(x.Inbounds) > 0 && !slices.ContainsFunc(x.Inbounds, func(in sim.Inbound) bool {

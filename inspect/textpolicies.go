@@ -1,0 +1,95 @@
+package inspect
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weftmesh/weft/sim"
+)
+
+// row is a value and who says it; raw is the value without colours.
+type row struct{ raw, shown, by string }
+
+// policies lists each field with who set it; under it those who lost, the
+// strongest first. That a built-in default lost is what everybody expects, and
+// one without effect is nothing to tell.
+func (p *printer) policies(indent string, views map[string]sim.Policy) {
+	for _, kind := range sortedKeys(views) {
+		rows := p.rows(views[kind])
+		if len(rows) == 0 {
+			continue
+		}
+		if where := p.again(kind, rows); where != "" {
+			p.line("%s%s  %s", indent, kind, p.faint("as for "+where))
+			continue
+		}
+		p.line("%s%s", indent, kind)
+		width := 0
+		for _, r := range rows {
+			width = max(width, utf8.RuneCountInString(r.raw))
+		}
+		for _, r := range rows {
+			p.line("%s%s%*s  %s", indent, r.shown, width-utf8.RuneCountInString(r.raw), "", p.faint(r.by))
+		}
+		if n := views[kind].Buckets; n > 1 {
+			p.line("%s  %s", indent, p.faint(fmt.Sprintf("%d buckets at this destination, each with the whole rate", n)))
+		}
+	}
+}
+
+func (p *printer) rows(view sim.Policy) []row {
+	var plain Style
+	var rows []row
+	for _, field := range sortedKeys(view.Why) {
+		said := view.Why[field]
+		last := said[len(said)-1]
+		by := saidBy(last)
+		if slices.Contains(view.Idle, field) {
+			if p.Short {
+				p.idle++
+			}
+			if last.Layer == "default" || p.Short {
+				continue
+			}
+			by += ", without effect " + cmp.Or(view.IdleReason, "here")
+		}
+		holds := "  " + field + " = " + valueText(last.Value)
+		rows = append(rows, row{holds, holds, by})
+		for i := len(said) - 2; i >= 0 && said[i].Layer != "default"; i-- {
+			v := valueText(said[i].Value)
+			rows = append(rows, row{"    " + plain.loser(v), "    " + p.loser(v), saidBy(said[i]) + lostBy(said[i])})
+		}
+	}
+	return rows
+}
+
+func saidBy(s sim.Said) string {
+	if s.Layer == "default" {
+		return OriginText(s.Origin)
+	}
+	if s.Override {
+		return OriginText(s.Origin) + " (override, " + s.Layer + ")"
+	}
+	return OriginText(s.Origin) + " (" + s.Layer + ")"
+}
+
+// lostBy names the key of the order that decided.
+func lostBy(s sim.Said) string {
+	if s.Lost == "" {
+		return ""
+	}
+	return ", lost by " + s.Lost
+}
+
+// valueText is a value as a document would have it.
+func valueText(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.Trim(string(b), `"`)
+}

@@ -1,0 +1,52 @@
+package resolve
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// Mirror is a copy of a share of the requests.
+type Mirror struct {
+	Backend
+	Percent float64
+	Host    string // that the copies are for, where it is not the request's
+}
+
+// Cluster is how one destination, or a subset of it, is spoken to.
+type Cluster struct {
+	Name        string // destination id, for a subset a hash of its tags, and what rules want otherwise than usual
+	Destination *Destination
+	Tags        map[string]string // subset; nil is all
+	Balance     route.Balance     // of its endpoints
+	HTTP2       bool              // prior-knowledge HTTP/2: every endpoint is an inbound of a Dataplane, or a rule says so
+	Policies    Policies          // of the destination, for this class of dataplanes
+}
+
+// Endpoints is who answers for one cluster.
+type Endpoints struct {
+	Name string // of the cluster
+	List []Endpoint
+}
+
+// Endpoint is one address.
+type Endpoint struct {
+	Dataplane api.Ref // whose inbound it is; zero outside the mesh
+	Address   string
+	Port      uint32
+	Tags      map[string]string
+	Zone      string
+	Priority  uint32
+}
+
+// Inbound is one port of the workload.
+type Inbound struct {
+	Name           string // section name
+	Address        string
+	Port           uint32
+	ServiceAddress string
+	ServicePort    uint32
+	Protocol       api.Protocol
+	Tags           map[string]string
+	Ready          bool
+	Policies       Policies
+}

@@ -1,0 +1,67 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
+)
+
+// Secret is a certificate for servers, by the name that proxies ask for it.
+type Secret struct {
+	Name string // tls:<namespace>/<name>
+	Ref  api.Ref
+	*api.Certificate
+}
+
+// SecretUse is a Secret, and what stands beside it.
+type SecretUse struct {
+	*Secret
+	Kept *Memo
+}
+
+// SecretName is the name by which proxies ask for the certificate in a Secret.
+func SecretName(r api.Ref) string { return "tls:" + r.Namespace + "/" + r.Name }
+
+// addSecrets derives the certificates that Secrets hold.
+func (c *collections) addSecrets() {
+	secrets := c.otherObjects.Index(func(key string, o *api.Object, add func(string)) {
+		if o.Kind == api.KindSecret {
+			add(key)
+		}
+	})
+	c.secrets = derive.Derive(c.schema, "certificates", secrets, derive.Values[secretKept]{
+		Equal: func(a, b *secretKept) bool { return same(a.Secret, b.Secret) },
+	}, func(r *derive.Reader, key string) *secretKept {
+		o, _ := c.otherObjects.Get(r, key)
+		cert, fault := o.Spec.(*api.Secret).Certificate()
+		if fault != nil {
+			return nil
+		}
+		return &secretKept{Secret: Secret{Name: SecretName(o.Ref), Ref: o.Ref, Certificate: cert}}
+	})
+}
+
+// certificate is what a Secret holds; nil where that is none.
+func (m mesh) certificate(ref api.Ref) *secretKept {
+	s, _ := m.secrets.Get(m.at, objectKey(ref))
+	return s
+}
+
+// secretsOf are those that the listeners of r show, by name. Of a dataplane that shows
+// none nothing is looked up.
+func (m mesh) secretsOf(r *Resolved) []SecretUse {
+	var out []SecretUse
+	for _, e := range r.Edges {
+		for _, c := range r.Chains(e.Edge) {
+			for _, ref := range c.Secrets {
+				if s := m.certificate(ref); s != nil && !slices.ContainsFunc(out, func(u SecretUse) bool { return u.Secret == &s.Secret }) {
+					out = append(out, SecretUse{&s.Secret, &s.kept})
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b SecretUse) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
