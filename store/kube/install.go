@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -65,12 +66,13 @@ func (s *Store) install(ctx context.Context) {
 	}
 }
 
-// builtIn reports whether a type is one of Kubernetes itself, and its group.
+// builtIn reports whether a type is one of Kubernetes itself, which no definition defines,
+// and its group. Groups without a dot are Kubernetes' own.
 func builtIn(t api.Type) (group string, ok bool) {
 	if t.Group == api.CoreGroup {
 		return "", true
 	}
-	return t.Group, t.Group == "discovery.k8s.io"
+	return t.Group, t.Group == "discovery.k8s.io" || t.Group != "" && !strings.Contains(t.Group, ".")
 }
 
 // reconcile makes the feeds those of the definitions that there are, and says when to
