@@ -37,6 +37,9 @@ type Cluster struct {
 	Token string // of a user whom nothing is denied
 
 	client *http.Client
+	dir    string // of what both keep
+	flags  []string
+	server *process
 }
 
 // Start runs both until the test ends, and returns when the API server is ready. Flags are
@@ -53,20 +56,37 @@ func Start(t testing.TB, flags ...string) *Cluster {
 	write(t, key, accountKey(t))
 	write(t, tokens, []byte(c.Token+",admin,admin,system:masters\n"))
 	certs := filepath.Join(dir, "apiserver")
-	p := run(t, dir, "kube-apiserver", append([]string{
+	c.dir, c.flags = dir, append([]string{
 		"--etcd-servers", store, "--cert-dir", certs, "--bind-address", "127.0.0.1", "--secure-port", c.URL[len("https://127.0.0.1:"):],
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
 		"--service-cluster-ip-range", "10.96.0.0/16", "--authorization-mode", "RBAC", "--token-auth-file", tokens,
 		"--disable-admission-plugins", "ServiceAccount", // which waits for a controller that makes accounts
-	}, flags...)...)
-	p.until("it has a certificate", func() bool {
+	}, flags...)
+	c.server = run(t, dir, "kube-apiserver", c.flags...)
+	c.server.until("it has a certificate", func() bool {
 		ca, err := os.ReadFile(filepath.Join(certs, "apiserver.crt"))
 		c.CA = ca
 		return err == nil && len(ca) > 0
 	})
 	c.client = trusting(t, c.CA)
-	p.until("it is ready", func() bool { return answers(c.client, c.URL+"/readyz") })
+	c.ready()
 	return c
+}
+
+func (c *Cluster) ready() {
+	c.server.t.Helper()
+	c.server.until("it is ready", func() bool { return answers(c.client, c.URL+"/readyz") })
+}
+
+// Stop kills the API server as a crash does. Its etcd runs on.
+func (c *Cluster) Stop() { c.server.kill() }
+
+// Restart runs an API server that was stopped again, until the test ends: at its port, with
+// its data, keys and certificates. It returns when the API server is ready.
+func (c *Cluster) Restart(t testing.TB) {
+	t.Helper()
+	c.server = run(t, c.dir, "kube-apiserver", c.flags...)
+	c.ready()
 }
 
 // startEtcd returns the address that clients use.

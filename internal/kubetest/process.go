@@ -13,31 +13,35 @@ type process struct {
 	t    testing.TB
 	name string
 	log  string
+	cmd  *exec.Cmd
 	done chan struct{} // closed when it is gone
 }
 
 func run(t testing.TB, dir, name string, flags ...string) *process {
 	t.Helper()
 	p := &process{t: t, name: name, log: filepath.Join(dir, name+".log"), done: make(chan struct{})}
-	log, err := os.Create(p.log)
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) // it may run for the second time
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(Binary(t, name), flags...)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
+	p.cmd = exec.Command(Binary(t, name), flags...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", name, err)
 	}
 	log.Close()
 	go func() {
-		_ = cmd.Wait() // how it ended stands in its log
+		_ = p.cmd.Wait() // how it ended stands in its log
 		close(p.done)
 	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may be gone already
-		<-p.done
-	})
+	t.Cleanup(p.kill)
 	return p
+}
+
+// kill ends the process, and waits until it is gone.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may be gone already
+	<-p.done
 }
 
 // until polls until cond holds, and fails the test if it does not in time or the process

@@ -48,7 +48,7 @@ func (s *Store) install(ctx context.Context) {
 	kinds := map[string]*installed{}
 	for _, t := range s.cfg.Types {
 		if group, builtIn := builtIn(t); builtIn {
-			s.begin(ctx, &installed{served: schema.GroupVersionResource{Group: group, Version: t.Version, Resource: t.Plural}}, t.Name, !t.Unscoped, s.decode(t), false)
+			s.begin(ctx, &installed{served: schema.GroupVersionResource{Group: group, Version: t.Version, Resource: t.Plural}}, t.Name, !t.Unscoped && !t.Global, s.decode(t), false)
 		}
 	}
 	for retry := time.Duration(0); ; {
