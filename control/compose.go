@@ -50,6 +50,8 @@ func (p *Plane) open(ctx context.Context) error {
 		inner = memory.New(api.NewSnapshot(0), nil, time.Now)
 	case "file":
 		return p.openDirectory(ctx)
+	case "kube":
+		return p.openCluster()
 	}
 	defaults := withDefaults{audited{inner, p.log}, p.cfg.SkipDefaultPolicies}
 	p.store, p.own = defaults, defaults
@@ -158,10 +160,13 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	}
 	host, _ := os.Hostname()
 	c := web.Config{
-		Catalog: world.Catalog(), Kinds: world.Kinds(), Injected: world.Injected, Documents: documents{p.store, p.loop}, Sidecars: sidecars{p.ads, p.loop, p.returning}, Envoys: envoys{p}, Tokens: keys,
-		Proven: limit.Proven, Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, ReadOnly: p.cfg.Store == "file", KumaCompat: p.cfg.KumaCompat, Zone: p.cfg.Zone, Public: p.cfg, Log: p.log,
+		Catalog: world.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop, p.waiting}, Sidecars: sidecars{p.ads, p.loop, p.returning}, Envoys: envoys{p}, Tokens: keys,
+		Proven: limit.Proven, Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.cfg.Zone, Public: p.cfg, Log: p.log,
 		Metrics: promhttp.HandlerFor(p.observe.registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
+	}
+	if p.cluster == nil { // a webhook stands before that store
+		c.Injected = world.Injected
 	}
 	if home, err := isLoopback(p.cfg.API); err == nil && home {
 		c.Hosts = []string{} // loopback names only

@@ -19,9 +19,14 @@ import (
 // `weft serve`, of the keys of its --config file, and, in capitals with
 // WEFT_ before them, of environment variables.
 type Config struct {
-	Store   string `json:"store"`    // bolt, memory, file
+	Store   string `json:"store"`    // bolt, memory, file, kube
 	DataDir string `json:"data-dir"` // bolt's files, tokens, the authority
 	Dir     string `json:"dir"`      // a directory of documents to load and watch
+
+	Kubeconfig string `json:"kubeconfig"` // how the API server is reached; empty in the cluster
+	Namespace  string `json:"namespace"`  // of the control plane in its cluster
+	// WatchNamespaces are those whose documents are read; none is all.
+	WatchNamespaces []string `json:"watch-namespaces"`
 
 	API          string `json:"api"` // REST, inspect, GUI
 	XDS          string `json:"xds"` // bootstrap and ADS
@@ -89,13 +94,19 @@ func (c Config) Validate() error {
 			refuse("--%s %q is unknown; use %s", flag, value, strings.Join(allowed, ", "))
 		}
 	}
-	oneOf("store", c.Store, "bolt", "memory", "file")
+	oneOf("store", c.Store, "bolt", "memory", "file", "kube")
 	oneOf("log-format", c.LogFormat, "text", "json")
 	oneOf("log-level", c.LogLevel, "debug", "info", "warn", "error")
 	oneOf("dataplane-auth", c.DataplaneAuth, "token", "none")
 	oneOf("admin-auth", c.AdminAuth, "token", "none")
 	if c.Store == "file" && c.Dir == "" {
 		refuse("--store file has no documents; give --dir DIR")
+	}
+	if c.Store == "kube" && c.Dir != "" {
+		refuse("--store kube reads no directory; leave --dir out and write through the Kubernetes API")
+	}
+	if c.Store != "kube" && (c.Kubeconfig != "" || len(c.WatchNamespaces) > 0) {
+		refuse("--kubeconfig and --watch-namespaces say how a cluster is read; give --store kube with them")
 	}
 	if c.DataDir == "" {
 		refuse("--data-dir is empty; name a directory for tokens and the store")

@@ -217,7 +217,7 @@ func TestAModelCoversWhatCameAndWent(t *testing.T) {
 	follow(t, l, w)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := (documents{s, l}).Model(ctx); err != nil {
+	if _, err := (documents{s, l, func() error { return nil }}).Model(ctx); err != nil {
 		t.Fatal(err)
 	}
 	for p.newest() != last.Revision() {

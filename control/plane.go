@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/file"
+	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
 	"github.com/weftmesh/weft/xds/server/limit"
@@ -33,6 +34,7 @@ type Plane struct {
 	store      store.Store // what users write to; may be read-only
 	own        store.Store // what the control plane itself writes to
 	feed       *file.Feed  // of --dir beside another store
+	cluster    *kube.Store // of --store kube
 	observe    *observer
 	loop       *loop
 	ads        *server.Server
@@ -61,7 +63,8 @@ func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
 }
 
 // New opens the store and the listeners, and reads and resolves everything, so
-// that what it returns can serve at once. Serve must follow.
+// that what it returns can serve at once; but what a cluster holds is read while
+// it serves. Serve must follow.
 func New(ctx context.Context, cfg Config, log *slog.Logger) (*Plane, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -105,11 +108,18 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	if err := p.compose(); err != nil {
 		return err
 	}
+	if p.cluster == nil {
+		p.begin()
+	}
+	return nil
+}
+
+// begin resolves and publishes all that the store holds.
+func (p *Plane) begin() {
 	snapshot, watch := p.store.Watch()
 	p.watch = watch
 	p.loop.begin(p.settings.Empty(), snapshot)
 	p.resolved.Store(true)
-	return nil
 }
 
 func (p *Plane) listen(flag, address string, limits limit.Limits) (net.Listener, error) {
@@ -158,12 +168,12 @@ func (p *Plane) compose() error {
 	if err != nil {
 		return err
 	}
-	p.apiSrv = web.Server(handler)
+	p.apiSrv = web.Server(p.onceRead(handler))
 	tls, ca, err := p.certificates()
 	if err != nil {
 		return err
 	}
-	boot := &bootstrapper{catalog: world.Catalog(), into: p.own, model: documents{p.store, p.loop}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
+	boot := &bootstrapper{catalog: world.Catalog(), into: p.own, model: documents{p.store, p.loop, p.waiting}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", boot)
 	p.xdsPort = port.New(port.Options{Logger: p.log, TLS: tls, HTTP: mux,
@@ -185,7 +195,7 @@ func (p *Plane) Serve(ctx context.Context) error {
 		return nil
 	})
 	running.Go(func() error { return p.xdsPort.Serve(p.xds) })
-	running.Go(func() error { return p.loop.run(loopCtx, p.watch) })
+	running.Go(func() error { return p.follow(loopCtx) })
 	if p.feed != nil {
 		running.Go(func() error { p.feed.Run(as(loopCtx, directoryActor)); return nil })
 	}
@@ -252,6 +262,9 @@ func (p *Plane) release() error {
 // ready says what is missing until the control plane does all of its work.
 func (p *Plane) ready() error {
 	if err := p.store.Health(); err != nil {
+		return err
+	}
+	if err := p.waiting(); err != nil {
 		return err
 	}
 	switch {

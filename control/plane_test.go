@@ -40,6 +40,17 @@ func start(t *testing.T, c control.Config) *plane {
 // startLogging starts one whose log a test reads.
 func startLogging(t *testing.T, c control.Config, log *slog.Logger) *plane {
 	t.Helper()
+	r := serving(t, c, log)
+	eventually(t, "the control plane is ready", func() bool {
+		code, _ := r.call(http.MethodGet, "/readyz", "")
+		return code == http.StatusOK
+	})
+	return r
+}
+
+// serving starts one that may not be ready yet.
+func serving(t *testing.T, c control.Config, log *slog.Logger) *plane {
+	t.Helper()
 	p, err := control.New(t.Context(), c, log)
 	if err != nil {
 		t.Fatal(err)
@@ -72,10 +83,6 @@ func startLogging(t *testing.T, c control.Config, log *slog.Logger) *plane {
 		}
 		r.token = strings.TrimSpace(string(text))
 	}
-	eventually(t, "the control plane is ready", func() bool {
-		code, _ := r.call(http.MethodGet, "/readyz", "")
-		return code == http.StatusOK
-	})
 	return r
 }
 

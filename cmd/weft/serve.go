@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/control"
@@ -19,6 +21,7 @@ and a key of the --config file (data-dir:); a flag wins over the environment,
 which wins over the file.`,
 		Example: `  weft serve
   weft serve --store file --dir ./mesh
+  weft serve --store kube --kubeconfig ~/.kube/config
   weft serve --config weft.yaml --log-format json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -43,9 +46,12 @@ which wins over the file.`,
 // serveFlags are the fields of control.Config as flags.
 func serveFlags(c *cobra.Command, config *control.Config) {
 	f := c.Flags()
-	f.StringVar(&config.Store, "store", config.Store, "where documents are kept: bolt, memory or file")
+	f.StringVar(&config.Store, "store", config.Store, "where documents are kept: bolt, memory, file, or kube for a Kubernetes API server")
 	f.StringVar(&config.DataDir, "data-dir", config.DataDir, "directory of the store, the tokens and the authority")
 	f.StringVar(&config.Dir, "dir", config.Dir, "directory of documents to load and watch; with --store file the only source")
+	f.StringVar(&config.Kubeconfig, "kubeconfig", config.Kubeconfig, "with --store kube: file that says how the API server is reached (default: that of the cluster where this runs)")
+	f.StringVar(&config.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the control plane in its cluster (default: POD_NAMESPACE)")
+	f.StringSliceVar(&config.WatchNamespaces, "watch-namespaces", config.WatchNamespaces, "with --store kube: namespaces whose documents are read, beside that of the control plane (default all)")
 	f.StringVar(&config.API, "api", config.API, "address of the HTTP API")
 	f.StringVar(&config.XDS, "xds", config.XDS, "address for sidecars: bootstrap and ADS")
 	f.StringVar(&config.XDSTLSCert, "xds-tls-cert", config.XDSTLSCert, "certificate of the address for sidecars (default: signed by an authority in the data directory)")

@@ -1,0 +1,86 @@
+package control
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/store/kube"
+)
+
+// openCluster is --store kube: users write through the Kubernetes API, and the store
+// provides mesh default while the cluster has no mesh. It waits for nothing.
+func (p *Plane) openCluster() error {
+	rest, err := kube.REST(p.cfg.Kubeconfig, "weft/"+p.cfg.Version)
+	if err != nil {
+		return err
+	}
+	s, err := kube.Open(kube.Config{REST: rest, Types: world.Types(), Default: world.DefaultMesh(),
+		Namespaces: p.cfg.readNamespaces(), Log: p.log})
+	if err != nil {
+		return err
+	}
+	p.store, p.own, p.cluster = s, s, s
+	p.observe.stale(s)
+	return nil
+}
+
+// readNamespaces are those whose documents are read: with the ones to watch that of the
+// control plane, where its operators write. None is all.
+func (c Config) readNamespaces() []string {
+	if len(c.WatchNamespaces) == 0 || c.Namespace == "" || slices.Contains(c.WatchNamespaces, c.Namespace) {
+		return c.WatchNamespaces
+	}
+	return append(slices.Clone(c.WatchNamespaces), c.Namespace)
+}
+
+// follow resolves what there is as soon as the store has read it, and then what changes.
+// It ends with ctx.
+func (p *Plane) follow(ctx context.Context) error {
+	if p.cluster != nil {
+		if err := p.cluster.Synced(ctx); err != nil {
+			return nil // ctx has ended
+		}
+		p.begin()
+	}
+	return p.loop.run(ctx, p.watch)
+}
+
+// waiting is what is not read yet of a cluster; nil when all is, and for other stores.
+func (p *Plane) waiting() error {
+	if p.cluster == nil {
+		return nil
+	}
+	return p.cluster.Waiting()
+}
+
+// unread are the paths of the API that answer before the documents are read: they say
+// nothing of documents.
+var unread = map[string]bool{"/": true, "/healthz": true, "/readyz": true, "/metrics": true}
+
+// onceRead answers 503 until the documents are read, so that an empty list never stands
+// for one that is not known.
+func (p *Plane) onceRead(next http.Handler) http.Handler {
+	if p.cluster == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !unread[r.URL.Path] && p.cluster.Waiting() != nil {
+			web.Refuse(w, errUnread)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+var errUnread = web.Refusal(http.StatusServiceUnavailable, "the documents of the cluster are not read yet; /readyz says what is waited for, try again")
+
+// stale measures how old what is served may be.
+func (o *observer) stale(s *kube.Store) {
+	o.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "weft_store_stale_seconds",
+		Help: "For how long the Kubernetes API server has not been followed; 0 while it is."}, func() float64 { return s.Stale().Seconds() }))
+}
