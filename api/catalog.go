@@ -93,7 +93,7 @@ func (c *Catalog) Validated() *Catalog {
 
 // Validates reports whether documents of a type come from an API server that knows the
 // type better than weft: it is not one of weft's own. What weft lacks of such a document is
-// a warning, and nothing more.
+// a warning, and nothing more, but for what is Narrowing.
 func (c *Catalog) Validates(t *Type) bool {
 	return c.validated && cmp.Or(t.Group, kumaGroup) != kumaGroup
 }

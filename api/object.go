@@ -153,6 +153,10 @@ type Type struct {
 	// Tolerant makes unknown fields warnings: of documents that other programs read
 	// too, of which weft carries a part. Parts that decode themselves may stay strict.
 	Tolerant bool
+	// Narrowing names the fields of which each part lets an object take or allow less: one
+	// that weft lacks is a mistake there, also in what an API server has validated, because
+	// without it the object would take or allow more. Empty for types of weft's own.
+	Narrowing []string
 	// Secret marks what holds material that nobody may see: its documents have the
 	// envelope of Kubernetes alone, and what they say is kept without their text.
 	Secret bool

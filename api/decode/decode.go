@@ -149,7 +149,7 @@ func object(c *api.Catalog, doc *document, like api.Ref) (*api.Object, []*api.Vi
 // structure reads the spec and the status.
 func (d *decoder) structure(h *head) {
 	if h.spec.IsSet() {
-		d.warns, d.silent = h.typ.Tolerant || d.valid, h.typ.Cluster
+		d.warns, d.silent, d.narrow = h.typ.Tolerant || d.valid, h.typ.Cluster, h.typ.Narrowing
 		if h.typ.Custom != nil {
 			d.items, d.length = h.typ.Bounds()
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -28,10 +29,11 @@ type decoder struct {
 	warns   bool // of unknown fields
 	valid   bool // an API server has validated the document: weft lacks what is unknown
 	lacks   map[string]bool
-	silent  bool // about them
-	secret  bool // values may be secrets, so messages do not quote them
-	items   int  // that a list has at most, where its field says nothing; 0 outside specs
-	length  int  // of texts, the same
+	narrow  []string // see api.Type
+	silent  bool     // about them
+	secret  bool     // values may be secrets, so messages do not quote them
+	items   int      // that a list has at most, where its field says nothing; 0 outside specs
+	length  int      // of texts, the same
 	inAlias int
 	aliased int
 	depth   int
@@ -167,13 +169,19 @@ func (d *decoder) unknown(key *yaml.Node, at api.Path, fields []field) {
 	v := at.Field(api.Clip(key.Value)).Breaks("unknown field; %s", api.DidYouMean(key.Value, names, "the fields here are"))
 	v.Code = "UnknownField"
 	switch {
-	case d.warns && d.valid:
+	case d.warns && d.valid && !d.narrows(at):
 		d.lack(key, v)
 		return
-	case d.warns:
+	case d.warns && !d.valid:
 		v.Severity, v.Message = api.Warning, "unknown field, without effect; "+api.DidYouMean(key.Value, names, "the fields here are")
 	}
 	d.report(key, v)
+}
+
+// narrows reports whether what stands at a path lets the object take or allow less.
+func (d *decoder) narrows(at api.Path) bool {
+	parts := strings.FieldsFunc(item.ReplaceAllString(string(at), ""), func(r rune) bool { return r == '.' })
+	return slices.ContainsFunc(d.narrow, func(name string) bool { return slices.Contains(parts, name) })
 }
 
 // item is the part of a path that says which one of a list.

@@ -40,7 +40,7 @@ func In(namespaces ...string) route.Dialect {
 		Types: []api.Type{{Name: KindHTTPProxy, Plural: "httpproxies", Short: "httpproxy", Group: group, Version: "v1", Deprecated: []string{"v1alpha1"},
 			Route: true, Attach: true, Tolerant: true, New: func() api.Spec { return new(HTTPProxy) }, Custom: proxyDefinition}},
 		Beside: []api.Type{{Name: KindDelegation, Plural: "tlscertificatedelegations", Short: "tlscert", Group: group, Version: "v1",
-			New: func() api.Spec { return new(Delegation) }, Custom: delegationDefinition}},
+			Narrowing: []string{"delegations"}, New: func() api.Spec { return new(Delegation) }, Custom: delegationDefinition}},
 		Read:    roots.read,
 		Keys:    keys,
 		Compose: compose,

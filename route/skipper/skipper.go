@@ -36,7 +36,7 @@ func In(s Settings) route.Dialect {
 	return route.Dialect{
 		Name: "skipper",
 		Types: []api.Type{{Name: Kind, Plural: "routegroups", Short: "rg", Group: "zalando.org", Version: "v1", Route: true, Attach: true,
-			New: func() api.Spec { return new(RouteGroup) }, Custom: definition}},
+			Narrowing: []string{"hosts", "routes"}, New: func() api.Spec { return new(RouteGroup) }, Custom: definition}},
 		Read:    func(o *api.Object, see route.See) *route.Opinion { return read(o, see, s) },
 		Compose: compose,
 		Meet:    meet,
