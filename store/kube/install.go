@@ -3,13 +3,11 @@ package kube
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -145,7 +143,7 @@ func (s *Store) meet(ctx context.Context, kinds map[string]*installed, name stri
 	if known {
 		versions = append([]string{cmp.Or(typ.Version, "v1alpha1")}, typ.Served...)
 	}
-	served, r, ok := found.resource(group, plural, versions)
+	served, r, ok := found.resource(ctx, group, plural, versions)
 	switch {
 	case !ok:
 		return &unserved{wrong: notServed(name, versions)}
@@ -249,63 +247,4 @@ func (s *Store) end(k *installed) {
 		delete(s.feeds, f)
 	}
 	s.notify()
-}
-
-// discovered is what the API server serves, asked for once in a round.
-type discovered struct {
-	of     *Store
-	lists  map[schema.GroupVersion]*metav1.APIResourceList
-	failed error
-}
-
-// resource finds a resource in the first of some versions of a group, or in any where
-// none is given.
-func (d *discovered) resource(group, plural string, versions []string) (schema.GroupVersionResource, metav1.APIResource, bool) {
-	if len(versions) == 0 {
-		versions = d.versions(group)
-	}
-	for _, v := range versions {
-		gv := schema.GroupVersion{Group: group, Version: v}
-		for _, r := range d.list(gv).APIResources {
-			if r.Name == plural {
-				return gv.WithResource(plural), r, true
-			}
-		}
-	}
-	return schema.GroupVersionResource{}, metav1.APIResource{}, false
-}
-
-// list is what one version of a group has.
-func (d *discovered) list(gv schema.GroupVersion) *metav1.APIResourceList {
-	if l := d.lists[gv]; l != nil {
-		return l
-	}
-	l, err := d.of.discover.ServerResourcesForGroupVersion(gv.String())
-	if err != nil && !apierrors.IsNotFound(err) {
-		d.failed = errors.Join(d.failed, err)
-	}
-	if err != nil {
-		l = &metav1.APIResourceList{}
-	}
-	d.lists[gv] = l
-	return l
-}
-
-// versions are those of a group, the one that the API server prefers first.
-func (d *discovered) versions(group string) []string {
-	groups, err := d.of.discover.ServerGroups()
-	if err != nil {
-		d.failed = errors.Join(d.failed, err)
-		return nil
-	}
-	for _, g := range groups.Groups {
-		if g.Name == group {
-			all := []string{g.PreferredVersion.Version}
-			for _, v := range g.Versions {
-				all = append(all, v.Version)
-			}
-			return all
-		}
-	}
-	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -48,7 +47,7 @@ type Store struct {
 	catalog  *api.Catalog
 	dynamic  dynamic.Interface
 	metadata metadata.Interface
-	discover discovery.DiscoveryInterface
+	discover discovery
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 	synced   chan struct{} // closed when everything was published once
@@ -82,7 +81,7 @@ func Open(cfg Config) (*Store, error) {
 	if s.metadata, err = metadata.NewForConfig(cfg.REST); err != nil {
 		return nil, err
 	}
-	if s.discover, err = discovery.NewDiscoveryClientForConfig(cfg.REST); err != nil {
+	if s.discover, err = newDiscovery(cfg.REST); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(quiet(context.Background()))

@@ -1,0 +1,111 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+)
+
+// discovery asks an API server what it serves. client-go's own client for that brings the
+// types of all kinds of Kubernetes along, which would stand in the memory of every sidecar:
+// control planes and sidecars are one program.
+type discovery struct{ client rest.Interface }
+
+// discoveryTimeout bounds one question.
+const discoveryTimeout = 30 * time.Second
+
+func newDiscovery(c *rest.Config) (discovery, error) {
+	c = rest.CopyConfig(c)
+	c.GroupVersion, c.Timeout = &schema.GroupVersion{}, discoveryTimeout
+	c.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
+	client, err := rest.UnversionedRESTClientFor(c)
+	return discovery{client}, err
+}
+
+// groups are those of the kinds that are not in the group without a name.
+func (d discovery) groups(ctx context.Context) (*metav1.APIGroupList, error) {
+	out := &metav1.APIGroupList{}
+	return out, d.get(ctx, "/apis", out)
+}
+
+// resources are those of a version of a group; the error says that it is not found where
+// the API server serves none.
+func (d discovery) resources(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
+	out := &metav1.APIResourceList{}
+	return out, d.get(ctx, "/apis/"+gv.String(), out)
+}
+
+func (d discovery) get(ctx context.Context, path string, into any) error {
+	text, err := d.client.Get().AbsPath(path).SetHeader("Accept", "application/json").Do(ctx).Raw()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+// discovered is what the API server serves, asked for once in a round.
+type discovered struct {
+	of     *Store
+	lists  map[schema.GroupVersion]*metav1.APIResourceList
+	failed error
+}
+
+// resource finds a resource in the first of some versions of a group, or in any where
+// none is given.
+func (d *discovered) resource(ctx context.Context, group, plural string, versions []string) (schema.GroupVersionResource, metav1.APIResource, bool) {
+	if len(versions) == 0 {
+		versions = d.versions(ctx, group)
+	}
+	for _, v := range versions {
+		gv := schema.GroupVersion{Group: group, Version: v}
+		for _, r := range d.list(ctx, gv).APIResources {
+			if r.Name == plural {
+				return gv.WithResource(plural), r, true
+			}
+		}
+	}
+	return schema.GroupVersionResource{}, metav1.APIResource{}, false
+}
+
+// list is what one version of a group has.
+func (d *discovered) list(ctx context.Context, gv schema.GroupVersion) *metav1.APIResourceList {
+	if l := d.lists[gv]; l != nil {
+		return l
+	}
+	l, err := d.of.discover.resources(ctx, gv)
+	if err != nil && !apierrors.IsNotFound(err) {
+		d.failed = errors.Join(d.failed, err)
+	}
+	if err != nil {
+		l = &metav1.APIResourceList{}
+	}
+	d.lists[gv] = l
+	return l
+}
+
+// versions are those of a group, the one that the API server prefers first.
+func (d *discovered) versions(ctx context.Context, group string) []string {
+	groups, err := d.of.discover.groups(ctx)
+	if err != nil {
+		d.failed = errors.Join(d.failed, err)
+		return nil
+	}
+	for _, g := range groups.Groups {
+		if g.Name == group {
+			all := []string{g.PreferredVersion.Version}
+			for _, v := range g.Versions {
+				all = append(all, v.Version)
+			}
+			return all
+		}
+	}
+	return nil
+}
