@@ -60,15 +60,21 @@ func changed(c *api.Catalog, before, after *api.Object) []*api.Violation {
 		if was[key] == is[key] {
 			continue
 		}
-		at := decode.LabelPath(after.Source, key)
-		v := at.Breaks("the label is %q and cannot be changed; write that, or delete the object first", was[key])
-		if was[key] == "" {
-			v = at.Breaks("the label cannot be added later; leave it out, or delete the object first")
-		}
-		v.Object, v.Position = after.Ref, decode.Locate(after.Source, at)
-		found = append(found, v)
+		found = append(found, Fixed(after, key, was[key]))
 	}
 	return found
+}
+
+// Fixed says of a label that stays for the life of an object that o has another one than it
+// was before, empty for none.
+func Fixed(o *api.Object, label, was string) *api.Violation {
+	at := decode.LabelPath(o.Source, label)
+	v := at.Breaks("the label is %q and cannot be changed; write that, or delete the object first", was)
+	if was == "" {
+		v = at.Breaks("the label cannot be added later; leave it out, or delete the object first")
+	}
+	v.Object, v.Position = o.Ref, decode.Locate(o.Source, at)
+	return v
 }
 
 // Stored is what a write of o makes of an object that is before, nil for none.

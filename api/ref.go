@@ -103,12 +103,16 @@ func (p Protocol) HTTPLike() bool { return p == HTTP || p == HTTP2 || p == GRPC 
 // SystemNamespace is where the objects of the mesh's operators live.
 const SystemNamespace = "kuma-system"
 
+// ManagedByController is the LabelManagedBy of what weft makes of Services.
+const ManagedByController = "k8s-controller"
+
 // Labels and tags that carry meaning (spec/kuma.md 1.2).
 const (
 	LabelMesh        = "kuma.io/mesh"
 	LabelDisplayName = "kuma.io/display-name"
 	LabelOrigin      = "kuma.io/origin"
 	LabelZone        = "kuma.io/zone"
+	LabelManagedBy   = "kuma.io/managed-by"
 	LabelEnv         = "kuma.io/env"
 	LabelNamespace   = "k8s.kuma.io/namespace"
 	LabelPolicyRole  = "kuma.io/policy-role"

@@ -19,14 +19,18 @@ func (p *Plane) attach(o attached.Options) {
 	o.Ready = func() bool { _, ok := p.ads.Revision(); return ok }
 	o.Known = func(ref api.Ref) bool {
 		m := p.loop.current.Load()
-		if m == nil {
-			return false
-		}
-		_, ok := m.Dataplane(ref)
-		return ok
+		return m != nil && serves(m)(ref)
 	}
 	o.Names = p.names
 	p.agents = attached.New(o)
+}
+
+// serves reports which dataplanes a model has.
+func serves(m *resolve.Model) func(api.Ref) bool {
+	return func(ref api.Ref) bool {
+		_, ok := m.Dataplane(ref)
+		return ok
+	}
 }
 
 // names are those that only the mesh knows, for a dataplane as its sidecar calls it.
@@ -35,7 +39,7 @@ func (p *Plane) names(ref api.Ref) *attach.Names {
 	if m == nil {
 		return nil
 	}
-	r, ok := m.Dataplane(ref.Resolve(func(r api.Ref) bool { _, ok := m.Dataplane(r); return ok }))
+	r, ok := m.Dataplane(ref.Resolve(serves(m)))
 	if !ok {
 		return nil
 	}

@@ -31,9 +31,9 @@ func (s *server) fill(_ context.Context, q *admissionv1.AdmissionRequest) *admis
 func (s *server) labels(sent map[string]any, before, o *api.Object) []operation {
 	meta, _ := sent["metadata"].(map[string]any)
 	have, there := meta["labels"].(map[string]any)
-	missing := map[string]any{}
+	missing, computed := map[string]any{}, s.computed(o)
 	var out []operation
-	for key, value := range s.computed(o) {
+	for key, value := range computed {
 		said, written := have[key]
 		kept := before != nil && key == api.LabelPolicyRole && said == before.Labels[key]
 		switch {
@@ -43,7 +43,7 @@ func (s *server) labels(sent map[string]any, before, o *api.Object) []operation 
 			out = append(out, operation{Op: "replace", Path: below("/metadata/labels", key), Value: value})
 		}
 	}
-	if _, role := s.computed(o)[api.LabelPolicyRole]; !role && before != nil {
+	if _, role := computed[api.LabelPolicyRole]; !role && before != nil {
 		if said, written := have[api.LabelPolicyRole]; written && said == before.Labels[api.LabelPolicyRole] {
 			out = append(out, operation{Op: "remove", Path: below("/metadata/labels", api.LabelPolicyRole)})
 		}
@@ -57,15 +57,18 @@ func (s *server) labels(sent map[string]any, before, o *api.Object) []operation 
 	return out
 }
 
+// following are the computed labels that nobody else may set.
+var following = []string{api.LabelPolicyRole, api.LabelNamespace}
+
 // computed are the labels of spec/kuma.md 1.2 that follow from the object and where it
 // lives, whatever it says of them. No two objects share a namespace's name by label.
 func (s *server) computed(o *api.Object) map[string]string {
 	bare := *o
 	bare.Labels = maps.Clone(o.Labels)
-	for _, key := range []string{api.LabelPolicyRole, api.LabelNamespace} {
+	for _, key := range following {
 		delete(bare.Labels, key)
 	}
-	shown := s.catalog().ShownLabels(&bare)
+	shown := s.catalog.ShownLabels(&bare)
 	out := map[string]string{}
 	for _, key := range []string{api.LabelDisplayName, api.LabelOrigin, api.LabelZone, api.LabelEnv, api.LabelNamespace, api.LabelPolicyRole} {
 		if v := shown[key]; v != "" {

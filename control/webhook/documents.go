@@ -17,12 +17,6 @@ import (
 	"github.com/weftmesh/weft/inspect"
 )
 
-// labelManagedBy says who writes an object; managedByWeft those that weft makes of Services.
-const (
-	labelManagedBy = "kuma.io/managed-by"
-	managedByWeft  = "k8s-controller"
-)
-
 // operators are the kinds that only system namespaces have (spec/kubernetes.md 1).
 var operators = []string{api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindHostnameGenerator}
 
@@ -86,26 +80,18 @@ func (s *server) beside(before, o *api.Object, hasMesh bool) []*api.Violation {
 		there = append(there, &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: o.Mesh}, Spec: new(api.Mesh)})
 	}
 	if before == nil {
-		return admission.Check(s.catalog(), api.NewSnapshot(0, there...), []*api.Object{o})
+		return admission.Check(s.catalog, api.NewSnapshot(0, there...), []*api.Object{o})
 	}
 	same := *before
 	same.Ref = o.Ref
-	found := admission.Check(s.catalog(), api.NewSnapshot(0, append(there, &same)...), []*api.Object{o})
+	found := admission.Check(s.catalog, api.NewSnapshot(0, append(there, &same)...), []*api.Object{o})
 	if before.Mesh != o.Mesh {
-		found = append(found, fixed(o, api.LabelMesh, before.Mesh))
+		found = append(found, admission.Fixed(o, api.LabelMesh, before.Mesh))
 	}
-	if was := before.Labels[labelManagedBy]; was != o.Labels[labelManagedBy] {
-		found = append(found, fixed(o, labelManagedBy, was))
+	if was := before.Labels[api.LabelManagedBy]; was != o.Labels[api.LabelManagedBy] {
+		found = append(found, admission.Fixed(o, api.LabelManagedBy, was))
 	}
 	return found
-}
-
-func fixed(o *api.Object, label, was string) *api.Violation {
-	at := decode.LabelPath(o.Source, label)
-	if was == "" {
-		return at.Breaks("the label cannot be added later; leave it out, or delete the object first")
-	}
-	return at.Breaks("the label is %q and cannot be changed; write that, or delete the object first", was)
 }
 
 // forbids is why the user may not write the object at all, whatever it says; empty where
@@ -119,7 +105,7 @@ func (s *server) forbids(before, o *api.Object) string {
 		return fmt.Sprintf("weft makes the MeshService %s of the Service of that name, and writes it alone; change the Service", o.Name)
 	}
 	follows := s.computed(o)
-	for _, key := range []string{api.LabelPolicyRole, api.LabelNamespace} {
+	for _, key := range following {
 		if said, there := o.Labels[key]; there && said != follows[key] {
 			return fmt.Sprintf("the label %s follows from what the object is and where, and nobody else sets it (%q, not %q); remove it", key, follows[key], api.Clip(said))
 		}
@@ -131,9 +117,9 @@ func (s *server) forbids(before, o *api.Object) string {
 // Finalizers and the like are for everybody.
 func generated(before, o *api.Object) bool {
 	if before == nil {
-		return o.Labels[labelManagedBy] == managedByWeft
+		return o.Labels[api.LabelManagedBy] == api.ManagedByController
 	}
-	return before.Labels[labelManagedBy] == managedByWeft &&
+	return before.Labels[api.LabelManagedBy] == api.ManagedByController &&
 		!(reflect.DeepEqual(before.Spec, o.Spec) && reflect.DeepEqual(before.Labels, o.Labels))
 }
 
@@ -172,11 +158,4 @@ func (s *server) notes(o *api.Object) (out []*api.Violation) {
 		}
 	}
 	return out
-}
-
-func (s *server) catalog() *api.Catalog {
-	if s.Zone == "" {
-		return world.Catalog().InZone(world.DefaultZone)
-	}
-	return world.Catalog().InZone(s.Zone)
 }

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
@@ -52,13 +55,14 @@ const (
 // server answers.
 type server struct {
 	Options
-	turns chan struct{}
+	catalog *api.Catalog // of the zone
+	turns   chan struct{}
 }
 
 // Handler answers at the paths of the package. Of requests that are no AdmissionReview
 // the status says so; every other answer is one.
 func Handler(o Options) http.Handler {
-	s := &server{Options: o, turns: make(chan struct{}, mostAtOnce)}
+	s := &server{Options: o, catalog: world.Catalog().InZone(cmp.Or(o.Zone, world.DefaultZone)), turns: make(chan struct{}, mostAtOnce)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+PathInject, s.serve(s.pod))
 	mux.HandleFunc("POST "+PathDefaults, s.serve(s.fill))

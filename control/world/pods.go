@@ -43,6 +43,9 @@ func WithSidecars(there *api.Snapshot, objects []*api.Object) ([]*api.Object, []
 // Injected are writes with Pods as WithSidecars makes them, and what is wrong with any: no
 // webhook stands before a store without a cluster.
 func Injected(now *api.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation) {
+	if !slices.ContainsFunc(writes, func(w store.Write) bool { return w.Put != nil && w.Put.Kind == api.KindPod }) {
+		return writes, nil
+	}
 	var objects []*api.Object
 	var at []int
 	for i, w := range writes {

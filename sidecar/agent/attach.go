@@ -3,8 +3,6 @@ package agent
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -205,11 +203,11 @@ func (s *source) grpc() (*grpc.ClientConn, string, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, "", fmt.Errorf("%s holds no certificate; give the ca.pem of the control plane's data directory", s.authority())
+		trusting, err := s.trusting(pem)
+		if err != nil {
+			return nil, "", err
 		}
-		secure = credentials.NewTLS(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, ServerName: s.host})
+		secure = credentials.NewTLS(trusting)
 	}
 	address := strings.TrimPrefix(strings.TrimPrefix(s.config.XDS, "https://"), "http://")
 	address, _, _ = strings.Cut(address, "/")

@@ -81,14 +81,21 @@ func (s *source) connect(r *request) (*http.Client, error) {
 	}
 	transport := &http.Transport{IdleConnTimeout: 10 * time.Second, DialContext: s.dial}
 	if s.tls {
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate; give the ca.pem of the control plane's data directory; %w", s.authority(), errPermanent)
+		if transport.TLSClientConfig, err = s.trusting(pem); err != nil {
+			return nil, fmt.Errorf("%w; %w", err, errPermanent)
 		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
 	s.client, s.pem = &http.Client{Transport: transport, Timeout: 10 * time.Second, CheckRedirect: refuseRedirect}, pem
 	return s.client, nil
+}
+
+// trusting is TLS with the control plane, known by authorities in PEM.
+func (s *source) trusting(pem []byte) (*tls.Config, error) {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate; give the ca.pem of the control plane's data directory", s.authority())
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, ServerName: s.host}, nil
 }
 
 // authorities is by whom the control plane is known: what it told over a connection that

@@ -1,9 +1,7 @@
 package kube
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -120,17 +118,14 @@ func (s *Store) Waiting() error {
 		}
 	}
 	slices.Sort(missing)
-	why := slices.MinFunc(append(absences(s.away), errors.New("")), func(a, b error) int { return -cmp.Compare(a.Error(), b.Error()) })
-	if why.Error() == "" {
+	var why error // of several always the same one
+	for _, a := range s.away {
+		if why == nil || a.why.Error() > why.Error() {
+			why = a.why
+		}
+	}
+	if why == nil {
 		return fmt.Errorf("%w: %s", errWaiting, strings.Join(missing, ", "))
 	}
 	return fmt.Errorf("%w: %s: %w", errWaiting, strings.Join(missing, ", "), why)
-}
-
-func absences(of map[*connection]*absence) []error {
-	var all []error
-	for _, a := range of {
-		all = append(all, a.why)
-	}
-	return all
 }

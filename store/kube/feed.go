@@ -1,8 +1,6 @@
 package kube
 
 import (
-	"maps"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
@@ -93,13 +91,7 @@ func (f *feed) Replace(list []any, _ string) error {
 	for key, v := range there {
 		f.put(key, v.object, v.wrong)
 	}
-	for _, held := range []map[string]bool{keys(f.objects), keys(f.wrong)} {
-		for key := range held {
-			if _, ok := there[key]; !ok {
-				f.remove(key)
-			}
-		}
-	}
+	f.removeBut(func(key string) bool { _, ok := there[key]; return ok })
 	if !f.synced {
 		f.synced = true
 		f.of.cfg.Log.Info("read from the cluster", "resource", f.resource.String(), "namespace", f.namespace, "objects", len(list))
@@ -108,36 +100,24 @@ func (f *feed) Replace(list []any, _ string) error {
 	return nil
 }
 
-func keys[V any](m map[string]V) map[string]bool {
-	all := make(map[string]bool, len(m))
-	for k := range maps.Keys(m) {
-		all[k] = true
-	}
-	return all
-}
-
 // put keeps the newest version of an object. One that is not sound leaves the last sound
 // one in force.
 func (f *feed) put(key string, o *api.Object, wrong []*api.Violation) {
 	if f.ended {
 		return
 	}
+	before := f.objects[key]
+	if o != nil && before != nil && before.Ref != o.Ref { // it has moved to another mesh
+		f.remove(key)
+		before = nil
+	}
 	if len(wrong) > 0 {
 		f.wrong[key] = wrong
 	} else {
 		delete(f.wrong, key)
 	}
-	before := f.objects[key]
-	if o == nil || before != nil && before.Ref == o.Ref && before.ResourceVersion == o.ResourceVersion {
+	if o == nil || before != nil && before.ResourceVersion == o.ResourceVersion {
 		return
-	}
-	if before != nil && before.Ref != o.Ref { // it has moved to another mesh
-		f.remove(key)
-		f.wrong[key] = wrong
-		if len(wrong) == 0 {
-			delete(f.wrong, key)
-		}
-		before = nil
 	}
 	if before == nil {
 		f.of.kinds[o.Kind]++
@@ -160,11 +140,22 @@ func (f *feed) remove(key string) {
 
 // empty forgets everything, for good.
 func (f *feed) empty() {
-	for key := range keys(f.objects) {
-		f.remove(key)
-	}
-	clear(f.wrong)
+	f.removeBut(func(string) bool { return false })
 	f.ended = true
+}
+
+// removeBut forgets all objects, sound or not, but those that stay.
+func (f *feed) removeBut(stays func(key string) bool) {
+	for key := range f.objects {
+		if !stays(key) {
+			f.remove(key)
+		}
+	}
+	for key := range f.wrong { // of which there is no sound version
+		if !stays(key) {
+			f.remove(key)
+		}
+	}
 }
 
 // String is the resource as kubectl calls it.

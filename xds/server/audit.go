@@ -17,12 +17,12 @@ const claimWait = time.Second
 // refuse logs that a stream is refused, and who asked for it: whoever looks for
 // a stolen or a stale token needs address and name.
 func (s *Server) refuse(ctx context.Context, claims *corev3.Node, err error) error {
-	s.opts.Logger.Warn("refused a stream", "address", addressOf(ctx), "node", cut(claims.GetId(), keptClaim), "error", cut(status.Convert(err).Message(), keptWords))
+	s.opts.Logger.Warn("refused a stream", "address", AddressOf(ctx), "node", cut(claims.GetId(), keptClaim), "error", cut(status.Convert(err).Message(), keptWords))
 	return err
 }
 
-// addressOf is where a stream comes from.
-func addressOf(ctx context.Context) string {
+// AddressOf is where a stream comes from.
+func AddressOf(ctx context.Context) string {
 	if p, ok := grpcpeer.FromContext(ctx); ok && p.Addr != nil {
 		return p.Addr.String()
 	}

@@ -13,6 +13,14 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
+// How streams are refused and ended, those of ADS and those of agents.
+var (
+	ErrClosed  = status.Error(codes.Unavailable, "the control plane is stopping; try another or again")
+	ErrEarly   = status.Error(codes.Unavailable, "the control plane has not read its store yet; try again")
+	ErrExpired = status.Error(codes.Unauthenticated, "the token has expired; connect with a new one")
+	ErrRevoked = status.Error(codes.Unauthenticated, "the token is revoked; connect with a new one")
+)
+
 // Authenticate finds out who opens a stream from its metadata alone. An error has a
 // gRPC status.
 func Authenticate(ctx context.Context, by Authenticator) (Identity, error) {
@@ -49,6 +57,30 @@ func (i Identity) Claim(id string, known func(api.Ref) bool) (api.Ref, error) {
 		return api.Ref{}, status.Errorf(codes.PermissionDenied, "the token is that of another dataplane than %s; issue one for it", cut(id, keptClaim))
 	}
 	return claimed, nil
+}
+
+// Expire ends what the identity opened when it expires, unless stop is called before.
+func (i Identity) Expire(end context.CancelCauseFunc) (stop func()) {
+	if i.Expires.IsZero() {
+		return func() {}
+	}
+	timer := time.AfterFunc(time.Until(i.Expires), func() { end(ErrExpired) })
+	return func() { timer.Stop() }
+}
+
+// Gone waits until wait returns, or ctx is over.
+func Gone(ctx context.Context, wait func()) error {
+	gone := make(chan struct{})
+	go func() {
+		wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Await bounds how long a client may keep its first request to itself.

@@ -55,8 +55,6 @@ type peer struct {
 	refusals   refusalLog
 }
 
-var errClosed = status.Error(codes.Unavailable, "the control plane is stopping; try another or again")
-
 // New makes a server that refuses streams until something is published.
 func New(o Options) *Server {
 	if o.Observer == nil {
@@ -170,7 +168,7 @@ func (s *Server) join(st *stream) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return errClosed
+		return ErrClosed
 	}
 	p := s.peers[st.peer.Dataplane]
 	if p == nil {
@@ -205,8 +203,6 @@ func (s *Server) leave(st *stream) {
 	}
 }
 
-var errRevoked = status.Error(codes.Unauthenticated, "the token is revoked; connect with a new one")
-
 // Revoke ends the streams that were opened with one of these tokens. The
 // authenticator refuses them already, so none comes back.
 func (s *Server) Revoke(tokens ...string) {
@@ -215,7 +211,7 @@ func (s *Server) Revoke(tokens ...string) {
 	for _, p := range s.peers {
 		for _, st := range p.streams {
 			if st.token != "" && slices.Contains(tokens, st.token) {
-				st.end(errRevoked)
+				st.end(ErrRevoked)
 			}
 		}
 	}
@@ -229,20 +225,12 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.closed = true
 	for _, p := range s.peers {
 		for _, st := range p.streams {
-			st.end(errClosed)
+			st.end(ErrClosed)
 		}
 	}
 	s.mu.Unlock()
-	gone := make(chan struct{})
-	go func() {
+	return Gone(ctx, func() {
 		s.running.Wait()
 		s.queue.wait()
-		close(gone)
-	}()
-	select {
-	case <-gone:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	})
 }

@@ -46,7 +46,7 @@ func session[Q interface{ GetNode() *corev3.Node }](
 	s *Server, parent context.Context, form string, recv func() (Q, error), run func(context.Context, *stream, Q) error,
 ) error {
 	if _, ok := s.Revision(); !ok {
-		return status.Error(codes.Unavailable, "the control plane has not read its store yet; try again")
+		return ErrEarly
 	}
 	who, err := Authenticate(parent, s.opts.Authenticator)
 	if err != nil {
@@ -63,11 +63,7 @@ func session[Q interface{ GetNode() *corev3.Node }](
 	}
 	ctx, end := context.WithCancelCause(parent)
 	defer end(nil)
-	if !who.Expires.IsZero() {
-		expired := status.Error(codes.Unauthenticated, "the token has expired; connect with a new one")
-		timer := time.AfterFunc(time.Until(who.Expires), func() { end(expired) })
-		defer timer.Stop()
-	}
+	defer who.Expire(end)()
 	st := newStream(s, peerOf(ref, form, first.GetNode(), s.streams.Add(1)), end)
 	st.token = who.Token
 	if err := s.join(st); err != nil {
@@ -82,7 +78,7 @@ func session[Q interface{ GetNode() *corev3.Node }](
 		return errRenamed // it appeared in between
 	}
 	s.opts.Observer.Connected(st.peer)
-	log := s.opts.Logger.With("dataplane", ref.String(), "address", addressOf(parent), "stream", st.peer.Stream)
+	log := s.opts.Logger.With("dataplane", ref.String(), "address", AddressOf(parent), "stream", st.peer.Stream)
 	log.Info("connected", "protocol", form, "client", st.peer.Client, "version", st.peer.Version)
 	s.queue.add(st) // and not here: rendering would leave this goroutine a large stack for the stream's whole life
 	err = st.guard(func() error { return run(ctx, st, first) })

@@ -17,7 +17,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	grpcpeer "google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/api"
@@ -67,13 +66,6 @@ type Server struct {
 	authority []byte // in PEM; empty is none to tell
 	peers     map[api.Ref][]*stream
 }
-
-var (
-	errClosed  = status.Error(codes.Unavailable, "the control plane is stopping; try another or again")
-	errRevoked = status.Error(codes.Unauthenticated, "the token is revoked; connect with a new one")
-	errExpired = status.Error(codes.Unauthenticated, "the token has expired; connect with a new one")
-	errEarly   = status.Error(codes.Unavailable, "the control plane has not read its store yet; try again")
-)
 
 // New makes a server.
 func New(o Options) *Server { return &Server{opts: o, peers: map[api.Ref][]*stream{}} }
@@ -139,7 +131,7 @@ func (s *Server) newest(dp api.Ref) *stream {
 // Revoke ends the streams that were opened with one of these tokens. The authenticator
 // refuses them already, so none comes back.
 func (s *Server) Revoke(tokens ...string) {
-	s.end(errRevoked, func(st *stream) bool { return st.token != "" && slices.Contains(tokens, st.token) })
+	s.end(server.ErrRevoked, func(st *stream) bool { return st.token != "" && slices.Contains(tokens, st.token) })
 }
 
 // Shutdown ends all streams and waits until they are gone, or ctx is over.
@@ -147,18 +139,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.end(errClosed, func(*stream) bool { return true })
-	gone := make(chan struct{})
-	go func() {
-		s.running.Wait()
-		close(gone)
-	}()
-	select {
-	case <-gone:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	s.end(server.ErrClosed, func(*stream) bool { return true })
+	return server.Gone(ctx, s.running.Wait)
 }
 
 func (s *Server) end(cause error, which func(*stream) bool) {
@@ -178,7 +160,7 @@ func (s *Server) join(st *stream) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return errClosed
+		return server.ErrClosed
 	}
 	if n := len(s.peers[st.name]); n >= s.opts.StreamsPerIdentity {
 		return status.Errorf(codes.ResourceExhausted, "%s has %d streams already; close one first", st.name, n)
@@ -196,12 +178,4 @@ func (s *Server) leave(st *stream) {
 	if s.peers[st.name] = list; len(list) == 0 {
 		delete(s.peers, st.name)
 	}
-}
-
-// addressOf is where a stream comes from, for the log.
-func addressOf(ctx context.Context) string {
-	if p, ok := grpcpeer.FromContext(ctx); ok && p.Addr != nil {
-		return p.Addr.String()
-	}
-	return "unknown"
 }

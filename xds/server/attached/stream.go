@@ -35,14 +35,14 @@ type stream struct {
 func (s *Server) Attach(g attach.Sidecar_AttachServer) error {
 	err := s.attach(g)
 	if err != nil && g.Context().Err() == nil {
-		s.opts.Logger.Warn("the stream of an agent ended", "address", addressOf(g.Context()), "error", status.Convert(err).Message())
+		s.opts.Logger.Warn("the stream of an agent ended", "address", server.AddressOf(g.Context()), "error", status.Convert(err).Message())
 	}
 	return err
 }
 
 func (s *Server) attach(g attach.Sidecar_AttachServer) error {
 	if !s.opts.Ready() {
-		return errEarly
+		return server.ErrEarly
 	}
 	who, err := server.Authenticate(g.Context(), s.opts.Authenticator)
 	if err != nil {
@@ -58,10 +58,7 @@ func (s *Server) attach(g attach.Sidecar_AttachServer) error {
 	}
 	ctx, end := context.WithCancelCause(g.Context())
 	defer end(nil)
-	if !who.Expires.IsZero() {
-		timer := time.AfterFunc(time.Until(who.Expires), func() { end(errExpired) })
-		defer timer.Stop()
-	}
+	defer who.Expire(end)()
 	st := &stream{server: s, name: called(ref), hello: first.GetHello(), token: who.Token, since: time.Now(), ctx: ctx, end: end,
 		wake: make(chan struct{}, 1), asks: make(chan *question), turn: make(chan struct{}, 1)}
 	if err := s.join(st); err != nil {
