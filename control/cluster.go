@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store/kube/election"
 )
 
 // openCluster is --store kube: users write through the Kubernetes API, and the store
@@ -26,6 +27,15 @@ func (p *Plane) openCluster() error {
 	}
 	p.store, p.own, p.cluster = s, s, s
 	p.observe.stale(s)
+	if p.cfg.Namespace == "" {
+		p.log.Warn("without --namespace this control plane writes nothing to the cluster: no status, no mesh default")
+		return nil
+	}
+	p.elector, err = election.New(election.Config{REST: rest, Namespace: p.cfg.Namespace, Name: leaseName, Identity: p.cfg.replica(), Log: p.log})
+	if err != nil {
+		return err
+	}
+	p.observe.leads(p.elector)
 	return nil
 }
 

@@ -55,6 +55,9 @@ type Config struct {
 	// BackendAddresses are the hosts that RouteGroups may send to without a service.
 	BackendAddresses []string `json:"backend-addresses"`
 
+	// Replica is the name of this replica among those of its cluster, that of its pod;
+	// empty for one that is made up.
+	Replica string `json:"-"`
 	// Version is that of the program, as everything that the control plane says
 	// of itself has it.
 	Version string `json:"-"`

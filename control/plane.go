@@ -20,6 +20,7 @@ import (
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/file"
 	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store/kube/election"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
 	"github.com/weftmesh/weft/xds/server/limit"
@@ -31,10 +32,12 @@ type Plane struct {
 	cfg        Config
 	settings   world.Settings
 	log        *slog.Logger
-	store      store.Store // what users write to; may be read-only
-	own        store.Store // what the control plane itself writes to
-	feed       *file.Feed  // of --dir beside another store
-	cluster    *kube.Store // of --store kube
+	store      store.Store       // what users write to; may be read-only
+	own        store.Store       // what the control plane itself writes to
+	feed       *file.Feed        // of --dir beside another store
+	cluster    *kube.Store       // of --store kube
+	elector    *election.Elector // with a namespace: who of its replicas writes
+	writers    []writer
 	observe    *observer
 	loop       *loop
 	ads        *server.Server
@@ -196,6 +199,7 @@ func (p *Plane) Serve(ctx context.Context) error {
 	})
 	running.Go(func() error { return p.xdsPort.Serve(p.xds) })
 	running.Go(func() error { return p.follow(loopCtx) })
+	running.Go(func() error { p.campaign(working); return nil })
 	if p.feed != nil {
 		running.Go(func() error { p.feed.Run(as(loopCtx, directoryActor)); return nil })
 	}

@@ -10,7 +10,7 @@ import (
 
 func newServe(a *app) *cobra.Command {
 	config := control.Default()
-	config.Version = thisBuild().Version
+	config.Version, config.Replica = thisBuild().Version, os.Getenv("POD_NAME")
 	var file string
 	c := a.command(&cobra.Command{
 		Use:   "serve",

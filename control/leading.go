@@ -1,0 +1,114 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/weftmesh/weft/store/kube/election"
+)
+
+// leaseName is the Lease of the replica that writes to the cluster (spec/kubernetes.md 6.2).
+const leaseName = "weft-leader"
+
+// The pauses before a writer that has failed is started again.
+const (
+	firstRestart = time.Second
+	lastRestart  = 30 * time.Second
+)
+
+// writer is work that one replica of a cluster does.
+type writer struct {
+	name string
+	run  func(context.Context) error
+}
+
+// lead adds work that only the replica that leads does, before Serve. It runs while this
+// replica leads, when everything was read and resolved once; its context ends with the
+// leadership. Work that returns while it should run is started again, later each time, and
+// touches no other. It writes through a connection that election.Elector.Fenced has made,
+// and every write carries the version that it was computed from or applies fields of its
+// own. Without --store kube and a --namespace it never runs.
+func (p *Plane) lead(name string, run func(context.Context) error) {
+	p.writers = append(p.writers, writer{name, run})
+}
+
+// campaign takes part in the election until ctx ends.
+func (p *Plane) campaign(ctx context.Context) {
+	if p.elector == nil || p.cluster.Synced(ctx) != nil {
+		return
+	}
+	if _, err := p.loop.model(ctx, 0); err != nil {
+		return // ctx has ended
+	}
+	p.elector.Run(ctx, p.write)
+}
+
+// write runs all writers until ctx ends.
+func (p *Plane) write(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, w := range p.writers {
+		running.Go(func() { p.keepWriting(ctx, w) })
+	}
+	running.Wait()
+	<-ctx.Done()
+}
+
+// keepWriting runs a writer until ctx ends, whatever happens in it.
+func (p *Plane) keepWriting(ctx context.Context, w writer) {
+	pause := firstRestart
+	for {
+		started := time.Now()
+		err := guarded(ctx, w.run)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(started) > lastRestart {
+			pause = firstRestart
+		}
+		p.log.Error("a writer of the leader has ended; it is started again", "writer", w.name, "error", err, "pause", pause)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, lastRestart)
+	}
+}
+
+// guarded makes a panic an error: a bug in one writer stops no other.
+func guarded(ctx context.Context, run func(context.Context) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("a bug: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return run(ctx)
+}
+
+// leads measures whether this replica leads.
+func (o *observer) leads(e *election.Elector) {
+	o.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "weft_leader",
+		Help: "1 while this replica writes to the cluster, else 0."}, func() float64 {
+		if e.Leads() {
+			return 1
+		}
+		return 0
+	}))
+}
+
+// replica is what this process calls itself among the replicas: the name of its pod, else
+// one that no other process has.
+func (c Config) replica() string {
+	if c.Replica != "" {
+		return c.Replica
+	}
+	host, _ := os.Hostname()
+	return host + "_" + uuid.NewString()
+}
