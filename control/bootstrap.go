@@ -34,7 +34,7 @@ type bootstrapper struct {
 	into    store.Store
 	model   func(context.Context) (*resolve.Model, error)
 	who     server.Authenticator
-	ca      string // in PEM; empty for plaintext
+	ca      func() string // in PEM; empty for plaintext
 	// arrived is told of each Dataplane that came along.
 	arrived func(*api.Object)
 	log     *slog.Logger
@@ -226,10 +226,10 @@ func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, d
 	if err != nil {
 		return xds.BootstrapConfig{}, web.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
 	}
-	if _, err := netip.ParseAddr(ask.XDSAddress); ask.XDSAddress != "" && (err != nil || b.ca == "") {
+	ca := b.ca()
+	if _, err := netip.ParseAddr(ask.XDSAddress); ask.XDSAddress != "" && (err != nil || ca == "") {
 		return xds.BootstrapConfig{}, web.Refusal(http.StatusBadRequest, "xdsAddress is no IP address, or sidecars are served without TLS; leave out --xds-fallback")
 	}
-	ca := b.ca
 	if ca != "" && ask.CACert != "" {
 		ca = ask.CACert
 	}

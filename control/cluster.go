@@ -2,11 +2,15 @@ package control
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/weftmesh/weft/control/roots"
+	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store/kube"
@@ -36,7 +40,18 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	p.observe.leads(p.elector)
-	return nil
+	if !p.cfg.sharesAuthority() {
+		return nil
+	}
+	p.roots, err = roots.New(roots.Config{REST: rest, Namespace: p.cfg.Namespace, Hosts: p.cfg.hosts(), Now: time.Now, Log: p.log})
+	if err != nil || p.cfg.Webhooks == "" {
+		return err
+	}
+	trust, err := webhook.NewTrust(rest, p.elector.Fenced(rest), p.roots.PEM, p.log)
+	if err == nil {
+		p.lead("webhooks", func(ctx context.Context) error { trust.Keep(ctx); return nil })
+	}
+	return err
 }
 
 // readNamespaces are those whose documents are read: with the ones to watch that of the
@@ -64,6 +79,9 @@ func (p *Plane) follow(ctx context.Context) error {
 func (p *Plane) waiting() error {
 	if p.cluster == nil {
 		return nil
+	}
+	if p.roots != nil {
+		return errors.Join(p.cluster.Waiting(), p.roots.Waiting())
 	}
 	return p.cluster.Waiting()
 }

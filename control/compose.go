@@ -121,20 +121,24 @@ func (p *Plane) credentials() (server.Authenticator, tokens, error) {
 
 // certificates is what the listener for sidecars shows, and the authority that
 // they are given; both are empty for plaintext.
-func (p *Plane) certificates() (*tls.Config, string, error) {
+func (p *Plane) certificates() (*tls.Config, func() string, error) {
+	always := func(text string) func() string { return func() string { return text } }
 	if p.cfg.XDSPlaintext {
-		return nil, "", nil
+		return nil, always(""), nil
 	}
 	if p.cfg.XDSTLSCert != "" {
 		pair, err := tls.LoadX509KeyPair(p.cfg.XDSTLSCert, p.cfg.XDSTLSKey)
 		if err != nil {
-			return nil, "", fmt.Errorf("--xds-tls-cert: %w", err)
+			return nil, nil, fmt.Errorf("--xds-tls-cert: %w", err)
 		}
 		chain, err := os.ReadFile(p.cfg.XDSTLSCert)
 		if err != nil {
-			return nil, "", fmt.Errorf("--xds-tls-cert: %w", err)
+			return nil, nil, fmt.Errorf("--xds-tls-cert: %w", err)
 		}
-		return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Certificates: []tls.Certificate{pair}}, string(chain), nil
+		return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Certificates: []tls.Certificate{pair}}, always(string(chain)), nil
+	}
+	if p.roots != nil {
+		return p.roots.TLS(), func() string { ca, _ := p.roots.PEM(); return string(ca) }, nil
 	}
 	var names []string
 	if host, _, err := net.SplitHostPort(p.cfg.XDS); err == nil && host != "" {
@@ -145,9 +149,9 @@ func (p *Plane) certificates() (*tls.Config, string, error) {
 	}
 	a, err := authority.Load(p.cfg.DataDir, names...)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
-	return a.TLS(), string(a.PEM()), nil
+	return a.TLS(), always(string(a.PEM())), nil
 }
 
 func (p *Plane) webHandler(keys tokens) (http.Handler, error) {

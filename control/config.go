@@ -27,6 +27,8 @@ type Config struct {
 	Namespace  string `json:"namespace"`  // of the control plane in its cluster
 	// WatchNamespaces are those whose documents are read; none is all.
 	WatchNamespaces []string `json:"watch-namespaces"`
+	Webhooks        string   `json:"webhooks"`         // address for the API server's questions; empty for none
+	InjectionConfig string   `json:"injection-config"` // a file with the values of sidecars
 
 	API          string `json:"api"` // REST, inspect, GUI
 	XDS          string `json:"xds"` // bootstrap and ADS
@@ -111,6 +113,12 @@ func (c Config) Validate() error {
 	if c.Store != "kube" && (c.Kubeconfig != "" || len(c.WatchNamespaces) > 0) {
 		refuse("--kubeconfig and --watch-namespaces say how a cluster is read; give --store kube with them")
 	}
+	if c.Webhooks != "" && (c.Store != "kube" || c.Namespace == "") {
+		refuse("--webhooks answers the API server of a cluster; give --store kube and --namespace NAME with it")
+	}
+	if c.InjectionConfig != "" && c.Webhooks == "" {
+		refuse("--injection-config is what webhooks inject; give --webhooks ADDRESS with it")
+	}
 	if c.DataDir == "" {
 		refuse("--data-dir is empty; name a directory for tokens and the store")
 	}
@@ -157,6 +165,9 @@ func (c Config) validateListeners() *multierror.Error {
 	listener("--api", c.API, c.AdminAuth == "token", "--admin-auth token")
 	listener("--xds", c.XDS, c.DataplaneAuth == "token" && !c.XDSPlaintext,
 		"--dataplane-auth token, without --xds-plaintext")
+	if c.Webhooks != "" {
+		listener("--webhooks", c.Webhooks, true, "a network policy that lets the API server alone in")
+	}
 	return errs
 }
 

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
@@ -38,6 +39,8 @@ type Plane struct {
 	cluster    *kube.Store       // of --store kube
 	elector    *election.Elector // with a namespace: who of its replicas writes
 	writers    []writer
+	roots      *roots.Roots // of a cluster; nil where its authority is not needed
+	https      []*httpsServer
 	observe    *observer
 	loop       *loop
 	ads        *server.Server
@@ -95,6 +98,9 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if p.xds, err = p.listen("--xds", p.cfg.XDS, forXDS); err != nil {
+		return err
+	}
+	if err := p.listenHTTPS(forAPI); err != nil {
 		return err
 	}
 	p.log.Info("limits", "descriptors", descriptors, "api", forAPI.Connections, "xds", forXDS.Connections, "unproven", forXDS.Pending)
@@ -179,6 +185,9 @@ func (p *Plane) compose() error {
 	boot := &bootstrapper{catalog: world.Catalog(), into: p.own, model: documents{p.store, p.loop, p.waiting}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", boot)
+	if err := p.answerHTTPS("--webhooks", p.admits); err != nil {
+		return err
+	}
 	p.xdsPort = port.New(port.Options{Logger: p.log, TLS: tls, HTTP: mux,
 		Register: func(g grpc.ServiceRegistrar) { p.ads.Register(g); p.agents.Register(g) }})
 	return nil
@@ -200,6 +209,8 @@ func (p *Plane) Serve(ctx context.Context) error {
 	running.Go(func() error { return p.xdsPort.Serve(p.xds) })
 	running.Go(func() error { return p.follow(loopCtx) })
 	running.Go(func() error { p.campaign(working); return nil })
+	p.serveHTTPS(running)
+	p.keep(loopCtx, running)
 	if p.feed != nil {
 		running.Go(func() error { p.feed.Run(as(loopCtx, directoryActor)); return nil })
 	}
@@ -228,6 +239,7 @@ func (p *Plane) shutdown(ctx context.Context) {
 	if err := p.xdsPort.Shutdown(ctx); err != nil {
 		p.log.Warn("sidecars were cut off", "error", err)
 	}
+	p.shutdownHTTPS(ctx)
 	if err := p.apiSrv.Shutdown(ctx); err != nil {
 		p.log.Warn("requests were cut off", "error", err)
 		_ = p.apiSrv.Close() // the next line of defence after waiting
@@ -243,7 +255,11 @@ func (p *Plane) release() error {
 	if p.returning != nil {
 		p.returning.close()
 	}
-	for _, l := range []net.Listener{p.api, p.xds} {
+	listeners := []net.Listener{p.api, p.xds}
+	for _, s := range p.https {
+		listeners = append(listeners, s.listener)
+	}
+	for _, l := range listeners {
 		if l != nil {
 			if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 				errs = append(errs, err)

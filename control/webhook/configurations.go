@@ -12,8 +12,12 @@ import (
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
-// ConfigurationName is that of both webhook configurations.
-const ConfigurationName = "weft"
+const (
+	// ConfigurationName is that of both webhook configurations.
+	ConfigurationName = "weft"
+	// ServiceName is that of the Service and of the account of the control plane.
+	ServiceName = "weft-control-plane"
+)
 
 // The names of the webhooks beside inject.HookNamespace and inject.HookPod.
 const (
@@ -62,7 +66,7 @@ type Registration struct {
 // RegistrationOf is that of a control plane with the values of injection, installed in the
 // first of the system namespaces.
 func RegistrationOf(c inject.Config) Registration {
-	return Registration{Namespace: c.SystemNamespaces[0], Service: "weft-control-plane", Account: "weft-control-plane",
+	return Registration{Namespace: c.SystemNamespaces[0], Service: ServiceName, Account: ServiceName,
 		FailurePolicy: c.Injection.FailurePolicy, SystemNamespaces: c.SystemNamespaces}
 }
 
@@ -188,11 +192,11 @@ func (r Registration) routes() hook {
 
 // notOurselves leaves out what the control plane writes.
 func (r Registration) notOurselves() []registration.MatchCondition {
-	return []registration.MatchCondition{{Name: "not-the-control-plane", Expression: "request.userInfo.username != '" + accountName(r.Namespace, r.Account) + "'"}}
+	return []registration.MatchCondition{{Name: "not-the-control-plane", Expression: "request.userInfo.username != '" + AccountName(r.Namespace, r.Account) + "'"}}
 }
 
-// accountName is how an API server calls a service account.
-func accountName(namespace, name string) string {
+// AccountName is how an API server calls a service account.
+func AccountName(namespace, name string) string {
 	return "system:serviceaccount:" + namespace + ":" + name
 }
 

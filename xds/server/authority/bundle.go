@@ -105,6 +105,11 @@ func (b *Bundle) PEM() []byte {
 	return bytes.Join(all, nil)
 }
 
+// Equal reports whether both have the same roots in the same order.
+func (b *Bundle) Equal(c *Bundle) bool {
+	return slices.EqualFunc(b.roots, c.roots, func(x, y root) bool { return x.certificate.Equal(y.certificate) })
+}
+
 // Rotated is b with one more root.
 func (b *Bundle) Rotated(now time.Time) (*Bundle, error) {
 	key, err := newKey()
@@ -160,7 +165,8 @@ type Serving struct {
 	renewAt time.Time
 }
 
-// NewServing shows certificates for hosts, names or addresses. The clock is now.
+// NewServing shows certificates for hosts, names or addresses. The clock is now. Without a
+// bundle every connection is refused until Replace brings one.
 func NewServing(b *Bundle, now func() time.Time, hosts ...string) *Serving {
 	return &Serving{hosts: hosts, now: now, bundle: b}
 }
@@ -178,10 +184,15 @@ func (s *Serving) TLS() *tls.Config {
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.current() }}
 }
 
+var errEarly = errors.New("the authority has not been read yet")
+
 // current is renewed at two thirds of its life, and when another root signs.
 func (s *Serving) current() (*tls.Certificate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.bundle == nil {
+		return nil, errEarly
+	}
 	now := s.now()
 	by := s.bundle.signer(now)
 	if s.shown != nil && now.Before(s.renewAt) && s.by.Equal(by.certificate) {

@@ -1,0 +1,116 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/webhook"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sidecar/inject"
+	"github.com/weftmesh/weft/xds/server/limit"
+)
+
+// injection is the configuration of sidecars of --injection-config.
+func (c Config) injection() (inject.Config, error) {
+	out := inject.Default(c.Version)
+	if c.InjectionConfig != "" {
+		text, err := os.ReadFile(c.InjectionConfig)
+		if err != nil {
+			return out, fmt.Errorf("--injection-config: %w", err)
+		}
+		if out, err = out.Values(c.InjectionConfig, text); err != nil {
+			return out, fmt.Errorf("--injection-config: %w", err)
+		}
+	}
+	// Sidecars connect to the control plane in the first of them.
+	if c.Namespace != "" {
+		others := slices.DeleteFunc(slices.Clone(out.SystemNamespaces), func(n string) bool { return n == c.Namespace })
+		out.SystemNamespaces = append([]string{c.Namespace}, others...)
+	}
+	return out, nil
+}
+
+// admits makes what answers the API server's webhooks.
+func (p *Plane) admits() (http.Handler, error) {
+	values, err := p.cfg.injection()
+	if err != nil {
+		return nil, err
+	}
+	answers := webhook.Handler(webhook.Options{Cluster: admitting{p, values}, Zone: p.cfg.Zone,
+		Ourselves: webhook.AccountName(p.cfg.Namespace, webhook.ServiceName), Log: p.log})
+	return p.onceRead(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// API servers show nothing that would prove who they are; they keep their
+		// connections, and the listener bounds how many there are.
+		limit.Proven(r.Context())
+		answers.ServeHTTP(w, r)
+	})), nil
+}
+
+// admitting is what answers to webhooks depend on: what was read of the cluster, and the
+// API server where that may be old.
+type admitting struct {
+	*Plane
+	values inject.Config
+}
+
+// Namespace is what was read. Where that would leave pods bare the API server is asked: it
+// asks about a pod because it has seen a label, which may be too new to be read here.
+func (a admitting) Namespace(ctx context.Context, name string) (inject.Namespace, error) {
+	o, ok := a.store.Snapshot().Get(api.Ref{Kind: api.KindNamespace, Name: name})
+	if !ok || !enabled(o) {
+		fresh, err := a.cluster.Fetch(ctx, api.KindNamespace, "", name)
+		switch {
+		case err != nil && !ok:
+			return inject.Namespace{}, err
+		case fresh != nil:
+			o = fresh
+		}
+	}
+	if o == nil {
+		return inject.Namespace{}, fmt.Errorf("there is no namespace %s", name)
+	}
+	out := inject.Namespace{Name: name, Labels: o.Labels}
+	if o.Meta != nil {
+		out.Annotations = o.Meta.Annotations
+	}
+	return out, nil
+}
+
+// enabled reports whether pods of a namespace get sidecars unasked.
+func enabled(namespace *api.Object) bool {
+	v := namespace.Labels[api.LabelInjection]
+	return v == "enabled" || v == "true"
+}
+
+// HasMesh looks at what was read, then at the API server.
+func (a admitting) HasMesh(ctx context.Context, name string) (bool, error) {
+	if a.store.Snapshot().Has(api.Ref{Kind: api.KindMesh, Name: name}) {
+		return true, nil
+	}
+	o, err := a.cluster.Fetch(ctx, api.KindMesh, "", name)
+	return o != nil, err
+}
+
+// Injection is the configuration with the authorities, addresses and meshes of now.
+func (a admitting) Injection() inject.Config {
+	c, now := a.values, a.store.Snapshot()
+	ca, _ := a.roots.PEM()
+	c.CA, c.Meshes = string(ca), []string{}
+	for o := range now.OfKind(api.KindMesh) {
+		c.Meshes = append(c.Meshes, o.Name)
+	}
+	at := api.Ref{Kind: api.KindService, Mesh: api.DefaultMesh, Namespace: a.cfg.Namespace, Name: webhook.ServiceName}
+	if o, ok := now.Get(at); ok {
+		if s, ok := o.Spec.(*api.Service); ok && !s.Headless() && s.ClusterIP != "" {
+			c.XDSFallback = s.ClusterIP
+		}
+	}
+	return c
+}
+
+// Model is the newest one.
+func (a admitting) Model() *resolve.Model { return a.loop.current.Load() }

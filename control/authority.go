@@ -1,0 +1,35 @@
+package control
+
+import (
+	"context"
+	"net"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/weftmesh/weft/control/webhook"
+)
+
+// sharesAuthority reports whether something shows certificates of the cluster's authority.
+func (c Config) sharesAuthority() bool {
+	return c.Store == "kube" && c.Namespace != "" && (c.Webhooks != "" || !c.XDSPlaintext && c.XDSTLSCert == "")
+}
+
+// hosts are what certificates of the cluster's authority are for: the Service as pods call
+// it, and this process.
+func (c Config) hosts() []string {
+	service := webhook.ServiceName + "." + c.Namespace
+	out := []string{service + ".svc", service, service + ".svc.cluster.local", webhook.ServiceName, "localhost", "127.0.0.1", "::1"}
+	for _, address := range []string{c.XDS, c.Webhooks} {
+		if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
+			out = append(out, host)
+		}
+	}
+	return out
+}
+
+// keep keeps the authority of the cluster until ctx ends.
+func (p *Plane) keep(ctx context.Context, running *errgroup.Group) {
+	if p.roots != nil {
+		running.Go(func() error { p.roots.Run(ctx); return nil })
+	}
+}
