@@ -42,6 +42,7 @@ var layers = []string{
 	"inspect",
 	"inspect/kuma",
 	"store/*",
+	"store/kube/writing",
 	"sidecar/intercept sidecar/attach",
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/store/kube/election"
+	"github.com/weftmesh/weft/store/kube/writing"
 )
 
 // openCluster is --store kube: users write through the Kubernetes API, and the store
@@ -40,6 +41,11 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	p.observe.leads(p.elector)
+	writer, err := writing.New(s, world.Catalog(), p.elector.Fenced(rest))
+	if err != nil {
+		return err
+	}
+	p.lead("meshes", founding{p, writer, p.elector}.run)
 	if !p.cfg.sharesAuthority() {
 		return nil
 	}

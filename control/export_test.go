@@ -1,9 +1,23 @@
 package control
 
-import "github.com/weftmesh/weft/store"
+import (
+	"context"
+	"log/slog"
+
+	"github.com/weftmesh/weft/store"
+)
 
 // Beneath puts a store in the place of the one that users write to.
 func (p *Plane) Beneath(wrap func(store.Store) store.Store) { p.store = wrap(p.store) }
 
 // Ready is what /readyz asks.
 func (p *Plane) Ready() error { return p.ready() }
+
+// Write runs writers as the leader does, until ctx ends.
+func Write(ctx context.Context, log *slog.Logger, writers map[string]func(context.Context) error) {
+	p := &Plane{log: log}
+	for name, run := range writers {
+		p.lead(name, run)
+	}
+	p.write(ctx)
+}

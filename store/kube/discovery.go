@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -73,6 +74,11 @@ func (d *discovered) resource(ctx context.Context, group, plural string, version
 		}
 	}
 	return schema.GroupVersionResource{}, metav1.APIResource{}, false
+}
+
+// has reports whether a resource has a subresource.
+func (d *discovered) has(ctx context.Context, r schema.GroupVersionResource, sub string) bool {
+	return slices.ContainsFunc(d.list(ctx, r.GroupVersion()).APIResources, func(l metav1.APIResource) bool { return l.Name == r.Resource+"/"+sub })
 }
 
 // list is what one version of a group has.

@@ -30,6 +30,7 @@ const kuma = "kuma.io"
 // installed are the feeds of one kind.
 type installed struct {
 	served  schema.GroupVersionResource
+	kind    string
 	version string // of the definition when it was looked at
 	feeds   []*feed
 }
@@ -149,6 +150,9 @@ func (s *Store) meet(ctx context.Context, kinds map[string]*installed, name stri
 		return &unserved{wrong: notServed(name, versions)}
 	case kinds[name] != nil && kinds[name].served == served:
 		kinds[name].version = d.version
+		if known {
+			s.serve(typ.Name, &Served{served, r.Namespaced, found.has(ctx, served, "status")})
+		}
 		return nil
 	case kinds[name] != nil: // another version of the same objects
 		s.halt(kinds[name])
@@ -158,6 +162,8 @@ func (s *Store) meet(ctx context.Context, kinds map[string]*installed, name stri
 	k := kinds[name]
 	k.served, k.version = served, d.version
 	if known {
+		k.kind = typ.Name
+		s.serve(k.kind, &Served{served, r.Namespaced, found.has(ctx, served, "status")})
 		s.begin(ctx, k, typ.Name, r.Namespaced, s.decode(typ), false)
 	} else {
 		s.begin(ctx, k, r.Kind, r.Namespaced, foreign(r.Kind), true)
@@ -240,6 +246,7 @@ func (s *Store) halt(k *installed) {
 // end stops the reading of a kind, of which nothing stays.
 func (s *Store) end(k *installed) {
 	s.halt(k)
+	s.serve(k.kind, nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range k.feeds {

@@ -56,6 +56,7 @@ type Store struct {
 
 	mu       sync.Mutex
 	feeds    map[*feed]bool
+	serves   map[string]Served        // by kind
 	defined  map[string]definition    // by the names of definitions, as they are in the cluster
 	listed   bool                     // defined is whole
 	settled  bool                     // the feeds of all definitions have begun once
@@ -72,7 +73,7 @@ var _ store.Store = (*Store)(nil)
 // An API server that does not answer is asked until Close.
 func Open(cfg Config) (*Store, error) {
 	s := &Store{Store: memory.New(api.NewSnapshot(0), nil, time.Now), cfg: cfg, catalog: api.NewCatalog(cfg.Types...).Validated(), synced: make(chan struct{}),
-		wake: make(chan struct{}, 1), look: make(chan struct{}, 1), feeds: map[*feed]bool{}, defined: map[string]definition{},
+		wake: make(chan struct{}, 1), look: make(chan struct{}, 1), feeds: map[*feed]bool{}, serves: map[string]Served{}, defined: map[string]definition{},
 		unserved: map[string]*unserved{}, changed: map[api.Ref]*api.Object{}, kinds: map[string]int{}, away: map[*connection]*absence{}}
 	var err error
 	if s.dynamic, err = dynamic.NewForConfig(cfg.REST); err != nil {

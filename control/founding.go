@@ -1,0 +1,143 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/store/kube/election"
+	"github.com/weftmesh/weft/store/kube/writing"
+)
+
+// What leaders have done once stands in annotations of their Lease, so that what users
+// delete afterwards stays deleted (spec/kubernetes.md 6.2).
+const (
+	memoMesh     = "weft.io/default-mesh"         // "created", or "found" where there was a mesh
+	memoPolicies = "weft.io/default-policies-for" // names of meshes, separated by commas
+)
+
+// founding creates mesh default in a cluster without any mesh, and the default policies of
+// each mesh in the namespace of the control plane: each once.
+type founding struct {
+	plane  *Plane
+	writer *writing.Writer
+	lease  *election.Elector
+}
+
+// uninstalled is how often it is tried again while the cluster lacks the kinds for it.
+const uninstalled = 5 * time.Second
+
+// run does it whenever a mesh appears, until ctx ends.
+func (f founding) run(ctx context.Context) error {
+	now, watch := f.plane.store.Watch()
+	defer watch.Stop()
+	for {
+		err := f.found(ctx, now)
+		if err != nil && !errors.Is(err, writing.ErrNotServed) {
+			return err
+		}
+		if now, err = f.wait(ctx, watch, err != nil); err != nil {
+			return err
+		}
+	}
+}
+
+// wait waits until a mesh changes, or, to try it again, for a while.
+func (f founding) wait(ctx context.Context, watch store.Watch, again bool) (*api.Snapshot, error) {
+	waiting, stop := ctx, context.CancelFunc(func() {})
+	if again {
+		waiting, stop = context.WithTimeout(ctx, uninstalled)
+	}
+	defer stop()
+	for {
+		now, changes, err := watch.Next(waiting)
+		if err != nil && again && waiting.Err() != nil && ctx.Err() == nil {
+			return f.plane.store.Snapshot(), nil
+		}
+		if err != nil || slices.ContainsFunc(changes, func(c api.Change) bool { return c.Ref().Kind == api.KindMesh }) {
+			return now, err
+		}
+	}
+}
+
+// found creates what is missing beside the meshes that there are now.
+func (f founding) found(ctx context.Context, now *api.Snapshot) error {
+	var meshes []*api.Object
+	for o := range now.OfKind(api.KindMesh) {
+		if o.ResourceVersion != "" { // of the cluster, not provided by the store
+			meshes = append(meshes, o)
+		}
+	}
+	if err := f.mesh(ctx, len(meshes) > 0); err != nil {
+		return err
+	}
+	for _, m := range meshes {
+		if err := f.policies(ctx, now, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mesh creates mesh default, unless there is some mesh or was one before.
+func (f founding) mesh(ctx context.Context, some bool) error {
+	memo, err := f.lease.Memo(ctx, memoMesh)
+	if err != nil || memo != "" {
+		return err
+	}
+	if some {
+		return f.lease.SetMemo(ctx, memoMesh, "found")
+	}
+	err = f.writer.Create(ctx, world.DefaultMesh())
+	if errors.Is(err, writing.ErrExists) { // it comes by the watch
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.plane.log.Info("the cluster had no mesh; mesh default was created")
+	return f.lease.SetMemo(ctx, memoMesh, "created")
+}
+
+// policies creates the default policies of a mesh, unless that was done before. Those that
+// somebody has put into some namespace already stay alone.
+func (f founding) policies(ctx context.Context, now *api.Snapshot, mesh *api.Object) error {
+	memo, err := f.lease.Memo(ctx, memoPolicies)
+	if err != nil {
+		return err
+	}
+	done := strings.FieldsFunc(memo, func(r rune) bool { return r == ',' })
+	if slices.Contains(done, mesh.Name) {
+		return nil
+	}
+	spec, ok := mesh.Spec.(*api.Mesh)
+	if ok && !f.plane.cfg.SkipDefaultPolicies {
+		for _, p := range world.DefaultPolicies(mesh.Name, spec.SkipCreatingInitialPolicies) {
+			if stands(now, p.Ref) {
+				continue
+			}
+			o := *p
+			o.Namespace = f.plane.cfg.Namespace
+			if err := f.writer.Create(ctx, &o); err != nil && !errors.Is(err, writing.ErrExists) {
+				return err
+			}
+			f.plane.log.Info("a default policy was created", "policy", o.Ref.String())
+		}
+	}
+	return f.lease.SetMemo(ctx, memoPolicies, strings.Join(append(done, mesh.Name), ","))
+}
+
+// stands reports whether some namespace has an object of that kind, mesh and name.
+func stands(now *api.Snapshot, ref api.Ref) bool {
+	for o := range now.Of(ref.Kind, ref.Mesh) {
+		if o.Name == ref.Name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,98 @@
+// Package writing writes to the cluster what the leader of its control planes writes
+// (spec/kubernetes.md 6.2).
+//
+// It promises that nothing is written over what somebody else has written meanwhile: an
+// object is created where there is none, a status is written for the version that it was
+// computed from, and what is not ours stays. It decides nothing: what to write, and when, is
+// the caller's, who also sees to it that only the leader writes.
+package writing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/store/kube"
+)
+
+// The managers of fields, as they stand in managedFields.
+const objectManager = "weft"
+
+// Why something was not written. What the API server has said stands behind it.
+var (
+	ErrExists    = errors.New("there is such an object already")
+	ErrChanged   = errors.New("the object has changed meanwhile")
+	ErrGone      = errors.New("there is no such object, or no such namespace")
+	ErrNotServed = errors.New("the cluster does not serve the kind")
+)
+
+// Writer writes to one cluster. It is safe for many goroutines.
+type Writer struct {
+	store   *kube.Store
+	catalog *api.Catalog
+	client  dynamic.Interface
+}
+
+// New writes to the cluster that store reads, by REST, which has to be fenced.
+func New(store *kube.Store, catalog *api.Catalog, c *rest.Config) (*Writer, error) {
+	client, err := dynamic.NewForConfig(c)
+	if err != nil {
+		return nil, fmt.Errorf("write to the cluster: %w", err)
+	}
+	return &Writer{store, catalog, client}, nil
+}
+
+// Create creates an object where there is none of its name: else ErrExists.
+func (w *Writer) Create(ctx context.Context, o *api.Object) error {
+	client, err := w.of(o.Ref)
+	if err != nil {
+		return err
+	}
+	text, err := decode.PrintKubernetes(w.catalog, o)
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal(text, &u.Object); err != nil {
+		return fmt.Errorf("create %s: %w", o.Ref, err)
+	}
+	_, err = client.Create(ctx, u, metav1.CreateOptions{FieldManager: objectManager})
+	return named("create", o.Ref, err)
+}
+
+// of is where an object is written.
+func (w *Writer) of(ref api.Ref) (dynamic.ResourceInterface, error) {
+	r, ok := w.store.Served(ref.Kind)
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", ref, ErrNotServed)
+	}
+	if client := w.client.Resource(r.GroupVersionResource); !r.Namespaced {
+		return client, nil
+	} else {
+		return client.Namespace(ref.Namespace), nil
+	}
+}
+
+// named says in our words why the API server has not done something.
+func named(what string, ref api.Ref, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("%s %s: %w: %w", what, ref, ErrExists, err)
+	case apierrors.IsConflict(err):
+		return fmt.Errorf("%s %s: %w: %w", what, ref, ErrChanged, err)
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("%s %s: %w: %w", what, ref, ErrGone, err)
+	}
+	return fmt.Errorf("%s %s: %w", what, ref, err)
+}
