@@ -34,7 +34,7 @@ var layers = []string{
 	"admission",
 	"policies",
 	"resolve/derive",
-	"resolve/pods",
+	"resolve/pods resolve/vips",
 	"resolve",
 	"sim",
 	"xds",

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/pods"
+	"github.com/weftmesh/weft/resolve/vips"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -36,8 +37,12 @@ type collections struct {
 	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind   *derive.Index[policy]
 	routesByName, routesByTarget, routesByHost, routesByRead, routesByEdges *derive.Index[routeObject]
 	routesByAddress                                                         *derive.Index[routeObject]
-	servicesByID                                                            *derive.Index[service]
+	servicesByID, servicesByVIP                                             *derive.Index[service]
 	dataplanesByLabel, dataplanesByClassic, dataplanesByAddress             *derive.Index[dataplane]
+
+	// Who is given which virtual address: by objectKey, and by block of addresses.
+	vipRequests *derive.Collection[vips.Request]
+	vipsGiven   [vips.Rounds]*derive.Collection[vips.Given]
 
 	// What can be called, by destination id.
 	dests       *derive.Collection[dest]
@@ -90,6 +95,7 @@ func newCollections(dialects []route.Dialect, kinds []*policies.Kind, zone map[s
 	c.addSecrets()
 	c.addMeanings()
 	c.addIndexes()
+	c.addVIPs()
 	c.addDestinations()
 	c.addSubjects()
 	c.addClasses()

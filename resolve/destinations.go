@@ -40,11 +40,12 @@ func (c *collections) addDestinations() {
 
 func (m mesh) destination(id string) *dest {
 	if s, d := m.ownerOf(id); s != nil {
-		if m.isOutside(s.object) {
-			there := *d
-			there.Outside = true
-			d = &there
+		there := *d
+		there.Outside = m.isOutside(s.object)
+		if s.virtual() {
+			there.VIPs = m.vipsOf(s)
 		}
+		d = &there
 		return newDest(d, s.object)
 	}
 	d := m.hostOf(id)

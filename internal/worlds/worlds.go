@@ -44,11 +44,17 @@ var (
 
 // Changes draws one to three valid changes of a snapshot.
 func Changes(t *rapid.T, catalog *api.Catalog, s *api.Snapshot) []api.Change {
+	return ChangesOf(t, s, func(t *rapid.T) *api.Object {
+		text, _ := json.Marshal(document(t))
+		return Decode(t, catalog, string(text))
+	})
+}
+
+// ChangesOf draws one to three changes of a snapshot by drawing documents.
+func ChangesOf(t *rapid.T, s *api.Snapshot, draw func(*rapid.T) *api.Object) []api.Change {
 	byRef := map[api.Ref]api.Change{}
 	for range rapid.IntRange(1, 3).Draw(t, "changes") {
-		doc := document(t)
-		text, _ := json.Marshal(doc)
-		o := Decode(t, catalog, string(text))
+		o := draw(t)
 		before, _ := s.Get(o.Ref)
 		if before != nil && rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
 			byRef[o.Ref] = api.Change{Before: before}

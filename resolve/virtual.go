@@ -1,0 +1,216 @@
+package resolve
+
+import (
+	"cmp"
+	"iter"
+	"net/netip"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/vips"
+)
+
+// shortNames are those of the kinds whose objects are given virtual addresses, as in a KRI.
+var shortNames = map[string]string{
+	api.KindMeshService: "msvc", api.KindMeshExternalService: "extsvc", api.KindMeshMultiZoneService: "mzsvc",
+}
+
+// virtual reports whether the object is one that is given a virtual address where nothing is
+// stored: somebody wrote it, rather than it following from a Service of a cluster
+// (spec/kubernetes.md 3.8).
+func (s *service) virtual() bool {
+	return shortNames[s.object.Kind] != "" && s.object.From == nil && s.object.Labels[api.LabelManagedBy] != api.ManagedByController
+}
+
+// storedVIPs yields the addresses in the status of the object. A twin follows from the address
+// that it belongs to.
+func (s *service) storedVIPs() iter.Seq[netip.Addr] {
+	return func(yield func(netip.Addr) bool) {
+		st, ok := s.object.Status.(*api.ServiceStatus)
+		if !ok || st == nil || !s.virtual() {
+			return
+		}
+		for _, v := range st.VIPs {
+			a, err := netip.ParseAddr(v.IP)
+			if a = a.Unmap(); err != nil || a.Is6() && vips.Pooled(a) {
+				continue
+			}
+			if !yield(a) {
+				return
+			}
+		}
+	}
+}
+
+// addVIPs derives who has which virtual address: what is stored stays, with the older of two
+// objects that have it; the others are given one by the hash of their KRI.
+func (c *collections) addVIPs() {
+	c.servicesByVIP = c.services.Index(func(_ string, s *service, add func(string)) {
+		for a := range s.storedVIPs() {
+			add(a.String())
+		}
+	})
+	storedIn := c.services.Index(func(_ string, s *service, add func(string)) {
+		for a := range s.storedVIPs() {
+			if vips.Pooled(a) {
+				add(vips.BlockOf(a).String())
+			}
+		}
+	})
+	c.vipRequests = derive.Derive(c.schema, "requests for virtual addresses", c.services, derive.Values[vips.Request]{
+		Equal: func(a, b *vips.Request) bool { return *a == *b },
+	}, func(r *derive.Reader, key string) *vips.Request {
+		s := need(c.services, r, key)
+		for a := range s.storedVIPs() {
+			if (mesh{c, r}).holderOf(a) == s {
+				return nil
+			}
+		}
+		if !s.virtual() {
+			return nil
+		}
+		return &vips.Request{Key: key, Kind: s.object.Kind, KRI: s.kri()}
+	})
+	wanting := c.vipRequests.Index(func(_ string, q *vips.Request, add func(string)) { addBlock(*q, 0, add) })
+	c.vipsGiven[0] = c.assigned(0, wanting, storedIn, func(r *derive.Reader, block string) (list []vips.Request) {
+		for q := range wanting.Values(r, block) {
+			list = append(list, *q)
+		}
+		return list
+	})
+	for round := 1; round < vips.Rounds; round++ {
+		lost := c.vipsGiven[round-1].Index(func(_ string, g *vips.Given, add func(string)) {
+			for _, q := range g.Lost {
+				addBlock(q, round, add)
+			}
+		})
+		c.vipsGiven[round] = c.assigned(round, lost, storedIn, func(r *derive.Reader, block string) (list []vips.Request) {
+			for g := range lost.Values(r, block) {
+				for _, q := range g.Lost {
+					if b, _, _ := q.Wants(round); b.String() == block {
+						list = append(list, q)
+					}
+				}
+			}
+			return list
+		})
+	}
+}
+
+// addBlock adds where a request looks for an address in a round.
+func addBlock(q vips.Request, round int, add func(string)) {
+	if b, _, ok := q.Wants(round); ok {
+		add(b.String())
+	}
+}
+
+// assigned derives what the blocks of over give away in a round.
+func (c *collections) assigned(round int, over derive.Keys, storedIn *derive.Index[service], requests func(r *derive.Reader, block string) []vips.Request) *derive.Collection[vips.Given] {
+	return derive.Derive(c.schema, "virtual addresses given in round "+portText(uint32(round+1), ""), over, derive.Values[vips.Given]{
+		Equal: func(a, b *vips.Given) bool { return same(a, b) },
+	}, func(r *derive.Reader, block string) *vips.Given {
+		taken := map[netip.Addr]bool{}
+		for s := range storedIn.Values(r, block) {
+			for a := range s.storedVIPs() {
+				taken[a] = true
+			}
+		}
+		for _, earlier := range c.vipsGiven[:round] {
+			if g, _ := earlier.Get(r, block); g != nil {
+				for _, a := range g.At {
+					taken[a] = true
+				}
+			}
+		}
+		return vips.Assign(vips.Block([]byte(block)), requests(r, block), round, func(a netip.Addr) bool { return taken[a] })
+	})
+}
+
+// kri identifies the object of a service.
+func (s *service) kri() string {
+	zone, _ := s.labels.Get(api.LabelZone)
+	return api.KRI{Short: shortNames[s.object.Kind], Mesh: s.object.Mesh, Zone: zone, Namespace: s.object.HomeNamespace(), Name: s.object.DisplayName()}.String()
+}
+
+// holderOf is the oldest of those in whose status an address is.
+func (m mesh) holderOf(a netip.Addr) *service {
+	var oldest *service
+	for s := range m.servicesByVIP.Values(m.at, a.String()) {
+		if oldest == nil || senior(s.object, oldest.object) {
+			oldest = s
+		}
+	}
+	return oldest
+}
+
+// senior orders objects by age, and those of one age by their refs.
+func senior(a, b *api.Object) bool {
+	return cmp.Or(a.Created.Compare(b.Created), a.Ref.Compare(b.Ref)) < 0
+}
+
+// vipsOf are the virtual addresses of a service: those in its status that are its own, else
+// the one that it is given, each with its twin.
+func (m mesh) vipsOf(s *service) []string {
+	var own []netip.Addr
+	for a := range s.storedVIPs() {
+		if m.holderOf(a) == s {
+			own = append(own, a)
+		}
+	}
+	if given := m.givenTo(s); len(own) == 0 && given.IsValid() {
+		own = append(own, given)
+	}
+	var out []string
+	for _, a := range own {
+		out = append(out, a.String())
+		if vips.Pooled(a) {
+			out = append(out, vips.Twin(a).String())
+		}
+	}
+	return out
+}
+
+// givenTo is the address that a service without one of its own is given.
+func (m mesh) givenTo(s *service) netip.Addr {
+	key := objectKey(s.object.Ref)
+	q, _ := m.vipRequests.Get(m.at, key)
+	if q == nil {
+		return netip.Addr{}
+	}
+	for round, given := range m.vipsGiven {
+		b, _, _ := q.Wants(round)
+		if g, _ := given.Get(m.at, b.String()); g != nil && g.At[key].IsValid() {
+			return g.At[key]
+		}
+	}
+	return netip.Addr{}
+}
+
+// The codes of notes on virtual addresses.
+const (
+	duplicateVIP = "DuplicateVIP"
+	noVIP        = "NoVIP"
+)
+
+// vipNotes says which addresses in the status of a service are those of another.
+func vipNotes(x mesh, s *service) []api.Note {
+	var notes []api.Note
+	origin := &api.Origin{Ref: s.object.Ref}
+	if !s.virtual() {
+		return nil
+	}
+	given := x.givenTo(s)
+	for a := range s.storedVIPs() {
+		if h := x.holderOf(a); h != s {
+			instead := ""
+			if given.IsValid() {
+				instead = ", and this one is called at " + given.String() + " instead"
+			}
+			notes = append(notes, note(origin, api.Warning, duplicateVIP, "status.vips", "%s is the address of %s already, which is older%s", a, h.object.Ref, instead))
+		}
+	}
+	if q, _ := x.vipRequests.Get(x.at, objectKey(s.object.Ref)); q != nil && !given.IsValid() {
+		notes = append(notes, note(origin, api.Error, noVIP, "status.vips", "every address that it could be given is taken, so it has none; write one into its status"))
+	}
+	return notes
+}
