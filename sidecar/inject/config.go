@@ -18,10 +18,10 @@ import (
 	"github.com/weftmesh/weft/sidecar/intercept"
 )
 
-// Config is what injection has to know beside a pod and its namespace. The keys are those
-// of the Helm chart's values (spec/kubernetes.md 6.8); what has none comes from elsewhere.
+// Config is what injection has to know beside a pod and its namespace. The keys are the
+// part of the Helm chart's values that injection reads (spec/kubernetes.md 6.8, package
+// control/install); what has none comes from elsewhere.
 type Config struct {
-	Image            string             `json:"image"` // of weft-init and weft-sidecar
 	SystemNamespaces []string           `json:"systemNamespaces"`
 	Injection        InjectionValues    `json:"injection"`
 	Sidecar          SidecarValues      `json:"sidecar"`
@@ -42,12 +42,13 @@ type Config struct {
 // InjectionValues say which pods are left out. Exceptions are labels of pods, each with
 // the value that it must have, or *.
 type InjectionValues struct {
-	FailurePolicy string            `json:"failurePolicy"` // of the webhooks; not read here
+	FailurePolicy string            `json:"failurePolicy"` // of the webhooks that inject: Fail, Ignore
 	Exceptions    map[string]string `json:"exceptions"`
 }
 
 // SidecarValues are those of every sidecar that no annotation says otherwise of.
 type SidecarValues struct {
+	Image     string            `json:"image"` // of weft-init and weft-sidecar: weft with Envoy
 	Native    bool              `json:"native"`
 	Resources Resources         `json:"resources"`
 	DrainTime api.Duration      `json:"drainTime"`
@@ -68,32 +69,13 @@ type DNSValues struct {
 	Enabled bool `json:"enabled"`
 }
 
-// controlPlaneValues are the other values of the chart, which a file may hold too.
-type controlPlaneValues struct {
-	Replicas          any `json:"replicas"`
-	HA                any `json:"ha"`
-	Resources         any `json:"resources"`
-	WatchNamespaces   any `json:"watchNamespaces"`
-	CertManager       any `json:"certManager"`
-	Secrets           any `json:"secrets"`
-	NetworkPolicy     any `json:"networkPolicy"`
-	ServiceMonitor    any `json:"serviceMonitor"`
-	NodeSelector      any `json:"nodeSelector"`
-	Tolerations       any `json:"tolerations"`
-	Affinity          any `json:"affinity"`
-	PriorityClassName any `json:"priorityClassName"`
-	LogLevel          any `json:"logLevel"`
-	API               any `json:"api"`
-}
-
 // Default is the configuration without values.
 func Default(version string) Config {
 	return Config{
-		Image:            "weftmesh/weft:" + tag(version),
 		SystemNamespaces: []string{"weft-system", "kuma-system"},
 		Injection:        InjectionValues{FailurePolicy: "Fail", Exceptions: map[string]string{"openshift.io/build.name": "*", "openshift.io/deployer-pod-for.name": "*"}},
 		Sidecar: SidecarValues{
-			Native: true, DrainTime: api.Duration(30 * time.Second),
+			Image: "weftmesh/weft-sidecar:" + Tag(version), Native: true, DrainTime: api.Duration(30 * time.Second),
 			Resources: Resources{Requests: map[string]string{"cpu": "50m", "memory": "64Mi"}, Limits: map[string]string{"memory": "512Mi"}},
 		},
 		Interception: InterceptionValues{Mode: ModeInit, Backend: "auto"},
@@ -101,30 +83,27 @@ func Default(version string) Config {
 	}
 }
 
-// tag is a version as the tag of an image.
-func tag(version string) string {
+// Tag is a version as the tag of an image.
+func Tag(version string) string {
 	return strings.Trim(notInTags.ReplaceAllString(version, "-"), "-.")
 }
 
 var notInTags = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
-// Values reads the values of the Helm chart over what c says: strictly, and all mistakes
-// at once, with their places. Maps and lists replace those of c.
+// Values reads what the control plane in a cluster is given of the chart's values over
+// what c says: strictly, and all mistakes at once, with their places. Maps and lists
+// replace those of c.
 func (c Config) Values(file string, text []byte) (Config, error) {
-	v := struct {
-		Config
-		controlPlaneValues
-	}{Config: c}
-	if err := decode.Into(file, text, "", &v); err != nil {
+	read := c
+	if err := decode.Into(file, text, "", &read); err != nil {
 		return c, err
 	}
-	c = v.Config
-	err := c.Validate()
+	err := read.Validate()
 	locate := decode.Locator(api.Source{File: file, Line: 1, Text: text})
 	for _, one := range api.Violations(err) {
 		one.Position = locate(one.Field)
 	}
-	return c, err
+	return read, err
 }
 
 // Validate refuses values with which no pod could start. All refusals come at once.
@@ -136,13 +115,14 @@ func (c Config) Validate() error {
 			errs = multierror.Append(errs, at.Breaks("%s", err.Error()))
 		}
 	}
-	if c.Image == "" {
-		check("image", errors.New("is empty; name the image of weft with Envoy"))
+	if c.Sidecar.Image == "" {
+		check("sidecar.image", errors.New("is empty; name the image of weft with Envoy"))
 	}
+	check("injection.failurePolicy", oneOf(c.Injection.FailurePolicy, "Fail", "Ignore"))
 	if len(c.SystemNamespaces) == 0 {
 		check("systemNamespaces", errors.New("is empty; name the namespace of the control plane"))
 	}
-	check("sidecar.resources", c.Sidecar.Resources.validate())
+	check("sidecar.resources", c.Sidecar.Resources.Validate())
 	if c.Sidecar.DrainTime < 0 {
 		check("sidecar.drainTime", errors.New("is negative; write 0s or more"))
 	}

@@ -23,7 +23,7 @@ func TestValues(t *testing.T) {
 		}
 		return out
 	}
-	if got := said("replicas: 3\nresources: {limits: {memory: 1Gi}}\naffinity: {}\nsidecar: {native: false}\n"); got != nil {
+	if got := said("systemNamespaces: [mesh]\nsidecar: {native: false}\n"); got != nil {
 		t.Error(got)
 	}
 	want := []string{
@@ -34,20 +34,20 @@ func TestValues(t *testing.T) {
 		t.Error(diff)
 	}
 	want = []string{
-		`values.yaml:1:8: image: is empty; name the image of weft with Envoy`,
-		`values.yaml:2:19: systemNamespaces: is empty; name the namespace of the control plane`,
-		`values.yaml:4:14: sidecar.resources: the request memory: 2Gi is over its limit 1Gi; raise the limit`,
-		`values.yaml:5:14: sidecar.drainTime: is negative; write 0s or more`,
-		`values.yaml:3:31: sidecar.env["WEFT_CA_CERT"]: WEFT_CA_CERT is set by weft itself; leave it out`,
+		`values.yaml:1:18: sidecar.image: is empty; name the image of weft with Envoy`,
+		`values.yaml:5:19: systemNamespaces: is empty; name the namespace of the control plane`,
+		`values.yaml:3:14: sidecar.resources: the request memory: 2Gi is over its limit 1Gi; raise the limit`,
+		`values.yaml:4:14: sidecar.drainTime: is negative; write 0s or more`,
+		`values.yaml:2:23: sidecar.env["WEFT_CA_CERT"]: WEFT_CA_CERT is set by weft itself; leave it out`,
 		`values.yaml:7:9: interception.mode: interception by a CNI plugin is not there yet; write init or none`,
 		`values.yaml:8:12: interception.backend: "bpf" is none; write one of auto, iptables-nft, iptables-legacy, nft`,
 		`values.yaml:9:25: interception.excludeInboundPorts[0]: "x" is no port; write numbers and ranges from 1 to 65535 by comma, such as 80,8000-8100`,
 	}
-	if diff := cmp.Diff(want, said(`image: ""
-systemNamespaces: []
-sidecar: {env: {WEFT_CA_CERT: x},
+	if diff := cmp.Diff(want, said(`sidecar: {image: "",
+  env: {WEFT_CA_CERT: x},
   resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}},
   drainTime: -1s}
+systemNamespaces: []
 interception:
   mode: cni
   backend: bpf
@@ -60,8 +60,8 @@ interception:
 // The tag of the image is one whatever the version is.
 func TestImageOfAVersion(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string]string{"1.2.3": "weftmesh/weft:1.2.3", "(devel)": "weftmesh/weft:devel", "v1.2.3-4+dirty": "weftmesh/weft:v1.2.3-4-dirty"} {
-		if got := inject.Default(version).Image; got != want {
+	for version, want := range map[string]string{"1.2.3": "weftmesh/weft-sidecar:1.2.3", "(devel)": "weftmesh/weft-sidecar:devel", "v1.2.3-4+dirty": "weftmesh/weft-sidecar:v1.2.3-4-dirty"} {
+		if got := inject.Default(version).Sidecar.Image; got != want {
 			t.Errorf("%s: %s", version, got)
 		}
 	}

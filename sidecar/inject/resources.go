@@ -17,8 +17,8 @@ type Resources struct {
 	Limits   map[string]string `json:"limits"`
 }
 
-// validate wants quantities, and no request over its limit.
-func (r Resources) validate() error {
+// Validate wants quantities, and no request over its limit.
+func (r Resources) Validate() error {
 	_, err := r.parse()
 	return err
 }

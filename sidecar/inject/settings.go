@@ -126,7 +126,7 @@ func (s *settings) setResources(text string) error {
 		return plain(err)
 	}
 	s.resources = s.resources.with(given)
-	return s.resources.validate()
+	return s.resources.Validate()
 }
 
 // setComponents reads component:level with commas in between.

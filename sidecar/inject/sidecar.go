@@ -22,7 +22,7 @@ func (s *settings) initContainer(c Config) corev1.Container {
 	security.RunAsUser, security.RunAsGroup = new(int64(0)), new(int64(0))
 	security.RunAsNonRoot = new(false) // else a pod that says true could not start
 	return corev1.Container{
-		Name: InitContainer, Image: c.Image, ImagePullPolicy: corev1.PullIfNotPresent,
+		Name: InitContainer, Image: c.Sidecar.Image, ImagePullPolicy: corev1.PullIfNotPresent,
 		Command: []string{"weft", "install", "transparent-proxy"}, Args: append([]string{"--backend=" + s.backend}, s.redirect.Args()...),
 		Env: []corev1.EnvVar{{Name: "XTABLES_LOCKFILE", Value: runDir + "/xtables.lock"}},
 		Resources: corev1.ResourceRequirements{
@@ -48,7 +48,7 @@ func (s *settings) sidecar(c Config) corev1.Container {
 	security := confined()
 	security.RunAsUser, security.RunAsGroup, security.RunAsNonRoot = new(int64(UID)), new(int64(UID)), new(true)
 	out := corev1.Container{
-		Name: SidecarContainer, Image: c.Image, ImagePullPolicy: corev1.PullIfNotPresent,
+		Name: SidecarContainer, Image: c.Sidecar.Image, ImagePullPolicy: corev1.PullIfNotPresent,
 		Command: []string{"weft", "sidecar"}, Args: s.arguments(c),
 		Resources:       s.parsed,
 		SecurityContext: security,
