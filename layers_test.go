@@ -21,6 +21,7 @@ const module = "github.com/weftmesh/weft/"
 // packages of lines above its own, and where a line says so packages of its own
 // line. A name with a slash-star stands for every package below it.
 var layers = []string{
+	"deploy",
 	"api",
 	"api/jsonschema",
 	"api/decode api/crd",
@@ -46,6 +47,7 @@ var layers = []string{
 	"sidecar/intercept sidecar/attach",
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",
+	"control/install",
 	"control/identity control/webhook control/roots",
 	"control",
 	"examples",
@@ -60,7 +62,7 @@ var homes = map[string][]string{
 	"github.com/envoyproxy/go-control-plane/envoy":      {"xds", "policies/", "internal/", "hack/"},
 	"github.com/envoyproxy/go-control-plane/pkg/server": {"xds/server"},
 	"github.com/envoyproxy/go-control-plane/pkg/cache":  {"xds/server"},
-	"k8s.io/":                {"store/kube", "sidecar/inject", "control/identity", "control/webhook", "control/roots", "internal/"},
+	"k8s.io/":                {"store/kube", "sidecar/inject", "control/identity", "control/webhook", "control/roots", "control/install", "internal/"},
 	"sigs.k8s.io/":           {"route/gateway", "sidecar/inject"},
 	"github.com/spf13/cobra": {"cmd/"},
 	"go.etcd.io/bbolt":       {"store/bolt"},

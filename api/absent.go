@@ -1,5 +1,10 @@
 package api
 
+import (
+	"maps"
+	"slices"
+)
+
 // CodeUnsupportedKind marks documents of a kind that weft does not have.
 const CodeUnsupportedKind = "UnsupportedKind"
 
@@ -23,6 +28,9 @@ var absentKinds = map[string]bool{
 
 // AbsentKind reports whether Kuma has the kind and weft has not.
 func AbsentKind(kind string) bool { return absentKinds[kind] }
+
+// AbsentKinds are the kinds that Kuma has and weft has not, sorted.
+func AbsentKinds() []string { return slices.Sorted(maps.Keys(absentKinds)) }
 
 // AbsentMessage says what is wrong with a document of such a kind.
 func AbsentMessage(kind string) string {

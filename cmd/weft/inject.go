@@ -99,13 +99,11 @@ func (a *app) injected(x injection) (documents.Result, error) {
 func (x injection) settings() (documents.Settings, error) {
 	s := documents.Settings{Config: inject.Default(thisBuild().Version), Namespace: x.namespace}
 	if x.values != "" {
-		text, err := os.ReadFile(x.values)
+		values, err := readValues([]string{x.values})
 		if err != nil {
-			return s, fmt.Errorf("--mesh-config: %w", err)
+			return s, err
 		}
-		if s.Config, err = s.Values(x.values, text); err != nil {
-			return s, invalid(err)
-		}
+		s.Config = values.Injection(thisBuild().Version, "")
 	}
 	if x.ca != "" {
 		text, err := os.ReadFile(x.ca)

@@ -6,11 +6,11 @@ func newInstall(a *app) *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:     "install",
 		Short:   "Print what a cluster needs, or set up this host",
-		Example: "  weft install crds | kubectl apply --server-side -f -\n  weft install transparent-proxy --dry-run",
+		Example: "  weft install control-plane | kubectl apply --server-side -f -\n  weft install transparent-proxy --dry-run",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}, groupRun)
-	c.AddCommand(newInstallCRDs(a), newInstallTransparentProxy(a))
+	c.AddCommand(newInstallCRDs(a), newInstallControlPlane(a), newInstallTransparentProxy(a))
 	return c
 }
 

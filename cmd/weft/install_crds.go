@@ -15,6 +15,7 @@ import (
 )
 
 //go:generate go run . install crds --with httpproxy,routegroup --directory ../../deploy/crds
+//go:generate go run . install crds --directory ../../deploy/chart/crds
 
 // definitions is the command line of install crds.
 type definitions struct {

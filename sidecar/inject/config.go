@@ -22,7 +22,7 @@ import (
 // part of the Helm chart's values that injection reads (spec/kubernetes.md 6.8, package
 // control/install); what has none comes from elsewhere.
 type Config struct {
-	SystemNamespaces []string           `json:"systemNamespaces"`
+	SystemNamespaces []string           `json:"systemNamespaces" means:"namespaces of operators: that of the control plane always, and these; their pods get no sidecars, their documents are for everybody"`
 	Injection        InjectionValues    `json:"injection"`
 	Sidecar          SidecarValues      `json:"sidecar"`
 	Interception     InterceptionValues `json:"interception"`
@@ -42,31 +42,31 @@ type Config struct {
 // InjectionValues say which pods are left out. Exceptions are labels of pods, each with
 // the value that it must have, or *.
 type InjectionValues struct {
-	FailurePolicy string            `json:"failurePolicy"` // of the webhooks that inject: Fail, Ignore
-	Exceptions    map[string]string `json:"exceptions"`
+	FailurePolicy string            `json:"failurePolicy" schema:"enum=Fail|Ignore" means:"of the webhooks that inject: what happens to pods that are to have a sidecar while no control plane answers"`
+	Exceptions    map[string]string `json:"exceptions" means:"labels of pods that get no sidecar, each with the value that it must have, or *"`
 }
 
 // SidecarValues are those of every sidecar that no annotation says otherwise of.
 type SidecarValues struct {
-	Image     string            `json:"image"` // of weft-init and weft-sidecar: weft with Envoy
-	Native    bool              `json:"native"`
-	Resources Resources         `json:"resources"`
-	DrainTime api.Duration      `json:"drainTime"`
-	Env       map[string]string `json:"env"`
+	Image     string            `json:"image" means:"image of weft-init and weft-sidecar, weft with Envoy; empty is weftmesh/weft-sidecar of the chart's version"`
+	Native    bool              `json:"native" means:"sidecars are init containers that run on; else containers beside the others"`
+	Resources Resources         `json:"resources" means:"of a sidecar"`
+	DrainTime api.Duration      `json:"drainTime" means:"how long a sidecar that ends waits for requests that are under way"`
+	Env       map[string]string `json:"env" means:"variables of all sidecars"`
 }
 
 // InterceptionValues are those of every pod; the lists are added to what annotations say.
 type InterceptionValues struct {
-	Mode                 string   `json:"mode"`    // init, none
-	Backend              string   `json:"backend"` // auto, iptables-nft, iptables-legacy, nft
-	ExcludeInboundPorts  []string `json:"excludeInboundPorts"`
-	ExcludeOutboundPorts []string `json:"excludeOutboundPorts"`
-	ExcludeOutboundIPs   []string `json:"excludeOutboundIPs"`
+	Mode                 string   `json:"mode" schema:"enum=init|none" means:"how the traffic of a pod gets to its sidecar: by an init container, or not at all"`
+	Backend              string   `json:"backend" schema:"enum=auto|iptables-nft|iptables-legacy|nft" means:"by what the init container redirects"`
+	ExcludeInboundPorts  []string `json:"excludeInboundPorts" means:"ports and ranges of every pod that are not redirected"`
+	ExcludeOutboundPorts []string `json:"excludeOutboundPorts" means:"ports and ranges that calls of every pod go to directly"`
+	ExcludeOutboundIPs   []string `json:"excludeOutboundIPs" means:"addresses and prefixes that calls of every pod go to directly"`
 }
 
 // DNSValues switch the resolver of the sidecar on.
 type DNSValues struct {
-	Enabled bool `json:"enabled"`
+	Enabled bool `json:"enabled" means:"sidecars answer the names that only the mesh knows"`
 }
 
 // Default is the configuration without values.

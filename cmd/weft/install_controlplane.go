@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftmesh/weft/api/crd"
+	"github.com/weftmesh/weft/control/install"
+	"github.com/weftmesh/weft/control/world"
+)
+
+// installation is the command line of install control-plane.
+type installation struct {
+	files, sets []string
+	namespace   string
+	skipCRDs    bool
+}
+
+func newInstallControlPlane(a *app) *cobra.Command {
+	var x installation
+	c := a.command(&cobra.Command{
+		Use:   "control-plane",
+		Short: "Print the control plane for a cluster",
+		Long: `Prints everything that a control plane in a cluster is, as one stream of YAML: its
+Namespace, the custom resources, its account and rights, Deployment, Services and
+webhooks. It asks no cluster; 'weft check --pre' does.
+
+It takes the values of the Helm chart in deploy/chart, and prints the same objects: files
+by --values, single ones by --set, the last one wins.`,
+		Example: "  weft install control-plane | kubectl apply --server-side -f -\n  weft install control-plane --set ha=true,networkPolicy=true\n  weft install control-plane --values values.yaml --skip-crds --namespace mesh",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.installControlPlane(x) },
+	}, "")
+	c.Flags().StringArrayVar(&x.sets, "set", nil, "values as path=value, with commas in between, as Helm reads them; may be repeated")
+	c.Flags().StringArrayVarP(&x.files, "values", "f", nil, "file of values; may be repeated")
+	c.Flags().StringVarP(&x.namespace, "namespace", "n", install.DefaultNamespace, "namespace of the control plane")
+	c.Flags().BoolVar(&x.skipCRDs, "skip-crds", false, "print no custom resources")
+	return c
+}
+
+func (a *app) installControlPlane(x installation) error {
+	if err := install.CheckNamespace(x.namespace); err != nil {
+		return usage("--namespace %w", err)
+	}
+	values, err := readValues(x.files, x.sets...)
+	if err != nil {
+		return err
+	}
+	manifests, err := install.Render(install.Release{Namespace: x.namespace, Version: thisBuild().Version, Service: "weft"}, values)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	documents := []any{install.Namespace(x.namespace)}
+	if !x.skipCRDs {
+		for _, d := range crd.All(world.Catalog(), thisBuild().bundle()) {
+			documents = append(documents, d)
+		}
+	}
+	if err := writeDocuments(&out, documents); err != nil {
+		return err
+	}
+	for _, m := range manifests {
+		fmt.Fprintf(&out, "---\n# %s\n%s", m.Name, m.Text)
+	}
+	if _, err := a.out.Write(out.Bytes()); err != nil {
+		return fmt.Errorf("print the control plane: %w", err)
+	}
+	return nil
+}
+
+// readValues reads files of values, and words as --set takes them.
+func readValues(names []string, sets ...string) (install.Given, error) {
+	var files []install.File
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return install.Given{}, fmt.Errorf("read values: %w", err)
+		}
+		files = append(files, install.File{Name: name, Text: text})
+	}
+	values, err := install.Read(files, sets...)
+	if err != nil {
+		return values, invalid(err)
+	}
+	return values, nil
+}

@@ -1,0 +1,220 @@
+package install_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/install"
+	"github.com/weftmesh/weft/control/webhook"
+	"github.com/weftmesh/weft/internal/kubetest"
+	"github.com/weftmesh/weft/sidecar/inject"
+)
+
+// corpus are values that say all that there is to say. hack/helm renders them too.
+var corpus = []string{
+	"",
+	"ha=true",
+	"ha=true,replicas=5,autoscaled=true",
+	"replicas=2,image=registry.example/weft:1,sidecar.image=registry.example/sidecar:2,logLevel=debug",
+	"certManager=true,networkPolicy=true,serviceMonitor=true,api.expose=true",
+	"systemNamespaces={mesh,operators},watchNamespaces={shop,web},secrets.namespaces={edge,shop}",
+	"injection.failurePolicy=Ignore,sidecar.native=false,sidecar.drainTime=90s,sidecar.env.A=b,interception.excludeOutboundPorts={587-589}",
+	"nodeSelector.disk=ssd,tolerations[0].key=a,tolerations[0].operator=Exists,priorityClassName=high,resources.limits.cpu=2000m,affinity.nodeAffinity.x=y",
+}
+
+func given(t *testing.T, sets ...string) install.Given {
+	t.Helper()
+	v, err := install.Read(nil, sets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func rendered(t *testing.T, sets ...string) (all []map[string]any) {
+	t.Helper()
+	manifests, err := install.Render(install.Release{Namespace: "weft-system", Version: "1.2.3", Service: "weft"}, given(t, sets...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range manifests {
+		all = append(all, kubetest.Documents(t, m.Text)...)
+	}
+	return all
+}
+
+func one(t *testing.T, all []map[string]any, kind, name string) map[string]any {
+	t.Helper()
+	for _, o := range all {
+		if o["kind"] == kind && o["metadata"].(map[string]any)["name"] == name {
+			return o
+		}
+	}
+	t.Fatalf("no %s %s", kind, name)
+	return nil
+}
+
+func plain(t *testing.T, v any) (out map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// The webhooks of the chart are those that answer, and injection reads what was said,
+// whatever the values are.
+func TestChartSaysWhatGoSays(t *testing.T) {
+	t.Parallel()
+	for _, set := range corpus {
+		all := rendered(t, set)
+		v := given(t, set)
+		c := v.Injection("1.2.3", "weft-system")
+		r := webhook.RegistrationOf(c)
+		if v.CertManager {
+			r.Certificate = install.Name
+		}
+		for kind, want := range map[string]any{"MutatingWebhookConfiguration": r.MutatingConfiguration(), "ValidatingWebhookConfiguration": r.ValidatingConfiguration()} {
+			if diff := cmp.Diff(plain(t, want), one(t, all, kind, webhook.ConfigurationName)); diff != "" {
+				t.Errorf("%q: %s (-Go +chart):\n%s", set, kind, diff)
+			}
+		}
+		text := one(t, all, "ConfigMap", "weft-injection")["data"].(map[string]any)["injection.yaml"].(string)
+		got, err := inject.Default("1.2.3").Values("injection.yaml", []byte(text))
+		if diff := cmp.Diff(plain(t, c), plain(t, got)); err != nil || diff != "" {
+			t.Errorf("%q: injection %v (-Go +chart):\n%s", set, err, diff)
+		}
+	}
+}
+
+// What the values of the control plane itself do.
+func TestValuesOfTheControlPlane(t *testing.T) {
+	t.Parallel()
+	deployment := func(sets ...string) (spec, pod map[string]any) {
+		spec = one(t, rendered(t, sets...), "Deployment", install.Name)["spec"].(map[string]any)
+		return spec, spec["template"].(map[string]any)["spec"].(map[string]any)
+	}
+	for set, want := range map[string]string{"": "1", "replicas=2": "2", "ha=true": "3", "ha=true,replicas=5": "5", "autoscaled=true": "<nil>", "autoscaled=true,ha=true": "<nil>"} {
+		spec, _ := deployment(set)
+		if got := fmt.Sprint(spec["replicas"]); got != want {
+			t.Errorf("%q: %s control planes, want %s", set, got, want)
+		}
+	}
+	_, pod := deployment("ha=true,nodeSelector.disk=ssd,tolerations[0].key=a,priorityClassName=high")
+	if len(pod["topologySpreadConstraints"].([]any)) != 2 || pod["priorityClassName"] != "high" || pod["nodeSelector"].(map[string]any)["disk"] != "ssd" || len(pod["tolerations"].([]any)) != 1 {
+		t.Errorf("%v", pod)
+	}
+	all := rendered(t, "ha=true,secrets.namespaces={edge}")
+	one(t, all, "PodDisruptionBudget", install.Name)
+	if r := one(t, all, "Role", install.RoleSecrets); r["metadata"].(map[string]any)["namespace"] != "edge" {
+		t.Errorf("%v", r)
+	}
+	for _, kind := range []string{"PodDisruptionBudget", "NetworkPolicy", "Certificate", "ServiceMonitor"} {
+		if slices.ContainsFunc(rendered(t), func(o map[string]any) bool { return o["kind"] == kind }) {
+			t.Errorf("a %s that nobody asked for", kind)
+		}
+	}
+}
+
+// The control plane has no right over all of something, and none on Secrets but in its own
+// namespace and where a value says so (spec/kubernetes.md 6.7).
+func TestRightsAreFew(t *testing.T) {
+	t.Parallel()
+	for _, r := range append(install.UserRoles(), install.ClusterRole(), install.SystemRole(), install.SecretsRole()) {
+		for _, rule := range r.Rules {
+			words := slices.Concat(rule.Resources, rule.Verbs, []string{rule.Group})
+			if slices.Contains(words, "*") || len(rule.Resources) == 0 || len(rule.Verbs) == 0 || rule.Why == "" {
+				t.Errorf("%s: %+v", r.Name, rule)
+			}
+			for _, forbidden := range []string{"pods/exec", "pods/attach", "impersonate", "escalate", "bind"} {
+				if slices.Contains(words, forbidden) {
+					t.Errorf("%s has %s", r.Name, forbidden)
+				}
+			}
+		}
+	}
+	for _, rule := range install.ClusterRole().Rules {
+		if slices.Contains(rule.Resources, "secrets") || slices.Contains(rule.Resources, "pods") && slices.Contains(rule.Verbs, "delete") {
+			t.Errorf("%+v", rule)
+		}
+	}
+	for _, r := range install.UserRoles() {
+		for _, rule := range r.Rules {
+			for _, kind := range []string{"meshes", "meshexternalservices", "meshmultizoneservices", "hostnamegenerators"} {
+				if slices.Contains(rule.Resources, kind) {
+					t.Errorf("%s may touch %s, which are the cluster's administrators'", r.Name, kind)
+				}
+			}
+		}
+	}
+}
+
+// Mistakes in values come all at once, with paths, places and the nearest name.
+func TestMistakesInValues(t *testing.T) {
+	t.Parallel()
+	file := install.File{Name: "values.yaml", Text: []byte(`replicas: 0
+image: "a b"
+resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}
+sidecar:
+  drainTime: -1s
+watchNamespaces: [shop, Shop, shop]
+`)}
+	said := func(err error) (out []string) {
+		for _, v := range api.Violations(err) {
+			out = append(out, v.Error())
+		}
+		return out
+	}
+	_, err := install.Read([]install.File{file})
+	want := []string{
+		`values.yaml:1:11: replicas: 0 control planes do not fit; write a number from 1 to 99, or autoscaled: true`,
+		`values.yaml:2:8: image: "a b" is no name of an image; write such as registry.example/weft:1.2.3`,
+		`values.yaml:3:12: resources: the request memory: 2Gi is over its limit 1Gi; raise the limit`,
+		`values.yaml:6:25: watchNamespaces[1]: "Shop" is no name of a namespace; use small letters, digits and -`,
+		`values.yaml:6:31: watchNamespaces[2]: "shop" stands there twice; remove one`,
+		`values.yaml:5:14: sidecar.drainTime: is negative; write 0s or more`,
+	}
+	if diff := cmp.Diff(want, said(err)); diff != "" {
+		t.Error(diff)
+	}
+	for set, want := range map[string]string{
+		"replicass=3":             "replicass: unknown field; did you mean replicas?",
+		"sidecar.drainTim=3s":     "sidecar.drainTim: unknown field; did you mean drainTime?",
+		"logLevel=inf":            `logLevel: "inf" is unknown; did you mean info?`,
+		"interception.mode=cni":   "interception.mode: interception by a CNI plugin is not there yet; write init or none",
+		"ha=maybe":                `ha: "maybe" is not what belongs here; write true or false`,
+		"injection.failurePolicy": `--set "injection.failurePolicy" is not understood`,
+	} {
+		if _, err := install.Read(nil, set); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", set, err, want)
+		}
+	}
+}
+
+// Later values win; maps are merged and lists replaced, as Helm does.
+func TestValuesAreLaid(t *testing.T) {
+	t.Parallel()
+	v, err := install.Read([]install.File{
+		{Name: "a", Text: []byte("replicas: 2\nsidecar: {resources: {limits: {cpu: '2'}}}\nsystemNamespaces: [a, b]\n")},
+		{Name: "b", Text: []byte("replicas: 3\nsystemNamespaces: [c]\n")},
+	}, "replicas=4", "api.expose=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Replicas != 4 || !v.API.Expose || !slices.Equal(v.SystemNamespaces, []string{"c"}) {
+		t.Errorf("%+v", v.Values)
+	}
+	if l := v.Sidecar.Resources.Limits; l["cpu"] != "2" || l["memory"] != "512Mi" {
+		t.Errorf("limits %v", l)
+	}
+}

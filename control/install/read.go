@@ -1,0 +1,155 @@
+package install
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/hashicorp/go-multierror"
+	"helm.sh/helm/v4/pkg/strvals"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+)
+
+// File is a file of values.
+type File struct {
+	Name string
+	Text []byte
+}
+
+// Given are values as somebody gave them: what templates see, and the same typed.
+type Given struct {
+	Values
+	all map[string]any
+}
+
+// Read lays files over the defaults, and words as Helm's --set takes them over those: the
+// last one wins, maps are merged, lists replaced, as Helm does it. It is strict: all
+// mistakes come at once, as *api.Violation with their paths, and places where a file
+// says them.
+func Read(files []File, sets ...string) (Given, error) {
+	all, err := plain(Default())
+	if err != nil {
+		return Given{}, err
+	}
+	var errs *multierror.Error
+	for _, f := range files {
+		var over map[string]any
+		err := decode.Into(f.Name, f.Text, "", &Values{}) // strictly, and with places
+		if err == nil {
+			err = decode.Into(f.Name, f.Text, "", &over) // what it says, and nothing else
+		}
+		if err != nil {
+			errs = multierror.Append(errs, err)
+			continue
+		}
+		merge(all, over)
+	}
+	for _, s := range sets {
+		if err := strvals.ParseInto(s, all); err != nil {
+			errs = multierror.Append(errs, fmt.Errorf("--set %q is not understood: %w; write such as ha=true,sidecar.drainTime=60s", api.Clip(s), err))
+		}
+	}
+	if errs.ErrorOrNil() != nil {
+		return Given{}, errs
+	}
+	out := Given{Values: Default(), all: all}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return Given{}, fmt.Errorf("read values: %w", err)
+	}
+	if err := decode.Into("", text, "", &out.Values); err != nil {
+		return Given{}, said(err, files)
+	}
+	out.all = nil
+	if err := json.Unmarshal(text, &out.all); err != nil {
+		return Given{}, fmt.Errorf("read values: %w", err)
+	}
+	return out, said(out.Validate(), files)
+}
+
+// said gives violations their places in the last file that says the field.
+func said(err error, files []File) error {
+	for _, v := range api.Violations(err) {
+		v.Position = api.Position{}
+		for _, f := range slices.Backward(files) {
+			source := api.Source{File: f.Name, Line: 1, Text: f.Text}
+			if p := decode.Locate(source, v.Field); p != decode.Locate(source, "") {
+				v.Position = p
+				break
+			}
+		}
+	}
+	return err
+}
+
+// merge lays over into all.
+func merge(all, over map[string]any) {
+	for key, v := range over {
+		before, there := all[key].(map[string]any)
+		if after, ok := v.(map[string]any); ok && there {
+			merge(before, after)
+			continue
+		}
+		all[key] = v
+	}
+}
+
+// plain is a value as JSON has it.
+func plain(v any) (out map[string]any, err error) {
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	return out, err
+}
+
+var image = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+
+// Validate refuses values with which no control plane or no pod could start. All refusals
+// come at once.
+func (v Values) Validate() error {
+	var errs *multierror.Error
+	refuse := func(at api.Path, format string, args ...any) {
+		errs = multierror.Append(errs, at.Breaks(format, args...))
+	}
+	if v.Replicas < 1 || v.Replicas > 99 {
+		refuse("replicas", "%d control planes do not fit; write a number from 1 to 99, or autoscaled: true", v.Replicas)
+	}
+	if v.Image != "" && !image.MatchString(v.Image) {
+		refuse("image", "%q is no name of an image; write such as registry.example/weft:1.2.3", api.Clip(v.Image))
+	}
+	if levels := []string{"debug", "info", "warn", "error"}; !slices.Contains(levels, v.LogLevel) {
+		refuse("logLevel", "%q is unknown; %s", api.Clip(v.LogLevel), api.DidYouMean(v.LogLevel, levels, "write one of"))
+	}
+	if err := v.Resources.Validate(); err != nil {
+		refuse("resources", "%s", err.Error())
+	}
+	for _, list := range []struct {
+		at    api.Path
+		names []string
+	}{{"systemNamespaces", v.SystemNamespaces}, {"watchNamespaces", v.WatchNamespaces}, {"secrets.namespaces", v.Secrets.Namespaces}} {
+		for i, name := range list.names {
+			if err := CheckNamespace(name); err != nil {
+				refuse(list.at.Index(i), "%s", err.Error())
+			} else if slices.Index(list.names, name) < i {
+				refuse(list.at.Index(i), "%q stands there twice; remove one", name)
+			}
+		}
+	}
+	if err := v.Injection("0", DefaultNamespace).Validate(); err != nil {
+		errs = multierror.Append(errs, err)
+	}
+	return errs.ErrorOrNil()
+}
+
+// CheckNamespace wants the name of a namespace.
+func CheckNamespace(name string) error {
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return fmt.Errorf("%q is no name of a namespace; use small letters, digits and -", api.Clip(name))
+	}
+	return nil
+}

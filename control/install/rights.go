@@ -1,0 +1,191 @@
+package install
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+)
+
+// Rule is a right to do something with some resources of one group.
+type Rule struct {
+	Group     string // empty is that of Kubernetes without a name
+	Resources []string
+	Names     []string // of the only objects that it is for; none is all
+	Verbs     []string
+	Why       string // what for, in a few words
+}
+
+// Role is a set of rights that somebody gets.
+type Role struct {
+	Name string
+	Rules
+	// Labels say which roles of Kubernetes it is added to.
+	Labels map[string]string
+}
+
+// Rules are rights.
+type Rules []Rule
+
+var (
+	reads  = []string{"get", "list", "watch"}
+	writes = []string{"create", "delete", "deletecollection", "patch", "update"}
+	states = []string{"patch", "update"}
+)
+
+// Name is that of the control plane's objects: Deployment, Service, account, roles.
+const Name = "weft-control-plane"
+
+// RoleSecrets is the role of the control plane where it may read Secrets.
+const RoleSecrets = "weft-secrets"
+
+// SecretAuthority is the Secret with the roots of the control planes of a cluster.
+const SecretAuthority = "weft-ca"
+
+// SecretServing is the Secret with the certificate that cert-manager makes.
+const SecretServing = "weft-control-plane-tls"
+
+// Lease is by which the control planes elect their leader.
+const Lease = "weft-leader"
+
+// ClusterRole are the rights of the control plane in the whole cluster (spec/kubernetes.md
+// 6.7): the least with which it works, as tests hold. No Secret is among them.
+func ClusterRole() Role {
+	var rules Rules
+	for _, group := range groups() {
+		if group == "" {
+			rules = append(rules, Rule{Resources: []string{"namespaces", "nodes", "pods", "services"}, Verbs: reads, Why: "what runs where"})
+			continue
+		}
+		rules = append(rules, Rule{Group: group, Resources: plurals(group, func(api.Type) bool { return true }), Verbs: reads, Why: "what is served"})
+		if status := statuses(group); len(status) > 0 {
+			rules = append(rules, Rule{Group: group, Resources: status, Verbs: states, Why: "conditions"})
+		}
+	}
+	return Role{Name: Name, Rules: append(rules,
+		Rule{Group: "apiextensions.k8s.io", Resources: []string{"customresourcedefinitions"}, Verbs: reads, Why: "which kinds are installed"},
+		Rule{Group: kumaGroup, Resources: foreign(), Verbs: reads, Why: "kinds of Kuma that weft does not serve, to say so"},
+		Rule{Group: kumaGroup, Resources: []string{"meshservices"}, Verbs: []string{"create", "delete", "patch"}, Why: "a MeshService for each Service"},
+		Rule{Group: kumaGroup, Resources: []string{"meshes"}, Verbs: []string{"create"}, Why: "mesh default, once"},
+		Rule{Group: "events.k8s.io", Resources: []string{"events"}, Verbs: []string{"create", "patch"}, Why: "what happened to an object"},
+		Rule{Group: "authentication.k8s.io", Resources: []string{"tokenreviews"}, Verbs: []string{"create"}, Why: "who a sidecar or a user is"},
+		Rule{Group: "authorization.k8s.io", Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}, Why: "what a user may see"},
+		Rule{Group: "admissionregistration.k8s.io", Resources: []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
+			Names: []string{"weft"}, Verbs: append(slices.Clone(reads), "patch"), Why: "the authority of its own webhooks"},
+	)}
+}
+
+// SystemRole are the rights of the control plane in its own namespace.
+func SystemRole() Role {
+	return Role{Name: Name, Rules: Rules{
+		{Group: "coordination.k8s.io", Resources: []string{"leases"}, Verbs: []string{"create"}, Why: "to elect a leader"},
+		{Group: "coordination.k8s.io", Resources: []string{"leases"}, Names: []string{Lease}, Verbs: []string{"get", "patch", "update"}, Why: "to elect a leader"},
+		{Resources: []string{"secrets"}, Verbs: []string{"create"}, Why: "the authority"},
+		{Resources: []string{"secrets"}, Names: []string{SecretAuthority}, Verbs: append(slices.Clone(reads), "patch", "update"), Why: "the authority"},
+		{Group: kumaGroup, Resources: defaultPolicies(), Verbs: []string{"create"}, Why: "default policies of mesh default"},
+	}}
+}
+
+// SecretsRole are the rights of the control plane in the namespaces of the value
+// secrets.namespaces.
+func SecretsRole() Role {
+	return Role{Name: RoleSecrets, Rules: Rules{{Resources: []string{"secrets"}, Verbs: reads, Why: "certificates of listeners"}}}
+}
+
+// UserRoles are added to the roles view, edit and admin of Kubernetes. Kinds that live in
+// system namespaces are for the administrators of the cluster alone.
+func UserRoles() []Role {
+	var view, edit Rules
+	for _, group := range groups() {
+		own := plurals(group, func(t api.Type) bool { return t.Custom != nil && !t.Global && !systemOnly[t.Name] })
+		if len(own) == 0 {
+			continue
+		}
+		view = append(view, Rule{Group: group, Resources: own, Verbs: reads, Why: "documents of the namespace"})
+		edit = append(edit, Rule{Group: group, Resources: own, Verbs: writes, Why: "documents of the namespace"})
+	}
+	view = append(view, Rule{Group: kumaGroup, Resources: []string{"dataplanes/explain"}, Verbs: []string{"get"}, Why: "weft explain, simulate, status"})
+	edit = append(edit, Rule{Group: kumaGroup, Resources: []string{"dataplanes/envoy"}, Verbs: []string{"get"}, Why: "weft inspect"})
+	to := func(role string) map[string]string {
+		return map[string]string{"rbac.authorization.k8s.io/aggregate-to-" + role: "true"}
+	}
+	return []Role{{"weft-admin", slices.Clone(edit), to("admin")}, {"weft-edit", edit, to("edit")}, {"weft-view", view, to("view")}}
+}
+
+const kumaGroup = "kuma.io"
+
+// defaultPolicies are the resources of what comes with a new mesh.
+func defaultPolicies() (out []string) {
+	for _, p := range world.DefaultPolicies("default", nil) {
+		if t, ok := world.Catalog().Type(p.Kind); ok {
+			out = append(out, t.Plural)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// systemOnly are the kinds of documents that only system namespaces hold (spec/kubernetes.md 1).
+var systemOnly = map[string]bool{api.KindMeshExternalService: true, api.KindMeshMultiZoneService: true}
+
+// groups are those of the resources that are read, sorted; without a name the core's.
+func groups() []string {
+	var out []string
+	for _, t := range world.Catalog().Types() {
+		out = append(out, groupOf(t))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func groupOf(t api.Type) string {
+	if t.Group == api.CoreGroup {
+		return ""
+	}
+	return cmp.Or(t.Group, kumaGroup)
+}
+
+// plurals are the resources of a group, sorted.
+func plurals(group string, of func(api.Type) bool) (out []string) {
+	for _, t := range world.Catalog().Types() {
+		if groupOf(t) == group && of(t) {
+			out = append(out, t.Plural)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// statuses are the subresources in which weft says what became of an object.
+func statuses(group string) []string {
+	out := plurals(group, func(t api.Type) bool {
+		return t.Policy || t.Route || t.Reported || t.NewStatus != nil || t.Name == "HostnameGenerator"
+	})
+	for i := range out {
+		out[i] += "/status"
+	}
+	return out
+}
+
+// foreign are the resources of Kuma that weft has not, beside those that are no custom
+// resources of a cluster.
+func foreign() (out []string) {
+	for _, kind := range api.AbsentKinds() {
+		name := strings.ToLower(kind)
+		switch {
+		case strings.HasSuffix(kind, "Secret"):
+			continue
+		case strings.HasSuffix(name, "y"):
+			name = strings.TrimSuffix(name, "y") + "ies"
+		case strings.HasSuffix(name, "s"), strings.HasSuffix(name, "ch"):
+			name += "es"
+		default:
+			name += "s"
+		}
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,83 @@
+package install
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/sidecar/inject"
+)
+
+// Values are all that an installation may say: of the Helm chart in deploy/chart, of
+// --set and --values of `weft install control-plane`, and, as far as injection reads
+// them, of `weft inject --mesh-config` (spec/kubernetes.md 6.8). The tag means is the
+// text of values.yaml and of the chart's page.
+type Values struct {
+	Image     string           `json:"image" means:"image of the control plane; empty is weftmesh/weft of the chart's version"`
+	Replicas  int              `json:"replicas" schema:"min=1,max=99" means:"how many control planes run"`
+	HA        bool             `json:"ha" means:"three control planes at least, spread over nodes and zones, of which a drain of nodes takes one at a time"`
+	Scaled    bool             `json:"autoscaled" means:"leave the number of control planes to an autoscaler"`
+	Resources inject.Resources `json:"resources" means:"of the control plane"`
+	LogLevel  string           `json:"logLevel" schema:"enum=debug|info|warn|error" means:"least level of what the control plane logs"`
+
+	inject.Config
+	WatchNamespaces []string `json:"watchNamespaces" means:"namespaces whose documents are read, beside that of the control plane; none is all"`
+
+	API            APIValues     `json:"api"`
+	CertManager    bool          `json:"certManager" means:"certificates are made and renewed by cert-manager"`
+	Secrets        SecretsValues `json:"secrets"`
+	NetworkPolicy  bool          `json:"networkPolicy" means:"let only the ports of the control plane be reached"`
+	ServiceMonitor bool          `json:"serviceMonitor" means:"let the Prometheus operator read the metrics"`
+
+	NodeSelector      map[string]string `json:"nodeSelector" means:"labels of the nodes that control planes run on"`
+	Tolerations       []map[string]any  `json:"tolerations" means:"tolerations of the control plane's pods"`
+	Affinity          map[string]any    `json:"affinity" means:"affinity of the control plane's pods"`
+	PriorityClassName string            `json:"priorityClassName" means:"priority class of the control plane's pods"`
+}
+
+// APIValues say who reaches the HTTP API.
+type APIValues struct {
+	Expose bool `json:"expose" means:"serve the whole API at port 5682, to users whom the API server knows; else it is reached by kubectl port-forward alone"`
+}
+
+// SecretsValues say which Secrets may be read.
+type SecretsValues struct {
+	Namespaces []string `json:"namespaces" means:"namespaces whose Secrets the control plane may read, for listeners with TLS"`
+}
+
+// Default are the values that hold where nobody says otherwise. Images are empty: they
+// follow the version.
+func Default() Values {
+	v := Values{
+		Replicas: 1, LogLevel: "info", Config: inject.Default(""),
+		Resources: inject.Resources{Requests: map[string]string{"cpu": "100m", "memory": "128Mi"}, Limits: map[string]string{"memory": "1Gi"}},
+	}
+	v.Sidecar.Image = ""
+	// Empty and not absent, so that --set finds something to add to.
+	v.Sidecar.Env, v.NodeSelector, v.Affinity = map[string]string{}, map[string]string{}, map[string]any{}
+	v.Tolerations, v.WatchNamespaces, v.Secrets.Namespaces = []map[string]any{}, []string{}, []string{}
+	v.Interception.ExcludeInboundPorts, v.Interception.ExcludeOutboundPorts, v.Interception.ExcludeOutboundIPs = []string{}, []string{}, []string{}
+	return v
+}
+
+// DefaultNamespace is that of a control plane where nobody says otherwise.
+const DefaultNamespace = "weft-system"
+
+// Injection are the values of injection, for a control plane of a version in a namespace;
+// where that is empty, in the first of the system namespaces.
+func (v Values) Injection(version, namespace string) inject.Config {
+	c := v.Config
+	c.Version = version
+	if c.Sidecar.Image == "" {
+		c.Sidecar.Image = inject.Default(version).Sidecar.Image
+	}
+	if namespace == "" {
+		namespace = append(slices.Clone(c.SystemNamespaces), DefaultNamespace)[0]
+	}
+	own := []string{namespace}
+	for _, n := range c.SystemNamespaces {
+		if n != namespace {
+			own = append(own, n)
+		}
+	}
+	c.SystemNamespaces = own
+	return c
+}

@@ -1,0 +1,32 @@
+{{- define "weft.labels" -}}
+app.kubernetes.io/name: weft
+app.kubernetes.io/component: control-plane
+app.kubernetes.io/part-of: weft
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end -}}
+
+{{- define "weft.selector" -}}
+app.kubernetes.io/name: weft
+app.kubernetes.io/component: control-plane
+{{- end -}}
+
+{{- /* The namespaces of the system: that of the control plane first. */ -}}
+{{- define "weft.system" -}}
+{{ .Release.Namespace }}
+{{- range .Values.systemNamespaces }}{{ if ne . $.Release.Namespace }},{{ . }}{{ end }}{{ end }}
+{{- end -}}
+
+{{- /* What injection reads: package sidecar/inject. */ -}}
+{{- define "weft.injection" -}}
+systemNamespaces: [{{ include "weft.system" . }}]
+injection:
+  {{- toYaml .Values.injection | nindent 2 }}
+sidecar:
+  image: {{ .Values.sidecar.image | default (printf "weftmesh/weft-sidecar:%s" .Chart.AppVersion) }}
+  {{- toYaml (omit .Values.sidecar "image") | nindent 2 }}
+interception:
+  {{- toYaml .Values.interception | nindent 2 }}
+dns:
+  {{- toYaml .Values.dns | nindent 2 }}
+{{- end -}}
