@@ -54,10 +54,14 @@ func (p *Plane) open(ctx context.Context) error {
 		return p.openCluster()
 	}
 	defaults := withDefaults{audited{inner, p.log}, p.cfg.SkipDefaultPolicies}
-	p.store, p.own = defaults, defaults
 	if err := defaults.mark(ctx); err != nil {
 		return fmt.Errorf("mark the default policies: %w", err)
 	}
+	given, err := newVIPs(ctx, defaults, p.cfg.Zone, time.Now)
+	if err != nil {
+		return err
+	}
+	p.store, p.own = given, given
 	if p.cfg.Dir != "" {
 		feed, err := file.NewFeed(as(ctx, directoryActor), p.directory(), p.own)
 		if err != nil {

@@ -3,7 +3,9 @@ package resolve
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"net/netip"
+	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
@@ -213,4 +215,38 @@ func vipNotes(x mesh, s *service) []api.Note {
 		notes = append(notes, note(origin, api.Error, noVIP, "status.vips", "every address that it could be given is taken, so it has none; write one into its status"))
 	}
 	return notes
+}
+
+// VirtualKinds are the kinds whose objects are given virtual addresses, sorted.
+func VirtualKinds() []string { return slices.Sorted(maps.Keys(shortNames)) }
+
+// StoredVIPs yields the virtual addresses in the status of an object, without twins.
+func StoredVIPs(o *api.Object) iter.Seq[netip.Addr] { return (&service{object: o}).storedVIPs() }
+
+// NeedsVIP reports whether an object is one that is given a virtual address, and has none in
+// its status.
+func NeedsVIP(o *api.Object) bool {
+	s := service{object: o}
+	for range s.storedVIPs() {
+		return false
+	}
+	return s.virtual()
+}
+
+// VIPRequest is how an object asks for one; zone are the labels that the control plane
+// computes.
+func VIPRequest(o *api.Object, zone map[string]string) vips.Request {
+	s := service{object: o, labels: api.LabelsOf(o, zone)}
+	return vips.Request{Key: objectKey(o.Ref), Kind: o.Kind, KRI: s.kri()}
+}
+
+// WithVIP is o with one in its status, and its twin.
+func WithVIP(o *api.Object, at netip.Addr) *api.Object {
+	c, status := *o, api.ServiceStatus{}
+	if st, ok := o.Status.(*api.ServiceStatus); ok && st != nil {
+		status = *st
+	}
+	status.VIPs = append(slices.Clip(status.VIPs), api.VIP{IP: at.String()}, api.VIP{IP: vips.Twin(at).String()})
+	c.Status, c.Adjusted = &status, true
+	return &c
 }
