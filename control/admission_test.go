@@ -30,9 +30,9 @@ type admitted struct {
 }
 
 // admitting starts both, with the namespaces on, off and bare of spec/kubernetes.md 8.
-func admitting(t *testing.T, flags ...string) *admitted {
+func admitting(t *testing.T, change func(*control.Config)) *admitted {
 	t.Helper()
-	a := &admitted{T: t, Cluster: kubetest.Start(t, flags...)}
+	a := &admitted{T: t, Cluster: kubetest.Start(t)}
 	for name, label := range map[string]string{"on": "enabled", "off": "disabled", "bare": "", "weft-system": ""} {
 		labels := ""
 		if label != "" {
@@ -47,6 +47,9 @@ func admitting(t *testing.T, flags ...string) *admitted {
 	}
 	a.cfg = clustered(t, a.URL, a.Cluster)
 	a.cfg.Namespace, a.cfg.Webhooks = "weft-system", "127.0.0.1:0"
+	if change != nil {
+		change(&a.cfg)
+	}
 	a.plane = start(t, a.cfg)
 	a.register()
 	a.asked()
@@ -114,7 +117,7 @@ func containers(pod map[string]any, list string) (names []string) {
 // second control plane shares.
 func TestAPIServerAsksTheControlPlane(t *testing.T) {
 	t.Parallel()
-	a := admitting(t)
+	a := admitting(t, nil)
 	_, got := a.Send(t, http.MethodPost, podsOfOn, a.pod("first", ""))
 	_, secret := a.Send(t, http.MethodGet, "/api/v1/namespaces/weft-system/secrets/weft-ca", nil)
 	if authority := authorityOf(t, secret); !strings.Contains(fmt.Sprint(got["spec"]), authority) {

@@ -27,8 +27,11 @@ func (c Config) hosts() []string {
 	return out
 }
 
-// keep keeps the authority of the cluster until ctx ends.
+// keep keeps the authority of the cluster, and who its pods are, until ctx ends.
 func (p *Plane) keep(ctx context.Context, running *errgroup.Group) {
+	if p.pods != nil {
+		running.Go(func() error { p.pods.follow(ctx, p.store); return nil })
+	}
 	if p.roots != nil {
 		running.Go(func() error { p.roots.Run(ctx); return nil })
 	}

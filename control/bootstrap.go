@@ -130,6 +130,8 @@ func (b *bootstrapper) authenticate(ctx context.Context, token string, ref api.R
 	switch {
 	case err != nil && status.Code(err) == codes.PermissionDenied:
 		return who, web.Refusal(http.StatusForbidden, status.Convert(err).Message())
+	case err != nil && status.Code(err) == codes.Unavailable:
+		return who, web.Refusal(http.StatusServiceUnavailable, status.Convert(err).Message())
 	case err != nil:
 		return who, web.Refusal(http.StatusUnauthorized, status.Convert(err).Message())
 	case who.Dataplane.Name != "" && who.Dataplane.Resolve(snapshot.Has) != ref:

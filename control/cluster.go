@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
@@ -32,6 +34,10 @@ func (p *Plane) openCluster() error {
 	}
 	p.store, p.own, p.cluster = s, s, s
 	p.observe.stale(s)
+	if p.reviewer, err = identity.NewAPIServer(rest, p.log); err != nil {
+		return err
+	}
+	p.pods = &knownPods{pods: map[podName]*api.Object{}, gone: p.dismiss}
 	if p.cfg.Namespace == "" {
 		p.log.Warn("without --namespace this control plane writes nothing to the cluster: no status, no mesh default")
 		return nil

@@ -22,6 +22,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
@@ -117,8 +118,11 @@ func (p *Plane) credentials() (server.Authenticator, tokens, error) {
 		return nil, tokens{}, err
 	}
 	all := tokens{keys, []byte(userKey), func(ids ...string) { p.ads.Revoke(ids...); p.agents.Revoke(ids...) }}
-	if p.cfg.DataplaneAuth == "none" {
+	switch {
+	case p.cfg.DataplaneAuth == "none":
 		return server.Anyone{}, all, nil
+	case p.cluster != nil:
+		return identities{keys, identity.NewDataplanes(p.reviewer, p.pods), p.isPod}, all, nil
 	}
 	return keys, all, nil
 }

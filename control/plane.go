@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
@@ -41,6 +42,8 @@ type Plane struct {
 	writers    []writer
 	roots      *roots.Roots // of a cluster; nil where its authority is not needed
 	https      []*httpsServer
+	reviewer   *identity.APIServer // of a cluster: whose tokens are
+	pods       *knownPods          // of a cluster
 	observe    *observer
 	loop       *loop
 	ads        *server.Server

@@ -3,6 +3,7 @@ package control_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -19,9 +20,10 @@ import (
 // plane is a running control plane and a client of it.
 type plane struct {
 	*control.Plane
-	t     *testing.T
-	token string
-	stop  func()
+	t      *testing.T
+	token  string
+	trusts *tls.Config // of the address for sidecars; nil is plaintext
+	stop   func()
 }
 
 // config is one without credentials, in memory.

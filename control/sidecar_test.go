@@ -18,6 +18,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -178,9 +179,17 @@ func (p *plane) connect(name string) func() {
 	return end
 }
 
+// credentials are those of the address for sidecars.
+func (p *plane) credentials() credentials.TransportCredentials {
+	if p.trusts == nil {
+		return insecure.NewCredentials()
+	}
+	return credentials.NewTLS(p.trusts)
+}
+
 func (p *plane) stream(name, token string) (discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient, func()) {
 	p.t.Helper()
-	conn, err := grpc.NewClient(p.XDS(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(p.XDS(), grpc.WithTransportCredentials(p.credentials()))
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -106,6 +106,16 @@ func otherAddresses(spec *api.Pod) []string {
 
 // meshOf is the mesh that a pod was injected for. What was injected stands in the spec of
 // the pod, which nobody can change (spec/kubernetes.md 7.1).
+// MeshOf is the mesh that a Pod was injected for, which cannot be edited later: empty where
+// it has no sidecar, or none that could be a dataplane (spec/kubernetes.md 7.1).
+func MeshOf(pod *api.Object) string {
+	spec := podSpec(pod)
+	if spec.Container(api.SidecarContainer) == nil || spec.Spec.HostNetwork {
+		return ""
+	}
+	return meshOf(spec)
+}
+
 func meshOf(spec *api.Pod) string {
 	return cmp.Or(spec.Container(api.SidecarContainer).Variable(variableMesh), api.DefaultMesh)
 }

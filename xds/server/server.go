@@ -217,6 +217,23 @@ func (s *Server) Revoke(tokens ...string) {
 	}
 }
 
+// RevokeOf ends the streams of one dataplane that were opened with a token; others are not
+// looked at.
+func (s *Server) RevokeOf(dp api.Ref, token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waiting := api.Ref{Kind: dp.Kind, Mesh: dp.Mesh, Name: dp.FullName()} // of one that was not known
+	for _, ref := range []api.Ref{dp, waiting} {
+		if p := s.peers[ref]; p != nil {
+			for _, st := range p.streams {
+				if st.token == token {
+					st.end(ErrRevoked)
+				}
+			}
+		}
+	}
+}
+
 // Shutdown ends all streams, so that their clients turn to another server, and
 // waits until they are gone or ctx is over: a client that does not read keeps
 // its stream until its connection is closed.

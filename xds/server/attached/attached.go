@@ -134,6 +134,18 @@ func (s *Server) Revoke(tokens ...string) {
 	s.end(server.ErrRevoked, func(st *stream) bool { return st.token != "" && slices.Contains(tokens, st.token) })
 }
 
+// RevokeOf ends the streams of one dataplane that were opened with a token; others are not
+// looked at.
+func (s *Server) RevokeOf(dp api.Ref, token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range s.peers[called(dp)] {
+		if st.token == token {
+			st.end(server.ErrRevoked)
+		}
+	}
+}
+
 // Shutdown ends all streams and waits until they are gone, or ctx is over.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()

@@ -1,0 +1,151 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/identity"
+	"github.com/weftmesh/weft/resolve/pods"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/token"
+)
+
+// identities says who a sidecar is in a cluster: that of a pod by the token of its service
+// account, that of a hand-written Dataplane by one of `weft token dataplane`, which is good
+// for no pod (spec/kubernetes.md 7).
+type identities struct {
+	keys  *token.Keys
+	pods  server.Authenticator
+	isPod func(api.Ref) bool // of a dataplane
+}
+
+// Authenticate asks who issued the token.
+func (i identities) Authenticate(ctx context.Context, text string) (server.Identity, error) {
+	if !token.IsOwn(text) {
+		return i.pods.Authenticate(ctx, text)
+	}
+	who, err := i.keys.Authenticate(ctx, text)
+	if err == nil && i.isPod(who.Dataplane) {
+		return server.Identity{}, status.Errorf(codes.PermissionDenied, "%s is that of a pod, which shows the token of its volume weft-token and no other", who.Dataplane)
+	}
+	return who, err
+}
+
+// knownPods are the pods of the store, by namespace and name: what a pod calls its mesh may
+// change, what it is may not.
+type knownPods struct {
+	// gone is told of the dataplane and the token of each pod that has ended or is gone.
+	gone func(dp api.Ref, token string)
+
+	mu   sync.RWMutex
+	pods map[podName]*api.Object
+}
+
+type podName struct{ namespace, name string }
+
+// Pod is what is known of a pod.
+func (k *knownPods) Pod(namespace, name string) (identity.Pod, bool) {
+	k.mu.RLock()
+	o := k.pods[podName{namespace, name}]
+	k.mu.RUnlock()
+	if o == nil {
+		return identity.Pod{}, false
+	}
+	return known(o), true
+}
+
+// known is a pod by what cannot be edited later (spec/kubernetes.md 7.1).
+func known(o *api.Object) identity.Pod {
+	out := identity.Pod{UID: o.UID(), Mesh: pods.MeshOf(o)}
+	if spec, ok := o.Spec.(*api.Pod); ok {
+		out.Account = cmp.Or(spec.Spec.ServiceAccountName, "default")
+		out.Ended = spec.Status.Phase == "Succeeded" || spec.Status.Phase == "Failed"
+	}
+	return out
+}
+
+// follow keeps the pods in step with a store until ctx ends or the store is closed.
+func (k *knownPods) follow(ctx context.Context, s store.Store) {
+	now, watch := s.Watch()
+	defer watch.Stop()
+	var first []api.Change
+	for o := range now.OfKind(api.KindPod) {
+		first = append(first, api.Change{After: o})
+	}
+	k.take(first)
+	for {
+		_, changes, err := watch.Next(ctx)
+		if err != nil {
+			return
+		}
+		k.take(changes)
+	}
+}
+
+// take takes changes, those that remove first: one that changes its label kuma.io/mesh goes in
+// one mesh and comes in another.
+func (k *knownPods) take(changes []api.Change) {
+	before := map[podName]*api.Object{}
+	k.mu.Lock()
+	for _, removes := range []bool{true, false} {
+		for _, c := range changes {
+			if at := c.Ref(); at.Kind == api.KindPod && (c.After == nil) == removes {
+				name := podName{at.Namespace, at.Name}
+				if _, seen := before[name]; !seen {
+					before[name] = k.pods[name]
+				}
+				if removes {
+					delete(k.pods, name)
+				} else {
+					k.pods[name] = c.After
+				}
+			}
+		}
+	}
+	var ended []identity.Pod
+	var dataplanes []api.Ref
+	for name, o := range before {
+		if o == nil {
+			continue
+		}
+		was, now := known(o), identity.Pod{Ended: true}
+		if o := k.pods[name]; o != nil {
+			now = known(o)
+		}
+		if was.Mesh != "" && !was.Ended && (now.Ended || now.UID != was.UID) {
+			ended = append(ended, was)
+			dataplanes = append(dataplanes, api.Ref{Kind: api.KindDataplane, Mesh: was.Mesh, Namespace: name.namespace, Name: name.name})
+		}
+	}
+	k.mu.Unlock()
+	for i, p := range ended {
+		k.gone(dataplanes[i], identity.TokenOf(p.UID))
+	}
+}
+
+// straggling is how long a stream may take from its token to its first request.
+const straggling = 30 * time.Second
+
+// dismiss ends the streams of a pod that is gone, and those that were about to open.
+func (p *Plane) dismiss(dp api.Ref, token string) {
+	end := func() { p.ads.RevokeOf(dp, token); p.agents.RevokeOf(dp, token) }
+	end()
+	time.AfterFunc(straggling, end)
+}
+
+// isPod reports whether a dataplane is that of a pod.
+func (p *Plane) isPod(dp api.Ref) bool {
+	m := p.loop.current.Load()
+	if m == nil {
+		return false
+	}
+	o, ok := m.Snapshot().Get(dp.Resolve(serves(m)))
+	return ok && o.From != nil
+}
