@@ -18,7 +18,7 @@ import (
 // (spec/kuma.md 1.2). Nothing is said to be missing.
 func TestSelectorsSeeWhatReadersSee(t *testing.T) {
 	t.Parallel()
-	catalog := world.Catalog().InZone("east")
+	catalog := world.Catalog().InZone(api.Zone{Name: "east"})
 	rapid.Check(t, func(t *rapid.T) {
 		s := anySnapshot(t, catalog)
 		for o := range s.All() {
@@ -39,7 +39,7 @@ func TestSelectorsSeeWhatReadersSee(t *testing.T) {
 				spec = `{"targetRef":{"kind":"` + o.Kind + `","labels":%s},"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"requestTimeout":"9s"}}}]}`
 			}
 			p := worlds.Decode(t, catalog, fmt.Sprintf(`{"type":"MeshTimeout","mesh":%q,"name":"asks","spec":`+spec+`}`, o.Mesh, labels))
-			_, notes := resolve.CompileIn("east", s.With(99, []api.Change{{After: p}}), world.Dialects(), world.Kinds())
+			_, notes := resolve.CompileIn(api.Zone{Name: "east"}, s.With(99, []api.Change{{After: p}}), world.Dialects(), world.Kinds())
 			for _, n := range notes {
 				if n.Origin.Ref == p.Ref && (n.Code == "TargetNotFound" || n.Code == "SelectsNothing") {
 					t.Fatalf("%s shows %s, by which it is not found: %s %s", o.Ref, labels, n.Code, n.Message)

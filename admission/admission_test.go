@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-var catalog = api.NewCatalog(api.Types()...).InZone("east")
+var catalog = api.NewCatalog(api.Types()...).InZone(api.Zone{Name: "east"})
 
 func service(t *testing.T, labels, status string) *api.Object {
 	t.Helper()

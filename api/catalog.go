@@ -9,9 +9,10 @@ import (
 // Catalog is the set of types that a program knows: the base types of Types,
 // the kinds of policies, and the types of the route dialects.
 type Catalog struct {
-	types []Type            // sorted by name
-	words map[string]int    // name, plural and short name in lower case
-	zone  map[string]string // labels that a control plane computes for objects of its zone; nil outside one
+	types  []Type            // sorted by name
+	words  map[string]int    // name, plural and short name in lower case
+	zone   map[string]string // labels that a control plane computes for objects of its zone; nil outside one
+	system []string          // the system namespaces; nil: DefaultSystemNamespaces
 	// validated marks documents that an API server has validated.
 	validated bool
 }
@@ -89,6 +90,25 @@ func (c *Catalog) Validated() *Catalog {
 	out := *c
 	out.validated = true
 	return &out
+}
+
+// DefaultSystemNamespaces are those of a control plane that is told no others: weft's own,
+// and that of Kuma, whose documents keep their role (spec/kubernetes.md).
+var DefaultSystemNamespaces = []string{"weft-system", "kuma-system"}
+
+// WithSystemNamespaces is c for a mesh whose operators write in these namespaces.
+func (c *Catalog) WithSystemNamespaces(namespaces []string) *Catalog {
+	out := *c
+	out.system = append([]string{}, namespaces...)
+	return &out
+}
+
+// System reports whether a namespace is one of those where the mesh's operators write.
+func (c *Catalog) System(namespace string) bool {
+	if c.system == nil {
+		return slices.Contains(DefaultSystemNamespaces, namespace)
+	}
+	return slices.Contains(c.system, namespace)
 }
 
 // Validates reports whether documents of a type come from an API server that knows the

@@ -43,9 +43,9 @@ func (c *Catalog) KRI(o *Object) string {
 
 // InZone is c for a control plane of that zone: Shown and KRI speak of it where
 // a document does not.
-func (c *Catalog) InZone(zone string) *Catalog {
+func (c *Catalog) InZone(zone Zone) *Catalog {
 	z := *c
-	z.zone = ZoneLabels(zone)
+	z.zone = zone.Labels()
 	return &z
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -19,20 +20,33 @@ type Labels struct {
 	Display, Namespace, Role string
 }
 
-// ZoneLabels are the labels that a control plane of the zone computes for each
-// object that belongs to it; none outside a zone.
-func ZoneLabels(zone string) map[string]string {
-	if zone == "" {
+// Zone is what a control plane knows of where it is.
+type Zone struct {
+	Name string // empty: outside a zone
+	// Environment is EnvUniversal or EnvKubernetes; empty is the first.
+	Environment string
+}
+
+// The environments of a zone, by where its documents are kept.
+const (
+	EnvUniversal  = "universal"
+	EnvKubernetes = "kubernetes"
+)
+
+// Labels are those that a control plane of the zone computes for each object that
+// belongs to it; none outside a zone.
+func (z Zone) Labels() map[string]string {
+	if z.Name == "" {
 		return nil
 	}
-	return map[string]string{LabelOrigin: "zone", LabelZone: zone, LabelEnv: "universal"}
+	return map[string]string{LabelOrigin: "zone", LabelZone: z.Name, LabelEnv: cmp.Or(z.Environment, EnvUniversal)}
 }
 
 // LabelsOf are the labels of o, whose control plane computes those of zone.
 func LabelsOf(o *Object, zone map[string]string) Labels {
 	l := Labels{Written: o.Labels, Zone: zone, Display: o.Name, Namespace: o.Namespace}
 	if s, ok := o.Spec.(Roled); ok {
-		if role := s.RoleIn(o.HomeNamespace()); role != RoleSystem {
+		if role := s.RoleIn(o.Home()); role != RoleSystem {
 			l.Role = role
 		}
 	}

@@ -50,6 +50,9 @@ type Object struct {
 	// written, the second with what the document asks for.
 	ResourceVersion string
 	Generation      int64
+	// InSystemNamespace says that HomeNamespace is one of the system namespaces of the catalogue
+	// that the object was decoded by.
+	InSystemNamespace bool
 	// Adjusted says that labels or status are not those of the source's text.
 	Adjusted bool
 	// Owner is set by who stores the object, never by what a document or a
@@ -92,6 +95,12 @@ func (o *Object) HomeNamespace() string {
 		return n
 	}
 	return o.Namespace
+}
+
+// Home is where the object lives, and whether the mesh's operators write there.
+func (o *Object) Home() Home {
+	n := o.HomeNamespace()
+	return Home{Namespace: n, System: n == "" || o.InSystemNamespace}
 }
 
 // Shadow reports whether the object only takes part in previews (label kuma.io/effect).

@@ -100,9 +100,6 @@ const (
 // HTTPLike reports whether requests can be told apart in p.
 func (p Protocol) HTTPLike() bool { return p == HTTP || p == HTTP2 || p == GRPC }
 
-// SystemNamespace is where the objects of the mesh's operators live.
-const SystemNamespace = "kuma-system"
-
 // ManagedByController is the LabelManagedBy of what weft makes of Services.
 const ManagedByController = "k8s-controller"
 

@@ -15,20 +15,28 @@ const (
 
 // Roled is the Spec of a kind that has roles. Where an object shows none it is
 // RoleSystem.
-type Roled interface{ RoleIn(home string) string }
+type Roled interface{ RoleIn(home Home) string }
+
+// Home is where an object lives.
+type Home struct {
+	Namespace string // empty outside Kubernetes
+	// System says that the mesh's operators write there: outside namespaces, or in one of
+	// the system namespaces of the control plane.
+	System bool
+}
 
 // RoleOf is the role of a policy or route of namespace home. It follows from
 // where the object lives and what it targets. A policy on a route of its own
 // namespace goes where the route goes, as a producer's does.
-func RoleOf(home string, top TargetRef, to []TargetRef) string {
+func RoleOf(home Home, top TargetRef, to []TargetRef) string {
 	switch {
-	case home == "" || home == SystemNamespace:
+	case home.System:
 		return RoleSystem
 	case top.IsRoute():
 		return RoleProducer
 	case len(to) == 0:
 		return RoleWorkloadOwner
-	case Produces(home, to) == len(to):
+	case Produces(home.Namespace, to) == len(to):
 		return RoleProducer
 	}
 	return RoleConsumer
@@ -69,13 +77,13 @@ func (t TargetRef) HomeNamespace() string {
 
 // MixedRoles is the violation of an object of namespace home whose entries of
 // to belong to two roles; nil where they do not.
-func MixedRoles(at Path, home string, top TargetRef, to []TargetRef) error {
-	n := Produces(home, to)
+func MixedRoles(at Path, home Home, top TargetRef, to []TargetRef) error {
+	n := Produces(home.Namespace, to)
 	if RoleOf(home, top, to) != RoleConsumer || n == 0 {
 		return nil
 	}
 	return at.Breaks("%d of %d items are for the callers of a service or route of namespace %s, the others for calls of its workloads; "+
-		"write two objects", n, len(to), home)
+		"write two objects", n, len(to), home.Namespace)
 }
 
 // KubeName reads the classic name of a Kubernetes service, <name>_<namespace>_svc_<port>.

@@ -27,7 +27,7 @@ func (p *Plane) openCluster() error {
 	if err != nil {
 		return err
 	}
-	s, err := kube.Open(kube.Config{REST: rest, Types: world.Types(), Default: world.DefaultMesh(),
+	s, err := kube.Open(kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: world.DefaultMesh(),
 		Namespaces: p.cfg.readNamespaces(), Log: p.log})
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func (p *Plane) open(ctx context.Context) error {
 	switch p.cfg.Store {
 	case "bolt":
 		seal := &vault{path: filepath.Join(p.cfg.DataDir, secretsKeyFile)}
-		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored, Encode: seal.encode, Open: seal.open, Now: time.Now})
+		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored(p.settings.Catalog()), Encode: seal.encode, Open: seal.open, Now: time.Now})
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (p *Plane) open(ctx context.Context) error {
 	if err := defaults.mark(ctx); err != nil {
 		return fmt.Errorf("mark the default policies: %w", err)
 	}
-	given, err := newVIPs(ctx, defaults, p.cfg.Zone, time.Now)
+	given, err := newVIPs(ctx, defaults, p.settings.InZone(), time.Now)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (p *Plane) openDirectory(ctx context.Context) error {
 
 // directory is how --dir is read.
 func (p *Plane) directory() file.Config {
-	return file.Config{Dir: p.cfg.Dir, Decode: world.DecodeDir, Admit: admit, Log: p.log}
+	return file.Config{Dir: p.cfg.Dir, Decode: p.settings.DecodeDir, Admit: admit, Log: p.log}
 }
 
 func (p *Plane) firstMesh(ctx context.Context) error {
@@ -99,12 +99,14 @@ func (p *Plane) firstMesh(ctx context.Context) error {
 
 // decodeStored reads one document that the store holds. It was valid when it
 // was stored; if it is not now, the store says so.
-func decodeStored(name string, text []byte) (*api.Object, error) {
-	objects, err := decode.Objects(world.Catalog(), name, text)
-	if api.Refuses(err) || len(objects) != 1 {
-		return nil, fmt.Errorf("not understood: %w", err)
+func decodeStored(by *api.Catalog) func(name string, text []byte) (*api.Object, error) {
+	return func(name string, text []byte) (*api.Object, error) {
+		objects, err := decode.Objects(by, name, text)
+		if api.Refuses(err) || len(objects) != 1 {
+			return nil, fmt.Errorf("not understood: %w", err)
+		}
+		return objects[0], nil
 	}
-	return objects[0], nil
 }
 
 // credentials is who may connect as what.
@@ -172,8 +174,8 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	}
 	host, _ := os.Hostname()
 	c := web.Config{
-		Catalog: world.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop, p.waiting}, Sidecars: sidecars{p.ads, p.loop, p.returning}, Envoys: envoys{p}, Tokens: keys,
-		Proven: limit.Proven, Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.cfg.Zone, Public: p.cfg, Log: p.log,
+		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop, p.waiting}, Sidecars: sidecars{p.ads, p.loop, p.returning}, Envoys: envoys{p}, Tokens: keys,
+		Proven: limit.Proven, Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
 		Metrics: promhttp.HandlerFor(p.observe.registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
 	}

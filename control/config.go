@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/xds"
@@ -47,7 +48,9 @@ type Config struct {
 	SkipDefaultPolicies bool   `json:"skip-default-policies"`
 	KumaCompat          bool   `json:"kuma-compat"`
 	Zone                string `json:"zone"`
-	ExtAuthz            string `json:"ext-authz"` // grpc://HOST:PORT of the authorization service
+	// SystemNamespaces are those where the mesh's operators write.
+	SystemNamespaces []string `json:"system-namespaces"`
+	ExtAuthz         string   `json:"ext-authz"` // grpc://HOST:PORT of the authorization service
 
 	// RootNamespaces are those where HTTPProxies may be roots; none is all.
 	RootNamespaces []string `json:"httpproxy-root-namespaces"`
@@ -73,19 +76,20 @@ type Config struct {
 // Default is the configuration of `weft serve` without flags.
 func Default() Config {
 	return Config{
-		Store:           "bolt",
-		DataDir:         "./weft-data",
-		API:             "127.0.0.1:5681",
-		XDS:             "127.0.0.1:5678",
-		DataplaneAuth:   "token",
-		AdminAuth:       "token",
-		LogFormat:       "text",
-		LogLevel:        "info",
-		KumaCompat:      true,
-		Zone:            world.DefaultZone,
-		Version:         "unknown",
-		DeregisterAfter: 10 * time.Second,
-		ShutdownGrace:   5 * time.Second,
+		Store:            "bolt",
+		DataDir:          "./weft-data",
+		API:              "127.0.0.1:5681",
+		XDS:              "127.0.0.1:5678",
+		DataplaneAuth:    "token",
+		AdminAuth:        "token",
+		LogFormat:        "text",
+		LogLevel:         "info",
+		KumaCompat:       true,
+		Zone:             world.DefaultZone,
+		SystemNamespaces: slices.Clone(api.DefaultSystemNamespaces),
+		Version:          "unknown",
+		DeregisterAfter:  10 * time.Second,
+		ShutdownGrace:    5 * time.Second,
 	}
 }
 
@@ -147,7 +151,14 @@ func (c Config) settings() (world.Settings, error) {
 	if err != nil {
 		return world.Settings{}, fmt.Errorf("--backend-addresses %w", err)
 	}
-	return world.Settings{Zone: c.Zone, Authorizer: a, RootNamespaces: c.RootNamespaces, BackendAddresses: hosts, MeshGrants: c.MeshGrants}, nil
+	s := world.Settings{Zone: c.Zone, SystemNamespaces: c.SystemNamespaces, Authorizer: a, RootNamespaces: c.RootNamespaces, BackendAddresses: hosts, MeshGrants: c.MeshGrants}
+	if c.Store == "kube" {
+		s.Environment = api.EnvKubernetes
+		if c.Namespace != "" && !slices.Contains(s.SystemNamespaces, c.Namespace) {
+			s.SystemNamespaces = append(slices.Clone(s.SystemNamespaces), c.Namespace)
+		}
+	}
+	return s, nil
 }
 
 // validateListeners holds the rules of addresses that leave loopback.

@@ -185,7 +185,7 @@ func (p *Plane) compose() error {
 	if err != nil {
 		return err
 	}
-	boot := &bootstrapper{catalog: world.Catalog(), into: p.own, model: documents{p.store, p.loop, p.waiting}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
+	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, model: documents{p.store, p.loop, p.waiting}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", boot)
 	if err := p.answerHTTPS("--webhooks", p.admits); err != nil {

@@ -49,8 +49,8 @@ type rest struct {
 }
 
 // newVIPs gives addresses out in a store, and to what is in it already.
-func newVIPs(ctx context.Context, into store.Store, zone string, now func() time.Time) (*withVIPs, error) {
-	v := &withVIPs{Store: into, labels: api.ZoneLabels(zone), now: now}
+func newVIPs(ctx context.Context, into store.Store, zone api.Zone, now func() time.Time) (*withVIPs, error) {
+	v := &withVIPs{Store: into, labels: zone.Labels(), now: now}
 	v.taken.rests = map[heldVIP]rest{}
 	_, _, err := v.Apply(ctx, func(s *api.Snapshot) ([]store.Write, error) {
 		var writes []store.Write

@@ -37,6 +37,8 @@ func vipOf(t *testing.T, s *api.Snapshot, name string) string {
 	return st.VIPs[0].IP
 }
 
+var inDefault = api.Zone{Name: "default"}
+
 // TestVIPsAreKept is row 46 of spec/kubernetes.md 8: of two MeshExternalServices one is
 // deleted and a third comes at once. Their addresses are three, and stay over restarts.
 func TestVIPsAreKept(t *testing.T) {
@@ -44,11 +46,11 @@ func TestVIPsAreKept(t *testing.T) {
 	dir, ctx := t.TempDir(), context.Background()
 	seal := &vault{path: filepath.Join(dir, secretsKeyFile)}
 	open := func() *withVIPs {
-		s, err := bolt.Open(bolt.Config{Dir: dir, Decode: decodeStored, Encode: seal.encode, Open: seal.open, Now: time.Now})
+		s, err := bolt.Open(bolt.Config{Dir: dir, Decode: decodeStored(world.Catalog()), Encode: seal.encode, Open: seal.open, Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := newVIPs(ctx, withDefaults{s, true}, "default", time.Now)
+		v, err := newVIPs(ctx, withDefaults{s, true}, inDefault, time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,11 +93,11 @@ func TestVIPsAreKept(t *testing.T) {
 func TestVIPsOfStoresBefore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	v, err := newVIPs(ctx, memory.New(api.NewSnapshot(7, external(t, "old")), nil, time.Now), "default", time.Now)
+	v, err := newVIPs(ctx, memory.New(api.NewSnapshot(7, external(t, "old")), nil, time.Now), inDefault, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _ := resolve.CompileIn("default", api.NewSnapshot(1, external(t, "old")), world.Dialects(), world.Kinds())
+	m, _ := resolve.CompileIn(inDefault, api.NewSnapshot(1, external(t, "old")), world.Dialects(), world.Kinds())
 	d, ok := m.Destination("default", "extsvc_old:80")
 	if got := vipOf(t, v.Snapshot(), "old"); !ok || got != d.VIPs[0] {
 		t.Errorf("stored is %s, by the hash it is %v", got, d.VIPs)
@@ -107,7 +109,7 @@ func TestVIPsOfStoresBefore(t *testing.T) {
 func TestVIPsRest(t *testing.T) {
 	t.Parallel()
 	ctx, now := context.Background(), time.Unix(0, 0)
-	v, err := newVIPs(ctx, memory.New(api.NewSnapshot(0), nil, time.Now), "", func() time.Time { return now })
+	v, err := newVIPs(ctx, memory.New(api.NewSnapshot(0), nil, time.Now), api.Zone{}, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}

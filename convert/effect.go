@@ -96,7 +96,7 @@ func backend(b *route.BackendRef) string {
 	if b.Lost != nil {
 		lost = b.Lost.Code
 	}
-	return text([]any{ref.Kind, cmp.Or(ref.Namespace, b.Home), ref.Name, section, ref.Labels, ref.Tags, lost})
+	return text([]any{ref.Kind, cmp.Or(ref.Namespace, b.Home.Namespace), ref.Name, section, ref.Labels, ref.Tags, lost})
 }
 
 func mirrors(list []*route.Mirror) []string {

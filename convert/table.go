@@ -143,7 +143,7 @@ func (w *work) home() string {
 		do, ok := w.lines[i].Do.(*route.Forward)
 		for n := 0; ok && n < len(do.Backends); n++ {
 			b := &do.Backends[n]
-			its := cmp.Or(b.Target.Namespace, b.Home)
+			its := cmp.Or(b.Target.Namespace, b.Home.Namespace)
 			several = several || its == "" || home != "" && its != home
 			home = its
 		}

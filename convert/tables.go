@@ -235,7 +235,7 @@ func named(r *route.Composed, to api.TargetRef, made map[*route.Composed]*route.
 		copied := *r
 		ref := to
 		ref.SectionName = ""
-		b := route.BackendRef{Target: ref, Home: to.Namespace, Port: frontendOf(to).Port, Weight: 1, Broken: 500}
+		b := route.BackendRef{Target: ref, Home: api.Home{Namespace: to.Namespace}, Port: frontendOf(to).Port, Weight: 1, Broken: 500}
 		copied.Do = &route.Forward{Backends: []route.BackendRef{b}, NoBackend: route.Respond{Status: 500}}
 		made[r] = &copied
 	}

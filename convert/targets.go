@@ -19,7 +19,7 @@ func (c *converter) tellPolicies(works []*work) {
 			continue
 		}
 		targets(spec, "spec", func(at api.Path, ref api.TargetRef) {
-			if names := writtenFor(works, ref, o.HomeNamespace()); len(names) > 0 {
+			if names := writtenFor(works, ref, o.Home()); len(names) > 0 {
 				c.note(&api.Origin{Ref: o.Ref}, api.Warning, "PolicyTargetsSource", at, "it targets %s, which is %s %s now, and does not act on that: write the new kind, name and section", wordsOf(ref), c.Kind, strings.Join(names, ", "))
 			}
 		})
@@ -27,8 +27,8 @@ func (c *converter) tellPolicies(works []*work) {
 }
 
 // writtenFor are the names of what is written for the routes that a ref selects, which
-// stands in an object of the namespace home.
-func writtenFor(works []*work, ref api.TargetRef, home string) []string {
+// stands in an object that lives at home.
+func writtenFor(works []*work, ref api.TargetRef, home api.Home) []string {
 	var names []string
 	for _, w := range works {
 		selected := slices.ContainsFunc(w.sources(), func(o *api.Object) bool {

@@ -34,7 +34,7 @@ func (s *Service) Itself() *Service {
 // Destination reports whether a ref in to[] or backendRefs, written in an object
 // of namespace home, selects the service. Mesh selects every one; a ref with a
 // namespace means a service object, never a kuma.io/service, which has none.
-func Destination(ref api.TargetRef, home string, s *Service) bool {
+func Destination(ref api.TargetRef, home api.Home, s *Service) bool {
 	if s.Above != nil && Destination(ref, home, s.Above) {
 		return true
 	}
@@ -55,10 +55,10 @@ func Destination(ref api.TargetRef, home string, s *Service) bool {
 	return false
 }
 
-func named(ref api.TargetRef, home string, s *Service) bool {
+func named(ref api.TargetRef, home api.Home, s *Service) bool {
 	if ref.Name == "" {
 		return !s.Classic && len(ref.Labels) > 0 && s.Labels.Carry(ref.Labels) &&
-			(s.Namespace == home || !nameOnly(ref.Labels, home))
+			(s.Namespace == home.Namespace || !nameOnly(ref.Labels, home))
 	}
 	if s.Classic {
 		return ref.Name == s.Name && ref.SectionName == "" && ref.Namespace == ""
@@ -71,7 +71,7 @@ func named(ref api.TargetRef, home string, s *Service) bool {
 	}
 	namespace := ref.Namespace
 	if namespace == "" {
-		namespace = home
+		namespace = home.Namespace
 	}
 	return namespace == "" || namespace == s.Namespace
 }
@@ -79,8 +79,8 @@ func named(ref api.TargetRef, home string, s *Service) bool {
 // nameOnly reports whether labels say no more than a name, which then means one
 // in the namespace of the writer, as a name does (spec/kuma.md 2.3). Operators
 // write about all namespaces.
-func nameOnly(labels map[string]string, home string) bool {
-	return len(labels) == 1 && labels[api.LabelDisplayName] != "" && home != "" && home != api.SystemNamespace
+func nameOnly(labels map[string]string, home api.Home) bool {
+	return len(labels) == 1 && labels[api.LabelDisplayName] != "" && !home.System
 }
 
 // Section reports whether a sectionName means the service's port: by its name or
@@ -103,11 +103,11 @@ func RouteOf(o *api.Object, zone map[string]string) RouteObject {
 
 // Route reports whether a ref to a route, written in an object of namespace
 // home, selects the route object.
-func Route(ref api.TargetRef, home string, r *RouteObject) bool {
+func Route(ref api.TargetRef, home api.Home, r *RouteObject) bool {
 	if ref.Kind != r.Kind {
 		return false
 	}
-	namespace := cmp.Or(ref.Namespace, ref.Labels[api.LabelNamespace], home)
+	namespace := cmp.Or(ref.Namespace, ref.Labels[api.LabelNamespace], home.Namespace)
 	if namespace != "" && namespace != r.Namespace {
 		return false
 	}

@@ -138,7 +138,7 @@ func TestDestination(t *testing.T) {
 			s    *matcher.Service
 			want bool
 		}{{"service", &kube, c.kube}, {"classic service", &classic, c.classic}, {"external service", &outside, c.outside}} {
-			if got := matcher.Destination(c.ref, c.home, x.s); got != x.want {
+			if got := matcher.Destination(c.ref, api.Home{Namespace: c.home, System: c.home == ""}, x.s); got != x.want {
 				t.Errorf("%s: selects the %s: %v", c.name, x.name, got)
 			}
 		}
@@ -166,7 +166,7 @@ func TestRoute(t *testing.T) {
 		{"from another namespace", api.TargetRef{Kind: "MeshHTTPRoute", Name: "r"}, "pay", false},
 	}
 	for _, c := range cases {
-		if got := matcher.Route(c.ref, c.home, &facts); got != c.want {
+		if got := matcher.Route(c.ref, api.Home{Namespace: c.home}, &facts); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

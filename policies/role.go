@@ -8,25 +8,25 @@ func Role(o *api.Object) string {
 	if !ok {
 		return api.RoleSystem
 	}
-	return s.RoleIn(o.HomeNamespace())
+	return s.RoleIn(o.Home())
 }
 
 // RoleIn is the role of a policy of namespace home.
-func (s *Spec) RoleIn(home string) string { return api.RoleOf(home, s.Top(), s.targets()) }
+func (s *Spec) RoleIn(home api.Home) string { return api.RoleOf(home, s.Top(), s.targets()) }
 
 // ValidateObject checks the refs, and refuses a namespaced policy that has two
 // roles at once, or that targets a route of another namespace.
 func (s *Spec) ValidateObject(o *api.Object, c *api.Catalog, at api.Path) error {
 	var f Findings
 	s.refs(&f, c, at)
-	role, home, top := Role(o), o.HomeNamespace(), s.Top()
+	role, home, top := Role(o), o.Home(), s.Top()
 	if o.IsDefault() && s.HasOverride() {
 		f.Breaks(at, "a policy that came with the mesh is the weakest of all, so it has no override; write a policy of your own")
 	}
 	switch {
 	case role == api.RoleSystem:
-	case top.IsRoute() && top.Elsewhere(home):
-		f.Breaks(at.Field("targetRef"), "the route lies in namespace %s and the policy in %s; put the policy beside the route", top.HomeNamespace(), home)
+	case top.IsRoute() && top.Elsewhere(home.Namespace):
+		f.Breaks(at.Field("targetRef"), "the route lies in namespace %s and the policy in %s; put the policy beside the route", top.HomeNamespace(), home.Namespace)
 	case len(s.To) > 0 && len(s.From)+len(s.Rules) > 0:
 		f.Breaks(at.Field("to"), "a policy of a namespace has either to or an inbound side; write two policies")
 	default:

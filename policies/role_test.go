@@ -24,19 +24,20 @@ func TestRoleFollowsFromNamespaceAndTargets(t *testing.T) {
 	onRoute.TargetRef = &api.TargetRef{Kind: "MeshHTTPRoute", Name: "r"}
 	for name, c := range map[string]struct {
 		namespace string
+		system    bool
 		spec      *policies.Spec
 		want      string
 	}{
-		"outside of namespaces": {"", to(own), "system"},
-		"operators' namespace":  {"kuma-system", to(own), "system"},
-		"no to":                 {"shop", to(), "workload-owner"},
-		"own service":           {"shop", to(own), "producer"},
-		"own service by label":  {"shop", to(labelled), "producer"},
-		"foreign service":       {"shop", to(foreign), "consumer"},
-		"mesh":                  {"shop", to(mesh), "consumer"},
-		"own route on top":      {"shop", onRoute, "producer"},
+		"outside of namespaces": {"", false, to(own), "system"},
+		"operators' namespace":  {"ops", true, to(own), "system"},
+		"no to":                 {"shop", false, to(), "workload-owner"},
+		"own service":           {"shop", false, to(own), "producer"},
+		"own service by label":  {"shop", false, to(labelled), "producer"},
+		"foreign service":       {"shop", false, to(foreign), "consumer"},
+		"mesh":                  {"shop", false, to(mesh), "consumer"},
+		"own route on top":      {"shop", false, onRoute, "producer"},
 	} {
-		o := &api.Object{Ref: api.Ref{Namespace: c.namespace}, Spec: c.spec}
+		o := &api.Object{Ref: api.Ref{Namespace: c.namespace}, InSystemNamespace: c.system, Spec: c.spec}
 		if got := policies.Role(o); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}

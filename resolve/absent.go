@@ -56,7 +56,7 @@ func (a *absence) because(code string, at api.Path, format string, args ...any) 
 
 func (a *absence) ofPolicy(m *Model, p *policy) {
 	spec := p.object.Spec.(*policies.Spec)
-	home := p.object.HomeNamespace()
+	home := p.object.Home()
 	const top = api.Path("spec.targetRef")
 	if p.topRoute != nil {
 		if lost := routeLost(a.mesh, *p.topRoute, home); lost != "" {
@@ -93,7 +93,7 @@ func (a *absence) ofPolicy(m *Model, p *policy) {
 	}
 }
 
-func (a *absence) ofItem(m *Model, it *item, home string) {
+func (a *absence) ofItem(m *Model, it *item, home api.Home) {
 	at := it.field.Field("targetRef")
 	if n, bad := itemNote(a.mesh, it, home); bad {
 		a.because(n.Code, n.Field, "%s", n.Message)
@@ -130,10 +130,10 @@ func (a *absence) ofRoute(r *routeObject) {
 }
 
 func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
-	d := a.called(e.To, r.object.HomeNamespace())
+	d := a.called(e.To, r.object.Home())
 	switch {
 	case d == nil:
-		a.notCalled(e.To, r.object.HomeNamespace(), at)
+		a.notCalled(e.To, r.object.Home(), at)
 	case len(e.Rules) == 0:
 		a.because(api.CodeNoEffect, at, "it has no rules for %s", d.ID)
 	case !a.mesh.dest(d.ID).reads(r.opinion.Speaks) && !r.opinion.Connections:
@@ -161,7 +161,7 @@ func (a *absence) givesWay(r *routeObject, e *route.Entry, at api.Path, d *Desti
 }
 
 // called is a destination that the ref means and the dataplane calls; nil for none.
-func (a *absence) called(ref api.TargetRef, home string) *Destination {
+func (a *absence) called(ref api.TargetRef, home api.Home) *Destination {
 	i := slices.IndexFunc(a.resolved.Outbounds, func(o *Outbound) bool {
 		facts := factsOf(o.Destination)
 		return matcher.Destination(ref, home, &facts)
@@ -172,7 +172,7 @@ func (a *absence) called(ref api.TargetRef, home string) *Destination {
 	return a.resolved.Outbounds[i].Destination
 }
 
-func (a *absence) notCalled(ref api.TargetRef, home string, at api.Path) {
+func (a *absence) notCalled(ref api.TargetRef, home api.Home, at api.Path) {
 	if lost := destinationLost(a.mesh, ref, home); lost != "" {
 		a.because("TargetNotFound", at, "%s", lost)
 		return

@@ -72,7 +72,7 @@ type found struct {
 
 // find looks for what a ref means, written in an object of namespace home; port
 // and section narrow it to one port.
-func (m mesh) find(ref api.TargetRef, port uint32, section, home string) found {
+func (m mesh) find(ref api.TargetRef, port uint32, section string, home api.Home) found {
 	var f found
 	for d := range m.destsNamed(targetName(ref)) {
 		if !matcher.Destination(ref, home, d.facts.Itself()) {

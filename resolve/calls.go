@@ -63,7 +63,7 @@ func (m mesh) callsOf(p *dataplane) []call {
 		return out
 	}
 	for d := range m.destsVirtual.Values(m.at, anyTarget) {
-		if !reachable(net.TransparentProxying.ReachableBackends, p.facts.Namespace, d) || d.Outside && !m.hasRouteFor(p, d) {
+		if !reachable(net.TransparentProxying.ReachableBackends, p.object.Home(), d) || d.Outside && !m.hasRouteFor(p, d) {
 			continue
 		}
 		for _, vip := range d.VIPs {
@@ -96,7 +96,7 @@ func (m mesh) hasRouteFor(p *dataplane, d *dest) bool {
 	return said != nil && slices.ContainsFunc(said.contributions, func(c *contribution) bool { return c.selector().Selects(&p.facts) })
 }
 
-func reachable(limit *api.ReachableBackends, home string, d *dest) bool {
+func reachable(limit *api.ReachableBackends, home api.Home, d *dest) bool {
 	if limit == nil {
 		return true
 	}
@@ -129,7 +129,7 @@ func (m mesh) call(p *dataplane, i int) call {
 			return c
 		}
 	}
-	c.dest, c.lost = m.findBackend(route.BackendRef{Target: ref, Port: port, Home: p.facts.Namespace})
+	c.dest, c.lost = m.findBackend(route.BackendRef{Target: ref, Port: port, Home: p.object.Home()})
 	return c
 }
 

@@ -42,7 +42,7 @@ func (m *Model) SelectedByLooking(ref api.Ref) []api.Ref {
 
 // Means reports whether a ref, written in namespace home, means the first port of
 // a service object, and whether an update would find it by the ref's name.
-func Means(o *api.Object, ref api.TargetRef, home string) (means, found bool) {
+func Means(o *api.Object, ref api.TargetRef, home api.Home) (means, found bool) {
 	d := newService(o, nil).dests[0]
 	facts := factsOf(d)
 	name := targetName(ref)

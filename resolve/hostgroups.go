@@ -21,7 +21,7 @@ type groupKey struct {
 	Bits string
 	// Limit, written in namespace Home, is which backends they reach; nil is all.
 	Limit *api.ReachableBackends `json:",omitempty"`
-	Home  string                 `json:",omitempty"`
+	Home  api.Home               `json:",omitzero"`
 }
 
 func (k groupKey) String() string {
@@ -148,7 +148,7 @@ func (m mesh) hostGroupsOf(p *dataplane) *hostGroups {
 		number, _ := strconv.ParseUint(port, 10, 16) // FormatUint wrote it
 		k := groupKey{Port: uint32(number), Bits: all.bits(p.selectedBy), Limit: net.TransparentProxying.ReachableBackends}
 		if k.Limit != nil {
-			k.Home = p.facts.Namespace
+			k.Home = p.object.Home()
 		}
 		for _, k.Address = range families {
 			if !slices.ContainsFunc(net.Outbound, func(o api.Outbound) bool { return o.Address == k.Address && o.Port == k.Port }) {

@@ -236,7 +236,7 @@ func TestEveryRefThatMatchesIsLinked(t *testing.T) {
 		} else {
 			ref.Labels = map[string]string{pick("key", "app", api.LabelDisplayName, api.LabelNamespace): pick("value", "web", "shop")}
 		}
-		if means, found := resolve.Means(o, ref, pick("home", "", "web", "shop")); means && !found {
+		if means, found := resolve.Means(o, ref, api.Home{Namespace: pick("home", "", "web", "shop")}); means && !found {
 			t.Fatalf("%+v means %+v, but no update would find it", ref, o.Ref)
 		}
 	})

@@ -13,14 +13,14 @@ import (
 
 // onRoute reports whether a route that the policy targets has the item's
 // destination as an outbound.
-func onRoute(x mesh, it *item, home string) bool {
+func onRoute(x mesh, it *item, home api.Home) bool {
 	for r := range x.selectedRoutes(it.policy.topRoute, home) {
 		for _, e := range r.opinion.Entries {
 			if e.To.Kind == it.target.Kind && e.To.Name != "" && e.To.Name == it.target.Name {
 				return true
 			}
 			for d := range x.destsOf(&e) {
-				if matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) && matcher.Destination(it.target, home, &d.facts) {
+				if matcher.Destination(e.To, r.object.Home(), &d.facts) && matcher.Destination(it.target, home, &d.facts) {
 					return true
 				}
 			}
@@ -31,7 +31,7 @@ func onRoute(x mesh, it *item, home string) bool {
 
 // destinationsOf tells the writer of an item which destinations the route that
 // its policy targets has, and which of them the item may mean.
-func destinationsOf(x mesh, it *item, home string) string {
+func destinationsOf(x mesh, it *item, home api.Home) string {
 	var names, all []string
 	for r := range x.selectedRoutes(it.policy.topRoute, home) {
 		for _, e := range r.opinion.Entries {
@@ -67,7 +67,7 @@ func missesEveryInbound(x mesh, p *policy) bool {
 // missesEveryone reports whether the policy of an item for a route selects
 // dataplanes, and the rules that the item is for are on none of them: their
 // dataplanes are others, or call none of their destinations (spec/kuma.md 4.10).
-func missesEveryone(x mesh, it *item, home string) bool {
+func missesEveryone(x mesh, it *item, home api.Home) bool {
 	if !x.selects(it.policy.selector) {
 		return false
 	}
@@ -80,7 +80,7 @@ func missesEveryone(x mesh, it *item, home string) bool {
 }
 
 // routeLost says why a ref selects no rule of any route; empty if it does.
-func routeLost(x mesh, ref api.TargetRef, home string) string {
+func routeLost(x mesh, ref api.TargetRef, home api.Home) string {
 	found, known := false, map[string]bool{}
 	for r := range x.selectedRoutes(&ref, home) {
 		found = true
@@ -116,7 +116,7 @@ func ruleNames(known map[string]bool) string {
 }
 
 // destinationLost says why a ref means no destination; empty if it does.
-func destinationLost(x mesh, ref api.TargetRef, home string) string {
+func destinationLost(x mesh, ref api.TargetRef, home api.Home) string {
 	for d := range x.destsNamed(targetName(ref)) {
 		if matcher.Destination(ref, home, &d.facts) {
 			return ""

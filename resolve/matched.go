@@ -65,7 +65,7 @@ func (it *Item) Destinations() iter.Seq[*Destination] {
 func (it *Item) Routes() []*route.Opinion {
 	var out []*route.Opinion
 	if it.item.target.IsRoute() {
-		for r := range it.mesh.selectedRoutes(&it.item.target, it.Policy.HomeNamespace()) {
+		for r := range it.mesh.selectedRoutes(&it.item.target, it.Policy.Home()) {
 			out = append(out, r.opinion)
 		}
 	}
@@ -130,7 +130,7 @@ func (q *Reader) Matched(dp api.Ref, kind string) *Matched {
 // decides between two attached policies (spec/kuma.md 4.7), and whether one of
 // them selects the dataplane.
 func (p *policy) throughRoutes(x mesh, at *dataplane) (strongest *rank, selects bool) {
-	for r := range x.selectedRoutes(p.topRoute, p.object.HomeNamespace()) {
+	for r := range x.selectedRoutes(p.topRoute, p.object.Home()) {
 		selects = selects || r.selector.Selects(&at.facts)
 		if strongest == nil {
 			strongest = &r.rank

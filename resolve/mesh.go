@@ -92,7 +92,7 @@ func (m mesh) policiesOn(routes ...string) iter.Seq[*policy] {
 }
 
 // selectedRoutes yields the route objects that a ref, written in namespace home, selects.
-func (m mesh) selectedRoutes(ref *api.TargetRef, home string) iter.Seq[*routeObject] {
+func (m mesh) selectedRoutes(ref *api.TargetRef, home api.Home) iter.Seq[*routeObject] {
 	return func(yield func(*routeObject) bool) {
 		for _, r := range m.routesByName.In(m.at, routeTarget(*ref)) {
 			if matcher.Route(*ref, home, &r.facts) && !yield(r) {

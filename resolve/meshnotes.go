@@ -63,7 +63,7 @@ func (m *meshNotes) add(o *api.Object, n *objectNotes) {
 // nowhere are the items of a policy on which there is an error.
 func nowhere(x mesh, p *policy) []*item {
 	return slices.DeleteFunc(slices.Clone(p.items), func(it *item) bool {
-		n, bad := itemNote(x, it, p.object.HomeNamespace())
+		n, bad := itemNote(x, it, p.object.Home())
 		return !bad || n.Severity != api.Error
 	})
 }
@@ -129,7 +129,7 @@ func (m mesh) callsOneOf(p *dataplane, o *routeObject) bool {
 	}
 	return list != nil && slices.ContainsFunc(list.list, func(c call) bool {
 		return c.dest != nil && slices.ContainsFunc(o.opinion.Entries, func(e route.Entry) bool {
-			return matcher.Destination(e.To, o.object.HomeNamespace(), &c.dest.facts)
+			return matcher.Destination(e.To, o.object.Home(), &c.dest.facts)
 		})
 	})
 }

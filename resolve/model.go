@@ -44,13 +44,13 @@ type Affected struct {
 // kinds of routes for one destination the one that the list of dialects has
 // earlier owns it, those for connections after all others.
 func Compile(s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
-	return CompileIn("", s, dialects, kinds)
+	return CompileIn(api.Zone{}, s, dialects, kinds)
 }
 
 // CompileIn is Compile for a control plane of that zone: selectors see the labels
 // that it computes for objects of its own, as readers do (spec/kuma.md 1.2).
-func CompileIn(zone string, s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
-	c := newCollections(dialects, kinds, api.ZoneLabels(zone))
+func CompileIn(zone api.Zone, s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
+	c := newCollections(dialects, kinds, zone.Labels())
 	nothing := api.NewSnapshot(0)
 	empty := &Model{collections: c, stored: nothing, snapshot: nothing, cluster: c.stage.New(), meshes: iradix.New[meshState]()}
 	changes := make([]api.Change, 0, s.Len())

@@ -87,7 +87,7 @@ func policyNotes(x mesh, p *policy) []api.Note {
 	var notes []api.Note
 	origin := &api.Origin{Ref: p.object.Ref}
 	spec := p.object.Spec.(*policies.Spec)
-	home := p.object.HomeNamespace()
+	home := p.object.Home()
 	top := api.Path("spec.targetRef")
 	if t := spec.Top(); t.Kind == api.KindMeshGateway {
 		notes = append(notes, note(origin, api.Error, "TargetNotFound", top, noGateways))
@@ -120,7 +120,7 @@ func policyNotes(x mesh, p *policy) []api.Note {
 }
 
 // itemNote says why an item of to applies nowhere.
-func itemNote(x mesh, it *item, home string) (api.Note, bool) {
+func itemNote(x mesh, it *item, home api.Home) (api.Note, bool) {
 	at := it.field.Field("targetRef")
 	if it.policy.topRoute == nil && it.target.IsRoute() {
 		if lost := routeLost(x, it.target, home); lost != "" {

@@ -38,7 +38,7 @@ func reachNotes(x mesh, p *dataplane) []api.Note {
 	var notes []api.Note
 	for i, ref := range t.ReachableBackends.Refs {
 		at := api.Path("networking.transparentProxying.reachableBackends.refs").Index(i)
-		if lost := destinationLost(x, outboundTarget(ref), p.facts.Namespace); lost != "" {
+		if lost := destinationLost(x, outboundTarget(ref), p.object.Home()); lost != "" {
 			notes = append(notes, note(p.origin(), api.Warning, "TargetNotFound", at, "%s; the dataplane reaches nothing by it", lost))
 		}
 	}

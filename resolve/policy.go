@@ -93,14 +93,14 @@ func (it *item) routeRef() *api.TargetRef {
 
 // selects reports whether the item, which attaches to no route, is about s.
 func (it *item) selects(s *matcher.Service) bool {
-	return matcher.Destination(it.target, it.policy.object.HomeNamespace(), s)
+	return matcher.Destination(it.target, it.policy.object.Home(), s)
 }
 
 // attaches reports whether the item attaches to the route object r for the
 // destination s.
 func (it *item) attaches(r *routeObject, s *matcher.Service) bool {
 	ref := it.routeRef()
-	if ref == nil || !matcher.Route(*ref, it.policy.object.HomeNamespace(), &r.facts) {
+	if ref == nil || !matcher.Route(*ref, it.policy.object.Home(), &r.facts) {
 		return false
 	}
 	return it.policy.topRoute == nil || it.selects(s)

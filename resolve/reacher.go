@@ -131,7 +131,7 @@ const (
 
 // item notes what an item of to is about.
 func (x *reacher) item(n int, it *item) {
-	home := it.policy.object.HomeNamespace()
+	home := it.policy.object.Home()
 	ref := it.routeRef()
 	if ref == nil {
 		if it.target.Kind == api.KindMesh {
@@ -200,7 +200,7 @@ func (x *reacher) destinations(r *routeObject) []destined {
 		for i := range by.opinion.Entries {
 			e := &by.opinion.Entries[i]
 			for d := range x.mesh.destsOf(e) {
-				if matcher.Destination(e.To, by.object.HomeNamespace(), &d.facts) {
+				if matcher.Destination(e.To, by.object.Home(), &d.facts) {
 					out = append(out, destined{d, by.amongEdges(e)})
 				}
 			}

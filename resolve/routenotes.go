@@ -49,7 +49,7 @@ func meetingNotes(x mesh, r *routeObject, e *route.Entry) []api.Note {
 	}
 	var notes []api.Note
 	for d := range x.destsOf(e) {
-		if !matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) {
+		if !matcher.Destination(e.To, r.object.Home(), &d.facts) {
 			continue
 		}
 		var all []route.Candidate
@@ -82,7 +82,7 @@ func keepsHosts(x mesh, r *routeObject) bool {
 // whether there are others, which are its own.
 func ownersOf(x mesh, r *routeObject, e *route.Entry) (owners []*routeObject, kept bool) {
 	for d := range x.destsOf(e) {
-		if !matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) {
+		if !matcher.Destination(e.To, r.object.Home(), &d.facts) {
 			continue
 		}
 		if by := x.subjectsOf(d).ownerBefore(r, e); by != nil {
@@ -117,7 +117,7 @@ func (q *Reader) Owners(ref api.Ref, e *route.Entry) []*api.Origin {
 // entryNotes are those on one entry of to of a route.
 func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 	var notes []api.Note
-	home, origin := r.object.HomeNamespace(), &api.Origin{Ref: r.object.Ref}
+	home, origin := r.object.Home(), &api.Origin{Ref: r.object.Ref}
 	at := e.Field
 	acts := false // on a destination of its own protocol
 	var found, taken, unread *dest

@@ -86,7 +86,7 @@ func (m mesh) gatherRouting(d *dest) *routing {
 	for r := range m.routesAbout(d.linkNames()...) {
 		for i := range r.opinion.Entries {
 			e := &r.opinion.Entries[i]
-			if !r.object.Shadow() && matcher.Destination(e.To, r.object.HomeNamespace(), &d.facts) {
+			if !r.object.Shadow() && matcher.Destination(e.To, r.object.Home(), &d.facts) {
 				x.contributions = append(x.contributions, &contribution{route: r, entry: e, rank: r.rank.of(e.To, e.Index)})
 			}
 		}

@@ -41,7 +41,7 @@ func (m mesh) policySelectors(p *policy) []*matcher.Selector {
 		return []*matcher.Selector{p.selector}
 	}
 	var out []*matcher.Selector
-	for r := range m.selectedRoutes(p.topRoute, p.object.HomeNamespace()) {
+	for r := range m.selectedRoutes(p.topRoute, p.object.Home()) {
 		out = append(out, r.selector)
 	}
 	return out
@@ -75,7 +75,7 @@ func (q *Reader) RoutesOf(ref api.Ref) []*route.Opinion {
 	var out []*route.Opinion
 	for _, it := range p.items {
 		if at := it.routeRef(); at != nil {
-			for r := range x.selectedRoutes(at, p.object.HomeNamespace()) {
+			for r := range x.selectedRoutes(at, p.object.Home()) {
 				if !slices.Contains(out, r.opinion) {
 					out = append(out, r.opinion)
 				}

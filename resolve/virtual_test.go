@@ -21,12 +21,12 @@ func TestNamesUpdateEqualsCompile(t *testing.T) {
 	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
 		snapshot := api.NewSnapshot(0)
-		model, _ := resolve.CompileIn("one", snapshot, c.dialects, c.kinds)
+		model, _ := resolve.CompileIn(api.Zone{Name: "one"}, snapshot, c.dialects, c.kinds)
 		for step := range rapid.IntRange(1, 10).Draw(t, "steps") {
 			changes := worlds.ChangesOf(t, snapshot, c.namedDocument)
 			snapshot = snapshot.With(uint64(step+1), changes)
 			next, affected := model.Update(snapshot, changes)
-			clean, _ := resolve.CompileIn("one", snapshot, c.dialects, c.kinds)
+			clean, _ := resolve.CompileIn(api.Zone{Name: "one"}, snapshot, c.dialects, c.kinds)
 			if diff := cmp.Diff(dump(clean), dump(next)); diff != "" {
 				t.Fatalf("step %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", step, diff, describe(changes))
 			}

@@ -106,8 +106,8 @@ func (p *Printer) ServicePort(noun string, b *BackendRef, elsewhere string) (por
 		p.Fail(UnsaidBackend, "%s names services with the number of their port, and nothing else", noun)
 	case port == 0:
 		p.Fail(UnsaidBackend, "%s names the port of a service, and %s has none here; write it", noun, ref.Name)
-	case cmp.Or(ref.Namespace, b.Home) != p.Ref.Namespace:
-		p.Fail(UnsaidBackend, "%s names services of its own namespace, and %s is in %s%s", noun, ref.Name, cmp.Or(ref.Namespace, b.Home), elsewhere)
+	case cmp.Or(ref.Namespace, b.Home.Namespace) != p.Ref.Namespace:
+		p.Fail(UnsaidBackend, "%s names services of its own namespace, and %s is in %s%s", noun, ref.Name, cmp.Or(ref.Namespace, b.Home.Namespace), elsewhere)
 	default:
 		return port, true
 	}

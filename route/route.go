@@ -102,8 +102,8 @@ type BackendRef struct {
 	Target api.TargetRef // kind, name, namespace, labels, tags, sectionName
 	// Outside is set where the rule names addresses: see ToOutside.
 	Outside *Outside
-	Home    string // the namespace from which it is looked for
-	Port    uint32 // 0 = not given
+	Home    api.Home // the namespace from which it is looked for
+	Port    uint32   // 0 = not given
 	Weight  uint32
 	Field   api.Path // where it stands in the document
 	// Lost is why it cannot be used whatever there is; nil where that depends on what

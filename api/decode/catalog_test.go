@@ -95,3 +95,33 @@ func (b *box) DecodeRaw(r decode.Raw) {
 	}
 	b.t = append(b.t, part.Size)
 }
+
+// Where the operators write is told by the catalogue, and only where they write is an
+// object the system's.
+func TestSystemNamespaces(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		system    []string
+		namespace string
+		want      bool
+	}{
+		{nil, "weft-system", true},
+		{nil, "kuma-system", true},
+		{nil, "shop", false},
+		{[]string{"ops"}, "ops", true},
+		{[]string{"ops"}, "weft-system", false},
+		{[]string{}, "weft-system", false},
+	} {
+		by := catalog
+		if c.system != nil {
+			by = catalog.WithSystemNamespaces(c.system)
+		}
+		objects, err := decode.Objects(by, "f", []byte("apiVersion: kuma.io/v1alpha1\nkind: MeshService\nmetadata: {name: web, namespace: "+c.namespace+"}\nspec: {selector: {dataplaneTags: {a: b}}, ports: [{port: 80}]}\n"))
+		if err != nil || len(objects) != 1 {
+			t.Fatal(err)
+		}
+		if want := (api.Home{Namespace: c.namespace, System: c.want}); objects[0].Home() != want {
+			t.Errorf("with %q: %+v, want %+v", c.system, objects[0].Home(), want)
+		}
+	}
+}

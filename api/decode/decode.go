@@ -135,6 +135,7 @@ func object(c *api.Catalog, doc *document, like api.Ref) (*api.Object, []*api.Vi
 	if s, ok := o.Spec.(api.Defaulter); ok {
 		s.Default()
 	}
+	o.InSystemNamespace = c.System(o.HomeNamespace())
 	d.semantics(&h, c)
 	slices.SortStableFunc(d.errs, func(a, b *api.Violation) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

@@ -14,7 +14,7 @@ var reservedLabels = []struct {
 	values []string
 }{
 	{api.LabelOrigin, []string{"global", "zone"}},
-	{api.LabelEnv, []string{"universal", "kubernetes"}},
+	{api.LabelEnv, []string{api.EnvUniversal, api.EnvKubernetes}},
 	{api.LabelPolicyRole, []string{"system", "producer", "consumer", "workload-owner"}},
 	{api.LabelEffect, []string{"shadow"}},
 	{api.LabelDefault, []string{"true"}},

@@ -70,5 +70,6 @@ func serveFlags(c *cobra.Command, config *control.Config) {
 	f.StringSliceVar(&config.BackendAddresses, "backend-addresses", config.BackendAddresses, "hosts that backends of RouteGroups may name: names, *.NAMES, addresses, prefixes, * or none (default all but loopback and link-local ones)")
 	f.StringSliceVar(&config.RootNamespaces, "httpproxy-root-namespaces", config.RootNamespaces, "namespaces where HTTPProxies may be roots, separated by commas (default all)")
 	f.StringVar(&config.Zone, "zone", config.Zone, "zone that objects of this control plane belong to")
+	f.StringSliceVar(&config.SystemNamespaces, "system-namespaces", config.SystemNamespaces, "namespaces where the operators of the mesh write; in a cluster that of the control plane is one too")
 	logFlags(c, &config.LogFormat, &config.LogLevel)
 }

@@ -62,7 +62,7 @@ type server struct {
 // Handler answers at the paths of the package. Of requests that are no AdmissionReview
 // the status says so; every other answer is one.
 func Handler(o Options) http.Handler {
-	s := &server{Options: o, catalog: world.Catalog().InZone(cmp.Or(o.Zone, world.DefaultZone)), turns: make(chan struct{}, mostAtOnce)}
+	s := &server{Options: o, catalog: world.Catalog().InZone(api.Zone{Name: cmp.Or(o.Zone, world.DefaultZone), Environment: api.EnvKubernetes}), turns: make(chan struct{}, mostAtOnce)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+PathInject, s.serve(s.pod))
 	mux.HandleFunc("POST "+PathDefaults, s.serve(s.fill))

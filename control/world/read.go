@@ -151,7 +151,11 @@ func (s source) holds(r Reading) bool {
 
 // Decode reads the documents of one text.
 func Decode(name string, text []byte) ([]*api.Object, []*api.Violation) {
-	objects, err := decode.Objects(catalog, name, text)
+	return Settings{}.decode(name, text)
+}
+
+func (s Settings) decode(name string, text []byte) ([]*api.Object, []*api.Violation) {
+	objects, err := decode.Objects(s.Catalog(), name, text)
 	if errors.Is(err, decode.ErrNoDocuments) {
 		return nil, nil
 	}
@@ -161,8 +165,8 @@ func Decode(name string, text []byte) ([]*api.Object, []*api.Violation) {
 // DecodeDir is Decode for a file of a directory that is loaded as a whole: a
 // kind that weft lacks is a warning there, because the directory may be meant
 // for others too.
-func DecodeDir(name string, text []byte) ([]*api.Object, []*api.Violation) {
-	objects, violations := Decode(name, text)
+func (s Settings) DecodeDir(name string, text []byte) ([]*api.Object, []*api.Violation) {
+	objects, violations := s.decode(name, text)
 	WarnOfAbsentKinds(violations)
 	return objects, violations
 }

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"cmp"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -18,6 +20,10 @@ const DefaultZone = "default"
 // what they mean. They never change what is a document.
 type Settings struct {
 	Zone string // empty: the default zone
+	// Environment is that of the zone, as api.Zone has it.
+	Environment string
+	// SystemNamespaces are those where the mesh's operators write; nil: the usual ones.
+	SystemNamespaces []string
 	// Authorizer is the service that filters of routes may ask; nil: there is none.
 	Authorizer *xds.Authorizer
 	// RootNamespaces are those where HTTPProxies may be roots; none is all.
@@ -49,11 +55,20 @@ var anyAddress, _ = skipper.ParseAddresses([]string{api.AnyHost}) // which is on
 
 // Compile resolves a snapshot with all dialects and kinds.
 func (s Settings) Compile(objects *api.Snapshot) (*resolve.Model, []api.Note) {
-	zone := s.Zone
-	if zone == "" {
-		zone = DefaultZone
+	return resolve.CompileIn(s.InZone(), objects, s.dialects(), Kinds())
+}
+
+// InZone is the zone with its environment.
+func (s Settings) InZone() api.Zone {
+	return api.Zone{Name: cmp.Or(s.Zone, DefaultZone), Environment: s.Environment}
+}
+
+// Catalog knows all types, and which namespaces are the operators'.
+func (s Settings) Catalog() *api.Catalog {
+	if s.SystemNamespaces == nil {
+		return catalog
 	}
-	return resolve.CompileIn(zone, objects, s.dialects(), Kinds())
+	return catalog.WithSystemNamespaces(s.SystemNamespaces)
 }
 
 // Empty is the model of a control plane that knows no object yet.

@@ -105,7 +105,7 @@ func TestAKindThatWeftLacksIsAWarningOnlyInADirectoryThatIsFollowed(t *testing.T
 	dir := t.TempDir()
 	text := "type: MeshTrafficPermission\nmesh: default\nname: all\nspec: {}\n---\n" + service
 	path := write(t, dir, "mtp.yaml", text)
-	if objects, found := world.DecodeDir(path, []byte(text)); len(objects) != 1 || len(found) != 1 || found[0].Severity != api.Warning {
+	if objects, found := new(world.Settings).DecodeDir(path, []byte(text)); len(objects) != 1 || len(found) != 1 || found[0].Severity != api.Warning {
 		t.Errorf("in a directory that is followed: %v", found)
 	}
 	for from, want := range map[string]api.Severity{path: api.Error, dir: api.Error} {

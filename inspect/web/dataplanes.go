@@ -185,7 +185,7 @@ func (s *server) hostnames(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := kuma.Hostnames(m, ref, s.Zone)
+	list, err := kuma.Hostnames(m, ref, s.Zone.Name)
 	return s.reply(w, list, err)
 }
 

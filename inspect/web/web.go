@@ -53,7 +53,7 @@ type Config struct {
 	// Injected puts sidecars into the Pods of writes, and says what is wrong with them; nil
 	// where the store has a webhook before it.
 	Injected func(now *api.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation)
-	Zone     string
+	Zone     api.Zone
 	About    About
 	// Public is the configuration as GET /config shows it, without secrets.
 	Public any

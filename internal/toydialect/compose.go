@@ -124,7 +124,7 @@ func below(prefix, path string) string { return strings.TrimSuffix(prefix, "/") 
 func backends(o *api.Object, list []Service, at api.Path) []route.BackendRef {
 	out := make([]route.BackendRef, len(list))
 	for i, s := range list {
-		out[i] = route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: s.Service}, Home: o.HomeNamespace(),
+		out[i] = route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: s.Service}, Home: o.Home(),
 			Port: s.Port, Weight: cmp.Or(s.Weight, 1), Broken: 503, Field: at.Index(i)}
 		for _, name := range slices.Sorted(maps.Keys(s.Set)) {
 			out[i].Filters = append(out[i].Filters, route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: name, Value: s.Set[name]}}}})

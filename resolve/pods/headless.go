@@ -191,7 +191,7 @@ func (x *instance) object(of *instances, pod *api.Object) *api.Object {
 		labels = map[string]string{}
 	}
 	delete(labels, api.LabelDisplayName)
-	labels[LabelServiceName], labels[LabelHeadless], labels[api.LabelManagedBy], labels[api.LabelEnv] = of.service.Name, "true", api.ManagedByController, "kubernetes"
+	labels[LabelServiceName], labels[LabelHeadless], labels[api.LabelManagedBy], labels[api.LabelEnv] = of.service.Name, "true", api.ManagedByController, api.EnvKubernetes
 	from := api.Ref{Kind: api.KindPod, Mesh: api.DefaultMesh, Namespace: of.service.Namespace, Name: x.pod}
 	out := &api.Object{Ref: ref, Labels: labels, From: &from}
 	if pod != nil {

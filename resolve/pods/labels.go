@@ -32,7 +32,7 @@ func (b *builder) labels(f *form) map[string]string {
 		delete(out, k)
 	}
 	account := cmp.Or(b.spec.Spec.ServiceAccountName, defaultObject)
-	out[api.LabelMesh], out[api.LabelEnv] = f.mesh, "kubernetes"
+	out[api.LabelMesh], out[api.LabelEnv] = f.mesh, api.EnvKubernetes
 	out[labelWorkload], out[labelServiceAccount] = account, account
 	out[labelProxyType] = "sidecar"
 	if f.gateway != nil {

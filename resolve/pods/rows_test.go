@@ -195,7 +195,7 @@ func TestTags(t *testing.T) {
 	if diff := cmp.Diff(wantTags, got.Spec.(*api.Dataplane).Networking.Inbound[0].Tags); diff != "" {
 		t.Errorf("tags (-want +got):\n%s", diff)
 	}
-	labels := api.LabelsOf(got, api.ZoneLabels("z"))
+	labels := api.LabelsOf(got, api.Zone{Name: "z"}.Labels())
 	want := map[string]string{"app": "a", "e": "", "team.kuma.io/x": "1", "kuma.io/mesh": "default", "kuma.io/zone": "z", "kuma.io/origin": "zone", "kuma.io/env": "kubernetes",
 		"kuma.io/proxy-type": "sidecar", "kuma.io/display-name": "p", "kuma.io/workload": "default", "k8s.kuma.io/namespace": "on", "k8s.kuma.io/service-account": "default"}
 	if diff := cmp.Diff(want, labels.All()); diff != "" {

@@ -51,7 +51,7 @@ func (m *routeMaker) backend(s *Service, at api.Path, weights *uint64) {
 	default:
 		m.fails(serviceError, "UnsupportedProtocol", at.Field("protocol"), "%q is no protocol; write h2c, or leave it out", api.Clip(s.Protocol))
 	}
-	b := route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: s.Name, Namespace: m.of.HomeNamespace()}, Home: m.of.HomeNamespace(),
+	b := route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: s.Name, Namespace: m.of.HomeNamespace()}, Home: m.of.Home(),
 		Port: uint32(s.Port), Weight: s.Weight, Field: at, Speaks: api.HTTP, HTTP2: s.Protocol == "h2c"}
 	if !s.Mirror {
 		*weights += uint64(s.Weight)

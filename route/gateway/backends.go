@@ -50,10 +50,10 @@ func (x *reader) backends(r *route.Rule, refs []gatewayv1.HTTPBackendRef, at api
 
 // backend reads one ref, which stands at at.
 func (x *reader) backend(ref *gatewayv1.BackendObjectReference, at api.Path) route.BackendRef {
-	home := x.object.HomeNamespace()
+	home := x.object.Home()
 	kind := backendKind{group: string(or(ref.Group, "")), kind: string(or(ref.Kind, api.KindService))}
 	out := route.BackendRef{Home: home, Port: uint32(or(ref.Port, 0)), Field: at, Broken: x.broken, Speaks: x.speaks, HTTP2: x.speaks == api.GRPC, Weight: 1,
-		Target: api.TargetRef{Kind: kind.kind, Name: string(ref.Name), Namespace: string(or(ref.Namespace, gatewayv1.Namespace(home)))}}
+		Target: api.TargetRef{Kind: kind.kind, Name: string(ref.Name), Namespace: string(or(ref.Namespace, gatewayv1.Namespace(home.Namespace)))}}
 	lose := func(code, format string, args ...any) {
 		out.Lost = &route.Lost{Code: code, Message: fmt.Sprintf(format, args...)}
 	}
@@ -69,7 +69,7 @@ func (x *reader) backend(ref *gatewayv1.BackendObjectReference, at api.Path) rou
 		}
 	}
 	if x.strict && out.Lost == nil && !x.permitted(kind.group, out.Target) {
-		lose(refNotPermitted, "no ReferenceGrant in namespace %s lets %ss of namespace %s refer to %s %s; create one there", out.Target.Namespace, x.object.Kind, home, kind.kind, out.Target.Name)
+		lose(refNotPermitted, "no ReferenceGrant in namespace %s lets %ss of namespace %s refer to %s %s; create one there", out.Target.Namespace, x.object.Kind, home.Namespace, kind.kind, out.Target.Name)
 	}
 	return out
 }

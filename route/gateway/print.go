@@ -190,7 +190,7 @@ func (p *printer) reference(b *route.BackendRef) gatewayv1.BackendObjectReferenc
 	if port != 0 {
 		out.Port = new(gatewayv1.PortNumber(port))
 	}
-	if home := cmp.Or(ref.Namespace, b.Home); home != p.Ref.Namespace {
+	if home := cmp.Or(ref.Namespace, b.Home.Namespace); home != p.Ref.Namespace {
 		out.Namespace = new(gatewayv1.Namespace(home))
 	}
 	return out

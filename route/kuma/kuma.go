@@ -124,7 +124,7 @@ type BackendRef struct {
 func (r *HTTPRoute) Top() api.TargetRef { return topOf(r.TargetRef) }
 
 // RoleIn is the role of a route of namespace home.
-func (r *HTTPRoute) RoleIn(home string) string { return api.RoleOf(home, r.Top(), targets(r.To)) }
+func (r *HTTPRoute) RoleIn(home api.Home) string { return api.RoleOf(home, r.Top(), targets(r.To)) }
 
 // ref is the reference alone.
 func (b *BackendRef) ref() api.TargetRef {

@@ -122,14 +122,15 @@ func TestEveryFieldIsCarried(t *testing.T) {
 		{matches.Path(route.Equal, "/")},
 	}
 	empty, full := "", "/x"
+	home := api.Home{System: true}
 	service := api.TargetRef{Kind: "MeshService", Name: "s"}
 	refs := api.Path("spec.to[0].rules[0].default.backendRefs")
 	backends := []route.BackendRef{
-		{Target: api.TargetRef{Kind: "MeshServiceSubset", Name: "s", Tags: map[string]string{"version": "v1"}}, Broken: 500, Field: refs.Index(0)},
-		{Target: api.TargetRef{Kind: "MeshService", Name: "s", Namespace: "n"}, Port: 80, Weight: 1, Broken: 500, Field: refs.Index(1)},
-		{Target: api.TargetRef{Kind: "MeshService", Labels: map[string]string{"a": "b"}, SectionName: "http"}, Weight: 1, Broken: 500, Field: refs.Index(2)},
+		{Target: api.TargetRef{Kind: "MeshServiceSubset", Name: "s", Tags: map[string]string{"version": "v1"}}, Broken: 500, Home: home, Field: refs.Index(0)},
+		{Target: api.TargetRef{Kind: "MeshService", Name: "s", Namespace: "n"}, Port: 80, Weight: 1, Broken: 500, Home: home, Field: refs.Index(1)},
+		{Target: api.TargetRef{Kind: "MeshService", Labels: map[string]string{"a": "b"}, SectionName: "http"}, Weight: 1, Broken: 500, Home: home, Field: refs.Index(2)},
 	}
-	mirror := route.BackendRef{Target: service, Port: 80, Weight: 1, Field: "spec.to[0].rules[0].default.filters[4].requestMirror.backendRef"}
+	mirror := route.BackendRef{Home: home, Target: service, Port: 80, Weight: 1, Field: "spec.to[0].rules[0].default.filters[4].requestMirror.backendRef"}
 	origins := []*api.Origin{
 		origin(&zero, &first, "first", "spec.to[0].rules[0]"), origin(&zero, &one, "", "spec.to[0].rules[1]"), origin(&one, &zero, "", "spec.to[1].rules[0]"),
 	}
@@ -207,7 +208,7 @@ func TestTheStrongestListHolds(t *testing.T) {
 	}
 	weak, strong := candidates[0].Rules[0].Origin, candidates[1].Rules[0].Origin
 	want := route.Composition{Connections: &route.Composed{Origins: []*api.Origin{weak, strong}, ActionBy: strong, Do: &route.Forward{Backends: []route.BackendRef{{
-		Target: api.TargetRef{Kind: api.KindMeshServiceSubset, Name: "c", Tags: map[string]string{"v": "1"}}, Weight: 7,
+		Target: api.TargetRef{Kind: api.KindMeshServiceSubset, Name: "c", Tags: map[string]string{"v": "1"}}, Weight: 7, Home: api.Home{System: true},
 		Field: "spec.to[0].rules[0].default.backendRefs[0]",
 	}}}}}
 	if diff := cmp.Diff(want, kuma.Dialect.Compose(route.Frontend{Protocol: api.TCP}, candidates)); diff != "" {

@@ -124,10 +124,10 @@ func (p *printer) backend(b *route.BackendRef) BackendRef {
 		p.Fail(route.UnsaidBackend, "%s names services, and not the address %s; write a MeshExternalService", KindHTTPRoute, ref.Name)
 	}
 	out := BackendRef{Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace, Labels: ref.Labels, Tags: ref.Tags, SectionName: ref.SectionName, Weight: &b.Weight}
-	if out.Namespace == p.Ref.Namespace || out.Namespace == "" && b.Home == p.Ref.Namespace {
+	if out.Namespace == p.Ref.Namespace || out.Namespace == "" && b.Home.Namespace == p.Ref.Namespace {
 		out.Namespace = ""
 	} else if out.Namespace == "" {
-		out.Namespace = b.Home
+		out.Namespace = b.Home.Namespace
 	}
 	port := b.Port
 	if n, err := strconv.ParseUint(ref.SectionName, 10, 16); err == nil && port == 0 {

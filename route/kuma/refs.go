@@ -69,6 +69,6 @@ func (r *refs) validate(o *api.Object, c *api.Catalog, at api.Path) error {
 	for _, b := range r.backends {
 		errs = multierror.Append(errs, api.ValidateTargetRef(b.at, b.ref.ref(), api.RefRules{Kinds: backendKinds, Catalog: c}))
 	}
-	errs = multierror.Append(errs, api.MixedRoles(at.Field("to"), o.HomeNamespace(), top, r.to))
+	errs = multierror.Append(errs, api.MixedRoles(at.Field("to"), o.Home(), top, r.to))
 	return errs.ErrorOrNil()
 }

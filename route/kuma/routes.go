@@ -38,10 +38,10 @@ func readHTTP(o *api.Object, spec *HTTPRoute) *route.Opinion {
 // opinion is what both kinds of route say alike of themselves.
 func opinion(o *api.Object, spec interface {
 	Top() api.TargetRef
-	RoleIn(home string) string
+	RoleIn(home api.Home) string
 }) *route.Opinion {
 	top := spec.Top()
-	return &route.Opinion{Object: o, Top: top, Role: spec.RoleIn(o.HomeNamespace()), Notes: gatewayNotes(o.Ref, top)}
+	return &route.Opinion{Object: o, Top: top, Role: spec.RoleIn(o.Home()), Notes: gatewayNotes(o.Ref, top)}
 }
 
 // gatewayNotes say that an object that selects gateways selects nothing.
@@ -94,7 +94,7 @@ func backends(o *api.Object, refs []BackendRef, at api.Path) []route.BackendRef 
 }
 
 func (b *BackendRef) backend(o *api.Object, at api.Path) route.BackendRef {
-	out := route.BackendRef{Target: b.ref(), Home: o.HomeNamespace(), Weight: 1, Field: at}
+	out := route.BackendRef{Target: b.ref(), Home: o.Home(), Weight: 1, Field: at}
 	if b.Port != nil {
 		out.Port = *b.Port
 	}

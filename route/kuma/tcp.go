@@ -35,7 +35,7 @@ type TCPDefault struct {
 func (r *TCPRoute) Top() api.TargetRef { return topOf(r.TargetRef) }
 
 // RoleIn is the role of a route of namespace home.
-func (r *TCPRoute) RoleIn(home string) string { return api.RoleOf(home, r.Top(), targets(r.To)) }
+func (r *TCPRoute) RoleIn(home api.Home) string { return api.RoleOf(home, r.Top(), targets(r.To)) }
 
 // Default makes the default weights part of the object.
 func (r *TCPRoute) Default() {

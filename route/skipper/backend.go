@@ -100,7 +100,7 @@ type part struct {
 
 // parts divides what refs get. Backends of the mesh are divided by weights, in one
 // part; shunts and loopbacks are parts of their own, which come first.
-func (c *current) parts(refs []ref, home string) ([]part, []error) {
+func (c *current) parts(refs []ref, home api.Home) ([]part, []error) {
 	var errs []error
 	var own []part
 	mesh, total, sum := part{kind: service, share: 1}, uint64(0), uint64(0)
@@ -143,7 +143,7 @@ func (c *current) parts(refs []ref, home string) ([]part, []error) {
 
 // ref is what the backend means where r names it. That of a dynamic one nobody knows
 // before the filters of its route are read: see planned.leadOutside.
-func (b *backendAt) ref(r ref, home string, weight uint32) route.BackendRef {
+func (b *backendAt) ref(r ref, home api.Home, weight uint32) route.BackendRef {
 	out := route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: b.ServiceName}, Port: b.ServicePort}
 	switch b.kind() {
 	case network, lb:

@@ -62,10 +62,10 @@ func planOf(g *RouteGroup, o *api.Object, at api.Path) (*plan, error) {
 	var errs *multierror.Error
 	c, err := g.upgrade(at)
 	errs = multierror.Append(errs, err, c.validateBackends(), checkHosts(g.Hosts, at.Field("hosts")))
-	home := ""
+	home := api.Home{System: true}
 	ref := api.Ref{}
 	if o != nil {
-		home, ref = o.HomeNamespace(), o.Ref
+		home, ref = o.Home(), o.Ref
 	}
 	out := &plan{hosts: g.Hosts}
 	for _, name := range slices.Sorted(maps.Keys(c.backends)) {
@@ -96,7 +96,7 @@ func planOf(g *RouteGroup, o *api.Object, at api.Path) (*plan, error) {
 }
 
 // plan reads one route.
-func (c *current) plan(r *routeAt, origin *api.Origin, home string) (*planned, []api.Note, []error) {
+func (c *current) plan(r *routeAt, origin *api.Origin, home api.Home) (*planned, []api.Note, []error) {
 	p := &planned{origin: origin, effects: map[string]*effect{}}
 	errs := p.readPath(r)
 	predicates, found := readCalls(r.Predicates, r.at.Field("predicates"), eskip.And, "predicate")

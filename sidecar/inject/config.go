@@ -72,7 +72,7 @@ type DNSValues struct {
 // Default is the configuration without values.
 func Default(version string) Config {
 	return Config{
-		SystemNamespaces: []string{"weft-system", "kuma-system"},
+		SystemNamespaces: slices.Clone(api.DefaultSystemNamespaces),
 		Injection:        InjectionValues{FailurePolicy: "Fail", Exceptions: map[string]string{"openshift.io/build.name": "*", "openshift.io/deployer-pod-for.name": "*"}},
 		Sidecar: SidecarValues{
 			Image: "weftmesh/weft-sidecar:" + Tag(version), Native: true, DrainTime: api.Duration(30 * time.Second),

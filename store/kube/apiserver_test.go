@@ -24,7 +24,7 @@ const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 func open(t *testing.T, c *kubetest.Cluster) *kube.Store {
 	t.Helper()
 	s, err := kube.Open(kube.Config{REST: &rest.Config{Host: c.URL, BearerToken: c.Token, TLSClientConfig: rest.TLSClientConfig{CAData: c.CA}},
-		Types: world.Types(), Default: world.DefaultMesh(), Log: slog.New(slog.DiscardHandler)})
+		Catalog: world.Catalog(), Default: world.DefaultMesh(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,12 +33,13 @@ func (s *Store) decode(typ api.Type) reader {
 		if ref.Mesh == "" && !typ.Global {
 			ref.Mesh = api.DefaultMesh
 		}
+		lies := relabel(u, ref)
 		text, err := u.MarshalJSON()
 		if err != nil {
 			return nil, []*api.Violation{{Object: ref, Code: "Syntax", Severity: api.Error, Message: fmt.Sprintf("the object cannot be read: %v; correct it", err)}}
 		}
 		objects, err := decode.Objects(s.catalog, "", text)
-		wrong := api.Violations(err)
+		wrong := append(lies, api.Violations(err)...)
 		for _, v := range wrong {
 			v.Position = api.Position{} // nobody has seen the text
 			if v.Object.Name == "" {
@@ -54,6 +55,21 @@ func (s *Store) decode(typ api.Type) reader {
 		o.ResourceVersion, o.Generation = u.GetResourceVersion(), u.GetGeneration()
 		return &o, wrong
 	}
+}
+
+// relabel makes an object say the namespace that it is in where its label says another: who
+// may write in one namespace must not speak for another, nor for the mesh's operators.
+func relabel(u *unstructured.Unstructured, ref api.Ref) []*api.Violation {
+	labels := u.GetLabels()
+	if said := labels[api.LabelNamespace]; said == "" || ref.Namespace == "" || said == ref.Namespace {
+		return nil
+	}
+	labels[api.LabelNamespace] = ref.Namespace
+	u.SetLabels(labels)
+	v := api.Path("metadata.labels").Key(api.LabelNamespace).Warns("ReadOnly",
+		"the namespace of the object counts, %s, and not what the label says; remove the label", ref.Namespace)
+	v.Object = ref
+	return []*api.Violation{v}
 }
 
 // readable reports whether a Secret is of a type that weft reads: a cluster has many

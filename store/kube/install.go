@@ -45,7 +45,7 @@ type unserved struct {
 // definition is gone, until ctx ends.
 func (s *Store) install(ctx context.Context) {
 	kinds := map[string]*installed{}
-	for _, t := range s.cfg.Types {
+	for _, t := range s.cfg.Catalog.Types() {
 		if group, builtIn := builtIn(t); builtIn {
 			s.begin(ctx, &installed{served: schema.GroupVersionResource{Group: group, Version: t.Version, Resource: t.Plural}}, t.Name, !t.Unscoped && !t.Global, s.decode(t), false)
 		}
@@ -173,7 +173,7 @@ func (s *Store) meet(ctx context.Context, kinds map[string]*installed, name stri
 
 // typeOf is the type of documents of a resource.
 func (s *Store) typeOf(plural, group string) (api.Type, bool) {
-	for _, t := range s.cfg.Types {
+	for _, t := range s.cfg.Catalog.Types() {
 		if _, own := builtIn(t); !own && t.Plural == plural && cmp.Or(t.Group, kuma) == group {
 			return t, true
 		}

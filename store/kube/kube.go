@@ -28,8 +28,8 @@ import (
 type Config struct {
 	// REST is how the API server is reached.
 	REST *rest.Config
-	// Types are the kinds of documents that there are.
-	Types []api.Type
+	// Catalog has the kinds of documents that there are.
+	Catalog *api.Catalog
 	// Default stands while the cluster has no object of its kind: mesh default.
 	Default *api.Object
 	// Namespaces are those whose documents are read; none is all.
@@ -72,7 +72,7 @@ var _ store.Store = (*Store)(nil)
 // Open begins to read the cluster, and returns at once: what there is waits for Synced.
 // An API server that does not answer is asked until Close.
 func Open(cfg Config) (*Store, error) {
-	s := &Store{Store: memory.New(api.NewSnapshot(0), nil, time.Now), cfg: cfg, catalog: api.NewCatalog(cfg.Types...).Validated(), synced: make(chan struct{}),
+	s := &Store{Store: memory.New(api.NewSnapshot(0), nil, time.Now), cfg: cfg, catalog: cfg.Catalog.Validated(), synced: make(chan struct{}),
 		wake: make(chan struct{}, 1), look: make(chan struct{}, 1), feeds: map[*feed]bool{}, serves: map[string]Served{}, defined: map[string]definition{},
 		unserved: map[string]*unserved{}, changed: map[api.Ref]*api.Object{}, kinds: map[string]int{}, away: map[*connection]*absence{}}
 	var err error

@@ -58,10 +58,25 @@ func TestAPIServerPromises(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("the last sound version stays", func(t *testing.T) { lastSoundVersion(t, c, s) })
+	t.Run("a label that names another namespace", func(t *testing.T) { labelLies(t, c, s) })
 	t.Run("an object moves to another mesh", func(t *testing.T) { movesMesh(t, c, s) })
 	t.Run("a kind of Kuma's that weft lacks", func(t *testing.T) { absentKind(t, c, s) })
 	t.Run("watched namespaces", func(t *testing.T) { watchedNamespaces(t, c) })
 	t.Run("the API server is away", func(t *testing.T) { outage(t, c, s) })
+}
+
+// labelLies: an object is of the namespace that it is in, whatever its label says, and the
+// operators' are those of the catalogue.
+func labelLies(t *testing.T, c *kubetest.Cluster, s *kube.Store) {
+	ref := retryRef("default", "default", "lies")
+	send(t, c, http.MethodPost, retries, labelled(retry("lies", 3), api.LabelNamespace, "kuma-system"), http.StatusCreated)
+	eventually(t, "it arrives", func() bool { return s.Snapshot().Has(ref) })
+	if o, _ := s.Snapshot().Get(ref); o.Home() != (api.Home{Namespace: "default"}) {
+		t.Errorf("it lives in %+v", o.Home())
+	}
+	if v := problem(s, ref, "ReadOnly"); v == nil || v.Severity != api.Warning {
+		t.Errorf("what is told of the label: %+v", v)
+	}
 }
 
 // lastSoundVersion: what the definition lets through and weft refuses leaves the last sound
@@ -138,7 +153,7 @@ func watchedNamespaces(t *testing.T, c *kubetest.Cluster) {
 		send(t, c, http.MethodPost, "/apis/kuma.io/v1alpha1/namespaces/"+name+"/meshretries", o, http.StatusCreated)
 	}
 	s, err := kube.Open(kube.Config{REST: &rest.Config{Host: c.URL, BearerToken: c.Token, TLSClientConfig: rest.TLSClientConfig{CAData: c.CA}},
-		Types: world.Types(), Default: world.DefaultMesh(), Namespaces: []string{"watched"}, Log: slog.New(slog.DiscardHandler)})
+		Catalog: world.Catalog(), Default: world.DefaultMesh(), Namespaces: []string{"watched"}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
