@@ -11,7 +11,7 @@ import (
 
 // sharesAuthority reports whether something shows certificates of the cluster's authority.
 func (c Config) sharesAuthority() bool {
-	return c.Store == "kube" && c.Namespace != "" && (c.Webhooks != "" || !c.XDSPlaintext && c.XDSTLSCert == "")
+	return c.Store == "kube" && c.Namespace != "" && (c.Webhooks != "" || c.APITLS != "" || !c.XDSPlaintext && c.XDSTLSCert == "")
 }
 
 // hosts are what certificates of the cluster's authority are for: the Service as pods call
@@ -19,7 +19,7 @@ func (c Config) sharesAuthority() bool {
 func (c Config) hosts() []string {
 	service := webhook.ServiceName + "." + c.Namespace
 	out := []string{service + ".svc", service, service + ".svc.cluster.local", webhook.ServiceName, "localhost", "127.0.0.1", "::1"}
-	for _, address := range []string{c.XDS, c.Webhooks} {
+	for _, address := range []string{c.XDS, c.Webhooks, c.APITLS} {
 		if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
 			out = append(out, host)
 		}

@@ -37,6 +37,7 @@ func (p *Plane) openCluster() error {
 	if p.reviewer, err = identity.NewAPIServer(rest, p.log); err != nil {
 		return err
 	}
+	p.users = identity.NewUsers(p.reviewer)
 	p.pods = &knownPods{pods: map[podName]*api.Object{}, gone: p.dismiss}
 	if p.cfg.Namespace == "" {
 		p.log.Warn("without --namespace this control plane writes nothing to the cluster: no status, no mesh default")

@@ -29,6 +29,7 @@ type Config struct {
 	// WatchNamespaces are those whose documents are read; none is all.
 	WatchNamespaces []string `json:"watch-namespaces"`
 	Webhooks        string   `json:"webhooks"`         // address for the API server's questions; empty for none
+	APITLS          string   `json:"api-tls"`          // address for kubelets and metrics, by HTTPS; empty for none
 	InjectionConfig string   `json:"injection-config"` // a file with the values of sidecars
 
 	API          string `json:"api"` // REST, inspect, GUI
@@ -120,6 +121,9 @@ func (c Config) Validate() error {
 	if c.Webhooks != "" && (c.Store != "kube" || c.Namespace == "") {
 		refuse("--webhooks answers the API server of a cluster; give --store kube and --namespace NAME with it")
 	}
+	if c.APITLS != "" && (c.Store != "kube" || c.Namespace == "") {
+		refuse("--api-tls shows a certificate of the cluster's authority; give --store kube and --namespace NAME with it")
+	}
 	if c.InjectionConfig != "" && c.Webhooks == "" {
 		refuse("--injection-config is what webhooks inject; give --webhooks ADDRESS with it")
 	}
@@ -176,6 +180,9 @@ func (c Config) validateListeners() *multierror.Error {
 	listener("--api", c.API, c.AdminAuth == "token", "--admin-auth token")
 	listener("--xds", c.XDS, c.DataplaneAuth == "token" && !c.XDSPlaintext,
 		"--dataplane-auth token, without --xds-plaintext")
+	if c.APITLS != "" {
+		listener("--api-tls", c.APITLS, true, "a network policy that lets those in who collect metrics")
+	}
 	if c.Webhooks != "" {
 		listener("--webhooks", c.Webhooks, true, "a network policy that lets the API server alone in")
 	}

@@ -24,7 +24,7 @@ type httpsServer struct {
 
 // listenHTTPS takes the addresses of a cluster that the configuration names.
 func (p *Plane) listenHTTPS(limits limit.Limits) error {
-	for _, f := range []struct{ flag, address string }{{"--webhooks", p.cfg.Webhooks}} {
+	for _, f := range []struct{ flag, address string }{{"--webhooks", p.cfg.Webhooks}, {"--api-tls", p.cfg.APITLS}} {
 		if f.address == "" {
 			continue
 		}
@@ -56,12 +56,21 @@ func (p *Plane) answerHTTPS(flag string, by func() (http.Handler, error)) error 
 func (p *Plane) serveHTTPS(running *errgroup.Group) {
 	for _, f := range p.https {
 		running.Go(func() error {
-			if err := f.server.Serve(tls.NewListener(f.listener, p.roots.TLS())); !errors.Is(err, http.ErrServerClosed) {
+			if err := f.server.Serve(tls.NewListener(f.listener, p.shows(f.flag))); !errors.Is(err, http.ErrServerClosed) {
 				return fmt.Errorf("serve %s: %w", f.flag, err)
 			}
 			return nil
 		})
 	}
+}
+
+// shows is what an address shows. Kubelets ask whether the process lives before it knows the
+// authority of the cluster, and trust whatever they are shown.
+func (p *Plane) shows(flag string) *tls.Config {
+	if flag == "--api-tls" {
+		return p.roots.TLSEarly()
+	}
+	return p.roots.TLS()
 }
 
 // shutdownHTTPS ends them when the running requests are answered, or ctx is over.
@@ -83,6 +92,9 @@ func (p *Plane) at(flag string) string {
 	}
 	return ""
 }
+
+// APITLS is the address for kubelets and those who collect metrics.
+func (p *Plane) APITLS() string { return p.at("--api-tls") }
 
 // Webhooks is the address for the API server.
 func (p *Plane) Webhooks() string { return p.at("--webhooks") }

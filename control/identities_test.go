@@ -22,7 +22,7 @@ import (
 // cluster, as the Service calls itself.
 func proving(t *testing.T) *admitted {
 	t.Helper()
-	a := admitting(t, func(c *control.Config) { c.DataplaneAuth, c.XDSPlaintext = "token", false })
+	a := admitting(t, func(c *control.Config) { c.DataplaneAuth, c.XDSPlaintext, c.APITLS = "token", false, "127.0.0.1:0" })
 	_, secret := a.Send(t, http.MethodGet, "/api/v1/namespaces/weft-system/secrets/weft-ca", nil)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM([]byte(authorityOf(t, secret)))

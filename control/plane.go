@@ -43,6 +43,7 @@ type Plane struct {
 	roots      *roots.Roots // of a cluster; nil where its authority is not needed
 	https      []*httpsServer
 	reviewer   *identity.APIServer // of a cluster: whose tokens are
+	users      *identity.Users     // of a cluster
 	pods       *knownPods          // of a cluster
 	observe    *observer
 	loop       *loop
@@ -188,7 +189,7 @@ func (p *Plane) compose() error {
 	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, model: documents{p.store, p.loop, p.waiting}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", boot)
-	if err := p.answerHTTPS("--webhooks", p.admits); err != nil {
+	if err := errors.Join(p.answerHTTPS("--webhooks", p.admits), p.answerHTTPS("--api-tls", p.watched)); err != nil {
 		return err
 	}
 	p.xdsPort = port.New(port.Options{Logger: p.log, TLS: tls, HTTP: mux,

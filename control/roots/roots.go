@@ -76,6 +76,34 @@ func New(cfg Config) (*Roots, error) {
 // TLS shows a certificate of the authority; until that is known it refuses connections.
 func (r *Roots) TLS() *tls.Config { return r.serving.TLS() }
 
+// TLSEarly is TLS, but that until the authority is known it shows a certificate that nobody
+// trusts.
+func (r *Roots) TLSEarly() *tls.Config {
+	c := r.serving.TLS()
+	known := c.GetCertificate
+	var early struct {
+		sync.Once
+		serving *authority.Serving
+		err     error
+	}
+	c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if r.Waiting() == nil {
+			return known(hello)
+		}
+		early.Do(func() {
+			var b *authority.Bundle
+			if b, early.err = authority.NewBundle(r.cfg.Now()); early.err == nil {
+				early.serving = authority.NewServing(b, r.cfg.Now, r.cfg.Hosts...)
+			}
+		})
+		if early.err != nil {
+			return nil, early.err
+		}
+		return early.serving.TLS().GetCertificate(hello)
+	}
+	return c
+}
+
 // PEM is what clients must trust, empty while nobody knows it, and is closed when it is
 // another.
 func (r *Roots) PEM() (ca []byte, changed <-chan struct{}) {

@@ -1,0 +1,62 @@
+package control
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/weftmesh/weft/control/identity"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/xds/server/limit"
+)
+
+// watched is what --api-tls answers: whether the process lives and is ready, for kubelets, to
+// everybody, and the metrics to those who may read them (spec/kubernetes.md 6.8).
+func (p *Plane) watched() (http.Handler, error) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := p.ready(); err != nil {
+			web.Refuse(w, web.Refusal(http.StatusServiceUnavailable, err.Error()))
+			return
+		}
+		_, _ = w.Write([]byte("ok\n"))
+	})
+	metrics := promhttp.HandlerFor(p.observe.registry, promhttp.HandlerOpts{})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		if err := p.mayRead(r); err != nil {
+			web.Refuse(w, err)
+			return
+		}
+		limit.Proven(r.Context())
+		metrics.ServeHTTP(w, r)
+	})
+	return mux, nil
+}
+
+// mayRead refuses who may not get a path by the rules of the cluster. Those who collect metrics
+// have the ordinary token of their account.
+func (p *Plane) mayRead(r *http.Request) error {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		token = ""
+	}
+	who, err := p.users.WhoIs(r.Context(), strings.TrimSpace(token), true)
+	switch {
+	case errors.Is(err, identity.ErrNobody):
+		return web.Refusal(http.StatusUnauthorized, err.Error())
+	case err != nil:
+		return web.Refusal(http.StatusServiceUnavailable, err.Error())
+	}
+	access := identity.Access{Verb: "get", Path: r.URL.Path}
+	may, err := p.users.May(r.Context(), who, access)
+	switch {
+	case err != nil:
+		return web.Refusal(http.StatusServiceUnavailable, err.Error())
+	case !may:
+		return web.Refusal(http.StatusForbidden, who.Name+" may not "+access.String()+"; bind a ClusterRole with nonResourceURLs to it")
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package control_test
+
+import (
+	"crypto/tls"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/internal/kubetest"
+)
+
+// over asks an address by HTTPS.
+func over(t *testing.T, trust *tls.Config, url, token string) (int, string) {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: trust}
+	defer transport.CloseIdleConnections()
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		q.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := (&http.Client{Transport: transport}).Do(q)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// TestAPIServerSaysWhoReadsMetrics: by HTTPS with the certificate of the cluster's authority
+// kubelets need no token, and metrics are for those whom RBAC allows them.
+func TestAPIServerSaysWhoReadsMetrics(t *testing.T) {
+	t.Parallel()
+	a := proving(t)
+	for _, name := range []string{"prometheus", "nobody"} {
+		create(t, a.Cluster, "/api/v1/namespaces/on/serviceaccounts", `metadata: {name: `+name+`}`)
+	}
+	const rbac = "/apis/rbac.authorization.k8s.io/v1/"
+	create(t, a.Cluster, rbac+"clusterroles", `{metadata: {name: metrics}, rules: [{nonResourceURLs: [/metrics], verbs: [get]}]}`)
+	create(t, a.Cluster, rbac+"clusterrolebindings", `{metadata: {name: metrics}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: metrics},
+subjects: [{kind: ServiceAccount, name: prometheus, namespace: "on"}]}`)
+	token := func(account, audience string) string {
+		_, got := a.Send(t, http.MethodPost, "/api/v1/namespaces/on/serviceaccounts/"+account+"/token", map[string]any{"spec": map[string]any{"audiences": strings.Fields(audience)}})
+		return got["status"].(map[string]any)["token"].(string)
+	}
+	url := "https://" + a.plane.APITLS()
+	for _, c := range []struct {
+		path, token string
+		want        int
+		says        string
+	}{
+		{"/healthz", "", 200, "ok"},
+		{"/readyz", "", 200, "ok"},
+		{"/metrics", "", 401, "weft-api"},
+		{"/metrics", "nonsense", 401, ""},
+		{"/metrics", token("prometheus", ""), 200, "weft_leader"},
+		{"/metrics", token("prometheus", "weft-api"), 200, "weft_leader"},
+		{"/metrics", token("prometheus", "weft-dataplane"), 401, ""},
+		{"/metrics", token("nobody", ""), 403, "system:serviceaccount:on:nobody may not get /metrics"},
+		{"/meshes", token("prometheus", "weft-api"), 404, ""},
+	} {
+		if code, text := over(t, a.plane.trusts, url+c.path, c.token); code != c.want || !strings.Contains(text, c.says) {
+			t.Errorf("%s: %d %.300s, want %d %s", c.path, code, text, c.want, c.says)
+		}
+	}
+}
+
+// TestKubeletsAskBeforeTheAuthorityIsKnown: a process that waits for its API server lives.
+func TestKubeletsAskBeforeTheAuthorityIsKnown(t *testing.T) {
+	t.Parallel()
+	cfg := clustered(t, "https://127.0.0.1:1", &kubetest.Cluster{Token: "none"})
+	cfg.Namespace, cfg.APITLS = "weft-system", "127.0.0.1:0"
+	p := serving(t, cfg, discard())
+	url := "https://" + p.APITLS()
+	blind := &tls.Config{InsecureSkipVerify: true}
+	eventually(t, "it serves", func() bool { code, _ := over(t, blind, url+"/healthz", ""); return code == http.StatusOK })
+	eventually(t, "it says what it waits for", func() bool {
+		code, text := over(t, blind, url+"/readyz", "")
+		return code == http.StatusServiceUnavailable && strings.Contains(text, "there is no authority")
+	})
+	if code, text := over(t, nil, url+"/healthz", ""); code != 0 {
+		t.Errorf("somebody trusts that certificate: %d %s", code, text)
+	}
+}
+
