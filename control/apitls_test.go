@@ -89,4 +89,3 @@ func TestKubeletsAskBeforeTheAuthorityIsKnown(t *testing.T) {
 		t.Errorf("somebody trusts that certificate: %d %s", code, text)
 	}
 }
-
