@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/webhook"
@@ -14,8 +13,9 @@ import (
 	"github.com/weftmesh/weft/xds/server/limit"
 )
 
-// injection is the configuration of sidecars of --injection-config.
-func (c Config) injection() (inject.Config, error) {
+// injection is the configuration of sidecars of --injection-config. The system namespaces
+// are those of the control plane.
+func (c Config) injection(system []string) (inject.Config, error) {
 	out := inject.Default(c.Version)
 	if c.InjectionConfig != "" {
 		text, err := os.ReadFile(c.InjectionConfig)
@@ -26,21 +26,17 @@ func (c Config) injection() (inject.Config, error) {
 			return out, fmt.Errorf("--injection-config: %w", err)
 		}
 	}
-	// Sidecars connect to the control plane in the first of them.
-	if c.Namespace != "" {
-		others := slices.DeleteFunc(slices.Clone(out.SystemNamespaces), func(n string) bool { return n == c.Namespace })
-		out.SystemNamespaces = append([]string{c.Namespace}, others...)
-	}
+	out.SystemNamespaces = system
 	return out, nil
 }
 
 // admits makes what answers the API server's webhooks.
 func (p *Plane) admits() (http.Handler, error) {
-	values, err := p.cfg.injection()
+	values, err := p.cfg.injection(p.settings.SystemNamespaces)
 	if err != nil {
 		return nil, err
 	}
-	answers := webhook.Handler(webhook.Options{Cluster: admitting{p, values}, Zone: p.cfg.Zone,
+	answers := webhook.Handler(webhook.Options{Cluster: admitting{p, values}, Catalog: p.settings.Catalog().InZone(p.settings.InZone()),
 		Ourselves: webhook.AccountName(p.cfg.Namespace, webhook.ServiceName), Log: p.log})
 	return p.onceRead(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// API servers show nothing that would prove who they are; they keep their

@@ -158,8 +158,10 @@ func (c Config) settings() (world.Settings, error) {
 	s := world.Settings{Zone: c.Zone, SystemNamespaces: c.SystemNamespaces, Authorizer: a, RootNamespaces: c.RootNamespaces, BackendAddresses: hosts, MeshGrants: c.MeshGrants}
 	if c.Store == "kube" {
 		s.Environment = api.EnvKubernetes
-		if c.Namespace != "" && !slices.Contains(s.SystemNamespaces, c.Namespace) {
-			s.SystemNamespaces = append(slices.Clone(s.SystemNamespaces), c.Namespace)
+		// That of the control plane first: sidecars connect to the one there.
+		if c.Namespace != "" {
+			others := slices.DeleteFunc(slices.Clone(s.SystemNamespaces), func(n string) bool { return n == c.Namespace })
+			s.SystemNamespaces = append([]string{c.Namespace}, others...)
 		}
 	}
 	return s, nil

@@ -48,7 +48,7 @@ type bed struct {
 func newBed(t *testing.T) *bed {
 	t.Helper()
 	b := &bed{T: t, Cluster: kubetest.Start(t)}
-	b.hooks = httptest.NewTLSServer(webhook.Handler(webhook.Options{Cluster: live{known(t, ""), t, b.Cluster}, Log: slog.New(slog.DiscardHandler)}))
+	b.hooks = httptest.NewTLSServer(webhook.Handler(webhook.Options{Catalog: catalog, Cluster: live{known(t, ""), t, b.Cluster}, Log: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(b.hooks.Close)
 	for name, label := range map[string]string{"on": "enabled", "off": "disabled", "bare": "", "yes": "yes", "weft-system": "enabled"} {
 		labels := map[string]any{}

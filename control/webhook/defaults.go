@@ -17,12 +17,12 @@ import (
 // their canonical spelling (spec/kubernetes.md 6.5). What cannot be read stays as it is:
 // the hook that refuses says why.
 func (s *server) fill(_ context.Context, q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
-	o, _ := read(q.Object.Raw)
+	o, _ := s.read(q.Object.Raw)
 	var sent map[string]any
 	if o == nil || q.SubResource != "" || json.Unmarshal(q.Object.Raw, &sent) != nil {
 		return allowed(nil)
 	}
-	before, _ := read(q.OldObject.Raw)
+	before, _ := s.read(q.OldObject.Raw)
 	return patched(slices.Concat(s.labels(sent, before, o), canonical(sent, o)), nil)
 }
 
@@ -68,7 +68,7 @@ func (s *server) computed(o *api.Object) map[string]string {
 	for _, key := range following {
 		delete(bare.Labels, key)
 	}
-	shown := s.catalog.ShownLabels(&bare)
+	shown := s.Catalog.ShownLabels(&bare)
 	out := map[string]string{}
 	for _, key := range []string{api.LabelDisplayName, api.LabelOrigin, api.LabelZone, api.LabelEnv, api.LabelNamespace, api.LabelPolicyRole} {
 		if v := shown[key]; v != "" {

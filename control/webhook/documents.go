@@ -13,7 +13,6 @@ import (
 	"github.com/weftmesh/weft/admission"
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
-	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 )
 
@@ -28,11 +27,11 @@ func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) 
 	if q.Operation == admissionv1.Delete {
 		return s.end(q)
 	}
-	o, found := read(q.Object.Raw)
+	o, found := s.read(q.Object.Raw)
 	if o == nil {
 		return refused(q, found)
 	}
-	before, _ := read(q.OldObject.Raw)
+	before, _ := s.read(q.OldObject.Raw)
 	if why := s.forbids(before, o); why != "" {
 		return forbidden(q, why)
 	}
@@ -60,11 +59,11 @@ func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) 
 
 // read is the document as far as it can be read, nil where it cannot, and all that is
 // wrong with it by itself, in the words of `weft validate`.
-func read(raw []byte) (*api.Object, []*api.Violation) {
+func (s *server) read(raw []byte) (*api.Object, []*api.Violation) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	sound, broken, err := decode.All(world.Catalog(), decode.Text{Text: raw})
+	sound, broken, err := decode.All(s.Catalog, decode.Text{Text: raw})
 	found := api.Violations(err)
 	if all := append(sound, broken...); len(all) == 1 {
 		return all[0], found
@@ -80,11 +79,11 @@ func (s *server) beside(before, o *api.Object, hasMesh bool) []*api.Violation {
 		there = append(there, &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: o.Mesh}, Spec: new(api.Mesh)})
 	}
 	if before == nil {
-		return admission.Check(s.catalog, api.NewSnapshot(0, there...), []*api.Object{o})
+		return admission.Check(s.Catalog, api.NewSnapshot(0, there...), []*api.Object{o})
 	}
 	same := *before
 	same.Ref = o.Ref
-	found := admission.Check(s.catalog, api.NewSnapshot(0, append(there, &same)...), []*api.Object{o})
+	found := admission.Check(s.Catalog, api.NewSnapshot(0, append(there, &same)...), []*api.Object{o})
 	if before.Mesh != o.Mesh {
 		found = append(found, admission.Fixed(o, api.LabelMesh, before.Mesh))
 	}

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
@@ -38,7 +36,7 @@ type Cluster interface {
 // Options are what a Handler is made with.
 type Options struct {
 	Cluster Cluster
-	Zone    string // of the control plane
+	Catalog *api.Catalog // in the zone of the control plane
 	// Ourselves is the user that the control plane is: it may write what others may not.
 	Ourselves string
 	Log       *slog.Logger
@@ -55,14 +53,13 @@ const (
 // server answers.
 type server struct {
 	Options
-	catalog *api.Catalog // of the zone
-	turns   chan struct{}
+	turns chan struct{}
 }
 
 // Handler answers at the paths of the package. Of requests that are no AdmissionReview
 // the status says so; every other answer is one.
 func Handler(o Options) http.Handler {
-	s := &server{Options: o, catalog: world.Catalog().InZone(api.Zone{Name: cmp.Or(o.Zone, world.DefaultZone), Environment: api.EnvKubernetes}), turns: make(chan struct{}, mostAtOnce)}
+	s := &server{Options: o, turns: make(chan struct{}, mostAtOnce)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+PathInject, s.serve(s.pod))
 	mux.HandleFunc("POST "+PathDefaults, s.serve(s.fill))

@@ -54,7 +54,7 @@ func known(t testing.TB, documents string) cluster {
 }
 
 func handler(t testing.TB, documents string) http.Handler {
-	return webhook.Handler(webhook.Options{Cluster: known(t, documents), Ourselves: "weft", Log: slog.New(slog.DiscardHandler)})
+	return webhook.Handler(webhook.Options{Catalog: catalog, Cluster: known(t, documents), Ourselves: "weft", Log: slog.New(slog.DiscardHandler)})
 }
 
 // ask sends a review and reads the answer.
@@ -233,3 +233,6 @@ func FuzzReview(f *testing.F) {
 		}
 	})
 }
+
+// catalog is that of a control plane in a cluster.
+var catalog = world.Catalog().InZone(api.Zone{Name: "default", Environment: api.EnvKubernetes})
