@@ -42,6 +42,7 @@ demo: tools build ## control plane, real Envoys and requests through them, expla
 test: tools ## everything: vet, all tests with a real Envoy, the demo
 	$(GO) vet ./...
 	WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 $(GO) test -timeout 20m $(TESTFLAGS) ./...
+	cd hack/kube-chart && $(GO) test -timeout 20m $(TESTFLAGS) ./...
 	$(MAKE) --no-print-directory demo DEMO=--once
 	$(MAKE) --no-print-directory demo DEMO='--once --languages'
 
@@ -57,6 +58,7 @@ lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, known vuln
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
 	$(GO) vet ./...
 	cd hack/conformance && $(GO) vet ./... && $(GO) mod tidy -diff
+	cd hack/kube-chart && $(GO) vet ./... && $(GO) mod tidy -diff
 	cd hack/protogen && $(GO) vet ./... && $(GO) mod tidy -diff
 	$(GO) mod tidy -diff
 	$(GO) mod verify

@@ -3,6 +3,7 @@ package install_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,20 +17,20 @@ import (
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
-// corpus are values that say all that there is to say. hack/helm renders them too.
-var corpus = []string{
-	"",
-	"ha=true",
-	"ha=true,replicas=5,autoscaled=true",
-	"replicas=2,image=registry.example/weft:1,sidecar.image=registry.example/sidecar:2,logLevel=debug",
-	"certManager=true,networkPolicy=true,serviceMonitor=true,api.expose=true",
-	"systemNamespaces={mesh,operators},watchNamespaces={shop,web},secrets.namespaces={edge,shop}",
-	"injection.failurePolicy=Ignore,sidecar.native=false,sidecar.drainTime=90s,sidecar.env.A=b,interception.excludeOutboundPorts={587-589}",
-	"nodeSelector.disk=ssd,tolerations[0].key=a,tolerations[0].operator=Exists,priorityClassName=high,resources.limits.cpu=2000m,affinity.nodeAffinity.x=y",
+// corpus are values that say all that there is to say, a line each as --set takes it.
+// hack/kube-chart renders them too.
+func corpus(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/values.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
 func given(t *testing.T, sets ...string) install.Given {
 	t.Helper()
+	sets = slices.DeleteFunc(sets, func(s string) bool { return s == "" })
 	v, err := install.Read(nil, sets...)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +77,7 @@ func plain(t *testing.T, v any) (out map[string]any) {
 // whatever the values are.
 func TestChartSaysWhatGoSays(t *testing.T) {
 	t.Parallel()
-	for _, set := range corpus {
+	for _, set := range corpus(t) {
 		all := rendered(t, set)
 		v := given(t, set)
 		c := v.Injection("1.2.3", "weft-system")

@@ -30,9 +30,10 @@ type Role struct {
 type Rules []Rule
 
 var (
-	reads  = []string{"get", "list", "watch"}
-	writes = []string{"create", "delete", "deletecollection", "patch", "update"}
-	states = []string{"patch", "update"}
+	follows = []string{"list", "watch"}
+	reads   = []string{"get", "list", "watch"}
+	writes  = []string{"create", "delete", "deletecollection", "patch", "update"}
+	states  = []string{"patch", "update"}
 )
 
 // Name is that of the control plane's objects: Deployment, Service, account, roles.
@@ -56,24 +57,26 @@ func ClusterRole() Role {
 	var rules Rules
 	for _, group := range groups() {
 		if group == "" {
-			rules = append(rules, Rule{Resources: []string{"namespaces", "nodes", "pods", "services"}, Verbs: reads, Why: "what runs where"})
+			rules = append(rules, Rule{Resources: []string{"namespaces", "nodes", "pods", "services"}, Verbs: follows, Why: "what runs where"})
 			continue
 		}
-		rules = append(rules, Rule{Group: group, Resources: plurals(group, func(api.Type) bool { return true }), Verbs: reads, Why: "what is served"})
+		rules = append(rules, Rule{Group: group, Resources: plurals(group, func(api.Type) bool { return true }), Verbs: follows, Why: "what is served"})
 		if status := statuses(group); len(status) > 0 {
 			rules = append(rules, Rule{Group: group, Resources: status, Verbs: states, Why: "conditions"})
 		}
 	}
 	return Role{Name: Name, Rules: append(rules,
-		Rule{Group: "apiextensions.k8s.io", Resources: []string{"customresourcedefinitions"}, Verbs: reads, Why: "which kinds are installed"},
-		Rule{Group: kumaGroup, Resources: foreign(), Verbs: reads, Why: "kinds of Kuma that weft does not serve, to say so"},
+		Rule{Group: "apiextensions.k8s.io", Resources: []string{"customresourcedefinitions"}, Verbs: follows, Why: "which kinds are installed"},
+		Rule{Group: kumaGroup, Resources: foreign(), Verbs: follows, Why: "kinds of Kuma that weft does not serve, to say so"},
 		Rule{Group: kumaGroup, Resources: []string{"meshservices"}, Verbs: []string{"create", "delete", "patch"}, Why: "a MeshService for each Service"},
 		Rule{Group: kumaGroup, Resources: []string{"meshes"}, Verbs: []string{"create"}, Why: "mesh default, once"},
+		Rule{Resources: []string{"namespaces"}, Verbs: []string{"get"}, Why: "a label too new to be known, before a pod stays bare"},
+		Rule{Group: kumaGroup, Resources: []string{"meshes"}, Verbs: []string{"get"}, Why: "a mesh too new to be known, before a document is refused"},
 		Rule{Group: "events.k8s.io", Resources: []string{"events"}, Verbs: []string{"create", "patch"}, Why: "what happened to an object"},
 		Rule{Group: "authentication.k8s.io", Resources: []string{"tokenreviews"}, Verbs: []string{"create"}, Why: "who a sidecar or a user is"},
 		Rule{Group: "authorization.k8s.io", Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}, Why: "what a user may see"},
 		Rule{Group: "admissionregistration.k8s.io", Resources: []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
-			Names: []string{"weft"}, Verbs: append(slices.Clone(reads), "patch"), Why: "the authority of its own webhooks"},
+			Names: []string{"weft"}, Verbs: []string{"list", "patch", "watch"}, Why: "the authority of its own webhooks"},
 	)}
 }
 
@@ -81,9 +84,9 @@ func ClusterRole() Role {
 func SystemRole() Role {
 	return Role{Name: Name, Rules: Rules{
 		{Group: "coordination.k8s.io", Resources: []string{"leases"}, Verbs: []string{"create"}, Why: "to elect a leader"},
-		{Group: "coordination.k8s.io", Resources: []string{"leases"}, Names: []string{Lease}, Verbs: []string{"get", "patch", "update"}, Why: "to elect a leader"},
+		{Group: "coordination.k8s.io", Resources: []string{"leases"}, Names: []string{Lease}, Verbs: []string{"get", "update"}, Why: "to elect a leader"},
 		{Resources: []string{"secrets"}, Verbs: []string{"create"}, Why: "the authority"},
-		{Resources: []string{"secrets"}, Names: []string{SecretAuthority}, Verbs: append(slices.Clone(reads), "patch", "update"), Why: "the authority"},
+		{Resources: []string{"secrets"}, Names: []string{SecretAuthority}, Verbs: []string{"list", "update", "watch"}, Why: "the authority"},
 		{Group: kumaGroup, Resources: defaultPolicies(), Verbs: []string{"create"}, Why: "default policies of mesh default"},
 	}}
 }

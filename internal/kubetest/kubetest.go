@@ -37,6 +37,7 @@ type Cluster struct {
 	Token string // of a user whom nothing is denied
 
 	client *http.Client
+	user   string // whom every request impersonates; empty for none
 	dir    string // of what both keep
 	flags  []string
 	server *process
@@ -99,6 +100,13 @@ func startEtcd(t testing.TB, dir string) string {
 	return address
 }
 
+// As is the same cluster, as a user of it sees it who has no rights but those that roles give.
+func (c *Cluster) As(user string) *Cluster {
+	as := *c
+	as.user = user
+	return &as
+}
+
 // Send asks the API server with a body of JSON, and returns its answer.
 func (c *Cluster) Send(t testing.TB, method, path string, body any) (status int, answer map[string]any) {
 	t.Helper()
@@ -131,6 +139,10 @@ func (c *Cluster) send(t testing.TB, method, path, form string, text []byte) (st
 	}
 	q.Header.Set("Authorization", "Bearer "+c.Token)
 	q.Header.Set("Content-Type", form)
+	if c.user != "" {
+		q.Header.Set("Impersonate-User", c.user)
+		q.Header.Set("Impersonate-Group", "system:authenticated")
+	}
 	resp, err := c.client.Do(q)
 	if err != nil {
 		t.Fatal(err)

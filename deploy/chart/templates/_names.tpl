@@ -17,16 +17,15 @@ app.kubernetes.io/component: control-plane
 {{- range .Values.systemNamespaces }}{{ if ne . $.Release.Namespace }},{{ . }}{{ end }}{{ end }}
 {{- end -}}
 
-{{- /* What injection reads: package sidecar/inject. */ -}}
+{{- /* What injection reads: package sidecar/inject. JSON is YAML, and the same text from every engine. */ -}}
 {{- define "weft.injection" -}}
 systemNamespaces: [{{ include "weft.system" . }}]
-injection:
-  {{- toYaml .Values.injection | nindent 2 }}
+injection: {{ toJson .Values.injection }}
 sidecar:
   image: {{ .Values.sidecar.image | default (printf "weftmesh/weft-sidecar:%s" .Chart.AppVersion) }}
-  {{- toYaml (omit .Values.sidecar "image") | nindent 2 }}
-interception:
-  {{- toYaml .Values.interception | nindent 2 }}
-dns:
-  {{- toYaml .Values.dns | nindent 2 }}
+{{- range $name, $value := omit .Values.sidecar "image" }}
+  {{ $name }}: {{ toJson $value }}
+{{- end }}
+interception: {{ toJson .Values.interception }}
+dns: {{ toJson .Values.dns }}
 {{- end -}}
