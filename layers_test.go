@@ -21,7 +21,7 @@ const module = "github.com/weftmesh/weft/"
 // packages of lines above its own, and where a line says so packages of its own
 // line. A name with a slash-star stands for every package below it.
 var layers = []string{
-	"deploy",
+	"deploy api/hostname",
 	"api",
 	"api/jsonschema",
 	"api/decode api/crd",

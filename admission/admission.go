@@ -11,6 +11,7 @@ package admission
 import (
 	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -86,7 +87,10 @@ func Stored(c *api.Catalog, before, o *api.Object) (*api.Object, []*api.Violatio
 	stored := *withMaterial(before, o)
 	stored.Labels = written(c, before, o)
 	stored.Adjusted = len(stored.Labels) != len(o.Labels)
-	if before == nil || before.Status == nil || reflect.DeepEqual(before.Status, o.Status) {
+	if stored.Status = ofWriters(o.Status); !reflect.DeepEqual(stored.Status, o.Status) {
+		stored.Adjusted = true
+	}
+	if before == nil || before.Status == nil || reflect.DeepEqual(before.Status, stored.Status) {
 		return &stored, nil
 	}
 	stored.Status, stored.Adjusted = before.Status, true
@@ -166,4 +170,22 @@ func remainingDocument(now *api.Snapshot, mesh string, coming, going map[api.Ref
 		}
 	}
 	return api.Ref{}, false
+}
+
+// ofWriters is a status without what readers are told in it: the names of a service that its
+// generators make.
+func ofWriters(status any) any {
+	st, ok := status.(*api.ServiceStatus)
+	if !ok || st == nil {
+		return status
+	}
+	out := *st
+	out.Addresses = slices.DeleteFunc(slices.Clone(st.Addresses), func(a api.ServiceAddress) bool { return a.HostnameGeneratorRef != nil })
+	if len(out.Addresses) == 0 {
+		out.Addresses = nil
+	}
+	if out.Addresses == nil && out.VIPs == nil {
+		return nil
+	}
+	return &out
 }

@@ -113,52 +113,45 @@ func openDefinition(inMesh bool) *Definition {
 
 // serviceDefinition is that of the kinds of services.
 func serviceDefinition() *Definition {
-	return &Definition{Categories: kumaCategories, Status: serviceReport{}, Columns: []Column{
+	return &Definition{Categories: kumaCategories, Status: ServiceReport{}, Columns: []Column{
 		{"Hostname", "string", ".status.addresses[0].hostname"},
 		{"VIP", "string", ".status.vips[0].ip"},
 		{"Ready", "integer", ".status.dataplaneProxies.healthy"},
 	}}
 }
 
-// serviceReport is the whole status of a service: what weft writes, and what Kuma does.
-type serviceReport struct {
-	ObservedGeneration int64              `json:"observedGeneration,omitempty" schema:"min=0"`
-	Conditions         []StatusCondition  `json:"conditions,omitempty" schema:"items=16,map=type"`
-	Addresses          []reportedAddress  `json:"addresses,omitempty"`
-	VIPs               []VIP              `json:"vips,omitempty"`
-	TLS                *tlsReport         `json:"tls,omitempty"`
-	HostnameGenerators []generatorReport  `json:"hostnameGenerators,omitempty"`
-	DataplaneProxies   *proxyCounts       `json:"dataplaneProxies,omitempty"`
-	MeshServices       []matchedReference `json:"meshServices,omitempty"`
+// ServiceReport is the whole status of a service: what weft writes, and what Kuma does.
+type ServiceReport struct {
+	ObservedGeneration int64             `json:"observedGeneration,omitempty" schema:"min=0"`
+	Conditions         []StatusCondition `json:"conditions,omitempty" schema:"items=16,map=type"`
+	Addresses          []ServiceAddress  `json:"addresses,omitempty"`
+	VIPs               []VIP             `json:"vips,omitempty"`
+	TLS                *TLSReport        `json:"tls,omitempty"`
+	HostnameGenerators []GeneratorReport `json:"hostnameGenerators,omitempty"`
+	DataplaneProxies   *ProxyCounts      `json:"dataplaneProxies,omitempty"`
+	MeshServices       []MatchedService  `json:"meshServices,omitempty"`
 }
 
-type reportedAddress struct {
-	Hostname             string    `json:"hostname,omitempty"`
-	Origin               string    `json:"origin,omitempty"`
-	HostnameGeneratorRef *coreName `json:"hostnameGeneratorRef,omitempty"`
-}
-
-type coreName struct {
-	CoreName string `json:"coreName"`
-}
-
-type tlsReport struct {
+// TLSReport says whether a service is called by TLS alone.
+type TLSReport struct {
 	Status string `json:"status,omitempty" schema:"enum=Ready|NotReady"`
 }
 
-type generatorReport struct {
-	HostnameGeneratorRef coreName          `json:"hostnameGeneratorRef"`
+// GeneratorReport says what became of a generator at a service.
+type GeneratorReport struct {
+	HostnameGeneratorRef CoreName          `json:"hostnameGeneratorRef"`
 	Conditions           []StatusCondition `json:"conditions,omitempty" schema:"items=16,map=type"`
 }
 
-type proxyCounts struct {
+// ProxyCounts are the dataplanes behind a service.
+type ProxyCounts struct {
 	Connected uint32 `json:"connected,omitempty"`
 	Healthy   uint32 `json:"healthy,omitempty"`
 	Total     uint32 `json:"total,omitempty"`
 }
 
-// matchedReference is a MeshService that a MeshMultiZoneService stands for.
-type matchedReference struct {
+// MatchedService is a MeshService that a MeshMultiZoneService stands for.
+type MatchedService struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace,omitempty"`
 	Zone      string `json:"zone,omitempty"`

@@ -52,6 +52,13 @@ type ServiceStatus struct {
 type ServiceAddress struct {
 	Hostname string `json:"hostname,omitempty"`
 	Origin   string `json:"origin,omitempty"`
+	// HostnameGeneratorRef is the generator whose name it is.
+	HostnameGeneratorRef *CoreName `json:"hostnameGeneratorRef,omitempty"`
+}
+
+// CoreName names an object as <name>, or <name>.<namespace>.
+type CoreName struct {
+	CoreName string `json:"coreName"`
 }
 
 // VIP is one virtual address of a service.

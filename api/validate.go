@@ -4,6 +4,8 @@ import (
 	"net/netip"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api/hostname"
 )
 
 // ValidatePort wants 1..65535.
@@ -72,7 +74,8 @@ func (g *HostnameGenerator) Validate(at Path) error {
 	}
 	if g.Template == "" {
 		errs = multierror.Append(errs, at.Field("template").Breaks("is missing; write one such as {{ .DisplayName }}.svc.mesh.local"))
+	} else if _, err := hostname.Parse(g.Template); err != nil {
+		errs = multierror.Append(errs, at.Field("template").Breaks("%s", err))
 	}
-	errs = multierror.Append(errs, unsupported(Warning, at, "weft does not generate hostnames yet; write them in the status of the services, or call the services by name"))
 	return errs.ErrorOrNil()
 }

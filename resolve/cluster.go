@@ -11,7 +11,7 @@ import (
 // told is what the meshes are to learn of a set of changes.
 type told struct {
 	byMesh map[string][]api.Change
-	spaces []derive.Change // of namespaces, which every mesh knows
+	common []derive.Change // of namespaces and generators of hostnames, which every mesh knows
 }
 
 // bring makes the stage and the snapshot of next, which m becomes by changes of what is
@@ -26,7 +26,10 @@ func (next *Model) bring(m *Model, changes []api.Change) told {
 		switch ref := ch.Ref(); {
 		case ref.Kind == api.KindService || ref.Kind == api.KindEndpointSlice: // as they are placed
 		case ref.Kind == api.KindNamespace:
-			out.spaces = append(out.spaces, next.space(ref.Name))
+			out.common = append(out.common, next.space(ref.Name))
+			there = append(there, ch)
+		case ref.Kind == api.KindHostnameGenerator:
+			out.common = append(out.common, next.generatorObjects.Put(ref.String(), ch.After))
 			there = append(there, ch)
 		case m.stage.Made(next.cluster, ref) == nil: // else the pod's own holds
 			there = append(there, ch)
@@ -68,11 +71,14 @@ func (m *Model) space(name string) derive.Change {
 	return m.otherObjects.Put(objectKey(api.Ref{Kind: api.KindNamespace, Name: name}), m.stage.Namespace(m.cluster, name))
 }
 
-// spaces is what a mesh is told that nobody knew before.
-func (m *Model) spaces() []derive.Change {
+// common is what a mesh is told that nobody knew before.
+func (m *Model) common() []derive.Change {
 	var out []derive.Change
 	for o := range m.stage.Namespaces(m.cluster) {
 		out = append(out, m.space(o.Name))
+	}
+	for o := range m.stored.OfKind(api.KindHostnameGenerator) {
+		out = append(out, m.generatorObjects.Put(o.Ref.String(), o))
 	}
 	return out
 }

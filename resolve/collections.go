@@ -44,6 +44,12 @@ type collections struct {
 	vipRequests *derive.Collection[vips.Request]
 	vipsGiven   [vips.Rounds]*derive.Collection[vips.Given]
 
+	// The names that generators make of services, by objectKey of the service.
+	generatorObjects *derive.Collection[api.Object] // those of all meshes
+	generators       *derive.Collection[generator]
+	namings          *derive.Collection[naming]
+	namingsByName    *derive.Index[naming]
+
 	// What can be called, by destination id.
 	dests       *derive.Collection[dest]
 	destsByName *derive.Index[dest]
@@ -96,6 +102,7 @@ func newCollections(dialects []route.Dialect, kinds []*policies.Kind, zone map[s
 	c.addMeanings()
 	c.addIndexes()
 	c.addVIPs()
+	c.addGenerators()
 	c.addDestinations()
 	c.addSubjects()
 	c.addClasses()
@@ -112,6 +119,8 @@ func (c *collections) written(kind string) *derive.Collection[api.Object] {
 		return c.meshObjects
 	case api.KindDataplane:
 		return c.planeObjects
+	case api.KindHostnameGenerator:
+		return c.generatorObjects
 	case api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindService:
 		return c.serviceObjects
 	}

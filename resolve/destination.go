@@ -116,7 +116,9 @@ func destinationOf(o *api.Object, labels api.Labels, prefix string, port uint32,
 	}
 	if st, ok := o.Status.(*api.ServiceStatus); ok && st != nil {
 		for _, a := range st.Addresses {
-			d.Hostnames = append(d.Hostnames, a.Hostname)
+			if a.HostnameGeneratorRef == nil { // else it holds as long as its generator says so
+				d.Hostnames = append(d.Hostnames, a.Hostname)
+			}
 		}
 		for _, v := range st.VIPs {
 			d.VIPs = append(d.VIPs, v.IP)

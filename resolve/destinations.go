@@ -45,6 +45,7 @@ func (m mesh) destination(id string) *dest {
 		if s.virtual() {
 			there.VIPs = m.vipsOf(s)
 		}
+		there.Hostnames = m.withGenerated(s, d.Hostnames)
 		d = &there
 		return newDest(d, s.object)
 	}

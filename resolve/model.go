@@ -68,7 +68,7 @@ func (m *Model) Update(s *api.Snapshot, changes []api.Change) (*Model, Affected)
 	next := &Model{collections: m.collections, stored: s, meshes: m.meshes}
 	told := next.bring(m, changes)
 	var affected Affected
-	if len(told.spaces) > 0 {
+	if len(told.common) > 0 {
 		it := m.meshes.Root().Iterator()
 		for name, _, ok := it.Next(); ok; name, _, ok = it.Next() {
 			if _, has := told.byMesh[string(name)]; !has {
@@ -77,7 +77,7 @@ func (m *Model) Update(s *api.Snapshot, changes []api.Change) (*Model, Affected)
 		}
 	}
 	for name, list := range told.byMesh {
-		affected.Dataplanes = append(affected.Dataplanes, next.updateMesh(name, list, told.spaces)...)
+		affected.Dataplanes = append(affected.Dataplanes, next.updateMesh(name, list, told.common)...)
 	}
 	slices.SortFunc(affected.Dataplanes, api.Ref.Compare)
 	return next, affected
@@ -93,14 +93,14 @@ func meshOf(r api.Ref) string {
 
 // updateMesh replaces one mesh of m, which is not yet shared, or forgets one of
 // which nothing is left.
-func (m *Model) updateMesh(name string, changes []api.Change, spaces []derive.Change) (affected []api.Ref) {
+func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Change) (affected []api.Ref) {
 	state, ok := m.meshes.Get([]byte(name))
 	before := state.Graph
 	if !ok {
-		before, spaces = m.schema.New(), m.spaces()
+		before, common = m.schema.New(), m.common()
 	}
 	list, more := m.tell(before, changes)
-	after, delta := before.Update(slices.Concat(list, spaces)...)
+	after, delta := before.Update(slices.Concat(list, common)...)
 	own := state.own + more
 	if own == 0 { // namespaces are in no mesh by themselves
 		m.meshes, _, _ = m.meshes.Delete([]byte(name))

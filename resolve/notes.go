@@ -180,7 +180,7 @@ func serviceNotes(x mesh, s *service) []api.Note {
 			notes = append(notes, note(&api.Origin{Ref: s.object.Ref}, api.Error, api.CodeConflicted, at, "%s is %s already, by its display name and namespace, so this one is not called; give each its own name", d.ID, owner.object.Ref))
 		}
 	}
-	notes = append(notes, vipNotes(x, s)...)
+	notes = slices.Concat(notes, vipNotes(x, s), nameNotes(x, s))
 	if spec, ok := s.object.Spec.(*api.Service); ok {
 		return append(notes, protocolNotes(s.object, spec)...)
 	}

@@ -3,13 +3,16 @@ package resolve_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -27,7 +30,7 @@ func TestNamesUpdateEqualsCompile(t *testing.T) {
 			snapshot = snapshot.With(uint64(step+1), changes)
 			next, affected := model.Update(snapshot, changes)
 			clean, _ := resolve.CompileIn(api.Zone{Name: "one"}, snapshot, c.dialects, c.kinds)
-			if diff := cmp.Diff(dump(clean), dump(next)); diff != "" {
+			if diff := cmp.Diff(dump(clean)+names(clean), dump(next)+names(next)); diff != "" {
 				t.Fatalf("step %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", step, diff, describe(changes))
 			}
 			checkAffected(t, model, next, affected, changes)
@@ -42,9 +45,19 @@ func (c *composition) namedDocument(t *rapid.T) *api.Object {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
 	name := pick("name", "a", "b", "c")
 	doc := map[string]any{"mesh": "default", "name": name, "labels": map[string]string{"team": pick("team", "x", "y")}}
-	kind := pick("kind", api.KindDataplane, api.KindMeshService, api.KindMeshService, api.KindMeshExternalService)
+	kind := pick("kind", api.KindDataplane, api.KindMeshService, api.KindMeshService, api.KindMeshExternalService, api.KindHostnameGenerator)
 	doc["type"] = kind
 	switch kind {
+	case api.KindHostnameGenerator:
+		delete(doc, "mesh")
+		if pick("replaces", "no", "no", "yes") == "yes" {
+			doc["name"] = resolve.DefaultGenerator
+		}
+		if pick("origin", "none", "zone") == "zone" {
+			doc["labels"] = map[string]string{"kuma.io/origin": "zone"}
+		}
+		selector := map[string]any{pick("selects", "meshService", "meshExternalService"): map[string]any{"matchLabels": map[string]string{"team": pick("of", "x", "y")}}}
+		doc["spec"] = map[string]any{"selector": selector, "template": pick("template", "{{ .DisplayName }}.extsvc.mesh.local", "one.mesh", `{{ label "team" }}.mesh`, `{{ label "none" }}`)}
 	case api.KindDataplane:
 		doc["networking"] = map[string]any{"address": "127.0.0.2", "transparentProxying": map[string]any{"redirectPortInbound": 15006, "redirectPortOutbound": 15001}}
 	case api.KindMeshService:
@@ -52,13 +65,60 @@ func (c *composition) namedDocument(t *rapid.T) *api.Object {
 	case api.KindMeshExternalService:
 		doc["spec"] = map[string]any{"match": map[string]any{"type": "HostnameGenerator", "port": 80, "protocol": "http"}, "endpoints": []any{map[string]any{"address": "192.0.2.1", "port": 80}}}
 	}
-	if ip := pick("stored", "", "", "241.0.0.1", "241.0.0.2", "10.0.0.1"); ip != "" && kind != api.KindDataplane {
+	if ip := pick("stored", "", "", "241.0.0.1", "241.0.0.2", "10.0.0.1"); ip != "" && kind != api.KindDataplane && kind != api.KindHostnameGenerator {
 		doc["status"] = map[string]any{"vips": []any{map[string]any{"ip": ip}}}
 	}
 	out, _ := json.Marshal(doc)
 	o := *worlds.Decode(t, c.catalog, string(out))
 	o.Created = time.Unix(int64(rapid.IntRange(0, 3).Draw(t, "created")), 0)
 	return &o
+}
+
+// TestNames says what resolves beside each dataplane of the cases under testdata/names, and
+// what stands in the status of each service.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	cases.Files(t, "testdata/names/*.txtar", func(t *testing.T, file string, a *txtar.Archive) *txtar.Archive {
+		return wants(a, names(c.compile(t, file, a.Files[0].Data)))
+	})
+}
+
+// names writes what has to do with the names of a model.
+func names(m *resolve.Model) string {
+	var b strings.Builder
+	for r := range m.Dataplanes("") {
+		fmt.Fprintln(&b, r.Ref)
+		for _, h := range r.Hostnames() {
+			fmt.Fprintf(&b, " %s %s\n", h.Name, strings.Join(h.Addresses, " "))
+		}
+	}
+	q := m.Reader(nil)
+	for o := range m.Snapshot().All() {
+		report, ok := q.ServiceReport(o.Ref, func(r api.Ref) bool { return r.Name == "connected" })
+		if !ok {
+			continue
+		}
+		fmt.Fprintln(&b, o.Ref)
+		for _, a := range report.Addresses {
+			fmt.Fprintf(&b, " address %s %s\n", a.Hostname, a.Origin)
+		}
+		for _, v := range report.VIPs {
+			fmt.Fprintf(&b, " vip %s\n", v.IP)
+		}
+		for _, g := range report.HostnameGenerators {
+			fmt.Fprintf(&b, " %s %s %s %s\n", g.HostnameGeneratorRef.CoreName, g.Conditions[0].Status, g.Conditions[0].Reason, g.Conditions[0].Message)
+		}
+		if p := report.DataplaneProxies; p != nil {
+			fmt.Fprintf(&b, " dataplanes %d, connected %d, healthy %d\n", p.Total, p.Connected, p.Healthy)
+		}
+	}
+	for n := range m.Notes() {
+		if n.Code == "Collision" || n.Code == "TemplateError" {
+			fmt.Fprintf(&b, "note %s %s %s\n", n.Origin.Ref, n.Code, n.Message)
+		}
+	}
+	return b.String()
 }
 
 // checkVIPs holds that no virtual address is that of two services, and that each has one.

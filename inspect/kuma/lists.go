@@ -97,7 +97,7 @@ type Zone struct {
 	Name string `json:"name"`
 }
 
-// Hostnames are those that stand in the status of a service.
+// Hostnames are those of a service, written in its status or made by generators.
 func Hostnames(m *resolve.Reader, ref api.Ref, zone string) (HostnameList, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
@@ -107,8 +107,8 @@ func Hostnames(m *resolve.Reader, ref api.Ref, zone string) (HostnameList, error
 	if z := o.Labels[api.LabelZone]; z != "" {
 		zone = z
 	}
-	if st, ok := o.Status.(*api.ServiceStatus); ok && st != nil {
-		for _, a := range st.Addresses {
+	if report, ok := m.ServiceReport(ref, nil); ok {
+		for _, a := range report.Addresses {
 			if !slices.ContainsFunc(out.Items, func(h Hostname) bool { return h.Hostname == a.Hostname }) {
 				out.Items = append(out.Items, Hostname{a.Hostname, []Zone{{zone}}})
 			}

@@ -25,24 +25,44 @@ func (s *server) written(r *http.Request, o *api.Object) ([]byte, error) {
 }
 
 // shown is an object with everything that readers see beside what was written:
-// labels, and the state of a service.
+// labels, and the state and the status of a service.
 func (s *server) shown(ctx context.Context, o *api.Object) (*api.Object, error) {
 	out := s.Catalog.Shown(o.Redacted())
-	spec, ok := o.Spec.(*api.MeshService)
-	if !ok {
+	switch o.Kind {
+	case api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService:
+	default:
 		return out, nil
 	}
 	model, err := s.Documents.Model(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c, computed := *out, *spec
-	computed.State = "Unavailable"
-	if model.Available(o.Ref) {
-		computed.State = "Available"
+	c := *out
+	if spec, ok := o.Spec.(*api.MeshService); ok {
+		computed := *spec
+		computed.State = "Unavailable"
+		if model.Available(o.Ref) {
+			computed.State = "Available"
+		}
+		c.Spec = &computed
 	}
-	c.Spec = &computed
+	report, ok := model.Reader(nil).ServiceReport(o.Ref, s.isConnected)
+	if !ok { // it was stored just now, or takes no part
+		return &c, nil
+	}
+	for i := range report.HostnameGenerators {
+		for j := range report.HostnameGenerators[i].Conditions {
+			report.HostnameGenerators[i].Conditions[j].LastTransitionTime = o.Modified.UTC().Format(time.RFC3339)
+		}
+	}
+	c.Status = report
 	return &c, nil
+}
+
+// isConnected reports whether the sidecar of a dataplane is.
+func (s *server) isConnected(ref api.Ref) bool {
+	c, ok := s.Sidecars.Sidecar(ref)
+	return ok && c.Connected
 }
 
 // item is an object as the API shows it, with conditions in its status. Its name

@@ -265,11 +265,11 @@ func TestAStatusAndConditionsAreOneStatus(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &got); err != nil || code != http.StatusOK {
 		t.Fatalf("%d, %v: %s", code, err, text)
 	}
-	if got.Name != "web" || len(got.Status.VIPs) != 1 || got.Status.VIPs[0].IP != "241.0.0.1" ||
+	if got.Name != "web" || len(got.Status.VIPs) != 2 || got.Status.VIPs[0].IP != "241.0.0.1" ||
 		len(got.Status.Conditions) != 1 || got.Status.Conditions[0].Reason != "Invalid" || !strings.HasPrefix(got.Status.Conditions[0].Message, "no port") {
 		t.Errorf("%s", text)
 	}
-	if strings.Count(text, `"status":`) != 2 { // its own and that of the condition
+	if strings.Count(text, `"status":`) != 3 { // its own, that of the condition, and that of TLS
 		t.Errorf("more than one status: %s", text)
 	}
 }

@@ -1,0 +1,216 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/hostname"
+	"github.com/weftmesh/weft/resolve/derive"
+)
+
+// DefaultGenerator is the name of the HostnameGenerator that there is without a document; one
+// of that name stands in its place.
+const DefaultGenerator = "local-mesh-external-service"
+
+// defaultGenerator names MeshExternalServices (spec/kubernetes.md 3.9).
+var defaultGenerator = newGenerator(&api.Object{Ref: api.Ref{Kind: api.KindHostnameGenerator, Name: DefaultGenerator},
+	Spec: &api.HostnameGenerator{Template: "{{ .DisplayName }}.extsvc.mesh.local", Selector: &api.HostnameSelector{MeshExternalService: &api.LabelSelector{}}}})
+
+// generator is a HostnameGenerator, read once.
+type generator struct {
+	object   *api.Object
+	kind     string // of the services that it names
+	want     map[string]string
+	template *hostname.Template
+	broken   string // why there is no template
+}
+
+func newGenerator(o *api.Object) *generator {
+	spec, ok := o.Spec.(*api.HostnameGenerator)
+	if !ok || spec.Selector == nil {
+		return nil
+	}
+	g := &generator{object: o}
+	for kind, s := range map[string]*api.LabelSelector{api.KindMeshService: spec.Selector.MeshService,
+		api.KindMeshExternalService: spec.Selector.MeshExternalService, api.KindMeshMultiZoneService: spec.Selector.MeshMultiZoneService} {
+		if s != nil {
+			g.kind, g.want = kind, s.MatchLabels
+		}
+	}
+	var err error
+	if g.template, err = hostname.Parse(spec.Template); err != nil {
+		g.broken = "the template " + err.Error()
+	}
+	return g
+}
+
+// compare orders generators by who has the first word: those of a zone, then the older, then
+// by name; the default one has the last.
+func (g *generator) compare(o *generator) int {
+	last := func(g *generator) int {
+		switch {
+		case g == defaultGenerator:
+			return 2
+		case g.object.Labels[api.LabelOrigin] != "zone":
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(last(g), last(o)), g.object.Created.Compare(o.object.Created), strings.Compare(g.object.Name, o.object.Name), g.object.Ref.Compare(o.object.Ref))
+}
+
+// names reports whether the generator is one for a service.
+func (g *generator) names(s *service) bool {
+	kind := s.object.Kind
+	if kind == api.KindService {
+		kind = api.KindMeshService
+	}
+	return kind == g.kind && s.labels.Carry(g.want)
+}
+
+// claim is what a generator makes of a service.
+type claim struct {
+	by     *generator
+	name   string // empty where there is none
+	broken string // why
+}
+
+// naming is what all generators make of a service, in their order.
+type naming struct {
+	service *service
+	claims  []claim
+}
+
+// says is the first claim of a name, if there is one.
+func (n *naming) says(name string) *claim {
+	if i := slices.IndexFunc(n.claims, func(c claim) bool { return c.name == name }); i >= 0 {
+		return &n.claims[i]
+	}
+	return nil
+}
+
+// addGenerators derives which names generators make, and who claims each.
+func (c *collections) addGenerators() {
+	c.generatorObjects = derive.Source(c.schema, "hostname generators", derive.Values[api.Object]{})
+	c.generators = read(c, "hostname generators read", c.generatorObjects, newGenerator)
+	c.namings = derive.Derive(c.schema, "names of services", c.services, derive.Values[naming]{
+		Equal: func(a, b *naming) bool { return a.service == b.service && slices.Equal(a.claims, b.claims) },
+	}, func(r *derive.Reader, key string) *naming { return mesh{c, r}.naming(need(c.services, r, key)) })
+	c.namingsByName = c.namings.Index(func(_ string, n *naming, add func(string)) {
+		for i := range n.claims {
+			if name := n.claims[i].name; name != "" {
+				add(name)
+			}
+		}
+	})
+}
+
+// naming is nil for what no generator names, and for what another object stands for.
+func (m mesh) naming(s *service) *naming {
+	if !slices.ContainsFunc(s.dests, func(d *Destination) bool { owner, _ := m.ownerOf(d.ID); return owner == s }) {
+		return nil
+	}
+	n := &naming{service: s}
+	list, replaced := []*generator(nil), false
+	for g := range m.generators.Values(m.at) {
+		replaced = replaced || g.object.Name == DefaultGenerator
+		if g.names(s) {
+			list = append(list, g)
+		}
+	}
+	if !replaced && defaultGenerator.names(s) {
+		list = append(list, defaultGenerator)
+	}
+	slices.SortFunc(list, (*generator).compare)
+	for _, g := range list {
+		n.claims = append(n.claims, g.claim(s))
+	}
+	if len(n.claims) == 0 {
+		return nil
+	}
+	return n
+}
+
+func (g *generator) claim(s *service) claim {
+	c := claim{by: g, broken: g.broken}
+	if g.template == nil {
+		return c
+	}
+	zone, _ := s.labels.Get(api.LabelZone)
+	name, err := g.template.Name(hostname.Service{DisplayName: s.object.DisplayName(), Name: s.object.Name, Namespace: s.object.HomeNamespace(), Zone: zone, Label: s.labels.Get})
+	if c.name = name; err != nil {
+		c.broken = err.Error()
+	}
+	return c
+}
+
+// nameHolder is the service to which a generated name belongs: that of the generator with
+// the first word, of those the oldest.
+func (m mesh) nameHolder(name string) (*service, *generator) {
+	var holder *service
+	var by *generator
+	for n := range m.namingsByName.Values(m.at, name) {
+		c := n.says(name)
+		if holder != nil {
+			order := c.by.compare(by)
+			if order > 0 || order == 0 && !senior(n.service.object, holder.object) {
+				continue
+			}
+		}
+		holder, by = n.service, c.by
+	}
+	return holder, by
+}
+
+// withGenerated adds the generated names that a service holds to those that it has.
+func (m mesh) withGenerated(s *service, names []string) []string {
+	n, _ := m.namings.Get(m.at, objectKey(s.object.Ref))
+	if n == nil {
+		return names
+	}
+	names = slices.Clip(names)
+	for _, c := range n.claims {
+		if c.name == "" || slices.Contains(names, c.name) {
+			continue
+		}
+		if holder, _ := m.nameHolder(c.name); holder == s {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// The reasons for which a generator gives a service no name (spec/kubernetes.md 3.9).
+const (
+	templateError = "TemplateError"
+	collision     = "Collision"
+)
+
+// lostClaim says why a service has not the name of a claim: reason is empty where it has it.
+func (m mesh) lostClaim(s *service, c *claim) (reason, why string) {
+	if c.name == "" {
+		return templateError, c.broken
+	}
+	if holder, by := m.nameHolder(c.name); holder != s {
+		return collision, c.name + " is the name of " + holder.object.Ref.String() + " already, by " + by.object.Ref.String()
+	}
+	return "", ""
+}
+
+// nameNotes says which names a service does not get.
+func nameNotes(x mesh, s *service) []api.Note {
+	n, _ := x.namings.Get(x.at, objectKey(s.object.Ref))
+	if n == nil {
+		return nil
+	}
+	var notes []api.Note
+	for i := range n.claims {
+		c := &n.claims[i]
+		if reason, why := x.lostClaim(s, c); reason != "" {
+			notes = append(notes, note(&api.Origin{Ref: s.object.Ref}, api.Warning, reason, "", "%s gives it no name: %s", c.by.object.Ref, why))
+		}
+	}
+	return notes
+}

@@ -1,0 +1,92 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// originGenerator is the origin of a name that a generator has made (spec/kuma.md 1.5).
+const originGenerator = "HostnameGenerator"
+
+// ServiceReport is the status of a service as readers see it: its names, its virtual
+// addresses, what became of the generators that are for it, and the dataplanes behind it;
+// not ok of what is no service. The sidecars of connected ones are counted where somebody
+// can tell. Times of transitions are the caller's.
+func (q *Reader) ServiceReport(ref api.Ref, connected func(api.Ref) bool) (*api.ServiceReport, bool) {
+	x, ok := q.mesh(ref.Mesh)
+	if !ok || shortNames[ref.Kind] == "" {
+		return nil, false
+	}
+	s, _ := x.services.Get(x.at, objectKey(ref))
+	if s == nil {
+		return nil, false
+	}
+	out := &api.ServiceReport{}
+	if st, ok := s.object.Status.(*api.ServiceStatus); ok && st != nil {
+		if !s.virtual() {
+			out.VIPs = st.VIPs
+		}
+		for _, a := range st.Addresses {
+			if a.HostnameGeneratorRef == nil {
+				out.Addresses = append(out.Addresses, a)
+			}
+		}
+	}
+	if s.virtual() {
+		for _, ip := range x.vipsOf(s) {
+			out.VIPs = append(out.VIPs, api.VIP{IP: ip})
+		}
+	}
+	x.reportNames(s, out)
+	if ref.Kind == api.KindMeshService {
+		out.TLS = &api.TLSReport{Status: "NotReady"}
+		out.DataplaneProxies = x.countOf(s, connected)
+	}
+	return out, true
+}
+
+// reportNames adds what generators make of a service.
+func (m mesh) reportNames(s *service, out *api.ServiceReport) {
+	n, _ := m.namings.Get(m.at, objectKey(s.object.Ref))
+	if n == nil {
+		return
+	}
+	for i := range n.claims {
+		c := &n.claims[i]
+		by := api.CoreName{CoreName: c.by.object.Ref.FullName()}
+		condition := api.StatusCondition{Type: "Generated", Status: "True", Reason: "Generated"}
+		if reason, why := m.lostClaim(s, c); reason != "" {
+			condition.Status, condition.Reason, condition.Message = "False", reason, why
+		} else if !slices.ContainsFunc(out.Addresses, func(a api.ServiceAddress) bool { return a.Hostname == c.name }) {
+			out.Addresses = append(out.Addresses, api.ServiceAddress{Hostname: c.name, Origin: originGenerator, HostnameGeneratorRef: &by})
+		}
+		out.HostnameGenerators = append(out.HostnameGenerators, api.GeneratorReport{HostnameGeneratorRef: by, Conditions: []api.StatusCondition{condition}})
+	}
+}
+
+// countOf counts the dataplanes behind a MeshService, each once; healthy are those of which
+// every inbound behind it is ready.
+func (m mesh) countOf(s *service, connected func(api.Ref) bool) *api.ProxyCounts {
+	spec, ok := s.object.Spec.(*api.MeshService)
+	if !ok {
+		return nil
+	}
+	healthy := map[*dataplane]bool{}
+	for _, p := range spec.Ports {
+		for _, x := range m.selectedInbounds(spec, p.Port) {
+			known, seen := healthy[x.plane]
+			healthy[x.plane] = (known || !seen) && ready(x.inbound)
+		}
+	}
+	out := &api.ProxyCounts{Total: uint32(len(healthy))}
+	for p, ok := range healthy {
+		if ok {
+			out.Healthy++
+		}
+		if connected != nil && connected(p.object.Ref) {
+			out.Connected++
+		}
+	}
+	return out
+}
