@@ -69,7 +69,7 @@ as WEFT_TOKEN_FILE; the authority also as PEM in WEFT_CA_CERT.`,
 	f.StringVar(&config.Envoy, "envoy", "", "Envoy's binary")
 	f.Uint32Var(&config.AdminPort, "admin-port", 0, "port of Envoy's administration on loopback; 0 is any")
 	f.StringVar(&config.Readiness, "readiness", config.Readiness, "address of this agent's /readyz; port 0 is any")
-	f.StringVar(&config.DNS, "dns", "", "loopback address at which names of the mesh are resolved, such as 127.0.0.1:15053, and all others by the nameservers of /etc/resolv.conf (default off)")
+	f.StringVar(&config.DNS, "dns", "", "loopback address at which names of the mesh are resolved, such as localhost:15053, and all others by the nameservers of /etc/resolv.conf (default off)")
 	f.IntVar(&config.Concurrency, "concurrency", 0, "worker threads of Envoy; 0 is one for each core")
 	f.DurationVar(&config.DrainTime, "drain-time", 30*time.Second, "how long Envoy goes on answering after SIGTERM")
 	config.LogLevel = ""

@@ -135,7 +135,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		return nil
 	})
 	if names != nil {
-		a.state.resolver.Store(new(names.Address()))
+		a.state.resolver.Store(new(names.Addresses()[0]))
 		all.Go(func() error { return serveNames(closing, names) })
 	}
 	all.Go(func() error {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 
@@ -18,16 +19,34 @@ func listenForNames(address string) (*resolver.Resolver, error) {
 	if address == "" {
 		return nil, nil
 	}
-	at, err := netip.ParseAddrPort(address)
-	if err != nil || !at.Addr().IsLoopback() {
-		return nil, fmt.Errorf("--dns %s is no loopback address; write 127.0.0.1:15053 or [::1]:15053", address)
+	at, err := loopbackFor(address)
+	if err != nil {
+		return nil, err
 	}
 	servers, err := resolver.Nameservers(resolvConf)
 	if err != nil {
 		return nil, err
 	}
-	servers = slices.DeleteFunc(servers, func(s string) bool { return s == at.String() }) // it would ask itself
-	return resolver.Listen(address, servers)
+	servers = slices.DeleteFunc(servers, func(s string) bool { return slices.Contains(at, s) }) // it would ask itself
+	return resolver.Listen(at, servers)
+}
+
+// loopbackFor are the addresses that --dns means: localhost is that of each family that this
+// host has.
+func loopbackFor(address string) ([]string, error) {
+	if host, port, err := net.SplitHostPort(address); err == nil && host == "localhost" {
+		all := []string{net.JoinHostPort("127.0.0.1", port)}
+		if l, err := net.Listen("tcp", "[::1]:0"); err == nil {
+			_ = l.Close() // it only asked whether there is IPv6
+			all = append(all, net.JoinHostPort("::1", port))
+		}
+		return all, nil
+	}
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || !at.Addr().IsLoopback() {
+		return nil, fmt.Errorf("--dns %s is no loopback address; write localhost:15053, 127.0.0.1:15053 or [::1]:15053", address)
+	}
+	return []string{at.String()}, nil
 }
 
 // serveNames answers until ctx ends: a workload that ends still calls others.

@@ -1,7 +1,6 @@
 package inject
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -110,9 +109,9 @@ var annotations = []Annotation{
 		}
 		return err
 	}},
-	{"kuma.io/builtin-dns", formBool, "the sidecar answers for names that only the mesh knows: not there yet, only false is taken", sets, func(s *settings, text string) error {
-		asked, err := parseBool(text)
-		return cmp.Or(err, resolver(asked))
+	{"kuma.io/builtin-dns", formBool, "the sidecar answers for names that only the mesh knows, and asks the pod's nameservers for all others (value dns.enabled, default false)", sets, func(s *settings, text string) (err error) {
+		s.redirect.RedirectDNS, err = parseBool(text)
+		return err
 	}},
 	{"kuma.io/builtin-dns-port", "1 to 65535", "the port of that resolver", sets, func(s *settings, text string) error {
 		n, err := parseNumber(text, 1, 65535)

@@ -66,7 +66,7 @@ type InterceptionValues struct {
 
 // DNSValues switch the resolver of the sidecar on.
 type DNSValues struct {
-	Enabled bool `json:"enabled" means:"sidecars answer the names that only the mesh knows"`
+	Enabled bool `json:"enabled" means:"sidecars answer the names that only the mesh knows; questions of pods for others reach their nameservers by way of them"`
 }
 
 // Default is the configuration without values.
@@ -129,7 +129,6 @@ func (c Config) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Sidecar.Env)) {
 		check(api.Path("sidecar.env").Key(name), checkVariable(name))
 	}
-	check("dns.enabled", resolver(c.DNS.Enabled))
 	check("interception.mode", s.setMode(c.Interception.Mode))
 	_, err := intercept.ParseBackend(c.Interception.Backend)
 	if f := (*intercept.Fault)(nil); errors.As(err, &f) {

@@ -56,6 +56,7 @@ type settings struct {
 // settings are those of a pod without annotations.
 func (c Config) settings() settings {
 	redirect, _ := c.Interception.intercepted() // sound: Validate checked it
+	redirect.RedirectDNS = c.DNS.Enabled
 	return settings{
 		native: c.Sidecar.Native, wait: true, probePort: ProbePort, drain: time.Duration(c.Sidecar.DrainTime),
 		env: joined(c.Sidecar.Env, nil), resources: c.Sidecar.Resources,
@@ -110,14 +111,6 @@ func (s *settings) setMode(text string) error {
 		return fmt.Errorf("interception by a CNI plugin is not there yet; write %s or %s", ModeInit, ModeNone)
 	}
 	return oneOf(text, ModeInit, ModeNone)
-}
-
-// resolver refuses what asks for a resolver in the sidecar.
-func resolver(asked bool) error {
-	if asked {
-		return errors.New("weft's sidecar resolves no names yet, and what asks it would find none; remove it")
-	}
-	return nil
 }
 
 func (s *settings) setResources(text string) error {

@@ -94,6 +94,9 @@ func (s *settings) arguments(c Config) []string {
 		"--token-file=" + tokenDir + "/token",
 		"--xds=https://weft-control-plane." + c.SystemNamespaces[0] + ".svc:5678",
 	}
+	if s.mode == ModeInit && s.redirect.RedirectDNS {
+		out = append(out, fmt.Sprintf("--dns=localhost:%d", s.redirect.DNSPort))
+	}
 	if s.logLevel != "" {
 		out = append(out, "--envoy-log-level="+s.logLevel)
 	}

@@ -29,12 +29,13 @@ const (
 // both families.
 type Names map[string][]netip.Addr
 
-// Resolver answers at one address.
+// Resolver answers at one or several addresses.
 type Resolver struct {
 	servers  []string // HOST:PORT, in the order in which they are asked
 	names    atomic.Pointer[Names]
 	forwards chan struct{} // a token for each question that waits for nameservers
-	udp, tcp *dns.Server
+	// listeners are one for UDP and one for TCP at each address.
+	listeners []*dns.Server
 }
 
 // Nameservers are those of a resolv.conf.
@@ -50,48 +51,75 @@ func Nameservers(file string) ([]string, error) {
 	return out, nil
 }
 
-// Listen takes the address for UDP and TCP; port 0 is any.
-func Listen(address string, servers []string) (*Resolver, error) {
+// Listen takes addresses for UDP and TCP; port 0 is any.
+func Listen(addresses []string, servers []string) (*Resolver, error) {
 	r := &Resolver{servers: servers, forwards: make(chan struct{}, mostForwarded)}
 	r.SetNames(nil)
+	for _, address := range addresses {
+		if err := r.listen(address); err != nil {
+			r.Close()
+			return nil, fmt.Errorf("--dns %s: %w; choose another address", address, err)
+		}
+	}
+	return r, nil
+}
+
+func (r *Resolver) listen(address string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("--dns %s: %w; choose another address", address, err)
+		return err
 	}
 	u, err := net.ListenPacket("udp", l.Addr().String())
 	if err != nil {
 		_ = l.Close() // err says why
-		return nil, fmt.Errorf("--dns %s: %w; choose another address", address, err)
+		return err
 	}
 	h := dns.HandlerFunc(r.answer)
-	r.udp = &dns.Server{PacketConn: u, Handler: h}
-	r.tcp = &dns.Server{Listener: l, Handler: h, MaxTCPQueries: 128, IdleTimeout: func() time.Duration { return 8 * time.Second }}
-	return r, nil
+	r.listeners = append(r.listeners, &dns.Server{PacketConn: u, Handler: h},
+		&dns.Server{Listener: l, Handler: h, MaxTCPQueries: 128, IdleTimeout: func() time.Duration { return 8 * time.Second }})
+	return nil
 }
 
-// Address is where it answers.
-func (r *Resolver) Address() string { return r.tcp.Listener.Addr().String() }
+// Addresses are where it answers.
+func (r *Resolver) Addresses() []string {
+	var all []string
+	for _, s := range r.listeners {
+		if s.Listener != nil {
+			all = append(all, s.Listener.Addr().String())
+		}
+	}
+	return all
+}
 
 // SetNames replaces the names of the mesh.
 func (r *Resolver) SetNames(n Names) { r.names.Store(&n) }
 
 // Serve answers until Close.
 func (r *Resolver) Serve() error {
-	ended := make(chan error, 2)
-	for _, s := range []*dns.Server{r.udp, r.tcp} {
+	ended := make(chan error, len(r.listeners))
+	for _, s := range r.listeners {
 		go func() { ended <- s.ActivateAndServe() }()
 	}
 	err := <-ended
 	r.Close()
-	return errors.Join(err, <-ended)
+	for range len(r.listeners) - 1 {
+		err = errors.Join(err, <-ended)
+	}
+	return err
 }
 
 // Close ends Serve.
 func (r *Resolver) Close() {
-	_ = r.udp.PacketConn.Close() // Serve tells
-	_ = r.tcp.Listener.Close()
-	_ = r.udp.Shutdown()
-	_ = r.tcp.Shutdown()
+	for _, s := range r.listeners {
+		if s.Listener != nil {
+			_ = s.Listener.Close() // Serve tells
+		} else {
+			_ = s.PacketConn.Close()
+		}
+	}
+	for _, s := range r.listeners {
+		_ = s.Shutdown()
+	}
 }
 
 func (r *Resolver) answer(w dns.ResponseWriter, q *dns.Msg) {

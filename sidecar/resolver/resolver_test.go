@@ -13,7 +13,7 @@ import (
 // start runs a resolver with these nameservers.
 func start(t *testing.T, names resolver.Names, servers ...string) *resolver.Resolver {
 	t.Helper()
-	r, err := resolver.Listen("127.0.0.1:0", servers)
+	r, err := resolver.Listen([]string{"127.0.0.1:0"}, servers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestRow48(t *testing.T) {
 	r := start(t, resolver.Names{
 		"x.extsvc.mesh.local": {netip.MustParseAddr("242.0.0.7"), netip.MustParseAddr("fd77:6566:74::f200:7")},
 		"four.mesh":           {netip.MustParseAddr("241.0.0.1")},
-	}, upstream(t).Address())
+	}, upstream(t).Addresses()[0])
 	for _, network := range []string{"udp", "tcp"} {
 		for _, x := range []struct {
 			name string
@@ -56,13 +56,13 @@ func TestRow48(t *testing.T) {
 			{"four.mesh.", dns.TypeA, "241.0.0.1"},
 			{"outside.example.", dns.TypeA, "192.0.2.7"},
 		} {
-			a := ask(t, r.Address(), network, x.name, x.kind)
+			a := ask(t, r.Addresses()[0], network, x.name, x.kind)
 			if len(a.Answer) != 1 || !strings.HasSuffix(a.Answer[0].String(), "\t"+x.want) || a.Answer[0].Header().Ttl != 30 || a.Answer[0].Header().Name != x.name {
 				t.Errorf("%s %s: %v", network, x.name, a)
 			}
 		}
 		for _, kind := range []uint16{dns.TypeAAAA, dns.TypeMX} {
-			if a := ask(t, r.Address(), network, "four.mesh.", kind); a.Rcode != dns.RcodeSuccess || len(a.Answer) != 0 {
+			if a := ask(t, r.Addresses()[0], network, "four.mesh.", kind); a.Rcode != dns.RcodeSuccess || len(a.Answer) != 0 {
 				t.Errorf("a family that it lacks: %v", a)
 			}
 		}
@@ -72,13 +72,13 @@ func TestRow48(t *testing.T) {
 // TestOneNameserverIsEnough: the others may be away; where all are, the answer says so.
 func TestOneNameserverIsEnough(t *testing.T) {
 	t.Parallel()
-	good := start(t, nil, "127.0.0.1:1", upstream(t).Address())
-	if a := ask(t, good.Address(), "udp", "outside.example.", dns.TypeA); len(a.Answer) != 1 {
+	good := start(t, nil, "127.0.0.1:1", upstream(t).Addresses()[0])
+	if a := ask(t, good.Addresses()[0], "udp", "outside.example.", dns.TypeA); len(a.Answer) != 1 {
 		t.Errorf("%v", a)
 	}
 	none := start(t, nil, "127.0.0.1:1")
 	for _, network := range []string{"udp", "tcp"} {
-		if a := ask(t, none.Address(), network, "outside.example.", dns.TypeA); a.Rcode != dns.RcodeServerFailure {
+		if a := ask(t, none.Addresses()[0], network, "outside.example.", dns.TypeA); a.Rcode != dns.RcodeServerFailure {
 			t.Errorf("%v", a)
 		}
 	}
@@ -88,9 +88,9 @@ func TestOneNameserverIsEnough(t *testing.T) {
 // nameservers again.
 func TestNamesAreReplacedAsAWhole(t *testing.T) {
 	t.Parallel()
-	r := start(t, resolver.Names{"outside.example": {netip.MustParseAddr("241.0.0.1")}}, upstream(t).Address())
+	r := start(t, resolver.Names{"outside.example": {netip.MustParseAddr("241.0.0.1")}}, upstream(t).Addresses()[0])
 	for _, want := range []string{"241.0.0.1", "192.0.2.7"} {
-		if a := ask(t, r.Address(), "udp", "outside.example.", dns.TypeA); len(a.Answer) != 1 || !strings.HasSuffix(a.Answer[0].String(), "\t"+want) {
+		if a := ask(t, r.Addresses()[0], "udp", "outside.example.", dns.TypeA); len(a.Answer) != 1 || !strings.HasSuffix(a.Answer[0].String(), "\t"+want) {
 			t.Errorf("want %s: %v", want, a)
 		}
 		r.SetNames(nil)
