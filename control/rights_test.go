@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/api/crd"
 	"github.com/weftmesh/weft/control/install"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/deploy"
 	"github.com/weftmesh/weft/internal/kubetest"
 )
 
@@ -65,6 +66,13 @@ func newGranted(t *testing.T) *granted {
 		if status, got := c.Send(t, http.MethodPost, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", d); status != http.StatusCreated {
 			t.Fatalf("%s: %d %v", d.Metadata.Name, status, got["message"])
 		}
+	}
+	gateway, err := deploy.GatewayAPI("standard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range kubetest.Documents(t, gateway) {
+		c.Apply(t, o, "")
 	}
 	for name, labels := range map[string]string{"weft-system": "", "on": "kuma.io/sidecar-injection: enabled", "off": "kuma.io/sidecar-injection: disabled", "bare": ""} {
 		create(t, c, "/api/v1/namespaces", "metadata: {name: \""+name+"\", labels: {"+labels+"}}")

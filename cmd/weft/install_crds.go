@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api/crd"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/deploy"
 )
 
 //go:generate go run . install crds --with httpproxy,routegroup --directory ../../deploy/crds
@@ -20,6 +21,7 @@ import (
 // definitions is the command line of install crds.
 type definitions struct {
 	with      []string
+	gateway   string
 	directory string
 }
 
@@ -34,13 +36,18 @@ that has them of Kuma would have them replaced: look first.
 
 Those of HTTPProxy and RouteGroup are supersets of what Contour and Skipper publish, with
 the fields of older forms and conditions in the status; they are printed only where --with
-names them.`,
-		Example: "  weft install crds | kubectl apply --server-side -f -\n  weft install crds --with " + bundles + " --directory crds/",
+names them. Those of the Gateway API are printed as its project publishes them, where
+--gateway-api names a channel; a cluster may have them already.`,
+		Example: "  weft install crds | kubectl apply --server-side -f -\n  weft install crds --with " + bundles + " --directory crds/\n  weft install crds --gateway-api standard | kubectl apply --server-side -f -",
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return a.installCRDs(d) },
 	}, "")
 	c.Flags().StringSliceVar(&d.with, "with", nil, "also print these: "+bundles)
 	c.Flags().StringVar(&d.directory, "directory", "", "write a file for each into this directory, in place of printing them")
+	c.Flags().StringVar(&d.gateway, "gateway-api", "", "also print those of the Gateway API, of this channel: "+strings.Join(deploy.Channels, " or "))
+	complete(c, "gateway-api", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return deploy.Channels, cobra.ShellCompDirectiveNoFileComp
+	})
 	complete(c, "with", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return crd.Bundles(world.Catalog()), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -54,9 +61,17 @@ func (a *app) installCRDs(d definitions) error {
 			return usage("--with %q is unknown; write one of %s", w, strings.Join(known, ", "))
 		}
 	}
+	gateway, err := gatewayDefinitions(d.gateway)
+	if err != nil {
+		return err
+	}
 	all := crd.All(world.Catalog(), thisBuild().bundle(), d.with...)
 	if d.directory == "" {
-		return writeDocuments(a.out, all)
+		if err := writeDocuments(a.out, all); err != nil {
+			return err
+		}
+		_, err := a.out.Write(gateway)
+		return err
 	}
 	if err := os.MkdirAll(d.directory, 0o755); err != nil {
 		return fmt.Errorf("write definitions: %w", err)
@@ -70,7 +85,23 @@ func (a *app) installCRDs(d definitions) error {
 			return fmt.Errorf("write definitions: %w", err)
 		}
 	}
+	if len(gateway) > 0 {
+		if err := os.WriteFile(filepath.Join(d.directory, "gateway-api-"+d.gateway+".yaml"), gateway, 0o644); err != nil {
+			return fmt.Errorf("write definitions: %w", err)
+		}
+	}
 	return nil
+}
+
+// gatewayDefinitions are those of a channel of the Gateway API; empty without one.
+func gatewayDefinitions(channel string) ([]byte, error) {
+	if channel == "" {
+		return nil, nil
+	}
+	if !slices.Contains(deploy.Channels, channel) {
+		return nil, usage("--gateway-api %q is unknown; write one of %s", channel, strings.Join(deploy.Channels, ", "))
+	}
+	return deploy.GatewayAPI(channel)
 }
 
 // bundle is the version that definitions are marked with.
