@@ -14,6 +14,9 @@ type Definition struct {
 	Columns []Column
 	// Status is a value of the Go type of the status, as weft writes it.
 	Status any
+	// Annotated says that the definition which others publish has no conditions in its
+	// status, though weft's has: there they stand in an annotation.
+	Annotated bool
 	// Open keeps unknown fields of the spec, so that they reach the webhook, which
 	// names them. All others are pruned before any webhook sees the document.
 	Open bool

@@ -28,7 +28,7 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	s, err := kube.Open(kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: world.DefaultMesh(),
-		Namespaces: p.cfg.readNamespaces(), Log: p.log})
+		Namespaces: p.cfg.readNamespaces(), Reports: p.cfg.Namespace != "", Log: p.log})
 	if err != nil {
 		return err
 	}
@@ -48,11 +48,11 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	p.observe.leads(p.elector)
-	writer, err := writing.New(s, world.Catalog(), p.elector.Fenced(rest))
+	writer, err := writing.New(s, p.settings.Catalog(), p.elector.Fenced(rest))
 	if err != nil {
 		return err
 	}
-	p.lead("meshes", founding{p, writer, p.elector}.run)
+	p.leadWriting(s, writer)
 	if !p.cfg.sharesAuthority() {
 		return nil
 	}

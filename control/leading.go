@@ -11,7 +11,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/weftmesh/weft/control/status"
+	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/store/kube/election"
+	"github.com/weftmesh/weft/store/kube/writing"
 )
 
 // leaseName is the Lease of the replica that writes to the cluster (spec/kubernetes.md 6.2).
@@ -37,6 +40,12 @@ type writer struct {
 // own. Without --store kube and a --namespace it never runs.
 func (p *Plane) lead(name string, run func(context.Context) error) {
 	p.writers = append(p.writers, writer{name, run})
+}
+
+// leadWriting adds the writers that every cluster has.
+func (p *Plane) leadWriting(s *kube.Store, w *writing.Writer) {
+	p.lead("meshes", founding{p, w, p.elector}.run)
+	p.lead("statuses", status.New(status.Config{Plane: reported{p}, Store: s, Catalog: p.settings.Catalog(), Writer: w, Count: p.observe.statuses(), Log: p.log}).Run)
 }
 
 // campaign takes part in the election until ctx ends.

@@ -7,13 +7,15 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/weftmesh/weft/control/status"
 )
 
 // kind is a kind of document that weft reads.
@@ -145,8 +147,12 @@ func (c *cluster) report(ctx context.Context) error {
 			return err
 		}
 		have, _, _ := unstructured.NestedMap(m.object.Object, "status")
-		stamp(said.Status, have, m.object.GetGeneration())
-		if said.Status == nil || reflect.DeepEqual(numbers(said.Status), numbers(have)) {
+		if said.Status == nil {
+			continue
+		}
+		had, _ := numbers(have).(map[string]any)
+		status.Stamp(said.Status, had, m.object.GetGeneration(), time.Now())
+		if reflect.DeepEqual(said.Status, had) {
 			continue
 		}
 		o := m.object.DeepCopy()
@@ -156,35 +162,6 @@ func (c *cluster) report(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// stamp gives conditions the generation that they speak of, and the time of their last
-// transition.
-func stamp(said, had any, generation int64) {
-	switch said := said.(type) {
-	case map[string]any:
-		old, _ := had.(map[string]any)
-		if said["type"] != nil && said["reason"] != nil {
-			said["observedGeneration"] = generation
-			if said["lastTransitionTime"] == nil {
-				if said["lastTransitionTime"] = metav1.Now().UTC().Format("2006-01-02T15:04:05Z"); old["status"] == said["status"] && old["type"] == said["type"] {
-					said["lastTransitionTime"] = old["lastTransitionTime"]
-				}
-			}
-		}
-		for k := range said {
-			stamp(said[k], old[k], generation)
-		}
-	case []any:
-		old, _ := had.([]any)
-		for i := range said {
-			var before any
-			if i < len(old) {
-				before = old[i]
-			}
-			stamp(said[i], before, generation)
-		}
-	}
 }
 
 // numbers makes values comparable that came by different decoders.

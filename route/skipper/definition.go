@@ -5,7 +5,7 @@ import "github.com/weftmesh/weft/api"
 // definition is a superset of what Skipper publishes: it has the fields of the draft,
 // methods in any case, and conditions (spec/routegroup.md 9).
 var definition = &api.Definition{
-	With: "routegroup", Short: []string{"rgs"}, Longer: true, Status: definedStatus{},
+	With: "routegroup", Short: []string{"rgs"}, Longer: true, Status: definedStatus{}, Annotated: true,
 	Columns: []api.Column{
 		{Name: "Hosts", Type: "string", Path: ".spec.hosts"},
 		{Name: "Address", Type: "string", Path: ".status.loadBalancer"},

@@ -76,9 +76,12 @@ func (d *discovered) resource(ctx context.Context, group, plural string, version
 	return schema.GroupVersionResource{}, metav1.APIResource{}, false
 }
 
-// has reports whether a resource has a subresource.
-func (d *discovered) has(ctx context.Context, r schema.GroupVersionResource, sub string) bool {
-	return slices.ContainsFunc(d.list(ctx, r.GroupVersion()).APIResources, func(l metav1.APIResource) bool { return l.Name == r.Resource+"/"+sub })
+// served is how a resource is served that a definition defines.
+func (d *discovered) served(ctx context.Context, as schema.GroupVersionResource, r metav1.APIResource, by definition) *Served {
+	has := func(sub string) bool {
+		return slices.ContainsFunc(d.list(ctx, as.GroupVersion()).APIResources, func(l metav1.APIResource) bool { return l.Name == as.Resource+"/"+sub })
+	}
+	return &Served{GroupVersionResource: as, Namespaced: r.Namespaced, Status: has("status"), Own: by.annotations[weftBundle] != ""}
 }
 
 // list is what one version of a group has.

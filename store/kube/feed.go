@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
@@ -23,7 +25,8 @@ type reader func(obj any) (*api.Object, []*api.Violation)
 // which calls it from one goroutine.
 type feed struct {
 	*connection
-	read reader
+	read   reader
+	report func(obj any) *Report // nil where none is kept
 
 	// Guarded by of.mu.
 	objects map[string]*api.Object      // the last sound versions, by namespace/name
@@ -33,6 +36,22 @@ type feed struct {
 }
 
 var _ cache.ReflectorStore = (*feed)(nil)
+
+// taken is one state of an object as the API server has it.
+type taken struct {
+	object *api.Object // nil where it is not sound
+	wrong  []*api.Violation
+	report *Report
+}
+
+func (f *feed) taken(obj any) taken {
+	var v taken
+	if f.report != nil {
+		v.report = f.report(obj) // before read takes it apart
+	}
+	v.object, v.wrong = f.read(obj)
+	return v
+}
 
 // Add takes what has appeared.
 func (f *feed) Add(obj any) error { return f.take(obj) }
@@ -49,10 +68,10 @@ func (f *feed) take(obj any) error {
 	if err != nil {
 		return err
 	}
-	o, wrong := f.read(obj)
+	v := f.taken(obj)
 	f.of.mu.Lock()
 	defer f.of.mu.Unlock()
-	f.put(key, o, wrong)
+	f.put(key, v)
 	f.of.notify()
 	return nil
 }
@@ -73,23 +92,18 @@ func (f *feed) Delete(obj any) error {
 // Replace takes everything that there is: at the beginning, and where events were missed.
 // What did not change is not touched.
 func (f *feed) Replace(list []any, _ string) error {
-	type version struct {
-		object *api.Object
-		wrong  []*api.Violation
-	}
-	there := make(map[string]version, len(list))
+	there := make(map[string]taken, len(list))
 	for _, obj := range list {
 		key, err := cache.MetaNamespaceKeyFunc(obj)
 		if err != nil {
 			return err
 		}
-		o, wrong := f.read(obj)
-		there[key] = version{o, wrong}
+		there[key] = f.taken(obj)
 	}
 	f.of.mu.Lock()
 	defer f.of.mu.Unlock()
 	for key, v := range there {
-		f.put(key, v.object, v.wrong)
+		f.put(key, v)
 	}
 	f.removeBut(func(key string) bool { _, ok := there[key]; return ok })
 	if !f.synced {
@@ -102,13 +116,16 @@ func (f *feed) Replace(list []any, _ string) error {
 
 // put keeps the newest version of an object. One that is not sound leaves the last sound
 // one in force.
-func (f *feed) put(key string, o *api.Object, wrong []*api.Violation) {
+func (f *feed) put(key string, v taken) {
 	if f.ended {
 		return
 	}
+	o, wrong := v.object, v.wrong
+	f.keep(key, v.report)
 	before := f.objects[key]
 	if o != nil && before != nil && before.Ref != o.Ref { // it has moved to another mesh
 		f.remove(key)
+		f.keep(key, v.report)
 		before = nil
 	}
 	if len(wrong) > 0 {
@@ -129,6 +146,7 @@ func (f *feed) put(key string, o *api.Object, wrong []*api.Violation) {
 // remove forgets an object.
 func (f *feed) remove(key string) {
 	delete(f.wrong, key)
+	f.keep(key, nil)
 	o := f.objects[key]
 	if o == nil {
 		return
@@ -160,6 +178,14 @@ func (f *feed) removeBut(stays func(key string) bool) {
 
 // String is the resource as kubectl calls it.
 func (r resource) String() string { return r.Resource + "." + r.Group }
+
+// splitKey takes apart what cache.MetaNamespaceKeyFunc has made.
+func splitKey(key string) (namespace, name string) {
+	if namespace, name, ok := strings.Cut(key, "/"); ok {
+		return namespace, name
+	}
+	return "", key
+}
 
 // accessor is the metadata of an object.
 func accessor(obj any) (namespace, name string) {

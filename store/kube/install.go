@@ -47,7 +47,7 @@ func (s *Store) install(ctx context.Context) {
 	kinds := map[string]*installed{}
 	for _, t := range s.cfg.Catalog.Types() {
 		if group, builtIn := builtIn(t); builtIn {
-			s.begin(ctx, &installed{served: schema.GroupVersionResource{Group: group, Version: t.Version, Resource: t.Plural}}, t.Name, !t.Unscoped && !t.Global, s.decode(t), false)
+			s.begin(ctx, &installed{served: schema.GroupVersionResource{Group: group, Version: t.Version, Resource: t.Plural}}, t.Name, !t.Unscoped && !t.Global, s.decode(t), nil, false)
 		}
 	}
 	for retry := time.Duration(0); ; {
@@ -151,7 +151,7 @@ func (s *Store) meet(ctx context.Context, kinds map[string]*installed, name stri
 	case kinds[name] != nil && kinds[name].served == served:
 		kinds[name].version = d.version
 		if known {
-			s.serve(typ.Name, &Served{served, r.Namespaced, found.has(ctx, served, "status")})
+			s.serve(typ.Name, found.served(ctx, served, r, d))
 		}
 		return nil
 	case kinds[name] != nil: // another version of the same objects
@@ -163,10 +163,10 @@ func (s *Store) meet(ctx context.Context, kinds map[string]*installed, name stri
 	k.served, k.version = served, d.version
 	if known {
 		k.kind = typ.Name
-		s.serve(k.kind, &Served{served, r.Namespaced, found.has(ctx, served, "status")})
-		s.begin(ctx, k, typ.Name, r.Namespaced, s.decode(typ), false)
+		s.serve(k.kind, found.served(ctx, served, r, d))
+		s.begin(ctx, k, typ.Name, r.Namespaced, s.decode(typ), s.reporting(typ), false)
 	} else {
-		s.begin(ctx, k, r.Kind, r.Namespaced, foreign(r.Kind), true)
+		s.begin(ctx, k, r.Kind, r.Namespaced, foreign(r.Kind), nil, true)
 	}
 	return nil
 }
@@ -182,10 +182,10 @@ func (s *Store) typeOf(plural, group string) (api.Type, bool) {
 }
 
 // begin follows a resource in the namespaces that are read, with the feeds that k has.
-func (s *Store) begin(ctx context.Context, k *installed, kind string, namespaced bool, read reader, metadata bool) {
+func (s *Store) begin(ctx context.Context, k *installed, kind string, namespaced bool, read reader, report func(any) *Report, metadata bool) {
 	if len(k.feeds) == 0 {
 		for _, r := range s.scopes(kind, namespaced) {
-			k.feeds = append(k.feeds, &feed{connection: &connection{resource: r, of: s}, read: read,
+			k.feeds = append(k.feeds, &feed{connection: &connection{resource: r, of: s}, read: read, report: report,
 				objects: map[string]*api.Object{}, wrong: map[string][]*api.Violation{}})
 		}
 	}

@@ -36,6 +36,8 @@ type Config struct {
 	Namespaces []string
 	// Secrets are the namespaces whose Secrets are read; none is none.
 	Secrets []string
+	// Reports keeps the status of policies and routes, for who writes them.
+	Reports bool
 	Log     *slog.Logger
 }
 
@@ -57,6 +59,7 @@ type Store struct {
 	mu       sync.Mutex
 	feeds    map[*feed]bool
 	serves   map[string]Served        // by kind
+	reports  map[reportKey]Report     // of kinds whose status weft writes
 	defined  map[string]definition    // by the names of definitions, as they are in the cluster
 	listed   bool                     // defined is whole
 	settled  bool                     // the feeds of all definitions have begun once
@@ -73,7 +76,7 @@ var _ store.Store = (*Store)(nil)
 // An API server that does not answer is asked until Close.
 func Open(cfg Config) (*Store, error) {
 	s := &Store{Store: memory.New(api.NewSnapshot(0), nil, time.Now), cfg: cfg, catalog: cfg.Catalog.Validated(), synced: make(chan struct{}),
-		wake: make(chan struct{}, 1), look: make(chan struct{}, 1), feeds: map[*feed]bool{}, serves: map[string]Served{}, defined: map[string]definition{},
+		wake: make(chan struct{}, 1), look: make(chan struct{}, 1), feeds: map[*feed]bool{}, serves: map[string]Served{}, reports: map[reportKey]Report{}, defined: map[string]definition{},
 		unserved: map[string]*unserved{}, changed: map[api.Ref]*api.Object{}, kinds: map[string]int{}, away: map[*connection]*absence{}}
 	var err error
 	if s.dynamic, err = dynamic.NewForConfig(cfg.REST); err != nil {

@@ -10,6 +10,8 @@ type Served struct {
 	Namespaced bool
 	// Status says that the status is written by itself.
 	Status bool
+	// Own says that the definition is weft's, which has a place for all that weft writes.
+	Own bool
 }
 
 // Served is how a kind is served now; false where it is not installed.

@@ -1,0 +1,36 @@
+package control
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// reported is a control plane as those see it who write how its objects fare.
+type reported struct{ *Plane }
+
+// Model is what holds.
+func (p reported) Model() *resolve.Model { return p.loop.current.Load() }
+
+// Sidecars is the state of all sidecars, as the API shows it.
+func (p reported) Sidecars() []inspect.Sidecar { return p.seen().Sidecars() }
+
+// Sidecar is the state of one sidecar.
+func (p reported) Sidecar(dp api.Ref) (inspect.Sidecar, bool) { return p.seen().Sidecar(dp) }
+
+func (p reported) seen() sidecars { return sidecars{p.ads, p.loop, p.returning} }
+
+// Problems is what is wrong with documents.
+func (p reported) Problems() []*api.Violation { return p.problems() }
+
+// Stirred counts what sidecars have done.
+func (p reported) Stirred() uint64 { return p.observe.stirred.Load() }
+
+// statuses counts the writes of statuses.
+func (o *observer) statuses() func(outcome string) {
+	writes := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weft_status_writes_total", Help: "Statuses written to the cluster."}, []string{"outcome"})
+	o.registry.MustRegister(writes)
+	return func(outcome string) { writes.WithLabelValues(outcome).Inc() }
+}

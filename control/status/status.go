@@ -1,0 +1,281 @@
+// Package status writes to the cluster how policies and routes fare: the statuses that the
+// API shows under _status, in the form that Kubernetes has for each kind (spec/kubernetes.md
+// 6.3).
+//
+// It promises to write only what differs from what stands there; an edited object's status
+// as soon as its Envoys have answered or after a second, then at most one per object and
+// Pace; to read nothing for it but what the store follows anyway; and to leave what others
+// write alone. What it computes costs what was edited, and besides, at most each Pace and
+// however much happens, one look at all that may have followed from it.
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store/kube/writing"
+)
+
+// The rhythm of statuses.
+const (
+	Pace     = 5 * time.Second        // between two writes of one object, and between two looks at all
+	patience = time.Second            // for the Envoys that an edit concerns
+	tick     = 100 * time.Millisecond // between looks at what was edited
+	share    = 20                     // a look at all takes at most one part in so many of the time
+	some     = 64                     // edits that are looked at one by one
+	atOnce   = 8                      // requests
+)
+
+// Plane is the control plane whose objects are reported.
+type Plane interface {
+	// Model is what holds; nil while nothing was resolved.
+	Model() *resolve.Model
+	Sidecars() []inspect.Sidecar
+	Sidecar(api.Ref) (inspect.Sidecar, bool)
+	Problems() []*api.Violation
+	// Stirred counts what sidecars have done.
+	Stirred() uint64
+}
+
+// Config says whose statuses are written where.
+type Config struct {
+	Plane   Plane
+	Store   *kube.Store
+	Catalog *api.Catalog
+	Writer  *writing.Writer
+	// Count is told of each write: written, outdated (it will be written again) or failed.
+	Count func(outcome string)
+	Log   *slog.Logger
+}
+
+// Reporter writes statuses while its replica leads.
+type Reporter struct {
+	Config
+
+	mu     sync.Mutex
+	edited map[api.Ref]time.Time // since when an edit waits for its Envoys
+	missed bool                  // there were more edits than are looked at one by one
+
+	wrote    map[api.Ref]time.Time // not longer than Pace ago
+	owed     bool                  // something is to be written that could not be
+	stirred  uint64                // at the last look at all
+	revision uint64
+	next     time.Time // earliest look at all
+}
+
+// New is a reporter of a control plane.
+func New(c Config) *Reporter { return &Reporter{Config: c} }
+
+// Run writes until ctx ends.
+func (r *Reporter) Run(ctx context.Context) error {
+	r.edited, r.wrote, r.owed, r.next = map[api.Ref]time.Time{}, map[api.Ref]time.Time{}, true, time.Time{}
+	following, ctx := errgroup.WithContext(ctx)
+	following.Go(func() error { return r.follow(ctx) })
+	following.Go(func() error {
+		t := time.NewTicker(tick)
+		defer t.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-t.C:
+				r.step(ctx, time.Now())
+			}
+		}
+	})
+	return following.Wait()
+}
+
+// follow notes what users edit.
+func (r *Reporter) follow(ctx context.Context) error {
+	_, watch := r.Store.Watch()
+	defer watch.Stop()
+	for {
+		_, changes, err := watch.Next(ctx)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		r.mu.Lock()
+		for _, c := range changes {
+			if t, _ := r.Catalog.Type(c.Ref().Kind); !kube.Reported(t) || c.After == nil || store.SaysNothingNew(c) {
+				continue
+			}
+			if len(r.edited) < some {
+				r.edited[c.Ref()] = now
+			} else {
+				r.missed = true
+			}
+		}
+		r.mu.Unlock()
+	}
+}
+
+// step writes what is due.
+func (r *Reporter) step(ctx context.Context, now time.Time) {
+	m := r.Plane.Model()
+	if m == nil {
+		return
+	}
+	maps.DeleteFunc(r.wrote, func(_ api.Ref, at time.Time) bool { return now.Sub(at) >= Pace })
+	writes := r.afterEdits(m, now)
+	if stirred, revision := r.Plane.Stirred(), m.Snapshot().Revision(); !now.Before(r.next) && (r.owed || stirred != r.stirred || revision != r.revision) {
+		r.stirred, r.revision, r.owed = stirred, revision, false
+		writes = append(writes, r.all(ctx, m, now)...)
+		r.next = time.Now().Add(max(Pace, share*time.Since(now)))
+	}
+	r.send(ctx, writes)
+}
+
+// afterEdits are the writes of edited objects whose Envoys have answered, or were waited for
+// long enough.
+func (r *Reporter) afterEdits(m *resolve.Model, now time.Time) []*write {
+	r.mu.Lock()
+	edited := maps.Clone(r.edited)
+	if r.missed {
+		r.missed, r.owed, r.next = false, true, now
+	}
+	r.mu.Unlock()
+	var out []*write
+	problems := sync.OnceValue(r.Plane.Problems)
+	for _, ref := range slices.SortedFunc(maps.Keys(edited), api.Ref.Compare) {
+		late := now.Sub(edited[ref]) >= patience
+		s, err := inspect.StatusOf(m.Reader(nil), ref, r.Plane.Sidecar, problems()...)
+		switch {
+		case err != nil && !late: // it is not resolved yet, or gone again
+			continue
+		case err != nil:
+		case !late && (pending(&s) || !r.current(m, ref)):
+			continue
+		default:
+			out = append(out, r.due(m, &s, now)...)
+		}
+		r.mu.Lock()
+		if r.edited[ref] == edited[ref] {
+			delete(r.edited, ref)
+		}
+		r.mu.Unlock()
+	}
+	return out
+}
+
+// pending reports whether Envoys have not answered yet.
+func pending(s *inspect.Status) bool {
+	return slices.ContainsFunc(s.Conditions, func(c inspect.Condition) bool { return c.Type == "Programmed" && c.Reason == "Pending" })
+}
+
+// current reports whether the model knows what the object says at the API server now. Its
+// version there is newer where only its status, or another's field, was written since.
+func (r *Reporter) current(m *resolve.Model, ref api.Ref) bool {
+	o, ok := m.Snapshot().Get(ref)
+	now, there := r.Store.Snapshot().Get(ref)
+	had, _ := r.Store.Report(ref)
+	return ok && there && o.Generation == now.Generation && maps.Equal(o.Labels, now.Labels) && now.ResourceVersion == had.Version
+}
+
+// all are the writes of all objects but those that wait for their Envoys.
+func (r *Reporter) all(ctx context.Context, m *resolve.Model, now time.Time) []*write {
+	sidecars, problems := r.Plane.Sidecars(), r.Plane.Problems()
+	r.mu.Lock()
+	waiting := maps.Clone(r.edited)
+	r.mu.Unlock()
+	var out []*write
+	for mesh := range m.Snapshot().OfKind(api.KindMesh) {
+		objects := inspect.OverviewOf(m.Reader(func() bool { return ctx.Err() != nil }), mesh.Name, sidecars, problems...).Objects
+		if ctx.Err() != nil {
+			return nil // what was found is not whole
+		}
+		for i := range objects {
+			if _, waits := waiting[objects[i].Ref]; !waits {
+				out = append(out, r.due(m, &objects[i], now)...)
+			}
+		}
+	}
+	return out
+}
+
+// due is the write of one object, none where nothing is to be written now.
+func (r *Reporter) due(m *resolve.Model, s *inspect.Status, now time.Time) []*write {
+	t, known := r.Catalog.Type(s.Ref.Kind)
+	served, installed := r.Store.Served(s.Ref.Kind)
+	had, there := r.Store.Report(s.Ref)
+	if !known || !kube.Reported(t) || !installed || !there || !served.Status && (served.Own || !annotated(t)) {
+		return nil
+	}
+	if o, ok := m.Snapshot().Get(s.Ref); ok && o.From != nil {
+		return nil // nobody wrote it
+	} else if ok && !r.current(m, s.Ref) {
+		r.owed = true // the model is about to follow
+		return nil
+	}
+	w, err := change(s, had, t, served.Own, now)
+	if err != nil {
+		r.Log.Error("a status cannot be written", "object", s.Object, "error", err)
+	}
+	if w == nil {
+		return nil
+	}
+	if _, recently := r.wrote[s.Ref]; recently {
+		r.owed = true
+		return nil
+	}
+	return []*write{w}
+}
+
+// send writes, and notes what has to be tried again.
+func (r *Reporter) send(ctx context.Context, writes []*write) {
+	var sending errgroup.Group
+	sending.SetLimit(atOnce)
+	outcomes := make([]error, len(writes))
+	for i, w := range writes {
+		sending.Go(func() error {
+			outcomes[i] = r.one(ctx, w)
+			return nil
+		})
+	}
+	_ = sending.Wait()
+	failed, now := 0, time.Now()
+	var why error
+	for i, err := range outcomes {
+		switch {
+		case err == nil:
+			r.Count("written")
+			r.wrote[writes[i].ref] = now
+		case errors.Is(err, writing.ErrChanged), errors.Is(err, writing.ErrGone):
+			r.Count("outdated")
+			r.owed = true
+		default:
+			r.Count("failed")
+			r.owed = true
+			failed, why = failed+1, err
+		}
+	}
+	if failed > 0 && ctx.Err() == nil {
+		r.Log.Warn("statuses could not be written; they are tried again", "statuses", failed, "error", why)
+	}
+}
+
+func (r *Reporter) one(ctx context.Context, w *write) error {
+	switch w.how {
+	case replace:
+		return r.Writer.ReplaceStatus(ctx, w.ref, w.version, w.status)
+	case annotate:
+		return r.Writer.Conditions(ctx, w.ref, w.version, w.text)
+	case apply:
+		return r.Writer.Status(ctx, w.ref, w.version, w.status)
+	}
+	return fmt.Errorf("unknown way to write: %d", w.how)
+}

@@ -1,0 +1,74 @@
+package kube
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// ConditionsAnnotation has the conditions of an object whose status has no place for them
+// (spec/kubernetes.md 1.11).
+const ConditionsAnnotation = "weft.io/conditions"
+
+// Report is what the API server holds of how an object fares. It is not part of the object
+// as it is served, so that a new one changes nothing.
+type Report struct {
+	// Version and Generation are those of the object with this status.
+	Version    string
+	Generation int64
+	// Status is JSON; nil where there is none.
+	Status json.RawMessage
+	// Conditions is what stands in ConditionsAnnotation.
+	Conditions string
+}
+
+// reportKey tells objects of one kind apart, in whatever mesh.
+type reportKey struct{ kind, namespace, name string }
+
+// Report is how an object fared when the API server told of it last; false for what it does
+// not hold, for kinds that have no such status, and without Config.Reports.
+func (s *Store) Report(ref api.Ref) (Report, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.reports[reportKey{ref.Kind, ref.Namespace, ref.Name}]
+	return r, ok
+}
+
+// Reported reports whether weft writes the status of a type.
+func Reported(t api.Type) bool { return t.Policy || t.Route || t.Reported }
+
+// reporting is read for a type whose status is kept: take keeps it, under the store's lock,
+// when the object is taken.
+func (s *Store) reporting(typ api.Type) func(obj any) *Report {
+	if !s.cfg.Reports || !Reported(typ) {
+		return nil
+	}
+	return func(obj any) *Report {
+		u, ok := obj.(*unstructured.Unstructured)
+		if !ok {
+			return nil
+		}
+		r := &Report{Version: u.GetResourceVersion(), Generation: u.GetGeneration(), Conditions: u.GetAnnotations()[ConditionsAnnotation]}
+		if status, ok := u.Object["status"]; ok {
+			r.Status, _ = json.Marshal(status) // it was JSON
+		}
+		return r
+	}
+}
+
+// keep keeps the newest report of an object, nil for none any more. It is called with mu
+// held.
+func (f *feed) keep(key string, r *Report) {
+	if f.report == nil || f.ended {
+		return
+	}
+	k := reportKey{kind: f.kind}
+	k.namespace, k.name = splitKey(key)
+	if r == nil {
+		delete(f.of.reports, k)
+		return
+	}
+	f.of.reports[k] = *r
+}
