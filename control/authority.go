@@ -3,11 +3,19 @@ package control
 import (
 	"context"
 	"net"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/control/webhook"
 )
+
+func (c Config) clock() func() time.Time {
+	if c.Now != nil {
+		return c.Now
+	}
+	return time.Now
+}
 
 // sharesAuthority reports whether something shows certificates of the cluster's authority.
 func (c Config) sharesAuthority() bool {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -56,7 +55,7 @@ func (p *Plane) openCluster() error {
 	if !p.cfg.sharesAuthority() {
 		return nil
 	}
-	p.roots, err = roots.New(roots.Config{REST: rest, Namespace: p.cfg.Namespace, Hosts: p.cfg.hosts(), Now: time.Now, Log: p.log})
+	p.roots, err = roots.New(roots.Config{REST: rest, Namespace: p.cfg.Namespace, Hosts: p.cfg.hosts(), Now: p.cfg.clock(), Log: p.log})
 	if err != nil || p.cfg.Webhooks == "" {
 		return err
 	}

@@ -67,6 +67,8 @@ type Config struct {
 	// Version is that of the program, as everything that the control plane says
 	// of itself has it.
 	Version string `json:"-"`
+	// Now is the clock of the authority of a cluster; nil is that of the host.
+	Now func() time.Time `json:"-"`
 	// DeregisterAfter is how long the Dataplane of a sidecar that brought it
 	// along outlives the sidecar's connection.
 	DeregisterAfter time.Duration `json:"-"`
