@@ -15,12 +15,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
-	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ type Cluster struct {
 	CA    []byte // PEM: who signed its certificate
 	Token string // of a user whom nothing is denied
 
+	host   host
 	client *http.Client
 	user   string // whom every request impersonates; empty for none
 	dir    string // of what both keep
@@ -47,29 +49,34 @@ type Cluster struct {
 // those of kube-apiserver, after those that Start gives it.
 func Start(t testing.TB, flags ...string) *Cluster {
 	t.Helper()
+	return start(t, host{command: exec.Command, dial: new(net.Dialer).DialContext, address: "127.0.0.1", port: envoytest.Port}, flags)
+}
+
+func start(t testing.TB, on host, flags []string) *Cluster {
+	t.Helper()
 	if os.Getenv("REQUIRE_KUBE") == "" {
 		t.Skip("REQUIRE_KUBE is not set: `make test-kube` runs tests with an API server")
 	}
 	dir := envoytest.Dir(t)
-	store := startEtcd(t, dir)
-	c := &Cluster{URL: fmt.Sprintf("https://127.0.0.1:%d", envoytest.Port(t)), Token: secret(t)}
+	c := &Cluster{URL: on.url(t, "https"), Token: secret(t), host: on}
+	store := startEtcd(t, on, dir)
 	key, tokens := filepath.Join(dir, "account.key"), filepath.Join(dir, "tokens.csv")
 	write(t, key, accountKey(t))
 	write(t, tokens, []byte(c.Token+",admin,admin,system:masters\n"))
 	certs := filepath.Join(dir, "apiserver")
 	c.dir, c.flags = dir, append([]string{
-		"--etcd-servers", store, "--cert-dir", certs, "--bind-address", "127.0.0.1", "--secure-port", c.URL[len("https://127.0.0.1:"):],
+		"--etcd-servers", store, "--cert-dir", certs, "--bind-address", on.address, "--secure-port", c.URL[strings.LastIndex(c.URL, ":")+1:],
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
 		"--service-cluster-ip-range", "10.96.0.0/16", "--authorization-mode", "RBAC", "--token-auth-file", tokens,
 		"--disable-admission-plugins", "ServiceAccount", // which waits for a controller that makes accounts
 	}, flags...)
-	c.server = run(t, dir, "kube-apiserver", c.flags...)
+	c.server = run(t, on, dir, "kube-apiserver", c.flags...)
 	c.server.until("it has a certificate", func() bool {
 		ca, err := os.ReadFile(filepath.Join(certs, "apiserver.crt"))
 		c.CA = ca
 		return err == nil && len(ca) > 0
 	})
-	c.client = trusting(t, c.CA)
+	c.client = trusting(t, on, c.CA)
 	c.ready()
 	return c
 }
@@ -86,17 +93,19 @@ func (c *Cluster) Stop() { c.server.kill() }
 // its data, keys and certificates. It returns when the API server is ready.
 func (c *Cluster) Restart(t testing.TB) {
 	t.Helper()
-	c.server = run(t, c.dir, "kube-apiserver", c.flags...)
+	c.server = run(t, c.host, c.dir, "kube-apiserver", c.flags...)
 	c.ready()
 }
 
 // startEtcd returns the address that clients use.
-func startEtcd(t testing.TB, dir string) string {
+func startEtcd(t testing.TB, on host, dir string) string {
 	t.Helper()
-	address, peers := "http://"+envoytest.Address(t), "http://"+envoytest.Address(t)
-	p := run(t, dir, "etcd", "--data-dir", filepath.Join(dir, "etcd"), "--name", "test", "--listen-client-urls", address, "--advertise-client-urls", address,
+	address, peers := on.url(t, "http"), on.url(t, "http")
+	p := run(t, on, dir, "etcd", "--data-dir", filepath.Join(dir, "etcd"), "--name", "test", "--listen-client-urls", address, "--advertise-client-urls", address,
 		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "test="+peers, "--unsafe-no-fsync")
-	p.until("it is healthy", func() bool { return answers(http.DefaultClient, address+"/health") })
+	client := &http.Client{Transport: &http.Transport{DialContext: on.dial}}
+	defer client.CloseIdleConnections()
+	p.until("it is healthy", func() bool { return answers(client, address+"/health") })
 	return address
 }
 
@@ -158,13 +167,13 @@ func (c *Cluster) send(t testing.TB, method, path, form string, text []byte) (st
 	return resp.StatusCode, answer, resp.Header.Values("Warning")
 }
 
-func trusting(t testing.TB, ca []byte) *http.Client {
+func trusting(t testing.TB, on host, ca []byte) *http.Client {
 	t.Helper()
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {
 		t.Fatalf("the API server's certificate is no PEM:\n%s", ca)
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	transport := &http.Transport{DialContext: on.dial, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Timeout: patience, Transport: transport}
 }

@@ -17,14 +17,14 @@ type process struct {
 	done chan struct{} // closed when it is gone
 }
 
-func run(t testing.TB, dir, name string, flags ...string) *process {
+func run(t testing.TB, on host, dir, name string, flags ...string) *process {
 	t.Helper()
 	p := &process{t: t, name: name, log: filepath.Join(dir, name+".log"), done: make(chan struct{})}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) // it may run for the second time
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.cmd = exec.Command(Binary(t, name), flags...)
+	p.cmd = on.command(Binary(t, name), flags...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", name, err)

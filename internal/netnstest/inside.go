@@ -71,9 +71,18 @@ func (n *Namespace) ListenPacket(uid int, address string) net.PacketConn {
 	return l
 }
 
-// Dial connects as a user, from an address if it is valid; port 0 is any. Network is tcp
-// or udp.
+// Dial is Connect for one exchange: the connection has a deadline.
 func (n *Namespace) Dial(uid int, network string, from, to netip.AddrPort) (net.Conn, error) {
+	conn, err := n.Connect(uid, network, from, to)
+	if err == nil {
+		err = conn.SetDeadline(time.Now().Add(patience))
+	}
+	return conn, err
+}
+
+// Connect connects as a user, from an address if it is valid; port 0 is any. Network is
+// tcp or udp.
+func (n *Namespace) Connect(uid int, network string, from, to netip.AddrPort) (net.Conn, error) {
 	d := net.Dialer{Timeout: patience}
 	if from.IsValid() {
 		d.LocalAddr = net.TCPAddrFromAddrPort(from)
@@ -90,9 +99,6 @@ func (n *Namespace) Dial(uid int, network string, from, to netip.AddrPort) (net.
 	// A program that starts holds this process's sockets until it runs, closed ones too.
 	for end := time.Now().Add(patience); errors.Is(err, unix.EADDRINUSE) && time.Now().Before(end); err = n.Do(uid, dial) {
 		time.Sleep(time.Millisecond)
-	}
-	if err == nil {
-		err = conn.SetDeadline(time.Now().Add(patience))
 	}
 	return conn, err
 }
