@@ -16,6 +16,7 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/kubetest"
 )
 
@@ -220,6 +221,12 @@ spec:
 			return proxy.CurrentStatus == want && proxy.Description != ""
 		})
 	}
+	create(t, c, "/apis/kuma.io/v1alpha1/namespaces/weft-system/meshexternalservices", `{apiVersion: kuma.io/v1alpha1, kind: MeshExternalService, metadata: {name: far}, spec: {match: {type: HostnameGenerator, port: 80, protocol: http}, endpoints: [{address: far.example, port: 80}]}}`)
+	var service api.ServiceReport
+	eventually(t, "a service has a virtual address", func() bool {
+		statusAt(t, c, "/apis/kuma.io/v1alpha1/namespaces/weft-system/meshexternalservices/far", &service)
+		return len(service.VIPs) > 0 && strings.HasPrefix(service.VIPs[0].IP, "242.")
+	})
 	class = told{}
 	if statusAt(t, c, gateways+"gatewayclasses/other", &class); class.is("Accepted") != "Unknown Pending" {
 		t.Errorf("the class of another controller is %s", class.is("Accepted"))

@@ -37,16 +37,15 @@ const longestMessage = 32000
 // change is the write that brings what the API server holds of an object in step with how it
 // fares; nil where it says that already, and for objects that have no status of weft's. Own
 // says that the definition of the kind is weft's. What did not change keeps its time.
-func change(s *inspect.Status, had kube.Report, t api.Type, own bool, now time.Time) (*write, error) {
-	want, err := body(s, t)
-	if err != nil || want == nil {
-		return nil, err
+func change(ref api.Ref, want map[string]any, had kube.Report, t api.Type, own bool, now time.Time) (*write, error) {
+	if want == nil {
+		return nil, nil
 	}
-	w := &write{ref: s.Ref, version: had.Version, status: want}
+	w := &write{ref: ref, version: had.Version, status: want}
 	before := map[string]any{}
 	if len(had.Status) > 0 {
 		if err := json.Unmarshal(had.Status, &before); err != nil {
-			return nil, fmt.Errorf("the status of %s: %w", s.Ref, err)
+			return nil, fmt.Errorf("the status of %s: %w", ref, err)
 		}
 	}
 	if annotated(t) && !own {
@@ -58,7 +57,7 @@ func change(s *inspect.Status, had kube.Report, t api.Type, own bool, now time.T
 		w.how = replace
 		want["parents"] = parents(list(want["parents"]), list(before["parents"]))
 	}
-	if covers(before, want) {
+	if same(before, want) {
 		return nil, nil
 	}
 	return w, nil
@@ -78,16 +77,21 @@ func body(s *inspect.Status, t api.Type) (map[string]any, error) {
 		form = api.ReportStatus{Dataplanes: &api.DataplaneCounts{Total: uint32(s.Dataplanes.Selected), Applied: uint32(s.Dataplanes.Programmed), Rejected: uint32(s.Dataplanes.Rejected)},
 			Conditions: conditions(s.Conditions)}
 	}
-	text, err := json.Marshal(form)
-	if err != nil {
-		return nil, fmt.Errorf("the status of %s: %w", s.Ref, err)
-	}
-	var out map[string]any
-	if err := json.Unmarshal(text, &out); err != nil {
-		return nil, fmt.Errorf("the status of %s: %w", s.Ref, err)
-	}
-	if s.Own == nil || annotated(t) {
+	out, err := values(s.Ref, form)
+	if err == nil && (s.Own == nil || annotated(t)) {
 		out["observedGeneration"] = float64(0) // Stamp says which
+	}
+	return out, err
+}
+
+// values is a status as JSON.
+func values(ref api.Ref, form any) (out map[string]any, err error) {
+	text, err := json.Marshal(form)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the status of %s: %w", ref, err)
 	}
 	return out, nil
 }

@@ -40,7 +40,12 @@ func written(t *testing.T, w *write, generation int64) kube.Report {
 
 func must(t *testing.T, s *inspect.Status, had kube.Report, own bool, at time.Time) *write {
 	t.Helper()
-	w, err := change(s, had, api.Type{Custom: &api.Definition{Annotated: s.Ref.Kind == "RouteGroup"}}, own, at)
+	typ := api.Type{Custom: &api.Definition{Annotated: s.Ref.Kind == "RouteGroup"}}
+	want, err := body(s, typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := change(s.Ref, want, had, typ, own, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +89,29 @@ func TestOnlyWhatDiffersIsWritten(t *testing.T) {
 	}
 }
 
+// TestWhatIsGoneIsTakenAway: names and counts that a service has no more.
+func TestWhatIsGoneIsTakenAway(t *testing.T) {
+	t.Parallel()
+	ref, typ := api.Ref{Kind: api.KindMeshService, Mesh: "default", Namespace: "shop", Name: "web"}, api.Type{}
+	had := kube.Report{Generation: 1, Status: json.RawMessage(`{"addresses":[{"hostname":"web.mesh"}],"vips":[{"ip":"241.0.0.1"}],"dataplaneProxies":{"connected":1,"total":2}}`)}
+	for name, c := range map[string]struct {
+		report api.ServiceReport
+		writes bool
+	}{
+		"nothing":            {api.ServiceReport{Addresses: []api.ServiceAddress{{Hostname: "web.mesh"}}, VIPs: []api.VIP{{IP: "241.0.0.1"}}, DataplaneProxies: &api.ProxyCounts{Connected: 1, Total: 2}}, false},
+		"a name":             {api.ServiceReport{VIPs: []api.VIP{{IP: "241.0.0.1"}}, DataplaneProxies: &api.ProxyCounts{Connected: 1, Total: 2}}, true},
+		"the last connected": {api.ServiceReport{Addresses: []api.ServiceAddress{{Hostname: "web.mesh"}}, VIPs: []api.VIP{{IP: "241.0.0.1"}}, DataplaneProxies: &api.ProxyCounts{Total: 2}}, true},
+	} {
+		want, err := values(ref, c.report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, err := change(ref, want, had, typ, true, now); err != nil || (w != nil) != c.writes {
+			t.Errorf("%s is gone: %v, %v", name, w, err)
+		}
+	}
+}
+
 // TestEntriesOfOtherControllersStay: a route at two parents, of which another controller has one.
 func TestEntriesOfOtherControllersStay(t *testing.T) {
 	t.Parallel()
@@ -111,8 +139,8 @@ func TestEntriesOfOtherControllersStay(t *testing.T) {
 	if w := must(t, route, kube.Report{}, true, now); w != nil {
 		t.Errorf("a route of nobody is written: %v", w.status)
 	}
-	if w, _ := change(&inspect.Status{Ref: api.Ref{Kind: "Gateway"}}, kube.Report{}, api.Type{Reported: true}, true, now); w != nil {
-		t.Errorf("a Gateway of others is written: %v", w.status)
+	if b, _ := body(&inspect.Status{Ref: api.Ref{Kind: "Gateway"}}, api.Type{Reported: true}); b != nil {
+		t.Errorf("a Gateway of others is written: %v", b)
 	}
 }
 

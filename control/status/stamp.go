@@ -26,7 +26,7 @@ func Stamp(want, had map[string]any, generation int64, now time.Time) {
 				case key == "conditions":
 					stampCondition(entry, object(like(before, entry, "type")), generation, now)
 				default:
-					Stamp(entry, object(like(before, entry, "name", "parentRef", "controllerName")), generation, now)
+					Stamp(entry, object(like(before, entry, "name", "parentRef", "controllerName", "hostnameGeneratorRef")), generation, now)
 				}
 			}
 		}
@@ -87,6 +87,14 @@ func covers(had any, want any) bool {
 		return true
 	}
 	return reflect.DeepEqual(had, want)
+}
+
+// whole are the fields that are left out where they are empty, and that weft alone writes.
+var whole = []string{"addresses", "vips", "hostnameGenerators", "dataplaneProxies"}
+
+// same reports whether a status is what want says, as far as it is weft's.
+func same(had, want map[string]any) bool {
+	return covers(had, want) && !slices.ContainsFunc(whole, func(k string) bool { return !reflect.DeepEqual(had[k], want[k]) })
 }
 
 func coversConditions(had, want []any) bool {

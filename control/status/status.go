@@ -31,7 +31,10 @@ import (
 
 // The rhythm of statuses.
 const (
-	Pace     = 5 * time.Second        // between two writes of one object, and between two looks at all
+	Pace = 5 * time.Second // between two writes of one object, and between two looks at all
+	// ServicePace is that of services, whose counts change with every pod.
+	ServicePace = 10 * time.Second
+
 	patience = time.Second            // for the Envoys that an edit concerns
 	tick     = 100 * time.Millisecond // between looks at what was edited
 	share    = 20                     // a look at all takes at most one part in so many of the time
@@ -69,7 +72,7 @@ type Reporter struct {
 	edited map[api.Ref]time.Time // since when an edit waits for its Envoys
 	missed bool                  // there were more edits than are looked at one by one
 
-	wrote    map[api.Ref]time.Time // not longer than Pace ago
+	wrote    map[api.Ref]time.Time // not longer than ServicePace ago
 	owed     bool                  // something is to be written that could not be
 	stirred  uint64                // at the last look at all
 	revision uint64
@@ -130,7 +133,7 @@ func (r *Reporter) step(ctx context.Context, now time.Time) {
 	if m == nil {
 		return
 	}
-	maps.DeleteFunc(r.wrote, func(_ api.Ref, at time.Time) bool { return now.Sub(at) >= Pace })
+	maps.DeleteFunc(r.wrote, func(_ api.Ref, at time.Time) bool { return now.Sub(at) >= ServicePace })
 	writes := r.afterEdits(m, now)
 	if stirred, revision := r.Plane.Stirred(), m.Snapshot().Revision(); !now.Before(r.next) && (r.owed || stirred != r.stirred || revision != r.revision) {
 		r.stirred, r.revision, r.owed = stirred, revision, false
@@ -153,15 +156,15 @@ func (r *Reporter) afterEdits(m *resolve.Model, now time.Time) []*write {
 	problems := sync.OnceValue(r.Plane.Problems)
 	for _, ref := range slices.SortedFunc(maps.Keys(edited), api.Ref.Compare) {
 		late := now.Sub(edited[ref]) >= patience
-		s, err := inspect.StatusOf(m.Reader(nil), ref, r.Plane.Sidecar, problems()...)
+		f, err := r.one(m.Reader(nil), ref, problems)
 		switch {
 		case err != nil && !late: // it is not resolved yet, or gone again
 			continue
 		case err != nil:
-		case !late && (pending(&s) || !r.current(m, ref)):
+		case !late && (f.pending || !r.current(m, ref)):
 			continue
 		default:
-			out = append(out, r.due(m, &s, now)...)
+			out = append(out, r.due(m, f, now)...)
 		}
 		r.mu.Lock()
 		if r.edited[ref] == edited[ref] {
@@ -170,11 +173,6 @@ func (r *Reporter) afterEdits(m *resolve.Model, now time.Time) []*write {
 		r.mu.Unlock()
 	}
 	return out
-}
-
-// pending reports whether Envoys have not answered yet.
-func pending(s *inspect.Status) bool {
-	return slices.ContainsFunc(s.Conditions, func(c inspect.Condition) bool { return c.Type == "Programmed" && c.Reason == "Pending" })
 }
 
 // current reports whether the model knows what the object says at the API server now. Its
@@ -194,13 +192,13 @@ func (r *Reporter) all(ctx context.Context, m *resolve.Model, now time.Time) []*
 	r.mu.Unlock()
 	var out []*write
 	for mesh := range m.Snapshot().OfKind(api.KindMesh) {
-		objects := inspect.OverviewOf(m.Reader(func() bool { return ctx.Err() != nil }), mesh.Name, sidecars, problems...).Objects
+		found := r.ofMesh(m.Reader(func() bool { return ctx.Err() != nil }), mesh.Name, sidecars, problems)
 		if ctx.Err() != nil {
 			return nil // what was found is not whole
 		}
-		for i := range objects {
-			if _, waits := waiting[objects[i].Ref]; !waits {
-				out = append(out, r.due(m, &objects[i], now)...)
+		for _, f := range found {
+			if _, waits := waiting[f.ref]; !waits {
+				out = append(out, r.due(m, f, now)...)
 			}
 		}
 	}
@@ -208,27 +206,31 @@ func (r *Reporter) all(ctx context.Context, m *resolve.Model, now time.Time) []*
 }
 
 // due is the write of one object, none where nothing is to be written now.
-func (r *Reporter) due(m *resolve.Model, s *inspect.Status, now time.Time) []*write {
-	t, known := r.Catalog.Type(s.Ref.Kind)
-	served, installed := r.Store.Served(s.Ref.Kind)
-	had, there := r.Store.Report(s.Ref)
+func (r *Reporter) due(m *resolve.Model, f finding, now time.Time) []*write {
+	t, known := r.Catalog.Type(f.ref.Kind)
+	served, installed := r.Store.Served(f.ref.Kind)
+	had, there := r.Store.Report(f.ref)
 	if !known || !kube.Reported(t) || !installed || !there || !served.Status && (served.Own || !annotated(t)) {
 		return nil
 	}
-	if o, ok := m.Snapshot().Get(s.Ref); ok && o.From != nil {
+	if o, ok := m.Snapshot().Get(f.ref); ok && o.From != nil {
 		return nil // nobody wrote it
-	} else if ok && !r.current(m, s.Ref) {
+	} else if ok && !r.current(m, f.ref) {
 		r.owed = true // the model is about to follow
 		return nil
 	}
-	w, err := change(s, had, t, served.Own, now)
+	w, err := change(f.ref, f.want, had, t, served.Own, now)
 	if err != nil {
-		r.Log.Error("a status cannot be written", "object", s.Object, "error", err)
+		r.Log.Error("a status cannot be written", "object", f.ref.String(), "error", err)
 	}
 	if w == nil {
 		return nil
 	}
-	if _, recently := r.wrote[s.Ref]; recently {
+	pace := Pace
+	if t.NewStatus != nil {
+		pace = ServicePace
+	}
+	if at, wrote := r.wrote[f.ref]; wrote && now.Sub(at) < pace {
 		r.owed = true
 		return nil
 	}
@@ -242,7 +244,7 @@ func (r *Reporter) send(ctx context.Context, writes []*write) {
 	outcomes := make([]error, len(writes))
 	for i, w := range writes {
 		sending.Go(func() error {
-			outcomes[i] = r.one(ctx, w)
+			outcomes[i] = r.write(ctx, w)
 			return nil
 		})
 	}
@@ -268,7 +270,7 @@ func (r *Reporter) send(ctx context.Context, writes []*write) {
 	}
 }
 
-func (r *Reporter) one(ctx context.Context, w *write) error {
+func (r *Reporter) write(ctx context.Context, w *write) error {
 	switch w.how {
 	case replace:
 		return r.Writer.ReplaceStatus(ctx, w.ref, w.version, w.status)

@@ -1,0 +1,80 @@
+package status
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// finding is how an object fares, as its kind has it in a cluster.
+type finding struct {
+	ref     api.Ref
+	want    map[string]any // nil where weft says nothing of it
+	pending bool           // Envoys have not answered yet
+}
+
+// one is how one object fares.
+func (r *Reporter) one(q *resolve.Reader, ref api.Ref, problems func() []*api.Violation) (finding, error) {
+	t, _ := r.Catalog.Type(ref.Kind)
+	if t.NewStatus != nil {
+		return r.service(q, ref)
+	}
+	s, err := inspect.StatusOf(q, ref, r.Plane.Sidecar, problems()...)
+	if err != nil {
+		return finding{}, err
+	}
+	return found(&s, t)
+}
+
+// ofMesh is how all objects of a mesh fare.
+func (r *Reporter) ofMesh(q *resolve.Reader, mesh string, sidecars []inspect.Sidecar, problems []*api.Violation) []finding {
+	var out []finding
+	add := func(ref api.Ref, f finding, err error) {
+		if err != nil {
+			r.Log.Error("a status cannot be written", "object", ref.String(), "error", err)
+			return
+		}
+		out = append(out, f)
+	}
+	objects := inspect.OverviewOf(q, mesh, sidecars, problems...).Objects
+	for i := range objects {
+		t, _ := r.Catalog.Type(objects[i].Ref.Kind)
+		f, err := found(&objects[i], t)
+		add(objects[i].Ref, f, err)
+	}
+	for _, t := range r.Catalog.Types() {
+		if t.NewStatus == nil {
+			continue
+		}
+		for o := range q.Snapshot().Of(t.Name, mesh) {
+			if f, err := r.service(q, o.Ref); err == nil { // else it is not resolved yet
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+// found is how a policy or route fares.
+func found(s *inspect.Status, t api.Type) (finding, error) {
+	want, err := body(s, t)
+	return finding{s.Ref, want, slices.ContainsFunc(s.Conditions, func(c inspect.Condition) bool { return c.Type == "Programmed" && c.Reason == "Pending" })}, err
+}
+
+// service is how a service fares: its addresses, names and dataplanes.
+func (r *Reporter) service(q *resolve.Reader, ref api.Ref) (finding, error) {
+	report, ok := q.ServiceReport(ref, func(dp api.Ref) bool {
+		s, ok := r.Plane.Sidecar(dp)
+		return ok && s.Connected
+	})
+	if !ok {
+		return finding{}, inspect.NotFound(ref.Kind, ref.Name, nil)
+	}
+	want, err := values(ref, report)
+	if err == nil {
+		want["observedGeneration"] = float64(0) // Stamp says which
+	}
+	return finding{ref: ref, want: want}, err
+}
