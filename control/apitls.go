@@ -1,7 +1,9 @@
 package control
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -33,7 +35,24 @@ func (p *Plane) watched() (http.Handler, error) {
 		limit.Proven(r.Context())
 		metrics.ServeHTTP(w, r)
 	})
+	if p.cfg.APIExpose {
+		mux.Handle("/", p.onceRead(p.exposed))
+	}
 	return mux, nil
+}
+
+// members are the users of the cluster, as it says who they are and what they may.
+type members struct{ users *identity.Users }
+
+// WhoIs asks the API server, or remembers what it said.
+func (m members) WhoIs(ctx context.Context, token string) (web.Member, error) {
+	who, err := m.users.WhoIs(ctx, token, false)
+	if errors.Is(err, identity.ErrNobody) {
+		err = fmt.Errorf("%w: %w", web.ErrNobody, err)
+	}
+	return web.Member{Name: who.Name, Groups: who.Groups, May: func(ctx context.Context, a web.Access) (bool, error) {
+		return m.users.May(ctx, who, identity.Access(a))
+	}}, err
 }
 
 // mayRead refuses who may not get a path by the rules of the cluster. Those who collect metrics

@@ -182,6 +182,10 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	if p.cluster == nil { // a webhook stands before that store
 		c.Injected = world.Injected
 	}
+	if p.cluster != nil && p.cfg.AdminAuth == "token" {
+		c.Users = members{p.users}
+	}
+	p.exposed = web.New(c)
 	if home, err := isLoopback(p.cfg.API); err == nil && home {
 		c.Hosts = []string{} // loopback names only
 	}

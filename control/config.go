@@ -30,6 +30,7 @@ type Config struct {
 	WatchNamespaces []string `json:"watch-namespaces"`
 	Webhooks        string   `json:"webhooks"`         // address for the API server's questions; empty for none
 	APITLS          string   `json:"api-tls"`          // address for kubelets and metrics, by HTTPS; empty for none
+	APIExpose       bool     `json:"api-expose"`       // --api-tls answers the whole API
 	InjectionConfig string   `json:"injection-config"` // a file with the values of sidecars
 
 	API          string `json:"api"` // REST, inspect, GUI
@@ -125,6 +126,9 @@ func (c Config) Validate() error {
 	}
 	if c.APITLS != "" && (c.Store != "kube" || c.Namespace == "") {
 		refuse("--api-tls shows a certificate of the cluster's authority; give --store kube and --namespace NAME with it")
+	}
+	if c.APIExpose && (c.APITLS == "" || c.AdminAuth != "token") {
+		refuse("--api-expose is for users whom the cluster knows; give --api-tls ADDRESS and --admin-auth token with it")
 	}
 	if c.InjectionConfig != "" && c.Webhooks == "" {
 		refuse("--injection-config is what webhooks inject; give --webhooks ADDRESS with it")

@@ -23,12 +23,18 @@ import (
 func proving(t *testing.T) *admitted {
 	t.Helper()
 	a := admitting(t, func(c *control.Config) { c.DataplaneAuth, c.XDSPlaintext, c.APITLS = "token", false, "127.0.0.1:0" })
-	_, secret := a.Send(t, http.MethodGet, "/api/v1/namespaces/weft-system/secrets/weft-ca", nil)
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM([]byte(authorityOf(t, secret)))
-	a.plane.trusts = &tls.Config{RootCAs: roots, ServerName: "weft-control-plane.weft-system.svc", MinVersion: tls.VersionTLS12}
+	a.trustRoots()
 	create(t, a.Cluster, "/api/v1/namespaces/on/serviceaccounts", `metadata: {name: app}`)
 	return a
+}
+
+// trustRoots makes what asks the control plane by TLS trust the authority of the cluster.
+func (a *admitted) trustRoots() {
+	a.Helper()
+	_, secret := a.Send(a, http.MethodGet, secretOfRoots, nil)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(authorityOf(a.T, secret)))
+	a.plane.trusts = &tls.Config{RootCAs: roots, ServerName: "weft-control-plane.weft-system.svc", MinVersion: tls.VersionTLS12}
 }
 
 // run makes a pod as the API server injects it, and plays the kubelet: it runs.

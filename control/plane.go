@@ -42,6 +42,7 @@ type Plane struct {
 	writers    []writer
 	roots      *roots.Roots // of a cluster; nil where its authority is not needed
 	https      []*httpsServer
+	exposed    http.Handler        // the API where --api-tls has all of it
 	reviewer   *identity.APIServer // of a cluster: whose tokens are
 	users      *identity.Users     // of a cluster
 	pods       *knownPods          // of a cluster

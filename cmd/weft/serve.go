@@ -54,6 +54,7 @@ func serveFlags(c *cobra.Command, config *control.Config) {
 	f.StringSliceVar(&config.WatchNamespaces, "watch-namespaces", config.WatchNamespaces, "with --store kube: namespaces whose documents are read, beside that of the control plane (default all)")
 	f.StringVar(&config.Webhooks, "webhooks", config.Webhooks, "with --store kube: address where the API server's admission webhooks are answered, by HTTPS (default none)")
 	f.StringVar(&config.APITLS, "api-tls", config.APITLS, "with --store kube: address of /healthz, /readyz and, for those whom the cluster allows it, /metrics, by HTTPS (default none)")
+	f.BoolVar(&config.APIExpose, "api-expose", config.APIExpose, "--api-tls answers the whole API, to users whom the cluster allows it")
 	f.StringVar(&config.InjectionConfig, "injection-config", config.InjectionConfig, "with --webhooks: file with the values of the Helm chart by which pods get sidecars")
 	f.StringVar(&config.API, "api", config.API, "address of the HTTP API")
 	f.StringVar(&config.XDS, "xds", config.XDS, "address for sidecars: bootstrap and ADS")

@@ -58,6 +58,9 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if errors.Is(err, decode.ErrNoDocuments) {
 		return badField("", "no documents; send a stream of YAML documents or a JSON array")
 	}
+	if err := s.mayWrite(r.Context(), slices.Concat(b.objects, b.refused)); err != nil {
+		return err
+	}
 	b.found = api.Violations(err)
 	do := s.stored
 	if dry {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -27,6 +28,8 @@ type user struct {
 	Groups []string `json:"groups"`
 	logged string   // in place of Name where nobody had to say who it is
 	client string   // what the request says of its program
+	// may asks the cluster; nil where it has no say.
+	may func(context.Context, Access) (bool, error)
 }
 
 type userKey struct{}
@@ -64,6 +67,10 @@ func (s *server) authorised(next http.Handler) http.Handler {
 			as(w, r, admin)
 			return
 		}
+		if s.Users != nil {
+			s.member(w, r, given, as)
+			return
+		}
 		name, groups, err := s.Tokens.WhoIs(given)
 		switch {
 		case given == "" || err != nil:
@@ -76,6 +83,20 @@ func (s *server) authorised(next http.Handler) http.Handler {
 			as(w, r, user{Name: name, Groups: append(groups, "mesh-system:authenticated")})
 		}
 	})
+}
+
+// member lets in whom the cluster knows; what they may, permitted decides.
+func (s *server) member(w http.ResponseWriter, r *http.Request, token string, as func(http.ResponseWriter, *http.Request, user)) {
+	m, err := s.Users.WhoIs(r.Context(), token)
+	switch {
+	case errors.Is(err, ErrNobody):
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		s.deny(w, r, http.StatusUnauthorized, "", err.Error())
+	case err != nil:
+		s.deny(w, r, http.StatusServiceUnavailable, "", err.Error())
+	default:
+		as(w, r, user{Name: m.Name, Groups: append(slices.Clone(m.Groups), "mesh-system:authenticated"), may: m.May})
+	}
 }
 
 // deny refuses who sent a request, and logs it: address, what was asked, and

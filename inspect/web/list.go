@@ -200,13 +200,21 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 		objects, all = snapshot.Of(kind, mesh), snapshot.Count(kind, mesh)
 	}
 	p := page{Items: []json.RawMessage{}}
-	everything, looked := sel.everything(), 0
+	shown, isCut := r.Context().Value(visibleKey{}).(visible)
+	everything, looked := sel.everything() && !isCut, 0
 	for o := range objects {
 		if everything && len(p.Items) == sel.size {
 			p.Total = all // of which the rest need not be looked at
 			break
 		}
 		looked++
+		if isCut {
+			if sees, err := shown.sees(r.Context(), o); err != nil {
+				return err
+			} else if !sees {
+				continue
+			}
+		}
 		if !everything && (!sel.takes(o) || len(sel.labels) > 0 && !sel.labelled(s.Catalog.Shown(o))) {
 			continue
 		}

@@ -41,6 +41,9 @@ type Config struct {
 	Listed func(int)
 	// Admin is the token that every request needs; empty where none is needed.
 	Admin string
+	// Users are those of the cluster that holds the documents, instead of users of Tokens; nil
+	// where there is none.
+	Users Users
 	// Proven is told of each request whose sender may ask; nil tells nobody.
 	Proven func(context.Context)
 	// Hosts are the values of Host that are answered beside loopback names; nil
@@ -137,9 +140,9 @@ func New(cfg Config) http.Handler {
 	cfg.Catalog = cfg.Catalog.InZone(cfg.Zone)
 	s := &server{Config: cfg, mux: http.NewServeMux()}
 	for _, r := range s.routes() {
-		s.mux.Handle(r.pattern, s.serve(r.handle))
+		s.mux.Handle(r.pattern, s.permitted(r.pattern, s.serve(r.handle)))
 	}
-	s.mux.Handle("GET /metrics", cfg.Metrics)
+	s.mux.Handle("GET /metrics", s.permitted("GET /metrics", cfg.Metrics))
 	s.mux.Handle("/", s.serve(s.notFound))
 	return s.recovered(s.hosts(s.authorised(s.mux)))
 }
