@@ -42,5 +42,22 @@ func (p *Plane) keep(ctx context.Context, running *errgroup.Group) {
 	}
 	if p.roots != nil {
 		running.Go(func() error { p.roots.Run(ctx); return nil })
+		running.Go(func() error { p.tellAuthorities(ctx); return nil })
+	}
+}
+
+// tellAuthorities tells all sidecars which authorities they are to trust, as they change,
+// until ctx ends. Who hears it trusts this control plane already.
+func (p *Plane) tellAuthorities(ctx context.Context) {
+	for {
+		pem, changed := p.roots.PEM()
+		if len(pem) > 0 {
+			p.agents.Authorities(pem)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
 	}
 }

@@ -53,6 +53,7 @@ type bootstrapRequest struct {
 	AdminSocket       string            `json:"adminSocket"`
 	XDSAddress        string            `json:"xdsAddress"` // weft's: where the sidecar finds the control plane
 	CACert            string            `json:"caCert"`     // the authority that the sidecar trusts
+	CAPath            string            `json:"caPath"`     // weft's: a file on the sidecar's host with what it trusts from now on
 	SystemCA          string            `json:"systemCaPath"`
 	DynamicMetadata   map[string]string `json:"dynamicMetadata"`
 	Version           map[string]any    `json:"version"`
@@ -235,7 +236,10 @@ func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, d
 	if ca != "" && ask.CACert != "" {
 		ca = ask.CACert
 	}
-	c := xds.BootstrapConfig{Mesh: ask.Mesh, Name: ask.Name, XDSHost: name, XDSPort: uint32(number), XDSAddress: ask.XDSAddress, CA: ca, Token: token, TokenPath: ask.TokenPath,
+	if ca == "" {
+		ask.CAPath = ""
+	}
+	c := xds.BootstrapConfig{Mesh: ask.Mesh, Name: ask.Name, XDSHost: name, XDSPort: uint32(number), XDSAddress: ask.XDSAddress, CA: ca, CAPath: ask.CAPath, Token: token, TokenPath: ask.TokenPath,
 		AdminPort: ask.AdminPort, AdminSocket: ask.AdminSocket, SystemCA: ask.SystemCA, Metadata: map[string]any{"dataplane.proxyType": "dataplane"}}
 	if spec, ok := dp.Spec.(*api.Dataplane); ok && spec.Networking != nil {
 		c.Service = serviceOf(spec.Networking)

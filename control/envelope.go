@@ -57,7 +57,7 @@ var fieldsOfKuma = []string{"bootstrapVersion", "certBytes", "dataplaneTokenPath
 	"accessLogSocketPath", "metricsSocketPath", "spireSupported"}
 
 // fieldsOfWeft are those of bootstrapRequest.
-var fieldsOfWeft = []string{"mesh", "name", "proxyType", "dataplaneToken", "tokenPath", "dataplaneResource", "adminPort", "adminSocket", "caCert",
+var fieldsOfWeft = []string{"mesh", "name", "proxyType", "dataplaneToken", "tokenPath", "dataplaneResource", "adminPort", "adminSocket", "caCert", "caPath",
 	"systemCaPath", "dynamicMetadata", "version"}
 
 // warnUnknown warns of fields that neither weft nor Kuma has: those of a newer

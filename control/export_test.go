@@ -21,3 +21,6 @@ func Write(ctx context.Context, log *slog.Logger, writers map[string]func(contex
 	}
 	p.write(ctx)
 }
+
+// TellAuthorities tells the sidecars whom to trust.
+func (p *Plane) TellAuthorities(pem []byte) { p.agents.Authorities(pem) }

@@ -53,6 +53,9 @@ type BootstrapConfig struct {
 	XDSAddress string
 	// CA is the authority of the control plane, in PEM; empty is plaintext.
 	CA string
+	// CAPath is the file, as CAFile makes it, that holds the authorities instead; those of
+	// what takes its place are trusted from the next connection on.
+	CAPath string
 	// Token is sent with the stream; empty sends none.
 	Token string
 	// TokenPath is the file, as TokenFile makes it, that holds the token
@@ -199,11 +202,17 @@ func (c BootstrapConfig) adsCluster() *clusterv3.Cluster {
 	tls := &tlsv3.UpstreamTlsContext{CommonTlsContext: &tlsv3.CommonTlsContext{
 		TlsParams:     &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_2},
 		AlpnProtocols: []string{"h2"},
-		ValidationContextType: &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: &tlsv3.CertificateValidationContext{
-			TrustedCa:                 &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: c.CA}},
-			MatchTypedSubjectAltNames: []*tlsv3.SubjectAltNameMatcher{sanMatcher(name, exactly(name))},
-		}},
 	}}
+	known := &tlsv3.CertificateValidationContext{MatchTypedSubjectAltNames: []*tlsv3.SubjectAltNameMatcher{sanMatcher(name, exactly(name))}}
+	if c.CAPath == "" {
+		known.TrustedCa = inlineText(c.CA)
+		tls.CommonTlsContext.ValidationContextType = &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: known}
+	} else {
+		tls.CommonTlsContext.ValidationContextType = &tlsv3.CommonTlsContext_CombinedValidationContext{
+			CombinedValidationContext: &tlsv3.CommonTlsContext_CombinedCertificateValidationContext{
+				DefaultValidationContext: known, ValidationContextSdsSecretConfig: fromFile(controlPlaneCA, c.CAPath),
+			}}
+	}
 	if !isIP(name) {
 		tls.Sni = name
 	}

@@ -42,13 +42,14 @@ func TestBootstrapNamesTheNode(t *testing.T) {
 // with a name, and over TLS to an address with a socket for administration.
 func TestBootstraps(t *testing.T) {
 	t.Parallel()
-	plain, named, address, file, fallback := config(), config(), config(), config(), config()
+	plain, named, address, file, fallback, renewed := config(), config(), config(), config(), config(), config()
 	plain.AdminPort, plain.Service, plain.Metadata = 9901, "web", map[string]any{"version": "1"}
 	named.XDSHost, named.CA, named.Token = "control.example", "authority", "abc"
 	address.CA, address.XDSHost, address.AdminSocket, address.SystemCA = "authority", "192.0.2.7", "/run/admin.sock", "/etc/authorities.pem"
 	file.Token, file.TokenPath = "abc", "/run/token.json"
 	fallback.XDSHost, fallback.CA, fallback.XDSAddress = "control.example", "authority", "10.96.0.5"
-	for name, c := range map[string]xds.BootstrapConfig{"plain": plain, "named": named, "fallback": fallback, "address": address, "token-file": file} {
+	renewed.XDSHost, renewed.CA, renewed.CAPath = "control.example", "authority", "/run/authorities.json"
+	for name, c := range map[string]xds.BootstrapConfig{"ca-file": renewed, "plain": plain, "named": named, "fallback": fallback, "address": address, "token-file": file} {
 		text, err := xds.Bootstrap(c)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -38,8 +38,11 @@ type Config struct {
 	TokenFile   string // empty: no token
 	CAFile      string // authority of the control plane
 	CA          []byte // the same in PEM, where there is no file
-	Envoy       string // path of the binary; empty: look for it
-	AdminPort   uint32 // 0 = any
+	// StateDir keeps across restarts what the control plane told of its authorities; nobody
+	// else may write there. Empty keeps nothing.
+	StateDir  string
+	Envoy     string // path of the binary; empty: look for it
+	AdminPort uint32 // 0 = any
 	// Readiness is the address of the agent's own /readyz; port 0 = any.
 	Readiness string
 	// DNS is the loopback address at which names of the mesh are resolved, and all others
@@ -95,7 +98,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	token := newToken(a.config.TokenFile, dir, a.log)
-	source, err := newSource(a.config, token)
+	source, err := newSource(a.config, token, newAuthorities(a.config, dir, a.log))
 	if err != nil {
 		return err
 	}
@@ -126,6 +129,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		token.look(time.Now()) // before Envoy wants it
 		all.Go(func() error { token.keep(stop, a.intervals.look); return nil })
 	}
+	all.Go(func() error { source.keepAuthorities(stop, a.intervals.look); return nil })
 	all.Go(func() error {
 		t := &attachment{Agent: a, source: source}
 		if names != nil {

@@ -45,6 +45,7 @@ type request struct {
 	DataplaneResource string  `json:"dataplaneResource,omitempty"`
 	XDSAddress        string  `json:"xdsAddress,omitempty"` // where the control plane's name cannot be resolved
 	CACert            string  `json:"caCert,omitempty"`
+	CAPath            string  `json:"caPath,omitempty"` // where Envoy finds what takes its place
 	SystemCAPath      string  `json:"systemCaPath,omitempty"`
 	AdminPort         uint32  `json:"adminPort"`
 	Version           version `json:"version"`

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"sync"
 	"time"
 )
@@ -26,12 +25,11 @@ type source struct {
 	mu     sync.Mutex
 	client *http.Client
 	pem    []byte // of the authority that client knows
-	// told is the authority that the control plane gave in the place of given.
-	told, given []byte
+	known  *authorities
 }
 
 // newSource refuses connections that could show the token to somebody else.
-func newSource(c Config, token *token) (*source, error) {
+func newSource(c Config, token *token, known *authorities) (*source, error) {
 	u, err := url.Parse(c.XDS)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("--xds %q is no URL; write https://HOST:PORT", c.XDS)
@@ -51,7 +49,7 @@ func newSource(c Config, token *token) (*source, error) {
 	default:
 		return nil, fmt.Errorf("--xds %s has the scheme %q; use https://, or http:// on loopback", c.XDS, u.Scheme)
 	}
-	return &source{config: c, token: token, url: u.JoinPath("bootstrap").String(), host: u.Hostname(), tls: u.Scheme == "https"}, nil
+	return &source{config: c, token: token, url: u.JoinPath("bootstrap").String(), host: u.Hostname(), tls: u.Scheme == "https", known: known}, nil
 }
 
 func loopback(host string) bool {
@@ -73,7 +71,9 @@ func (s *source) connect(r *request) (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; %w", err, errPermanent)
 	}
-	r.CACert = string(pem)
+	if r.CACert = string(pem); s.tls {
+		r.CAPath = s.known.path
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.client != nil && bytes.Equal(pem, s.pem) {
@@ -98,42 +98,38 @@ func (s *source) trusting(pem []byte) (*tls.Config, error) {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, ServerName: s.host}, nil
 }
 
-// authorities is by whom the control plane is known: what it told over a connection that
-// was trusted, unless the user has given something else since then.
+// authorities is by whom the control plane is known now; none over plaintext.
 func (s *source) authorities() ([]byte, error) {
-	given, err := s.givenAuthorities()
+	if !s.tls {
+		return nil, nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.told) > 0 && (err != nil || bytes.Equal(given, s.given)) {
-		return s.told, nil
-	}
-	return given, err
+	return s.known.current()
 }
 
-func (s *source) givenAuthorities() ([]byte, error) {
-	if s.config.CAFile == "" {
-		return s.config.CA, nil
-	}
-	pem, err := os.ReadFile(s.config.CAFile)
-	if err != nil {
-		return nil, fmt.Errorf("--ca-file: %w", err)
-	}
-	return pem, nil
-}
-
-// trust takes other authorities from the control plane; what holds no certificate is
-// left aside.
+// trust takes other authorities from the control plane.
 func (s *source) trust(pem []byte) {
-	if !s.tls || !x509.NewCertPool().AppendCertsFromPEM(pem) {
-		return
-	}
-	given, err := s.givenAuthorities()
-	if err != nil {
+	if !s.tls {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told, s.given = pem, given
+	s.known.trust(pem)
+}
+
+// keepAuthorities shows Envoy what the user gives, as it changes, until ctx ends.
+func (s *source) keepAuthorities(ctx context.Context, every time.Duration) {
+	for s.tls {
+		if _, err := s.authorities(); err != nil {
+			s.known.log.Warn("keeping the authorities of before", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(every):
+		}
+	}
 }
 
 // unresolved reports whether there is a fallback, and the name of the control plane

@@ -91,6 +91,7 @@ func (s *settings) arguments(c Config) []string {
 		"--mesh=" + s.mesh,
 		"--name=$(POD_NAME).$(POD_NAMESPACE)",
 		fmt.Sprintf("--readiness=:%d", ReadinessPort),
+		"--state-dir=" + runDir,
 		"--token-file=" + tokenDir + "/token",
 		"--xds=https://weft-control-plane." + c.SystemNamespaces[0] + ".svc:5678",
 	}
