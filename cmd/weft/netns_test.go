@@ -153,9 +153,11 @@ func (m *redirectedMesh) file(name string) string { return filepath.Join(m.dir, 
 
 // pod starts a workload that says who it is and who called it, redirection, and a sidecar
 // by the user that is excluded from it.
-func (m *redirectedMesh) pod(name, backend string) {
+func (m *redirectedMesh) pod(name, backend string) { m.podAt(m.network.Pod(), name, backend, nil, nil) }
+
+// podAt is the same in a namespace, with more flags of the installation and of the sidecar.
+func (m *redirectedMesh) podAt(pod *netnstest.Namespace, name, backend string, install, sidecar []string) {
 	m.t.Helper()
-	pod := m.network.Pod()
 	m.pods[name] = pod
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, _, _ := net.SplitHostPort(r.RemoteAddr)
@@ -177,13 +179,13 @@ networking:
 	m.ok(os.WriteFile(m.file(name+".token"), []byte(token), 0o644))
 	want := "installed: IPv4 and IPv6 by " + backend + "\n"
 	for range 2 {
-		if got := m.weft(pod, "install", "transparent-proxy", "--backend", backend); got != want {
+		if got := m.weft(pod, append([]string{"install", "transparent-proxy", "--backend", backend}, install...)...); got != want {
 			m.t.Errorf("%s: install says %q, want %q", name, got, want)
 		}
 		want = "unchanged\n"
 	}
-	m.start(pod, sidecarUser, "sidecar", "--xds", "https://"+netnstest.WorldIPv4.String()+":5678", "--dataplane-file", m.file(name+".yaml"),
-		"--token-file", m.file(name+".token"), "--ca-file", m.file("ca.pem"), "--readiness", "0.0.0.0:9902", "--concurrency", "1", "--drain-time", "0s")
+	m.start(pod, sidecarUser, append([]string{"sidecar", "--xds", "https://" + netnstest.WorldIPv4.String() + ":5678", "--dataplane-file", m.file(name + ".yaml"),
+		"--token-file", m.file(name + ".token"), "--ca-file", m.file("ca.pem"), "--readiness", "0.0.0.0:9902", "--concurrency", "1", "--drain-time", "0s"}, sidecar...)...)
 	m.until(m.network.World, fmt.Sprintf("http://%s:9902/readyz", pod.IPv4), "")
 }
 

@@ -25,6 +25,7 @@ metadata:
     traffic.kuma.io/exclude-outbound-ips: "10.1.2.3/8,fd00::1"
     traffic.kuma.io/exclude-outbound-ports-for-uids: "tcp:22,80:1000-1999;udp:53:33;7"
     traffic.kuma.io/drop-invalid-packets: "true"
+    kuma.io/builtin-dns: "true"
     kuma.io/builtin-dns-port: "15054"
 spec:
   containers: [{name: app, image: example.org/app:1}]
@@ -74,7 +75,7 @@ func TestInjectedRedirection(t *testing.T) {
 	if d := cmp.Diff(annotation.Annotation(), flags.Annotation()); d != "" {
 		t.Errorf("the annotation and the flags (-annotation +flags):\n%s", d)
 	}
-	if flags.DNSPort != 15054 || len(flags.ExcludeOutboundIPs) != 2 || len(flags.ExcludeOutboundPortsForUIDs) < 3 || !flags.DropInvalidPackets {
+	if flags.DNSPort != 15054 || !flags.RedirectDNS || len(flags.ExcludeOutboundIPs) != 2 || len(flags.ExcludeOutboundPortsForUIDs) < 3 || !flags.DropInvalidPackets {
 		t.Errorf("not all that the pod asks for: %s", flags.Annotation())
 	}
 	pod.File("resolv.conf", "nameserver 10.77.0.1\n")
