@@ -29,9 +29,19 @@ func Documents(t testing.TB, text []byte) (all []map[string]any) {
 	}
 }
 
-// Apply is `kubectl apply --server-side`, with a query such as dryRun=All. It waits for a
-// kind that is not served yet, and fails where the API server refuses.
+// Apply is ApplyWarned where nothing is to be warned of.
 func (c *Cluster) Apply(t testing.TB, object map[string]any, query string) map[string]any {
+	t.Helper()
+	got, warnings := c.ApplyWarned(t, object, query)
+	for _, w := range warnings {
+		t.Errorf("apply %v: %s", object["kind"], w)
+	}
+	return got
+}
+
+// ApplyWarned is `kubectl apply --server-side`, with a query such as dryRun=All. It waits
+// for a kind that is not served yet, and fails where the API server refuses.
+func (c *Cluster) ApplyWarned(t testing.TB, object map[string]any, query string) (got map[string]any, warnings []string) {
 	t.Helper()
 	path := c.Path(t, object)
 	text, err := json.Marshal(object)
@@ -42,10 +52,7 @@ func (c *Cluster) Apply(t testing.TB, object map[string]any, query string) map[s
 	if status != http.StatusOK && status != http.StatusCreated {
 		t.Fatalf("apply %s: %d %v", path, status, got["message"])
 	}
-	for _, w := range warnings {
-		t.Errorf("apply %s: %s", path, w)
-	}
-	return got
+	return got, warnings
 }
 
 // Path is where an object stands, by what the API server says of its kind.

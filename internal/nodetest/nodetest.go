@@ -78,12 +78,14 @@ func (n *Node) Namespace(name string, labels map[string]string) {
 	n.Apply(n.t, map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "default", "namespace": name}}, "")
 }
 
-// ApplyText applies the documents of a text.
-func (n *Node) ApplyText(text string) {
+// ApplyText applies the documents of a text, and is what the API server warned of.
+func (n *Node) ApplyText(text string) (warnings []string) {
 	n.t.Helper()
 	for _, d := range kubetest.Documents(n.t, []byte(text)) {
-		n.Apply(n.t, d, "")
+		_, warned := n.ApplyWarned(n.t, d, "")
+		warnings = append(warnings, warned...)
 	}
+	return warnings
 }
 
 // into reads what the API server answered as a typed object.
