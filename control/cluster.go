@@ -55,9 +55,13 @@ func (p *Plane) openCluster() error {
 	if !p.cfg.sharesAuthority() {
 		return nil
 	}
-	p.roots, err = roots.New(roots.Config{REST: rest, Namespace: p.cfg.Namespace, Hosts: p.cfg.hosts(), Now: p.cfg.clock(), Log: p.log})
-	if err != nil || p.cfg.Webhooks == "" {
+	if p.cfg.Certificates != "" {
+		p.roots = roots.NewDirectory(p.cfg.Certificates, p.cfg.hosts(), p.cfg.clock(), p.log)
+	} else if p.roots, err = roots.New(roots.Config{REST: rest, Namespace: p.cfg.Namespace, Hosts: p.cfg.hosts(), Now: p.cfg.clock(), Log: p.log}); err != nil {
 		return err
+	}
+	if p.cfg.Webhooks == "" {
+		return nil
 	}
 	trust, err := webhook.NewTrust(rest, p.elector.Fenced(rest), p.roots.PEM, p.log)
 	if err == nil {

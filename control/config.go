@@ -32,6 +32,7 @@ type Config struct {
 	APITLS          string   `json:"api-tls"`          // address for kubelets and metrics, by HTTPS; empty for none
 	APIExpose       bool     `json:"api-expose"`       // --api-tls answers the whole API
 	InjectionConfig string   `json:"injection-config"` // a file with the values of sidecars
+	Certificates    string   `json:"certificates"`     // a directory that somebody else keeps, such as cert-manager
 
 	API          string `json:"api"` // REST, inspect, GUI
 	XDS          string `json:"xds"` // bootstrap and ADS
@@ -132,6 +133,9 @@ func (c Config) Validate() error {
 	}
 	if c.InjectionConfig != "" && c.Webhooks == "" {
 		refuse("--injection-config is what webhooks inject; give --webhooks ADDRESS with it")
+	}
+	if c.Certificates != "" && (c.Store != "kube" || c.Namespace == "") {
+		refuse("--certificates takes the place of the cluster's authority; give --store kube and --namespace NAME with it")
 	}
 	if c.DataDir == "" {
 		refuse("--data-dir is empty; name a directory for tokens and the store")

@@ -40,7 +40,7 @@ type Plane struct {
 	cluster    *kube.Store       // of --store kube
 	elector    *election.Elector // with a namespace: who of its replicas writes
 	writers    []writer
-	roots      *roots.Roots // of a cluster; nil where its authority is not needed
+	roots      roots.Authority // of a cluster; nil where its authority is not needed
 	https      []*httpsServer
 	exposed    http.Handler        // the API where --api-tls has all of it
 	reviewer   *identity.APIServer // of a cluster: whose tokens are

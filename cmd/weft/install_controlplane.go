@@ -15,6 +15,7 @@ import (
 // installation is the command line of install control-plane.
 type installation struct {
 	files, sets []string
+	texts       []string
 	namespace   string
 	skipCRDs    bool
 }
@@ -35,6 +36,7 @@ by --values, single ones by --set, the last one wins.`,
 		RunE:    func(*cobra.Command, []string) error { return a.installControlPlane(x) },
 	}, "")
 	c.Flags().StringArrayVar(&x.sets, "set", nil, "values as path=value, with commas in between, as Helm reads them; may be repeated")
+	c.Flags().StringArrayVar(&x.texts, "set-string", nil, "the same, of which every value is a text, such as resources.limits.cpu=2")
 	c.Flags().StringArrayVarP(&x.files, "values", "f", nil, "file of values; may be repeated")
 	c.Flags().StringVarP(&x.namespace, "namespace", "n", install.DefaultNamespace, "namespace of the control plane")
 	c.Flags().BoolVar(&x.skipCRDs, "skip-crds", false, "print no custom resources")
@@ -45,7 +47,14 @@ func (a *app) installControlPlane(x installation) error {
 	if err := install.CheckNamespace(x.namespace); err != nil {
 		return usage("--namespace %w", err)
 	}
-	values, err := readValues(x.files, x.sets...)
+	var sets []install.Set
+	for _, s := range x.sets {
+		sets = append(sets, install.Set{Words: s})
+	}
+	for _, s := range x.texts {
+		sets = append(sets, install.Set{Words: s, Texts: true})
+	}
+	values, err := readValues(x.files, sets...)
 	if err != nil {
 		return err
 	}
@@ -72,8 +81,8 @@ func (a *app) installControlPlane(x installation) error {
 	return nil
 }
 
-// readValues reads files of values, and words as --set takes them.
-func readValues(names []string, sets ...string) (install.Given, error) {
+// readValues reads files of values, and values of the command line.
+func readValues(names []string, sets ...install.Set) (install.Given, error) {
 	var files []install.File
 	for _, name := range names {
 		text, err := os.ReadFile(name)

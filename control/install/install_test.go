@@ -30,8 +30,13 @@ func corpus(t *testing.T) []string {
 
 func given(t *testing.T, sets ...string) install.Given {
 	t.Helper()
-	sets = slices.DeleteFunc(sets, func(s string) bool { return s == "" })
-	v, err := install.Read(nil, sets...)
+	var words []install.Set
+	for _, s := range sets {
+		if s != "" {
+			words = append(words, install.Set{Words: s})
+		}
+	}
+	v, err := install.Read(nil, words...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +201,7 @@ watchNamespaces: [shop, Shop, shop]
 		"ha=maybe":                `ha: "maybe" is not what belongs here; write true or false`,
 		"injection.failurePolicy": `--set "injection.failurePolicy" is not understood`,
 	} {
-		if _, err := install.Read(nil, set); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := install.Read(nil, install.Set{Words: set}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", set, err, want)
 		}
 	}
@@ -208,11 +213,11 @@ func TestValuesAreLaid(t *testing.T) {
 	v, err := install.Read([]install.File{
 		{Name: "a", Text: []byte("replicas: 2\nsidecar: {resources: {limits: {cpu: '2'}}}\nsystemNamespaces: [a, b]\n")},
 		{Name: "b", Text: []byte("replicas: 3\nsystemNamespaces: [c]\n")},
-	}, "replicas=4", "api.expose=true")
+	}, install.Set{Words: "replicas=4,dns.enabled=true"}, install.Set{Words: "resources.limits.cpu=2", Texts: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.Replicas != 4 || !v.API.Expose || !slices.Equal(v.SystemNamespaces, []string{"c"}) {
+	if v.Replicas != 4 || !v.DNS.Enabled || v.Resources.Limits["cpu"] != "2" || !slices.Equal(v.SystemNamespaces, []string{"c"}) {
 		t.Errorf("%+v", v.Values)
 	}
 	if l := v.Sidecar.Resources.Limits; l["cpu"] != "2" || l["memory"] != "512Mi" {

@@ -26,11 +26,18 @@ type Given struct {
 	all map[string]any
 }
 
+// Set are values as Helm's --set takes them: ha=true,sidecar.drainTime=60s. Texts is
+// --set-string, of which every value is a text.
+type Set struct {
+	Words string
+	Texts bool
+}
+
 // Read lays files over the defaults, and words as Helm's --set takes them over those: the
 // last one wins, maps are merged, lists replaced, as Helm does it. It is strict: all
 // mistakes come at once, as *api.Violation with their paths, and places where a file
 // says them.
-func Read(files []File, sets ...string) (Given, error) {
+func Read(files []File, sets ...Set) (Given, error) {
 	all, err := plain(Default())
 	if err != nil {
 		return Given{}, err
@@ -49,8 +56,12 @@ func Read(files []File, sets ...string) (Given, error) {
 		merge(all, over)
 	}
 	for _, s := range sets {
-		if err := strvals.ParseInto(s, all); err != nil {
-			errs = multierror.Append(errs, fmt.Errorf("--set %q is not understood: %w; write such as ha=true,sidecar.drainTime=60s", api.Clip(s), err))
+		parse := strvals.ParseInto
+		if s.Texts {
+			parse = strvals.ParseIntoString
+		}
+		if err := parse(s.Words, all); err != nil {
+			errs = multierror.Append(errs, fmt.Errorf("--set %q is not understood: %w; write such as ha=true,sidecar.drainTime=60s", api.Clip(s.Words), err))
 		}
 	}
 	if errs.ErrorOrNil() != nil {

@@ -35,7 +35,7 @@ type Values struct {
 
 // APIValues say who reaches the HTTP API.
 type APIValues struct {
-	Expose bool `json:"expose" means:"serve the whole API at port 5682, to users whom the API server knows; else it is reached by kubectl port-forward alone"`
+	Expose bool `json:"expose" means:"serve the whole API at port 5682, to users whom the cluster allows it; else kubectl port-forward alone reaches it"`
 }
 
 // SecretsValues say which Secrets may be read.

@@ -80,28 +80,23 @@ func (r *Roots) TLS() *tls.Config { return r.serving.TLS() }
 // trusts.
 func (r *Roots) TLSEarly() *tls.Config {
 	c := r.serving.TLS()
-	known := c.GetCertificate
-	var early struct {
-		sync.Once
-		serving *authority.Serving
-		err     error
-	}
+	known, early := c.GetCertificate, sync.OnceValues(func() (*tls.Certificate, error) { return untrusted(r.cfg.Hosts, r.cfg.Now) })
 	c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if r.Waiting() == nil {
 			return known(hello)
 		}
-		early.Do(func() {
-			var b *authority.Bundle
-			if b, early.err = authority.NewBundle(r.cfg.Now()); early.err == nil {
-				early.serving = authority.NewServing(b, r.cfg.Now, r.cfg.Hosts...)
-			}
-		})
-		if early.err != nil {
-			return nil, early.err
-		}
-		return early.serving.TLS().GetCertificate(hello)
+		return early()
 	}
 	return c
+}
+
+// untrusted is a certificate of an authority that is forgotten at once.
+func untrusted(hosts []string, now func() time.Time) (*tls.Certificate, error) {
+	b, err := authority.NewBundle(now())
+	if err != nil {
+		return nil, err
+	}
+	return authority.NewServing(b, now, hosts...).TLS().GetCertificate(nil)
 }
 
 // PEM is what clients must trust, empty while nobody knows it, and is closed when it is

@@ -33,7 +33,9 @@ func of(v reflect.Value, at api.Path, depth int) (out []value, err error) {
 		one := value{path: string(at.Field(name)), name: name, depth: depth, means: f.Tag.Get("means"), among: strings.ReplaceAll(jsonschema.TagOf(f)["enum"], "|", ", ")}
 		switch {
 		case f.Anonymous && name == "":
-			inner, err = of(v.Field(i), at, depth)
+			if inner, err = of(v.Field(i), at, depth); err != nil {
+				return nil, err
+			}
 			out = append(out, inner...)
 			continue
 		case name == "":
