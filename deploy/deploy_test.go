@@ -1,8 +1,11 @@
 package deploy_test
 
 import (
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -26,5 +29,52 @@ func TestImagesHaveTheVersionsThatAreTested(t *testing.T) {
 	}
 	if want, got := first("../Makefile", `ENVOY_VERSION := (\S+)`), first("Dockerfile", `ENVOY_VERSION=(\S+)`); got != want {
 		t.Errorf("Envoy %s, want %s", got, want)
+	}
+}
+
+// The dashboard asks for metrics that there are, and leaves no panel without a question.
+func TestDashboardAsksForMetricsThatThereAre(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("grafana/weft.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Type, Title string
+			Targets     []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(text, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	sources := ""
+	files, err := filepath.Glob("../control/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sources: %v", err)
+	}
+	for _, f := range files {
+		source, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources += string(source)
+	}
+	asked := 0
+	for _, p := range dashboard.Panels {
+		if p.Type != "row" && len(p.Targets) == 0 {
+			t.Errorf("%s asks nothing", p.Title)
+		}
+		for _, target := range p.Targets {
+			for _, name := range regexp.MustCompile(`\bweft_[a-z_]+`).FindAllString(target.Expr, -1) {
+				asked++
+				if !strings.Contains(sources, `"`+strings.TrimSuffix(name, "_bucket")+`"`) {
+					t.Errorf("%s asks for %s, which is no metric", p.Title, name)
+				}
+			}
+		}
+	}
+	if asked < 10 {
+		t.Errorf("%d metrics are asked for", asked)
 	}
 }

@@ -24,6 +24,7 @@ type story struct {
 	kubeconfig string
 	api, hooks string // addresses of the control plane
 	token      string // a file
+	installed  []map[string]any
 }
 
 // commands are the lines of the section.
@@ -72,6 +73,10 @@ func TestAPIServerStory(t *testing.T) {
 	}
 	s.ready()
 	s.weft("check", "--kubeconfig", s.kubeconfig)
+	for _, o := range s.installed { // what the control plane has written there stays
+		s.Apply(s, o, "")
+	}
+	s.weft("check", "--kubeconfig", s.kubeconfig)
 }
 
 // weft runs a command that has to succeed.
@@ -101,6 +106,7 @@ func (s *story) install(text string) {
 			injection = o
 		}
 		s.Apply(s, o, "")
+		s.installed = append(s.installed, o)
 	}
 	s.serve(deployment, injection["data"].(map[string]any)["injection.yaml"].(string))
 }

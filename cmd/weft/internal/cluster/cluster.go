@@ -129,7 +129,7 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte, int
 	}
 	defer resp.Body.Close()
 	if said, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		c.Skew = said.Sub(time.Now()).Round(time.Second)
+		c.Skew = time.Until(said).Round(time.Second)
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, most))
 	if err != nil {
