@@ -49,6 +49,7 @@ var layers = []string{
 	"control/world",
 	"control/install",
 	"control/identity control/webhook control/roots control/status",
+	"control/services",
 	"control",
 	"examples",
 	"cmd/*",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -24,3 +25,6 @@ func Write(ctx context.Context, log *slog.Logger, writers map[string]func(contex
 
 // TellAuthorities tells the sidecars whom to trust.
 func (p *Plane) TellAuthorities(pem []byte) { p.agents.Authorities(pem) }
+
+// Snapshot is what the store holds.
+func (p *Plane) Snapshot() *api.Snapshot { return p.store.Snapshot() }

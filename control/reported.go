@@ -22,6 +22,19 @@ func (p reported) Sidecar(dp api.Ref) (inspect.Sidecar, bool) { return p.seen().
 
 func (p reported) seen() sidecars { return sidecars{p.ads, p.loop, p.returning} }
 
+// service is the status of a service; nil while it is not resolved.
+func (p reported) service(ref api.Ref) *api.ServiceReport {
+	m := p.Model()
+	if m == nil {
+		return nil
+	}
+	report, _ := m.Reader(nil).ServiceReport(ref, func(dp api.Ref) bool {
+		s, ok := p.Sidecar(dp)
+		return ok && s.Connected
+	})
+	return report
+}
+
 // Problems is what is wrong with documents.
 func (p reported) Problems() []*api.Violation { return p.problems() }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/pods"
 )
 
 // service is one object that is a destination, read once.
@@ -80,6 +81,7 @@ func newService(o *api.Object, zone map[string]string) *service {
 			s.dests = append(s.dests, destinationOf(o, s.labels, "", p.Port, p.Name, p.AppProtocol))
 		}
 	case *api.Service:
+		s.labels.Written = pods.MadeLabels(o, spec) // selectors mean the MeshService of it too
 		s.dests = kubernetesPorts(o, s.labels, spec)
 	case *api.MeshMultiZoneService:
 		for _, p := range spec.Ports {

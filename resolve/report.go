@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/pods"
 )
 
 // originGenerator is the origin of a name that a generator has made (spec/kuma.md 1.5).
@@ -15,7 +16,7 @@ const originGenerator = "HostnameGenerator"
 // can tell. Times of transitions are the caller's.
 func (q *Reader) ServiceReport(ref api.Ref, connected func(api.Ref) bool) (*api.ServiceReport, bool) {
 	x, ok := q.mesh(ref.Mesh)
-	if !ok || shortNames[ref.Kind] == "" {
+	if !ok || shortNames[ref.Kind] == "" && ref.Kind != api.KindService {
 		return nil, false
 	}
 	s, _ := x.services.Get(x.at, objectKey(ref))
@@ -38,8 +39,14 @@ func (q *Reader) ServiceReport(ref api.Ref, connected func(api.Ref) bool) (*api.
 			out.VIPs = append(out.VIPs, api.VIP{IP: ip})
 		}
 	}
+	if spec, ok := s.object.Spec.(*api.Service); ok {
+		for _, ip := range pods.Addresses(s.object, spec) {
+			out.VIPs = append(out.VIPs, api.VIP{IP: ip})
+		}
+		out.Addresses = append(out.Addresses, api.ServiceAddress{Hostname: ref.Name + "." + ref.Namespace + ".svc.cluster.local", Origin: "Kubernetes"})
+	}
 	x.reportNames(s, out)
-	if ref.Kind == api.KindMeshService {
+	if ref.Kind == api.KindMeshService || ref.Kind == api.KindService {
 		out.TLS = &api.TLSReport{Status: "NotReady"}
 		out.DataplaneProxies = x.countOf(s, connected)
 	}
@@ -65,18 +72,26 @@ func (m mesh) reportNames(s *service, out *api.ServiceReport) {
 	}
 }
 
-// countOf counts the dataplanes behind a MeshService, each once; healthy are those of which
+// countOf counts the dataplanes behind a MeshService or Service, each once; healthy are those of which
 // every inbound behind it is ready.
 func (m mesh) countOf(s *service, connected func(api.Ref) bool) *api.ProxyCounts {
-	spec, ok := s.object.Spec.(*api.MeshService)
-	if !ok {
-		return nil
-	}
 	healthy := map[*dataplane]bool{}
-	for _, p := range spec.Ports {
-		for _, x := range m.selectedInbounds(spec, p.Port) {
+	add := func(list []member) {
+		for _, x := range list {
 			known, seen := healthy[x.plane]
 			healthy[x.plane] = (known || !seen) && ready(x.inbound)
+		}
+	}
+	switch spec := s.object.Spec.(type) {
+	case *api.MeshService:
+		for _, p := range spec.Ports {
+			add(m.selectedInbounds(spec, p.Port))
+		}
+	case *api.Service:
+		for i := range spec.Ports {
+			if p := &spec.Ports[i]; p.OverTCP() {
+				add(m.selectedByService(s.object, spec, p))
+			}
 		}
 	}
 	out := &api.ProxyCounts{Total: uint32(len(healthy))}

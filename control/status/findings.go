@@ -72,7 +72,7 @@ func (r *Reporter) service(q *resolve.Reader, ref api.Ref) (finding, error) {
 	if !ok {
 		return finding{}, inspect.NotFound(ref.Kind, ref.Name, nil)
 	}
-	want, err := values(ref, report)
+	want, err := Values(report)
 	if err == nil {
 		want["observedGeneration"] = float64(0) // Stamp says which
 	}

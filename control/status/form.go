@@ -77,23 +77,23 @@ func body(s *inspect.Status, t api.Type) (map[string]any, error) {
 		form = api.ReportStatus{Dataplanes: &api.DataplaneCounts{Total: uint32(s.Dataplanes.Selected), Applied: uint32(s.Dataplanes.Programmed), Rejected: uint32(s.Dataplanes.Rejected)},
 			Conditions: conditions(s.Conditions)}
 	}
-	out, err := values(s.Ref, form)
-	if err == nil && (s.Own == nil || annotated(t)) {
+	out, err := Values(form)
+	if err != nil {
+		return nil, fmt.Errorf("the status of %s: %w", s.Ref, err)
+	}
+	if s.Own == nil || annotated(t) {
 		out["observedGeneration"] = float64(0) // Stamp says which
 	}
-	return out, err
+	return out, nil
 }
 
-// values is a status as JSON.
-func values(ref api.Ref, form any) (out map[string]any, err error) {
+// Values is a status as the values of JSON.
+func Values(form any) (out map[string]any, err error) {
 	text, err := json.Marshal(form)
 	if err == nil {
 		err = json.Unmarshal(text, &out)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the status of %s: %w", ref, err)
-	}
-	return out, nil
+	return out, err
 }
 
 func conditions(list []inspect.Condition) []api.StatusCondition {

@@ -102,7 +102,7 @@ func TestWhatIsGoneIsTakenAway(t *testing.T) {
 		"a name":             {api.ServiceReport{VIPs: []api.VIP{{IP: "241.0.0.1"}}, DataplaneProxies: &api.ProxyCounts{Connected: 1, Total: 2}}, true},
 		"the last connected": {api.ServiceReport{Addresses: []api.ServiceAddress{{Hostname: "web.mesh"}}, VIPs: []api.VIP{{IP: "241.0.0.1"}}, DataplaneProxies: &api.ProxyCounts{Total: 2}}, true},
 	} {
-		want, err := values(ref, c.report)
+		want, err := Values(c.report)
 		if err != nil {
 			t.Fatal(err)
 		}

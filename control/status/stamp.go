@@ -1,6 +1,7 @@
 package status
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"time"
@@ -91,6 +92,15 @@ func covers(had any, want any) bool {
 
 // whole are the fields that are left out where they are empty, and that weft alone writes.
 var whole = []string{"addresses", "vips", "hostnameGenerators", "dataplaneProxies"}
+
+// Says reports whether a status, as it was read, is what want says, as far as it is weft's.
+func Says(text []byte, want map[string]any) bool {
+	var had map[string]any
+	if len(text) > 0 && json.Unmarshal(text, &had) != nil {
+		return false
+	}
+	return same(had, want)
+}
 
 // same reports whether a status is what want says, as far as it is weft's.
 func same(had, want map[string]any) bool {

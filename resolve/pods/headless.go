@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -22,6 +23,17 @@ const (
 	LabelHeadless    = "k8s.kuma.io/is-headless-service"
 	LabelServiceName = "k8s.kuma.io/service-name"
 )
+
+// MadeLabels are the labels of the MeshService of a Service: those of the Service, and what it
+// is (spec/kubernetes.md 3.2).
+func MadeLabels(o *api.Object, spec *api.Service) map[string]string {
+	out := maps.Clone(o.Labels)
+	if out == nil {
+		out = map[string]string{}
+	}
+	out[LabelServiceName], out[LabelHeadless], out[api.LabelManagedBy] = o.Name, strconv.FormatBool(spec.Headless()), api.ManagedByController
+	return out
+}
 
 // The labels by which a StatefulSet numbers its pods.
 var instanceLabels = []string{"statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"}

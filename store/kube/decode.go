@@ -20,7 +20,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 func (s *Store) decode(typ api.Type) reader {
 	return func(obj any) (*api.Object, []*api.Violation) {
 		u, ok := obj.(*unstructured.Unstructured)
-		if !ok || typ.Secret && !readable(u) {
+		if !ok || typ.Secret && !readable(u) || typ.Name == api.KindMeshService && made(u) != nil {
 			return nil, nil
 		}
 		modified := lastWrite(u)

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,6 +23,46 @@ type Report struct {
 	Status json.RawMessage
 	// Conditions is what stands in ConditionsAnnotation.
 	Conditions string
+	// Made is set of what weft has made of a Service.
+	Made *Made
+}
+
+// Made is what a MeshService says that follows from a Service. It is no document: the
+// Service stands for itself (spec/kubernetes.md 3.2).
+type Made struct {
+	Mesh   string
+	Owner  string // the UID of the Service
+	Labels map[string]string
+	Spec   json.RawMessage
+}
+
+// made is what an object says that weft has made of a Service; nil of any other.
+func made(u *unstructured.Unstructured) *Made {
+	labels := u.GetLabels()
+	if labels[api.LabelManagedBy] != api.ManagedByController {
+		return nil
+	}
+	for _, o := range u.GetOwnerReferences() {
+		if o.Kind == api.KindService && o.Controller != nil && *o.Controller {
+			spec, _ := json.Marshal(u.Object["spec"]) // it was JSON
+			return &Made{Mesh: cmp.Or(labels[api.LabelMesh], api.DefaultMesh), Owner: string(o.UID), Labels: labels, Spec: spec}
+		}
+	}
+	return nil
+}
+
+// Made are the MeshServices that weft has made of Services, as the API server told of them
+// last; none without Config.Reports.
+func (s *Store) Made() map[api.Ref]Report {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[api.Ref]Report{}
+	for k, r := range s.reports {
+		if r.Made != nil {
+			out[api.Ref{Kind: k.kind, Mesh: r.Made.Mesh, Namespace: k.namespace, Name: k.name}] = r
+		}
+	}
+	return out
 }
 
 // reportKey tells objects of one kind apart, in whatever mesh.
@@ -51,6 +92,9 @@ func (s *Store) reporting(typ api.Type) func(obj any) *Report {
 			return nil
 		}
 		r := &Report{Version: u.GetResourceVersion(), Generation: u.GetGeneration(), Conditions: u.GetAnnotations()[ConditionsAnnotation]}
+		if typ.Name == api.KindMeshService {
+			r.Made = made(u)
+		}
 		if status, ok := u.Object["status"]; ok {
 			r.Status, _ = json.Marshal(status) // it was JSON
 		}

@@ -53,6 +53,11 @@ func New(store *kube.Store, catalog *api.Catalog, c *rest.Config) (*Writer, erro
 
 // Create creates an object where there is none of its name: else ErrExists.
 func (w *Writer) Create(ctx context.Context, o *api.Object) error {
+	return w.create(ctx, o, func(*unstructured.Unstructured) {})
+}
+
+// create is Create of what add completes.
+func (w *Writer) create(ctx context.Context, o *api.Object, add func(*unstructured.Unstructured)) error {
 	client, err := w.of(o.Ref)
 	if err != nil {
 		return err
@@ -65,6 +70,7 @@ func (w *Writer) Create(ctx context.Context, o *api.Object) error {
 	if err := json.Unmarshal(text, &u.Object); err != nil {
 		return fmt.Errorf("create %s: %w", o.Ref, err)
 	}
+	add(u)
 	_, err = client.Create(ctx, u, metav1.CreateOptions{FieldManager: objectManager})
 	return named("create", o.Ref, err)
 }

@@ -1,0 +1,134 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"reflect"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/status"
+	"github.com/weftmesh/weft/resolve/pods"
+	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store/kube/writing"
+)
+
+// seen is the cluster at one moment.
+type seen struct {
+	services map[key]service
+	written  map[key]bool // MeshServices that others have written
+	made     map[key]made // those of weft
+}
+
+// service is a Service in the mesh.
+type service struct {
+	object *api.Object
+	mesh   string
+}
+
+// made is a MeshService that weft has written.
+type made struct {
+	ref    api.Ref
+	report kube.Report
+}
+
+// see looks at the Services of the mesh (spec/kubernetes.md 3.1), and at MeshServices.
+func (k *Keeper) see() *seen {
+	now := k.Store.Snapshot()
+	s := &seen{services: map[key]service{}, written: map[key]bool{}, made: map[key]made{}}
+	spaces := map[string]*api.Object{}
+	for o := range now.OfKind(api.KindNamespace) {
+		spaces[o.Name] = o
+	}
+	for o := range now.OfKind(api.KindService) {
+		if mesh, ok := meshOf(o, spaces[o.Namespace]); ok && now.Has(api.Ref{Kind: api.KindMesh, Name: mesh}) {
+			s.services[key{o.Namespace, o.Name}] = service{o, mesh}
+		}
+	}
+	for o := range now.OfKind(api.KindMeshService) {
+		s.written[key{o.Namespace, o.Name}] = true
+	}
+	for ref, r := range k.Store.Made() {
+		s.made[key{ref.Namespace, ref.Name}] = made{ref, r}
+	}
+	return s
+}
+
+// meshOf is the mesh that a Service is in, if it is in one.
+func meshOf(o, space *api.Object) (mesh string, ok bool) {
+	spec, is := o.Spec.(*api.Service)
+	if !is || spec.External() || api.Ignored(o) || pods.IsAPIServer(o) || o.UID() == "" {
+		return "", false
+	}
+	if m := o.Labels[api.LabelMesh]; m != "" {
+		return m, true
+	}
+	if space == nil {
+		return "", false
+	}
+	if m := space.Labels[api.LabelMesh]; m != "" {
+		return m, true
+	}
+	injection := space.Labels[api.LabelInjection]
+	return api.DefaultMesh, injection == "enabled" || injection == "true"
+}
+
+// meshService is the MeshService of a Service.
+func (s service) meshService(catalog *api.Catalog) *api.Object {
+	o, spec := s.object, s.object.Spec.(*api.Service)
+	out := &api.Object{Ref: api.Ref{Kind: api.KindMeshService, Mesh: s.mesh, Namespace: o.Namespace, Name: o.Name}, Labels: pods.MadeLabels(o, spec)}
+	delete(out.Labels, api.LabelDisplayName)
+	out.Labels[api.LabelMesh], out.Labels[api.LabelEnv] = s.mesh, api.EnvKubernetes
+	for k, v := range catalog.ShownLabels(out) {
+		out.Labels[k] = v
+	}
+	to := &api.MeshService{Selector: &api.ServiceSelector{DataplaneTags: maps.Clone(spec.Selector)}}
+	if to.Selector.DataplaneTags == nil {
+		to.Selector.DataplaneTags = map[string]string{}
+	}
+	to.Selector.DataplaneTags[api.LabelNamespace] = o.Namespace
+	for i := range spec.Ports {
+		p := &spec.Ports[i]
+		if !p.OverTCP() {
+			continue
+		}
+		protocol, _ := p.Speaks(o)
+		to.Ports = append(to.Ports, api.ServicePort{Port: p.Port, TargetPort: p.TargetPort, Name: p.Name, AppProtocol: string(protocol)})
+	}
+	out.Spec = to
+	return out
+}
+
+func (s service) owner() writing.Owner {
+	return writing.Owner{Name: s.object.Name, UID: s.object.UID()}
+}
+
+// says reports whether the object says what it should.
+func (m made) says(want *api.Object, owner writing.Owner) bool {
+	text, err := json.Marshal(want.Spec)
+	if err != nil {
+		return false
+	}
+	var is, should any
+	if json.Unmarshal(text, &should) != nil || json.Unmarshal(m.report.Made.Spec, &is) != nil {
+		return false
+	}
+	return m.report.Made.Owner == owner.UID && maps.Equal(m.report.Made.Labels, want.Labels) && reflect.DeepEqual(is, should)
+}
+
+// report writes the status of an object, if it differs.
+func (k *Keeper) report(ctx context.Context, m made) error {
+	r := k.Status(api.Ref{Kind: api.KindService, Mesh: m.ref.Mesh, Namespace: m.ref.Namespace, Name: m.ref.Name})
+	if r == nil {
+		return nil
+	}
+	want, err := status.Values(r)
+	if err != nil {
+		return err
+	}
+	want["observedGeneration"] = float64(m.report.Generation)
+	if status.Says(m.report.Status, want) {
+		return nil
+	}
+	return k.Writer.Status(ctx, m.ref, m.report.Version, want)
+}

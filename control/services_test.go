@@ -1,0 +1,112 @@
+package control_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/kubetest"
+)
+
+const meshServices = "/apis/kuma.io/v1alpha1/namespaces/shop/meshservices"
+
+// field is the value below a document at fields and indexes.
+func field(v any, path ...any) any {
+	for _, p := range path {
+		switch p := p.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[p]
+		case int:
+			l, _ := v.([]any)
+			if p >= len(l) {
+				return nil
+			}
+			v = l[p]
+		}
+	}
+	return v
+}
+
+// TestAPIServerGetsAMeshServiceForEachService: it follows the Service, is the same destination,
+// and goes with it; one that somebody else wrote stays (row 45).
+func TestAPIServerGetsAMeshServiceForEachService(t *testing.T) {
+	t.Parallel()
+	c := defined(t)
+	workload(t, c)
+	create(t, c, "/api/v1/namespaces/shop/services", `{metadata: {name: a}, spec: {selector: {app: a}, ports: [{port: 80}]}}`)
+	eventually(t, "MeshServices are served", func() bool {
+		status, _ := c.Send(t, http.MethodPost, meshServices, kubetest.Document(t, `{apiVersion: kuma.io/v1alpha1, kind: MeshService, metadata: {name: a}, spec: {selector: {dataplaneTags: {app: mine}}, ports: [{port: 80}]}}`))
+		return status == http.StatusCreated || status == http.StatusConflict
+	})
+	p := start(t, replicated(t, c, "a"))
+	eventually(t, "the replica leads", p.leads)
+	if got := listed(t, c, meshServices); got != "a" {
+		t.Errorf("a Service outside of the mesh has a MeshService: %s", got)
+	}
+	replace(t, c, "/api/v1/namespaces/shop", `[{"op": "add", "path": "/metadata/labels/kuma.io~1sidecar-injection", "value": "enabled"}]`)
+	eventually(t, "the Service has a MeshService", func() bool { return listed(t, c, meshServices) == "a web" })
+	service, made := read(t, c, "/api/v1/namespaces/shop/services/web"), read(t, c, meshServices+"/web")
+	owner := field(made, "metadata", "ownerReferences", 0)
+	if field(owner, "uid") != field(service, "metadata", "uid") || field(owner, "kind") != "Service" || field(owner, "controller") != true {
+		t.Errorf("the owner: %v", owner)
+	}
+	labels := fmt.Sprint(field(made, "metadata", "labels"))
+	for _, want := range []string{"k8s.kuma.io/is-headless-service:false", "k8s.kuma.io/namespace:shop", "k8s.kuma.io/service-name:web", "kuma.io/display-name:web",
+		"kuma.io/env:kubernetes", "kuma.io/managed-by:k8s-controller", "kuma.io/mesh:default", "kuma.io/origin:zone", "kuma.io/zone:default"} {
+		if !strings.Contains(labels, want) {
+			t.Errorf("the labels lack %s: %s", want, labels)
+		}
+	}
+	if got := fmt.Sprint(field(made, "spec")); got != "map[ports:[map[appProtocol:http name:http port:80 targetPort:8080]] selector:map[dataplaneTags:map[app:web k8s.kuma.io/namespace:shop]]]" {
+		t.Error(got)
+	}
+	eventually(t, "it has the addresses of the Service, and counts", func() bool {
+		s := field(read(t, c, meshServices+"/web"), "status")
+		return field(s, "vips", 0, "ip") == field(service, "spec", "clusterIP") && field(s, "addresses", 0, "hostname") == "web.shop.svc.cluster.local" &&
+			field(s, "dataplaneProxies", "total") == 1.0 && field(s, "dataplaneProxies", "healthy") == 1.0
+	})
+	p.oneDestination()
+
+	eventually(t, "an event says whose a is", func() bool {
+		for _, e := range read(t, c, "/apis/events.k8s.io/v1/namespaces/shop/events")["items"].([]any) {
+			if field(e, "reason") == "MeshServiceExists" && field(e, "regarding", "name") == "a" {
+				return true
+			}
+		}
+		return false
+	})
+	if got := fmt.Sprint(field(read(t, c, meshServices+"/a"), "spec", "selector")); got != "map[dataplaneTags:map[app:mine]]" {
+		t.Errorf("somebody else's MeshService: %s", got)
+	}
+	replace(t, c, "/api/v1/namespaces/shop/services/web", `[{"op": "replace", "path": "/spec/ports/0/targetPort", "value": 9090}]`)
+	eventually(t, "it follows the Service", func() bool { return field(read(t, c, meshServices+"/web"), "spec", "ports", 0, "targetPort") == 9090.0 })
+	remove(t, c, meshServices+"/web")
+	eventually(t, "it comes back", func() bool { return listed(t, c, meshServices) == "a web" })
+	remove(t, c, "/api/v1/namespaces/shop/services/web")
+	eventually(t, "it goes with the Service", func() bool { return listed(t, c, meshServices) == "a" })
+}
+
+// oneDestination: a Service and the MeshService of it are one.
+func (p *plane) oneDestination() {
+	p.t.Helper()
+	for o := range p.Snapshot().OfKind(api.KindMeshService) {
+		if o.Name != "a" {
+			p.t.Errorf("%s is read as a document of its own", o.Ref)
+		}
+	}
+	if text := p.want(http.StatusOK, http.MethodGet, "/_problems", ""); strings.Contains(text, "MeshService/default/shop/web") {
+		p.t.Errorf("there is a problem with what weft has made: %s", text)
+	}
+}
+
+func read(t *testing.T, c *kubetest.Cluster, path string) map[string]any {
+	t.Helper()
+	status, got := c.Send(t, http.MethodGet, path, nil)
+	if status != http.StatusOK {
+		t.Fatalf("GET %s: %d %v", path, status, got["message"])
+	}
+	return got
+}
