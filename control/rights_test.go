@@ -150,10 +150,20 @@ func TestAPIServerGrantsWhatIsNeeded(t *testing.T) {
 		items, _ := list["items"].([]any)
 		return mesh == http.StatusOK && len(items) > 0
 	})
+	g.documents()
 	eventually(t, "the pod is explained", func() bool {
 		code, _ := g.plane.call(http.MethodGet, pod+"/_explain", "")
 		return code == http.StatusOK
 	})
+	conditions := func() (of []string) {
+		for _, r := range g.requests() {
+			if r.Ref.Subresource == "status" && r.Said.Code == http.StatusOK && !slices.Contains(of, r.Ref.Resource) {
+				of = append(of, r.Ref.Resource)
+			}
+		}
+		return of
+	}
+	eventually(t, "the leader has written conditions", func() bool { return len(conditions()) >= 8 })
 	used := map[string]bool{}
 	for _, r := range g.requests() {
 		resource := r.Ref.Resource
@@ -182,9 +192,32 @@ func TestAPIServerGrantsWhatIsNeeded(t *testing.T) {
 	t.Logf("%d rights used, %d not", len(used), unused)
 }
 
-// elsewhere are rights for what this cluster does not go through: conditions, MeshServices
-// and events of the leader, a change of the authority, reviews of tokens.
-var elsewhere = regexp.MustCompile(`^(patch|update) [a-z]+/status\.|^(create|delete|patch) meshservices\.|^(create|patch) events\.|^update secrets\.|^create (tokenreviews|subjectaccessreviews)\.`)
+// documents are one of each kind of route and policy that a namespace may have.
+func (g *granted) documents() {
+	g.Helper()
+	for _, document := range []string{
+		`{apiVersion: kuma.io/v1alpha1, kind: MeshHTTPRoute, metadata: {name: a}, spec: {to: [{targetRef: {kind: MeshService, name: web}, rules: [{matches: [{path: {type: PathPrefix, value: /a}}], default: {}}]}]}}`,
+		`{apiVersion: kuma.io/v1alpha1, kind: MeshTCPRoute, metadata: {name: a}, spec: {to: [{targetRef: {kind: MeshService, name: web}, rules: [{default: {backendRefs: [{kind: MeshService, name: web, port: 80}]}}]}]}}`,
+		`{apiVersion: kuma.io/v1alpha1, kind: MeshRetry, metadata: {name: a}, spec: {to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 3}}}]}}`,
+		`{apiVersion: kuma.io/v1alpha1, kind: MeshTimeout, metadata: {name: a}, spec: {to: [{targetRef: {kind: Mesh}, default: {http: {requestTimeout: 3s}}}]}}`,
+		`{apiVersion: kuma.io/v1alpha1, kind: MeshRateLimit, metadata: {name: a}, spec: {from: [{targetRef: {kind: Mesh}, default: {local: {http: {requestRate: {num: 5, interval: 1s}}}}}]}}`,
+		`{apiVersion: projectcontour.io/v1, kind: HTTPProxy, metadata: {name: a}, spec: {virtualhost: {fqdn: a.example}, routes: [{services: [{name: web, port: 80}]}]}}`,
+		`{apiVersion: zalando.org/v1, kind: RouteGroup, metadata: {name: a}, spec: {hosts: [b.example], backends: [{name: web, type: service, serviceName: web, servicePort: 80}], defaultBackends: [{backendName: web}], routes: [{pathSubtree: /}]}}`,
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a}, spec: {parentRefs: [{kind: Service, group: "", name: web, port: 80}], rules: [{backendRefs: [{name: web, port: 80}]}]}}`,
+	} {
+		o := kubetest.Document(g, document)
+		o["metadata"].(map[string]any)["namespace"] = "shop"
+		if status, got := g.Send(g, http.MethodPost, strings.TrimSuffix(g.Path(g, o), "/a"), o); status != http.StatusCreated { // warnings say who owns what
+			g.Fatalf("%v: %d %v", o["kind"], status, got["message"])
+		}
+	}
+}
+
+// elsewhere are rights for what this cluster does not go through: conditions of some kinds,
+// MeshServices and events of the leader, a change of the authority, reviews of tokens, and
+// definitions of RouteGroup that are not weft's.
+var elsewhere = regexp.MustCompile(`^patch (gateways|gatewayclasses|grpcroutes|tcproutes|tlsroutes|mesh[a-z]*services|hostnamegenerators)/status\.` +
+	`|^(create|delete|patch) meshservices\.|^create events\.|^update secrets\.|^create (tokenreviews|subjectaccessreviews)\.|^patch routegroups\.`)
 
 // serves reports whether the API server has the resource.
 func (g *granted) serves(group, resource string) bool {

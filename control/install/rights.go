@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/store/kube"
 )
 
 // Rule is a right to do something with some resources of one group.
@@ -33,7 +34,7 @@ var (
 	follows = []string{"list", "watch"}
 	reads   = []string{"get", "list", "watch"}
 	writes  = []string{"create", "delete", "deletecollection", "patch", "update"}
-	states  = []string{"patch", "update"}
+	states  = []string{"patch"}
 )
 
 // Name is that of the control plane's objects: Deployment, Service, account, roles.
@@ -64,6 +65,9 @@ func ClusterRole() Role {
 		if status := statuses(group); len(status) > 0 {
 			rules = append(rules, Rule{Group: group, Resources: status, Verbs: states, Why: "conditions"})
 		}
+		if whole := plurals(group, func(t api.Type) bool { return t.Custom != nil && t.Custom.Annotated }); len(whole) > 0 {
+			rules = append(rules, Rule{Group: group, Resources: whole, Verbs: states, Why: "conditions in an annotation, where the published definition has no place for them"})
+		}
 	}
 	return Role{Name: Name, Rules: append(rules,
 		Rule{Group: "apiextensions.k8s.io", Resources: []string{"customresourcedefinitions"}, Verbs: follows, Why: "which kinds are installed"},
@@ -72,7 +76,7 @@ func ClusterRole() Role {
 		Rule{Group: kumaGroup, Resources: []string{"meshes"}, Verbs: []string{"create"}, Why: "mesh default, once"},
 		Rule{Resources: []string{"namespaces"}, Verbs: []string{"get"}, Why: "a label too new to be known, before a pod stays bare"},
 		Rule{Group: kumaGroup, Resources: []string{"meshes"}, Verbs: []string{"get"}, Why: "a mesh too new to be known, before a document is refused"},
-		Rule{Group: "events.k8s.io", Resources: []string{"events"}, Verbs: []string{"create", "patch"}, Why: "what happened to an object"},
+		Rule{Group: "events.k8s.io", Resources: []string{"events"}, Verbs: []string{"create"}, Why: "what happened to an object"},
 		Rule{Group: "authentication.k8s.io", Resources: []string{"tokenreviews"}, Verbs: []string{"create"}, Why: "who a sidecar or a user is"},
 		Rule{Group: "authorization.k8s.io", Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}, Why: "what a user may see"},
 		Rule{Group: "admissionregistration.k8s.io", Resources: []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
@@ -163,9 +167,7 @@ func plurals(group string, of func(api.Type) bool) (out []string) {
 
 // statuses are the subresources in which weft says what became of an object.
 func statuses(group string) []string {
-	out := plurals(group, func(t api.Type) bool {
-		return t.Policy || t.Route || t.Reported || t.NewStatus != nil || t.Name == "HostnameGenerator"
-	})
+	out := plurals(group, func(t api.Type) bool { return kube.Reported(t) || t.Name == "HostnameGenerator" })
 	for i := range out {
 		out[i] += "/status"
 	}
