@@ -54,6 +54,10 @@ test-kube: tools tools-kube ## tests with network namespaces and a Kubernetes AP
 	PATH="$$PATH:/usr/sbin:/sbin" WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 REQUIRE_NETNS=1 REQUIRE_KUBE=1 $(GO) test -count=1 -timeout 15m $(TESTFLAGS) ./internal/nodetest
 	REQUIRE_KUBE=1 $(GO) test -count=1 -timeout 15m -run APIServer $(TESTFLAGS) ./api/crd ./cmd/weft ./control ./control/identity ./control/install ./control/roots ./control/webhook ./store/kube ./store/kube/election
 
+.PHONY: test-kube-long
+test-kube-long: tools tools-kube ## what takes too long for test-kube: a cluster of 2,000 pods (run on a quiet machine)
+	REQUIRE_KUBE=1 REQUIRE_LONG=1 $(GO) test -count=1 -timeout 30m -v $(TESTFLAGS) ./internal/scale
+
 .PHONY: lint
 lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
