@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/webhook"
 )
 
@@ -41,7 +42,11 @@ func (p *Plane) keep(ctx context.Context, running *errgroup.Group) {
 		running.Go(func() error { p.pods.follow(ctx, p.store); return nil })
 	}
 	if p.roots != nil {
-		running.Go(func() error { p.roots.Run(ctx); return nil })
+		if p.roots != roots.Authority(p.shared) {
+			running.Go(func() error { p.roots.Run(ctx); return nil })
+		}
+		running.Go(func() error { p.shared.Run(ctx); return nil })
+		running.Go(func() error { p.sharedKeys.follow(ctx, p.revoke); return nil })
 		running.Go(func() error { p.tellAuthorities(ctx); return nil })
 	}
 }
@@ -49,10 +54,12 @@ func (p *Plane) keep(ctx context.Context, running *errgroup.Group) {
 // tellAuthorities tells all sidecars which authorities they are to trust, as they change,
 // until ctx ends. Who hears it trusts this control plane already.
 func (p *Plane) tellAuthorities(ctx context.Context) {
+	told := ""
 	for {
 		pem, changed := p.roots.PEM()
-		if len(pem) > 0 {
+		if len(pem) > 0 && string(pem) != told {
 			p.agents.Authorities(pem)
+			told = string(pem)
 		}
 		select {
 		case <-ctx.Done():

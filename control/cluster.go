@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/store/kube/election"
 	"github.com/weftmesh/weft/store/kube/writing"
+	"github.com/weftmesh/weft/xds/server/token"
 )
 
 // openCluster is --store kube: users write through the Kubernetes API, and the store
@@ -55,10 +56,12 @@ func (p *Plane) openCluster() error {
 	if !p.cfg.sharesAuthority() {
 		return nil
 	}
+	if p.shared, err = roots.New(roots.Config{REST: rest, Namespace: p.cfg.Namespace, Hosts: p.cfg.hosts(), Others: map[string]func() ([]byte, error){sharedTokenKey: token.NewKey}, Now: p.cfg.clock(), Log: p.log}); err != nil {
+		return err
+	}
+	p.roots = p.shared
 	if p.cfg.Certificates != "" {
 		p.roots = roots.NewDirectory(p.cfg.Certificates, p.cfg.hosts(), p.cfg.clock(), p.log)
-	} else if p.roots, err = roots.New(roots.Config{REST: rest, Namespace: p.cfg.Namespace, Hosts: p.cfg.hosts(), Now: p.cfg.clock(), Log: p.log}); err != nil {
-		return err
 	}
 	if p.cfg.Webhooks == "" {
 		return nil
@@ -97,7 +100,7 @@ func (p *Plane) waiting() error {
 		return nil
 	}
 	if p.roots != nil {
-		return errors.Join(p.cluster.Waiting(), p.roots.Waiting())
+		return errors.Join(p.cluster.Waiting(), p.roots.Waiting(), p.sharedKeys.waiting())
 	}
 	return p.cluster.Waiting()
 }

@@ -109,9 +109,15 @@ func decodeStored(by *api.Catalog) func(name string, text []byte) (*api.Object, 
 	}
 }
 
+// revoke ends what revoked tokens have opened.
+func (p *Plane) revoke(ids ...string) {
+	p.ads.Revoke(ids...)
+	p.agents.Revoke(ids...)
+}
+
 // credentials is who may connect as what.
 func (p *Plane) credentials() (server.Authenticator, tokens, error) {
-	keys, err := token.Load(p.cfg.DataDir)
+	keys, err := p.dataplaneKeys()
 	if err != nil {
 		return nil, tokens{}, err
 	}
@@ -119,7 +125,7 @@ func (p *Plane) credentials() (server.Authenticator, tokens, error) {
 	if err != nil {
 		return nil, tokens{}, err
 	}
-	all := tokens{keys, []byte(userKey), func(ids ...string) { p.ads.Revoke(ids...); p.agents.Revoke(ids...) }}
+	all := tokens{keys, []byte(userKey), p.revoke}
 	switch {
 	case p.cfg.DataplaneAuth == "none":
 		return server.Anyone{}, all, nil
@@ -127,6 +133,15 @@ func (p *Plane) credentials() (server.Authenticator, tokens, error) {
 		return identities{keys, identity.NewDataplanes(p.reviewer, p.pods), p.isPod}, all, nil
 	}
 	return keys, all, nil
+}
+
+// dataplaneKeys are in the data directory, or where replicas share them in the cluster.
+func (p *Plane) dataplaneKeys() (dataplaneKeys, error) {
+	if p.shared == nil {
+		return token.Load(p.cfg.DataDir)
+	}
+	p.sharedKeys = newSharedKeys(p.shared, p.log)
+	return p.sharedKeys, nil
 }
 
 // certificates is what the listener for sidecars shows, and the authority that
@@ -185,7 +200,9 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	if p.cluster != nil && p.cfg.AdminAuth == "token" {
 		c.Users = members{p.users}
 	}
-	p.exposed = web.New(c)
+	if p.cfg.APIExpose {
+		p.exposed = web.New(c)
+	}
 	if home, err := isLoopback(p.cfg.API); err == nil && home {
 		c.Hosts = []string{} // loopback names only
 	}

@@ -21,7 +21,7 @@ import (
 // account, that of a hand-written Dataplane by one of `weft token dataplane`, which is good
 // for no pod (spec/kubernetes.md 7).
 type identities struct {
-	keys  *token.Keys
+	keys  dataplaneKeys
 	pods  server.Authenticator
 	isPod func(api.Ref) bool // of a dataplane
 }

@@ -41,6 +41,8 @@ type Plane struct {
 	elector    *election.Elector // with a namespace: who of its replicas writes
 	writers    []writer
 	roots      roots.Authority // of a cluster; nil where its authority is not needed
+	shared     *roots.Roots    // what the replicas of a cluster share; with roots
+	sharedKeys *sharedKeys     // with roots
 	https      []*httpsServer
 	exposed    http.Handler        // the API where --api-tls has all of it
 	reviewer   *identity.APIServer // of a cluster: whose tokens are

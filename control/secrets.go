@@ -11,6 +11,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/secret"
 	"github.com/weftmesh/weft/xds/server/token"
 )
@@ -48,9 +49,16 @@ const userAudience = "weft-user"
 
 // tokens issues credentials for the API to hand out, and takes them back.
 type tokens struct {
-	dataplanes *token.Keys
+	dataplanes dataplaneKeys
 	userKey    []byte
 	revoked    func(ids ...string) // ends what revoked tokens have opened
+}
+
+// dataplaneKeys issue tokens of dataplanes and know them again.
+type dataplaneKeys interface {
+	server.Authenticator
+	Issue(token.Claims, time.Duration) (token.Token, error)
+	Revocations() *token.Revocations
 }
 
 type userClaims struct {

@@ -9,10 +9,12 @@
 package roots
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -44,8 +46,10 @@ type Config struct {
 	REST      *rest.Config
 	Namespace string   // of the control planes
 	Hosts     []string // names and addresses of this one
-	Now       func() time.Time
-	Log       *slog.Logger
+	// Others are what else the Secret holds from the first, by name, and who makes it.
+	Others map[string]func() ([]byte, error)
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Roots is the authority as this control plane knows it.
@@ -59,8 +63,9 @@ type Roots struct {
 	read    bool                       // the Secret, or that there is none
 	secret  *unstructured.Unstructured // as it was seen last
 	bundle  *authority.Bundle          // the last one that could be read
+	data    map[string][]byte          // all of the Secret, as it was then
 	why     error                      // what is wrong now
-	changed chan struct{}              // closed when bundle is another
+	changed chan struct{}              // closed when data is other
 }
 
 // New reads nothing yet; Run does.
@@ -171,14 +176,14 @@ func (r *Roots) step(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	r.mu.Lock()
-	read, secret, bundle := r.read, r.secret, r.bundle
+	read, secret, kept := r.read, r.secret, r.data
 	r.mu.Unlock()
 	var err error
 	switch {
 	case !read:
 		return nil
 	case secret == nil:
-		err = r.create(ctx, bundle)
+		err = r.create(ctx, kept)
 	default:
 		err = r.follow(ctx, secret)
 	}
@@ -188,19 +193,25 @@ func (r *Roots) step(ctx context.Context) error {
 	return err
 }
 
-// create makes the Secret with the bundle that was known, or a new one. That another was
-// faster is as good: then its Secret is seen.
-func (r *Roots) create(ctx context.Context, b *authority.Bundle) error {
-	if b == nil {
-		var err error
-		if b, err = authority.NewBundle(r.cfg.Now()); err != nil {
+// create makes the Secret as it was known, or a new one. That another was faster is as good:
+// then its Secret is seen.
+func (r *Roots) create(ctx context.Context, kept map[string][]byte) error {
+	if kept == nil {
+		b, err := authority.NewBundle(r.cfg.Now())
+		if err != nil {
 			return err
 		}
+		kept = b.Data()
+	}
+	missing, err := r.missing(kept)
+	if err != nil {
+		return err
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
 		"metadata": map[string]any{"name": SecretName, "namespace": r.cfg.Namespace, "labels": map[string]any{"app.kubernetes.io/name": "weft", "app.kubernetes.io/part-of": "weft"}}}}
-	write(u, b)
-	made, err := r.secrets.Create(ctx, u, metav1.CreateOptions{})
+	write(u, kept)
+	write(u, missing)
+	_, err = r.secrets.Create(ctx, u, metav1.CreateOptions{})
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return nil
@@ -208,49 +219,72 @@ func (r *Roots) create(ctx context.Context, b *authority.Bundle) error {
 		return err
 	}
 	r.cfg.Log.Info("made the authority of the cluster", "secret", r.cfg.Namespace+"/"+SecretName)
-	r.see(made)
 	return nil
 }
 
 // follow takes what the Secret says, and writes what is due by now. That another wrote
 // meanwhile is as good: then that is seen.
 func (r *Roots) follow(ctx context.Context, secret *unstructured.Unstructured) error {
-	b, err := authority.ParseBundle(data(secret))
+	held := data(secret)
+	b, err := authority.ParseBundle(held)
 	if err != nil {
 		return fmt.Errorf("secret %s of namespace %s: %w", SecretName, r.cfg.Namespace, err)
 	}
-	r.take(b)
+	r.take(b, held)
 	next, err := b.Next(r.cfg.Now())
-	if err != nil || next == b {
+	if err != nil {
+		return err
+	}
+	missing, err := r.missing(held)
+	if err != nil || next == b && len(missing) == 0 {
 		return err
 	}
 	u := secret.DeepCopy()
-	write(u, next)
-	written, err := r.secrets.Update(ctx, u, metav1.UpdateOptions{})
+	write(u, next.Data())
+	write(u, missing)
+	_, err = r.secrets.Update(ctx, u, metav1.UpdateOptions{})
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
 		return err
 	}
-	r.cfg.Log.Info("changed the roots of the authority of the cluster", "secret", r.cfg.Namespace+"/"+SecretName)
-	r.see(written)
+	r.cfg.Log.Info("wrote what was due into the Secret of the authority", "secret", r.cfg.Namespace+"/"+SecretName)
 	return nil
 }
 
+// missing are the Others that the Secret does not hold yet.
+func (r *Roots) missing(held map[string][]byte) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for name, fresh := range r.cfg.Others {
+		if len(held[name]) > 0 {
+			continue
+		}
+		var err error
+		if out[name], err = fresh(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // take makes b the one that is served and trusted.
-func (r *Roots) take(b *authority.Bundle) {
+func (r *Roots) take(b *authority.Bundle, held map[string][]byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.why = nil
-	if r.bundle != nil && r.bundle.Equal(b) {
+	same := r.bundle != nil && r.bundle.Equal(b)
+	if same && maps.EqualFunc(r.data, held, bytes.Equal) {
 		return
 	}
-	if r.bundle != nil {
+	if !same && r.bundle != nil {
 		r.cfg.Log.Info("the roots of the authority of the cluster are others now")
 	}
-	r.bundle = b
-	r.serving.Replace(b)
+	r.data = held
+	if !same {
+		r.bundle = b
+		r.serving.Replace(b)
+	}
 	close(r.changed)
 	r.changed = make(chan struct{})
 }

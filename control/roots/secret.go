@@ -4,8 +4,6 @@ import (
 	"encoding/base64"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/weftmesh/weft/xds/server/authority"
 )
 
 // data is what a Secret holds; what is not in base64 is left out.
@@ -21,9 +19,9 @@ func data(secret *unstructured.Unstructured) map[string][]byte {
 	return out
 }
 
-// write makes a Secret hold a bundle, beside what else it holds.
-func write(secret *unstructured.Unstructured, b *authority.Bundle) {
-	for name, v := range b.Data() {
+// write makes a Secret hold values, beside what else it holds.
+func write(secret *unstructured.Unstructured, values map[string][]byte) {
+	for name, v := range values {
 		_ = unstructured.SetNestedField(secret.Object, base64.StdEncoding.EncodeToString(v), "data", name) // its data is a map
 	}
 }

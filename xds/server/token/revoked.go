@@ -24,9 +24,12 @@ const mostRevoked = 100_000
 // its id is in them.
 type Revocations struct {
 	path string
+	// shared keeps them elsewhere than in the data directory.
+	shared func(ids map[string]time.Time) error
 
-	mu  sync.RWMutex
-	ids map[string]time.Time // and when they were revoked
+	writing sync.Mutex // one at a time keeps them
+	mu      sync.RWMutex
+	ids     map[string]time.Time // and when they were revoked
 }
 
 // LoadRevocations reads those of a data directory. A file that cannot be
@@ -70,9 +73,11 @@ func (r *Revocations) Revoke(now time.Time, ids ...string) error {
 			return fmt.Errorf("%.40q is not the id of a token; give the claim jti", id)
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	r.mu.RLock()
 	next := maps.Clone(r.ids)
+	r.mu.RUnlock()
 	for _, id := range ids {
 		if _, ok := next[id]; !ok {
 			next[id] = now.UTC().Truncate(time.Second)
@@ -84,12 +89,40 @@ func (r *Revocations) Revoke(now time.Time, ids ...string) error {
 	if err := r.keep(next); err != nil {
 		return fmt.Errorf("keep the revoked tokens: %w", err)
 	}
-	r.ids = next
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.Copy(r.ids, next) // what came meanwhile stays
 	return nil
+}
+
+// NewRevocations are kept by keep, which has to have stored them when it returns.
+func NewRevocations(keep func(ids map[string]time.Time) error) *Revocations {
+	return &Revocations{shared: keep, ids: map[string]time.Time{}}
+}
+
+// Take adds those that another has kept, as JSON, and says which are new here.
+func (r *Revocations) Take(text []byte) (added []string, err error) {
+	kept := map[string]time.Time{}
+	if err := json.Unmarshal(text, &kept); err != nil {
+		return nil, errors.New("the revoked tokens are no JSON of ids and times; restore them")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, at := range kept {
+		if _, known := r.ids[id]; !known {
+			r.ids[id] = at
+			added = append(added, id)
+		}
+	}
+	slices.Sort(added)
+	return added, nil
 }
 
 // keep replaces the file by a whole one.
 func (r *Revocations) keep(ids map[string]time.Time) error {
+	if r.shared != nil {
+		return r.shared(ids)
+	}
 	text, err := json.MarshalIndent(ids, "", " ")
 	if err != nil {
 		return err

@@ -68,22 +68,32 @@ type Token struct {
 // Load reads the key from dir, or makes one there.
 func Load(dir string) (*Keys, error) {
 	file := filepath.Join(dir, keyFile)
-	text, err := secret.Load(file, create)
+	text, err := secret.Load(file, NewKey)
 	if err != nil {
 		return nil, fmt.Errorf("the key of dataplane tokens: %w", err)
-	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return nil, fmt.Errorf("%s: not PEM; restore it, or remove it, which makes all tokens void", file)
-	}
-	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	private, ok := key.(ed25519.PrivateKey)
-	if err != nil || !ok {
-		return nil, fmt.Errorf("%s: no Ed25519 key; restore it, or remove it, which makes all tokens void", file)
 	}
 	revoked, err := LoadRevocations(dir)
 	if err != nil {
 		return nil, err
+	}
+	k, err := Parse(text, revoked)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; restore it, or remove it, which makes all tokens void", file, err)
+	}
+	return k, nil
+}
+
+// Parse is the key that NewKey has written, with those of its tokens that are void. An error
+// quotes nothing of it.
+func Parse(text []byte, revoked *Revocations) (*Keys, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, errors.New("not PEM")
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	private, ok := key.(ed25519.PrivateKey)
+	if err != nil || !ok {
+		return nil, errors.New("no Ed25519 key")
 	}
 	public := private.Public().(ed25519.PublicKey)
 	return &Keys{private: private, id: hex.EncodeToString(public[:8]), now: time.Now, revoked: revoked}, nil
@@ -92,7 +102,8 @@ func Load(dir string) (*Keys, error) {
 // Revocations are the tokens that are void before their time.
 func (k *Keys) Revocations() *Revocations { return k.revoked }
 
-func create() ([]byte, error) {
+// NewKey makes a key, in PEM.
+func NewKey() ([]byte, error) {
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, err

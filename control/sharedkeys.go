@@ -1,0 +1,112 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/weftmesh/weft/control/roots"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/token"
+)
+
+// What the Secret of the authority holds beside it.
+const (
+	sharedTokenKey = "token-key.pem"
+	sharedRevoked  = "revoked-tokens.json"
+)
+
+// sharedKeys are those of dataplane tokens that the replicas of a cluster share, with what
+// was revoked: a token that one has issued is good at all, and void at all.
+type sharedKeys struct {
+	roots   *roots.Roots
+	revoked *token.Revocations
+	log     *slog.Logger
+	current atomic.Pointer[token.Keys] // nil while nobody knows them
+}
+
+var _ dataplaneKeys = (*sharedKeys)(nil)
+
+func newSharedKeys(r *roots.Roots, log *slog.Logger) *sharedKeys {
+	return &sharedKeys{roots: r, log: log, revoked: token.NewRevocations(func(ids map[string]time.Time) error {
+		return r.Change(context.Background(), sharedRevoked, func(old []byte) ([]byte, error) {
+			all := map[string]time.Time{}
+			if len(old) > 0 {
+				if err := json.Unmarshal(old, &all); err != nil {
+					return nil, errors.New(sharedRevoked + " of the Secret " + roots.SecretName + " cannot be read; restore it")
+				}
+			}
+			maps.Copy(all, ids)
+			return json.Marshal(all)
+		})
+	})}
+}
+
+// Authenticate is Unavailable until the key is known.
+func (s *sharedKeys) Authenticate(ctx context.Context, text string) (server.Identity, error) {
+	k := s.current.Load()
+	if k == nil {
+		return server.Identity{}, status.Error(codes.Unavailable, "the key of dataplane tokens is not read yet; try again")
+	}
+	return k.Authenticate(ctx, text)
+}
+
+// waiting is why there is no key yet; nil when there is one.
+func (s *sharedKeys) waiting() error {
+	if s.current.Load() == nil {
+		return errors.New("the key of dataplane tokens is not read yet")
+	}
+	return nil
+}
+
+// Issue makes a token for one dataplane.
+func (s *sharedKeys) Issue(c token.Claims, validFor time.Duration) (token.Token, error) {
+	k := s.current.Load()
+	if k == nil {
+		return token.Token{}, web.Refusal(http.StatusServiceUnavailable, "the key of dataplane tokens is not read yet; try again")
+	}
+	return k.Issue(c, validFor)
+}
+
+// Revocations are the tokens that are void before their time.
+func (s *sharedKeys) Revocations() *token.Revocations { return s.revoked }
+
+// follow takes what the Secret holds until ctx ends, and tells which tokens others have
+// revoked. What cannot be read leaves in force what was.
+func (s *sharedKeys) follow(ctx context.Context, revoked func(ids ...string)) {
+	seen := ""
+	for {
+		key, changed := s.roots.Value(sharedTokenKey)
+		ids, _ := s.roots.Value(sharedRevoked)
+		if len(ids) > 0 {
+			added, err := s.revoked.Take(ids)
+			if err != nil {
+				s.log.Error("revoked tokens of the cluster", "error", err)
+			} else if len(added) > 0 {
+				revoked(added...)
+			}
+		}
+		if len(key) > 0 && string(key) != seen {
+			seen = string(key)
+			if k, err := token.Parse(key, s.revoked); err != nil {
+				s.log.Error("the key of dataplane tokens of the cluster", "error", err)
+			} else {
+				s.current.Store(k)
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
