@@ -49,8 +49,7 @@ func bare(ctx context.Context, q *question) finding {
 	for _, n := range namespaces {
 		of[n.Name] = inject.Namespace{Name: n.Name, Labels: n.Labels, Annotations: n.Annotations}
 	}
-	c := inject.Default(q.Version)
-	c.SystemNamespaces = append(c.SystemNamespaces, q.Namespace)
+	c := injection(ctx, q)
 	var found []string
 	for i := range pods {
 		p := &pods[i]
@@ -63,6 +62,19 @@ func bare(ctx context.Context, q *question) finding {
 		return says(Warning, "%d without: %s", len(found), some(found))
 	}
 	return fine()
+}
+
+// injection are the values by which pods get sidecars; without them the defaults.
+func injection(ctx context.Context, q *question) inject.Config {
+	c := inject.Default(q.Version)
+	var values struct{ Data map[string]string }
+	if q.Cluster.Get(ctx, "/api/v1/namespaces/"+q.Namespace+"/configmaps/weft-injection", &values) == nil {
+		if given, err := c.Values("injection.yaml", []byte(values.Data["injection.yaml"])); err == nil {
+			c = given
+		}
+	}
+	c.SystemNamespaces = append(c.SystemNamespaces, q.Namespace)
+	return c
 }
 
 // carries reports whether a pod has weft's sidecar.
