@@ -95,6 +95,14 @@ names: {kind: Mesh, plural: meshes}, versions: [{name: v1alpha1, served: true, s
 	if b := got["BarePods"]; b.Status != check.Warning || b.Message != "1 without: on/old" {
 		t.Errorf("a bare pod: %+v", b)
 	}
+	t.Run("explained", func(t *testing.T) {
+		for name, want := range map[string]string{"on/old": "Pod on/old: inject (NamespaceEnabled)", "on/batch": "Pod on/batch: skip (ExceptionLabel)", "weft-system/weft-control-plane": "Deployment weft-system/weft-control-plane: skip (NamespaceExcluded)"} {
+			status, out, errs := said(t, "inject", "explain", name, "--kubeconfig", file)
+			if status != 0 || !strings.Contains(out, want+"\n") {
+				t.Errorf("%s: exit %d %s%s", name, status, out, errs)
+			}
+		}
+	})
 	if b := got["Webhooks"]; b.Status != check.Error || !strings.Contains(b.Message, "pod.injector.weft.io") {
 		t.Errorf("without its webhooks: %+v", b)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -59,18 +60,25 @@ func (a *app) injectionFlags(c *cobra.Command, x *injection) {
 
 func newInjectExplain(a *app) *cobra.Command {
 	var x injection
+	var on clusterTarget
 	c := a.command(&cobra.Command{
-		Use:   "explain [NAMESPACE/NAME] -f FILE|DIR|-",
+		Use:   "explain [NAMESPACE/NAME] [-f FILE|DIR|-]",
 		Short: "Say which pods get a sidecar, and why",
 		Long: `Shows for each pod or template of the documents, or for the one that is named, all
-conditions in their order with what was looked at; the first that holds decides.`,
-		Example: "  weft inject explain -f deployment.yaml\n  weft inject explain shop/web -f app/ -o json",
+conditions in their order with what was looked at; the first that holds decides.
+
+Without -f it asks the cluster, as kubectl does, for the pod of that name, or the workload
+that makes pods, and for the values of the installation; and says why a pod that runs is
+without a sidecar.`,
+		Example: "  weft inject explain shop/web-1\n  weft inject explain -f deployment.yaml\n  weft inject explain shop/web -f app/ -o json",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.explainInjection(x, strings.Join(args, ""))
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.explainInjection(c.Context(), x, on, strings.Join(args, ""))
 		},
 	}, "")
 	a.injectionFlags(c, &x)
+	c.Flags().StringVar(&on.kubeconfig, "kubeconfig", "", "without -f: file that says how the API server is reached (else KUBECONFIG, else ~/.kube/config)")
+	c.Flags().StringVar(&on.context, "context", "", "without -f: context of that file (default the current one)")
 	return c
 }
 
@@ -168,14 +176,15 @@ type explained struct {
 	Violations []inspect.Violation `json:"violations"`
 }
 
-func (a *app) explainInjection(x injection, name string) error {
+func (a *app) explainInjection(ctx context.Context, x injection, on clusterTarget, name string) error {
 	if err := a.checkOutput(); err != nil {
 		return err
 	}
+	ask := func() (documents.Result, error) { return a.injected(x) }
 	if len(x.files) == 0 {
-		return usage("-f is missing: what runs in a cluster cannot be asked for yet; give the documents with -f")
+		ask = func() (documents.Result, error) { return a.explainRunning(ctx, on, name) }
 	}
-	result, err := a.injected(x)
+	result, err := ask()
 	if err != nil {
 		return err
 	}
