@@ -2,10 +2,8 @@ package control
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"io"
+	"sync"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
@@ -33,22 +31,46 @@ func serves(m *resolve.Model) func(api.Ref) bool {
 	}
 }
 
-// names are those that only the mesh knows, for a dataplane as its sidecar calls it.
+// names are those that only the mesh knows, for a dataplane as its sidecar calls it. Those
+// who may call the same share one list.
 func (p *Plane) names(ref api.Ref) *attach.Names {
 	m := p.loop.current.Load()
 	if m == nil {
 		return nil
 	}
-	r, ok := m.Dataplane(ref.Resolve(serves(m)))
-	if !ok {
+	ref = ref.Resolve(serves(m))
+	if !serves(m)(ref) {
 		return nil
 	}
-	out, sum := &attach.Names{}, sha256.New()
-	for _, h := range r.Hostnames() {
-		out.Names = append(out.Names, &attach.Name{Name: h.Name, Addresses: h.Addresses})
-		fmt.Fprintln(sum, h.Name, h.Addresses)
+	return p.lists.of(m.Hostnames(ref))
+}
+
+// nameLists are lists of names as they are told, by what they say.
+type nameLists struct {
+	mu    sync.Mutex
+	known map[*resolve.Hostnames]*attach.Names
+}
+
+// mostNameLists is how many are kept; the others are made again.
+const mostNameLists = 64
+
+func (l *nameLists) of(h *resolve.Hostnames) *attach.Names {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := l.known[h]; n != nil {
+		return n
 	}
-	out.Version = hex.EncodeToString(sum.Sum(nil)[:16])
+	out := &attach.Names{Version: "none"}
+	if h != nil {
+		out.Version = h.Version
+		for _, x := range h.List {
+			out.Names = append(out.Names, &attach.Name{Name: x.Name, Addresses: x.Addresses, Last: x.Last})
+		}
+	}
+	if l.known == nil || len(l.known) >= mostNameLists {
+		l.known = map[*resolve.Hostnames]*attach.Names{}
+	}
+	l.known[h] = out
 	return out
 }
 

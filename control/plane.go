@@ -52,6 +52,7 @@ type Plane struct {
 	loop       *loop
 	ads        *server.Server
 	agents     *attached.Server
+	lists      nameLists // that agents are told
 	ephemerals *ephemerals
 	returning  *returning
 	api        net.Listener

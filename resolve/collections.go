@@ -50,6 +50,10 @@ type collections struct {
 	namings          *derive.Collection[naming]
 	namingsByName    *derive.Index[naming]
 
+	// By which names workloads call: the key of each dataplane, and what goes with a key.
+	hostnamesKeys *derive.Collection[string]
+	hostnames     *derive.Collection[Hostnames]
+
 	// What can be called, by destination id.
 	dests       *derive.Collection[dest]
 	destsByName *derive.Index[dest]
@@ -108,6 +112,7 @@ func newCollections(dialects []route.Dialect, kinds []*policies.Kind, zone map[s
 	c.addClasses()
 	c.addTables()
 	c.addHoldings()
+	c.addHostnames()
 	return c
 }
 

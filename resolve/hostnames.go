@@ -2,48 +2,146 @@ package resolve
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/vips"
 )
 
-// Hostname is a name that only the mesh knows, and the virtual addresses that it stands
-// for, sorted.
+// Hostname is a name that only the mesh knows, and the addresses that it stands for, sorted.
 type Hostname struct {
-	Name      string // in lower case
+	Name      string // in lower case; *.NAME stands for all names below NAME
 	Addresses []string
+	// Last says that the addresses hold where nobody else knows the name: it is a host of
+	// routes, which may well be one of the world.
+	Last bool
 }
 
-// Hostnames are the names by which the workload of a dataplane may call what it reaches
-// at virtual addresses, as far as nobody else answers for them (spec/kubernetes.md 3.10):
-// <name>.mesh and those of status. Names of a Kubernetes Service are its cluster's.
-// Of two services with one name that of the dataplane's namespace holds, else the first
-// by its destination id. They are sorted by name.
-func (r *Resolved) Hostnames() []Hostname {
-	held := map[string]*Destination{}
-	home := r.Dataplane.HomeNamespace()
-	for _, o := range r.Outbounds {
-		d := o.Destination
-		if !slices.Contains(d.VIPs, o.Address) {
+// Hostnames are the names by which workloads may call what they reach, as far as nobody else
+// answers for them (spec/kubernetes.md 3.10): <name>.mesh, those of status and of generators,
+// at virtual addresses, and the hosts of routes. Names of a Kubernetes Service are its
+// cluster's. Of two services with one name that of the caller's namespace holds, else the
+// first by its destination id. Dataplanes that reach the same share one value.
+type Hostnames struct {
+	Version string     // follows from List
+	List    []Hostname // sorted by name
+}
+
+// hostnamesKey names the dataplanes whose workloads may call the same.
+type hostnamesKey struct {
+	Home   api.Home
+	Limit  *api.ReachableBackends `json:",omitempty"`
+	Groups []string               `json:",omitempty"` // by which they reach hosts
+}
+
+// addHostnames derives the names once for all who may call the same.
+func (c *collections) addHostnames() {
+	c.hostnamesKeys = derive.Derive(c.schema, "who calls by which names", c.dataplanes, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
+		func(r *derive.Reader, key string) *string {
+			p := need(c.dataplanes, r, key)
+			net := p.spec.Networking
+			if net.TransparentProxying == nil {
+				return nil
+			}
+			k := hostnamesKey{Home: p.object.Home(), Limit: net.TransparentProxying.ReachableBackends, Groups: mesh{c, r}.groupsOf(key)}
+			text, err := json.Marshal(k)
+			if err != nil {
+				panic(err) // it holds texts and numbers
+			}
+			return new(string(text))
+		})
+	over := c.hostnamesKeys.Group(func(_ string, k *string, add func(string)) { add(*k) })
+	c.hostnames = derive.Derive(c.schema, "names that are called", over, derive.Values[Hostnames]{
+		Equal: func(a, b *Hostnames) bool { return a.Version == b.Version },
+	}, func(r *derive.Reader, text string) *Hostnames {
+		var k hostnamesKey
+		if err := json.Unmarshal([]byte(text), &k); err != nil {
+			panic(err) // Marshal wrote it
+		}
+		return mesh{c, r}.hostnamesFor(&k)
+	})
+}
+
+func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
+	held := map[string]*dest{}
+	for d := range m.destsVirtual.Values(m.at, anyTarget) {
+		if !reachable(k.Limit, k.Home, d) || d.Outside && !m.isRouted(d) {
 			continue
 		}
 		for _, name := range d.Hostnames {
-			name = strings.ToLower(name)
-			if d.ofCluster(name) {
+			if name = strings.ToLower(name); d.ofCluster(name) {
 				continue
 			}
-			if by := held[name]; by == nil || holdsName(d, by, home) {
+			if by := held[name]; by == nil || holdsName(d.Destination, by.Destination, k.Home.Namespace) {
 				held[name] = d
 			}
 		}
 	}
-	out := make([]Hostname, 0, len(held))
-	for _, name := range slices.Sorted(maps.Keys(held)) {
-		out = append(out, Hostname{name, slices.Compact(slices.Sorted(slices.Values(held[name].VIPs)))})
+	byName := make(map[string]Hostname, len(held))
+	for name, d := range held {
+		byName[name] = Hostname{Name: name, Addresses: slices.Compact(slices.Sorted(slices.Values(d.VIPs)))}
 	}
+	m.addHosts(k, byName)
+	out, sum := &Hostnames{}, sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		h := byName[name]
+		out.List = append(out.List, h)
+		fmt.Fprintln(sum, h.Name, h.Addresses, h.Last)
+	}
+	out.Version = hex.EncodeToString(sum.Sum(nil)[:16])
 	return out
+}
+
+// addHosts adds the hosts of routes, in the families in which calls to them are looked at.
+func (m mesh) addHosts(k *hostnamesKey, byName map[string]Hostname) {
+	for _, group := range k.Groups {
+		at, _ := netip.ParseAddr(groupOf(group).Address) // an address
+		address := vips.Any
+		if at.Is6() {
+			address = vips.Twin(vips.Any)
+		}
+		hosts, _ := m.grouped.Get(m.at, group)
+		if hosts == nil {
+			continue
+		}
+		for _, h := range hosts.list {
+			name := strings.ToLower(h.dest.Name)
+			had, known := byName[name]
+			if _, err := netip.ParseAddr(name); err == nil || known && !had.Last || slices.Contains(had.Addresses, address.String()) {
+				continue
+			}
+			byName[name] = Hostname{Name: name, Addresses: slices.Sorted(slices.Values(append(slices.Clip(had.Addresses), address.String()))), Last: true}
+		}
+	}
+}
+
+// isRouted reports whether a route says something about d.
+func (m mesh) isRouted(d *dest) bool {
+	said, _ := m.routing.Get(m.at, d.ID)
+	return said != nil && len(said.contributions) > 0
+}
+
+// Hostnames are the names for the workload of a dataplane; nil where it calls nothing by a
+// name.
+func (m *Model) Hostnames(dp api.Ref) *Hostnames {
+	x, ok := m.mesh(dp.Mesh)
+	if !ok {
+		return nil
+	}
+	k, _ := m.hostnamesKeys.Get(x.at, objectKey(dp))
+	if k == nil {
+		return nil
+	}
+	names, _ := m.hostnames.Get(x.at, *k)
+	return names
 }
 
 // holdsName reports whether a has a name rather than b, for callers of a namespace.

@@ -89,8 +89,14 @@ func names(m *resolve.Model) string {
 	var b strings.Builder
 	for r := range m.Dataplanes("") {
 		fmt.Fprintln(&b, r.Ref)
-		for _, h := range r.Hostnames() {
-			fmt.Fprintf(&b, " %s %s\n", h.Name, strings.Join(h.Addresses, " "))
+		if all := m.Hostnames(r.Ref); all != nil {
+			for _, h := range all.List {
+				last := ""
+				if h.Last {
+					last = " last"
+				}
+				fmt.Fprintf(&b, " %s %s%s\n", h.Name, strings.Join(h.Addresses, " "), last)
+			}
 		}
 	}
 	q := m.Reader(nil)

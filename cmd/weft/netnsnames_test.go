@@ -22,13 +22,29 @@ name: x
 spec:
   match: {type: HostnameGenerator, port: 80, protocol: http}
   endpoints: [{address: 10.77.0.1, port: 7000}]
+---
+type: MeshService
+mesh: default
+name: first
+labels: {k8s.kuma.io/namespace: default}
+spec:
+  selector: {dataplaneTags: {kuma.io/service: named-iptables-nft}}
+  ports: [{port: 80, targetPort: 8080, appProtocol: http}]
+---
+apiVersion: zalando.org/v1
+kind: RouteGroup
+metadata: {name: shop}
+spec:
+  hosts: [shop.unknown.example]
+  backends: [{name: first, type: service, serviceName: first, servicePort: 80}]
+  routes: [{pathSubtree: /, backends: [{backendName: first}]}]
 `
 
 // TestNamesBehindRedirection is row 48 of spec/kubernetes.md 8, with each backend and real
 // Envoys: the workload asks its own nameservers, of both families, for a name that only the
 // mesh knows, and is answered by the sidecar, in any case, by UDP and TCP; other questions
 // reach those nameservers. A client that calls the name comes through Envoy to who answers
-// for it.
+// for it; so does one that calls a host of routes that those nameservers do not know.
 func TestNamesBehindRedirection(t *testing.T) {
 	t.Parallel()
 	m := newRedirectedMesh(t)
@@ -62,10 +78,12 @@ func TestNamesBehindRedirection(t *testing.T) {
 				}
 			}
 		}
-		cmd := pod.Command(workloadUser, m.file("curl"), "-s", "http://X.EXTSVC.mesh.local/")
-		cmd.Dir = "/"
-		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "outside, as ") {
-			t.Errorf("%s: calling the name: %v: %s", backend, err, out)
+		for url, want := range map[string]string{"http://X.EXTSVC.mesh.local/": "outside, as ", "http://shop.unknown.example/": "named-iptables-nft from 127.0.0.6"} {
+			cmd := pod.Command(workloadUser, m.file("curl"), "-s", url)
+			cmd.Dir = "/"
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
+				t.Errorf("%s: calling %s: %v: %s", backend, url, err, out)
+			}
 		}
 	}
 }

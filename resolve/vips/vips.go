@@ -36,6 +36,10 @@ var pools = map[string]byte{
 // twins is the network of the IPv6 addresses that belong to those of the pools.
 var twins = netip.MustParsePrefix("fd77:6566:74::/96")
 
+// Any is an address that nobody is given: calls to it are for a host of which somebody knows
+// the name alone.
+var Any = netip.AddrFrom4([4]byte{241, 255, 255, 255})
+
 // Pooled reports whether an address is one of those that services are given.
 func Pooled(a netip.Addr) bool {
 	if !a.Is4() {

@@ -22,7 +22,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/sidecar/probes"
 )
 
@@ -133,7 +132,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	all.Go(func() error {
 		t := &attachment{Agent: a, source: source}
 		if names != nil {
-			t.named = func(list *attach.Names) { names.SetNames(namesOf(list)) }
+			t.named = names.SetNames
 		}
 		t.keep(stop)
 		return nil

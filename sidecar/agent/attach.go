@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/sidecar/resolver"
 )
 
 // attachment keeps a stream to the control plane beside Envoy's, and opens it again
@@ -28,8 +29,8 @@ import (
 type attachment struct {
 	*Agent
 	source *source
-	// named is told of each list of names; nil where there is no resolver.
-	named func(*attach.Names)
+	// named is told of the names as they are now; nil where there is no resolver.
+	named func(resolver.Names)
 }
 
 // keep holds the stream until ctx ends.
@@ -78,7 +79,7 @@ func (t *attachment) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hello := &attach.Hello{NodeId: t.config.Mesh + "." + t.config.Name, Version: t.config.Version, Names: t.named != nil}
+	hello := &attach.Hello{NodeId: t.config.Mesh + "." + t.config.Name, Version: t.config.Version, Names: t.named != nil, Changes: true}
 	if err := g.Send(&attach.Up{Is: &attach.Up_Hello{Hello: hello}}); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
@@ -87,6 +88,7 @@ func (t *attachment) once(ctx context.Context) error {
 	defer answering.Wait()
 	defer end()
 	answering.Go(func() { t.answerAll(ctx, g, asked, token) })
+	var list listed
 	for {
 		down, err := g.Recv()
 		if err != nil {
@@ -96,9 +98,14 @@ func (t *attachment) once(ctx context.Context) error {
 		case *attach.Down_Ca:
 			t.source.trust(is.Ca.GetPem())
 		case *attach.Down_Names:
-			if t.named != nil {
-				t.named(is.Names)
+			if t.named == nil {
+				continue
 			}
+			names, err := list.tell(is.Names)
+			if err != nil {
+				return err
+			}
+			t.named(names)
 		case *attach.Down_Ask:
 			select {
 			case asked <- is.Ask:

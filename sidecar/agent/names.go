@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -62,20 +63,34 @@ func serveNames(ctx context.Context, names *resolver.Resolver) error {
 // Resolver is the address at which names are resolved, empty where none are.
 func (a *Agent) Resolver() string { return text(a.state.resolver.Load()) }
 
-// namesOf is a list of the control plane as resolvers keep it; what is no address is
-// left out.
-func namesOf(list *attach.Names) resolver.Names {
-	out := make(resolver.Names, len(list.GetNames()))
+// listed are the names as the control plane has told them, whole and by changes.
+type listed struct {
+	version string
+	names   resolver.Names
+}
+
+// tell takes a list, or the changes since the one before. It is an error if that was
+// another one: then the whole list is needed.
+func (l *listed) tell(list *attach.Names) (resolver.Names, error) {
+	names := resolver.Names{}
+	if since := list.GetSince(); since != "" {
+		if since != l.version {
+			return nil, fmt.Errorf("the control plane tells changes of names since %.64q, and told %.64q", since, l.version)
+		}
+		names = maps.Clone(l.names)
+	}
+	for _, name := range list.GetGone() {
+		delete(names, name)
+	}
 	for _, n := range list.GetNames() {
-		all := []netip.Addr{}
-		for _, text := range n.GetAddresses() {
+		a := resolver.Answer{Last: n.GetLast()}
+		for _, text := range n.GetAddresses() { // what is no address is left out
 			if ip, err := netip.ParseAddr(text); err == nil {
-				all = append(all, ip.Unmap())
+				a.Addresses = append(a.Addresses, ip.Unmap())
 			}
 		}
-		if !n.GetLast() {
-			out[n.GetName()] = all
-		}
+		names[n.GetName()] = a
 	}
-	return out
+	l.version, l.names = list.GetVersion(), names
+	return names, nil
 }

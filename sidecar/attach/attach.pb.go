@@ -214,7 +214,9 @@ type Hello struct {
 	// Version of the agent.
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	// The sidecar has a resolver, and wants names.
-	Names         bool `protobuf:"varint,3,opt,name=names,proto3" json:"names,omitempty"`
+	Names bool `protobuf:"varint,3,opt,name=names,proto3" json:"names,omitempty"`
+	// The agent takes changes of the list, not only whole lists.
+	Changes       bool `protobuf:"varint,4,opt,name=changes,proto3" json:"changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -270,14 +272,24 @@ func (x *Hello) GetNames() bool {
 	return false
 }
 
-// Names is the whole list of names that only the mesh knows, as the dataplane may
-// use them.
+func (x *Hello) GetChanges() bool {
+	if x != nil {
+		return x.Changes
+	}
+	return false
+}
+
+// Names is the list of names that only the mesh knows, as the dataplane may use them.
 type Names struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Equal lists have equal versions.
 	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// Sorted by name.
-	Names         []*Name `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
+	// Sorted by name: the whole list, or what is new or other than in an earlier one.
+	Names []*Name `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
+	// The version of the earlier list, which was told last; empty with a whole list.
+	Since string `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
+	// Names of the earlier list that are no more, sorted.
+	Gone          []string `protobuf:"bytes,4,rep,name=gone,proto3" json:"gone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -322,6 +334,20 @@ func (x *Names) GetVersion() string {
 func (x *Names) GetNames() []*Name {
 	if x != nil {
 		return x.Names
+	}
+	return nil
+}
+
+func (x *Names) GetSince() string {
+	if x != nil {
+		return x.Since
+	}
+	return ""
+}
+
+func (x *Names) GetGone() []string {
+	if x != nil {
+		return x.Gone
 	}
 	return nil
 }
@@ -577,14 +603,17 @@ const file_attach_proto_rawDesc = "" +
 	"\x05names\x18\x01 \x01(\v2\x0e.weft.v1.NamesH\x00R\x05names\x12&\n" +
 	"\x02ca\x18\x02 \x01(\v2\x14.weft.v1.AuthoritiesH\x00R\x02ca\x12 \n" +
 	"\x03ask\x18\x03 \x01(\v2\f.weft.v1.AskH\x00R\x03askB\x04\n" +
-	"\x02is\"P\n" +
+	"\x02is\"j\n" +
 	"\x05Hello\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x14\n" +
-	"\x05names\x18\x03 \x01(\bR\x05names\"F\n" +
+	"\x05names\x18\x03 \x01(\bR\x05names\x12\x18\n" +
+	"\achanges\x18\x04 \x01(\bR\achanges\"p\n" +
 	"\x05Names\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12#\n" +
-	"\x05names\x18\x02 \x03(\v2\r.weft.v1.NameR\x05names\"L\n" +
+	"\x05names\x18\x02 \x03(\v2\r.weft.v1.NameR\x05names\x12\x14\n" +
+	"\x05since\x18\x03 \x01(\tR\x05since\x12\x12\n" +
+	"\x04gone\x18\x04 \x03(\tR\x04gone\"L\n" +
 	"\x04Name\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\taddresses\x18\x02 \x03(\tR\taddresses\x12\x12\n" +

@@ -25,9 +25,34 @@ const (
 	mostForwarded = 512
 )
 
-// Names are the names of the mesh: in lower case without a final dot, with addresses of
-// both families.
-type Names map[string][]netip.Addr
+// Names are the names of the mesh, in lower case without a final dot; *.NAME stands for all
+// names below NAME.
+type Names map[string]Answer
+
+// Answer is what is known of a name: addresses of both families.
+type Answer struct {
+	Addresses []netip.Addr
+	// Last says that the nameservers are asked first, and the addresses hold where they say
+	// that there is no such name.
+	Last bool
+}
+
+// find is what is known of a name, by itself or by the nearest *.NAME.
+func (n Names) find(name string) (Answer, bool) {
+	if a, ok := n[name]; ok {
+		return a, true
+	}
+	for {
+		_, above, more := strings.Cut(name, ".")
+		if !more {
+			return Answer{}, false
+		}
+		if a, ok := n["*."+above]; ok {
+			return a, true
+		}
+		name = above
+	}
+}
 
 // Resolver answers at one or several addresses.
 type Resolver struct {
@@ -123,12 +148,15 @@ func (r *Resolver) Close() {
 }
 
 func (r *Resolver) answer(w dns.ResponseWriter, q *dns.Msg) {
-	a := r.own(q)
-	if a == nil {
-		_, overTCP := w.RemoteAddr().(*net.TCPAddr)
-		a = r.forward(q, overTCP)
+	_, overTCP := w.RemoteAddr().(*net.TCPAddr)
+	own, last := r.own(q)
+	a := own
+	if own == nil || last {
+		if a = r.forward(q, overTCP); last && a.Rcode == dns.RcodeNameError {
+			a = own
+		}
 	}
-	if _, overTCP := w.RemoteAddr().(*net.TCPAddr); !overTCP {
+	if !overTCP {
 		size := dns.MinMsgSize
 		if e := q.IsEdns0(); e != nil {
 			size = max(size, int(e.UDPSize()))
@@ -138,19 +166,20 @@ func (r *Resolver) answer(w dns.ResponseWriter, q *dns.Msg) {
 	_ = w.WriteMsg(a) // a client that has gone is no failure of ours
 }
 
-// own is the answer about a name of the mesh; nil for all others.
-func (r *Resolver) own(q *dns.Msg) *dns.Msg {
+// own is the answer about a name of the mesh, and whether the nameservers go before it; nil
+// for all others.
+func (r *Resolver) own(q *dns.Msg) (a *dns.Msg, last bool) {
 	if len(q.Question) != 1 || q.Question[0].Qclass != dns.ClassINET {
-		return nil
+		return nil, false
 	}
 	asked := q.Question[0]
-	addresses, ok := (*r.names.Load())[strings.ToLower(strings.TrimSuffix(asked.Name, "."))]
+	known, ok := r.names.Load().find(strings.ToLower(strings.TrimSuffix(asked.Name, ".")))
 	if !ok {
-		return nil
+		return nil, false
 	}
-	a := new(dns.Msg).SetReply(q)
+	a = new(dns.Msg).SetReply(q)
 	a.RecursionAvailable = true
-	for _, ip := range addresses {
+	for _, ip := range known.Addresses {
 		head := dns.RR_Header{Name: asked.Name, Rrtype: asked.Qtype, Class: dns.ClassINET, Ttl: ttl}
 		switch {
 		case asked.Qtype == dns.TypeA && ip.Is4():
@@ -159,7 +188,7 @@ func (r *Resolver) own(q *dns.Msg) *dns.Msg {
 			a.Answer = append(a.Answer, &dns.AAAA{Hdr: head, AAAA: ip.AsSlice()})
 		}
 	}
-	return a
+	return a, known.Last
 }
 
 // forward asks one nameserver after the other until one answers.

@@ -32,8 +32,9 @@ type Options struct {
 	Ready func() bool
 	// Known reports whether there is such a dataplane now.
 	Known func(api.Ref) bool
-	// Names are those for a dataplane as they are now, nil for none; equal lists have
-	// equal versions. It is asked by many goroutines.
+	// Names are those for a dataplane as they are now, the whole list sorted by name, nil for
+	// none; equal lists have equal versions. It is asked by many goroutines, and what it
+	// answers never changes.
 	Names func(api.Ref) *attach.Names
 	// StreamsPerIdentity is how many streams one dataplane may have: two, so that a
 	// restarted agent need not wait until its predecessor is gone.
@@ -60,6 +61,7 @@ type Server struct {
 
 	opts    Options
 	running sync.WaitGroup
+	steps   steps
 
 	mu        sync.Mutex
 	closed    bool

@@ -98,7 +98,7 @@ func (st *stream) receive(g attach.Sidecar_AttachServer) {
 // send sends what there is to say, until the stream ends.
 func (st *stream) send(g attach.Sidecar_AttachServer) error {
 	var authority []byte
-	version, told := "", false
+	var told *attach.Names
 	for {
 		select {
 		case <-st.ctx.Done():
@@ -124,11 +124,15 @@ func (st *stream) send(g attach.Sidecar_AttachServer) error {
 				continue
 			}
 			names := st.server.opts.Names(st.name)
-			if names == nil || told && names.GetVersion() == version {
+			if names == nil || told != nil && names.GetVersion() == told.GetVersion() {
 				continue
 			}
-			version, told = names.GetVersion(), true
-			if err := g.Send(&attach.Down{Is: &attach.Down_Names{Names: names}}); err != nil {
+			what := names
+			if told != nil && st.hello.GetChanges() {
+				what = st.server.steps.between(told, names)
+			}
+			told = names
+			if err := g.Send(&attach.Down{Is: &attach.Down_Names{Names: what}}); err != nil {
 				return err
 			}
 		}
