@@ -90,3 +90,6 @@ func (e envoys) Ask(ctx context.Context, dp api.Ref, path string, w io.Writer) e
 
 // Sent is what ADS sent to it, as Envoy would say it; false where it has no stream.
 func (e envoys) Sent(dp api.Ref) ([]byte, bool, error) { return e.ads.Sent(dp) }
+
+// Resolving is beside how many dataplanes of a mesh its names resolve.
+func (e envoys) Resolving(mesh string) int { return e.agents.Resolving(mesh) }

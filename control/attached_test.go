@@ -154,6 +154,13 @@ func TestNamesOfTheMeshResolveBesideAWorkload(t *testing.T) {
 			return err == nil && len(answer.Answer) == 1 && strings.HasSuffix(answer.Answer[0].String(), "\t"+vip)
 		}
 	}
+	p.want(http.StatusOK, http.MethodPost, "/_apply", `{"type":"HostnameGenerator","name":"g","spec":{"selector":{"meshService":{}},"template":"{{ .DisplayName }}.svc.mesh.local"}}`)
+	p.want(http.StatusOK, http.MethodPost, "/_apply", `{"type":"Dataplane","mesh":"default","name":"app-2","networking":{"address":"127.0.0.2",
+		"transparentProxying":{"redirectPortInbound":15006,"redirectPortOutbound":15001}}}`)
+	eventually(t, "the name of its generator", resolves("web.svc.mesh.local.", "241.0.0.7"))
+	if text := p.want(http.StatusOK, http.MethodGet, "/meshes/default/meshservices/web", ""); !strings.Contains(text, "1 of 2 dataplanes resolve it") {
+		t.Errorf("where the name resolves: %s", text)
+	}
 	eventually(t, "the name of its status", resolves("web.internal.mesh.local.", "241.0.0.7"))
 	eventually(t, "its name in the mesh", resolves("WEB.mesh.", "241.0.0.7"))
 	p.want(http.StatusOK, http.MethodPost, "/_apply", service("other", "other.mesh.local", "241.0.0.8"))

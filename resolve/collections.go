@@ -51,8 +51,9 @@ type collections struct {
 	namingsByName    *derive.Index[naming]
 
 	// By which names workloads call: the key of each dataplane, and what goes with a key.
-	hostnamesKeys *derive.Collection[string]
-	hostnames     *derive.Collection[Hostnames]
+	hostnamesKeys    *derive.Collection[string]
+	hostnamesCallers *derive.Index[string] // all of them, under anyTarget
+	hostnames        *derive.Collection[Hostnames]
 
 	// What can be called, by destination id.
 	dests       *derive.Collection[dest]

@@ -58,6 +58,7 @@ func (c *collections) addHostnames() {
 			}
 			return new(string(text))
 		})
+	c.hostnamesCallers = c.hostnamesKeys.Index(func(_ string, _ *string, add func(string)) { add(anyTarget) })
 	over := c.hostnamesKeys.Group(func(_ string, k *string, add func(string)) { add(*k) })
 	c.hostnames = derive.Derive(c.schema, "names that are called", over, derive.Values[Hostnames]{
 		Equal: func(a, b *Hostnames) bool { return a.Version == b.Version },
@@ -142,6 +143,15 @@ func (m *Model) Hostnames(dp api.Ref) *Hostnames {
 	}
 	names, _ := m.hostnames.Get(x.at, *k)
 	return names
+}
+
+// Callers is how many dataplanes of a mesh may call something by a name.
+func (m *Model) Callers(mesh string) int {
+	x, ok := m.mesh(mesh)
+	if !ok {
+		return 0
+	}
+	return m.hostnamesCallers.Len(x.at, anyTarget)
 }
 
 // holdsName reports whether a has a name rather than b, for callers of a namespace.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -50,9 +51,14 @@ func (s *server) shown(ctx context.Context, o *api.Object) (*api.Object, error) 
 	if !ok { // it was stored just now, or takes no part
 		return &c, nil
 	}
+	callers := model.Callers(o.Mesh)
 	for i := range report.HostnameGenerators {
 		for j := range report.HostnameGenerators[i].Conditions {
-			report.HostnameGenerators[i].Conditions[j].LastTransitionTime = o.Modified.UTC().Format(time.RFC3339)
+			condition := &report.HostnameGenerators[i].Conditions[j]
+			condition.LastTransitionTime = o.Modified.UTC().Format(time.RFC3339)
+			if condition.Status == "True" && s.Envoys != nil && callers > 0 { // only sidecars answer for such a name
+				condition.Message = fmt.Sprintf("%d of %d dataplanes resolve it", s.Envoys.Resolving(o.Mesh), callers)
+			}
 		}
 	}
 	c.Status = report

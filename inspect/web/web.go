@@ -94,6 +94,8 @@ type Envoys interface {
 	// Sent is what ADS sent to it, in the form of Envoy's own answer; false where it
 	// has no stream.
 	Sent(dp api.Ref) ([]byte, bool, error)
+	// Resolving is beside how many dataplanes of a mesh its names resolve.
+	Resolving(mesh string) int
 }
 
 // Tokens issues credentials, takes them back, and knows those of users again.

@@ -67,10 +67,13 @@ type Server struct {
 	closed    bool
 	authority []byte // in PEM; empty is none to tell
 	peers     map[api.Ref][]*stream
+	resolving map[string]int // dataplanes whose agents have a resolver, by mesh
 }
 
 // New makes a server.
-func New(o Options) *Server { return &Server{opts: o, peers: map[api.Ref][]*stream{}} }
+func New(o Options) *Server {
+	return &Server{opts: o, peers: map[api.Ref][]*stream{}, resolving: map[string]int{}}
+}
 
 // Register offers the server's service on g.
 func (s *Server) Register(g grpc.ServiceRegistrar) { attach.RegisterSidecarServer(g, s) }
@@ -179,7 +182,7 @@ func (s *Server) join(st *stream) error {
 	if n := len(s.peers[st.name]); n >= s.opts.StreamsPerIdentity {
 		return status.Errorf(codes.ResourceExhausted, "%s has %d streams already; close one first", st.name, n)
 	}
-	s.peers[st.name] = append(s.peers[st.name], st)
+	s.keep(st.name, append(s.peers[st.name], st))
 	s.running.Add(1)
 	return nil
 }
@@ -188,8 +191,39 @@ func (s *Server) leave(st *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.running.Done()
-	list := slices.DeleteFunc(s.peers[st.name], func(x *stream) bool { return x == st })
-	if s.peers[st.name] = list; len(list) == 0 {
-		delete(s.peers, st.name)
+	left := make([]*stream, 0, s.opts.StreamsPerIdentity)
+	for _, x := range s.peers[st.name] {
+		if x != st {
+			left = append(left, x)
+		}
 	}
+	s.keep(st.name, left)
+}
+
+// keep makes list the streams of a dataplane, and counts it as one that resolves names if one
+// of them does.
+func (s *Server) keep(name api.Ref, list []*stream) {
+	if resolves(s.peers[name]) {
+		s.resolving[name.Mesh]--
+	}
+	if resolves(list) {
+		s.resolving[name.Mesh]++
+	}
+	if s.resolving[name.Mesh] == 0 {
+		delete(s.resolving, name.Mesh)
+	}
+	if s.peers[name] = list; len(list) == 0 {
+		delete(s.peers, name)
+	}
+}
+
+func resolves(list []*stream) bool {
+	return slices.ContainsFunc(list, func(st *stream) bool { return st.hello.GetNames() })
+}
+
+// Resolving is beside how many dataplanes of a mesh names of the mesh resolve.
+func (s *Server) Resolving(mesh string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.resolving[mesh]
 }
