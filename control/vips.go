@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,23 +19,16 @@ import (
 const restOfVIP = time.Hour
 
 // withVIPs is a store in which services that are given a virtual address have it in their
-// status from their first revision on.
+// status from their first revision on. All writes go through it.
 type withVIPs struct {
 	store.Store
 	labels map[string]string // that the control plane computes
 	now    func() time.Time
 
-	mu    sync.Mutex
-	taken takenVIPs
-}
-
-// takenVIPs are the addresses of a store at one revision, by mesh, and those that rest.
-type takenVIPs struct {
-	revision uint64
-	known    bool
-	by       map[heldVIP]api.Ref
-	rests    map[heldVIP]rest
-	pruned   int // how many rested when those that had rested were forgotten last
+	mu     sync.Mutex
+	by     map[heldVIP]api.Ref // whose an address is, or was to be when a write failed
+	rests  map[heldVIP]rest
+	pruned int // how many rested when those that had rested were forgotten last
 }
 
 type heldVIP struct {
@@ -50,20 +44,20 @@ type rest struct {
 
 // newVIPs gives addresses out in a store, and to what is in it already.
 func newVIPs(ctx context.Context, into store.Store, zone api.Zone, now func() time.Time) (*withVIPs, error) {
-	v := &withVIPs{Store: into, labels: zone.Labels(), now: now}
-	v.taken.rests = map[heldVIP]rest{}
-	_, _, err := v.Apply(ctx, func(s *api.Snapshot) ([]store.Write, error) {
-		var writes []store.Write
-		for _, kind := range resolve.VirtualKinds() {
-			for o := range s.OfKind(kind) {
-				if resolve.NeedsVIP(o) {
-					writes = append(writes, store.Write{Put: o, Own: true})
-				}
+	v := &withVIPs{Store: into, labels: zone.Labels(), now: now, by: map[heldVIP]api.Ref{}, rests: map[heldVIP]rest{}}
+	var writes []store.Write
+	for _, kind := range resolve.VirtualKinds() {
+		for o := range into.Snapshot().OfKind(kind) {
+			v.hold(o)
+			if resolve.NeedsVIP(o) {
+				writes = append(writes, store.Write{Put: o, Own: true})
 			}
 		}
-		return writes, nil
-	})
-	if err != nil {
+	}
+	if len(writes) == 0 {
+		return v, nil
+	}
+	if _, _, err := v.Apply(ctx, store.Writes(writes...)); err != nil {
 		return nil, fmt.Errorf("give virtual addresses: %w", err)
 	}
 	return v, nil
@@ -71,17 +65,12 @@ func newVIPs(ctx context.Context, into store.Store, zone api.Zone, now func() ti
 
 // Apply does what plan says, with an address in the status of each service that needs one.
 func (v *withVIPs) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
-	v.mu.Lock() // what is given out here nobody else may give out before it is stored
-	defer v.mu.Unlock()
 	var before *api.Snapshot
 	var writes []store.Write
 	s, results, err := v.Store.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
 		asked, err := plan(now)
-		if err != nil {
-			return asked, err
-		}
-		before, writes = now, v.given(now, asked)
-		return writes, nil
+		before, writes = now, v.given(asked)
+		return writes, err
 	})
 	if err == nil && before != nil {
 		v.learn(before, s, writes)
@@ -89,37 +78,36 @@ func (v *withVIPs) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, [
 	return s, results, err
 }
 
-// given are the writes with the addresses that they need.
-func (v *withVIPs) given(now *api.Snapshot, asked []store.Write) []store.Write {
-	var out []store.Write
-	coming := map[heldVIP]bool{}
+// given are the writes with the addresses that they need, which nobody else is given from
+// here on.
+func (v *withVIPs) given(asked []store.Write) []store.Write {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	out := asked
 	for i, w := range asked {
-		if w.Put == nil || !resolve.NeedsVIP(w.Put) {
+		if w.Put == nil {
 			continue
 		}
-		if out == nil {
-			out = append(out, asked...)
-			v.catchUp(now)
+		if resolve.NeedsVIP(w.Put) {
+			if &out[0] == &asked[0] {
+				out = slices.Clone(asked)
+			}
+			out[i].Put = v.give(w.Put)
 		}
-		out[i].Put = v.give(w.Put, coming)
-	}
-	if out == nil {
-		return asked
+		v.hold(out[i].Put)
 	}
 	return out
 }
 
 // give is o with an address that nobody has; o itself where there is none.
-func (v *withVIPs) give(o *api.Object, coming map[heldVIP]bool) *api.Object {
+func (v *withVIPs) give(o *api.Object) *api.Object {
 	request := resolve.VIPRequest(o, v.labels)
 	for round := range vips.Rounds {
 		block, _, ok := request.Wants(round)
 		if !ok {
 			return o
 		}
-		at, ok := vips.Assign(block, []vips.Request{request}, round, v.isTaken(o.Ref, o.Mesh, coming)).At[request.Key]
-		if ok {
-			coming[heldVIP{o.Mesh, at}] = true
+		if at, ok := vips.Assign(block, []vips.Request{request}, round, v.isTaken(o.Ref, o.Mesh)).At[request.Key]; ok {
 			return resolve.WithVIP(o, at)
 		}
 	}
@@ -127,66 +115,54 @@ func (v *withVIPs) give(o *api.Object, coming map[heldVIP]bool) *api.Object {
 }
 
 // isTaken reports which addresses an object may not have.
-func (v *withVIPs) isTaken(ref api.Ref, mesh string, coming map[heldVIP]bool) func(netip.Addr) bool {
+func (v *withVIPs) isTaken(ref api.Ref, mesh string) func(netip.Addr) bool {
 	return func(a netip.Addr) bool {
 		at := heldVIP{mesh, a}
-		by, held := v.taken.by[at]
-		gone, resting := v.taken.rests[at]
-		return coming[at] || held && by != ref || resting && gone.of != ref && v.now().Sub(gone.since) < restOfVIP
+		by, held := v.by[at]
+		gone, resting := v.rests[at]
+		return held && by != ref || resting && gone.of != ref && v.now().Sub(gone.since) < restOfVIP
 	}
 }
 
-// catchUp reads who has which address where that is not known: at the first time, and after
-// writes of others.
-func (v *withVIPs) catchUp(now *api.Snapshot) {
-	if v.taken.known && v.taken.revision == now.Revision() {
-		return
-	}
-	v.taken.known, v.taken.revision, v.taken.by = true, now.Revision(), map[heldVIP]api.Ref{}
-	for _, kind := range resolve.VirtualKinds() {
-		for o := range now.OfKind(kind) {
-			v.hold(o)
-		}
-	}
-}
-
+// hold takes down the addresses of an object. Of two with one address that of the first
+// stands; the model says which of them has it.
 func (v *withVIPs) hold(o *api.Object) {
 	for a := range resolve.StoredVIPs(o) {
-		v.taken.by[heldVIP{o.Mesh, a}] = o.Ref
+		if at := (heldVIP{o.Mesh, a}); v.by[at] == (api.Ref{}) {
+			v.by[at] = o.Ref
+		}
 	}
 }
 
-// learn takes down what writes that were done have changed.
+// learn lets the addresses rest of those that writes have removed.
 func (v *withVIPs) learn(before, after *api.Snapshot, writes []store.Write) {
-	follows := v.taken.known && v.taken.revision == before.Revision()
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	for _, w := range writes {
-		ref := w.Ref()
-		was, _ := before.Get(ref)
-		is, _ := after.Get(ref)
-		if was != nil && was != is {
-			for a := range resolve.StoredVIPs(was) {
-				at := heldVIP{was.Mesh, a}
-				if v.taken.by[at] == ref {
-					delete(v.taken.by, at)
-				}
-				v.taken.rests[at] = rest{ref, v.now()}
+		if w.Delete == nil || after.Has(*w.Delete) {
+			continue
+		}
+		was, ok := before.Get(*w.Delete)
+		if !ok {
+			continue
+		}
+		for a := range resolve.StoredVIPs(was) {
+			at := heldVIP{was.Mesh, a}
+			if v.by[at] == was.Ref {
+				delete(v.by, at)
+				v.rests[at] = rest{was.Ref, v.now()}
 			}
 		}
-		if is != nil && follows {
-			v.hold(is)
+	}
+	if len(v.rests) <= max(mostRests, 2*v.pruned) {
+		return
+	}
+	for at, gone := range v.rests {
+		if v.now().Sub(gone.since) >= restOfVIP {
+			delete(v.rests, at)
 		}
 	}
-	if follows {
-		v.taken.revision = after.Revision()
-	}
-	if len(v.taken.rests) > max(mostRests, 2*v.taken.pruned) {
-		for at, gone := range v.taken.rests {
-			if v.now().Sub(gone.since) >= restOfVIP {
-				delete(v.taken.rests, at)
-			}
-		}
-		v.taken.pruned = len(v.taken.rests)
-	}
+	v.pruned = len(v.rests)
 }
 
 // mostRests is how many addresses may rest before those that have rested are forgotten.

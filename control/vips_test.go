@@ -129,7 +129,7 @@ func TestVIPsRest(t *testing.T) {
 		request := resolve.VIPRequest(external(t, "one"), nil)
 		block, _, _ := request.Wants(0)
 		request.Key = "other"
-		return vips.Assign(block, []vips.Request{request}, 0, v.isTaken(other.Ref, "default", nil)).At["other"].String()
+		return vips.Assign(block, []vips.Request{request}, 0, v.isTaken(other.Ref, "default")).At["other"].String()
 	}
 	if free() == one {
 		t.Error("the address of a service that has just gone is given away")
