@@ -1,0 +1,112 @@
+package weft_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/xds"
+)
+
+// twoTenants are namespaces a and b, with a pod behind a Service each, and a route and a
+// policy of b's.
+const twoTenants = `
+{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {kuma.io/sidecar-injection: enabled}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: b, labels: {kuma.io/sidecar-injection: enabled}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: a, namespace: a}, spec: {clusterIP: 10.96.0.1, selector: {app: a}, ports: [{name: http, port: 80, targetPort: 8080, appProtocol: http}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: b, namespace: b}, spec: {clusterIP: 10.96.0.2, selector: {app: b}, ports: [{name: http, port: 80, targetPort: 8080, appProtocol: http}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a-1, namespace: a, labels: {app: a}}, spec: {containers: [{name: app, ports: [{containerPort: 8080}]}]}, status: {podIP: 10.1.0.1}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: b-1, namespace: b, labels: {app: b}}, spec: {containers: [{name: app, ports: [{containerPort: 8080}]}]}, status: {podIP: 10.1.0.2}}
+---
+{apiVersion: kuma.io/v1alpha1, kind: MeshHTTPRoute, metadata: {name: route, namespace: b}, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: b}, rules: [
+{matches: [{path: {type: PathPrefix, value: /b}}], default: {backendRefs: [{kind: MeshService, name: b, port: 80}]}}]}]}}
+---
+{apiVersion: kuma.io/v1alpha1, kind: MeshTimeout, metadata: {name: timeout, namespace: b}, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: b}, default: {http: {requestTimeout: 7s}}}]}}
+`
+
+// TestAnEditInOneNamespaceChangesNoByteOfAnother: whatever the people of namespace a write
+// that is not about their own services, the sidecars of b are given the same bytes (T10 of
+// the threats; what a says about its own services is for its callers everywhere).
+func TestAnEditInOneNamespaceChangesNoByteOfAnother(t *testing.T) {
+	t.Parallel()
+	written, found := world.Decode("", []byte(twoTenants))
+	base, refused := world.WithSidecars(world.Snapshot(), written)
+	if len(refused) > 0 || len(found) > 0 {
+		t.Fatal(found, refused)
+	}
+	renderer, acted := xds.NewRenderer(world.Kinds()), 0
+	of := func(objects []*api.Object) map[string]map[string]string {
+		m, _ := world.Compile(world.Snapshot(objects...))
+		out := map[string]map[string]string{}
+		for r := range m.Dataplanes("") {
+			out[r.Ref.Namespace] = versions(renderer.Render(r))
+		}
+		return out
+	}
+	before := of(base)
+	if len(before["a"]) == 0 || len(before["b"]) == 0 {
+		t.Fatal("the pods have no sidecars")
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		objects, texts := append([]*api.Object{}, base...), []string{}
+		for i := range rapid.IntRange(1, 4).Draw(t, "documents") {
+			text := tenantDocument(t, fmt.Sprint("d", i))
+			got, _ := decode.Objects(world.Catalog(), "", []byte(text)) // what is refused is not there
+			objects, texts = append(objects, got...), append(texts, text)
+		}
+		after := of(objects)
+		if diff := cmp.Diff(before["b"], after["b"]); diff != "" {
+			t.Fatalf("%v\nchange what b has (-before +after):\n%s", texts, diff)
+		}
+		if !cmp.Equal(before["a"], after["a"]) {
+			acted++
+		}
+	})
+	if acted == 0 {
+		t.Error("no document changed even what a has: the law says nothing")
+	}
+}
+
+// tenantDocument is a route or a policy of namespace a.
+func tenantDocument(t *rapid.T, name string) string {
+	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
+	labels := pick("labels", "", `"kuma.io/mesh":"default"`, `"k8s.kuma.io/namespace":"a"`, `"kuma.io/origin":"global"`, `"kuma.io/display-name":"route"`)
+	top := pick("top", `{"kind":"Mesh"}`, `{"kind":"Dataplane"}`, `{"kind":"Dataplane","labels":{"app":"b"}}`, `{"kind":"Dataplane","name":"b-1"}`, `{"kind":"Dataplane","name":"b-1","namespace":"b"}`,
+		`{"kind":"Dataplane","labels":{"k8s.kuma.io/namespace":"b"}}`, `{"kind":"MeshHTTPRoute","name":"route"}`, `{"kind":"MeshHTTPRoute","name":"route","namespace":"b"}`,
+		`{"kind":"MeshHTTPRoute","labels":{"kuma.io/display-name":"route"}}`, `{"kind":"MeshService","name":"b","namespace":"b"}`, `{"kind":"MeshSubset","tags":{"app":"b"}}`)
+	to := pick("to", `{"kind":"Mesh"}`, `{"kind":"MeshService","name":"b"}`, `{"kind":"MeshService","name":"b","namespace":"b"}`, `{"kind":"MeshService","name":"b_b_svc_80"}`,
+		`{"kind":"MeshService","labels":{"kuma.io/display-name":"b"}}`, `{"kind":"MeshService","labels":{"kuma.io/display-name":"b","k8s.kuma.io/namespace":"b"}}`, `{"kind":"MeshHTTPRoute","name":"route","namespace":"b"}`)
+	head := func(version, kind string) string {
+		return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"namespace":"a","labels":{%s}},"spec":`, version, kind, name, labels)
+	}
+	policy := func(kind, conf string) string {
+		return head("kuma.io/v1alpha1", kind) + pick("side", fmt.Sprintf(`{"targetRef":%s,"to":[{"targetRef":%s,"default":%s}]}}`, top, to, conf), fmt.Sprintf(`{"targetRef":%s,"rules":[{"default":%s}]}}`, top, conf))
+	}
+	parent := pick("parent", `{"group":"","kind":"Service","name":"b","namespace":"b"}`, `{"group":"","kind":"Service","name":"b"}`, `{"group":"kuma.io","kind":"MeshService","name":"b","namespace":"b"}`)
+	send := `{"path":{"type":"PathPrefix","value":"/a"}}`
+	switch pick("kind", "MeshRetry", "MeshTimeout", "MeshRateLimit", "MeshHTTPRoute", "MeshTCPRoute", "HTTPRoute", "GRPCRoute") {
+	case "MeshRetry":
+		return policy("MeshRetry", `{"http":{"numRetries":2}}`)
+	case "MeshTimeout":
+		return policy("MeshTimeout", `{"http":{"requestTimeout":"1s"},"connectionTimeout":"2s"}`)
+	case "MeshRateLimit":
+		return policy("MeshRateLimit", `{"local":{"http":{"requestRate":{"num":1,"interval":"1s"}}}}`)
+	case "MeshHTTPRoute":
+		return head("kuma.io/v1alpha1", "MeshHTTPRoute") + fmt.Sprintf(`{"targetRef":%s,"to":[{"targetRef":%s,"rules":[{"matches":[%s],"default":{"backendRefs":[{"kind":"MeshService","name":"b","namespace":"b","port":80}]}}]}]}}`, top, to, send)
+	case "MeshTCPRoute":
+		return head("kuma.io/v1alpha1", "MeshTCPRoute") + fmt.Sprintf(`{"targetRef":%s,"to":[{"targetRef":%s,"rules":[{"default":{"backendRefs":[{"kind":"MeshService","name":"b","namespace":"b","port":80}]}}]}]}}`, top, to)
+	case "GRPCRoute":
+		return head("gateway.networking.k8s.io/v1", "GRPCRoute") + fmt.Sprintf(`{"parentRefs":[%s],"rules":[{"backendRefs":[{"name":"b","namespace":"b","port":80}]}]}}`, parent)
+	}
+	return head("gateway.networking.k8s.io/v1", "HTTPRoute") + fmt.Sprintf(`{"parentRefs":[%s],"rules":[{"matches":[%s],"backendRefs":[{"name":"b","namespace":"b","port":80}]}]}}`, parent, send)
+}
