@@ -42,35 +42,33 @@ func (p *Plane) names(ref api.Ref) *attach.Names {
 	if !serves(m)(ref) {
 		return nil
 	}
-	return p.lists.of(m.Hostnames(ref))
+	return p.lists.of(m, ref)
 }
 
-// nameLists are lists of names as they are told, by what they say.
+// nameLists are the lists of names of one revision, by who may call the same.
 type nameLists struct {
 	mu    sync.Mutex
-	known map[*resolve.Hostnames]*attach.Names
+	model *resolve.Model
+	known map[string]*attach.Names
 }
 
-// mostNameLists is how many are kept; the others are made again.
-const mostNameLists = 64
-
-func (l *nameLists) of(h *resolve.Hostnames) *attach.Names {
+func (l *nameLists) of(m *resolve.Model, dp api.Ref) *attach.Names {
+	key := m.CallsAs(dp)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := l.known[h]; n != nil {
+	if l.model != m {
+		l.model, l.known = m, map[string]*attach.Names{}
+	}
+	shared := dp.Mesh + " " + key
+	if n := l.known[shared]; n != nil {
 		return n
 	}
-	out := &attach.Names{Version: "none"}
-	if h != nil {
-		out.Version = h.Version
-		for _, x := range h.List {
-			out.Names = append(out.Names, &attach.Name{Name: x.Name, Addresses: x.Addresses, Last: x.Last})
-		}
+	names := m.Hostnames(dp.Mesh, key)
+	out := &attach.Names{Version: names.Version}
+	for _, x := range names.List {
+		out.Names = append(out.Names, &attach.Name{Name: x.Name, Addresses: x.Addresses, Last: x.Last})
 	}
-	if l.known == nil || len(l.known) >= mostNameLists {
-		l.known = map[*resolve.Hostnames]*attach.Names{}
-	}
-	l.known[h] = out
+	l.known[shared] = out
 	return out
 }
 

@@ -52,7 +52,7 @@ type Plane struct {
 	loop       *loop
 	ads        *server.Server
 	agents     *attached.Server
-	lists      nameLists // that agents are told
+	lists      nameLists // of what is current, for agents
 	ephemerals *ephemerals
 	returning  *returning
 	api        net.Listener

@@ -50,10 +50,9 @@ type collections struct {
 	namings          *derive.Collection[naming]
 	namingsByName    *derive.Index[naming]
 
-	// By which names workloads call: the key of each dataplane, and what goes with a key.
+	// Whose workloads may call by the same names: a key for each dataplane.
 	hostnamesKeys    *derive.Collection[string]
 	hostnamesCallers *derive.Index[string] // all of them, under anyTarget
-	hostnames        *derive.Collection[Hostnames]
 
 	// What can be called, by destination id.
 	dests       *derive.Collection[dest]

@@ -29,7 +29,7 @@ type Hostname struct {
 // answers for them (spec/kubernetes.md 3.10): <name>.mesh, those of status and of generators,
 // at virtual addresses, and the hosts of routes. Names of a Kubernetes Service are its
 // cluster's. Of two services with one name that of the caller's namespace holds, else the
-// first by its destination id. Dataplanes that reach the same share one value.
+// first by its destination id.
 type Hostnames struct {
 	Version string     // follows from List
 	List    []Hostname // sorted by name
@@ -42,7 +42,8 @@ type hostnamesKey struct {
 	Groups []string               `json:",omitempty"` // by which they reach hosts
 }
 
-// addHostnames derives the names once for all who may call the same.
+// addHostnames derives who may call the same. What they may call is worked out when somebody
+// asks: names are told to sidecars with a resolver alone.
 func (c *collections) addHostnames() {
 	c.hostnamesKeys = derive.Derive(c.schema, "who calls by which names", c.dataplanes, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
 		func(r *derive.Reader, key string) *string {
@@ -59,16 +60,6 @@ func (c *collections) addHostnames() {
 			return new(string(text))
 		})
 	c.hostnamesCallers = c.hostnamesKeys.Index(func(_ string, _ *string, add func(string)) { add(anyTarget) })
-	over := c.hostnamesKeys.Group(func(_ string, k *string, add func(string)) { add(*k) })
-	c.hostnames = derive.Derive(c.schema, "names that are called", over, derive.Values[Hostnames]{
-		Equal: func(a, b *Hostnames) bool { return a.Version == b.Version },
-	}, func(r *derive.Reader, text string) *Hostnames {
-		var k hostnamesKey
-		if err := json.Unmarshal([]byte(text), &k); err != nil {
-			panic(err) // Marshal wrote it
-		}
-		return mesh{c, r}.hostnamesFor(&k)
-	})
 }
 
 func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
@@ -130,19 +121,28 @@ func (m mesh) isRouted(d *dest) bool {
 	return said != nil && len(said.contributions) > 0
 }
 
-// Hostnames are the names for the workload of a dataplane; nil where it calls nothing by a
-// name.
-func (m *Model) Hostnames(dp api.Ref) *Hostnames {
+// CallsAs names the dataplanes whose workloads may call the same as that of one; empty where
+// it calls nothing by a name.
+func (m *Model) CallsAs(dp api.Ref) string {
 	x, ok := m.mesh(dp.Mesh)
 	if !ok {
-		return nil
+		return ""
 	}
-	k, _ := m.hostnamesKeys.Get(x.at, objectKey(dp))
-	if k == nil {
-		return nil
+	if k, _ := m.hostnamesKeys.Get(x.at, objectKey(dp)); k != nil {
+		return *k
 	}
-	names, _ := m.hostnames.Get(x.at, *k)
-	return names
+	return ""
+}
+
+// Hostnames are the names for those that CallsAs names, of a mesh. It looks at everything that
+// has an address, so whoever asks for several dataplanes asks once for those of one key.
+func (m *Model) Hostnames(mesh, callsAs string) *Hostnames {
+	x, ok := m.mesh(mesh)
+	var k hostnamesKey
+	if !ok || json.Unmarshal([]byte(callsAs), &k) != nil {
+		return &Hostnames{}
+	}
+	return x.hostnamesFor(&k)
 }
 
 // Callers is how many dataplanes of a mesh may call something by a name.

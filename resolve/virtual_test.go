@@ -89,14 +89,12 @@ func names(m *resolve.Model) string {
 	var b strings.Builder
 	for r := range m.Dataplanes("") {
 		fmt.Fprintln(&b, r.Ref)
-		if all := m.Hostnames(r.Ref); all != nil {
-			for _, h := range all.List {
-				last := ""
-				if h.Last {
-					last = " last"
-				}
-				fmt.Fprintf(&b, " %s %s%s\n", h.Name, strings.Join(h.Addresses, " "), last)
+		for _, h := range m.Hostnames(r.Ref.Mesh, m.CallsAs(r.Ref)).List {
+			last := ""
+			if h.Last {
+				last = " last"
 			}
+			fmt.Fprintf(&b, " %s %s%s\n", h.Name, strings.Join(h.Addresses, " "), last)
 		}
 	}
 	q := m.Reader(nil)
