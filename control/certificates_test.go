@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"os"
@@ -16,8 +17,8 @@ import (
 )
 
 // TestAPIServerTrustsWhoKeepsCertificates: with --certificates the control plane shows what
-// is in the directory, sidecars trust the authority there, and weft neither makes one nor
-// touches hooks that cert-manager keeps (spec/kubernetes.md 6.6).
+// is in the directory, sidecars trust the authority there, and weft does not touch hooks
+// that cert-manager keeps (spec/kubernetes.md 6.6).
 func TestAPIServerTrustsWhoKeepsCertificates(t *testing.T) {
 	t.Parallel()
 	a := &admitted{T: t, Cluster: kubetest.Start(t)}
@@ -50,7 +51,13 @@ func TestAPIServerTrustsWhoKeepsCertificates(t *testing.T) {
 	if spec := fmt.Sprint(pod["spec"]); !strings.Contains(spec, files["ca.crt"]) {
 		t.Error("the sidecar does not trust the authority of the directory")
 	}
-	if status, _ := a.Send(t, http.MethodGet, "/api/v1/namespaces/weft-system/secrets/weft-ca", nil); status != http.StatusNotFound {
-		t.Errorf("weft has made an authority of its own: %d", status)
+	for _, plural := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
+		_, c := a.Send(t, http.MethodGet, registrations+plural+"/weft", nil)
+		for _, h := range c["webhooks"].([]any) {
+			given, _ := h.(map[string]any)["clientConfig"].(map[string]any)["caBundle"].(string)
+			if text, err := base64.StdEncoding.DecodeString(given); err != nil || string(text) != files["ca.crt"] {
+				t.Errorf("%s trusts another authority than cert-manager's: %v", plural, err)
+			}
+		}
 	}
 }
