@@ -125,7 +125,7 @@ func (p *Plane) credentials() (server.Authenticator, tokens, error) {
 	if err != nil {
 		return nil, tokens{}, err
 	}
-	all := tokens{keys, []byte(userKey), p.revoke}
+	all := tokens{keys, p.isPod, []byte(userKey), p.revoke}
 	switch {
 	case p.cfg.DataplaneAuth == "none":
 		return server.Anyone{}, all, nil

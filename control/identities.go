@@ -140,8 +140,11 @@ func (p *Plane) dismiss(dp api.Ref, token string) {
 	time.AfterFunc(straggling, end)
 }
 
-// isPod reports whether a dataplane is that of a pod.
+// isPod reports whether a dataplane is that of a pod of the cluster.
 func (p *Plane) isPod(dp api.Ref) bool {
+	if p.cluster == nil {
+		return false // nobody reviews the tokens of its pods
+	}
 	m := p.loop.current.Load()
 	if m == nil {
 		return false

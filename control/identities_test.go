@@ -115,6 +115,8 @@ func (a *admitted) attaches(name, token string) <-chan codes.Code {
 func TestAPIServerSaysWhoSidecarsAre(t *testing.T) {
 	t.Parallel()
 	a := proving(t)
+	const ask = `{"mesh":"default","name":"p1.on","validFor":"1h"}`
+	early := a.plane.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", ask)
 	first, second := a.run("p1", "198.51.100.1"), a.run("p2", "198.51.100.2")
 	one, two := a.token("weft-dataplane", "p1", first), a.token("weft-dataplane", "p2", second)
 
@@ -132,12 +134,13 @@ func TestAPIServerSaysWhoSidecarsAre(t *testing.T) {
 		"the API token":      {a.token("", "p1", first), codes.Unauthenticated},
 		"an unbound one":     {a.token("weft-dataplane", "", ""), codes.Unauthenticated},
 		"none":               {"", codes.Unauthenticated},
-		"one of weft's keys": {a.plane.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"mesh":"default","name":"p1.on","validFor":"1h"}`), codes.PermissionDenied},
+		"one of weft's keys": {early, codes.PermissionDenied},
 	} {
 		if got := a.ends("p1.on", c.token); got != c.want {
 			t.Errorf("%s: %v, not %v", name, got, c.want)
 		}
 	}
+	a.plane.want(http.StatusBadRequest, http.MethodPost, "/tokens/dataplane", ask)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: a.plane.trusts}}
 	defer client.CloseIdleConnections()
 	for name, want := range map[string]int{"p1.on": http.StatusOK, "p2.on": http.StatusForbidden} {
@@ -175,6 +178,10 @@ func TestAPIServerSaysWhoSidecarsAre(t *testing.T) {
 			t.Errorf("the stream of a pod that has ended: %v", err)
 		}
 	}
+	eventually(t, "its Dataplane is gone", func() bool {
+		code, _ := a.plane.call(http.MethodGet, "/meshes/default/dataplanes/p2.on", "")
+		return code == http.StatusNotFound
+	})
 	if got := a.ends("p2.on", two); got != codes.PermissionDenied {
 		t.Errorf("a pod that has ended comes back: %v", got)
 	}

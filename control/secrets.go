@@ -10,6 +10,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/secret"
@@ -50,6 +51,7 @@ const userAudience = "weft-user"
 // tokens issues credentials for the API to hand out, and takes them back.
 type tokens struct {
 	dataplanes dataplaneKeys
+	isPod      func(api.Ref) bool // of a dataplane
 	userKey    []byte
 	revoked    func(ids ...string) // ends what revoked tokens have opened
 }
@@ -68,6 +70,9 @@ type userClaims struct {
 
 // Dataplane is a token for one dataplane.
 func (t tokens) Dataplane(q web.DataplaneToken) (web.Token, error) {
+	if dp := (api.Ref{Kind: api.KindDataplane, Mesh: q.Mesh, Name: q.Name}); t.isPod(dp) {
+		return web.Token{}, fmt.Errorf("%s is that of a pod, which shows the token of its volume weft-token and no other", dp)
+	}
 	issued, err := t.dataplanes.Issue(token.Claims{Mesh: q.Mesh, Name: q.Name, Tags: q.Tags, Workload: q.Workload}, q.ValidFor)
 	return web.Token(issued), err
 }
