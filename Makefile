@@ -55,13 +55,15 @@ test-kube: tools tools-kube ## tests with network namespaces and a Kubernetes AP
 	REQUIRE_KUBE=1 $(GO) test -count=1 -timeout 15m -run APIServer $(TESTFLAGS) ./api/crd ./cmd/weft ./control ./control/identity ./control/install ./control/roots ./control/webhook ./store/kube ./store/kube/election
 
 .PHONY: test-kube-long
-test-kube-long: tools tools-kube ## what takes too long for test-kube: a cluster of 2,000 pods (run on a quiet machine)
+test-kube-long: tools tools-kube ## what takes too long for test-kube: a frozen leader, a cluster of 2,000 pods (run on a quiet machine)
 	REQUIRE_KUBE=1 REQUIRE_LONG=1 $(GO) test -count=1 -timeout 30m -v $(TESTFLAGS) ./internal/scale
+	REQUIRE_KUBE=1 $(GO) test -count=1 -timeout 15m -tags long -run TestLong $(TESTFLAGS) ./control
 
 .PHONY: lint
 lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
 	$(GO) vet ./...
+	$(GO) vet -tags long ./control
 	cd hack/conformance && $(GO) vet ./... && $(GO) mod tidy -diff
 	cd hack/kube-chart && $(GO) vet ./... && $(GO) mod tidy -diff
 	cd hack/protogen && $(GO) vet ./... && $(GO) mod tidy -diff
