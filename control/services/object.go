@@ -116,19 +116,19 @@ func (m made) says(want *api.Object, owner writing.Owner) bool {
 	return m.report.Made.Owner == owner.UID && maps.Equal(m.report.Made.Labels, want.Labels) && reflect.DeepEqual(is, should)
 }
 
-// report writes the status of an object, if it differs.
-func (k *Keeper) report(ctx context.Context, m made) error {
+// report is what writes the status of an object, if it differs.
+func (k *Keeper) report(m made) func(context.Context) error {
 	r := k.Status(api.Ref{Kind: api.KindService, Mesh: m.ref.Mesh, Namespace: m.ref.Namespace, Name: m.ref.Name})
 	if r == nil {
 		return nil
 	}
 	want, err := status.Values(r)
 	if err != nil {
-		return err
+		return func(context.Context) error { return err }
 	}
 	want["observedGeneration"] = float64(m.report.Generation)
 	if status.Says(m.report.Status, want) {
 		return nil
 	}
-	return k.Writer.Status(ctx, m.ref, m.report.Version, want)
+	return func(ctx context.Context) error { return k.Writer.Status(ctx, m.ref, m.report.Version, want) }
 }

@@ -8,11 +8,12 @@
 package services
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ const (
 	tick   = 200 * time.Millisecond // between looks at what changed
 	whole  = 10 * time.Second       // between looks at all: an object that somebody deleted comes back
 	atOnce = 8                      // requests
+	batch  = 200                    // Services between looks at what changed
 )
 
 // Config says what is written where.
@@ -120,63 +122,96 @@ func (k *Keeper) step(ctx context.Context, now time.Time) {
 			due[n] = true
 		}
 	}
+	k.send(ctx, k.some(k.wanted(s, due, served.Status)))
+}
+
+// action is what is to be written of one name.
+type action struct {
+	key
+	do func(context.Context) error
+}
+
+// wanted is what is to be written, by name.
+func (k *Keeper) wanted(s *seen, due map[key]bool, status bool) []action {
+	var out []action
+	for n := range due {
+		if do := k.keep(s, n, status); do != nil {
+			out = append(out, action{n, do})
+		}
+	}
+	slices.SortFunc(out, func(a, b action) int {
+		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
+	})
+	return out
+}
+
+// some is what is written now; the others come next.
+func (k *Keeper) some(list []action) []action {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := batch; i < len(list); i++ {
+		k.due[list[i].key] = true
+	}
+	return list[:min(batch, len(list))]
+}
+
+func (k *Keeper) send(ctx context.Context, list []action) {
 	var sending errgroup.Group
 	sending.SetLimit(atOnce)
-	var mu sync.Mutex
-	var failed []error
-	for _, n := range slices.Collect(maps.Keys(due)) {
+	outcomes := make([]error, len(list))
+	for i, a := range list {
 		sending.Go(func() error {
-			if err := k.keep(ctx, s, n, served.Status); err != nil && !errors.Is(err, writing.ErrChanged) && !errors.Is(err, writing.ErrGone) {
-				mu.Lock()
-				defer mu.Unlock()
-				failed = append(failed, err)
-			}
+			outcomes[i] = a.do(ctx)
 			return nil
 		})
 	}
 	_ = sending.Wait()
+	failed := slices.DeleteFunc(outcomes, func(err error) bool {
+		return err == nil || errors.Is(err, writing.ErrChanged) || errors.Is(err, writing.ErrGone) // the watch will say what it is now
+	})
 	if len(failed) > 0 && ctx.Err() == nil {
 		k.Log.Warn("MeshServices could not be written; they are tried again", "objects", len(failed), "error", failed[0])
 	}
 }
 
-// keep brings the MeshService of one name in step with its Service.
-func (k *Keeper) keep(ctx context.Context, s *seen, n key, status bool) error {
+// keep is what brings the MeshService of one name in step with its Service; nil for nothing.
+func (k *Keeper) keep(s *seen, n key, status bool) func(context.Context) error {
 	made, there := s.made[n]
 	service, ok := s.services[n]
 	switch {
 	case !ok && there:
-		return k.Writer.Delete(ctx, made.ref, made.report.Version)
+		return func(ctx context.Context) error { return k.Writer.Delete(ctx, made.ref, made.report.Version) }
 	case !ok:
 		return nil
 	case s.written[n]:
-		return k.exists(ctx, n, service.object)
+		return k.exists(n, service.object)
 	}
-	want := service.meshService(k.Catalog)
+	want, owner := service.meshService(k.Catalog), service.owner()
 	switch {
 	case !there:
-		err := k.Writer.CreateOwned(ctx, want, service.owner())
-		if errors.Is(err, writing.ErrExists) {
-			return nil // the watch will say whose it is
+		return func(ctx context.Context) error {
+			err := k.Writer.CreateOwned(ctx, want, owner)
+			if errors.Is(err, writing.ErrExists) {
+				return nil // the watch will say whose it is
+			}
+			return err
 		}
-		return err
-	case !made.says(want, service.owner()):
-		return k.Writer.ReplaceOwned(ctx, want, service.owner(), made.report.Version)
+	case !made.says(want, owner):
+		return func(ctx context.Context) error { return k.Writer.ReplaceOwned(ctx, want, owner, made.report.Version) }
 	case status:
-		return k.report(ctx, made)
+		return k.report(made)
 	}
 	return nil
 }
 
-// exists says at a Service that somebody else has its MeshService.
-func (k *Keeper) exists(ctx context.Context, n key, service *api.Object) error {
-	k.mu.Lock()
-	told := k.told[n]
-	k.told[n] = true
-	k.mu.Unlock()
-	if told {
+// exists says at a Service, once, that somebody else has its MeshService.
+func (k *Keeper) exists(n key, service *api.Object) func(context.Context) error {
+	if k.told[n] {
 		return nil
 	}
-	return k.Writer.Warn(ctx, service.Ref, service.UID(), "MeshServiceExists",
-		"a MeshService of this name was there before, and stands for the Service; delete it, or give it another name, and weft writes one that follows the Service")
+	k.told[n] = true
+	return func(ctx context.Context) error {
+		return k.Writer.Warn(ctx, service.Ref, service.UID(), "MeshServiceExists",
+			"a MeshService of this name was there before, and stands for the Service; delete it, or give it another name, and weft writes one that follows the Service")
+	}
 }

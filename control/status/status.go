@@ -40,6 +40,7 @@ const (
 	share    = 20                     // a look at all takes at most one part in so many of the time
 	some     = 64                     // edits that are looked at one by one
 	atOnce   = 8                      // requests
+	batch    = 200                    // writes between looks at what was edited
 )
 
 // Plane is the control plane whose objects are reported.
@@ -137,8 +138,12 @@ func (r *Reporter) step(ctx context.Context, now time.Time) {
 	writes := r.afterEdits(m, now)
 	if stirred, revision := r.Plane.Stirred(), m.Snapshot().Revision(); !now.Before(r.next) && (r.owed || stirred != r.stirred || revision != r.revision) {
 		r.stirred, r.revision, r.owed = stirred, revision, false
-		writes = append(writes, r.all(ctx, m, now)...)
+		found := r.all(ctx, m, now)
 		r.next = time.Now().Add(max(Pace, share*time.Since(now)))
+		if len(found) > batch { // edits do not wait for all of them
+			found, r.owed, r.next = found[:batch], true, now
+		}
+		writes = append(writes, found...)
 	}
 	r.send(ctx, writes)
 }
