@@ -69,6 +69,7 @@ func TestAPIServerGetsAMeshServiceForEachService(t *testing.T) {
 			field(s, "dataplaneProxies", "total") == 1.0 && field(s, "dataplaneProxies", "healthy") == 1.0
 	})
 	p.oneDestination()
+	p.headless(c)
 
 	eventually(t, "an event says whose a is", func() bool {
 		for _, e := range read(t, c, "/apis/events.k8s.io/v1/namespaces/shop/events")["items"].([]any) {
@@ -87,6 +88,35 @@ func TestAPIServerGetsAMeshServiceForEachService(t *testing.T) {
 	eventually(t, "it comes back", func() bool { return listed(t, c, meshServices) == "a web" })
 	remove(t, c, "/api/v1/namespaces/shop/services/web")
 	eventually(t, "it goes with the Service", func() bool { return listed(t, c, meshServices) == "a" })
+}
+
+// headless: each pod of a headless Service has a MeshService too, which goes with it.
+func (p *plane) headless(c *kubetest.Cluster) {
+	p.t.Helper()
+	create(p.t, c, "/api/v1/namespaces/shop/services", `{metadata: {name: db}, spec: {clusterIP: None, selector: {app: web}, ports: [{name: tcp, port: 5432, targetPort: 8080}]}}`)
+	create(p.t, c, "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices", `
+metadata: {name: db-1, labels: {kubernetes.io/service-name: db}}
+addressType: IPv4
+ports: [{name: tcp, port: 8080, protocol: TCP}]
+endpoints: [{addresses: [198.51.100.9], conditions: {ready: true}, targetRef: {kind: Pod, name: web-1, namespace: shop}}]`)
+	eventually(p.t, "the headless Service and its pod have MeshServices", func() bool {
+		return strings.HasPrefix(listed(p.t, c, meshServices), "a db web web-1-")
+	})
+	one := strings.Fields(listed(p.t, c, meshServices))[3]
+	made := read(p.t, c, meshServices+"/"+one)
+	if owner := field(made, "metadata", "ownerReferences", 0); field(owner, "kind") != "Pod" || field(owner, "name") != "web-1" {
+		p.t.Errorf("the owner: %v", owner)
+	}
+	if got := fmt.Sprint(field(made, "spec", "selector"), field(made, "metadata", "labels", "k8s.kuma.io/is-headless-service")); got != "map[dataplaneRef:map[name:web-1]]true" {
+		p.t.Error(got)
+	}
+	eventually(p.t, "its address is the pod's", func() bool {
+		return field(read(p.t, c, meshServices+"/"+one), "status", "vips", 0, "ip") == "198.51.100.9"
+	})
+	p.oneDestination()
+	remove(p.t, c, "/api/v1/namespaces/shop/services/db")
+	remove(p.t, c, "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/db-1")
+	eventually(p.t, "they go with the Service", func() bool { return listed(p.t, c, meshServices) == "a web" })
 }
 
 // oneDestination: a Service and the MeshService of it are one.

@@ -20,10 +20,11 @@ type seen struct {
 	made     map[key]made // those of weft
 }
 
-// service is a Service in the mesh.
+// service is a Service in the mesh, or a pod of a headless one.
 type service struct {
-	object *api.Object
+	object *api.Object // the Service or Pod
 	mesh   string
+	pod    *api.Object // the MeshService that the model makes of the pod
 }
 
 // made is a MeshService that weft has written.
@@ -42,8 +43,11 @@ func (k *Keeper) see() *seen {
 	}
 	for o := range now.OfKind(api.KindService) {
 		if mesh, ok := meshOf(o, spaces[o.Namespace]); ok && now.Has(api.Ref{Kind: api.KindMesh, Name: mesh}) {
-			s.services[key{o.Namespace, o.Name}] = service{o, mesh}
+			s.services[key{o.Namespace, o.Name}] = service{object: o, mesh: mesh}
 		}
+	}
+	if m := k.Model(); m != nil {
+		s.addPods(now, m.Snapshot())
 	}
 	for o := range now.OfKind(api.KindMeshService) {
 		s.written[key{o.Namespace, o.Name}] = true
@@ -52,6 +56,19 @@ func (k *Keeper) see() *seen {
 		s.made[key{ref.Namespace, ref.Name}] = made{ref, r}
 	}
 	return s
+}
+
+// addPods adds the pods of those headless Services that are in the mesh.
+func (s *seen) addPods(now, resolved *api.Snapshot) {
+	for o := range resolved.OfKind(api.KindMeshService) {
+		of, ok := s.services[key{o.Namespace, pods.PartOf(o)}]
+		if !ok || of.mesh != o.Mesh {
+			continue
+		}
+		if pod, there := now.Get(*o.From); there && pod.UID() != "" {
+			s.services[key{o.Namespace, o.Name}] = service{pod, o.Mesh, o}
+		}
+	}
 }
 
 // meshOf is the mesh that a Service is in, if it is in one.
@@ -75,13 +92,17 @@ func meshOf(o, space *api.Object) (mesh string, ok bool) {
 
 // meshService is the MeshService of a Service.
 func (s service) meshService(catalog *api.Catalog) *api.Object {
+	if s.pod != nil {
+		out := &api.Object{Ref: s.pod.Ref, Labels: maps.Clone(s.pod.Labels), Spec: s.pod.Spec}
+		out.Labels[api.LabelMesh] = s.mesh
+		maps.Copy(out.Labels, catalog.ShownLabels(out))
+		return out
+	}
 	o, spec := s.object, s.object.Spec.(*api.Service)
 	out := &api.Object{Ref: api.Ref{Kind: api.KindMeshService, Mesh: s.mesh, Namespace: o.Namespace, Name: o.Name}, Labels: pods.MadeLabels(o, spec)}
 	delete(out.Labels, api.LabelDisplayName)
 	out.Labels[api.LabelMesh], out.Labels[api.LabelEnv] = s.mesh, api.EnvKubernetes
-	for k, v := range catalog.ShownLabels(out) {
-		out.Labels[k] = v
-	}
+	maps.Copy(out.Labels, catalog.ShownLabels(out))
 	to := &api.MeshService{Selector: &api.ServiceSelector{DataplaneTags: maps.Clone(spec.Selector)}}
 	if to.Selector.DataplaneTags == nil {
 		to.Selector.DataplaneTags = map[string]string{}
@@ -100,7 +121,15 @@ func (s service) meshService(catalog *api.Catalog) *api.Object {
 }
 
 func (s service) owner() writing.Owner {
-	return writing.Owner{Name: s.object.Name, UID: s.object.UID()}
+	return writing.Owner{Kind: s.object.Kind, Name: s.object.Name, UID: s.object.UID()}
+}
+
+// ref is what the model knows it by.
+func (s service) ref() api.Ref {
+	if s.pod != nil {
+		return s.pod.Ref
+	}
+	return api.Ref{Kind: api.KindService, Mesh: s.mesh, Namespace: s.object.Namespace, Name: s.object.Name}
 }
 
 // says reports whether the object says what it should.
@@ -117,8 +146,8 @@ func (m made) says(want *api.Object, owner writing.Owner) bool {
 }
 
 // report is what writes the status of an object, if it differs.
-func (k *Keeper) report(m made) func(context.Context) error {
-	r := k.Status(api.Ref{Kind: api.KindService, Mesh: m.ref.Mesh, Namespace: m.ref.Namespace, Name: m.ref.Name})
+func (k *Keeper) report(m made, of api.Ref) func(context.Context) error {
+	r := k.Status(of)
 	if r == nil {
 		return nil
 	}

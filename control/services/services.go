@@ -1,5 +1,5 @@
-// Package services writes a MeshService for each Service of the mesh, since users list and
-// target them (spec/kubernetes.md 3.2).
+// Package services writes a MeshService for each Service of the mesh, and for each pod of a
+// headless one, since users list and target them (spec/kubernetes.md 3.2, 3.6).
 //
 // It promises that a MeshService which somebody else has written stays as it is, with an
 // event at the Service; that what it has written goes with the Service; and that it writes
@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/store/kube/writing"
 )
@@ -37,8 +38,10 @@ type Config struct {
 	Store   *kube.Store
 	Catalog *api.Catalog
 	Writer  *writing.Writer
-	// Status is that of the MeshService of a Service; nil while it is not resolved.
-	Status func(service api.Ref) *api.ServiceReport
+	// Model is what holds; nil while nothing was resolved.
+	Model func() *resolve.Model
+	// Status is that of a Service, or of the MeshService of a pod; nil while it is not resolved.
+	Status func(api.Ref) *api.ServiceReport
 	Log    *slog.Logger
 }
 
@@ -199,7 +202,7 @@ func (k *Keeper) keep(s *seen, n key, status bool) func(context.Context) error {
 	case !made.says(want, owner):
 		return func(ctx context.Context) error { return k.Writer.ReplaceOwned(ctx, want, owner, made.report.Version) }
 	case status:
-		return k.report(made)
+		return k.report(made, service.ref())
 	}
 	return nil
 }

@@ -27,11 +27,11 @@ type Report struct {
 	Made *Made
 }
 
-// Made is what a MeshService says that follows from a Service. It is no document: the
+// Made is what a MeshService says that follows from a Service, or from a pod of one. It is no document: the
 // Service stands for itself (spec/kubernetes.md 3.2).
 type Made struct {
 	Mesh   string
-	Owner  string // the UID of the Service
+	Owner  string // the UID of the Service or Pod
 	Labels map[string]string
 	Spec   json.RawMessage
 }
@@ -43,7 +43,7 @@ func made(u *unstructured.Unstructured) *Made {
 		return nil
 	}
 	for _, o := range u.GetOwnerReferences() {
-		if o.Kind == api.KindService && o.Controller != nil && *o.Controller {
+		if (o.Kind == api.KindService || o.Kind == api.KindPod) && o.Controller != nil && *o.Controller {
 			spec, _ := json.Marshal(u.Object["spec"]) // it was JSON
 			return &Made{Mesh: cmp.Or(labels[api.LabelMesh], api.DefaultMesh), Owner: string(o.UID), Labels: labels, Spec: spec}
 		}

@@ -18,14 +18,14 @@ import (
 	"github.com/weftmesh/weft/route/gateway"
 )
 
-// Owner is the Service that an object follows from.
-type Owner struct{ Name, UID string }
+// Owner is the Service or Pod that an object follows from.
+type Owner struct{ Kind, Name, UID string }
 
 func (o Owner) references() []any {
-	return []any{map[string]any{"apiVersion": "v1", "kind": api.KindService, "name": o.Name, "uid": o.UID, "controller": true}}
+	return []any{map[string]any{"apiVersion": "v1", "kind": o.Kind, "name": o.Name, "uid": o.UID, "controller": true}}
 }
 
-// CreateOwned is Create of what follows from a Service.
+// CreateOwned is Create of what follows from another object.
 func (w *Writer) CreateOwned(ctx context.Context, o *api.Object, owner Owner) error {
 	return w.create(ctx, o, func(u *unstructured.Unstructured) {
 		_ = unstructured.SetNestedSlice(u.Object, owner.references(), "metadata", "ownerReferences") // metadata is a map
