@@ -33,7 +33,7 @@ func (m mesh) callsOf(p *dataplane) []call {
 	out := make([]call, 0, len(p.spec.Networking.Outbound))
 	taken := map[string]bool{}
 	add := func(c call) {
-		at := c.address + " " + portText(c.port, "")
+		at := c.at()
 		host := c.dest != nil && c.dest.Kind == api.KindHost // many have one address
 		if host {
 			at += " hosts"
@@ -42,8 +42,7 @@ func (m mesh) callsOf(p *dataplane) []call {
 			return // a pod of two headless Services: what is said about the first holds
 		}
 		if c.dest != nil && taken[at] && !host {
-			c.lost = lost(api.CodeConflicted, "another outbound has the address %s; give each its own", strings.ReplaceAll(at, " ", ":"))
-			c.dest = nil
+			c.conflicts(at)
 		}
 		if c.dest != nil {
 			taken[at] = true
@@ -62,18 +61,78 @@ func (m mesh) callsOf(p *dataplane) []call {
 	if net.TransparentProxying == nil {
 		return out
 	}
+	k := p.reach()
+	everybodys, apart := need(m.reached, m.at, k.String()).list, m.callsApart(p, k)
+	if len(out) == 0 && len(apart) == 0 {
+		return everybodys
+	}
+	for _, c := range everybodys {
+		add(c)
+	}
+	for _, c := range apart {
+		add(c)
+	}
+	return out
+}
+
+// reach is what tells apart which virtual addresses dataplanes reach.
+func (p *dataplane) reach() groupKey {
+	k := groupKey{Limit: p.spec.Networking.TransparentProxying.ReachableBackends}
+	if k.Limit != nil {
+		k.Home = p.object.Home()
+	}
+	return k
+}
+
+// apart reports whether dataplanes differ in how they reach the virtual addresses of d,
+// although they may reach it: services outside the mesh are for those who have a route
+// for them, and a pod does not call itself.
+func (d *dest) apart() bool { return d.Outside || d.Above != nil }
+
+// callsWithin are the calls to virtual addresses of all who reach the same, once for all of
+// them. Of two destinations at one address the first holds.
+func (m mesh) callsWithin(k groupKey) (out []call) {
+	taken := map[string]bool{}
 	for d := range m.destsVirtual.Values(m.at, anyTarget) {
-		if !reachable(net.TransparentProxying.ReachableBackends, p.object.Home(), d) || d.Outside && !m.hasRouteFor(p, d) {
+		if d.apart() || !reachable(k.Limit, k.Home, d) {
 			continue
 		}
 		for _, vip := range d.VIPs {
-			if d.Above != nil && p.isAt(vip) { // itself, which its traffic reaches without the sidecar
-				continue
+			c := call{address: vip, port: d.Port, index: -1, dest: d}
+			if at := c.at(); taken[at] {
+				c.conflicts(at)
+			} else {
+				taken[at] = true
 			}
-			add(call{address: vip, port: d.Port, index: -1, dest: d})
+			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// callsApart are the calls of a dataplane to virtual addresses that not everybody reaches
+// alike.
+func (m mesh) callsApart(p *dataplane, k groupKey) (out []call) {
+	for d := range m.destsApart.Values(m.at, anyTarget) {
+		if !reachable(k.Limit, k.Home, d) || d.Outside && !m.hasRouteFor(p, d) {
+			continue
+		}
+		for _, vip := range d.VIPs {
+			if d.Above == nil || !p.isAt(vip) { // itself, which its traffic reaches without the sidecar
+				out = append(out, call{address: vip, port: d.Port, index: -1, dest: d})
+			}
+		}
+	}
+	return out
+}
+
+// at is the address of a call, as one text.
+func (c *call) at() string { return c.address + " " + portText(c.port, "") }
+
+// conflicts makes a call one that leads nowhere, since another has its address.
+func (c *call) conflicts(at string) {
+	c.lost = lost(api.CodeConflicted, "another outbound has the address %s; give each its own", strings.ReplaceAll(at, " ", ":"))
+	c.dest = nil
 }
 
 // isAt reports whether an address is one of the dataplane's own.

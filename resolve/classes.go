@@ -12,6 +12,11 @@ import (
 // calls is what a dataplane calls.
 type calls struct{ list []call }
 
+// equal reports equal lists, which as a rule are one.
+func (c *calls) equal(o *calls) bool {
+	return len(c.list) == len(o.list) && (len(c.list) == 0 || &c.list[0] == &o.list[0] || slices.EqualFunc(c.list, o.list, call.equal))
+}
+
 // called is the class that a dataplane belongs to for each destination that it
 // calls, in the order of its calls; empty for what leads nowhere.
 type called struct{ classes []string }
@@ -42,9 +47,14 @@ func cutClass(key string) (id, bits string) {
 }
 
 func (c *collections) addClasses() {
-	c.calls = derive.Derive(c.schema, "calls", c.dataplanes, derive.Values[calls]{
-		Equal: func(a, b *calls) bool { return slices.EqualFunc(a.list, b.list, call.equal) },
-	}, func(r *derive.Reader, key string) *calls {
+	c.byReach = c.dataplanes.Group(func(_ string, p *dataplane, add func(string)) {
+		if p.spec.Networking.TransparentProxying != nil {
+			add(p.reach().String())
+		}
+	})
+	c.reached = derive.Derive(c.schema, "destinations reached", c.byReach, derive.Values[calls]{Equal: (*calls).equal},
+		func(r *derive.Reader, key string) *calls { return &calls{mesh{c, r}.callsWithin(groupOf(key))} })
+	c.calls = derive.Derive(c.schema, "calls", c.dataplanes, derive.Values[calls]{Equal: (*calls).equal}, func(r *derive.Reader, key string) *calls {
 		return &calls{mesh{c, r}.callsOf(need(c.dataplanes, r, key))}
 	})
 	c.called = derive.Derive(c.schema, "classes held", c.calls, derive.Values[called]{

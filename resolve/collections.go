@@ -60,6 +60,7 @@ type collections struct {
 	// destsByAbove finds hosts by those that stand for all hosts below a name.
 	destsByAbove *derive.Index[dest]
 	destsVirtual *derive.Index[dest] // those with virtual addresses, under anyTarget
+	destsApart   *derive.Index[dest] // of those the ones that not everybody reaches alike
 	members      *derive.Collection[members]
 
 	// What is said about it, and what tells its classes of dataplanes apart.
@@ -68,6 +69,8 @@ type collections struct {
 	selectors *derive.Collection[selectors]
 
 	// What each dataplane calls, and as a part of which class.
+	byReach  *derive.Group[dataplane]
+	reached  *derive.Collection[calls]
 	calls    *derive.Collection[calls]
 	called   *derive.Collection[called]
 	byClass  *derive.Group[called]

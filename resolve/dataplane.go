@@ -78,7 +78,12 @@ func (m mesh) outbounds(out *Resolved, key string, before *Resolved) (failed *de
 			failed = cmp.Or(failed, f)
 			continue
 		}
-		out.Outbounds = append(out.Outbounds, known.outbound(&list.list[i], t, len(out.Outbounds)))
+		call := &list.list[i]
+		if shared := t.virtualAt(call); shared != nil {
+			out.Outbounds = append(out.Outbounds, shared)
+			continue
+		}
+		out.Outbounds = append(out.Outbounds, known.outbound(call, t, len(out.Outbounds)))
 	}
 	slices.SortFunc(out.Outbounds, compareOutbounds)
 	for _, group := range m.groupsOf(key) {
@@ -113,11 +118,45 @@ func (list outbounds) outbound(c *call, t *routed, i int) *Outbound {
 			return newOutbound(c, t)
 		}
 	}
-	o := list[i]
-	if o.Edge != c.edge || o.Passthrough != c.passes || o.Destination != t.dest || o.Table != t.table || o.TCP != t.tcp || !o.Policies.is(t.policies) {
-		return newOutbound(c, t)
+	if o := list[i]; o.Edge == c.edge && o.Passthrough == c.passes && o.isOf(t) {
+		return o
 	}
-	return o
+	return newOutbound(c, t)
+}
+
+// isOf reports whether an outbound is what one to t would be.
+func (o *Outbound) isOf(t *routed) bool {
+	return o.Destination == t.dest && o.Table == t.table && o.TCP == t.tcp && o.Policies.is(t.policies)
+}
+
+// atVirtual makes the outbounds at the virtual addresses of the destination. Of those that
+// were there before the ones stay that are equal.
+func (r *routed) atVirtual(before *routed) {
+	var known []*Outbound
+	if before != nil {
+		known = before.virtual
+	}
+	for _, vip := range r.dest.VIPs {
+		i := slices.IndexFunc(known, func(o *Outbound) bool { return o.Address == vip && o.Port == r.dest.Port && o.isOf(r) })
+		if i >= 0 {
+			r.virtual = append(r.virtual, known[i])
+		} else {
+			r.virtual = append(r.virtual, newOutbound(&call{address: vip, port: r.dest.Port}, r))
+		}
+	}
+}
+
+// virtualAt is the shared outbound of a call to a virtual address; nil for other calls.
+func (r *routed) virtualAt(c *call) *Outbound {
+	if c.index >= 0 || c.edge || c.passes {
+		return nil
+	}
+	for _, o := range r.virtual {
+		if o.Address == c.address && o.Port == c.port {
+			return o
+		}
+	}
+	return nil
 }
 
 // compare orders an outbound and one at an address to the destination with that id.

@@ -33,6 +33,11 @@ func (c *collections) addDestinations() {
 			add(anyTarget)
 		}
 	})
+	c.destsApart = c.dests.Index(func(_ string, d *dest, add func(string)) {
+		if len(d.VIPs) > 0 && d.apart() {
+			add(anyTarget)
+		}
+	})
 	c.members = derive.Derive(c.schema, "members", c.dests, derive.Values[members]{
 		Equal: func(a, b *members) bool { return a.http2 == b.http2 && same(a.list, b.list) },
 	}, func(r *derive.Reader, id string) *members { return mesh{c, r}.membersOf(need(c.dests, r, id)) })

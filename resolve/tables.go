@@ -17,6 +17,9 @@ type routed struct {
 	tcp      *TCPTable
 	kept     *Kept // beside all of them
 	clusters []clusterRef
+	// virtual are the outbounds at the virtual addresses of the destination, which all
+	// dataplanes of the class share whose traffic is redirected.
+	virtual []*Outbound
 }
 
 // named are the clusters that a table names.
@@ -48,6 +51,7 @@ func (c *collections) addTables() {
 			x := need(c.classes, r, key)
 			made := mesh{c, r}.table(x, need(c.said, r, key), need(c.composed, r, x.composed))
 			made.reuse(c.routed.Before(r))
+			made.atVirtual(c.routed.Before(r))
 			return made
 		})
 	c.named = derive.Derive(c.schema, "clusters named", c.routed, derive.Values[named]{Equal: (*named).equal},
