@@ -85,7 +85,9 @@ func TestRouteFieldChangesRoutesOnly(t *testing.T) {
 			was := versions(renderer.Render(old))
 			tables := map[string]bool{}
 			for _, o := range r.Outbounds {
-				if o.Destination.Name == name && o.Table != nil {
+				// What is said about a headless service holds for its pods.
+				about := o.Destination.Name == name || o.Destination.Above != nil && o.Destination.Above.Name == name
+				if about && o.Table != nil {
 					tables[xds.RenderTable(o.Table, o.Kept).Type+" "+xds.RenderTable(o.Table, o.Kept).Name] = true
 				}
 			}

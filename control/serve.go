@@ -1,0 +1,98 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Serve answers until ctx ends, then stops in order: no new work, the streams,
+// running requests, and last the store.
+func (p *Plane) Serve(ctx context.Context) error {
+	p.log.Info("serving", "api", "http://"+p.API(), "xds", p.XDS(), "store", p.cfg.Store, "revision", p.store.Snapshot().Revision())
+	running, working := errgroup.WithContext(ctx)
+	loopCtx, endLoop := context.WithCancel(context.WithoutCancel(ctx))
+	defer endLoop()
+	running.Go(func() error {
+		if err := p.apiSrv.Serve(p.api); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve the API: %w", err)
+		}
+		return nil
+	})
+	running.Go(func() error { return p.xdsPort.Serve(p.xds) })
+	running.Go(func() error { return p.follow(loopCtx) })
+	running.Go(func() error { p.campaign(working); return nil })
+	p.serveHTTPS(running)
+	p.keep(loopCtx, running)
+	if p.feed != nil {
+		running.Go(func() error { p.feed.Run(as(loopCtx, directoryActor)); return nil })
+	}
+	p.serving.Store(true)
+	<-working.Done()
+	p.serving.Store(false)
+	p.log.Info("stopping")
+	p.shutdown(context.WithoutCancel(ctx))
+	endLoop()
+	return errors.Join(running.Wait(), p.release())
+}
+
+// shutdown ends what serves. Streams end first, so that sidecars turn to
+// another control plane at once; they keep what they have.
+func (p *Plane) shutdown(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.ShutdownGrace)
+	defer cancel()
+	p.ephemerals.close()
+	p.returning.close()
+	p.observe.events.Close()
+	streams, cancelStreams := context.WithTimeout(ctx, p.cfg.ShutdownGrace/2)
+	defer cancelStreams()
+	if err := errors.Join(p.ads.Shutdown(streams), p.agents.Shutdown(streams)); err != nil {
+		p.log.Warn("streams did not end in time", "error", err)
+	}
+	if err := p.xdsPort.Shutdown(ctx); err != nil {
+		p.log.Warn("sidecars were cut off", "error", err)
+	}
+	p.shutdownHTTPS(ctx)
+	if err := p.apiSrv.Shutdown(ctx); err != nil {
+		p.log.Warn("requests were cut off", "error", err)
+		_ = p.apiSrv.Close() // the next line of defence after waiting
+	}
+}
+
+// release closes what New opened.
+func (p *Plane) release() error {
+	var errs []error
+	if p.ephemerals != nil {
+		p.ephemerals.close()
+	}
+	if p.returning != nil {
+		p.returning.close()
+	}
+	listeners := []net.Listener{p.api, p.xds}
+	for _, s := range p.https {
+		listeners = append(listeners, s.listener)
+	}
+	for _, l := range listeners {
+		if l != nil {
+			if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	if p.store != nil {
+		errs = append(errs, p.store.Close())
+	}
+	if p.tracing != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if err := p.tracing(ctx); err != nil {
+			p.log.Warn("traces were lost", "error", err)
+		}
+	}
+	return errors.Join(errs...)
+}
