@@ -60,7 +60,7 @@ func (a admitting) Namespace(ctx context.Context, name string) (inject.Namespace
 	if !ok || !enabled(o) {
 		fresh, err := a.cluster.Fetch(ctx, api.KindNamespace, "", name)
 		switch {
-		case err != nil && !ok:
+		case err != nil: // a label that was not seen would leave the pod bare
 			return inject.Namespace{}, err
 		case fresh != nil:
 			o = fresh

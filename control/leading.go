@@ -2,9 +2,7 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -76,7 +74,7 @@ func (p *Plane) keepWriting(ctx context.Context, w writer) {
 	pause := firstRestart
 	for {
 		started := time.Now()
-		err := guarded(ctx, w.run)
+		err := status.Guard(func() error { return w.run(ctx) })
 		if ctx.Err() != nil {
 			return
 		}
@@ -91,16 +89,6 @@ func (p *Plane) keepWriting(ctx context.Context, w writer) {
 		}
 		pause = min(2*pause, lastRestart)
 	}
-}
-
-// guarded makes a panic an error: a bug in one writer stops no other.
-func guarded(ctx context.Context, run func(context.Context) error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("a bug: %v\n%s", r, debug.Stack())
-		}
-	}()
-	return run(ctx)
 }
 
 // leads measures whether this replica leads.

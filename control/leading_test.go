@@ -91,6 +91,10 @@ func TestAPIServerGetsAMeshFromTheLeader(t *testing.T) {
 	eventually(t, "there are its policies", func() bool {
 		return listed(t, c, systemTimeouts) == "mesh-timeout-all-default" && listed(t, c, systemRetries) == "mesh-retry-all-default"
 	})
+	// A leader that ends before it has noted that would leave it to the next one.
+	eventually(t, "it is noted that there were", func() bool {
+		return field(read(t, c, "/apis/coordination.k8s.io/v1/namespaces/weft-system/leases/weft-leader"), "metadata", "annotations", "weft.io/default-policies-for") == "default"
+	})
 	seen := b.connectTimeouts("web-1.shop")
 	remove(t, c, systemTimeouts+"/mesh-timeout-all-default")
 	a.stop()

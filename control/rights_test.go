@@ -254,6 +254,7 @@ func TestAPIServerUsersWriteInTheirNamespaces(t *testing.T) {
 	retry := kubetest.Document(t, retryOf("hers", `{numRetries: 3}`, ""))
 	generated := kubetest.Document(t, `{apiVersion: kuma.io/v1alpha1, kind: MeshService, metadata: {name: s, labels: {kuma.io/managed-by: k8s-controller}}, spec: {ports: [{port: 80}]}}`)
 	mesh := kubetest.Document(t, `{apiVersion: kuma.io/v1alpha1, kind: Mesh, metadata: {name: hers}, spec: {}}`)
+	dataplane := kubetest.Document(t, `{apiVersion: kuma.io/v1alpha1, kind: Dataplane, metadata: {name: hers}, spec: {networking: {address: 10.0.0.9, inbound: [{port: 80, tags: {kuma.io/service: b_b_svc_80}}]}}}`)
 	ann := g.As("ann")
 	for what, c := range map[string]struct {
 		path     string
@@ -265,6 +266,7 @@ func TestAPIServerUsersWriteInTheirNamespaces(t *testing.T) {
 		"a policy in another one":     {group + "namespaces/off/meshretries", retry, http.StatusForbidden},
 		"a generated MeshService":     {group + "namespaces/on/meshservices", generated, http.StatusForbidden},
 		"a MeshExternalService there": {group + "namespaces/on/meshexternalservices", generated, http.StatusForbidden},
+		"a Dataplane by hand":         {group + "namespaces/on/dataplanes", dataplane, http.StatusForbidden},
 		"a Mesh":                      {group + "meshes", mesh, http.StatusForbidden},
 	} {
 		if status, got := ann.Send(t, http.MethodPost, c.path, c.document); status != c.status {

@@ -68,6 +68,13 @@ func TestAPIServerGetsAMeshServiceForEachService(t *testing.T) {
 		return field(s, "vips", 0, "ip") == field(service, "spec", "clusterIP") && field(s, "addresses", 0, "hostname") == "web.shop.svc.cluster.local" &&
 			field(s, "dataplaneProxies", "total") == 1.0 && field(s, "dataplaneProxies", "healthy") == 1.0
 	})
+	c.Apply(t, kubetest.Document(t, `{apiVersion: kuma.io/v1alpha1, kind: HostnameGenerator, metadata: {name: all, namespace: weft-system},
+spec: {selector: {meshService: {matchLabels: {k8s.kuma.io/service-name: web}}}, template: "{{ .DisplayName }}.generated.mesh.local"}}`), "")
+	eventually(t, "its status has what a generator makes", func() bool {
+		s := field(read(t, c, meshServices+"/web"), "status")
+		condition := field(s, "hostnameGenerators", 0, "conditions", 0)
+		return strings.Contains(fmt.Sprint(field(s, "addresses")), "web.generated.mesh.local") && field(condition, "status") == "True" && field(condition, "lastTransitionTime") != nil
+	})
 	p.oneDestination()
 	p.headless(c)
 

@@ -63,7 +63,7 @@ func (s *sharedKeys) Authenticate(ctx context.Context, text string) (server.Iden
 // waiting is why there is no key yet; nil when there is one.
 func (s *sharedKeys) waiting() error {
 	if s.current.Load() == nil {
-		return errors.New("the key of dataplane tokens is not read yet")
+		return errors.New("the key of dataplane tokens, and what was revoked, is not read yet")
 	}
 	return nil
 }
@@ -87,15 +87,18 @@ func (s *sharedKeys) follow(ctx context.Context, revoked func(ids ...string)) {
 	for {
 		key, changed := s.roots.Value(sharedTokenKey)
 		ids, _ := s.roots.Value(sharedRevoked)
+		known := true
 		if len(ids) > 0 {
 			added, err := s.revoked.Take(ids)
 			if err != nil {
-				s.log.Error("revoked tokens of the cluster", "error", err)
+				s.log.Error("revoked tokens of the cluster; restore them", "error", err)
+				known = false
 			} else if len(added) > 0 {
 				revoked(added...)
 			}
 		}
-		if len(key) > 0 && string(key) != seen {
+		// A replica that does not know what was revoked would let it come to life again.
+		if (known || s.current.Load() != nil) && len(key) > 0 && string(key) != seen {
 			seen = string(key)
 			if k, err := token.Parse(key, s.revoked); err != nil {
 				s.log.Error("the key of dataplane tokens of the cluster", "error", err)

@@ -65,7 +65,9 @@ func (c *collections) addHostnames() {
 func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 	held := map[string]*dest{}
 	for d := range m.destsVirtual.Values(m.at, anyTarget) {
-		if !reachable(k.Limit, k.Home, d) || d.Outside && !m.isRouted(d) {
+		// A service outside the mesh is the cluster's DNS's to name: that somebody has a route for
+		// it must not give its name, nor take another's, where callers have none.
+		if d.Outside || !reachable(k.Limit, k.Home, d) {
 			continue
 		}
 		for _, name := range d.Hostnames {
@@ -113,12 +115,6 @@ func (m mesh) addHosts(k *hostnamesKey, byName map[string]Hostname) {
 			byName[name] = Hostname{Name: name, Addresses: slices.Sorted(slices.Values(append(slices.Clip(had.Addresses), address.String()))), Last: true}
 		}
 	}
-}
-
-// isRouted reports whether a route says something about d.
-func (m mesh) isRouted(d *dest) bool {
-	said, _ := m.routing.Get(m.at, d.ID)
-	return said != nil && len(said.contributions) > 0
 }
 
 // CallsAs names the dataplanes whose workloads may call the same as that of one; empty where

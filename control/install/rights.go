@@ -111,7 +111,9 @@ func UserRoles() []Role {
 			continue
 		}
 		view = append(view, Rule{Group: group, Resources: own, Verbs: reads, Why: "documents of the namespace"})
-		edit = append(edit, Rule{Group: group, Resources: own, Verbs: writes, Why: "documents of the namespace"})
+		// Who a workload is, is not for its neighbours to say: a hand-written Dataplane has any
+		// address and any tag, and stands among the endpoints of whoever selects those.
+		edit = append(edit, Rule{Group: group, Resources: without(own, "dataplanes"), Verbs: writes, Why: "documents of the namespace"})
 	}
 	view = append(view, Rule{Group: kumaGroup, Resources: []string{"dataplanes/explain"}, Verbs: []string{"get"}, Why: "weft explain, simulate, status"})
 	edit = append(edit, Rule{Group: kumaGroup, Resources: []string{"dataplanes/envoy"}, Verbs: []string{"get"}, Why: "weft inspect"})
@@ -119,6 +121,10 @@ func UserRoles() []Role {
 		return map[string]string{"rbac.authorization.k8s.io/aggregate-to-" + role: "true"}
 	}
 	return []Role{{"weft-admin", slices.Clone(edit), to("admin")}, {"weft-edit", edit, to("edit")}, {"weft-view", view, to("view")}}
+}
+
+func without(list []string, one string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == one })
 }
 
 const kumaGroup = "kuma.io"

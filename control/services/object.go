@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
+	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/status"
@@ -156,6 +157,7 @@ func (k *Keeper) report(m made, of api.Ref) func(context.Context) error {
 		return func(context.Context) error { return err }
 	}
 	want["observedGeneration"] = float64(m.report.Generation)
+	status.Stamp(want, status.Object(m.report.Status), m.report.Generation, time.Now())
 	if status.Says(m.report.Status, want) {
 		return nil
 	}

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/status"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/store/kube/writing"
@@ -67,7 +68,7 @@ func New(c Config) *Keeper { return &Keeper{Config: c} }
 func (k *Keeper) Run(ctx context.Context) error {
 	k.due, k.told, k.all, k.next = map[key]bool{}, map[key]bool{}, true, time.Time{}
 	following, ctx := errgroup.WithContext(ctx)
-	following.Go(func() error { return k.follow(ctx) })
+	following.Go(func() error { return status.Guard(func() error { return k.follow(ctx) }) })
 	following.Go(func() error {
 		t := time.NewTicker(tick)
 		defer t.Stop()
@@ -76,7 +77,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 			case <-ctx.Done():
 				return ctx.Err()
 			case <-t.C:
-				k.step(ctx, time.Now())
+				if err := status.Guard(func() error { k.step(ctx, time.Now()); return nil }); err != nil {
+					return err
+				}
 			}
 		}
 	})
@@ -164,7 +167,7 @@ func (k *Keeper) send(ctx context.Context, list []action) {
 	outcomes := make([]error, len(list))
 	for i, a := range list {
 		sending.Go(func() error {
-			outcomes[i] = a.do(ctx)
+			outcomes[i] = status.Guard(func() error { return a.do(ctx) })
 			return nil
 		})
 	}
@@ -181,6 +184,9 @@ func (k *Keeper) send(ctx context.Context, list []action) {
 func (k *Keeper) keep(s *seen, n key, status bool) func(context.Context) error {
 	made, there := s.made[n]
 	service, ok := s.services[n]
+	if !s.written[n] {
+		delete(k.told, n)
+	}
 	switch {
 	case !ok && there:
 		return func(ctx context.Context) error { return k.Writer.Delete(ctx, made.ref, made.report.Version) }
@@ -212,9 +218,14 @@ func (k *Keeper) exists(n key, service *api.Object) func(context.Context) error 
 	if k.told[n] {
 		return nil
 	}
-	k.told[n] = true
 	return func(ctx context.Context) error {
-		return k.Writer.Warn(ctx, service.Ref, service.UID(), "MeshServiceExists",
+		err := k.Writer.Warn(ctx, service.Ref, service.UID(), "MeshServiceExists",
 			"a MeshService of this name was there before, and stands for the Service; delete it, or give it another name, and weft writes one that follows the Service")
+		if err == nil {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.told[n] = true
+		}
+		return err
 	}
 }

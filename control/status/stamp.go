@@ -93,6 +93,14 @@ func covers(had any, want any) bool {
 // whole are the fields that are left out where they are empty, and that weft alone writes.
 var whole = []string{"addresses", "vips", "hostnameGenerators", "dataplaneProxies"}
 
+// Object is a status as JSON; nil of what is none.
+func Object(text []byte) (out map[string]any) {
+	if json.Unmarshal(text, &out) != nil {
+		return nil
+	}
+	return out
+}
+
 // Says reports whether a status, as it was read, is what want says, as far as it is weft's.
 func Says(text []byte, want map[string]any) bool {
 	var had map[string]any

@@ -87,7 +87,7 @@ func New(c Config) *Reporter { return &Reporter{Config: c} }
 func (r *Reporter) Run(ctx context.Context) error {
 	r.edited, r.wrote, r.owed, r.next = map[api.Ref]time.Time{}, map[api.Ref]time.Time{}, true, time.Time{}
 	following, ctx := errgroup.WithContext(ctx)
-	following.Go(func() error { return r.follow(ctx) })
+	following.Go(func() error { return Guard(func() error { return r.follow(ctx) }) })
 	following.Go(func() error {
 		t := time.NewTicker(tick)
 		defer t.Stop()
@@ -96,7 +96,9 @@ func (r *Reporter) Run(ctx context.Context) error {
 			case <-ctx.Done():
 				return ctx.Err()
 			case <-t.C:
-				r.step(ctx, time.Now())
+				if err := Guard(func() error { r.step(ctx, time.Now()); return nil }); err != nil {
+					return err
+				}
 			}
 		}
 	})
@@ -249,7 +251,7 @@ func (r *Reporter) send(ctx context.Context, writes []*write) {
 	outcomes := make([]error, len(writes))
 	for i, w := range writes {
 		sending.Go(func() error {
-			outcomes[i] = r.write(ctx, w)
+			outcomes[i] = Guard(func() error { return r.write(ctx, w) })
 			return nil
 		})
 	}

@@ -82,6 +82,8 @@ func (s *server) serve(ask answering) http.HandlerFunc {
 			http.Error(w, "too many requests at once; try again", http.StatusServiceUnavailable)
 			return
 		}
+		// A turn is not for who sends slowly. Where that cannot be set the server's limit holds.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(patience))
 		q, status, err := readReview(w, r)
 		if err != nil {
 			http.Error(w, err.Error(), status)

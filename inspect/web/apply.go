@@ -47,6 +47,9 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if b.prune, err = selectorOf(q); err != nil {
 		return err
 	}
+	if b.prune != nil && mustAsk(r.Context()) {
+		return badField("prune", "what it would delete may be in namespaces that you may not see; leave it out, and delete by kubectl")
+	}
 	if err := unconditional(r); err != nil {
 		return err
 	}

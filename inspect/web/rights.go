@@ -164,6 +164,12 @@ func (v visible) sees(ctx context.Context, o *api.Object) (bool, error) {
 	return may, err
 }
 
+// mustAsk reports whether who asks is a user whose rights somebody else keeps.
+func mustAsk(ctx context.Context) bool {
+	u, _ := ctx.Value(userKey{}).(user)
+	return u.may != nil
+}
+
 // mayWrite refuses documents of kinds that a user may not get: what becomes of them tells what
 // there is.
 func (s *server) mayWrite(ctx context.Context, objects []*api.Object) error {

@@ -49,6 +49,7 @@ func (n *Node) Begin(document string) *Pod {
 	n.t.Helper()
 	d := kubetest.Document(n.t, document)
 	meta, spec := d["metadata"].(map[string]any), d["spec"].(map[string]any)
+	spec["nodeName"] = "node-1" // else its end would wait for nobody
 	if spec["serviceAccountName"] == nil {
 		spec["serviceAccountName"] = "default"
 	}

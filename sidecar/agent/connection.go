@@ -120,8 +120,12 @@ func (s *source) trust(pem []byte) {
 
 // keepAuthorities shows Envoy what the user gives, as it changes, until ctx ends.
 func (s *source) keepAuthorities(ctx context.Context, every time.Duration) {
+	said := ""
 	for s.tls {
-		if _, err := s.authorities(); err != nil {
+		if _, err := s.authorities(); err == nil {
+			said = ""
+		} else if err.Error() != said {
+			said = err.Error()
 			s.known.log.Warn("keeping the authorities of before", "error", err)
 		}
 		select {

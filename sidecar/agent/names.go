@@ -29,6 +29,9 @@ func listenForNames(address string) (*resolver.Resolver, error) {
 		return nil, err
 	}
 	servers = slices.DeleteFunc(servers, func(s string) bool { return slices.Contains(at, s) }) // it would ask itself
+	if len(servers) == 0 {
+		return nil, fmt.Errorf("--dns %s: %s names no other nameserver, so that no name but those of the mesh would be resolved; use another port, or name one there", address, resolvConf)
+	}
 	return resolver.Listen(at, servers)
 }
 

@@ -191,7 +191,8 @@ func (r *Resolver) own(q *dns.Msg) (a *dns.Msg, last bool) {
 	return a, known.Last
 }
 
-// forward asks one nameserver after the other until one answers.
+// forward asks one nameserver after the other until one answers. One that cannot, or may not,
+// is no answer while another may.
 func (r *Resolver) forward(q *dns.Msg, overTCP bool) *dns.Msg {
 	select {
 	case r.forwards <- struct{}{}:
@@ -199,12 +200,17 @@ func (r *Resolver) forward(q *dns.Msg, overTCP bool) *dns.Msg {
 	default:
 		return new(dns.Msg).SetRcode(q, dns.RcodeRefused)
 	}
+	last := new(dns.Msg).SetRcode(q, dns.RcodeServerFailure)
 	for _, server := range r.servers {
-		if a := exchange(q, server, overTCP); a != nil {
+		switch a := exchange(q, server, overTCP); {
+		case a == nil:
+		case a.Rcode == dns.RcodeServerFailure, a.Rcode == dns.RcodeRefused, a.Rcode == dns.RcodeNotImplemented:
+			last = a
+		default:
 			return a
 		}
 	}
-	return new(dns.Msg).SetRcode(q, dns.RcodeServerFailure)
+	return last
 }
 
 // exchange is the answer of one nameserver, by TCP if it does not fit; nil for none.

@@ -77,6 +77,11 @@ func TestOneNameserverIsEnough(t *testing.T) {
 	if a := ask(t, good.Addresses()[0], "udp", "outside.example.", dns.TypeA); len(a.Answer) != 1 {
 		t.Errorf("%v", a)
 	}
+	// This one answers that it cannot.
+	unable := start(t, nil, start(t, nil).Addresses()[0], upstream(t).Addresses()[0])
+	if a := ask(t, unable.Addresses()[0], "udp", "outside.example.", dns.TypeA); len(a.Answer) != 1 {
+		t.Errorf("after one that cannot: %v", a)
+	}
 	none := start(t, nil, "127.0.0.1:1")
 	for _, network := range []string{"udp", "tcp"} {
 		if a := ask(t, none.Addresses()[0], network, "outside.example.", dns.TypeA); a.Rcode != dns.RcodeServerFailure {

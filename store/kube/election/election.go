@@ -126,10 +126,10 @@ func (e *Elector) keep(ctx context.Context) bool {
 		err := e.renew(by)
 		cancel()
 		switch {
-		case err == nil, ctx.Err() != nil:
 		case errors.Is(err, errTaken):
 			e.cfg.Log.Warn("another replica has the Lease of the leader", "identity", e.seen.holder())
 			return false
+		case err == nil, ctx.Err() != nil:
 		case !e.fence.open():
 			e.cfg.Log.Warn("the Lease of the leader could not be renewed in time", "error", err)
 			return false
