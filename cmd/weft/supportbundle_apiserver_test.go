@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,7 +50,7 @@ func TestAPIServerSupportBundle(t *testing.T) {
 	t.Parallel()
 	const canary = "c4n4ry-c4n4ry"
 	c := kubetest.Start(t)
-	status, text, errs := said(t, "install", "control-plane")
+	status, text, errs := said(t, "install", "control-plane", "--set", "sidecar.env.SECRET="+canary)
 	if status != 0 {
 		t.Fatal(errs)
 	}
@@ -65,8 +66,16 @@ func TestAPIServerSupportBundle(t *testing.T) {
 spec: {serviceAccountName: default, containers: [{name: app, image: app, args: [` + canary + `], env: [{name: A, value: ` + canary + `}]}]}}`,
 		`{apiVersion: kuma.io/v1alpha1, kind: MeshRetry, metadata: {name: thrice, namespace: default, annotations: {kubectl.kubernetes.io/last-applied-configuration: ` + canary + `}},
 spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 3}}}]}}`,
+		`{apiVersion: kuma.io/v1alpha1, kind: MeshHTTPRoute, metadata: {name: proving, namespace: default}, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: web}, rules: [
+{matches: [{path: {type: PathPrefix, value: /}}], default: {filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: authorization, value: Bearer ` + canary + `}]}}]}}]}]}}`,
+		`{apiVersion: v1, kind: Pod, metadata: {name: shares, namespace: weft-system}, spec: {serviceAccountName: weft-control-plane, securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
+containers: [{name: app, image: app, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]}}`,
 	} {
 		c.Apply(t, kubetest.Document(t, document), "")
+	}
+	if status, got := c.Patch(t, "/api/v1/namespaces/default/pods/web-1/status", []byte(`[{"op": "add", "path": "/status/containerStatuses", "value":
+[{"name": "app", "image": "app", "imageID": "app", "ready": false, "restartCount": 1, "lastState": {"terminated": {"exitCode": 1, "message": "`+canary+`"}}}]}]`)); status != http.StatusOK {
+		t.Fatal(got["message"])
 	}
 	file := filepath.Join(t.TempDir(), "weft.tar.gz")
 	status, out, errs := said(t, "support-bundle", "-f", file, "--kubeconfig", kubeconfig(t, c), "--server", "http://127.0.0.1:1")
@@ -81,6 +90,14 @@ spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: Mesh}, default: {http: {
 		if strings.Contains(content, canary) || strings.Contains(content, c.Token) {
 			t.Errorf("%s holds a secret:\n%s", name, content)
 		}
+	}
+	for name := range files {
+		if strings.Contains(name, "shares") {
+			t.Errorf("%s is of a pod that is none of the control plane's", name)
+		}
+	}
+	if strings.Contains(files["errors.txt"], "shares") {
+		t.Errorf("the log of another pod was asked for: %s", files["errors.txt"])
 	}
 	for name, want := range map[string]string{"about.json": `"weft"`, "check.json": `"ControlPlane"`, "cluster/kuma.io/meshretries.json": `"numRetries": 3`, "cluster/core/pods.json": `"image": "app"`,
 		"cluster/control-plane/deployment.json": "--store=kube", "cluster/control-plane/injection.json": "weftmesh/weft-sidecar", "cluster/definitions.json": "meshretries.kuma.io", "errors.txt": "the control plane"} {

@@ -92,6 +92,18 @@ const Left = "left out by weft support-bundle"
 // material are the fields of documents that hold a secret in place of naming one.
 var material = []string{"inline", "inlineString", "secret", "password", "token", "clientSecret", "privateKey"}
 
+// variables are the fields of containers and of weft's values that programs are told by.
+var variables = []string{"env", "envFrom"}
+
+// credentials are the headers, and what else has a name and a value, that say who asks.
+var credentials = []string{"authorization", "cookie", "api-key", "token", "secret", "password"}
+
+// tells reports whether the value beside a name may prove who asks.
+func tells(name any) bool {
+	text, _ := name.(string)
+	return slices.ContainsFunc(credentials, func(c string) bool { return strings.Contains(strings.ToLower(text), c) })
+}
+
 // noise are fields that repeat others, and may hold what was left out there.
 var noise = []string{"managedFields", "kubectl.kubernetes.io/last-applied-configuration"}
 
@@ -104,13 +116,19 @@ func clean(v any) any {
 			_, text := value.(string)
 			switch {
 			case slices.Contains(noise, key):
-			case text && slices.Contains(material, key):
+			case text && (slices.Contains(material, key) || key == "value" && tells(v["name"])):
+				out[key] = Left
+			case !text && slices.Contains(variables, key):
 				out[key] = Left
 			default:
 				out[key] = clean(value)
 			}
 		}
 		return out
+	case string:
+		if filter := strings.ToLower(v); strings.Contains(filter, "(") && slices.ContainsFunc(credentials, func(c string) bool { return strings.Contains(filter, c) }) {
+			return Left // a filter of a RouteGroup
+		}
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {

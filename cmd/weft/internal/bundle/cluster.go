@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/cmd/weft/internal/cluster"
 	"github.com/weftmesh/weft/control/install"
@@ -44,7 +46,7 @@ func (w *Writer) Cluster(ctx context.Context, c *cluster.Client, namespace strin
 			w.Fail(path, err)
 			continue
 		}
-		if err := w.JSON("cluster/"+name, v); err != nil {
+		if err := w.JSON("cluster/"+name, unpacked(v)); err != nil {
 			return err
 		}
 	}
@@ -52,6 +54,24 @@ func (w *Writer) Cluster(ctx context.Context, c *cluster.Client, namespace strin
 		return err
 	}
 	return w.logs(ctx, c, namespace)
+}
+
+// unpacked is a ConfigMap with the YAML that it holds as values, of which what may be secret
+// can be left out; anything else as it is.
+func unpacked(v any) any {
+	object, _ := v.(map[string]any)
+	data, ok := object["data"].(map[string]any)
+	if !ok {
+		return v
+	}
+	for key, text := range data {
+		var values any
+		if text, _ := text.(string); yaml.Unmarshal([]byte(text), &values) != nil {
+			values = Left
+		}
+		data[key] = values
+	}
+	return object
 }
 
 // documents adds all objects of a type that the cluster serves, but Secrets.
@@ -103,7 +123,27 @@ func outline(pod map[string]any) map[string]any {
 			delete(annotations, key)
 		}
 	}
-	return map[string]any{"metadata": meta, "spec": short, "status": pod["status"]}
+	status, _ := pod["status"].(map[string]any)
+	for _, list := range []string{"initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"} {
+		containers, _ := status[list].([]any)
+		for _, one := range containers {
+			container, _ := one.(map[string]any)
+			wordless(container["state"])
+			wordless(container["lastState"])
+		}
+	}
+	return map[string]any{"metadata": meta, "spec": short, "status": status}
+}
+
+// wordless takes the message from a state of a container: it may be the end of the
+// application's log.
+func wordless(state any) {
+	states, _ := state.(map[string]any)
+	for _, s := range states {
+		if s, ok := s.(map[string]any); ok {
+			delete(s, "message")
+		}
+	}
 }
 
 // definitions adds which custom resources of the groups that are read there are.
@@ -130,11 +170,19 @@ func (w *Writer) definitions(ctx context.Context, c *cluster.Client) error {
 // logs adds the logs of the control planes, also those of ones that ended before.
 func (w *Writer) logs(ctx context.Context, c *cluster.Client, namespace string) error {
 	pods := "/api/v1/namespaces/" + namespace + "/pods"
-	all, err := cluster.List[struct{ Metadata struct{ Name string } }](ctx, c, pods)
+	all, err := cluster.List[struct {
+		Metadata struct {
+			Name   string
+			Labels map[string]string
+		}
+	}](ctx, c, pods)
 	if err != nil {
 		w.Fail(pods, err)
 	}
 	for _, p := range all {
+		if p.Metadata.Labels["app.kubernetes.io/name"] != "weft" {
+			continue // the namespace may be shared
+		}
 		for name, query := range map[string]string{".log": "", ".previous.log": "&previous=true"} {
 			path := pods + "/" + p.Metadata.Name + "/log?tailLines=" + logLines + query
 			text, err := c.Text(ctx, path)
