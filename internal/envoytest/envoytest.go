@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -80,23 +79,6 @@ func Dir(t testing.TB) string {
 func Socket(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(Dir(t), "s")
-}
-
-// Port is a TCP port on loopback that was free a moment ago. It lies below the
-// range from which outgoing connections take theirs, so that only another
-// listener could have it meanwhile.
-func Port(t testing.TB) uint32 {
-	t.Helper()
-	const lowest, ephemeral = 10_240, 32_768
-	for range 100 {
-		port := lowest + rand.IntN(ephemeral-lowest)
-		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			l.Close()
-			return uint32(port)
-		}
-	}
-	t.Fatal("no free port among a hundred")
-	return 0
 }
 
 // Address is one on loopback, at a Port: for a server that comes back to it after a
