@@ -24,15 +24,15 @@ func listenForNames(address string) (*resolver.Resolver, error) {
 	if err != nil {
 		return nil, err
 	}
-	servers, err := resolver.Nameservers(resolvConf)
+	upstream, err := resolver.ReadUpstream(resolvConf)
 	if err != nil {
 		return nil, err
 	}
-	servers = slices.DeleteFunc(servers, func(s string) bool { return slices.Contains(at, s) }) // it would ask itself
-	if len(servers) == 0 {
+	upstream.Servers = slices.DeleteFunc(upstream.Servers, func(s string) bool { return slices.Contains(at, s) }) // it would ask itself
+	if len(upstream.Servers) == 0 {
 		return nil, fmt.Errorf("--dns %s: %s names no other nameserver, so that no name but those of the mesh would be resolved; use another port, or name one there", address, resolvConf)
 	}
-	return resolver.Listen(at, servers)
+	return resolver.Listen(at, upstream)
 }
 
 // loopbackFor are the addresses that --dns means: localhost is that of each family that this

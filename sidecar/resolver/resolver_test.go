@@ -14,11 +14,18 @@ import (
 // start runs a resolver with these nameservers.
 func start(t *testing.T, names resolver.Names, servers ...string) *resolver.Resolver {
 	t.Helper()
-	r, err := resolver.Listen([]string{"127.0.0.1:0"}, servers)
+	return serve(t, resolver.Upstream{Servers: servers}, func(r *resolver.Resolver) { r.SetNames(names) })
+}
+
+func serve(t *testing.T, upstream resolver.Upstream, before ...func(*resolver.Resolver)) *resolver.Resolver {
+	t.Helper()
+	r, err := resolver.Listen([]string{"127.0.0.1:0"}, upstream)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.SetNames(names)
+	for _, f := range before {
+		f(r)
+	}
 	done := make(chan error, 1)
 	go func() { done <- r.Serve() }()
 	t.Cleanup(func() { r.Close(); <-done })
