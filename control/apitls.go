@@ -52,7 +52,7 @@ func (m members) WhoIs(ctx context.Context, token string) (web.Member, error) {
 	}
 	return web.Member{Name: who.Name, Groups: who.Groups, May: func(ctx context.Context, a web.Access) (bool, error) {
 		return m.users.May(ctx, who, identity.Access(a))
-	}}, err
+	}, Said: func(a web.Access) (may, known bool) { return m.users.Said(who, identity.Access(a)) }}, err
 }
 
 // mayRead refuses who may not get a path by the rules of the cluster. Those who collect metrics

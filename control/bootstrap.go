@@ -62,8 +62,6 @@ type bootstrapRequest struct {
 	Workdir           string            `json:"workdir"`
 }
 
-const largestBootstrap = 2 << 20
-
 // ServeHTTP answers.
 func (b *bootstrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var ask bootstrapRequest

@@ -191,7 +191,7 @@ func (p *Plane) compose() error {
 	}
 	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, model: documents{p.store, p.loop, p.waiting}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
 	mux := http.NewServeMux()
-	mux.Handle("POST /bootstrap", boot)
+	mux.Handle("POST /bootstrap", boot.bounded())
 	if err := errors.Join(p.answerHTTPS("--webhooks", p.admits), p.answerHTTPS("--api-tls", p.watched)); err != nil {
 		return err
 	}

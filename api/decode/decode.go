@@ -2,6 +2,8 @@ package decode
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"reflect"
 	"slices"
 
@@ -34,10 +36,23 @@ func Objects(c *api.Catalog, file string, text []byte) ([]*api.Object, error) {
 //
 // Created and Modified are those of the text; whoever stores the object decides them.
 func All(c *api.Catalog, texts ...Text) (objects, refused []*api.Object, err error) {
+	return AtMost(math.MaxInt, c, texts...)
+}
+
+// AtMost is All, but that it reads no further once there are more than most violations, and
+// says so: what is said of mistakes takes many times their room.
+func AtMost(most int, c *api.Catalog, texts ...Text) (objects, refused []*api.Object, err error) {
 	var errs []*api.Violation
 	empty, first := true, map[api.Ref]api.Position{}
 	for _, t := range texts {
 		for doc, broken := range split(t.File, t.Text) {
+			if len(errs) > most {
+				v := wrongText(t.File, 1, fmt.Sprintf("there are more than %d mistakes, and the rest was not read; correct these first", most))
+				if doc != nil {
+					v.Position = doc.place(doc.root)
+				}
+				return objects, refused, asError(append(errs[:most:most], v))
+			}
 			empty = false
 			if broken != nil {
 				errs = append(errs, broken)

@@ -119,7 +119,7 @@ func isFor(token, audience string) bool {
 
 // May reports whether the API server allows a user an access. An error is the API server's.
 func (u *Users) May(ctx context.Context, who User, a Access) (bool, error) {
-	got, err := u.ask(ctx, key("access", who.Name, who.uid, who.Groups, who.extra, a), func() (answer, error) {
+	got, err := u.ask(ctx, accessKey(who, a), func() (answer, error) {
 		q := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: who.Name, UID: who.uid, Groups: who.Groups, Extra: map[string]authorizationv1.ExtraValue{}}}
 		q.APIVersion, q.Kind = authorizationv1.SchemeGroupVersion.String(), "SubjectAccessReview"
 		for k, v := range who.extra {
@@ -135,6 +135,16 @@ func (u *Users) May(ctx context.Context, who User, a Access) (bool, error) {
 		return answer{yes: out.Status.Allowed && !out.Status.Denied}, err
 	})
 	return got.yes, err
+}
+
+// Said is what May said lately, without asking again.
+func (u *Users) Said(who User, a Access) (may, known bool) {
+	got, known := u.remembered(accessKey(who, a))
+	return got.yes, known
+}
+
+func accessKey(who User, a Access) [sha256.Size]byte {
+	return key("access", who.Name, who.uid, who.Groups, who.extra, a)
 }
 
 // key is that of a question. Tokens are kept by their hash alone.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -57,7 +58,16 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	b.objects, b.refused, err = decode.All(s.Catalog, texts...)
+	most := math.MaxInt
+	if mustAsk(r.Context()) {
+		end, err := s.applying(r.Context())
+		if err != nil {
+			return err
+		}
+		defer end()
+		most = mostMistakes
+	}
+	b.objects, b.refused, err = decode.AtMost(most, s.Catalog, texts...)
 	if errors.Is(err, decode.ErrNoDocuments) {
 		return badField("", "no documents; send a stream of YAML documents or a JSON array")
 	}

@@ -28,8 +28,9 @@ type user struct {
 	Groups []string `json:"groups"`
 	logged string   // in place of Name where nobody had to say who it is
 	client string   // what the request says of its program
-	// may asks the cluster; nil where it has no say.
-	may func(context.Context, Access) (bool, error)
+	// may asks the cluster, and said is what it said lately; nil where it has no say.
+	may  func(context.Context, Access) (bool, error)
+	said func(Access) (may, known bool)
 }
 
 type userKey struct{}
@@ -51,7 +52,7 @@ func (s *server) authorised(next http.Handler) http.Handler {
 		if s.Proven != nil && (s.Admin == "" || !open[r.URL.Path]) {
 			s.Proven(r.Context())
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, u)))
+		s.admitted(w, r.WithContext(context.WithValue(r.Context(), userKey{}, u)), u, next)
 	}
 	want := sha256.Sum256([]byte(s.Admin)) // of equal length, so that time tells nothing
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -95,7 +96,7 @@ func (s *server) member(w http.ResponseWriter, r *http.Request, token string, as
 	case err != nil:
 		s.deny(w, r, http.StatusServiceUnavailable, "", err.Error())
 	default:
-		as(w, r, user{Name: m.Name, Groups: append(slices.Clone(m.Groups), "mesh-system:authenticated"), may: m.May})
+		as(w, r, user{Name: m.Name, Groups: append(slices.Clone(m.Groups), "mesh-system:authenticated"), may: m.May, said: m.Said})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,7 @@ type page struct {
 	Total int               `json:"total"`
 	Items []json.RawMessage `json:"items"`
 	Next  *string           `json:"next"`
+	Notes []string          `json:"notes,omitempty"` // of what the list is without
 }
 
 // selection is what a client asks of a list.
@@ -200,22 +202,26 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 		objects, all = snapshot.Of(kind, mesh), snapshot.Count(kind, mesh)
 	}
 	p := page{Items: []json.RawMessage{}}
-	shown, isCut := r.Context().Value(visibleKey{}).(visible)
-	everything, looked := sel.everything() && !isCut, 0
+	if _, isCut := r.Context().Value(visibleKey{}).(visible); isCut {
+		var asked []*api.Object // what is not asked for says nothing of namespaces
+		for o := range objects {
+			if s.chosen(sel, o) {
+				asked = append(asked, o)
+			}
+		}
+		if asked, p.Notes, err = seen(r.Context(), asked); err != nil {
+			return err
+		}
+		objects, all = slices.Values(asked), len(asked)
+	}
+	everything, looked := sel.everything(), 0
 	for o := range objects {
 		if everything && len(p.Items) == sel.size {
 			p.Total = all // of which the rest need not be looked at
 			break
 		}
 		looked++
-		if isCut {
-			if sees, err := shown.sees(r.Context(), o); err != nil {
-				return err
-			} else if !sees {
-				continue
-			}
-		}
-		if !everything && (!sel.takes(o) || len(sel.labels) > 0 && !sel.labelled(s.Catalog.Shown(o))) {
+		if !everything && !s.chosen(sel, o) {
 			continue
 		}
 		p.Total++
@@ -237,6 +243,11 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 	}
 	answer(w, http.StatusOK, p)
 	return nil
+}
+
+// chosen reports whether a list asks for an object.
+func (s *server) chosen(sel selection, o *api.Object) bool {
+	return sel.takes(o) && (len(sel.labels) == 0 || sel.labelled(s.Catalog.Shown(o)))
 }
 
 // nextPage is the absolute address of the page that begins at offset.

@@ -25,6 +25,7 @@ type problem struct {
 	// Violations are the same with the place in the text, for programs.
 	Violations []inspect.Violation `json:"violations,omitempty"`
 	allow      string              // the methods that are possible, for a header
+	retry      string              // in how many seconds to try again, for a header
 }
 
 type invalidParameter struct {
@@ -107,6 +108,9 @@ func fail(w http.ResponseWriter, p problem) {
 	p.Type, p.Details = "/std-errors", p.Detail
 	if p.allow != "" {
 		w.Header().Set("Allow", p.allow)
+	}
+	if p.retry != "" {
+		w.Header().Set("Retry-After", p.retry)
 	}
 	answer(w, p.Status, p)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,6 +28,8 @@ type Member struct {
 	Groups []string
 	// May reports whether the user has an access. An error is that nobody can say.
 	May func(context.Context, Access) (bool, error)
+	// Said is what May said of an access lately, without asking again; nil remembers nothing.
+	Said func(Access) (may, known bool)
 }
 
 // Access is what a user wants, as RBAC calls it: a verb with a resource of a namespace, of all
@@ -143,27 +146,6 @@ func groupOf(t api.Type) string {
 	return cmp.Or(t.Group, "kuma.io")
 }
 
-type visibleKey struct{}
-
-// visible is which namespaces a user sees in a list.
-type visible struct {
-	user user
-	want Access
-}
-
-// sees reports whether an object of a list is shown to who asks for it.
-func (v visible) sees(ctx context.Context, o *api.Object) (bool, error) {
-	if o.Namespace == "" {
-		return false, nil
-	}
-	v.want.Namespace = o.Namespace
-	may, err := v.user.may(ctx, v.want)
-	if err != nil {
-		err = problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
-	}
-	return may, err
-}
-
 // mustAsk reports whether who asks is a user whose rights somebody else keeps.
 func mustAsk(ctx context.Context) bool {
 	u, _ := ctx.Value(userKey{}).(user)
@@ -177,12 +159,16 @@ func (s *server) mayWrite(ctx context.Context, objects []*api.Object) error {
 	if u.may == nil {
 		return nil
 	}
+	asked := map[Access]bool{}
 	for _, o := range objects {
 		t, ok := s.Catalog.Type(o.Kind)
-		if !ok {
+		want := Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Namespace: o.Namespace}
+		if !ok || asked[want] {
 			continue
 		}
-		want := Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Namespace: o.Namespace}
+		if asked[want] = true; len(asked) > mostAsked {
+			return badField("", fmt.Sprintf("the documents are of more than %d kinds and namespaces together; send those of fewer namespaces at once", mostAsked))
+		}
 		may, err := u.may(ctx, want)
 		if err != nil {
 			return problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}

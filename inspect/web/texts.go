@@ -22,19 +22,23 @@ const maxFileName = 1024
 // the fields of a form, multipart/form-data, each named for the file whose text
 // it is, so that all of them can be applied together.
 func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]decode.Text, error) {
+	most := int64(maxApply)
+	if mustAsk(r.Context()) {
+		most = maxApplyOfMember
+	}
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
 		if err := nameable("file", file); err != nil {
 			return nil, err
 		}
-		text, err := Body(w, r, maxApply)
+		text, err := Body(w, r, most)
 		return []decode.Text{{File: file, Text: text}}, err
 	}
 	if file != "" {
 		return nil, badField("file", "the fields of a form name their files themselves; leave the parameter out")
 	}
 	var texts []decode.Text
-	for form := multipart.NewReader(http.MaxBytesReader(w, r.Body, maxApply), params["boundary"]); ; {
+	for form := multipart.NewReader(http.MaxBytesReader(w, r.Body, most), params["boundary"]); ; {
 		part, err := form.NextPart()
 		if errors.Is(err, io.EOF) {
 			return texts, nil
@@ -57,17 +61,23 @@ func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]decode.Text
 // is the fault of its sender.
 func Body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
-	var tooLarge *http.MaxBytesError
-	if err != nil && !errors.As(err, &tooLarge) {
+	if err != nil && !told(err) {
 		err = badField("", "the body cannot be read: "+err.Error()+"; send it again")
 	}
 	return text, err
 }
 
+// told reports whether an error says by itself what was wrong with a body: it was too large,
+// or too much came at once.
+func told(err error) bool {
+	var tooLarge *http.MaxBytesError
+	var busy problem
+	return errors.As(err, &tooLarge) || errors.As(err, &busy)
+}
+
 // badForm is what is wrong with a form that cannot be read.
 func badForm(err error) error {
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if told(err) {
 		return err
 	}
 	return badField("", "the body is not a form with files: "+err.Error())

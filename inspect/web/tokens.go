@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -68,6 +69,10 @@ func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
 		tokenRequest
 		Groups []string
 	}
+	if s.Users != nil { // which would know none of them
+		return problem{Status: http.StatusConflict, Title: "Not issued here", Detail: "the cluster says who its users are: ask it for a token by `kubectl create token ACCOUNT --audience weft-api`, " +
+			"and give the account a role such as weft-view"}
+	}
 	if err := readLeniently(w, r, &ask); err != nil {
 		return err
 	}
@@ -108,7 +113,11 @@ func (s *server) zoneToken(http.ResponseWriter, *http.Request) error {
 
 // issued answers with a token, and logs all of it but its text.
 func (s *server) issued(w http.ResponseWriter, r *http.Request, token Token, err error, kind, whom string) error {
-	if err != nil {
+	var refusal problem
+	switch {
+	case errors.As(err, &refusal):
+		return refusal
+	case err != nil:
 		return badField("", err.Error())
 	}
 	by, client, _ := Caller(r.Context())

@@ -134,13 +134,16 @@ const (
 // server holds what the handlers need.
 type server struct {
 	Config
-	mux *http.ServeMux
+	mux     *http.ServeMux
+	intake  *Intake       // of administrators
+	members *Intake       // of users of a cluster
+	turn    chan struct{} // of their applies
 }
 
 // New is the whole API as a handler.
 func New(cfg Config) http.Handler {
 	cfg.Catalog = cfg.Catalog.InZone(cfg.Zone)
-	s := &server{Config: cfg, mux: http.NewServeMux()}
+	s := &server{Config: cfg, mux: http.NewServeMux(), intake: NewIntake(mostHeld, mostHeld), members: NewIntake(mostHeldOfAll, mostHeldOfMember), turn: make(chan struct{}, 1)}
 	for _, r := range s.routes() {
 		s.mux.Handle(r.pattern, s.permitted(r.pattern, s.serve(r.handle)))
 	}

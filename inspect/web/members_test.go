@@ -1,0 +1,167 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/inspect/web"
+)
+
+// cluster says of each user that is asked about what it lets them.
+type cluster struct {
+	may func(web.Access) bool
+
+	mu       sync.Mutex
+	asked    []web.Access
+	at, most int // at once
+	said     map[web.Access]bool
+}
+
+func (c *cluster) WhoIs(_ context.Context, token string) (web.Member, error) {
+	if token == "" {
+		return web.Member{}, web.ErrNobody
+	}
+	return web.Member{Name: token, May: c.asks, Said: func(a web.Access) (bool, bool) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		may, known := c.said[a]
+		return may, known
+	}}, nil
+}
+
+func (c *cluster) asks(_ context.Context, a web.Access) (bool, error) {
+	c.mu.Lock()
+	c.asked = append(c.asked, a)
+	c.at++
+	c.most = max(c.most, c.at)
+	c.mu.Unlock()
+	may := c.may(a)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at--
+	c.said[a] = may
+	return may, nil
+}
+
+func inCluster(t *testing.T, docs string, may func(web.Access) bool) (*cluster, string) {
+	t.Helper()
+	c := &cluster{may: may, said: map[web.Access]bool{}}
+	server, _ := serveWith(t, docs, false, func(o *web.Config) { o.Admin, o.Users = "the admin's token", c })
+	return c, server.URL
+}
+
+// TestMembersCannotFillTheMemory: what users of a cluster send counts until it is answered,
+// for each of them; of what is too much they are told so, and others are not.
+func TestMembersCannotFillTheMemory(t *testing.T) {
+	t.Parallel()
+	_, url := inCluster(t, "type: Mesh\nname: default\n", func(web.Access) bool { return true })
+	apply := func(user string, body io.Reader) (int, string) {
+		req, err := http.NewRequest(http.MethodPost, url+"/_apply?dryRun=true", body)
+		if err != nil {
+			return 0, err.Error()
+		}
+		req.Header.Set("Authorization", "Bearer "+user)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return 0, err.Error()
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		return resp.StatusCode, fmt.Sprint(resp.Header.Get("Retry-After"), string(text), err)
+	}
+	mebibyte := strings.Repeat("# much\n", 1<<20/7)
+	if code, text := apply("one", strings.NewReader(mebibyte+mebibyte)); code != http.StatusRequestEntityTooLarge || !strings.Contains(text, "fewer") {
+		t.Errorf("a body that is too large: %d %s", code, text)
+	}
+	const sent = 6 // of which one or more are too much
+	answers := make(chan string, sent)
+	var held []*io.PipeWriter
+	for range sent {
+		r, w := io.Pipe()
+		held = append(held, w)
+		go func() { // a sender that does not come to its end
+			_, _ = io.WriteString(w, mebibyte)
+		}()
+		go func() {
+			code, text := apply("one", r)
+			answers <- fmt.Sprint(code, " ", text)
+		}()
+	}
+	if got := <-answers; !strings.HasPrefix(got, "503 1") || !strings.Contains(got, "too much is being sent at once") {
+		t.Errorf("too many bodies at once: %s", got)
+	}
+	mesh := "type: Mesh\nname: other\n"
+	if code, text := apply("two", strings.NewReader(mesh)); code != http.StatusOK {
+		t.Errorf("another user: %d %s", code, text)
+	}
+	for _, w := range held {
+		_ = w.CloseWithError(errors.New("gone"))
+	}
+	for range sent - 1 {
+		<-answers
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // until the server has seen it
+		code, text := apply("one", strings.NewReader(mesh))
+		if code == http.StatusOK {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("when they are gone: %d %s", code, text)
+		}
+	}
+	if code, text := apply("one", strings.NewReader("["+strings.Repeat("1,", 300_000)+"1]")); code != http.StatusBadRequest || len(text) > 1<<20 || !strings.Contains(text, "more than 1000 mistakes") {
+		t.Errorf("very many mistakes: %d, %d bytes: %.300s", code, len(text), text)
+	}
+}
+
+// TestListsAskAboutFewNamespaces: who may list all is one question. For who may not, so many
+// namespaces are asked about, some at once, and what the list is without it says; the next
+// time those are asked about that were not.
+func TestListsAskAboutFewNamespaces(t *testing.T) {
+	t.Parallel()
+	var docs strings.Builder
+	docs.WriteString("type: Mesh\nname: default\n")
+	const spaces = 300
+	for i := range spaces {
+		fmt.Fprintf(&docs, "---\napiVersion: kuma.io/v1alpha1\nkind: MeshRetry\nmetadata: {name: r, namespace: n%03d}\nspec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 3}}}]}\n", i)
+	}
+	c, url := inCluster(t, docs.String(), func(a web.Access) bool { return a.Namespace != "" })
+	list := func(query string) string {
+		code, text := send(t, http.MethodGet, url+"/meshes/default/meshretries?size=1"+query, "", "Authorization", "Bearer one")
+		if code != http.StatusOK {
+			t.Fatalf("%d %s", code, text)
+		}
+		return text
+	}
+	if text := list(""); !strings.Contains(text, `"total":200`) || !strings.Contains(text, "of 100 namespaces it was not asked") || len(c.asked) != 201 || c.most > 8 || c.asked[0].Namespace != "" {
+		t.Errorf("%d questions, %d at once: %s", len(c.asked), c.most, text)
+	}
+	if text := list(""); !strings.Contains(text, `"total":300`) || strings.Contains(text, "notes") || len(c.asked) != 302 {
+		t.Errorf("then %d questions: %s", len(c.asked), text)
+	}
+	all, url := inCluster(t, docs.String(), func(web.Access) bool { return true })
+	if code, text := send(t, http.MethodGet, url+"/meshes/default/meshretries?size=1", "", "Authorization", "Bearer one"); code != http.StatusOK || !strings.Contains(text, `"total":300`) || len(all.asked) != 1 {
+		t.Errorf("who may list all: %d questions, %d %s", len(all.asked), code, text)
+	}
+	few, url := inCluster(t, docs.String(), func(a web.Access) bool { return a.Namespace != "" })
+	if code, text := send(t, http.MethodGet, url+"/meshes/default/meshretries?filter[labels.k8s.kuma.io/namespace]=n250", "", "Authorization", "Bearer one"); code != http.StatusOK || !strings.Contains(text, `"total":1`) || len(few.asked) != 2 {
+		t.Errorf("one namespace: %d questions, %d %s", len(few.asked), code, text)
+	}
+}
+
+// TestUsersOfAClusterHaveTokensOfTheCluster: others would be good for nothing.
+func TestUsersOfAClusterHaveTokensOfTheCluster(t *testing.T) {
+	t.Parallel()
+	_, url := inCluster(t, "type: Mesh\nname: default\n", func(web.Access) bool { return true })
+	code, text := send(t, http.MethodPost, url+"/tokens/user", `{"name": "ann", "validFor": "1h"}`, "Authorization", "Bearer the admin's token")
+	if code != http.StatusConflict || !strings.Contains(text, "kubectl create token ACCOUNT --audience weft-api") {
+		t.Errorf("%d %s", code, text)
+	}
+}

@@ -1,0 +1,88 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// How many namespaces one list asks the cluster about, of which it has said nothing lately,
+// and how many at once.
+const (
+	mostAsked = 200
+	askedOnce = 8
+)
+
+type visibleKey struct{}
+
+// visible is which namespaces a user sees in a list, who does not see all of them.
+type visible struct {
+	user user
+	want Access
+}
+
+// namespaces are those of names that the user sees. Where there are too many to ask about, a
+// note says how to ask for less: what was not asked is not seen.
+func (v visible) namespaces(ctx context.Context, names []string) (sees map[string]bool, notes []string, err error) {
+	sees = map[string]bool{}
+	var unknown []string
+	for _, name := range names {
+		want := v.want
+		want.Namespace = name
+		if v.user.said == nil {
+			unknown = append(unknown, name)
+		} else if may, known := v.user.said(want); !known {
+			unknown = append(unknown, name)
+		} else if may {
+			sees[name] = true
+		}
+	}
+	if len(unknown) > mostAsked {
+		slices.Sort(unknown)
+		notes = append(notes, fmt.Sprintf("of %d namespaces it was not asked whether you may see them, from %s on, and the list is without them; "+
+			"ask again, or for one namespace, by filter[labels.%s]=NAME", len(unknown)-mostAsked, unknown[mostAsked], api.LabelNamespace))
+		unknown = unknown[:mostAsked]
+	}
+	var mu sync.Mutex
+	asking, ctx := errgroup.WithContext(ctx)
+	asking.SetLimit(askedOnce)
+	for _, name := range unknown {
+		asking.Go(func() error {
+			want := v.want
+			want.Namespace = name
+			may, err := v.user.may(ctx, want)
+			if err != nil {
+				return problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			sees[name] = may
+			return nil
+		})
+	}
+	return sees, notes, asking.Wait()
+}
+
+// seen are the objects of a list whose namespaces the user sees; all where nothing is cut.
+func seen(ctx context.Context, list []*api.Object) ([]*api.Object, []string, error) {
+	v, isCut := ctx.Value(visibleKey{}).(visible)
+	if !isCut {
+		return list, nil, nil
+	}
+	there := map[string]bool{}
+	var names []string
+	for _, o := range list {
+		if o.Namespace != "" && !there[o.Namespace] {
+			there[o.Namespace] = true
+			names = append(names, o.Namespace)
+		}
+	}
+	sees, notes, err := v.namespaces(ctx, names)
+	return slices.DeleteFunc(list, func(o *api.Object) bool { return !sees[o.Namespace] }), notes, err
+}
