@@ -14,8 +14,10 @@ type Meta struct {
 
 // OwnerReference names an object that another belongs to, in its namespace.
 type OwnerReference struct {
+	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind,omitempty"`
 	Name       string `json:"name,omitempty"`
+	UID        string `json:"uid,omitempty"`
 	Controller bool   `json:"controller,omitempty"`
 }
 

@@ -21,7 +21,18 @@ type PodSpec struct {
 	HostNetwork        bool        `json:"hostNetwork,omitempty"`
 	InitContainers     []Container `json:"initContainers,omitempty"`
 	Containers         []Container `json:"containers,omitempty"`
+	// OS and the label of NodeSelector that is LabelOS say whether the Pod is one of Windows.
+	OS           *PodOS            `json:"os,omitempty"`
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 }
+
+// PodOS is the operating system of a Pod.
+type PodOS struct {
+	Name string `json:"name,omitempty"` // linux, windows
+}
+
+// LabelOS says of a node what it runs.
+const LabelOS = "kubernetes.io/os"
 
 // Container is one container of a Pod.
 type Container struct {
@@ -127,8 +138,14 @@ func (c *Container) Variable(name string) string {
 	return ""
 }
 
-// Default forgets what nobody reads: variables and arguments of containers that are not weft's.
+// Default forgets what nobody reads: variables and arguments of containers that are not
+// weft's, and on which nodes the Pod may run.
 func (p *Pod) Default() {
+	if os, ok := p.Spec.NodeSelector[LabelOS]; ok {
+		p.Spec.NodeSelector = map[string]string{LabelOS: os}
+	} else {
+		p.Spec.NodeSelector = nil
+	}
 	for _, list := range [][]Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range list {
 			if c := &list[i]; c.Name != InitContainer && c.Name != SidecarContainer {

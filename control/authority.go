@@ -36,10 +36,14 @@ func (c Config) hosts() []string {
 	return out
 }
 
-// keep keeps the authority of the cluster, and who its pods are, until ctx ends.
+// keep keeps the authority of the cluster, who its pods are, and which lack a sidecar, until
+// ctx ends.
 func (p *Plane) keep(ctx context.Context, running *errgroup.Group) {
 	if p.pods != nil {
 		running.Go(func() error { p.pods.follow(ctx, p.store); return nil })
+	}
+	if p.bare != nil {
+		p.followBare(ctx, running)
 	}
 	if p.roots != nil {
 		if p.roots != roots.Authority(p.shared) {

@@ -67,10 +67,15 @@ func (p *Plane) openCluster() error {
 		return nil
 	}
 	trust, err := webhook.NewTrust(rest, p.elector.Fenced(rest), p.roots.PEM, p.log)
-	if err == nil {
-		p.lead("webhooks", func(ctx context.Context) error { trust.Keep(ctx); return nil })
+	if err != nil {
+		return err
 	}
-	return err
+	p.lead("webhooks", func(ctx context.Context) error { trust.Keep(ctx); return nil })
+	made, err := webhook.NewMade(rest, p.log)
+	if err != nil {
+		return err
+	}
+	return p.findBare(made, writer)
 }
 
 // readNamespaces are those whose documents are read: with the ones to watch that of the

@@ -209,11 +209,15 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	return web.New(c), nil
 }
 
-// problems are all documents that are not served as they were written.
+// problems are all documents that are not served as they were written, and pods without the
+// sidecar that they should have.
 func (p *Plane) problems() []*api.Violation {
 	all := p.store.Problems()
 	if p.feed != nil {
 		all = append(all, p.feed.Problems()...)
+	}
+	if p.bare != nil {
+		all = append(all, p.bare.Problems()...)
 	}
 	return all
 }

@@ -14,8 +14,10 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/bare"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/roots"
+	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
@@ -47,6 +49,8 @@ type Plane struct {
 	reviewer   *identity.APIServer // of a cluster: whose tokens are
 	users      *identity.Users     // of a cluster
 	pods       *knownPods          // of a cluster
+	bare       *bare.Finder        // of a cluster whose pods this control plane injects
+	hooks      *webhook.Made       // with bare
 	observe    *observer
 	loop       *loop
 	ads        *server.Server

@@ -30,11 +30,10 @@ func (m *metadata) owners() []api.OwnerReference {
 	var out []api.OwnerReference
 	for _, item := range list {
 		fields, _ := item.(map[string]any)
-		kind, _ := fields["kind"].(string)
-		name, _ := fields["name"].(string)
+		text := func(key string) string { s, _ := fields[key].(string); return s }
 		controller, _ := fields["controller"].(bool)
-		if kind != "" && name != "" {
-			out = append(out, api.OwnerReference{Kind: kind, Name: name, Controller: controller})
+		if r := (api.OwnerReference{APIVersion: text("apiVersion"), Kind: text("kind"), Name: text("name"), UID: text("uid"), Controller: controller}); r.Kind != "" && r.Name != "" {
+			out = append(out, r)
 		}
 	}
 	if i := slices.IndexFunc(out, func(r api.OwnerReference) bool { return r.Controller }); i > 0 {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,19 +67,37 @@ func (w *Writer) Delete(ctx context.Context, ref api.Ref, version string) error 
 
 var events = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
 
-// Warn is an event at an object of Kubernetes itself. One that is there already, for the
-// same object and reason, is enough.
+// Warn is WarnAbout an object of Kubernetes itself.
 func (w *Writer) Warn(ctx context.Context, ref api.Ref, uid, reason, note string) error {
-	sum := sha256.Sum256([]byte(uid + "/" + reason))
+	return w.WarnAbout(ctx, About{"v1", ref.Kind, ref.Namespace, ref.Name, uid}, reason, note)
+}
+
+// About is an object that an event is about, of whatever kind.
+type About struct{ APIVersion, Kind, Namespace, Name, UID string }
+
+// longestNote is how long the API server lets an event be; longestName is that of its object.
+const (
+	longestNote = 1024
+	longestName = 200
+)
+
+// WarnAbout is an event at an object. One that is there already, for the same object and
+// reason, is enough: the API server keeps events for an hour, unless it is told otherwise.
+// That at a namespace stands in it, where its users see it.
+func (w *Writer) WarnAbout(ctx context.Context, about About, reason, note string) error {
+	if about.Kind == api.KindNamespace {
+		about.Namespace = about.Name
+	}
+	sum := sha256.Sum256([]byte(about.UID + "/" + reason))
 	event := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "events.k8s.io/v1", "kind": "Event", "type": "Warning", "reason": reason, "action": "Write", "note": note,
-		"metadata":            map[string]any{"name": ref.Name + "." + hex.EncodeToString(sum[:6]), "namespace": ref.Namespace},
+		"apiVersion": "events.k8s.io/v1", "kind": "Event", "type": "Warning", "reason": reason, "action": "Write", "note": strings.ToValidUTF8(note[:min(len(note), longestNote)], ""),
+		"metadata":            map[string]any{"name": strings.TrimRight(about.Name[:min(len(about.Name), longestName)], ".-") + "." + hex.EncodeToString(sum[:6]), "namespace": about.Namespace},
 		"eventTime":           time.Now().UTC().Format(metav1.RFC3339Micro),
 		"reportingController": gateway.Controller, "reportingInstance": objectManager,
-		"regarding": map[string]any{"apiVersion": "v1", "kind": ref.Kind, "namespace": ref.Namespace, "name": ref.Name, "uid": uid},
+		"regarding": map[string]any{"apiVersion": about.APIVersion, "kind": about.Kind, "namespace": about.Namespace, "name": about.Name, "uid": about.UID},
 	}}
-	_, err := w.client.Resource(events).Namespace(ref.Namespace).Create(ctx, event, metav1.CreateOptions{FieldManager: objectManager})
-	if err = named("write an event at", ref, err); errors.Is(err, ErrExists) {
+	_, err := w.client.Resource(events).Namespace(about.Namespace).Create(ctx, event, metav1.CreateOptions{FieldManager: objectManager})
+	if err = named("write an event at", api.Ref{Kind: about.Kind, Namespace: about.Namespace, Name: about.Name}, err); errors.Is(err, ErrExists) {
 		return nil
 	}
 	return err

@@ -1,0 +1,233 @@
+// Package bare finds the pods of a cluster that should have a sidecar and have none, and
+// says so: as a count, as problems, and as events at what the pods belong to
+// (spec/kubernetes.md 4.6).
+//
+// It promises that a pod is judged by the same function as at its admission; that what a
+// change costs follows from the pods without a sidecar that it concerns; and that nobody
+// gets more than one event an hour, also from another replica. It deletes nothing.
+package bare
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/sidecar/inject"
+	"github.com/weftmesh/weft/store"
+)
+
+// Why a pod is bare, as events and problems print it.
+const (
+	CreatedBeforeInjector = "CreatedBeforeInjector" // it is older than the webhooks
+	Bypassed              = "Bypassed"              // the webhooks were not asked, or not yet for its namespace
+)
+
+// The reasons of events, and the codes of problems.
+const (
+	NotInjected           = "NotInjected"
+	InvalidNamespaceLabel = "InvalidNamespaceLabel"
+)
+
+// settled is how long there may be no webhooks before it is said of pods that nobody
+// injects them: an installation applies them last, an upgrade may make them anew.
+const settled = time.Minute
+
+// Finder knows the bare pods of one cluster. It is safe for many goroutines.
+type Finder struct {
+	config inject.Config
+	now    func() time.Time
+	stir   chan struct{} // has a token when there may be something to tell
+
+	mu     sync.Mutex
+	latest *api.Snapshot
+	spaces map[string]*space
+	count  int
+	hooks  hooks
+	kept   []Found // by owner; nil when it is to be found again
+}
+
+// space is a namespace and those of its pods that run without a sidecar.
+type space struct {
+	object *api.Object // nil while it is not known
+	plain  map[string]*plain
+}
+
+// plain is a pod without a sidecar.
+type plain struct {
+	object *api.Object
+	bare   bool // it should have one
+}
+
+// hooks are the webhooks that inject.
+type hooks struct {
+	asked bool      // the API server has said
+	made  time.Time // zero where there are none
+	since time.Time // when that was heard
+}
+
+// New is a finder that judges pods by the values of the installation.
+func New(c inject.Config, now func() time.Time) *Finder {
+	return &Finder{config: c, now: now, stir: make(chan struct{}, 1), spaces: map[string]*space{}}
+}
+
+// Hooks tells when the webhooks that inject were made; zero where there are none.
+func (f *Finder) Hooks(made time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.hooks.asked || f.hooks.made.IsZero() != made.IsZero() {
+		f.hooks.since = f.now()
+	}
+	f.hooks.asked, f.hooks.made, f.kept = true, made, nil
+	f.wake()
+}
+
+// Follow looks at what a store holds and at what changes until ctx ends.
+func (f *Finder) Follow(ctx context.Context, s store.Store) {
+	now, watch := s.Watch()
+	defer watch.Stop()
+	var first []api.Change
+	for _, kind := range []string{api.KindNamespace, api.KindPod} {
+		for o := range now.OfKind(kind) {
+			first = append(first, api.Change{After: o})
+		}
+	}
+	f.take(now, first)
+	for {
+		now, changes, err := watch.Next(ctx)
+		if err != nil {
+			return
+		}
+		f.take(now, changes)
+	}
+}
+
+// Count is how many pods are bare.
+func (f *Finder) Count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count
+}
+
+// take takes changes, those that remove first: a pod whose label kuma.io/mesh changes goes in
+// one mesh and comes in another.
+func (f *Finder) take(now *api.Snapshot, changes []api.Change) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.latest = now
+	for _, removes := range []bool{true, false} {
+		for _, c := range changes {
+			if (c.After == nil) != removes {
+				continue
+			}
+			switch at := c.Ref(); at.Kind {
+			case api.KindNamespace:
+				f.takeSpace(at.Name, c.After)
+			case api.KindPod:
+				f.takePod(at, c.After)
+			case api.KindReplicaSet, api.KindJob:
+				if f.count > 0 {
+					f.kept = nil // another may be the owner of pods
+				}
+			}
+		}
+	}
+	if f.kept == nil {
+		f.wake()
+	}
+}
+
+// takeSpace judges the pods of a namespace anew where its labels have changed.
+func (f *Finder) takeSpace(name string, now *api.Object) {
+	s := f.space(name)
+	before := s.object
+	s.object = now
+	if now == nil && len(s.plain) == 0 {
+		delete(f.spaces, name)
+	}
+	if before != nil && now != nil && before.UID() == now.UID() && maps.Equal(before.Labels, now.Labels) {
+		return
+	}
+	f.kept = nil
+	for _, p := range s.plain {
+		f.judge(s, p)
+	}
+}
+
+// takePod takes the newest version of a pod, nil where it is gone.
+func (f *Finder) takePod(at api.Ref, now *api.Object) {
+	s := f.space(at.Namespace)
+	before := s.plain[at.Name]
+	if now == nil || !runsPlain(now) {
+		if before != nil {
+			f.mark(before, false)
+			delete(s.plain, at.Name)
+		}
+		return
+	}
+	p := &plain{object: now}
+	if before != nil {
+		p.bare = before.bare
+	}
+	s.plain[at.Name] = p
+	f.judge(s, p)
+}
+
+func (f *Finder) space(name string) *space {
+	if f.spaces[name] == nil {
+		f.spaces[name] = &space{plain: map[string]*plain{}}
+	}
+	return f.spaces[name]
+}
+
+// runsPlain reports whether a pod runs, or is about to, without a sidecar.
+func runsPlain(o *api.Object) bool {
+	pod, ok := o.Spec.(*api.Pod)
+	ended := ok && (pod.Status.Phase == "Succeeded" || pod.Status.Phase == "Failed") || o.Deleting()
+	return ok && !ended && pod.Container(api.SidecarContainer) == nil
+}
+
+// judge decides whether a pod should have a sidecar.
+func (f *Finder) judge(s *space, p *plain) {
+	f.mark(p, s.object != nil && inject.Decide(inject.PodOf(p.object), namespaceOf(s.object), f.config).Verdict == inject.Injects)
+}
+
+func (f *Finder) mark(p *plain, bare bool) {
+	if p.bare == bare {
+		return
+	}
+	p.bare, f.kept = bare, nil
+	if bare {
+		f.count++
+	} else {
+		f.count--
+	}
+}
+
+func namespaceOf(o *api.Object) inject.Namespace {
+	out := inject.Namespace{Name: o.Name, Labels: o.Labels}
+	if o.Meta != nil {
+		out.Annotations = o.Meta.Annotations
+	}
+	return out
+}
+
+// wake says that there may be something to tell. It is called with mu held.
+func (f *Finder) wake() {
+	select {
+	case f.stir <- struct{}{}:
+	default:
+	}
+}
+
+// Problems are those of the pods, by what they belong to, and of the labels of namespaces.
+func (f *Finder) Problems() []*api.Violation {
+	found, _ := f.found()
+	out := make([]*api.Violation, len(found))
+	for i, x := range found {
+		out[i] = &api.Violation{Object: x.Owner.ref(), Field: x.Field, Code: x.Code, Message: x.Message, Severity: api.Warning}
+	}
+	return slices.Clip(out)
+}
