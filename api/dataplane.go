@@ -104,6 +104,12 @@ func (t *TransparentProxying) Families() []netip.Addr {
 	return []netip.Addr{netip.IPv4Unspecified()}
 }
 
+// Redirects reports whether calls to an address come to the proxy.
+func (t *TransparentProxying) Redirects(address string) bool {
+	ip, err := netip.ParseAddr(address)
+	return err == nil && slices.ContainsFunc(t.Families(), func(all netip.Addr) bool { return all.Is4() == ip.Unmap().Is4() })
+}
+
 // ReachableBackends limits what a dataplane reaches; nil is everything.
 type ReachableBackends struct {
 	Refs []OutboundRef `json:"refs,omitempty"`

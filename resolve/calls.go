@@ -77,7 +77,8 @@ func (m mesh) callsOf(p *dataplane) []call {
 
 // reach is what tells apart which virtual addresses dataplanes reach.
 func (p *dataplane) reach() groupKey {
-	k := groupKey{Limit: p.spec.Networking.TransparentProxying.ReachableBackends}
+	t := p.spec.Networking.TransparentProxying
+	k := groupKey{Families: t.IPFamilyMode, Limit: t.ReachableBackends}
 	if k.Limit != nil {
 		k.Home = p.object.Home()
 	}
@@ -92,12 +93,15 @@ func (d *dest) apart() bool { return d.Outside || d.Above != nil }
 // callsWithin are the calls to virtual addresses of all who reach the same, once for all of
 // them. Of two destinations at one address the first holds.
 func (m mesh) callsWithin(k groupKey) (out []call) {
-	taken := map[string]bool{}
+	taken, redirected := map[string]bool{}, api.TransparentProxying{IPFamilyMode: k.Families}
 	for d := range m.destsVirtual.Values(m.at, anyTarget) {
 		if d.apart() || !reachable(k.Limit, k.Home, d) {
 			continue
 		}
 		for _, vip := range d.VIPs {
+			if !redirected.Redirects(vip) {
+				continue // nobody would come to a listener there
+			}
 			c := call{address: vip, port: d.Port, index: -1, dest: d}
 			if at := c.at(); taken[at] {
 				c.conflicts(at)
@@ -118,7 +122,7 @@ func (m mesh) callsApart(p *dataplane, k groupKey) (out []call) {
 			continue
 		}
 		for _, vip := range d.VIPs {
-			if d.Above == nil || !p.isAt(vip) { // itself, which its traffic reaches without the sidecar
+			if p.spec.Networking.TransparentProxying.Redirects(vip) && (d.Above == nil || !p.isAt(vip)) { // itself, which its traffic reaches without the sidecar
 				out = append(out, call{address: vip, port: d.Port, index: -1, dest: d})
 			}
 		}

@@ -16,7 +16,7 @@ const DefaultGenerator = "local-mesh-external-service"
 
 // defaultGenerator names MeshExternalServices (spec/kubernetes.md 3.9).
 var defaultGenerator = newGenerator(&api.Object{Ref: api.Ref{Kind: api.KindHostnameGenerator, Name: DefaultGenerator},
-	Spec: &api.HostnameGenerator{Template: "{{ .DisplayName }}.extsvc.mesh.local", Selector: &api.HostnameSelector{MeshExternalService: &api.LabelSelector{}}}})
+	Spec: &api.HostnameGenerator{Template: "{{ .DisplayName }}.extsvc.mesh.local", Selector: &api.HostnameSelector{MeshExternalService: &api.LabelSelector{}}}}, nil)
 
 // generator is a HostnameGenerator, read once.
 type generator struct {
@@ -25,14 +25,17 @@ type generator struct {
 	want     map[string]string
 	template *hostname.Template
 	broken   string // why there is no template
+	zonal    bool   // it is of this zone, rather than of all
 }
 
-func newGenerator(o *api.Object) *generator {
+func newGenerator(o *api.Object, zone map[string]string) *generator {
 	spec, ok := o.Spec.(*api.HostnameGenerator)
 	if !ok || spec.Selector == nil {
 		return nil
 	}
-	g := &generator{object: o}
+	labels := api.LabelsOf(o, zone)
+	origin, _ := labels.Get(api.LabelOrigin)
+	g := &generator{object: o, zonal: origin == "zone"}
 	for kind, s := range map[string]*api.LabelSelector{api.KindMeshService: spec.Selector.MeshService,
 		api.KindMeshExternalService: spec.Selector.MeshExternalService, api.KindMeshMultiZoneService: spec.Selector.MeshMultiZoneService} {
 		if s != nil {
@@ -53,7 +56,7 @@ func (g *generator) compare(o *generator) int {
 		switch {
 		case g == defaultGenerator:
 			return 2
-		case g.object.Labels[api.LabelOrigin] != "zone":
+		case !g.zonal:
 			return 1
 		}
 		return 0
@@ -94,10 +97,19 @@ func (n *naming) says(name string) *claim {
 // addGenerators derives which names generators make, and who claims each.
 func (c *collections) addGenerators() {
 	c.generatorObjects = derive.Source(c.schema, "hostname generators", derive.Values[api.Object]{})
-	c.generators = read(c, "hostname generators read", c.generatorObjects, newGenerator)
+	c.generators = read(c, "hostname generators read", c.generatorObjects, func(o *api.Object) *generator { return newGenerator(o, c.zone) })
 	c.namings = derive.Derive(c.schema, "names of services", c.services, derive.Values[naming]{
 		Equal: func(a, b *naming) bool { return a.service == b.service && slices.Equal(a.claims, b.claims) },
 	}, func(r *derive.Reader, key string) *naming { return mesh{c, r}.naming(need(c.services, r, key)) })
+	c.servicesByHostname = c.services.Index(func(_ string, s *service, add func(string)) {
+		if len(s.dests) > 0 { // all of them have the same
+			for _, name := range s.dests[0].Hostnames {
+				if !ofClusters(name) {
+					add(strings.ToLower(name))
+				}
+			}
+		}
+	})
 	c.namingsByName = c.namings.Index(func(_ string, n *naming, add func(string)) {
 		for i := range n.claims {
 			if name := n.claims[i].name; name != "" {
@@ -107,9 +119,10 @@ func (c *collections) addGenerators() {
 	})
 }
 
-// naming is nil for what no generator names, and for what another object stands for.
+// naming is nil for what no generator names: what is outside the mesh, and what another object
+// stands for.
 func (m mesh) naming(s *service) *naming {
-	if !slices.ContainsFunc(s.dests, func(d *Destination) bool { owner, _ := m.ownerOf(d.ID); return owner == s }) {
+	if m.isOutside(s.object) || !slices.ContainsFunc(s.dests, func(d *Destination) bool { owner, _ := m.ownerOf(d.ID); return owner == s }) {
 		return nil
 	}
 	n := &naming{service: s}
@@ -146,24 +159,6 @@ func (g *generator) claim(s *service) claim {
 	return c
 }
 
-// nameHolder is the service to which a generated name belongs: that of the generator with
-// the first word, of those the oldest.
-func (m mesh) nameHolder(name string) (*service, *generator) {
-	var holder *service
-	var by *generator
-	for n := range m.namingsByName.Values(m.at, name) {
-		c := n.says(name)
-		if holder != nil {
-			order := c.by.compare(by)
-			if order > 0 || order == 0 && !senior(n.service.object, holder.object) {
-				continue
-			}
-		}
-		holder, by = n.service, c.by
-	}
-	return holder, by
-}
-
 // withGenerated adds the generated names that a service holds to those that it has.
 func (m mesh) withGenerated(s *service, names []string) []string {
 	n, _ := m.namings.Get(m.at, objectKey(s.object.Ref))
@@ -175,28 +170,11 @@ func (m mesh) withGenerated(s *service, names []string) []string {
 		if c.name == "" || slices.Contains(names, c.name) {
 			continue
 		}
-		if holder, _ := m.nameHolder(c.name); holder == s {
+		if m.holderOfName(s, c.name).service == s {
 			names = append(names, c.name)
 		}
 	}
 	return names
-}
-
-// The reasons for which a generator gives a service no name (spec/kubernetes.md 3.9).
-const (
-	templateError = "TemplateError"
-	collision     = "Collision"
-)
-
-// lostClaim says why a service has not the name of a claim: reason is empty where it has it.
-func (m mesh) lostClaim(s *service, c *claim) (reason, why string) {
-	if c.name == "" {
-		return templateError, c.broken
-	}
-	if holder, by := m.nameHolder(c.name); holder != s {
-		return collision, c.name + " is the name of " + holder.object.Ref.String() + " already, by " + by.object.Ref.String()
-	}
-	return "", ""
 }
 
 // nameNotes says which names a service does not get.

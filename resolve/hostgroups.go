@@ -19,6 +19,8 @@ type groupKey struct {
 	Address string // where redirected connections to any address of the family arrive
 	// Bits has a digit for each selector of hostSelectors.
 	Bits string
+	// Families is the ipFamilyMode of who reaches virtual addresses.
+	Families string `json:",omitempty"`
 	// Limit, written in namespace Home, is which backends they reach; nil is all.
 	Limit *api.ReachableBackends `json:",omitempty"`
 	Home  api.Home               `json:",omitzero"`

@@ -27,7 +27,7 @@ type Hostname struct {
 
 // Hostnames are the names by which workloads may call what they reach, as far as nobody else
 // answers for them (spec/kubernetes.md 3.10): <name>.mesh, those of status and of generators,
-// at virtual addresses, and the hosts of routes. Names of a Kubernetes Service are its
+// at virtual addresses of the families that are redirected, and the hosts of routes. Names of a Kubernetes Service are its
 // cluster's. Of two services with one name that of the caller's namespace holds, else the
 // first by its destination id.
 type Hostnames struct {
@@ -37,9 +37,10 @@ type Hostnames struct {
 
 // hostnamesKey names the dataplanes whose workloads may call the same.
 type hostnamesKey struct {
-	Home   api.Home
-	Limit  *api.ReachableBackends `json:",omitempty"`
-	Groups []string               `json:",omitempty"` // by which they reach hosts
+	Home     api.Home
+	Families string                 `json:",omitempty"` // ipFamilyMode
+	Limit    *api.ReachableBackends `json:",omitempty"`
+	Groups   []string               `json:",omitempty"` // by which they reach hosts
 }
 
 // addHostnames derives who may call the same. What they may call is worked out when somebody
@@ -52,7 +53,7 @@ func (c *collections) addHostnames() {
 			if net.TransparentProxying == nil {
 				return nil
 			}
-			k := hostnamesKey{Home: p.object.Home(), Limit: net.TransparentProxying.ReachableBackends, Groups: mesh{c, r}.groupsOf(key)}
+			k := hostnamesKey{Home: p.object.Home(), Families: net.TransparentProxying.IPFamilyMode, Limit: net.TransparentProxying.ReachableBackends, Groups: mesh{c, r}.groupsOf(key)}
 			text, err := json.Marshal(k)
 			if err != nil {
 				panic(err) // it holds texts and numbers
@@ -79,9 +80,10 @@ func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 			}
 		}
 	}
-	byName := make(map[string]Hostname, len(held))
+	byName, redirected := make(map[string]Hostname, len(held)), api.TransparentProxying{IPFamilyMode: k.Families}
 	for name, d := range held {
-		byName[name] = Hostname{Name: name, Addresses: slices.Compact(slices.Sorted(slices.Values(d.VIPs)))}
+		at := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(d.VIPs))), func(ip string) bool { return !redirected.Redirects(ip) })
+		byName[name] = Hostname{Name: name, Addresses: at}
 	}
 	m.addHosts(k, byName)
 	out, sum := &Hostnames{}, sha256.New()
@@ -109,7 +111,7 @@ func (m mesh) addHosts(k *hostnamesKey, byName map[string]Hostname) {
 		for _, h := range hosts.list {
 			name := strings.ToLower(h.dest.Name)
 			had, known := byName[name]
-			if _, err := netip.ParseAddr(name); err == nil || known && !had.Last || slices.Contains(had.Addresses, address.String()) {
+			if _, err := netip.ParseAddr(name); err == nil || ofClusters(name) || known && !had.Last || slices.Contains(had.Addresses, address.String()) {
 				continue
 			}
 			byName[name] = Hostname{Name: name, Addresses: slices.Sorted(slices.Values(append(slices.Clip(had.Addresses), address.String()))), Last: true}
@@ -161,7 +163,6 @@ func holdsName(a, b *Destination, home string) bool {
 // ofCluster reports whether the name is a short one, or one that the DNS of a cluster
 // answers.
 func (d *Destination) ofCluster(name string) bool {
-	return name == "" || name == strings.ToLower(d.Name) || d.Kind == api.KindHost ||
-		d.Namespace != "" && (!strings.HasSuffix(name, ".mesh") && strings.HasPrefix(name, strings.ToLower(d.Ref.Name+"."+d.Namespace)) &&
-			(len(name) == len(d.Ref.Name+"."+d.Namespace) || strings.HasSuffix(name, ".svc.cluster.local")))
+	return name == "" || name == strings.ToLower(d.Name) || d.Kind == api.KindHost || ofClusters(name) ||
+		d.Namespace != "" && !strings.HasSuffix(name, ".mesh") && name == strings.ToLower(d.Name+"."+d.Namespace)
 }

@@ -3,6 +3,7 @@ package resolve_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,8 +54,8 @@ func (c *composition) namedDocument(t *rapid.T) *api.Object {
 		if pick("replaces", "no", "no", "yes") == "yes" {
 			doc["name"] = resolve.DefaultGenerator
 		}
-		if pick("origin", "none", "zone") == "zone" {
-			doc["labels"] = map[string]string{"kuma.io/origin": "zone"}
+		if origin := pick("origin", "", "zone", "global"); origin != "" {
+			doc["labels"] = map[string]string{"kuma.io/origin": origin}
 		}
 		selector := map[string]any{pick("selects", "meshService", "meshExternalService"): map[string]any{"matchLabels": map[string]string{"team": pick("of", "x", "y")}}}
 		doc["spec"] = map[string]any{"selector": selector, "template": pick("template", "{{ .DisplayName }}.extsvc.mesh.local", "one.mesh", `{{ label "team" }}.mesh`, `{{ label "none" }}`)}
@@ -82,6 +83,26 @@ func TestNames(t *testing.T) {
 	cases.Files(t, "testdata/names/*.txtar", func(t *testing.T, file string, a *txtar.Archive) *txtar.Archive {
 		return wants(a, names(c.compile(t, file, a.Files[0].Data)))
 	})
+}
+
+// TestGeneratorsOfTheZoneComeFirst: what was not written with another origin is of the zone of
+// its control plane (spec/kubernetes.md 3.9), and has the first word before older ones of all.
+func TestGeneratorsOfTheZoneComeFirst(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	generator := func(name, origin string, created int64) *api.Object {
+		o := *worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type": "HostnameGenerator", "name": %q, "labels": {%s}, "spec": {"selector": {"meshService": {"matchLabels": {"of": %q}}}, "template": "one.example"}}`, name, origin, name))
+		o.Created = time.Unix(created, 0)
+		return &o
+	}
+	service := func(name string) *api.Object {
+		return worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type": "MeshService", "mesh": "default", "name": %q, "labels": {"of": %q}, "spec": {"selector": {"dataplaneTags": {"app": "a"}}, "ports": [{"port": 80}]}}`, name, name))
+	}
+	m, _ := resolve.CompileIn(api.Zone{Name: "one"}, api.NewSnapshot(1, service("old"), service("young"), generator("old", `"kuma.io/origin": "global"`, 1), generator("young", "", 2)), c.dialects, c.kinds)
+	d, _ := m.Destination("default", "young:80")
+	if !slices.Contains(d.Hostnames, "one.example") {
+		t.Errorf("young is called %v", d.Hostnames)
+	}
 }
 
 // names writes what has to do with the names of a model.
