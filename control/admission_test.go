@@ -32,7 +32,13 @@ type admitted struct {
 // admitting starts both, with the namespaces on, off and bare of spec/kubernetes.md 8.
 func admitting(t *testing.T, change func(*control.Config)) *admitted {
 	t.Helper()
-	a := &admitted{T: t, Cluster: kubetest.Start(t)}
+	return admittingBy(t, nil, change)
+}
+
+// admittingBy is admitting with an API server of these flags.
+func admittingBy(t *testing.T, flags []string, change func(*control.Config)) *admitted {
+	t.Helper()
+	a := &admitted{T: t, Cluster: kubetest.Start(t, flags...)}
 	for name, label := range map[string]string{"on": "enabled", "off": "disabled", "bare": "", "weft-system": ""} {
 		labels := ""
 		if label != "" {

@@ -28,11 +28,14 @@ type Config struct {
 	Namespace  string `json:"namespace"`  // of the control plane in its cluster
 	// WatchNamespaces are those whose documents are read; none is all.
 	WatchNamespaces []string `json:"watch-namespaces"`
-	Webhooks        string   `json:"webhooks"`         // address for the API server's questions; empty for none
-	APITLS          string   `json:"api-tls"`          // address for kubelets and metrics, by HTTPS; empty for none
-	APIExpose       bool     `json:"api-expose"`       // --api-tls answers the whole API
-	InjectionConfig string   `json:"injection-config"` // a file with the values of sidecars
-	Certificates    string   `json:"certificates"`     // a directory that somebody else keeps, such as cert-manager
+	Webhooks        string   `json:"webhooks"` // address for the API server's questions; empty for none
+	// WebhooksClientCA is a file with the authority of the certificates by which API servers
+	// prove who they are; empty asks for none.
+	WebhooksClientCA string `json:"webhooks-client-ca"`
+	APITLS           string `json:"api-tls"`          // address for kubelets and metrics, by HTTPS; empty for none
+	APIExpose        bool   `json:"api-expose"`       // --api-tls answers the whole API
+	InjectionConfig  string `json:"injection-config"` // a file with the values of sidecars
+	Certificates     string `json:"certificates"`     // a directory that somebody else keeps, such as cert-manager
 
 	API          string `json:"api"` // REST, inspect, GUI
 	XDS          string `json:"xds"` // bootstrap and ADS
@@ -133,6 +136,9 @@ func (c Config) Validate() error {
 	}
 	if c.InjectionConfig != "" && c.Webhooks == "" {
 		refuse("--injection-config is what webhooks inject; give --webhooks ADDRESS with it")
+	}
+	if c.WebhooksClientCA != "" && c.Webhooks == "" {
+		refuse("--webhooks-client-ca says who may ask at --webhooks; give --webhooks ADDRESS with it")
 	}
 	if c.Certificates != "" && (c.Store != "kube" || c.Namespace == "") {
 		refuse("--certificates takes the place of the cluster's authority; give --store kube and --namespace NAME with it")

@@ -3,11 +3,17 @@ package control
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -20,21 +26,52 @@ type httpsServer struct {
 	flag     string
 	listener net.Listener
 	server   *http.Server
+	clients  *x509.CertPool // who has signed the certificates that clients must show; nil asks for none
 }
+
+// mostHookConnections is how many connections one address has at --webhooks: API servers
+// speak HTTP/2, over a few of them.
+const mostHookConnections = 64
 
 // listenHTTPS takes the addresses of a cluster that the configuration names.
 func (p *Plane) listenHTTPS(limits limit.Limits) error {
-	for _, f := range []struct{ flag, address string }{{"--webhooks", p.cfg.Webhooks}, {"--api-tls", p.cfg.APITLS}} {
+	forHooks := limits
+	forHooks.PerAddress, forHooks.Grace = mostHookConnections, time.Second
+	if p.cfg.WebhooksClientCA == "" {
+		forHooks.Deadline = 0 // API servers show nothing that would prove who they are, and keep their connections
+	}
+	for _, f := range []struct {
+		flag, address string
+		limits        limit.Limits
+	}{{"--webhooks", p.cfg.Webhooks, forHooks}, {"--api-tls", p.cfg.APITLS, limits}} {
 		if f.address == "" {
 			continue
 		}
-		l, err := p.listen(f.flag, f.address, limits)
+		l, err := p.listen(f.flag, f.address, f.limits)
 		if err != nil {
 			return err
 		}
 		p.https = append(p.https, &httpsServer{flag: f.flag, listener: l})
+		if f.flag == "--webhooks" && p.cfg.WebhooksClientCA != "" {
+			if p.https[len(p.https)-1].clients, err = readPool("--webhooks-client-ca", p.cfg.WebhooksClientCA); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// readPool reads authorities from a file.
+func readPool(flag, file string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s: %s holds no certificate in PEM; write that of the authority of the API servers' certificates", flag, file)
+	}
+	return pool, nil
 }
 
 // answerHTTPS gives an address its handler.
@@ -46,7 +83,7 @@ func (p *Plane) answerHTTPS(flag string, by func() (http.Handler, error)) error 
 				return err
 			}
 			f.server = web.Server(h)
-			f.server.ErrorLog = slog.NewLogLogger(p.log.Handler(), slog.LevelWarn)
+			f.server.ErrorLog = log.New(&seldom{log: p.log, listener: f.flag}, "", 0)
 		}
 	}
 	return nil
@@ -55,8 +92,12 @@ func (p *Plane) answerHTTPS(flag string, by func() (http.Handler, error)) error 
 // serveHTTPS answers at all of them until they are shut down.
 func (p *Plane) serveHTTPS(running *errgroup.Group) {
 	for _, f := range p.https {
+		shown := p.shows(f.flag)
+		if f.clients != nil {
+			shown.ClientAuth, shown.ClientCAs = tls.RequireAndVerifyClientCert, f.clients
+		}
 		running.Go(func() error {
-			if err := f.server.Serve(tls.NewListener(f.listener, p.shows(f.flag))); !errors.Is(err, http.ErrServerClosed) {
+			if err := f.server.Serve(tls.NewListener(f.listener, shown)); !errors.Is(err, http.ErrServerClosed) {
 				return fmt.Errorf("serve %s: %w", f.flag, err)
 			}
 			return nil
@@ -98,3 +139,30 @@ func (p *Plane) APITLS() string { return p.at("--api-tls") }
 
 // Webhooks is the address for the API server.
 func (p *Plane) Webhooks() string { return p.at("--webhooks") }
+
+// betweenComplaints is the least time between two lines of the log about bad connections.
+const betweenComplaints = 10 * time.Second
+
+// seldom logs what a server says of bad connections, such as handshakes that fail: now and
+// then, since anybody can make it say that.
+type seldom struct {
+	log      *slog.Logger
+	listener string
+
+	mu      sync.Mutex
+	last    time.Time
+	skipped int
+}
+
+// Write takes one line.
+func (s *seldom) Write(line []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); now.Sub(s.last) >= betweenComplaints {
+		s.log.Warn("a connection failed", "listener", s.listener, "error", strings.TrimSpace(string(line)), "before", s.skipped)
+		s.last, s.skipped = now, 0
+	} else {
+		s.skipped++
+	}
+	return len(line), nil
+}

@@ -55,6 +55,7 @@ func serveFlags(c *cobra.Command, config *control.Config) {
 	f.StringVar(&config.Webhooks, "webhooks", config.Webhooks, "with --store kube: address where the API server's admission webhooks are answered, by HTTPS (default none)")
 	f.StringVar(&config.APITLS, "api-tls", config.APITLS, "with --store kube: address of /healthz, /readyz and, for those whom the cluster allows it, /metrics, by HTTPS (default none)")
 	f.BoolVar(&config.APIExpose, "api-expose", config.APIExpose, "--api-tls answers the whole API, to users whom the cluster allows it")
+	f.StringVar(&config.WebhooksClientCA, "webhooks-client-ca", config.WebhooksClientCA, "with --webhooks: file with the authority, PEM, of the certificates that API servers show; others are not answered")
 	f.StringVar(&config.InjectionConfig, "injection-config", config.InjectionConfig, "with --webhooks: file with the values of the Helm chart by which pods get sidecars")
 	f.StringVar(&config.Certificates, "certificates", config.Certificates, "with --store kube: directory of tls.crt, tls.key and ca.crt that somebody else keeps, such as cert-manager (default: weft's own authority in a Secret)")
 	f.StringVar(&config.API, "api", config.API, "address of the HTTP API")

@@ -194,16 +194,44 @@ watchNamespaces: [shop, Shop, shop]
 		t.Error(diff)
 	}
 	for set, want := range map[string]string{
-		"replicass=3":             "replicass: unknown field; did you mean replicas?",
-		"sidecar.drainTim=3s":     "sidecar.drainTim: unknown field; did you mean drainTime?",
-		"logLevel=inf":            `logLevel: "inf" is unknown; did you mean info?`,
-		"interception.mode=cni":   "interception.mode: interception by a CNI plugin is not there yet; write init or none",
-		"ha=maybe":                `ha: "maybe" is not what belongs here; write true or false`,
-		"injection.failurePolicy": `--set "injection.failurePolicy" is not understood`,
+		"replicass=3":              "replicass: unknown field; did you mean replicas?",
+		"sidecar.drainTim=3s":      "sidecar.drainTim: unknown field; did you mean drainTime?",
+		"logLevel=inf":             `logLevel: "inf" is unknown; did you mean info?`,
+		"interception.mode=cni":    "interception.mode: interception by a CNI plugin is not there yet; write init or none",
+		"webhooks.from={10.0.0.1}": `webhooks.from[0]: "10.0.0.1" is no prefix`,
+		"webhooks.clientCA=x":      "webhooks.clientCA: it holds no certificate in PEM",
+		"ha=maybe":                 `ha: "maybe" is not what belongs here; write true or false`,
+		"injection.failurePolicy":  `--set "injection.failurePolicy" is not understood`,
 	} {
 		if _, err := install.Read(nil, install.Set{Words: set}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", set, err, want)
 		}
+	}
+}
+
+// TestClientAuthority: the control plane reads whom API servers are to be known by.
+func TestClientAuthority(t *testing.T) {
+	t.Parallel()
+	pem := kubetest.Certificates(t, "apiserver")["ca.crt"]
+	text, err := json.Marshal(map[string]any{"webhooks": map[string]any{"clientCA": pem}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := install.Read([]install.File{{Name: "values.yaml", Text: text}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifests, err := install.Render(install.Release{Namespace: "weft-system", Version: "1.2.3", Service: "weft"}, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []map[string]any
+	for _, m := range manifests {
+		all = append(all, kubetest.Documents(t, m.Text)...)
+	}
+	held := one(t, all, "ConfigMap", "weft-injection")["data"].(map[string]any)["webhook-clients.pem"]
+	if held != pem || !strings.Contains(fmt.Sprint(one(t, all, "Deployment", "weft-control-plane")), "--webhooks-client-ca=/etc/weft/webhook-clients.pem") {
+		t.Errorf("%q", held)
 	}
 }
 

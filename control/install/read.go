@@ -1,8 +1,10 @@
 package install
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
 
@@ -150,6 +152,17 @@ func (v Values) Validate() error {
 				refuse(list.at.Index(i), "%q stands there twice; remove one", name)
 			}
 		}
+	}
+	for i, from := range v.Webhooks.From {
+		if _, err := netip.ParsePrefix(from); err != nil {
+			refuse(api.Path("webhooks.from").Index(i), "%q is no prefix; write such as 10.0.0.0/24, or 10.0.0.7/32 for one address", api.Clip(from))
+		}
+	}
+	if len(v.Webhooks.From) > 0 && !v.NetworkPolicy {
+		refuse("webhooks.from", "it is part of the NetworkPolicy, and there is none; write networkPolicy: true too")
+	}
+	if v.Webhooks.ClientCA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(v.Webhooks.ClientCA)) {
+		refuse("webhooks.clientCA", "it holds no certificate in PEM; write that of the authority of the API servers' certificates")
 	}
 	if err := v.Injection("0", DefaultNamespace).Validate(); err != nil {
 		errs = multierror.Append(errs, err)

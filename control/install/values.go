@@ -24,6 +24,7 @@ type Values struct {
 	API            APIValues     `json:"api"`
 	CertManager    bool          `json:"certManager" means:"certificates are made and renewed by cert-manager"`
 	Secrets        SecretsValues `json:"secrets"`
+	Webhooks       WebhookValues `json:"webhooks"`
 	NetworkPolicy  bool          `json:"networkPolicy" means:"let only the ports of the control plane be reached"`
 	ServiceMonitor bool          `json:"serviceMonitor" means:"let the Prometheus operator read the metrics"`
 
@@ -36,6 +37,12 @@ type Values struct {
 // APIValues say who reaches the HTTP API.
 type APIValues struct {
 	Expose bool `json:"expose" means:"serve the whole API at port 5682, to users whom the cluster allows it; else kubectl port-forward alone reaches it"`
+}
+
+// WebhookValues say whose questions are answered at port 5443.
+type WebhookValues struct {
+	From     []string `json:"from" means:"addresses and prefixes that API servers ask from, with networkPolicy; none is all"`
+	ClientCA string   `json:"clientCA" means:"the authority, in PEM, of the certificates that API servers show when they ask; empty asks for none"`
 }
 
 // SecretsValues say which Secrets may be read.
@@ -53,7 +60,7 @@ func Default() Values {
 	v.Sidecar.Image = ""
 	// Empty and not absent, so that --set finds something to add to.
 	v.Sidecar.Env, v.NodeSelector, v.Affinity = map[string]string{}, map[string]string{}, map[string]any{}
-	v.Tolerations, v.WatchNamespaces, v.Secrets.Namespaces = []map[string]any{}, []string{}, []string{}
+	v.Tolerations, v.WatchNamespaces, v.Secrets.Namespaces, v.Webhooks.From = []map[string]any{}, []string{}, []string{}, []string{}
 	v.Interception.ExcludeInboundPorts, v.Interception.ExcludeOutboundPorts, v.Interception.ExcludeOutboundIPs = []string{}, []string{}, []string{}
 	return v
 }

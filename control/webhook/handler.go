@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime"
 	"runtime/debug"
@@ -16,8 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/inject"
+	"github.com/weftmesh/weft/xds/server/limit"
 )
 
 // Cluster is what answers depend on beside the request. It is asked by many at once.
@@ -45,21 +48,27 @@ type Options struct {
 const (
 	// LargestReview is how long a request may be; longer ones are answered 413.
 	LargestReview = 3 << 20
-	// mostAtOnce bounds how many requests are read and answered at the same time.
-	mostAtOnce = 64
-	patience   = Seconds * time.Second
+	// mostAtOnce bounds how many requests are answered at the same time, mostWaiting how many
+	// of one address wait for it.
+	mostAtOnce  = 64
+	mostWaiting = 256
+	// mostHeld and mostOfAddress bound how much of requests is held that are not answered.
+	mostHeld      = 64 << 20
+	mostOfAddress = 48 << 20
+	patience      = Seconds * time.Second
 )
 
 // server answers.
 type server struct {
 	Options
-	turns chan struct{}
+	turns *limit.Turns
+	held  *web.Intake
 }
 
 // Handler answers at the paths of the package. Of requests that are no AdmissionReview
 // the status says so; every other answer is one.
 func Handler(o Options) http.Handler {
-	s := &server{Options: o, turns: make(chan struct{}, mostAtOnce)}
+	s := &server{Options: o, turns: limit.NewTurns(mostAtOnce, mostWaiting), held: web.NewIntake(mostHeld, mostOfAddress)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+PathInject, s.serve(s.pod))
 	mux.HandleFunc("POST "+PathDefaults, s.serve(s.fill))
@@ -70,36 +79,52 @@ func Handler(o Options) http.Handler {
 
 type answering func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse
 
-// serve reads a review in turn, asks and answers.
+// serve reads a review, asks when it is its turn and answers. Who sends slowly, reads slowly
+// or asks much keeps no other address waiting.
 func (s *server) serve(ask answering) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), patience)
-		defer cancel()
-		select {
-		case s.turns <- struct{}{}:
-			defer func() { <-s.turns }()
-		case <-ctx.Done():
-			http.Error(w, "too many requests at once; try again", http.StatusServiceUnavailable)
-			return
-		}
-		// A turn is not for who sends slowly. Where that cannot be set the server's limit holds.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(patience))
-		q, status, err := readReview(w, r)
-		if err != nil {
-			http.Error(w, err.Error(), status)
-			return
-		}
-		a := s.safely(ctx, q, ask)
-		a.UID = q.UID
-		text, err := json.Marshal(admissionv1.AdmissionReview{
-			TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}, Response: a})
-		if err != nil {
-			http.Error(w, "the answer cannot be written", http.StatusInternalServerError)
-			return
-		}
+		from, _, _ := net.SplitHostPort(r.RemoteAddr)
+		s.held.Serve(from, w, r, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.review(w, r, from, ask) }))
+	}
+}
+
+func (s *server) review(w http.ResponseWriter, r *http.Request, from string, ask answering) {
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	// Where that cannot be set the server's limits hold.
+	late, control := time.Now().Add(patience), http.NewResponseController(w)
+	_ = control.SetReadDeadline(late)
+	_ = control.SetWriteDeadline(late.Add(patience))
+	q, status, err := readReview(w, r)
+	if err != nil {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	text, err := s.answer(ctx, q, from, ask)
+	switch {
+	case errors.Is(err, errTurn):
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	case err != nil:
+		http.Error(w, "the answer cannot be written", http.StatusInternalServerError)
+	default:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(text) // who asked may be gone
 	}
+}
+
+var errTurn = errors.New("too many requests at once; try again")
+
+// answer is the answer to a review, when it is its turn.
+func (s *server) answer(ctx context.Context, q *admissionv1.AdmissionRequest, from string, ask answering) ([]byte, error) {
+	done, err := s.turns.Take(ctx, from)
+	if err != nil {
+		return nil, errTurn
+	}
+	defer done()
+	a := s.safely(ctx, q, ask)
+	a.UID = q.UID
+	return json.Marshal(admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}, Response: a})
 }
 
 // readReview is the request of a review, or the status that refuses what came.
@@ -113,6 +138,8 @@ func readReview(w http.ResponseWriter, r *http.Request) (*admissionv1.AdmissionR
 	switch {
 	case errors.As(err, &long):
 		return nil, http.StatusRequestEntityTooLarge, tooLarge
+	case web.TooMuch(err):
+		return nil, http.StatusServiceUnavailable, errTurn
 	case err != nil:
 		return nil, http.StatusBadRequest, errors.New("the review did not arrive whole")
 	}

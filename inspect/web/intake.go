@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -24,6 +25,12 @@ const (
 // errBusy is the answer to who would make the control plane hold too much.
 var errBusy = problem{Status: http.StatusServiceUnavailable, Title: "Too much at once", retry: "1",
 	Detail: "too much is being sent at once; try again, with fewer documents at once"}
+
+// TooMuch reports whether a body could not be read because too much is held.
+func TooMuch(err error) bool {
+	var p problem
+	return errors.As(err, &p) && p.Status == errBusy.Status
+}
 
 // Intake bounds how much of the bodies of requests is held: what has arrived of those that
 // are not answered yet.

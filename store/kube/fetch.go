@@ -12,6 +12,12 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
+// The rate of Fetch: what others ask the control plane makes it ask (reliability T7).
+const (
+	fetchesPerSecond = 50
+	fetchesBurst     = 100
+)
+
 // Fetch asks the API server for one object that may not have been read yet, and returns nil
 // where there is none, nor a definition of its kind. What it returns is in no snapshot.
 func (s *Store) Fetch(ctx context.Context, kind, namespace, name string) (*api.Object, error) {
@@ -23,7 +29,7 @@ func (s *Store) Fetch(ctx context.Context, kind, namespace, name string) (*api.O
 	if group, own := builtIn(typ); own {
 		at.Group = group
 	}
-	u, err := s.dynamic.Resource(at).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	u, err := s.ask.Resource(at).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

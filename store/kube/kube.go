@@ -48,6 +48,7 @@ type Store struct {
 	cfg      Config
 	catalog  *api.Catalog
 	dynamic  dynamic.Interface
+	ask      dynamic.Interface // of Fetch: who has it ask much delays no list
 	metadata metadata.Interface
 	discover discovery
 	stop     context.CancelFunc
@@ -80,6 +81,11 @@ func Open(cfg Config) (*Store, error) {
 		unserved: map[string]*unserved{}, changed: map[api.Ref]*api.Object{}, kinds: map[string]int{}, away: map[*connection]*absence{}}
 	var err error
 	if s.dynamic, err = dynamic.NewForConfig(cfg.REST); err != nil {
+		return nil, err
+	}
+	asking := rest.CopyConfig(cfg.REST)
+	asking.QPS, asking.Burst, asking.RateLimiter = fetchesPerSecond, fetchesBurst, nil
+	if s.ask, err = dynamic.NewForConfig(asking); err != nil {
 		return nil, err
 	}
 	if s.metadata, err = metadata.NewForConfig(cfg.REST); err != nil {

@@ -25,10 +25,11 @@ type Limits struct {
 	// proven yet who they are, PerAddress how many of those may come from one
 	// address; the last does not hold for loopback.
 	Connections, Pending, PerAddress int
-	// Deadline is how long a connection may be pending.
+	// Deadline is how long a connection may be pending; zero is for ever, where nobody can
+	// prove who they are.
 	Deadline time.Duration
 	// Grace is how long a pending connection is left alone when there is no room;
-	// after it the oldest gives way to the next one.
+	// after it the oldest of the address with most of them gives way to the next one.
 	Grace time.Duration
 }
 
@@ -79,7 +80,7 @@ func (l *Listener) admit(inner net.Conn) *conn {
 		return nil
 	}
 	if l.open >= l.limits.Connections || l.pending.Len() >= l.limits.Pending {
-		oldest, ok := l.oldest()
+		oldest, ok := l.loser()
 		if !ok || c.since.Sub(oldest.since) < l.limits.Grace {
 			l.refuse(c.from, "there are too many connections")
 			return nil
@@ -91,17 +92,21 @@ func (l *Listener) admit(inner net.Conn) *conn {
 	l.open++
 	l.addresses[c.from]++
 	c.pending = l.pending.PushBack(c)
-	c.timer = time.AfterFunc(l.limits.Deadline, c.expire)
+	if l.limits.Deadline > 0 {
+		c.timer = time.AfterFunc(l.limits.Deadline, c.expire)
+	}
 	return c
 }
 
-// oldest needs mu.
-func (l *Listener) oldest() (*conn, bool) {
-	first := l.pending.Front()
-	if first == nil {
-		return nil, false
+// loser is the pending connection that gives way: the oldest of the address that has most of
+// them, so that nobody takes the places of others. It needs mu.
+func (l *Listener) loser() (found *conn, ok bool) {
+	for e := l.pending.Front(); e != nil; e = e.Next() {
+		if c := e.Value.(*conn); found == nil || l.addresses[c.from] > l.addresses[found.from] {
+			found = c
+		}
 	}
-	return first.Value.(*conn), true
+	return found, found != nil
 }
 
 // refuse counts a connection that was refused or closed, and logs it now and
@@ -167,7 +172,9 @@ func (c *conn) settle() {
 	}
 	c.of.pending.Remove(c.pending)
 	c.pending = nil
-	c.timer.Stop()
+	if c.timer != nil {
+		c.timer.Stop()
+	}
 	if c.of.addresses[c.from]--; c.of.addresses[c.from] == 0 {
 		delete(c.of.addresses, c.from)
 	}

@@ -3,6 +3,7 @@ package limit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -115,6 +116,22 @@ func TestThoseThatProveNothingGiveWay(t *testing.T) {
 	}
 	if err := clients[2].Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTheLoudestGivesWay: where nobody can prove who they are, who has most connections loses
+// the oldest of them, and nobody who is still loses theirs.
+func TestTheLoudestGivesWay(t *testing.T) {
+	t.Parallel()
+	w := open(t, limit.Limits{Connections: 4, Pending: 4, PerAddress: 4})
+	quiet := w.dial("10.0.0.1:1")
+	loud := w.dial("10.0.0.2:1")
+	for i := range 2 {
+		w.dial(fmt.Sprint("10.0.0.2:", 2+i))
+	}
+	w.dial("10.0.0.3:1")
+	if !closed(t, loud) || !stays(t, quiet) {
+		t.Error("another than the one with most connections has given way")
 	}
 }
 
