@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -27,6 +28,7 @@ type Pod struct {
 	dir     string
 	volumes map[string]string // directories by the names of volumes
 	running []*container      // in the order of their start
+	native  int               // of them are sidecars
 	servers []*http.Server    // of its applications
 	ready   atomic.Bool
 	leaving atomic.Bool
@@ -89,6 +91,7 @@ func (p *Pod) start() {
 		p.running = append(p.running, c)
 		p.started(c)
 	}
+	p.native = len(p.running)
 	for i := range p.Spec.Containers {
 		spec := &p.Spec.Containers[i]
 		if handler := p.node.app(spec.Image); handler != nil {
@@ -187,29 +190,17 @@ func (p *Pod) Delete() {
 	if status, got := p.node.Send(t, http.MethodDelete, p.path(), nil); status != http.StatusOK {
 		t.Fatalf("delete pod %s: %d %v", p.Name, status, got["message"])
 	}
-	p.leaving.Store(true)
-	p.node.publish()
+	p.leave()
 	for _, c := range p.running {
-		if l := c.spec.Lifecycle; l != nil && l.PreStop != nil && l.PreStop.Exec != nil {
-			if out, err := c.exec(l.PreStop.Exec.Command); err != nil {
-				t.Errorf("hook of %s: %v: %s\n%s", c, err, out, c.said())
-			}
-		}
+		p.hook(c)
 	}
 	for _, s := range p.servers {
 		_ = s.Shutdown(t.Context()) // as a server does at SIGTERM
 	}
-	grace := 30 * time.Second
-	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
-		grace = time.Duration(*s) * time.Second
+	for _, c := range slices.Backward(p.running) {
+		c.end(p.grace())
 	}
-	for i := len(p.running) - 1; i >= 0; i-- {
-		p.running[i].end(grace)
-	}
-	p.node.mu.Lock()
-	delete(p.node.pods, p.Namespace+"/"+p.Name)
-	p.node.mu.Unlock()
-	p.node.publish()
+	p.forget()
 	p.node.Send(t, http.MethodDelete, p.path()+"?gracePeriodSeconds=0", nil)
 }
 
@@ -236,6 +227,17 @@ func (p *Pod) Signal(container string, s syscall.Signal) {
 		}
 	}
 	p.node.t.Fatalf("pod %s has no container %s", p.Name, container)
+}
+
+// Exec runs a command in a container, as kubectl exec does.
+func (p *Pod) Exec(container string, command ...string) (string, error) {
+	for _, c := range p.running {
+		if c.spec.Name == container {
+			out, err := c.exec(command)
+			return string(out), err
+		}
+	}
+	return "", fmt.Errorf("pod %s has no container %s", p.Name, container)
 }
 
 // Said is what all containers printed.

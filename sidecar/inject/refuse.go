@@ -2,9 +2,9 @@ package inject
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -130,13 +130,9 @@ func settingsWarnings(pod *corev1.Pod, ns Namespace, s settings) []*api.Violatio
 		out = append(out, named(labelPath(enforce).Warns("PodSecurity",
 			"%s forbids the NET_ADMIN of %s, so the pod is refused unless it is exempt; redirect by a CNI plugin, set weft.io/interception-mode: none, or enforce privileged", level, InitContainer), api.Ref{Kind: "Namespace", Name: ns.Name}))
 	}
-	grace := int64(30)
-	if g := pod.Spec.TerminationGracePeriodSeconds; g != nil {
-		grace = *g
-	}
-	if rest := max(0, grace-5); s.drainAsked && int64(s.drain.Seconds()) > rest {
+	if s.drainAsked && s.drains < s.drain {
 		out = append(out, annotationPath("kuma.io/sidecar-drain-time").Warns("DrainTooLong",
-			"the sidecar would drain for %s, but the pod ends after %ds: it stops by %ds; raise terminationGracePeriodSeconds or drain for less", fmt.Sprint(s.drain), grace, rest))
+			"the sidecar would drain for %s, but the pod ends before: it stops by %ds; raise terminationGracePeriodSeconds to %d or more, or drain for less", s.drain, s.drains/time.Second, (s.drain+killing+time.Second-1)/time.Second))
 	}
 	for _, c := range containers(pod) {
 		for i, p := range c.Ports {

@@ -3,6 +3,7 @@ package inject
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,8 +44,9 @@ type settings struct {
 	native, initFirst, wait  bool
 	probePort                int // 0: probes stay
 	concurrency              *int
-	drain                    time.Duration
-	drainAsked               bool // by an annotation
+	drain                    time.Duration // as it was given
+	drains                   time.Duration // as the pod's grace period lets it
+	drainAsked               bool          // by an annotation
 	env                      map[string]string
 	logLevel, componentLevel string
 	resources                Resources
@@ -75,7 +77,21 @@ func (s *settings) finish(pod *corev1.Pod) {
 	if isJob(pod) { // a sidecar that does not end would keep its job from ending
 		s.native = true
 	}
+	s.drains = min(s.drain, longestDrain(pod))
 	s.parsed, _ = s.resources.parse() // sound: config and annotation were checked
+}
+
+// killing is how long before the end of its grace period a sidecar ends by itself: what is
+// killed tells nobody that it goes (spec/kubernetes.md 4.3).
+const killing = 5 * time.Second
+
+// longestDrain is for how long the sidecar of a pod may drain before it is killed.
+func longestDrain(pod *corev1.Pod) time.Duration {
+	grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
+	if g := pod.Spec.TerminationGracePeriodSeconds; g != nil {
+		grace = min(*g, math.MaxInt32) // of seconds, which a duration holds
+	}
+	return max(0, time.Duration(grace)*time.Second-killing)
 }
 
 // isJob reports whether the pod is to end by itself.

@@ -87,7 +87,7 @@ func (s *settings) arguments(c Config) []string {
 	out := []string{
 		fmt.Sprintf("--admin-port=%d", AdminPort),
 		fmt.Sprintf("--concurrency=%d", threads),
-		"--drain-time=" + s.drain.String(),
+		"--drain-time=" + s.drains.String(),
 		"--mesh=" + s.mesh,
 		"--name=$(POD_NAME).$(POD_NAMESPACE)",
 		fmt.Sprintf("--readiness=:%d", ReadinessPort),
