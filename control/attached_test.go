@@ -1,13 +1,17 @@
 package control_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 	"google.golang.org/grpc"
@@ -141,7 +145,12 @@ func TestNamesOfTheMeshResolveBesideAWorkload(t *testing.T) {
 	conf.XDS, conf.Name, conf.Envoy, conf.DrainTime, conf.DNS = "http://"+p.XDS(), "app-1", envoytest.Path(t), 0, "127.0.0.1:0"
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	a := agent.New(conf, discard())
+	var said atomic.Int32 // that it goes without names
+	a := agent.New(conf, slog.New(slog.NewTextHandler(writer(func(line []byte) {
+		if bytes.Contains(line, []byte("ready without the names")) {
+			said.Add(1)
+		}
+	}), nil)))
 	go func() { ended <- a.Run(ctx) }()
 	t.Cleanup(func() { stop(); <-ended })
 	resolves := func(name, vip string) func() bool {
@@ -150,9 +159,20 @@ func TestNamesOfTheMeshResolveBesideAWorkload(t *testing.T) {
 			if at == "" {
 				return false
 			}
-			answer, _, err := new(dns.Client).Exchange(new(dns.Msg).SetQuestion(name, dns.TypeA), at)
+			answer, _, err := (&dns.Client{Net: "tcp", Timeout: time.Minute}).Exchange(new(dns.Msg).SetQuestion(name, dns.TypeA), at)
 			return err == nil && len(answer.Answer) == 1 && strings.HasSuffix(answer.Answer[0].String(), "\t"+vip)
 		}
+	}
+	eventually(t, "it is ready", func() bool {
+		answer, err := http.Get("http://" + a.Readiness() + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+	if !resolves("web.mesh.", "241.0.0.7")() && said.Load() == 0 {
+		t.Error("it is ready before it has names, and does not say so")
 	}
 	p.want(http.StatusOK, http.MethodPost, "/_apply", `{"type":"HostnameGenerator","name":"g","spec":{"selector":{"meshService":{}},"template":"{{ .DisplayName }}.svc.mesh.local"}}`)
 	p.want(http.StatusOK, http.MethodPost, "/_apply", `{"type":"Dataplane","mesh":"default","name":"app-2","networking":{"address":"127.0.0.2",
@@ -166,3 +186,9 @@ func TestNamesOfTheMeshResolveBesideAWorkload(t *testing.T) {
 	p.want(http.StatusOK, http.MethodPost, "/_apply", service("other", "other.mesh.local", "241.0.0.8"))
 	eventually(t, "that of another service", resolves("other.mesh.local.", "241.0.0.8"))
 }
+
+// writer is told each line of a log.
+type writer func([]byte)
+
+// Write is one line.
+func (w writer) Write(line []byte) (int, error) { w(line); return len(line), nil }

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/sidecar/probes"
+	"github.com/weftmesh/weft/sidecar/resolver"
 )
 
 // Config is how an agent runs.
@@ -119,6 +120,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.state.unnamed.Store(names != nil)
 	all, stop := errgroup.WithContext(ctx)
 	closing, closeAll := context.WithCancel(context.Background())
 	for _, s := range servers {
@@ -132,7 +134,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	all.Go(func() error {
 		t := &attachment{Agent: a, source: source}
 		if names != nil {
-			t.named = names.SetNames
+			t.named = func(n resolver.Names) { names.SetNames(n); a.state.unnamed.Store(false) }
 		}
 		t.keep(stop)
 		return nil

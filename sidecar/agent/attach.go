@@ -48,6 +48,7 @@ func (t *attachment) keep(ctx context.Context) {
 		}
 		if status.Code(err) == codes.Unimplemented {
 			pause = t.intervals.longest // a control plane that is older than this agent
+			t.goWithout("this control plane tells no names")
 		}
 		text := status.Convert(err).Message()
 		if text = text[:min(len(text), 256)]; text != told { // a stranger may have said it
@@ -65,15 +66,15 @@ func (t *attachment) keep(ctx context.Context) {
 
 // once is one life of the stream.
 func (t *attachment) once(ctx context.Context) error {
-	conn, token, err := t.source.grpc()
+	conn, err := t.source.grpc()
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	if token != "" {
-		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+	if conn.token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+conn.token)
 	}
 	g, err := attach.NewSidecarClient(conn).Attach(ctx)
 	if err != nil {
@@ -87,7 +88,7 @@ func (t *attachment) once(ctx context.Context) error {
 	var answering sync.WaitGroup
 	defer answering.Wait()
 	defer end()
-	answering.Go(func() { t.answerAll(ctx, g, asked, token) })
+	answering.Go(func() { t.answerAll(ctx, g, asked, conn.token) })
 	var list listed
 	for {
 		down, err := g.Recv()
@@ -96,7 +97,7 @@ func (t *attachment) once(ctx context.Context) error {
 		}
 		switch is := down.GetIs().(type) {
 		case *attach.Down_Ca:
-			t.source.trust(is.Ca.GetPem())
+			t.source.trust(is.Ca.GetPem(), conn.given)
 		case *attach.Down_Names:
 			if t.named == nil {
 				continue
@@ -194,33 +195,37 @@ func (c *chunks) send(part []byte) error {
 	return c.to.Send(&attach.Up{Is: &attach.Up_Answer{Answer: &attach.Answer{Id: c.id, Chunk: bytes.Clone(part)}}})
 }
 
-// grpc is a connection for one stream, with what the files hold now: the token that goes
-// with it, and the authority by which the control plane is known.
-func (s *source) grpc() (*grpc.ClientConn, string, error) {
-	token := ""
+// connection is one for one stream, with what the files held when it was made.
+type connection struct {
+	*grpc.ClientConn
+	token string // that goes with it
+	given []byte // the user's authorities then, by which the control plane is known in the end
+}
+
+func (s *source) grpc() (c *connection, err error) {
+	c = &connection{}
 	if s.token != nil {
-		var err error
-		if token, err = s.token.read(); err != nil {
-			return nil, "", err
+		if c.token, err = s.token.read(); err != nil {
+			return nil, err
 		}
 	}
 	secure := insecure.NewCredentials()
 	if s.tls {
-		pem, err := s.authorities()
-		if err != nil {
-			return nil, "", err
+		var pem []byte
+		if pem, c.given, err = s.authorities(); err != nil {
+			return nil, err
 		}
 		trusting, err := s.trusting(pem)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		secure = credentials.NewTLS(trusting)
 	}
 	address := strings.TrimPrefix(strings.TrimPrefix(s.config.XDS, "https://"), "http://")
 	address, _, _ = strings.Cut(address, "/")
-	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(secure),
+	c.ClientConn, err = grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(secure),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) { return s.dial(ctx, "tcp", address) }),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(attach.LargestMessage)))
-	return conn, token, err
+	return c, err
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,6 +17,9 @@ import (
 // authoritiesFile is what --state-dir keeps of what the control plane told.
 const authoritiesFile = "authorities.json"
 
+// largestBundle is how much the control plane may tell of its authorities, in bytes.
+const largestBundle = 1 << 20
+
 // authorities is by whom the control plane is known: what the user has given, or what the
 // control plane told since then over a connection that was trusted (spec/kubernetes.md 6.6).
 type authorities struct {
@@ -22,8 +27,9 @@ type authorities struct {
 	path   string // that Envoy reads; empty where nobody reads it
 	log    *slog.Logger
 
-	given, told []byte // told takes the place of given
-	shown       []byte // what path holds
+	given, told []byte          // told takes the place of given
+	shown       []byte          // what path holds
+	kept        toldAuthorities // what the state directory holds
 }
 
 // toldAuthorities is what is kept across restarts.
@@ -32,18 +38,32 @@ type toldAuthorities struct {
 	Told  []byte `json:"told"`
 }
 
+func (t toldAuthorities) equal(o toldAuthorities) bool {
+	return bytes.Equal(t.Given, o.Given) && bytes.Equal(t.Told, o.Told)
+}
+
 // newAuthorities remembers what was told before a restart, if the user has given nothing
-// else since then.
+// else since then. What cannot be read is as if nothing had been told.
 func newAuthorities(c Config, dir string, log *slog.Logger) *authorities {
 	a := &authorities{config: c, path: filepath.Join(dir, "authorities.json"), log: log}
 	given, err := a.read()
 	if c.StateDir == "" || err != nil {
 		return a
 	}
-	var kept toldAuthorities
-	text, err := os.ReadFile(filepath.Join(c.StateDir, authoritiesFile))
-	if err == nil && json.Unmarshal(text, &kept) == nil && bytes.Equal(kept.Given, given) && certified(kept.Told) {
-		a.given, a.told = kept.Given, kept.Told
+	path := filepath.Join(c.StateDir, authoritiesFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return a
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &a.kept)
+	}
+	switch {
+	case err == nil && bytes.Equal(a.kept.Given, given) && certified(a.kept.Told):
+		a.given, a.told = a.kept.Given, a.kept.Told
+	case err != nil:
+		a.kept = toldAuthorities{}
+		log.Warn("what the control plane told of its authorities before cannot be read; going by what is given", "file", path, "error", err)
 	}
 	return a
 }
@@ -60,22 +80,24 @@ func (a *authorities) read() ([]byte, error) {
 	return pem, nil
 }
 
-// current are the authorities of now. Envoy finds the same.
-func (a *authorities) current() ([]byte, error) {
-	given, err := a.read()
-	if len(a.told) > 0 && (err != nil || bytes.Equal(given, a.given)) {
-		given, err = a.told, nil
+// current are the authorities of now, and what the user gives. Envoy finds the same.
+func (a *authorities) current() (known, given []byte, err error) {
+	given, err = a.read()
+	if known = given; len(a.told) > 0 && (err != nil || bytes.Equal(given, a.given)) {
+		known, given, err = a.told, a.given, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return given, a.show(given)
+	return known, given, a.show(known)
 }
 
-// trust takes others from the control plane; what holds no certificate is left aside.
-func (a *authorities) trust(pem []byte) {
+// trust takes others from the control plane, as whoever the user gave then knows it. What
+// holds no certificate is left aside, and so is what comes after the user gave others: a
+// connection that the old ones trust must not say who is trusted now.
+func (a *authorities) trust(pem, then []byte) {
 	given, err := a.read()
-	if err != nil || !certified(pem) {
+	if err != nil || !bytes.Equal(given, then) || len(pem) > largestBundle || !certified(pem) {
 		return
 	}
 	if !bytes.Equal(pem, a.told) {
@@ -85,16 +107,25 @@ func (a *authorities) trust(pem []byte) {
 	if err := a.show(pem); err != nil {
 		a.log.Warn("envoy keeps the authorities of before", "error", err)
 	}
-	if a.config.StateDir == "" {
-		return
-	}
-	text, err := json.Marshal(toldAuthorities{given, pem})
-	if err == nil {
-		err = replace(filepath.Join(a.config.StateDir, authoritiesFile), text)
-	}
-	if err != nil {
+	if err := a.keep(toldAuthorities{given, pem}); err != nil {
 		a.log.Warn("what the control plane told of its authorities will be forgotten at a restart", "error", err)
 	}
+}
+
+// keep writes to the state directory what is not there already.
+func (a *authorities) keep(t toldAuthorities) error {
+	if a.config.StateDir == "" || a.kept.equal(t) {
+		return nil
+	}
+	text, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	if err := replace(filepath.Join(a.config.StateDir, authoritiesFile), text); err != nil {
+		return err
+	}
+	a.kept = t
+	return nil
 }
 
 // show gives them to Envoy.
@@ -116,11 +147,24 @@ func (a *authorities) show(pem []byte) error {
 // certified reports whether a text holds a certificate.
 func certified(pem []byte) bool { return x509.NewCertPool().AppendCertsFromPEM(pem) }
 
-// replace puts a file in the place of the one before, whole.
+// replace puts a file that only its owner reads in the place of the one before, whole: also
+// where the machine stops in between.
 func replace(path string, text []byte) error {
-	next := path + ".new"
-	if err := os.WriteFile(next, text, 0o600); err != nil {
+	next, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600
+	if err != nil {
 		return err
 	}
-	return os.Rename(next, path)
+	defer os.Remove(next.Name()) // where it is not in its place
+	_, err = next.Write(text)
+	if err := errors.Join(err, next.Sync(), next.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(next.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -67,7 +67,7 @@ func (s *source) connect(r *request) (*http.Client, error) {
 		}
 		r.DataplaneToken, r.TokenPath = text, s.token.path
 	}
-	pem, err := s.authorities()
+	pem, _, err := s.authorities()
 	if err != nil {
 		return nil, fmt.Errorf("%w; %w", err, errPermanent)
 	}
@@ -98,31 +98,33 @@ func (s *source) trusting(pem []byte) (*tls.Config, error) {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, ServerName: s.host}, nil
 }
 
-// authorities is by whom the control plane is known now; none over plaintext.
-func (s *source) authorities() ([]byte, error) {
+// authorities is by whom the control plane is known now, and what the user gives; none over
+// plaintext.
+func (s *source) authorities() (known, given []byte, err error) {
 	if !s.tls {
-		return nil, nil
+		return nil, nil, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.known.current()
 }
 
-// trust takes other authorities from the control plane.
-func (s *source) trust(pem []byte) {
+// trust takes other authorities from the control plane, over a connection that was made when
+// the user gave given.
+func (s *source) trust(pem, given []byte) {
 	if !s.tls {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known.trust(pem)
+	s.known.trust(pem, given)
 }
 
 // keepAuthorities shows Envoy what the user gives, as it changes, until ctx ends.
 func (s *source) keepAuthorities(ctx context.Context, every time.Duration) {
 	said := ""
 	for s.tls {
-		if _, err := s.authorities(); err == nil {
+		if _, _, err := s.authorities(); err == nil {
 			said = ""
 		} else if err.Error() != said {
 			said = err.Error()

@@ -2,11 +2,13 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/sidecar/resolver"
@@ -61,6 +63,27 @@ func serveNames(ctx context.Context, names *resolver.Resolver) error {
 		return fmt.Errorf("serve names: %w", err)
 	}
 	return nil
+}
+
+// named is an error while names of the mesh are awaited: until they are told, or Envoy has
+// been ready for so long that the workload had better start without them.
+func (a *Agent) named(now time.Time) error {
+	if !a.state.unnamed.Load() {
+		return nil
+	}
+	a.state.ready.CompareAndSwap(nil, &now)
+	if now.Sub(*a.state.ready.Load()) < a.intervals.names {
+		return errors.New("the control plane has not told the names of the mesh yet")
+	}
+	a.goWithout(fmt.Sprintf("the control plane did not tell them within %v", a.intervals.names))
+	return nil
+}
+
+// goWithout has nobody wait for names any more.
+func (a *Agent) goWithout(why string) {
+	if a.state.unnamed.Swap(false) {
+		a.log.Warn("ready without the names of the mesh, which do not resolve until they come", "error", why)
+	}
 }
 
 // Resolver is the address at which names are resolved, empty where none are.

@@ -1,8 +1,12 @@
 package agent
 
 import (
+	"bytes"
+	"log/slog"
 	"net/netip"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -39,4 +43,30 @@ func TestListed(t *testing.T) {
 		t.Error("changes of another list are taken")
 	}
 	tell(&attach.Names{Version: "5", Names: []*attach.Name{name("d", "241.0.0.4")}}, map[string]string{"d": "241.0.0.4"})
+}
+
+// TestReadyWaitsForNames: a workload that starts would take it for an answer that there is no
+// such name. It waits for a bounded time, and the log says that it goes on.
+func TestReadyWaitsForNames(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	a := New(Default(), slog.New(slog.NewTextHandler(&log, nil)))
+	now := time.Unix(100, 0)
+	if err := a.named(now); err != nil {
+		t.Errorf("without a resolver: %v", err)
+	}
+	a.state.unnamed.Store(true)
+	for _, after := range []time.Duration{0, 9 * time.Second} {
+		if err := a.named(now.Add(after)); err == nil || log.Len() > 0 {
+			t.Errorf("after %v it is ready without names: %s", after, &log)
+		}
+	}
+	for range 2 {
+		if err := a.named(now.Add(10 * time.Second)); err != nil {
+			t.Error(err)
+		}
+	}
+	if strings.Count(log.String(), "ready without the names of the mesh") != 1 {
+		t.Errorf("the log says %s", &log)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"time"
 )
 
 // Readiness is the address of the agent's own endpoint, empty before Run listens.
@@ -58,10 +59,14 @@ func local(r *http.Request) bool {
 	return err == nil && from.Addr().Unmap().IsLoopback() && r.Header.Get("Origin") == ""
 }
 
-// ready asks Envoy, which is live only after the first configuration arrived whole.
+// ready asks Envoy, which is live only after the first configuration arrived whole. A workload
+// that starts then calls by names of the mesh, so they come before, if they come soon.
 func (a *Agent) ready(r *http.Request) error {
 	if a.state.draining.Load() {
 		return errors.New("draining")
 	}
-	return a.admin(r.Context(), http.MethodGet, "/ready")
+	if err := a.admin(r.Context(), http.MethodGet, "/ready"); err != nil {
+		return err
+	}
+	return a.named(time.Now())
 }

@@ -33,6 +33,8 @@ type state struct {
 	admin     atomic.Pointer[string] // address of Envoy's administration, nil while it is down
 	readiness atomic.Pointer[string]
 	resolver  atomic.Pointer[string]
+	unnamed   atomic.Bool               // there is a resolver, and nobody has told it names
+	ready     atomic.Pointer[time.Time] // when Envoy was ready first, while unnamed
 	draining  atomic.Bool
 	since     atomic.Pointer[time.Time] // when draining began
 }
