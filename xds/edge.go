@@ -84,7 +84,7 @@ func (s *State) edges(x *Renderer, r *resolve.Resolved) {
 			s.secure(r, e, own, chains)
 			continue
 		}
-		s.listen(r, own.listener, joined(e.Address, e.Port), own.notes)
+		s.listen(r, own.listener, listening{e.Address, e.Port}, own.notes)
 		if e.Connections {
 			continue
 		}

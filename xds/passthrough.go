@@ -101,13 +101,13 @@ func (s *State) spare(r *resolve.Resolved, net *api.Networking) {
 			continue
 		}
 		for ip := range net.Addresses() {
-			at := joined(ip.String(), o.Port)
+			at := listening{ip.String(), o.Port}
 			if s.taken[at] || ip.Is4() != (o.Address == anyIPv4) {
 				continue
 			}
-			cluster, name := inboundPassthrough+family(ip), inboundPassthrough+at
+			cluster, name := inboundPassthrough+family(ip), inboundPassthrough+joined(at.ip, at.port)
 			sealed := newResource(name, &listenerv3.Listener{
-				Name: name, Address: socket(ip.String(), o.Port), TrafficDirection: corev3.TrafficDirection_INBOUND, BindToPort: wrapperspb.Bool(false),
+				Name: name, Address: socket(at.ip, at.port), TrafficDirection: corev3.TrafficDirection_INBOUND, BindToPort: wrapperspb.Bool(false),
 				FilterChains: []*listenerv3.FilterChain{{Filters: bytesTo(cluster, name)}}, Metadata: named([]*api.Origin{{Ref: r.Ref}}),
 			})
 			sealed.Clusters = []string{cluster}

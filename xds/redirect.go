@@ -90,7 +90,7 @@ func (s *State) capture(r *resolve.Resolved, name, ip string, direction corev3.T
 	}
 	sealed := newResource(name, listener)
 	sealed.Clusters = []string{name}
-	s.listen(r, sealed, joined(ip, port), nil)
+	s.listen(r, sealed, listening{ip, port}, nil)
 	s.add(&s.Clusters, newResource(name, cluster), nil)
 }
 

@@ -3,6 +3,7 @@ package xds
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -18,6 +19,19 @@ const (
 	EndpointType = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 	SecretType   = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
 )
+
+// typeURL is one text for all messages of a type.
+func typeURL(m proto.Message) string {
+	name := string(m.ProtoReflect().Descriptor().FullName())
+	for _, url := range []string{ListenerType, RouteType, ClusterType, EndpointType, SecretType} {
+		if strings.TrimPrefix(url, typePrefix) == name {
+			return url
+		}
+	}
+	return typePrefix + name
+}
+
+const typePrefix = "type.googleapis.com/"
 
 // Resource is one object as Envoy gets it, serialised once for all who hold it.
 // It is immutable; equal content has equal bytes and an equal version.
@@ -45,7 +59,7 @@ func newResource(name string, m proto.Message) *Resource {
 		panic("marshal " + name + ": " + err.Error()) // only for text that is no UTF-8, which decoding never lets in
 	}
 	sum := sha256.Sum256(b)
-	url := "type.googleapis.com/" + string(m.ProtoReflect().Descriptor().FullName())
+	url := typeURL(m)
 	return &Resource{
 		Name:    name,
 		Type:    url,

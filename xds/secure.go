@@ -138,7 +138,7 @@ func (s *State) secure(r *resolve.Resolved, e resolve.EdgeUse, own *ownEdge, cha
 		s.Notes = append(s.Notes, own.notes...)
 		return
 	}
-	s.listen(r, own.listener, joined(e.Address, e.Port), own.notes)
+	s.listen(r, own.listener, listening{e.Address, e.Port}, own.notes)
 	for _, c := range chains {
 		if c.Connections {
 			continue

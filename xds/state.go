@@ -19,7 +19,13 @@ type State struct {
 	// Notes are what could not be rendered as its writer meant.
 	Notes []api.Note
 
-	taken map[string]bool // addresses that have a listener
+	taken map[listening]bool // while it is rendered: where there is a listener
+}
+
+// listening is where a listener listens.
+type listening struct {
+	ip   string
+	port uint32
 }
 
 // Renderer renders for one set of policy kinds. It is immutable, and any number
@@ -47,14 +53,14 @@ func (x *Renderer) Asking(a *Authorizer) *Renderer {
 // would refuse becomes an honest 500 or is left out, with a note that names
 // whose document it was.
 func (x *Renderer) Render(r *resolve.Resolved) *State {
-	s := &State{taken: map[string]bool{}}
+	s := newState(r)
 	for i := 0; i < len(r.Outbounds); i++ {
 		o := r.Outbounds[i]
 		if o.Edge {
 			continue
 		}
 		listener, notes := x.outbound(r, o)
-		s.listen(r, listener, joined(o.Address, o.Port), notes)
+		s.listen(r, listener, listening{o.Address, o.Port}, notes)
 		switch {
 		case o.ToHost():
 			hosts := hostsOf(r, i)
@@ -70,7 +76,7 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 	s.edges(x, r)
 	for _, i := range r.Inbounds {
 		own := x.inbound(r, i)
-		s.listen(r, own.listener, joined(i.Address, i.Port), own.notes)
+		s.listen(r, own.listener, listening{i.Address, i.Port}, own.notes)
 		s.add(&s.Routes, own.routes, nil)
 		s.add(&s.Clusters, own.cluster, nil)
 	}
@@ -92,10 +98,20 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 	return s
 }
 
+// newState has room for what most dataplanes get.
+func newState(r *resolve.Resolved) *State {
+	const more = 2 // clusters or listeners of all traffic that is redirected
+	out, in, to := len(r.Outbounds), len(r.Inbounds), len(r.Clusters)
+	return &State{
+		Listeners: make([]*Resource, 0, out+in+more), Routes: make([]*Resource, 0, out+in),
+		Clusters: make([]*Resource, 0, to+in+more), Endpoints: make([]*Resource, 0, to), taken: make(map[listening]bool, out+in),
+	}
+}
+
 // listen adds a listener, unless another one has its address: Envoy refuses the second.
-func (s *State) listen(r *resolve.Resolved, listener *Resource, at string, notes []api.Note) {
+func (s *State) listen(r *resolve.Resolved, listener *Resource, at listening, notes []api.Note) {
 	if listener != nil && s.taken[at] {
-		s.Notes = append(s.Notes, conflict(r, listener.Name, at))
+		s.Notes = append(s.Notes, conflict(r, listener.Name, joined(at.ip, at.port)))
 		return
 	}
 	s.taken[at] = true
@@ -133,6 +149,7 @@ func byName(list []*Resource) []*Resource {
 
 // sort brings each list into its order, and keeps one of each name.
 func (s *State) sort() {
+	s.taken = nil
 	for _, list := range s.lists() {
 		*list = byName(*list)
 		for _, r := range *list {
