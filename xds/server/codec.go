@@ -53,11 +53,16 @@ const (
 // as a piece of its own.
 const copied = 512
 
-// pieces is a message under construction.
+// pieces is a message under construction: what others send too between pieces of its own,
+// which all lie in one buffer.
 type pieces struct {
 	done mem.BufferSlice
 	own  []byte
+	from int // where the newest piece of own begins
 }
+
+// newPieces has room for so many bytes of its own, or grows.
+func newPieces(size int) *pieces { return &pieces{own: make([]byte, 0, size)} }
 
 func (p *pieces) text(n protowire.Number, s string) {
 	if s != "" {
@@ -82,8 +87,16 @@ func (p *pieces) shared(n protowire.Number, b []byte) {
 		p.own = append(p.own, b...)
 		return
 	}
-	p.done = append(p.done, mem.SliceBuffer(p.own), mem.SliceBuffer(b))
-	p.own = nil
+	p.cut()
+	p.done = append(p.done, mem.SliceBuffer(b))
+}
+
+// cut ends the newest piece of the message's own.
+func (p *pieces) cut() {
+	if p.from < len(p.own) {
+		p.done = append(p.done, mem.SliceBuffer(p.own[p.from:len(p.own):len(p.own)]))
+		p.from = len(p.own)
+	}
 }
 
 func (p *pieces) any(n protowire.Number, a *anypb.Any) {
@@ -93,10 +106,21 @@ func (p *pieces) any(n protowire.Number, a *anypb.Any) {
 }
 
 func (p *pieces) end() mem.BufferSlice {
-	if len(p.own) > 0 {
-		p.done = append(p.done, mem.SliceBuffer(p.own))
-	}
+	p.cut()
 	return p.done
+}
+
+// overhead bounds what stands around the texts of a message, or of a resource in it: numbers
+// of fields and lengths.
+const overhead = 32
+
+// ownSize bounds how many bytes of a are not shared.
+func ownSize(a *anypb.Any) int {
+	n := overhead + len(a.GetTypeUrl())
+	if len(a.GetValue()) <= copied {
+		n += len(a.GetValue())
+	}
+	return n
 }
 
 // fieldSize is the size of a field of n bytes whose number is below 16; empty
@@ -113,7 +137,14 @@ func anySize(a *anypb.Any) int {
 }
 
 func encodeDelta(r *discoveryv3.DeltaDiscoveryResponse) mem.BufferSlice {
-	p := &pieces{own: make([]byte, 0, copied)}
+	size := overhead + len(r.SystemVersionInfo) + len(r.TypeUrl) + len(r.Nonce)
+	for _, name := range r.RemovedResources {
+		size += overhead + len(name)
+	}
+	for _, x := range r.Resources {
+		size += ownSize(x.Resource) + len(x.Version) + len(x.Name)
+	}
+	p := newPieces(size)
 	p.text(deltaVersion, r.SystemVersionInfo)
 	p.text(deltaType, r.TypeUrl)
 	p.text(deltaNonce, r.Nonce)
@@ -131,7 +162,11 @@ func encodeDelta(r *discoveryv3.DeltaDiscoveryResponse) mem.BufferSlice {
 }
 
 func encodeFull(r *discoveryv3.DiscoveryResponse) mem.BufferSlice {
-	p := &pieces{own: make([]byte, 0, copied)}
+	size := overhead + len(r.VersionInfo) + len(r.TypeUrl) + len(r.Nonce)
+	for _, a := range r.Resources {
+		size += ownSize(a)
+	}
+	p := newPieces(size)
 	p.text(fullVersion, r.VersionInfo)
 	p.text(fullType, r.TypeUrl)
 	p.text(fullNonce, r.Nonce)

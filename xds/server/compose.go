@@ -1,15 +1,14 @@
 package server
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/xds"
 )
 
 // compose makes the response that an open request of f should have now, nil if
-// there is nothing to say. What the client has is the library's to know: it is
-// read from the subscription. Held says that something waits for a cluster.
+// there is nothing to say. What the client has is what the library took for sent, as
+// flow.told has it. Held says that something waits for a cluster.
 func (st *stream) compose(f *flow) (r *response, held bool) {
 	if f.open.full != nil && f.kind.whole() {
 		return st.composeWhole(f)
@@ -19,12 +18,11 @@ func (st *stream) compose(f *flow) (r *response, held bool) {
 
 // composeParts makes a response that holds only what is new to the client.
 func (st *stream) composeParts(f *flow) (r *response, held bool) {
-	known := f.open.sub.ReturnedResources()
-	r = &response{kind: f.kind, watch: f.open, revision: st.revision}
+	r = st.responds(f)
 	size, more, seen, blank := 0, false, 0, st.blank(f)
 	st.all(f.kind, func(x *xds.Resource) bool {
 		v := f.as(x)
-		had, again := known[x.Name]
+		had, again := f.told.version(x.Name)
 		if again {
 			seen++
 		}
@@ -40,28 +38,27 @@ func (st *stream) composeParts(f *flow) (r *response, held bool) {
 		}
 		v.again = again
 		size += len(x.Any.GetValue())
+		if r.list == nil && f.told.len() == 0 {
+			r.list = make([]versioned, 0, len(f.kind.of(st.want)))
+		}
 		r.list = append(r.list, v)
 		return true
 	})
-	if f.open.delta != nil && !more && (seen < len(known) || len(f.remove) > 0) {
-		r.removed = st.gone(f, known)
+	if f.open.delta != nil && !more && (seen < f.told.len() || len(f.remove) > 0) {
+		r.removed = st.gone(f)
 	}
 	first := f.open.delta != nil && f.open.sub.IsWildcard() && !f.sent
 	if len(r.list)+len(r.removed) == 0 && !first {
 		return nil, held
 	}
 	r.changed, r.part = r.list, more
-	r.next = maps.Clone(known)
-	if r.next == nil {
-		r.next = map[string]string{}
-	}
-	for _, v := range r.list {
-		r.next[v.Name] = v.version
-	}
-	for _, name := range r.removed {
-		delete(r.next, name)
-	}
+	r.next = f.told.with(f.kind.of(st.want), r.list, r.removed)
 	return r, held
+}
+
+// responds is an empty response to the open request of f.
+func (st *stream) responds(f *flow) *response {
+	return &response{stream: st, kind: f.kind, watch: f.open, revision: st.revision}
 }
 
 // blank reports whether the client starts with nothing, so that nothing can
@@ -81,20 +78,20 @@ func (st *stream) full(f *flow, n, size int) bool {
 }
 
 // gone are the names that the client has, or may have, and should not.
-func (st *stream) gone(f *flow, known map[string]string) []string {
+func (st *stream) gone(f *flow) []string {
 	switch {
 	case f.kind != listeners && !st.removing,
 		f.kind == endpoints && !st.flows[clusters].quiet: // the client unsubscribes by itself
 		return nil
 	}
 	var out []string
-	for name := range known {
+	for name := range f.told.all() {
 		if st.desired(f.kind, name) == nil {
 			out = append(out, name)
 		}
 	}
 	for name := range f.remove {
-		if _, ok := known[name]; !ok && st.desired(f.kind, name) == nil {
+		if _, ok := f.told.version(name); !ok && st.desired(f.kind, name) == nil {
 			out = append(out, name)
 		}
 	}
@@ -106,15 +103,14 @@ func (st *stream) gone(f *flow, known map[string]string) []string {
 // what is missing from it. What the client must not have yet, or refused, is
 // there as it last confirmed it.
 func (st *stream) composeWhole(f *flow) (r *response, held bool) {
-	known := f.open.sub.ReturnedResources()
-	r = &response{kind: f.kind, watch: f.open, revision: st.revision}
+	r = st.responds(f)
 	same := true
 	st.all(f.kind, func(x *xds.Resource) bool {
 		if !f.open.wants(x.Name) {
 			return true
 		}
 		v := f.as(x)
-		had, again := known[x.Name]
+		had, again := f.told.version(x.Name)
 		refused := f.refused[x.Name] == x.Version
 		if refused || had != v.version {
 			wait := !st.blank(f) && st.holds(f.kind, x)
@@ -134,13 +130,10 @@ func (st *stream) composeWhole(f *flow) (r *response, held bool) {
 		r.list = append(r.list, v)
 		return true
 	})
-	if same && len(r.list) == len(known) && f.sent {
+	if same && len(r.list) == f.told.len() && f.sent {
 		return nil, held
 	}
-	r.next = make(map[string]string, len(r.list))
-	for _, v := range r.list {
-		r.next[v.Name] = v.version
-	}
+	r.next = told{}.with(f.kind.of(st.want), r.list, nil)
 	return r, held
 }
 

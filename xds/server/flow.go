@@ -68,6 +68,8 @@ type flow struct {
 	out    *response
 
 	asked bool // the client ever subscribed
+	named bool // to a name, or to the wildcard
+	told  told // what the client has
 	sent  bool // anything was ever sent
 	acked bool // anything was ever confirmed
 
@@ -153,8 +155,8 @@ func (f *flow) force(name, hash string) {
 }
 
 // floor keeps suffixes of this stream above those that the client brought along.
-func (f *flow) floor(known map[string]string) {
-	for name, version := range known {
+func (f *flow) floor() {
+	for name, version := range f.told.all() {
 		hash, suffix, ok := strings.Cut(version, ".")
 		if !ok {
 			continue

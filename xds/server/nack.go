@@ -178,12 +178,13 @@ func (d *unverified) clear(k kind, r *response) {
 }
 
 // apply has a new stream send again, or remove, what is unverified.
-func (d *unverified) apply(f *flow, known map[string]string) {
+func (d *unverified) apply(f *flow) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for name := range d.names[f.kind] {
 		f.removeAgain([]string{name})
-		if hash, _, _ := strings.Cut(known[name], "."); hash != "" {
+		version, _ := f.told.version(name)
+		if hash, _, _ := strings.Cut(version, "."); hash != "" {
 			f.force(name, hash)
 		}
 	}

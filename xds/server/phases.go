@@ -184,7 +184,7 @@ func (st *stream) confirmKnown(f *flow) {
 	if f.sent || f.kind > endpoints || st.want == nil {
 		return
 	}
-	for name, version := range f.open.sub.ReturnedResources() {
+	for name, version := range f.told.all() {
 		if r := st.desired(f.kind, name); r != nil && f.as(r).version == version {
 			st.confirmOne(f.kind, name)
 		}

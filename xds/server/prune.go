@@ -63,8 +63,10 @@ func (st *stream) takeOver(d drains) {
 // bring takes note of what the client has of a type from an earlier stream. Which
 // of its listeners drain only that stream knew, so whatever the client should not
 // have stays for the drain time.
-func (st *stream) bring(w *watch) {
-	if len(w.sub.ReturnedResources()) > 0 || w.full.GetVersionInfo() != "" {
+func (st *stream) bring(f *flow, w *watch) {
+	f.told = st.brings[f.kind]
+	delete(st.brings, f.kind)
+	if f.told.len() > 0 || w.full.GetVersionInfo() != "" {
 		st.brought, st.drained = true, time.Now().Add(st.server.opts.Drain)
 	}
 }

@@ -13,13 +13,14 @@ import (
 // response is one answer in either form of the protocol. The library writes a
 // nonce into the message, so each stream has its own; what is in it is shared.
 type response struct {
+	stream   *stream
 	kind     kind
 	watch    *watch
-	list     []versioned       // all that is sent
-	changed  []versioned       // the part of it that the client does not have yet
-	removed  []string          // delta only
-	part     bool              // the next response has more
-	next     map[string]string // what the client has then
+	list     []versioned // all that is sent
+	changed  []versioned // the part of it that the client does not have yet
+	removed  []string    // delta only
+	part     bool        // the next response has more
+	next     told        // what the client has then
 	revision uint64
 
 	nonce string
@@ -34,7 +35,7 @@ var (
 // version of a state of the world: a hash of what the client has then, in any order.
 func (r *response) version() string {
 	var sum uint64
-	for name, version := range r.next {
+	for name, version := range r.next.all() {
 		h := fnv.New64a()
 		h.Write([]byte(name))
 		h.Write([]byte{0})
@@ -85,11 +86,19 @@ func (r *response) GetRequest() *discoveryv3.DiscoveryRequest { return r.watch.f
 // GetDeltaRequest is the request that is answered.
 func (r *response) GetDeltaRequest() *discoveryv3.DeltaDiscoveryRequest { return r.watch.delta }
 
-// GetReturnedResources is what the client has when it takes the response.
-func (r *response) GetReturnedResources() map[string]string { return r.next }
+// GetReturnedResources is called once, when the response counts as sent: the library
+// asks what the client has then, and keeps the answer for good. The stream keeps it
+// instead, in less space; the library gets a map of its own for what it notes there, see
+// told.unsubscribed.
+func (r *response) GetReturnedResources() map[string]string {
+	r.stream.mu.Lock()
+	defer r.stream.mu.Unlock()
+	r.stream.flows[r.kind].told = r.next
+	return map[string]string{}
+}
 
-// GetNextVersionMap is GetReturnedResources.
-func (r *response) GetNextVersionMap() map[string]string { return r.next }
+// GetNextVersionMap is GetReturnedResources for delta.
+func (r *response) GetNextVersionMap() map[string]string { return r.GetReturnedResources() }
 
 // GetVersion is part of the library's interface, for caches that keep versions of a type.
 func (r *response) GetVersion() (string, error) { return r.version(), nil }

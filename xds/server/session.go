@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -37,57 +38,97 @@ func (s *Server) StreamAggregatedResources(g fullStream) error {
 func (s *Server) DeltaAggregatedResources(g deltaStream) error {
 	return session(s, g.Context(), Delta, g.Recv, func(ctx context.Context, st *stream, first *discoveryv3.DeltaDiscoveryRequest) error {
 		engine := delta.NewServer(ctx, st, nil)
-		return engine.DeltaStreamHandler(&deltaRequests{g, ctx, st, first}, resource.AnyType)
+		return engine.DeltaStreamHandler(&deltaRequests{deltaStream: g, ctx: ctx, st: st, first: first}, resource.AnyType)
 	})
 }
 
-// session is the life of a stream: who is it, then all else.
+// session is the life of a stream: who is it, then all else. Its frame is on a stack for as
+// long as the stream lives, which has room for little: what only begins or ends a stream
+// is in functions of its own.
 func session[Q interface{ GetNode() *corev3.Node }](
 	s *Server, parent context.Context, form string, recv func() (Q, error), run func(context.Context, *stream, Q) error,
 ) error {
+	st, first, err := admit(s, parent, form, recv)
+	if err != nil {
+		return err
+	}
+	defer st.leave()
+	s.begin(parent, st)
+	return s.ended(parent, st, st.guard(func() error { return run(st.ctx, st.stream, first) }))
+}
+
+// admitted is a stream of which is known who it is, and what ends with it.
+type admitted struct {
+	*stream
+	ctx  context.Context // ends with the stream
+	stop func()          // of its expiry
+}
+
+// leave is the end of the stream.
+func (a *admitted) leave() {
+	a.close()
+	a.server.leave(a.stream)
+	a.stop()
+	a.end(nil)
+}
+
+// admit finds out who opens a stream, and makes it one of its dataplane's.
+func admit[Q interface{ GetNode() *corev3.Node }](
+	s *Server, parent context.Context, form string, recv func() (Q, error),
+) (st *admitted, first Q, err error) {
 	if _, ok := s.Revision(); !ok {
-		return ErrEarly
+		return nil, first, ErrEarly
 	}
 	who, err := Authenticate(parent, s.opts.Authenticator)
 	if err != nil {
 		first, _ := Await(parent, claimWait, recv)
-		return s.refuse(parent, first.GetNode(), err)
+		return nil, first, s.refuse(parent, first.GetNode(), err)
 	}
-	first, err := Await(parent, s.opts.FirstRequest, recv)
-	if err != nil {
-		return s.refuse(parent, nil, err)
+	if first, err = Await(parent, s.opts.FirstRequest, recv); err != nil {
+		return nil, first, s.refuse(parent, nil, err)
 	}
 	ref, err := who.Claim(first.GetNode().GetId(), s.known)
 	if err != nil {
-		return s.refuse(parent, first.GetNode(), err)
+		return nil, first, s.refuse(parent, first.GetNode(), err)
 	}
 	ctx, end := context.WithCancelCause(parent)
-	defer end(nil)
-	defer who.Expire(end)()
-	st := newStream(s, peerOf(ref, form, first.GetNode(), s.streams.Add(1)), end)
+	st = &admitted{newStream(s, peerOf(ref, form, first.GetNode(), s.streams.Add(1)), end), ctx, who.Expire(end)}
 	st.token = who.Token
-	if err := s.join(st); err != nil {
-		return s.refuse(parent, first.GetNode(), err)
+	if err := s.join(st.stream); err != nil {
+		st.stop()
+		end(nil)
+		return nil, first, s.refuse(parent, first.GetNode(), err)
 	}
-	defer s.leave(st)
-	defer st.close()
 	if _, err := Authenticate(parent, s.opts.Authenticator); err != nil {
-		return s.refuse(parent, first.GetNode(), err) // revoked in between
+		st.leave()
+		return nil, first, s.refuse(parent, first.GetNode(), err) // revoked in between
 	}
 	if ref.Resolve(s.known) != ref {
-		return errRenamed // it appeared in between
+		st.leave()
+		return nil, first, errRenamed // it appeared in between
 	}
+	return st, first, nil
+}
+
+// begin tells of a stream, and has it served.
+func (s *Server) begin(parent context.Context, st *admitted) {
 	s.opts.Observer.Connected(st.peer)
-	log := s.opts.Logger.With("dataplane", ref.String(), "address", AddressOf(parent), "stream", st.peer.Stream)
-	log.Info("connected", "protocol", form, "client", st.peer.Client, "version", st.peer.Version)
-	s.queue.add(st) // and not here: rendering would leave this goroutine a large stack for the stream's whole life
-	err = st.guard(func() error { return run(ctx, st, first) })
-	if parent.Err() == nil && ctx.Err() != nil {
-		err = context.Cause(ctx) // the library takes the end of its context for a good end
+	s.log(parent, st).Info("connected", "protocol", st.peer.Protocol, "client", st.peer.Client, "version", st.peer.Version)
+	s.queue.add(st.stream) // and not here: rendering would leave this goroutine a large stack for the stream's whole life
+}
+
+// ended tells that a stream is over, and why.
+func (s *Server) ended(parent context.Context, st *admitted, err error) error {
+	if parent.Err() == nil && st.ctx.Err() != nil {
+		err = context.Cause(st.ctx) // the library takes the end of its context for a good end
 	}
 	s.opts.Observer.Disconnected(st.peer, err)
-	log.Info("disconnected", "after", time.Since(st.since).Round(time.Millisecond), "why", reason(parent, err))
+	s.log(parent, st).Info("disconnected", "after", time.Since(st.since).Round(time.Millisecond), "why", reason(parent, err))
 	return err
+}
+
+func (s *Server) log(parent context.Context, st *admitted) *slog.Logger {
+	return s.opts.Logger.With("dataplane", st.peer.Dataplane.String(), "address", AddressOf(parent), "stream", st.peer.Stream)
 }
 
 // guard turns a bug that one client meets into the end of its stream.

@@ -2,15 +2,12 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 	"google.golang.org/genproto/googleapis/rpc/status"
 
@@ -45,6 +42,7 @@ type stream struct {
 	unverified *unverified
 	refusals   *refusalLog
 	flows      [kinds]flow
+	brings     map[kind]told // what the client had before it opened the stream, until it asks for the type
 
 	// unconfirmed are clusters of want that the client has not confirmed yet.
 	unconfirmed map[string]unconfirmed
@@ -72,86 +70,6 @@ func newStream(s *Server, p Peer, end context.CancelCauseFunc) *stream {
 		st.flows[k].kind = kind(k)
 	}
 	return st
-}
-
-// CreateWatch takes a request of the state-of-the-world form.
-func (st *stream) CreateWatch(q *discoveryv3.DiscoveryRequest, sub cache.Subscription, out chan cache.Response) (func(), error) {
-	w := &watch{sub: sub, full: q, sotwOut: out}
-	return st.watch(q.GetTypeUrl(), w, func(f *flow) {
-		if f.queued != nil || !f.asked || !slices.Equal(f.names, q.GetResourceNames()) {
-			st.uncover(f)
-		}
-		f.queued, f.names = nil, q.GetResourceNames() // the library dropped what was queued
-		st.answered(f, q.GetResponseNonce(), q.GetErrorDetail())
-	})
-}
-
-// CreateDeltaWatch takes a request of the delta form.
-func (st *stream) CreateDeltaWatch(q *discoveryv3.DeltaDiscoveryRequest, sub cache.Subscription, out chan cache.DeltaResponse) (func(), error) {
-	w := &watch{sub: sub, delta: q, deltaOut: out}
-	return st.watch(q.GetTypeUrl(), w, func(f *flow) {
-		if f.queued != nil {
-			unqueue(f.kind, out)
-			f.queued = nil
-			st.uncover(f)
-		}
-		if !f.asked || len(q.GetResourceNamesSubscribe())+len(q.GetResourceNamesUnsubscribe()) > 0 {
-			st.uncover(f)
-		}
-		if !f.asked {
-			f.floor(sub.ReturnedResources())
-			st.unverified.apply(f, sub.ReturnedResources())
-		} else {
-			st.askedAgain(f, q.GetResourceNamesSubscribe(), sub)
-		}
-		st.answered(f, q.GetResponseNonce(), q.GetErrorDetail())
-	})
-}
-
-// uncover says that the client may lack something of a type, or have too much.
-func (st *stream) uncover(f *flow) { f.covers, st.pruned = 0, 0 }
-
-// unqueue takes back a response that was made for the request before: it does
-// not know of this one, and would make the client's state unknown.
-func unqueue(k kind, queue chan cache.DeltaResponse) {
-	for range len(queue) {
-		if r := <-queue; r.(*response).kind != k {
-			queue <- r
-		}
-	}
-}
-
-// watch opens w, after what the request says of earlier responses.
-func (st *stream) watch(url string, w *watch, heed func(*flow)) (func(), error) {
-	k, ok := kindOf(url)
-	if !ok {
-		return nil, nil // never answered: weft has nothing of that type
-	}
-	if err := tooMany(len(w.sub.SubscribedResources())); err != nil {
-		return nil, err
-	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	f := &st.flows[k]
-	if !f.asked {
-		st.bring(w)
-	}
-	heed(f)
-	f.open, f.asked = w, true
-	st.confirmKnown(f)
-	st.pump()
-	return func() {
-		st.mu.Lock()
-		defer st.mu.Unlock()
-		if f.open == w {
-			f.open = nil
-		}
-	}, nil
-}
-
-// Fetch is the form of xDS without streams, which weft does not serve.
-func (st *stream) Fetch(context.Context, *discoveryv3.DiscoveryRequest) (cache.Response, error) {
-	return nil, fmt.Errorf("weft serves streams only")
 }
 
 // answered tells f what the client says of the response that is out. Any other
@@ -190,9 +108,9 @@ func (st *stream) confirm(f *flow, r *response) {
 
 // askedAgain sends what the client subscribes to although it was sent before:
 // it forgot it in between.
-func (st *stream) askedAgain(f *flow, names []string, sub cache.Subscription) {
+func (st *stream) askedAgain(f *flow, names []string) {
 	for _, name := range names {
-		if _, ok := sub.ReturnedResources()[name]; !ok {
+		if _, ok := f.told.version(name); !ok {
 			continue
 		}
 		if r := st.desired(f.kind, name); r != nil {

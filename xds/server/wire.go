@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+
+	"github.com/weftmesh/weft/xds"
 )
 
 // sotwRequests is a stream as the library's engine sees it: every request comes from
@@ -46,6 +48,7 @@ type deltaRequests struct {
 	ctx   context.Context
 	st    *stream
 	first *discoveryv3.DeltaDiscoveryRequest
+	begun [kinds]bool // there was a request of the type
 }
 
 // Context ends with the session.
@@ -62,7 +65,11 @@ func (p *deltaRequests) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
 	}
 	q.Node = p.st.node
 	p.st.share(q.GetTypeUrl(), q.GetResourceNamesSubscribe())
-	q.InitialResourceVersions = p.st.shareVersions(q.GetTypeUrl(), q.GetInitialResourceVersions())
+	if k, ok := kindOf(q.GetTypeUrl()); ok && !p.begun[k] {
+		p.begun[k] = true
+		p.st.bringing(k, q.GetInitialResourceVersions())
+	}
+	q.InitialResourceVersions = nil // which the library would keep
 	return q, nil
 }
 
@@ -88,25 +95,31 @@ func (st *stream) share(url string, list []string) {
 	}
 }
 
-// shareVersions does the same for what a client brings along.
-func (st *stream) shareVersions(url string, versions map[string]string) map[string]string {
-	k, ok := kindOf(url)
-	if !ok || len(versions) == 0 {
-		return versions
+// bringing takes what a client brings along of a type from an earlier stream, as it says
+// in its first request for it.
+func (st *stream) bringing(k kind, versions map[string]string) {
+	if len(versions) == 0 {
+		return
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	out := make(map[string]string, len(versions))
-	for name, version := range versions {
-		if r := st.desired(k, name); r != nil {
-			name = r.Name
-			if version == r.Version {
-				version = r.Version
-			}
-		}
-		out[name] = version
+	var want []*xds.Resource
+	if st.want != nil {
+		want = k.of(st.want)
 	}
-	return out
+	var has []versioned
+	other := map[string]string{}
+	for name, version := range versions {
+		if r := find(want, name); r != nil && r.Version == version {
+			has = append(has, versioned{Resource: r, version: version})
+		} else {
+			other[name] = version
+		}
+	}
+	if st.brings == nil {
+		st.brings = map[kind]told{}
+	}
+	st.brings[k] = told{other: other}.with(want, has, nil)
 }
 
 func versionOf(major, minor, patch uint32) string {

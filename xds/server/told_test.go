@@ -1,0 +1,107 @@
+package server
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	library "github.com/envoyproxy/go-control-plane/pkg/server/stream/v3"
+	"pgregory.net/rapid"
+
+	"github.com/weftmesh/weft/xds"
+)
+
+// The tests here are quick, and run one after another: TestNothingIsLeft looks at all goroutines.
+
+// TestToldIsWhatTheLibraryWouldKeep: whatever a client subscribes to, unsubscribes from, has
+// from before and is sent, a stream notes of it what the library would have noted.
+func TestToldIsWhatTheLibraryWouldKeep(t *testing.T) {
+	someNames := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", wildcard}), 0, 4)
+	rapid.Check(t, func(t *rapid.T) {
+		delta := rapid.Bool().Draw(t, "delta")
+		brought := rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "e"}), rapid.SampledFrom([]string{"1", "2.1"})).Draw(t, "brought")
+		var theirs, ours library.Subscription // with all that was sent, and with what weft lets it keep
+		var want []*xds.Resource
+		f := &flow{}
+		for i := range rapid.IntRange(1, 6).Draw(t, "requests") {
+			subscribe, unsubscribe := someNames.Draw(t, "subscribe"), someNames.Draw(t, "unsubscribe")
+			switch {
+			case delta && i == 0:
+				theirs = library.NewDeltaSubscription(subscribe, unsubscribe, maps.Clone(brought), true)
+				ours = library.NewDeltaSubscription(subscribe, unsubscribe, nil, true)
+				f.told = told{other: maps.Clone(brought)}
+			case delta:
+				theirs.UpdateResourceSubscriptions(subscribe, unsubscribe)
+				ours.UpdateResourceSubscriptions(subscribe, unsubscribe)
+			case i == 0:
+				theirs, ours = library.NewSotwSubscription(subscribe, true), library.NewSotwSubscription(subscribe, true)
+			default:
+				theirs.SetResourceSubscription(subscribe)
+				ours.SetResourceSubscription(subscribe)
+			}
+			if delta {
+				f.unsubscribe(subscribe, unsubscribe, ours)
+			} else {
+				f.subscribeOnly(ours)
+			}
+			if got := maps.Collect(f.told.all()); !maps.Equal(got, theirs.ReturnedResources()) || f.told.len() != len(got) {
+				t.Fatalf("weft has %v, the library %v", got, theirs.ReturnedResources())
+			}
+			for name := range brought {
+				version, ok := f.told.version(name)
+				if want, has := theirs.ReturnedResources()[name]; version != want || ok != has {
+					t.Fatalf("of %s weft has %q, %v", name, version, ok)
+				}
+			}
+			if !rapid.Bool().Draw(t, "answered") {
+				continue
+			}
+			want = nil
+			for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 0, 4, rapid.ID).Draw(t, "want") {
+				want = append(want, &xds.Resource{Name: name, Version: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "version")})
+			}
+			sortByName(want)
+			var sent []versioned
+			next := maps.Clone(theirs.ReturnedResources())
+			for _, r := range want {
+				if rapid.Bool().Draw(t, "sent") {
+					v := versioned{Resource: r, version: r.Version + rapid.SampledFrom([]string{"", ".3"}).Draw(t, "suffix")}
+					sent = append(sent, v)
+					next[v.Name] = v.version
+				}
+			}
+			var removed []string
+			for _, name := range slices.Sorted(maps.Keys(theirs.ReturnedResources())) {
+				if find(want, name) == nil && rapid.Bool().Draw(t, "removed") {
+					removed = append(removed, name)
+					delete(next, name)
+				}
+			}
+			before := maps.Collect(f.told.all())
+			was := f.told
+			f.told = f.told.with(want, sent, removed)
+			if !maps.Equal(maps.Collect(was.all()), before) {
+				t.Fatal("what the client had changed under its readers")
+			}
+			theirs.SetReturnedResources(next)
+			ours.SetReturnedResources(map[string]string{})
+			if got := maps.Collect(f.told.all()); !maps.Equal(got, next) {
+				t.Fatalf("after an answer weft has %v, the library %v", got, next)
+			}
+		}
+	})
+}
+
+// TestToldCostsNothing: a client that has all that it should have costs no list of its own.
+func TestToldCostsNothing(t *testing.T) {
+	want := []*xds.Resource{{Name: "a", Version: "1"}, {Name: "b", Version: "1"}}
+	sent := []versioned{{Resource: want[0], version: "1"}, {Resource: want[1], version: "1"}}
+	x := told{}.with(want, sent[:1], nil).with(want, sent[1:], nil)
+	if &x.list[0] != &want[0] || x.other != nil {
+		t.Errorf("the client has a list of its own: %v", x)
+	}
+	again := &xds.Resource{Name: "b", Version: "1"} // rendered once more, with the same content
+	if y := x.with([]*xds.Resource{want[0], again}, []versioned{{Resource: again, version: "1"}}, nil); y.list[1] != again {
+		t.Errorf("the client has a list of its own: %v", y)
+	}
+}
