@@ -9,6 +9,7 @@ package identity
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sidecar/inject"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/limit"
 )
 
 // Reviewer asks the API server about a token; client-go's TokenReviews do it so.
@@ -47,7 +49,16 @@ const (
 	extraPodUID  = "authentication.kubernetes.io/pod-uid"
 	account      = "system:serviceaccount:"
 
-	mostReviews = 32
+	// How many tokens are reviewed at once: those that say to be of a pod that is known, of
+	// each pod from each address, and all others, of each address. A token may say what it
+	// likes; so who forges them waits among those who forge (reliability T15).
+	mostReviews    = 24
+	mostOfPod      = 2
+	mostUnknown    = 8
+	mostOfAddress  = 2
+	mostWaiting    = 4  // of a pod
+	mostBehindThem = 64 // of an address
+
 	// podPatience is how long a pod may be unknown here after the API server knows it.
 	podPatience = 5 * time.Second
 	longest     = 16 << 10 // of a token, in bytes
@@ -57,7 +68,9 @@ const (
 type Dataplanes struct {
 	reviewer Reviewer
 	pods     Pods
-	turns    chan struct{}
+	ofPods   *limit.Turns // by the UID of the pod and the address
+	others   *limit.Turns // by address
+	refused  refusals
 
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]reviewed
@@ -74,7 +87,7 @@ type reviewed struct {
 
 // NewDataplanes reviews by reviewer, and knows pods.
 func NewDataplanes(reviewer Reviewer, pods Pods) *Dataplanes {
-	return &Dataplanes{reviewer: reviewer, pods: pods, turns: make(chan struct{}, mostReviews), known: map[[sha256.Size]byte]reviewed{}, sweep: 1024}
+	return &Dataplanes{reviewer: reviewer, pods: pods, ofPods: limit.NewTurns(mostReviews, mostOfPod, mostWaiting), others: limit.NewTurns(mostUnknown, mostOfAddress, mostBehindThem), known: map[[sha256.Size]byte]reviewed{}, sweep: 1024}
 }
 
 // TokenOf is the Token of the Identity of a pod: server.Revoke with it ends the streams of
@@ -105,7 +118,7 @@ func (d *Dataplanes) Authenticate(ctx context.Context, token string) (server.Ide
 
 // review is what the API server says, or said before.
 func (d *Dataplanes) review(ctx context.Context, token string) (reviewed, error) {
-	expires, err := shape(token)
+	c, err := shape(token)
 	if err != nil {
 		return reviewed{}, err
 	}
@@ -113,12 +126,14 @@ func (d *Dataplanes) review(ctx context.Context, token string) (reviewed, error)
 	if r, ok := d.kept(key); ok {
 		return r, nil
 	}
-	select {
-	case d.turns <- struct{}{}:
-		defer func() { <-d.turns }()
-	case <-ctx.Done():
-		return reviewed{}, status.FromContextError(ctx.Err()).Err()
+	if err := d.refused.of(key); err != nil {
+		return reviewed{}, err
 	}
+	done, err := d.turn(ctx, c)
+	if err != nil {
+		return reviewed{}, err
+	}
+	defer done()
 	if r, ok := d.kept(key); ok { // meanwhile
 		return r, nil
 	}
@@ -128,22 +143,48 @@ func (d *Dataplanes) review(ctx context.Context, token string) (reviewed, error)
 	}
 	r, err := bound(&answer.Status)
 	if err != nil {
+		d.refused.keep(key, err)
 		return reviewed{}, err
 	}
-	r.expires = expires
+	r.expires = c.ExpiresAt.Time
 	d.keep(key, r)
 	return r, nil
 }
 
+// turn waits until a token may be reviewed.
+func (d *Dataplanes) turn(ctx context.Context, c claims) (done func(), err error) {
+	if p, ok := d.pods.Pod(c.Kubernetes.Namespace, c.Kubernetes.Pod.Name); ok && p.UID != "" && p.UID == c.Kubernetes.Pod.UID && p.Account == c.Kubernetes.Account.Name && p.Mesh != "" && !p.Ended {
+		done, err = d.ofPods.Take(ctx, p.UID+" "+limit.From(ctx))
+	} else {
+		done, err = d.others.Take(ctx, limit.From(ctx))
+	}
+	switch {
+	case errors.Is(err, limit.ErrQueue):
+		return nil, status.Error(codes.Unavailable, "too many tokens are waiting to be reviewed; try again")
+	case err != nil:
+		return nil, status.FromContextError(err).Err()
+	}
+	return done, nil
+}
+
+// claims are what a token of a service account says.
+type claims struct {
+	jwt.RegisteredClaims
+	Kubernetes struct {
+		Namespace string
+		Pod       struct{ Name, UID string }
+		Account   struct{ Name string } `json:"serviceaccount"`
+	} `json:"kubernetes.io"`
+}
+
 // shape refuses what need not be reviewed. It believes nothing: the review has the last word.
-func shape(token string) (expires time.Time, err error) {
-	bad := func(why string) (time.Time, error) {
-		return time.Time{}, status.Error(codes.Unauthenticated, why)
+func shape(token string) (c claims, err error) {
+	bad := func(why string) (claims, error) {
+		return claims{}, status.Error(codes.Unauthenticated, why)
 	}
 	if token == "" {
 		return bad("no token; give that of the pod's volume weft-token in the metadata key authorization")
 	}
-	var c jwt.RegisteredClaims
 	if len(token) > longest {
 		return bad("the token is too long for one of a service account")
 	}
@@ -155,9 +196,13 @@ func shape(token string) (expires time.Time, err error) {
 		return bad("the token is for another audience; give that of the pod's volume weft-token, for " + inject.TokenAudience)
 	case c.ExpiresAt == nil || !c.ExpiresAt.After(time.Now()):
 		return bad("the token has ended; give the renewed one of the pod's volume weft-token")
+	case c.Kubernetes.Namespace != "" && c.Kubernetes.Pod.Name == "":
+		return bad(unbound)
 	}
-	return c.ExpiresAt.Time, nil
+	return c, nil
 }
+
+const unbound = "the token is bound to no pod; give that of the pod's volume weft-token"
 
 // bound is the pod that a review says the token is bound to.
 func bound(s *authenticationv1.TokenReviewStatus) (reviewed, error) {
@@ -168,7 +213,7 @@ func bound(s *authenticationv1.TokenReviewStatus) (reviewed, error) {
 	}
 	pod, uid := s.User.Extra[extraPodName], s.User.Extra[extraPodUID]
 	if len(pod) != 1 || len(uid) != 1 || pod[0] == "" || uid[0] == "" {
-		return reviewed{}, status.Error(codes.Unauthenticated, "the token is bound to no pod; give that of the pod's volume weft-token")
+		return reviewed{}, status.Error(codes.Unauthenticated, unbound)
 	}
 	return reviewed{namespace: namespace, account: name, pod: pod[0], uid: uid[0]}, nil
 }

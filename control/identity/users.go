@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+
+	"github.com/weftmesh/weft/xds/server/limit"
 )
 
 // AudienceAPI is that of tokens by which users ask the API of weft: `kubectl create token
@@ -24,6 +27,13 @@ const (
 	answered = 30 * time.Second
 	// mostAnswers bounds what is remembered of it.
 	mostAnswers = 16 << 10
+
+	// How many questions are asked at once: of tokens, of each address; and of users who are
+	// known, of each of them.
+	mostTokens     = 16
+	mostQuestions  = 32
+	mostOfUser     = 16
+	mostQuestioned = 256 // of a user, or an address, that wait
 )
 
 // ErrNobody is that a token is good for nothing here.
@@ -63,10 +73,13 @@ func (a Access) String() string {
 }
 
 // Users asks the API server who users are and what they may do (spec/kubernetes.md 7.5).
-// Answers hold for half a minute; 32 questions are asked at once.
+// Answers hold for half a minute. Who sends tokens that are good for nothing keeps no user
+// waiting whom the API server knows.
 type Users struct {
 	server *APIServer
-	turns  chan struct{}
+	tokens *limit.Turns // by address
+	rights *limit.Turns // by user
+	nobody refusals
 
 	mu      sync.Mutex
 	answers map[[sha256.Size]byte]answer
@@ -81,7 +94,7 @@ type answer struct {
 
 // NewUsers asks server.
 func NewUsers(server *APIServer) *Users {
-	return &Users{server: server, turns: make(chan struct{}, mostReviews), answers: map[[sha256.Size]byte]answer{}}
+	return &Users{server: server, tokens: limit.NewTurns(mostTokens, mostOfAddress, mostQuestioned), rights: limit.NewTurns(mostQuestions, mostOfUser, mostQuestioned), answers: map[[sha256.Size]byte]answer{}}
 }
 
 // WhoIs is whose token it is: one for AudienceAPI, or where anyAudience is set one for the API
@@ -95,7 +108,11 @@ func (u *Users) WhoIs(ctx context.Context, token string, anyAudience bool) (User
 	if token == "" || len(token) > longest || len(audiences) > 0 && !isFor(token, AudienceAPI) {
 		return User{}, ErrNobody
 	}
-	got, err := u.ask(ctx, key("token", token, audiences), func() (answer, error) {
+	k := key("token", token, audiences)
+	if err := u.nobody.of(k); err != nil {
+		return User{}, err
+	}
+	got, err := u.ask(ctx, k, u.tokens, limit.From(ctx), func() (answer, error) {
 		q, err := u.server.Review(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: audiences}})
 		if err != nil {
 			return answer{}, err
@@ -106,6 +123,7 @@ func (u *Users) WhoIs(ctx context.Context, token string, anyAudience bool) (User
 	})
 	if err == nil && !got.yes {
 		err = ErrNobody
+		u.nobody.keep(k, err)
 	}
 	return got.user, err
 }
@@ -119,7 +137,7 @@ func isFor(token, audience string) bool {
 
 // May reports whether the API server allows a user an access. An error is the API server's.
 func (u *Users) May(ctx context.Context, who User, a Access) (bool, error) {
-	got, err := u.ask(ctx, accessKey(who, a), func() (answer, error) {
+	got, err := u.ask(ctx, accessKey(who, a), u.rights, who.Name, func() (answer, error) {
 		q := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: who.Name, UID: who.uid, Groups: who.Groups, Extra: map[string]authorizationv1.ExtraValue{}}}
 		q.APIVersion, q.Kind = authorizationv1.SchemeGroupVersion.String(), "SubjectAccessReview"
 		for k, v := range who.extra {
@@ -153,17 +171,16 @@ func key(parts ...any) [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// ask asks, unless the answer is remembered.
-func (u *Users) ask(ctx context.Context, k [sha256.Size]byte, question func() (answer, error)) (answer, error) {
+// ask asks when it is the turn of who asks, unless the answer is remembered.
+func (u *Users) ask(ctx context.Context, k [sha256.Size]byte, turns *limit.Turns, who string, question func() (answer, error)) (answer, error) {
 	if a, ok := u.remembered(k); ok {
 		return a, nil
 	}
-	select {
-	case u.turns <- struct{}{}:
-		defer func() { <-u.turns }()
-	case <-ctx.Done():
-		return answer{}, ctx.Err()
+	done, err := turns.Take(ctx, who)
+	if err != nil {
+		return answer{}, err
 	}
+	defer done()
 	if a, ok := u.remembered(k); ok { // meanwhile
 		return a, nil
 	}
@@ -171,21 +188,29 @@ func (u *Users) ask(ctx context.Context, k [sha256.Size]byte, question func() (a
 	if err != nil {
 		return answer{}, fmt.Errorf("the API server does not say who may do what: %w", err)
 	}
-	now := time.Now()
-	a.ends = now.Add(answered)
+	a.ends = time.Now().Add(answered)
+	if turns == u.rights || a.yes {
+		u.remember(k, a)
+	}
+	return a, nil
+}
+
+// remember keeps an answer, and where there are too many forgets those that ended, or some
+// other.
+func (u *Users) remember(k [sha256.Size]byte, a answer) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.answers) >= mostAnswers {
-		for k, old := range u.answers {
-			if !old.ends.After(now) {
-				delete(u.answers, k)
-			}
+		now := time.Now()
+		maps.DeleteFunc(u.answers, func(_ [sha256.Size]byte, old answer) bool { return !old.ends.After(now) })
+	}
+	for some := range u.answers {
+		if len(u.answers) < mostAnswers {
+			break
 		}
+		delete(u.answers, some)
 	}
-	if len(u.answers) < mostAnswers {
-		u.answers[k] = a
-	}
-	return a, nil
+	u.answers[k] = a
 }
 
 func (u *Users) remembered(k [sha256.Size]byte) (answer, bool) {

@@ -48,9 +48,10 @@ type Options struct {
 const (
 	// LargestReview is how long a request may be; longer ones are answered 413.
 	LargestReview = 3 << 20
-	// mostAtOnce bounds how many requests are answered at the same time, mostWaiting how many
-	// of one address wait for it.
+	// mostAtOnce bounds how many requests are answered at the same time, mostOfOne how many of
+	// one address, and mostWaiting how many of it wait.
 	mostAtOnce  = 64
+	mostOfOne   = 48
 	mostWaiting = 256
 	// mostHeld and mostOfAddress bound how much of requests is held that are not answered.
 	mostHeld      = 64 << 20
@@ -68,7 +69,7 @@ type server struct {
 // Handler answers at the paths of the package. Of requests that are no AdmissionReview
 // the status says so; every other answer is one.
 func Handler(o Options) http.Handler {
-	s := &server{Options: o, turns: limit.NewTurns(mostAtOnce, mostWaiting), held: web.NewIntake(mostHeld, mostOfAddress)}
+	s := &server{Options: o, turns: limit.NewTurns(mostAtOnce, mostOfOne, mostWaiting), held: web.NewIntake(mostHeld, mostOfAddress)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+PathInject, s.serve(s.pod))
 	mux.HandleFunc("POST "+PathDefaults, s.serve(s.fill))

@@ -196,17 +196,36 @@ func (c *conn) expire() {
 
 // Proven says that the connection of a request or stream has proven who it is.
 func Proven(ctx context.Context) {
-	var at net.Addr
-	if p, ok := grpcpeer.FromContext(ctx); ok {
-		at = p.Addr
-	} else {
-		at, _ = ctx.Value(http.LocalAddrContextKey).(net.Addr)
-	}
-	if a, ok := at.(address); ok {
+	if a, ok := endOf(ctx).(address); ok {
 		a.conn.of.mu.Lock()
 		defer a.conn.of.mu.Unlock()
 		a.conn.settle()
 	}
+}
+
+// From is the address that a request or stream comes from, without its port; empty where the
+// context is that of neither.
+func From(ctx context.Context) string {
+	if a, ok := endOf(ctx).(address); ok {
+		return a.conn.from.String()
+	}
+	p, ok := grpcpeer.FromContext(ctx)
+	if !ok || p.Addr == nil {
+		return ""
+	}
+	if host, _, err := net.SplitHostPort(p.Addr.String()); err == nil {
+		return host
+	}
+	return p.Addr.String()
+}
+
+// endOf is the end of a connection that the context of a request or stream has.
+func endOf(ctx context.Context) net.Addr {
+	if p, ok := grpcpeer.FromContext(ctx); ok {
+		return p.Addr
+	}
+	at, _ := ctx.Value(http.LocalAddrContextKey).(net.Addr)
+	return at
 }
 
 func addressOf(c net.Conn) netip.Addr {

@@ -29,10 +29,9 @@ type caller struct {
 // ErrQueue is that a caller waits for too many turns already.
 var ErrQueue = errors.New("too many requests wait already")
 
-// NewTurns gives places, each of them to a caller at a time, who may wait for as many as
-// queue; three quarters of the places at most to one caller.
-func NewTurns(places, queue int) *Turns {
-	return &Turns{places: places, each: max(1, places*3/4), queue: queue, callers: map[string]*caller{}, waiting: list.New()}
+// NewTurns gives places, of which one caller has at most each, and waits for at most queue.
+func NewTurns(places, each, queue int) *Turns {
+	return &Turns{places: places, each: each, queue: queue, callers: map[string]*caller{}, waiting: list.New()}
 }
 
 // Take waits for a place of a caller; done, which has to be called, gives it free. It is
