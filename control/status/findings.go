@@ -13,6 +13,7 @@ type finding struct {
 	ref     api.Ref
 	want    map[string]any // nil where weft says nothing of it
 	pending bool           // Envoys have not answered yet
+	invalid bool           // the text is refused, whatever is in force
 }
 
 // one is how one object fares.
@@ -60,7 +61,10 @@ func (r *Reporter) ofMesh(q *resolve.Reader, mesh string, sidecars []inspect.Sid
 // found is how a policy or route fares.
 func found(s *inspect.Status, t api.Type) (finding, error) {
 	want, err := body(s, t)
-	return finding{s.Ref, want, slices.ContainsFunc(s.Conditions, func(c inspect.Condition) bool { return c.Type == "Programmed" && c.Reason == "Pending" })}, err
+	is := func(condition, reason string) bool {
+		return slices.ContainsFunc(s.Conditions, func(c inspect.Condition) bool { return c.Type == condition && c.Reason == reason })
+	}
+	return finding{ref: s.Ref, want: want, pending: is("Programmed", "Pending"), invalid: is("Accepted", "Invalid")}, err
 }
 
 // service is how a service fares: its addresses, names and dataplanes.

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -141,4 +142,17 @@ func (w *write) annotation(had kube.Report, now time.Time) (*write, error) {
 		return nil, nil
 	}
 	return w, nil
+}
+
+// write sends one.
+func (r *Reporter) write(ctx context.Context, w *write) error {
+	switch w.how {
+	case replace:
+		return r.Writer.ReplaceStatus(ctx, w.ref, w.version, w.status)
+	case annotate:
+		return r.Writer.Conditions(ctx, w.ref, w.version, w.text)
+	case apply:
+		return r.Writer.Status(ctx, w.ref, w.version, w.status)
+	}
+	return fmt.Errorf("unknown way to write: %d", w.how)
 }

@@ -12,7 +12,6 @@ package status
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -73,10 +72,13 @@ type Reporter struct {
 	edited map[api.Ref]time.Time // since when an edit waits for its Envoys
 	missed bool                  // there were more edits than are looked at one by one
 
-	wrote    map[api.Ref]time.Time // not longer than ServicePace ago
-	owed     bool                  // something is to be written that could not be
-	stirred  uint64                // at the last look at all
+	wrote    map[api.Ref]wrote // not longer than lastPause ago
+	failing  failing
+	last     api.Ref // of the writes of the last look at all that there was room for
+	owed     bool    // something is to be written that could not be
+	stirred  uint64  // at the last look at all
 	revision uint64
+	refusals uint64
 	next     time.Time // earliest look at all
 }
 
@@ -85,7 +87,7 @@ func New(c Config) *Reporter { return &Reporter{Config: c} }
 
 // Run writes until ctx ends.
 func (r *Reporter) Run(ctx context.Context) error {
-	r.edited, r.wrote, r.owed, r.next = map[api.Ref]time.Time{}, map[api.Ref]time.Time{}, true, time.Time{}
+	r.edited, r.wrote, r.failing, r.owed, r.next = map[api.Ref]time.Time{}, map[api.Ref]wrote{}, failing{}, true, time.Time{}
 	following, ctx := errgroup.WithContext(ctx)
 	following.Go(func() error { return Guard(func() error { return r.follow(ctx) }) })
 	following.Go(func() error {
@@ -136,14 +138,16 @@ func (r *Reporter) step(ctx context.Context, now time.Time) {
 	if m == nil {
 		return
 	}
-	maps.DeleteFunc(r.wrote, func(_ api.Ref, at time.Time) bool { return now.Sub(at) >= ServicePace })
+	maps.DeleteFunc(r.wrote, func(_ api.Ref, w wrote) bool { return now.Sub(w.at) >= lastPause })
 	writes := r.afterEdits(m, now)
-	if stirred, revision := r.Plane.Stirred(), m.Snapshot().Revision(); !now.Before(r.next) && (r.owed || stirred != r.stirred || revision != r.revision) {
-		r.stirred, r.revision, r.owed = stirred, revision, false
+	stirred, revision, refusals := r.Plane.Stirred(), m.Snapshot().Revision(), r.Store.Refusals()
+	if !now.Before(r.next) && (r.owed || stirred != r.stirred || revision != r.revision || refusals != r.refusals || r.failing.due(now)) {
+		r.stirred, r.revision, r.refusals, r.owed = stirred, revision, refusals, false
 		found := r.all(ctx, m, now)
 		r.next = time.Now().Add(max(Pace, share*time.Since(now)))
 		if len(found) > batch { // edits do not wait for all of them
-			found, r.owed, r.next = found[:batch], true, now
+			found, r.owed, r.next = inTurn(found, r.last, batch), true, now
+			r.last = found[batch-1].ref
 		}
 		writes = append(writes, found...)
 	}
@@ -220,10 +224,16 @@ func (r *Reporter) due(m *resolve.Model, f finding, now time.Time) []*write {
 	if !known || !kube.Reported(t) || !installed || !there || !served.Status && (served.Own || !annotated(t)) {
 		return nil
 	}
-	if o, ok := m.Snapshot().Get(f.ref); ok && o.From != nil {
+	o, holds := m.Snapshot().Get(f.ref)
+	switch {
+	case holds && o.From != nil:
 		return nil // nobody wrote it
-	} else if ok && !r.current(m, f.ref) {
-		r.owed = true // the model is about to follow
+	case had.Refused && f.invalid: // what is said of it does not come from the model
+	case holds && !r.current(m, f.ref), had.Refused:
+		r.owed = true // the model, or what is said of it, is about to follow
+		return nil
+	}
+	if r.failing.rests(f.ref, now) {
 		return nil
 	}
 	w, err := change(f.ref, f.want, had, t, served.Own, now)
@@ -231,13 +241,14 @@ func (r *Reporter) due(m *resolve.Model, f finding, now time.Time) []*write {
 		r.Log.Error("a status cannot be written", "object", f.ref.String(), "error", err)
 	}
 	if w == nil {
+		delete(r.failing, f.ref)
 		return nil
 	}
 	pace := Pace
 	if t.NewStatus != nil {
 		pace = ServicePace
 	}
-	if at, wrote := r.wrote[f.ref]; wrote && now.Sub(at) < pace {
+	if last, ok := r.wrote[f.ref]; ok && now.Sub(last.at) < pace {
 		r.owed = true
 		return nil
 	}
@@ -262,29 +273,17 @@ func (r *Reporter) send(ctx context.Context, writes []*write) {
 		switch {
 		case err == nil:
 			r.Count("written")
-			r.wrote[writes[i].ref] = now
+			r.stands(writes[i], now)
 		case errors.Is(err, writing.ErrChanged), errors.Is(err, writing.ErrGone):
 			r.Count("outdated")
 			r.owed = true
 		default:
 			r.Count("failed")
-			r.owed = true
+			r.failing.add(writes[i].ref, now)
 			failed, why = failed+1, err
 		}
 	}
 	if failed > 0 && ctx.Err() == nil {
 		r.Log.Warn("statuses could not be written; they are tried again", "statuses", failed, "error", why)
 	}
-}
-
-func (r *Reporter) write(ctx context.Context, w *write) error {
-	switch w.how {
-	case replace:
-		return r.Writer.ReplaceStatus(ctx, w.ref, w.version, w.status)
-	case annotate:
-		return r.Writer.Conditions(ctx, w.ref, w.version, w.text)
-	case apply:
-		return r.Writer.Status(ctx, w.ref, w.version, w.status)
-	}
-	return fmt.Errorf("unknown way to write: %d", w.how)
 }

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -50,6 +51,9 @@ func (f *feed) taken(obj any) taken {
 		v.report = f.report(obj) // before read takes it apart
 	}
 	v.object, v.wrong = f.read(obj)
+	if v.report != nil {
+		v.report.Refused = v.object == nil && slices.ContainsFunc(v.wrong, func(w *api.Violation) bool { return w.Severity == api.Error })
+	}
 	return v
 }
 
@@ -128,11 +132,7 @@ func (f *feed) put(key string, v taken) {
 		f.keep(key, v.report)
 		before = nil
 	}
-	if len(wrong) > 0 {
-		f.wrong[key] = wrong
-	} else {
-		delete(f.wrong, key)
-	}
+	f.fault(key, wrong)
 	if o == nil || before != nil && before.ResourceVersion == o.ResourceVersion {
 		return
 	}
@@ -143,9 +143,21 @@ func (f *feed) put(key string, v taken) {
 	f.of.changed[o.Ref] = o
 }
 
+// fault notes what is wrong with the newest version of an object; nil for nothing.
+func (f *feed) fault(key string, wrong []*api.Violation) {
+	if !slices.EqualFunc(f.wrong[key], wrong, func(a, b *api.Violation) bool { return a.Error() == b.Error() }) {
+		f.of.refusals++
+	}
+	if len(wrong) == 0 {
+		delete(f.wrong, key)
+		return
+	}
+	f.wrong[key] = wrong
+}
+
 // remove forgets an object.
 func (f *feed) remove(key string) {
-	delete(f.wrong, key)
+	f.fault(key, nil)
 	f.keep(key, nil)
 	o := f.objects[key]
 	if o == nil {

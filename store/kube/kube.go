@@ -61,6 +61,7 @@ type Store struct {
 	feeds    map[*feed]bool
 	serves   map[string]Served        // by kind
 	reports  map[reportKey]Report     // of kinds whose status weft writes
+	refusals uint64                   // how often what is wrong became other
 	defined  map[string]definition    // by the names of definitions, as they are in the cluster
 	listed   bool                     // defined is whole
 	settled  bool                     // the feeds of all definitions have begun once

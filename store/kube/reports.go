@@ -23,6 +23,9 @@ type Report struct {
 	Status json.RawMessage
 	// Conditions is what stands in ConditionsAnnotation.
 	Conditions string
+	// Refused says that this version is not sound: the last sound one is in force, if there was
+	// one, and Problems has what is wrong.
+	Refused bool
 	// Made is set of what weft has made of a Service.
 	Made *Made
 }
@@ -63,6 +66,13 @@ func (s *Store) Made() map[api.Ref]Report {
 		}
 	}
 	return out
+}
+
+// Refusals counts how often Problems became other.
+func (s *Store) Refusals() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refusals
 }
 
 // reportKey tells objects of one kind apart, in whatever mesh.
