@@ -2,7 +2,9 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -129,7 +131,7 @@ func TestVIPsRest(t *testing.T) {
 		request := resolve.VIPRequest(external(t, "one"), nil)
 		block, _, _ := request.Wants(0)
 		request.Key = "other"
-		return vips.Assign(block, []vips.Request{request}, 0, v.isTaken(other.Ref, "default")).At["other"].String()
+		return vips.Assign(block, []vips.Request{request}, 0, v.books.taken(other)).At["other"].String()
 	}
 	if free() == one {
 		t.Error("the address of a service that has just gone is given away")
@@ -142,4 +144,97 @@ func TestVIPsRest(t *testing.T) {
 	if free() != one {
 		t.Error("the address is not given away after an hour")
 	}
+}
+
+// TestADuplicateStaysWhereItIs: of two services with one address in their status the older keeps
+// it, and the other has another one from its first revision on, at which it stays when the older
+// goes. Nobody else is given what either has.
+func TestADuplicateStaysWhereItIs(t *testing.T) {
+	t.Parallel()
+	ctx, now := context.Background(), time.Unix(0, 0)
+	clock := func() time.Time { now = now.Add(time.Second); return now }
+	at := func(name string) *api.Object {
+		o := *external(t, name)
+		o.Status = &api.ServiceStatus{VIPs: []api.VIP{{IP: "242.0.0.1"}}}
+		return &o
+	}
+	v, err := newVIPs(ctx, memory.New(api.NewSnapshot(0), nil, clock), inDefault, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m *resolve.Model
+	apply := func(w ...store.Write) {
+		t.Helper()
+		s, _, err := v.Apply(ctx, store.Writes(w...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _ = resolve.CompileIn(inDefault, s, world.Dialects(), world.Kinds())
+	}
+	called := func(name string) []string {
+		t.Helper()
+		d, ok := m.Destination("default", "extsvc_"+name+":80")
+		if !ok || len(d.VIPs) == 0 {
+			t.Fatalf("%s is called nowhere", name)
+		}
+		return d.VIPs
+	}
+	apply(store.Write{Put: at("older")})
+	apply(store.Write{Put: at("a-younger")})
+	own := called("a-younger")[0]
+	if got := called("older")[0]; got != "242.0.0.1" || own == got {
+		t.Fatalf("the older is called at %s, the younger at %s", got, own)
+	}
+	older, younger := at("older").Ref, at("a-younger").Ref
+	apply(store.Write{Delete: &older})
+	if got := called("a-younger"); !slices.Contains(got, own) {
+		t.Errorf("it was called at %s, and now at %v", own, got)
+	}
+	// The address is still in the status of one.
+	now = now.Add(2 * time.Hour)
+	if other := at("third"); !v.books.taken(other)(netip.MustParseAddr("242.0.0.1")) || !v.books.taken(other)(netip.MustParseAddr(own)) {
+		t.Error("what the younger has is given to a third")
+	}
+	apply(store.Write{Delete: &younger})
+	if other := at("third"); !v.books.taken(other)(netip.MustParseAddr(own)) {
+		t.Error("what the younger had does not rest")
+	}
+
+	// A write that fails takes nothing.
+	inner := v.Store
+	v.Store = failing{inner}
+	if _, _, err := v.Apply(ctx, store.Writes(store.Write{Put: at("never")})); !errors.Is(err, errFull) {
+		t.Fatal(err)
+	}
+	v.Store = inner
+	if held := len(v.books.by); held != 0 {
+		t.Errorf("%d addresses are held by nobody", held)
+	}
+	// What a store had before has the same.
+	first, second := *at("x"), *at("y")
+	first.Created, second.Created = time.Unix(2, 0), time.Unix(1, 0)
+	v, err = newVIPs(ctx, memory.New(api.NewSnapshot(7, &first, &second), nil, clock), inDefault, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{"x": 3, "y": 1} {
+		o, _ := v.Snapshot().Get(external(t, name).Ref)
+		if got := o.Status.(*api.ServiceStatus).VIPs; len(got) != want {
+			t.Errorf("%s has %v", name, got)
+		}
+	}
+}
+
+// failing asks a plan, twice, and fails.
+type failing struct{ store.Store }
+
+var errFull = errors.New("the disk is full")
+
+func (f failing) Apply(_ context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+	for range 2 {
+		if _, err := plan(f.Snapshot()); err != nil {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, errFull
 }

@@ -205,8 +205,8 @@ func vipNotes(x mesh, s *service) []api.Note {
 	for a := range s.storedVIPs() {
 		if h := x.holderOf(a); h != s {
 			instead := ""
-			if given.IsValid() {
-				instead = ", and this one is called at " + given.String() + " instead"
+			if own := x.vipsOf(s); len(own) > 0 {
+				instead = ", and this one is called at " + own[0] + " instead"
 			}
 			notes = append(notes, note(origin, api.Warning, duplicateVIP, "status.vips", "%s is the address of %s already, which is older%s", a, h.object.Ref, instead))
 		}
@@ -224,14 +224,19 @@ func VirtualKinds() []string { return slices.Sorted(maps.Keys(shortNames)) }
 func StoredVIPs(o *api.Object) iter.Seq[netip.Addr] { return (&service{object: o}).storedVIPs() }
 
 // NeedsVIP reports whether an object is one that is given a virtual address, and has none in
-// its status.
-func NeedsVIP(o *api.Object) bool {
+// its status that is its own.
+func NeedsVIP(o *api.Object, own func(netip.Addr) bool) bool {
 	s := service{object: o}
-	for range s.storedVIPs() {
-		return false
+	for a := range s.storedVIPs() {
+		if own(a) {
+			return false
+		}
 	}
 	return s.virtual()
 }
+
+// Senior reports whether an address that both have is that of a.
+func Senior(a, b *api.Object) bool { return senior(a, b) }
 
 // VIPRequest is how an object asks for one; zone are the labels that the control plane
 // computes.
