@@ -41,7 +41,7 @@ var layers = []string{
 	"xds",
 	"policies/*",
 	"inspect",
-	"inspect/kuma",
+	"inspect/kuma inspect/plan",
 	"store/*",
 	"store/kube/writing",
 	"sidecar/intercept sidecar/attach",

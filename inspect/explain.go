@@ -254,6 +254,10 @@ func connections(r *resolve.Resolved, o *resolve.Outbound) []Route {
 	return out
 }
 
+// RouteOf is one rule of a table where a protocol is spoken, as all see it who have the
+// table: it is not looked whether backends have endpoints.
+func RouteOf(spoken api.Protocol, rt *resolve.Route) Route { return routeOf(nil, spoken, rt) }
+
 func routeOf(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) Route {
 	out := Route{
 		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, Over: rt.Over, Via: rt.Via, FiltersBy: rt.FiltersBy, BackendsBy: rt.ActionBy,

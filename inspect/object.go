@@ -94,7 +94,7 @@ func entriesOf(m *resolve.Reader, o *api.Object) []Target {
 			if e.Rules[i].Origin.Ref != o.Ref {
 				continue
 			}
-			out = append(out, Target{Field: e.Rules[i].Origin.Field, By: owners, Text: "to " + refText(e.To) + ", " + matchesText(e.Rules[i].Matches)})
+			out = append(out, Target{Field: e.Rules[i].Origin.Field, By: owners, Text: "to " + refText(e.To) + ", " + MatchesText(e.Rules[i].Matches)})
 		}
 	}
 	return out

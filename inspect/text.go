@@ -20,22 +20,23 @@ type Style struct {
 	Short bool
 }
 
-func (s Style) paint(code, text string) string {
+// Paint is text in a colour or form of the terminal, by its number (ECMA-48 SGR).
+func (s Style) Paint(code, text string) string {
 	if !s.Colour {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-func (s Style) strong(text string) string { return s.paint("1", text) }
-func (s Style) faint(text string) string  { return s.paint("2", text) }
+func (s Style) strong(text string) string { return s.Paint("1", text) }
+func (s Style) faint(text string) string  { return s.Paint("2", text) }
 
 // loser is a value that does not hold.
 func (s Style) loser(text string) string {
 	if !s.Colour {
 		return "✗ " + text
 	}
-	return s.paint("9;2", text)
+	return s.Paint("9;2", text)
 }
 
 // ExplanationText writes an explanation for people.

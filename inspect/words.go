@@ -12,8 +12,8 @@ import (
 	"github.com/weftmesh/weft/sim"
 )
 
-// matchesText is what a rule is for; one without matches is for connections.
-func matchesText(list []route.Match) string {
+// MatchesText is what a rule is for, in words; one without matches is for connections.
+func MatchesText(list []route.Match) string {
 	if len(list) == 0 {
 		return "every connection"
 	}
@@ -27,7 +27,7 @@ func matchesText(list []route.Match) string {
 // ruleText is what a rule is for, where it may be for those who ask for a name in TLS.
 func ruleText(serverName string, list []route.Match) string {
 	if serverName == "" {
-		return matchesText(list)
+		return MatchesText(list)
 	}
 	return "connections that ask for " + serverName + " in TLS"
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Shares are the exact parts of the traffic that backends get. One that gets
-// nothing is left out.
+// nothing is left out. Without r nobody looks whether they have endpoints.
 func Shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
 	return shares(r, backends, anyDraw)
 }
@@ -19,15 +19,21 @@ func shares(r *resolve.Resolved, backends []resolve.Backend, d draws) []Backend 
 	var out []Backend
 	for b, share := range divided(backends, d) {
 		x := Backend{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Port: b.Port, Share: share, Balance: b.Balance.String(), HTTP2: b.HTTP2}
-		switch use := clusterOf(r, b.Cluster); {
+		switch {
 		case b.Cluster == "":
 			x.Status, x.Reason = b.Broken.Status, b.Broken.Why
-		case use.Endpoints == nil || len(use.List) == 0:
+		case r != nil && !answers(r, b.Cluster):
 			x.Status, x.Reason = 503, "it has no endpoints"
 		}
 		out = append(out, x)
 	}
 	return out
+}
+
+// answers reports whether a cluster of r has endpoints.
+func answers(r *resolve.Resolved, cluster string) bool {
+	use := clusterOf(r, cluster)
+	return use.Endpoints != nil && len(use.List) > 0
 }
 
 // divided yields the backends to which something falls, with their parts of the

@@ -21,6 +21,7 @@ import (
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/plan"
 )
 
 // applyOptions are the flags of apply.
@@ -46,7 +47,7 @@ documents are deleted in the same step.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.apply(c, o) },
 	}, groupChange)
 	filesFlag(c, &o.files, "documents to store: a file, a directory, or - for standard input; may be repeated")
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would happen")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "plan: say what would change, and store nothing")
 	c.Flags().BoolVar(&o.prune, "prune", false, "delete what carries the labels of -l and is not among the documents")
 	c.Flags().StringToStringVarP(&o.labels, "selector", "l", nil, "with --prune: labels, k=v")
 	a.serverFlags(c)
@@ -57,7 +58,6 @@ documents are deleted in the same step.`,
 // applied is the answer of the server to an apply.
 type applied struct {
 	Revision uint64              `json:"revision"`
-	DryRun   bool                `json:"dryRun,omitempty"`
 	Results  []result            `json:"results"`
 	Warnings []inspect.Violation `json:"warnings,omitempty"`
 }
@@ -82,8 +82,21 @@ func (a *app) apply(c *cobra.Command, o applyOptions) error {
 	if err != nil {
 		return err
 	}
-	answer, err := send(c.Context(), server, reading.Texts, o)
-	if err != nil {
+	if o.dryRun {
+		var p plan.Plan
+		if err := send(c.Context(), server, reading.Texts, o, &p); err != nil {
+			return err
+		}
+		for _, v := range p.Warnings {
+			fmt.Fprintln(a.err, line(v))
+		}
+		if a.output == "table" {
+			p.Warnings = nil
+		}
+		return a.printPlan(p)
+	}
+	var answer applied
+	if err := send(c.Context(), server, reading.Texts, o, &answer); err != nil {
 		return err
 	}
 	for _, v := range answer.Warnings {
@@ -91,7 +104,7 @@ func (a *app) apply(c *cobra.Command, o applyOptions) error {
 	}
 	return a.print(answer, func(w io.Writer) error {
 		for _, r := range answer.Results {
-			fmt.Fprintln(w, r.Object, r.Action+map[bool]string{true: " (dry run)"}[o.dryRun])
+			fmt.Fprintln(w, r.Object, r.Action)
 		}
 		return nil
 	})
@@ -127,8 +140,7 @@ func (a *app) warn(reading world.Reading) {
 
 // send stores the documents. Their texts go as they are, each under the name of
 // its file, so that the server names the places that people know.
-func send(ctx context.Context, server *client.Client, texts []decode.Text, o applyOptions) (applied, error) {
-	var answer applied
+func send(ctx context.Context, server *client.Client, texts []decode.Text, o applyOptions, answer any) error {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for _, t := range texts {
@@ -137,22 +149,22 @@ func send(ctx context.Context, server *client.Client, texts []decode.Text, o app
 			_, err = field.Write(t.Text)
 		}
 		if err != nil {
-			return answer, fmt.Errorf("send %s: %w", t.File, err)
+			return fmt.Errorf("send %s: %w", t.File, err)
 		}
 	}
 	if err := form.Close(); err != nil {
-		return answer, fmt.Errorf("send the documents: %w", err)
+		return fmt.Errorf("send the documents: %w", err)
 	}
 	path := "/_apply"
 	if query := o.query().Encode(); query != "" {
 		path += "?" + query
 	}
-	err := server.Call(ctx, http.MethodPost, path, form.FormDataContentType(), body.Bytes(), &answer)
+	err := server.Call(ctx, http.MethodPost, path, form.FormDataContentType(), body.Bytes(), answer)
 	var refused *client.Refusal
 	if errors.As(err, &refused) && len(refused.Violations) > 0 {
-		return answer, invalid(refused)
+		return invalid(refused)
 	}
-	return answer, err
+	return err
 }
 
 // query is what the request says of the apply beside the documents.

@@ -17,6 +17,7 @@ const (
 	statusFailed  = 1
 	statusUsage   = 2
 	statusInvalid = 3
+	statusChanges = 4 // plan --exit-code found some
 )
 
 // exitError gives an error its exit status.

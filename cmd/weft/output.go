@@ -16,7 +16,9 @@ import (
 var formats = []string{"table", "yaml", "json"}
 
 // checkOutput refuses unknown formats before any work is done.
-func (a *app) checkOutput() error {
+func (a *app) checkOutput() error { return a.oneOf(formats) }
+
+func (a *app) oneOf(formats []string) error {
 	if !slices.Contains(formats, a.output) {
 		return usage("--output %q is unknown; use %s", a.output, strings.Join(formats, ", "))
 	}

@@ -39,7 +39,7 @@ serves the result to Envoy, and explains each field of it.`,
 	root.AddCommand(
 		newDemo(a),
 		newValidate(a), newSimulate(a), newExplain(a), newStatus(a), newProblems(a), newInspect(a),
-		newApply(a), newGet(a), newDelete(a), newEdit(a), newConvert(a),
+		newApply(a), newPlan(a), newGet(a), newDelete(a), newEdit(a), newConvert(a),
 		newServe(a), newSidecar(a), newInject(a), newToken(a), newStore(a),
 		newInstall(a), newUninstall(a), newCheck(a), newSupportBundle(a),
 		newVersion(a),

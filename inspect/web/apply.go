@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/weftmesh/weft/admission"
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 )
@@ -24,7 +24,6 @@ import (
 // applied is the answer to POST /_apply.
 type applied struct {
 	Revision uint64              `json:"revision"`
-	DryRun   bool                `json:"dryRun,omitempty"`
 	Results  []result            `json:"results"`
 	Warnings []inspect.Violation `json:"warnings,omitempty"`
 }
@@ -83,15 +82,21 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := applied{Revision: done.revision, DryRun: dry, Results: []result{}}
-	for _, x := range done.results {
-		out.Results = append(out.Results, result{x.Ref.String(), x.Action})
-	}
 	warnings := append(b.found, b.adjusted...)
 	warnings = append(warnings, inspect.Unreported(warnings, s.dangling(done.model, b.objects))...)
+	var told []inspect.Violation
 	for _, v := range warnings {
-		out.Warnings = append(out.Warnings, inspect.ViolationOf(v))
+		told = append(told, inspect.ViolationOf(v))
 	}
+	if !dry {
+		answer(w, http.StatusOK, applied{Revision: done.revision, Results: resultsOf(done.results), Warnings: told})
+		return nil
+	}
+	out, err := s.plan(r.Context(), done)
+	if err != nil {
+		return err
+	}
+	out.Warnings = append(append([]inspect.Violation{}, told...), out.Warnings...)
 	answer(w, http.StatusOK, out)
 	return nil
 }
@@ -198,6 +203,7 @@ type outcome struct {
 	revision uint64 // of what is in the store now
 	results  []store.Result
 	model    *resolve.Model // with the documents; nil where the client did not wait for it
+	step     *plan.Step     // that was only previewed
 }
 
 // stored does what plan says.
@@ -206,23 +212,7 @@ func (s *server) stored(ctx context.Context, plan store.Plan) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{snapshot.Revision(), results, s.covering(ctx)}, nil
-}
-
-// previewed writes nothing, and says what would become of what plan says.
-func (s *server) previewed(ctx context.Context, plan store.Plan) (outcome, error) {
-	model, err := s.Documents.Model(ctx)
-	if err != nil {
-		return outcome{}, err
-	}
-	now := model.Written()
-	writes, err := plan(now)
-	if err != nil {
-		return outcome{}, err
-	}
-	changes, results := store.Changes(now, writes, time.Now())
-	next, _ := model.Update(now.With(now.Revision()+1, changes), changes)
-	return outcome{now.Revision(), results, next}, nil
+	return outcome{revision: snapshot.Revision(), results: results, model: s.covering(ctx)}, nil
 }
 
 // covering is the model with all that was written; nil where the client is gone

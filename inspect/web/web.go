@@ -7,6 +7,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/xds"
 )
 
 // Config is what the API is made of.
@@ -27,8 +29,10 @@ type Config struct {
 	Documents Documents
 	Sidecars  Sidecars
 	Envoys    Envoys // nil: none can be asked
-	Tokens    Tokens
-	Events    *Events
+	// Renderer is the one whose resources sidecars get; nil: one for Kinds alone.
+	Renderer *xds.Renderer
+	Tokens   Tokens
+	Events   *Events
 	// Problems are documents that are not served as they were written.
 	Problems func() []*api.Violation
 	// Ready says why the control plane is not ready yet; nil when it is.
@@ -143,6 +147,7 @@ type server struct {
 // New is the whole API as a handler.
 func New(cfg Config) http.Handler {
 	cfg.Catalog = cfg.Catalog.InZone(cfg.Zone)
+	cfg.Renderer = cmp.Or(cfg.Renderer, xds.NewRenderer(cfg.Kinds))
 	s := &server{Config: cfg, mux: http.NewServeMux(), intake: NewIntake(mostHeld, mostHeld), members: NewIntake(mostHeldOfAll, mostHeldOfMember), turn: make(chan struct{}, 1)}
 	for _, r := range s.routes() {
 		s.mux.Handle(r.pattern, s.permitted(r.pattern, s.serve(r.handle)))

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/cmd/weft/internal/client"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/store"
+)
+
+// planOptions are the flags of plan.
+type planOptions struct {
+	files, against []string
+	remove, strict bool
+	exitCode       bool
+}
+
+func newPlan(a *app) *cobra.Command {
+	var o planOptions
+	c := a.command(&cobra.Command{
+		Use:   "plan -f FILE|DIR|- | plan --delete KIND NAME",
+		Short: "Say what a change would change, and change nothing",
+		Long: `Says what would become of dataplanes if the documents were stored, or an object were
+deleted: which fields of which routes would change at which dataplanes, from what to
+what and by whose word, which resources of their Envoys would, and what would lose its
+target or its effect.
+
+It asks the control plane, or compares with the documents of --against.
+The exit status is 0; with --exit-code 4 where a document changes, effects or none.`,
+		Example: `  weft plan -f policies/
+  weft plan --delete meshretry mr-1
+  weft plan -f policies/ --against main/policies/ -o markdown
+  weft plan -f policies/ --exit-code -o json`,
+		Args:              cobra.MaximumNArgs(2),
+		ValidArgsFunction: a.completeObject,
+		RunE:              func(c *cobra.Command, args []string) error { return a.plan(c, args, o) },
+	}, groupAsk)
+	filesFlag(c, &o.files, "documents that would be stored: a file, a directory, or - for standard input; may be repeated")
+	c.Flags().BoolVar(&o.remove, "delete", false, "plan that the object KIND NAME is deleted")
+	c.Flags().StringArrayVar(&o.against, "against", nil, "documents to compare with, instead of asking the control plane; may be repeated")
+	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 4 where a document changes")
+	c.Flags().BoolVar(&o.strict, "strict", false, "fail if a document is invalid instead of leaving it out")
+	a.settingsFlags(c)
+	a.serverFlags(c)
+	a.meshFlag(c)
+	a.outputFlag(c)
+	c.Flags().Lookup("output").Usage = "output format: table, markdown, yaml or json"
+	return c
+}
+
+// plannedFormats are those of plans.
+var plannedFormats = append(slices.Clone(formats), "markdown")
+
+func (a *app) plan(c *cobra.Command, args []string, o planOptions) error {
+	if err := a.oneOf(plannedFormats); err != nil {
+		return err
+	}
+	var p plan.Plan
+	var err error
+	switch {
+	case o.remove && (len(args) != 2 || len(o.files) > 0):
+		return usage("--delete takes KIND NAME and no -f; name one object")
+	case !o.remove && len(args) > 0:
+		return usage("%q is in the way; give documents by -f, or an object by --delete KIND NAME", args[0])
+	case len(o.against) > 0:
+		p, err = a.planAgainst(args, o)
+	case o.remove:
+		p, err = a.planRemoval(c.Context(), args[0], args[1])
+	default:
+		p, err = a.planWrites(c.Context(), o)
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.printPlan(p); err != nil {
+		return err
+	}
+	if o.exitCode && slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Action != "unchanged" }) {
+		return &exitError{status: statusChanges}
+	}
+	return nil
+}
+
+func (a *app) printPlan(p plan.Plan) error {
+	if a.output == "markdown" {
+		return plan.Markdown(a.out, p)
+	}
+	return a.print(p, func(w io.Writer) error { return plan.Text(w, p, a.style()) })
+}
+
+// planRemoval asks the control plane what a deletion would change.
+func (a *app) planRemoval(ctx context.Context, word, name string) (p plan.Plan, err error) {
+	t, server, err := a.located(word)
+	if err != nil {
+		return p, err
+	}
+	if err := server.Call(ctx, http.MethodDelete, path(t, a.mesh, name)+"?dryRun=true", "", nil, &p); err != nil {
+		return p, a.named(ctx, server, t, name, err)
+	}
+	return p, nil
+}
+
+// planWrites asks the control plane what documents would change.
+func (a *app) planWrites(ctx context.Context, o planOptions) (p plan.Plan, err error) {
+	reading, notes, err := a.sound(o.files, o.strict)
+	if err != nil {
+		return p, err
+	}
+	server, err := client.Find(a.server, a.tokenFile)
+	if err != nil {
+		return p, err
+	}
+	texts := reading.Texts
+	if len(notes) > 0 {
+		if texts, err = asDocument(reading.Objects); err != nil {
+			return p, err
+		}
+	}
+	err = send(ctx, server, texts, applyOptions{dryRun: true}, &p)
+	p.Notes = notes
+	return p, err
+}
+
+// sound reads documents, and leaves out those that are invalid where there are others:
+// notes say which.
+func (a *app) sound(files []string, strict bool) (world.Reading, []api.Note, error) {
+	reading, err := a.read(files)
+	if err != nil {
+		return reading, nil, err
+	}
+	var notes []api.Note
+	for _, v := range reading.Violations {
+		fmt.Fprintln(a.err, oneLine(v.Error()))
+		if v.Severity == api.Error {
+			notes = append(notes, leftOut(v))
+		}
+	}
+	if len(notes) > 0 && (strict || len(reading.Objects) == 0) {
+		return reading, nil, invalid(nil)
+	}
+	return reading, notes, nil
+}
+
+// asDocument is objects as one document.
+func asDocument(objects []*api.Object) ([]decode.Text, error) {
+	list := make([]json.RawMessage, len(objects))
+	for i, o := range objects {
+		text, err := decode.PrintJSON(world.Catalog(), o)
+		if err != nil {
+			return nil, fmt.Errorf("print %s: %w", o.Ref, err)
+		}
+		list[i] = text
+	}
+	var out bytes.Buffer
+	err := json.NewEncoder(&out).Encode(list)
+	return []decode.Text{{File: "documents.json", Text: out.Bytes()}}, err
+}
+
+// planAgainst compares with documents.
+func (a *app) planAgainst(args []string, o planOptions) (p plan.Plan, err error) {
+	settings, err := a.settings()
+	if err != nil {
+		return p, err
+	}
+	var writes []store.Write
+	var notes []api.Note
+	if o.remove {
+		t, err := kind(args[0])
+		if err != nil {
+			return p, err
+		}
+		gone := ref(t, a.mesh, args[1])
+		writes = []store.Write{{Delete: &gone}}
+	} else {
+		reading, left, err := a.sound(o.files, o.strict)
+		if err != nil {
+			return p, err
+		}
+		notes = left
+		for _, object := range reading.Objects {
+			writes = append(writes, store.Write{Put: object})
+		}
+	}
+	base, err := a.offline(o.against, o.strict)
+	if err != nil {
+		return p, err
+	}
+	writes, _ = world.Injected(base.model.Written(), writes)
+	step, results := plan.Next(base.model, writes, time.Now())
+	if o.remove && results[0].Action == store.Missing {
+		return p, fmt.Errorf("%s: the documents of --against hold no such object", results[0].Ref)
+	}
+	step.Renderer = settings.Renderer()
+	p = plan.Of(step, results)
+	p.Notes = notes
+	return p, nil
+}

@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/xds"
+)
+
+// union are the keys of two maps, sorted.
+func union[V any](a, b map[string]V) []string {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// inboundsOf is what changes about the ports of a workload.
+func (d *differ) inboundsOf(base Effect, before, after *resolve.Resolved) (out []*entry[Effect]) {
+	type port struct {
+		name string
+		at   uint32
+	}
+	was := map[port]*resolve.Inbound{}
+	for _, in := range before.Inbounds {
+		was[port{in.Name, in.Port}] = in.Inbound
+	}
+	for _, in := range after.Inbounds {
+		key := port{in.Name, in.Port}
+		a := was[key]
+		delete(was, key)
+		if a != in.Inbound {
+			out = append(out, d.inbound(base, a, in.Inbound)...)
+		}
+	}
+	for _, in := range before.Inbounds {
+		if was[port{in.Name, in.Port}] != nil {
+			out = append(out, d.inbound(base, in.Inbound, nil)...)
+		}
+	}
+	return out
+}
+
+// inbound is what changes about one port, of which a is nil where it is new, and b where it goes.
+func (d *differ) inbound(base Effect, a, b *resolve.Inbound) (out []*entry[Effect]) {
+	type told struct {
+		address  any
+		protocol any
+		policies resolve.Policies
+		spoken   api.Protocol
+	}
+	of := func(in *resolve.Inbound) (t told) {
+		if in != nil {
+			base.Inbound = &Inbound{in.Name, in.Port}
+			t = told{net.JoinHostPort(in.Address, strconv.Itoa(int(in.Port))), in.Protocol, in.Policies, in.Protocol}
+		}
+		return t
+	}
+	was, is := of(a), of(b)
+	e := base
+	if e.Part, e.Before, e.After = PartInbound, was.address, is.address; differs(e.Before, e.After) {
+		out = append(out, d.effects.of(e))
+	}
+	if e.Part, e.Before, e.After = PartProtocol, was.protocol, is.protocol; a != nil && b != nil && differs(e.Before, e.After) {
+		out = append(out, d.effects.of(e))
+	}
+	if b == nil {
+		return out
+	}
+	pair := policyPair{base.Mesh, *base.Inbound, identity(was.policies), identity(is.policies), was.spoken, is.spoken}
+	known, ok := d.inbounds[pair]
+	if !ok {
+		known = d.policies(base, sim.PolicyViews(was.policies, was.spoken), sim.PolicyViews(is.policies, is.spoken))
+		d.inbounds[pair] = known
+	}
+	return append(out, known...)
+}
+
+// clustersOf is what changes about the destinations that requests and connections go on to.
+func (d *differ) clustersOf(base Effect, before, after *resolve.Resolved) (out []*entry[Effect]) {
+	was := map[string]resolve.ClusterUse{}
+	for _, u := range before.Clusters {
+		was[u.Cluster.Name] = u
+	}
+	for _, b := range after.Clusters {
+		a, ok := was[b.Cluster.Name]
+		if !ok {
+			continue
+		}
+		e := about(base, b.Destination)
+		if a.Cluster != b.Cluster || a.Protocol() != b.Protocol() {
+			out = append(out, d.cluster(e, a, b)...)
+		}
+		if a.Endpoints != b.Endpoints {
+			out = append(out, d.endpointsOf(e, a.Endpoints, b.Endpoints)...)
+		}
+	}
+	return out
+}
+
+func (d *differ) cluster(base Effect, a, b resolve.ClusterUse) []*entry[Effect] {
+	pair := clusterPair{base.Mesh, a.Cluster, b.Cluster, a.Protocol(), b.Protocol()}
+	known, ok := d.clusters[pair]
+	if !ok {
+		known = d.policies(base, sim.PolicyViews(a.Cluster.Policies, pair.was), sim.PolicyViews(b.Cluster.Policies, pair.is))
+		d.clusters[pair] = known
+	}
+	return known
+}
+
+// endpointsOf are those that go and those that come.
+func (d *differ) endpointsOf(base Effect, a, b *resolve.Endpoints) []*entry[Effect] {
+	pair := endpointsPair{base.Mesh, *base.Destination, a, b}
+	known, ok := d.endpoints[pair]
+	if ok {
+		return known
+	}
+	was, is := addresses(a), addresses(b)
+	stays := func(at string) bool { _, there := slices.BinarySearch(is, at); return there }
+	hadIt := func(at string) bool { _, there := slices.BinarySearch(was, at); return there }
+	base.Part = PartEndpoints
+	base.Before = orNil(slices.DeleteFunc(slices.Clone(was), stays))
+	base.After = orNil(slices.DeleteFunc(slices.Clone(is), hadIt))
+	if base.Before != nil || base.After != nil {
+		known = append(known, d.effects.of(base))
+	}
+	d.endpoints[pair] = known
+	return known
+}
+
+// addresses are those of endpoints, sorted.
+func addresses(e *resolve.Endpoints) []string {
+	if e == nil {
+		return nil
+	}
+	var out []string
+	for i := range e.List {
+		out = append(out, net.JoinHostPort(e.List[i].Address, strconv.Itoa(int(e.List[i].Port))))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// changed are the resources of the Envoy of a dataplane that are others. Of one that is
+// gone nothing is known: who has its place asks as another.
+func (d *differ) changed(ref api.Ref, before, after *resolve.Resolved) (out []*entry[Resource]) {
+	if after == nil {
+		return nil
+	}
+	was, is := &xds.State{}, d.renderer.Render(after)
+	if before != nil {
+		was = d.renderer.Render(before)
+	}
+	if after.Failed != "" {
+		is = is.Over(was)
+	}
+	for i, now := range lists(is) {
+		old := map[string]string{}
+		for _, r := range lists(was)[i] {
+			old[r.Name] = r.Version
+		}
+		add := func(r *xds.Resource, action string) {
+			out = append(out, d.envoy.of(Resource{Mesh: ref.Mesh, Type: r.Type[strings.LastIndexByte(r.Type, '.')+1:], Name: r.Name, Action: action}))
+		}
+		for _, r := range now {
+			version, there := old[r.Name]
+			delete(old, r.Name)
+			if !there {
+				add(r, "create")
+			} else if version != r.Version {
+				add(r, "update")
+			}
+		}
+		for _, r := range lists(was)[i] {
+			if _, goes := old[r.Name]; goes {
+				add(r, "delete")
+			}
+		}
+	}
+	return out
+}
+
+func lists(s *xds.State) [][]*xds.Resource {
+	return [][]*xds.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints, s.Secrets}
+}

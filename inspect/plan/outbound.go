@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"net"
+	"strconv"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sim"
+)
+
+// called is a destination as one dataplane calls it.
+type called struct {
+	*resolve.Outbound // one of its listeners; all have the same routes
+	addresses         []string
+}
+
+// callKey tells what a dataplane calls from what clients call at it.
+type callKey struct {
+	id   string
+	edge bool
+}
+
+// calls are the destinations of a dataplane, in the order of their first listeners.
+func calls(r *resolve.Resolved) (map[callKey]*called, []callKey) {
+	found, order := map[callKey]*called{}, []callKey(nil)
+	for _, o := range r.Outbounds {
+		key := callKey{o.Destination.ID, o.Edge}
+		if found[key] == nil {
+			found[key] = &called{Outbound: o}
+			order = append(order, key)
+		}
+		c := found[key]
+		c.addresses = append(c.addresses, net.JoinHostPort(o.Address, strconv.Itoa(int(o.Port))))
+	}
+	return found, order
+}
+
+// outboundsOf is what changes about the destinations that a dataplane calls.
+func (d *differ) outboundsOf(base Effect, before, after *resolve.Resolved) (out []*entry[Effect]) {
+	was, order := calls(before)
+	is, newer := calls(after)
+	for _, key := range order {
+		if is[key] == nil {
+			e := about(base, was[key].Destination)
+			e.Part, e.Before = PartOutbound, was[key].addresses
+			out = append(out, d.effects.of(e))
+		}
+	}
+	for _, key := range newer {
+		b, a := was[key], is[key]
+		e := about(base, a.Destination)
+		e.Part, e.After = PartOutbound, a.addresses
+		if b != nil {
+			e.Before = b.addresses
+		}
+		if differs(e.Before, e.After) {
+			out = append(out, d.effects.of(e))
+		}
+		if b != nil && b.Outbound != a.Outbound {
+			out = append(out, d.outbound(about(base, a.Destination), b.Outbound, a.Outbound)...)
+		}
+	}
+	return out
+}
+
+// about is base for a destination.
+func about(base Effect, d *resolve.Destination) Effect {
+	base.Destination = &sim.Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}
+	return base
+}
+
+// outbound is what changes about one destination, whoever calls it.
+func (d *differ) outbound(base Effect, a, b *resolve.Outbound) []*entry[Effect] {
+	pair := outboundPair{base.Mesh, *base.Destination, a.Table, b.Table, a.TCP, b.TCP, identity(a.Policies), identity(b.Policies), a.Protocol(), b.Protocol()}
+	if known, ok := d.outbounds[pair]; ok {
+		return known
+	}
+	var out []*entry[Effect]
+	if pair.was != pair.is {
+		e := base
+		e.Part, e.Before, e.After = PartProtocol, pair.was, pair.is
+		out = append(out, d.effects.of(e))
+	}
+	if pair.before != pair.after {
+		out = append(out, d.routes(base, a, b)...)
+	}
+	if pair.connections != pair.newer {
+		out = append(out, d.connections(base, a.TCP, b.TCP)...)
+	}
+	if pair.policiesBefore != pair.policiesBy || pair.was != pair.is {
+		out = append(out, d.policies(base, sim.PolicyViews(a.Policies, pair.was), sim.PolicyViews(b.Policies, pair.is))...)
+	}
+	d.outbounds[pair] = out
+	return out
+}
+
+// connections is what changes about where whole connections go.
+func (d *differ) connections(base Effect, a, b *resolve.TCPTable) (out []*entry[Effect]) {
+	was, is := sentTo(a), sentTo(b)
+	for _, name := range union(was, is) {
+		e := base
+		if name != "" {
+			e.Route = &Route{ServerName: name, Text: "connections that ask for " + name + " in TLS"}
+		}
+		e.Part, e.Before, e.After, e.Origin = PartBackends, was[name].backends, is[name].backends, is[name].by
+		if e.After == nil {
+			e.Origin = was[name].by
+		}
+		if differs(e.Before, e.After) {
+			out = append(out, d.effects.of(e))
+		}
+	}
+	return out
+}
+
+// sent is where connections go.
+type sent struct {
+	backends any // nil where nobody says anything
+	by       *api.Origin
+}
+
+// sentTo is where connections go by the names that they ask for, empty for all others.
+func sentTo(t *resolve.TCPTable) map[string]sent {
+	out := map[string]sent{}
+	if t == nil {
+		return out
+	}
+	add := func(name string, t *resolve.TCPTable) {
+		if t.BackendsBy != nil {
+			out[name] = sent{sim.Connections(nil, t), t.BackendsBy}
+		}
+	}
+	add("", t)
+	for _, s := range t.ServerNames {
+		add(s.Name, s.TCPTable)
+	}
+	return out
+}

@@ -1,0 +1,191 @@
+// Package plan says what a change of documents changes before it is made: at which
+// dataplanes, which field of which route, from what to what and by whose word, and which
+// of Envoy's resources (contract 9).
+//
+// It compares two models, whatever lies between them. What several dataplanes share is
+// compared once, so that a plan costs what changes, not how many have it.
+package plan
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/store"
+)
+
+// Longest is how many entries a list of a Plan has at most; what is beyond is counted.
+const Longest = 1000
+
+// Plan is what would change.
+type Plan struct {
+	// From is the revision of the documents that it is a change of.
+	From       uint64              `json:"from"`
+	Changes    []Change            `json:"changes"`
+	Dataplanes Dataplanes          `json:"dataplanes"`
+	Effects    []Effect            `json:"effects"`
+	Envoy      []Resource          `json:"envoy"`
+	Warnings   []inspect.Violation `json:"warnings"`
+	Notes      []api.Note          `json:"notes,omitempty"` // on documents that were left out
+	// Cut is how many effects and resources are not listed.
+	Cut int `json:"cut,omitempty"`
+}
+
+// Change is what becomes of one document.
+type Change struct {
+	Object string `json:"object"`
+	Action string `json:"action"` // create, update, delete or unchanged
+}
+
+// Dataplanes are those at which something changes.
+type Dataplanes struct {
+	Total    int `json:"total"` // in the meshes of Affected
+	Affected int `json:"affected"`
+	On
+}
+
+// On says at which dataplanes something changes: NAME, or NAME.NAMESPACE. One is Dataplane,
+// several are Dataplanes.
+type On struct {
+	Dataplane  string   `json:"dataplane,omitempty"`
+	Dataplanes []string `json:"dataplanes,omitempty"` // sorted
+	Cut        int      `json:"cut,omitempty"`        // how many are not listed
+}
+
+// Effect is one thing that changes at dataplanes: a field of a policy, or a part of a route.
+type Effect struct {
+	Mesh string `json:"mesh"`
+	On
+	Destination *sim.Destination `json:"destination,omitempty"` // as they call it
+	Inbound     *Inbound         `json:"inbound,omitempty"`     // of theirs
+	Route       *Route           `json:"route,omitempty"`       // to the destination; nil for what holds for all of it
+	// Policy is a kind of policy of which Field changes. Else Part is what changes.
+	Policy string `json:"policy,omitempty"`
+	Field  string `json:"field,omitempty"`
+	Part   Part   `json:"part,omitempty"`
+	// Before and After are null where there is nothing.
+	Before any `json:"before"`
+	After  any `json:"after"`
+	// Origin is whose word holds afterwards, or of what goes whose held, OriginBefore whose
+	// held before where that was somebody else.
+	Origin       *api.Origin `json:"origin,omitempty"`
+	OriginBefore *api.Origin `json:"originBefore,omitempty"`
+}
+
+// Part is a part of what a dataplane has, but for the fields of policies.
+type Part string
+
+// Of a rule of a route all of its parts are told when it is new, and its place alone when it goes.
+const (
+	PartDataplane Part = "dataplane" // its name
+	PartOutbound  Part = "outbound"  // the addresses at which a destination is called
+	PartProtocol  Part = "protocol"  // as it is read at those
+	PartRoute     Part = "route"     // its place among the routes of the destination, from 0
+	PartMatches   Part = "matches"
+	PartBackends  Part = "backends"
+	PartMirrors   Part = "mirrors"
+	PartFilters   Part = "filters"
+	PartAction    Part = "action"    // what the proxy answers, how it chooses endpoints, whether WebSockets pass
+	PartOrigins   Part = "origins"   // the rules that it was merged from
+	PartEndpoints Part = "endpoints" // of a destination: those that go, and those that come
+	PartInbound   Part = "inbound"   // its address
+)
+
+// Route names a rule, or the name in TLS of those whose connections go on.
+type Route struct {
+	Key        string `json:"key"`
+	Name       string `json:"name"`
+	ServerName string `json:"serverName,omitempty"`
+	// Text is what it matches, in words.
+	Text string `json:"text,omitempty"`
+}
+
+// Inbound names a port of a workload.
+type Inbound struct {
+	Name string `json:"name"`
+	Port uint32 `json:"port"`
+}
+
+// Resource is a resource of Envoy's that changes at dataplanes.
+type Resource struct {
+	Mesh string `json:"mesh"`
+	On
+	Type   string `json:"type"` // as Listener
+	Name   string `json:"name"`
+	Action string `json:"action"` // create, update or delete
+}
+
+// Of is the plan of a step whose writes have results.
+func Of(s Step, results []store.Result) Plan {
+	d := newDiffer(s.Renderer)
+	affected := map[api.Ref]bool{}
+	for _, ref := range s.Affected {
+		before, _ := s.Before.Dataplane(ref)
+		after, _ := s.After.Dataplane(ref)
+		if d.dataplane(ref, before, after, s.See == nil || s.See(ref)) {
+			affected[ref] = true
+		}
+	}
+	p := Plan{From: s.Before.Snapshot().Revision(), Changes: ChangesOf(results), Effects: d.told(), Envoy: d.resources(), Warnings: []inspect.Violation{}}
+	p.Effects, p.Cut = cut(p.Effects, p.Cut)
+	p.Envoy, p.Cut = cut(p.Envoy, p.Cut)
+	p.Dataplanes = dataplanes(s, affected)
+	for _, v := range warnings(s, d) {
+		p.Warnings = append(p.Warnings, inspect.ViolationOf(v))
+	}
+	return p
+}
+
+func dataplanes(s Step, affected map[api.Ref]bool) Dataplanes {
+	out := Dataplanes{Affected: len(affected)}
+	meshes := map[string]bool{}
+	for _, ref := range s.Touched {
+		meshes[meshOf(ref)] = true
+	}
+	var on []api.Ref
+	for ref := range affected {
+		meshes[ref.Mesh] = true
+		if s.See == nil || s.See(ref) {
+			on = append(on, ref)
+		}
+	}
+	for mesh := range meshes {
+		out.Total += s.After.Snapshot().Count(api.KindDataplane, mesh)
+	}
+	slices.SortFunc(on, api.Ref.Compare)
+	out.On = onOf(on)
+	return out
+}
+
+// meshOf is the mesh of an object: a Mesh is its own.
+func meshOf(ref api.Ref) string {
+	if ref.Kind == api.KindMesh {
+		return ref.Name
+	}
+	return ref.Mesh
+}
+
+// onOf names dataplanes.
+func onOf(refs []api.Ref) On {
+	if len(refs) == 1 {
+		return On{Dataplane: refs[0].FullName()}
+	}
+	var out On
+	for _, ref := range refs {
+		if len(out.Dataplanes) == Longest {
+			out.Cut = len(refs) - Longest
+			break
+		}
+		out.Dataplanes = append(out.Dataplanes, ref.FullName())
+	}
+	return out
+}
+
+// cut is the first of a list, and how many more were cut.
+func cut[T any](list []T, already int) ([]T, int) {
+	if len(list) <= Longest {
+		return list, already
+	}
+	return list[:Longest], already + len(list) - Longest
+}

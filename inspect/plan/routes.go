@@ -1,0 +1,201 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sim"
+)
+
+// rule is a rule of a table: the first of its rows, and that row's place among the rules.
+type rule struct {
+	*resolve.Route
+	at int
+}
+
+// rulesOf are the rules of a table by their match keys, in the order of their first matches.
+func rulesOf(t *resolve.Table) (map[string]rule, []string) {
+	found, order := map[string]rule{}, []string(nil)
+	if t == nil {
+		return found, nil
+	}
+	for _, r := range t.Routes {
+		if _, again := found[r.Key]; !again {
+			found[r.Key] = rule{r, len(order)}
+			order = append(order, r.Key)
+		}
+	}
+	return found, order
+}
+
+// routes is what changes about the rules for the requests to a destination.
+func (d *differ) routes(base Effect, a, b *resolve.Outbound) (out []*entry[Effect]) {
+	was, order := rulesOf(a.Table)
+	is, newer := rulesOf(b.Table)
+	moved := moved(was, newer)
+	for _, key := range order {
+		d.losable(was[key].Origins...)
+		if _, stays := is[key]; !stays {
+			e := on(base, was[key].Route)
+			e.Part, e.Before, e.Origin = PartRoute, was[key].at, strongest(was[key].Origins)
+			out = append(out, d.effects.of(e))
+		}
+	}
+	for _, key := range newer {
+		before, there := was[key]
+		after := is[key]
+		e := on(base, after.Route)
+		e.Part, e.After, e.Origin = PartRoute, after.at, strongest(after.Origins)
+		if there {
+			e.Before = before.at
+		}
+		if !there || moved[key] {
+			out = append(out, d.effects.of(e))
+		}
+		if before.Route != after.Route {
+			out = append(out, d.rule(on(base, after.Route), a.Destination.Protocol, before.Route, b.Destination.Protocol, after.Route)...)
+		}
+	}
+	return out
+}
+
+// on is base for a rule.
+func on(base Effect, r *resolve.Route) Effect {
+	base.Route = &Route{Key: r.Key, Name: r.Name, Text: inspect.MatchesText(r.Matches)}
+	return base
+}
+
+// strongest is the last of the rules that a rule was merged from, nil for none.
+func strongest(origins []*api.Origin) *api.Origin {
+	if len(origins) == 0 {
+		return nil
+	}
+	return origins[len(origins)-1]
+}
+
+// moved are the rules that stand elsewhere among those that stay: as few as possible.
+func moved(was map[string]rule, newer []string) map[string]bool {
+	// The longest run of them that keeps its order is what stands still.
+	type link struct{ at, before int } // in newer
+	var tails []int                    // of the best run of each length, its last in newer
+	links := make([]link, len(newer))
+	for i, key := range newer {
+		r, ok := was[key]
+		if !ok {
+			continue
+		}
+		n, _ := slices.BinarySearchFunc(tails, r.at, func(j, at int) int { return links[j].at - at })
+		links[i] = link{at: r.at, before: -1}
+		if n > 0 {
+			links[i].before = tails[n-1]
+		}
+		tails = append(tails[:n], i)
+	}
+	out := map[string]bool{}
+	for _, key := range newer {
+		if _, ok := was[key]; ok {
+			out[key] = true
+		}
+	}
+	if len(tails) > 0 {
+		for i := tails[len(tails)-1]; i >= 0; i = links[i].before {
+			delete(out, newer[i])
+		}
+	}
+	return out
+}
+
+// rule is what changes about one rule, of which nothing was there where before is nil.
+func (d *differ) rule(base Effect, was api.Protocol, before *resolve.Route, is api.Protocol, after *resolve.Route) (out []*entry[Effect]) {
+	old, now := inspect.Route{}, inspect.RouteOf(is, after)
+	if before != nil {
+		old = inspect.RouteOf(was, before)
+	}
+	tell := func(p Part, by, byBefore *api.Origin, a, b any) {
+		if differs(a, b) {
+			e := base
+			e.Part, e.Before, e.After, e.Origin = p, a, b, by
+			if b == nil {
+				e.Origin = byBefore
+			} else if byBefore != nil && !sameOrigin(byBefore, by) {
+				e.OriginBefore = byBefore
+			}
+			out = append(out, d.effects.of(e))
+		}
+	}
+	by, byBefore := strongest(now.Origins), strongest(old.Origins)
+	if before != nil {
+		tell(PartMatches, by, byBefore, old.Matches, now.Matches)
+		tell(PartOrigins, by, byBefore, old.Origins, now.Origins)
+	}
+	tell(PartFilters, now.FiltersBy, old.FiltersBy, orNil(old.Filters), orNil(now.Filters))
+	tell(PartBackends, now.BackendsBy, old.BackendsBy, orNil(old.Backends), orNil(now.Backends))
+	tell(PartMirrors, now.FiltersBy, old.FiltersBy, orNil(old.Mirrors), orNil(now.Mirrors))
+	tell(PartAction, now.BackendsBy, old.BackendsBy, actionOf(&old), actionOf(&now))
+	return append(out, d.policies(base, old.Policies, now.Policies)...)
+}
+
+// action is what the proxy does with a request beside forwarding it to a backend.
+type action struct {
+	Answer     string `json:"answer,omitempty"`
+	Hash       string `json:"hash,omitempty"`
+	WebSockets string `json:"webSockets,omitempty"`
+}
+
+func actionOf(r *inspect.Route) any {
+	if a := (action{r.Answer, r.Hash, r.WebSockets}); a != (action{}) {
+		return a
+	}
+	return nil
+}
+
+// orNil is null for an empty list.
+func orNil[T any](list []T) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// policies is what changes about the fields of policies that have an effect.
+func (d *differ) policies(base Effect, before, after map[string]sim.Policy) (out []*entry[Effect]) {
+	for _, kind := range union(before, after) {
+		was, is := acting(before[kind]), acting(after[kind])
+		for _, field := range union(was, is) {
+			e := base
+			e.Policy, e.Field = kind, field
+			a, had := was[field]
+			b, has := is[field]
+			if had {
+				e.Before, e.Origin = a.Value, a.Origin
+				d.losable(a.Origin)
+			}
+			if has {
+				e.After, e.Origin = b.Value, b.Origin
+			}
+			other := had && has && !sameOrigin(a.Origin, b.Origin)
+			if other {
+				e.OriginBefore = a.Origin
+			}
+			if other || had != has || differs(a.Value, b.Value) {
+				out = append(out, d.effects.of(e))
+			}
+		}
+	}
+	return out
+}
+
+func sameOrigin(a, b *api.Origin) bool { return a == b || a != nil && b != nil && a.Same(b) }
+
+// acting is what holds of a policy, by field, where it has an effect.
+func acting(p sim.Policy) map[string]sim.Said {
+	out := make(map[string]sim.Said, len(p.Why))
+	for field, said := range p.Why {
+		if len(said) > 0 && !slices.Contains(p.Idle, field) {
+			out[field] = said[len(said)-1]
+		}
+	}
+	return out
+}

@@ -1,0 +1,47 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/xds"
+)
+
+// Step is a change from one model to another.
+type Step struct {
+	Before, After *resolve.Model
+	// Affected are the dataplanes of which something may be another.
+	Affected []api.Ref
+	// Touched are the objects that change.
+	Touched []api.Ref
+	// Renderer is the one whose resources sidecars get.
+	Renderer *xds.Renderer
+	// See reports whether a dataplane may be told of; nil tells of all.
+	See func(api.Ref) bool
+}
+
+// Next is the step from what holds to what would hold after writes, with now as their time,
+// and what would become of each. Nothing of m changes.
+func Next(m *resolve.Model, writes []store.Write, now time.Time) (Step, []store.Result) {
+	written := m.Written()
+	changes, results := store.Changes(written, writes, now)
+	next, affected := m.Update(written.With(written.Revision()+1, changes), changes)
+	s := Step{Before: m, After: next, Affected: affected.Dataplanes}
+	for _, c := range changes {
+		s.Touched = append(s.Touched, c.Ref())
+	}
+	return s, results
+}
+
+var actions = map[store.Action]string{store.Created: "create", store.Updated: "update", store.Deleted: "delete", store.Unchanged: "unchanged"}
+
+// ChangesOf is what becomes of documents by the results of writes.
+func ChangesOf(results []store.Result) []Change {
+	out := []Change{}
+	for _, r := range results {
+		out = append(out, Change{Object: r.Ref.String(), Action: actions[r.Action]})
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+)
+
+var signs = map[string]string{"create": "+", "update": "~", "delete": "-", "unchanged": "="}
+
+// signed colours by what becomes of something: green comes, red goes, yellow changes.
+var signed = map[string]string{"create": "32", "update": "33", "delete": "31", "unchanged": "2"}
+
+// Text writes a plan for people at a terminal.
+func Text(w io.Writer, p Plan, s inspect.Style) error {
+	var out strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&out, strings.TrimRight(format, " ")+"\n", args...) }
+	for _, c := range p.Changes {
+		line("%s", s.Paint(signed[c.Action], signs[c.Action]+" "+c.Object)+"  "+c.Action)
+	}
+	line("")
+	line("%s", s.Paint("1", p.summary()))
+	at, place := "", ""
+	for i := range p.Effects {
+		e := &p.Effects[i]
+		if on := e.names(10); i == 0 || !e.same(&p.Effects[i-1].On) || on != at {
+			at, place = on, "\x00"
+			line("")
+			line("%s", s.Paint("1", "at "+on))
+		}
+		if e.place() != place {
+			if place = e.place(); place != "" {
+				line("  %s", place)
+			}
+		}
+		line("    %s", strings.TrimRight(e.what()+"  "+e.change()+"  "+s.Paint("2", e.by()), " "))
+	}
+	if len(p.Envoy) > 0 {
+		line("")
+		line("%s", s.Paint("1", "Envoy"))
+	}
+	for i := range p.Envoy {
+		r := &p.Envoy[i]
+		line("  %s  %s", s.Paint(signed[r.Action], signs[r.Action]+" "+r.Type+" "+r.Name), s.Paint("2", "at "+r.names(3)))
+	}
+	if p.Cut > 0 {
+		line("")
+		line("and %d more, which -o json does not list either", p.Cut)
+	}
+	for i, v := range p.Warnings {
+		if i == 0 {
+			line("")
+		}
+		line("%s %s", s.Paint("33", "warning:"), warningText(v))
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func warningText(v inspect.Violation) string {
+	var parts []string
+	at := api.Position{File: v.File, Line: v.Line, Column: v.Column}
+	if v.File == "" { // a text that nobody has at hand
+		at = api.Position{}
+	}
+	for _, x := range []string{at.String(), v.Object, string(v.Field), v.Message} {
+		if x != "" {
+			parts = append(parts, x)
+		}
+	}
+	return strings.Join(parts, ": ")
+}
+
+// cell keeps text from ending a cell of a table, and from being markup.
+var cell = strings.NewReplacer("|", `\|`, "\n", " ", "`", "'", "<", "&lt;", "*", `\*`, "_", `\_`, "[", `\[`)
+
+// Markdown writes a plan for the description of a pull request.
+func Markdown(w io.Writer, p Plan) error {
+	var out strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	line("### weft plan: %s\n", cell.Replace(p.summary()))
+	for _, c := range p.Changes {
+		line("- %s: %s", c.Action, cell.Replace(c.Object))
+	}
+	if len(p.Effects) > 0 {
+		line("\n| at | where | what | before | after | by |\n|---|---|---|---|---|---|")
+	}
+	for i := range p.Effects {
+		e := &p.Effects[i]
+		before, after := valueText(e.Before), valueText(e.After)
+		if e.Part == PartOrigins {
+			before, after = originsText(e.Before), originsText(e.After)
+		}
+		row := []string{e.names(3), e.place(), e.what(), before, after, e.by()}
+		for i := range row {
+			row[i] = cell.Replace(row[i])
+		}
+		line("| %s |", strings.Join(row, " | "))
+	}
+	if len(p.Envoy) > 0 {
+		line("\n<details><summary>%s of Envoy</summary>\n", counted(len(p.Envoy), "resource", "resources"))
+		for i := range p.Envoy {
+			line("- %s %s %s at %s", p.Envoy[i].Action, p.Envoy[i].Type, cell.Replace(p.Envoy[i].Name), cell.Replace(p.Envoy[i].names(3)))
+		}
+		line("\n</details>")
+	}
+	if p.Cut > 0 {
+		line("\nand %d more", p.Cut)
+	}
+	for i, v := range p.Warnings {
+		if i == 0 {
+			line("")
+		}
+		line("- **warning** %s", cell.Replace(warningText(v)))
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}

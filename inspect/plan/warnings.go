@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// losable notes the objects that may lose an effect.
+func (d *differ) losable(origins ...*api.Origin) {
+	for _, o := range origins {
+		if o != nil {
+			d.mayLose[o.Ref] = true
+		}
+	}
+}
+
+// warnings are references that would lose what they name, and entries of objects that
+// nobody touches which would have no effect any more.
+func warnings(s Step, d *differ) []*api.Violation {
+	out := inspect.Breaks(s.Before, s.After, s.Touched...)
+	byMesh := map[string][]api.Ref{}
+	for ref := range d.mayLose {
+		if !slices.Contains(s.Touched, ref) && s.After.Snapshot().Has(ref) {
+			byMesh[ref.Mesh] = append(byMesh[ref.Mesh], ref)
+		}
+	}
+	for _, mesh := range union(byMesh, nil) {
+		refs := byMesh[mesh]
+		slices.SortFunc(refs, api.Ref.Compare)
+		was, is := s.Before.Reader(nil).ReachOf(mesh, refs, nil), s.After.Reader(nil).ReachOf(mesh, refs, nil)
+		for i, ref := range refs {
+			out = append(out, lost(s.After.Snapshot(), ref, was[i], is[i])...)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *api.Violation) int { return a.Object.Compare(b.Object) })
+	return out
+}
+
+// lost are the entries of an object that acted and would not.
+func lost(after *api.Snapshot, ref api.Ref, was, is *resolve.Reach) (out []*api.Violation) {
+	now := map[api.Path]*resolve.Entry{}
+	for _, e := range is.Entries {
+		now[e.Field] = e
+	}
+	o, _ := after.Get(ref)
+	places := inspect.PlacesIn(after)
+	for _, e := range was.Entries {
+		n := now[e.Field]
+		if e.Acts == 0 || n != nil && n.Acts != 0 {
+			continue
+		}
+		note := api.Note{Origin: &api.Origin{Ref: ref, Field: e.Field}, Severity: api.Warning, Code: api.CodeNoEffect, Field: e.Field, Message: why(o, n)}
+		out = append(out, &api.Violation{Position: places.Of(note), Object: ref, Field: e.Field, Code: note.Code, Message: note.Message, Severity: api.Warning})
+	}
+	return out
+}
+
+// why says what becomes of an entry that acted before; n is nil where it is attached nowhere.
+func why(o *api.Object, n *resolve.Entry) string {
+	what := "it would take no request any more"
+	if _, policy := o.Spec.(*policies.Spec); policy {
+		what = "it would have no effect any more"
+	}
+	switch {
+	case n == nil:
+		return what + ": nothing that it is attached to is left"
+	case len(n.By) > 0:
+		var by []string
+		for _, x := range n.By {
+			by = append(by, inspect.OriginText(x))
+		}
+		return fmt.Sprintf("%s: %s would stand in its place", what, strings.Join(by, ", "))
+	case n.Why != "":
+		return what + ": " + n.Why
+	}
+	return what
+}

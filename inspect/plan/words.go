@@ -1,0 +1,187 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+)
+
+// what is the field or part of an effect, in words.
+func (e *Effect) what() string {
+	if e.Policy != "" {
+		return e.Policy + " " + e.Field
+	}
+	return string(e.Part)
+}
+
+// place is where at its dataplanes an effect is, in words; empty for all of one.
+func (e *Effect) place() string {
+	switch {
+	case e.Inbound != nil:
+		return "inbound " + e.Inbound.Name
+	case e.Destination == nil:
+		return ""
+	}
+	d := e.Destination
+	name := d.Name
+	if d.Namespace != "" {
+		name = d.Namespace + "/" + name
+	}
+	if d.Port != 0 {
+		name += ":" + strconv.Itoa(int(d.Port))
+	}
+	text := "to " + d.Kind + " " + name
+	if e.Route != nil && e.Route.Text != "" {
+		text += ", " + e.Route.Text
+	}
+	return text
+}
+
+// change is what an effect changes, in words.
+func (e *Effect) change() string {
+	switch {
+	case e.Part == PartRoute && e.Before == nil:
+		return "new"
+	case e.Part == PartRoute && e.After == nil:
+		return "goes"
+	case e.Part == PartEndpoints:
+		return strings.TrimSpace(listed("- ", e.Before) + " " + listed("+ ", e.After))
+	case e.Policy != "" && !differs(e.Before, e.After):
+		return valueText(e.After) + ", as before"
+	case e.Part == PartOrigins:
+		return originsText(e.Before) + " → " + originsText(e.After)
+	}
+	return valueText(e.Before) + " → " + valueText(e.After)
+}
+
+// by is whose word holds, in words.
+func (e *Effect) by() string {
+	if e.Part == PartOrigins || e.Origin == nil && e.OriginBefore == nil {
+		return ""
+	}
+	text := inspect.OriginText(e.Origin)
+	if e.After == nil {
+		return "was " + text
+	}
+	if e.OriginBefore != nil {
+		text += ", not " + inspect.OriginText(e.OriginBefore) + " any more"
+	}
+	return "by " + text
+}
+
+// listed are texts with a sign before each; at most ten, and how many more.
+func listed(sign string, v any) string {
+	all, _ := plain(v).([]any)
+	var out []string
+	for i, x := range all {
+		if i == 10 {
+			out = append(out, fmt.Sprintf("and %d more", len(all)-i))
+			break
+		}
+		out = append(out, sign+valueText(x))
+	}
+	return strings.Join(out, " ")
+}
+
+func originsText(v any) string {
+	var origins []*api.Origin
+	if json.Unmarshal(text(v), &origins) != nil || len(origins) == 0 {
+		return "nobody"
+	}
+	var out []string
+	for _, o := range origins {
+		out = append(out, inspect.OriginText(o))
+	}
+	return strings.Join(out, " + ")
+}
+
+// valueText is a value as people write it.
+func valueText(v any) string {
+	switch x := plain(v).(type) {
+	case nil:
+		return "–"
+	case string:
+		if strings.ContainsFunc(x, unicode.IsControl) {
+			return strconv.Quote(x)
+		}
+		return x
+	case []any:
+		var out []string
+		for _, y := range x {
+			out = append(out, elementText(y))
+		}
+		return strings.Join(out, ", ")
+	default:
+		return string(text(x))
+	}
+}
+
+// elementText is a value of a list: a backend or a mirror as its name, port and share.
+func elementText(v any) string {
+	x, ok := v.(map[string]any)
+	name, named := x["name"].(string)
+	share, shared := x["share"].(json.Number)
+	if !ok || !named || !shared {
+		return valueText(v)
+	}
+	if port, ok := x["port"].(json.Number); ok {
+		name += ":" + port.String()
+	}
+	part, _ := share.Float64()
+	name += " " + strconv.FormatFloat(part*100, 'g', 4, 64) + " %"
+	if reason, ok := x["reason"].(string); ok {
+		name += " (" + reason + ")"
+	}
+	return name
+}
+
+// plain is v as JSON has it.
+func plain(v any) any {
+	d := json.NewDecoder(bytes.NewReader(text(v)))
+	d.UseNumber()
+	var out any
+	if d.Decode(&out) != nil {
+		return nil
+	}
+	return out
+}
+
+// names are the dataplanes, in words: at most so many names.
+func (o *On) names(most int) string {
+	all := o.Dataplanes
+	if o.Dataplane != "" {
+		all = []string{o.Dataplane}
+	}
+	n := len(all) + o.Cut
+	if n > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), n-most)
+	}
+	return strings.Join(all, ", ")
+}
+
+func (o *On) same(p *On) bool { return !differs(o, p) }
+
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}
+
+// summary is the plan in one sentence.
+func (p *Plan) summary() string {
+	if p.Dataplanes.Affected == 0 {
+		return "no dataplane is affected"
+	}
+	text := fmt.Sprintf("%d of %s affected", p.Dataplanes.Affected, counted(p.Dataplanes.Total, "dataplane", "dataplanes"))
+	if names := p.Dataplanes.names(10); names != "" {
+		text += ": " + names
+	}
+	return text
+}

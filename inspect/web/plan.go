@@ -1,0 +1,110 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/store"
+)
+
+// planned is the answer to a write with dryRun=true: what POST /_apply says of it, and the
+// plan (contract 9).
+type planned struct {
+	Revision uint64   `json:"revision"`
+	DryRun   bool     `json:"dryRun"`
+	Results  []result `json:"results"`
+	plan.Plan
+}
+
+// previewed writes nothing, and says what would become of what write says.
+func (s *server) previewed(ctx context.Context, write store.Plan) (outcome, error) {
+	model, err := s.Documents.Model(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	writes, err := write(model.Written())
+	if err != nil {
+		return outcome{}, err
+	}
+	step, results := plan.Next(model, writes, time.Now())
+	return outcome{revision: model.Written().Revision(), results: results, model: step.After, step: &step}, nil
+}
+
+// plan is what would change by what nobody did. Who may not ask about all dataplanes is told
+// of those that may be asked about, and of no other's documents.
+func (s *server) plan(ctx context.Context, o outcome) (planned, error) {
+	step := *o.step
+	step.Renderer = s.Renderer
+	var failed error
+	if mustAsk(ctx) {
+		step.See = s.explained(ctx, &failed)
+	}
+	out := planned{Revision: o.revision, DryRun: true, Results: resultsOf(o.results), Plan: plan.Of(step, o.results)}
+	if step.See != nil {
+		out.Warnings = []inspect.Violation{}
+	}
+	return out, failed
+}
+
+func resultsOf(list []store.Result) []result {
+	out := []result{}
+	for _, x := range list {
+		out = append(out, result{x.Ref.String(), x.Action})
+	}
+	return out
+}
+
+// explained reports whether a user may be told what applies to a dataplane. What keeps that
+// from being known is failed.
+func (s *server) explained(ctx context.Context, failed *error) func(api.Ref) bool {
+	u, _ := ctx.Value(userKey{}).(user)
+	t, _ := s.Catalog.Type(api.KindDataplane)
+	known := map[string]bool{}
+	return func(ref api.Ref) bool {
+		may, asked := known[ref.Namespace]
+		if !asked && *failed == nil {
+			var err error
+			if may, err = u.may(ctx, Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Subresource: "explain", Namespace: ref.Namespace}); err != nil {
+				*failed = problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+			}
+			known[ref.Namespace] = may
+		}
+		return may
+	}
+}
+
+// wouldRemove deletes nothing, and says what would change, and what would lose what it refers to.
+func (s *server) wouldRemove(w http.ResponseWriter, r *http.Request, write store.Plan, err error) error {
+	if err != nil {
+		return err
+	}
+	if s.ReadOnly {
+		return s.refusal(r.Context())
+	}
+	o, err := s.previewed(r.Context(), write)
+	if err != nil {
+		return err
+	}
+	if o.results[0].Action == store.Missing {
+		return missing()
+	}
+	body, err := s.plan(r.Context(), o)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, body)
+	return nil
+}
+
+// refusal is what a store that takes no writes answers to one: where documents are written
+// instead. The write that it is asked for deletes nothing, in any store.
+func (s *server) refusal(ctx context.Context) error {
+	if _, _, err := s.Documents.Apply(ctx, store.Writes(store.Write{Delete: &api.Ref{}})); err != nil {
+		return err
+	}
+	return store.ErrReadOnly
+}
