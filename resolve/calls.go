@@ -23,7 +23,7 @@ type call struct {
 }
 
 func (c call) equal(o call) bool {
-	return c.address == o.address && c.port == o.port && c.dest == o.dest && c.index == o.index && c.edge == o.edge && same(c.lost, o.lost)
+	return c.address == o.address && c.port == o.port && c.dest == o.dest && c.index == o.index && c.edge == o.edge && c.passes == o.passes && same(c.lost, o.lost)
 }
 
 // callsOf lists what a dataplane reaches (contract 8): what its outbounds name

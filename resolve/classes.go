@@ -17,6 +17,18 @@ func (c *calls) equal(o *calls) bool {
 	return len(c.list) == len(o.list) && (len(c.list) == 0 || &c.list[0] == &o.list[0] || slices.EqualFunc(c.list, o.list, call.equal))
 }
 
+// hash leaves out what is said of what leads nowhere.
+func (c *calls) hash() uint64 {
+	out := uint64(offset)
+	for i := range c.list {
+		x := &c.list[i]
+		if out = mixed(out, x.address) ^ uint64(x.port)<<32 ^ uint64(x.index); x.dest != nil {
+			out = mixed(out, x.dest.ID)
+		}
+	}
+	return out
+}
+
 // called is the class that a dataplane belongs to for each destination that it
 // calls, in the order of its calls; empty for what leads nowhere.
 type called struct{ classes []string }
@@ -54,11 +66,12 @@ func (c *collections) addClasses() {
 	})
 	c.reached = derive.Derive(c.schema, "destinations reached", c.byReach, derive.Values[calls]{Equal: (*calls).equal},
 		func(r *derive.Reader, key string) *calls { return &calls{mesh{c, r}.callsWithin(groupOf(key))} })
-	c.calls = derive.Derive(c.schema, "calls", c.dataplanes, derive.Values[calls]{Equal: (*calls).equal}, func(r *derive.Reader, key string) *calls {
+	c.calls = derive.Derive(c.schema, "calls", c.dataplanes, derive.Values[calls]{Equal: (*calls).equal, Hash: (*calls).hash}, func(r *derive.Reader, key string) *calls {
 		return &calls{mesh{c, r}.callsOf(need(c.dataplanes, r, key))}
 	})
 	c.called = derive.Derive(c.schema, "classes held", c.calls, derive.Values[called]{
 		Equal: func(a, b *called) bool { return slices.Equal(a.classes, b.classes) },
+		Hash:  func(x *called) uint64 { return mixed(offset, x.classes...) },
 	}, func(r *derive.Reader, key string) *called {
 		p, list := need(c.dataplanes, r, key), need(c.calls, r, key).list
 		out := &called{make([]string, len(list))}

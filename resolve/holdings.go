@@ -7,8 +7,17 @@ import (
 	"github.com/weftmesh/weft/resolve/derive"
 )
 
-// used is the clusters that the tables of a dataplane name.
+// used is the clusters that the tables of a dataplane name. Dataplanes that use the same
+// share one.
 type used struct{ clusters []use }
+
+func (u *used) hash() uint64 {
+	out := uint64(offset)
+	for _, x := range u.clusters {
+		out = mixed(out, x.cluster)
+	}
+	return out
+}
 
 // use is a cluster as a dataplane uses it: the keys of its two collections.
 type use struct {
@@ -17,12 +26,16 @@ type use struct {
 }
 
 // held is the clusters that a dataplane holds, sorted by name.
-type held struct{ list []ClusterUse }
+type held struct {
+	list []ClusterUse
+	of   uint64 // hash of what is used
+}
 
 // addHoldings derives what applies to each dataplane.
 func (c *collections) addHoldings() {
 	c.used = derive.Derive(c.schema, "uses", c.called, derive.Values[used]{
 		Equal: func(a, b *used) bool { return slices.Equal(a.clusters, b.clusters) },
+		Hash:  (*used).hash,
 	}, func(r *derive.Reader, key string) *used {
 		return mesh{c, r}.uses(need(c.dataplanes, r, key), need(c.called, r, key).classes, need(c.hostGroups, r, key).keys)
 	})
@@ -42,8 +55,10 @@ func (c *collections) addHoldings() {
 		id, v := cutVariant(key)
 		return &endpointsKept{Endpoints: Endpoints{Name: v.clusterName(need(c.dests, r, id).Destination), List: need(c.members, r, id).subset(v.Tags)}}
 	})
-	c.held = derive.Derive(c.schema, "held", c.used, derive.Values[held]{Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) }},
-		func(r *derive.Reader, key string) *held { return mesh{c, r}.holds(need(c.used, r, key)) })
+	c.held = derive.Derive(c.schema, "held", c.used, derive.Values[held]{
+		Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) },
+		Hash:  func(h *held) uint64 { return h.of },
+	}, func(r *derive.Reader, key string) *held { return mesh{c, r}.holds(need(c.used, r, key)) })
 	c.inbounds = derive.Derive(c.schema, "inbounds", c.dataplanes, derive.Values[inbounds]{
 		Equal: func(a, b *inbounds) bool { return slices.Equal(a.list, b.list) && slices.Equal(a.edges, b.edges) },
 	}, func(r *derive.Reader, key string) *inbounds {
@@ -124,7 +139,7 @@ func (c *Cluster) equal(o *Cluster) bool {
 }
 
 func (m mesh) holds(u *used) *held {
-	out := &held{make([]ClusterUse, 0, len(u.clusters))}
+	out := &held{make([]ClusterUse, 0, len(u.clusters)), u.hash()}
 	for _, n := range u.clusters {
 		c, e := need(m.clusters, m.at, n.cluster), need(m.endpoints, m.at, n.endpoints)
 		if c != nil && e != nil {

@@ -151,9 +151,12 @@ func (p Policies) hash(h uint64) uint64 {
 // offset and prime are those of FNV-1a.
 const offset, prime = 14695981039346656037, 1099511628211
 
-func mixed(h uint64, text string) uint64 {
-	for i := range len(text) {
-		h = (h ^ uint64(text[i])) * prime
+func mixed(h uint64, texts ...string) uint64 {
+	for _, text := range texts {
+		for i := range len(text) {
+			h = (h ^ uint64(text[i])) * prime
+		}
+		h *= prime
 	}
-	return h * prime
+	return h
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -64,7 +65,7 @@ func Body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	if err != nil && !told(err) {
 		err = badField("", "the body cannot be read: "+err.Error()+"; send it again")
 	}
-	return text, err
+	return bytes.Clone(text), err // of its own length: a document keeps its text
 }
 
 // told reports whether an error says by itself what was wrong with a body: it was too large,
