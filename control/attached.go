@@ -1,7 +1,9 @@
 package control
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"sync"
 
@@ -76,18 +78,42 @@ func (l *nameLists) of(m *resolve.Model, dp api.Ref) *attach.Names {
 func (p *Plane) publish(m *resolve.Model, affected resolve.Affected) {
 	p.ads.Publish(m, affected)
 	p.agents.Publish(affected.Dataplanes)
+	p.tellPeers(m, affected)
 }
 
-// envoys answers what users ask of Envoys, through the agents of their sidecars.
+// envoys answers what users ask of Envoys, through the agents of their sidecars, wherever
+// those are connected.
 type envoys struct{ *Plane }
 
 // Ask writes the answer of the Envoy of a dataplane.
 func (e envoys) Ask(ctx context.Context, dp api.Ref, path string, w io.Writer) error {
+	if _, here := e.agents.Stream(dp); !here && e.peers != nil {
+		if passed, err := e.peers.Pass(ctx, dp, path, w); passed {
+			return err
+		}
+	}
 	return e.agents.Ask(ctx, dp, path, w)
 }
 
 // Sent is what ADS sent to it, as Envoy would say it; false where it has no stream.
-func (e envoys) Sent(dp api.Ref) ([]byte, bool, error) { return e.ads.Sent(dp) }
+func (e envoys) Sent(ctx context.Context, dp api.Ref) ([]byte, bool, error) {
+	sent, ok, err := e.ads.Sent(dp)
+	if ok || err != nil || e.peers == nil {
+		return sent, ok, err
+	}
+	var there bytes.Buffer
+	passed, err := e.peers.Pass(ctx, dp, "", &there)
+	if errors.Is(err, attach.ErrNoStream) { // it went a moment ago
+		return nil, false, nil
+	}
+	return there.Bytes(), passed, err
+}
 
 // Resolving is beside how many dataplanes of a mesh its names resolve.
-func (e envoys) Resolving(mesh string) int { return e.agents.Resolving(mesh) }
+func (e envoys) Resolving(mesh string) int {
+	n := e.agents.Resolving(mesh)
+	if e.peers != nil {
+		n += e.peers.Resolving(mesh)
+	}
+	return n
+}

@@ -45,6 +45,9 @@ func (p *Plane) keep(ctx context.Context, running *errgroup.Group) {
 	if p.bare != nil {
 		p.followBare(ctx, running)
 	}
+	if p.peers != nil {
+		running.Go(func() error { p.findPeers(ctx); return nil })
+	}
 	if p.roots != nil {
 		if p.roots != roots.Authority(p.shared) {
 			running.Go(func() error { p.roots.Run(ctx); return nil })

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/identity"
+	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
@@ -27,8 +28,13 @@ func (p *Plane) openCluster() error {
 	if err != nil {
 		return err
 	}
-	s, err := kube.Open(kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: world.DefaultMesh(),
-		Namespaces: p.cfg.readNamespaces(), Reports: p.cfg.Namespace != "", Log: p.log})
+	c := kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: world.DefaultMesh(),
+		Namespaces: p.cfg.readNamespaces(), Reports: p.cfg.Namespace != "", Log: p.log}
+	if p.name = p.cfg.replica(); p.cfg.PeerToken != "" {
+		p.peers = peers.New()
+		c.Moved = p.peers.Moved
+	}
+	s, err := kube.Open(c)
 	if err != nil {
 		return err
 	}
@@ -43,7 +49,7 @@ func (p *Plane) openCluster() error {
 		p.log.Warn("without --namespace this control plane writes nothing to the cluster: no status, no mesh default")
 		return nil
 	}
-	p.elector, err = election.New(election.Config{REST: rest, Namespace: p.cfg.Namespace, Name: leaseName, Identity: p.cfg.replica(), Log: p.log})
+	p.elector, err = election.New(election.Config{REST: rest, Namespace: p.cfg.Namespace, Name: leaseName, Identity: p.name, Log: p.log})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
@@ -66,12 +67,17 @@ type Config struct {
 	// BackendAddresses are the hosts that RouteGroups may send to without a service.
 	BackendAddresses []string `json:"backend-addresses"`
 
+	// PeerToken is a file by which replicas of a cluster know each other; empty for a lone one.
+	PeerToken string `json:"peer-token"`
+
 	// Replica is the name of this replica among those of its cluster, that of its pod;
 	// empty for one that is made up.
 	Replica string `json:"-"`
 	// Version is that of the program, as everything that the control plane says
 	// of itself has it.
 	Version string `json:"-"`
+	// DialPeer reaches another replica at an address; nil is by the network.
+	DialPeer func(ctx context.Context, address string) (net.Conn, error) `json:"-"`
 	// Now is the clock of the authority of a cluster; nil is that of the host.
 	Now func() time.Time `json:"-"`
 	// DeregisterAfter is how long the Dataplane of a sidecar that brought it
@@ -142,6 +148,9 @@ func (c Config) Validate() error {
 	}
 	if c.Certificates != "" && (c.Store != "kube" || c.Namespace == "") {
 		refuse("--certificates takes the place of the cluster's authority; give --store kube and --namespace NAME with it")
+	}
+	if c.PeerToken != "" && (c.Store != "kube" || c.Namespace == "" || c.XDSPlaintext || c.XDSTLSCert != "") {
+		refuse("--peer-token is for replicas that know each other by the cluster's authority; give --store kube and --namespace NAME with it, without --xds-plaintext and --xds-tls-cert")
 	}
 	if c.DataDir == "" {
 		refuse("--data-dir is empty; name a directory for tokens and the store")

@@ -56,6 +56,9 @@ func (p *Plane) campaign(ctx context.Context) {
 	if _, err := p.loop.model(ctx, 0); err != nil {
 		return // ctx has ended
 	}
+	if p.peers != nil {
+		p.peers.Settle(ctx) // else the first statuses would leave theirs out
+	}
 	p.elector.Run(ctx, p.write)
 }
 

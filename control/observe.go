@@ -39,6 +39,7 @@ type observer struct {
 	propagation prometheus.Histogram
 
 	onJoin, onLeave func(server.Peer) // set before the first stream
+	onStir          func(api.Ref)     // likewise; nil tells nobody
 
 	stirred atomic.Uint64 // how often sidecars came, went, followed or refused
 
@@ -157,6 +158,7 @@ func (o *observer) within(revision uint64) context.Context {
 // Connected is told of a new stream.
 func (o *observer) Connected(p server.Peer) {
 	o.stirred.Add(1)
+	o.Stirred(p.Dataplane)
 	o.streams.WithLabelValues(p.Protocol).Inc()
 	o.events.Publish(web.Event{Type: "connect", Dataplane: p.Dataplane.String()})
 	if o.onJoin != nil {
@@ -167,6 +169,7 @@ func (o *observer) Connected(p server.Peer) {
 // Disconnected is told of the end of a stream.
 func (o *observer) Disconnected(p server.Peer, err error) {
 	o.stirred.Add(1)
+	o.Stirred(p.Dataplane)
 	o.streams.WithLabelValues(p.Protocol).Dec()
 	v := web.Event{Type: "disconnect", Dataplane: p.Dataplane.String()}
 	if err != nil {
@@ -198,6 +201,7 @@ func (o *observer) Acked(p server.Peer, push server.Push, took time.Duration) {
 // Nacked is told of a refusal.
 func (o *observer) Nacked(p server.Peer, n server.Nack) {
 	o.stirred.Add(1)
+	o.Stirred(p.Dataplane)
 	o.nacks.WithLabelValues(n.Type).Inc()
 	o.events.Publish(web.Event{Type: "nack", Dataplane: p.Dataplane.String(), Resources: n.Type, Revision: n.Revision, Message: n.Message})
 	_, span := o.tracer.Start(o.within(n.Revision), "refused", trace.WithAttributes(attribute.String("weft.dataplane", p.Dataplane.String())))
@@ -205,9 +209,17 @@ func (o *observer) Nacked(p server.Peer, n server.Nack) {
 	span.End()
 }
 
+// Stirred is told when the state of a sidecar may be another.
+func (o *observer) Stirred(dp api.Ref) {
+	if o.onStir != nil {
+		o.onStir(dp)
+	}
+}
+
 // Synced is told when a sidecar has everything of a revision.
 func (o *observer) Synced(p server.Peer, revision uint64) {
 	o.stirred.Add(1)
+	o.Stirred(p.Dataplane)
 	now := time.Now()
 	o.events.Publish(web.Event{Type: "synced", Dataplane: p.Dataplane.String(), Revision: revision})
 	o.mu.Lock()

@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/bare"
 	"github.com/weftmesh/weft/control/identity"
+	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
@@ -39,6 +40,8 @@ type Plane struct {
 	own        store.Store       // what the control plane itself writes to
 	feed       *file.Feed        // of --dir beside another store
 	cluster    *kube.Store       // of --store kube
+	name       string            // of this replica
+	peers      *peers.Replica    // with --peer-token: the other replicas
 	elector    *election.Elector // with a namespace: who of its replicas writes
 	writers    []writer
 	roots      roots.Authority // of a cluster; nil where its authority is not needed
@@ -169,6 +172,9 @@ func (p *Plane) compose() error {
 	p.loop = newLoop(p.log, p.observe, p.publish)
 	agents := attached.Default()
 	agents.Authenticator = auth
+	if p.peers != nil {
+		agents.Stirred, p.observe.onStir = p.peers.Stirred, p.peers.Stirred
+	}
 	p.attach(agents)
 	connected := func(ref api.Ref) bool {
 		s, ok := p.ads.Status(ref)
@@ -184,6 +190,7 @@ func (p *Plane) compose() error {
 		p.ephemerals.left(peer.Dataplane)
 		p.returning.left(peer.Dataplane)
 	}
+	p.joinPeers()
 	handler, err := p.webHandler(keys)
 	if err != nil {
 		return err
@@ -200,7 +207,13 @@ func (p *Plane) compose() error {
 		return err
 	}
 	p.xdsPort = port.New(port.Options{Logger: p.log, TLS: tls, HTTP: mux,
-		Register: func(g grpc.ServiceRegistrar) { p.ads.Register(g); p.agents.Register(g) }})
+		Register: func(g grpc.ServiceRegistrar) {
+			p.ads.Register(g)
+			p.agents.Register(g)
+			if p.peers != nil {
+				p.peers.Register(g)
+			}
+		}})
 	return nil
 }
 

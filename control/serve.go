@@ -54,6 +54,11 @@ func (p *Plane) shutdown(ctx context.Context) {
 	if err := errors.Join(p.ads.Shutdown(streams), p.agents.Shutdown(streams)); err != nil {
 		p.log.Warn("streams did not end in time", "error", err)
 	}
+	if p.peers != nil {
+		if err := p.peers.Shutdown(streams); err != nil {
+			p.log.Warn("peers did not end in time", "error", err)
+		}
+	}
 	if err := p.xdsPort.Shutdown(ctx); err != nil {
 		p.log.Warn("sidecars were cut off", "error", err)
 	}

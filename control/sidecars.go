@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/xds/server"
@@ -15,20 +16,28 @@ type sidecars struct {
 	ads       *server.Server
 	loop      *loop
 	returning *returning
+	peers     *peers.Replica // nil where there are none
 }
 
-// Sidecars is the state of every dataplane that is or was connected. One whose
-// next configuration waits to be published is not in sync, though its stream
-// does not know it yet.
+// Sidecars is the state of every dataplane that is or was connected, here or to a peer. One
+// whose next configuration waits to be published is not in sync, though its stream does not
+// know it yet.
 func (s sidecars) Sidecars() []inspect.Sidecar {
 	waiting := s.loop.unpublished()
+	elsewhere := s.elsewhere()
 	var out []inspect.Sidecar
 	for st := range s.ads.Peers() {
-		out = append(out, sidecarOf(st, waiting[st.Dataplane]))
+		there, ok := elsewhere[st.Dataplane]
+		delete(elsewhere, st.Dataplane)
+		out = append(out, choose(st, there, ok, waiting[st.Dataplane]))
+	}
+	for ref, there := range elsewhere {
+		out = append(out, choose(server.SyncStatus{}, there, true, waiting[ref]))
 	}
 	now := time.Now()
 	for _, ref := range s.returning.all(now) {
-		if _, known := s.ads.Status(ref); !known && s.returning.awaits(ref, now) {
+		_, known := s.ads.Status(ref)
+		if _, there := elsewhere[ref]; !known && !there && s.returning.awaits(ref, now) {
 			out = append(out, inspect.Sidecar{Dataplane: ref, Awaited: true})
 		}
 	}
@@ -36,13 +45,50 @@ func (s sidecars) Sidecars() []inspect.Sidecar {
 	return out
 }
 
+// elsewhere are the sidecars whose streams peers have, of several the newest.
+func (s sidecars) elsewhere() map[api.Ref]peers.State {
+	out := map[api.Ref]peers.State{}
+	if s.peers == nil {
+		return out
+	}
+	for _, st := range s.peers.Sidecars() {
+		if other, ok := out[st.Sidecar.Dataplane]; !ok || st.Stream.Since.After(other.Stream.Since) {
+			out[st.Sidecar.Dataplane] = st
+		}
+	}
+	return out
+}
+
+// there is a sidecar whose stream a peer has.
+func (s sidecars) there(dp api.Ref) (peers.State, bool) {
+	if s.peers == nil {
+		return peers.State{}, false
+	}
+	return s.peers.Sidecar(dp)
+}
+
 // Sidecar is the state of one dataplane.
 func (s sidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
 	st, ok := s.ads.Status(dp)
-	if !ok {
+	there, elsewhere := s.there(dp)
+	if !ok && !elsewhere {
 		return inspect.Sidecar{}, false
 	}
-	return sidecarOf(st, s.loop.waits(dp)), true
+	return choose(st, there, elsewhere, s.loop.waits(dp)), true
+}
+
+// choose is the state of a dataplane that is or was connected here, and maybe there. A sidecar
+// that moves may have a stream at both for a while, of which the newer one counts.
+func choose(here server.SyncStatus, there peers.State, elsewhere, waits bool) inspect.Sidecar {
+	if elsewhere && !isHere(here, there) {
+		there.Sidecar.InSync = there.Sidecar.InSync && !waits
+		return there.Sidecar
+	}
+	return sidecarOf(here, waits)
+}
+
+func isHere(here server.SyncStatus, there peers.State) bool {
+	return here.Connected && here.Since.After(there.Stream.Since)
 }
 
 func sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
@@ -57,6 +103,9 @@ func sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
 // Stream is the state of one sidecar.
 func (s sidecars) Stream(dp api.Ref) (web.Stream, bool) {
 	st, ok := s.ads.Status(dp)
+	if there, elsewhere := s.there(dp); elsewhere && !isHere(st, there) {
+		return there.Stream, true
+	}
 	if !ok {
 		return web.Stream{}, false
 	}

@@ -98,6 +98,8 @@ type Overview struct {
 	Objects  []Status `json:"objects"`
 	// Unread is what cannot be read at all, so that its mesh is not known.
 	Unread []Unread `json:"unread,omitempty"`
+	// Notes say what is not known here, such as the sidecars of a replica that is silent.
+	Notes []api.Note `json:"notes,omitempty"`
 }
 
 // MeshKnown is an error, with what comes near, where there is no such mesh.

@@ -187,6 +187,9 @@ func overviewText(w io.Writer, o inspect.Overview) error {
 		at := api.Position{File: u.File, Line: u.Line, Column: u.Column}
 		fmt.Fprintf(w, "  %s\n", oneLine(strings.TrimPrefix(at.String()+": "+u.Message, ": ")))
 	}
+	for _, n := range o.Notes {
+		fmt.Fprintf(w, "  %s\n", oneLine(n.Message))
+	}
 	if len(o.Objects) == 0 {
 		return nil
 	}

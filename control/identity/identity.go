@@ -118,9 +118,12 @@ func (d *Dataplanes) Authenticate(ctx context.Context, token string) (server.Ide
 
 // review is what the API server says, or said before.
 func (d *Dataplanes) review(ctx context.Context, token string) (reviewed, error) {
-	c, err := shape(token)
+	c, err := shape(token, inject.TokenAudience, "weft-token")
 	if err != nil {
 		return reviewed{}, err
+	}
+	if c.Kubernetes.Namespace != "" && c.Kubernetes.Pod.Name == "" {
+		return reviewed{}, status.Error(codes.Unauthenticated, unbound)
 	}
 	key := sha256.Sum256([]byte(token))
 	if r, ok := d.kept(key); ok {
@@ -177,13 +180,13 @@ type claims struct {
 	} `json:"kubernetes.io"`
 }
 
-// shape refuses what need not be reviewed. It believes nothing: the review has the last word.
-func shape(token string) (c claims, err error) {
+// shape refuses what need not be reviewed of tokens of a volume. It believes nothing: the review has the last word.
+func shape(token, audience, volume string) (c claims, err error) {
 	bad := func(why string) (claims, error) {
 		return claims{}, status.Error(codes.Unauthenticated, why)
 	}
 	if token == "" {
-		return bad("no token; give that of the pod's volume weft-token in the metadata key authorization")
+		return bad("no token; give that of the pod's volume " + volume + " in the metadata key authorization")
 	}
 	if len(token) > longest {
 		return bad("the token is too long for one of a service account")
@@ -192,12 +195,10 @@ func shape(token string) (c claims, err error) {
 		return bad("the token is not one of a service account")
 	}
 	switch {
-	case !slices.Contains(c.Audience, inject.TokenAudience):
-		return bad("the token is for another audience; give that of the pod's volume weft-token, for " + inject.TokenAudience)
+	case !slices.Contains(c.Audience, audience):
+		return bad("the token is for another audience; give that of the pod's volume " + volume + ", for " + audience)
 	case c.ExpiresAt == nil || !c.ExpiresAt.After(time.Now()):
-		return bad("the token has ended; give the renewed one of the pod's volume weft-token")
-	case c.Kubernetes.Namespace != "" && c.Kubernetes.Pod.Name == "":
-		return bad(unbound)
+		return bad("the token has ended; give the renewed one of the pod's volume " + volume)
 	}
 	return c, nil
 }

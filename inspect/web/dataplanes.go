@@ -37,6 +37,7 @@ type Stream struct {
 	Agent           string    // version of the program that runs the client; may be unknown
 	Types           map[string]Counters
 	Note            string // what keeps it without its configuration
+	ControlPlane    string // name of the replica that has the stream; empty for this one
 }
 
 // Counters are numbers of responses of one type: cds, eds, lds, rds.
@@ -82,7 +83,8 @@ func (s *server) overviewOf(o *api.Object) overview {
 	if !ok {
 		return v
 	}
-	sub := subscription{ID: s.About.InstanceID + "-" + o.Name, ControlPlane: s.About.InstanceID,
+	by := cmp.Or(st.ControlPlane, s.About.InstanceID)
+	sub := subscription{ID: by + "-" + o.Name, ControlPlane: by,
 		ConnectTime: &st.Since,
 		Version:     map[string]any{"kumaDp": map[string]any{"version": cmp.Or(st.Agent, "unknown")}, st.Client: map[string]any{"version": st.Version}}}
 	if !st.Connected {

@@ -60,7 +60,7 @@ func (s *server) configDump(w http.ResponseWriter, r *http.Request) error {
 	if s.Envoys == nil || !errors.As(err, &refused) || refused.Detail != errNoStream.Detail {
 		return err
 	}
-	sent, ok, dumped := s.Envoys.Sent(ref)
+	sent, ok, dumped := s.Envoys.Sent(r.Context(), ref)
 	switch {
 	case dumped != nil:
 		return dumped

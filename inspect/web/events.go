@@ -23,6 +23,7 @@ type Event struct {
 	Count     int       `json:"count,omitempty"`     // of objects, dataplanes or resources
 	Took      float64   `json:"tookSeconds,omitempty"`
 	Message   string    `json:"message,omitempty"`
+	Replica   string    `json:"replica,omitempty"` // of the control plane where it happened; empty for this one
 }
 
 // Events hands what happens to everybody who listens. Nobody is waited for: a
@@ -33,6 +34,8 @@ type Events struct {
 
 	mu        sync.Mutex
 	listeners map[*listener]bool
+	users     int           // of the listeners
+	wanted    chan struct{} // closed when the first user comes or the last one goes
 	done      chan struct{}
 	once      sync.Once
 }
@@ -46,7 +49,9 @@ type listener struct {
 const backlog = 1024
 
 // NewEvents has no listeners yet.
-func NewEvents() *Events { return &Events{listeners: map[*listener]bool{}, done: make(chan struct{})} }
+func NewEvents() *Events {
+	return &Events{listeners: map[*listener]bool{}, wanted: make(chan struct{}), done: make(chan struct{})}
+}
 
 // Close ends all streams of events.
 func (e *Events) Close() { e.once.Do(func() { close(e.done) }) }
@@ -74,17 +79,42 @@ func (e *Events) Publish(v Event) {
 	}
 }
 
-func (e *Events) listen() (*listener, func()) {
+// Wanted reports whether users listen, and is closed when that is otherwise.
+func (e *Events) Wanted() (bool, <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.users > 0, e.wanted
+}
+
+// Relay hands on what happens, until stop, to somebody who wants nothing himself.
+func (e *Events) Relay() (events <-chan Event, stop func()) {
+	l, stop := e.listen(0)
+	return l.events, stop
+}
+
+// listen counts that many users.
+func (e *Events) listen(users int) (*listener, func()) {
 	l := &listener{events: make(chan Event, backlog)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.listeners[l] = true
 	e.listening.Add(1)
+	e.count(users)
 	return l, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		delete(e.listeners, l)
 		e.listening.Add(-1)
+		e.count(-users)
+	}
+}
+
+// count needs mu.
+func (e *Events) count(more int) {
+	before := e.users > 0
+	if e.users += more; before != (e.users > 0) {
+		close(e.wanted)
+		e.wanted = make(chan struct{})
 	}
 }
 
@@ -94,7 +124,7 @@ const heartbeat = 15 * time.Second
 // events streams what happens until the client goes.
 func (s *server) events(w http.ResponseWriter, r *http.Request) error {
 	c := http.NewResponseController(w)
-	l, stop := s.Events.listen()
+	l, stop := s.Events.listen(1)
 	defer stop()
 	_ = c.SetReadDeadline(time.Time{}) // the stream outlives any request's time
 	w.Header().Set("Content-Type", "text/event-stream")

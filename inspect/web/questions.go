@@ -73,6 +73,9 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 	if c, ok := s.Sidecars.Sidecar(ref); ok {
 		e.Acked, *e.Connected = c.Acked, c.Connected
 	}
+	if !*e.Connected {
+		e.Notes = append(e.Notes, s.silent()...)
+	}
 	answer(w, http.StatusOK, e)
 	return nil
 }
@@ -181,8 +184,18 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	if err := inspect.MeshKnown(m, mesh); err != nil {
 		return unknown(err)
 	}
-	answer(w, http.StatusOK, inspect.OverviewOf(m, mesh, s.Sidecars.Sidecars(), s.Config.Problems()...))
+	o := inspect.OverviewOf(m, mesh, s.Sidecars.Sidecars(), s.Config.Problems()...)
+	o.Notes = s.silent()
+	answer(w, http.StatusOK, o)
 	return nil
+}
+
+// silent are the notes about replicas that do not answer.
+func (s *server) silent() []api.Note {
+	if s.Silent == nil {
+		return nil
+	}
+	return s.Silent()
 }
 
 func (s *server) problems(w http.ResponseWriter, r *http.Request) error {

@@ -35,6 +35,9 @@ type Config struct {
 	Events   *Events
 	// Problems are documents that are not served as they were written.
 	Problems func() []*api.Violation
+	// Silent says which other replicas do not answer, so that their sidecars are not known;
+	// nil where there are none.
+	Silent func() []api.Note
 	// Ready says why the control plane is not ready yet; nil when it is.
 	Ready   func() error
 	Metrics http.Handler
@@ -97,7 +100,7 @@ type Envoys interface {
 	Ask(ctx context.Context, dp api.Ref, path string, w io.Writer) error
 	// Sent is what ADS sent to it, in the form of Envoy's own answer; false where it
 	// has no stream.
-	Sent(dp api.Ref) ([]byte, bool, error)
+	Sent(ctx context.Context, dp api.Ref) ([]byte, bool, error)
 	// Resolving is beside how many dataplanes of a mesh its names resolve.
 	Resolving(mesh string) int
 }

@@ -34,6 +34,8 @@ type feed struct {
 	wrong   map[string][]*api.Violation // what is wrong with the newest ones
 	synced  bool
 	ended   bool
+	at      uint64 // the version of the resource up to which it was heard
+	newest  uint64 // the version of what has changed last
 }
 
 var _ cache.ReflectorStore = (*feed)(nil)
@@ -76,6 +78,7 @@ func (f *feed) take(obj any) error {
 	f.of.mu.Lock()
 	defer f.of.mu.Unlock()
 	f.put(key, v)
+	f.upTo(versionOf(obj))
 	f.of.notify()
 	return nil
 }
@@ -88,14 +91,18 @@ func (f *feed) Delete(obj any) error {
 	}
 	f.of.mu.Lock()
 	defer f.of.mu.Unlock()
+	if f.objects[key] != nil {
+		f.changedAt(versionOf(obj))
+	}
 	f.remove(key)
+	f.upTo(versionOf(obj))
 	f.of.notify()
 	return nil
 }
 
 // Replace takes everything that there is: at the beginning, and where events were missed.
 // What did not change is not touched.
-func (f *feed) Replace(list []any, _ string) error {
+func (f *feed) Replace(list []any, version string) error {
 	there := make(map[string]taken, len(list))
 	for _, obj := range list {
 		key, err := cache.MetaNamespaceKeyFunc(obj)
@@ -110,6 +117,7 @@ func (f *feed) Replace(list []any, _ string) error {
 		f.put(key, v)
 	}
 	f.removeBut(func(key string) bool { _, ok := there[key]; return ok })
+	f.upTo(version)
 	if !f.synced {
 		f.synced = true
 		f.of.cfg.Log.Info("read from the cluster", "resource", f.resource.String(), "namespace", f.namespace, "objects", len(list))
@@ -141,6 +149,7 @@ func (f *feed) put(key string, v taken) {
 	}
 	f.objects[key] = o
 	f.of.changed[o.Ref] = o
+	f.changedAt(o.ResourceVersion)
 }
 
 // fault notes what is wrong with the newest version of an object; nil for nothing.
@@ -166,6 +175,7 @@ func (f *feed) remove(key string) {
 	delete(f.objects, key)
 	f.of.kinds[o.Kind]--
 	f.of.changed[o.Ref] = nil
+	f.changedAt("") // known to who hears of it alone
 }
 
 // empty forgets everything, for good.

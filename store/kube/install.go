@@ -252,6 +252,7 @@ func (s *Store) end(k *installed) {
 	for _, f := range k.feeds {
 		f.empty()
 		delete(s.feeds, f)
+		delete(s.told, f)
 	}
 	s.notify()
 }

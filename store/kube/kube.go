@@ -36,6 +36,9 @@ type Config struct {
 	Namespaces []string
 	// Secrets are the namespaces whose Secrets are read; none is none.
 	Secrets []string
+	// Moved is told of each publication what it adds to the position of the store, from one
+	// goroutine; nil tells nobody.
+	Moved func(Step)
 	// Reports keeps the status of policies and routes, for who writes them.
 	Reports bool
 	Log     *slog.Logger
@@ -68,6 +71,8 @@ type Store struct {
 	began    bool                     // everything was read once
 	unserved map[string]*unserved     // definitions whose kinds cannot be read
 	changed  map[api.Ref]*api.Object  // since the last publication; nil for what is gone
+	moved    map[*feed]bool           // of which something of that is
+	told     map[*feed]uint64         // where the feeds were at the last publication
 	kinds    map[string]int           // sound objects by kind
 	away     map[*connection]*absence // who hears nothing of the API server
 }
@@ -79,7 +84,7 @@ var _ store.Store = (*Store)(nil)
 func Open(cfg Config) (*Store, error) {
 	s := &Store{Store: memory.New(api.NewSnapshot(0), nil, time.Now), cfg: cfg, catalog: cfg.Catalog.Validated(), synced: make(chan struct{}),
 		wake: make(chan struct{}, 1), look: make(chan struct{}, 1), feeds: map[*feed]bool{}, serves: map[string]Served{}, reports: map[reportKey]Report{}, defined: map[string]definition{},
-		unserved: map[string]*unserved{}, changed: map[api.Ref]*api.Object{}, kinds: map[string]int{}, away: map[*connection]*absence{}}
+		unserved: map[string]*unserved{}, changed: map[api.Ref]*api.Object{}, moved: map[*feed]bool{}, told: map[*feed]uint64{}, kinds: map[string]int{}, away: map[*connection]*absence{}}
 	var err error
 	if s.dynamic, err = dynamic.NewForConfig(cfg.REST); err != nil {
 		return nil, err

@@ -23,11 +23,12 @@ func (s *Store) publish(ctx context.Context) {
 			return
 		case <-s.wake:
 		}
-		changed := s.take()
+		changed, step := s.take()
 		if changed == nil {
 			continue
 		}
 		now := s.Publish(changed)
+		s.tell(now.Revision(), step)
 		if first {
 			first = false
 			s.cfg.Log.Info("the cluster was read", "objects", now.Len())
@@ -37,16 +38,16 @@ func (s *Store) publish(ctx context.Context) {
 }
 
 // take is what has changed since the last publication; nil while not everything was read.
-func (s *Store) take() map[api.Ref]*api.Object {
+func (s *Store) take() (map[api.Ref]*api.Object, Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.whole() {
-		return nil
+		return nil, Step{}
 	}
-	changed := s.changed
+	changed, step := s.changed, s.step()
 	s.changed = map[api.Ref]*api.Object{}
 	s.provide(changed)
-	return changed
+	return changed, step
 }
 
 // whole reports whether everything that was installed at the start has been read. What

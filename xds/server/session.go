@@ -68,6 +68,7 @@ type admitted struct {
 func (a *admitted) leave() {
 	a.close()
 	a.server.leave(a.stream)
+	a.server.opts.Observer.Stirred(a.peer.Dataplane)
 	a.stop()
 	a.end(nil)
 }

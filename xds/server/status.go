@@ -79,6 +79,8 @@ type Observer interface {
 	// Synced is told when a client has confirmed everything of a revision.
 	Synced(Peer, uint64)
 	Disconnected(Peer, error)
+	// Stirred is told whenever Status may say something new of a dataplane.
+	Stirred(api.Ref)
 }
 
 // nobody observes nothing.
@@ -90,3 +92,4 @@ func (nobody) Acked(Peer, Push, time.Duration) {}
 func (nobody) Nacked(Peer, Nack)               {}
 func (nobody) Synced(Peer, uint64)             {}
 func (nobody) Disconnected(Peer, error)        {}
+func (nobody) Stirred(api.Ref)                 {}

@@ -157,6 +157,7 @@ func (st *stream) sending(url, nonce string) {
 
 // refresh looks at the newest publication.
 func (st *stream) refresh() {
+	defer st.server.opts.Observer.Stirred(st.peer.Dataplane)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.server.queue.take(st)

@@ -11,6 +11,7 @@ package attached
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -36,6 +37,8 @@ type Options struct {
 	// none; equal lists have equal versions. It is asked by many goroutines, and what it
 	// answers never changes.
 	Names func(api.Ref) *attach.Names
+	// Stirred is told when a dataplane, as its agent calls it, has more or fewer streams.
+	Stirred func(api.Ref)
 	// StreamsPerIdentity is how many streams one dataplane may have: two, so that a
 	// restarted agent need not wait until its predecessor is gone.
 	StreamsPerIdentity int
@@ -51,6 +54,7 @@ func Default() Options {
 	return Options{
 		Logger: slog.New(slog.DiscardHandler), Authenticator: server.Anyone{},
 		Ready: func() bool { return true }, Known: func(api.Ref) bool { return false }, Names: func(api.Ref) *attach.Names { return nil },
+		Stirred:            func(api.Ref) {},
 		StreamsPerIdentity: 2, FirstMessage: 10 * time.Second, AnswerWithin: attach.AnswerWithin,
 	}
 }
@@ -106,6 +110,13 @@ func (s *Server) Authorities(pem []byte) {
 			st.look()
 		}
 	}
+}
+
+// Attached are the dataplanes whose agents have a stream, as they call them.
+func (s *Server) Attached() []api.Ref {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.peers))
 }
 
 // Stream is what is known of the stream of an agent.

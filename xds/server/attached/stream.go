@@ -64,7 +64,8 @@ func (s *Server) attach(g attach.Sidecar_AttachServer) error {
 	if err := s.join(st); err != nil {
 		return err
 	}
-	defer s.leave(st)
+	defer func() { s.leave(st); s.opts.Stirred(st.name) }()
+	s.opts.Stirred(st.name)
 	if _, err := server.Authenticate(g.Context(), s.opts.Authenticator); err != nil {
 		return err // revoked in between
 	}

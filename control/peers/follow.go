@@ -1,0 +1,217 @@
+package peers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/weftmesh/weft/inspect/web"
+)
+
+// Bounds on peers that do not answer.
+const (
+	// Patience is how long a question waits for peers, and after which one is silent.
+	Patience = time.Second
+	// silence is after how long without a word a stream is given up, and with it all that
+	// the peer has told.
+	silence = 10 * time.Second
+	// again is the pause between attempts to follow a peer.
+	again = 500 * time.Millisecond
+	// largestTold bounds one message of a peer, in bytes.
+	largestTold = 16 << 20
+)
+
+// Peer is a replica as it is found.
+type Peer struct {
+	Address string // HOST:PORT
+	Name    string // of its pod; empty where nobody says
+	Ready   bool   // whoever asks is sent to it
+}
+
+// following is the connection to one peer.
+type following struct {
+	peer  Peer
+	stop  context.CancelFunc
+	since time.Time // it was found
+	self  bool      // it is this replica
+	over  bool      // nobody follows it any more
+
+	conn  *grpc.ClientConn // of the last stream
+	name  string           // as it calls itself, once it has
+	heard time.Time        // the last word; zero while there is no stream
+	why   error            // why there is none
+}
+
+// errSilent ends a stream on which nothing comes.
+var errSilent = errors.New("it says nothing")
+
+// errSelf ends a stream to this replica itself.
+var errSelf = errors.New("it is this replica")
+
+// Find makes these the peers that there are. Those that are gone are followed for as long as
+// they answer: they may still hold sidecars.
+func (r *Replica) Find(ctx context.Context, peers []Peer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.found = true
+	listed := map[string]bool{}
+	for _, p := range peers {
+		if p.Name != "" && p.Name == r.cfg.Name || r.closed {
+			continue
+		}
+		listed[p.Address] = true
+		if f := r.following[p.Address]; f != nil && !f.over {
+			f.peer = p
+			continue
+		}
+		f := &following{peer: p, since: time.Now()}
+		var running context.Context
+		running, f.stop = context.WithCancel(ctx)
+		r.following[p.Address] = f
+		r.running.Go(func() { r.follow(running, f) })
+	}
+	for address, f := range r.following {
+		if listed[address] {
+			continue
+		}
+		f.peer = Peer{} // which is not dialled again
+		if f.heard.IsZero() {
+			f.stop()
+			delete(r.following, address)
+		}
+	}
+}
+
+// follow keeps a stream to a peer until ctx ends, or the peer ends that is not listed.
+func (r *Replica) follow(ctx context.Context, f *following) {
+	address, said := f.peer.Address, ""
+	defer f.stop()
+	for ctx.Err() == nil {
+		err := r.followOnce(ctx, f, address)
+		if ctx.Err() != nil {
+			break
+		}
+		r.mu.Lock()
+		f.self = f.self || errors.Is(err, errSelf)
+		f.why = err
+		gone := f.peer.Address == "" || f.self
+		r.mu.Unlock()
+		if gone {
+			break
+		}
+		if text := status.Convert(err).Message(); text != said {
+			said = text
+			r.cfg.Log.Info("a peer is not followed", "address", address, "error", text)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(again):
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f.over = true
+}
+
+// followOnce follows a peer until its stream ends.
+func (r *Replica) followOnce(ctx context.Context, f *following, address string) (err error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	ctx, err = r.proving(ctx)
+	if err != nil {
+		return err
+	}
+	watchdog := time.AfterFunc(silence, func() { end(errSilent) })
+	defer watchdog.Stop()
+	// A connection each time: who is trusted may be another than the last time.
+	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(credentials.NewTLS(r.cfg.TLS())), grpc.WithContextDialer(r.cfg.Dial),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(largestTold)))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	g, err := NewPeersClient(conn).Follow(ctx)
+	if err != nil {
+		return err
+	}
+	wanted, changed := r.cfg.Events.Wanted()
+	if err := g.Send(&Interest{Replica: r.cfg.Name, Events: wanted}); err != nil {
+		_, err = g.Recv() // which says why
+		return err
+	}
+	first, err := g.Recv()
+	switch {
+	case err != nil:
+		return err
+	case first.GetReplica() == r.cfg.Name:
+		return errSelf
+	}
+	r.begin(f, conn, address, first.GetReplica())
+	defer r.end(f, address)
+	go func() { // ends with ctx
+		for ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-changed:
+				wanted, changed = r.cfg.Events.Wanted()
+				_ = g.Send(&Interest{Replica: r.cfg.Name, Events: wanted}) // Recv says why not
+			}
+		}
+	}()
+	for {
+		t, err := g.Recv()
+		if cause := context.Cause(ctx); errors.Is(cause, errSilent) {
+			return errSilent
+		}
+		if err != nil {
+			return err
+		}
+		watchdog.Reset(silence)
+		r.hear(f, address, t)
+	}
+}
+
+// proving adds the credentials of this replica, which may be renewed at any time.
+func (r *Replica) proving(ctx context.Context) (context.Context, error) {
+	token, err := r.cfg.Token()
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token), err
+}
+
+func (r *Replica) begin(f *following, conn *grpc.ClientConn, address, name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f.conn, f.name, f.heard, f.why = conn, name, time.Now(), nil
+	r.ledger.begin(address)
+	r.cfg.Log.Info("a peer is followed", "address", address, "replica", name)
+}
+
+func (r *Replica) end(f *following, address string) {
+	r.mu.Lock()
+	f.heard = time.Time{}
+	r.ledger.end(address)
+	r.mu.Unlock()
+	r.cfg.Changed()
+}
+
+func (r *Replica) hear(f *following, address string, t *Told) {
+	r.mu.Lock()
+	f.heard = time.Now()
+	r.ledger.hear(address, t)
+	r.mu.Unlock()
+	if len(t.GetSidecars())+len(t.GetGone())+len(t.GetHeard()) > 0 {
+		r.cfg.Changed()
+	}
+	for _, text := range t.GetEvents() {
+		var e web.Event
+		if json.Unmarshal(text, &e) == nil && e.Dataplane != "" {
+			e.Replica, e.Revision = f.name, 0 // which counts what that replica has seen
+			r.cfg.Events.Publish(e)
+		}
+	}
+}

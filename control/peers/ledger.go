@@ -1,0 +1,242 @@
+package peers
+
+import (
+	"maps"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/store/kube"
+)
+
+// source is the part of a resolve.Model that a ledger reads.
+type source interface {
+	Dataplane(api.Ref) (*resolve.Resolved, bool)
+}
+
+// ledger is what a replica knows of the sidecars of its peers, in terms of its own model.
+// Revisions are counters of each process, so a peer says by a kube.Position how much it
+// knows, and the ledger which of its own revisions that covers. A sidecar follows if its
+// peer says so and has heard all of which this replica has found that it concerns the
+// sidecar; what concerns others does not matter, so that sidecars in sync stay so while
+// documents change.
+//
+// It is a value of plain state: no clock, no lock, no connection.
+type ledger struct {
+	model    source // nil before the first publication
+	revision uint64 // of the model
+	steps    []kube.Step
+	heard    kube.Position // by which the model is resolved
+	needs    kube.Position // what others must have heard to know the same
+	peers    map[string]*held
+}
+
+// held is what one peer has told, from one stream of it.
+type held struct {
+	sidecars  map[api.Ref]*entry
+	heard     kube.Position
+	needs     []need // oldest first: revisions that the peer may not know yet
+	behind    map[api.Ref]*entry
+	resolving map[string]int // sidecars whose agents have a resolver, by mesh
+	whole     bool
+}
+
+// need is what a peer must have heard to know a revision.
+type need struct {
+	revision uint64
+	of       kube.Position
+}
+
+// mostNeeds bounds the revisions that are told apart for a peer that does not keep up.
+const mostNeeds = 1024
+
+// entry is one sidecar.
+type entry struct {
+	told      *Sidecar
+	touched   uint64            // the last revision in which its configuration has changed
+	acked     uint64            // the revision with which it was in sync last
+	confirmed *resolve.Resolved // what it had then; nil while it is in sync, and for never
+}
+
+func newLedger() *ledger {
+	return &ledger{heard: kube.Position{}, needs: kube.Position{}, peers: map[string]*held{}}
+}
+
+// move takes what a publication of the store adds, which the model may know already.
+func (l *ledger) move(s kube.Step) {
+	l.steps = append(l.steps, s)
+	if l.model != nil && s.Revision <= l.revision {
+		l.take()
+	}
+}
+
+// publish makes m what holds, and names the dataplanes that it serves otherwise than the one
+// before.
+func (l *ledger) publish(m source, revision uint64, affected []api.Ref) {
+	before := l.revision
+	for _, p := range l.peers {
+		for _, ref := range affected {
+			e := p.sidecars[ref]
+			if e == nil {
+				continue
+			}
+			if l.follows(p, e) {
+				l.fallBehind(p, ref, e, before)
+			}
+			e.touched = revision
+		}
+	}
+	l.model, l.revision = m, revision
+	l.take()
+}
+
+// take brings what is known by the steps that the model covers to the peers.
+func (l *ledger) take() {
+	more, n := kube.Position{}, 0
+	for _, s := range l.steps {
+		if s.Revision > l.revision {
+			break
+		}
+		n++
+		raise(l.heard, s.Heard)
+		raise(more, s.Changed)
+	}
+	l.steps = l.steps[n:]
+	raise(l.needs, more)
+	for _, p := range l.peers {
+		if len(more) > 0 {
+			p.require(need{l.revision, maps.Clone(more)})
+		}
+		l.settle(p)
+	}
+}
+
+func (p *held) require(n need) {
+	if last := len(p.needs) - 1; len(p.needs) >= mostNeeds {
+		raise(p.needs[last].of, n.of) // both are covered later than either could be
+		return
+	}
+	p.needs = append(p.needs, n)
+}
+
+// raise makes each of at as much as that of by.
+func raise(at, by kube.Position) {
+	for name, n := range by {
+		at[name] = max(at[name], n)
+	}
+}
+
+// covers is the last of this replica's revisions that the peer knows.
+func (l *ledger) covers(p *held) uint64 {
+	if len(p.needs) > 0 {
+		return p.needs[0].revision - 1
+	}
+	return l.revision
+}
+
+// follows reports whether a sidecar has confirmed all that this replica would have for it.
+func (l *ledger) follows(p *held, e *entry) bool {
+	return e.told.GetStream() != nil && e.told.GetSynced() && l.covers(p) >= e.touched
+}
+
+// fallBehind keeps what a sidecar had that was in sync with a revision.
+func (l *ledger) fallBehind(p *held, ref api.Ref, e *entry, revision uint64) {
+	e.acked, e.confirmed = revision, nil
+	if l.model != nil {
+		e.confirmed, _ = l.model.Dataplane(ref)
+	}
+	p.behind[ref] = e
+}
+
+// settle forgets what no peer lacks any more, and what sidecars had before they followed.
+func (l *ledger) settle(p *held) {
+	n := 0
+	for n < len(p.needs) && has(p.heard, p.needs[n].of) {
+		n++
+	}
+	p.needs = p.needs[n:]
+	for ref, e := range p.behind {
+		if p.sidecars[ref] != e || l.follows(p, e) {
+			e.confirmed = nil
+			delete(p.behind, ref)
+		}
+	}
+}
+
+// begin forgets a peer, who will tell all anew.
+func (l *ledger) begin(peer string) {
+	p := &held{sidecars: map[api.Ref]*entry{}, heard: kube.Position{}, behind: map[api.Ref]*entry{}, resolving: map[string]int{}}
+	if len(l.needs) > 0 {
+		p.needs = []need{{l.revision, maps.Clone(l.needs)}}
+	}
+	l.peers[peer] = p
+}
+
+// end forgets a peer with all that it held.
+func (l *ledger) end(peer string) { delete(l.peers, peer) }
+
+// hear takes what a peer tells.
+func (l *ledger) hear(peer string, t *Told) {
+	p := l.peers[peer]
+	for _, s := range t.GetSidecars() {
+		l.hold(p, refOf(s.GetDataplane()), s)
+	}
+	for _, d := range t.GetGone() {
+		ref := refOf(d)
+		p.count(ref, p.sidecars[ref], nil)
+		delete(p.sidecars, ref)
+	}
+	raise(p.heard, t.GetHeard())
+	p.whole = p.whole || t.GetWhole()
+	l.settle(p)
+}
+
+func (l *ledger) hold(p *held, ref api.Ref, s *Sidecar) {
+	e := p.sidecars[ref]
+	p.count(ref, e, s)
+	if e == nil {
+		p.sidecars[ref] = &entry{told: s, touched: l.revision}
+		return
+	}
+	was := l.follows(p, e)
+	e.told = s
+	if was && !l.follows(p, e) {
+		l.fallBehind(p, ref, e, l.revision)
+	}
+}
+
+// count keeps the number of sidecars that resolve names.
+func (p *held) count(ref api.Ref, before *entry, now *Sidecar) {
+	if before != nil && before.told.GetNames() {
+		p.resolving[ref.Mesh]--
+	}
+	if now.GetNames() {
+		p.resolving[ref.Mesh]++
+	}
+}
+
+// state is what the ledger knows of a sidecar.
+func (l *ledger) state(peer string, p *held, ref api.Ref, e *entry) (inspect.Sidecar, web.Stream) {
+	told := e.told
+	s := inspect.Sidecar{Dataplane: ref, Connected: told.GetStream() != nil, Published: l.covers(p), Acked: e.acked, InSync: l.follows(p, e), Note: told.GetNote()}
+	if s.InSync {
+		s.Acked, s.Published = l.revision, l.revision
+	} else {
+		s.Confirmed = e.confirmed
+	}
+	if r := told.GetRefusal(); r != nil {
+		s.Refusal = &inspect.Refusal{Type: r.GetType(), Resources: r.GetResources(), Message: r.GetMessage()}
+	}
+	return s, streamOf(peer, told)
+}
+
+// has reports whether who is at p knows all of what.
+func has(p, what kube.Position) bool {
+	for name, n := range what {
+		if p[name] < n {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,97 @@
+// Package peers makes the replicas of a control plane know of each other's sidecars
+// (spec/kubernetes.md 6.4), so that counts are whole and every replica answers every
+// question.
+//
+// Each replica tells the others which streams it has, and what changes, over one stream to
+// each; nobody keeps what he was told beyond the end of that stream. It promises that what
+// is told follows the change and not the mesh, that no question waits for a peer, and that
+// one that says nothing is named. It elects nobody and stores nothing.
+package peers
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/attached"
+)
+
+//go:generate go run -C ../../hack/protogen . "$PWD/peers.proto"
+
+// Config is what a Replica is made of.
+type Config struct {
+	Name   string // of this replica among its peers
+	ADS    *server.Server
+	Agents *attached.Server
+	Events *web.Events
+	// Known is the name of a dataplane by the one that its sidecar has for it.
+	Known func(api.Ref) api.Ref
+	// Changed is told whenever a peer has told something of its sidecars.
+	Changed func()
+	// Authenticator lets peers in, and TLS and Token are how this replica comes to them.
+	Authenticator server.Authenticator
+	TLS           func() *tls.Config
+	Token         func() (string, error)
+	// Dial reaches an address; nil is by the network.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
+	Log  *slog.Logger
+}
+
+// Replica is this one among its peers.
+type Replica struct {
+	UnimplementedPeersServer
+
+	cfg     Config
+	running sync.WaitGroup // connections to peers
+	telling sync.WaitGroup // followers
+
+	// Streams tell what happens on them while they hold locks of their own: nobody else is
+	// asked anything under mu.
+	mu        sync.Mutex
+	closed    bool
+	found     bool // it was said once which peers there are
+	ledger    *ledger
+	said      kube.Position
+	followers map[*follower]bool
+	following map[string]*following // by address
+}
+
+// New knows no peers yet, and how the store moves from now on; Begin must follow.
+func New() *Replica {
+	return &Replica{ledger: newLedger(), said: kube.Position{}, followers: map[*follower]bool{}, following: map[string]*following{}}
+}
+
+// Begin says all else, before the first stream and the first publication.
+func (r *Replica) Begin(cfg Config) {
+	if cfg.Dial == nil {
+		cfg.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", address)
+		}
+	}
+	r.cfg = cfg
+}
+
+// Register offers the replica's service on g.
+func (r *Replica) Register(g grpc.ServiceRegistrar) { RegisterPeersServer(g, r) }
+
+// Shutdown ends all streams, and waits until they are gone, or ctx is over.
+func (r *Replica) Shutdown(ctx context.Context) error {
+	r.mu.Lock()
+	r.closed = true
+	for f := range r.followers {
+		f.end(server.ErrClosed)
+	}
+	for _, f := range r.following {
+		f.stop()
+	}
+	r.mu.Unlock()
+	return server.Gone(ctx, func() { r.telling.Wait(); r.running.Wait() })
+}

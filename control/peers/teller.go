@@ -1,0 +1,275 @@
+package peers
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/xds/server"
+)
+
+// The rhythm of what is told.
+const (
+	// heartbeat is how often a replica says that it lives where it has nothing else to say.
+	heartbeat = time.Second
+	// together is how long what happens is gathered, so that an acknowledgement of many
+	// sidecars is few messages.
+	together = 20 * time.Millisecond
+	// atOnce bounds the sidecars and the events of one message.
+	atOnce = 512
+	// firstInterest is how long a follower may take to say who it is.
+	firstInterest = 10 * time.Second
+)
+
+// follower is a replica that is told what this one holds.
+type follower struct {
+	dirty map[api.Ref]bool // guarded by Replica.mu, as heard is
+	heard kube.Position
+	wake  chan struct{} // has a token while there is something to tell
+	end   context.CancelCauseFunc
+
+	told map[api.Ref]bool // of the goroutine that tells
+}
+
+// Stirred says that the state of a sidecar here may be another than before, by its name or by
+// the one that its agent knows.
+func (r *Replica) Stirred(ref api.Ref) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for f := range r.followers {
+		f.dirty[ref] = true
+		f.rouse()
+	}
+}
+
+// rouse is called with Replica.mu held.
+func (f *follower) rouse() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Moved takes what a publication of the store adds to its position.
+func (r *Replica) Moved(s kube.Step) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ledger.move(s)
+	r.advance()
+}
+
+// Published says what holds now, after it was handed to all streams, and which dataplanes it
+// serves otherwise than before.
+func (r *Replica) Published(m source, revision uint64, affected []api.Ref) {
+	var here []api.Ref
+	for _, ref := range affected {
+		if _, ok := r.cfg.ADS.Status(ref); ok {
+			here = append(here, ref)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ledger.publish(m, revision, affected)
+	for f := range r.followers {
+		for _, ref := range here {
+			f.dirty[ref] = true
+		}
+	}
+	r.advance()
+}
+
+// advance has followers told how far this replica is. It needs mu.
+func (r *Replica) advance() {
+	more := kube.Position{}
+	for name, n := range r.ledger.heard {
+		if n > r.said[name] {
+			r.said[name], more[name] = n, n
+		}
+	}
+	for f := range r.followers {
+		raise(f.heard, more)
+		if len(f.heard)+len(f.dirty) > 0 {
+			f.rouse()
+		}
+	}
+}
+
+// Follow tells a peer what this replica holds.
+func (r *Replica) Follow(g Peers_FollowServer) error {
+	who, err := server.Authenticate(g.Context(), r.cfg.Authenticator)
+	if err != nil {
+		return err
+	}
+	if _, ok := r.cfg.ADS.Revision(); !ok {
+		return server.ErrEarly
+	}
+	first, err := server.Await(g.Context(), firstInterest, g.Recv)
+	if err != nil {
+		return err
+	}
+	ctx, end := context.WithCancelCause(g.Context())
+	defer end(nil)
+	defer who.Expire(end)()
+	f := &follower{dirty: map[api.Ref]bool{}, heard: kube.Position{}, wake: make(chan struct{}, 1), end: end, told: map[api.Ref]bool{}}
+	if err := r.join(f); err != nil {
+		return err
+	}
+	defer r.leave(f)
+	interests := make(chan *Interest, 1)
+	go func() { // ends with the stream
+		for {
+			q, err := g.Recv()
+			if err != nil {
+				end(nil)
+				return
+			}
+			select {
+			case interests <- q:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	if err := g.Send(&Told{Replica: r.cfg.Name}); err != nil {
+		return err
+	}
+	err = r.tell(ctx, g, f, first, interests)
+	if cause := context.Cause(ctx); err == nil && g.Context().Err() == nil && cause != context.Canceled {
+		return cause
+	}
+	return err
+}
+
+// join makes f one who is told; what there is already, too.
+func (r *Replica) join(f *follower) error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return server.ErrClosed
+	}
+	raise(f.heard, r.ledger.heard)
+	r.followers[f] = true
+	r.telling.Add(1)
+	r.mu.Unlock()
+	all := r.cfg.Agents.Attached() // not under mu, under which nobody else is asked
+	for st := range r.cfg.ADS.Peers() {
+		all = append(all, st.Dataplane)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, ref := range all {
+		f.dirty[ref] = true
+	}
+	f.rouse()
+	return nil
+}
+
+func (r *Replica) leave(f *follower) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.followers, f)
+	r.telling.Done()
+}
+
+// tell tells until ctx ends.
+func (r *Replica) tell(ctx context.Context, g Peers_FollowServer, f *follower, want *Interest, interests <-chan *Interest) error {
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	var events <-chan web.Event
+	deaf := func() {}
+	defer func() { deaf() }()
+	listen := func(wants bool) {
+		deaf()
+		events, deaf = nil, func() {}
+		if wants {
+			events, deaf = r.cfg.Events.Relay()
+		}
+	}
+	listen(want.GetEvents())
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case q := <-interests:
+			listen(q.GetEvents())
+		case <-beat.C:
+			if err := g.Send(&Told{}); err != nil {
+				return err
+			}
+		case e := <-events:
+			if err := g.Send(&Told{Events: eventsOf(e, events)}); err != nil {
+				return err
+			}
+		case <-f.wake:
+			for _, t := range r.news(f) {
+				if err := g.Send(t); err != nil {
+					return err
+				}
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(together):
+			}
+		}
+	}
+}
+
+// news is what a follower is not told yet: the sidecars first, and with the last of them how
+// far this replica is.
+func (r *Replica) news(f *follower) []*Told {
+	r.mu.Lock()
+	heard, dirty := f.heard, f.dirty
+	f.heard, f.dirty = kube.Position{}, map[api.Ref]bool{}
+	r.mu.Unlock()
+	out := []*Told{{}}
+	for _, ref := range slices.SortedFunc(maps.Keys(dirty), api.Ref.Compare) {
+		last := out[len(out)-1]
+		if len(last.Sidecars)+len(last.Gone) >= atOnce {
+			last = &Told{}
+			out = append(out, last)
+		}
+		ref = r.cfg.Known(ref)
+		if s := r.here(ref); s != nil {
+			f.told[ref] = true
+			last.Sidecars = append(last.Sidecars, s)
+		} else if f.told[ref] {
+			delete(f.told, ref)
+			last.Gone = append(last.Gone, named(ref))
+		}
+	}
+	out[len(out)-1].Heard, out[len(out)-1].Whole = heard, true
+	return out
+}
+
+// here is a sidecar that this replica holds; nil for none.
+func (r *Replica) here(ref api.Ref) *Sidecar {
+	st, _ := r.cfg.ADS.Status(ref)
+	agent, attached := r.cfg.Agents.Stream(ref)
+	if !st.Connected && !attached {
+		return nil
+	}
+	return sidecarOf(ref, st, agent, attached)
+}
+
+// eventsOf encodes an event with those that wait behind it; of those of streams alone does a
+// peer not know.
+func eventsOf(e web.Event, more <-chan web.Event) (out [][]byte) {
+	for range atOnce {
+		if e.Dataplane != "" && e.Replica == "" {
+			if text, err := json.Marshal(e); err == nil {
+				out = append(out, text)
+			}
+		}
+		select {
+		case e = <-more:
+		default:
+			return out
+		}
+	}
+	return out
+}

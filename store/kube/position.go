@@ -1,0 +1,76 @@
+package kube
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+)
+
+// Position says how much of a cluster is known, so that control planes whose revisions are
+// counters of their own can be compared: by resource the version up to which it was heard.
+// Versions of one resource are numbers that grow, the same for all who ask one API server.
+type Position map[string]uint64
+
+// Step is what one publication adds to the position of a store.
+type Step struct {
+	Revision uint64
+	// Heard is how far the store is now, of what has moved.
+	Heard Position
+	// Changed are those of Heard of which documents have changed: who has heard as much has
+	// the same documents. Of the others nobody else need hear.
+	Changed Position
+}
+
+// versionOf is the version of an object, or of its end.
+func versionOf(obj any) string {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return ""
+	}
+	return m.GetResourceVersion()
+}
+
+// upTo notes that all is known up to a version. It is called with mu held.
+func (f *feed) upTo(version string) { f.at = max(f.at, number(version)) }
+
+// changedAt notes that a document has changed, by the version of that, empty where nobody
+// has told it. It is called with mu held.
+func (f *feed) changedAt(version string) {
+	f.newest = max(f.newest, number(version))
+	f.of.moved[f] = true
+}
+
+// number is 0 for what is no version.
+func number(version string) uint64 {
+	n, _ := strconv.ParseUint(version, 10, 64)
+	return n
+}
+
+// name is that of what is followed, the same in all control planes.
+func (r resource) name() string {
+	return r.String() + " " + r.namespace + r.selector
+}
+
+// step is what has moved since the last publication. It is called with mu held.
+func (s *Store) step() Step {
+	out := Step{Heard: Position{}, Changed: Position{}}
+	for f := range s.feeds {
+		if f.at > s.told[f] {
+			s.told[f], out.Heard[f.resource.name()] = f.at, f.at
+		}
+	}
+	for f := range s.moved {
+		if s.feeds[f] {
+			out.Changed[f.resource.name()] = f.newest
+		}
+	}
+	clear(s.moved)
+	return out
+}
+
+// tell hands a step on.
+func (s *Store) tell(revision uint64, step Step) {
+	if step.Revision = revision; s.cfg.Moved != nil && len(step.Heard)+len(step.Changed) > 0 {
+		s.cfg.Moved(step)
+	}
+}
