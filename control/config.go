@@ -83,6 +83,9 @@ type Config struct {
 	// DeregisterAfter is how long the Dataplane of a sidecar that brought it
 	// along outlives the sidecar's connection.
 	DeregisterAfter time.Duration `json:"-"`
+	// StreamsOver is over how long the streams of sidecars of a cluster end, so that they do
+	// not all turn to the other replicas at once.
+	StreamsOver time.Duration `json:"-"`
 	// ShutdownGrace is how long running requests may take at the end.
 	ShutdownGrace time.Duration `json:"-"`
 }
@@ -103,6 +106,7 @@ func Default() Config {
 		SystemNamespaces: slices.Clone(api.DefaultSystemNamespaces),
 		Version:          "unknown",
 		DeregisterAfter:  10 * time.Second,
+		StreamsOver:      20 * time.Second,
 		ShutdownGrace:    5 * time.Second,
 	}
 }

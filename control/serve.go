@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -41,31 +42,49 @@ func (p *Plane) Serve(ctx context.Context) error {
 	return errors.Join(running.Wait(), p.release())
 }
 
-// shutdown ends what serves. Streams end first, so that sidecars turn to
-// another control plane at once; they keep what they have.
+// shutdown ends what serves. Streams end first, so that sidecars turn to another control
+// plane; they keep what they have. Those of a cluster do so little by little, and meanwhile
+// everything is answered as before, but that nobody is sent here any more.
 func (p *Plane) shutdown(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, p.cfg.ShutdownGrace)
+	over := time.Duration(0)
+	if p.cluster != nil {
+		over = p.cfg.StreamsOver
+	}
+	ctx, cancel := context.WithTimeout(ctx, over+p.cfg.ShutdownGrace)
 	defer cancel()
 	p.ephemerals.close()
 	p.returning.close()
-	p.observe.events.Close()
-	streams, cancelStreams := context.WithTimeout(ctx, p.cfg.ShutdownGrace/2)
-	defer cancelStreams()
-	if err := errors.Join(p.ads.Shutdown(streams), p.agents.Shutdown(streams)); err != nil {
-		p.log.Warn("streams did not end in time", "error", err)
-	}
-	if p.peers != nil {
-		if err := p.peers.Shutdown(streams); err != nil {
-			p.log.Warn("peers did not end in time", "error", err)
+	var port sync.WaitGroup
+	port.Go(func() {
+		if err := p.xdsPort.Shutdown(ctx); err != nil {
+			p.log.Warn("sidecars were cut off", "error", err)
 		}
-	}
-	if err := p.xdsPort.Shutdown(ctx); err != nil {
-		p.log.Warn("sidecars were cut off", "error", err)
-	}
+	})
+	p.endStreams(ctx, over)
+	port.Wait()
 	p.shutdownHTTPS(ctx)
+	p.observe.events.Close()
 	if err := p.apiSrv.Shutdown(ctx); err != nil {
 		p.log.Warn("requests were cut off", "error", err)
 		_ = p.apiSrv.Close() // the next line of defence after waiting
+	}
+}
+
+// endStreams ends the streams of sidecars over a time, and then those of peers, who follow how
+// the sidecars go.
+func (p *Plane) endStreams(ctx context.Context, over time.Duration) {
+	var draining sync.WaitGroup
+	draining.Go(func() { p.ads.Drain(ctx, over) })
+	draining.Go(func() { p.agents.Drain(ctx, over) })
+	draining.Wait()
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.ShutdownGrace/2)
+	defer cancel()
+	err := errors.Join(p.ads.Shutdown(ctx), p.agents.Shutdown(ctx))
+	if p.peers != nil {
+		err = errors.Join(err, p.peers.Shutdown(ctx))
+	}
+	if err != nil {
+		p.log.Warn("streams did not end in time", "error", err)
 	}
 }
 

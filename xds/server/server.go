@@ -41,9 +41,10 @@ type Server struct {
 	streams atomic.Uint64             // counts streams for Peer.Stream
 	running sync.WaitGroup            // of streams
 
-	mu     sync.Mutex
-	closed bool
-	peers  map[api.Ref]*peer
+	mu       sync.Mutex
+	refusing bool // new streams
+	closed   bool
+	peers    map[api.Ref]*peer
 }
 
 // peer is what is known of one dataplane, connected or not.
@@ -167,7 +168,7 @@ func (s *Server) Peers() iter.Seq[SyncStatus] {
 func (s *Server) join(st *stream) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.refusing {
 		return ErrClosed
 	}
 	p := s.peers[st.peer.Dataplane]
@@ -239,7 +240,7 @@ func (s *Server) RevokeOf(dp api.Ref, token string) {
 // its stream until its connection is closed.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
-	s.closed = true
+	s.refusing, s.closed = true, true
 	for _, p := range s.peers {
 		for _, st := range p.streams {
 			st.end(ErrClosed)

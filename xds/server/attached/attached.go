@@ -162,6 +162,22 @@ func (s *Server) RevokeOf(dp api.Ref, token string) {
 	}
 }
 
+// Drain ends all streams one after the other: see server.Server.Drain.
+func (s *Server) Drain(ctx context.Context, over time.Duration) {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	names := s.Attached()
+	slices.SortFunc(names, api.Ref.Compare)
+	server.Spread(ctx, over, names, func(name api.Ref) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, st := range s.peers[name] {
+			st.end(server.ErrClosed)
+		}
+	})
+}
+
 // Shutdown ends all streams and waits until they are gone, or ctx is over.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()

@@ -204,8 +204,9 @@ func (p *Port) identify(c net.Conn) (net.Conn, bool, error) {
 // preface begins HTTP/2, and no request of HTTP/1.1.
 var preface = []byte("PRI * HTTP/2.0")
 
-// Shutdown stops taking connections, lets requests end until ctx is over, and
-// then closes what is left. Streams of gRPC must be ended by their services.
+// Shutdown stops taking connections, tells clients of gRPC to open new streams elsewhere, lets
+// requests end until ctx is over, and then closes what is left. Streams of gRPC must be ended
+// by their services.
 func (p *Port) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
@@ -216,15 +217,15 @@ func (p *Port) Shutdown(ctx context.Context) error {
 		_ = c.Close() // they have not asked anything yet
 	}
 	p.mu.Unlock()
+	stopped := make(chan struct{})
+	go func() { // at once: clients hear that new streams belong elsewhere
+		p.grpc.GracefulStop()
+		close(stopped)
+	}()
 	err := p.http.Shutdown(ctx)
 	if err != nil {
 		_ = p.http.Close() // err says why
 	}
-	stopped := make(chan struct{})
-	go func() {
-		p.grpc.GracefulStop()
-		close(stopped)
-	}()
 	select {
 	case <-stopped:
 	case <-ctx.Done():
