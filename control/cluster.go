@@ -44,7 +44,7 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	p.users = identity.NewUsers(p.reviewer)
-	p.pods = &knownPods{pods: map[podName]*api.Object{}, gone: p.dismiss}
+	p.pods = &knownPods{pods: map[podName]*api.Object{}, gone: p.dismiss, came: p.receive}
 	if p.cfg.Namespace == "" {
 		p.log.Warn("without --namespace this control plane writes nothing to the cluster: no status, no mesh default")
 		return nil

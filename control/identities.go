@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +44,8 @@ func (i identities) Authenticate(ctx context.Context, text string) (server.Ident
 type knownPods struct {
 	// gone is told of the dataplane and the token of each pod that has ended or is gone.
 	gone func(dp api.Ref, token string)
+	// came is told of those of each pod that has appeared.
+	came func(dp api.Ref, token string)
 
 	mu   sync.RWMutex
 	pods map[podName]*api.Object
@@ -109,25 +112,51 @@ func (k *knownPods) take(changes []api.Change) {
 			}
 		}
 	}
-	var ended []identity.Pod
-	var dataplanes []api.Ref
+	var ended, came []podEvent
 	for name, o := range before {
-		if o == nil {
-			continue
+		was, now := identity.Pod{Ended: true}, identity.Pod{Ended: true}
+		if o != nil {
+			was = known(o)
 		}
-		was, now := known(o), identity.Pod{Ended: true}
 		if o := k.pods[name]; o != nil {
 			now = known(o)
 		}
-		if was.Mesh != "" && !was.Ended && (now.Ended || now.UID != was.UID) {
-			ended = append(ended, was)
-			dataplanes = append(dataplanes, api.Ref{Kind: api.KindDataplane, Mesh: was.Mesh, Namespace: name.namespace, Name: name.name})
+		other := now.UID != was.UID
+		if was.Mesh != "" && !was.Ended && (now.Ended || other) {
+			ended = append(ended, eventOf(name, was))
+		}
+		if now.Mesh != "" && !now.Ended && (was.Ended || other) {
+			came = append(came, eventOf(name, now))
 		}
 	}
 	k.mu.Unlock()
-	for i, p := range ended {
-		k.gone(dataplanes[i], identity.TokenOf(p.UID))
+	for _, e := range ended {
+		k.gone(e.dataplane, e.token)
 	}
+	for _, e := range came {
+		k.came(e.dataplane, e.token)
+	}
+}
+
+// podEvent is what happened to a pod: the dataplane that it is, and what its token is called.
+type podEvent struct {
+	dataplane api.Ref
+	token     string
+}
+
+func eventOf(name podName, p identity.Pod) podEvent {
+	return podEvent{api.Ref{Kind: api.KindDataplane, Mesh: p.Mesh, Namespace: name.namespace, Name: name.name}, identity.TokenOf(p.UID)}
+}
+
+// is reports whether a dataplane, by its name or as its sidecar calls it, is that of a pod
+// that is there.
+func (k *knownPods) is(dp api.Ref) bool {
+	namespace, name := dp.Namespace, dp.Name
+	if dot := strings.LastIndex(name, "."); namespace == "" && dot > 0 {
+		namespace, name = name[dot+1:], name[:dot]
+	}
+	p, ok := k.Pod(namespace, name)
+	return ok && p.Mesh == dp.Mesh && !p.Ended
 }
 
 // straggling is how long a stream may take from its token to its first request.
@@ -140,10 +169,22 @@ func (p *Plane) dismiss(dp api.Ref, token string) {
 	time.AfterFunc(straggling, end)
 }
 
+// receive ends the streams that somebody else has opened in the name of a pod while that was
+// not there.
+func (p *Plane) receive(dp api.Ref, token string) {
+	if p.cfg.DataplaneAuth != "none" { // else no stream has a token
+		p.ads.RevokeBut(dp, token)
+		p.agents.RevokeBut(dp, token)
+	}
+}
+
 // isPod reports whether a dataplane is that of a pod of the cluster.
 func (p *Plane) isPod(dp api.Ref) bool {
 	if p.cluster == nil {
 		return false // nobody reviews the tokens of its pods
+	}
+	if p.pods.is(dp) {
+		return true
 	}
 	m := p.loop.current.Load()
 	if m == nil {

@@ -186,3 +186,50 @@ func TestAPIServerSaysWhoSidecarsAre(t *testing.T) {
 		t.Errorf("a pod that has ended comes back: %v", got)
 	}
 }
+
+// TestAPIServerPodsTakeTheirNames: who has a token by hand for the name of a pod that is not
+// there is ended when the pod comes, and refused from then on, whether or not there was a
+// Dataplane of that name.
+func TestAPIServerPodsTakeTheirNames(t *testing.T) {
+	t.Parallel()
+	a := proving(t)
+	create(t, a.Cluster, "/apis/kuma.io/v1alpha1/namespaces/on/dataplanes", `
+{apiVersion: kuma.io/v1alpha1, kind: Dataplane, mesh: default, metadata: {name: p1}, spec: {networking: {address: 198.51.100.77, inbound: [{port: 8080, tags: {kuma.io/service: vm}}]}}}`)
+	for i, name := range []string{"p1", "p2"} {
+		token := a.plane.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"mesh":"default","name":"`+name+`.on","validFor":"1h"}`)
+		stream, end := a.plane.stream(name+".on", token)
+		defer end()
+		ended := make(chan codes.Code, 1)
+		go func() {
+			var err error
+			for err == nil {
+				_, err = stream.Recv()
+			}
+			ended <- status.Code(err)
+		}()
+		agent := a.attaches(name+".on", token)
+		eventually(t, "somebody is "+name, func() bool {
+			_, text := a.plane.call(http.MethodGet, "/metrics", "")
+			return strings.Contains(text, fmt.Sprintf("weft_streams{protocol=\"delta\"} %d\n", 1))
+		})
+		uid := a.run(name, fmt.Sprintf("198.51.100.%d", i+1))
+		if got := <-ended; got != codes.Unauthenticated && got != codes.Unavailable { // it is told to come again where it was not known
+			t.Errorf("%s: the stream ended with %v", name, got)
+		}
+		if got := <-agent; got != codes.Unauthenticated {
+			t.Errorf("%s: that of the agent ended with %v", name, got)
+		}
+		if got := a.ends(name+".on", token); got != codes.PermissionDenied {
+			t.Errorf("%s comes again: %v", name, got)
+		}
+		own, endOwn := a.plane.stream(name+".on", a.token("weft-dataplane", name, uid))
+		if _, err := own.Recv(); err != nil {
+			t.Errorf("%s itself: %v", name, err)
+		}
+		endOwn()
+		eventually(t, "it is gone", func() bool {
+			_, text := a.plane.call(http.MethodGet, "/metrics", "")
+			return strings.Contains(text, "weft_streams{protocol=\"delta\"} 0\n")
+		})
+	}
+}
