@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/identity"
@@ -139,10 +141,17 @@ func peersIn(all map[api.Ref]*api.Object) (out []peers.Peer) {
 	return slices.CompactFunc(out, func(a, b peers.Peer) bool { return a.Address == b.Address || a.Name != "" && a.Name == b.Name })
 }
 
-// silent says which replicas do not answer.
-func (p *Plane) silent() []api.Note {
-	if p.peers == nil {
-		return nil
+// unknown says what is not known now: documents of an API server that is away, and sidecars
+// of replicas that do not answer.
+func (p *Plane) unknown() (notes []api.Note) {
+	if p.cluster != nil {
+		if stale := p.cluster.Stale().Truncate(time.Second); stale > 0 {
+			notes = append(notes, api.Note{Severity: api.Warning, Code: "StaleDocuments",
+				Message: fmt.Sprintf("the Kubernetes API server has not been followed for %v; documents are as they were then", stale)})
+		}
 	}
-	return p.peers.Silent()
+	if p.peers != nil {
+		notes = append(notes, p.peers.Silent()...)
+	}
+	return notes
 }

@@ -74,7 +74,7 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 		e.Acked, *e.Connected = c.Acked, c.Connected
 	}
 	if !*e.Connected {
-		e.Notes = append(e.Notes, s.silent()...)
+		e.Notes = append(e.Notes, s.notKnown()...)
 	}
 	answer(w, http.StatusOK, e)
 	return nil
@@ -185,17 +185,17 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 		return unknown(err)
 	}
 	o := inspect.OverviewOf(m, mesh, s.Sidecars.Sidecars(), s.Config.Problems()...)
-	o.Notes = s.silent()
+	o.Notes = s.notKnown()
 	answer(w, http.StatusOK, o)
 	return nil
 }
 
-// silent are the notes about replicas that do not answer.
-func (s *server) silent() []api.Note {
-	if s.Silent == nil {
+// notKnown are the notes about what is not known now.
+func (s *server) notKnown() []api.Note {
+	if s.Unknown == nil {
 		return nil
 	}
-	return s.Silent()
+	return s.Unknown()
 }
 
 func (s *server) problems(w http.ResponseWriter, r *http.Request) error {

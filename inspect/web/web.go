@@ -35,9 +35,9 @@ type Config struct {
 	Events   *Events
 	// Problems are documents that are not served as they were written.
 	Problems func() []*api.Violation
-	// Silent says which other replicas do not answer, so that their sidecars are not known;
-	// nil where there are none.
-	Silent func() []api.Note
+	// Unknown says what is not known now, such as the sidecars of a replica that is silent; nil
+	// where all is.
+	Unknown func() []api.Note
 	// Ready says why the control plane is not ready yet; nil when it is.
 	Ready   func() error
 	Metrics http.Handler

@@ -6,6 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -19,8 +21,8 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // be of a newer release. What is kept has neither its text nor its managed fields.
 func (s *Store) decode(typ api.Type) reader {
 	return func(obj any) (*api.Object, []*api.Violation) {
-		u, ok := obj.(*unstructured.Unstructured)
-		if !ok || typ.Secret && !readable(u) || typ.Name == api.KindMeshService && made(u) != nil {
+		u := content(obj, typ)
+		if u == nil || typ.Secret && !readable(u) || typ.Name == api.KindMeshService && made(u) != nil {
 			return nil, nil
 		}
 		modified := lastWrite(u)
@@ -55,6 +57,25 @@ func (s *Store) decode(typ api.Type) reader {
 		o.ResourceVersion, o.Generation = u.GetResourceVersion(), u.GetGeneration()
 		return &o, wrong
 	}
+}
+
+// content is what the API server has sent of an object of type typ: all of it, or its metadata,
+// which does not say whose it is. It is nil for neither.
+func content(obj any, typ api.Type) *unstructured.Unstructured {
+	switch o := obj.(type) {
+	case *unstructured.Unstructured:
+		return o
+	case *metav1.PartialObjectMetadata:
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+		if err != nil {
+			return nil
+		}
+		u := &unstructured.Unstructured{Object: fields}
+		group, _ := builtIn(typ)
+		u.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: typ.Version, Kind: typ.Name})
+		return u
+	}
+	return nil
 }
 
 // relabel makes an object say the namespace that it is in where its label says another: who

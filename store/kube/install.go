@@ -47,7 +47,7 @@ func (s *Store) install(ctx context.Context) {
 	kinds := map[string]*installed{}
 	for _, t := range s.cfg.Catalog.Types() {
 		if group, builtIn := builtIn(t); builtIn {
-			s.begin(ctx, &installed{served: schema.GroupVersionResource{Group: group, Version: t.Version, Resource: t.Plural}}, t.Name, !t.Unscoped && !t.Global, s.decode(t), nil, false)
+			s.begin(ctx, &installed{served: schema.GroupVersionResource{Group: group, Version: t.Version, Resource: t.Plural}}, t.Name, !t.Unscoped && !t.Global, s.decode(t), nil, bystands(t))
 		}
 	}
 	for retry := time.Duration(0); ; {
@@ -63,6 +63,12 @@ func (s *Store) install(ctx context.Context) {
 		}
 		retry = s.reconcile(ctx, kinds)
 	}
+}
+
+// bystands reports whether nothing but the metadata of a type is read, and so asked for.
+func bystands(t api.Type) bool {
+	_, ok := t.New().(*api.Bystander)
+	return ok
 }
 
 // builtIn reports whether a type is one of Kubernetes itself, which no definition defines,
