@@ -198,7 +198,7 @@ func (q *Reader) AnsweringFor(ref api.Ref) []api.Ref {
 	}
 	var out []api.Ref
 	for _, p := range spec.Ports {
-		for _, m := range x.selectedInbounds(spec, p.Port) {
+		for _, m := range x.selectedInbounds(s.object, spec, p.Port) {
 			out = append(out, m.plane.object.Ref)
 		}
 	}

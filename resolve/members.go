@@ -33,7 +33,7 @@ func (m mesh) serviceMembers(s *service, d *Destination) *members {
 		if pods.PartOf(s.object) != "" {
 			return m.instanceMembers(d)
 		}
-		return membersOf(m.selectedInbounds(spec, d.Port))
+		return membersOf(m.selectedInbounds(s.object, spec, d.Port))
 	case *api.Service:
 		return m.kubernetesMembers(s.object, spec, d.Port)
 	}
@@ -55,21 +55,24 @@ func (m mesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) []me
 	}
 	var out []member
 	for s := range m.objects(api.KindMeshService, spec.Selector.MeshService.MatchLabels) {
-		out = append(out, m.selectedInbounds(s.Spec.(*api.MeshService), port)...)
+		out = append(out, m.selectedInbounds(s, s.Spec.(*api.MeshService), port)...)
 	}
 	return out
 }
 
-// selectedInbounds lists those behind one port of a MeshService.
-func (m mesh) selectedInbounds(spec *api.MeshService, port uint32) []member {
+// selectedInbounds lists those behind one port of a MeshService. Those of a namespace answer for
+// its services and for those of the mesh's operators, and for no other namespace's, whatever
+// tags and labels they carry (reliability T10).
+func (m mesh) selectedInbounds(o *api.Object, spec *api.MeshService, port uint32) []member {
 	var out []member
 	target := gatherTarget(spec.Selector)
 	i := slices.IndexFunc(spec.Ports, func(p api.ServicePort) bool { return p.Port == port })
 	if target == "" || i < 0 {
 		return nil
 	}
+	home := o.Home()
 	for p := range m.carrying(target) {
-		if !selects(spec.Selector, p) {
+		if at := p.object.Home().Namespace; !selects(spec.Selector, p) || !home.System && at != "" && at != home.Namespace {
 			continue
 		}
 		for n := range p.spec.Networking.Inbound {

@@ -85,7 +85,7 @@ func (m mesh) countOf(s *service, connected func(api.Ref) bool) *api.ProxyCounts
 	switch spec := s.object.Spec.(type) {
 	case *api.MeshService:
 		for _, p := range spec.Ports {
-			add(m.selectedInbounds(spec, p.Port))
+			add(m.selectedInbounds(s.object, spec, p.Port))
 		}
 	case *api.Service:
 		for i := range spec.Ports {
