@@ -79,13 +79,12 @@ func (t tokens) Dataplane(q web.DataplaneToken) (web.Token, error) {
 
 // User is a token for one person or program.
 func (t tokens) User(name string, groups []string, validFor time.Duration) (web.Token, error) {
-	id := make([]byte, 16)
-	if _, err := rand.Read(id); err != nil {
+	now := time.Now()
+	out := web.Token{Expires: now.Add(validFor)}
+	var err error
+	if out.ID, err = token.NewID(out.Expires); err != nil {
 		return web.Token{}, err
 	}
-	now := time.Now()
-	out := web.Token{ID: hex.EncodeToString(id), Expires: now.Add(validFor)}
-	var err error
 	out.Text, err = jwt.NewWithClaims(jwt.SigningMethodHS256, userClaims{Groups: groups, RegisteredClaims: jwt.RegisteredClaims{
 		Subject: name, Audience: jwt.ClaimStrings{userAudience}, ID: out.ID,
 		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(out.Expires),

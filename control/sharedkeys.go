@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -25,6 +26,10 @@ const (
 	sharedRevoked  = "revoked-tokens.json"
 )
 
+// mostSharedRevoked is how long the list of what was revoked may be: a Secret has 1 MiB, in
+// base64.
+const mostSharedRevoked = 512 << 10
+
 // sharedKeys are those of dataplane tokens that the replicas of a cluster share, with what
 // was revoked: a token that one has issued is good at all, and void at all.
 type sharedKeys struct {
@@ -38,17 +43,25 @@ var _ dataplaneKeys = (*sharedKeys)(nil)
 
 func newSharedKeys(r *roots.Roots, log *slog.Logger) *sharedKeys {
 	return &sharedKeys{roots: r, log: log, revoked: token.NewRevocations(func(ids map[string]time.Time) error {
-		return r.Change(context.Background(), sharedRevoked, func(old []byte) ([]byte, error) {
-			all := map[string]time.Time{}
-			if len(old) > 0 {
-				if err := json.Unmarshal(old, &all); err != nil {
-					return nil, errors.New(sharedRevoked + " of the Secret " + roots.SecretName + " cannot be read; restore it")
-				}
-			}
-			maps.Copy(all, ids)
-			return json.Marshal(all)
-		})
+		return r.Change(context.Background(), sharedRevoked, func(old []byte) ([]byte, error) { return addRevoked(old, ids, time.Now()) })
 	})}
+}
+
+// addRevoked is a list of revoked tokens with more of them, and without those that have ended.
+func addRevoked(old []byte, ids map[string]time.Time, now time.Time) ([]byte, error) {
+	all := map[string]time.Time{}
+	if len(old) > 0 {
+		if err := json.Unmarshal(old, &all); err != nil {
+			return nil, errors.New(sharedRevoked + " of the Secret " + roots.SecretName + " cannot be read; restore it")
+		}
+	}
+	maps.Copy(all, ids)
+	token.Prune(all, now)
+	text, err := json.Marshal(all)
+	if err == nil && len(text) > mostSharedRevoked {
+		err = fmt.Errorf("%d revoked tokens that have not ended do not fit into the Secret %s; make all tokens void instead: remove %s and %s from its data, and a new key is made", len(all), roots.SecretName, sharedTokenKey, sharedRevoked)
+	}
+	return text, err
 }
 
 // Authenticate is Unavailable until the key is known.
@@ -89,7 +102,7 @@ func (s *sharedKeys) follow(ctx context.Context, revoked func(ids ...string)) {
 		ids, _ := s.roots.Value(sharedRevoked)
 		known := true
 		if len(ids) > 0 {
-			added, err := s.revoked.Take(ids)
+			added, err := s.revoked.Take(time.Now(), ids)
 			if err != nil {
 				s.log.Error("revoked tokens of the cluster; restore them", "error", err)
 				known = false

@@ -1,6 +1,8 @@
 package token
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -49,6 +53,28 @@ func LoadRevocations(dir string) (*Revocations, error) {
 	return r, nil
 }
 
+// NewID is the id of a token that ends then: by chance, with its end behind it, so that
+// whoever revokes it knows for how long that has to be remembered.
+func NewID(ends time.Time) (string, error) {
+	id := make([]byte, 16)
+	if _, err := rand.Read(id); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(id) + "." + strconv.FormatInt(ends.Unix(), 10), nil
+}
+
+// skew is for how long what has ended is remembered: the clocks of replicas may differ.
+const skew = time.Hour
+
+// Prune forgets the revoked tokens that have ended. Ids that do not say when stay.
+func Prune(ids map[string]time.Time, now time.Time) {
+	maps.DeleteFunc(ids, func(id string, _ time.Time) bool {
+		_, text, ok := strings.Cut(id, ".")
+		ends, err := strconv.ParseInt(text, 10, 64)
+		return ok && err == nil && now.Sub(time.Unix(ends, 0)) > skew
+	})
+}
+
 // Has reports whether a token is revoked.
 func (r *Revocations) Has(id string) bool {
 	r.mu.RLock()
@@ -78,6 +104,7 @@ func (r *Revocations) Revoke(now time.Time, ids ...string) error {
 	r.mu.RLock()
 	next := maps.Clone(r.ids)
 	r.mu.RUnlock()
+	Prune(next, now)
 	for _, id := range ids {
 		if _, ok := next[id]; !ok {
 			next[id] = now.UTC().Truncate(time.Second)
@@ -92,6 +119,7 @@ func (r *Revocations) Revoke(now time.Time, ids ...string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.Copy(r.ids, next) // what came meanwhile stays
+	Prune(r.ids, now)
 	return nil
 }
 
@@ -100,14 +128,17 @@ func NewRevocations(keep func(ids map[string]time.Time) error) *Revocations {
 	return &Revocations{shared: keep, ids: map[string]time.Time{}}
 }
 
-// Take adds those that another has kept, as JSON, and says which are new here.
-func (r *Revocations) Take(text []byte) (added []string, err error) {
+// Take adds those that another has kept, as JSON, and says which are new here. Those that have
+// ended by now are forgotten.
+func (r *Revocations) Take(now time.Time, text []byte) (added []string, err error) {
 	kept := map[string]time.Time{}
 	if err := json.Unmarshal(text, &kept); err != nil {
 		return nil, errors.New("the revoked tokens are no JSON of ids and times; restore them")
 	}
+	Prune(kept, now)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	Prune(r.ids, now)
 	for id, at := range kept {
 		if _, known := r.ids[id]; !known {
 			r.ids[id] = at

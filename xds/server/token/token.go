@@ -123,18 +123,17 @@ func (k *Keys) Issue(c Claims, validFor time.Duration) (Token, error) {
 	case validFor <= 0 || validFor > MostValid:
 		return Token{}, fmt.Errorf("a token valid for %v is of no use; give more than 0s and at most %v", validFor, MostValid)
 	}
-	id := make([]byte, 16)
-	if _, err := rand.Read(id); err != nil {
+	now := k.now()
+	out := Token{Expires: now.Add(validFor)}
+	var err error
+	if out.ID, err = NewID(out.Expires); err != nil {
 		return Token{}, err
 	}
-	now := k.now()
-	out := Token{ID: hex.EncodeToString(id), Expires: now.Add(validFor)}
 	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{Claims: c, RegisteredClaims: jwt.RegisteredClaims{
 		Issuer: issuer, Subject: c.Mesh + "." + c.Name, Audience: jwt.ClaimStrings{audience}, ID: out.ID,
 		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(out.Expires),
 	}})
 	t.Header["kid"] = k.id
-	var err error
 	out.Text, err = t.SignedString(k.private)
 	return out, err
 }

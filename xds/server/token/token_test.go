@@ -110,6 +110,32 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
+// TestRevokedTokensEnd: what has ended need not be remembered, an hour later.
+func TestRevokedTokensEnd(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	k, dir := load(t, &now)
+	first, err := k.Issue(Claims{Mesh: "default", Name: "web-1"}, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{first.ID, "of-an-older-weft"} {
+		if err := k.Revocations().Revoke(now, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for late, want := range map[time.Duration]int{90 * time.Minute: 3, 3 * time.Hour: 2} { // with the one that is revoked then
+		r, err := LoadRevocations(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.path = filepath.Join(t.TempDir(), revokedFile)
+		if err := r.Revoke(now.Add(late), "another"); err != nil || len(r.All()) != want || !r.Has("of-an-older-weft") {
+			t.Errorf("after %v: %v %v", late, r.All(), err)
+		}
+	}
+}
+
 // TestForged: what was not signed by the key, or says too little, is refused.
 func TestForged(t *testing.T) {
 	t.Parallel()
