@@ -173,7 +173,7 @@ func plurals(group string, of func(api.Type) bool) (out []string) {
 
 // statuses are the subresources in which weft says what became of an object.
 func statuses(group string) []string {
-	out := plurals(group, func(t api.Type) bool { return kube.Reported(t) || t.Name == "HostnameGenerator" })
+	out := plurals(group, func(t api.Type) bool { return kube.Reported(t) })
 	for i := range out {
 		out[i] += "/status"
 	}

@@ -97,7 +97,8 @@ func (s *server) beside(before, o *api.Object, hasMesh bool) []*api.Violation {
 // they may.
 func (s *server) forbids(before, o *api.Object) string {
 	system := s.Cluster.Injection().SystemNamespaces
-	if slices.Contains(operators, o.Kind) && !slices.Contains(system, o.Namespace) {
+	// What is of no namespace is for the cluster's administrators by itself.
+	if slices.Contains(operators, o.Kind) && o.Namespace != "" && !slices.Contains(system, o.Namespace) {
 		return fmt.Sprintf("a %s is for the whole mesh, so it lives in a system namespace; create it in %s", o.Kind, strings.Join(system, " or "))
 	}
 	if o.Kind == api.KindMeshService && generated(before, o) {

@@ -115,6 +115,7 @@ func TestDocuments(t *testing.T) {
 		"a namespace that is not its":   {retry(`"k8s.kuma.io/namespace":"kuma-system"`, `"numRetries":3`), "", 403, []string{"k8s.kuma.io/namespace"}},
 		"its own role":                  {retry(`"kuma.io/policy-role":"consumer"`, `"numRetries":3`), "", 0, nil},
 		"an external service of a team": {fmt.Sprintf(external, "on"), "", 403, []string{"create it in weft-system or kuma-system"}},
+		"one of no namespace":           {`{"apiVersion":"kuma.io/v1alpha1","kind":"HostnameGenerator","metadata":{"name":"g"},"spec":{"selector":{"meshService":{}},"template":"{{ .DisplayName }}.mesh"}}`, "", 0, nil},
 		"one of the operators":          {fmt.Sprintf(external, "weft-system"), "", 0, nil},
 		"a generated service":           {fmt.Sprintf(service, generated, 81), fmt.Sprintf(service, generated, 80), 403, []string{"change the Service"}},
 		"one that is left as it is":     {fmt.Sprintf(service, generated, 80), fmt.Sprintf(service, generated, 80), 0, nil},

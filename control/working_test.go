@@ -1,0 +1,56 @@
+package control_test
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/weftmesh/weft/internal/kubetest"
+)
+
+// works has the control plane do what it does seldom: Gateways and services of all kinds, a
+// Service that changes, one that goes and one whose MeshService somebody else has; users who
+// show tokens; tokens that are revoked; and a definition that somebody else has published.
+func (g *granted) works() {
+	g.Helper()
+	for _, document := range []string{
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: weft}, spec: {controllerName: weft.io/controller}}`,
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: edge, namespace: shop}, spec: {gatewayClassName: weft, listeners: [{name: http, port: 80, protocol: HTTP}, {name: tls, port: 443, protocol: TLS, tls: {mode: Passthrough}}]}}`,
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: a, namespace: shop}, spec: {parentRefs: [{kind: Service, group: "", name: web, port: 80}], rules: [{backendRefs: [{name: web, port: 80}]}]}}`,
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: TCPRoute, metadata: {name: a, namespace: shop}, spec: {parentRefs: [{kind: Service, group: "", name: web, port: 80}], rules: [{backendRefs: [{name: web, port: 80}]}]}}`,
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: TLSRoute, metadata: {name: a, namespace: shop}, spec: {hostnames: [a.example], parentRefs: [{name: edge}], rules: [{backendRefs: [{name: web, port: 80}]}]}}`,
+		`{apiVersion: kuma.io/v1alpha1, kind: MeshExternalService, metadata: {name: far, namespace: weft-system}, spec: {match: {type: HostnameGenerator, port: 80, protocol: http}, endpoints: [{address: far.example, port: 80}]}}`,
+		`{apiVersion: kuma.io/v1alpha1, kind: MeshMultiZoneService, metadata: {name: all, namespace: weft-system}, spec: {selector: {meshService: {matchLabels: {a: b}}}, ports: [{port: 80, appProtocol: http}]}}`,
+		`{apiVersion: kuma.io/v1alpha1, kind: HostnameGenerator, metadata: {name: all, namespace: weft-system}, spec: {selector: {meshExternalService: {matchLabels: {}}}, template: "{{ .DisplayName }}.far.mesh.local"}}`,
+		`{apiVersion: kuma.io/v1alpha1, kind: MeshService, metadata: {name: theirs, namespace: "on"}, spec: {selector: {dataplaneTags: {app: theirs}}, ports: [{port: 80}]}}`,
+		`{apiVersion: v1, kind: Service, metadata: {name: theirs, namespace: "on"}, spec: {selector: {app: theirs}, ports: [{port: 80}]}}`,
+		`{apiVersion: v1, kind: Service, metadata: {name: goes, namespace: "on"}, spec: {selector: {app: goes}, ports: [{port: 80}]}}`,
+		`{apiVersion: v1, kind: Service, metadata: {name: changes, namespace: "on"}, spec: {selector: {app: changes}, ports: [{port: 80}]}}`,
+	} {
+		o := kubetest.Document(g, document)
+		path := g.Path(g, o)
+		if status, got := g.Send(g, http.MethodPost, path[:strings.LastIndex(path, "/")], o); status != http.StatusCreated {
+			g.Fatalf("%v: %d %v", o["kind"], status, got["message"])
+		}
+	}
+	const services = "/apis/kuma.io/v1alpha1/namespaces/on/meshservices/"
+	for _, name := range []string{"goes", "changes"} {
+		eventually(g.T, name+" has a MeshService", func() bool {
+			status, _ := g.Send(g, http.MethodGet, services+name, nil)
+			return status == http.StatusOK
+		})
+	}
+	replace(g.T, g.Cluster, "/api/v1/namespaces/on/services/changes", `[{"op": "replace", "path": "/spec/ports/0/port", "value": 81}]`)
+	if status, got := g.Send(g, http.MethodDelete, "/api/v1/namespaces/on/services/goes", nil); status != http.StatusOK {
+		g.Fatal(got["message"])
+	}
+	g.trustRoots()
+	if code, text := g.asks(g.Token, http.MethodGet, "/metrics", ""); code != http.StatusOK {
+		g.Errorf("metrics: %d %s", code, text)
+	}
+	g.plane.want(http.StatusOK, http.MethodPost, "/tokens/revoke", `{"ids":["some-token"]}`)
+	eventually(g.T, "the RouteGroup has conditions", func() bool {
+		_, got := g.Send(g, http.MethodGet, "/apis/zalando.org/v1/namespaces/shop/routegroups/a", nil)
+		return got["status"] != nil
+	})
+	replace(g.T, g.Cluster, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/routegroups.zalando.org", `[{"op": "remove", "path": "/metadata/annotations/weft.io~1bundle-version"}]`)
+}
