@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/webhook"
+	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/inject"
 	"github.com/weftmesh/weft/xds/server/limit"
@@ -56,8 +57,8 @@ type admitting struct {
 // Namespace is what was read. Where that would leave pods bare the API server is asked: it
 // asks about a pod because it has seen a label, which may be too new to be read here.
 func (a admitting) Namespace(ctx context.Context, name string) (inject.Namespace, error) {
-	o, ok := a.store.Snapshot().Get(api.Ref{Kind: api.KindNamespace, Name: name})
-	if !ok || !enabled(o) {
+	o := world.NamespaceOf(a.store.Snapshot(), name)
+	if o == nil || !enabled(o) {
 		fresh, err := a.cluster.Fetch(ctx, api.KindNamespace, "", name)
 		switch {
 		case err != nil: // a label that was not seen would leave the pod bare
@@ -99,8 +100,7 @@ func (a admitting) Injection() inject.Config {
 	for o := range now.OfKind(api.KindMesh) {
 		c.Meshes = append(c.Meshes, o.Name)
 	}
-	at := api.Ref{Kind: api.KindService, Mesh: api.DefaultMesh, Namespace: a.cfg.Namespace, Name: webhook.ServiceName}
-	if o, ok := now.Get(at); ok {
+	if o := world.In(now, api.Ref{Kind: api.KindService, Namespace: a.cfg.Namespace, Name: webhook.ServiceName}); o != nil {
 		if s, ok := o.Spec.(*api.Service); ok && !s.Headless() && s.ClusterIP != "" {
 			c.XDSFallback = s.ClusterIP
 		}

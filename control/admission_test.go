@@ -129,6 +129,15 @@ func TestAPIServerAsksTheControlPlane(t *testing.T) {
 	if authority := authorityOf(t, secret); !strings.Contains(fmt.Sprint(got["spec"]), authority) {
 		t.Error("the sidecar of a pod does not trust the authority of the cluster")
 	}
+	gets := asked(t, a.Cluster, "namespaces", "GET", "")
+	for _, name := range []string{"second", "third"} {
+		if status, got := a.Send(t, http.MethodPost, podsOfOn, a.pod(name, "")); status != http.StatusCreated {
+			t.Fatal(got["message"])
+		}
+	}
+	if n := asked(t, a.Cluster, "namespaces", "GET", "") - gets; n != 0 {
+		t.Errorf("for two pods of a namespace that is known the API server was asked for it %d times", n)
+	}
 	second := a.cfg
 	second.DataDir = t.TempDir()
 	other := start(t, second)

@@ -3,22 +3,25 @@ package services
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"maps"
 	"reflect"
 	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/status"
+	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve/pods"
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/store/kube/writing"
 )
 
-// seen is the cluster at one moment.
+// seen is the cluster at one moment. It looks at names one by one: what it costs follows what
+// is asked.
 type seen struct {
-	services map[key]service
-	written  map[key]bool // MeshServices that others have written
-	made     map[key]made // those of weft
+	store    *kube.Store
+	now      *api.Snapshot
+	resolved *api.Snapshot // nil while nothing was
 }
 
 // service is a Service in the mesh, or a pod of a headless one.
@@ -34,42 +37,76 @@ type made struct {
 	report kube.Report
 }
 
-// see looks at the Services of the mesh (spec/kubernetes.md 3.1), and at MeshServices.
+// see looks at the cluster as it is.
 func (k *Keeper) see() *seen {
-	now := k.Store.Snapshot()
-	s := &seen{services: map[key]service{}, written: map[key]bool{}, made: map[key]made{}}
-	spaces := map[string]*api.Object{}
-	for o := range now.OfKind(api.KindNamespace) {
-		spaces[o.Name] = o
-	}
-	for o := range now.OfKind(api.KindService) {
-		if mesh, ok := meshOf(o, spaces[o.Namespace]); ok && now.Has(api.Ref{Kind: api.KindMesh, Name: mesh}) {
-			s.services[key{o.Namespace, o.Name}] = service{object: o, mesh: mesh}
-		}
-	}
+	s := &seen{store: k.Store, now: k.Store.Snapshot()}
 	if m := k.Model(); m != nil {
-		s.addPods(now, m.Snapshot())
-	}
-	for o := range now.OfKind(api.KindMeshService) {
-		s.written[key{o.Namespace, o.Name}] = true
-	}
-	for ref, r := range k.Store.Made() {
-		s.made[key{ref.Namespace, ref.Name}] = made{ref, r}
+		s.resolved = m.Snapshot()
 	}
 	return s
 }
 
-// addPods adds the pods of those headless Services that are in the mesh.
-func (s *seen) addPods(now, resolved *api.Snapshot) {
-	for o := range resolved.OfKind(api.KindMeshService) {
-		of, ok := s.services[key{o.Namespace, pods.PartOf(o)}]
-		if !ok || of.mesh != o.Mesh {
-			continue
+// names are all that there may be something to write of.
+func (s *seen) names() iter.Seq[key] {
+	return func(yield func(key) bool) {
+		for o := range s.now.OfKind(api.KindService) {
+			if !yield(key{o.Namespace, o.Name}) {
+				return
+			}
 		}
-		if pod, there := now.Get(*o.From); there && pod.UID() != "" {
-			s.services[key{o.Namespace, o.Name}] = service{pod, o.Mesh, o}
+		if s.resolved != nil {
+			for o := range s.resolved.OfKind(api.KindMeshService) {
+				if pods.PartOf(o) != "" && !yield(key{o.Namespace, o.Name}) {
+					return
+				}
+			}
+		}
+		for ref := range s.store.Made() {
+			if !yield(key{ref.Namespace, ref.Name}) {
+				return
+			}
 		}
 	}
+}
+
+// written reports whether somebody else has written the MeshService of a name.
+func (s *seen) written(n key) bool {
+	r, ok := s.store.Report(api.Ref{Kind: api.KindMeshService, Namespace: n.namespace, Name: n.name})
+	return ok && r.Made == nil
+}
+
+// made is the MeshService of a name that weft has written.
+func (s *seen) made(n key) (made, bool) {
+	r, ok := s.store.Report(api.Ref{Kind: api.KindMeshService, Namespace: n.namespace, Name: n.name})
+	if !ok || r.Made == nil {
+		return made{}, false
+	}
+	return made{api.Ref{Kind: api.KindMeshService, Mesh: r.Made.Mesh, Namespace: n.namespace, Name: n.name}, r}, true
+}
+
+// service is the Service of a name that is in the mesh (spec/kubernetes.md 3.1), or the pod of
+// one that is headless.
+func (s *seen) service(n key) (service, bool) {
+	if s.resolved != nil {
+		if o := world.In(s.resolved, api.Ref{Kind: api.KindMeshService, Namespace: n.namespace, Name: n.name}); o != nil && pods.PartOf(o) != "" {
+			of, ok := s.plain(key{o.Namespace, pods.PartOf(o)})
+			pod, there := s.now.Get(*o.From)
+			if ok && of.mesh == o.Mesh && there && pod.UID() != "" {
+				return service{pod, o.Mesh, o}, true
+			}
+		}
+	}
+	return s.plain(n)
+}
+
+// plain is the Service of a name that is in the mesh.
+func (s *seen) plain(n key) (service, bool) {
+	o := world.In(s.now, api.Ref{Kind: api.KindService, Namespace: n.namespace, Name: n.name})
+	if o == nil {
+		return service{}, false
+	}
+	mesh, ok := meshOf(o, world.NamespaceOf(s.now, n.namespace))
+	return service{object: o, mesh: mesh}, ok && s.now.Has(api.Ref{Kind: api.KindMesh, Name: mesh})
 }
 
 // meshOf is the mesh that a Service is in, if it is in one.

@@ -30,6 +30,7 @@ import (
 const (
 	tick   = 200 * time.Millisecond // between looks at what changed
 	whole  = 10 * time.Second       // between looks at all: an object that somebody deleted comes back
+	share  = 20                     // a look at all takes at most one part in so many of the time
 	atOnce = 8                      // requests
 	batch  = 200                    // Services between looks at what changed
 )
@@ -120,15 +121,15 @@ func (k *Keeper) step(ctx context.Context, now time.Time) {
 	}
 	s := k.see()
 	if all {
-		k.next = now.Add(whole)
-		for n := range s.services {
-			due[n] = true
-		}
-		for n := range s.made {
+		for n := range s.names() {
 			due[n] = true
 		}
 	}
-	k.send(ctx, k.some(k.wanted(s, due, served.Status)))
+	list := k.wanted(s, due, served.Status)
+	if all {
+		k.next = now.Add(max(whole, share*time.Since(now)))
+	}
+	k.send(ctx, k.some(list))
 }
 
 // action is what is to be written of one name.
@@ -182,9 +183,10 @@ func (k *Keeper) send(ctx context.Context, list []action) {
 
 // keep is what brings the MeshService of one name in step with its Service; nil for nothing.
 func (k *Keeper) keep(s *seen, n key, status bool) func(context.Context) error {
-	made, there := s.made[n]
-	service, ok := s.services[n]
-	if !s.written[n] {
+	made, there := s.made(n)
+	service, ok := s.service(n)
+	written := s.written(n)
+	if !written {
 		delete(k.told, n)
 	}
 	switch {
@@ -192,7 +194,7 @@ func (k *Keeper) keep(s *seen, n key, status bool) func(context.Context) error {
 		return func(ctx context.Context) error { return k.Writer.Delete(ctx, made.ref, made.report.Version) }
 	case !ok:
 		return nil
-	case s.written[n]:
+	case written:
 		return k.exists(n, service.object)
 	}
 	want, owner := service.meshService(k.Catalog), service.owner()
