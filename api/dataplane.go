@@ -42,6 +42,14 @@ type Inbound struct {
 // and nobody answers (spec/kubernetes.md 2.8). The number is reserved.
 const MarkerPort = 49151
 
+// Ready reports whether who calls the service may be sent there.
+func (in *Inbound) Ready() bool {
+	if in.Health != nil && !in.Health.Ready {
+		return false
+	}
+	return (in.State == "" || in.State == "Ready") && in.Port != MarkerPort
+}
+
 // Health is the older form of Inbound.State.
 type Health struct {
 	Ready bool `json:"ready,omitempty"`

@@ -227,13 +227,6 @@ func (m member) repeats(before []member) bool {
 // EndpointSlices calls pods at the first.
 func (p *dataplane) atOther(in *api.Inbound) bool { return p.object.From != nil && in.Address != "" }
 
-func ready(in *api.Inbound) bool {
-	if in.Health != nil && !in.Health.Ready {
-		return false
-	}
-	return (in.State == "" || in.State == "Ready") && in.Port != api.MarkerPort
-}
-
 // members is who answers for a destination.
 type members struct {
 	list  []Endpoint
@@ -246,7 +239,7 @@ func membersOf(list []member) *members {
 	for i, x := range list {
 		m.http2 = m.http2 && x.protocol().HTTPLike()
 		address := cmp.Or(x.inbound.Address, x.plane.spec.Networking.Address)
-		if _, err := netip.ParseAddr(address); err != nil || !ready(x.inbound) || x.repeats(list[:i]) {
+		if _, err := netip.ParseAddr(address); err != nil || !x.inbound.Ready() || x.repeats(list[:i]) {
 			continue // an endpoint is an IP address: decoding has warned of names
 		}
 		m.list = append(m.list, Endpoint{

@@ -55,7 +55,7 @@ func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 		x := &inboundKept{Inbound: Inbound{
 			Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Address: address, Port: in.Port,
 			ServiceAddress: cmp.Or(in.ServiceAddress, address), ServicePort: cmp.Or(in.ServicePort, in.Port),
-			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: ready(in),
+			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: in.Ready(),
 		}}
 		x.Policies = m.inboundConf(p, &x.Inbound, limits)
 		out = append(out, InboundUse{&x.Inbound, &x.kept})

@@ -79,7 +79,7 @@ func (m mesh) countOf(s *service, connected func(api.Ref) bool) *api.ProxyCounts
 	add := func(list []member) {
 		for _, x := range list {
 			known, seen := healthy[x.plane]
-			healthy[x.plane] = (known || !seen) && ready(x.inbound)
+			healthy[x.plane] = (known || !seen) && x.inbound.Ready()
 		}
 	}
 	switch spec := s.object.Spec.(type) {

@@ -31,7 +31,9 @@ var laws = map[string]struct {
 }{
 	"GET /{$}": {no, "GET /"}, "GET /healthz": {no, "GET /healthz"}, "GET /readyz": {no, "GET /readyz"}, "GET /config": {no, "GET /config"},
 	"GET /who-am-i": {no, "GET /who-am-i"}, "GET /_resources": {no, "GET /_resources"}, "GET /policies": {no, "GET /policies"},
-	"GET /global-insight": {no, "GET /global-insight"}, "GET /_openapi.json": {no, "GET /_openapi.json"}, "GET /_schemas/{kind}": {no, "GET /_schemas/MeshRetry"},
+	"GET /global-insight": {no, "GET /global-insight"}, "GET /mesh-insights": {no, "GET /mesh-insights"}, "GET /mesh-insights/{mesh}": {no, "GET /mesh-insights/default"},
+	"GET /meshes/{mesh}/service-insights": {no, "GET /meshes/default/service-insights"}, "GET /meshes/{mesh}/service-insights/{name}": {no, "GET /meshes/default/service-insights/s-5"},
+	"GET /_openapi.json": {no, "GET /_openapi.json"}, "GET /_schemas/{kind}": {no, "GET /_schemas/MeshRetry"},
 	"POST /tokens/dataplane": {no, `POST /tokens/dataplane {"mesh":"default","name":"d-5"}`}, "POST /tokens/user": {no, `POST /tokens/user {"name":"x"}`},
 	"POST /tokens/revoke": {no, `POST /tokens/revoke {"ids":["1"]}`}, "GET /tokens/revoked": {no, "GET /tokens/revoked"}, "POST /tokens/zone": {no, "POST /tokens/zone"},
 	"GET /_events": {no, ""}, // it has no end

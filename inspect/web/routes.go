@@ -65,7 +65,7 @@ func flag(q url.Values, name string) (bool, error) {
 // routes are all paths. Where two patterns fit, the more specific one answers.
 func (s *server) routes() []endpoint {
 	var all []endpoint
-	for _, group := range [][]endpoint{s.serviceRoutes(), s.documentRoutes(), s.kubernetesRoutes(), s.dataplaneRoutes(), s.viewRoutes(), s.questionRoutes(), s.envoyRoutes()} {
+	for _, group := range [][]endpoint{s.serviceRoutes(), s.insightRoutes(), s.documentRoutes(), s.kubernetesRoutes(), s.dataplaneRoutes(), s.viewRoutes(), s.questionRoutes(), s.envoyRoutes()} {
 		all = append(all, group...)
 	}
 	return all
@@ -80,7 +80,6 @@ func (s *server) serviceRoutes() []endpoint {
 		{"GET /who-am-i", s.whoAmI, "Who the request comes from"},
 		{"GET /_resources", s.resources, "All types of documents"},
 		{"GET /policies", s.policyTypes, "All types of policies, in the older form"},
-		{"GET /global-insight", s.globalInsight, "Counts of everything"},
 		{"GET /_openapi.json", s.openAPI, "This description"},
 		{"GET /_schemas/{kind}", s.schema, "The JSON schema of one kind of document"},
 		{"POST /tokens/dataplane", s.dataplaneToken, "Issue a token for one dataplane"},

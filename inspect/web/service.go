@@ -3,9 +3,7 @@ package web
 import (
 	"net/http"
 	"strings"
-	"time"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 )
 
@@ -138,54 +136,3 @@ func (s *server) policyTypes(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // count is one figure of GET /global-insight.
-type count struct {
-	Total   int `json:"total"`
-	Online  int `json:"online"`
-	Offline int `json:"offline"`
-	Partial int `json:"partiallyDegraded"`
-}
-
-func (s *server) globalInsight(w http.ResponseWriter, r *http.Request) error {
-	connected := map[api.Ref]bool{}
-	for _, c := range s.Sidecars.Sidecars() {
-		connected[c.Dataplane] = c.Connected
-	}
-	resources := map[string]map[string]int{}
-	var ofPolicies int
-	planes := map[string]*count{"standard": {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
-	snapshot := s.Documents.Snapshot()
-	for _, t := range s.Catalog.Types() {
-		n := snapshot.CountOfKind(t.Name)
-		if n > 0 {
-			resources[t.Name] = map[string]int{"total": n}
-		}
-		if t.Policy {
-			ofPolicies += n
-		}
-	}
-	for o := range s.there(r.Context(), api.KindDataplane).OfKind(api.KindDataplane) {
-		c := planes[planeClass(o)]
-		c.Total++
-		if connected[o.Ref] {
-			c.Online++
-		} else {
-			c.Offline++
-		}
-	}
-	answer(w, http.StatusOK, map[string]any{"createdAt": time.Now().UTC().Format(time.RFC3339), "meshes": map[string]int{"total": snapshot.CountOfKind(api.KindMesh)},
-		"policies": map[string]int{"total": ofPolicies}, "resources": resources, "dataplanes": planes,
-		"services": map[string]any{"internal": count{Total: snapshot.CountOfKind(api.KindMeshService)}},
-		"zones":    map[string]any{"controlPlanes": count{Total: 1, Online: 1}, "zoneIngresses": count{}, "zoneEgresses": count{}}})
-	return nil
-}
-
-func planeClass(o *api.Object) string {
-	dp, ok := o.Spec.(*api.Dataplane)
-	switch {
-	case !ok || dp.Networking == nil || dp.Networking.Gateway == nil:
-		return "standard"
-	case dp.Networking.Gateway.Type == "BUILTIN":
-		return "gatewayBuiltin"
-	}
-	return "gatewayDelegated"
-}

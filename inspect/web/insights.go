@@ -1,0 +1,168 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/kuma"
+)
+
+func (s *server) insightRoutes() []endpoint {
+	return []endpoint{
+		{"GET /global-insight", s.globalInsight, "Counts of everything"},
+		{"GET /mesh-insights", s.meshInsights, "Counts of what is in each mesh"},
+		{"GET /mesh-insights/{mesh}", s.meshInsight, "Counts of what is in one mesh"},
+		{"GET /meshes/{mesh}/service-insights", s.serviceInsights, "The services of a mesh, with counts of their dataplanes"},
+		{"GET /meshes/{mesh}/service-insights/{name}", s.serviceInsight, "One service, with counts of its dataplanes"},
+	}
+}
+
+// seen is what is known of the sidecar of a dataplane.
+func (s *server) seen(ref api.Ref) kuma.Seen {
+	st, ok := s.Sidecars.Stream(ref)
+	if !ok {
+		return kuma.Seen{}
+	}
+	out := kuma.Seen{Connected: st.Connected, Agent: st.Agent}
+	if st.Client == "envoy" {
+		out.Envoy = st.Version
+	}
+	return out
+}
+
+// paged is a page of a list that is made for the answer.
+type paged[T any] struct {
+	Total int     `json:"total"`
+	Items []T     `json:"items"`
+	Next  *string `json:"next"`
+}
+
+// pageOf is the part of all that the query asks for, by size, offset and a part of the name.
+func pageOf[T any](r *http.Request, all []T, name func(T) string) (paged[T], error) {
+	sel, err := selectionOf(r.URL.Query())
+	if err != nil {
+		return paged[T]{}, err
+	}
+	all = slices.DeleteFunc(all, func(x T) bool { return !strings.Contains(name(x), sel.name) })
+	rest := all[min(sel.offset, len(all)):]
+	p := paged[T]{Total: len(all), Items: rest[:min(sel.size, len(rest))]}
+	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
+		at := nextPage(r, end)
+		p.Next = &at
+	}
+	return p, nil
+}
+
+func (s *server) meshInsights(w http.ResponseWriter, r *http.Request) error {
+	snapshot := s.there(r.Context(), api.KindDataplane)
+	all := []kuma.MeshInsight{}
+	for mesh := range snapshot.OfKind(api.KindMesh) {
+		insight, _ := kuma.InsightsOf(s.Catalog, snapshot, mesh, s.seen)
+		all = append(all, insight)
+	}
+	p, err := pageOf(r, all, func(x kuma.MeshInsight) string { return x.Name })
+	return s.reply(w, p, err)
+}
+
+func (s *server) meshInsight(w http.ResponseWriter, r *http.Request) error {
+	snapshot := s.there(r.Context(), api.KindDataplane)
+	mesh, ok := snapshot.Get(api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")})
+	if !ok {
+		return missing()
+	}
+	insight, _ := kuma.InsightsOf(s.Catalog, snapshot, mesh, s.seen)
+	answer(w, http.StatusOK, insight)
+	return nil
+}
+
+// services are those of the mesh of a request.
+func (s *server) services(r *http.Request) ([]kuma.ServiceInsight, error) {
+	if err := s.meshKnown(r.PathValue("mesh")); err != nil {
+		return nil, err
+	}
+	snapshot := s.there(r.Context(), api.KindDataplane)
+	mesh, ok := snapshot.Get(api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")})
+	if !ok {
+		return nil, missing()
+	}
+	_, all := kuma.InsightsOf(s.Catalog, snapshot, mesh, s.seen)
+	return all, nil
+}
+
+var serviceTypes = []string{kuma.Internal, kuma.External, kuma.GatewayBuiltin, kuma.GatewayDelegated}
+
+func (s *server) serviceInsights(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.services(r)
+	if err != nil {
+		return err
+	}
+	if want := r.URL.Query().Get("type"); want != "" {
+		if !slices.Contains(serviceTypes, want) {
+			return badField("type", strconv.Quote(want)+" is no type of services; use "+strings.Join(serviceTypes, ", "))
+		}
+		all = slices.DeleteFunc(all, func(x kuma.ServiceInsight) bool { return x.ServiceType != want })
+	}
+	p, err := pageOf(r, all, func(x kuma.ServiceInsight) string { return x.Name })
+	return s.reply(w, p, err)
+}
+
+func (s *server) serviceInsight(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.services(r)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(x kuma.ServiceInsight) bool { return x.Name == r.PathValue("name") })
+	if i < 0 {
+		return missing()
+	}
+	all[i].Type = "ServiceInsight"
+	answer(w, http.StatusOK, all[i])
+	return nil
+}
+
+// counts are dataplanes or services, with zeros.
+type counts struct {
+	Total   int `json:"total"`
+	Online  int `json:"online"`
+	Offline int `json:"offline"`
+	Partial int `json:"partiallyDegraded"`
+}
+
+func (c *counts) add(n kuma.Counts) {
+	c.Total, c.Online, c.Offline, c.Partial = c.Total+n.Total, c.Online+n.Online, c.Offline+n.Offline, c.Partial+n.PartiallyDegraded
+}
+
+func (s *server) globalInsight(w http.ResponseWriter, r *http.Request) error {
+	snapshot := s.there(r.Context(), api.KindDataplane)
+	resources, ofPolicies := map[string]kuma.Total{}, 0
+	for _, t := range s.Catalog.Types() {
+		n := snapshot.CountOfKind(t.Name)
+		if n > 0 {
+			resources[t.Name] = kuma.Total{Total: n}
+		}
+		if t.Policy {
+			ofPolicies += n
+		}
+	}
+	planes := map[string]*counts{"standard": {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
+	services := map[string]*counts{kuma.Internal: {}, kuma.External: {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
+	for mesh := range snapshot.OfKind(api.KindMesh) {
+		insight, all := kuma.InsightsOf(s.Catalog, snapshot, mesh, s.seen)
+		for class, n := range insight.ByType {
+			if planes[class] != nil {
+				planes[class].add(n)
+			}
+		}
+		for _, x := range all {
+			services[kuma.GlobalClass(x.ServiceType)].add(kuma.Of(x.Status))
+		}
+	}
+	answer(w, http.StatusOK, map[string]any{"createdAt": time.Now().UTC().Format(time.RFC3339), "meshes": map[string]int{"total": snapshot.CountOfKind(api.KindMesh)},
+		"policies": map[string]int{"total": ofPolicies}, "resources": resources, "dataplanes": planes, "services": services,
+		"zones": map[string]any{"controlPlanes": counts{Total: 1, Online: 1}, "zoneIngresses": counts{}, "zoneEgresses": counts{}}})
+	return nil
+}
