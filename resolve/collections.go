@@ -85,6 +85,7 @@ type collections struct {
 	grouped        *derive.Collection[hostGroup]
 	groupsByClass  *derive.Group[hostGroup]
 	groupOutbounds *derive.Collection[groupOutbounds]
+	listened       *derive.Collection[listened]
 	groupNamed     *derive.Collection[named]
 
 	// What a class has of a destination, by class key.

@@ -67,6 +67,11 @@ func (c *collections) addHoldings() {
 		made.reuse(c.inbounds.Before(r))
 		return made
 	})
+	c.listened = derive.Derive(c.schema, "outbounds", c.dataplanes, derive.Values[listened]{
+		Equal: (*listened).equal, Hash: func(l *listened) uint64 { return l.of },
+	}, func(r *derive.Reader, key string) *listened {
+		return mesh{c, r}.listenedBy(need(c.dataplanes, r, key), key, c.listened.Before(r))
+	})
 	c.resolved = derive.Derive(c.schema, "resolved", c.dataplanes, derive.Values[Resolved]{},
 		func(r *derive.Reader, key string) *Resolved {
 			return mesh{c, r}.resolve(need(c.dataplanes, r, key), key, c.resolved.Before(r))

@@ -67,7 +67,7 @@ func (c *chain) parts() []chain {
 func (x *Renderer) outbound(r *resolve.Resolved, o *resolve.Outbound) (*Resource, []api.Note) {
 	at := place{o.Address, o.Port, transparent(r)}
 	own := o.Listener.Do(func() any { return x.sharedOutbound(r, o, at) }).(*ownOutbound)
-	if own.at != at {
+	if own.at != at || own.listener == nil { // what is said of a refusal names the dataplane
 		own = x.sharedOutbound(r, o, at)
 	}
 	return own.listener, own.notes

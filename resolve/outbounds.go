@@ -1,0 +1,149 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weftmesh/weft/resolve/derive"
+)
+
+// listened is what dataplanes listen at for what they call, by address and port. Those that
+// call the same at the same addresses share one.
+type listened struct {
+	list   []*Outbound
+	failed *derive.Failed
+	of     uint64 // hash of the calls and their classes
+	// redirected says that the dataplanes' traffic is redirected: others listen otherwise.
+	redirected bool
+}
+
+func (l *listened) equal(o *listened) bool {
+	return l.failed == o.failed && l.redirected == o.redirected && slices.EqualFunc(l.list, o.list, (*Outbound).is)
+}
+
+// listenedBy are the outbounds of a dataplane; of those that were there before the ones stay
+// that are equal.
+func (m mesh) listenedBy(p *dataplane, key string, before *listened) *listened {
+	list, failed := m.calls.Get(m.at, key)
+	x, f := m.called.Get(m.at, key)
+	if failed = cmp.Or(failed, f); failed != nil {
+		return &listened{failed: failed}
+	}
+	groups := m.groupsOf(key)
+	out := &listened{
+		list: make([]*Outbound, 0, len(list.list)), of: mixed(mixed(list.hash(), x.classes...), groups...),
+		redirected: p.spec.Networking.TransparentProxying != nil,
+	}
+	var known outbounds
+	if before != nil {
+		known = before.list
+	}
+	for i, class := range x.classes {
+		if class == "" {
+			continue
+		}
+		t, f := m.routed.Get(m.at, class)
+		if f != nil {
+			failed = cmp.Or(failed, f)
+			continue
+		}
+		call := &list.list[i]
+		if shared := t.virtualAt(call); shared != nil {
+			out.list = append(out.list, shared)
+			continue
+		}
+		out.list = append(out.list, known.outbound(call, t, len(out.list)))
+	}
+	slices.SortFunc(out.list, compareOutbounds)
+	for _, group := range groups {
+		g, f := m.groupOutbounds.Get(m.at, group)
+		if failed = cmp.Or(failed, f); f != nil || len(g.list) == 0 {
+			continue
+		}
+		failed = cmp.Or(failed, g.failed)
+		i, _ := slices.BinarySearchFunc(out.list, g.list[0], compareOutbounds) // nobody else has their address
+		out.list = slices.Insert(out.list, i, g.list...)
+	}
+	out.failed = failed
+	return out
+}
+
+// newOutbound makes an outbound and what stands beside it in one piece.
+func newOutbound(c *call, t *routed) *Outbound {
+	x := &outboundKept{Outbound: Outbound{Address: c.address, Port: c.port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies, Edge: c.edge, Passthrough: c.passes}}
+	x.Listener = &x.kept
+	return &x.Outbound
+}
+
+// outbounds are those that were there before, by address and port.
+type outbounds []*Outbound
+
+// outbound is the one of list for a call, where t was already what it is about, or else
+// a new one. As a rule it is at the place i.
+func (list outbounds) outbound(c *call, t *routed, i int) *Outbound {
+	at := func(o *Outbound, c *call) int { return o.compare(c.address, c.port, t.dest.ID) }
+	if i >= len(list) || at(list[i], c) != 0 {
+		var ok bool
+		if i, ok = slices.BinarySearchFunc(list, c, at); !ok {
+			return newOutbound(c, t)
+		}
+	}
+	if o := list[i]; o.Edge == c.edge && o.Passthrough == c.passes && o.isOf(t) {
+		return o
+	}
+	return newOutbound(c, t)
+}
+
+// is reports whether o is equal to x.
+func (o *Outbound) is(x *Outbound) bool {
+	return o == x || o.Address == x.Address && o.Port == x.Port && o.Edge == x.Edge && o.Passthrough == x.Passthrough &&
+		o.Destination == x.Destination && o.Table == x.Table && o.TCP == x.TCP && o.Kept == x.Kept && o.Policies.is(x.Policies)
+}
+
+// isOf reports whether an outbound is what one to t would be.
+func (o *Outbound) isOf(t *routed) bool {
+	return o.Destination == t.dest && o.Table == t.table && o.TCP == t.tcp && o.Policies.is(t.policies)
+}
+
+// atVirtual makes the outbounds at the virtual addresses of the destination. Of those that
+// were there before the ones stay that are equal.
+func (r *routed) atVirtual(before *routed) {
+	var known []*Outbound
+	if before != nil {
+		known = before.virtual
+	}
+	for _, vip := range r.dest.VIPs {
+		i := slices.IndexFunc(known, func(o *Outbound) bool { return o.Address == vip && o.Port == r.dest.Port && o.isOf(r) })
+		if i >= 0 {
+			r.virtual = append(r.virtual, known[i])
+		} else {
+			r.virtual = append(r.virtual, newOutbound(&call{address: vip, port: r.dest.Port}, r))
+		}
+	}
+}
+
+// virtualAt is the shared outbound of a call to a virtual address; nil for other calls.
+func (r *routed) virtualAt(c *call) *Outbound {
+	if c.index >= 0 || c.edge || c.passes {
+		return nil
+	}
+	for _, o := range r.virtual {
+		if o.Address == c.address && o.Port == c.port {
+			return o
+		}
+	}
+	return nil
+}
+
+// compare orders an outbound and one at an address to the destination with that id.
+func (o *Outbound) compare(address string, port uint32, id string) int {
+	if c := cmp.Compare(o.Address, address); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(o.Port, port); c != 0 {
+		return c
+	}
+	return cmp.Compare(o.Destination.ID, id)
+}
+
+func compareOutbounds(a, b *Outbound) int { return a.compare(b.Address, b.Port, b.Destination.ID) }
