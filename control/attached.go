@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
@@ -45,33 +44,6 @@ func (p *Plane) names(ref api.Ref) *attach.Names {
 		return nil
 	}
 	return p.lists.of(m, ref)
-}
-
-// nameLists are the lists of names of one revision, by who may call the same.
-type nameLists struct {
-	mu    sync.Mutex
-	model *resolve.Model
-	known map[string]*attach.Names
-}
-
-func (l *nameLists) of(m *resolve.Model, dp api.Ref) *attach.Names {
-	key := m.CallsAs(dp)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.model != m {
-		l.model, l.known = m, map[string]*attach.Names{}
-	}
-	shared := dp.Mesh + " " + key
-	if n := l.known[shared]; n != nil {
-		return n
-	}
-	names := m.Hostnames(dp.Mesh, key)
-	out := &attach.Names{Version: names.Version}
-	for _, x := range names.List {
-		out.Names = append(out.Names, &attach.Name{Name: x.Name, Addresses: x.Addresses, Last: x.Last})
-	}
-	l.known[shared] = out
-	return out
 }
 
 // publish hands a revision to all streams.

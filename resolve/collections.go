@@ -53,6 +53,7 @@ type collections struct {
 	// Whose workloads may call by the same names: a key for each dataplane.
 	hostnamesKeys    *derive.Collection[string]
 	hostnamesCallers *derive.Index[string] // all of them, under anyTarget
+	destsAddressed   *derive.Collection[addressed]
 
 	// What can be called, by destination id.
 	dests       *derive.Collection[dest]

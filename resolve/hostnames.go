@@ -33,7 +33,12 @@ type Hostname struct {
 type Hostnames struct {
 	Version string     // follows from List
 	List    []Hostname // sorted by name
+
+	reads []any // pointers to all that it follows from, beside who calls
 }
+
+// addressed are the destinations that have virtual addresses, and so names for all.
+type addressed struct{ list []*dest }
 
 // hostnamesKey names the dataplanes whose workloads may call the same.
 type hostnamesKey struct {
@@ -60,7 +65,24 @@ func (c *collections) addHostnames() {
 			}
 			return new(string(text))
 		})
+	c.destsAddressed = derive.Derive(c.schema, "what names lead to", c.destsVirtual, derive.Values[addressed]{
+		Equal: func(a, b *addressed) bool { return slices.Equal(a.list, b.list) },
+	}, func(r *derive.Reader, key string) *addressed {
+		return &addressed{slices.Collect(c.destsVirtual.Values(r, key))}
+	})
 	c.hostnamesCallers = c.hostnamesKeys.Index(func(_ string, _ *string, add func(string)) { add(anyTarget) })
+}
+
+// namesRead are pointers to all that the names for callers follow from: the values behind
+// them never change.
+func (m mesh) namesRead(k *hostnamesKey) []any {
+	all, _ := m.destsAddressed.Get(m.at, anyTarget)
+	out := []any{all}
+	for _, group := range k.Groups {
+		hosts, _ := m.grouped.Get(m.at, group)
+		out = append(out, hosts)
+	}
+	return out
 }
 
 func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
@@ -132,15 +154,23 @@ func (m *Model) CallsAs(dp api.Ref) string {
 	return ""
 }
 
-// Hostnames are the names for those that CallsAs names, of a mesh. It looks at everything that
-// has an address, so whoever asks for several dataplanes asks once for those of one key.
-func (m *Model) Hostnames(mesh, callsAs string) *Hostnames {
+// Hostnames are the names for those that CallsAs names, of a mesh. Where nothing that they
+// follow from has changed since before, which another model said of the same callers, it is
+// before; nil for none. Else it looks at everything that has an address, so whoever asks for
+// several dataplanes asks once for those of one key.
+func (m *Model) Hostnames(mesh, callsAs string, before *Hostnames) *Hostnames {
 	x, ok := m.mesh(mesh)
 	var k hostnamesKey
 	if !ok || json.Unmarshal([]byte(callsAs), &k) != nil {
 		return &Hostnames{}
 	}
-	return x.hostnamesFor(&k)
+	reads := x.namesRead(&k)
+	if before != nil && slices.Equal(before.reads, reads) {
+		return before
+	}
+	out := x.hostnamesFor(&k)
+	out.reads = reads
+	return out
 }
 
 // Callers is how many dataplanes of a mesh may call something by a name.

@@ -40,6 +40,7 @@ func TestUpdateEqualsCompile(t *testing.T) {
 			checkSelected(t, next)
 			checkReach(t, next)
 			checkNotes(t, next)
+			checkNames(t, model, next)
 			model = next
 		}
 	})

@@ -110,7 +110,7 @@ func names(m *resolve.Model) string {
 	var b strings.Builder
 	for r := range m.Dataplanes("") {
 		fmt.Fprintln(&b, r.Ref)
-		for _, h := range m.Hostnames(r.Ref.Mesh, m.CallsAs(r.Ref)).List {
+		for _, h := range m.Hostnames(r.Ref.Mesh, m.CallsAs(r.Ref), nil).List {
 			last := ""
 			if h.Last {
 				last = " last"

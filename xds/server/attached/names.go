@@ -16,8 +16,9 @@ type steps struct {
 	known map[[2]string]*attach.Names
 }
 
-// mostSteps is how many are kept: streams take the newest.
-const mostSteps = 64
+// mostSteps is how many are kept: each list has a newest one, and those who call differently
+// have lists of their own. A step that is not kept is worked out once more.
+const mostSteps = 512
 
 // between is what is told to who has been told the list before: what has changed, or the
 // whole list where that is shorter.
@@ -32,8 +33,14 @@ func (s *steps) between(before, now *attach.Names) *attach.Names {
 	if len(n.Names)+len(n.Gone) >= len(now.Names) {
 		n = now
 	}
-	if s.known == nil || len(s.known) >= mostSteps {
+	if s.known == nil {
 		s.known = map[[2]string]*attach.Names{}
+	}
+	for old := range s.known { // whichever
+		if len(s.known) < mostSteps {
+			break
+		}
+		delete(s.known, old)
 	}
 	s.known[key] = n
 	return n

@@ -62,3 +62,31 @@ func TestDifference(t *testing.T) {
 		}
 	})
 }
+
+// TestStepsFromFarBehind: a step is the same whether or not it is still known, and however
+// many others were taken since: who was told a list long ago is told all that has changed.
+func TestStepsFromFarBehind(t *testing.T) {
+	t.Parallel()
+	list := func(n int) *attach.Names { // has n names, the last of which moves each time
+		out := &attach.Names{Version: fmt.Sprint(n)}
+		for i := range 8 {
+			out.Names = append(out.Names, &attach.Name{Name: fmt.Sprint("n", i), Addresses: []string{"10.0.0.1"}})
+		}
+		out.Names[n%8].Addresses = []string{fmt.Sprintf("10.0.%d.%d", n/250, n%250)}
+		return out
+	}
+	var s steps
+	first := list(0)
+	for n := 1; n <= 3*mostSteps; n++ {
+		now := list(n)
+		if got, want := s.between(first, now), difference(first, now); !proto.Equal(got, want) {
+			t.Fatalf("at %d it is told %v, not %v", n, got, want)
+		}
+		if got, want := s.between(list(n-1), now), difference(list(n-1), now); !proto.Equal(got, want) {
+			t.Fatalf("from %d to %d it is told %v, not %v", n-1, n, got, want)
+		}
+		if len(s.known) > mostSteps {
+			t.Fatalf("%d steps are kept", len(s.known))
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package control
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/worlds"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// TestListsOfNamesAreShared: dataplanes that may call by the same names are told one list,
+// in whatever namespace; it stays the same while nothing changes that it follows from, and
+// lists that nobody asks for are forgotten.
+func TestListsOfNamesAreShared(t *testing.T) {
+	t.Parallel()
+	decode := func(text string) *api.Object { return worlds.Decode(t, world.Catalog(), text) }
+	client := func(namespace string) *api.Object {
+		return decode(fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":"client-%s","labels":{"k8s.kuma.io/namespace":%q},
+			"networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001}}}`, namespace, namespace))
+	}
+	a, b := client("a"), client("b")
+	m, _ := resolve.CompileIn(inDefault, api.NewSnapshot(1, external(t, "old"), a, b), world.Dialects(), world.Kinds())
+	var l nameLists
+	names := l.of(m, a.Ref)
+	if len(names.Names) == 0 || l.of(m, b.Ref) != names || l.of(m, a.Ref) != names {
+		t.Errorf("a and b are told different lists, or nothing: %v", names)
+	}
+	step := func(changes ...api.Change) {
+		m, _ = m.Update(m.Snapshot().With(m.Snapshot().Revision()+1, changes), changes)
+	}
+	step(api.Change{After: client("d")})
+	if l.of(m, a.Ref) != names {
+		t.Error("another dataplane makes the list another")
+	}
+	step(api.Change{After: external(t, "new")})
+	if now := l.of(m, a.Ref); now == names || len(now.Names) <= len(names.Names) || l.of(m, b.Ref) != now {
+		t.Errorf("with one service more they are told %v", now)
+	}
+	for n := range 500 {
+		x := client(fmt.Sprint("n", n))
+		step(api.Change{After: x})
+		if l.of(m, x.Ref) != l.of(m, a.Ref) {
+			t.Fatal("they are told different lists")
+		}
+		step(api.Change{Before: x})
+	}
+	if len(l.known) > 200 || len(l.lists) > 200 {
+		t.Errorf("%d lists are kept for callers, and %d in all", len(l.known), len(l.lists))
+	}
+}

@@ -1,0 +1,78 @@
+package resolve_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/worlds"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// TestNamesAreMadeAnewWhereSomethingChanged: a change that no name follows from leaves the
+// list of names the very same, one of a name or an address does not; and what is kept is
+// what would be made.
+func TestNamesAreMadeAnewWhereSomethingChanged(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	object := func(text string) *api.Object { return worlds.Decode(t, c.catalog, text) }
+	service := func(name, hostname, vip string) *api.Object {
+		return object(`{"type":"MeshService","mesh":"default","name":"` + name + `","spec":{"selector":{"dataplaneTags":{"app":"a"}},"ports":[{"port":80,"appProtocol":"http"}]},
+			"status":{"addresses":[{"hostname":"` + hostname + `"}],"vips":[{"ip":"` + vip + `"}]}}`)
+	}
+	client := object(`{"type":"Dataplane","mesh":"default","name":"client","networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001}}}`)
+	retry := func(n string) *api.Object {
+		return object(`{"type":"MeshRetry","mesh":"default","name":"r","spec":{"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"numRetries":` + n + `}}}]}}`)
+	}
+	host := object(`{"apiVersion":"zalando.org/v1","kind":"RouteGroup","metadata":{"name":"shop"},"spec":{"hosts":["shop.example.org"],
+		"backends":[{"name":"s","type":"shunt"}],"routes":[{"pathSubtree":"/","backends":[{"backendName":"s"}]}]}}`)
+	m, _ := resolve.Compile(api.NewSnapshot(1, service("web", "web.internal", "241.0.0.1"), client, retry("1")), c.dialects, c.kinds)
+	names := m.Hostnames("default", m.CallsAs(client.Ref), nil)
+	for i, step := range []struct {
+		change api.Change
+		kept   bool
+		has    string
+	}{
+		{api.Change{Before: retry("1"), After: retry("2")}, true, "web.internal"},
+		{api.Change{After: object(`{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2","inbound":[{"port":80,"tags":{"kuma.io/service":"a","app":"a"}}]}}`)}, true, "web.internal"},
+		{api.Change{Before: service("web", "web.internal", "241.0.0.1"), After: service("web", "web.example", "241.0.0.1")}, false, "web.example"},
+		{api.Change{Before: service("web", "web.example", "241.0.0.1"), After: service("web", "web.example", "241.0.0.2")}, false, "web.example"},
+		{api.Change{After: host}, false, "shop.example.org"},
+		{api.Change{Before: retry("2")}, true, "shop.example.org"},
+		{api.Change{Before: host}, false, "web.example"},
+	} {
+		changes := []api.Change{step.change}
+		m, _ = m.Update(m.Snapshot().With(uint64(i+2), changes), changes)
+		as := m.CallsAs(client.Ref)
+		now, clean := m.Hostnames("default", as, names), m.Hostnames("default", as, nil)
+		if diff := cmp.Diff(clean, now, cmpopts.IgnoreUnexported(resolve.Hostnames{})); diff != "" {
+			t.Fatalf("step %d: made (-) and kept (+) differ:\n%s", i, diff)
+		}
+		if (now == names) != step.kept {
+			t.Errorf("step %d: the list is the same: %v", i, now == names)
+		}
+		if !slices.ContainsFunc(now.List, func(h resolve.Hostname) bool { return h.Name == step.has }) {
+			t.Errorf("step %d: there is no %s in %v", i, step.has, now.List)
+		}
+		names = now
+	}
+}
+
+// checkNames holds that names that are kept from the model before are those that would be
+// made.
+func checkNames(t worlds.Fataler, before, after *resolve.Model) {
+	t.Helper()
+	for r := range after.Dataplanes("") {
+		as := after.CallsAs(r.Ref)
+		if as == "" || before.CallsAs(r.Ref) != as {
+			continue
+		}
+		now, clean := after.Hostnames(r.Ref.Mesh, as, before.Hostnames(r.Ref.Mesh, as, nil)), after.Hostnames(r.Ref.Mesh, as, nil)
+		if diff := cmp.Diff(clean, now, cmpopts.IgnoreUnexported(resolve.Hostnames{})); diff != "" {
+			t.Fatalf("%s: names made (-) and kept (+) differ:\n%s", r.Ref, diff)
+		}
+	}
+}
