@@ -231,6 +231,24 @@ func TestABadClusterLosesNothingElse(t *testing.T) {
 	}
 }
 
+// TestARefusedListenerIsSaidOfEach: dataplanes share an outbound of which Envoy would refuse
+// the listener; what is said of it names each of them.
+func TestARefusedListenerIsSaidOfEach(t *testing.T) {
+	t.Parallel()
+	shared := outbound(t, table(), nil)
+	shared.Address, shared.Listener = "web.example", new(resolve.Memo)
+	x := renderer()
+	for _, name := range []string{"dp-1", "dp-2", "dp-1"} {
+		r := sidecar(nil, nil)
+		r.Ref.Name, r.Dataplane.Name = name, name
+		r.Outbounds = []*resolve.Outbound{shared}
+		s := x.Render(r)
+		if len(s.Listeners) != 0 || len(s.Notes) == 0 || s.Notes[0].Origin.Name != name {
+			t.Errorf("of %s is said %v, with %d listeners", name, s.Notes, len(s.Listeners))
+		}
+	}
+}
+
 // TestEnvoyRefusesNames holds what made two of the checks above necessary.
 func TestEnvoyRefusesNames(t *testing.T) {
 	t.Parallel()
