@@ -41,6 +41,7 @@ type Cluster struct {
 	client *http.Client
 	user   string // whom every request impersonates; empty for none
 	dir    string // of what both keep
+	store  string // address of etcd
 	flags  []string
 	server *process
 }
@@ -64,7 +65,7 @@ func start(t testing.TB, on host, flags []string) *Cluster {
 	write(t, key, accountKey(t))
 	write(t, tokens, []byte(c.Token+",admin,admin,system:masters\n"))
 	certs := filepath.Join(dir, "apiserver")
-	c.dir, c.flags = dir, append([]string{
+	c.store, c.dir, c.flags = store, dir, append([]string{
 		"--etcd-servers", store, "--cert-dir", certs, "--bind-address", on.address, "--secure-port", c.URL[strings.LastIndex(c.URL, ":")+1:],
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
 		"--service-cluster-ip-range", "10.96.0.0/16", "--authorization-mode", "RBAC", "--token-auth-file", tokens,

@@ -23,7 +23,13 @@ const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 // open reads a cluster until the test ends.
 func open(t *testing.T, c *kubetest.Cluster) *kube.Store {
 	t.Helper()
-	s, err := kube.Open(kube.Config{REST: &rest.Config{Host: c.URL, BearerToken: c.Token, TLSClientConfig: rest.TLSClientConfig{CAData: c.CA}},
+	return openAt(t, c, c.URL)
+}
+
+// openAt is open by another way.
+func openAt(t *testing.T, c *kubetest.Cluster, url string) *kube.Store {
+	t.Helper()
+	s, err := kube.Open(kube.Config{REST: &rest.Config{Host: url, BearerToken: c.Token, TLSClientConfig: rest.TLSClientConfig{CAData: c.CA}},
 		Catalog: world.Catalog(), Default: world.DefaultMesh(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,9 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +41,12 @@ var pauses = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0
 // server goes away and when it is back.
 func quiet(ctx context.Context) context.Context { return klog.NewContext(ctx, logr.Discard()) }
 
+// nothing is the watch that client-go makes of a connection that is closed, or on which nothing
+// comes in time, without an error.
+var nothing = reflect.TypeOf(watch.NewEmptyWatch())
+
+var errNothing = errors.New("the connection ends without an answer")
+
 // requests are what a connection asks.
 type requests struct {
 	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
@@ -59,7 +67,11 @@ func (c *connection) run(ctx context.Context, ask requests, into cache.Reflector
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.FieldSelector = c.selector
 			w, err := ask.watch(ctx, o)
-			c.heard(ctx, err)
+			if err == nil && reflect.TypeOf(w) == nothing {
+				c.heard(ctx, errNothing)
+			} else {
+				c.heard(ctx, err)
+			}
 			return w, err
 		},
 	}
