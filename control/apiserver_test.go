@@ -138,9 +138,9 @@ func (p *plane) readOnly() {
 
 // connectTimeouts follows the clusters of a dataplane as its Envoy would, acknowledges
 // all, and tells whether any has that timeout.
-func (p *plane) connectTimeouts(name string) func(time.Duration) bool {
+func (p *plane) connectTimeouts(name string, token ...string) func(time.Duration) bool {
 	p.t.Helper()
-	stream, end := p.stream(name, "")
+	stream, end := p.stream(name, strings.Join(token, ""))
 	p.t.Cleanup(end)
 	var mu sync.Mutex
 	acknowledged := map[time.Duration]bool{}
