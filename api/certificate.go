@@ -53,9 +53,13 @@ func (s *Secret) Certificate() (*Certificate, *SecretFault) {
 }
 
 // CertificateProblem is why no server can serve the certificate of the Secret o, which has
-// the ref, and what to do; empty where one can. There is no Secret where o is nil.
-func CertificateProblem(ref Ref, o *Object) string {
+// the ref, and what to do; empty where one can. There is no Secret where o is nil, as far as is
+// known in the zone.
+func CertificateProblem(ref Ref, o *Object, in Zone) string {
 	name := Clip(ref.Namespace + "/" + ref.Name)
+	if o == nil && !in.ReadsSecrets(ref.Namespace) {
+		return "the control plane may not read Secret " + name + "; add namespace " + Clip(ref.Namespace) + " to the value secrets.namespaces of its installation"
+	}
 	if o == nil {
 		return "there is no Secret " + name + "; create it, with type " + SecretTLS
 	}

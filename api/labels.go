@@ -25,6 +25,16 @@ type Zone struct {
 	Name string // empty: outside a zone
 	// Environment is EnvUniversal or EnvKubernetes; empty is the first.
 	Environment string
+	// Secrets are the namespaces whose Secrets are read in a cluster, as SecretsOf has them.
+	Secrets string
+}
+
+// SecretsOf are namespaces as Zone has them.
+func SecretsOf(namespaces ...string) string { return "," + strings.Join(namespaces, ",") + "," }
+
+// ReadsSecrets reports whether Secrets of a namespace are read.
+func (z Zone) ReadsSecrets(namespace string) bool {
+	return z.Environment != EnvKubernetes || strings.Contains(z.Secrets, ","+namespace+",")
 }
 
 // The environments of a zone, by where its documents are kept.

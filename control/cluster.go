@@ -29,7 +29,7 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	c := kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: world.DefaultMesh(),
-		Namespaces: p.cfg.readNamespaces(), Reports: p.cfg.Namespace != "", Log: p.log}
+		Namespaces: p.cfg.readNamespaces(), Secrets: p.cfg.SecretNamespaces, Reports: p.cfg.Namespace != "", Log: p.log}
 	if p.name = p.cfg.replica(); p.cfg.PeerToken != "" {
 		p.peers = peers.New()
 		c.Moved = p.peers.Moved

@@ -67,6 +67,8 @@ type Config struct {
 	// BackendAddresses are the hosts that RouteGroups may send to without a service.
 	BackendAddresses []string `json:"backend-addresses"`
 
+	// SecretNamespaces are those whose Secrets are read in a cluster; none is none.
+	SecretNamespaces []string `json:"secret-namespaces"`
 	// PeerToken is a file by which replicas of a cluster know each other; empty for a lone one.
 	PeerToken string `json:"peer-token"`
 
@@ -132,8 +134,8 @@ func (c Config) Validate() error {
 	if c.Store == "kube" && c.Dir != "" {
 		refuse("--store kube reads no directory; leave --dir out and write through the Kubernetes API")
 	}
-	if c.Store != "kube" && (c.Kubeconfig != "" || len(c.WatchNamespaces) > 0) {
-		refuse("--kubeconfig and --watch-namespaces say how a cluster is read; give --store kube with them")
+	if c.Store != "kube" && (c.Kubeconfig != "" || len(c.WatchNamespaces)+len(c.SecretNamespaces) > 0) {
+		refuse("--kubeconfig, --watch-namespaces and --secret-namespaces say how a cluster is read; give --store kube with them")
 	}
 	if c.Webhooks != "" && (c.Store != "kube" || c.Namespace == "") {
 		refuse("--webhooks answers the API server of a cluster; give --store kube and --namespace NAME with it")
@@ -184,7 +186,7 @@ func (c Config) settings() (world.Settings, error) {
 	if err != nil {
 		return world.Settings{}, fmt.Errorf("--backend-addresses %w", err)
 	}
-	s := world.Settings{Zone: c.Zone, SystemNamespaces: c.SystemNamespaces, Authorizer: a, RootNamespaces: c.RootNamespaces, BackendAddresses: hosts, MeshGrants: c.MeshGrants}
+	s := world.Settings{Zone: c.Zone, SystemNamespaces: c.SystemNamespaces, Authorizer: a, RootNamespaces: c.RootNamespaces, BackendAddresses: hosts, MeshGrants: c.MeshGrants, SecretNamespaces: c.SecretNamespaces}
 	if c.Store == "kube" {
 		s.Environment = api.EnvKubernetes
 		// That of the control plane first: sidecars connect to the one there.

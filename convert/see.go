@@ -15,6 +15,8 @@ type view struct {
 	objects []*api.Object
 }
 
+func (v view) Zone() api.Zone { return api.Zone{} }
+
 func (v view) Object(r api.Ref) (*api.Object, bool) {
 	i := slices.IndexFunc(v.objects, func(o *api.Object) bool { return o.Ref == r })
 	if i < 0 {

@@ -18,6 +18,7 @@ import (
 type collections struct {
 	dialects []route.Dialect
 	kinds    []*policies.Kind
+	in       api.Zone
 	zone     map[string]string // labels that the control plane computes
 	schema   *derive.Schema
 	stage    *pods.Stage // before all meshes
@@ -104,8 +105,9 @@ type collections struct {
 	resolved  *derive.Collection[Resolved]
 }
 
-func newCollections(dialects []route.Dialect, kinds []*policies.Kind, zone map[string]string) *collections {
-	c := &collections{dialects: dialects, kinds: kinds, zone: zone, schema: &derive.Schema{}, stage: pods.NewStage(zone[api.LabelZone])}
+func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *collections {
+	zone := in.Labels()
+	c := &collections{dialects: dialects, kinds: kinds, in: in, zone: zone, schema: &derive.Schema{}, stage: pods.NewStage(zone[api.LabelZone])}
 	c.addObjects()
 	c.addSecrets()
 	c.addMeanings()

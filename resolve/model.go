@@ -50,7 +50,7 @@ func Compile(s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) 
 // CompileIn is Compile for a control plane of that zone: selectors see the labels
 // that it computes for objects of its own, as readers do (spec/kuma.md 1.2).
 func CompileIn(zone api.Zone, s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
-	c := newCollections(dialects, kinds, zone.Labels())
+	c := newCollections(dialects, kinds, zone)
 	nothing := api.NewSnapshot(0)
 	empty := &Model{collections: c, stored: nothing, snapshot: nothing, cluster: c.stage.New(), meshes: iradix.New[meshState]()}
 	changes := make([]api.Change, 0, s.Len())

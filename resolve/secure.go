@@ -237,7 +237,7 @@ func listenerNotes(x mesh, p *dataplane) []api.Note {
 		at := api.Path("networking.gateway.listeners").Index(i).Field("tls").Field("secret")
 		ref := p.secret(l)
 		o, _ := x.otherObjects.Get(x.at, objectKey(ref))
-		why := api.CertificateProblem(ref, o)
+		why := api.CertificateProblem(ref, o, x.in)
 		notes = append(notes, note(&api.Origin{Ref: p.object.Ref, Field: at}, api.Error, "InvalidCertificateRef", at, "%s; until then nobody is let in at port %d for these hosts", why, l.Port))
 	}
 	return notes

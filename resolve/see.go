@@ -23,9 +23,13 @@ func (q *Reader) See(name string) route.See {
 // nothing is a mesh without documents.
 type nothing struct{}
 
+func (nothing) Zone() api.Zone                                  { return api.Zone{} }
 func (nothing) Object(api.Ref) (*api.Object, bool)              { return nil, false }
 func (nothing) Objects(string, map[string]string) []*api.Object { return nil }
 func (nothing) Keyed(string, string) []*api.Object              { return nil }
+
+// Zone is that of the model.
+func (s seeing) Zone() api.Zone { return s.in }
 
 // Object is the document with that ref in the mesh; not ok where there is none.
 func (s seeing) Object(ref api.Ref) (*api.Object, bool) {

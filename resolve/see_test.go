@@ -13,7 +13,7 @@ import (
 // was not there, is asked again when that changes, and only then.
 func TestWhatADialectSawIsRecorded(t *testing.T) {
 	t.Parallel()
-	c := newCollections(nil, nil, nil)
+	c := newCollections(nil, nil, api.Zone{})
 	object := func(kind, name string) *api.Object {
 		return &api.Object{Ref: api.Ref{Kind: kind, Mesh: "default", Name: name}}
 	}
@@ -65,7 +65,7 @@ func TestWhatADialectSawIsRecorded(t *testing.T) {
 func TestKeyedObjects(t *testing.T) {
 	t.Parallel()
 	dialect := route.Dialect{Types: []api.Type{{Name: "Word"}}, Keys: func(o *api.Object) []string { return strings.Fields(o.Labels["says"]) }}
-	c := newCollections([]route.Dialect{dialect}, nil, nil)
+	c := newCollections([]route.Dialect{dialect}, nil, api.Zone{})
 	saw := ""
 	derive.Derive(c.schema, "probe", c.meshObjects, derive.Values[string]{}, func(r *derive.Reader, _ string) *string {
 		see := &record{See: seeing{c, r}}

@@ -65,6 +65,8 @@ type Verdict struct{ Type, Status, Reason, Message string }
 
 // See shows the other objects of the mesh that an object is in.
 type See interface {
+	// Zone is where the control plane is.
+	Zone() api.Zone
 	// Object finds one by its ref.
 	Object(api.Ref) (*api.Object, bool)
 	// Objects are those of a kind that carry all the labels, in the order of their refs.

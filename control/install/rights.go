@@ -98,7 +98,7 @@ func SystemRole() Role {
 // SecretsRole are the rights of the control plane in the namespaces of the value
 // secrets.namespaces.
 func SecretsRole() Role {
-	return Role{Name: RoleSecrets, Rules: Rules{{Resources: []string{"secrets"}, Verbs: reads, Why: "certificates of listeners"}}}
+	return Role{Name: RoleSecrets, Rules: Rules{{Resources: []string{"secrets"}, Verbs: follows, Why: "certificates of listeners"}}}
 }
 
 // UserRoles are added to the roles view, edit and admin of Kubernetes. Kinds that live in

@@ -22,6 +22,8 @@ type Settings struct {
 	Zone string // empty: the default zone
 	// Environment is that of the zone, as api.Zone has it.
 	Environment string
+	// SecretNamespaces are those whose Secrets are read in a cluster.
+	SecretNamespaces []string
 	// SystemNamespaces are those where the mesh's operators write; nil: the usual ones.
 	SystemNamespaces []string
 	// Authorizer is the service that filters of routes may ask; nil: there is none.
@@ -60,7 +62,11 @@ func (s Settings) Compile(objects *api.Snapshot) (*resolve.Model, []api.Note) {
 
 // InZone is the zone with its environment.
 func (s Settings) InZone() api.Zone {
-	return api.Zone{Name: cmp.Or(s.Zone, DefaultZone), Environment: s.Environment}
+	z := api.Zone{Name: cmp.Or(s.Zone, DefaultZone), Environment: s.Environment}
+	if z.Environment == api.EnvKubernetes {
+		z.Secrets = api.SecretsOf(s.SecretNamespaces...)
+	}
+	return z
 }
 
 // Catalog knows all types, and which namespaces are the operators'.

@@ -189,6 +189,8 @@ func (s others) Object(r api.Ref) (*api.Object, bool) {
 	return s.objects[i], true
 }
 
+func (s others) Zone() api.Zone { return api.Zone{} }
+
 func (s others) Objects(kind string, labels map[string]string) []*api.Object {
 	return s.where(func(o *api.Object) bool {
 		carried := api.Labels{Written: o.Labels, Display: o.DisplayName()}

@@ -17,6 +17,7 @@ func (d documents) Object(ref api.Ref) (*api.Object, bool) {
 	o, ok := d[ref]
 	return o, ok
 }
+func (documents) Zone() api.Zone                                  { return api.Zone{} }
 func (documents) Keyed(string, string) []*api.Object              { return nil }
 func (documents) Objects(string, map[string]string) []*api.Object { return nil }
 

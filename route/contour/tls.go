@@ -88,7 +88,7 @@ func certificate(r *report, see route.See, name string, at api.Path) (api.Ref, b
 		return ref, false
 	}
 	o, _ := see.Object(ref)
-	if why := api.CertificateProblem(ref, o); why != "" {
+	if why := api.CertificateProblem(ref, o, see.Zone()); why != "" {
 		r.fails(tlsError, badSecret, at, "%s", why)
 		return ref, false
 	}

@@ -64,7 +64,7 @@ func (x *reader) certificate(r *gatewayv1.SecretObjectReference) (api.Ref, *find
 		return ref, &finding{refNotPermitted, fmt.Sprintf("no ReferenceGrant in namespace %s lets Gateways of namespace %s refer to Secret %s; write one there", ref.Namespace, x.object.HomeNamespace(), name)}
 	}
 	o, _ := x.see.Object(ref)
-	if why := api.CertificateProblem(ref, o); why != "" {
+	if why := api.CertificateProblem(ref, o, x.see.Zone()); why != "" {
 		return ref, &finding{invalidCertificate, why}
 	}
 	return ref, nil

@@ -16,6 +16,7 @@ var catalog = api.NewCatalog(append(gateway.Dialect.Types, gateway.Dialect.Besid
 // nothing is a mesh without other documents.
 type nothing struct{}
 
+func (nothing) Zone() api.Zone                                  { return api.Zone{} }
 func (nothing) Object(api.Ref) (*api.Object, bool)              { return nil, false }
 func (nothing) Keyed(string, string) []*api.Object              { return nil }
 func (nothing) Objects(string, map[string]string) []*api.Object { return nil }
