@@ -24,6 +24,8 @@ type Definition struct {
 	// hold: those of other projects, which bound neither, and those that have no rule
 	// whose cost grows with them.
 	Longer bool
+	// Namespaced says of a kind outside of meshes that in Kubernetes it is in a namespace.
+	Namespaced bool
 	// InMesh says that documents may name their mesh beside the spec.
 	InMesh bool
 }
@@ -121,6 +123,29 @@ func serviceDefinition() *Definition {
 		{"VIP", "string", ".status.vips[0].ip"},
 		{"Ready", "integer", ".status.dataplaneProxies.healthy"},
 	}}
+}
+
+// generatorDefinition is that of HostnameGenerator.
+func generatorDefinition() *Definition {
+	return &Definition{Categories: kumaCategories, Namespaced: true, Status: GeneratorStatus{}, Columns: []Column{
+		{"Template", "string", ".spec.template"},
+		{"Services", "integer", ".status.services.named"},
+		{"Generated", "string", `.status.conditions[?(@.type=="Generated")].status`},
+	}}
+}
+
+// GeneratorStatus is the status of a HostnameGenerator in Kubernetes.
+type GeneratorStatus struct {
+	ObservedGeneration int64             `json:"observedGeneration,omitempty" schema:"min=0"`
+	Conditions         []StatusCondition `json:"conditions,omitempty" schema:"items=16,map=type"`
+	Services           *NameCounts       `json:"services,omitempty"`
+}
+
+// NameCounts are how many services a generator selects, and how many of them have the name
+// that it makes.
+type NameCounts struct {
+	Total uint32 `json:"total"`
+	Named uint32 `json:"named"`
 }
 
 // ServiceReport is the whole status of a service: what weft writes, and what Kuma does.

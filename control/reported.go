@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/status"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -28,12 +29,18 @@ func (p reported) service(ref api.Ref) *api.ServiceReport {
 	if m == nil {
 		return nil
 	}
-	report, _ := m.Reader(nil).ServiceReport(ref, func(dp api.Ref) bool {
+	report, ok := m.Reader(nil).ServiceReport(ref, func(dp api.Ref) bool {
 		s, ok := p.Sidecar(dp)
 		return ok && s.Connected
 	})
+	if ok {
+		status.TellResolving(report, p.Resolving(ref.Mesh), m.Callers(ref.Mesh))
+	}
 	return report
 }
+
+// Resolving is beside how many dataplanes of a mesh its names resolve.
+func (p reported) Resolving(mesh string) int { return p.agents.Resolving(mesh) }
 
 // Problems is what is wrong with documents.
 func (p reported) Problems() []*api.Violation { return p.problems() }

@@ -47,7 +47,7 @@ func TestAPIServerRows(t *testing.T) {
 	}
 	for row, check := range map[string]func(t *testing.T){
 		"11": a.completes, "13": a.invalidNamespaceLabel, "17": a.restricted, "19": a.ofJob, "21 to 23": a.probes, "26": a.gateway, "27": a.dryRun,
-		"37": a.computedLabels, "51": a.causes, "a namespace of a moment ago": a.fresh,
+		"37": a.computedLabels, "51": a.causes, "a namespace of a moment ago": a.fresh, "a generator of names": a.generator,
 	} {
 		t.Run(row, check)
 	}
@@ -201,6 +201,16 @@ rules: [{matches: [{path: {type: RegularExpression, value: "a("}}], default: {}}
 	for i, c := range list {
 		if field := line(c, "field"); !strings.HasPrefix(field, fmt.Sprintf("spec.to[0].rules[%d].matches[0].path", i)) {
 			t.Errorf("cause %d is at %s", i, field)
+		}
+	}
+}
+
+// generator: operators create HostnameGenerators in their namespace, and nobody elsewhere.
+func (a *admitted) generator(t *testing.T) {
+	of := kubetest.Document(t, `{apiVersion: kuma.io/v1alpha1, kind: HostnameGenerator, metadata: {name: g}, spec: {selector: {meshService: {}}, template: "{{ .DisplayName }}.mesh.local"}}`)
+	for namespace, want := range map[string]int{"weft-system": http.StatusCreated, "on": http.StatusForbidden} {
+		if status, got := a.Send(t, http.MethodPost, "/apis/kuma.io/v1alpha1/namespaces/"+namespace+"/hostnamegenerators", of); status != want {
+			t.Errorf("in %s: %d %v", namespace, status, got["message"])
 		}
 	}
 }

@@ -76,6 +76,7 @@ spec: {selector: {meshService: {matchLabels: {k8s.kuma.io/service-name: web}}}, 
 		return strings.Contains(fmt.Sprint(field(s, "addresses")), "web.generated.mesh.local") && field(condition, "status") == "True" && field(condition, "lastTransitionTime") != nil
 	})
 	p.oneDestination()
+	p.generators(c)
 	p.headless(c)
 
 	eventually(t, "an event says whose a is", func() bool {
@@ -91,10 +92,52 @@ spec: {selector: {meshService: {matchLabels: {k8s.kuma.io/service-name: web}}}, 
 	}
 	replace(t, c, "/api/v1/namespaces/shop/services/web", `[{"op": "replace", "path": "/spec/ports/0/targetPort", "value": 9090}]`)
 	eventually(t, "it follows the Service", func() bool { return field(read(t, c, meshServices+"/web"), "spec", "ports", 0, "targetPort") == 9090.0 })
+	remove(t, c, meshServices+"/a")
+	eventually(t, "weft writes that of a as soon as nobody else has it", func() bool {
+		status, got := c.Send(t, http.MethodGet, meshServices+"/a", nil)
+		return status == http.StatusOK && field(got, "metadata", "labels", "kuma.io/managed-by") == "k8s-controller"
+	})
 	remove(t, c, meshServices+"/web")
 	eventually(t, "it comes back", func() bool { return listed(t, c, meshServices) == "a web" })
 	remove(t, c, "/api/v1/namespaces/shop/services/web")
 	eventually(t, "it goes with the Service", func() bool { return listed(t, c, meshServices) == "a" })
+}
+
+// generators: a mesh, a generator of names and a service across zones say how they fare.
+func (p *plane) generators(c *kubetest.Cluster) {
+	p.t.Helper()
+	const of = "/apis/kuma.io/v1alpha1/namespaces/weft-system/"
+	create(p.t, c, of+"hostnamegenerators", `{apiVersion: kuma.io/v1alpha1, kind: HostnameGenerator, metadata: {name: clash}, spec: {selector: {meshService: {}}, template: "web.generated.mesh.local"}}`)
+	create(p.t, c, of+"hostnamegenerators", `{apiVersion: kuma.io/v1alpha1, kind: HostnameGenerator, metadata: {name: idle}, spec: {selector: {meshService: {matchLabels: {no: such}}}, template: "x.mesh.local"}}`)
+	create(p.t, c, of+"meshmultizoneservices", `{apiVersion: kuma.io/v1alpha1, kind: MeshMultiZoneService, metadata: {name: everywhere}, spec: {selector: {meshService: {matchLabels: {k8s.kuma.io/namespace: shop}}}, ports: [{port: 80, appProtocol: http}]}}`)
+	says := func(path, condition, status, reason, message string) func() bool {
+		return func() bool {
+			var s told
+			statusAt(p.t, c, path, &s)
+			for _, x := range s.Conditions {
+				if x.Type == condition {
+					return x.Status == status && x.Reason == reason && strings.Contains(x.Message, message) && s.ObservedGeneration == 1
+				}
+			}
+			return false
+		}
+	}
+	eventually(p.t, "the generator says whom it names", says(of+"hostnamegenerators/all", "Generated", "True", "Generated", "services that have the name: 1"))
+	if got := field(read(p.t, c, of+"hostnamegenerators/all"), "status", "services"); fmt.Sprint(got) != "map[named:1 total:1]" {
+		p.t.Errorf("its counts: %v", got)
+	}
+	eventually(p.t, "one whose name another has says so", says(of+"hostnamegenerators/clash", "Generated", "False", "Collision", "web.generated.mesh.local is the name of "))
+	eventually(p.t, "one that selects nothing says so", says(of+"hostnamegenerators/idle", "Generated", "False", "SelectsNothing", ""))
+	eventually(p.t, "the mesh says that it holds", says(meshes+"/default", "Accepted", "True", "Accepted", "the document holds"))
+	eventually(p.t, "the mesh counts its dataplanes", func() bool { return field(read(p.t, c, meshes+"/default"), "status", "dataplanes", "total") == 1.0 })
+	eventually(p.t, "a service across zones says for what it stands", func() bool {
+		return fmt.Sprint(field(read(p.t, c, of+"meshmultizoneservices/everywhere"), "status", "meshServices")) == "[map[mesh:default name:a namespace:shop zone:default]]"
+	})
+	eventually(p.t, "a service says what it is called", func() bool {
+		message := field(read(p.t, c, meshServices+"/web"), "status", "hostnameGenerators", 0, "conditions", 0, "message")
+		return strings.HasPrefix(fmt.Sprint(message), "it is called web.generated.mesh.local")
+	})
+	remove(p.t, c, of+"hostnamegenerators/clash")
 }
 
 // headless: each pod of a headless Service has a MeshService too, which goes with it.

@@ -115,7 +115,7 @@ func MeshKnown(m *resolve.Reader, mesh string) error {
 // object of it that violations refuse, and of its sidecars. Violations are those
 // of documents that are not served as they were written.
 func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations ...*api.Violation) Overview {
-	out := Overview{Mesh: mesh, Sidecars: syncOf(m, mesh, sidecars)}
+	out := Overview{Mesh: mesh, Sidecars: SyncOf(m, mesh, sidecars)}
 	refused := refusalsOf(violations)
 	var objects []*api.Object
 	var refs []api.Ref
@@ -173,7 +173,8 @@ func isAttachable(m *resolve.Reader, o *api.Object) bool {
 	return policy || m.IsRoute(o.Kind)
 }
 
-func syncOf(m *resolve.Reader, mesh string, sidecars []Sidecar) Sync {
+// SyncOf is how far the sidecars of a mesh follow.
+func SyncOf(m *resolve.Reader, mesh string, sidecars []Sidecar) Sync {
 	s := Sync{Revision: m.Snapshot().Revision(), Behind: []string{}, Refusing: []Refuser{}}
 	known := Listed(sidecars)
 	for r := range m.Dataplanes(mesh) {

@@ -46,10 +46,11 @@ type collections struct {
 	vipsGiven   [vips.Rounds]*derive.Collection[vips.Given]
 
 	// The names that generators make of services, by objectKey of the service.
-	generatorObjects *derive.Collection[api.Object] // those of all meshes
-	generators       *derive.Collection[generator]
-	namings          *derive.Collection[naming]
-	namingsByName    *derive.Index[naming]
+	generatorObjects   *derive.Collection[api.Object] // those of all meshes
+	generators         *derive.Collection[generator]
+	namings            *derive.Collection[naming]
+	namingsByName      *derive.Index[naming]
+	namingsByGenerator *derive.Index[naming]
 
 	// Whose workloads may call by the same names: a key for each dataplane.
 	hostnamesKeys    *derive.Collection[string]

@@ -110,6 +110,11 @@ func (c *collections) addGenerators() {
 			}
 		}
 	})
+	c.namingsByGenerator = c.namings.Index(func(_ string, n *naming, add func(string)) {
+		for i := range n.claims {
+			add(n.claims[i].by.object.Ref.String())
+		}
+	})
 	c.namingsByName = c.namings.Index(func(_ string, n *naming, add func(string)) {
 		for i := range n.claims {
 			if name := n.claims[i].name; name != "" {

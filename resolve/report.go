@@ -46,6 +46,9 @@ func (q *Reader) ServiceReport(ref api.Ref, connected func(api.Ref) bool) (*api.
 		out.Addresses = append(out.Addresses, api.ServiceAddress{Hostname: ref.Name + "." + ref.Namespace + ".svc.cluster.local", Origin: "Kubernetes"})
 	}
 	x.reportNames(s, out)
+	if spec, ok := s.object.Spec.(*api.MeshMultiZoneService); ok {
+		out.MeshServices = x.gathered(spec)
+	}
 	if ref.Kind == api.KindMeshService || ref.Kind == api.KindService {
 		out.TLS = &api.TLSReport{Status: "NotReady"}
 		out.DataplaneProxies = x.countOf(s, connected)
@@ -62,7 +65,7 @@ func (m mesh) reportNames(s *service, out *api.ServiceReport) {
 	for i := range n.claims {
 		c := &n.claims[i]
 		by := api.CoreName{CoreName: c.by.object.Ref.FullName()}
-		condition := api.StatusCondition{Type: "Generated", Status: "True", Reason: "Generated"}
+		condition := api.StatusCondition{Type: "Generated", Status: "True", Reason: "Generated", Message: "it is called " + c.name}
 		if reason, why := m.lostClaim(s, c); reason != "" {
 			condition.Status, condition.Reason, condition.Message = "False", reason, why
 		} else if !slices.ContainsFunc(out.Addresses, func(a api.ServiceAddress) bool { return a.Hostname == c.name }) {

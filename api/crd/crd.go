@@ -117,7 +117,7 @@ func Bundles(c *api.Catalog) []string {
 func Of(c *api.Catalog, t api.Type, version string) Definition {
 	group, name, _ := strings.Cut(t.APIVersion(), "/")
 	scope := "Namespaced"
-	if t.Global || t.Unscoped {
+	if t.Global && !t.Custom.Namespaced || t.Unscoped {
 		scope = "Cluster"
 	}
 	return Definition{

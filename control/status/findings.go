@@ -19,8 +19,13 @@ type finding struct {
 // one is how one object fares.
 func (r *Reporter) one(q *resolve.Reader, ref api.Ref, problems func() []*api.Violation) (finding, error) {
 	t, _ := r.Catalog.Type(ref.Kind)
-	if t.NewStatus != nil {
+	switch {
+	case t.NewStatus != nil:
 		return r.service(q, ref)
+	case ref.Kind == api.KindHostnameGenerator:
+		return generator(q, ref, problems())
+	case ref.Kind == api.KindMesh:
+		return mesh(q, ref, inspect.SyncOf(q, ref.Name, r.Plane.Sidecars()), problems())
 	}
 	s, err := inspect.StatusOf(q, ref, r.Plane.Sidecar, problems()...)
 	if err != nil {
@@ -30,7 +35,7 @@ func (r *Reporter) one(q *resolve.Reader, ref api.Ref, problems func() []*api.Vi
 }
 
 // ofMesh is how all objects of a mesh fare.
-func (r *Reporter) ofMesh(q *resolve.Reader, mesh string, sidecars []inspect.Sidecar, problems []*api.Violation) []finding {
+func (r *Reporter) ofMesh(q *resolve.Reader, name string, sidecars []inspect.Sidecar, problems []*api.Violation) []finding {
 	var out []finding
 	add := func(ref api.Ref, f finding, err error) {
 		if err != nil {
@@ -39,8 +44,15 @@ func (r *Reporter) ofMesh(q *resolve.Reader, mesh string, sidecars []inspect.Sid
 		}
 		out = append(out, f)
 	}
-	objects := inspect.OverviewOf(q, mesh, sidecars, problems...).Objects
+	overview := inspect.OverviewOf(q, name, sidecars, problems...)
+	objects := overview.Objects
+	at := api.Ref{Kind: api.KindMesh, Name: name}
+	f, err := mesh(q, at, overview.Sidecars, problems)
+	add(at, f, err)
 	for i := range objects {
+		if objects[i].Ref.Mesh == "" {
+			continue // it is everybody's
+		}
 		t, _ := r.Catalog.Type(objects[i].Ref.Kind)
 		f, err := found(&objects[i], t)
 		add(objects[i].Ref, f, err)
@@ -49,7 +61,7 @@ func (r *Reporter) ofMesh(q *resolve.Reader, mesh string, sidecars []inspect.Sid
 		if t.NewStatus == nil {
 			continue
 		}
-		for o := range q.Snapshot().Of(t.Name, mesh) {
+		for o := range q.Snapshot().Of(t.Name, name) {
 			if f, err := r.service(q, o.Ref); err == nil { // else it is not resolved yet
 				out = append(out, f)
 			}
@@ -76,9 +88,6 @@ func (r *Reporter) service(q *resolve.Reader, ref api.Ref) (finding, error) {
 	if !ok {
 		return finding{}, inspect.NotFound(ref.Kind, ref.Name, nil)
 	}
-	want, err := Values(report)
-	if err == nil {
-		want["observedGeneration"] = float64(0) // Stamp says which
-	}
-	return finding{ref: ref, want: want}, err
+	TellResolving(report, r.Plane.Resolving(ref.Mesh), q.Callers(ref.Mesh))
+	return values(ref, report)
 }

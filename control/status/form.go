@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -100,9 +101,22 @@ func Values(form any) (out map[string]any, err error) {
 func conditions(list []inspect.Condition) []api.StatusCondition {
 	out := make([]api.StatusCondition, len(list))
 	for i, c := range list {
-		out[i] = api.StatusCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: cut(c.Message)}
+		out[i] = api.StatusCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: cut(cmp.Or(c.Message, plainly(c)))}
 	}
 	return out
+}
+
+// plainly says in words what a condition says that came without any: Kubernetes wants some.
+func plainly(c inspect.Condition) string {
+	switch c.Type + c.Status {
+	case "AcceptedTrue":
+		return "the document holds"
+	case "ResolvedRefsTrue":
+		return "all that it names is there"
+	case "ProgrammedTrue":
+		return fmt.Sprintf("dataplanes whose Envoy has it: %d of %d", c.Dataplanes.Programmed, c.Dataplanes.Effective)
+	}
+	return c.Reason
 }
 
 // cut keeps as many whole characters of a message as the API server takes.

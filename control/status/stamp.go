@@ -61,7 +61,7 @@ func like(entries []any, e map[string]any, keys ...string) any {
 }
 
 // ours are the types of conditions that weft writes where others may write theirs.
-var ours = []any{"Accepted", "ResolvedRefs", "Programmed", "Valid"}
+var ours = []any{"Accepted", "ResolvedRefs", "Programmed", "Valid", "Generated"}
 
 // covers reports whether a status says all that want does, and of weft's conditions none
 // that want has no more.
@@ -91,7 +91,7 @@ func covers(had any, want any) bool {
 }
 
 // whole are the fields that are left out where they are empty, and that weft alone writes.
-var whole = []string{"addresses", "vips", "hostnameGenerators", "dataplaneProxies"}
+var whole = []string{"addresses", "vips", "hostnameGenerators", "dataplaneProxies", "meshServices", "services"}
 
 // Object is a status as JSON; nil of what is none.
 func Object(text []byte) (out map[string]any) {

@@ -31,7 +31,8 @@ import (
 // The rhythm of statuses.
 const (
 	Pace = 5 * time.Second // between two writes of one object, and between two looks at all
-	// ServicePace is that of services, whose counts change with every pod.
+	// ServicePace is that of services, generators of their names and meshes, whose counts
+	// change with every pod.
 	ServicePace = 10 * time.Second
 
 	patience = time.Second            // for the Envoys that an edit concerns
@@ -49,6 +50,8 @@ type Plane interface {
 	Sidecars() []inspect.Sidecar
 	Sidecar(api.Ref) (inspect.Sidecar, bool)
 	Problems() []*api.Violation
+	// Resolving is beside how many dataplanes of a mesh its names resolve.
+	Resolving(mesh string) int
 	// Stirred counts what sidecars have done.
 	Stirred() uint64
 }
@@ -187,12 +190,16 @@ func (r *Reporter) afterEdits(m *resolve.Model, now time.Time) []*write {
 }
 
 // current reports whether the model knows what the object says at the API server now. Its
-// version there is newer where only its status, or another's field, was written since.
+// version there is newer where only its status, or another's field, was written since; its
+// generation too where somebody wrote the same in other words, which the model is not told.
 func (r *Reporter) current(m *resolve.Model, ref api.Ref) bool {
 	o, ok := m.Snapshot().Get(ref)
 	now, there := r.Store.Snapshot().Get(ref)
 	had, _ := r.Store.Report(ref)
-	return ok && there && o.Generation == now.Generation && maps.Equal(o.Labels, now.Labels) && now.ResourceVersion == had.Version
+	if !ok || !there || now.ResourceVersion != had.Version {
+		return false
+	}
+	return o.Generation == now.Generation && maps.Equal(o.Labels, now.Labels) || store.SaysNothingNew(api.Change{Before: o, After: now})
 }
 
 // all are the writes of all objects but those that wait for their Envoys.
@@ -202,16 +209,21 @@ func (r *Reporter) all(ctx context.Context, m *resolve.Model, now time.Time) []*
 	waiting := maps.Clone(r.edited)
 	r.mu.Unlock()
 	var out []*write
-	for mesh := range m.Snapshot().OfKind(api.KindMesh) {
-		found := r.ofMesh(m.Reader(func() bool { return ctx.Err() != nil }), mesh.Name, sidecars, problems)
-		if ctx.Err() != nil {
-			return nil // what was found is not whole
-		}
+	take := func(found []finding) {
 		for _, f := range found {
 			if _, waits := waiting[f.ref]; !waits {
 				out = append(out, r.due(m, f, now)...)
 			}
 		}
+	}
+	q := m.Reader(func() bool { return ctx.Err() != nil })
+	take(r.generators(q, problems))
+	for mesh := range m.Snapshot().OfKind(api.KindMesh) {
+		found := r.ofMesh(q, mesh.Name, sidecars, problems)
+		if ctx.Err() != nil {
+			return nil // what was found is not whole
+		}
+		take(found)
 	}
 	return out
 }
@@ -245,7 +257,7 @@ func (r *Reporter) due(m *resolve.Model, f finding, now time.Time) []*write {
 		return nil
 	}
 	pace := Pace
-	if t.NewStatus != nil {
+	if !t.Policy && !t.Route && !t.Reported {
 		pace = ServicePace
 	}
 	if last, ok := r.wrote[f.ref]; ok && now.Sub(last.at) < pace {

@@ -88,7 +88,9 @@ func (s *Store) Report(ref api.Ref) (Report, bool) {
 }
 
 // Reported reports whether weft writes the status of a type.
-func Reported(t api.Type) bool { return t.Policy || t.Route || t.Reported || t.NewStatus != nil }
+func Reported(t api.Type) bool {
+	return t.Policy || t.Route || t.Reported || t.NewStatus != nil || t.Name == api.KindMesh || t.Name == api.KindHostnameGenerator
+}
 
 // reporting is read for a type whose status is kept: take keeps it, under the store's lock,
 // when the object is taken.

@@ -1,0 +1,66 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// GeneratorReport is what a HostnameGenerator makes of the services of all meshes.
+type GeneratorReport struct {
+	Broken string // why it makes nothing; empty where it can
+	Named  int    // services that have the name that it makes
+	Lost   []LostName
+}
+
+// LostName is a service that a generator selects and gives no name.
+type LostName struct {
+	Service     api.Ref
+	Reason, Why string // TemplateError or Collision
+}
+
+// GeneratorReport is that of a generator; not ok of what is none.
+func (q *Reader) GeneratorReport(ref api.Ref) (out GeneratorReport, ok bool) {
+	o, ok := q.Snapshot().Get(ref)
+	if !ok {
+		return out, false
+	}
+	g := newGenerator(o, q.zone)
+	if g == nil {
+		return out, false
+	}
+	out.Broken = g.broken
+	it := q.meshes.Root().Iterator()
+	for name, _, more := it.Next(); more; name, _, more = it.Next() {
+		x, _ := q.mesh(string(name))
+		for n := range x.namingsByGenerator.Values(x.at, ref.String()) {
+			for i := range n.claims {
+				c := &n.claims[i]
+				if c.by.object.Ref != ref {
+					continue
+				}
+				if reason, why := x.lostClaim(n.service, c); reason != "" {
+					out.Lost = append(out.Lost, LostName{n.service.object.Ref, reason, why})
+				} else {
+					out.Named++
+				}
+			}
+		}
+	}
+	slices.SortFunc(out.Lost, func(a, b LostName) int { return a.Service.Compare(b.Service) })
+	return out, true
+}
+
+// gathered are the MeshServices that one across zones stands for.
+func (m mesh) gathered(spec *api.MeshMultiZoneService) []api.MatchedService {
+	if spec.Selector == nil || spec.Selector.MeshService == nil {
+		return nil
+	}
+	var out []api.MatchedService
+	for o := range m.objects(api.KindMeshService, spec.Selector.MeshService.MatchLabels) {
+		labels := api.LabelsOf(o, m.zone)
+		zone, _ := labels.Get(api.LabelZone)
+		out = append(out, api.MatchedService{Name: o.DisplayName(), Namespace: o.HomeNamespace(), Zone: zone, Mesh: o.Mesh})
+	}
+	return out
+}
