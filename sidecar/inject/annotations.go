@@ -245,7 +245,12 @@ func read(pod *corev1.Pod, ns Namespace, c Config) (s settings, warnings, refuse
 		}
 	}
 	s.finish(pod)
-	return s, warnings, append(refused, s.refusedInterception()...)
+	for _, v := range s.refusedInterception() { // what follows from several settings; the rest has been said
+		if !slices.ContainsFunc(refused, func(said *api.Violation) bool { return said.Field == v.Field }) {
+			refused = append(refused, v)
+		}
+	}
+	return s, warnings, refused
 }
 
 // named is v as a violation of an object other than the pod.
