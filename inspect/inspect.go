@@ -56,7 +56,7 @@ var ErrNotFound = errors.New("not found")
 // what has the name in a namespace.
 func NotFound(what, name string, have []string) error {
 	advice := ""
-	near := slices.DeleteFunc(slices.Clone(have), func(h string) bool { return !strings.HasSuffix(h, "/"+name) })
+	near := slices.DeleteFunc(slices.Clone(have), func(h string) bool { return !strings.HasSuffix(h, "/"+name) && !strings.HasPrefix(h, name+".") })
 	if near = near[:min(len(near), 3)]; len(near) == 0 {
 		near = api.Nearest(name, have, 3)
 	}
@@ -75,7 +75,7 @@ func Dataplane(m *resolve.Reader, dp api.Ref) (*resolve.Resolved, error) {
 	}
 	var have []string
 	for r := range m.Dataplanes(dp.Mesh) {
-		have = append(have, r.Ref.Name)
+		have = append(have, r.Ref.FullName())
 	}
 	return nil, NotFound("dataplane", dp.Name, have)
 }

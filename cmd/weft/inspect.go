@@ -5,7 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
+	"github.com/weftmesh/weft/control/world"
 )
 
 // inspections are what can be asked of the Envoy of a sidecar: the command, the path of
@@ -49,7 +51,8 @@ leaves out keys and tokens. What should be there says "weft explain dataplane".`
 				}
 				var text []byte
 				if err := server.Get(c.Context(), path, &text); err != nil {
-					return err
+					t, _ := world.Catalog().Type(api.KindDataplane)
+					return a.inItsWords(c.Context(), server, t, args[0], err)
 				}
 				_, err = a.out.Write(text)
 				return err

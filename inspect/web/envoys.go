@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
@@ -26,10 +27,17 @@ var errNoStream = problem{Status: http.StatusServiceUnavailable, Title: "Cannot 
 // dataplaneAt is the dataplane of a path.
 func (s *server) dataplaneAt(r *http.Request) (api.Ref, error) {
 	ref := s.refOf(r, api.KindDataplane)
-	if _, ok := s.there(r.Context(), api.KindDataplane).Get(ref); !ok {
-		return ref, missing()
+	if _, ok := s.there(r.Context(), api.KindDataplane).Get(ref); ok {
+		return ref, nil
 	}
-	return ref, nil
+	m, err := s.reader(r.Context())
+	if err != nil {
+		return ref, err
+	}
+	if _, err := inspect.Dataplane(m, ref); err != nil {
+		return ref, unknown(err) // with what comes near
+	}
+	return ref, missing()
 }
 
 // askEnvoy passes a question on, in the form that the query wants.
