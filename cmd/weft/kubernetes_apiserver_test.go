@@ -27,14 +27,14 @@ type story struct {
 	installed  []map[string]any
 }
 
-// commands are the lines of the section.
-func commands(t *testing.T) (lines []string) {
+// commands are the lines of a section of the page.
+func commands(t *testing.T, title string) (lines []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/kubernetes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "## From an empty cluster to an explained request\n")
+	_, section, _ := strings.Cut(string(text), "## "+title+"\n")
 	_, block, _ := strings.Cut(section, "```sh\n")
 	block, _, _ = strings.Cut(block, "```")
 	return strings.Split(strings.TrimSpace(block), "\n")
@@ -46,7 +46,7 @@ func TestAPIServerStory(t *testing.T) {
 	t.Parallel()
 	s := &story{T: t, Cluster: kubetest.Start(t)}
 	s.kubeconfig = kubeconfig(t, s.Cluster)
-	lines := commands(t)
+	lines := commands(t, "From an empty cluster to an explained request")
 	if len(lines) != 5 {
 		t.Fatalf("%d commands: %q", len(lines), lines)
 	}
@@ -72,6 +72,7 @@ func TestAPIServerStory(t *testing.T) {
 		}
 	}
 	s.ready()
+	s.troubles()
 	s.weft("check", "--kubeconfig", s.kubeconfig)
 	for _, o := range s.installed { // what the control plane has written there stays
 		s.Apply(s, o, "")
