@@ -41,3 +41,11 @@ func (o *observer) bare(count func() int) {
 	o.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "weft_bare_pods",
 		Help: "Pods of the cluster that should have a sidecar and have none; every replica counts all of them."}, func() float64 { return float64(count()) }))
 }
+
+// injections counts what became of new pods. There are as many codes as rows of
+// inject.Decide and kinds of mistakes.
+func (o *observer) injections() func(verdict, code string) {
+	pods := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weft_injections_total", Help: "New pods that the webhook was asked about, by what became of them and why."}, []string{"verdict", "code"})
+	o.registry.MustRegister(pods)
+	return func(verdict, code string) { pods.WithLabelValues(verdict, code).Inc() }
+}

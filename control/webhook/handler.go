@@ -42,7 +42,11 @@ type Options struct {
 	Catalog *api.Catalog // in the zone of the control plane
 	// Ourselves is the user that the control plane is: it may write what others may not.
 	Ourselves string
-	Log       *slog.Logger
+	// Injected is told of each new pod but those of dry runs what became of it: inject,
+	// complete, skip or refuse, and the code of the row, or of the first mistake, for which.
+	// It may be nil.
+	Injected func(verdict, code string)
+	Log      *slog.Logger
 }
 
 const (

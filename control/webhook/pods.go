@@ -34,6 +34,7 @@ func (s *server) pod(ctx context.Context, q *admissionv1.AdmissionRequest) *admi
 		asked.Namespace = q.Namespace
 	}
 	injected, warnings, err := inject.Inject(asked, ns, c)
+	s.count(q, inject.Decide(asked, ns, c), err)
 	if err != nil {
 		found := api.Violations(err)
 		if len(found) == 0 {
@@ -46,6 +47,18 @@ func (s *server) pod(ctx context.Context, q *admissionv1.AdmissionRequest) *admi
 		return failed("the pod cannot be written: " + err.Error())
 	}
 	return patched(operations, warnings)
+}
+
+// count tells what became of a pod.
+func (s *server) count(q *admissionv1.AdmissionRequest, d inject.Decision, err error) {
+	if s.Injected == nil || q.DryRun != nil && *q.DryRun {
+		return
+	}
+	verdict, code := d.Verdict, d.Code
+	if found := api.Violations(err); verdict != inject.Refuse && len(found) > 0 {
+		verdict, code = inject.Refuse, found[0].Code
+	}
+	s.Injected(string(verdict), code)
 }
 
 // withMesh is c where the mesh of the pod is among the meshes if the API server has it, though

@@ -3,6 +3,8 @@ package webhook_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +85,24 @@ func TestNoWrongAnnotationIsSilent(t *testing.T) {
 				t.Errorf("%s: %q: %s: %s", a.Name, w[0], c.Field, c.Message)
 			}
 		}
+	}
+}
+
+// TestPodsAreCounted by what became of them and why; dry runs are not.
+func TestPodsAreCounted(t *testing.T) {
+	t.Parallel()
+	counted := map[string]int{}
+	h := webhook.Handler(webhook.Options{Catalog: catalog, Cluster: known(t, ""), Log: slog.New(slog.DiscardHandler), Injected: func(verdict, code string) { counted[verdict+" "+code]++ }})
+	const plain = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"%s},"spec":{"containers":[{"name":"app","image":"i"}]}}`
+	for _, meta := range []string{"", "", `,"labels":{"kuma.io/sidecar-injection":"disabled"}`, `,"labels":{"kuma.io/sidecar-injection":"on"}`, `,"labels":{"kuma.io/mesh":"nope"}`, `,"annotations":{"weft.io/native-sidecar":"maybe"}`} {
+		ask(t, h, webhook.PathInject, request("on", "Pod", "", fmt.Sprintf(plain, meta), ""))
+	}
+	dry := request("on", "Pod", "", fmt.Sprintf(plain, ""), "")
+	dry.DryRun = new(true)
+	ask(t, h, webhook.PathInject, dry)
+	want := map[string]int{"inject NamespaceEnabled": 2, "skip PodDisabled": 1, "refuse InvalidLabel": 1, "refuse MeshNotFound": 1, "refuse InvalidAnnotation": 1}
+	if !maps.Equal(counted, want) {
+		t.Errorf("%v, want %v", counted, want)
 	}
 }
 
