@@ -43,6 +43,10 @@ func (g *granted) works() {
 	if status, got := g.Send(g, http.MethodDelete, "/api/v1/namespaces/on/services/goes", nil); status != http.StatusOK {
 		g.Fatal(got["message"])
 	}
+	// Of a namespace whose pods get no sidecar unasked the API server has the last word.
+	if status, got := g.Send(g, http.MethodPost, "/api/v1/namespaces/bare/pods", g.pod("asks", "labels: {kuma.io/sidecar-injection: enabled}")); status != http.StatusCreated {
+		g.Fatal(got["message"])
+	}
 	g.trustRoots()
 	if code, text := g.asks(g.Token, http.MethodGet, "/metrics", ""); code != http.StatusOK {
 		g.Errorf("metrics: %d %s", code, text)
