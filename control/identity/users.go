@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -38,6 +37,9 @@ const (
 
 // ErrNobody is that a token is good for nothing here.
 var ErrNobody = errors.New("the API server does not know the token, or not for the audience " + AudienceAPI + "; send one of `kubectl create token ACCOUNT --audience " + AudienceAPI + "` as Authorization: Bearer")
+
+// errAway is that the API server does not answer, or not what it should.
+var errAway = errors.New("the API server does not say now who may do what; try again")
 
 // User is who the API server says somebody is.
 type User struct {
@@ -185,8 +187,11 @@ func (u *Users) ask(ctx context.Context, k [sha256.Size]byte, turns *limit.Turns
 		return a, nil
 	}
 	a, err := question()
-	if err != nil {
-		return answer{}, fmt.Errorf("the API server does not say who may do what: %w", err)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return answer{}, ctx.Err()
+	case err != nil: // why is in the log, and not for who asks
+		return answer{}, errAway
 	}
 	a.ends = time.Now().Add(answered)
 	if turns == u.rights || a.yes {

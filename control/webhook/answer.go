@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,6 +15,9 @@ import (
 
 // mostWarnings is how many warnings an answer has; what more there are is said in the last.
 const mostWarnings = 20
+
+// mostCauses is how many mistakes a refusal names; an answer is not many times its question.
+const mostCauses = 200
 
 func allowed(warnings []*api.Violation) *admissionv1.AdmissionResponse {
 	a := &admissionv1.AdmissionResponse{Allowed: true}
@@ -46,7 +50,11 @@ func patched(operations []operation, warnings []*api.Violation) *admissionv1.Adm
 func refused(q *admissionv1.AdmissionRequest, found []*api.Violation) *admissionv1.AdmissionResponse {
 	details := &metav1.StatusDetails{Group: q.Kind.Group, Kind: q.Kind.Kind, Name: q.Name}
 	var all []string
-	for _, v := range found {
+	for i, v := range found {
+		if i == mostCauses {
+			all = append(all, fmt.Sprintf("and %d more", len(found)-i))
+			break
+		}
 		all = append(all, text(v))
 		details.Causes = append(details.Causes, metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: field(v), Message: v.Message})
 	}
@@ -61,6 +69,15 @@ func forbidden(q *admissionv1.AdmissionRequest, why string) *admissionv1.Admissi
 // failed is a failure of weft or of the cluster, not of the object.
 func failed(why string) *admissionv1.AdmissionResponse {
 	return denied(http.StatusInternalServerError, metav1.StatusReasonInternalError, why, nil)
+}
+
+// unread is the failure to ask the API server for something. Why is in the log: it names
+// addresses, and anybody may have asked.
+func (s *server) unread(ctx context.Context, what string, err error) *admissionv1.AdmissionResponse {
+	if ctx.Err() == nil {
+		s.Log.Warn("a question of a webhook could not be answered", "what", what, "error", err)
+	}
+	return failed(what + " cannot be read now; try again")
 }
 
 func denied(code int32, reason metav1.StatusReason, message string, details *metav1.StatusDetails) *admissionv1.AdmissionResponse {

@@ -37,7 +37,7 @@ func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) 
 	}
 	mesh, err := s.Cluster.HasMesh(ctx, o.Mesh)
 	if o.Mesh != "" && err != nil {
-		return failed("the meshes cannot be read: " + err.Error() + "; try again")
+		return s.unread(ctx, "mesh "+api.Clip(o.Mesh), err)
 	}
 	found = append(found, s.beside(before, o, mesh)...)
 	found = slices.DeleteFunc(found, func(v *api.Violation) bool { // it has the computed value, or would be forbidden
@@ -63,7 +63,7 @@ func (s *server) read(raw []byte) (*api.Object, []*api.Violation) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	sound, broken, err := decode.All(s.Catalog, decode.Text{Text: raw})
+	sound, broken, err := decode.AtMost(2*mostCauses, s.Catalog, decode.Text{Text: raw})
 	found := api.Violations(err)
 	if all := append(sound, broken...); len(all) == 1 {
 		return all[0], found

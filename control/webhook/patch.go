@@ -76,23 +76,29 @@ func members(to []operation, at string, a, b map[string]any) []operation {
 
 // items compares lists by name where all items have one of their own, else whole.
 func items(to []operation, at string, a, b []any) []operation {
-	have, want := names(a), names(b)
-	if have == nil || want == nil {
-		if !reflect.DeepEqual(a, b) {
-			to = append(to, operation{Op: "replace", Path: at, Value: b})
-		}
+	if reflect.DeepEqual(a, b) {
 		return to
 	}
-	list := slices.Clone(a)
+	have, want := names(a), names(b)
+	if have == nil || want == nil {
+		return append(to, operation{Op: "replace", Path: at, Value: b})
+	}
+	list, stays := slices.Clone(a), map[string]bool{}
+	for _, name := range want {
+		stays[name] = true
+	}
 	for i := len(have) - 1; i >= 0; i-- {
-		if !slices.Contains(want, have[i]) {
+		if !stays[have[i]] {
 			to = append(to, operation{Op: "remove", Path: below(at, strconv.Itoa(i))})
 			have, list = slices.Delete(have, i, i+1), slices.Delete(list, i, i+1)
 		}
 	}
 	for i, name := range want {
 		here := below(at, strconv.Itoa(i))
-		from := slices.Index(have, name)
+		from := i // as most of those that were there, behind what has been added
+		if i >= len(have) || have[i] != name {
+			from = slices.Index(have, name)
+		}
 		if from < 0 {
 			to = append(to, operation{Op: "add", Path: here, Value: b[i]})
 			have, list = slices.Insert(have, i, name), slices.Insert(list, i, b[i])
@@ -111,13 +117,14 @@ func items(to []operation, at string, a, b []any) []operation {
 
 // names are those of the items of a list; nil where one has none, or two have the same.
 func names(list []any) []string {
-	out := []string{}
+	out, seen := []string{}, make(map[string]bool, len(list))
 	for _, item := range list {
 		m, _ := item.(map[string]any)
 		name, ok := m["name"].(string)
-		if !ok || slices.Contains(out, name) {
+		if !ok || seen[name] {
 			return nil
 		}
+		seen[name] = true
 		out = append(out, name)
 	}
 	return out

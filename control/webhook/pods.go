@@ -23,11 +23,11 @@ func (s *server) pod(ctx context.Context, q *admissionv1.AdmissionRequest) *admi
 	}
 	ns, err := s.Cluster.Namespace(ctx, q.Namespace)
 	if err != nil {
-		return failed("namespace " + q.Namespace + " cannot be read: " + err.Error() + "; try again")
+		return s.unread(ctx, "namespace "+api.Clip(q.Namespace), err)
 	}
 	c := s.Cluster.Injection()
 	if c, err = s.withMesh(ctx, pod, ns, c); err != nil {
-		return failed("the meshes cannot be read: " + err.Error() + "; try again")
+		return s.unread(ctx, "the mesh of the pod", err)
 	}
 	asked := pod.DeepCopy()
 	if asked.Namespace == "" {
