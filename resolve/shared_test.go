@@ -82,6 +82,45 @@ func TestOthersPoliciesKeepTheTable(t *testing.T) {
 	}
 }
 
+// TestWhoCallsTheSameHasOneListOfIt: the lists of a dataplane cost nothing where another has
+// equal ones, and come apart where what is said to one of them differs.
+func TestWhoCallsTheSameHasOneListOfIt(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	dataplane := func(name, address, more string) *api.Object {
+		return worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"`+name+`","labels":{"team":"`+name+`"},"networking":{"address":"`+address+`",`+more+`
+			"inbound":[{"port":8080,"tags":{"kuma.io/service":"db","kuma.io/protocol":"tcp"}}],"outbound":[{"port":10001,"tags":{"kuma.io/service":"db"}}]}}`)
+	}
+	a, b := dataplane("a", "127.0.0.1", ""), dataplane("b", "127.0.0.2", "")
+	redirected := dataplane("c", "127.0.0.3", `"transparentProxying":{"redirectPortOutbound":15001},`)
+	said := worlds.Decode(t, c.catalog, `{"type":"MeshTimeout","mesh":"default","name":"x","spec":{"targetRef":{"kind":"Dataplane","labels":{"team":"b"}},
+		"to":[{"targetRef":{"kind":"Mesh"},"default":{"connectionTimeout":"7s","idleTimeout":"7s"}}]}}`)
+	m, _ := resolve.Compile(api.NewSnapshot(1, a, b, redirected), c.dialects, c.kinds)
+	get := func(o *api.Object) *resolve.Resolved {
+		r, _ := m.Dataplane(o.Ref)
+		return r
+	}
+	one := func(x, y *resolve.Resolved) [2]bool {
+		return [2]bool{&x.Outbounds[0] == &y.Outbounds[0], &x.Clusters[0] == &y.Clusters[0]}
+	}
+	if got := one(get(a), get(b)); got != [2]bool{true, true} {
+		t.Errorf("the lists of outbounds and clusters are one: %v", got)
+	}
+	if got := one(get(a), get(redirected)); got != [2]bool{false, true} {
+		t.Errorf("with one whose traffic is redirected: %v", got)
+	}
+	changes := []api.Change{{After: said}}
+	m, _ = m.Update(m.Snapshot().With(2, changes), changes)
+	if got := one(get(a), get(b)); got != [2]bool{false, false} {
+		t.Errorf("when something else is said to one: %v", got)
+	}
+	changes = []api.Change{{Before: said}}
+	m, _ = m.Update(m.Snapshot().With(3, changes), changes)
+	if got := one(get(a), get(b)); got != [2]bool{true, true} {
+		t.Errorf("when it is said no longer: %v", got)
+	}
+}
+
 // TestRulesAreComposedOnceForAllWhoHaveThem: dataplanes that a policy tells apart
 // and no route does have one composition of the rules.
 func TestRulesAreComposedOnceForAllWhoHaveThem(t *testing.T) {
