@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/pods"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -34,6 +35,9 @@ func (c *collections) addObjects() {
 				return // labels are looked for in what others refer to
 			}
 			shown := api.LabelsOf(o, c.zone)
+			if spec, ok := o.Spec.(*api.Service); ok {
+				shown.Written = pods.MadeLabels(o, spec) // selectors mean the MeshService of it too
+			}
 			for k, v := range shown.All() {
 				add(labelled(o.Kind, pair(k, v)))
 			}

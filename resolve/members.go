@@ -28,7 +28,7 @@ func (m mesh) serviceMembers(s *service, d *Destination) *members {
 	case *api.MeshExternalService:
 		return externalMembers(spec)
 	case *api.MeshMultiZoneService:
-		return membersOf(m.multiZoneMembers(spec, d.Port))
+		return m.multiZoneMembers(spec, d.Port)
 	case *api.MeshService:
 		if pods.PartOf(s.object) != "" {
 			return m.instanceMembers(d)
@@ -44,18 +44,6 @@ func externalMembers(spec *api.MeshExternalService) *members {
 	out := &members{}
 	for _, e := range spec.Endpoints {
 		out.list = append(out.list, Endpoint{Address: e.Address, Port: e.Port, Priority: e.Priority})
-	}
-	return out
-}
-
-// multiZoneMembers lists those of the services that one across zones gathers.
-func (m mesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) []member {
-	if spec.Selector == nil || spec.Selector.MeshService == nil {
-		return nil
-	}
-	var out []member
-	for s := range m.objects(api.KindMeshService, spec.Selector.MeshService.MatchLabels) {
-		out = append(out, m.selectedInbounds(s, s.Spec.(*api.MeshService), port)...)
 	}
 	return out
 }

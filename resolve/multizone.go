@@ -1,0 +1,59 @@
+package resolve
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// multiZoneMembers is who answers for the services that one across zones gathers: MeshServices,
+// and the Services of a cluster, which are MeshServices whether or not somebody has written
+// them (spec/kubernetes.md 3.2).
+func (m mesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) *members {
+	if spec.Selector == nil || spec.Selector.MeshService == nil {
+		return membersOf(nil)
+	}
+	want := spec.Selector.MeshService.MatchLabels
+	var list []member
+	for s := range m.objects(api.KindMeshService, want) {
+		list = append(list, m.selectedInbounds(s, s.Spec.(*api.MeshService), port)...)
+	}
+	out := membersOf(list)
+	for s := range m.servicesCarrying(want, port) {
+		x := m.kubernetesMembers(s.object, s.object.Spec.(*api.Service), port)
+		if len(x.list) > 0 {
+			out.http2 = x.http2 && (out.http2 || len(out.list) == 0)
+		}
+		for _, e := range x.list {
+			if !slices.ContainsFunc(out.list, func(o Endpoint) bool { return o.Address == e.Address && o.Port == e.Port }) {
+				out.list = append(out.list, e)
+			}
+		}
+	}
+	return out
+}
+
+// servicesCarrying yields the Services of the mesh with a port that carry labels, as their
+// MeshServices do, but for those in whose place somebody wrote one.
+func (m mesh) servicesCarrying(labels map[string]string, port uint32) iter.Seq[*service] {
+	bucket := api.KindService
+	if len(labels) > 0 {
+		bucket = labelled(bucket, firstPair(labels, ""))
+	}
+	return func(yield func(*service) bool) {
+		for o := range m.objectsByKind[m.serviceObjects].Values(m.at, bucket) {
+			s, _ := m.services.Get(m.at, objectKey(o.Ref))
+			if s == nil || !s.labels.Carry(labels) || m.isOutside(o) {
+				continue
+			}
+			i := slices.IndexFunc(s.dests, func(d *Destination) bool { return d.Port == port })
+			if i < 0 {
+				continue
+			}
+			if owner, _ := m.ownerOf(s.dests[i].ID); owner == s && !yield(s) {
+				return
+			}
+		}
+	}
+}
