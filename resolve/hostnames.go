@@ -27,9 +27,9 @@ type Hostname struct {
 
 // Hostnames are the names by which workloads may call what they reach, as far as nobody else
 // answers for them (spec/kubernetes.md 3.10): <name>.mesh, those of status and of generators,
-// at virtual addresses of the families that are redirected, and the hosts of routes. Names of a Kubernetes Service are its
-// cluster's. Of two services with one name that of the caller's namespace holds, else the
-// first by its destination id.
+// at virtual addresses of the families that are redirected, and the hosts of routes. Names of a
+// Kubernetes Service are its cluster's. Of two services with one name that of the caller's
+// namespace holds, else the first by its destination id.
 type Hostnames struct {
 	Version string     // follows from List
 	List    []Hostname // sorted by name
@@ -86,11 +86,11 @@ func (m mesh) namesRead(k *hostnamesKey) []any {
 }
 
 func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
-	held := map[string]*dest{}
+	held, redirected := map[string]*dest{}, api.TransparentProxying{IPFamilyMode: k.Families}
 	for d := range m.destsVirtual.Values(m.at, anyTarget) {
 		// A service outside the mesh is the cluster's DNS's to name: that somebody has a route for
 		// it must not give its name, nor take another's, where callers have none.
-		if d.Outside || !reachable(k.Limit, k.Home, d) {
+		if d.Outside || !reachable(k.Limit, k.Home, d) || !slices.ContainsFunc(d.VIPs, redirected.Redirects) {
 			continue
 		}
 		for _, name := range d.Hostnames {
@@ -102,7 +102,7 @@ func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 			}
 		}
 	}
-	byName, redirected := make(map[string]Hostname, len(held)), api.TransparentProxying{IPFamilyMode: k.Families}
+	byName := make(map[string]Hostname, len(held))
 	for name, d := range held {
 		at := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(d.VIPs))), func(ip string) bool { return !redirected.Redirects(ip) })
 		byName[name] = Hostname{Name: name, Addresses: at}

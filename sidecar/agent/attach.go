@@ -89,7 +89,7 @@ func (t *attachment) once(ctx context.Context) error {
 	defer answering.Wait()
 	defer end()
 	answering.Go(func() { t.answerAll(ctx, g, asked, conn.token) })
-	var list listed
+	var list attach.List
 	for {
 		down, err := g.Recv()
 		if err != nil {
@@ -102,11 +102,11 @@ func (t *attachment) once(ctx context.Context) error {
 			if t.named == nil {
 				continue
 			}
-			names, err := list.tell(is.Names)
+			names, err := list.Tell(is.Names)
 			if err != nil {
 				return err
 			}
-			t.named(names)
+			t.named(resolved(names))
 		case *attach.Down_Ask:
 			select {
 			case asked <- is.Ask:

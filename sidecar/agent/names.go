@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -89,34 +88,17 @@ func (a *Agent) goWithout(why string) {
 // Resolver is the address at which names are resolved, empty where none are.
 func (a *Agent) Resolver() string { return text(a.state.resolver.Load()) }
 
-// listed are the names as the control plane has told them, whole and by changes.
-type listed struct {
-	version string
-	names   resolver.Names
-}
-
-// tell takes a list, or the changes since the one before. It is an error if that was
-// another one: then the whole list is needed.
-func (l *listed) tell(list *attach.Names) (resolver.Names, error) {
-	names := resolver.Names{}
-	if since := list.GetSince(); since != "" {
-		if since != l.version {
-			return nil, fmt.Errorf("the control plane tells changes of names since %.64q, and told %.64q", since, l.version)
-		}
-		names = maps.Clone(l.names)
-	}
-	for _, name := range list.GetGone() {
-		delete(names, name)
-	}
-	for _, n := range list.GetNames() {
+// resolved are names as the resolver has them. What is no address is left out.
+func resolved(names map[string]*attach.Name) resolver.Names {
+	out := make(resolver.Names, len(names))
+	for name, n := range names {
 		a := resolver.Answer{Last: n.GetLast()}
-		for _, text := range n.GetAddresses() { // what is no address is left out
+		for _, text := range n.GetAddresses() {
 			if ip, err := netip.ParseAddr(text); err == nil {
 				a.Addresses = append(a.Addresses, ip.Unmap())
 			}
 		}
-		names[n.GetName()] = a
+		out[name] = a
 	}
-	l.version, l.names = list.GetVersion(), names
-	return names, nil
+	return out
 }

@@ -19,16 +19,17 @@ import (
 // the stream, so that the whole one comes.
 func TestListed(t *testing.T) {
 	t.Parallel()
-	var l listed
+	var l attach.List
 	name := func(name, address string) *attach.Name {
 		return &attach.Name{Name: name, Addresses: []string{address, "none"}}
 	}
 	tell := func(n *attach.Names, want map[string]string) {
 		t.Helper()
-		got, err := l.tell(n)
+		told, err := l.Tell(n)
 		if err != nil {
 			t.Fatal(err)
 		}
+		got := resolved(told)
 		names := resolver.Names{}
 		for name, ip := range want {
 			names[name] = resolver.Answer{Addresses: []netip.Addr{netip.MustParseAddr(ip)}}
@@ -39,7 +40,7 @@ func TestListed(t *testing.T) {
 	}
 	tell(&attach.Names{Version: "1", Names: []*attach.Name{name("a", "241.0.0.1"), name("b", "241.0.0.2")}}, map[string]string{"a": "241.0.0.1", "b": "241.0.0.2"})
 	tell(&attach.Names{Version: "2", Since: "1", Gone: []string{"a"}, Names: []*attach.Name{name("c", "241.0.0.3")}}, map[string]string{"b": "241.0.0.2", "c": "241.0.0.3"})
-	if _, err := l.tell(&attach.Names{Version: "4", Since: "3"}); err == nil {
+	if _, err := l.Tell(&attach.Names{Version: "4", Since: "3"}); err == nil {
 		t.Error("changes of another list are taken")
 	}
 	tell(&attach.Names{Version: "5", Names: []*attach.Name{name("d", "241.0.0.4")}}, map[string]string{"d": "241.0.0.4"})

@@ -74,11 +74,11 @@ func (b *bed) open(token string, hello *attach.Hello) attach.Sidecar_AttachClien
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	hello.NodeId = "default.web"
+	hello.NodeId, hello.Version = "default.web", token
 	if err := g.Send(&attach.Up{Is: &attach.Up_Hello{Hello: hello}}); err != nil {
 		b.t.Fatal(err)
 	}
-	b.until(func() bool { _, ok := b.Stream(web); return ok })
+	b.until(func() bool { st, _ := b.Stream(web); return st.Version == token }) // the newest is this one
 	return g
 }
 
