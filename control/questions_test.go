@@ -38,7 +38,7 @@ func TestQuestionsAreAnsweredFromWhatWasJustWritten(t *testing.T) {
 		"/meshes/default/dataplanes/frontend-1/_outbounds/kri_msvc_default_default__backend_80/_routes":     `"kri_mhttpr_default_default__route-1_rule_0"`,
 		"/meshes/default/dataplanes/frontend-1/_outbounds/kri_msvc_default_default__backend_80/_routes/kri_mhttpr_default_default__route-1_/_policies": `"numRetries":7`,
 		"/global-insight":        `"standard":{"total":2`,
-		"/mesh-insights":         `"policies":{"MeshRetry":{"total":`,
+		"/mesh-insights":         `"policies":{"MeshHTTPRoute":{"total":1}`,
 		"/mesh-insights/default": `"services":{"total":2,"internal":2}`,
 		"/meshes/default/service-insights?type=internal": `"total":2,"items":[{"type":"ServiceOverview","mesh":"default","name":"backend"`,
 		"/meshes/default/service-insights?type=external": `{"total":0,"items":[],"next":null}`,
