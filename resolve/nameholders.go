@@ -29,7 +29,7 @@ func (m mesh) holderOfName(s *service, name string) (h nameHolder) {
 	if h.service != nil || ofClusters(name) {
 		return h
 	}
-	if h.route = m.routeOfHost(name); h.route != nil {
+	if h.route = m.routeOfHost(s, name); h.route != nil {
 		return h
 	}
 	for n := range m.namingsByName.Values(m.at, name) {
@@ -45,17 +45,22 @@ func (m mesh) holderOfName(s *service, name string) (h nameHolder) {
 	return h
 }
 
-// routeOfHost is the oldest route that serves a host; nil for none.
-func (m mesh) routeOfHost(name string) *routeObject {
+// routeOfHost is the oldest route that serves a host and may take its name from a service: one
+// of the mesh's operators, or of the service's own namespace (threat T10). nil for none.
+func (m mesh) routeOfHost(s *service, name string) *routeObject {
 	var oldest *routeObject
 	for r := range m.routesByTarget.Values(m.at, name) {
 		for i := range r.opinion.Entries {
-			if to := r.opinion.Entries[i].To; to.Kind == api.KindHost && to.Name == name && !r.object.Shadow() && (oldest == nil || senior(r.object, oldest.object)) {
+			if to := r.opinion.Entries[i].To; to.Kind == api.KindHost && to.Name == name && !r.object.Shadow() && mayName(r.object.Home(), s.object.Home()) && (oldest == nil || senior(r.object, oldest.object)) {
 				oldest = r
 			}
 		}
 	}
 	return oldest
+}
+
+func mayName(route, service api.Home) bool {
+	return route.System || route.Namespace == service.Namespace
 }
 
 // ofClusters reports whether the DNS of a cluster answers for a name, and nobody else.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -17,14 +18,14 @@ import (
 )
 
 // ask asks a peer.
-func (r *Replica) ask(ctx context.Context, f *following, ref api.Ref, path string, w io.Writer) error {
+func (r *Replica) ask(ctx context.Context, conn *grpc.ClientConn, ref api.Ref, path string, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, attach.AnswerWithin)
 	defer cancel()
 	ctx, err := r.proving(ctx)
 	if err != nil {
 		return err
 	}
-	g, err := NewPeersClient(f.conn).Ask(ctx, &Question{Dataplane: named(ref), Path: path})
+	g, err := NewPeersClient(conn).Ask(ctx, &Question{Dataplane: named(ref), Path: path})
 	if err != nil {
 		return heard(err)
 	}

@@ -74,7 +74,7 @@ func (r *Replica) Find(ctx context.Context, peers []Peer) {
 		var running context.Context
 		running, f.stop = context.WithCancel(ctx)
 		r.following[p.Address] = f
-		r.running.Go(func() { r.follow(running, f) })
+		r.running.Go(func() { r.follow(running, f, p.Address) })
 	}
 	for address, f := range r.following {
 		if listed[address] {
@@ -89,8 +89,8 @@ func (r *Replica) Find(ctx context.Context, peers []Peer) {
 }
 
 // follow keeps a stream to a peer until ctx ends, or the peer ends that is not listed.
-func (r *Replica) follow(ctx context.Context, f *following) {
-	address, said := f.peer.Address, ""
+func (r *Replica) follow(ctx context.Context, f *following, address string) {
+	said := ""
 	defer f.stop()
 	for ctx.Err() == nil {
 		err := r.followOnce(ctx, f, address)

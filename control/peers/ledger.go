@@ -179,6 +179,9 @@ func (l *ledger) end(peer string) { delete(l.peers, peer) }
 // hear takes what a peer tells.
 func (l *ledger) hear(peer string, t *Told) {
 	p := l.peers[peer]
+	if p == nil { // it ended meanwhile
+		return
+	}
 	for _, s := range t.GetSidecars() {
 		l.hold(p, refOf(s.GetDataplane()), s)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/api"
@@ -132,12 +133,14 @@ func (r *Replica) settled() bool {
 
 // holder is the connection to a peer that has the stream of a sidecar: that of its agent, or
 // for an empty path that of ADS.
-func (r *Replica) holder(ref api.Ref, path string) *following {
+func (r *Replica) holder(ref api.Ref, path string) *grpc.ClientConn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for address, p := range r.ledger.peers {
 		if e := p.sidecars[ref]; e != nil && (path != "" && e.told.GetAttached() || path == "" && e.told.GetStream() != nil) {
-			return r.following[address]
+			if f := r.following[address]; f != nil {
+				return f.conn
+			}
 		}
 	}
 	return nil
@@ -147,9 +150,9 @@ func (r *Replica) holder(ref api.Ref, path string) *following {
 // attached.Server.Ask. An empty path is for what ADS has sent. It is false where no peer
 // holds it.
 func (r *Replica) Pass(ctx context.Context, ref api.Ref, path string, w io.Writer) (bool, error) {
-	f := r.holder(ref, path)
-	if f == nil {
+	conn := r.holder(ref, path)
+	if conn == nil {
 		return false, nil
 	}
-	return true, r.ask(ctx, f, ref, path, w)
+	return true, r.ask(ctx, conn, ref, path, w)
 }

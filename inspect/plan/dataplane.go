@@ -22,16 +22,12 @@ func union[V any](a, b map[string]V) []string {
 
 // inboundsOf is what changes about the ports of a workload.
 func (d *differ) inboundsOf(base Effect, before, after *resolve.Resolved) (out []*entry[Effect]) {
-	type port struct {
-		name string
-		at   uint32
-	}
-	was := map[port]*resolve.Inbound{}
+	was := map[Inbound]*resolve.Inbound{}
 	for _, in := range before.Inbounds {
-		was[port{in.Name, in.Port}] = in.Inbound
+		was[*inboundOf(in.Inbound)] = in.Inbound
 	}
 	for _, in := range after.Inbounds {
-		key := port{in.Name, in.Port}
+		key := *inboundOf(in.Inbound)
 		a := was[key]
 		delete(was, key)
 		if a != in.Inbound {
@@ -39,12 +35,15 @@ func (d *differ) inboundsOf(base Effect, before, after *resolve.Resolved) (out [
 		}
 	}
 	for _, in := range before.Inbounds {
-		if was[port{in.Name, in.Port}] != nil {
+		if was[*inboundOf(in.Inbound)] != nil {
 			out = append(out, d.inbound(base, in.Inbound, nil)...)
 		}
 	}
 	return out
 }
+
+// inboundOf tells an inbound from others of its dataplane.
+func inboundOf(in *resolve.Inbound) *Inbound { return &Inbound{in.Name, in.Address, in.Port} }
 
 // inbound is what changes about one port, of which a is nil where it is new, and b where it goes.
 func (d *differ) inbound(base Effect, a, b *resolve.Inbound) (out []*entry[Effect]) {
@@ -56,7 +55,7 @@ func (d *differ) inbound(base Effect, a, b *resolve.Inbound) (out []*entry[Effec
 	}
 	of := func(in *resolve.Inbound) (t told) {
 		if in != nil {
-			base.Inbound = &Inbound{in.Name, in.Port}
+			base.Inbound = inboundOf(in)
 			t = told{net.JoinHostPort(in.Address, strconv.Itoa(int(in.Port))), in.Protocol, in.Policies, in.Protocol}
 		}
 		return t

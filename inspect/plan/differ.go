@@ -109,19 +109,17 @@ func newDiffer(x *xds.Renderer) *differ {
 }
 
 // dataplane notes what changes at one, nil where it is not there, and reports whether
-// anything does. What may not be seen is compared and not noted.
-func (d *differ) dataplane(ref api.Ref, before, after *resolve.Resolved, seen bool) bool {
+// anything does.
+func (d *differ) dataplane(ref api.Ref, before, after *resolve.Resolved) bool {
 	if before == after {
 		return false
 	}
 	effects, resources := d.compared(ref, before, after), d.changed(ref, before, after)
-	if seen {
-		for _, x := range effects {
-			x.at(ref)
-		}
-		for _, x := range resources {
-			x.at(ref)
-		}
+	for _, x := range effects {
+		x.at(ref)
+	}
+	for _, x := range resources {
+		x.at(ref)
 	}
 	return len(effects)+len(resources) > 0
 }

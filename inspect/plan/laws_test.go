@@ -141,7 +141,7 @@ func factOf(e plan.Effect) fact {
 		f.what = e.Policy + " " + e.Field
 	}
 	if e.Inbound != nil {
-		f.of = e.Inbound.Name
+		f.of = fmt.Sprint(e.Inbound.Name, e.Inbound.Address)
 	}
 	if e.Route != nil {
 		f.rule = e.Route.Key + e.Route.ServerName
@@ -232,8 +232,9 @@ func facts(t *rapid.T, m *resolve.Model, ref api.Ref) map[fact]string {
 		}
 	}
 	for _, in := range x.Inbounds {
-		fields(fact{of: in.Name}, in.Policies)
-		part(fact{of: in.Name}, "protocol", in.Protocol, true)
+		of := fact{of: fmt.Sprint(in.Name, in.Address)}
+		fields(of, in.Policies)
+		part(of, "protocol", in.Protocol, true)
 	}
 	return out
 }

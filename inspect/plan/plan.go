@@ -40,7 +40,7 @@ type Change struct {
 
 // Dataplanes are those at which something changes.
 type Dataplanes struct {
-	Total    int `json:"total"` // in the meshes of Affected
+	Total    int `json:"total"` // in the meshes of what changes; of who may not see all, as Affected
 	Affected int `json:"affected"`
 	On
 }
@@ -103,8 +103,9 @@ type Route struct {
 
 // Inbound names a port of a workload.
 type Inbound struct {
-	Name string `json:"name"`
-	Port uint32 `json:"port"`
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Port    uint32 `json:"port"`
 }
 
 // Resource is a resource of Envoy's that changes at dataplanes.
@@ -121,9 +122,12 @@ func Of(s Step, results []store.Result) Plan {
 	d := newDiffer(s.Renderer)
 	affected := map[api.Ref]bool{}
 	for _, ref := range s.Affected {
+		if s.See != nil && !s.See(ref) {
+			continue
+		}
 		before, _ := s.Before.Dataplane(ref)
 		after, _ := s.After.Dataplane(ref)
-		if d.dataplane(ref, before, after, s.See == nil || s.See(ref)) {
+		if d.dataplane(ref, before, after) {
 			affected[ref] = true
 		}
 	}
@@ -146,12 +150,13 @@ func dataplanes(s Step, affected map[api.Ref]bool) Dataplanes {
 	var on []api.Ref
 	for ref := range affected {
 		meshes[ref.Mesh] = true
-		if s.See == nil || s.See(ref) {
-			on = append(on, ref)
-		}
+		on = append(on, ref)
 	}
 	for mesh := range meshes {
-		out.Total += s.After.Snapshot().Count(api.KindDataplane, mesh)
+		out.Total += max(s.Before.Snapshot().Count(api.KindDataplane, mesh), s.After.Snapshot().Count(api.KindDataplane, mesh))
+	}
+	if s.See != nil { // how many others there are is not told
+		out.Total = len(on)
 	}
 	slices.SortFunc(on, api.Ref.Compare)
 	out.On = onOf(on)

@@ -91,7 +91,11 @@ func moved(was map[string]rule, newer []string) map[string]bool {
 		if n > 0 {
 			links[i].before = tails[n-1]
 		}
-		tails = append(tails[:n], i)
+		if n == len(tails) {
+			tails = append(tails, i)
+		} else {
+			tails[n] = i
+		}
 	}
 	out := map[string]bool{}
 	for _, key := range newer {

@@ -18,7 +18,7 @@ type Step struct {
 	Touched []api.Ref
 	// Renderer is the one whose resources sidecars get.
 	Renderer *xds.Renderer
-	// See reports whether a dataplane may be told of; nil tells of all.
+	// See reports whether a dataplane may be told of; nil tells of all. Others are not looked at.
 	See func(api.Ref) bool
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -40,12 +41,17 @@ func (s *server) plan(ctx context.Context, o outcome) (planned, error) {
 	step := *o.step
 	step.Renderer = s.Renderer
 	var failed error
+	var cut bool
 	if mustAsk(ctx) {
-		step.See = s.explained(ctx, &failed)
+		step.See = s.explained(ctx, &failed, &cut)
 	}
 	out := planned{Revision: o.revision, DryRun: true, Results: resultsOf(o.results), Plan: plan.Of(step, o.results)}
 	if step.See != nil {
 		out.Warnings = []inspect.Violation{}
+	}
+	if cut {
+		out.Notes = append(out.Notes, api.Note{Severity: api.Info, Code: "Cut",
+			Message: fmt.Sprintf("the change may concern dataplanes of more than %d namespaces, of which the others were not looked at; ask who may see all", mostAsked)})
 	}
 	return out, failed
 }
@@ -59,13 +65,17 @@ func resultsOf(list []store.Result) []result {
 }
 
 // explained reports whether a user may be told what applies to a dataplane. What keeps that
-// from being known is failed.
-func (s *server) explained(ctx context.Context, failed *error) func(api.Ref) bool {
+// from being known is failed; cut are dataplanes of more namespaces than are asked about.
+func (s *server) explained(ctx context.Context, failed *error, cut *bool) func(api.Ref) bool {
 	u, _ := ctx.Value(userKey{}).(user)
 	t, _ := s.Catalog.Type(api.KindDataplane)
 	known := map[string]bool{}
 	return func(ref api.Ref) bool {
 		may, asked := known[ref.Namespace]
+		if !asked && len(known) >= mostAsked {
+			*cut = true
+			return false
+		}
 		if !asked && *failed == nil {
 			var err error
 			if may, err = u.may(ctx, Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Subresource: "explain", Namespace: ref.Namespace}); err != nil {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -53,7 +54,7 @@ func ReadUpstream(file string) (Upstream, error) {
 		u.Servers = append(u.Servers, net.JoinHostPort(s, c.Port))
 	}
 	for _, s := range c.Search {
-		if s = canonical(s); s != "" {
+		if s = canonical(s); s != "" && !slices.Contains(u.Search, s) {
 			u.Search = append(u.Search, s)
 		}
 	}
