@@ -40,7 +40,7 @@ func (p reported) service(ref api.Ref) *api.ServiceReport {
 }
 
 // Resolving is beside how many dataplanes of a mesh its names resolve.
-func (p reported) Resolving(mesh string) int { return envoys{p.Plane}.Resolving(mesh) }
+func (p reported) Resolving(mesh string) int { return envoys(p).Resolving(mesh) }
 
 // Problems is what is wrong with documents.
 func (p reported) Problems() []*api.Violation { return p.problems() }
