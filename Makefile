@@ -18,6 +18,8 @@ VULNDB        ?=
 ENVOY_BIN   = $(if $(WEFT_ENVOY),$(WEFT_ENVOY),$(firstword $(shell ls -d $(CURDIR)/$(TOOLS)/envoy/lib/python*/site-packages/envoy/_bin/envoy 2>/dev/null)))
 
 export WEFT_ENVOY
+# Property tests try the same worlds in every run; `make laws` tries others.
+export RAPID_SEED ?= 1
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
@@ -91,6 +93,12 @@ FUZZTIME ?= 30s
 .PHONY: fuzz
 fuzz: tools ## each fuzz target for FUZZTIME, then the long comparison with Envoy
 	WEFT_ENVOY='$(ENVOY_BIN)' hack/fuzz '$(GO)' '$(FUZZTIME)'
+
+CHECKS ?= 1000
+.PHONY: laws
+laws: tools ## each property test with CHECKS worlds that nobody tried yet
+	RAPID_SEED=0 RAPID_CHECKS=$(CHECKS) WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 $(GO) test -count=1 -timeout 60m \
+		$$(git ls-files '*_test.go' | xargs grep -l pgregory.net/rapid | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 .PHONY: mutate
 mutate: tools ## plant twice 100 small defects in all packages and count how many the tests catch

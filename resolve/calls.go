@@ -20,6 +20,7 @@ type call struct {
 	lost    *lostRef
 	edge    bool // at a listener of an edge dataplane
 	passes  bool // by a group: see Outbound.Passthrough
+	named   bool // see Outbound.Named
 }
 
 func (c call) equal(o call) bool {

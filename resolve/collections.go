@@ -63,8 +63,10 @@ type collections struct {
 	// destsByAbove finds hosts by those that stand for all hosts below a name.
 	destsByAbove *derive.Index[dest]
 	destsVirtual *derive.Index[dest] // those with virtual addresses, under anyTarget
-	destsApart   *derive.Index[dest] // of those the ones that not everybody reaches alike
-	members      *derive.Collection[members]
+	// destsByHostname finds those by what they are called, as far as the mesh names them.
+	destsByHostname *derive.Index[dest]
+	destsApart      *derive.Index[dest] // of those the ones that not everybody reaches alike
+	members         *derive.Collection[members]
 
 	// What is said about it, and what tells its classes of dataplanes apart.
 	routing   *derive.Collection[routing]

@@ -33,6 +33,15 @@ func (c *collections) addDestinations() {
 			add(anyTarget)
 		}
 	})
+	c.destsByHostname = c.dests.Index(func(_ string, d *dest, add func(string)) {
+		// A service outside the mesh is the cluster's DNS's to name: that somebody has a route for
+		// it must not give its name, nor take another's, where callers have none.
+		if len(d.VIPs) > 0 && !d.Outside && d.Kind != api.KindHost {
+			for _, name := range d.Hostnames {
+				add(strings.ToLower(name))
+			}
+		}
+	})
 	c.destsApart = c.dests.Index(func(_ string, d *dest, add func(string)) {
 		if len(d.VIPs) > 0 && d.apart() {
 			add(anyTarget)

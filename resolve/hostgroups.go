@@ -51,6 +51,7 @@ type hostGroup struct{ list []hostCall } // by id
 type hostCall struct {
 	dest  *dest
 	class string
+	named bool // see Outbound.Named
 }
 
 // groupOutbounds are the outbounds that the dataplanes of a group share, by destination.
@@ -115,7 +116,7 @@ func (c *collections) addGroupOutbounds() {
 				out.failed = failed
 				continue
 			}
-			at := &call{address: k.Address, port: k.Port, dest: h.dest, passes: true}
+			at := &call{address: k.Address, port: k.Port, dest: h.dest, passes: true, named: h.named}
 			out.list = append(out.list, known.outbound(at, t, len(out.list)))
 		}
 		return out
@@ -185,7 +186,8 @@ func (m mesh) hostsOfGroup(k groupKey) *hostGroup {
 	out := &hostGroup{}
 	for d := range m.destsNamed(hostsAt(k.Port)) {
 		if d.Name != api.AnyHost && !d.atEdgesAlone() && m.reachesHost(&k, d, has) {
-			out.list = append(out.list, hostCall{d, m.classWith(d.ID, func(s *matcher.Selector) bool { return has[s.Key] })})
+			class := m.classWith(d.ID, func(s *matcher.Selector) bool { return has[s.Key] })
+			out.list = append(out.list, hostCall{d, class, m.destsByHostname.Len(m.at, strings.ToLower(d.Name)) > 0})
 		}
 	}
 	return out

@@ -87,15 +87,7 @@ func (m mesh) namesRead(k *hostnamesKey) []any {
 
 func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 	held, redirected := map[string]*dest{}, api.TransparentProxying{IPFamilyMode: k.Families}
-	named := map[string]bool{} // of services, whether the callers reach them or not
 	for d := range m.destsVirtual.Values(m.at, anyTarget) {
-		// A service outside the mesh is the cluster's DNS's to name: that somebody has a route for
-		// it must not give its name, nor take another's, where callers have none.
-		if !d.Outside && d.Kind != api.KindHost {
-			for _, name := range d.Hostnames {
-				named[strings.ToLower(name)] = true
-			}
-		}
 		if d.Outside || !reachable(k.Limit, k.Home, d) || !slices.ContainsFunc(d.VIPs, redirected.Redirects) {
 			continue
 		}
@@ -113,7 +105,7 @@ func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 		at := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(d.VIPs))), func(ip string) bool { return !redirected.Redirects(ip) })
 		byName[name] = Hostname{Name: name, Addresses: at}
 	}
-	m.addHosts(k, byName, named)
+	m.addHosts(k, byName)
 	out, sum := &Hostnames{}, sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		h := byName[name]
@@ -126,7 +118,7 @@ func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 
 // addHosts adds the hosts of routes, in the families in which calls to them are looked at. What
 // is named as a service is that for all.
-func (m mesh) addHosts(k *hostnamesKey, byName map[string]Hostname, named map[string]bool) {
+func (m mesh) addHosts(k *hostnamesKey, byName map[string]Hostname) {
 	for _, group := range k.Groups {
 		at, _ := netip.ParseAddr(groupOf(group).Address) // an address
 		address := vips.Any
@@ -140,7 +132,7 @@ func (m mesh) addHosts(k *hostnamesKey, byName map[string]Hostname, named map[st
 		for _, h := range hosts.list {
 			name := strings.ToLower(h.dest.Name)
 			had, known := byName[name]
-			if _, err := netip.ParseAddr(name); err == nil || ofClusters(name) || named[name] || known && !had.Last || slices.Contains(had.Addresses, address.String()) {
+			if _, err := netip.ParseAddr(name); err == nil || ofClusters(name) || h.named || known && !had.Last || slices.Contains(had.Addresses, address.String()) {
 				continue
 			}
 			byName[name] = Hostname{Name: name, Addresses: slices.Sorted(slices.Values(append(slices.Clip(had.Addresses), address.String()))), Last: true}

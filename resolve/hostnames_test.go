@@ -61,6 +61,36 @@ func TestNamesAreMadeAnewWhereSomethingChanged(t *testing.T) {
 	}
 }
 
+// TestWhoCannotCallAServiceIsToldThatItsNameIsAHost: a name of a service is that for all, also
+// for those whose limits keep them from it, and they hear when it becomes that of a host.
+func TestWhoCannotCallAServiceIsToldThatItsNameIsAHost(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	service := worlds.Decode(t, c.catalog, `{"type":"MeshService","mesh":"default","name":"web","spec":{"selector":{"dataplaneTags":{"app":"a"}},"ports":[{"port":80,"appProtocol":"http"}]},
+		"status":{"addresses":[{"hostname":"One.example"}],"vips":[{"ip":"241.0.0.1"}]}}`)
+	host := worlds.Decode(t, c.catalog, `{"apiVersion":"projectcontour.io/v1","kind":"HTTPProxy","metadata":{"name":"shop","namespace":"shop"},
+		"spec":{"virtualhost":{"fqdn":"one.example"},"routes":[{"services":[{"name":"other","port":80}]}]}}`)
+	other := worlds.Decode(t, c.catalog, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"other","namespace":"shop"},"spec":{"clusterIP":"10.96.0.1","ports":[{"port":80}]}}`)
+	client := worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"client","networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001,
+		"reachableBackends":{"refs":[{"kind":"MeshService","name":"other"}]}}}}`)
+	anybody := worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"anybody","networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001}}}`)
+	before, _ := resolve.Compile(api.NewSnapshot(1, service, host, other, client, anybody), c.dialects, c.kinds)
+	changes := []api.Change{{Before: service}}
+	after, affected := before.Update(before.Snapshot().With(2, changes), changes)
+	for _, dp := range []*api.Object{client, anybody} {
+		was, is := before.Hostnames("default", before.CallsAs(dp.Ref), nil), after.Hostnames("default", after.CallsAs(dp.Ref), nil)
+		led := func(to *resolve.Hostnames) bool {
+			return slices.ContainsFunc(to.List, func(h resolve.Hostname) bool { return h.Name == "one.example" && h.Last })
+		}
+		if led(was) || !led(is) {
+			t.Errorf("%s: the names are %v, and without the service %v", dp.Ref, was.List, is.List)
+		}
+		if !slices.Contains(affected.Dataplanes, dp.Ref) {
+			t.Errorf("%s does not hear of it", dp.Ref)
+		}
+	}
+}
+
 // checkNames holds that names that are kept from the model before are those that would be
 // made.
 func checkNames(t worlds.Fataler, before, after *resolve.Model) {

@@ -70,7 +70,7 @@ func (m mesh) listenedBy(p *dataplane, key string, before *listened) *listened {
 
 // newOutbound makes an outbound and what stands beside it in one piece.
 func newOutbound(c *call, t *routed) *Outbound {
-	x := &outboundKept{Outbound: Outbound{Address: c.address, Port: c.port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies, Edge: c.edge, Passthrough: c.passes}}
+	x := &outboundKept{Outbound: Outbound{Address: c.address, Port: c.port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies, Edge: c.edge, Passthrough: c.passes, Named: c.named}}
 	x.Listener = &x.kept
 	return &x.Outbound
 }
@@ -88,7 +88,7 @@ func (list outbounds) outbound(c *call, t *routed, i int) *Outbound {
 			return newOutbound(c, t)
 		}
 	}
-	if o := list[i]; o.Edge == c.edge && o.Passthrough == c.passes && o.isOf(t) {
+	if o := list[i]; o.Edge == c.edge && o.Passthrough == c.passes && o.Named == c.named && o.isOf(t) {
 		return o
 	}
 	return newOutbound(c, t)
@@ -96,7 +96,7 @@ func (list outbounds) outbound(c *call, t *routed, i int) *Outbound {
 
 // is reports whether o is equal to x.
 func (o *Outbound) is(x *Outbound) bool {
-	return o == x || o.Address == x.Address && o.Port == x.Port && o.Edge == x.Edge && o.Passthrough == x.Passthrough &&
+	return o == x || o.Address == x.Address && o.Port == x.Port && o.Edge == x.Edge && o.Passthrough == x.Passthrough && o.Named == x.Named &&
 		o.Destination == x.Destination && o.Table == x.Table && o.TCP == x.TCP && o.Kept == x.Kept && o.Policies.is(x.Policies)
 }
 

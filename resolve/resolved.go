@@ -63,6 +63,9 @@ type Outbound struct {
 	// Passthrough says that the outbound is to a host behind redirection: what comes to its
 	// address and is for none of the hosts there goes on to where it was going.
 	Passthrough bool
+	// Named says that a service has the name of the host behind redirection, whether the
+	// dataplane reaches the service or not: the name does not lead to the host.
+	Named bool
 	// Edge says that nobody calls it from the dataplane, but clients from outside at
 	// the listener of an Edge.
 	Edge bool
