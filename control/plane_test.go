@@ -11,10 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/weftmesh/weft/control"
+	"github.com/weftmesh/weft/internal/apitest"
 )
 
 // plane is a running control plane and a client of it.
@@ -117,8 +119,24 @@ func (p *plane) call(method, path, body string) (int, string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	doc, err := described()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := doc.Check(req, resp.StatusCode, resp.Header.Get("Content-Type"), text); err != nil {
+		p.t.Errorf("not as GET /_openapi.json describes it: %v", err)
+	}
 	return resp.StatusCode, string(text)
 }
+
+// described is the document of the API, by which every answer is judged.
+var described = sync.OnceValues(func() (*apitest.Document, error) {
+	text, err := os.ReadFile("../inspect/web/openapi.json")
+	if err != nil {
+		return nil, err
+	}
+	return apitest.Read(text)
+})
 
 // want makes a request that must have that status.
 func (p *plane) want(status int, method, path, body string) string {

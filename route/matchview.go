@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/weftmesh/weft/api/jsonschema"
 )
 
 // The words for operators in documents and views. They are Kuma's, which the
@@ -180,3 +182,6 @@ func (c conditionView) mode() Modifier {
 	}
 	return m
 }
+
+// MatchSchema describes what MarshalJSON writes.
+func MatchSchema() jsonschema.Schema { return jsonschema.For[matchView]() }

@@ -37,12 +37,18 @@ func (s *server) isAbsent(r *http.Request) (kind string, ok bool) {
 
 // nothing is an empty list.
 func nothing(w http.ResponseWriter) error {
-	answer(w, http.StatusOK, struct {
-		Total int   `json:"total"`
-		Items []any `json:"items"`
-		Next  any   `json:"next"`
-	}{Items: []any{}})
+	answer(w, http.StatusOK, paged[Document]{Items: []Document{}})
 	return nil
+}
+
+// absentRoutes are lists that only kinds which weft has not have.
+func (s *server) absentRoutes() []endpoint {
+	var all []endpoint
+	for _, plural := range []string{"zones", "zoneingresses", "zoneegresses"} {
+		all = append(all, endpoint{"GET /" + plural + "/_overview", func(w http.ResponseWriter, _ *http.Request) error { return nothing(w) },
+			"Kinds that only Kuma has: none", lists[Document]()})
+	}
+	return all
 }
 
 // withoutType is the answer about an object of a type that is not there: what

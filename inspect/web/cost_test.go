@@ -29,7 +29,7 @@ var laws = map[string]struct {
 	law
 	request string
 }{
-	"GET /{$}": {no, "GET /"}, "GET /healthz": {no, "GET /healthz"}, "GET /readyz": {no, "GET /readyz"}, "GET /config": {no, "GET /config"},
+	"GET /{$}": {no, "GET /"}, "GET /healthz": {no, "GET /healthz"}, "GET /readyz": {no, "GET /readyz"}, "GET /metrics": {no, "GET /metrics"}, "GET /config": {no, "GET /config"},
 	"GET /who-am-i": {no, "GET /who-am-i"}, "GET /_resources": {no, "GET /_resources"}, "GET /policies": {no, "GET /policies"},
 	"GET /global-insight": {no, "GET /global-insight"}, "GET /mesh-insights": {no, "GET /mesh-insights"}, "GET /mesh-insights/{mesh}": {no, "GET /mesh-insights/default"},
 	"GET /meshes/{mesh}/service-insights": {no, "GET /meshes/default/service-insights"}, "GET /meshes/{mesh}/service-insights/{name}": {no, "GET /meshes/default/service-insights/s-5"},
@@ -48,6 +48,7 @@ var laws = map[string]struct {
 	"PUT /{plural}/{name}":    {same, `PUT /hostnamegenerators/more {"type":"HostnameGenerator","name":"more","spec":{"template":"x","selector":{"meshService":{"matchLabels":{"a":"b"}}}}}`},
 	"DELETE /{plural}/{name}": {no, "DELETE /hostnamegenerators/more"},
 
+	"GET /zones/_overview": {no, "GET /zones/_overview"}, "GET /zoneingresses/_overview": {no, "GET /zoneingresses/_overview"}, "GET /zoneegresses/_overview": {no, "GET /zoneegresses/_overview"},
 	"GET /meshes/{mesh}/dataplanes/_overview": {page, "GET /meshes/default/dataplanes/_overview?size=5"}, "GET /dataplanes/_overview": {page, "GET /dataplanes/_overview?size=5"},
 	"GET /meshes/{mesh}/dataplanes+insights": {page, "GET /meshes/default/dataplanes+insights?size=5"}, "GET /meshes/{mesh}/dataplanes/{name}/_overview": {no, "GET /meshes/default/dataplanes/d-5/_overview"},
 	"GET /meshes/{mesh}/dataplanes+insights/{name}":                        {no, "GET /meshes/default/dataplanes+insights/d-5"},

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,13 +16,13 @@ import (
 func (s *server) dataplaneRoutes() []endpoint {
 	const dp = "/meshes/{mesh}/dataplanes"
 	return []endpoint{
-		{"GET " + dp + "/_overview", s.overviews, "All dataplanes with the state of their sidecars"},
-		{"GET /dataplanes/_overview", s.overviews, "The same in all meshes"},
-		{"GET /meshes/{mesh}/dataplanes+insights", s.overviews, "The same, in the older place"},
-		{"GET " + dp + "/{name}/_overview", s.overview, "One dataplane with the state of its sidecar"},
-		{"GET /meshes/{mesh}/dataplanes+insights/{name}", s.overview, "The same, in the older place"},
-		{"GET /meshes/{mesh}/{plural}/{name}/_dataplanes", s.serviceDataplanes, "The dataplanes of a service"},
-		{"GET /meshes/{mesh}/{plural}/{name}/_hostnames", s.hostnames, "The hostnames of a service"},
+		{"GET " + dp + "/_overview", s.overviews, "All dataplanes with the state of their sidecars", lists[overview](byLabels, byTags, byGateway)},
+		{"GET /dataplanes/_overview", s.overviews, "The same in all meshes", lists[overview](byLabels, byTags, byGateway)},
+		{"GET /meshes/{mesh}/dataplanes+insights", s.overviews, "The same, in the older place", lists[overview](byLabels, byTags, byGateway)},
+		{"GET " + dp + "/{name}/_overview", s.overview, "One dataplane with the state of its sidecar", says[overview](inNamespace)},
+		{"GET /meshes/{mesh}/dataplanes+insights/{name}", s.overview, "The same, in the older place", says[overview](inNamespace)},
+		{"GET /meshes/{mesh}/{plural}/{name}/_dataplanes", s.serviceDataplanes, "The dataplanes of a service", lists[*kuma.Meta](inNamespace)},
+		{"GET /meshes/{mesh}/{plural}/{name}/_hostnames", s.hostnames, "The hostnames of a service", says[kuma.HostnameList](inNamespace)},
 	}
 }
 
@@ -61,12 +60,30 @@ type insight struct {
 }
 
 type subscription struct {
-	ID             string         `json:"id"`
-	ControlPlane   string         `json:"controlPlaneInstanceId"`
-	ConnectTime    *time.Time     `json:"connectTime,omitempty"`
-	DisconnectTime *time.Time     `json:"disconnectTime,omitempty"`
-	Version        map[string]any `json:"version"`
-	Status         map[string]any `json:"status"`
+	ID             string     `json:"id"`
+	ControlPlane   string     `json:"controlPlaneInstanceId"`
+	ConnectTime    *time.Time `json:"connectTime,omitempty"`
+	DisconnectTime *time.Time `json:"disconnectTime,omitempty"`
+	// Version is of kumaDp, the agent, and of the client, such as envoy.
+	Version map[string]program `json:"version"`
+	Status  discovery          `json:"status"`
+}
+
+// program is what runs beside a workload.
+type program struct {
+	Version string `json:"version"`
+}
+
+// discovery is how far a client of ADS follows.
+type discovery struct {
+	Updated time.Time `json:"lastUpdateTime"`
+	Total   counters  `json:"total"`
+	CDS     counters  `json:"cds"`
+	EDS     counters  `json:"eds"`
+	LDS     counters  `json:"lds"`
+	RDS     counters  `json:"rds"`
+	// Note is what keeps it without its configuration.
+	Note string `json:"note,omitempty"`
 }
 
 // counters are JSON strings, as protobuf writes large numbers.
@@ -86,21 +103,18 @@ func (s *server) overviewOf(o *api.Object) overview {
 	by := cmp.Or(st.ControlPlane, s.About.InstanceID)
 	sub := subscription{ID: by + "-" + o.Name, ControlPlane: by,
 		ConnectTime: &st.Since,
-		Version:     map[string]any{"kumaDp": map[string]any{"version": cmp.Or(st.Agent, "unknown")}, st.Client: map[string]any{"version": st.Version}}}
+		Version:     map[string]program{"kumaDp": {cmp.Or(st.Agent, "unknown")}, st.Client: {st.Version}}}
 	if !st.Connected {
 		sub.DisconnectTime = &st.Until
 	}
+	sub.Status = discovery{Updated: st.Since, Note: st.Note}
 	var sum Counters
-	sub.Status = map[string]any{"lastUpdateTime": st.Since}
-	for _, t := range []string{"cds", "eds", "lds", "rds"} {
+	for t, into := range map[string]*counters{"cds": &sub.Status.CDS, "eds": &sub.Status.EDS, "lds": &sub.Status.LDS, "rds": &sub.Status.RDS} {
 		c := st.Types[t]
 		sum = Counters{sum.Sent + c.Sent, sum.Acked + c.Acked, sum.Nacked + c.Nacked}
-		sub.Status[t] = c.text()
+		*into = c.text()
 	}
-	sub.Status["total"] = sum.text()
-	if st.Note != "" {
-		sub.Status["note"] = st.Note
-	}
+	sub.Status.Total = sum.text()
 	v.Insight = &insight{[]subscription{sub}}
 	return v
 }
@@ -128,33 +142,11 @@ func (s *server) overview(w http.ResponseWriter, r *http.Request) error {
 
 // metas answers a page of the heads of objects.
 func (s *server) metas(w http.ResponseWriter, r *http.Request, all kuma.MetaList) error {
-	p, next, err := metaPage(r, all)
-	if err != nil {
-		return err
-	}
-	answer(w, http.StatusOK, struct {
-		kuma.MetaList
-		Next *string `json:"next"`
-	}{p, next})
-	return nil
+	p, err := pageOf(r, all.Items, nameOfMeta)
+	return s.reply(w, p, err)
 }
 
-// metaPage is the part of a list that the query asks for, and the address of what
-// follows it.
-func metaPage(r *http.Request, all kuma.MetaList) (p kuma.MetaList, next *string, err error) {
-	sel, err := selectionOf(r.URL.Query())
-	if err != nil {
-		return p, nil, err
-	}
-	items := slices.DeleteFunc(all.Items, func(m *kuma.Meta) bool { return !strings.Contains(m.Name, sel.name) })
-	rest := items[min(sel.offset, len(items)):]
-	p = kuma.MetaList{Total: len(items), Items: rest[:min(sel.size, len(rest))]}
-	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
-		at := nextPage(r, end)
-		next = &at
-	}
-	return p, next, nil
-}
+func nameOfMeta(m *kuma.Meta) string { return m.Name }
 
 func (s *server) serviceDataplanes(w http.ResponseWriter, r *http.Request) error {
 	t, err := s.typeAt(r)
@@ -234,28 +226,28 @@ func (s *server) viewRoutes() []endpoint {
 		{dp + "/_rules", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.Rules(m, s.Catalog, dp)
 		}),
-			"All rules of a dataplane"},
+			"All rules of a dataplane", says[kuma.RulesView](inNamespace)},
 		{dp + "/rules", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) { return kuma.Legacy(m, dp) }),
-			"All rules of a dataplane, in the older form, with the matches of routes"},
+			"All rules of a dataplane, in the older form, with the matches of routes", says[kuma.LegacyRules](inNamespace)},
 		{dp + "/_layout", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.LayoutOf(m, s.Catalog, dp)
 		}),
-			"The listeners of a dataplane"},
+			"The listeners of a dataplane", says[kuma.Layout](inNamespace)},
 		{dp + "/_policies", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.DataplanePolicies(m, dp)
 		}),
-			"Policies of the dataplane as a whole"},
+			"Policies of the dataplane as a whole", says[kuma.PolicyList](inNamespace)},
 		{dp + "/_inbounds/{kri}/_policies", s.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.InboundPolicies(m, s.Catalog, dp, r.PathValue("kri"))
-		}), "Policies of one inbound"},
+		}), "Policies of one inbound", says[kuma.PolicyList](inNamespace)},
 		{dp + "/_outbounds/{kri}/_policies", s.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.OutboundPolicies(m, s.Catalog, dp, r.PathValue("kri"), "")
-		}), "Policies of one outbound"},
+		}), "Policies of one outbound", says[kuma.PolicyList](inNamespace)},
 		{dp + "/_outbounds/{kri}/_routes", s.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.Routes(m, s.Catalog, dp, r.PathValue("kri"))
-		}), "Routes of one outbound"},
+		}), "Routes of one outbound", says[kuma.RouteList](inNamespace)},
 		{dp + "/_outbounds/{kri}/_routes/{route}/_policies", s.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.OutboundPolicies(m, s.Catalog, dp, r.PathValue("kri"), r.PathValue("route"))
-		}), "Policies of one route of an outbound"},
+		}), "Policies of one route of an outbound", says[kuma.PolicyList](inNamespace)},
 	}
 }

@@ -46,9 +46,6 @@ func (s *server) refOf(r *http.Request, kind string) api.Ref {
 }
 
 func (s *server) get(w http.ResponseWriter, r *http.Request) error {
-	if _, ok := s.isAbsent(r); ok && r.PathValue("name") == "_overview" {
-		return nothing(w)
-	}
 	ref, err := s.refAt(r)
 	if err != nil {
 		return err
@@ -203,7 +200,7 @@ func (s *server) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, pla
 	if results[0].Action == store.Missing {
 		return missing()
 	}
-	answer(w, http.StatusOK, struct{}{})
+	answer(w, http.StatusOK, removed{})
 	return nil
 }
 
@@ -228,11 +225,17 @@ func (s *server) deleteMesh(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// warned is the body of a successful write.
-func warned(found []*api.Violation) any {
-	var body struct {
-		Warnings []string `json:"warnings,omitempty"`
-	}
+// removed is the body of a successful DELETE.
+type removed struct{}
+
+// accepted is the body of a successful PUT.
+type accepted struct {
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// warned is what a write says of what it wrote.
+func warned(found []*api.Violation) accepted {
+	var body accepted
 	for _, v := range found {
 		text := v.Message
 		if v.Field != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -15,9 +16,9 @@ import (
 func (s *server) envoyRoutes() []endpoint {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
 	return []endpoint{
-		{dp + "/xds", s.configDump, "The configuration that the sidecar's Envoy holds, without secrets; of one that cannot be asked what it was sent, marked so"},
-		{dp + "/stats", s.askEnvoy(attach.Stats, attach.StatsJSON), "The statistics of the sidecar's Envoy, as text or with format=json"},
-		{dp + "/clusters", s.askEnvoy(attach.Clusters, attach.ClustersJSON), "The clusters of the sidecar's Envoy with their endpoints, as text or with format=json"},
+		{dp + "/xds", s.configDump, "The configuration that the sidecar's Envoy holds, without secrets; of one that cannot be asked what it was sent, marked so", says[anything](inNamespace)},
+		{dp + "/stats", s.askEnvoy(attach.Stats, attach.StatsJSON), "The statistics of the sidecar's Envoy, as text or with format=json", saysText(asText, inNamespace).orSays(ofJSON, reflect.TypeFor[anything]())},
+		{dp + "/clusters", s.askEnvoy(attach.Clusters, attach.ClustersJSON), "The clusters of the sidecar's Envoy with their endpoints, as text or with format=json", saysText(asText, inNamespace).orSays(ofJSON, reflect.TypeFor[anything]())},
 	}
 }
 

@@ -13,11 +13,11 @@ import (
 
 func (s *server) insightRoutes() []endpoint {
 	return []endpoint{
-		{"GET /global-insight", s.globalInsight, "Counts of everything"},
-		{"GET /mesh-insights", s.meshInsights, "Counts of what is in each mesh"},
-		{"GET /mesh-insights/{mesh}", s.meshInsight, "Counts of what is in one mesh"},
-		{"GET /meshes/{mesh}/service-insights", s.serviceInsights, "The services of a mesh, with counts of their dataplanes"},
-		{"GET /meshes/{mesh}/service-insights/{name}", s.serviceInsight, "One service, with counts of its dataplanes"},
+		{"GET /global-insight", s.globalInsight, "Counts of everything", says[globalInsight]()},
+		{"GET /mesh-insights", s.meshInsights, "Counts of what is in each mesh", lists[kuma.MeshInsight]()},
+		{"GET /mesh-insights/{mesh}", s.meshInsight, "Counts of what is in one mesh", says[kuma.MeshInsight]()},
+		{"GET /meshes/{mesh}/service-insights", s.serviceInsights, "The services of a mesh, with counts of their dataplanes", lists[kuma.ServiceInsight](ofType)},
+		{"GET /meshes/{mesh}/service-insights/{name}", s.serviceInsight, "One service, with counts of its dataplanes", says[kuma.ServiceInsight]()},
 	}
 }
 
@@ -32,13 +32,6 @@ func (s *server) seen(ref api.Ref) kuma.Seen {
 		out.Envoy = st.Version
 	}
 	return out
-}
-
-// paged is a page of a list that is made for the answer.
-type paged[T any] struct {
-	Total int     `json:"total"`
-	Items []T     `json:"items"`
-	Next  *string `json:"next"`
 }
 
 // pageOf is the part of all that the query asks for, by size, offset and a part of the name.
@@ -136,6 +129,29 @@ func (c *counts) add(n kuma.Counts) {
 	c.Total, c.Online, c.Offline, c.Partial = c.Total+n.Total, c.Online+n.Online, c.Offline+n.Offline, c.Partial+n.PartiallyDegraded
 }
 
+// total is a count, also of nothing.
+type total struct {
+	Total int `json:"total"`
+}
+
+// globalInsight is the answer of GET /global-insight.
+type globalInsight struct {
+	Created    time.Time             `json:"createdAt"`
+	Meshes     total                 `json:"meshes"`
+	Policies   total                 `json:"policies"`
+	Resources  map[string]kuma.Total `json:"resources"`
+	Dataplanes map[string]*counts    `json:"dataplanes"` // by class: standard, gatewayDelegated, gatewayBuiltin
+	Services   map[string]*counts    `json:"services"`   // by class: internal, external, gatewayDelegated, gatewayBuiltin
+	Zones      zoneCounts            `json:"zones"`
+}
+
+// zoneCounts are the parts of zones, of which this control plane is the only one.
+type zoneCounts struct {
+	ControlPlanes counts `json:"controlPlanes"`
+	Ingresses     counts `json:"zoneIngresses"`
+	Egresses      counts `json:"zoneEgresses"`
+}
+
 func (s *server) globalInsight(w http.ResponseWriter, r *http.Request) error {
 	snapshot := s.there(r.Context(), api.KindDataplane)
 	resources, ofPolicies := map[string]kuma.Total{}, 0
@@ -161,8 +177,7 @@ func (s *server) globalInsight(w http.ResponseWriter, r *http.Request) error {
 			services[kuma.GlobalClass(x.ServiceType)].add(kuma.Of(x.Status))
 		}
 	}
-	answer(w, http.StatusOK, map[string]any{"createdAt": time.Now().UTC().Format(time.RFC3339), "meshes": map[string]int{"total": snapshot.CountOfKind(api.KindMesh)},
-		"policies": map[string]int{"total": ofPolicies}, "resources": resources, "dataplanes": planes, "services": services,
-		"zones": map[string]any{"controlPlanes": counts{Total: 1, Online: 1}, "zoneIngresses": counts{}, "zoneEgresses": counts{}}})
+	answer(w, http.StatusOK, globalInsight{Created: time.Now().UTC().Truncate(time.Second), Meshes: total{snapshot.CountOfKind(api.KindMesh)}, Policies: total{ofPolicies},
+		Resources: resources, Dataplanes: planes, Services: services, Zones: zoneCounts{ControlPlanes: counts{Total: 1, Online: 1}}})
 	return nil
 }

@@ -15,12 +15,12 @@ import (
 func (s *server) kubernetesRoutes() []endpoint {
 	const one, unscoped = "/k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}", "/k8s/{group}/{version}/{plural}/{name}"
 	return []endpoint{
-		{"GET " + one, s.getKubernetes, "One document in the envelope of Kubernetes, with its status in the form of its language"},
-		{"PUT " + one, s.putKubernetes, "Create or replace a document"},
-		{"DELETE " + one, s.deleteKubernetes, "Delete a document"},
-		{"GET " + unscoped, s.getKubernetes, "One document of a type without namespaces, in the envelope of Kubernetes"},
-		{"PUT " + unscoped, s.putKubernetes, "Create or replace a document of a type without namespaces"},
-		{"DELETE " + unscoped, s.deleteKubernetes, "Delete a document of a type without namespaces"},
+		{"GET " + one, s.getKubernetes, "One document in the envelope of Kubernetes, with its status in the form of its language", says[KubernetesDocument](inMesh)},
+		{"PUT " + one, s.putKubernetes, "Create or replace a document", writes()},
+		{"DELETE " + one, s.deleteKubernetes, "Delete a document", removes()},
+		{"GET " + unscoped, s.getKubernetes, "One document of a type without namespaces, in the envelope of Kubernetes", says[KubernetesDocument](inMesh)},
+		{"PUT " + unscoped, s.putKubernetes, "Create or replace a document of a type without namespaces", writes()},
+		{"DELETE " + unscoped, s.deleteKubernetes, "Delete a document of a type without namespaces", removes()},
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// page is a part of a list.
-type page struct {
-	Total int               `json:"total"`
-	Items []json.RawMessage `json:"items"`
-	Next  *string           `json:"next"`
-	Notes []string          `json:"notes,omitempty"` // of what the list is without
+// paged is a page of a list.
+type paged[T any] struct {
+	Total int      `json:"total"` // of all pages
+	Items []T      `json:"items"`
+	Next  *string  `json:"next"`            // the address of the page that follows
+	Notes []string `json:"notes,omitempty"` // of what the list is without
 }
 
 // selection is what a client asks of a list.
@@ -201,7 +201,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 	if mesh != "" {
 		objects, all = snapshot.Of(kind, mesh), snapshot.Count(kind, mesh)
 	}
-	p := page{Items: []json.RawMessage{}}
+	p := paged[json.RawMessage]{Items: []json.RawMessage{}}
 	if _, isCut := r.Context().Value(visibleKey{}).(visible); isCut {
 		var asked []*api.Object // what is not asked for says nothing of namespaces
 		for o := range objects {

@@ -17,13 +17,13 @@ import (
 func (s *server) questionRoutes() []endpoint {
 	const dp, object = "/meshes/{mesh}/dataplanes/{name}", "/meshes/{mesh}/{plural}/{name}"
 	return []endpoint{
-		{"GET " + dp + "/_explain", s.explain, "Everything that applies to a dataplane, and why"},
-		{"POST " + dp + "/_simulate", s.simulate, "What would happen to a request"},
-		{"GET " + object + "/_explain", s.explainObject, "Where a policy or route takes part, and where not"},
-		{"GET " + object + "/_resources/dataplanes", s.selected, "The dataplanes that a policy or route selects"},
-		{"GET " + object + "/dataplanes", s.attached, "The same, in the older form"},
-		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies and routes, and how far sidecars follow"},
-		{"GET /_problems", s.problems, "Everything that is wrong, by who has to act"},
+		{"GET " + dp + "/_explain", s.explain, "Everything that applies to a dataplane, and why", says[inspect.Explanation](toService, inNamespace)},
+		{"POST " + dp + "/_simulate", s.simulate, "What would happen to a request", reads[sim.Request](says[sim.Verdict](inNamespace))},
+		{"GET " + object + "/_explain", s.explainObject, "Where a policy or route takes part, and where not", says[inspect.ObjectExplanation](inNamespace)},
+		{"GET " + object + "/_resources/dataplanes", s.selected, "The dataplanes that a policy or route selects", lists[*kuma.Meta](inNamespace)},
+		{"GET " + object + "/dataplanes", s.attached, "The same, in the older form", lists[kuma.AttachedDataplane](inNamespace)},
+		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies and routes, and how far sidecars follow", says[inspect.Overview]()},
+		{"GET /_problems", s.problems, "Everything that is wrong, by who has to act", says[problemList]()},
 	}
 }
 
@@ -164,14 +164,12 @@ func (s *server) attached(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, next, err := metaPage(r, list)
+	p, err := pageOf(r, list.Items, nameOfMeta)
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, struct {
-		kuma.AttachmentList
-		Next *string `json:"next"`
-	}{kuma.AttachedDataplanes(p), next})
+	attached := kuma.AttachedDataplanes(kuma.MetaList{Items: p.Items})
+	answer(w, http.StatusOK, paged[kuma.AttachedDataplane]{Total: p.Total, Items: attached.Items, Next: p.Next})
 	return nil
 }
 
@@ -208,8 +206,14 @@ func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
 	for _, o := range owners {
 		total += len(o.Problems)
 	}
-	answer(w, http.StatusOK, map[string]any{"total": total, "items": owners})
+	answer(w, http.StatusOK, problemList{total, owners})
 	return nil
+}
+
+// problemList is all that is wrong.
+type problemList struct {
+	Total int             `json:"total"` // of problems
+	Items []inspect.Owner `json:"items"`
 }
 
 // conditionsOf are the conditions of a policy or route; nil for other kinds,

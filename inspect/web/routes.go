@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ type endpoint struct {
 	pattern string // of http.ServeMux, method first
 	handle  handler
 	about   string
+	form    form
 }
 
 // serve makes a handler an http.Handler: its error becomes the answer.
@@ -65,7 +67,7 @@ func flag(q url.Values, name string) (bool, error) {
 // routes are all paths. Where two patterns fit, the more specific one answers.
 func (s *server) routes() []endpoint {
 	var all []endpoint
-	for _, group := range [][]endpoint{s.serviceRoutes(), s.insightRoutes(), s.documentRoutes(), s.kubernetesRoutes(), s.dataplaneRoutes(), s.viewRoutes(), s.questionRoutes(), s.envoyRoutes()} {
+	for _, group := range [][]endpoint{s.serviceRoutes(), s.insightRoutes(), s.documentRoutes(), s.absentRoutes(), s.kubernetesRoutes(), s.dataplaneRoutes(), s.viewRoutes(), s.questionRoutes(), s.envoyRoutes()} {
 		all = append(all, group...)
 	}
 	return all
@@ -73,40 +75,41 @@ func (s *server) routes() []endpoint {
 
 func (s *server) serviceRoutes() []endpoint {
 	return []endpoint{
-		{"GET /{$}", s.index, "Who answers"},
-		{"GET /healthz", s.healthz, "Whether the process lives"},
-		{"GET /readyz", s.readyz, "Whether documents are read, resolved and served"},
-		{"GET /config", s.config, "The configuration, without secrets"},
-		{"GET /who-am-i", s.whoAmI, "Who the request comes from"},
-		{"GET /_resources", s.resources, "All types of documents"},
-		{"GET /policies", s.policyTypes, "All types of policies, in the older form"},
-		{"GET /_openapi.json", s.openAPI, "This description"},
-		{"GET /_schemas/{kind}", s.schema, "The JSON schema of one kind of document"},
-		{"POST /tokens/dataplane", s.dataplaneToken, "Issue a token for one dataplane"},
-		{"POST /tokens/user", s.userToken, "Issue a token for a user"},
-		{"POST /tokens/revoke", s.revokeTokens, "Make tokens void before their time, by their ids (jti)"},
-		{"GET /tokens/revoked", s.revokedTokens, "The ids of all revoked tokens"},
-		{"POST /tokens/zone", s.zoneToken, "Refused: there are no zones"},
-		{"GET /_events", s.events, "What happens, as server-sent events"},
+		{"GET /{$}", s.index, "Who answers", says[answering]()},
+		{"GET /healthz", s.healthz, "Whether the process lives", saysText()},
+		{"GET /readyz", s.readyz, "Whether documents are read, resolved and served", saysText()},
+		{"GET /metrics", s.metrics, "Metrics in the text format of Prometheus", saysText()},
+		{"GET /config", s.config, "The configuration, without secrets", says[anything]()},
+		{"GET /who-am-i", s.whoAmI, "Who the request comes from", says[user]()},
+		{"GET /_resources", s.resources, "All types of documents", says[resourceTypes]()},
+		{"GET /policies", s.policyTypes, "All types of policies, in the older form", says[policyTypes]()},
+		{"GET /_openapi.json", s.openAPI, "This description", says[anything]()},
+		{"GET /_schemas/{kind}", s.schema, "The JSON schema of one kind of document: its name and .json", says[anything]()},
+		{"POST /tokens/dataplane", s.dataplaneToken, "Issue a token for one dataplane", reads[dataplaneTokenRequest](saysText())},
+		{"POST /tokens/user", s.userToken, "Issue a token for a user", reads[userTokenRequest](saysText())},
+		{"POST /tokens/revoke", s.revokeTokens, "Make tokens void before their time, by their ids (jti)", reads[tokenIDs](says[revoked]())},
+		{"GET /tokens/revoked", s.revokedTokens, "The ids of all revoked tokens", says[tokenIDs]()},
+		{"POST /tokens/zone", s.zoneToken, "Refused: there are no zones", form{}},
+		{"GET /_events", s.events, "What happens, as server-sent events", form{}.orSays(ofEvents, reflect.TypeFor[Event]())},
 	}
 }
 
 func (s *server) documentRoutes() []endpoint {
 	return []endpoint{
-		{"POST /_apply", s.apply, "Write many documents, all or none: a stream, an array, or a form with a field for each file"},
-		{"GET /_kri/{kri}", s.byKRI, "One document by its KRI"},
-		{"GET /meshes", s.listOf("Mesh"), "All meshes"},
-		{"GET /meshes/{mesh}", s.getMesh, "One mesh"},
-		{"PUT /meshes/{mesh}", s.putMesh, "Create or replace a mesh"},
-		{"DELETE /meshes/{mesh}", s.deleteMesh, "Delete a mesh and what is in it"},
-		{"GET /meshes/{mesh}/{plural}", s.list, "All documents of one type in a mesh"},
-		{"GET /meshes/{mesh}/{plural}/{name}", s.get, "One document"},
-		{"PUT /meshes/{mesh}/{plural}/{name}", s.put, "Create or replace a document"},
-		{"DELETE /meshes/{mesh}/{plural}/{name}", s.delete, "Delete a document"},
-		{"GET /{plural}", s.list, "All documents of one type"},
-		{"GET /{plural}/{name}", s.get, "One document of a global type"},
-		{"PUT /{plural}/{name}", s.put, "Create or replace a document of a global type"},
-		{"DELETE /{plural}/{name}", s.delete, "Delete a document of a global type"},
+		{"POST /_apply", s.apply, "Write many documents, all or none: a stream, an array, or a form with a field for each file", applies()},
+		{"GET /_kri/{kri}", s.byKRI, "One document by its KRI", shows()},
+		{"GET /meshes", s.listOf("Mesh"), "All meshes", listsDocuments()},
+		{"GET /meshes/{mesh}", s.getMesh, "One mesh", shows()},
+		{"PUT /meshes/{mesh}", s.putMesh, "Create or replace a mesh", writes()},
+		{"DELETE /meshes/{mesh}", s.deleteMesh, "Delete a mesh and what is in it", removes()},
+		{"GET /meshes/{mesh}/{plural}", s.list, "All documents of one type in a mesh", listsDocuments(byTags, byGateway)},
+		{"GET /meshes/{mesh}/{plural}/{name}", s.get, "One document", shows(inNamespace)},
+		{"PUT /meshes/{mesh}/{plural}/{name}", s.put, "Create or replace a document", writes()},
+		{"DELETE /meshes/{mesh}/{plural}/{name}", s.delete, "Delete a document", removes()},
+		{"GET /{plural}", s.list, "All documents of one type", listsDocuments(byTags, byGateway)},
+		{"GET /{plural}/{name}", s.get, "One document of a global type", shows(inNamespace)},
+		{"PUT /{plural}/{name}", s.put, "Create or replace a document of a global type", writes()},
+		{"DELETE /{plural}/{name}", s.delete, "Delete a document of a global type", removes()},
 	}
 }
 

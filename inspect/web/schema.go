@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/jsonschema"
+	"github.com/weftmesh/weft/inspect"
 )
 
 type schema = jsonschema.Schema
@@ -28,7 +29,10 @@ func (s *server) schemaOf(t api.Type) schema {
 		"name":   jsonschema.Text(),
 		"labels": jsonschema.MapOf(jsonschema.Text()),
 	}
-	for _, readOnly := range []string{"creationTime", "modificationTime", "kri"} {
+	if t.Meta {
+		properties["annotations"] = jsonschema.MapOf(jsonschema.Text())
+	}
+	for _, readOnly := range []string{"namespace", "creationTime", "modificationTime", "kri"} {
 		properties[readOnly] = schema{"type": "string", "readOnly": true}
 	}
 	required := []string{"type", "name"}
@@ -44,11 +48,25 @@ func (s *server) schemaOf(t api.Type) schema {
 		properties["spec"] = spec
 		required = append(required, "spec")
 	}
-	if t.NewStatus != nil {
-		properties["status"] = jsonschema.Of(reflect.TypeOf(t.NewStatus()))
-	}
+	properties["status"] = statusOf(t)
 	return schema{"$schema": jsonschema.Dialect, "title": t.Name, "type": "object",
 		"properties": properties, "required": required, "additionalProperties": false}
+}
+
+// statusOf is what readers are told of a document: what weft reports of its kind, and
+// conditions, in the form of this API or in that of Kubernetes.
+func statusOf(t api.Type) schema {
+	status := jsonschema.Closed(schema{})
+	condition := jsonschema.For[inspect.Condition]()
+	if t.Custom != nil {
+		status = jsonschema.Of(reflect.TypeOf(t.Custom.Status)).Plain()
+		if own, ok := status["properties"].(schema)["conditions"].(schema); ok {
+			condition = schema{"anyOf": []schema{condition, own["items"].(schema)}}
+		}
+	}
+	status["readOnly"] = true
+	status["properties"].(schema)["conditions"] = jsonschema.ListOf(condition)
+	return status
 }
 
 func (s *server) specOf(t api.Type) schema {
@@ -57,44 +75,4 @@ func (s *server) specOf(t api.Type) schema {
 		spec["description"] = k.Title
 	}
 	return spec
-}
-
-// openAPI describes the API from its own list of routes.
-func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
-	paths := schema{}
-	for _, e := range s.routes() {
-		method, path, _ := strings.Cut(e.pattern, " ")
-		path = strings.ReplaceAll(path, "{$}", "")
-		item, ok := paths[path].(schema)
-		if !ok {
-			item = schema{}
-			paths[path] = item
-		}
-		operation := schema{"summary": e.about, "responses": schema{
-			"200":     schema{"description": "Done"},
-			"default": schema{"description": "Refused", "content": schema{"application/json": schema{"schema": schema{"$ref": "#/components/schemas/Problem"}}}},
-		}}
-		if p := parameters(path); len(p) > 0 {
-			operation["parameters"] = p
-		}
-		item[strings.ToLower(method)] = operation
-	}
-	schemas := schema{"Problem": jsonschema.Of(reflect.TypeFor[problem]())}
-	for _, t := range s.Catalog.Types() {
-		schemas[t.Name] = s.schemaOf(t)
-	}
-	answer(w, http.StatusOK, schema{"openapi": "3.1.0", "info": schema{"title": "weft", "version": s.About.Version},
-		"paths": paths, "components": schema{"schemas": schemas}})
-	return nil
-}
-
-// parameters are those in the braces of a path.
-func parameters(path string) []schema {
-	var out []schema
-	for _, part := range strings.Split(path, "/") {
-		if name, ok := strings.CutPrefix(part, "{"); ok {
-			out = append(out, schema{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": jsonschema.Text()})
-		}
-	}
-	return out
 }

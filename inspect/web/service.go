@@ -17,10 +17,22 @@ func (s *server) index(w http.ResponseWriter, _ *http.Request) error {
 	if s.KumaCompat {
 		product, version = "Kuma", KumaVersion
 	}
-	answer(w, http.StatusOK, map[string]any{"hostname": s.About.Hostname, "product": product, "tagline": product, "version": version,
-		"basedOnKuma": KumaVersion, "weft": map[string]string{"version": s.About.Version},
-		"instanceId": s.About.InstanceID, "clusterId": s.About.InstanceID, "gui": "/gui"})
+	answer(w, http.StatusOK, answering{Hostname: s.About.Hostname, Product: product, Tagline: product, Version: version, BasedOnKuma: KumaVersion,
+		Weft: program{s.About.Version}, Instance: s.About.InstanceID, Cluster: s.About.InstanceID, GUI: "/gui"})
 	return nil
+}
+
+// answering is who answers, as GET / says it.
+type answering struct {
+	Hostname    string  `json:"hostname"`
+	Product     string  `json:"product"`
+	Tagline     string  `json:"tagline"`
+	Version     string  `json:"version"` // of Product
+	BasedOnKuma string  `json:"basedOnKuma"`
+	Weft        program `json:"weft"`
+	Instance    string  `json:"instanceId"`
+	Cluster     string  `json:"clusterId"`
+	GUI         string  `json:"gui"` // its path
 }
 
 func (s *server) healthz(w http.ResponseWriter, _ *http.Request) error {
@@ -33,6 +45,11 @@ func (s *server) readyz(w http.ResponseWriter, _ *http.Request) error {
 		return problem{Status: http.StatusServiceUnavailable, Title: "Not ready", Detail: err.Error()}
 	}
 	return s.healthz(w, nil)
+}
+
+func (s *server) metrics(w http.ResponseWriter, r *http.Request) error {
+	s.Metrics.ServeHTTP(w, r)
+	return nil
 }
 
 func (s *server) config(w http.ResponseWriter, _ *http.Request) error {
@@ -99,10 +116,31 @@ func plural(text string) string {
 	return text + "s"
 }
 
+// resourceTypes are all types of documents.
+type resourceTypes struct {
+	Resources []resource `json:"resources"`
+}
+
+// policyType is one kind of policy in GET /policies.
+type policyType struct {
+	Name             string `json:"name"`
+	Path             string `json:"path"`
+	ReadOnly         bool   `json:"readOnly"`
+	Singular         string `json:"singularDisplayName"`
+	Plural           string `json:"pluralDisplayName"`
+	IsExperimental   bool   `json:"isExperimental"`
+	IsTargetRefBased bool   `json:"isTargetRefBased"`
+	IsInbound        bool   `json:"isInbound"`
+	IsOutbound       bool   `json:"isOutbound"`
+}
+
+// policyTypes are all kinds of policies.
+type policyTypes struct {
+	Policies []policyType `json:"policies"`
+}
+
 func (s *server) resources(w http.ResponseWriter, _ *http.Request) error {
-	var body struct {
-		Resources []resource `json:"resources"`
-	}
+	var body resourceTypes
 	for _, t := range s.Catalog.Types() {
 		r := resource{Name: t.Name, Scope: "Mesh", ReadOnly: s.ReadOnly, Path: t.Plural, Singular: words(t.Name), Plural: plural(words(t.Name)), Short: t.Short, IncludeInFederation: true}
 		if t.Global {
@@ -121,17 +159,16 @@ func (s *server) resources(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (s *server) policyTypes(w http.ResponseWriter, _ *http.Request) error {
-	list := []map[string]any{}
+	list := []policyType{}
 	for _, t := range s.Catalog.Types() {
 		if !t.Policy {
 			continue
 		}
 		k := s.kindOf(t.Name)
-		list = append(list, map[string]any{"name": t.Name, "path": t.Plural, "readOnly": s.ReadOnly, "singularDisplayName": words(t.Name),
-			"pluralDisplayName": plural(words(t.Name)), "isExperimental": false, "isTargetRefBased": true,
-			"isInbound": k != nil && (k.From || k.Rules), "isOutbound": true})
+		list = append(list, policyType{Name: t.Name, Path: t.Plural, ReadOnly: s.ReadOnly, Singular: words(t.Name), Plural: plural(words(t.Name)),
+			IsTargetRefBased: true, IsInbound: k != nil && (k.From || k.Rules), IsOutbound: true})
 	}
-	answer(w, http.StatusOK, map[string]any{"policies": list})
+	answer(w, http.StatusOK, policyTypes{list})
 	return nil
 }
 

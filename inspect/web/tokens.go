@@ -20,7 +20,33 @@ func validity(text string) (time.Duration, error) {
 
 // tokenRequest is what any token is wanted for.
 type tokenRequest struct {
-	Name, ValidFor string
+	Name     string `json:"name"`
+	ValidFor string `json:"validFor"` // 720h
+}
+
+// dataplaneTokenRequest is what a token of a dataplane is wanted for.
+type dataplaneTokenRequest struct {
+	tokenRequest
+	Mesh     string              `json:"mesh,omitempty"`
+	Type     string              `json:"type,omitempty"` // Kuma's clients send dataplane
+	Tags     map[string][]string `json:"tags,omitempty"` // that the Dataplane may have
+	Workload string              `json:"workload,omitempty"`
+}
+
+// userTokenRequest is what a token of a user is wanted for.
+type userTokenRequest struct {
+	tokenRequest
+	Groups []string `json:"groups,omitempty"`
+}
+
+// tokenIDs are the claims jti of tokens.
+type tokenIDs struct {
+	IDs []string `json:"ids"`
+}
+
+// revoked is how many tokens a request made void.
+type revoked struct {
+	Revoked int `json:"revoked"`
 }
 
 // check reads how long the token is to be good, and wants the name of whom it is for.
@@ -33,13 +59,7 @@ func (q tokenRequest) check(whom string) (time.Duration, error) {
 }
 
 func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
-	var ask struct {
-		tokenRequest
-		Mesh     string
-		Type     string // Kuma's clients send dataplane
-		Tags     map[string][]string
-		Workload string
-	}
+	var ask dataplaneTokenRequest
 	if err := readLeniently(w, r, &ask); err != nil {
 		return err
 	}
@@ -65,10 +85,7 @@ func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
-	var ask struct {
-		tokenRequest
-		Groups []string
-	}
+	var ask userTokenRequest
 	if s.Users != nil { // which would know none of them
 		return problem{Status: http.StatusConflict, Title: "Not issued here", Detail: "the cluster says who its users are: ask it for a token by `kubectl create token ACCOUNT --audience weft-api`, " +
 			"and give the account a role such as weft-view"}
@@ -86,7 +103,7 @@ func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
 
 // revokeTokens makes tokens void.
 func (s *server) revokeTokens(w http.ResponseWriter, r *http.Request) error {
-	var ask struct{ IDs []string }
+	var ask tokenIDs
 	if err := read(w, r, &ask); err != nil {
 		return err
 	}
@@ -98,12 +115,12 @@ func (s *server) revokeTokens(w http.ResponseWriter, r *http.Request) error {
 	}
 	by, client, _ := Caller(r.Context())
 	s.Log.Info("tokens revoked", "ids", ask.IDs, "by", truncate(by), "client", client)
-	answer(w, http.StatusOK, map[string]int{"revoked": len(ask.IDs)})
+	answer(w, http.StatusOK, revoked{len(ask.IDs)})
 	return nil
 }
 
 func (s *server) revokedTokens(w http.ResponseWriter, _ *http.Request) error {
-	answer(w, http.StatusOK, map[string][]string{"ids": append([]string{}, s.Tokens.Revoked()...)})
+	answer(w, http.StatusOK, tokenIDs{append([]string{}, s.Tokens.Revoked()...)})
 	return nil
 }
 

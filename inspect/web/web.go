@@ -155,7 +155,6 @@ func New(cfg Config) http.Handler {
 	for _, r := range s.routes() {
 		s.mux.Handle(r.pattern, s.permitted(r.pattern, s.serve(r.handle)))
 	}
-	s.mux.Handle("GET /metrics", s.permitted("GET /metrics", cfg.Metrics))
 	s.mux.Handle("/", s.serve(s.notFound))
 	return s.recovered(s.hosts(s.authorised(s.mux)))
 }

@@ -114,11 +114,15 @@ func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config))
 	config := web.Config{
 		Catalog: world.Catalog(), Kinds: world.Kinds(), Injected: world.Injected, Documents: documents{s, panics}, Sidecars: sidecars{}, Tokens: noTokens{}, Events: events,
 		Problems: func() []*api.Violation { return nil }, Ready: func() error { return errors.New("the documents are not resolved yet") },
-		Metrics: http.NotFoundHandler(), Zone: api.Zone{Name: "east"}, About: web.About{Hostname: "host", Version: "1.2.3", InstanceID: "id"},
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("# none\n")) }), Zone: api.Zone{Name: "east"}, About: web.About{Hostname: "host", Version: "1.2.3", InstanceID: "id"},
 		Public: map[string]string{"store": "memory"}, Log: slog.New(slog.DiscardHandler),
 	}
 	adjust(&config)
-	server := httptest.NewServer(web.New(config))
+	doc, err := described()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(doc.Handler(web.New(config), func(err error) { t.Errorf("not as described: %v", err) }))
 	t.Cleanup(server.Close)
 	t.Cleanup(events.Close)
 	return server, events

@@ -1,0 +1,33 @@
+// Command openapi writes the description of the API that inspect/web embeds, from the
+// code of its endpoints and the comments of what they answer. It is run by go generate
+// in inspect/web.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect/web"
+)
+
+func main() {
+	to := flag.String("to", "", "file to write")
+	flag.Parse()
+	if err := run(*to); err != nil {
+		fmt.Fprintln(os.Stderr, "openapi:", err)
+		os.Exit(1)
+	}
+}
+
+func run(to string) error {
+	text, err := web.Describe(world.Catalog(), world.Kinds(), nil)
+	if err != nil {
+		return fmt.Errorf("describe the API: %w", err)
+	}
+	if err := os.WriteFile(to, text, 0o644); err != nil {
+		return fmt.Errorf("write the description: %w", err)
+	}
+	return nil
+}
