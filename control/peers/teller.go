@@ -28,12 +28,12 @@ const (
 
 // follower is a replica that is told what this one holds.
 type follower struct {
-	dirty map[api.Ref]bool // guarded by Replica.mu, as heard is
+	dirty stirred // guarded by Replica.mu, as heard is
 	heard kube.Position
 	wake  chan struct{} // has a token while there is something to tell
 	end   context.CancelCauseFunc
 
-	told map[api.Ref]bool // of the goroutine that tells
+	told telling // of the goroutine that tells
 }
 
 // Stirred says that the state of a sidecar here may be another than before, by its name or by
@@ -42,7 +42,7 @@ func (r *Replica) Stirred(ref api.Ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for f := range r.followers {
-		f.dirty[ref] = true
+		f.dirty.add(ref)
 		f.rouse()
 	}
 }
@@ -68,7 +68,11 @@ func (r *Replica) Moved(s kube.Step) {
 func (r *Replica) Published(m source, revision uint64, affected []api.Ref) {
 	var here []api.Ref
 	for _, ref := range affected {
-		if _, ok := r.cfg.ADS.Status(ref); ok {
+		_, streams := r.cfg.ADS.Status(ref)
+		if !streams { // it may be known by its name from now on, or no more
+			_, streams = r.cfg.Agents.Stream(ref)
+		}
+		if streams {
 			here = append(here, ref)
 		}
 	}
@@ -77,7 +81,7 @@ func (r *Replica) Published(m source, revision uint64, affected []api.Ref) {
 	r.ledger.publish(m, revision, affected)
 	for f := range r.followers {
 		for _, ref := range here {
-			f.dirty[ref] = true
+			f.dirty.add(ref)
 		}
 	}
 	r.advance()
@@ -115,7 +119,7 @@ func (r *Replica) Follow(g Peers_FollowServer) error {
 	ctx, end := context.WithCancelCause(g.Context())
 	defer end(nil)
 	defer who.Expire(end)()
-	f := &follower{dirty: map[api.Ref]bool{}, heard: kube.Position{}, wake: make(chan struct{}, 1), end: end, told: map[api.Ref]bool{}}
+	f := &follower{dirty: stirred{}, heard: kube.Position{}, wake: make(chan struct{}, 1), end: end, told: telling{}}
 	if err := r.join(f); err != nil {
 		return err
 	}
@@ -163,7 +167,7 @@ func (r *Replica) join(f *follower) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, ref := range all {
-		f.dirty[ref] = true
+		f.dirty.add(ref)
 	}
 	f.rouse()
 	return nil
@@ -224,22 +228,21 @@ func (r *Replica) tell(ctx context.Context, g Peers_FollowServer, f *follower, w
 func (r *Replica) news(f *follower) []*Told {
 	r.mu.Lock()
 	heard, dirty := f.heard, f.dirty
-	f.heard, f.dirty = kube.Position{}, map[api.Ref]bool{}
+	f.heard, f.dirty = kube.Position{}, stirred{}
 	r.mu.Unlock()
 	out := []*Told{{}}
-	for _, ref := range slices.SortedFunc(maps.Keys(dirty), api.Ref.Compare) {
+	for _, own := range slices.SortedFunc(maps.Keys(dirty), api.Ref.Compare) {
 		last := out[len(out)-1]
 		if len(last.Sidecars)+len(last.Gone) >= atOnce {
 			last = &Told{}
 			out = append(out, last)
 		}
-		ref = r.cfg.Known(ref)
-		if s := r.here(ref); s != nil {
-			f.told[ref] = true
+		s, gone := f.told.next(dirty[own], r.cfg.Known, r.here)
+		for _, name := range gone {
+			last.Gone = append(last.Gone, named(name))
+		}
+		if s != nil {
 			last.Sidecars = append(last.Sidecars, s)
-		} else if f.told[ref] {
-			delete(f.told, ref)
-			last.Gone = append(last.Gone, named(ref))
 		}
 	}
 	out[len(out)-1].Heard, out[len(out)-1].Whole = heard, true
