@@ -37,7 +37,7 @@ type Config struct {
 	// Secrets are the namespaces whose Secrets are read; none is none.
 	Secrets []string
 	// Moved is told of each publication what it adds to the position of the store, from one
-	// goroutine; nil tells nobody.
+	// goroutine and before anybody sees the publication; nil tells nobody.
 	Moved func(Step)
 	// Reports keeps the status of policies and routes, for who writes them.
 	Reports bool

@@ -27,8 +27,9 @@ func (s *Store) publish(ctx context.Context) {
 		if changed == nil {
 			continue
 		}
-		now := s.Publish(changed)
-		s.tell(now.Revision(), step)
+		// Who resolves a revision knows by then how far it is, so that no sidecar of a peer that
+		// does not know it yet counts as in sync with it.
+		now := s.Publish(changed, func(revision uint64) { s.tell(revision, step) })
 		if first {
 			first = false
 			s.cfg.Log.Info("the cluster was read", "objects", now.Len())

@@ -82,8 +82,12 @@ func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []st
 
 // Publish makes one revision of what has happened elsewhere: objects are as they are now,
 // nil where there is none any more. Their times are their own; what says the same keeps
-// its revision. Where nothing changed no revision is made.
-func (s *Store) Publish(objects map[api.Ref]*api.Object) *api.Snapshot {
+// its revision. Where nothing changed no revision is made. First is told the revision that
+// holds then, before anybody sees it; it may be nil.
+func (s *Store) Publish(objects map[api.Ref]*api.Object, first func(revision uint64)) *api.Snapshot {
+	if first == nil {
+		first = func(uint64) {}
+	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	before := s.latest.Load()
@@ -106,8 +110,10 @@ func (s *Store) Publish(objects map[api.Ref]*api.Object) *api.Snapshot {
 		changes = append(changes, c)
 	}
 	if len(changes) == 0 || s.isClosed() {
+		first(before.Revision())
 		return before
 	}
+	first(revision)
 	after := before.With(revision, changes)
 	s.publish(after, changes)
 	return after

@@ -29,3 +29,27 @@ func TestWhatIsNotKeptIsNotPublished(t *testing.T) {
 	}
 	w.Stop()
 }
+
+// TestARevisionIsToldBeforeItIsSeen: who keeps something by revisions has it when the first
+// reader comes.
+func TestARevisionIsToldBeforeItIsSeen(t *testing.T) {
+	t.Parallel()
+	s := memory.New(api.NewSnapshot(3), nil, time.Now)
+	o := storetest.Service(t, "a", 1)
+	told := []uint64{}
+	first := func(revision uint64) {
+		told = append(told, revision)
+		if now := s.Snapshot().Revision(); now != 3 {
+			t.Errorf("revision %d holds when it is told", now)
+		}
+	}
+	if now := s.Publish(map[api.Ref]*api.Object{}, first); now.Revision() != 3 {
+		t.Errorf("nothing new is revision %d", now.Revision())
+	}
+	if now := s.Publish(map[api.Ref]*api.Object{o.Ref: o}, first); now.Revision() != 4 {
+		t.Errorf("something new is revision %d", now.Revision())
+	}
+	if len(told) != 2 || told[0] != 3 || told[1] != 4 {
+		t.Errorf("told are %v", told)
+	}
+}
