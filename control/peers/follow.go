@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -42,7 +43,7 @@ type following struct {
 	self  bool      // it is this replica
 	over  bool      // nobody follows it any more
 
-	conn  *grpc.ClientConn // of the last stream
+	conn  *grpc.ClientConn // of the last stream; nil while there is none
 	name  string           // as it calls itself, once it has
 	heard time.Time        // the last word; zero while there is no stream
 	why   error            // why there is none
@@ -93,10 +94,16 @@ func (r *Replica) follow(ctx context.Context, f *following, address string) {
 	said := ""
 	defer f.stop()
 	for ctx.Err() == nil {
-		err := r.followOnce(ctx, f, address)
+		started := time.Now()
+		begun, err := r.followOnce(ctx, f, address)
 		if ctx.Err() != nil {
 			break
 		}
+		// A token lasts an hour: with the next one what the peer has told is told anew.
+		if begun && status.Code(err) == codes.Unauthenticated && time.Since(started) > again {
+			continue
+		}
+		r.end(f, address)
 		r.mu.Lock()
 		f.self = f.self || errors.Is(err, errSelf)
 		f.why = err
@@ -114,18 +121,19 @@ func (r *Replica) follow(ctx context.Context, f *following, address string) {
 		case <-time.After(again):
 		}
 	}
+	r.end(f, address)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f.over = true
 }
 
-// followOnce follows a peer until its stream ends.
-func (r *Replica) followOnce(ctx context.Context, f *following, address string) (err error) {
+// followOnce follows a peer until its stream ends, and says whether it has begun.
+func (r *Replica) followOnce(ctx context.Context, f *following, address string) (begun bool, err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	ctx, err = r.proving(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	watchdog := time.AfterFunc(silence, func() { end(errSilent) })
 	defer watchdog.Stop()
@@ -133,27 +141,30 @@ func (r *Replica) followOnce(ctx context.Context, f *following, address string) 
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(credentials.NewTLS(r.cfg.TLS())), grpc.WithContextDialer(r.cfg.Dial),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(largestTold)))
 	if err != nil {
-		return err
+		return false, err
 	}
-	defer conn.Close()
+	defer func() {
+		if !begun {
+			_ = conn.Close() // nobody uses it
+		}
+	}()
 	g, err := NewPeersClient(conn).Follow(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	wanted, changed := r.cfg.Events.Wanted()
 	if err := g.Send(&Interest{Replica: r.cfg.Name, Events: wanted}); err != nil {
 		_, err = g.Recv() // which says why
-		return err
+		return false, err
 	}
 	first, err := g.Recv()
 	switch {
 	case err != nil:
-		return err
+		return false, err
 	case first.GetReplica() == r.cfg.Name:
-		return errSelf
+		return false, errSelf
 	}
 	r.begin(f, conn, address, first.GetReplica())
-	defer r.end(f, address)
 	go func() { // ends with ctx
 		for ctx.Err() == nil {
 			select {
@@ -167,10 +178,10 @@ func (r *Replica) followOnce(ctx context.Context, f *following, address string) 
 	for {
 		t, err := g.Recv()
 		if cause := context.Cause(ctx); errors.Is(cause, errSilent) {
-			return errSilent
+			return true, errSilent
 		}
 		if err != nil {
-			return err
+			return true, err
 		}
 		watchdog.Reset(silence)
 		r.hear(f, address, t)
@@ -183,20 +194,37 @@ func (r *Replica) proving(ctx context.Context) (context.Context, error) {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token), err
 }
 
+// begin has what a peer tells from now on taken, beside what it has told until it is whole.
 func (r *Replica) begin(f *following, conn *grpc.ClientConn, address, name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	f.hangUp()
 	f.conn, f.name, f.heard, f.why = conn, name, time.Now(), nil
 	r.ledger.begin(address)
 	r.cfg.Log.Info("a peer is followed", "address", address, "replica", name)
 }
 
+// end forgets what a peer has told, if anything.
 func (r *Replica) end(f *following, address string) {
 	r.mu.Lock()
-	f.heard = time.Time{}
-	r.ledger.end(address)
+	had := f.conn != nil
+	if had {
+		f.hangUp()
+		f.heard = time.Time{}
+		r.ledger.end(address)
+	}
 	r.mu.Unlock()
-	r.cfg.Changed()
+	if had {
+		r.cfg.Changed()
+	}
+}
+
+// hangUp needs Replica.mu.
+func (f *following) hangUp() {
+	if f.conn != nil {
+		_ = f.conn.Close() // it is not used any more
+		f.conn = nil
+	}
 }
 
 func (r *Replica) hear(f *following, address string, t *Told) {

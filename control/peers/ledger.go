@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"cmp"
 	"maps"
 
 	"github.com/weftmesh/weft/api"
@@ -30,37 +31,11 @@ type ledger struct {
 	heard    kube.Position // by which the model is resolved
 	needs    kube.Position // what others must have heard to know the same
 	peers    map[string]*held
-}
-
-// held is what one peer has told, from one stream of it.
-type held struct {
-	sidecars  map[api.Ref]*entry
-	heard     kube.Position
-	needs     []need // oldest first: revisions that the peer may not know yet
-	behind    map[api.Ref]*entry
-	resolving map[string]int // sidecars whose agents have a resolver, by mesh
-	whole     bool
-}
-
-// need is what a peer must have heard to know a revision.
-type need struct {
-	revision uint64
-	of       kube.Position
-}
-
-// mostNeeds bounds the revisions that are told apart for a peer that does not keep up.
-const mostNeeds = 1024
-
-// entry is one sidecar.
-type entry struct {
-	told      *Sidecar
-	touched   uint64            // the last revision in which its configuration has changed
-	acked     uint64            // the revision with which it was in sync last
-	confirmed *resolve.Resolved // what it had then; nil while it is in sync, and for never
+	next     map[string]*held // what those tell anew, until it is whole
 }
 
 func newLedger() *ledger {
-	return &ledger{heard: kube.Position{}, needs: kube.Position{}, peers: map[string]*held{}}
+	return &ledger{heard: kube.Position{}, needs: kube.Position{}, peers: map[string]*held{}, next: map[string]*held{}}
 }
 
 // move takes what a publication of the store adds, which the model may know already.
@@ -75,7 +50,7 @@ func (l *ledger) move(s kube.Step) {
 // before.
 func (l *ledger) publish(m source, revision uint64, affected []api.Ref) {
 	before := l.revision
-	for _, p := range l.peers {
+	for p := range l.each {
 		for _, ref := range affected {
 			e := p.sidecars[ref]
 			if e == nil {
@@ -104,26 +79,11 @@ func (l *ledger) take() {
 	}
 	l.steps = l.steps[n:]
 	raise(l.needs, more)
-	for _, p := range l.peers {
+	for p := range l.each {
 		if len(more) > 0 {
 			p.require(need{l.revision, maps.Clone(more)})
 		}
 		l.settle(p)
-	}
-}
-
-func (p *held) require(n need) {
-	if last := len(p.needs) - 1; len(p.needs) >= mostNeeds {
-		raise(p.needs[last].of, n.of) // both are covered later than either could be
-		return
-	}
-	p.needs = append(p.needs, n)
-}
-
-// raise makes each of at as much as that of by.
-func raise(at, by kube.Position) {
-	for name, n := range by {
-		at[name] = max(at[name], n)
 	}
 }
 
@@ -152,7 +112,7 @@ func (l *ledger) fallBehind(p *held, ref api.Ref, e *entry, revision uint64) {
 // settle forgets what no peer lacks any more, and what sidecars had before they followed.
 func (l *ledger) settle(p *held) {
 	n := 0
-	for n < len(p.needs) && has(p.heard, p.needs[n].of) {
+	for n < len(p.needs) && p.knows(p.needs[n].of) {
 		n++
 	}
 	p.needs = p.needs[n:]
@@ -164,21 +124,9 @@ func (l *ledger) settle(p *held) {
 	}
 }
 
-// begin forgets a peer, who will tell all anew.
-func (l *ledger) begin(peer string) {
-	p := &held{sidecars: map[api.Ref]*entry{}, heard: kube.Position{}, behind: map[api.Ref]*entry{}, resolving: map[string]int{}}
-	if len(l.needs) > 0 {
-		p.needs = []need{{l.revision, maps.Clone(l.needs)}}
-	}
-	l.peers[peer] = p
-}
-
-// end forgets a peer with all that it held.
-func (l *ledger) end(peer string) { delete(l.peers, peer) }
-
 // hear takes what a peer tells.
 func (l *ledger) hear(peer string, t *Told) {
-	p := l.peers[peer]
+	p := cmp.Or(l.next[peer], l.peers[peer])
 	if p == nil { // it ended meanwhile
 		return
 	}
@@ -193,6 +141,9 @@ func (l *ledger) hear(peer string, t *Told) {
 	raise(p.heard, t.GetHeard())
 	p.whole = p.whole || t.GetWhole()
 	l.settle(p)
+	if p.whole && l.next[peer] == p {
+		l.renew(peer)
+	}
 }
 
 func (l *ledger) hold(p *held, ref api.Ref, s *Sidecar) {
@@ -209,16 +160,6 @@ func (l *ledger) hold(p *held, ref api.Ref, s *Sidecar) {
 	}
 }
 
-// count keeps the number of sidecars that resolve names.
-func (p *held) count(ref api.Ref, before *entry, now *Sidecar) {
-	if before != nil && before.told.GetNames() {
-		p.resolving[ref.Mesh]--
-	}
-	if now.GetNames() {
-		p.resolving[ref.Mesh]++
-	}
-}
-
 // state is what the ledger knows of a sidecar.
 func (l *ledger) state(peer string, p *held, ref api.Ref, e *entry) (inspect.Sidecar, web.Stream) {
 	told := e.told
@@ -232,14 +173,4 @@ func (l *ledger) state(peer string, p *held, ref api.Ref, e *entry) (inspect.Sid
 		s.Refusal = &inspect.Refusal{Type: r.GetType(), Resources: r.GetResources(), Message: r.GetMessage()}
 	}
 	return s, streamOf(peer, told)
-}
-
-// has reports whether who is at p knows all of what.
-func has(p, what kube.Position) bool {
-	for name, n := range what {
-		if p[name] < n {
-			return false
-		}
-	}
-	return true
 }

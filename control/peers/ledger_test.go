@@ -140,7 +140,12 @@ func TestASidecarFollowsOnlyWithAllThatConcernsIt(t *testing.T) {
 				confirm(rapid.SampledFrom(refs).Draw(t, "sidecar"))
 				tell()
 			},
-			"the peer starts anew": func(*rapid.T) { l.begin("b"); tell() },
+			"the peer starts anew": func(*rapid.T) { l.end("b"); l.begin("b"); tell() },
+			"the peer tells anew":  func(*rapid.T) { l.begin("b") },
+			"the peer tells a part": func(t *rapid.T) {
+				ref := rapid.SampledFrom(refs).Draw(t, "sidecar")
+				l.hear("b", &Told{Sidecars: []*Sidecar{{Dataplane: named(ref), Stream: &Stream{}, Synced: has(ref, concerns(ref, there.seen))}}})
+			},
 			"": func(t *rapid.T) {
 				for _, ref := range refs {
 					e := l.peers["b"].sidecars[ref]
@@ -162,7 +167,7 @@ func TestASidecarFollowsOnlyWithAllThatConcernsIt(t *testing.T) {
 				t.Fatalf("%s has all and does not follow: %+v", ref, s)
 			}
 		}
-		if n := len(l.peers["b"].behind) + len(l.peers["b"].needs); n > 0 {
+		if n := len(l.peers["b"].behind) + len(l.peers["b"].needs) + len(l.next); n > 0 {
 			t.Fatalf("%d things are kept for nobody", n)
 		}
 	})
@@ -208,5 +213,33 @@ func TestWhatASidecarHadIsKnownWhileItIsBehind(t *testing.T) {
 	l.hear("b", &Told{Gone: []*Dataplane{named(ref)}})
 	if len(l.peers["b"].sidecars) > 0 || l.peers["b"].resolving["default"] != 0 {
 		t.Error("a sidecar that went is still there")
+	}
+}
+
+// TestWhatAPeerHasToldStaysUntilItHasToldAnew: a stream with a renewed token takes nothing away
+// before all is told on it; and what sidecars had that are behind stays known.
+func TestWhatAPeerHasToldStaysUntilItHasToldAnew(t *testing.T) {
+	t.Parallel()
+	a, b := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "a"}, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "b"}
+	first, l := &resolve.Resolved{}, newLedger()
+	l.publish(models{a: first}, 1, []api.Ref{a})
+	l.begin("peer")
+	sidecar := func(ref api.Ref, synced bool) *Sidecar {
+		return &Sidecar{Dataplane: named(ref), Stream: &Stream{}, Synced: synced}
+	}
+	l.hear("peer", &Told{Sidecars: []*Sidecar{sidecar(a, true), sidecar(b, true)}, Whole: true})
+	l.hear("peer", &Told{Sidecars: []*Sidecar{sidecar(a, false)}})
+	l.begin("peer")
+	l.hear("peer", &Told{Sidecars: []*Sidecar{sidecar(a, false)}})
+	if p := l.peers["peer"]; len(p.sidecars) != 2 || !l.follows(p, p.sidecars[b]) {
+		t.Fatalf("before all is told anew: %v", p.sidecars)
+	}
+	l.hear("peer", &Told{Whole: true})
+	p := l.peers["peer"]
+	if len(p.sidecars) != 1 {
+		t.Fatalf("after all is told anew: %v", p.sidecars)
+	}
+	if s, _ := l.state("peer", p, a, p.sidecars[a]); s.InSync || s.Confirmed != first || s.Acked != 1 {
+		t.Errorf("one that was behind: %+v", s)
 	}
 }

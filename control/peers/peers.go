@@ -3,9 +3,10 @@
 // question.
 //
 // Each replica tells the others which streams it has, and what changes, over one stream to
-// each; nobody keeps what he was told beyond the end of that stream. It promises that what
-// is told follows the change and not the mesh, that no question waits for a peer, and that
-// one that says nothing is named. It elects nobody and stores nothing.
+// each; nobody keeps what he was told beyond the end of that stream, but for the moment that
+// a stream with a renewed token needs. It promises that what is told follows the change and
+// not the mesh, that no question waits for a peer, and that one that says nothing is named.
+// It elects nobody and stores nothing.
 package peers
 
 import (

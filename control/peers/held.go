@@ -1,0 +1,127 @@
+package peers
+
+import (
+	"maps"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/store/kube"
+)
+
+// held is what one peer has told, from one stream of it.
+type held struct {
+	sidecars  map[api.Ref]*entry
+	heard     kube.Position
+	needs     []need // oldest first: revisions that the peer may not know yet
+	behind    map[api.Ref]*entry
+	resolving map[string]int // sidecars whose agents have a resolver, by mesh
+	whole     bool
+}
+
+// need is what a peer must have heard to know a revision.
+type need struct {
+	revision uint64
+	of       kube.Position
+}
+
+// mostNeeds bounds the revisions that are told apart for a peer that does not keep up.
+const mostNeeds = 1024
+
+// entry is one sidecar.
+type entry struct {
+	told      *Sidecar
+	touched   uint64            // the last revision in which its configuration has changed
+	acked     uint64            // the revision with which it was in sync last
+	confirmed *resolve.Resolved // what it had then; nil while it is in sync, and for never
+}
+
+func newHeld() *held {
+	return &held{sidecars: map[api.Ref]*entry{}, heard: kube.Position{}, behind: map[api.Ref]*entry{}, resolving: map[string]int{}}
+}
+
+func (p *held) require(n need) {
+	if last := len(p.needs) - 1; len(p.needs) >= mostNeeds {
+		raise(p.needs[last].of, n.of) // both are covered later than either could be
+		return
+	}
+	p.needs = append(p.needs, n)
+}
+
+// knows reports whether the peer has heard all of what.
+func (p *held) knows(what kube.Position) bool {
+	for name, n := range what {
+		if p.heard[name] < n {
+			return false
+		}
+	}
+	return true
+}
+
+// count keeps the number of sidecars that resolve names.
+func (p *held) count(ref api.Ref, before *entry, now *Sidecar) {
+	if before != nil && before.told.GetNames() {
+		p.resolving[ref.Mesh]--
+	}
+	if now.GetNames() {
+		p.resolving[ref.Mesh]++
+	}
+}
+
+// raise makes each of at as much as that of by.
+func raise(at, by kube.Position) {
+	for name, n := range by {
+		at[name] = max(at[name], n)
+	}
+}
+
+// begin makes place for what a peer is about to tell, which is all that it holds. What it has
+// told before, if that did not end, stays until the new is whole.
+func (l *ledger) begin(peer string) {
+	p := newHeld()
+	if len(l.needs) > 0 {
+		p.needs = []need{{1, maps.Clone(l.needs)}} // nobody knows which revisions it knows
+	}
+	if l.peers[peer] != nil {
+		l.next[peer] = p
+		return
+	}
+	l.peers[peer] = p
+}
+
+// end forgets a peer with all that it held.
+func (l *ledger) end(peer string) {
+	delete(l.peers, peer)
+	delete(l.next, peer)
+}
+
+// renew puts what a peer has told anew in the place of what it told before.
+func (l *ledger) renew(peer string) {
+	before, p := l.peers[peer], l.next[peer]
+	l.peers[peer] = p
+	delete(l.next, peer)
+	for ref, e := range p.sidecars {
+		old := before.sidecars[ref]
+		if old == nil {
+			continue
+		}
+		e.touched = old.touched
+		switch {
+		case l.follows(p, e):
+		case l.follows(before, old):
+			l.fallBehind(p, ref, e, l.revision)
+		default:
+			e.acked, e.confirmed, p.behind[ref] = old.acked, old.confirmed, e
+		}
+	}
+}
+
+// each yields what peers have told, and what they are telling anew.
+func (l *ledger) each(yield func(*held) bool) {
+	for _, all := range []map[string]*held{l.peers, l.next} {
+		for _, p := range all {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}

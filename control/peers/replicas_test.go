@@ -1,0 +1,133 @@
+package peers_test
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/peers"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/attached"
+	"github.com/weftmesh/weft/xds/server/authority"
+)
+
+// replica is one of a control plane without documents.
+type replica struct {
+	*peers.Replica
+	t       *testing.T
+	events  *web.Events
+	trusts  *tls.Config
+	address string
+	lasts   time.Duration // of the tokens of who comes; 0 for ever
+	came    atomic.Int64
+}
+
+// Authenticate takes everybody, for a while.
+func (r *replica) Authenticate(context.Context, string) (server.Identity, error) {
+	r.came.Add(1)
+	if r.lasts == 0 {
+		return server.Identity{}, nil
+	}
+	return server.Identity{Expires: time.Now().Add(r.lasts)}, nil
+}
+
+// start serves a replica whose peers' tokens last for a while, at all of hosts.
+func start(t *testing.T, name string, lasts time.Duration, hosts ...string) *replica {
+	t.Helper()
+	ca, err := authority.Load(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replica{Replica: peers.New(), t: t, events: web.NewEvents(), lasts: lasts, trusts: peers.TLSOf("localhost", ca.PEM())}
+	ads, o := server.New(server.Default()), attached.Default()
+	o.Stirred = r.Stirred
+	agents := attached.New(o)
+	model, _ := resolve.Compile(api.NewSnapshot(1), nil, nil)
+	r.Begin(peers.Config{Name: name, ADS: ads, Agents: agents, Events: r.events, Authenticator: r, Log: slog.New(slog.DiscardHandler), Changed: func() {},
+		Known: func(ref api.Ref) api.Ref { return ref }, TLS: func() *tls.Config { return r.trusts }, Token: func() (string, error) { return "t", nil }})
+	ads.Publish(model, resolve.Affected{})
+	r.Published(model, 1, nil)
+	g := grpc.NewServer(grpc.ForceServerCodecV2(server.NewCodec()), grpc.Creds(credentials.NewTLS(ca.TLS())))
+	r.Register(g)
+	agents.Register(g)
+	port := "0"
+	for _, host := range append([]string{"127.0.0.1"}, hosts...) {
+		l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.address = l.Addr().String()
+		_, port, _ = net.SplitHostPort(r.address)
+		go func() { _ = g.Serve(l) }() // ends by Stop
+	}
+	t.Cleanup(func() {
+		if err := r.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		g.Stop()
+	})
+	return r
+}
+
+// follows has r follow another.
+func (r *replica) follows(other *replica, at ...peers.Peer) {
+	r.trusts = other.trusts
+	if at == nil {
+		at = []peers.Peer{{Address: other.address}}
+	}
+	r.Find(r.t.Context(), at)
+}
+
+// resolver connects the agent of a sidecar that resolves names.
+func (r *replica) resolver(node string) {
+	r.t.Helper()
+	conn, err := grpc.NewClient(r.address, grpc.WithTransportCredentials(credentials.NewTLS(r.trusts)))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { conn.Close() })
+	g, err := attach.NewSidecarClient(conn).Attach(r.t.Context())
+	if err == nil {
+		err = g.Send(&attach.Up{Is: &attach.Up_Hello{Hello: &attach.Hello{NodeId: node, Names: true}}})
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !is(); {
+		if time.Now().After(end) {
+			t.Fatalf("not in a minute: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// TestNothingIsForgottenWhileATokenIsRenewed: what a peer has told is there all the time,
+// though each token of this replica's ends the stream on which it is told.
+func TestNothingIsForgottenWhileATokenIsRenewed(t *testing.T) {
+	t.Parallel()
+	a, b := start(t, "a", 0), start(t, "b", time.Second)
+	b.resolver("default.web")
+	a.follows(b)
+	eventually(t, "the peer tells of its sidecar", func() bool { return a.Resolving("default") == 1 })
+	eventually(t, "two tokens have ended", func() bool {
+		if n := a.Resolving("default"); n != 1 {
+			t.Fatalf("%d sidecars are known after %d streams", n, b.came.Load())
+		}
+		return b.came.Load() > 2
+	})
+}
