@@ -104,8 +104,8 @@ func (p *Plane) ofPeers(o *api.Object) bool {
 	return o.Namespace == p.cfg.Namespace && o.Labels[api.LabelServiceName] == PeersService
 }
 
-// peersIn are the replicas that slices name, each once and in order: one address of each
-// endpoint, at the port for sidecars.
+// peersIn are the replicas that slices name, in order, at the port for sidecars: of a pod with
+// addresses of two families there are two slices.
 func peersIn(all map[api.Ref]*api.Object) (out []peers.Peer) {
 	for _, o := range all {
 		s, ok := o.Spec.(*api.EndpointSlice)
@@ -137,8 +137,7 @@ func peersIn(all map[api.Ref]*api.Object) (out []peers.Peer) {
 	slices.SortFunc(out, func(a, b peers.Peer) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Address, b.Address))
 	})
-	// Of a pod with addresses of two families there are two slices.
-	return slices.CompactFunc(out, func(a, b peers.Peer) bool { return a.Address == b.Address || a.Name != "" && a.Name == b.Name })
+	return slices.CompactFunc(out, func(a, b peers.Peer) bool { return a.Address == b.Address })
 }
 
 // unknown says what is not known now: documents of an API server that is away, and sidecars

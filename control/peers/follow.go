@@ -56,13 +56,14 @@ var errSilent = errors.New("it says nothing")
 var errSelf = errors.New("it is this replica")
 
 // Find makes these the peers that there are. Those that are gone are followed for as long as
-// they answer: they may still hold sidecars.
+// they answer: they may still hold sidecars. A peer that has several addresses is followed at
+// one, the same for as long as it has that.
 func (r *Replica) Find(ctx context.Context, peers []Peer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.found = true
 	listed := map[string]bool{}
-	for _, p := range peers {
+	for _, p := range r.once(peers) {
 		if p.Name != "" && p.Name == r.cfg.Name || r.closed {
 			continue
 		}
@@ -87,6 +88,23 @@ func (r *Replica) Find(ctx context.Context, peers []Peer) {
 			delete(r.following, address)
 		}
 	}
+}
+
+// once are peers with one address each: the one at which it is followed, or the first. It
+// needs mu.
+func (r *Replica) once(all []Peer) (out []Peer) {
+	at := map[string]int{} // of the peer in out, by its name
+	for _, p := range all {
+		i, known := at[p.Name]
+		switch f := r.following[p.Address]; {
+		case p.Name == "" || !known:
+			at[p.Name] = len(out)
+			out = append(out, p)
+		case f != nil && !f.over && !f.heard.IsZero():
+			out[i] = p
+		}
+	}
+	return out
 }
 
 // follow keeps a stream to a peer until ctx ends, or the peer ends that is not listed.

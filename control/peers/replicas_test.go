@@ -42,8 +42,8 @@ func (r *replica) Authenticate(context.Context, string) (server.Identity, error)
 	return server.Identity{Expires: time.Now().Add(r.lasts)}, nil
 }
 
-// start serves a replica whose peers' tokens last for a while, at all of hosts.
-func start(t *testing.T, name string, lasts time.Duration, hosts ...string) *replica {
+// start serves a replica whose peers' tokens last for a while.
+func start(t *testing.T, name string, lasts time.Duration) *replica {
 	t.Helper()
 	ca, err := authority.Load(t.TempDir())
 	if err != nil {
@@ -61,16 +61,12 @@ func start(t *testing.T, name string, lasts time.Duration, hosts ...string) *rep
 	g := grpc.NewServer(grpc.ForceServerCodecV2(server.NewCodec()), grpc.Creds(credentials.NewTLS(ca.TLS())))
 	r.Register(g)
 	agents.Register(g)
-	port := "0"
-	for _, host := range append([]string{"127.0.0.1"}, hosts...) {
-		l, err := net.Listen("tcp", net.JoinHostPort(host, port))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.address = l.Addr().String()
-		_, port, _ = net.SplitHostPort(r.address)
-		go func() { _ = g.Serve(l) }() // ends by Stop
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
+	r.address = l.Addr().String()
+	go func() { _ = g.Serve(l) }() // ends by Stop
 	t.Cleanup(func() {
 		if err := r.Shutdown(context.Background()); err != nil {
 			t.Error(err)
@@ -81,12 +77,9 @@ func start(t *testing.T, name string, lasts time.Duration, hosts ...string) *rep
 }
 
 // follows has r follow another.
-func (r *replica) follows(other *replica, at ...peers.Peer) {
+func (r *replica) follows(other *replica) {
 	r.trusts = other.trusts
-	if at == nil {
-		at = []peers.Peer{{Address: other.address}}
-	}
-	r.Find(r.t.Context(), at)
+	r.Find(r.t.Context(), []peers.Peer{{Address: other.address}})
 }
 
 // resolver connects the agent of a sidecar that resolves names.
