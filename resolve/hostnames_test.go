@@ -91,6 +91,28 @@ func TestWhoCannotCallAServiceIsToldThatItsNameIsAHost(t *testing.T) {
 	}
 }
 
+// TestAServiceWithoutAnAddressKeepsItsName: a route of another namespace does not take the name
+// that a generator gives a headless Service (threat T10).
+func TestAServiceWithoutAnAddressKeepsItsName(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	objects := []*api.Object{
+		worlds.Decode(t, c.catalog, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"db","namespace":"bare","labels":{"team":"x"}},"spec":{"clusterIP":"None","ports":[{"port":80}]}}`),
+		worlds.Decode(t, c.catalog, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"bare","labels":{"kuma.io/sidecar-injection":"enabled"}}}`),
+		worlds.Decode(t, c.catalog, `{"type":"HostnameGenerator","name":"all","spec":{"selector":{"meshService":{"matchLabels":{"team":"x"}}},"template":"one.example"}}`),
+		worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"client","networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001}}}`),
+	}
+	host := worlds.Decode(t, c.catalog, `{"apiVersion":"projectcontour.io/v1","kind":"HTTPProxy","metadata":{"name":"shop","namespace":"shop"},
+		"spec":{"virtualhost":{"fqdn":"one.example"},"routes":[{"services":[{"name":"other","port":80}]}]}}`)
+	client := objects[3].Ref
+	for without, told := range []int{0, 1} { // first with the Service, then without
+		m, _ := resolve.Compile(api.NewSnapshot(1, append(objects[without:], host)...), c.dialects, c.kinds)
+		if list := m.Hostnames("default", m.CallsAs(client), nil).List; len(list) != told {
+			t.Errorf("%d names are told, not %d: %v", len(list), told, list)
+		}
+	}
+}
+
 // checkNames holds that names that are kept from the model before are those that would be
 // made.
 func checkNames(t worlds.Fataler, before, after *resolve.Model) {
