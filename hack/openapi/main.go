@@ -10,19 +10,21 @@ import (
 
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/internal/comments"
 )
 
 func main() {
 	to := flag.String("to", "", "file to write")
+	root := flag.String("root", ".", "folder of go.mod")
 	flag.Parse()
-	if err := run(*to); err != nil {
+	if err := run(*root, *to); err != nil {
 		fmt.Fprintln(os.Stderr, "openapi:", err)
 		os.Exit(1)
 	}
 }
 
-func run(to string) error {
-	text, err := web.Describe(world.Catalog(), world.Kinds(), nil)
+func run(root, to string) error {
+	text, err := web.Describe(world.Catalog(), world.Kinds(), comments.New("github.com/weftmesh/weft/", root).About)
 	if err != nil {
 		return fmt.Errorf("describe the API: %w", err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-//go:generate go run ../../hack/openapi -to openapi.json
+//go:generate go run ../../hack/openapi -root ../.. -to openapi.json
 
 // description is what Describe says of this program, made by go generate, so that no
 // process has to look at its types.
@@ -92,6 +92,7 @@ var knownTypes = map[reflect.Type]schema{
 	reflect.TypeFor[Document]():       jsonschema.RefTo("Document"),
 	reflect.TypeFor[struct{}]():       jsonschema.Closed(schema{}),
 	reflect.TypeFor[route.Match]():    jsonschema.RefTo("Match"),
+	reflect.TypeFor[api.Spec]():       jsonschema.RefTo("DataplaneSpec"), // of overviews alone
 	reflect.TypeFor[map[string]any](): {"type": "object", "additionalProperties": true},
 }
 
@@ -204,14 +205,14 @@ func (s *server) documents(parts *jsonschema.Components) {
 	parts.Schemas["KubernetesDocument"] = schema{"description": "One document in the envelope of Kubernetes", "type": "object", "required": []string{"apiVersion", "kind", "metadata"}, "additionalProperties": true,
 		"properties": schema{"apiVersion": jsonschema.Text(), "kind": jsonschema.Text(), "metadata": schema{"type": "object", "additionalProperties": true}}}
 	parts.Schemas["Match"] = route.MatchSchema()
+	dataplane, _ := s.Catalog.Type(api.KindDataplane)
+	parts.Schemas["DataplaneSpec"] = s.specOf(dataplane)
 	alternatives := []schema{}
 	for _, t := range s.Catalog.Types() {
 		if t.Secret || t.Cluster {
 			continue
 		}
-		one := s.schemaOf(t)
-		delete(one, "$schema")
-		parts.Schemas[t.Name] = one
+		parts.Schemas[t.Name] = s.inKuma(t)
 		alternatives = append(alternatives, jsonschema.RefTo(t.Name))
 	}
 	slices.SortFunc(alternatives, func(a, b schema) int { return strings.Compare(a["$ref"].(string), b["$ref"].(string)) })

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"reflect"
 	"strings"
@@ -22,8 +23,20 @@ func (s *server) schema(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// schemaOf describes one kind of document in Kuma's envelope.
+// schemaOf describes one kind of document for editors: in Kuma's envelope, and where it says an
+// apiVersion in that of Kubernetes.
 func (s *server) schemaOf(t api.Type) schema {
+	out := schema{"$schema": jsonschema.Dialect, "title": t.Name, "type": "object"}
+	if kuma := !t.Secret && !t.Cluster; kuma {
+		out["if"], out["then"], out["else"] = schema{"required": []string{"apiVersion"}}, s.inKubernetes(t), s.inKuma(t)
+		return out
+	}
+	out["allOf"] = []schema{s.inKubernetes(t)}
+	return out
+}
+
+// inKuma describes a kind in Kuma's envelope (spec/kuma.md 1.1).
+func (s *server) inKuma(t api.Type) schema {
 	properties := schema{
 		"type":   schema{"type": "string", "const": t.Name},
 		"name":   jsonschema.Text(),
@@ -41,16 +54,55 @@ func (s *server) schemaOf(t api.Type) schema {
 	}
 	spec := s.specOf(t)
 	if t.Bare {
-		for k, v := range spec["properties"].(schema) {
-			properties[k] = v
-		}
+		maps.Copy(properties, spec["properties"].(schema))
 	} else {
 		properties["spec"] = spec
-		required = append(required, "spec")
 	}
 	properties["status"] = statusOf(t)
-	return schema{"$schema": jsonschema.Dialect, "title": t.Name, "type": "object",
-		"properties": properties, "required": required, "additionalProperties": false}
+	return schema{"title": t.Name, "type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+// inKubernetes describes a kind in the envelope of Kubernetes. Of types that only Kubernetes
+// has, and of its metadata and status, weft reads a part.
+func (s *server) inKubernetes(t api.Type) schema {
+	properties := schema{
+		"apiVersion": jsonschema.Text(),
+		"kind":       schema{"type": "string", "const": t.Name},
+		"metadata": schema{"type": "object", "required": []string{"name"}, "properties": schema{
+			"name": jsonschema.Text(), "namespace": jsonschema.Text(), "labels": jsonschema.MapOf(jsonschema.Text()), "annotations": jsonschema.MapOf(jsonschema.Text()),
+		}},
+		"status": schema{"readOnly": true},
+	}
+	spec := s.specOf(t)
+	if t.Cluster {
+		spec = opened(spec)
+	}
+	if t.Beside {
+		maps.Copy(properties, spec["properties"].(schema))
+	} else {
+		properties["spec"] = spec
+	}
+	if t.Bare && !t.Beside {
+		properties["mesh"] = jsonschema.Text()
+	}
+	return schema{"title": t.Name, "type": "object", "properties": properties, "required": []string{"apiVersion", "kind", "metadata"}, "additionalProperties": t.Cluster}
+}
+
+// opened is a schema whose objects may have other members too.
+func opened(s schema) schema {
+	out := schema{}
+	for key, v := range s {
+		switch v := v.(type) {
+		case schema:
+			out[key] = opened(v)
+		default:
+			out[key] = v
+		}
+	}
+	if out["additionalProperties"] == false {
+		delete(out, "additionalProperties")
+	}
+	return out
 }
 
 // statusOf is what readers are told of a document: what weft reports of its kind, and

@@ -1,11 +1,24 @@
 package web_test
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/tools/txtar"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 )
@@ -23,55 +36,135 @@ func TestSchemasExplainFields(t *testing.T) {
 	}
 }
 
-// Every field that an example uses is in the schema of its kind.
-func TestSchemasKnowTheExamples(t *testing.T) {
+// What is accepted of the documents of the repository, its schema accepts: examples, the
+// stories of all tests, the cases of the languages. What is refused for its form alone, a
+// schema refuses.
+func TestSchemasJudgeAsTheDecoder(t *testing.T) {
 	t.Parallel()
 	server, _ := serve(t, "type: Mesh\nname: default\n", false)
-	for _, k := range world.Kinds() {
-		_, text := call(t, http.MethodGet, server.URL+"/_schemas/"+k.Name+".json", "")
-		var schema map[string]any
-		if err := json.Unmarshal([]byte(text), &schema); err != nil {
-			t.Fatal(err)
+	schemas := map[string]*jsonschema.Schema{}
+	for _, typ := range world.Catalog().Types() {
+		_, text := call(t, http.MethodGet, server.URL+"/_schemas/"+typ.Name+".json", "")
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(typ.Name, err)
 		}
-		objects, found := world.Decode("", []byte(k.Example))
-		if len(objects) == 0 {
-			t.Fatalf("the example of %s: %v", k.Name, found)
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource("weft:"+typ.Name, doc); err != nil {
+			t.Fatal(typ.Name, err)
 		}
-		for _, o := range objects {
-			if o.Kind != k.Name {
-				continue
-			}
-			text, err := decode.PrintJSON(world.Catalog(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var doc any
-			if err := json.Unmarshal(text, &doc); err != nil {
-				t.Fatal(err)
-			}
-			unknown(t, k.Name, doc, schema)
+		schemas[typ.Name] = c.MustCompile("weft:" + typ.Name)
+	}
+	accepted, refused := map[string]int{}, map[string]int{}
+	for _, d := range documentsBelow(t, "../..") {
+		typ, s := d.kind(), schemas[d.kind()]
+		if s == nil {
+			continue
 		}
+		_, err := decode.Objects(world.Catalog(), "", d.text)
+		value, wrong := jsonschema.UnmarshalJSON(bytes.NewReader(d.text))
+		if wrong != nil {
+			t.Fatal(wrong)
+		}
+		said := s.Validate(withoutNulls(value))
+		switch form := worst(api.Violations(err)); {
+		case form == "" && err == nil:
+			accepted[typ]++
+			if said != nil {
+				t.Errorf("%s: a sound document is refused: %v\n%s", d.place, said, d.text)
+			}
+		case said != nil:
+			refused[form]++
+		case form == "UnknownField":
+			t.Errorf("%s: its schema knows a field that the decoder does not: %s", d.place, d.text)
+		}
+	}
+	for _, kind := range []string{"Dataplane", "HTTPProxy", "HTTPRoute", "Mesh", "MeshHTTPRoute", "MeshRateLimit", "MeshRetry", "MeshTimeout", "RouteGroup", "Service", "Pod"} {
+		if accepted[kind] < 20 {
+			t.Errorf("only %d sound documents are %s: is the corpus gone?", accepted[kind], kind)
+		}
+	}
+	if refused["UnknownField"] < 5 || refused["Invalid"] < 100 {
+		t.Errorf("schemas refuse only %v", refused)
 	}
 }
 
-func unknown(t *testing.T, at string, doc any, schema map[string]any) {
-	switch doc := doc.(type) {
+// withoutNulls is a value without members that are null, which the decoder takes for absent.
+func withoutNulls(value any) any {
+	switch v := value.(type) {
 	case map[string]any:
-		properties, _ := schema["properties"].(map[string]any)
-		for k, v := range doc {
-			s, ok := properties[k].(map[string]any)
-			if !ok {
-				if s, ok = schema["additionalProperties"].(map[string]any); !ok {
-					t.Errorf("%s.%s is not in the schema", at, k)
-					continue
-				}
+		for k, x := range v {
+			if v[k] = withoutNulls(x); x == nil {
+				delete(v, k)
 			}
-			unknown(t, at+"."+k, v, s)
 		}
 	case []any:
-		items, _ := schema["items"].(map[string]any)
-		for _, v := range doc {
-			unknown(t, at+"[]", v, items)
+		for i, x := range v {
+			v[i] = withoutNulls(x)
+		}
+	}
+	return value
+}
+
+// worst is the code of the first error.
+func worst(found []*api.Violation) string {
+	for _, v := range found {
+		if v.Severity == api.Error {
+			return v.Code
+		}
+	}
+	return ""
+}
+
+// document is one of the repository, as JSON.
+type document struct {
+	place string
+	text  []byte
+}
+
+func (d document) kind() string {
+	var head struct{ Type, Kind string }
+	_ = json.Unmarshal(d.text, &head) // of a document without one it is none
+	return cmp.Or(head.Kind, head.Type)
+}
+
+// documentsBelow are those of all texts of examples and testdata below a folder.
+func documentsBelow(t *testing.T, root string) (out []document) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			if e != nil && e.IsDir() && (strings.HasPrefix(e.Name(), ".") && path != root || e.Name() == "node_modules") {
+				return fs.SkipDir
+			}
+			return err
+		}
+		text, err := os.ReadFile(path)
+		switch filepath.Ext(path) {
+		case ".txtar":
+			for _, f := range txtar.Parse(text).Files {
+				out = append(out, documentsOf(path+"/"+f.Name, f.Data)...)
+			}
+		case ".yaml", ".yml":
+			out = append(out, documentsOf(path, text)...)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// documentsOf are those of a text, up to the first that is no YAML.
+func documentsOf(place string, text []byte) (out []document) {
+	r := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	for i := 0; ; i++ {
+		part, err := r.Read()
+		if err != nil {
+			return out
+		}
+		if text, err := yaml.YAMLToJSONStrict(part); err == nil {
+			out = append(out, document{fmt.Sprintf("%s[%d]", place, i), text})
 		}
 	}
 }
