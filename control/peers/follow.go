@@ -253,6 +253,9 @@ func (r *Replica) hear(f *following, address string, t *Told) {
 	if len(t.GetSidecars())+len(t.GetGone())+len(t.GetHeard()) > 0 {
 		r.cfg.Changed()
 	}
+	if n := t.GetMissed(); n > 0 {
+		r.cfg.Events.Miss(n)
+	}
 	for _, text := range t.GetEvents() {
 		var e web.Event
 		if json.Unmarshal(text, &e) == nil && e.Dataplane != "" {

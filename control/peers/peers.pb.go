@@ -94,7 +94,10 @@ type Told struct {
 	// As JSON.
 	Events [][]byte `protobuf:"bytes,5,rep,name=events,proto3" json:"events,omitempty"`
 	// All that there is was told.
-	Whole         bool `protobuf:"varint,6,opt,name=whole,proto3" json:"whole,omitempty"`
+	Whole bool `protobuf:"varint,6,opt,name=whole,proto3" json:"whole,omitempty"`
+	// How many events were dropped before those of this message, since the follower does not
+	// keep up.
+	Missed        uint64 `protobuf:"varint,7,opt,name=missed,proto3" json:"missed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -169,6 +172,13 @@ func (x *Told) GetWhole() bool {
 		return x.Whole
 	}
 	return false
+}
+
+func (x *Told) GetMissed() uint64 {
+	if x != nil {
+		return x.Missed
+	}
+	return 0
 }
 
 // Dataplane names one.
@@ -645,14 +655,15 @@ const file_peers_proto_rawDesc = "" +
 	"\vpeers.proto\x12\rweft.peers.v1\"<\n" +
 	"\bInterest\x12\x18\n" +
 	"\areplica\x18\x01 \x01(\tR\areplica\x12\x16\n" +
-	"\x06events\x18\x02 \x01(\bR\x06events\"\xa0\x02\n" +
+	"\x06events\x18\x02 \x01(\bR\x06events\"\xb8\x02\n" +
 	"\x04Told\x12\x18\n" +
 	"\areplica\x18\x01 \x01(\tR\areplica\x124\n" +
 	"\x05heard\x18\x02 \x03(\v2\x1e.weft.peers.v1.Told.HeardEntryR\x05heard\x122\n" +
 	"\bsidecars\x18\x03 \x03(\v2\x16.weft.peers.v1.SidecarR\bsidecars\x12,\n" +
 	"\x04gone\x18\x04 \x03(\v2\x18.weft.peers.v1.DataplaneR\x04gone\x12\x16\n" +
 	"\x06events\x18\x05 \x03(\fR\x06events\x12\x14\n" +
-	"\x05whole\x18\x06 \x01(\bR\x05whole\x1a8\n" +
+	"\x05whole\x18\x06 \x01(\bR\x05whole\x12\x16\n" +
+	"\x06missed\x18\a \x01(\x04R\x06missed\x1a8\n" +
 	"\n" +
 	"HeardEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -123,4 +124,34 @@ func TestNothingIsForgottenWhileATokenIsRenewed(t *testing.T) {
 		}
 		return b.came.Load() > 2
 	})
+}
+
+// TestAPeerThatIsTooSlowIsToldSo: how many events of streams were dropped for it.
+func TestAPeerThatIsTooSlowIsToldSo(t *testing.T) {
+	t.Parallel()
+	b := start(t, "b", 0)
+	conn, err := grpc.NewClient(b.address, grpc.WithTransportCredentials(credentials.NewTLS(b.trusts)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	g, err := peers.NewPeersClient(conn).Follow(t.Context())
+	if err == nil {
+		err = g.Send(&peers.Interest{Replica: "a", Events: true})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it listens", b.events.HasListeners)
+	for range 200_000 { // more than all buffers on the way hold
+		b.events.Publish(web.Event{Type: "ack", Dataplane: "web", Message: strings.Repeat("x", 100)})
+	}
+	for missed := uint64(0); missed == 0; {
+		told, err := g.Recv()
+		if err != nil {
+			t.Fatalf("it was not told what it missed: %v", err)
+		}
+		missed = told.GetMissed()
+		b.events.Publish(web.Event{Type: "ack", Dataplane: "web"})
+	}
 }

@@ -185,13 +185,14 @@ func (r *Replica) tell(ctx context.Context, g Peers_FollowServer, f *follower, w
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	var events <-chan web.Event
+	var missed func() uint64
 	deaf := func() {}
 	defer func() { deaf() }()
 	listen := func(wants bool) {
 		deaf()
 		events, deaf = nil, func() {}
 		if wants {
-			events, deaf = r.cfg.Events.Relay()
+			events, missed, deaf = r.cfg.Events.Relay()
 		}
 	}
 	listen(want.GetEvents())
@@ -206,7 +207,7 @@ func (r *Replica) tell(ctx context.Context, g Peers_FollowServer, f *follower, w
 				return err
 			}
 		case e := <-events:
-			if err := g.Send(&Told{Events: eventsOf(e, events)}); err != nil {
+			if err := g.Send(&Told{Missed: missed(), Events: eventsOf(e, events)}); err != nil {
 				return err
 			}
 		case <-f.wake:
@@ -259,14 +260,11 @@ func (r *Replica) here(ref api.Ref) *Sidecar {
 	return sidecarOf(ref, st, agent, attached)
 }
 
-// eventsOf encodes an event with those that wait behind it; of those of streams alone does a
-// peer not know.
+// eventsOf encodes an event with those that wait behind it.
 func eventsOf(e web.Event, more <-chan web.Event) (out [][]byte) {
 	for range atOnce {
-		if e.Dataplane != "" && e.Replica == "" {
-			if text, err := json.Marshal(e); err == nil {
-				out = append(out, text)
-			}
+		if text, err := json.Marshal(e); err == nil {
+			out = append(out, text)
 		}
 		select {
 		case e = <-more:

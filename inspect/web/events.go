@@ -41,6 +41,7 @@ type Events struct {
 }
 
 type listener struct {
+	user   bool // else a relay
 	events chan Event
 	missed atomic.Uint64
 }
@@ -71,6 +72,9 @@ func (e *Events) Publish(v Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for l := range e.listeners {
+		if !l.user && (v.Dataplane == "" || v.Replica != "") {
+			continue
+		}
 		select {
 		case l.events <- v:
 		default:
@@ -86,15 +90,27 @@ func (e *Events) Wanted() (bool, <-chan struct{}) {
 	return e.users > 0, e.wanted
 }
 
-// Relay hands on what happens, until stop, to somebody who wants nothing himself.
-func (e *Events) Relay() (events <-chan Event, stop func()) {
+// Relay hands on what happens here on the streams of sidecars, until stop, to somebody who
+// wants nothing himself. Missed is how many such events were dropped since it was asked last.
+func (e *Events) Relay() (events <-chan Event, missed func() uint64, stop func()) {
 	l, stop := e.listen(0)
-	return l.events, stop
+	return l.events, func() uint64 { return l.missed.Swap(0) }, stop
+}
+
+// Miss says that so many events were dropped before they came here.
+func (e *Events) Miss(n uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for l := range e.listeners {
+		if l.user {
+			l.missed.Add(n)
+		}
+	}
 }
 
 // listen counts that many users.
 func (e *Events) listen(users int) (*listener, func()) {
-	l := &listener{events: make(chan Event, backlog)}
+	l := &listener{user: users > 0, events: make(chan Event, backlog)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.listeners[l] = true

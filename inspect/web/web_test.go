@@ -246,6 +246,29 @@ func TestEventsSayWhen(t *testing.T) {
 	}
 }
 
+// TestWhatWasDroppedElsewhereIsToldToo: events of another replica that did not come here count
+// as missed, for users and not for those who relay.
+func TestWhatWasDroppedElsewhereIsToldToo(t *testing.T) {
+	t.Parallel()
+	server, events := serve(t, "type: Mesh\nname: default\n", false)
+	relayed, missed, stop := events.Relay()
+	defer stop()
+	stream := listen(t, server, events)
+	events.Miss(7)
+	events.Publish(web.Event{Type: "change"})
+	events.Publish(web.Event{Type: "ack", Dataplane: "web-1", Replica: "b"})
+	events.Publish(web.Event{Type: "ack", Dataplane: "web-2"})
+	if e := <-relayed; e.Dataplane != "web-2" || missed() != 0 {
+		t.Errorf("relayed is %+v", e)
+	}
+	lines := bufio.NewScanner(stream)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+	}
+	if lines.Text() != `data: {"count":7}` {
+		t.Errorf("first comes %s", lines.Text())
+	}
+}
+
 func TestAListenerWhoIsTooSlowIsToldSo(t *testing.T) {
 	t.Parallel()
 	server, events := serve(t, "type: Mesh\nname: default\n", false)
