@@ -1,5 +1,5 @@
 // Package bolt is the store that needs nothing but a directory: one bbolt file
-// for the documents and one small file for the last revision.
+// for the documents and their history, and one small file for the last revision.
 //
 // It promises that what Apply acknowledged survives a crash at any moment, all
 // of it or nothing of it, and that damage is found and refused instead of
@@ -49,24 +49,30 @@ type Config struct {
 	// open keeps the store from being opened.
 	Open func(*api.Object) (*api.Object, error)
 	Now  func() time.Time
+	// History is how many revisions are kept, for 30 days; none where it is 0.
+	History int
 }
 
 // Store is a store.Store in a directory.
 type Store struct {
 	*memory.Store
+	cfg     Config
 	db      *bbolt.DB
 	mark    *mark
-	encode  func(*api.Object) ([]byte, error)
 	stopped atomic.Pointer[error] // why nothing more is written
 
 	writing sync.Mutex // held while writes are applied
+	kept    kept       // in the history
 	orphans []api.Ref  // unreadable documents that the step at hand deletes too
 
 	mu       sync.Mutex
 	problems []*api.Violation // documents in the file that cannot be read
 }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store   = (*Store)(nil)
+	_ store.History = (*Store)(nil)
+)
 
 // ErrSealed says that what was sealed in a stored object cannot be opened.
 var ErrSealed = errors.New("a sealed document cannot be opened")
@@ -114,7 +120,7 @@ func Open(cfg Config) (s *Store, err error) {
 	if err != nil {
 		return nil, errors.Join(err, m.close())
 	}
-	s = &Store{db: db, mark: m, encode: cfg.Encode, problems: content.problems}
+	s = &Store{cfg: cfg, db: db, mark: m, kept: content.history, problems: content.problems}
 	s.Store = memory.New(api.NewSnapshot(content.revision, content.objects...), s.keep, cfg.Now)
 	return s, nil
 }
@@ -217,7 +223,7 @@ func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []st
 		return writes, err
 	})
 	if err == nil && len(s.orphans) > 0 { // nothing else was to be kept
-		err = s.commit(snapshot.Revision(), nil)
+		err = s.commit(store.Revision{Number: snapshot.Revision(), Time: s.cfg.Now()}, nil)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -227,11 +233,11 @@ func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []st
 }
 
 // keep makes one step durable before it is published.
-func (s *Store) keep(revision uint64, changes []api.Change) error {
+func (s *Store) keep(revision store.Revision, changes []api.Change) error {
 	if err := s.commit(revision, changes); err != nil {
 		return err
 	}
-	if err := s.mark.set(revision); err != nil {
+	if err := s.mark.set(revision.Number); err != nil {
 		// The step itself is durable; only the next ones would go unguarded.
 		err = fmt.Errorf("write the revision beside %s: %w", s.db.Path(), err)
 		s.stopped.Store(&err)
@@ -250,7 +256,7 @@ func (s *Store) Health() error {
 }
 
 // commit writes changes and what is orphaned, unless the store has stopped.
-func (s *Store) commit(revision uint64, changes []api.Change) error {
+func (s *Store) commit(revision store.Revision, changes []api.Change) error {
 	if err := s.Health(); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func config(dir string) bolt.Config {
-	return bolt.Config{Dir: dir, Decode: storetest.Decode, Now: time.Now,
+	return bolt.Config{Dir: dir, Decode: storetest.Decode, Now: time.Now, History: 1000,
 		Encode: func(o *api.Object) ([]byte, error) {
 			return json.Marshal(map[string]any{"type": o.Kind, "mesh": o.Mesh, "name": o.Name, "spec": o.Spec})
 		}}

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
 )
 
 var (
@@ -59,6 +60,7 @@ type content struct {
 	revision uint64
 	objects  []*api.Object
 	problems []*api.Violation
+	history  kept
 }
 
 // record is one whole record, not decoded yet.
@@ -69,7 +71,7 @@ type record struct {
 
 // load reads everything, proves that it is complete, and decodes it.
 func load(db *bbolt.DB, cfg Config) (content, error) {
-	revision, records, err := readAll(db)
+	revision, records, past, err := readAll(db)
 	if err != nil {
 		return content{}, err
 	}
@@ -81,12 +83,12 @@ func load(db *bbolt.DB, cfg Config) (content, error) {
 			}
 		}
 	}
-	return content{revision, objects, problems}, nil
+	return content{revision, objects, problems, past}, nil
 }
 
 // readAll copies the records out of the file, so that what happens to it later
 // does not matter.
-func readAll(db *bbolt.DB) (revision uint64, all []record, err error) {
+func readAll(db *bbolt.DB) (revision uint64, all []record, past kept, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
@@ -106,6 +108,9 @@ func readAll(db *bbolt.DB) (revision uint64, all []record, err error) {
 		if want, err = decodeTotals(meta.Get(totalsKey)); err != nil {
 			return err
 		}
+		if past, err = measure(tx, want.revision); err != nil {
+			return err
+		}
 		return objects.ForEach(func(k, v []byte) error {
 			got.add(v)
 			b, err := parse(k, v)
@@ -118,12 +123,12 @@ func readAll(db *bbolt.DB) (revision uint64, all []record, err error) {
 		})
 	})
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, past, err
 	}
 	if want.count != got.count || want.sum != got.sum {
-		return 0, nil, fmt.Errorf("it has %d records with sum %08x, but %d with sum %08x were written", got.count, got.sum, want.count, want.sum)
+		return 0, nil, past, fmt.Errorf("it has %d records with sum %08x, but %d with sum %08x were written", got.count, got.sum, want.count, want.sum)
 	}
-	return want.revision, all, nil
+	return want.revision, all, past, nil
 }
 
 // decodeAll decodes the records on all processors; what is whole but cannot be
@@ -163,12 +168,13 @@ func (r record) unreadable(err error) *api.Violation {
 		Message: "stored, but not served: " + err.Error() + "; apply it again in a form that this weft knows, or delete it"}
 }
 
-// write does changes, and deletes the orphans before, in one transaction;
-// revision 0 leaves the revision as it is.
-func (s *Store) write(revision uint64, changes []api.Change) (err error) {
+// write does changes, and deletes the orphans before, in one transaction with what the
+// history keeps of them.
+func (s *Store) write(revision store.Revision, changes []api.Change) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer recoverDamage(s.db.Path(), &err)
-	return s.db.Update(func(tx *bbolt.Tx) error {
+	var after kept
+	err = s.db.Update(func(tx *bbolt.Tx) error {
 		objects, err := tx.CreateBucketIfNotExists(objectsBucket)
 		if err != nil {
 			return err
@@ -183,19 +189,46 @@ func (s *Store) write(revision uint64, changes []api.Change) (err error) {
 				return err
 			}
 		}
-		t.revision = revision
+		past, err := s.begin(tx, t.revision, revision.Time)
+		if err != nil {
+			return err
+		}
+		t.revision = revision.Number
 		for _, ref := range s.orphans {
-			if err := t.change(objects, api.Change{Before: &api.Object{Ref: ref}}, s.encode); err != nil {
+			if err := t.change(objects, api.Change{Before: &api.Object{Ref: ref}}, s.cfg.Encode); err != nil {
 				return err
 			}
+		}
+		lasting := store.Lasting(changes)
+		revision.Objects = store.Told(lasting)
+		if err := past.keep(revision, recorded(objects, lasting)); err != nil {
+			return err
 		}
 		for _, c := range changes {
-			if err := t.change(objects, c, s.encode); err != nil {
+			if err := t.change(objects, c, s.cfg.Encode); err != nil {
 				return err
 			}
 		}
+		after = past.kept
 		return meta.Put(totalsKey, t.encode())
 	})
+	if err == nil {
+		s.kept = after
+	}
+	return err
+}
+
+// recorded are the objects before changes, as their records have them.
+func recorded(objects *bbolt.Bucket, changes []api.Change) []before {
+	out := make([]before, len(changes))
+	for i, c := range changes {
+		key := recordKey(c.Ref())
+		out[i].Key = string(key)
+		if old := objects.Get(key); c.Before != nil && len(old) > 4 {
+			out[i].Body = old[4:]
+		}
+	}
+	return out
 }
 
 func (t *totals) change(objects *bbolt.Bucket, c api.Change, encode func(*api.Object) ([]byte, error)) error {

@@ -103,6 +103,17 @@ func verify(t *testing.T, dir string, acked int) {
 	if snapshot.Len()%3 != 0 || snapshot.Len()/3 > acked+2 {
 		t.Fatalf("%d documents after %d applies of three: one is torn", snapshot.Len(), acked+1)
 	}
+	// The history has each of the revisions, and with it what was before.
+	all := storetest.Revisions(t, s)
+	if len(all) != int(snapshot.Revision()) {
+		t.Fatalf("%d revisions are kept of %d", len(all), snapshot.Revision())
+	}
+	for i := 0; i < len(all); i += 1 + len(all)/10 {
+		r := all[i]
+		if then := storetest.Then(t, s, r.Number); len(r.Objects) != 3 || then.Len() != 3*int(r.Number) {
+			t.Fatalf("revision %d changed %d documents, and there were %d", r.Number, len(r.Objects), then.Len())
+		}
+	}
 }
 
 func TestAKilledProcessLosesNothingAndTearsNothing(t *testing.T) {

@@ -92,6 +92,7 @@ func records(path string, each func(key, record []byte), structure *string) (tot
 		switch {
 		case bytes.Equal(key, totalsKey):
 			want, _ = decodeTotals(value)
+		case isHistory(key): // of what was, which is not saved
 		case !seen[string(key)]:
 			seen[string(key)] = true
 			found = append(found, pair{string(key), string(value)})

@@ -17,13 +17,14 @@ import (
 )
 
 // Keeper makes a step durable. It is called by one goroutine at a time, and
-// only what it returns nil for is published.
-type Keeper func(revision uint64, changes []api.Change) error
+// only what it returns nil for is published. The revision has no objects yet.
+type Keeper func(revision store.Revision, changes []api.Change) error
 
 // Store is a store.Store in memory.
 type Store struct {
 	now    func() time.Time
 	keep   Keeper
+	past   past
 	latest atomic.Pointer[api.Snapshot]
 
 	writing sync.Mutex // held while a step is planned, kept and published
@@ -32,7 +33,10 @@ type Store struct {
 	closed  bool
 }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store   = (*Store)(nil)
+	_ store.History = (*Store)(nil)
+)
 
 // New begins with start; keep may be nil. It reads the time from now.
 func New(start *api.Snapshot, keep Keeper, now func() time.Time) *Store {
@@ -65,17 +69,19 @@ func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []st
 	if err != nil {
 		return nil, nil, err
 	}
-	changes, results := store.Changes(before, writes, s.now().UTC().Truncate(time.Microsecond))
+	at := s.now().UTC().Truncate(time.Microsecond)
+	changes, results := store.Changes(before, writes, at)
 	if len(changes) == 0 {
 		return before, results, nil
 	}
-	revision := before.Revision() + 1
+	revision := store.Revision{Number: before.Revision() + 1, Time: at, Author: store.AuthorOf(ctx)}
 	if s.keep != nil {
 		if err := s.keep(revision, changes); err != nil {
 			return nil, nil, err
 		}
 	}
-	after := before.With(revision, changes)
+	s.past.add(revision, changes)
+	after := before.With(revision.Number, changes)
 	s.publish(after, changes)
 	return after, results, nil
 }

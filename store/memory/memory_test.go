@@ -19,7 +19,7 @@ func TestStore(t *testing.T) {
 func TestWhatIsNotKeptIsNotPublished(t *testing.T) {
 	t.Parallel()
 	full := errors.New("disk full")
-	s := memory.New(api.NewSnapshot(0), func(uint64, []api.Change) error { return full }, time.Now)
+	s := memory.New(api.NewSnapshot(0), func(store.Revision, []api.Change) error { return full }, time.Now)
 	_, w := s.Watch()
 	if _, _, err := s.Apply(t.Context(), store.Writes(store.Write{Put: storetest.Service(t, "a", 1)})); !errors.Is(err, full) {
 		t.Fatalf("apply said %v", err)
