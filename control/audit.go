@@ -4,13 +4,15 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"unicode"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
 )
 
-// audited is a store that logs who changed what, a line for each object.
+// audited is a store that is told who writes, and that logs who changed what, a line for each
+// object.
 type audited struct {
 	store.Store
 	log *slog.Logger
@@ -18,11 +20,11 @@ type audited struct {
 
 // Apply writes and logs what it did.
 func (a audited) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
-	s, results, err := a.Store.Apply(ctx, plan)
+	by, client := actor(ctx)
+	s, results, err := a.Store.Apply(store.By(ctx, store.Author{User: clean(by), Client: clean(client)}), plan)
 	if err != nil {
 		return s, results, err
 	}
-	by, client := actor(ctx)
 	log := a.log.With("revision", s.Revision(), "by", by)
 	if client != "" {
 		log = log.With("client", client)
@@ -55,6 +57,16 @@ func actor(ctx context.Context) (who, client string) {
 		return truncate(who), ""
 	}
 	return "control plane", ""
+}
+
+// clean is a client's text as a history keeps it: in one line, and nothing that a terminal obeys.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // truncate is as much of a client's text as a line of the log takes.

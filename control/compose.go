@@ -42,13 +42,14 @@ func (p *Plane) open(ctx context.Context) error {
 	switch p.cfg.Store {
 	case "bolt":
 		seal := &vault{path: filepath.Join(p.cfg.DataDir, secretsKeyFile)}
-		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored(p.settings.Catalog()), Encode: seal.encode, Open: seal.open, Now: time.Now})
+		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored(p.settings.Catalog()), Encode: seal.encode, Open: seal.open, Now: time.Now, History: p.cfg.History})
 		if err != nil {
 			return err
 		}
-		inner = s
+		inner, p.history = s, s
 	case "memory":
-		inner = memory.New(api.NewSnapshot(0), nil, time.Now)
+		s := memory.New(api.NewSnapshot(0), nil, time.Now).Remember(min(p.cfg.History, memoryHistory))
+		inner, p.history = s, s
 	case "file":
 		return p.openDirectory(ctx)
 	case "kube":
@@ -189,7 +190,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	}
 	host, _ := os.Hostname()
 	c := web.Config{
-		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop, p.waiting}, Sidecars: sidecars{p.ads, p.loop, p.returning, p.peers}, Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
+		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop, p.waiting}, History: revisions{p.history, p.cfg.Store}, Sidecars: sidecars{p.ads, p.loop, p.returning, p.peers}, Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
 		Proven: limit.Proven, Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
 		Metrics: promhttp.HandlerFor(p.observe.registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},

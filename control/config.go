@@ -24,6 +24,9 @@ type Config struct {
 	Store   string `json:"store"`    // bolt, memory, file, kube
 	DataDir string `json:"data-dir"` // bolt's files, tokens, the authority
 	Dir     string `json:"dir"`      // a directory of documents to load and watch
+	// History is how many revisions are kept for history, diff and rollback, in memory
+	// at most 100; none where it is 0.
+	History int `json:"history"`
 
 	Kubeconfig string `json:"kubeconfig"` // how the API server is reached; empty in the cluster
 	Namespace  string `json:"namespace"`  // of the control plane in its cluster
@@ -97,6 +100,7 @@ func Default() Config {
 	return Config{
 		Store:            "bolt",
 		DataDir:          "./weft-data",
+		History:          1000,
 		API:              "127.0.0.1:5681",
 		XDS:              "127.0.0.1:5678",
 		DataplaneAuth:    "token",
@@ -157,6 +161,9 @@ func (c Config) Validate() error {
 	}
 	if c.PeerToken != "" && (c.Store != "kube" || c.Namespace == "" || c.XDSPlaintext || c.XDSTLSCert != "") {
 		refuse("--peer-token is for replicas that know each other by the cluster's authority; give --store kube and --namespace NAME with it, without --xds-plaintext and --xds-tls-cert")
+	}
+	if c.History < 0 {
+		refuse("--history %d is no number of revisions; give 0 to keep none", c.History)
 	}
 	if c.DataDir == "" {
 		refuse("--data-dir is empty; name a directory for tokens and the store")

@@ -38,6 +38,7 @@ type Plane struct {
 	log        *slog.Logger
 	store      store.Store       // what users write to; may be read-only
 	own        store.Store       // what the control plane itself writes to
+	history    store.History     // of the store; nil where it keeps none
 	feed       *file.Feed        // of --dir beside another store
 	cluster    *kube.Store       // of --store kube
 	name       string            // of this replica

@@ -55,8 +55,7 @@ The exit status is 0; with --exit-code 4 where a document changes, effects or no
 	a.settingsFlags(c)
 	a.serverFlags(c)
 	a.meshFlag(c)
-	a.outputFlag(c)
-	c.Flags().Lookup("output").Usage = "output format: table, markdown, yaml or json"
+	a.planOutput(c)
 	return c
 }
 
@@ -87,8 +86,8 @@ func (a *app) plan(c *cobra.Command, args []string, o planOptions) error {
 	if err := a.printPlan(p); err != nil {
 		return err
 	}
-	if o.exitCode && slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Action != "unchanged" }) {
-		return &exitError{status: statusChanges}
+	if o.exitCode {
+		return changing(p)
 	}
 	return nil
 }

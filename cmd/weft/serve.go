@@ -49,6 +49,7 @@ func serveFlags(c *cobra.Command, config *control.Config) {
 	f.StringVar(&config.Store, "store", config.Store, "where documents are kept: bolt, memory, file, or kube for a Kubernetes API server")
 	f.StringVar(&config.DataDir, "data-dir", config.DataDir, "directory of the store, the tokens and the authority")
 	f.StringVar(&config.Dir, "dir", config.Dir, "directory of documents to load and watch; with --store file the only source")
+	f.IntVar(&config.History, "history", config.History, "revisions that are kept for history, diff and rollback, for 30 days; --store memory keeps 100 at most; 0 keeps none")
 	f.StringVar(&config.Kubeconfig, "kubeconfig", config.Kubeconfig, "with --store kube: file that says how the API server is reached (default: that of the cluster where this runs)")
 	f.StringVar(&config.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the control plane in its cluster (default: POD_NAMESPACE)")
 	f.StringSliceVar(&config.WatchNamespaces, "watch-namespaces", config.WatchNamespaces, "with --store kube: namespaces whose documents are read, beside that of the control plane (default all)")

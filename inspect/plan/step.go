@@ -14,8 +14,9 @@ type Step struct {
 	Before, After *resolve.Model
 	// Affected are the dataplanes of which something may be another.
 	Affected []api.Ref
-	// Touched are the objects that change.
+	// Touched are the objects that change, by Changes.
 	Touched []api.Ref
+	Changes []api.Change
 	// Renderer is the one whose resources sidecars get.
 	Renderer *xds.Renderer
 	// See reports whether a dataplane may be told of; nil tells of all. Others are not looked at.
@@ -27,12 +28,17 @@ type Step struct {
 func Next(m *resolve.Model, writes []store.Write, now time.Time) (Step, []store.Result) {
 	written := m.Written()
 	changes, results := store.Changes(written, writes, now)
-	next, affected := m.Update(written.With(written.Revision()+1, changes), changes)
-	s := Step{Before: m, After: next, Affected: affected.Dataplanes}
+	return Between(m, written.Revision()+1, changes), results
+}
+
+// Between is the step from m to what holds after changes of its documents, at a revision.
+func Between(m *resolve.Model, revision uint64, changes []api.Change) Step {
+	next, affected := m.Update(m.Written().With(revision, changes), changes)
+	s := Step{Before: m, After: next, Affected: affected.Dataplanes, Changes: changes}
 	for _, c := range changes {
 		s.Touched = append(s.Touched, c.Ref())
 	}
-	return s, results
+	return s
 }
 
 var actions = map[store.Action]string{store.Created: "create", store.Updated: "update", store.Deleted: "delete", store.Unchanged: "unchanged"}

@@ -82,6 +82,11 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	return s.applied(r.Context(), w, &b, done, dry)
+}
+
+// applied answers with what became of a batch, or would become of it.
+func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, done outcome, dry bool) error {
 	warnings := append(b.found, b.adjusted...)
 	warnings = append(warnings, inspect.Unreported(warnings, s.dangling(done.model, b.objects))...)
 	var told []inspect.Violation
@@ -92,7 +97,7 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 		answer(w, http.StatusOK, applied{Revision: done.revision, Results: resultsOf(done.results), Warnings: told})
 		return nil
 	}
-	out, err := s.plan(r.Context(), done)
+	out, err := s.plan(ctx, done)
 	if err != nil {
 		return err
 	}

@@ -48,6 +48,8 @@ var laws = map[string]struct {
 	"PUT /{plural}/{name}":    {same, `PUT /hostnamegenerators/more {"type":"HostnameGenerator","name":"more","spec":{"template":"x","selector":{"meshService":{"matchLabels":{"a":"b"}}}}}`},
 	"DELETE /{plural}/{name}": {no, "DELETE /hostnamegenerators/more"},
 
+	"GET /_history": {no, "GET /_history?size=2"}, "GET /_diff": {no, "GET /_diff?from=1&to=1"}, "POST /_rollback": {same, "POST /_rollback?to=1"},
+
 	"GET /zones/_overview": {no, "GET /zones/_overview"}, "GET /zoneingresses/_overview": {no, "GET /zoneingresses/_overview"}, "GET /zoneegresses/_overview": {no, "GET /zoneegresses/_overview"},
 	"GET /meshes/{mesh}/dataplanes/_overview": {page, "GET /meshes/default/dataplanes/_overview?size=5"}, "GET /dataplanes/_overview": {page, "GET /dataplanes/_overview?size=5"},
 	"GET /meshes/{mesh}/dataplanes+insights": {page, "GET /meshes/default/dataplanes+insights?size=5"}, "GET /meshes/{mesh}/dataplanes/{name}/_overview": {no, "GET /meshes/default/dataplanes/d-5/_overview"},

@@ -27,6 +27,7 @@ type Config struct {
 	Catalog   *api.Catalog
 	Kinds     []*policies.Kind
 	Documents Documents
+	History   store.History // of Documents; nil where it keeps none
 	Sidecars  Sidecars
 	Envoys    Envoys // nil: none can be asked
 	// Renderer is the one whose resources sidecars get; nil: one for Kinds alone.

@@ -102,7 +102,7 @@ func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config))
 			t.Fatal(v)
 		}
 	}
-	s := memory.New(api.NewSnapshot(0), nil, func() time.Time { return noon })
+	s := memory.New(api.NewSnapshot(0), nil, func() time.Time { return noon }).Remember(100)
 	writes := []store.Write{{Put: world.DefaultMesh()}}
 	for _, o := range objects {
 		writes = append(writes, store.Write{Put: o})
@@ -112,7 +112,7 @@ func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config))
 	}
 	events := web.NewEvents()
 	config := web.Config{
-		Catalog: world.Catalog(), Kinds: world.Kinds(), Injected: world.Injected, Documents: documents{s, panics}, Sidecars: sidecars{}, Tokens: noTokens{}, Events: events,
+		Catalog: world.Catalog(), Kinds: world.Kinds(), Injected: world.Injected, Documents: documents{s, panics}, History: s, Sidecars: sidecars{}, Tokens: noTokens{}, Events: events,
 		Problems: func() []*api.Violation { return nil }, Ready: func() error { return errors.New("the documents are not resolved yet") },
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("# none\n")) }), Zone: api.Zone{Name: "east"}, About: web.About{Hostname: "host", Version: "1.2.3", InstanceID: "id"},
 		Public: map[string]string{"store": "memory"}, Log: slog.New(slog.DiscardHandler),

@@ -1,0 +1,56 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+)
+
+// memoryHistory is how many revisions --store memory keeps (contract 3).
+const memoryHistory = 100
+
+// revisions is the history of a store, which says for people where there is none.
+type revisions struct {
+	store.History        // nil where the store keeps none
+	of            string // --store
+}
+
+// Revisions are those that are kept.
+func (r revisions) Revisions(after, before uint64, each func(store.Revision) bool) error {
+	if r.History == nil {
+		return r.none()
+	}
+	return r.said(r.History.Revisions(after, before, each))
+}
+
+// Undo are the changes back to a revision.
+func (r revisions) Undo(ctx context.Context, now *api.Snapshot, to uint64) ([]api.Change, error) {
+	if r.History == nil {
+		return nil, r.none()
+	}
+	changes, err := r.History.Undo(ctx, now, to)
+	return changes, r.said(err)
+}
+
+func (r revisions) none() error {
+	return noHistory(fmt.Sprintf("store %s keeps no revisions", r.of))
+}
+
+func (r revisions) said(err error) error {
+	if errors.Is(err, store.ErrNoHistory) {
+		return noHistory(fmt.Sprintf("store %s keeps no revisions with --history 0", r.of))
+	}
+	return err
+}
+
+// noHistory is a store.ErrNoHistory that says of which store.
+type noHistory string
+
+// Error is what it says.
+func (e noHistory) Error() string { return string(e) }
+
+// Is makes it a store.ErrNoHistory.
+func (e noHistory) Is(target error) bool { return target == store.ErrNoHistory }

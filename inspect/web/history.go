@@ -1,0 +1,309 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/store"
+)
+
+func (s *server) historyRoutes() []endpoint {
+	at := func(name, about string) parameter {
+		return parameter{name: name, about: about, schema: schema{"type": "integer", "minimum": 0}}
+	}
+	object := parameter{name: "object", about: "One object: KIND/NAME, or as it is printed", schema: text(1024)}
+	back := says[applied](at("to", "The revision to go back to"), dryRun).orSays(ofJSON, reflect.TypeFor[planned]())
+	return []endpoint{
+		{"GET /_history", s.revisions, "Who changed what and when, newest first",
+			says[revisionPage](at("since", "Only revisions after this one"), at("before", "Only revisions before this one"), object, pageSize)},
+		{"GET /_diff", s.diff, "What differs between two revisions, in the shape of a plan",
+			says[compared](at("from", "The revision to compare with"), at("to", "The revision that is compared; the latest where it is not given"))},
+		{"POST /_rollback", s.rollback, "Store what was stored at a revision as a new one", back},
+	}
+}
+
+// revisionPage is a part of the revisions that are kept.
+type revisionPage struct {
+	Items []revisionItem `json:"items"`
+	Next  *string        `json:"next"` // the address of those before them
+}
+
+// mostObjects bounds the objects of one revision that are listed.
+const mostObjects = 1000
+
+// revisionItem is one revision in GET /_history.
+type revisionItem struct {
+	Revision uint64    `json:"revision"`
+	Time     time.Time `json:"time"`
+	User     string    `json:"user"`
+	Client   string    `json:"client,omitempty"`
+	Objects  []result  `json:"objects"`
+	Cut      int       `json:"cut,omitempty"`   // how many objects are not listed
+	Error    string    `json:"error,omitempty"` // why nothing else is known
+}
+
+// revisions answers with what was changed, newest first.
+func (s *server) revisions(w http.ResponseWriter, r *http.Request) error {
+	q, err := options(r, "since", "before", "object", "size")
+	if err != nil {
+		return err
+	}
+	since, err := revisionOf(q, "since", 0)
+	if err != nil {
+		return err
+	}
+	before, err := revisionOf(q, "before", math.MaxUint64)
+	if err != nil {
+		return err
+	}
+	sel, err := selectionOf(url.Values{"size": {q.Get("size")}})
+	if err != nil {
+		return err
+	}
+	asked, err := s.named(q.Get("object"))
+	if err != nil {
+		return err
+	}
+	if s.History == nil {
+		return past(store.ErrNoHistory)
+	}
+	out := revisionPage{Items: []revisionItem{}}
+	err = s.History.Revisions(since, before, func(rev store.Revision) bool {
+		item := itemOf(rev, asked)
+		if asked != nil && len(item.Objects) == 0 && rev.Damaged == nil {
+			return r.Context().Err() == nil
+		}
+		if len(out.Items) == sel.size {
+			next := nextBefore(r, out.Items[sel.size-1].Revision)
+			out.Next = &next
+			return false
+		}
+		out.Items = append(out.Items, item)
+		return r.Context().Err() == nil
+	})
+	if err := errors.Join(past(err), r.Context().Err()); err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, out)
+	return nil
+}
+
+// itemOf is a revision with those of its objects that are asked for; nil asks for all.
+func itemOf(rev store.Revision, asked func(api.Ref) bool) revisionItem {
+	item := revisionItem{Revision: rev.Number, Time: rev.Time, User: rev.User, Client: rev.Client, Objects: []result{}}
+	if rev.Damaged != nil {
+		item.Error = rev.Damaged.Error()
+	}
+	for _, o := range rev.Objects {
+		switch {
+		case asked != nil && !asked(o.Ref):
+		case len(item.Objects) == mostObjects:
+			item.Cut++
+		default:
+			item.Objects = append(item.Objects, result{o.Ref.String(), o.Action})
+		}
+	}
+	return item
+}
+
+// revisionOf reads a parameter that is a revision; otherwise where it is not given.
+func revisionOf(q url.Values, name string, otherwise uint64) (uint64, error) {
+	if !q.Has(name) {
+		return otherwise, nil
+	}
+	n, err := strconv.ParseUint(q.Get(name), 10, 64)
+	if err != nil {
+		return 0, badField(name, strconv.Quote(api.Clip(q.Get(name)))+" is not a revision; write a number, as GET /_history lists them")
+	}
+	return n, nil
+}
+
+// named reports of which object KIND/NAME speaks, in whichever mesh, or as an object is
+// printed: KIND/MESH/NAME or KIND/MESH/NAMESPACE/NAME; nil for any.
+func (s *server) named(text string) (func(api.Ref) bool, error) {
+	if text == "" {
+		return nil, nil
+	}
+	word, name, ok := strings.Cut(text, "/")
+	t, known := s.Catalog.Find(word)
+	if !ok || name == "" || !known {
+		return nil, badField("object", strconv.Quote(api.Clip(text))+" is not an object; write KIND/NAME, such as MeshRetry/mr-1")
+	}
+	return func(r api.Ref) bool {
+		return r.Kind == t.Name && (name == r.Name || name == r.FullName() || t.Name+"/"+name == r.String() || name == r.Namespace+"/"+r.Name)
+	}, nil
+}
+
+// nextBefore is the absolute address of the revisions before one.
+func nextBefore(r *http.Request, revision uint64) string {
+	next := r.Clone(r.Context())
+	q := next.URL.Query()
+	q.Set("before", strconv.FormatUint(revision, 10))
+	next.URL.RawQuery = q.Encode()
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host + next.URL.RequestURI()
+}
+
+// past is the answer to what a history refuses.
+func past(err error) error {
+	var gone *store.GoneError
+	switch {
+	case errors.As(err, &gone):
+		return problem{Status: http.StatusGone, Title: "Not kept", Detail: err.Error()}
+	case errors.Is(err, store.ErrNoHistory):
+		return problem{Status: http.StatusNotFound, Title: "No history", Detail: err.Error()}
+	case errors.Is(err, store.ErrNoRevision):
+		return problem{Status: http.StatusNotFound, Title: "No such revision", Detail: err.Error()}
+	}
+	return err
+}
+
+// compared is the answer to GET /_diff.
+type compared struct {
+	To uint64 `json:"to"`
+	plan.Plan
+}
+
+// diff answers with what changed from one revision to another, later or earlier.
+func (s *server) diff(w http.ResponseWriter, r *http.Request) error {
+	q, err := options(r, "from", "to")
+	if err != nil {
+		return err
+	}
+	if !q.Has("from") {
+		return badField("from", "give the revision to compare with, as GET /_history lists them")
+	}
+	from, err := revisionOf(q, "from", 0)
+	if err != nil {
+		return err
+	}
+	model, err := s.Documents.Model(r.Context())
+	if err != nil {
+		return err
+	}
+	now := model.Written()
+	to, err := revisionOf(q, "to", now.Revision())
+	if err != nil {
+		return err
+	}
+	was, err := s.undo(r.Context(), now, from)
+	if err != nil {
+		return err
+	}
+	is, err := s.undo(r.Context(), now, to)
+	if err != nil {
+		return err
+	}
+	before := plan.Between(model, from, was).After
+	step := plan.Between(before, to, fromTo(now, was, is))
+	p, err := s.plan(r.Context(), outcome{revision: to, results: store.Told(step.Changes), model: step.After, step: &step})
+	if err != nil {
+		return err
+	}
+	p.Plan.From = from
+	answer(w, http.StatusOK, compared{to, p.Plan})
+	return nil
+}
+
+// undo are the changes from now back to a revision.
+func (s *server) undo(ctx context.Context, now *api.Snapshot, to uint64) ([]api.Change, error) {
+	if s.History == nil {
+		return nil, past(store.ErrNoHistory)
+	}
+	changes, err := s.History.Undo(ctx, now, to)
+	return changes, past(err)
+}
+
+// fromTo are the changes from one state to another, of which each is now after changes.
+func fromTo(now *api.Snapshot, was, is []api.Change) []api.Change {
+	before := now.With(now.Revision(), was)
+	after := now.With(now.Revision(), is)
+	states := map[api.Ref]*api.Object{}
+	for _, c := range slices.Concat(was, is) {
+		states[c.Ref()], _ = after.Get(c.Ref())
+	}
+	return store.Undoing(before, states)
+}
+
+// errMoved is that somebody wrote between reading the past and writing it again.
+var errMoved = errors.New("documents change all the time; try again")
+
+// mostTries bounds how often a rollback begins again because somebody wrote meanwhile.
+const mostTries = 50
+
+// rollback stores again what was stored at a revision, in the way of POST /_apply: as one
+// revision, checked, or none of it.
+func (s *server) rollback(w http.ResponseWriter, r *http.Request) error {
+	q, err := options(r, "to", "dryRun")
+	if err != nil {
+		return err
+	}
+	dry, err := flag(q, "dryRun")
+	if err != nil {
+		return err
+	}
+	if !q.Has("to") {
+		return badField("to", "give the revision to go back to, as GET /_history lists them")
+	}
+	to, err := revisionOf(q, "to", 0)
+	if err != nil {
+		return err
+	}
+	if err := unconditional(r); err != nil {
+		return err
+	}
+	if s.ReadOnly {
+		return s.refusal(r.Context())
+	}
+	b := &batch{server: s}
+	do := s.stored
+	if dry {
+		do = s.previewed
+	}
+	done, err := outcome{}, errMoved
+	for range mostTries {
+		if !errors.Is(err, errMoved) {
+			break
+		}
+		done, err = s.rolledBack(r.Context(), b, do, to)
+	}
+	if errors.Is(err, errMoved) {
+		return conflict(err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	return s.applied(r.Context(), w, b, done, dry)
+}
+
+// rolledBack does what leads back to a revision, unless somebody writes meanwhile.
+func (s *server) rolledBack(ctx context.Context, b *batch, do func(context.Context, store.Plan) (outcome, error), to uint64) (outcome, error) {
+	model, err := s.Documents.Model(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	from := model.Written()
+	changes, err := s.undo(ctx, from, to)
+	if err != nil {
+		return outcome{}, err
+	}
+	return do(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+		if now.Revision() != from.Revision() {
+			return nil, errMoved
+		}
+		return b.restored(now, changes)
+	})
+}
