@@ -85,13 +85,18 @@ func rendered(s *api.Snapshot) map[api.Ref]map[string]string {
 	x := world.Settings{}.Renderer()
 	out := map[api.Ref]map[string]string{}
 	for r := range m.Dataplanes("") {
-		state := x.Render(r)
-		out[r.Ref] = map[string]string{}
-		for typ, list := range map[string][]*xds.Resource{"Listener": state.Listeners, "RouteConfiguration": state.Routes,
-			"Cluster": state.Clusters, "ClusterLoadAssignment": state.Endpoints, "Secret": state.Secrets} {
-			for _, r2 := range list {
-				out[r.Ref][typ+" "+r2.Name] = r2.Version
-			}
+		out[r.Ref] = versions(x.Render(r))
+	}
+	return out
+}
+
+// versions are those of resources, by type and name.
+func versions(state *xds.State) map[string]string {
+	out := map[string]string{}
+	for typ, list := range map[string][]*xds.Resource{"Listener": state.Listeners, "RouteConfiguration": state.Routes,
+		"Cluster": state.Clusters, "ClusterLoadAssignment": state.Endpoints, "Secret": state.Secrets} {
+		for _, r := range list {
+			out[typ+" "+r.Name] = r.Version
 		}
 	}
 	return out

@@ -58,6 +58,8 @@ var laws = map[string]struct {
 	"GET /meshes/{mesh}/{plural}/{name}/_hostnames":                        {same, "GET /meshes/default/meshservices/m-5/_hostnames"},
 	"GET /meshes/{mesh}/dataplanes/{name}/_rules":                          {lists, "GET /meshes/default/dataplanes/d-5/_rules"},
 	"GET /meshes/{mesh}/dataplanes/{name}/rules":                           {lists, "GET /meshes/default/dataplanes/d-5/rules"},
+	"GET /meshes/{mesh}/dataplanes/{name}/policies":                        {same, "GET /meshes/default/dataplanes/d-5/policies"},
+	"GET /meshes/{mesh}/dataplanes/{name}/_config":                         {lists, "GET /meshes/default/dataplanes/d-5/_config?shadow=true&include=diff"},
 	"GET /meshes/{mesh}/dataplanes/{name}/_layout":                         {same, "GET /meshes/default/dataplanes/d-5/_layout"},
 	"GET /meshes/{mesh}/dataplanes/{name}/_policies":                       {same, "GET /meshes/default/dataplanes/d-5/_policies"},
 	"GET /meshes/{mesh}/dataplanes/{name}/_explain":                        {lists, "GET /meshes/default/dataplanes/d-5/_explain"},

@@ -229,6 +229,9 @@ func (s *server) viewRoutes() []endpoint {
 			"All rules of a dataplane", says[kuma.RulesView](inNamespace)},
 		{dp + "/rules", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) { return kuma.Legacy(m, dp) }),
 			"All rules of a dataplane, in the older form, with the matches of routes", says[kuma.LegacyRules](inNamespace)},
+		{dp + "/policies", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			return kuma.Matched(m, s.Catalog, dp)
+		}), "The policies and routes that take part on a dataplane, in the older form", says[kuma.InspectedDataplane](inNamespace)},
 		{dp + "/_layout", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.LayoutOf(m, s.Catalog, dp)
 		}),

@@ -17,6 +17,8 @@ func (s *server) envoyRoutes() []endpoint {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
 	return []endpoint{
 		{dp + "/xds", s.configDump, "The configuration that the sidecar's Envoy holds, without secrets; of one that cannot be asked what it was sent, marked so", says[anything](inNamespace)},
+		{dp + "/_config", s.dataplaneConfig, "The configuration that the sidecar's Envoy is given, computed and not fetched; with shadow policies on demand, and what they change",
+			says[dataplaneConfig](withShadow, include, inNamespace)},
 		{dp + "/stats", s.askEnvoy(attach.Stats, attach.StatsJSON), "The statistics of the sidecar's Envoy, as text or with format=json", saysText(asText, inNamespace).orSays(ofJSON, reflect.TypeFor[anything]())},
 		{dp + "/clusters", s.askEnvoy(attach.Clusters, attach.ClustersJSON), "The clusters of the sidecar's Envoy with their endpoints, as text or with format=json", saysText(asText, inNamespace).orSays(ofJSON, reflect.TypeFor[anything]())},
 	}

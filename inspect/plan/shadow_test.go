@@ -1,0 +1,68 @@
+package plan_test
+
+import (
+	"maps"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/internal/worlds"
+)
+
+// With its shadow policies and routes a mesh has the configuration that it would have if
+// nobody had called them so; and what holds does not change by the question.
+func TestShadowsTakePartAsOthersDo(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		catalog := world.Catalog()
+		plain := api.NewSnapshot(0)
+		for i := range rapid.IntRange(1, 6).Draw(t, "steps") {
+			plain = plain.With(uint64(i+1), worlds.Changes(t, catalog, plain))
+		}
+		written, active := plain, plain
+		for o := range plain.All() {
+			typ, _ := catalog.Type(o.Kind)
+			if o.Mesh != api.DefaultMesh || !typ.Policy && !typ.Route {
+				continue
+			}
+			if rapid.Bool().Draw(t, "shadow "+o.Ref.String()) {
+				written = labelled(written, o, "shadow")
+			}
+			active = labelled(active, o, "")
+		}
+		model, _ := world.Compile(written)
+		before, want := rendered(written), rendered(active)
+		step := plan.WithShadow(model.Reader(nil), api.DefaultMesh)
+		for ref, resources := range want {
+			r, _ := step.After.Dataplane(ref)
+			if diff := gocmp.Diff(resources, versions(world.Settings{}.Renderer().Render(r))); diff != "" {
+				t.Fatalf("%s, if nobody had called them shadows (-) and with shadows (+):\n%s", ref, diff)
+			}
+		}
+		for ref, resources := range before {
+			r, _ := model.Dataplane(ref)
+			if diff := gocmp.Diff(resources, versions(world.Settings{}.Renderer().Render(r))); diff != "" {
+				t.Fatalf("what holds at %s is another after the question:\n%s", ref, diff)
+			}
+		}
+	})
+}
+
+// labelled is s in which o has that value of the label, none where it is empty.
+func labelled(s *api.Snapshot, o *api.Object, effect string) *api.Snapshot {
+	other := *o
+	other.Labels = maps.Clone(o.Labels)
+	delete(other.Labels, api.LabelEffect)
+	if effect != "" {
+		if other.Labels == nil {
+			other.Labels = map[string]string{}
+		}
+		other.Labels[api.LabelEffect] = effect
+	}
+	now, _ := s.Get(o.Ref)
+	return s.With(s.Revision()+1, []api.Change{{Before: now, After: &other}})
+}
