@@ -74,16 +74,40 @@ func (l *ledger) take() {
 			break
 		}
 		n++
-		raise(l.heard, s.Heard)
+		for name, at := range s.Heard {
+			if at < l.heard[name] {
+				l.restored(name, at)
+			}
+			l.heard[name] = at
+		}
 		raise(more, s.Changed)
 	}
 	l.steps = l.steps[n:]
+	for name := range more {
+		more[name] = min(more[name], l.heard[name]) // it may have been restored since
+	}
 	raise(l.needs, more)
 	for p := range l.each {
 		if len(more) > 0 {
 			p.require(need{l.revision, maps.Clone(more)})
 		}
 		l.settle(p)
+	}
+}
+
+// restored takes that a resource is as it was at an earlier version: who knows that much knows
+// all that there is of it.
+func (l *ledger) restored(name string, at uint64) {
+	lower := func(p kube.Position) {
+		if p[name] > at {
+			p[name] = at
+		}
+	}
+	lower(l.needs)
+	for p := range l.each {
+		for _, n := range p.needs {
+			lower(n.of)
+		}
 	}
 }
 
@@ -138,7 +162,7 @@ func (l *ledger) hear(peer string, t *Told) {
 		p.count(ref, p.sidecars[ref], nil)
 		delete(p.sidecars, ref)
 	}
-	raise(p.heard, t.GetHeard())
+	maps.Copy(p.heard, t.GetHeard()) // which may be less than before
 	p.whole = p.whole || t.GetWhole()
 	l.settle(p)
 	if p.whole && l.next[peer] == p {

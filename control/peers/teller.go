@@ -91,12 +91,12 @@ func (r *Replica) Published(m source, revision uint64, affected []api.Ref) {
 func (r *Replica) advance() {
 	more := kube.Position{}
 	for name, n := range r.ledger.heard {
-		if n > r.said[name] {
+		if n != r.said[name] {
 			r.said[name], more[name] = n, n
 		}
 	}
 	for f := range r.followers {
-		raise(f.heard, more)
+		maps.Copy(f.heard, more)
 		if len(f.heard)+len(f.dirty) > 0 {
 			f.rouse()
 		}
@@ -156,7 +156,7 @@ func (r *Replica) join(f *follower) error {
 		r.mu.Unlock()
 		return server.ErrClosed
 	}
-	raise(f.heard, r.ledger.heard)
+	maps.Copy(f.heard, r.ledger.heard)
 	r.followers[f] = true
 	r.telling.Add(1)
 	r.mu.Unlock()

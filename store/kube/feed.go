@@ -117,7 +117,7 @@ func (f *feed) Replace(list []any, version string) error {
 		f.put(key, v)
 	}
 	f.removeBut(func(key string) bool { _, ok := there[key]; return ok })
-	f.upTo(version)
+	f.allOf(version)
 	if !f.synced {
 		f.synced = true
 		f.of.cfg.Log.Info("read from the cluster", "resource", f.resource.String(), "namespace", f.namespace, "objects", len(list))

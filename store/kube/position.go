@@ -14,7 +14,8 @@ type Position map[string]uint64
 // Step is what one publication adds to the position of a store.
 type Step struct {
 	Revision uint64
-	// Heard is how far the store is now, of what has moved.
+	// Heard is how far the store is now, of what has moved. It is less than before where the
+	// cluster itself is as it was earlier: its documents were restored.
 	Heard Position
 	// Changed are those of Heard of which documents have changed: who has heard as much has
 	// the same documents. Of the others nobody else need hear.
@@ -32,6 +33,14 @@ func versionOf(obj any) string {
 
 // upTo notes that all is known up to a version. It is called with mu held.
 func (f *feed) upTo(version string) { f.at = max(f.at, number(version)) }
+
+// allOf notes that all is known as of a version, whatever was known before. It is called with
+// mu held.
+func (f *feed) allOf(version string) {
+	if n := number(version); n > 0 {
+		f.at, f.newest = n, min(f.newest, n)
+	}
+}
 
 // changedAt notes that a document has changed, by the version of that, empty where nobody
 // has told it. It is called with mu held.
@@ -55,7 +64,7 @@ func (r resource) name() string {
 func (s *Store) step() Step {
 	out := Step{Heard: Position{}, Changed: Position{}}
 	for f := range s.feeds {
-		if f.at > s.told[f] {
+		if f.at != s.told[f] {
 			s.told[f], out.Heard[f.resource.name()] = f.at, f.at
 		}
 	}
