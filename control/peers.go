@@ -150,7 +150,7 @@ func (p *Plane) unknown() (notes []api.Note) {
 		}
 	}
 	if p.peers != nil {
-		notes = append(notes, p.peers.Silent()...)
+		notes = append(append(notes, p.peers.Silent()...), p.peers.Differing()...)
 	}
 	return notes
 }

@@ -47,6 +47,8 @@ type following struct {
 	name  string           // as it calls itself, once it has
 	heard time.Time        // the last word; zero while there is no stream
 	why   error            // why there is none
+
+	differs time.Time // since when it has followed other resources than this replica; zero while it does not
 }
 
 // errSilent ends a stream on which nothing comes.
@@ -249,6 +251,11 @@ func (r *Replica) hear(f *following, address string, t *Told) {
 	r.mu.Lock()
 	f.heard = time.Now()
 	r.ledger.hear(address, t)
+	if here, there := r.ledger.differs(r.ledger.peers[address]); len(here)+len(there) == 0 {
+		f.differs = time.Time{}
+	} else if f.differs.IsZero() {
+		f.differs = f.heard
+	}
 	r.mu.Unlock()
 	if len(t.GetSidecars())+len(t.GetGone())+len(t.GetHeard()) > 0 {
 		r.cfg.Changed()

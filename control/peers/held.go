@@ -2,6 +2,7 @@ package peers
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
@@ -12,7 +13,8 @@ import (
 type held struct {
 	sidecars  map[api.Ref]*entry
 	heard     kube.Position
-	needs     []need // oldest first: revisions that the peer may not know yet
+	follows   map[string]bool // the resources of which it hears; nil while it does not say
+	needs     []need          // oldest first: revisions that the peer may not know yet
 	behind    map[api.Ref]*entry
 	resolving map[string]int // sidecars whose agents have a resolver, by mesh
 	whole     bool
@@ -47,14 +49,44 @@ func (p *held) require(n need) {
 	p.needs = append(p.needs, n)
 }
 
-// knows reports whether the peer has heard all of what.
+// knows reports whether the peer has heard all of what, as far as it hears of that at all.
 func (p *held) knows(what kube.Position) bool {
 	for name, n := range what {
-		if p.heard[name] < n {
+		if p.heard[name] < n && (p.follows == nil || p.follows[name]) {
 			return false
 		}
 	}
 	return true
+}
+
+// follow takes which resources the peer follows; none where those are as before.
+func (p *held) follow(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	p.follows = map[string]bool{}
+	for _, name := range names {
+		p.follows[name] = true
+	}
+}
+
+// differs are the resources that only one of this replica and a peer follows.
+func (l *ledger) differs(p *held) (here, there []string) {
+	if p == nil || p.follows == nil {
+		return nil, nil
+	}
+	own := map[string]bool{}
+	for _, name := range l.follows {
+		if own[name] = true; !p.follows[name] {
+			here = append(here, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.follows)) {
+		if !own[name] {
+			there = append(there, name)
+		}
+	}
+	return here, there
 }
 
 // count keeps the number of sidecars that resolve names.
@@ -106,8 +138,8 @@ func (l *ledger) renew(peer string) {
 		}
 		e.touched = old.touched
 		switch {
-		case l.follows(p, e):
-		case l.follows(before, old):
+		case l.inSync(p, e):
+		case l.inSync(before, old):
 			l.fallBehind(p, ref, e, l.revision)
 		default:
 			e.acked, e.confirmed, p.behind[ref] = old.acked, old.confirmed, e

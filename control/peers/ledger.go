@@ -29,6 +29,7 @@ type ledger struct {
 	revision uint64 // of the model
 	steps    []kube.Step
 	heard    kube.Position // by which the model is resolved
+	follows  []string      // the resources of which it hears
 	needs    kube.Position // what others must have heard to know the same
 	peers    map[string]*held
 	next     map[string]*held // what those tell anew, until it is whole
@@ -56,7 +57,7 @@ func (l *ledger) publish(m source, revision uint64, affected []api.Ref) {
 			if e == nil {
 				continue
 			}
-			if l.follows(p, e) {
+			if l.inSync(p, e) {
 				l.fallBehind(p, ref, e, before)
 			}
 			e.touched = revision
@@ -79,6 +80,9 @@ func (l *ledger) take() {
 				l.restored(name, at)
 			}
 			l.heard[name] = at
+		}
+		if s.Follows != nil {
+			l.follows = s.Follows
 		}
 		raise(more, s.Changed)
 	}
@@ -119,8 +123,8 @@ func (l *ledger) covers(p *held) uint64 {
 	return l.revision
 }
 
-// follows reports whether a sidecar has confirmed all that this replica would have for it.
-func (l *ledger) follows(p *held, e *entry) bool {
+// inSync reports whether a sidecar has confirmed all that this replica would have for it.
+func (l *ledger) inSync(p *held, e *entry) bool {
 	return e.told.GetStream() != nil && e.told.GetSynced() && l.covers(p) >= e.touched
 }
 
@@ -141,7 +145,7 @@ func (l *ledger) settle(p *held) {
 	}
 	p.needs = p.needs[n:]
 	for ref, e := range p.behind {
-		if p.sidecars[ref] != e || l.follows(p, e) {
+		if p.sidecars[ref] != e || l.inSync(p, e) {
 			e.confirmed = nil
 			delete(p.behind, ref)
 		}
@@ -162,6 +166,7 @@ func (l *ledger) hear(peer string, t *Told) {
 		p.count(ref, p.sidecars[ref], nil)
 		delete(p.sidecars, ref)
 	}
+	p.follow(t.GetFollows())
 	maps.Copy(p.heard, t.GetHeard()) // which may be less than before
 	p.whole = p.whole || t.GetWhole()
 	l.settle(p)
@@ -177,9 +182,9 @@ func (l *ledger) hold(p *held, ref api.Ref, s *Sidecar) {
 		p.sidecars[ref] = &entry{told: s, touched: l.revision}
 		return
 	}
-	was := l.follows(p, e)
+	was := l.inSync(p, e)
 	e.told = s
-	if was && !l.follows(p, e) {
+	if was && !l.inSync(p, e) {
 		l.fallBehind(p, ref, e, l.revision)
 	}
 }
@@ -187,7 +192,7 @@ func (l *ledger) hold(p *held, ref api.Ref, s *Sidecar) {
 // state is what the ledger knows of a sidecar.
 func (l *ledger) state(peer string, p *held, ref api.Ref, e *entry) (inspect.Sidecar, web.Stream) {
 	told := e.told
-	s := inspect.Sidecar{Dataplane: ref, Connected: told.GetStream() != nil, Published: l.covers(p), Acked: e.acked, InSync: l.follows(p, e), Note: told.GetNote()}
+	s := inspect.Sidecar{Dataplane: ref, Connected: told.GetStream() != nil, Published: l.covers(p), Acked: e.acked, InSync: l.inSync(p, e), Note: told.GetNote()}
 	if s.InSync {
 		s.Acked, s.Published = l.revision, l.revision
 	} else {

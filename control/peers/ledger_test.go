@@ -149,7 +149,7 @@ func TestASidecarFollowsOnlyWithAllThatConcernsIt(t *testing.T) {
 			"": func(t *rapid.T) {
 				for _, ref := range refs {
 					e := l.peers["b"].sidecars[ref]
-					if e != nil && l.follows(l.peers["b"], e) && !has(ref, concerns(ref, here.seen)) {
+					if e != nil && l.inSync(l.peers["b"], e) && !has(ref, concerns(ref, here.seen)) {
 						t.Fatalf("%s follows without %v: it has %v", ref, concerns(ref, here.seen), confirmed[ref])
 					}
 				}
@@ -231,7 +231,7 @@ func TestWhatAPeerHasToldStaysUntilItHasToldAnew(t *testing.T) {
 	l.hear("peer", &Told{Sidecars: []*Sidecar{sidecar(a, false)}})
 	l.begin("peer")
 	l.hear("peer", &Told{Sidecars: []*Sidecar{sidecar(a, false)}})
-	if p := l.peers["peer"]; len(p.sidecars) != 2 || !l.follows(p, p.sidecars[b]) {
+	if p := l.peers["peer"]; len(p.sidecars) != 2 || !l.inSync(p, p.sidecars[b]) {
 		t.Fatalf("before all is told anew: %v", p.sidecars)
 	}
 	l.hear("peer", &Told{Whole: true})
@@ -241,48 +241,5 @@ func TestWhatAPeerHasToldStaysUntilItHasToldAnew(t *testing.T) {
 	}
 	if s, _ := l.state("peer", p, a, p.sidecars[a]); s.InSync || s.Confirmed != first || s.Acked != 1 {
 		t.Errorf("one that was behind: %+v", s)
-	}
-}
-
-// TestSidecarsFollowAgainAfterARestore: where the cluster is as it was at an earlier version,
-// nobody waits for versions that do not come again; what changes from then on counts.
-func TestSidecarsFollowAgainAfterARestore(t *testing.T) {
-	t.Parallel()
-	ref := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web"}
-	l := newLedger()
-	l.publish(models{ref: {}}, 1, nil)
-	l.begin("b")
-	synced := &Sidecar{Dataplane: named(ref), Stream: &Stream{}, Synced: true}
-	hear := func(pods uint64) {
-		l.hear("b", &Told{Sidecars: []*Sidecar{synced}, Heard: map[string]uint64{"pods": pods}, Whole: true})
-	}
-	publish := func(revision uint64, steps ...kube.Step) {
-		for _, s := range steps {
-			s.Revision = revision
-			l.move(s)
-		}
-		l.publish(models{ref: {}}, revision, []api.Ref{ref})
-	}
-	at := func(pods uint64) kube.Step {
-		return kube.Step{Heard: kube.Position{"pods": pods}, Changed: kube.Position{"pods": pods}}
-	}
-	follows := func() bool { return l.follows(l.peers["b"], l.peers["b"].sidecars[ref]) }
-	hear(900)
-	publish(2, at(1000))
-	if follows() {
-		t.Fatal("it follows before its replica knows the change")
-	}
-	publish(3, at(1001), kube.Step{Heard: kube.Position{"pods": 600}, Changed: kube.Position{"pods": 590}})
-	hear(600)
-	if !follows() {
-		t.Errorf("it does not follow after the restore: needed is %v", l.peers["b"].needs)
-	}
-	publish(4, at(601))
-	if follows() {
-		t.Error("it follows before its replica knows the change after the restore")
-	}
-	hear(601)
-	if !follows() {
-		t.Error("it does not follow with all that there is")
 	}
 }

@@ -61,6 +61,7 @@ type Replica struct {
 	found     bool // it was said once which peers there are
 	ledger    *ledger
 	said      kube.Position
+	names     []string // of the resources that this replica follows, as followers were told
 	followers map[*follower]bool
 	following map[string]*following // by address
 }

@@ -97,7 +97,10 @@ type Told struct {
 	Whole bool `protobuf:"varint,6,opt,name=whole,proto3" json:"whole,omitempty"`
 	// How many events were dropped before those of this message, since the follower does not
 	// keep up.
-	Missed        uint64 `protobuf:"varint,7,opt,name=missed,proto3" json:"missed,omitempty"`
+	Missed uint64 `protobuf:"varint,7,opt,name=missed,proto3" json:"missed,omitempty"`
+	// All resources that the replica follows, by the names in heard; none where those are as
+	// before. Nobody waits until it has heard of others.
+	Follows       []string `protobuf:"bytes,8,rep,name=follows,proto3" json:"follows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -179,6 +182,13 @@ func (x *Told) GetMissed() uint64 {
 		return x.Missed
 	}
 	return 0
+}
+
+func (x *Told) GetFollows() []string {
+	if x != nil {
+		return x.Follows
+	}
+	return nil
 }
 
 // Dataplane names one.
@@ -655,7 +665,7 @@ const file_peers_proto_rawDesc = "" +
 	"\vpeers.proto\x12\rweft.peers.v1\"<\n" +
 	"\bInterest\x12\x18\n" +
 	"\areplica\x18\x01 \x01(\tR\areplica\x12\x16\n" +
-	"\x06events\x18\x02 \x01(\bR\x06events\"\xb8\x02\n" +
+	"\x06events\x18\x02 \x01(\bR\x06events\"\xd2\x02\n" +
 	"\x04Told\x12\x18\n" +
 	"\areplica\x18\x01 \x01(\tR\areplica\x124\n" +
 	"\x05heard\x18\x02 \x03(\v2\x1e.weft.peers.v1.Told.HeardEntryR\x05heard\x122\n" +
@@ -663,7 +673,8 @@ const file_peers_proto_rawDesc = "" +
 	"\x04gone\x18\x04 \x03(\v2\x18.weft.peers.v1.DataplaneR\x04gone\x12\x16\n" +
 	"\x06events\x18\x05 \x03(\fR\x06events\x12\x14\n" +
 	"\x05whole\x18\x06 \x01(\bR\x05whole\x12\x16\n" +
-	"\x06missed\x18\a \x01(\x04R\x06missed\x1a8\n" +
+	"\x06missed\x18\a \x01(\x04R\x06missed\x12\x18\n" +
+	"\afollows\x18\b \x03(\tR\afollows\x1a8\n" +
 	"\n" +
 	"HeardEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

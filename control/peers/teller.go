@@ -30,6 +30,7 @@ const (
 type follower struct {
 	dirty stirred // guarded by Replica.mu, as heard is
 	heard kube.Position
+	names []string      // of all resources that this replica follows; nil where they were told
 	wake  chan struct{} // has a token while there is something to tell
 	end   context.CancelCauseFunc
 
@@ -95,9 +96,14 @@ func (r *Replica) advance() {
 			r.said[name], more[name] = n, n
 		}
 	}
+	others := !slices.Equal(r.names, r.ledger.follows)
+	r.names = r.ledger.follows
 	for f := range r.followers {
 		maps.Copy(f.heard, more)
-		if len(f.heard)+len(f.dirty) > 0 {
+		if others {
+			f.names = r.names
+		}
+		if len(f.heard)+len(f.dirty)+len(f.names) > 0 {
 			f.rouse()
 		}
 	}
@@ -157,6 +163,7 @@ func (r *Replica) join(f *follower) error {
 		return server.ErrClosed
 	}
 	maps.Copy(f.heard, r.ledger.heard)
+	f.names = r.names
 	r.followers[f] = true
 	r.telling.Add(1)
 	r.mu.Unlock()
@@ -228,8 +235,8 @@ func (r *Replica) tell(ctx context.Context, g Peers_FollowServer, f *follower, w
 // far this replica is.
 func (r *Replica) news(f *follower) []*Told {
 	r.mu.Lock()
-	heard, dirty := f.heard, f.dirty
-	f.heard, f.dirty = kube.Position{}, stirred{}
+	heard, names, dirty := f.heard, f.names, f.dirty
+	f.heard, f.names, f.dirty = kube.Position{}, nil, stirred{}
 	r.mu.Unlock()
 	out := []*Told{{}}
 	for _, own := range slices.SortedFunc(maps.Keys(dirty), api.Ref.Compare) {
@@ -246,7 +253,8 @@ func (r *Replica) news(f *follower) []*Told {
 			last.Sidecars = append(last.Sidecars, s)
 		}
 	}
-	out[len(out)-1].Heard, out[len(out)-1].Whole = heard, true
+	end := out[len(out)-1]
+	end.Heard, end.Follows, end.Whole = heard, names, true
 	return out
 }
 

@@ -109,6 +109,30 @@ func (r *Replica) Silent() (notes []api.Note) {
 	return notes
 }
 
+// Differing says which peers do not follow the same documents as this replica, for longer than
+// it takes to find a new kind: what they serve is not what this one says of it.
+func (r *Replica) Differing() (notes []api.Note) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for address, f := range r.following {
+		if f.differs.IsZero() || time.Since(f.differs) < silence {
+			continue
+		}
+		here, there := r.ledger.differs(r.ledger.peers[address])
+		for _, x := range []struct {
+			what, of string
+			names    []string
+		}{{"does not read", "this one reads", here}, {"reads", "this one does not read", there}} {
+			if len(x.names) > 0 {
+				notes = append(notes, api.Note{Severity: api.Warning, Code: "DifferentReplica",
+					Message: fmt.Sprintf("the replica %s at %s %s documents that %s (%s), so what it serves may not be what is shown here; give all replicas the same flags and release", f.name, address, x.what, x.of, strings.Join(x.names, ", "))})
+			}
+		}
+	}
+	slices.SortFunc(notes, func(a, b api.Note) int { return strings.Compare(a.Message, b.Message) })
+	return notes
+}
+
 // Settle waits until it is known which peers there are and each has told all that it holds,
 // or for Patience, or until ctx ends.
 func (r *Replica) Settle(ctx context.Context) {

@@ -73,6 +73,7 @@ type Store struct {
 	changed  map[api.Ref]*api.Object  // since the last publication; nil for what is gone
 	moved    map[*feed]bool           // of which something of that is
 	told     map[*feed]uint64         // where the feeds were at the last publication
+	followed map[*feed]bool           // the feeds at the last publication
 	kinds    map[string]int           // sound objects by kind
 	away     map[*connection]*absence // who hears nothing of the API server
 }

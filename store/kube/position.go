@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,6 +19,8 @@ type Step struct {
 	// Heard is how far the store is now, of what has moved. It is less than before where the
 	// cluster itself is as it was earlier: its documents were restored.
 	Heard Position
+	// Follows are all that are followed, in order; nil where they are as before.
+	Follows []string
 	// Changed are those of Heard of which documents have changed: who has heard as much has
 	// the same documents. Of the others nobody else need hear.
 	Changed Position
@@ -74,12 +78,19 @@ func (s *Store) step() Step {
 		}
 	}
 	clear(s.moved)
+	if !maps.Equal(s.followed, s.feeds) {
+		s.followed = maps.Clone(s.feeds)
+		for f := range s.feeds {
+			out.Follows = append(out.Follows, f.resource.name())
+		}
+		slices.Sort(out.Follows)
+	}
 	return out
 }
 
 // tell hands a step on.
 func (s *Store) tell(revision uint64, step Step) {
-	if step.Revision = revision; s.cfg.Moved != nil && len(step.Heard)+len(step.Changed) > 0 {
+	if step.Revision = revision; s.cfg.Moved != nil && len(step.Heard)+len(step.Changed)+len(step.Follows) > 0 {
 		s.cfg.Moved(step)
 	}
 }

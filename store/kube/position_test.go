@@ -50,6 +50,10 @@ func TestAPositionGoesBackWithItsCluster(t *testing.T) {
 		}
 	}
 	replace("900", x("a", "500"))
+	if got := s.step().Follows; len(got) != 1 || got[0] != name {
+		t.Errorf("followed are %v", got)
+	}
+	s.told, f.of.moved[f] = map[*feed]uint64{}, true
 	wants("the first list", 900, 500)
 	if err := f.Add(x("b", "1000")); err != nil {
 		t.Fatal(err)
