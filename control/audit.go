@@ -16,12 +16,15 @@ import (
 type audited struct {
 	store.Store
 	log *slog.Logger
+	// authors are told who writes.
+	authors *authors
 }
 
 // Apply writes and logs what it did.
 func (a audited) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
 	by, client := actor(ctx)
-	s, results, err := a.Store.Apply(store.By(ctx, store.Author{User: clean(by), Client: clean(client)}), plan)
+	author := store.Author{User: clean(by), Client: clean(client)}
+	s, results, err := a.Store.Apply(store.By(ctx, author), a.authors.noting(author, plan))
 	if err != nil {
 		return s, results, err
 	}

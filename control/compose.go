@@ -55,7 +55,7 @@ func (p *Plane) open(ctx context.Context) error {
 	case "kube":
 		return p.openCluster()
 	}
-	defaults := withDefaults{audited{inner, p.log}, p.cfg.SkipDefaultPolicies}
+	defaults := withDefaults{audited{inner, p.log, &p.observe.authors}, p.cfg.SkipDefaultPolicies}
 	if err := defaults.mark(ctx); err != nil {
 		return fmt.Errorf("mark the default policies: %w", err)
 	}
@@ -76,7 +76,7 @@ func (p *Plane) open(ctx context.Context) error {
 
 // openDirectory is --store file: the directory is all that users have.
 func (p *Plane) openDirectory(ctx context.Context) error {
-	p.own = withDefaults{audited{memory.New(api.NewSnapshot(0), nil, time.Now), p.log}, p.cfg.SkipDefaultPolicies}
+	p.own = withDefaults{audited{memory.New(api.NewSnapshot(0), nil, time.Now), p.log, &p.observe.authors}, p.cfg.SkipDefaultPolicies}
 	s, err := file.Open(as(ctx, directoryActor), p.directory(), p.own)
 	if err != nil {
 		return fmt.Errorf("--dir: %w", errors.Join(err, p.own.Close()))

@@ -25,6 +25,7 @@ type observer struct {
 	registry *prometheus.Registry
 	tracer   trace.Tracer
 	events   *web.Events
+	authors  authors
 
 	changes     *prometheus.CounterVec
 	resolving   prometheus.Histogram
@@ -110,13 +111,11 @@ func action(c api.Change) string {
 func (o *observer) received(revision uint64, changes []api.Change) trace.Span {
 	_, span := o.tracer.Start(context.Background(), "change", trace.WithNewRoot(),
 		trace.WithAttributes(attribute.Int64("weft.revision", int64(revision)), attribute.Int("weft.changes", len(changes))))
-	listened := o.events.HasListeners()
 	for _, c := range changes {
 		what := action(c)
 		o.changes.WithLabelValues(what).Inc()
-		if listened {
-			o.events.Publish(web.Event{Type: "change", Revision: revision, Object: c.Ref().String(), Action: what})
-		}
+		by := o.authors.of(c, revision)
+		o.events.Publish(web.Event{Type: "change", Revision: revision, Object: c.Ref().String(), Action: what, User: by.User, Client: by.Client})
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -185,17 +184,13 @@ func (o *observer) Disconnected(p server.Peer, err error) {
 func (o *observer) Pushed(p server.Peer, push server.Push) {
 	o.pushes.WithLabelValues(push.Type).Inc()
 	o.pushBytes.WithLabelValues(push.Type).Add(float64(push.Bytes))
-	if o.events.HasListeners() {
-		o.events.Publish(web.Event{Type: "push", Dataplane: p.Dataplane.String(), Resources: push.Type, Count: push.Resources, Revision: push.Revision})
-	}
+	o.events.Publish(web.Event{Type: "push", Dataplane: p.Dataplane.String(), Resources: push.Type, Count: push.Resources, Revision: push.Revision})
 }
 
 // Acked is told of a confirmation.
 func (o *observer) Acked(p server.Peer, push server.Push, took time.Duration) {
 	o.acks.WithLabelValues(push.Type).Observe(took.Seconds())
-	if o.events.HasListeners() {
-		o.events.Publish(web.Event{Type: "ack", Dataplane: p.Dataplane.String(), Resources: push.Type, Revision: push.Revision, Took: took.Seconds()})
-	}
+	o.events.Publish(web.Event{Type: "ack", Dataplane: p.Dataplane.String(), Resources: push.Type, Revision: push.Revision, Took: took.Seconds()})
 }
 
 // Nacked is told of a refusal.

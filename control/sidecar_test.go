@@ -1,7 +1,6 @@
 package control_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -229,32 +228,6 @@ func TestAStreamWithoutATokenGetsNothing(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		end()
-	}
-}
-
-func TestEventsTellOfAChangeUntilItIsAcknowledged(t *testing.T) {
-	t.Parallel()
-	p := start(t, config(t))
-	p.want(http.StatusOK, http.MethodPost, "/_apply", worldDocs)
-	resp, err := http.Get("http://" + p.API() + "/_events")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	lines := bufio.NewScanner(resp.Body)
-	if lines.Scan(); !strings.HasPrefix(lines.Text(), ":") {
-		t.Fatalf("it begins with %q", lines.Text())
-	}
-	defer p.connect("frontend-1")()
-	p.want(http.StatusCreated, http.MethodPut, "/meshes/default/meshretries/mr-1", retryAll)
-	seen := map[string]bool{}
-	for lines.Scan() && !(seen["change"] && seen["recompute"] && seen["push"] && seen["connect"]) {
-		if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
-			seen[name] = true
-		}
-	}
-	if !seen["recompute"] || !seen["push"] {
-		t.Errorf("seen %v", seen)
 	}
 }
 

@@ -1,9 +1,11 @@
 package web
 
 import (
-	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +18,8 @@ type Event struct {
 	Time      time.Time `json:"time"`
 	Type      string    `json:"type"`
 	Revision  uint64    `json:"revision,omitempty"`
+	User      string    `json:"user,omitempty"`   // who made the change
+	Client    string    `json:"client,omitempty"` // by which program
 	Object    string    `json:"object,omitempty"`
 	Action    string    `json:"action,omitempty"` // created, updated, deleted
 	Dataplane string    `json:"dataplane,omitempty"`
@@ -28,11 +32,15 @@ type Event struct {
 
 // Events hands what happens to everybody who listens. Nobody is waited for: a
 // listener who does not keep up misses events, and is told how many.
+//
+// The newest are kept, for those who ask what happened, and for those who were cut off.
 type Events struct {
-	last      atomic.Uint64
+	process   string // tells ids of this process from those of others
 	listening atomic.Int64
 
 	mu        sync.Mutex
+	last      uint64
+	few, many kept
 	listeners map[*listener]bool
 	users     int           // of the listeners
 	wanted    chan struct{} // closed when the first user comes or the last one goes
@@ -51,26 +59,30 @@ const backlog = 1024
 
 // NewEvents has no listeners yet.
 func NewEvents() *Events {
-	return &Events{listeners: map[*listener]bool{}, wanted: make(chan struct{}), done: make(chan struct{})}
+	return &Events{process: strconv.FormatInt(time.Now().UnixNano(), 36), few: kept{most: keptFew}, many: kept{most: keptMany},
+		listeners: map[*listener]bool{}, wanted: make(chan struct{}), done: make(chan struct{})}
 }
 
 // Close ends all streams of events.
 func (e *Events) Close() { e.once.Do(func() { close(e.done) }) }
 
-// HasListeners reports whether anybody listens, so that events need not be made for nobody.
+// HasListeners reports whether anybody listens.
 func (e *Events) HasListeners() bool { return e.listening.Load() > 0 }
 
-// Publish numbers an event and hands it on.
+// Publish numbers an event, keeps it, and hands it on.
 func (e *Events) Publish(v Event) {
-	v.ID = e.last.Add(1)
-	if !e.HasListeners() {
-		return
-	}
 	if v.Time.IsZero() {
 		v.Time = time.Now().UTC()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.last++
+	v.ID = e.last
+	if slices.Contains(frequent, v.Type) {
+		e.many.add(v)
+	} else {
+		e.few.add(v)
+	}
 	for l := range e.listeners {
 		if !l.user && (v.Dataplane == "" || v.Replica != "") {
 			continue
@@ -93,7 +105,7 @@ func (e *Events) Wanted() (bool, <-chan struct{}) {
 // Relay hands on what happens here on the streams of sidecars, until stop, to somebody who
 // wants nothing himself. Missed is how many such events were dropped since it was asked last.
 func (e *Events) Relay() (events <-chan Event, missed func() uint64, stop func()) {
-	l, stop := e.listen(0)
+	l, _, _, stop := e.listen(0, eventQuery{})
 	return l.events, func() uint64 { return l.missed.Swap(0) }, stop
 }
 
@@ -108,15 +120,17 @@ func (e *Events) Miss(n uint64) {
 	}
 }
 
-// listen counts that many users.
-func (e *Events) listen(users int) (*listener, func()) {
-	l := &listener{user: users > 0, events: make(chan Event, backlog)}
+// listen counts that many users, and begins with what q asks for of what has happened, of
+// which gone is not kept any more.
+func (e *Events) listen(users int, q eventQuery) (l *listener, begin []Event, gone uint64, stop func()) {
+	l = &listener{user: users > 0, events: make(chan Event, backlog)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.listeners[l] = true
 	e.listening.Add(1)
 	e.count(users)
-	return l, func() {
+	begin, gone = q.begin(e)
+	return l, begin, gone, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		delete(e.listeners, l)
@@ -139,19 +153,35 @@ const heartbeat = 15 * time.Second
 
 // events streams what happens until the client goes.
 func (s *server) events(w http.ResponseWriter, r *http.Request) error {
+	q, err := s.eventQueryOf(r)
+	if err != nil {
+		return err
+	}
+	if !q.follow {
+		return s.recent(w, q)
+	}
 	c := http.NewResponseController(w)
-	l, stop := s.Events.listen(1)
+	l, begin, gone, stop := s.Events.listen(1, q)
 	defer stop()
 	_ = c.SetReadDeadline(time.Time{}) // the stream outlives any request's time
-	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Content-Type", ofEvents)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
 	fmt.Fprint(w, ": weft\n\n")
+	if gone > 0 || q.anew {
+		l.missed.Add(gone)
+		err = tellMissed(w, missed{Count: l.missed.Swap(0), Restarted: q.anew})
+	}
+	for _, v := range begin {
+		if err == nil {
+			err = s.Events.tell(w, v)
+		}
+	}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
-	for {
-		if err := c.Flush(); err != nil {
-			return nil // it has gone
+	for err == nil {
+		if err = c.Flush(); err != nil {
+			break // it has gone
 		}
 		_ = c.SetWriteDeadline(time.Now().Add(2 * heartbeat)) // a server without deadlines needs none
 		select {
@@ -162,14 +192,21 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) error {
 		case <-beat.C:
 			fmt.Fprint(w, ": beat\n\n")
 		case v := <-l.events:
-			if n := l.missed.Swap(0); n > 0 {
-				fmt.Fprintf(w, "event: missed\ndata: {\"count\":%d}\n\n", n)
-			}
-			text, err := json.Marshal(v)
-			if err != nil {
-				return nil
-			}
-			fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", v.ID, v.Type, text)
+			err = s.follow(w, l, q, v)
 		}
 	}
+	return nil
+}
+
+// follow tells a listener of an event, and before it of those that were dropped.
+func (s *server) follow(w io.Writer, l *listener, q eventQuery, v Event) error {
+	if n := l.missed.Swap(0); n > 0 {
+		if err := tellMissed(w, missed{Count: n}); err != nil {
+			return err
+		}
+	}
+	if !q.wants(v) {
+		return nil
+	}
+	return s.Events.tell(w, v)
 }

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,7 +89,7 @@ func (s *server) serviceRoutes() []endpoint {
 		{"POST /tokens/revoke", s.revokeTokens, "Make tokens void before their time, by their ids (jti)", reads[tokenIDs](says[revoked]())},
 		{"GET /tokens/revoked", s.revokedTokens, "The ids of all revoked tokens", says[tokenIDs]()},
 		{"POST /tokens/zone", s.zoneToken, "Refused: there are no zones", form{}},
-		{"GET /_events", s.events, "What happens, as server-sent events", form{}.orSays(ofEvents, reflect.TypeFor[Event]())},
+		{"GET /_events", s.events, "What happens, as server-sent events; the header Last-Event-ID goes on where a stream broke off", saysEvents()},
 	}
 }
 
