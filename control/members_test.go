@@ -28,7 +28,7 @@ func TestAPIServerSaysWhatUsersSee(t *testing.T) {
 	for _, namespace := range []string{"on", "off"} {
 		create(t, a.Cluster, "/apis/kuma.io/v1alpha1/namespaces/"+namespace+"/meshretries", retryOf("r", "{numRetries: 3}", ""))
 		create(t, a.Cluster, "/apis/kuma.io/v1alpha1/namespaces/"+namespace+"/dataplanes", `{apiVersion: kuma.io/v1alpha1, kind: Dataplane, metadata: {name: vm},
-spec: {networking: {address: 198.51.100.9, inbound: [{port: 80, tags: {kuma.io/service: vm}}]}}}`)
+spec: {networking: {address: 198.51.100.9, inbound: [{port: 80, tags: {kuma.io/service: vm, kuma.io/protocol: http}}], outbound: [{port: 10001, tags: {kuma.io/service: vm}}]}}}`)
 	}
 	eventually(t, "all is read", func() bool {
 		code, text := a.plane.call(http.MethodGet, "/meshes/default/dataplanes", "")
@@ -66,7 +66,7 @@ spec: {networking: {address: 198.51.100.9, inbound: [{port: 80, tags: {kuma.io/s
 		{reader, "GET", "/global-insight", "", 403, "list meshes"},
 		{reader, "GET", "/meshes", "", 403, "list meshes"},
 		{reader, "POST", "/tokens/dataplane", `{"name":"vm.on"}`, 403, "dataplanes/token"},
-		{reader, "POST", "/_apply?dryRun=true", strings.Replace(retryOf("r", "{numRetries: 4}", ""), "name: r,", "name: r, namespace: 'on',", 1), 200, "updated"},
+		{reader, "POST", "/_apply?dryRun=true", strings.Replace(retryOf("r", "{numRetries: 4}", ""), "name: r,", "name: r, namespace: 'on',", 1), 200, `"dataplane":"vm.on"`},
 		{reader, "POST", "/_apply?dryRun=true", strings.Replace(retryOf("r", "{numRetries: 4}", ""), "name: r,", "name: r, namespace: 'off',", 1), 403, "namespace off"},
 		{reader, "GET", "/metrics", "", 403, "/metrics"},
 		{operator, "GET", mesh + "/meshretries", "", 200, `"total":2`},

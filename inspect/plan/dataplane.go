@@ -63,10 +63,10 @@ func (d *differ) inbound(base Effect, a, b *resolve.Inbound) (out []*entry[Effec
 	was, is := of(a), of(b)
 	e := base
 	if e.Part, e.Before, e.After = PartInbound, was.address, is.address; differs(e.Before, e.After) {
-		out = append(out, d.effects.of(e))
+		out = append(out, d.effect(e))
 	}
 	if e.Part, e.Before, e.After = PartProtocol, was.protocol, is.protocol; a != nil && b != nil && differs(e.Before, e.After) {
-		out = append(out, d.effects.of(e))
+		out = append(out, d.effect(e))
 	}
 	if b == nil {
 		return out
@@ -126,7 +126,7 @@ func (d *differ) endpointsOf(base Effect, a, b *resolve.Endpoints) []*entry[Effe
 	base.Before = orNil(slices.DeleteFunc(slices.Clone(was), stays))
 	base.After = orNil(slices.DeleteFunc(slices.Clone(is), hadIt))
 	if base.Before != nil || base.After != nil {
-		known = append(known, d.effects.of(base))
+		known = append(known, d.effect(base))
 	}
 	d.endpoints[pair] = known
 	return known
@@ -164,7 +164,7 @@ func (d *differ) changed(ref api.Ref, before, after *resolve.Resolved) (out []*e
 			old[r.Name] = r.Version
 		}
 		add := func(r *xds.Resource, action string) {
-			out = append(out, d.envoy.of(Resource{Mesh: ref.Mesh, Type: r.Type[strings.LastIndexByte(r.Type, '.')+1:], Name: r.Name, Action: action}))
+			out = append(out, d.resource(Resource{Mesh: ref.Mesh, Type: r.Type[strings.LastIndexByte(r.Type, '.')+1:], Name: r.Name, Action: action}))
 		}
 		for _, r := range now {
 			version, there := old[r.Name]

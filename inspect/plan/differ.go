@@ -16,8 +16,9 @@ import (
 // differ compares dataplanes, and keeps what it found about what they share.
 type differ struct {
 	renderer *xds.Renderer
-	effects  entries[Effect]
-	envoy    entries[Resource]
+	effects  entries[string, Effect]
+	envoy    entries[resourceKey, Resource]
+	refs     []api.Ref // of dataplanes that were looked at
 
 	outbounds map[outboundPair][]*entry[Effect]
 	inbounds  map[policyPair][]*entry[Effect]
@@ -30,23 +31,22 @@ type differ struct {
 // entry is an effect or a resource, with the dataplanes that have it.
 type entry[T any] struct {
 	what T
-	on   []api.Ref
+	on   []int32 // in differ.refs
 }
 
-// entries are each once, in the order in which they were first met.
-type entries[T any] struct {
-	known map[string]*entry[T]
+// entries are each once, in the order in which they were first met. K tells them apart.
+type entries[K comparable, T any] struct {
+	known map[K]*entry[T]
 	all   []*entry[T]
 }
 
-// of is the entry of what; equal ones are one.
-func (e *entries[T]) of(what T) *entry[T] {
-	key := string(text(what))
+// of is the entry of what; those of one key are one.
+func (e *entries[K, T]) of(key K, what T) *entry[T] {
 	if known := e.known[key]; known != nil {
 		return known
 	}
 	if e.known == nil {
-		e.known = map[string]*entry[T]{}
+		e.known = map[K]*entry[T]{}
 	}
 	x := &entry[T]{what: what}
 	e.known[key] = x
@@ -54,10 +54,20 @@ func (e *entries[T]) of(what T) *entry[T] {
 	return x
 }
 
+// effect is the entry of an effect.
+func (d *differ) effect(e Effect) *entry[Effect] { return d.effects.of(string(text(e)), e) }
+
+// resource is the entry of a resource of Envoy's.
+func (d *differ) resource(r Resource) *entry[Resource] {
+	return d.envoy.of(resourceKey{r.Mesh, r.Type, r.Name, r.Action}, r)
+}
+
+type resourceKey struct{ mesh, typ, name, action string }
+
 // at adds a dataplane, once.
-func (x *entry[T]) at(ref api.Ref) {
-	if n := len(x.on); n == 0 || x.on[n-1] != ref {
-		x.on = append(x.on, ref)
+func (x *entry[T]) at(dp int32) {
+	if n := len(x.on); n == 0 || x.on[n-1] != dp {
+		x.on = append(x.on, dp)
 	}
 }
 
@@ -115,13 +125,23 @@ func (d *differ) dataplane(ref api.Ref, before, after *resolve.Resolved) bool {
 		return false
 	}
 	effects, resources := d.compared(ref, before, after), d.changed(ref, before, after)
+	if after != nil && after.Failed != "" { // nothing is known to be gone, and its sidecar keeps it
+		effects = slices.DeleteFunc(effects, func(x *entry[Effect]) bool { return x.what.After == nil })
+	}
+	dp := d.number(ref)
 	for _, x := range effects {
-		x.at(ref)
+		x.at(dp)
 	}
 	for _, x := range resources {
-		x.at(ref)
+		x.at(dp)
 	}
 	return len(effects)+len(resources) > 0
+}
+
+// number is a dataplane as entries name it. Those that are told apart come one after another.
+func (d *differ) number(ref api.Ref) int32 {
+	d.refs = append(d.refs, ref)
+	return int32(len(d.refs) - 1)
 }
 
 func (d *differ) compared(ref api.Ref, before, after *resolve.Resolved) []*entry[Effect] {
@@ -134,34 +154,36 @@ func (d *differ) compared(ref api.Ref, before, after *resolve.Resolved) []*entry
 	default:
 		return slices.Concat(d.outboundsOf(base, before, after), d.inboundsOf(base, before, after), d.clustersOf(base, before, after))
 	}
-	return []*entry[Effect]{d.effects.of(base)}
+	return []*entry[Effect]{d.effect(base)}
 }
 
-// told are the effects that somebody has.
-func (d *differ) told() []Effect {
-	out := []Effect{}
-	for _, x := range d.effects.all {
-		if len(x.on) > 0 {
-			x.what.On = onOf(x.on)
-			out = append(out, x.what)
-		}
-	}
-	return out
+// told are the effects that somebody has: the first of them, and how many there are beyond.
+func (d *differ) told(b *budget) (out []Effect, cut int) {
+	return firstOf(d, d.effects.all, b, func(e *Effect, on On) { e.On = on })
 }
 
-// resources are those that somebody has, by type and name.
-func (d *differ) resources() []Resource {
-	out := []Resource{}
-	for _, x := range d.envoy.all {
-		if len(x.on) > 0 {
-			x.what.On = onOf(x.on)
-			out = append(out, x.what)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Resource) int {
-		return cmp.Or(cmp.Compare(a.Mesh, b.Mesh), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
+// resources are those that somebody has, by type and name, and how many there are beyond.
+func (d *differ) resources(b *budget) ([]Resource, int) {
+	slices.SortStableFunc(d.envoy.all, func(x, y *entry[Resource]) int {
+		return cmp.Or(cmp.Compare(x.what.Mesh, y.what.Mesh), cmp.Compare(x.what.Type, y.what.Type), cmp.Compare(x.what.Name, y.what.Name))
 	})
-	return out
+	return firstOf(d, d.envoy.all, b, func(r *Resource, on On) { r.On = on })
+}
+
+// firstOf are the first entries that somebody has, each with those who have it.
+func firstOf[T any](d *differ, all []*entry[T], b *budget, set func(*T, On)) (out []T, cut int) {
+	out = []T{}
+	for _, x := range all {
+		switch {
+		case len(x.on) == 0:
+		case len(out) == Longest:
+			cut++
+		default:
+			set(&x.what, b.on(len(x.on), func(i int) api.Ref { return d.refs[x.on[i]] }))
+			out = append(out, x.what)
+		}
+	}
+	return out, cut
 }
 
 // text is v as it is told. What cannot be told is equal to nothing else that cannot.
@@ -174,4 +196,16 @@ func text(v any) []byte {
 }
 
 // differs reports whether two values are told differently.
-func differs(a, b any) bool { return !bytes.Equal(text(a), text(b)) }
+func differs(a, b any) bool {
+	switch x := a.(type) {
+	case string:
+		if y, ok := b.(string); ok {
+			return x != y
+		}
+	case nil:
+		if b == nil {
+			return false
+		}
+	}
+	return !bytes.Equal(text(a), text(b))
+}

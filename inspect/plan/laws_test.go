@@ -1,12 +1,7 @@
 package plan_test
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
-	"iter"
-	"maps"
-	"slices"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -14,11 +9,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/internal/worlds"
-	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -107,139 +99,4 @@ func each(on plan.On) []string {
 		return []string{on.Dataplane}
 	}
 	return on.Dataplanes
-}
-
-// TestPlanAgreesWithExplain: what differs between the explanations of a dataplane before and
-// after is what a plan says of it, with the values that they say.
-func TestPlanAgreesWithExplain(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		step := drawn(t)
-		told := map[string]map[fact][2]string{}
-		for _, e := range plan.Of(step, nil).Effects {
-			for _, dp := range each(e.On) {
-				dp = e.Mesh + " " + dp
-				if told[dp] == nil {
-					told[dp] = map[fact][2]string{}
-				}
-				told[dp][factOf(e)] = [2]string{encoded(e.Before), encoded(e.After)}
-			}
-		}
-		for r := range step.After.Dataplanes("") {
-			if _, ok := step.Before.Dataplane(r.Ref); !ok {
-				continue
-			}
-			compare(t, told[r.Ref.Mesh+" "+r.Ref.FullName()], facts(t, step.Before, r.Ref), facts(t, step.After, r.Ref))
-		}
-	})
-}
-
-// fact is something that holds at a dataplane.
-type fact struct {
-	of, rule string // the destination or the inbound, and the key or name in TLS of a rule
-	what     string // kind and field of a policy, or a part
-}
-
-func factOf(e plan.Effect) fact {
-	f := fact{of: encoded(e.Destination), what: string(e.Part)}
-	if e.Policy != "" {
-		f.what = e.Policy + " " + e.Field
-	}
-	if e.Inbound != nil {
-		f.of = fmt.Sprint(e.Inbound.Name, e.Inbound.Address)
-	}
-	if e.Route != nil {
-		f.rule = e.Route.Key + e.Route.ServerName
-	}
-	return f
-}
-
-func encoded(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
-
-// compare holds that each fact that differs is told, with its values. Of what goes or comes
-// as a whole the whole may be told.
-func compare(t *rapid.T, told map[fact][2]string, before, after map[fact]string) {
-	for f := range maps.Keys(maps.Collect(chain(before, after))) {
-		was, is := cmp.Or(before[f], "null"), cmp.Or(after[f], "null")
-		if was == is {
-			continue
-		}
-		whole := func(f fact) bool { said, ok := told[f]; return ok && (said[0] == "null" || said[1] == "null") }
-		said, ok := told[f]
-		if ok && said != [2]string{was, is} || !ok && !whole(fact{f.of, f.rule, "route"}) && !whole(fact{f.of, "", "outbound"}) && !whole(fact{f.of, "", "inbound"}) {
-			t.Fatalf("%+v is explained as %s, then %s, and planned as %v", f, was, is, said)
-		}
-	}
-}
-
-func chain[K comparable, V any](list ...map[K]V) iter.Seq2[K, V] {
-	return func(yield func(K, V) bool) {
-		for _, m := range list {
-			for k, v := range m {
-				if !yield(k, v) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// facts are what an explanation says that has an effect, but for who is ready to answer. Of
-// two outbounds to one destination the first counts.
-func facts(t *rapid.T, m *resolve.Model, ref api.Ref) map[fact]string {
-	x, err := inspect.Explain(m.Reader(nil), ref, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[fact]string{}
-	fields := func(at fact, of map[string]sim.Policy) {
-		for kind, p := range of {
-			for field, said := range p.Why {
-				if at.what = kind + " " + field; !slices.Contains(p.Idle, field) {
-					out[at] = encoded(said[len(said)-1].Value)
-				}
-			}
-		}
-	}
-	part := func(at fact, what string, v any, there bool) {
-		if at.what = what; there {
-			out[at] = encoded(v)
-		}
-	}
-	seen := map[string]bool{}
-	for _, o := range x.Outbounds {
-		if seen[o.ID] {
-			continue
-		}
-		seen[o.ID] = true
-		at := fact{of: encoded(o.Destination)}
-		fields(at, o.Policies)
-		part(at, "protocol", o.Protocol, true)
-		for _, r := range o.Routes {
-			for i := range r.Backends {
-				if r.Backends[i].Reason == "it has no endpoints" {
-					r.Backends[i].Status, r.Backends[i].Reason, r.Backends[i].Outcome = 0, "", ""
-				}
-			}
-			at.rule = r.Key + r.ServerName
-			part(at, "backends", r.Backends, len(r.Backends) > 0)
-			part(at, "filters", r.Filters, len(r.Filters) > 0)
-			part(at, "mirrors", r.Mirrors, len(r.Mirrors) > 0)
-			if r.ServerName == "" && r.Key != "" {
-				fields(at, r.Policies)
-			}
-		}
-	}
-	for _, in := range x.Inbounds {
-		of := fact{of: fmt.Sprint(in.Name, in.Address)}
-		fields(of, in.Policies)
-		part(of, "protocol", in.Protocol, true)
-	}
-	return out
 }

@@ -44,7 +44,7 @@ func (d *differ) outboundsOf(base Effect, before, after *resolve.Resolved) (out 
 		if is[key] == nil {
 			e := about(base, was[key].Destination)
 			e.Part, e.Before = PartOutbound, was[key].addresses
-			out = append(out, d.effects.of(e))
+			out = append(out, d.effect(e))
 		}
 	}
 	for _, key := range newer {
@@ -55,7 +55,7 @@ func (d *differ) outboundsOf(base Effect, before, after *resolve.Resolved) (out 
 			e.Before = b.addresses
 		}
 		if differs(e.Before, e.After) {
-			out = append(out, d.effects.of(e))
+			out = append(out, d.effect(e))
 		}
 		if b != nil && b.Outbound != a.Outbound {
 			out = append(out, d.outbound(about(base, a.Destination), b.Outbound, a.Outbound)...)
@@ -80,7 +80,7 @@ func (d *differ) outbound(base Effect, a, b *resolve.Outbound) []*entry[Effect] 
 	if pair.was != pair.is {
 		e := base
 		e.Part, e.Before, e.After = PartProtocol, pair.was, pair.is
-		out = append(out, d.effects.of(e))
+		out = append(out, d.effect(e))
 	}
 	if pair.before != pair.after {
 		out = append(out, d.routes(base, a, b)...)
@@ -108,7 +108,7 @@ func (d *differ) connections(base Effect, a, b *resolve.TCPTable) (out []*entry[
 			e.Origin = was[name].by
 		}
 		if differs(e.Before, e.After) {
-			out = append(out, d.effects.of(e))
+			out = append(out, d.effect(e))
 		}
 	}
 	return out

@@ -90,6 +90,7 @@ const (
 	PartOrigins   Part = "origins"   // the rules that it was merged from
 	PartEndpoints Part = "endpoints" // of a destination: those that go, and those that come
 	PartInbound   Part = "inbound"   // its address
+	PartNames     Part = "names"     // that its workload may call where its sidecar answers DNS: those that go, and those that come
 )
 
 // Route names a rule, or the name in TLS of those whose connections go on.
@@ -122,6 +123,9 @@ func Of(s Step, results []store.Result) Plan {
 	d := newDiffer(s.Renderer)
 	affected := map[api.Ref]bool{}
 	for _, ref := range s.Affected {
+		if s.Wanted != nil && !s.Wanted() {
+			break
+		}
 		if s.See != nil && !s.See(ref) {
 			continue
 		}
@@ -131,17 +135,20 @@ func Of(s Step, results []store.Result) Plan {
 			affected[ref] = true
 		}
 	}
-	p := Plan{From: s.Before.Snapshot().Revision(), Changes: ChangesOf(results), Effects: d.told(), Envoy: d.resources(), Warnings: []inspect.Violation{}}
-	p.Effects, p.Cut = cut(p.Effects, p.Cut)
-	p.Envoy, p.Cut = cut(p.Envoy, p.Cut)
-	p.Dataplanes = dataplanes(s, affected)
+	d.names(s, affected)
+	b := budget{mostNames}
+	p := Plan{From: s.Before.Snapshot().Revision(), Changes: ChangesOf(results), Dataplanes: dataplanes(s, affected, &b), Warnings: []inspect.Violation{}}
+	var more int
+	p.Effects, p.Cut = d.told(&b)
+	p.Envoy, more = d.resources(&b)
+	p.Cut += more
 	for _, v := range warnings(s, d) {
 		p.Warnings = append(p.Warnings, inspect.ViolationOf(v))
 	}
 	return p
 }
 
-func dataplanes(s Step, affected map[api.Ref]bool) Dataplanes {
+func dataplanes(s Step, affected map[api.Ref]bool, b *budget) Dataplanes {
 	out := Dataplanes{Affected: len(affected)}
 	meshes := map[string]bool{}
 	for _, ref := range s.Touched {
@@ -159,7 +166,7 @@ func dataplanes(s Step, affected map[api.Ref]bool) Dataplanes {
 		out.Total = len(on)
 	}
 	slices.SortFunc(on, api.Ref.Compare)
-	out.On = onOf(on)
+	out.On = b.on(len(on), func(i int) api.Ref { return on[i] })
 	return out
 }
 
@@ -171,26 +178,26 @@ func meshOf(ref api.Ref) string {
 	return ref.Mesh
 }
 
-// onOf names dataplanes.
-func onOf(refs []api.Ref) On {
-	if len(refs) == 1 {
-		return On{Dataplane: refs[0].FullName()}
+// How many names of dataplanes a plan has at most, in all its lists together, and how many each
+// list has that comes when they are spent: an answer is not effects times dataplanes long.
+const (
+	mostNames  = 50_000
+	fewestEach = 10
+)
+
+// budget is how many names may still be told.
+type budget struct{ names int }
+
+// on names n dataplanes, as many as the budget has left.
+func (b *budget) on(n int, ref func(int) api.Ref) On {
+	if n == 1 {
+		return On{Dataplane: ref(0).FullName()}
 	}
-	var out On
-	for _, ref := range refs {
-		if len(out.Dataplanes) == Longest {
-			out.Cut = len(refs) - Longest
-			break
-		}
-		out.Dataplanes = append(out.Dataplanes, ref.FullName())
+	most := min(n, Longest, max(b.names, fewestEach))
+	b.names -= most
+	out := On{Cut: n - most}
+	for i := range most {
+		out.Dataplanes = append(out.Dataplanes, ref(i).FullName())
 	}
 	return out
-}
-
-// cut is the first of a list, and how many more were cut.
-func cut[T any](list []T, already int) ([]T, int) {
-	if len(list) <= Longest {
-		return list, already
-	}
-	return list[:Longest], already + len(list) - Longest
 }

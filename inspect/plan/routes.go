@@ -40,7 +40,7 @@ func (d *differ) routes(base Effect, a, b *resolve.Outbound) (out []*entry[Effec
 		if _, stays := is[key]; !stays {
 			e := on(base, was[key].Route)
 			e.Part, e.Before, e.Origin = PartRoute, was[key].at, strongest(was[key].Origins)
-			out = append(out, d.effects.of(e))
+			out = append(out, d.effect(e))
 		}
 	}
 	for _, key := range newer {
@@ -52,7 +52,7 @@ func (d *differ) routes(base Effect, a, b *resolve.Outbound) (out []*entry[Effec
 			e.Before = before.at
 		}
 		if !there || moved[key] {
-			out = append(out, d.effects.of(e))
+			out = append(out, d.effect(e))
 		}
 		if before.Route != after.Route {
 			out = append(out, d.rule(on(base, after.Route), a.Destination.Protocol, before.Route, b.Destination.Protocol, after.Route)...)
@@ -126,7 +126,7 @@ func (d *differ) rule(base Effect, was api.Protocol, before *resolve.Route, is a
 			} else if byBefore != nil && !sameOrigin(byBefore, by) {
 				e.OriginBefore = byBefore
 			}
-			out = append(out, d.effects.of(e))
+			out = append(out, d.effect(e))
 		}
 	}
 	by, byBefore := strongest(now.Origins), strongest(old.Origins)
@@ -184,7 +184,7 @@ func (d *differ) policies(base Effect, before, after map[string]sim.Policy) (out
 				e.OriginBefore = a.Origin
 			}
 			if other || had != has || differs(a.Value, b.Value) {
-				out = append(out, d.effects.of(e))
+				out = append(out, d.effect(e))
 			}
 		}
 	}

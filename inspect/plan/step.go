@@ -21,6 +21,9 @@ type Step struct {
 	Renderer *xds.Renderer
 	// See reports whether a dataplane may be told of; nil tells of all. Others are not looked at.
 	See func(api.Ref) bool
+	// Wanted reports whether somebody still waits for the plan; nil: somebody does. One that
+	// nobody waits for is not whole.
+	Wanted func() bool
 }
 
 // Next is the step from what holds to what would hold after writes, with now as their time,

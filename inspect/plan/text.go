@@ -23,13 +23,13 @@ func Text(w io.Writer, p Plan, s inspect.Style) error {
 	}
 	line("")
 	line("%s", s.Paint("1", p.summary()))
-	at, place := "", ""
+	place := ""
 	for i := range p.Effects {
 		e := &p.Effects[i]
-		if on := e.names(10); i == 0 || !e.same(&p.Effects[i-1].On) || on != at {
-			at, place = on, "\x00"
+		if i == 0 || !e.same(&p.Effects[i-1].On) {
+			place = "\x00"
 			line("")
-			line("%s", s.Paint("1", "at "+on))
+			line("%s", s.Paint("1", "at "+e.names(10)))
 		}
 		if e.place() != place {
 			if place = e.place(); place != "" {

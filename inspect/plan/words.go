@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -50,7 +51,7 @@ func (e *Effect) change() string {
 		return "new"
 	case e.Part == PartRoute && e.After == nil:
 		return "goes"
-	case e.Part == PartEndpoints:
+	case e.Part == PartEndpoints || e.Part == PartNames:
 		return strings.TrimSpace(listed("- ", e.Before) + " " + listed("+ ", e.After))
 	case e.Policy != "" && !differs(e.Before, e.After):
 		return valueText(e.After) + ", as before"
@@ -165,7 +166,9 @@ func (o *On) names(most int) string {
 	return strings.Join(all, ", ")
 }
 
-func (o *On) same(p *On) bool { return !differs(o, p) }
+func (o *On) same(p *On) bool {
+	return o.Dataplane == p.Dataplane && o.Cut == p.Cut && slices.Equal(o.Dataplanes, p.Dataplanes)
+}
 
 func counted(n int, one, several string) string {
 	if n == 1 {

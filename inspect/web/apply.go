@@ -88,7 +88,13 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 // applied answers with what became of a batch, or would become of it.
 func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, done outcome, dry bool) error {
 	warnings := append(b.found, b.adjusted...)
-	warnings = append(warnings, inspect.Unreported(warnings, s.dangling(done.model, b.objects))...)
+	everything, err := s.explainsAll(ctx)
+	if err != nil {
+		return err
+	}
+	if everything { // a reference that leads nowhere tells what there is elsewhere
+		warnings = append(warnings, inspect.Unreported(warnings, s.dangling(done.model, b.objects))...)
+	}
 	var told []inspect.Violation
 	for _, v := range warnings {
 		told = append(told, inspect.ViolationOf(v))

@@ -165,3 +165,33 @@ func TestUsersOfAClusterHaveTokensOfTheCluster(t *testing.T) {
 		t.Errorf("%d %s", code, text)
 	}
 }
+
+// TestPlansTellMembersOfTheirNamespaces: who may not explain every dataplane is told of none
+// but those of their namespaces, and nothing of what drafts find elsewhere.
+func TestPlansTellMembersOfTheirNamespaces(t *testing.T) {
+	t.Parallel()
+	const docs = `{type: Mesh, name: default}
+---
+{apiVersion: v1, kind: Service, metadata: {name: stock, namespace: "off"}, spec: {ports: [{port: 80, appProtocol: http}]}}
+---
+{type: MeshService, mesh: default, name: web, spec: {selector: {dataplaneTags: {kuma.io/service: web}}, ports: [{port: 80, appProtocol: http}]}}
+---
+{apiVersion: kuma.io/v1alpha1, kind: Dataplane, metadata: {name: vm, namespace: "on"}, spec: {networking: {address: 127.0.0.1, inbound: [{port: 9000, tags: {kuma.io/service: web, kuma.io/protocol: http}}],
+  outbound: [{port: 10001, tags: {kuma.io/service: web}}]}}}
+---
+{apiVersion: kuma.io/v1alpha1, kind: Dataplane, metadata: {name: vm, namespace: "off"}, spec: {networking: {address: 127.0.0.2, inbound: [{port: 9000, tags: {kuma.io/service: web, kuma.io/protocol: http}}],
+  outbound: [{port: 10001, tags: {kuma.io/service: web}}]}}}
+`
+	const change = `{type: MeshRetry, mesh: default, name: r, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: web}, default: {http: {numRetries: 7}}}, {targetRef: {kind: MeshService, name: stok, namespace: "off"}, default: {http: {numRetries: 7}}}]}}`
+	_, url := inCluster(t, docs, func(a web.Access) bool { return a.Subresource != "explain" || a.Namespace == "on" })
+	code, text := send(t, http.MethodPost, url+"/_apply?dryRun=true", change, "Authorization", "Bearer one")
+	if code != http.StatusOK || !strings.Contains(text, `"dataplane":"vm.on"`) || !strings.Contains(text, `"after":7`) || !strings.Contains(text, `"dataplanes":{"total":1,"affected":1,`) ||
+		strings.Contains(text, "vm.off") || strings.Contains(text, "stok") {
+		t.Errorf("who sees one namespace: %d %s", code, text)
+	}
+	_, url = inCluster(t, docs, func(web.Access) bool { return true })
+	code, text = send(t, http.MethodPost, url+"/_apply?dryRun=true", change, "Authorization", "Bearer one")
+	if code != http.StatusOK || !strings.Contains(text, "vm.off") || !strings.Contains(text, "stok") {
+		t.Errorf("who sees all: %d %s", code, text)
+	}
+}

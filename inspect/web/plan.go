@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -40,20 +41,40 @@ func (s *server) previewed(ctx context.Context, write store.Plan) (outcome, erro
 func (s *server) plan(ctx context.Context, o outcome) (planned, error) {
 	step := *o.step
 	step.Renderer = s.Renderer
+	step.Wanted = func() bool { return ctx.Err() == nil }
+	everything, err := s.explainsAll(ctx)
+	if err != nil {
+		return planned{}, err
+	}
 	var failed error
 	var cut bool
-	if mustAsk(ctx) {
+	if !everything {
 		step.See = s.explained(ctx, &failed, &cut)
 	}
 	out := planned{Revision: o.revision, DryRun: true, Results: resultsOf(o.results), Plan: plan.Of(step, o.results)}
-	if step.See != nil {
+	if !everything {
 		out.Warnings = []inspect.Violation{}
 	}
 	if cut {
 		out.Notes = append(out.Notes, api.Note{Severity: api.Info, Code: "Cut",
 			Message: fmt.Sprintf("the change may concern dataplanes of more than %d namespaces, of which the others were not looked at; ask who may see all", mostAsked)})
 	}
-	return out, failed
+	return out, errors.Join(failed, ctx.Err())
+}
+
+// explainsAll reports whether who asks may be told what applies to every dataplane, and so what
+// there is in every namespace.
+func (s *server) explainsAll(ctx context.Context) (bool, error) {
+	if !mustAsk(ctx) {
+		return true, nil
+	}
+	u, _ := ctx.Value(userKey{}).(user)
+	t, _ := s.Catalog.Type(api.KindDataplane)
+	may, err := u.may(ctx, Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Subresource: "explain"})
+	if err != nil {
+		return false, problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+	}
+	return may, nil
 }
 
 func resultsOf(list []store.Result) []result {
@@ -91,9 +112,6 @@ func (s *server) explained(ctx context.Context, failed *error, cut *bool) func(a
 func (s *server) wouldRemove(w http.ResponseWriter, r *http.Request, write store.Plan, err error) error {
 	if err != nil {
 		return err
-	}
-	if s.ReadOnly {
-		return s.refusal(r.Context())
 	}
 	o, err := s.previewed(r.Context(), write)
 	if err != nil {

@@ -79,23 +79,24 @@ func (e elsewhere) Apply(context.Context, store.Plan) (*api.Snapshot, []store.Re
 	return nil, nil, e.refuses
 }
 
-// Who deletes where nothing can be written is told where to do it, in a dry run too.
+// Who deletes where nothing can be written is told where to do it; what it would change is
+// planned all the same.
 func TestReadOnlyStoresSayWhereDocumentsAreWritten(t *testing.T) {
 	t.Parallel()
 	for _, refuses := range []error{store.ErrDirectory, store.ErrKubernetes} {
 		server, _ := serveWith(t, meshX, false, func(c *web.Config) { c.ReadOnly, c.Documents = true, elsewhere{c.Documents, refuses} })
-		for _, path := range []string{"/meshes/x", "/meshes/x?dryRun=true"} {
-			if code, text := call(t, http.MethodDelete, server.URL+path, ""); code != http.StatusMethodNotAllowed || !strings.Contains(text, refuses.Error()) {
-				t.Errorf("%s, where a write is answered %v: %d %s", path, refuses, code, text)
+		for _, write := range []string{"DELETE /meshes/x", "POST /_rollback?to=1"} {
+			method, path, _ := strings.Cut(write, " ")
+			if code, text := call(t, method, server.URL+path, ""); code != http.StatusMethodNotAllowed || !strings.Contains(text, refuses.Error()) {
+				t.Errorf("%s, where a write is answered %v: %d %s", write, refuses, code, text)
 			}
 		}
-	}
-	server, _ := serveWith(t, meshX, false, func(c *web.Config) { c.ReadOnly = true }) // and no store that says so
-	if code, text := call(t, http.MethodDelete, server.URL+"/meshes/x?dryRun=true", ""); code != http.StatusMethodNotAllowed {
-		t.Errorf("a dry run: %d %s", code, text)
-	}
-	if code, text := call(t, http.MethodGet, server.URL+"/meshes/x", ""); code != http.StatusOK {
-		t.Errorf("after a dry run: %d %s", code, text)
+		if code, text := call(t, http.MethodDelete, server.URL+"/meshes/x?dryRun=true", ""); code != http.StatusOK || !strings.Contains(text, `{"object":"Mesh/x","action":"delete"}`) {
+			t.Errorf("a dry run: %d %s", code, text)
+		}
+		if code, text := call(t, http.MethodGet, server.URL+"/meshes/x", ""); code != http.StatusOK {
+			t.Errorf("after a dry run: %d %s", code, text)
+		}
 	}
 }
 
