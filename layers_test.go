@@ -21,7 +21,8 @@ const module = "github.com/weftmesh/weft/"
 // packages of lines above its own, and where a line says so packages of its own
 // line. A name with a slash-star stands for every package below it.
 var layers = []string{
-	"deploy api/hostname",
+	"deploy api/template",
+	"api/hostname api/spiffe",
 	"api",
 	"api/jsonschema",
 	"api/decode api/crd",

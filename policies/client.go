@@ -1,9 +1,8 @@
 package policies
 
 import (
-	"strings"
-
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/spiffe"
 )
 
 // check checks a comparison of one of types, whose value sound accepts.
@@ -24,20 +23,12 @@ func (m *ValueMatch) check(f *Findings, at api.Path, sound func(f *Findings, at 
 
 // spiffeID wants spiffe://trust-domain/path, or a beginning of one.
 func spiffeID(f *Findings, at api.Path, value string, prefix bool) {
-	rest, ok := strings.CutPrefix(value, "spiffe://")
-	domain, path, hasPath := strings.Cut(rest, "/")
-	lower := "abcdefghijklmnopqrstuvwxyz0123456789-_."
-	const upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	ok = ok && domain != "" && strings.Trim(domain, lower) == ""
-	if hasPath {
-		for i, segment := range strings.Split(path, "/") {
-			last := prefix && i == strings.Count(path, "/")
-			empty := segment == "" || segment == "." || segment == ".."
-			ok = ok && (!empty || last && segment == "") && strings.Trim(segment, lower+upper) == ""
-		}
+	parse := spiffe.Parse
+	if prefix {
+		parse = spiffe.ParsePrefix
 	}
-	if !ok {
-		f.Breaks(at, "%q is no SPIFFE ID; write spiffe://trust-domain/path", api.Clip(value))
+	if _, err := parse(value); err != nil {
+		f.Breaks(at, "is no SPIFFE ID: %v", err)
 	}
 }
 
