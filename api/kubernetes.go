@@ -191,7 +191,7 @@ type SlicePort struct {
 // IsReady reports whether the endpoint takes new requests.
 func (a *SliceAddress) IsReady() bool {
 	c := a.Conditions
-	return c == nil || (c.Ready == nil || *c.Ready) && !a.terminates()
+	return c == nil || (c.Ready == nil || *c.Ready) && !a.Terminates()
 }
 
 // Serves reports whether the endpoint answers, though it may be about to end: it is
@@ -201,8 +201,9 @@ func (a *SliceAddress) Serves() bool {
 	return a.IsReady() || c != nil && c.Serving != nil && *c.Serving
 }
 
-func (a *SliceAddress) terminates() bool {
-	return a.Conditions.Terminating != nil && *a.Conditions.Terminating
+// Terminates reports whether the endpoint is about to end.
+func (a *SliceAddress) Terminates() bool {
+	return a.Conditions != nil && a.Conditions.Terminating != nil && *a.Conditions.Terminating
 }
 
 // Namespace is the spec of a Namespace, of which only the labels count.

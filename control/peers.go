@@ -127,7 +127,7 @@ func peersIn(all map[api.Ref]*api.Object) (out []peers.Peer) {
 			if e.Conditions != nil && e.Conditions.Serving != nil {
 				serves = *e.Conditions.Serving
 			}
-			found := peers.Peer{Address: net.JoinHostPort(e.Addresses[0], strconv.FormatUint(uint64(port), 10)), Ready: serves}
+			found := peers.Peer{Address: net.JoinHostPort(e.Addresses[0], strconv.FormatUint(uint64(port), 10)), Ready: serves, Stopping: e.Terminates()}
 			if e.TargetRef != nil {
 				found.Name = e.TargetRef.Name
 			}

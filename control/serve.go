@@ -44,7 +44,7 @@ func (p *Plane) Serve(ctx context.Context) error {
 
 // shutdown ends what serves. Streams end first, so that sidecars turn to another control
 // plane; they keep what they have. Those of a cluster do so little by little, and meanwhile
-// everything is answered as before, but that nobody is sent here any more.
+// everything is answered as before, to peers too, but that nobody is sent here any more.
 func (p *Plane) shutdown(ctx context.Context) {
 	over := time.Duration(0)
 	if p.cluster != nil {
@@ -54,14 +54,11 @@ func (p *Plane) shutdown(ctx context.Context) {
 	defer cancel()
 	p.ephemerals.close()
 	p.returning.close()
-	var port sync.WaitGroup
-	port.Go(func() {
-		if err := p.xdsPort.Shutdown(ctx); err != nil {
-			p.log.Warn("sidecars were cut off", "error", err)
-		}
-	})
+	p.xdsPort.Drain() // sidecars are refused, and peers are not
 	p.endStreams(ctx, over)
-	port.Wait()
+	if err := p.xdsPort.Shutdown(ctx); err != nil {
+		p.log.Warn("sidecars were cut off", "error", err)
+	}
 	p.shutdownHTTPS(ctx)
 	p.observe.events.Close()
 	if err := p.apiSrv.Shutdown(ctx); err != nil {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/xds/server"
 )
 
 // Bounds on peers that do not answer.
@@ -33,6 +34,8 @@ type Peer struct {
 	Address string // HOST:PORT
 	Name    string // of its pod; empty where nobody says
 	Ready   bool   // whoever asks is sent to it
+	// Stopping says that it is about to end, and holds sidecars until they have moved.
+	Stopping bool
 }
 
 // following is the connection to one peer.
@@ -47,6 +50,7 @@ type following struct {
 	name  string           // as it calls itself, once it has
 	heard time.Time        // the last word; zero while there is no stream
 	why   error            // why there is none
+	left  bool             // it has ended the last one itself, which it does when it holds nothing more
 
 	differs time.Time // since when it has followed other resources than this replica; zero while it does not
 }
@@ -126,6 +130,7 @@ func (r *Replica) follow(ctx context.Context, f *following, address string) {
 		r.end(f, address)
 		r.mu.Lock()
 		f.self = f.self || errors.Is(err, errSelf)
+		f.left = f.left || begun && status.Convert(err).Message() == status.Convert(server.ErrClosed).Message()
 		f.why = err
 		gone := f.peer.Address == "" || f.self
 		r.mu.Unlock()
@@ -185,16 +190,7 @@ func (r *Replica) followOnce(ctx context.Context, f *following, address string) 
 		return false, errSelf
 	}
 	r.begin(f, conn, address, first.GetReplica())
-	go func() { // ends with ctx
-		for ctx.Err() == nil {
-			select {
-			case <-ctx.Done():
-			case <-changed:
-				wanted, changed = r.cfg.Events.Wanted()
-				_ = g.Send(&Interest{Replica: r.cfg.Name, Events: wanted}) // Recv says why not
-			}
-		}
-	}()
+	go r.want(ctx, g, changed)
 	for {
 		t, err := g.Recv()
 		if cause := context.Cause(ctx); errors.Is(cause, errSilent) {
@@ -205,6 +201,20 @@ func (r *Replica) followOnce(ctx context.Context, f *following, address string) 
 		}
 		watchdog.Reset(silence)
 		r.hear(f, address, t)
+	}
+}
+
+// want tells a peer whether events are wanted, whenever that has changed, until ctx ends.
+func (r *Replica) want(ctx context.Context, g Peers_FollowClient, changed <-chan struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			var wanted bool
+			wanted, changed = r.cfg.Events.Wanted()
+			_ = g.Send(&Interest{Replica: r.cfg.Name, Events: wanted}) // Recv says why not
+		}
 	}
 }
 
@@ -219,7 +229,7 @@ func (r *Replica) begin(f *following, conn *grpc.ClientConn, address, name strin
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f.hangUp()
-	f.conn, f.name, f.heard, f.why = conn, name, time.Now(), nil
+	f.conn, f.name, f.heard, f.why, f.left = conn, name, time.Now(), nil, false
 	r.ledger.begin(address)
 	r.cfg.Log.Info("a peer is followed", "address", address, "replica", name)
 }

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,33 @@ func TestAPeerIsFollowedAtOneAddress(t *testing.T) {
 		}
 		if diff := cmp.Diff(x.wants, r.once(x.all)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestWhoIsSilentIsNamed: a replica that should answer and does not, also one that is stopping,
+// but none that has said that it holds nothing more.
+func TestWhoIsSilentIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		is   following
+		want string
+	}{
+		"one that never answered":       {following{peer: Peer{Name: "b", Ready: true}}, "the replica b at 10.0.0.1:5678 does not answer, so"},
+		"one that starts":               {following{peer: Peer{Name: "b"}}, ""},
+		"one that stops":                {following{peer: Peer{Name: "b", Stopping: true}, why: errSilent}, "the replica b at 10.0.0.1:5678 is stopping and does not answer, so"},
+		"one that stopped":              {following{peer: Peer{Name: "b", Stopping: true}, left: true}, ""},
+		"one that stopped and is ready": {following{peer: Peer{Name: "b", Ready: true}, left: true}, "the replica b at 10.0.0.1:5678 does not answer, so"},
+		"this one":                      {following{peer: Peer{Ready: true}, self: true}, ""},
+	} {
+		r := New()
+		x.is.since = time.Now().Add(-time.Minute)
+		r.following["10.0.0.1:5678"] = &x.is
+		switch notes := r.Silent(); {
+		case x.want == "" && len(notes) > 0:
+			t.Errorf("%s: %v", name, notes)
+		case x.want != "" && (len(notes) != 1 || !strings.HasPrefix(notes[0].Message, x.want)):
+			t.Errorf("%s: %v", name, notes)
 		}
 	}
 }

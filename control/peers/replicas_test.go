@@ -3,8 +3,10 @@ package peers_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,12 +23,15 @@ import (
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
 	"github.com/weftmesh/weft/xds/server/authority"
+	"github.com/weftmesh/weft/xds/server/port"
 )
 
 // replica is one of a control plane without documents.
 type replica struct {
 	*peers.Replica
 	t       *testing.T
+	port    *port.Port
+	agents  *attached.Server
 	events  *web.Events
 	trusts  *tls.Config
 	address string
@@ -54,25 +59,28 @@ func start(t *testing.T, name string, lasts time.Duration) *replica {
 	ads, o := server.New(server.Default()), attached.Default()
 	o.Stirred = r.Stirred
 	agents := attached.New(o)
+	r.agents = agents
 	model, _ := resolve.Compile(api.NewSnapshot(1), nil, nil)
 	r.Begin(peers.Config{Name: name, ADS: ads, Agents: agents, Events: r.events, Authenticator: r, Log: slog.New(slog.DiscardHandler), Changed: func() {},
 		Known: func(ref api.Ref) api.Ref { return ref }, TLS: func() *tls.Config { return r.trusts }, Token: func() (string, error) { return "t", nil }})
 	ads.Publish(model, resolve.Affected{})
 	r.Published(model, 1, nil)
-	g := grpc.NewServer(grpc.ForceServerCodecV2(server.NewCodec()), grpc.Creds(credentials.NewTLS(ca.TLS())))
-	r.Register(g)
-	agents.Register(g)
+	r.port = port.New(port.Options{Logger: slog.New(slog.DiscardHandler), TLS: ca.TLS(), HTTP: http.NotFoundHandler(), Register: func(g grpc.ServiceRegistrar) {
+		r.Register(g)
+		agents.Register(g)
+	}})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.address = l.Addr().String()
-	go func() { _ = g.Serve(l) }() // ends by Stop
+	served := make(chan error, 1)
+	go func() { served <- r.port.Serve(l) }()
 	t.Cleanup(func() {
-		if err := r.Shutdown(context.Background()); err != nil {
+		ctx := context.Background()
+		if err := errors.Join(r.Replica.Shutdown(ctx), agents.Shutdown(ctx), r.port.Shutdown(ctx), <-served); err != nil {
 			t.Error(err)
 		}
-		g.Stop()
 	})
 	return r
 }
@@ -154,4 +162,20 @@ func TestAPeerThatIsTooSlowIsToldSo(t *testing.T) {
 		missed = told.GetMissed()
 		b.events.Publish(web.Event{Type: "ack", Dataplane: "web"})
 	}
+}
+
+// TestAReplicaThatDrainsIsFollowed: who comes while the streams of its sidecars end one after the
+// other is told of those that are left, and may ask them.
+func TestAReplicaThatDrainsIsFollowed(t *testing.T) {
+	t.Parallel()
+	a, b := start(t, "a", 0), start(t, "b", 0)
+	b.resolver("default.web")
+	eventually(t, "the agent is there", func() bool { return len(b.agents.Attached()) == 1 })
+	b.port.Drain()
+	a.follows(b)
+	eventually(t, "its sidecar is told of", func() bool { return a.Resolving("default") == 1 })
+	if err := b.Replica.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is gone with the stream", func() bool { return a.Resolving("default") == 0 })
 }

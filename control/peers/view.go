@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -89,7 +90,7 @@ func (r *Replica) Silent() (notes []api.Note) {
 		p := r.ledger.peers[address]
 		silent := now.Sub(f.heard) > heartbeat+Patience
 		if f.heard.IsZero() || p == nil || !p.whole {
-			silent = f.peer.Ready && now.Sub(f.since) > Patience
+			silent = (f.peer.Ready || f.peer.Stopping && !f.left) && now.Sub(f.since) > Patience
 		}
 		if !silent {
 			continue
@@ -98,12 +99,12 @@ func (r *Replica) Silent() (notes []api.Note) {
 		if f.why != nil {
 			why = ": " + status.Convert(f.why).Message()
 		}
-		name := f.name
-		if name == "" {
-			name = f.peer.Name
+		does := "does not answer"
+		if f.peer.Stopping {
+			does = "is stopping and does not answer"
 		}
 		notes = append(notes, api.Note{Severity: api.Warning, Code: "SilentReplica",
-			Message: fmt.Sprintf("the replica %s at %s does not answer, so sidecars that are connected to it count as absent%s", name, address, why)})
+			Message: fmt.Sprintf("the replica %s at %s %s, so sidecars that are connected to it count as absent%s", cmp.Or(f.name, f.peer.Name), address, does, why)})
 	}
 	slices.SortFunc(notes, func(a, b api.Note) int { return strings.Compare(a.Message, b.Message) })
 	return notes

@@ -9,7 +9,6 @@ package port
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -67,6 +66,7 @@ type Port struct {
 
 	mu        sync.Mutex
 	closed    bool
+	late      *lateServer // of new connections while the port drains
 	listens   net.Listener
 	detecting map[net.Conn]bool // connections of which nobody knows yet what they speak
 	running   sync.WaitGroup
@@ -84,24 +84,30 @@ func New(o Options) *Port {
 		o.TLS.NextProtos = []string{"http/1.1", "h2"}
 	}
 	p := &Port{opts: o, detecting: map[net.Conn]bool{}}
-	p.grpc = grpc.NewServer(
-		grpc.ForceServerCodecV2(server.NewCodec()),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: ping, Timeout: pong}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
-		grpc.MaxConcurrentStreams(mostStreams),
-		// Most connections are idle: without a buffer for reading, and with one for
-		// writing that is given back, as it is by default, they cost nothing.
-		grpc.ReadBufferSize(0), grpc.WriteBufferSize(buffer),
-	)
-	if o.Register != nil {
-		o.Register(p.grpc)
-	}
+	p.grpc = p.server(keepalive.ServerParameters{Time: ping, Timeout: pong})
 	p.http = &http.Server{
 		Handler: o.HTTP, ReadHeaderTimeout: min(detection, o.Patience), ReadTimeout: o.Patience, WriteTimeout: o.Patience,
 		IdleTimeout: time.Minute, MaxHeaderBytes: mostHeaders,
 		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
 	}
 	return p
+}
+
+// server makes one that speaks gRPC.
+func (p *Port) server(k keepalive.ServerParameters) *grpc.Server {
+	g := grpc.NewServer(
+		grpc.ForceServerCodecV2(server.NewCodec()),
+		grpc.KeepaliveParams(k),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
+		grpc.MaxConcurrentStreams(mostStreams),
+		// Most connections are idle: without a buffer for reading, and with one for
+		// writing that is given back, as it is by default, they cost nothing.
+		grpc.ReadBufferSize(0), grpc.WriteBufferSize(buffer),
+	)
+	if p.opts.Register != nil {
+		p.opts.Register(g)
+	}
+	return g
 }
 
 // Serve takes connections from l until Shutdown, and returns nil then.
@@ -170,11 +176,7 @@ func (p *Port) detect(c net.Conn) {
 			_ = c.Close() // the client gets no better answer
 			return
 		}
-		if h2 {
-			p.h2.give(told)
-		} else {
-			p.h1.give(told)
-		}
+		p.conns(h2).give(told)
 	}()
 }
 
@@ -201,38 +203,18 @@ func (p *Port) identify(c net.Conn) (net.Conn, bool, error) {
 	return &peeked{c, first[:n]}, bytes.Equal(first[:n], preface), c.SetDeadline(time.Time{})
 }
 
+// conns is who takes connections now.
+func (p *Port) conns(h2 bool) *connListener {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case !h2:
+		return p.h1
+	case p.late != nil:
+		return p.late.conns
+	}
+	return p.h2
+}
+
 // preface begins HTTP/2, and no request of HTTP/1.1.
 var preface = []byte("PRI * HTTP/2.0")
-
-// Shutdown stops taking connections, tells clients of gRPC to open new streams elsewhere, lets
-// requests end until ctx is over, and then closes what is left. Streams of gRPC must be ended
-// by their services.
-func (p *Port) Shutdown(ctx context.Context) error {
-	p.mu.Lock()
-	p.closed = true
-	if p.listens != nil {
-		_ = p.listens.Close() // Accept tells
-	}
-	for c := range p.detecting {
-		_ = c.Close() // they have not asked anything yet
-	}
-	p.mu.Unlock()
-	stopped := make(chan struct{})
-	go func() { // at once: clients hear that new streams belong elsewhere
-		p.grpc.GracefulStop()
-		close(stopped)
-	}()
-	err := p.http.Shutdown(ctx)
-	if err != nil {
-		_ = p.http.Close() // err says why
-	}
-	select {
-	case <-stopped:
-	case <-ctx.Done():
-		p.grpc.Stop()
-		<-stopped
-		err = ctx.Err()
-	}
-	p.running.Wait()
-	return err
-}

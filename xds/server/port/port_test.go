@@ -167,3 +167,58 @@ func TestSlowBody(t *testing.T) {
 		t.Errorf("the connection of gRPC is %s", state)
 	}
 }
+
+// TestWhoComesWhileAPortDrainsIsServed: clients are told to open new streams elsewhere, and those
+// who come all the same are served, by gRPC alone, until the port is closed.
+func TestWhoComesWhileAPortDrainsIsServed(t *testing.T) {
+	t.Parallel()
+	p := port.New(port.Options{Logger: slog.New(slog.DiscardHandler), HTTP: http.NotFoundHandler(),
+		Register: func(g grpc.ServiceRegistrar) { healthv1.RegisterHealthServer(g, health.NewServer()) }})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- p.Serve(l) }()
+	addr := l.Addr().String()
+	watch := func() healthv1.Health_WatchClient {
+		conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		w, err := healthv1.NewHealthClient(conn).Watch(t.Context(), &healthv1.HealthCheckRequest{})
+		if err == nil {
+			_, err = w.Recv()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	early := watch()
+	p.Drain()
+	p.Drain() // once is enough
+	late := watch()
+	for range 3 {
+		checkHealth(t, addr, insecure.NewCredentials())
+	}
+	c := &http.Client{Transport: &http.Transport{}}
+	if resp, err := c.Get("http://" + addr); err == nil {
+		_ = resp.Body.Close()
+		t.Error("HTTP is served still")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // which does not wait for streams
+	if err := p.Shutdown(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("shutdown: %v", err)
+	}
+	if err := <-served; err != nil {
+		t.Errorf("serve: %v", err)
+	}
+	for name, w := range map[string]healthv1.Health_WatchClient{"early": early, "late": late} {
+		if _, err := w.Recv(); err == nil {
+			t.Errorf("the %s stream goes on", name)
+		}
+	}
+}
