@@ -61,8 +61,22 @@ test-kube-long: tools tools-kube ## what takes too long for test-kube: a frozen 
 	REQUIRE_KUBE=1 REQUIRE_LONG=1 $(GO) test -count=1 -timeout 30m -v $(TESTFLAGS) ./internal/scale
 	REQUIRE_KUBE=1 $(GO) test -count=1 -timeout 30m -tags long -run TestLong $(TESTFLAGS) ./control
 
+.PHONY: ui
+ui: ## build the GUI's pages, inspect/web/ui/dist, which are committed
+	@hack/ui build
+
+.PHONY: test-ui
+test-ui: tools build ## the GUI in Chromium, against this program with real Envoys
+	@hack/ui tools
+	WEFT_ENVOY='$(ENVOY_BIN)' WEFT='$(CURDIR)/$(BIN)' hack/ui test
+
+.PHONY: screenshots
+screenshots: tools build ## write docs/screenshots anew
+	@hack/ui tools
+	WEFT_ENVOY='$(ENVOY_BIN)' WEFT='$(CURDIR)/$(BIN)' hack/ui screenshots
+
 .PHONY: lint
-lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, known vulnerabilities
+lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, the GUI's pages, known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
 	$(GO) vet ./...
 	$(GO) vet -tags long ./control
@@ -72,6 +86,7 @@ lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, known vuln
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	$(GO) run $(STATICCHECK) ./...
+	@hack/ui fresh
 	@hack/vulnerabilities '$(GO)' '$(GOVULNCHECK)' '$(VULNDB)'
 
 .PHONY: generate

@@ -46,6 +46,7 @@ var layers = []string{
 	"store/*",
 	"store/kube/writing",
 	"sidecar/intercept sidecar/attach",
+	"inspect/web/ui",
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",
 	"control/install",

@@ -49,6 +49,7 @@ spec: {networking: {address: 198.51.100.9, inbound: [{port: 80, tags: {kuma.io/s
 		{reader, "GET", "/meshretries", "", 200, `"r.on"`},
 		{reader, "GET", mesh + "/dataplanes", "", 200, `"total":1`},
 		{reader, "GET", mesh + "/dataplanes/_overview", "", 200, `"vm.on"`},
+		{reader, "GET", mesh + "/_sidecars", "", 200, `"total":1`},
 		{reader, "GET", mesh + "/meshtimeouts", "", 200, `"total":0`},
 		{reader, "GET", mesh + "/meshretries/r.on", "", 200, `numRetries`},
 		{reader, "GET", mesh + "/meshretries/r.off", "", 403, "may not get meshretries of kuma.io in namespace off"},

@@ -21,6 +21,7 @@ func (s *server) dataplaneRoutes() []endpoint {
 		{"GET /meshes/{mesh}/dataplanes+insights", s.overviews, "The same, in the older place", lists[overview](byLabels, byTags, byGateway)},
 		{"GET " + dp + "/{name}/_overview", s.overview, "One dataplane with the state of its sidecar", says[overview](inNamespace)},
 		{"GET /meshes/{mesh}/dataplanes+insights/{name}", s.overview, "The same, in the older place", says[overview](inNamespace)},
+		{"GET /meshes/{mesh}/_sidecars", s.sidecars, "All dataplanes of a mesh with how far each follows, in short", says[sidecarPage](pageSize, pageOffset, partOfName, byState, byLabels, byTags, byGateway)},
 		{"GET /meshes/{mesh}/{plural}/{name}/_dataplanes", s.serviceDataplanes, "The dataplanes of a service", lists[*kuma.Meta](inNamespace)},
 		{"GET /meshes/{mesh}/{plural}/{name}/_hostnames", s.hostnames, "The hostnames of a service", says[kuma.HostnameList](inNamespace)},
 	}

@@ -12,10 +12,12 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web/ui"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
@@ -157,7 +159,19 @@ func New(cfg Config) http.Handler {
 		s.mux.Handle(r.pattern, s.permitted(r.pattern, s.serve(r.handle)))
 	}
 	s.mux.Handle("/", s.serve(s.notFound))
-	return s.recovered(s.hosts(s.authorised(s.mux)))
+	return s.recovered(s.hosts(pages(s.authorised(s.mux))))
+}
+
+// pages are the GUI, which holds no data and needs no token, beside the rest of the API.
+func pages(next http.Handler) http.Handler {
+	gui := ui.Handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == ui.Base || strings.HasPrefix(r.URL.Path, ui.Base+"/") {
+			gui.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Server is an http.Server for the API with bounds on everything that a slow

@@ -88,6 +88,16 @@ func At(server, token string) (*Client, error) {
 // Anonymous reports whether there is no credential.
 func (c *Client) Anonymous() bool { return c.token == "" }
 
+// GUI is the address of the server's pages, with the credential in its fragment, which a
+// browser keeps to itself (contract 2).
+func (c *Client) GUI() string {
+	u := c.base.JoinPath("gui/")
+	if c.token != "" {
+		u.Fragment = url.Values{"token": {c.token}}.Encode()
+	}
+	return u.String()
+}
+
 // adminToken is what a server leaves in its data directory; empty where there is
 // none to read, for the server may need none.
 func adminToken(dir string) (string, error) {

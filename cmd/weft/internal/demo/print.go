@@ -151,7 +151,7 @@ func (d *Demo) Addresses(program, tokenFile string) {
 		fmt.Fprintf(w, "   curl -i -H 'host: %s' http://%s/   # through the sidecar of %s\n", x.host, d.mesh.outbounds[x.host], d.mesh.caller)
 	}
 	fmt.Fprintf(w, "   export WEFT_SERVER=%s WEFT_MESH=%s WEFT_TOKEN=$(cat %s)\n", d.plane.API, d.mesh.mesh, tokenFile)
-	for _, args := range d.mesh.next {
+	for _, args := range append(d.mesh.next, "gui") {
 		fmt.Fprintf(w, "   %s %s\n", program, args)
 	}
 }

@@ -1,0 +1,68 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/inspect/web"
+)
+
+const three = `type: Dataplane
+mesh: default
+name: backend-1
+networking: {address: 10.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: backend}}]}
+---
+type: Dataplane
+mesh: default
+name: frontend-1
+networking: {address: 10.0.0.2, inbound: [{port: 80, tags: {kuma.io/service: frontend}}]}
+---
+type: Dataplane
+mesh: default
+name: web-1
+networking: {address: 10.0.0.3, inbound: [{port: 80, tags: {kuma.io/service: web}}]}
+`
+
+// A list of dataplanes in short says how far each follows, and is cut by state.
+func TestSidecarsInShort(t *testing.T) {
+	t.Parallel()
+	s, _ := serve(t, three, false)
+	for query, want := range map[string][]string{
+		"":                            {`"total":3`, `"name":"backend-1","services":["backend"],"state":"refusing"`, `"message":"lds: no room"`, `"version":"envoy 1.40.0"`, `"missing":1`, `"in sync":1`},
+		"?state=in+sync":              {`"total":1`, `"refusing":1`, `"name":"frontend-1"`},
+		"?name=end-1&size=1":          {`"total":2`, `offset=1`},
+		"?tag=kuma.io/service:web":    {`"total":1`, `"name":"web-1"`},
+		"?state=gone":                 {`"field":"state"`, "is no state; use refusing"},
+		"?state=missing&name=nothing": {`"total":0`, `"items":[]`},
+	} {
+		_, body := call(t, http.MethodGet, s.URL+"/meshes/default/_sidecars"+query, "")
+		for _, w := range want {
+			if !strings.Contains(body, w) {
+				t.Errorf("%s: no %s in %s", query, w, body)
+			}
+		}
+	}
+}
+
+// The pages hold no data and need no token; nothing beside them is open for that.
+func TestPagesNeedNoToken(t *testing.T) {
+	t.Parallel()
+	s, _ := serveWith(t, three, false, func(c *web.Config) { c.Admin = "secret" })
+	for path, want := range map[string]int{"/gui": 200, "/gui/": 200, "/gui/meshes/default/plan": 200, "/gui/icon.svg": 200,
+		"/guide": 401, "/meshes": 401} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.URL.Path = path
+		r, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode != want {
+			t.Errorf("GET %s: %d, wanted %d", path, r.StatusCode, want)
+		}
+	}
+}

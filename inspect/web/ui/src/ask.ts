@@ -1,0 +1,52 @@
+// A question to the API whose answer a screen shows: asked anew when its path changes or
+// something happened, and never answered by an older question.
+import { onScopeDispose, shallowRef, watch, type ShallowRef } from 'vue'
+import { ApiError, get } from './api'
+import { live, tick } from './live'
+import { token } from './token'
+
+export interface Answer<T> {
+  data: ShallowRef<T | undefined>
+  error: ShallowRef<ApiError | undefined>
+  loading: ShallowRef<boolean>
+  reload: () => void
+}
+
+// useAsk asks for what path names; undefined asks nothing. The last answer stays while the
+// same path is asked again.
+export function useAsk<T>(path: () => string | undefined, follow = true): Answer<T> {
+  const data = shallowRef<T>()
+  const error = shallowRef<ApiError>()
+  const loading = shallowRef(false)
+  let stop: AbortController | undefined
+  let asked: string | undefined
+
+  async function ask(): Promise<void> {
+    const at = path()
+    stop?.abort()
+    if (at !== asked) data.value = error.value = undefined
+    asked = at
+    if (at === undefined) {
+      loading.value = false
+      return
+    }
+    const mine = (stop = new AbortController())
+    loading.value = true
+    try {
+      const answer = await get<T>(at, mine.signal)
+      if (mine.signal.aborted) return
+      data.value = answer
+      error.value = undefined
+    } catch (e) {
+      if (mine.signal.aborted) return
+      error.value = e instanceof ApiError ? e : new ApiError(0, { title: 'The answer cannot be read', detail: String(e) })
+      if (error.value.status === 404) data.value = undefined
+    }
+    loading.value = false
+  }
+
+  watch([path, token], ask, { immediate: true })
+  if (follow) watch(tick, () => { if (live.value) void ask() })
+  onScopeDispose(() => stop?.abort())
+  return { data, error, loading, reload: () => void ask() }
+}

@@ -1,0 +1,31 @@
+import { createRouter, createWebHistory, type RouteRecordRaw } from 'vue-router'
+import DataplaneView from './views/DataplaneView.vue'
+import DataplanesView from './views/DataplanesView.vue'
+import NotFoundView from './views/NotFoundView.vue'
+import ObjectView from './views/ObjectView.vue'
+import ObjectsView from './views/ObjectsView.vue'
+import ProblemsView from './views/ProblemsView.vue'
+
+declare module 'vue-router' {
+  interface RouteMeta {
+    title?: string
+    tab?: string
+    routes?: boolean // of the views of policies and routes: which of them
+  }
+}
+
+// The addresses of contract 9. What a screen shows is in its address, whole.
+const routes: RouteRecordRaw[] = [
+  { path: '/', redirect: '/meshes/default/dataplanes' },
+  { path: '/meshes/:mesh', redirect: (to) => `/meshes/${encodeURIComponent(String(to.params.mesh))}/dataplanes` },
+  { path: '/meshes/:mesh/dataplanes', name: 'dataplanes', component: DataplanesView, meta: { title: 'Dataplanes', tab: 'dataplanes' } },
+  { path: '/meshes/:mesh/dataplanes/:name', name: 'dataplane', component: DataplaneView, meta: { title: 'Dataplane', tab: 'dataplanes' } },
+  { path: '/meshes/:mesh/routes', name: 'routes', component: ObjectsView, meta: { title: 'Routes', tab: 'routes', routes: true } },
+  { path: '/meshes/:mesh/routes/:kind/:name', name: 'route', component: ObjectView, meta: { title: 'Route', tab: 'routes', routes: true } },
+  { path: '/meshes/:mesh/policies', name: 'policies', component: ObjectsView, meta: { title: 'Policies', tab: 'policies', routes: false } },
+  { path: '/meshes/:mesh/policies/:kind/:name', name: 'policy', component: ObjectView, meta: { title: 'Policy', tab: 'policies', routes: false } },
+  { path: '/problems', name: 'problems', component: ProblemsView, meta: { title: 'Problems', tab: 'problems' } },
+  { path: '/:rest(.*)*', name: 'unknown', component: NotFoundView, meta: { title: 'Not found' } },
+]
+
+export const router = createRouter({ history: createWebHistory('/gui'), routes })

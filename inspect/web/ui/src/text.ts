@@ -1,0 +1,86 @@
+// How values, names and reasons are written on all screens.
+import type { Backend, Destination, Match, Origin, Ref, Said, ValueMatch } from './types'
+
+export const fullName = (r: Ref): string => (r.namespace ? `${r.name}.${r.namespace}` : (r.name ?? ''))
+
+// refOf reads KIND/MESH/[NAMESPACE/]NAME.
+export function refOf(text: string): Ref | undefined {
+  const parts = text.split('/')
+  if (parts.length < 3) return undefined
+  return { kind: parts[0]!, mesh: parts[1], namespace: parts.length > 3 ? parts[2] : undefined, name: parts.slice(parts.length > 3 ? 3 : 2).join('/') }
+}
+
+export function value(v: unknown): string {
+  return typeof v === 'string' ? v : v === null || v === undefined ? 'none' : JSON.stringify(v)
+}
+
+export function destination(d: Destination): string {
+  return fullName(d) + (d.port ? `:${d.port}` : '')
+}
+
+function named(list: ValueMatch[] | undefined, what: string): string[] {
+  return (list ?? []).map((h) => {
+    const type = h.type ?? 'Exact'
+    if (type === 'Present' || type === 'Absent') return `${what} ${h.name} ${type.toLowerCase()}`
+    return `${what} ${h.name}${type === 'Exact' ? ' = ' : ` ${type} `}${h.value ?? ''}`
+  })
+}
+
+const known = new Set(['path', 'method', 'headers', 'queryParams'])
+
+// matchText is one match in a line; what this page has no words for stands as it came.
+export function matchText(m: Match): string {
+  const parts: string[] = []
+  if (m.method) parts.push(m.method)
+  if (m.path) parts.push(`${m.path.type} ${m.path.value}`)
+  parts.push(...named(m.headers, 'header'), ...named(m.queryParams, 'query'))
+  for (const [k, v] of Object.entries(m)) if (!known.has(k)) parts.push(`${k} ${value(v)}`)
+  return parts.join(', ') || 'every request'
+}
+
+export function backendText(b: Backend): string {
+  const tags = Object.entries(b.tags ?? {}).map(([k, v]) => ` ${k}=${v}`)
+  return destination(b) + tags.join('')
+}
+
+export const percent = (share: number): string => `${Number((share * 100).toFixed(3))} %`
+
+export function originText(o: Origin | null | undefined): string {
+  return o?.name ? `${o.kind} ${fullName(o)}` : 'built-in default'
+}
+
+// The key of the order that decided against an opinion (contract 5), for people.
+const reasons: Record<string, string> = {
+  default: 'a built-in default gives way to every document',
+  override: 'an override holds over it',
+  role: 'a policy of a stronger role holds over it',
+  layer: 'a policy nearer to the route holds over it',
+  topKind: 'the top-level targetRef of the winner is of a more specific kind',
+  topForm: 'the top-level targetRef of the winner selects more narrowly',
+  origin: 'the winner is of this zone',
+  toKind: 'the to[].targetRef of the winner is of a more specific kind',
+  toForm: 'the to[].targetRef of the winner selects more narrowly',
+  name: 'all else is equal and its name comes first',
+  index: 'a later entry of the same policy holds over it',
+}
+
+export const lostText = (s: Said): string => (s.lost ? (reasons[s.lost] ?? `decided by ${s.lost}`) : '')
+
+export function many(n: number, one: string, more = `${one}s`): string {
+  return `${n.toLocaleString('en')} ${n === 1 ? one : more}`
+}
+
+// quote makes a word of a shell's command of any text.
+export const quote = (s: string): string => (/^[\w@%+=:,./-]+$/.test(s) ? s : `'${s.replaceAll("'", `'\\''`)}'`)
+
+export function command(...words: (string | undefined)[]): string {
+  return words.filter((w): w is string => w !== undefined && w !== '').map(quote).join(' ')
+}
+
+// when is a moment as people of this place write it, without the date if that is today.
+export function when(text: string | undefined): string {
+  if (!text) return ''
+  const at = new Date(text)
+  const time = at.toLocaleTimeString(undefined, { hour12: false })
+  return at.toDateString() === new Date().toDateString() ? time : `${at.toLocaleDateString()} ${time}`
+}

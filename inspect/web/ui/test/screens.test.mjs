@@ -1,0 +1,185 @@
+// What a person does at each screen, against the real program and real Envoys.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { accessible, openPage, startBrowser, startDemo } from './world.mjs'
+
+describe('the screens', () => {
+  let world, chromium
+  before(async () => {
+    world = await startDemo()
+    chromium = await startBrowser()
+  })
+  after(async () => {
+    await chromium?.stop()
+    await world?.stop()
+  })
+  const open = (options) => openPage(chromium.browser, world, options)
+
+  test('the token leaves the address, and is asked for where there is none', async () => {
+    const { page, finish } = await open({ withToken: false, expected: ['/_', '/meshes'] })
+    await page.goto('/gui/meshes/default/dataplanes')
+    await page.getByTestId('token-form').waitFor()
+    await accessible(page)
+    await page.getByTestId('token').fill('wrong')
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByText('the request carries no valid token').waitFor()
+    await page.getByTestId('token').fill(world.token)
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByRole('link', { name: 'frontend-1' }).waitFor()
+    await finish()
+
+    const other = await open({ withToken: false })
+    await other.page.goto(`/gui/#token=${world.token}`)
+    await other.page.getByRole('link', { name: 'frontend-1' }).waitFor()
+    assert.ok(!other.page.url().includes(world.token), other.page.url())
+    assert.equal(await other.page.evaluate(() => sessionStorage.getItem('weft.token')), world.token)
+    assert.equal(await other.page.evaluate(() => document.cookie + JSON.stringify(localStorage)), '{}')
+    await other.finish()
+  })
+
+  test('dataplanes: found by name, service and state, kept in the address', async () => {
+    const { page, finish } = await open()
+    await page.getByTestId('total').getByText('5 dataplanes').waitFor()
+    await page.getByTestId('rows').getByText('in sync').nth(4).waitFor()
+    await accessible(page)
+    await page.getByTestId('filter-name').fill('backend')
+    await page.getByTestId('filter-name').press('Enter')
+    await page.getByTestId('total').getByText('2 dataplanes').waitFor()
+    assert.match(page.url(), /name=backend/)
+    await page.getByTestId('state-in-sync').click()
+    await page.reload()
+    await page.getByTestId('total').getByText('2 dataplanes').waitFor()
+    assert.equal(await page.getByTestId('filter-name').inputValue(), 'backend')
+    await page.getByTestId('state-refusing').click()
+    await page.getByTestId('total').getByText('0 dataplanes').waitFor()
+    await page.goto('/gui/meshes/default/dataplanes?service=orders')
+    await page.getByTestId('total').getByText('1 dataplane,').waitFor()
+    await finish()
+  })
+
+  test('why does this request get 500 retries: three clicks, and what the API says', async () => {
+    const { page, finish } = await open()
+    await page.getByRole('link', { name: 'frontend-1' }).click()
+    const row = page.getByTestId('outbounds').getByRole('row').filter({ hasText: 'Exact /' }).filter({ hasText: 'web' })
+    await row.getByTestId('explain').click()
+    const field = page.getByTestId('effective').locator('[data-field="http.numRetries"]')
+    await field.getByText('500').waitFor()
+    const api = await world.ask('GET', '/meshes/default/dataplanes/frontend-1/_explain?to=web')
+    const why = api.outbounds[0].routes[0].policies.MeshRetry.why['http.numRetries']
+    const text = await field.innerText()
+    for (const said of why) assert.ok(text.includes(String(said.value)) && text.includes(said.origin.name ?? 'default'), `${JSON.stringify(said)} in ${text}`)
+    assert.deepEqual(await field.locator('del code').allInnerTexts(), why.slice(0, -1).reverse().map((s) => String(s.value)))
+    assert.match(await page.getByTestId('command').innerText(), /weft explain dataplane frontend-1 -m default --to web/)
+    await page.getByTestId('filter-policy').selectOption('MeshRetry')
+    await page.reload()
+    await field.getByText('500').waitFor()
+    assert.equal(await page.getByTestId('effective').locator('[data-field="http.requestTimeout"]').count(), 0)
+    await finish()
+  })
+
+  test('dataplane: sidecar, what each type of xDS was answered, inbounds', async () => {
+    const { page, finish } = await open()
+    await page.goto('/gui/meshes/default/dataplanes/orders-1')
+    await page.getByTestId('sync').getByText('in sync').waitFor()
+    await page.getByTestId('xds').getByRole('row', { name: /Listeners/ }).waitFor()
+    await page.getByRole('button', { name: 'Explain inbound http' }).click()
+    await page.getByTestId('effective').locator('[data-field="http.streamIdleTimeout"]').getByText('1h0m0s').waitFor()
+    await accessible(page)
+    await page.goto('/gui/meshes/default/dataplanes/frontend-1?to=web')
+    await page.getByTestId('outbounds').waitFor()
+    await accessible(page)
+    await finish()
+  })
+
+  test('an unknown dataplane is told in the words of the server', async () => {
+    const { page, finish } = await open({ expected: ['/dataplanes/frontent-1/'] })
+    await page.goto('/gui/meshes/default/dataplanes/frontent-1')
+    await page.getByTestId('error').getByText('did you mean frontend-1').waitFor()
+    await accessible(page)
+    await finish()
+  })
+
+  test('route: its rules, and the fields that hold at each with who lost', async () => {
+    const { page, finish } = await open()
+    await page.getByRole('link', { name: 'Routes', exact: true }).click()
+    await page.getByTestId('objects').getByRole('link', { name: 'route-1' }).waitFor()
+    await accessible(page)
+    await page.getByTestId('objects').getByRole('link', { name: 'orders' }).click()
+    await page.getByTestId('targets').getByText('PathPrefix /flaky').waitFor()
+    const retries = page.getByTestId('matrix').locator('[data-field="http.numRetries"]')
+    await retries.locator('td[data-rule*="/flaky"]').getByText('flaky-retry').waitFor()
+    assert.deepEqual(await retries.locator('td[data-rule*="/flaky"] del code').allInnerTexts(), ['5', '1'])
+    assert.match(await retries.locator('td[data-rule*="/slow"]').innerText(), /^5\s/)
+    await accessible(page)
+    await finish()
+  })
+
+  test('policy: a target that is missing, with what was meant, and in the problems', async () => {
+    await world.ask('POST', '/_apply', `type: MeshRetry
+mesh: default
+name: mistaken
+spec:
+  targetRef: {kind: MeshHTTPRoute, name: ordrs}
+  to:
+  - targetRef: {kind: Mesh}
+    default: {http: {numRetries: 9}}
+`)
+    const { page, finish } = await open()
+    await page.goto('/gui/meshes/default/policies')
+    await page.getByTestId('filter-state').selectOption('problem')
+    await page.getByTestId('objects').getByRole('link', { name: 'mistaken' }).click()
+    await page.getByTestId('notes').getByText(/TargetNotFound/).waitFor()
+    await page.getByTestId('notes').getByText(/orders/).waitFor()
+    await accessible(page)
+    await page.getByRole('link', { name: /^Problems/ }).click()
+    await page.getByTestId('owner').filter({ hasText: 'MeshRetry/default/mistaken' }).getByText('TargetNotFound').waitFor()
+    await accessible(page)
+    await world.ask('DELETE', '/meshes/default/meshretries/mistaken')
+    await page.getByTestId('owner').filter({ hasText: 'mistaken' }).waitFor({ state: 'detached' }) // by the stream of events
+    await finish()
+  })
+
+  test('by the keyboard alone: find a route, go to problems, copy the command', async () => {
+    const { page, finish } = await open()
+    await page.keyboard.press('/')
+    await page.keyboard.type('route-2')
+    await page.getByTestId('found').getByRole('option', { name: /route-2/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByTestId('title').getByText('route-2').waitFor()
+    await page.getByTestId('matrix').waitFor()
+    await page.keyboard.press('c')
+    await page.getByText('copied').waitFor()
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'weft explain route MeshHTTPRoute/route-2 -m default')
+    await page.keyboard.press('g')
+    await page.keyboard.press('i')
+    await page.getByTestId('title').getByText('Problems').waitFor()
+    await page.keyboard.press('?')
+    await page.getByTestId('keys').waitFor()
+    await accessible(page)
+    await page.keyboard.press('Escape')
+    await finish()
+  })
+
+  test('text of documents stays text', async () => {
+    const evil = '<img src=x onerror=alert(1)>'
+    const { page, finish } = await open({ expected: ['_explain', '_overview', '_sidecars'] })
+    await page.goto(`/gui/meshes/default/dataplanes/${encodeURIComponent(evil)}`)
+    await page.getByTestId('title').getByText(evil).waitFor()
+    assert.equal(await page.locator('main img').count(), 0)
+    await page.goto(`/gui/meshes/default/dataplanes?state=${encodeURIComponent(evil)}`)
+    await page.getByTestId('error').getByText('is no state').first().waitFor()
+    await finish()
+  })
+
+  test('an address that is none, and another scheme of colours', async () => {
+    const { page, finish } = await open()
+    await page.goto('/gui/nothing/here')
+    await page.getByText('There is no such screen').waitFor()
+    await page.getByTestId('scheme').click()
+    await page.getByTestId('scheme').click()
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.scheme), 'dark')
+    await page.reload()
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.scheme), 'dark')
+    await finish()
+  })
+})

@@ -1,0 +1,42 @@
+// Writes docs/screenshots: `make screenshots`. Files stay small: the window, not the page.
+import { mkdirSync } from 'node:fs'
+import { openPage, startBrowser, startDemo } from './world.mjs'
+
+const dir = process.argv[2] ?? '../../../docs/screenshots'
+export const shots = [
+  ['dataplanes', '/meshes/default/dataplanes', 'rows'],
+  ['dataplane', '/meshes/default/dataplanes/frontend-1?to=web&find=web', 'outbounds'],
+  ['routes', '/meshes/default/routes', 'objects'],
+  ['route', '/meshes/default/routes/MeshHTTPRoute/route-1?policy=MeshRetry', 'matrix'],
+  ['policy', '/meshes/default/policies/MeshRetry/mistaken', 'targets'],
+  ['problems', '/problems', 'owner'],
+]
+
+// mistaken is a policy whose author meant the route orders, and one that says nothing to TCP.
+const mistaken = `type: MeshRetry
+mesh: default
+name: mistaken
+spec:
+  targetRef: {kind: MeshHTTPRoute, name: ordrs}
+  to:
+  - targetRef: {kind: Mesh}
+    default: {http: {numRetries: 9}}
+`
+mkdirSync(dir, { recursive: true })
+const world = await startDemo()
+const { browser, stop } = await startBrowser()
+try {
+  await world.ask('POST', '/_apply', mistaken)
+  for (const scheme of ['light', 'dark']) {
+    const { page, finish } = await openPage(browser, world, { scheme, width: 1280, height: 800 })
+    for (const [name, at, ready] of shots) {
+      await page.goto('/gui' + at)
+      await page.getByTestId(ready).first().waitFor()
+      await page.screenshot({ path: `${dir}/${name}-${scheme}.png` })
+    }
+    await finish()
+  }
+} finally {
+  await stop()
+  await world.stop()
+}

@@ -1,0 +1,95 @@
+// What the tests of the screens run against: the real program with real Envoys (`weft demo`:
+// a control plane that wants tokens, five sidecars, routes and policies), and Chromium.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import assert from 'node:assert/strict'
+import { chromium } from 'playwright-core'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const weft = process.env.WEFT ?? '../../../bin/weft'
+const patience = 60_000 // machines may be busy; a test fails because something is wrong
+
+// startDemo resolves when everything answers; stop ends it and what it started.
+export async function startDemo() {
+  const run = spawn(weft, ['demo'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  run.stderr.on('data', (b) => (text += b))
+  const gone = new Promise((done) => run.once('exit', done))
+  await new Promise((done, fail) => {
+    run.once('error', fail)
+    run.once('exit', () => fail(new Error(`weft demo ended:\n${text}`)))
+    run.stdout.on('data', (b) => {
+      text += b
+      if (/WEFT_TOKEN=.*\n/.test(text)) done()
+    })
+  })
+  const server = /WEFT_SERVER=(\S+)/.exec(text)[1]
+  const token = readFileSync(/WEFT_TOKEN=\$\(cat (.*?)\)/.exec(text)[1], 'utf8').trim()
+  const stop = () => {
+    run.kill('SIGINT')
+    return gone
+  }
+  return { server, token, stop, ask: asker(server, token) }
+}
+
+// asker sends requests to the API as any program does.
+function asker(server, token) {
+  return async (method, path, body, type = 'application/yaml') => {
+    const r = await fetch(server + path, { method, body, headers: { Authorization: `Bearer ${token}`, 'Content-Type': type } })
+    const answer = await r.text()
+    assert.ok(r.ok, `${method} ${path}: ${r.status} ${answer}`)
+    return answer ? JSON.parse(answer) : undefined
+  }
+}
+
+export async function startBrowser() {
+  const data = mkdtempSync(join(tmpdir(), 'weft-gui-'))
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', `--crash-dumps-dir=${data}`],
+    timeout: patience,
+  })
+  return { browser, stop: async () => { await browser.close(); rmSync(data, { recursive: true, force: true }) } }
+}
+
+// openPage is a page that has the token, unless told otherwise. finish fails if the page said
+// anything on its console, failed somewhere, or asked anybody but the server. Answers of the
+// API that a test expects to be errors are named by their paths.
+export async function openPage(browser, world, { scheme = 'light', withToken = true, expected = [], width = 1360, height = 900 } = {}) {
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height }, baseURL: world.server, reducedMotion: 'reduce' })
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const page = await context.newPage()
+  page.setDefaultTimeout(patience)
+  page.setDefaultNavigationTimeout(patience)
+  const wrong = []
+  const isExpected = (url) => expected.some((e) => url.includes(e))
+  page.on('console', (m) => { if (['error', 'warning'].includes(m.type()) && !isExpected(m.location().url)) wrong.push(`console: ${m.text()} (${m.location().url})`) })
+  page.on('pageerror', (e) => wrong.push(`error: ${e.stack}`))
+  page.on('request', (r) => { if (!r.url().startsWith(world.server + '/') && !r.url().startsWith('data:')) wrong.push(`asked elsewhere: ${r.url()}`) })
+  page.on('response', (r) => { if (r.status() >= 400 && !isExpected(r.url())) wrong.push(`${r.status()} ${r.url()}`) })
+  if (withToken) {
+    await page.goto(`/gui/#token=${encodeURIComponent(world.token)}`)
+    await page.getByTestId('rows').waitFor()
+  }
+  const finish = async () => {
+    await context.close()
+    assert.deepEqual(wrong, [])
+  }
+  return { page, finish }
+}
+
+// accessible fails on whatever axe finds on the page as it is, in light and in dark.
+export async function accessible(page) {
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme })
+    await page.evaluate(axe)
+    const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }))
+    const said = found.violations.map((v) => `${colorScheme} ${v.id}: ${v.help}\n  ${v.nodes.map((n) => `${n.target.join(' ')}: ${n.failureSummary}`).join('\n  ')}`)
+    assert.equal(said.join('\n'), '', `axe on ${page.url()}`)
+    assert.ok(found.passes.length > 5, 'axe looked at something')
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+}
