@@ -47,6 +47,7 @@ var layers = []string{
 	"store/kube/writing",
 	"sidecar/intercept sidecar/attach",
 	"inspect/web/ui",
+	"xds/server/authority/workload",
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",
 	"control/install",
