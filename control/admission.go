@@ -38,7 +38,7 @@ func (p *Plane) admits() (http.Handler, error) {
 		return nil, err
 	}
 	answers := webhook.Handler(webhook.Options{Cluster: admitting{p, values}, Catalog: p.settings.Catalog().InZone(p.settings.InZone()),
-		Ourselves: webhook.AccountName(p.cfg.Namespace, webhook.ServiceName), Injected: p.observe.injections(), Log: p.log})
+		Ourselves: webhook.AccountName(p.cfg.Namespace, webhook.ServiceName), Injected: p.observe.injected(), Reviewed: p.observe.reviewed(), Log: p.log})
 	return p.onceRead(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.cfg.WebhooksClientCA != "" { // only who has a certificate comes here
 			limit.Proven(r.Context())

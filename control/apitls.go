@@ -26,7 +26,7 @@ func (p *Plane) watched() (http.Handler, error) {
 		}
 		_, _ = w.Write([]byte("ok\n"))
 	})
-	metrics := promhttp.HandlerFor(p.observe.registry, promhttp.HandlerOpts{})
+	metrics := promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		if err := p.mayRead(r); err != nil {
 			web.Refuse(w, err)

@@ -35,7 +35,7 @@ func (a audited) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []s
 	for _, r := range results {
 		switch r.Action {
 		case store.Created, store.Updated, store.Deleted:
-			log.Info("changed", "object", r.Ref.String(), "action", string(r.Action))
+			log.InfoContext(ctx, "changed", "object", r.Ref.String(), "action", string(r.Action))
 		}
 	}
 	return s, results, nil

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/peers"
@@ -39,7 +37,7 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	p.store, p.own, p.cluster = s, s, s
-	p.observe.stale(s)
+	p.observe.Stale(func() float64 { return s.Stale().Seconds() })
 	if p.reviewer, err = identity.NewAPIServer(rest, p.log); err != nil {
 		return err
 	}
@@ -53,7 +51,7 @@ func (p *Plane) openCluster() error {
 	if err != nil {
 		return err
 	}
-	p.observe.leads(p.elector)
+	p.observe.Leads(p.leads)
 	writer, err := writing.New(s, p.settings.Catalog(), p.elector.Fenced(rest))
 	if err != nil {
 		return err
@@ -136,9 +134,3 @@ func (p *Plane) onceRead(next http.Handler) http.Handler {
 }
 
 var errUnread = web.Refusal(http.StatusServiceUnavailable, "the documents of the cluster are not read yet; /readyz says what is waited for, try again")
-
-// stale measures how old what is served may be.
-func (o *observer) stale(s *kube.Store) {
-	o.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "weft_store_stale_seconds",
-		Help: "For how long the Kubernetes API server has not been followed; 0 while it is."}, func() float64 { return s.Stale().Seconds() }))
-}

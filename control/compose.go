@@ -13,16 +13,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/identity"
+	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
@@ -55,7 +50,7 @@ func (p *Plane) open(ctx context.Context) error {
 	case "kube":
 		return p.openCluster()
 	}
-	defaults := withDefaults{audited{inner, p.log, &p.observe.authors}, p.cfg.SkipDefaultPolicies}
+	defaults := withDefaults{audited{observed{inner, p.observe}, p.log, &p.observe.authors}, p.cfg.SkipDefaultPolicies}
 	if err := defaults.mark(ctx); err != nil {
 		return fmt.Errorf("mark the default policies: %w", err)
 	}
@@ -76,7 +71,7 @@ func (p *Plane) open(ctx context.Context) error {
 
 // openDirectory is --store file: the directory is all that users have.
 func (p *Plane) openDirectory(ctx context.Context) error {
-	p.own = withDefaults{audited{memory.New(api.NewSnapshot(0), nil, time.Now), p.log, &p.observe.authors}, p.cfg.SkipDefaultPolicies}
+	p.own = withDefaults{audited{observed{memory.New(api.NewSnapshot(0), nil, time.Now), p.observe}, p.log, &p.observe.authors}, p.cfg.SkipDefaultPolicies}
 	s, err := file.Open(as(ctx, directoryActor), p.directory(), p.own)
 	if err != nil {
 		return fmt.Errorf("--dir: %w", errors.Join(err, p.own.Close()))
@@ -192,7 +187,8 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	c := web.Config{
 		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop, p.waiting}, History: revisions{p.history, p.cfg.Store}, Sidecars: sidecars{p.ads, p.loop, p.returning, p.peers}, Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
 		Proven: limit.Proven, Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
-		Metrics: promhttp.HandlerFor(p.observe.registry, promhttp.HandlerOpts{}),
+		Traced: p.observe.request, Answered: p.observe.answered,
+		Metrics: promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
 	}
 	if p.cluster == nil { // a webhook stands before that store
@@ -223,20 +219,8 @@ func (p *Plane) problems() []*api.Violation {
 	return all
 }
 
-// tracing sends traces to the endpoint, if there is one.
-func tracing(ctx context.Context, cfg Config) (trace.Tracer, func(context.Context) error, error) {
-	if cfg.OTLPEndpoint == "" {
-		return noop.NewTracerProvider().Tracer("weft"), func(context.Context) error { return nil }, nil
-	}
-	options := []otlptracegrpc.Option{otlptracegrpc.WithEndpoint(cfg.OTLPEndpoint)}
-	if home, err := isLoopback(cfg.OTLPEndpoint); err == nil && home {
-		options = append(options, otlptracegrpc.WithInsecure())
-	}
-	exporter, err := otlptracegrpc.New(ctx, options...)
-	if err != nil {
-		return nil, nil, fmt.Errorf("--otlp-endpoint: %w", err)
-	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "weft"), attribute.String("service.version", cfg.Version))))
-	return provider.Tracer("weft"), provider.Shutdown, nil
+// trace sends traces to the collector that the configuration or the environment names.
+func (p *Plane) trace(ctx context.Context) (telemetry.Tracing, error) {
+	home, err := isLoopback(p.cfg.OTLPEndpoint)
+	return telemetry.Trace(ctx, p.cfg.OTLPEndpoint, err == nil && home, p.cfg.Version)
 }

@@ -54,6 +54,7 @@ type Config struct {
 	LogFormat    string `json:"log-format"` // text, json
 	LogLevel     string `json:"log-level"`  // debug, info, warn, error
 	OTLPEndpoint string `json:"otlp-endpoint"`
+	Pprof        string `json:"pprof"` // address of Go's profiles, on loopback; empty for none
 
 	SkipDefaultPolicies bool   `json:"skip-default-policies"`
 	KumaCompat          bool   `json:"kuma-compat"`
@@ -146,6 +147,9 @@ func (c Config) Validate() error {
 	}
 	if c.APITLS != "" && (c.Store != "kube" || c.Namespace == "") {
 		refuse("--api-tls shows a certificate of the cluster's authority; give --store kube and --namespace NAME with it")
+	}
+	if home, err := isLoopback(c.Pprof); c.Pprof != "" && (err != nil || !home) {
+		refuse("--pprof %s: profiles tell what a process holds and slow it down; give an address of loopback, such as 127.0.0.1:6060, and reach it through kubectl port-forward or ssh", c.Pprof)
 	}
 	if c.APIExpose && (c.APITLS == "" || c.AdminAuth != "token") {
 		refuse("--api-expose is for users whom the cluster knows; give --api-tls ADDRESS and --admin-auth token with it")

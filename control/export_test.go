@@ -28,3 +28,6 @@ func (p *Plane) TellAuthorities(pem []byte) { p.agents.Authorities(pem) }
 
 // Snapshot is what the store holds.
 func (p *Plane) Snapshot() *api.Snapshot { return p.store.Snapshot() }
+
+// Published is the newest revision that went to the streams; false before the first one.
+func (p *Plane) Published() (uint64, bool) { return p.ads.Revision() }

@@ -7,12 +7,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/weftmesh/weft/control/services"
 	"github.com/weftmesh/weft/control/status"
 	"github.com/weftmesh/weft/store/kube"
-	"github.com/weftmesh/weft/store/kube/election"
 	"github.com/weftmesh/weft/store/kube/writing"
 )
 
@@ -94,15 +92,12 @@ func (p *Plane) keepWriting(ctx context.Context, w writer) {
 	}
 }
 
-// leads measures whether this replica leads.
-func (o *observer) leads(e *election.Elector) {
-	o.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "weft_leader",
-		Help: "1 while this replica writes to the cluster, else 0."}, func() float64 {
-		if e.Leads() {
-			return 1
-		}
-		return 0
-	}))
+// leads is 1 where this replica leads.
+func (p *Plane) leads() float64 {
+	if p.elector.Leads() {
+		return 1
+	}
+	return 0
 }
 
 // replica is what this process calls itself among the replicas: the name of its pod, else

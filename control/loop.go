@@ -92,7 +92,7 @@ func news(changes []api.Change) []api.Change {
 
 // step resolves one set of changes and makes the result current.
 func (l *loop) step(m *resolve.Model, s *api.Snapshot, changes []api.Change) {
-	span := l.observe.received(s.Revision(), changes)
+	span := l.observe.began(s.Revision(), changes)
 	started := time.Now()
 	next, affected := m.Update(s, changes)
 	l.warn(m, next)
@@ -157,13 +157,14 @@ func (l *loop) send() time.Duration {
 		refs = append(refs, r)
 	}
 	slices.SortFunc(refs, api.Ref.Compare)
+	l.observe.publishes(b.model.Snapshot().Revision())
 	started := time.Now()
 	l.publish(b.model, resolve.Affected{Dataplanes: refs})
 	took := time.Since(started)
 	l.mu.Lock()
 	l.sending = batch{}
 	l.mu.Unlock()
-	l.observe.published(b.model.Snapshot().Revision(), len(refs), took)
+	l.observe.handed(b.model.Snapshot().Revision(), len(refs), took)
 	return took
 }
 

@@ -1,99 +1,69 @@
 package control
 
 import (
-	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds/server"
 )
 
-// observer makes metrics, traces and events of the four moments of a change:
-// received, resolved, pushed, acknowledged. Labels are bounded: no name of a
-// document or dataplane is one.
+// observer makes metrics, traces and events of the moments of a change: stored,
+// resolved, rendered, pushed, acknowledged.
 type observer struct {
-	registry *prometheus.Registry
-	tracer   trace.Tracer
-	events   *web.Events
-	authors  authors
-
-	changes     *prometheus.CounterVec
-	resolving   prometheus.Histogram
-	publishing  prometheus.Histogram
-	reach       prometheus.Histogram
-	revision    prometheus.Gauge
-	streams     *prometheus.GaugeVec
-	pushes      *prometheus.CounterVec
-	pushBytes   *prometheus.CounterVec
-	acks        *prometheus.HistogramVec
-	nacks       *prometheus.CounterVec
-	propagation prometheus.Histogram
+	*telemetry.Metrics
+	tracing telemetry.Tracing
+	events  *web.Events
+	authors authors
 
 	onJoin, onLeave func(server.Peer) // set before the first stream
 	onStir          func(api.Ref)     // likewise; nil tells nobody
 
 	stirred atomic.Uint64 // how often sidecars came, went, followed or refused
+	streams atomic.Uint64 // the number of the newest one
+	opened  sync.Map      // the span in which a stream was opened, by its number; of spans that go somewhere
 
-	mu     sync.Mutex
-	recent [remembered]moment // by revision modulo its length
+	mu        sync.Mutex
+	received  uint64 // the newest revision that came from the store
+	published uint64 // the newest revision that went to the streams
+	recent    [remembered]moment
+	stored    [remembered]written
 }
 
-// moment is when a revision was received, and its trace.
+// moment is when a revision was received, and its trace. It stands at its revision modulo
+// remembered.
 type moment struct {
 	revision uint64
 	at       time.Time
 	span     trace.SpanContext
-	spans    int // acknowledgements traced
+	kinds    []string // of the documents that changed, sorted
+	streams  uint64   // the newest stream at that time
+	pushes   int      // traced
+	spans    int      // acknowledgements traced
+}
+
+// written is the span in which a revision was written.
+type written struct {
+	revision uint64
+	span     trace.SpanContext
 }
 
 const (
 	remembered    = 256 // revisions of which acknowledgements can be timed
 	tracedReplies = 32  // acknowledgements traced for each revision
+	tracedPushes  = 128 // and responses, also renderings
 )
 
-var seconds = prometheus.ExponentialBuckets(0.0001, 3, 12) // 0.1 ms to 18 s
-
-func newObserver(tracer trace.Tracer, events *web.Events) *observer {
-	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
-		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
-	}
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	}
-	o := &observer{
-		registry: prometheus.NewRegistry(), tracer: tracer, events: events,
-		changes:     counter("weft_changes_total", "Documents created, updated and deleted.", "action"),
-		resolving:   histogram("weft_resolve_seconds", "Time to resolve one set of changes.", seconds),
-		publishing:  histogram("weft_publish_seconds", "Time to hand one revision to the streams.", seconds),
-		reach:       histogram("weft_affected_dataplanes", "Dataplanes that one set of changes affects.", prometheus.ExponentialBuckets(1, 4, 9)),
-		revision:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "weft_revision", Help: "Revision that is resolved."}),
-		streams:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "weft_streams", Help: "Open ADS streams."}, []string{"protocol"}),
-		pushes:      counter("weft_pushes_total", "Responses sent to sidecars.", "type"),
-		pushBytes:   counter("weft_push_bytes_total", "Bytes sent to sidecars.", "type"),
-		acks:        prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "weft_ack_seconds", Help: "Time until a sidecar confirmed a response.", Buckets: seconds}, []string{"type"}),
-		nacks:       counter("weft_nacks_total", "Responses that sidecars refused.", "type"),
-		propagation: histogram("weft_propagation_seconds", "Time from a change until one sidecar confirmed all of it.", seconds),
-	}
-	o.registry.MustRegister(o.changes, o.resolving, o.publishing, o.reach, o.revision, o.streams, o.pushes, o.pushBytes, o.acks, o.nacks, o.propagation,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return o
-}
-
-// build says in the metrics which program gives them.
-func (o *observer) build(version string) {
-	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "weft_build_info", Help: "1, with the version of this control plane."}, []string{"version"})
-	g.WithLabelValues(version).Set(1)
-	o.registry.MustRegister(g)
+func newObserver(m *telemetry.Metrics, tracing telemetry.Tracing, events *web.Events) *observer {
+	return &observer{Metrics: m, tracing: tracing, events: events}
 }
 
 // action is what happened to an object.
@@ -107,58 +77,90 @@ func action(c api.Change) string {
 	return "updated"
 }
 
-// received begins the trace of a set of changes.
-func (o *observer) received(revision uint64, changes []api.Change) trace.Span {
-	_, span := o.tracer.Start(context.Background(), "change", trace.WithNewRoot(),
-		trace.WithAttributes(attribute.Int64("weft.revision", int64(revision)), attribute.Int("weft.changes", len(changes))))
+// began is told of a set of changes, and begins the span of what is made of it: within the
+// request that wrote the revision, where there was one.
+func (o *observer) began(revision uint64, changes []api.Change) trace.Span {
+	m := moment{revision: revision, at: time.Now(), streams: o.streams.Load()}
 	for _, c := range changes {
 		what := action(c)
-		o.changes.WithLabelValues(what).Inc()
+		o.Changes.WithLabelValues(what).Inc()
+		if kind := c.Ref().Kind; !slices.Contains(m.kinds, kind) {
+			m.kinds = append(m.kinds, kind)
+		}
 		by := o.authors.of(c, revision)
 		o.events.Publish(web.Event{Type: "change", Revision: revision, Object: c.Ref().String(), Action: what, User: by.User, Client: by.Client})
 	}
+	slices.Sort(m.kinds)
+	span := o.change(revision, len(changes))
+	m.span = span.SpanContext()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.recent[revision%remembered] = moment{revision: revision, at: time.Now(), span: span.SpanContext()}
+	o.recent[revision%remembered] = m
 	return span
 }
 
-// resolved ends it.
+// resolved is told when the set of changes is resolved.
 func (o *observer) resolved(span trace.Span, revision uint64, affected resolve.Affected, took time.Duration) {
-	_, child := o.tracer.Start(trace.ContextWithSpan(context.Background(), span), "resolve", trace.WithTimestamp(time.Now().Add(-took)),
-		trace.WithAttributes(attribute.Int("weft.affected", len(affected.Dataplanes))))
-	child.End()
+	o.child(span.SpanContext(), "resolve", took, facts(attribute.Int("weft.affected", len(affected.Dataplanes))))
 	span.End()
-	o.resolving.Observe(took.Seconds())
-	o.reach.Observe(float64(len(affected.Dataplanes)))
-	o.revision.Set(float64(revision))
+	o.Resolving.Observe(took.Seconds())
+	o.Reach.Observe(float64(len(affected.Dataplanes)))
+	o.Revision.Set(float64(revision))
 	o.events.Publish(web.Event{Type: "recompute", Revision: revision, Count: len(affected.Dataplanes), Took: took.Seconds()})
 }
 
-// published notes that a revision was handed to the streams.
-func (o *observer) published(revision uint64, dataplanes int, took time.Duration) {
-	o.publishing.Observe(took.Seconds())
-	_, span := o.tracer.Start(o.within(revision), "publish", trace.WithTimestamp(time.Now().Add(-took)),
-		trace.WithAttributes(attribute.Int64("weft.revision", int64(revision)), attribute.Int("weft.affected", dataplanes)))
-	span.End()
+// publishes is told before a revision goes to the streams. What was received since the last
+// one goes with it: those who acknowledge it acknowledge that too.
+func (o *observer) publishes(revision uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	m := &o.recent[revision%remembered]
+	if m.revision != revision {
+		return
+	}
+	first := true
+	for r := max(o.published, revision-min(revision, remembered)) + 1; r < revision; r++ {
+		e := &o.recent[r%remembered]
+		if e.revision != r {
+			continue
+		}
+		if first {
+			m.at, m.streams, first = e.at, e.streams, false
+		}
+		for _, kind := range e.kinds {
+			if !slices.Contains(m.kinds, kind) {
+				m.kinds = append(m.kinds, kind)
+			}
+		}
+		o.superseded(e.span, m.span, revision)
+	}
+	o.published = revision
 }
 
-// within is the trace of a revision.
-func (o *observer) within(revision uint64) context.Context {
+// handed is told that a revision was handed to the streams.
+func (o *observer) handed(revision uint64, dataplanes int, took time.Duration) {
+	o.Publishing.Observe(took.Seconds())
+	if m, ok := o.at(revision); ok {
+		o.child(m.span, "publish", took, facts(attribute.Int64("weft.revision", int64(revision)), attribute.Int("weft.affected", dataplanes)))
+	}
+}
+
+// at is the moment of a revision; false where it is long ago.
+func (o *observer) at(revision uint64) (moment, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	m := o.recent[revision%remembered]
-	if m.revision != revision {
-		return context.Background()
-	}
-	return trace.ContextWithSpanContext(context.Background(), m.span)
+	return m, m.revision == revision
 }
 
 // Connected is told of a new stream.
 func (o *observer) Connected(p server.Peer) {
 	o.stirred.Add(1)
 	o.Stirred(p.Dataplane)
-	o.streams.WithLabelValues(p.Protocol).Inc()
+	for n := o.streams.Load(); n < p.Stream && !o.streams.CompareAndSwap(n, p.Stream); n = o.streams.Load() {
+	}
+	o.opens(p)
+	o.Streams.WithLabelValues(p.Protocol).Inc()
 	o.events.Publish(web.Event{Type: "connect", Dataplane: p.Dataplane.String()})
 	if o.onJoin != nil {
 		o.onJoin(p)
@@ -169,7 +171,8 @@ func (o *observer) Connected(p server.Peer) {
 func (o *observer) Disconnected(p server.Peer, err error) {
 	o.stirred.Add(1)
 	o.Stirred(p.Dataplane)
-	o.streams.WithLabelValues(p.Protocol).Dec()
+	o.opened.Delete(p.Stream)
+	o.Streams.WithLabelValues(p.Protocol).Dec()
 	v := web.Event{Type: "disconnect", Dataplane: p.Dataplane.String()}
 	if err != nil {
 		v.Message = err.Error()
@@ -180,16 +183,23 @@ func (o *observer) Disconnected(p server.Peer, err error) {
 	}
 }
 
+// Rendered is told what it took to make the resources of a sidecar.
+func (o *observer) Rendered(p server.Peer, revision uint64, took time.Duration) {
+	o.Rendering.Observe(took.Seconds())
+	o.tell(p, revision, "render", took)
+}
+
 // Pushed is told of a response.
 func (o *observer) Pushed(p server.Peer, push server.Push) {
-	o.pushes.WithLabelValues(push.Type).Inc()
-	o.pushBytes.WithLabelValues(push.Type).Add(float64(push.Bytes))
+	o.Pushes.WithLabelValues(push.Type).Inc()
+	o.PushBytes.WithLabelValues(push.Type).Add(float64(push.Bytes))
 	o.events.Publish(web.Event{Type: "push", Dataplane: p.Dataplane.String(), Resources: push.Type, Count: push.Resources, Revision: push.Revision})
 }
 
 // Acked is told of a confirmation.
 func (o *observer) Acked(p server.Peer, push server.Push, took time.Duration) {
-	o.acks.WithLabelValues(push.Type).Observe(took.Seconds())
+	o.Acks.WithLabelValues(push.Type).Observe(took.Seconds())
+	o.tell(p, push.Revision, "push", took, facts(attribute.String("weft.type", push.Type), attribute.Int("weft.resources", push.Resources), attribute.Int("weft.bytes", push.Bytes)))
 	o.events.Publish(web.Event{Type: "ack", Dataplane: p.Dataplane.String(), Resources: push.Type, Revision: push.Revision, Took: took.Seconds()})
 }
 
@@ -197,11 +207,9 @@ func (o *observer) Acked(p server.Peer, push server.Push, took time.Duration) {
 func (o *observer) Nacked(p server.Peer, n server.Nack) {
 	o.stirred.Add(1)
 	o.Stirred(p.Dataplane)
-	o.nacks.WithLabelValues(n.Type).Inc()
+	o.Nacks.WithLabelValues(n.Type).Inc()
 	o.events.Publish(web.Event{Type: "nack", Dataplane: p.Dataplane.String(), Resources: n.Type, Revision: n.Revision, Message: n.Message})
-	_, span := o.tracer.Start(o.within(n.Revision), "refused", trace.WithAttributes(attribute.String("weft.dataplane", p.Dataplane.String())))
-	span.SetStatus(codes.Error, n.Message)
-	span.End()
+	o.refused(p, n)
 }
 
 // Stirred is told when the state of a sidecar may be another.
@@ -211,27 +219,30 @@ func (o *observer) Stirred(dp api.Ref) {
 	}
 }
 
-// Synced is told when a sidecar has everything of a revision.
+// Synced is told when a sidecar has everything of a revision. One that connected later than
+// the change came says nothing of how long changes take.
 func (o *observer) Synced(p server.Peer, revision uint64) {
 	o.stirred.Add(1)
 	o.Stirred(p.Dataplane)
 	now := time.Now()
 	o.events.Publish(web.Event{Type: "synced", Dataplane: p.Dataplane.String(), Revision: revision})
 	o.mu.Lock()
-	m := &o.recent[revision%remembered]
-	known := m.revision == revision
-	at, traced := m.at, m.spans < tracedReplies
+	at := &o.recent[revision%remembered]
+	m := *at
+	known := m.revision == revision && p.Stream <= m.streams
 	if known {
-		m.spans++
+		at.spans++
 	}
 	o.mu.Unlock()
 	if !known {
 		return
 	}
-	o.propagation.Observe(now.Sub(at).Seconds())
-	if traced {
-		_, span := o.tracer.Start(o.within(revision), "acknowledge", trace.WithTimestamp(at),
-			trace.WithAttributes(attribute.String("weft.dataplane", p.Dataplane.String())))
-		span.End(trace.WithTimestamp(now))
+	took := now.Sub(m.at)
+	o.Propagation.Observe(took.Seconds())
+	for _, kind := range m.kinds {
+		o.ChangeAcks.WithLabelValues(kind).Observe(took.Seconds())
+	}
+	if m.spans < tracedReplies {
+		o.child(m.span, "acknowledge", took, of(p), o.link(p))
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/roots"
+	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
@@ -68,6 +69,7 @@ type Plane struct {
 	xdsPort    *port.Port
 	watch      store.Watch
 	tracing    func(context.Context) error
+	profiles   *profiling // with --pprof
 	serving    atomic.Bool
 	resolved   atomic.Bool
 }
@@ -94,7 +96,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plane{cfg: cfg, settings: settings, log: log}
+	p := &Plane{cfg: cfg, settings: settings, log: telemetry.Logs(log)}
 	if err := p.prepare(ctx); err != nil {
 		return nil, errors.Join(err, p.release())
 	}
@@ -115,17 +117,16 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	if p.xds, err = p.listen("--xds", p.cfg.XDS, forXDS); err != nil {
 		return err
 	}
-	if err := p.listenHTTPS(forAPI); err != nil {
+	if err := errors.Join(p.listenHTTPS(forAPI), p.listenProfiles()); err != nil {
 		return err
 	}
 	p.log.Info("limits", "descriptors", descriptors, "api", forAPI.Connections, "xds", forXDS.Connections, "unproven", forXDS.Pending)
-	tracer, stop, err := tracing(ctx, p.cfg)
+	tracing, err := p.trace(ctx)
 	if err != nil {
 		return err
 	}
-	p.tracing = stop
-	p.observe = newObserver(tracer, web.NewEvents())
-	p.observe.build(p.cfg.Version)
+	p.tracing = tracing.Stop
+	p.observe = newObserver(telemetry.New(p.cfg.Version), tracing, web.NewEvents())
 	if err := p.open(ctx); err != nil {
 		return err
 	}
@@ -192,6 +193,7 @@ func (p *Plane) compose() error {
 		p.returning.left(peer.Dataplane)
 	}
 	p.joinPeers()
+	p.measure()
 	handler, err := p.webHandler(keys)
 	if err != nil {
 		return err

@@ -1,8 +1,6 @@
 package control
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/status"
 	"github.com/weftmesh/weft/inspect"
@@ -50,7 +48,6 @@ func (p reported) Stirred() uint64 { return p.observe.stirred.Load() }
 
 // statuses counts the writes of statuses.
 func (o *observer) statuses() func(outcome string) {
-	writes := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weft_status_writes_total", Help: "Statuses written to the cluster."}, []string{"outcome"})
-	o.registry.MustRegister(writes)
+	writes := o.StatusWrites()
 	return func(outcome string) { writes.WithLabelValues(outcome).Inc() }
 }

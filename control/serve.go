@@ -29,6 +29,7 @@ func (p *Plane) Serve(ctx context.Context) error {
 	running.Go(func() error { return p.follow(loopCtx) })
 	running.Go(func() error { p.campaign(working); return nil })
 	p.serveHTTPS(running)
+	p.serveProfiles(running)
 	p.keep(loopCtx, running)
 	if p.feed != nil {
 		running.Go(func() error { p.feed.Run(as(loopCtx, directoryActor)); return nil })
@@ -61,6 +62,9 @@ func (p *Plane) shutdown(ctx context.Context) {
 	}
 	p.shutdownHTTPS(ctx)
 	p.observe.events.Close()
+	if p.profiles != nil {
+		_ = p.profiles.server.Close() // nobody waits for a profile
+	}
 	if err := p.apiSrv.Shutdown(ctx); err != nil {
 		p.log.Warn("requests were cut off", "error", err)
 		_ = p.apiSrv.Close() // the next line of defence after waiting
@@ -97,6 +101,9 @@ func (p *Plane) release() error {
 	listeners := []net.Listener{p.api, p.xds}
 	for _, s := range p.https {
 		listeners = append(listeners, s.listener)
+	}
+	if p.profiles != nil {
+		listeners = append(listeners, p.profiles.listener)
 	}
 	for _, l := range listeners {
 		if l != nil {

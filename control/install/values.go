@@ -27,6 +27,7 @@ type Values struct {
 	Webhooks       WebhookValues `json:"webhooks"`
 	NetworkPolicy  bool          `json:"networkPolicy" means:"let only the ports of the control plane be reached"`
 	ServiceMonitor bool          `json:"serviceMonitor" means:"let the Prometheus operator read the metrics"`
+	PrometheusRule bool          `json:"prometheusRule" means:"give the Prometheus operator alerts over the metrics"`
 
 	NodeSelector      map[string]string `json:"nodeSelector" means:"labels of the nodes that control planes run on"`
 	Tolerations       []map[string]any  `json:"tolerations" means:"tolerations of the control plane's pods"`

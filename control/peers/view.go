@@ -134,6 +134,19 @@ func (r *Replica) Differing() (notes []api.Note) {
 	return notes
 }
 
+// Count is how many other replicas there are, apart those that are silent.
+func (r *Replica) Count() (answering, silent int) {
+	silent = len(r.Silent())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.following {
+		if !f.self {
+			answering++
+		}
+	}
+	return max(answering-silent, 0), silent
+}
+
 // Settle waits until it is known which peers there are and each has told all that it holds,
 // or for Patience, or until ctx ends.
 func (r *Replica) Settle(ctx context.Context) {

@@ -46,6 +46,9 @@ type Options struct {
 	// complete, skip or refuse, and the code of the row, or of the first mistake, for which.
 	// It may be nil.
 	Injected func(verdict, code string)
+	// Reviewed is told of each question with the webhook, and whether it was allowed, denied, or
+	// failed, so that there is no answer. It may be nil.
+	Reviewed func(hook, verdict string)
 	Log      *slog.Logger
 }
 
@@ -75,10 +78,10 @@ type server struct {
 func Handler(o Options) http.Handler {
 	s := &server{Options: o, turns: limit.NewTurns(mostAtOnce, mostOfOne, mostWaiting), held: web.NewIntake(mostHeld, mostOfAddress)}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+PathInject, s.serve(s.pod))
-	mux.HandleFunc("POST "+PathDefaults, s.serve(s.fill))
-	mux.HandleFunc("POST "+PathKuma, s.serve(s.document))
-	mux.HandleFunc("POST "+PathRoutes, s.serve(s.route))
+	mux.HandleFunc("POST "+PathInject, s.serve("inject", s.pod))
+	mux.HandleFunc("POST "+PathDefaults, s.serve("defaults", s.fill))
+	mux.HandleFunc("POST "+PathKuma, s.serve("kuma", s.document))
+	mux.HandleFunc("POST "+PathRoutes, s.serve("routes", s.route))
 	return mux
 }
 
@@ -86,14 +89,20 @@ type answering func(context.Context, *admissionv1.AdmissionRequest) *admissionv1
 
 // serve reads a review, asks when it is its turn and answers. Who sends slowly, reads slowly
 // or asks much keeps no other address waiting.
-func (s *server) serve(ask answering) http.HandlerFunc {
+func (s *server) serve(hook string, ask answering) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		from, _, _ := net.SplitHostPort(r.RemoteAddr)
-		s.held.Serve(from, w, r, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.review(w, r, from, ask) }))
+		s.held.Serve(from, w, r, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.review(w, r, hook, from, ask) }))
 	}
 }
 
-func (s *server) review(w http.ResponseWriter, r *http.Request, from string, ask answering) {
+func (s *server) review(w http.ResponseWriter, r *http.Request, hook, from string, ask answering) {
+	verdict := "failed"
+	defer func() {
+		if s.Reviewed != nil {
+			s.Reviewed(hook, verdict)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	// Where that cannot be set the server's limits hold.
@@ -105,13 +114,14 @@ func (s *server) review(w http.ResponseWriter, r *http.Request, from string, ask
 		http.Error(w, err.Error(), status)
 		return
 	}
-	text, err := s.answer(ctx, q, from, ask)
+	text, allowed, err := s.answer(ctx, q, from, ask)
 	switch {
 	case errors.Is(err, errTurn):
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 	case err != nil:
 		http.Error(w, "the answer cannot be written", http.StatusInternalServerError)
 	default:
+		verdict = map[bool]string{true: "allowed", false: "denied"}[allowed]
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(text) // who asked may be gone
 	}
@@ -120,16 +130,17 @@ func (s *server) review(w http.ResponseWriter, r *http.Request, from string, ask
 var errTurn = errors.New("too many requests at once; try again")
 
 // answer is the answer to a review, when it is its turn.
-func (s *server) answer(ctx context.Context, q *admissionv1.AdmissionRequest, from string, ask answering) ([]byte, error) {
+func (s *server) answer(ctx context.Context, q *admissionv1.AdmissionRequest, from string, ask answering) (text []byte, allowed bool, err error) {
 	done, err := s.turns.Take(ctx, from)
 	if err != nil {
-		return nil, errTurn
+		return nil, false, errTurn
 	}
 	defer done()
 	a := s.safely(ctx, q, ask)
 	a.UID = q.UID
-	return json.Marshal(admissionv1.AdmissionReview{
+	text, err = json.Marshal(admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}, Response: a})
+	return text, a.Allowed, err
 }
 
 // readReview is the request of a review, or the status that refuses what came.

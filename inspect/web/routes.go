@@ -26,7 +26,7 @@ func (s *server) serve(h handler) http.Handler {
 		if err := h(w, r); err != nil {
 			p := problemOf(err)
 			if p.Status == http.StatusInternalServerError {
-				s.Log.Error("request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+				s.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 			}
 			fail(w, p)
 		}

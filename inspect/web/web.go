@@ -47,6 +47,11 @@ type Config struct {
 	// Asked is told of each reader of a model that a request makes, which counts
 	// what the answer costs; nil tells nobody.
 	Asked func(*resolve.Reader)
+	// Traced begins the span of a request of a route; what it returns is told the status of the
+	// answer. Answered is told of each answer, with the route, or refused where none was looked
+	// for. Nil tells nobody.
+	Traced   func(r *http.Request, route string) (ctx context.Context, end func(status int))
+	Answered func(route string, status int, took time.Duration)
 	// Listed is told how many documents a list looked at; nil tells nobody.
 	Listed func(int)
 	// Admin is the token that every request needs; empty where none is needed.
@@ -156,15 +161,15 @@ func New(cfg Config) http.Handler {
 	cfg.Renderer = cmp.Or(cfg.Renderer, xds.NewRenderer(cfg.Kinds))
 	s := &server{Config: cfg, mux: http.NewServeMux(), intake: NewIntake(mostHeld, mostHeld), members: NewIntake(mostHeldOfAll, mostHeldOfMember), turn: make(chan struct{}, 1)}
 	for _, r := range s.routes() {
-		s.mux.Handle(r.pattern, s.permitted(r.pattern, s.serve(r.handle)))
+		s.mux.Handle(r.pattern, s.at(r.pattern, s.permitted(r.pattern, s.serve(r.handle))))
 	}
-	s.mux.Handle("/", s.serve(s.notFound))
-	return s.recovered(s.hosts(pages(s.authorised(s.mux))))
+	s.mux.Handle("/", s.at("unknown", s.serve(s.notFound)))
+	return s.watched(s.recovered(s.hosts(s.pages(s.authorised(s.mux)))))
 }
 
 // pages are the GUI, which holds no data and needs no token, beside the rest of the API.
-func pages(next http.Handler) http.Handler {
-	gui := ui.Handler()
+func (s *server) pages(next http.Handler) http.Handler {
+	gui := s.at(guiRoute, ui.Handler())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == ui.Base || strings.HasPrefix(r.URL.Path, ui.Base+"/") {
 			gui.ServeHTTP(w, r)

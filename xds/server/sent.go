@@ -43,3 +43,28 @@ func (st *stream) held() *xds.State {
 	}
 	return out
 }
+
+// Tables is how many route tables the clients should have, each counted for each stream, and
+// how many these are: those that are shared are one.
+func (s *Server) Tables() (held, distinct int) {
+	s.mu.Lock()
+	var streams []*stream
+	for _, p := range s.peers {
+		streams = append(streams, p.streams...)
+	}
+	s.mu.Unlock()
+	seen := map[*xds.Resource]bool{}
+	for _, st := range streams {
+		st.mu.Lock()
+		want := st.want
+		st.mu.Unlock()
+		if want == nil {
+			continue
+		}
+		held += len(want.Routes)
+		for _, r := range want.Routes {
+			seen[r] = true
+		}
+	}
+	return held, len(seen)
+}

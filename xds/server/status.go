@@ -72,6 +72,8 @@ type Push struct {
 // the server: a stream waits until it returns.
 type Observer interface {
 	Connected(Peer)
+	// Rendered is told how long it took to make what the client should have of a revision.
+	Rendered(Peer, uint64, time.Duration)
 	Pushed(Peer, Push)
 	// Acked is told how long the client took.
 	Acked(Peer, Push, time.Duration)
@@ -86,10 +88,11 @@ type Observer interface {
 // nobody observes nothing.
 type nobody struct{}
 
-func (nobody) Connected(Peer)                  {}
-func (nobody) Pushed(Peer, Push)               {}
-func (nobody) Acked(Peer, Push, time.Duration) {}
-func (nobody) Nacked(Peer, Nack)               {}
-func (nobody) Synced(Peer, uint64)             {}
-func (nobody) Disconnected(Peer, error)        {}
-func (nobody) Stirred(api.Ref)                 {}
+func (nobody) Connected(Peer)                       {}
+func (nobody) Rendered(Peer, uint64, time.Duration) {}
+func (nobody) Pushed(Peer, Push)                    {}
+func (nobody) Acked(Peer, Push, time.Duration)      {}
+func (nobody) Nacked(Peer, Nack)                    {}
+func (nobody) Synced(Peer, uint64)                  {}
+func (nobody) Disconnected(Peer, error)             {}
+func (nobody) Stirred(api.Ref)                      {}

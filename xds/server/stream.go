@@ -174,7 +174,9 @@ func (st *stream) refresh() {
 	case now != st.resolved:
 		st.resolved = now
 		st.note, st.failed = "", false
+		started := time.Now()
 		state := st.render(now)
+		st.server.opts.Observer.Rendered(st.peer, p.revision, time.Since(started))
 		if state != nil && now.Failed != "" {
 			st.failed = true
 			st.note = "a bug in weft keeps a part of the newest configuration from being known, which stays as it was; run 'weft problems'"
