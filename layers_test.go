@@ -48,6 +48,7 @@ var layers = []string{
 	"sidecar/intercept sidecar/attach",
 	"inspect/web/ui",
 	"xds/server/authority/workload",
+	"xds/server/authority/rotation",
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",
 	"control/install",
