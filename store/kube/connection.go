@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -25,6 +26,9 @@ type connection struct {
 	of   *Store
 	stop context.CancelFunc
 	done chan struct{} // closed when it has stopped
+	// optional takes a failure of a list that is no absence, and waits until it is worth another
+	// try; nil takes none.
+	optional func(context.Context, error) bool
 }
 
 // absence is since when the API server does not answer, and why.
@@ -61,15 +65,19 @@ func (c *connection) run(ctx context.Context, ask requests, into cache.Reflector
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.FieldSelector = c.selector
 			list, err := ask.list(ctx, o)
-			c.heard(ctx, err)
+			if err == nil || c.optional == nil || !c.optional(ctx, err) {
+				c.heard(ctx, err)
+			}
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.FieldSelector = c.selector
 			w, err := ask.watch(ctx, o)
-			if err == nil && reflect.TypeOf(w) == nothing {
+			switch {
+			case err == nil && reflect.TypeOf(w) == nothing:
 				c.heard(ctx, errNothing)
-			} else {
+			case c.optional != nil && apierrors.IsForbidden(err): // the list that follows says so
+			default:
 				c.heard(ctx, err)
 			}
 			return w, err

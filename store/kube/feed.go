@@ -3,6 +3,7 @@ package kube
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,6 +33,8 @@ type feed struct {
 	// Guarded by of.mu.
 	objects map[string]*api.Object      // the last sound versions, by namespace/name
 	wrong   map[string][]*api.Violation // what is wrong with the newest ones
+	refused time.Time                   // since when the API server does not let it be read; zero while it does
+	denied  *api.Violation              // that, once it is so for long enough
 	synced  bool
 	ended   bool
 	at      uint64 // the version of the resource up to which it was heard
@@ -118,6 +121,7 @@ func (f *feed) Replace(list []any, version string) error {
 	}
 	f.removeBut(func(key string) bool { _, ok := there[key]; return ok })
 	f.allOf(version)
+	f.allow()
 	if !f.synced {
 		f.synced = true
 		f.of.cfg.Log.Info("read from the cluster", "resource", f.resource.String(), "namespace", f.namespace, "objects", len(list))

@@ -191,8 +191,10 @@ func (s *Store) typeOf(plural, group string) (api.Type, bool) {
 func (s *Store) begin(ctx context.Context, k *installed, kind string, namespaced bool, read reader, report func(any) *Report, metadata bool) {
 	if len(k.feeds) == 0 {
 		for _, r := range s.scopes(kind, namespaced) {
-			k.feeds = append(k.feeds, &feed{connection: &connection{resource: r, of: s}, read: read, report: report,
-				objects: map[string]*api.Object{}, wrong: map[string][]*api.Violation{}})
+			f := &feed{connection: &connection{resource: r, of: s}, read: read, report: report,
+				objects: map[string]*api.Object{}, wrong: map[string][]*api.Violation{}}
+			f.optional = f.deny
+			k.feeds = append(k.feeds, f)
 		}
 	}
 	for _, f := range k.feeds {

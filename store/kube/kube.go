@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -83,6 +84,7 @@ var _ store.Store = (*Store)(nil)
 // Open begins to read the cluster, and returns at once: what there is waits for Synced.
 // An API server that does not answer is asked until Close.
 func Open(cfg Config) (*Store, error) {
+	cfg.Namespaces, cfg.Secrets = once(cfg.Namespaces), once(cfg.Secrets)
 	s := &Store{Store: memory.New(api.NewSnapshot(0), nil, time.Now), cfg: cfg, catalog: cfg.Catalog.Validated(), synced: make(chan struct{}),
 		wake: make(chan struct{}, 1), look: make(chan struct{}, 1), feeds: map[*feed]bool{}, serves: map[string]Served{}, reports: map[reportKey]Report{}, defined: map[string]definition{},
 		unserved: map[string]*unserved{}, changed: map[api.Ref]*api.Object{}, moved: map[*feed]bool{}, told: map[*feed]uint64{}, kinds: map[string]int{}, away: map[*connection]*absence{}}
@@ -107,6 +109,11 @@ func Open(cfg Config) (*Store, error) {
 	s.running.Go(func() { s.install(ctx) })
 	s.running.Go(func() { s.publish(ctx) })
 	return s, nil
+}
+
+// once are names, each once.
+func once(names []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
 // Synced waits until everything that is installed was read and published.

@@ -20,6 +20,9 @@ func (s *Store) Problems() []*api.Violation {
 		for _, wrong := range f.wrong {
 			all = append(all, wrong...)
 		}
+		if f.denied != nil {
+			all = append(all, f.denied)
+		}
 	}
 	for _, u := range s.unserved {
 		all = append(all, u.wrong)
