@@ -68,44 +68,20 @@ func New(c Config) *Keeper { return &Keeper{Config: c} }
 // Run writes until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
 	k.due, k.told, k.all, k.next = map[key]bool{}, map[key]bool{}, true, time.Time{}
-	following, ctx := errgroup.WithContext(ctx)
-	following.Go(func() error { return status.Guard(func() error { return k.follow(ctx) }) })
-	following.Go(func() error {
-		t := time.NewTicker(tick)
-		defer t.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-t.C:
-				if err := status.Guard(func() error { k.step(ctx, time.Now()); return nil }); err != nil {
-					return err
-				}
-			}
-		}
-	})
-	return following.Wait()
+	return status.Keep(ctx, k.Store, tick, k.note, k.step)
 }
 
-// follow notes which Services may want another object.
-func (k *Keeper) follow(ctx context.Context) error {
-	_, watch := k.Store.Watch()
-	defer watch.Stop()
-	for {
-		_, changes, err := watch.Next(ctx)
-		if err != nil {
-			return err
+// note notes which Services may want another object.
+func (k *Keeper) note(changes []api.Change) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, c := range changes {
+		switch ref := c.Ref(); ref.Kind {
+		case api.KindService, api.KindMeshService:
+			k.due[key{ref.Namespace, ref.Name}] = true
+		case api.KindNamespace, api.KindMesh:
+			k.all = true
 		}
-		k.mu.Lock()
-		for _, c := range changes {
-			switch ref := c.Ref(); ref.Kind {
-			case api.KindService, api.KindMeshService:
-				k.due[key{ref.Namespace, ref.Name}] = true
-			case api.KindNamespace, api.KindMesh:
-				k.all = true
-			}
-		}
-		k.mu.Unlock()
 	}
 }
 

@@ -91,47 +91,23 @@ func New(c Config) *Reporter { return &Reporter{Config: c} }
 // Run writes until ctx ends.
 func (r *Reporter) Run(ctx context.Context) error {
 	r.edited, r.wrote, r.failing, r.owed, r.next = map[api.Ref]time.Time{}, map[api.Ref]wrote{}, failing{}, true, time.Time{}
-	following, ctx := errgroup.WithContext(ctx)
-	following.Go(func() error { return Guard(func() error { return r.follow(ctx) }) })
-	following.Go(func() error {
-		t := time.NewTicker(tick)
-		defer t.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-t.C:
-				if err := Guard(func() error { r.step(ctx, time.Now()); return nil }); err != nil {
-					return err
-				}
-			}
-		}
-	})
-	return following.Wait()
+	return Keep(ctx, r.Store, tick, r.note, r.step)
 }
 
-// follow notes what users edit.
-func (r *Reporter) follow(ctx context.Context) error {
-	_, watch := r.Store.Watch()
-	defer watch.Stop()
-	for {
-		_, changes, err := watch.Next(ctx)
-		if err != nil {
-			return err
+// note notes what users edit.
+func (r *Reporter) note(changes []api.Change) {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range changes {
+		if t, _ := r.Catalog.Type(c.Ref().Kind); !kube.Reported(t) || c.After == nil || store.SaysNothingNew(c) {
+			continue
 		}
-		now := time.Now()
-		r.mu.Lock()
-		for _, c := range changes {
-			if t, _ := r.Catalog.Type(c.Ref().Kind); !kube.Reported(t) || c.After == nil || store.SaysNothingNew(c) {
-				continue
-			}
-			if len(r.edited) < some {
-				r.edited[c.Ref()] = now
-			} else {
-				r.missed = true
-			}
+		if len(r.edited) < some {
+			r.edited[c.Ref()] = now
+		} else {
+			r.missed = true
 		}
-		r.mu.Unlock()
 	}
 }
 
