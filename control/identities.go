@@ -164,17 +164,23 @@ const straggling = 30 * time.Second
 
 // dismiss ends the streams of a pod that is gone, and those that were about to open.
 func (p *Plane) dismiss(dp api.Ref, token string) {
-	end := func() { p.ads.RevokeOf(dp, token); p.agents.RevokeOf(dp, token) }
+	end := func() { p.revokeOf(dp, func(opened string) bool { return opened == token }) }
 	end()
 	time.AfterFunc(straggling, end)
+}
+
+// revokeOf ends those streams of a dataplane that were opened with a token of which which says
+// so.
+func (p *Plane) revokeOf(dp api.Ref, which func(token string) bool) {
+	p.ads.RevokeOf(dp, which)
+	p.agents.RevokeOf(dp, which)
 }
 
 // receive ends the streams that somebody else has opened in the name of a pod while that was
 // not there.
 func (p *Plane) receive(dp api.Ref, token string) {
 	if p.cfg.DataplaneAuth != "none" { // else no stream has a token
-		p.ads.RevokeBut(dp, token)
-		p.agents.RevokeBut(dp, token)
+		p.revokeOf(dp, func(opened string) bool { return opened != token })
 	}
 }
 

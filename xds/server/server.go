@@ -218,18 +218,9 @@ func (s *Server) Revoke(tokens ...string) {
 	}
 }
 
-// RevokeOf ends the streams of one dataplane that were opened with a token; others are not
-// looked at.
-func (s *Server) RevokeOf(dp api.Ref, token string) {
-	s.revoke(dp, func(opened string) bool { return opened == token })
-}
-
-// RevokeBut ends the streams of one dataplane that were opened with any other token.
-func (s *Server) RevokeBut(dp api.Ref, token string) {
-	s.revoke(dp, func(opened string) bool { return opened != token })
-}
-
-func (s *Server) revoke(dp api.Ref, which func(token string) bool) {
+// RevokeOf ends those streams of one dataplane that were opened with a token of which which
+// says so; others are not looked at.
+func (s *Server) RevokeOf(dp api.Ref, which func(token string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waiting := api.Ref{Kind: dp.Kind, Mesh: dp.Mesh, Name: dp.FullName()} // of one that was not known

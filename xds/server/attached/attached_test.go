@@ -164,8 +164,8 @@ func TestRevocation(t *testing.T) {
 	if b.hears(second).GetAsk() == nil {
 		t.Error("the other stream is not asked")
 	}
-	b.RevokeOf(web, "first")
-	b.RevokeOf(web, "second")
+	b.RevokeOf(web, func(token string) bool { return token != "second" })
+	b.RevokeOf(web, func(token string) bool { return token == "second" })
 	if err := <-asked; err == nil || !strings.Contains(err.Error(), "has gone") {
 		t.Errorf("a question that is under way: %v", err)
 	}
