@@ -29,7 +29,7 @@ type callers struct{ mesh, as string }
 // nameList is the list for some callers. Who makes one holds up nobody else's.
 type nameList struct {
 	mu    sync.Mutex
-	model *resolve.Model // that was asked last
+	model weak.Pointer[resolve.Model] // that was asked last; nobody may ask again
 	from  *resolve.Hostnames
 	names *attach.Names
 }
@@ -40,14 +40,14 @@ func (l *nameLists) of(m *resolve.Model, dp api.Ref) *attach.Names {
 	x := l.list(m, c)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.model == m {
+	if x.model.Value() == m {
 		return x.names
 	}
 	from := m.Hostnames(c.mesh, c.as, x.from)
 	if x.names == nil || from != x.from {
 		x.from, x.names = from, l.shared(from)
 	}
-	x.model = m
+	x.model = weak.Make(m)
 	return x.names
 }
 
@@ -74,7 +74,7 @@ func (l *nameLists) list(m *resolve.Model, c callers) *nameList {
 func (l *nameLists) sweep(newest *resolve.Model) {
 	for c, x := range l.known {
 		if x.mu.TryLock() { // else somebody asks for it now
-			if x.model != newest {
+			if x.model.Value() != newest {
 				delete(l.known, c)
 			}
 			x.mu.Unlock()

@@ -2,7 +2,9 @@ package control
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
@@ -48,5 +50,28 @@ func TestListsOfNamesAreShared(t *testing.T) {
 	}
 	if len(l.known) > 200 || len(l.lists) > 200 {
 		t.Errorf("%d lists are kept for callers, and %d in all", len(l.known), len(l.lists))
+	}
+}
+
+// TestListsOfNamesHoldNoModel: a list that nobody asks for any more does not keep the model
+// that it was made from.
+func TestListsOfNamesHoldNoModel(t *testing.T) {
+	t.Parallel()
+	a := worlds.Decode(t, world.Catalog(), `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001}}}`)
+	var l nameLists
+	old := func() weak.Pointer[resolve.Model] {
+		m, _ := resolve.CompileIn(inDefault, api.NewSnapshot(1, external(t, "old"), a), world.Dialects(), world.Kinds())
+		if len(l.of(m, a.Ref).Names) == 0 {
+			t.Error("there are no names")
+		}
+		return weak.Make(m)
+	}()
+	runtime.GC()
+	runtime.GC()
+	if old.Value() != nil {
+		t.Error("the model is kept")
+	}
+	if len(l.known) != 1 {
+		t.Errorf("%d lists", len(l.known))
 	}
 }
