@@ -121,8 +121,8 @@ func (t told) only(wants func(string) bool) told {
 	return t.without(gone)
 }
 
-// subscribeOnly takes the names that a client of the state-of-the-world form now asks for:
-// what it had of others is as if it was never sent.
+// subscribeOnly takes the names that a client now asks for: what it had of others is as if it
+// was never sent.
 func (f *flow) subscribeOnly(sub cache.Subscription) {
 	if sub.IsWildcard() {
 		return
@@ -139,6 +139,9 @@ func (f *flow) unsubscribe(subscribe, unsubscribe []string, sub cache.Subscripti
 	f.named = f.named || len(subscribe) > 0
 	if f.named && len(unsubscribe) > 0 { // else the library takes no notice
 		f.told = f.told.unsubscribed(unsubscribe, sub.ReturnedResources())
+	}
+	if f.named && slices.Contains(unsubscribe, wildcard) { // it drops what it has not asked for by name
+		f.subscribeOnly(sub)
 	}
 }
 
