@@ -25,14 +25,40 @@ type Workload struct {
 	Label func(key string) (value string, ok bool)
 }
 
-// ParseDomain reads the template of a trust domain.
+// ParseDomain reads the template of a trust domain. One that makes none, whatever stands in
+// its places, is refused.
 func ParseDomain(text string) (*template.Template, error) {
-	return template.Parse(text, "Mesh", "Zone")
+	return parse(text, CheckDomain, "Mesh", "Zone")
 }
 
-// ParsePath reads the template of a path.
+// ParsePath reads the template of a path, in the same way.
 func ParsePath(text string) (*template.Template, error) {
-	return template.Parse(text, "Namespace", "ServiceAccount", "Workload")
+	return parse(text, checkWorkloadPath, "Namespace", "ServiceAccount", "Workload")
+}
+
+// parse reads a template and tries it with the plainest value in every place.
+func parse(text string, check func(string) error, fields ...string) (*template.Template, error) {
+	t, err := template.Parse(text, fields...)
+	if err != nil {
+		return nil, err
+	}
+	plain := template.Values{Fields: map[string]string{}, Label: func(string) (string, bool) { return "x", true }}
+	for _, f := range fields {
+		plain.Fields[f] = "x"
+	}
+	made, err := t.Text(plain, longest)
+	if err != nil {
+		return nil, err
+	}
+	return t, check(made)
+}
+
+// checkWorkloadPath is checkPath for IDs of workloads.
+func checkWorkloadPath(text string) error {
+	if text == "" {
+		return errors.New("it makes nothing, and the name of a trust domain is no workload's; write a path")
+	}
+	return checkPath(text)
 }
 
 // NewTemplate puts the templates of both parts together.
@@ -59,11 +85,8 @@ func (t *Template) ID(w Workload) (ID, error) {
 	if err != nil {
 		return ID{}, fmt.Errorf("path: %w", err)
 	}
-	if err := checkPath(path); err != nil {
+	if err := checkWorkloadPath(path); err != nil {
 		return ID{}, fmt.Errorf("path: %w", err)
-	}
-	if path == "" {
-		return ID{}, errors.New("path: it makes nothing, and the name of a trust domain is no workload's; write a path")
 	}
 	id := ID{domain, path}
 	if len(id.String()) > longest {
