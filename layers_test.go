@@ -42,7 +42,7 @@ var layers = []string{
 	"xds",
 	"policies/*",
 	"inspect",
-	"inspect/kuma inspect/plan",
+	"inspect/kuma inspect/lint inspect/plan",
 	"store/*",
 	"store/kube/writing",
 	"sidecar/intercept sidecar/attach",

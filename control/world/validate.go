@@ -33,16 +33,23 @@ func Validate(r Reading) Report { return Settings{}.Validate(r) }
 // Validate says what is wrong with the documents read, each by itself and all
 // together: what a control plane without any others says when they are applied.
 func (s Settings) Validate(r Reading) Report {
-	all := slices.Concat(r.Objects, r.Refused)
-	violations := append(slices.Clone(r.Violations), admission.Check(catalog, Snapshot(), all)...)
-	model, _ := s.Compile(Snapshot(append(unwritten(all), r.Objects...)...))
-	violations = append(violations, inspect.Unreported(violations, Warnings(model))...)
-	Sort(violations)
+	violations, model := s.Findings(r)
 	report := Report{Documents: r.Documents, Violations: make([]inspect.Violation, len(violations)), Conditions: conditions(model, r.Objects)}
 	for i, v := range violations {
 		report.Violations[i] = inspect.ViolationOf(v)
 	}
 	return report
+}
+
+// Findings are what is wrong with the documents read, in the order of their places, and the
+// model of a world that they are.
+func (s Settings) Findings(r Reading) ([]*api.Violation, *resolve.Model) {
+	all := slices.Concat(r.Objects, r.Refused)
+	violations := append(slices.Clone(r.Violations), admission.Check(catalog, Snapshot(), all)...)
+	model, _ := s.Compile(Snapshot(append(unwritten(all), r.Objects...)...))
+	violations = append(violations, inspect.Unreported(violations, Warnings(model))...)
+	Sort(violations)
+	return violations, model
 }
 
 // unwritten are the meshes that objects are in and no document makes, so that

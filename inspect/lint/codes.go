@@ -1,0 +1,55 @@
+package lint
+
+// told is a code of the decoder or the resolver.
+func told(code, title, about, do string) Rule {
+	return Rule{Code: code, Title: title, About: about, Do: do}
+}
+
+// general are codes of every language.
+var general = []Rule{
+	told("Adjusted", "Fields that were merged do not fit together", "Policies that are valid by themselves say together what Envoy refuses. One of the values is changed.", "Say both in one policy, or make them fit."),
+	told("BackendNotFound", "There is no such backend", "Requests to the backend are answered with 500.", "Name a service and a port that there are; the message names what comes near."),
+	told("Chance", "A match holds by chance", "It reads a header that is random where callers send none.", "Match a header that callers alone write."),
+	told("Conflicted", "Two documents say what only one can", "The older one holds, or the one that comes first by name.", "Change or remove one of them."),
+	told("DeprecatedVersion", "The document is of an older version of its kind", "It is read as the version of today. The older one may go.", "Write the version in the message."),
+	told("Duplicate", "An object is written twice", "The first document holds.", "Remove one of them."),
+	told("DuplicateField", "A field is written twice", "The document is refused: which one was meant is not known.", "Remove one of them."),
+	told("DuplicateVIP", "Two services have one virtual address", "The address leads to the first of them alone.", "Remove the address from the status of one, so that it gets its own."),
+	told("Empty", "A file holds no document", "Nothing of it is served.", "Remove it, or write a document."),
+	told("HeadlessTooLarge", "A headless Service has too many endpoints", "Only some of its pods are destinations by themselves.", "Call the Service by its name, or make it smaller."),
+	told("Ignored", "A setting is not read here", "It is well formed and has no effect at this place.", "Write it where it is read; the message says where."),
+	told("Invalid", "A value is not possible", "The document is refused.", "Write what the message asks for; `weft validate` says it too."),
+	told("InvalidAnnotation", "An annotation has no meaning", "What it would set is left as it is.", "Write one of the values in the message."),
+	told("InvalidCertificateRef", "A listener has no certificate", "Nobody is let in there.", "Name a Secret of type kubernetes.io/tls that there is, and let it be read."),
+	told("InvalidNamespaceLabel", "The label for injection is no answer", "Pods of the namespace get no sidecar.", "Write `enabled` or `disabled`."),
+	told("MeshChanged", "An object would move to another mesh", "An object stays in its mesh.", "Delete it, and create it in the other."),
+	told("MeshNotFound", "There is no such mesh", "The object takes no part.", "Create the mesh, or name one that there is."),
+	told("NoEffect", "Fields have no effect", "They are for a protocol that is not spoken there, or something else keeps them from acting.", "Remove them, or target what they can act on."),
+	told("NoEndpoints", "Nobody answers for a backend", "Requests to it are answered with 503.", "Start a workload that the service selects, or change its selector."),
+	told("NoFormToday", "A part of an older form has none today", "It would be lost, so the document is refused.", "Say it otherwise; the message names how."),
+	told("NoListeners", "An edge listens nowhere", "No client reaches it.", "Write its listeners, or name its Gateway by label."),
+	told("NoSelector", "A service selects no dataplane", "It has no endpoints.", "Select dataplanes by labels, tags or name."),
+	told("NoVIP", "No virtual address is left", "The service is called by no name.", "Make the range larger, or remove services."),
+	told("NotApplied", "A document is not stored as it was sent", "What the control plane keeps itself stays as it is.", "Leave it out."),
+	told("NotInjected", "A pod has no sidecar", "Policies do not hold for it.", "`weft inject explain` says why."),
+	told("OlderForm", "The document is in an older form", "It is read as the form of today.", "`weft convert` writes that."),
+	told("OverrideLoosens", "An override admits more than what it overrides", "What a policy nearer to the route limits is limited less.", "Leave it out where that is not meant."),
+	told("PortRequired", "A service has several ports", "Which one is meant is not known, and the reference leads nowhere.", "Write the port."),
+	told("ReadOnly", "A field is weft's own to write", "What the document says there is not stored.", "Leave it out."),
+	told("Rejected", "No Envoy would take it", "It is left out of what sidecars get, so that they take all else.", "Change what the message names."),
+	told("RequestsUnread", "Requests are routed where none are read", "The destination speaks no HTTP, so that rules for requests have no effect.", "Say its protocol (`appProtocol`), or write a MeshTCPRoute."),
+	told("SelectsNothing", "Labels or tags select nothing", "The policy or route takes no part.", "Write labels that dataplanes have; `weft get dataplanes` shows them."),
+	told("Syntax", "The document cannot be read", "It is no YAML or JSON, or not of the right form.", "Correct it at the line and column."),
+	told("TargetNotFound", "A reference leads nowhere", "What it is about does not happen.", "Name what there is; the message names what comes near."),
+	told("TemplateError", "A template makes no name", "Services that the generator selects do not get one.", "Correct the template."),
+	told("TooManyRoutes", "There are more routes than are served", "The last ones are left out.", "Split them by host or by service."),
+	told("UnknownField", "There is no such field", "The document is refused: a misspelled field would be lost in silence.", "Correct its name; the message names what comes near."),
+	told("Unreadable", "A stored document cannot be read", "It is not served.", "Apply it again, or delete it."),
+	told("Unresolvable", "A bug in weft keeps a part from being known", "Sidecars keep what they have of it.", "Report it with the message."),
+	told("UnsupportedByGRPC", "gRPC has no such thing", "It has no effect where gRPC is spoken.", "Leave it out there."),
+	told("UnsupportedKind", "weft does not carry the kind out", "It has no effect; some kinds protect, so that they are missed.", "Remove the document, or keep what carries it out."),
+	told("UnsupportedProtocol", "The protocol is not possible here", "Requests can be told apart in http, http2 and grpc alone.", "Say the protocol, or route connections."),
+	told("UnsupportedValue", "weft does not carry a value out", "It is left out.", "Write one that it does; the message names them."),
+	told("UnverifiedClaims", "Claims are read that nobody has verified", "A client may write what it wants.", "Verify the token before."),
+	told("WeightsScaled", "Weights are too large for Envoy", "They are scaled down, so that shares are rough.", "Write smaller weights."),
+}

@@ -1,0 +1,219 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim"
+)
+
+// attemptsOutlastTimeout: all attempts together may take longer than the request may.
+func attemptsOutlastTimeout(v *view) (found []*api.Violation) {
+	for _, r := range v.rows {
+		plan, again := r.plan()
+		most, total := r.bounds()
+		if again == nil || total == nil || plan.PerTry == 0 || most.Request == 0 {
+			continue
+		}
+		each, said := r.field(again, "perTryTimeout")
+		whole, _ := r.field(total, "requestTimeout")
+		all := time.Duration(plan.Retries+1) * plan.PerTry
+		switch {
+		case !said:
+		case plan.PerTry >= most.Request:
+			v.gather(&found, v.about(each, "AttemptsOutlastTimeout", "one attempt may take %s, and to %s the whole request %s (%s), so that no attempt follows; make it shorter, or the request timeout longer",
+				plan.PerTry, r.where(), most.Request, whole.by()))
+		case all > most.Request:
+			v.gather(&found, v.about(each, "AttemptsOutlastTimeout", "%d attempts of %s may take %s, and to %s the whole request %s (%s), so that the last ones never end; make them fewer or shorter, or the request timeout longer",
+				plan.Retries+1, plan.PerTry, all, r.where(), most.Request, whole.by()))
+		}
+	}
+	return found
+}
+
+// idleBeforeTimeout: a stream without bytes ends before the request may take as long as it may.
+func idleBeforeTimeout(v *view) (found []*api.Violation) {
+	for _, r := range v.rows {
+		t, e := r.bounds()
+		if e == nil || t.StreamIdle == 0 || t.StreamIdle >= t.Request {
+			continue
+		}
+		if idle, said := r.field(e, "streamIdleTimeout"); said {
+			whole, _ := r.field(e, "requestTimeout")
+			v.gather(&found, v.about(idle, "IdleBeforeTimeout", "a request to %s that sends nothing for %s ends, although it may take %s (%s); make it at least as long as the request timeout",
+				r.where(), t.StreamIdle, t.Request, whole.by()))
+		}
+	}
+	return found
+}
+
+// unsafeRetry: requests that may have been carried out are sent again although their method
+// says that twice is not the same as once (RFC 9110, 9.2.2).
+func unsafeRetry(v *view) (found []*api.Violation) {
+	for _, r := range v.rows {
+		plan, e := r.plan()
+		if e == nil || !afterwards(plan) {
+			continue
+		}
+		methods := methodsOf(r.Matches)
+		if len(methods) == 0 && !plan.Request("GET", sim.Headers{}) { // it names methods itself
+			methods = unsafeMethods
+		}
+		i := slices.IndexFunc(methods, func(m string) bool { return slices.Contains(unsafeMethods, m) && plan.Request(m, sim.Headers{}) })
+		if i < 0 {
+			continue
+		}
+		on, said := r.field(e, "retryOn")
+		if !said || on.said.Origin == nil {
+			on, said = r.field(e, "numRetries")
+		}
+		if said {
+			v.gather(&found, v.about(on, "UnsafeRetry", "%s to %s is sent again also when it may have been carried out already; repeat it on ConnectFailure, RefusedStream and ResetBeforeRequest alone, or see that the service knows a request again",
+				methods[i], r.to.Name))
+		}
+	}
+	return found
+}
+
+// unsafeMethods are those of which twice is not the same as once.
+var unsafeMethods = []string{"POST", "PATCH"}
+
+// afterwards reports whether a request is repeated that the service has seen.
+func afterwards(p sim.RetryPlan) bool {
+	if p.Reset || p.Headers != nil {
+		return true
+	}
+	for status := uint32(400); p.Status != nil && status < 600; status++ {
+		if p.Status(status) {
+			return true
+		}
+	}
+	return false
+}
+
+// methodsOf are the methods of rules that name one in each of their matches.
+func methodsOf(matches []route.Match) (out []string) {
+	for i := range matches {
+		method := ""
+		for _, c := range matches[i].Conditions {
+			if c.On == route.OnMethod && c.Op == route.Equal {
+				method = c.Value
+			}
+		}
+		if method == "" {
+			return nil
+		}
+		out = append(out, method)
+	}
+	return out
+}
+
+// limitPerInstance: a limit is that of one instance, and there are several.
+func limitPerInstance(v *view) (found []*api.Violation) {
+	type use struct {
+		limit  setting
+		bucket sim.Bucket
+		planes map[api.Ref]bool
+	}
+	uses := map[finding]*use{}
+	var order []finding
+	for d := range v.model.Dataplanes("") {
+		for _, in := range d.Inbounds {
+			s, b, ok := limitOf(in.Inbound)
+			if !ok {
+				continue
+			}
+			key := finding{s.said.Origin.Ref, s.said.Origin.Field, fmt.Sprint(s.said.Override)}
+			if uses[key] == nil {
+				uses[key] = &use{s, b, map[api.Ref]bool{}}
+				order = append(order, key)
+			}
+			uses[key].planes[d.Ref] = true
+		}
+	}
+	for _, key := range order {
+		u, n := uses[key], len(uses[key].planes)
+		if n > 1 {
+			v.gather(&found, v.about(u.limit, "LimitPerInstance", "each of %d dataplanes admits %d requests in %s for itself, all together %d; write the share of one, if all are meant",
+				n, u.bucket.Tokens, u.bucket.Interval, uint64(u.bucket.Tokens)*uint64(n)))
+		}
+	}
+	return found
+}
+
+// limitOf is the limit of requests at a port, and whose word it is.
+func limitOf(in *resolve.Inbound) (s setting, b sim.Bucket, ok bool) {
+	for _, e := range in.Policies {
+		c, limits := e.Conf.(sim.Limiter)
+		if !limits {
+			continue
+		}
+		f, has := e.Get(c.RateField())
+		if b, ok = c.Bucket(); ok && has && e.Acts(f.Field, in.Protocol) && f.Said[len(f.Said)-1].Origin != nil {
+			return setting{f.Said[len(f.Said)-1], c.RateField()}, b, true
+		}
+	}
+	return s, b, false
+}
+
+// inVain: everything that an entry says is said by others in its place, or its requests are
+// all taken by earlier routes.
+func inVain(v *view) (found []*api.Violation) {
+	byMesh := map[string][]api.Ref{}
+	var meshes []string
+	for _, ref := range v.refs() {
+		o := v.mine[ref]
+		if _, policy := o.Spec.(*policies.Spec); o.Shadow() || !policy && !v.model.IsRoute(ref.Kind) {
+			continue
+		}
+		if byMesh[ref.Mesh] == nil {
+			meshes = append(meshes, ref.Mesh)
+		}
+		byMesh[ref.Mesh] = append(byMesh[ref.Mesh], ref)
+	}
+	for _, mesh := range meshes {
+		for _, reach := range v.model.Reader(nil).ReachOf(mesh, byMesh[mesh], nil) {
+			for _, e := range reach.Entries {
+				if e.Acts == 0 && len(e.By) > 0 {
+					v.gather(&found, v.vain(reach.Ref, e))
+				}
+			}
+		}
+	}
+	return found
+}
+
+func (v *view) vain(ref api.Ref, e *resolve.Entry) *api.Violation {
+	var by []string
+	routes := true
+	for _, o := range e.By {
+		by = append(by, inspect.OriginText(o))
+		routes = routes && v.model.IsRoute(o.Ref.Kind)
+	}
+	who := strings.Join(by, ", ")
+	switch {
+	case !v.model.IsRoute(ref.Kind):
+		return v.on(ref, e.Field, "Overridden", "it has no effect: %s says all of it otherwise; remove it, or say it where it counts more", who)
+	case !routes:
+		return v.on(ref, e.Field, "InlineOverridden", "%s says it otherwise, and counts more; remove it here, unless it is meant for when that is gone", who)
+	}
+	return v.on(ref, e.Field, "ShadowedRoute", "it takes no request: %s takes all of them; remove it, or make its matches more specific", who)
+}
+
+// olderForm: forms that are read, and for which there is a newer one.
+func olderForm(v *view) (found []*api.Violation) {
+	for _, ref := range v.refs() {
+		o := v.mine[ref]
+		if s, ok := o.Spec.(*policies.Spec); ok && len(s.From) > 0 {
+			v.gather(&found, v.on(ref, "spec.from", "FromIsOlder", "Kuma reads `from` as an older form; write `rules`, which say the same for all callers"))
+		}
+	}
+	return found
+}

@@ -1,0 +1,70 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// Rule is a code, and what it stands for. The documentation page is made of them.
+type Rule struct {
+	Code string
+	// Severity is that of findings that rules of this package make; those of others bring theirs.
+	Severity api.Severity
+	Title    string // what is found
+	About    string // why it matters
+	Do       string // what to do
+	find     func(*view) []*api.Violation
+}
+
+// table are all codes, sorted. Those without a function are found where documents are decoded
+// and resolved.
+var table = sorted(own, general, ofGateway, ofHTTPProxy, ofRouteGroup, ofConvert)
+
+func sorted(parts ...[]Rule) []Rule {
+	all := slices.Concat(parts...)
+	slices.SortFunc(all, func(a, b Rule) int { return strings.Compare(a.Code, b.Code) })
+	return all
+}
+
+// Rules are all codes, sorted.
+func Rules() []Rule { return slices.Clone(table) }
+
+// Lookup is what a code stands for.
+func Lookup(code string) (Rule, bool) {
+	i, ok := slices.BinarySearchFunc(table, code, func(r Rule, code string) int { return strings.Compare(r.Code, code) })
+	if !ok {
+		return Rule{}, false
+	}
+	return table[i], true
+}
+
+// HelpAt is where the documentation says more about a code.
+func HelpAt(code string) string {
+	return "https://github.com/weftmesh/weft/blob/main/docs/lint.md#" + strings.ToLower(code)
+}
+
+// own are the codes of the rules of this package.
+var own = []Rule{
+	{"AttemptsOutlastTimeout", api.Warning, "Attempts take longer than the request may",
+		"`numRetries` and one more attempts of `perTryTimeout` each are more than `http.requestTimeout`, which ends the request: the last attempts never happen, or never end.",
+		"Make attempts fewer or shorter, or the request timeout longer. `weft simulate --answers` shows each attempt.", attemptsOutlastTimeout},
+	{"FromIsOlder", api.Info, "A policy has `from`",
+		"Kuma reads `from` as an older form of `rules`, and may let go of it.", "Write `rules`.", olderForm},
+	{"IdleBeforeTimeout", api.Warning, "A silent request ends before its timeout",
+		"`http.streamIdleTimeout` is shorter than `http.requestTimeout`: a request during which no byte moves, as while a service computes, ends at the shorter of both.",
+		"Make the idle timeout at least as long as the request timeout, or the request timeout shorter.", idleBeforeTimeout},
+	{"InlineOverridden", api.Info, "A policy says otherwise what a route says of itself",
+		"Policies that are attached to a route or a rule count more than fields of the route.", "Remove the field, unless it is meant for when the policy is gone.", nil},
+	{"LimitPerInstance", api.Info, "A rate limit holds for each instance by itself",
+		"A local rate limit is counted by each dataplane. Of several, each admits the whole rate.", "Write the share of one instance, and remember it when the number of instances changes.", limitPerInstance},
+	{"Overridden", api.Warning, "Others say all of it otherwise",
+		"Every field of the entry is said by another policy that counts more, wherever it applies, so that it has no effect.",
+		"Remove it, or say it where it counts more: `weft explain policy` shows who holds.", inVain},
+	{"ShadowedRoute", api.Warning, "A route takes no request",
+		"Other routes take every request that it matches, wherever it applies.", "Remove it, make its matches more specific, or change those of the other.", nil},
+	{"UnsafeRetry", api.Warning, "POST or PATCH is sent again",
+		"A request that failed may have been carried out. Methods that are not idempotent (RFC 9110, 9.2.2) then have their effect twice.",
+		"Repeat such requests on `ConnectFailure`, `RefusedStream` and `ResetBeforeRequest` alone, leave their methods out of `retryOn`, or see that the service knows a request again.", unsafeRetry},
+}

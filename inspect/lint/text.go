@@ -1,0 +1,77 @@
+package lint
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+)
+
+// painted is the colour of a severity.
+var painted = map[api.Severity]string{api.Error: "31", api.Warning: "33", api.Info: "36"}
+
+// Text writes a report for people at a terminal: a line for each finding, and one for all.
+func Text(w io.Writer, r Report, s inspect.Style) error {
+	var out strings.Builder
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		where := api.Position{File: f.File, Line: f.Line, Column: f.Column}.String()
+		if f.File == "" {
+			where = f.Object
+		}
+		fmt.Fprintf(&out, "%s: %s %s: %s\n", where, s.Paint(painted[f.Severity], string(f.Severity)), s.Paint("1", f.Code), strings.ReplaceAll(f.text(), "\n", " "))
+	}
+	fmt.Fprintf(&out, "%s, %s, %s, %s", counted(r.Documents, "document"), counted(r.Count(api.Error), "error"), counted(r.Count(api.Warning), "warning"), counted(r.Count(api.Info), "hint"))
+	if n := len(r.Silenced); n > 0 {
+		fmt.Fprintf(&out, ", %d silenced", n)
+	}
+	out.WriteString("\n")
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Page is the documentation of all codes.
+func Page() string {
+	var out strings.Builder
+	out.WriteString(`# Findings
+
+What ` + "`weft lint`" + ` finds, by its code. The same codes stand in ` + "`weft validate`, `weft problems`" + `, in warnings of ` + "`weft apply`" + ` and in the
+notes of the API. This page is made of the table in ` + "`inspect/lint`" + `: change that one.
+
+` + "```sh\nweft lint -f policies/\nweft lint -f policies/ -o sarif > lint.sarif\nweft lint --ignore LimitPerInstance --strict\n```" + `
+
+Without ` + "`-f`" + ` it looks at the documents that the control plane holds. The exit status is 0; 1 where there is an error, and with ` + "`--strict`" + ` where there is a
+warning. A finding that is meant so is silenced where it is: by a comment on its line or right above it, which may say why, or at the
+beginning of the document for all of it,
+
+` + "```yaml\n# weft:ignore UnsafeRetry: orders have an idempotency key\nretryOn: [\"5xx\"]\n```" + `
+
+or by the label ` + "`" + LabelIgnore + ": CODE.CODE`" + ` of the object. Errors cannot be silenced.
+
+`)
+	for _, r := range table {
+		fmt.Fprintf(&out, "## %s\n\n%s.", r.Code, r.Title)
+		if r.find != nil || r.Severity != "" {
+			fmt.Fprintf(&out, " (%s)", r.Severity)
+		}
+		fmt.Fprintf(&out, " %s\n\nWhat to do: %s\n\n", r.About, lowerFirst(r.Do))
+	}
+	return strings.TrimRight(out.String(), "\n") + "\n"
+}
+
+// lowerFirst begins a sentence that goes on after a colon.
+func lowerFirst(text string) string {
+	if len(text) < 2 || text[0] == '`' {
+		return text
+	}
+	return strings.ToLower(text[:1]) + text[1:]
+}
