@@ -21,10 +21,11 @@ export interface Options {
   body?: string
   type?: string
   signal?: AbortSignal
+  headers?: Record<string, string>
 }
 
 export async function request(path: string, o: Options = {}): Promise<Response> {
-  const headers: Record<string, string> = { Accept: 'application/json' }
+  const headers: Record<string, string> = { Accept: 'application/json', ...o.headers }
   if (token.value) headers.Authorization = `Bearer ${token.value}`
   if (o.body !== undefined) headers['Content-Type'] = o.type ?? 'application/json'
   let answer: Response

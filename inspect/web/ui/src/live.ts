@@ -29,6 +29,7 @@ export function onEvent(f: (e: WeftEvent) => void): void {
   onScopeDispose(() => listeners.delete(f))
 }
 
+let seen = '' // the id of the last event, by which the stream goes on where it was cut off
 let waiting: ReturnType<typeof setTimeout> | undefined
 let last = 0
 
@@ -61,6 +62,7 @@ function parse(text: string): string {
     for (const line of block.split('\n')) {
       if (line.startsWith('event:')) type = line.slice(6).trim()
       else if (line.startsWith('data:')) data += line.slice(5)
+      else if (line.startsWith('id:')) seen = line.slice(3).trim()
     }
     if (!data) continue
     try {
@@ -73,7 +75,7 @@ function parse(text: string): string {
 }
 
 async function follow(signal: AbortSignal): Promise<void> {
-  const answer = await request('/_events', { signal })
+  const answer = await request('/_events?recent=1000', { signal, headers: seen ? { 'Last-Event-ID': seen } : {} })
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
   state.value = 'on'
   refresh() // what happened before the stream began

@@ -24,6 +24,10 @@ const routes: RouteRecordRaw[] = [
   { path: '/meshes/:mesh/routes/:kind/:name', name: 'route', component: ObjectView, meta: { title: 'Route', tab: 'routes', routes: true } },
   { path: '/meshes/:mesh/policies', name: 'policies', component: ObjectsView, meta: { title: 'Policies', tab: 'policies', routes: false } },
   { path: '/meshes/:mesh/policies/:kind/:name', name: 'policy', component: ObjectView, meta: { title: 'Policy', tab: 'policies', routes: false } },
+  { path: '/meshes/:mesh/simulate', name: 'simulate', component: () => import('./views/SimulateView.vue'), meta: { title: 'Simulate', tab: 'simulate' } },
+  { path: '/meshes/:mesh/plan', name: 'plan', component: () => import('./views/PlanView.vue'), meta: { title: 'Plan', tab: 'plan' } },
+  { path: '/meshes/:mesh/graph', name: 'graph', component: () => import('./views/GraphView.vue'), meta: { title: 'Graph', tab: 'graph' } },
+  { path: '/meshes/:mesh/timeline', name: 'timeline', component: () => import('./views/TimelineView.vue'), meta: { title: 'Timeline', tab: 'timeline' } },
   { path: '/problems', name: 'problems', component: ProblemsView, meta: { title: 'Problems', tab: 'problems' } },
   { path: '/:rest(.*)*', name: 'unknown', component: NotFoundView, meta: { title: 'Not found' } },
 ]

@@ -7,6 +7,10 @@ export const shortcuts = [
   { keys: 'g d', about: 'dataplanes', to: 'dataplanes' },
   { keys: 'g r', about: 'routes', to: 'routes' },
   { keys: 'g p', about: 'policies', to: 'policies' },
+  { keys: 'g s', about: 'simulate a request', to: 'simulate' },
+  { keys: 'g l', about: 'plan a change', to: 'plan' },
+  { keys: 'g g', about: 'the graph', to: 'graph' },
+  { keys: 'g t', about: 'the timeline', to: 'timeline' },
   { keys: 'g i', about: 'problems', to: 'problems' },
   { keys: 'c', about: 'copy the command of this screen' },
   { keys: '?', about: 'these keys' },
@@ -30,7 +34,7 @@ export function useShortcuts(act: { search: () => void; help: () => void }) {
   function pressed(e: KeyboardEvent): void {
     if (!enabled.value || e.ctrlKey || e.metaKey || e.altKey || writes(e.target)) return
     const both = `${before} ${e.key}`
-    before = e.key === 'g' ? 'g' : ''
+    before = e.key === 'g' && before === '' ? 'g' : ''
     const found = shortcuts.find((s) => s.to && s.keys === both)
     if (found?.to) void router.push({ name: found.to, params: found.to === 'problems' ? {} : { mesh: String(route.params.mesh || 'default') } })
     else if (e.key === '/') act.search()

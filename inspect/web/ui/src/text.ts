@@ -84,3 +84,16 @@ export function when(text: string | undefined): string {
   const time = at.toLocaleTimeString(undefined, { hour12: false })
   return at.toDateString() === new Date().toDateString() ? time : `${at.toLocaleDateString()} ${time}`
 }
+
+// seconds reads a duration as Go writes it: 1h2m3.5s, 250ms.
+export function seconds(text: string | undefined): number {
+  const units: Record<string, number> = { h: 3600, m: 60, s: 1, ms: 1e-3, us: 1e-6, 'µs': 1e-6, ns: 1e-9 }
+  let sum = 0
+  for (const [, n, unit] of (text ?? '').matchAll(/([\d.]+)(ms|us|µs|ns|h|m|s)/g)) sum += Number(n) * units[unit!]!
+  return sum
+}
+
+export function took(s: number | undefined): string {
+  if (s === undefined) return ''
+  return s < 1 ? `${Number((s * 1000).toPrecision(2))} ms` : `${Number(s.toPrecision(3))} s`
+}

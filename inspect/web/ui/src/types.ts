@@ -262,6 +262,8 @@ export interface WeftEvent {
   tookSeconds?: number
   message?: string
   replica?: string
+  user?: string
+  client?: string
 }
 
 export interface DataplaneOverview {
@@ -285,4 +287,89 @@ export interface DataplaneOverview {
       status: Record<string, { responsesSent: string; responsesAcknowledged: string; responsesRejected: string } | string>
     }[]
   }
+}
+
+export interface Attempt {
+  attempt: number
+  earliest: string
+  latest: string
+  wait?: string
+  answer: string
+  ended: string
+  status: number
+}
+
+export interface End {
+  by: string
+  status: number
+  attempts: number
+  earliest: string
+  latest: string
+}
+
+export interface Branch {
+  probability: number
+  outcome: string
+  status?: number
+  location?: string
+  body?: string
+  route?: { key: string; name: string; matches?: Match[]; origins?: Origin[]; serverName?: string }
+  backends?: (Backend & { reason?: string; balance?: string })[]
+  forwarded?: { method: string; authority: string; path: string; headers?: Record<string, string>; removedHeaders?: string[] }
+  responseHeaders?: { set?: Record<string, string>; add?: Record<string, string>; remove?: string[] }
+  mirrors?: { name: string; share: number }[]
+  policies?: Policies
+  attempts?: Attempt[]
+  ends?: End[]
+}
+
+export interface Verdict {
+  from: string
+  destination?: Destination
+  branches: Branch[]
+  missed?: { key?: string; origins: Origin[]; reason: string }[]
+  unknown?: string[]
+  notes?: Note[]
+}
+
+export interface Violation {
+  file?: string
+  line?: number
+  column?: number
+  object?: string
+  field?: string
+  code: string
+  message: string
+  severity: Severity
+}
+
+interface On {
+  dataplane?: string
+  dataplanes?: string[]
+  cut?: number
+}
+
+export interface Effect extends On {
+  mesh: string
+  destination?: Destination
+  inbound?: { name: string }
+  route?: { key: string; name: string; text?: string }
+  policy?: string
+  field?: string
+  part?: string
+  before: unknown
+  after: unknown
+  origin?: Origin
+  originBefore?: Origin
+}
+
+export interface Plan {
+  from: number
+  changes: { object: string; action: string }[]
+  dataplanes: { total: number; affected: number } & On
+  effects: Effect[]
+  envoy: ({ mesh: string; type: string; name: string; action: string } & On)[]
+  warnings: Violation[]
+  notes?: Note[]
+  cut?: number
 }

@@ -3,12 +3,15 @@ import { mkdirSync } from 'node:fs'
 import { openPage, startBrowser, startDemo } from './world.mjs'
 
 const dir = process.argv[2] ?? '../../../docs/screenshots'
-export const shots = [
+const shots = [
   ['dataplanes', '/meshes/default/dataplanes', 'rows'],
   ['dataplane', '/meshes/default/dataplanes/frontend-1?to=web&find=web', 'outbounds'],
   ['routes', '/meshes/default/routes', 'objects'],
   ['route', '/meshes/default/routes/MeshHTTPRoute/route-1?policy=MeshRetry', 'matrix'],
   ['policy', '/meshes/default/policies/MeshRetry/mistaken', 'targets'],
+  ['simulate', '/meshes/default/simulate?from=frontend-1&url=http://orders/flaky&answers=503,503,200', 'attempts'],
+  ['graph', '/meshes/default/graph?focus=MeshHTTPRoute/route-1', 'graph'],
+  ['timeline', '/meshes/default/timeline', 'rollout'],
   ['problems', '/problems', 'owner'],
 ]
 
@@ -22,11 +25,25 @@ spec:
   - targetRef: {kind: Mesh}
     default: {http: {numRetries: 9}}
 `
+// patient is for everybody, so that the timeline has something to show.
+const patient = `type: MeshTimeout
+mesh: default
+name: patient
+spec:
+  targetRef: {kind: Mesh}
+  to:
+  - targetRef: {kind: Mesh}
+    default: {http: {requestTimeout: 20s}}
+  from:
+  - targetRef: {kind: Mesh}
+    default: {http: {requestTimeout: 25s}}
+`
 mkdirSync(dir, { recursive: true })
 const world = await startDemo()
 const { browser, stop } = await startBrowser()
 try {
   await world.ask('POST', '/_apply', mistaken)
+  await world.ask('POST', '/_apply', patient)
   for (const scheme of ['light', 'dark']) {
     const { page, finish } = await openPage(browser, world, { scheme, width: 1280, height: 800 })
     for (const [name, at, ready] of shots) {
@@ -34,6 +51,11 @@ try {
       await page.getByTestId(ready).first().waitFor()
       await page.screenshot({ path: `${dir}/${name}-${scheme}.png` })
     }
+    await page.goto('/gui/meshes/default/plan')
+    await page.getByTestId('doc').fill(mistaken.replace('ordrs', 'orders'))
+    await page.getByTestId('do-plan').click()
+    await page.getByTestId('effects').waitFor()
+    await page.screenshot({ path: `${dir}/plan-${scheme}.png` })
     await finish()
   }
 } finally {
