@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"golang.org/x/term"
+
 	"github.com/weftmesh/weft/api/decode"
 )
 
@@ -82,8 +84,21 @@ func columns(w io.Writer, rows [][]string) error {
 	return t.Flush()
 }
 
+// width is how many columns the terminal has that w is; 0 where it is none.
+func width(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !terminal(w) {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
+}
+
 // terminal reports whether w is one.
-func terminal(w io.Writer) bool {
+func terminal(w any) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
