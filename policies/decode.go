@@ -9,7 +9,7 @@ import (
 // envelope is Spec before its confs are understood.
 type envelope struct {
 	TargetRef *api.TargetRef `json:"targetRef"`
-	To        []rawItem      `json:"to"`
+	To        decode.Raw     `json:"to"`
 	From      decode.Raw     `json:"from"`
 	Rules     decode.Raw     `json:"rules"`
 }
@@ -30,7 +30,14 @@ type rawRule struct {
 func (s *Spec) DecodeRaw(raw decode.Raw) {
 	var e envelope
 	raw.Decode(&e)
-	s.TargetRef, s.To = e.TargetRef, s.items(e.To)
+	s.TargetRef = e.TargetRef
+	if s.Kind.Inbound {
+		e.To.Breaks("%s is about what comes in; write %s", s.Kind.Name, s.Kind.lists())
+	} else {
+		var to []rawItem
+		e.To.Decode(&to)
+		s.To = s.items(to)
+	}
 	if s.Kind.From {
 		var from []rawItem
 		e.From.Decode(&from)

@@ -35,11 +35,13 @@ func (s *Spec) Schema(c *api.Catalog) jsonschema.Schema {
 	k, ref := s.Kind, func(rules api.RefRules) jsonschema.Schema {
 		return jsonschema.Of(reflect.TypeFor[api.TargetRef]()).Ref(rules)
 	}
-	to := k.item(ref(api.RefRules{Kinds: toKinds, Routes: c.Routes(), Catalog: c}))
-	to.Rule(k.routeOnlyRules(c, "self")...)
 	members := jsonschema.Schema{
-		"targetRef": ref(api.RefRules{Kinds: topKinds, Routes: c.Routes(), Catalog: c, Top: true, InboundSection: k.From || k.Rules}),
-		"to":        jsonschema.ListOf(to),
+		"targetRef": ref(api.RefRules{Kinds: k.tops(), Routes: k.routes(c), Catalog: c, Top: true, InboundSection: k.From || k.Rules}),
+	}
+	if !k.Inbound {
+		to := k.item(ref(api.RefRules{Kinds: toKinds, Routes: c.Routes(), Catalog: c}))
+		to.Rule(k.routeOnlyRules(c, "self")...)
+		members["to"] = jsonschema.ListOf(to)
 	}
 	if k.From {
 		members["from"] = jsonschema.ListOf(k.item(ref(api.RefRules{Kinds: fromKinds, Catalog: c})))

@@ -29,6 +29,11 @@ type Kind struct {
 	Schema *Schema
 	// From and Rules say that the kind has an inbound side in these forms.
 	From, Rules bool
+	// Inbound says that the kind is about what comes in alone: it has no to, and no route
+	// to target.
+	Inbound bool
+	// Tops are the kinds of refs at the top; nil for those of every kind.
+	Tops []string
 	// RulesAlone says that rules stand beside neither from nor to; else only not
 	// beside from.
 	RulesAlone bool
@@ -50,6 +55,9 @@ type Kind struct {
 	Looser func(path string, before, after any) bool
 	// Switches are the fields that switch off what another field sets, by path.
 	Switches map[string]string
+	// Whole reports the mistakes that its parts make together, in a document of the kind
+	// that stands at at; nil where there are none.
+	Whole func(s *Spec, at api.Path) error
 	// Docs says of each path of the conf, blocks included, what it is for. It is
 	// generated from the comments of the conf's type.
 	Docs map[string]string

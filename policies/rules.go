@@ -13,7 +13,10 @@ import (
 // formRules are about which of to, from and rules are there, and what stands beside a
 // ref to a route. Their twins are form, noInbound and refs.
 func (k *Kind) formRules(c *api.Catalog) []api.Rule {
-	lists := []string{api.Given("to")}
+	var lists []string
+	if !k.Inbound {
+		lists = append(lists, api.Given("to"))
+	}
 	if k.From {
 		lists = append(lists, api.Given("from"))
 	}
@@ -29,6 +32,9 @@ func (k *Kind) formRules(c *api.Catalog) []api.Rule {
 	}
 	if k.Rules && k.RulesAlone {
 		alone("rules", "to", ".to", "cannot stand beside rules; write two policies, one with to and one with rules")
+	}
+	if k.Inbound {
+		return rules
 	}
 	onRoute := "has(self.targetRef) && " + isRoute(c, "self.targetRef")
 	if len(lists) > 1 {

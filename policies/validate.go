@@ -33,19 +33,22 @@ func (s *Spec) Validate(at api.Path) error {
 	for i := range s.Rules {
 		s.rule(&f, at.Field("rules").Index(i), &s.Rules[i])
 	}
+	if s.Kind.Whole != nil {
+		f.Include(s.Kind.Whole(s, at))
+	}
 	return f.Err()
 }
 
 // refs checks every targetRef, and what may stand beside one that names a route.
 func (s *Spec) refs(f *Findings, c *api.Catalog, at api.Path) {
-	routes := c.Routes()
+	routes := s.Kind.routes(c)
 	isRoute := func(ref api.TargetRef) bool {
 		return slices.ContainsFunc(routes, func(t api.Type) bool { return t.Name == ref.Kind })
 	}
 	inbound := len(s.From)+len(s.Rules) > 0
 	to := api.RefRules{Kinds: toKinds, Routes: routes, Catalog: c}
 	if s.TargetRef != nil {
-		f.ref(at.Field("targetRef"), *s.TargetRef, api.RefRules{Kinds: topKinds, Routes: routes, Catalog: c, Top: true, InboundSection: inbound})
+		f.ref(at.Field("targetRef"), *s.TargetRef, api.RefRules{Kinds: s.Kind.tops(), Routes: routes, Catalog: c, Top: true, InboundSection: inbound})
 	}
 	if isRoute(s.Top()) {
 		to = api.RefRules{Kinds: underRouteKinds, Catalog: c}
@@ -62,6 +65,22 @@ func (s *Spec) refs(f *Findings, c *api.Catalog, at api.Path) {
 	for i := range s.From {
 		f.ref(at.Field("from").Index(i).Field("targetRef"), s.From[i].TargetRef, api.RefRules{Kinds: fromKinds, Catalog: c})
 	}
+}
+
+// tops are the kinds of refs at the top of a document of the kind.
+func (k *Kind) tops() []string {
+	if k.Tops != nil {
+		return k.Tops
+	}
+	return topKinds
+}
+
+// routes are the types of routes that the kind may target.
+func (k *Kind) routes(c *api.Catalog) []api.Type {
+	if k.Inbound {
+		return nil
+	}
+	return c.Routes()
 }
 
 // noInbound refuses what a policy of a route cannot have.
@@ -113,7 +132,10 @@ func (s *Spec) nothing(f *Findings, at api.Path) {
 
 // lists names what a policy of the kind may hold.
 func (k *Kind) lists() string {
-	lists := []string{"to"}
+	var lists []string
+	if !k.Inbound {
+		lists = append(lists, "to")
+	}
 	if k.From {
 		lists = append(lists, "from")
 	}
