@@ -28,6 +28,7 @@ import (
 type applyOptions struct {
 	files  []string
 	dryRun bool
+	shadow bool
 	prune  bool
 	labels map[string]string
 }
@@ -172,6 +173,9 @@ func (o applyOptions) query() url.Values {
 	q := url.Values{}
 	if o.dryRun {
 		q.Set("dryRun", "true")
+	}
+	if o.shadow {
+		q.Set("shadow", "true")
 	}
 	if o.prune {
 		var labels []string

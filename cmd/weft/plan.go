@@ -25,6 +25,7 @@ type planOptions struct {
 	files, against []string
 	remove, strict bool
 	exitCode       bool
+	shadow         bool
 }
 
 func newPlan(a *app) *cobra.Command {
@@ -42,6 +43,7 @@ The exit status is 0; with --exit-code 4 where a document changes, effects or no
 		Example: `  weft plan -f policies/
   weft plan --delete meshretry mr-1
   weft plan -f policies/ --against main/policies/ -o markdown
+  weft plan -f preview.yaml --shadow
   weft plan -f policies/ --exit-code -o json`,
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: a.completeObject,
@@ -50,6 +52,7 @@ The exit status is 0; with --exit-code 4 where a document changes, effects or no
 	filesFlag(c, &o.files, "documents that would be stored: a file, a directory, or - for standard input; may be repeated")
 	c.Flags().BoolVar(&o.remove, "delete", false, "plan that the object KIND NAME is deleted")
 	c.Flags().StringArrayVar(&o.against, "against", nil, "documents to compare with, instead of asking the control plane; may be repeated")
+	c.Flags().BoolVar(&o.shadow, "shadow", false, "plan documents with the label kuma.io/effect: shadow as if they took part")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 4 where a document changes")
 	c.Flags().BoolVar(&o.strict, "strict", false, "fail if a document is invalid instead of leaving it out")
 	a.settingsFlags(c)
@@ -127,7 +130,7 @@ func (a *app) planWrites(ctx context.Context, o planOptions) (p plan.Plan, err e
 			return p, err
 		}
 	}
-	err = send(ctx, server, texts, applyOptions{dryRun: true}, &p)
+	err = send(ctx, server, texts, applyOptions{dryRun: true, shadow: o.shadow}, &p)
 	p.Notes = notes
 	return p, err
 }
@@ -197,6 +200,9 @@ func (a *app) planAgainst(args []string, o planOptions) (p plan.Plan, err error)
 		return p, err
 	}
 	writes, _ = world.Injected(base.model.Written(), writes)
+	if o.shadow {
+		writes, _ = plan.Unshadowed(store.Writes(writes...))(base.model.Written()) // of what is given
+	}
 	step, results := plan.Next(base.model, writes, time.Now())
 	if o.remove && results[0].Action == store.Missing {
 		return p, fmt.Errorf("%s: the documents of --against hold no such object", results[0].Ref)

@@ -42,9 +42,8 @@ func namesMeshes(s Step) (out []string) {
 			out = append(out, mesh)
 			continue
 		}
-		out = nil
-		for o := range s.After.Snapshot().OfKind(api.KindMesh) {
-			out = append(out, o.Name)
+		for o := range s.After.Snapshot().OfKind(api.KindDataplane) {
+			out = append(out, o.Mesh)
 		}
 		break
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/store"
 )
 
 // WithShadow is the step from what holds to what would hold if the policies and routes of a
@@ -19,10 +20,7 @@ func WithShadow(m *resolve.Reader, mesh string) Step {
 		if !ok || !before.Shadow() {
 			continue
 		}
-		after := *before
-		after.Labels = maps.Clone(before.Labels)
-		delete(after.Labels, api.LabelEffect)
-		changes = append(changes, api.Change{Before: before, After: &after})
+		changes = append(changes, api.Change{Before: before, After: unshadowed(before)})
 		s.Touched = append(s.Touched, o.Ref)
 	}
 	if len(changes) == 0 {
@@ -31,4 +29,30 @@ func WithShadow(m *resolve.Reader, mesh string) Step {
 	next, affected := m.Update(written.With(written.Revision()+1, changes), changes)
 	s.After, s.Affected = next, affected.Dataplanes
 	return s
+}
+
+// unshadowed is an object that takes part as others do.
+func unshadowed(o *api.Object) *api.Object {
+	after := *o
+	after.Labels, after.Adjusted = maps.Clone(o.Labels), true
+	delete(after.Labels, api.LabelEffect)
+	return &after
+}
+
+// Unshadowed is plan of writes whose policies and routes that only take part in previews take
+// part as others do.
+func Unshadowed(plan store.Plan) store.Plan {
+	return func(now *api.Snapshot) ([]store.Write, error) {
+		writes, err := plan(now)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]store.Write, len(writes))
+		for i, w := range writes {
+			if out[i] = w; w.Put != nil && w.Put.Shadow() {
+				out[i].Put = unshadowed(w.Put)
+			}
+		}
+		return out, nil
+	}
 }

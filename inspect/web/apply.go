@@ -35,13 +35,20 @@ type result struct {
 
 // apply writes a stream of documents as one revision, or none of them.
 func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
-	q, err := options(r, "dryRun", "file", "prune")
+	q, err := options(r, "dryRun", "file", "prune", "shadow")
 	if err != nil {
 		return err
 	}
 	dry, err := flag(q, "dryRun")
 	if err != nil {
 		return err
+	}
+	shadow, err := flag(q, "shadow")
+	if err != nil {
+		return err
+	}
+	if shadow && !dry {
+		return badField("shadow", "it is for a plan; give dryRun=true with it")
 	}
 	b := batch{server: s, stream: true}
 	if b.prune, err = selectorOf(q); err != nil {
@@ -78,7 +85,11 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if dry {
 		do = s.previewed
 	}
-	done, err := do(r.Context(), b.plan)
+	write := store.Plan(b.plan)
+	if shadow {
+		write = plan.Unshadowed(write)
+	}
+	done, err := do(r.Context(), write)
 	if err != nil {
 		return err
 	}

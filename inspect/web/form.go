@@ -93,6 +93,7 @@ var (
 	inNamespace = parameter{name: "namespace", about: "The namespace of the object, where its name is not NAME.NAMESPACE", schema: text(253)}
 	inMesh      = parameter{name: "mesh", about: "The mesh of the object, where the path names none", schema: text(253)}
 	dryRun      = parameter{name: "dryRun", about: "Write nothing, and answer what would change", schema: schema{"type": "boolean", "default": false}}
+	asReal      = parameter{name: "shadow", about: "With dryRun: plan documents with kuma.io/effect: shadow as if they took part", schema: schema{"type": "boolean", "default": false}}
 	inFormat    = parameter{name: "format", about: "universal: as readers see it; kubernetes: in the envelope of Kubernetes; written: as its writer gave it", schema: oneOf("universal", "kubernetes", "k8s", "written")}
 	itemFormat  = parameter{name: "format", about: "written: as the writer of each gave it", schema: oneOf("universal", "written")}
 	asText      = parameter{name: "format", about: "The form of the answer", schema: oneOf("text", "json")}
@@ -136,6 +137,6 @@ func listsDocuments(more ...parameter) form {
 
 // applies is the form of a POST of many documents.
 func applies() form {
-	f := says[applied](dryRun, fromFile, prune).orSays(ofJSON, reflect.TypeFor[planned]())
+	f := says[applied](dryRun, fromFile, prune, asReal).orSays(ofJSON, reflect.TypeFor[planned]())
 	return f.orReads(ofYAML, reflect.TypeFor[string]()).orReads(ofJSON, reflect.TypeFor[[]Document]()).orReads(ofForm, reflect.TypeFor[map[string]string]())
 }
