@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -39,6 +40,14 @@ const twoTenants = `
 ---
 {apiVersion: kuma.io/v1alpha1, kind: MeshService, metadata: {name: classic, namespace: b}, spec: {selector: {dataplaneTags: {kuma.io/service: b_b_svc_80}}, ports: [{port: 90, targetPort: 8080, appProtocol: http}]}}
 ---
+{apiVersion: projectcontour.io/v1, kind: HTTPProxy, metadata: {name: shop, namespace: b}, spec: {virtualhost: {fqdn: shop.example}, routes: [{conditions: [{prefix: /}], services: [{name: b, port: 80}]}]}}
+---
+{apiVersion: zalando.org/v1, kind: RouteGroup, metadata: {name: group, namespace: b}, spec: {hosts: [group.example], backends: [{name: b, type: service, serviceName: b, servicePort: 80}], defaultBackends: [{backendName: b}], routes: [{path: /}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: edge, namespace: b}, spec: {gatewayClassName: weft, listeners: [{name: http, port: 80, protocol: HTTP, hostname: gate.example}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: gate, namespace: b}, spec: {parentRefs: [{name: edge}], hostnames: [gate.example], rules: [{backendRefs: [{name: b, port: 80}]}]}}
+---
 {apiVersion: kuma.io/v1alpha1, kind: MeshTimeout, metadata: {name: timeout, namespace: b}, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: b}, default: {http: {requestTimeout: 7s}}}]}}
 `
 
@@ -57,7 +66,11 @@ func TestAnEditInOneNamespaceChangesNoByteOfAnother(t *testing.T) {
 		m, _ := world.Compile(world.Snapshot(objects...))
 		out := map[string]map[string]string{}
 		for r := range m.Dataplanes("") {
-			out[r.Ref.Namespace] = versions(renderer.Render(r))
+			given := byHost(t, renderer.Render(r))
+			for _, name := range m.Hostnames(r.Ref.Mesh, m.CallsAs(r.Ref), nil).List {
+				given["name "+name.Name] = fmt.Sprint(name.Addresses, name.Last)
+			}
+			out[r.Ref.Namespace] = given
 		}
 		return out
 	}
@@ -83,6 +96,28 @@ func TestAnEditInOneNamespaceChangesNoByteOfAnother(t *testing.T) {
 	if acted == 0 {
 		t.Error("no document changed even what a has: the law says nothing")
 	}
+}
+
+// byHost is what a sidecar is given, of hosts that share one table each by itself: the names of
+// what is in another's keeping are common to all.
+func byHost(t *testing.T, s *xds.State) map[string]string {
+	out := versions(s)
+	for _, r := range s.Routes {
+		if !strings.Contains(r.Name, ":hosts:") {
+			continue
+		}
+		delete(out, r.Type+" "+r.Name)
+		table := new(routev3.RouteConfiguration)
+		if err := r.Any.UnmarshalTo(table); err != nil {
+			t.Fatal(err)
+		}
+		for _, host := range table.GetVirtualHosts() {
+			for _, domain := range host.GetDomains() {
+				out["host "+domain] = fmt.Sprint(host.GetRoutes())
+			}
+		}
+	}
+	return out
 }
 
 // aboutOthers is what a sidecar is given but for what a says about its own services, to their
@@ -116,8 +151,12 @@ func tenantDocument(t *rapid.T, name string) string {
 	parent := pick("parent", `{"group":"","kind":"Service","name":"b","namespace":"b"}`, `{"group":"","kind":"Service","name":"b"}`, `{"group":"kuma.io","kind":"MeshService","name":"b","namespace":"b"}`)
 	tags := pick("tags", `"kuma.io/service":"b_b_svc_80"`, `"kuma.io/service":"d"`, `"kuma.io/service":"d","app":"b","k8s.kuma.io/namespace":"b"`, `"kuma.io/service":"b_b_svc_80","app":"b","k8s.kuma.io/namespace":"b","k8s.kuma.io/service-name":"b"`,
 		`"kuma.io/service":"a_a_svc_80","app":"a","k8s.kuma.io/namespace":"a"`)
+	// Which of two claims on one host holds is a rule of their language: here are hosts of nobody,
+	// and names of b's services; those of b's routes where b has to grant them.
+	host := pick("host", "new.example", "*.example", "*", "b", "b.b", "b.b.svc", "b.b.svc.cluster.local", "*.b.svc.cluster.local", "b.mesh", "vms.mesh", "10.96.0.2", "a.a.svc.cluster.local")
+	granted := pick("host of another", "shop.example", "group.example", "gate.example", host)
 	send := `{"path":{"type":"PathPrefix","value":"/a"}}`
-	switch pick("kind", "Dataplane", "MeshService", "Pod", "Service", "MeshRetry", "MeshTimeout", "MeshRateLimit", "MeshHTTPRoute", "MeshTCPRoute", "HTTPRoute", "GRPCRoute") {
+	switch pick("kind", "Dataplane", "MeshService", "Pod", "Service", "MeshRetry", "MeshTimeout", "MeshRateLimit", "MeshHTTPRoute", "MeshTCPRoute", "HTTPRoute", "GRPCRoute", "Gateway", "HTTPProxy", "RouteGroup", "HTTPRoute of a host") {
 	case "Dataplane":
 		return head("kuma.io/v1alpha1", "Dataplane") + fmt.Sprintf(`{"networking":{"address":"10.1.0.9","inbound":[{"port":8080,"tags":{%s}}]}}}`, tags)
 	case "MeshService":
@@ -139,6 +178,16 @@ func tenantDocument(t *rapid.T, name string) string {
 		return head("kuma.io/v1alpha1", "MeshHTTPRoute") + fmt.Sprintf(`{"targetRef":%s,"to":[{"targetRef":%s,"rules":[{"matches":[%s],"default":{"backendRefs":[{"kind":"MeshService","name":"b","namespace":"b","port":80}]}}]}]}}`, top, to, send)
 	case "MeshTCPRoute":
 		return head("kuma.io/v1alpha1", "MeshTCPRoute") + fmt.Sprintf(`{"targetRef":%s,"to":[{"targetRef":%s,"rules":[{"default":{"backendRefs":[{"kind":"MeshService","name":"b","namespace":"b","port":80}]}}]}]}}`, top, to)
+	case "Gateway":
+		return head("gateway.networking.k8s.io/v1", "Gateway") + fmt.Sprintf(`{"gatewayClassName":"weft","listeners":[{"name":"http","port":80,"protocol":"HTTP","hostname":%q}]}}`, host)
+	case "HTTPProxy":
+		return head("projectcontour.io/v1", "HTTPProxy") + pick("proxy", fmt.Sprintf(`{"virtualhost":{"fqdn":%q},`, host), `{`) + pick("leads",
+			`"includes":[{"name":"shop","namespace":"b","conditions":[{"prefix":"/a"}]}]}}`, `"routes":[{"conditions":[{"prefix":"/a"}],"services":[{"name":"a","port":80}]}]}}`, `"tcpproxy":{"services":[{"name":"a","port":80}]}}}`)
+	case "RouteGroup":
+		return head("zalando.org/v1", "RouteGroup") + fmt.Sprintf(`{"hosts":[%q],"backends":[{"name":"x","type":"service","serviceName":%q,"servicePort":80}],"defaultBackends":[{"backendName":"x"}],"routes":[{"pathSubtree":"/a"}]}}`, host, pick("service of the group", "a", "b"))
+	case "HTTPRoute of a host":
+		return head("gateway.networking.k8s.io/v1", "HTTPRoute") + fmt.Sprintf(`{"parentRefs":[%s],"rules":[{"matches":[%s],"backendRefs":[%s]}]}}`,
+			pick("parent of the host", fmt.Sprintf(`{"name":"edge","namespace":"b"}],"hostnames":[%q`, granted), fmt.Sprintf(`%s],"hostnames":[%q`, parent, granted), fmt.Sprintf(`{"name":"d0"}],"hostnames":[%q`, host), fmt.Sprintf(`{"name":"d1"}],"hostnames":[%q`, host)), send, pick("backend", `{"name":"b","namespace":"b","port":80}`, `{"name":"a","port":80}`))
 	case "GRPCRoute":
 		return head("gateway.networking.k8s.io/v1", "GRPCRoute") + fmt.Sprintf(`{"parentRefs":[%s],"rules":[{"backendRefs":[{"name":"b","namespace":"b","port":80}]}]}}`, parent)
 	}
