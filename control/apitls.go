@@ -19,9 +19,9 @@ import (
 func (p *Plane) watched() (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := p.ready(); err != nil {
-			web.Refuse(w, web.Refusal(http.StatusServiceUnavailable, err.Error()))
+			web.Refuse(w, p.notReady(r, err))
 			return
 		}
 		_, _ = w.Write([]byte("ok\n"))
@@ -53,6 +53,16 @@ func (m members) WhoIs(ctx context.Context, token string) (web.Member, error) {
 	return web.Member{Name: who.Name, Groups: who.Groups, May: func(ctx context.Context, a web.Access) (bool, error) {
 		return m.users.May(ctx, who, identity.Access(a))
 	}, Said: func(a web.Access) (may, known bool) { return m.users.Said(who, identity.Access(a)) }}, err
+}
+
+// notReady is the answer to who asks whether the control plane is ready while it is not. Why
+// is for those who may get the path by the rules of the cluster: it names what the cluster has, and addresses.
+func (p *Plane) notReady(r *http.Request, why error) error {
+	detail := "the control plane is not ready; its log says why, and so does this path with a token that may get it"
+	if r.Header.Get("Authorization") != "" && p.mayRead(r) == nil {
+		detail = why.Error()
+	}
+	return web.Refusal(http.StatusServiceUnavailable, detail)
 }
 
 // mayRead refuses who may not get a path by the rules of the cluster. Those who collect metrics

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -81,11 +82,39 @@ func TestKubeletsAskBeforeTheAuthorityIsKnown(t *testing.T) {
 	url := "https://" + p.APITLS()
 	blind := &tls.Config{InsecureSkipVerify: true}
 	eventually(t, "it serves", func() bool { code, _ := over(t, blind, url+"/healthz", ""); return code == http.StatusOK })
-	eventually(t, "it says what it waits for", func() bool {
-		code, text := over(t, blind, url+"/readyz", "")
-		return code == http.StatusServiceUnavailable && strings.Contains(text, "there is no authority")
-	})
+	if code, text := over(t, blind, url+"/readyz", ""); code != http.StatusServiceUnavailable || strings.Contains(text, "authority") {
+		t.Errorf("whether it is ready: %d %s", code, text)
+	}
 	if code, text := over(t, nil, url+"/healthz", ""); code != 0 {
 		t.Errorf("somebody trusts that certificate: %d %s", code, text)
+	}
+}
+
+// TestAPIServerSaysWhoHearsWhatIsMissing: anybody hears that a control plane is not ready, and
+// why is for those whom the cluster knows.
+func TestAPIServerSaysWhoHearsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	c := defined(t)
+	create(t, c, "/api/v1/namespaces/weft-system/secrets", `{metadata: {name: weft-ca}, type: Opaque, data: {x: eA==}}`)
+	cfg := replicated(t, c, "a")
+	cfg.APITLS = "127.0.0.1:0"
+	p := serving(t, cfg, discard())
+	token, err := os.ReadFile(accountOfPlanes(t, c, "https://kubernetes.default.svc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, blind := "https://"+p.APITLS()+"/readyz", &tls.Config{InsecureSkipVerify: true}
+	said := func(token string) string {
+		code, text := over(t, blind, url, token)
+		if code != http.StatusServiceUnavailable {
+			t.Fatalf("%d %s", code, text)
+		}
+		return text
+	}
+	eventually(t, "an account hears what is missing", func() bool { return strings.Contains(said(string(token)), "secret weft-ca of namespace weft-system") })
+	for _, token := range []string{"", "forged"} {
+		if text := said(token); strings.Contains(text, "weft-ca") || !strings.Contains(text, "not ready") {
+			t.Errorf("with the token %q: %s", token, text)
+		}
 	}
 }
