@@ -27,6 +27,17 @@ type Zone struct {
 	Environment string
 	// Secrets are the namespaces whose Secrets are read in a cluster, as SecretsOf has them.
 	Secrets string
+	// Unselecting are the labels without which a Service still names the inbounds of a pod, as
+	// Unselecting has them.
+	Unselecting string
+}
+
+// Unselecting are labels as Zone has them.
+func Unselecting(labels ...string) string { return strings.Join(labels, ",") }
+
+// UnselectingLabels are those of Unselecting.
+func (z Zone) UnselectingLabels() []string {
+	return strings.FieldsFunc(z.Unselecting, func(r rune) bool { return r == ',' })
 }
 
 // SecretsOf are namespaces as Zone has them.

@@ -73,6 +73,9 @@ type Config struct {
 
 	// SecretNamespaces are those whose Secrets are read in a cluster; none is none.
 	SecretNamespaces []string `json:"secret-namespaces"`
+	// IgnoredSelectorLabels are labels without which a Service still names the inbounds of a
+	// pod, at which nobody is called.
+	IgnoredSelectorLabels []string `json:"ignored-service-selector-labels"`
 	// PeerToken is a file by which replicas of a cluster know each other; empty for a lone one.
 	PeerToken string `json:"peer-token"`
 
@@ -142,6 +145,11 @@ func (c Config) Validate() error {
 	if c.Store != "kube" && (c.Kubeconfig != "" || len(c.WatchNamespaces)+len(c.SecretNamespaces) > 0) {
 		refuse("--kubeconfig, --watch-namespaces and --secret-namespaces say how a cluster is read; give --store kube with them")
 	}
+	for _, label := range c.IgnoredSelectorLabels {
+		if api.ValidateLabels("", map[string]string{label: ""}) != nil {
+			refuse("--ignored-service-selector-labels %q is no name of a label; write such as rollouts-pod-template-hash", label)
+		}
+	}
 	if c.Webhooks != "" && (c.Store != "kube" || c.Namespace == "") {
 		refuse("--webhooks answers the API server of a cluster; give --store kube and --namespace NAME with it")
 	}
@@ -197,7 +205,8 @@ func (c Config) settings() (world.Settings, error) {
 	if err != nil {
 		return world.Settings{}, fmt.Errorf("--backend-addresses %w", err)
 	}
-	s := world.Settings{Zone: c.Zone, SystemNamespaces: c.SystemNamespaces, Authorizer: a, RootNamespaces: c.RootNamespaces, BackendAddresses: hosts, MeshGrants: c.MeshGrants, SecretNamespaces: c.SecretNamespaces}
+	s := world.Settings{Zone: c.Zone, SystemNamespaces: c.SystemNamespaces, Authorizer: a, RootNamespaces: c.RootNamespaces, BackendAddresses: hosts, MeshGrants: c.MeshGrants, SecretNamespaces: c.SecretNamespaces,
+		IgnoredSelectorLabels: c.IgnoredSelectorLabels}
 	if c.Store == "kube" {
 		s.Environment = api.EnvKubernetes
 		// That of the control plane first: sidecars connect to the one there.

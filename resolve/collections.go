@@ -110,7 +110,7 @@ type collections struct {
 
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *collections {
 	zone := in.Labels()
-	c := &collections{dialects: dialects, kinds: kinds, in: in, zone: zone, schema: &derive.Schema{}, stage: pods.NewStage(zone[api.LabelZone])}
+	c := &collections{dialects: dialects, kinds: kinds, in: in, zone: zone, schema: &derive.Schema{}, stage: pods.NewStage(zone[api.LabelZone], in.UnselectingLabels()...)}
 	c.addObjects()
 	c.addSecrets()
 	c.addMeanings()

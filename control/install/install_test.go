@@ -174,6 +174,7 @@ resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}
 sidecar:
   drainTime: -1s
 watchNamespaces: [shop, Shop, shop]
+ignoredServiceSelectorLabels: [ok, "a,b"]
 `)}
 	said := func(err error) (out []string) {
 		for _, v := range api.Violations(err) {
@@ -188,6 +189,7 @@ watchNamespaces: [shop, Shop, shop]
 		`values.yaml:3:12: resources: the request memory: 2Gi is over its limit 1Gi; raise the limit`,
 		`values.yaml:6:25: watchNamespaces[1]: "Shop" is no name of a namespace; use small letters, digits and -`,
 		`values.yaml:6:31: watchNamespaces[2]: "shop" stands there twice; remove one`,
+		`values.yaml:7:36: ignoredServiceSelectorLabels[1]: "a,b" is no name of a label; write such as rollouts-pod-template-hash or example.org/color`,
 		`values.yaml:5:14: sidecar.drainTime: is negative; write 0s or more`,
 	}
 	if diff := cmp.Diff(want, said(err)); diff != "" {

@@ -153,6 +153,12 @@ func (v Values) Validate() error {
 			}
 		}
 	}
+	for i, label := range v.IgnoredLabels {
+		at := api.Path("ignoredServiceSelectorLabels").Index(i)
+		if err := api.ValidateLabels(at, map[string]string{label: ""}); err != nil {
+			refuse(at, "%q is no name of a label; write such as rollouts-pod-template-hash or example.org/color", api.Clip(label))
+		}
+	}
 	for i, from := range v.Webhooks.From {
 		if _, err := netip.ParsePrefix(from); err != nil {
 			refuse(api.Path("webhooks.from").Index(i), "%q is no prefix; write such as 10.0.0.0/24, or 10.0.0.7/32 for one address", api.Clip(from))

@@ -20,6 +20,7 @@ type Values struct {
 
 	inject.Config
 	WatchNamespaces []string `json:"watchNamespaces" means:"namespaces whose documents are read, beside that of the control plane; none is all"`
+	IgnoredLabels   []string `json:"ignoredServiceSelectorLabels" means:"labels of which a pod may lack those that a Service asks for: such inbounds are shown as Ignored, and nobody is called there"`
 
 	API            APIValues     `json:"api"`
 	CertManager    bool          `json:"certManager" means:"certificates are made and renewed by cert-manager"`
@@ -62,6 +63,7 @@ func Default() Values {
 	// Empty and not absent, so that --set finds something to add to.
 	v.Sidecar.Env, v.NodeSelector, v.Affinity = map[string]string{}, map[string]string{}, map[string]any{}
 	v.Tolerations, v.WatchNamespaces, v.Secrets.Namespaces, v.Webhooks.From = []map[string]any{}, []string{}, []string{}, []string{}
+	v.IgnoredLabels = []string{}
 	v.Interception.ExcludeInboundPorts, v.Interception.ExcludeOutboundPorts, v.Interception.ExcludeOutboundIPs = []string{}, []string{}, []string{}
 	return v
 }

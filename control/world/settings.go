@@ -24,6 +24,8 @@ type Settings struct {
 	Environment string
 	// SecretNamespaces are those whose Secrets are read in a cluster.
 	SecretNamespaces []string
+	// IgnoredSelectorLabels are labels without which a Service still names the inbounds of a pod.
+	IgnoredSelectorLabels []string
 	// SystemNamespaces are those where the mesh's operators write; nil: the usual ones.
 	SystemNamespaces []string
 	// Authorizer is the service that filters of routes may ask; nil: there is none.
@@ -62,7 +64,7 @@ func (s Settings) Compile(objects *api.Snapshot) (*resolve.Model, []api.Note) {
 
 // InZone is the zone with its environment.
 func (s Settings) InZone() api.Zone {
-	z := api.Zone{Name: cmp.Or(s.Zone, DefaultZone), Environment: s.Environment}
+	z := api.Zone{Name: cmp.Or(s.Zone, DefaultZone), Environment: s.Environment, Unselecting: api.Unselecting(s.IgnoredSelectorLabels...)}
 	if z.Environment == api.EnvKubernetes {
 		z.Secrets = api.SecretsOf(s.SecretNamespaces...)
 	}

@@ -24,6 +24,7 @@ type inbound struct {
 	container string // the one that declares the port; empty where none does
 	protocol  api.Protocol
 	tags      map[string]string
+	ignored   bool // the Service asks for labels that the pod lacks, and that do not count
 }
 
 func formOf(pod *api.Object, around Around) (*form, []api.Note) {
@@ -75,11 +76,15 @@ func (f *form) of(pod *api.Object) *api.Object {
 const (
 	ready    = "Ready"
 	notReady = "NotReady"
+	ignored  = "Ignored"
 )
 
 // state is that of an inbound of a pod. It is for people, and for worlds in which no
 // EndpointSlice says who answers.
 func (in *inbound) state(pod *api.Object, spec *api.Pod) string {
+	if in.ignored {
+		return ignored
+	}
 	if pod.Deleting() {
 		return notReady
 	}

@@ -35,13 +35,18 @@ func (b *builder) inbounds() []inbound {
 	var all []offered
 	for _, s := range sorted(b.around.Services) {
 		spec, ok := s.Spec.(*api.Service)
-		if !ok || !b.selects(s, spec) {
+		if !ok {
+			continue
+		}
+		selected, but := b.selects(s, spec)
+		if !selected {
 			continue
 		}
 		for i := range spec.Ports {
 			if p := &spec.Ports[i]; !p.OverTCP() {
 				b.onlyTCP(s, spec)
 			} else if in, ok := b.target(s, i, p); ok {
+				in.ignored = but
 				all = append(all, in)
 			}
 		}
@@ -59,19 +64,38 @@ func (b *builder) inbounds() []inbound {
 }
 
 // selects reports whether a Service leads to the pod: by its selector, and where it has
-// none by an EndpointSlice that names this very pod.
-func (b *builder) selects(s *api.Object, spec *api.Service) bool {
+// none by an EndpointSlice that names this very pod; and whether it does but for labels that
+// do not count.
+func (b *builder) selects(s *api.Object, spec *api.Service) (selected, but bool) {
 	if s.Namespace != b.pod.Namespace || spec.External() || api.Ignored(s) || IsAPIServer(s) {
-		return false
+		return false, false
 	}
 	if len(spec.Selector) > 0 {
 		labels := api.Labels{Written: b.pod.Labels}
-		return labels.Carry(spec.Selector)
+		if labels.Carry(spec.Selector) {
+			return true, false
+		}
+		left := without(spec.Selector, b.around.Unselecting)
+		but = len(left) > 0 && len(left) < len(spec.Selector) && labels.Carry(left)
+		return but, but
 	}
 	uid := b.pod.UID()
-	return uid != "" && slices.ContainsFunc(b.around.Slices, func(o *api.Object) bool {
+	selected = uid != "" && slices.ContainsFunc(b.around.Slices, func(o *api.Object) bool {
 		return o.Namespace == s.Namespace && o.Labels[api.LabelServiceName] == s.Name && slices.Contains(uidsOf(o), uid)
 	})
+	return selected, false
+}
+
+// without is a selector without some labels.
+func without(selector map[string]string, labels []string) map[string]string {
+	if !slices.ContainsFunc(labels, func(k string) bool { _, ok := selector[k]; return ok }) {
+		return selector
+	}
+	left := maps.Clone(selector)
+	for _, k := range labels {
+		delete(left, k)
+	}
+	return left
 }
 
 // IsAPIServer reports whether a Service is that of the cluster's own API. No sidecar
@@ -161,7 +185,7 @@ func (b *builder) agree(all []offered) {
 		said, other := -1, -1 // the first that says something, and one that says something else
 		for j := range all {
 			switch x := &all[j]; {
-			case x.port != all[i].port || x.guessed:
+			case x.port != all[i].port || x.guessed || x.ignored:
 			case said < 0:
 				said = j
 			case x.spoken != all[said].spoken:
@@ -171,7 +195,7 @@ func (b *builder) agree(all []offered) {
 		switch {
 		case other >= 0:
 			all[i].protocol = api.TCP
-			if !all[i].guessed {
+			if !all[i].guessed && !all[i].ignored {
 				b.conflict(all, i)
 			}
 		case said >= 0:
@@ -188,7 +212,7 @@ func (b *builder) conflict(all []offered, i int) {
 	x := &all[i]
 	var others []string
 	for j := range all {
-		if o := &all[j]; o.port == x.port && !o.guessed && o.spoken != x.spoken {
+		if o := &all[j]; o.port == x.port && !o.guessed && !o.ignored && o.spoken != x.spoken {
 			others = append(others, fmt.Sprintf("Service %s says %s", o.service.Name, o.spoken))
 		}
 	}

@@ -35,7 +35,7 @@ func (s *Stage) addPlanes() {
 
 // around is what of the cluster the Dataplane of a pod follows from.
 func (s *Stage) around(r *derive.Reader, pod *api.Object) Around {
-	a := Around{Zone: s.zone, Owner: func(kind, name string) *api.Object {
+	a := Around{Zone: s.zone, Unselecting: s.unselecting, Owner: func(kind, name string) *api.Object {
 		o, _ := s.above.Get(r, inSpace(pod.Namespace, kind+"/"+name))
 		return o
 	}}

@@ -24,6 +24,9 @@ type Around struct {
 	Node      *api.Object   // on which the pod runs; nil where there is no document of it
 	Services  []*api.Object // of the pod's namespace; those that do not select it may be missing
 	Slices    []*api.Object // EndpointSlices of the namespace; those that do not name the pod may be missing
+	// Unselecting are labels that Services may ask for and pods lack: such a Service names an
+	// inbound, at which nobody is called (spec/kubernetes.md 2.9).
+	Unselecting []string
 	// Owner finds an object of the pod's namespace that owns others, or is nil.
 	Owner func(kind, name string) *api.Object
 }

@@ -13,8 +13,9 @@ import (
 // those that are its own: the Dataplanes of pods, and in which mesh a Service is. One
 // Stage serves all models that are made from one another.
 type Stage struct {
-	zone   string
-	schema *derive.Schema
+	zone        string
+	unselecting []string
+	schema      *derive.Schema
 
 	// What is written, by ref.
 	pods, services, slices, namespaces, nodes, owners *derive.Collection[api.Object]
@@ -38,9 +39,9 @@ type Stage struct {
 	perPodByRef  *derive.Index[api.Object]
 }
 
-// NewStage is that of a control plane of a zone.
-func NewStage(zone string) *Stage {
-	s := &Stage{zone: zone, schema: &derive.Schema{}}
+// NewStage is that of a control plane of a zone. Unselecting are as Around has them.
+func NewStage(zone string, unselecting ...string) *Stage {
+	s := &Stage{zone: zone, unselecting: unselecting, schema: &derive.Schema{}}
 	s.addSources()
 	s.addReduced()
 	s.addPlaces()
@@ -98,7 +99,13 @@ func (s *Stage) addSources() {
 	s.podsByName, s.namespacesByName = byName(s.pods), byName(s.namespaces)
 	s.ownersByName = s.owners.Index(func(_ string, o *api.Object, add func(string)) { add(inSpace(o.Namespace, o.Kind+"/"+o.Name)) })
 	s.servicesBySelector = s.services.Index(func(_ string, o *api.Object, add func(string)) {
-		if spec, ok := o.Spec.(*api.Service); ok && len(spec.Selector) > 0 {
+		spec, ok := o.Spec.(*api.Service)
+		if ok {
+			if left := without(spec.Selector, s.unselecting); len(left) > 0 {
+				spec = &api.Service{Selector: left}
+			}
+		}
+		if ok && len(spec.Selector) > 0 {
 			k := first(spec.Selector)
 			add(inSpace(o.Namespace, pair(k, spec.Selector[k])))
 		} else {
