@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
+	"github.com/weftmesh/weft/cmd/weft/internal/top"
 )
 
 // The exit statuses, which scripts rely on.
@@ -88,4 +89,4 @@ func flatten(err error) []error {
 	return []error{err}
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+func oneLine(s string) string { return strings.Join(strings.Fields(top.Printable(s)), " ") }

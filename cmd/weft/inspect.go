@@ -30,10 +30,11 @@ leaves out keys and tokens. What should be there says "weft explain dataplane".`
 	}, groupAsk)
 	for _, what := range inspections {
 		sub := a.command(&cobra.Command{
-			Use:     what.name + " DATAPLANE",
-			Short:   what.about,
-			Example: "  weft inspect " + what.name + " web-1",
-			Args:    cobra.ExactArgs(1),
+			Use:               what.name + " DATAPLANE",
+			Short:             what.about,
+			Example:           "  weft inspect " + what.name + " web-1",
+			Args:              cobra.ExactArgs(1),
+			ValidArgsFunction: a.completeNames("dataplane"),
 			RunE: func(c *cobra.Command, args []string) error {
 				if err := a.checkOutput(); err != nil {
 					return err
@@ -45,7 +46,7 @@ leaves out keys and tokens. What should be there says "weft explain dataplane".`
 				if err != nil {
 					return err
 				}
-				path := "/meshes/" + url.PathEscape(a.mesh) + "/dataplanes/" + url.PathEscape(args[0]) + "/" + what.path
+				path := "/meshes/" + url.PathEscape(a.mesh) + "/dataplanes/" + url.PathEscape(inKuma(args[0])) + "/" + what.path
 				if a.output == "json" {
 					path += "?format=json"
 				}

@@ -75,9 +75,13 @@ func writeDocuments[D any](w io.Writer, docs []D) error {
 	return nil
 }
 
-// columns prints rows under a head; the first row is the head.
+// columns prints rows under a head; the first row is the head. On a terminal they are no
+// wider than it.
 func columns(w io.Writer, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 0, 4, 3, ' ', 0)
+	if n := width(w); n > 0 {
+		rows = fit(rows, n)
+	}
+	t := tabwriter.NewWriter(w, 0, 4, gap, ' ', 0)
 	for _, r := range rows {
 		fmt.Fprintln(t, strings.TrimRight(strings.Join(r, "\t"), "\t "))
 	}

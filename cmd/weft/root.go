@@ -4,6 +4,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
+//go:generate go test -run ^TestReferenceIsFresh$ . -update
+
 // The groups of commands in `weft --help`.
 const (
 	groupStart  = "start"

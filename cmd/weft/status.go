@@ -90,7 +90,7 @@ func (a *app) overview(ctx context.Context, wait time.Duration, expect int) (ins
 		if time.Now().After(deadline) {
 			return o, fmt.Errorf("after %s: %w", wait, err)
 		}
-		progress(err.Error())
+		progress(waitingFor(o.Sidecars, expect, err, width(a.err)))
 		news = a.await(ctx, server, news)
 		if ctx.Err() != nil {
 			return o, ctx.Err()

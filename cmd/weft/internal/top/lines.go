@@ -28,11 +28,11 @@ type part struct {
 }
 
 func text(s style, format string, args ...any) part {
-	return part{s, printable(fmt.Sprintf(format, args...))}
+	return part{s, Printable(fmt.Sprintf(format, args...))}
 }
 
-// printable is s on one line, without what a terminal would obey.
-func printable(s string) string {
+// Printable is s on one line, without what a terminal would obey.
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
