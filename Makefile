@@ -45,6 +45,7 @@ test: tools ## everything: vet, all tests with a real Envoy, the demo
 	$(GO) vet ./...
 	WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 $(GO) test -timeout 20m $(TESTFLAGS) ./...
 	cd hack/kube-chart && $(GO) test -timeout 20m $(TESTFLAGS) ./...
+	cd hack/kube-alerts && $(GO) test -timeout 20m $(TESTFLAGS) ./...
 	$(MAKE) --no-print-directory demo DEMO=--once
 	$(MAKE) --no-print-directory demo DEMO='--once --languages'
 
@@ -82,6 +83,7 @@ lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, the GUI's 
 	$(GO) vet -tags long ./control
 	cd hack/conformance && $(GO) vet ./... && $(GO) mod tidy -diff
 	cd hack/kube-chart && $(GO) vet ./... && $(GO) mod tidy -diff
+	cd hack/kube-alerts && $(GO) vet ./... && $(GO) mod tidy -diff
 	cd hack/protogen && $(GO) vet ./... && $(GO) mod tidy -diff
 	$(GO) mod tidy -diff
 	$(GO) mod verify
