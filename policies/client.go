@@ -5,6 +5,14 @@ import (
 	"github.com/weftmesh/weft/api/spiffe"
 )
 
+// CheckCaller checks a match of a proven identity: Exact or Prefix.
+func (m *ValueMatch) CheckCaller(f *Findings, at api.Path) {
+	m.check(f, at, spiffeID, "Exact", "Prefix")
+}
+
+// CheckSNI checks a match of the name that a client sends: Exact.
+func (m *ValueMatch) CheckSNI(f *Findings, at api.Path) { m.check(f, at, dnsName, "Exact") }
+
 // check checks a comparison of one of types, whose value sound accepts.
 func (m *ValueMatch) check(f *Findings, at api.Path, sound func(f *Findings, at api.Path, value string, prefix bool), types ...string) {
 	known := false

@@ -44,10 +44,14 @@ func (s *Spec) Schema(c *api.Catalog) jsonschema.Schema {
 		members["to"] = jsonschema.ListOf(to)
 	}
 	if k.From {
-		members["from"] = jsonschema.ListOf(k.item(ref(api.RefRules{Kinds: fromKinds, Catalog: c})))
+		members["from"] = jsonschema.ListOf(k.item(ref(api.RefRules{Kinds: k.froms(), Catalog: c})))
 	}
 	if k.Rules {
-		members["rules"] = jsonschema.ListOf(k.entry(jsonschema.Schema{"matches": jsonschema.Of(reflect.TypeFor[[]ClientMatch]())}))
+		rule := jsonschema.Schema{}
+		if !k.NoMatches {
+			rule["matches"] = jsonschema.Of(reflect.TypeFor[[]ClientMatch]())
+		}
+		members["rules"] = jsonschema.ListOf(k.entry(rule))
 	}
 	return jsonschema.Closed(members).Rule(k.formRules(c)...)
 }

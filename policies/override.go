@@ -27,6 +27,9 @@ func (s *Spec) confsOf(f *Findings, at api.Path, def, override Conf) {
 		return
 	}
 	f.Include(override.Validate(at.Field("override")))
+	if s.Kind.Collects {
+		return
+	}
 	both := s.read(override)
 	for _, leaf := range s.read(def) {
 		if slices.ContainsFunc(both, func(o merge.Leaf) bool { return o.Field == leaf.Field }) {

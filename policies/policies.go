@@ -55,6 +55,15 @@ type Kind struct {
 	Looser func(path string, before, after any) bool
 	// Switches are the fields that switch off what another field sets, by path.
 	Switches map[string]string
+	// Froms are the kinds of refs in from; nil for Mesh alone.
+	Froms []string
+	// Both lets a document have from and rules.
+	Both bool
+	// NoMatches says that rules have no matches: all callers meet them.
+	NoMatches bool
+	// Collects says that what several confs say adds up instead of the strongest being the
+	// one that holds, so an override beside a default replaces nothing.
+	Collects bool
 	// Whole reports the mistakes that its parts make together, in a document of the kind
 	// that stands at at; nil where there are none.
 	Whole func(s *Spec, at api.Path) error

@@ -63,7 +63,7 @@ func (s *Spec) refs(f *Findings, c *api.Catalog, at api.Path) {
 		}
 	}
 	for i := range s.From {
-		f.ref(at.Field("from").Index(i).Field("targetRef"), s.From[i].TargetRef, api.RefRules{Kinds: fromKinds, Catalog: c})
+		f.ref(at.Field("from").Index(i).Field("targetRef"), s.From[i].TargetRef, api.RefRules{Kinds: s.Kind.froms(), Catalog: c})
 	}
 }
 
@@ -73,6 +73,14 @@ func (k *Kind) tops() []string {
 		return k.Tops
 	}
 	return topKinds
+}
+
+// froms are the kinds of refs in from.
+func (k *Kind) froms() []string {
+	if k.Froms != nil {
+		return k.Froms
+	}
+	return fromKinds
 }
 
 // routes are the types of routes that the kind may target.
@@ -104,7 +112,7 @@ func (s *Spec) form(f *Findings, at api.Path) {
 	if len(s.To)+len(s.From)+len(s.Rules) == 0 {
 		s.nothing(f, at)
 	}
-	if len(s.Rules) > 0 && len(s.From) > 0 {
+	if len(s.Rules) > 0 && len(s.From) > 0 && !s.Kind.Both {
 		f.Breaks(at.Field("from"), "cannot stand beside rules, which replace it; move its items to rules")
 	}
 	if len(s.Rules) > 0 && len(s.To) > 0 && s.Kind.RulesAlone {
@@ -164,6 +172,12 @@ func (s *Spec) routeOnly(f *Findings, at api.Path, leaves []merge.Leaf) {
 // rule checks one entry of rules.
 func (s *Spec) rule(f *Findings, at api.Path, r *Rule) {
 	s.confsOf(f, at, r.Default, r.Override)
+	if s.Kind.NoMatches {
+		if len(r.Matches) > 0 {
+			f.Breaks(at.Field("matches"), "a rule of %s holds for all callers by itself; remove matches", s.Kind.Name)
+		}
+		return
+	}
 	byCaller := false
 	for i, m := range r.Matches {
 		at := at.Field("matches").Index(i)
@@ -172,10 +186,10 @@ func (s *Spec) rule(f *Findings, at api.Path, r *Rule) {
 		}
 		if m.SpiffeID != nil {
 			byCaller = true
-			m.SpiffeID.check(f, at.Field("spiffeID"), spiffeID, "Exact", "Prefix")
+			m.SpiffeID.CheckCaller(f, at.Field("spiffeID"))
 		}
 		if m.SNI != nil {
-			m.SNI.check(f, at.Field("sni"), dnsName, "Exact")
+			m.SNI.CheckSNI(f, at.Field("sni"))
 		}
 	}
 	if len(r.Matches) > 0 {

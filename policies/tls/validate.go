@@ -96,9 +96,6 @@ func whole(s *policies.Spec, at api.Path) error {
 		here := at.Field("rules").Index(i)
 		check(here.Field("default"), r.Default)
 		check(here.Field("override"), r.Override)
-		if len(r.Matches) > 0 {
-			f.Breaks(here.Field("matches"), "who calls is known only when TLS is spoken already; remove matches")
-		}
 	}
 	return f.Err()
 }

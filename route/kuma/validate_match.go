@@ -10,6 +10,9 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
+// Methods are those that a match may name.
+func Methods() []string { return slices.Clone(methods) }
+
 // methods are those that a match may name.
 var methods = []string{"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
 
@@ -52,6 +55,9 @@ func oneOf(at api.Path, word string, words ...string) error {
 	}
 	return at.OneOf(word, words...)
 }
+
+// CheckPath wants a match of a path as the matches of a MeshHTTPRoute have it.
+func CheckPath(at api.Path, p *PathMatch) error { return validatePath(at, p) }
 
 func validatePath(at api.Path, p *PathMatch) error {
 	var errs *multierror.Error

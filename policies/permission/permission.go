@@ -1,0 +1,38 @@
+// Package permission is the policy MeshTrafficPermission: who may call whom
+// (spec/identity.md 1.5).
+//
+// It promises that a match says something, and that no match holds of fewer requests, or of
+// more, than it reads as. Nothing enforces it yet, so no engine knows it: a permission that
+// is accepted and not enforced would be worse than none.
+package permission
+
+import (
+	_ "embed"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+)
+
+//go:embed example.yaml
+var example string
+
+// Kind is all of this package that the engine sees.
+var Kind = &policies.Kind{
+	Name:      "MeshTrafficPermission",
+	Plural:    "meshtrafficpermissions",
+	Short:     "mtp",
+	Title:     "Says who may call a workload",
+	New:       func() policies.Conf { return new(Conf) },
+	Schema:    policies.SchemaOf[Conf](),
+	From:      true,
+	Rules:     true,
+	Both:      true,
+	Inbound:   true,
+	Collects:  true,
+	NoMatches: true,
+	Tops:      []string{api.KindMesh, api.KindDataplane, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
+	Froms:     []string{api.KindMesh, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
+	Whole:     whole,
+	Docs:      docs,
+	Example:   example,
+}
