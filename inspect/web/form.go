@@ -99,6 +99,8 @@ var (
 	asText      = parameter{name: "format", about: "The form of the answer", schema: oneOf("text", "json")}
 	ofType      = parameter{name: "type", about: "Services of one type", schema: oneOf(serviceTypes...)}
 	toService   = parameter{name: "to", about: "One destination: its id, its name, or name:port", schema: text(1024)}
+	aboutObject = parameter{name: "about", about: "Only where one policy or route has a say: KIND/NAME", schema: text(1024)}
+	inBrief     = parameter{name: "brief", about: "Without what policies say at outbounds", schema: schema{"type": "boolean", "default": false}}
 	fromFile    = parameter{name: "file", about: "The file that the body comes from, for messages", schema: text(maxFileName)}
 	prune       = parameter{name: "prune", about: "Labels K=V,K=V of what goes in the meshes of the documents unless it is among them", schema: text(4096)}
 )

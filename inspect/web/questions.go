@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -14,10 +15,13 @@ import (
 	"github.com/weftmesh/weft/sim"
 )
 
+// mostAbout is how many outbounds are told of at which one object has a say.
+const mostAbout = 100
+
 func (s *server) questionRoutes() []endpoint {
 	const dp, object = "/meshes/{mesh}/dataplanes/{name}", "/meshes/{mesh}/{plural}/{name}"
 	return []endpoint{
-		{"GET " + dp + "/_explain", s.explain, "Everything that applies to a dataplane, and why", says[inspect.Explanation](toService, inNamespace)},
+		{"GET " + dp + "/_explain", s.explain, "Everything that applies to a dataplane, and why", says[inspect.Explanation](toService, aboutObject, inBrief, inNamespace)},
 		{"POST " + dp + "/_simulate", s.simulate, "What would happen to a request", reads[sim.Request](says[sim.Verdict](inNamespace))},
 		{"GET " + object + "/_explain", s.explainObject, "Where a policy or route takes part, and where not", says[inspect.ObjectExplanation](inNamespace)},
 		{"GET " + object + "/_resources/dataplanes", s.selected, "The dataplanes that a policy or route selects", lists[*kuma.Meta](inNamespace)},
@@ -65,9 +69,24 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, err := inspect.Explain(m, ref, r.URL.Query().Get("to"))
+	q := r.URL.Query()
+	brief, err := flag(q, "brief")
+	if err != nil {
+		return err
+	}
+	e, err := inspect.Explain(m, ref, q.Get("to"))
 	if err != nil {
 		return unknown(err)
+	}
+	if about := q.Get("about"); about != "" {
+		kind, name, ok := strings.Cut(about, "/")
+		if t, known := s.Catalog.Type(kind); !ok || !known || !t.Policy && !t.Route {
+			return badField("about", strconv.Quote(about)+" names no policy or route; write KIND/NAME")
+		}
+		e = e.About(api.Ref{Kind: kind, Name: name}, mostAbout)
+	}
+	if brief {
+		e = e.Brief()
 	}
 	e.Connected = new(bool)
 	if c, ok := s.Sidecars.Sidecar(ref); ok {

@@ -2,7 +2,7 @@
 // something happened, and never answered by an older question.
 import { onScopeDispose, shallowRef, watch, type ShallowRef } from 'vue'
 import { ApiError, get } from './api'
-import { live, tick } from './live'
+import { live, slowTick, tick } from './live'
 import { token } from './token'
 
 export interface Answer<T> {
@@ -14,7 +14,7 @@ export interface Answer<T> {
 
 // useAsk asks for what path names; undefined asks nothing. The last answer stays while the
 // same path is asked again.
-export function useAsk<T>(path: () => string | undefined, follow = true): Answer<T> {
+export function useAsk<T>(path: () => string | undefined, pace: 'follow' | 'slow' = 'follow'): Answer<T> {
   const data = shallowRef<T>()
   const error = shallowRef<ApiError>()
   const loading = shallowRef(false)
@@ -46,7 +46,7 @@ export function useAsk<T>(path: () => string | undefined, follow = true): Answer
   }
 
   watch([path, token], ask, { immediate: true })
-  if (follow) watch(tick, () => { if (live.value) void ask() })
+  watch(pace === 'slow' ? slowTick : tick, () => { if (live.value) void ask() })
   onScopeDispose(() => stop?.abort())
   return { data, error, loading, reload: () => void ask() }
 }

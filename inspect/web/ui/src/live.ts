@@ -17,6 +17,9 @@ export const live = ref(localStorage.getItem(key) !== 'off')
 export const state = ref<'off' | 'connecting' | 'on'>('off')
 export const tick = ref(0)
 
+// slowTick is tick for questions that concern the whole mesh: at most once in five seconds.
+export const slowTick = ref(0)
+
 export function setLive(on: boolean): void {
   live.value = on
   localStorage.setItem(key, on ? 'on' : 'off')
@@ -32,6 +35,8 @@ export function onEvent(f: (e: WeftEvent) => void): void {
 let seen = '' // the id of the last event, by which the stream goes on where it was cut off
 let waiting: ReturnType<typeof setTimeout> | undefined
 let last = 0
+let slow: ReturnType<typeof setTimeout> | undefined
+let lastSlow = 0
 
 function refresh(): void {
   if (waiting) return
@@ -40,6 +45,7 @@ function refresh(): void {
     waiting = undefined
     last = Date.now()
     tick.value++
+    slow ??= setTimeout(() => { slow = undefined; lastSlow = Date.now(); slowTick.value++ }, Math.max(0, lastSlow + 5000 - last))
   }, wait)
 }
 

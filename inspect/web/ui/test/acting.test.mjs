@@ -18,7 +18,7 @@ describe('the screens that try something out', () => {
   before(async () => {
     world = await startDemo()
     chromium = await startBrowser()
-  })
+  }, { timeout: 120_000 })
   after(async () => {
     await chromium?.stop()
     await world?.stop()

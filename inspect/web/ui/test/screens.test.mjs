@@ -8,7 +8,7 @@ describe('the screens', () => {
   before(async () => {
     world = await startDemo()
     chromium = await startBrowser()
-  })
+  }, { timeout: 120_000 })
   after(async () => {
     await chromium?.stop()
     await world?.stop()

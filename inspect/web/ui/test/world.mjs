@@ -20,7 +20,7 @@ export async function startDemo() {
   const gone = new Promise((done) => run.once('exit', done))
   await new Promise((done, fail) => {
     run.once('error', fail)
-    run.once('exit', () => fail(new Error(`weft demo ended:\n${text}`)))
+    run.once('close', () => fail(new Error(`weft demo ended:\n${text}`)))
     run.stdout.on('data', (b) => {
       text += b
       if (/WEFT_TOKEN=.*\n/.test(text)) done()
@@ -31,6 +31,30 @@ export async function startDemo() {
   const stop = () => {
     run.kill('SIGINT')
     return gone
+  }
+  return { server, token, stop, ask: asker(server, token) }
+}
+
+// startServer is a control plane without a mesh in it, on ports that are free.
+export async function startServer() {
+  const data = mkdtempSync(join(tmpdir(), 'weft-gui-'))
+  const run = spawn(weft, ['serve', '--store', 'memory', '--data-dir', data, '--api', '127.0.0.1:0', '--xds', '127.0.0.1:0', '--log-format', 'json'], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const gone = new Promise((done) => run.once('exit', done))
+  let text = ''
+  const server = await new Promise((done, fail) => {
+    run.once('error', fail)
+    run.once('close', () => fail(new Error(`weft serve ended:\n${text}`)))
+    run.stderr.on('data', (b) => {
+      if (text.length < 100_000) text += b
+      const at = /"api":"(http:[^"]+)"/.exec(text)
+      if (at) done(at[1])
+    })
+  })
+  const token = readFileSync(join(data, 'admin-token'), 'utf8').trim()
+  const stop = async () => {
+    run.kill('SIGINT')
+    await gone
+    rmSync(data, { recursive: true, force: true })
   }
   return { server, token, stop, ask: asker(server, token) }
 }
