@@ -31,3 +31,7 @@ func (p *Plane) Snapshot() *api.Snapshot { return p.store.Snapshot() }
 
 // Published is the newest revision that went to the streams; false before the first one.
 func (p *Plane) Published() (uint64, bool) { return p.ads.Revision() }
+
+// Authority is what those who ask this replica of a cluster must trust, in PEM, and is closed when
+// it is another.
+func (p *Plane) Authority() ([]byte, <-chan struct{}) { return p.roots.PEM() }

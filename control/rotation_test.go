@@ -69,6 +69,63 @@ func TestAPIServerRotation(t *testing.T) {
 	t.Logf("%d pods were admitted", admitted.Load())
 }
 
+// TestAPIServerRotationOfTwoReplicas: while a root joins, signs and is left alone, both replicas
+// always show a certificate that the hooks trust, whichever of them made the authority.
+func TestAPIServerRotationOfTwoReplicas(t *testing.T) {
+	t.Parallel()
+	var slow atomic.Int64
+	slow.Store(int64(25 * time.Hour))
+	now := func() time.Time { return time.Now().Add(-time.Duration(slow.Load())) }
+	a := admitting(t, func(c *control.Config) { c.Now = now })
+	cfg := clustered(t, a.URL, a.Cluster)
+	cfg.Namespace, cfg.Replica, cfg.Webhooks, cfg.Now = "weft-system", "b", "127.0.0.1:0", now
+	both := []*admitted{a, {T: t, Cluster: a.Cluster, cfg: cfg, plane: start(t, cfg)}}
+	eventually(t, "the second replica knows the authority", func() bool { return both[1].shown() == a.shown() })
+	first, err := a.bundle().Rotated(now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := authority.ParseBundle(lastOf(first.Data()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := func() {
+		t.Helper()
+		for ca := range a.bundles() {
+			pool := x509.NewCertPool()
+			pool.AppendCertsFromPEM([]byte(ca))
+			for i, r := range both {
+				c, err := tls.Dial("tcp", r.plane.Webhooks(), &tls.Config{RootCAs: pool, Time: now})
+				if err != nil {
+					t.Fatalf("replica %d is not trusted: %v", i, err)
+				}
+				c.Close()
+			}
+		}
+	}
+	until := func(what string, is func() bool) {
+		t.Helper()
+		eventually(t, what, func() bool { trusted(); return is() })
+	}
+	trusted()
+	a.put(first.Data())
+	until("the hooks trust both roots", func() bool { return a.trusted() == string(first.PEM()) })
+	old := a.shown()
+	until("both replicas have read them", func() bool {
+		for _, r := range both {
+			if ca, _ := r.plane.Authority(); string(ca) != string(first.PEM()) {
+				return false
+			}
+		}
+		return true
+	})
+	slow.Store(0) // a day later
+	until("both sign by the new root", func() bool { return a.shown() != old && both[1].shown() == a.shown() })
+	a.put(last.Data())
+	until("the hooks trust the new root alone", func() bool { return a.trusted() == string(last.PEM()) })
+	trusted()
+}
+
 // storm creates pods at a rhythm, in dry runs, until ctx ends or one is refused.
 func (a *admitted) storm(ctx context.Context, every time.Duration, admitted *atomic.Int64) error {
 	roots := x509.NewCertPool()
@@ -138,6 +195,18 @@ func lastOf(data map[string][]byte) map[string][]byte {
 // trusted is the authority that all hooks trust; empty where they differ.
 func (a *admitted) trusted() string {
 	a.Helper()
+	all := a.bundles()
+	for ca := range all {
+		if len(all) == 1 {
+			return ca
+		}
+	}
+	return ""
+}
+
+// bundles are the authorities that hooks trust.
+func (a *admitted) bundles() map[string]bool {
+	a.Helper()
 	all := map[string]bool{}
 	for _, plural := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
 		_, got := a.Send(a, http.MethodGet, registrations+plural+"/weft", nil)
@@ -150,12 +219,7 @@ func (a *admitted) trusted() string {
 			all[string(h.ClientConfig.CABundle)] = true
 		}
 	}
-	for ca := range all {
-		if len(all) == 1 {
-			return ca
-		}
-	}
-	return ""
+	return all
 }
 
 // shown is who signed the certificate that the control plane shows the API server.
