@@ -36,7 +36,7 @@ var layers = []string{
 	"admission",
 	"policies",
 	"resolve/derive",
-	"resolve/pods resolve/vips",
+	"resolve/pods resolve/vips resolve/identity",
 	"resolve",
 	"sim",
 	"xds",
