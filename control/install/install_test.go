@@ -199,6 +199,7 @@ ignoredServiceSelectorLabels: [ok, "a,b"]
 		"replicass=3":              "replicass: unknown field; did you mean replicas?",
 		"sidecar.drainTim=3s":      "sidecar.drainTim: unknown field; did you mean drainTime?",
 		"logLevel=inf":             `logLevel: "inf" is unknown; did you mean info?`,
+		"traces=collector:4317":    `traces: "collector:4317" is no address of a collector; write such as http://`,
 		"interception.mode=cni":    "interception.mode: interception by a CNI plugin is not there yet; write init or none",
 		"webhooks.from={10.0.0.1}": `webhooks.from[0]: "10.0.0.1" is no prefix`,
 		"webhooks.clientCA=x":      "webhooks.clientCA: it holds no certificate in PEM",

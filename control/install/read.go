@@ -120,7 +120,10 @@ func plain(v any) (out map[string]any, err error) {
 	return out, err
 }
 
-var image = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+var (
+	image     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+	collector = regexp.MustCompile(`^https?://[A-Za-z0-9.\[\]:_-]+$`)
+)
 
 // Validate refuses values with which no control plane or no pod could start. All refusals
 // come at once.
@@ -134,6 +137,9 @@ func (v Values) Validate() error {
 	}
 	if v.Image != "" && !image.MatchString(v.Image) {
 		refuse("image", "%q is no name of an image; write such as registry.example/weft:1.2.3", api.Clip(v.Image))
+	}
+	if v.Traces != "" && !collector.MatchString(v.Traces) {
+		refuse("traces", "%q is no address of a collector; write such as http://collector.observability:4317, or https:// where it has TLS", api.Clip(v.Traces))
 	}
 	if levels := []string{"debug", "info", "warn", "error"}; !slices.Contains(levels, v.LogLevel) {
 		refuse("logLevel", "%q is unknown; %s", api.Clip(v.LogLevel), api.DidYouMean(v.LogLevel, levels, "write one of"))

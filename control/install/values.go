@@ -16,6 +16,7 @@ type Values struct {
 	HA        bool             `json:"ha" means:"three control planes at least, spread over nodes and zones, of which a drain of nodes takes one at a time"`
 	Scaled    bool             `json:"autoscaled" means:"leave the number of control planes to an autoscaler"`
 	Resources inject.Resources `json:"resources" means:"of the control plane"`
+	Traces    string           `json:"traces" means:"where the control plane sends traces by OTLP over gRPC, such as http://collector.observability:4317; empty sends none"`
 	LogLevel  string           `json:"logLevel" schema:"enum=debug|info|warn|error" means:"least level of what the control plane logs"`
 
 	inject.Config
