@@ -186,6 +186,8 @@ spec:
 		"conditions": [{"type": "Accepted", "status": "True", "reason": "Accepted", "message": "ours", "lastTransitionTime": "2026-01-02T03:04:05Z"}]}]}}]`)
 	create(t, c, "/apis/projectcontour.io/v1/namespaces/shop/httpproxies", `{apiVersion: projectcontour.io/v1, kind: HTTPProxy, metadata: {name: root}, spec: {virtualhost: {fqdn: shop.example}, routes: [{services: [{name: web, port: 80}]}]}}`)
 	create(t, c, "/apis/projectcontour.io/v1/namespaces/shop/httpproxies", `{apiVersion: projectcontour.io/v1, kind: HTTPProxy, metadata: {name: lone}, spec: {routes: [{services: [{name: web, port: 80}]}]}}`)
+	const root = "/apis/projectcontour.io/v1/namespaces/shop/httpproxies/root"
+	replace(t, c, root+"/status", `[{"op": "add", "path": "/status", "value": {"loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]}}}]`) // as who runs the edge writes it
 	create(t, c, "/apis/zalando.org/v1/namespaces/shop/routegroups", `{apiVersion: zalando.org/v1, kind: RouteGroup, metadata: {name: rg}, spec: {hosts: [rg.example], backends: [{name: b, type: service, serviceName: web, servicePort: 80}], defaultBackends: [{backendName: b}]}}`)
 	start(t, replicated(t, c, "a"))
 
@@ -220,6 +222,12 @@ spec:
 			statusAt(t, c, "/apis/projectcontour.io/v1/namespaces/shop/httpproxies/"+name, &proxy)
 			return proxy.CurrentStatus == want && proxy.Description != ""
 		})
+	}
+	var edge struct {
+		LoadBalancer struct{ Ingress []struct{ IP string } }
+	}
+	if statusAt(t, c, root, &edge); fmt.Sprint(edge.LoadBalancer.Ingress) != "[{192.0.2.7}]" {
+		t.Errorf("what another writes of the status is %v", edge)
 	}
 	create(t, c, "/apis/kuma.io/v1alpha1/namespaces/weft-system/meshexternalservices", `{apiVersion: kuma.io/v1alpha1, kind: MeshExternalService, metadata: {name: far}, spec: {match: {type: HostnameGenerator, port: 80, protocol: http}, endpoints: [{address: far.example, port: 80}]}}`)
 	var service api.ServiceReport
