@@ -138,6 +138,9 @@ func TestAPIServerAsksTheControlPlane(t *testing.T) {
 	if n := asked(t, a.Cluster, "namespaces", "GET", "") - gets; n != 0 {
 		t.Errorf("for two pods of a namespace that is known the API server was asked for it %d times", n)
 	}
+	if text := a.plane.want(http.StatusOK, http.MethodGet, "/metrics", ""); !strings.Contains(text, `weft_admission_reviews_total{verdict="allowed",webhook="inject"} `) {
+		t.Error("the questions are not counted")
+	}
 	second := a.cfg
 	second.DataDir = t.TempDir()
 	other := start(t, second)
