@@ -1,5 +1,11 @@
 // How values, names and reasons are written on all screens.
-import type { Backend, Destination, Match, Origin, Ref, Said, ValueMatch } from './types'
+import type { Backend, Destination, Match, Origin, Ref, Said } from './types'
+
+interface ValueMatch {
+  type?: string
+  name?: string
+  value?: string
+}
 
 export const fullName = (r: Ref): string => (r.namespace ? `${r.name}.${r.namespace}` : (r.name ?? ''))
 
