@@ -52,7 +52,7 @@ func (i *Intake) Serve(sender string, w http.ResponseWriter, r *http.Request, ne
 		next.ServeHTTP(w, r)
 		return
 	}
-	b := &countedBody{ReadCloser: r.Body, of: i, sender: sender}
+	b := &countedBody{ReadCloser: r.Body, of: i, sender: sender, answer: w.Header()}
 	defer b.leave()
 	r.Body = b
 	next.ServeHTTP(w, r)
@@ -64,15 +64,18 @@ type countedBody struct {
 	of     *Intake
 	sender string
 	held   int
+	answer http.Header
 }
 
-// Read is errBusy where too much would be held.
+// Read is errBusy where too much would be held. The rest is not waited for then: else a sender
+// that has stopped would never be told.
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.of.mu.Lock()
 	defer b.of.mu.Unlock()
 	b.add(n)
 	if b.of.held > b.of.all || b.of.by[b.sender] > b.of.each {
+		b.answer.Set("Connection", "close")
 		return 0, errBusy
 	}
 	return n, err
