@@ -84,16 +84,16 @@ func TestARollbackIsAnApply(t *testing.T) {
 		{"GET", "/_diff?from=2", 200, `{"object":"MeshRetry/default/mr","action":"delete"}`},
 		{"POST", "/_rollback?to=0", 200, `{"object":"Mesh/default","action":"deleted"}`},
 		{"POST", "/_rollback", 400, "give the revision"},
-		{"POST", "/_rollback?to=-1", 400, "is not a revision"},
+		{"POST", "/_rollback?to=-1", 400, "write a whole number from 0"},
 		{"POST", "/_rollback?to=1&dryrun=true", 400, "unknown parameter"},
 		{"POST", "/_rollback?to=99", 404, "the latest is 7"},
 		{"GET", "/_diff", 400, "give the revision"},
 		{"GET", "/_diff?from=99", 404, "the latest is 7"},
-		{"GET", "/_diff?from=1&to=x", 400, "is not a revision"},
+		{"GET", "/_diff?from=1&to=x", 400, "write a whole number from 0"},
 		{"GET", "/_history?object=web", 400, "write KIND/NAME"},
 		{"GET", "/_history?object=Nothing/web", 400, "write KIND/NAME"},
 		{"GET", "/_history?size=0", 400, "size"},
-		{"GET", "/_history?since=x", 400, "is not a revision"},
+		{"GET", "/_history?since=x", 400, "write a whole number from 0"},
 	} {
 		if code, text := call(t, c.method, server.URL+c.path, ""); code != c.code || !strings.Contains(text, c.says) {
 			t.Errorf("%s %s: %d %s", c.method, c.path, code, text)

@@ -33,7 +33,7 @@ func TestSidecarsInShort(t *testing.T) {
 		"?state=in+sync":              {`"total":1`, `"refusing":1`, `"name":"frontend-1"`},
 		"?name=end-1&size=1":          {`"total":2`, `offset=1`},
 		"?tag=kuma.io/service:web":    {`"total":1`, `"name":"web-1"`},
-		"?state=gone":                 {`"field":"state"`, "is no state; use refusing"},
+		"?state=gone":                 {`"field":"state"`, "is not possible; use refusing"},
 		"?state=missing&name=nothing": {`"total":0`, `"items":[]`},
 	} {
 		_, body := call(t, http.MethodGet, s.URL+"/meshes/default/_sidecars"+query, "")
