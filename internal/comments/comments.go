@@ -8,7 +8,6 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -50,31 +49,39 @@ func (r *Reader) About(t reflect.Type, field string) string {
 
 // read is what the comments of the package in a folder say.
 func read(folder string) (map[string]string, error) {
-	files := token.NewFileSet()
-	packages, err := parser.ParseDir(files, folder, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, parser.ParseComments|parser.SkipObjectResolution)
+	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]string{}
-	for _, p := range packages {
-		for _, f := range p.Files {
-			ast.Inspect(f, func(n ast.Node) bool {
-				d, ok := n.(*ast.GenDecl)
-				if !ok || d.Tok != token.TYPE {
-					return true
-				}
-				for _, s := range d.Specs {
-					spec := s.(*ast.TypeSpec)
-					out[spec.Name.Name] = sentence(firstOf(spec.Doc, d.Doc))
-					if st, ok := spec.Type.(*ast.StructType); ok {
-						fields(out, spec.Name.Name, st)
-					}
-				}
-				return true
-			})
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
 		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		types(out, f)
 	}
 	return out, nil
+}
+
+// types adds what a file says of its types.
+func types(out map[string]string, f *ast.File) {
+	for _, d := range f.Decls {
+		d, ok := d.(*ast.GenDecl)
+		if !ok || d.Tok != token.TYPE {
+			continue
+		}
+		for _, s := range d.Specs {
+			spec := s.(*ast.TypeSpec)
+			out[spec.Name.Name] = sentence(firstOf(spec.Doc, d.Doc))
+			if st, ok := spec.Type.(*ast.StructType); ok {
+				fields(out, spec.Name.Name, st)
+			}
+		}
+	}
 }
 
 func fields(out map[string]string, name string, st *ast.StructType) {
