@@ -100,7 +100,7 @@ const (
 // HTTPLike reports whether requests can be told apart in p.
 func (p Protocol) HTTPLike() bool { return p == HTTP || p == HTTP2 || p == GRPC }
 
-// ManagedByController is the LabelManagedBy of what weft makes of Services.
+// ManagedByController is the LabelManagedBy of what weft makes of Services and pods.
 const ManagedByController = "k8s-controller"
 
 // Labels and tags that carry meaning (spec/kuma.md 1.2).

@@ -148,6 +148,7 @@ func TestConfigRefusesWhatIsNotSafeAndNamesTheFlag(t *testing.T) {
 		"no port":            {func(c *control.Config) { c.API = "127.0.0.1" }, []string{"--api", "HOST:PORT"}},
 		"unknown store":      {func(c *control.Config) { c.Store = "postgres" }, []string{"--store", "bolt"}},
 		"file without dir":   {func(c *control.Config) { c.Store = "file" }, []string{"--dir"}},
+		"mirrors nowhere":    {func(c *control.Config) { c.WriteDataplanes = true }, []string{"--write-dataplanes", "--store kube", "--namespace"}},
 		"half a certificate": {func(c *control.Config) { c.XDSTLSCert = "x" }, []string{"--xds-tls-key"}},
 	} {
 		config := control.Default()

@@ -76,6 +76,8 @@ type Config struct {
 	// IgnoredSelectorLabels are labels without which a Service still names the inbounds of a
 	// pod, at which nobody is called.
 	IgnoredSelectorLabels []string `json:"ignored-service-selector-labels"`
+	// WriteDataplanes has the leader mirror the Dataplanes of pods to the cluster.
+	WriteDataplanes bool `json:"write-dataplanes"`
 	// PeerToken is a file by which replicas of a cluster know each other; empty for a lone one.
 	PeerToken string `json:"peer-token"`
 
@@ -155,6 +157,9 @@ func (c Config) Validate() error {
 	}
 	if c.APITLS != "" && (c.Store != "kube" || c.Namespace == "") {
 		refuse("--api-tls shows a certificate of the cluster's authority; give --store kube and --namespace NAME with it")
+	}
+	if c.WriteDataplanes && (c.Store != "kube" || c.Namespace == "") {
+		refuse("--write-dataplanes is what the leader writes to a cluster; give --store kube and --namespace NAME with it")
 	}
 	if home, err := isLoopback(c.Pprof); c.Pprof != "" && (err != nil || !home) {
 		refuse("--pprof %s: profiles tell what a process holds and slow it down; give an address of loopback, such as 127.0.0.1:6060, and reach it through kubectl port-forward or ssh", c.Pprof)

@@ -8,6 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/mirror"
+	"github.com/weftmesh/weft/control/owned"
 	"github.com/weftmesh/weft/control/services"
 	"github.com/weftmesh/weft/control/status"
 	"github.com/weftmesh/weft/store/kube"
@@ -42,8 +45,13 @@ func (p *Plane) lead(name string, run func(context.Context) error) {
 // leadWriting adds the writers that every cluster has.
 func (p *Plane) leadWriting(s *kube.Store, w *writing.Writer) {
 	p.lead("meshes", founding{p, w, p.elector}.run)
-	p.lead("services", services.New(services.Config{Store: s, Catalog: p.settings.Catalog().InZone(p.settings.InZone()), Writer: w, Model: reported{p}.Model, Status: reported{p}.service, Log: p.log}).Run)
+	catalog := p.settings.Catalog().InZone(p.settings.InZone())
+	p.lead("services", services.New(services.Config{Store: s, Catalog: catalog, Writer: w, Model: reported{p}.Model, Status: reported{p}.service, Log: p.log}).Run)
 	p.lead("statuses", status.New(status.Config{Plane: reported{p}, Store: s, Catalog: p.settings.Catalog(), Writer: w, Count: p.observe.statuses(), Log: p.log}).Run)
+	if p.cfg.WriteDataplanes {
+		m := &mirror.Maker{Store: s, Catalog: catalog, Model: reported{p}.Model}
+		p.lead("dataplanes", owned.New(owned.Config{Kind: api.KindDataplane, Store: s, Writer: w, Maker: m, Resolved: m.Resolved, Log: p.log}).Run)
+	}
 }
 
 // campaign takes part in the election until ctx ends.

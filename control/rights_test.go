@@ -47,7 +47,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-func newGranted(t *testing.T) *granted {
+func newGranted(t *testing.T, values ...install.Set) *granted {
 	t.Helper()
 	dir := t.TempDir()
 	g := &granted{audit: filepath.Join(dir, "audit.log"), log: &lines{}}
@@ -77,11 +77,11 @@ func newGranted(t *testing.T) *granted {
 	for name, labels := range map[string]string{"weft-system": "", "on": "kuma.io/sidecar-injection: enabled", "off": "kuma.io/sidecar-injection: disabled", "bare": ""} {
 		create(t, c, "/api/v1/namespaces", "metadata: {name: \""+name+"\", labels: {"+labels+"}}")
 	}
-	values, err := install.Read(nil)
+	given, err := install.Read(nil, values...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifests, err := install.Render(install.Release{Namespace: "weft-system", Version: "dev", Service: "weft"}, values)
+	manifests, err := install.Render(install.Release{Namespace: "weft-system", Version: "dev", Service: "weft"}, given)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +99,7 @@ func newGranted(t *testing.T) *granted {
 	}
 	g.cfg = clustered(t, c.URL, &kubetest.Cluster{CA: c.CA, Token: got["status"].(map[string]any)["token"].(string)})
 	g.cfg.Namespace, g.cfg.Webhooks, g.cfg.APITLS, g.cfg.SkipDefaultPolicies = "weft-system", "127.0.0.1:0", "127.0.0.1:0", false
+	g.cfg.WriteDataplanes = len(values) > 0
 	g.plane = startLogging(t, g.cfg, slog.New(slog.NewTextHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	return g
 }
@@ -140,7 +141,7 @@ func right(group, resource, verb string) string {
 // (spec/kubernetes.md 6.7).
 func TestAPIServerGrantsWhatIsNeeded(t *testing.T) {
 	t.Parallel()
-	g := newGranted(t)
+	g := newGranted(t, install.Set{Words: "writeDataplanes=true"})
 	g.register()
 	g.asked()
 	workload(t, g.Cluster)
@@ -156,6 +157,7 @@ func TestAPIServerGrantsWhatIsNeeded(t *testing.T) {
 		return code == http.StatusOK
 	})
 	g.works()
+	g.mirrors()
 	missing := func() (out []string) {
 		used := g.used()
 		for _, name := range g.granted() {
@@ -198,7 +200,7 @@ func (g *granted) used() map[string]bool {
 // granted are the rights of the chart for what the API server has.
 func (g *granted) granted() (out []string) {
 	g.Helper()
-	for _, rule := range slices.Concat(install.ClusterRole().Rules, install.SystemRole().Rules) {
+	for _, rule := range slices.Concat(install.ClusterRole().Rules, install.SystemRole().Rules, install.DataplanesRole().Rules) {
 		for _, resource := range rule.Resources {
 			if !g.serves(rule.Group, resource) {
 				continue

@@ -60,6 +60,7 @@ func serveFlags(c *cobra.Command, config *control.Config) {
 	f.StringVar(&config.InjectionConfig, "injection-config", config.InjectionConfig, "with --webhooks: file with the values of the Helm chart by which pods get sidecars")
 	f.StringSliceVar(&config.SecretNamespaces, "secret-namespaces", config.SecretNamespaces, "with --store kube: namespaces whose Secrets are read, for listeners with TLS (default none)")
 	f.StringSliceVar(&config.IgnoredSelectorLabels, "ignored-service-selector-labels", config.IgnoredSelectorLabels, "labels without which the selector of a Service still names inbounds of a pod, which are shown as Ignored (default none)")
+	f.BoolVar(&config.WriteDataplanes, "write-dataplanes", config.WriteDataplanes, "with --store kube: the leader writes the Dataplanes of pods to the cluster, for tools that look for them there; weft reads none of it")
 	f.StringVar(&config.PeerToken, "peer-token", config.PeerToken, "with --store kube: file with the token, for audience weft-peer, by which replicas of the control plane know each other (default: it asks no other)")
 	f.StringVar(&config.Certificates, "certificates", config.Certificates, "with --store kube: directory of tls.crt, tls.key and ca.crt that somebody else keeps, such as cert-manager (default: weft's own authority in a Secret)")
 	f.StringVar(&config.API, "api", config.API, "address of the HTTP API")

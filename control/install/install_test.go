@@ -125,6 +125,10 @@ func TestValuesOfTheControlPlane(t *testing.T) {
 	if r := one(t, all, "Role", install.RoleSecrets); r["metadata"].(map[string]any)["namespace"] != "edge" {
 		t.Errorf("%v", r)
 	}
+	one(t, rendered(t, "writeDataplanes=true"), "ClusterRole", install.RoleDataplanes)
+	if slices.ContainsFunc(rendered(t), func(o map[string]any) bool { return o["metadata"].(map[string]any)["name"] == install.RoleDataplanes }) {
+		t.Error("a right to write Dataplanes that nobody asked for")
+	}
 	for _, kind := range []string{"PodDisruptionBudget", "NetworkPolicy", "Certificate", "ServiceMonitor"} {
 		if slices.ContainsFunc(rendered(t), func(o map[string]any) bool { return o["kind"] == kind }) {
 			t.Errorf("a %s that nobody asked for", kind)
@@ -136,7 +140,7 @@ func TestValuesOfTheControlPlane(t *testing.T) {
 // namespace and where a value says so (spec/kubernetes.md 6.7).
 func TestRightsAreFew(t *testing.T) {
 	t.Parallel()
-	for _, r := range append(install.UserRoles(), install.ClusterRole(), install.SystemRole(), install.SecretsRole()) {
+	for _, r := range append(install.UserRoles(), install.ClusterRole(), install.SystemRole(), install.SecretsRole(), install.DataplanesRole()) {
 		for _, rule := range r.Rules {
 			words := slices.Concat(rule.Resources, rule.Verbs, []string{rule.Group})
 			if slices.Contains(words, "*") || len(rule.Resources) == 0 || len(rule.Verbs) == 0 || rule.Why == "" {

@@ -43,6 +43,9 @@ const Name = "weft-control-plane"
 // RoleSecrets is the role of the control plane where it may read Secrets.
 const RoleSecrets = "weft-secrets"
 
+// RoleDataplanes is the role of the control plane where it writes Dataplanes.
+const RoleDataplanes = "weft-dataplanes"
+
 // SecretAuthority is the Secret with the roots of the control planes of a cluster.
 const SecretAuthority = "weft-ca"
 
@@ -99,6 +102,11 @@ func SystemRole() Role {
 // secrets.namespaces.
 func SecretsRole() Role {
 	return Role{Name: RoleSecrets, Rules: Rules{{Resources: []string{"secrets"}, Verbs: follows, Why: "certificates of listeners"}}}
+}
+
+// DataplanesRole are the rights of the control plane with the value writeDataplanes.
+func DataplanesRole() Role {
+	return Role{Name: RoleDataplanes, Rules: Rules{{Group: kumaGroup, Resources: []string{"dataplanes"}, Verbs: []string{"create", "delete", "patch"}, Why: "a mirror of the Dataplane of each pod"}}}
 }
 
 // UserRoles are added to the roles view, edit and admin of Kubernetes. Kinds that live in

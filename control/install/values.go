@@ -22,6 +22,7 @@ type Values struct {
 	inject.Config
 	WatchNamespaces []string `json:"watchNamespaces" means:"namespaces whose documents are read, beside that of the control plane; none is all"`
 	IgnoredLabels   []string `json:"ignoredServiceSelectorLabels" means:"labels of which a pod may lack those that a Service asks for: such inbounds are shown as Ignored, and nobody is called there"`
+	Mirror          bool     `json:"writeDataplanes" means:"write the Dataplanes of pods to the cluster, for tools that look for them there; weft reads none of it"`
 
 	API            APIValues     `json:"api"`
 	CertManager    bool          `json:"certManager" means:"certificates are made and renewed by cert-manager"`

@@ -104,6 +104,9 @@ func (s *server) forbids(before, o *api.Object) string {
 	if o.Kind == api.KindMeshService && generated(before, o) {
 		return fmt.Sprintf("weft makes the MeshService %s of the Service of that name, and writes it alone; change the Service", o.Name)
 	}
+	if o.Kind == api.KindDataplane && generated(before, o) {
+		return fmt.Sprintf("kuma.io/managed-by: %s marks what weft makes of the pod %s, and writes alone; change the pod, or remove the label", api.ManagedByController, o.Name)
+	}
 	follows := s.computed(o)
 	for _, key := range following {
 		if said, there := o.Labels[key]; there && said != follows[key] {
@@ -113,7 +116,7 @@ func (s *server) forbids(before, o *api.Object) string {
 	return ""
 }
 
-// generated reports whether the write makes, or changes, what weft makes of a Service.
+// generated reports whether the write makes, or changes, what weft makes of a Service or pod.
 // Finalizers and the like are for everybody.
 func generated(before, o *api.Object) bool {
 	if before == nil {

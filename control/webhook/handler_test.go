@@ -99,6 +99,7 @@ func TestDocuments(t *testing.T) {
 	h := handler(t, "")
 	external := `{"apiVersion":"kuma.io/v1alpha1","kind":"MeshExternalService","metadata":{"name":"e","namespace":"%s"},"spec":{"match":{"type":"HostnameGenerator","port":80,"protocol":"http"},"endpoints":[{"address":"192.0.2.1","port":80}]}}`
 	service := `{"apiVersion":"kuma.io/v1alpha1","kind":"MeshService","metadata":{"name":"s","namespace":"on","labels":{%s}},"spec":{"ports":[{"port":%d}]}}`
+	plane := `{"apiVersion":"kuma.io/v1alpha1","kind":"Dataplane","metadata":{"name":"web-1","namespace":"on","labels":{%s}},"spec":{"networking":{"address":"%s","inbound":[{"port":80,"tags":{"kuma.io/service":"web"}}]}}}`
 	const generated = `"kuma.io/managed-by":"k8s-controller"`
 	for name, c := range map[string]struct {
 		document, before string
@@ -120,6 +121,9 @@ func TestDocuments(t *testing.T) {
 		"a generated service":           {fmt.Sprintf(service, generated, 81), fmt.Sprintf(service, generated, 80), 403, []string{"change the Service"}},
 		"one that is left as it is":     {fmt.Sprintf(service, generated, 80), fmt.Sprintf(service, generated, 80), 0, nil},
 		"one that seems generated":      {fmt.Sprintf(service, generated, 80), "", 403, []string{"change the Service"}},
+		"a mirror of a pod":             {fmt.Sprintf(plane, generated, "192.0.2.1"), fmt.Sprintf(plane, generated, "192.0.2.2"), 403, []string{"change the pod"}},
+		"one that seems a mirror":       {fmt.Sprintf(plane, generated, "192.0.2.1"), "", 403, []string{"change the pod"}},
+		"a dataplane by hand":           {fmt.Sprintf(plane, "", "192.0.2.1"), "", 0, nil},
 		"a service by hand":             {fmt.Sprintf(service, "", 80), "", 0, nil},
 	} {
 		a := ask(t, h, webhook.PathKuma, request("on", "MeshRetry", "kuma.io", c.document, c.before))

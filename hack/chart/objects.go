@@ -23,6 +23,7 @@ func roles() (string, error) {
 	}
 	each := bound("Role", "{{ . }}", install.SecretsRole())
 	each = strings.NewReplacer(`"weft.labels" .`, `"weft.labels" $`, "namespace: "+namespace, "namespace: {{ $.Release.Namespace }}").Replace(each)
+	out += "{{- if .Values.writeDataplanes }}\n" + bound("ClusterRole", "", install.DataplanesRole()) + "{{- end }}\n"
 	return out + "{{- range .Values.secrets.namespaces }}\n" + each + "{{- end }}\n", nil
 }
 

@@ -22,7 +22,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 func (s *Store) decode(typ api.Type) reader {
 	return func(obj any) (*api.Object, []*api.Violation) {
 		u := content(obj, typ)
-		if u == nil || typ.Secret && !readable(u) || typ.Name == api.KindMeshService && made(u) != nil {
+		if u == nil || typ.Secret && !readable(u) || made(typ.Name, u) != nil {
 			return nil, nil
 		}
 		modified := lastWrite(u)

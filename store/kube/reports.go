@@ -3,6 +3,7 @@ package kube
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -26,12 +27,13 @@ type Report struct {
 	// Refused says that this version is not sound: the last sound one is in force, if there was
 	// one, and Problems has what is wrong.
 	Refused bool
-	// Made is set of what weft has made of a Service.
+	// Made is set of what weft has made of another object.
 	Made *Made
 }
 
-// Made is what a MeshService says that follows from a Service, or from a pod of one. It is no document: the
-// Service stands for itself (spec/kubernetes.md 3.2).
+// Made is what an object says that weft has made of another: a MeshService of a Service, or of
+// a pod of one, and the Dataplane of a pod. It is no document: the Service and the pod stand for
+// themselves (spec/kubernetes.md 2, 3.2).
 type Made struct {
 	Mesh   string
 	Owner  string // the UID of the Service or Pod
@@ -39,14 +41,24 @@ type Made struct {
 	Spec   json.RawMessage
 }
 
-// made is what an object says that weft has made of a Service; nil of any other.
-func made(u *unstructured.Unstructured) *Made {
+// ownersOfMade are the kinds of which weft makes objects of a kind.
+var ownersOfMade = map[string][]string{
+	api.KindMeshService: {api.KindService, api.KindPod},
+	api.KindDataplane:   {api.KindPod},
+}
+
+// made is what an object of a kind says that weft has made of another; nil of any other.
+func made(kind string, u *unstructured.Unstructured) *Made {
+	owners := ownersOfMade[kind]
+	if len(owners) == 0 {
+		return nil
+	}
 	labels := u.GetLabels()
 	if labels[api.LabelManagedBy] != api.ManagedByController {
 		return nil
 	}
 	for _, o := range u.GetOwnerReferences() {
-		if (o.Kind == api.KindService || o.Kind == api.KindPod) && o.Controller != nil && *o.Controller {
+		if slices.Contains(owners, o.Kind) && o.Controller != nil && *o.Controller {
 			spec, _ := json.Marshal(u.Object["spec"]) // it was JSON
 			return &Made{Mesh: cmp.Or(labels[api.LabelMesh], api.DefaultMesh), Owner: string(o.UID), Labels: labels, Spec: spec}
 		}
@@ -54,14 +66,14 @@ func made(u *unstructured.Unstructured) *Made {
 	return nil
 }
 
-// Made are the MeshServices that weft has made of Services, as the API server told of them
+// Made are the objects of a kind that weft has made of others, as the API server told of them
 // last; none without Config.Reports.
-func (s *Store) Made() map[api.Ref]Report {
+func (s *Store) Made(kind string) map[api.Ref]Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := map[api.Ref]Report{}
 	for k, r := range s.reports {
-		if r.Made != nil {
+		if r.Made != nil && k.kind == kind {
 			out[api.Ref{Kind: k.kind, Mesh: r.Made.Mesh, Namespace: k.namespace, Name: k.name}] = r
 		}
 	}
@@ -92,10 +104,10 @@ func Reported(t api.Type) bool {
 	return t.Policy || t.Route || t.Reported || t.NewStatus != nil || t.Name == api.KindMesh || t.Name == api.KindHostnameGenerator
 }
 
-// reporting is read for a type whose status is kept: take keeps it, under the store's lock,
+// reporting is read for a type whose status is kept, or of which weft makes objects: take keeps it, under the store's lock,
 // when the object is taken.
 func (s *Store) reporting(typ api.Type) func(obj any) *Report {
-	if !s.cfg.Reports || !Reported(typ) {
+	if !s.cfg.Reports || !Reported(typ) && ownersOfMade[typ.Name] == nil {
 		return nil
 	}
 	return func(obj any) *Report {
@@ -103,10 +115,7 @@ func (s *Store) reporting(typ api.Type) func(obj any) *Report {
 		if !ok {
 			return nil
 		}
-		r := &Report{Version: u.GetResourceVersion(), Generation: u.GetGeneration(), Conditions: u.GetAnnotations()[ConditionsAnnotation]}
-		if typ.Name == api.KindMeshService {
-			r.Made = made(u)
-		}
+		r := &Report{Version: u.GetResourceVersion(), Generation: u.GetGeneration(), Conditions: u.GetAnnotations()[ConditionsAnnotation], Made: made(typ.Name, u)}
 		if status, ok := u.Object["status"]; ok {
 			r.Status, _ = json.Marshal(status) // it was JSON
 		}
