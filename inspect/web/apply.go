@@ -35,32 +35,11 @@ type result struct {
 
 // apply writes a stream of documents as one revision, or none of them.
 func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
-	q, err := options(r, "dryRun", "file", "prune", "shadow")
+	b, err := s.batchOf(r)
 	if err != nil {
 		return err
 	}
-	dry, err := flag(q, "dryRun")
-	if err != nil {
-		return err
-	}
-	shadow, err := flag(q, "shadow")
-	if err != nil {
-		return err
-	}
-	if shadow && !dry {
-		return badField("shadow", "it is for a plan; give dryRun=true with it")
-	}
-	b := batch{server: s, stream: true}
-	if b.prune, err = selectorOf(q); err != nil {
-		return err
-	}
-	if b.prune != nil && mustAsk(r.Context()) {
-		return badField("prune", "what it would delete may be in namespaces that you may not see; leave it out, and delete by kubectl")
-	}
-	if err := unconditional(r); err != nil {
-		return err
-	}
-	texts, err := textsOf(w, r, q.Get("file"))
+	texts, err := textsOf(w, r, r.URL.Query().Get("file"))
 	if err != nil {
 		return err
 	}
@@ -81,19 +60,43 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	b.found = api.Violations(err)
-	do := s.stored
-	if dry {
+	do, write := s.stored, store.Plan(b.plan)
+	if b.dry {
 		do = s.previewed
 	}
-	write := store.Plan(b.plan)
-	if shadow {
+	if b.asReal {
 		write = plan.Unshadowed(write)
 	}
 	done, err := do(r.Context(), write)
 	if err != nil {
 		return err
 	}
-	return s.applied(r.Context(), w, &b, done, dry)
+	return s.applied(r.Context(), w, b, done, b.dry)
+}
+
+// batchOf is what a request says of what it writes, beside the documents.
+func (s *server) batchOf(r *http.Request) (*batch, error) {
+	q, err := options(r, "dryRun", "file", "prune", "shadow")
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{server: s, stream: true}
+	if b.dry, err = flag(q, "dryRun"); err != nil {
+		return nil, err
+	}
+	if b.asReal, err = flag(q, "shadow"); err != nil {
+		return nil, err
+	}
+	if b.asReal && !b.dry {
+		return nil, badField("shadow", "it is for a plan; give dryRun=true with it")
+	}
+	if b.prune, err = selectorOf(q); err != nil {
+		return nil, err
+	}
+	if b.prune != nil && mustAsk(r.Context()) {
+		return nil, badField("prune", "what it would delete may be in namespaces that you may not see; leave it out, and delete by kubectl")
+	}
+	return b, unconditional(r)
 }
 
 // applied answers with what became of a batch, or would become of it.
@@ -127,6 +130,7 @@ func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, d
 type batch struct {
 	*server
 	objects, refused []*api.Object
+	dry, asReal      bool              // it is only planned; as if documents of previews took part
 	stream           bool              // of documents, whose findings stand in the order of their places
 	found            []*api.Violation  // in the texts
 	prune            map[string]string // labels of what else is to go; nil for nothing
