@@ -54,23 +54,29 @@ func create(t *testing.T, c *kubetest.Cluster, path, document string) map[string
 	return got
 }
 
+// webPod is a pod of namespace shop that was injected and runs.
+func webPod(t *testing.T, c *kubetest.Cluster, name, ip string) {
+	t.Helper()
+	p := create(t, c, "/api/v1/namespaces/shop/pods", `
+metadata: {name: `+name+`, labels: {app: web}, annotations: {kuma.io/sidecar-injected: "true"}}
+spec: {containers: [{name: web, image: web, ports: [{containerPort: 8080}]}, {name: weft-sidecar, image: weft, env: [{name: WEFT_MESH, value: default}]}]}`)
+	p["status"] = kubetest.Document(t, `
+phase: Running
+podIP: `+ip+`
+podIPs: [{ip: `+ip+`}]
+conditions: [{type: Ready, status: "True"}]
+containerStatuses: [{name: web, ready: true, restartCount: 0, image: web, imageID: web}, {name: weft-sidecar, ready: true, restartCount: 0, image: weft, imageID: weft}]`)
+	if status, got := c.Send(t, http.MethodPut, "/api/v1/namespaces/shop/pods/"+name+"/status", p); status != http.StatusOK {
+		t.Fatalf("the status of the pod: %d %v", status, got["message"])
+	}
+}
+
 // workload is a pod that was injected and runs, its Service and who answers for it.
 func workload(t *testing.T, c *kubetest.Cluster) {
 	t.Helper()
 	create(t, c, "/api/v1/namespaces", `metadata: {name: shop}`)
 	create(t, c, "/api/v1/namespaces/shop/services", `{metadata: {name: web}, spec: {selector: {app: web}, ports: [{name: http, port: 80, targetPort: 8080}]}}`)
-	p := create(t, c, "/api/v1/namespaces/shop/pods", `
-metadata: {name: web-1, labels: {app: web}, annotations: {kuma.io/sidecar-injected: "true"}}
-spec: {containers: [{name: web, image: web, ports: [{containerPort: 8080}]}, {name: weft-sidecar, image: weft, env: [{name: WEFT_MESH, value: default}]}]}`)
-	p["status"] = kubetest.Document(t, `
-phase: Running
-podIP: 198.51.100.9
-podIPs: [{ip: 198.51.100.9}]
-conditions: [{type: Ready, status: "True"}]
-containerStatuses: [{name: web, ready: true, restartCount: 0, image: web, imageID: web}, {name: weft-sidecar, ready: true, restartCount: 0, image: weft, imageID: weft}]`)
-	if status, got := c.Send(t, http.MethodPut, "/api/v1/namespaces/shop/pods/web-1/status", p); status != http.StatusOK {
-		t.Fatalf("the status of the pod: %d %v", status, got["message"])
-	}
+	webPod(t, c, "web-1", "198.51.100.9")
 	create(t, c, "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices", `
 metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}
 addressType: IPv4

@@ -25,7 +25,7 @@ func TestAPIServerGetsTheDataplanesOfPods(t *testing.T) {
 	t.Parallel()
 	c := defined(t)
 	workload(t, c)
-	second(t, c)
+	webPod(t, c, "web-2", "198.51.100.10")
 	eventually(t, "Dataplanes are served", func() bool {
 		status, _ := c.Send(t, http.MethodPost, dataplanes, kubetest.Document(t, `{apiVersion: kuma.io/v1alpha1, kind: Dataplane, metadata: {name: web-1}, spec: {networking: {address: 10.9.9.9, inbound: [{port: 80, tags: {kuma.io/service: mine}}]}}}`))
 		return status == http.StatusCreated || status == http.StatusConflict
@@ -59,23 +59,6 @@ func TestAPIServerGetsTheDataplanesOfPods(t *testing.T) {
 	eventually(t, "another leads", again.leads)
 	remove(t, c, "/api/v1/namespaces/shop/pods/web-2")
 	eventually(t, "it goes with the pod", func() bool { return listed(t, c, dataplanes) == "web-1" })
-}
-
-// second is another pod of the workload.
-func second(t *testing.T, c *kubetest.Cluster) {
-	t.Helper()
-	p := create(t, c, "/api/v1/namespaces/shop/pods", `
-metadata: {name: web-2, labels: {app: web}, annotations: {kuma.io/sidecar-injected: "true"}}
-spec: {containers: [{name: web, image: web, ports: [{containerPort: 8080}]}, {name: weft-sidecar, image: weft, env: [{name: WEFT_MESH, value: default}]}]}`)
-	p["status"] = kubetest.Document(t, `
-phase: Running
-podIP: 198.51.100.10
-podIPs: [{ip: 198.51.100.10}]
-conditions: [{type: Ready, status: "True"}]
-containerStatuses: [{name: web, ready: true, restartCount: 0, image: web, imageID: web}, {name: weft-sidecar, ready: true, restartCount: 0, image: weft, imageID: weft}]`)
-	if status, got := c.Send(t, http.MethodPut, "/api/v1/namespaces/shop/pods/web-2/status", p); status != http.StatusOK {
-		t.Fatalf("the status of the pod: %d %v", status, got["message"])
-	}
 }
 
 // mirrors: a mirror says what the API says, and whose it is.
