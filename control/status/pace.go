@@ -88,17 +88,6 @@ func timeless(v any) any {
 	return v
 }
 
-// pause is that between two looks at all, of which the first took so long and has found so
-// many writes: those for which there was no room come next, but looks never take more than
-// their share of the time.
-func pause(took time.Duration, found int) time.Duration {
-	least := Pace
-	if found > batch {
-		least = 0
-	}
-	return max(least, share*took)
-}
-
 // inTurn are so many writes of a list, those after the object of the last turn first: who
 // comes late in the order is not always the last.
 func inTurn(list []*write, last api.Ref, most int) []*write {

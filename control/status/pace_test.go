@@ -74,24 +74,3 @@ func TestWhatFailsIsTriedSeldom(t *testing.T) {
 		t.Error("another status waits for it")
 	}
 }
-
-// TestLooksAtAllTakeTheirShare: however many writes there are, the next look waits for so
-// long as the last one has cost.
-func TestLooksAtAllTakeTheirShare(t *testing.T) {
-	t.Parallel()
-	for _, x := range []struct {
-		took  time.Duration
-		found int
-		want  time.Duration
-	}{
-		{time.Millisecond, 0, Pace},
-		{time.Millisecond, batch, Pace},
-		{time.Millisecond, batch + 1, share * time.Millisecond},
-		{time.Second, 1, share * time.Second},
-		{time.Second, 10 * batch, share * time.Second},
-	} {
-		if got := pause(x.took, x.found); got != x.want {
-			t.Errorf("after %v with %d writes: %v, want %v", x.took, x.found, got, x.want)
-		}
-	}
-}

@@ -122,11 +122,10 @@ func (r *Reporter) step(ctx context.Context, now time.Time) {
 	stirred, revision, refusals := r.Plane.Stirred(), m.Snapshot().Revision(), r.Store.Refusals()
 	if !now.Before(r.next) && (r.owed || stirred != r.stirred || revision != r.revision || refusals != r.refusals || r.failing.due(now)) {
 		r.stirred, r.revision, r.refusals, r.owed = stirred, revision, refusals, false
-		began := time.Now()
 		found := r.all(ctx, m, now)
-		r.next = time.Now().Add(pause(time.Since(began), len(found)))
+		r.next = time.Now().Add(max(Pace, share*time.Since(now)))
 		if len(found) > batch { // edits do not wait for all of them
-			found, r.owed = inTurn(found, r.last, batch), true
+			found, r.owed, r.next = inTurn(found, r.last, batch), true, now
 			r.last = found[batch-1].ref
 		}
 		writes = append(writes, found...)
