@@ -1,7 +1,7 @@
 // The screens by which a person tries something out: simulate, plan, graph, timeline.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { accessible, openPage, startBrowser, startDemo } from './world.mjs'
+import { describe, test } from 'node:test'
+import { accessible, inDemo } from './world.mjs'
 
 const change = `type: MeshRetry
 mesh: default
@@ -14,16 +14,8 @@ spec:
 `
 
 describe('the screens that try something out', () => {
-  let world, chromium
-  before(async () => {
-    world = await startDemo()
-    chromium = await startBrowser()
-  }, { timeout: 120_000 })
-  after(async () => {
-    await chromium?.stop()
-    await world?.stop()
-  })
-  const open = (options) => openPage(chromium.browser, world, options)
+  const world = inDemo()
+  const { open } = world
 
   test('simulate: the route, attempts in time, and what did not match and why', async () => {
     const { page, finish } = await open()

@@ -1,19 +1,11 @@
 // What a person does at each screen, against the real program and real Envoys.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { accessible, openPage, startBrowser, startDemo } from './world.mjs'
+import { describe, test } from 'node:test'
+import { accessible, inDemo } from './world.mjs'
 
 describe('the screens', () => {
-  let world, chromium
-  before(async () => {
-    world = await startDemo()
-    chromium = await startBrowser()
-  }, { timeout: 120_000 })
-  after(async () => {
-    await chromium?.stop()
-    await world?.stop()
-  })
-  const open = (options) => openPage(chromium.browser, world, options)
+  const world = inDemo()
+  const { open } = world
 
   test('the token leaves the address, and is asked for where there is none', async () => {
     const { page, finish } = await open({ withToken: false, expected: ['/_', '/meshes'] })

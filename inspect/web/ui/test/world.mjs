@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { after, before } from 'node:test'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import assert from 'node:assert/strict'
@@ -116,4 +117,21 @@ export async function accessible(page) {
     assert.ok(found.passes.length > 5, 'axe looked at something')
   }
   await page.emulateMedia({ colorScheme: 'light' })
+}
+
+// inDemo starts the demo and a browser before the tests of a suite, and ends both after them.
+// What it returns is the demo, which the tests may ask, and open, which is openPage there.
+export function inDemo() {
+  const world = {}
+  let chromium
+  before(async () => {
+    Object.assign(world, await startDemo())
+    chromium = await startBrowser()
+  }, { timeout: 120_000 })
+  after(async () => {
+    await chromium?.stop()
+    await world.stop?.()
+  })
+  world.open = (options) => openPage(chromium.browser, world, options)
+  return world
 }
