@@ -49,19 +49,41 @@ describe('the screens', () => {
     await finish()
   })
 
-  test('why does this request get 500 retries: three clicks, and what the API says', async () => {
+  test('why does this request get 500 retries: three clicks, one command and one call say the same, and Envoy has it', async () => {
     const { page, finish } = await open()
+    await page.evaluate(() => { globalThis.clicks = 0; addEventListener('click', (e) => { if (e.isTrusted) globalThis.clicks++ }, true) })
     await page.getByRole('link', { name: 'frontend-1' }).click()
     const row = page.getByTestId('outbounds').getByRole('row').filter({ hasText: 'Exact /' }).filter({ hasText: 'web' })
     await row.getByTestId('explain').click()
     const field = page.getByTestId('effective').locator('[data-field="http.numRetries"]')
     await field.getByText('500').waitFor()
-    const api = await world.ask('GET', '/meshes/default/dataplanes/frontend-1/_explain?to=web')
-    const why = api.outbounds[0].routes[0].policies.MeshRetry.why['http.numRetries']
-    const text = await field.innerText()
-    for (const said of why) assert.ok(text.includes(String(said.value)) && text.includes(said.origin.name ?? 'default'), `${JSON.stringify(said)} in ${text}`)
-    assert.deepEqual(await field.locator('del code').allInnerTexts(), why.slice(0, -1).reverse().map((s) => String(s.value)))
-    assert.match(await page.getByTestId('command').innerText(), /weft explain dataplane frontend-1 -m default --to web/)
+    assert.ok((await page.evaluate(() => globalThis.clicks)) <= 3)
+
+    const ofRoute = (explanation) => explanation.outbounds[0].routes.find((r) => r.matches.some((m) => m.path?.type === 'Exact' && m.path.value === '/'))
+    const route = ofRoute(await world.ask('GET', '/meshes/default/dataplanes/frontend-1/_explain?to=web'))
+    const say = await page.getByTestId('command').locator('code').innerText()
+    assert.equal(say, 'weft explain dataplane frontend-1 -m default --to web')
+    assert.deepEqual(ofRoute(JSON.parse(await world.run(...say.split(' ').slice(1), '-o', 'json'))).policies, route.policies)
+    const question = { method: 'GET', url: 'http://web/' }
+    const verdict = JSON.parse(await world.run('simulate', '--from', 'frontend-1', question.method, question.url, '-o', 'json'))
+    assert.deepEqual(verdict.branches[0].policies.MeshRetry.why, route.policies.MeshRetry.why)
+    for (const [name, why] of Object.entries(route.policies.MeshRetry.why)) {
+      const shown = page.getByTestId('effective').locator(`[data-field="${name}"]`)
+      const [text, written] = [await shown.innerText(), (said) => (typeof said.value === 'string' ? said.value : JSON.stringify(said.value))]
+      for (const said of why) assert.ok(text.includes(written(said)) && text.includes(said.origin.name ?? 'default'), `${JSON.stringify(said)} in ${text}`)
+      assert.deepEqual(await shown.locator('del code').allInnerTexts(), why.slice(0, -1).reverse().map(written))
+    }
+    const printed = await world.run(...say.split(' ').slice(1), '--field', 'http.numRetries')
+    assert.match(printed, /http\.numRetries = 500 +MeshRetry\/mr-2[^\n]*\n +✗ 100 +MeshRetry\/mr-1[^\n]*\n +✗ 5 +MeshRetry\/mesh-retry-all-default/)
+
+    const dump = JSON.parse(await world.run('inspect', 'config-dump', 'frontend-1'))
+    const has = dump.configs.flatMap((c) => c.dynamic_route_configs ?? []).flatMap((c) => c.route_config.virtual_hosts).flatMap((h) => h.routes).find((r) => r.name === route.name).route
+    const holds = (kind, name) => route.policies[kind].why[name].at(-1).value
+    const ms = (text) => [...text.matchAll(/([\d.]+)(h|ms|m|s)/g)].reduce((sum, [, n, unit]) => sum + n * { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }[unit], 0)
+    assert.deepEqual([has.retry_policy.num_retries, has.retry_policy.retry_on], [holds('MeshRetry', 'http.numRetries'), holds('MeshRetry', 'http.retryOn').join()])
+    assert.deepEqual([has.retry_policy.per_try_timeout, has.retry_policy.retry_back_off.base_interval, has.timeout].map(ms),
+      [holds('MeshRetry', 'http.perTryTimeout'), holds('MeshRetry', 'http.backOff.baseInterval'), holds('MeshTimeout', 'http.requestTimeout')].map(ms))
+
     await page.getByTestId('filter-policy').selectOption('MeshRetry')
     await page.reload()
     await field.getByText('500').waitFor()

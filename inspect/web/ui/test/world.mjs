@@ -1,8 +1,10 @@
 // What the tests of the screens run against: the real program with real Envoys (`weft demo`:
 // a control plane that wants tokens, five sidecars, routes and policies), and Chromium.
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { request } from 'node:http'
 import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
 import { after, before } from 'node:test'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,7 +35,7 @@ export async function startDemo() {
     run.kill('SIGINT')
     return gone
   }
-  return { server, token, stop, ask: asker(server, token) }
+  return { server, token, stop, ask: asker(server, token), run: runner(server, token) }
 }
 
 // startServer is a control plane without a mesh in it, on ports that are free.
@@ -57,7 +59,31 @@ export async function startServer() {
     await gone
     rmSync(data, { recursive: true, force: true })
   }
-  return { server, token, stop, ask: asker(server, token) }
+  return { server, token, stop, ask: asker(server, token), run: runner(server, token) }
+}
+
+// through is the body of what a real Envoy that listens there answers to a request for a host.
+export function through(host, port, name, path = '/') {
+  return new Promise((done, fail) => {
+    request({ host, port, path, agent: false, headers: { Host: name } }, (r) => {
+      let text = ''
+      r.setEncoding('utf8').on('data', (s) => (text += s)).on('end', () => (r.statusCode === 200 ? done(text) : fail(new Error(`${name}${path}: ${r.statusCode} ${text}`))))
+    }).on('error', fail).end()
+  })
+}
+
+// occupy listens at a port, so that no Envoy can.
+export function occupy() {
+  return new Promise((done, fail) => {
+    const server = createServer().once('error', fail)
+    server.listen(0, '127.0.0.1', () => done({ port: server.address().port, stop: () => new Promise((gone) => server.close(gone)) }))
+  })
+}
+
+// runner runs a command of weft against the server, and is what that prints.
+function runner(server, token) {
+  return (...words) => new Promise((done, fail) => execFile(weft, words, { env: { ...process.env, WEFT_SERVER: server, WEFT_TOKEN: token, NO_COLOR: '1' }, maxBuffer: 1 << 26 },
+    (error, stdout, stderr) => (error ? fail(new Error(`weft ${words.join(' ')}: ${stderr}`)) : done(stdout))))
 }
 
 // asker sends requests to the API as any program does.
