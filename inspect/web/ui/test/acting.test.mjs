@@ -1,7 +1,7 @@
 // The screens by which a person tries something out: simulate, plan, graph, timeline.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { accessible, inDemo } from './world.mjs'
+import { accessible, inDemo, occupy, through } from './world.mjs'
 
 const change = `type: MeshRetry
 mesh: default
@@ -11,7 +11,34 @@ spec:
   to:
   - targetRef: {kind: Mesh}
     default: {http: {numRetries: 321}}
+---
+type: MeshHTTPRoute
+mesh: default
+name: route-1
+spec:
+  targetRef: {kind: Mesh}
+  to:
+  - targetRef: {kind: MeshService, name: web}
+    rules:
+    - matches: [{path: {type: Exact, value: /}}]
+      default:
+        filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: x-custom-header, value: planned}]}}]
 `
+
+// header is what the workload of web gets of x-custom-header, by the caller's Envoy.
+async function header(world) {
+  const { outbounds } = await world.ask('GET', '/meshes/default/dataplanes/frontend-1/_explain?to=web')
+  return JSON.parse(await through(outbounds[0].address, outbounds[0].port, 'web')).headers['x-custom-header']
+}
+
+// settled is the revision that the caller's sidecar has, when that is the newest.
+async function settled(world) {
+  for (;;) {
+    const { acked, revision } = await world.ask('GET', '/meshes/default/dataplanes/frontend-1/_explain?brief=true')
+    if (acked === revision) return acked
+    await new Promise((done) => setTimeout(done, 50))
+  }
+}
 
 describe('the screens that try something out', () => {
   const world = inDemo()
@@ -68,7 +95,7 @@ describe('the screens that try something out', () => {
     const effect = page.getByTestId('effects').locator('tbody tr').filter({ hasText: 'http.numRetries' })
     await effect.waitFor()
     assert.deepEqual(await effect.locator('del, ins').allInnerTexts(), ['500', '321'])
-    await page.getByTestId('summary').getByText('1 object would change; 1 of 5 dataplanes concerned: frontend-1').waitFor()
+    await page.getByTestId('summary').getByText('2 objects would change; 1 of 5 dataplanes concerned: frontend-1').waitFor()
     await page.getByTestId('envoy').getByText('RouteConfiguration').waitFor()
     await accessible(page)
 
@@ -80,10 +107,12 @@ describe('the screens that try something out', () => {
     await other.page.getByTestId('effects').getByText('321').waitFor()
     await other.finish()
 
+    assert.equal(await header(world), 'xyz')
     await page.getByTestId('do-apply').click()
     await page.getByTestId('applied').getByRole('link').click()
     await page.getByTestId('rollout').getByRole('row').filter({ hasText: 'frontend-1' }).getByText('in sync').waitFor()
-    await page.getByTestId('changes').getByRole('row').filter({ hasText: 'mr-2' }).first().waitFor()
+    await page.getByTestId('changes').getByRole('row').filter({ hasText: 'mr-2' }).filter({ hasText: 'route-1' }).getByText('1 of 1').waitFor()
+    assert.equal(await header(world), 'planned')
     await accessible(page)
     const held = JSON.stringify(await world.ask('GET', '/meshes/default/dataplanes/frontend-1/xds'))
     assert.ok(held.includes('"num_retries":321'), 'the real Envoy has the value')
@@ -129,6 +158,40 @@ describe('the screens that try something out', () => {
     await graph.getByRole('link', { name: 'Dataplane frontend-1' }).click()
     await graph.getByRole('link', { name: 'MeshHTTPRoute orders' }).waitFor()
     assert.match(page.url(), /focus=Dataplane\/frontend-1/)
+    await finish()
+  })
+
+  test('a refusal of a real Envoy: at its dataplane, in problems, and the last good version in the timeline', async () => {
+    const { page, finish } = await open()
+    const taken = await occupy()
+    const plane = await world.ask('GET', '/meshes/default/dataplanes/frontend-1')
+    const acked = await settled(world)
+    const { networking } = plane
+    const refused = { ...plane, networking: { ...networking, outbound: [...networking.outbound, { address: '127.0.0.1', port: taken.port, tags: { 'kuma.io/service': 'web' } }] } }
+    const { revision } = await world.ask('POST', '/_apply', JSON.stringify([refused]), 'application/json')
+    const words = `cannot bind '127.0.0.1:${taken.port}': Address already in use`
+    await page.getByRole('link', { name: 'frontend-1' }).click()
+    await page.getByTestId('sync').getByText('refusing').waitFor()
+    await page.getByTestId('refusal').getByText(words).waitFor()
+    const listeners = page.getByTestId('xds').getByRole('row', { name: /Listeners/ })
+    await listeners.locator('.badtext').waitFor()
+    await accessible(page)
+    await page.getByRole('link', { name: /^Problems/ }).click()
+    await page.getByTestId('owner').filter({ hasText: 'Dataplane/default/frontend-1' }).getByText(words).waitFor()
+    await page.getByRole('link', { name: 'Timeline', exact: true }).click()
+    const change = (n) => page.getByTestId('changes').getByRole('row').filter({ has: page.getByRole('button', { name: String(n), exact: true }) })
+    await change(revision).getByText('1 refused').waitFor()
+    await change(acked).getByTestId('last-good').getByText('last good of frontend-1').waitFor()
+    await change(revision).getByRole('button').click()
+    await page.getByTestId('rollout').getByRole('row').filter({ hasText: 'frontend-1' }).getByText(words).waitFor()
+    assert.match(await page.getByTestId('rollout').innerText(), new RegExp(`It goes on with revision\\s+${acked}\\s*, the last good one`))
+    assert.ok(await header(world), 'its Envoy goes on')
+    await accessible(page)
+    await world.ask('POST', '/_apply', JSON.stringify([plane]), 'application/json')
+    await page.getByTestId('last-good').waitFor({ state: 'detached' })
+    await page.goto('/gui/meshes/default/dataplanes/frontend-1')
+    await page.getByTestId('sync').getByText('in sync').waitFor()
+    await taken.stop()
     await finish()
   })
 
