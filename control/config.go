@@ -4,12 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
@@ -123,83 +119,6 @@ func Default() Config {
 	}
 }
 
-// Validate refuses what cannot work or is not safe; every message names the
-// flag that would allow it. All refusals come at once.
-func (c Config) Validate() error {
-	var errs *multierror.Error
-	refuse := func(format string, args ...any) { errs = multierror.Append(errs, fmt.Errorf(format, args...)) }
-	oneOf := func(flag, value string, allowed ...string) {
-		if !slices.Contains(allowed, value) {
-			refuse("--%s %q is unknown; use %s", flag, value, strings.Join(allowed, ", "))
-		}
-	}
-	oneOf("store", c.Store, "bolt", "memory", "file", "kube")
-	oneOf("log-format", c.LogFormat, "text", "json")
-	oneOf("log-level", c.LogLevel, "debug", "info", "warn", "error")
-	oneOf("dataplane-auth", c.DataplaneAuth, "token", "none")
-	oneOf("admin-auth", c.AdminAuth, "token", "none")
-	if c.Store == "file" && c.Dir == "" {
-		refuse("--store file has no documents; give --dir DIR")
-	}
-	if c.Store == "kube" && c.Dir != "" {
-		refuse("--store kube reads no directory; leave --dir out and write through the Kubernetes API")
-	}
-	if c.Store != "kube" && (c.Kubeconfig != "" || len(c.WatchNamespaces)+len(c.SecretNamespaces) > 0) {
-		refuse("--kubeconfig, --watch-namespaces and --secret-namespaces say how a cluster is read; give --store kube with them")
-	}
-	for _, label := range c.IgnoredSelectorLabels {
-		if api.ValidateLabels("", map[string]string{label: ""}) != nil {
-			refuse("--ignored-service-selector-labels %q is no name of a label; write such as rollouts-pod-template-hash", label)
-		}
-	}
-	if c.Webhooks != "" && (c.Store != "kube" || c.Namespace == "") {
-		refuse("--webhooks answers the API server of a cluster; give --store kube and --namespace NAME with it")
-	}
-	if c.APITLS != "" && (c.Store != "kube" || c.Namespace == "") {
-		refuse("--api-tls shows a certificate of the cluster's authority; give --store kube and --namespace NAME with it")
-	}
-	if c.WriteDataplanes && (c.Store != "kube" || c.Namespace == "") {
-		refuse("--write-dataplanes is what the leader writes to a cluster; give --store kube and --namespace NAME with it")
-	}
-	if home, err := isLoopback(c.Pprof); c.Pprof != "" && (err != nil || !home) {
-		refuse("--pprof %s: profiles tell what a process holds and slow it down; give an address of loopback, such as 127.0.0.1:6060, and reach it through kubectl port-forward or ssh", c.Pprof)
-	}
-	if c.APIExpose && (c.APITLS == "" || c.AdminAuth != "token") {
-		refuse("--api-expose is for users whom the cluster knows; give --api-tls ADDRESS and --admin-auth token with it")
-	}
-	if c.InjectionConfig != "" && c.Webhooks == "" {
-		refuse("--injection-config is what webhooks inject; give --webhooks ADDRESS with it")
-	}
-	if c.WebhooksClientCA != "" && c.Webhooks == "" {
-		refuse("--webhooks-client-ca says who may ask at --webhooks; give --webhooks ADDRESS with it")
-	}
-	if c.Certificates != "" && (c.Store != "kube" || c.Namespace == "") {
-		refuse("--certificates takes the place of the cluster's authority; give --store kube and --namespace NAME with it")
-	}
-	if c.PeerToken != "" && (c.Store != "kube" || c.Namespace == "" || c.XDSPlaintext || c.XDSTLSCert != "") {
-		refuse("--peer-token is for replicas that know each other by the cluster's authority; give --store kube and --namespace NAME with it, without --xds-plaintext and --xds-tls-cert")
-	}
-	if c.History < 0 {
-		refuse("--history %d is no number of revisions; give 0 to keep none", c.History)
-	}
-	if c.DataDir == "" {
-		refuse("--data-dir is empty; name a directory for tokens and the store")
-	}
-	if (c.XDSTLSCert == "") != (c.XDSTLSKey == "") {
-		refuse("--xds-tls-cert and --xds-tls-key belong together; give both")
-	}
-	if c.XDSPlaintext && c.XDSTLSCert != "" {
-		refuse("--xds-plaintext contradicts --xds-tls-cert; leave one out")
-	}
-	if _, err := c.settings(); err != nil {
-		errs = multierror.Append(errs, err)
-	}
-	if err := c.validateListeners(); err != nil {
-		errs = multierror.Append(errs, err.Errors...)
-	}
-	return errs.ErrorOrNil()
-}
-
 // settings are those of which it depends what documents mean.
 func (c Config) settings() (world.Settings, error) {
 	a, err := xds.ParseAuthorizer(c.ExtAuthz)
@@ -221,47 +140,4 @@ func (c Config) settings() (world.Settings, error) {
 		}
 	}
 	return s, nil
-}
-
-// validateListeners holds the rules of addresses that leave loopback.
-func (c Config) validateListeners() *multierror.Error {
-	errs := &multierror.Error{}
-	listener := func(flag, address string, safe bool, advice string) {
-		home, err := isLoopback(address)
-		switch {
-		case err != nil:
-			errs = multierror.Append(errs, fmt.Errorf("%s %q: %w", flag, address, err))
-		case !home && !(safe && c.AllowRemote):
-			errs = multierror.Append(errs, fmt.Errorf("%s %s leaves loopback: give --allow-remote and %s", flag, address, advice))
-		}
-	}
-	listener("--api", c.API, c.AdminAuth == "token", "--admin-auth token")
-	listener("--xds", c.XDS, c.DataplaneAuth == "token" && !c.XDSPlaintext,
-		"--dataplane-auth token, without --xds-plaintext")
-	if c.APITLS != "" {
-		listener("--api-tls", c.APITLS, true, "a network policy that lets those in who collect metrics")
-	}
-	if c.Webhooks != "" {
-		listener("--webhooks", c.Webhooks, true, "a network policy that lets the API server alone in")
-	}
-	return errs
-}
-
-// isLoopback reports whether a listener on address is out of reach of other hosts.
-func isLoopback(address string) (bool, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || port == "" {
-		return false, fmt.Errorf("no address; write HOST:PORT")
-	}
-	if host == "localhost" {
-		return true, nil
-	}
-	if host == "" {
-		return false, nil // every address of the host
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return false, fmt.Errorf("%q is not an IP address; write one, such as 127.0.0.1", host)
-	}
-	return ip.IsLoopback(), nil
 }
