@@ -23,6 +23,7 @@ var absent = map[string]struct {
 	"traffic-traces": {"TrafficTrace", false}, "health-checks": {"HealthCheck", false}, "circuit-breakers": {"CircuitBreaker", false},
 	"fault-injections": {"FaultInjection", false}, "retries": {"Retry", false}, "timeouts": {"Timeout", false}, "rate-limits": {"RateLimit", false},
 	"proxytemplates": {"ProxyTemplate", false}, "external-services": {"ExternalService", false}, "virtual-outbounds": {"VirtualOutbound", false},
+	"workloads": {"Workload", false},
 }
 
 // isAbsent reports whether a request is for a kind that Kuma has and weft has not.
