@@ -41,6 +41,13 @@ func NewCatalog(types ...Type) *Catalog {
 // Types are all types, sorted by name.
 func (c *Catalog) Types() []Type { return slices.Clone(c.types) }
 
+// Identity reports whether the documents of spec/identity.md are carried out: Mesh.mtls, Secrets
+// of meshes, and the kinds of IdentityTypes.
+func (c *Catalog) Identity() bool {
+	_, ok := c.Type(KindMeshIdentity)
+	return ok
+}
+
 // Names are those of all types, sorted.
 func (c *Catalog) Names() []string {
 	names := make([]string, len(c.types))

@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/go-multierror"
 )
 
-// Secret is what a Secret of Kubernetes holds (design contract.md 3). Kuma's document
-// of that type is another kind.
+// Secret is what a Secret of Kubernetes holds (design contract.md 3). Kuma's document of that
+// type, MeshSecret, is one without a namespace and with a single value.
 type Secret struct {
 	Type string `json:"type,omitempty"` // Opaque (default), kubernetes.io/tls
 	// Data are the values by their names.
@@ -23,6 +23,7 @@ type Secret struct {
 const (
 	SecretOpaque  = "Opaque"
 	SecretTLS     = "kubernetes.io/tls"
+	SecretMesh    = "system.kuma.io/secret" // of a mesh, as Kuma keeps it in a cluster
 	SecretTLSCert = "tls.crt"
 	SecretTLSKey  = "tls.key"
 )
@@ -50,7 +51,7 @@ func (s *Secret) Default() {
 // Validate checks a Secret. Its messages quote nothing of the values.
 func (s *Secret) Validate(at Path) error {
 	var errs *multierror.Error
-	if s.Type != "" && s.Type != SecretOpaque && s.Type != SecretTLS {
+	if s.Type != "" && s.Type != SecretOpaque && s.Type != SecretTLS && s.Type != SecretMesh {
 		errs = multierror.Append(errs, at.Field("type").Breaks("weft reads Secrets of type %s and %s only; write one of them, or remove the document", SecretTLS, SecretOpaque))
 	}
 	size := 0

@@ -97,11 +97,6 @@ func (m *Mesh) Validate(at Path) error {
 			errs = multierror.Append(errs, at.Field("meshServices").Field("mode").OneOf(m.MeshServices.Mode, "Disabled", "Everywhere", "ReachableBackends", "Exclusive"))
 		}
 	}
-	if t := m.MTLS; t != nil && t.EnabledBackend != "" {
-		errs = multierror.Append(errs, unsupported(Error, at.Field("mtls").Field("enabledBackend"), "weft has no mTLS yet, so the traffic would be plain text; remove it to accept that"))
-	} else if t != nil {
-		errs = multierror.Append(errs, unsupported(Warning, at.Field("mtls"), "weft has no mTLS yet; the traffic is plain text"))
-	}
 	if m.MTLS != nil {
 		errs = multierror.Append(errs, validateBackends(at.Field("mtls"), m.MTLS.Backends))
 	}
@@ -119,6 +114,21 @@ func (m *Mesh) Validate(at Path) error {
 		}
 	}
 	return errs.ErrorOrNil()
+}
+
+// ValidateObject refuses mutual TLS in the world of a catalogue that has no identities, and
+// checks the authorities in others.
+func (m *Mesh) ValidateObject(_ *Object, c *Catalog, at Path) error {
+	switch {
+	case m.MTLS == nil:
+		return nil
+	case c.Identity():
+		_, err := m.MTLS.Authorities(at.Field("mtls"))
+		return err
+	case m.MTLS.EnabledBackend != "":
+		return unsupported(Error, at.Field("mtls").Field("enabledBackend"), "weft has no mTLS yet, so the traffic would be plain text; remove it to accept that")
+	}
+	return unsupported(Warning, at.Field("mtls"), "weft has no mTLS yet; the traffic is plain text")
 }
 
 func (m *Mesh) routing(at Path) error {

@@ -36,7 +36,7 @@ func (p *Plane) open(ctx context.Context) error {
 	var inner store.Store
 	switch p.cfg.Store {
 	case "bolt":
-		seal := &vault{path: filepath.Join(p.cfg.DataDir, secretsKeyFile)}
+		seal := &vault{catalog: p.settings.Catalog(), path: filepath.Join(p.cfg.DataDir, secretsKeyFile)}
 		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored(p.settings.Catalog()), Encode: seal.encode, Open: seal.open, Now: time.Now, History: p.cfg.History})
 		if err != nil {
 			return err
@@ -185,7 +185,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	}
 	host, _ := os.Hostname()
 	c := web.Config{
-		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop, p.waiting}, History: revisions{p.history, p.cfg.Store}, Sidecars: sidecars{p.ads, p.loop, p.returning, p.peers}, Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
+		Catalog: p.settings.Catalog(), Kinds: p.settings.Kinds(), Documents: documents{p.store, p.loop, p.waiting}, History: revisions{p.history, p.cfg.Store}, Sidecars: sidecars{p.ads, p.loop, p.returning, p.peers}, Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
 		Proven: limit.Proven, Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
 		Traced: p.observe.request, Answered: p.observe.answered,
 		Metrics: promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}),

@@ -80,6 +80,13 @@ type Config struct {
 	// Replica is the name of this replica among those of its cluster, that of its pod;
 	// empty for one that is made up.
 	Replica string `json:"-"`
+	// Identity has the documents of spec/identity.md carried out. No flag sets it as long as
+	// not all of them are enforced.
+	Identity bool `json:"-"`
+	// CAFileRoot is the directory below which the keys of provided authorities may be; empty
+	// for none.
+	CAFileRoot string `json:"-"`
+
 	// Version is that of the program, as everything that the control plane says
 	// of itself has it.
 	Version string `json:"-"`
@@ -130,7 +137,7 @@ func (c Config) settings() (world.Settings, error) {
 		return world.Settings{}, fmt.Errorf("--backend-addresses %w", err)
 	}
 	s := world.Settings{Zone: c.Zone, SystemNamespaces: c.SystemNamespaces, Authorizer: a, RootNamespaces: c.RootNamespaces, BackendAddresses: hosts, MeshGrants: c.MeshGrants, SecretNamespaces: c.SecretNamespaces,
-		IgnoredSelectorLabels: c.IgnoredSelectorLabels}
+		IgnoredSelectorLabels: c.IgnoredSelectorLabels, Identity: c.Identity}
 	if c.Store == "kube" {
 		s.Environment = api.EnvKubernetes
 		// That of the control plane first: sidecars connect to the one there.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
-	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/xds/server/secret"
 )
 
@@ -26,16 +25,17 @@ const secretsKeyFile = "secrets-key"
 // and the name of the value as additional data: what is moved to another place does not
 // open there. The key is made with the first Secret, and never again while one is there.
 type vault struct {
-	path string
-	mu   sync.Mutex
-	aead cipher.AEAD
+	catalog *api.Catalog // of what is stored
+	path    string
+	mu      sync.Mutex
+	aead    cipher.AEAD
 }
 
 // encode writes an object as the store keeps it.
 func (v *vault) encode(o *api.Object) ([]byte, error) {
 	s, ok := o.Spec.(*api.Secret)
 	if !ok || len(s.Data) == 0 {
-		return decode.PrintJSON(world.Catalog(), o)
+		return decode.PrintJSON(v.catalog, o)
 	}
 	aead, err := v.key(newSecret)
 	if err != nil {
@@ -55,7 +55,7 @@ func (v *vault) encode(o *api.Object) ([]byte, error) {
 		spec.Data[name] = api.Sealed(aead.Seal(nonce, nonce, plain, place(o, name)))
 	}
 	sealed.Spec = &spec
-	return decode.PrintJSON(world.Catalog(), &sealed)
+	return decode.PrintJSON(v.catalog, &sealed)
 }
 
 // open gives a stored object what it holds.

@@ -46,7 +46,7 @@ var inDefault = api.Zone{Name: "default"}
 func TestVIPsAreKept(t *testing.T) {
 	t.Parallel()
 	dir, ctx := t.TempDir(), context.Background()
-	seal := &vault{path: filepath.Join(dir, secretsKeyFile)}
+	seal := &vault{catalog: world.Catalog(), path: filepath.Join(dir, secretsKeyFile)}
 	open := func() *withVIPs {
 		s, err := bolt.Open(bolt.Config{Dir: dir, Decode: decodeStored(world.Catalog()), Encode: seal.encode, Open: seal.open, Now: time.Now})
 		if err != nil {

@@ -158,6 +158,9 @@ func object(c *api.Catalog, doc *document, like api.Ref) (*api.Object, []*api.Vi
 	if h.typ.Secret {
 		o.Source.Text, o.Source.Item = nil, ""
 	}
+	if m, ok := o.Spec.(*api.MeshSecret); ok {
+		o.Spec = m.Secret()
+	}
 	kept := *o // h holds the document's nodes, which nobody needs any more
 	return &kept, d.errs
 }

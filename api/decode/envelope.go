@@ -97,6 +97,9 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 		d.warns = false
 		return h, true
 	}
+	if of, ok := c.InMesh(typ); typ.Secret && ok {
+		return d.universal(of), true
+	}
 	if typ.Secret { // Kuma's document of that type is another kind
 		d.report(d.locateNode("type"), absent(api.Path("type").Breaks("%s; a Secret of Kubernetes begins with apiVersion: %s", api.AbsentMessage(kind), typ.APIVersion())))
 		return head{}, false

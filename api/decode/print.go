@@ -37,10 +37,13 @@ func printJSON(c *api.Catalog, o *api.Object, kri string) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("print %s: unknown kind", o.Ref)
 	}
-	if typ.Secret || typ.Cluster {
+	shown := *o
+	if s, ok := o.Spec.(*api.Secret); ok && o.Namespace == "" && s.OfMesh() != nil {
+		shown.Spec = s.OfMesh()
+	} else if typ.Secret || typ.Cluster {
 		return PrintKubernetes(c, o)
 	}
-	spec, status, err := bodies(o)
+	spec, status, err := bodies(&shown)
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,14 @@ package world
 
 import (
 	"cmp"
+	"slices"
+	"sync"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/policies/all"
+	"github.com/weftmesh/weft/policies/permission"
+	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/contour"
@@ -37,7 +43,21 @@ type Settings struct {
 	MeshGrants bool
 	// BackendAddresses are the hosts that RouteGroups may send to without a service.
 	BackendAddresses skipper.Addresses
+	// Identity has the documents of spec/identity.md carried out, which are refused without
+	// it: nothing enforces all of them yet.
+	Identity bool
 }
+
+// Kinds are all kinds of policy.
+func (s Settings) Kinds() []*policies.Kind {
+	if s.Identity {
+		return identityKinds
+	}
+	return Kinds()
+}
+
+// identityKinds are those of Kinds, and those that only mutual TLS enforces.
+var identityKinds = slices.Concat(all.Kinds, []*policies.Kind{permission.Kind, tls.Kind})
 
 // dialects are all route languages, strongest first.
 func (s Settings) dialects() []route.Dialect {
@@ -59,7 +79,7 @@ var anyAddress, _ = skipper.ParseAddresses([]string{api.AnyHost}) // which is on
 
 // Compile resolves a snapshot with all dialects and kinds.
 func (s Settings) Compile(objects *api.Snapshot) (*resolve.Model, []api.Note) {
-	return resolve.CompileIn(s.InZone(), objects, s.dialects(), Kinds())
+	return resolve.CompileIn(s.InZone(), objects, s.dialects(), s.Kinds())
 }
 
 // InZone is the zone with its environment.
@@ -73,11 +93,20 @@ func (s Settings) InZone() api.Zone {
 
 // Catalog knows all types, and which namespaces are the operators'.
 func (s Settings) Catalog() *api.Catalog {
+	catalog := catalog
+	if s.Identity {
+		catalog = identityCatalog()
+	}
 	if s.SystemNamespaces == nil {
 		return catalog
 	}
 	return catalog.WithSystemNamespaces(s.SystemNamespaces)
 }
+
+// identityCatalog knows the documents of identities too.
+var identityCatalog = sync.OnceValue(func() *api.Catalog {
+	return api.NewCatalog(append(typesOf(identityKinds), api.IdentityTypes()...)...)
+})
 
 // Empty is the model of a control plane that knows no object yet.
 func (s Settings) Empty() *resolve.Model {
@@ -86,7 +115,7 @@ func (s Settings) Empty() *resolve.Model {
 }
 
 // Renderer renders what Compile resolves.
-func (s Settings) Renderer() *xds.Renderer { return xds.NewRenderer(Kinds()).Asking(s.Authorizer) }
+func (s Settings) Renderer() *xds.Renderer { return xds.NewRenderer(s.Kinds()).Asking(s.Authorizer) }
 
 // Compile resolves a snapshot as a control plane without settings does.
 func Compile(s *api.Snapshot) (*resolve.Model, []api.Note) { return Settings{}.Compile(s) }

@@ -16,12 +16,14 @@ import (
 
 // Types are all types of documents: the base types, those of the route
 // dialects, and one for each kind of policy.
-func Types() []api.Type {
+func Types() []api.Type { return typesOf(Kinds()) }
+
+func typesOf(kinds []*policies.Kind) []api.Type {
 	types := api.Types()
 	for _, d := range Dialects() {
 		types = append(append(types, d.Types...), d.Beside...)
 	}
-	for _, k := range Kinds() {
+	for _, k := range kinds {
 		types = append(types, k.Type())
 	}
 	return types

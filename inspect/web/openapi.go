@@ -212,7 +212,8 @@ func (s *server) documents(parts *jsonschema.Components) {
 	parts.Schemas["DataplaneSpec"] = s.specOf(dataplane)
 	alternatives := []schema{}
 	for _, t := range s.Catalog.Types() {
-		if t.Secret || t.Cluster {
+		t, ok := s.Catalog.InMesh(t)
+		if !ok {
 			continue
 		}
 		parts.Schemas[t.Name] = s.inKuma(t)

@@ -27,8 +27,8 @@ func (s *server) schema(w http.ResponseWriter, r *http.Request) error {
 // apiVersion in that of Kubernetes.
 func (s *server) schemaOf(t api.Type) schema {
 	out := schema{"$schema": jsonschema.Dialect, "title": t.Name, "type": "object"}
-	if kuma := !t.Secret && !t.Cluster; kuma {
-		out["if"], out["then"], out["else"] = schema{"required": []string{"apiVersion"}}, s.inKubernetes(t), s.inKuma(t)
+	if of, ok := s.Catalog.InMesh(t); ok {
+		out["if"], out["then"], out["else"] = schema{"required": []string{"apiVersion"}}, s.inKubernetes(t), s.inKuma(of)
 		return out
 	}
 	out["allOf"] = []schema{s.inKubernetes(t)}
