@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -76,11 +75,9 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 
 // batchOf is what a request says of what it writes, beside the documents.
 func (s *server) batchOf(r *http.Request) (*batch, error) {
-	q, err := options(r, "dryRun", "file", "prune", "shadow")
-	if err != nil {
-		return nil, err
-	}
+	q := r.URL.Query()
 	b := &batch{server: s, stream: true}
+	var err error
 	if b.dry, err = flag(q, "dryRun"); err != nil {
 		return nil, err
 	}
@@ -90,8 +87,10 @@ func (s *server) batchOf(r *http.Request) (*batch, error) {
 	if b.asReal && !b.dry {
 		return nil, badField("shadow", "it is for a plan; give dryRun=true with it")
 	}
-	if b.prune, err = selectorOf(q); err != nil {
-		return nil, err
+	if q.Has("prune") {
+		if b.prune, err = selectorOf(q.Get("prune")); err != nil {
+			return nil, err
+		}
 	}
 	if b.prune != nil && mustAsk(r.Context()) {
 		return nil, badField("prune", "what it would delete may be in namespaces that you may not see; leave it out, and delete by kubectl")
@@ -201,12 +200,9 @@ func carries(labels, wanted map[string]string) bool {
 }
 
 // selectorOf are the labels of ?prune=k=v,k=v; nil where it is not given.
-func selectorOf(q url.Values) (map[string]string, error) {
-	if !q.Has("prune") {
-		return nil, nil
-	}
+func selectorOf(text string) (map[string]string, error) {
 	labels := map[string]string{}
-	for part := range strings.SplitSeq(q.Get("prune"), ",") {
+	for part := range strings.SplitSeq(text, ",") {
 		k, v, ok := strings.Cut(part, "=")
 		if _, twice := labels[k]; !ok || twice || k == "" || strings.ContainsAny(k+v, "=!() \t") {
 			return nil, badField("prune", strconv.Quote(part)+" is not a label; write the labels of what is to go as k=v, separated by commas")

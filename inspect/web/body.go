@@ -4,10 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
+
+	"github.com/hashicorp/go-multierror"
 )
 
 // read reads a small JSON body, strictly: a field that is not known may be a
@@ -27,22 +32,23 @@ func readLeniently(w http.ResponseWriter, r *http.Request, into any) error {
 	if err != nil {
 		return err
 	}
-	for {
-		err := decodeBody(body, into)
-		var unknown unknownField
-		if !errors.As(err, &unknown) {
-			return err
-		}
-		fields := map[string]json.RawMessage{}
-		if json.Unmarshal(body, &fields) != nil || fields[unknown.name] == nil {
-			return err // it is one of a part
-		}
-		delete(fields, unknown.name)
-		if body, err = json.Marshal(fields); err != nil {
-			return err
-		}
-		Warn(w, "unknown field "+unknown.name+" is ignored")
+	err = decodeBody(body, into)
+	var many *multierror.Error
+	fields := map[string]json.RawMessage{}
+	if !errors.As(err, &many) || json.Unmarshal(body, &fields) != nil {
+		return err
 	}
+	for _, e := range many.Errors {
+		var unknown unknownField
+		if errors.As(e, &unknown) && fields[unknown.name] != nil { // else it is one of a part
+			delete(fields, unknown.name)
+			Warn(w, "unknown field "+unknown.name+" is ignored")
+		}
+	}
+	if body, err = json.Marshal(fields); err != nil {
+		return err
+	}
+	return decodeBody(body, into)
 }
 
 // Warn adds a warning to an answer whose header is not written yet (RFC 7234 5.5).
@@ -69,28 +75,66 @@ type unknownField struct {
 // Unwrap makes it the problem that it is.
 func (u unknownField) Unwrap() error { return u.problem }
 
-// decodeBody reads one JSON value, strictly.
+// decodeBody reads one JSON object, strictly. All that is wrong with its fields comes at once,
+// as a *multierror.Error.
 func decodeBody(body []byte, into any) error {
+	err := decodeOne(body, into)
+	fields := map[string]json.RawMessage{}
+	if err == nil {
+		return nil
+	}
+	if json.Unmarshal(body, &fields) != nil {
+		return mistakeIn("", err)
+	}
+	var wrong *multierror.Error
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		alone, err := json.Marshal(map[string]json.RawMessage{name: fields[name]})
+		if err != nil {
+			return fmt.Errorf("read a field again: %w", err)
+		}
+		if err := decodeOne(alone, reflect.New(reflect.TypeOf(into).Elem()).Interface()); err != nil {
+			wrong = multierror.Append(wrong, mistakeIn(name, err))
+		}
+	}
+	if wrong == nil {
+		return mistakeIn("", err)
+	}
+	return wrong
+}
+
+func decodeOne(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	switch {
 	case err == nil && !errors.Is(d.Decode(new(json.RawMessage)), io.EOF):
 		return badField("", "there is more than one JSON value; send a single object")
-	case err == nil:
-		return nil
 	case errors.Is(err, io.EOF):
 		return badField("", "the body is empty; send a JSON object")
 	}
-	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		name := strings.Trim(field, `"`)
-		return unknownField{badField(name, "unknown field; correct its name, or leave it out"), name}
+	return err
+}
+
+// mistakeIn is what decoding says of a field of a body, or of the body, whose name is empty. A
+// type that reads itself says where it is wrong before a colon.
+func mistakeIn(name string, err error) error {
+	if p, ok := errors.AsType[problem](err); ok {
+		return p
 	}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		name := strings.ToLower(wrong.Field[:1]) + wrong.Field[1:] // some have no name but Go's
+	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		field = strings.Trim(field, `"`)
+		return unknownField{badField(field, "unknown field; correct its name, or leave it out"), field}
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && name != "" {
+		if _, below, ok := strings.Cut(wrong.Field, name+"."); ok { // before it stand types that are a part of the body's
+			name += "." + below
+		}
 		return badField(name, "a "+wrong.Value+" does not fit; write "+kindText(wrong.Type))
 	}
-	return badField("", "the body is not JSON of the right form: "+err.Error())
+	if at, reason, ok := strings.Cut(err.Error(), ": "); ok && name != "" && strings.HasPrefix(at, name+".") {
+		return badField(at, reason)
+	}
+	return badField(name, "the body is not JSON of the right form: "+err.Error())
 }
 
 // kindText names what JSON is read into a type.

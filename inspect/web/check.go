@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -11,16 +12,21 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hashicorp/go-multierror"
 )
 
 // checked is the handler of an endpoint, which is asked only with a query that the endpoint
-// describes. Of a question, parameters that it does not know are ignored with a warning, as
-// clients of other versions send them; what writes refuses them itself.
-func (e endpoint) checked() handler {
+// describes; all that is wrong with one is told at once. Of a question, parameters that it does
+// not know are ignored with a warning, as clients of other versions send them; what writes
+// refuses them: one may be a misspelled dryRun.
+func (e endpoint) checked(s *server) handler {
 	patterns := map[string]*regexp.Regexp{}
 	for _, p := range e.form.query {
-		if text, ok := p.item()["pattern"].(string); ok {
-			patterns[p.name] = regexp.MustCompile(text)
+		for _, of := range []schema{p.item(), p.keys()} {
+			if text, ok := of["pattern"].(string); ok {
+				patterns[text] = regexp.MustCompile(text)
+			}
 		}
 	}
 	asks := strings.HasPrefix(e.pattern, http.MethodGet) || len(e.form.query) == 0
@@ -29,20 +35,37 @@ func (e endpoint) checked() handler {
 		if err != nil {
 			return badField("", "the query cannot be read: "+err.Error()+"; write each parameter as NAME=VALUE, with other characters as %XX")
 		}
-		for name, values := range q {
+		var wrong *multierror.Error
+		for _, name := range slices.Sorted(maps.Keys(q)) {
 			p, known := e.parameter(name)
-			if !known && asks {
+			switch {
+			case known:
+				wrong = multierror.Append(wrong, p.check(s, name, q[name], patterns)...)
+			case asks:
 				Warn(w, "unknown parameter "+name+" is ignored")
+			default:
+				wrong = multierror.Append(wrong, badField(name, "unknown parameter; leave it out, or use "+e.names()))
 			}
-			if !known {
-				continue
+		}
+		for _, p := range e.form.query {
+			if p.required != "" && !q.Has(p.name) {
+				wrong = multierror.Append(wrong, badField(p.name, p.required))
 			}
-			if err := p.check(name, values, patterns[p.name]); err != nil {
-				return err
-			}
+		}
+		if err := wrong.ErrorOrNil(); err != nil {
+			return err
 		}
 		return e.handle(w, r)
 	}
+}
+
+// names are those of the parameters of an endpoint, for people.
+func (e endpoint) names() string {
+	var out []string
+	for _, p := range e.form.query {
+		out = append(out, p.name)
+	}
+	return strings.Join(out, ", or ")
 }
 
 // parameter is the one of that name; of name[key] the deep one of that name.
@@ -65,29 +88,45 @@ func (p parameter) item() schema {
 	return p.schema
 }
 
-// check refuses values that the parameter cannot have. An empty text is as none.
-func (p parameter) check(name string, values []string, pattern *regexp.Regexp) error {
-	if p.schema["type"] != "array" && len(values) > 1 {
-		return badField(name, "the parameter is given "+strconv.Itoa(len(values))+" times; give it once")
-	}
+// keys is the schema of the keys of a deep one.
+func (p parameter) keys() schema {
+	s, _ := p.schema["propertyNames"].(schema)
+	return s
+}
+
+// check is what is wrong with the values of a parameter. An empty text is as none.
+func (p parameter) check(s *server, name string, values []string, patterns map[string]*regexp.Regexp) (wrong []error) {
 	if p.deep && name == p.name {
-		return badField(name, "the parameter has keys; write it as "+p.name+"[KEY]=VALUE")
+		return []error{badField(name, "the parameter has keys; write it as "+p.name+"[KEY]=VALUE")}
 	}
-	if len(values) > mostValues {
-		return badField(name, fmt.Sprintf("the parameter is given %d times; give it %d times at most", len(values), mostValues))
-	}
-	for _, v := range values {
-		if err := checkValue(name, v, p.item(), pattern); err != nil {
-			return err
+	if key, ok := strings.CutSuffix(strings.TrimPrefix(name, p.name+"["), "]"); p.deep {
+		if pattern := patterns[fmt.Sprint(p.keys()["pattern"])]; !ok || pattern != nil && !pattern.MatchString(key) {
+			return []error{badField(name, "unknown "+p.name+"; "+p.about)}
 		}
 	}
-	return nil
+	if p.schema["type"] != "array" && len(values) > 1 {
+		return []error{badField(name, "the parameter is given "+strconv.Itoa(len(values))+" times; give it once")}
+	}
+	if len(values) > mostValues {
+		return []error{badField(name, fmt.Sprintf("the parameter is given %d times; give it %d times at most", len(values), mostValues))}
+	}
+	for _, v := range values {
+		err := checkValue(name, v, p.item(), patterns)
+		if err == nil && p.reads != nil {
+			err = p.reads(s, v)
+		}
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return wrong
 }
 
 // mostValues is how often a parameter may be given at most.
 const mostValues = 100
 
-func checkValue(name, value string, s schema, pattern *regexp.Regexp) error {
+func checkValue(name, value string, s schema, patterns map[string]*regexp.Regexp) error {
+	pattern := patterns[fmt.Sprint(s["pattern"])]
 	quoted := strconv.Quote(truncate(value))
 	words, few := s["enum"].([]string)
 	switch most, bounded := s["maxLength"].(int); {

@@ -142,9 +142,6 @@ func (s *server) putMesh(w http.ResponseWriter, r *http.Request) error {
 
 // write creates or replaces one object from the request's body.
 func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) error {
-	if _, err := options(r, "namespace", "mesh"); err != nil {
-		return err
-	}
 	body, err := Body(w, r, maxDocument)
 	if err != nil {
 		return err
@@ -186,11 +183,7 @@ func (s *server) delete(w http.ResponseWriter, r *http.Request) error {
 
 // remove deletes ref, which is the first write of plan.
 func (s *server) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, plan store.Plan) error {
-	q, err := options(r, "namespace", "mesh", "dryRun")
-	if err != nil {
-		return err
-	}
-	if dry, err := flag(q, "dryRun"); dry || err != nil {
+	if dry, err := flag(r.URL.Query(), "dryRun"); dry || err != nil {
 		return s.wouldRemove(w, r, under(r, ref, plan), err)
 	}
 	_, results, err := s.Documents.Apply(r.Context(), under(r, ref, plan))

@@ -21,13 +21,18 @@ func (s *server) historyRoutes() []endpoint {
 	at := func(name, about string) parameter {
 		return parameter{name: name, about: about, schema: schema{"type": "integer", "minimum": 0}}
 	}
-	object := parameter{name: "object", about: "One object: KIND/NAME, or as it is printed", schema: text(1024)}
-	back := says[applied](at("to", "The revision to go back to"), dryRun).orSays(ofJSON, reflect.TypeFor[planned]())
+	must := func(p parameter, why string) parameter {
+		p.required = why + ", as GET /_history lists them"
+		return p
+	}
+	object := parameter{name: "object", about: "One object: KIND/NAME, or as it is printed", schema: text(1024),
+		reads: func(s *server, text string) error { _, err := s.named(text); return err }}
+	back := says[applied](must(at("to", "The revision to go back to"), "give the revision to go back to"), dryRun).orSays(ofJSON, reflect.TypeFor[planned]())
 	return []endpoint{
 		{"GET /_history", s.revisions, "Who changed what and when, newest first",
 			says[revisionPage](at("since", "Only revisions after this one"), at("before", "Only revisions before this one"), object, pageSize)},
 		{"GET /_diff", s.diff, "What differs between two revisions, in the shape of a plan",
-			says[compared](at("from", "The revision to compare with"), at("to", "The revision that is compared; the latest where it is not given"))},
+			says[compared](must(at("from", "The revision to compare with"), "give the revision to compare with"), at("to", "The revision that is compared; the latest where it is not given"))},
 		{"POST /_rollback", s.rollback, "Store what was stored at a revision as a new one", back},
 	}
 }
@@ -54,10 +59,7 @@ type revisionItem struct {
 
 // revisions answers with what was changed, newest first.
 func (s *server) revisions(w http.ResponseWriter, r *http.Request) error {
-	q, err := options(r, "since", "before", "object", "size")
-	if err != nil {
-		return err
-	}
+	q := r.URL.Query()
 	since, err := revisionOf(q, "since", 0)
 	if err != nil {
 		return err
@@ -179,13 +181,7 @@ type compared struct {
 
 // diff answers with what changed from one revision to another, later or earlier.
 func (s *server) diff(w http.ResponseWriter, r *http.Request) error {
-	q, err := options(r, "from", "to")
-	if err != nil {
-		return err
-	}
-	if !q.Has("from") {
-		return badField("from", "give the revision to compare with, as GET /_history lists them")
-	}
+	q := r.URL.Query()
 	from, err := revisionOf(q, "from", 0)
 	if err != nil {
 		return err
@@ -247,16 +243,10 @@ const mostTries = 50
 // rollback stores again what was stored at a revision, in the way of POST /_apply: as one
 // revision, checked, or none of it.
 func (s *server) rollback(w http.ResponseWriter, r *http.Request) error {
-	q, err := options(r, "to", "dryRun")
-	if err != nil {
-		return err
-	}
+	q := r.URL.Query()
 	dry, err := flag(q, "dryRun")
 	if err != nil {
 		return err
-	}
-	if !q.Has("to") {
-		return badField("to", "give the revision to go back to, as GET /_history lists them")
 	}
 	to, err := revisionOf(q, "to", 0)
 	if err != nil {

@@ -1,8 +1,10 @@
 package web_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +36,72 @@ func nonsense(p apitest.Parameter) map[string][]string {
 	return out
 }
 
+// inPath are parts of paths that are good, so that what is wrong is the query or the body.
+var inPath = strings.NewReplacer("{mesh}", "default", "{plural}", "meshtimeouts", "{name}", "a-1", "{kind}", "MeshRetry.json", "{kri}", "kri_mt_default___all_", "{route}", "kri_mt_default___all_",
+	"{group}", "core", "{version}", "v1", "{namespace}", "a")
+
+// wrongAt are the fields that an answer names, which must be one about a mistake.
+func wrongAt(t *testing.T, what string, code int, text string) (fields []string) {
+	t.Helper()
+	var said struct {
+		Wrong []struct{ Field, Reason string } `json:"invalid_parameters"`
+	}
+	if err := json.Unmarshal([]byte(text), &said); err != nil || code != http.StatusBadRequest || len(said.Wrong) == 0 {
+		t.Errorf("%s: %d %.300s", what, code, text)
+	}
+	for _, w := range said.Wrong {
+		fields = append(fields, w.Field)
+	}
+	return fields
+}
+
+// All that is wrong with a query is told at once, and with a body too.
+func TestAllMistakesAreToldAtOnce(t *testing.T) {
+	t.Parallel()
+	doc, err := described()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, _ := serve(t, viewed, false)
+	for path, methods := range doc.Paths {
+		for method, o := range methods {
+			q, want := url.Values{}, []string{}
+			for _, p := range o.Parameters {
+				if p.In != "query" {
+					continue
+				}
+				name := p.Name
+				if p.Style == "deepObject" {
+					name += "[nonsense]"
+				}
+				q[name], want = []string{"a\x00b"}, append(want, name)
+			}
+			if len(want) == 0 {
+				continue
+			}
+			code, text := call(t, strings.ToUpper(method), server.URL+inPath.Replace(path)+"?"+q.Encode(), "")
+			got := wrongAt(t, method+" "+path, code, text)
+			slices.Sort(want)
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("%s %s tells of %v, wanted %v", method, path, got, want)
+			}
+		}
+	}
+	for body, want := range map[string][]string{
+		`{"url":1,"headers":{"a":[1]},"body":"x","versoin":"2","draw":{}}`: {"body", "draw", "headers.a", "url", "versoin"},
+		`{}`: {"url"},
+	} {
+		code, text := call(t, http.MethodPost, server.URL+"/meshes/default/dataplanes/a-1/_simulate", body)
+		if got := wrongAt(t, body, code, text); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, wanted %v: %s", body, got, want, text)
+		}
+	}
+	code, text := call(t, http.MethodPost, server.URL+"/tokens/dataplane", `{"type":"ingress","validFor":"soon","more":1}`)
+	if got := wrongAt(t, "a token", code, text); !slices.Equal(got, []string{"validFor", "name", "type"}) {
+		t.Error(text)
+	}
+}
+
 // Every parameter of every endpoint refuses what the description says that it cannot be, by
 // name and with what to do.
 func TestEveryParameterRefusesNonsense(t *testing.T) {
@@ -43,8 +111,6 @@ func TestEveryParameterRefusesNonsense(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, _ := serve(t, viewed, false)
-	in := strings.NewReplacer("{mesh}", "default", "{plural}", "meshtimeouts", "{name}", "a-1", "{kind}", "MeshRetry.json", "{kri}", "kri_mt_default___all_", "{route}", "kri_mt_default___all_",
-		"{group}", "core", "{version}", "v1", "{namespace}", "a")
 	asked := 0
 	for path, methods := range doc.Paths {
 		for method, o := range methods {
@@ -54,7 +120,7 @@ func TestEveryParameterRefusesNonsense(t *testing.T) {
 				}
 				for what, values := range nonsense(p) {
 					asked++
-					code, text := call(t, strings.ToUpper(method), server.URL+in.Replace(path)+"?"+url.Values{p.Name: values}.Encode(), "")
+					code, text := call(t, strings.ToUpper(method), server.URL+inPath.Replace(path)+"?"+url.Values{p.Name: values}.Encode(), "")
 					if code != http.StatusBadRequest || !strings.Contains(text, `"invalid_parameters":[{"field":"`+p.Name+`"`) {
 						t.Errorf("%s %s: %s, %s: %d %.300s", method, path, p.Name, what, code, text)
 					}

@@ -168,6 +168,9 @@ func contentOf(bodies []media, parts *jsonschema.Components) schema {
 // describe is the parameter as the document has it.
 func (p parameter) describe() schema {
 	out := schema{"name": p.name, "in": "query", "description": p.about, "schema": p.schema}
+	if p.required != "" {
+		out["required"] = true
+	}
 	if p.deep {
 		out["style"], out["explode"] = "deepObject", true
 	}

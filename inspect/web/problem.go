@@ -4,8 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"syscall"
+
+	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
@@ -82,10 +87,48 @@ func failedPrecondition(detail string) problem {
 	return problem{Status: http.StatusPreconditionFailed, Title: cannotProcess, Detail: detail}
 }
 
+// badFields is the answer to all that is wrong with a request.
+func badFields(wrong []problem) problem {
+	if len(wrong) == 1 {
+		return wrong[0]
+	}
+	p := problem{Status: http.StatusBadRequest, Title: "Bad request"}
+	var names []string
+	for _, w := range wrong[:min(len(wrong), mostMistakes)] {
+		p.InvalidParameters, p.Causes = append(p.InvalidParameters, w.InvalidParameters...), append(p.Causes, w.Causes...)
+		for _, c := range w.Causes {
+			if !slices.Contains(names, c.Field) {
+				names = append(names, c.Field)
+			}
+		}
+	}
+	p.Detail = fmt.Sprintf("%d mistakes; correct %s", len(wrong), strings.Join(names, ", "))
+	return p
+}
+
+// badFieldsIn are what a handler says to be wrong with fields, nil where err is anything else.
+func badFieldsIn(err error) (wrong []problem) {
+	var many *multierror.Error
+	if !errors.As(err, &many) {
+		return nil
+	}
+	for _, e := range many.Errors {
+		var p problem
+		if !errors.As(e, &p) {
+			return nil
+		}
+		wrong = append(wrong, p)
+	}
+	return wrong
+}
+
 // problemOf is the answer to any failure of a handler.
 func problemOf(err error) problem {
 	var p problem
 	var tooLarge *http.MaxBytesError
+	if wrong := badFieldsIn(err); len(wrong) > 0 {
+		return badFields(wrong)
+	}
 	switch {
 	case errors.As(err, &p):
 		return p

@@ -79,11 +79,11 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 		return unknown(err)
 	}
 	if about := q.Get("about"); about != "" {
-		kind, name, ok := strings.Cut(about, "/")
-		if t, known := s.Catalog.Type(kind); !ok || !known || !t.Policy && !t.Route {
-			return badField("about", strconv.Quote(about)+" names no policy or route; write KIND/NAME")
+		object, err := s.attachedAs(about)
+		if err != nil {
+			return err
 		}
-		e = e.About(api.Ref{Kind: kind, Name: name}, mostAbout)
+		e = e.About(object, mostAbout)
 	}
 	if brief {
 		e = e.Brief()
@@ -97,6 +97,15 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 	}
 	answer(w, http.StatusOK, e)
 	return nil
+}
+
+// attachedAs is the policy or route of which KIND/NAME speaks.
+func (s *server) attachedAs(text string) (api.Ref, error) {
+	kind, name, ok := strings.Cut(text, "/")
+	if t, known := s.Catalog.Type(kind); text != "" && (!ok || !known || !t.Policy && !t.Route) {
+		return api.Ref{}, badField("about", strconv.Quote(api.Clip(text))+" names no policy or route; write KIND/NAME")
+	}
+	return api.Ref{Kind: kind, Name: name}, nil
 }
 
 func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -31,24 +30,6 @@ func (s *server) serve(h handler) http.Handler {
 			fail(w, p)
 		}
 	})
-}
-
-// options are the parameters in the query of a request that writes. One that is
-// not known is refused: it may be a misspelled dryRun.
-func options(r *http.Request, known ...string) (url.Values, error) {
-	q, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, badField("", "the query cannot be read: "+err.Error())
-	}
-	for _, name := range slices.Sorted(maps.Keys(q)) {
-		switch {
-		case !slices.Contains(known, name):
-			return nil, badField(name, "unknown parameter; "+strings.Join(append([]string{"leave it out"}, known...), ", or use "))
-		case len(q[name]) > 1:
-			return nil, badField(name, "the parameter is given twice; give it once")
-		}
-	}
-	return q, nil
 }
 
 // flag reads a parameter that is true or false, false where it is not given.

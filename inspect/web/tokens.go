@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/go-multierror"
+
 	"github.com/weftmesh/weft/api"
 )
 
@@ -49,13 +51,18 @@ type revoked struct {
 	Revoked int `json:"revoked"`
 }
 
-// check reads how long the token is to be good, and wants the name of whom it is for.
-func (q tokenRequest) check(whom string) (time.Duration, error) {
+// check reads how long the token is to be good, and wants the name of whom it is for. More is
+// what else is wrong with the request.
+func (q tokenRequest) check(whom string, more ...error) (time.Duration, error) {
+	var wrong *multierror.Error
 	validFor, err := validity(q.ValidFor)
-	if err == nil && q.Name == "" {
-		err = badField("name", "the name is missing; name the "+whom+" that the token is for")
+	if err != nil {
+		wrong = multierror.Append(wrong, err)
 	}
-	return validFor, err
+	if q.Name == "" {
+		wrong = multierror.Append(wrong, badField("name", "the name is missing; name the "+whom+" that the token is for"))
+	}
+	return validFor, multierror.Append(wrong, more...).ErrorOrNil()
 }
 
 func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
@@ -63,12 +70,13 @@ func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
 	if err := readLeniently(w, r, &ask); err != nil {
 		return err
 	}
-	validFor, err := ask.check("dataplane")
-	switch {
-	case err != nil:
+	var more []error
+	if ask.Type != "" && ask.Type != "dataplane" {
+		more = append(more, badField("type", "there are tokens for dataplanes only; leave it out"))
+	}
+	validFor, err := ask.check("dataplane", more...)
+	if err != nil {
 		return err
-	case ask.Type != "" && ask.Type != "dataplane":
-		return badField("type", "there are tokens for dataplanes only; leave it out")
 	}
 	tags := map[string][]string{}
 	for name, values := range ask.Tags { // Kuma's clients send empty names too

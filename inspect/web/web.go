@@ -161,7 +161,7 @@ func New(cfg Config) http.Handler {
 	cfg.Renderer = cmp.Or(cfg.Renderer, xds.NewRenderer(cfg.Kinds))
 	s := &server{Config: cfg, mux: http.NewServeMux(), intake: NewIntake(mostHeld, mostHeld), members: NewIntake(mostHeldOfAll, mostHeldOfMember), turn: make(chan struct{}, 1)}
 	for _, r := range s.routes() {
-		s.mux.Handle(r.pattern, s.at(r.pattern, s.permitted(r.pattern, s.serve(r.checked()))))
+		s.mux.Handle(r.pattern, s.at(r.pattern, s.permitted(r.pattern, s.serve(r.checked(s)))))
 	}
 	s.mux.Handle("/", s.at("unknown", s.serve(s.notFound)))
 	return s.watched(s.recovered(s.hosts(s.pages(s.authorised(s.mux)))))

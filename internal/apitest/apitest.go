@@ -18,7 +18,8 @@ import (
 // Document is an OpenAPI 3.1 document by which answers are judged. It may be asked by many
 // at once.
 type Document struct {
-	Paths map[string]map[string]Operation
+	Paths      map[string]map[string]Operation
+	Components struct{ Schemas map[string]any }
 
 	mux      *http.ServeMux
 	mu       sync.Mutex
