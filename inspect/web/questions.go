@@ -117,8 +117,8 @@ func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
 	if err := read(w, r, &q); err != nil {
 		return err
 	}
-	if _, ok := m.Dataplane(ref); !ok {
-		return missing()
+	if _, err := inspect.Dataplane(m, ref); err != nil {
+		return unknown(err)
 	}
 	verdict, err := sim.Run(m, ref, q)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Questions to the HTTP API of the server that this page comes from.
 import { ref } from 'vue'
-import { token } from './token'
+import { possible, token } from './token'
 import type { Problem } from './types'
 
 // refused says that the server wants a token, or another one.
@@ -16,6 +16,19 @@ export class ApiError extends Error {
   }
 }
 
+// reasonAt is what the server says of a field, or of a part of it.
+export function reasonAt(error: ApiError | undefined, field: string): string | undefined {
+  return error?.problem.invalid_parameters?.find((p) => p.field === field || p.field?.startsWith(`${field}.`))?.reason
+}
+
+// mistake is an error that needs no server to be seen.
+export function mistake(title: string, detail: string, field?: string): ApiError {
+  return new ApiError(0, { title, detail, invalid_parameters: field ? [{ field, reason: detail }] : undefined })
+}
+
+// failed is whatever was thrown, as an error to show.
+export const failed = (e: unknown): ApiError => (e instanceof ApiError ? e : mistake('The answer cannot be read', String(e)))
+
 export interface Options {
   method?: string
   body?: string
@@ -26,6 +39,10 @@ export interface Options {
 
 export async function request(path: string, o: Options = {}): Promise<Response> {
   const headers: Record<string, string> = { Accept: 'application/json', ...o.headers }
+  if (token.value && !possible(token.value)) { // the browser would send none
+    refused.value = 'the token has blanks or characters that no token has; copy it anew'
+    throw new ApiError(401, { title: 'Not a token', detail: refused.value })
+  }
   if (token.value) headers.Authorization = `Bearer ${token.value}`
   if (o.body !== undefined) headers['Content-Type'] = o.type ?? 'application/json'
   let answer: Response

@@ -1,7 +1,7 @@
 // A question to the API whose answer a screen shows: asked anew when its path changes or
 // something happened, and never answered by an older question.
 import { onScopeDispose, shallowRef, watch, type ShallowRef } from 'vue'
-import { ApiError, get } from './api'
+import { failed, get, type ApiError } from './api'
 import { live, slowTick, tick } from './live'
 import { token } from './token'
 
@@ -39,7 +39,7 @@ export function useAsk<T>(path: () => string | undefined, pace: 'follow' | 'slow
       error.value = undefined
     } catch (e) {
       if (mine.signal.aborted) return
-      error.value = e instanceof ApiError ? e : new ApiError(0, { title: 'The answer cannot be read', detail: String(e) })
+      error.value = failed(e)
       if (error.value.status === 404) data.value = undefined
     }
     loading.value = false

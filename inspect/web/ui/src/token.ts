@@ -16,6 +16,9 @@ function takeToken(): string {
   return sessionStorage.getItem(key) ?? ''
 }
 
+// possible says whether a token can stand in a header.
+export const possible = (text: string): boolean => /^[\x21-\x7e]+$/.test(text)
+
 export function setToken(text: string): void {
   token.value = text.trim()
   if (token.value) sessionStorage.setItem(key, token.value)

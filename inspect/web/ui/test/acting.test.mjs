@@ -70,22 +70,6 @@ describe('the screens that try something out', () => {
     await finish()
   })
 
-  test('simulate: what cannot be asked is told in the words of the server', async () => {
-    const { page, finish } = await open({ expected: ['_simulate'] })
-    for (const [query, said] of [
-      ['from=nobody&url=http://web/', /Not found/],
-      ['from=frontend-1&url=%3A%3A', 'does not begin with http://'],
-      ['from=frontend-1&url=http://web/&answers=later', 'is not a valid answer'],
-      ['from=frontend-1&url=http://web/&h=nothing', /is not a header; write name: value/],
-      ['from=frontend-1&url=http://elsewhere/', 'does not reach elsewhere:80'],
-    ]) {
-      await page.goto('/gui/meshes/default/simulate?' + query)
-      await page.getByTestId('error').getByText(said).first().waitFor()
-    }
-    await accessible(page)
-    await finish()
-  })
-
   test('plan: what would change, then applied, at a real Envoy and in the timeline', async () => {
     const { page, finish } = await open()
     await page.getByRole('link', { name: 'Plan', exact: true }).click()

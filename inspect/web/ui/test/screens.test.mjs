@@ -181,7 +181,7 @@ spec:
     await page.getByTestId('title').getByText(evil).waitFor()
     assert.equal(await page.locator('main img').count(), 0)
     await page.goto(`/gui/meshes/default/dataplanes?state=${encodeURIComponent(evil)}`)
-    await page.getByTestId('error').getByText('is not possible').first().waitFor()
+    await page.getByTestId('wrong').getByText('is not possible').waitFor()
     await finish()
   })
 
