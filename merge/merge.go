@@ -116,3 +116,15 @@ func Fold(layers []Layer) []Field {
 	}
 	return fields
 }
+
+// Gather lets everything hold that layers say: nothing replaces anything. The answer is
+// sorted by field, and what is said of one stands in the order of the layers.
+func Gather(layers []Layer) []Field {
+	fields := Fold(layers)
+	for _, f := range fields {
+		for i := range f.Said {
+			f.Said[i].Lost = NotLost
+		}
+	}
+	return fields
+}

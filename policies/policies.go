@@ -61,9 +61,11 @@ type Kind struct {
 	Both bool
 	// NoMatches says that rules have no matches: all callers meet them.
 	NoMatches bool
-	// Collects says that what several confs say adds up instead of the strongest being the
-	// one that holds, so an override beside a default replaces nothing.
-	Collects bool
+	// Collect is for a kind of which what several confs say adds up instead of the strongest
+	// being the one that holds, so an override beside a default replaces nothing. It is what
+	// everything that is said of one place comes to, items of from weakest first; nil for
+	// a kind of which confs are folded.
+	Collect func(Callers, []Collected) *Effective
 	// Whole reports the mistakes that its parts make together, in a document of the kind
 	// that stands at at; nil where there are none.
 	Whole func(s *Spec, at api.Path) error
@@ -106,6 +108,16 @@ func (e *Effective) Idle(field int, p api.Protocol) string {
 		return e.Kind.Needs(e.Conf, path)
 	}
 	return ""
+}
+
+// Gather is what entries come to that add up, weakest first; nil if there are none.
+func (k *Kind) Gather(of Callers, said []Collected) *Effective {
+	if len(said) == 0 {
+		return nil
+	}
+	e := k.Collect(of, said)
+	e.Kind = k
+	return e
 }
 
 // Resolve folds layers, weakest first, into what holds; nil if they say nothing.

@@ -247,14 +247,14 @@ func (a *attacher) field(e *policies.Effective, f merge.Field) {
 	if a.idle != nil {
 		acts = a.idle(e, f.Field) == ""
 	}
-	for i, s := range f.Said {
+	for _, s := range f.Said {
 		if s.Layer == merge.Default {
 			continue
 		}
 		switch x := a.of(s.Origin); {
 		case !acts:
 			x.Idle |= bit
-		case i == len(f.Said)-1:
+		case s.Lost == merge.NotLost:
 			x.Acts |= bit
 		default:
 			x.lost(winner)

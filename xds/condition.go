@@ -124,6 +124,9 @@ func claimMatcher(c *route.Condition) *matcherv3.MetadataMatcher {
 	}
 }
 
+// TextMatcher is Envoy's form of the comparison of c with one text, whatever Not says.
+func TextMatcher(c *route.Condition) *matcherv3.StringMatcher { return stringMatch(c) }
+
 // stringMatch compares one value, whatever Not says.
 func stringMatch(c *route.Condition) *matcherv3.StringMatcher {
 	out := &matcherv3.StringMatcher{IgnoreCase: c.Mode&route.IgnoreCase != 0}

@@ -69,11 +69,17 @@ func inboundRoutes(name string, place Place, ps resolve.Policies) (*Resource, []
 	out.Metadata = named(origins)
 	b.write(out, &resolve.Route{Policies: ps})
 	checked, notes := checkedRoute(out, &resolve.Route{Policies: ps}, false)
+	host := &routev3.VirtualHost{Name: name, Domains: []string{"*"}, Routes: []*routev3.Route{checked}}
+	for _, e := range ps {
+		if w, ok := e.Conf.(InboundWriter); ok {
+			w.WriteInbound(host, place)
+		}
+	}
 	config := &routev3.RouteConfiguration{
 		Name:                   name,
 		ValidateClusters:       wrapperspb.Bool(false),
 		RequestHeadersToRemove: []string{route.TagsHeader},
-		VirtualHosts:           []*routev3.VirtualHost{{Name: name, Domains: []string{"*"}, Routes: []*routev3.Route{checked}}},
+		VirtualHosts:           []*routev3.VirtualHost{host},
 	}
 	r := newResource(name, config)
 	r.Clusters = clustersOf(checked)

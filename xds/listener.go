@@ -208,6 +208,7 @@ func (x *Renderer) filters(c chain) []*listenerv3.Filter {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *listenerv3.Filter) int { return strings.Compare(a.Name, b.Name) })
+	out = append(x.guardConnections(c), out...)
 	if c.routes != "" {
 		return append(out, x.manager(c))
 	}

@@ -70,7 +70,7 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 
 // httpFilters are those that any route may need, by name, then the router.
 func (x *Renderer) httpFilters(c chain) []*hcmv3.HttpFilter {
-	out := slices.Clone(x.http)
+	out := append(x.guardRequests(c), x.http...)
 	if c.hosts {
 		out = append([]*hcmv3.HttpFilter{claimsReader(), clientLimiter()}, out...)
 	}

@@ -32,17 +32,18 @@ type listening struct {
 // of goroutines may use it.
 type Renderer struct {
 	http          []*hcmv3.HttpFilter // of every connection manager
+	guards        []guard             // of inbounds where callers prove who they are
 	authorization *Resource           // the cluster of the authorization service; nil where there is none
 }
 
 // NewRenderer renders with the HTTP filters that kinds ask for.
 func NewRenderer(kinds []*policies.Kind) *Renderer {
-	return &Renderer{http: wantedFilters(kinds)}
+	return &Renderer{http: wantedFilters(kinds), guards: guardsOf(kinds)}
 }
 
 // Asking is x for a control plane that has an authorization service; nil: it has none.
 func (x *Renderer) Asking(a *Authorizer) *Renderer {
-	out := &Renderer{http: x.http}
+	out := &Renderer{http: x.http, guards: x.guards}
 	if a != nil {
 		out.authorization = newResource(AuthorizationCluster, a.Cluster())
 	}

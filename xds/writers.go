@@ -17,10 +17,40 @@ import (
 // that no other kind sets, so the order of kinds does not matter. A conf writes
 // only what it has a value for.
 
+// Chain is a chain of filters of an inbound in a mesh with identities, by the name that it
+// has in the listener (spec/identity.md 3.2).
+type Chain string
+
+// The chains; an inbound where nobody proves who it is has Unguarded alone.
+const (
+	Unguarded Chain = ""
+	MTLS      Chain = "mtls"  // callers have proved who they are
+	Plain     Chain = "plain" // they speak plaintext
+	Own       Chain = "own"   // they speak TLS with the workload itself
+)
+
 // Place says what an object stands for.
 type Place struct {
 	Protocol api.Protocol
 	Inbound  bool
+	// Chain is that of a filter or of a manager; of routes, which all chains of an inbound
+	// share, it is MTLS where there is such a chain.
+	Chain Chain
+	// Domains are the trust domains in which the inbound believes names, sorted.
+	Domains []string
+}
+
+// Guard decides who may come in, and is in every chain but Unguarded before all other
+// filters, whether a document says something or not: it is asked of a new conf of each
+// kind. Conf is what holds there for the kind; nil where nobody says anything.
+type Guard interface {
+	GuardRequests(Place) []*hcmv3.HttpFilter
+	GuardConnections(conf policies.Conf, at Place) []*listenerv3.Filter
+}
+
+// InboundWriter writes what the virtual host of an inbound says of all its routes.
+type InboundWriter interface {
+	WriteInbound(*routev3.VirtualHost, Place)
 }
 
 // RouteWriter writes one route. Routes that redirect or answer by themselves

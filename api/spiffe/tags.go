@@ -47,10 +47,13 @@ func OfTags(mesh string, tags map[string][]string) ([]string, error) {
 	return append(out, rest...), nil
 }
 
+// OfTag is the name by which a certificate says that its dataplane has a tag.
+func OfTag(tag, value string) string { return "kuma://" + tag + "/" + value }
+
 // tagURI is the URI of one tag. What a URI would not give back as it stands is refused,
 // and not escaped: whoever compares it compares bytes.
 func tagURI(tag, value string) (string, error) {
-	text := "kuma://" + tag + "/" + value
+	text := OfTag(tag, value)
 	u, err := url.Parse(text)
 	host, _, _ := strings.Cut(tag, "/")
 	if err != nil || u.String() != text || u.Host != host || strings.ContainsAny(text, "?#") || !hostLike(host) {

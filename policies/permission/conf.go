@@ -20,6 +20,13 @@ type Conf struct {
 	AllowWithShadowDeny []Match `json:"allowWithShadowDeny,omitzero" weft:"route,lists"`
 }
 
+// Effective is the conf of an inbound: the lists of all documents that hold, and what they
+// come to.
+type Effective struct {
+	*Conf
+	*Permissions `json:"-"`
+}
+
 // Match holds of a request of which all its fields hold.
 type Match struct {
 	SpiffeID  *policies.ValueMatch `json:"spiffeID,omitempty"` // Exact or Prefix
@@ -35,7 +42,8 @@ type HTTPMatch struct {
 	Headers []policies.HeaderMatch `json:"headers,omitzero"` // all of them
 }
 
-// Words of an action.
+// Words of an action, and names of the lists.
 const (
-	allow, deny, allowWithShadowDeny = "Allow", "Deny", "AllowWithShadowDeny"
+	allowAction, denyAction, shadowAction = "Allow", "Deny", "AllowWithShadowDeny"
+	allow, deny, allowWithShadowDeny      = "allow", "deny", "allowWithShadowDeny"
 )

@@ -16,6 +16,8 @@ import (
 //go:embed example.yaml
 var example string
 
+var schema = policies.SchemaOf[Conf]()
+
 // Kind is all of this package that the engine sees.
 var Kind = &policies.Kind{
 	Name:      "MeshTrafficPermission",
@@ -23,12 +25,12 @@ var Kind = &policies.Kind{
 	Short:     "mtp",
 	Title:     "Says who may call a workload",
 	New:       func() policies.Conf { return new(Conf) },
-	Schema:    policies.SchemaOf[Conf](),
+	Schema:    schema,
 	From:      true,
 	Rules:     true,
 	Both:      true,
 	Inbound:   true,
-	Collects:  true,
+	Collect:   collect,
 	NoMatches: true,
 	Tops:      []string{api.KindMesh, api.KindDataplane, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
 	Froms:     []string{api.KindMesh, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},

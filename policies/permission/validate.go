@@ -16,15 +16,15 @@ func (c *Conf) lists() []struct {
 	return []struct {
 		name    string
 		matches []Match
-	}{{"deny", c.Deny}, {"allow", c.Allow}, {"allowWithShadowDeny", c.AllowWithShadowDeny}}
+	}{{deny, c.Deny}, {allow, c.Allow}, {allowWithShadowDeny, c.AllowWithShadowDeny}}
 }
 
 // Validate reports every mistake of the conf itself; which of its fields may stand where,
 // whole says.
 func (c *Conf) Validate(at api.Path) error {
 	var f policies.Findings
-	if c.Action != nil && !slices.Contains([]string{allow, deny, allowWithShadowDeny}, *c.Action) {
-		f.OneOf(at.Field("action"), *c.Action, allow, deny, allowWithShadowDeny)
+	if c.Action != nil && !slices.Contains([]string{allowAction, denyAction, shadowAction}, *c.Action) {
+		f.OneOf(at.Field("action"), *c.Action, allowAction, denyAction, shadowAction)
 	}
 	for _, l := range c.lists() {
 		for i := range l.matches {
@@ -93,7 +93,7 @@ func actionOnly(f *policies.Findings, at api.Path, conf policies.Conf) {
 		return
 	}
 	if c.Action == nil {
-		f.Breaks(at.Field("action"), "is missing; write one of %s, %s, %s", allow, deny, allowWithShadowDeny)
+		f.Breaks(at.Field("action"), "is missing; write one of %s, %s, %s", allowAction, denyAction, shadowAction)
 	}
 	for _, l := range c.lists() {
 		if l.matches != nil {

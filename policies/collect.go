@@ -1,0 +1,27 @@
+package policies
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+)
+
+// Collected is what one entry of a document says, by default or as an override, to a kind
+// whose entries add up instead of replacing each other (Kind.Collect).
+type Collected struct {
+	merge.Layer
+	// From is whom an item of from is about; nil for a rule, which says so itself.
+	From *api.TargetRef
+	// KRI is that of the document.
+	KRI string
+	// Default says that the document came with the mesh, Shadow that it only shows what
+	// it would do.
+	Default, Shadow bool
+}
+
+// Callers is what is known of those who may call an inbound.
+type Callers struct {
+	// Mesh is the name of the inbound's mesh, Domains are the trust domains of its own
+	// workloads, sorted.
+	Mesh    string
+	Domains []string
+}

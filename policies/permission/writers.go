@@ -1,0 +1,48 @@
+package permission
+
+import (
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/xds"
+)
+
+// GuardRequests are the filters that routes configure: a listener never changes because of
+// who may call, and without a word of the routes nobody gets in who has proved a name.
+func (c *Conf) GuardRequests(at xds.Place) []*hcmv3.HttpFilter {
+	if at.Chain == xds.MTLS {
+		return proving()
+	}
+	return unproved()
+}
+
+// GuardConnections are the filters where nobody reads requests, which have no routes to be
+// configured by.
+func (c *Conf) GuardConnections(conf policies.Conf, at xds.Place) []*listenerv3.Filter {
+	var p *Permissions
+	if e, ok := conf.(*Effective); ok {
+		p = e.Permissions
+	}
+	return p.connections(at.Chain == xds.MTLS, at.Domains)
+}
+
+// WriteInbound is what holds for all requests of an inbound.
+func (e *Effective) WriteInbound(host *routev3.VirtualHost, at xds.Place) {
+	if at.Chain != xds.Unguarded {
+		e.Permissions.configure(&host.TypedPerFilterConfig, at.Domains)
+	}
+}
+
+// WriteManager takes care that a path which entries name has no second spelling (F12): what
+// only the workload equates, as upper and lower case, stays (spec/identity.md 4.4).
+func (e *Effective) WriteManager(m *hcmv3.HttpConnectionManager, at xds.Place) {
+	if !e.Paths || at.Chain == xds.Unguarded {
+		return
+	}
+	m.MergeSlashes = true
+	m.PathWithEscapedSlashesAction = hcmv3.HttpConnectionManager_REJECT_REQUEST
+	m.NormalizePath = wrapperspb.Bool(true)
+}
