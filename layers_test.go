@@ -52,7 +52,7 @@ var layers = []string{
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",
 	"control/install",
-	"control/identity control/webhook control/roots control/status control/bare control/peers control/telemetry",
+	"control/authorities control/identity control/webhook control/roots control/status control/bare control/peers control/telemetry",
 	"control/owned",
 	"control/services control/mirror",
 	"control",

@@ -36,6 +36,14 @@ type MaterialSource struct {
 	Inline []byte
 }
 
+// SecretName is the Secret that holds the material; empty where it is elsewhere.
+func (s *MaterialSource) SecretName() string {
+	if s == nil {
+		return ""
+	}
+	return s.Secret
+}
+
 // The lives where a backend does not say otherwise.
 const (
 	defaultLeafLife = 24 * time.Hour

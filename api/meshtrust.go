@@ -30,6 +30,16 @@ type PEMBundle struct {
 	Value string `json:"value,omitempty" schema:"required,length=262144"`
 }
 
+// LabelMadeBy marks the MeshTrusts that weft makes, MadeByAuthority being its value: what they
+// say follows from an authority, so nobody else writes them.
+const (
+	LabelMadeBy     = "weft.io/made-by"
+	MadeByAuthority = "authority"
+)
+
+// MadeByWeft reports whether weft made an object of what others say.
+func MadeByWeft(o *Object) bool { return o != nil && o.Labels[LabelMadeBy] == MadeByAuthority }
+
 // TrustOrigin says which MeshIdentity a MeshTrust was made of.
 type TrustOrigin struct {
 	KRI *string `json:"kri,omitempty"`

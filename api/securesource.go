@@ -18,6 +18,14 @@ type SecureDataSource struct {
 	InsecureInline *InlineSource `json:"insecureInline,omitempty"`
 }
 
+// SecretName is the Secret that holds the value; empty where it is elsewhere.
+func (s *SecureDataSource) SecretName() string {
+	if s == nil || s.SecretRef == nil {
+		return ""
+	}
+	return s.SecretRef.Name
+}
+
 // FileSource is a file of the control plane's host.
 type FileSource struct {
 	Path string `json:"path,omitempty" schema:"required"`

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/bare"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/peers"
@@ -63,6 +64,8 @@ type Plane struct {
 	lists      nameLists // of what is current, for agents
 	ephemerals *ephemerals
 	returning  *returning
+	keeper     *authorities.Keeper // with Config.Identity
+	leaves     *leaves
 	api        net.Listener
 	xds        net.Listener
 	apiSrv     *http.Server
@@ -129,6 +132,10 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	p.observe = newObserver(telemetry.New(p.cfg.Version), tracing, web.NewEvents())
 	if err := p.open(ctx); err != nil {
 		return err
+	}
+	p.leaves = newLeaves(p)
+	if p.keeper = p.newKeeper(); p.keeper != nil {
+		p.store = protected{p.store, p.keeper}
 	}
 	if err := p.compose(); err != nil {
 		return err

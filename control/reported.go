@@ -19,7 +19,7 @@ func (p reported) Sidecars() []inspect.Sidecar { return p.seen().Sidecars() }
 // Sidecar is the state of one sidecar.
 func (p reported) Sidecar(dp api.Ref) (inspect.Sidecar, bool) { return p.seen().Sidecar(dp) }
 
-func (p reported) seen() sidecars { return sidecars{p.ads, p.loop, p.returning, p.peers} }
+func (p reported) seen() sidecars { return p.sidecars() }
 
 // service is the status of a service; nil while it is not resolved.
 func (p reported) service(ref api.Ref) *api.ServiceReport {

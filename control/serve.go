@@ -31,6 +31,7 @@ func (p *Plane) Serve(ctx context.Context) error {
 	p.serveHTTPS(running)
 	p.serveProfiles(running)
 	p.keep(loopCtx, running)
+	p.keepAuthorities(loopCtx, running)
 	if p.feed != nil {
 		running.Go(func() error { p.feed.Run(as(loopCtx, directoryActor)); return nil })
 	}

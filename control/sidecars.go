@@ -19,6 +19,9 @@ type sidecars struct {
 	peers     *peers.Replica // nil where there are none
 }
 
+// sidecars are those of this control plane and of its peers.
+func (p *Plane) sidecars() sidecars { return sidecars{p.ads, p.loop, p.returning, p.peers} }
+
 // Sidecars is the state of every dataplane that is or was connected, here or to a peer. One
 // whose next configuration waits to be published is not in sync, though its stream does not
 // know it yet.

@@ -122,6 +122,9 @@ func (s State) Reserve(ends time.Time, slack time.Duration) (State, bool) {
 	return s, false
 }
 
+// Reserved is until when leaves of the root that signs may live, by what was stored.
+func (s State) Reserved() time.Time { return s.signer().Ends }
+
 // LastEnd is a time after which no leaf is valid that has been made until now.
 func (s State) LastEnd() time.Time {
 	if s.New.Ends.After(s.Old.Ends) {

@@ -1,0 +1,285 @@
+// Package authorities keeps the authorities of meshes at run time (spec/identity.md 2): those
+// of Mesh.mtls, and those of MeshIdentities of type Bundled.
+//
+// It makes roots where weft is to make them, once: a root signs and is trusted only after the
+// store has given it back. It publishes what is to be trusted as MeshTrusts, replaces roots by
+// package rotation, and signs for whoever has proved a name; who that is it does not decide.
+// In a cluster one replica makes and publishes, and every one signs.
+package authorities
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/xds/server/authority/rotation"
+	"github.com/weftmesh/weft/xds/server/authority/workload"
+)
+
+// Config is what a Keeper is told.
+type Config struct {
+	Zone api.Zone
+	// Namespace is that of the control plane in a cluster, where it keeps Secrets and MeshTrusts;
+	// empty elsewhere. System are all namespaces in which operators write.
+	Namespace string
+	System    []string
+	// CAFileRoot is the directory below which files of authorities may lie; empty for none.
+	CAFileRoot string
+	// Keep does writes of the control plane.
+	Keep func(context.Context, store.Plan) error
+	// Leads reports whether this replica makes and publishes; nil is always.
+	Leads func() bool
+	// Sidecars are those of a mesh for whom an authority signs, as far as they are known here.
+	Sidecars func(owner api.Ref) rotation.World
+	// Now is the clock.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// Keeper keeps authorities in step with the documents of a store.
+type Keeper struct {
+	cfg   Config
+	again chan struct{} // has a token while something may have moved
+
+	mu     sync.Mutex
+	all    map[api.Ref]*authority
+	locals map[string]*workload.Local // by the fingerprint of their root, so that each keeps its intermediate
+	waits  map[api.Ref]rotation.Waiting
+	broken string // why writing failed last
+}
+
+// New makes a keeper; Run has it follow a store.
+func New(cfg Config) *Keeper {
+	return &Keeper{cfg: cfg, again: make(chan struct{}, 1), locals: map[string]*workload.Local{}, waits: map[api.Ref]rotation.Waiting{}}
+}
+
+// The rhythm of a keeper.
+const (
+	every     = 30 * time.Second // between two looks at files and at rotations
+	eagerly   = time.Second      // while a root is replaced
+	afterFail = 2 * time.Second
+)
+
+// concerns reports whether an authority may depend on an object.
+func concerns(ref api.Ref) bool {
+	switch ref.Kind {
+	case api.KindMesh, api.KindMeshIdentity, api.KindMeshTrust, api.KindSecret:
+		return true
+	}
+	return false
+}
+
+// Follow keeps the authorities in step until ctx ends or the store is closed.
+func (k *Keeper) Follow(ctx context.Context, s store.Store) {
+	now, watch := s.Watch()
+	defer watch.Stop()
+	changed := make(chan struct{}, 1)
+	go func() {
+		for {
+			_, changes, err := watch.Next(ctx)
+			if err != nil {
+				return
+			}
+			if slices.ContainsFunc(changes, func(c api.Change) bool { return concerns(c.Ref()) }) {
+				signal(changed)
+			}
+		}
+	}()
+	k.Take(now)
+	for {
+		pause := k.step(ctx, s)
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		case <-k.again:
+		case <-time.After(pause):
+		}
+		k.Take(s.Snapshot())
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Stir has the keeper look again: a sidecar has come, has gone or has acknowledged.
+func (k *Keeper) Stir() { signal(k.again) }
+
+// step writes what is missing, and says when to look again.
+func (k *Keeper) step(ctx context.Context, s store.Store) time.Duration {
+	if k.cfg.Leads != nil && !k.cfg.Leads() {
+		return every
+	}
+	made := making{}
+	writes := k.plan(s.Snapshot(), made)
+	if len(writes) == 0 {
+		return k.pause()
+	}
+	err := k.cfg.Keep(ctx, func(now *api.Snapshot) ([]store.Write, error) { return k.plan(now, made), nil })
+	k.note(err)
+	if err != nil {
+		return afterFail
+	}
+	k.Take(s.Snapshot())
+	return k.pause()
+}
+
+// pause is shorter while a root is replaced.
+func (k *Keeper) pause() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, a := range k.all {
+		if a.stated && a.state.Phase != rotation.Steady {
+			return eagerly
+		}
+	}
+	return every
+}
+
+// note logs a failure once.
+func (k *Keeper) note(err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if text != "" && text != k.broken {
+		k.cfg.Log.Warn("authorities cannot be kept; what was issued stays good", "error", err)
+	}
+	k.broken = text
+}
+
+// Take has the keeper sign by what a snapshot says.
+func (k *Keeper) Take(s *api.Snapshot) {
+	all := k.read(s)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for ref, a := range all {
+		before := k.all[ref]
+		if a.since = s.Revision(); before != nil && before.state.Trust == a.state.Trust && before.stated {
+			a.since = before.since
+		}
+		if a.fault != "" && (before == nil || before.fault != a.fault) {
+			k.cfg.Log.Warn("an authority cannot sign", "of", ref.String(), "why", a.fault)
+		}
+		if a.stated && (before == nil || before.state.Phase != a.state.Phase) {
+			k.cfg.Log.Info("authority", "of", ref.String(), "phase", string(a.state.Phase), "signs", a.state.Signer())
+		}
+	}
+	k.all = all
+	used := map[string]*workload.Local{}
+	for _, a := range all {
+		for _, r := range a.roots {
+			if r.signer == nil {
+				continue
+			}
+			print := r.fingerprint()
+			if used[print] = k.locals[print]; used[print] == nil {
+				used[print] = workload.NewLocal(r.signer, k.cfg.Now)
+			}
+		}
+	}
+	k.locals = used
+}
+
+// Issued is a certificate with what its owner has to know of it.
+type Issued struct {
+	Chain   workload.Chain
+	Root    string // the fingerprint of the root above it
+	At      time.Time
+	Ends    time.Time
+	RenewAt time.Time
+}
+
+// Why nothing is signed.
+var (
+	ErrNoAuthority = errors.New("there is no authority for this dataplane")
+	ErrNotReady    = errors.New("the authority is not ready yet; try again")
+	ErrNotTrusting = errors.New("the sidecar's Envoy has not acknowledged yet whom it is to trust; try again")
+)
+
+// leastLife is how long a certificate lives at least: below, its authority has no time left.
+const leastLife = 5 * time.Minute
+
+// Sign makes a certificate of an authority, for names that a sidecar has proved. It is one of
+// the errors above, or says what is wrong with the authority.
+func (k *Keeper) Sign(ctx context.Context, owner api.Ref, names []string, key *ecdsa.PublicKey, to rotation.Sidecar) (Issued, error) {
+	k.mu.Lock()
+	a := k.all[owner]
+	var by *workload.Local
+	if a != nil && a.stated {
+		by = k.locals[a.state.Signer()]
+	}
+	k.mu.Unlock()
+	now := k.cfg.Now()
+	switch {
+	case a == nil:
+		return Issued{}, ErrNoAuthority
+	case a.fault != "" && by == nil:
+		return Issued{}, errors.New(a.fault)
+	case by == nil:
+		return Issued{}, ErrNotReady
+	case !a.state.MayIssue(to):
+		return Issued{}, ErrNotTrusting
+	}
+	// What may be given out was reserved before: nobody signs beyond what the state says.
+	life := min(a.life, a.state.Reserved().Sub(now))
+	if life < leastLife {
+		return Issued{}, ErrNotReady
+	}
+	chain, err := by.Sign(ctx, names, key, life)
+	if err != nil {
+		return Issued{}, fmt.Errorf("sign for %s: %w", names[0], err)
+	}
+	out := Issued{Chain: chain, Root: a.state.Signer(), At: now, Ends: chain[0].NotAfter}
+	out.RenewAt = workload.RenewAt(now, out.Ends, to.Name)
+	return out, nil
+}
+
+// State is where the rotation of an authority stands, and what it waits for.
+func (k *Keeper) State(owner api.Ref) (rotation.State, rotation.Waiting, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	a := k.all[owner]
+	if a == nil || !a.stated {
+		return rotation.State{}, rotation.Waiting{}, false
+	}
+	return a.state, k.waits[owner], true
+}
+
+// Trust is the generation of what those are to trust who meet an authority's leaves, and the
+// revision of the store in which it stood first as far as is known here.
+func (k *Keeper) Trust(owner api.Ref) (generation, since uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if a := k.all[owner]; a != nil && a.stated {
+		return a.state.Trust, a.since
+	}
+	return 0, 0
+}
+
+// Problems are what keeps authorities from signing.
+func (k *Keeper) Problems() []*api.Violation {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var out []*api.Violation
+	for ref, a := range k.all {
+		if a.fault != "" {
+			out = append(out, &api.Violation{Object: ref, Field: a.at, Code: api.CodeProviderInvalid, Severity: api.Error, Message: a.fault})
+		}
+	}
+	slices.SortFunc(out, func(a, b *api.Violation) int { return a.Object.Compare(b.Object) })
+	return out
+}

@@ -1,0 +1,210 @@
+package authorities
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/xds/server/authority/rotation"
+	"github.com/weftmesh/weft/xds/server/authority/workload"
+)
+
+// making are the roots that were made for writes which may have to be planned again.
+type making map[string]*workload.Signer
+
+// plan are the writes that are missing: first roots, their keys before them, so that a
+// certificate says that both are there; then where a rotation stands; then what all are to
+// trust.
+func (k *Keeper) plan(now *api.Snapshot, made making) []store.Write {
+	var out []store.Write
+	owners := k.read(now)
+	for _, a := range sorted(owners) {
+		for i := range a.roots {
+			writes, err := k.root(a, &a.roots[i], made)
+			if err != nil {
+				a.fault = err.Error()
+				continue
+			}
+			out = append(out, writes...)
+		}
+		if w := k.advance(now, a); w != nil {
+			out = append(out, *w)
+		}
+		if w := k.trust(now, a); w != nil {
+			out = append(out, *w)
+		}
+	}
+	return append(out, k.orphans(now, owners)...)
+}
+
+func sorted(all map[api.Ref]*authority) []*authority {
+	out := make([]*authority, 0, len(all))
+	for _, a := range all {
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(a, b *authority) int { return a.owner.Compare(b.owner) })
+	return out
+}
+
+// root makes a root that is missing, for an authority that signs.
+func (k *Keeper) root(a *authority, r *root, made making) ([]store.Write, error) {
+	if !r.made || !a.signs {
+		return nil, nil
+	}
+	id := a.mesh + "/" + r.cert
+	if made[id] == nil {
+		s, err := workload.NewRoot(a.domain, a.owner.Kind == api.KindMeshIdentity, r.life, k.cfg.Now())
+		if err != nil {
+			return nil, err
+		}
+		made[id] = s
+	}
+	r.signer = made[id]
+	cert, key, err := r.signer.PEM()
+	if err != nil {
+		return nil, err
+	}
+	r.text = cert
+	return []store.Write{k.secret(a, r.key, key), k.secret(a, r.cert, cert)}, nil
+}
+
+func (k *Keeper) secret(a *authority, name string, value []byte) store.Write {
+	return store.Write{Put: api.NewMeshSecret(a.mesh, k.cfg.Namespace, name, value), Own: true}
+}
+
+// advance is the next state of an authority, nil where it stays.
+func (k *Keeper) advance(now *api.Snapshot, a *authority) *store.Write {
+	at := k.cfg.Now()
+	before, next := a.state, a.state
+	if w := a.wanted(); a.signs && w.signer != nil && a.fault == "" {
+		switch print := w.fingerprint(); {
+		case !a.stated:
+			next = rotation.Start(print, at)
+		case next.Phase == rotation.Steady && next.Signer() != print:
+			next, _ = next.Begin(print, at)
+		case next.Phase != rotation.Steady && next.New.Fingerprint != print:
+			if back, err := next.Abort(at); err == nil && next.Old.Fingerprint == print {
+				next = back
+			}
+		}
+	}
+	if !a.stated && next.Phase == "" {
+		return nil
+	}
+	if next == before && next.Phase != rotation.Steady && k.cfg.Sidecars != nil {
+		var wait rotation.Waiting
+		next, wait = next.Step(k.cfg.Sidecars(a.owner), at)
+		k.mu.Lock()
+		k.waits[a.owner] = wait
+		k.mu.Unlock()
+	}
+	if a.signs {
+		next, _ = next.Reserve(at.Add(a.life), a.life/4)
+	}
+	if next == before {
+		return nil
+	}
+	a.state, a.stated = next, true
+	text, err := json.Marshal(next)
+	if err != nil {
+		panic(err) // a State always marshals
+	}
+	w := k.secret(a, a.secrets, text)
+	return &w
+}
+
+// trust is the MeshTrust of an authority where that is to be another one: every root of its
+// document, and those that a rotation still trusts.
+func (k *Keeper) trust(now *api.Snapshot, a *authority) *store.Write {
+	if a.trust == "" || a.domain == "" || !a.stated {
+		return nil
+	}
+	ref := api.Ref{Kind: api.KindMeshTrust, Mesh: a.mesh, Namespace: k.cfg.Namespace, Name: a.trust}
+	there, exists := now.Get(ref)
+	if exists && !api.MadeByWeft(there) {
+		return nil // it is somebody's, who decides whom to trust
+	}
+	if !a.signs && !a.state.LastEnd().After(k.cfg.Now()) {
+		if exists {
+			return &store.Write{Delete: &ref, Own: true}
+		}
+		return nil
+	}
+	roots := a.trusted(there)
+	if len(roots) == 0 {
+		return nil
+	}
+	spec := &api.MeshTrust{TrustDomain: a.domain}
+	for _, text := range roots {
+		spec.CABundles = append(spec.CABundles, api.CABundle{Type: "Pem", PEM: &api.PEMBundle{Value: text}})
+	}
+	o := &api.Object{Ref: ref, Labels: map[string]string{api.LabelMadeBy: api.MadeByAuthority}, Spec: spec}
+	if exists && store.Same(there, o) {
+		return nil
+	}
+	return &store.Write{Put: o, Own: true}
+}
+
+// trusted are the certificates to trust, in PEM, sorted. One that a rotation has not done with
+// stays, also where its document has lost it.
+func (a *authority) trusted(there *api.Object) []string {
+	texts := map[string]string{}
+	if there != nil {
+		if before, ok := there.Spec.(*api.MeshTrust); ok {
+			for _, b := range before.CABundles {
+				for _, c := range (&api.MeshTrust{CABundles: []api.CABundle{b}}).Roots() {
+					if print := workload.Fingerprint(c); slices.Contains(a.state.Trusted(), print) {
+						texts[print] = b.PEM.Value
+					}
+				}
+			}
+		}
+	}
+	for i := range a.roots {
+		if r := &a.roots[i]; r.signer != nil {
+			texts[r.fingerprint()] = string(r.text)
+		}
+	}
+	out := make([]string, 0, len(texts))
+	for _, t := range texts {
+		out = append(out, strings.TrimSpace(t)+"\n")
+	}
+	slices.Sort(out)
+	return out
+}
+
+// orphans takes away the MeshTrusts of authorities whose document is gone.
+func (k *Keeper) orphans(now *api.Snapshot, owners map[api.Ref]*authority) []store.Write {
+	kept := map[string]bool{}
+	for _, a := range owners {
+		kept[a.mesh+"/"+a.trust] = true
+	}
+	var out []store.Write
+	for o := range now.OfKind(api.KindMeshTrust) {
+		if api.MadeByWeft(o) && !kept[o.Mesh+"/"+o.Name] {
+			out = append(out, store.Write{Delete: &o.Ref, Own: true})
+		}
+	}
+	return out
+}
+
+// Uses is the document whose authority needs a Secret.
+func (k *Keeper) Uses(now *api.Snapshot, secret api.Ref) (owner api.Ref, used bool) {
+	for _, a := range sorted(k.read(now)) {
+		if a.mesh == secret.Mesh && slices.Contains(a.needs(), secret.Name) {
+			return a.owner, true
+		}
+	}
+	return api.Ref{}, false
+}
+
+// needs are the names of the Secrets of an authority.
+func (a *authority) needs() []string {
+	names := []string{a.secrets}
+	for i := range a.roots {
+		names = append(names, a.roots[i].cert, a.roots[i].key)
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return n == "" })
+}

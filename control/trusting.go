@@ -1,0 +1,84 @@
+package control
+
+import (
+	"context"
+	"net/http"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/store"
+)
+
+// authorityActor is the keeper of authorities as one that acts.
+const authorityActor = "authority"
+
+// newKeeper is nil for a control plane that carries out no identities.
+func (p *Plane) newKeeper() *authorities.Keeper {
+	if !p.cfg.Identity {
+		return nil
+	}
+	c := authorities.Config{Zone: p.settings.InZone(), System: p.settings.SystemNamespaces, CAFileRoot: p.cfg.CAFileRoot, Now: p.cfg.clock(), Log: p.log,
+		Sidecars: p.leaves.of,
+		Keep: func(ctx context.Context, plan store.Plan) error {
+			_, _, err := p.own.Apply(as(ctx, authorityActor), plan)
+			return err
+		}}
+	if p.cluster != nil {
+		c.Namespace = p.cfg.Namespace
+	}
+	return authorities.New(c)
+}
+
+// keepAuthorities keeps the authorities of meshes until ctx ends.
+func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
+	if p.keeper != nil {
+		running.Go(func() error { p.keeper.Follow(ctx, p.own); return nil })
+	}
+}
+
+// protected is a store in which nobody but the control plane writes what follows from an
+// authority, and deletes what one needs.
+type protected struct {
+	store.Store
+	keeper *authorities.Keeper
+}
+
+// Apply refuses a plan that would.
+func (s protected) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+	return s.Store.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+		writes, err := plan(now)
+		if err != nil {
+			return writes, err
+		}
+		going := map[api.Ref]bool{}
+		for _, w := range writes {
+			going[w.Ref()] = w.Delete != nil
+		}
+		for _, w := range writes {
+			if why := s.refuses(now, w, going); why != "" {
+				return nil, web.Refusal(http.StatusConflict, w.Ref().String()+" "+why)
+			}
+		}
+		return writes, nil
+	})
+}
+
+// refuses says why a write is refused; empty where it is not. What goes with its mesh goes.
+func (s protected) refuses(now *api.Snapshot, w store.Write, going map[api.Ref]bool) string {
+	before, ok := now.Get(w.Ref())
+	if !ok || w.Own || going[api.Ref{Kind: api.KindMesh, Name: w.Ref().Mesh}] {
+		return ""
+	}
+	switch {
+	case api.MadeByWeft(before) && (w.Put == nil || !store.Same(before, w.Put)):
+		return "is made by weft of an authority of its mesh; add a MeshTrust of your own beside it"
+	case before.Kind == api.KindSecret && w.Delete != nil:
+		if owner, used := s.keeper.Uses(now, before.Ref); used && !going[owner] {
+			return "is used by " + owner.String() + "; take it out there first"
+		}
+	}
+	return ""
+}
