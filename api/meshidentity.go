@@ -138,6 +138,14 @@ func (m *MeshIdentity) Validate(at Path) error {
 	return errs.ErrorOrNil()
 }
 
+// LeafLife is how long certificates of workloads live.
+func (m *MeshIdentity) LeafLife() time.Duration {
+	if p := m.Provider; p != nil && p.Bundled != nil && p.Bundled.CertificateParameters != nil && p.Bundled.CertificateParameters.Expiry != nil {
+		return time.Duration(*p.Bundled.CertificateParameters.Expiry)
+	}
+	return defaultLeafLife
+}
+
 // ValidateObject wants the namespace of the mesh's operators.
 func (m *MeshIdentity) ValidateObject(o *Object, _ *Catalog, at Path) error {
 	return operatorsOnly(o, "who workloads are")

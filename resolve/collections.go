@@ -35,6 +35,18 @@ type collections struct {
 	dataplanes *derive.Collection[dataplane]
 	secrets    *derive.Collection[secretKept] // for TLS
 
+	// Who dataplanes are, and how they take mutual TLS: keyed as the dataplanes, but for what is
+	// said of a whole mesh. What is known at run time stands in insights.
+	insights      *derive.Collection[api.Object]
+	guards        *derive.Collection[guard]
+	guarded       *derive.Collection[bool]
+	identities    *derive.Collection[Identity]
+	domains       *derive.Collection[TrustDomain]
+	trusts        *derive.Collection[trustKept]
+	tlsKind       int // of the kind whose conf is a TLSConf, -1 for none
+	tlsParameters *derive.Collection[TLSParameters]
+	secured       *derive.Collection[secured]
+
 	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind   *derive.Index[policy]
 	routesByName, routesByTarget, routesByHost, routesByRead, routesByEdges *derive.Index[routeObject]
 	routesByAddress                                                         *derive.Index[routeObject]
@@ -115,6 +127,7 @@ func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zon
 	c.addSecrets()
 	c.addMeanings()
 	c.addIndexes()
+	c.addIdentities()
 	c.addVIPs()
 	c.addGenerators()
 	c.addDestinations()
@@ -136,6 +149,8 @@ func (c *collections) written(kind string) *derive.Collection[api.Object] {
 		return c.planeObjects
 	case api.KindHostnameGenerator:
 		return c.generatorObjects
+	case api.KindDataplaneInsight:
+		return c.insights
 	case api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindService:
 		return c.serviceObjects
 	}

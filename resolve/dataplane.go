@@ -50,6 +50,9 @@ func (m mesh) resolve(p *dataplane, key string, before *Resolved) *Resolved {
 	if len(out.Edges) > 0 {
 		out.Secrets = m.secretsOf(out)
 	}
+	if m.isGuarded() {
+		m.secure(out)
+	}
 	if failed != nil {
 		out.Failed = failed.Cause
 	}
@@ -64,5 +67,5 @@ func compareClusterName(c ClusterUse, name string) int { return cmp.Compare(c.Cl
 // is reports whether r and o consist of the same.
 func (r *Resolved) is(o *Resolved) bool {
 	return r.Dataplane == o.Dataplane && r.Failed == o.Failed && slices.Equal(r.Outbounds, o.Outbounds) &&
-		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && slices.Equal(r.Secrets, o.Secrets) && slices.Equal(r.Clusters, o.Clusters)
+		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && slices.Equal(r.Secrets, o.Secrets) && r.Identity == o.Identity && r.TLS == o.TLS && slices.Equal(r.Trust, o.Trust) && slices.Equal(r.Clusters, o.Clusters)
 }

@@ -231,6 +231,9 @@ func (p *dataplane) atOther(in *api.Inbound) bool { return p.object.From != nil 
 type members struct {
 	list  []Endpoint
 	http2 bool // all of them are inbounds of dataplanes whose proxy takes HTTP/2
+	peers *peers
+	// waiting are those that do not answer yet, until withPeers has looked at them.
+	waiting []*dataplane
 }
 
 // membersOf lists the ready ones that have an IP address, in the order of the dataplanes.
@@ -239,6 +242,9 @@ func membersOf(list []member) *members {
 	for i, x := range list {
 		m.http2 = m.http2 && x.protocol().HTTPLike()
 		address := cmp.Or(x.inbound.Address, x.plane.spec.Networking.Address)
+		if !x.inbound.Ready() {
+			m.waiting = append(m.waiting, x.plane)
+		}
 		if _, err := netip.ParseAddr(address); err != nil || !x.inbound.Ready() || x.repeats(list[:i]) {
 			continue // an endpoint is an IP address: decoding has warned of names
 		}

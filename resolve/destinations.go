@@ -49,8 +49,10 @@ func (c *collections) addDestinations() {
 		}
 	})
 	c.members = derive.Derive(c.schema, "members", c.dests, derive.Values[members]{
-		Equal: func(a, b *members) bool { return a.http2 == b.http2 && same(a.list, b.list) },
-	}, func(r *derive.Reader, id string) *members { return mesh{c, r}.membersOf(need(c.dests, r, id)) })
+		Equal: func(a, b *members) bool { return a.http2 == b.http2 && same(a.list, b.list) && same(a.peers, b.peers) },
+	}, func(r *derive.Reader, id string) *members {
+		return mesh{c, r}.withPeers(mesh{c, r}.membersOf(need(c.dests, r, id)))
+	})
 }
 
 func (m mesh) destination(id string) *dest {

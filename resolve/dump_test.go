@@ -98,12 +98,21 @@ func content(r *resolve.Resolved) string {
 		if c.ConnectionsOnly {
 			only = " connections only"
 		}
-		fmt.Fprintf(&b, " cluster %s h2 %v%s %s %v\n", c.Cluster.Name, c.HTTP2, only, policiesText(c.Policies), c.List)
+		fmt.Fprintf(&b, " cluster %s h2 %v%s %s %v\n", c.Cluster.Name, c.HTTP2, only, policiesText(c.Policies), endpointsText(c.List))
 	}
 	for _, in := range r.Inbounds {
 		fmt.Fprintf(&b, " in %s %s:%d for %s:%d %s %v ready %v %s\n", in.Name, in.Address, in.Port, in.ServiceAddress, in.ServicePort, in.Protocol, in.Tags, in.Ready, policiesText(in.Policies))
 	}
 	return b.String()
+}
+
+// endpointsText is without what only meshes with identities say.
+func endpointsText(list []resolve.Endpoint) string {
+	var out []string
+	for _, e := range list {
+		out = append(out, fmt.Sprintf("{%s %s %d %v %s %d}", e.Dataplane, e.Address, e.Port, e.Tags, e.Zone, e.Priority))
+	}
+	return "[" + strings.Join(out, " ") + "]"
 }
 
 func originsText(list []*api.Origin) string {

@@ -20,6 +20,7 @@ type Cluster struct {
 	Balance     route.Balance     // of its endpoints
 	HTTP2       bool              // prior-knowledge HTTP/2: every endpoint is an inbound of a Dataplane, or a rule says so
 	Policies    Policies          // of the destination, for this class of dataplanes
+	TLS         *ClusterTLS       // of those who have an identity; nil where nobody answers who has one
 }
 
 // Endpoints is who answers for one cluster.
@@ -36,6 +37,7 @@ type Endpoint struct {
 	Tags      map[string]string
 	Zone      string
 	Priority  uint32
+	Plain     bool // called in plain text, in meshes with identities
 }
 
 // Inbound is one port of the workload.
@@ -48,5 +50,9 @@ type Inbound struct {
 	Protocol       api.Protocol
 	Tags           map[string]string
 	Ready          bool
-	Policies       Policies
+	// Guarded says that the mesh knows identities, so that a change of how it takes them may be
+	// one of chains of filters alone.
+	Guarded  bool
+	TLS      *InboundTLS // nil: plain text alone
+	Policies Policies
 }

@@ -48,6 +48,7 @@ func (c *collections) addHoldings() {
 		Equal: func(a, b *clusterKept) bool { return a.variant == b.variant && a.equal(&b.Cluster) },
 		Hash:  func(x *clusterKept) uint64 { return x.Policies.hash(mixed(offset, x.Name)) },
 	}, func(r *derive.Reader, key string) *clusterKept { return mesh{c, r}.cluster(key) })
+	c.addTrusts()
 	byEndpoints := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) { add(x.Destination.ID + x.variant) })
 	c.endpoints = derive.Derive(c.schema, "endpoints", byEndpoints, derive.Values[endpointsKept]{
 		Equal: func(a, b *endpointsKept) bool { return a.Name == b.Name && same(a.List, b.List) },
@@ -135,12 +136,13 @@ func (m mesh) cluster(key string) *clusterKept {
 	if x == nil { // they do not call it, only send to it
 		x = newClass(d, need(m.subjects, m.at, id), bits, len(m.kinds))
 	}
-	return &clusterKept{variant: v.key(), Cluster: Cluster{Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
-		HTTP2: v.HTTP2 || need(m.members, m.at, id).http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m, v)}}
+	behind := need(m.members, m.at, id)
+	return &clusterKept{variant: v.key(), Cluster: Cluster{TLS: m.clusterTLS(d.Destination, behind.peers), Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
+		HTTP2: v.HTTP2 || behind.http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m, v)}}
 }
 
 func (c *Cluster) equal(o *Cluster) bool {
-	return c.Name == o.Name && c.Destination == o.Destination && c.HTTP2 == o.HTTP2 && c.Balance == o.Balance && same(c.Tags, o.Tags) && same(c.Policies, o.Policies)
+	return c.Name == o.Name && c.Destination == o.Destination && c.HTTP2 == o.HTTP2 && c.Balance == o.Balance && same(c.Tags, o.Tags) && same(c.TLS, o.TLS) && same(c.Policies, o.Policies)
 }
 
 func (m mesh) holds(u *used) *held {

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -33,15 +34,14 @@ func (x *inbounds) reuse(before *inbounds) {
 
 func (in *Inbound) equal(o *Inbound) bool {
 	return in.Name == o.Name && in.Address == o.Address && in.Port == o.Port && in.ServiceAddress == o.ServiceAddress &&
-		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && same(in.Tags, o.Tags) && same(in.Policies, o.Policies)
+		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && in.Guarded == o.Guarded && same(in.TLS, o.TLS) && same(in.Tags, o.Tags) && same(in.Policies, o.Policies)
 }
 
 // inboundsOf resolves the ports of the workload under the policies that have an
 // inbound side.
 func (m mesh) inboundsOf(p *dataplane) []InboundUse {
-	about := []string{anyTarget}
-	carried(p, func(label string) { about = append(about, label) })
-	limits := slices.Collect(inAny(m.at, m.policiesBySelector, about...))
+	limits := slices.Collect(m.inboundPolicies(p))
+	guarded := m.isGuarded()
 	var out []InboundUse
 	net := p.spec.Networking
 	for i := range net.Inbound {
@@ -55,8 +55,11 @@ func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 		x := &inboundKept{Inbound: Inbound{
 			Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Address: address, Port: in.Port,
 			ServiceAddress: cmp.Or(in.ServiceAddress, address), ServicePort: cmp.Or(in.ServicePort, in.Port),
-			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: in.Ready(),
+			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: in.Ready(), Guarded: guarded,
 		}}
+		if guarded {
+			x.TLS = m.tlsOf(p, address, in.Port)
+		}
 		x.Policies = m.inboundConf(p, &x.Inbound, limits)
 		out = append(out, InboundUse{&x.Inbound, &x.kept})
 	}
@@ -64,6 +67,13 @@ func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Address, b.Address))
 	})
 	return out
+}
+
+// inboundPolicies yields the policies with an inbound side that may select p.
+func (m mesh) inboundPolicies(p *dataplane) iter.Seq[*policy] {
+	about := []string{anyTarget}
+	carried(p, func(label string) { about = append(about, label) })
+	return inAny(m.at, m.policiesBySelector, about...)
 }
 
 func (c *collections) inboundConf(p *dataplane, in *Inbound, limits []*policy) Policies {

@@ -73,6 +73,10 @@ type (
 		Edge
 		kept Memo
 	}
+	trustKept struct {
+		Trust
+		kept Memo
+	}
 	secretKept struct {
 		Secret
 		kept Memo

@@ -74,10 +74,12 @@ type answers struct {
 	list  []Endpoint
 	seen  map[string]bool
 	plain bool // one of them is no inbound that takes HTTP/2
+	// waiting do not answer yet.
+	waiting []*dataplane
 }
 
 func (a *answers) members() *members {
-	return &members{list: a.list, http2: len(a.list) > 0 && !a.plain}
+	return &members{list: a.list, http2: len(a.list) > 0 && !a.plain, waiting: a.waiting}
 }
 
 // fromSlice adds the endpoints of a slice that answer for a port.
@@ -97,6 +99,10 @@ func (m mesh) fromSlice(s *api.EndpointSlice, port *api.KubernetesPort, ready, s
 				}
 				if e.Serves() {
 					m.addAnswer(serving, address, p.Port, e.Zone)
+				} else if m.isGuarded() {
+					for p := range m.dataplanesByAddress.Values(m.at, joinedAddress(address, p.Port)) {
+						ready.waiting, serving.waiting = append(ready.waiting, p), append(serving.waiting, p)
+					}
 				}
 			}
 		}

@@ -153,6 +153,7 @@ func dataplaneNotes(x mesh, p *dataplane) []api.Note {
 		notes = append(notes, note(origin, api.Error, Unresolvable, "", "a bug in weft keeps a part of what applies to it from being known, and its sidecar keeps what it has of that; report it: %s", r.Failed))
 	}
 	notes = append(notes, listenerNotes(x, p)...)
+	notes = append(notes, identityNotes(x, p)...)
 	notes = append(notes, reachNotes(x, p)...)
 	list, _ := x.calls.Get(x.at, objectKey(p.object.Ref))
 	if list == nil {

@@ -21,6 +21,10 @@ type Resolved struct {
 	Inbounds  []InboundUse // by port
 	Edges     []EdgeUse    // by port; of an edge dataplane only
 	Secrets   []SecretUse  // by name; those that Edges show
+	Identity  *Identity    // nil for none
+	// TLS says that its sidecar has proved who it is, so that it calls by TLS those who take it.
+	TLS   bool
+	Trust []TrustUse // by name
 	// Clusters are those that the tables of Outbounds name, sorted by name.
 	Clusters []ClusterUse
 	// Failed is the bug because of which not all that applies is known; empty for

@@ -12,8 +12,12 @@ import (
 	"github.com/weftmesh/weft/matcher"
 )
 
-// WorkloadLabel names the workload of a dataplane outside Kubernetes.
-const WorkloadLabel = "kuma.io/workload"
+// WorkloadLabel names the workload of a dataplane outside Kubernetes, ServiceAccountLabel the
+// service account of one in Kubernetes, which is that of its Pod.
+const (
+	WorkloadLabel       = "kuma.io/workload"
+	ServiceAccountLabel = "k8s.kuma.io/service-account"
+)
 
 // Select is the MeshIdentity, of those of its mesh, that a dataplane with labels has: of several
 // that select it the one with most labels, then the smallest name. Nil is none. The order of

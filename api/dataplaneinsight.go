@@ -1,0 +1,34 @@
+package api
+
+// KindDataplaneInsight is internal: the control plane makes such objects of what it hears from
+// sidecars, and puts them into the snapshot that is resolved. No store and no catalogue has them.
+const KindDataplaneInsight = "DataplaneInsight"
+
+// DataplaneInsight is what is known of one dataplane at run time, as far as the configuration
+// of others, or its own, depends on it. Its object has the mesh, namespace and name of the
+// Dataplane; none is as one that says nothing.
+type DataplaneInsight struct {
+	// Identity: its agent has reported a certificate with the names that it should have. Before,
+	// its Envoy is sent nothing that waits for one, but for inbounds that take nothing else.
+	Identity bool
+	// TLS: its Envoy has acknowledged the listeners with the chain mtls and both secrets. Before,
+	// others call those of its inbounds that take plain text in plain text.
+	TLS bool
+	// Plain: callers may not have learnt yet that its endpoints take TLS, so that inbounds whose
+	// mode is Strict go on taking plain text.
+	Plain bool
+	// OverADS: the control plane makes its key, and sends it by ADS (spec/identity.md 2.3).
+	OverADS bool
+	// Shows are the names in the certificate that it has, where those are not all that it should
+	// have: who calls it expects both.
+	Shows []string
+}
+
+// Validate finds nothing: nobody writes it.
+func (*DataplaneInsight) Validate(Path) error { return nil }
+
+// InsightRef names the DataplaneInsight of a Dataplane.
+func InsightRef(dataplane Ref) Ref {
+	dataplane.Kind = KindDataplaneInsight
+	return dataplane
+}

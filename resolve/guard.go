@@ -1,0 +1,175 @@
+package resolve
+
+import (
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/identity"
+)
+
+// Identity is who a dataplane is to others (spec/identity.md 1.2, 2.5).
+type Identity struct {
+	// Names are those of its certificate, URIs, and the first one is a SPIFFE ID; none where
+	// Problem says why.
+	Names   []string
+	Problem string
+	// Origin is the MeshIdentity, or the backend of the Mesh that signs.
+	Origin *api.Origin
+	Life   time.Duration // of the certificate
+	Mode   string        // of inbounds of which no MeshTLS says one: Strict or Permissive
+}
+
+// The modes in which inbounds take mutual TLS.
+const (
+	Strict     = "Strict"
+	Permissive = "Permissive"
+)
+
+// guard is what a mesh says of identities.
+type guard struct {
+	mesh       string
+	authority  *api.Authority // of Mesh.mtls, that is enabled; nil for none
+	at         api.Path       // where it stands
+	identities []*api.Object
+}
+
+// addIdentities derives who each dataplane is. Of a mesh that says nothing of identities each
+// derivation asks only that.
+func (c *collections) addIdentities() {
+	c.insights = derive.Source(c.schema, "insights", derive.Values[api.Object]{})
+	c.guards = derive.Derive(c.schema, "identities said", c.meshObjects, derive.Values[guard]{
+		Equal: func(a, b *guard) bool { return same(*a, *b) },
+	}, func(r *derive.Reader, key string) *guard {
+		o, _ := c.meshObjects.Get(r, key)
+		return mesh{c, r}.guardOf(o)
+	})
+	c.guarded = derive.Derive(c.schema, "identities said at all", c.guards, derive.Values[bool]{Equal: func(a, b *bool) bool { return *a == *b }},
+		func(*derive.Reader, string) *bool { yes := true; return &yes })
+	c.identities = derive.Derive(c.schema, "identities", c.dataplanes, derive.Values[Identity]{
+		Equal: func(a, b *Identity) bool { return same(*a, *b) },
+	}, func(r *derive.Reader, key string) *Identity {
+		x := mesh{c, r}
+		if !x.isGuarded() {
+			return nil
+		}
+		return x.identityOf(need(c.dataplanes, r, key))
+	})
+	c.addTrust()
+	c.addSecured()
+}
+
+// guardOf is nil for a mesh that says nothing of identities.
+func (m mesh) guardOf(o *api.Object) *guard {
+	g := &guard{mesh: o.Name}
+	for x := range m.objects(api.KindMeshIdentity, nil) {
+		g.identities = append(g.identities, x)
+	}
+	trusted := false
+	for range m.objects(api.KindMeshTrust, nil) {
+		trusted = true
+		break
+	}
+	spec, _ := o.Spec.(*api.Mesh)
+	if spec == nil || spec.MTLS == nil {
+		if len(g.identities) == 0 && !trusted {
+			return nil
+		}
+		return g
+	}
+	at := api.Path("mtls")
+	all, _ := spec.MTLS.Authorities(at) // of what is wrong the document's validation tells
+	for i := range all {
+		if spec.MTLS.EnabledBackend != "" && all[i].Name == spec.MTLS.EnabledBackend {
+			g.authority, g.at = &all[i], at.Field("backends").Index(i)
+		}
+	}
+	if len(all) == 0 && len(g.identities) == 0 && !trusted {
+		return nil
+	}
+	return g
+}
+
+// guard is what the mesh says of identities; nil for nothing.
+func (m mesh) guard() *guard {
+	for g := range m.guards.Values(m.at) {
+		return g
+	}
+	return nil
+}
+
+// isGuarded reports whether the mesh says anything of identities.
+func (m mesh) isGuarded() bool {
+	for range m.guarded.Values(m.at) {
+		return true
+	}
+	return false
+}
+
+// identityOf is nil for a dataplane that has none: the mesh proves nobody, and no MeshIdentity
+// selects it.
+func (m mesh) identityOf(p *dataplane) *Identity {
+	g := m.guard()
+	f := identity.Facts{Dataplane: &p.facts, Mesh: p.object.Mesh, Zone: m.in}
+	if zone, ok := p.facts.Labels.Get(api.LabelZone); ok {
+		f.Zone.Name = zone
+	}
+	if p.object.From != nil {
+		f.Zone.Environment = api.EnvKubernetes
+	}
+	f.ServiceAccount, _ = p.facts.Labels.Get(identity.ServiceAccountLabel)
+	if o := identity.Select(g.identities, &p.facts.Labels); o != nil {
+		spec := o.Spec.(*api.MeshIdentity)
+		out := &Identity{Origin: &api.Origin{Ref: o.Ref}, Life: spec.LeafLife(), Mode: Strict}
+		id, err := identity.ByTemplate(spec, f)
+		if err != nil {
+			out.Problem = err.Error()
+			return out
+		}
+		out.Names = []string{id.String()}
+		return out
+	}
+	if g.authority == nil {
+		return nil
+	}
+	out := &Identity{Origin: &api.Origin{Ref: api.Ref{Kind: api.KindMesh, Name: g.mesh}, Field: g.at}, Life: g.authority.LeafLife, Mode: Strict}
+	if g.authority.Permissive {
+		out.Mode = Permissive
+	}
+	names, err := identity.ByTags(f)
+	if err != nil {
+		out.Problem = err.Error()
+		return out
+	}
+	out.Names = names
+	return out
+}
+
+// insightOf is what is known of a dataplane at run time.
+func (m mesh) insightOf(ref api.Ref) *api.DataplaneInsight {
+	if o, _ := m.insights.Get(m.at, objectKey(api.InsightRef(ref))); o != nil {
+		if i, ok := o.Spec.(*api.DataplaneInsight); ok {
+			return i
+		}
+	}
+	return &api.DataplaneInsight{}
+}
+
+// Identity is who a dataplane is; nil for one that has no identity, and not ok where there is
+// no such dataplane. It costs nothing beside what Dataplane does.
+func (m *Model) Identity(ref api.Ref) (*Identity, bool) {
+	r, ok := m.Dataplane(ref)
+	if !ok {
+		return nil, false
+	}
+	return r.Identity, true
+}
+
+// identityNotes say why a dataplane gets no certificate.
+func identityNotes(x mesh, p *dataplane) []api.Note {
+	id, _ := x.identities.Get(x.at, objectKey(p.object.Ref))
+	if id == nil || id.Problem == "" {
+		return nil
+	}
+	return []api.Note{note(p.origin(), api.Error, "SpiffeIDInvalid", "", "by %s it has no name, so it gets no certificate: %s", id.Origin.Ref, id.Problem)}
+}

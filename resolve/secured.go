@@ -1,0 +1,260 @@
+package resolve
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/spiffe"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/derive"
+)
+
+// TLSConf is the conf of the kind of policies that says how inbounds take mutual TLS: which of
+// Strict and Permissive, and what both ends of connections speak; empty where it says nothing.
+type TLSConf interface {
+	InboundMode() string
+	Parameters() TLSParameters
+}
+
+// TLSParameters is what both ends of a connection speak; empty is what weft has unasked.
+type TLSParameters struct {
+	Minimum, Maximum string // 1.2 or 1.3
+	Ciphers          []string
+}
+
+// InboundTLS is how an inbound takes mutual TLS (spec/identity.md 3.2).
+type InboundTLS struct {
+	Mode   string      // Strict or Permissive, as Origin says
+	Origin *api.Origin // the item of a MeshTLS, or what gives the identity
+	// Held says that the mode is Strict, and that plain text is taken until those who send it
+	// have learnt better.
+	Held    bool
+	Domains []string // trust domains in which names are believed, sorted
+	TLSParameters
+	Life    time.Duration // of certificates
+	OverADS bool          // the certificate comes by ADS
+}
+
+// TakesPlain reports whether plain text is taken too.
+func (t *InboundTLS) TakesPlain() bool { return t == nil || t.Mode != Strict || t.Held }
+
+// ClusterTLS is how proxies that have an identity call a destination (spec/identity.md 3.1).
+type ClusterTLS struct {
+	SNI     string
+	Names   []string // SPIFFE IDs of all who answer, sorted
+	Domains []string // theirs, sorted
+	Mesh    string
+	TLSParameters
+}
+
+// secured is how the inbounds of a dataplane take mutual TLS, in their order in the document;
+// nil for those that take plain text alone.
+type secured struct{ list []*InboundTLS }
+
+// addSecured derives how inbounds take mutual TLS.
+func (c *collections) addSecured() {
+	c.tlsKind = slices.IndexFunc(c.kinds, func(k *policies.Kind) bool { _, ok := k.New().(TLSConf); return ok })
+	c.tlsParameters = derive.Derive(c.schema, "versions of TLS", c.guarded, derive.Values[TLSParameters]{
+		Equal: func(a, b *TLSParameters) bool { return same(*a, *b) },
+	}, func(r *derive.Reader, _ string) *TLSParameters { return mesh{c, r}.parameters() })
+	c.secured = derive.Derive(c.schema, "inbounds secured", c.identities, derive.Values[secured]{
+		Equal: func(a, b *secured) bool { return same(*a, *b) },
+	}, func(r *derive.Reader, key string) *secured {
+		return mesh{c, r}.securedOf(need(c.dataplanes, r, key), need(c.identities, r, key))
+	})
+}
+
+// parameters are those of the policies for the whole mesh: no other may say any.
+func (m mesh) parameters() *TLSParameters {
+	if m.tlsKind < 0 {
+		return &TLSParameters{}
+	}
+	var items []*item
+	for x := range m.policiesByKind.Values(m.at, m.kinds[m.tlsKind].Name) {
+		if x.object.Spec.(*policies.Spec).Top().Kind == api.KindMesh {
+			items = append(items, x.inbound...)
+		}
+	}
+	if e := m.folded(items); e != nil {
+		out := e.Conf.(TLSConf).Parameters()
+		return &out
+	}
+	return &TLSParameters{}
+}
+
+// folded is what items about mutual TLS come to; nil for nothing.
+func (m mesh) folded(items []*item) *policies.Effective {
+	slices.SortFunc(items, byRank)
+	all := make(layers, len(m.kinds))
+	for _, it := range items {
+		all[m.tlsKind] = append(all[m.tlsKind], it.byDefault())
+	}
+	return all.overridden(ownOverrides(items)).fold(m.kinds).Of(m.kinds[m.tlsKind].Name)
+}
+
+func (m mesh) securedOf(p *dataplane, id *Identity) *secured {
+	insight := m.insightOf(p.object.Ref)
+	out := &secured{make([]*InboundTLS, len(p.spec.Networking.Inbound))}
+	there := false
+	for i := range p.spec.Networking.Inbound {
+		mode, origin := m.modeOf(p, &p.spec.Networking.Inbound[i], id)
+		if mode != Strict && !insight.Identity {
+			continue
+		}
+		there = true
+		t := &InboundTLS{Mode: mode, Origin: origin, Held: mode == Strict && insight.Plain, Life: id.Life, OverADS: insight.OverADS}
+		for p := range m.tlsParameters.Values(m.at) {
+			t.TLSParameters = *p
+		}
+		for name := range m.domains.All(m.at) {
+			t.Domains = append(t.Domains, name)
+		}
+		out.list[i] = t
+	}
+	if !there {
+		return nil
+	}
+	return out
+}
+
+// modeOf is the mode of an inbound, and who says so.
+func (m mesh) modeOf(p *dataplane, in *api.Inbound, id *Identity) (string, *api.Origin) {
+	if m.tlsKind < 0 {
+		return id.Mode, id.Origin
+	}
+	at := &Inbound{Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Port: in.Port}
+	var items []*item
+	for x := range m.inboundPolicies(p) {
+		if x.kind == m.tlsKind && x.selector.Selects(&p.facts) && x.selector.SelectsInbound(&p.facts, in.Tags) && x.onSection(at) {
+			items = append(items, x.inbound...)
+		}
+	}
+	e := m.folded(items)
+	if e == nil || e.Conf.(TLSConf).InboundMode() == "" {
+		return id.Mode, id.Origin
+	}
+	f, _ := e.Get("mode")
+	return e.Conf.(TLSConf).InboundMode(), f.Winner().Origin
+}
+
+// tlsOf is how an inbound of a dataplane takes mutual TLS: several at one address and port have
+// one listener, which is as the first says.
+func (m mesh) tlsOf(p *dataplane, address string, port uint32) *InboundTLS {
+	s, _ := m.secured.Get(m.at, objectKey(p.object.Ref))
+	if s == nil {
+		return nil
+	}
+	net := p.spec.Networking
+	for i := range net.Inbound {
+		if in := &net.Inbound[i]; in.Port == port && in.State != "Ignored" && cmp.Or(in.Address, net.Address) == address {
+			return s.list[i]
+		}
+	}
+	return nil
+}
+
+// peers are the names of those who answer for a destination.
+type peers struct{ names, domains []string }
+
+// withPeers says of a mesh with identities which of x are called in plain text, and who all of
+// them are: those too that are not ready yet, so that a name is expected before it is shown.
+func (m mesh) withPeers(x *members) *members {
+	waiting := x.waiting
+	x.waiting = nil
+	if !m.isGuarded() {
+		return x
+	}
+	names := map[string]bool{}
+	add := func(p *dataplane, insight *api.DataplaneInsight) {
+		id, _ := m.identities.Get(m.at, objectKey(p.object.Ref))
+		if id == nil {
+			return
+		}
+		for _, name := range slices.Concat(id.Names, insight.Shows) {
+			if _, err := spiffe.Parse(name); err == nil {
+				names[name] = true
+			}
+		}
+	}
+	for i := range x.list {
+		e := &x.list[i]
+		e.Plain = true
+		if e.Dataplane == (api.Ref{}) {
+			continue
+		}
+		p, _ := m.dataplanes.Get(m.at, objectKey(e.Dataplane))
+		if p == nil {
+			continue
+		}
+		insight := m.insightOf(e.Dataplane)
+		t := m.tlsOf(p, e.Address, e.Port)
+		e.Plain = t.TakesPlain() && (t == nil || !insight.TLS)
+		add(p, insight)
+	}
+	for _, p := range waiting {
+		add(p, m.insightOf(p.object.Ref))
+	}
+	if len(names) == 0 {
+		return x
+	}
+	x.peers = &peers{names: slices.Sorted(maps.Keys(names))}
+	domains := map[string]bool{}
+	for _, name := range x.peers.names {
+		id, _ := spiffe.Parse(name)
+		domains[id.Domain] = true
+	}
+	x.peers.domains = slices.Sorted(maps.Keys(domains))
+	return x
+}
+
+// clusterTLS is how a destination is called by TLS; nil where nobody answers who has a name.
+func (m mesh) clusterTLS(d *Destination, p *peers) *ClusterTLS {
+	if p == nil {
+		return nil
+	}
+	out := &ClusterTLS{Names: p.names, Domains: p.domains, Mesh: m.guard().mesh}
+	out.SNI = serverName(d, out.Mesh)
+	for p := range m.tlsParameters.Values(m.at) {
+		out.TLSParameters = *p
+	}
+	return out
+}
+
+// serverName is what clients name in TLS: p<port>.<name>[.<namespace>].<mesh>.weft. Labels are
+// those of DNS (spec/identity.md 3.1).
+func serverName(d *Destination, mesh string) string {
+	labels := []string{d.Name}
+	if d.Port != 0 {
+		labels = []string{"p" + strconv.FormatUint(uint64(d.Port), 10), d.Name}
+	}
+	if d.Namespace != "" {
+		labels = append(labels, d.Namespace)
+	}
+	labels = append(labels, mesh)
+	for i, l := range labels {
+		labels[i] = hostLabels(l)
+	}
+	return strings.Join(labels, ".") + ".weft"
+}
+
+// longestLabel is how long a label of DNS is at most.
+const longestLabel = 63
+
+// hostLabels is text as labels of DNS: what is too long is cut, and a hash says of what.
+func hostLabels(text string) string {
+	labels := strings.Split(strings.ReplaceAll(text, "_", "-"), ".")
+	for i, l := range labels {
+		if len(l) > longestLabel {
+			sum := sha256.Sum256([]byte(l))
+			labels[i] = l[:longestLabel-9] + "-" + hex.EncodeToString(sum[:4])
+		}
+	}
+	return strings.Join(labels, ".")
+}

@@ -1,0 +1,176 @@
+package resolve_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/worlds"
+	"github.com/weftmesh/weft/policies/tls"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// withIdentities is a composition that knows identities and how inbounds take mutual TLS.
+func withIdentities(t testing.TB) *composition {
+	t.Helper()
+	c := newComposition(t)
+	c.kinds = append(slices.Clone(c.kinds), tls.Kind)
+	c.catalog = api.NewCatalog(append(append(world.Types(), api.IdentityTypes()...), tls.Kind.Type())...)
+	return c
+}
+
+// secureMesh is a Mesh, which decoding still refuses.
+func secureMesh(t worlds.Fataler, mtls string) *api.Object {
+	t.Helper()
+	spec := &api.Mesh{}
+	if err := json.Unmarshal([]byte(`{"meshServices":{"mode":"Everywhere"},"mtls":`+mtls+`}`), spec); err != nil {
+		t.Fatalf("%v", err)
+	}
+	return &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: spec}
+}
+
+// The authorities of a Mesh.
+const (
+	strictMTLS     = `{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin"}]}`
+	permissiveMTLS = `{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin","mode":"PERMISSIVE","dpCert":{"rotation":{"expiration":"1h"}}}]}`
+	noMTLS         = `{"backends":[{"name":"ca","type":"builtin"}]}`
+)
+
+// insightOn is what is known of a dataplane.
+func insightOn(name string, i api.DataplaneInsight) *api.Object {
+	return &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: name}), Spec: &i}
+}
+
+// identityDocument draws a document about identities, or what is known of a dataplane.
+func identityDocument(t *rapid.T, c *composition) *api.Object {
+	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
+	yes := func(label string) bool { return rapid.Bool().Draw(t, label) }
+	switch pick("about", "mesh", "identity", "trust", "tls", "insight", "insight") {
+	case "mesh":
+		return secureMesh(t, pick("mtls", strictMTLS, permissiveMTLS, noMTLS, "null"))
+	case "identity":
+		return worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshIdentity","mesh":"default","name":%q,"spec":{"selector":{"dataplane":{"matchLabels":{%s}}},
+			"spiffeID":{"trustDomain":%q,"path":"/x/{{ label \"team\" }}"},"provider":{"type":"Spire"}}}`, pick("identity", "i1", "i2"), pick("labels", "", `"team":"x"`, `"team":"y"`), pick("domain", "td", "default")))
+	case "trust":
+		return &api.Object{Ref: api.Ref{Kind: api.KindMeshTrust, Mesh: "default", Name: pick("trust", "t1", "t2")}, Spec: &api.MeshTrust{TrustDomain: pick("domain", "td", "default")}}
+	case "tls":
+		top, params := pick("top", `{"kind":"Mesh"}`, `{"kind":"Dataplane","labels":{"team":"x"}}`, `{"kind":"Dataplane","sectionName":"main"}`), ""
+		if top == `{"kind":"Mesh"}` {
+			params = pick("parameters", "", `,"tlsVersion":{"max":"TLS13"}`)
+		}
+		return worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshTLS","mesh":"default","name":%q,"spec":{"targetRef":%s,"rules":[{%q:{"mode":%q%s}}]}}`,
+			pick("policy", "p1", "p2"), top, pick("field", "default", "default", "override"), pick("mode", "Strict", "Permissive"), params))
+	}
+	i := api.DataplaneInsight{Identity: yes("identity"), TLS: yes("tls"), Plain: yes("plain")}
+	if yes("old") {
+		i.Shows = []string{"spiffe://old/" + pick("shown", "a", "b")}
+	}
+	return insightOn(pick("dataplane", "a", "b", "c", "d"), i)
+}
+
+// secureText is what is resolved about identities.
+func secureText(r *resolve.Resolved) string {
+	var b strings.Builder
+	text := func(v any) string { out, _ := json.Marshal(v); return string(out) }
+	fmt.Fprintf(&b, "%s identity %s tls %v\n", r.Ref.Name, text(r.Identity), r.TLS)
+	for _, t := range r.Trust {
+		fmt.Fprintf(&b, " trust %s", t.Name)
+		for _, d := range t.Domains {
+			fmt.Fprintf(&b, " %s (%d roots)", d.Name, len(d.Roots))
+		}
+		b.WriteString("\n")
+	}
+	for _, in := range r.Inbounds {
+		fmt.Fprintf(&b, " in %s guarded %v %s\n", in.Name, in.Guarded, text(in.TLS))
+	}
+	for _, c := range r.Clusters {
+		fmt.Fprintf(&b, " cluster %s %s", c.Cluster.Name, text(c.TLS))
+		for _, e := range c.List {
+			fmt.Fprintf(&b, " %s:%d plain %v", e.Address, e.Port, e.Plain)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func secureDump(m *resolve.Model) string {
+	var b strings.Builder
+	for r := range m.Dataplanes("") {
+		b.WriteString(secureText(r))
+	}
+	return b.String() + dump(m)
+}
+
+// TestUpdateEqualsCompileWithIdentities is the law of updates in worlds in which documents about
+// identities, and what is known of sidecars, change too.
+func TestUpdateEqualsCompileWithIdentities(t *testing.T) {
+	t.Parallel()
+	c := withIdentities(t)
+	rapid.Check(t, func(t *rapid.T) {
+		snapshot := api.NewSnapshot(0)
+		model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+		for step := range rapid.IntRange(1, 12).Draw(t, "steps") {
+			var changes []api.Change
+			if rapid.Bool().Draw(t, "about identities") {
+				changes = worlds.ChangesOf(t, snapshot, func(t *rapid.T) *api.Object { return identityDocument(t, c) })
+			} else {
+				changes = worlds.Changes(t, c.catalog, snapshot)
+			}
+			snapshot = snapshot.With(uint64(step+1), changes)
+			next, affected := model.Update(snapshot, changes)
+			clean, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+			if diff := cmp.Diff(secureDump(clean), secureDump(next)); diff != "" {
+				t.Fatalf("step %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", step, diff, describe(changes))
+			}
+			if diff := cmp.Diff(clean.Kept(), next.Kept()); diff != "" {
+				t.Fatalf("step %d: compiled (-) and updated (+) keep different things:\n%s\nchanges: %s", step, diff, describe(changes))
+			}
+			checkAffected(t, model, next, affected, changes)
+			model = next
+		}
+	})
+}
+
+// TestInsightOfOneDataplane: what is heard of one sidecar changes the endpoints of what it
+// serves, and of others no inbound, no outbound and no cluster.
+func TestInsightOfOneDataplane(t *testing.T) {
+	t.Parallel()
+	c := withIdentities(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := api.NewSnapshot(0)
+		for i := range 6 {
+			s = s.With(uint64(i+1), worlds.Changes(t, c.catalog, s))
+		}
+		s = s.With(8, []api.Change{{After: secureMesh(t, permissiveMTLS)}, {After: insightOn("a", api.DataplaneInsight{Identity: true})}})
+		model, _ := resolve.Compile(s, c.dialects, c.kinds)
+		changes := []api.Change{{After: insightOn("a", api.DataplaneInsight{Identity: true, TLS: true})}}
+		next, affected := model.Update(s.With(9, changes), changes)
+		for r := range next.Dataplanes("") {
+			old, _ := model.Dataplane(r.Ref)
+			if !slices.Equal(old.Outbounds, r.Outbounds) || !slices.Equal(old.Inbounds, r.Inbounds) || !slices.Equal(old.Trust, r.Trust) {
+				t.Fatalf("%s has other listeners or secrets", r.Ref)
+			}
+			serves := false
+			for i, now := range r.Clusters {
+				was := old.Clusters[i]
+				if was.Cluster != now.Cluster {
+					t.Fatalf("%s has another cluster %s", r.Ref, now.Cluster.Name)
+				}
+				about := slices.ContainsFunc(now.List, func(e resolve.Endpoint) bool { return e.Dataplane.Name == "a" && e.Dataplane.Mesh == "default" })
+				if serves = serves || about; was.Endpoints != now.Endpoints && !about {
+					t.Fatalf("%s has other endpoints of %s", r.Ref, now.Cluster.Name)
+				}
+			}
+			if !serves && slices.Contains(affected.Dataplanes, r.Ref) {
+				t.Fatalf("%s is affected", r.Ref)
+			}
+		}
+	})
+}

@@ -1,0 +1,137 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
+)
+
+// Trust is whom proxies believe, by the name that they ask for it: the authorities of some
+// trust domains.
+type Trust struct {
+	Name    string
+	Domains []TrustDomain // by name
+}
+
+// TrustDomain is who speaks for a trust domain.
+type TrustDomain struct {
+	Name  string
+	Roots [][]byte // certificates in DER form, sorted; none: nobody is believed
+}
+
+// TrustUse is a Trust, and what stands beside it.
+type TrustUse struct {
+	*Trust
+	Kept *Memo
+}
+
+// allDomains is the key of the Trust in all domains.
+const allDomains = "*"
+
+// TrustName is the name of the Trust of a mesh in some domains; in all of them where none are
+// named (spec/identity.md 3.1).
+func TrustName(mesh string, domains ...string) string {
+	name := "mesh_ca:secret:" + mesh
+	if len(domains) > 0 {
+		name += ":" + strings.Join(domains, ",")
+	}
+	return name
+}
+
+// addTrust derives who speaks for each domain.
+func (c *collections) addTrust() {
+	c.domains = derive.Derive(c.schema, "trust domains", c.otherObjects.Index(func(_ string, o *api.Object, add func(string)) {
+		if t, ok := o.Spec.(*api.MeshTrust); ok {
+			add(t.TrustDomain)
+		}
+	}), derive.Values[TrustDomain]{Equal: func(a, b *TrustDomain) bool { return same(*a, *b) }}, func(r *derive.Reader, name string) *TrustDomain {
+		d := &TrustDomain{Name: name}
+		for o := range (mesh{c, r}).objects(api.KindMeshTrust, nil) {
+			if t := o.Spec.(*api.MeshTrust); t.TrustDomain == name {
+				for _, root := range t.Roots() {
+					d.Roots = append(d.Roots, root.Raw)
+				}
+			}
+		}
+		slices.SortFunc(d.Roots, slices.Compare)
+		d.Roots = slices.CompactFunc(d.Roots, slices.Equal)
+		return d
+	})
+}
+
+// addTrusts derives what proxies are sent of it: all of it, and what each cluster needs.
+func (c *collections) addTrusts() {
+	all := c.guards.Index(func(_ string, _ *guard, add func(string)) { add(allDomains) })
+	some := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) {
+		if x.TLS != nil {
+			add(strings.Join(x.TLS.Domains, ","))
+		}
+	})
+	c.trusts = derive.Derive(c.schema, "trust", derive.Union(all, some), derive.Values[trustKept]{
+		Equal: func(a, b *trustKept) bool { return same(a.Trust, b.Trust) },
+	}, func(r *derive.Reader, key string) *trustKept {
+		x := mesh{c, r}
+		g := x.guard()
+		if g == nil {
+			return nil
+		}
+		if key == allDomains {
+			out := &trustKept{Trust: Trust{Name: TrustName(g.mesh)}}
+			for d := range c.domains.Values(r) {
+				out.Domains = append(out.Domains, *d)
+			}
+			if len(out.Domains) == 0 { // what believes nobody has a domain too
+				out.Domains = []TrustDomain{{Name: g.mesh}}
+			}
+			slices.SortFunc(out.Domains, func(a, b TrustDomain) int { return cmp.Compare(a.Name, b.Name) })
+			return out
+		}
+		names := strings.Split(key, ",")
+		out := &trustKept{Trust: Trust{Name: TrustName(g.mesh, names...)}}
+		for _, name := range names {
+			d := TrustDomain{Name: name}
+			if known, _ := c.domains.Get(r, name); known != nil {
+				d = *known
+			}
+			out.Domains = append(out.Domains, d)
+		}
+		return out
+	})
+}
+
+// secure says who r is, and whom it believes.
+func (m mesh) secure(r *Resolved) {
+	r.Identity, _ = m.identities.Get(m.at, objectKey(r.Ref))
+	if r.Identity == nil {
+		return
+	}
+	r.TLS = m.insightOf(r.Ref).Identity
+	r.Trust = m.trustOf(r)
+}
+
+// trustOf is whom the proxy of r believes, by name: where its inbounds take mutual TLS everybody
+// of the mesh, and for each cluster those of its domains.
+func (m mesh) trustOf(r *Resolved) []TrustUse {
+	var keys []string
+	if slices.ContainsFunc(r.Inbounds, func(i InboundUse) bool { return i.TLS != nil }) {
+		keys = append(keys, allDomains)
+	}
+	if r.TLS {
+		for _, c := range r.Clusters {
+			if c.TLS != nil {
+				keys = append(keys, strings.Join(c.TLS.Domains, ","))
+			}
+		}
+	}
+	slices.Sort(keys)
+	var out []TrustUse
+	for _, key := range slices.Compact(keys) {
+		if t, _ := m.trusts.Get(m.at, key); t != nil {
+			out = append(out, TrustUse{&t.Trust, &t.kept})
+		}
+	}
+	return out
+}
