@@ -71,6 +71,11 @@ test-ui: tools build ## the GUI in Chromium, against this program with real Envo
 	@hack/ui tools
 	WEFT_ENVOY='$(ENVOY_BIN)' WEFT='$(CURDIR)/$(BIN)' hack/ui test
 
+.PHONY: test-ui-kube
+test-ui-kube: tools tools-kube ## the GUI in Chromium as a user of one namespace of a cluster sees it
+	@hack/ui tools
+	REQUIRE_KUBE=1 REQUIRE_BROWSER=1 $(GO) test -count=1 -timeout 10m -run APIServerShowsUsersTheirPart $(TESTFLAGS) ./control
+
 .PHONY: screenshots
 screenshots: tools build ## write docs/screenshots anew
 	@hack/ui tools

@@ -15,25 +15,7 @@ import (
 // list there, and of lists the part of their namespaces (spec/kubernetes.md 7.5).
 func TestAPIServerSaysWhatUsersSee(t *testing.T) {
 	t.Parallel()
-	a := admitting(t, func(c *control.Config) { c.AdminAuth, c.APITLS, c.APIExpose = "token", "127.0.0.1:0", true })
-	a.trustRoots()
-	const rbac = "/apis/rbac.authorization.k8s.io/v1/"
-	create(t, a.Cluster, rbac+"clusterroles", `{metadata: {name: viewer}, rules: [{apiGroups: [kuma.io], resources: [meshretries, dataplanes], verbs: [get, list]},
-{apiGroups: [kuma.io], resources: [dataplanes/explain], verbs: [get]}]}`)
-	for name, path := range map[string]string{"reader": "namespaces/on/rolebindings", "operator": "clusterrolebindings"} {
-		role := map[string]string{"reader": "viewer", "operator": "cluster-admin"}[name]
-		create(t, a.Cluster, "/api/v1/namespaces/on/serviceaccounts", `metadata: {name: `+name+`}`)
-		create(t, a.Cluster, rbac+path, fmt.Sprintf(`{metadata: {name: %[1]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[2]s}, subjects: [{kind: ServiceAccount, name: %[1]s, namespace: "on"}]}`, name, role))
-	}
-	for _, namespace := range []string{"on", "off"} {
-		create(t, a.Cluster, "/apis/kuma.io/v1alpha1/namespaces/"+namespace+"/meshretries", retryOf("r", "{numRetries: 3}", ""))
-		create(t, a.Cluster, "/apis/kuma.io/v1alpha1/namespaces/"+namespace+"/dataplanes", `{apiVersion: kuma.io/v1alpha1, kind: Dataplane, metadata: {name: vm},
-spec: {networking: {address: 198.51.100.9, inbound: [{port: 80, tags: {kuma.io/service: vm, kuma.io/protocol: http}}], outbound: [{port: 10001, tags: {kuma.io/service: vm}}]}}}`)
-	}
-	eventually(t, "all is read", func() bool {
-		code, text := a.plane.call(http.MethodGet, "/meshes/default/dataplanes", "")
-		return code == http.StatusOK && strings.Contains(text, `"vm.on"`) && strings.Contains(text, `"vm.off"`) && strings.Contains(a.plane.want(http.StatusOK, http.MethodGet, "/meshes/default/meshretries", ""), `"total":2`)
-	})
+	a := withUsers(t)
 	reader, operator, ordinary := a.tokenOf("reader", "weft-api"), a.tokenOf("operator", "weft-api"), a.tokenOf("operator", "")
 	const mesh = "/meshes/default"
 	for _, c := range []struct {
@@ -84,6 +66,32 @@ spec: {networking: {address: 198.51.100.9, inbound: [{port: 80, tags: {kuma.io/s
 			t.Errorf("%s %s tells of another namespace: %.300s", c.method, c.path, text)
 		}
 	}
+}
+
+// withUsers is a cluster with the same documents in two namespaces, an account reader that may
+// read in one of them, and an account operator that may do everything.
+func withUsers(t *testing.T) *admitted {
+	t.Helper()
+	a := admitting(t, func(c *control.Config) { c.AdminAuth, c.APITLS, c.APIExpose = "token", "127.0.0.1:0", true })
+	a.trustRoots()
+	const rbac = "/apis/rbac.authorization.k8s.io/v1/"
+	create(t, a.Cluster, rbac+"clusterroles", `{metadata: {name: viewer}, rules: [{apiGroups: [kuma.io], resources: [meshretries, dataplanes], verbs: [get, list]},
+{apiGroups: [kuma.io], resources: [dataplanes/explain], verbs: [get]}]}`)
+	for name, path := range map[string]string{"reader": "namespaces/on/rolebindings", "operator": "clusterrolebindings"} {
+		role := map[string]string{"reader": "viewer", "operator": "cluster-admin"}[name]
+		create(t, a.Cluster, "/api/v1/namespaces/on/serviceaccounts", `metadata: {name: `+name+`}`)
+		create(t, a.Cluster, rbac+path, fmt.Sprintf(`{metadata: {name: %[1]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[2]s}, subjects: [{kind: ServiceAccount, name: %[1]s, namespace: "on"}]}`, name, role))
+	}
+	for _, namespace := range []string{"on", "off"} {
+		create(t, a.Cluster, "/apis/kuma.io/v1alpha1/namespaces/"+namespace+"/meshretries", retryOf("r", "{numRetries: 3}", ""))
+		create(t, a.Cluster, "/apis/kuma.io/v1alpha1/namespaces/"+namespace+"/dataplanes", `{apiVersion: kuma.io/v1alpha1, kind: Dataplane, metadata: {name: vm},
+spec: {networking: {address: 198.51.100.9, inbound: [{port: 80, tags: {kuma.io/service: vm, kuma.io/protocol: http}}], outbound: [{port: 10001, tags: {kuma.io/service: vm}}]}}}`)
+	}
+	eventually(t, "all is read", func() bool {
+		code, text := a.plane.call(http.MethodGet, "/meshes/default/dataplanes", "")
+		return code == http.StatusOK && strings.Contains(text, `"vm.on"`) && strings.Contains(text, `"vm.off"`) && strings.Contains(a.plane.want(http.StatusOK, http.MethodGet, "/meshes/default/meshretries", ""), `"total":2`)
+	})
+	return a
 }
 
 // asks is one request to the API by HTTPS.

@@ -15,6 +15,11 @@ export interface Answer<T> {
 // useAsk asks for what path names; undefined asks nothing. The last answer stays while the
 // same path is asked again.
 export function useAsk<T>(path: () => string | undefined, pace: 'follow' | 'slow' = 'follow'): Answer<T> {
+  return useQuestion<T>(path, (at, signal) => get<T>(at, signal), pace)
+}
+
+// useQuestion is useAsk where more than one question may be needed for an answer.
+export function useQuestion<T>(path: () => string | undefined, of: (path: string, signal: AbortSignal) => Promise<T>, pace: 'follow' | 'slow' = 'follow'): Answer<T> {
   const data = shallowRef<T>()
   const error = shallowRef<ApiError>()
   const loading = shallowRef(false)
@@ -33,7 +38,7 @@ export function useAsk<T>(path: () => string | undefined, pace: 'follow' | 'slow
     const mine = (stop = new AbortController())
     loading.value = true
     try {
-      const answer = await get<T>(at, mine.signal)
+      const answer = await of(at, mine.signal)
       if (mine.signal.aborted) return
       data.value = answer
       error.value = undefined

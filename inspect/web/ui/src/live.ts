@@ -32,6 +32,9 @@ export function onEvent(f: (e: WeftEvent) => void): void {
   onScopeDispose(() => listeners.delete(f))
 }
 
+// denied says why who asks may not follow; then screens ask again every ten seconds.
+export const denied = ref('')
+
 let seen = '' // the id of the last event, by which the stream goes on where it was cut off
 let waiting: ReturnType<typeof setTimeout> | undefined
 let last = 0
@@ -93,6 +96,15 @@ async function follow(signal: AbortSignal): Promise<void> {
   }
 }
 
+async function nowAndThen(why: string, signal: AbortSignal): Promise<void> {
+  denied.value = why
+  while (!signal.aborted) {
+    await new Promise((done) => setTimeout(done, 10_000))
+    if (!signal.aborted) refresh()
+  }
+  denied.value = ''
+}
+
 async function run(signal: AbortSignal): Promise<void> {
   let wait = 500
   while (!signal.aborted) {
@@ -104,6 +116,7 @@ async function run(signal: AbortSignal): Promise<void> {
       if (signal.aborted) return
       if (e instanceof ApiError && (e.status === 401 || e.status === 403)) {
         state.value = 'off'
+        if (e.status === 403) await nowAndThen(e.message, signal)
         return // another token starts it again
       }
     }

@@ -109,8 +109,8 @@ export async function startBrowser() {
 // openPage is a page that has the token, unless told otherwise. finish fails if the page said
 // anything on its console, failed somewhere, or asked anybody but the server. Answers of the
 // API that a test expects to be errors are named by their paths.
-export async function openPage(browser, world, { scheme = 'light', withToken = true, expected = [], width = 1360, height = 900 } = {}) {
-  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height }, baseURL: world.server, reducedMotion: 'reduce' })
+export async function openPage(browser, world, { scheme = 'light', ignoreHTTPSErrors = false, withToken = true, expected = [], width = 1360, height = 900 } = {}) {
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height }, baseURL: world.server, ignoreHTTPSErrors, reducedMotion: 'reduce' })
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const page = await context.newPage()
   page.setDefaultTimeout(patience)
