@@ -47,6 +47,12 @@ type collections struct {
 	tlsParameters *derive.Collection[TLSParameters]
 	secured       *derive.Collection[secured]
 
+	// What policies say together whose confs add up, by kind and by the policies.
+	saidSets   *derive.Collection[saidSets]
+	bySaidSet  *derive.Group[saidSets]
+	ownDomains *derive.Collection[string] // in which workloads of the mesh have names
+	together   *derive.Collection[saidTogether]
+
 	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind   *derive.Index[policy]
 	routesByName, routesByTarget, routesByHost, routesByRead, routesByEdges *derive.Index[routeObject]
 	routesByAddress                                                         *derive.Index[routeObject]
@@ -128,6 +134,7 @@ func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zon
 	c.addMeanings()
 	c.addIndexes()
 	c.addIdentities()
+	c.addTogether()
 	c.addVIPs()
 	c.addGenerators()
 	c.addDestinations()

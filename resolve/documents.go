@@ -81,7 +81,7 @@ func (c *collections) addMeanings() {
 	c.policies = read(c, "policies read", c.policyObjects, func(o *api.Object) *policy {
 		i := slices.IndexFunc(c.kinds, func(k *policies.Kind) bool { return k.Name == o.Kind })
 		spec, ok := o.Spec.(*policies.Spec)
-		if i < 0 || !ok || o.Shadow() {
+		if i < 0 || !ok || o.Shadow() && c.kinds[i].Collect == nil { // what adds up counts what a shadow would change
 			return nil
 		}
 		return newPolicy(o, spec, i)

@@ -60,7 +60,7 @@ func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 		if guarded {
 			x.TLS = m.tlsOf(p, address, in.Port)
 		}
-		x.Policies = m.inboundConf(p, &x.Inbound, limits)
+		x.Policies = m.withTogether(p, i, m.inboundConf(p, &x.Inbound, limits))
 		out = append(out, InboundUse{&x.Inbound, &x.kept})
 	}
 	slices.SortFunc(out, func(a, b InboundUse) int {
@@ -79,7 +79,7 @@ func (m mesh) inboundPolicies(p *dataplane) iter.Seq[*policy] {
 func (c *collections) inboundConf(p *dataplane, in *Inbound, limits []*policy) Policies {
 	var items []*item
 	for _, x := range limits {
-		if !x.selector.Selects(&p.facts) || !x.selector.SelectsInbound(&p.facts, in.Tags) || !x.onSection(in) {
+		if c.kinds[x.kind].Collect != nil || !x.selector.Selects(&p.facts) || !x.selector.SelectsInbound(&p.facts, in.Tags) || !x.onSection(in) {
 			continue
 		}
 		items = append(items, x.inbound...)

@@ -1,0 +1,156 @@
+package resolve_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/worlds"
+	"github.com/weftmesh/weft/policies/permission"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// withPermissions is a composition that knows who may call, too.
+func withPermissions(t testing.TB) *composition {
+	t.Helper()
+	c := withIdentities(t)
+	c.kinds = append(slices.Clone(c.kinds), permission.Kind)
+	c.catalog = api.NewCatalog(append(slices.Clone(c.catalog.Types()), permission.Kind.Type())...)
+	return c
+}
+
+// permissionDocument draws one of namespace, empty for outside Kubernetes.
+func permissionDocument(t *rapid.T, c *composition, namespace string) *api.Object {
+	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
+	top := pick("top", `{"kind":"Mesh"}`, `{"kind":"Mesh"}`, `{"kind":"Dataplane","labels":{"team":"x"}}`, `{"kind":"Dataplane","sectionName":"main"}`, `{"kind":"MeshSubset","tags":{"kuma.io/service":"web"}}`)
+	who := pick("who", `{"spiffeID":{"type":"Exact","value":"spiffe://default/web"}}`, `{"spiffeID":{"type":"Prefix","value":"spiffe://default"}}`, `{"anonymous":true}`, `{"http":{"methods":["GET"]}}`)
+	says := fmt.Sprintf(`"rules":[{%q:{%q:[%s]}}]`, pick("part", "default", "default", "override"), pick("list", "deny", "allow", "allowWithShadowDeny"), who)
+	if rapid.Bool().Draw(t, "from") {
+		says = fmt.Sprintf(`"from":[{"targetRef":%s,"default":{"action":%q}}]`, pick("from whom", `{"kind":"Mesh"}`, `{"kind":"MeshService","name":"web"}`), pick("action", "Allow", "Deny"))
+	}
+	labels := pick("labels", "", "", `"kuma.io/effect":"shadow"`)
+	if namespace != "" {
+		labels = strings.Trim(fmt.Sprintf(`"k8s.kuma.io/namespace":%q,%s`, namespace, labels), ",")
+	}
+	o := worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshTrafficPermission","mesh":"default","name":%q,"labels":{%s},"spec":{"targetRef":%s,%s}}`, pick("policy", "p1", "p2", "p3")+namespace, labels, top, says))
+	return o
+}
+
+// verdictsOf are what becomes of some requests at the inbounds of a dataplane.
+func verdictsOf(r *resolve.Resolved) string {
+	var b strings.Builder
+	for _, in := range r.Inbounds {
+		p := permission.Of(in.Policies.Of(permission.Kind.Name))
+		for _, a := range []permission.Asked{
+			{Names: []string{"spiffe://default/web"}, Request: &route.Request{Method: "GET", Path: "/"}}, {Names: []string{"spiffe://default/web"}},
+			{Names: []string{"spiffe://default/orders"}, Request: &route.Request{Method: "POST", Path: "/"}}, {Names: []string{"spiffe://td/x/x"}}, {},
+		} {
+			v := p.Decide(&a)
+			fmt.Fprintf(&b, "%s %s %v %v %d", r.Ref.Name, in.Name, a.Names, v.Allowed, v.Tier)
+			if v.By != nil {
+				b.WriteString(" " + v.By.Name)
+			}
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}
+
+// TestUpdateEqualsCompileWithPermissions is the law of updates in worlds in which it changes
+// who may call whom: verdicts are those of a model that is compiled from nothing, and whose
+// inbounds are judged alike shares what is said of them.
+func TestUpdateEqualsCompileWithPermissions(t *testing.T) {
+	t.Parallel()
+	c := withPermissions(t)
+	rapid.Check(t, func(t *rapid.T) {
+		snapshot := api.NewSnapshot(0)
+		model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+		for step := range rapid.IntRange(1, 12).Draw(t, "steps") {
+			var changes []api.Change
+			switch rapid.IntRange(0, 4).Draw(t, "about") {
+			case 0, 1:
+				changes = worlds.ChangesOf(t, snapshot, func(t *rapid.T) *api.Object { return permissionDocument(t, c, "") })
+			case 2:
+				changes = worlds.ChangesOf(t, snapshot, func(t *rapid.T) *api.Object { return identityDocument(t, c) })
+			default:
+				changes = worlds.Changes(t, c.catalog, snapshot)
+			}
+			snapshot = snapshot.With(uint64(step+1), changes)
+			next, affected := model.Update(snapshot, changes)
+			clean, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+			if diff := cmp.Diff(judged(clean)+dump(clean), judged(next)+dump(next)); diff != "" {
+				t.Fatalf("step %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", step, diff, describe(changes))
+			}
+			if diff := cmp.Diff(clean.Kept(), next.Kept()); diff != "" {
+				t.Fatalf("step %d: compiled (-) and updated (+) keep different things:\n%s\nchanges: %s", step, diff, describe(changes))
+			}
+			checkAffected(t, model, next, affected, changes)
+			checkReach(t, next)
+			checkNotes(t, next)
+			checkSelected(t, next)
+			model = next
+		}
+	})
+}
+
+func judged(m *resolve.Model) string {
+	var b strings.Builder
+	for r := range m.Dataplanes("") {
+		b.WriteString(verdictsOf(r))
+	}
+	return b.String()
+}
+
+// TestNamespacesStayApart: what is edited in one namespace changes no verdict in another, and
+// nothing there is worked out anew (spec/identity.md 7, I12).
+func TestNamespacesStayApart(t *testing.T) {
+	t.Parallel()
+	c := withPermissions(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := api.NewSnapshot(0)
+		var changes []api.Change
+		for i, ns := range []string{"a", "a", "b", "b"} {
+			changes = append(changes, api.Change{After: worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":"d%d.%s","labels":{"k8s.kuma.io/namespace":%q,"team":%q},
+				"networking":{"address":"10.0.0.%d","inbound":[{"port":80,"name":"main","tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}]}}`, i, ns, ns, []string{"x", "y"}[i%2], i+1))})
+		}
+		changes = append(changes, api.Change{After: secureMesh(t, strictMTLS)})
+		for range rapid.IntRange(0, 4).Draw(t, "policies") {
+			changes = append(changes, api.Change{After: permissionDocument(t, c, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace"))})
+		}
+		s = s.With(1, changes)
+		model, _ := resolve.Compile(s, c.dialects, c.kinds)
+		edit := []api.Change{{After: permissionDocument(t, c, "a")}}
+		next, affected := model.Update(s.With(2, edit), edit)
+		for r := range next.Dataplanes("") {
+			if was, _ := model.Dataplane(r.Ref); strings.HasSuffix(r.Ref.Name, ".b") && (was != r || slices.Contains(affected.Dataplanes, r.Ref)) {
+				t.Fatalf("%s was\n%sand is\n%s", r.Ref, verdictsOf(was), verdictsOf(r))
+			}
+		}
+	})
+}
+
+// TestPermissionsAreShared: dataplanes about which the same is said have one value, not one
+// each.
+func TestPermissionsAreShared(t *testing.T) {
+	t.Parallel()
+	c := withPermissions(t)
+	objects := []*api.Object{secureMesh(t, strictMTLS), worlds.Decode(t, c.catalog,
+		`{"type":"MeshTrafficPermission","mesh":"default","name":"p","spec":{"rules":[{"default":{"allow":[{"spiffeID":{"type":"Prefix","value":"spiffe://default"}}]}}]}}`)}
+	for i := range 3 {
+		objects = append(objects, worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":"d%d","networking":{"address":"10.0.0.%d","inbound":[{"port":80,"tags":{"kuma.io/service":"web"}}]}}`, i, i+1)))
+	}
+	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+	seen := map[*permission.Permissions]bool{}
+	for r := range m.Dataplanes("") {
+		seen[permission.Of(r.Inbounds[0].Policies.Of(permission.Kind.Name))] = true
+	}
+	if len(seen) != 1 {
+		t.Errorf("%d values", len(seen))
+	}
+}
