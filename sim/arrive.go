@@ -60,6 +60,10 @@ func (x *Backend) forms(sent *Forwarded, answer uint32) []*Forwarded {
 		in.grpc = read.Headers.grpc()
 		switch {
 		case !in.reads():
+			if in.judge(nil); in.denied() {
+				in.keepOut()
+				continue
+			}
 			add(sent.over(x.http2))
 		case answer != 0:
 			in.unread = &Answer{Status: answer, Reset: x.http2}
@@ -67,11 +71,26 @@ func (x *Backend) forms(sent *Forwarded, answer uint32) []*Forwarded {
 		case !normal:
 			in.unread = &Answer{Status: http.StatusBadRequest}
 			in.ends(*in.unread)
+		case in.stops(read):
 		default:
 			add(read.over(in.Protocol == api.HTTP2 || in.Protocol == api.GRPC))
 		}
 	}
 	return out
+}
+
+// stops reports whether the sidecar of in answers read because of who asks.
+func (in *Inbound) stops(read *Forwarded) bool {
+	if status := in.judge(read); status != 0 {
+		in.unread = &Answer{Status: status}
+		in.ends(*in.unread)
+		return true
+	}
+	if in.denied() {
+		in.keepOut()
+		return true
+	}
+	return false
 }
 
 // reads reports whether the sidecar of in tells requests apart.

@@ -38,12 +38,13 @@ func (t trace) inbounds(list []resolve.Endpoint) []Inbound {
 			continue
 		}
 		views := PolicyViews(in.Policies, in.Protocol)
-		key := fingerprint(in.Protocol, views)
+		names := t.proves(&list[i], in)
+		key := fingerprint(in.Protocol, views) + how(in, names)
 		n, ok := at[key]
 		if !ok {
 			n = len(out)
 			at[key] = n
-			out = append(out, Inbound{Protocol: in.Protocol, Policies: views, Outcome: Forward, inbound: in})
+			out = append(out, Inbound{Protocol: in.Protocol, Policies: views, Outcome: Forward, inbound: in, names: names})
 		}
 		g := &out[n]
 		g.Share += 1 / float64(len(list))
@@ -56,6 +57,19 @@ func (t trace) inbounds(list []resolve.Endpoint) []Inbound {
 		}
 	}
 	return out
+}
+
+// how tells inbounds apart by how the caller comes in.
+func how(in *resolve.Inbound, names []string) string {
+	switch {
+	case in.TLS == nil:
+		return ""
+	case len(names) > 0:
+		return " mtls"
+	case in.TLS.TakesPlain():
+		return " plain"
+	}
+	return " refused"
 }
 
 // inboundAt is the port of a dataplane behind an endpoint; nil outside the mesh.

@@ -70,6 +70,14 @@ func (t trace) connect(l *lookup, f *Forwarded) Branch {
 		return b
 	}
 	b.Backends = closing(t.backends(l.connections.Backends))
+	for n := range b.Backends {
+		for k := range b.Backends[n].Inbounds {
+			in := &b.Backends[n].Inbounds[k]
+			if in.carried(f); in.denied() {
+				in.keepOut()
+			}
+		}
+	}
 	if len(l.connections.Origins) > 0 {
 		b.Route = &Route{Origins: l.connections.Origins, ServerName: l.chain}
 	}
@@ -77,6 +85,15 @@ func (t trace) connect(l *lookup, f *Forwarded) Branch {
 		b.Outcome, b.Forwarded = Forward, f
 	}
 	return b
+}
+
+// carried judges a connection, or the request that it carries where the called side reads it.
+func (in *Inbound) carried(f *Forwarded) {
+	if f == nil || !in.reads() {
+		in.judge(nil)
+		return
+	}
+	in.judge(f)
 }
 
 // Connections are the exact parts of the connections that backends get.

@@ -39,6 +39,10 @@ func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
 	if !ok {
 		return v, fmt.Errorf("%s: there is no such dataplane", from)
 	}
+	who, err := callerOf(&q)
+	if err != nil {
+		return v, err
+	}
 	f, err := lookUp(w, r, q)
 	if err != nil {
 		return v, err
@@ -52,13 +56,13 @@ func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
 		v.Unknown = append(unknownOf(q), f.unknown...)
 	}
 	for _, l := range f.ends {
-		b := trace{world: w, from: r, draws: l.draws}.branch(l, q, script)
+		b := trace{world: w, from: r, draws: l.draws, caller: who}.branch(l, q, script)
 		for _, u := range b.unknown {
 			if !slices.Contains(v.Unknown, u) {
 				v.Unknown = append(v.Unknown, u)
 			}
 		}
-		v.Branches = append(v.Branches, b)
+		v.Branches = append(v.Branches, b.judged(l.call)...)
 	}
 	return v, nil
 }

@@ -15,6 +15,7 @@ type trace struct {
 	world Reader
 	from  *resolve.Resolved
 	draws draws // of the request; where it has none of its own, any
+	caller
 }
 
 // take does what rt says.

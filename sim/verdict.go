@@ -43,6 +43,10 @@ type Request struct {
 	// SNI is the name that the client asks for in TLS. Without it, by https:// it asks for
 	// the host of the URL, and by tcp:// it speaks no TLS.
 	SNI string `json:"sni,omitempty"`
+	// As is the SPIFFE ID that the caller proves in place of its dataplane's.
+	As string `json:"as,omitempty"`
+	// Plaintext says that it proves none, whatever its dataplane would do.
+	Plaintext bool `json:"plaintext,omitempty"`
 }
 
 // MaxRepeated is the longest body that Envoy sends again, in bytes.
@@ -69,8 +73,9 @@ const (
 	Redirect    Outcome = "redirect"
 	Respond     Outcome = "respond"
 	Passthrough Outcome = "passthrough"
-	Close       Outcome = "close" // of a connection
-	Reset       Outcome = "reset" // of a stream, by a sidecar that is called
+	Close       Outcome = "close"   // of a connection
+	Refused     Outcome = "refused" // of a connection, by a sidecar that does not let the caller in
+	Reset       Outcome = "reset"   // of a stream, by a sidecar that is called
 )
 
 // Branch is one alternative of a random decision; their probabilities add up to 1.
@@ -98,6 +103,9 @@ type Branch struct {
 	ResponseHeaders *ResponseHeaders  `json:"responseHeaders,omitempty"`
 	Mirrors         []Mirror          `json:"mirrors,omitempty"`
 	Policies        map[string]Policy `json:"policies,omitempty"`
+	// Permission is what the called side decides about who calls, where callers prove who they
+	// are. Dataplanes that decide differently are branches of their own.
+	Permission *Permission `json:"permission,omitempty"`
 	// Attempts and Ends are what happens in time if the backends do what Answers
 	// says; none where the called dataplanes differ, and then they have their own.
 	Attempts []Attempt  `json:"attempts,omitempty"`
@@ -159,9 +167,13 @@ type Inbound struct {
 	Attempts []Attempt  `json:"attempts,omitempty"`
 	Ends     []EndOfAll `json:"ends,omitempty"`
 
+	// Permission is what it decides about who calls.
+	Permission *Permission `json:"permission,omitempty"`
+
 	inbound *resolve.Inbound
-	unread  *Answer // what the caller sees where it does not take the request at all
-	grpc    bool    // by what the request is when it comes to it: filters may change that
+	names   []string // that the caller proves to it
+	unread  *Answer  // what the caller sees where it does not take the request at all
+	grpc    bool     // by what the request is when it comes to it: filters may change that
 }
 
 // Attempt is one attempt of a request. Back-offs are drawn by chance, so its

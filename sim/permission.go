@@ -1,0 +1,286 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/spiffe"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// Judge is what the conf of a kind may implement that decides who may come in at an inbound
+// (spec/identity.md 4).
+type Judge interface {
+	Judge(*Visit) *Permission
+	// OneSpelling reports whether the inbound refuses a path that has another spelling, and
+	// takes several slashes for one.
+	OneSpelling() bool
+}
+
+// Visit is a request, or a connection, as it comes to an inbound in a mesh with identities.
+type Visit struct {
+	Names   []string       // that the caller has proved; none for plaintext
+	Request *route.Request // nil for a connection in which nobody reads requests
+}
+
+// Permission is what was decided about a caller, and why.
+type Permission struct {
+	Decision string `json:"decision"` // allow or deny
+	// Tier is the step of the decision that decided, 1 to 6; 0 where the caller was not asked,
+	// because it has no identity and plaintext is let in.
+	Tier int `json:"tier"`
+	// Identity is who the caller has proved to be; empty for plaintext.
+	Identity string        `json:"identity,omitempty"`
+	By       *PermissionBy `json:"by,omitempty"`     // the entry that decided; none where none holds
+	Shadow   string        `json:"shadow,omitempty"` // deny: so it would be, were shadows real
+	ShadowBy *PermissionBy `json:"shadowBy,omitempty"`
+	Others   []Considered  `json:"considered,omitempty"`
+	Reason   string        `json:"reason,omitempty"` // of a decision that no list made
+}
+
+// PermissionBy is an entry of a document about who may call.
+type PermissionBy struct {
+	Origin *api.Origin `json:"origin"`
+	Rule   int         `json:"rule"` // or the item of from
+	List   string      `json:"list"`
+	Index  int         `json:"index"`
+	Layer  string      `json:"layer"`
+	Field  api.Path    `json:"field"`
+	Name   string      `json:"name"` // under which Envoy counts it
+}
+
+// Considered is an entry that did not decide, and why.
+type Considered struct {
+	By  PermissionBy `json:"by"`
+	Why string       `json:"why"`
+}
+
+// The decisions.
+const (
+	Allow = "allow"
+	Deny  = "deny"
+)
+
+// caller is how the one who asks shows itself, where that is not as its dataplane does.
+type caller struct {
+	as        []string
+	plaintext bool
+}
+
+// callerOf reads who is supposed to ask.
+func callerOf(q *Request) (caller, error) {
+	c := caller{plaintext: q.Plaintext}
+	if q.As == "" {
+		return c, nil
+	}
+	if q.Plaintext {
+		return c, errors.New("plaintext: who speaks plaintext proves no identity; leave one of as and plaintext out")
+	}
+	id, err := spiffe.Parse(q.As)
+	if err != nil {
+		return c, fmt.Errorf("as: %w", err)
+	}
+	c.as = []string{id.String()}
+	return c, nil
+}
+
+// proves are the names that the caller of an endpoint proves to its inbound; none in
+// plaintext.
+func (t trace) proves(e *resolve.Endpoint, in *resolve.Inbound) []string {
+	switch {
+	case in.TLS == nil || t.caller.plaintext:
+		return nil
+	case t.caller.as != nil:
+		return t.caller.as
+	case e.Plain || !t.from.TLS || t.from.Identity == nil:
+		return nil
+	}
+	return t.from.Identity.Names
+}
+
+// judge decides about read, a request as the inbound's proxy has it, or about a connection,
+// nil; status is that of an answer without a decision, 0 for none. Where nobody proves who
+// it is, nobody is judged.
+func (in *Inbound) judge(read *Forwarded) (status uint32) {
+	if in.inbound.TLS == nil {
+		return 0
+	}
+	v := &Visit{Names: in.names}
+	by := judgeOf(in.inbound)
+	if read != nil {
+		v.Request = asked(read)
+		if by != nil && by.OneSpelling() {
+			if escapedSlash(v.Request.Path) {
+				return http.StatusBadRequest
+			}
+			v.Request.Path = mergedSlashes(v.Request.Path)
+		}
+	}
+	switch {
+	case len(v.Names) == 0 && !in.inbound.TLS.TakesPlain():
+		in.Permission = &Permission{Decision: Deny, Reason: "the inbound takes mutual TLS alone, and the caller speaks plaintext"}
+	case by != nil:
+		in.Permission = by.Judge(v)
+	case len(v.Names) == 0:
+		in.Permission = &Permission{Decision: Allow, Reason: unasked}
+	default:
+		in.Permission = &Permission{Decision: Deny, Tier: 6, Reason: "no document lets anybody in"}
+	}
+	if len(v.Names) > 0 {
+		in.Permission.Identity = v.Names[0]
+	}
+	return 0
+}
+
+// unasked is why a caller in plaintext comes in.
+const unasked = "plaintext is let in, and nobody asks who calls"
+
+func judgeOf(in *resolve.Inbound) Judge {
+	for _, e := range in.Policies {
+		if j, ok := e.Conf.(Judge); ok {
+			return j
+		}
+	}
+	return nil
+}
+
+// denied reports whether the caller is kept out.
+func (in *Inbound) denied() bool { return in.Permission != nil && in.Permission.Decision == Deny }
+
+// keepOut is what the sidecar does to a caller that is kept out: a request it answers, and
+// the connection of who has no TLS in common with it, or carries no requests, it closes.
+func (in *Inbound) keepOut() {
+	if len(in.names) == 0 && !in.inbound.TLS.TakesPlain() || !in.reads() {
+		in.Outcome, in.Status = Refused, 0
+		in.unread = &Answer{Reset: true}
+		if in.reads() {
+			in.Status = http.StatusServiceUnavailable
+		}
+		return
+	}
+	in.unread = &Answer{Status: http.StatusForbidden}
+	in.ends(*in.unread)
+}
+
+func asked(f *Forwarded) *route.Request {
+	path, query, _ := strings.Cut(f.Path, "?")
+	return &route.Request{Method: f.Method, Authority: f.Authority, Path: path, Query: query, Header: f.Headers.Values}
+}
+
+// escapedSlash reports whether Envoy reads a slash in a path that is written as another
+// character.
+func escapedSlash(path string) bool {
+	lower := strings.ToLower(path)
+	return strings.Contains(lower, "%2f") || strings.Contains(lower, "%5c")
+}
+
+func mergedSlashes(path string) string {
+	var b strings.Builder
+	for i := range len(path) {
+		if i == 0 || path[i] != '/' || path[i-1] != '/' {
+			b.WriteByte(path[i])
+		}
+	}
+	return b.String()
+}
+
+// judged puts what was decided about the branch's requests into it, and makes one branch for
+// each decision where the dataplanes that may be called decide differently.
+func (b Branch) judged(c *call) []Branch {
+	type part struct {
+		key     string
+		share   float64
+		backend []float64 // of each
+	}
+	var parts []*part
+	add := func(key string, n int, share float64) {
+		i := slices.IndexFunc(parts, func(p *part) bool { return p.key == key })
+		if i < 0 {
+			i = len(parts)
+			parts = append(parts, &part{key: key, backend: make([]float64, len(b.Backends))})
+		}
+		parts[i].share += share
+		parts[i].backend[n] += share
+	}
+	there := false
+	for n := range b.Backends {
+		x := &b.Backends[n]
+		rest := x.Share
+		for k := range x.Inbounds {
+			in := &x.Inbounds[k]
+			add(in.Permission.key(), n, x.Share*in.Share)
+			rest -= x.Share * in.Share
+			there = there || in.Permission != nil
+		}
+		if rest > 1e-9 {
+			add("", n, rest)
+		}
+	}
+	if !there {
+		return []Branch{b}
+	}
+	var out []Branch
+	for _, p := range parts {
+		one := b
+		one.Probability *= p.share
+		one.Backends = nil
+		for n := range b.Backends {
+			if p.backend[n] == 0 {
+				continue
+			}
+			x := b.Backends[n]
+			x.Inbounds = nil
+			for _, in := range b.Backends[n].Inbounds {
+				if in.Permission.key() == p.key {
+					in.Share *= b.Backends[n].Share / p.backend[n]
+					x.Inbounds = append(x.Inbounds, in)
+				}
+			}
+			x.Share = p.backend[n] / p.share
+			one.Backends = append(one.Backends, x)
+		}
+		one.decided(c)
+		out = append(out, one)
+	}
+	return out
+}
+
+// decided takes over what all inbounds of the branch have decided.
+func (b *Branch) decided(c *call) {
+	for _, x := range b.Backends {
+		for _, in := range x.Inbounds {
+			if in.Permission == nil {
+				continue
+			}
+			b.Permission = in.Permission
+			if !in.denied() {
+				return
+			}
+			b.Forwarded = nil
+			if b.Outcome = in.Outcome; b.Outcome == Respond && c != nil {
+				own := c.respond(in.Status)
+				b.Status, b.GRPCStatus = own.Status, own.GRPCStatus
+			} else {
+				b.Status = in.Status
+			}
+			return
+		}
+	}
+}
+
+// key is equal for decisions that say the same.
+func (p *Permission) key() string {
+	if p == nil {
+		return ""
+	}
+	by := ""
+	if p.By != nil {
+		by = p.By.Name
+	}
+	return strings.Join([]string{p.Decision, p.Identity, by, p.Shadow, p.Reason}, "\x00")
+}

@@ -1,0 +1,108 @@
+package sim_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/policies/permission"
+	"github.com/weftmesh/weft/policies/tls"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sim"
+)
+
+// guardedWorld is a mesh whose authority signs, with the dataplanes web, ops and backend (at
+// 80 http, at 90 tcp), and documents. The first two call backend, and have proved who they are.
+func guardedWorld(t *testing.T, mode string, documents ...string) *resolve.Model {
+	t.Helper()
+	kinds := append(slices.Clone(world.Kinds()), permission.Kind, tls.Kind)
+	catalog := api.NewCatalog(append(append(world.Types(), api.IdentityTypes()...), permission.Kind.Type(), tls.Kind.Type())...)
+	spec := &api.Mesh{}
+	if err := json.Unmarshal(fmt.Appendf(nil, `{"mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin","mode":%q}]}}`, mode), spec); err != nil {
+		t.Fatal(err)
+	}
+	objects := []*api.Object{{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: spec}}
+	const plane = `{"type":"Dataplane","mesh":"default","name":%q,"networking":{"address":"10.0.0.%d","inbound":[%s],"outbound":[
+		{"port":1080,"tags":{"kuma.io/service":"backend"}},{"port":1090,"tags":{"kuma.io/service":"database"}}]}}`
+	for i, name := range []string{"web", "ops", "backend"} {
+		inbound := fmt.Sprintf(`{"port":80,"tags":{"kuma.io/service":%q,"kuma.io/protocol":"http"}}`, name)
+		if name == "backend" {
+			inbound += `,{"port":90,"tags":{"kuma.io/service":"database","kuma.io/protocol":"tcp"}}`
+		}
+		documents = append(documents, fmt.Sprintf(plane, name, i+1, inbound))
+		objects = append(objects, &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: name}), Spec: &api.DataplaneInsight{Identity: true, TLS: true}})
+	}
+	for _, text := range documents {
+		o, err := decode.Objects(catalog, "f", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, o...)
+	}
+	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), world.Dialects(), kinds)
+	return m
+}
+
+// told is what a verdict says, a branch a line.
+func told(v sim.Verdict, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	var out []string
+	for _, b := range v.Branches {
+		line := fmt.Sprintf("%.2f %s %d", b.Probability, b.Outcome, b.Status)
+		if p := b.Permission; p != nil {
+			line += fmt.Sprintf(" %s tier %d as %q", p.Decision, p.Tier, p.Identity)
+			if p.By != nil {
+				line += " by " + p.By.Name
+			}
+			if p.Shadow != "" {
+				line += " shadow " + p.Shadow
+			}
+			for _, c := range p.Others {
+				line += "; " + c.By.Name + ": " + c.Why
+			}
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}
+
+// TestPermissions: what callers are told about who may call.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	const allow = `{"type":"MeshTrafficPermission","mesh":"default","name":"p","spec":{"rules":[{"default":{"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"}},
+		{"http":{"methods":["GET"],"path":{"type":"PathPrefix","value":"/v1"}}}]}}]}}`
+	strict, permissive := guardedWorld(t, "STRICT", allow), guardedWorld(t, "PERMISSIVE", allow)
+	const name = "kri_mtp_default___p_:0.allow"
+	for _, c := range []struct {
+		m    *resolve.Model
+		from string
+		q    sim.Request
+		want string
+	}{
+		{strict, "ops", sim.Request{URL: "http://127.0.0.1:1080/admin"}, `1.00 forward 0 allow tier 4 as "spiffe://default/ops" by ` + name + `0`},
+		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080/v1/x"}, `1.00 forward 0 allow tier 4 as "spiffe://default/web" by ` + name + `1`},
+		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080//v1//x"}, `1.00 forward 0 allow tier 4 as "spiffe://default/web" by ` + name + `1`},
+		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080/v1%2fx"}, `1.00 forward 0`},
+		{strict, "web", sim.Request{Method: "POST", URL: "http://127.0.0.1:1080/v1/x"},
+			`1.00 respond 403 deny tier 6 as "spiffe://default/web"; ` + name + `0: the caller is spiffe://default/web; ` + name + `1: the method is POST`},
+		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080/", As: "spiffe://default/ops"}, `1.00 forward 0 allow tier 4 as "spiffe://default/ops" by ` + name + `0`},
+		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080/", Plaintext: true}, `1.00 refused 503 deny tier 0 as ""`},
+		{permissive, "web", sim.Request{URL: "http://127.0.0.1:1080/", Plaintext: true}, `1.00 forward 0 allow tier 0 as ""`},
+		{permissive, "web", sim.Request{URL: "http://127.0.0.1:1080/"}, `1.00 respond 403 deny tier 6 as "spiffe://default/web"; ` + name + `0: the caller is spiffe://default/web; ` + name + `1: the path is /`},
+		{strict, "web", sim.Request{URL: "tcp://127.0.0.1:1090"}, `1.00 refused 0 deny tier 6 as "spiffe://default/web"; ` + name + `0: the caller is spiffe://default/web; ` + name + `1: nobody reads requests there`},
+		{strict, "ops", sim.Request{URL: "tcp://127.0.0.1:1090"}, `1.00 forward 0 allow tier 4 as "spiffe://default/ops" by ` + name + `0`},
+		{strict, "ops", sim.Request{URL: "tcp://127.0.0.1:1090", As: "x"}, `as: "x" does not begin with spiffe://; write spiffe://trust-domain/path`},
+		{guardedWorld(t, "STRICT"), "ops", sim.Request{URL: "http://127.0.0.1:1080/"}, `1.00 respond 403 deny tier 6 as "spiffe://default/ops"`},
+	} {
+		if got := told(sim.Run(c.m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: c.from}, c.q)); got != c.want {
+			t.Errorf("%s %+v:\n%s\nwant\n%s", c.from, c.q, got, c.want)
+		}
+	}
+}
