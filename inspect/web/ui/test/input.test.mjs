@@ -31,6 +31,7 @@ const addresses = [
   ['/meshes/default/routes/Nonsense/x', '', /Nonsense is not among .*MeshHTTPRoute/],
   ['/meshes/default/routes/MeshHTTPRoute/rout-1', '', /not found; did you mean route-1/],
   ['/meshes/default/policies/MeshRetry/mr-1?from=nonsense', 'from', /takes no part at nonsense; choose another/],
+  ['/meshes/default/policies/MeshRetry/mr-1?rules=99', '', /There is no rule 99; there are 1/],
   ['/meshes/default/policies/MeshRetry/mr-1?policy=nonsense', 'filter-policy', /There is no nonsense here/],
   ['/meshes/default/simulate?from=frontent-1&url=http://web/', 'sim-from', /did you mean frontend-1/],
   [`${simulate}&url=web`, 'sim-url', /does not begin with http:\/\//],
@@ -89,7 +90,7 @@ describe('what nobody can mean', () => {
       assert.equal(await input.getAttribute('aria-invalid'), 'true', address)
       assert.equal(await input.getAttribute('aria-describedby'), await told.getAttribute('id'), address)
     }
-    for (const address of [addresses[2][0], addresses[19][0], addresses[30][0], addresses[34][0]]) {
+    for (const address of [addresses[2][0], addresses[20][0], addresses[31][0], addresses[35][0]]) {
       await page.goto('/gui' + address)
       await page.getByRole('alert').waitFor()
       await accessible(page)

@@ -1,0 +1,40 @@
+// A dataplane that follows from a pod: what injection says of itself.
+import { after, before, describe, test } from 'node:test'
+import { accessible, openPage, startBrowser, startServer } from './world.mjs'
+
+const pod = (name, annotations) => `---
+apiVersion: v1
+kind: Pod
+metadata: {name: ${name}, namespace: shop, uid: ${name}, labels: {app: web}, annotations: {${annotations}}}
+spec:
+  serviceAccountName: webber
+  containers:
+  - {name: app, image: app, ports: [{containerPort: 8080}]}
+  - {name: weft-sidecar, image: "weft:1.2.3", env: [{name: WEFT_MESH, value: default}]}
+status: {phase: Running, podIP: 10.0.0.1, containerStatuses: [{name: app, ready: true}, {name: weft-sidecar, ready: true}]}
+`
+
+describe('a pod', () => {
+  let world, chromium
+  before(async () => {
+    world = await startServer()
+    await world.ask('POST', '/_apply', '{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {kuma.io/sidecar-injection: enabled}}}\n' +
+      pod('web-1', 'kuma.io/sidecar-injected: "true", weft.io/injected-by: 1.2.3') + pod('web-2', ''))
+    chromium = await startBrowser()
+  }, { timeout: 120_000 })
+  after(async () => {
+    await chromium?.stop()
+    await world?.stop()
+  })
+
+  test('its dataplane says who injected it', async () => {
+    const { page, finish } = await openPage(chromium.browser, world)
+    await page.getByRole('link', { name: 'web-1.shop' }).click()
+    await page.getByTestId('injected').getByText('by weft 1.2.3').waitFor()
+    await page.getByText('shop/webber').waitFor()
+    await accessible(page)
+    await page.goto('/gui/meshes/default/dataplanes/web-2.shop')
+    await page.getByTestId('injected').getByText('by hand').waitFor()
+    await finish()
+  })
+})
