@@ -23,8 +23,10 @@ type Resolved struct {
 	Secrets   []SecretUse  // by name; those that Edges show
 	Identity  *Identity    // nil for none
 	// TLS says that its sidecar has proved who it is, so that it calls by TLS those who take it.
-	TLS   bool
-	Trust []TrustUse // by name
+	TLS bool
+	// OverADS says that the control plane sends it its certificate.
+	OverADS bool
+	Trust   []TrustUse // by name
 	// Clusters are those that the tables of Outbounds name, sorted by name.
 	Clusters []ClusterUse
 	// Failed is the bug because of which not all that applies is known; empty for

@@ -108,7 +108,8 @@ func (m mesh) secure(r *Resolved) {
 	if r.Identity == nil {
 		return
 	}
-	r.TLS = m.insightOf(r.Ref).Identity
+	insight := m.insightOf(r.Ref)
+	r.TLS, r.OverADS = insight.Identity, insight.OverADS
 	r.Trust = m.trustOf(r)
 }
 

@@ -77,7 +77,11 @@ func (g *zoneGroup) render() *endpointv3.LocalityLbEndpoints {
 		LoadBalancingWeight: wrapperspb.UInt32(uint32(len(g.list))),
 	}
 	for _, p := range g.list {
-		out.LbEndpoints = append(out.LbEndpoints, lbEndpoint(socket(p.Address, p.Port), tagMetadata(p.Tags)))
+		said := tagMetadata(p.Tags)
+		if p.Plain {
+			said = plainEndpoint(said)
+		}
+		out.LbEndpoints = append(out.LbEndpoints, lbEndpoint(socket(p.Address, p.Port), said))
 	}
 	return out
 }

@@ -203,7 +203,7 @@ func grpcCluster(u resolve.ClusterUse) (cluster, endpoints *Resource, notes []ap
 	if envoy.EDS {
 		return envoy, RenderEndpoints(u.Endpoints, u.EndpointsKept), nil
 	}
-	made := clusterFormsOf(u.Cluster, u.ClusterKept).grpc.Do(func() any { return outsideForGRPC(u.Cluster) }).(grpcForm)
+	made := clusterFormsOf(u.ClusterKept).grpc.Do(func() any { return outsideForGRPC(u.Cluster) }).(grpcForm)
 	return made.cluster, made.endpoints, made.notes
 }
 

@@ -35,8 +35,8 @@ func (x *Renderer) inbound(r *resolve.Resolved, i resolve.InboundUse) *ownInboun
 func (x *Renderer) renderInbound(r *resolve.Resolved, i *resolve.Inbound, redirected bool) *ownInbound {
 	name := "inbound:" + joined(i.Address, i.Port)
 	own := &ownInbound{redirected: redirected}
-	place := Place{Protocol: i.Protocol, Inbound: true}
-	c := chain{place: place, stat: name, ps: i.Policies}
+	place := inboundPlace(i)
+	c := chain{place: Place{Protocol: i.Protocol, Inbound: true, Domains: place.Domains}, stat: name, ps: i.Policies}
 	if place.Protocol.HTTPLike() {
 		c.routes = name
 		own.routes, own.notes = inboundRoutes(name, place, i.Policies)
@@ -45,7 +45,11 @@ func (x *Renderer) renderInbound(r *resolve.Resolved, i *resolve.Inbound, redire
 	}
 	listener := &listenerv3.Listener{Name: name, TrafficDirection: corev3.TrafficDirection_INBOUND}
 	var notes []api.Note
-	own.listener, notes = x.listener(listener, i.Address, i.Port, x.common(c), r, i.Tags)
+	in := x.common(c)
+	if i.Guarded || i.TLS != nil {
+		x.inboundChains(r, i, c, in)
+	}
+	own.listener, notes = x.listener(listener, i.Address, i.Port, in, r, i.Tags)
 	own.notes = append(own.notes, notes...)
 	own.cluster, notes = inboundCluster(name, place, i, redirected)
 	own.notes = append(own.notes, notes...)

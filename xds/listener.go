@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -38,6 +40,7 @@ type chain struct {
 	names  []serverName // in place of split: by the names that clients ask for in TLS
 	ps     resolve.Policies
 	edge   *resolve.Edge // for clients from outside the mesh; nil for others
+	bound  time.Duration // how long connections live; 0: as long as they want
 }
 
 // serverName is where the bytes go of those who ask for a name in TLS.
@@ -125,6 +128,8 @@ type common struct {
 	chain
 	filters []*listenerv3.Filter
 	named   []*listenerv3.FilterChain // in their place, one for each name
+	blind   bool                      // there is nothing to tell them apart by
+	more    []string                  // clusters that they name beside those of the chain
 	origins []*api.Origin             // whose values stand in filters
 	err     error                     // why Envoy would refuse them
 	// listeners are those of the outbounds that have it, by where they listen.
@@ -168,7 +173,7 @@ func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, in
 	case in.passes:
 		lookFirst(out, in.filters)
 	case len(in.named) > 0:
-		out.ListenerFilters, out.FilterChains = readServerNames(), in.named
+		tellApart(out, in)
 	default:
 		out.FilterChains = []*listenerv3.FilterChain{{Filters: in.filters}}
 	}
@@ -191,6 +196,7 @@ func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, in
 	for _, part := range in.parts() {
 		res.Clusters = append(res.Clusters, part.split.clusters()...)
 	}
+	res.Clusters = append(res.Clusters, in.more...)
 	if in.passes {
 		res.Clusters = append(res.Clusters, Passthrough)
 	}
@@ -227,6 +233,9 @@ func (x *Renderer) filters(c chain) []*listenerv3.Filter {
 // way to say more over bytes: Envoy closes what falls to a cluster that is not there.
 func tcpProxy(c chain) *tcpproxyv3.TcpProxy {
 	out := &tcpproxyv3.TcpProxy{StatPrefix: c.stat}
+	if c.bound > 0 {
+		out.MaxDownstreamConnectionDuration = durationpb.New(c.bound)
+	}
 	switch len(c.split.shares) {
 	case 0:
 		out.ClusterSpecifier = &tcpproxyv3.TcpProxy_Cluster{Cluster: Unresolved}

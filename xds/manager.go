@@ -57,6 +57,10 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 		m.ForwardClientCertDetails = hcmv3.HttpConnectionManager_SANITIZE_SET
 		m.SetCurrentClientCertDetails = &hcmv3.HttpConnectionManager_SetCurrentClientCertDetails{Uri: true}
 	}
+	if c.place.Chain == Plain { // who proves nothing is nobody, whatever its requests say
+		m.ForwardClientCertDetails, m.SetCurrentClientCertDetails = hcmv3.HttpConnectionManager_SANITIZE, nil
+	}
+	c.bounded(m.CommonHttpProtocolOptions)
 	if c.edge != nil {
 		outside(m, c.edge)
 	}

@@ -85,9 +85,11 @@ func protocolOptions(o *upstreamhttpv3.HttpProtocolOptions) map[string]*anypb.An
 	return map[string]*anypb.Any{"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": Pack(o)}
 }
 
+const tlsSocketName = "envoy.transport_sockets.tls"
+
 func tlsSocket(tls *tlsv3.UpstreamTlsContext) *corev3.TransportSocket {
 	return &corev3.TransportSocket{
-		Name:       "envoy.transport_sockets.tls",
+		Name:       tlsSocketName,
 		ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: Pack(tls)},
 	}
 }

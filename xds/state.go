@@ -82,11 +82,14 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 		s.add(&s.Clusters, own.cluster, nil)
 	}
 	for _, c := range r.Clusters {
-		cluster, notes := RenderCluster(c.Cluster, c.ClusterKept)
+		cluster, notes := clusterFor(r, c.Cluster, c.ClusterKept)
 		s.add(&s.Clusters, cluster, notes)
 		if cluster != nil && cluster.EDS {
 			s.add(&s.Endpoints, RenderEndpoints(c.Endpoints, c.EndpointsKept), nil)
 		}
+	}
+	for _, u := range r.Trust {
+		s.add(&s.Secrets, renderTrust(u), nil)
 	}
 	for _, u := range r.Secrets {
 		s.add(&s.Secrets, renderSecret(u), nil)
