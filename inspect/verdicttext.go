@@ -41,7 +41,7 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	p.line("")
 	lead := ""
 	if several {
-		lead = fmt.Sprintf("with probability %.4g, %s: ", b.Probability, drawsText(b.Draws))
+		lead = fmt.Sprintf("with probability %.4g%s: ", b.Probability, drawsText(b.Draws))
 	}
 	grpc := ""
 	if b.GRPCStatus != nil {
@@ -60,10 +60,15 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 		p.line("%s%s", lead, p.strong("passes through: no service or host of the mesh takes it"))
 	case sim.Close:
 		p.line("%s%s", lead, p.strong("the proxy closes the connection"))
+	case sim.Refused:
+		p.line("%s%s", lead, p.strong("the sidecar that is called refuses the connection"))
 	default:
 		p.line("%s%s", lead, p.strong("forward to "+backendsText(b.Backends)))
 	}
-	if (b.Outcome == sim.Respond || b.Outcome == sim.Close) && len(b.Backends) > 0 {
+	switch {
+	case b.Permission != nil && b.Permission.Decision == sim.Deny:
+		p.line("  at %s", backendsText(b.Backends))
+	case (b.Outcome == sim.Respond || b.Outcome == sim.Close) && len(b.Backends) > 0:
 		p.line("  instead of %s", backendsText(b.Backends))
 	}
 	if b.Route != nil {
@@ -81,6 +86,7 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	for _, m := range b.Mirrors {
 		p.line("  copy of %.4g%% to %s", 100*m.Share, backendText(sim.Backend{Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port}))
 	}
+	p.permission("  ", b.Permission)
 	p.policies("  ", b.Policies)
 	p.attempts("  ", b.Attempts, b.Ends)
 	for i := range b.Backends {
@@ -115,7 +121,10 @@ func drawsText(list []sim.Span) string {
 	for i, s := range list {
 		texts[i] = fmt.Sprintf("%d to %d", s.From, s.Until-1)
 	}
-	return "by a draw from " + strings.Join(texts, ", ")
+	if len(list) == 0 { // it depends on which dataplane is called
+		return ""
+	}
+	return ", by a draw from " + strings.Join(texts, ", ")
 }
 
 // inbounds is what the called side does. Where nothing holds there and all are
@@ -140,6 +149,8 @@ func (p *printer) inbounds(b *sim.Backend, several bool) {
 		switch {
 		case in.Outcome == sim.Respond:
 			p.line("  then, at %s: %sits proxy answers %d", who, part, in.Status)
+		case in.Outcome == sim.Refused:
+			p.line("  then, at %s: %sits proxy refuses the connection", who, part)
 		case in.Outcome == sim.Reset:
 			p.line("  then, at %s: %sits proxy resets the stream, which counts as %d", who, part, in.Status)
 		case len(in.Policies) == 0:

@@ -12,7 +12,8 @@ import (
 )
 
 func newSimulate(a *app) *cobra.Command {
-	var from, answers, version, authz, sni string
+	var from, answers, version, authz, sni, as string
+	var plaintext bool
 	var body, draw int64
 	var files, headers, claims []string
 	var strict bool
@@ -60,7 +61,7 @@ further attempts:
 			if err != nil {
 				return err
 			}
-			q.Answers, q.Body, q.Authz, q.SNI = answers, body, authz, sni
+			q.Answers, q.Body, q.Authz, q.SNI, q.As, q.Plaintext = answers, body, authz, sni, as, plaintext
 			if version != "1.1" {
 				q.Version = version
 			}
@@ -92,6 +93,11 @@ further attempts:
 	c.Flags().StringArrayVar(&claims, "claim", nil, "claim of the request's token, 'name=value'; may be repeated, '' says that it has none")
 	c.Flags().StringVar(&authz, "authz", "", "what the authorization service answers where the route asks it: allow, down, or the status with which it refuses")
 	c.Flags().StringVar(&sni, "sni", "", "name that the client asks for in TLS; by https:// the host of the URL if not given, by tcp:// none")
+	c.Flags().StringVar(&as, "as", "", "SPIFFE ID that the caller proves in place of its dataplane's")
+	c.Flags().BoolVar(&plaintext, "plaintext", false, "as a caller that proves no identity")
+	for _, name := range []string{"as", "plaintext"} { // as long as nothing issues certificates
+		c.Flags().Lookup(name).Hidden = true
+	}
 	filesFlag(c, &files, "documents to work on instead of asking the control plane; may be repeated")
 	a.settingsFlags(c)
 	c.Flags().BoolVar(&strict, "strict", false, "with -f: fail if a document is invalid instead of leaving it out")
@@ -189,6 +195,12 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 	}
 	if q.SNI != "" {
 		question["sni"] = q.SNI
+	}
+	if q.As != "" {
+		question["as"] = q.As
+	}
+	if q.Plaintext {
+		question["plaintext"] = true
 	}
 	err = server.Post(c.Context(), path(t, a.mesh, from)+"/_simulate", question, &v)
 	return v, a.named(c.Context(), server, t, from, err)

@@ -132,7 +132,7 @@ func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
 // begins with the field that is wrong, or else the url leads nowhere.
 func cannotSimulate(err error) problem {
 	field, reason, ok := strings.Cut(err.Error(), ": ")
-	if ok && (slices.Contains([]string{"url", "headers", "answers", "version", "body", "draw", "authz", "sni"}, field) || strings.HasPrefix(field, "headers.")) {
+	if ok && (slices.Contains([]string{"url", "headers", "answers", "version", "body", "draw", "authz", "sni", "as", "plaintext"}, field) || strings.HasPrefix(field, "headers.")) {
 		return badField(field, reason)
 	}
 	return badField("url", err.Error())
