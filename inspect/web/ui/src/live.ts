@@ -36,6 +36,7 @@ export function onEvent(f: (e: WeftEvent) => void): void {
 export const denied = ref('')
 
 let seen = '' // the id of the last event, by which the stream goes on where it was cut off
+let since = 0 // by the server's clock: what happened before is in what this page was answered
 let waiting: ReturnType<typeof setTimeout> | undefined
 let last = 0
 let slow: ReturnType<typeof setTimeout> | undefined
@@ -56,7 +57,7 @@ function take(e: WeftEvent): void {
   recent.push(e)
   if (recent.length > keep) recent.splice(0, recent.length - keep)
   listeners.forEach((f) => f(e))
-  refresh()
+  if (!(Date.parse(e.time) < since)) refresh()
 }
 
 // parse reads whole events off the front of the text, and returns the rest.
@@ -87,7 +88,11 @@ async function follow(signal: AbortSignal): Promise<void> {
   const answer = await request('/_events?recent=1000', { signal, headers: seen ? { 'Last-Event-ID': seen } : {} })
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
   state.value = 'on'
-  refresh() // what happened before the stream began
+  // Screens have asked when the page was opened: what the stream begins with and is older is
+  // known to them. A stream that was cut off may have missed something.
+  const now = Date.parse(answer.headers.get('Date') ?? '')
+  if (!since && now) since = now - performance.now() - 2000
+  else refresh()
   let text = ''
   for (;;) {
     const { done, value } = await reader.read()

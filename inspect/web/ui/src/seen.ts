@@ -1,7 +1,7 @@
 // What somebody sees who may not see the whole mesh: in a cluster a role may be of some
 // namespaces. Lists are cut to those by the server; what speaks of everybody's documents is
 // refused, and is put together here from what may be asked.
-import { ref, shallowRef } from 'vue'
+import { ref, shallowRef, watch } from 'vue'
 import { ApiError, get, path } from './api'
 import { useQuestion, type Answer } from './ask'
 import { isPolicy, isRoute, kinds } from './kinds'
@@ -93,9 +93,12 @@ async function problemsOf(mesh: string, signal: AbortSignal): Promise<{ total: n
   return { total: items.reduce((n, o) => n + o.problems.length, 0), items }
 }
 
+// problemTotal is how many problems there are, as whoever asked last was told.
+export const problemTotal = ref<number>()
+
 // useProblems are those of all meshes, or of what is seen of the chosen one.
 export function useProblems(): Answer<{ total: number; items: Owner[] }> {
-  return useQuestion(() => (kinds.value.size ? `${chosenMesh.value} ${limited.value !== undefined}` : undefined), async (_, signal) => {
+  const answer = useQuestion<{ total: number; items: Owner[] }>(() => (kinds.value.size ? `${chosenMesh.value} ${limited.value !== undefined}` : undefined), async (_, signal) => {
     if (limited.value) return problemsOf(chosenMesh.value, signal)
     try {
       return await get<{ total: number; items: Owner[] }>('/_problems', signal)
@@ -105,4 +108,6 @@ export function useProblems(): Answer<{ total: number; items: Owner[] }> {
     }
     return problemsOf(chosenMesh.value, signal)
   })
+  watch(answer.data, (d) => (problemTotal.value = d?.total))
+  return answer
 }
