@@ -21,6 +21,9 @@ func (p *Plane) attach(o attached.Options) {
 		return m != nil && serves(m)(ref)
 	}
 	o.Names = p.names
+	if p.insights != nil {
+		o.Certified, o.Stirred = p.insights.certified, both(o.Stirred, func(dp api.Ref) { p.insights.stir(dp) })
+	}
 	p.agents = attached.New(o)
 }
 
@@ -51,6 +54,12 @@ func (p *Plane) publish(m *resolve.Model, affected resolve.Affected) {
 	p.ads.Publish(m, affected)
 	p.agents.Publish(affected.Dataplanes)
 	p.tellPeers(m, affected)
+	p.insights.stir(affected.Dataplanes...)
+}
+
+// both does one after the other.
+func both(first, second func(api.Ref)) func(api.Ref) {
+	return func(ref api.Ref) { first(ref); second(ref) }
 }
 
 // envoys answers what users ask of Envoys, through the agents of their sidecars, wherever

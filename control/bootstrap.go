@@ -55,6 +55,7 @@ type bootstrapRequest struct {
 	CACert            string            `json:"caCert"`     // the authority that the sidecar trusts
 	CAPath            string            `json:"caPath"`     // weft's: a file on the sidecar's host with what it trusts from now on
 	SystemCA          string            `json:"systemCaPath"`
+	AgentSocket       string            `json:"agentSocket"` // weft's: where its agent serves the certificate of the workload
 	DynamicMetadata   map[string]string `json:"dynamicMetadata"`
 	Version           map[string]any    `json:"version"`
 	Features          []string          `json:"features"`
@@ -103,7 +104,7 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && token == "" {
 		token = given
 	}
-	who, err := b.authenticate(r.Context(), token, ref, snapshot)
+	who, err := authenticateAs(r.Context(), b.who, token, ref, snapshot)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,9 +124,9 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 	return dp, text, err
 }
 
-// authenticate refuses who is not the dataplane that it says.
-func (b *bootstrapper) authenticate(ctx context.Context, token string, ref api.Ref, snapshot *api.Snapshot) (server.Identity, error) {
-	who, err := b.who.Authenticate(ctx, token)
+// authenticateAs refuses who is not the dataplane that it says.
+func authenticateAs(ctx context.Context, by server.Authenticator, token string, ref api.Ref, snapshot *api.Snapshot) (server.Identity, error) {
+	who, err := by.Authenticate(ctx, token)
 	switch {
 	case err != nil && status.Code(err) == codes.PermissionDenied:
 		return who, web.Refusal(http.StatusForbidden, status.Convert(err).Message())
@@ -238,7 +239,7 @@ func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, d
 		ask.CAPath = ""
 	}
 	c := xds.BootstrapConfig{Mesh: ask.Mesh, Name: ask.Name, XDSHost: name, XDSPort: uint32(number), XDSAddress: ask.XDSAddress, CA: ca, CAPath: ask.CAPath, Token: token, TokenPath: ask.TokenPath,
-		AdminPort: ask.AdminPort, AdminSocket: ask.AdminSocket, SystemCA: ask.SystemCA, Metadata: map[string]any{"dataplane.proxyType": "dataplane"}}
+		AdminPort: ask.AdminPort, AdminSocket: ask.AdminSocket, SystemCA: ask.SystemCA, AgentSocket: ask.AgentSocket, Metadata: map[string]any{"dataplane.proxyType": "dataplane"}}
 	if spec, ok := dp.Spec.(*api.Dataplane); ok && spec.Networking != nil {
 		c.Service = serviceOf(spec.Networking)
 		if spec.Networking.Admin != nil && c.AdminPort == 0 {

@@ -16,7 +16,9 @@ const (
 )
 
 // bounded keeps what is held of requests in bounds.
-func (b *bootstrapper) bounded() http.Handler {
+func (b *bootstrapper) bounded() http.Handler { return bounded(b) }
+
+func bounded(b http.Handler) http.Handler {
 	held := web.NewIntake(mostBootstraps, mostOfAddress)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)

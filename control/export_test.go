@@ -35,3 +35,11 @@ func (p *Plane) Published() (uint64, bool) { return p.ads.Revision() }
 // Authority is what those who ask this replica of a cluster must trust, in PEM, and is closed when
 // it is another.
 func (p *Plane) Authority() ([]byte, <-chan struct{}) { return p.roots.PEM() }
+
+// Reported reports whether the model knows that the agent of a dataplane has a certificate.
+func (p *Plane) Reported(name string) bool {
+	p.insights.mu.Lock()
+	defer p.insights.mu.Unlock()
+	i := p.insights.of[api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name}]
+	return i != nil && i.told.Identity && i.told.TLS
+}

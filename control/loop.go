@@ -33,6 +33,7 @@ type loop struct {
 
 	current atomic.Pointer[resolve.Model]
 
+	stepping sync.Mutex // one step after the other
 	mu       sync.Mutex
 	advanced chan struct{} // closed when current changes, then replaced
 	pending  batch         // resolved and not published
@@ -78,7 +79,9 @@ func (l *loop) run(ctx context.Context, w store.Watch) error {
 			}
 			return fmt.Errorf("follow the store: %w", err)
 		}
+		l.stepping.Lock()
 		l.step(l.current.Load(), s, news(changes))
+		l.stepping.Unlock()
 	}
 }
 
@@ -97,7 +100,21 @@ func (l *loop) step(m *resolve.Model, s *api.Snapshot, changes []api.Change) {
 	next, affected := m.Update(s, changes)
 	l.warn(m, next)
 	l.observe.resolved(span, s.Revision(), affected, time.Since(started))
+	l.take(next, affected)
+}
 
+// tell resolves what is known at run time, of which no store has anything.
+func (l *loop) tell(changes []api.Change) {
+	l.stepping.Lock()
+	defer l.stepping.Unlock()
+	m := l.current.Load()
+	next, affected := m.Update(m.Written(), changes)
+	l.warn(m, next)
+	l.take(next, affected)
+}
+
+// take makes a model current.
+func (l *loop) take(next *resolve.Model, affected resolve.Affected) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.current.Store(next)

@@ -66,6 +66,7 @@ type Plane struct {
 	returning  *returning
 	keeper     *authorities.Keeper // with Config.Identity
 	leaves     *leaves
+	insights   *insights // with keeper
 	api        net.Listener
 	xds        net.Listener
 	apiSrv     *http.Server
@@ -136,6 +137,8 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	p.leaves = newLeaves(p)
 	if p.keeper = p.newKeeper(); p.keeper != nil {
 		p.store = protected{p.store, p.keeper}
+		p.insights = newInsights(p)
+		p.observe.onStir = func(dp api.Ref) { p.insights.stir(dp) }
 	}
 	if err := p.compose(); err != nil {
 		return err
@@ -183,6 +186,9 @@ func (p *Plane) compose() error {
 	agents.Authenticator = auth
 	if p.peers != nil {
 		agents.Stirred, p.observe.onStir = p.peers.Stirred, p.peers.Stirred
+		if p.insights != nil {
+			p.observe.onStir = both(p.peers.Stirred, func(dp api.Ref) { p.insights.stir(dp) })
+		}
 	}
 	p.attach(agents)
 	connected := func(ref api.Ref) bool {
@@ -213,6 +219,9 @@ func (p *Plane) compose() error {
 	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, model: documents{p.store, p.loop, p.waiting}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", boot.bounded())
+	if p.keeper != nil {
+		mux.Handle("POST /certify", bounded(p.certifier(auth)))
+	}
 	if err := errors.Join(p.answerHTTPS("--webhooks", p.admits), p.answerHTTPS("--api-tls", p.watched)); err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ type plane struct {
 	trusts *tls.Config // of the address for sidecars; nil is plaintext
 	stop   func()
 	says   func() (*apitest.Document, error)
+	dir    string // its data directory, where a test needs it
 }
 
 // config is one without credentials, in memory.

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/xds/server"
 )
 
 // authorityActor is the keeper of authorities as one that acts.
@@ -36,6 +37,7 @@ func (p *Plane) newKeeper() *authorities.Keeper {
 func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 	if p.keeper != nil {
 		running.Go(func() error { p.keeper.Follow(ctx, p.own); return nil })
+		running.Go(func() error { p.insights.run(ctx); return nil })
 	}
 }
 
@@ -81,4 +83,16 @@ func (s protected) refuses(now *api.Snapshot, w store.Write, going map[api.Ref]b
 		}
 	}
 	return ""
+}
+
+// certifier answers sidecars that want certificates.
+func (p *Plane) certifier(who server.Authenticator) *certifier {
+	c := &certifier{model: documents{p.store, p.loop, p.waiting}.Model, who: who, keeper: p.keeper, sidecar: p.leaves.sidecar, gave: p.leaves.gave, zone: p.settings.InZone(), log: p.log}
+	switch {
+	case p.cfg.XDSPlaintext:
+		c.proof = web.Refusal(http.StatusForbidden, codeNoProof+": certificates are given over TLS alone; start the control plane without --xds-plaintext")
+	case p.cfg.DataplaneAuth == "none":
+		c.proof = web.Refusal(http.StatusForbidden, codeNoProof+": nobody proves here who he is; start the control plane with --dataplane-auth token")
+	}
+	return c
 }

@@ -67,6 +67,9 @@ type BootstrapConfig struct {
 	// interface. Where it is empty, AdminPort (0 is any) on loopback holds.
 	AdminSocket string
 	AdminPort   uint32
+	// AgentSocket is the path of the unix socket at which the sidecar's agent serves the
+	// certificate of the workload; empty where it has none.
+	AgentSocket string
 	// SystemCA is the file of the authorities that the sidecar's host trusts.
 	// Without it, external services that name no authority are not reachable by TLS.
 	SystemCA string
@@ -114,7 +117,7 @@ func Bootstrap(c BootstrapConfig) ([]byte, error) {
 		Node:  &corev3.Node{Id: c.Mesh + "." + c.Name, Cluster: service, Metadata: metadata},
 		Admin: c.admin(),
 		StaticResources: &bootstrapv3.Bootstrap_StaticResources{
-			Clusters: []*clusterv3.Cluster{c.adsCluster()},
+			Clusters: c.clusters(),
 			Secrets:  []*tlsv3.Secret{c.systemCA()},
 		},
 		DynamicResources: &bootstrapv3.Bootstrap_DynamicResources{
@@ -143,6 +146,15 @@ func Bootstrap(c BootstrapConfig) ([]byte, error) {
 	}
 	out.WriteByte('\n')
 	return out.Bytes(), nil
+}
+
+// clusters are those that an Envoy must know before it asks for others.
+func (c BootstrapConfig) clusters() []*clusterv3.Cluster {
+	out := []*clusterv3.Cluster{c.adsCluster()}
+	if c.AgentSocket != "" {
+		out = append(out, agentAt(c.AgentSocket))
+	}
+	return out
 }
 
 func (c BootstrapConfig) admin() *bootstrapv3.Admin {

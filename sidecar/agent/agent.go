@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/weftmesh/weft/sidecar/identity"
 	"github.com/weftmesh/weft/sidecar/probes"
 	"github.com/weftmesh/weft/sidecar/resolver"
 )
@@ -78,6 +79,7 @@ type Agent struct {
 	log       *slog.Logger
 	intervals intervals
 	state     state
+	identity  *identity.Holder // nil where nobody certifies the workload
 }
 
 // New makes an agent; Run starts it.
@@ -123,6 +125,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.state.unnamed.Store(names != nil)
 	all, stop := errgroup.WithContext(ctx)
 	closing, closeAll := context.WithCancel(context.Background())
+	if err := a.holdIdentity(stop, closing, all, source, dir); err != nil {
+		closeAll()
+		return err
+	}
 	for _, s := range servers {
 		all.Go(func() error { return s.serve(closing) })
 	}

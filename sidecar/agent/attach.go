@@ -76,10 +76,11 @@ func (t *attachment) once(ctx context.Context) error {
 	if conn.token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+conn.token)
 	}
-	g, err := attach.NewSidecarClient(conn).Attach(ctx)
+	opened, err := attach.NewSidecarClient(conn).Attach(ctx)
 	if err != nil {
 		return err
 	}
+	g := &sender{Sidecar_AttachClient: opened}
 	hello := &attach.Hello{NodeId: t.config.Mesh + "." + t.config.Name, Version: t.config.Version, Names: t.named != nil, Changes: true}
 	if err := g.Send(&attach.Up{Is: &attach.Up_Hello{Hello: hello}}); err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -89,6 +90,7 @@ func (t *attachment) once(ctx context.Context) error {
 	defer answering.Wait()
 	defer end()
 	answering.Go(func() { t.answerAll(ctx, g, asked, conn.token) })
+	answering.Go(func() { t.report(ctx, g) })
 	var list attach.List
 	for {
 		down, err := g.Recv()
@@ -107,6 +109,10 @@ func (t *attachment) once(ctx context.Context) error {
 				return err
 			}
 			t.named(resolved(names))
+		case *attach.Down_Certify:
+			if t.identity != nil {
+				t.identity.Again()
+			}
 		case *attach.Down_Ask:
 			select {
 			case asked <- is.Ask:

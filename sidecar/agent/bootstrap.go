@@ -47,6 +47,7 @@ type request struct {
 	CACert            string  `json:"caCert,omitempty"`
 	CAPath            string  `json:"caPath,omitempty"` // where Envoy finds what takes its place
 	SystemCAPath      string  `json:"systemCaPath,omitempty"`
+	AgentSocket       string  `json:"agentSocket,omitempty"` // where the agent serves the certificate of the workload
 	AdminPort         uint32  `json:"adminPort"`
 	Version           version `json:"version"`
 }
@@ -61,7 +62,7 @@ func (s *source) fetch(ctx context.Context) ([]byte, error) {
 	body := request{
 		Mesh: s.config.Mesh, Name: s.config.Name, ProxyType: "dataplane",
 		DataplaneResource: string(s.config.Dataplane), AdminPort: s.config.AdminPort,
-		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(),
+		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(), AgentSocket: s.socket,
 	}
 	if s.unresolved(ctx) {
 		body.XDSAddress = s.config.XDSFallback

@@ -19,8 +19,11 @@ type source struct {
 	config Config
 	token  *token // nil: none
 	url    string
-	host   string
-	tls    bool
+	// certifyURL is where certificates of workloads are asked for.
+	certifyURL string
+	host       string
+	tls        bool
+	socket     string // where the agent serves the certificate of the workload; empty for none
 
 	mu     sync.Mutex
 	client *http.Client
@@ -49,7 +52,7 @@ func newSource(c Config, token *token, known *authorities) (*source, error) {
 	default:
 		return nil, fmt.Errorf("--xds %s has the scheme %q; use https://, or http:// on loopback", c.XDS, u.Scheme)
 	}
-	return &source{config: c, token: token, url: u.JoinPath("bootstrap").String(), host: u.Hostname(), tls: u.Scheme == "https", known: known}, nil
+	return &source{config: c, token: token, url: u.JoinPath("bootstrap").String(), certifyURL: u.JoinPath("certify").String(), host: u.Hostname(), tls: u.Scheme == "https", known: known}, nil
 }
 
 func loopback(host string) bool {

@@ -68,5 +68,10 @@ func (a *Agent) ready(r *http.Request) error {
 	if err := a.admin(r.Context(), http.MethodGet, "/ready"); err != nil {
 		return err
 	}
+	if a.identity != nil {
+		if err := a.identity.Ready(time.Now()); err != nil {
+			return err
+		}
+	}
 	return a.named(time.Now())
 }

@@ -30,6 +30,7 @@ type Up struct {
 	//
 	//	*Up_Hello
 	//	*Up_Answer
+	//	*Up_Certificate
 	Is            isUp_Is `protobuf_oneof:"is"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -90,6 +91,15 @@ func (x *Up) GetAnswer() *Answer {
 	return nil
 }
 
+func (x *Up) GetCertificate() *Certificate {
+	if x != nil {
+		if x, ok := x.Is.(*Up_Certificate); ok {
+			return x.Certificate
+		}
+	}
+	return nil
+}
+
 type isUp_Is interface {
 	isUp_Is()
 }
@@ -102,9 +112,15 @@ type Up_Answer struct {
 	Answer *Answer `protobuf:"bytes,2,opt,name=answer,proto3,oneof"`
 }
 
+type Up_Certificate struct {
+	Certificate *Certificate `protobuf:"bytes,3,opt,name=certificate,proto3,oneof"`
+}
+
 func (*Up_Hello) isUp_Is() {}
 
 func (*Up_Answer) isUp_Is() {}
+
+func (*Up_Certificate) isUp_Is() {}
 
 // Down is what the control plane says. Each names and each ca takes the place of
 // the one before.
@@ -115,6 +131,7 @@ type Down struct {
 	//	*Down_Names
 	//	*Down_Ca
 	//	*Down_Ask
+	//	*Down_Certify
 	Is            isDown_Is `protobuf_oneof:"is"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -184,6 +201,15 @@ func (x *Down) GetAsk() *Ask {
 	return nil
 }
 
+func (x *Down) GetCertify() *Certify {
+	if x != nil {
+		if x, ok := x.Is.(*Down_Certify); ok {
+			return x.Certify
+		}
+	}
+	return nil
+}
+
 type isDown_Is interface {
 	isDown_Is()
 }
@@ -200,11 +226,17 @@ type Down_Ask struct {
 	Ask *Ask `protobuf:"bytes,3,opt,name=ask,proto3,oneof"`
 }
 
+type Down_Certify struct {
+	Certify *Certify `protobuf:"bytes,4,opt,name=certify,proto3,oneof"`
+}
+
 func (*Down_Names) isDown_Is() {}
 
 func (*Down_Ca) isDown_Is() {}
 
 func (*Down_Ask) isDown_Is() {}
+
+func (*Down_Certify) isDown_Is() {}
 
 // Hello says who opened the stream, and what it wants.
 type Hello struct {
@@ -590,19 +622,131 @@ func (x *Answer) GetError() string {
 	return ""
 }
 
+// Certify asks the agent to have a new certificate of its workload signed now.
+type Certify struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Certify) Reset() {
+	*x = Certify{}
+	mi := &file_attach_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Certify) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Certify) ProtoMessage() {}
+
+func (x *Certify) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Certify.ProtoReflect.Descriptor instead.
+func (*Certify) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{8}
+}
+
+// Certificate says which one the sidecar's Envoy is served: each takes the place of the one
+// before. It holds no key.
+type Certificate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its names, URIs, the SPIFFE ID first.
+	Names []string `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
+	// The SHA-256 of the root above it, in hexadecimal digits.
+	Root string `protobuf:"bytes,2,opt,name=root,proto3" json:"root,omitempty"`
+	// In seconds since 1970.
+	Issued        int64 `protobuf:"varint,3,opt,name=issued,proto3" json:"issued,omitempty"`
+	Expires       int64 `protobuf:"varint,4,opt,name=expires,proto3" json:"expires,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Certificate) Reset() {
+	*x = Certificate{}
+	mi := &file_attach_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Certificate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Certificate) ProtoMessage() {}
+
+func (x *Certificate) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Certificate.ProtoReflect.Descriptor instead.
+func (*Certificate) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Certificate) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *Certificate) GetRoot() string {
+	if x != nil {
+		return x.Root
+	}
+	return ""
+}
+
+func (x *Certificate) GetIssued() int64 {
+	if x != nil {
+		return x.Issued
+	}
+	return 0
+}
+
+func (x *Certificate) GetExpires() int64 {
+	if x != nil {
+		return x.Expires
+	}
+	return 0
+}
+
 var File_attach_proto protoreflect.FileDescriptor
 
 const file_attach_proto_rawDesc = "" +
 	"\n" +
-	"\fattach.proto\x12\aweft.v1\"]\n" +
+	"\fattach.proto\x12\aweft.v1\"\x97\x01\n" +
 	"\x02Up\x12&\n" +
 	"\x05hello\x18\x01 \x01(\v2\x0e.weft.v1.HelloH\x00R\x05hello\x12)\n" +
-	"\x06answer\x18\x02 \x01(\v2\x0f.weft.v1.AnswerH\x00R\x06answerB\x04\n" +
-	"\x02is\"~\n" +
+	"\x06answer\x18\x02 \x01(\v2\x0f.weft.v1.AnswerH\x00R\x06answer\x128\n" +
+	"\vcertificate\x18\x03 \x01(\v2\x14.weft.v1.CertificateH\x00R\vcertificateB\x04\n" +
+	"\x02is\"\xac\x01\n" +
 	"\x04Down\x12&\n" +
 	"\x05names\x18\x01 \x01(\v2\x0e.weft.v1.NamesH\x00R\x05names\x12&\n" +
 	"\x02ca\x18\x02 \x01(\v2\x14.weft.v1.AuthoritiesH\x00R\x02ca\x12 \n" +
-	"\x03ask\x18\x03 \x01(\v2\f.weft.v1.AskH\x00R\x03askB\x04\n" +
+	"\x03ask\x18\x03 \x01(\v2\f.weft.v1.AskH\x00R\x03ask\x12,\n" +
+	"\acertify\x18\x04 \x01(\v2\x10.weft.v1.CertifyH\x00R\acertifyB\x04\n" +
 	"\x02is\"j\n" +
 	"\x05Hello\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x18\n" +
@@ -627,7 +771,13 @@ const file_attach_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x14\n" +
 	"\x05chunk\x18\x02 \x01(\fR\x05chunk\x12\x10\n" +
 	"\x03end\x18\x03 \x01(\bR\x03end\x12\x14\n" +
-	"\x05error\x18\x04 \x01(\tR\x05error23\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\"\t\n" +
+	"\aCertify\"i\n" +
+	"\vCertificate\x12\x14\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\x12\x12\n" +
+	"\x04root\x18\x02 \x01(\tR\x04root\x12\x16\n" +
+	"\x06issued\x18\x03 \x01(\x03R\x06issued\x12\x18\n" +
+	"\aexpires\x18\x04 \x01(\x03R\aexpires23\n" +
 	"\aSidecar\x12(\n" +
 	"\x06Attach\x12\v.weft.v1.Up\x1a\r.weft.v1.Down(\x010\x01B)Z'github.com/weftmesh/weft/sidecar/attachb\x06proto3"
 
@@ -643,7 +793,7 @@ func file_attach_proto_rawDescGZIP() []byte {
 	return file_attach_proto_rawDescData
 }
 
-var file_attach_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_attach_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_attach_proto_goTypes = []any{
 	(*Up)(nil),          // 0: weft.v1.Up
 	(*Down)(nil),        // 1: weft.v1.Down
@@ -653,21 +803,25 @@ var file_attach_proto_goTypes = []any{
 	(*Authorities)(nil), // 5: weft.v1.Authorities
 	(*Ask)(nil),         // 6: weft.v1.Ask
 	(*Answer)(nil),      // 7: weft.v1.Answer
+	(*Certify)(nil),     // 8: weft.v1.Certify
+	(*Certificate)(nil), // 9: weft.v1.Certificate
 }
 var file_attach_proto_depIdxs = []int32{
 	2, // 0: weft.v1.Up.hello:type_name -> weft.v1.Hello
 	7, // 1: weft.v1.Up.answer:type_name -> weft.v1.Answer
-	3, // 2: weft.v1.Down.names:type_name -> weft.v1.Names
-	5, // 3: weft.v1.Down.ca:type_name -> weft.v1.Authorities
-	6, // 4: weft.v1.Down.ask:type_name -> weft.v1.Ask
-	4, // 5: weft.v1.Names.names:type_name -> weft.v1.Name
-	0, // 6: weft.v1.Sidecar.Attach:input_type -> weft.v1.Up
-	1, // 7: weft.v1.Sidecar.Attach:output_type -> weft.v1.Down
-	7, // [7:8] is the sub-list for method output_type
-	6, // [6:7] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	9, // 2: weft.v1.Up.certificate:type_name -> weft.v1.Certificate
+	3, // 3: weft.v1.Down.names:type_name -> weft.v1.Names
+	5, // 4: weft.v1.Down.ca:type_name -> weft.v1.Authorities
+	6, // 5: weft.v1.Down.ask:type_name -> weft.v1.Ask
+	8, // 6: weft.v1.Down.certify:type_name -> weft.v1.Certify
+	4, // 7: weft.v1.Names.names:type_name -> weft.v1.Name
+	0, // 8: weft.v1.Sidecar.Attach:input_type -> weft.v1.Up
+	1, // 9: weft.v1.Sidecar.Attach:output_type -> weft.v1.Down
+	9, // [9:10] is the sub-list for method output_type
+	8, // [8:9] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_attach_proto_init() }
@@ -678,11 +832,13 @@ func file_attach_proto_init() {
 	file_attach_proto_msgTypes[0].OneofWrappers = []any{
 		(*Up_Hello)(nil),
 		(*Up_Answer)(nil),
+		(*Up_Certificate)(nil),
 	}
 	file_attach_proto_msgTypes[1].OneofWrappers = []any{
 		(*Down_Names)(nil),
 		(*Down_Ca)(nil),
 		(*Down_Ask)(nil),
+		(*Down_Certify)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -690,7 +846,7 @@ func file_attach_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_attach_proto_rawDesc), len(file_attach_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

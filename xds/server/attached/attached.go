@@ -37,6 +37,8 @@ type Options struct {
 	// none; equal lists have equal versions. It is asked by many goroutines, and what it
 	// answers never changes.
 	Names func(api.Ref) *attach.Names
+	// Certified is told which certificate the agent of a dataplane, as it calls it, has.
+	Certified func(api.Ref, *attach.Certificate)
 	// Stirred is told when a dataplane, as its agent calls it, has more or fewer streams.
 	Stirred func(api.Ref)
 	// StreamsPerIdentity is how many streams one dataplane may have: two, so that a
@@ -54,6 +56,7 @@ func Default() Options {
 	return Options{
 		Logger: slog.New(slog.DiscardHandler), Authenticator: server.Anyone{},
 		Ready: func() bool { return true }, Known: func(api.Ref) bool { return false }, Names: func(api.Ref) *attach.Names { return nil },
+		Certified:          func(api.Ref, *attach.Certificate) {},
 		Stirred:            func(api.Ref) {},
 		StreamsPerIdentity: 2, FirstMessage: 10 * time.Second, AnswerWithin: attach.AnswerWithin,
 	}
@@ -110,6 +113,17 @@ func (s *Server) Authorities(pem []byte) {
 			st.look()
 		}
 	}
+}
+
+// Certify asks the agent of a dataplane to have its workload certified now; false where it has
+// no stream here.
+func (s *Server) Certify(dp api.Ref) bool {
+	st := s.newest(dp)
+	if st != nil {
+		st.certify.Store(true)
+		st.look()
+	}
+	return st != nil
 }
 
 // Attached are the dataplanes whose agents have a stream, as they call them.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/status"
@@ -23,9 +24,10 @@ type stream struct {
 	ctx    context.Context
 	end    context.CancelCauseFunc
 
-	wake chan struct{}  // has a token while names or authorities may be others
-	asks chan *question // the next question
-	turn chan struct{}  // has a token while a question is under way
+	wake    chan struct{}  // has a token while names or authorities may be others
+	asks    chan *question // the next question
+	turn    chan struct{}  // has a token while a question is under way
+	certify atomic.Bool    // the agent is to be asked for a new certificate
 
 	mu      sync.Mutex
 	current *question // whose answer is awaited
@@ -74,6 +76,9 @@ func (s *Server) attach(g attach.Sidecar_AttachServer) error {
 	return st.send(g)
 }
 
+// mostNames bounds those of one certificate.
+const mostNames = 128
+
 // look has the stream find out what is new.
 func (st *stream) look() {
 	select {
@@ -92,6 +97,9 @@ func (st *stream) receive(g attach.Sidecar_AttachServer) {
 		}
 		if a := up.GetAnswer(); a != nil {
 			st.answered(a)
+		}
+		if c := up.GetCertificate(); c != nil && len(c.GetNames()) <= mostNames {
+			st.server.opts.Certified(st.name, c)
 		}
 	}
 }
@@ -112,6 +120,11 @@ func (st *stream) send(g attach.Sidecar_AttachServer) error {
 				return err
 			}
 		case <-st.wake:
+			if st.certify.Swap(false) {
+				if err := g.Send(&attach.Down{Is: &attach.Down_Certify{Certify: &attach.Certify{}}}); err != nil {
+					return err
+				}
+			}
 			st.server.mu.Lock()
 			pem := st.server.authority
 			st.server.mu.Unlock()

@@ -1,0 +1,227 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authority/rotation"
+	"github.com/weftmesh/weft/xds/server/authority/workload"
+)
+
+// The refusals of /certify, which begin what they say.
+const (
+	codeNoProof         = "NoProof"
+	codeIdentityRefused = "IdentityRefused"
+)
+
+// certifier answers POST /certify (spec/identity.md 2.3): the agent of a sidecar has the key of
+// its workload certified. Of the request nothing counts but the public key: who it is for is
+// who the credential says, and the names are those that the dataplane has by the documents.
+type certifier struct {
+	proof   error // why nobody can prove anything here; nil where one can
+	model   func(context.Context) (*resolve.Model, error)
+	who     server.Authenticator
+	keeper  *authorities.Keeper
+	sidecar func(dp, owner api.Ref) rotation.Sidecar
+	gave    func(dp api.Ref, x leaf)
+	zone    api.Zone
+	log     *slog.Logger
+	caps    caps
+	refusal sync.Map // api.Ref to the text of the last one, so that each is logged once
+}
+
+// certifyRequest is the body of a request.
+type certifyRequest struct {
+	Mesh    string `json:"mesh"`
+	Name    string `json:"name"`
+	Request []byte `json:"request"` // PKCS #10 in DER form
+}
+
+// certifyAnswer is that of an answer; package identity of the sidecar reads it.
+type certifyAnswer struct {
+	Chain   string    `json:"chain"` // in PEM, the certificate first
+	Secret  string    `json:"secret"`
+	Names   []string  `json:"names"`
+	Root    string    `json:"root"`
+	Expires time.Time `json:"expires"`
+	Renew   time.Time `json:"renew"`
+}
+
+// largestCertify bounds a request, in bytes.
+const largestCertify = 16 << 10
+
+// errNoIdentity is that the documents give a dataplane no identity.
+var errNoIdentity = errors.New("the dataplane has no identity")
+
+// ServeHTTP answers.
+func (c *certifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var ask certifyRequest
+	answer, dp, err := c.answer(w, r, &ask)
+	switch {
+	case errors.Is(err, errNoIdentity):
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case err != nil:
+		c.refused(r, dp, err)
+		web.Refuse(w, err)
+		return
+	}
+	c.refusal.Delete(dp)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// refused logs each reason of a dataplane once.
+func (c *certifier) refused(r *http.Request, dp api.Ref, err error) {
+	text := truncate(err.Error())
+	if dp != (api.Ref{}) {
+		if last, ok := c.refusal.Swap(dp, text); ok && last == text {
+			return
+		}
+	}
+	c.log.Warn("refused a certificate", "address", r.RemoteAddr, "dataplane", dp.String(), "error", text)
+}
+
+func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyRequest) (out certifyAnswer, dp api.Ref, err error) {
+	if c.proof != nil {
+		return out, dp, c.proof
+	}
+	body, err := web.Body(w, r, largestCertify)
+	if err != nil {
+		return out, dp, err
+	}
+	if err := json.Unmarshal(body, ask); err != nil {
+		return out, dp, web.Refusal(http.StatusBadRequest, "the request is not JSON of the right form: "+err.Error())
+	}
+	model, err := c.model(r.Context())
+	if err != nil {
+		return out, dp, err
+	}
+	ref := api.Ref{Kind: api.KindDataplane, Mesh: ask.Mesh, Name: ask.Name}.Resolve(model.Snapshot().Has)
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	who, err := authenticateAs(r.Context(), c.who, token, ref, model.Snapshot())
+	if err != nil {
+		return out, dp, err
+	}
+	if who.Dataplane.Name == "" {
+		return out, dp, web.Refusal(http.StatusForbidden, codeNoProof+": the credential says of nobody who he is")
+	}
+	if !c.caps.allow(ref) {
+		return out, ref, web.Refusal(http.StatusTooManyRequests, "this dataplane has asked for too many certificates; wait a minute")
+	}
+	o, ok := model.Snapshot().Get(ref)
+	if !ok {
+		return out, ref, web.Refusal(http.StatusServiceUnavailable, fmt.Sprintf("there is no %s yet; try again", ref))
+	}
+	out, err = c.sign(r.Context(), model, o, who, ask.Request)
+	return out, ref, err
+}
+
+// sign has the names of a dataplane signed, as far as its credential proves them.
+func (c *certifier) sign(ctx context.Context, m *resolve.Model, o *api.Object, who server.Identity, request []byte) (out certifyAnswer, err error) {
+	names, owner, err := proven(m, c.zone, o, who)
+	if err != nil {
+		return out, err
+	}
+	key, err := workload.PublicKey(request)
+	if err != nil {
+		return out, web.Refusal(http.StatusBadRequest, err.Error())
+	}
+	issued, err := c.wait(ctx, func() (authorities.Issued, error) {
+		return c.keeper.Sign(ctx, owner, names, key, c.sidecar(o.Ref, owner))
+	})
+	if err != nil {
+		return out, web.Refusal(http.StatusServiceUnavailable, err.Error())
+	}
+	c.gave(o.Ref, leaf{owner, issued.Root, issued.Ends})
+	c.log.Info("signed", "dataplane", o.Ref.String(), "names", names, "serial", issued.Chain[0].SerialNumber.Text(16), "expires", issued.Ends)
+	return certifyAnswer{Chain: string(issued.Chain.PEM()), Secret: xds.IdentitySecret(o.Mesh), Names: names, Root: issued.Root, Expires: issued.Ends, Renew: issued.RenewAt}, nil
+}
+
+// How long a request waits for what comes in a moment, and how often it looks.
+const (
+	certifyPatience = 5 * time.Second
+	certifyLook     = 20 * time.Millisecond
+)
+
+// wait tries until a signature is possible: as a rule the sidecar's Envoy is just connecting.
+func (c *certifier) wait(ctx context.Context, sign func() (authorities.Issued, error)) (authorities.Issued, error) {
+	end := time.Now().Add(certifyPatience)
+	for {
+		issued, err := sign()
+		soon := errors.Is(err, authorities.ErrNotReady) || errors.Is(err, authorities.ErrNotTrusting) || errors.Is(err, authorities.ErrNoAuthority)
+		if !soon || time.Now().After(end) {
+			return issued, err
+		}
+		select {
+		case <-ctx.Done():
+			return issued, err
+		case <-time.After(certifyLook):
+		}
+	}
+}
+
+// caps bound how often one dataplane has something signed.
+type caps struct {
+	mu    sync.Mutex
+	of    map[api.Ref]*rate.Limiter
+	sweep int
+}
+
+// A dataplane may have a few certificates at once, and then one in ten seconds.
+const (
+	certifyBurst = 6
+	certifyEvery = 10 * time.Second
+)
+
+func (c *caps) allow(dp api.Ref) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of, c.sweep = map[api.Ref]*rate.Limiter{}, 1024
+	}
+	if len(c.of) >= c.sweep {
+		maps.DeleteFunc(c.of, func(_ api.Ref, l *rate.Limiter) bool { return l.Tokens() >= certifyBurst })
+		c.sweep = max(1024, 2*len(c.of))
+	}
+	l := c.of[dp]
+	if l == nil {
+		l = rate.NewLimiter(rate.Every(certifyEvery), certifyBurst)
+		c.of[dp] = l
+	}
+	return l.Allow()
+}
+
+// command issues a token that proves what a guest says of itself.
+func command(o *api.Object, labels []string) string {
+	text := "weft token dataplane --mesh " + o.Mesh + " --name " + o.FullName()
+	for _, v := range slices.Sorted(slices.Values(tagsOf(o)[api.TagService])) {
+		text += " --tag " + api.TagService + "=" + v
+	}
+	for _, k := range labels {
+		if k == workloadLabel {
+			text += " --workload " + o.Labels[k]
+		} else {
+			text += " --tag " + k + "=" + o.Labels[k]
+		}
+	}
+	return text
+}

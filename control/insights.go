@@ -1,0 +1,199 @@
+package control
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sidecar/attach"
+)
+
+// insights are what sidecars say of themselves at run time, as far as the configuration depends
+// on it: DataplaneInsights of the model. One goroutine tells the loop, so that many sidecars
+// that come at once are one step.
+type insights struct {
+	plane *Plane
+	wake  chan struct{}
+
+	mu    sync.Mutex
+	of    map[api.Ref]*insight // by the name by which a sidecar calls its dataplane
+	stale map[api.Ref]bool     // to be looked at
+}
+
+// insight is that of one dataplane.
+type insight struct {
+	reported *attach.Certificate
+	at       api.Ref              // its object; zero while none was told
+	told     api.DataplaneInsight // to the loop
+	asked    string               // for which name a certificate was asked for
+}
+
+// The rhythm of insights.
+const (
+	gather     = 20 * time.Millisecond // what comes within it is told together
+	sweepEvery = time.Minute           // how often ends of certificates are looked for
+)
+
+func newInsights(p *Plane) *insights {
+	return &insights{plane: p, wake: make(chan struct{}, 1), of: map[api.Ref]*insight{}, stale: map[api.Ref]bool{}}
+}
+
+// certified is told which certificate an agent has.
+func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
+	x.mu.Lock()
+	i := x.of[called(dp)]
+	if i == nil {
+		i = &insight{}
+		x.of[called(dp)] = i
+	}
+	i.reported = c
+	x.mu.Unlock()
+	x.stir(dp)
+	p := x.plane
+	if m := p.loop.current.Load(); m != nil {
+		ref := dp.Resolve(serves(m))
+		if id, ok := m.Identity(ref); ok && id != nil && id.Origin != nil {
+			p.leaves.gave(ref, leaf{id.Origin.Ref, c.GetRoot(), time.Unix(c.GetExpires(), 0)})
+		}
+	}
+}
+
+// stir has a dataplane looked at again. It never waits.
+func (x *insights) stir(dps ...api.Ref) {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	for _, dp := range dps {
+		x.stale[called(dp)] = true
+	}
+	x.mu.Unlock()
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run keeps the loop told until ctx ends.
+func (x *insights) run(ctx context.Context) {
+	sweep := time.NewTicker(sweepEvery)
+	defer sweep.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-sweep.C:
+			x.mu.Lock()
+			all := slices.Collect(maps.Keys(x.of))
+			x.mu.Unlock()
+			x.stir(all...)
+			continue
+		case <-x.wake:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(gather):
+		}
+		x.look()
+	}
+}
+
+// look tells the loop what has changed of those that are stale.
+func (x *insights) look() {
+	x.mu.Lock()
+	stale := x.stale
+	x.stale = map[api.Ref]bool{}
+	x.mu.Unlock()
+	m := x.plane.loop.current.Load()
+	if m == nil {
+		return
+	}
+	now := x.plane.cfg.clock()()
+	var changes []api.Change
+	for dp := range stale {
+		if c, ok := x.one(m, dp, now); ok {
+			changes = append(changes, c)
+		}
+	}
+	if len(changes) > 0 {
+		slices.SortFunc(changes, func(a, b api.Change) int { return a.Ref().Compare(b.Ref()) })
+		x.plane.loop.tell(changes)
+		for _, c := range changes { // acknowledged already where nothing of it concerns its Envoy
+			dp := c.Ref()
+			dp.Kind = api.KindDataplane
+			x.stir(dp)
+		}
+	}
+	x.plane.keeper.Stir()
+}
+
+// one is the change of the insight of one dataplane; not ok where there is none.
+func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time) (c api.Change, ok bool) {
+	ref := name.Resolve(serves(m))
+	id, there := m.Identity(ref)
+	var sees bool
+	if there {
+		st, known := x.plane.sidecars().Sidecar(ref)
+		sees = known && st.Connected && st.InSync
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := x.of[name]
+	if i == nil {
+		if id == nil {
+			return c, false
+		}
+		i = &insight{}
+		x.of[name] = i
+	}
+	if !there {
+		delete(x.of, name)
+		return changeOf(i, api.Ref{}, api.DataplaneInsight{})
+	}
+	want := api.DataplaneInsight{}
+	if id != nil && len(id.Names) > 0 {
+		if r := i.reported; r != nil && now.Before(time.Unix(r.GetExpires(), 0)) && len(r.GetNames()) > 0 {
+			want.Identity = true
+			if !slices.Equal(ids(r.GetNames()), ids(id.Names)) {
+				want.Shows = r.GetNames()
+			}
+			want.TLS = i.told.TLS || i.told.Identity && sees
+		}
+		x.certify(name, i, id, want)
+	}
+	return changeOf(i, ref, want)
+}
+
+// certify asks an agent, once for each name, for a certificate that it should have and has not.
+func (x *insights) certify(name api.Ref, i *insight, id *resolve.Identity, want api.DataplaneInsight) {
+	if want.Identity && want.Shows == nil {
+		i.asked = ""
+		return
+	}
+	if i.asked != id.Names[0] && x.plane.agents.Certify(name) {
+		i.asked = id.Names[0]
+	}
+}
+
+// changeOf makes want what is told of a dataplane.
+func changeOf(i *insight, ref api.Ref, want api.DataplaneInsight) (c api.Change, ok bool) {
+	same := i.told.Identity == want.Identity && i.told.TLS == want.TLS && slices.Equal(i.told.Shows, want.Shows)
+	if same && (i.at == ref || i.at == (api.Ref{})) {
+		return c, false
+	}
+	if i.at != (api.Ref{}) {
+		told := i.told
+		c.Before = &api.Object{Ref: api.InsightRef(i.at), Spec: &told}
+	}
+	i.at, i.told = ref, want
+	if ref == (api.Ref{}) {
+		return c, c.Before != nil
+	}
+	c.After = &api.Object{Ref: api.InsightRef(ref), Spec: &want}
+	return c, true
+}

@@ -1,0 +1,103 @@
+package control
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/spiffe"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/identity"
+	"github.com/weftmesh/weft/xds/server"
+)
+
+// proven are the names that a dataplane may have, and the document whose authority signs them
+// (spec/identity.md 2.5). Of a pod, and of a Dataplane that a user wrote, all that it says is
+// proved by who it is; of one that its sidecar brought along only what its token binds: names
+// that rest on anything else are refused. Tags that no name of a SPIFFE ID rests on are left
+// out of the certificate where the token does not bind them.
+func proven(m *resolve.Model, zone api.Zone, o *api.Object, who server.Identity) (names []string, owner api.Ref, err error) {
+	id, ok := m.Identity(o.Ref)
+	if !ok || id == nil {
+		return nil, owner, errNoIdentity
+	}
+	names, owner = id.Names, id.Origin.Ref
+	switch {
+	case id.Problem != "":
+		return nil, owner, web.Refusal(http.StatusForbidden, "SpiffeIDInvalid: "+id.Problem)
+	case o.Owner != api.Ephemeral || o.From != nil:
+		return names, owner, nil
+	}
+	bound, by, why := named(m.Snapshot(), zone, boundBy(o, who))
+	if why != nil || by != owner || !slices.Equal(ids(bound), ids(names)) {
+		return nil, owner, web.Refusal(http.StatusForbidden, fmt.Sprintf("%s: %s says that it is %s, which its token does not prove; issue another by `%s`, or apply the Dataplane",
+			codeIdentityRefused, o.Ref, strings.Join(ids(names), ", "), command(o, slices.Sorted(maps.Keys(o.Labels)))))
+	}
+	return bound, owner, nil
+}
+
+// ids are the names that are SPIFFE IDs.
+func ids(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, spiffe.Scheme) })
+}
+
+// boundBy is a Dataplane as far as its token binds it.
+func boundBy(o *api.Object, who server.Identity) *api.Object {
+	out := *o
+	out.Labels = map[string]string{}
+	for k, v := range o.Labels {
+		if slices.Contains(who.Tags[k], v) || k == workloadLabel && who.Workload == v && v != "" {
+			out.Labels[k] = v
+		}
+	}
+	spec, ok := o.Spec.(*api.Dataplane)
+	if !ok || spec.Networking == nil {
+		return &out
+	}
+	dp, net := *spec, *spec.Networking
+	bind := func(tags map[string]string) map[string]string {
+		kept := maps.Clone(tags)
+		maps.DeleteFunc(kept, func(k, v string) bool { return !slices.Contains(who.Tags[k], v) })
+		return kept
+	}
+	net.Inbound = slices.Clone(net.Inbound)
+	for i := range net.Inbound {
+		net.Inbound[i].Tags = bind(net.Inbound[i].Tags)
+	}
+	if net.Gateway != nil {
+		g := *net.Gateway
+		g.Tags, net.Gateway = bind(g.Tags), &g
+	}
+	dp.Networking, out.Spec = &net, &dp
+	return &out
+}
+
+// named are the names that a dataplane outside Kubernetes would have as o says it is; none where
+// it has no identity. Why says what it lacks.
+func named(s *api.Snapshot, zone api.Zone, o *api.Object) (names []string, owner api.Ref, why error) {
+	facts := matcher.DataplaneOf(o, zone.Labels())
+	f := identity.Facts{Dataplane: &facts, Mesh: o.Mesh, Zone: zone}
+	if by := identity.Select(slices.Collect(s.Of(api.KindMeshIdentity, o.Mesh)), &facts.Labels); by != nil {
+		spec, _ := by.Spec.(*api.MeshIdentity)
+		id, err := identity.ByTemplate(spec, f)
+		if err != nil {
+			return nil, by.Ref, err
+		}
+		return []string{id.String()}, by.Ref, nil
+	}
+	mesh, ok := s.Get(api.Ref{Kind: api.KindMesh, Name: o.Mesh})
+	if !ok {
+		return nil, owner, nil
+	}
+	spec, _ := mesh.Spec.(*api.Mesh)
+	if spec == nil || spec.MTLS == nil || spec.MTLS.EnabledBackend == "" {
+		return nil, owner, nil
+	}
+	names, why = identity.ByTags(f)
+	return names, mesh.Ref, why
+}

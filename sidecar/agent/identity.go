@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/sidecar/identity"
+)
+
+// certifyRequest is the body of POST /certify.
+type certifyRequest struct {
+	Mesh    string `json:"mesh"`
+	Name    string `json:"name"`
+	Request []byte `json:"request"` // PKCS #10 in DER form
+}
+
+// largestAnswer bounds what is read of an answer, in bytes.
+const largestAnswer = 256 << 10
+
+// holdIdentity has the workload certified and Envoy served, where the control plane can know
+// who asks: by a token, over TLS.
+func (a *Agent) holdIdentity(ctx, closing context.Context, all *errgroup.Group, s *source, dir string) error {
+	if !s.tls || s.token == nil {
+		return nil
+	}
+	s.socket = filepath.Join(dir, "identity.sock")
+	l, err := identity.Listen(s.socket)
+	if err != nil {
+		return err
+	}
+	a.identity = identity.New(s.certify, a.log)
+	all.Go(func() error { return a.identity.Serve(closing, l) })
+	all.Go(func() error { a.identity.Keep(ctx); return nil })
+	return nil
+}
+
+// certify asks the control plane once.
+func (s *source) certify(ctx context.Context, csr []byte) (out identity.Answer, err error) {
+	var with request
+	client, err := s.connect(&with)
+	if err != nil {
+		return out, err
+	}
+	text, err := json.Marshal(certifyRequest{s.config.Mesh, s.config.Name, csr})
+	if err != nil {
+		return out, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.certifyURL, bytes.NewReader(text))
+	if err != nil {
+		return out, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+with.DataplaneToken)
+	resp, err := client.Do(req)
+	if err != nil {
+		return out, unreachable(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, largestAnswer))
+	switch {
+	case err != nil:
+		return out, fmt.Errorf("read the certificate: %w", err)
+	case resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotFound:
+		return out, identity.ErrNone // an older control plane has no such path
+	case resp.StatusCode == http.StatusForbidden:
+		return out, fmt.Errorf("%w: %s", identity.ErrRefused, said(answer))
+	case resp.StatusCode != http.StatusOK:
+		return out, errors.New(said(answer))
+	}
+	if err := json.Unmarshal(answer, &out); err != nil {
+		return out, errors.New("the control plane answers no certificate")
+	}
+	return out, nil
+}
+
+// said is what a refusal says.
+func said(answer []byte) string {
+	var problem struct{ Title, Detail string }
+	text := string(answer)
+	if json.Unmarshal(answer, &problem) == nil && problem.Detail != "" {
+		text = problem.Detail
+	}
+	return text[:min(len(text), 1024)]
+}
+
+// sender lets several goroutines send on one stream.
+type sender struct {
+	attach.Sidecar_AttachClient
+	mu sync.Mutex
+}
+
+// Send sends one message after the other.
+func (s *sender) Send(up *attach.Up) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Sidecar_AttachClient.Send(up)
+}
+
+// report tells the control plane which certificate is in use, and each that takes its place,
+// until ctx ends.
+func (t *attachment) report(ctx context.Context, g attach.Sidecar_AttachClient) {
+	if t.identity == nil {
+		return
+	}
+	for {
+		c, ok, changed := t.identity.Current()
+		if ok {
+			up := &attach.Certificate{Names: c.Names, Root: c.Root, Issued: c.Issued.Unix(), Expires: c.Expires.Unix()}
+			if g.Send(&attach.Up{Is: &attach.Up_Certificate{Certificate: up}}) != nil {
+				return // once sees why
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}

@@ -1,0 +1,227 @@
+// Package identity holds the key of a sidecar's workload, has it certified, and serves both to
+// the Envoy beside it (spec/identity.md 2.3).
+//
+// It promises that a key is in the memory of this process and of its Envoy and nowhere else: a
+// new one is made for each certificate, and what is sent to be signed says nothing but its
+// public half. A certificate stays in use until another one takes its place.
+package identity
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/weftmesh/weft/xds/server/authority/workload"
+)
+
+// Answer is what the control plane answers to a request for a certificate.
+type Answer struct {
+	// Chain are the certificate and what stands between it and its root, in PEM.
+	Chain   string    `json:"chain"`
+	Secret  string    `json:"secret"` // the name by which Envoy asks for it
+	Names   []string  `json:"names"`
+	Root    string    `json:"root"` // the SHA-256 of the root, in hexadecimal digits
+	Expires time.Time `json:"expires"`
+	Renew   time.Time `json:"renew"` // when another one is to be asked for
+}
+
+// Asker has a request, PKCS #10 in DER form, signed.
+type Asker func(ctx context.Context, request []byte) (Answer, error)
+
+// Why there is no certificate.
+var (
+	// ErrNone is that the dataplane has no identity, or that the control plane knows of none.
+	ErrNone = errors.New("the dataplane has no identity")
+	// ErrRefused is in errors that asking again soon does not mend.
+	ErrRefused = errors.New("refused")
+)
+
+// The pauses between two attempts (spec/identity.md 2.3).
+const (
+	firstPause   = time.Second
+	longestPause = 5 * time.Minute
+)
+
+// Certificate is one that is in use.
+type Certificate struct {
+	Answer
+	Issued time.Time // as its holder knows it
+	Serial string    // SHA-256 of it, in hexadecimal digits
+}
+
+// Holder holds the key and the certificate of one workload.
+type Holder struct {
+	ask     Asker
+	log     *slog.Logger
+	again   chan struct{}
+	secrets *secrets
+
+	mu      sync.Mutex
+	current Certificate
+	changed chan struct{} // closed when current changes, then replaced
+	warned  bool
+}
+
+// New makes a holder; Keep has it ask, and Serve serve.
+func New(ask Asker, log *slog.Logger) *Holder {
+	return &Holder{ask: ask, log: log, again: make(chan struct{}, 1), secrets: newSecrets(), changed: make(chan struct{})}
+}
+
+// Again has the holder ask now.
+func (h *Holder) Again() {
+	select {
+	case h.again <- struct{}{}:
+	default:
+	}
+}
+
+// Current is the certificate that is in use, and is closed when another one is; not ok where
+// there is none.
+func (h *Holder) Current() (c Certificate, ok bool, changed <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.current, h.current.Chain != "", h.changed
+}
+
+// Ready is why the workload proves nobody any more: its certificate has ended.
+func (h *Holder) Ready(now time.Time) error {
+	if c, ok, _ := h.Current(); ok && !now.Before(c.Expires) {
+		return fmt.Errorf("the certificate of the workload ended at %s", c.Expires.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// Keep asks for certificates, each in time, until ctx ends.
+func (h *Holder) Keep(ctx context.Context) {
+	pause, told := firstPause, ""
+	for {
+		wait := longestPause
+		err := h.renew(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			c, _, _ := h.Current()
+			wait, pause, told = time.Until(c.Renew), firstPause, ""
+		case errors.Is(err, ErrNone):
+			pause, told = firstPause, ""
+			wait = jittered(wait)
+		default:
+			if errors.Is(err, ErrRefused) {
+				pause = longestPause
+			}
+			if err.Error() != told {
+				h.log.Warn("no certificate for the workload, trying again", "error", err)
+				told = err.Error()
+			}
+			wait = jittered(pause)
+			pause = min(2*pause, longestPause)
+		}
+		if c, ok, _ := h.Current(); ok && err != nil {
+			h.warn(c)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.again:
+			pause = firstPause
+		case <-time.After(max(wait, firstPause)):
+		}
+	}
+}
+
+// warn says once of a certificate that it ends and has not been renewed.
+func (h *Holder) warn(c Certificate) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.warned && time.Now().After(workload.WarnAt(c.Issued, c.Expires)) {
+		h.warned = true
+		h.log.Error("the certificate of the workload ends soon and cannot be renewed", "expires", c.Expires)
+	}
+}
+
+// jittered is d, more or less, so that sidecars do not all come at once.
+func jittered(d time.Duration) time.Duration { return d/2 + rand.N(d) }
+
+// renew makes a key, and serves it with a certificate.
+func (h *Holder) renew(ctx context.Context) error {
+	key, err := workload.NewKey()
+	if err != nil {
+		return err
+	}
+	request, err := workload.NewRequest(key)
+	if err != nil {
+		return err
+	}
+	answer, err := h.ask(ctx, request)
+	if err != nil {
+		return err
+	}
+	c, err := accept(answer, key, time.Now())
+	if err != nil {
+		return fmt.Errorf("the control plane answers a certificate that is of no use: %w", err)
+	}
+	text, err := keyPEM(key)
+	if err != nil {
+		return err
+	}
+	if err := h.secrets.put(answer.Secret, answer.Chain, text); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.current, h.warned = c, false
+	close(h.changed)
+	h.changed = make(chan struct{})
+	h.log.Info("certificate of the workload", "names", answer.Names, "expires", answer.Expires, "renew", answer.Renew)
+	return nil
+}
+
+// accept looks whether an answer is a certificate of a key that holds now.
+func accept(a Answer, key *ecdsa.PrivateKey, now time.Time) (Certificate, error) {
+	text, err := keyPEM(key)
+	if err != nil {
+		return Certificate{}, err
+	}
+	pair, err := tls.X509KeyPair([]byte(a.Chain), text)
+	if err != nil {
+		return Certificate{}, errors.New("it is not for the key of the request")
+	}
+	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		return Certificate{}, err
+	}
+	switch {
+	case a.Secret == "" || len(leaf.URIs) == 0:
+		return Certificate{}, errors.New("it has no name")
+	case !now.Before(leaf.NotAfter):
+		return Certificate{}, errors.New("it has ended; set the clock of this host")
+	case now.Before(leaf.NotBefore):
+		return Certificate{}, errors.New("it is not valid yet; set the clock of this host")
+	}
+	a.Names = nil
+	for _, u := range leaf.URIs {
+		a.Names = append(a.Names, u.String())
+	}
+	a.Expires = leaf.NotAfter
+	sum := sha256.Sum256(leaf.Raw)
+	return Certificate{Answer: a, Issued: now, Serial: hex.EncodeToString(sum[:])}, nil
+}
+
+func keyPEM(key *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}

@@ -1,0 +1,57 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	secretv3 "github.com/envoyproxy/go-control-plane/envoy/service/secret/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
+	"google.golang.org/grpc"
+)
+
+// secrets are what Envoy asks for by SDS.
+type secrets struct{ *cache.LinearCache }
+
+func newSecrets() *secrets { return &secrets{cache.NewLinearCache(resource.SecretType)} }
+
+// put serves a chain and its key under a name.
+func (s *secrets) put(name, chain string, key []byte) error {
+	inline := func(text []byte) *corev3.DataSource {
+		return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: text}}
+	}
+	return s.UpdateResource(name, &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
+		CertificateChain: inline([]byte(chain)), PrivateKey: inline(key),
+	}}})
+}
+
+// Listen opens the unix socket at which Serve answers, in a directory that nobody else may
+// enter.
+func Listen(path string) (net.Listener, error) {
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen for envoy's questions for its certificate: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// Serve answers Envoy until ctx ends.
+func (h *Holder) Serve(ctx context.Context, l net.Listener) error {
+	g := grpc.NewServer()
+	secretv3.RegisterSecretDiscoveryServiceServer(g, server.NewServer(ctx, h.secrets, nil))
+	stop := context.AfterFunc(ctx, g.Stop)
+	defer stop()
+	if err := g.Serve(l); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("serve the certificate of the workload: %w", err)
+	}
+	return nil
+}
