@@ -58,7 +58,7 @@ func (e Explanation) About(object api.Ref, most int) Explanation {
 		outbounds = append(outbounds, o)
 	}
 	for _, in := range e.Inbounds {
-		if speaks(in.Policies) {
+		if speaks(in.Policies) || slices.ContainsFunc(in.Callers, func(c CallerPolicies) bool { return speaks(c.Policies) }) {
 			inbounds = append(inbounds, in)
 		}
 	}

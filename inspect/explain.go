@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
@@ -83,6 +84,15 @@ type Inbound struct {
 	Address  string                `json:"address"`
 	Port     uint32                `json:"port"`
 	Protocol api.Protocol          `json:"protocol"`
+	Policies map[string]sim.Policy `json:"policies"`
+	// Callers are those of whom other policies hold, told apart by what their certificates
+	// prove: the first that has a caller says all that holds of it.
+	Callers []CallerPolicies `json:"callers,omitempty"`
+}
+
+// CallerPolicies is what holds of the requests of some callers.
+type CallerPolicies struct {
+	SpiffeID policies.ValueMatch   `json:"spiffeID"`
 	Policies map[string]sim.Policy `json:"policies"`
 }
 
@@ -178,7 +188,11 @@ func attempt(r *resolve.Resolved, notes *noteSet, tell func()) {
 }
 
 func inbound(in *resolve.Inbound) Inbound {
-	return Inbound{Name: in.Name, Address: in.Address, Port: in.Port, Protocol: in.Protocol, Policies: policyViews(in.Policies, in.Protocol)}
+	out := Inbound{Name: in.Name, Address: in.Address, Port: in.Port, Protocol: in.Protocol, Policies: policyViews(in.Policies, in.Protocol)}
+	for _, c := range in.Callers {
+		out.Callers = append(out.Callers, CallerPolicies{SpiffeID: c.Match(), Policies: policyViews(c.Policies, in.Protocol)})
+	}
+	return out
 }
 
 func policyViews(list resolve.Policies, spoken api.Protocol) map[string]sim.Policy {

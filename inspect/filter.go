@@ -35,8 +35,8 @@ func (e Explanation) Only(f Filter) (Explanation, error) {
 		}
 	}
 	for _, in := range e.Inbounds {
-		in.Policies = f.policies(in.Policies)
-		if f.Route == "" && len(in.Policies) > 0 {
+		in = f.inbound(in)
+		if f.Route == "" && len(in.Policies)+len(in.Callers) > 0 {
 			out.Inbounds = append(out.Inbounds, in)
 		}
 	}
@@ -55,6 +55,18 @@ func (e Explanation) Only(f Filter) (Explanation, error) {
 		return out, f.missed(e)
 	}
 	return out, nil
+}
+
+func (f Filter) inbound(in Inbound) Inbound {
+	in.Policies = f.policies(in.Policies)
+	all := in.Callers
+	in.Callers = nil
+	for _, c := range all {
+		if c.Policies = f.policies(c.Policies); len(c.Policies) > 0 {
+			in.Callers = append(in.Callers, c)
+		}
+	}
+	return in
 }
 
 func (f Filter) outbound(o Outbound) (Outbound, bool) {
@@ -120,6 +132,9 @@ func (f Filter) missed(e Explanation) error {
 	}
 	for _, in := range e.Inbounds {
 		see(in.Policies)
+		for _, c := range in.Callers {
+			see(c.Policies)
+		}
 	}
 	if f.Route != "" && !slices.ContainsFunc(sortedKeys(routes), func(name string) bool {
 		return f.Route == name || strings.HasSuffix(f.Route, "/"+name) || strings.HasPrefix(f.Route, name+"/")

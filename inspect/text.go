@@ -80,6 +80,10 @@ func ExplanationText(w io.Writer, e Explanation, s Style) error {
 		p.at = "inbound " + in.Name
 		p.line("%s  %s", s.strong("← inbound "+in.Name), s.faint(fmt.Sprintf("at %s:%d, %s", in.Address, in.Port, in.Protocol)))
 		p.policies("  ", in.Policies)
+		for _, c := range in.Callers {
+			p.line("  callers %s %s", c.SpiffeID.Type, c.SpiffeID.Value)
+			p.policies("    ", c.Policies)
+		}
 	}
 	if s.Short {
 		p.notes(e.Notes)

@@ -192,10 +192,6 @@ func (s *Spec) rule(f *Findings, at api.Path, r *Rule) {
 			m.SNI.CheckSNI(f, at.Field("sni"))
 		}
 	}
-	if len(r.Matches) > 0 {
-		f.Warns(at.Field("matches"), "NotApplied", "callers cannot be told apart without mutual TLS, so this rule is not applied; "+
-			"remove matches to apply it to every caller")
-	}
 	if !byCaller {
 		return
 	}

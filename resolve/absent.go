@@ -86,9 +86,9 @@ func (a *absence) ofPolicy(m *Model, p *policy) {
 	default:
 		a.because(NoInbound, p.inbound[0].field, "it has no inbound that spec.targetRef selects")
 	}
-	for i := range spec.Rules {
-		if len(spec.Rules[i].Matches) > 0 {
-			a.because("UnsupportedValue", api.Path("spec.rules").Index(i).Field("matches"), "a rule for proven identities is not applied")
+	for _, it := range p.inbound {
+		for _, n := range callersNotes(a.mesh, it) {
+			a.because(n.Code, n.Field, "%s", n.Message)
 		}
 	}
 }

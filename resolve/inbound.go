@@ -34,7 +34,7 @@ func (x *inbounds) reuse(before *inbounds) {
 
 func (in *Inbound) equal(o *Inbound) bool {
 	return in.Name == o.Name && in.Address == o.Address && in.Port == o.Port && in.ServiceAddress == o.ServiceAddress &&
-		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && in.Guarded == o.Guarded && same(in.TLS, o.TLS) && same(in.Tags, o.Tags) && same(in.Policies, o.Policies)
+		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && in.Guarded == o.Guarded && same(in.TLS, o.TLS) && same(in.Tags, o.Tags) && same(in.Policies, o.Policies) && same(in.Callers, o.Callers)
 }
 
 // inboundsOf resolves the ports of the workload under the policies that have an
@@ -60,7 +60,11 @@ func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 		if guarded {
 			x.TLS = m.tlsOf(p, address, in.Port)
 		}
-		x.Policies = m.withTogether(p, i, m.inboundConf(p, &x.Inbound, limits))
+		m.inboundConf(p, &x.Inbound, limits)
+		x.Policies = m.withTogether(p, i, x.Policies)
+		for n, c := range x.Callers {
+			x.Callers[n].Policies = m.withTogether(p, i, c.Policies)
+		}
 		out = append(out, InboundUse{&x.Inbound, &x.kept})
 	}
 	slices.SortFunc(out, func(a, b InboundUse) int {
@@ -76,7 +80,9 @@ func (m mesh) inboundPolicies(p *dataplane) iter.Seq[*policy] {
 	return inAny(m.at, m.policiesBySelector, about...)
 }
 
-func (c *collections) inboundConf(p *dataplane, in *Inbound, limits []*policy) Policies {
+// inboundConf is what holds at an inbound of all callers, and where certificates prove who
+// they are, of some.
+func (c *collections) inboundConf(p *dataplane, in *Inbound, limits []*policy) {
 	var items []*item
 	for _, x := range limits {
 		if c.kinds[x.kind].Collect != nil || !x.selector.Selects(&p.facts) || !x.selector.SelectsInbound(&p.facts, in.Tags) || !x.onSection(in) {
@@ -85,11 +91,26 @@ func (c *collections) inboundConf(p *dataplane, in *Inbound, limits []*policy) P
 		items = append(items, x.inbound...)
 	}
 	slices.SortFunc(items, byRank)
+	in.Policies = c.foldOf(items, func(it *item) bool { return len(it.matches) == 0 })
+	if in.TLS == nil {
+		return
+	}
+	for _, callers := range callersOf(items) {
+		in.Callers = append(in.Callers, CallerPolicies{callers, c.foldOf(items, func(it *item) bool { return it.about(callers) })})
+	}
+}
+
+// foldOf is what those items come to that hold.
+func (c *collections) foldOf(items []*item, holds func(*item) bool) Policies {
+	var own []*item
 	all := make(layers, len(c.kinds))
 	for _, it := range items {
-		all[it.policy.kind] = append(all[it.policy.kind], it.byDefault())
+		if holds(it) {
+			own = append(own, it)
+			all[it.policy.kind] = append(all[it.policy.kind], it.byDefault())
+		}
 	}
-	return all.overridden(ownOverrides(items)).fold(c.kinds)
+	return all.overridden(ownOverrides(own)).fold(c.kinds)
 }
 
 // onSection reports whether the policy is about that inbound: a top-level

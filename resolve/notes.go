@@ -109,12 +109,8 @@ func policyNotes(x mesh, p *policy) []api.Note {
 			notes = append(notes, n)
 		}
 	}
-	for i := range spec.Rules {
-		if len(spec.Rules[i].Matches) > 0 {
-			at := api.Path("spec.rules").Index(i)
-			notes = append(notes, note(&api.Origin{Ref: p.object.Ref, Field: at}, api.Error, "UnsupportedValue", at.Field("matches"),
-				"a rule for proven identities needs mTLS, which weft does not speak yet, so the rule is not applied; leave out matches to apply it to every caller"))
-		}
+	for _, it := range p.inbound {
+		notes = append(notes, callersNotes(x, it)...)
 	}
 	return notes
 }

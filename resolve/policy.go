@@ -30,6 +30,8 @@ type item struct {
 	rank   rank
 	origin *api.Origin
 	leaves []merge.Leaf
+	// matches are the callers that an item of rules is about; none is all.
+	matches []policies.ClientMatch
 	// overrides are what it says over everything that is nearer to the route.
 	overrides []merge.Leaf
 }
@@ -73,9 +75,8 @@ func newPolicy(o *api.Object, spec *policies.Spec, kind int) *policy {
 		add(&p.inbound, "from", i, spec.From[i].TargetRef, spec.From[i].Leaves(), spec.From[i].Overrides())
 	}
 	for i := range spec.Rules {
-		if len(spec.Rules[i].Matches) == 0 { // the others need proven identities: see notes.go
-			add(&p.inbound, "rules", i, api.TargetRef{Kind: api.KindMesh}, spec.Rules[i].Leaves(), spec.Rules[i].Overrides())
-		}
+		add(&p.inbound, "rules", i, api.TargetRef{Kind: api.KindMesh}, spec.Rules[i].Leaves(), spec.Rules[i].Overrides())
+		p.inbound[len(p.inbound)-1].matches = spec.Rules[i].Matches
 	}
 	return p
 }

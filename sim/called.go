@@ -37,14 +37,15 @@ func (t trace) inbounds(list []resolve.Endpoint) []Inbound {
 		if in == nil {
 			continue
 		}
-		views := PolicyViews(in.Policies, in.Protocol)
 		names := t.proves(&list[i], in)
+		holds := in.PoliciesOf(names)
+		views := PolicyViews(holds, in.Protocol)
 		key := fingerprint(in.Protocol, views) + how(in, names)
 		n, ok := at[key]
 		if !ok {
 			n = len(out)
 			at[key] = n
-			out = append(out, Inbound{Protocol: in.Protocol, Policies: views, Outcome: Forward, inbound: in, names: names})
+			out = append(out, Inbound{Protocol: in.Protocol, Policies: views, Outcome: Forward, inbound: in, names: names, holds: holds})
 		}
 		g := &out[n]
 		g.Share += 1 / float64(len(list))
@@ -111,7 +112,7 @@ func (in *Inbound) through(a Answer) (seen Answer, own bool) {
 		return *in.unread, true
 	}
 	var bounds Timeouts
-	for _, e := range in.inbound.Policies {
+	for _, e := range in.holds {
 		if x, ok := e.Conf.(Timer); ok {
 			bounds = x.Timeouts()
 		}

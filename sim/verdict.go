@@ -171,9 +171,10 @@ type Inbound struct {
 	Permission *Permission `json:"permission,omitempty"`
 
 	inbound *resolve.Inbound
-	names   []string // that the caller proves to it
-	unread  *Answer  // what the caller sees where it does not take the request at all
-	grpc    bool     // by what the request is when it comes to it: filters may change that
+	names   []string         // that the caller proves to it
+	holds   resolve.Policies // of that caller
+	unread  *Answer          // what the caller sees where it does not take the request at all
+	grpc    bool             // by what the request is when it comes to it: filters may change that
 }
 
 // Attempt is one attempt of a request. Back-offs are drawn by chance, so its

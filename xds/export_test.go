@@ -20,3 +20,6 @@ func UncheckedRoute(r *resolve.Route) *routev3.Route {
 
 // ReadClaims is the script that reads the claims of tokens.
 var ReadClaims = readClaims
+
+// CallersMatch is for TestCallersMatch.
+var CallersMatch = callersMatch

@@ -1,15 +1,21 @@
 package xds
 
 import (
+	"regexp"
+	"slices"
+	"strings"
+
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -39,7 +45,7 @@ func (x *Renderer) renderInbound(r *resolve.Resolved, i *resolve.Inbound, redire
 	c := chain{place: Place{Protocol: i.Protocol, Inbound: true, Domains: place.Domains}, stat: name, ps: i.Policies}
 	if place.Protocol.HTTPLike() {
 		c.routes = name
-		own.routes, own.notes = inboundRoutes(name, place, i.Policies)
+		own.routes, own.notes = inboundRoutes(name, place, i)
 	} else {
 		c.split = split{shares: []share{{cluster: name, weight: 1}}}
 	}
@@ -56,25 +62,17 @@ func (x *Renderer) renderInbound(r *resolve.Resolved, i *resolve.Inbound, redire
 	return own
 }
 
-// inboundRoutes has one route: to the workload.
-func inboundRoutes(name string, place Place, ps resolve.Policies) (*Resource, []api.Note) {
-	out := &routev3.Route{
-		Name:  name,
-		Match: &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}},
-		Action: &routev3.Route_Route{Route: &routev3.RouteAction{
-			Timeout: durationpb.New(0), ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: name},
-		}},
-	}
-	var origins []*api.Origin
+// inboundRoutes has one route to the workload for each of those callers who are told apart, and
+// one for all others.
+func inboundRoutes(name string, place Place, i *resolve.Inbound) (*Resource, []api.Note) {
 	b := tableBuilder{place: place}
-	for _, e := range ps {
-		origins = append(origins, setBy(e, func(c policies.Conf) proto.Message { return b.blank(c, true) })...)
+	for _, c := range i.Callers {
+		b.inbound(name, callersMatch(c.Callers), c.Policies)
 	}
-	out.Metadata = named(origins)
-	b.write(out, &resolve.Route{Policies: ps})
-	checked, notes := checkedRoute(out, &resolve.Route{Policies: ps}, false)
-	host := &routev3.VirtualHost{Name: name, Domains: []string{"*"}, Routes: []*routev3.Route{checked}}
-	for _, e := range ps {
+	b.inbound(name, &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}}, i.Policies)
+	host := &routev3.VirtualHost{Name: name, Domains: []string{"*"}, Routes: b.routes}
+	b.share(host)
+	for _, e := range i.Policies {
 		if w, ok := e.Conf.(InboundWriter); ok {
 			w.WriteInbound(host, place)
 		}
@@ -86,8 +84,61 @@ func inboundRoutes(name string, place Place, ps resolve.Policies) (*Resource, []
 		VirtualHosts:           []*routev3.VirtualHost{host},
 	}
 	r := newResource(name, config)
-	r.Clusters = clustersOf(checked)
-	return r, notes
+	slices.Sort(b.clusters)
+	r.Clusters = slices.Compact(b.clusters)
+	return r, b.notes
+}
+
+// inbound adds a route to the workload.
+func (b *tableBuilder) inbound(name string, match *routev3.RouteMatch, ps resolve.Policies) {
+	out := &routev3.Route{
+		Name:  name,
+		Match: match,
+		Action: &routev3.Route_Route{Route: &routev3.RouteAction{
+			Timeout: durationpb.New(0), ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: name},
+		}},
+	}
+	var origins []*api.Origin
+	for _, e := range ps {
+		origins = append(origins, setBy(e, func(c policies.Conf) proto.Message { return b.blank(c, true) })...)
+	}
+	out.Metadata = named(origins)
+	r := &resolve.Route{Policies: ps}
+	b.write(out, r)
+	checked, notes := checkedRoute(out, r, false)
+	b.note(notes...)
+	if checked == nil {
+		return
+	}
+	if checked == out {
+		b.remember(out, r)
+	}
+	b.routes = append(b.routes, checked)
+	b.clusters = append(b.clusters, clustersOf(checked)...)
+}
+
+// callersMatch holds of the requests of callers whose certificate proves their ID: of the
+// header in which Envoy itself writes the names, in place of what came. Only names behind
+// others of the same domain count: that the first is one of its domain is checked in the
+// handshake, and who speaks for another domain may write anything behind it (F2).
+func callersMatch(c resolve.Callers) *routev3.RouteMatch {
+	domain, _, _ := strings.Cut(strings.TrimPrefix(c.ID, spiffe.Scheme), "/")
+	name := regexp.QuoteMeta(c.ID)
+	if c.Below {
+		name += "(/[^;]*)?"
+	}
+	before := "(URI=" + regexp.QuoteMeta(spiffe.Scheme+domain) + "/[^;]*;)*"
+	return &routev3.RouteMatch{
+		PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"},
+		Headers: []*routev3.HeaderMatcher{{
+			Name: "x-forwarded-client-cert",
+			HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: &matcherv3.StringMatcher{
+				MatchPattern: &matcherv3.StringMatcher_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{
+					Regex: "(By=[^;]*;)*Hash=[0-9a-f]+;" + before + "URI=" + name + "(;.*)?",
+				}},
+			}},
+		}},
+	}
 }
 
 func inboundCluster(name string, place Place, i *resolve.Inbound, redirected bool) (*Resource, []api.Note) {

@@ -39,6 +39,7 @@ var general = []Rule{
 	told("Rejected", "No Envoy would take it", "It is left out of what sidecars get, so that they take all else.", "Change what the message names."),
 	told("RequestsUnread", "Requests are routed where none are read", "The destination speaks no HTTP, so that rules for requests have no effect.", "Say its protocol (`appProtocol`), or write a MeshTCPRoute."),
 	told("SelectsNothing", "Labels or tags select nothing", "The policy or route takes no part.", "Write labels that dataplanes have; `weft get dataplanes` shows them."),
+	told("SpiffeIDInvalid", "A dataplane gets no name to prove", "It has no certificate, so that others do not know who calls.", "Give it the label or tag that the message names."),
 	told("Syntax", "The document cannot be read", "It is no YAML or JSON, or not of the right form.", "Correct it at the line and column."),
 	told("TargetNotFound", "A reference leads nowhere", "What it is about does not happen.", "Name what there is; the message names what comes near."),
 	told("TemplateError", "A template makes no name", "Services that the generator selects do not get one.", "Correct the template."),
