@@ -112,6 +112,10 @@ fresh: ## fail if generated files are stale
 	after=$$(git status --porcelain; git diff | cksum); \
 	if [ "$$before" != "$$after" ]; then echo 'generated files were stale: look at them and commit them:'; git status --short; exit 1; fi
 
+.PHONY: bench-answers
+bench-answers: ## time and CPU of every answer of the inspect API with 10,000 sidecars connected
+	$(GO) test -run '^$$' -bench BenchmarkAnswers -benchtime 20x -timeout 30m $(BENCHFLAGS) ./control
+
 .PHONY: bench
 bench: ## time of compiling, of one change, of simulating and of rendering
 	$(GO) test -run '^$$' -bench . -benchmem $(BENCHFLAGS) ./...

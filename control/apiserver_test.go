@@ -45,7 +45,7 @@ users: [{name: u, user: {token: %q}}], contexts: [{name: c, context: {cluster: c
 }
 
 // create applies a document to the API server.
-func create(t *testing.T, c *kubetest.Cluster, path, document string) map[string]any {
+func create(t testing.TB, c *kubetest.Cluster, path, document string) map[string]any {
 	t.Helper()
 	status, got := c.Send(t, http.MethodPost, path, kubetest.Document(t, document))
 	if status != http.StatusCreated {

@@ -260,8 +260,8 @@ func TestExchangesWithKumasClients(t *testing.T) {
 			t.Errorf("there is a row for %s, which the API has not", endpoint)
 		}
 		t.Run(endpoint, func(t *testing.T) {
-			asked := *x
-			asked.plane = &plane{Plane: x.Plane, t: t}
+			asked, at := *x, *x.plane
+			at.t, asked.plane = t, &at
 			exchangeRows[endpoint](&asked)
 		})
 	}

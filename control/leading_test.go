@@ -58,7 +58,7 @@ func (p *plane) leads() bool {
 }
 
 // listed are the names of the objects at path.
-func listed(t *testing.T, c *kubetest.Cluster, path string) string {
+func listed(t testing.TB, c *kubetest.Cluster, path string) string {
 	t.Helper()
 	status, got := c.Send(t, http.MethodGet, path, nil)
 	if status != http.StatusOK {
@@ -71,7 +71,7 @@ func listed(t *testing.T, c *kubetest.Cluster, path string) string {
 	return strings.Join(all, " ")
 }
 
-func remove(t *testing.T, c *kubetest.Cluster, path string) {
+func remove(t testing.TB, c *kubetest.Cluster, path string) {
 	t.Helper()
 	if status, got := c.Send(t, http.MethodDelete, path, nil); status != http.StatusOK {
 		t.Fatalf("DELETE %s: %d %v", path, status, got["message"])

@@ -25,7 +25,7 @@ import (
 // plane is a running control plane and a client of it.
 type plane struct {
 	*control.Plane
-	t      *testing.T
+	t      testing.TB
 	token  string
 	trusts *tls.Config // of the address for sidecars; nil is plaintext
 	stop   func()
@@ -34,20 +34,20 @@ type plane struct {
 }
 
 // config is one without credentials, in memory.
-func config(t *testing.T) control.Config {
+func config(t testing.TB) control.Config {
 	c := control.Default()
 	c.Store, c.DataDir, c.API, c.XDS = "memory", t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
 	c.AdminAuth, c.DataplaneAuth, c.XDSPlaintext, c.SkipDefaultPolicies = "none", "none", true, true
 	return c
 }
 
-func start(t *testing.T, c control.Config) *plane {
+func start(t testing.TB, c control.Config) *plane {
 	t.Helper()
 	return startLogging(t, c, discard())
 }
 
 // startLogging starts one whose log a test reads.
-func startLogging(t *testing.T, c control.Config, log *slog.Logger) *plane {
+func startLogging(t testing.TB, c control.Config, log *slog.Logger) *plane {
 	t.Helper()
 	r := serving(t, c, log)
 	eventually(t, "the control plane is ready", func() bool {
@@ -58,7 +58,7 @@ func startLogging(t *testing.T, c control.Config, log *slog.Logger) *plane {
 }
 
 // serving starts one that may not be ready yet.
-func serving(t *testing.T, c control.Config, log *slog.Logger) *plane {
+func serving(t testing.TB, c control.Config, log *slog.Logger) *plane {
 	t.Helper()
 	p, err := control.New(t.Context(), c, log)
 	if err != nil {
@@ -99,7 +99,7 @@ func serving(t *testing.T, c control.Config, log *slog.Logger) *plane {
 }
 
 // eventually polls until what holds, or fails.
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {

@@ -51,7 +51,7 @@ type told struct {
 	}
 }
 
-func statusAt(t *testing.T, c *kubetest.Cluster, path string, into any) {
+func statusAt(t testing.TB, c *kubetest.Cluster, path string, into any) {
 	t.Helper()
 	code, got := c.Send(t, http.MethodGet, path, nil)
 	if code != http.StatusOK {

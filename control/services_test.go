@@ -182,7 +182,7 @@ func (p *plane) oneDestination() {
 	}
 }
 
-func read(t *testing.T, c *kubetest.Cluster, path string) map[string]any {
+func read(t testing.TB, c *kubetest.Cluster, path string) map[string]any {
 	t.Helper()
 	status, got := c.Send(t, http.MethodGet, path, nil)
 	if status != http.StatusOK {

@@ -28,7 +28,7 @@ func (p *Plane) sidecars() sidecars { return sidecars{p.ads, p.loop, p.returning
 func (s sidecars) Sidecars() []inspect.Sidecar {
 	waiting := s.loop.unpublished()
 	elsewhere := s.elsewhere()
-	var out []inspect.Sidecar
+	out := make([]inspect.Sidecar, 0, s.ads.Known())
 	for st := range s.ads.Peers() {
 		there, ok := elsewhere[st.Dataplane]
 		delete(elsewhere, st.Dataplane)
@@ -39,12 +39,14 @@ func (s sidecars) Sidecars() []inspect.Sidecar {
 	}
 	now := time.Now()
 	for _, ref := range s.returning.all(now) {
-		_, known := s.ads.Status(ref)
+		_, known := s.ads.Brief(ref)
 		if _, there := elsewhere[ref]; !known && !there && s.returning.awaits(ref, now) {
 			out = append(out, inspect.Sidecar{Dataplane: ref, Awaited: true})
 		}
 	}
-	slices.SortFunc(out, func(a, b inspect.Sidecar) int { return a.Dataplane.Compare(b.Dataplane) })
+	if order := func(a, b inspect.Sidecar) int { return a.Dataplane.Compare(b.Dataplane) }; !slices.IsSortedFunc(out, order) {
+		slices.SortFunc(out, order)
+	}
 	return out
 }
 
@@ -72,7 +74,7 @@ func (s sidecars) there(dp api.Ref) (peers.State, bool) {
 
 // Sidecar is the state of one dataplane.
 func (s sidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
-	st, ok := s.ads.Status(dp)
+	st, ok := s.ads.Brief(dp)
 	there, elsewhere := s.there(dp)
 	if !ok && !elsewhere {
 		return inspect.Sidecar{}, false
@@ -84,8 +86,10 @@ func (s sidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
 // that moves may have a stream at both for a while, of which the newer one counts.
 func choose(here server.SyncStatus, there peers.State, elsewhere, waits bool) inspect.Sidecar {
 	if elsewhere && !isHere(here, there) {
-		there.Sidecar.InSync = there.Sidecar.InSync && !waits
-		return there.Sidecar
+		out, of := there.Sidecar, there.Stream
+		out.InSync = out.InSync && !waits
+		out.Since, out.Client, out.Version, out.Agent = of.Since, of.Client, of.Version, of.Agent
+		return out
 	}
 	return sidecarOf(here, waits)
 }
@@ -96,7 +100,8 @@ func isHere(here server.SyncStatus, there peers.State) bool {
 
 func sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
 	c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked,
-		InSync: st.InSync && !waits, Confirmed: st.Confirmed, Note: st.Note}
+		InSync: st.InSync && !waits, Confirmed: st.Confirmed, Note: st.Note,
+		Since: st.Since, Client: st.Client, Version: st.Version, Agent: st.Agent}
 	if st.Nack != nil && st.Nack.Current {
 		c.Refusal = &inspect.Refusal{Type: st.Nack.Type, Resources: st.Nack.Resources, Message: st.Nack.Message}
 	}

@@ -5,12 +5,17 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 )
 
 // Breaks is what is wrong after a change of documents and was not before it, with
-// objects that the change does not touch: references that lost what they name.
+// objects that the change does not touch: references that lost what they name. Nothing refers
+// to policies, so a change of nothing else breaks nothing.
 func Breaks(before, after *resolve.Model, touched ...api.Ref) []*api.Violation {
+	if onlyPolicies(before, after, touched) && len(after.Failures()) == 0 {
+		return nil
+	}
 	type finding struct {
 		ref   api.Ref
 		field api.Path
@@ -36,4 +41,18 @@ func Breaks(before, after *resolve.Model, touched ...api.Ref) []*api.Violation {
 			Message: strings.TrimSpace(n.Message), Severity: api.Warning})
 	}
 	return out
+}
+
+// onlyPolicies reports whether all that a change touches are policies, before and after it.
+func onlyPolicies(before, after *resolve.Model, touched []api.Ref) bool {
+	return len(touched) > 0 && !slices.ContainsFunc(touched, func(ref api.Ref) bool {
+		return slices.ContainsFunc([]*resolve.Model{before, after}, func(m *resolve.Model) bool {
+			o, ok := m.Snapshot().Get(ref)
+			if !ok {
+				return false
+			}
+			_, policy := o.Spec.(*policies.Spec)
+			return !policy
+		})
+	})
 }

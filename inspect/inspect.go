@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
@@ -36,6 +37,10 @@ type Sidecar struct {
 	Refusal *Refusal
 	// Note is what keeps it without its configuration; empty for nothing.
 	Note string
+	// Since is when it connected. Client and Version are what it runs, such as envoy and 1.40.0,
+	// Agent is the version of the program that started that; empty where nobody knows.
+	Since                  time.Time
+	Client, Version, Agent string
 }
 
 // held reports whether something keeps the sidecar from its configuration now:

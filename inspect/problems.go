@@ -39,14 +39,8 @@ func Problems(m *resolve.Reader, sidecars []Sidecar, violations []*api.Violation
 		}
 		all[owner].Problems = append(all[owner].Problems, p)
 	}
-	places := PlacesIn(m.Snapshot())
-	for _, n := range Notes(m) {
-		if n.Severity == api.Info || n.Origin == nil {
-			continue
-		}
-		p := Problem{Severity: n.Severity, Code: n.Code, Field: n.Field, Message: n.Message}
-		p.at(places.Of(n))
-		add(n.Origin.Ref.String(), &n.Origin.Ref, p)
+	for _, p := range resolve.Known(m, problemsKey{}, func() []noted { return notedIn(m) }) {
+		add(p.owner, p.ref, p.Problem)
 	}
 	for _, v := range violations {
 		p := Problem{Severity: v.Severity, Code: v.Code, Field: v.Field, Message: v.Message}
@@ -57,7 +51,8 @@ func Problems(m *resolve.Reader, sidecars []Sidecar, violations []*api.Violation
 			add(v.Object.String(), &v.Object, p)
 		}
 	}
-	for _, s := range sidecars {
+	for i := range sidecars {
+		s := &sidecars[i]
 		for _, p := range s.problems() {
 			add(s.Dataplane.String(), &s.Dataplane, p)
 		}
@@ -70,8 +65,35 @@ func Problems(m *resolve.Reader, sidecars []Sidecar, violations []*api.Violation
 	return out
 }
 
+// noted is a problem that a note tells of, and whose it is.
+type noted struct {
+	owner string
+	ref   *api.Ref
+	Problem
+}
+
+type problemsKey struct{}
+
+// notedIn are the problems that notes tell of, in the order of who has to act.
+func notedIn(m *resolve.Reader) []noted {
+	var out []noted
+	places := PlacesIn(m.Snapshot())
+	for _, n := range Notes(m) {
+		if n.Severity == api.Info || n.Origin == nil {
+			continue
+		}
+		p := noted{n.Origin.Ref.String(), &n.Origin.Ref, Problem{Severity: n.Severity, Code: n.Code, Field: n.Field, Message: n.Message}}
+		p.at(places.Of(n))
+		out = append(out, p)
+	}
+	return out
+}
+
 // problems are what is wrong with a sidecar.
-func (s Sidecar) problems() []Problem {
+func (s *Sidecar) problems() []Problem {
+	if s.Refusal == nil && !s.held() {
+		return nil
+	}
 	var out []Problem
 	say := func(code, message string) {
 		out = append(out, Problem{Severity: api.Error, Code: code, Dataplanes: []string{s.Dataplane.Name}, Message: message})

@@ -15,13 +15,15 @@ type Known func(api.Ref) (Sidecar, bool)
 
 // Listed knows the sidecars of a list.
 func Listed(sidecars []Sidecar) Known {
-	byRef := make(map[api.Ref]Sidecar, len(sidecars))
-	for _, s := range sidecars {
-		byRef[s.Dataplane] = s
+	byRef := make(map[api.Ref]*Sidecar, len(sidecars))
+	for i := range sidecars {
+		byRef[sidecars[i].Dataplane] = &sidecars[i]
 	}
 	return func(r api.Ref) (Sidecar, bool) {
-		s, ok := byRef[r]
-		return s, ok
+		if s := byRef[r]; s != nil {
+			return *s, true
+		}
+		return Sidecar{}, false
 	}
 }
 

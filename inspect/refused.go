@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
 )
 
 // Unread is what no object can be named for: a file, or part of one, that holds
@@ -59,25 +58,23 @@ func (s *Status) refuse(r refusals) {
 	}
 }
 
-// withoutStatus are the refused objects of the mesh that have no status else: those
+// others are the refused objects of the mesh that have no status else: those
 // that never were good, and those of kinds without conditions. Objects outside
 // all meshes are everybody's.
-func (r refusals) withoutStatus(m *resolve.Reader, mesh string, had []Status) []Status {
+func (r refusals) others(mesh string, had []api.Ref) []api.Ref {
 	if len(r) == 0 {
 		return nil
 	}
 	seen := map[api.Ref]bool{}
-	for i := range had {
-		seen[had[i].Ref] = true
+	for _, ref := range had {
+		seen[ref] = true
 	}
-	var out []Status
+	var out []api.Ref
 	for ref := range r {
 		here := ref.Mesh == mesh || ref.Mesh == "" && (ref.Kind != api.KindMesh || ref.Name == mesh)
-		if seen[ref] || !here {
-			continue
+		if !seen[ref] && here {
+			out = append(out, ref)
 		}
-		c, _ := r.condition(ref, m.Snapshot().Has(ref))
-		out = append(out, Status{Object: ref.String(), Ref: ref, Conditions: []Condition{c}})
 	}
 	return out
 }

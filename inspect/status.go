@@ -93,9 +93,12 @@ type Refuser struct {
 
 // Overview is the status of a mesh.
 type Overview struct {
-	Mesh     string   `json:"mesh"`
-	Sidecars Sync     `json:"sidecars"`
-	Objects  []Status `json:"objects"`
+	Mesh     string `json:"mesh"`
+	Sidecars Sync   `json:"sidecars"`
+	// Total is how many objects there are, of which Objects may be a part.
+	Total   int      `json:"total"`
+	Objects []Status `json:"objects"`
+	Next    *string  `json:"next,omitempty"` // the address of the objects that follow
 	// Unread is what cannot be read at all, so that its mesh is not known.
 	Unread []Unread `json:"unread,omitempty"`
 	// Notes say what is not known here, such as the sidecars of a replica that is silent.
@@ -109,35 +112,6 @@ func MeshKnown(m *resolve.Reader, mesh string) error {
 		return nil
 	}
 	return NotFound("mesh", mesh, NamesOf(m, ref))
-}
-
-// OverviewOf is the status of every policy and route of a mesh, of every other
-// object of it that violations refuse, and of its sidecars. Violations are those
-// of documents that are not served as they were written.
-func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations ...*api.Violation) Overview {
-	out := Overview{Mesh: mesh, Sidecars: SyncOf(m, mesh, sidecars)}
-	refused := refusalsOf(violations)
-	var objects []*api.Object
-	var refs []api.Ref
-	for o := range m.Attachable(mesh) {
-		objects, refs = append(objects, o), append(refs, o.Ref)
-	}
-	m.AllNotes(mesh)
-	out.Objects = make([]Status, 0, len(refs))
-	look := lookAt(m)
-	for i, x := range participations(m, mesh, refs, Listed(sidecars), false) {
-		s := statusOf(m, objects[i], x, look)
-		s.refuse(refused)
-		s.inOwnForm(m, objects[i])
-		out.Objects = append(out.Objects, s)
-	}
-	for _, n := range failures(m) {
-		out.Sidecars.Held = append(out.Sidecars.Held, Held{n.Origin.Name, n.Message})
-	}
-	out.Objects = append(out.Objects, refused.withoutStatus(m, mesh, out.Objects)...)
-	slices.SortFunc(out.Objects, func(a, b Status) int { return a.Ref.Compare(b.Ref) })
-	out.Unread = unread(violations)
-	return out
 }
 
 // StatusOf is the status of one policy or route, at a cost that follows what it
@@ -175,8 +149,11 @@ func isAttachable(m *resolve.Reader, o *api.Object) bool {
 
 // SyncOf is how far the sidecars of a mesh follow.
 func SyncOf(m *resolve.Reader, mesh string, sidecars []Sidecar) Sync {
+	return syncOf(m, mesh, sidecars, Listed(sidecars))
+}
+
+func syncOf(m *resolve.Reader, mesh string, sidecars []Sidecar, known Known) Sync {
 	s := Sync{Revision: m.Snapshot().Revision(), Behind: []string{}, Refusing: []Refuser{}}
-	known := Listed(sidecars)
 	for r := range m.Dataplanes(mesh) {
 		s.Total++
 		c, ok := known(r.Ref)
@@ -195,8 +172,8 @@ func SyncOf(m *resolve.Reader, mesh string, sidecars []Sidecar) Sync {
 			s.Behind = append(s.Behind, r.Ref.Name)
 		}
 	}
-	for _, c := range sidecars {
-		if c.Dataplane.Mesh == mesh && c.held() {
+	for i := range sidecars {
+		if c := &sidecars[i]; c.Dataplane.Mesh == mesh && c.held() {
 			s.Held = append(s.Held, Held{c.Dataplane.Name, c.Note})
 		}
 	}

@@ -130,6 +130,23 @@ func (m *Memo) Known() (derived any, ok bool) {
 // afterwards. Two who ask at once may both find it out.
 type answer[T any] struct{ at atomic.Pointer[T] }
 
+// findings are what questions found out about a whole model, by key.
+type findings struct{ sync.Map }
+
+// Known is what work finds out about the whole model of q, kept beside it under a key for all
+// who ask the same of it, for as long as it is the newest. What is kept may be read by many at
+// once and is changed by nobody.
+func Known[T any](q *Reader, key any, work func() T) T {
+	if known, ok := q.known.Load(key); ok {
+		return known.(T)
+	}
+	found := work()
+	if !q.left { // else it is not all
+		q.known.Store(key, found)
+	}
+	return found
+}
+
 // find is what work finds out for q, unless somebody has found it out.
 func (a *answer[T]) find(q *Reader, work func() *T) *T {
 	if known := a.at.Load(); known != nil {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -52,5 +53,25 @@ func TestKept(t *testing.T) {
 	}
 	if _, ok := failing.Known(); ok {
 		t.Error("what could not be derived is known")
+	}
+}
+
+// What is found out about a model is found out once, and not kept of one who left.
+func TestKnownOnce(t *testing.T) {
+	t.Parallel()
+	m, _ := resolve.Compile(api.NewSnapshot(0), nil, nil)
+	asked := 0
+	ask := func(gone func() bool) int {
+		q := m.Reader(gone)
+		return resolve.Known(q, "key", func() int {
+			asked++
+			for range 100 {
+				q.Visit()
+			}
+			return asked
+		})
+	}
+	if ask(func() bool { return true }) != 1 || ask(nil) != 2 || ask(nil) != 2 || ask(func() bool { return true }) != 2 {
+		t.Errorf("asked %d times", asked)
 	}
 }

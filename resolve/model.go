@@ -20,6 +20,7 @@ type Model struct {
 	derived  int           // how many objects of snapshot are not written so
 	cluster  *derive.Graph // of the stage
 	meshes   *iradix.Tree[meshState]
+	known    findings
 }
 
 // meshState is one mesh at one revision, with what a question found out about all of it.

@@ -107,7 +107,7 @@ func InsightsOf(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object, known f
 		}
 	}
 	by := map[string]*Counts{"standard": {}, "gateway": {}, "gatewayBuiltin": {}, "gatewayDelegated": {}}
-	found := services{}
+	found, agents, envoys := services{}, map[string]*Counts{}, map[string]*Counts{}
 	for o := range s.Of(api.KindDataplane, mesh.Name) {
 		dp, ok := o.Spec.(*api.Dataplane)
 		if !ok || dp.Networking == nil {
@@ -120,13 +120,15 @@ func InsightsOf(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object, known f
 		if class != "standard" {
 			by["gateway"].add(is)
 		}
-		count(out.Versions.Agent, seen.Agent, is)
-		count(out.Versions.Envoy, seen.Envoy, is)
+		count(agents, seen.Agent, is)
+		count(envoys, seen.Envoy, is)
 		found.add(mesh, dp.Networking, is)
 	}
 	out.ByType = map[string]Counts{}
-	for class, n := range by {
-		out.ByType[class] = *n
+	for into, counted := range map[*map[string]Counts]map[string]*Counts{&out.ByType: by, &out.Versions.Agent: agents, &out.Versions.Envoy: envoys} {
+		for name, n := range counted {
+			(*into)[name] = *n
+		}
 	}
 	found.external(s, mesh)
 	all := found.sorted()
@@ -141,12 +143,16 @@ func InsightsOf(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object, known f
 	return out, all
 }
 
-func count(versions map[string]Counts, version, is string) {
-	if version != "" {
-		n := versions[version]
-		n.add(is)
+func count(versions map[string]*Counts, version, is string) {
+	if version == "" {
+		return
+	}
+	n := versions[version]
+	if n == nil {
+		n = &Counts{}
 		versions[version] = n
 	}
+	n.add(is)
 }
 
 // classOf is the word for a kind of dataplane.

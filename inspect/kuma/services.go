@@ -2,6 +2,7 @@ package kuma
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -78,18 +79,25 @@ func (found services) sorted() []ServiceInsight {
 
 var serviceTypes = map[string]string{"standard": Internal, "gatewayBuiltin": GatewayBuiltin, "gatewayDelegated": GatewayDelegated}
 
-// servicesOf are the names of the services that a dataplane is of, with the tags of one of
-// its inbounds of each.
-func servicesOf(n *api.Networking) map[string]map[string]string {
-	out := map[string]map[string]string{}
-	if n.Gateway != nil {
-		out[n.Gateway.Tags["kuma.io/service"]] = n.Gateway.Tags
+// servicesOf yields the names of the services that a dataplane is of, each once, with the tags
+// of its last inbound of that.
+func servicesOf(n *api.Networking) iter.Seq2[string, map[string]string] {
+	return func(yield func(string, map[string]string) bool) {
+		isOf := func(name string, rest []api.Inbound) bool {
+			return slices.ContainsFunc(rest, func(in api.Inbound) bool { return in.Tags[api.TagService] == name })
+		}
+		if n.Gateway != nil {
+			if name := n.Gateway.Tags[api.TagService]; name != "" && !isOf(name, n.Inbound) && !yield(name, n.Gateway.Tags) {
+				return
+			}
+		}
+		for i := range n.Inbound {
+			tags := n.Inbound[i].Tags
+			if name := tags[api.TagService]; name != "" && !isOf(name, n.Inbound[i+1:]) && !yield(name, tags) {
+				return
+			}
+		}
 	}
-	for i := range n.Inbound {
-		out[n.Inbound[i].Tags["kuma.io/service"]] = n.Inbound[i].Tags
-	}
-	delete(out, "")
-	return out
 }
 
 // statusOf is whether the dataplanes of a service answer.

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -45,6 +46,36 @@ func TestPlanIsWhatSidecarsReceive(t *testing.T) {
 		}
 		if diff := gocmp.Diff(received(step.Before.Snapshot(), step.After.Snapshot()), got); diff != "" {
 			t.Fatalf("received (-) and planned (+):\n%s", diff)
+		}
+	})
+}
+
+// TestPoliciesBreakNothing: a change of nothing but policies makes no note on an object that
+// it does not touch, which is why inspect.Breaks looks no further then.
+func TestPoliciesBreakNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		catalog, s := world.Catalog(), api.NewSnapshot(0)
+		for i := range rapid.IntRange(1, 6).Draw(t, "steps") {
+			s = s.With(uint64(i+1), worlds.Changes(t, catalog, s))
+		}
+		before, _ := world.Compile(s)
+		touched := map[api.Ref]bool{}
+		changes := slices.DeleteFunc(worlds.Changes(t, catalog, s), func(c api.Change) bool {
+			typ, _ := catalog.Type(c.Ref().Kind)
+			touched[c.Ref()] = typ.Policy && !typ.Route
+			return !touched[c.Ref()]
+		})
+		after, _ := before.Update(s.With(s.Revision()+1, changes), changes)
+		known := map[string]bool{}
+		of := func(n api.Note) string { return fmt.Sprint(n.Origin.Ref, n.Field, n.Code, n.Message) }
+		for n := range before.Notes() {
+			known[of(n)] = true
+		}
+		for n := range after.Notes() {
+			if !touched[n.Origin.Ref] && !known[of(n)] {
+				t.Fatalf("%s says %s after %v", n.Origin.Ref, n.Message, changes)
+			}
 		}
 	})
 }

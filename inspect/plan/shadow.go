@@ -12,6 +12,12 @@ import (
 // mesh that only take part in previews (label kuma.io/effect: shadow) took part as others do.
 // Nothing of m changes; of a mesh without any the step is none, to m itself.
 func WithShadow(m *resolve.Reader, mesh string) Step {
+	return resolve.Known(m, shadowKey{mesh}, func() Step { return withShadow(m, mesh) })
+}
+
+type shadowKey struct{ mesh string }
+
+func withShadow(m *resolve.Reader, mesh string) Step {
 	written := m.Written()
 	s := Step{Before: m.Model, After: m.Model}
 	var changes []api.Change

@@ -87,6 +87,7 @@ func lists[T any](more ...parameter) form {
 // The parameters of queries.
 var (
 	pageSize   = parameter{name: "size", about: "How many items the page holds at most", schema: schema{"type": "integer", "minimum": 1, "maximum": largestPage, "default": defaultPage}}
+	statusSize = parameter{name: "size", about: "How many objects to tell of at most; all where it is not given", schema: schema{"type": "integer", "minimum": 1, "maximum": largestPage}}
 	pageOffset = parameter{name: "offset", about: "How many items come before the page", schema: schema{"type": "integer", "minimum": 0, "default": 0}}
 	partOfName = parameter{name: "name", about: "A part of the names of the items", schema: text(253)}
 	byLabels   = parameter{name: "filter", about: "Labels that the items carry, all of them: filter[labels.KEY]=VALUE", deep: true,

@@ -23,7 +23,7 @@ func (s *server) insightRoutes() []endpoint {
 
 // seen is what is known of the sidecar of a dataplane.
 func (s *server) seen(ref api.Ref) kuma.Seen {
-	st, ok := s.Sidecars.Stream(ref)
+	st, ok := s.Sidecars.Sidecar(ref)
 	if !ok {
 		return kuma.Seen{}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/internal/apitest"
 )
 
@@ -43,7 +44,7 @@ func TestEveryListIsPaged(t *testing.T) {
 		has := func(name string) bool {
 			return slices.ContainsFunc(o.Parameters, func(p apitest.Parameter) bool { return p.In == "query" && p.Name == name })
 		}
-		if !ok || !has("size") || !has("offset") {
+		if !ok || !has("size") || !has("offset") || path == "/meshes/{mesh}/_status" { // TestAStatusInParts
 			continue
 		}
 		request := strings.TrimPrefix(laws["GET "+path].request, "GET ")
@@ -81,6 +82,40 @@ func TestEveryListIsPaged(t *testing.T) {
 	}
 	if paged < 15 || long < 8 {
 		t.Errorf("only %d lists are paged, %d of them with more than a page", paged, long)
+	}
+}
+
+// The objects of a status in parts are those of the whole, each with the same conditions.
+func TestAStatusInParts(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, town(7), false)
+	at := func(url string) (o inspect.Overview) {
+		t.Helper()
+		if code, text := call(t, http.MethodGet, url, ""); code != http.StatusOK || json.Unmarshal([]byte(text), &o) != nil {
+			t.Fatalf("%s: %d %s", url, code, text)
+		}
+		return o
+	}
+	whole := at(server.URL + "/meshes/default/_status")
+	if whole.Total != len(whole.Objects) || whole.Total < 20 || whole.Next != nil || whole.Sidecars.Total != 7 {
+		t.Fatalf("total %d, %d objects, next %v, %d sidecars", whole.Total, len(whole.Objects), whole.Next, whole.Sidecars.Total)
+	}
+	var got []inspect.Status
+	for next := server.URL + "/meshes/default/_status?size=3"; ; {
+		o := at(next)
+		if got = append(got, o.Objects...); o.Total != whole.Total || o.Sidecars.Total != 7 || len(o.Objects) > 3 {
+			t.Errorf("%s: total %d, %d objects, %d sidecars", next, o.Total, len(o.Objects), o.Sidecars.Total)
+		}
+		if o.Next == nil {
+			break
+		}
+		next = *o.Next
+	}
+	if !reflect.DeepEqual(got, whole.Objects) {
+		t.Errorf("the parts hold %d of %d objects, or others", len(got), len(whole.Objects))
+	}
+	if o := at(server.URL + "/meshes/default/_status?name=r-5"); o.Total != 2 || o.Objects[0].Ref.Name != "r-5" {
+		t.Errorf("by name: %d of %d", len(o.Objects), o.Total)
 	}
 }
 

@@ -26,7 +26,7 @@ func (s *server) questionRoutes() []endpoint {
 		{"GET " + object + "/_explain", s.explainObject, "Where a policy or route takes part, and where not", says[inspect.ObjectExplanation](inNamespace)},
 		{"GET " + object + "/_resources/dataplanes", s.selected, "The dataplanes that a policy or route selects", lists[*kuma.Meta](inNamespace)},
 		{"GET " + object + "/dataplanes", s.attached, "The same, in the older form", lists[kuma.AttachedDataplane](inNamespace)},
-		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies and routes, and how far sidecars follow", says[inspect.Overview]()},
+		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies and routes, and how far sidecars follow", says[inspect.Overview](statusSize, pageOffset, partOfName)},
 		{"GET /_problems", s.problems, "Everything that is wrong, by who has to act", says[problemList]()},
 	}
 }
@@ -210,7 +210,20 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	if err := inspect.MeshKnown(m, mesh); err != nil {
 		return unknown(err)
 	}
-	o := inspect.OverviewOf(m, mesh, s.Sidecars.Sidecars(), s.Config.Problems()...)
+	q := r.URL.Query()
+	sel, err := selectionOf(q)
+	if err != nil {
+		return err
+	}
+	part := inspect.Part{Offset: sel.offset, Size: sel.size, Name: sel.name}
+	if q.Get(statusSize.name) == "" {
+		part.Size = 0
+	}
+	o := inspect.OverviewPart(m, mesh, s.Sidecars.Sidecars(), part, s.Config.Problems()...)
+	if end := part.Offset + len(o.Objects); len(o.Objects) > 0 && end < o.Total {
+		next := nextPage(r, end)
+		o.Next = &next
+	}
 	o.Notes = s.notKnown()
 	answer(w, http.StatusOK, o)
 	return nil

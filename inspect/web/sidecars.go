@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
 )
 
 // sidecarRow is one dataplane of GET /meshes/{mesh}/_sidecars: what a list of very many shows.
@@ -77,13 +78,14 @@ func (s *server) sidecars(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for _, o := range chosen {
-		state, message := s.stateOf(o.Ref)
+		c, _ := s.Sidecars.Sidecar(o.Ref)
+		state, message := stateOf(&c)
 		p.States[state]++
 		if want != "" && state != want {
 			continue
 		}
 		if p.Total++; p.Total > sel.offset && len(p.Items) < sel.size {
-			p.Items = append(p.Items, s.sidecarRow(o, state, message))
+			p.Items = append(p.Items, sidecarRowOf(o, &c, state, message))
 		}
 	}
 	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
@@ -95,10 +97,9 @@ func (s *server) sidecars(w http.ResponseWriter, r *http.Request) error {
 }
 
 // stateOf is how far a dataplane follows, and what keeps it where something does.
-func (s *server) stateOf(ref api.Ref) (sidecarState, string) {
-	c, ok := s.Sidecars.Sidecar(ref)
+func stateOf(c *inspect.Sidecar) (sidecarState, string) {
 	switch {
-	case !ok || !c.Connected:
+	case !c.Connected:
 		return unseen, ""
 	case c.Refusal != nil:
 		return refusing, c.Refusal.Type + ": " + c.Refusal.Message
@@ -110,13 +111,10 @@ func (s *server) stateOf(ref api.Ref) (sidecarState, string) {
 	return behind, ""
 }
 
-func (s *server) sidecarRow(o *api.Object, state sidecarState, message string) sidecarRow {
-	row := sidecarRow{Name: o.FullName(), Services: []string{}, State: state, Message: message}
-	if c, ok := s.Sidecars.Sidecar(o.Ref); ok {
-		row.Acked = c.Acked
-	}
-	if st, ok := s.Sidecars.Stream(o.Ref); ok && st.Client != "" {
-		row.Since, row.Version = &st.Since, strings.TrimSpace(st.Client+" "+st.Version)
+func sidecarRowOf(o *api.Object, c *inspect.Sidecar, state sidecarState, message string) sidecarRow {
+	row := sidecarRow{Name: o.FullName(), Services: []string{}, State: state, Message: message, Acked: c.Acked}
+	if c.Client != "" {
+		row.Since, row.Version = &c.Since, strings.TrimSpace(c.Client+" "+c.Version)
 	}
 	dp, ok := o.Spec.(*api.Dataplane)
 	if !ok || dp.Networking == nil {

@@ -52,7 +52,7 @@ func ref(name string) api.Ref {
 func (sidecars) Sidecars() []inspect.Sidecar {
 	return []inspect.Sidecar{
 		{Dataplane: ref("backend-1"), Connected: true, Published: 1, Acked: 1, Refusal: &inspect.Refusal{Type: "lds", Resources: []string{"x"}, Message: "no room"}},
-		{Dataplane: ref("frontend-1"), Connected: true, Published: 1, Acked: 1, InSync: true},
+		{Dataplane: ref("frontend-1"), Connected: true, Published: 1, Acked: 1, InSync: true, Since: noon, Client: "envoy", Version: "1.40.0", Agent: "1.1.0"},
 	}
 }
 

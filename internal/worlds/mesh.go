@@ -12,13 +12,19 @@ import (
 const (
 	meshServices = 1000
 	meshPerEach  = 5
-	meshPlanes   = 1000
+	meshPlanes   = 1000 // of Mesh
 	meshOuts     = 20
 )
 
 // Mesh is the documents of 1,000 services, 5,000 routes, 5,000 policies and 1,000
 // sidecars with 20 outbounds each.
 func Mesh(t Fataler, catalog *api.Catalog) *api.Snapshot {
+	t.Helper()
+	return api.NewSnapshot(1, MeshOf(t, catalog, meshPlanes)...)
+}
+
+// MeshOf is the documents of such a mesh with so many sidecars.
+func MeshOf(t Fataler, catalog *api.Catalog, planes int) []*api.Object {
 	t.Helper()
 	var objects []*api.Object
 	add := func(format string, args ...any) {
@@ -37,7 +43,7 @@ func Mesh(t Fataler, catalog *api.Catalog) *api.Snapshot {
 			objects = append(objects, MeshRetry(t, catalog, s, r, 2))
 		}
 	}
-	for p := range meshPlanes {
+	for p := range planes {
 		outs := ""
 		for k := range meshOuts {
 			outs += fmt.Sprintf(`{"port":%d,"backendRef":{"kind":"MeshService","name":"svc-%d","port":8080}},`, 20000+k, (p+k*7+1)%meshServices)
@@ -45,7 +51,7 @@ func Mesh(t Fataler, catalog *api.Catalog) *api.Snapshot {
 		add(`{"type":"Dataplane","mesh":"default","name":"dp-%d","labels":{"app":"svc-%d"},"networking":{"address":"127.1.%d.%d","inbound":[{"port":8080,"name":"main","tags":{"kuma.io/service":"svc-%d","kuma.io/protocol":"http"}}],"outbound":[%s]}}`,
 			p, p%meshServices, p/250, p%250+1, p%meshServices, outs[:len(outs)-1])
 	}
-	return api.NewSnapshot(1, objects...)
+	return objects
 }
 
 // MeshRetry is the policy of Mesh on route r of a service, with so many retries.

@@ -88,6 +88,7 @@ func (st *stream) replace(now *xds.State, revision uint64) {
 		st.trackUnconfirmed(before, &held, now)
 	}
 	st.want, st.revision, st.synced = now, revision, false
+	st.server.tables.changed.Add(1)
 	if pruned && st.pruned == was {
 		st.pruned = st.turn
 	}

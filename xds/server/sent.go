@@ -2,6 +2,8 @@ package server
 
 import (
 	"bytes"
+	"sync"
+	"sync/atomic"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sidecar/attach"
@@ -44,9 +46,27 @@ func (st *stream) held() *xds.State {
 	return out
 }
 
+// tables are those that clients should have, as they were counted last.
+type tables struct {
+	changed        atomic.Uint64 // counts changes of what any client should have
+	mu             sync.Mutex
+	counted        uint64 // changes when they were
+	held, distinct int
+}
+
 // Tables is how many route tables the clients should have, each counted for each stream, and
-// how many these are: those that are shared are one.
+// how many these are: those that are shared are one. They are counted when something changed.
 func (s *Server) Tables() (held, distinct int) {
+	s.tables.mu.Lock()
+	defer s.tables.mu.Unlock()
+	if changed := s.tables.changed.Load(); changed != s.tables.counted {
+		s.tables.held, s.tables.distinct = s.countTables()
+		s.tables.counted = changed
+	}
+	return s.tables.held, s.tables.distinct
+}
+
+func (s *Server) countTables() (held, distinct int) {
 	s.mu.Lock()
 	var streams []*stream
 	for _, p := range s.peers {

@@ -45,6 +45,8 @@ type Server struct {
 	refusing bool // new streams
 	closed   bool
 	peers    map[api.Ref]*peer
+	order    []api.Ref // the keys of peers, sorted; nil where they are not known
+	tables   tables
 }
 
 // peer is what is known of one dataplane, connected or not.
@@ -99,7 +101,7 @@ func (s *Server) publish(p *published, affected resolve.Affected) {
 		}
 		if len(peer.streams) == 0 {
 			if _, ok := p.source.Dataplane(ref); !ok {
-				delete(s.peers, ref)
+				s.forget(ref)
 			}
 		}
 	}
@@ -136,32 +138,74 @@ func (s *Server) Status(dp api.Ref) (SyncStatus, bool) {
 	if p == nil {
 		return SyncStatus{}, false
 	}
-	return s.statusOf(p), true
+	return p.status((*stream).status), true
 }
 
-// statusOf needs mu.
-func (s *Server) statusOf(p *peer) SyncStatus {
+// Brief is Status without the counts of types, for questions about very many.
+func (s *Server) Brief(dp api.Ref) (SyncStatus, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.peers[dp]
+	if p == nil {
+		return SyncStatus{}, false
+	}
+	return p.status((*stream).brief), true
+}
+
+// status is what of says of the newest stream, or what is known of the last one. It needs mu
+// of the server.
+func (p *peer) status(of func(*stream) SyncStatus) SyncStatus {
 	if n := len(p.streams); n > 0 {
-		out := p.streams[n-1].status()
+		out := of(p.streams[n-1])
 		out.Streams = n
 		return out
 	}
 	return p.last
 }
 
-// Peers yields the status of all dataplanes that are or were connected, in the
-// order of their refs.
+// Known is how many dataplanes Peers yields.
+func (s *Server) Known() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.peers)
+}
+
+// someAtOnce is how many dataplanes Peers looks at while others wait.
+const someAtOnce = 256
+
+// Peers yields what Brief says of all dataplanes that are or were connected, in the order of
+// their refs.
 func (s *Server) Peers() iter.Seq[SyncStatus] {
 	return func(yield func(SyncStatus) bool) {
 		s.mu.Lock()
-		refs := slices.SortedFunc(maps.Keys(s.peers), api.Ref.Compare)
+		if s.order == nil {
+			s.order = slices.SortedFunc(maps.Keys(s.peers), api.Ref.Compare)
+		}
+		order := s.order
 		s.mu.Unlock()
-		for _, ref := range refs {
-			if st, ok := s.Status(ref); ok && !yield(st) {
-				return
+		some := make([]SyncStatus, 0, someAtOnce)
+		for refs := range slices.Chunk(order, someAtOnce) {
+			some = some[:0]
+			s.mu.Lock()
+			for _, ref := range refs {
+				if p := s.peers[ref]; p != nil {
+					some = append(some, p.status((*stream).brief))
+				}
+			}
+			s.mu.Unlock()
+			for i := range some {
+				if !yield(some[i]) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// forget takes a dataplane away of which nothing is known any more. It needs mu.
+func (s *Server) forget(dp api.Ref) {
+	delete(s.peers, dp)
+	s.order = nil
 }
 
 // join makes st one of its dataplane's streams.
@@ -174,7 +218,7 @@ func (s *Server) join(st *stream) error {
 	p := s.peers[st.peer.Dataplane]
 	if p == nil {
 		p = &peer{}
-		s.peers[st.peer.Dataplane] = p
+		s.peers[st.peer.Dataplane], s.order = p, nil
 	}
 	if len(p.streams) >= s.opts.StreamsPerIdentity {
 		return status.Errorf(codes.ResourceExhausted, "%s has %d streams already; close one first",
@@ -197,10 +241,11 @@ func (s *Server) leave(st *stream) {
 	defer s.running.Done()
 	p := s.peers[st.peer.Dataplane]
 	p.streams = slices.DeleteFunc(p.streams, func(x *stream) bool { return x == st })
+	s.tables.changed.Add(1)
 	p.last, p.drains = st.status(), st.drains()
 	p.last.Connected, p.last.InSync, p.last.Until = false, false, time.Now()
 	if _, ok := s.current.Load().source.Dataplane(st.peer.Dataplane); !ok && len(p.streams) == 0 {
-		delete(s.peers, st.peer.Dataplane)
+		s.forget(st.peer.Dataplane)
 	}
 }
 

@@ -57,20 +57,8 @@ func (st *stream) complete() bool {
 func (st *stream) status() SyncStatus {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	now, _ := st.server.Revision()
-	dirty := st.server.queue.has(st)
-	out := SyncStatus{
-		Dataplane: st.peer.Dataplane, Connected: true, Streams: 1, Since: st.since,
-		Protocol: st.peer.Protocol, Client: st.peer.Client, Version: st.peer.Version, Agent: st.peer.Agent,
-		Confirmed: st.confirmed, Published: now, Acked: st.acked, InSync: st.synced && !dirty && !st.failed,
-		Types: map[string]TypeStatus{}, Nack: st.nack, Note: st.note,
-	}
-	switch {
-	case dirty, st.failed, st.want == nil:
-		out.Published = st.revision
-	case st.synced:
-		out.Acked = now
-	}
+	out := st.progress()
+	out.Types = map[string]TypeStatus{}
 	for k := range st.flows {
 		t := st.flows[k].total
 		if st.want != nil {
@@ -79,6 +67,32 @@ func (st *stream) status() SyncStatus {
 		if kind(k) != secrets || t != (TypeStatus{}) { // few have any
 			out.Types[names[k]] = t
 		}
+	}
+	return out
+}
+
+// brief is status without its counts of types.
+func (st *stream) brief() SyncStatus {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.progress()
+}
+
+// progress is brief, and needs mu.
+func (st *stream) progress() SyncStatus {
+	now, _ := st.server.Revision()
+	dirty := st.server.queue.has(st)
+	out := SyncStatus{
+		Dataplane: st.peer.Dataplane, Connected: true, Streams: 1, Since: st.since,
+		Protocol: st.peer.Protocol, Client: st.peer.Client, Version: st.peer.Version, Agent: st.peer.Agent,
+		Confirmed: st.confirmed, Published: now, Acked: st.acked, InSync: st.synced && !dirty && !st.failed,
+		Nack: st.nack, Note: st.note,
+	}
+	switch {
+	case dirty, st.failed, st.want == nil:
+		out.Published = st.revision
+	case st.synced:
+		out.Acked = now
 	}
 	return out
 }

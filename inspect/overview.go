@@ -1,0 +1,80 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Part is what is told of a list.
+type Part struct {
+	Offset int
+	Size   int    // 0 for all
+	Name   string // a part of the names
+}
+
+// cut is that part of a list, and how long the list is.
+func (p Part) cut(refs []api.Ref) (part []api.Ref, total int) {
+	if p.Name != "" {
+		refs = slices.DeleteFunc(refs, func(r api.Ref) bool { return !strings.Contains(r.Name, p.Name) })
+	}
+	total = len(refs)
+	refs = refs[min(p.Offset, total):]
+	if p.Size > 0 {
+		refs = refs[:min(p.Size, len(refs))]
+	}
+	return refs, total
+}
+
+// noteAll is for how many objects it is cheaper to find the notes on all of a mesh.
+const noteAll = 500
+
+// OverviewOf is the status of every policy and route of a mesh, of every other
+// object of it that violations refuse, and of its sidecars. Violations are those
+// of documents that are not served as they were written.
+func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations ...*api.Violation) Overview {
+	return OverviewPart(m, mesh, sidecars, Part{}, violations...)
+}
+
+// OverviewPart is OverviewOf with a part of the objects, in the order of their refs, at a cost
+// that follows those, and how many sidecars there are.
+func OverviewPart(m *resolve.Reader, mesh string, sidecars []Sidecar, part Part, violations ...*api.Violation) Overview {
+	known := Listed(sidecars)
+	out := Overview{Mesh: mesh, Sidecars: syncOf(m, mesh, sidecars, known), Unread: unread(violations)}
+	refused := refusalsOf(violations)
+	var refs []api.Ref
+	for o := range m.Attachable(mesh) {
+		refs = append(refs, o.Ref)
+	}
+	refs = append(refs, refused.others(mesh, refs)...)
+	slices.SortFunc(refs, api.Ref.Compare)
+	refs, out.Total = part.cut(refs)
+	if len(refs) > noteAll {
+		m.AllNotes(mesh)
+	}
+	attached := slices.DeleteFunc(slices.Clone(refs), func(r api.Ref) bool {
+		o, ok := m.Snapshot().Get(r)
+		return !ok || !isAttachable(m, o)
+	})
+	look, parts := lookAt(m), participations(m, mesh, attached, known, false)
+	out.Objects = make([]Status, 0, len(refs))
+	for _, ref := range refs {
+		o, ok := m.Snapshot().Get(ref)
+		if len(attached) == 0 || attached[0] != ref {
+			c, _ := refused.condition(ref, ok)
+			out.Objects = append(out.Objects, Status{Object: ref.String(), Ref: ref, Conditions: []Condition{c}})
+			continue
+		}
+		s := statusOf(m, o, parts[0], look)
+		attached, parts = attached[1:], parts[1:]
+		s.refuse(refused)
+		s.inOwnForm(m, o)
+		out.Objects = append(out.Objects, s)
+	}
+	for _, n := range failures(m) {
+		out.Sidecars.Held = append(out.Sidecars.Held, Held{n.Origin.Name, n.Message})
+	}
+	return out
+}
