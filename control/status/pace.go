@@ -3,7 +3,6 @@ package status
 import (
 	"encoding/json"
 	"hash/fnv"
-	"slices"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -88,15 +87,27 @@ func timeless(v any) any {
 	return v
 }
 
-// inTurn are so many writes of a list, those after the object of the last turn first: who
-// comes late in the order is not always the last.
-func inTurn(list []*write, last api.Ref, most int) []*write {
-	list = slices.SortedFunc(slices.Values(list), func(a, b *write) int { return a.ref.Compare(b.ref) })
-	at, _ := slices.BinarySearchFunc(list, last, func(w *write, ref api.Ref) int {
-		if w.ref.Compare(ref) <= 0 {
-			return -1
+// rest are writes that a look at all found, of which the first were made.
+type rest struct {
+	writes []*write
+	looked time.Time
+}
+
+func (r *rest) empty() bool { return len(r.writes) == 0 }
+
+// take are the next of them, as many as there is room for, without those that are outdated
+// since the look; left reports whether there were any.
+func (r *rest) take(most int, outdated func(w *write, looked time.Time) bool) (now []*write, left bool) {
+	for !r.empty() && len(now) < most {
+		w := r.writes[0]
+		if r.writes = r.writes[1:]; outdated(w, r.looked) {
+			left = true
+			continue
 		}
-		return 1
-	})
-	return slices.Concat(list[at:], list[:at])[:min(most, len(list))]
+		now = append(now, w)
+	}
+	if r.empty() {
+		r.writes = nil // and what they hold
+	}
+	return now, left
 }

@@ -77,9 +77,9 @@ type Reporter struct {
 
 	wrote    map[api.Ref]wrote // not longer than lastPause ago
 	failing  failing
-	last     api.Ref // of the writes of the last look at all that there was room for
-	owed     bool    // something is to be written that could not be
-	stirred  uint64  // at the last look at all
+	rest     rest   // of the writes of the last look at all, for which there was no room yet
+	owed     bool   // something is to be written that could not be
+	stirred  uint64 // at the last look at all
 	revision uint64
 	refusals uint64
 	next     time.Time // earliest look at all
@@ -90,7 +90,7 @@ func New(c Config) *Reporter { return &Reporter{Config: c} }
 
 // Run writes until ctx ends.
 func (r *Reporter) Run(ctx context.Context) error {
-	r.edited, r.wrote, r.failing, r.owed, r.next = map[api.Ref]time.Time{}, map[api.Ref]wrote{}, failing{}, true, time.Time{}
+	r.edited, r.wrote, r.failing, r.rest, r.owed, r.next = map[api.Ref]time.Time{}, map[api.Ref]wrote{}, failing{}, rest{}, true, time.Time{}
 	return Keep(ctx, r.Store, tick, r.note, r.step)
 }
 
@@ -120,17 +120,24 @@ func (r *Reporter) step(ctx context.Context, now time.Time) {
 	maps.DeleteFunc(r.wrote, func(_ api.Ref, w wrote) bool { return now.Sub(w.at) >= lastPause })
 	writes := r.afterEdits(m, now)
 	stirred, revision, refusals := r.Plane.Stirred(), m.Snapshot().Revision(), r.Store.Refusals()
-	if !now.Before(r.next) && (r.owed || stirred != r.stirred || revision != r.revision || refusals != r.refusals || r.failing.due(now)) {
+	if r.rest.empty() && !now.Before(r.next) && (r.owed || stirred != r.stirred || revision != r.revision || refusals != r.refusals || r.failing.due(now)) {
 		r.stirred, r.revision, r.refusals, r.owed = stirred, revision, refusals, false
-		found := r.all(ctx, m, now)
+		r.rest = rest{r.all(ctx, m, now), now}
 		r.next = time.Now().Add(max(Pace, share*time.Since(now)))
-		if len(found) > batch { // edits do not wait for all of them
-			found, r.owed, r.next = inTurn(found, r.last, batch), true, now
-			r.last = found[batch-1].ref
-		}
-		writes = append(writes, found...)
 	}
-	r.send(ctx, writes)
+	some, outdated := r.rest.take(batch, r.outdated) // edits do not wait for all of them
+	r.owed = r.owed || outdated
+	r.send(ctx, append(writes, some...))
+}
+
+// outdated reports whether a write of a look at all at that time is not to be made any more:
+// the object was edited or written since, or is another at the API server.
+func (r *Reporter) outdated(w *write, looked time.Time) bool {
+	r.mu.Lock()
+	_, waits := r.edited[w.ref]
+	r.mu.Unlock()
+	had, there := r.Store.Report(w.ref)
+	return waits || !there || had.Version != w.version || r.wrote[w.ref].at.After(looked)
 }
 
 // afterEdits are the writes of edited objects whose Envoys have answered, or were waited for
