@@ -1,6 +1,6 @@
 // Writes docs/screenshots: `make screenshots`. Files stay small: the window, not the page.
 import { mkdirSync } from 'node:fs'
-import { openPage, startBrowser, startDemo } from './world.mjs'
+import { occupy, openPage, startBrowser, startDemo } from './world.mjs'
 
 const dir = process.argv[2] ?? '../../../docs/screenshots'
 const shots = [
@@ -58,6 +58,19 @@ try {
     await page.screenshot({ path: `${dir}/plan-${scheme}.png` })
     await finish()
   }
+  // A refusal of a real Envoy: somebody else has the port where it is told to listen.
+  const { port, stop: leave } = await occupy()
+  const plane = await world.ask('GET', '/meshes/default/dataplanes/frontend-1')
+  plane.networking.outbound.push({ address: '127.0.0.1', port, tags: { 'kuma.io/service': 'web' } })
+  const { revision } = await world.ask('POST', '/_apply', JSON.stringify([plane]), 'application/json')
+  for (const scheme of ['light', 'dark']) {
+    const { page, finish } = await openPage(browser, world, { scheme, width: 1280, height: 800 })
+    await page.goto(`/gui/meshes/default/timeline?revision=${revision}`)
+    await page.getByTestId('last-good').waitFor()
+    await page.screenshot({ path: `${dir}/refusal-${scheme}.png` })
+    await finish()
+  }
+  await leave()
 } finally {
   await stop()
   await world.stop()

@@ -38,10 +38,11 @@ export async function startDemo() {
   return { server, token, stop, ask: asker(server, token), run: runner(server, token) }
 }
 
-// startServer is a control plane without a mesh in it, on ports that are free.
-export async function startServer() {
+// startServer is a control plane without a mesh in it, on ports that are free. Flags say where
+// its documents are, if that is not its memory.
+export async function startServer(...flags) {
   const data = mkdtempSync(join(tmpdir(), 'weft-gui-'))
-  const run = spawn(weft, ['serve', '--store', 'memory', '--data-dir', data, '--api', '127.0.0.1:0', '--xds', '127.0.0.1:0', '--log-format', 'json'], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const run = spawn(weft, ['serve', '--data-dir', data, ...(flags.length ? flags : ['--store', 'memory']), '--api', '127.0.0.1:0', '--xds', '127.0.0.1:0', '--log-format', 'json'], { stdio: ['ignore', 'ignore', 'pipe'] })
   const gone = new Promise((done) => run.once('exit', done))
   let text = ''
   const server = await new Promise((done, fail) => {

@@ -1,4 +1,9 @@
-// A dataplane that follows from a pod: what injection says of itself.
+// Other stores than that of the demo: a dataplane that follows from a pod, and a directory that
+// is written elsewhere.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { accessible, openPage, startBrowser, startServer } from './world.mjs'
 
@@ -36,5 +41,22 @@ describe('a pod', () => {
     await page.goto('/gui/meshes/default/dataplanes/web-2.shop')
     await page.getByTestId('injected').getByText('by hand').waitFor()
     await finish()
+  })
+
+  test('documents of a directory are planned, and applied by editing the files', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'weft-gui-'))
+    writeFileSync(join(dir, 'retry.yaml'), 'type: MeshRetry\nmesh: default\nname: r\nspec: {to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 3}}}]}\n')
+    const files = await startServer('--store', 'file', '--dir', dir)
+    const { page, finish } = await openPage(chromium.browser, files)
+    await page.goto('/gui/meshes/default/plan')
+    await page.getByTestId('read-only').getByText('edit the files of the directory').waitFor()
+    assert.equal(await page.getByTestId('do-apply').count(), 0)
+    await page.getByTestId('doc').fill('type: MeshRetry\nmesh: default\nname: r\nspec: {to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 4}}}]}\n')
+    await page.getByTestId('do-plan').click()
+    await page.getByTestId('summary').getByText('1 object would change').waitFor()
+    await accessible(page)
+    await finish()
+    await files.stop()
+    rmSync(dir, { recursive: true, force: true })
   })
 })
