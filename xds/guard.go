@@ -6,6 +6,8 @@ import (
 
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
 	"github.com/weftmesh/weft/policies"
 )
@@ -46,11 +48,40 @@ func (x *Renderer) guardConnections(c chain) []*listenerv3.Filter {
 	}
 	var out []*listenerv3.Filter
 	for _, g := range x.guards {
-		var conf policies.Conf
-		if e := c.ps.Of(g.kind); e != nil {
-			conf = e.Conf
-		}
-		out = append(out, g.GuardConnections(conf, c.place)...)
+		out = append(out, g.GuardConnections(c.conf(g.kind), c.place)...)
 	}
 	return out
+}
+
+// conf is what holds in the chain for a kind; nil for nothing.
+func (c *chain) conf(kind string) policies.Conf {
+	if e := c.ps.Of(kind); e != nil {
+		return e.Conf
+	}
+	return nil
+}
+
+// knows makes socket, of a chain in which nobody reads requests, refuse in the handshake who
+// has none of the names that one of guards wants: the workload may speak before the caller
+// does, and filters are not asked until then (spec/identity.md F10).
+func (x *Renderer) knows(c *chain, context *tlsv3.CommonTlsContext) {
+	if c.routes != "" {
+		return
+	}
+	for _, g := range x.guards {
+		names, ok := g.Callers(c.conf(g.kind))
+		if !ok {
+			continue
+		}
+		if len(names) == 0 { // of which there are none for Envoy
+			names = []*matcherv3.StringMatcher{exactly("nobody")}
+		}
+		expected := &tlsv3.CertificateValidationContext{}
+		for _, name := range names {
+			expected.MatchTypedSubjectAltNames = append(expected.MatchTypedSubjectAltNames, &tlsv3.SubjectAltNameMatcher{SanType: tlsv3.SubjectAltNameMatcher_URI, Matcher: name})
+		}
+		context.ValidationContextType = &tlsv3.CommonTlsContext_CombinedValidationContext{CombinedValidationContext: &tlsv3.CommonTlsContext_CombinedCertificateValidationContext{
+			DefaultValidationContext: expected, ValidationContextSdsSecretConfig: context.GetValidationContextSdsSecretConfig()}}
+		return
+	}
 }

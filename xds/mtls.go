@@ -71,16 +71,18 @@ func trusting(name string) *tlsv3.SdsSecretConfig {
 
 // accepting is how an inbound takes mutual TLS (spec/identity.md 3.1). No session is resumed:
 // one would be after the certificate of the client has expired (F4).
-func accepting(mesh string, t *resolve.InboundTLS) *corev3.TransportSocket {
+func (x *Renderer) accepting(mesh string, t *resolve.InboundTLS, c *chain) *corev3.TransportSocket {
+	context := &tlsv3.CommonTlsContext{
+		TlsParams: parameters(t.TLSParameters, false), TlsCertificateSdsSecretConfigs: proves(mesh, t.OverADS),
+		ValidationContextType: &tlsv3.CommonTlsContext_ValidationContextSdsSecretConfig{ValidationContextSdsSecretConfig: trusting(resolve.TrustName(mesh))},
+	}
+	x.knows(c, context)
 	return &corev3.TransportSocket{Name: tlsSocketName, ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: Pack(&tlsv3.DownstreamTlsContext{
 		RequireClientCertificate: wrapperspb.Bool(true),
 		SessionTicketKeysType:    &tlsv3.DownstreamTlsContext_DisableStatelessSessionResumption{DisableStatelessSessionResumption: true},
 
 		DisableStatefulSessionResumption: true,
-		CommonTlsContext: &tlsv3.CommonTlsContext{
-			TlsParams: parameters(t.TLSParameters, false), TlsCertificateSdsSecretConfigs: proves(mesh, t.OverADS),
-			ValidationContextType: &tlsv3.CommonTlsContext_ValidationContextSdsSecretConfig{ValidationContextSdsSecretConfig: trusting(resolve.TrustName(mesh))},
-		},
+		CommonTlsContext:                 context,
 	})}}
 }
 

@@ -7,6 +7,7 @@ import (
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
 	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -46,6 +47,9 @@ type Place struct {
 type Guard interface {
 	GuardRequests(Place) []*hcmv3.HttpFilter
 	GuardConnections(conf policies.Conf, at Place) []*listenerv3.Filter
+	// Callers are the names of which who opens a connection needs one, so that the handshake
+	// refuses everybody else; not ok where names alone do not decide.
+	Callers(conf policies.Conf) (names []*matcherv3.StringMatcher, ok bool)
 }
 
 // InboundWriter writes what the virtual host of an inbound says of all its routes.

@@ -151,13 +151,10 @@ func connection(what string, rules, shadow *rbacv3.RBAC) *listenerv3.Filter {
 		StatPrefix: what + ".", Rules: rules, ShadowRules: shadow, ShadowRulesStatPrefix: shadowPrefix})}}
 }
 
-// ServerNames are the names of which a caller needs one so that a connection is let in, for
-// the handshake to refuse all others before the workload says a word (F10); not ok where
-// the verdict is no union of names.
-func (p *Permissions) ServerNames() (names []*matcherv3.StringMatcher, ok bool) {
-	if p == nil {
-		return nil, false
-	}
+// callers are the names of which a caller needs one so that a connection is let in, for the
+// handshake to refuse all others before the workload says a word (F10); not ok where the
+// verdict is no union of names.
+func (p *Permissions) callers() (names []*matcherv3.StringMatcher, ok bool) {
 	of := view{proved: true}
 	for _, e := range p.Deny {
 		if of.possible(&e.holds) {

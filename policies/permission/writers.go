@@ -4,6 +4,7 @@ import (
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/policies"
@@ -27,6 +28,16 @@ func (c *Conf) GuardConnections(conf policies.Conf, at xds.Place) []*listenerv3.
 		p = e.Permissions
 	}
 	return p.connections(at.Chain == xds.MTLS, at.Domains)
+}
+
+// Callers are the names of a union; a connection about which no document says a word is for
+// nobody.
+func (c *Conf) Callers(conf policies.Conf) ([]*matcherv3.StringMatcher, bool) {
+	e, ok := conf.(*Effective)
+	if !ok {
+		return nil, true
+	}
+	return e.callers()
 }
 
 // WriteInbound is what holds for all requests of an inbound.
