@@ -11,6 +11,9 @@ type Collected struct {
 	merge.Layer
 	// From is whom an item of from is about; nil for a rule, which says so itself.
 	From *api.TargetRef
+	// Sure and Maybe are the SPIFFE IDs, sorted, that workloads have which an item of from is
+	// about: those that nobody else has, and all. Names made of tags are not among them.
+	Sure, Maybe []string
 	// KRI is that of the document.
 	KRI string
 	// Default says that the document came with the mesh, Shadow that it only shows what
@@ -24,4 +27,11 @@ type Callers struct {
 	// workloads, sorted.
 	Mesh    string
 	Domains []string
+}
+
+// Named is a name of callers in a document.
+type Named struct {
+	Field  api.Path // where it stands
+	Name   string   // a SPIFFE ID, or the beginning of one
+	Prefix bool
 }

@@ -66,6 +66,8 @@ type Kind struct {
 	// everything that is said of one place comes to, items of from weakest first; nil for
 	// a kind of which confs are folded.
 	Collect func(Callers, []Collected) *Effective
+	// Names are the callers that a document of the kind names; nil where it names none.
+	Names func(*Spec) []Named
 	// Whole reports the mistakes that its parts make together, in a document of the kind
 	// that stands at at; nil where there are none.
 	Whole func(s *Spec, at api.Path) error

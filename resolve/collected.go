@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
+	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 )
@@ -18,6 +19,7 @@ import (
 type saidTogether struct {
 	policies []*policy
 	callers  policies.Callers
+	names    []string // of the workloads that items of from are about, one item after the other
 	*policies.Effective
 }
 
@@ -47,9 +49,17 @@ func (c *collections) addTogether() {
 			}
 		}
 	})
+	c.identitiesByName = c.identities.Index(func(_ string, id *Identity, add func(string)) {
+		if len(id.Names) == 1 { // else they are made of tags
+			add(id.Names[0])
+		}
+	})
+	c.planesNamed = derive.Derive(c.schema, "workloads of a name", c.identitiesByName, derive.Values[planesNamed]{
+		Equal: func(a, b *planesNamed) bool { return slices.Equal(a.planes, b.planes) },
+	}, func(r *derive.Reader, name string) *planesNamed { return mesh{c, r}.planesOfName(name) })
 	byDomain := c.identities.Group(func(_ string, id *Identity, add func(string)) {
 		for _, name := range id.Names {
-			if parsed, err := spiffe.Parse(name); err == nil {
+			if parsed, err := spiffe.Parse(name); err == nil { // tags are no SPIFFE IDs
 				add(parsed.Domain)
 			}
 		}
@@ -57,7 +67,7 @@ func (c *collections) addTogether() {
 	c.ownDomains = derive.Derive(c.schema, "trust domains of its own", byDomain, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
 		func(_ *derive.Reader, domain string) *string { return &domain })
 	c.together = derive.Derive(c.schema, "what adds up", c.bySaidSet, derive.Values[saidTogether]{Equal: func(a, b *saidTogether) bool {
-		return slices.Equal(a.policies, b.policies) && same(a.callers, b.callers)
+		return slices.Equal(a.policies, b.policies) && same(a.callers, b.callers) && slices.Equal(a.names, b.names)
 	}}, func(r *derive.Reader, key string) *saidTogether { return mesh{c, r}.togetherOf(key) })
 }
 
@@ -111,7 +121,11 @@ func (m mesh) togetherOf(key string) *saidTogether {
 	slices.SortFunc(items, byRank)
 	var said []policies.Collected
 	for _, it := range items {
-		said = append(said, m.collected(it)...)
+		of := m.collected(it)
+		for _, s := range of {
+			out.names = slices.Concat(out.names, s.Sure, []string{"|"}, s.Maybe, []string{"\n"})
+		}
+		said = append(said, of...)
 	}
 	out.Effective = m.kinds[at].Gather(out.callers, said)
 	return out
@@ -123,6 +137,7 @@ func (m mesh) collected(it *item) (out []policies.Collected) {
 	one := policies.Collected{Layer: it.byDefault(), KRI: m.kri(o, m.kinds[it.policy.kind].Short), Default: o.IsDefault(), Shadow: o.Shadow()}
 	if strings.HasPrefix(string(it.field), "spec.from") {
 		one.From = &it.target
+		one.Sure, one.Maybe = m.namesOf(&it.target)
 	}
 	if len(it.leaves) > 0 {
 		out = append(out, one)
@@ -155,4 +170,41 @@ func (m mesh) withTogether(p *dataplane, inbound int, folded Policies) Policies 
 		return cmp.Compare(slices.Index(m.kinds, a.Kind), slices.Index(m.kinds, b.Kind))
 	})
 	return out
+}
+
+// planesNamed are the dataplanes that have one name, by objectKey.
+type planesNamed struct{ planes []*dataplane }
+
+func (m mesh) planesOfName(name string) *planesNamed {
+	out := &planesNamed{}
+	for key := range m.identitiesByName.In(m.at, name) {
+		out.planes = append(out.planes, need(m.dataplanes, m.at, key))
+	}
+	slices.SortFunc(out.planes, func(a, b *dataplane) int { return a.object.Ref.Compare(b.object.Ref) })
+	return out
+}
+
+// namesOf are the names of workloads that a ref of callers is about, by the tags of their
+// inbounds: those that nobody else has, and all of them. Names that are made of tags say it
+// themselves.
+func (m mesh) namesOf(ref *api.TargetRef) (sure, maybe []string) {
+	g := m.guard()
+	if g == nil || len(g.identities) == 0 || ref.Kind == api.KindMesh {
+		return nil, nil
+	}
+	s := matcher.SelectorOf(*ref, matcher.Local{})
+	for p := range m.selecting(s) {
+		id, _ := m.identities.Get(m.at, objectKey(p.object.Ref))
+		if id == nil || len(id.Names) != 1 || slices.Contains(maybe, id.Names[0]) {
+			continue
+		}
+		name := id.Names[0]
+		maybe = append(maybe, name)
+		if all, _ := m.planesNamed.Get(m.at, name); all != nil && !slices.ContainsFunc(all.planes, func(o *dataplane) bool { return !s.Selects(&o.facts) }) {
+			sure = append(sure, name)
+		}
+	}
+	slices.Sort(sure)
+	slices.Sort(maybe)
+	return sure, maybe
 }

@@ -51,7 +51,10 @@ type collections struct {
 	saidSets   *derive.Collection[saidSets]
 	bySaidSet  *derive.Group[saidSets]
 	ownDomains *derive.Collection[string] // in which workloads of the mesh have names
-	together   *derive.Collection[saidTogether]
+	// Who has a name that is not made of tags.
+	identitiesByName *derive.Index[Identity]
+	planesNamed      *derive.Collection[planesNamed]
+	together         *derive.Collection[saidTogether]
 
 	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind   *derive.Index[policy]
 	routesByName, routesByTarget, routesByHost, routesByRead, routesByEdges *derive.Index[routeObject]

@@ -106,12 +106,13 @@ func (m *HTTPMatch) conditions() (out [][]route.Condition, err error) {
 }
 
 // caller is what an item of from asks: that the caller is of the mesh, and has the tags
-// that the ref names (spec/kuma.md 4.5).
-func caller(ref *api.TargetRef, of policies.Callers) clause {
+// that the ref names (spec/kuma.md 4.5), or else one of ids, by which workloads are known that
+// have no names made of tags.
+func caller(ref *api.TargetRef, of policies.Callers, ids []string) clause {
 	c := clause{}
 	if ref.Kind == api.KindMeshService || ref.Kind == api.KindMeshServiceSubset {
 		c.never = ref.Name == ""
-		c.names = append(c.names, nameTest{exact: []string{spiffe.Scheme + of.Mesh + "/" + ref.Name}})
+		c.names = append(c.names, nameTest{exact: append([]string{spiffe.Scheme + of.Mesh + "/" + ref.Name}, ids...)})
 	} else {
 		own := nameTest{}
 		for _, domain := range of.Domains {
@@ -120,7 +121,7 @@ func caller(ref *api.TargetRef, of policies.Callers) clause {
 		c.never, c.names = len(of.Domains) == 0, append(c.names, own)
 	}
 	for _, k := range slices.Sorted(maps.Keys(ref.Tags)) {
-		c.names = append(c.names, nameTest{exact: []string{spiffe.OfTag(k, ref.Tags[k])}})
+		c.names = append(c.names, nameTest{exact: append([]string{spiffe.OfTag(k, ref.Tags[k])}, ids...)})
 	}
 	return c
 }

@@ -141,31 +141,39 @@ func indexOf(field api.Path) int {
 // who is not allowed is denied anyway, and any other Deny stands among those of rules, so
 // that no rule that allows takes it back.
 func fromItems(of policies.Callers, said []policies.Collected, real bool, add func(*Entry)) {
-	var stronger []*clause
-	opposed := func(refuse bool, items []*policies.Collected, clauses []*clause) (out []*clause) {
-		for i, s := range items {
+	// Of a name that several workloads have, of which an item is about some, nobody knows who
+	// calls: it is refused where one of them is, and allowed where all are.
+	about := func(s *policies.Collected) *clause {
+		ids := s.Sure
+		if action(s, real) == deny {
+			ids = s.Maybe
+		}
+		c := caller(s.From, of, ids)
+		return &c
+	}
+	var items []*policies.Collected
+	opposed := func(refuse bool) (out []*clause) {
+		for _, s := range items {
 			if (action(s, real) == deny) != refuse {
-				out = append(out, clauses[i])
+				out = append(out, about(s))
 			}
 		}
 		return out
 	}
-	var items []*policies.Collected
 	for i := range slices.Backward(said) {
 		s := &said[i]
 		what := action(s, real)
 		if s.From == nil || what == "" {
 			continue
 		}
-		c := caller(s.From, of)
-		plain := c
-		c.unless = opposed(what == deny, items, stronger)
-		items, stronger = append(items, s), append(stronger, &plain)
+		c := about(s)
+		c.unless = opposed(what == deny)
+		items = append(items, s)
 		if what == deny && s.From.Kind == api.KindMesh && len(s.From.Tags) == 0 {
 			continue
 		}
 		e := entryOf(s, written(s), 0)
-		e.Shadow, e.holds, e.Tier = written(s) == shadowAction, c, tierOf(s, what == deny)
+		e.Shadow, e.holds, e.Tier = written(s) == shadowAction, *c, tierOf(s, what == deny)
 		e.Name = e.name(s.KRI)
 		add(e)
 	}

@@ -34,6 +34,7 @@ var Kind = &policies.Kind{
 	NoMatches: true,
 	Tops:      []string{api.KindMesh, api.KindDataplane, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
 	Froms:     []string{api.KindMesh, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
+	Names:     names,
 	Whole:     whole,
 	Docs:      docs,
 	Example:   example,

@@ -31,6 +31,7 @@ func (c *Conf) Validate(at api.Path) error {
 			l.matches[i].validate(&f, at.Field(l.name).Index(i))
 		}
 	}
+	c.warn(&f, at)
 	return f.Err()
 }
 
