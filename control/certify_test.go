@@ -19,15 +19,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weftmesh/weft/control"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sidecar/agent"
 	signing "github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
 // secure starts a control plane with identities that sidecars reach by TLS.
-func secure(t *testing.T, log *slog.Logger) *plane {
+func secure(t *testing.T, log *slog.Logger, change ...func(*control.Config)) *plane {
 	t.Helper()
 	c := withIdentity(t)
+	for _, f := range change {
+		f(&c)
+	}
 	c.DataplaneAuth, c.XDSPlaintext = "token", false
 	p := startLogging(t, c, log)
 	text, err := os.ReadFile(filepath.Join(c.DataDir, "ca.pem"))

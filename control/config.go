@@ -87,6 +87,9 @@ type Config struct {
 	// for none.
 	CAFileRoot string `json:"-"`
 
+	// RotationSpread is over how long certificates are renewed when another root signs.
+	RotationSpread time.Duration `json:"-"`
+
 	// Version is that of the program, as everything that the control plane says
 	// of itself has it.
 	Version string `json:"-"`
@@ -123,6 +126,7 @@ func Default() Config {
 		DeregisterAfter:  10 * time.Second,
 		StreamsOver:      20 * time.Second,
 		ShutdownGrace:    5 * time.Second,
+		RotationSpread:   10 * time.Minute,
 	}
 }
 

@@ -43,3 +43,9 @@ func (p *Plane) Reported(name string) bool {
 	i := p.insights.of[api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name}]
 	return i != nil && i.told.Identity && i.told.TLS
 }
+
+// Phase is where the rotation of the authority of mesh default stands, and whose root signs.
+func (p *Plane) Phase() (phase, signs string) {
+	s, _, _ := p.keeper.State(api.Ref{Kind: api.KindMesh, Name: api.DefaultMesh})
+	return string(s.Phase), s.Signer()
+}

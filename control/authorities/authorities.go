@@ -38,6 +38,11 @@ type Config struct {
 	Leads func() bool
 	// Sidecars are those of a mesh for whom an authority signs, as far as they are known here.
 	Sidecars func(owner api.Ref) rotation.World
+	// Certify asks the sidecar of a dataplane, by the name by which it calls itself, to have its
+	// workload certified now; nil asks none.
+	Certify func(dp api.Ref)
+	// Spread is over how long renewals because of another root are spread.
+	Spread time.Duration
 	// Now is the clock.
 	Now func() time.Time
 	Log *slog.Logger
@@ -52,12 +57,14 @@ type Keeper struct {
 	all    map[api.Ref]*authority
 	locals map[string]*workload.Local // by the fingerprint of their root, so that each keeps its intermediate
 	waits  map[api.Ref]rotation.Waiting
-	broken string // why writing failed last
+	before map[api.Ref]time.Time // until when there may be leaves of before this keeper began; nil before it has
+	asked  map[string]time.Time  // when a sidecar was asked to renew, by authority and name
+	broken string                // why writing failed last
 }
 
 // New makes a keeper; Run has it follow a store.
 func New(cfg Config) *Keeper {
-	return &Keeper{cfg: cfg, again: make(chan struct{}, 1), locals: map[string]*workload.Local{}, waits: map[api.Ref]rotation.Waiting{}}
+	return &Keeper{cfg: cfg, again: make(chan struct{}, 1), locals: map[string]*workload.Local{}, waits: map[api.Ref]rotation.Waiting{}, asked: map[string]time.Time{}}
 }
 
 // The rhythm of a keeper.
@@ -95,6 +102,7 @@ func (k *Keeper) Follow(ctx context.Context, s store.Store) {
 	k.Take(now)
 	for {
 		pause := k.step(ctx, s)
+		k.renew()
 		select {
 		case <-ctx.Done():
 			return
@@ -133,6 +141,48 @@ func (k *Keeper) step(ctx context.Context, s store.Store) time.Duration {
 	}
 	k.Take(s.Snapshot())
 	return k.pause()
+}
+
+// askAgain is after how long a sidecar is asked again that has not renewed.
+const askAgain = 30 * time.Second
+
+// renew asks those sidecars for whom it is time that hold a leaf of a root which goes.
+func (k *Keeper) renew() {
+	if k.cfg.Certify == nil || k.cfg.Sidecars == nil {
+		return
+	}
+	now := k.cfg.Now()
+	k.mu.Lock()
+	var moving []*authority
+	for _, a := range k.all {
+		if a.stated && a.state.Signer() != a.state.Old.Fingerprint {
+			moving = append(moving, a)
+		}
+	}
+	if len(moving) == 0 {
+		clear(k.asked)
+	}
+	k.mu.Unlock()
+	for _, a := range moving {
+		for c := range k.cfg.Sidecars(a.owner).Sidecars {
+			at, ok := a.state.RenewAt(c, k.cfg.Spread)
+			id := a.owner.String() + " " + c.Name
+			if !ok || !c.Connected || at.After(now) || now.Sub(k.asked[id]) < askAgain {
+				continue
+			}
+			k.asked[id] = now
+			k.cfg.Certify(api.Ref{Kind: api.KindDataplane, Mesh: a.mesh, Name: c.Name})
+		}
+	}
+}
+
+// world is what is known of the sidecars of an authority.
+func (k *Keeper) world(owner api.Ref) rotation.World {
+	w := k.cfg.Sidecars(owner)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	w.Unknown = k.before[owner]
+	return w
 }
 
 // pause is shorter while a root is replaced.
@@ -178,7 +228,12 @@ func (k *Keeper) Take(s *api.Snapshot) {
 			k.cfg.Log.Info("authority", "of", ref.String(), "phase", string(a.state.Phase), "signs", a.state.Signer())
 		}
 	}
-	k.all = all
+	if k.all = all; k.before == nil {
+		k.before = map[api.Ref]time.Time{}
+		for ref, a := range all {
+			k.before[ref] = a.state.LastEnd()
+		}
+	}
 	used := map[string]*workload.Local{}
 	for _, a := range all {
 		for _, r := range a.roots {

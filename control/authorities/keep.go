@@ -95,7 +95,7 @@ func (k *Keeper) advance(now *api.Snapshot, a *authority) *store.Write {
 	}
 	if next == before && next.Phase != rotation.Steady && k.cfg.Sidecars != nil {
 		var wait rotation.Waiting
-		next, wait = next.Step(k.cfg.Sidecars(a.owner), at)
+		next, wait = next.Step(k.world(a.owner), at)
 		k.mu.Lock()
 		k.waits[a.owner] = wait
 		k.mu.Unlock()

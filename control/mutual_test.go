@@ -1,0 +1,148 @@
+package control_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/control"
+	"github.com/weftmesh/weft/internal/envoytest"
+)
+
+// member is a workload that says who called it, behind a sidecar.
+type member struct {
+	document string
+	inbound  uint32 // of the sidecar
+	outbound uint32 // where it calls the other
+}
+
+func newMember(t *testing.T, name, service, calls string) member {
+	t.Helper()
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s called by %s", service, r.Header.Get("X-Forwarded-Client-Cert"))
+	}))
+	t.Cleanup(echo.Close)
+	_, port, err := net.SplitHostPort(echo.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := member{inbound: envoytest.Port(t), outbound: envoytest.Port(t)}
+	m.document = fmt.Sprintf("type: Dataplane\nmesh: default\nname: %s\nnetworking:\n  address: 127.0.0.1\n  inbound: [{port: %d, servicePort: %s, tags: {kuma.io/service: %s, kuma.io/protocol: http}}]\n  outbound: [{port: %d, tags: {kuma.io/service: %s}}]\n---\n",
+		name, m.inbound, port, service, m.outbound, calls)
+	return m
+}
+
+// requested asks at a port of this host; empty where there is no good answer.
+func requested(ctx context.Context, port uint32) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/", port), nil)
+	if err != nil {
+		return ""
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return ""
+	}
+	return string(text)
+}
+
+const allowed = "type: MeshTrafficPermission\nmesh: default\nname: all\nspec: {rules: [{default: {allow: [{spiffeID: {type: Prefix, value: spiffe://default}}]}}]}\n---\n"
+
+// TestMutualTLSEndToEnd: two real sidecars come to call each other by TLS once the mesh has an
+// authority, and a stranger is served in plain text until the mode is STRICT.
+func TestMutualTLSEndToEnd(t *testing.T) {
+	t.Parallel()
+	p := secure(t, discard())
+	defer p.stop()
+	web, pay := newMember(t, "web-1", "web", "payments"), newMember(t, "pay-1", "payments", "web")
+	p.want(http.StatusOK, http.MethodPost, "/_apply", allowed+web.document+pay.document)
+	p.sidecar("web-1", p.dataplaneToken("web-1", ""), discard())
+	p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard())
+	eventually(t, "plain text works", func() bool { return strings.Contains(requested(t.Context(), web.outbound), "payments called by") })
+
+	began := time.Now()
+	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-1", builtin))
+	eventually(t, "web is known to payments", func() bool { return strings.Contains(requested(t.Context(), web.outbound), "URI=spiffe://default/web") })
+	eventually(t, "payments is known to web", func() bool {
+		return strings.Contains(requested(t.Context(), pay.outbound), "URI=spiffe://default/payments")
+	})
+	t.Logf("mutual TLS %v after it was switched on", time.Since(began).Round(time.Millisecond))
+	if got := requested(t.Context(), pay.inbound); !strings.HasSuffix(got, "called by ") {
+		t.Errorf("a stranger in Permissive: %q", got)
+	}
+	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-1", strings.Replace(builtin, "PERMISSIVE", "STRICT", 1)))
+	eventually(t, "a stranger is refused", func() bool { return requested(t.Context(), pay.inbound) == "" })
+	known := 0
+	eventually(t, "no plain connection of before is left (F8)", func() bool {
+		if known++; !strings.Contains(requested(t.Context(), web.outbound), "URI=spiffe://default/web") {
+			known = 0
+		}
+		return known == 10
+	})
+}
+
+// TestRootIsReplaced (case 36, F7): while two sidecars call each other another root takes over,
+// trust before certificates, and no request fails.
+func TestRootIsReplaced(t *testing.T) {
+	t.Parallel()
+	p := secure(t, discard(), func(c *control.Config) { c.RotationSpread = time.Second })
+	defer p.stop()
+	web, pay := newMember(t, "web-1", "web", "payments"), newMember(t, "pay-1", "payments", "web")
+	p.want(http.StatusOK, http.MethodPost, "/_apply", allowed+web.document+pay.document+fmt.Sprintf(mutual, "ca-1", builtin))
+	p.sidecar("web-1", p.dataplaneToken("web-1", ""), discard())
+	p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard())
+	for who, m := range map[string]member{"web": web, "payments": pay} {
+		eventually(t, who+" is known", func() bool { return strings.Contains(requested(t.Context(), m.outbound), "URI=spiffe://default/"+who) })
+	}
+	_, first := p.Phase()
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	var sent, failed atomic.Int64
+	for _, m := range []member{web, pay} {
+		running.Go(func() {
+			for ctx.Err() == nil {
+				if sent.Add(1); requested(t.Context(), m.outbound) == "" {
+					failed.Add(1)
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		})
+	}
+	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-2", builtin+", {name: ca-2, type: builtin, mode: PERMISSIVE}"))
+	var phases []string
+	eventually(t, "all have leaves of the new root", func() bool {
+		phase, _ := p.Phase()
+		if len(phases) == 0 || phases[len(phases)-1] != phase {
+			phases = append(phases, phase)
+		}
+		return phase == "Settling"
+	})
+	if _, signs := p.Phase(); signs == first {
+		t.Error("the first root signs still")
+	}
+	before := sent.Load()
+	eventually(t, "more requests", func() bool { return sent.Load() > before+50 })
+	stop()
+	running.Wait()
+	t.Logf("%d of %d requests failed; phases %v", failed.Load(), sent.Load(), phases)
+	if failed.Load() > 0 {
+		t.Errorf("%d requests failed", failed.Load())
+	}
+	if len(p.trusted("mtls-default")) != 2 {
+		t.Error("the first root is trusted no more, and its leaves have not ended")
+	}
+}
