@@ -74,7 +74,7 @@ func (a *app) overview(ctx context.Context, wait time.Duration, expect int) (ins
 		if err != nil {
 			return inspect.Overview{}, err
 		}
-		o, err := a.askStatus(ctx, server)
+		o, err := a.askStatus(ctx, server, wait == 0)
 		var refused *client.Refusal
 		switch {
 		case err == nil && wait == 0:
@@ -84,11 +84,14 @@ func (a *app) overview(ctx context.Context, wait time.Duration, expect int) (ins
 		case wait == 0 || errors.As(err, &refused) && !server.Anonymous():
 			return o, a.inItsWords(ctx, server, api.Type{Global: true}, "", err)
 		}
-		if err == nil {
-			return o, nil
-		}
-		if time.Now().After(deadline) {
-			return o, fmt.Errorf("after %s: %w", wait, err)
+		if late := time.Now().After(deadline); err == nil || late {
+			if all, wrong := a.askStatus(ctx, server, true); wrong == nil {
+				o = all
+			}
+			if err != nil {
+				err = fmt.Errorf("after %s: %w", wait, err)
+			}
+			return o, err
 		}
 		progress(waitingFor(o.Sidecars, expect, err, width(a.err)))
 		news = a.await(ctx, server, news)
@@ -124,9 +127,14 @@ func (a *app) await(ctx context.Context, server *client.Client, news <-chan stru
 	return news
 }
 
-func (a *app) askStatus(ctx context.Context, server *client.Client) (inspect.Overview, error) {
+// askStatus asks for the sidecars, and for all objects or, while those are not shown, for one.
+func (a *app) askStatus(ctx context.Context, server *client.Client, all bool) (inspect.Overview, error) {
 	var o inspect.Overview
-	err := server.Get(ctx, "/meshes/"+url.PathEscape(a.mesh)+"/_status", &o)
+	path := "/meshes/" + url.PathEscape(a.mesh) + "/_status"
+	if !all {
+		path += "?size=1"
+	}
+	err := server.Get(ctx, path, &o)
 	return o, err
 }
 

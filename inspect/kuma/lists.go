@@ -14,37 +14,36 @@ func address(host string, port uint32) string {
 	return net.JoinHostPort(host, strconv.FormatUint(uint64(port), 10))
 }
 
-// MetaList is a list of objects.
-type MetaList struct {
-	Total int     `json:"total"`
-	Items []*Meta `json:"items"`
-}
-
-// Dataplanes is GET …/{policyPath}/{name}/_resources/dataplanes: those that a
-// policy or route selects. Paging is the caller's.
-func Dataplanes(m *resolve.Reader, c *api.Catalog, ref api.Ref) (MetaList, error) {
+// Dataplanes are those that a policy or route selects, of GET
+// …/{policyPath}/{name}/_resources/dataplanes.
+func Dataplanes(m *resolve.Reader, ref api.Ref) ([]api.Ref, error) {
 	if _, ok := m.Snapshot().Get(ref); !ok {
-		return MetaList{}, inspect.NotFound(ref.Kind, ref.Name, inspect.NamesOf(m, ref))
+		return nil, inspect.NotFound(ref.Kind, ref.Name, inspect.NamesOf(m, ref))
 	}
-	return metaList(m, c, m.Selected(ref)), nil
+	return m.Selected(ref), nil
 }
 
-// ServiceDataplanes is GET …/meshservices/{name}/_dataplanes: those with an inbound
-// behind a MeshService.
-func ServiceDataplanes(m *resolve.Reader, c *api.Catalog, ref api.Ref) (MetaList, error) {
+// ServiceDataplanes are those with an inbound behind a MeshService, of GET
+// …/meshservices/{name}/_dataplanes.
+func ServiceDataplanes(m *resolve.Reader, ref api.Ref) ([]api.Ref, error) {
 	if _, ok := m.Snapshot().Get(ref); !ok {
-		return MetaList{}, inspect.NotFound(ref.Kind, ref.Name, inspect.NamesOf(m, ref))
+		return nil, inspect.NotFound(ref.Kind, ref.Name, inspect.NamesOf(m, ref))
 	}
-	return metaList(m, c, m.AnsweringFor(ref)), nil
+	return m.AnsweringFor(ref), nil
 }
 
-// AttachmentList is GET …/{policyPath}/{name}/dataplanes.
-type AttachmentList struct {
-	Total int                 `json:"total"`
-	Items []AttachedDataplane `json:"items"`
+// Metas name objects: those of a page, for each costs a look at its labels.
+func Metas(m *resolve.Reader, c *api.Catalog, refs []api.Ref) []*Meta {
+	x := newViewBuilder(m, c, nil)
+	out := []*Meta{}
+	for _, ref := range refs {
+		out = append(out, x.meta(ref))
+	}
+	return out
 }
 
-// AttachedDataplane is a dataplane that a policy or route selects, and as what.
+// AttachedDataplane is a dataplane that a policy or route selects, and as what, of GET
+// …/{policyPath}/{name}/dataplanes.
 type AttachedDataplane struct {
 	Kind        string           `json:"kind"`
 	Dataplane   Name             `json:"dataplane"`
@@ -62,20 +61,11 @@ type AttachmentType struct {
 	Type string `json:"type"`
 }
 
-// AttachedDataplanes is a list of dataplanes in that older form.
-func AttachedDataplanes(list MetaList) AttachmentList {
-	out := AttachmentList{Total: list.Total, Items: []AttachedDataplane{}}
-	for _, m := range list.Items {
-		out.Items = append(out.Items, AttachedDataplane{"SidecarDataplane", Name{m.Mesh, m.Name}, []AttachmentType{{"dataplane"}}})
-	}
-	return out
-}
-
-func metaList(m *resolve.Reader, c *api.Catalog, refs []api.Ref) MetaList {
-	x := newViewBuilder(m, c, nil)
-	out := MetaList{Total: len(refs), Items: []*Meta{}}
-	for _, ref := range refs {
-		out.Items = append(out.Items, x.meta(ref))
+// AttachedDataplanes are dataplanes in that older form.
+func AttachedDataplanes(refs []api.Ref) []AttachedDataplane {
+	out := []AttachedDataplane{}
+	for _, r := range refs {
+		out = append(out, AttachedDataplane{"SidecarDataplane", Name{r.Mesh, r.FullName()}, []AttachmentType{{"dataplane"}}})
 	}
 	return out
 }

@@ -74,10 +74,10 @@ func TestViews(t *testing.T) {
 	add("_policies", list, err)
 	routes, err := kuma.Routes(m, c, dp, web)
 	add("_outbounds/web/_routes", routes, err)
-	metas, err := kuma.Dataplanes(m, c, retry)
-	add("mr-top/_resources/dataplanes", metas, err)
-	metas, err = kuma.ServiceDataplanes(m, c, service)
-	add("web/_dataplanes", metas, err)
+	refs, err := kuma.Dataplanes(m, retry)
+	add("mr-top/_resources/dataplanes", kuma.Metas(m, c, refs), err)
+	refs, err = kuma.ServiceDataplanes(m, service)
+	add("web/_dataplanes", kuma.Metas(m, c, refs), err)
 	names, err := kuma.Hostnames(m, service, "zone-1")
 	add("web/_hostnames", names, err)
 	rules, err := kuma.Rules(m, c, dp)
@@ -144,8 +144,8 @@ func TestViewsDoNotContradictWhatHolds(t *testing.T) {
 	if len(k.Warnings) != 1 || !strings.Contains(k.Warnings[0], "lost") {
 		t.Errorf("warnings are %v", k.Warnings)
 	}
-	list, err := kuma.ServiceDataplanes(m, world.Catalog(), api.Ref{Kind: api.KindMeshService, Mesh: "default", Name: "web"})
-	if err != nil || list.Total != 1 || list.Items[0].Name != "web-1" {
+	list, err := kuma.ServiceDataplanes(m, api.Ref{Kind: api.KindMeshService, Mesh: "default", Name: "web"})
+	if err != nil || len(list) != 1 || list[0].Name != "web-1" {
 		t.Errorf("%v: %+v", err, list)
 	}
 }

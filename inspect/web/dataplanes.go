@@ -142,12 +142,14 @@ func (s *server) overview(w http.ResponseWriter, r *http.Request) error {
 }
 
 // metas answers a page of the heads of objects.
-func (s *server) metas(w http.ResponseWriter, r *http.Request, all kuma.MetaList) error {
-	p, err := pageOf(r, all.Items, nameOfMeta)
-	return s.reply(w, p, err)
+func (s *server) metas(w http.ResponseWriter, r *http.Request, m *resolve.Reader, all []api.Ref) error {
+	p, err := pageOf(r, all, api.Ref.FullName)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, paged[*kuma.Meta]{Total: p.Total, Items: kuma.Metas(m, s.Catalog, p.Items), Next: p.Next})
+	return nil
 }
-
-func nameOfMeta(m *kuma.Meta) string { return m.Name }
 
 func (s *server) serviceDataplanes(w http.ResponseWriter, r *http.Request) error {
 	t, err := s.typeAt(r)
@@ -161,11 +163,11 @@ func (s *server) serviceDataplanes(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	list, err := kuma.ServiceDataplanes(m, s.Catalog, ref)
+	list, err := kuma.ServiceDataplanes(m, ref)
 	if err != nil {
 		return unknown(err)
 	}
-	return s.metas(w, r, list)
+	return s.metas(w, r, m, list)
 }
 
 func (s *server) hostnames(w http.ResponseWriter, r *http.Request) error {

@@ -79,7 +79,6 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[sim.Said]():          "Opinion",
 	reflect.TypeFor[sim.Request]():       "SimulationRequest",
 	reflect.TypeFor[sim.EndOfAll]():      "EndOfAttempts",
-	reflect.TypeFor[kuma.MetaList]():     "MetaList",
 	reflect.TypeFor[inspect.Shown]():     "EdgeTLS",
 	reflect.TypeFor[inspect.Unread]():    "UnreadDocument",
 	reflect.TypeFor[inspect.Unmatched](): "UnmatchedObject",

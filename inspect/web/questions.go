@@ -170,34 +170,33 @@ func (s *server) selected(w http.ResponseWriter, r *http.Request) error {
 	if t, _ := s.Catalog.ByPlural(r.PathValue("plural")); t.Name == api.KindMeshService {
 		return s.serviceDataplanes(w, r)
 	}
-	list, err := s.selection(r)
+	m, list, err := s.selection(r)
 	if err != nil {
 		return err
 	}
-	return s.metas(w, r, list)
+	return s.metas(w, r, m, list)
 }
 
-func (s *server) selection(r *http.Request) (kuma.MetaList, error) {
+func (s *server) selection(r *http.Request) (*resolve.Reader, []api.Ref, error) {
 	m, ref, err := s.attachable(r)
 	if err != nil {
-		return kuma.MetaList{}, err
+		return nil, nil, err
 	}
-	list, err := kuma.Dataplanes(m, s.Catalog, ref)
-	return list, unknown(err)
+	list, err := kuma.Dataplanes(m, ref)
+	return m, list, unknown(err)
 }
 
 // attached answers the same page in the form of older clients.
 func (s *server) attached(w http.ResponseWriter, r *http.Request) error {
-	list, err := s.selection(r)
+	_, list, err := s.selection(r)
 	if err != nil {
 		return err
 	}
-	p, err := pageOf(r, list.Items, nameOfMeta)
+	p, err := pageOf(r, list, api.Ref.FullName)
 	if err != nil {
 		return err
 	}
-	attached := kuma.AttachedDataplanes(kuma.MetaList{Items: p.Items})
-	answer(w, http.StatusOK, paged[kuma.AttachedDataplane]{Total: p.Total, Items: attached.Items, Next: p.Next})
+	answer(w, http.StatusOK, paged[kuma.AttachedDataplane]{Total: p.Total, Items: kuma.AttachedDataplanes(p.Items), Next: p.Next})
 	return nil
 }
 
