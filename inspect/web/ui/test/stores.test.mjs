@@ -43,6 +43,19 @@ describe('a pod', () => {
     await finish()
   })
 
+  test('a user who may only ask is told so before', async () => {
+    const token = (await world.run('token', 'user', '--name', 'ann', '--valid-for', '1h')).trim()
+    const { page, finish } = await openPage(chromium.browser, { ...world, token }, { expected: ['_apply'] })
+    await page.goto('/gui/meshes/default/plan')
+    await page.getByTestId('read-only').getByText('by ann, who may only ask').waitFor()
+    assert.equal(await page.getByTestId('do-apply').count(), 0)
+    await page.getByTestId('doc').fill('type: Mesh\nname: other\n')
+    await page.getByTestId('do-plan').click()
+    await page.getByTestId('error').getByText('use a token of an administrator').waitFor()
+    await accessible(page)
+    await finish()
+  })
+
   test('documents of a directory are planned, and applied by editing the files', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'weft-gui-'))
     writeFileSync(join(dir, 'retry.yaml'), 'type: MeshRetry\nmesh: default\nname: r\nspec: {to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 3}}}]}\n')
