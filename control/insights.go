@@ -19,6 +19,9 @@ type insights struct {
 	plane *Plane
 	wake  chan struct{}
 
+	unsaved bool      // the file is not as it should be; of the goroutine that looks
+	saved   time.Time // when it was written last
+
 	mu    sync.Mutex
 	of    map[api.Ref]*insight // by the name by which a sidecar calls its dataplane
 	stale map[api.Ref]bool     // to be looked at
@@ -27,6 +30,7 @@ type insights struct {
 // insight is that of one dataplane.
 type insight struct {
 	reported *attach.Certificate
+	sees     bool                 // its Envoy has acknowledged what the certificate is for
 	at       api.Ref              // its object; zero while none was told
 	told     api.DataplaneInsight // to the loop
 	asked    string               // for which name a certificate was asked for
@@ -53,12 +57,18 @@ func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
 	i.reported = c
 	x.mu.Unlock()
 	x.stir(dp)
-	p := x.plane
-	if m := p.loop.current.Load(); m != nil {
-		ref := dp.Resolve(serves(m))
-		if id, ok := m.Identity(ref); ok && id != nil && id.Origin != nil {
-			p.leaves.gave(ref, leaf{id.Origin.Ref, c.GetRoot(), time.Unix(c.GetExpires(), 0)})
-		}
+	x.holds(dp, c)
+}
+
+// holds takes note of the certificate that a sidecar has.
+func (x *insights) holds(dp api.Ref, c *attach.Certificate) {
+	m := x.plane.loop.current.Load()
+	if m == nil {
+		return
+	}
+	ref := dp.Resolve(serves(m))
+	if id, ok := m.Identity(ref); ok && id != nil && id.Origin != nil {
+		x.plane.leaves.gave(ref, leaf{id.Origin.Ref, c.GetRoot(), time.Unix(c.GetExpires(), 0)})
 	}
 }
 
@@ -85,6 +95,7 @@ func (x *insights) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			x.save(true)
 			return
 		case <-sweep.C:
 			x.mu.Lock()
@@ -96,10 +107,12 @@ func (x *insights) run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
+			x.save(true)
 			return
 		case <-time.After(gather):
 		}
 		x.look()
+		x.save(false)
 	}
 }
 
@@ -123,6 +136,7 @@ func (x *insights) look() {
 	if len(changes) > 0 {
 		slices.SortFunc(changes, func(a, b api.Change) int { return a.Ref().Compare(b.Ref()) })
 		x.plane.loop.tell(changes)
+		x.unsaved = true
 		for _, c := range changes { // acknowledged already where nothing of it concerns its Envoy
 			dp := c.Ref()
 			dp.Kind = api.KindDataplane
@@ -162,9 +176,13 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time) (c api.Cha
 			if !slices.Equal(ids(r.GetNames()), ids(id.Names)) {
 				want.Shows = r.GetNames()
 			}
-			want.TLS = i.told.TLS || i.told.Identity && sees
+			i.sees = i.sees || i.told.Identity && sees
+			want.TLS = i.sees
 		}
 		x.certify(name, i, id, want)
+	}
+	if !want.Identity {
+		i.sees = false
 	}
 	return changeOf(i, ref, want)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -144,5 +145,50 @@ func TestRootIsReplaced(t *testing.T) {
 	}
 	if len(p.trusted("mtls-default")) != 2 {
 		t.Error("the first root is trusted no more, and its leaves have not ended")
+	}
+}
+
+// TestARestartChangesNothing (case 37): sidecars that call each other by TLS alone go on while
+// their control plane is away and after it has come back, and none is certified again.
+func TestARestartChangesNothing(t *testing.T) {
+	t.Parallel()
+	address := envoytest.Address(t)
+	var conf control.Config
+	p := secure(t, discard(), func(c *control.Config) { c.XDS = address; conf = *c })
+	web, pay := newMember(t, "web-1", "web", "payments"), newMember(t, "pay-1", "payments", "web")
+	p.want(http.StatusOK, http.MethodPost, "/_apply", allowed+web.document+pay.document+fmt.Sprintf(mutual, "ca-1", strings.Replace(builtin, "PERMISSIVE", "STRICT", 1)))
+	p.sidecar("web-1", p.dataplaneToken("web-1", ""), discard())
+	p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard())
+	for who, m := range map[string]member{"web": web, "payments": pay} {
+		eventually(t, who+" is known", func() bool { return strings.Contains(requested(t.Context(), m.outbound), "URI=spiffe://default/"+who) })
+	}
+	eventually(t, "both are told of", func() bool { return p.Reported("web-1") && p.Reported("pay-1") })
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	var sent, failed atomic.Int64
+	running.Go(func() {
+		for ctx.Err() == nil {
+			if sent.Add(1); !strings.Contains(requested(t.Context(), web.outbound), "URI=spiffe://default/web") {
+				failed.Add(1)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	p.stop()
+	var log journal
+	conf.DataplaneAuth, conf.XDSPlaintext = "token", false
+	again := startLogging(t, conf, slog.New(slog.NewTextHandler(&log, nil)))
+	defer again.stop()
+	eventually(t, "both are back", func() bool { return strings.Count(log.String(), "msg=connected") == 2 })
+	before := sent.Load()
+	eventually(t, "more requests", func() bool { return sent.Load() > before+50 })
+	stop()
+	running.Wait()
+	t.Logf("%d of %d requests failed", failed.Load(), sent.Load())
+	if failed.Load() > 0 {
+		t.Errorf("%d requests failed", failed.Load())
+	}
+	if strings.Contains(log.String(), "msg=signed") {
+		t.Error("a certificate was signed again")
 	}
 }

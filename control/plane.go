@@ -154,6 +154,7 @@ func (p *Plane) begin() {
 	snapshot, watch := p.store.Watch()
 	p.watch = watch
 	p.loop.begin(p.settings.Empty(), snapshot)
+	p.insights.restore()
 	p.resolved.Store(true)
 }
 

@@ -1,0 +1,85 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/sidecar/attach"
+)
+
+// identitiesFile says which sidecars have a certificate, for the next control plane of this data
+// directory: who is configured for mutual TLS stays so while its agent has not reported yet.
+const identitiesFile = "identities.json"
+
+// keptInsight is one of them. Nothing of it is secret.
+type keptInsight struct {
+	Mesh    string   `json:"mesh"`
+	Name    string   `json:"name"`
+	Names   []string `json:"names"`
+	Root    string   `json:"root"`
+	Expires int64    `json:"expires"` // in seconds since 1970
+	TLS     bool     `json:"tls,omitempty"`
+}
+
+// save writes the file anew where it has to, but not all the time. What fails is tried again
+// with the next change.
+func (x *insights) save(now bool) {
+	switch wait := betweenSaves - time.Since(x.saved); {
+	case !x.unsaved:
+		return
+	case wait > 0 && !now:
+		time.AfterFunc(wait, func() { x.stir() })
+		return
+	}
+	x.mu.Lock()
+	kept := make([]keptInsight, 0, len(x.of))
+	for dp, i := range x.of {
+		if r := i.reported; r != nil && i.told.Identity {
+			kept = append(kept, keptInsight{dp.Mesh, dp.Name, r.GetNames(), r.GetRoot(), r.GetExpires(), i.told.TLS})
+		}
+	}
+	x.mu.Unlock()
+	text, err := json.Marshal(kept)
+	if err == nil {
+		err = replace(filepath.Join(x.plane.cfg.DataDir, identitiesFile), text)
+	}
+	x.unsaved, x.saved = false, time.Now()
+	if err != nil {
+		x.plane.log.Warn("which sidecars have certificates will be forgotten at a restart", "error", err)
+	}
+}
+
+// restore tells the loop what a control plane before this one knew, before anybody is served.
+func (x *insights) restore() {
+	if x == nil {
+		return
+	}
+	var kept []keptInsight
+	text, err := os.ReadFile(filepath.Join(x.plane.cfg.DataDir, identitiesFile))
+	if err == nil {
+		err = json.Unmarshal(text, &kept)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		x.plane.log.Warn("which sidecars have certificates is not known", "error", err)
+	}
+	now := x.plane.cfg.clock()()
+	for _, k := range kept {
+		if !now.Before(time.Unix(k.Expires, 0)) {
+			continue
+		}
+		dp := api.Ref{Kind: api.KindDataplane, Mesh: k.Mesh, Name: k.Name}
+		c := &attach.Certificate{Names: k.Names, Root: k.Root, Expires: k.Expires}
+		x.mu.Lock()
+		x.of[dp] = &insight{reported: c, sees: k.TLS}
+		x.stale[dp] = true
+		x.mu.Unlock()
+		x.holds(dp, c)
+	}
+	x.look()
+	x.plane.loop.send()
+}
