@@ -17,6 +17,9 @@ import (
 // (spec/identity.md 4).
 type Judge interface {
 	Judge(*Visit) *Permission
+	// Access is what becomes of a caller whatever it asks for: Some where that depends on
+	// the request, of an inbound that reads requests.
+	Access(names []string, requests bool) *Permission
 	// OneSpelling reports whether the inbound refuses a path that has another spelling, and
 	// takes several slashes for one.
 	OneSpelling() bool
@@ -64,7 +67,24 @@ type Considered struct {
 const (
 	Allow = "allow"
 	Deny  = "deny"
+	Some  = "some" // of Access
 )
+
+// Access is what a caller that proves names may do at an inbound; nil where nobody proves who it
+// is.
+func Access(in *resolve.Inbound, names []string) *Permission {
+	if in.TLS == nil {
+		return nil
+	}
+	to := Inbound{inbound: in, names: names, Protocol: in.Protocol}
+	if by := JudgeOf(in); by != nil && (len(names) > 0 || in.TLS.TakesPlain()) {
+		to.Permission = by.Access(names, to.reads())
+		to.identify()
+		return to.Permission
+	}
+	to.judge(nil)
+	return to.Permission
+}
 
 // caller is how the one who asks shows itself, where that is not as its dataplane does.
 type caller struct {
@@ -111,7 +131,7 @@ func (in *Inbound) judge(read *Forwarded) (status uint32) {
 		return 0
 	}
 	v := &Visit{Names: in.names}
-	by := judgeOf(in.inbound)
+	by := JudgeOf(in.inbound)
 	if read != nil {
 		v.Request = asked(read)
 		if by != nil && by.OneSpelling() {
@@ -131,16 +151,21 @@ func (in *Inbound) judge(read *Forwarded) (status uint32) {
 	default:
 		in.Permission = &Permission{Decision: Deny, Tier: 6, Reason: "no document lets anybody in"}
 	}
-	if len(v.Names) > 0 {
-		in.Permission.Identity = v.Names[0]
-	}
+	in.identify()
 	return 0
+}
+
+func (in *Inbound) identify() {
+	if len(in.names) > 0 {
+		in.Permission.Identity = in.names[0]
+	}
 }
 
 // unasked is why a caller in plaintext comes in.
 const unasked = "plaintext is let in, and nobody asks who calls"
 
-func judgeOf(in *resolve.Inbound) Judge {
+// JudgeOf decides who may come in at an inbound; nil where no document says so.
+func JudgeOf(in *resolve.Inbound) Judge {
 	for _, e := range in.Policies {
 		if j, ok := e.Conf.(Judge); ok {
 			return j

@@ -79,8 +79,9 @@ var laws = map[string]struct {
 	"GET /meshes/{mesh}/dataplanes/{name}/stats":    {no, "GET /meshes/default/dataplanes/d-5/stats"},
 	"GET /meshes/{mesh}/dataplanes/{name}/clusters": {no, "GET /meshes/default/dataplanes/d-5/clusters"},
 
-	"GET /meshes/{mesh}/_status": {lists, "GET /meshes/default/_status"},
-	"GET /_problems":             {lists, "GET /_problems"},
+	"GET /meshes/{mesh}/_status":      {lists, "GET /meshes/default/_status"},
+	"GET /meshes/{mesh}/_permissions": {lists, "GET /meshes/default/_permissions?to=s-5"},
+	"GET /_problems":                  {lists, "GET /_problems"},
 
 	"GET /meshes/{mesh}/dataplanes/{name}/_inbounds/{kri}/_policies":                  {same, "GET /meshes/default/dataplanes/d-5/_inbounds/kri_dp_default_east__d-5_80/_policies"},
 	"GET /meshes/{mesh}/dataplanes/{name}/_outbounds/{kri}/_policies":                 {same, "GET /meshes/default/dataplanes/d-5/_outbounds/kri_msvc_default___s-6_/_policies"},

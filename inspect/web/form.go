@@ -103,6 +103,8 @@ var (
 	itemFormat  = parameter{name: "format", about: "written: as the writer of each gave it", schema: oneOf("universal", "written")}
 	asText      = parameter{name: "format", about: "The form of the answer", schema: oneOf("text", "json")}
 	ofType      = parameter{name: "type", about: "Services of one type", schema: oneOf(serviceTypes...)}
+	fromCaller  = parameter{name: "from", about: "One dataplane that calls, by its name", schema: text(1024)}
+	toCalled    = parameter{name: "to", about: "One service that is called, as kuma.io/service names it", schema: text(1024)}
 	toService   = parameter{name: "to", about: "One destination: its id, its name, or name:port", schema: text(1024)}
 	aboutObject = parameter{name: "about", about: "Only where one policy or route has a say: KIND/NAME", schema: text(1024),
 		reads: func(s *server, text string) error { _, err := s.attachedAs(text); return err }}

@@ -274,3 +274,19 @@ var (
 		return fmt.Sprintf("{from: [{targetRef: %s, default: {action: %s}}]}", ref, rapid.SampledFrom([]string{"Allow", "Deny", "AllowWithShadowDeny"}).Draw(t, "action"))
 	})
 )
+
+// TestAccessIsWhatDecideSays: who is said to be let in, or kept out, whatever it asks for, is.
+func TestAccessIsWhatDecideSays(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		docs := rapid.SliceOfN(rapid.OneOf(anyRules, anyFrom), 1, 4).Draw(t, "documents")
+		e := permission.Kind.Gather(callers, collected(t, docs...)).Conf.(*permission.Effective)
+		for _, text := range questions {
+			a := asked(text)
+			said, is := e.Access(a.Names, true), e.Decide(a)
+			if said.Decision == "allow" && !is.Allowed || said.Decision == "deny" && is.Allowed {
+				t.Fatalf("%s: %s, and Decide says %s", text, said.Decision, verdict(is))
+			}
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sim"
+)
+
+// Permissions is who may call what in one mesh (spec/identity.md 4.7).
+type Permissions struct {
+	Mesh  string          `json:"mesh"`
+	Items []PermissionRow `json:"items"`
+	// Left is how many rows there are beside them: callers times destinations.
+	Left int `json:"left,omitempty"`
+}
+
+// PermissionRow is what one caller may do at one destination.
+type PermissionRow struct {
+	Caller      PermittedCaller      `json:"caller"`
+	Destination PermittedDestination `json:"destination"`
+	// Access is allow or deny; some where it depends on the request; open where nobody asks
+	// who calls.
+	Access string            `json:"access"`
+	By     *sim.PermissionBy `json:"by,omitempty"`     // the entry that decides, or the first that may
+	Shadow string            `json:"shadow,omitempty"` // deny: so it would be, were shadows real
+	Reason string            `json:"reason,omitempty"` // of a decision that no entry made
+}
+
+// PermittedCaller is all dataplanes that prove one name.
+type PermittedCaller struct {
+	Identity   string   `json:"identity"` // empty: they prove none
+	Dataplanes int      `json:"dataplanes"`
+	Names      []string `json:"names"` // of the first of them
+	proves     []string
+}
+
+// PermittedDestination is all inbounds of one service that decide alike.
+type PermittedDestination struct {
+	Service    string       `json:"service"` // kuma.io/service, else the name of the dataplane
+	Port       uint32       `json:"port"`
+	Protocol   api.Protocol `json:"protocol"`
+	Mode       string       `json:"mode,omitempty"` // of mutual TLS; empty: none
+	Dataplanes int          `json:"dataplanes"`
+	Names      []string     `json:"names"`
+	inbound    *resolve.Inbound
+}
+
+// OpenAccess is that of a destination that asks nobody who calls.
+const OpenAccess = "open"
+
+// Bounds of an answer.
+const (
+	mostRows  = 2000
+	mostPeers = 5
+)
+
+// PermissionsOf says who may call what: callers are those of one dataplane where from names it,
+// destinations those of a service where to does.
+func PermissionsOf(q *resolve.Reader, mesh, from, to string) (*Permissions, error) {
+	callers, destinations := map[string]*PermittedCaller{}, map[string]*PermittedDestination{}
+	judges := map[sim.Judge]int{}
+	known := false
+	for r := range q.Dataplanes(mesh) {
+		if from == "" || r.Ref.Name == from || r.Ref.FullName() == from {
+			known = true
+			addCaller(callers, r)
+		}
+		for _, in := range r.Inbounds {
+			addDestination(destinations, judges, r, in.Inbound, to)
+		}
+	}
+	if from != "" && !known {
+		return nil, fmt.Errorf("dataplane %s: %w", from, ErrNotFound)
+	}
+	out := &Permissions{Mesh: mesh, Items: []PermissionRow{}}
+	for _, d := range sortedBy(destinations) {
+		for _, c := range sortedBy(callers) {
+			if len(out.Items) == mostRows {
+				out.Left++
+				continue
+			}
+			out.Items = append(out.Items, rowOf(c, d))
+		}
+	}
+	return out, nil
+}
+
+func addCaller(all map[string]*PermittedCaller, r *resolve.Resolved) {
+	c := PermittedCaller{}
+	if r.Identity != nil && r.TLS && len(r.Identity.Names) > 0 {
+		c.Identity, c.proves = r.Identity.Names[0], r.Identity.Names
+	}
+	key := fmt.Sprint(c.proves)
+	if all[key] == nil {
+		all[key] = &c
+	}
+	all[key].Dataplanes, all[key].Names = peers(all[key].Dataplanes, all[key].Names, r)
+}
+
+func addDestination(all map[string]*PermittedDestination, judges map[sim.Judge]int, r *resolve.Resolved, in *resolve.Inbound, to string) {
+	d := PermittedDestination{Service: cmp.Or(in.Tags[api.TagService], r.Ref.FullName()), Port: in.Port, Protocol: in.Protocol, inbound: in}
+	if to != "" && d.Service != to {
+		return
+	}
+	judge := 0
+	if in.TLS != nil {
+		d.Mode = in.TLS.Mode
+		if by := sim.JudgeOf(in); by != nil {
+			if _, ok := judges[by]; !ok {
+				judges[by] = len(judges) + 1
+			}
+			judge = judges[by]
+		}
+	}
+	key := d.Service + " " + strconv.FormatUint(uint64(d.Port), 10) + " " + string(d.Protocol) + " " + d.Mode + " " + strconv.Itoa(judge)
+	if all[key] == nil {
+		all[key] = &d
+	}
+	all[key].Dataplanes, all[key].Names = peers(all[key].Dataplanes, all[key].Names, r)
+}
+
+func peers(n int, names []string, r *resolve.Resolved) (int, []string) {
+	if len(names) < mostPeers {
+		names = append(names, r.Ref.FullName())
+	}
+	return n + 1, names
+}
+
+func sortedBy[T any](m map[string]*T) []*T {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	out := make([]*T, len(keys))
+	for i, k := range keys {
+		out[i] = m[k]
+	}
+	return out
+}
+
+func rowOf(c *PermittedCaller, d *PermittedDestination) PermissionRow {
+	row := PermissionRow{Caller: *c, Destination: *d, Access: OpenAccess}
+	p := sim.Access(d.inbound, c.proves)
+	if p == nil {
+		row.Reason = "nobody proves who calls there"
+		return row
+	}
+	row.Access, row.By, row.Shadow, row.Reason = p.Decision, p.By, p.Shadow, p.Reason
+	if p.Decision == sim.Allow && p.Tier == 0 {
+		row.Access = OpenAccess
+	}
+	return row
+}
