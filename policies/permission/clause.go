@@ -126,9 +126,6 @@ func caller(ref *api.TargetRef, of policies.Callers, ids []string) clause {
 	return c
 }
 
-// reads reports whether the clause asks for an identity.
-func (c *clause) identified() bool { return len(c.names) > 0 }
-
 // Holds reports whether the entry holds of what is asked.
 func (e *Entry) Holds(a *Asked) bool { return e.holds.holds(a) }
 

@@ -123,7 +123,7 @@ func (n *nameTest) names() []*matcherv3.StringMatcher {
 	return out
 }
 
-// Pairs are entries that refuse who has names of two trust domains: the validator of SPIFFE
+// pairs are entries that refuse who has names of two trust domains: the validator of SPIFFE
 // looks at the first name of a certificate alone, so that a root would speak for the domain
 // of another (spec/identity.md F2). They stand before all others.
 func pairs(domains []string) map[string]*rbacv3.Policy {

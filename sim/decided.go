@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+)
+
+// judged puts what was decided about the branch's requests into it, and makes one branch for
+// each decision where the dataplanes that may be called decide differently.
+func (b Branch) judged(c *call) []Branch {
+	type part struct {
+		key     string
+		share   float64
+		backend []float64 // of each
+	}
+	var parts []*part
+	add := func(key string, n int, share float64) {
+		i := slices.IndexFunc(parts, func(p *part) bool { return p.key == key })
+		if i < 0 {
+			i = len(parts)
+			parts = append(parts, &part{key: key, backend: make([]float64, len(b.Backends))})
+		}
+		parts[i].share += share
+		parts[i].backend[n] += share
+	}
+	there := false
+	for n := range b.Backends {
+		x := &b.Backends[n]
+		rest := x.Share
+		for k := range x.Inbounds {
+			in := &x.Inbounds[k]
+			add(in.Permission.key(), n, x.Share*in.Share)
+			rest -= x.Share * in.Share
+			there = there || in.Permission != nil
+		}
+		if rest > 1e-9 {
+			add("", n, rest)
+		}
+	}
+	if !there {
+		return []Branch{b}
+	}
+	var out []Branch
+	for _, p := range parts {
+		one := b
+		one.Probability *= p.share
+		one.Backends = nil
+		for n := range b.Backends {
+			if p.backend[n] == 0 {
+				continue
+			}
+			x := b.Backends[n]
+			x.Inbounds = nil
+			for _, in := range b.Backends[n].Inbounds {
+				if in.Permission.key() == p.key {
+					in.Share *= b.Backends[n].Share / p.backend[n]
+					x.Inbounds = append(x.Inbounds, in)
+				}
+			}
+			x.Share = p.backend[n] / p.share
+			one.Backends = append(one.Backends, x)
+		}
+		one.decided(c)
+		out = append(out, one)
+	}
+	return out
+}
+
+// decided takes over what all inbounds of the branch have decided.
+func (b *Branch) decided(c *call) {
+	for _, x := range b.Backends {
+		for _, in := range x.Inbounds {
+			if in.Permission == nil {
+				continue
+			}
+			b.Permission = in.Permission
+			if !in.denied() {
+				return
+			}
+			b.Forwarded = nil
+			if b.Outcome = in.Outcome; b.Outcome == Respond && c != nil {
+				own := c.respond(in.Status)
+				b.Status, b.GRPCStatus = own.Status, own.GRPCStatus
+			} else {
+				b.Status = in.Status
+			}
+			return
+		}
+	}
+}
+
+// key is equal for decisions that say the same.
+func (p *Permission) key() string {
+	if p == nil {
+		return ""
+	}
+	by := ""
+	if p.By != nil {
+		by = p.By.Name
+	}
+	return strings.Join([]string{p.Decision, p.Identity, by, p.Shadow, p.Reason}, "\x00")
+}
