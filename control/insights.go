@@ -21,6 +21,7 @@ type insights struct {
 
 	unsaved bool      // the file is not as it should be; of the goroutine that looks
 	saved   time.Time // when it was written last
+	waiting []api.Ref // whose Envoys have yet to acknowledge; of that goroutine too
 
 	mu    sync.Mutex
 	of    map[api.Ref]*insight // by the name by which a sidecar calls its dataplane
@@ -33,13 +34,15 @@ type insight struct {
 	sees     bool                 // its Envoy has acknowledged what the certificate is for
 	at       api.Ref              // its object; zero while none was told
 	told     api.DataplaneInsight // to the loop
-	asked    string               // for which name a certificate was asked for
+	asked    string               // for which name a certificate was asked for, at askedAt
+	askedAt  time.Time
 }
 
 // The rhythm of insights.
 const (
-	gather     = 20 * time.Millisecond // what comes within it is told together
-	sweepEvery = time.Minute           // how often ends of certificates are looked for
+	gather     = 20 * time.Millisecond  // what comes within it is told together
+	lookAgain  = 250 * time.Millisecond // at those who have yet to acknowledge
+	sweepEvery = time.Minute            // how often ends of certificates are looked for
 )
 
 func newInsights(p *Plane) *insights {
@@ -143,6 +146,11 @@ func (x *insights) look() {
 			x.stir(dp)
 		}
 	}
+	if len(x.waiting) > 0 { // nothing may happen any more that tells of it
+		waiting := x.waiting
+		x.waiting = nil
+		time.AfterFunc(lookAgain, func() { x.stir(waiting...) })
+	}
 	x.plane.keeper.Stir()
 }
 
@@ -150,10 +158,11 @@ func (x *insights) look() {
 func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time) (c api.Change, ok bool) {
 	ref := name.Resolve(serves(m))
 	id, there := m.Identity(ref)
-	var sees bool
+	var sees, connected bool
 	if there {
 		st, known := x.plane.sidecars().Sidecar(ref)
-		sees = known && st.Connected && st.InSync
+		connected = known && st.Connected
+		sees = connected && st.InSync
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -177,9 +186,11 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time) (c api.Cha
 				want.Shows = r.GetNames()
 			}
 			i.sees = i.sees || i.told.Identity && sees
-			want.TLS = i.sees
+			if want.TLS = i.sees; !i.sees && connected {
+				x.waiting = append(x.waiting, name)
+			}
 		}
-		x.certify(name, i, id, want)
+		x.certify(name, i, id, want, now)
 	}
 	if !want.Identity {
 		i.sees = false
@@ -187,14 +198,14 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time) (c api.Cha
 	return changeOf(i, ref, want)
 }
 
-// certify asks an agent, once for each name, for a certificate that it should have and has not.
-func (x *insights) certify(name api.Ref, i *insight, id *resolve.Identity, want api.DataplaneInsight) {
+// certify asks an agent, once in a while for each name, for a certificate that it should have and has not.
+func (x *insights) certify(name api.Ref, i *insight, id *resolve.Identity, want api.DataplaneInsight, now time.Time) {
 	if want.Identity && want.Shows == nil {
 		i.asked = ""
 		return
 	}
-	if i.asked != id.Names[0] && x.plane.agents.Certify(name) {
-		i.asked = id.Names[0]
+	if (i.asked != id.Names[0] || now.Sub(i.askedAt) > sweepEvery/2) && x.plane.agents.Certify(name) {
+		i.asked, i.askedAt = id.Names[0], now
 	}
 }
 
