@@ -78,6 +78,7 @@ type Reporter struct {
 	wrote    map[api.Ref]wrote // not longer than lastPause ago
 	failing  failing
 	rest     rest   // of the writes of the last look at all, for which there was no room yet
+	much     bool   // the last look found more than one batch
 	owed     bool   // something is to be written that could not be
 	stirred  uint64 // at the last look at all
 	revision uint64
@@ -90,7 +91,7 @@ func New(c Config) *Reporter { return &Reporter{Config: c} }
 
 // Run writes until ctx ends.
 func (r *Reporter) Run(ctx context.Context) error {
-	r.edited, r.wrote, r.failing, r.rest, r.owed, r.next = map[api.Ref]time.Time{}, map[api.Ref]wrote{}, failing{}, rest{}, true, time.Time{}
+	r.edited, r.wrote, r.failing, r.rest, r.much, r.owed, r.next = map[api.Ref]time.Time{}, map[api.Ref]wrote{}, failing{}, rest{}, false, true, time.Time{}
 	return Keep(ctx, r.Store, tick, r.note, r.step)
 }
 
@@ -124,9 +125,13 @@ func (r *Reporter) step(ctx context.Context, now time.Time) {
 		r.stirred, r.revision, r.refusals, r.owed = stirred, revision, refusals, false
 		r.rest = rest{r.all(ctx, m, now), now}
 		r.next = time.Now().Add(max(Pace, share*time.Since(now)))
+		r.much = len(r.rest.writes) > batch
 	}
 	some, outdated := r.rest.take(batch, r.outdated) // edits do not wait for all of them
 	r.owed = r.owed || outdated
+	if r.much && r.rest.empty() { // what was found first is old by now
+		r.much, r.owed, r.next = false, true, now
+	}
 	r.send(ctx, append(writes, some...))
 }
 
