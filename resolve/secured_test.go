@@ -8,10 +8,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/resolve"
@@ -106,6 +109,36 @@ func secureDump(m *resolve.Model) string {
 		b.WriteString(secureText(r))
 	}
 	return b.String() + dump(m)
+}
+
+// TestIdentityCases resolves the documents of each case under testdata/identities with what is
+// known of sidecars, and compares what is said about identities.
+func TestIdentityCases(t *testing.T) {
+	t.Parallel()
+	c := withIdentities(t)
+	cases.Files(t, "testdata/identities/*.txtar", func(t *testing.T, file string, a *txtar.Archive) *txtar.Archive {
+		objects, err := decode.Objects(c.catalog, file, a.Files[0].Data)
+		for _, v := range api.Violations(err) {
+			if v.Severity == api.Error {
+				t.Fatal(v)
+			}
+		}
+		for line := range strings.Lines(string(a.Files[1].Data)) {
+			f := strings.Fields(line)
+			objects = append(objects, insightOn(f[0], api.DataplaneInsight{Identity: slices.Contains(f, "identity"), TLS: slices.Contains(f, "tls")}))
+		}
+		model, notes := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+		var b strings.Builder
+		for r := range model.Dataplanes("") {
+			b.WriteString(secureText(r))
+		}
+		for _, n := range notes {
+			if n.Code == "SpiffeIDInvalid" {
+				fmt.Fprintf(&b, "note %s %s\n", n.Origin.Ref, n.Message)
+			}
+		}
+		return &txtar.Archive{Comment: a.Comment, Files: []txtar.File{a.Files[0], a.Files[1], {Name: "want", Data: []byte(b.String())}}}
+	})
 }
 
 // TestUpdateEqualsCompileWithIdentities is the law of updates in worlds in which documents about
