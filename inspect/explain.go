@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
@@ -18,7 +17,9 @@ type Explanation struct {
 	// sets it; 0 is unknown.
 	Acked uint64 `json:"acked"`
 	// Connected says whether the sidecar is; nil where nobody knows.
-	Connected *bool      `json:"connected,omitempty"`
+	Connected *bool `json:"connected,omitempty"`
+	// Identity is who it is to others; absent where it has none.
+	Identity  *Identity  `json:"identity,omitempty"`
 	Outbounds []Outbound `json:"outbounds"`
 	Inbounds  []Inbound  `json:"inbounds"`
 	Edges     []Edge     `json:"edges,omitempty"` // of an edge dataplane
@@ -78,24 +79,6 @@ type Shadow struct {
 	Origins []*api.Origin `json:"origins"`
 }
 
-// Inbound is one port of the workload.
-type Inbound struct {
-	Name     string                `json:"name"`
-	Address  string                `json:"address"`
-	Port     uint32                `json:"port"`
-	Protocol api.Protocol          `json:"protocol"`
-	Policies map[string]sim.Policy `json:"policies"`
-	// Callers are those of whom other policies hold, told apart by what their certificates
-	// prove: the first that has a caller says all that holds of it.
-	Callers []CallerPolicies `json:"callers,omitempty"`
-}
-
-// CallerPolicies is what holds of the requests of some callers.
-type CallerPolicies struct {
-	SpiffeID policies.ValueMatch   `json:"spiffeID"`
-	Policies map[string]sim.Policy `json:"policies"`
-}
-
 // Edge is one port at which clients from outside call hosts: so many Outbounds of the
 // same address, whose Edge is set.
 type Edge struct {
@@ -146,7 +129,7 @@ func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
 	if err != nil {
 		return Explanation{}, err
 	}
-	e := Explanation{Dataplane: r.Ref.Name, Revision: m.Snapshot().Revision(), Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
+	e := Explanation{Dataplane: r.Ref.Name, Revision: m.Snapshot().Revision(), Identity: identityOf(r), Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
 	var have []string
 	var shown []*resolve.Outbound
 	var notes noteSet
@@ -185,14 +168,6 @@ func attempt(r *resolve.Resolved, notes *noteSet, tell func()) {
 		}
 	}()
 	tell()
-}
-
-func inbound(in *resolve.Inbound) Inbound {
-	out := Inbound{Name: in.Name, Address: in.Address, Port: in.Port, Protocol: in.Protocol, Policies: policyViews(in.Policies, in.Protocol)}
-	for _, c := range in.Callers {
-		out.Callers = append(out.Callers, CallerPolicies{SpiffeID: c.Match(), Policies: policyViews(c.Policies, in.Protocol)})
-	}
-	return out
 }
 
 func policyViews(list resolve.Policies, spoken api.Protocol) map[string]sim.Policy {

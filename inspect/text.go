@@ -43,6 +43,9 @@ func (s Style) loser(text string) string {
 func ExplanationText(w io.Writer, e Explanation, s Style) error {
 	p := printer{Style: s}
 	p.line("%s  %s", s.strong("Dataplane "+e.Dataplane), s.faint(revisions(e)))
+	if e.Identity != nil {
+		p.line("  %s  %s", e.Identity.text(), s.faint("by "+OriginText(e.Identity.By)))
+	}
 	secure := map[uint32]bool{}
 	for _, x := range e.Edges {
 		secure[x.Port] = len(x.TLS) > 0
@@ -79,6 +82,9 @@ func ExplanationText(w io.Writer, e Explanation, s Style) error {
 		p.line("")
 		p.at = "inbound " + in.Name
 		p.line("%s  %s", s.strong("← inbound "+in.Name), s.faint(fmt.Sprintf("at %s:%d, %s", in.Address, in.Port, in.Protocol)))
+		if in.TLS != nil {
+			p.line("  %s  %s", in.TLS.text(), s.faint("by "+OriginText(in.TLS.By)))
+		}
 		p.policies("  ", in.Policies)
 		for _, c := range in.Callers {
 			p.line("  callers %s %s", c.SpiffeID.Type, c.SpiffeID.Value)
