@@ -12,7 +12,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/policies/permission"
+	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -20,7 +20,7 @@ import (
 // (spec/identity.md 4.7).
 func TestPermissions(t *testing.T) {
 	t.Parallel()
-	catalog := api.NewCatalog(append(append(world.Types(), api.IdentityTypes()...), permission.Kind.Type())...)
+	catalog := api.NewCatalog(append(append(world.Types(), api.IdentityTypes()...), trafficpermission.Kind.Type())...)
 	spec := &api.Mesh{}
 	if err := json.Unmarshal([]byte(`{"mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin"}]}}`), spec); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestPermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _ := resolve.Compile(api.NewSnapshot(1, append(objects, decoded...)...), world.Dialects(), append(slices.Clone(world.Kinds()), permission.Kind))
+	m, _ := resolve.Compile(api.NewSnapshot(1, append(objects, decoded...)...), world.Dialects(), append(slices.Clone(world.Kinds()), trafficpermission.Kind))
 	var out bytes.Buffer
 	x, err := inspect.PermissionsOf(m.Reader(nil), "default", "", "backend")
 	if err == nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/worlds"
-	"github.com/weftmesh/weft/policies/permission"
+	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 )
@@ -52,10 +52,10 @@ func TestSharedNames(t *testing.T) {
 	} {
 		m := shared(t, c, x.policies...)
 		r, _ := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "o"})
-		p := permission.Of(r.Inbounds[0].Policies.Of(permission.Kind.Name))
+		p := trafficpermission.Of(r.Inbounds[0].Policies.Of(trafficpermission.Kind.Name))
 		var got []string
 		for _, who := range []string{"orders", "web", "webber"} {
-			if p.Decide(&permission.Asked{Names: []string{"spiffe://td/" + who}, Request: &route.Request{Method: "GET", Path: "/"}}).Allowed {
+			if p.Decide(&trafficpermission.Asked{Names: []string{"spiffe://td/" + who}, Request: &route.Request{Method: "GET", Path: "/"}}).Allowed {
 				got = append(got, who)
 			}
 		}
@@ -74,7 +74,7 @@ func TestEnforcedNotes(t *testing.T) {
 		`{"from":[{"targetRef":{"kind":"MeshSubset","tags":{"version":"v1"}},"default":{"action":"Deny"}}]}`)
 	var got []string
 	for n := range m.Notes() {
-		if n.Origin.Ref.Kind == permission.Kind.Name {
+		if n.Origin.Ref.Kind == trafficpermission.Kind.Name {
 			got = append(got, fmt.Sprintf("%s %s %s: %s", n.Origin.Ref.Name, n.Code, n.Field, n.Message))
 		}
 	}

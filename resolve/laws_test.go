@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/policies/permission"
+	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -62,7 +62,7 @@ func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected reso
 			t.Fatalf("%s: same value %v, but affected are %v", r.Ref, old == r, affected.Dataplanes)
 		}
 		if old != nil && old != r && old.Dataplane == r.Dataplane && cmp.Equal(old, r, cmpopts.IgnoreTypes(&resolve.Memo{}, &resolve.Kept{}, &policies.Kind{}),
-			cmp.Comparer(func(a, b *permission.Permissions) bool { return a == b })) {
+			cmp.Comparer(func(a, b *trafficpermission.Permissions) bool { return a == b })) {
 			t.Fatalf("%s came out as before, but is affected: %s", r.Ref, describe(changes))
 		}
 	}

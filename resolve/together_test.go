@@ -11,7 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/worlds"
-	"github.com/weftmesh/weft/policies/permission"
+	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 )
@@ -20,8 +20,8 @@ import (
 func withPermissions(t testing.TB) *composition {
 	t.Helper()
 	c := withIdentities(t)
-	c.kinds = append(slices.Clone(c.kinds), permission.Kind)
-	c.catalog = api.NewCatalog(append(slices.Clone(c.catalog.Types()), permission.Kind.Type())...)
+	c.kinds = append(slices.Clone(c.kinds), trafficpermission.Kind)
+	c.catalog = api.NewCatalog(append(slices.Clone(c.catalog.Types()), trafficpermission.Kind.Type())...)
 	return c
 }
 
@@ -46,8 +46,8 @@ func permissionDocument(t *rapid.T, c *composition, namespace string) *api.Objec
 func verdictsOf(r *resolve.Resolved) string {
 	var b strings.Builder
 	for _, in := range r.Inbounds {
-		p := permission.Of(in.Policies.Of(permission.Kind.Name))
-		for _, a := range []permission.Asked{
+		p := trafficpermission.Of(in.Policies.Of(trafficpermission.Kind.Name))
+		for _, a := range []trafficpermission.Asked{
 			{Names: []string{"spiffe://default/web"}, Request: &route.Request{Method: "GET", Path: "/"}}, {Names: []string{"spiffe://default/web"}},
 			{Names: []string{"spiffe://default/orders"}, Request: &route.Request{Method: "POST", Path: "/"}}, {Names: []string{"spiffe://td/x/x"}}, {},
 		} {
@@ -146,9 +146,9 @@ func TestPermissionsAreShared(t *testing.T) {
 		objects = append(objects, worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":"d%d","networking":{"address":"10.0.0.%d","inbound":[{"port":80,"tags":{"kuma.io/service":"web"}}]}}`, i, i+1)))
 	}
 	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
-	seen := map[*permission.Permissions]bool{}
+	seen := map[*trafficpermission.Permissions]bool{}
 	for r := range m.Dataplanes("") {
-		seen[permission.Of(r.Inbounds[0].Policies.Of(permission.Kind.Name))] = true
+		seen[trafficpermission.Of(r.Inbounds[0].Policies.Of(trafficpermission.Kind.Name))] = true
 	}
 	if len(seen) != 1 {
 		t.Errorf("%d values", len(seen))

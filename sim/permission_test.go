@@ -10,8 +10,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/policies/permission"
 	"github.com/weftmesh/weft/policies/tls"
+	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
@@ -20,8 +20,8 @@ import (
 // 80 http, at 90 tcp), and documents. The first two call backend, and have proved who they are.
 func guardedWorld(t *testing.T, mode string, documents ...string) *resolve.Model {
 	t.Helper()
-	kinds := append(slices.Clone(world.Kinds()), permission.Kind, tls.Kind)
-	catalog := api.NewCatalog(append(append(world.Types(), api.IdentityTypes()...), permission.Kind.Type(), tls.Kind.Type())...)
+	kinds := append(slices.Clone(world.Kinds()), trafficpermission.Kind, tls.Kind)
+	catalog := api.NewCatalog(append(append(world.Types(), api.IdentityTypes()...), trafficpermission.Kind.Type(), tls.Kind.Type())...)
 	spec := &api.Mesh{}
 	if err := json.Unmarshal(fmt.Appendf(nil, `{"mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin","mode":%q}]}}`, mode), spec); err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/all"
-	"github.com/weftmesh/weft/policies/permission"
 	"github.com/weftmesh/weft/policies/tls"
+	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/contour"
@@ -57,7 +57,7 @@ func (s Settings) Kinds() []*policies.Kind {
 }
 
 // identityKinds are those of Kinds, and those that only mutual TLS enforces.
-var identityKinds = slices.Concat(all.Kinds, []*policies.Kind{permission.Kind, tls.Kind})
+var identityKinds = slices.Concat(all.Kinds, []*policies.Kind{trafficpermission.Kind, tls.Kind})
 
 // dialects are all route languages, strongest first.
 func (s Settings) dialects() []route.Dialect {

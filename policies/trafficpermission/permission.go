@@ -1,10 +1,9 @@
-// Package permission is the policy MeshTrafficPermission: who may call whom
+// Package trafficpermission is the policy MeshTrafficPermission: who may call whom
 // (spec/identity.md 1.5).
 //
 // It promises that a match says something, and that no match holds of fewer requests, or of
-// more, than it reads as. Nothing enforces it yet, so no engine knows it: a permission that
-// is accepted and not enforced would be worse than none.
-package permission
+// more, than it reads as.
+package trafficpermission
 
 import (
 	_ "embed"

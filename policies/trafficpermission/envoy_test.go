@@ -1,4 +1,4 @@
-package permission_test
+package trafficpermission_test
 
 import (
 	"crypto/tls"
@@ -26,7 +26,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/policies/permission"
+	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
@@ -182,7 +182,7 @@ func start(t testing.TB, confs ...policies.Conf) *inbound {
 func (in *inbound) listener(t testing.TB, chain xds.Chain, port uint32, hosts []*routev3.VirtualHost, confs []policies.Conf) *listenerv3.Listener {
 	t.Helper()
 	m := &hcmv3.HttpConnectionManager{StatPrefix: string(chain), NormalizePath: wrapperspb.Bool(true),
-		HttpFilters:    permission.Kind.New().(xds.Guard).GuardRequests(place(chain)),
+		HttpFilters:    trafficpermission.Kind.New().(xds.Guard).GuardRequests(place(chain)),
 		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{VirtualHosts: hosts}}}
 	m.HttpFilters = append(m.HttpFilters, &hcmv3.HttpFilter{Name: "envoy.filters.http.router", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: xds.Pack(&routerv3.Router{})}})
 	for _, c := range confs {
@@ -216,7 +216,7 @@ func confOf(t worldT, specs ...string) policies.Conf {
 	if len(specs) == 0 {
 		return nil
 	}
-	return permission.Kind.Gather(callers, collected(t, specs...)).Conf
+	return trafficpermission.Kind.Gather(callers, collected(t, specs...)).Conf
 }
 
 // anyWorld is what is said of one inbound.

@@ -1,4 +1,4 @@
-package permission_test
+package trafficpermission_test
 
 import (
 	"crypto/tls"
@@ -19,7 +19,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/policies/permission"
+	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -28,7 +28,7 @@ const greeting = "220 ready\r\n"
 // greeted is a listener of bytes to a workload that speaks first.
 func (a *authority) greeted(t testing.TB, port uint32, conf policies.Conf) *listenerv3.Listener {
 	t.Helper()
-	guard := permission.Kind.New().(xds.Guard)
+	guard := trafficpermission.Kind.New().(xds.Guard)
 	filters := guard.GuardConnections(conf, xds.Place{Protocol: api.TCP, Inbound: true, Chain: xds.MTLS, Domains: []string{"default", "td"}})
 	filters = append(filters, &listenerv3.Filter{Name: "tcp", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: xds.Pack(&tcpproxyv3.TcpProxy{
 		StatPrefix: "tcp", ClusterSpecifier: &tcpproxyv3.TcpProxy_Cluster{Cluster: "greeter"}})}})

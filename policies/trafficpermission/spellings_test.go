@@ -1,4 +1,4 @@
-package permission_test
+package trafficpermission_test
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package permission_test
+package trafficpermission_test
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/internal/policytest"
-	"github.com/weftmesh/weft/policies/permission"
+	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -24,7 +24,7 @@ var callers = policies.Callers{Mesh: "default", Domains: []string{"default", "td
 // a bar stands at that layer, or is a shadow, or came with the mesh.
 func collected(t worldT, specs ...string) []policies.Collected {
 	t.Helper()
-	c := policytest.CatalogOf(permission.Kind)
+	c := policytest.CatalogOf(trafficpermission.Kind)
 	var out []policies.Collected
 	for i, text := range specs {
 		how, spec, ok := strings.Cut(text, "|")
@@ -68,15 +68,15 @@ func said(c *api.Catalog, o *api.Object, how string) (out []policies.Collected) 
 	return out
 }
 
-func permissionsOf(t worldT, specs ...string) *permission.Permissions {
+func permissionsOf(t worldT, specs ...string) *trafficpermission.Permissions {
 	t.Helper()
-	return permission.Of(permission.Kind.Gather(callers, collected(t, specs...)))
+	return trafficpermission.Of(trafficpermission.Kind.Gather(callers, collected(t, specs...)))
 }
 
 // asked is a request written 'who METHOD path'; of a caller without a name, who is "-".
-func asked(text string) *permission.Asked {
+func asked(text string) *trafficpermission.Asked {
 	f := strings.Fields(text)
-	a := &permission.Asked{}
+	a := &trafficpermission.Asked{}
 	for _, name := range strings.Split(f[0], "+") {
 		switch {
 		case name == "-":
@@ -154,7 +154,7 @@ func TestDecision(t *testing.T) {
 	}
 }
 
-func verdict(v permission.Verdict) string {
+func verdict(v trafficpermission.Verdict) string {
 	out := fmt.Sprintf("%c%d", map[bool]rune{true: '+', false: '-'}[v.Allowed], v.Tier)
 	if v.By != nil {
 		out += " " + v.By.Name
@@ -196,7 +196,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		said := collected(t, rapid.SliceOfN(anyRules, 1, 5).Draw(t, "documents")...)
 		order := rapid.Permutation(said).Draw(t, "order")
-		a, b := permission.Of(permission.Kind.Gather(callers, said)), permission.Of(permission.Kind.Gather(callers, order))
+		a, b := trafficpermission.Of(trafficpermission.Kind.Gather(callers, said)), trafficpermission.Of(trafficpermission.Kind.Gather(callers, order))
 		for _, text := range questions {
 			if x, y := verdict(a.Decide(asked(text))), verdict(b.Decide(asked(text))); x != y {
 				t.Fatalf("%s: %s and %s", text, x, y)
@@ -280,7 +280,7 @@ func TestAccessIsWhatDecideSays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		docs := rapid.SliceOfN(rapid.OneOf(anyRules, anyFrom), 1, 4).Draw(t, "documents")
-		e := permission.Kind.Gather(callers, collected(t, docs...)).Conf.(*permission.Effective)
+		e := trafficpermission.Kind.Gather(callers, collected(t, docs...)).Conf.(*trafficpermission.Effective)
 		for _, text := range questions {
 			a := asked(text)
 			said, is := e.Access(a.Names, true), e.Decide(a)
