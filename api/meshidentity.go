@@ -193,8 +193,11 @@ func (p *IdentityProvider) validate(at Path) error {
 	if s := p.Spire; s != nil && s.Agent != nil && s.Agent.Timeout != nil && *s.Agent.Timeout <= 0 {
 		errs = multierror.Append(errs, at.Field("spire").Field("agent").Field("timeout").Breaks("%s is no time to wait; write one such as 1s", s.Agent.Timeout))
 	}
+	if p.Type == "Spire" {
+		errs = multierror.Append(errs, at.Field("type").Breaks("weft asks no SPIRE; use a provider of type Bundled, whose ca may be an authority below that of SPIRE"))
+	}
 	if p.Extension != nil {
-		errs = multierror.Append(errs, at.Field("extension").Field("name").Breaks("weft has no extension %q; use a provider of type Bundled or Spire", Clip(p.Extension.Name)))
+		errs = multierror.Append(errs, at.Field("extension").Field("name").Breaks("weft has no extension %q; use a provider of type Bundled", Clip(p.Extension.Name)))
 	}
 	return errs.ErrorOrNil()
 }

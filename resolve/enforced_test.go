@@ -17,7 +17,7 @@ import (
 func shared(t *testing.T, c *composition, policies ...string) *resolve.Model {
 	t.Helper()
 	objects := []*api.Object{{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: &api.Mesh{}}, worlds.Decode(t, c.catalog,
-		`{"type":"MeshIdentity","mesh":"default","name":"i","spec":{"selector":{},"spiffeID":{"trustDomain":"td","path":"/{{ label \"team\" }}"},"provider":{"type":"Spire"}}}`)}
+		`{"type":"MeshIdentity","mesh":"default","name":"i","spec":{"selector":{},"spiffeID":{"trustDomain":"td","path":"/{{ label \"team\" }}"},"provider":{"type":"Bundled","bundled":{"insecureAllowSelfSigned":true,"autogenerate":{"enabled":true}}}}}`)}
 	for i, p := range []struct{ name, team, service, version string }{{"w1", "web", "web", "v1"}, {"w2", "web", "web", "v2"}, {"o", "orders", "orders", "v1"}, {"b", "webber", "b", "v1"}} {
 		objects = append(objects, worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":%q,"labels":{"team":%q},
 			"networking":{"address":"10.0.0.%d","inbound":[{"port":80,"tags":{"kuma.io/service":%q,"version":%q}}]}}`, p.name, p.team, i+1, p.service, p.version)))

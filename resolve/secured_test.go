@@ -60,7 +60,7 @@ func identityDocument(t *rapid.T, c *composition) *api.Object {
 		return secureMesh(t, pick("mtls", strictMTLS, permissiveMTLS, noMTLS, "null"))
 	case "identity":
 		return worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshIdentity","mesh":"default","name":%q,"spec":{"selector":{"dataplane":{"matchLabels":{%s}}},
-			"spiffeID":{"trustDomain":%q,"path":"/x/{{ label \"team\" }}"},"provider":{"type":"Spire"}}}`, pick("identity", "i1", "i2"), pick("labels", "", `"team":"x"`, `"team":"y"`), pick("domain", "td", "default")))
+			"spiffeID":{"trustDomain":%q,"path":"/x/{{ label \"team\" }}"},"provider":{"type":"Bundled","bundled":{"insecureAllowSelfSigned":true,"autogenerate":{"enabled":true}}}}}`, pick("identity", "i1", "i2"), pick("labels", "", `"team":"x"`, `"team":"y"`), pick("domain", "td", "default")))
 	case "trust":
 		return &api.Object{Ref: api.Ref{Kind: api.KindMeshTrust, Mesh: "default", Name: pick("trust", "t1", "t2")}, Spec: &api.MeshTrust{TrustDomain: pick("domain", "td", "default")}}
 	case "tls":
