@@ -37,10 +37,27 @@ func Breaks(before, after *resolve.Model, touched ...api.Ref) []*api.Violation {
 			continue
 		}
 		known[of(n)] = true
-		out = append(out, &api.Violation{Position: places.Of(n), Object: owner(n), Field: n.Field, Code: n.Code,
-			Message: strings.TrimSpace(n.Message), Severity: api.Warning})
+		v := &api.Violation{Position: places.Of(n), Object: owner(n), Field: n.Field, Code: n.Code, Message: strings.TrimSpace(n.Message), Severity: api.Warning}
+		if lostPermission(after, n) {
+			v.Code, v.Message = permissionLost, "nobody would be asked any more by what it is attached to: "+v.Message
+		}
+		out = append(out, v)
 	}
 	return out
+}
+
+// permissionLost is the code of a permission on a route that a change takes away
+// (spec/identity.md 4.5).
+const permissionLost = "PermissionLost"
+
+// lostPermission reports whether a note says that a permission on a route has no route any more.
+func lostPermission(m *resolve.Model, n api.Note) bool {
+	o, ok := m.Snapshot().Get(owner(n))
+	if !ok || n.Code != "TargetNotFound" {
+		return false
+	}
+	s, policy := o.Spec.(*policies.Spec)
+	return policy && s.Kind.RulesOnRoutes && s.Top().IsRoute()
 }
 
 // onlyPolicies reports whether all that a change touches are policies, before and after it.

@@ -108,16 +108,23 @@ func addDestination(all map[string]*PermittedDestination, judges map[sim.Judge]i
 		return
 	}
 	judge := 0
+	number := func(by sim.Judge) int {
+		if by == nil {
+			return 0
+		}
+		if _, ok := judges[by]; !ok {
+			judges[by] = len(judges) + 1
+		}
+		return judges[by]
+	}
+	rules := ""
 	if in.TLS != nil {
-		d.Mode = in.TLS.Mode
-		if by := sim.JudgeOf(in); by != nil {
-			if _, ok := judges[by]; !ok {
-				judges[by] = len(judges) + 1
-			}
-			judge = judges[by]
+		d.Mode, judge = in.TLS.Mode, number(sim.JudgeOf(in))
+		for i := range in.Rules {
+			rules += fmt.Sprintf(" %s %d", in.Rules[i].Match.Text(), number(sim.JudgeAt(&in.Rules[i])))
 		}
 	}
-	key := d.Service + " " + strconv.FormatUint(uint64(d.Port), 10) + " " + string(d.Protocol) + " " + d.Mode + " " + strconv.Itoa(judge)
+	key := d.Service + " " + strconv.FormatUint(uint64(d.Port), 10) + " " + string(d.Protocol) + " " + d.Mode + " " + strconv.Itoa(judge) + rules
 	if all[key] == nil {
 		all[key] = &d
 	}

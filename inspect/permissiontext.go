@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 
 	"github.com/weftmesh/weft/sim"
@@ -36,4 +37,60 @@ var decisions = map[string]string{sim.Allow: "is let in", sim.Deny: "is denied"}
 
 func entryText(by *sim.PermissionBy) string {
 	return fmt.Sprintf("%s %s", by.Origin.Ref, by.Field)
+}
+
+// inboundRoutes tells who may send the requests of each rule; where no rule is told apart the
+// policies say it.
+func (p *printer) inboundRoutes(routes []InboundRoute) {
+	for i := range routes {
+		r := &routes[i]
+		from := "every other request"
+		if len(r.Rules) > 0 {
+			from = OriginText(r.Rules[len(r.Rules)-1])
+		} else if len(routes) == 1 {
+			from = "every request"
+		}
+		p.line("  who may call: %s  %s", r.Match, p.faint(from))
+		if r.Closed != "" {
+			p.line("    nobody: %s", r.Closed)
+			continue
+		}
+		if r.Permissions == nil {
+			p.line("    nobody: no document lets anybody in")
+			continue
+		}
+		p.permissionEntries("deny", r.Permissions.Deny)
+		p.permissionEntries("allow", r.Permissions.Allow)
+		p.permissionEntries("shadow deny", r.Permissions.Shadow)
+	}
+}
+
+// mostEntries is how many entries of a list are printed.
+const mostEntries = 20
+
+func (p *printer) permissionEntries(list string, entries []sim.PermissionEntry) {
+	for i := range entries[:min(len(entries), mostEntries)] {
+		e := &entries[i]
+		by := e.Layer
+		if e.Override {
+			by = "override"
+		}
+		text := fmt.Sprintf("    %s %s  %s", list, matchText(e.Match), p.faint(entryText(&e.PermissionBy)+" ("+by+")"))
+		if e.ShadowedBy != nil {
+			text += "; " + e.ShadowedBy.Ref.String() + " stands in its place"
+		}
+		p.line("%s", text)
+	}
+	if more := len(entries) - mostEntries; more > 0 {
+		p.line("    %s %d more", list, more)
+	}
+}
+
+// matchText is what an entry asks, as it is written.
+func matchText(match any) string {
+	text, err := json.Marshal(match)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }

@@ -86,6 +86,7 @@ func ExplanationText(w io.Writer, e Explanation, s Style) error {
 			p.line("  %s  %s", in.TLS.text(), s.faint("by "+OriginText(in.TLS.By)))
 		}
 		p.policies("  ", in.Policies)
+		p.inboundRoutes(in.Routes)
 		for _, c := range in.Callers {
 			p.line("  callers %s %s", c.SpiffeID.Type, c.SpiffeID.Value)
 			p.policies("    ", c.Policies)

@@ -107,6 +107,19 @@ func text(m map[string]string) string {
 	return strings.Join(pairs, "\x02")
 }
 
+// Everyone reports whether it selects all clients of a zone: no dataplane is left out but those of
+// other zones, and edge dataplanes at which its object does not listen.
+func (s *Selector) Everyone(zone string) bool {
+	all := *s
+	if all.zone == zone {
+		all.zone = ""
+	}
+	if !all.alone {
+		all.edges = api.Edges{}
+	}
+	return all.key() == ""
+}
+
 // Selects reports whether the selector selects d as a whole or one of its inbounds.
 func (s *Selector) Selects(d *Dataplane) bool {
 	if s.Key == "" {

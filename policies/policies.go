@@ -66,6 +66,9 @@ type Kind struct {
 	// everything that is said of one place comes to, items of from weakest first; nil for
 	// a kind of which confs are folded.
 	Collect func(Callers, []Collected) *Effective
+	// RulesOnRoutes lets the ref at the top of a document with rules name a route that tells
+	// requests apart: the rules hold where its requests arrive.
+	RulesOnRoutes bool
 	// Names are the callers that a document of the kind names; nil where it names none.
 	Names func(*Spec) []Named
 	// Whole reports the mistakes that its parts make together, in a document of the kind
@@ -118,6 +121,13 @@ func (k *Kind) Gather(of Callers, said []Collected) *Effective {
 		return nil
 	}
 	e := k.Collect(of, said)
+	e.Kind = k
+	return e
+}
+
+// Nobody is what holds where nobody gets in, of a kind whose entries add up.
+func (k *Kind) Nobody() *Effective {
+	e := k.Collect(Callers{}, nil)
 	e.Kind = k
 	return e
 }

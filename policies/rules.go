@@ -33,10 +33,13 @@ func (k *Kind) formRules(c *api.Catalog) []api.Rule {
 	if k.Rules && k.RulesAlone {
 		alone("rules", "to", ".to", "cannot stand beside rules; write two policies, one with to and one with rules")
 	}
+	onRoute := "has(self.targetRef) && " + isRoute(c, "self.targetRef")
 	if k.Inbound {
+		if k.RulesOnRoutes {
+			rules = append(rules, api.Rule{Test: "!(" + onRoute + ") || !has(self.from)", Message: rulesOnRoutes, Field: ".from"})
+		}
 		return rules
 	}
-	onRoute := "has(self.targetRef) && " + isRoute(c, "self.targetRef")
 	if len(lists) > 1 {
 		rules = append(rules, api.Rule{Test: "!(" + onRoute + ") || !(" + strings.Join(lists[1:], " || ") + ")",
 			Message: "a route has no inbound side; write to, or target dataplanes in place of the route"})

@@ -85,14 +85,23 @@ func (k *Kind) froms() []string {
 
 // routes are the types of routes that the kind may target.
 func (k *Kind) routes(c *api.Catalog) []api.Type {
-	if k.Inbound {
+	if k.Inbound && !k.RulesOnRoutes {
 		return nil
 	}
 	return c.Routes()
 }
 
+// rulesOnRoutes is why an item of from cannot stand beside a ref to a route.
+const rulesOnRoutes = "what is attached to a route is about whoever sends its requests; write rules, which say who may"
+
 // noInbound refuses what a policy of a route cannot have.
 func (s *Spec) noInbound(f *Findings, at api.Path) {
+	if s.Kind.RulesOnRoutes {
+		if len(s.From) > 0 {
+			f.Breaks(at.Field("from"), rulesOnRoutes)
+		}
+		return
+	}
 	const why = "a route has no inbound side; write to, or target dataplanes in place of the route"
 	if len(s.From) > 0 {
 		f.Breaks(at.Field("from"), why)

@@ -64,6 +64,15 @@ func (a *absence) ofPolicy(m *Model, p *policy) {
 			return
 		}
 	}
+	if a.mesh.judges(p) {
+		if !a.mesh.judgedAtPlane(p, objectKey(a.plane.object.Ref)) {
+			a.because(NotSelected, top, "none of the rules of %s that it is attached to leads to it", refText(*p.topRoute))
+		}
+		for _, n := range judgedNotes(a.mesh, p) {
+			a.because(n.Code, n.Field, "%s", n.Message)
+		}
+		return
+	}
 	if spec.Top().Kind == api.KindMeshGateway {
 		a.because("TargetNotFound", top, noGateways)
 		return

@@ -126,7 +126,15 @@ func (u *ClusterUse) Protocol() api.Protocol {
 // Attachments is what became of every entry that is about the inbound.
 func (in *Inbound) Attachments() []Attachment { return in.attached().list }
 
-func (in *Inbound) attached() *attached { return attachedIn(in.Policies, in.Protocol) }
+func (in *Inbound) attached() *attached {
+	all := in.Policies
+	for i := range in.Rules {
+		if e := in.Rules[i].Permission; e != nil && !slices.Contains(all, e) {
+			all = append(slices.Clip(all), e)
+		}
+	}
+	return attachedIn(all, in.Protocol)
+}
 
 func attachedIn(of Policies, spoken api.Protocol) *attached {
 	return attachedBy(func() []Attachment {

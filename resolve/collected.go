@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 )
@@ -18,6 +19,7 @@ import (
 // are.
 type saidTogether struct {
 	policies []*policy
+	layers   []merge.LayerName // of the policies: where they are attached to a route, else Default
 	callers  policies.Callers
 	names    []string // of the workloads that items of from are about, one item after the other
 	*policies.Effective
@@ -66,9 +68,11 @@ func (c *collections) addTogether() {
 	})
 	c.ownDomains = derive.Derive(c.schema, "trust domains of its own", byDomain, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
 		func(_ *derive.Reader, domain string) *string { return &domain })
-	c.together = derive.Derive(c.schema, "what adds up", c.bySaidSet, derive.Values[saidTogether]{Equal: func(a, b *saidTogether) bool {
-		return slices.Equal(a.policies, b.policies) && same(a.callers, b.callers) && slices.Equal(a.names, b.names)
-	}}, func(r *derive.Reader, key string) *saidTogether { return mesh{c, r}.togetherOf(key) })
+	c.together = derive.Derive(c.schema, "what adds up", c.bySaidSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal}, func(r *derive.Reader, key string) *saidTogether { return mesh{c, r}.togetherOf(key) })
+}
+
+func (s *saidTogether) equal(o *saidTogether) bool {
+	return slices.Equal(s.policies, o.policies) && slices.Equal(s.layers, o.layers) && same(s.callers, o.callers) && slices.Equal(s.names, o.names)
 }
 
 // saidSetsOf is nil for a dataplane about which nothing of the sort is said.
@@ -112,16 +116,25 @@ func (m mesh) togetherOf(key string) *saidTogether {
 	}
 	slices.Sort(out.callers.Domains)
 	var items []*item
-	for _, of := range strings.Split(rest, "\x00") {
+	attached := map[*policy][]merge.LayerName{}
+	for _, part := range strings.Split(rest, "\x00") {
+		of, layer := cutLayer(part)
 		x := need(m.collections.policies, m.at, of)
-		out.policies = append(out.policies, x)
+		out.policies, out.layers = append(out.policies, x), append(out.layers, layer)
 		out.callers.Mesh = x.object.Mesh
-		items = append(items, x.inbound...)
+		if attached[x] = append(attached[x], layer); len(attached[x]) == 1 {
+			items = append(items, x.inbound...)
+		}
 	}
 	slices.SortFunc(items, byRank)
 	var said []policies.Collected
 	for _, it := range items {
 		of := m.collected(it)
+		if layers := attached[it.policy]; layers[0] != merge.Default {
+			for i := range of {
+				of[i].Name = slices.Max(layers)
+			}
+		}
 		for _, s := range of {
 			out.names = slices.Concat(out.names, s.Sure, []string{"|"}, s.Maybe, []string{"\n"})
 		}

@@ -48,8 +48,20 @@ type collections struct {
 	secured       *derive.Collection[secured]
 
 	// What policies say together whose confs add up, by kind and by the policies.
-	saidSets   *derive.Collection[saidSets]
-	bySaidSet  *derive.Group[saidSets]
+	saidSets  *derive.Collection[saidSets]
+	bySaidSet *derive.Group[saidSets]
+	// And what they say that are attached to routes: see judged.go.
+	guardKind       int // of the policies about who may call, -1 for none
+	judging         *derive.Collection[judging]
+	byJudgedRoute   *derive.Index[judging]
+	judgedRoutes    *derive.Collection[judgedRoute]
+	byJudgedDest    *derive.Group[judgedRoute]
+	judgedFrontends *derive.Collection[judgedFrontend]
+	judgedPlaces    *derive.Collection[judgedPlaces]
+	byJudgedPlane   *derive.Index[judgedPlaces]
+	judgedPlanes    *derive.Collection[judgedPlane]
+	togetherAtRules *derive.Collection[saidTogether]
+
 	ownDomains *derive.Collection[string] // in which workloads of the mesh have names
 	// Who has a name that is not made of tags.
 	identitiesByName *derive.Index[Identity]
@@ -144,6 +156,7 @@ func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zon
 	c.addSubjects()
 	c.addClasses()
 	c.addTables()
+	c.addJudged()
 	c.addHoldings()
 	c.addHostnames()
 	return c

@@ -233,7 +233,7 @@ type members struct {
 	http2 bool // all of them are inbounds of dataplanes whose proxy takes HTTP/2
 	peers *peers
 	// waiting are those that do not answer yet, until withPeers has looked at them.
-	waiting []*dataplane
+	waiting []member
 }
 
 // membersOf lists the ready ones that have an IP address, in the order of the dataplanes.
@@ -243,7 +243,7 @@ func membersOf(list []member) *members {
 		m.http2 = m.http2 && x.protocol().HTTPLike()
 		address := cmp.Or(x.inbound.Address, x.plane.spec.Networking.Address)
 		if !x.inbound.Ready() {
-			m.waiting = append(m.waiting, x.plane)
+			m.waiting = append(m.waiting, x)
 		}
 		if _, err := netip.ParseAddr(address); err != nil || !x.inbound.Ready() || x.repeats(list[:i]) {
 			continue // an endpoint is an IP address: decoding has warned of names

@@ -33,7 +33,11 @@ func (m *Model) SelectedByLooking(ref api.Ref) []api.Ref {
 	}
 	var out []api.Ref
 	for p := range m.dataplanes.Values(x.at) {
-		if anySelects(x.selectorsOf(ref), p) {
+		if by := x.policy(ref); by != nil && x.judges(by) {
+			if x.judgedAtPlane(by, objectKey(p.object.Ref)) {
+				out = append(out, p.object.Ref)
+			}
+		} else if anySelects(x.selectorsOf(ref), p) {
 			out = append(out, p.object.Ref)
 		}
 	}

@@ -34,7 +34,7 @@ func (x *inbounds) reuse(before *inbounds) {
 
 func (in *Inbound) equal(o *Inbound) bool {
 	return in.Name == o.Name && in.Address == o.Address && in.Port == o.Port && in.ServiceAddress == o.ServiceAddress &&
-		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && in.Guarded == o.Guarded && same(in.TLS, o.TLS) && same(in.Tags, o.Tags) && same(in.Policies, o.Policies) && same(in.Callers, o.Callers)
+		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && in.Guarded == o.Guarded && same(in.TLS, o.TLS) && same(in.Tags, o.Tags) && same(in.Policies, o.Policies) && same(in.Callers, o.Callers) && same(in.Rules, o.Rules)
 }
 
 // inboundsOf resolves the ports of the workload under the policies that have an
@@ -62,6 +62,9 @@ func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 		}
 		m.inboundConf(p, &x.Inbound, limits)
 		x.Policies = m.withTogether(p, i, x.Policies)
+		if x.TLS != nil {
+			x.Rules = m.rulesAt(objectKey(p.object.Ref), i)
+		}
 		for n, c := range x.Callers {
 			x.Callers[n].Policies = m.withTogether(p, i, c.Policies)
 		}

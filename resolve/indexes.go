@@ -83,7 +83,7 @@ func (c *collections) indexPolicies() {
 		}
 	})
 	c.policiesBySelector = c.policies.Index(func(_ string, p *policy, add func(string)) {
-		if len(p.inbound) > 0 {
+		if len(p.inbound) > 0 && p.topRoute == nil {
 			add(selectorTarget(p))
 		}
 	})

@@ -3,6 +3,7 @@ package resolve
 import (
 	"cmp"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
@@ -75,7 +76,7 @@ type answers struct {
 	seen  map[string]bool
 	plain bool // one of them is no inbound that takes HTTP/2
 	// waiting do not answer yet.
-	waiting []*dataplane
+	waiting []member
 }
 
 func (a *answers) members() *members {
@@ -100,13 +101,24 @@ func (m mesh) fromSlice(s *api.EndpointSlice, port *api.KubernetesPort, ready, s
 				if e.Serves() {
 					m.addAnswer(serving, address, p.Port, e.Zone)
 				} else if m.isGuarded() {
-					for p := range m.dataplanesByAddress.Values(m.at, joinedAddress(address, p.Port)) {
-						ready.waiting, serving.waiting = append(ready.waiting, p), append(serving.waiting, p)
-					}
+					waiting := m.inboundsAt(joinedAddress(address, p.Port))
+					ready.waiting, serving.waiting = append(ready.waiting, waiting...), append(serving.waiting, waiting...)
 				}
 			}
 		}
 	}
+}
+
+// inboundsAt are those at an address and port, of each dataplane one.
+func (m mesh) inboundsAt(key string) []member {
+	var out []member
+	for p := range m.dataplanesByAddress.Values(m.at, key) {
+		list := p.spec.Networking.Inbound
+		if i := slices.IndexFunc(list, func(in api.Inbound) bool { return answersAt(p, &in) == key }); i >= 0 {
+			out = append(out, member{p, &list[i]})
+		}
+	}
+	return out
 }
 
 // addAnswer adds one address: an inbound of the mesh if a dataplane has it.

@@ -110,6 +110,10 @@ func (q *Reader) NotesAt(dp api.Ref) []api.Note {
 // meantFor reports whether a policy's selectors other than a route ref that
 // leads nowhere reach the dataplane.
 func meantFor(x mesh, o *policy, p *dataplane) bool {
+	if x.judges(o) {
+		on, _ := x.judging.Get(x.at, objectKey(o.object.Ref))
+		return on == nil || len(on.routes) == 0 || x.judgedAtPlane(o, objectKey(p.object.Ref))
+	}
 	selectors := x.policySelectors(o)
 	return o.topRoute != nil && len(selectors) == 0 || anySelects(selectors, p)
 }

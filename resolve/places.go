@@ -68,7 +68,7 @@ func placesOf(planes iter.Seq2[string, *Resolved], wanted func(*Destination) boo
 			}
 		}
 		for _, in := range r.Inbounds {
-			if len(in.Policies) == 0 {
+			if len(in.Policies)+len(in.Rules) == 0 {
 				continue
 			}
 			if s, isNew := share(inbounds, in.Inbound, n); isNew {

@@ -93,6 +93,12 @@ func (x *reacher) find(name string, refs []api.Ref) {
 		if p == nil {
 			continue
 		}
+		if m.judges(p) {
+			for at := range m.placesJudged(p) {
+				x.among[at.plane] = true
+			}
+			continue
+		}
 		if len(p.inbound) > 0 && !x.everybody && !served[p.selector.Key] {
 			served[p.selector.Key] = true
 			for p := range m.selecting(p.selector) {

@@ -198,8 +198,8 @@ func (m mesh) withPeers(x *members) *members {
 		e.Plain = t.TakesPlain() && (t == nil || !insight.TLS)
 		add(p, insight)
 	}
-	for _, p := range waiting {
-		add(p, m.insightOf(p.object.Ref))
+	for _, w := range waiting {
+		add(w.plane, m.insightOf(w.plane.object.Ref))
 	}
 	if len(names) == 0 {
 		return x

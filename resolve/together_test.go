@@ -31,7 +31,9 @@ func permissionDocument(t *rapid.T, c *composition, namespace string) *api.Objec
 	top := pick("top", `{"kind":"Mesh"}`, `{"kind":"Mesh"}`, `{"kind":"Dataplane","labels":{"team":"x"}}`, `{"kind":"Dataplane","sectionName":"main"}`, `{"kind":"MeshSubset","tags":{"kuma.io/service":"web"}}`)
 	who := pick("who", `{"spiffeID":{"type":"Exact","value":"spiffe://default/web"}}`, `{"spiffeID":{"type":"Prefix","value":"spiffe://default"}}`, `{"anonymous":true}`, `{"http":{"methods":["GET"]}}`)
 	says := fmt.Sprintf(`"rules":[{%q:{%q:[%s]}}]`, pick("part", "default", "default", "override"), pick("list", "deny", "allow", "allowWithShadowDeny"), who)
-	if rapid.Bool().Draw(t, "from") {
+	if on := pick("route", "", "", "r1", "r2"); on != "" && namespace == "" {
+		top = fmt.Sprintf(`{"kind":"MeshHTTPRoute","name":%q%s}`, on, pick("rule", "", `,"sectionName":"0"`))
+	} else if rapid.Bool().Draw(t, "from") {
 		says = fmt.Sprintf(`"from":[{"targetRef":%s,"default":{"action":%q}}]`, pick("from whom", `{"kind":"Mesh"}`, `{"kind":"MeshService","name":"web"}`), pick("action", "Allow", "Deny"))
 	}
 	labels := pick("labels", "", "", `"kuma.io/effect":"shadow"`)

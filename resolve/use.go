@@ -17,6 +17,12 @@ func (q *Reader) Selected(ref api.Ref) []api.Ref {
 		return nil
 	}
 	refs := map[api.Ref]bool{}
+	if p := x.policy(ref); p != nil && x.judges(p) {
+		for at := range x.placesJudged(p) {
+			refs[need(x.dataplanes, x.at, at.plane).object.Ref] = true
+		}
+		return slices.SortedFunc(maps.Keys(refs), api.Ref.Compare)
+	}
 	for _, s := range x.selectorsOf(ref) {
 		for p := range x.selecting(s) {
 			refs[p.object.Ref] = true
@@ -58,6 +64,12 @@ func (q *Reader) SelectsAny(ref api.Ref) bool {
 	if !ok {
 		return false
 	}
+	if p := x.policy(ref); p != nil && x.judges(p) {
+		for range x.placesJudged(p) {
+			return true
+		}
+		return false
+	}
 	return x.selects(x.selectorsOf(ref)...)
 }
 
@@ -73,7 +85,7 @@ func (q *Reader) RoutesOf(ref api.Ref) []*route.Opinion {
 		return nil
 	}
 	var out []*route.Opinion
-	for _, it := range p.items {
+	for _, it := range slices.Concat(p.items, p.inbound) {
 		if at := it.routeRef(); at != nil {
 			for r := range x.selectedRoutes(at, p.object.Home()) {
 				if !slices.Contains(out, r.opinion) {

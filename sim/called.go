@@ -2,7 +2,9 @@ package sim
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -39,13 +41,12 @@ func (t trace) inbounds(list []resolve.Endpoint) []Inbound {
 		}
 		names := t.proves(&list[i], in)
 		holds := in.PoliciesOf(names)
-		views := PolicyViews(holds, in.Protocol)
-		key := fingerprint(in.Protocol, views) + how(in, names)
+		key := fingerprint(in, holds) + how(in, names)
 		n, ok := at[key]
 		if !ok {
 			n = len(out)
 			at[key] = n
-			out = append(out, Inbound{Protocol: in.Protocol, Policies: views, Outcome: Forward, inbound: in, names: names, holds: holds})
+			out = append(out, Inbound{Protocol: in.Protocol, Policies: PolicyViews(holds, in.Protocol), Outcome: Forward, inbound: in, names: names, holds: holds})
 		}
 		g := &out[n]
 		g.Share += 1 / float64(len(list))
@@ -90,13 +91,27 @@ func (t trace) inboundAt(e *resolve.Endpoint) *resolve.Inbound {
 	return nil
 }
 
-// fingerprint is equal for inbounds that treat requests alike and say so alike.
-func fingerprint(p api.Protocol, views map[string]Policy) string {
-	text, err := json.Marshal(views)
+// fingerprint is equal for inbounds that treat requests alike and say so alike. What adds up is
+// one value for all about which the same is said: whole lists of callers are not written for
+// each endpoint.
+func fingerprint(in *resolve.Inbound, holds resolve.Policies) string {
+	var b strings.Builder
+	var folded resolve.Policies
+	for _, e := range holds {
+		if e.Kind.Collect != nil {
+			fmt.Fprintf(&b, "%p ", e)
+		} else {
+			folded = append(folded, e)
+		}
+	}
+	for i := range in.Rules {
+		fmt.Fprintf(&b, "%s %p %s;", in.Rules[i].Match.Text(), in.Rules[i].Permission, in.Rules[i].Closed)
+	}
+	text, err := json.Marshal(PolicyViews(folded, in.Protocol))
 	if err != nil {
 		panic(err) // confs came from JSON
 	}
-	return string(p) + " " + string(text)
+	return string(in.Protocol) + " " + b.String() + string(text)
 }
 
 // through is what the caller sees of what the workload does: the inbound has

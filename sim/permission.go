@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -22,6 +23,26 @@ type Judge interface {
 	// OneSpelling reports whether the inbound refuses a path that has another spelling, and
 	// takes several slashes for one.
 	OneSpelling() bool
+	// Lists are the entries that take part, and those in whose place others stand.
+	Lists() *PermissionLists
+}
+
+// PermissionLists is who may call an inbound, or by a rule of a route: each list by the names of
+// its entries. Entries of Shadow would refuse, were shadows real.
+type PermissionLists struct {
+	Deny   []PermissionEntry `json:"deny,omitempty"`
+	Allow  []PermissionEntry `json:"allow,omitempty"`
+	Shadow []PermissionEntry `json:"shadow,omitempty"`
+}
+
+// PermissionEntry is an entry and what it asks.
+type PermissionEntry struct {
+	PermissionBy
+	Match    any  `json:"match"` // as it is written
+	Override bool `json:"override,omitempty"`
+	// ShadowedBy is the item whose list stands in the place of the entry's; absent where the
+	// entry takes part.
+	ShadowedBy *api.Origin `json:"shadowedBy,omitempty"`
 }
 
 // Visit is a request, or a connection, as it comes to an inbound in a mesh with identities.
@@ -43,6 +64,9 @@ type Permission struct {
 	ShadowBy *PermissionBy `json:"shadowBy,omitempty"`
 	Others   []Considered  `json:"considered,omitempty"`
 	Reason   string        `json:"reason,omitempty"` // of a decision that no list made
+	// Rules are those of routes of which the request is, as it arrives, weakest first; none
+	// where it is of none to which a permission is attached, nor of one before.
+	Rules []*api.Origin `json:"rules,omitempty"`
 }
 
 // PermissionBy is an entry of a document about who may call.
@@ -79,9 +103,21 @@ func Access(in *resolve.Inbound, names []string) *Permission {
 	if by := JudgeOf(in); by != nil && (len(names) > 0 || in.TLS.TakesPlain()) {
 		to.Permission = by.Access(names, to.reads())
 		to.identify()
+	} else {
+		to.judge(nil)
+	}
+	if !to.reads() || len(names) == 0 && !in.TLS.TakesPlain() {
 		return to.Permission
 	}
-	to.judge(nil)
+	for i := range in.Rules { // by which it may be otherwise
+		by := JudgeAt(&in.Rules[i])
+		if by == nil {
+			continue
+		}
+		if p := by.Access(names, true); p.Decision != to.Permission.Decision {
+			return &Permission{Decision: Some, Tier: p.Tier, By: p.By, Identity: to.Permission.Identity, Reason: in.Rules[i].Closed}
+		}
+	}
 	return to.Permission
 }
 
@@ -130,28 +166,64 @@ func (in *Inbound) judge(read *Forwarded) (status uint32) {
 		return 0
 	}
 	v := &Visit{Names: in.names}
-	by := JudgeOf(in.inbound)
 	if read != nil {
 		v.Request = asked(read)
-		if by != nil && by.OneSpelling() {
-			if escapedSlash(v.Request.Path) {
-				return http.StatusBadRequest
-			}
-			v.Request.Path = mergedSlashes(v.Request.Path)
-		}
 	}
-	switch {
-	case len(v.Names) == 0 && !in.inbound.TLS.TakesPlain():
-		in.Permission = &Permission{Decision: Deny, Reason: "the inbound takes mutual TLS alone, and the caller speaks plaintext"}
-	case by != nil:
-		in.Permission = by.Judge(v)
-	case len(v.Names) == 0:
-		in.Permission = &Permission{Decision: Allow, Reason: unasked}
-	default:
-		in.Permission = &Permission{Decision: Deny, Tier: 6, Reason: "no document lets anybody in"}
+	if in.Permission, status = Judged(in.inbound, v); status != 0 {
+		return status
 	}
 	in.identify()
 	return 0
+}
+
+// Judged is what the sidecar of an inbound of a mesh with identities decides about what comes to it,
+// by whatever way; status is that of an answer without a decision, 0 for none.
+func Judged(in *resolve.Inbound, v *Visit) (p *Permission, status uint32) {
+	by := JudgeOf(in)
+	var rule *resolve.InboundRule
+	if v.Request != nil {
+		if spelledOnce(in) {
+			if escapedSlash(v.Request.Path) {
+				return nil, http.StatusBadRequest
+			}
+			v.Request.Path = mergedSlashes(v.Request.Path)
+		}
+		rule = in.RuleOf(v.Request)
+		if j := JudgeAt(rule); j != nil {
+			by = j
+		}
+	}
+	switch {
+	case len(v.Names) == 0 && !in.TLS.TakesPlain():
+		p = &Permission{Decision: Deny, Reason: "the inbound takes mutual TLS alone, and the caller speaks plaintext"}
+	case by != nil:
+		p = by.Judge(v)
+	case len(v.Names) == 0:
+		p = &Permission{Decision: Allow, Reason: unasked}
+	default:
+		p = &Permission{Decision: Deny, Tier: 6, Reason: "no document lets anybody in"}
+	}
+	if rule != nil {
+		p.Rules = rule.Rules
+		if rule.Closed != "" && len(v.Names) > 0 {
+			p.Reason = rule.Closed
+		}
+	}
+	return p, 0
+}
+
+// spelledOnce reports whether the inbound refuses a path that has another spelling.
+func spelledOnce(in *resolve.Inbound) bool {
+	if in.TellsPathsApart() {
+		return true
+	}
+	if j := JudgeOf(in); j != nil && j.OneSpelling() {
+		return true
+	}
+	return slices.ContainsFunc(in.Rules, func(r resolve.InboundRule) bool {
+		j := JudgeAt(&r)
+		return j != nil && j.OneSpelling()
+	})
 }
 
 func (in *Inbound) identify() {
@@ -164,8 +236,13 @@ func (in *Inbound) identify() {
 const unasked = "plaintext is let in, and nobody asks who calls"
 
 // JudgeOf decides who may come in at an inbound; nil where no document says so.
-func JudgeOf(in *resolve.Inbound) Judge {
-	for _, e := range in.Policies {
+func JudgeOf(in *resolve.Inbound) Judge { return judgeAmong(in.Policies) }
+
+// JudgeAt decides by a rule of an inbound; nil where what holds of all requests does.
+func JudgeAt(r *resolve.InboundRule) Judge { return judgeAmong(r.Over(nil)) }
+
+func judgeAmong(list resolve.Policies) Judge {
+	for _, e := range list {
 		if j, ok := e.Conf.(Judge); ok {
 			return j
 		}

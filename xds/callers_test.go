@@ -33,6 +33,6 @@ func TestCallersMatch(t *testing.T) {
 
 // matchesHeader is what Envoy finds: an expression matches a header whole.
 func matchesHeader(c resolve.Callers, header string) bool {
-	r := xds.CallersMatch(c).Headers[0]
+	r := xds.CallersMatch(c)
 	return regexp.MustCompile("^(?:" + r.GetStringMatch().GetSafeRegex().Regex + ")$").MatchString(header)
 }

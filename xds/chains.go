@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"slices"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -86,9 +87,18 @@ func (c *chain) bounded(o *corev3.HttpProtocolOptions) {
 	}
 }
 
+// namesPath reports whether who may call by a rule depends on paths.
+func namesPath(r resolve.InboundRule) bool {
+	if r.Permission == nil {
+		return false
+	}
+	t, ok := r.Permission.Conf.(PathTeller)
+	return ok && t.OneSpelling()
+}
+
 // inboundPlace is what the routes of an inbound stand for, which all its chains share.
 func inboundPlace(i *resolve.Inbound) Place {
-	p := Place{Protocol: i.Protocol, Inbound: true}
+	p := Place{Protocol: i.Protocol, Inbound: true, Paths: i.TellsPathsApart() || slices.ContainsFunc(i.Rules, namesPath)}
 	if i.TLS != nil {
 		p.Chain, p.Domains = MTLS, i.TLS.Domains
 	}

@@ -69,7 +69,17 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 			w.WriteManager(m, c.place)
 		}
 	}
+	if c.place.Paths && c.place.Chain != Unguarded {
+		OneSpelling(m)
+	}
 	return &listenerv3.Filter{Name: managerFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: Pack(m)}}
+}
+
+// OneSpelling takes care that a path by which it is decided who gets in has no second spelling
+// (spec/identity.md F12, 4.4): what only the workload equates, as upper and lower case, stays.
+func OneSpelling(m *hcmv3.HttpConnectionManager) {
+	m.NormalizePath, m.MergeSlashes = wrapperspb.Bool(true), true
+	m.PathWithEscapedSlashesAction = hcmv3.HttpConnectionManager_REJECT_REQUEST
 }
 
 // httpFilters are those that any route may need, by name, then the router.

@@ -9,6 +9,8 @@ import (
 	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
+	"google.golang.org/protobuf/types/known/anypb"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 )
@@ -39,6 +41,9 @@ type Place struct {
 	Chain Chain
 	// Domains are the trust domains in which the inbound believes names, sorted.
 	Domains []string
+	// Paths says that rules of routes tell the requests of the inbound apart by their paths, or
+	// who may call by one of them.
+	Paths bool
 }
 
 // Guard decides who may come in, and is in every chain but Unguarded before all other
@@ -52,9 +57,15 @@ type Guard interface {
 	Callers(conf policies.Conf) (names []*matcherv3.StringMatcher, ok bool)
 }
 
-// InboundWriter writes what the virtual host of an inbound says of all its routes.
+// InboundWriter writes what the virtual host of an inbound says to filters of all its routes,
+// or one route of its own requests.
 type InboundWriter interface {
-	WriteInbound(*routev3.VirtualHost, Place)
+	WriteInbound(filters *map[string]*anypb.Any, at Place)
+}
+
+// PathTeller is a conf by which it may depend on the path who gets in at an inbound.
+type PathTeller interface {
+	OneSpelling() bool
 }
 
 // RouteWriter writes one route. Routes that redirect or answer by themselves

@@ -6,6 +6,7 @@ var ofIdentities = []Rule{
 	told("LongList", "A list of callers is long", "Each request is compared with all of it: 2,000 entries cost a millisecond.", "Name callers by a prefix, or in fewer entries."),
 	told("NotEnforced", "Nobody asks who calls", "Where callers prove no identity, a permission keeps nobody out.", "Give the mesh `mtls`, or its workloads a MeshIdentity."),
 	told("OpenPrefix", "A prefix ends within a segment", "An allow reads a prefix by whole segments and a deny byte by byte, so that the two hold of different callers.", "Write whole segments."),
+	told("PermissionLost", "A permission on a route loses its route", "Who may call is not asked any more where the rules of the route led.", "Attach the permission to the workload, or to another route, before the route goes."),
 	told("SharedIdentity", "Workloads that are told apart share a name", "Who calls is known by that name alone: to deny some of them denies all, and to allow some allows none.", "Give them identities of their own."),
 	told("UnknownIdentity", "No workload has the name", "The entry holds of nobody.", "Correct the name; the message names what comes near."),
 }

@@ -1,6 +1,9 @@
 package trafficpermission
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -11,6 +14,23 @@ func (e *Effective) OneSpelling() bool { return e.Paths }
 func (e *Effective) Judge(v *sim.Visit) *sim.Permission {
 	out := e.Decide(&Asked{Names: v.Names, Request: v.Request})
 	return out.view()
+}
+
+// Lists are the entries of the inbound, or of a rule at it, as sim tells them.
+func (e *Effective) Lists() *sim.PermissionLists {
+	entries := func(list []*Entry, of func(*Entry) bool) (out []sim.PermissionEntry) {
+		for _, x := range list {
+			if of(x) {
+				out = append(out, sim.PermissionEntry{PermissionBy: *x.view(), Match: x.Says, Override: x.Tier == OverrideDenies || x.Tier == OverrideAllows, ShadowedBy: x.ShadowedBy})
+			}
+		}
+		return out
+	}
+	all := func(*Entry) bool { return true }
+	p := e.Permissions
+	allows := append(slices.Clip(p.Allow), p.Replaced...)
+	slices.SortStableFunc(allows, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
+	return &sim.PermissionLists{Deny: entries(p.Deny, all), Allow: entries(allows, all), Shadow: entries(p.Shadow, all)}
 }
 
 func (v *Verdict) view() *sim.Permission {

@@ -100,6 +100,7 @@ func eachMatch(s *policies.Collected, real bool, add func(*Entry)) {
 		name := schema.Leaves[leaf.Field].Path
 		for i := range list {
 			e := entryOf(s, name, i)
+			e.Says = &list[i]
 			if name == allowWithShadowDeny {
 				e.Shadow = true
 			}
@@ -173,6 +174,7 @@ func fromItems(of policies.Callers, said []policies.Collected, real bool, add fu
 			continue
 		}
 		e := entryOf(s, written(s), 0)
+		e.Says = s.From
 		e.Shadow, e.holds, e.Tier = written(s) == shadowAction, *c, tierOf(s, what == deny)
 		e.Name = e.name(s.KRI)
 		add(e)
@@ -207,7 +209,7 @@ func written(s *policies.Collected) string {
 // keepNearest keeps of entries that allow those of overrides and those of the nearest layer
 // that has any. The permission that came with the mesh takes part where it is alone.
 func (p *Permissions) keepNearest(allows []*Entry, alone bool) {
-	near := func(e *Entry) int { return int(max(e.Layer, merge.Include)) } // what targets no route is one layer
+	near := func(e *Entry) int { return int(max(e.Layer, merge.Host)) } // what targets no route is one layer
 	nearest, by := -1, (*api.Origin)(nil)
 	for _, e := range allows {
 		if e.Tier == Allows && (near(e) > nearest || near(e) == nearest && precedes(e.Origin, by)) {

@@ -44,7 +44,9 @@ type Entry struct {
 	// it takes part.
 	ShadowedBy *api.Origin
 	Lost       merge.Key
-	holds      clause
+	// Says is the match of a list, or the ref of an item of from, as it is written.
+	Says  any
+	holds clause
 }
 
 // Field is where the entry stands in its document.

@@ -168,7 +168,7 @@ func start(t testing.TB, confs ...policies.Conf) *inbound {
 			Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}},
 			Action: &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: 200}}}}}
 		if w, ok := c.(xds.InboundWriter); ok {
-			w.WriteInbound(host, place(xds.MTLS))
+			w.WriteInbound(&host.TypedPerFilterConfig, place(xds.MTLS))
 		}
 		hosts = append(hosts, host)
 	}

@@ -2,10 +2,9 @@ package trafficpermission
 
 import (
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
-	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
-	"google.golang.org/protobuf/types/known/wrapperspb"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/xds"
@@ -40,20 +39,17 @@ func (c *Conf) Callers(conf policies.Conf) ([]*matcherv3.StringMatcher, bool) {
 	return e.callers()
 }
 
-// WriteInbound is what holds for all requests of an inbound.
-func (e *Effective) WriteInbound(host *routev3.VirtualHost, at xds.Place) {
+// WriteInbound is what holds for all requests of an inbound, or for those of one route.
+func (e *Effective) WriteInbound(filters *map[string]*anypb.Any, at xds.Place) {
 	if at.Chain != xds.Unguarded {
-		e.Permissions.configure(&host.TypedPerFilterConfig, at.Domains)
+		e.Permissions.configure(filters, at.Domains)
 	}
 }
 
 // WriteManager takes care that a path which entries name has no second spelling (F12): what
 // only the workload equates, as upper and lower case, stays (spec/identity.md 4.4).
 func (e *Effective) WriteManager(m *hcmv3.HttpConnectionManager, at xds.Place) {
-	if !e.Paths || at.Chain == xds.Unguarded {
-		return
+	if e.Paths && at.Chain != xds.Unguarded {
+		xds.OneSpelling(m)
 	}
-	m.MergeSlashes = true
-	m.PathWithEscapedSlashesAction = hcmv3.HttpConnectionManager_REJECT_REQUEST
-	m.NormalizePath = wrapperspb.Bool(true)
 }

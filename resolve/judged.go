@@ -1,0 +1,196 @@
+package resolve
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/route"
+)
+
+// Policies about who may call that are attached to routes are carried out where requests
+// arrive, on what arrives, by whatever way (spec/identity.md 4.5): an inbound to which a rule
+// with such a policy leads tells requests apart as the rules of its frontend do.
+
+// judging is the routes to which a policy about who may call is attached, by objectKey.
+type judging struct{ routes []string }
+
+// judgedRoute is a route with such policies, and the destinations that its rules are for, be
+// it that others include it.
+type judgedRoute struct {
+	policies []*policy // in the order of their refs
+	dests    []string
+}
+
+// judgedFrontend is the rules of a destination, down to the last to which such a policy is attached,
+// as their requests arrive.
+type judgedFrontend struct {
+	rows []*judgedRow
+	// unsaid says why it is not as it is written; empty where it is.
+	unsaid string
+	oldest int64 // when the oldest of the policies was made
+}
+
+// judgedRow is one row of them.
+type judgedRow struct {
+	match    route.Match
+	rules    []*api.Origin
+	attached []judgedBy // by layer and policy
+	// closed says why nobody gets in by it; empty where the policies say who does.
+	closed string
+	to     []judgedTarget // of a row with policies
+}
+
+// judgedBy is a policy at the layer at which it is attached.
+type judgedBy struct {
+	layer  merge.LayerName
+	policy *policy
+}
+
+// judgedTarget is who answers for a backend: all of a destination, or those with the tags.
+type judgedTarget struct {
+	id   string
+	tags map[string]string
+}
+
+// judgedPlaces are the inbounds that rules with policies lead to.
+type judgedPlaces struct{ list []judgedPlace }
+
+type judgedPlace struct {
+	plane, at string // objectKey of the dataplane, joinedAddress of the inbound
+}
+
+// addJudged derives what inbounds make of policies that are attached to routes. Without such a policy there
+// is nothing to look at.
+func (c *collections) addJudged() {
+	c.guardKind = slices.IndexFunc(c.kinds, func(k *policies.Kind) bool { return k.Collect != nil && k.RulesOnRoutes })
+	c.judging = derive.Derive(c.schema, "routes judged", c.policies, derive.Values[judging]{
+		Equal: func(a, b *judging) bool { return slices.Equal(a.routes, b.routes) },
+	}, func(r *derive.Reader, key string) *judging { return mesh{c, r}.judgingOf(need(c.policies, r, key)) })
+	c.byJudgedRoute = c.judging.Index(func(_ string, j *judging, add func(string)) {
+		for _, key := range j.routes {
+			add(key)
+		}
+	})
+	c.judgedRoutes = derive.Derive(c.schema, "policies on routes judged", c.byJudgedRoute, derive.Values[judgedRoute]{
+		Equal: func(a, b *judgedRoute) bool {
+			return slices.Equal(a.policies, b.policies) && slices.Equal(a.dests, b.dests)
+		},
+	}, func(r *derive.Reader, key string) *judgedRoute { return mesh{c, r}.judgedRouteOf(key) })
+	c.byJudgedDest = c.judgedRoutes.Group(func(_ string, j *judgedRoute, add func(string)) {
+		for _, id := range j.dests {
+			add(id)
+		}
+	})
+	c.judgedFrontends = derive.Derive(c.schema, "frontends judged", c.byJudgedDest, derive.Values[judgedFrontend]{Equal: (*judgedFrontend).equal},
+		func(r *derive.Reader, id string) *judgedFrontend { return mesh{c, r}.judgedFrontendOf(id) })
+	c.judgedPlaces = derive.Derive(c.schema, "inbounds of frontends judged", c.judgedFrontends, derive.Values[judgedPlaces]{
+		Equal: func(a, b *judgedPlaces) bool { return slices.Equal(a.list, b.list) },
+	}, func(r *derive.Reader, id string) *judgedPlaces {
+		return mesh{c, r}.judgedPlacesOf(need(c.judgedFrontends, r, id))
+	})
+	c.byJudgedPlane = c.judgedPlaces.Index(func(_ string, p *judgedPlaces, add func(string)) {
+		for _, x := range p.list {
+			add(x.plane)
+		}
+	})
+	c.judgedPlanes = derive.Derive(c.schema, "inbounds judged", c.byJudgedPlane, derive.Values[judgedPlane]{Equal: (*judgedPlane).equal},
+		func(r *derive.Reader, key string) *judgedPlane { return mesh{c, r}.judgedPlaneOf(key) })
+	byRuleSet := c.judgedPlanes.Group(func(_ string, p *judgedPlane, add func(string)) {
+		for _, in := range p.inbounds {
+			for _, at := range in {
+				if at.set != "" {
+					add(at.set)
+				}
+			}
+		}
+	})
+	c.togetherAtRules = derive.Derive(c.schema, "what adds up at rules", byRuleSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal},
+		func(r *derive.Reader, key string) *saidTogether { return mesh{c, r}.togetherOf(key) })
+}
+
+// judges reports whether it is a policy about who may call that is attached to routes.
+func (m mesh) judges(p *policy) bool { return p.topRoute != nil && p.kind == m.guardKind }
+
+func (m mesh) judgingOf(p *policy) *judging {
+	if !m.judges(p) {
+		return nil
+	}
+	out := &judging{}
+	for r := range m.selectedRoutes(p.topRoute, p.object.Home()) {
+		if p.topRoute.SectionName == "" || r.known[p.topRoute.SectionName] {
+			out.routes = append(out.routes, objectKey(r.object.Ref))
+		}
+	}
+	slices.Sort(out.routes)
+	return out
+}
+
+func (m mesh) judgedRouteOf(key string) *judgedRoute {
+	own := need(m.routes, m.at, key)
+	out, dests := &judgedRoute{}, map[string]bool{}
+	for of := range m.byJudgedRoute.In(m.at, key) {
+		out.policies = append(out.policies, need(m.policies, m.at, of))
+	}
+	slices.SortFunc(out.policies, func(a, b *policy) int { return a.object.Ref.Compare(b.object.Ref) })
+	if own == nil {
+		return out
+	}
+	for _, r := range append([]*routeObject{own}, slices.Collect(m.readers(own.object.Ref))...) {
+		for i := range r.opinion.Entries {
+			e := &r.opinion.Entries[i]
+			for d := range m.destsOf(e) {
+				dests[d.ID] = true
+			}
+		}
+	}
+	out.dests = sortedKeys(dests)
+	return out
+}
+
+// judgedPlacesOf are the inbounds of all who answer for what rules with policies lead to: of those
+// too that are not ready yet, so that nobody who gets ready is open before.
+func (m mesh) judgedPlacesOf(f *judgedFrontend) *judgedPlaces {
+	seen, out := map[judgedPlace]bool{}, &judgedPlaces{}
+	add := func(p *dataplane, at string) {
+		if x := (judgedPlace{objectKey(p.object.Ref), at}); !seen[x] {
+			seen[x] = true
+			out.list = append(out.list, x)
+		}
+	}
+	for _, row := range f.rows {
+		for _, to := range row.to {
+			d := need(m.dests, m.at, to.id)
+			if d == nil {
+				continue
+			}
+			behind := m.membersOf(d)
+			for _, e := range behind.subset(to.tags) {
+				if p, _ := m.dataplanes.Get(m.at, objectKey(e.Dataplane)); p != nil {
+					add(p, joinedAddress(e.Address, e.Port))
+				}
+			}
+			for _, w := range behind.waiting {
+				add(w.plane, answersAt(w.plane, w.inbound))
+			}
+		}
+	}
+	slices.SortFunc(out.list, func(a, b judgedPlace) int { return strings.Compare(a.plane+"\x00"+a.at, b.plane+"\x00"+b.at) })
+	return out
+}
+
+func (f *judgedFrontend) equal(o *judgedFrontend) bool {
+	return f.unsaid == o.unsaid && f.oldest == o.oldest && slices.EqualFunc(f.rows, o.rows, (*judgedRow).equal)
+}
+
+func (r *judgedRow) equal(o *judgedRow) bool {
+	return r.alike(o) && same(r.rules, o.rules) && same(r.to, o.to)
+}
+
+// alike reports whether both treat requests alike.
+func (r *judgedRow) alike(o *judgedRow) bool {
+	return r.closed == o.closed && slices.Equal(r.attached, o.attached) && slices.EqualFunc(r.match.Conditions, o.match.Conditions, route.Condition.Equal)
+}

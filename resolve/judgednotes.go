@@ -1,0 +1,147 @@
+package resolve
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// placesJudged yields the inbounds to which rules lead that a policy on routes is attached to; one
+// may come twice.
+func (m mesh) placesJudged(p *policy) iter.Seq[judgedPlace] {
+	return func(yield func(judgedPlace) bool) {
+		for id := range m.frontendsOf(p) {
+			places, _ := m.judgedPlaces.Get(m.at, id)
+			if places == nil {
+				continue
+			}
+			for _, x := range places.list {
+				if !yield(x) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// frontendsOf yields the destinations among whose rules are some that a policy on routes is
+// attached to.
+func (m mesh) frontendsOf(p *policy) iter.Seq2[string, *judgedFrontend] {
+	return func(yield func(string, *judgedFrontend) bool) {
+		seen := map[string]bool{}
+		on, _ := m.judging.Get(m.at, objectKey(p.object.Ref))
+		if on == nil {
+			return
+		}
+		for _, key := range on.routes {
+			j, _ := m.judgedRoutes.Get(m.at, key)
+			if j == nil {
+				continue
+			}
+			for _, id := range j.dests {
+				f, _ := m.judgedFrontends.Get(m.at, id)
+				if f == nil || seen[id] {
+					continue
+				}
+				seen[id] = true
+				if slices.ContainsFunc(f.rows, func(r *judgedRow) bool { return r.by(p) }) && !yield(id, f) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// by reports whether a policy is attached to the row.
+func (r *judgedRow) by(p *policy) bool {
+	return slices.ContainsFunc(r.attached, func(b judgedBy) bool { return b.policy == p })
+}
+
+// judgedAtPlane reports whether a policy on routes has to do with a dataplane.
+func (m mesh) judgedAtPlane(p *policy, key string) bool {
+	for x := range m.placesJudged(p) {
+		if x.plane == key {
+			return true
+		}
+	}
+	return false
+}
+
+// judgedNotes say why a policy on routes is not carried out as it is written.
+func judgedNotes(x mesh, p *policy) []api.Note {
+	if !x.judges(p) {
+		return nil
+	}
+	origin, at := &api.Origin{Ref: p.object.Ref}, api.Path("spec.targetRef")
+	var notes []api.Note
+	some, said := false, map[string]bool{}
+	add := func(code, format string, args ...any) {
+		n := note(origin, api.Error, code, at, format, args...)
+		if !said[n.Code+n.Message] {
+			said[n.Code+n.Message] = true
+			notes = append(notes, n)
+		}
+	}
+	for id, f := range x.frontendsOf(p) {
+		places, _ := x.judgedPlaces.Get(x.at, id)
+		some = some || places != nil && len(places.list) > 0
+		for _, row := range f.rows {
+			if row.by(p) && row.closed != "" {
+				add("UnsupportedValue", "%s; until then nobody gets in who asks for what its rules take", row.closed)
+			}
+		}
+		if where, with := x.conflictOf(p, id, places); where != "" {
+			add(api.CodeConflicted, "%s goes by the permissions on the rules of %s, and can go by those of one alone, so what the rules of %s take is denied there; attach both to one route, or give each workloads of its own", where, with, id)
+		}
+	}
+	if !some && len(notes) == 0 {
+		if on, _ := x.judging.Get(x.at, objectKey(p.object.Ref)); on != nil && len(on.routes) > 0 {
+			notes = append(notes, note(origin, api.Warning, api.CodeNoEffect, at, "none of the rules that it is attached to leads to a workload of the mesh, so nothing asks who calls"))
+		}
+	}
+	return notes
+}
+
+// conflictOf is the first dataplane at which others stand in the place of a frontend, and the
+// other frontend.
+func (m mesh) conflictOf(p *policy, id string, places *judgedPlaces) (where, with string) {
+	if places == nil {
+		return "", ""
+	}
+	for _, place := range places.list {
+		all := m.frontendsTo(place.plane)
+		if len(all) < 2 {
+			continue
+		}
+		first, others := m.frontendsAt(all, place)
+		if !slices.ContainsFunc(others, func(f *judgedFrontend) bool {
+			return slices.ContainsFunc(f.rows, func(r *judgedRow) bool { return r.by(p) }) && m.isFrontend(id, f)
+		}) {
+			continue
+		}
+		for _, other := range all {
+			if m.isFrontend(other, first) {
+				with = other
+				break
+			}
+		}
+		d := need(m.dataplanes, m.at, place.plane)
+		return fmt.Sprintf("inbound %s of %s", portOfPlace(place.at), d.object.Ref), with
+	}
+	return "", ""
+}
+
+// isFrontend reports whether the rules of a destination say what f does.
+func (m mesh) isFrontend(id string, f *judgedFrontend) bool {
+	own, _ := m.judgedFrontends.Get(m.at, id)
+	return own != nil && slices.EqualFunc(own.rows, f.rows, (*judgedRow).alike)
+}
+
+// portOfPlace is the port of a place.
+func portOfPlace(at string) string {
+	_, port, _ := strings.Cut(at, "\x02")
+	return port
+}

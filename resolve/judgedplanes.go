@@ -1,0 +1,182 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/route"
+)
+
+// InboundRule is what holds of the requests that a rule of a route sends to the workload, as
+// they arrive, be it by another way. The first of an inbound that a request matches holds.
+type InboundRule struct {
+	Match route.Match
+	Rules []*api.Origin // of routes, weakest first
+	// Permission stands in the place of what is said of all requests; nil where it holds for
+	// these too.
+	Permission *policies.Effective
+	// Closed says why nobody gets in; empty where Permission says who does.
+	Closed string
+}
+
+// RuleOf is what holds of a request as it arrives; nil where nothing does but what holds of
+// all.
+func (in *Inbound) RuleOf(r *route.Request) *InboundRule {
+	for i := range in.Rules {
+		if in.Rules[i].Match.Holds(r) {
+			return &in.Rules[i]
+		}
+	}
+	return nil
+}
+
+// Over is what holds of the requests of the rule, where p holds of all.
+func (r *InboundRule) Over(p Policies) Policies {
+	if r == nil || r.Permission == nil {
+		return p
+	}
+	out := slices.DeleteFunc(slices.Clone(p), func(e *policies.Effective) bool { return e.Kind == r.Permission.Kind })
+	return append(out, r.Permission)
+}
+
+// TellsPathsApart reports whether paths decide which rule holds.
+func (in *Inbound) TellsPathsApart() bool {
+	return slices.ContainsFunc(in.Rules, func(r InboundRule) bool {
+		return slices.ContainsFunc(r.Match.Conditions, func(c route.Condition) bool { return c.On == route.OnPath && !route.Conditions{c}.Everything() })
+	})
+}
+
+// judgedPlane is what the inbounds of a dataplane tell apart, in the document's order.
+type judgedPlane struct{ inbounds [][]judgedAt }
+
+// judgedAt is a row at an inbound, and the key of what its policies come to there.
+type judgedAt struct {
+	row    *judgedRow
+	set    string
+	closed string
+}
+
+func (p *judgedPlane) equal(o *judgedPlane) bool {
+	return slices.EqualFunc(p.inbounds, o.inbounds, slices.Equal)
+}
+
+// conflicting is said of rows of another frontend than the one that an inbound goes by.
+const conflicting = "an inbound goes by the rules of one frontend, and others stand in the place of these"
+
+func (m mesh) judgedPlaneOf(key string) *judgedPlane {
+	p := need(m.dataplanes, m.at, key)
+	if p == nil {
+		return nil
+	}
+	sets, _ := m.saidSets.Get(m.at, key)
+	ids := m.frontendsTo(key)
+	out := &judgedPlane{make([][]judgedAt, len(p.spec.Networking.Inbound))}
+	for i := range p.spec.Networking.Inbound {
+		in := &p.spec.Networking.Inbound[i]
+		first, others := m.frontendsAt(ids, judgedPlace{key, answersAt(p, in)})
+		if first == nil {
+			continue
+		}
+		for _, f := range others { // denied before anything else is asked
+			for _, row := range f.rows {
+				if len(row.attached) > 0 {
+					out.inbounds[i] = append(out.inbounds[i], judgedAt{row: row, closed: cmp.Or(row.closed, conflicting)})
+				}
+			}
+		}
+		for _, row := range first.rows {
+			at := judgedAt{row: row, closed: row.closed}
+			if len(row.attached) > 0 && row.closed == "" {
+				at.set = m.ruleSet(sets, i, row)
+			}
+			out.inbounds[i] = append(out.inbounds[i], at)
+		}
+	}
+	return out
+}
+
+// frontendsTo are the destinations of which rules lead to inbounds of a dataplane, sorted.
+func (m mesh) frontendsTo(plane string) []string {
+	var out []string
+	for id := range m.byJudgedPlane.In(m.at, plane) {
+		out = append(out, id)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// frontendsAt are those that lead to an inbound: the one by whose rules it goes, which has the
+// oldest policy, and the others. Those that say the same are one.
+func (m mesh) frontendsAt(ids []string, at judgedPlace) (first *judgedFrontend, others []*judgedFrontend) {
+	var all []*judgedFrontend
+	for _, id := range ids {
+		places, f := need(m.judgedPlaces, m.at, id), need(m.judgedFrontends, m.at, id)
+		if places == nil || f == nil || !slices.Contains(places.list, at) {
+			continue
+		}
+		if !slices.ContainsFunc(all, func(o *judgedFrontend) bool { return slices.EqualFunc(f.rows, o.rows, (*judgedRow).alike) }) {
+			all = append(all, f)
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	slices.SortStableFunc(all, func(a, b *judgedFrontend) int { return cmp.Compare(a.oldest, b.oldest) })
+	return all[0], all[1:]
+}
+
+// ruleSet is the key of what is said of all requests of an inbound and of those of a row.
+func (m mesh) ruleSet(sets *saidSets, inbound int, row *judgedRow) string {
+	parts := []string{m.kinds[m.guardKind].Name}
+	if sets != nil {
+		for _, key := range sets.inbounds[inbound] {
+			if name, rest, _ := strings.Cut(key, "\x00"); name == parts[0] {
+				parts = append(parts, strings.Split(rest, "\x00")...)
+			}
+		}
+	}
+	for _, by := range row.attached {
+		parts = append(parts, attachedMark+strconv.Itoa(int(by.layer))+attachedMark+objectKey(by.policy.object.Ref))
+	}
+	return strings.Join(parts, "\x00")
+}
+
+// attachedMark begins the key of a policy in a set that is attached to a route, with its layer.
+const attachedMark = "\x01"
+
+// cutLayer is the policy of a part of a set, and the layer at which it is attached; Default
+// for none.
+func cutLayer(part string) (key string, layer merge.LayerName) {
+	rest, attached := strings.CutPrefix(part, attachedMark)
+	if !attached {
+		return part, merge.Default
+	}
+	number, key, _ := strings.Cut(rest, attachedMark)
+	n, _ := strconv.Atoi(number) // ruleSet wrote it
+	return key, merge.LayerName(n)
+}
+
+// rulesAt are the rules of an inbound of a dataplane.
+func (m mesh) rulesAt(key string, inbound int) []InboundRule {
+	p, _ := m.judgedPlanes.Get(m.at, key)
+	if p == nil {
+		return nil
+	}
+	var out []InboundRule
+	for _, at := range p.inbounds[inbound] {
+		r := InboundRule{Match: at.row.match, Rules: at.row.rules, Closed: at.closed}
+		switch {
+		case at.closed != "":
+			r.Permission = m.kinds[m.guardKind].Nobody()
+		case at.set != "":
+			r.Permission = need(m.togetherAtRules, m.at, at.set).Effective
+		}
+		out = append(out, r)
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Arriving are conditions that hold of the requests of which cs hold, as the proxy of a backend
+// reads them: after the filters of the rule have changed them, and those of its backends
+// (spec/identity.md 4.5). Where that cannot be said exactly, why says so, and out is wider: it
+// holds of all of them and of others.
+func (cs Conditions) Arriving(rule []Filter, backends ...[]Filter) (out Conditions, why string) {
+	path, rewrite := cs.Path(), LastRewrite(rule)
+	var to *PathRewrite
+	if rewrite != nil {
+		to = rewrite.Path
+	}
+	changed := changedBy(rule, backends)
+	because := func(text string) {
+		if why == "" {
+			why = text
+		}
+	}
+	if at, exact := to.arriving(path); exact {
+		out = append(out, at)
+	} else {
+		because("it rewrites the path by an expression, so that nobody knows what arrives")
+	}
+	for i := range cs {
+		c := &cs[i]
+		switch text := changed.speaksOf(c); {
+		case c == path:
+		case c.On == OnPath && to != nil:
+			because("it compares the path more than once, and rewrites it")
+		case text != "":
+			because(text)
+		default:
+			out = append(out, *c)
+		}
+	}
+	for i := range out {
+		if c := &out[i]; c.On == OnPath && c.Op != FullMatch && !plainlySpelled(c.Value) {
+			because(fmt.Sprintf("inbounds read the path %s in another spelling", c.Value))
+			*c = anyPath
+		}
+	}
+	return out, why
+}
+
+// arriving is what holds of the paths of which c holds after the rewrite; not exact where
+// that cannot be said.
+func (p *PathRewrite) arriving(c *Condition) (out Condition, exact bool) {
+	switch {
+	case p == nil:
+		return *c, true
+	case p.Full != nil:
+		return Condition{On: OnPath, Op: Equal, Value: Absolute(*p.Full)}, true
+	case p.Each != nil:
+		return anyPath, false
+	}
+	prefix, ok := c.Replaces()
+	if p.Prefix == nil || !ok {
+		return *c, true
+	}
+	if c.Op == Equal {
+		path, _ := p.Of(c, c.Value)
+		return Condition{On: OnPath, Op: Equal, Value: path}, true
+	}
+	if p.Literal && c.Op == BytePrefix && *p.Prefix != "" {
+		return Condition{On: OnPath, Op: BytePrefix, Value: Absolute(*p.Prefix)}, true
+	}
+	with := strings.TrimSuffix(Absolute(strings.TrimSuffix(*p.Prefix, "/")), "/")
+	if c.Op == BytePrefix {
+		// What follows the prefix goes on behind what stands for it; a slash at its end stays.
+		if strings.HasSuffix(c.Value, "/") && prefix != "" || with == "" {
+			with += "/"
+		}
+		return Condition{On: OnPath, Op: BytePrefix, Value: with}, true
+	}
+	return Condition{On: OnPath, Op: SegmentPrefix, Value: Absolute(with)}, true
+}
+
+// rewritten is what filters do to the parts of a request that conditions ask for.
+type rewritten struct {
+	host    bool
+	headers []string // in lower case
+}
+
+func changedBy(rule []Filter, backends [][]Filter) (out rewritten) {
+	for _, filters := range append([][]Filter{rule}, backends...) {
+		for i := range filters {
+			if w := filters[i].Rewrite; w != nil {
+				out.host = out.host || w.Hostname != "" || w.BackendsHost || w.HostHeader != ""
+			}
+			m := filters[i].RequestHeaders
+			if m == nil {
+				continue
+			}
+			for _, h := range slices.Concat(m.Set, m.Add) {
+				out.headers = append(out.headers, strings.ToLower(h.Name))
+			}
+			for _, f := range m.Fill {
+				out.headers = append(out.headers, strings.ToLower(f.Name))
+			}
+			for _, name := range m.Remove {
+				out.headers = append(out.headers, strings.ToLower(name))
+			}
+		}
+	}
+	return out
+}
+
+// speaksOf says why a condition, on another part than the path, cannot be asked of what arrives; empty
+// where it can.
+func (r *rewritten) speaksOf(c *Condition) string {
+	switch {
+	case c.On == OnChance:
+		return "it takes a share of the requests by chance"
+	case c.On == OnClaim:
+		return "it asks for a claim of a token"
+	case c.On == OnAuthority && r.host:
+		return "it asks for the host, and rewrites it"
+	case c.On == OnHeader && slices.Contains(r.headers, strings.ToLower(c.Name)):
+		return "it asks for the header " + c.Name + ", and writes it"
+	case c.On == OnCookie && slices.Contains(r.headers, "cookie"):
+		return "it asks for a cookie, and writes cookies"
+	}
+	return ""
+}
+
+// plainlySpelled reports whether a proxy that normalizes paths, and takes several slashes for
+// one, leaves the path as it is.
+func plainlySpelled(path string) bool {
+	if strings.Contains(path, "//") || strings.Contains(path, `\`) || strings.Contains(path, "#") {
+		return false
+	}
+	for s := range strings.SplitSeq(path, "/") {
+		if s == "." || s == ".." {
+			return false
+		}
+	}
+	for i := 0; i+2 < len(path); i++ {
+		if path[i] != '%' {
+			continue
+		}
+		b := unhex(path[i+1])<<4 | unhex(path[i+2])
+		if b == '/' || b == '\\' || b == '-' || b == '.' || b == '_' || b == '~' ||
+			b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' {
+			return false
+		}
+	}
+	return true
+}
+
+func unhex(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0'
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10
+	case c >= 'A' && c <= 'F':
+		return c - 'A' + 10
+	}
+	return 0
+}
