@@ -33,7 +33,7 @@ func (f withDefaults) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot
 }
 
 // defaults are the default policies of the meshes that writes create, but for
-// those that exist or come along.
+// those that exist or come along, and the permissions of those that start to prove who calls.
 func (f withDefaults) defaults(now *api.Snapshot, writes []store.Write) []store.Write {
 	if f.skip {
 		return nil
@@ -53,6 +53,9 @@ func (f withDefaults) defaults(now *api.Snapshot, writes []store.Write) []store.
 				extra = append(extra, store.Write{Put: p, Own: true})
 			}
 		}
+	}
+	for _, p := range world.NewPermissions(now, writes) {
+		extra = append(extra, store.Write{Put: p, Own: true})
 	}
 	return extra
 }

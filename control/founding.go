@@ -17,8 +17,11 @@ import (
 // What leaders have done once stands in annotations of their Lease, so that what users
 // delete afterwards stays deleted (spec/kubernetes.md 6.2).
 const (
-	memoMesh     = "weft.io/default-mesh"         // "created", or "found" where there was a mesh
-	memoPolicies = "weft.io/default-policies-for" // names of meshes, separated by commas
+	memoMesh = "weft.io/default-mesh" // "created", or "found" where there was a mesh
+	// memoPermissions are the names of meshes that prove who calls, since the permission for all
+	// was created that they may lack, separated by commas.
+	memoPermissions = "weft.io/default-permissions-for"
+	memoPolicies    = "weft.io/default-policies-for" // names of meshes, separated by commas
 )
 
 // founding creates mesh default in a cluster without any mesh, and the default policies of
@@ -59,7 +62,7 @@ func (f founding) wait(ctx context.Context, watch store.Watch, again bool) (*api
 		if err != nil && again && waiting.Err() != nil && ctx.Err() == nil {
 			return f.plane.store.Snapshot(), nil
 		}
-		if err != nil || slices.ContainsFunc(changes, func(c api.Change) bool { return c.Ref().Kind == api.KindMesh }) {
+		if err != nil || slices.ContainsFunc(changes, func(c api.Change) bool { return c.Ref().Kind == api.KindMesh || c.Ref().Kind == api.KindMeshIdentity }) {
 			return now, err
 		}
 	}
@@ -78,6 +81,9 @@ func (f founding) found(ctx context.Context, now *api.Snapshot) error {
 	}
 	for _, m := range meshes {
 		if err := f.policies(ctx, now, m); err != nil {
+			return err
+		}
+		if err := f.permission(ctx, now, m.Name); err != nil {
 			return err
 		}
 	}
@@ -130,6 +136,32 @@ func (f founding) policies(ctx context.Context, now *api.Snapshot, mesh *api.Obj
 		}
 	}
 	return f.lease.SetMemo(ctx, memoPolicies, strings.Join(append(done, mesh.Name), ","))
+}
+
+// permission creates the permission for all of a mesh that has begun to prove who calls, and
+// says of nobody that he may (spec/identity.md 1.5).
+func (f founding) permission(ctx context.Context, now *api.Snapshot, mesh string) error {
+	memo, err := f.lease.Memo(ctx, memoPermissions)
+	if err != nil {
+		return err
+	}
+	done := strings.FieldsFunc(memo, func(r rune) bool { return r == ',' })
+	at := slices.Index(done, mesh)
+	switch proves := world.Proves(now, mesh); {
+	case proves == (at >= 0):
+		return nil
+	case !proves:
+		return f.lease.SetMemo(ctx, memoPermissions, strings.Join(slices.Delete(done, at, at+1), ","))
+	}
+	if world.LacksPermission(now, mesh) && !f.plane.cfg.SkipDefaultPolicies {
+		o := *world.DefaultPermission(mesh)
+		o.Namespace = f.plane.cfg.Namespace
+		if err := f.writer.Create(ctx, &o); err != nil && !errors.Is(err, writing.ErrExists) {
+			return err
+		}
+		f.plane.log.Info("the mesh proves who calls and no document says who may; a permission for all was created", "policy", o.Ref.String())
+	}
+	return f.lease.SetMemo(ctx, memoPermissions, strings.Join(append(done, mesh), ","))
 }
 
 // stands reports whether some namespace has an object of that kind, mesh and name.

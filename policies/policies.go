@@ -69,6 +69,12 @@ type Kind struct {
 	// RulesOnRoutes lets the ref at the top of a document with rules name a route that tells
 	// requests apart: the rules hold where its requests arrive.
 	RulesOnRoutes bool
+	// AtConnections is what there is to note where what holds meets callers of whom nobody reads
+	// requests; it may be nil.
+	AtConnections func(*Effective) []api.Note
+	// AsksPlain reports whether what holds is asked of callers too that prove no name; nil where
+	// that is no question.
+	AsksPlain func(*Effective) bool
 	// Names are the callers that a document of the kind names; nil where it names none.
 	Names func(*Spec) []Named
 	// Whole reports the mistakes that its parts make together, in a document of the kind

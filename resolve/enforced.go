@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -24,29 +25,47 @@ func enforcedNotes(x mesh, p *policy) []api.Note {
 		return []api.Note{note(origin, api.Warning, "NotEnforced", "", "the mesh does not prove who calls, so that anybody is let in; give it mtls, or a MeshIdentity")}
 	}
 	var notes []api.Note
-	if open, all := x.unproved(p); open > 0 {
-		notes = append(notes, note(origin, api.Warning, "NotEnforced", "", "at %d of %d inbounds nobody proves who calls, so that anybody is let in there: their dataplanes have no identity, or their sidecars have not proved it yet", open, all))
+	if open := x.unproved(p); open > 0 {
+		many := strconv.Itoa(open)
+		if open >= mostOpen {
+			many = "more than " + many
+		}
+		notes = append(notes, note(origin, api.Warning, "NotEnforced", "", "at %s inbounds nobody proves who calls, so that anybody is let in there: their dataplanes have no identity, or their sidecars have not proved it yet", many))
 	}
+	notes = append(notes, askedNotes(x, p)...)
 	for _, n := range k.Names(p.object.Spec.(*policies.Spec)) {
 		notes = append(notes, x.nameNote(origin, n)...)
 	}
 	return append(notes, x.sharedNotes(p)...)
 }
 
-// unproved counts the inbounds that the policy is about at which nobody proves who calls.
-func (m mesh) unproved(p *policy) (open, all int) {
-	for d := range m.selecting(p.selector) {
-		s, _ := m.secured.Get(m.at, objectKey(d.object.Ref))
-		for i := range d.spec.Networking.Inbound {
-			if !p.selector.SelectsInbound(&d.facts, d.spec.Networking.Inbound[i].Tags) {
-				continue
-			}
-			if all++; s == nil || s.list[i] == nil {
-				open++
+// mostOpen is up to how many inbounds are counted at which nobody proves who calls: a policy of
+// a whole mesh is not worth a look at all of it.
+const mostOpen = 1000
+
+// unproved counts the inbounds that the policy is about at which nobody proves who calls, up to
+// mostOpen. It looks at those of which some are, which as a rule are few.
+func (m mesh) unproved(p *policy) (open int) {
+	if m.judges(p) {
+		seen := map[judgedPlace]bool{}
+		for at := range m.placesJudged(p) {
+			if in, _ := m.inbounds.Get(m.at, at.plane); in != nil && !seen[at] && open < mostOpen {
+				seen[at] = true
+				open += btoi(slices.ContainsFunc(in.list, func(x InboundUse) bool { return joinedAddress(x.Address, x.Port) == at.at && x.is(openInbounds) }))
 			}
 		}
+		return open
 	}
-	return open, all
+	for key, in := range m.inboundsIn.In(m.at, openInbounds) {
+		d := need(m.dataplanes, m.at, key)
+		if open >= mostOpen || !p.selector.Selects(&d.facts) {
+			continue
+		}
+		for _, x := range in.list {
+			open += btoi(x.is(openInbounds) && p.selector.SelectsInbound(&d.facts, x.Tags) && p.onSection(x.Inbound))
+		}
+	}
+	return open
 }
 
 // nameNote is about one name: an exact one that nobody has, or a prefix of which an allow and a

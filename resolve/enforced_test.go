@@ -2,6 +2,7 @@ package resolve_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,9 +82,42 @@ func TestEnforcedNotes(t *testing.T) {
 	want := []string{
 		`p0 UnknownIdentity spec.rules[0].default.allow[0].spiffeID.value: no workload of the mesh is spiffe://td/order; did you mean spiffe://td/orders, spiffe://td/web, spiffe://td/webber?`,
 		`p0 OpenPrefix spec.rules[0].default.allow[1].spiffeID.value: as a beginning of text it holds of spiffe://td/webber too, where segments end elsewhere: an allow does not take it so, and a deny does; write a whole segment`,
+		`p1 GreetingBeforeCheck spec.from[0].default.action: at inbounds that carry bytes the handshake cannot decide it, so that a caller who is denied hears what a workload says that speaks first; say who may by names alone, without a deny`,
 		`p1 SharedIdentity spec.from[0].targetRef: workloads that it is about share spiffe://td/web with others, so that nobody can tell who calls: to deny some denies all, and to allow some allows none; give them identities of their own`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("\n%s", strings.Join(got, "\n"))
+	}
+}
+
+// TestWherePermissionsAreNotAsked: what people are told of entries that hold of fewer callers
+// than they read as (spec/identity.md 4.3, 4.6; F9, F10).
+func TestWherePermissionsAreNotAsked(t *testing.T) {
+	t.Parallel()
+	c := withPermissions(t)
+	const names = `{"spiffeID":{"type":"Exact","value":"spiffe://td/web"}}`
+	for _, x := range []struct{ mode, spec, want string }{
+		{"Strict", `{"rules":[{"default":{"allow":[` + names + `]}}]}`, ""},
+		{"Strict", `{"rules":[{"default":{"allow":[` + names + `],"deny":[` + names + `]}}]}`, "p0 GreetingBeforeCheck spec.rules[0].default.deny[0]"},
+		{"Strict", `{"rules":[{"default":{"allow":[` + names + `,{"http":{"methods":["GET"]}}],"deny":[{"http":{"methods":["PUT"]}}]}}]}`,
+			"p0 RequestsNotRead spec.rules[0].default.allow[1]|p0 RequestsNotRead spec.rules[0].default.deny[0]"},
+		{"Permissive", `{"rules":[{"default":{"allow":[` + names + `]}}]}`, "b ServerFirstDelay |o ServerFirstDelay |p0 PlaintextNotAsked |w1 ServerFirstDelay |w2 ServerFirstDelay "},
+		{"Permissive", `{"rules":[{"default":{"allow":[` + names + `,{"anonymous":true}]}}]}`, "b ServerFirstDelay |o ServerFirstDelay |w1 ServerFirstDelay |w2 ServerFirstDelay "},
+	} {
+		m := shared(t, c, x.spec)
+		tls := worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshTLS","mesh":"default","name":"mode","spec":{"rules":[{"default":{"mode":%q}}]}}`, x.mode))
+		heard := insightOn("b", api.DataplaneInsight{Identity: true, TLS: true})
+		changes := []api.Change{{After: tls}, {After: heard}}
+		m, _ = m.Update(m.Written().With(2, changes), changes)
+		var got []string
+		for n := range m.Notes() {
+			if n.Code != "UnknownIdentity" && n.Code != "OpenPrefix" && n.Code != "SpiffeIDInvalid" {
+				got = append(got, fmt.Sprintf("%s %s %s", n.Origin.Ref.Name, n.Code, n.Field))
+			}
+		}
+		slices.Sort(got)
+		if strings.Join(got, "|") != x.want {
+			t.Errorf("%s %s:\n%s\nwant\n%s", x.mode, x.spec, strings.Join(got, "|"), x.want)
+		}
 	}
 }

@@ -68,6 +68,13 @@ func (c *collections) addHoldings() {
 		made.reuse(c.inbounds.Before(r))
 		return made
 	})
+	c.inboundsIn = c.inbounds.Index(func(_ string, x *inbounds, add func(string)) {
+		for _, bucket := range []string{openInbounds, plainInbounds, bytesInbounds} {
+			if slices.ContainsFunc(x.list, func(in InboundUse) bool { return in.is(bucket) }) {
+				add(bucket)
+			}
+		}
+	})
 	c.listened = derive.Derive(c.schema, "outbounds", c.dataplanes, derive.Values[listened]{
 		Equal: (*listened).equal, Hash: func(l *listened) uint64 { return l.of },
 	}, func(r *derive.Reader, key string) *listened {

@@ -139,7 +139,7 @@ const kumaGroup = "kuma.io"
 
 // defaultPolicies are the resources of what comes with a new mesh.
 func defaultPolicies() (out []string) {
-	for _, p := range world.DefaultPolicies("default", nil) {
+	for _, p := range append(world.DefaultPolicies("default", nil), world.DefaultPermission("default")) {
 		if t, ok := world.Catalog().Type(p.Kind); ok {
 			out = append(out, t.Plural)
 		}

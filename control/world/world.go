@@ -62,7 +62,8 @@ func Snapshot(objects ...*api.Object) *api.Snapshot {
 
 // Complete is the state of a world that a control plane would have of objects
 // alone: beside mesh default, each mesh has its default policies, unless a
-// document stands in the place of one or the Mesh skips it. Added are those.
+// document stands in the place of one or the Mesh skips it, and where it proves who calls and
+// no document says who may, the permission for all. Added are those.
 func Complete(objects ...*api.Object) (s *api.Snapshot, added []*api.Object) {
 	written := map[api.Ref]bool{}
 	all := append([]*api.Object{defaultMesh}, objects...)
@@ -78,6 +79,12 @@ func Complete(objects ...*api.Object) (s *api.Snapshot, added []*api.Object) {
 			if !written[p.Ref] {
 				added = append(added, p)
 			}
+		}
+	}
+	s = api.NewSnapshot(1, append(all, added...)...)
+	for mesh := range s.OfKind(api.KindMesh) {
+		if LacksPermission(s, mesh.Name) {
+			added = append(added, DefaultPermission(mesh.Name))
 		}
 	}
 	return api.NewSnapshot(1, append(all, added...)...), added

@@ -3,10 +3,14 @@ package lint
 // ofIdentities are codes about who workloads are, and who may call whom.
 var ofIdentities = []Rule{
 	told("DenyByPath", "A path is denied", "Paths that only the workload takes for the same, in other case or behind a semicolon, are not denied with it.", "Deny all, and allow the paths that are meant: an allow list has no second spelling."),
+	told("GreetingBeforeCheck", "The handshake cannot decide who may call", "Where a workload speaks before its caller, who is denied hears it: only a list of names is asked in the handshake.", "Say who may by names alone, without a deny."),
 	told("LongList", "A list of callers is long", "Each request is compared with all of it: 2,000 entries cost a millisecond.", "Name callers by a prefix, or in fewer entries."),
 	told("NotEnforced", "Nobody asks who calls", "Where callers prove no identity, a permission keeps nobody out.", "Give the mesh `mtls`, or its workloads a MeshIdentity."),
 	told("OpenPrefix", "A prefix ends within a segment", "An allow reads a prefix by whole segments and a deny byte by byte, so that the two hold of different callers.", "Write whole segments."),
 	told("PermissionLost", "A permission on a route loses its route", "Who may call is not asked any more where the rules of the route led.", "Attach the permission to the workload, or to another route, before the route goes."),
+	told("PlaintextNotAsked", "Plaintext clients are not asked", "An inbound in mode Permissive lets plaintext in, whatever permissions say.", "Make the inbound Strict, or add an entry with `anonymous: true`, which judges plaintext too."),
+	told("RequestsNotRead", "An entry asks something of requests where nobody reads them", "At an inbound that carries bytes it holds of nobody: what it would deny is let in.", "Name callers by their identities there."),
+	told("ServerFirstDelay", "A workload that speaks first is slow to be heard", "An inbound that takes plaintext beside mutual TLS waits up to a second for what the caller speaks.", "Make it Strict."),
 	told("SharedIdentity", "Workloads that are told apart share a name", "Who calls is known by that name alone: to deny some of them denies all, and to allow some allows none.", "Give them identities of their own."),
 	told("UnknownIdentity", "No workload has the name", "The entry holds of nobody.", "Correct the name; the message names what comes near."),
 }

@@ -32,6 +32,8 @@ var Kind = &policies.Kind{
 	Collect:       collect,
 	NoMatches:     true,
 	RulesOnRoutes: true,
+	AtConnections: atConnections,
+	AsksPlain:     func(e *policies.Effective) bool { p := Of(e); return p != nil && p.Anonymous },
 	Tops:          []string{api.KindMesh, api.KindDataplane, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
 	Froms:         []string{api.KindMesh, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
 	Names:         names,

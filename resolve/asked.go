@@ -1,0 +1,128 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+)
+
+// The buckets of inboundsWith.
+const (
+	openInbounds  = "open"  // nobody proves who calls, though the mesh does
+	plainInbounds = "plain" // Permissive: plaintext is let in beside mutual TLS
+	bytesInbounds = "bytes" // nobody reads requests
+)
+
+// is reports whether the inbound is among those of a bucket.
+func (in *Inbound) is(bucket string) bool {
+	switch bucket {
+	case openInbounds:
+		return in.Guarded && in.TLS == nil
+	case plainInbounds:
+		return in.TLS != nil && in.TLS.Mode == Permissive
+	}
+	return in.TLS != nil && !in.Protocol.HTTPLike()
+}
+
+// mostLooked bounds at how many dataplanes a note looks.
+const mostLooked = 1000
+
+// inboundsWith yields inbounds of a bucket that a policy is about, and what holds there of its kind.
+// It looks at no more dataplanes than mostLooked.
+func (m mesh) inboundsWith(bucket string, p *policy, yield func(*Inbound, *policies.Effective) bool) {
+	name := m.kinds[p.kind].Name
+	visit := func(key string, in *inbounds) bool {
+		for _, x := range in.list {
+			if !x.is(bucket) {
+				continue
+			}
+			all := []*policies.Effective{x.Policies.Of(name)}
+			for i := range x.Rules {
+				all = append(all, x.Rules[i].Permission)
+			}
+			for _, e := range all {
+				if e != nil && saidBy(e, p) && !yield(x.Inbound, e) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	looked := 0
+	if m.judges(p) {
+		for at := range m.placesJudged(p) {
+			in, _ := m.inbounds.Get(m.at, at.plane)
+			if looked++; looked > mostLooked || in != nil && !visit(at.plane, in) {
+				return
+			}
+		}
+		return
+	}
+	for key, in := range m.inboundsIn.In(m.at, bucket) {
+		if looked++; looked > mostLooked || !visit(key, in) {
+			return
+		}
+	}
+}
+
+// saidBy reports whether a policy says something of what holds, be it that others stand in its
+// place.
+func saidBy(e *policies.Effective, p *policy) bool {
+	for _, f := range e.Fields {
+		for _, s := range f.Said {
+			if s.Origin != nil && s.Origin.Ref == p.object.Ref {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// askedNotes say of a policy about who may call where it is asked of fewer than it reads: of
+// connections, and of callers in plaintext (spec/identity.md 4.3, 4.6).
+func askedNotes(x mesh, p *policy) []api.Note {
+	k := x.kinds[p.kind]
+	if k.AtConnections == nil || p.object.Shadow() {
+		return nil
+	}
+	var out []api.Note
+	seen := map[*policies.Effective]bool{}
+	x.inboundsWith(bytesInbounds, p, func(_ *Inbound, e *policies.Effective) bool {
+		if seen[e] {
+			return true
+		}
+		seen[e] = true
+		for _, n := range k.AtConnections(e) {
+			if n.Origin.Ref == p.object.Ref && !slices.ContainsFunc(out, func(o api.Note) bool { return o.Code == n.Code && o.Field == n.Field }) {
+				out = append(out, n)
+			}
+		}
+		return true
+	})
+	x.inboundsWith(plainInbounds, p, func(in *Inbound, e *policies.Effective) bool {
+		if k.AsksPlain(e) {
+			return true
+		}
+		out = append(out, note(&api.Origin{Ref: p.object.Ref}, api.Error, "PlaintextNotAsked", "",
+			"plaintext clients are not asked: inbounds that it is about, such as %s, take plaintext beside mutual TLS, and let it in; make them Strict, or add an entry with anonymous: true, which judges them too", in.Name))
+		return false
+	})
+	return out
+}
+
+// serverFirstNotes say of a dataplane that workloads that speak first are slow to be heard.
+func serverFirstNotes(x mesh, p *dataplane) []api.Note {
+	in, _ := x.inbounds.Get(x.at, objectKey(p.object.Ref))
+	if in == nil {
+		return nil
+	}
+	var out []api.Note
+	for _, i := range in.list {
+		if i.is(bytesInbounds) && i.is(plainInbounds) {
+			out = append(out, note(p.origin(), api.Warning, "ServerFirstDelay", "",
+				"inbound %s carries bytes and takes plaintext beside mutual TLS: who calls it in plaintext and waits for the workload to speak waits a second; make it Strict, or declare its protocol http if it is", i.Name))
+		}
+	}
+	return out
+}
