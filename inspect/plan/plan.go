@@ -21,13 +21,17 @@ const Longest = 1000
 // Plan is what would change.
 type Plan struct {
 	// From is the revision of the documents that it is a change of.
-	From       uint64              `json:"from"`
-	Changes    []Change            `json:"changes"`
-	Dataplanes Dataplanes          `json:"dataplanes"`
-	Effects    []Effect            `json:"effects"`
-	Envoy      []Resource          `json:"envoy"`
-	Warnings   []inspect.Violation `json:"warnings"`
-	Notes      []api.Note          `json:"notes,omitempty"` // on documents that were left out
+	From       uint64     `json:"from"`
+	Changes    []Change   `json:"changes"`
+	Dataplanes Dataplanes `json:"dataplanes"`
+	Effects    []Effect   `json:"effects"`
+	Envoy      []Resource `json:"envoy"`
+	// Permissions are the verdicts about callers that change, those first that let in more.
+	Permissions []Access `json:"permissions,omitempty"`
+	// PermissionsCut is how many are not listed.
+	PermissionsCut int                 `json:"permissionsCut,omitempty"`
+	Warnings       []inspect.Violation `json:"warnings"`
+	Notes          []api.Note          `json:"notes,omitempty"` // on documents that were left out
 	// Cut is how many effects and resources are not listed.
 	Cut int `json:"cut,omitempty"`
 }
@@ -142,6 +146,7 @@ func Of(s Step, results []store.Result) Plan {
 	p.Effects, p.Cut = d.told(&b)
 	p.Envoy, more = d.resources(&b)
 	p.Cut += more
+	p.Permissions, p.PermissionsCut = accessOf(s, &b)
 	for _, v := range warnings(s, d) {
 		p.Warnings = append(p.Warnings, inspect.ViolationOf(v))
 	}

@@ -23,6 +23,7 @@ func Text(w io.Writer, p Plan, s inspect.Style) error {
 	}
 	line("")
 	line("%s", s.Paint("1", p.summary()))
+	p.permissionsText(line, s)
 	place := ""
 	for i := range p.Effects {
 		e := &p.Effects[i]
@@ -85,6 +86,7 @@ func Markdown(w io.Writer, p Plan) error {
 	for _, c := range p.Changes {
 		line("- %s: %s", c.Action, cell.Replace(c.Object))
 	}
+	p.permissionsMarkdown(line)
 	if len(p.Effects) > 0 {
 		line("\n| at | where | what | before | after | by |\n|---|---|---|---|---|---|")
 	}

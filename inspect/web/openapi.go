@@ -86,16 +86,17 @@ var componentNames = map[reflect.Type]string{
 
 // knownTypes are of texts of which there are few, and types that write themselves.
 var knownTypes = map[reflect.Type]schema{
-	reflect.TypeFor[api.Severity]():   oneOf(string(api.Error), string(api.Warning), string(api.Info)),
-	reflect.TypeFor[store.Action]():   oneOf(string(store.Created), string(store.Updated), string(store.Unchanged), string(store.Deleted), string(store.Missing)),
-	reflect.TypeFor[sim.Outcome]():    oneOf(string(sim.Forward), string(sim.Redirect), string(sim.Respond), string(sim.Passthrough), string(sim.Close), string(sim.Reset)),
-	reflect.TypeFor[sidecarState]():   oneOf(string(refusing), string(held), string(unseen), string(behind), string(inSync)),
-	reflect.TypeFor[sim.Headers]():    jsonschema.MapOf(jsonschema.Text()),
-	reflect.TypeFor[Document]():       jsonschema.RefTo("Document"),
-	reflect.TypeFor[struct{}]():       jsonschema.Closed(schema{}),
-	reflect.TypeFor[route.Match]():    jsonschema.RefTo("Match"),
-	reflect.TypeFor[api.Spec]():       jsonschema.RefTo("DataplaneSpec"), // of overviews alone
-	reflect.TypeFor[map[string]any](): {"type": "object", "additionalProperties": true},
+	reflect.TypeFor[api.Severity]():      oneOf(string(api.Error), string(api.Warning), string(api.Info)),
+	reflect.TypeFor[store.Action]():      oneOf(string(store.Created), string(store.Updated), string(store.Unchanged), string(store.Deleted), string(store.Missing)),
+	reflect.TypeFor[sim.Outcome]():       oneOf(string(sim.Forward), string(sim.Redirect), string(sim.Respond), string(sim.Passthrough), string(sim.Close), string(sim.Reset)),
+	reflect.TypeFor[sidecarState]():      oneOf(string(refusing), string(held), string(unseen), string(behind), string(inSync)),
+	reflect.TypeFor[plan.AccessChange](): oneOf(string(plan.Widens), string(plan.Both), string(plan.MayWiden), string(plan.Narrows)),
+	reflect.TypeFor[sim.Headers]():       jsonschema.MapOf(jsonschema.Text()),
+	reflect.TypeFor[Document]():          jsonschema.RefTo("Document"),
+	reflect.TypeFor[struct{}]():          jsonschema.Closed(schema{}),
+	reflect.TypeFor[route.Match]():       jsonschema.RefTo("Match"),
+	reflect.TypeFor[api.Spec]():          jsonschema.RefTo("DataplaneSpec"), // of overviews alone
+	reflect.TypeFor[map[string]any]():    {"type": "object", "additionalProperties": true},
 }
 
 // Describe is the OpenAPI document of the API with the types of a catalog, as it is

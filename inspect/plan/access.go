@@ -1,0 +1,114 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Access is what becomes of the calls of one identity at one destination (spec/identity.md 4.7):
+// a verdict that changes.
+type Access struct {
+	Mesh        string       `json:"mesh"`
+	Caller      AccessCaller `json:"caller"`
+	Destination AccessAt     `json:"destination"`
+	Before      string       `json:"before"` // allow, deny, some where that depends on the request, open where nobody asks who calls
+	After       string       `json:"after"`
+	Change      AccessChange `json:"change"`
+	Requests    []string     `json:"requests,omitempty"` // of those that some rules tell apart, whose verdict changes: the first
+	By          *api.Origin  `json:"by,omitempty"`       // whose word holds afterwards
+	Field       api.Path     `json:"field,omitempty"`
+	Reason      string       `json:"reason,omitempty"` // where nobody's does
+}
+
+// AccessChange says whether more callers get in.
+type AccessChange string
+
+// The changes, the one to look at first of all first.
+const (
+	Widens   AccessChange = "widens"    // something gets in that did not
+	Both     AccessChange = "both"      // that, and something does not that did
+	MayWiden AccessChange = "may widen" // it depends on a regular expression, or on more requests than are looked at
+	Narrows  AccessChange = "narrows"   // something does not get in that did
+)
+
+// AccessCaller is all dataplanes that prove one name.
+type AccessCaller struct {
+	Identity string `json:"identity"` // empty: they prove none, and speak plaintext
+	// Was is who they were before, where that is somebody else.
+	Was string `json:"was,omitempty"`
+	On
+}
+
+// AccessAt is all inbounds of one service about which the same is decided.
+type AccessAt struct {
+	Service  string       `json:"service"` // kuma.io/service, else the name of the dataplane
+	Port     uint32       `json:"port"`
+	Protocol api.Protocol `json:"protocol"`
+	On
+}
+
+// mostPairs bounds how many pairs are put in order.
+const mostPairs = 20_000
+
+// caller is a class of dataplanes that call alike before and after.
+type caller struct {
+	mesh    string
+	was, is []string
+	on      []api.Ref
+}
+
+// callee is a class of inbounds that decide alike before and after.
+type callee struct {
+	mesh          string
+	service       string
+	before, after *resolve.Inbound
+	on            []api.Ref
+}
+
+// changedAccess is a pair of a caller and a destination whose verdict changes.
+type changedAccess struct {
+	*Access
+	caller *caller
+	callee *callee
+}
+
+// accessOf is what changes about who may call, widening first, and how many such pairs are not
+// among them. It costs what permissions, modes and identities change: of inbounds that decide
+// as before only callers are looked at that prove another name.
+func accessOf(s Step, b *budget) (out []Access, cut int) {
+	changed, meshes := changedCallees(s)
+	var pairs []changedAccess
+	known := map[judgedPair]*Access{}
+	for _, mesh := range slices.Sorted(maps.Keys(meshes)) {
+		callers, others := callersOf(s, mesh)
+		for _, c := range callers {
+			list := changed[mesh]
+			if !slices.Equal(c.was, c.is) {
+				list = append(slices.Clone(list), others()...)
+			}
+			for _, d := range list {
+				a := accessAt(known, c, d)
+				switch {
+				case a == nil || a.Change == "":
+				case len(pairs) >= mostPairs:
+					cut++
+				default:
+					pairs = append(pairs, changedAccess{a, c, d})
+				}
+			}
+		}
+	}
+	order := []AccessChange{Widens, Both, MayWiden, Narrows}
+	slices.SortStableFunc(pairs, func(x, y changedAccess) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, x.Change), slices.Index(order, y.Change)), cmp.Compare(x.callee.mesh, y.callee.mesh),
+			cmp.Compare(x.callee.service, y.callee.service), cmp.Compare(x.callee.after.Port, y.callee.after.Port), slices.Compare(x.caller.is, y.caller.is))
+	})
+	for _, p := range pairs[:min(len(pairs), Longest)] {
+		out = append(out, p.of(b))
+	}
+	return out, cut + len(pairs) - len(out)
+}

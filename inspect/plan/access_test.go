@@ -1,0 +1,190 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/policies/tls"
+	"github.com/weftmesh/weft/policies/trafficpermission"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/store"
+)
+
+func identityCatalog() *api.Catalog {
+	return api.NewCatalog(append(append(world.Types(), api.IdentityTypes()...), trafficpermission.Kind.Type(), tls.Kind.Type())...)
+}
+
+// guarded are the dataplanes web, ops and backend (at 80 http, at 90 tcp) of a mesh with an
+// authority, and documents.
+func guarded(t *testing.T, documents ...string) []*api.Object {
+	t.Helper()
+	spec := &api.Mesh{}
+	if err := json.Unmarshal([]byte(`{"mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin","mode":"STRICT"}]}}`), spec); err != nil {
+		t.Fatal(err)
+	}
+	objects := []*api.Object{{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: spec}}
+	for i, name := range []string{"web", "ops", "backend"} {
+		inbound := fmt.Sprintf(`{"port":80,"tags":{"kuma.io/service":%q,"kuma.io/protocol":"http"}}`, name)
+		if name == "backend" {
+			inbound += `,{"port":90,"tags":{"kuma.io/service":"database","kuma.io/protocol":"tcp"}}`
+		}
+		documents = append(documents, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":%q,"networking":{"address":"10.0.0.%d","inbound":[%s]}}`, name, i+1, inbound))
+		objects = append(objects, &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: name}), Spec: &api.DataplaneInsight{Identity: true, TLS: true}})
+	}
+	return append(objects, objectsOf(t, documents...)...)
+}
+
+func objectsOf(t *testing.T, documents ...string) (out []*api.Object) {
+	t.Helper()
+	for _, text := range documents {
+		o, err := decode.Objects(identityCatalog(), "f", []byte(text))
+		if slices.ContainsFunc(api.Violations(err), func(v *api.Violation) bool { return v.Severity == api.Error }) {
+			t.Fatal(err)
+		}
+		out = append(out, o...)
+	}
+	return out
+}
+
+// permitting is the plan of documents over a mesh of others.
+func permitting(t *testing.T, before []string, after ...string) (plan.Step, plan.Plan) {
+	t.Helper()
+	kinds := append(slices.Clone(world.Kinds()), trafficpermission.Kind, tls.Kind)
+	m, _ := resolve.Compile(api.NewSnapshot(1, guarded(t, before...)...), world.Dialects(), kinds)
+	var writes []store.Write
+	for _, o := range objectsOf(t, after...) {
+		writes = append(writes, store.Write{Put: o})
+	}
+	step, results := plan.Next(m, writes, time.Unix(0, 0))
+	step.Renderer = world.Settings{}.Renderer()
+	return step, plan.Of(step, results)
+}
+
+func permission(name, target, rule string) string {
+	return fmt.Sprintf(`{"type":"MeshTrafficPermission","mesh":"default","name":%q,"spec":{"targetRef":%s,"rules":[{"default":%s}]}}`, name, target, rule)
+}
+
+const (
+	atMesh    = `{"kind":"Mesh"}`
+	atBackend = `{"kind":"Dataplane","name":"backend"}`
+	webOnly   = `{"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://default/web"}}]}`
+	everybody = `{"allow":[{"spiffeID":{"type":"Prefix","value":"spiffe://default"}}]}`
+)
+
+// TestPlansMarkWhatWidens: identity.md 4.7: each pair of a caller and a destination whose verdict
+// changes is told, both ways, and those that let in more are marked and come first.
+func TestPlansMarkWhatWidens(t *testing.T) {
+	t.Parallel()
+	get := `{"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://default/web"},"http":{"methods":["GET"],"path":{"type":"PathPrefix","value":"/v1"}}}]}`
+	post := strings.Replace(get, `"GET"`, `"POST"`, 1)
+	regex := strings.Replace(strings.Replace(get, "PathPrefix", "RegularExpression", 1), "/v1", "/v1/.*", 1)
+	for name, c := range map[string]struct {
+		before []string
+		after  []string
+		want   []string // change, caller, destination, before, after
+	}{
+		"one more caller": {[]string{permission("p", atBackend, webOnly)}, []string{permission("p", atBackend, everybody)},
+			[]string{"widens ops backend deny allow", "widens backend backend deny allow", "widens ops database deny allow", "widens backend database deny allow"}},
+		"one caller alone": {[]string{permission("p", atBackend, everybody)}, []string{permission("p", atBackend, webOnly)},
+			[]string{"narrows ops backend allow deny", "narrows backend backend allow deny", "narrows ops database allow deny", "narrows backend database allow deny"}},
+		"another method":       {[]string{permission("p", atBackend, get)}, []string{permission("p", atBackend, post)}, []string{"both web backend some some"}},
+		"all requests":         {[]string{permission("p", atBackend, get)}, []string{permission("p", atBackend, webOnly)}, []string{"widens web backend some allow", "widens web database deny allow"}},
+		"an expression":        {[]string{permission("p", atBackend, get)}, []string{permission("p", atBackend, regex)}, []string{"may widen web backend some some"}},
+		"what allows the same": {[]string{permission("p", atBackend, webOnly)}, []string{permission("q", atBackend, webOnly)}, nil},
+		"another kind":         {nil, []string{`{"type":"MeshTimeout","mesh":"default","name":"t","spec":{"targetRef":{"kind":"Mesh"},"from":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"requestTimeout":"7s"}}}]}}`}, nil},
+		"a mode that takes plain text": {[]string{permission("p", atMesh, everybody)}, []string{`{"type":"MeshTLS","mesh":"default","name":"m","spec":{"targetRef":` + atBackend + `,"rules":[{"default":{"mode":"Permissive"}}]}}`},
+			[]string{"widens - backend deny open", "widens - database deny open"}},
+	} {
+		_, p := permitting(t, c.before, c.after...)
+		var got []string
+		for _, a := range p.Permissions {
+			caller := strings.TrimPrefix(a.Caller.Identity, "spiffe://default/")
+			if caller == "" {
+				caller = "-"
+			}
+			got = append(got, fmt.Sprintf("%s %s %s %s %s", a.Change, caller, a.Destination.Service, a.Before, a.After))
+		}
+		slices.Sort(got)
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+}
+
+// TestWideningIsMarkedInEveryForm: as text, in Markdown and in JSON.
+func TestWideningIsMarkedInEveryForm(t *testing.T) {
+	t.Parallel()
+	_, p := permitting(t, []string{permission("p", atBackend, webOnly)}, permission("p", atBackend, `{"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"}}]}`))
+	var text, markdown strings.Builder
+	if err := plan.Text(&text, p, inspect.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Markdown(&markdown, p); err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for said, want := range map[string]string{
+		text.String():     "who may call: 4 verdicts changed, 2 of them let in more\n  ! WIDENS  spiffe://default/ops calls backend at port 80 http: deny → allow  MeshTrafficPermission/default/p spec.rules[0].default.allow[0]",
+		markdown.String(): `| **! WIDENS** | spiffe://default/ops | backend at port 80 http | deny → allow |`,
+		string(out):       `"change":"widens"`,
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("not marked: %s in\n%s", want, said)
+		}
+	}
+	if !strings.Contains(text.String(), "\n  narrows  spiffe://default/web calls backend at port 80 http: allow → deny") {
+		t.Errorf("not told: %s", text.String())
+	}
+}
+
+// TestPlannedVerdictsAreThoseOfTheSimulator: of every pair and every request that stands for the
+// conditions, what a plan says of it is what sim says before and after.
+func TestPlannedVerdictsAreThoseOfTheSimulator(t *testing.T) {
+	t.Parallel()
+	rules := []string{webOnly, everybody,
+		`{"allow":[{"http":{"path":{"type":"PathPrefix","value":"/v1"}}}],"deny":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"},"http":{"methods":["POST"]}}]}`,
+		`{"allow":[{"http":{"path":{"type":"Exact","value":"/v1"},"headers":[{"name":"x-key","value":"1"}]}}]}`,
+		`{"deny":[{"http":{"path":{"type":"PathPrefix","value":"/admin"}}}],"allow":[{"spiffeID":{"type":"Prefix","value":"spiffe://default"}}]}`}
+	for i, before := range rules {
+		for j, after := range rules {
+			step, p := permitting(t, []string{permission("p", atBackend, before)}, permission("p", atBackend, after))
+			told := map[string]plan.Access{}
+			for _, a := range p.Permissions {
+				told[a.Caller.Identity+" "+a.Destination.Service] = a
+			}
+			was, _ := step.Before.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "backend"})
+			is, _ := step.After.Dataplane(was.Ref)
+			for n := range was.Inbounds {
+				a, b := was.Inbounds[n].Inbound, is.Inbounds[n].Inbound
+				probes, _ := sim.Probes(append(sim.AsksOf(a), sim.AsksOf(b)...))
+				for _, who := range []string{"spiffe://default/web", "spiffe://default/ops", "spiffe://default/backend"} {
+					more, fewer := false, false
+					for k := range probes {
+						x, y := sim.LetsIn(a, []string{who}, &probes[k]), sim.LetsIn(b, []string{who}, &probes[k])
+						more, fewer = more || !x && y, fewer || x && !y
+					}
+					got, ok := told[who+" "+b.Tags[api.TagService]]
+					widens := ok && (got.Change == plan.Widens || got.Change == plan.Both)
+					narrows := ok && (got.Change == plan.Narrows || got.Change == plan.Both)
+					if a.Protocol == "http" && (widens != more || narrows != fewer) {
+						t.Errorf("%d to %d: %s at %s: planned %+v, and the simulator lets in more %v, fewer %v", i, j, who, b.Name, got, more, fewer)
+					}
+				}
+			}
+		}
+	}
+}

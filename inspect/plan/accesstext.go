@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/weftmesh/weft/inspect"
+)
+
+// marks tell changes of verdicts apart without colour.
+var marks = map[AccessChange]string{Widens: "! WIDENS", Both: "! WIDENS AND NARROWS", MayWiden: "! MAY WIDEN", Narrows: "narrows"}
+
+// widens reports whether something may get in that did not.
+func (a *Access) widens() bool { return a.Change != Narrows }
+
+// who is the caller, in words.
+func (a *Access) who() string {
+	text := a.Caller.Identity
+	if text == "" {
+		text = strings.TrimSuffix("plaintext of "+cmp.Or(a.Caller.names(3), "anybody"), " of ")
+	}
+	if a.Caller.Was != "" {
+		text += ", before " + a.Caller.Was
+	}
+	return text
+}
+
+func (a *Access) where() string {
+	return fmt.Sprintf("%s at port %d %s", a.Destination.Service, a.Destination.Port, a.Destination.Protocol)
+}
+
+func (a *Access) verdicts() string {
+	text := a.Before + " → " + a.After
+	if len(a.Requests) > 0 {
+		text += ", such as " + strings.Join(a.Requests[:min(len(a.Requests), 3)], "; ")
+	}
+	return text
+}
+
+// by is whose word that is afterwards, in words.
+func (a *Access) by() string {
+	if a.By == nil {
+		return a.Reason
+	}
+	return a.By.Ref.String() + " " + string(a.Field)
+}
+
+// permissionsHead counts the verdicts that change.
+func (p *Plan) permissionsHead() string {
+	wider := 0
+	for i := range p.Permissions {
+		if p.Permissions[i].widens() {
+			wider++
+		}
+	}
+	text := fmt.Sprintf("who may call: %s changed", counted(len(p.Permissions)+p.PermissionsCut, "verdict", "verdicts"))
+	if wider > 0 {
+		text += fmt.Sprintf(", %d of them let in more", wider)
+	}
+	return text
+}
+
+// permissionsText writes the verdicts that change, a line each.
+func (p *Plan) permissionsText(line func(string, ...any), s inspect.Style) {
+	if len(p.Permissions) == 0 {
+		return
+	}
+	line("")
+	line("%s", s.Paint("1", p.permissionsHead()))
+	for i := range p.Permissions {
+		a := &p.Permissions[i]
+		colour := "31"
+		if !a.widens() {
+			colour = "33"
+		}
+		line("  %s  %s calls %s: %s  %s", s.Paint(colour, marks[a.Change]), a.who(), a.where(), a.verdicts(), s.Paint("2", a.by()))
+	}
+	if p.PermissionsCut > 0 {
+		line("  and %d more", p.PermissionsCut)
+	}
+}
+
+// permissionsMarkdown writes them as a table.
+func (p *Plan) permissionsMarkdown(line func(string, ...any)) {
+	if len(p.Permissions) == 0 {
+		return
+	}
+	line("\n**%s**\n", cell.Replace(p.permissionsHead()))
+	line("| change | caller | destination | before → after | by |\n|---|---|---|---|---|")
+	for i := range p.Permissions {
+		a := &p.Permissions[i]
+		mark := marks[a.Change]
+		row := []string{a.who(), a.where(), a.verdicts(), a.by()}
+		for i := range row {
+			row[i] = cell.Replace(row[i])
+		}
+		if a.widens() {
+			mark = "**" + mark + "**"
+		}
+		line("| %s | %s |", mark, strings.Join(row, " | "))
+	}
+	if p.PermissionsCut > 0 {
+		line("\nand %d more", p.PermissionsCut)
+	}
+}
