@@ -31,7 +31,7 @@ type planOptions struct {
 func newPlan(a *app) *cobra.Command {
 	var o planOptions
 	c := a.command(&cobra.Command{
-		Use:   "plan -f FILE|DIR|- | plan --delete KIND NAME",
+		Use:   "plan -f FILE|DIR|- | plan --delete KIND NAME | plan --shadow",
 		Short: "Say what a change would change, and change nothing",
 		Long: `Says what would become of dataplanes if the documents were stored, or an object were
 deleted: which fields of which routes would change at which dataplanes, from what to
@@ -44,6 +44,7 @@ The exit status is 0; with --exit-code 4 where a document changes, effects or no
   weft plan --delete meshretry mr-1
   weft plan -f policies/ --against main/policies/ -o markdown
   weft plan -f preview.yaml --shadow
+  weft plan --shadow
   weft plan -f policies/ --exit-code -o json`,
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: a.completeObject,
@@ -52,7 +53,7 @@ The exit status is 0; with --exit-code 4 where a document changes, effects or no
 	filesFlag(c, &o.files, "documents that would be stored: a file, a directory, or - for standard input; may be repeated")
 	c.Flags().BoolVar(&o.remove, "delete", false, "plan that the object KIND NAME is deleted")
 	c.Flags().StringArrayVar(&o.against, "against", nil, "documents to compare with, instead of asking the control plane; may be repeated")
-	c.Flags().BoolVar(&o.shadow, "shadow", false, "plan documents with the label kuma.io/effect: shadow as if they took part")
+	c.Flags().BoolVar(&o.shadow, "shadow", false, "plan documents with the label kuma.io/effect: shadow as if they took part: those of -f, and those that are stored in their meshes, or without -f all that are stored")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 4 where a document changes")
 	c.Flags().BoolVar(&o.strict, "strict", false, "fail if a document is invalid instead of leaving it out")
 	a.settingsFlags(c)
@@ -116,7 +117,7 @@ func (a *app) planRemoval(ctx context.Context, word, name string) (p plan.Plan, 
 
 // planWrites asks the control plane what documents would change.
 func (a *app) planWrites(ctx context.Context, o planOptions) (p plan.Plan, err error) {
-	reading, notes, err := a.sound(o.files, o.strict)
+	reading, notes, err := a.planned(o)
 	if err != nil {
 		return p, err
 	}
@@ -133,6 +134,14 @@ func (a *app) planWrites(ctx context.Context, o planOptions) (p plan.Plan, err e
 	err = send(ctx, server, texts, applyOptions{dryRun: true, shadow: o.shadow}, &p)
 	p.Notes = notes
 	return p, err
+}
+
+// planned are the documents of a plan; none where it is of what is stored for previews.
+func (a *app) planned(o planOptions) (world.Reading, []api.Note, error) {
+	if o.shadow && len(o.files) == 0 {
+		return world.Reading{}, nil, nil
+	}
+	return a.sound(o.files, o.strict)
 }
 
 // sound reads documents, and leaves out those that are invalid where there are others:
@@ -186,7 +195,7 @@ func (a *app) planAgainst(args []string, o planOptions) (p plan.Plan, err error)
 		gone := ref(t, a.mesh, args[1])
 		writes = []store.Write{{Delete: &gone}}
 	} else {
-		reading, left, err := a.sound(o.files, o.strict)
+		reading, left, err := a.planned(o)
 		if err != nil {
 			return p, err
 		}
@@ -200,15 +209,23 @@ func (a *app) planAgainst(args []string, o planOptions) (p plan.Plan, err error)
 		return p, err
 	}
 	writes, _ = world.Injected(base.model.Written(), writes)
+	preview := plan.Preview{Takes: isAttachable}
 	if o.shadow {
-		writes, _ = plan.Unshadowed(store.Writes(writes...))(base.model.Written()) // of what is given
+		writes, _ = preview.Of(store.Writes(writes...))(base.model.Written()) // of what is given
 	}
 	step, results := plan.Next(base.model, writes, time.Now())
 	if o.remove && results[0].Action == store.Missing {
 		return p, fmt.Errorf("%s: the documents of --against hold no such object", results[0].Ref)
 	}
 	step.Renderer = settings.Renderer()
-	p = plan.Of(step, results)
+	p = plan.Of(step, preview.Results(results))
+	preview.Tell(&p)
 	p.Notes = notes
 	return p, nil
+}
+
+// isAttachable reports whether an object is a policy or a route.
+func isAttachable(o *api.Object) bool {
+	t, _ := world.Catalog().Type(o.Kind)
+	return t.Policy || t.Route
 }

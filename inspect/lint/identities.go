@@ -3,6 +3,7 @@ package lint
 // ofIdentities are codes about who workloads are, and who may call whom.
 var ofIdentities = []Rule{
 	told("DenyByPath", "A path is denied", "Paths that only the workload takes for the same, in other case or behind a semicolon, are not denied with it.", "Deny all, and allow the paths that are meant: an allow list has no second spelling."),
+	told("NoCipher", "No cipher is left that fits", "The certificates that weft signs have keys of ECDSA, and none of the named ciphers is for those: TLS 1.2 fails.", "Name one that begins with ECDHE-ECDSA-, or leave tlsCiphers out."),
 	told("GreetingBeforeCheck", "The handshake cannot decide who may call", "Where a workload speaks before its caller, who is denied hears it: only a list of names is asked in the handshake.", "Say who may by names alone, without a deny."),
 	told("LongList", "A list of callers is long", "Each request is compared with all of it: 2,000 entries cost a millisecond.", "Name callers by a prefix, or in fewer entries."),
 	told("NotEnforced", "Nobody asks who calls", "Where callers prove no identity, a permission keeps nobody out.", "Give the mesh `mtls`, or its workloads a MeshIdentity."),

@@ -61,6 +61,9 @@ func Find(m *resolve.Model, documents []*api.Object, found []*api.Violation, ign
 			continue
 		}
 		f := Finding{Violation: inspect.ViolationOf(x)}
+		if f.File == "" { // the line of a text that nobody has
+			f.Line, f.Column = 0, 0
+		}
 		if _, known := Lookup(x.Code); known {
 			f.Help = HelpAt(x.Code)
 		}

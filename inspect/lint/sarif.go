@@ -131,7 +131,10 @@ func (f *Finding) location() (l sarifLocation, ok bool) {
 		}
 	}
 	if f.Object != "" {
-		l.Logical = []sarifLogical{{f.Object, "object"}}
+		l.Logical = []sarifLogical{{Name: f.Object, Kind: "object"}}
+	}
+	if f.Object != "" && f.Field != "" {
+		l.Logical = append(l.Logical, sarifLogical{Name: f.Object + ":" + string(f.Field), Kind: "property"})
 	}
 	return l, l.Physical != nil || l.Logical != nil
 }

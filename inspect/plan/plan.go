@@ -40,6 +40,16 @@ type Plan struct {
 type Change struct {
 	Object string `json:"object"`
 	Action string `json:"action"` // create, update, delete or unchanged
+	// Shadow says that it only takes part in previews, and the plan counts it as if it took part.
+	Shadow bool `json:"shadow,omitempty"`
+}
+
+// text is what becomes of it, in words.
+func (c *Change) text() string {
+	if c.Shadow {
+		return c.Action + ", planned as if it took part"
+	}
+	return c.Action
 }
 
 // Dataplanes are those at which something changes.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
@@ -45,20 +46,63 @@ func unshadowed(o *api.Object) *api.Object {
 	return &after
 }
 
-// Unshadowed is plan of writes whose policies and routes that only take part in previews take
-// part as others do.
-func Unshadowed(plan store.Plan) store.Plan {
+// Preview plans writes as if what only takes part in previews (label kuma.io/effect: shadow)
+// took part as others do: what they bring, and what is stored in the meshes of that, or in all
+// where they bring nothing.
+type Preview struct {
+	// Takes reports which of the stored objects are looked at, such as policies and routes; others
+	// stay as they are.
+	Takes func(*api.Object) bool
+
+	brought, stored map[api.Ref]bool // that were made to take part
+}
+
+// Of is the plan of such writes.
+func (p *Preview) Of(of store.Plan) store.Plan {
 	return func(now *api.Snapshot) ([]store.Write, error) {
-		writes, err := plan(now)
+		writes, err := of(now)
 		if err != nil {
 			return nil, err
 		}
+		p.brought, p.stored = map[api.Ref]bool{}, map[api.Ref]bool{}
 		out := make([]store.Write, len(writes))
+		there, meshes := map[api.Ref]bool{}, map[string]bool{}
 		for i, w := range writes {
-			if out[i] = w; w.Put != nil && w.Put.Shadow() {
-				out[i].Put = unshadowed(w.Put)
+			out[i] = w
+			if w.Delete != nil {
+				there[*w.Delete] = true
+				continue
+			}
+			there[w.Put.Ref], meshes[meshOf(w.Put.Ref)] = true, true
+			if w.Put.Shadow() {
+				out[i].Put, p.brought[w.Put.Ref] = unshadowed(w.Put), true
+			}
+		}
+		for o := range now.All() {
+			if o.Shadow() && !there[o.Ref] && (len(meshes) == 0 || meshes[o.Mesh]) && p.Takes(o) {
+				out, p.stored[o.Ref] = append(out, store.Write{Put: unshadowed(o)}), true
 			}
 		}
 		return out, nil
+	}
+}
+
+// Results are those of the writes, without what was stored before.
+func (p *Preview) Results(all []store.Result) []store.Result {
+	return slices.DeleteFunc(slices.Clone(all), func(r store.Result) bool { return p.stored[r.Ref] })
+}
+
+// Tell makes a plan say which documents it counts as if they took part: of those that were
+// stored before nothing becomes.
+func (p *Preview) Tell(of *Plan) {
+	names := map[string]bool{}
+	for ref := range p.brought {
+		names[ref.String()] = true
+	}
+	for i := range of.Changes {
+		of.Changes[i].Shadow = names[of.Changes[i].Object]
+	}
+	for _, ref := range slices.SortedFunc(maps.Keys(p.stored), api.Ref.Compare) {
+		of.Changes = append(of.Changes, Change{Object: ref.String(), Action: actions[store.Unchanged], Shadow: true})
 	}
 }

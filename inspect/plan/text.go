@@ -19,7 +19,7 @@ func Text(w io.Writer, p Plan, s inspect.Style) error {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, strings.TrimRight(format, " ")+"\n", args...) }
 	for _, c := range p.Changes {
-		line("%s", s.Paint(signed[c.Action], signs[c.Action]+" "+c.Object)+"  "+c.Action)
+		line("%s", s.Paint(signed[c.Action], signs[c.Action]+" "+c.Object)+"  "+c.text())
 	}
 	line("")
 	line("%s", s.Paint("1", p.summary()))
@@ -84,7 +84,7 @@ func Markdown(w io.Writer, p Plan) error {
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
 	line("### weft plan: %s\n", cell.Replace(p.summary()))
 	for _, c := range p.Changes {
-		line("- %s: %s", c.Action, cell.Replace(c.Object))
+		line("- %s: %s", c.text(), cell.Replace(c.Object))
 	}
 	p.permissionsMarkdown(line)
 	if len(p.Effects) > 0 {

@@ -52,19 +52,21 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 		most = mostMistakes
 	}
 	b.objects, b.refused, err = decode.AtMost(most, s.Catalog, texts...)
-	if errors.Is(err, decode.ErrNoDocuments) {
+	if errors.Is(err, decode.ErrNoDocuments) && !b.asReal {
 		return badField("", "no documents; send a stream of YAML documents or a JSON array")
 	}
 	if err := s.mayWrite(r.Context(), slices.Concat(b.objects, b.refused)); err != nil {
 		return err
 	}
-	b.found = api.Violations(err)
+	if b.found = api.Violations(err); errors.Is(err, decode.ErrNoDocuments) {
+		b.found = nil // what is stored is planned
+	}
 	do, write := s.stored, store.Plan(b.plan)
 	if b.dry {
 		do = s.previewed
 	}
 	if b.asReal {
-		write = plan.Unshadowed(write)
+		do = s.previewedAsReal
 	}
 	done, err := do(r.Context(), write)
 	if err != nil {
@@ -226,6 +228,7 @@ type outcome struct {
 	results  []store.Result
 	model    *resolve.Model // with the documents; nil where the client did not wait for it
 	step     *plan.Step     // that was only previewed
+	preview  *plan.Preview  // with what only takes part in previews; nil without
 }
 
 // stored does what plan says.

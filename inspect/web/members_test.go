@@ -195,3 +195,34 @@ func TestPlansTellMembersOfTheirNamespaces(t *testing.T) {
 		t.Errorf("who sees all: %d %s", code, text)
 	}
 }
+
+// TestPreviewsTellMembersOfTheirOwn: of what is stored for previews those documents alone take
+// part in a plan that who asks may get.
+func TestPreviewsTellMembersOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	var docs strings.Builder
+	docs.WriteString("{type: Mesh, name: default}\n")
+	for _, namespace := range []string{"on", "off"} {
+		fmt.Fprintf(&docs, `---
+{apiVersion: kuma.io/v1alpha1, kind: MeshRetry, metadata: {name: preview, namespace: %[1]q, labels: {kuma.io/effect: shadow}}, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: web}, default: {http: {numRetries: 7}}}]}}
+---
+{apiVersion: kuma.io/v1alpha1, kind: Dataplane, metadata: {name: vm, namespace: %[1]q}, spec: {networking: {address: 127.0.0.1, inbound: [{port: 9000, tags: {kuma.io/service: web, kuma.io/protocol: http}}],
+  outbound: [{port: 10001, tags: {kuma.io/service: web}}]}}}
+`, namespace)
+	}
+	const query = "/_apply?dryRun=true&shadow=true"
+	_, url := inCluster(t, docs.String(), func(a web.Access) bool { return a.Namespace == "on" })
+	code, text := send(t, http.MethodPost, url+query, "", "Authorization", "Bearer one")
+	if code != http.StatusOK || strings.Contains(text, "off") || !strings.Contains(text, `"changes":[{"object":"MeshRetry/default/on/preview","action":"unchanged","shadow":true}]`) ||
+		!strings.Contains(text, `"after":7`) || !strings.Contains(text, `"results":[]`) {
+		t.Errorf("who sees one namespace: %d %s", code, text)
+	}
+	_, url = inCluster(t, docs.String(), func(web.Access) bool { return true })
+	code, text = send(t, http.MethodPost, url+query, "", "Authorization", "Bearer one")
+	if code != http.StatusOK || !strings.Contains(text, "off/preview") || !strings.Contains(text, `["vm.off","vm.on"]`) {
+		t.Errorf("who sees all: %d %s", code, text)
+	}
+	if code, text := send(t, http.MethodPost, url+"/_apply?dryRun=true", "", "Authorization", "Bearer one"); code != http.StatusBadRequest {
+		t.Errorf("without documents: %d %s", code, text)
+	}
+}

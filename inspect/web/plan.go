@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,42 @@ func (s *server) previewed(ctx context.Context, write store.Plan) (outcome, erro
 	return outcome{revision: model.Written().Revision(), results: results, model: step.After, step: &step}, nil
 }
 
+// previewedAsReal is previewed where what only takes part in previews takes part: what write
+// brings, and what is stored of which who asks may be told.
+func (s *server) previewedAsReal(ctx context.Context, write store.Plan) (outcome, error) {
+	var failed error
+	p := &plan.Preview{Takes: s.gettable(ctx, &failed)}
+	done, err := s.previewed(ctx, p.Of(write))
+	if err := cmp.Or(err, failed); err != nil {
+		return done, err
+	}
+	done.results, done.preview = p.Results(done.results), p
+	return done, nil
+}
+
+// gettable reports whether an object is a policy or a route that who asks may get. What keeps
+// that from being known is failed.
+func (s *server) gettable(ctx context.Context, failed *error) func(*api.Object) bool {
+	u, _ := ctx.Value(userKey{}).(user)
+	known := map[Access]bool{}
+	return func(o *api.Object) bool {
+		t, _ := s.Catalog.Type(o.Kind)
+		if !t.Policy && !t.Route || u.may == nil {
+			return t.Policy || t.Route
+		}
+		want := Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Namespace: o.Namespace}
+		may, asked := known[want]
+		if !asked && len(known) < mostAsked && *failed == nil {
+			var err error
+			if may, err = u.may(ctx, want); err != nil {
+				*failed = problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+			}
+			known[want] = may
+		}
+		return may
+	}
+}
+
 // plan is what would change by what nobody did. Who may not ask about all dataplanes is told
 // of those that may be asked about, and of no other's documents.
 func (s *server) plan(ctx context.Context, o outcome) (planned, error) {
@@ -52,6 +89,9 @@ func (s *server) plan(ctx context.Context, o outcome) (planned, error) {
 		step.See = s.explained(ctx, &failed, &cut)
 	}
 	out := planned{Revision: o.revision, DryRun: true, Results: resultsOf(o.results), Plan: plan.Of(step, o.results)}
+	if o.preview != nil {
+		o.preview.Tell(&out.Plan)
+	}
 	if !everything {
 		out.Warnings = []inspect.Violation{}
 	}
