@@ -22,18 +22,26 @@ import (
 // 200@200ms@5s, the answer begins after 200ms and is complete after 5s.
 // It is nil for an empty text.
 func ParseAnswers(text string) ([]Answer, error) {
+	list, wrong := readAnswers(text)
+	return list, together(wrong)
+}
+
+// readAnswers reads them, and says what is wrong with each.
+func readAnswers(text string) (list []Answer, wrong []error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	var out []Answer
 	for one := range strings.SplitSeq(text, ",") {
+		if len(wrong) == mostTold {
+			break
+		}
 		a, err := parseAnswer(strings.TrimSpace(one))
 		if err != nil {
-			return nil, fmt.Errorf("answers: %q %w", api.Clip(one), err)
+			wrong = append(wrong, fmt.Errorf("answers: %q %w", api.Clip(one), err))
 		}
-		out = append(out, a)
+		list = append(list, a)
 	}
-	return out, nil
+	return list, wrong
 }
 
 func parseAnswer(text string) (Answer, error) {

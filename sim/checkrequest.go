@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
@@ -12,44 +15,80 @@ import (
 
 var versions = []string{"", "1.0", "1.1", "2"}
 
-// checkRequest refuses what is no request at all: no client sends it, or Envoy closes the
-// connection without an answer.
-func checkRequest(q Request) error {
+// mostTold is how many mistakes of one field are told of at most.
+const mostTold = 100
+
+// Check tells everything that is wrong with a request by itself, whatever it is asked of: what
+// no client sends, and what Envoy closes the connection for without an answer. Each error begins
+// with the field that is wrong and a colon; several are a *multierror.Error, in the order of
+// the fields.
+func Check(q Request) error {
+	a, wrong := readURL(q.URL)
+	wrong = append(wrong, q.bareMistakes()...)
+	wrong = append(wrong, q.headerMistakes()...)
 	if !slices.Contains(versions, q.Version) {
-		return fmt.Errorf("version: there is no HTTP/%s; write 1.0, 1.1 or 2", api.Clip(q.Version))
+		wrong = append(wrong, fmt.Errorf("version: there is no HTTP/%s; write 1.0, 1.1 or 2", api.Clip(q.Version)))
 	}
 	if q.Body < 0 {
-		return fmt.Errorf("body: %d is not a valid length; write a number of bytes", q.Body)
+		wrong = append(wrong, fmt.Errorf("body: %d is not a valid length; write a number of bytes", q.Body))
 	}
 	if q.Draw != nil && (*q.Draw < 0 || *q.Draw >= route.Chances) {
-		return fmt.Errorf("draw: %d is not a draw; write a number from 0 to %d", *q.Draw, route.Chances-1)
+		wrong = append(wrong, fmt.Errorf("draw: %d is not a draw; write a number from 0 to %d", *q.Draw, route.Chances-1))
 	}
-	if err := checkAuthz(q.Authz); err != nil {
-		return err
+	if a.scheme != "" {
+		_, err := q.serverName(&a)
+		wrong = append(wrong, err)
 	}
-	if q.bare() && q.Authz != "" {
-		return fmt.Errorf("url: nobody asks the authorization service about a connection; leave authz out, or ask for a request by http://")
+	_, as := callerOf(&q)
+	_, answers := readAnswers(q.Answers)
+	wrong = append(wrong, checkAuthz(q.Authz), as)
+	return together(append(wrong, answers...))
+}
+
+// together are errors as one, nil where there is none.
+func together(list []error) error {
+	list = slices.DeleteFunc(list, func(err error) bool { return err == nil })
+	if len(list) == 1 {
+		return list[0]
 	}
-	if q.bare() && (q.Draw != nil || q.Claims != nil) {
-		return fmt.Errorf("url: a connection has no draw and no claims; leave them out, or ask for a request by http://")
+	return multierror.Append(nil, list...).ErrorOrNil()
+}
+
+// bareMistakes are what is said of a connection and holds of a request alone.
+func (q *Request) bareMistakes() (wrong []error) {
+	if !q.bare() {
+		return nil
 	}
-	if q.bare() && (q.Method != "" || q.Version != "" || q.Body != 0 || len(q.Headers) > 0) {
-		return fmt.Errorf("url: a connection has no method, version, headers or body; leave them out, or ask for a request by http://")
+	if q.Authz != "" {
+		wrong = append(wrong, errors.New("url: nobody asks the authorization service about a connection; leave authz out, or ask for a request by http://"))
 	}
+	if q.Draw != nil || q.Claims != nil {
+		wrong = append(wrong, errors.New("url: a connection has no draw and no claims; leave them out, or ask for a request by http://"))
+	}
+	if q.Method != "" || q.Version != "" || q.Body != 0 || len(q.Headers) > 0 {
+		wrong = append(wrong, errors.New("url: a connection has no method, version, headers or body; leave them out, or ask for a request by http://"))
+	}
+	return wrong
+}
+
+func (q *Request) headerMistakes() (wrong []error) {
 	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
+		if len(wrong) == mostTold {
+			break
+		}
 		v := q.Headers[name]
 		switch n := strings.TrimSpace(name); {
 		case strings.HasPrefix(n, ":"):
-			return fmt.Errorf("headers.%s: pseudo headers cannot be given; use the method and the url", name)
+			wrong = append(wrong, fmt.Errorf("headers.%s: pseudo headers cannot be given; use the method and the url", name))
 		case n == "" || strings.ContainsFunc(n, notInName):
-			return fmt.Errorf("headers: %q is not a valid header name; write it as x-user", name)
+			wrong = append(wrong, fmt.Errorf("headers: %q is not a valid header name; write it as x-user", name))
 		case strings.ContainsFunc(strings.ReplaceAll(v, repeat, ""), control):
-			return fmt.Errorf("headers.%s: the value holds a control character; remove it", name)
+			wrong = append(wrong, fmt.Errorf("headers.%s: the value holds a control character; remove it", name))
 		case q.Version == "2" && notInHTTP2(strings.ToLower(n), v):
-			return fmt.Errorf("headers.%s: a request in HTTP/2 has no such header, and Envoy closes the connection; remove it, or ask by HTTP/1.1", name)
+			wrong = append(wrong, fmt.Errorf("headers.%s: a request in HTTP/2 has no such header, and Envoy closes the connection; remove it, or ask by HTTP/1.1", name))
 		}
 	}
-	return nil
+	return wrong
 }
 
 func notInName(r rune) bool {

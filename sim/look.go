@@ -41,17 +41,12 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 	if q.Method == "" && !q.bare() {
 		q.Method = http.MethodGet
 	}
-	if err := checkRequest(q); err != nil {
+	if err := Check(q); err != nil {
 		return nil, err
 	}
-	a, err := parseURL(q.URL)
-	if err != nil {
-		return nil, err
-	}
+	a, _ := readURL(q.URL) // which Check has read
 	f := &found{address: &a, call: callOf(q, &a), outbound: find(r, &a)}
-	if f.serverName, err = q.serverName(&a); err != nil {
-		return nil, err
-	}
+	f.serverName, _ = q.serverName(&a)
 	if spec(r).Edge() {
 		e, err := edgeAt(r, &a)
 		if err != nil {

@@ -25,23 +25,21 @@ type Reader interface {
 // Run says what happens to a request that the workload of a dataplane sends, on
 // its own side and on that of each backend; it visits the endpoints of the route's
 // backends and nothing else. The error is a *NotReached where no outbound leads
-// to the URL, else it tells what is wrong with the request itself.
+// to the URL, else it tells everything that is wrong with the request itself, as
+// Check does.
 func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
 	if q.Method == "" && !q.bare() {
 		q.Method = http.MethodGet
 	}
 	v := Verdict{From: from.Name, Request: q}
-	script, err := ParseAnswers(q.Answers)
-	if err != nil {
+	if err := Check(q); err != nil {
 		return v, err
 	}
+	script, _ := readAnswers(q.Answers) // which Check has read
+	who, _ := callerOf(&q)
 	r, ok := w.Dataplane(from)
 	if !ok {
 		return v, fmt.Errorf("%s: there is no such dataplane", from)
-	}
-	who, err := callerOf(&q)
-	if err != nil {
-		return v, err
 	}
 	f, err := lookUp(w, r, q)
 	if err != nil {

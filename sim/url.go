@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -18,25 +19,28 @@ type address struct {
 	query     string // with its question mark
 }
 
-// parseURL reads an absolute URL.
-func parseURL(text string) (address, error) {
-	a := address{port: 80}
+// readURL reads an absolute URL, and says everything that is wrong with it. The scheme is empty
+// where nothing else can be read.
+func readURL(text string) (a address, wrong []error) {
+	a.port = 80
+	said := map[byte]bool{}
 	for i := range len(text) {
-		if c := text[i]; c <= ' ' || c >= 0x7f {
-			return a, fmt.Errorf("url: %q has a character that no URL may hold; write it as %%%02X", text, c)
+		if c := text[i]; (c <= ' ' || c >= 0x7f) && !said[c] {
+			said[c] = true
+			wrong = append(wrong, fmt.Errorf("url: %q has a character that no URL may hold; write it as %%%02X", text, c))
 		}
 	}
 	scheme, rest, ok := strings.Cut(text, "://")
-	a.scheme = strings.ToLower(scheme)
-	switch {
-	case ok && a.scheme == "http":
-	case ok && a.scheme == "https":
+	switch scheme = strings.ToLower(scheme); {
+	case ok && scheme == "http":
+	case ok && scheme == "https":
 		a.port = 443
-	case ok && a.scheme == bareScheme:
+	case ok && scheme == bareScheme:
 		a.port = 0 // none is usual; a kuma.io/service has none
 	default:
-		return a, fmt.Errorf("url: %q does not begin with http://, https:// or tcp://; write it in full, as http://web:8080/v1 or tcp://db:5432", text)
+		return a, append(wrong, fmt.Errorf("url: %q does not begin with http://, https:// or tcp://; write it in full, as http://web:8080/v1 or tcp://db:5432", text))
 	}
+	a.scheme = scheme
 	rest, _, _ = strings.Cut(rest, "#")
 	end := strings.IndexAny(rest, "/?\\")
 	if end < 0 {
@@ -50,38 +54,37 @@ func parseURL(text string) (address, error) {
 		a.path, a.query = a.path[:at], a.path[at:]
 	}
 	if a.scheme == bareScheme && a.path+a.query != "" {
-		return a, fmt.Errorf("url: a connection has no path; write tcp://%s, or ask for a request by http://", a.authority)
+		wrong = append(wrong, fmt.Errorf("url: a connection has no path; write tcp://%s, or ask for a request by http://", a.authority))
 	}
 	if a.path == "" {
 		a.path = "/"
 	}
-	return a, a.splitHost()
+	return a, append(wrong, a.splitHost()...)
 }
 
-func (a *address) splitHost() error {
+func (a *address) splitHost() (wrong []error) {
 	host := a.authority
 	if at := strings.LastIndexByte(host, ':'); at > strings.LastIndexByte(host, ']') {
 		port, err := strconv.ParseUint(host[at+1:], 10, 16)
 		if err != nil || port == 0 {
-			return fmt.Errorf("url: %q is not a valid port; write a number from 1 to 65535", host[at+1:])
+			wrong = append(wrong, fmt.Errorf("url: %q is not a valid port; write a number from 1 to 65535", host[at+1:]))
 		}
 		a.port, a.explicit, host = uint32(port), true, host[:at]
 	}
 	host, ok := unbracket(host)
-	if !ok {
-		return fmt.Errorf("url: %q is not a valid host; write a name or an address, an IPv6 address in brackets, as http://[::1]:8080/v1", a.authority)
-	}
 	a.host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if a.host == "" {
-		return fmt.Errorf("url: no host; write one, as http://web:8080/v1")
-	}
-	if a.host == "localhost" {
+	switch {
+	case !ok:
+		return append(wrong, fmt.Errorf("url: %q is not a valid host; write a name or an address, an IPv6 address in brackets, as http://[::1]:8080/v1", a.authority))
+	case a.host == "":
+		return append(wrong, errors.New("url: no host; write one, as http://web:8080/v1"))
+	case a.host == "localhost":
 		a.host = "127.0.0.1"
 	}
 	if ip, err := netip.ParseAddr(a.host); err == nil {
 		a.host = ip.Unmap().String()
 	}
-	return nil
+	return wrong
 }
 
 // unbracket takes off the brackets that an IPv6 address, and nothing else, has.

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
+	"github.com/hashicorp/go-multierror"
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/api"
@@ -71,8 +73,8 @@ further attempts:
 			if q.Claims, err = claimed(claims); err != nil {
 				return err
 			}
-			if _, err := sim.ParseAnswers(answers); err != nil {
-				return usage("--%v", err)
+			if err := wrongFlags(sim.Check(q)); err != nil {
+				return err
 			}
 			if err := a.checkOutput(); err != nil {
 				return err
@@ -106,6 +108,31 @@ further attempts:
 	a.meshFlag(c)
 	a.outputFlag(c)
 	return c
+}
+
+// wrongFlags names what is wrong with a request as the command line has it.
+func wrongFlags(err error) error {
+	if err == nil {
+		return nil
+	}
+	var all *multierror.Error
+	for _, e := range flatten(err) {
+		field, reason, _ := strings.Cut(e.Error(), ": ")
+		switch name, isHeader := strings.CutPrefix(field, "headers."); {
+		case isHeader:
+			field = "-H " + name
+		case field == "headers":
+			field = "-H"
+		case field == "url":
+			field = "URL"
+		case field == "version":
+			field = "--http"
+		default:
+			field = "--" + field
+		}
+		all = multierror.Append(all, fmt.Errorf("%s: %s", field, reason))
+	}
+	return &exitError{statusUsage, all}
 }
 
 // request reads the method, the URL and the headers.

@@ -76,7 +76,7 @@ type unknownField struct {
 func (u unknownField) Unwrap() error { return u.problem }
 
 // decodeBody reads one JSON object, strictly. All that is wrong with its fields comes at once,
-// as a *multierror.Error.
+// as a *multierror.Error, and into has the others.
 func decodeBody(body []byte, into any) error {
 	err := decodeOne(body, into)
 	fields := map[string]json.RawMessage{}
@@ -94,7 +94,9 @@ func decodeBody(body []byte, into any) error {
 		}
 		if err := decodeOne(alone, reflect.New(reflect.TypeOf(into).Elem()).Interface()); err != nil {
 			wrong = multierror.Append(wrong, mistakeIn(name, err))
+			continue
 		}
+		_ = decodeOne(alone, into) // as it was just read
 	}
 	if wrong == nil {
 		return mistakeIn("", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -107,36 +106,6 @@ func (s *server) attachedAs(text string) (api.Ref, error) {
 		return api.Ref{}, badField("about", strconv.Quote(api.Clip(text))+" names no policy or route; write KIND/NAME")
 	}
 	return api.Ref{Kind: kind, Name: name}, nil
-}
-
-func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
-	m, ref, err := s.asked(r, api.KindDataplane)
-	if err != nil {
-		return err
-	}
-	var q sim.Request
-	if err := read(w, r, &q); err != nil {
-		return err
-	}
-	if _, err := inspect.Dataplane(m, ref); err != nil {
-		return unknown(err)
-	}
-	verdict, err := sim.Run(m, ref, q)
-	if err != nil {
-		return cannotSimulate(err)
-	}
-	answer(w, http.StatusOK, verdict)
-	return nil
-}
-
-// cannotSimulate is the answer to a request that cannot be simulated. The error
-// begins with the field that is wrong, or else the url leads nowhere.
-func cannotSimulate(err error) problem {
-	field, reason, ok := strings.Cut(err.Error(), ": ")
-	if ok && (slices.Contains([]string{"url", "headers", "answers", "version", "body", "draw", "authz", "sni", "as", "plaintext"}, field) || strings.HasPrefix(field, "headers.")) {
-		return badField(field, reason)
-	}
-	return badField("url", err.Error())
 }
 
 // attachable is the object that the path names, which must be a policy or route,

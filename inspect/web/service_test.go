@@ -127,6 +127,26 @@ func TestNamesOfTypesForPeople(t *testing.T) {
 	}
 }
 
+// TestASimulationsMistakesComeTogether: what cannot be read, and what is wrong with the rest.
+func TestASimulationsMistakesComeTogether(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Dataplane\nmesh: default\nname: f\nnetworking: {address: 127.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: f}}]}\n", false)
+	_, text := call(t, http.MethodPost, server.URL+"/meshes/default/dataplanes/f/_simulate", `{"url":"http://web:0/\"","answers":"1,200,never","draw":"x","version":"3","headers":{"a b":"c"}}`)
+	var p struct {
+		Invalid []struct{ Field, Reason string } `json:"invalid_parameters"`
+	}
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		t.Fatal(err)
+	}
+	var fields []string
+	for _, x := range p.Invalid {
+		fields = append(fields, x.Field)
+	}
+	if want := []string{"draw", "url", "headers", "version", "answers", "answers"}; !slices.Equal(fields, want) {
+		t.Errorf("told of %q, want %q: %s", fields, want, text)
+	}
+}
+
 // Small bodies are read as strictly as documents, and a refusal names the field.
 func TestBodiesAreReadStrictly(t *testing.T) {
 	t.Parallel()
