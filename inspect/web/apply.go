@@ -43,7 +43,7 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	most := math.MaxInt
-	if mustAsk(r.Context()) {
+	if bounded(r.Context()) {
 		end, err := s.applying(r.Context())
 		if err != nil {
 			return err
@@ -233,7 +233,7 @@ type outcome struct {
 
 // stored does what plan says.
 func (s *server) stored(ctx context.Context, plan store.Plan) (outcome, error) {
-	snapshot, results, err := s.Documents.Apply(ctx, plan)
+	snapshot, results, err := s.commit(ctx, plan)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -156,7 +156,7 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	} else {
 		b.objects = []*api.Object{o}
 	}
-	snapshot, results, err := s.Documents.Apply(r.Context(), under(r, ref, b.plan))
+	snapshot, results, err := s.commit(r.Context(), under(r, ref, b.plan))
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (s *server) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, pla
 	if dry, err := flag(r.URL.Query(), "dryRun"); dry || err != nil {
 		return s.wouldRemove(w, r, under(r, ref, plan), err)
 	}
-	_, results, err := s.Documents.Apply(r.Context(), under(r, ref, plan))
+	_, results, err := s.commit(r.Context(), under(r, ref, plan))
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,9 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
 )
 
 // open are the paths that need no token: whether the process lives and works,
@@ -28,6 +31,7 @@ type user struct {
 	Groups []string `json:"groups"`
 	logged string   // in place of Name where nobody had to say who it is
 	client string   // what the request says of its program
+	asks   bool     // it may change nothing
 	// may asks the cluster, and said is what it said lately; nil where it has no say.
 	may  func(context.Context, Access) (bool, error)
 	said func(Access) (may, known bool)
@@ -79,9 +83,9 @@ func (s *server) authorised(next http.Handler) http.Handler {
 			s.deny(w, r, http.StatusUnauthorized, "",
 				"the request carries no valid token; send the content of the file admin-token in the data directory as Authorization: Bearer")
 		case !slices.Contains(groups, admins) && !asks(r):
-			s.deny(w, r, http.StatusForbidden, name, name+" is not in the group "+admins+" and may only ask; use a token of an administrator")
+			s.deny(w, r, http.StatusForbidden, name, mayOnlyAsk(name))
 		default:
-			as(w, r, user{Name: name, Groups: append(groups, "mesh-system:authenticated")})
+			as(w, r, user{Name: name, Groups: append(groups, "mesh-system:authenticated"), asks: !slices.Contains(groups, admins)})
 		}
 	})
 }
@@ -122,9 +126,39 @@ func administers(r *http.Request) bool {
 	return slices.Contains(u.Groups, admins)
 }
 
-// asks reports whether a request changes nothing.
+// mayOnlyAsk is the refusal of a user who wants to change something.
+func mayOnlyAsk(name string) string {
+	return name + " is not in the group " + admins + " and may only ask; use a token of an administrator"
+}
+
+// asks reports whether a request changes nothing: it reads, simulates, or plans with
+// dryRun=true what it would write.
 func asks(r *http.Request) bool {
-	return r.Method == http.MethodGet || r.Method == http.MethodHead || strings.HasSuffix(r.URL.Path, "/_simulate")
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return true
+	case http.MethodPost:
+		if strings.HasSuffix(r.URL.Path, "/_simulate") {
+			return true
+		}
+		if r.URL.Path != "/_apply" && r.URL.Path != "/_rollback" {
+			return false
+		}
+	case http.MethodDelete:
+	default:
+		return false
+	}
+	dry, err := flag(r.URL.Query(), "dryRun")
+	return dry && err == nil
+}
+
+// commit writes to the store what somebody who may write asks for. Who was let in to ask is
+// refused here too, whatever the request says.
+func (s *server) commit(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+	if u, _ := ctx.Value(userKey{}).(user); u.asks {
+		return nil, nil, problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: mayOnlyAsk(u.Name)}
+	}
+	return s.Documents.Apply(ctx, plan)
 }
 
 func bearer(r *http.Request) string {

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// How much users of a cluster may send. What is read of a body takes many times its length
-// while it is judged, and nobody but administrators is trusted not to send more.
+// How much users of a cluster, and others who may only ask, may send. What is read of a body
+// takes many times its length while it is judged, and nobody but administrators is trusted
+// not to send more.
 const (
 	maxApplyOfMember = 1 << 20
 	mostHeldOfMember = 2 * maxDocument // at once
@@ -97,9 +98,19 @@ func (b *countedBody) leave() {
 	b.add(-b.held)
 }
 
+// bounded reports whether a user sends within the bounds of those who are not trusted not to
+// send too much: all but administrators.
+func (u user) bounded() bool { return u.may != nil || u.asks }
+
+// bounded reports whether who asks does.
+func bounded(ctx context.Context) bool {
+	u, _ := ctx.Value(userKey{}).(user)
+	return u.bounded()
+}
+
 // admitted answers a request by next, within the bounds that hold for who sends it.
 func (s *server) admitted(w http.ResponseWriter, r *http.Request, u user, next http.Handler) {
-	if u.may == nil {
+	if !u.bounded() {
 		s.intake.Serve("", w, r, next)
 		return
 	}

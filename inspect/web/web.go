@@ -151,7 +151,7 @@ type server struct {
 	Config
 	mux     *http.ServeMux
 	intake  *Intake       // of administrators
-	members *Intake       // of users of a cluster
+	members *Intake       // of all others
 	turn    chan struct{} // of their applies
 }
 
