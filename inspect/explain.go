@@ -129,7 +129,7 @@ func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
 	if err != nil {
 		return Explanation{}, err
 	}
-	e := Explanation{Dataplane: r.Ref.Name, Revision: m.Snapshot().Revision(), Identity: identityOf(r), Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
+	e := Explanation{Dataplane: r.Ref.FullName(), Revision: m.Snapshot().Revision(), Identity: identityOf(r), Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
 	var have []string
 	var shown []*resolve.Outbound
 	var notes noteSet
@@ -141,7 +141,7 @@ func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
 		}
 	}
 	if len(shown) == 0 && to != "" {
-		return e, NotFound("outbound of "+r.Ref.Name+" to", to, have)
+		return e, NotFound("outbound of "+r.Ref.FullName()+" to", to, have)
 	}
 	for _, x := range r.Edges {
 		if to == "" {

@@ -82,7 +82,7 @@ func Dataplane(m *resolve.Reader, dp api.Ref) (*resolve.Resolved, error) {
 	for r := range m.Dataplanes(dp.Mesh) {
 		have = append(have, r.Ref.FullName())
 	}
-	return nil, NotFound("dataplane", dp.Name, have)
+	return nil, NotFound("dataplane", dp.FullName(), have)
 }
 
 // calls reports whether to names the outbound o: its destination's id or one of

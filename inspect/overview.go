@@ -13,10 +13,18 @@ type Part struct {
 	Offset int
 	Size   int    // 0 for all
 	Name   string // a part of the names
+	// Sees reports whether who asks is told of objects of a namespace; nil of one who is told of
+	// all. What cannot be read is of no namespace, and told to nobody else.
+	Sees func(namespace string) bool
 }
+
+func (p Part) sees(ref api.Ref) bool { return p.Sees == nil || p.Sees(ref.Namespace) }
 
 // cut is that part of a list, and how long the list is.
 func (p Part) cut(refs []api.Ref) (part []api.Ref, total int) {
+	if p.Sees != nil {
+		refs = slices.DeleteFunc(refs, func(r api.Ref) bool { return !p.sees(r) })
+	}
 	if p.Name != "" {
 		refs = slices.DeleteFunc(refs, func(r api.Ref) bool { return !strings.Contains(r.Name, p.Name) })
 	}
@@ -42,7 +50,16 @@ func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations .
 // that follows those, and how many sidecars there are.
 func OverviewPart(m *resolve.Reader, mesh string, sidecars []Sidecar, part Part, violations ...*api.Violation) Overview {
 	known := Listed(sidecars)
-	out := Overview{Mesh: mesh, Sidecars: syncOf(m, mesh, sidecars, known), Unread: unread(violations)}
+	return OverviewWith(m, mesh, syncOf(m, mesh, sidecars, known, part.sees), known, part, violations...)
+}
+
+// OverviewWith is OverviewPart where it is known how the sidecars follow that who asks is told
+// of: its cost does not follow how many there are.
+func OverviewWith(m *resolve.Reader, mesh string, sync Sync, known Known, part Part, violations ...*api.Violation) Overview {
+	out := Overview{Mesh: mesh, Sidecars: sync}
+	if part.Sees == nil {
+		out.Unread = unread(violations)
+	}
 	refused := refusalsOf(violations)
 	var refs []api.Ref
 	for o := range m.Attachable(mesh) {
@@ -74,7 +91,10 @@ func OverviewPart(m *resolve.Reader, mesh string, sidecars []Sidecar, part Part,
 		out.Objects = append(out.Objects, s)
 	}
 	for _, n := range failures(m) {
-		out.Sidecars.Held = append(out.Sidecars.Held, Held{n.Origin.Name, n.Message})
+		if !part.sees(n.Origin.Ref) {
+			continue
+		}
+		out.Sidecars.Held = append(out.Sidecars.Held, Held{n.Origin.FullName(), n.Message})
 	}
 	return out
 }

@@ -96,7 +96,7 @@ func (s *Sidecar) problems() []Problem {
 	}
 	var out []Problem
 	say := func(code, message string) {
-		out = append(out, Problem{Severity: api.Error, Code: code, Dataplanes: []string{s.Dataplane.Name}, Message: message})
+		out = append(out, Problem{Severity: api.Error, Code: code, Dataplanes: []string{s.Dataplane.FullName()}, Message: message})
 	}
 	if r := s.Refusal; r != nil {
 		say("Rejected", "its Envoy refused "+r.Type+": "+r.Message)

@@ -149,7 +149,7 @@ func withheld(notes []api.Note) string {
 func rejections(refusing []Sidecar) string {
 	var texts []string
 	for _, s := range refusing {
-		texts = append(texts, s.Dataplane.Name+": "+s.Refusal.Message)
+		texts = append(texts, s.Dataplane.FullName()+": "+s.Refusal.Message)
 	}
 	if more := len(texts) - 3; more > 0 {
 		texts = append(texts[:3], fmt.Sprintf("and %d more", more))

@@ -149,38 +149,47 @@ func isAttachable(m *resolve.Reader, o *api.Object) bool {
 
 // SyncOf is how far the sidecars of a mesh follow.
 func SyncOf(m *resolve.Reader, mesh string, sidecars []Sidecar) Sync {
-	return syncOf(m, mesh, sidecars, Listed(sidecars))
+	return syncOf(m, mesh, sidecars, Listed(sidecars), func(api.Ref) bool { return true })
 }
 
-func syncOf(m *resolve.Reader, mesh string, sidecars []Sidecar, known Known) Sync {
+func syncOf(m *resolve.Reader, mesh string, sidecars []Sidecar, known Known, sees func(api.Ref) bool) Sync {
 	s := Sync{Revision: m.Snapshot().Revision(), Behind: []string{}, Refusing: []Refuser{}}
 	for r := range m.Dataplanes(mesh) {
+		if !sees(r.Ref) {
+			continue
+		}
 		s.Total++
 		c, ok := known(r.Ref)
 		switch {
 		case !ok || !c.Connected:
 			s.Absent++
-			s.Missing = append(s.Missing, r.Ref.Name)
+			s.Missing = append(s.Missing, r.Ref.FullName())
 			if ok && c.Awaited {
-				s.Awaited = append(s.Awaited, r.Ref.Name)
+				s.Awaited = append(s.Awaited, r.Ref.FullName())
 			}
 		case c.Refusal != nil:
-			s.Refusing = append(s.Refusing, Refuser{r.Ref.Name, c.Refusal.Type, c.Refusal.Resources, c.Refusal.Message})
+			s.Refusing = append(s.Refusing, Refuser{r.Ref.FullName(), c.Refusal.Type, c.Refusal.Resources, c.Refusal.Message})
 		case c.InSync:
 			s.InSync++
 		default:
-			s.Behind = append(s.Behind, r.Ref.Name)
+			s.Behind = append(s.Behind, r.Ref.FullName())
 		}
 	}
+	s.Held = heldIn(mesh, sidecars, sees)
+	return s
+}
+
+// heldIn are those of sidecars that are held in a mesh, as far as who asks sees them.
+func heldIn(mesh string, sidecars []Sidecar, sees func(api.Ref) bool) (out []Held) {
 	for i := range sidecars {
-		if c := &sidecars[i]; c.Dataplane.Mesh == mesh && c.held() {
-			s.Held = append(s.Held, Held{c.Dataplane.Name, c.Note})
+		if c := &sidecars[i]; c.Dataplane.Mesh == mesh && c.held() && sees(c.Dataplane) {
+			out = append(out, Held{c.Dataplane.FullName(), c.Note})
 		}
 	}
-	slices.SortFunc(s.Held, func(a, b Held) int {
+	slices.SortFunc(out, func(a, b Held) int {
 		return cmp.Or(cmp.Compare(a.Dataplane, b.Dataplane), cmp.Compare(a.Message, b.Message))
 	})
-	return s
+	return out
 }
 
 func statusOf(m *resolve.Reader, o *api.Object, x *participation, look look) Status {

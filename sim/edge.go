@@ -21,7 +21,7 @@ func atEdge(r *resolve.Resolved, a *address) *resolve.Outbound {
 // edgeAt is the port of an edge dataplane to which a client comes at a; the error says
 // that it does not listen there, or not for such clients.
 func edgeAt(r *resolve.Resolved, a *address) (*resolve.Edge, error) {
-	missing := &NotReached{Dataplane: r.Ref.Name, Target: a.at(a.port)}
+	missing := &NotReached{Dataplane: r.Ref.FullName(), Target: a.at(a.port)}
 	var ports []string
 	for _, x := range r.Edges {
 		scheme := "http"

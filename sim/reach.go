@@ -32,7 +32,7 @@ type mesh iter.Seq[*resolve.Destination]
 // notReached says what would make a reachable, to which no outbound of r leads.
 // It is nil where the request passes through, for nobody serves it.
 func (m mesh) notReached(r *resolve.Resolved, a *address) error {
-	e := &NotReached{Dataplane: r.Ref.Name, Target: a.at(a.port)}
+	e := &NotReached{Dataplane: r.Ref.FullName(), Target: a.at(a.port)}
 	if at := elsewhere(r, a); len(at) > 0 {
 		e.Advice = "it reaches that service at " + strings.Join(at, ", ")
 		return e
@@ -45,10 +45,10 @@ func (m mesh) notReached(r *resolve.Resolved, a *address) error {
 		return nil
 	}
 	if a.isIP() {
-		e.Advice = fmt.Sprintf("use an address of networking.outbound of Dataplane %s", r.Ref.Name)
+		e.Advice = fmt.Sprintf("use an address of networking.outbound of Dataplane %s", r.Ref.FullName())
 		return e
 	}
-	e.Advice = fmt.Sprintf("the mesh has no service of that name; create it and add it to networking.outbound of Dataplane %s", r.Ref.Name)
+	e.Advice = fmt.Sprintf("the mesh has no service of that name; create it and add it to networking.outbound of Dataplane %s", r.Ref.FullName())
 	if near := api.Nearest(a.host, m.names(r), 3); len(near) > 0 {
 		e.Advice += "; or did you mean " + strings.Join(near, " or ") + "?"
 	}
@@ -135,7 +135,7 @@ func opening(r *resolve.Resolved, d *resolve.Destination) string {
 	if d.Port != 0 {
 		name += fmt.Sprintf(" port %d", d.Port)
 	}
-	outbound := fmt.Sprintf("add %s to networking.outbound of Dataplane %s", name, r.Ref.Name)
+	outbound := fmt.Sprintf("add %s to networking.outbound of Dataplane %s", name, r.Ref.FullName())
 	switch t := spec(r).TransparentProxying; {
 	case t == nil:
 		return outbound + ", or give it networking.transparentProxying"
@@ -176,5 +176,5 @@ func limiter(r *resolve.Resolved) string {
 	if from := r.Dataplane.From; from != nil {
 		return "annotation kuma.io/reachable-backends of " + from.Kind + " " + from.Namespace + "/" + from.Name
 	}
-	return "networking.transparentProxying.reachableBackends of Dataplane " + r.Ref.Name
+	return "networking.transparentProxying.reachableBackends of Dataplane " + r.Ref.FullName()
 }

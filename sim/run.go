@@ -31,7 +31,7 @@ func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
 	if q.Method == "" && !q.bare() {
 		q.Method = http.MethodGet
 	}
-	v := Verdict{From: from.Name, Request: q}
+	v := Verdict{From: from.FullName(), Request: q}
 	if err := Check(q); err != nil {
 		return v, err
 	}

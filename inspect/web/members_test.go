@@ -196,6 +196,48 @@ func TestPlansTellMembersOfTheirNamespaces(t *testing.T) {
 	}
 }
 
+// TestStatusTellsMembersOfTheirNamespaces: who may not ask about the whole mesh is told how the
+// objects and dataplanes of their namespaces fare, by names that say which they are, and by
+// pages; of nothing else.
+func TestStatusTellsMembersOfTheirNamespaces(t *testing.T) {
+	t.Parallel()
+	var docs strings.Builder
+	docs.WriteString("{type: Mesh, name: default}\n")
+	for _, namespace := range []string{"on", "off"} {
+		for _, name := range []string{"a", "b"} {
+			fmt.Fprintf(&docs, "---\n{apiVersion: kuma.io/v1alpha1, kind: MeshRetry, metadata: {name: %s, namespace: %q}, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 3}}}]}}\n", name, namespace)
+		}
+		fmt.Fprintf(&docs, "---\n{apiVersion: kuma.io/v1alpha1, kind: Dataplane, metadata: {name: vm, namespace: %q}, spec: {networking: {address: 127.0.0.1, inbound: [{port: 9000, tags: {kuma.io/service: web, kuma.io/protocol: http}}]}}}\n", namespace)
+	}
+	may := func(a web.Access) bool { return a.Subresource == "explain" && a.Namespace == "on" }
+	_, url := inCluster(t, docs.String(), may)
+	get := func(query string) string {
+		code, text := send(t, http.MethodGet, url+"/meshes/default/_status"+query, "", "Authorization", "Bearer one")
+		if code != http.StatusOK || strings.Contains(text, `off`) {
+			t.Errorf("%s: %d %s", query, code, text)
+		}
+		return text
+	}
+	if text := get(""); !strings.Contains(text, `"total":2,"objects":[{"object":"MeshRetry/default/on/a"`) || !strings.Contains(text, `"missing":["vm.on"]`) ||
+		!strings.Contains(text, `"sidecars":{"revision":1,"total":1,`) || !strings.Contains(text, "get dataplanes/explain") {
+		t.Errorf("all: %s", text)
+	}
+	if text := get("?size=1&offset=1"); strings.Contains(text, `on/a`) || !strings.Contains(text, `"object":"MeshRetry/default/on/b"`) {
+		t.Errorf("a page: %s", text)
+	}
+	if code, text := send(t, http.MethodGet, url+"/meshes/default/dataplanes/vm.on/_explain", "", "Authorization", "Bearer one"); code != http.StatusOK || !strings.Contains(text, `{"dataplane":"vm.on"`) {
+		t.Errorf("explain: %d %s", code, text)
+	}
+	none, url := inCluster(t, docs.String(), func(web.Access) bool { return false })
+	if code, text := send(t, http.MethodGet, url+"/meshes/default/_status", "", "Authorization", "Bearer one"); code != http.StatusOK || strings.Contains(text, `vm.`) || strings.Contains(text, "MeshRetry/") || len(none.asked) != 3 {
+		t.Errorf("who sees nothing: %d questions, %d %s", len(none.asked), code, text)
+	}
+	_, url = inCluster(t, docs.String(), func(a web.Access) bool { return a.Resource == "meshes" })
+	if code, text := send(t, http.MethodGet, url+"/meshes/default/_status", "", "Authorization", "Bearer one"); code != http.StatusOK || !strings.Contains(text, `"total":4,"objects"`) || !strings.Contains(text, `"vm.off"`) {
+		t.Errorf("who sees all: %d %s", code, text)
+	}
+}
+
 // TestPreviewsTellMembersOfTheirOwn: of what is stored for previews those documents alone take
 // part in a plan that who asks may get.
 func TestPreviewsTellMembersOfTheirOwn(t *testing.T) {

@@ -3,7 +3,9 @@ package web
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -188,14 +190,42 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	if q.Get(statusSize.name) == "" {
 		part.Size = 0
 	}
+	notes, err := s.seenOf(r.Context(), m, mesh, &part)
+	if err != nil {
+		return err
+	}
 	o := inspect.OverviewPart(m, mesh, s.Sidecars.Sidecars(), part, s.Config.Problems()...)
 	if end := part.Offset + len(o.Objects); len(o.Objects) > 0 && end < o.Total {
 		next := nextPage(r, end)
 		o.Next = &next
 	}
-	o.Notes = s.notKnown()
+	o.Notes = append(s.notKnown(), notes...)
 	answer(w, http.StatusOK, o)
 	return nil
+}
+
+// seenOf cuts a part of the status of a mesh to the namespaces of which who asks is told. Its
+// notes say of which that is not known.
+func (s *server) seenOf(ctx context.Context, m *resolve.Reader, mesh string, part *inspect.Part) ([]api.Note, error) {
+	v, isCut := ctx.Value(visibleKey{}).(visible)
+	if !isCut {
+		return nil, nil
+	}
+	there := map[string]bool{}
+	for o := range m.Attachable(mesh) {
+		there[o.Namespace] = true
+	}
+	for o := range m.Snapshot().Of(api.KindDataplane, mesh) {
+		there[o.Namespace] = true
+	}
+	delete(there, "")
+	sees, said, err := v.namespaces(ctx, slices.Collect(maps.Keys(there)))
+	part.Sees = func(namespace string) bool { return sees[namespace] }
+	notes := []api.Note{{Severity: api.Info, Code: "Cut", Message: "only what is in namespaces of which you may get dataplanes/explain is told"}}
+	for _, text := range said {
+		notes = append(notes, api.Note{Severity: api.Info, Code: "Cut", Message: text})
+	}
+	return notes, err
 }
 
 // notKnown are the notes about what is not known now.

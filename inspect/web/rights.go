@@ -60,15 +60,15 @@ func (s *server) permitted(pattern string, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return nil
 		}
-		want, cut := s.access(path, r)
+		want, part := s.access(path, r)
 		may, err := u.may(r.Context(), want)
 		switch {
 		case err != nil:
 			return problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
-		case !may && !cut:
+		case !may && part == (Access{}):
 			return s.lacks(u, want)
 		case !may:
-			r = r.WithContext(context.WithValue(r.Context(), visibleKey{}, visible{u, want}))
+			r = r.WithContext(context.WithValue(r.Context(), visibleKey{}, visible{u, part}))
 		}
 		next.ServeHTTP(w, r)
 		return nil
@@ -90,8 +90,23 @@ func (s *server) lacks(u user, want Access) error {
 	return problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " may not " + what + " in " + where + "; ask for a role that allows it, such as weft-view"}
 }
 
-// access is what a path needs. A list that may be cut to namespaces says so.
-func (s *server) access(path string, r *http.Request) (want Access, cut bool) {
+// access is what a path needs. Of an answer that may be cut to namespaces it says what each of
+// them needs; else part is empty.
+func (s *server) access(path string, r *http.Request) (want, part Access) {
+	want, cut := s.accessTo(path, r)
+	switch {
+	case path == "/meshes/{mesh}/_status":
+		dataplanes, _ := s.Catalog.Type(api.KindDataplane)
+		part = Access{Verb: "get", Group: groupOf(dataplanes), Resource: dataplanes.Plural, Subresource: "explain"}
+	case cut:
+		part = want
+	}
+	return want, part
+}
+
+// accessTo is what a path needs to be answered as a whole, and whether who has that in some
+// namespaces alone is told of those.
+func (s *server) accessTo(path string, r *http.Request) (want Access, cut bool) {
 	of := func(t api.Type, verb, subresource string, ref api.Ref) Access {
 		return Access{Verb: verb, Group: groupOf(t), Resource: t.Plural, Subresource: subresource, Namespace: ref.Namespace, Name: ref.Name}
 	}
