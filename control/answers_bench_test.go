@@ -18,8 +18,9 @@ import (
 )
 
 // answered are requests for every answer of the inspect API, by endpoint, in the mesh of
-// package worlds: dp-5 calls 20 services, wide calls 1,000. A row that costs on purpose is
-// beside the one that its clients use.
+// package worlds: dp-5 calls 20 services, wide calls 1,000. A row that asks for everything at
+// once, of which the text alone is megabytes, is called whole and stands beside the one that
+// screens and commands ask; GET …/_rules is that of Kuma's shape (docs/decisions.md).
 var answered = map[string]string{
 	"GET /": "/", "GET /_resources": "/_resources", "GET /policies": "/policies", "GET /config": "/config", "GET /who-am-i": "/who-am-i", "GET /metrics": "/metrics",
 	"GET /_openapi.json": "/_openapi.json", "GET /_schemas/{kind}": "/_schemas/MeshRetry.json", "GET /healthz": "/healthz", "GET /readyz": "/readyz",
@@ -29,7 +30,7 @@ var answered = map[string]string{
 	"GET /meshes": "/meshes", "GET /meshes/{mesh}": "/meshes/default", "GET /{plural}": "/meshretries", "GET /{plural} by label": "/dataplanes?filter[labels.app]=svc-5", "GET /{plural}/{name}": "/hostnamegenerators/local",
 	"GET /meshes/{mesh}/{plural}": "/meshes/default/meshservices", "GET /meshes/{mesh}/{plural} of policies": "/meshes/default/meshretries?size=1000", "GET /meshes/{mesh}/{plural}/{name}": "/meshes/default/meshretries/retry-5-1", "GET /_kri/{kri}": "/_kri/kri_mr_default_default__retry-5-1_",
 	"GET /zones/_overview": "/zones/_overview", "GET /zoneingresses/_overview": "/zoneingresses/_overview", "GET /zoneegresses/_overview": "/zoneegresses/_overview",
-	"GET /meshes/{mesh}/dataplanes/_overview": "/meshes/default/dataplanes/_overview", "GET /dataplanes/_overview": "/dataplanes/_overview?offset=9000", "GET /meshes/{mesh}/dataplanes+insights": "/meshes/default/dataplanes+insights?size=1000",
+	"GET /meshes/{mesh}/dataplanes/_overview": "/meshes/default/dataplanes/_overview", "GET /dataplanes/_overview": "/dataplanes/_overview?offset=9000", "GET /meshes/{mesh}/dataplanes+insights": "/meshes/default/dataplanes+insights", "GET /meshes/{mesh}/dataplanes+insights whole": "/meshes/default/dataplanes+insights?size=1000",
 	"GET /meshes/{mesh}/dataplanes/{name}/_overview": "/meshes/default/dataplanes/dp-5/_overview", "GET /meshes/{mesh}/dataplanes+insights/{name}": "/meshes/default/dataplanes+insights/dp-5",
 	"GET /meshes/{mesh}/_sidecars": "/meshes/default/_sidecars", "GET /meshes/{mesh}/_sidecars by state": "/meshes/default/_sidecars?state=refusing", "GET /meshes/{mesh}/_sidecars by tag": "/meshes/default/_sidecars?tag=kuma.io/service:svc-99",
 	"GET /meshes/{mesh}/{plural}/{name}/_dataplanes":           "/meshes/default/meshservices/svc-5/_dataplanes",
@@ -38,9 +39,9 @@ var answered = map[string]string{
 	"GET /meshes/{mesh}/{plural}/{name}/dataplanes":            "/meshes/default/meshretries/everybody/dataplanes",
 	"GET /meshes/{mesh}/{plural}/{name}/_explain":              "/meshes/default/meshretries/retry-5-1/_explain",
 	"GET /meshes/{mesh}/{plural}/{name}/_explain of everybody": "/meshes/default/meshretries/everybody/_explain",
-	"GET /meshes/{mesh}/dataplanes/{name}/_rules":              "/meshes/default/dataplanes/dp-5/_rules", "GET /meshes/{mesh}/dataplanes/{name}/_rules wide": "/meshes/default/dataplanes/wide/_rules",
-	"GET /meshes/{mesh}/dataplanes/{name}/rules": "/meshes/default/dataplanes/dp-5/rules", "GET /meshes/{mesh}/dataplanes/{name}/rules wide": "/meshes/default/dataplanes/wide/rules",
-	"GET /meshes/{mesh}/dataplanes/{name}/policies": "/meshes/default/dataplanes/dp-5/policies", "GET /meshes/{mesh}/dataplanes/{name}/policies wide": "/meshes/default/dataplanes/wide/policies",
+	"GET /meshes/{mesh}/dataplanes/{name}/_rules":              "/meshes/default/dataplanes/dp-5/_rules", "GET /meshes/{mesh}/dataplanes/{name}/_rules wide whole": "/meshes/default/dataplanes/wide/_rules",
+	"GET /meshes/{mesh}/dataplanes/{name}/rules": "/meshes/default/dataplanes/dp-5/rules", "GET /meshes/{mesh}/dataplanes/{name}/rules wide whole": "/meshes/default/dataplanes/wide/rules",
+	"GET /meshes/{mesh}/dataplanes/{name}/policies": "/meshes/default/dataplanes/dp-5/policies", "GET /meshes/{mesh}/dataplanes/{name}/policies wide whole": "/meshes/default/dataplanes/wide/policies",
 	"GET /meshes/{mesh}/dataplanes/{name}/_layout": "/meshes/default/dataplanes/dp-5/_layout", "GET /meshes/{mesh}/dataplanes/{name}/_layout wide": "/meshes/default/dataplanes/wide/_layout",
 	"GET /meshes/{mesh}/dataplanes/{name}/_policies":                                  "/meshes/default/dataplanes/dp-5/_policies",
 	"GET /meshes/{mesh}/dataplanes/{name}/_inbounds/{kri}/_policies":                  "/meshes/default/dataplanes/dp-5/_inbounds/kri_dp_default_default__dp-5_main/_policies",
@@ -48,8 +49,8 @@ var answered = map[string]string{
 	"GET /meshes/{mesh}/dataplanes/{name}/_outbounds/{kri}/_routes":                   "/meshes/default/dataplanes/dp-5/_outbounds/kri_msvc_default_default__svc-6_8080/_routes",
 	"GET /meshes/{mesh}/dataplanes/{name}/_outbounds/{kri}/_routes/{route}/_policies": "/meshes/default/dataplanes/dp-5/_outbounds/kri_msvc_default_default__svc-6_8080/_routes/kri_mhttpr_default_default__route-6-1_/_policies",
 	"GET /meshes/{mesh}/dataplanes/{name}/_config":                                    "/meshes/default/dataplanes/dp-5/_config", "GET /meshes/{mesh}/dataplanes/{name}/_config shadow": "/meshes/default/dataplanes/dp-5/_config?shadow=true&include=diff",
-	"GET /meshes/{mesh}/dataplanes/{name}/_explain": "/meshes/default/dataplanes/dp-5/_explain", "GET /meshes/{mesh}/dataplanes/{name}/_explain wide": "/meshes/default/dataplanes/wide/_explain",
-	"GET /meshes/{mesh}/dataplanes/{name}/_explain brief": "/meshes/default/dataplanes/wide/_explain?brief=true", "GET /meshes/{mesh}/dataplanes/{name}/_explain to": "/meshes/default/dataplanes/wide/_explain?to=svc-7",
+	"GET /meshes/{mesh}/dataplanes/{name}/_explain": "/meshes/default/dataplanes/dp-5/_explain", "GET /meshes/{mesh}/dataplanes/{name}/_explain wide whole": "/meshes/default/dataplanes/wide/_explain",
+	"GET /meshes/{mesh}/dataplanes/{name}/_explain brief": "/meshes/default/dataplanes/dp-5/_explain?brief=true", "GET /meshes/{mesh}/dataplanes/{name}/_explain brief wide whole": "/meshes/default/dataplanes/wide/_explain?brief=true", "GET /meshes/{mesh}/dataplanes/{name}/_explain to": "/meshes/default/dataplanes/wide/_explain?to=svc-7",
 	"GET /meshes/{mesh}/dataplanes/{name}/xds": "/meshes/default/dataplanes/dp-5/xds",
 	"GET /meshes/{mesh}/_status":               "/meshes/default/_status?size=100", "GET /meshes/{mesh}/_status whole": "/meshes/default/_status", "GET /_problems": "/_problems",
 	"GET /meshes/{mesh}/_permissions":                 "/meshes/default/_permissions",

@@ -4,7 +4,12 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -48,4 +53,32 @@ func (p *Plane) Reported(name string) bool {
 func (p *Plane) Phase() (phase, signs string) {
 	s, _, _ := p.keeper.State(api.Ref{Kind: api.KindMesh, Name: api.DefaultMesh})
 	return string(s.Phase), s.Signer()
+}
+
+// CensusDiffers says where what is kept of a mesh is not what is counted anew; empty where nowhere.
+func (p *Plane) CensusDiffers(mesh string) string {
+	q, catalog := p.loop.current.Load().Reader(nil), p.settings.Catalog()
+	s, all := q.Snapshot(), p.sidecars().Sidecars()
+	of, _ := s.Get(api.Ref{Kind: api.KindMesh, Name: mesh})
+	insight, services := kuma.InsightsOf(catalog, s, of, func(ref api.Ref) kuma.Seen {
+		x, _ := p.sidecars().Sidecar(ref)
+		return kuma.SeenOf(&x)
+	})
+	states := map[inspect.State]int{}
+	for o := range s.Of(api.KindDataplane, mesh) {
+		x, _ := p.sidecars().Sidecar(o.Ref)
+		states[x.State()]++
+	}
+	c := p.loop.census
+	kept, keptServices := c.Insights(catalog, s, of)
+	counts, _ := c.States(s, mesh, "")
+	return cmp.Diff([]any{inspect.SyncOf(q, mesh, all), insight, services, states, inspect.Problems(q, all, nil)},
+		[]any{c.Sync(q, mesh), kept, keptServices, counts, inspect.Problems(q, c.Troubled(), nil)}, cmpopts.EquateEmpty())
+}
+
+// Looked is how many dataplanes the census has looked at.
+func (p *Plane) Looked() int {
+	p.loop.census.mu.Lock()
+	defer p.loop.census.mu.Unlock()
+	return p.loop.census.looked
 }

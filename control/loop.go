@@ -32,6 +32,7 @@ type loop struct {
 	publish func(*resolve.Model, resolve.Affected)
 
 	current atomic.Pointer[resolve.Model]
+	census  *census // nil: nothing is kept
 
 	stepping sync.Mutex // one step after the other
 	mu       sync.Mutex
@@ -100,7 +101,7 @@ func (l *loop) step(m *resolve.Model, s *api.Snapshot, changes []api.Change) {
 	next, affected := m.Update(s, changes)
 	l.warn(m, next)
 	l.observe.resolved(span, s.Revision(), affected, time.Since(started))
-	l.take(next, affected)
+	l.take(next, affected, changes)
 }
 
 // tell resolves what is known at run time, of which no store has anything.
@@ -110,14 +111,14 @@ func (l *loop) tell(changes []api.Change) {
 	m := l.current.Load()
 	next, affected := m.Update(m.Written(), changes)
 	l.warn(m, next)
-	l.take(next, affected)
+	l.take(next, affected, changes)
 }
 
 // take makes a model current.
-func (l *loop) take(next *resolve.Model, affected resolve.Affected) {
+func (l *loop) take(next *resolve.Model, affected resolve.Affected, changes []api.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.current.Store(next)
+	l.census.during(func() { l.current.Store(next) }, append(dataplanes(changes), affected.Dataplanes...)...)
 	close(l.advanced)
 	l.advanced = make(chan struct{})
 	if l.pending.affected == nil {
@@ -131,6 +132,16 @@ func (l *loop) take(next *resolve.Model, affected resolve.Affected) {
 	case l.wake <- struct{}{}:
 	default:
 	}
+}
+
+// dataplanes are those among the objects of changes.
+func dataplanes(changes []api.Change) (out []api.Ref) {
+	for _, c := range changes {
+		if ref := c.Ref(); ref.Kind == api.KindDataplane {
+			out = append(out, ref)
+		}
+	}
+	return out
 }
 
 // warn logs the bugs that next meets and m did not.
@@ -181,6 +192,7 @@ func (l *loop) send() time.Duration {
 	l.mu.Lock()
 	l.sending = batch{}
 	l.mu.Unlock()
+	l.census.mark(refs...) // who waited does no more
 	l.observe.handed(b.model.Snapshot().Revision(), len(refs), took)
 	return took
 }

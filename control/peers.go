@@ -39,7 +39,11 @@ func (p *Plane) joinPeers() {
 			}
 			return ref
 		},
-		Changed:       func() { p.observe.stirred.Add(1) },
+		Settled: p.loop.census.markAll,
+		Changed: func() {
+			p.observe.stirred.Add(1)
+			p.loop.census.markAll()
+		},
 		Authenticator: authenticating{identity.NewPeers(p.reviewer, p.cfg.Namespace, webhook.ServiceName)},
 		TLS: func() *tls.Config {
 			ca, _ := p.roots.PEM()
@@ -58,6 +62,7 @@ func (p *Plane) joinPeers() {
 func (p *Plane) tellPeers(m *resolve.Model, affected resolve.Affected) {
 	if p.peers != nil {
 		p.peers.Published(m, m.Snapshot().Revision(), affected.Dataplanes)
+		p.loop.census.markAll() // whose sidecars follow elsewhere may be said of others too
 	}
 }
 

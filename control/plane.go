@@ -191,6 +191,13 @@ func (p *Plane) compose() error {
 			p.observe.onStir = both(p.peers.Stirred, func(dp api.Ref) { p.insights.stir(dp) })
 		}
 	}
+	before := p.observe.onStir
+	p.observe.onStir = func(dp api.Ref) {
+		if before != nil {
+			before(dp)
+		}
+		p.loop.census.mark(dp)
+	}
 	p.attach(agents)
 	connected := func(ref api.Ref) bool {
 		s, ok := p.ads.Status(ref)
@@ -206,6 +213,7 @@ func (p *Plane) compose() error {
 		p.ephemerals.left(peer.Dataplane)
 		p.returning.left(peer.Dataplane)
 	}
+	p.loop.census = newCensus(p.loop, p.sidecars())
 	p.joinPeers()
 	p.measure()
 	handler, err := p.webHandler(keys)

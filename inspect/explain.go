@@ -130,17 +130,20 @@ func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
 		return Explanation{}, err
 	}
 	e := Explanation{Dataplane: r.Ref.FullName(), Revision: m.Snapshot().Revision(), Identity: identityOf(r), Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
-	var have []string
 	var shown []*resolve.Outbound
 	var notes noteSet
+	asked := addressOf(to)
 	for _, o := range r.Outbounds {
-		have = append(have, o.Destination.ID)
-		if to == "" || calls(o, to) {
+		if to == "" || asked.names(o) {
 			shown = append(shown, o)
 			attempt(r, &notes, func() { e.Outbounds = append(e.Outbounds, outbound(r, o)) })
 		}
 	}
 	if len(shown) == 0 && to != "" {
+		var have []string
+		for _, o := range r.Outbounds {
+			have = append(have, o.Destination.ID)
+		}
 		return e, NotFound("outbound of "+r.Ref.FullName()+" to", to, have)
 	}
 	for _, x := range r.Edges {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,6 +47,36 @@ type Sidecar struct {
 // held reports whether something keeps the sidecar from its configuration now:
 // a note may outlive its cause.
 func (s *Sidecar) held() bool { return s.Connected && !s.InSync && s.Note != "" }
+
+// State is how far a dataplane follows.
+type State string
+
+// The states, from the worst.
+const (
+	StateRefusing State = "refusing" // its Envoy did not take what it was sent
+	StateHeld     State = "held"     // something keeps it from its configuration
+	StateMissing  State = "missing"  // it is not connected
+	StateBehind   State = "behind"   // it has not confirmed yet what it was sent
+	StateInSync   State = "in sync"
+)
+
+// State is how far the sidecar follows.
+func (s *Sidecar) State() State {
+	switch {
+	case !s.Connected:
+		return StateMissing
+	case s.Refusal != nil:
+		return StateRefusing
+	case s.InSync:
+		return StateInSync
+	case s.Note != "":
+		return StateHeld
+	}
+	return StateBehind
+}
+
+// Troubled reports whether something is wrong with the sidecar, so that Problems tells of it.
+func (s *Sidecar) Troubled() bool { return s.Refusal != nil || s.held() }
 
 // Refusal is what an Envoy did not take.
 type Refusal struct {
@@ -85,17 +116,31 @@ func Dataplane(m *resolve.Reader, dp api.Ref) (*resolve.Resolved, error) {
 	return nil, NotFound("dataplane", dp.FullName(), have)
 }
 
-// calls reports whether to names the outbound o: its destination's id or one of
-// its names, alone or with the port of the listener or of the service.
-func calls(o *resolve.Outbound, to string) bool {
-	d := o.Destination
-	if to == d.ID || to == d.Name || slices.Contains(d.Hostnames, to) {
-		return true
-	}
-	for _, name := range append([]string{d.Name, d.ID}, d.Hostnames...) {
-		if to == fmt.Sprintf("%s:%d", name, o.Port) || d.Port != 0 && to == fmt.Sprintf("%s:%d", name, d.Port) {
-			return true
+// address is what names an outbound: a name, or a name and a port.
+type address struct {
+	text, name string
+	port       uint32 // 0 where there is none
+}
+
+func addressOf(text string) address {
+	a := address{text: text}
+	if at := strings.LastIndexByte(text, ':'); at >= 0 {
+		if port, err := strconv.ParseUint(text[at+1:], 10, 32); err == nil && strconv.FormatUint(port, 10) == text[at+1:] {
+			a.name, a.port = text[:at], uint32(port)
 		}
 	}
-	return to == fmt.Sprintf("%s:%d", o.Address, o.Port)
+	return a
+}
+
+// names reports whether it names the outbound o: its destination's id or one of
+// its names, alone or with the port of the listener or of the service.
+func (a address) names(o *resolve.Outbound) bool {
+	d := o.Destination
+	if a.text == d.ID || a.text == d.Name || slices.Contains(d.Hostnames, a.text) {
+		return true
+	}
+	if a.port == 0 || a.port != o.Port && a.port != d.Port {
+		return false
+	}
+	return a.name == d.Name || a.name == d.ID || slices.Contains(d.Hostnames, a.name) || a.name == o.Address && a.port == o.Port
 }

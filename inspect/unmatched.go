@@ -30,19 +30,26 @@ const maxUnmatched = 200
 // unmatched lists, in the order of refs, the policies and routes of r's mesh that
 // take no part in what is shown of it, and counts all of them.
 func unmatched(m *resolve.Reader, r *resolve.Resolved, shown []*resolve.Outbound) (list []Unmatched, total int) {
-	list = []Unmatched{}
-	here := r.Objects()
+	here := r.ObjectSet()
 	matched := here
 	if len(shown) < len(r.Outbounds) {
-		matched = r.Objects(shown...)
+		matched = r.ObjectSet(shown...)
 	}
-	for o := range m.Attachable(r.Ref.Mesh) {
-		if among(matched, o.Ref) || beside(m, o.Kind) {
-			continue
+	counts := func(kind string) bool { return !beside(m, kind) }
+	total = m.CountAttachable(r.Ref.Mesh, counts)
+	for ref := range matched {
+		if o, ok := m.Snapshot().Get(ref); ok && ref.Mesh == r.Ref.Mesh && isAttachable(m, o) && counts(ref.Kind) {
+			total--
 		}
-		if total++; total <= maxUnmatched {
+	}
+	list = make([]Unmatched, 0, min(total, maxUnmatched))
+	for o := range m.Attachable(r.Ref.Mesh) {
+		if len(list) == cap(list) {
+			break
+		}
+		if !matched[o.Ref] && counts(o.Kind) {
 			x := Unmatched{Object: o.Ref.String(), Ref: o.Ref}
-			x.Code, x.Reason = absence(m, o, r, among(here, o.Ref))
+			x.Code, x.Reason = absence(m, o, r, here[o.Ref])
 			list = append(list, x)
 		}
 	}
@@ -54,12 +61,6 @@ func unmatched(m *resolve.Reader, r *resolve.Resolved, shown []*resolve.Outbound
 func beside(m *resolve.Reader, kind string) bool {
 	d := m.Dialect(kind)
 	return d != nil && slices.ContainsFunc(d.Types, func(t api.Type) bool { return t.Name == kind && t.Reported })
-}
-
-// among reports whether ref is in a sorted list.
-func among(sorted []api.Ref, ref api.Ref) bool {
-	_, found := slices.BinarySearchFunc(sorted, ref, api.Ref.Compare)
-	return found
 }
 
 // maxReasons is how many entries of one object are told of.

@@ -24,6 +24,14 @@ type Entry struct {
 	Acts, Idle uint32        // as in Attachment, at one place at least
 	By         []*api.Origin // who stands in its place, each once
 	Why        string        // why its first field without effect has none
+
+	by map[who]bool // the same as By
+}
+
+// who tells origins apart.
+type who struct {
+	ref   api.Ref
+	field api.Path
 }
 
 // Place is a value that an object is attached to, at one of the dataplanes that
@@ -128,7 +136,11 @@ func (x *Reach) entry(field api.Path) *Entry {
 
 func (e *Entry) add(a *Attachment, p Place) {
 	e.Acts, e.Idle = e.Acts|a.Acts, e.Idle|a.Idle
-	if a.By != nil && !slices.ContainsFunc(e.By, a.By.Same) {
+	if a.By != nil && !e.by[who{a.By.Ref, a.By.Field}] {
+		if e.by == nil {
+			e.by = map[who]bool{}
+		}
+		e.by[who{a.By.Ref, a.By.Field}] = true
 		e.By = append(e.By, a.By)
 	}
 	if a.Idle != 0 && e.Why == "" {

@@ -77,6 +77,16 @@ func (q *Reader) Attachable(mesh string) iter.Seq[*api.Object] {
 	})
 }
 
+// CountAttachable is how many policies and routes of a mesh there are, of those kinds that count.
+func (q *Reader) CountAttachable(mesh string, counts func(kind string) bool) (n int) {
+	for _, kind := range q.attachableKinds() {
+		if counts(kind) {
+			n += q.snapshot.Count(kind, mesh)
+		}
+	}
+	return n
+}
+
 func counted[T any](q *Reader, seq iter.Seq[T]) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for v := range seq {

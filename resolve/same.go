@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -45,11 +46,17 @@ func (r *Resolved) SameFor(ref api.Ref, was *Resolved) bool {
 // Objects are the policies and routes that take part on the dataplane, or only in
 // some of its outbounds and the clusters behind them, sorted; each once.
 func (r *Resolved) Objects(only ...*Outbound) []api.Ref {
-	var refs []api.Ref
+	return slices.SortedFunc(maps.Keys(r.ObjectSet(only...)), api.Ref.Compare)
+}
+
+// ObjectSet is Objects in no order.
+func (r *Resolved) ObjectSet(only ...*Outbound) map[api.Ref]bool {
+	refs := map[api.Ref]bool{}
+	var last *api.Origin // of one that was added: entries of an object come one after the other
 	add := func(list []Attachment) {
 		for i := range list {
-			if ref := list[i].Entry.Ref; len(refs) == 0 || refs[len(refs)-1] != ref {
-				refs = append(refs, ref)
+			if e := list[i].Entry; e != last {
+				last, refs[e.Ref] = e, true
 			}
 		}
 	}
@@ -75,8 +82,7 @@ func (r *Resolved) Objects(only ...*Outbound) []api.Ref {
 			add(c.Attachments())
 		}
 	}
-	slices.SortFunc(refs, api.Ref.Compare)
-	return slices.Compact(refs)
+	return refs
 }
 
 // clusters adds the names of those that o sends to.

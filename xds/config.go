@@ -1,41 +1,39 @@
 package xds
 
 import (
-	"encoding/json"
 	"fmt"
+	"iter"
 
+	secretv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// Config is resources as JSON by type and name, as spec/kuma.md 5.2 has the configuration of a
-// dataplane, in lines. Of secrets it has the names alone.
-func Config(s *State) ([]byte, error) {
-	out := map[string]map[string]any{}
-	for _, list := range [][]*Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints} {
-		for _, r := range list {
-			if out[r.Type] == nil {
-				out[r.Type] = map[string]any{}
+// All yields the resources of all types, each list in its order.
+func (s *State) All() iter.Seq[*Resource] {
+	return func(yield func(*Resource) bool) {
+		for _, list := range [][]*Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints, s.Secrets} {
+			for _, r := range list {
+				if !yield(r) {
+					return
+				}
 			}
-			m, err := r.Any.UnmarshalNew()
-			if err != nil {
-				return nil, fmt.Errorf("print %s: %w", r.Name, err)
-			}
-			text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
-			if err != nil {
-				return nil, fmt.Errorf("print %s: %w", r.Name, err)
-			}
-			out[r.Type][r.Name] = json.RawMessage(text)
 		}
 	}
-	for _, r := range s.Secrets {
-		if out[r.Type] == nil {
-			out[r.Type] = map[string]any{}
-		}
-		out[r.Type][r.Name] = map[string]string{"name": r.Name}
-	}
-	text, err := json.MarshalIndent(out, "", " ")
+}
+
+// Config is the resource as JSON in lines, as spec/kuma.md 5.2 has the configuration of a
+// dataplane. Of a secret it has the name alone.
+func (r *Resource) Config() ([]byte, error) {
+	m, err := r.Any.UnmarshalNew()
 	if err != nil {
-		return nil, fmt.Errorf("print resources: %w", err)
+		return nil, fmt.Errorf("print %s: %w", r.Name, err)
+	}
+	if _, secret := m.(*secretv3.Secret); secret {
+		m = &secretv3.Secret{Name: r.Name}
+	}
+	text, err := protojson.MarshalOptions{UseProtoNames: true, Multiline: true, Indent: " "}.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("print %s: %w", r.Name, err)
 	}
 	return text, nil
 }

@@ -31,23 +31,20 @@ func Dump(s *State) ([]byte, error) {
 	for _, r := range s.Secrets {
 		secrets.DynamicActiveSecrets = append(secrets.DynamicActiveSecrets, &adminv3.SecretsConfigDump_DynamicSecret{Name: r.Name, VersionInfo: r.Version})
 	}
-	out := struct {
-		Weft    map[string]string `json:"weft"`
-		Configs []json.RawMessage `json:"configs"`
-	}{Weft: map[string]string{"source": "sent"}}
-	for _, part := range []proto.Message{clusters, endpoints, listeners, routes, secrets} {
-		text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(Pack(part))
+	text := bytes.NewBufferString(`{"weft":{"source":"sent"},"configs":[`)
+	for i, part := range []proto.Message{clusters, endpoints, listeners, routes, secrets} {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		config, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(Pack(part))
 		if err != nil {
 			return nil, fmt.Errorf("dump what was sent: %w", err)
 		}
-		out.Configs = append(out.Configs, text)
+		text.Write(config)
 	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		return nil, fmt.Errorf("dump what was sent: %w", err)
-	}
+	text.WriteString("]}")
 	var lines bytes.Buffer
-	if err := json.Indent(&lines, text, "", " "); err != nil {
+	if err := json.Indent(&lines, text.Bytes(), "", " "); err != nil {
 		return nil, fmt.Errorf("dump what was sent: %w", err)
 	}
 	return lines.Bytes(), nil

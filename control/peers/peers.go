@@ -37,6 +37,9 @@ type Config struct {
 	Known func(api.Ref) api.Ref
 	// Changed is told whenever a peer has told something of its sidecars.
 	Changed func()
+	// Settled is told when the store has moved, so that the sidecars of peers may be in sync
+	// that were not; nil tells nobody.
+	Settled func()
 	// Authenticator lets peers in, and TLS and Token are how this replica comes to them.
 	Authenticator server.Authenticator
 	TLS           func() *tls.Config

@@ -59,9 +59,13 @@ func (f *follower) rouse() {
 // Moved takes what a publication of the store adds to its position.
 func (r *Replica) Moved(s kube.Step) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.ledger.move(s)
 	r.advance()
+	began := r.ledger.model != nil // else Begin may be to come
+	r.mu.Unlock()
+	if began && r.cfg.Settled != nil {
+		r.cfg.Settled()
+	}
 }
 
 // Published says what holds now, after it was handed to all streams, and which dataplanes it

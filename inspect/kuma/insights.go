@@ -4,12 +4,22 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
 )
 
 // Seen is what is known of the sidecar of a dataplane.
 type Seen struct {
 	Connected    bool
 	Agent, Envoy string // versions; empty where nobody knows
+}
+
+// SeenOf is what insights tell of a sidecar.
+func SeenOf(s *inspect.Sidecar) Seen {
+	out := Seen{Connected: s.Connected, Agent: s.Agent}
+	if s.Client == "envoy" {
+		out.Envoy = s.Version
+	}
+	return out
 }
 
 // Counts are dataplanes by whether they answer. Offline is one without a connected sidecar
@@ -21,15 +31,16 @@ type Counts struct {
 	PartiallyDegraded int `json:"partiallyDegraded,omitempty"`
 }
 
-func (c *Counts) add(state string) {
-	c.Total++
+// add counts by more dataplanes that are in a state.
+func (c *Counts) add(state string, by int) {
+	c.Total += by
 	switch state {
 	case online:
-		c.Online++
+		c.Online += by
 	case offline:
-		c.Offline++
+		c.Offline += by
 	default:
-		c.PartiallyDegraded++
+		c.PartiallyDegraded += by
 	}
 }
 
@@ -94,44 +105,30 @@ type ServiceTotals struct {
 
 // InsightsOf summarises a mesh of s, and its services by name, in one look at each dataplane.
 func InsightsOf(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object, known func(api.Ref) Seen) (MeshInsight, []ServiceInsight) {
-	out := MeshInsight{Type: "MeshInsight", Name: mesh.Name, Created: mesh.Created, Modified: mesh.Modified,
-		Policies: map[string]Total{}, Resources: map[string]Total{}, Versions: Versions{map[string]Counts{}, map[string]Counts{}}}
-	for _, t := range catalog.Types() {
-		n := s.Count(t.Name, mesh.Name)
-		if n == 0 || t.Global {
-			continue
-		}
-		out.Resources[t.Name] = Total{n}
-		if t.Policy {
-			out.Policies[t.Name] = Total{n}
-		}
-	}
-	by := map[string]*Counts{"standard": {}, "gateway": {}, "gatewayBuiltin": {}, "gatewayDelegated": {}}
-	found, agents, envoys := services{}, map[string]*Counts{}, map[string]*Counts{}
+	t := NewTally()
 	for o := range s.Of(api.KindDataplane, mesh.Name) {
-		dp, ok := o.Spec.(*api.Dataplane)
-		if !ok || dp.Networking == nil {
+		if dp, ok := o.Spec.(*api.Dataplane); ok && dp.Networking != nil {
+			t.Add(dp.Networking, known(o.Ref))
+		}
+	}
+	return t.Insights(catalog, s, mesh)
+}
+
+// Insights summarises a mesh of s whose dataplanes are counted, and its services by name.
+func (t *Tally) Insights(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object) (MeshInsight, []ServiceInsight) {
+	out := MeshInsight{Type: "MeshInsight", Name: mesh.Name, Created: mesh.Created, Modified: mesh.Modified, Dataplanes: t.planes, ByType: t.byClass(),
+		Policies: map[string]Total{}, Resources: map[string]Total{}, Versions: Versions{values(t.agents), values(t.envoys)}}
+	for _, k := range catalog.Types() {
+		n := s.Count(k.Name, mesh.Name)
+		if n == 0 || k.Global {
 			continue
 		}
-		seen, class := known(o.Ref), classOf(dp.Networking)
-		is := state(dp.Networking, seen)
-		out.Dataplanes.add(is)
-		by[class].add(is)
-		if class != "standard" {
-			by["gateway"].add(is)
-		}
-		count(agents, seen.Agent, is)
-		count(envoys, seen.Envoy, is)
-		found.add(mesh, dp.Networking, is)
-	}
-	out.ByType = map[string]Counts{}
-	for into, counted := range map[*map[string]Counts]map[string]*Counts{&out.ByType: by, &out.Versions.Agent: agents, &out.Versions.Envoy: envoys} {
-		for name, n := range counted {
-			(*into)[name] = *n
+		out.Resources[k.Name] = Total{n}
+		if k.Policy {
+			out.Policies[k.Name] = Total{n}
 		}
 	}
-	found.external(s, mesh)
-	all := found.sorted()
+	all := t.serviceInsights(s, mesh)
 	for _, x := range all {
 		out.Services.Total++
 		if x.ServiceType == External {
@@ -141,18 +138,6 @@ func InsightsOf(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object, known f
 		}
 	}
 	return out, all
-}
-
-func count(versions map[string]*Counts, version, is string) {
-	if version == "" {
-		return
-	}
-	n := versions[version]
-	if n == nil {
-		n = &Counts{}
-		versions[version] = n
-	}
-	n.add(is)
 }
 
 // classOf is the word for a kind of dataplane.

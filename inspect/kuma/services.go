@@ -34,46 +34,23 @@ type ServiceInsight struct {
 	Zones       []string  `json:"zones"`
 }
 
-// services are those found, by name.
-type services map[string]*ServiceInsight
-
-// add counts a dataplane that is in a state.
-func (found services) add(mesh *api.Object, n *api.Networking, is string) {
-	for name, tags := range servicesOf(n) {
-		x := found[name]
-		if x == nil {
-			x = &ServiceInsight{Type: "ServiceOverview", Mesh: mesh.Name, Name: name, Created: mesh.Created, Modified: mesh.Modified,
-				ServiceType: serviceTypes[classOf(n)], Dataplanes: &Counts{}, AddressPort: name + ".mesh:80", Zones: []string{}}
-			found[name] = x
-		}
-		x.Dataplanes.add(is)
-		if zone := tags["kuma.io/zone"]; zone != "" && !slices.Contains(x.Zones, zone) {
-			x.Zones = append(x.Zones, zone)
-		}
+// serviceInsights are the services of the dataplanes that are counted, and the
+// MeshExternalServices, by name.
+func (t *Tally) serviceInsights(s *api.Snapshot, mesh *api.Object) []ServiceInsight {
+	out := make([]ServiceInsight, 0, len(t.services))
+	for name, x := range t.services {
+		counts := x.counts
+		out = append(out, ServiceInsight{Type: "ServiceOverview", Mesh: mesh.Name, Name: name, Created: mesh.Created, Modified: mesh.Modified,
+			ServiceType: serviceTypes[x.class()], Status: statusOf(&counts), Dataplanes: &counts, AddressPort: name + ".mesh:80", Zones: append([]string{}, slices.Sorted(maps.Keys(x.zones))...)})
 	}
-}
-
-// external adds the MeshExternalServices.
-func (found services) external(s *api.Snapshot, mesh *api.Object) {
 	for o := range s.Of(api.KindMeshExternalService, mesh.Name) {
 		name := o.FullName()
-		if x, ok := o.Spec.(*api.MeshExternalService); ok && x.Match != nil && found[name] == nil {
-			found[name] = &ServiceInsight{Type: "ServiceOverview", Mesh: mesh.Name, Name: name, Created: o.Created, Modified: o.Modified,
-				ServiceType: External, Status: notKnown, AddressPort: name + ".mesh:" + strconv.Itoa(int(x.Match.Port)), Zones: []string{}}
+		if x, ok := o.Spec.(*api.MeshExternalService); ok && x.Match != nil && t.services[name] == nil {
+			out = append(out, ServiceInsight{Type: "ServiceOverview", Mesh: mesh.Name, Name: name, Created: o.Created, Modified: o.Modified,
+				ServiceType: External, Status: notKnown, AddressPort: name + ".mesh:" + strconv.Itoa(int(x.Match.Port)), Zones: []string{}})
 		}
 	}
-}
-
-func (found services) sorted() []ServiceInsight {
-	out := make([]ServiceInsight, 0, len(found))
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		x := found[name]
-		slices.Sort(x.Zones)
-		if x.Dataplanes != nil {
-			x.Status = cmp.Or(x.Status, statusOf(x.Dataplanes))
-		}
-		out = append(out, *x)
-	}
+	slices.SortFunc(out, func(a, b ServiceInsight) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -127,6 +104,6 @@ func Of(status string) Counts {
 	if status == notKnown {
 		return Counts{Total: 1}
 	}
-	c.add(status)
+	c.add(status, 1)
 	return c
 }

@@ -22,6 +22,9 @@ func union[V any](a, b map[string]V) []string {
 
 // inboundsOf is what changes about the ports of a workload.
 func (d *differ) inboundsOf(base Effect, before, after *resolve.Resolved) (out []*entry[Effect]) {
+	if slices.EqualFunc(before.Inbounds, after.Inbounds, func(a, b resolve.InboundUse) bool { return a.Inbound == b.Inbound }) {
+		return nil
+	}
 	was := map[Inbound]*resolve.Inbound{}
 	for _, in := range before.Inbounds {
 		was[*inboundOf(in.Inbound)] = in.Inbound
@@ -82,22 +85,36 @@ func (d *differ) inbound(base Effect, a, b *resolve.Inbound) (out []*entry[Effec
 
 // clustersOf is what changes about the destinations that requests and connections go on to.
 func (d *differ) clustersOf(base Effect, before, after *resolve.Resolved) (out []*entry[Effect]) {
+	if slices.EqualFunc(before.Clusters, after.Clusters, func(a, b resolve.ClusterUse) bool { return a.Cluster.Name == b.Cluster.Name }) {
+		for i, b := range after.Clusters { // as a rule, and most of them are shared
+			out = append(out, d.clusterOf(base, before.Clusters[i], b)...)
+		}
+		return out
+	}
 	was := map[string]resolve.ClusterUse{}
 	for _, u := range before.Clusters {
 		was[u.Cluster.Name] = u
 	}
 	for _, b := range after.Clusters {
-		a, ok := was[b.Cluster.Name]
-		if !ok {
-			continue
+		if a, ok := was[b.Cluster.Name]; ok {
+			out = append(out, d.clusterOf(base, a, b)...)
 		}
-		e := about(base, b.Destination)
-		if a.Cluster != b.Cluster || a.Protocol() != b.Protocol() {
-			out = append(out, d.cluster(e, a, b)...)
-		}
-		if a.Endpoints != b.Endpoints {
-			out = append(out, d.endpointsOf(e, a.Endpoints, b.Endpoints)...)
-		}
+	}
+	return out
+}
+
+// clusterOf is what changes about one of those.
+func (d *differ) clusterOf(base Effect, a, b resolve.ClusterUse) (out []*entry[Effect]) {
+	sameCluster := a.Cluster == b.Cluster && a.Protocol() == b.Protocol()
+	if sameCluster && a.Endpoints == b.Endpoints {
+		return nil
+	}
+	e := about(base, b.Destination)
+	if !sameCluster {
+		out = append(out, d.cluster(e, a, b)...)
+	}
+	if a.Endpoints != b.Endpoints {
+		out = append(out, d.endpointsOf(e, a.Endpoints, b.Endpoints)...)
 	}
 	return out
 }
@@ -159,26 +176,29 @@ func (d *differ) changed(ref api.Ref, before, after *resolve.Resolved) (out []*e
 		is = is.Over(was)
 	}
 	for i, now := range lists(is) {
-		old := map[string]string{}
-		for _, r := range lists(was)[i] {
-			old[r.Name] = r.Version
-		}
-		add := func(r *xds.Resource, action string) {
-			out = append(out, d.resource(Resource{Mesh: ref.Mesh, Type: r.Type[strings.LastIndexByte(r.Type, '.')+1:], Name: r.Name, Action: action}))
-		}
-		for _, r := range now {
-			version, there := old[r.Name]
-			delete(old, r.Name)
-			if !there {
-				add(r, "create")
-			} else if version != r.Version {
-				add(r, "update")
+		out = append(out, d.among(ref.Mesh, lists(was)[i], now)...)
+	}
+	return out
+}
+
+// among are the resources of one type that are others, of lists sorted by name.
+func (d *differ) among(mesh string, old, now []*xds.Resource) (out []*entry[Resource]) {
+	add := func(r *xds.Resource, action string) {
+		out = append(out, d.resource(Resource{Mesh: mesh, Type: r.Type[strings.LastIndexByte(r.Type, '.')+1:], Name: r.Name, Action: action}))
+	}
+	for len(old) > 0 || len(now) > 0 {
+		switch {
+		case len(now) == 0 || len(old) > 0 && old[0].Name < now[0].Name:
+			add(old[0], "delete")
+			old = old[1:]
+		case len(old) == 0 || now[0].Name < old[0].Name:
+			add(now[0], "create")
+			now = now[1:]
+		default:
+			if old[0] != now[0] && old[0].Version != now[0].Version {
+				add(now[0], "update")
 			}
-		}
-		for _, r := range lists(was)[i] {
-			if _, goes := old[r.Name]; goes {
-				add(r, "delete")
-			}
+			old, now = old[1:], now[1:]
 		}
 	}
 	return out

@@ -8,47 +8,31 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// names notes what changes about the names that workloads may call: those of all callers, since
-// a name that comes concerns who has no other change. It is looked at once for all who may
-// call the same; the sidecars of those that answer no DNS are not told.
+// names notes what changes about the names that workloads may call: whose names are others is
+// among those that a step affects. It is looked at once for all who may call the same; the
+// sidecars of those that answer no DNS are not told.
 func (d *differ) names(s Step, affected map[api.Ref]bool) {
-	for _, mesh := range namesMeshes(s) {
-		known := map[[2]string]*entry[Effect]{}
-		for o := range s.After.Snapshot().Of(api.KindDataplane, mesh) {
-			if s.Wanted != nil && !s.Wanted() {
-				return
-			}
-			was, is := s.Before.CallsAs(o.Ref), s.After.CallsAs(o.Ref)
-			if was == "" && is == "" || s.See != nil && !s.See(o.Ref) || !s.Before.Snapshot().Has(o.Ref) {
-				continue
-			}
-			x, seen := known[[2]string{was, is}]
-			if !seen {
-				x = d.namesOf(s, mesh, was, is)
-				known[[2]string{was, is}] = x
-			}
-			if x != nil {
-				x.at(d.number(o.Ref))
-				affected[o.Ref] = true
-			}
+	type pair struct{ mesh, was, is string }
+	known := map[pair]*entry[Effect]{}
+	for _, ref := range s.Affected {
+		if s.Wanted != nil && !s.Wanted() {
+			return
 		}
-	}
-}
-
-// namesMeshes are the meshes in which names may change: all where an object of none does.
-func namesMeshes(s Step) (out []string) {
-	for _, ref := range s.Touched {
-		if mesh := meshOf(ref); mesh != "" {
-			out = append(out, mesh)
+		was, is := s.Before.CallsAs(ref), s.After.CallsAs(ref)
+		if was == "" && is == "" || s.See != nil && !s.See(ref) || !s.Before.Snapshot().Has(ref) || !s.After.Snapshot().Has(ref) {
 			continue
 		}
-		for o := range s.After.Snapshot().OfKind(api.KindDataplane) {
-			out = append(out, o.Mesh)
+		at := pair{ref.Mesh, was, is}
+		x, seen := known[at]
+		if !seen {
+			x = d.namesOf(s, ref.Mesh, was, is)
+			known[at] = x
 		}
-		break
+		if x != nil {
+			x.at(d.number(ref))
+			affected[ref] = true
+		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // namesOf is what changes about the names of those who may call the same; nil where nothing

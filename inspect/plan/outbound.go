@@ -2,6 +2,7 @@ package plan
 
 import (
 	"net"
+	"slices"
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
@@ -21,11 +22,18 @@ type callKey struct {
 	edge bool
 }
 
+func keyOf(o *resolve.Outbound) callKey { return callKey{o.Destination.ID, o.Edge} }
+
+// sameCall reports whether two outbounds are one destination at one address.
+func sameCall(a, b *resolve.Outbound) bool {
+	return a == b || keyOf(a) == keyOf(b) && a.Address == b.Address && a.Port == b.Port
+}
+
 // calls are the destinations of a dataplane, in the order of their first listeners.
 func calls(r *resolve.Resolved) (map[callKey]*called, []callKey) {
 	found, order := map[callKey]*called{}, []callKey(nil)
 	for _, o := range r.Outbounds {
-		key := callKey{o.Destination.ID, o.Edge}
+		key := keyOf(o)
 		if found[key] == nil {
 			found[key] = &called{Outbound: o}
 			order = append(order, key)
@@ -38,6 +46,15 @@ func calls(r *resolve.Resolved) (map[callKey]*called, []callKey) {
 
 // outboundsOf is what changes about the destinations that a dataplane calls.
 func (d *differ) outboundsOf(base Effect, before, after *resolve.Resolved) (out []*entry[Effect]) {
+	if slices.EqualFunc(before.Outbounds, after.Outbounds, sameCall) { // as a rule, and most of them are shared
+		for i, b := range after.Outbounds {
+			a := before.Outbounds[i]
+			if a != b && !slices.ContainsFunc(after.Outbounds[:i], func(o *resolve.Outbound) bool { return keyOf(o) == keyOf(b) }) {
+				out = append(out, d.outbound(about(base, b.Destination), a, b)...)
+			}
+		}
+		return out
+	}
 	was, order := calls(before)
 	is, newer := calls(after)
 	for _, key := range order {

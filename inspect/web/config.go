@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -35,8 +36,8 @@ type patchOperation struct {
 
 // dataplaneConfigText is dataplaneConfig as it is written.
 type dataplaneConfigText struct {
-	XDS  json.RawMessage  `json:"xds"`
-	Diff *json.RawMessage `json:"diff,omitempty"`
+	XDS  map[string]map[string]json.RawMessage `json:"xds"`
+	Diff *json.RawMessage                      `json:"diff,omitempty"`
 }
 
 var (
@@ -62,41 +63,108 @@ func (s *server) dataplaneConfig(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return unknown(err)
 	}
-	out := dataplaneConfigText{XDS: now}
+	shown := now
 	if shadow {
 		step := plan.WithShadow(m, ref.Mesh)
-		if out.XDS, err = s.configOf(s.readerOf(step.After, func() bool { return r.Context().Err() != nil }), ref); err != nil {
+		if shown, err = s.configOf(s.readerOf(step.After, func() bool { return r.Context().Err() != nil }), ref); err != nil {
 			return unknown(err)
 		}
 	}
+	p := printer{}
+	out := dataplaneConfigText{XDS: p.texts(shown)}
 	if wanted == "diff" {
-		patch, err := patchOf(now, out.XDS)
+		patch, err := patchOf(p.texts(now.beside(shown)), p.texts(shown.beside(now)))
 		if err != nil {
 			return err
 		}
 		out.Diff = &patch
 	}
+	if p.err != nil {
+		return p.err
+	}
 	answer(w, http.StatusOK, out)
 	return nil
 }
 
-// configOf is the configuration of a dataplane by a model, without secrets.
-func (s *server) configOf(m *resolve.Reader, ref api.Ref) (json.RawMessage, error) {
+// resources are the configuration of an Envoy, by type URL and name.
+type resources map[string]map[string]*xds.Resource
+
+// configOf is the configuration of a dataplane by a model.
+func (s *server) configOf(m *resolve.Reader, ref api.Ref) (resources, error) {
 	r, err := inspect.Dataplane(m, ref)
 	if err != nil {
 		return nil, err
 	}
-	text, err := xds.Config(s.Renderer.Render(r))
-	if err != nil {
-		return nil, err
+	out := resources{}
+	for x := range s.Renderer.Render(r).All() {
+		if out[x.Type] == nil {
+			out[x.Type] = map[string]*xds.Resource{}
+		}
+		out[x.Type][x.Name] = x
+	}
+	return out, nil
+}
+
+// beside are the resources that are not the same in other, under all types that there are: what
+// differs between two configurations differs between these, at the same paths.
+func (c resources) beside(other resources) resources {
+	out := resources{}
+	for kind, list := range c {
+		out[kind] = map[string]*xds.Resource{}
+		for name, x := range list {
+			if y := other[kind][name]; y == nil || x.Version != y.Version {
+				out[kind][name] = x
+			}
+		}
+	}
+	return out
+}
+
+// printer prints resources without secrets, each once.
+type printer struct {
+	known map[string]json.RawMessage // by what they are a version of
+	err   error                      // the first
+}
+
+func (p *printer) texts(c resources) map[string]map[string]json.RawMessage {
+	out := make(map[string]map[string]json.RawMessage, len(c))
+	for kind, list := range c {
+		out[kind] = make(map[string]json.RawMessage, len(list))
+		for name, x := range list {
+			out[kind][name] = p.text(x)
+		}
+	}
+	return out
+}
+
+func (p *printer) text(x *xds.Resource) json.RawMessage {
+	key := x.Type + " " + x.Name + " " + x.Version
+	if text, ok := p.known[key]; ok {
+		return text
 	}
 	var out bytes.Buffer
-	err = attach.Redact(&out, bytes.NewReader(text))
-	return out.Bytes(), err
+	lines, err := x.Config()
+	if err == nil {
+		err = attach.Redact(&out, bytes.NewReader(lines))
+	}
+	p.err = cmp.Or(p.err, err)
+	if p.known == nil {
+		p.known = map[string]json.RawMessage{}
+	}
+	p.known[key] = out.Bytes()
+	return out.Bytes()
 }
 
 // patchOf makes b of a. Kuma's clients know no replace.
-func patchOf(a, b []byte) (json.RawMessage, error) {
+func patchOf(before, after map[string]map[string]json.RawMessage) (json.RawMessage, error) {
+	a, err := json.Marshal(before)
+	if err != nil {
+		return nil, fmt.Errorf("print the configuration: %w", err)
+	}
+	b, err := json.Marshal(after)
+	if err != nil {
+		return nil, fmt.Errorf("print the configuration: %w", err)
+	}
 	patch, err := jsondiff.CompareJSON(a, b, jsondiff.Invertible())
 	if err != nil {
 		return nil, fmt.Errorf("compare configurations: %w", err)

@@ -21,19 +21,6 @@ func (s *server) insightRoutes() []endpoint {
 	}
 }
 
-// seen is what is known of the sidecar of a dataplane.
-func (s *server) seen(ref api.Ref) kuma.Seen {
-	st, ok := s.Sidecars.Sidecar(ref)
-	if !ok {
-		return kuma.Seen{}
-	}
-	out := kuma.Seen{Connected: st.Connected, Agent: st.Agent}
-	if st.Client == "envoy" {
-		out.Envoy = st.Version
-	}
-	return out
-}
-
 // pageOf is the part of all that the query asks for, by size, offset and a part of the name.
 func pageOf[T any](r *http.Request, all []T, name func(T) string) (paged[T], error) {
 	sel, err := selectionOf(r.URL.Query())
@@ -54,7 +41,7 @@ func (s *server) meshInsights(w http.ResponseWriter, r *http.Request) error {
 	snapshot := s.there(r.Context(), api.KindDataplane)
 	all := []kuma.MeshInsight{}
 	for mesh := range snapshot.OfKind(api.KindMesh) {
-		insight, _ := kuma.InsightsOf(s.Catalog, snapshot, mesh, s.seen)
+		insight, _ := s.Census.Insights(s.Catalog, snapshot, mesh)
 		all = append(all, insight)
 	}
 	p, err := pageOf(r, all, func(x kuma.MeshInsight) string { return x.Name })
@@ -67,7 +54,7 @@ func (s *server) meshInsight(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return missing()
 	}
-	insight, _ := kuma.InsightsOf(s.Catalog, snapshot, mesh, s.seen)
+	insight, _ := s.Census.Insights(s.Catalog, snapshot, mesh)
 	answer(w, http.StatusOK, insight)
 	return nil
 }
@@ -82,7 +69,7 @@ func (s *server) services(r *http.Request) ([]kuma.ServiceInsight, error) {
 	if !ok {
 		return nil, missing()
 	}
-	_, all := kuma.InsightsOf(s.Catalog, snapshot, mesh, s.seen)
+	_, all := s.Census.Insights(s.Catalog, snapshot, mesh)
 	return all, nil
 }
 
@@ -167,7 +154,7 @@ func (s *server) globalInsight(w http.ResponseWriter, r *http.Request) error {
 	planes := map[string]*counts{"standard": {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
 	services := map[string]*counts{kuma.Internal: {}, kuma.External: {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
 	for mesh := range snapshot.OfKind(api.KindMesh) {
-		insight, all := kuma.InsightsOf(s.Catalog, snapshot, mesh, s.seen)
+		insight, all := s.Census.Insights(s.Catalog, snapshot, mesh)
 		for class, n := range insight.ByType {
 			if planes[class] != nil {
 				planes[class].add(n)

@@ -89,7 +89,7 @@ var knownTypes = map[reflect.Type]schema{
 	reflect.TypeFor[api.Severity]():      oneOf(string(api.Error), string(api.Warning), string(api.Info)),
 	reflect.TypeFor[store.Action]():      oneOf(string(store.Created), string(store.Updated), string(store.Unchanged), string(store.Deleted), string(store.Missing)),
 	reflect.TypeFor[sim.Outcome]():       oneOf(string(sim.Forward), string(sim.Redirect), string(sim.Respond), string(sim.Passthrough), string(sim.Close), string(sim.Reset)),
-	reflect.TypeFor[sidecarState]():      oneOf(string(refusing), string(held), string(unseen), string(behind), string(inSync)),
+	reflect.TypeFor[inspect.State]():     oneOf("refusing", "held", "missing", "behind", "in sync"),
 	reflect.TypeFor[plan.AccessChange](): oneOf(string(plan.Widens), string(plan.Both), string(plan.MayWiden), string(plan.Narrows)),
 	reflect.TypeFor[sim.Headers]():       jsonschema.MapOf(jsonschema.Text()),
 	reflect.TypeFor[Document]():          jsonschema.RefTo("Document"),

@@ -194,7 +194,12 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	o := inspect.OverviewPart(m, mesh, s.Sidecars.Sidecars(), part, s.Config.Problems()...)
+	var o inspect.Overview
+	if part.Sees == nil {
+		o = inspect.OverviewWith(m, mesh, s.Census.Sync(m, mesh), s.Sidecars.Sidecar, part, s.Config.Problems()...)
+	} else {
+		o = inspect.OverviewPart(m, mesh, s.Sidecars.Sidecars(), part, s.Config.Problems()...)
+	}
 	if end := part.Offset + len(o.Objects); len(o.Objects) > 0 && end < o.Total {
 		next := nextPage(r, end)
 		o.Next = &next
@@ -241,7 +246,7 @@ func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	owners := inspect.Problems(m, s.Sidecars.Sidecars(), s.Config.Problems())
+	owners := inspect.Problems(m, s.Census.Troubled(), s.Config.Problems())
 	total := 0
 	for _, o := range owners {
 		total += len(o.Problems)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"net/http"
 	"reflect"
@@ -11,51 +12,42 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/jsonschema"
 	"github.com/weftmesh/weft/inspect"
 )
 
 // sidecarRow is one dataplane of GET /meshes/{mesh}/_sidecars: what a list of very many shows.
 type sidecarRow struct {
-	Name     string       `json:"name"`     // NAME, or NAME.NAMESPACE
-	Services []string     `json:"services"` // of its inbounds
-	State    sidecarState `json:"state"`
-	Acked    uint64       `json:"acked"` // the revision that it has confirmed
-	Since    *time.Time   `json:"since,omitempty"`
-	Version  string       `json:"version,omitempty"` // of its Envoy
-	Message  string       `json:"message,omitempty"` // what keeps it from its configuration
+	Name string `json:"name"` // NAME, or NAME.NAMESPACE
+	// Namespace is the one that Name ends with; empty for none.
+	Namespace string        `json:"namespace,omitempty"`
+	Services  []string      `json:"services"` // of its inbounds
+	State     inspect.State `json:"state"`
+	Acked     uint64        `json:"acked"` // the revision that it has confirmed
+	Since     *time.Time    `json:"since,omitempty"`
+	Version   string        `json:"version,omitempty"` // of its Envoy
+	Message   string        `json:"message,omitempty"` // what keeps it from its configuration
 }
 
-// sidecarState is how far a dataplane follows; GET /meshes/{mesh}/_status counts the same.
-type sidecarState string
-
-// The states, from the worst.
-const (
-	refusing sidecarState = "refusing" // its Envoy did not take what it was sent
-	held     sidecarState = "held"     // something keeps it from its configuration
-	unseen   sidecarState = "missing"  // it is not connected
-	behind   sidecarState = "behind"   // it has not confirmed yet what it was sent
-	inSync   sidecarState = "in sync"
-)
-
-var sidecarStates = []sidecarState{refusing, held, unseen, behind, inSync}
+var sidecarStates = []inspect.State{inspect.StateRefusing, inspect.StateHeld, inspect.StateMissing, inspect.StateBehind, inspect.StateInSync}
 
 // byState is the parameter that cuts the list.
-var byState = parameter{name: "state", about: "How far the dataplanes follow", schema: knownTypes[reflect.TypeFor[sidecarState]()]}
+var byState = parameter{name: "state", about: "How far the dataplanes follow: one of these", schema: jsonschema.ListOf(knownTypes[reflect.TypeFor[inspect.State]()])}
 
 // sidecarPage is a part of the dataplanes of a mesh. States counts those that the filters
 // choose, but for that by state.
 type sidecarPage struct {
-	Revision uint64               `json:"revision"`
-	Total    int                  `json:"total"`
-	States   map[sidecarState]int `json:"states"`
-	Items    []sidecarRow         `json:"items"`
-	Next     *string              `json:"next"`
-	Notes    []string             `json:"notes,omitempty"` // of what the list is without
+	Revision uint64                `json:"revision"`
+	Total    int                   `json:"total"`
+	States   map[inspect.State]int `json:"states"`
+	Items    []sidecarRow          `json:"items"`
+	Next     *string               `json:"next"`
+	Notes    []string              `json:"notes,omitempty"` // of what the list is without
 }
 
 // sidecars answers a page of rows, chosen by the filters of lists and by state.
 func (s *server) sidecars(w http.ResponseWriter, r *http.Request) error {
-	mesh, want := r.PathValue("mesh"), sidecarState(r.URL.Query().Get("state"))
+	mesh, want := r.PathValue("mesh"), inspect.State(r.URL.Query().Get("state"))
 	if err := s.meshKnown(mesh); err != nil {
 		return err
 	}
@@ -67,27 +59,16 @@ func (s *server) sidecars(w http.ResponseWriter, r *http.Request) error {
 		return badField("state", strconv.Quote(string(want))+" is no state; use refusing, held, missing, behind or in sync")
 	}
 	snapshot := s.there(r.Context(), api.KindDataplane)
-	var chosen []*api.Object
-	for o := range snapshot.Of(api.KindDataplane, mesh) {
-		if s.chosen(sel, o) {
-			chosen = append(chosen, o)
-		}
+	var p sidecarPage
+	if _, isCut := r.Context().Value(visibleKey{}).(visible); isCut || !sel.everything() {
+		p, err = s.sidecarsChosen(r.Context(), snapshot, mesh, want, sel)
+	} else {
+		p = s.sidecarsOf(snapshot, mesh, want, sel)
 	}
-	p := sidecarPage{Revision: snapshot.Revision(), States: map[sidecarState]int{}, Items: []sidecarRow{}}
-	if chosen, p.Notes, err = seen(r.Context(), chosen); err != nil {
+	if err != nil {
 		return err
 	}
-	for _, o := range chosen {
-		c, _ := s.Sidecars.Sidecar(o.Ref)
-		state, message := stateOf(&c)
-		p.States[state]++
-		if want != "" && state != want {
-			continue
-		}
-		if p.Total++; p.Total > sel.offset && len(p.Items) < sel.size {
-			p.Items = append(p.Items, sidecarRowOf(o, &c, state, message))
-		}
-	}
+	p.Revision = snapshot.Revision()
 	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
 		at := nextPage(r, end)
 		p.Next = &at
@@ -96,23 +77,82 @@ func (s *server) sidecars(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// stateOf is how far a dataplane follows, and what keeps it where something does.
-func stateOf(c *inspect.Sidecar) (sidecarState, string) {
-	switch {
-	case !c.Connected:
-		return unseen, ""
-	case c.Refusal != nil:
-		return refusing, c.Refusal.Type + ": " + c.Refusal.Message
-	case c.InSync:
-		return inSync, ""
-	case c.Note != "":
-		return held, c.Note
+// sidecarsChosen is a page of those that filters choose and a user sees, each of which is
+// looked at.
+func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mesh string, want inspect.State, sel selection) (p sidecarPage, err error) {
+	var chosen []*api.Object
+	for o := range snapshot.Of(api.KindDataplane, mesh) {
+		if s.chosen(sel, o) {
+			chosen = append(chosen, o)
+		}
 	}
-	return behind, ""
+	p = sidecarPage{States: map[inspect.State]int{}, Items: []sidecarRow{}}
+	if chosen, p.Notes, err = seen(ctx, chosen); err != nil {
+		return p, err
+	}
+	for _, o := range chosen {
+		c, _ := s.Sidecars.Sidecar(o.Ref)
+		state := c.State()
+		p.States[state]++
+		if want != "" && state != want {
+			continue
+		}
+		if p.Total++; p.Total > sel.offset && len(p.Items) < sel.size {
+			p.Items = append(p.Items, sidecarRowOf(o, &c))
+		}
+	}
+	return p, nil
 }
 
-func sidecarRowOf(o *api.Object, c *inspect.Sidecar, state sidecarState, message string) sidecarRow {
-	row := sidecarRow{Name: o.FullName(), Services: []string{}, State: state, Message: message, Acked: c.Acked}
+// sidecarsOf is a page of all, or of those in a state, of which that page is looked at, and those
+// before it where nobody keeps who is in the state.
+func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want inspect.State, sel selection) sidecarPage {
+	counts, in := s.Census.States(snapshot, mesh, want)
+	p := sidecarPage{States: counts, Items: []sidecarRow{}}
+	if p.Total = counts[want]; want == "" {
+		p.Total = snapshot.Count(api.KindDataplane, mesh)
+	}
+	left, looked := sel.offset, 0
+	add := func(o *api.Object, c *inspect.Sidecar) {
+		if left--; left < 0 {
+			p.Items = append(p.Items, sidecarRowOf(o, c))
+		}
+	}
+	if want != "" && want != inspect.StateInSync {
+		for _, ref := range in[min(sel.offset, len(in)):min(sel.offset+sel.size, len(in))] {
+			if o, ok := snapshot.Get(ref); ok {
+				c, _ := s.Sidecars.Sidecar(ref)
+				p.Items = append(p.Items, sidecarRowOf(o, &c))
+			}
+		}
+		return p
+	}
+	for o := range snapshot.Of(api.KindDataplane, mesh) {
+		if len(p.Items) == sel.size {
+			break
+		}
+		if looked++; want == "" && left > 0 {
+			left--
+			continue
+		}
+		if c, _ := s.Sidecars.Sidecar(o.Ref); want == "" || c.State() == want {
+			add(o, &c)
+		}
+	}
+	if s.Listed != nil {
+		s.Listed(looked)
+	}
+	return p
+}
+
+func sidecarRowOf(o *api.Object, c *inspect.Sidecar) sidecarRow {
+	row := sidecarRow{Name: o.FullName(), Namespace: o.Namespace, Services: []string{}, State: c.State(), Acked: c.Acked}
+	switch row.State {
+	case inspect.StateRefusing:
+		row.Message = c.Refusal.Type + ": " + c.Refusal.Message
+	case inspect.StateHeld:
+		row.Message = c.Note
+	}
 	if c.Client != "" {
 		row.Since, row.Version = &c.Since, strings.TrimSpace(c.Client+" "+c.Version)
 	}

@@ -31,6 +31,7 @@ type Config struct {
 	Documents Documents
 	History   store.History // of Documents; nil where it keeps none
 	Sidecars  Sidecars
+	Census    Census // nil: each question counts them
 	Envoys    Envoys // nil: none can be asked
 	// Renderer is the one whose resources sidecars get; nil: one for Kinds alone.
 	Renderer *xds.Renderer
@@ -158,6 +159,9 @@ type server struct {
 // New is the whole API as a handler.
 func New(cfg Config) http.Handler {
 	cfg.Catalog = cfg.Catalog.InZone(cfg.Zone)
+	if cfg.Census == nil {
+		cfg.Census = counting{cfg.Sidecars}
+	}
 	cfg.Renderer = cmp.Or(cfg.Renderer, xds.NewRenderer(cfg.Kinds))
 	s := &server{Config: cfg, mux: http.NewServeMux(), intake: NewIntake(mostHeld, mostHeld), members: NewIntake(mostHeldOfAll, mostHeldOfMember), turn: make(chan struct{}, 1)}
 	for _, r := range s.routes() {

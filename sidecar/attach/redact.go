@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"unicode/utf8"
 )
 
 // Redacted stands where a secret was, as Envoy itself writes it.
@@ -83,13 +84,35 @@ func redactLine(line []byte, after bool, own []string) ([]byte, bool) {
 	if bytes.Contains(line, []byte("earer")) || bytes.Contains(line, []byte("asic")) || bytes.Contains(line, []byte("BEARER")) || bytes.Contains(line, []byte("BASIC")) {
 		line = credential.ReplaceAll(line, []byte("$1 "+Redacted))
 	}
-	if !bytes.Contains(line, []byte(`": `)) && !bytes.Contains(line, []byte(`":"`)) {
-		return line, false
+	if mayName(line, "key", "password", "secret", "token") {
+		line = field.ReplaceAll(line, []byte(`$1"`+Redacted+`"`))
 	}
-	line = field.ReplaceAll(line, []byte(`$1"`+Redacted+`"`))
-	if at := header.FindIndex(line); at != nil || after {
+	at := mayName(line, "key") && header.Match(line)
+	if at || after {
 		line = value.ReplaceAll(line, []byte(`$1"`+Redacted+`"`))
-		return line, at != nil
 	}
-	return line, false
+	return line, at
+}
+
+// longestName is that of a word of mayName of which each letter is three bytes.
+const longestName = 3 * len("password")
+
+// mayName reports whether line may have a field of JSON whose name ends in one of words, in
+// whichever case: that of a line with other letters than ASCII's is not looked at.
+func mayName(line []byte, words ...string) bool {
+	for rest := line; ; {
+		at := bytes.Index(rest, []byte(`":`))
+		if at < 0 {
+			return false
+		}
+		for _, word := range words {
+			if at >= len(word) && bytes.EqualFold(rest[at-len(word):at], []byte(word)) {
+				return true
+			}
+		}
+		if bytes.ContainsFunc(rest[max(0, at-longestName):at], func(r rune) bool { return r >= utf8.RuneSelf }) { // expressions fold more than ASCII
+			return true
+		}
+		rest = rest[at+2:]
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
@@ -43,6 +45,26 @@ func TestSecretsDoNotLeaveTheSidecar(t *testing.T) {
 	if err := attach.Redact(&out, strings.NewReader(plain)); err != nil || out.String() != plain {
 		t.Errorf("%v: %s", err, out.String())
 	}
+}
+
+// TestALookBeforeAnExpressionHidesNothingFromIt: lines are what they would be if each was
+// matched with every expression.
+func TestALookBeforeAnExpressionHidesNothingFromIt(t *testing.T) {
+	t.Parallel()
+	piece := rapid.SampledFrom([]string{`"`, `":`, `": `, `":"`, " ", ",", "{", "\\", "key", "KEY", "\u212aey", "private_key", "privateKey", "password", "pa\u017f\u017fword", "secret", "client_secret",
+		"token", "to\u212aen", "apiKey", "hmac_secret", "authorization", "Cookie", "x-api-key", "value", "raw_value", "Bearer abc", "basic ", "x", "\n", "eyJabcdefgh.a.b"})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(piece, 0, 40).Draw(t, "text"), "")
+		var want, got bytes.Buffer
+		after := false
+		for line := range bytes.Lines([]byte(text)) {
+			line, after = attach.Expressions(line, after)
+			want.Write(line)
+		}
+		if err := attach.Redact(&got, strings.NewReader(text)); err != nil || got.String() != want.String() {
+			t.Fatalf("%v: %q is %q and not %q", err, text, got.String(), want.String())
+		}
+	})
 }
 
 func oneByte(r io.Reader) io.Reader { return &slow{r} }

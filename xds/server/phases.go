@@ -212,6 +212,7 @@ func (st *stream) holds(k kind, r *xds.Resource) bool {
 			wait = u.until
 		} else {
 			st.note = "cluster " + name + " was not confirmed in time; " + r.Name + " names it all the same"
+			st.server.opts.Observer.Stirred(st.peer.Dataplane)
 		}
 	}
 	if !wait.IsZero() {

@@ -1,0 +1,202 @@
+package control
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// census keeps what questions about all dataplanes would count: how many follow, which do not,
+// and what insights of meshes say of them. Whoever changes something of a dataplane marks it,
+// and the next question looks at those that are marked: its cost follows what has changed since
+// the last one. Nothing is kept before the first question.
+type census struct {
+	loop     *loop
+	sidecars sidecars
+
+	marks sync.Mutex // held for a moment, under whichever lock
+	stale map[api.Ref]bool
+	all   bool // everything is to be looked at
+
+	mu       sync.Mutex // taken before those of the loop and of streams
+	of       map[api.Ref]counted
+	meshes   map[string]*tallies
+	troubled map[api.Ref]bool
+	looked   int // dataplanes that were looked at
+}
+
+// counted is what a dataplane is counted as.
+type counted struct {
+	state      inspect.State   // empty of one that does not exist
+	networking *api.Networking // nil: no insight tells of it
+	seen       kuma.Seen
+}
+
+// tallies are the counts of one mesh.
+type tallies struct {
+	states   *inspect.Tally
+	insights *kuma.Tally
+}
+
+func newCensus(l *loop, s sidecars) *census {
+	return &census{loop: l, sidecars: s, all: true}
+}
+
+// mark has dataplanes looked at again.
+func (c *census) mark(refs ...api.Ref) { c.during(func() {}, refs...) }
+
+// during does something at once with the mark: who sees what it does finds the dataplanes
+// marked.
+func (c *census) during(do func(), refs ...api.Ref) {
+	if c == nil {
+		do()
+		return
+	}
+	c.marks.Lock()
+	defer c.marks.Unlock()
+	do()
+	if c.all {
+		return
+	}
+	for _, ref := range refs {
+		c.stale[ref] = true
+	}
+}
+
+// markAll has everything looked at again.
+func (c *census) markAll() {
+	c.marks.Lock()
+	defer c.marks.Unlock()
+	c.all, c.stale = true, nil
+}
+
+// look brings the counts to what holds. It needs mu.
+func (c *census) look() {
+	c.marks.Lock()
+	stale, all := c.stale, c.all
+	c.stale, c.all = map[api.Ref]bool{}, false
+	c.marks.Unlock()
+	m := c.loop.current.Load()
+	if m == nil {
+		c.markAll()
+	}
+	if all || m == nil {
+		c.of, c.meshes, c.troubled = map[api.Ref]counted{}, map[string]*tallies{}, map[api.Ref]bool{}
+	}
+	if m == nil {
+		return
+	}
+	if all {
+		stale = c.everybody(m)
+	}
+	for ref := range stale {
+		c.one(m, ref)
+	}
+}
+
+// everybody are the dataplanes that there are, and those that sidecars speak of.
+func (c *census) everybody(m *resolve.Model) map[api.Ref]bool {
+	out := map[api.Ref]bool{}
+	for o := range m.Snapshot().OfKind(api.KindDataplane) {
+		out[o.Ref] = true
+	}
+	for st := range c.sidecars.ads.Peers() {
+		out[st.Dataplane] = true
+	}
+	for ref := range c.sidecars.elsewhere() {
+		out[ref] = true
+	}
+	return out
+}
+
+// one counts a dataplane anew.
+func (c *census) one(m *resolve.Model, ref api.Ref) {
+	c.looked++
+	was, now := c.of[ref], counted{}
+	s, known := c.sidecars.Sidecar(ref)
+	if o, ok := m.Snapshot().Get(ref); ok {
+		now.state = s.State()
+		if dp, ok := o.Spec.(*api.Dataplane); ok && dp.Networking != nil {
+			now.networking, now.seen = dp.Networking, kuma.SeenOf(&s)
+		}
+	}
+	t := c.meshes[ref.Mesh]
+	if t == nil {
+		t = &tallies{inspect.NewTally(), kuma.NewTally()}
+		c.meshes[ref.Mesh] = t
+	}
+	if was.networking != nil {
+		t.insights.Remove(was.networking, was.seen)
+	}
+	if now.networking != nil {
+		t.insights.Add(now.networking, now.seen)
+	}
+	t.states.Move(ref, was.state, now.state)
+	if t.states.Total() == 0 {
+		delete(c.meshes, ref.Mesh)
+	}
+	if delete(c.troubled, ref); known && s.Troubled() {
+		c.troubled[ref] = true
+	}
+	if c.of[ref] = now; now == (counted{}) {
+		delete(c.of, ref)
+	}
+}
+
+// in asks about the counts of a mesh.
+func (c *census) in(mesh string, ask func(*tallies)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.look()
+	t := c.meshes[mesh]
+	if t == nil {
+		t = &tallies{inspect.NewTally(), kuma.NewTally()}
+	}
+	ask(t)
+}
+
+// Troubled are the sidecars with which something is wrong.
+func (c *census) Troubled() []inspect.Sidecar {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.look()
+	return c.wrong()
+}
+
+// wrong needs mu.
+func (c *census) wrong() (out []inspect.Sidecar) {
+	for _, ref := range slices.SortedFunc(maps.Keys(c.troubled), api.Ref.Compare) {
+		if s, ok := c.sidecars.Sidecar(ref); ok && s.Troubled() {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Sync is how far the sidecars of a mesh follow.
+func (c *census) Sync(m *resolve.Reader, mesh string) (s inspect.Sync) {
+	now := time.Now()
+	c.in(mesh, func(t *tallies) {
+		s = t.states.Sync(mesh, m.Snapshot().Revision(), c.sidecars.Sidecar, c.wrong(), func(ref api.Ref) bool { return c.sidecars.returning.awaits(ref, now) })
+	})
+	return s
+}
+
+// States are how many dataplanes of a mesh are in each state, and those in one of them but
+// for StateInSync.
+func (c *census) States(_ *api.Snapshot, mesh string, state inspect.State) (counts map[inspect.State]int, in []api.Ref) {
+	c.in(mesh, func(t *tallies) { counts, in = t.states.Counts(), t.states.In(state) })
+	return counts, in
+}
+
+// Insights summarise a mesh.
+func (c *census) Insights(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object) (insight kuma.MeshInsight, services []kuma.ServiceInsight) {
+	c.in(mesh.Name, func(t *tallies) { insight, services = t.insights.Insights(catalog, s, mesh) })
+	return insight, services
+}

@@ -1,0 +1,53 @@
+package web
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Census is what questions about all dataplanes count.
+type Census interface {
+	// Sync is how far the sidecars of a mesh follow.
+	Sync(m *resolve.Reader, mesh string) inspect.Sync
+	// States are how many dataplanes of a mesh are in each state, and those in one of them but
+	// for inspect.StateInSync, sorted.
+	States(s *api.Snapshot, mesh string, state inspect.State) (counts map[inspect.State]int, in []api.Ref)
+	// Troubled are at least the sidecars with which something is wrong.
+	Troubled() []inspect.Sidecar
+	// Insights summarise a mesh, and its services by name.
+	Insights(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight)
+}
+
+// counting looks at every sidecar for every question.
+type counting struct{ Sidecars }
+
+// Sync asks all sidecars.
+func (c counting) Sync(m *resolve.Reader, mesh string) inspect.Sync {
+	return inspect.SyncOf(m, mesh, c.Sidecars.Sidecars())
+}
+
+// States asks the sidecar of every dataplane of s.
+func (c counting) States(s *api.Snapshot, mesh string, state inspect.State) (counts map[inspect.State]int, in []api.Ref) {
+	counts = map[inspect.State]int{}
+	for o := range s.Of(api.KindDataplane, mesh) {
+		x, _ := c.Sidecar(o.Ref)
+		is := x.State()
+		if counts[is]++; is == state && is != inspect.StateInSync {
+			in = append(in, o.Ref)
+		}
+	}
+	return counts, in
+}
+
+// Troubled are all sidecars.
+func (c counting) Troubled() []inspect.Sidecar { return c.Sidecars.Sidecars() }
+
+// Insights asks the sidecar of every dataplane of s.
+func (c counting) Insights(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight) {
+	return kuma.InsightsOf(catalog, s, mesh, func(ref api.Ref) kuma.Seen {
+		x, _ := c.Sidecar(ref)
+		return kuma.SeenOf(&x)
+	})
+}
