@@ -21,13 +21,15 @@ var inspections = []struct{ name, path, about string }{
 func newInspect(a *app) *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:   "inspect",
-		Short: "Ask the Envoy of a sidecar what it really holds",
-		Long: `Asks the Envoy of a sidecar through the control plane and the sidecar's own agent, which
-leaves out keys and tokens. What should be there says "weft explain dataplane".`,
-		Example: "  weft inspect config-dump web-1\n  weft inspect stats web-1\n  weft inspect clusters web-1 -o json",
+		Short: "List dataplanes, and ask the Envoy of one what it really holds",
+		Long: `Lists dataplanes with how far each follows, and asks the Envoy of a sidecar through the
+control plane and the sidecar's own agent, which leaves out keys and tokens. What should be
+there says "weft explain dataplane".`,
+		Example: "  weft inspect dataplanes --state behind\n  weft inspect config-dump web-1\n  weft inspect stats web-1\n  weft inspect clusters web-1 -o json",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}, groupAsk)
+	c.AddCommand(newInspectDataplanes(a))
 	for _, what := range inspections {
 		sub := a.command(&cobra.Command{
 			Use:               what.name + " DATAPLANE",
