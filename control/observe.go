@@ -26,6 +26,7 @@ type observer struct {
 
 	onJoin, onLeave func(server.Peer) // set before the first stream
 	onStir          func(api.Ref)     // likewise; nil tells nobody
+	goods           *goods            // likewise; nil remembers nothing
 
 	stirred atomic.Uint64 // how often sidecars came, went, followed or refused
 	streams atomic.Uint64 // the number of the newest one
@@ -210,6 +211,7 @@ func (o *observer) Nacked(p server.Peer, n server.Nack) {
 	o.Nacks.WithLabelValues(n.Type).Inc()
 	o.events.Publish(web.Event{Type: "nack", Dataplane: p.Dataplane.String(), Resources: n.Type, Revision: n.Revision, Message: n.Message})
 	o.refused(p, n)
+	o.goods.refused(p.Dataplane, n)
 }
 
 // Stirred is told when the state of a sidecar may be another.
@@ -224,6 +226,7 @@ func (o *observer) Stirred(dp api.Ref) {
 func (o *observer) Synced(p server.Peer, revision uint64) {
 	o.stirred.Add(1)
 	o.Stirred(p.Dataplane)
+	o.goods.synced(p.Dataplane)
 	now := time.Now()
 	o.events.Publish(web.Event{Type: "synced", Dataplane: p.Dataplane.String(), Revision: revision})
 	o.mu.Lock()

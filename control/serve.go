@@ -56,6 +56,7 @@ func (p *Plane) shutdown(ctx context.Context) {
 	defer cancel()
 	p.ephemerals.close()
 	p.returning.close()
+	p.observe.goods.close()
 	p.xdsPort.Drain() // sidecars are refused, and peers are not
 	p.endStreams(ctx, over)
 	if err := p.xdsPort.Shutdown(ctx); err != nil {
@@ -98,6 +99,9 @@ func (p *Plane) release() error {
 	}
 	if p.returning != nil {
 		p.returning.close()
+	}
+	if p.observe != nil { // New may have failed before
+		p.observe.goods.close()
 	}
 	listeners := []net.Listener{p.api, p.xds}
 	for _, s := range p.https {

@@ -17,10 +17,13 @@ type sidecars struct {
 	loop      *loop
 	returning *returning
 	peers     *peers.Replica // nil where there are none
+	goods     *goods
 }
 
 // sidecars are those of this control plane and of its peers.
-func (p *Plane) sidecars() sidecars { return sidecars{p.ads, p.loop, p.returning, p.peers} }
+func (p *Plane) sidecars() sidecars {
+	return sidecars{p.ads, p.loop, p.returning, p.peers, p.observe.goods}
+}
 
 // Sidecars is the state of every dataplane that is or was connected, here or to a peer. One
 // whose next configuration waits to be published is not in sync, though its stream does not
@@ -32,10 +35,10 @@ func (s sidecars) Sidecars() []inspect.Sidecar {
 	for st := range s.ads.Peers() {
 		there, ok := elsewhere[st.Dataplane]
 		delete(elsewhere, st.Dataplane)
-		out = append(out, choose(st, there, ok, waiting[st.Dataplane]))
+		out = append(out, s.choose(st, there, ok, waiting[st.Dataplane]))
 	}
 	for ref, there := range elsewhere {
-		out = append(out, choose(server.SyncStatus{}, there, true, waiting[ref]))
+		out = append(out, s.choose(server.SyncStatus{}, there, true, waiting[ref]))
 	}
 	now := time.Now()
 	for _, ref := range s.returning.all(now) {
@@ -79,31 +82,34 @@ func (s sidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
 	if !ok && !elsewhere {
 		return inspect.Sidecar{}, false
 	}
-	return choose(st, there, elsewhere, s.loop.waits(dp)), true
+	return s.choose(st, there, elsewhere, s.loop.waits(dp)), true
 }
 
 // choose is the state of a dataplane that is or was connected here, and maybe there. A sidecar
 // that moves may have a stream at both for a while, of which the newer one counts.
-func choose(here server.SyncStatus, there peers.State, elsewhere, waits bool) inspect.Sidecar {
+func (s sidecars) choose(here server.SyncStatus, there peers.State, elsewhere, waits bool) inspect.Sidecar {
 	if elsewhere && !isHere(here, there) {
 		out, of := there.Sidecar, there.Stream
 		out.InSync = out.InSync && !waits
 		out.Since, out.Client, out.Version, out.Agent = of.Since, of.Client, of.Version, of.Agent
 		return out
 	}
-	return sidecarOf(here, waits)
+	return s.sidecarOf(here, waits)
 }
 
 func isHere(here server.SyncStatus, there peers.State) bool {
 	return here.Connected && here.Since.After(there.Stream.Since)
 }
 
-func sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
+func (s sidecars) sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
 	c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked,
 		InSync: st.InSync && !waits, Confirmed: st.Confirmed, Note: st.Note,
 		Since: st.Since, Client: st.Client, Version: st.Version, Agent: st.Agent}
 	if st.Nack != nil && st.Nack.Current {
 		c.Refusal = &inspect.Refusal{Type: st.Nack.Type, Resources: st.Nack.Resources, Message: st.Nack.Message}
+		if c.Acked == 0 { // on this stream
+			c.Acked = s.goods.of(st.Dataplane)
+		}
 	}
 	return c
 }

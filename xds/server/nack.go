@@ -73,7 +73,7 @@ func (f *flow) removeAgain(names []string) {
 }
 
 func (st *stream) report(f *flow, r *response, culprits []versioned, words string, now time.Time) {
-	n := Nack{At: now, Type: names[f.kind], Message: words, Revision: r.revision, Current: st.refusing()}
+	n := Nack{At: now, Type: names[f.kind], Message: words, Revision: r.revision, Current: st.refusing(), Acked: st.acked, Brought: st.brought}
 	if len(culprits) == 0 {
 		culprits = r.changed[:min(len(r.changed), most)]
 	}

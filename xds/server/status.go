@@ -48,6 +48,10 @@ type Nack struct {
 	Message   string   // the client's words
 	Revision  uint64
 	Current   bool // the refused configuration is still the one that it should have
+	// Acked is the revision that it had confirmed before on this stream, and goes on with; 0 for
+	// none. Brought says that it had resources of an earlier stream.
+	Acked   uint64
+	Brought bool
 }
 
 // Peer is the other side of a stream.

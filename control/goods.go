@@ -1,0 +1,163 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/xds/server"
+)
+
+// goodsFile says with which revisions those sidecars go on that refuse a later one, for the
+// next control plane of this data directory.
+const goodsFile = "last-good.json"
+
+// goods remembers, of sidecars whose Envoys refuse a part of what they should have, the last
+// revision that they confirmed whole, over the ends of their streams and of the control plane:
+// such an Envoy goes on with it, and confirms nothing on a new stream. Of an Envoy that began
+// anew, and so has nothing of it, it remembers nothing. A nil one does not either.
+type goods struct {
+	file  string // empty where revisions mean nothing to a later control plane
+	log   *slog.Logger
+	few   atomic.Int64 // how many there are
+	stale chan struct{}
+	end   chan struct{}
+	done  chan struct{}
+	once  sync.Once
+
+	mu  sync.Mutex
+	all map[api.Ref]uint64
+}
+
+// mostGoods bounds of how many sidecars it is remembered.
+const mostGoods = 10_000
+
+// good is one of them in the file.
+type good struct {
+	Dataplane api.Ref `json:"dataplane"`
+	Revision  uint64  `json:"revision"`
+}
+
+// newGoods begins with what is in the file, where it is kept.
+func newGoods(dir string, kept bool, log *slog.Logger) *goods {
+	g := &goods{log: log, stale: make(chan struct{}, 1), end: make(chan struct{}), done: make(chan struct{}), all: map[api.Ref]uint64{}}
+	if !kept || dir == "" {
+		close(g.done)
+		return g
+	}
+	g.file = filepath.Join(dir, goodsFile)
+	var list []good
+	text, err := os.ReadFile(g.file)
+	if err == nil {
+		err = json.Unmarshal(text, &list)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		log.Warn("with which revisions sidecars go on is not known", "file", g.file, "error", err)
+	}
+	for _, x := range list[:min(len(list), mostGoods)] {
+		g.all[x.Dataplane] = x.Revision
+	}
+	g.few.Store(int64(len(g.all)))
+	go g.save()
+	return g
+}
+
+// refused is told of each refusal.
+func (g *goods) refused(dp api.Ref, n server.Nack) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, known := g.all[dp]
+	switch {
+	case n.Acked != 0 && g.all[dp] != n.Acked && (known || len(g.all) < mostGoods):
+		g.all[dp] = n.Acked
+	case n.Acked == 0 && !n.Brought && known:
+		delete(g.all, dp)
+	default:
+		return
+	}
+	g.changed()
+}
+
+// synced is told when a sidecar has everything.
+func (g *goods) synced(dp api.Ref) {
+	if g == nil || g.few.Load() == 0 {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, known := g.all[dp]; known {
+		delete(g.all, dp)
+		g.changed()
+	}
+}
+
+// of is the revision with which a sidecar that refuses another goes on; 0 where nobody knows.
+func (g *goods) of(dp api.Ref) uint64 {
+	if g == nil || g.few.Load() == 0 {
+		return 0
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.all[dp]
+}
+
+// changed needs mu.
+func (g *goods) changed() {
+	g.few.Store(int64(len(g.all)))
+	select {
+	case g.stale <- struct{}{}:
+	default:
+	}
+}
+
+// close writes what is known now.
+func (g *goods) close() {
+	if g != nil {
+		g.once.Do(func() { close(g.end) })
+		<-g.done
+	}
+}
+
+// save writes the file after changes, and once at the end.
+func (g *goods) save() {
+	defer close(g.done)
+	for {
+		select {
+		case <-g.stale:
+			g.write()
+		case <-g.end:
+			g.write()
+			return
+		}
+		select { // many refusals at once are one write
+		case <-time.After(betweenSaves):
+		case <-g.end:
+		}
+	}
+}
+
+func (g *goods) write() {
+	g.mu.Lock()
+	list := make([]good, 0, len(g.all))
+	for dp, revision := range g.all {
+		list = append(list, good{dp, revision})
+	}
+	g.mu.Unlock()
+	text, err := json.Marshal(list)
+	if err == nil {
+		err = replace(g.file, text)
+	}
+	if err != nil {
+		g.log.Warn("with which revisions sidecars go on was not kept for a restart", "file", g.file, "error", err)
+	}
+}
