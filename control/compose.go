@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -36,7 +37,7 @@ func (p *Plane) open(ctx context.Context) error {
 	var inner store.Store
 	switch p.cfg.Store {
 	case "bolt":
-		seal := &vault{catalog: p.settings.Catalog(), path: filepath.Join(p.cfg.DataDir, secretsKeyFile)}
+		seal := &vault{catalog: p.settings.Catalog(), path: p.cfg.secretsKey()}
 		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored(p.settings.Catalog()), Encode: seal.encode, Open: seal.open, Now: time.Now, History: p.cfg.History})
 		if err != nil {
 			return err
@@ -67,6 +68,11 @@ func (p *Plane) open(ctx context.Context) error {
 		p.feed = feed
 	}
 	return p.firstMesh(ctx)
+}
+
+// secretsKey is the file with the key of Secrets.
+func (c Config) secretsKey() string {
+	return cmp.Or(c.SecretsKeyFile, filepath.Join(c.DataDir, secretsKeyFile))
 }
 
 // openDirectory is --store file: the directory is all that users have.

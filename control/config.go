@@ -47,6 +47,10 @@ type Config struct {
 	AdminAuth     string `json:"admin-auth"`     // token, none
 	AllowRemote   bool   `json:"allow-remote"`
 
+	// SecretsKeyFile holds the key under which Secrets are sealed in the store; empty for
+	// secrets-key in the data directory, which is made where there is none.
+	SecretsKeyFile string `json:"secrets-key-file"`
+
 	LogFormat    string `json:"log-format"` // text, json
 	LogLevel     string `json:"log-level"`  // debug, info, warn, error
 	OTLPEndpoint string `json:"otlp-endpoint"`

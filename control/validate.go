@@ -72,6 +72,7 @@ func (c Config) demands() []demand {
 	kube := c.Store == "kube"
 	installed := kube && c.Namespace != "" // as a workload of the cluster that it serves
 	return []demand{
+		{c.SecretsKeyFile != "", c.Store == "bolt", "--secrets-key-file is of a store that seals Secrets; give it with --store bolt"},
 		{c.Store == "file", c.Dir != "", "--store file has no documents; give --dir DIR"},
 		{kube, c.Dir == "", "--store kube reads no directory; leave --dir out and write through the Kubernetes API"},
 		{c.Kubeconfig != "" || len(c.WatchNamespaces)+len(c.SecretNamespaces) > 0, kube,

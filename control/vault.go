@@ -28,7 +28,7 @@ type vault struct {
 	catalog *api.Catalog // of what is stored
 	path    string
 	mu      sync.Mutex
-	aead    cipher.AEAD
+	aeads   []cipher.AEAD // the first one seals, and all open: while a store is sealed anew there are two
 }
 
 // encode writes an object as the store keeps it.
@@ -37,10 +37,11 @@ func (v *vault) encode(o *api.Object) ([]byte, error) {
 	if !ok || len(s.Data) == 0 {
 		return decode.PrintJSON(v.catalog, o)
 	}
-	aead, err := v.key(newSecret)
+	keys, err := v.keys(newSecret)
 	if err != nil {
 		return nil, err
 	}
+	aead := keys[0]
 	sealed, spec := *o, *s
 	spec.Data = maps.Clone(s.Data)
 	for name, m := range s.Data {
@@ -64,7 +65,7 @@ func (v *vault) open(o *api.Object) (*api.Object, error) {
 	if !ok || len(s.Data) == 0 {
 		return o, nil
 	}
-	aead, err := v.key(nil)
+	keys, err := v.keys(nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s, which holds the key, is gone; restore it from a backup", v.path)
 	}
@@ -75,10 +76,10 @@ func (v *vault) open(o *api.Object) (*api.Object, error) {
 	spec.Data = maps.Clone(s.Data)
 	for name, m := range s.Data {
 		text, ok := m.Sealed()
-		if !ok || len(text) < aead.NonceSize() {
+		if !ok || len(text) < keys[0].NonceSize() {
 			return nil, fmt.Errorf("the value %s is not sealed", name)
 		}
-		plain, err := aead.Open([]byte{}, text[:aead.NonceSize()], text[aead.NonceSize():], place(o, name))
+		plain, err := unseal(keys, text, place(o, name))
 		if err != nil {
 			return nil, fmt.Errorf("the value %s does not open with the key in %s; restore the key that it was sealed with", name, v.path)
 		}
@@ -91,12 +92,22 @@ func (v *vault) open(o *api.Object) (*api.Object, error) {
 // place is where a sealed value belongs.
 func place(o *api.Object, name string) []byte { return []byte(o.Ref.String() + "/" + name) }
 
-// key reads the key, or keeps what create makes where there is none.
-func (v *vault) key(create func() ([]byte, error)) (cipher.AEAD, error) {
+// unseal opens a sealed value by the key that it was sealed with.
+func unseal(keys []cipher.AEAD, text, place []byte) (plain []byte, err error) {
+	for _, k := range keys {
+		if plain, err = k.Open([]byte{}, text[:k.NonceSize()], text[k.NonceSize():], place); err == nil {
+			return plain, nil
+		}
+	}
+	return nil, err
+}
+
+// keys reads the keys, or keeps the one that create makes where there is none.
+func (v *vault) keys(create func() ([]byte, error)) ([]cipher.AEAD, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.aead != nil {
-		return v.aead, nil
+	if v.aeads != nil {
+		return v.aeads, nil
 	}
 	var text []byte
 	var err error
@@ -108,14 +119,26 @@ func (v *vault) key(create func() ([]byte, error)) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := hex.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(raw) != 32 {
-		return nil, fmt.Errorf("%s: it is no key for Secrets, which has 64 hexadecimal digits; restore it from a backup", v.path)
+	v.aeads, err = keysIn(v.path, text)
+	return v.aeads, err
+}
+
+// keysIn are the keys of a file, one a line.
+func keysIn(path string, text []byte) (out []cipher.AEAD, err error) {
+	for line := range strings.Lines(strings.TrimSpace(string(text))) {
+		raw, err := hex.DecodeString(strings.TrimSpace(line))
+		if err != nil || len(raw) != 32 {
+			return nil, fmt.Errorf("%s: it is no key for Secrets, which has 64 hexadecimal digits; restore it from a backup", path)
+		}
+		block, err := aes.NewCipher(raw)
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCM(block)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, aead)
 	}
-	block, err := aes.NewCipher(raw)
-	if err != nil {
-		return nil, err
-	}
-	v.aead, err = cipher.NewGCM(block)
-	return v.aead, err
+	return out, nil
 }

@@ -91,6 +91,70 @@ func TestWithoutTheKeyOfSecrets(t *testing.T) {
 	}
 }
 
+// TestSecretsAreSealedAnew: with another key everything is there as before, in the history too, and
+// nothing opens with the former one. Whoever is stopped in between goes on.
+func TestSecretsAreSealedAnew(t *testing.T) {
+	t.Parallel()
+	c := config(t)
+	c.Store, c.AdminAuth = "bolt", "token"
+	c.SecretsKeyFile = filepath.Join(t.TempDir(), "key")
+	if _, err := control.Rekey(c); err == nil || !strings.Contains(err.Error(), c.SecretsKeyFile) {
+		t.Errorf("without a key: %v", err)
+	}
+	pairs := []*certs.Pair{certs.New(t, "shop.example.org"), certs.New(t, "shop.example.org")}
+	p := start(t, c)
+	p.want(http.StatusCreated, http.MethodPut, secretPath, pairs[0].Secret("edge", "shop"))
+	first := p.want(http.StatusOK, http.MethodGet, secretPath, "")
+	p.want(http.StatusOK, http.MethodPut, secretPath, pairs[1].Secret("edge", "shop"))
+	second := p.want(http.StatusOK, http.MethodGet, secretPath, "")
+	if _, err := control.Rekey(c); err == nil || !strings.Contains(err.Error(), "both keys") {
+		t.Errorf("while it runs: %v", err)
+	}
+	p.stop()
+	former, err := os.ReadFile(c.SecretsKeyFile)
+	if err != nil || bytes.Count(former, []byte("\n")) != 2 {
+		t.Fatalf("%d bytes, %v", len(former), err)
+	}
+	if n, err := control.Rekey(c); err != nil || n != 1 {
+		t.Fatalf("%d Secrets, %v", n, err)
+	}
+	now, err := os.ReadFile(c.SecretsKeyFile)
+	if err != nil || bytes.Count(now, []byte("\n")) != 1 || !bytes.HasPrefix(former, now) {
+		t.Fatalf("%d bytes, %v", len(now), err)
+	}
+	if err := os.WriteFile(c.SecretsKeyFile, former[len(now):], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := control.New(t.Context(), c, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "does not open") {
+		t.Errorf("with the former key: %v", err)
+	}
+	if err := os.WriteFile(c.SecretsKeyFile, now, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p = start(t, c)
+	defer p.stop()
+	if got := p.want(http.StatusOK, http.MethodGet, secretPath, ""); got != second {
+		t.Errorf("%s and not %s", got, second)
+	}
+	revisions := p.want(http.StatusOK, http.MethodGet, "/_history?object=Secret/edge/shop", "")
+	t.Log(revisions)
+	p.want(http.StatusOK, http.MethodPost, "/_rollback?to=2", "")
+	if got := p.want(http.StatusOK, http.MethodGet, secretPath, ""); data(t, got) != data(t, first) {
+		t.Errorf("of the history %s and not %s", got, first)
+	}
+}
+
+// data is what a Secret is shown to hold.
+func data(t *testing.T, text string) string {
+	t.Helper()
+	_, after, ok := strings.Cut(text, `"data":`)
+	if !ok {
+		t.Fatalf("no data in %s", text)
+	}
+	before, _, _ := strings.Cut(after, "}")
+	return before
+}
+
 // A Secret that no proxy could use is refused, and so is what stands for a value that
 // nobody has; the refusal quotes nothing of it.
 func TestRefusedSecrets(t *testing.T) {

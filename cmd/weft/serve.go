@@ -81,5 +81,6 @@ func serveFlags(c *cobra.Command, config *control.Config) {
 	f.StringSliceVar(&config.RootNamespaces, "httpproxy-root-namespaces", config.RootNamespaces, "namespaces where HTTPProxies may be roots, separated by commas (default all)")
 	f.StringVar(&config.Zone, "zone", config.Zone, "zone that objects of this control plane belong to")
 	f.StringSliceVar(&config.SystemNamespaces, "system-namespaces", config.SystemNamespaces, "namespaces where the operators of the mesh write; in a cluster that of the control plane is one too")
+	f.StringVar(&config.SecretsKeyFile, "secrets-key-file", config.SecretsKeyFile, "with --store bolt: file with the key that Secrets are sealed with (default: secrets-key in the data directory)")
 	logFlags(c, &config.LogFormat, &config.LogLevel)
 }

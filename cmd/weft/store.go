@@ -21,7 +21,7 @@ func newStore(a *app) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}, groupRun)
-	c.AddCommand(newStoreCheck(a), newStoreExport(a))
+	c.AddCommand(newStoreCheck(a), newStoreExport(a), newStoreRekey(a))
 	return c
 }
 
@@ -131,4 +131,29 @@ func finish(f interface {
 
 func dataDirFlag(c *cobra.Command, dir *string) {
 	c.Flags().StringVar(dir, "data-dir", control.Default().DataDir, "data directory of the control plane")
+}
+
+func newStoreRekey(a *app) *cobra.Command {
+	config := control.Default()
+	c := a.command(&cobra.Command{
+		Use:   "rekey",
+		Short: "Seal the Secrets of a store with a new key",
+		Long: `Makes a new key for the Secrets of a store whose control plane does not run, seals all of
+them with it, those of the history too, and forgets the former key. Stopped in between
+it leaves both keys in the file, and another call goes on. Backups of the store need
+the key of their time.`,
+		Example: "  weft store rekey --data-dir weft-data",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			n, err := control.Rekey(config)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "%s sealed with a new key\n", many(n, "Secret"))
+			return nil
+		},
+	}, "")
+	dataDirFlag(c, &config.DataDir)
+	c.Flags().StringVar(&config.SecretsKeyFile, "secrets-key-file", "", "file with the key (default: secrets-key in the data directory)")
+	return c
 }

@@ -2,7 +2,8 @@
 //
 // It promises that a file appears whole or not at all, that nobody but its owner
 // can read what it makes, and that it uses nothing that others could have read.
-// What is there it never overwrites or repairs: people decide about secrets.
+// What is there it never overwrites or repairs, but where Replace is asked to:
+// people decide about secrets.
 package secret
 
 import (
@@ -78,6 +79,27 @@ func Create(path string, text []byte, mode fs.FileMode) error {
 	}
 	if err := os.Link(f.Name(), path); err != nil { // unlike a rename it replaces nothing
 		return fmt.Errorf("keep a secret: %w", err)
+	}
+	return syncDir(dir)
+}
+
+// Replace puts another text into the place of a file, which holds the former or the other one at
+// any moment.
+func Replace(path string, text []byte) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-") // of mode 0600, and new
+	if err != nil {
+		return fmt.Errorf("replace a secret: %w", err)
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("replace a secret: %w", errors.Join(err, os.Remove(f.Name())))
 	}
 	return syncDir(dir)
 }

@@ -1,0 +1,64 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store/bolt"
+	"github.com/weftmesh/weft/xds/server/secret"
+)
+
+// Rekey seals the Secrets of the store in a data directory with a new key, and says how many there
+// are (`weft store rekey`). While it works the file of the key has both, the new one first, so that
+// whoever is stopped in between opens everything, and goes on with another call. No control plane
+// may run.
+func Rekey(c Config) (int, error) {
+	settings, err := c.settings()
+	if err != nil {
+		return 0, err
+	}
+	path := c.secretsKey()
+	text, err := secret.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("%s, which holds the key, is not there; a store without a Secret has none", path)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if _, err := keysIn(path, text); err != nil {
+		return 0, err
+	}
+	next, rest := "", string(text)
+	if strings.Count(strings.TrimSpace(rest), "\n") == 0 {
+		fresh, err := newSecret()
+		if err != nil {
+			return 0, err
+		}
+		next = string(fresh)
+		if err := secret.Replace(path, []byte(next+rest)); err != nil {
+			return 0, err
+		}
+	} else { // one that was stopped
+		next, _, _ = strings.Cut(rest, "\n")
+		next += "\n"
+	}
+	v := &vault{catalog: settings.Catalog(), path: path}
+	decode := decodeStored(v.catalog)
+	n, err := bolt.Rewrite(c.DataDir, api.KindSecret, func(_ api.Ref, file string, text []byte) ([]byte, error) {
+		o, err := decode(file, text)
+		if err == nil {
+			o, err = v.open(o)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return v.encode(o)
+	})
+	if err != nil {
+		return n, fmt.Errorf("seal Secrets anew: %w; %s holds both keys until another call has ended", err, path)
+	}
+	return n, secret.Replace(path, []byte(next))
+}
