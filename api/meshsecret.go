@@ -69,18 +69,26 @@ func NewMeshSecret(mesh, namespace, name string, value []byte) *Object {
 // MeshSecretIn is the value of a Secret of a mesh, which in a cluster lies in one of the system
 // namespaces; not ok where there is none, or another hides its material.
 func MeshSecretIn(s *Snapshot, mesh, name string, namespaces []string) (value []byte, ok bool) {
+	ref, ok := MeshSecretRef(s, mesh, name, namespaces)
+	if !ok {
+		return nil, false
+	}
+	o, _ := s.Get(ref)
+	return o.Spec.(*Secret).Data[MeshSecretValue].Bytes()
+}
+
+// MeshSecretRef is where the Secret lies that MeshSecretIn reads; not ok where there is none.
+func MeshSecretRef(s *Snapshot, mesh, name string, namespaces []string) (Ref, bool) {
 	for _, namespace := range slices.Concat([]string{""}, namespaces) {
 		o, found := s.Get(Ref{Kind: KindSecret, Mesh: mesh, Namespace: namespace, Name: name})
 		if !found {
 			continue
 		}
-		spec, _ := o.Spec.(*Secret)
-		if spec == nil || spec.OfMesh() == nil {
-			continue
+		if spec, _ := o.Spec.(*Secret); spec != nil && spec.OfMesh() != nil {
+			return o.Ref, true
 		}
-		return spec.Data[MeshSecretValue].Bytes()
 	}
-	return nil, false
+	return Ref{}, false
 }
 
 // ValidateObject refuses a Secret of a mesh where it has no effect.

@@ -63,6 +63,7 @@ const edited = `{"type":"MeshRetry","mesh":"default","name":"retry-5-1","spec":{
 
 // unanswered need what no benchmark has, such as an Envoy, or write.
 var unanswered = map[string]bool{
+	"GET /meshes/{mesh}/_authorities":            true,
 	"GET /meshes/{mesh}/dataplanes/{name}/stats": true, "GET /meshes/{mesh}/dataplanes/{name}/clusters": true,
 	"GET /k8s/{group}/{version}/{plural}/{name}": true, "GET /k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}": true,
 }

@@ -197,6 +197,9 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 		Metrics: promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
 	}
+	if p.keeper != nil {
+		c.Authorities = signers{p, p.keeper}
+	}
 	c.Census = p.loop.census
 	if p.cluster == nil { // a webhook stands before that store
 		c.Injected = world.Injected

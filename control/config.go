@@ -47,9 +47,14 @@ type Config struct {
 	AdminAuth     string `json:"admin-auth"`     // token, none
 	AllowRemote   bool   `json:"allow-remote"`
 
+	// CAFileRoot is the directory below which files of provided authorities may be; empty for
+	// none.
+	CAFileRoot string `json:"ca-file-root"`
 	// SecretsKeyFile holds the key under which Secrets are sealed in the store; empty for
 	// secrets-key in the data directory, which is made where there is none.
 	SecretsKeyFile string `json:"secrets-key-file"`
+	// RotationSpread is over how long certificates are renewed when another root signs.
+	RotationSpread time.Duration `json:"rotation-spread"`
 
 	LogFormat    string `json:"log-format"` // text, json
 	LogLevel     string `json:"log-level"`  // debug, info, warn, error
@@ -87,12 +92,6 @@ type Config struct {
 	// Identity has the documents of spec/identity.md carried out. No flag sets it as long as
 	// not all of them are enforced.
 	Identity bool `json:"-"`
-	// CAFileRoot is the directory below which the keys of provided authorities may be; empty
-	// for none.
-	CAFileRoot string `json:"-"`
-
-	// RotationSpread is over how long certificates are renewed when another root signs.
-	RotationSpread time.Duration `json:"-"`
 
 	// Version is that of the program, as everything that the control plane says
 	// of itself has it.

@@ -30,6 +30,15 @@ func newMember(t *testing.T, name, service, calls string) member {
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(20 * time.Millisecond) // so that requests at once need connections of their own
 		fmt.Fprintf(w, "%s called by %s", service, r.Header.Get("X-Forwarded-Client-Cert"))
+		for r.URL.Path == "/forever" {
+			http.NewResponseController(w).Flush()
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(50 * time.Millisecond):
+				fmt.Fprint(w, ".")
+			}
+		}
 	}))
 	t.Cleanup(echo.Close)
 	_, port, err := net.SplitHostPort(echo.Listener.Addr().String())
@@ -78,6 +87,18 @@ func isKnown(ctx context.Context, port uint32, who string) bool {
 	return found.Load()
 }
 
+// know waits until members call each other by mutual TLS. Nobody calls before their sidecars know how:
+// one connection in plain text would carry all requests of HTTP/2 for minutes.
+func (p *plane) know(members map[string]member) {
+	p.t.Helper()
+	eventually(p.t, "all sidecars have certificates, and know it of each other", func() bool {
+		return p.Reported("web-1") && p.Reported("pay-1") && strings.Contains(p.want(http.StatusOK, http.MethodGet, "/metrics", ""), "\nweft_sidecars{state=\"in_sync\"} 2\n")
+	})
+	for who, m := range members {
+		eventually(p.t, who+" is known", func() bool { return isKnown(p.t.Context(), m.outbound, who) })
+	}
+}
+
 const allowed = "type: MeshTrafficPermission\nmesh: default\nname: all\nspec: {rules: [{default: {allow: [{spiffeID: {type: Prefix, value: spiffe://default}}]}}]}\n---\n"
 
 // TestRootIsReplaced (case 36, F7): while two sidecars call each other another root takes over,
@@ -90,9 +111,7 @@ func TestRootIsReplaced(t *testing.T) {
 	p.want(http.StatusOK, http.MethodPost, "/_apply", allowed+web.document+pay.document+fmt.Sprintf(mutual, "ca-1", builtin))
 	p.sidecar("web-1", p.dataplaneToken("web-1", ""), discard())
 	p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard())
-	for who, m := range map[string]member{"web": web, "payments": pay} {
-		eventually(t, who+" is known", func() bool { return isKnown(t.Context(), m.outbound, who) })
-	}
+	p.know(map[string]member{"web": web, "payments": pay})
 	_, first := p.Phase()
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -143,9 +162,7 @@ func TestARestartChangesNothing(t *testing.T) {
 	p.want(http.StatusOK, http.MethodPost, "/_apply", allowed+web.document+pay.document+fmt.Sprintf(mutual, "ca-1", strings.Replace(builtin, "PERMISSIVE", "STRICT", 1)))
 	p.sidecar("web-1", p.dataplaneToken("web-1", ""), discard())
 	p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard())
-	for who, m := range map[string]member{"web": web, "payments": pay} {
-		eventually(t, who+" is known", func() bool { return isKnown(t.Context(), m.outbound, who) })
-	}
+	p.know(map[string]member{"web": web, "payments": pay})
 	eventually(t, "both are told of", func() bool { return p.Reported("web-1") && p.Reported("pay-1") })
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -73,6 +74,8 @@ func (c Config) demands() []demand {
 	installed := kube && c.Namespace != "" // as a workload of the cluster that it serves
 	return []demand{
 		{c.SecretsKeyFile != "", c.Store == "bolt", "--secrets-key-file is of a store that seals Secrets; give it with --store bolt"},
+		{c.CAFileRoot != "", filepath.IsAbs(c.CAFileRoot), "--ca-file-root is no absolute path, as documents name files by; write all of it"},
+		{true, c.RotationSpread > 0, "--rotation-spread is no positive duration; write 10m"},
 		{c.Store == "file", c.Dir != "", "--store file has no documents; give --dir DIR"},
 		{kube, c.Dir == "", "--store kube reads no directory; leave --dir out and write through the Kubernetes API"},
 		{c.Kubeconfig != "" || len(c.WatchNamespaces)+len(c.SecretNamespaces) > 0, kube,

@@ -81,6 +81,8 @@ func serveFlags(c *cobra.Command, config *control.Config) {
 	f.StringSliceVar(&config.RootNamespaces, "httpproxy-root-namespaces", config.RootNamespaces, "namespaces where HTTPProxies may be roots, separated by commas (default all)")
 	f.StringVar(&config.Zone, "zone", config.Zone, "zone that objects of this control plane belong to")
 	f.StringSliceVar(&config.SystemNamespaces, "system-namespaces", config.SystemNamespaces, "namespaces where the operators of the mesh write; in a cluster that of the control plane is one too")
+	f.StringVar(&config.CAFileRoot, "ca-file-root", config.CAFileRoot, "directory below which authorities of documents may be files (default: none may)")
 	f.StringVar(&config.SecretsKeyFile, "secrets-key-file", config.SecretsKeyFile, "with --store bolt: file with the key that Secrets are sealed with (default: secrets-key in the data directory)")
+	f.DurationVar(&config.RotationSpread, "rotation-spread", config.RotationSpread, "over how long certificates are renewed when another root signs")
 	logFlags(c, &config.LogFormat, &config.LogLevel)
 }

@@ -162,7 +162,7 @@ func (k *Keeper) renew() {
 	k.mu.Unlock()
 	for _, a := range moving {
 		for c := range k.cfg.Sidecars(a.owner).Sidecars {
-			at, ok := a.state.RenewAt(c, k.cfg.Spread)
+			at, ok := a.state.RenewAt(c, a.spread(k.cfg.Spread))
 			id := a.owner.String() + " " + c.Name
 			if !ok || !c.Connected || at.After(now) || now.Sub(k.asked[id]) < askAgain {
 				continue
@@ -244,18 +244,4 @@ func (k *Keeper) Take(s *api.Snapshot) {
 		}
 	}
 	k.locals = used
-}
-
-// Problems are what keeps authorities from signing.
-func (k *Keeper) Problems() []*api.Violation {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var out []*api.Violation
-	for ref, a := range k.all {
-		if a.fault != "" {
-			out = append(out, &api.Violation{Object: ref, Field: a.at, Code: api.CodeProviderInvalid, Severity: api.Error, Message: a.fault})
-		}
-	}
-	slices.SortFunc(out, func(a, b *api.Violation) int { return a.Object.Compare(b.Object) })
-	return out
 }

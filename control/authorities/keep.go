@@ -1,7 +1,6 @@
 package authorities
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -35,6 +34,7 @@ func (k *Keeper) plan(now *api.Snapshot, made making) []store.Write {
 		if w := k.trust(now, a); w != nil {
 			out = append(out, *w)
 		}
+		out = append(out, k.replaced(a, now)...)
 	}
 	return append(out, k.orphans(now, owners)...)
 }
@@ -78,8 +78,8 @@ func (k *Keeper) secret(a *authority, name string, value []byte) store.Write {
 func (k *Keeper) advance(now *api.Snapshot, a *authority) *store.Write {
 	at := k.cfg.Now()
 	before, next := a.state, a.state
-	if w := a.wanted(); a.signs && w.signer != nil && a.fault == "" {
-		switch print := w.fingerprint(); {
+	if a.signs && a.fault == "" && a.wanted().signer != nil {
+		switch print := a.wanted().fingerprint(); {
 		case !a.stated:
 			next = rotation.Start(print, at)
 		case next.Phase == rotation.Steady && next.Signer() != print:
@@ -106,12 +106,10 @@ func (k *Keeper) advance(now *api.Snapshot, a *authority) *store.Write {
 	if next == before {
 		return nil
 	}
-	a.state, a.stated = next, true
-	text, err := json.Marshal(next)
-	if err != nil {
-		panic(err) // a State always marshals
+	if a.state, a.stated = next, true; next.Phase == rotation.Steady {
+		a.asked = asked{}
 	}
-	w := k.secret(a, a.secrets, text)
+	w := k.stored(a)
 	return &w
 }
 
@@ -163,7 +161,7 @@ func (a *authority) trusted(there *api.Object) []string {
 		}
 	}
 	for i := range a.roots {
-		if r := &a.roots[i]; r.signer != nil {
+		if r := &a.roots[i]; a.shared(r) {
 			texts[r.fingerprint()] = string(r.text)
 		}
 	}

@@ -28,8 +28,9 @@ type authority struct {
 	life    time.Duration // of leaves
 	signs   bool          // the document wants certificates signed
 	roots   []root        // all are trusted
-	enabled int           // which of them is to sign
+	enabled string        // the backend that is to sign; empty for a MeshIdentity
 	state   rotation.State
+	asked   asked // what people asked of the rotation that runs
 	stated  bool
 	since   uint64 // the revision in which its generation of trust was seen first
 	fault   string // why it cannot sign, for people; empty where it can
@@ -39,7 +40,8 @@ type authority struct {
 type root struct {
 	name      string // of its backend; empty for that of a MeshIdentity
 	at        api.Path
-	made      bool   // weft makes it
+	made      bool   // weft makes it, and has not yet
+	own       bool   // weft has made it or makes it, or a Kuma before it has
 	cert, key string // the Secrets that hold it; empty where it is elsewhere
 	life      time.Duration
 	text      []byte // the certificate in PEM; nil where there is none yet
@@ -48,9 +50,6 @@ type root struct {
 }
 
 func (r *root) fingerprint() string { return workload.Fingerprint(r.signer.Certificate()) }
-
-// wanted is the root that is to sign.
-func (a *authority) wanted() *root { return &a.roots[a.enabled] }
 
 // reader reads what a snapshot says of authorities.
 type reader struct {
@@ -87,17 +86,17 @@ func (r reader) ofMesh(o *api.Object) *authority {
 	backends, _ := m.MTLS.Authorities(at) // it was validated
 	a := &authority{owner: api.Ref{Kind: api.KindMesh, Name: o.Name}, mesh: o.Name, domain: o.Name, trust: "mtls-" + o.Name, secrets: o.Name + ".ca-rotation"}
 	for i, b := range backends {
-		here := root{name: b.Name, at: at.Field("backends").Index(i), life: b.RootLife, made: b.Type == api.AuthorityBuiltin}
-		if here.made {
-			here.cert, here.key = o.Name+".ca-builtin-cert-"+b.Name, o.Name+".ca-builtin-key-"+b.Name
-			r.load(a.mesh, &here, b.LeafLife)
-		} else {
-			here.cert, here.key = b.Cert.SecretName(), b.Key.SecretName()
-			r.provided(&here, b.LeafLife, func() ([]byte, error) { return r.material(a.mesh, b.Cert) }, func() ([]byte, error) { return r.material(a.mesh, b.Key) })
-		}
+		here := root{name: b.Name, at: at.Field("backends").Index(i), life: b.RootLife, own: b.Type == api.AuthorityBuiltin}
 		if b.Name == m.MTLS.EnabledBackend {
-			a.enabled, a.signs, a.life, a.at = i, true, b.LeafLife, here.at
+			a.enabled, a.signs, a.life, a.at = b.Name, true, b.LeafLife, here.at
 		}
+		if here.own {
+			here.cert, here.key = o.Name+".ca-builtin-cert-"+b.Name, o.Name+".ca-builtin-key-"+b.Name
+			a.roots = append(a.roots, r.places(a.mesh, here, b.LeafLife)...)
+			continue
+		}
+		here.cert, here.key = b.Cert.SecretName(), b.Key.SecretName()
+		r.provided(&here, b.LeafLife, func() ([]byte, error) { return r.material(a.mesh, b.Cert) }, func() ([]byte, error) { return r.material(a.mesh, b.Key) })
 		a.roots = append(a.roots, here)
 	}
 	if len(a.roots) == 0 {
@@ -134,8 +133,10 @@ func (r reader) ofIdentity(o *api.Object) *authority {
 	case b.InsecureAllowSelfSigned == nil || !*b.InsecureAllowSelfSigned:
 		here.fault = "a root that weft makes signs itself, so nothing is issued; write insecureAllowSelfSigned: true to accept that"
 	default:
-		here.made, here.cert, here.key = a.fault == "", o.Name+"-root-ca", o.Name+"-private-key"
-		r.load(a.mesh, &here, a.life)
+		here.own, here.cert, here.key = true, o.Name+"-root-ca", o.Name+"-private-key"
+		a.roots = r.places(a.mesh, here, a.life)
+		a.roots[0].made = a.roots[0].made && a.fault == ""
+		return a
 	}
 	a.roots = []root{here}
 	return a
@@ -159,22 +160,6 @@ func (r reader) domain(o *api.Object, m *api.MeshIdentity) (string, error) {
 }
 
 const longestDomain = 253
-
-// load reads a root that weft has made, or a Kuma before it (case 6).
-func (r reader) load(mesh string, into *root, leafLife time.Duration) {
-	cert, certified := api.MeshSecretIn(r.Snapshot, mesh, into.cert, r.cfg.System)
-	key, keyed := api.MeshSecretIn(r.Snapshot, mesh, into.key, r.cfg.System)
-	switch {
-	case !certified: // the certificate is stored last
-		return
-	case !keyed:
-		into.made = false
-		into.fault = fmt.Sprintf("the Secret %s with its key is gone; restore it, or delete the Secret %s too to have another root made, which nobody trusts yet", into.key, into.cert)
-		return
-	}
-	into.made = false
-	into.parse(cert, key, leafLife, r.cfg.Now())
-}
 
 // provided reads a root that people bring.
 func (r reader) provided(into *root, leafLife time.Duration, cert, key func() ([]byte, error)) {
@@ -274,12 +259,12 @@ func (r reader) file(path string) ([]byte, error) {
 // judge reads the state of an authority, and says what keeps it from signing.
 func (r reader) judge(a *authority) {
 	if text, ok := api.MeshSecretIn(r.Snapshot, a.mesh, a.secrets, r.cfg.System); ok {
-		s, err := rotation.Parse(text)
+		s, err := parseKept(text)
 		if err != nil {
 			a.fault = fmt.Sprintf("the Secret %s cannot be read: %v; restore it", a.secrets, err)
 			return
 		}
-		a.state, a.stated = s, true
+		a.state, a.asked, a.stated = s.State, s.asked, true
 	}
 	if !a.signs || a.fault != "" {
 		return

@@ -83,6 +83,9 @@ var laws = map[string]struct {
 	"GET /meshes/{mesh}/_permissions": {lists, "GET /meshes/default/_permissions?to=s-5"},
 	"GET /_problems":                  {lists, "GET /_problems"},
 
+	"GET /meshes/{mesh}/_authorities": {no, "GET /meshes/default/_authorities"}, "POST /meshes/{mesh}/_authorities/rotate": {no, "POST /meshes/default/_authorities/rotate {}"},
+	"POST /meshes/{mesh}/_authorities/abort": {no, "POST /meshes/default/_authorities/abort {}"},
+
 	"GET /meshes/{mesh}/dataplanes/{name}/_inbounds/{kri}/_policies":                  {same, "GET /meshes/default/dataplanes/d-5/_inbounds/kri_dp_default_east__d-5_80/_policies"},
 	"GET /meshes/{mesh}/dataplanes/{name}/_outbounds/{kri}/_policies":                 {same, "GET /meshes/default/dataplanes/d-5/_outbounds/kri_msvc_default___s-6_/_policies"},
 	"GET /meshes/{mesh}/dataplanes/{name}/_outbounds/{kri}/_routes":                   {same, "GET /meshes/default/dataplanes/d-5/_outbounds/kri_msvc_default___s-6_/_routes"},

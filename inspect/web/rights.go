@@ -119,6 +119,8 @@ func (s *server) accessTo(path string, r *http.Request) (want Access, cut bool) 
 		return Access{Verb: "get", Path: path}, false
 	case strings.HasPrefix(path, "/tokens/"):
 		return Access{Verb: "create", Group: "kuma.io", Resource: "dataplanes", Subresource: "token"}, false
+	case strings.HasPrefix(path, "/meshes/{mesh}/_authorities/"):
+		return Access{Verb: "update", Group: "kuma.io", Resource: "meshes", Subresource: "authority", Name: r.PathValue("mesh")}, false
 	case path == "/meshes", path == "/meshes/{mesh}" && r.Method == http.MethodGet:
 		mesh, _ := s.Catalog.Type(api.KindMesh)
 		if path == "/meshes" {

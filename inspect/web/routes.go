@@ -47,7 +47,7 @@ func flag(q url.Values, name string) (bool, error) {
 // routes are all paths. Where two patterns fit, the more specific one answers.
 func (s *server) routes() []endpoint {
 	var all []endpoint
-	for _, group := range [][]endpoint{s.serviceRoutes(), s.insightRoutes(), s.documentRoutes(), s.historyRoutes(), s.absentRoutes(), s.kubernetesRoutes(), s.dataplaneRoutes(), s.viewRoutes(), s.questionRoutes(), s.envoyRoutes()} {
+	for _, group := range [][]endpoint{s.serviceRoutes(), s.insightRoutes(), s.documentRoutes(), s.historyRoutes(), s.absentRoutes(), s.kubernetesRoutes(), s.dataplaneRoutes(), s.viewRoutes(), s.questionRoutes(), s.authorityRoutes(), s.envoyRoutes()} {
 		all = append(all, group...)
 	}
 	return all

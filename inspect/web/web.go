@@ -36,7 +36,9 @@ type Config struct {
 	// Renderer is the one whose resources sidecars get; nil: one for Kinds alone.
 	Renderer *xds.Renderer
 	Tokens   Tokens
-	Events   *Events
+	// Authorities are those of workloads' certificates; nil where none are kept.
+	Authorities Authorities
+	Events      *Events
 	// Problems are documents that are not served as they were written.
 	Problems func() []*api.Violation
 	// Unknown says what is not known now, such as the sidecars of a replica that is silent; nil

@@ -19,20 +19,28 @@ func Parse(text []byte) (State, error) {
 	if d.More() {
 		return State{}, errors.New("read the state of a rotation: there is more than one")
 	}
+	if err := s.Check(); err != nil {
+		return State{}, err
+	}
+	return s, nil
+}
+
+// Check says why a state that was read is none.
+func (s State) Check() error {
 	switch s.Phase {
 	case Steady:
 		if s.New != (Root{}) {
-			return State{}, errors.New("the state of a rotation has a new root between rotations")
+			return errors.New("the state of a rotation has a new root between rotations")
 		}
 	case Trusting, Issuing, Settling, Retiring:
 		if s.New.Fingerprint == "" || s.New.Fingerprint == s.Old.Fingerprint {
-			return State{}, fmt.Errorf("the state of a rotation has no new root in phase %s", s.Phase)
+			return fmt.Errorf("the state of a rotation has no new root in phase %s", s.Phase)
 		}
 	default:
-		return State{}, fmt.Errorf("the state of a rotation is in phase %q, which this weft does not know", s.Phase)
+		return fmt.Errorf("the state of a rotation is in phase %q, which this weft does not know", s.Phase)
 	}
 	if s.Old.Fingerprint == "" || s.Trust == 0 {
-		return State{}, errors.New("the state of a rotation lacks its root or the generation of trust")
+		return errors.New("the state of a rotation lacks its root or the generation of trust")
 	}
-	return s, nil
+	return nil
 }

@@ -1,0 +1,193 @@
+package authorities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/xds/server/authority/rotation"
+)
+
+// Turn is what people ask of the root of an authority (spec/identity.md 2.4).
+type Turn struct {
+	// Abort goes back to the root that was to be replaced.
+	Abort bool
+	// Force has a rotation that runs trust the old root no more, whoever still has a leaf of it.
+	Force bool
+	// Now is a new root, and Force at once: for a root whose key is in wrong hands.
+	Now bool
+	// Spread is over how long leaves are renewed; 0 as the configuration says.
+	Spread time.Duration
+	// Dry changes nothing.
+	Dry bool
+}
+
+// Turned is where a rotation stands after a Turn.
+type Turned struct {
+	rotation.State
+	// Broken are the sidecars that new connections of fail until they have another leaf, or know
+	// the new root.
+	Broken rotation.Waiting
+}
+
+// ErrTurn is why a Turn is not possible as the authority is.
+type ErrTurn string
+
+// Error is what it says.
+func (e ErrTurn) Error() string { return string(e) }
+
+// atOnce is over how long leaves are renewed whose root nobody trusts any more.
+const atOnce = time.Second
+
+var errDry = errors.New("nothing was to be changed")
+
+// Turn does what people ask of the root of an authority. The error is ErrNoAuthority, an ErrTurn, or
+// that of the store.
+func (k *Keeper) Turn(ctx context.Context, owner api.Ref, ask Turn) (out Turned, err error) {
+	made := making{}
+	err = k.cfg.Keep(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+		a := k.read(now)[owner]
+		if a == nil {
+			return nil, ErrNoAuthority
+		}
+		writes, broken, err := k.turn(a, ask, made)
+		if out = (Turned{a.state, broken}); err == nil && ask.Dry {
+			return nil, errDry
+		}
+		return writes, err
+	})
+	if ask.Dry && errors.Is(err, errDry) {
+		return out, nil
+	}
+	k.Stir()
+	return out, err
+}
+
+// turn are the writes of a Turn, after which a is as they say.
+func (k *Keeper) turn(a *authority, ask Turn, made making) (out []store.Write, broken rotation.Waiting, err error) {
+	now := k.cfg.Now()
+	switch {
+	case !a.stated || !a.signs:
+		return nil, broken, ErrTurn("it does not sign yet; try again")
+	case ask.Abort:
+		err = a.abort(now)
+	case a.state.Phase == rotation.Steady && ask.Force && !ask.Now:
+		err = ErrTurn("there is no rotation that could be forced; leave --force out to begin one")
+	case a.state.Phase == rotation.Steady:
+		out, err = k.begin(a, ask, made, now)
+	case !ask.Force && !ask.Now:
+		err = ErrTurn(fmt.Sprintf("a rotation is in phase %s; wait until it has ended, abort it, or give --force", a.state.Phase))
+	}
+	if err != nil {
+		return nil, broken, err
+	}
+	if ask.Force || ask.Now {
+		a.state, broken = a.state.Force(k.world(a.owner), now)
+	}
+	switch {
+	case ask.Spread > 0:
+		a.asked.Spread = ask.Spread
+	case ask.Now:
+		a.asked.Spread = atOnce
+	}
+	return append(out, k.stored(a)), broken, nil
+}
+
+// begin makes a root beside the one that signs, which is to take over from it.
+func (k *Keeper) begin(a *authority, ask Turn, made making, now time.Time) ([]store.Write, error) {
+	old := a.wanted()
+	if !old.own {
+		return nil, ErrTurn("its root is yours: add another backend with the new root to the Mesh and enable that, or put the new root where the MeshIdentity names it")
+	}
+	next := root{name: old.name, at: old.at, own: true, made: true, life: old.life, cert: old.cert + secondPlace, key: old.key + secondPlace}
+	if first, second := trimmed(old.cert), trimmed(old.key); first != old.cert { // that is free
+		next.cert, next.key = first, second
+	}
+	out, err := k.root(a, &next, made)
+	if err != nil {
+		return nil, err
+	}
+	if a.state, err = a.state.Begin(next.fingerprint(), now); err != nil {
+		return nil, ErrTurn(err.Error())
+	}
+	a.roots = append(a.roots, next)
+	a.asked = asked{Wanted: next.fingerprint(), Spread: ask.Spread}
+	return out, nil
+}
+
+// abort goes back, where the document agrees.
+func (a *authority) abort(now time.Time) error {
+	next, err := a.state.Abort(now)
+	if err != nil {
+		return ErrTurn(err.Error())
+	}
+	for _, r := range a.of(a.enabled) {
+		if r.print() == next.New.Fingerprint {
+			a.state, a.asked.Wanted = next, r.print()
+			return nil
+		}
+	}
+	return ErrTurn("the rotation follows from the document, which names another root than before; write the former one there again")
+}
+
+// Standing is an authority as people see it.
+type Standing struct {
+	Owner  api.Ref
+	Domain string
+	Fault  string // why it cannot sign; empty where it can
+	Stated bool
+	rotation.State
+	Roots   []StandingRoot
+	Waiting rotation.Waiting
+	// Leaves are how many sidecars have a valid leaf of each root, by its fingerprint.
+	Leaves map[string]int
+}
+
+// StandingRoot is one root of a Standing.
+type StandingRoot struct {
+	Name        string // of its backend; empty for that of a MeshIdentity
+	Fingerprint string // empty while it is not made, or cannot be read
+	Ends        time.Time
+	Own         bool // weft keeps its key
+	Fault       string
+}
+
+// Standings are the authorities of a mesh, by their documents.
+func (k *Keeper) Standings(mesh string) (out []Standing) {
+	k.mu.Lock()
+	all := sorted(k.all)
+	waits := map[api.Ref]rotation.Waiting{}
+	for _, a := range all {
+		if a.stated && a.state.Phase != rotation.Steady {
+			waits[a.owner] = k.waits[a.owner]
+		}
+	}
+	k.mu.Unlock()
+	now := k.cfg.Now()
+	for _, a := range all {
+		if a.mesh != mesh {
+			continue
+		}
+		s := Standing{Owner: a.owner, Domain: a.domain, Fault: a.fault, Stated: a.stated, State: a.state, Waiting: waits[a.owner], Leaves: map[string]int{}}
+		for i := range a.roots {
+			r := &a.roots[i]
+			root := StandingRoot{Name: r.name, Fingerprint: r.print(), Own: r.own, Fault: r.fault}
+			if r.signer != nil {
+				root.Ends = r.signer.Certificate().NotAfter
+			}
+			s.Roots = append(s.Roots, root)
+		}
+		if k.cfg.Sidecars != nil {
+			for c := range k.cfg.Sidecars(a.owner).Sidecars {
+				if c.Root != "" && c.Ends.After(now) {
+					s.Leaves[c.Root]++
+				}
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,192 @@
+package authorities
+
+import (
+	"errors"
+
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/xds/server/authority/rotation"
+)
+
+// turn asks something of the root of the mesh.
+func (w *world) turn(ask Turn) (Turned, error) {
+	w.t.Helper()
+	return w.keep.Turn(w.t.Context(), owner, ask)
+}
+
+// secrets are the names of the Secrets of the mesh.
+func (w *world) secrets() (out []string) {
+	for o := range w.store.Snapshot().Of(api.KindSecret, "default") {
+		out = append(out, o.Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestTurn: a root of one backend is replaced by another of the same, twice, each time at the place
+// that is free, and the former leaves nothing behind.
+func TestTurn(t *testing.T) {
+	t.Parallel()
+	for name, kill := range map[string]bool{"undisturbed": false, "killed after each step": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.mutual("ca-1", "ca-1")
+			seen := []string{w.until(rotation.Steady).Signer()}
+			w.tick(time.Minute)
+			for _, place := range []string{secondPlace, ""} {
+				if out, err := w.turn(Turn{}); err != nil || out.Phase != rotation.Trusting {
+					t.Fatalf("%+v %v", out, err)
+				}
+				if _, err := w.turn(Turn{}); err == nil || !strings.Contains(err.Error(), "--force") {
+					t.Errorf("another one at the same time: %v", err)
+				}
+				for _, phase := range []rotation.Phase{rotation.Trusting, rotation.Issuing, rotation.Settling, rotation.Retiring, rotation.Steady} {
+					if w.until(phase); kill {
+						w.start()
+					}
+				}
+				s := w.tick(time.Minute)
+				if slices.Contains(seen, s.Signer()) || !slices.Equal(w.published(), []string{s.Signer()}) {
+					t.Errorf("%s signs, trusted are %v, before %v", s.Signer(), w.published(), seen)
+				}
+				seen = append(seen, s.Signer())
+				want := []string{"default.ca-builtin-cert-ca-1" + place, "default.ca-builtin-key-ca-1" + place, "default.ca-rotation"}
+				if got := w.secrets(); !slices.Equal(got, want) {
+					t.Errorf("Secrets %v, want %v", got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestTurnBack: a rotation is aborted in each phase in which it can be, by the law.
+func TestTurnBack(t *testing.T) {
+	t.Parallel()
+	for _, at := range []rotation.Phase{rotation.Trusting, rotation.Issuing, rotation.Settling} {
+		t.Run(string(at), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.mutual("ca-1", "ca-1")
+			first := w.until(rotation.Steady).Signer()
+			w.tick(time.Minute)
+			if _, err := w.turn(Turn{Abort: true}); err == nil {
+				t.Error("nothing was there to abort")
+			}
+			if _, err := w.turn(Turn{}); err != nil {
+				t.Fatal(err)
+			}
+			w.until(at)
+			w.start()
+			if _, err := w.turn(Turn{Abort: true}); err != nil {
+				t.Fatal(err)
+			}
+			w.start()
+			w.tick(time.Minute)
+			if s := w.until(rotation.Steady); s.Signer() != first {
+				t.Errorf("%s signs and not the first", s.Signer())
+			}
+			w.tick(time.Minute)
+			if got := len(w.secrets()); got != 3 || len(w.published()) != 1 {
+				t.Errorf("%v is left, trusted are %v", w.secrets(), w.published())
+			}
+		})
+	}
+	t.Run("what the document wants", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.mutual("ca-1", "ca-1", "ca-2")
+		w.until(rotation.Steady)
+		w.mutual("ca-2", "ca-1", "ca-2")
+		w.until(rotation.Trusting)
+		if _, err := w.turn(Turn{Abort: true}); err == nil || !strings.Contains(err.Error(), "document") {
+			t.Errorf("aborted: %v", err)
+		}
+	})
+}
+
+// TestTurnNow: a root in wrong hands is trusted no more at once; who holds a leaf of it is named, and
+// has another one in a moment.
+func TestTurnNow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mutual("ca-1", "ca-1")
+	first := w.until(rotation.Steady).Signer()
+	w.tick(time.Minute)
+	if _, err := w.turn(Turn{Force: true}); err == nil {
+		t.Error("nothing was there to force")
+	}
+	revision := w.store.Snapshot().Revision()
+	dry, err := w.turn(Turn{Now: true, Dry: true})
+	if err != nil || dry.Broken.Count != len(w.cars) || w.store.Snapshot().Revision() != revision {
+		t.Errorf("asked only: %+v %v, revision %d after %d", dry, err, w.store.Snapshot().Revision(), revision)
+	}
+	out, err := w.turn(Turn{Now: true})
+	if err != nil || out.Phase != rotation.Retiring || out.Broken.Count != len(w.cars) || len(out.Broken.Names) != len(w.cars) {
+		t.Fatalf("%+v %v", out, err)
+	}
+	// From here on the law of a rotation does not hold, which is what was asked for.
+	w.keep.step(t.Context(), w.store)
+	if got := w.published(); slices.Contains(got, first) || len(got) != 1 {
+		t.Errorf("trusted are %v", got)
+	}
+	s, _, _ := w.keep.State(owner)
+	for name, c := range w.cars {
+		w.trust[name], c.Trust = w.published(), s.Trust
+	}
+	w.now = w.now.Add(2 * atOnce)
+	w.keep.renew()
+	for name, c := range w.cars {
+		if c.Root == first {
+			t.Errorf("%s has no other leaf", name)
+		}
+	}
+	w.until(rotation.Steady)
+}
+
+// TestForce: a rotation that waits for the last leaves of the old root ends at once where people say
+// so, and names who has one.
+func TestForce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mutual("ca-1", "ca-1")
+	first := w.until(rotation.Steady).Signer()
+	w.tick(time.Minute)
+	if _, err := w.turn(Turn{}); err != nil {
+		t.Fatal(err)
+	}
+	w.until(rotation.Trusting)
+	w.cars["s4"].Connected = false
+	w.until(rotation.Settling)
+	out, err := w.turn(Turn{Force: true})
+	if err != nil || !slices.Equal(out.Broken.Names, []string{"s4"}) || out.Phase != rotation.Retiring {
+		t.Fatalf("%+v %v", out, err)
+	}
+	w.keep.step(t.Context(), w.store)
+	if slices.Contains(w.published(), first) {
+		t.Error("the old root is trusted")
+	}
+}
+
+// TestWhatIsTurned: what is not weft's to replace is refused with what to do, and an authority that is
+// not there is none.
+func TestWhatIsTurned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if _, err := w.turn(Turn{}); !errors.Is(err, ErrNoAuthority) {
+		t.Error(err)
+	}
+	w.mutual("ca-1", "ca-1")
+	if _, err := w.turn(Turn{}); err == nil {
+		t.Error("it has no root yet")
+	}
+	w.until(rotation.Steady)
+	standing := w.keep.Standings("default")
+	if len(standing) != 1 || len(standing[0].Roots) != 1 || !standing[0].Roots[0].Own {
+		t.Errorf("%+v", standing)
+	}
+}

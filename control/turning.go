@@ -1,0 +1,91 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/xds/server/authority/rotation"
+)
+
+// signers are the authorities of a control plane as its API shows and turns them.
+type signers struct {
+	plane  *Plane
+	keeper *authorities.Keeper
+}
+
+// Authorities are those of a mesh.
+func (s signers) Authorities(mesh string) (out []inspect.Authority) {
+	for _, x := range s.keeper.Standings(mesh) {
+		out = append(out, authorityOf(x))
+	}
+	return out
+}
+
+// Turn replaces a root, or goes back.
+func (s signers) Turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (inspect.Turned, error) {
+	turned, err := s.keeper.Turn(ctx, owner, authorities.Turn{Abort: ask.Abort, Force: ask.Force, Now: ask.Now, Spread: ask.Spread, Dry: ask.Dry})
+	var not authorities.ErrTurn
+	switch {
+	case errors.Is(err, authorities.ErrNoAuthority):
+		return inspect.Turned{}, web.Refusal(http.StatusNotFound, owner.String()+" has no authority of weft; set Mesh.mtls.enabledBackend, or name a MeshIdentity of type Bundled")
+	case errors.As(err, &not):
+		return inspect.Turned{}, web.Refusal(http.StatusConflict, owner.String()+": "+err.Error())
+	case err != nil:
+		return inspect.Turned{}, err
+	}
+	out := inspect.Turned{DryRun: ask.Dry, Authority: inspect.Authority{Of: owner.String(), Roots: []inspect.AuthorityRoot{}}}
+	s.keeper.Take(s.plane.own.Snapshot())
+	for _, x := range s.keeper.Standings(meshOf(owner)) {
+		if x.Owner == owner {
+			out.Authority = authorityOf(x)
+		}
+	}
+	out.Authority.Phase = string(turned.Phase)
+	if ask.Force || ask.Now {
+		broken := waitOf(turned.Broken)
+		out.Broken = &broken
+	}
+	return out, nil
+}
+
+// meshOf is the mesh whose authority a document has.
+func meshOf(owner api.Ref) string {
+	if owner.Kind == api.KindMesh {
+		return owner.Name
+	}
+	return owner.Mesh
+}
+
+func waitOf(w rotation.Waiting) inspect.AuthorityWait {
+	return inspect.AuthorityWait{Count: w.Count, Names: w.Names, Until: w.Until}
+}
+
+func authorityOf(x authorities.Standing) inspect.Authority {
+	out := inspect.Authority{Of: x.Owner.String(), TrustDomain: x.Domain, Problem: x.Fault, Roots: []inspect.AuthorityRoot{}}
+	if x.Stated {
+		out.Phase, out.Since, out.Signs = string(x.Phase), x.Since, x.Signer()
+	}
+	if x.Waiting.Count > 0 || !x.Waiting.Until.IsZero() {
+		wait := waitOf(x.Waiting)
+		out.WaitsFor = &wait
+	}
+	for _, r := range x.Roots {
+		root := inspect.AuthorityRoot{Backend: r.Name, Fingerprint: r.Fingerprint, NotAfter: r.Ends, Provided: !r.Own, Problem: r.Fault, Leaves: x.Leaves[r.Fingerprint], Role: inspect.RootTrusted}
+		switch {
+		case !x.Stated || r.Fingerprint == "":
+		case r.Fingerprint == x.Signer():
+			root.Role = inspect.RootSigns
+		case x.Phase != rotation.Steady && r.Fingerprint == x.New.Fingerprint:
+			root.Role = inspect.RootNext
+		case x.Phase != rotation.Steady && r.Fingerprint == x.Old.Fingerprint:
+			root.Role = inspect.RootLeaving
+		}
+		out.Roots = append(out.Roots, root)
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Authorities are those that sign the certificates of a mesh's workloads (spec/identity.md 2).
+type Authorities struct {
+	Mesh  string      `json:"mesh"`
+	Items []Authority `json:"items"`
+}
+
+// Authority is one, and where the rotation of its root stands.
+type Authority struct {
+	Of          string          `json:"of"` // the document: Mesh/default, MeshIdentity/default/NAME
+	TrustDomain string          `json:"trustDomain,omitempty"`
+	Phase       string          `json:"phase,omitempty"` // Steady, Trusting, Issuing, Settling, Retiring; empty while there is no root
+	Since       time.Time       `json:"since,omitzero"`
+	Signs       string          `json:"signs,omitempty"` // the fingerprint of the root that signs
+	Roots       []AuthorityRoot `json:"roots"`
+	// WaitsFor is whom a rotation waits for before its next phase.
+	WaitsFor *AuthorityWait `json:"waitsFor,omitempty"`
+	// Problem is why it cannot sign.
+	Problem string `json:"problem,omitempty"`
+}
+
+// AuthorityRoot is a root that an authority has.
+type AuthorityRoot struct {
+	Backend     string    `json:"backend,omitempty"`
+	Fingerprint string    `json:"fingerprint,omitempty"` // SHA-256, in hexadecimal digits
+	NotAfter    time.Time `json:"notAfter,omitzero"`
+	Provided    bool      `json:"provided,omitempty"` // its key is not weft's
+	// Role is signs, next while it is to sign and does not yet, leaving while it is to be trusted no
+	// more, and trusted for all others.
+	Role string `json:"role"`
+	// Leaves are how many sidecars have a valid certificate of it, as far as is known here.
+	Leaves  int    `json:"leaves"`
+	Problem string `json:"problem,omitempty"`
+}
+
+// The roles of roots.
+const (
+	RootSigns   = "signs"
+	RootNext    = "next"
+	RootLeaving = "leaving"
+	RootTrusted = "trusted"
+)
+
+// AuthorityWait is whom something waits for.
+type AuthorityWait struct {
+	Count int       `json:"count"`
+	Names []string  `json:"names,omitempty"` // of the first sidecars
+	Until time.Time `json:"until,omitzero"`  // it waits no longer, whatever they do
+}
+
+// Turned is the answer to who asks for another root.
+type Turned struct {
+	Authority Authority `json:"authority"`
+	// Broken are the sidecars whose new connections fail until they have renewed; only of a
+	// rotation by force.
+	Broken *AuthorityWait `json:"broken,omitempty"`
+	DryRun bool           `json:"dryRun,omitempty"`
+}
+
+// shortPrint is as much of a fingerprint as people compare.
+const shortPrint = 16
+
+// Text says in lines where an authority stands.
+func (x Authority) Text(w io.Writer, s Style) error {
+	p := printer{Style: s}
+	p.line("%s  %s", s.strong(x.Of), cmp.Or(x.Phase, "no root yet"))
+	for i := range x.Roots {
+		r := &x.Roots[i]
+		text := r.Role
+		if r.Fingerprint != "" {
+			text += "  " + r.Fingerprint[:min(shortPrint, len(r.Fingerprint))]
+		}
+		if !r.NotAfter.IsZero() {
+			text += "  until " + r.NotAfter.UTC().Format(time.DateOnly)
+		}
+		if r.Leaves > 0 {
+			text += fmt.Sprintf("  certificates of %d sidecars", r.Leaves)
+		}
+		p.line("  root %s  %s", cmp.Or(r.Backend, "of the identity"), text)
+		if r.Problem != "" {
+			p.line("    %s", r.Problem)
+		}
+	}
+	if x.WaitsFor != nil {
+		p.line("  waits for %s", x.WaitsFor.text())
+	}
+	if x.Problem != "" {
+		p.line("  cannot sign: %s", x.Problem)
+	}
+	return p.flush(w)
+}
+
+// Text says what became of what was asked.
+func (x Turned) Text(w io.Writer, s Style) error {
+	if err := x.Authority.Text(w, s); err != nil || x.Broken == nil {
+		return err
+	}
+	p := printer{Style: s}
+	if x.Broken.Count == 0 {
+		p.line("no sidecar holds a certificate that is refused now")
+	} else {
+		p.line("new connections of %s fail until they have renewed", x.Broken.text())
+	}
+	return p.flush(w)
+}
+
+func (x *AuthorityWait) text() string {
+	text := fmt.Sprintf("%d sidecars", x.Count)
+	if x.Count == 1 {
+		text = "1 sidecar"
+	}
+	if len(x.Names) > 0 {
+		text += ": " + strings.Join(x.Names, ", ")
+		if x.Count > len(x.Names) {
+			text += ", …"
+		}
+	}
+	if !x.Until.IsZero() {
+		text += "; until " + x.Until.UTC().Format(time.RFC3339) + " at most"
+	}
+	return text
+}
+
+// Text says in lines where all authorities stand.
+func (x Authorities) Text(w io.Writer, s Style) error {
+	for _, a := range x.Items {
+		if err := a.Text(w, s); err != nil {
+			return err
+		}
+	}
+	if len(x.Items) == 0 {
+		_, err := fmt.Fprintf(w, "mesh %s has no authority: nothing switches mutual TLS on\n", x.Mesh)
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+)
+
+// Authorities are those that sign the certificates of workloads.
+type Authorities interface {
+	// Authorities are those of a mesh.
+	Authorities(mesh string) []inspect.Authority
+	// Turn replaces the root of the authority of a document, or goes back.
+	Turn(ctx context.Context, owner api.Ref, ask RootTurn) (inspect.Turned, error)
+}
+
+// RootTurn is what is asked of the root of an authority.
+type RootTurn struct {
+	Abort, Force, Now, Dry bool
+	Spread                 time.Duration // 0: as the configuration says
+}
+
+// turnRequest is the body of a request for another root, or to go back.
+type turnRequest struct {
+	Identity string `json:"identity,omitempty"` // a MeshIdentity; that of Mesh.mtls where it is left out
+	Force    bool   `json:"force,omitempty"`
+	Now      bool   `json:"now,omitempty"`
+	Spread   string `json:"spread,omitempty"` // 10m
+	DryRun   bool   `json:"dryRun,omitempty"`
+}
+
+func (s *server) authorityRoutes() []endpoint {
+	return []endpoint{
+		{"GET /meshes/{mesh}/_authorities", s.authorities, "The authorities of workloads' certificates, and where the rotations of their roots stand", says[inspect.Authorities]()},
+		{"POST /meshes/{mesh}/_authorities/rotate", s.rotates(false), "Replace the root of an authority while sidecars call each other", reads[turnRequest](says[inspect.Turned]())},
+		{"POST /meshes/{mesh}/_authorities/abort", s.rotates(true), "Go back to the root that was to be replaced", reads[turnRequest](says[inspect.Turned]())},
+	}
+}
+
+// meshOf is the mesh that the path names, which must be there.
+func (s *server) meshOf(r *http.Request) (string, error) {
+	mesh := r.PathValue("mesh")
+	if err := s.meshKnown(mesh); err != nil {
+		return "", err
+	}
+	if s.Authorities == nil {
+		return "", problem{Status: http.StatusNotImplemented, Title: "Not here", Detail: "this control plane keeps no authorities"}
+	}
+	return mesh, nil
+}
+
+func (s *server) authorities(w http.ResponseWriter, r *http.Request) error {
+	mesh, err := s.meshOf(r)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, inspect.Authorities{Mesh: mesh, Items: append([]inspect.Authority{}, s.Authorities.Authorities(mesh)...)})
+	return nil
+}
+
+// rotates answers who asks for another root, or for the former one.
+func (s *server) rotates(abort bool) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		var ask turnRequest
+		body, err := Body(w, r, maxSmall)
+		if err != nil {
+			return err
+		}
+		if string(bytes.TrimSpace(body)) == "null" {
+			return badField("", "the body is null; write {} where nothing is to be said")
+		}
+		if err := decodeBody(body, &ask); err != nil {
+			return err
+		}
+		turn := RootTurn{Abort: abort, Force: ask.Force, Now: ask.Now, Dry: ask.DryRun}
+		if abort && (ask.Force || ask.Now || ask.Spread != "") {
+			return badField("", "to go back is never forced, and takes the way that it takes; leave force, now and spread out")
+		}
+		if ask.Spread != "" {
+			d, err := time.ParseDuration(ask.Spread)
+			if err != nil || d <= 0 {
+				return badField("spread", strconv.Quote(api.Clip(ask.Spread))+" is no positive duration; write 10m")
+			}
+			turn.Spread = d
+		}
+		mesh, err := s.meshOf(r)
+		if err != nil {
+			return err
+		}
+		owner := api.Ref{Kind: api.KindMesh, Name: mesh}
+		if ask.Identity != "" {
+			owner = s.identityRef(mesh, ask.Identity)
+		}
+		out, err := s.Authorities.Turn(r.Context(), owner, turn)
+		if err != nil {
+			return err
+		}
+		if !ask.DryRun {
+			by, client, _ := Caller(r.Context())
+			s.Log.Info("root of an authority", "of", owner.String(), "abort", abort, "force", ask.Force, "now", ask.Now, "phase", out.Authority.Phase, "by", truncate(by), "client", client)
+		}
+		answer(w, http.StatusOK, out)
+		return nil
+	}
+}
+
+// identityRef is the MeshIdentity of a name, in whatever namespace it lies.
+func (s *server) identityRef(mesh, name string) api.Ref {
+	ref := api.Ref{Kind: api.KindMeshIdentity, Mesh: mesh, Name: name}
+	return ref.Resolve(s.Documents.Snapshot().Has)
+}
