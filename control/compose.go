@@ -198,7 +198,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
 	}
 	if p.keeper != nil {
-		c.Authorities = signers{p, p.keeper}
+		c.Authorities = signers{p.revocations, p.keeper}
 	}
 	c.Census = p.loop.census
 	if p.cluster == nil { // a webhook stands before that store

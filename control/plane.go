@@ -35,47 +35,48 @@ import (
 
 // Plane is one control plane: its store, its loop and its two listeners.
 type Plane struct {
-	cfg        Config
-	settings   world.Settings
-	log        *slog.Logger
-	store      store.Store       // what users write to; may be read-only
-	own        store.Store       // what the control plane itself writes to
-	history    store.History     // of the store; nil where it keeps none
-	feed       *file.Feed        // of --dir beside another store
-	cluster    *kube.Store       // of --store kube
-	name       string            // of this replica
-	peers      *peers.Replica    // with --peer-token: the other replicas
-	elector    *election.Elector // with a namespace: who of its replicas writes
-	writers    []writer
-	roots      roots.Authority // of a cluster; nil where its authority is not needed
-	shared     *roots.Roots    // what the replicas of a cluster share; with roots
-	sharedKeys *sharedKeys     // with roots
-	https      []*httpsServer
-	exposed    http.Handler        // the API where --api-tls has all of it
-	reviewer   *identity.APIServer // of a cluster: whose tokens are
-	users      *identity.Users     // of a cluster
-	pods       *knownPods          // of a cluster
-	bare       *bare.Finder        // of a cluster whose pods this control plane injects
-	hooks      *webhook.Made       // with bare
-	observe    *observer
-	loop       *loop
-	ads        *server.Server
-	agents     *attached.Server
-	lists      nameLists // of what is current, for agents
-	ephemerals *ephemerals
-	returning  *returning
-	keeper     *authorities.Keeper // with Config.Identity
-	leaves     *leaves
-	insights   *insights // with keeper
-	api        net.Listener
-	xds        net.Listener
-	apiSrv     *http.Server
-	xdsPort    *port.Port
-	watch      store.Watch
-	tracing    func(context.Context) error
-	profiles   *profiling // with --pprof
-	serving    atomic.Bool
-	resolved   atomic.Bool
+	cfg         Config
+	settings    world.Settings
+	log         *slog.Logger
+	store       store.Store       // what users write to; may be read-only
+	own         store.Store       // what the control plane itself writes to
+	history     store.History     // of the store; nil where it keeps none
+	feed        *file.Feed        // of --dir beside another store
+	cluster     *kube.Store       // of --store kube
+	name        string            // of this replica
+	peers       *peers.Replica    // with --peer-token: the other replicas
+	elector     *election.Elector // with a namespace: who of its replicas writes
+	writers     []writer
+	roots       roots.Authority // of a cluster; nil where its authority is not needed
+	shared      *roots.Roots    // what the replicas of a cluster share; with roots
+	sharedKeys  *sharedKeys     // with roots
+	https       []*httpsServer
+	exposed     http.Handler        // the API where --api-tls has all of it
+	reviewer    *identity.APIServer // of a cluster: whose tokens are
+	users       *identity.Users     // of a cluster
+	pods        *knownPods          // of a cluster
+	bare        *bare.Finder        // of a cluster whose pods this control plane injects
+	hooks       *webhook.Made       // with bare
+	observe     *observer
+	loop        *loop
+	ads         *server.Server
+	agents      *attached.Server
+	lists       nameLists // of what is current, for agents
+	ephemerals  *ephemerals
+	returning   *returning
+	keeper      *authorities.Keeper // with Config.Identity
+	leaves      *leaves
+	revocations *revocations // with keeper
+	insights    *insights    // with keeper
+	api         net.Listener
+	xds         net.Listener
+	apiSrv      *http.Server
+	xdsPort     *port.Port
+	watch       store.Watch
+	tracing     func(context.Context) error
+	profiles    *profiling // with --pprof
+	serving     atomic.Bool
+	resolved    atomic.Bool
 }
 
 // Run is a control plane from start to the end of ctx, as the main work of its
@@ -137,7 +138,7 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	p.leaves = newLeaves(p)
 	if p.keeper = p.newKeeper(); p.keeper != nil {
 		p.store = protected{p.store, p.keeper}
-		p.insights = newInsights(p)
+		p.insights, p.revocations = newInsights(p), newRevocations(p)
 		p.observe.onStir = func(dp api.Ref) { p.insights.stir(dp) }
 	}
 	if err := p.compose(); err != nil {
@@ -179,6 +180,9 @@ func (p *Plane) compose() error {
 		return err
 	}
 	auth := authenticating{inner}
+	if p.revocations != nil {
+		auth = authenticating{refusing{inner, p.revocations}}
+	}
 	options := server.Default()
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
 	p.ads = server.New(options)

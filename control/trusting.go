@@ -38,6 +38,7 @@ func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 	if p.keeper != nil {
 		running.Go(func() error { p.keeper.Follow(ctx, p.own); return nil })
 		running.Go(func() error { p.insights.run(ctx); return nil })
+		running.Go(func() error { p.revocations.follow(ctx, p.store); return nil })
 	}
 }
 

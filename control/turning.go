@@ -14,7 +14,7 @@ import (
 
 // signers are the authorities of a control plane as its API shows and turns them.
 type signers struct {
-	plane  *Plane
+	*revocations
 	keeper *authorities.Keeper
 }
 

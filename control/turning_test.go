@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -95,4 +96,75 @@ func load(t *testing.T, members ...member) (sent, failed *atomic.Int64, stop fun
 		})
 	}
 	return sent, failed, func() { cancel(); running.Wait() }
+}
+
+// TestAnIdentityIsRevoked (I2, I4): who is revoked is refused at once, also on connections that are
+// open, has no stream and gets no certificate; a request that runs ends; others go on.
+func TestAnIdentityIsRevoked(t *testing.T) {
+	t.Parallel()
+	var log journal
+	p := secure(t, log.logger())
+	defer p.stop()
+	web, pay := p.pair(t)
+	if text := p.want(http.StatusBadRequest, http.MethodPost, "/meshes/default/_authorities/revoke", `{"spiffeID":"web"}`); !strings.Contains(text, "spiffe://DOMAIN/PATH") {
+		t.Error(text)
+	}
+	revoke := func(more string) string {
+		return p.want(http.StatusOK, http.MethodPost, "/meshes/default/_authorities/revoke", `{"spiffeID":"spiffe://default/web"`+more+`}`)
+	}
+	if text := revoke(`,"dryRun":true`); !strings.Contains(text, `"dataplanes":1,"names":["web-1"]`) || requested(t.Context(), web.outbound) == "" {
+		t.Errorf("asked only: %s", text)
+	}
+	streamed := make(chan error, 1)
+	open := streams(t, web.outbound, streamed)
+	if !strings.Contains(open, "URI=spiffe://default/web") {
+		t.Fatalf("called in plain text: %s", open)
+	}
+	began := time.Now()
+	revoke("")
+	eventually(t, "it is refused", func() bool { return requested(t.Context(), web.outbound) == "" })
+	eventually(t, "it has no stream", func() bool {
+		return strings.Contains(log.String(), "is revoked by MeshTrafficPermission/default/revoked-identities-default")
+	})
+	select {
+	case <-streamed:
+	case <-time.After(time.Minute):
+		t.Error("a request that ran goes on")
+	}
+	t.Logf("all of it ended after %v", time.Since(began).Round(time.Millisecond))
+	if code, _, text := p.certify(p.dataplaneToken("web-1", ""), "web-1"); code != http.StatusForbidden || !strings.Contains(text, "revoked") {
+		t.Errorf("a certificate: %d %s", code, text)
+	}
+	if requested(t.Context(), pay.outbound) == "" {
+		t.Error("somebody else is refused")
+	}
+	if text := revoke(""); !strings.Contains(text, `"already":true`) {
+		t.Errorf("again: %s", text)
+	}
+	p.want(http.StatusOK, http.MethodDelete, "/meshes/default/meshtrafficpermissions/revoked-identities-default", "")
+	eventually(t, "it is back", func() bool { return requested(t.Context(), web.outbound) != "" })
+}
+
+// streams asks for an answer that does not end, says how it begins, and tells when it has ended.
+func streams(t *testing.T, port uint32, ended chan<- error) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/forever", port), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := new(http.Client).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := make([]byte, 1024)
+	n, err := resp.Body.Read(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer resp.Body.Close()
+		_, err := io.Copy(io.Discard, resp.Body)
+		ended <- err
+	}()
+	return string(first[:n])
 }

@@ -32,7 +32,7 @@ func (x *Renderer) inboundChains(r *resolve.Resolved, i *resolve.Inbound, c chai
 	}
 	proved := c
 	proved.place.Chain, proved.bound = MTLS, spread(i.TLS.Life/2, r.Ref.Name+" "+i.Name)
-	mtls := &listenerv3.FilterChain{Name: string(MTLS), Filters: x.filters(proved), TransportSocket: x.accepting(r.Ref.Mesh, i.TLS, &proved)}
+	mtls := &listenerv3.FilterChain{Name: string(MTLS), Filters: x.filters(proved), TransportSocket: x.accepting(r.Ref.Mesh, i.TLS, &proved), Metadata: x.revoked(&proved)}
 	if !i.TLS.TakesPlain() {
 		if http {
 			mtls.FilterChainMatch = &listenerv3.FilterChainMatch{TransportProtocol: "tls"}

@@ -1,6 +1,8 @@
 package xds
 
 import (
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/protobuf/types/known/structpb"
 	"slices"
 	"strings"
 
@@ -85,3 +87,26 @@ func (x *Renderer) knows(c *chain, context *tlsv3.CommonTlsContext) {
 		return
 	}
 }
+
+// revoked marks the chain of callers that have proved a name with the names that it is closed to:
+// Envoy makes a chain anew that is another one, and drains the connections of the former. Who may
+// call changes no chain otherwise.
+func (x *Renderer) revoked(c *chain) *corev3.Metadata {
+	var names []any
+	for _, g := range x.guards {
+		for _, name := range g.Revoked(c.conf(g.kind)) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	list, err := structpb.NewList(names)
+	if err != nil {
+		return nil // a name that is no UTF-8 is nobody's
+	}
+	return &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{revokedKey: {Fields: map[string]*structpb.Value{"identities": structpb.NewListValue(list)}}}}
+}
+
+// revokedKey is where a chain of filters says whom it is closed to by revocation.
+const revokedKey = "weft.revoked"

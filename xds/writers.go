@@ -55,6 +55,9 @@ type Guard interface {
 	// Callers are the names of which who opens a connection needs one, so that the handshake
 	// refuses everybody else; not ok where names alone do not decide.
 	Callers(conf policies.Conf) (names []*matcherv3.StringMatcher, ok bool)
+	// Revoked are the names to which an inbound is closed for good, by revocation: with another
+	// of them the connections that are open drain (spec/identity.md 2.2).
+	Revoked(conf policies.Conf) []string
 }
 
 // InboundWriter writes what the virtual host of an inbound says to filters of all its routes,

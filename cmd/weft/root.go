@@ -42,7 +42,7 @@ serves the result to Envoy, and explains each field of it.`,
 		newDemo(a),
 		newValidate(a), newLint(a), newSimulate(a), newExplain(a), newStatus(a), newTop(a), newProblems(a), newPermissions(a), newInspect(a), newGUI(a), newHistory(a), newDiff(a),
 		newApply(a), newPlan(a), newGet(a), newDelete(a), newEdit(a), newRollback(a), newConvert(a),
-		newServe(a), newSidecar(a), newInject(a), newToken(a), newMTLS(a), newStore(a),
+		newServe(a), newSidecar(a), newInject(a), newToken(a), newMTLS(a), newIdentity(a), newStore(a),
 		newInstall(a), newUninstall(a), newCheck(a), newSupportBundle(a),
 		newVersion(a),
 	)

@@ -131,5 +131,5 @@ func (s written) lacksPermission(mesh string) bool {
 	if spec == nil || slices.Contains(spec.SkipCreatingInitialPolicies, "*") || slices.Contains(spec.SkipCreatingInitialPolicies, permissionOfMesh.kind) {
 		return false
 	}
-	return s.proves(mesh) && len(s.of(permissionOfMesh.kind, mesh)) == 0
+	return s.proves(mesh) && !slices.ContainsFunc(s.of(permissionOfMesh.kind, mesh), func(o *api.Object) bool { return o.Name != api.RevocationsName(mesh) })
 }

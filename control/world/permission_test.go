@@ -53,6 +53,7 @@ func TestNewPermissions(t *testing.T) {
 		{"one there is", []*api.Object{mesh(false), permission("m", "p")}, put(mesh(true)), 0},
 		{"one that goes", []*api.Object{mesh(false), permission("m", "p")}, append(put(mesh(true)), gone(permission("m", "p"))), 1},
 		{"another mesh's", []*api.Object{mesh(false), permission("other", "p")}, put(mesh(true)), 1},
+		{"revocations alone", []*api.Object{mesh(false), permission("m", api.RevocationsName("m"))}, put(mesh(true)), 1},
 		{"not wanted", []*api.Object{mesh(false)}, put(mesh(true, "MeshTrafficPermission")), 0},
 		{"no policies wanted", []*api.Object{mesh(false)}, put(mesh(true, "*")), 0},
 		{"other policies not wanted", []*api.Object{mesh(false)}, put(mesh(true, "MeshRetry")), 1},

@@ -17,6 +17,8 @@ type Authorities interface {
 	Authorities(mesh string) []inspect.Authority
 	// Turn replaces the root of the authority of a document, or goes back.
 	Turn(ctx context.Context, owner api.Ref, ask RootTurn) (inspect.Turned, error)
+	// Revoke has an identity of a mesh refused everywhere.
+	Revoke(ctx context.Context, mesh, spiffeID string, dry bool) (inspect.RevokedIdentity, error)
 }
 
 // RootTurn is what is asked of the root of an authority.
@@ -34,11 +36,18 @@ type turnRequest struct {
 	DryRun   bool   `json:"dryRun,omitempty"`
 }
 
+// revokeRequest is the body of a request to revoke an identity.
+type revokeRequest struct {
+	SpiffeID string `json:"spiffeID"`
+	DryRun   bool   `json:"dryRun,omitempty"`
+}
+
 func (s *server) authorityRoutes() []endpoint {
 	return []endpoint{
 		{"GET /meshes/{mesh}/_authorities", s.authorities, "The authorities of workloads' certificates, and where the rotations of their roots stand", says[inspect.Authorities]()},
 		{"POST /meshes/{mesh}/_authorities/rotate", s.rotates(false), "Replace the root of an authority while sidecars call each other", reads[turnRequest](says[inspect.Turned]())},
 		{"POST /meshes/{mesh}/_authorities/abort", s.rotates(true), "Go back to the root that was to be replaced", reads[turnRequest](says[inspect.Turned]())},
+		{"POST /meshes/{mesh}/_authorities/revoke", s.revokeIdentity, "Refuse an identity everywhere, and give it no certificate", reads[revokeRequest](says[inspect.RevokedIdentity]())},
 	}
 }
 
@@ -113,4 +122,28 @@ func (s *server) rotates(abort bool) handler {
 func (s *server) identityRef(mesh, name string) api.Ref {
 	ref := api.Ref{Kind: api.KindMeshIdentity, Mesh: mesh, Name: name}
 	return ref.Resolve(s.Documents.Snapshot().Has)
+}
+
+func (s *server) revokeIdentity(w http.ResponseWriter, r *http.Request) error {
+	var ask revokeRequest
+	if err := read(w, r, &ask); err != nil {
+		return err
+	}
+	if ask.SpiffeID == "" {
+		return badField("spiffeID", "the identity is missing; write spiffe://DOMAIN/PATH")
+	}
+	mesh, err := s.meshOf(r)
+	if err != nil {
+		return err
+	}
+	out, err := s.Authorities.Revoke(r.Context(), mesh, ask.SpiffeID, ask.DryRun)
+	if err != nil {
+		return err
+	}
+	if !ask.DryRun {
+		by, client, _ := Caller(r.Context())
+		s.Log.Info("identity revoked", "mesh", mesh, "identity", truncate(ask.SpiffeID), "by", truncate(by), "client", client)
+	}
+	answer(w, http.StatusOK, out)
+	return nil
 }

@@ -84,7 +84,7 @@ var laws = map[string]struct {
 	"GET /_problems":                  {lists, "GET /_problems"},
 
 	"GET /meshes/{mesh}/_authorities": {no, "GET /meshes/default/_authorities"}, "POST /meshes/{mesh}/_authorities/rotate": {no, "POST /meshes/default/_authorities/rotate {}"},
-	"POST /meshes/{mesh}/_authorities/abort": {no, "POST /meshes/default/_authorities/abort {}"},
+	"POST /meshes/{mesh}/_authorities/abort": {no, "POST /meshes/default/_authorities/abort {}"}, "POST /meshes/{mesh}/_authorities/revoke": {no, `POST /meshes/default/_authorities/revoke {"spiffeID":"spiffe://default/x"}`},
 
 	"GET /meshes/{mesh}/dataplanes/{name}/_inbounds/{kri}/_policies":                  {same, "GET /meshes/default/dataplanes/d-5/_inbounds/kri_dp_default_east__d-5_80/_policies"},
 	"GET /meshes/{mesh}/dataplanes/{name}/_outbounds/{kri}/_policies":                 {same, "GET /meshes/default/dataplanes/d-5/_outbounds/kri_msvc_default___s-6_/_policies"},

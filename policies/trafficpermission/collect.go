@@ -68,7 +68,7 @@ func permissions(of policies.Callers, said []policies.Collected, real bool) *Per
 			allows = append(allows, e)
 		}
 	}
-	alone := !slices.ContainsFunc(said, func(s policies.Collected) bool { return !s.Default })
+	alone := !slices.ContainsFunc(said, func(s policies.Collected) bool { return !s.Default && !revokes(s.Origin) })
 	for i := range said {
 		if said[i].From == nil {
 			eachMatch(&said[i], real, add)

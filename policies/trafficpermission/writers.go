@@ -39,6 +39,15 @@ func (c *Conf) Callers(conf policies.Conf) ([]*matcherv3.StringMatcher, bool) {
 	return e.callers()
 }
 
+// Revoked are the names that the document of revocations of the mesh denies, sorted.
+func (c *Conf) Revoked(conf policies.Conf) []string {
+	e, ok := conf.(*Effective)
+	if !ok || e.Permissions == nil {
+		return nil
+	}
+	return e.revoked()
+}
+
 // WriteInbound is what holds for all requests of an inbound, or for those of one route.
 func (e *Effective) WriteInbound(filters *map[string]*anypb.Any, at xds.Place) {
 	if at.Chain != xds.Unguarded {

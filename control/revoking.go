@@ -1,0 +1,244 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/spiffe"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/xds/server"
+)
+
+// permissionKind is the kind of the document of revocations.
+const permissionKind = "MeshTrafficPermission"
+
+// revocations are the identities that are revoked, by the document of each mesh that says so,
+// wherever it came from: the API, a directory, a cluster.
+type revocations struct {
+	plane *Plane
+	mu    sync.Mutex
+	of    map[string]revokedIDs // by mesh
+}
+
+type revokedIDs struct {
+	by  *api.Object // nil where there is none
+	ids map[string]bool
+}
+
+func newRevocations(p *Plane) *revocations {
+	return &revocations{plane: p, of: map[string]revokedIDs{}}
+}
+
+// document is where the revocations of a mesh stand.
+func (x *revocations) document(s *api.Snapshot, mesh string) (*api.Object, api.Ref) {
+	ref := api.Ref{Kind: permissionKind, Mesh: mesh, Name: api.RevocationsName(mesh)}
+	if x.plane.cluster != nil {
+		ref.Namespace = x.plane.cfg.Namespace
+	}
+	o, _ := s.Get(ref)
+	return o, ref
+}
+
+// ids are those of a mesh. They are read once of each version of the document.
+func (x *revocations) ids(s *api.Snapshot, mesh string) map[string]bool {
+	o, _ := x.document(s, mesh)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if known, ok := x.of[mesh]; ok && known.by == o {
+		return known.ids
+	}
+	x.of[mesh] = revokedIDs{o, x.read(o)}
+	return x.of[mesh].ids
+}
+
+// revocation is the part of the document that is read here.
+type revocation struct {
+	Spec struct {
+		Rules []struct {
+			Override struct {
+				Deny []struct {
+					SpiffeID struct{ Type, Value string } `json:"spiffeID"`
+				} `json:"deny"`
+			} `json:"override"`
+		} `json:"rules"`
+	} `json:"spec"`
+}
+
+func (x *revocations) read(o *api.Object) map[string]bool {
+	if o == nil {
+		return nil
+	}
+	var doc revocation
+	text, err := decode.PrintJSON(x.plane.settings.Catalog(), o)
+	if err == nil {
+		err = json.Unmarshal(text, &doc)
+	}
+	if err != nil {
+		x.plane.log.Error("revocations cannot be read", "object", o.Ref.String(), "error", err)
+	}
+	out := map[string]bool{}
+	for _, r := range doc.Spec.Rules {
+		for _, m := range r.Override.Deny {
+			if m.SpiffeID.Type == "Exact" {
+				out[m.SpiffeID.Value] = true
+			}
+		}
+	}
+	return out
+}
+
+// revoked is the identity of a dataplane that is revoked; not ok where none is.
+func (x *revocations) revoked(m *resolve.Model, dp api.Ref) (string, bool) {
+	all := x.ids(m.Snapshot(), dp.Mesh)
+	if len(all) == 0 {
+		return "", false
+	}
+	id, ok := m.Identity(dp)
+	if !ok || id == nil {
+		return "", false
+	}
+	for _, n := range id.Names {
+		if all[n] {
+			return n, true
+		}
+	}
+	return "", false
+}
+
+// refusing lets nobody in whose identity is revoked.
+type refusing struct {
+	server.Authenticator
+	*revocations
+}
+
+// Authenticate lets in whom the inner one lets in, and who is not revoked.
+func (r refusing) Authenticate(ctx context.Context, credentials string) (server.Identity, error) {
+	who, err := r.Authenticator.Authenticate(ctx, credentials)
+	m := r.plane.loop.current.Load()
+	if err != nil || m == nil || who.Dataplane.Name == "" {
+		return who, err
+	}
+	if id, ok := r.revoked(m, who.Dataplane.Resolve(serves(m))); ok {
+		return server.Identity{}, status.Errorf(codes.PermissionDenied, "%s is revoked by %s", id, permissionKind+"/"+who.Dataplane.Mesh+"/"+api.RevocationsName(who.Dataplane.Mesh))
+	}
+	return who, nil
+}
+
+// follow ends the streams of those that are revoked, until ctx ends or the store is closed.
+func (x *revocations) follow(ctx context.Context, s store.Store) {
+	_, watch := s.Watch()
+	defer watch.Stop()
+	for {
+		now, changes, err := watch.Next(ctx)
+		if err != nil {
+			return
+		}
+		for _, c := range changes {
+			if ref := c.Ref(); ref.Kind == permissionKind && ref.Name == api.RevocationsName(ref.Mesh) {
+				m, err := x.plane.loop.model(ctx, now.Revision())
+				if err != nil {
+					return
+				}
+				x.end(m, ref.Mesh)
+			}
+		}
+	}
+}
+
+// end ends the streams of the dataplanes of a mesh that are revoked.
+func (x *revocations) end(m *resolve.Model, mesh string) {
+	for dp := range m.Snapshot().Of(api.KindDataplane, mesh) {
+		if id, ok := x.revoked(m, dp.Ref); ok {
+			x.plane.log.Info("a revoked identity", "dataplane", dp.Ref.String(), "identity", id)
+			x.plane.revokeOf(dp.Ref, func(string) bool { return true })
+		}
+	}
+}
+
+// Revoke has an identity of a mesh refused everywhere: it is written into the document of
+// revocations, from which all else follows.
+func (x *revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (inspect.RevokedIdentity, error) {
+	id, err := spiffe.Parse(text)
+	if err != nil || id.Path == "" {
+		return inspect.RevokedIdentity{}, web.Refusal(http.StatusBadRequest, "the identity is no SPIFFE ID of a workload; write spiffe://DOMAIN/PATH")
+	}
+	m, err := documents{x.plane.store, x.plane.loop, x.plane.waiting}.Model(ctx)
+	if err != nil {
+		return inspect.RevokedIdentity{}, err
+	}
+	out := inspect.RevokedIdentity{Mesh: mesh, SpiffeID: text, DryRun: dry}
+	_, ref := x.document(m.Snapshot(), mesh)
+	out.Document = ref.String()
+	for dp := range m.Snapshot().Of(api.KindDataplane, mesh) {
+		if has, ok := m.Identity(dp.Ref); ok && has != nil && slices.Contains(has.Names, text) {
+			if out.Dataplanes++; len(out.Names) < inspect.MostNames {
+				out.Names = append(out.Names, dp.FullName())
+			}
+		}
+	}
+	if out.Already = x.ids(m.Snapshot(), mesh)[text]; out.Already || dry {
+		return out, nil
+	}
+	_, _, err = x.plane.own.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+		o, err := x.with(now, mesh, text)
+		if err != nil {
+			return nil, err
+		}
+		return []store.Write{{Put: o}}, nil
+	})
+	if err != nil && x.plane.cluster != nil {
+		o, print := x.with(m.Snapshot(), mesh, text)
+		doc, shown := decode.PrintJSON(x.plane.settings.Catalog(), o)
+		if cmp.Or(print, shown) == nil {
+			err = web.Refusal(http.StatusConflict, fmt.Sprintf("documents of a cluster are written there; apply this one by `kubectl apply`: %s", doc))
+		}
+	}
+	return out, err
+}
+
+// with is the document of revocations with one more.
+func (x *revocations) with(now *api.Snapshot, mesh, id string) (*api.Object, error) {
+	o, ref := x.document(now, mesh)
+	doc := map[string]any{"type": ref.Kind, "mesh": mesh, "name": ref.Name, "spec": map[string]any{"targetRef": map[string]any{"kind": "Mesh"}, "rules": []any{}}}
+	if o != nil {
+		text, err := decode.PrintJSON(x.plane.settings.Catalog(), o)
+		if err == nil {
+			err = json.Unmarshal(text, &doc)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", ref, err)
+		}
+	}
+	spec, ok := doc["spec"].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s has no spec; delete it", ref)
+	}
+	rules, _ := spec["rules"].([]any)
+	spec["rules"] = append(rules, map[string]any{"override": map[string]any{"deny": []any{map[string]any{"spiffeID": map[string]any{"type": "Exact", "value": id}}}}})
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := decode.Objects(x.plane.settings.Catalog(), ref.Name, text)
+	if err == nil && len(objects) != 1 {
+		err = fmt.Errorf("%s is no document", ref)
+	}
+	if err != nil && (api.Refuses(err) || len(objects) != 1) {
+		return nil, err
+	}
+	objects[0].Namespace = ref.Namespace
+	return objects[0], nil
+}
