@@ -62,6 +62,10 @@ test-kube-long: tools tools-kube ## what takes too long for test-kube: a frozen 
 	REQUIRE_KUBE=1 REQUIRE_LONG=1 $(GO) test -count=1 -timeout 30m -v $(TESTFLAGS) ./internal/scale
 	REQUIRE_KUBE=1 $(GO) test -count=1 -timeout 30m -tags long -run TestLong $(TESTFLAGS) ./control
 
+.PHONY: test-mtls-load
+test-mtls-load: tools ## from plain text to strict mutual TLS and back under 500 calls a second (run on a quiet machine)
+	WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 $(GO) test -count=1 -timeout 10m -v -tags long -run TestLoadPlaintextToStrict $(TESTFLAGS) ./control
+
 .PHONY: ui
 ui: ## build the GUI's pages, inspect/web/ui/dist, which are committed
 	@hack/ui build

@@ -65,7 +65,7 @@ var support = []string{"internal/", "policies/internal/policytest", "policies/in
 
 // homes names the only places of heavy imports.
 var homes = map[string][]string{
-	"github.com/envoyproxy/go-control-plane/envoy":      {"xds", "policies/", "sidecar/identity", "internal/", "hack/"},
+	"github.com/envoyproxy/go-control-plane/envoy":      {"xds", "policies/", "sidecar/identity", "sidecar/callers", "internal/", "hack/"},
 	"github.com/envoyproxy/go-control-plane/pkg/server": {"xds/server", "sidecar/identity"},
 	"github.com/envoyproxy/go-control-plane/pkg/cache":  {"xds/server", "sidecar/identity"},
 	"k8s.io/":                {"store/kube", "sidecar/inject", "control/identity", "control/webhook", "control/roots", "control/install", "cmd/weft/internal/", "internal/"},

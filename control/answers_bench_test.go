@@ -54,8 +54,9 @@ var answered = map[string]string{
 	"GET /meshes/{mesh}/dataplanes/{name}/xds": "/meshes/default/dataplanes/dp-5/xds",
 	"GET /meshes/{mesh}/_status":               "/meshes/default/_status?size=100", "GET /meshes/{mesh}/_status whole": "/meshes/default/_status", "GET /_problems": "/_problems",
 	"GET /meshes/{mesh}/_permissions":                 "/meshes/default/_permissions",
+	"GET /meshes/{mesh}/_mtls":                        "/meshes/default/_mtls?size=100",
 	"POST /meshes/{mesh}/dataplanes/{name}/_simulate": `/meshes/default/dataplanes/dp-5/_simulate {"url":"http://127.0.0.1:20000/v3/x"}`,
-	"POST /_apply": "/_apply?dryRun=true " + edited,
+	"POST /_apply":                                    "/_apply?dryRun=true " + edited,
 }
 
 // edited is a policy of the mesh with another number.

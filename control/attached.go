@@ -22,6 +22,7 @@ func (p *Plane) attach(o attached.Options) {
 	}
 	o.Names = p.names
 	if p.insights != nil {
+		o.Connected = p.insights.connected
 		o.Certified, o.Stirred = p.insights.certified, both(o.Stirred, func(dp api.Ref) { p.insights.stir(dp) })
 	}
 	p.agents = attached.New(o)

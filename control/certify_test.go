@@ -202,7 +202,7 @@ func TestNothingIsProvedWithoutCredentials(t *testing.T) {
 }
 
 // sidecar runs a real agent with a real Envoy until the test ends, or stop is called.
-func (p *plane) sidecar(name, token string, log *slog.Logger) (stop func()) {
+func (p *plane) sidecar(name, token string, log *slog.Logger, drain ...time.Duration) (stop func()) {
 	p.t.Helper()
 	file := filepath.Join(p.t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
@@ -211,6 +211,9 @@ func (p *plane) sidecar(name, token string, log *slog.Logger) (stop func()) {
 	conf := agent.Default()
 	conf.XDS, conf.Name, conf.TokenFile, conf.CAFile = "https://"+p.XDS(), name, file, filepath.Join(p.dir, "ca.pem")
 	conf.Envoy, conf.DrainTime = envoytest.Path(p.t), 0
+	for _, d := range drain {
+		conf.DrainTime = d
+	}
 	ctx, cancel := context.WithCancel(p.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- agent.New(conf, log).Run(ctx) }()

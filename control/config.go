@@ -93,6 +93,10 @@ type Config struct {
 	// not all of them are enforced.
 	Identity bool `json:"-"`
 
+	// HoldPlain is for how long inbounds that are to take no plain text any more wait at most
+	// until sidecars have acknowledged that they take TLS.
+	HoldPlain time.Duration `json:"-"`
+
 	// Version is that of the program, as everything that the control plane says
 	// of itself has it.
 	Version string `json:"-"`
@@ -130,6 +134,7 @@ func Default() Config {
 		StreamsOver:      20 * time.Second,
 		ShutdownGrace:    5 * time.Second,
 		RotationSpread:   10 * time.Minute,
+		HoldPlain:        30 * time.Second,
 	}
 }
 

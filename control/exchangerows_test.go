@@ -89,6 +89,7 @@ var ownEndpoints = map[string]bool{
 	"POST /tokens/revoke": true, "GET /tokens/revoked": true, "POST /_apply": true, "GET /_history": true, "GET /_diff": true, "POST /_rollback": true,
 	"GET /meshes/{mesh}/_sidecars": true, "GET /meshes/{mesh}/_status": true, "GET /_problems": true,
 	"GET /meshes/{mesh}/_permissions": true,
+	"GET /meshes/{mesh}/_mtls":        true,
 	"GET /meshes/{mesh}/_authorities": true, "POST /meshes/{mesh}/_authorities/rotate": true, "POST /meshes/{mesh}/_authorities/abort": true, "POST /meshes/{mesh}/_authorities/revoke": true,
 	"GET /meshes/{mesh}/dataplanes/{name}/_explain": true, "POST /meshes/{mesh}/dataplanes/{name}/_simulate": true, "GET /meshes/{mesh}/{plural}/{name}/_explain": true,
 	"GET /k8s/{group}/{version}/{plural}/{name}": true, "PUT /k8s/{group}/{version}/{plural}/{name}": true, "DELETE /k8s/{group}/{version}/{plural}/{name}": true,

@@ -30,12 +30,14 @@ type insights struct {
 
 // insight is that of one dataplane.
 type insight struct {
-	reported *attach.Certificate
-	sees     bool                 // its Envoy has acknowledged what the certificate is for
-	at       api.Ref              // its object; zero while none was told
-	told     api.DataplaneInsight // to the loop
-	asked    string               // for which name a certificate was asked for, at askedAt
-	askedAt  time.Time
+	reported    *attach.Certificate
+	sees        bool                 // its Envoy has acknowledged what the certificate is for
+	at          api.Ref              // its object; zero while none was told
+	told        api.DataplaneInsight // to the loop
+	asked       string               // for which name a certificate was asked for, at askedAt
+	askedAt     time.Time
+	connections *attach.Connections // as its agent has told last; nil for nothing
+	held        time.Time           // since when it takes plain text although it is to take none
 }
 
 // The rhythm of insights.
@@ -125,27 +127,7 @@ func (x *insights) look() {
 	stale := x.stale
 	x.stale = map[api.Ref]bool{}
 	x.mu.Unlock()
-	m := x.plane.loop.current.Load()
-	if m == nil {
-		return
-	}
-	now := x.plane.cfg.clock()()
-	var changes []api.Change
-	for dp := range stale {
-		if c, ok := x.one(m, dp, now); ok {
-			changes = append(changes, c)
-		}
-	}
-	if len(changes) > 0 {
-		slices.SortFunc(changes, func(a, b api.Change) int { return a.Ref().Compare(b.Ref()) })
-		x.plane.loop.tell(changes)
-		x.unsaved = true
-		for _, c := range changes { // acknowledged already where nothing of it concerns its Envoy
-			dp := c.Ref()
-			dp.Kind = api.KindDataplane
-			x.stir(dp)
-		}
-	}
+	x.plane.loop.tell(func(m *resolve.Model) []api.Change { return x.changes(m, stale) })
 	if len(x.waiting) > 0 { // nothing may happen any more that tells of it
 		waiting := x.waiting
 		x.waiting = nil
@@ -154,8 +136,29 @@ func (x *insights) look() {
 	x.plane.keeper.Stir()
 }
 
+// changes are those of the insights of some dataplanes.
+func (x *insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api.Change) {
+	now := x.plane.cfg.clock()()
+	followed := x.followed()
+	for dp := range of {
+		if c, ok := x.one(m, dp, now, followed); ok {
+			changes = append(changes, c)
+		}
+	}
+	if len(changes) > 0 {
+		slices.SortFunc(changes, func(a, b api.Change) int { return a.Ref().Compare(b.Ref()) })
+		x.unsaved = true
+		for _, c := range changes { // acknowledged already where nothing of it concerns its Envoy
+			dp := c.Ref()
+			dp.Kind = api.KindDataplane
+			x.stir(dp)
+		}
+	}
+	return changes
+}
+
 // one is the change of the insight of one dataplane; not ok where there is none.
-func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time) (c api.Change, ok bool) {
+func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed func(mesh string) bool) (c api.Change, ok bool) {
 	ref := name.Resolve(serves(m))
 	id, there := m.Identity(ref)
 	var sees, connected bool
@@ -195,6 +198,9 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time) (c api.Cha
 	if !want.Identity {
 		i.sees = false
 	}
+	if want.Plain = i.told.Plain && x.holdsOn(m, ref, i, followed); want.Plain {
+		x.waiting = append(x.waiting, name)
+	}
 	return changeOf(i, ref, want)
 }
 
@@ -211,7 +217,7 @@ func (x *insights) certify(name api.Ref, i *insight, id *resolve.Identity, want 
 
 // changeOf makes want what is told of a dataplane.
 func changeOf(i *insight, ref api.Ref, want api.DataplaneInsight) (c api.Change, ok bool) {
-	same := i.told.Identity == want.Identity && i.told.TLS == want.TLS && slices.Equal(i.told.Shows, want.Shows)
+	same := i.told.Identity == want.Identity && i.told.TLS == want.TLS && i.told.Plain == want.Plain && slices.Equal(i.told.Shows, want.Shows)
 	if same && (i.at == ref || i.at == (api.Ref{})) {
 		return c, false
 	}

@@ -30,6 +30,9 @@ type loop struct {
 	log     *slog.Logger
 	observe *observer
 	publish func(*resolve.Model, resolve.Affected)
+	// hold says what is to be known before a step is published, so that nobody is cut off by
+	// it; nil for nothing.
+	hold func(before, next *resolve.Model, changes []api.Change, affected resolve.Affected) []api.Change
 
 	current atomic.Pointer[resolve.Model]
 	census  *census // nil: nothing is kept
@@ -99,16 +102,32 @@ func (l *loop) step(m *resolve.Model, s *api.Snapshot, changes []api.Change) {
 	span := l.observe.began(s.Revision(), changes)
 	started := time.Now()
 	next, affected := m.Update(s, changes)
+	if l.hold != nil {
+		if more := l.hold(m, next, changes, affected); len(more) > 0 {
+			held, also := next.Update(s, more)
+			next, affected.Dataplanes = held, slices.Concat(affected.Dataplanes, also.Dataplanes)
+			slices.SortFunc(affected.Dataplanes, api.Ref.Compare)
+			affected.Dataplanes = slices.Compact(affected.Dataplanes)
+		}
+	}
 	l.warn(m, next)
 	l.observe.resolved(span, s.Revision(), affected, time.Since(started))
 	l.take(next, affected, changes)
 }
 
-// tell resolves what is known at run time, of which no store has anything.
-func (l *loop) tell(changes []api.Change) {
+// tell resolves what is known at run time, of which no store has anything: what look finds out
+// beside the model that holds, while no other takes its place.
+func (l *loop) tell(look func(*resolve.Model) []api.Change) {
 	l.stepping.Lock()
 	defer l.stepping.Unlock()
 	m := l.current.Load()
+	if m == nil {
+		return
+	}
+	changes := look(m)
+	if len(changes) == 0 {
+		return
+	}
 	next, affected := m.Update(m.Written(), changes)
 	l.warn(m, next)
 	l.take(next, affected, changes)

@@ -187,6 +187,9 @@ func (p *Plane) compose() error {
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
 	p.ads = server.New(options)
 	p.loop = newLoop(p.log, p.observe, p.publish)
+	if p.insights != nil {
+		p.loop.hold = p.insights.hold
+	}
 	agents := attached.Default()
 	agents.Authenticator = auth
 	if p.peers != nil {

@@ -257,21 +257,38 @@ spec:
 // follows acknowledges all that the sidecar of a dataplane gets.
 func (p *plane) follows(name string) {
 	p.t.Helper()
-	stream, end := p.stream(name, "")
+	close(p.acknowledges(name, ""))
+}
+
+// acknowledges is a sidecar that acknowledges what it gets, from the moment when the channel is
+// closed.
+func (p *plane) acknowledges(name, token string) chan<- struct{} {
+	p.t.Helper()
+	stream, end := p.stream(name, token)
 	p.t.Cleanup(end)
-	for _, kind := range []string{"listener.v3.Listener", "route.v3.RouteConfiguration", "endpoint.v3.ClusterLoadAssignment"} {
-		if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: "type.googleapis.com/envoy.config." + kind, ResourceNamesSubscribe: []string{"*"}}); err != nil {
+	for _, kind := range []string{"config.listener.v3.Listener", "config.route.v3.RouteConfiguration", "config.endpoint.v3.ClusterLoadAssignment", "extensions.transport_sockets.tls.v3.Secret"} {
+		if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: "type.googleapis.com/envoy." + kind, ResourceNamesSubscribe: []string{"*"}}); err != nil {
 			p.t.Fatal(err)
 		}
 	}
+	begin := make(chan struct{})
 	go func() {
 		for {
 			r, err := stream.Recv()
-			if err != nil || stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: r.GetTypeUrl(), ResponseNonce: r.GetNonce()}) != nil {
+			if err != nil {
+				return // the test has ended
+			}
+			select {
+			case <-begin:
+			case <-stream.Context().Done():
+				return
+			}
+			if stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: r.GetTypeUrl(), ResponseNonce: r.GetNonce()}) != nil {
 				return
 			}
 		}
 	}()
+	return begin
 }
 
 // quiet waits for as long as a status may be behind.

@@ -56,6 +56,7 @@ func (x *Renderer) renderInbound(r *resolve.Resolved, i *resolve.Inbound, redire
 	in := x.common(c)
 	if i.Guarded || i.TLS != nil {
 		x.inboundChains(r, i, c, in)
+		listener.AccessLog = connectionLog(i.TLS)
 	}
 	own.listener, notes = x.listener(listener, i.Address, i.Port, in, r, i.Tags)
 	own.notes = append(own.notes, notes...)

@@ -29,6 +29,7 @@ type applyOptions struct {
 	files  []string
 	dryRun bool
 	shadow bool
+	strict bool
 	prune  bool
 	labels map[string]string
 }
@@ -49,6 +50,7 @@ documents are deleted in the same step.`,
 	}, groupChange)
 	filesFlag(c, &o.files, "documents to store: a file, a directory, or - for standard input; may be repeated")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "plan: say what would change, and store nothing")
+	c.Flags().BoolVar(&o.strict, "strict", false, "store nothing if there is a warning")
 	c.Flags().BoolVar(&o.prune, "prune", false, "delete what carries the labels of -l and is not among the documents")
 	c.Flags().StringToStringVarP(&o.labels, "selector", "l", nil, "with --prune: labels, k=v")
 	a.serverFlags(c)
@@ -96,6 +98,11 @@ func (a *app) apply(c *cobra.Command, o applyOptions) error {
 		}
 		return a.printPlan(p)
 	}
+	if o.strict {
+		if err := a.unwarned(c, server, reading.Texts, o); err != nil {
+			return err
+		}
+	}
 	var answer applied
 	if err := send(c.Context(), server, reading.Texts, o, &answer); err != nil {
 		return err
@@ -109,6 +116,22 @@ func (a *app) apply(c *cobra.Command, o applyOptions) error {
 		}
 		return nil
 	})
+}
+
+// unwarned fails where an apply would warn. What others write meanwhile it does not know.
+func (a *app) unwarned(c *cobra.Command, server *client.Client, texts []decode.Text, o applyOptions) error {
+	var p plan.Plan
+	o.dryRun = true
+	if err := send(c.Context(), server, texts, o, &p); err != nil {
+		return err
+	}
+	for _, v := range p.Warnings {
+		fmt.Fprintln(a.err, line(v))
+	}
+	if n := len(p.Warnings); n > 0 {
+		return invalid(fmt.Errorf("%d warnings, and --strict lets none pass; nothing is stored", n))
+	}
+	return nil
 }
 
 // readSound reads documents of which none may be refused.

@@ -14,12 +14,12 @@ import (
 func newMTLS(a *app) *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:     "mtls",
-		Short:   "Show and replace the roots of mutual TLS",
-		Example: "  weft mtls authorities\n  weft mtls rotate\n  weft mtls abort",
+		Short:   "Show how far a mesh is with mutual TLS, and replace roots",
+		Example: "  weft mtls status\n  weft mtls authorities\n  weft mtls rotate\n  weft mtls abort",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}, groupRun)
-	c.AddCommand(newAuthorities(a), newRotate(a), newAbort(a))
+	c.AddCommand(newMTLSStatus(a), newAuthorities(a), newRotate(a), newAbort(a))
 	return c
 }
 

@@ -81,6 +81,7 @@ var laws = map[string]struct {
 
 	"GET /meshes/{mesh}/_status":      {lists, "GET /meshes/default/_status"},
 	"GET /meshes/{mesh}/_permissions": {lists, "GET /meshes/default/_permissions?to=s-5"},
+	"GET /meshes/{mesh}/_mtls":        {lists, "GET /meshes/default/_mtls"},
 	"GET /_problems":                  {lists, "GET /_problems"},
 
 	"GET /meshes/{mesh}/_authorities": {no, "GET /meshes/default/_authorities"}, "POST /meshes/{mesh}/_authorities/rotate": {no, "POST /meshes/default/_authorities/rotate {}"},

@@ -165,7 +165,9 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 		status = http.StatusCreated
 	}
 	warnings := append(b.found, b.adjusted...)
-	warnings = append(warnings, inspect.Unreported(warnings, s.dangling(s.covering(r.Context()), b.objects))...)
+	model := s.covering(r.Context())
+	warnings = append(warnings, inspect.Unreported(warnings, s.dangling(model, b.objects))...)
+	warnings = append(warnings, s.plaintextClients(model, b.objects)...)
 	if now, ok := snapshot.Get(ref); ok {
 		w.Header().Set("ETag", etag(now))
 	}

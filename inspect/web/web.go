@@ -41,6 +41,9 @@ type Config struct {
 	Events      *Events
 	// Problems are documents that are not served as they were written.
 	Problems func() []*api.Violation
+	// Security is what is known of certificates and of who calls in plain text; nil where
+	// nobody tells.
+	Security Security
 	// Unknown says what is not known now, such as the sidecars of a replica that is silent; nil
 	// where all is.
 	Unknown func() []api.Note

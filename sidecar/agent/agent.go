@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/weftmesh/weft/sidecar/callers"
 	"github.com/weftmesh/weft/sidecar/identity"
 	"github.com/weftmesh/weft/sidecar/probes"
 	"github.com/weftmesh/weft/sidecar/resolver"
@@ -80,6 +81,7 @@ type Agent struct {
 	intervals intervals
 	state     state
 	identity  *identity.Holder // nil where nobody certifies the workload
+	callers   *callers.Log     // with identity
 }
 
 // New makes an agent; Run starts it.

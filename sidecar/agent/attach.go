@@ -91,6 +91,7 @@ func (t *attachment) once(ctx context.Context) error {
 	defer end()
 	answering.Go(func() { t.answerAll(ctx, g, asked, conn.token) })
 	answering.Go(func() { t.report(ctx, g) })
+	answering.Go(func() { t.reportConnections(ctx, g) })
 	var list attach.List
 	for {
 		down, err := g.Recv()

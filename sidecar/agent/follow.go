@@ -20,9 +20,10 @@ type intervals struct {
 	// first and longest are pauses between two attempts to register again.
 	first, longest time.Duration
 	names          time.Duration // how long a workload waits for names at most, with an Envoy that is ready
+	connections    time.Duration // between looks for somebody who came in plain text
 }
 
-var defaultIntervals = intervals{look: time.Second, cut: 3 * time.Second, idle: 200 * time.Millisecond, linger: 5 * time.Second, first: time.Second, longest: 30 * time.Second, names: 10 * time.Second}
+var defaultIntervals = intervals{look: time.Second, cut: 3 * time.Second, idle: 200 * time.Millisecond, linger: 5 * time.Second, first: time.Second, longest: 30 * time.Second, names: 10 * time.Second, connections: 5 * time.Second}
 
 // jittered is d, more or less, so that the sidecars of a mesh do not all come at once.
 func jittered(d time.Duration) time.Duration {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/sidecar/callers"
 	"github.com/weftmesh/weft/sidecar/identity"
 )
 
@@ -38,8 +39,8 @@ func (a *Agent) holdIdentity(ctx, closing context.Context, all *errgroup.Group, 
 	if err != nil {
 		return err
 	}
-	a.identity = identity.New(s.certify, a.log)
-	all.Go(func() error { return a.identity.Serve(closing, l) })
+	a.identity, a.callers = identity.New(s.certify, a.log), callers.New()
+	all.Go(func() error { return a.identity.Serve(closing, l, a.callers.Register) })
 	all.Go(func() error { a.identity.Keep(ctx); return nil })
 	return nil
 }

@@ -43,4 +43,6 @@ const (
 	ChunkSize = 256 << 10
 	// LargestMessage is that of one message of the control plane: names are whole lists.
 	LargestMessage = 32 << 20
+	// MostSenders and MostInbounds are how many the Connections of a sidecar name.
+	MostSenders, MostInbounds = 32, 64
 )

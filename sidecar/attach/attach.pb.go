@@ -31,6 +31,7 @@ type Up struct {
 	//	*Up_Hello
 	//	*Up_Answer
 	//	*Up_Certificate
+	//	*Up_Connections
 	Is            isUp_Is `protobuf_oneof:"is"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -100,6 +101,15 @@ func (x *Up) GetCertificate() *Certificate {
 	return nil
 }
 
+func (x *Up) GetConnections() *Connections {
+	if x != nil {
+		if x, ok := x.Is.(*Up_Connections); ok {
+			return x.Connections
+		}
+	}
+	return nil
+}
+
 type isUp_Is interface {
 	isUp_Is()
 }
@@ -116,11 +126,17 @@ type Up_Certificate struct {
 	Certificate *Certificate `protobuf:"bytes,3,opt,name=certificate,proto3,oneof"`
 }
 
+type Up_Connections struct {
+	Connections *Connections `protobuf:"bytes,4,opt,name=connections,proto3,oneof"`
+}
+
 func (*Up_Hello) isUp_Is() {}
 
 func (*Up_Answer) isUp_Is() {}
 
 func (*Up_Certificate) isUp_Is() {}
+
+func (*Up_Connections) isUp_Is() {}
 
 // Down is what the control plane says. Each names and each ca takes the place of
 // the one before.
@@ -732,15 +748,224 @@ func (x *Certificate) GetExpires() int64 {
 	return 0
 }
 
+// Connections are those that others have made with the inbounds of a sidecar that takes mutual
+// TLS: each takes the place of the one before.
+type Connections struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One for each inbound, sorted by address.
+	Inbounds []*Inbound `protobuf:"bytes,1,rep,name=inbounds,proto3" json:"inbounds,omitempty"`
+	// Those who came in plain text last, the latest first, at most 32.
+	Senders       []*Sender `protobuf:"bytes,2,rep,name=senders,proto3" json:"senders,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Connections) Reset() {
+	*x = Connections{}
+	mi := &file_attach_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Connections) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Connections) ProtoMessage() {}
+
+func (x *Connections) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Connections.ProtoReflect.Descriptor instead.
+func (*Connections) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Connections) GetInbounds() []*Inbound {
+	if x != nil {
+		return x.Inbounds
+	}
+	return nil
+}
+
+func (x *Connections) GetSenders() []*Sender {
+	if x != nil {
+		return x.Senders
+	}
+	return nil
+}
+
+// Inbound counts the connections of one inbound since its Envoy began.
+type Inbound struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ADDRESS_PORT, as Envoy's statistics write it.
+	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// Of mutual TLS: open now, and all.
+	Tls      uint64 `protobuf:"varint,2,opt,name=tls,proto3" json:"tls,omitempty"`
+	TlsTotal uint64 `protobuf:"varint,3,opt,name=tls_total,json=tlsTotal,proto3" json:"tls_total,omitempty"`
+	// In plain text, or in a TLS that is the workload's own.
+	Plain         uint64 `protobuf:"varint,4,opt,name=plain,proto3" json:"plain,omitempty"`
+	PlainTotal    uint64 `protobuf:"varint,5,opt,name=plain_total,json=plainTotal,proto3" json:"plain_total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Inbound) Reset() {
+	*x = Inbound{}
+	mi := &file_attach_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Inbound) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Inbound) ProtoMessage() {}
+
+func (x *Inbound) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Inbound.ProtoReflect.Descriptor instead.
+func (*Inbound) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Inbound) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *Inbound) GetTls() uint64 {
+	if x != nil {
+		return x.Tls
+	}
+	return 0
+}
+
+func (x *Inbound) GetTlsTotal() uint64 {
+	if x != nil {
+		return x.TlsTotal
+	}
+	return 0
+}
+
+func (x *Inbound) GetPlain() uint64 {
+	if x != nil {
+		return x.Plain
+	}
+	return 0
+}
+
+func (x *Inbound) GetPlainTotal() uint64 {
+	if x != nil {
+		return x.PlainTotal
+	}
+	return 0
+}
+
+// Sender is who called in plain text, by connections that have ended.
+type Sender struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its IP address.
+	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// The port of the inbound.
+	Port        uint32 `protobuf:"varint,2,opt,name=port,proto3" json:"port,omitempty"`
+	Connections uint64 `protobuf:"varint,3,opt,name=connections,proto3" json:"connections,omitempty"`
+	// When the last one ended, in seconds since 1970.
+	Last          int64 `protobuf:"varint,4,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sender) Reset() {
+	*x = Sender{}
+	mi := &file_attach_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sender) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sender) ProtoMessage() {}
+
+func (x *Sender) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sender.ProtoReflect.Descriptor instead.
+func (*Sender) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Sender) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *Sender) GetPort() uint32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+func (x *Sender) GetConnections() uint64 {
+	if x != nil {
+		return x.Connections
+	}
+	return 0
+}
+
+func (x *Sender) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
 var File_attach_proto protoreflect.FileDescriptor
 
 const file_attach_proto_rawDesc = "" +
 	"\n" +
-	"\fattach.proto\x12\aweft.v1\"\x97\x01\n" +
+	"\fattach.proto\x12\aweft.v1\"\xd1\x01\n" +
 	"\x02Up\x12&\n" +
 	"\x05hello\x18\x01 \x01(\v2\x0e.weft.v1.HelloH\x00R\x05hello\x12)\n" +
 	"\x06answer\x18\x02 \x01(\v2\x0f.weft.v1.AnswerH\x00R\x06answer\x128\n" +
-	"\vcertificate\x18\x03 \x01(\v2\x14.weft.v1.CertificateH\x00R\vcertificateB\x04\n" +
+	"\vcertificate\x18\x03 \x01(\v2\x14.weft.v1.CertificateH\x00R\vcertificate\x128\n" +
+	"\vconnections\x18\x04 \x01(\v2\x14.weft.v1.ConnectionsH\x00R\vconnectionsB\x04\n" +
 	"\x02is\"\xac\x01\n" +
 	"\x04Down\x12&\n" +
 	"\x05names\x18\x01 \x01(\v2\x0e.weft.v1.NamesH\x00R\x05names\x12&\n" +
@@ -777,7 +1002,22 @@ const file_attach_proto_rawDesc = "" +
 	"\x05names\x18\x01 \x03(\tR\x05names\x12\x12\n" +
 	"\x04root\x18\x02 \x01(\tR\x04root\x12\x16\n" +
 	"\x06issued\x18\x03 \x01(\x03R\x06issued\x12\x18\n" +
-	"\aexpires\x18\x04 \x01(\x03R\aexpires23\n" +
+	"\aexpires\x18\x04 \x01(\x03R\aexpires\"f\n" +
+	"\vConnections\x12,\n" +
+	"\binbounds\x18\x01 \x03(\v2\x10.weft.v1.InboundR\binbounds\x12)\n" +
+	"\asenders\x18\x02 \x03(\v2\x0f.weft.v1.SenderR\asenders\"\x89\x01\n" +
+	"\aInbound\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x10\n" +
+	"\x03tls\x18\x02 \x01(\x04R\x03tls\x12\x1b\n" +
+	"\ttls_total\x18\x03 \x01(\x04R\btlsTotal\x12\x14\n" +
+	"\x05plain\x18\x04 \x01(\x04R\x05plain\x12\x1f\n" +
+	"\vplain_total\x18\x05 \x01(\x04R\n" +
+	"plainTotal\"l\n" +
+	"\x06Sender\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x12\n" +
+	"\x04port\x18\x02 \x01(\rR\x04port\x12 \n" +
+	"\vconnections\x18\x03 \x01(\x04R\vconnections\x12\x12\n" +
+	"\x04last\x18\x04 \x01(\x03R\x04last23\n" +
 	"\aSidecar\x12(\n" +
 	"\x06Attach\x12\v.weft.v1.Up\x1a\r.weft.v1.Down(\x010\x01B)Z'github.com/weftmesh/weft/sidecar/attachb\x06proto3"
 
@@ -793,7 +1033,7 @@ func file_attach_proto_rawDescGZIP() []byte {
 	return file_attach_proto_rawDescData
 }
 
-var file_attach_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_attach_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_attach_proto_goTypes = []any{
 	(*Up)(nil),          // 0: weft.v1.Up
 	(*Down)(nil),        // 1: weft.v1.Down
@@ -805,23 +1045,29 @@ var file_attach_proto_goTypes = []any{
 	(*Answer)(nil),      // 7: weft.v1.Answer
 	(*Certify)(nil),     // 8: weft.v1.Certify
 	(*Certificate)(nil), // 9: weft.v1.Certificate
+	(*Connections)(nil), // 10: weft.v1.Connections
+	(*Inbound)(nil),     // 11: weft.v1.Inbound
+	(*Sender)(nil),      // 12: weft.v1.Sender
 }
 var file_attach_proto_depIdxs = []int32{
-	2, // 0: weft.v1.Up.hello:type_name -> weft.v1.Hello
-	7, // 1: weft.v1.Up.answer:type_name -> weft.v1.Answer
-	9, // 2: weft.v1.Up.certificate:type_name -> weft.v1.Certificate
-	3, // 3: weft.v1.Down.names:type_name -> weft.v1.Names
-	5, // 4: weft.v1.Down.ca:type_name -> weft.v1.Authorities
-	6, // 5: weft.v1.Down.ask:type_name -> weft.v1.Ask
-	8, // 6: weft.v1.Down.certify:type_name -> weft.v1.Certify
-	4, // 7: weft.v1.Names.names:type_name -> weft.v1.Name
-	0, // 8: weft.v1.Sidecar.Attach:input_type -> weft.v1.Up
-	1, // 9: weft.v1.Sidecar.Attach:output_type -> weft.v1.Down
-	9, // [9:10] is the sub-list for method output_type
-	8, // [8:9] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	2,  // 0: weft.v1.Up.hello:type_name -> weft.v1.Hello
+	7,  // 1: weft.v1.Up.answer:type_name -> weft.v1.Answer
+	9,  // 2: weft.v1.Up.certificate:type_name -> weft.v1.Certificate
+	10, // 3: weft.v1.Up.connections:type_name -> weft.v1.Connections
+	3,  // 4: weft.v1.Down.names:type_name -> weft.v1.Names
+	5,  // 5: weft.v1.Down.ca:type_name -> weft.v1.Authorities
+	6,  // 6: weft.v1.Down.ask:type_name -> weft.v1.Ask
+	8,  // 7: weft.v1.Down.certify:type_name -> weft.v1.Certify
+	4,  // 8: weft.v1.Names.names:type_name -> weft.v1.Name
+	11, // 9: weft.v1.Connections.inbounds:type_name -> weft.v1.Inbound
+	12, // 10: weft.v1.Connections.senders:type_name -> weft.v1.Sender
+	0,  // 11: weft.v1.Sidecar.Attach:input_type -> weft.v1.Up
+	1,  // 12: weft.v1.Sidecar.Attach:output_type -> weft.v1.Down
+	12, // [12:13] is the sub-list for method output_type
+	11, // [11:12] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_attach_proto_init() }
@@ -833,6 +1079,7 @@ func file_attach_proto_init() {
 		(*Up_Hello)(nil),
 		(*Up_Answer)(nil),
 		(*Up_Certificate)(nil),
+		(*Up_Connections)(nil),
 	}
 	file_attach_proto_msgTypes[1].OneofWrappers = []any{
 		(*Down_Names)(nil),
@@ -846,7 +1093,7 @@ func file_attach_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_attach_proto_rawDesc), len(file_attach_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -44,9 +44,12 @@ func Listen(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve answers Envoy until ctx ends.
-func (h *Holder) Serve(ctx context.Context, l net.Listener) error {
+// Serve answers Envoy until ctx ends, and offers it what else there is.
+func (h *Holder) Serve(ctx context.Context, l net.Listener, more ...func(*grpc.Server)) error {
 	g := grpc.NewServer()
+	for _, register := range more {
+		register(g)
+	}
 	secretv3.RegisterSecretDiscoveryServiceServer(g, server.NewServer(ctx, h.secrets, nil))
 	stop := context.AfterFunc(ctx, g.Stop)
 	defer stop()

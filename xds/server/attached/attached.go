@@ -39,6 +39,8 @@ type Options struct {
 	Names func(api.Ref) *attach.Names
 	// Certified is told which certificate the agent of a dataplane, as it calls it, has.
 	Certified func(api.Ref, *attach.Certificate)
+	// Connected is told which connections its inbounds have.
+	Connected func(api.Ref, *attach.Connections)
 	// Stirred is told when a dataplane, as its agent calls it, has more or fewer streams.
 	Stirred func(api.Ref)
 	// StreamsPerIdentity is how many streams one dataplane may have: two, so that a
@@ -57,6 +59,7 @@ func Default() Options {
 		Logger: slog.New(slog.DiscardHandler), Authenticator: server.Anyone{},
 		Ready: func() bool { return true }, Known: func(api.Ref) bool { return false }, Names: func(api.Ref) *attach.Names { return nil },
 		Certified:          func(api.Ref, *attach.Certificate) {},
+		Connected:          func(api.Ref, *attach.Connections) {},
 		Stirred:            func(api.Ref) {},
 		StreamsPerIdentity: 2, FirstMessage: 10 * time.Second, AnswerWithin: attach.AnswerWithin,
 	}

@@ -101,6 +101,9 @@ func (st *stream) receive(g attach.Sidecar_AttachServer) {
 		if c := up.GetCertificate(); c != nil && len(c.GetNames()) <= mostNames {
 			st.server.opts.Certified(st.name, c)
 		}
+		if c := up.GetConnections(); c != nil {
+			st.server.opts.Connected(st.name, c)
+		}
 	}
 }
 

@@ -1,0 +1,59 @@
+package control
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/sidecar/attach"
+)
+
+// connected is told which connections the inbounds of a sidecar have.
+func (x *insights) connected(dp api.Ref, c *attach.Connections) {
+	if !boundedConnections(c) {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if i := x.of[called(dp)]; i != nil {
+		i.connections = c
+	}
+}
+
+// Secured is what is known of the certificate and the connections of a sidecar; false where
+// nothing was told.
+func (x *insights) Secured(dp api.Ref) (inspect.Secured, bool) {
+	if x == nil {
+		return inspect.Secured{}, false
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := x.of[called(dp)]
+	if i == nil {
+		return inspect.Secured{}, false
+	}
+	out := inspect.Secured{Inbounds: map[string]inspect.Connections{}}
+	if r := i.reported; r != nil {
+		out.Certificate = &inspect.Certificate{Names: r.GetNames(), Root: r.GetRoot(), Expires: time.Unix(r.GetExpires(), 0).UTC()}
+		if r.GetIssued() > 0 { // else it is remembered from before a restart
+			out.Certificate.Issued = new(time.Unix(r.GetIssued(), 0).UTC())
+		}
+	}
+	for _, in := range i.connections.GetInbounds() {
+		out.Inbounds[in.GetAddress()] = inspect.Connections{
+			TLS: inspect.Count{Open: in.GetTls(), All: in.GetTlsTotal()}, Plain: inspect.Count{Open: in.GetPlain(), All: in.GetPlainTotal()}}
+	}
+	for _, s := range i.connections.GetSenders() {
+		out.Senders = append(out.Senders, inspect.Sender{Address: s.GetAddress(), Port: s.GetPort(), Connections: s.GetConnections(), Last: time.Unix(s.GetLast(), 0).UTC()})
+	}
+	return out, true
+}
+
+// boundedConnections reports whether c says no more than an agent may, and nothing that is no address.
+func boundedConnections(c *attach.Connections) bool {
+	return len(c.GetInbounds()) <= attach.MostInbounds && len(c.GetSenders()) <= attach.MostSenders &&
+		!slices.ContainsFunc(c.GetInbounds(), func(i *attach.Inbound) bool { return len(i.GetAddress()) > 64 }) &&
+		!slices.ContainsFunc(c.GetSenders(), func(s *attach.Sender) bool { _, err := netip.ParseAddr(s.GetAddress()); return err != nil })
+}

@@ -1,0 +1,93 @@
+package control
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// securing are the kinds of documents by whose change inbounds may take plain text no more.
+var securing = []string{api.KindMesh, api.KindMeshIdentity, "MeshTLS", api.KindDataplane, api.KindPod}
+
+// hold has the inbounds of connected sidecars that take plain text, and are to take none, take
+// it for a while longer: until those who call them have learnt that they take TLS
+// (spec/identity.md 0, F6; 5, phase 4). An inbound that is new takes none from its beginning.
+func (x *insights) hold(before, next *resolve.Model, changes []api.Change, affected resolve.Affected) (holds []api.Change) {
+	if before == nil || !slices.ContainsFunc(changes, func(c api.Change) bool { return slices.Contains(securing, c.Ref().Kind) }) {
+		return nil
+	}
+	for _, ref := range affected.Dataplanes {
+		was, there := before.Dataplane(ref)
+		is, stays := next.Dataplane(ref)
+		if !there || !stays || !hardens(was, is) {
+			continue
+		}
+		if st, known := x.plane.sidecars().Sidecar(ref); !known || !st.Connected {
+			continue
+		}
+		if c, ok := x.holdOne(ref); ok {
+			holds = append(holds, c)
+		}
+	}
+	return holds
+}
+
+// hardens reports whether an inbound took plain text and takes none any more.
+func hardens(was, is *resolve.Resolved) bool {
+	return slices.ContainsFunc(is.Inbounds, func(i resolve.InboundUse) bool {
+		return !i.TLS.TakesPlain() && slices.ContainsFunc(was.Inbounds, func(j resolve.InboundUse) bool {
+			return i.Address == j.Address && i.Port == j.Port && j.TLS.TakesPlain()
+		})
+	})
+}
+
+func (x *insights) holdOne(ref api.Ref) (api.Change, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := x.of[called(ref)]
+	if i == nil {
+		i = &insight{}
+		x.of[called(ref)] = i
+	}
+	i.held = time.Now()
+	x.stale[called(ref)] = true
+	want := i.told
+	want.Plain = true
+	return changeOf(i, ref, want)
+}
+
+// holdsOn reports whether a dataplane goes on taking plain text: not when all who are connected
+// have acknowledged that it takes TLS, not for ever, and not where it may take it anyway.
+func (x *insights) holdsOn(m *resolve.Model, ref api.Ref, i *insight, followed func(mesh string) bool) bool {
+	r, ok := m.Dataplane(ref)
+	if !ok || !slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool { return i.TLS != nil && i.TLS.Held }) {
+		return false
+	}
+	if i.told.TLS && followed(ref.Mesh) {
+		return false
+	}
+	if wait := x.plane.cfg.HoldPlain; time.Since(i.held) > wait {
+		x.plane.log.Warn("an inbound takes plain text no more, although not all sidecars have acknowledged that it takes TLS", "dataplane", ref, "waited", wait)
+		return false
+	}
+	return true
+}
+
+// followed says of meshes, found out once for each, whether all sidecars that are connected have
+// acknowledged everything of the model that holds.
+func (x *insights) followed() func(mesh string) bool {
+	var behind map[string]bool
+	return func(mesh string) bool {
+		if behind == nil {
+			behind = map[string]bool{}
+			for _, s := range x.plane.sidecars().Sidecars() {
+				if s.Connected && !s.InSync {
+					behind[s.Dataplane.Mesh] = true
+				}
+			}
+		}
+		return !behind[mesh]
+	}
+}

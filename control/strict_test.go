@@ -1,0 +1,137 @@
+package control_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/control"
+)
+
+const onlyWeb = "type: MeshTrafficPermission\nmesh: default\nname: web\nspec: {rules: [{default: {allow: [{spiffeID: {type: Exact, value: spiffe://default/web}}]}}]}\n---\n"
+
+// TestPlaintextToStrictAndBack (case 34): a mesh goes from plain text to mutual TLS, on which it
+// insists in the end, and back, with a permission in force, while a workload is called by
+// every protocol; no call fails, and who may not call is refused as soon as he is known.
+func TestPlaintextToStrictAndBack(t *testing.T) {
+	t.Parallel()
+	plaintextToStrictAndBack(t, 20)
+}
+
+// plaintextToStrictAndBack makes so many calls a second by each of five protocols.
+func plaintextToStrictAndBack(t *testing.T, rate int) {
+	p := secure(t, discard(), func(c *control.Config) { c.HoldPlain = time.Hour })
+	defer p.stop()
+	documents, inbounds, outbounds := meshOf(t, "web", "other")
+	p.want(http.StatusOK, http.MethodPost, "/_apply", documents+onlyWeb)
+	for _, name := range []string{"api-1", "web-1", "other-1"} {
+		p.sidecar(name, p.dataplaneToken(name, ""), discard(), 5*time.Second)
+	}
+	kinds := map[string]func() func(context.Context) (string, error){
+		"websocket": func() func(context.Context) (string, error) { return calls(t, "websocket", outbounds["web"]["http"]) },
+	}
+	for _, protocol := range spoken {
+		kinds[protocol] = func() func(context.Context) (string, error) { return calls(t, protocol, outbounds["web"][protocol]) }
+	}
+	eventually(t, "all may call", func() bool {
+		return comesTo(t, spoken, outbounds["web"], "") && comesTo(t, spoken, outbounds["other"], "")
+	})
+	load := startTraffic(t, rate, kinds)
+	fresh := []string{"slow", "tcp"} // connections in plain text of before are used on for a while, by HTTP/2 alone (F8)
+	for _, s := range []struct {
+		what, mesh              string
+		protocols               []string
+		web, other, plainClient string
+	}{
+		{"permissive", fmt.Sprintf(mutual, "ca-1", builtin), fresh, "URI=spiffe://default/web", refused, ""},
+		{"strict", fmt.Sprintf(mutual, "ca-1", strings.Replace(builtin, "PERMISSIVE", "STRICT", 1)), spoken, "URI=spiffe://default/web", refused, refused},
+		{"permissive again", fmt.Sprintf(mutual, "ca-1", builtin), spoken, "URI=spiffe://default/web", refused, ""},
+		{"off", "type: Mesh\nname: default\n", spoken, "", "", ""},
+		{"strict at once", fmt.Sprintf(mutual, "ca-1", strings.Replace(builtin, "PERMISSIVE", "STRICT", 1)), spoken, "URI=spiffe://default/web", refused, refused},
+		{"off at once", "type: Mesh\nname: default\n", spoken, "", "", ""},
+	} {
+		load.goOn("before "+s.what, int64(rate))
+		began := time.Now()
+		p.want(http.StatusOK, http.MethodPost, "/_apply", s.mesh)
+		eventually(t, s.what+": web calls as it should", func() bool { return comesTo(t, s.protocols, outbounds["web"], s.web) })
+		eventually(t, s.what+": another is answered as it should be", func() bool { return comesTo(t, s.protocols, outbounds["other"], s.other) })
+		eventually(t, s.what+": a plain client is answered as it should be", func() bool { return comesTo(t, s.protocols, inbounds, s.plainClient) })
+		t.Logf("%s after %v", s.what, time.Since(began).Round(time.Millisecond))
+		load.goOn(s.what, 6*int64(rate)) // longer than listeners drain
+	}
+	load.end()
+	for kind, s := range load.kinds {
+		t.Logf("%s: %d of %d calls failed", kind, s.failed.Load(), s.sent.Load())
+	}
+}
+
+// refused stands for whoever gets no answer of the workload.
+const refused = "nobody"
+
+// comesTo reports whether by each protocol some of many calls at once come to the workload as
+// those of who, empty for somebody whom it does not know, or are refused.
+func comesTo(t *testing.T, protocols []string, ports map[string]uint32, who string) bool {
+	for _, protocol := range protocols {
+		var found atomic.Bool
+		var asking sync.WaitGroup
+		many := 4
+		if protocol == "slow" {
+			many = 64
+		}
+		for range many {
+			asking.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				got, err := calls(t, protocol, ports[strings.Replace(protocol, "slow", "http", 1)])(ctx)
+				if protocol == "tcp" && err == nil {
+					got = who
+				}
+				if who == refused && err != nil || who != refused && err == nil && (got == who || who != "" && strings.Contains(got, who)) {
+					found.Store(true)
+				}
+			})
+		}
+		if asking.Wait(); !found.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// TestPlaintextIsHeld: an inbound that is to take plain text no more takes it until every sidecar
+// that is connected has acknowledged that it takes TLS, and no longer than for a bounded while.
+func TestPlaintextIsHeld(t *testing.T) {
+	t.Parallel()
+	for what, s := range map[string]struct {
+		most time.Duration
+		acks bool
+	}{
+		"who is slow acknowledges":  {time.Hour, true},
+		"who is slow never answers": {time.Second, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			p := secure(t, discard(), func(c *control.Config) { c.HoldPlain = s.most })
+			defer p.stop()
+			web, pay := newMember(t, "web-1", "web", "payments"), newMember(t, "pay-1", "payments", "web")
+			p.want(http.StatusOK, http.MethodPost, "/_apply", allowed+web.document+pay.document)
+			p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard())
+			slow := p.acknowledges("web-1", p.dataplaneToken("web-1", ""))
+			eventually(t, "plain text is taken", func() bool { return requested(t.Context(), pay.inbound) != "" })
+			p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-1", strings.Replace(builtin, "PERMISSIVE", "STRICT", 1)))
+			eventually(t, "payments has a certificate that its Envoy has acknowledged", func() bool { return p.Reported("pay-1") })
+			if s.acks {
+				if requested(t.Context(), pay.inbound) == "" {
+					t.Error("plain text is taken no more, and a caller does not know yet")
+				}
+				close(slow)
+			}
+			eventually(t, "plain text is taken no more", func() bool { return requested(t.Context(), pay.inbound) == "" })
+		})
+	}
+}

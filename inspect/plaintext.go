@@ -1,0 +1,84 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// CodePlaintextClients is that of a warning: an inbound is to take plain text no more, and
+// somebody has called it so.
+const CodePlaintextClients = "PlaintextClients"
+
+// plainWindow is for how long somebody who called in plain text is told of.
+const plainWindow = 10 * time.Minute
+
+// mostClients bounds those whom one warning names.
+const mostClients = 5
+
+// PlaintextClients are warnings on those of objects by which inbounds of a mesh take plain text no
+// more, where somebody has called these in plain text of late (spec/identity.md 5, phase 4).
+func PlaintextClients(q *resolve.Reader, objects []*api.Object, now time.Time, known func(api.Ref) (Secured, bool)) (out []*api.Violation) {
+	for _, o := range objects {
+		if o.Kind != api.KindMesh && o.Kind != api.KindMeshIdentity && o.Kind != "MeshTLS" {
+			continue
+		}
+		mesh, field := o.Mesh, api.Path("spec")
+		if o.Kind == api.KindMesh {
+			mesh, field = o.Name, "mtls"
+		}
+		if slices.ContainsFunc(out, func(v *api.Violation) bool {
+			return v.Object.Mesh == mesh || v.Object.Kind == api.KindMesh && v.Object.Name == mesh
+		}) {
+			continue
+		}
+		if clients := refusedClients(q, mesh, now, known); len(clients) > 0 {
+			out = append(out, &api.Violation{Position: PlacesIn(api.NewSnapshot(0, o)).Of(api.Note{Origin: &api.Origin{Ref: o.Ref}, Field: field}), Object: o.Ref, Field: field, Code: CodePlaintextClients, Severity: api.Warning,
+				Message: fmt.Sprintf("inbounds that take mutual TLS alone were called in plain text in the last 10 minutes, which is refused now: %s; give these clients sidecars, or let a MeshTLS of mode Permissive be about these inbounds", someOf(clients))})
+		}
+	}
+	return out
+}
+
+// refusedClients are those who have called strict inbounds in plain text, in words.
+func refusedClients(q *resolve.Reader, mesh string, now time.Time, known func(api.Ref) (Secured, bool)) (out []string) {
+	var names map[string]string
+	for r := range q.Dataplanes(mesh) {
+		strict := func(port uint32) bool {
+			return slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool {
+				return i.Port == port && i.TLS != nil && i.TLS.Mode == resolve.Strict
+			})
+		}
+		s, ok := known(r.Ref)
+		if !ok {
+			continue
+		}
+		if names == nil {
+			names = namesByAddress(q, mesh)
+		}
+		for _, c := range plainSenders(r, s.Senders, names) {
+			if now.Sub(c.Last) <= plainWindow && strict(c.Port) {
+				out = append(out, fmt.Sprintf("%s at %s port %d", c.From, c.To, c.Port))
+			}
+		}
+		for _, i := range r.Inbounds {
+			if n := s.Inbounds[statName(i.Address, i.Port)].Plain.Open; n > 0 && strict(i.Port) {
+				out = append(out, fmt.Sprintf("%d open connections at %s port %d", n, r.Ref.FullName(), i.Port))
+			}
+		}
+	}
+	return out
+}
+
+// someOf are the first of many, and how many more there are.
+func someOf(all []string) string {
+	text := strings.Join(all[:min(len(all), mostClients)], ", ")
+	if more := len(all) - mostClients; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}

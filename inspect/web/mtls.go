@@ -1,0 +1,65 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Security is what is known at run time of certificates and of connections of sidecars.
+type Security interface {
+	// Secured is what the sidecar of a dataplane tells; false where it has told nothing.
+	Secured(api.Ref) (inspect.Secured, bool)
+}
+
+// mtls answers how far a mesh is on the way to mutual TLS.
+func (s *server) mtls(w http.ResponseWriter, r *http.Request) error {
+	q, err := s.reader(r.Context())
+	if err != nil {
+		return err
+	}
+	query := r.URL.Query()
+	sel, err := selectionOf(query)
+	if err != nil {
+		return err
+	}
+	part := inspect.Part{Offset: sel.offset, Size: sel.size, Name: sel.name}
+	if query.Get(statusSize.name) == "" {
+		part.Size = 0
+	}
+	mesh := r.PathValue("mesh")
+	out, err := inspect.MTLSOf(q, mesh, part, s.securedBy(mesh))
+	if err != nil {
+		return unknown(err)
+	}
+	if end := part.Offset + len(out.Items); len(out.Items) > 0 && end < out.Total {
+		next := nextPage(r, end)
+		out.Next = &next
+	}
+	answer(w, http.StatusOK, out)
+	return nil
+}
+
+// securedBy is what is known of a mesh at run time; nothing where nobody keeps it.
+func (s *server) securedBy(mesh string) inspect.SecuredBy {
+	by := inspect.SecuredBy{Sidecar: s.Sidecars.Sidecar, Secured: func(api.Ref) (inspect.Secured, bool) { return inspect.Secured{}, false }}
+	if s.Security != nil {
+		by.Secured = s.Security.Secured
+	}
+	if s.Authorities != nil {
+		by.Authorities = s.Authorities.Authorities(mesh)
+	}
+	return by
+}
+
+// plaintextClients are warnings on written objects after which somebody is refused who calls in
+// plain text.
+func (s *server) plaintextClients(m *resolve.Model, objects []*api.Object) []*api.Violation {
+	if m == nil || s.Security == nil {
+		return nil
+	}
+	return inspect.PlaintextClients(s.readerOf(m, nil), objects, time.Now(), s.Security.Secured)
+}
