@@ -188,10 +188,10 @@ func (c *census) Sync(m *resolve.Reader, mesh string) (s inspect.Sync) {
 	return s
 }
 
-// States are how many dataplanes of a mesh are in each state, and those in one of them but
-// for StateInSync.
-func (c *census) States(_ *api.Snapshot, mesh string, state inspect.State) (counts map[inspect.State]int, in []api.Ref) {
-	c.in(mesh, func(t *tallies) { counts, in = t.states.Counts(), t.states.In(state) })
+// States are how many dataplanes of a mesh are in each state, and those in one of some states
+// but for StateInSync.
+func (c *census) States(_ *api.Snapshot, mesh string, of []inspect.State) (counts map[inspect.State]int, in []api.Ref) {
+	c.in(mesh, func(t *tallies) { counts, in = t.states.Counts(), t.states.In(of...) })
 	return counts, in
 }
 

@@ -71,7 +71,7 @@ func (p *Plane) CensusDiffers(mesh string) string {
 	}
 	c := p.loop.census
 	kept, keptServices := c.Insights(catalog, s, of)
-	counts, _ := c.States(s, mesh, "")
+	counts, _ := c.States(s, mesh, nil)
 	return cmp.Diff([]any{inspect.SyncOf(q, mesh, all), insight, services, states, inspect.Problems(q, all, nil)},
 		[]any{c.Sync(q, mesh), kept, keptServices, counts, inspect.Problems(q, c.Troubled(), nil)}, cmpopts.EquateEmpty())
 }

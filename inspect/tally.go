@@ -56,8 +56,24 @@ func (t *Tally) Total() (n int) {
 	return n
 }
 
-// In are the dataplanes in a state that is not StateInSync, sorted. Nobody changes the list.
-func (t *Tally) In(state State) []api.Ref {
+// In are the dataplanes in one of some states that are not StateInSync, sorted. Nobody changes
+// the list.
+func (t *Tally) In(states ...State) []api.Ref {
+	var lists [][]api.Ref
+	for _, state := range slices.Compact(slices.Sorted(slices.Values(states))) {
+		if list := t.inOne(state); len(list) > 0 {
+			lists = append(lists, list)
+		}
+	}
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	all := slices.Concat(lists...)
+	slices.SortFunc(all, api.Ref.Compare)
+	return all
+}
+
+func (t *Tally) inOne(state State) []api.Ref {
 	list, ok := t.sorted[state]
 	if !ok {
 		list = slices.SortedFunc(maps.Keys(t.in[state]), api.Ref.Compare)
@@ -71,7 +87,7 @@ func (t *Tally) In(state State) []api.Ref {
 // are expected back.
 func (t *Tally) Sync(mesh string, revision uint64, known Known, troubled []Sidecar, awaits func(api.Ref) bool) Sync {
 	s := Sync{Revision: revision, Total: t.Total(), InSync: t.counts[StateInSync], Absent: t.counts[StateMissing], Behind: []string{}, Refusing: []Refuser{}, Held: heldIn(mesh, troubled, func(api.Ref) bool { return true })}
-	behind := slices.Concat(t.In(StateBehind), t.In(StateHeld))
+	behind := slices.Clone(t.In(StateBehind, StateHeld))
 	for _, ref := range t.In(StateRefusing) {
 		if c, ok := known(ref); ok && c.Refusal != nil {
 			s.Refusing = append(s.Refusing, Refuser{ref.FullName(), c.Refusal.Type, c.Refusal.Resources, c.Refusal.Message})

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"slices"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/kuma"
@@ -11,9 +13,9 @@ import (
 type Census interface {
 	// Sync is how far the sidecars of a mesh follow.
 	Sync(m *resolve.Reader, mesh string) inspect.Sync
-	// States are how many dataplanes of a mesh are in each state, and those in one of them but
-	// for inspect.StateInSync, sorted.
-	States(s *api.Snapshot, mesh string, state inspect.State) (counts map[inspect.State]int, in []api.Ref)
+	// States are how many dataplanes of a mesh are in each state, and those in one of some
+	// states but for inspect.StateInSync, sorted.
+	States(s *api.Snapshot, mesh string, of []inspect.State) (counts map[inspect.State]int, in []api.Ref)
 	// Troubled are at least the sidecars with which something is wrong.
 	Troubled() []inspect.Sidecar
 	// Insights summarise a mesh, and its services by name.
@@ -29,12 +31,12 @@ func (c counting) Sync(m *resolve.Reader, mesh string) inspect.Sync {
 }
 
 // States asks the sidecar of every dataplane of s.
-func (c counting) States(s *api.Snapshot, mesh string, state inspect.State) (counts map[inspect.State]int, in []api.Ref) {
+func (c counting) States(s *api.Snapshot, mesh string, of []inspect.State) (counts map[inspect.State]int, in []api.Ref) {
 	counts = map[inspect.State]int{}
 	for o := range s.Of(api.KindDataplane, mesh) {
 		x, _ := c.Sidecar(o.Ref)
 		is := x.State()
-		if counts[is]++; is == state && is != inspect.StateInSync {
+		if counts[is]++; is != inspect.StateInSync && slices.Contains(of, is) {
 			in = append(in, o.Ref)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -32,7 +33,7 @@ type sidecarRow struct {
 var sidecarStates = []inspect.State{inspect.StateRefusing, inspect.StateHeld, inspect.StateMissing, inspect.StateBehind, inspect.StateInSync}
 
 // byState is the parameter that cuts the list.
-var byState = parameter{name: "state", about: "How far the dataplanes follow: one of these", schema: jsonschema.ListOf(knownTypes[reflect.TypeFor[inspect.State]()])}
+var byState = parameter{name: "state", about: "How far the dataplanes follow: one of these; may be repeated", schema: jsonschema.ListOf(knownTypes[reflect.TypeFor[inspect.State]()])}
 
 // sidecarPage is a part of the dataplanes of a mesh. States counts those that the filters
 // choose, but for that by state.
@@ -47,7 +48,7 @@ type sidecarPage struct {
 
 // sidecars answers a page of rows, chosen by the filters of lists and by state.
 func (s *server) sidecars(w http.ResponseWriter, r *http.Request) error {
-	mesh, want := r.PathValue("mesh"), inspect.State(r.URL.Query().Get("state"))
+	mesh := r.PathValue("mesh")
 	if err := s.meshKnown(mesh); err != nil {
 		return err
 	}
@@ -55,8 +56,9 @@ func (s *server) sidecars(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if want != "" && !slices.Contains(sidecarStates, want) {
-		return badField("state", strconv.Quote(string(want))+" is no state; use refusing, held, missing, behind or in sync")
+	want, err := statesOf(r.URL.Query())
+	if err != nil {
+		return err
 	}
 	snapshot := s.there(r.Context(), api.KindDataplane)
 	var p sidecarPage
@@ -77,9 +79,24 @@ func (s *server) sidecars(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// statesOf are the states that a query asks for; none are all.
+func statesOf(query url.Values) (want []inspect.State, err error) {
+	for _, text := range query["state"] {
+		if text == "" {
+			continue
+		}
+		if !slices.Contains(sidecarStates, inspect.State(text)) {
+			return nil, badField("state", strconv.Quote(text)+" is no state; use refusing, held, missing, behind or in sync")
+		}
+		want = append(want, inspect.State(text))
+	}
+	slices.Sort(want)
+	return slices.Compact(want), nil
+}
+
 // sidecarsChosen is a page of those that filters choose and a user sees, each of which is
 // looked at.
-func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mesh string, want inspect.State, sel selection) (p sidecarPage, err error) {
+func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection) (p sidecarPage, err error) {
 	var chosen []*api.Object
 	for o := range snapshot.Of(api.KindDataplane, mesh) {
 		if s.chosen(sel, o) {
@@ -94,7 +111,7 @@ func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mes
 		c, _ := s.Sidecars.Sidecar(o.Ref)
 		state := c.State()
 		p.States[state]++
-		if want != "" && state != want {
+		if len(want) > 0 && !slices.Contains(want, state) {
 			continue
 		}
 		if p.Total++; p.Total > sel.offset && len(p.Items) < sel.size {
@@ -104,12 +121,15 @@ func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mes
 	return p, nil
 }
 
-// sidecarsOf is a page of all, or of those in a state, of which that page is looked at, and those
-// before it where nobody keeps who is in the state.
-func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want inspect.State, sel selection) sidecarPage {
+// sidecarsOf is a page of all, or of those in some states, of which that page is looked at, and
+// those before it where one of the states is that of which nobody keeps who is in it.
+func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection) sidecarPage {
 	counts, in := s.Census.States(snapshot, mesh, want)
 	p := sidecarPage{States: counts, Items: []sidecarRow{}}
-	if p.Total = counts[want]; want == "" {
+	for _, state := range want {
+		p.Total += counts[state]
+	}
+	if len(want) == 0 {
 		p.Total = snapshot.Count(api.KindDataplane, mesh)
 	}
 	left, looked := sel.offset, 0
@@ -118,7 +138,7 @@ func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want inspect.St
 			p.Items = append(p.Items, sidecarRowOf(o, c))
 		}
 	}
-	if want != "" && want != inspect.StateInSync {
+	if len(want) > 0 && !slices.Contains(want, inspect.StateInSync) {
 		for _, ref := range in[min(sel.offset, len(in)):min(sel.offset+sel.size, len(in))] {
 			if o, ok := snapshot.Get(ref); ok {
 				c, _ := s.Sidecars.Sidecar(ref)
@@ -131,11 +151,11 @@ func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want inspect.St
 		if len(p.Items) == sel.size {
 			break
 		}
-		if looked++; want == "" && left > 0 {
+		if looked++; len(want) == 0 && left > 0 {
 			left--
 			continue
 		}
-		if c, _ := s.Sidecars.Sidecar(o.Ref); want == "" || c.State() == want {
+		if c, _ := s.Sidecars.Sidecar(o.Ref); len(want) == 0 || slices.Contains(want, c.State()) {
 			add(o, &c)
 		}
 	}

@@ -29,12 +29,18 @@ func TestSidecarsInShort(t *testing.T) {
 	t.Parallel()
 	s, _ := serve(t, three, false)
 	for query, want := range map[string][]string{
-		"":                            {`"total":3`, `"name":"backend-1","services":["backend"],"state":"refusing"`, `"message":"lds: no room"`, `"version":"envoy 1.40.0"`, `"missing":1`, `"in sync":1`},
-		"?state=in+sync":              {`"total":1`, `"refusing":1`, `"name":"frontend-1"`},
-		"?name=end-1&size=1":          {`"total":2`, `offset=1`},
-		"?tag=kuma.io/service:web":    {`"total":1`, `"name":"web-1"`},
-		"?state=gone":                 {`"field":"state"`, "is not possible; use refusing"},
-		"?state=missing&name=nothing": {`"total":0`, `"items":[]`},
+		"":                                     {`"total":3`, `"name":"backend-1","services":["backend"],"state":"refusing"`, `"message":"lds: no room"`, `"version":"envoy 1.40.0"`, `"missing":1`, `"in sync":1`},
+		"?state=in+sync":                       {`"total":1`, `"refusing":1`, `"name":"frontend-1"`},
+		"?name=end-1&size=1":                   {`"total":2`, `offset=1`},
+		"?tag=kuma.io/service:web":             {`"total":1`, `"name":"web-1"`},
+		"?state=refusing&state=missing":        {`"total":2`, `"name":"backend-1"`, `"name":"web-1"`},
+		"?state=missing&state=refusing&size=1": {`"total":2`, `"name":"backend-1"`, `offset=1`},
+		"?state=missing&state=in+sync&state=missing":   {`"total":2`, `"name":"frontend-1"`, `"name":"web-1"`},
+		"?state=missing&state=refusing&name=web":       {`"total":1`, `"name":"web-1"`, `"missing":1`},
+		"?state=missing&state=in+sync&size=1&offset=1": {`"total":2`, `"name":"web-1"`},
+		"?state=missing&state=gone":                    {`"field":"state"`, "is not possible; use refusing"},
+		"?state=gone":                                  {`"field":"state"`, "is not possible; use refusing"},
+		"?state=missing&name=nothing":                  {`"total":0`, `"items":[]`},
 	} {
 		_, body := call(t, http.MethodGet, s.URL+"/meshes/default/_sidecars"+query, "")
 		for _, w := range want {
