@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +23,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 func (s *Store) decode(typ api.Type) reader {
 	return func(obj any) (*api.Object, []*api.Violation) {
 		u := content(obj, typ)
-		if u == nil || typ.Secret && !readable(u) || made(typ.Name, u) != nil {
+		if u == nil || typ.Secret && !s.readable(u) || made(typ.Name, u) != nil {
 			return nil, nil
 		}
 		modified := lastWrite(u)
@@ -93,11 +94,16 @@ func relabel(u *unstructured.Unstructured, ref api.Ref) []*api.Violation {
 	return []*api.Violation{v}
 }
 
-// readable reports whether a Secret is of a type that weft reads: a cluster has many
+// readable reports whether a Secret is of a type that weft reads where it lies: a cluster has many
 // that nobody wrote for weft.
-func readable(u *unstructured.Unstructured) bool {
-	t, _, _ := unstructured.NestedString(u.Object, "type")
-	return t == api.SecretTLS || t == api.SecretOpaque
+func (s *Store) readable(u *unstructured.Unstructured) bool {
+	switch t, _, _ := unstructured.NestedString(u.Object, "type"); t {
+	case api.SecretTLS, api.SecretOpaque:
+		return slices.Contains(s.cfg.Secrets, u.GetNamespace())
+	case api.SecretMesh:
+		return u.GetNamespace() == s.cfg.MeshSecrets
+	}
+	return false
 }
 
 // lastWrite is when an object was written last, as far as it says.

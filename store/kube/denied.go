@@ -22,8 +22,9 @@ func (f *feed) deny(ctx context.Context, err error) bool {
 		return true
 	}
 	f.of.mu.Lock()
-	if f.denied == nil || f.denied.Message != denial(err) {
-		f.denied = &api.Violation{Object: api.Ref{Kind: api.KindNamespace, Name: f.namespace}, Code: "SecretsDenied", Severity: api.Warning, Message: denial(err)}
+	why := f.denial(err)
+	if f.denied == nil || f.denied.Message != why {
+		f.denied = &api.Violation{Object: api.Ref{Kind: api.KindNamespace, Name: f.namespace}, Code: "SecretsDenied", Severity: api.Warning, Message: why}
 		f.of.refusals++
 		f.of.cfg.Log.Warn("Secrets of a namespace cannot be read; those that were read stay in force", "namespace", f.namespace, "error", err)
 	}
@@ -61,7 +62,10 @@ func (f *feed) allow() {
 	}
 }
 
-func denial(err error) string {
+func (f *feed) denial(err error) string {
+	if f.selector != "" {
+		return fmt.Sprintf("the Secrets of authorities cannot be read, so workloads are issued no certificates (%v); install the rights of this release by `weft install control-plane`, or upgrade the chart", err)
+	}
 	return fmt.Sprintf("its Secrets cannot be read, so no listener shows their certificates (%v); grant the control plane get, list and watch of secrets in this namespace, "+
 		"as the value secrets.namespaces does, or take the namespace out of --secret-namespaces", err)
 }

@@ -217,10 +217,11 @@ func (s *Store) begin(ctx context.Context, k *installed, kind string, namespaced
 
 // scopes are the parts of a resource that are read.
 func (s *Store) scopes(kind string, namespaced bool) []resource {
-	namespaces := s.cfg.Namespaces
 	if kind == api.KindSecret {
-		namespaces = s.cfg.Secrets
-	} else if len(namespaces) == 0 || !namespaced && kind != api.KindNamespace {
+		return s.secretScopes()
+	}
+	namespaces := s.cfg.Namespaces
+	if len(namespaces) == 0 || !namespaced && kind != api.KindNamespace {
 		return []resource{{kind: kind}}
 	}
 	var all []resource
@@ -230,6 +231,18 @@ func (s *Store) scopes(kind string, namespaced bool) []resource {
 		} else {
 			all = append(all, resource{kind: kind, namespace: n})
 		}
+	}
+	return all
+}
+
+// secretScopes are the Secrets that are read: all of some namespaces, and of that of the control
+// planes those of meshes.
+func (s *Store) secretScopes() (all []resource) {
+	for _, n := range s.cfg.Secrets {
+		all = append(all, resource{kind: api.KindSecret, namespace: n})
+	}
+	if n := s.cfg.MeshSecrets; n != "" && !slices.Contains(s.cfg.Secrets, n) {
+		all = append(all, resource{kind: api.KindSecret, namespace: n, selector: "type=" + api.SecretMesh})
 	}
 	return all
 }

@@ -37,6 +37,10 @@ type Config struct {
 	Namespaces []string
 	// Secrets are the namespaces whose Secrets are read; none is none.
 	Secrets []string
+	// MeshSecrets is the namespace whose Secrets of type api.SecretMesh are read, in which
+	// control planes keep what authorities are made of; empty for none. Others of it are not,
+	// unless Secrets names it too.
+	MeshSecrets string
 	// Moved is told of each publication what it adds to the position of the store, from one
 	// goroutine and before anybody sees the publication; nil tells nobody.
 	Moved func(Step)

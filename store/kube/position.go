@@ -59,6 +59,9 @@ func number(version string) uint64 {
 	return n
 }
 
+// Older reports whether a version of an object is one before another.
+func Older(version, other string) bool { return number(version) < number(other) }
+
 // name is that of what is followed, the same in all control planes.
 func (r resource) name() string {
 	return r.String() + " " + r.namespace + r.selector

@@ -9,7 +9,6 @@ package writing
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -20,7 +19,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/store/kube"
 )
 
@@ -62,13 +60,9 @@ func (w *Writer) create(ctx context.Context, o *api.Object, add func(*unstructur
 	if err != nil {
 		return err
 	}
-	text, err := decode.PrintKubernetes(w.catalog, o)
+	u, _, err := w.document(o)
 	if err != nil {
 		return err
-	}
-	u := &unstructured.Unstructured{}
-	if err := json.Unmarshal(text, &u.Object); err != nil {
-		return fmt.Errorf("create %s: %w", o.Ref, err)
 	}
 	add(u)
 	_, err = client.Create(ctx, u, metav1.CreateOptions{FieldManager: objectManager})
@@ -77,6 +71,9 @@ func (w *Writer) create(ctx context.Context, o *api.Object, add func(*unstructur
 
 // of is where an object is written.
 func (w *Writer) of(ref api.Ref) (dynamic.ResourceInterface, error) {
+	if ref.Kind == api.KindSecret {
+		return w.client.Resource(secrets).Namespace(ref.Namespace), nil
+	}
 	r, ok := w.store.Served(ref.Kind)
 	if !ok {
 		return nil, fmt.Errorf("%s: %w", ref, ErrNotServed)
