@@ -30,8 +30,8 @@ type PEMBundle struct {
 	Value string `json:"value,omitempty" schema:"required,length=262144"`
 }
 
-// LabelMadeBy marks the MeshTrusts that weft makes, MadeByAuthority being its value: what they
-// say follows from an authority, so nobody else writes them.
+// LabelMadeBy marks what weft makes for an authority, MadeByAuthority being its value: MeshTrusts,
+// which nobody else writes, for what they say follows from it, and Secrets, which go with it.
 const (
 	LabelMadeBy     = "weft.io/made-by"
 	MadeByAuthority = "authority"

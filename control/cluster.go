@@ -27,7 +27,7 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	c := kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: world.DefaultMesh(),
-		Namespaces: p.cfg.readNamespaces(), Secrets: p.cfg.SecretNamespaces, Reports: p.cfg.Namespace != "", Log: p.log}
+		Namespaces: p.cfg.readNamespaces(), Secrets: p.cfg.SecretNamespaces, MeshSecrets: p.meshSecrets(), Reports: p.cfg.Namespace != "", Log: p.log}
 	if p.name = p.cfg.replica(); p.cfg.PeerToken != "" {
 		p.peers = peers.New()
 		c.Moved = p.peers.Moved
@@ -42,6 +42,7 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	p.users = identity.NewUsers(p.reviewer)
+	p.keeping = &keeping{plane: p}
 	p.pods = &knownPods{pods: map[podName]*api.Object{}, gone: p.dismiss, came: p.receive}
 	if p.cfg.Namespace == "" {
 		p.log.Warn("without --namespace this control plane writes nothing to the cluster: no status, no mesh default")
@@ -56,6 +57,7 @@ func (p *Plane) openCluster() error {
 	if err != nil {
 		return err
 	}
+	p.keeping.writer = writer
 	p.leadWriting(s, writer)
 	if !p.cfg.sharesAuthority() {
 		return nil
@@ -80,6 +82,14 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	return p.findBare(made, writer)
+}
+
+// meshSecrets is the namespace with the Secrets of authorities; empty where nothing is made of them.
+func (p *Plane) meshSecrets() string {
+	if !p.cfg.Identity {
+		return ""
+	}
+	return p.cfg.Namespace
 }
 
 // readNamespaces are those whose documents are read: with the ones to watch that of the

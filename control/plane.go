@@ -64,6 +64,7 @@ type Plane struct {
 	lists       nameLists // of what is current, for agents
 	ephemerals  *ephemerals
 	returning   *returning
+	keeping     *keeping            // of a cluster: how keeper writes
 	keeper      *authorities.Keeper // with Config.Identity
 	leaves      *leaves
 	revocations *revocations // with keeper

@@ -28,7 +28,7 @@ func (p *Plane) newKeeper() *authorities.Keeper {
 			return err
 		}}
 	if p.cluster != nil {
-		c.Namespace = p.cfg.Namespace
+		c.Namespace, c.Keep, c.Leads, c.Gone = p.cfg.Namespace, p.keeping.apply, p.keeping.leads.Load, p.keeping.gone
 	}
 	return authorities.New(c)
 }
@@ -36,7 +36,12 @@ func (p *Plane) newKeeper() *authorities.Keeper {
 // keepAuthorities keeps the authorities of meshes until ctx ends.
 func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 	if p.keeper != nil {
-		running.Go(func() error { p.keeper.Follow(ctx, p.own); return nil })
+		running.Go(func() error {
+			if p.cluster == nil || p.cluster.Synced(ctx) == nil { // what is not read yet is not missing
+				p.keeper.Follow(ctx, p.own)
+			}
+			return nil
+		})
 		running.Go(func() error { p.insights.run(ctx); return nil })
 		running.Go(func() error { p.revocations.follow(ctx, p.store); return nil })
 	}
@@ -76,7 +81,7 @@ func (s protected) refuses(now *api.Snapshot, w store.Write, going map[api.Ref]b
 		return ""
 	}
 	switch {
-	case api.MadeByWeft(before) && (w.Put == nil || !store.Same(before, w.Put)):
+	case before.Kind == api.KindMeshTrust && api.MadeByWeft(before) && (w.Put == nil || !store.Same(before, w.Put)):
 		return "is made by weft of an authority of its mesh; add a MeshTrust of your own beside it"
 	case before.Kind == api.KindSecret && w.Delete != nil:
 		if owner, used := s.keeper.Uses(now, before.Ref); used && !going[owner] {

@@ -10,6 +10,7 @@ package authorities
 import (
 	"context"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -33,6 +34,9 @@ type Config struct {
 	Keep func(context.Context, store.Plan) error
 	// Leads reports whether this replica makes and publishes; nil is always.
 	Leads func() bool
+	// Gone reports whether a document that the store has not is not there at all, and not only
+	// one that cannot be read; nil is always.
+	Gone func(kind, name string) bool
 	// Sidecars are those of a mesh for whom an authority signs, as far as they are known here.
 	Sidecars func(owner api.Ref) rotation.World
 	// Certify asks the sidecar of a dataplane, by the name by which it calls itself, to have its
@@ -63,6 +67,9 @@ type Keeper struct {
 func New(cfg Config) *Keeper {
 	return &Keeper{cfg: cfg, again: make(chan struct{}, 1), locals: map[string]*workload.Local{}, waits: map[api.Ref]rotation.Waiting{}, asked: map[string]time.Time{}}
 }
+
+// notYet is the revision in which something stands that stands nowhere yet.
+const notYet = math.MaxUint64
 
 // The rhythm of a keeper.
 const (
@@ -124,6 +131,7 @@ func (k *Keeper) Stir() { signal(k.again) }
 // step writes what is missing, and says when to look again.
 func (k *Keeper) step(ctx context.Context, s store.Store) time.Duration {
 	if k.cfg.Leads != nil && !k.cfg.Leads() {
+		k.note(nil)
 		return every
 	}
 	made := making{}
@@ -215,8 +223,13 @@ func (k *Keeper) Take(s *api.Snapshot) {
 	defer k.mu.Unlock()
 	for ref, a := range all {
 		before := k.all[ref]
-		if a.since = s.Revision(); before != nil && before.state.Trust == a.state.Trust && before.stated {
+		switch {
+		case k.trust(s, a) != nil: // where several objects are not written at once, it comes later
+			a.since = notYet
+		case before != nil && before.stated && before.state.Trust == a.state.Trust && before.since != notYet:
 			a.since = before.since
+		default:
+			a.since = s.Revision()
 		}
 		if a.fault != "" && (before == nil || before.fault != a.fault) {
 			k.cfg.Log.Warn("an authority cannot sign", "of", ref.String(), "why", a.fault)

@@ -1,6 +1,7 @@
 package authorities
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -71,7 +72,9 @@ func (k *Keeper) root(a *authority, r *root, made making) ([]store.Write, error)
 }
 
 func (k *Keeper) secret(a *authority, name string, value []byte) store.Write {
-	return store.Write{Put: api.NewMeshSecret(a.mesh, k.cfg.Namespace, name, value), Own: true}
+	o := api.NewMeshSecret(a.mesh, k.cfg.Namespace, name, value)
+	o.Labels = map[string]string{api.LabelMadeBy: api.MadeByAuthority}
+	return store.Write{Put: o, Own: true}
 }
 
 // advance is the next state of an authority, nil where it stays.
@@ -138,11 +141,10 @@ func (k *Keeper) trust(now *api.Snapshot, a *authority) *store.Write {
 	for _, text := range roots {
 		spec.CABundles = append(spec.CABundles, api.CABundle{Type: "Pem", PEM: &api.PEMBundle{Value: text}})
 	}
-	o := &api.Object{Ref: ref, Labels: map[string]string{api.LabelMadeBy: api.MadeByAuthority}, Spec: spec}
-	if exists && store.Same(there, o) {
+	if exists && reflect.DeepEqual(there.Spec, spec) { // of its labels a cluster has more
 		return nil
 	}
-	return &store.Write{Put: o, Own: true}
+	return &store.Write{Put: &api.Object{Ref: ref, Labels: map[string]string{api.LabelMadeBy: api.MadeByAuthority}, Spec: spec}, Own: true}
 }
 
 // trusted are the certificates to trust, in PEM, sorted. One that a rotation has not done with
@@ -170,21 +172,6 @@ func (a *authority) trusted(there *api.Object) []string {
 		out = append(out, strings.TrimSpace(t)+"\n")
 	}
 	slices.Sort(out)
-	return out
-}
-
-// orphans takes away the MeshTrusts of authorities whose document is gone.
-func (k *Keeper) orphans(now *api.Snapshot, owners map[api.Ref]*authority) []store.Write {
-	kept := map[string]bool{}
-	for _, a := range owners {
-		kept[a.mesh+"/"+a.trust] = true
-	}
-	var out []store.Write
-	for o := range now.OfKind(api.KindMeshTrust) {
-		if api.MadeByWeft(o) && !kept[o.Mesh+"/"+o.Name] {
-			out = append(out, store.Write{Delete: &o.Ref, Own: true})
-		}
-	}
 	return out
 }
 

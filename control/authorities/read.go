@@ -32,7 +32,7 @@ type authority struct {
 	state   rotation.State
 	asked   asked // what people asked of the rotation that runs
 	stated  bool
-	since   uint64 // the revision in which its generation of trust was seen first
+	since   uint64 // the revision in which its generation of trust was seen first; notYet where its MeshTrust says another
 	fault   string // why it cannot sign, for people; empty where it can
 }
 
@@ -84,7 +84,7 @@ func (r reader) ofMesh(o *api.Object) *authority {
 	}
 	at := api.Path("mtls")
 	backends, _ := m.MTLS.Authorities(at) // it was validated
-	a := &authority{owner: api.Ref{Kind: api.KindMesh, Name: o.Name}, mesh: o.Name, domain: o.Name, trust: "mtls-" + o.Name, secrets: o.Name + ".ca-rotation"}
+	a := &authority{owner: api.Ref{Kind: api.KindMesh, Name: o.Name}, mesh: o.Name, domain: o.Name, trust: trustOfMesh + o.Name, secrets: o.Name + ".ca-rotation"}
 	for i, b := range backends {
 		here := root{name: b.Name, at: at.Field("backends").Index(i), life: b.RootLife, own: b.Type == api.AuthorityBuiltin}
 		if b.Name == m.MTLS.EnabledBackend {
@@ -113,7 +113,7 @@ func (r reader) ofIdentity(o *api.Object) *authority {
 	}
 	b := m.Provider.Bundled
 	at := api.Path("spec").Field("provider").Field("bundled")
-	a := &authority{owner: o.Ref, at: at, mesh: o.Mesh, trust: o.Name, secrets: o.Name + "-rotation", signs: true, life: workload.LeafLife}
+	a := &authority{owner: o.Ref, at: at, mesh: o.Mesh, trust: o.Name, secrets: ofIdentity(o.Name)[2], signs: true, life: workload.LeafLife}
 	if b.MeshTrustCreation == "Disabled" {
 		a.trust = ""
 	}
@@ -133,7 +133,7 @@ func (r reader) ofIdentity(o *api.Object) *authority {
 	case b.InsecureAllowSelfSigned == nil || !*b.InsecureAllowSelfSigned:
 		here.fault = "a root that weft makes signs itself, so nothing is issued; write insecureAllowSelfSigned: true to accept that"
 	default:
-		here.own, here.cert, here.key = true, o.Name+"-root-ca", o.Name+"-private-key"
+		here.own, here.cert, here.key = true, ofIdentity(o.Name)[0], ofIdentity(o.Name)[1]
 		a.roots = r.places(a.mesh, here, a.life)
 		a.roots[0].made = a.roots[0].made && a.fault == ""
 		return a
@@ -223,6 +223,9 @@ func (r reader) source(mesh string, s *api.SecureDataSource) ([]byte, error) {
 func (r reader) secret(mesh, name string) ([]byte, error) {
 	if value, ok := api.MeshSecretIn(r.Snapshot, mesh, name, r.cfg.System); ok {
 		return value, nil
+	}
+	if r.cfg.Namespace != "" {
+		return nil, fmt.Errorf("there is no Secret %s of mesh %s and type %s in namespace %s; apply one", name, mesh, api.SecretMesh, r.cfg.Namespace)
 	}
 	return nil, fmt.Errorf("there is no Secret %s in mesh %s; apply one", name, mesh)
 }

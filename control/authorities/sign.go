@@ -78,7 +78,8 @@ func (k *Keeper) State(owner api.Ref) (rotation.State, rotation.Waiting, bool) {
 }
 
 // Trust is the generation of what those are to trust who meet an authority's leaves, and the
-// revision of the store in which it stood first as far as is known here.
+// revision of the store in which it stood first with its MeshTrust, as far as is known here; one
+// that never comes where it does not yet.
 func (k *Keeper) Trust(owner api.Ref) (generation, since uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

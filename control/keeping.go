@@ -1,0 +1,176 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store/kube/election"
+	"github.com/weftmesh/weft/store/kube/writing"
+)
+
+// keeping writes what follows from authorities into a cluster, where there is no step that
+// writes several objects: it writes one after the other, in the order of the plan, and stops
+// at the first that fails. What is missing is planned again, by what there is then.
+//
+// Nothing is planned before this replica has seen all that it and the leaders before it have
+// written. Each write carries the version that it was computed from, and only the leader's
+// arrives at all.
+type keeping struct {
+	plane  *Plane
+	writer *writing.Writer
+	leads  atomic.Bool // and has seen what leaders before it have written
+	mu     sync.Mutex  // one plan after the other
+}
+
+// Bounds on how long what was written takes to be seen, and how often a plan is made anew
+// whose objects somebody else was writing.
+const (
+	seenWithin  = 10 * time.Second
+	mostReplans = 5
+)
+
+// run takes part as long as this replica leads.
+func (k *keeping) run(ctx context.Context) error {
+	if err := k.catchUp(ctx); err != nil {
+		return err
+	}
+	k.leads.Store(true)
+	defer k.leads.Store(false)
+	k.plane.keeper.Stir()
+	<-ctx.Done()
+	return nil
+}
+
+// catchUp waits until the Secrets are read as they are now: where a rotation stands decides
+// what is to be trusted, and may be newer than the MeshTrusts that were read.
+func (k *keeping) catchUp(ctx context.Context) error {
+	for end := time.Now().Add(seenWithin); ; {
+		asking, cancel := context.WithTimeout(ctx, election.Timeout)
+		there, err := k.writer.Versions(asking, k.plane.cfg.Namespace, api.SecretMesh)
+		cancel()
+		if err != nil {
+			return err
+		}
+		for o := range k.plane.store.Snapshot().OfKind(api.KindSecret) {
+			if s, ok := o.Spec.(*api.Secret); !ok || s.Type != api.SecretMesh {
+				continue
+			}
+			if there[o.Name] == o.ResourceVersion {
+				delete(there, o.Name)
+			} else {
+				there[o.Name] = "" // it is another by now, or gone
+			}
+		}
+		if len(there) == 0 || time.Now().After(end) { // the rest are no Secrets that weft reads
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lookForWritten):
+		}
+	}
+}
+
+// lookForWritten is between two looks at the Secrets that a leader before this one has written.
+const lookForWritten = 100 * time.Millisecond
+
+// apply does what plan says, and returns when this replica has seen it.
+func (k *keeping) apply(ctx context.Context, plan store.Plan) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for again := 0; ; again++ {
+		if !k.leads.Load() {
+			return election.ErrNotLeading
+		}
+		now := k.plane.store.Snapshot()
+		writes, err := plan(now)
+		if err != nil {
+			return err
+		}
+		err = k.write(ctx, now, writes)
+		other := errors.Is(err, writing.ErrChanged) || errors.Is(err, writing.ErrExists) || errors.Is(err, writing.ErrGone)
+		if !other || again == mostReplans {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lookForWritten << again):
+		}
+	}
+}
+
+// stored is an object of which a write was done.
+type stored struct {
+	ref     api.Ref
+	version string // that it has since; of one that is deleted, that it had
+	gone    bool
+}
+
+// write does writes, one after the other, and waits until those that it has done are seen.
+func (k *keeping) write(ctx context.Context, now *api.Snapshot, writes []store.Write) error {
+	var done []stored
+	var failed error
+	for _, w := range writes {
+		one := stored{ref: w.Ref(), gone: w.Put == nil}
+		before, there := now.Get(one.ref)
+		switch {
+		case one.gone && !there:
+			continue
+		case one.gone:
+			one.version = before.ResourceVersion
+			failed = k.writer.Delete(ctx, one.ref, one.version)
+		default:
+			o := *w.Put
+			if there {
+				o.ResourceVersion = before.ResourceVersion
+			}
+			one.version, failed = k.writer.Put(ctx, &o)
+		}
+		if failed != nil {
+			break
+		}
+		done = append(done, one)
+	}
+	return errors.Join(failed, k.seen(ctx, done))
+}
+
+// seen waits until what was read is no older than what was written.
+func (k *keeping) seen(ctx context.Context, done []stored) error {
+	ctx, cancel := context.WithTimeout(ctx, seenWithin)
+	defer cancel()
+	now, watch := k.plane.store.Watch()
+	defer watch.Stop()
+	for {
+		done = slices.DeleteFunc(done, func(w stored) bool {
+			o, there := now.Get(w.ref)
+			if w.gone {
+				return !there || o.ResourceVersion != w.version
+			}
+			return there && !kube.Older(o.ResourceVersion, w.version)
+		})
+		if len(done) == 0 {
+			return nil
+		}
+		var err error
+		if now, _, err = watch.Next(ctx); err != nil {
+			return fmt.Errorf("what was written of authorities is not read back: %w", err)
+		}
+	}
+}
+
+// gone reports whether a document that was not read is not there: its kind is served, and nothing
+// is wrong with one of that name.
+func (k *keeping) gone(kind, name string) bool {
+	_, served := k.plane.cluster.Served(kind)
+	return served && !slices.ContainsFunc(k.plane.cluster.Problems(), func(v *api.Violation) bool { return v.Object.Kind == kind && v.Object.Name == name })
+}
