@@ -24,7 +24,8 @@ func (e Explanation) Brief() Explanation {
 
 // About is what e says where one route or policy has a say: rules that come from the route,
 // rules, destinations and inbounds at which the policy says something, each with all that
-// holds there. Of so many outbounds at most: a note says how many there are more.
+// holds there. Of so many outbounds at most, of all where most is negative: a note says how many there
+// are more.
 func (e Explanation) About(object api.Ref, most int) Explanation {
 	is := func(o *api.Origin) bool {
 		return o != nil && o.Kind == object.Kind && (o.FullName() == object.Name || o.Name == object.Name && object.Namespace == o.Namespace)
@@ -51,7 +52,7 @@ func (e Explanation) About(object api.Ref, most int) Explanation {
 		if len(o.Routes) == 0 && (len(routes) > 0 || !speaks(o.Policies)) {
 			continue
 		}
-		if len(outbounds) == most {
+		if most >= 0 && len(outbounds) == most {
 			more++
 			continue
 		}
@@ -62,6 +63,7 @@ func (e Explanation) About(object api.Ref, most int) Explanation {
 			inbounds = append(inbounds, in)
 		}
 	}
+	e.OutboundsTotal = len(outbounds) + more
 	e.Outbounds, e.Inbounds, e.Edges, e.Unmatched, e.UnmatchedTotal = outbounds, inbounds, nil, []Unmatched{}, 0
 	e.Notes = slices.DeleteFunc(slices.Clone(e.Notes), func(n api.Note) bool { return !is(n.Origin) })
 	if more > 0 {

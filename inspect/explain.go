@@ -21,8 +21,12 @@ type Explanation struct {
 	// Identity is who it is to others; absent where it has none.
 	Identity  *Identity  `json:"identity,omitempty"`
 	Outbounds []Outbound `json:"outbounds"`
-	Inbounds  []Inbound  `json:"inbounds"`
-	Edges     []Edge     `json:"edges,omitempty"` // of an edge dataplane
+	// OutboundsTotal is how many outbounds are chosen, of which Outbounds may be a page; Next
+	// is where the next one is, which whoever knows it sets.
+	OutboundsTotal int       `json:"outboundsTotal"`
+	Next           *string   `json:"next,omitempty"`
+	Inbounds       []Inbound `json:"inbounds"`
+	Edges          []Edge    `json:"edges,omitempty"` // of an edge dataplane
 	// Unmatched are the first of the policies and routes that take no part in what
 	// is shown, with the reason; UnmatchedTotal counts all of them.
 	Unmatched      []Unmatched `json:"unmatched"`
@@ -120,47 +124,6 @@ func edge(r *resolve.Resolved, x *resolve.Edge) Edge {
 		out.TLS = append(out.TLS, s)
 	}
 	return out
-}
-
-// Explain says what applies to a dataplane: all of it, or what concerns the
-// destination that to names by id, name, or name and port.
-func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
-	r, err := Dataplane(m, dp)
-	if err != nil {
-		return Explanation{}, err
-	}
-	e := Explanation{Dataplane: r.Ref.FullName(), Revision: m.Snapshot().Revision(), Identity: identityOf(r), Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
-	var shown []*resolve.Outbound
-	var notes noteSet
-	asked := addressOf(to)
-	for _, o := range r.Outbounds {
-		if to == "" || asked.names(o) {
-			shown = append(shown, o)
-			attempt(r, &notes, func() { e.Outbounds = append(e.Outbounds, outbound(r, o)) })
-		}
-	}
-	if len(shown) == 0 && to != "" {
-		var have []string
-		for _, o := range r.Outbounds {
-			have = append(have, o.Destination.ID)
-		}
-		return e, NotFound("outbound of "+r.Ref.FullName()+" to", to, have)
-	}
-	for _, x := range r.Edges {
-		if to == "" {
-			e.Edges = append(e.Edges, edge(r, x.Edge))
-		}
-	}
-	for _, in := range r.Inbounds {
-		if to == "" {
-			attempt(r, &notes, func() { e.Inbounds = append(e.Inbounds, inbound(in.Inbound)) })
-		}
-	}
-	e.Unmatched, e.UnmatchedTotal = unmatched(m, r, shown)
-	notes.add(m.NotesAt(dp)...)
-	notes.add(lookAt(m).at(r)...)
-	e.Notes = append(e.Notes, notes.notes...)
-	return e, nil
 }
 
 // attempt lets a bug in telling a part of r be a note beside the other parts.

@@ -45,7 +45,7 @@ func (e Explanation) Only(f Filter) (Explanation, error) {
 			out.Unmatched = append(out.Unmatched, u)
 		}
 	}
-	out.UnmatchedTotal = len(out.Unmatched)
+	out.OutboundsTotal, out.UnmatchedTotal = len(out.Outbounds), len(out.Unmatched)
 	for _, n := range e.Notes {
 		if n.Origin != nil && n.Origin.Kind == f.Kind && (f.Policy == "" || n.Origin.Name == f.Policy) {
 			out.Notes = append(out.Notes, n)

@@ -86,11 +86,13 @@ func lists[T any](more ...parameter) form {
 
 // The parameters of queries.
 var (
-	pageSize   = parameter{name: "size", about: "How many items the page holds at most", schema: schema{"type": "integer", "minimum": 1, "maximum": largestPage, "default": defaultPage}}
-	statusSize = parameter{name: "size", about: "How many objects to tell of at most; all where it is not given", schema: schema{"type": "integer", "minimum": 1, "maximum": largestPage}}
-	pageOffset = parameter{name: "offset", about: "How many items come before the page", schema: schema{"type": "integer", "minimum": 0, "default": 0}}
-	partOfName = parameter{name: "name", about: "A part of the names of the items", schema: text(253)}
-	byLabels   = parameter{name: "filter", about: "Labels that the items carry, all of them: filter[labels.KEY]=VALUE", deep: true,
+	pageSize    = parameter{name: "size", about: "How many items the page holds at most", schema: schema{"type": "integer", "minimum": 1, "maximum": largestPage, "default": defaultPage}}
+	statusSize  = parameter{name: "size", about: "How many objects to tell of at most; all where it is not given", schema: schema{"type": "integer", "minimum": 1, "maximum": largestPage}}
+	explainSize = parameter{name: "size", about: "How many outbounds to tell of at most; all where it is not given", schema: schema{"type": "integer", "minimum": 1, "maximum": largestPage}}
+	pageOffset  = parameter{name: "offset", about: "How many items come before the page", schema: schema{"type": "integer", "minimum": 0, "default": 0}}
+	partOfName  = parameter{name: "name", about: "A part of the names of the items", schema: text(253)}
+	partOfID    = parameter{name: "name", about: "A part of the ids of the destinations of the outbounds to tell of", schema: text(1024)}
+	byLabels    = parameter{name: "filter", about: "Labels that the items carry, all of them: filter[labels.KEY]=VALUE", deep: true,
 		schema: schema{"type": "object", "additionalProperties": text(253), "propertyNames": schema{"pattern": `^labels\..+$`}}}
 	byTags = parameter{name: "tag", about: "Tags of an inbound or of the gateway, all of them, as KEY:PART of the value; of dataplanes only",
 		schema: jsonschema.ListOf(schema{"type": "string", "pattern": "^[^:]+:", "maxLength": 1024})}

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
@@ -16,13 +14,10 @@ import (
 	"github.com/weftmesh/weft/sim"
 )
 
-// mostAbout is how many outbounds are told of at which one object has a say.
-const mostAbout = 100
-
 func (s *server) questionRoutes() []endpoint {
 	const dp, object = "/meshes/{mesh}/dataplanes/{name}", "/meshes/{mesh}/{plural}/{name}"
 	return []endpoint{
-		{"GET " + dp + "/_explain", s.explain, "Everything that applies to a dataplane, and why", says[inspect.Explanation](toService, aboutObject, inBrief, inNamespace)},
+		{"GET " + dp + "/_explain", s.explain, "Everything that applies to a dataplane, and why", says[inspect.Explanation](toService, partOfID, explainSize, pageOffset, aboutObject, inBrief, inNamespace)},
 		{"POST " + dp + "/_simulate", s.simulate, "What would happen to a request", reads[sim.Request](says[sim.Verdict](inNamespace))},
 		{"GET " + object + "/_explain", s.explainObject, "Where a policy or route takes part, and where not", says[inspect.ObjectExplanation](inNamespace)},
 		{"GET " + object + "/_resources/dataplanes", s.selected, "The dataplanes that a policy or route selects", lists[*kuma.Meta](inNamespace)},
@@ -65,50 +60,6 @@ func unknown(err error) error {
 		return problem{Status: http.StatusNotFound, Title: "Could not retrieve a resource", Detail: err.Error()}
 	}
 	return err
-}
-
-func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
-	m, ref, err := s.asked(r, api.KindDataplane)
-	if err != nil {
-		return err
-	}
-	q := r.URL.Query()
-	brief, err := flag(q, "brief")
-	if err != nil {
-		return err
-	}
-	e, err := inspect.Explain(m, ref, q.Get("to"))
-	if err != nil {
-		return unknown(err)
-	}
-	if about := q.Get("about"); about != "" {
-		object, err := s.attachedAs(about)
-		if err != nil {
-			return err
-		}
-		e = e.About(object, mostAbout)
-	}
-	if brief {
-		e = e.Brief()
-	}
-	e.Connected = new(bool)
-	if c, ok := s.Sidecars.Sidecar(ref); ok {
-		e.Acked, *e.Connected = c.Acked, c.Connected
-	}
-	if !*e.Connected {
-		e.Notes = append(e.Notes, s.notKnown()...)
-	}
-	answer(w, http.StatusOK, e)
-	return nil
-}
-
-// attachedAs is the policy or route of which KIND/NAME speaks.
-func (s *server) attachedAs(text string) (api.Ref, error) {
-	kind, name, ok := strings.Cut(text, "/")
-	if t, known := s.Catalog.Type(kind); text != "" && (!ok || !known || !t.Policy && !t.Route) {
-		return api.Ref{}, badField("about", strconv.Quote(api.Clip(text))+" names no policy or route; write KIND/NAME")
-	}
-	return api.Ref{Kind: kind, Name: name}, nil
 }
 
 // attachable is the object that the path names, which must be a policy or route,

@@ -1,0 +1,87 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// mostAbout is how many outbounds are told of at which one object has a say.
+const mostAbout = 100
+
+// explain answers what applies to a dataplane, or a page of it.
+func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
+	m, ref, err := s.asked(r, api.KindDataplane)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	brief, err := flag(q, "brief")
+	if err != nil {
+		return err
+	}
+	sel, err := selectionOf(q)
+	if err != nil {
+		return err
+	}
+	part := inspect.Part{Offset: sel.offset, Size: sel.size, Name: sel.name}
+	if q.Get(explainSize.name) == "" {
+		part.Size = 0
+	}
+	e, err := s.explanation(m, ref, q, part)
+	if err != nil {
+		return err
+	}
+	if end := part.Offset + len(e.Outbounds); len(e.Outbounds) > 0 && end < e.OutboundsTotal && part.Size > 0 {
+		next := nextPage(r, end)
+		e.Next = &next
+	}
+	if brief {
+		e = e.Brief()
+	}
+	e.Connected = new(bool)
+	if c, ok := s.Sidecars.Sidecar(ref); ok {
+		e.Acked, *e.Connected = c.Acked, c.Connected
+	}
+	if !*e.Connected {
+		e.Notes = append(e.Notes, s.notKnown()...)
+	}
+	answer(w, http.StatusOK, e)
+	return nil
+}
+
+// explanation is a part of what applies to a dataplane; of what one object has a say in where the
+// query asks for that.
+func (s *server) explanation(m *resolve.Reader, ref api.Ref, q url.Values, part inspect.Part) (inspect.Explanation, error) {
+	about := q.Get("about")
+	if about == "" {
+		e, err := inspect.ExplainPart(m, ref, q.Get("to"), part)
+		return e, unknown(err)
+	}
+	object, err := s.attachedAs(about)
+	if err != nil {
+		return inspect.Explanation{}, err
+	}
+	e, err := inspect.ExplainPart(m, ref, q.Get("to"), inspect.Part{Name: part.Name})
+	if err != nil {
+		return e, unknown(err)
+	}
+	if part.Size == 0 && part.Offset == 0 {
+		return e.About(object, mostAbout), nil
+	}
+	return e.About(object, -1).Page(part), nil
+}
+
+// attachedAs is the policy or route of which KIND/NAME speaks.
+func (s *server) attachedAs(text string) (api.Ref, error) {
+	kind, name, ok := strings.Cut(text, "/")
+	if t, known := s.Catalog.Type(kind); text != "" && (!ok || !known || !t.Policy && !t.Route) {
+		return api.Ref{}, badField("about", strconv.Quote(api.Clip(text))+" names no policy or route; write KIND/NAME")
+	}
+	return api.Ref{Kind: kind, Name: name}, nil
+}
