@@ -17,9 +17,9 @@ const CodeNoEffect = "NoEffect"
 // absentKinds are Kuma's kinds that weft lacks. Some of them protect, so they
 // are never accepted in silence.
 var absentKinds = map[string]bool{
-	"MeshTrafficPermission": true, "MeshAccessLog": true, "MeshCircuitBreaker": true, "MeshHealthCheck": true,
+	"MeshAccessLog": true, "MeshCircuitBreaker": true, "MeshHealthCheck": true,
 	"MeshFaultInjection": true, "MeshTrace": true, "MeshMetric": true, "MeshLoadBalancingStrategy": true,
-	"MeshProxyPatch": true, "MeshPassthrough": true, "MeshTLS": true, "MeshIdentity": true, "MeshTrust": true,
+	"MeshProxyPatch": true, "MeshPassthrough": true,
 	"Zone": true, "ZoneIngress": true, "ZoneEgress": true, "MeshGatewayRoute": true, "TrafficPermission": true,
 	"TrafficRoute": true, "TrafficLog": true, "TrafficTrace": true, "HealthCheck": true, "CircuitBreaker": true,
 	"FaultInjection": true, "Retry": true, "Timeout": true, "RateLimit": true, "ProxyTemplate": true,

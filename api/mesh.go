@@ -24,7 +24,7 @@ type MeshServices struct {
 	Mode string `json:"mode,omitempty"` // Disabled (default), Everywhere, ReachableBackends, Exclusive
 }
 
-// MeshTLS would encrypt the traffic of the mesh.
+// MeshTLS are the authorities of the mesh, and which of them signs (spec/identity.md 1.1).
 type MeshTLS struct {
 	EnabledBackend string    `json:"enabledBackend,omitempty"`
 	SkipValidation bool      `json:"skipValidation,omitempty"`
@@ -126,9 +126,9 @@ func (m *Mesh) ValidateObject(_ *Object, c *Catalog, at Path) error {
 		_, err := m.MTLS.Authorities(at.Field("mtls"))
 		return err
 	case m.MTLS.EnabledBackend != "":
-		return unsupported(Error, at.Field("mtls").Field("enabledBackend"), "weft has no mTLS yet, so the traffic would be plain text; remove it to accept that")
+		return unsupported(Error, at.Field("mtls").Field("enabledBackend"), "weft has no mTLS in a cluster yet, so the traffic would be plain text; remove it to accept that")
 	}
-	return unsupported(Warning, at.Field("mtls"), "weft has no mTLS yet; the traffic is plain text")
+	return unsupported(Warning, at.Field("mtls"), "weft has no mTLS in a cluster yet; the traffic is plain text")
 }
 
 func (m *Mesh) routing(at Path) error {

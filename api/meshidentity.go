@@ -16,16 +16,6 @@ const (
 	KindMeshTrust    = "MeshTrust"
 )
 
-// IdentityTypes are the kinds of spec/identity.md 1.2 and 1.3. No catalogue has them as long
-// as nothing issues by them: an identity that was accepted and proved nothing would be worse
-// than none.
-func IdentityTypes() []Type {
-	return []Type{
-		{Name: KindMeshIdentity, Plural: "meshidentities", Short: "mid", Reported: true, New: func() Spec { return new(MeshIdentity) }, Custom: identityDefinition("Domain", ".spec.spiffeID.trustDomain")},
-		{Name: KindMeshTrust, Plural: "meshtrusts", Short: "mtrust", Reported: true, New: func() Spec { return new(MeshTrust) }, Custom: identityDefinition("Domain", ".spec.trustDomain")},
-	}
-}
-
 func identityDefinition(column, path string) *Definition {
 	return &Definition{Categories: kumaCategories, Longer: true, Status: ReportStatus{}, Columns: []Column{
 		{column, "string", path}, {"Ready", "string", `.status.conditions[?(@.type=="Ready")].status`},

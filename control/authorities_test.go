@@ -50,7 +50,7 @@ func (p *plane) trusted(name string) []string {
 // published as a MeshTrust that nobody else writes, and its key is shown nowhere (I10).
 func TestAuthorityIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	c := withIdentity(t)
+	c := guarded(t)
 	p := start(t, c)
 	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-1", builtin))
 	eventually(t, "there is a root", func() bool { return len(p.trusted("mtls-default")) == 1 })
@@ -109,7 +109,7 @@ func meshSecretText(name string, value []byte) string {
 // TestTakesOverKuma (case 6): with an exported Kuma's Secrets its authority goes on.
 func TestTakesOverKuma(t *testing.T) {
 	t.Parallel()
-	p := start(t, withIdentity(t))
+	p := start(t, guarded(t))
 	defer p.stop()
 	certificate, key := kumaRoot(t)
 	p.want(http.StatusOK, http.MethodPost, "/_apply", meshSecretText("default.ca-builtin-cert-ca-1", certificate)+meshSecretText("default.ca-builtin-key-ca-1", key)+fmt.Sprintf(mutual, "ca-1", builtin))
@@ -122,7 +122,7 @@ func TestTakesOverKuma(t *testing.T) {
 // of it cannot sign, without a word of a key.
 func TestProvidedAuthorities(t *testing.T) {
 	t.Parallel()
-	c := withIdentity(t)
+	c := guarded(t)
 	c.CAFileRoot = t.TempDir()
 	certificate, key := kumaRoot(t)
 	_, other := kumaRoot(t)

@@ -28,7 +28,7 @@ import (
 // secure starts a control plane with identities that sidecars reach by TLS.
 func secure(t *testing.T, log *slog.Logger, change ...func(*control.Config)) *plane {
 	t.Helper()
-	c := withIdentity(t)
+	c := guarded(t)
 	for _, f := range change {
 		f(&c)
 	}
@@ -189,7 +189,7 @@ func (p *plane) guests(t *testing.T) {
 // TestNothingIsProvedWithoutCredentials: over plaintext and without tokens nothing is issued.
 func TestNothingIsProvedWithoutCredentials(t *testing.T) {
 	t.Parallel()
-	p := start(t, withIdentity(t))
+	p := start(t, guarded(t))
 	defer p.stop()
 	resp, err := http.Post("http://"+p.XDS()+"/certify", "application/json", strings.NewReader("{}"))
 	if err != nil {

@@ -86,7 +86,7 @@ func (p *Plane) openCluster() error {
 
 // meshSecrets is the namespace with the Secrets of authorities; empty where nothing is made of them.
 func (p *Plane) meshSecrets() string {
-	if !p.cfg.Identity {
+	if !p.settings.IssuesIdentities() {
 		return ""
 	}
 	return p.cfg.Namespace

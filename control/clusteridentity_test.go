@@ -35,7 +35,7 @@ type secured struct {
 func newSecured(t *testing.T, replicas ...string) *secured {
 	t.Helper()
 	s := &secured{Cluster: kubetest.Start(t), t: t, log: &journal{}, all: map[string]*plane{}}
-	for _, d := range crd.All(world.Settings{Identity: true}.Catalog(), "dev") {
+	for _, d := range crd.All(world.Catalog(), "dev") {
 		if status, got := s.Send(t, http.MethodPost, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", d); status != http.StatusCreated {
 			t.Fatalf("%s: %d %v", d.Metadata.Name, status, got["message"])
 		}
@@ -58,7 +58,7 @@ func newSecured(t *testing.T, replicas ...string) *secured {
 func (s *secured) start(name string, change ...func(*control.Config)) *plane {
 	s.t.Helper()
 	cfg := peered(s.t, s.Cluster, name)
-	cfg.Identity, cfg.DataplaneAuth = true, "token"
+	cfg.IdentityInCluster, cfg.DataplaneAuth = true, "token"
 	for _, f := range change {
 		f(&cfg)
 	}

@@ -167,7 +167,8 @@ func (x *exchanges) nothing(path string) {
 	x.equal(path, x.json(path), map[string]any{"total": 0, "items": []any{}, "next": nil})
 }
 
-// documents: those that were written, in order, and the empty lists of kinds that weft has not.
+// documents: those that were written, in order, and the empty lists of kinds of which there are
+// none, whether weft has them or not.
 func (x *exchanges) documents() {
 	var got []string
 	for _, item := range x.items("/meshes/default/meshtimeouts") {

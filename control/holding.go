@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/resolve"
 )
 
 // securing are the kinds of documents by whose change inbounds may take plain text no more.
-var securing = []string{api.KindMesh, api.KindMeshIdentity, "MeshTLS", api.KindDataplane, api.KindPod}
+var securing = []string{api.KindMesh, api.KindMeshIdentity, tls.Kind.Name, api.KindDataplane, api.KindPod}
 
 // hold has the inbounds of connected sidecars that take plain text, and are to take none, take
 // it for a while longer: until those who call them have learnt that they take TLS

@@ -45,7 +45,7 @@ func (p *Plane) lead(name string, run func(context.Context) error) {
 // leadWriting adds the writers that every cluster has.
 func (p *Plane) leadWriting(s *kube.Store, w *writing.Writer) {
 	p.lead("meshes", founding{p, w, p.elector}.run)
-	if p.cfg.Identity {
+	if p.settings.IssuesIdentities() {
 		p.lead("authorities", p.keeping.run)
 	}
 	catalog := p.settings.Catalog().InZone(p.settings.InZone())

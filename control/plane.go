@@ -65,7 +65,7 @@ type Plane struct {
 	ephemerals  *ephemerals
 	returning   *returning
 	keeping     *keeping            // of a cluster: how keeper writes
-	keeper      *authorities.Keeper // with Config.Identity
+	keeper      *authorities.Keeper // nil where the settings issue no identities
 	leaves      *leaves
 	revocations *revocations // with keeper
 	insights    *insights    // with keeper

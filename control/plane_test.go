@@ -10,15 +10,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/weftmesh/weft/control"
-	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/internal/apitest"
 )
 
@@ -29,7 +26,6 @@ type plane struct {
 	token  string
 	trusts *tls.Config // of the address for sidecars; nil is plaintext
 	stop   func()
-	says   func() (*apitest.Document, error)
 	dir    string // its data directory, where a test needs it
 }
 
@@ -84,10 +80,7 @@ func serving(t testing.TB, c control.Config, log *slog.Logger) *plane {
 		}
 	}
 	t.Cleanup(stop)
-	r := &plane{Plane: p, t: t, stop: stop, says: described}
-	if c.Identity {
-		r.says = describedWithIdentity
-	}
+	r := &plane{Plane: p, t: t, stop: stop}
 	if c.AdminAuth == "token" {
 		text, err := os.ReadFile(filepath.Join(c.DataDir, control.AdminTokenFile))
 		if err != nil {
@@ -127,7 +120,7 @@ func (p *plane) call(method, path, body string) (int, string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	doc, err := p.says()
+	doc, err := described()
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -140,16 +133,6 @@ func (p *plane) call(method, path, body string) (int, string) {
 // described is the document of the API, by which every answer is judged.
 var described = sync.OnceValues(func() (*apitest.Document, error) {
 	text, err := os.ReadFile("../inspect/web/openapi.json")
-	if err != nil {
-		return nil, err
-	}
-	return apitest.Read(text)
-})
-
-// describedWithIdentity is that of a control plane with identities.
-var describedWithIdentity = sync.OnceValues(func() (*apitest.Document, error) {
-	s := world.Settings{Identity: true}
-	text, err := web.Describe(s.Catalog(), s.Kinds(), func(reflect.Type, string) string { return "" })
 	if err != nil {
 		return nil, err
 	}

@@ -206,7 +206,7 @@ func TestApplyIsAllOrNone(t *testing.T) {
 		t.Errorf("a reference that leads nowhere: %+v", lost)
 	}
 	p.want(http.StatusBadRequest, http.MethodPost, "/_apply", strings.ReplaceAll("["+retryAll+"]", `"mesh":"default"`, `"mesh":"none"`))
-	p.want(http.StatusBadRequest, http.MethodPost, "/_apply", "type: MeshTrafficPermission\nmesh: default\nname: x\nspec: {}\n")
+	p.want(http.StatusBadRequest, http.MethodPost, "/_apply", "type: MeshPassthrough\nmesh: default\nname: x\nspec: {}\n")
 	p.want(http.StatusBadRequest, http.MethodPost, "/_apply", "# nothing\n")
 }
 

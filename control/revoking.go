@@ -17,13 +17,14 @@ import (
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
 )
 
 // permissionKind is the kind of the document of revocations.
-const permissionKind = "MeshTrafficPermission"
+var permissionKind = trafficpermission.Kind.Name
 
 // revocations are the identities that are revoked, by the document of each mesh that says so,
 // wherever it came from: the API, a directory, a cluster.

@@ -16,9 +16,9 @@ import (
 // authorityActor is the keeper of authorities as one that acts.
 const authorityActor = "authority"
 
-// newKeeper is nil for a control plane that carries out no identities.
+// newKeeper is nil for a control plane that issues no identities.
 func (p *Plane) newKeeper() *authorities.Keeper {
-	if !p.cfg.Identity {
+	if !p.settings.IssuesIdentities() {
 		return nil
 	}
 	c := authorities.Config{Zone: p.settings.InZone(), System: p.settings.SystemNamespaces, CAFileRoot: p.cfg.CAFileRoot, Now: p.cfg.clock(), Log: p.log,

@@ -174,7 +174,7 @@ func TestRefusedSecrets(t *testing.T) {
 		{"a list for a value", strings.Replace(doc, "  tls.key: ", "  tls.key: [", 1) + "]", "stands where text belongs"},
 		{"another type", strings.Replace(doc, "kubernetes.io/tls", "helm.sh/release.v1", 1), "reads Secrets of type"},
 		{"a value that nobody has", strings.NewReplacer("  tls.key: ", "  tls.key: sha256:", "  tls.crt: ", "  tls.crt: sealed:").Replace(doc), "is not stored under this name"},
-		{"the envelope of Kuma", "type: Secret\nmesh: default\nname: shop\ndata: " + string(bytes.ReplaceAll(pair.Key, []byte("\n"), nil)), "weft has no Secret"},
+		{"the envelope of Kuma", "type: Secret\nmesh: default\nname: shop\ndata: " + string(bytes.ReplaceAll(pair.Key, []byte("\n"), nil)), "is not base64"},
 	} {
 		code, text := p.call(http.MethodPost, "/_apply", w.text)
 		if code != http.StatusBadRequest || !strings.Contains(text, w.want) {

@@ -8,16 +8,12 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/policies/tls"
-	"github.com/weftmesh/weft/resolve"
 )
 
 // TestIdentityIsExplained: who a dataplane is, how its inbounds take mutual TLS, and who says so.
 func TestIdentityIsExplained(t *testing.T) {
 	t.Parallel()
-	kinds := append(world.Kinds()[:len(world.Kinds()):len(world.Kinds())], tls.Kind)
-	catalog := api.NewCatalog(append(append(world.Types(), api.IdentityTypes()...), tls.Kind.Type())...)
-	objects, err := decode.Objects(catalog, "test.yaml", []byte(`
+	objects, err := decode.Objects(world.Catalog(), "test.yaml", []byte(`
 {type: Mesh, name: default, mtls: {enabledBackend: ca, backends: [{name: ca, type: builtin, mode: PERMISSIVE}]}}
 ---
 {type: Dataplane, mesh: default, name: web, networking: {address: 127.0.0.1, inbound: [{name: main, port: 80, tags: {kuma.io/service: web}}, {name: admin, port: 81, tags: {kuma.io/service: web}}]}}
@@ -30,7 +26,7 @@ func TestIdentityIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard := &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: "web"}), Spec: &api.DataplaneInsight{Identity: true}}
-	model, _ := resolve.Compile(api.NewSnapshot(1, append(objects, heard)...), world.Dialects(), kinds)
+	model, _ := world.Compile(api.NewSnapshot(1, append(objects, heard)...))
 	for name, want := range map[string][]string{
 		"web": {"spiffe://default/web, kuma://kuma.io/service/web  by Mesh/default mtls.backends[0]\n",
 			"inbound main  at 127.0.0.1:80, tcp\n  mutual TLS or plain text, Permissive  by Mesh/default mtls.backends[0]\n",

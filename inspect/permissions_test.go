@@ -2,31 +2,24 @@ package inspect_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/policies/trafficpermission"
-	"github.com/weftmesh/weft/resolve"
 )
 
 // TestPermissions: who may call what in a mesh, with the document that says so
 // (spec/identity.md 4.7).
 func TestPermissions(t *testing.T) {
 	t.Parallel()
-	catalog := api.NewCatalog(append(append(world.Types(), api.IdentityTypes()...), trafficpermission.Kind.Type())...)
-	spec := &api.Mesh{}
-	if err := json.Unmarshal([]byte(`{"mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin"}]}}`), spec); err != nil {
-		t.Fatal(err)
-	}
-	objects := []*api.Object{{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: spec}}
-	text := `{type: MeshTrafficPermission, mesh: default, name: p, spec: {targetRef: {kind: MeshSubset, tags: {kuma.io/service: backend}}, rules: [{default: {
+	objects := []*api.Object{}
+	text := `{type: Mesh, name: default, mtls: {enabledBackend: ca, backends: [{name: ca, type: builtin}]}}
+---
+{type: MeshTrafficPermission, mesh: default, name: p, spec: {targetRef: {kind: MeshSubset, tags: {kuma.io/service: backend}}, rules: [{default: {
   allow: [{spiffeID: {type: Exact, value: spiffe://default/ops}}, {spiffeID: {type: Exact, value: spiffe://default/web}, http: {methods: [GET]}}],
   allowWithShadowDeny: [{spiffeID: {type: Exact, value: spiffe://default/old}}]}}]}}
 `
@@ -34,11 +27,11 @@ func TestPermissions(t *testing.T) {
 		text += fmt.Sprintf("---\n{type: Dataplane, mesh: default, name: %s-1, networking: {address: 10.0.0.%d, inbound: [{port: 80, tags: {kuma.io/service: %[1]s, kuma.io/protocol: http}}]}}\n", name, i+1)
 		objects = append(objects, &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: name + "-1"}), Spec: &api.DataplaneInsight{Identity: true, TLS: true}})
 	}
-	decoded, err := decode.Objects(catalog, "f", []byte(text))
+	decoded, err := decode.Objects(world.Catalog(), "f", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _ := resolve.Compile(api.NewSnapshot(1, append(objects, decoded...)...), world.Dialects(), append(slices.Clone(world.Kinds()), trafficpermission.Kind))
+	m, _ := world.Compile(api.NewSnapshot(1, append(objects, decoded...)...))
 	var out bytes.Buffer
 	x, err := inspect.PermissionsOf(m.Reader(nil), "default", "", "backend")
 	if err == nil {

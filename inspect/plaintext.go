@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -24,7 +25,7 @@ const mostClients = 5
 // more, where somebody has called these in plain text of late (spec/identity.md 5, phase 4).
 func PlaintextClients(q *resolve.Reader, objects []*api.Object, now time.Time, known func(api.Ref) (Secured, bool)) (out []*api.Violation) {
 	for _, o := range objects {
-		if o.Kind != api.KindMesh && o.Kind != api.KindMeshIdentity && o.Kind != "MeshTLS" {
+		if o.Kind != api.KindMesh && o.Kind != api.KindMeshIdentity && o.Kind != tls.Kind.Name {
 			continue
 		}
 		mesh, field := o.Mesh, api.Path("spec")

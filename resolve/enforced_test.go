@@ -37,7 +37,7 @@ func shared(t *testing.T, c *composition, policies ...string) *resolve.Model {
 // where one is, and none is allowed unless all are (spec/identity.md 8, 39).
 func TestSharedNames(t *testing.T) {
 	t.Parallel()
-	c := withPermissions(t)
+	c := newComposition(t)
 	const from = `{"from":[{"targetRef":{"kind":%q%s},"default":{"action":%q}}]}`
 	v1, web := `,"tags":{"version":"v1"}`, `,"name":"web"`
 	all := `{"rules":[{"default":{"allow":[{"spiffeID":{"type":"Prefix","value":"spiffe://td"}}]}}]}`
@@ -70,7 +70,7 @@ func TestSharedNames(t *testing.T) {
 // nobody.
 func TestEnforcedNotes(t *testing.T) {
 	t.Parallel()
-	c := withPermissions(t)
+	c := newComposition(t)
 	m := shared(t, c, `{"rules":[{"default":{"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://td/order"}},{"spiffeID":{"type":"Prefix","value":"spiffe://td/web"}}]}}]}`,
 		`{"from":[{"targetRef":{"kind":"MeshSubset","tags":{"version":"v1"}},"default":{"action":"Deny"}}]}`)
 	var got []string
@@ -94,7 +94,7 @@ func TestEnforcedNotes(t *testing.T) {
 // than they read as (spec/identity.md 4.3, 4.6; F9, F10).
 func TestWherePermissionsAreNotAsked(t *testing.T) {
 	t.Parallel()
-	c := withPermissions(t)
+	c := newComposition(t)
 	const names = `{"spiffeID":{"type":"Exact","value":"spiffe://td/web"}}`
 	for _, x := range []struct{ mode, spec, want string }{
 		{"Strict", `{"rules":[{"default":{"allow":[` + names + `]}}]}`, ""},

@@ -16,27 +16,13 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/internal/worlds"
-	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/resolve"
 )
 
-// withIdentities is a composition that knows identities and how inbounds take mutual TLS.
-func withIdentities(t testing.TB) *composition {
-	t.Helper()
-	c := newComposition(t)
-	c.kinds = append(slices.Clone(c.kinds), tls.Kind)
-	c.catalog = api.NewCatalog(append(append(world.Types(), api.IdentityTypes()...), tls.Kind.Type())...)
-	return c
-}
-
-// secureMesh is a Mesh, which decoding still refuses.
+// secureMesh is a Mesh with authorities.
 func secureMesh(t worlds.Fataler, mtls string) *api.Object {
 	t.Helper()
-	spec := &api.Mesh{}
-	if err := json.Unmarshal([]byte(`{"meshServices":{"mode":"Everywhere"},"mtls":`+mtls+`}`), spec); err != nil {
-		t.Fatalf("%v", err)
-	}
-	return &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: spec}
+	return worlds.Decode(t, world.Catalog(), `{"type":"Mesh","name":"default","meshServices":{"mode":"Everywhere"},"mtls":`+mtls+`}`)
 }
 
 // The authorities of a Mesh.
@@ -115,7 +101,7 @@ func secureDump(m *resolve.Model) string {
 // known of sidecars, and compares what is said about identities.
 func TestIdentityCases(t *testing.T) {
 	t.Parallel()
-	c := withIdentities(t)
+	c := newComposition(t)
 	cases.Files(t, "testdata/identities/*.txtar", func(t *testing.T, file string, a *txtar.Archive) *txtar.Archive {
 		objects, err := decode.Objects(c.catalog, file, a.Files[0].Data)
 		for _, v := range api.Violations(err) {
@@ -145,7 +131,7 @@ func TestIdentityCases(t *testing.T) {
 // identities, and what is known of sidecars, change too.
 func TestUpdateEqualsCompileWithIdentities(t *testing.T) {
 	t.Parallel()
-	c := withIdentities(t)
+	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
 		snapshot := api.NewSnapshot(0)
 		model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
@@ -175,7 +161,7 @@ func TestUpdateEqualsCompileWithIdentities(t *testing.T) {
 // serves, and of others no inbound, no outbound and no cluster.
 func TestInsightOfOneDataplane(t *testing.T) {
 	t.Parallel()
-	c := withIdentities(t)
+	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s := api.NewSnapshot(0)
 		for i := range 6 {

@@ -16,15 +16,6 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// withPermissions is a composition that knows who may call, too.
-func withPermissions(t testing.TB) *composition {
-	t.Helper()
-	c := withIdentities(t)
-	c.kinds = append(slices.Clone(c.kinds), trafficpermission.Kind)
-	c.catalog = api.NewCatalog(append(slices.Clone(c.catalog.Types()), trafficpermission.Kind.Type())...)
-	return c
-}
-
 // permissionDocument draws one of namespace, empty for outside Kubernetes.
 func permissionDocument(t *rapid.T, c *composition, namespace string) *api.Object {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
@@ -69,7 +60,7 @@ func verdictsOf(r *resolve.Resolved) string {
 // inbounds are judged alike shares what is said of them.
 func TestUpdateEqualsCompileWithPermissions(t *testing.T) {
 	t.Parallel()
-	c := withPermissions(t)
+	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
 		snapshot := api.NewSnapshot(0)
 		model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
@@ -113,7 +104,7 @@ func judged(m *resolve.Model) string {
 // nothing there is worked out anew (spec/identity.md 7, I12).
 func TestNamespacesStayApart(t *testing.T) {
 	t.Parallel()
-	c := withPermissions(t)
+	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s := api.NewSnapshot(0)
 		var changes []api.Change
@@ -141,7 +132,7 @@ func TestNamespacesStayApart(t *testing.T) {
 // each.
 func TestPermissionsAreShared(t *testing.T) {
 	t.Parallel()
-	c := withPermissions(t)
+	c := newComposition(t)
 	objects := []*api.Object{secureMesh(t, strictMTLS), worlds.Decode(t, c.catalog,
 		`{"type":"MeshTrafficPermission","mesh":"default","name":"p","spec":{"rules":[{"default":{"allow":[{"spiffeID":{"type":"Prefix","value":"spiffe://default"}}]}}]}}`)}
 	for i := range 3 {

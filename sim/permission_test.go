@@ -1,17 +1,13 @@
 package sim_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/policies/tls"
-	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
@@ -20,13 +16,8 @@ import (
 // 80 http, at 90 tcp), and documents. The first two call backend, and have proved who they are.
 func guardedWorld(t *testing.T, mode string, documents ...string) *resolve.Model {
 	t.Helper()
-	kinds := append(slices.Clone(world.Kinds()), trafficpermission.Kind, tls.Kind)
-	catalog := api.NewCatalog(append(append(world.Types(), api.IdentityTypes()...), trafficpermission.Kind.Type(), tls.Kind.Type())...)
-	spec := &api.Mesh{}
-	if err := json.Unmarshal(fmt.Appendf(nil, `{"mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin","mode":%q}]}}`, mode), spec); err != nil {
-		t.Fatal(err)
-	}
-	objects := []*api.Object{{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: spec}}
+	documents = append(documents, fmt.Sprintf(`{"type":"Mesh","name":"default","mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin","mode":%q}]}}`, mode))
+	var objects []*api.Object
 	const plane = `{"type":"Dataplane","mesh":"default","name":%q,"networking":{"address":"10.0.0.%d","inbound":[%s],"outbound":[
 		{"port":1080,"tags":{"kuma.io/service":"backend"}},{"port":1090,"tags":{"kuma.io/service":"database"}}]}}`
 	for i, name := range []string{"web", "ops", "backend"} {
@@ -38,13 +29,13 @@ func guardedWorld(t *testing.T, mode string, documents ...string) *resolve.Model
 		objects = append(objects, &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: name}), Spec: &api.DataplaneInsight{Identity: true, TLS: true}})
 	}
 	for _, text := range documents {
-		o, err := decode.Objects(catalog, "f", []byte(text))
+		o, err := decode.Objects(world.Catalog(), "f", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		objects = append(objects, o...)
 	}
-	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), world.Dialects(), kinds)
+	m, _ := world.Compile(api.NewSnapshot(1, objects...))
 	return m
 }
 
@@ -79,7 +70,7 @@ func TestPermissions(t *testing.T) {
 	const allow = `{"type":"MeshTrafficPermission","mesh":"default","name":"p","spec":{"rules":[{"default":{"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"}},
 		{"http":{"methods":["GET"],"path":{"type":"PathPrefix","value":"/v1"}}}]}}]}}`
 	strict, permissive := guardedWorld(t, "STRICT", allow), guardedWorld(t, "PERMISSIVE", allow)
-	const name = "kri_mtp_default___p_:0.allow"
+	const name = "kri_mtp_default_default__p_:0.allow"
 	for _, c := range []struct {
 		m    *resolve.Model
 		from string

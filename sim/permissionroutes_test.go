@@ -32,7 +32,7 @@ func TestPermissionsOnRules(t *testing.T) {
 	admin := guardedWorld(t, "STRICT", allowMesh, adminRoute, opsOn("p", `,"sectionName":"admin"`))
 	rewritten := guardedWorld(t, "STRICT", allowMesh, adminRoute, opsOn("p", `,"sectionName":"api"`))
 	whole := guardedWorld(t, "STRICT", allowMesh, adminRoute, opsOn("p", ""))
-	const rule, all = "kri_mtp_default___p_:0.allow0", "kri_mtp_default___all_:0.allow0"
+	const rule, all = "kri_mtp_default_default__p_:0.allow0", "kri_mtp_default_default__all_:0.allow0"
 	for _, c := range []struct {
 		what       string
 		m          *resolve.Model

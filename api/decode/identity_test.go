@@ -11,14 +11,11 @@ import (
 	"github.com/weftmesh/weft/internal/corpus"
 )
 
-// withIdentity knows the kinds of identity too, which no program does yet.
-var withIdentity = api.NewCatalog(append(api.Types(), api.IdentityTypes()...)...)
-
 // TestIdentityDocuments: what is reported of MeshIdentity and MeshTrust (spec/identity.md 1.2,
 // 1.3), and no word of what may be a key.
 func TestIdentityDocuments(t *testing.T) {
 	t.Parallel()
-	corpus.Check(t, withIdentity, "testdata/identity/*.txtar")
+	corpus.Check(t, catalog, "testdata/identity/*.txtar")
 	text, err := os.ReadFile("testdata/identity/documents.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -30,14 +27,20 @@ func TestIdentityDocuments(t *testing.T) {
 	}
 }
 
-// TestIdentityIsNotCarriedOut: as long as nothing issues certificates, a document that asks
-// for them is refused, and says what would happen (contract.md 9).
+// TestIdentityIsNotCarriedOut: where nothing issues certificates, a document that asks for them
+// is refused, and says what would happen (contract.md 9).
 func TestIdentityIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{api.KindMeshIdentity, api.KindMeshTrust} {
-		_, err := decode.Objects(catalog, "f", []byte("type: "+kind+"\nmesh: default\nname: a\nspec: {}\n"))
-		if v := api.Violations(err); len(v) != 1 || v[0].Code != api.CodeUnsupportedKind {
-			t.Errorf("%s: %v", kind, err)
+	without := catalog.Without(api.KindMeshIdentity, api.KindMeshTrust)
+	for text, code := range map[string]string{
+		"type: MeshIdentity\nmesh: default\nname: a\nspec: {}\n":                                   api.CodeUnsupportedKind,
+		"type: MeshTrust\nmesh: default\nname: a\nspec: {}\n":                                      api.CodeUnsupportedKind,
+		"type: Secret\nmesh: default\nname: a\ndata: eA==\n":                                       api.CodeUnsupportedKind,
+		"type: Mesh\nname: a\nmtls: {enabledBackend: ca, backends: [{name: ca, type: builtin}]}\n": api.CodeUnsupported,
+	} {
+		_, err := decode.Objects(without, "f", []byte(text))
+		if v := api.Violations(err); len(v) != 1 || v[0].Code != code || v[0].Severity != api.Error {
+			t.Errorf("%s%v", text, err)
 		}
 	}
 }
@@ -48,15 +51,15 @@ func TestRedactedIdentity(t *testing.T) {
 	t.Parallel()
 	const document = "type: MeshIdentity\nmesh: default\nname: a\nspec: {selector: {}, provider: {type: Bundled, bundled: {ca: {" +
 		"certificate: {type: InsecureInline, insecureInline: {value: public}}, privateKey: {type: InsecureInline, insecureInline: {value: Canary0}}}}}}\n"
-	objects, err := decode.Objects(withIdentity, "f", []byte(document))
+	objects, err := decode.Objects(catalog, "f", []byte(document))
 	if api.Refuses(err) || len(objects) != 1 {
 		t.Fatal(err)
 	}
-	shown, err := decode.PrintYAML(withIdentity, objects[0].Redacted())
+	shown, err := decode.PrintYAML(catalog, objects[0].Redacted())
 	if err != nil || strings.Contains(string(shown), "Canary0") || !strings.Contains(string(shown), "public") || !strings.Contains(string(shown), api.Hidden) {
 		t.Errorf("%s, %v", shown, err)
 	}
-	if _, err := decode.Objects(withIdentity, "f", shown); !api.Refuses(err) {
+	if _, err := decode.Objects(catalog, "f", shown); !api.Refuses(err) {
 		t.Errorf("the place of a secret was taken for one: %v", err)
 	}
 }
@@ -70,7 +73,7 @@ func TestRootsOfTrust(t *testing.T) {
 	}
 	_, rest, _ := strings.Cut(string(text), "-- trust --\n")
 	document, _, _ := strings.Cut(rest, "\n---\n")
-	objects, err := decode.Objects(withIdentity, "f", []byte(document))
+	objects, err := decode.Objects(catalog, "f", []byte(document))
 	if err != nil || len(objects) != 1 {
 		t.Fatal(err)
 	}

@@ -10,13 +10,11 @@ import (
 	"github.com/weftmesh/weft/inspect"
 )
 
-// newPermissions is hidden as long as nothing issues certificates.
 func newPermissions(a *app) *cobra.Command {
 	var from, to string
 	c := a.command(&cobra.Command{
-		Use:    "permissions",
-		Hidden: true,
-		Short:  "Show who may call what, and who says so",
+		Use:   "permissions",
+		Short: "Show who may call what, and who says so",
 		Long: `Shows for each destination of a mesh and each caller whether it is let in: allow,
 deny, some where that depends on the request, and open where nobody asks who calls.
 Each has the entry that decides.`,

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"testing"
 	"time"
@@ -39,10 +40,11 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"freeports": freeports,
-			"idle":      idle,
-			"ready":     ready,
-			"status":    status,
+			"eventually": eventually,
+			"freeports":  freeports,
+			"idle":       idle,
+			"ready":      ready,
+			"status":     status,
 		},
 	})
 }
@@ -79,6 +81,18 @@ func ready(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("%s is not as wanted after two minutes", args[0])
+}
+
+// eventually PATTERN COMMAND... runs a command again until a line of what it prints matches.
+func eventually(ts *testscript.TestScript, _ bool, args []string) {
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if ts.Exec(args[1], args[2:]...) == nil && pattern.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("%v prints nothing like %q in two minutes", args[1:], args[0])
 }
 
 // status N COMMAND... runs a command that must exit with N.

@@ -3,7 +3,6 @@ package world
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -23,13 +22,11 @@ var permissionOfMesh = defaultPolicy{trafficpermission.Kind.Name, "mesh-traffic-
         action: Allow
 `}
 
-var permissionCatalog = sync.OnceValue(func() *api.Catalog { return api.NewCatalog(trafficpermission.Kind.Type()) })
-
 // DefaultPermission is the document that comes where a mesh starts to prove who calls and says of
 // nobody that he may: without it all calls would end there.
 func DefaultPermission(mesh string) *api.Object {
 	ref := api.Ref{Kind: permissionOfMesh.kind, Mesh: mesh, Name: permissionOfMesh.name + mesh}
-	o, err := decode.One(permissionCatalog(), "", permissionOfMesh.document(ref), ref)
+	o, err := decode.One(catalog, "", permissionOfMesh.document(ref), ref)
 	if o == nil {
 		panic(fmt.Sprintf("built-in document: %v", err))
 	}

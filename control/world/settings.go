@@ -2,12 +2,9 @@ package world
 
 import (
 	"cmp"
-	"slices"
 	"sync"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
@@ -43,21 +40,9 @@ type Settings struct {
 	MeshGrants bool
 	// BackendAddresses are the hosts that RouteGroups may send to without a service.
 	BackendAddresses skipper.Addresses
-	// Identity has the documents of spec/identity.md carried out, which are refused without
-	// it: nothing enforces all of them yet.
-	Identity bool
+	// IdentityInCluster has identities issued in a cluster too.
+	IdentityInCluster bool
 }
-
-// Kinds are all kinds of policy.
-func (s Settings) Kinds() []*policies.Kind {
-	if s.Identity {
-		return identityKinds
-	}
-	return Kinds()
-}
-
-// identityKinds are those of Kinds, and those that only mutual TLS enforces.
-var identityKinds = slices.Concat(all.Kinds, []*policies.Kind{trafficpermission.Kind, tls.Kind})
 
 // dialects are all route languages, strongest first.
 func (s Settings) dialects() []route.Dialect {
@@ -79,7 +64,7 @@ var anyAddress, _ = skipper.ParseAddresses([]string{api.AnyHost}) // which is on
 
 // Compile resolves a snapshot with all dialects and kinds.
 func (s Settings) Compile(objects *api.Snapshot) (*resolve.Model, []api.Note) {
-	return resolve.CompileIn(s.InZone(), objects, s.dialects(), s.Kinds())
+	return resolve.CompileIn(s.InZone(), objects, s.dialects(), Kinds())
 }
 
 // InZone is the zone with its environment.
@@ -91,11 +76,17 @@ func (s Settings) InZone() api.Zone {
 	return z
 }
 
-// Catalog knows all types, and which namespaces are the operators'.
+// IssuesIdentities reports whether the documents of spec/identity.md are carried out. In a
+// cluster they are refused as yet.
+func (s Settings) IssuesIdentities() bool {
+	return s.Environment != api.EnvKubernetes || s.IdentityInCluster
+}
+
+// Catalog knows all types that are carried out, and which namespaces are the operators'.
 func (s Settings) Catalog() *api.Catalog {
 	catalog := catalog
-	if s.Identity {
-		catalog = identityCatalog()
+	if !s.IssuesIdentities() {
+		catalog = withoutIdentity()
 	}
 	if s.SystemNamespaces == nil {
 		return catalog
@@ -103,9 +94,9 @@ func (s Settings) Catalog() *api.Catalog {
 	return catalog.WithSystemNamespaces(s.SystemNamespaces)
 }
 
-// identityCatalog knows the documents of identities too.
-var identityCatalog = sync.OnceValue(func() *api.Catalog {
-	return api.NewCatalog(append(typesOf(identityKinds), api.IdentityTypes()...)...)
+// withoutIdentity is the catalogue of who issues no identities.
+var withoutIdentity = sync.OnceValue(func() *api.Catalog {
+	return catalog.Without(api.KindMeshIdentity, api.KindMeshTrust, trafficpermission.Kind.Name, tls.Kind.Name)
 })
 
 // Empty is the model of a control plane that knows no object yet.
@@ -115,7 +106,7 @@ func (s Settings) Empty() *resolve.Model {
 }
 
 // Renderer renders what Compile resolves.
-func (s Settings) Renderer() *xds.Renderer { return xds.NewRenderer(s.Kinds()).Asking(s.Authorizer) }
+func (s Settings) Renderer() *xds.Renderer { return xds.NewRenderer(Kinds()).Asking(s.Authorizer) }
 
 // Compile resolves a snapshot as a control plane without settings does.
 func Compile(s *api.Snapshot) (*resolve.Model, []api.Note) { return Settings{}.Compile(s) }

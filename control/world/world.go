@@ -16,14 +16,12 @@ import (
 
 // Types are all types of documents: the base types, those of the route
 // dialects, and one for each kind of policy.
-func Types() []api.Type { return typesOf(Kinds()) }
-
-func typesOf(kinds []*policies.Kind) []api.Type {
+func Types() []api.Type {
 	types := api.Types()
 	for _, d := range Dialects() {
 		types = append(append(types, d.Types...), d.Beside...)
 	}
-	for _, k := range kinds {
+	for _, k := range Kinds() {
 		types = append(types, k.Type())
 	}
 	return types

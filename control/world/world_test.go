@@ -103,8 +103,8 @@ func TestNothingIsNoDocuments(t *testing.T) {
 func TestAKindThatWeftLacksIsAWarningOnlyInADirectoryThatIsFollowed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	text := "type: MeshTrafficPermission\nmesh: default\nname: all\nspec: {}\n---\n" + service
-	path := write(t, dir, "mtp.yaml", text)
+	text := "type: MeshPassthrough\nmesh: default\nname: all\nspec: {}\n---\n" + service
+	path := write(t, dir, "mp.yaml", text)
 	if objects, found := new(world.Settings).DecodeDir(path, []byte(text)); len(objects) != 1 || len(found) != 1 || found[0].Severity != api.Warning {
 		t.Errorf("in a directory that is followed: %v", found)
 	}

@@ -31,6 +31,7 @@ var general = []Rule{
 	told("NoSelector", "A service selects no dataplane", "It has no endpoints.", "Select dataplanes by labels, tags or name."),
 	told("NoVIP", "No virtual address is left", "The service is called by no name.", "Make the range larger, or remove services."),
 	told("NotApplied", "A document is not stored as it was sent", "What the control plane keeps itself stays as it is.", "Leave it out."),
+	told("NotTCP", "A port of a Service is not TCP", "What is sent to it goes past the sidecar.", "Nothing, if that is meant: neither routes nor policies are about it."),
 	told("NotInjected", "A pod has no sidecar", "Policies do not hold for it.", "`weft inject explain` says why."),
 	told("OlderForm", "The document is in an older form", "It is read as the form of today.", "`weft convert` writes that."),
 	told("OverrideLoosens", "An override admits more than what it overrides", "What a policy nearer to the route limits is limited less.", "Leave it out where that is not meant."),

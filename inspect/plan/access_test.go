@@ -13,26 +13,16 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
-	"github.com/weftmesh/weft/policies/tls"
-	"github.com/weftmesh/weft/policies/trafficpermission"
-	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/store"
 )
-
-func identityCatalog() *api.Catalog {
-	return api.NewCatalog(append(append(world.Types(), api.IdentityTypes()...), trafficpermission.Kind.Type(), tls.Kind.Type())...)
-}
 
 // guarded are the dataplanes web, ops and backend (at 80 http, at 90 tcp) of a mesh with an
 // authority, and documents.
 func guarded(t *testing.T, documents ...string) []*api.Object {
 	t.Helper()
-	spec := &api.Mesh{}
-	if err := json.Unmarshal([]byte(`{"mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin","mode":"STRICT"}]}}`), spec); err != nil {
-		t.Fatal(err)
-	}
-	objects := []*api.Object{{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: spec}}
+	documents = append(documents, `{"type":"Mesh","name":"default","mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin","mode":"STRICT"}]}}`)
+	var objects []*api.Object
 	for i, name := range []string{"web", "ops", "backend"} {
 		inbound := fmt.Sprintf(`{"port":80,"tags":{"kuma.io/service":%q,"kuma.io/protocol":"http"}}`, name)
 		if name == "backend" {
@@ -47,7 +37,7 @@ func guarded(t *testing.T, documents ...string) []*api.Object {
 func objectsOf(t *testing.T, documents ...string) (out []*api.Object) {
 	t.Helper()
 	for _, text := range documents {
-		o, err := decode.Objects(identityCatalog(), "f", []byte(text))
+		o, err := decode.Objects(world.Catalog(), "f", []byte(text))
 		if slices.ContainsFunc(api.Violations(err), func(v *api.Violation) bool { return v.Severity == api.Error }) {
 			t.Fatal(err)
 		}
@@ -59,8 +49,7 @@ func objectsOf(t *testing.T, documents ...string) (out []*api.Object) {
 // permitting is the plan of documents over a mesh of others.
 func permitting(t *testing.T, before []string, after ...string) (plan.Step, plan.Plan) {
 	t.Helper()
-	kinds := append(slices.Clone(world.Kinds()), trafficpermission.Kind, tls.Kind)
-	m, _ := resolve.Compile(api.NewSnapshot(1, guarded(t, before...)...), world.Dialects(), kinds)
+	m, _ := world.Compile(api.NewSnapshot(1, guarded(t, before...)...))
 	var writes []store.Write
 	for _, o := range objectsOf(t, after...) {
 		writes = append(writes, store.Write{Put: o})

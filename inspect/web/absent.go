@@ -13,12 +13,11 @@ var absent = map[string]struct {
 	global bool
 }{
 	"zones": {"Zone", true}, "zoneingresses": {"ZoneIngress", true}, "zoneegresses": {"ZoneEgress", true}, "global-secrets": {"GlobalSecret", true},
-	"meshtrafficpermissions": {"MeshTrafficPermission", false}, "meshaccesslogs": {"MeshAccessLog", false},
+	"meshaccesslogs":      {"MeshAccessLog", false},
 	"meshcircuitbreakers": {"MeshCircuitBreaker", false}, "meshhealthchecks": {"MeshHealthCheck", false},
 	"meshfaultinjections": {"MeshFaultInjection", false}, "meshtraces": {"MeshTrace", false}, "meshmetrics": {"MeshMetric", false},
 	"meshloadbalancingstrategies": {"MeshLoadBalancingStrategy", false}, "meshproxypatches": {"MeshProxyPatch", false},
-	"meshpassthroughs": {"MeshPassthrough", false}, "meshtlses": {"MeshTLS", false}, "meshidentities": {"MeshIdentity", false},
-	"meshtrusts": {"MeshTrust", false}, "meshgatewayroutes": {"MeshGatewayRoute", false}, "secrets": {"Secret", false},
+	"meshpassthroughs": {"MeshPassthrough", false}, "meshgatewayroutes": {"MeshGatewayRoute", false},
 	"traffic-permissions": {"TrafficPermission", false}, "traffic-routes": {"TrafficRoute", false}, "traffic-logs": {"TrafficLog", false},
 	"traffic-traces": {"TrafficTrace", false}, "health-checks": {"HealthCheck", false}, "circuit-breakers": {"CircuitBreaker", false},
 	"fault-injections": {"FaultInjection", false}, "retries": {"Retry", false}, "timeouts": {"Timeout", false}, "rate-limits": {"RateLimit", false},
@@ -29,6 +28,9 @@ var absent = map[string]struct {
 // isAbsent reports whether a request is for a kind that Kuma has and weft has not.
 func (s *server) isAbsent(r *http.Request) (kind string, ok bool) {
 	plural := r.PathValue("plural")
+	if kind, ok := s.Catalog.LacksPlural(plural); ok {
+		return kind, true
+	}
 	a, ok := absent[plural]
 	if _, has := s.Catalog.ByPlural(plural); !ok || has || a.global && r.PathValue("mesh") != "" {
 		return "", false

@@ -248,8 +248,8 @@ func TestKindsThatOnlyKumaHas(t *testing.T) {
 			t.Errorf("%s: %d %s", path, code, text)
 		}
 	}
-	code, text := call(t, http.MethodPut, server.URL+"/meshes/default/meshtrafficpermissions/a", `{"type":"MeshTrafficPermission"}`)
-	if code != http.StatusBadRequest || !strings.Contains(text, "weft has no MeshTrafficPermission, so it would have no effect; remove the document") {
+	code, text := call(t, http.MethodPut, server.URL+"/meshes/default/meshpassthroughs/a", `{"type":"MeshPassthrough"}`)
+	if code != http.StatusBadRequest || !strings.Contains(text, "weft has no MeshPassthrough, so it would have no effect; remove the document") {
 		t.Errorf("%d %s", code, text)
 	}
 	code, text = call(t, http.MethodGet, server.URL+"/", "")

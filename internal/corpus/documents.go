@@ -85,6 +85,9 @@ func inKubernetes(c *api.Catalog, doc map[string]any) (api.Type, map[string]any)
 		return typ, doc
 	}
 	meta := map[string]any{}
+	if !typ.Global { // what has no namespace in Kuma's envelope is of the mesh's operators
+		meta["namespace"] = api.DefaultSystemNamespaces[0]
+	}
 	labels, _ := doc["labels"].(map[string]any)
 	if mesh, ok := doc["mesh"].(string); ok {
 		if labels == nil {

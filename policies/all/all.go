@@ -9,6 +9,8 @@ import (
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
+	"github.com/weftmesh/weft/policies/tls"
+	"github.com/weftmesh/weft/policies/trafficpermission"
 )
 
 // Kinds are all kinds, by the name of their folder.
@@ -16,4 +18,6 @@ var Kinds = []*policies.Kind{
 	ratelimit.Kind,
 	retry.Kind,
 	timeout.Kind,
+	tls.Kind,
+	trafficpermission.Kind,
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/policies/internal/policytest"
+	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -172,7 +173,9 @@ func TestEachKindWritesSomething(t *testing.T) {
 		_, manager := c.(xds.ManagerWriter)
 		_, tcp := c.(xds.TCPWriter)
 		_, network := c.(xds.NetworkFilterWriter)
-		if !route && !cluster && !manager && !tcp && !network {
+		_, guards := c.(xds.Guard)
+		_, secures := c.(resolve.TLSConf)
+		if !route && !cluster && !manager && !tcp && !network && !guards && !secures {
 			t.Errorf("%s writes nothing", k.Name)
 		}
 	}

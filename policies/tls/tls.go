@@ -1,8 +1,7 @@
 // Package tls is the policy MeshTLS: how inbounds take mutual TLS (spec/identity.md 1.4).
 //
 // It promises that a version or a cipher is set for both ends or for none, and that no
-// version is taken which is known to be broken. It does nothing to Envoy yet, so no engine
-// knows it.
+// version is taken which is known to be broken.
 package tls
 
 import (

@@ -18,25 +18,11 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies"
-	meshtls "github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server"
 )
-
-// guarded are the kinds of policies, and those that say who may call.
-func guarded() ([]*policies.Kind, *api.Catalog) {
-	kinds := slices.Clone(world.Kinds())
-	types := slices.Clone(world.Catalog().Types())
-	if !slices.Contains(kinds, trafficpermission.Kind) {
-		kinds, types = append(kinds, trafficpermission.Kind), append(types, trafficpermission.Kind.Type())
-	}
-	if !slices.Contains(kinds, meshtls.Kind) {
-		kinds, types = append(kinds, meshtls.Kind), append(types, meshtls.Kind.Type())
-	}
-	return kinds, api.NewCatalog(types...)
-}
 
 // ruled is a strict inbound of a sidecar that callers ask who have proved who they are.
 type ruled struct {
@@ -44,19 +30,17 @@ type ruled struct {
 	by    *proving
 	in    uint32
 	known map[string]*http.Client
-	cat   *api.Catalog
 }
 
 func startRuled(t *testing.T, documents ...string) *ruled {
 	t.Helper()
-	kinds, catalog := guarded()
-	return startRuledBy(t, kinds, catalog, documents...)
+	return startRuledBy(t, world.Kinds(), documents...)
 }
 
-func startRuledBy(t *testing.T, kinds []*policies.Kind, catalog *api.Catalog, documents ...string) *ruled {
+func startRuledBy(t *testing.T, kinds []*policies.Kind, documents ...string) *ruled {
 	t.Helper()
 	app := envoytest.StartBackend(t, "app")
-	r := &ruled{in: envoytest.Port(t), known: map[string]*http.Client{}, cat: catalog}
+	r := &ruled{in: envoytest.Port(t), known: map[string]*http.Client{}}
 	r.plane = silent(t, func(o *server.Options) {
 		r.by = newProving(t, xds.NewRenderer(kinds))
 		o.Renderer = r.by
@@ -80,7 +64,7 @@ func startRuledBy(t *testing.T, kinds []*policies.Kind, catalog *api.Catalog, do
 func (r *ruled) objects(documents ...string) (out []*api.Object) {
 	r.t.Helper()
 	for _, d := range documents {
-		o, err := decode.Objects(r.cat, "test.yaml", []byte(d))
+		o, err := decode.Objects(world.Catalog(), "test.yaml", []byte(d))
 		if api.Refuses(err) {
 			r.t.Fatal(err)
 		}
@@ -222,8 +206,7 @@ func (f failing) WriteInbound(filters *map[string]*anypb.Any, at xds.Place) {
 func TestABugOpensNothing(t *testing.T) {
 	t.Parallel()
 	for _, rules := range []bool{false, true} {
-		kinds, catalog := guarded()
-		kinds = slices.Clone(kinds)
+		kinds := slices.Clone(world.Kinds())
 		i := slices.Index(kinds, trafficpermission.Kind)
 		broken := *trafficpermission.Kind
 		broken.Collect = func(of policies.Callers, said []policies.Collected) *policies.Effective {
@@ -232,7 +215,7 @@ func TestABugOpensNothing(t *testing.T) {
 			return e
 		}
 		kinds[i] = &broken
-		r := startRuledBy(t, kinds, catalog, everybodyIn, ruledRoute, opsAlone("p", "MeshHTTPRoute", "r", "admin"))
+		r := startRuledBy(t, kinds, everybodyIn, ruledRoute, opsAlone("p", "MeshHTTPRoute", "r", "admin"))
 		want := map[string]int{"ops GET /admin": 200, "web GET /admin": 403, "web GET /x": 403}
 		if rules {
 			want = map[string]int{"ops GET /admin": 403, "web GET /admin": 403, "web GET /x": 200}

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
+	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -87,6 +88,16 @@ var special = map[string]func(t *rapid.T, at string) any{
 		return []retry.ResetHeader{{Name: "retry-after", Format: rapid.SampledFrom([]string{"Seconds", "UnixTimestamp"}).Draw(t, at)}}
 	},
 	"hostSelection": anyHosts,
+	"mode":          oneOf("Strict", "Permissive"),
+	"min":           oneOf("TLSAuto", "TLS12"),
+	"max":           oneOf("TLSAuto", "TLS13"),
+	"tlsCiphers": func(t *rapid.T, at string) any {
+		return some(t, at, "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256")
+	},
+	"action":              oneOf("Allow", "Deny", "AllowWithShadowDeny"),
+	"deny":                anyCallers,
+	"allow":               anyCallers,
+	"allowWithShadowDeny": anyCallers,
 	"retryOn": func(t *rapid.T, at string) any {
 		if strings.HasPrefix(at, "grpc") {
 			return some(t, at, "Canceled", "DeadlineExceeded", "Internal", "ResourceExhausted", "Unavailable")
@@ -94,6 +105,27 @@ var special = map[string]func(t *rapid.T, at string) any{
 		return some(t, at, "5xx", "GatewayError", "Reset", "ResetBeforeRequest", "Retriable4xx", "ConnectFailure", "EnvoyRatelimited",
 			"RefusedStream", "Http3PostConnectFailure", "HttpMethodGet", "HttpMethodPost", "404", "500", "503")
 	},
+}
+
+func oneOf(words ...string) func(t *rapid.T, at string) any {
+	return func(t *rapid.T, at string) any { return new(rapid.SampledFrom(words).Draw(t, at)) }
+}
+
+func anyCallers(t *rapid.T, at string) any {
+	list := []trafficpermission.Match{}
+	for range rapid.IntRange(0, 3).Draw(t, at) {
+		m := trafficpermission.Match{}
+		if rapid.Bool().Draw(t, at+" is known") {
+			m.SpiffeID = &policies.ValueMatch{Type: rapid.SampledFrom([]string{"Exact", "Prefix"}).Draw(t, at), Value: rapid.SampledFrom([]string{"spiffe://default/web", "spiffe://td/ns/a"}).Draw(t, at)}
+		} else {
+			m.Anonymous = new(true)
+		}
+		if rapid.Bool().Draw(t, at+" over HTTP") {
+			m.HTTP = &trafficpermission.HTTPMatch{Methods: []string{"GET"}}
+		}
+		list = append(list, m)
+	}
+	return list
 }
 
 func anyRate(t *rapid.T, at string) any {

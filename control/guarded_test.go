@@ -10,12 +10,11 @@ import (
 	"github.com/weftmesh/weft/control"
 )
 
-// withIdentity is the configuration of a control plane that carries out the documents of
-// spec/identity.md.
-func withIdentity(t *testing.T) control.Config {
+// guarded is the configuration of a control plane that keeps authorities, and knows its users.
+func guarded(t *testing.T) control.Config {
 	t.Helper()
 	c := config(t)
-	c.Store, c.AdminAuth, c.Identity = "bolt", "token", true
+	c.Store, c.AdminAuth = "bolt", "token"
 	return c
 }
 
@@ -25,7 +24,7 @@ const meshSecret = "/meshes/default/secrets/own"
 // is shown to nobody and stands in no file; who writes back what was shown changes nothing.
 func TestMeshSecretsAreSealed(t *testing.T) {
 	t.Parallel()
-	c := withIdentity(t)
+	c := guarded(t)
 	const canary = "Canary-of-a-mesh"
 	encoded := base64.StdEncoding.EncodeToString([]byte(canary))
 	var log journal
@@ -66,11 +65,10 @@ func TestMeshSecretsAreSealed(t *testing.T) {
 	}
 }
 
-// TestMutualTLSIsSwitchedOn (cases 1, 3, 5): with the switch an authority is checked, and
-// without it refused.
-func TestMutualTLSIsSwitchedOn(t *testing.T) {
+// TestAuthoritiesAreChecked (cases 1, 3, 5).
+func TestAuthoritiesAreChecked(t *testing.T) {
 	t.Parallel()
-	c := withIdentity(t)
+	c := guarded(t)
 	c.Store = "memory"
 	p := start(t, c)
 	defer p.stop()
