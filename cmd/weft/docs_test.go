@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,23 +41,40 @@ func shellBlocks(t *testing.T, page string) []string {
 	return lines
 }
 
-// ports are those that the page names.
+// ports are those that the pages name.
 var ports = regexp.MustCompile(`\b(5681|5678|10001|8080|8081|18080|18081)\b`)
 
 // TestFirstFiveMinutes runs the page as a user would, on ports of its own.
 func TestFirstFiveMinutes(t *testing.T) {
 	t.Parallel()
+	follow(t, "first-five-minutes", `^type: MeshTimeout$`, `http.requestTimeout = 2s`, `2 in sync, 0 behind`)
+}
+
+// TestMutualTLS does the same with that page: in the end who calls is proved, and kept out where
+// a permission says so.
+func TestMutualTLS(t *testing.T) {
+	t.Parallel()
+	follow(t, "mutual-tls", `^web-1  spiffe://default/web, certified`, `mesh-traffic-permission-all-default`,
+		`^  allow +spiffe://default/frontend: MeshTrafficPermission/default/web-for-frontend`,
+		`^  port [0-9]+  Strict: [0-9]+ connections by TLS, 0 in plain text`, `^admin: 403$`, `revoked-identities-default`)
+}
+
+// follow runs the commands of a page, which must print something like each pattern.
+func follow(t *testing.T, page string, patterns ...string) {
+	t.Helper()
 	var script strings.Builder
 	script.WriteString("set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n")
-	for _, line := range shellBlocks(t, "../../docs/first-five-minutes.md") {
+	for _, line := range shellBlocks(t, "../../docs/"+page+".md") {
 		if !strings.HasPrefix(line, "make ") && !strings.HasPrefix(line, "export PATH=") {
 			script.WriteString(line + "\n")
 		}
 	}
-	text := script.String()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "page.txtar")
-	if err := os.WriteFile(file, []byte("freeports P5681 P5678 P10001 P8080 P8081 P18081 P18080\npage\nexec bash page.sh\nstdout '^type: MeshTimeout$'\nstdout 'http.requestTimeout = 2s'\nstdout '2 in sync, 0 behind'\n"), 0o600); err != nil {
+	text, steps := script.String(), "freeports P5681 P5678 P10001 P8080 P8081 P18081 P18080\npage\nexec bash page.sh\n"
+	for _, p := range patterns {
+		steps += "stdout '" + p + "'\n"
+	}
+	file := filepath.Join(t.TempDir(), "page.txtar")
+	if err := os.WriteFile(file, []byte(steps), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	envoy, err := agent.FindEnvoy("")
@@ -83,9 +102,11 @@ func TestFirstFiveMinutes(t *testing.T) {
 	})
 }
 
-// fetch stands for curl, which the machine may lack: it asks until it is answered well.
+// fetch stands for curl, which the machine may lack: it asks until it is answered well, and with
+// -w until it is answered, for the status.
 func fetch() {
 	url := os.Args[len(os.Args)-1]
+	format := slices.Index(os.Args, "-w")
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		resp, err := http.Get(url)
 		if err != nil {
@@ -93,7 +114,11 @@ func fetch() {
 		}
 		text, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err == nil && resp.StatusCode == http.StatusOK {
+		switch {
+		case format > 0:
+			fmt.Print(strings.NewReplacer("%{http_code}", strconv.Itoa(resp.StatusCode), `\n`, "\n").Replace(os.Args[format+1]))
+			return
+		case err == nil && resp.StatusCode == http.StatusOK:
 			fmt.Print(string(text))
 			return
 		}

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,30 +27,46 @@ func (e Explanation) MarshalJSON() ([]byte, error) { return e.raw, nil }
 
 // step sends the requests of one step, asks why, prints both and compares.
 func (d *Demo) step(ctx context.Context, number int, s step) error {
-	request := Request{Method: http.MethodGet, URL: "http://" + s.host + s.path}
-	why, err := d.explain(ctx, request)
+	said, err := d.prepare(ctx, s)
 	if err != nil {
 		return err
 	}
+	request := Request{Method: http.MethodGet, URL: "http://" + s.host + s.path}
+	reasons := map[string]Explanation{} // by caller
 	var all []Response
 	for i := range s.times {
-		r, err := d.ask(ctx, s, fmt.Sprintf("%d.%d", number, i))
+		from := d.callerOf(s, i)
+		if _, ok := reasons[from]; !ok {
+			if reasons[from], err = d.explain(ctx, from, request); err != nil {
+				return err
+			}
+		}
+		r, err := d.ask(ctx, from, s, fmt.Sprintf("%d.%d", number, i))
 		if err != nil {
 			return err
 		}
 		all = append(all, r)
 		if s.times < splitRequests || i == 0 {
-			d.results = append(d.results, Result{request, r, why})
+			d.results = append(d.results, Result{request, r, reasons[from]})
 		}
 	}
+	why := reasons[d.callerOf(s, 0)]
 	remark, wrong := s.compare(all, why)
-	d.print(number, s, all, remark, why)
+	d.print(number, s, all, cmp.Or(said, remark), why)
 	return wrong
 }
 
-// ask sends one request through the caller's sidecar.
-func (d *Demo) ask(ctx context.Context, s step, id string) (Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.mesh.outbounds[s.host]+s.path, nil)
+// callerOf is the dataplane through whose sidecar request i of a step goes.
+func (d *Demo) callerOf(s step, i int) string {
+	if len(s.callers) == 0 {
+		return d.mesh.caller
+	}
+	return s.callers[i%len(s.callers)]
+}
+
+// ask sends one request through the sidecar of a caller.
+func (d *Demo) ask(ctx context.Context, from string, s step, id string) (Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.mesh.outbounds[way{from, s.host}]+s.path, nil)
 	if err != nil {
 		return Response{}, fmt.Errorf("ask %s: %w", s.host, err)
 	}
@@ -76,9 +93,9 @@ func (d *Demo) ask(ctx context.Context, s step, id string) (Response, error) {
 }
 
 // explain asks the control plane what should happen and why.
-func (d *Demo) explain(ctx context.Context, r Request) (Explanation, error) {
+func (d *Demo) explain(ctx context.Context, from string, r Request) (Explanation, error) {
 	var e Explanation
-	if err := d.plane.Client.Post(ctx, "/meshes/"+d.mesh.mesh+"/dataplanes/"+d.mesh.caller+"/_simulate", r, &e.raw); err != nil {
+	if err := d.plane.Client.Post(ctx, "/meshes/"+d.mesh.mesh+"/dataplanes/"+from+"/_simulate", r, &e.raw); err != nil {
 		return e, fmt.Errorf("explain %s %s: %w", r.Method, r.URL, err)
 	}
 	if err := json.Unmarshal(e.raw, &e.Verdict); err != nil {
@@ -106,6 +123,9 @@ func (s step) compare(all []Response, why Explanation) (remark string, err error
 	branch := why.Branches[0]
 	if got := originNames(branch.Route); !slices.Equal(got, s.origins) {
 		wrong = append(wrong, fmt.Errorf("the route comes from %v, wanted %v", got, s.origins))
+	}
+	if s.permission != nil {
+		wrong = append(wrong, s.permission.compare(branch.Permission))
 	}
 	for _, f := range s.fields {
 		if err := f.compare(branch.Policies[f.kind].Why[f.path]); err != nil {

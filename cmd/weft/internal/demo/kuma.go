@@ -3,26 +3,37 @@ package demo
 import (
 	"embed"
 	"net/http"
+
+	"github.com/weftmesh/weft/sim"
 )
 
 //go:embed world/*.yaml
 var kumaDocuments embed.FS
 
+//go:embed secure/*.yaml
+var kumaChanges embed.FS
+
 // Kuma is a mesh with routes and policies as Kuma has them.
 var Kuma = &World{
-	mesh: "default", documents: kumaDocuments, steps: kumaSteps, caller: "frontend-1",
+	mesh: "default", documents: kumaDocuments, steps: kumaSteps, changes: kumaChanges, caller: "frontend-1",
 	workloads: []workload{
 		{dataplane: "frontend-1", service: "frontend"}, {dataplane: "web-1", service: "web"}, {dataplane: "orders-1", service: "orders"},
 		{dataplane: "backend-1", service: "backend", version: "1.0"}, {dataplane: "backend-2", service: "backend", version: "2.0"},
 	},
-	called: []call{byTag("web"), byTag("orders"), byTag("backend")},
+	called: []call{byTag("web"), byTag("orders"), byTag("backend"), from("web-1", byTag("orders"))},
 	next: []string{
-		"get meshretries", "explain dataplane frontend-1 --to web", "simulate --from frontend-1 GET http://orders/slow", "status",
+		"get meshretries", "permissions --to orders", "mtls status", "explain dataplane frontend-1 --to web", "simulate --from frontend-1 GET http://orders/slow", "status",
 	},
 }
 
 func byTag(service string) call {
-	return call{service, "tags", map[string]any{"kuma.io/service": service}}
+	return call{host: service, by: "tags", ref: map[string]any{"kuma.io/service": service}}
+}
+
+// from is a call that another than the caller makes.
+func from(dataplane string, c call) call {
+	c.from = dataplane
+	return c
 }
 
 // kumaSteps follow the design of policies that target routes.
@@ -87,4 +98,26 @@ var kumaSteps = []step{{
 	fields: []field{
 		{kind: "MeshTimeout", path: "http.requestTimeout", value: `"400ms"`, by: "MeshTimeout/default/platform-timeout", over: []string{"MeshTimeout/default/patient-timeout", "MeshTimeout/default/mesh-timeout-all-default"}},
 	},
+}, {
+	title: "From plain text to strict mutual TLS, under traffic",
+	story: "frontend goes on calling web while the mesh gets an authority that admits plain text, and then one that\nrefuses it. Every sidecar makes its own key; each endpoint is called by TLS once its sidecar takes it.",
+	host:  "web", path: "/other", times: 1, statuses: always(http.StatusOK),
+	apply: []string{"secure/permissive.yaml", "secure/strict.yaml"}, meanwhile: true,
+	permission: &permission{sim.Allow, "MeshTrafficPermission/default/mesh-traffic-permission-all-default"},
+}, {
+	title: "One permission on one rule",
+	story: "All of the mesh may call orders; a permission on the rule of /admin lets in web alone.\nIt is asked at orders, by whatever way a request comes, and touches no other rule.",
+	host:  "orders", path: "/admin", times: 2, callers: []string{"frontend-1", "web-1"}, statuses: adminAlone,
+	apply:      []string{"secure/admin.yaml"},
+	origins:    []string{"MeshHTTPRoute/default/orders"},
+	permission: &permission{sim.Deny, "MeshTrafficPermission/default/admin-for-web"},
+	check:      keptOut,
 }}
+
+// adminAlone is 403 for the first caller alone.
+func adminAlone(i int) int {
+	if i == 0 {
+		return http.StatusForbidden
+	}
+	return http.StatusOK
+}

@@ -30,10 +30,10 @@ func inShop(app, version string) map[string]string {
 }
 
 func byRef(service string) call {
-	return call{service, "backendRef", map[string]any{"kind": "MeshService", "name": service, "port": 80}}
+	return call{host: service, by: "backendRef", ref: map[string]any{"kind": "MeshService", "name": service, "port": 80}}
 }
 
-func asHost(host string) call { return call{host, "hosts", map[string]any{"port": 80}} }
+func asHost(host string) call { return call{host: host, by: "hosts", ref: map[string]any{"port": 80}} }
 
 // languages are those in which the shop is routed: where it is called, by which route,
 // and whether the route has a timeout of its own.

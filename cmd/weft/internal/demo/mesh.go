@@ -26,23 +26,23 @@ type mesh struct {
 	*World
 	services  []*service
 	sidecars  []*agent.Agent
-	outbounds map[string]string // host that is called -> address of the caller's outbound
-	inbounds  []string          // addresses at which the sidecars take connections
+	outbounds map[way]string // address of the outbound by which somebody calls
+	inbounds  []string       // addresses at which the sidecars take connections
 	group     *errgroup.Group
 	ended     context.Context // done when a sidecar gave up
 	stop      context.CancelFunc
 }
 
 func startMesh(ctx context.Context, c Config, p Plane) (*mesh, error) {
-	m := &mesh{World: c.World, outbounds: map[string]string{}}
+	m := &mesh{World: c.World, outbounds: map[way]string{}}
 	ctx, m.stop = context.WithCancel(ctx)
 	m.group, m.ended = errgroup.WithContext(ctx)
 	ports, err := FreePorts(len(m.workloads) + len(m.called))
 	if err != nil {
 		return m, err
 	}
-	for i, x := range m.called {
-		m.outbounds[x.host] = fmt.Sprintf("127.0.0.1:%d", ports[len(m.workloads)+i])
+	for i, x := range m.calls() {
+		m.outbounds[way{x.from, x.host}] = fmt.Sprintf("127.0.0.1:%d", ports[len(m.workloads)+i])
 	}
 	for i, w := range m.workloads {
 		s, err := startService(w.service, w.version)
@@ -59,7 +59,7 @@ func startMesh(ctx context.Context, c Config, p Plane) (*mesh, error) {
 	return m, nil
 }
 
-// dataplane is the document of one workload; the caller has outbounds.
+// dataplane is the document of one workload; who calls has outbounds.
 func (m *mesh) dataplane(w workload, port, servicePort int) map[string]any {
 	tags := map[string]string{"kuma.io/service": w.service, "kuma.io/protocol": "http"}
 	if w.version != "" {
@@ -69,12 +69,14 @@ func (m *mesh) dataplane(w workload, port, servicePort int) map[string]any {
 		"address": "127.0.0.1",
 		"inbound": []any{map[string]any{"name": "http", "port": port, "servicePort": servicePort, "serviceAddress": "127.0.0.1", "tags": tags}},
 	}
-	if w.dataplane == m.caller {
-		var outbound []any
-		for _, x := range m.called {
-			_, text, _ := strings.Cut(m.outbounds[x.host], ":")
+	var outbound []any
+	for _, x := range m.calls() {
+		if x.from == w.dataplane {
+			_, text, _ := strings.Cut(m.outbounds[way{x.from, x.host}], ":")
 			outbound = append(outbound, map[string]any{"address": "127.0.0.1", "port": json.Number(text), x.by: x.ref})
 		}
+	}
+	if outbound != nil {
 		networking["outbound"] = outbound
 	}
 	return map[string]any{"type": "Dataplane", "mesh": m.mesh, "name": w.dataplane, "labels": w.labels, "networking": networking}
@@ -118,12 +120,12 @@ func (m *mesh) wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for _, address := range m.inbounds {
-		if err := m.until(ctx, address, m.dial); err != nil {
+		if err := m.until(ctx, address, func(ctx context.Context) error { return m.dial(ctx, address) }); err != nil {
 			return err
 		}
 	}
-	for _, x := range m.called {
-		if err := m.until(ctx, x.host, m.probe); err != nil {
+	for _, x := range m.calls() {
+		if err := m.until(ctx, x.host, func(ctx context.Context) error { return m.probe(ctx, x) }); err != nil {
 			return err
 		}
 	}
@@ -131,9 +133,9 @@ func (m *mesh) wait(ctx context.Context) error {
 }
 
 // until tries until what answers, or a sidecar or the time ends.
-func (m *mesh) until(ctx context.Context, what string, try func(context.Context, string) error) error {
+func (m *mesh) until(ctx context.Context, what string, try func(context.Context) error) error {
 	for {
-		err := try(ctx, what)
+		err := try(ctx)
 		if err == nil {
 			return nil
 		}
@@ -141,7 +143,7 @@ func (m *mesh) until(ctx context.Context, what string, try func(context.Context,
 		case <-m.ended.Done():
 			return m.close()
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer through the sidecars within %s: %w", what, patience, err)
+			return fmt.Errorf("%s is not there within %s: %w", what, patience, err)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -155,12 +157,12 @@ func (m *mesh) dial(ctx context.Context, address string) error {
 	return c.Close()
 }
 
-func (m *mesh) probe(ctx context.Context, host string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.outbounds[host]+"/probe", nil)
+func (m *mesh) probe(ctx context.Context, x call) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.outbounds[way{x.from, x.host}]+"/probe", nil)
 	if err != nil {
-		return fmt.Errorf("probe %s: %w", host, err)
+		return fmt.Errorf("probe %s: %w", x.host, err)
 	}
-	req.Host = host
+	req.Host = x.host
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err

@@ -38,6 +38,9 @@ func (d *Demo) print(number int, s step, all []Response, remark string, why Expl
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(t, "     route\t%s\n", routeText(branch.Route))
 	fmt.Fprintf(t, "     to\t%s\n", backendsText(branch))
+	if p := branch.Permission; p != nil && s.permission != nil {
+		fmt.Fprintf(t, "     permission\t%s\n", permissionText(p))
+	}
 	var rest []string // who says what no document of the demo does
 	for _, kind := range slices.Sorted(maps.Keys(branch.Policies)) {
 		said, head := branch.Policies[kind].Why, kind
@@ -147,8 +150,8 @@ func bare(v any) string {
 func (d *Demo) Addresses(program, tokenFile string) {
 	w := d.config.Out
 	fmt.Fprintf(w, "\n%s\n", d.paint(bold, "The mesh stays up; Ctrl-C ends it. Go on in another terminal:"))
-	for _, x := range d.mesh.called {
-		fmt.Fprintf(w, "   curl -i -H 'host: %s' http://%s/   # through the sidecar of %s\n", x.host, d.mesh.outbounds[x.host], d.mesh.caller)
+	for _, x := range d.mesh.calls() {
+		fmt.Fprintf(w, "   curl -i -H 'host: %s' http://%s/   # through the sidecar of %s\n", x.host, d.mesh.outbounds[way{x.from, x.host}], x.from)
 	}
 	fmt.Fprintf(w, "   export WEFT_SERVER=%s WEFT_MESH=%s WEFT_TOKEN=$(cat %s)\n", d.plane.API, d.mesh.mesh, tokenFile)
 	for _, args := range append(d.mesh.next, "gui") {

@@ -7,12 +7,17 @@ import (
 // step is a few equal requests and what the documents promise about them.
 type step struct {
 	title, story string
-	host         string // called through the caller's sidecar
+	callers      []string // dataplanes that ask in turn; none: the caller of the world
+	host         string   // called through the caller's sidecar
 	path         string
 	times        int
 	statuses     func(i int) int // of request i
 	origins      []string        // of the route that matches
 	fields       []field         // of the policies that hold
+	permission   *permission     // whether the first caller is let in
+	apply        []string        // files of documents that change the mesh before, one after the other
+	// meanwhile says that requests are on the way while these are applied, none of which may fail.
+	meanwhile bool
 	// check looks at all answers; it says what to print beside them.
 	check func([]Response) (string, error)
 }

@@ -1,6 +1,10 @@
 package demo
 
-import "io/fs"
+import (
+	"cmp"
+	"io/fs"
+	"slices"
+)
 
 // World is a mesh, and requests in it.
 type World struct {
@@ -10,6 +14,7 @@ type World struct {
 	caller    string // the dataplane through whose sidecar the requests go
 	called    []call
 	steps     []step
+	changes   fs.FS    // documents that steps apply
 	next      []string // commands for who wants to see more
 }
 
@@ -19,8 +24,21 @@ type workload struct {
 	labels                      map[string]string
 }
 
-// call is a host that the caller calls, and how an outbound of its says so.
+// call is a host that is called, and how an outbound says so.
 type call struct {
 	host, by string
 	ref      map[string]any
+	from     string // the dataplane that calls; empty: the caller
+}
+
+// way is who calls which host.
+type way struct{ from, host string }
+
+// calls are the hosts that are called, each with who calls it.
+func (w *World) calls() []call {
+	out := slices.Clone(w.called)
+	for i := range out {
+		out[i].from = cmp.Or(out[i].from, w.caller)
+	}
+	return out
 }
