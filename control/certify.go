@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,6 +68,9 @@ type certifyAnswer struct {
 // largestCertify bounds a request, in bytes.
 const largestCertify = 16 << 10
 
+// errTooMany is that a dataplane has had too many lately.
+var errTooMany = web.Refusal(http.StatusTooManyRequests, "this dataplane has asked for too many certificates; wait a minute")
+
 // errNoIdentity is that the documents give a dataplane no identity.
 var errNoIdentity = errors.New("the dataplane has no identity")
 
@@ -79,7 +83,7 @@ func (c *certifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case err != nil:
-		c.refused(r, dp, err)
+		c.refused(r.RemoteAddr, dp, err)
 		web.Refuse(w, err)
 		return
 	}
@@ -90,14 +94,14 @@ func (c *certifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // refused logs each reason of a dataplane once.
-func (c *certifier) refused(r *http.Request, dp api.Ref, err error) {
+func (c *certifier) refused(address string, dp api.Ref, err error) {
 	text := truncate(err.Error())
 	if dp != (api.Ref{}) {
 		if last, ok := c.refusal.Swap(dp, text); ok && last == text {
 			return
 		}
 	}
-	c.log.Warn("refused a certificate", "address", r.RemoteAddr, "dataplane", dp.String(), "error", text)
+	c.log.Warn("refused a certificate", "address", address, "dataplane", dp.String(), "error", text)
 }
 
 func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyRequest) (out certifyAnswer, dp api.Ref, err error) {
@@ -125,7 +129,7 @@ func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyR
 		return out, dp, web.Refusal(http.StatusForbidden, codeNoProof+": the credential says of nobody who he is")
 	}
 	if !c.caps.allow(ref) {
-		return out, ref, web.Refusal(http.StatusTooManyRequests, "this dataplane has asked for too many certificates; wait a minute")
+		return out, ref, errTooMany
 	}
 	o, ok := model.Snapshot().Get(ref)
 	if !ok {
@@ -135,25 +139,43 @@ func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyR
 	return out, ref, err
 }
 
-// sign has the names of a dataplane signed, as far as its credential proves them.
+// sign has the key of a request certified.
 func (c *certifier) sign(ctx context.Context, m *resolve.Model, o *api.Object, who server.Identity, request []byte) (out certifyAnswer, err error) {
-	names, owner, err := proven(m, c.zone, o, who)
-	if err != nil {
+	if _, _, err := proven(m, c.zone, o, who); err != nil {
 		return out, err
 	}
 	key, err := workload.PublicKey(request)
 	if err != nil {
 		return out, web.Refusal(http.StatusBadRequest, err.Error())
 	}
-	issued, err := c.wait(ctx, func() (authorities.Issued, error) {
-		return c.keeper.Sign(ctx, owner, names, key, c.sidecar(o.Ref, owner))
+	got, err := c.issue(ctx, m, o, who, key)
+	if err != nil {
+		return out, err
+	}
+	c.gave(o.Ref, leaf{got.owner, got.Root, got.Ends})
+	return certifyAnswer{Chain: string(got.Chain.PEM()), Secret: xds.IdentitySecret(o.Mesh), Names: got.names, Root: got.Root, Expires: got.Ends, Renew: got.RenewAt}, nil
+}
+
+// issued is a certificate, and what it was made by and for.
+type issued struct {
+	authorities.Issued
+	owner api.Ref
+	names []string
+}
+
+// issue has the names of a dataplane signed for a key, as far as its credential proves them.
+func (c *certifier) issue(ctx context.Context, m *resolve.Model, o *api.Object, who server.Identity, key *ecdsa.PublicKey) (out issued, err error) {
+	if out.names, out.owner, err = proven(m, c.zone, o, who); err != nil {
+		return out, err
+	}
+	out.Issued, err = c.wait(ctx, func() (authorities.Issued, error) {
+		return c.keeper.Sign(ctx, out.owner, out.names, key, c.sidecar(o.Ref, out.owner))
 	})
 	if err != nil {
 		return out, web.Refusal(http.StatusServiceUnavailable, err.Error())
 	}
-	c.gave(o.Ref, leaf{owner, issued.Root, issued.Ends})
-	c.log.Info("signed", "dataplane", o.Ref.String(), "names", names, "serial", issued.Chain[0].SerialNumber.Text(16), "expires", issued.Ends)
-	return certifyAnswer{Chain: string(issued.Chain.PEM()), Secret: xds.IdentitySecret(o.Mesh), Names: names, Root: issued.Root, Expires: issued.Ends, Renew: issued.RenewAt}, nil
+	c.log.Info("signed", "dataplane", o.Ref.String(), "names", out.names, "serial", out.Chain[0].SerialNumber.Text(16), "expires", out.Ends)
+	return out, nil
 }
 
 // How long a request waits for what comes in a moment, and how often it looks.

@@ -36,6 +36,7 @@ type insight struct {
 	told        api.DataplaneInsight // to the loop
 	asked       string               // for which name a certificate was asked for, at askedAt
 	askedAt     time.Time
+	overADS     bool                // the control plane makes its key
 	connections *attach.Connections // as its agent has told last; nil for nothing
 	held        time.Time           // since when it takes plain text although it is to take none
 }
@@ -53,6 +54,12 @@ func newInsights(p *Plane) *insights {
 
 // certified is told which certificate an agent has.
 func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
+	x.report(dp, c)
+	x.holds(dp, c)
+}
+
+// report is told which certificate a sidecar has, or is being sent.
+func (x *insights) report(dp api.Ref, c *attach.Certificate) {
 	x.mu.Lock()
 	i := x.of[called(dp)]
 	if i == nil {
@@ -62,7 +69,24 @@ func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
 	i.reported = c
 	x.mu.Unlock()
 	x.stir(dp)
-	x.holds(dp, c)
+}
+
+// keyless is told of a stream whether its sidecar has no agent that makes a key.
+func (x *insights) keyless(dp api.Ref, is bool) {
+	x.mu.Lock()
+	i := x.of[called(dp)]
+	if i == nil && is {
+		i = &insight{}
+		x.of[called(dp)] = i
+	}
+	changed := i != nil && i.overADS != is
+	if changed {
+		i.overADS = is
+	}
+	x.mu.Unlock()
+	if changed {
+		x.stir(dp)
+	}
 }
 
 // holds takes note of the certificate that a sidecar has.
@@ -181,7 +205,7 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 		delete(x.of, name)
 		return changeOf(i, api.Ref{}, api.DataplaneInsight{})
 	}
-	want := api.DataplaneInsight{}
+	want := api.DataplaneInsight{OverADS: i.overADS}
 	if id != nil && len(id.Names) > 0 {
 		if r := i.reported; r != nil && now.Before(time.Unix(r.GetExpires(), 0)) && len(r.GetNames()) > 0 {
 			want.Identity = true
@@ -210,14 +234,14 @@ func (x *insights) certify(name api.Ref, i *insight, id *resolve.Identity, want 
 		i.asked = ""
 		return
 	}
-	if (i.asked != id.Names[0] || now.Sub(i.askedAt) > sweepEvery/2) && x.plane.agents.Certify(name) {
+	if (i.asked != id.Names[0] || now.Sub(i.askedAt) > sweepEvery/2) && x.plane.certifyNow(name) {
 		i.asked, i.askedAt = id.Names[0], now
 	}
 }
 
 // changeOf makes want what is told of a dataplane.
 func changeOf(i *insight, ref api.Ref, want api.DataplaneInsight) (c api.Change, ok bool) {
-	same := i.told.Identity == want.Identity && i.told.TLS == want.TLS && i.told.Plain == want.Plain && slices.Equal(i.told.Shows, want.Shows)
+	same := i.told.Identity == want.Identity && i.told.TLS == want.TLS && i.told.Plain == want.Plain && i.told.OverADS == want.OverADS && slices.Equal(i.told.Shows, want.Shows)
 	if same && (i.at == ref || i.at == (api.Ref{})) {
 		return c, false
 	}

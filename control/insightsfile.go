@@ -24,6 +24,7 @@ type keptInsight struct {
 	Root    string   `json:"root"`
 	Expires int64    `json:"expires"` // in seconds since 1970
 	TLS     bool     `json:"tls,omitempty"`
+	OverADS bool     `json:"overADS,omitempty"`
 }
 
 // save writes the file anew where it has to, but not all the time. What fails is tried again
@@ -40,7 +41,7 @@ func (x *insights) save(now bool) {
 	kept := make([]keptInsight, 0, len(x.of))
 	for dp, i := range x.of {
 		if r := i.reported; r != nil && i.told.Identity {
-			kept = append(kept, keptInsight{dp.Mesh, dp.Name, r.GetNames(), r.GetRoot(), r.GetExpires(), i.told.TLS})
+			kept = append(kept, keptInsight{dp.Mesh, dp.Name, r.GetNames(), r.GetRoot(), r.GetExpires(), i.told.TLS, i.overADS})
 		}
 	}
 	x.mu.Unlock()
@@ -75,7 +76,7 @@ func (x *insights) restore() {
 		dp := api.Ref{Kind: api.KindDataplane, Mesh: k.Mesh, Name: k.Name}
 		c := &attach.Certificate{Names: k.Names, Root: k.Root, Expires: k.Expires}
 		x.mu.Lock()
-		x.of[dp] = &insight{reported: c, sees: k.TLS}
+		x.of[dp] = &insight{reported: c, sees: k.TLS, overADS: k.OverADS}
 		x.stale[dp] = true
 		x.mu.Unlock()
 		x.holds(dp, c)

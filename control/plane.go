@@ -69,6 +69,7 @@ type Plane struct {
 	leaves      *leaves
 	revocations *revocations // with keeper
 	insights    *insights    // with keeper
+	keyless     *keyless     // with keeper
 	api         net.Listener
 	xds         net.Listener
 	apiSrv      *http.Server
@@ -217,10 +218,12 @@ func (p *Plane) compose() error {
 	p.observe.onJoin = func(peer server.Peer) {
 		p.ephemerals.joined(peer.Dataplane)
 		p.returning.joined(peer.Dataplane)
+		p.keyless.joined(peer)
 	}
 	p.observe.onLeave = func(peer server.Peer) {
 		p.ephemerals.left(peer.Dataplane)
 		p.returning.left(peer.Dataplane)
+		p.keyless.left(peer)
 	}
 	p.loop.census = newCensus(p.loop, p.sidecars())
 	p.joinPeers()
@@ -238,7 +241,9 @@ func (p *Plane) compose() error {
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", boot.bounded())
 	if p.keeper != nil {
-		mux.Handle("POST /certify", bounded(p.certifier(auth)))
+		certifier := p.certifier(auth)
+		p.keyless = newKeyless(p, certifier)
+		mux.Handle("POST /certify", bounded(certifier))
 	}
 	if err := errors.Join(p.answerHTTPS("--webhooks", p.admits), p.answerHTTPS("--api-tls", p.watched)); err != nil {
 		return err

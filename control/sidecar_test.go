@@ -189,6 +189,12 @@ func (p *plane) credentials() credentials.TransportCredentials {
 
 func (p *plane) stream(name, token string) (discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient, func()) {
 	p.t.Helper()
+	return p.streamOf(name, token, map[string]any{"weft": "7.8.9"})
+}
+
+// streamOf is one whose agent has a version.
+func (p *plane) streamOf(name, token string, version map[string]any) (discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient, func()) {
+	p.t.Helper()
 	conn, err := grpc.NewClient(p.XDS(), grpc.WithTransportCredentials(p.credentials()))
 	if err != nil {
 		p.t.Fatal(err)
@@ -201,7 +207,7 @@ func (p *plane) stream(name, token string) (discoveryv3.AggregatedDiscoveryServi
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	about, err := structpb.NewStruct(map[string]any{"version": map[string]any{"weft": "7.8.9"}})
+	about, err := structpb.NewStruct(map[string]any{"version": version})
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -193,7 +193,7 @@ func TestRefusedSecrets(t *testing.T) {
 }
 
 // files are all files below a directory, by their names.
-func files(t *testing.T, dir string) map[string][]byte {
+func files(t testing.TB, dir string) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
 	entries, err := os.ReadDir(dir)

@@ -61,6 +61,19 @@ func parameters(p resolve.TLSParameters, client bool) *tlsv3.TlsParameters {
 	return out
 }
 
+// WorkloadSecret is the certificate of a workload, in PEM the leaf first, with its key.
+func WorkloadSecret(name string, chain, key []byte) *tlsv3.Secret {
+	return &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: inline(chain), PrivateKey: inline(key)}}}
+}
+
+// RenderIdentity is the certificate of a workload of a mesh with its key, for the one sidecar
+// whose it is. Its version tells nothing of the key.
+func RenderIdentity(mesh string, chain, key []byte) *Resource {
+	r := newResource(IdentitySecret(mesh), WorkloadSecret(IdentitySecret(mesh), chain, key))
+	r.Version = versionOf(chain)
+	return r
+}
+
 func proves(mesh string, overControlPlane bool) []*tlsv3.SdsSecretConfig {
 	return []*tlsv3.SdsSecretConfig{{Name: IdentitySecret(mesh), SdsConfig: identitySource(overControlPlane)}}
 }

@@ -58,12 +58,17 @@ func newResource(name string, m proto.Message) *Resource {
 	if err != nil {
 		panic("marshal " + name + ": " + err.Error()) // only for text that is no UTF-8, which decoding never lets in
 	}
-	sum := sha256.Sum256(b)
 	url := typeURL(m)
 	return &Resource{
 		Name:    name,
 		Type:    url,
-		Version: hex.EncodeToString(sum[:10]),
+		Version: versionOf(b),
 		Any:     &anypb.Any{TypeUrl: url, Value: b},
 	}
+}
+
+// versionOf is a version of content.
+func versionOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:10])
 }

@@ -13,7 +13,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -171,7 +170,7 @@ func (h *Holder) renew(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the control plane answers a certificate that is of no use: %w", err)
 	}
-	text, err := keyPEM(key)
+	text, err := workload.KeyPEM(key)
 	if err != nil {
 		return err
 	}
@@ -189,7 +188,7 @@ func (h *Holder) renew(ctx context.Context) error {
 
 // accept looks whether an answer is a certificate of a key that holds now.
 func accept(a Answer, key *ecdsa.PrivateKey, now time.Time) (Certificate, error) {
-	text, err := keyPEM(key)
+	text, err := workload.KeyPEM(key)
 	if err != nil {
 		return Certificate{}, err
 	}
@@ -216,12 +215,4 @@ func accept(a Answer, key *ecdsa.PrivateKey, now time.Time) (Certificate, error)
 	a.Expires = leaf.NotAfter
 	sum := sha256.Sum256(leaf.Raw)
 	return Certificate{Answer: a, Issued: now, Serial: hex.EncodeToString(sum[:])}, nil
-}
-
-func keyPEM(key *ecdsa.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }

@@ -7,13 +7,13 @@ import (
 	"net"
 	"os"
 
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	secretv3 "github.com/envoyproxy/go-control-plane/envoy/service/secret/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
 	"google.golang.org/grpc"
+
+	"github.com/weftmesh/weft/xds"
 )
 
 // secrets are what Envoy asks for by SDS.
@@ -23,12 +23,7 @@ func newSecrets() *secrets { return &secrets{cache.NewLinearCache(resource.Secre
 
 // put serves a chain and its key under a name.
 func (s *secrets) put(name, chain string, key []byte) error {
-	inline := func(text []byte) *corev3.DataSource {
-		return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: text}}
-	}
-	return s.UpdateResource(name, &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
-		CertificateChain: inline([]byte(chain)), PrivateKey: inline(key),
-	}}})
+	return s.UpdateResource(name, xds.WorkloadSecret(name, []byte(chain), key))
 }
 
 // Listen opens the unix socket at which Serve answers, in a directory that nobody else may

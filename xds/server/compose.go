@@ -86,7 +86,7 @@ func (st *stream) gone(f *flow) []string {
 	}
 	var out []string
 	for name := range f.told.all() {
-		if st.desired(f.kind, name) == nil {
+		if st.desired(f.kind, name) == nil && !st.keeps(f.kind, name) {
 			out = append(out, name)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/envoyproxy/go-control-plane/pkg/server/sotw/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/weftmesh/weft/api"
 )
@@ -93,7 +94,12 @@ func admit[Q interface{ GetNode() *corev3.Node }](
 		return nil, first, s.refuse(parent, first.GetNode(), err)
 	}
 	ctx, end := context.WithCancelCause(parent)
-	st = &admitted{newStream(s, peerOf(ref, form, first.GetNode(), s.streams.Add(1)), end), ctx, who.Expire(end)}
+	about := peerOf(ref, form, first.GetNode(), s.streams.Add(1))
+	if makesNoKey(first.GetNode()) {
+		proof := who // all others keep nothing of it
+		about.Proof = &proof
+	}
+	st = &admitted{newStream(s, about, end), ctx, who.Expire(end)}
 	st.token = who.Token
 	if err := s.join(st.stream); err != nil {
 		st.stop()
@@ -160,10 +166,24 @@ func peerOf(ref api.Ref, form string, node *corev3.Node, n uint64) Peer {
 	if v := node.GetUserAgentBuildVersion().GetVersion(); v != nil {
 		p.Version = versionOf(v.GetMajorNumber(), v.GetMinorNumber(), v.GetPatch())
 	}
-	about := node.GetMetadata().GetFields()["version"].GetStructValue().GetFields()
-	p.Agent = about["weft"].GetStringValue()
-	if p.Agent == "" { // a kuma-dp says it so (spec/kuma.md 6)
-		p.Agent = about["kumaDp"].GetStructValue().GetFields()["version"].GetStringValue()
+	if p.Agent = agentOf(node, agentWeft).GetStringValue(); p.Agent == "" {
+		p.Agent = agentOf(node, agentKuma).GetStructValue().GetFields()["version"].GetStringValue()
 	}
 	return p
+}
+
+// The agents that say in the metadata of their nodes who they are (spec/kuma.md 6).
+const (
+	agentWeft = "weft"
+	agentKuma = "kumaDp"
+)
+
+// agentOf is what a node says of the version of an agent; nil for nothing.
+func agentOf(node *corev3.Node, agent string) *structpb.Value {
+	return node.GetMetadata().GetFields()["version"].GetStructValue().GetFields()[agent]
+}
+
+// makesNoKey reports whether a node is that of a kuma-dp, which leaves keys to its control plane.
+func makesNoKey(node *corev3.Node) bool {
+	return agentOf(node, agentKuma) != nil && agentOf(node, agentWeft) == nil
 }

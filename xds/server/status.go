@@ -61,6 +61,9 @@ type Peer struct {
 	Protocol  string // delta, sotw
 	// Client, Version and Agent are as in SyncStatus.
 	Client, Version, Agent string
+	// Proof is who it has proved to be, of a sidecar whose agent makes no key for its workload;
+	// nil of all others.
+	Proof *Identity
 }
 
 // Push is one response.

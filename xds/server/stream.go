@@ -42,6 +42,7 @@ type stream struct {
 	unverified *unverified
 	refusals   *refusalLog
 	flows      [kinds]flow
+	private    *private      // nil for nothing
 	brings     map[kind]told // what the client had before it opened the stream, until it asks for the type
 
 	// unconfirmed are clusters of want that the client has not confirmed yet.
@@ -102,6 +103,7 @@ func (st *stream) confirm(f *flow, r *response) {
 		delete(f.remove, name)
 	}
 	st.noteConfirmed(f.kind, r.changed)
+	st.took(f.kind, r.changed)
 	st.unverified.clear(f.kind, r)
 	st.server.opts.Observer.Acked(st.peer, r.push(), time.Since(r.at))
 }
@@ -171,6 +173,8 @@ func (st *stream) refresh() {
 		st.note = st.peer.Dataplane.String() + " does not exist; apply it, or give it to the sidecar with --dataplane-file"
 	case !ok:
 		st.note = st.peer.Dataplane.String() + " was deleted; its sidecar keeps the configuration of before"
+	case now != st.resolved && st.early(now):
+		st.note = "it is being found out that its key comes from the control plane"
 	case now != st.resolved:
 		st.resolved = now
 		st.note, st.failed = "", false
@@ -185,7 +189,7 @@ func (st *stream) refresh() {
 			}
 		}
 		if state != nil {
-			st.replace(state, p.revision)
+			st.replace(st.withPrivate(state, now), p.revision)
 		}
 	}
 	st.pump()
@@ -211,7 +215,7 @@ func (st *stream) render(r *resolve.Resolved) (out *xds.State) {
 func (st *stream) close() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.closed = true
+	st.closed, st.private = true, nil
 	if st.timer != nil {
 		st.timer.Stop()
 	}

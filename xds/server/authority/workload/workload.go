@@ -60,11 +60,17 @@ func Fingerprint(c *x509.Certificate) string {
 
 // PEM are the certificate and the key of a root, as a Secret keeps them.
 func (s *Signer) PEM() (certificate, key []byte, err error) {
-	der, err := x509.MarshalPKCS8PrivateKey(s.key)
+	key, err = KeyPEM(s.key)
+	return certificatePEM(s.certificate), key, err
+}
+
+// KeyPEM is a key as Secrets and Envoy take it.
+func KeyPEM(key crypto.Signer) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return certificatePEM(s.certificate), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
 func certificatePEM(c *x509.Certificate) []byte {

@@ -1,0 +1,170 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authority/workload"
+)
+
+// keyless are the sidecars whose agents make no key for their workload, as Kuma's kuma-dp: the
+// control plane makes one, and sends it with its certificate on the stream of that sidecar alone
+// (spec/identity.md 2.3). A key is in the memory of this process until that stream is over, and
+// nowhere else: a sidecar that comes back gets another one.
+type keyless struct {
+	plane *Plane
+	by    *certifier
+
+	mu sync.Mutex
+	of map[uint64]*keylessStream // by the number of the stream
+}
+
+// keylessStream is one stream of such a sidecar.
+type keylessStream struct {
+	peer   server.Peer
+	end    context.Context
+	leave  context.CancelFunc
+	timer  *time.Timer // when the next certificate is due
+	giving sync.Mutex  // held while one is made
+	pause  time.Duration
+}
+
+// The pauses between two attempts (spec/identity.md 2.3).
+const (
+	firstGivePause   = time.Second
+	longestGivePause = 5 * time.Minute
+)
+
+func newKeyless(p *Plane, by *certifier) *keyless {
+	return &keyless{plane: p, by: by, of: map[uint64]*keylessStream{}}
+}
+
+// joined is told of each stream of ADS.
+func (k *keyless) joined(p server.Peer) {
+	if k == nil {
+		return
+	}
+	k.plane.insights.keyless(p.Dataplane, p.Proof != nil)
+	if p.Proof == nil {
+		return
+	}
+	x := &keylessStream{peer: p, pause: firstGivePause}
+	x.end, x.leave = context.WithCancel(context.Background())
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.of[p.Stream] = x
+	x.timer = time.AfterFunc(0, func() { k.give(x) })
+}
+
+// left is told of the end of each.
+func (k *keyless) left(p server.Peer) {
+	if k == nil || p.Proof == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if x := k.of[p.Stream]; x != nil {
+		x.leave()
+		x.timer.Stop()
+		delete(k.of, p.Stream)
+	}
+}
+
+// again has a dataplane certified now, by the name by which its sidecar calls it, unless that is
+// under way; false where it has no stream here that wants it.
+func (k *keyless) again(name api.Ref) (found bool) {
+	if k == nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, x := range k.of {
+		if called(x.peer.Dataplane) != name {
+			continue
+		}
+		if found = true; x.giving.TryLock() {
+			x.timer.Reset(0)
+			x.giving.Unlock()
+		}
+	}
+	return found
+}
+
+// give has a key certified and sends both, and says when to do so again.
+func (k *keyless) give(x *keylessStream) {
+	x.giving.Lock()
+	defer x.giving.Unlock()
+	wait, err := k.certify(x)
+	switch {
+	case x.end.Err() != nil:
+		return
+	case errors.Is(err, errNoIdentity): // who gets one is told of
+		x.pause = firstGivePause
+		return
+	case err != nil:
+		k.by.refused("", x.peer.Dataplane, err)
+		wait = x.pause/2 + rand.N(x.pause)
+		x.pause = min(2*x.pause, longestGivePause)
+	default:
+		k.by.refusal.Delete(x.peer.Dataplane)
+		x.pause = firstGivePause
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.of[x.peer.Stream] == x {
+		x.timer.Reset(wait)
+	}
+}
+
+// certify gives a new key and its certificate to a stream, and says for how long they do.
+func (k *keyless) certify(x *keylessStream) (good time.Duration, err error) {
+	if k.by.proof != nil {
+		return 0, k.by.proof
+	}
+	dp := x.peer.Dataplane
+	model, err := k.by.model(x.end)
+	if err != nil {
+		return 0, err
+	}
+	o, ok := model.Snapshot().Get(dp)
+	if !ok {
+		return 0, errNoIdentity
+	}
+	if _, _, err := proven(model, k.by.zone, o, *x.peer.Proof); err != nil {
+		return 0, err
+	}
+	if !k.by.caps.allow(dp) {
+		return 0, errTooMany
+	}
+	key, err := workload.NewKey()
+	if err != nil {
+		return 0, err
+	}
+	got, err := k.by.issue(x.end, model, o, *x.peer.Proof, &key.PublicKey)
+	if err != nil {
+		return 0, err
+	}
+	text, err := workload.KeyPEM(key)
+	if err != nil {
+		return 0, err
+	}
+	given := xds.RenderIdentity(dp.Mesh, got.Chain.PEM(), text)
+	if k.plane.ads.Give(dp, x.peer.Stream, given, func() { k.by.gave(dp, leaf{got.owner, got.Root, got.Ends}) }) {
+		k.plane.insights.report(dp, &attach.Certificate{Names: got.names, Root: got.Root, Issued: got.At.Unix(), Expires: got.Ends.Unix()})
+	}
+	return got.RenewAt.Sub(k.plane.cfg.clock()()), nil
+}
+
+// certifyNow has the sidecar of a dataplane, by the name by which that calls it, get another
+// certificate; false where it is not connected here.
+func (p *Plane) certifyNow(name api.Ref) bool {
+	asked := p.agents.Certify(name)
+	return p.keyless.again(name) || asked
+}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/xds"
+)
+
+// private is what one stream alone is served: the certificate of a workload with its key, which
+// the control plane has made. It is gone with the stream.
+type private struct {
+	secret *xds.Resource
+	taken  func() // nil once it was called
+}
+
+// Give serves a secret on one stream of a dataplane, by the number of the stream, and on no
+// other, instead of the one that it was given before; false where the stream is over. Taken is
+// called once, when the client has confirmed it: it must be quick, and must not call the server.
+func (s *Server) Give(dp api.Ref, number uint64, secret *xds.Resource, taken func()) bool {
+	s.mu.Lock()
+	var st *stream
+	if p := s.peers[dp]; p != nil {
+		if i := slices.IndexFunc(p.streams, func(x *stream) bool { return x.peer.Stream == number }); i >= 0 {
+			st = p.streams[i]
+		}
+	}
+	s.mu.Unlock()
+	return st != nil && st.give(&private{secret, taken})
+}
+
+func (st *stream) give(x *private) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.closed {
+		return false
+	}
+	st.private = x
+	if st.want != nil && st.resolved != nil {
+		if now := st.withPrivate(st.want, st.resolved); now != st.want {
+			st.replace(now, st.revision)
+			st.pump()
+		}
+	}
+	return true
+}
+
+// withPrivate is a state with the secret that the stream alone has, where something in it asks
+// for one.
+func (st *stream) withPrivate(state *xds.State, r *resolve.Resolved) *xds.State {
+	if st.private == nil || !asksForKey(r) {
+		return state
+	}
+	secret := st.private.secret
+	out := *state
+	out.Secrets = slices.DeleteFunc(slices.Clone(state.Secrets), func(x *xds.Resource) bool { return x.Name == secret.Name })
+	out.Secrets = append(out.Secrets, secret)
+	sortByName(out.Secrets)
+	return &out
+}
+
+// asksForKey reports whether the Envoy of a dataplane asks for a certificate over ADS.
+func asksForKey(r *resolve.Resolved) bool {
+	return r.OverADS && (r.TLS || slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool { return i.TLS != nil }))
+}
+
+// early reports whether it is not known yet that the client makes no key: what it would be sent
+// has it ask for its certificate where nobody serves one.
+func (st *stream) early(r *resolve.Resolved) bool {
+	return st.peer.Proof != nil && r.Identity != nil && !r.OverADS
+}
+
+// keeps reports whether the client goes on with a secret of an earlier stream until it is given
+// another one.
+func (st *stream) keeps(k kind, name string) bool {
+	return k == secrets && st.resolved != nil && asksForKey(st.resolved) && name == xds.IdentitySecret(st.resolved.Ref.Mesh)
+}
+
+// took notes that the client has confirmed what it was given.
+func (st *stream) took(k kind, list []versioned) {
+	if x := st.private; k == secrets && x != nil && x.taken != nil && slices.ContainsFunc(list, func(v versioned) bool { return v.Resource == x.secret }) {
+		x.taken()
+		x.taken = nil
+	}
+}
