@@ -22,7 +22,26 @@ type DataplaneInsight struct {
 	// Shows are the names in the certificate that it has, where those are not all that it should
 	// have: who calls it expects both.
 	Shows []string
+	// Refused is why its sidecar is given no certificate; the zero value where nothing is refused.
+	Refused IdentityRefusal
 }
+
+// IdentityRefusal is why a dataplane is not given the certificate that it should have by the
+// documents (spec/identity.md 2.5).
+type IdentityRefusal struct {
+	Code    string // one of those below
+	Message string // what is wrong, and what to do
+}
+
+// Error says both.
+func (r IdentityRefusal) Error() string { return r.Code + ": " + r.Message }
+
+// Why a dataplane has no certificate.
+const (
+	CodeSpiffeIDInvalid = "SpiffeIDInvalid" // the documents make no name for it
+	CodeNoProof         = "NoProof"         // nobody can prove here who he is
+	CodeIdentityRefused = "IdentityRefused" // its token does not prove the names that it has
+)
 
 // Validate finds nothing: nobody writes it.
 func (*DataplaneInsight) Validate(Path) error { return nil }

@@ -26,22 +26,17 @@ import (
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
-// The refusals of /certify, which begin what they say.
-const (
-	codeNoProof         = "NoProof"
-	codeIdentityRefused = "IdentityRefused"
-)
-
 // certifier answers POST /certify (spec/identity.md 2.3): the agent of a sidecar has the key of
 // its workload certified. Of the request nothing counts but the public key: who it is for is
 // who the credential says, and the names are those that the dataplane has by the documents.
 type certifier struct {
-	proof   error // why nobody can prove anything here; nil where one can
+	proof   error // why nobody can prove anything here, an api.IdentityRefusal; nil where one can
 	model   func(context.Context) (*resolve.Model, error)
 	who     server.Authenticator
 	keeper  *authorities.Keeper
 	sidecar func(dp, owner api.Ref) rotation.Sidecar
 	gave    func(dp api.Ref, x leaf)
+	told    func(dp api.Ref, why api.IdentityRefusal) // of each answer; the zero value where nothing is refused
 	zone    api.Zone
 	log     *slog.Logger
 	caps    caps
@@ -106,7 +101,7 @@ func (c *certifier) refused(address string, dp api.Ref, err error) {
 
 func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyRequest) (out certifyAnswer, dp api.Ref, err error) {
 	if c.proof != nil {
-		return out, dp, c.proof
+		return out, dp, web.Refusal(http.StatusForbidden, c.proof.Error())
 	}
 	body, err := web.Body(w, r, largestCertify)
 	if err != nil {
@@ -126,7 +121,7 @@ func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyR
 		return out, dp, err
 	}
 	if who.Dataplane.Name == "" {
-		return out, dp, web.Refusal(http.StatusForbidden, codeNoProof+": the credential says of nobody who he is")
+		return out, dp, web.Refusal(http.StatusForbidden, api.CodeNoProof+": the credential says of nobody who he is")
 	}
 	if !c.caps.allow(ref) {
 		return out, ref, errTooMany
@@ -141,7 +136,7 @@ func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyR
 
 // sign has the key of a request certified.
 func (c *certifier) sign(ctx context.Context, m *resolve.Model, o *api.Object, who server.Identity, request []byte) (out certifyAnswer, err error) {
-	if _, _, err := proven(m, c.zone, o, who); err != nil {
+	if _, _, err := c.proves(m, o, who); err != nil {
 		return out, err
 	}
 	key, err := workload.PublicKey(request)
@@ -156,6 +151,17 @@ func (c *certifier) sign(ctx context.Context, m *resolve.Model, o *api.Object, w
 	return certifyAnswer{Chain: string(got.Chain.PEM()), Secret: xds.IdentitySecret(o.Mesh), Names: got.names, Root: got.Root, Expires: got.Ends, Renew: got.RenewAt}, nil
 }
 
+// proves is what the credential of a dataplane proves, and tells of what it does not.
+func (c *certifier) proves(m *resolve.Model, o *api.Object, who server.Identity) (names []string, owner api.Ref, err error) {
+	names, owner, err = proven(m, c.zone, o, who)
+	var why api.IdentityRefusal
+	if errors.As(err, &why) {
+		err = web.Refusal(http.StatusForbidden, err.Error())
+	}
+	c.told(o.Ref, why)
+	return names, owner, err
+}
+
 // issued is a certificate, and what it was made by and for.
 type issued struct {
 	authorities.Issued
@@ -165,7 +171,7 @@ type issued struct {
 
 // issue has the names of a dataplane signed for a key, as far as its credential proves them.
 func (c *certifier) issue(ctx context.Context, m *resolve.Model, o *api.Object, who server.Identity, key *ecdsa.PublicKey) (out issued, err error) {
-	if out.names, out.owner, err = proven(m, c.zone, o, who); err != nil {
+	if out.names, out.owner, err = c.proves(m, o, who); err != nil {
 		return out, err
 	}
 	out.Issued, err = c.wait(ctx, func() (authorities.Issued, error) {

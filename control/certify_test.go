@@ -183,6 +183,7 @@ func (p *plane) guests(t *testing.T) {
 		case want != http.StatusOK && (!strings.Contains(text, "IdentityRefused") || !strings.Contains(text, "--tag kuma.io/service=payments")):
 			t.Errorf("a guest with %s: %s", claims, text)
 		}
+		p.tells(name, "IdentityRefused", "--tag kuma.io/service=payments", want != http.StatusOK)
 	}
 }
 

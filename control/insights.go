@@ -38,6 +38,7 @@ type insight struct {
 	askedAt     time.Time
 	overADS     bool                // the control plane makes its key
 	connections *attach.Connections // as its agent has told last; nil for nothing
+	refused     api.IdentityRefusal // the last answer to its asking for a certificate
 	held        time.Time           // since when it takes plain text although it is to take none
 }
 
@@ -85,6 +86,22 @@ func (x *insights) keyless(dp api.Ref, is bool) {
 	}
 	x.mu.Unlock()
 	if changed {
+		x.stir(dp)
+	}
+}
+
+// refused is told why a sidecar is given no certificate; the zero value where it is given one.
+func (x *insights) refused(dp api.Ref, why api.IdentityRefusal) {
+	x.mu.Lock()
+	i := x.of[called(dp)]
+	if i == nil {
+		i = &insight{}
+		x.of[called(dp)] = i
+	}
+	same := i.refused == why
+	i.refused = why
+	x.mu.Unlock()
+	if !same {
 		x.stir(dp)
 	}
 }
@@ -217,6 +234,11 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 				x.waiting = append(x.waiting, name)
 			}
 		}
+		if want.Refused = i.refused; !want.Identity {
+			if why, ok := x.plane.noProof(); ok {
+				want.Refused = why
+			}
+		}
 		x.certify(name, i, id, want, now)
 	}
 	if !want.Identity {
@@ -241,7 +263,7 @@ func (x *insights) certify(name api.Ref, i *insight, id *resolve.Identity, want 
 
 // changeOf makes want what is told of a dataplane.
 func changeOf(i *insight, ref api.Ref, want api.DataplaneInsight) (c api.Change, ok bool) {
-	same := i.told.Identity == want.Identity && i.told.TLS == want.TLS && i.told.Plain == want.Plain && i.told.OverADS == want.OverADS && slices.Equal(i.told.Shows, want.Shows)
+	same := i.told.Identity == want.Identity && i.told.TLS == want.TLS && i.told.Plain == want.Plain && i.told.OverADS == want.OverADS && i.told.Refused == want.Refused && slices.Equal(i.told.Shows, want.Shows)
 	if same && (i.at == ref || i.at == (api.Ref{})) {
 		return c, false
 	}

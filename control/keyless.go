@@ -137,7 +137,7 @@ func (k *keyless) certify(x *keylessStream) (good time.Duration, err error) {
 	if !ok {
 		return 0, errNoIdentity
 	}
-	if _, _, err := proven(model, k.by.zone, o, *x.peer.Proof); err != nil {
+	if _, _, err := k.by.proves(model, o, *x.peer.Proof); err != nil {
 		return 0, err
 	}
 	if !k.by.caps.allow(dp) {

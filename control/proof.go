@@ -3,13 +3,11 @@ package control
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
-	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/identity"
@@ -20,7 +18,8 @@ import (
 // (spec/identity.md 2.5). Of a pod, and of a Dataplane that a user wrote, all that it says is
 // proved by who it is; of one that its sidecar brought along only what its token binds: names
 // that rest on anything else are refused. Tags that no name of a SPIFFE ID rests on are left
-// out of the certificate where the token does not bind them.
+// out of the certificate where the token does not bind them. What is refused is an
+// api.IdentityRefusal.
 func proven(m *resolve.Model, zone api.Zone, o *api.Object, who server.Identity) (names []string, owner api.Ref, err error) {
 	id, ok := m.Identity(o.Ref)
 	if !ok || id == nil {
@@ -29,14 +28,14 @@ func proven(m *resolve.Model, zone api.Zone, o *api.Object, who server.Identity)
 	names, owner = id.Names, id.Origin.Ref
 	switch {
 	case id.Problem != "":
-		return nil, owner, web.Refusal(http.StatusForbidden, "SpiffeIDInvalid: "+id.Problem)
+		return nil, owner, api.IdentityRefusal{Code: api.CodeSpiffeIDInvalid, Message: id.Problem}
 	case o.Owner != api.Ephemeral || o.From != nil:
 		return names, owner, nil
 	}
 	bound, by, why := named(m.Snapshot(), zone, boundBy(o, who))
 	if why != nil || by != owner || !slices.Equal(ids(bound), ids(names)) {
-		return nil, owner, web.Refusal(http.StatusForbidden, fmt.Sprintf("%s: %s says that it is %s, which its token does not prove; issue another by `%s`, or apply the Dataplane",
-			codeIdentityRefused, o.Ref, strings.Join(ids(names), ", "), command(o, slices.Sorted(maps.Keys(o.Labels)))))
+		return nil, owner, api.IdentityRefusal{Code: api.CodeIdentityRefused, Message: fmt.Sprintf("%s says that it is %s, which its token does not prove; issue another by `%s`, or apply the Dataplane",
+			o.Ref, strings.Join(ids(names), ", "), command(o, slices.Sorted(maps.Keys(o.Labels))))}
 	}
 	return bound, owner, nil
 }

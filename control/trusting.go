@@ -93,12 +93,20 @@ func (s protected) refuses(now *api.Snapshot, w store.Write, going map[api.Ref]b
 
 // certifier answers sidecars that want certificates.
 func (p *Plane) certifier(who server.Authenticator) *certifier {
-	c := &certifier{model: documents{p.store, p.loop, p.waiting}.Model, who: who, keeper: p.keeper, sidecar: p.leaves.sidecar, gave: p.leaves.gave, zone: p.settings.InZone(), log: p.log}
-	switch {
-	case p.cfg.XDSPlaintext:
-		c.proof = web.Refusal(http.StatusForbidden, codeNoProof+": certificates are given over TLS alone; start the control plane without --xds-plaintext")
-	case p.cfg.DataplaneAuth == "none":
-		c.proof = web.Refusal(http.StatusForbidden, codeNoProof+": nobody proves here who he is; start the control plane with --dataplane-auth token")
+	c := &certifier{model: documents{p.store, p.loop, p.waiting}.Model, who: who, keeper: p.keeper, sidecar: p.leaves.sidecar, gave: p.leaves.gave, told: p.insights.refused, zone: p.settings.InZone(), log: p.log}
+	if why, ok := p.noProof(); ok {
+		c.proof = why
 	}
 	return c
+}
+
+// noProof is why nobody gets a certificate of this control plane; not ok where one can.
+func (p *Plane) noProof() (why api.IdentityRefusal, ok bool) {
+	switch {
+	case p.cfg.XDSPlaintext:
+		return api.IdentityRefusal{Code: api.CodeNoProof, Message: "certificates are given over TLS alone; start the control plane without --xds-plaintext"}, true
+	case p.cfg.DataplaneAuth == "none":
+		return api.IdentityRefusal{Code: api.CodeNoProof, Message: "nobody proves here who he is; start the control plane with --dataplane-auth token"}, true
+	}
+	return why, false
 }

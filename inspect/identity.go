@@ -10,7 +10,7 @@ import (
 // Identity is who a dataplane is to others (spec/identity.md 1.2, 2.5).
 type Identity struct {
 	Names []string `json:"names"` // of its certificate
-	// Problem is why it has no name, and so no certificate.
+	// Problem is why it has no name, or no certificate of it.
 	Problem string      `json:"problem,omitempty"`
 	By      *api.Origin `json:"by"`
 	// Proved says that its sidecar has such a certificate.
@@ -25,11 +25,23 @@ type InboundTLS struct {
 	Plain bool `json:"plain"`
 }
 
-func identityOf(r *resolve.Resolved) *Identity {
+func identityOf(m *resolve.Reader, r *resolve.Resolved) *Identity {
 	if r.Identity == nil {
 		return nil
 	}
-	return &Identity{Names: append([]string{}, r.Identity.Names...), Problem: r.Identity.Problem, By: r.Identity.Origin, Proved: r.TLS}
+	return &Identity{Names: append([]string{}, r.Identity.Names...), Problem: identityProblem(m, r), By: r.Identity.Origin, Proved: r.TLS}
+}
+
+// identityProblem is why a dataplane has no name, or no certificate of it; empty for nothing.
+func identityProblem(m *resolve.Reader, r *resolve.Resolved) string {
+	why, ok := m.WithoutCertificate(r.Ref)
+	switch {
+	case !ok:
+		return ""
+	case why.Code == api.CodeSpiffeIDInvalid:
+		return why.Message
+	}
+	return why.Error()
 }
 
 func inboundTLS(t *resolve.InboundTLS) *InboundTLS {
@@ -41,11 +53,15 @@ func inboundTLS(t *resolve.InboundTLS) *InboundTLS {
 
 // text is who it is, in words.
 func (i *Identity) text() string {
-	if i.Problem != "" {
-		return "has no identity: " + i.Problem
-	}
 	text := strings.Join(i.Names, ", ")
-	if !i.Proved {
+	switch {
+	case len(i.Names) == 0:
+		return "has no identity: " + i.Problem
+	case !i.Proved && i.Problem != "":
+		return text + ", of which it gets no certificate: " + i.Problem
+	case i.Problem != "":
+		return text + ", of which it gets no other certificate: " + i.Problem
+	case !i.Proved:
 		text += ", which its sidecar has not proved"
 	}
 	return text

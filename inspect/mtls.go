@@ -28,7 +28,7 @@ type SecuredDataplane struct {
 	Name        string           `json:"name"`
 	Connected   bool             `json:"connected"`
 	Identity    string           `json:"identity,omitempty"` // that it should have
-	Problem     string           `json:"problem,omitempty"`  // why it has none
+	Problem     string           `json:"problem,omitempty"`  // why it has none, or no certificate of it
 	Certificate *Certificate     `json:"certificate,omitempty"`
 	Inbounds    []SecuredInbound `json:"inbounds"`
 	Senders     []PlainSender    `json:"senders,omitempty"` // the latest first
@@ -114,7 +114,7 @@ func MTLSOf(q *resolve.Reader, mesh string, part Part, by SecuredBy) (MTLS, erro
 			continue
 		}
 		if out.Total++; out.Total > part.Offset && (part.Size == 0 || len(out.Items) < part.Size) {
-			out.Items = append(out.Items, securedDataplane(r, known, senders, by))
+			out.Items = append(out.Items, securedDataplane(q, r, known, senders, by))
 		}
 	}
 	slices.SortStableFunc(out.Senders, func(a, b PlainSender) int { return cmp.Compare(b.Connections, a.Connections) })
@@ -122,10 +122,10 @@ func MTLSOf(q *resolve.Reader, mesh string, part Part, by SecuredBy) (MTLS, erro
 	return out, nil
 }
 
-func securedDataplane(r *resolve.Resolved, known Secured, senders []PlainSender, by SecuredBy) SecuredDataplane {
+func securedDataplane(q *resolve.Reader, r *resolve.Resolved, known Secured, senders []PlainSender, by SecuredBy) SecuredDataplane {
 	out := SecuredDataplane{Name: r.Ref.FullName(), Certificate: known.Certificate, Senders: senders, Inbounds: []SecuredInbound{}}
 	if r.Identity != nil {
-		out.Problem = r.Identity.Problem
+		out.Problem = identityProblem(q, r)
 		if len(r.Identity.Names) > 0 {
 			out.Identity = r.Identity.Names[0]
 		}

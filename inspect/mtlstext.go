@@ -38,8 +38,10 @@ func (d *SecuredDataplane) text(p *printer) {
 	p.line("")
 	who := cmp.Or(d.Identity, "no identity")
 	switch {
-	case d.Problem != "":
+	case d.Problem != "" && d.Identity == "":
 		who = "no identity: " + d.Problem
+	case d.Problem != "":
+		who += ", refused a certificate: " + d.Problem
 	case d.Certificate != nil && d.Certificate.Issued != nil:
 		who += ", certified at " + d.Certificate.Issued.Format(time.RFC3339) + until(&d.Certificate.Expires)
 	case d.Certificate != nil:

@@ -57,6 +57,7 @@ func OverviewPart(m *resolve.Reader, mesh string, sidecars []Sidecar, part Part,
 // of: its cost does not follow how many there are.
 func OverviewWith(m *resolve.Reader, mesh string, sync Sync, known Known, part Part, violations ...*api.Violation) Overview {
 	out := Overview{Mesh: mesh, Sidecars: sync}
+	out.Sidecars.Uncertified = uncertified(m, mesh, part.sees)
 	if part.Sees == nil {
 		out.Unread = unread(violations)
 	}

@@ -75,6 +75,8 @@ type Sync struct {
 	// also those of a dataplane that does not exist, and dataplanes of which a bug
 	// in weft keeps something from being told.
 	Held []Held `json:"held,omitempty"`
+	// Uncertified are dataplanes that get no certificate though they have an identity.
+	Uncertified []Uncertified `json:"uncertified,omitempty"`
 }
 
 // Held is a sidecar that does not get its configuration, and why.

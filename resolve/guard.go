@@ -165,11 +165,43 @@ func (m *Model) Identity(ref api.Ref) (*Identity, bool) {
 	return r.Identity, true
 }
 
+// Identities reports whether a mesh says anything of identities.
+func (q *Reader) Identities(name string) bool {
+	x, ok := q.mesh(name)
+	return ok && x.isGuarded()
+}
+
+// WithoutCertificate is why a dataplane of the mesh gets no certificate; not ok for one that has
+// no identity, and where nothing is known to keep it from one.
+func (q *Reader) WithoutCertificate(ref api.Ref) (why api.IdentityRefusal, ok bool) {
+	x, there := q.mesh(ref.Mesh)
+	if !there {
+		return why, false
+	}
+	id, _ := x.identities.Get(x.at, objectKey(ref))
+	return x.withoutCertificate(ref, id)
+}
+
+func (m mesh) withoutCertificate(ref api.Ref, id *Identity) (why api.IdentityRefusal, ok bool) {
+	switch {
+	case id == nil:
+		return why, false
+	case id.Problem != "":
+		return api.IdentityRefusal{Code: api.CodeSpiffeIDInvalid, Message: id.Problem}, true
+	}
+	why = m.insightOf(ref).Refused
+	return why, why.Code != ""
+}
+
 // identityNotes say why a dataplane gets no certificate.
 func identityNotes(x mesh, p *dataplane) []api.Note {
 	id, _ := x.identities.Get(x.at, objectKey(p.object.Ref))
-	if id == nil || id.Problem == "" {
+	why, ok := x.withoutCertificate(p.object.Ref, id)
+	switch {
+	case !ok:
 		return nil
+	case why.Code == api.CodeSpiffeIDInvalid:
+		return []api.Note{note(p.origin(), api.Error, why.Code, "", "by %s it has no name, so it gets no certificate: %s", id.Origin.Ref, why.Message)}
 	}
-	return []api.Note{note(p.origin(), api.Error, "SpiffeIDInvalid", "", "by %s it has no name, so it gets no certificate: %s", id.Origin.Ref, id.Problem)}
+	return []api.Note{note(p.origin(), api.Error, why.Code, "", "it gets no certificate: %s", why.Message)}
 }

@@ -191,6 +191,9 @@ func overviewText(w io.Writer, o inspect.Overview) error {
 	for _, u := range s.Held {
 		fmt.Fprintf(w, "  %s does not get its configuration: %s\n", u.Dataplane, oneLine(u.Message))
 	}
+	for _, u := range s.Uncertified {
+		fmt.Fprintf(w, "  %s gets no certificate: %s: %s\n", u.Dataplane, u.Code, oneLine(u.Message))
+	}
 	for _, u := range o.Unread {
 		at := api.Position{File: u.File, Line: u.Line, Column: u.Column}
 		fmt.Fprintf(w, "  %s\n", oneLine(strings.TrimPrefix(at.String()+": "+u.Message, ": ")))

@@ -1,0 +1,67 @@
+package inspect
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Uncertified is a dataplane that gets no certificate, and why.
+type Uncertified struct {
+	Dataplane string `json:"dataplane"`
+	Code      string `json:"code"` // SpiffeIDInvalid, NoProof or IdentityRefused
+	Message   string `json:"message"`
+	ref       api.Ref
+}
+
+// certificates are how the dataplanes fare whose identity one document says.
+type certificates struct {
+	selected int // have it
+	proved   int // whose sidecar has shown a certificate of it
+	without  []Uncertified
+}
+
+type certificatesKey string
+
+// certificatesIn are how the dataplanes of a mesh fare, by the document that says who they are.
+// It is found out once for each model that is asked.
+func certificatesIn(m *resolve.Reader, mesh string) map[api.Ref]*certificates {
+	return resolve.Known(m, certificatesKey(mesh), func() map[api.Ref]*certificates {
+		out := map[api.Ref]*certificates{}
+		for r := range m.Dataplanes(mesh) {
+			if r.Identity == nil {
+				continue
+			}
+			c := out[r.Identity.Origin.Ref]
+			if c == nil {
+				c = &certificates{}
+				out[r.Identity.Origin.Ref] = c
+			}
+			if c.selected++; r.TLS {
+				c.proved++
+			}
+			if why, ok := m.WithoutCertificate(r.Ref); ok {
+				c.without = append(c.without, Uncertified{r.Ref.FullName(), why.Code, why.Message, r.Ref})
+			}
+		}
+		return out
+	})
+}
+
+// uncertified are all dataplanes of a mesh that get no certificate, as far as who asks sees them.
+func uncertified(m *resolve.Reader, mesh string, sees func(api.Ref) bool) (out []Uncertified) {
+	if !m.Identities(mesh) {
+		return nil
+	}
+	all := certificatesIn(m, mesh)
+	for _, owner := range slices.SortedFunc(maps.Keys(all), api.Ref.Compare) {
+		for _, u := range all[owner].without {
+			if sees(u.ref) {
+				out = append(out, u)
+			}
+		}
+	}
+	return out
+}
