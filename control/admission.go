@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/sidecar/inject"
 	"github.com/weftmesh/weft/xds/server/limit"
 )
@@ -38,7 +39,9 @@ func (p *Plane) admits() (http.Handler, error) {
 		return nil, err
 	}
 	answers := webhook.Handler(webhook.Options{Cluster: admitting{p, values}, Catalog: p.settings.Catalog().InZone(p.settings.InZone()),
-		Ourselves: webhook.AccountName(p.cfg.Namespace, webhook.ServiceName), Injected: p.observe.injected(), Reviewed: p.observe.reviewed(), Log: p.log})
+		Ourselves: webhook.AccountName(p.cfg.Namespace, webhook.ServiceName), Injected: p.observe.injected(), Refuses: func(o *api.Object) []*api.Violation {
+			return p.refuses(p.store.Snapshot(), []store.Write{{Put: o}})
+		}, Reviewed: p.observe.reviewed(), Log: p.log})
 	return p.onceRead(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.cfg.WebhooksClientCA != "" { // only who has a certificate comes here
 			limit.Proven(r.Context())

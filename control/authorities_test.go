@@ -142,7 +142,6 @@ func TestProvidedAuthorities(t *testing.T) {
 	file := func(name string) string { return "file: " + filepath.Join(c.CAFileRoot, name) }
 	p.want(http.StatusOK, http.MethodPost, "/_apply", meshSecretText("c", certificate)+meshSecretText("k", key)+meshSecretText("o", other))
 	for _, w := range []struct{ cert, key, want string }{
-		{"secret: c", "secret: o", "is not the private key of the certificate"},
 		{"secret: c", "secret: none", "there is no Secret none"},
 		{file("ca.pem"), "file: /etc/shadow", "lies outside"},
 		{file("ca.pem"), file("link"), "escapes"},

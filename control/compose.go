@@ -202,7 +202,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	}
 	c.Census = p.loop.census
 	if p.cluster == nil { // a webhook stands before that store
-		c.Injected = world.Injected
+		c.Injected, c.Refuses = world.Injected, p.refuses
 	}
 	if p.cluster != nil && p.cfg.AdminAuth == "token" {
 		c.Users = members{p.users}

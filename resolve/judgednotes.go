@@ -105,6 +105,20 @@ func judgedNotes(x mesh, p *policy) []api.Note {
 	return notes
 }
 
+// Uncarried are the notes on a policy on routes about who may call for which it should not have
+// been written: it is carried out in no way but that nobody gets in (spec/identity.md 4.5).
+func (q *Reader) Uncarried(ref api.Ref) []api.Note {
+	x, ok := q.mesh(meshOf(ref))
+	if !ok {
+		return nil
+	}
+	p := x.policy(ref)
+	if p == nil {
+		return nil
+	}
+	return slices.DeleteFunc(judgedNotes(x, p), func(n api.Note) bool { return n.Severity != api.Error })
+}
+
 // conflictOf is the first dataplane at which others stand in the place of a frontend, and the
 // other frontend.
 func (m mesh) conflictOf(p *policy, id string, places *judgedPlaces) (where, with string) {

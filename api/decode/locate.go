@@ -25,6 +25,18 @@ func Locator(s api.Source) func(api.Path) api.Position {
 	return d.locate
 }
 
+// SpecPath is where the fields stand that a document of a type without a spec has beside its name:
+// in the form of Kubernetes under spec.
+func SpecPath(s api.Source) api.Path {
+	if len(s.Text) == 0 {
+		return ""
+	}
+	if root := parseAgain(s).root; root != nil && inKubernetes(root) {
+		return "spec"
+	}
+	return ""
+}
+
 // LabelPath is where a label stands in the document's envelope.
 func LabelPath(s api.Source, key string) api.Path {
 	if root := parseAgain(s).root; root != nil && inKubernetes(root) {

@@ -230,6 +230,9 @@ func (r reader) secret(mesh, name string) ([]byte, error) {
 	return nil, fmt.Errorf("there is no Secret %s in mesh %s; apply one", name, mesh)
 }
 
+// File reads a file of an authority, below the directory of files and nowhere else.
+func (k *Keeper) File(path string) ([]byte, error) { return reader{cfg: &k.cfg}.file(path) }
+
 // largestFile bounds what is read of a file, in bytes.
 const largestFile = 256 << 10
 

@@ -51,6 +51,9 @@ func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) 
 			warnings = append(warnings, v)
 		}
 	}
+	if len(wrong) == 0 && s.Refuses != nil {
+		wrong = s.Refuses(o)
+	}
 	if len(wrong) > 0 {
 		return refused(q, wrong)
 	}

@@ -46,6 +46,9 @@ type Options struct {
 	// complete, skip or refuse, and the code of the row, or of the first mistake, for which.
 	// It may be nil.
 	Injected func(verdict, code string)
+	// Refuses is what keeps a document, sound by itself, from being written beside what there is;
+	// nil refuses nothing.
+	Refuses func(*api.Object) []*api.Violation
 	// Reviewed is told of each question with the webhook, and whether it was allowed, denied, or
 	// failed, so that there is no answer. It may be nil.
 	Reviewed func(hook, verdict string)

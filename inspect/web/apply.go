@@ -162,6 +162,11 @@ func (b *batch) plan(now *api.Snapshot) ([]store.Write, error) {
 		return nil, notValid(append(slices.Clone(b.found), found...))
 	}
 	b.adjusted = append(b.adjusted, found...)
+	if b.Refuses != nil {
+		if wrong := b.Refuses(now, writes); len(wrong) > 0 {
+			return nil, notValid(append(slices.Clone(b.found), wrong...))
+		}
+	}
 	if b.prune != nil {
 		writes = append(writes, b.pruned(now)...)
 	}

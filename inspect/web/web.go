@@ -77,6 +77,9 @@ type Config struct {
 	// Injected puts sidecars into the Pods of writes, and says what is wrong with them; nil
 	// where the store has a webhook before it.
 	Injected func(now *api.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation)
+	// Refuses is what keeps documents, sound by themselves, from being written beside what there
+	// is; nil refuses nothing.
+	Refuses func(now *api.Snapshot, writes []store.Write) []*api.Violation
 	Zone     api.Zone
 	About    About
 	// Public is the configuration as GET /config shows it, without secrets.

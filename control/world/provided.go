@@ -1,0 +1,158 @@
+package world
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/xds/server/authority/workload"
+)
+
+// Sources is where the material of authorities that people bring is, beside documents and Secrets.
+type Sources struct {
+	// System are the namespaces in which operators write.
+	System []string
+	// File reads a file; nil where only the control plane can.
+	File func(path string) ([]byte, error)
+	Now  time.Time
+}
+
+// Provided is what keeps authorities that writes bring from signing (spec/identity.md 1.1): of
+// those whose certificate and key can be read here. One that a write leaves as it was is not
+// judged again: it may have grown old since. No message quotes material.
+func Provided(now *api.Snapshot, writes []store.Write, s Sources) (out []*api.Violation) {
+	changes, _ := store.Changes(now, writes, s.Now)
+	after := now.With(now.Revision()+1, changes)
+	secrets := map[api.Ref]bool{}
+	for _, c := range changes {
+		if c.Ref().Kind == api.KindSecret {
+			secrets[c.Ref()] = true
+		}
+	}
+	for _, w := range writes {
+		if w.Put == nil {
+			continue
+		}
+		before, _ := now.Get(w.Ref())
+		for _, p := range pairsOf(w.Put) {
+			if p.isIn(pairsOf(before)) && !p.isOf(after, secrets, s.System) {
+				continue
+			}
+			if v := p.check(after, s); v != nil {
+				v.Object, v.Position = w.Ref(), decode.Locate(w.Put.Source, v.Field)
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// pair is the certificate and the key of an authority.
+type pair struct {
+	mesh      string
+	at        map[string]api.Path // of cert and of key
+	cert, key material
+	life      time.Duration // of leaves
+}
+
+// material is where a value is: one of its fields is set, or none where it is nowhere that can be
+// read here.
+type material struct {
+	secret, file string
+	inline       []byte
+}
+
+// pairsOf are those that a document brings and wants checked.
+func pairsOf(o *api.Object) (out []pair) {
+	if o == nil {
+		return nil
+	}
+	switch spec := o.Spec.(type) {
+	case *api.Mesh:
+		if spec.MTLS == nil || spec.MTLS.SkipValidation {
+			return nil
+		}
+		at := decode.SpecPath(o.Source).Field("mtls")
+		all, _ := spec.MTLS.Authorities(at) // the document was validated
+		for i, a := range all {
+			if a.Type != api.AuthorityProvided || a.Cert == nil || a.Key == nil {
+				continue
+			}
+			conf := at.Field("backends").Index(i).Field("conf")
+			out = append(out, pair{o.Name, map[string]api.Path{"cert": conf.Field("cert"), "key": conf.Field("key")},
+				material{a.Cert.Secret, a.Cert.File, a.Cert.Inline}, material{a.Key.Secret, a.Key.File, a.Key.Inline}, a.LeafLife})
+		}
+	case *api.MeshIdentity:
+		if spec.Provider == nil || spec.Provider.Bundled == nil || spec.Provider.Bundled.CA == nil {
+			return nil
+		}
+		at, ca := api.Path("spec.provider.bundled.ca"), spec.Provider.Bundled.CA
+		out = append(out, pair{o.Mesh, map[string]api.Path{"cert": at.Field("certificate"), "key": at.Field("privateKey")},
+			materialOf(ca.Certificate), materialOf(ca.PrivateKey), spec.LeafLife()})
+	}
+	return out
+}
+
+func materialOf(s *api.SecureDataSource) (m material) {
+	if s == nil {
+		return m
+	}
+	m.secret = s.SecretName()
+	if s.File != nil {
+		m.file = s.File.Path
+	}
+	if s.InsecureInline != nil {
+		m.inline = []byte(s.InsecureInline.Value)
+	}
+	return m
+}
+
+// isIn reports whether the pair is one of those, wherever it stood.
+func (p *pair) isIn(all []pair) bool {
+	for _, o := range all {
+		if o.at = p.at; reflect.DeepEqual(o, *p) {
+			return true
+		}
+	}
+	return false
+}
+
+// isOf reports whether a part of the pair is in one of these Secrets.
+func (p *pair) isOf(s *api.Snapshot, secrets map[api.Ref]bool, system []string) bool {
+	for _, name := range []string{p.cert.secret, p.key.secret} {
+		if ref, ok := api.MeshSecretRef(s, p.mesh, name, system); name != "" && ok && secrets[ref] {
+			return true
+		}
+	}
+	return false
+}
+
+// check is what is wrong with the pair; nil for nothing, and where not both parts can be read.
+func (p *pair) check(s *api.Snapshot, from Sources) *api.Violation {
+	cert, ok := p.cert.read(s, p.mesh, from)
+	if !ok {
+		return nil
+	}
+	key, ok := p.key.read(s, p.mesh, from)
+	if !ok {
+		return nil
+	}
+	if _, fault := workload.Parse(cert, key, p.life, from.Now); fault != nil {
+		return p.at[fault.Field].Breaks("%s", fault.Message)
+	}
+	return nil
+}
+
+// read is the value; not ok where it cannot be read here.
+func (m material) read(s *api.Snapshot, mesh string, from Sources) ([]byte, bool) {
+	switch {
+	case m.secret != "":
+		return api.MeshSecretIn(s, mesh, m.secret, from.System)
+	case m.file != "" && from.File != nil:
+		text, err := from.File(m.file)
+		return text, err == nil
+	}
+	return m.inline, m.inline != nil
+}
