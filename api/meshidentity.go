@@ -22,6 +22,12 @@ func identityDefinition(column, path string) *Definition {
 	}}
 }
 
+func trustDefinition() *Definition {
+	d := identityDefinition("Domain", ".spec.trustDomain")
+	d.Status = TrustStatus{}
+	return d
+}
+
 // MeshIdentity says which names dataplanes have, and who proves them (spec/identity.md 1.2).
 type MeshIdentity struct {
 	Selector *IdentitySelector `json:"selector,omitempty"` // nil selects none, {} all
@@ -98,6 +104,8 @@ const (
 // Codes of warnings about identities.
 const (
 	CodeProviderInvalid = "ProviderValidationError"
+	CodeExpired         = "Expired"
+	CodeDomainShared    = "DomainShared"
 	CodeLongLife        = "LongLife"
 	CodePlainKey        = "PlainKey"
 )

@@ -95,6 +95,71 @@ func (m *MeshTrust) Ended(now time.Time) []Path {
 	return out
 }
 
+// Ending are the paths, below spec, of bundles with a certificate that has not ended and is in the
+// last fifth of its life.
+func (m *MeshTrust) Ending(now time.Time) []Path {
+	var out []Path
+	for i, b := range m.CABundles {
+		found, _ := b.certificates()
+		if slices.ContainsFunc(found, func(c *x509.Certificate) bool {
+			return now.Before(c.NotAfter) && now.After(c.NotAfter.Add(-c.NotAfter.Sub(c.NotBefore)/5))
+		}) {
+			out = append(out, Path("caBundles").Index(i))
+		}
+	}
+	return out
+}
+
+// TrustStatus is what weft says of a MeshTrust.
+type TrustStatus struct {
+	ObservedGeneration int64             `json:"observedGeneration,omitempty" schema:"min=0"`
+	Conditions         []StatusCondition `json:"conditions,omitempty" schema:"items=16,map=type"`
+	Origin             *TrustOrigin      `json:"origin,omitempty"`
+}
+
+// trustOfMesh is how the MeshTrust is called that is made of Mesh.mtls.
+const trustOfMesh = "mtls-"
+
+// TrustName is how the MeshTrust is called that weft makes of the authority of a Mesh or of a
+// MeshIdentity.
+func TrustName(owner Ref) string {
+	if owner.Kind == KindMesh {
+		return trustOfMesh + owner.Name
+	}
+	return owner.Name
+}
+
+// TrustOf is the MeshTrust that has the name of the one which is made of the authority of a Mesh or
+// of a MeshIdentity; nil for none.
+func TrustOf(s *Snapshot, owner *Object) *Object {
+	mesh := owner.Mesh
+	if owner.Kind == KindMesh {
+		mesh = owner.Name
+	}
+	for o := range s.Of(KindMeshTrust, mesh) {
+		if o.Name == TrustName(owner.Ref) {
+			return o
+		}
+	}
+	return nil
+}
+
+// MadeOf is the object of whose authority weft has made a MeshTrust; nil where somebody wrote it.
+func MadeOf(s *Snapshot, trust *Object) *Object {
+	if trust.Kind != KindMeshTrust || !MadeByWeft(trust) {
+		return nil
+	}
+	if o, ok := s.Get(Ref{Kind: KindMesh, Name: trust.Mesh}); ok && trust.Name == TrustName(o.Ref) {
+		return o
+	}
+	for o := range s.Of(KindMeshIdentity, trust.Mesh) {
+		if o.Name == trust.Name {
+			return o
+		}
+	}
+	return nil
+}
+
 // validate checks every certificate of a bundle. No message quotes what is there: it may be
 // a key.
 func (b CABundle) validate(at Path) error {

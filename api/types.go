@@ -27,7 +27,7 @@ func Types() []Type {
 		{Name: KindSecret, Plural: "secrets", Short: "sec", Group: CoreGroup, Version: "v1", Bare: true, Beside: true, Secret: true,
 			New: func() Spec { return new(Secret) }},
 		{Name: KindMeshIdentity, Plural: "meshidentities", Short: "mid", Reported: true, New: func() Spec { return new(MeshIdentity) }, Custom: identityDefinition("Domain", ".spec.spiffeID.trustDomain")},
-		{Name: KindMeshTrust, Plural: "meshtrusts", Short: "mtrust", Reported: true, New: func() Spec { return new(MeshTrust) }, Custom: identityDefinition("Domain", ".spec.trustDomain")},
+		{Name: KindMeshTrust, Plural: "meshtrusts", Short: "mtrust", Reported: true, New: func() Spec { return new(MeshTrust) }, Custom: trustDefinition()},
 		{Name: KindMeshGateway, Plural: "meshgateways", Short: "mgw", Bare: true, New: func() Spec { return new(MeshGateway) }},
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/sidecar/inject"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/limit"
 )
 

@@ -21,6 +21,7 @@ type certificates struct {
 	selected int // have it
 	proved   int // whose sidecar has shown a certificate of it
 	without  []Uncertified
+	refs     []api.Ref // of all of them
 }
 
 type certificatesKey string
@@ -39,6 +40,7 @@ func certificatesIn(m *resolve.Reader, mesh string) map[api.Ref]*certificates {
 				c = &certificates{}
 				out[r.Identity.Origin.Ref] = c
 			}
+			c.refs = append(c.refs, r.Ref)
 			if c.selected++; r.TLS {
 				c.proved++
 			}

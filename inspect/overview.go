@@ -39,7 +39,7 @@ func (p Part) cut(refs []api.Ref) (part []api.Ref, total int) {
 // noteAll is for how many objects it is cheaper to find the notes on all of a mesh.
 const noteAll = 500
 
-// OverviewOf is the status of every policy and route of a mesh, of every other
+// OverviewOf is the status of every policy, route and document about identities of a mesh, of every other
 // object of it that violations refuse, and of its sidecars. Violations are those
 // of documents that are not served as they were written.
 func OverviewOf(m *resolve.Reader, mesh string, sidecars []Sidecar, violations ...*api.Violation) Overview {
@@ -66,6 +66,7 @@ func OverviewWith(m *resolve.Reader, mesh string, sync Sync, known Known, part P
 	for o := range m.Attachable(mesh) {
 		refs = append(refs, o.Ref)
 	}
+	refs = append(refs, tellingIdentity(m, mesh)...)
 	refs = append(refs, refused.others(mesh, refs)...)
 	slices.SortFunc(refs, api.Ref.Compare)
 	refs, out.Total = part.cut(refs)
@@ -80,6 +81,12 @@ func OverviewWith(m *resolve.Reader, mesh string, sync Sync, known Known, part P
 	out.Objects = make([]Status, 0, len(refs))
 	for _, ref := range refs {
 		o, ok := m.Snapshot().Get(ref)
+		if ok && TellsIdentity(o) {
+			s := identityStatus(m, o, known, violations)
+			s.refuse(refused)
+			out.Objects = append(out.Objects, s)
+			continue
+		}
 		if len(attached) == 0 || attached[0] != ref {
 			c, _ := refused.condition(ref, ok)
 			out.Objects = append(out.Objects, Status{Object: ref.String(), Ref: ref, Conditions: []Condition{c}})

@@ -21,7 +21,7 @@ type refusals map[api.Ref][]*api.Violation
 func refusalsOf(violations []*api.Violation) refusals {
 	out := refusals{}
 	for _, v := range violations {
-		if v.Object.Name != "" && v.Severity == api.Error {
+		if v.Object.Name != "" && v.Severity == api.Error && !aboutAuthority(v) {
 			out[v.Object] = append(out[v.Object], v)
 		}
 	}

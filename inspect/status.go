@@ -116,12 +116,17 @@ func MeshKnown(m *resolve.Reader, mesh string) error {
 	return NotFound("mesh", mesh, NamesOf(m, ref))
 }
 
-// StatusOf is the status of one policy or route, at a cost that follows what it
+// StatusOf is the status of one policy, route or document about identities, at a cost that follows what it
 // is about; violations are as for OverviewOf.
 func StatusOf(m *resolve.Reader, ref api.Ref, sidecars Known, violations ...*api.Violation) (Status, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
 		return Status{}, NotFound(ref.Kind, ref.Name, NamesOf(m, ref))
+	}
+	if TellsIdentity(o) {
+		s := identityStatus(m, o, sidecars, violations)
+		s.refuse(refusalsOf(violations))
+		return s, nil
 	}
 	s := statusOf(m, o, participations(m, ref.Mesh, []api.Ref{ref}, sidecars, false)[0], lookAt(m))
 	s.Notes = append(s.Notes, failures(m)...)

@@ -48,6 +48,9 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 	if !ok {
 		return notes
 	}
+	if spec, ok := o.Spec.(*api.MeshTrust); ok {
+		return append(notes, trustNotes(x, o, spec)...)
+	}
 	if known := q.asked(meshOf(ref)).noted.at.Load(); known != nil && x.attachable(ref.Kind) {
 		return append(notes, known.on(o).notes...)
 	}

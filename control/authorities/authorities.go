@@ -61,6 +61,7 @@ type Keeper struct {
 	before map[api.Ref]time.Time // until when there may be leaves of before this keeper began; nil before it has
 	asked  map[string]time.Time  // when a sidecar was asked to renew, by authority and name
 	broken string                // why writing failed last
+	trusts []*api.Object         // the MeshTrusts that people wrote
 }
 
 // New makes a keeper; Run has it follow a store.
@@ -221,6 +222,7 @@ func (k *Keeper) Take(s *api.Snapshot) {
 	all := k.read(s)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.trusts = slices.DeleteFunc(slices.Collect(s.OfKind(api.KindMeshTrust)), api.MadeByWeft)
 	for ref, a := range all {
 		before := k.all[ref]
 		switch {

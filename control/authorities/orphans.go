@@ -29,9 +29,6 @@ func (k *Keeper) orphans(now *api.Snapshot, owners map[api.Ref]*authority) []sto
 	return out
 }
 
-// trustOfMesh is what the names of MeshTrusts of Mesh.mtls begin with.
-const trustOfMesh = "mtls-"
-
 // ofIdentity are the names of the Secrets that weft makes for a MeshIdentity: the certificate and
 // the key of its root, and where its rotation stands.
 func ofIdentity(name string) []string {
@@ -41,7 +38,7 @@ func ofIdentity(name string) []string {
 // madeFor is the document whose authority weft made an object for.
 func madeFor(o *api.Object) (kind, name string) {
 	name = o.Name
-	if strings.HasPrefix(name, o.Mesh+".") || o.Kind == api.KindMeshTrust && name == trustOfMesh+o.Mesh {
+	if strings.HasPrefix(name, o.Mesh+".") || o.Kind == api.KindMeshTrust && name == api.TrustName(api.Ref{Kind: api.KindMesh, Name: o.Mesh}) {
 		return api.KindMesh, o.Mesh
 	}
 	if o.Kind == api.KindSecret {

@@ -1,10 +1,12 @@
 package authorities
 
 import (
+	"crypto/x509"
 	"slices"
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // Problems are what keeps authorities from signing, or soon will.
@@ -26,6 +28,31 @@ func (k *Keeper) Problems() []*api.Violation {
 			say(a, api.Warning, "its root ends at "+a.wanted().signer.Certificate().NotAfter.UTC().Format(time.RFC3339)+"; replace it by `weft mtls rotate`, or bring another one")
 		}
 	}
-	slices.SortFunc(out, func(a, b *api.Violation) int { return a.Object.Compare(b.Object) })
+	for _, o := range k.trusts {
+		out = append(out, ended(o, now)...)
+	}
+	slices.SortStableFunc(out, func(a, b *api.Violation) int { return a.Object.Compare(b.Object) })
+	return out
+}
+
+// ended says of a MeshTrust which of its certificates have ended, or soon will.
+func ended(o *api.Object, now time.Time) (out []*api.Violation) {
+	spec, ok := o.Spec.(*api.MeshTrust)
+	if !ok {
+		return nil
+	}
+	say := func(at api.Path, severity api.Severity, text string) {
+		out = append(out, &api.Violation{Position: decode.Locate(o.Source, at), Object: o.Ref, Field: at, Code: api.CodeExpired, Severity: severity, Message: text})
+	}
+	severity, then := api.Warning, "; take it out, or bring its successor"
+	if !slices.ContainsFunc(spec.Roots(), func(c *x509.Certificate) bool { return now.Before(c.NotAfter) }) {
+		severity, then = api.Error, ", as all of the document have, so nobody of "+spec.TrustDomain+" is believed by it; bring its successor"
+	}
+	for _, at := range spec.Ended(now) {
+		say("spec."+at, severity, "holds a certificate that has ended"+then)
+	}
+	for _, at := range spec.Ending(now) {
+		say("spec."+at, api.Warning, "holds a certificate in the last fifth of its life; bring its successor beside it")
+	}
 	return out
 }

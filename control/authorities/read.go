@@ -84,7 +84,7 @@ func (r reader) ofMesh(o *api.Object) *authority {
 	}
 	at := api.Path("mtls")
 	backends, _ := m.MTLS.Authorities(at) // it was validated
-	a := &authority{owner: api.Ref{Kind: api.KindMesh, Name: o.Name}, mesh: o.Name, domain: o.Name, trust: trustOfMesh + o.Name, secrets: o.Name + ".ca-rotation"}
+	a := &authority{owner: api.Ref{Kind: api.KindMesh, Name: o.Name}, mesh: o.Name, domain: o.Name, trust: api.TrustName(o.Ref), secrets: o.Name + ".ca-rotation"}
 	for i, b := range backends {
 		here := root{name: b.Name, at: at.Field("backends").Index(i), life: b.RootLife, own: b.Type == api.AuthorityBuiltin}
 		if b.Name == m.MTLS.EnabledBackend {

@@ -31,7 +31,7 @@ func (r *Reporter) one(q *resolve.Reader, ref api.Ref, problems func() []*api.Vi
 	if err != nil {
 		return finding{}, err
 	}
-	return found(&s, t)
+	return r.found(q, &s, t)
 }
 
 // ofMesh is how all objects of a mesh fare.
@@ -54,7 +54,7 @@ func (r *Reporter) ofMesh(q *resolve.Reader, name string, sidecars []inspect.Sid
 			continue // it is everybody's
 		}
 		t, _ := r.Catalog.Type(objects[i].Ref.Kind)
-		f, err := found(&objects[i], t)
+		f, err := r.found(q, &objects[i], t)
 		add(objects[i].Ref, f, err)
 	}
 	for _, t := range r.Catalog.Types() {
@@ -70,9 +70,14 @@ func (r *Reporter) ofMesh(q *resolve.Reader, name string, sidecars []inspect.Sid
 	return out
 }
 
-// found is how a policy or route fares.
-func found(s *inspect.Status, t api.Type) (finding, error) {
+// found is how a policy, a route or a document about identities fares.
+func (r *Reporter) found(q *resolve.Reader, s *inspect.Status, t api.Type) (finding, error) {
 	want, err := body(s, t)
+	if o, ok := q.Snapshot().Get(s.Ref); ok && err == nil {
+		if of := api.MadeOf(q.Snapshot(), o); of != nil {
+			want["origin"] = map[string]any{"kri": r.Catalog.KRI(of)}
+		}
+	}
 	is := func(condition, reason string) bool {
 		return slices.ContainsFunc(s.Conditions, func(c inspect.Condition) bool { return c.Type == condition && c.Reason == reason })
 	}

@@ -73,7 +73,9 @@ func annotated(t api.Type) bool { return t.Custom != nil && t.Custom.Annotated }
 func body(s *inspect.Status, t api.Type) (map[string]any, error) {
 	var form any = s.Own
 	switch {
-	case s.Own == nil && t.Reported:
+	case s.Own == nil && t.Name == api.KindMeshTrust:
+		form = api.TrustStatus{Conditions: conditions(s.Conditions)}
+	case s.Own == nil && t.Reported && t.Name != api.KindMeshIdentity:
 		return nil, nil
 	case s.Own == nil:
 		form = api.ReportStatus{Dataplanes: &api.DataplaneCounts{Total: uint32(s.Dataplanes.Selected), Applied: uint32(s.Dataplanes.Programmed), Rejected: uint32(s.Dataplanes.Rejected)},

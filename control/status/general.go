@@ -40,7 +40,8 @@ func verdict(q *resolve.Reader, ref api.Ref, problems []*api.Violation) api.Stat
 // mesh is how a mesh fares: whether its document holds, and how many of its dataplanes have
 // all that concerns them.
 func mesh(q *resolve.Reader, ref api.Ref, sync inspect.Sync, problems []*api.Violation) (finding, error) {
-	return values(ref, api.ReportStatus{Conditions: []api.StatusCondition{verdict(q, ref, problems)},
+	all := append([]api.StatusCondition{verdict(q, ref, problems)}, conditions(inspect.IdentityConditions(q, ref, problems))...)
+	return values(ref, api.ReportStatus{Conditions: all,
 		Dataplanes: &api.DataplaneCounts{Total: uint32(sync.Total), Applied: uint32(sync.InSync), Rejected: uint32(len(sync.Refusing))}})
 }
 

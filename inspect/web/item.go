@@ -30,6 +30,14 @@ func (s *server) written(r *http.Request, o *api.Object) ([]byte, error) {
 func (s *server) shown(ctx context.Context, o *api.Object) (*api.Object, error) {
 	out := s.Catalog.Shown(o.Redacted())
 	switch o.Kind {
+	case api.KindMeshTrust:
+		if of := api.MadeOf(s.Documents.Snapshot(), o); of != nil {
+			c := *out
+			kri := s.Catalog.KRI(of)
+			c.Status = &api.TrustStatus{Origin: &api.TrustOrigin{KRI: &kri}}
+			return &c, nil
+		}
+		return out, nil
 	case api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService:
 	default:
 		return out, nil

@@ -22,7 +22,7 @@ func (s *server) questionRoutes() []endpoint {
 		{"GET " + object + "/_explain", s.explainObject, "Where a policy or route takes part, and where not", says[inspect.ObjectExplanation](inNamespace)},
 		{"GET " + object + "/_resources/dataplanes", s.selected, "The dataplanes that a policy or route selects", lists[*kuma.Meta](inNamespace)},
 		{"GET " + object + "/dataplanes", s.attached, "The same, in the older form", lists[kuma.AttachedDataplane](inNamespace)},
-		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies and routes, and how far sidecars follow", says[inspect.Overview](statusSize, pageOffset, partOfName)},
+		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies, routes and documents about identities, and how far sidecars follow", says[inspect.Overview](statusSize, pageOffset, partOfName)},
 		{"GET /meshes/{mesh}/_permissions", s.permissions, "Who may call what, and which document says so", says[inspect.Permissions](fromCaller, toCalled)},
 		{"GET /meshes/{mesh}/_mtls", s.mtls, "How far a mesh is with mutual TLS: roots, certificates, modes, and who calls in plain text", says[inspect.MTLS](statusSize, pageOffset, partOfName)},
 		{"GET /_problems", s.problems, "Everything that is wrong, by who has to act", says[problemList]()},
@@ -213,10 +213,10 @@ type problemList struct {
 	Items []inspect.Owner `json:"items"`
 }
 
-// conditionsOf are the conditions of a policy or route; nil for other kinds,
+// conditionsOf are the conditions of a policy, route or document about identities; nil for other kinds,
 // unless their text is refused.
 func (s *server) conditionsOf(ctx context.Context, o *api.Object) (any, error) {
-	if t, _ := s.Catalog.Type(o.Kind); !t.Policy && !t.Route {
+	if t, _ := s.Catalog.Type(o.Kind); !t.Policy && !t.Route && !inspect.TellsIdentity(o) {
 		if c, ok := inspect.RefusedOf(o.Ref, true, s.Config.Problems()); ok {
 			return []inspect.Condition{c}, nil
 		}

@@ -80,8 +80,8 @@ type Config struct {
 	// Refuses is what keeps documents, sound by themselves, from being written beside what there
 	// is; nil refuses nothing.
 	Refuses func(now *api.Snapshot, writes []store.Write) []*api.Violation
-	Zone     api.Zone
-	About    About
+	Zone    api.Zone
+	About   About
 	// Public is the configuration as GET /config shows it, without secrets.
 	Public any
 	Log    *slog.Logger
