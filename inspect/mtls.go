@@ -15,6 +15,7 @@ import (
 // MTLS is how far a mesh is on the way from plain text to mutual TLS (spec/identity.md 5).
 type MTLS struct {
 	Mesh        string      `json:"mesh"`
+	Phase       MTLSPhase   `json:"phase"`
 	Authorities []Authority `json:"authorities"` // that sign
 	// Senders are those who called in plain text last, most connections first, at most 20.
 	Senders []PlainSender      `json:"senders"`
@@ -91,6 +92,7 @@ type SecuredBy struct {
 	Secured     func(api.Ref) (Secured, bool)
 	Sidecar     func(api.Ref) (Sidecar, bool)
 	Authorities []Authority
+	Now         time.Time
 }
 
 // notMTLS is the mode of an inbound that takes plain text alone.
@@ -106,17 +108,21 @@ func MTLSOf(q *resolve.Reader, mesh string, part Part, by SecuredBy) (MTLS, erro
 		return out, err
 	}
 	names := namesByAddress(q, mesh)
+	way := phases{now: by.Now, members: membersOf(q, mesh)}
 	for r := range q.Dataplanes(mesh) {
 		known, _ := by.Secured(r.Ref)
 		senders := plainSenders(r, known.Senders, names)
 		out.Senders = append(out.Senders, senders...)
+		d := securedDataplane(q, r, known, senders, by)
+		way.look(r, &d)
 		if !strings.Contains(r.Ref.FullName(), part.Name) {
 			continue
 		}
 		if out.Total++; out.Total > part.Offset && (part.Size == 0 || len(out.Items) < part.Size) {
-			out.Items = append(out.Items, securedDataplane(q, r, known, senders, by))
+			out.Items = append(out.Items, d)
 		}
 	}
+	out.Phase = way.phase()
 	slices.SortStableFunc(out.Senders, func(a, b PlainSender) int { return cmp.Compare(b.Connections, a.Connections) })
 	out.Senders = out.Senders[:min(len(out.Senders), mostSenders)]
 	return out, nil

@@ -9,6 +9,7 @@ import (
 // Text writes how far a mesh is, for people.
 func (x *MTLS) Text(w io.Writer, s Style) error {
 	p := printer{Style: s}
+	x.Phase.text(&p)
 	for _, a := range x.Authorities {
 		if err := a.Text(w, s); err != nil {
 			return err

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -24,22 +23,9 @@ const mostClients = 5
 // PlaintextClients are warnings on those of objects by which inbounds of a mesh take plain text no
 // more, where somebody has called these in plain text of late (spec/identity.md 5, phase 4).
 func PlaintextClients(q *resolve.Reader, objects []*api.Object, now time.Time, known func(api.Ref) (Secured, bool)) (out []*api.Violation) {
-	for _, o := range objects {
-		if o.Kind != api.KindMesh && o.Kind != api.KindMeshIdentity && o.Kind != tls.Kind.Name {
-			continue
-		}
-		mesh, field := o.Mesh, api.Path("spec")
-		if o.Kind == api.KindMesh {
-			mesh, field = o.Name, "mtls"
-		}
-		if slices.ContainsFunc(out, func(v *api.Violation) bool {
-			return v.Object.Mesh == mesh || v.Object.Kind == api.KindMesh && v.Object.Name == mesh
-		}) {
-			continue
-		}
-		if clients := refusedClients(q, mesh, now, known); len(clients) > 0 {
-			out = append(out, &api.Violation{Position: PlacesIn(api.NewSnapshot(0, o)).Of(api.Note{Origin: &api.Origin{Ref: o.Ref}, Field: field}), Object: o.Ref, Field: field, Code: CodePlaintextClients, Severity: api.Warning,
-				Message: fmt.Sprintf("inbounds that take mutual TLS alone were called in plain text in the last 10 minutes, which is refused now: %s; give these clients sidecars, or let a MeshTLS of mode Permissive be about these inbounds", someOf(clients))})
+	for _, s := range switchesOf(objects) {
+		if clients := refusedClients(q, s.mesh, now, known); len(clients) > 0 {
+			out = append(out, s.warn(CodePlaintextClients, "inbounds that take mutual TLS alone were called in plain text in the last 10 minutes, which is refused now: %s; give these clients sidecars, or let a MeshTLS of mode Permissive be about these inbounds", someOf(clients)))
 		}
 	}
 	return out

@@ -110,6 +110,7 @@ func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, d
 	if everything { // a reference that leads nowhere tells what there is elsewhere
 		warnings = append(warnings, inspect.Unreported(warnings, s.dangling(done.model, b.objects))...)
 		warnings = append(warnings, s.plaintextClients(done.model, b.objects)...)
+		warnings = append(warnings, s.refusedBySwitch(done, b.objects)...)
 	}
 	var told []inspect.Violation
 	for _, v := range warnings {

@@ -13,6 +13,9 @@ import (
 type Security interface {
 	// Secured is what the sidecar of a dataplane tells; false where it has told nothing.
 	Secured(api.Ref) (inspect.Secured, bool)
+	// Unproven is why the sidecar of a dataplane would get no certificate of the names that a model
+	// gives it; not ok where nothing is known to keep it from one.
+	Unproven(m *resolve.Model, dp api.Ref) (api.IdentityRefusal, bool)
 }
 
 // mtls answers how far a mesh is on the way to mutual TLS.
@@ -45,7 +48,7 @@ func (s *server) mtls(w http.ResponseWriter, r *http.Request) error {
 
 // securedBy is what is known of a mesh at run time; nothing where nobody keeps it.
 func (s *server) securedBy(mesh string) inspect.SecuredBy {
-	by := inspect.SecuredBy{Sidecar: s.Sidecars.Sidecar, Secured: func(api.Ref) (inspect.Secured, bool) { return inspect.Secured{}, false }}
+	by := inspect.SecuredBy{Now: time.Now(), Sidecar: s.Sidecars.Sidecar, Secured: func(api.Ref) (inspect.Secured, bool) { return inspect.Secured{}, false }}
 	if s.Security != nil {
 		by.Secured = s.Security.Secured
 	}
@@ -62,4 +65,15 @@ func (s *server) plaintextClients(m *resolve.Model, objects []*api.Object) []*ap
 		return nil
 	}
 	return inspect.PlaintextClients(s.readerOf(m, nil), objects, time.Now(), s.Security.Secured)
+}
+
+// refusedBySwitch are warnings on planned objects after which dataplanes are refused, certificates or
+// as callers.
+func (s *server) refusedBySwitch(o outcome, objects []*api.Object) []*api.Violation {
+	if o.step == nil || s.Security == nil {
+		return nil
+	}
+	return inspect.RefusedBySwitch(s.readerOf(o.step.Before, nil), s.readerOf(o.step.After, nil), objects, func(dp api.Ref) (api.IdentityRefusal, bool) {
+		return s.Security.Unproven(o.step.After, dp)
+	})
 }

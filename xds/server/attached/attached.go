@@ -151,6 +151,14 @@ func (s *Server) Stream(dp api.Ref) (Stream, bool) {
 	return Stream{}, false
 }
 
+// Who is who opened that stream, by its token; not ok where there is none.
+func (s *Server) Who(dp api.Ref) (server.Identity, bool) {
+	if st := s.newest(dp); st != nil {
+		return st.who, true
+	}
+	return server.Identity{}, false
+}
+
 func (s *Server) newest(dp api.Ref) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +172,7 @@ func (s *Server) newest(dp api.Ref) *stream {
 // Revoke ends the streams that were opened with one of these tokens. The authenticator
 // refuses them already, so none comes back.
 func (s *Server) Revoke(tokens ...string) {
-	s.end(server.ErrRevoked, func(st *stream) bool { return st.token != "" && slices.Contains(tokens, st.token) })
+	s.end(server.ErrRevoked, func(st *stream) bool { return st.who.Token != "" && slices.Contains(tokens, st.who.Token) })
 }
 
 // RevokeOf ends those streams of one dataplane that were opened with a token of which which
@@ -173,7 +181,7 @@ func (s *Server) RevokeOf(dp api.Ref, which func(token string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, st := range s.peers[called(dp)] {
-		if which(st.token) {
+		if which(st.who.Token) {
 			st.end(server.ErrRevoked)
 		}
 	}

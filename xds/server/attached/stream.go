@@ -19,7 +19,7 @@ type stream struct {
 	server *Server
 	name   api.Ref // as the sidecar calls it
 	hello  *attach.Hello
-	token  string // id of the token that opened it
+	who    server.Identity // by the token that opened it
 	since  time.Time
 	ctx    context.Context
 	end    context.CancelCauseFunc
@@ -61,7 +61,7 @@ func (s *Server) attach(g attach.Sidecar_AttachServer) error {
 	ctx, end := context.WithCancelCause(g.Context())
 	defer end(nil)
 	defer who.Expire(end)()
-	st := &stream{server: s, name: called(ref), hello: first.GetHello(), token: who.Token, since: time.Now(), ctx: ctx, end: end,
+	st := &stream{server: s, name: called(ref), hello: first.GetHello(), who: who, since: time.Now(), ctx: ctx, end: end,
 		wake: make(chan struct{}, 1), asks: make(chan *question), turn: make(chan struct{}, 1)}
 	if err := s.join(st); err != nil {
 		return err

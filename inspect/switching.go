@@ -1,0 +1,99 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies/tls"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// CodeNoIdentity is that of a warning: who has no identity is refused by inbounds that are to take
+// mutual TLS alone.
+const CodeNoIdentity = "NoIdentity"
+
+// switched is what an object switches in its mesh: where a warning about it stands.
+type switched struct {
+	object *api.Object
+	mesh   string
+	field  api.Path
+}
+
+// switchesOf are those of objects that may give dataplanes identities, or change the modes of
+// inbounds; of several in one mesh the first.
+func switchesOf(objects []*api.Object) (out []switched) {
+	for _, o := range objects {
+		s := switched{o, o.Mesh, "spec"}
+		switch o.Kind {
+		case api.KindMesh:
+			s.mesh, s.field = o.Name, "mtls"
+		case api.KindMeshIdentity, tls.Kind.Name:
+		default:
+			continue
+		}
+		if !slices.ContainsFunc(out, func(x switched) bool { return x.mesh == s.mesh }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// warn is a warning at it.
+func (s switched) warn(code, format string, args ...any) *api.Violation {
+	return &api.Violation{Position: PlacesIn(api.NewSnapshot(0, s.object)).Of(api.Note{Origin: &api.Origin{Ref: s.object.Ref}, Field: s.field}),
+		Object: s.object.Ref, Field: s.field, Code: code, Severity: api.Warning, Message: fmt.Sprintf(format, args...)}
+}
+
+// RefusedBySwitch are warnings on planned objects by which dataplanes get identities, or inbounds take
+// plain text no more: whom that would refuse (spec/identity.md 5, phase 0). Unproven says of a
+// dataplane why its sidecar would get no certificate.
+func RefusedBySwitch(before, after *resolve.Reader, objects []*api.Object, unproven func(api.Ref) (api.IdentityRefusal, bool)) (out []*api.Violation) {
+	for _, s := range switchesOf(objects) {
+		lost, codes := map[string][]string{}, []string{}
+		var strangers []string
+		hardens := false
+		for r := range after.Dataplanes(s.mesh) {
+			was, _ := before.Dataplane(r.Ref)
+			hardens = hardens || newlyStrict(was, r)
+			if r.Identity == nil {
+				strangers = append(strangers, r.Ref.FullName())
+				continue
+			}
+			if was != nil && was.Identity != nil && slices.Equal(was.Identity.Names, r.Identity.Names) {
+				continue
+			}
+			why, refused := after.WithoutCertificate(r.Ref)
+			if !refused {
+				why, refused = unproven(r.Ref)
+			}
+			if refused {
+				if lost[why.Code] == nil {
+					codes = append(codes, why.Code)
+				}
+				lost[why.Code] = append(lost[why.Code], r.Ref.FullName()+" ("+why.Message+")")
+			}
+		}
+		slices.Sort(codes)
+		for _, code := range codes {
+			out = append(out, s.warn(code, "%s would get no certificate, so that whoever takes mutual TLS alone refuses them: %s", counted(len(lost[code]), "dataplane", "dataplanes"), someOf(lost[code])))
+		}
+		if hardens && len(strangers) > 0 {
+			out = append(out, s.warn(CodeNoIdentity, "%s without an identity would be refused by inbounds that take mutual TLS alone: %s; let a MeshIdentity select them, or let a MeshTLS of mode Permissive be about the inbounds that they call",
+				counted(len(strangers), "dataplane", "dataplanes"), someOf(strangers)))
+		}
+	}
+	return out
+}
+
+// newlyStrict reports whether an inbound is to take mutual TLS alone that was not.
+func newlyStrict(was, is *resolve.Resolved) bool {
+	strict := func(r *resolve.Resolved, address string, port uint32) bool {
+		return r != nil && slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool {
+			return i.Address == address && i.Port == port && i.TLS != nil && i.TLS.Mode == resolve.Strict
+		})
+	}
+	return slices.ContainsFunc(is.Inbounds, func(i resolve.InboundUse) bool {
+		return strict(is, i.Address, i.Port) && !strict(was, i.Address, i.Port)
+	})
+}
