@@ -121,7 +121,7 @@ func callersNotes(x mesh, it *item) []api.Note {
 	}
 	for i, m := range it.matches {
 		if m.SNI != nil {
-			add(at.Index(i).Field("sni"), "callers are not told apart by the name that they ask for, so the match is not applied; match their spiffeID alone")
+			add(at.Index(i).Field("sni"), "what the rule says stands at routes, and Envoy chooses no route by the name that callers ask for in TLS, so the match is not applied; match their spiffeID alone")
 		}
 	}
 	return out
