@@ -1,5 +1,7 @@
 package api
 
+import "time"
+
 // KindDataplaneInsight is internal: the control plane makes such objects of what it hears from
 // sidecars, and puts them into the snapshot that is resolved. No store and no catalogue has them.
 const KindDataplaneInsight = "DataplaneInsight"
@@ -24,7 +26,19 @@ type DataplaneInsight struct {
 	Shows []string
 	// Refused is why its sidecar is given no certificate; the zero value where nothing is refused.
 	Refused IdentityRefusal
+	// Proxyless: a gRPC client without a sidecar calls in its name, in plain text.
+	Proxyless bool
+	// Skew is by how much the clock of its host is ahead of that of the control plane, in whole
+	// seconds; 0 where that does not matter.
+	Skew time.Duration
 }
+
+// MostSkew is by how much clocks may differ before somebody is told: certificates are valid for an
+// hour before they are issued, and until they end.
+const MostSkew = time.Minute
+
+// CodeClockSkew is that of a note about a clock which differs by more.
+const CodeClockSkew = "ClockSkew"
 
 // IdentityRefusal is why a dataplane is not given the certificate that it should have by the
 // documents (spec/identity.md 2.5).

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -37,7 +38,9 @@ type bootstrapper struct {
 	ca      func() string // in PEM; empty for plaintext
 	// arrived is told of each Dataplane that came along.
 	arrived func(*api.Object)
-	log     *slog.Logger
+	// skewed is told by how much the clock of a sidecar is ahead; nil tells nobody.
+	skewed func(dp api.Ref, by time.Duration)
+	log    *slog.Logger
 }
 
 // bootstrapRequest is Kuma's, as far as weft uses it; the rest is ignored, so
@@ -61,6 +64,7 @@ type bootstrapRequest struct {
 	Features          []string          `json:"features"`
 	ReadinessPort     uint32            `json:"readinessPort"`
 	Workdir           string            `json:"workdir"`
+	Clock             time.Time         `json:"clock"` // weft's: what the sidecar's host takes for the time
 }
 
 // ServeHTTP answers.
@@ -119,6 +123,9 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 	config, err := b.config(r.Host, *ask, token, dp)
 	if err != nil {
 		return nil, nil, err
+	}
+	if b.skewed != nil && !ask.Clock.IsZero() {
+		b.skewed(dp.Ref, time.Until(ask.Clock))
 	}
 	text, err := xds.Bootstrap(config)
 	return dp, text, err

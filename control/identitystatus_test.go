@@ -56,7 +56,7 @@ func TestDocumentsAboutIdentitiesSayHowTheyFare(t *testing.T) {
 	p.saysOf(identities+"self", "Provider", "False/ProviderValidationError", "insecureAllowSelfSigned")
 	p.saysOf(identities+"self", "MeshTrustCreated", "False/Pending")
 	p.want(http.StatusOK, http.MethodDelete, identities+"self", "")
-	p.saysOf(identities+"team", "SpiffeIDProvider", "False/SpiffeIDInvalid", "1 of 1", "web-1", `"team"`)
+	p.saysOf(identities+"team", "SpiffeIDProvider", "False/SpiffeIDInvalid", "1 of 1", "web-1", "has no label team")
 	p.saysOf(identities+"team", "MeshTrustCreated", "True/Created", "MeshTrust/default/team")
 	if text := p.want(http.StatusOK, http.MethodGet, "/meshes/default/meshtrusts/team", ""); !strings.Contains(text, `"origin":{"kri":"kri_mid_default_default__team_"}`) {
 		t.Errorf("what the MeshTrust is made of is not told: %s", text)
@@ -88,7 +88,7 @@ func TestDocumentsAboutIdentitiesSayHowTheyFare(t *testing.T) {
 // mistake of its text, and says so; two that speak for one domain are told of.
 func TestWhomToBelieveMayEnd(t *testing.T) {
 	t.Parallel()
-	c := withIdentity(t)
+	c := guarded(t)
 	c.Now = func() time.Time { return time.Now().AddDate(200, 0, 0) }
 	p := start(t, c)
 	defer p.stop()

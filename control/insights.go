@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/xds/server"
 )
 
 // insights are what sidecars say of themselves at run time, as far as the configuration depends
@@ -39,6 +40,7 @@ type insight struct {
 	overADS     bool                // the control plane makes its key
 	connections *attach.Connections // as its agent has told last; nil for nothing
 	refused     api.IdentityRefusal // the last answer to its asking for a certificate
+	skew        time.Duration       // see api.DataplaneInsight
 	held        time.Time           // since when it takes plain text although it is to take none
 }
 
@@ -86,22 +88,6 @@ func (x *insights) keyless(dp api.Ref, is bool) {
 	}
 	x.mu.Unlock()
 	if changed {
-		x.stir(dp)
-	}
-}
-
-// refused is told why a sidecar is given no certificate; the zero value where it is given one.
-func (x *insights) refused(dp api.Ref, why api.IdentityRefusal) {
-	x.mu.Lock()
-	i := x.of[called(dp)]
-	if i == nil {
-		i = &insight{}
-		x.of[called(dp)] = i
-	}
-	same := i.refused == why
-	i.refused = why
-	x.mu.Unlock()
-	if !same {
 		x.stir(dp)
 	}
 }
@@ -203,9 +189,10 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 	ref := name.Resolve(serves(m))
 	id, there := m.Identity(ref)
 	var sees, connected bool
+	client := ""
 	if there {
 		st, known := x.plane.sidecars().Sidecar(ref)
-		connected = known && st.Connected
+		connected, client = known && st.Connected, st.Client
 		sees = connected && st.InSync
 	}
 	x.mu.Lock()
@@ -239,6 +226,7 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 				want.Refused = why
 			}
 		}
+		want.Skew, want.Proxyless = i.skew, connected && server.IsGRPC(client)
 		x.certify(name, i, id, want, now)
 	}
 	if !want.Identity {
@@ -263,12 +251,13 @@ func (x *insights) certify(name api.Ref, i *insight, id *resolve.Identity, want 
 
 // changeOf makes want what is told of a dataplane.
 func changeOf(i *insight, ref api.Ref, want api.DataplaneInsight) (c api.Change, ok bool) {
-	same := i.told.Identity == want.Identity && i.told.TLS == want.TLS && i.told.Plain == want.Plain && i.told.OverADS == want.OverADS && i.told.Refused == want.Refused && slices.Equal(i.told.Shows, want.Shows)
+	told := i.told
+	same := told.Identity == want.Identity && told.TLS == want.TLS && told.Plain == want.Plain && told.OverADS == want.OverADS && told.Refused == want.Refused &&
+		told.Skew == want.Skew && told.Proxyless == want.Proxyless && slices.Equal(told.Shows, want.Shows)
 	if same && (i.at == ref || i.at == (api.Ref{})) {
 		return c, false
 	}
 	if i.at != (api.Ref{}) {
-		told := i.told
 		c.Before = &api.Object{Ref: api.InsightRef(i.at), Spec: &told}
 	}
 	i.at, i.told = ref, want

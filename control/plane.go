@@ -238,6 +238,7 @@ func (p *Plane) compose() error {
 		return err
 	}
 	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, model: documents{p.store, p.loop, p.waiting}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
+	boot.skewed = p.insights.skewed
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", boot.bounded())
 	if p.keeper != nil {

@@ -15,7 +15,7 @@ import (
 // skipValidation accepts it, with a warning.
 func TestAuthoritiesThatCannotSignAreRefused(t *testing.T) {
 	t.Parallel()
-	c := withIdentity(t)
+	c := guarded(t)
 	c.CAFileRoot = t.TempDir()
 	certificate, key := kumaRoot(t)
 	_, other := kumaRoot(t)
@@ -61,7 +61,7 @@ func TestAuthoritiesThatCannotSignAreRefused(t *testing.T) {
 // later edit of the route brings there is shut, and says so.
 func TestPermissionsThatNothingCarriesOutAreRefused(t *testing.T) {
 	t.Parallel()
-	p := start(t, withIdentity(t))
+	p := start(t, guarded(t))
 	defer p.stop()
 	route := func(name, top, rule string) string {
 		return fmt.Sprintf("type: MeshHTTPRoute\nmesh: default\nname: %s\nspec: {targetRef: {%s}, to: [{targetRef: {kind: MeshService, name: %s}, rules: [{matches: [{path: {type: PathPrefix, value: /a}}], default: {%s}}]}]}\n---\n", name, top, name, rule)

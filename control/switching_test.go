@@ -13,7 +13,7 @@ import (
 // is known who would get no certificate, and before an inbound is strict who has no identity.
 func TestAPlanTellsWhomASwitchRefuses(t *testing.T) {
 	t.Parallel()
-	p := start(t, withIdentity(t)) // where nobody proves anything
+	p := start(t, guarded(t)) // where nobody proves anything
 	defer p.stop()
 	p.want(http.StatusOK, http.MethodPost, "/_apply", memberDocument("web-1", "web")+memberDocument("pay-1", "payments"))
 	text := p.want(http.StatusOK, http.MethodPost, "/_apply?dryRun=true", fmt.Sprintf(mutual, "ca-1", builtin))

@@ -34,7 +34,7 @@ func (p *plane) tells(name, code, help string, refused bool) {
 // and everything that is asked says so, with the flag that helps.
 func TestWhereNobodyProvesAnything(t *testing.T) {
 	t.Parallel()
-	c := withIdentity(t)
+	c := guarded(t)
 	p := start(t, c)
 	defer p.stop()
 	p.want(http.StatusOK, http.MethodPost, "/_apply", memberDocument("web-1", "web")+fmt.Sprintf(mutual, "ca-1", builtin))

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,6 +16,8 @@ type Permissions struct {
 	Items []PermissionRow `json:"items"`
 	// Left is how many rows there are beside them: callers times destinations.
 	Left int `json:"left,omitempty"`
+	// Counts are of what shadows would have refused, where they were asked for.
+	Counts *ShadowCounts `json:"counts,omitempty"`
 }
 
 // PermissionRow is what one caller may do at one destination.
@@ -103,7 +104,7 @@ func addCaller(all map[string]*PermittedCaller, r *resolve.Resolved) {
 }
 
 func addDestination(all map[string]*PermittedDestination, judges map[sim.Judge]int, r *resolve.Resolved, in *resolve.Inbound, to string) {
-	d := PermittedDestination{Service: cmp.Or(in.Tags[api.TagService], r.Ref.FullName()), Port: in.Port, Protocol: in.Protocol, inbound: in}
+	d := PermittedDestination{Service: serviceOf(r, in), Port: in.Port, Protocol: in.Protocol, inbound: in}
 	if to != "" && d.Service != to {
 		return
 	}

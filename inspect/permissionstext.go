@@ -38,5 +38,8 @@ func (x *Permissions) Text(w io.Writer, s Style) error {
 	if len(x.Items) == 0 {
 		p.line("nobody calls anything there")
 	}
+	if x.Counts != nil {
+		x.Counts.text(&p)
+	}
 	return p.flush(w)
 }

@@ -197,7 +197,13 @@ func (m mesh) withoutCertificate(ref api.Ref, id *Identity) (why api.IdentityRef
 func identityNotes(x mesh, p *dataplane) []api.Note {
 	id, _ := x.identities.Get(x.at, objectKey(p.object.Ref))
 	why, ok := x.withoutCertificate(p.object.Ref, id)
-	switch {
+	switch skew := x.insightOf(p.object.Ref).Skew; {
+	case !ok && id != nil && skew != 0:
+		which := "ahead of"
+		if skew < 0 {
+			which = "behind"
+		}
+		return []api.Note{note(p.origin(), api.Warning, api.CodeClockSkew, "", "the clock of its host was %s %s that of the control plane when its sidecar started, so that certificates may not be valid there; set both by one source of time", skew.Abs(), which)}
 	case !ok:
 		return nil
 	case why.Code == api.CodeSpiffeIDInvalid:

@@ -95,7 +95,7 @@ func (q *Reader) NotesAt(dp api.Ref) []api.Note {
 	if p == nil {
 		return nil
 	}
-	notes := append(dataplaneNotes(x, p), q.stage.NotesOf(q.cluster, dp)...)
+	notes := slices.Concat(dataplaneNotes(x, p), q.strangerNotes(x, p), q.stage.NotesOf(q.cluster, dp))
 	for _, n := range q.noted(x, dp.Mesh).list {
 		if !q.visit() {
 			break

@@ -61,7 +61,7 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 		return slices.Concat(notes, r.opinion.Notes, routeNotes(x, r))
 	}
 	if p, _ := x.dataplanes.Get(x.at, objectKey(ref)); p != nil && p.object.From == nil { // else they stand at the pod
-		return append(notes, dataplaneNotes(x, p)...)
+		return slices.Concat(notes, dataplaneNotes(x, p), q.strangerNotes(x, p))
 	}
 	if s, _ := x.services.Get(x.at, objectKey(ref)); s != nil {
 		return append(notes, serviceNotes(x, s)...)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
@@ -107,4 +108,37 @@ func (m mesh) countOf(s *service, connected func(api.Ref) bool) *api.ProxyCounts
 		}
 	}
 	return out
+}
+
+// IdentitiesOf are the SPIFFE IDs of all dataplanes behind a MeshService, sorted, those that are not
+// ready too; not ok where there are none, so that what its document says counts.
+func (q *Reader) IdentitiesOf(ref api.Ref) (names []string, ok bool) {
+	x, there := q.mesh(ref.Mesh)
+	if !there {
+		return nil, false
+	}
+	s, _ := x.services.Get(x.at, objectKey(ref))
+	if s == nil {
+		return nil, false
+	}
+	spec, is := s.object.Spec.(*api.MeshService)
+	if !is {
+		return nil, false
+	}
+	for _, p := range spec.Ports {
+		for _, b := range x.selectedInbounds(s.object, spec, p.Port) {
+			ok = true
+			id, _ := x.identities.Get(x.at, objectKey(b.plane.object.Ref))
+			if id == nil {
+				continue
+			}
+			for _, n := range id.Names {
+				if _, err := spiffe.Parse(n); err == nil && !slices.Contains(names, n) {
+					names = append(names, n)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, ok
 }

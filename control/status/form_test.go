@@ -162,3 +162,17 @@ func TestWhatHasNoPlaceIsAnnotated(t *testing.T) {
 		t.Errorf("the same is written again: %s", again.text)
 	}
 }
+
+// TestDocumentsAboutIdentitiesHaveConditions: a MeshIdentity and a MeshTrust have a status of weft's
+// form, which is not that of other documents that stand beside routes.
+func TestDocumentsAboutIdentitiesHaveConditions(t *testing.T) {
+	t.Parallel()
+	for kind, has := range map[string]bool{api.KindMeshIdentity: true, api.KindMeshTrust: true, "Gateway": false} {
+		s := policy(inspect.Condition{Type: "Ready", Status: "False", Reason: "PartiallyReady", Message: "why"})
+		s.Ref.Kind = kind
+		got, err := body(s, api.Type{Name: kind, Reported: true})
+		if err != nil || (got["conditions"] != nil) != has || has && got["observedGeneration"] == nil {
+			t.Errorf("%s: %v %v", kind, got, err)
+		}
+	}
+}

@@ -2,15 +2,11 @@ package world
 
 import (
 	"slices"
-	"time"
 
 	"github.com/weftmesh/weft/admission"
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/store"
 )
 
 // Report is what validation says offline (contract 8 and 9).
@@ -51,7 +47,7 @@ func (s Settings) Findings(r Reading) ([]*api.Violation, *resolve.Model) {
 	all := slices.Concat(r.Objects, r.Refused)
 	violations := append(slices.Clone(r.Violations), admission.Check(catalog, Snapshot(), all)...)
 	model, _ := s.Compile(Snapshot(append(unwritten(all), r.Objects...)...))
-	refused := s.unwritable(all, model)
+	refused := s.unwritable(r.Objects, model)
 	told := slices.DeleteFunc(Warnings(model), func(w *api.Violation) bool { // as an error
 		return slices.ContainsFunc(refused, func(v *api.Violation) bool {
 			return v.Object == w.Object && v.Field == w.Field && v.Message == w.Message
@@ -105,24 +101,4 @@ func Warnings(m *resolve.Model) []*api.Violation {
 		out = append(out, &api.Violation{Position: places.Of(n), Object: n.Origin.Ref, Field: n.Field, Code: n.Code, Message: n.Message, Severity: api.Warning})
 	}
 	return out
-}
-
-// unwritable is what a control plane without other documents refuses of sound ones.
-func (s Settings) unwritable(all []*api.Object, model *resolve.Model) []*api.Violation {
-	writes := make([]store.Write, len(all))
-	for i, o := range all {
-		writes[i] = store.Write{Put: o}
-	}
-	out := Provided(Snapshot(), writes, Sources{System: s.SystemNamespaces, Now: time.Now()})
-	return append(out, inspect.Uncarried(nil, model.Reader(nil), slices.DeleteFunc(slices.Clone(all), func(o *api.Object) bool { return !MayBeUncarried(o) }))...)
-}
-
-// MayBeUncarried reports whether an object is a policy about who may call that is attached to
-// routes: what it depends on is not in its document alone.
-func MayBeUncarried(o *api.Object) bool {
-	if o == nil || o.Kind != trafficpermission.Kind.Name {
-		return false
-	}
-	spec, ok := o.Spec.(*policies.Spec)
-	return ok && spec.Top().IsRoute()
 }

@@ -10,19 +10,27 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/store"
 )
 
 // What weft validate says of documents is what a control plane without others
 // says when they are applied: all the errors, or else all the warnings.
 func TestValidateAndApplyAgree(t *testing.T) {
 	t.Parallel()
-	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	server, _ := serveWith(t, "type: Mesh\nname: default\n", false, func(c *web.Config) {
+		c.Refuses = func(now *api.Snapshot, writes []store.Write) []*api.Violation {
+			m, _ := world.Compile(now)
+			return world.Refusals(now, m, writes, world.Sources{Now: time.Now()})
+		}
+	})
 	texts := 0
 	for _, pattern := range []string{"../../api/decode/testdata/*.txtar", "../../testdata/stories/*.txtar", "../../policies/*/testdata/validation/*.txtar",
 		"../../resolve/testdata/*.txtar", "testdata/*.txtar"} {

@@ -143,13 +143,6 @@ type batch struct {
 // plan is all of it as writes over now, or all that is wrong.
 func (b *batch) plan(now *api.Snapshot) ([]store.Write, error) {
 	wrong := admission.Check(b.Catalog, now, slices.Concat(b.objects, b.refused))
-	if len(wrong) > 0 || slices.ContainsFunc(b.found, func(v *api.Violation) bool { return v.Severity == api.Error }) {
-		wrong = append(slices.Clone(b.found), wrong...)
-		if b.stream {
-			wrong = inOrder(wrong)
-		}
-		return nil, notValid(wrong)
-	}
 	b.adjusted = nil
 	writes := make([]store.Write, len(b.objects))
 	for i, o := range b.objects {
@@ -158,16 +151,21 @@ func (b *batch) plan(now *api.Snapshot) ([]store.Write, error) {
 		writes[i] = store.Write{Put: put}
 		b.adjusted = append(b.adjusted, adjusted...)
 	}
+	if b.Refuses != nil {
+		wrong = append(wrong, b.Refuses(now, writes)...)
+	}
+	if len(wrong) > 0 || slices.ContainsFunc(b.found, func(v *api.Violation) bool { return v.Severity == api.Error }) {
+		wrong = append(slices.Clone(b.found), wrong...)
+		if b.stream {
+			wrong = inOrder(wrong)
+		}
+		return nil, notValid(wrong)
+	}
 	writes, found := b.injected(now, writes)
 	if slices.ContainsFunc(found, func(v *api.Violation) bool { return v.Severity == api.Error }) {
 		return nil, notValid(append(slices.Clone(b.found), found...))
 	}
 	b.adjusted = append(b.adjusted, found...)
-	if b.Refuses != nil {
-		if wrong := b.Refuses(now, writes); len(wrong) > 0 {
-			return nil, notValid(append(slices.Clone(b.found), wrong...))
-		}
-	}
 	if b.prune != nil {
 		writes = append(writes, b.pruned(now)...)
 	}

@@ -107,6 +107,7 @@ var (
 	ofType      = parameter{name: "type", about: "Services of one type", schema: oneOf(serviceTypes...)}
 	fromCaller  = parameter{name: "from", about: "One dataplane that calls, by its name", schema: text(1024)}
 	toCalled    = parameter{name: "to", about: "One service that is called, as kuma.io/service names it", schema: text(1024)}
+	withCounts  = parameter{name: "counts", about: "Whether Envoys are asked what shadows of permissions would have refused, at most 50 of them", schema: schema{"type": "boolean", "default": false}}
 	toService   = parameter{name: "to", about: "One destination: its id, its name, or name:port", schema: text(1024)}
 	aboutObject = parameter{name: "about", about: "Only where one policy or route has a say: KIND/NAME", schema: text(1024),
 		reads: func(s *server, text string) error { _, err := s.attachedAs(text); return err }}

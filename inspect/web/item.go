@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/resolve"
 )
 
 // written is an object as its writer gave it, without what readers are told
@@ -52,6 +53,9 @@ func (s *server) shown(ctx context.Context, o *api.Object) (*api.Object, error) 
 		computed.State = "Unavailable"
 		if model.Available(o.Ref) {
 			computed.State = "Available"
+		}
+		if q := model.Reader(nil); q.Identities(o.Mesh) {
+			computed.Identities = identitiesOf(q, o.Ref, computed.Identities)
 		}
 		c.Spec = &computed
 	}
@@ -121,4 +125,18 @@ func withConditions(text []byte, conditions any) ([]byte, error) {
 		return nil, err
 	}
 	return slices.Concat(text[:len(text)-1], []byte(`,"status":`), whole, []byte("}")), nil
+}
+
+// identitiesOf are the identities of a MeshService as readers see them: those of its dataplanes, and
+// what its document says of SPIFFE IDs where it has none (spec/identity.md 3.1). Tags stay as written.
+func identitiesOf(q *resolve.Reader, ref api.Ref, written []api.ServiceIdentity) []api.ServiceIdentity {
+	names, ok := q.IdentitiesOf(ref)
+	if !ok {
+		return written
+	}
+	out := slices.DeleteFunc(slices.Clone(written), func(i api.ServiceIdentity) bool { return i.Type == "SpiffeID" })
+	for _, n := range names {
+		out = append(out, api.ServiceIdentity{Type: "SpiffeID", Value: n})
+	}
+	return out
 }

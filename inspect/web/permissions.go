@@ -1,22 +1,72 @@
 package web
 
 import (
+	"bytes"
+	"context"
 	"net/http"
+	"sync"
+	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/sidecar/attach"
 )
 
-// permissions answers who may call what: of one dataplane by from, at one service by to.
+// permissions answers who may call what: of one dataplane by from, at one service by to; with what
+// shadows would have refused where counts asks for that.
 func (s *server) permissions(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.reader(r.Context())
 	if err != nil {
 		return err
 	}
 	query := r.URL.Query()
-	out, err := inspect.PermissionsOf(q, r.PathValue("mesh"), query.Get("from"), query.Get("to"))
+	counts, err := flag(query, "counts")
+	if err != nil {
+		return err
+	}
+	mesh, to := r.PathValue("mesh"), query.Get("to")
+	out, err := inspect.PermissionsOf(q, mesh, query.Get("from"), to)
 	if err != nil {
 		return unknown(err)
 	}
+	if counts {
+		asked, left := inspect.CountedIn(q, mesh, to)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * attach.AnswerWithin)) // a server without deadlines needs none
+		out.Counts = inspect.CountShadows(q, mesh, to, s.statsOf(r.Context(), asked))
+		out.Counts.Left = left
+	}
 	answer(w, http.StatusOK, out)
 	return nil
+}
+
+// How many Envoys are asked at once for one answer, and how long it waits for them.
+const (
+	askedAtOnce = 8
+	statsWithin = 5 * time.Second
+)
+
+// statsOf asks Envoys for the statistics that are not 0; nil is of one that does not answer.
+func (s *server) statsOf(ctx context.Context, refs []api.Ref) map[api.Ref][]byte {
+	ctx, cancel := context.WithTimeout(ctx, statsWithin)
+	defer cancel()
+	var mu sync.Mutex
+	out := map[api.Ref][]byte{}
+	var asking errgroup.Group
+	asking.SetLimit(askedAtOnce)
+	for _, ref := range refs {
+		asking.Go(func() error {
+			var text bytes.Buffer
+			told := s.Envoys != nil && s.Envoys.Ask(ctx, ref, attach.StatsJSON, &text) == nil
+			mu.Lock()
+			defer mu.Unlock()
+			if out[ref] = nil; told {
+				out[ref] = text.Bytes()
+			}
+			return nil
+		})
+	}
+	_ = asking.Wait() // none fails
+	return out
 }

@@ -23,7 +23,7 @@ func (s *server) questionRoutes() []endpoint {
 		{"GET " + object + "/_resources/dataplanes", s.selected, "The dataplanes that a policy or route selects", lists[*kuma.Meta](inNamespace)},
 		{"GET " + object + "/dataplanes", s.attached, "The same, in the older form", lists[kuma.AttachedDataplane](inNamespace)},
 		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies, routes and documents about identities, and how far sidecars follow", says[inspect.Overview](statusSize, pageOffset, partOfName)},
-		{"GET /meshes/{mesh}/_permissions", s.permissions, "Who may call what, and which document says so", says[inspect.Permissions](fromCaller, toCalled)},
+		{"GET /meshes/{mesh}/_permissions", s.permissions, "Who may call what, and which document says so", says[inspect.Permissions](fromCaller, toCalled, withCounts)},
 		{"GET /meshes/{mesh}/_mtls", s.mtls, "How far a mesh is with mutual TLS: roots, certificates, modes, and who calls in plain text", says[inspect.MTLS](statusSize, pageOffset, partOfName)},
 		{"GET /_problems", s.problems, "Everything that is wrong, by who has to act", says[problemList]()},
 	}

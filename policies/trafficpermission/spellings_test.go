@@ -74,7 +74,7 @@ func TestCountedByName(t *testing.T) {
 	got := in.envoy.Stats("http.mtls.rbac.")
 	for stat, want := range map[string]int{
 		"allow." + name + "allow0.allowed": 2, "allow." + name + "allowWithShadowDeny0.allowed": 1, "allow.denied": 1,
-		"deny." + name + "deny0.denied": 1, "deny.denied": 1, "weft_." + name + "allowWithShadowDeny0.shadow_denied": 1, "weft_.shadow_denied": 1,
+		"deny." + name + "deny0.denied": 1, "deny.denied": 1, "weft_." + name + "allowWithShadowDeny0.shadow_denied": 1, "weft_.shadow_denied": 1, "weft_.shadow_allowed": 2,
 	} {
 		if got["http.mtls.rbac."+stat] != want {
 			t.Errorf("%s is %d, want %d; there is %v", stat, got["http.mtls.rbac."+stat], want, got)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -50,6 +51,8 @@ type request struct {
 	AgentSocket       string  `json:"agentSocket,omitempty"` // where the agent serves the certificate of the workload
 	AdminPort         uint32  `json:"adminPort"`
 	Version           version `json:"version"`
+	// Clock is the time here: one that is far off keeps certificates from being believed.
+	Clock time.Time `json:"clock"`
 }
 
 type version struct {
@@ -62,7 +65,7 @@ func (s *source) fetch(ctx context.Context) ([]byte, error) {
 	body := request{
 		Mesh: s.config.Mesh, Name: s.config.Name, ProxyType: "dataplane",
 		DataplaneResource: string(s.config.Dataplane), AdminPort: s.config.AdminPort,
-		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(), AgentSocket: s.socket,
+		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(), AgentSocket: s.socket, Clock: time.Now(),
 	}
 	if s.unresolved(ctx) {
 		body.XDSAddress = s.config.XDSFallback

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -103,3 +104,7 @@ func (nobody) Nacked(Peer, Nack)                    {}
 func (nobody) Synced(Peer, uint64)                  {}
 func (nobody) Disconnected(Peer, error)             {}
 func (nobody) Stirred(api.Ref)                      {}
+
+// IsGRPC reports whether what a client says of itself is what gRPC's own clients say, which have no
+// sidecar: "gRPC Go", "grpc-java".
+func IsGRPC(client string) bool { return strings.HasPrefix(strings.ToLower(client), "grpc") }

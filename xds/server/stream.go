@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
@@ -66,7 +65,7 @@ var _ cache.Cache = (*stream)(nil)
 func newStream(s *Server, p Peer, end context.CancelCauseFunc) *stream {
 	st := &stream{server: s, peer: p, since: time.Now(), end: end}
 	st.node = &corev3.Node{Id: p.Dataplane.Mesh + "." + p.Dataplane.Name} // without the kilobytes that an Envoy says of itself
-	st.grpc = strings.HasPrefix(strings.ToLower(p.Client), "grpc")        // "gRPC Go", "grpc-java"
+	st.grpc = IsGRPC(p.Client)
 	for k := range st.flows {
 		st.flows[k].kind = kind(k)
 	}

@@ -1,0 +1,45 @@
+package control
+
+import (
+	"time"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// refused is told why a sidecar is given no certificate; the zero value where it is given one.
+func (x *insights) refused(dp api.Ref, why api.IdentityRefusal) {
+	x.mu.Lock()
+	i := x.of[called(dp)]
+	if i == nil {
+		i = &insight{}
+		x.of[called(dp)] = i
+	}
+	same := i.refused == why
+	i.refused = why
+	x.mu.Unlock()
+	if !same {
+		x.stir(dp)
+	}
+}
+
+// skewed is told by how much the clock of a sidecar is ahead.
+func (x *insights) skewed(dp api.Ref, by time.Duration) {
+	if x == nil {
+		return
+	}
+	if by = by.Round(time.Second); by.Abs() <= api.MostSkew {
+		by = 0
+	}
+	x.mu.Lock()
+	i := x.of[called(dp)]
+	if i == nil {
+		i = &insight{}
+		x.of[called(dp)] = i
+	}
+	same := i.skew == by
+	i.skew = by
+	x.mu.Unlock()
+	if !same {
+		x.stir(dp)
+	}
+}

@@ -1,0 +1,100 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// codeStrictDestination is that of notes on both ends of calls that are refused: who calls has no
+// identity, and who is called takes mutual TLS alone (spec/identity.md 3.3).
+const codeStrictDestination = "StrictDestination"
+
+// strangers are the calls of a mesh that are refused because who calls has no identity.
+type strangers struct {
+	calls   map[string][]string // ids of destinations, by objectKey of the caller
+	callers map[string][]string // names of dataplanes, by objectKey of who is called
+}
+
+type strangersKey string
+
+// mostStrangers is how many of them one note names.
+const mostStrangers = 5
+
+// strangersIn are those of a mesh, found out once for each model that is asked.
+func (q *Reader) strangersIn(x mesh, name string) *strangers {
+	return Known(q, strangersKey(name), func() *strangers {
+		out := &strangers{map[string][]string{}, map[string][]string{}}
+		strict := map[string][]string{} // who takes mutual TLS alone, by the id of a destination
+		for o := range q.snapshot.Of(api.KindDataplane, name) {
+			key := objectKey(o.Ref)
+			if id, _ := x.identities.Get(x.at, key); id != nil && id.Problem == "" && !x.insightOf(o.Ref).Proxyless {
+				continue
+			}
+			list, _ := x.calls.Get(x.at, key)
+			if list == nil {
+				continue
+			}
+			for _, c := range list.list {
+				if c.dest == nil {
+					continue
+				}
+				planes, known := strict[c.dest.ID]
+				if !known {
+					planes = x.strictBehind(c.dest)
+					strict[c.dest.ID] = planes
+				}
+				if len(planes) > 0 {
+					out.calls[key] = append(out.calls[key], c.dest.ID)
+				}
+				for _, p := range planes {
+					if !slices.Contains(out.callers[p], o.FullName()) {
+						out.callers[p] = append(out.callers[p], o.FullName())
+					}
+				}
+			}
+		}
+		return out
+	})
+}
+
+// strictBehind are those who answer for a destination and take mutual TLS alone, by objectKey.
+func (m mesh) strictBehind(d *dest) (out []string) {
+	for _, e := range m.membersOf(d).list {
+		key := objectKey(e.Dataplane)
+		if p, _ := m.dataplanes.Get(m.at, key); p != nil && !slices.Contains(out, key) && !m.tlsOf(p, e.Address, e.Port).TakesPlain() {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// strangerNotes are on both ends of such calls.
+func (q *Reader) strangerNotes(x mesh, p *dataplane) (notes []api.Note) {
+	if !x.isGuarded() {
+		return nil
+	}
+	found, key := q.strangersIn(x, p.object.Mesh), objectKey(p.object.Ref)
+	if ids := found.calls[key]; len(ids) > 0 {
+		why, mend := "it has no identity", "let a MeshIdentity select it"
+		if x.insightOf(p.object.Ref).Proxyless {
+			why, mend = "its gRPC client has no sidecar and calls in plain text", "give it a sidecar"
+		}
+		notes = append(notes, note(p.origin(), api.Error, codeStrictDestination, "", "%s, and its calls of %s are refused, which take mutual TLS alone; %s, or let a MeshTLS of mode Permissive be about who it calls", why, someNames(ids), mend))
+	}
+	if names := found.callers[key]; len(names) > 0 {
+		notes = append(notes, note(p.origin(), api.Error, codeStrictDestination, "", "it takes mutual TLS alone, and refuses callers that have no identity, or no sidecar: %s; let a MeshIdentity select them, give them sidecars, or let a MeshTLS of mode Permissive be about it", someNames(names)))
+	}
+	return notes
+}
+
+// someNames are the first of many, and how many more there are.
+func someNames(all []string) string {
+	text := strings.Join(all[:min(len(all), mostStrangers)], ", ")
+	if more := len(all) - mostStrangers; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
