@@ -56,10 +56,10 @@ func (x *Renderer) inboundChains(r *resolve.Resolved, i *resolve.Inbound, c chai
 
 // ownTLS is the chain of callers that speak TLS with the workload itself: their bytes go on.
 func ownTLS(c chain, in *common) chain {
-	c.place.Chain, c.place.Protocol, c.stat = Own, api.TCP, c.stat+".own"
 	if c.routes != "" {
-		c.split, c.routes = split{shares: []share{{cluster: c.routes, weight: 1}}}, ""
+		c.split, c.routes = split{shares: []share{{cluster: c.stat, weight: 1}}}, ""
 	}
+	c.place.Chain, c.place.Protocol, c.stat = Own, api.TCP, c.stat+".own"
 	in.more = c.split.clusters()
 	return c
 }

@@ -47,7 +47,10 @@ func (x *Renderer) renderInbound(r *resolve.Resolved, i *resolve.Inbound, redire
 	c := chain{place: Place{Protocol: i.Protocol, Inbound: true, Domains: place.Domains, Paths: place.Paths}, stat: name, ps: i.Policies}
 	if place.Protocol.HTTPLike() {
 		c.routes = name
-		own.routes, own.notes = inboundRoutes(name, place, i)
+		if i.TLS != nil {
+			c.routes += guardedRoutes
+		}
+		own.routes, own.notes = inboundRoutes(c.routes, name, place, i)
 	} else {
 		c.split = split{shares: []share{{cluster: name, weight: 1}}}
 	}
@@ -65,9 +68,15 @@ func (x *Renderer) renderInbound(r *resolve.Resolved, i *resolve.Inbound, redire
 	return own
 }
 
-// inboundRoutes has one route to the workload for each of those callers who are told apart, and
-// one for all others.
-func inboundRoutes(name string, place Place, i *resolve.Inbound) (*Resource, []api.Note) {
+// guardedRoutes ends the name of the routes of an inbound that takes mutual TLS. Connections
+// outlive the listener by which they came, and follow its routes: were those of the listener
+// after it the same ones, callers in the middle of a connection would be refused as soon as
+// mutual TLS is taken back, for filters without a word of who may come in are closed.
+const guardedRoutes = ":mtls"
+
+// inboundRoutes is, under a name of its own, one route to the workload for each of those callers
+// who are told apart, and one for all others.
+func inboundRoutes(named, name string, place Place, i *resolve.Inbound) (*Resource, []api.Note) {
 	b := tableBuilder{place: place}
 	for n := range i.Rules {
 		b.inboundRule(name, i, &i.Rules[n])
@@ -77,12 +86,12 @@ func inboundRoutes(name string, place Place, i *resolve.Inbound) (*Resource, []a
 	b.share(host)
 	b.guard(&host.TypedPerFilterConfig, i.Policies)
 	config := &routev3.RouteConfiguration{
-		Name:                   name,
+		Name:                   named,
 		ValidateClusters:       wrapperspb.Bool(false),
 		RequestHeadersToRemove: []string{route.TagsHeader},
 		VirtualHosts:           []*routev3.VirtualHost{host},
 	}
-	r := newResource(name, config)
+	r := newResource(named, config)
 	slices.Sort(b.clusters)
 	r.Clusters = slices.Compact(b.clusters)
 	return r, b.notes

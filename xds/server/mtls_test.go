@@ -153,3 +153,24 @@ func TestNoPlaintextToStrict(t *testing.T) {
 		})
 	}
 }
+
+// TestConnectionsOutliveMutualTLS: a connection by mutual TLS goes on as it was when that is taken
+// back, until its sidecar has drained it: whoever was let in by it still is.
+func TestConnectionsOutliveMutualTLS(t *testing.T) {
+	t.Parallel()
+	r := startRuled(t, everybodyIn)
+	r.expect("with mutual TLS", "ops GET /", 200, nil)
+	r.put(mtlsMesh(t, ""))
+	r.synced("server")
+	r.server.Until("takes plain text", func() bool {
+		resp, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/", r.in))
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+	if got := r.ask("ops GET /"); got != 200 {
+		t.Errorf("on a connection of before: %d", got)
+	}
+}

@@ -27,9 +27,10 @@ import (
 // ruled is a strict inbound of a sidecar that callers ask who have proved who they are.
 type ruled struct {
 	*plane
-	by    *proving
-	in    uint32
-	known map[string]*http.Client
+	by     *proving
+	in     uint32
+	known  map[string]*http.Client
+	server *envoytest.Envoy
 }
 
 func startRuled(t *testing.T, documents ...string) *ruled {
@@ -56,7 +57,7 @@ func startRuledBy(t *testing.T, kinds []*policies.Kind, documents ...string) *ru
 	r.snapshot = api.NewSnapshot(1, objects...)
 	r.model, _ = resolve.Compile(r.snapshot, world.Dialects(), kinds)
 	r.Publish(r.model, everybody)
-	r.envoy("server", server.Delta)
+	r.server = r.envoy("server", server.Delta)
 	r.synced("server")
 	return r
 }
