@@ -61,7 +61,7 @@ func (x *Backend) forms(sent *Forwarded, answer uint32) []*Forwarded {
 		switch {
 		case !in.reads():
 			if in.judge(nil); in.denied() {
-				in.keepOut()
+				in.keepOut(true)
 				continue
 			}
 			add(sent.over(x.http2))
@@ -73,7 +73,7 @@ func (x *Backend) forms(sent *Forwarded, answer uint32) []*Forwarded {
 			in.ends(*in.unread)
 		case in.stops(read):
 		default:
-			add(read.over(in.Protocol == api.HTTP2 || in.Protocol == api.GRPC))
+			add(in.spelled(read).over(in.Protocol == api.HTTP2 || in.Protocol == api.GRPC))
 		}
 	}
 	return out
@@ -82,12 +82,11 @@ func (x *Backend) forms(sent *Forwarded, answer uint32) []*Forwarded {
 // stops reports whether the sidecar of in answers read because of who asks.
 func (in *Inbound) stops(read *Forwarded) bool {
 	if status := in.judge(read); status != 0 {
-		in.unread = &Answer{Status: status}
-		in.ends(*in.unread)
+		in.responds(status)
 		return true
 	}
 	if in.denied() {
-		in.keepOut()
+		in.keepOut(true)
 		return true
 	}
 	return false

@@ -147,6 +147,13 @@ func (in *Inbound) through(a Answer) (seen Answer, own bool) {
 	return a.cutBy(bounds), false
 }
 
+// responds notes that the sidecar itself answers every request with a status, those of gRPC in
+// their way.
+func (in *Inbound) responds(status uint32) {
+	a := in.answer(status, 0)
+	in.unread, in.Outcome, in.Status = &a, Respond, status
+}
+
 // ends notes that a by the sidecar itself ends the request.
 func (in *Inbound) ends(a Answer) {
 	in.Outcome, in.Status = Respond, a.Status

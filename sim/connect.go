@@ -74,7 +74,7 @@ func (t trace) connect(l *lookup, f *Forwarded) Branch {
 		for k := range b.Backends[n].Inbounds {
 			in := &b.Backends[n].Inbounds[k]
 			if in.carried(f); in.denied() {
-				in.keepOut()
+				in.keepOut(false)
 			}
 		}
 	}

@@ -179,6 +179,9 @@ func (in *Inbound) judge(read *Forwarded) (status uint32) {
 // Judged is what the sidecar of an inbound of a mesh with identities decides about what comes to it,
 // by whatever way; status is that of an answer without a decision, 0 for none.
 func Judged(in *resolve.Inbound, v *Visit) (p *Permission, status uint32) {
+	if len(v.Names) == 0 && !in.TLS.TakesPlain() {
+		return &Permission{Decision: Deny, Reason: "the inbound takes mutual TLS alone, and the caller speaks plaintext"}, 0
+	}
 	by := JudgeOf(in)
 	var rule *resolve.InboundRule
 	if v.Request != nil {
@@ -194,8 +197,6 @@ func Judged(in *resolve.Inbound, v *Visit) (p *Permission, status uint32) {
 		}
 	}
 	switch {
-	case len(v.Names) == 0 && !in.TLS.TakesPlain():
-		p = &Permission{Decision: Deny, Reason: "the inbound takes mutual TLS alone, and the caller speaks plaintext"}
 	case by != nil:
 		p = by.Judge(v)
 	case len(v.Names) == 0:
@@ -254,12 +255,13 @@ func judgeAmong(list resolve.Policies) Judge {
 func (in *Inbound) denied() bool { return in.Permission != nil && in.Permission.Decision == Deny }
 
 // keepOut is what the sidecar does to a caller that is kept out: a request it answers, and
-// the connection of who has no TLS in common with it, or carries no requests, it closes.
-func (in *Inbound) keepOut() {
+// the connection of who has no TLS in common with it, or carries no requests, it closes. Where
+// the sidecar of the caller reads requests, the caller is answered by that.
+func (in *Inbound) keepOut(requests bool) {
 	if len(in.names) == 0 && !in.inbound.TLS.TakesPlain() || !in.reads() {
 		in.Outcome, in.Status = Refused, 0
 		in.unread = &Answer{Reset: true}
-		if in.reads() {
+		if requests {
 			in.Status = http.StatusServiceUnavailable
 		}
 		return
@@ -280,7 +282,25 @@ func escapedSlash(path string) bool {
 	return strings.Contains(lower, "%2f") || strings.Contains(lower, "%5c")
 }
 
+// spelled is a request as an inbound hands it on that takes several slashes for one.
+func (in *Inbound) spelled(f *Forwarded) *Forwarded {
+	if in.inbound.TLS == nil || !spelledOnce(in.inbound) {
+		return f
+	}
+	path, query, asks := strings.Cut(f.Path, "?")
+	out := f.clone()
+	if out.Path = mergedSlashes(path); asks {
+		out.Path += "?" + query
+	}
+	return out
+}
+
+// mergedSlashes is a path with one slash for several, as Envoy merges them: of nothing but slashes
+// two are left.
 func mergedSlashes(path string) string {
+	if len(path) > 1 && strings.Trim(path, "/") == "" {
+		return "//"
+	}
 	var b strings.Builder
 	for i := range len(path) {
 		if i == 0 || path[i] != '/' || path[i-1] != '/' {

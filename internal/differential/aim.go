@@ -6,7 +6,7 @@ import (
 )
 
 // policyKinds are those of drawn policies.
-var policyKinds = []string{"MeshRetry", "MeshTimeout", "MeshRateLimit"}
+var policyKinds = []string{"MeshRetry", "MeshTimeout", "MeshRateLimit", "MeshTrafficPermission"}
 
 // aimed lets most policies that target a route target one of docs, in whichever language it
 // is written, and some of them one rule of it.

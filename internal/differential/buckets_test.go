@@ -122,7 +122,7 @@ func TestBucketsRunDry(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := f.ask(i, p, "dry-"+strconv.FormatUint(asked.Add(1), 10))
+			o, err := f.ask(f.worlds[i], p, "dry-"+strconv.FormatUint(asked.Add(1), 10))
 			if err != nil {
 				t.Fatal(err)
 			}

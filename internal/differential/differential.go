@@ -31,7 +31,8 @@ type Source struct {
 	Routes    []m `json:"routes,omitempty"` // each a tables.Route
 }
 
-// World is a source, and what applies to its dataplane client.
+// World is a source, and what applies to one of its dataplanes that ask, client where nothing
+// else is said.
 type World struct {
 	Source
 	*resolve.Model
@@ -40,15 +41,30 @@ type World struct {
 
 // Dataplane finds one.
 func (w *World) Dataplane(ref api.Ref) (*resolve.Resolved, bool) {
-	if ref == client {
+	if ref == w.Resolved.Ref {
 		return w.Resolved, true
 	}
 	return w.Model.Dataplane(ref)
 }
 
+// as is the world for another dataplane that asks; of no name for client.
+func (w *World) as(name string) (*World, error) {
+	if name == "" {
+		return w, nil
+	}
+	r, ok := w.Model.Dataplane(dataplane(name))
+	if !ok || len(r.Outbounds) == 0 {
+		return nil, fmt.Errorf("the world has no dataplane %s that calls anybody", name)
+	}
+	out := *w
+	out.Resolved = r
+	return &out, nil
+}
+
 // Pair is a request in a world; its answers are what the workloads do to it.
 type Pair struct {
 	Source
+	From    string      `json:"from,omitempty"` // the dataplane that asks; none is client
 	Request sim.Request `json:"request"`
 	Chunked bool        `json:"chunked,omitempty"` // sent without a length in front
 }
@@ -92,14 +108,18 @@ func must[T any](v T, err error) T {
 // compile reads a source as apply reads documents. The error names the first that is
 // not valid.
 func compile(from Source) (*World, error) {
-	var objects []*api.Object
+	objects := trusts(from.Documents)
 	for _, doc := range from.Documents {
+		if kindOf(doc) == api.KindDataplaneInsight {
+			objects = append(objects, insight(doc))
+			continue
+		}
 		text, err := json.Marshal(doc)
 		if err != nil {
 			return nil, err
 		}
 		list, err := decode.Objects(world.Catalog(), "world.json", text)
-		if err != nil {
+		if api.Refuses(err) {
 			return nil, fmt.Errorf("%s: %w", text, err)
 		}
 		objects = append(objects, list...)
@@ -143,6 +163,10 @@ func (w *World) calls(host string) bool {
 func (w *World) address(p Pair) string {
 	o := w.Resolved.Outbounds[0]
 	toWeb := strings.HasPrefix(p.Request.URL, "http://web:")
+	if i := slices.IndexFunc(w.Resolved.Outbounds, func(o *resolve.Outbound) bool { return o.Destination.Name == bytesName }); i >= 0 && toBytes(p) {
+		o = w.Resolved.Outbounds[i]
+		return fmt.Sprintf("%s:%d", o.Address, o.Port)
+	}
 	if i := slices.IndexFunc(w.Resolved.Outbounds, func(o *resolve.Outbound) bool { return o.ToHost() != toWeb }); i >= 0 {
 		o = w.Resolved.Outbounds[i]
 	}

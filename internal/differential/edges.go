@@ -2,7 +2,7 @@ package differential
 
 // byEdges is a theme: HTTPProxies and RouteGroups on an edge dataplane, to which clients
 // come from outside the mesh.
-var byEdges = theme{func(d draw) Source { return Source{Documents: d.aimed(d.edgeDocuments())} }, draw.edgePair}
+var byEdges = theme{func(d draw) Source { return Source{Documents: d.aimed(d.edgeDocuments())} }, draw.edgePair, requestsPerWorld}
 
 // edgeDocuments are an edge dataplane in the place of the client, those who answer, what is
 // served there, and policies.

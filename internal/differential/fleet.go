@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
@@ -38,7 +37,7 @@ func newFleet(t testing.TB, r *room, worlds []Source) *fleet {
 		t.Fatalf("%d worlds, at most %d have room", len(worlds), maxWorlds)
 	}
 	f := &fleet{room: r}
-	renderer := xds.NewRenderer(world.Kinds())
+	renderer := settings.Renderer()
 	states := map[string]map[string]*xds.State{callers: {}, called: {}}
 	for i, source := range worlds {
 		w, err := compile(r.place(source, i+1))
@@ -50,8 +49,10 @@ func newFleet(t testing.TB, r *room, worlds []Source) *fleet {
 			name := called
 			if r.Ref == client {
 				name, r = callers, w.Resolved
+			} else if len(r.Outbounds) > 0 {
+				name = callers
 			}
-			states[name][place(i, r.Ref.Name)] = renderer.Render(r)
+			states[name][place(i, r.Ref.Name)] = proving(t, r, renderer.Render(r))
 		}
 	}
 	f.plane = newPlane(t, joined{callers: envoytest.Join(t, states[callers], true), called: envoytest.Join(t, states[called], false)})
@@ -84,10 +85,10 @@ type Observed struct {
 	id       string
 }
 
-// ask sends p into the n-th world.
-func (f *fleet) ask(n int, p Pair, id string) (*Observed, error) {
+// ask sends p into a world.
+func (f *fleet) ask(w *World, p Pair, id string) (*Observed, error) {
 	q := wire(p, id)
-	reply, err := envoytest.Send(f.worlds[n].address(p), q)
+	reply, err := envoytest.Send(w.address(p), q)
 	if err != nil {
 		return nil, err
 	}
@@ -176,12 +177,13 @@ func crowded(f *sim.Forwarded) bool {
 }
 
 // copies compares how many copies the mirrors got once they had the time to
-// arrive: exactly as many as are certain, and no more than are possible.
+// arrive: exactly as many as are certain, and no more than are possible. Where callers prove who
+// they are a mirror may not let them in, of which verdicts say nothing.
 func (f *fleet) copies(n int, v *sim.Verdict, id string) string {
 	certain, possible := 0, 0
 	for _, x := range v.Branches[0].Mirrors {
 		possible++
-		if x.Share == 1 && f.worlds[n].servicePort(x.Name+"-1") != deadPort && !crowded(v.Branches[0].Forwarded) {
+		if x.Share == 1 && !f.worlds[n].proves() && f.worlds[n].servicePort(x.Name+"-1") != deadPort && !crowded(v.Branches[0].Forwarded) {
 			certain++
 		}
 	}

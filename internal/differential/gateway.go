@@ -8,7 +8,7 @@ import (
 
 // byGateway is a theme: worlds as byDocuments has them, whose routes are those of the
 // Gateway API, now and then beside those of Kuma.
-var byGateway = theme{func(d draw) Source { return Source{Documents: d.aimed(d.gatewayDocuments())} }, draw.gatewayPair}
+var byGateway = theme{func(d draw) Source { return Source{Documents: d.aimed(d.gatewayDocuments())} }, draw.gatewayPair, requestsPerWorld}
 
 func (d draw) gatewayDocuments() []m {
 	kind := one(d, "HTTPRoute", "HTTPRoute", "GRPCRoute")

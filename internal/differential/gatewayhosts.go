@@ -9,7 +9,7 @@ import (
 
 // byListeners is a theme: routes at the listeners of a Gateway, with hostnames that cover
 // each other, and requests to their hosts.
-var byListeners = theme{func(d draw) Source { return Source{Documents: d.aimed(d.listenerDocuments())} }, draw.listenerPair}
+var byListeners = theme{func(d draw) Source { return Source{Documents: d.aimed(d.listenerDocuments())} }, draw.listenerPair, requestsPerWorld}
 
 // listenerHosts are hostnames of listeners and routes.
 var listenerHosts = []string{"*.example.org", "*.org", "a.example.org", "b.example.org", "x.a.example.org", "*.a.example.org"}

@@ -27,11 +27,14 @@ type Grid struct {
 	// unknown is how often a verdict said that it does not know something, by the
 	// beginning of what it said, and how often reality was not as the rest of it says.
 	unknown map[string]*[2]int
+	// decided is how often callers who proved who they are, or were judged without, were let in
+	// and were kept out.
+	decided map[string]int
 }
 
 // NewGrid is empty.
 func NewGrid() *Grid {
-	return &Grid{pairs: map[[2]string]int{}, seen: [3]map[string]bool{{}, {}, {}}, unknown: map[string]*[2]int{}}
+	return &Grid{pairs: map[[2]string]int{}, seen: [3]map[string]bool{{}, {}, {}}, unknown: map[string]*[2]int{}, decided: map[string]int{}}
 }
 
 // count notes one pair, its verdict, and what it disagreed in.
@@ -48,6 +51,9 @@ func (g *Grid) count(w *World, v *sim.Verdict, said string) {
 		if said != "" {
 			n[1]++
 		}
+	}
+	if p := v.Branches[0].Permission; p != nil {
+		g.decided[p.Decision]++
 	}
 	g.mu.Unlock()
 	taken := w.route(v)

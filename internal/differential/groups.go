@@ -11,7 +11,7 @@ import (
 const groupHost = "g.example"
 
 // byGroups draws RouteGroups, and requests for their hosts.
-var byGroups = theme{func(d draw) Source { return Source{Documents: d.aimed(d.templates(d.groups()))} }, draw.groupPair}
+var byGroups = theme{func(d draw) Source { return Source{Documents: d.aimed(d.templates(d.groups()))} }, draw.groupPair, requestsPerWorld}
 
 // groups are a client of hosts, those who answer, groups and policies.
 func (d draw) groups() []m {

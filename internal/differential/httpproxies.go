@@ -9,7 +9,7 @@ import (
 const proxyHost = "h.example"
 
 // byProxies draws trees of HTTPProxies, and requests for their host.
-var byProxies = theme{func(d draw) Source { return Source{Documents: d.aimed(d.proxies())} }, draw.proxyPair}
+var byProxies = theme{func(d draw) Source { return Source{Documents: d.aimed(d.proxies())} }, draw.proxyPair, requestsPerWorld}
 
 // proxies are a client of the host, those who answer, a root with what it includes, and
 // policies.

@@ -2,7 +2,7 @@ package differential
 
 // byMixtures draws meshes in which all languages stand side by side, some of them about
 // the same service or host, and requests to all of these.
-var byMixtures = theme{func(d draw) Source { return Source{Documents: d.aimed(d.mixture())} }, draw.mixedPair}
+var byMixtures = theme{func(d draw) Source { return Source{Documents: d.aimed(d.mixture())} }, draw.mixedPair, requestsPerWorld}
 
 // mixture are the documents of byGateway, whose client calls hosts too, with HTTPProxies,
 // RouteGroups and a Gateway; the policies are about routes of one of the languages.

@@ -24,7 +24,7 @@ type room struct {
 const maxWorlds = 250
 
 // workloadNames are the dataplanes that have a workload.
-var workloadNames = []string{"client", "web-1", "web-2", "v1-1", "v1-2", "v2-1", "v2-2", "outside"}
+var workloadNames = []string{"client", "web-1", "web-2", "v1-1", "v1-2", "v2-1", "v2-2", "outside", "ops", "lone", "bytes-1", "bytes-2"}
 
 // newRoom finds one that no other test on this machine uses, with those workloads.
 func newRoom(t testing.TB, workloads ...string) *room {
@@ -54,7 +54,7 @@ func (r *room) place(from Source, n int) Source {
 		case "Dataplane":
 			networking, _ := out[i]["networking"].(m)
 			for _, o := range list(networking["outbound"]) {
-				o["address"] = r.at("127.0.0.1", n)
+				o["address"] = networking["address"]
 			}
 			for _, in := range list(networking["inbound"]) {
 				in["serviceAddress"] = "127.0.0.1"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,12 +29,13 @@ const slowest, quick = 5 * time.Second, 500 * time.Millisecond
 type theme struct {
 	source func(draw) Source
 	pair   func(draw, *World) Pair
+	each   int // requests of one world
 }
 
 // The themes: documents as people write them, and tables of routes.
 var (
-	byDocuments = theme{func(d draw) Source { return Source{Documents: d.aimed(d.documents())} }, draw.pair}
-	byTables    = theme{func(d draw) Source { return d.tableSource(d.chance(3)) }, draw.tablePair}
+	byDocuments = theme{func(d draw) Source { return Source{Documents: d.aimed(d.documents())} }, draw.pair, requestsPerWorld}
+	byTables    = theme{func(d draw) Source { return d.tableSource(d.chance(3)) }, draw.tablePair, requestsPerWorld}
 )
 
 // drawPairs makes worlds and requests; equal seeds give equal ones.
@@ -46,7 +48,7 @@ func drawPairs(t testing.TB, about theme, seed uint64, from, n int) (worlds []So
 			t.Fatalf("seed %d, world %d: %v", seed, from+i, err)
 		}
 		worlds = append(worlds, w.Source)
-		for range requestsPerWorld {
+		for range about.each {
 			pairs = append(pairs, about.pair(d, w))
 		}
 	}
@@ -112,31 +114,57 @@ func (o *Observed) late(began time.Time) bool {
 // once asks once; late reports whether a bound of time may have
 // had a part in it.
 func (f *fleet) once(n int, p Pair, g *Grid) (said string, late bool) {
-	w := f.worlds[n]
+	w, err := f.worlds[n].as(p.From)
+	if err != nil {
+		return "world: " + err.Error(), false
+	}
+	if toBytes(p) {
+		return f.connected(w, p)
+	}
 	began := time.Now()
 	id := fmt.Sprintf("%08d", asked.Add(1)) // of one length, for bounds on headers count it
-	o, err := f.ask(n, p, id)
+	o, err := f.ask(w, p, id)
 	if err != nil {
 		return "ask: " + err.Error(), false
 	}
 	p = p.sent(id)
 	late = o.late(began)
-	v, err := sim.Run(w, client, p.Request)
+	v, err := sim.Run(w, w.Resolved.Ref, p.Request)
 	if err != nil {
 		if o.Status == 0 || o.Status == http.StatusBadRequest {
 			return "", false
 		}
 		return fmt.Sprintf("sim: %v; Envoy: %s", err, o.text()), false
 	}
-	said = disagreement(w, p, &v, o)
-	if said == "" && len(o.Attempts) > 0 {
-		said = f.copies(n, &v, o.id)
-	}
+	said = f.differs(n, w, p, &v, o)
 	g.count(w, &v, said)
 	if announced(&v) {
 		return "", false
 	}
 	return said, late
+}
+
+// differs says where a verdict and reality differ. Where those who are called let in different
+// callers, one of its branches has to explain what happened.
+func (f *fleet) differs(n int, w *World, p Pair, v *sim.Verdict, o *Observed) string {
+	if len(v.Branches) > 1 && v.Branches[0].Permission == nil && v.Branches[1].Permission == nil {
+		return fmt.Sprintf("sim has %d branches for a world without chance", len(v.Branches))
+	}
+	o = o.asRefused(v)
+	var reasons []string
+	for i := range v.Branches {
+		one := *v
+		one.Branches = v.Branches[i : i+1]
+		said := disagreement(w, p, &one, o)
+		if said == "" && len(o.Attempts) > 0 {
+			said = f.copies(n, &one, o.id)
+		}
+		if said == "" {
+			return ""
+		}
+		reasons = append(reasons, said)
+	}
+	return strings.Join(reasons, "\n")
 }
 
 // notOfEnvoy is what verdicts do not know that other requests and workloads decide.
@@ -179,19 +207,20 @@ func Run(t testing.TB, about theme, seed uint64, n int, g *Grid) []Report {
 	t.Helper()
 	r := newRoom(t, workloadNames...)
 	var reports []Report
-	for from := 0; from*requestsPerWorld < n && len(reports) == 0; from += worldsPerFleet {
-		count := min(worldsPerFleet, (n+requestsPerWorld-1)/requestsPerWorld-from)
+	each := about.each
+	for from := 0; from*each < n && len(reports) == 0; from += worldsPerFleet {
+		count := min(worldsPerFleet, (n+each-1)/each-from)
 		worlds, pairs := drawPairs(t, about, seed, from, count)
 		seen := map[int]bool{}
 		for i, s := range compare(t, r, worlds, pairs, g) {
 			if s == "" {
 				continue
 			}
-			t.Logf("seed %d, world %d, request %d: %s\n%s", seed, from+i/requestsPerWorld, i%requestsPerWorld, pairs[i].short(), s)
-			if seen[i/requestsPerWorld] || len(reports) == 3 {
+			t.Logf("seed %d, world %d, request %d: %s\n%s", seed, from+i/each, i%each, pairs[i].short(), s)
+			if seen[i/each] || len(reports) == 3 {
 				continue
 			}
-			seen[i/requestsPerWorld] = true
+			seen[i/each] = true
 			reports = append(reports, reduce(t, r, pairs[i], s))
 		}
 	}

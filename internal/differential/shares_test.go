@@ -81,7 +81,7 @@ func (f *fleet) spread(t *testing.T, q Pair, n int) (got map[string]int, ids []s
 	for i := range 8 {
 		askers.Go(func() {
 			for k := range n / 8 {
-				o, err := f.ask(0, q, fmt.Sprintf("share-%d-%d", i, k))
+				o, err := f.ask(f.worlds[0], q, fmt.Sprintf("share-%d-%d", i, k))
 				if err != nil {
 					t.Error(err)
 					return
@@ -116,7 +116,7 @@ func TestBucketFillsAsSimulated(t *testing.T) {
 	}
 	began, admitted := time.Now(), 0
 	for {
-		o, err := f.ask(0, Pair{Request: sim.Request{Method: http.MethodGet, URL: "http://web:8080/"}}, "fill-"+strconv.FormatUint(asked.Add(1), 10))
+		o, err := f.ask(f.worlds[0], Pair{Request: sim.Request{Method: http.MethodGet, URL: "http://web:8080/"}}, "fill-"+strconv.FormatUint(asked.Add(1), 10))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -94,7 +94,7 @@ func TestRefusedUpgradeTakesNoToken(t *testing.T) {
 		q    sim.Request
 		want int
 	}{{socket, 403}, {socket, 403}, {plain, 200}, {plain, 429}, {socket, 403}} {
-		o, err := f.ask(0, Pair{Request: c.q}, "token-"+string(rune('a'+n)))
+		o, err := f.ask(f.worlds[0], Pair{Request: c.q}, "token-"+string(rune('a'+n)))
 		if err != nil || o.Status != c.want {
 			t.Fatalf("request %d: %v, %s, want %d", n, err, o.text(), c.want)
 		}

@@ -42,6 +42,9 @@ func Join(t testing.TB, states map[string]*xds.State, reveals bool) *xds.State {
 		for _, r := range s.Clusters {
 			c := Open(t, r, &clusterv3.Cluster{})
 			c.Name = prefix + c.Name
+			if len(s.Secrets) > 0 {
+				prefixInside(t, prefix, c)
+			}
 			out.Clusters = append(out.Clusters, prefixed(t, prefix, r, c))
 		}
 		for _, r := range s.Endpoints {

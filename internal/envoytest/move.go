@@ -140,11 +140,11 @@ func within(t testing.TB, m protoreflect.Message, visit func(proto.Message)) {
 	})
 }
 
-// prefixInside prefixes what else a listener names: secrets that come from the control
-// plane, and the authorization service.
-func prefixInside(t testing.TB, prefix string, l proto.Message) {
+// prefixInside prefixes what else a listener or cluster names: secrets that come from the
+// control plane, and the authorization service.
+func prefixInside(t testing.TB, prefix string, of proto.Message) {
 	t.Helper()
-	within(t, l.ProtoReflect(), func(m proto.Message) {
+	within(t, of.ProtoReflect(), func(m proto.Message) {
 		switch m := m.(type) {
 		case *tlsv3.SdsSecretConfig:
 			if m.SdsConfig != nil {
