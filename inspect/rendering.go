@@ -48,8 +48,12 @@ func Notes(m *resolve.Reader) []api.Note {
 		if !m.Visit() {
 			break
 		}
+		attachable := isAttachable(m, o)
+		if attachable && byMesh[o.Mesh] == nil {
+			m.AllNotes(o.Mesh)
+		}
 		all.add(m.NotesOn(o.Ref)...)
-		if isAttachable(m, o) {
+		if attachable {
 			byMesh[o.Mesh] = append(byMesh[o.Mesh], o.Ref)
 		}
 	}

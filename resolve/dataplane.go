@@ -59,6 +59,7 @@ func (m mesh) resolve(p *dataplane, key string, before *Resolved) *Resolved {
 	if before != nil && out.is(before) {
 		return before
 	}
+	out.Noted = &Memo{}
 	return out
 }
 

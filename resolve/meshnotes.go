@@ -9,10 +9,11 @@ import (
 )
 
 // meshNotes is what there is to say on the policies and routes of a mesh. Most of
-// them are as they should be, and are not in it.
+// them are as they should be, and are in neither list nor byObject.
 type meshNotes struct {
 	list     []*objectNotes // in the order of refs
 	byObject map[*api.Object]*objectNotes
+	told     map[string]*toldOf // every one, by objectKey
 }
 
 // objectNotes are the notes on a policy or on a route.
@@ -22,42 +23,6 @@ type objectNotes struct {
 	notes  []api.Note
 	// nowhere are the items of the policy whose target is nowhere.
 	nowhere []*item
-}
-
-// noted is what there is to say on all policies and routes of a mesh, found out
-// once for all questions about one revision.
-func (q *Reader) noted(x mesh, name string) *meshNotes {
-	return q.asked(name).noted.find(q, func() *meshNotes { return q.findNotes(x) })
-}
-
-// asked is what questions found out about a mesh that is there.
-func (q *Reader) asked(mesh string) *asked {
-	state, _ := q.meshes.Get([]byte(mesh))
-	return state.asked
-}
-
-func (q *Reader) findNotes(x mesh) *meshNotes {
-	found := &meshNotes{byObject: map[*api.Object]*objectNotes{}}
-	for _, kind := range q.attachableKinds() {
-		for p := range x.policiesByKind.Values(x.at, kind) {
-			n := &objectNotes{policy: p, notes: policyNotes(x, p)}
-			if len(n.notes) > 0 {
-				n.nowhere = nowhere(x, p)
-				found.add(p.object, n)
-			}
-		}
-		for r := range x.routesByName.Values(x.at, anyOf(kind)) {
-			if n := (&objectNotes{route: r, notes: slices.Concat(r.opinion.Notes, routeNotes(x, r))}); len(n.notes) > 0 {
-				found.add(r.object, n)
-			}
-		}
-	}
-	return found
-}
-
-func (m *meshNotes) add(o *api.Object, n *objectNotes) {
-	m.list = append(m.list, n)
-	m.byObject[o] = n
 }
 
 // nowhere are the items of a policy on which there is an error.

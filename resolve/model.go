@@ -32,6 +32,7 @@ type meshState struct {
 
 // asked is what questions found out about a mesh.
 type asked struct {
+	since  *since // nil where nobody has asked
 	noted  answer[meshNotes]
 	places answer[places]
 }
@@ -98,7 +99,7 @@ func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Ch
 	state, ok := m.meshes.Get([]byte(name))
 	before := state.Graph
 	if !ok {
-		before, common = m.schema.New(), m.common()
+		state.asked, before, common = &asked{}, m.schema.New(), m.common()
 	}
 	list, more := m.tell(before, changes)
 	after, delta := before.Update(slices.Concat(list, common)...)
@@ -106,7 +107,7 @@ func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Ch
 	if own == 0 { // namespaces are in no mesh by themselves
 		m.meshes, _, _ = m.meshes.Delete([]byte(name))
 	} else {
-		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, &asked{}, own})
+		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, state.asked.next(m.collections, before, after, delta), own})
 	}
 	for _, key := range m.resolved.Changed(delta) {
 		r, _ := m.resolved.Get(after, key)

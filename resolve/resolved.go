@@ -32,6 +32,8 @@ type Resolved struct {
 	// Failed is the bug because of which not all that applies is known; empty for
 	// none. What is not here is then not known to be gone.
 	Failed string
+	// Noted is for what a proxy does not get of it as it is written.
+	Noted *Memo
 }
 
 // ClusterUse is a cluster as one dataplane uses it, with what answers behind it.

@@ -9,9 +9,13 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// Notes is what Render has to say of r. It renders nothing but what may not come
-// out as it is written: an inbound at a name, what is outside the mesh.
+// Notes is what Render has to say of r, found out once for all who ask. It renders nothing
+// but what may not come out as it is written: an inbound at a name, what is outside the mesh.
 func (x *Renderer) Notes(r *resolve.Resolved) []api.Note {
+	return r.Noted.Do(func() any { return x.findNotes(r) }).([]api.Note)
+}
+
+func (x *Renderer) findNotes(r *resolve.Resolved) []api.Note {
 	var out noteSet
 	taken := map[string]bool{}
 	free := func(name, address string, port uint32) bool {
