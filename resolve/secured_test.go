@@ -41,21 +41,13 @@ func insightOn(name string, i api.DataplaneInsight) *api.Object {
 func identityDocument(t *rapid.T, c *composition) *api.Object {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
 	yes := func(label string) bool { return rapid.Bool().Draw(t, label) }
-	switch pick("about", "mesh", "identity", "trust", "tls", "insight", "insight") {
+	switch pick("about", "mesh", "trust", "document", "document", "insight", "insight") {
 	case "mesh":
 		return secureMesh(t, pick("mtls", strictMTLS, permissiveMTLS, noMTLS, "null"))
-	case "identity":
-		return worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshIdentity","mesh":"default","name":%q,"spec":{"selector":{"dataplane":{"matchLabels":{%s}}},
-			"spiffeID":{"trustDomain":%q,"path":"/x/{{ label \"team\" }}"},"provider":{"type":"Bundled","bundled":{"insecureAllowSelfSigned":true,"autogenerate":{"enabled":true}}}}}`, pick("identity", "i1", "i2"), pick("labels", "", `"team":"x"`, `"team":"y"`), pick("domain", "td", "default")))
 	case "trust":
 		return &api.Object{Ref: api.Ref{Kind: api.KindMeshTrust, Mesh: "default", Name: pick("trust", "t1", "t2")}, Spec: &api.MeshTrust{TrustDomain: pick("domain", "td", "default")}}
-	case "tls":
-		top, params := pick("top", `{"kind":"Mesh"}`, `{"kind":"Dataplane","labels":{"team":"x"}}`, `{"kind":"Dataplane","sectionName":"main"}`), ""
-		if top == `{"kind":"Mesh"}` {
-			params = pick("parameters", "", `,"tlsVersion":{"max":"TLS13"}`)
-		}
-		return worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshTLS","mesh":"default","name":%q,"spec":{"targetRef":%s,"rules":[{%q:{"mode":%q%s}}]}}`,
-			pick("policy", "p1", "p2"), top, pick("field", "default", "default", "override"), pick("mode", "Strict", "Permissive"), params))
+	case "document":
+		return worlds.Securing(t, c.catalog)
 	}
 	i := api.DataplaneInsight{Identity: yes("identity"), TLS: yes("tls"), Plain: yes("plain")}
 	if yes("old") {

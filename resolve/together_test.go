@@ -16,25 +16,6 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// permissionDocument draws one of namespace, empty for outside Kubernetes.
-func permissionDocument(t *rapid.T, c *composition, namespace string) *api.Object {
-	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
-	top := pick("top", `{"kind":"Mesh"}`, `{"kind":"Mesh"}`, `{"kind":"Dataplane","labels":{"team":"x"}}`, `{"kind":"Dataplane","sectionName":"main"}`, `{"kind":"MeshSubset","tags":{"kuma.io/service":"web"}}`)
-	who := pick("who", `{"spiffeID":{"type":"Exact","value":"spiffe://default/web"}}`, `{"spiffeID":{"type":"Prefix","value":"spiffe://default"}}`, `{"anonymous":true}`, `{"http":{"methods":["GET"]}}`)
-	says := fmt.Sprintf(`"rules":[{%q:{%q:[%s]}}]`, pick("part", "default", "default", "override"), pick("list", "deny", "allow", "allowWithShadowDeny"), who)
-	if on := pick("route", "", "", "r1", "r2"); on != "" && namespace == "" {
-		top = fmt.Sprintf(`{"kind":"MeshHTTPRoute","name":%q%s}`, on, pick("rule", "", `,"sectionName":"0"`))
-	} else if rapid.Bool().Draw(t, "from") {
-		says = fmt.Sprintf(`"from":[{"targetRef":%s,"default":{"action":%q}}]`, pick("from whom", `{"kind":"Mesh"}`, `{"kind":"MeshService","name":"web"}`), pick("action", "Allow", "Deny"))
-	}
-	labels := pick("labels", "", "", `"kuma.io/effect":"shadow"`)
-	if namespace != "" {
-		labels = strings.Trim(fmt.Sprintf(`"k8s.kuma.io/namespace":%q,%s`, namespace, labels), ",")
-	}
-	o := worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshTrafficPermission","mesh":"default","name":%q,"labels":{%s},"spec":{"targetRef":%s,%s}}`, pick("policy", "p1", "p2", "p3")+namespace, labels, top, says))
-	return o
-}
-
 // verdictsOf are what becomes of some requests at the inbounds of a dataplane.
 func verdictsOf(r *resolve.Resolved) string {
 	var b strings.Builder
@@ -68,7 +49,7 @@ func TestUpdateEqualsCompileWithPermissions(t *testing.T) {
 			var changes []api.Change
 			switch rapid.IntRange(0, 4).Draw(t, "about") {
 			case 0, 1:
-				changes = worlds.ChangesOf(t, snapshot, func(t *rapid.T) *api.Object { return permissionDocument(t, c, "") })
+				changes = worlds.ChangesOf(t, snapshot, func(t *rapid.T) *api.Object { return worlds.Permission(t, c.catalog, "") })
 			case 2:
 				changes = worlds.ChangesOf(t, snapshot, func(t *rapid.T) *api.Object { return identityDocument(t, c) })
 			default:
@@ -114,11 +95,11 @@ func TestNamespacesStayApart(t *testing.T) {
 		}
 		changes = append(changes, api.Change{After: secureMesh(t, strictMTLS)})
 		for range rapid.IntRange(0, 4).Draw(t, "policies") {
-			changes = append(changes, api.Change{After: permissionDocument(t, c, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace"))})
+			changes = append(changes, api.Change{After: worlds.Permission(t, c.catalog, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace"))})
 		}
 		s = s.With(1, changes)
 		model, _ := resolve.Compile(s, c.dialects, c.kinds)
-		edit := []api.Change{{After: permissionDocument(t, c, "a")}}
+		edit := []api.Change{{After: worlds.Permission(t, c.catalog, "a")}}
 		next, affected := model.Update(s.With(2, edit), edit)
 		for r := range next.Dataplanes("") {
 			if was, _ := model.Dataplane(r.Ref); strings.HasSuffix(r.Ref.Name, ".b") && (was != r || slices.Contains(affected.Dataplanes, r.Ref)) {

@@ -129,7 +129,7 @@ func TestEveryKindWritesSomething(t *testing.T) {
 	t.Parallel()
 	for _, k := range all.Kinds {
 		switch k.New().(type) {
-		case xds.RouteWriter, xds.ClusterWriter, xds.ManagerWriter, xds.TCPWriter, xds.NetworkFilterWriter, xds.HTTPFilterWriter:
+		case xds.RouteWriter, xds.ClusterWriter, xds.ManagerWriter, xds.TCPWriter, xds.NetworkFilterWriter, xds.HTTPFilterWriter, xds.Guard, resolve.TLSConf:
 		default:
 			t.Errorf("%s implements no writer", k.Name)
 		}

@@ -84,11 +84,13 @@ func Policies(t *rapid.T, catalog *api.Catalog, n int) []*api.Object {
 
 func document(t *rapid.T) m {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
-	switch pick("type", "Dataplane", "Dataplane", "MeshService", "MeshHTTPRoute", "MeshHTTPRoute", "MeshTCPRoute", "MeshRetry", "MeshTimeout", "MeshTimeout", "MeshRateLimit", "Mesh", "MeshExternalService", "MeshMultiZoneService", "cluster", "cluster", "cluster", "cluster") {
+	switch pick("type", "Dataplane", "Dataplane", "MeshService", "MeshHTTPRoute", "MeshHTTPRoute", "MeshTCPRoute", "MeshRetry", "MeshTimeout", "MeshTimeout", "MeshRateLimit", "securing", "permission", "MeshExternalService", "MeshMultiZoneService", "cluster", "cluster", "cluster", "cluster") {
 	case "cluster":
 		return ofCluster(pick)
-	case "Mesh":
-		return m{"type": "Mesh", "name": "default", "meshServices": m{"mode": pick("mode", "Disabled", "Exclusive")}}
+	case "securing":
+		return securing(pick)
+	case "permission":
+		return permission(pick, "")
 	case "Dataplane":
 		return dataplane(t, pick)
 	case "MeshService":
