@@ -59,14 +59,16 @@ func (x *insights) holdOne(ref api.Ref) (api.Change, bool) {
 	return changeOf(i, ref, want)
 }
 
-// holdsOn reports whether a dataplane goes on taking plain text: not when all who are connected
-// have acknowledged that it takes TLS, not for ever, and not where it may take it anyway.
-func (x *insights) holdsOn(m *resolve.Model, ref api.Ref, i *insight, followed func(mesh string) bool) bool {
+// holdsPlain reports whether a dataplane takes plain text at an inbound that is to take none.
+func holdsPlain(m *resolve.Model, ref api.Ref) bool {
 	r, ok := m.Dataplane(ref)
-	if !ok || !slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool { return i.TLS != nil && i.TLS.Held }) {
-		return false
-	}
-	if i.told.TLS && followed(ref.Mesh) {
+	return ok && slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool { return i.TLS != nil && i.TLS.Held })
+}
+
+// holdsOn reports whether a dataplane goes on doing so: not when it is known to all who are
+// connected that it takes TLS, and not for ever.
+func (x *insights) holdsOn(ref api.Ref, i *insight, known bool) bool {
+	if i.told.TLS && known {
 		return false
 	}
 	if wait := x.plane.cfg.HoldPlain; time.Since(i.held) > wait {

@@ -195,6 +195,9 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 		connected, client = known && st.Connected, st.Client
 		sees = connected && st.InSync
 	}
+	// Asked before the lock: a stream tells of itself, and waits for the lock, while it holds its own.
+	held := holdsPlain(m, ref)
+	known := held && followed(ref.Mesh)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.of[name]
@@ -232,7 +235,7 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 	if !want.Identity {
 		i.sees = false
 	}
-	if want.Plain = i.told.Plain && x.holdsOn(m, ref, i, followed); want.Plain {
+	if want.Plain = i.told.Plain && held && x.holdsOn(ref, i, known); want.Plain {
 		x.waiting = append(x.waiting, name)
 	}
 	return changeOf(i, ref, want)

@@ -1,0 +1,48 @@
+package control
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/worlds"
+)
+
+// TestAStreamTellsOfItselfMeanwhile: whether all sidecars know that an inbound takes TLS is asked of
+// their streams, each of which may be telling of itself right then; neither waits for the other.
+func TestAStreamTellsOfItselfMeanwhile(t *testing.T) {
+	t.Parallel()
+	cfg := Default()
+	cfg.Store, cfg.DataDir, cfg.API, cfg.XDS = "memory", t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
+	p, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.release() }()
+	told := api.DataplaneInsight{Identity: true, TLS: true, Plain: true}
+	web := worlds.Decode(t, world.Catalog(), `{"type":"Dataplane","mesh":"default","name":"web-1","networking":{"address":"127.0.0.1","inbound":[{"port":80,"tags":{"kuma.io/service":"web"}}]}}`)
+	m, _ := world.Compile(api.NewSnapshot(1, web, &api.Object{Ref: api.InsightRef(web.Ref), Spec: &told},
+		worlds.Decode(t, world.Catalog(), `{"type":"Mesh","name":"default","mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin"}]}}`)))
+	p.insights.mu.Lock()
+	p.insights.of[called(web.Ref)] = &insight{at: web.Ref, told: told, held: time.Now()}
+	p.insights.mu.Unlock()
+	asked, done := false, make(chan struct{})
+	go func() {
+		defer close(done)
+		p.insights.one(m, called(web.Ref), time.Now(), func(string) bool {
+			asked = true
+			p.insights.stir(web.Ref)
+			return true
+		})
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("who asks a stream and the stream wait for each other")
+	}
+	if !asked {
+		t.Error("no stream was asked")
+	}
+}
