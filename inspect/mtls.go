@@ -17,6 +17,7 @@ type MTLS struct {
 	Mesh        string      `json:"mesh"`
 	Phase       MTLSPhase   `json:"phase"`
 	Authorities []Authority `json:"authorities"` // that sign
+	Progress    Progress    `json:"progress"`    // of all its dataplanes
 	// Senders are those who called in plain text last, most connections first, at most 20.
 	Senders []PlainSender      `json:"senders"`
 	Total   int                `json:"total"`
@@ -109,12 +110,16 @@ func MTLSOf(q *resolve.Reader, mesh string, part Part, by SecuredBy) (MTLS, erro
 	}
 	names := namesByAddress(q, mesh)
 	way := phases{now: by.Now, members: membersOf(q, mesh)}
+	var all progress
 	for r := range q.Dataplanes(mesh) {
 		known, _ := by.Secured(r.Ref)
 		senders := plainSenders(r, known.Senders, names)
 		out.Senders = append(out.Senders, senders...)
 		d := securedDataplane(q, r, known, senders, by)
 		way.look(r, &d)
+		if r.Identity != nil {
+			all.add(&d)
+		}
 		if !strings.Contains(r.Ref.FullName(), part.Name) {
 			continue
 		}
@@ -122,7 +127,7 @@ func MTLSOf(q *resolve.Reader, mesh string, part Part, by SecuredBy) (MTLS, erro
 			out.Items = append(out.Items, d)
 		}
 	}
-	out.Phase = way.phase()
+	out.Phase, out.Progress = way.phase(), all.told()
 	slices.SortStableFunc(out.Senders, func(a, b PlainSender) int { return cmp.Compare(b.Connections, a.Connections) })
 	out.Senders = out.Senders[:min(len(out.Senders), mostSenders)]
 	return out, nil

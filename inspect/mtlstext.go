@@ -18,6 +18,7 @@ func (x *MTLS) Text(w io.Writer, s Style) error {
 	if len(x.Authorities) == 0 {
 		p.line("no authority: nothing is signed in mesh %s", x.Mesh)
 	}
+	x.Progress.text(&p)
 	for i := range x.Items {
 		x.Items[i].text(&p)
 	}

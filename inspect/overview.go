@@ -11,8 +11,10 @@ import (
 // Part is what is told of a list.
 type Part struct {
 	Offset int
-	Size   int    // 0 for all
-	Name   string // a part of the names
+	Size   int      // 0 for all
+	Name   string   // a part of the names
+	Kinds  []string // empty for all
+	Fares  Fares    // of objects
 	// Sees reports whether who asks is told of objects of a namespace; nil of one who is told of
 	// all. What cannot be read is of no namespace, and told to nobody else.
 	Sees func(namespace string) bool
@@ -20,20 +22,39 @@ type Part struct {
 
 func (p Part) sees(ref api.Ref) bool { return p.Sees == nil || p.Sees(ref.Namespace) }
 
-// cut is that part of a list, and how long the list is.
-func (p Part) cut(refs []api.Ref) (part []api.Ref, total int) {
-	if p.Sees != nil {
-		refs = slices.DeleteFunc(refs, func(r api.Ref) bool { return !p.sees(r) })
+// Fares chooses objects by how they fare.
+type Fares string
+
+// All that is asked for fares as it should, or does not; empty for both.
+const (
+	FaresWell  Fares = "fine"
+	FaresBadly Fares = "problem"
+)
+
+// Wrong is the first condition of an object that does not hold; nil where all do.
+func (s *Status) Wrong() *Condition {
+	for i := range s.Conditions {
+		if s.Conditions[i].Status != "True" {
+			return &s.Conditions[i]
+		}
 	}
-	if p.Name != "" {
-		refs = slices.DeleteFunc(refs, func(r api.Ref) bool { return !strings.Contains(r.Name, p.Name) })
-	}
-	total = len(refs)
-	refs = refs[min(p.Offset, total):]
+	return nil
+}
+
+// chosen are those of a list that are asked for, but for how they fare.
+func (p Part) chosen(refs []api.Ref) []api.Ref {
+	return slices.DeleteFunc(refs, func(r api.Ref) bool {
+		return !p.sees(r) || !strings.Contains(r.FullName(), p.Name) || len(p.Kinds) > 0 && !slices.Contains(p.Kinds, r.Kind)
+	})
+}
+
+// pageOf is the page of a list.
+func pageOf[T any](p Part, list []T) []T {
+	list = list[min(p.Offset, len(list)):]
 	if p.Size > 0 {
-		refs = refs[:min(p.Size, len(refs))]
+		list = list[:min(p.Size, len(list))]
 	}
-	return refs, total
+	return list
 }
 
 // noteAll is for how many objects it is cheaper to find the notes on all of a mesh.
@@ -69,7 +90,11 @@ func OverviewWith(m *resolve.Reader, mesh string, sync Sync, known Known, part P
 	refs = append(refs, tellingIdentity(m, mesh)...)
 	refs = append(refs, refused.others(mesh, refs)...)
 	slices.SortFunc(refs, api.Ref.Compare)
-	refs, out.Total = part.cut(refs)
+	refs = part.chosen(refs)
+	out.Total = len(refs)
+	if part.Fares == "" {
+		refs = pageOf(part, refs)
+	}
 	if len(refs) > noteAll {
 		m.AllNotes(mesh)
 	}
@@ -97,6 +122,10 @@ func OverviewWith(m *resolve.Reader, mesh string, sync Sync, known Known, part P
 		s.refuse(refused)
 		s.inOwnForm(m, o)
 		out.Objects = append(out.Objects, s)
+	}
+	if part.Fares != "" {
+		all := slices.DeleteFunc(out.Objects, func(s Status) bool { return (s.Wrong() != nil) != (part.Fares == FaresBadly) })
+		out.Total, out.Objects = len(all), pageOf(part, all)
 	}
 	for _, n := range failures(m) {
 		if !part.sees(n.Origin.Ref) {

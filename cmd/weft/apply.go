@@ -29,6 +29,7 @@ type applyOptions struct {
 	files  []string
 	dryRun bool
 	shadow bool
+	fields bool // of a plan: what changes in Envoy's resources
 	strict bool
 	prune  bool
 	labels map[string]string
@@ -199,6 +200,9 @@ func (o applyOptions) query() url.Values {
 	}
 	if o.shadow {
 		q.Set("shadow", "true")
+	}
+	if o.fields {
+		q.Set("include", "diff")
 	}
 	if o.prune {
 		var labels []string

@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -25,7 +26,7 @@ type planOptions struct {
 	files, against []string
 	remove, strict bool
 	exitCode       bool
-	shadow         bool
+	shadow, fields bool
 }
 
 func newPlan(a *app) *cobra.Command {
@@ -45,6 +46,7 @@ The exit status is 0; with --exit-code 4 where a document changes, effects or no
   weft plan -f policies/ --against main/policies/ -o markdown
   weft plan -f preview.yaml --shadow
   weft plan --shadow
+  weft plan -f policies/ --diff
   weft plan -f policies/ --exit-code -o json`,
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: a.completeObject,
@@ -54,6 +56,7 @@ The exit status is 0; with --exit-code 4 where a document changes, effects or no
 	c.Flags().BoolVar(&o.remove, "delete", false, "plan that the object KIND NAME is deleted")
 	c.Flags().StringArrayVar(&o.against, "against", nil, "documents to compare with, instead of asking the control plane; may be repeated")
 	c.Flags().BoolVar(&o.shadow, "shadow", false, "plan documents with the label kuma.io/effect: shadow as if they took part: those of -f, and those that are stored in their meshes, or without -f all that are stored")
+	c.Flags().BoolVar(&o.fields, "diff", false, "also what changes in each resource of Envoy's, field by field")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 4 where a document changes")
 	c.Flags().BoolVar(&o.strict, "strict", false, "fail if a document is invalid instead of leaving it out")
 	a.settingsFlags(c)
@@ -80,7 +83,7 @@ func (a *app) plan(c *cobra.Command, args []string, o planOptions) error {
 	case len(o.against) > 0:
 		p, err = a.planAgainst(args, o)
 	case o.remove:
-		p, err = a.planRemoval(c.Context(), args[0], args[1])
+		p, err = a.planRemoval(c.Context(), args[0], args[1], o.fields)
 	default:
 		p, err = a.planWrites(c.Context(), o)
 	}
@@ -104,12 +107,12 @@ func (a *app) printPlan(p plan.Plan) error {
 }
 
 // planRemoval asks the control plane what a deletion would change.
-func (a *app) planRemoval(ctx context.Context, word, name string) (p plan.Plan, err error) {
+func (a *app) planRemoval(ctx context.Context, word, name string, fields bool) (p plan.Plan, err error) {
 	t, server, err := a.located(word)
 	if err != nil {
 		return p, err
 	}
-	if err := server.Call(ctx, http.MethodDelete, path(t, a.mesh, name)+"?dryRun=true", "", nil, &p); err != nil {
+	if err := server.Call(ctx, http.MethodDelete, path(t, a.mesh, name)+"?"+applyOptions{dryRun: true, fields: fields}.query().Encode(), "", nil, &p); err != nil {
 		return p, a.named(ctx, server, t, name, err)
 	}
 	return p, nil
@@ -131,7 +134,7 @@ func (a *app) planWrites(ctx context.Context, o planOptions) (p plan.Plan, err e
 			return p, err
 		}
 	}
-	err = send(ctx, server, texts, applyOptions{dryRun: true, shadow: o.shadow}, &p)
+	err = send(ctx, server, texts, applyOptions{dryRun: true, shadow: o.shadow, fields: o.fields}, &p)
 	p.Notes = notes
 	return p, err
 }
@@ -218,6 +221,9 @@ func (a *app) planAgainst(args []string, o planOptions) (p plan.Plan, err error)
 		return p, fmt.Errorf("%s: the documents of --against hold no such object", results[0].Ref)
 	}
 	step.Renderer = settings.Renderer()
+	if o.fields {
+		step.Print = attach.Print
+	}
 	p = plan.Of(step, preview.Results(results))
 	preview.Tell(&p)
 	p.Notes = notes

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"net"
 	"slices"
@@ -183,20 +184,21 @@ func (d *differ) changed(ref api.Ref, before, after *resolve.Resolved) (out []*e
 
 // among are the resources of one type that are others, of lists sorted by name.
 func (d *differ) among(mesh string, old, now []*xds.Resource) (out []*entry[Resource]) {
-	add := func(r *xds.Resource, action string) {
-		out = append(out, d.resource(Resource{Mesh: mesh, Type: r.Type[strings.LastIndexByte(r.Type, '.')+1:], Name: r.Name, Action: action}))
+	add := func(was, is *xds.Resource, action string) {
+		r := cmp.Or(is, was)
+		out = append(out, d.resource(Resource{Mesh: mesh, Type: r.Type[strings.LastIndexByte(r.Type, '.')+1:], Name: r.Name, Action: action}, was, is))
 	}
 	for len(old) > 0 || len(now) > 0 {
 		switch {
 		case len(now) == 0 || len(old) > 0 && old[0].Name < now[0].Name:
-			add(old[0], "delete")
+			add(old[0], nil, "delete")
 			old = old[1:]
 		case len(old) == 0 || now[0].Name < old[0].Name:
-			add(now[0], "create")
+			add(nil, now[0], "create")
 			now = now[1:]
 		default:
 			if old[0] != now[0] && old[0].Version != now[0].Version {
-				add(now[0], "update")
+				add(old[0], now[0], "update")
 			}
 			old, now = old[1:], now[1:]
 		}

@@ -18,6 +18,7 @@ type differ struct {
 	renderer *xds.Renderer
 	effects  entries[string, Effect]
 	envoy    entries[resourceKey, Resource]
+	pairs    map[resourceKey]resourcePair
 	refs     []api.Ref // of dataplanes that were looked at
 
 	outbounds map[outboundPair][]*entry[Effect]
@@ -57,9 +58,14 @@ func (e *entries[K, T]) of(key K, what T) *entry[T] {
 // effect is the entry of an effect.
 func (d *differ) effect(e Effect) *entry[Effect] { return d.effects.of(string(text(e)), e) }
 
-// resource is the entry of a resource of Envoy's.
-func (d *differ) resource(r Resource) *entry[Resource] {
-	return d.envoy.of(resourceKey{r.Mesh, r.Type, r.Name, r.Action}, r)
+// resource is the entry of a resource of Envoy's, as it is met first at a dataplane that gets
+// the next number.
+func (d *differ) resource(r Resource, was, is *xds.Resource) *entry[Resource] {
+	key := resourceKey{r.Mesh, r.Type, r.Name, r.Action}
+	if d.envoy.known[key] == nil {
+		d.pairs[key] = resourcePair{was, is, int32(len(d.refs))}
+	}
+	return d.envoy.of(key, r)
 }
 
 type resourceKey struct{ mesh, typ, name, action string }
@@ -115,7 +121,7 @@ func identity(p resolve.Policies) listOf {
 func newDiffer(x *xds.Renderer) *differ {
 	return &differ{renderer: x, outbounds: map[outboundPair][]*entry[Effect]{}, inbounds: map[policyPair][]*entry[Effect]{},
 		clusters: map[clusterPair][]*entry[Effect]{}, endpoints: map[endpointsPair][]*entry[Effect]{},
-		mayLose: map[api.Ref]bool{}}
+		pairs: map[resourceKey]resourcePair{}, mayLose: map[api.Ref]bool{}}
 }
 
 // dataplane notes what changes at one, nil where it is not there, and reports whether

@@ -130,6 +130,10 @@ type Resource struct {
 	Type   string `json:"type"` // as Listener
 	Name   string `json:"name"`
 	Action string `json:"action"` // create, update or delete
+	// Fields are what changes in it, where that is asked for, as it is at the dataplane FieldsAt.
+	Fields    []Field `json:"fields,omitempty"`
+	FieldsAt  string  `json:"fieldsAt,omitempty"`
+	FieldsCut int     `json:"fieldsCut,omitempty"` // how many are not listed, at least
 }
 
 // Of is the plan of a step whose writes have results.
@@ -156,6 +160,9 @@ func Of(s Step, results []store.Result) Plan {
 	p.Effects, p.Cut = d.told(&b)
 	p.Envoy, more = d.resources(&b)
 	p.Cut += more
+	if s.Print != nil {
+		d.fields(&p, s.Print)
+	}
 	p.Permissions, p.PermissionsCut = accessOf(s, &b)
 	for _, v := range warnings(s, d) {
 		p.Warnings = append(p.Warnings, inspect.ViolationOf(v))

@@ -19,6 +19,9 @@ type Step struct {
 	Changes []api.Change
 	// Renderer is the one whose resources sidecars get.
 	Renderer *xds.Renderer
+	// Print is a resource as JSON, without what nobody may read: then it is told what changes in
+	// resources. Nil tells which change alone.
+	Print func(*xds.Resource) ([]byte, error)
 	// See reports whether a dataplane may be told of; nil tells of all. Others are not looked at.
 	See func(api.Ref) bool
 	// Wanted reports whether somebody still waits for the plan; nil: somebody does. One that

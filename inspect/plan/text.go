@@ -46,6 +46,7 @@ func Text(w io.Writer, p Plan, s inspect.Style) error {
 	for i := range p.Envoy {
 		r := &p.Envoy[i]
 		line("  %s  %s", s.Paint(signed[r.Action], signs[r.Action]+" "+r.Type+" "+r.Name), s.Paint("2", "at "+r.names(3)))
+		r.fieldsText(line, s)
 	}
 	if p.Cut > 0 {
 		line("")
@@ -106,6 +107,9 @@ func Markdown(w io.Writer, p Plan) error {
 		line("\n<details><summary>%s of Envoy</summary>\n", counted(len(p.Envoy), "resource", "resources"))
 		for i := range p.Envoy {
 			line("- %s %s %s at %s", p.Envoy[i].Action, p.Envoy[i].Type, cell.Replace(p.Envoy[i].Name), cell.Replace(p.Envoy[i].names(3)))
+			for _, f := range p.Envoy[i].Fields {
+				line("  - %s", cell.Replace(f.text()))
+			}
 		}
 		line("\n</details>")
 	}

@@ -72,6 +72,7 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	done.fields = b.fields
 	return s.applied(r.Context(), w, b, done, b.dry)
 }
 
@@ -88,6 +89,9 @@ func (s *server) batchOf(r *http.Request) (*batch, error) {
 	}
 	if b.asReal && !b.dry {
 		return nil, badField("shadow", "it is for a plan; give dryRun=true with it")
+	}
+	if b.fields, err = wantsFields(q, b.dry); err != nil {
+		return nil, err
 	}
 	if q.Has("prune") {
 		if b.prune, err = selectorOf(q.Get("prune")); err != nil {
@@ -134,6 +138,7 @@ type batch struct {
 	*server
 	objects, refused []*api.Object
 	dry, asReal      bool              // it is only planned; as if documents of previews took part
+	fields           bool              // of a plan: with what changes in Envoy's resources
 	stream           bool              // of documents, whose findings stand in the order of their places
 	found            []*api.Violation  // in the texts
 	prune            map[string]string // labels of what else is to go; nil for nothing
@@ -233,6 +238,7 @@ type outcome struct {
 	results  []store.Result
 	model    *resolve.Model // with the documents; nil where the client did not wait for it
 	step     *plan.Step     // that was only previewed
+	fields   bool           // what changes in Envoy's resources is told of a preview
 	preview  *plan.Preview  // with what only takes part in previews; nil without
 }
 

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -142,17 +141,13 @@ func (p *printer) text(x *xds.Resource) json.RawMessage {
 	if text, ok := p.known[key]; ok {
 		return text
 	}
-	var out bytes.Buffer
-	lines, err := x.Config()
-	if err == nil {
-		err = attach.Redact(&out, bytes.NewReader(lines))
-	}
+	text, err := attach.Print(x)
 	p.err = cmp.Or(p.err, err)
 	if p.known == nil {
 		p.known = map[string]json.RawMessage{}
 	}
-	p.known[key] = out.Bytes()
-	return out.Bytes()
+	p.known[key] = text
+	return text
 }
 
 // patchOf makes b of a. Kuma's clients know no replace.

@@ -185,8 +185,12 @@ func (s *server) delete(w http.ResponseWriter, r *http.Request) error {
 
 // remove deletes ref, which is the first write of plan.
 func (s *server) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, plan store.Plan) error {
-	if dry, err := flag(r.URL.Query(), "dryRun"); dry || err != nil {
+	dry, err := flag(r.URL.Query(), "dryRun")
+	if dry || err != nil {
 		return s.wouldRemove(w, r, under(r, ref, plan), err)
+	}
+	if _, err := wantsFields(r.URL.Query(), dry); err != nil {
+		return err
 	}
 	_, results, err := s.commit(r.Context(), under(r, ref, plan))
 	if err != nil {

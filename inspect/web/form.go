@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api/jsonschema"
+	"github.com/weftmesh/weft/inspect"
 )
 
 // form is what an endpoint takes and answers, as GET /_openapi.json describes it.
@@ -76,7 +77,7 @@ func writes() form {
 
 // removes is the form of a DELETE of one document.
 func removes() form {
-	return says[removed](inNamespace, inMesh, dryRun).orSays(ofJSON, reflect.TypeFor[planned]())
+	return says[removed](inNamespace, inMesh, dryRun, withFields).orSays(ofJSON, reflect.TypeFor[planned]())
 }
 
 // lists is the form of a list of items.
@@ -92,6 +93,8 @@ var (
 	pageOffset  = parameter{name: "offset", about: "How many items come before the page", schema: schema{"type": "integer", "minimum": 0, "default": 0}}
 	partOfName  = parameter{name: "name", about: "A part of the names of the items", schema: text(253)}
 	partOfID    = parameter{name: "name", about: "A part of the ids of the destinations of the outbounds to tell of", schema: text(1024)}
+	byKind      = parameter{name: "kind", about: "Only policies and routes of these kinds, separated by commas", schema: text(1024)}
+	byFare      = parameter{name: "state", about: "fine: only what is as it should be; problem: only what is not", schema: oneOf(string(inspect.FaresWell), string(inspect.FaresBadly))}
 	byLabels    = parameter{name: "filter", about: "Labels that the items carry, all of them: filter[labels.KEY]=VALUE", deep: true,
 		schema: schema{"type": "object", "additionalProperties": text(253), "propertyNames": schema{"pattern": `^labels\..+$`}}}
 	byTags = parameter{name: "tag", about: "Tags of an inbound or of the gateway, all of them, as KEY:PART of the value; of dataplanes only",
@@ -100,6 +103,7 @@ var (
 	inNamespace = parameter{name: "namespace", about: "The namespace of the object, where its name is not NAME.NAMESPACE", schema: text(253)}
 	inMesh      = parameter{name: "mesh", about: "The mesh of the object, where the path names none", schema: text(253)}
 	dryRun      = parameter{name: "dryRun", about: "Write nothing, and answer what would change", schema: schema{"type": "boolean", "default": false}}
+	withFields  = parameter{name: "include", about: "With dryRun: diff, what changes in each of Envoy's resources, field by field", schema: oneOf("diff")}
 	asReal      = parameter{name: "shadow", about: "With dryRun: plan documents with kuma.io/effect: shadow as if they took part", schema: schema{"type": "boolean", "default": false}}
 	inFormat    = parameter{name: "format", about: "universal: as readers see it; kubernetes: in the envelope of Kubernetes; written: as its writer gave it", schema: oneOf("universal", "kubernetes", "k8s", "written")}
 	itemFormat  = parameter{name: "format", about: "written: as the writer of each gave it", schema: oneOf("universal", "written")}
@@ -151,6 +155,6 @@ func listsDocuments(more ...parameter) form {
 
 // applies is the form of a POST of many documents.
 func applies() form {
-	f := says[applied](dryRun, fromFile, prune, asReal).orSays(ofJSON, reflect.TypeFor[planned]())
+	f := says[applied](dryRun, fromFile, prune, asReal, withFields).orSays(ofJSON, reflect.TypeFor[planned]())
 	return f.orReads(ofYAML, reflect.TypeFor[string]()).orReads(ofJSON, reflect.TypeFor[[]Document]()).orReads(ofForm, reflect.TypeFor[map[string]string]())
 }

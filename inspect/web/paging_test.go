@@ -117,6 +117,38 @@ func TestAStatusInParts(t *testing.T) {
 	if o := at(server.URL + "/meshes/default/_status?name=r-5"); o.Total != 2 || o.Objects[0].Ref.Name != "r-5" {
 		t.Errorf("by name: %d of %d", len(o.Objects), o.Total)
 	}
+	for _, query := range []string{"kind=MeshRetry", "kind=MeshRetry,MeshTimeout", "state=problem", "state=fine", "state=problem&kind=MeshRetry"} {
+		want := slices.DeleteFunc(slices.Clone(whole.Objects), func(s inspect.Status) bool {
+			return strings.Contains(query, "kind=") && s.Ref.Kind != "MeshRetry" && (s.Ref.Kind != "MeshTimeout" || !strings.Contains(query, "MeshTimeout")) ||
+				strings.Contains(query, "state=") && (s.Wrong() != nil) != strings.Contains(query, "problem")
+		})
+		if o := at(server.URL + "/meshes/default/_status?" + query); o.Total != len(want) || len(want) > 0 && !reflect.DeepEqual(o.Objects, want) {
+			t.Errorf("%s: %d of %d objects, wanted %d", query, len(o.Objects), o.Total, len(want))
+		}
+		if o := at(server.URL + "/meshes/default/_status?size=1&offset=1&" + query); o.Total != len(want) || len(want) > 1 && !reflect.DeepEqual(o.Objects, want[1:2]) {
+			t.Errorf("a page of %s: %d of %d objects", query, len(o.Objects), o.Total)
+		}
+	}
+	var all, part problemsPage
+	for at, into := range map[string]*problemsPage{"": &all, "?size=1": &part} {
+		if _, text := call(t, http.MethodGet, server.URL+"/_problems"+at, ""); json.Unmarshal([]byte(text), into) != nil {
+			t.Fatal(text)
+		}
+	}
+	if all.Owners != len(all.Items) || all.Owners < 2 || part.Total != all.Total || part.Owners != all.Owners || len(part.Items) != 1 || part.Next == nil {
+		t.Errorf("problems: %+v, and a part of them %+v", all, part)
+	}
+	for query, want := range map[string]string{"kind=Mesh": "Mesh is no kind of policy", "state=broken": "use fine, problem"} {
+		if code, text := call(t, http.MethodGet, server.URL+"/meshes/default/_status?"+query, ""); code != http.StatusBadRequest || !strings.Contains(strings.ReplaceAll(text, `\"`, ""), want) {
+			t.Errorf("%s: %d %s", query, code, text)
+		}
+	}
+}
+
+type problemsPage struct {
+	Total, Owners int
+	Items         []inspect.Owner
+	Next          *string
 }
 
 // Lists that Kuma does not page are whole, and say nothing of another page.

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -79,6 +82,9 @@ func (s *server) plan(ctx context.Context, o outcome) (planned, error) {
 	step := *o.step
 	step.Renderer = s.Renderer
 	step.Wanted = func() bool { return ctx.Err() == nil }
+	if o.fields {
+		step.Print = attach.Print
+	}
 	everything, err := s.explainsAll(ctx)
 	if err != nil {
 		return planned{}, err
@@ -100,6 +106,18 @@ func (s *server) plan(ctx context.Context, o outcome) (planned, error) {
 			Message: fmt.Sprintf("the change may concern dataplanes of more than %d namespaces, of which the others were not looked at; ask who may see all", mostAsked)})
 	}
 	return out, errors.Join(failed, ctx.Err())
+}
+
+// wantsFields reports whether a plan says what changes in each of Envoy's resources.
+func wantsFields(q url.Values, dry bool) (bool, error) {
+	wanted := q.Get(withFields.name)
+	switch {
+	case wanted != "" && wanted != "diff":
+		return false, badField(withFields.name, strconv.Quote(api.Clip(wanted))+" cannot be included; write diff, or leave it out")
+	case wanted != "" && !dry:
+		return false, badField(withFields.name, "it is for a plan; give dryRun=true with it")
+	}
+	return wanted != "", nil
 }
 
 // explainsAll reports whether who asks may be told what applies to every dataplane, and so what
@@ -159,6 +177,9 @@ func (s *server) wouldRemove(w http.ResponseWriter, r *http.Request, write store
 	}
 	if o.results[0].Action == store.Missing {
 		return missing()
+	}
+	if o.fields, err = wantsFields(r.URL.Query(), true); err != nil {
+		return err
 	}
 	body, err := s.plan(r.Context(), o)
 	if err != nil {

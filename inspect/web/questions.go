@@ -3,9 +3,9 @@ package web
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
@@ -22,10 +22,10 @@ func (s *server) questionRoutes() []endpoint {
 		{"GET " + object + "/_explain", s.explainObject, "Where a policy or route takes part, and where not", says[inspect.ObjectExplanation](inNamespace)},
 		{"GET " + object + "/_resources/dataplanes", s.selected, "The dataplanes that a policy or route selects", lists[*kuma.Meta](inNamespace)},
 		{"GET " + object + "/dataplanes", s.attached, "The same, in the older form", lists[kuma.AttachedDataplane](inNamespace)},
-		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies, routes and documents about identities, and how far sidecars follow", says[inspect.Overview](statusSize, pageOffset, partOfName)},
+		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies, routes and documents about identities, and how far sidecars follow", says[inspect.Overview](statusSize, pageOffset, partOfName, byKind, byFare)},
 		{"GET /meshes/{mesh}/_permissions", s.permissions, "Who may call what, and which document says so", says[inspect.Permissions](fromCaller, toCalled, withCounts)},
 		{"GET /meshes/{mesh}/_mtls", s.mtls, "How far a mesh is with mutual TLS: roots, certificates, modes, and who calls in plain text", says[inspect.MTLS](statusSize, pageOffset, partOfName)},
-		{"GET /_problems", s.problems, "Everything that is wrong, by who has to act", says[problemList]()},
+		{"GET /_problems", s.problems, "Everything that is wrong, by who has to act", says[problemList](statusSize, pageOffset, partOfName)},
 	}
 }
 
@@ -124,67 +124,6 @@ func (s *server) attached(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *server) status(w http.ResponseWriter, r *http.Request) error {
-	mesh := r.PathValue("mesh")
-	m, err := s.reader(r.Context())
-	if err != nil {
-		return err
-	}
-	if err := inspect.MeshKnown(m, mesh); err != nil {
-		return unknown(err)
-	}
-	q := r.URL.Query()
-	sel, err := selectionOf(q)
-	if err != nil {
-		return err
-	}
-	part := inspect.Part{Offset: sel.offset, Size: sel.size, Name: sel.name}
-	if q.Get(statusSize.name) == "" {
-		part.Size = 0
-	}
-	notes, err := s.seenOf(r.Context(), m, mesh, &part)
-	if err != nil {
-		return err
-	}
-	var o inspect.Overview
-	if part.Sees == nil {
-		o = inspect.OverviewWith(m, mesh, s.Census.Sync(m, mesh), s.Sidecars.Sidecar, part, s.Config.Problems()...)
-	} else {
-		o = inspect.OverviewPart(m, mesh, s.Sidecars.Sidecars(), part, s.Config.Problems()...)
-	}
-	if end := part.Offset + len(o.Objects); len(o.Objects) > 0 && end < o.Total {
-		next := nextPage(r, end)
-		o.Next = &next
-	}
-	o.Notes = append(s.notKnown(), notes...)
-	answer(w, http.StatusOK, o)
-	return nil
-}
-
-// seenOf cuts a part of the status of a mesh to the namespaces of which who asks is told. Its
-// notes say of which that is not known.
-func (s *server) seenOf(ctx context.Context, m *resolve.Reader, mesh string, part *inspect.Part) ([]api.Note, error) {
-	v, isCut := ctx.Value(visibleKey{}).(visible)
-	if !isCut {
-		return nil, nil
-	}
-	there := map[string]bool{}
-	for o := range m.Attachable(mesh) {
-		there[o.Namespace] = true
-	}
-	for o := range m.Snapshot().Of(api.KindDataplane, mesh) {
-		there[o.Namespace] = true
-	}
-	delete(there, "")
-	sees, said, err := v.namespaces(ctx, slices.Collect(maps.Keys(there)))
-	part.Sees = func(namespace string) bool { return sees[namespace] }
-	notes := []api.Note{{Severity: api.Info, Code: "Cut", Message: "only what is in namespaces of which you may get dataplanes/explain is told"}}
-	for _, text := range said {
-		notes = append(notes, api.Note{Severity: api.Info, Code: "Cut", Message: text})
-	}
-	return notes, err
-}
-
 // notKnown are the notes about what is not known now.
 func (s *server) notKnown() []api.Note {
 	if s.Unknown == nil {
@@ -198,19 +137,35 @@ func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	q := r.URL.Query()
+	sel, err := selectionOf(q)
+	if err != nil {
+		return err
+	}
 	owners := inspect.Problems(m, s.Census.Troubled(), s.Config.Problems())
+	owners = slices.DeleteFunc(owners, func(o inspect.Owner) bool { return !strings.Contains(o.Owner, sel.name) })
 	total := 0
 	for _, o := range owners {
 		total += len(o.Problems)
 	}
-	answer(w, http.StatusOK, problemList{total, owners})
+	out := problemList{Total: total, Owners: len(owners), Items: owners[min(sel.offset, len(owners)):]}
+	if q.Get(statusSize.name) != "" {
+		out.Items = out.Items[:min(sel.size, len(out.Items))]
+	}
+	if end := sel.offset + len(out.Items); len(out.Items) > 0 && end < len(owners) {
+		next := nextPage(r, end)
+		out.Next = &next
+	}
+	answer(w, http.StatusOK, out)
 	return nil
 }
 
 // problemList is all that is wrong.
 type problemList struct {
-	Total int             `json:"total"` // of problems
-	Items []inspect.Owner `json:"items"`
+	Total  int             `json:"total"`  // of problems
+	Owners int             `json:"owners"` // how many there are, of which Items may be a part
+	Items  []inspect.Owner `json:"items"`
+	Next   *string         `json:"next,omitempty"` // the address of those that follow
 }
 
 // conditionsOf are the conditions of a policy, route or document about identities; nil for other kinds,

@@ -18,7 +18,8 @@ export class ApiError extends Error {
 
 // reasonAt is what the server says of a field, or of a part of it.
 export function reasonAt(error: ApiError | undefined, field: string): string | undefined {
-  return error?.problem.invalid_parameters?.find((p) => p.field === field || p.field?.startsWith(`${field}.`))?.reason
+  const all = error?.problem.invalid_parameters?.filter((p) => p.field === field || p.field?.startsWith(`${field}.`)).map((p) => p.reason) ?? []
+  return all.length ? all.join('\n') : undefined
 }
 
 // mistake is an error that needs no server to be seen.

@@ -103,3 +103,36 @@ export function took(s: number | undefined): string {
   if (s === undefined) return ''
   return s < 1 ? `${Number((s * 1000).toPrecision(2))} ms` : `${Number(s.toPrecision(3))} s`
 }
+
+// span is a length of time in its two largest units, as people say it.
+export function span(s: number): string {
+  const units: [number, string][] = [[86_400, 'd'], [3600, 'h'], [60, 'm'], [1, 's']]
+  const at = units.findIndex(([n]) => s >= n)
+  if (at < 0) return '0 s'
+  const [n, unit] = units[at]!
+  const rest = Math.floor((s % n) / (units[at + 1]?.[0] ?? 1))
+  return `${Math.floor(s / n)} ${unit}${rest && units[at + 1] ? ` ${rest} ${units[at + 1]![1]}` : ''}`
+}
+
+interface PermissionMatch {
+  spiffeID?: ValueMatch
+  sni?: ValueMatch
+  anonymous?: boolean
+  http?: { path?: ValueMatch; methods?: string[]; headers?: ValueMatch[] }
+}
+
+// permissionText is what an entry of a permission asks of a caller and a request; what this page
+// has no words for stands as it came.
+export function permissionText(match: unknown): string {
+  if (typeof match !== 'object' || match === null) return value(match)
+  const { spiffeID, sni, anonymous, http, ...others } = match as PermissionMatch
+  const parts: string[] = []
+  if (spiffeID) parts.push(`${spiffeID.type === 'Prefix' ? 'IDs below ' : ''}${spiffeID.value}`)
+  if (anonymous) parts.push('callers in plain text')
+  if (sni) parts.push(`TLS name ${sni.value}`)
+  if (http?.methods?.length) parts.push(http.methods.join(' or '))
+  if (http?.path) parts.push(`${http.path.type} ${http.path.value}`)
+  parts.push(...named(http?.headers, 'header'))
+  for (const [k, v] of Object.entries(others)) parts.push(`${k} ${value(v)}`)
+  return parts.join(', ') || 'everybody'
+}

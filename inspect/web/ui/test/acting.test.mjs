@@ -161,7 +161,7 @@ describe('the screens that try something out', () => {
     await listeners.locator('.badtext').waitFor()
     await accessible(page)
     await page.getByRole('link', { name: /^Problems/ }).click()
-    await page.getByTestId('owner').filter({ hasText: 'Dataplane/default/frontend-1' }).getByText(words).waitFor()
+    await page.getByTestId('owners').getByRole('row').filter({ hasText: 'Dataplane/default/frontend-1' }).getByText(words).waitFor()
     await page.getByRole('link', { name: 'Timeline', exact: true }).click()
     const change = (n) => page.getByTestId('changes').getByRole('row').filter({ has: page.getByRole('button', { name: String(n), exact: true }) })
     await change(revision).getByText('1 refused').waitFor()

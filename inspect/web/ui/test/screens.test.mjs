@@ -146,10 +146,10 @@ spec:
     await page.getByTestId('notes').getByText(/orders/).waitFor()
     await accessible(page)
     await page.getByRole('link', { name: /^Problems/ }).click()
-    await page.getByTestId('owner').filter({ hasText: 'MeshRetry/default/mistaken' }).getByText('TargetNotFound').waitFor()
+    await page.getByTestId('owners').getByRole('row').filter({ hasText: 'MeshRetry/default/mistaken' }).getByText('TargetNotFound').waitFor()
     await accessible(page)
     await world.ask('DELETE', '/meshes/default/meshretries/mistaken')
-    await page.getByTestId('owner').filter({ hasText: 'mistaken' }).waitFor({ state: 'detached' }) // by the stream of events
+    await page.getByTestId('owners').getByRole('row').filter({ hasText: 'mistaken' }).waitFor({ state: 'detached' }) // by the stream of events
     await finish()
   })
 

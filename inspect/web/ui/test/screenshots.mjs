@@ -12,7 +12,7 @@ const shots = [
   ['simulate', '/meshes/default/simulate?from=frontend-1&url=http://orders/flaky&answers=503,503,200', 'attempts'],
   ['graph', '/meshes/default/graph?focus=MeshHTTPRoute/route-1', 'graph'],
   ['timeline', '/meshes/default/timeline', 'rollout'],
-  ['problems', '/problems', 'owner'],
+  ['problems', '/problems', 'owners'],
 ]
 
 // mistaken is a policy whose author meant the route orders, and one that says nothing to TCP.

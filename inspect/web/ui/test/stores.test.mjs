@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { accessible, openPage, startBrowser, startServer } from './world.mjs'
+import { accessible, occupy, openPage, startBrowser, startServer, startSidecar, until } from './world.mjs'
 
 const pod = (name, annotations) => `---
 apiVersion: v1
@@ -71,5 +71,62 @@ describe('a pod', () => {
     await finish()
     await files.stop()
     rmSync(dir, { recursive: true, force: true })
+  })
+})
+
+// plane is a dataplane that calls itself, at ports.
+const plane = (inbound, ...outbounds) => JSON.stringify([{
+  type: 'Dataplane', mesh: 'default', name: 'web-1', networking: {
+    address: '127.0.0.1', inbound: [{ port: inbound, servicePort: 1, tags: { 'kuma.io/service': 'web', 'kuma.io/protocol': 'http' } }],
+    outbound: outbounds.map((port) => ({ address: '127.0.0.1', port, tags: { 'kuma.io/service': 'web' } })),
+  },
+}])
+
+// free is a port that nobody has.
+async function free() {
+  const { port, stop } = await occupy()
+  await stop()
+  return port
+}
+
+describe('a control plane that ends and begins anew', () => {
+  let world, chromium, sidecar, taken
+  before(async () => {
+    world = await startServer('--store', 'bolt')
+    chromium = await startBrowser()
+    taken = await occupy()
+  }, { timeout: 120_000 })
+  after(async () => {
+    await chromium?.stop()
+    await sidecar?.stop()
+    await taken?.stop()
+    await world?.stop()
+  })
+
+  test('the timeline goes on to say with which revision a refusing sidecar goes on', async () => {
+    const state = async () => (await world.ask('GET', '/meshes/default/_sidecars')).items[0]
+    const inbound = await free()
+    const outbound = await free()
+    const { revision: good } = await world.ask('POST', '/_apply', plane(inbound, outbound), 'application/json')
+    sidecar = await startSidecar(world, 'web-1')
+    await until('the sidecar follows', async () => { const s = await state(); return s.state === 'in sync' && s.acked === good })
+    await world.ask('POST', '/_apply', plane(inbound, outbound, taken.port), 'application/json')
+    await until('its Envoy refuses', async () => (await state()).state === 'refusing')
+    await world.restart()
+    await until('its Envoy refuses again', async () => (await state()).state === 'refusing')
+    const { page, finish } = await openPage(chromium.browser, world)
+    await page.goto('/gui/meshes/default/timeline')
+    const now = page.getByTestId('refusing-now').getByRole('row').filter({ hasText: 'web-1' })
+    await now.getByText(`revision ${good}, the last good one`).waitFor()
+    await now.getByText(`cannot bind '127.0.0.1:${taken.port}': Address already in use`).waitFor()
+    const row = page.getByTestId('changes').getByRole('row').filter({ has: page.getByRole('button', { name: String(good), exact: true }) })
+    await row.getByTestId('last-good').getByText('last good of web-1').waitFor()
+    await row.getByText('before this control plane began').waitFor()
+    await row.getByText('web-1').first().waitFor()
+    await accessible(page)
+    await now.getByRole('button', { name: String(good) }).click()
+    await page.getByTestId('goes-on').getByText('web-1 goes on with it').waitFor()
+    assert.match(page.url(), new RegExp(`revision=${good}$`))
+    await finish()
   })
 })

@@ -1,7 +1,7 @@
 // What the tests of the screens run against: the real program with real Envoys (`weft demo`:
 // a control plane that wants tokens, five sidecars, routes and policies), and Chromium.
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
@@ -38,29 +38,50 @@ export async function startDemo() {
   return { server, token, stop, ask: asker(server, token), run: runner(server, token) }
 }
 
-// startServer is a control plane without a mesh in it, on ports that are free. Flags say where
-// its documents are, if that is not its memory.
-export async function startServer(...flags) {
-  const data = mkdtempSync(join(tmpdir(), 'weft-gui-'))
-  const run = spawn(weft, ['serve', '--data-dir', data, ...(flags.length ? flags : ['--store', 'memory']), '--api', '127.0.0.1:0', '--xds', '127.0.0.1:0', '--log-format', 'json'], { stdio: ['ignore', 'ignore', 'pipe'] })
+// serve runs a control plane on addresses, and resolves when it serves.
+async function serve(data, flags, api, xds) {
+  const run = spawn(weft, ['serve', '--data-dir', data, ...flags, '--api', api, '--xds', xds, '--log-format', 'json'], { stdio: ['ignore', 'ignore', 'pipe'] })
   const gone = new Promise((done) => run.once('exit', done))
   let text = ''
-  const server = await new Promise((done, fail) => {
+  const at = await new Promise((done, fail) => {
     run.once('error', fail)
     run.once('close', () => fail(new Error(`weft serve ended:\n${text}`)))
     run.stderr.on('data', (b) => {
       if (text.length < 100_000) text += b
-      const at = /"api":"(http:[^"]+)"/.exec(text)
-      if (at) done(at[1])
+      const at = /"api":"(http:[^"]+)","xds":"([^"]+)"/.exec(text)
+      if (at) done({ server: at[1], xds: at[2] })
     })
   })
+  return { ...at, end: (signal) => { run.kill(signal); return gone } }
+}
+
+// startServer is a control plane without a mesh in it, on ports that are free. Flags say where
+// its documents are, if that is not its memory. restart ends it as an operator does, and starts it
+// on the same data and ports.
+export async function startServer(...flags) {
+  const data = mkdtempSync(join(tmpdir(), 'weft-gui-'))
+  const store = flags.length ? flags : ['--store', 'memory']
+  let now = await serve(data, store, '127.0.0.1:0', '127.0.0.1:0')
+  const { server, xds } = now
   const token = readFileSync(join(data, 'admin-token'), 'utf8').trim()
+  const restart = async () => {
+    await now.end('SIGTERM')
+    now = await serve(data, store, new URL(server).host, xds)
+  }
   const stop = async () => {
-    run.kill('SIGINT')
-    await gone
+    await now.end('SIGINT')
     rmSync(data, { recursive: true, force: true })
   }
-  return { server, token, stop, ask: asker(server, token), run: runner(server, token) }
+  return { server, xds, data, token, restart, stop, ask: asker(server, token), run: runner(server, token) }
+}
+
+// startSidecar runs a sidecar with a real Envoy for a dataplane that the control plane has.
+export async function startSidecar(world, name) {
+  const token = join(world.data, `${name}.token`)
+  writeFileSync(token, await world.run('token', 'dataplane', '--name', name, '-m', 'default'), { mode: 0o600 })
+  const run = spawn(weft, ['sidecar', '--name', name, '-m', 'default', '--xds', world.xds, '--token-file', token, '--ca-file', join(world.data, 'ca.pem'), '--readiness', '127.0.0.1:0', '--drain-time', '1s'], { stdio: ['ignore', 'ignore', 'ignore'] })
+  const gone = new Promise((done) => run.once('exit', done))
+  return { stop: () => { run.kill('SIGTERM'); return gone } }
 }
 
 // through is the body of what a real Envoy that listens there answers to a request for a host.
@@ -71,6 +92,17 @@ export function through(host, port, name, path = '/') {
       r.setEncoding('utf8').on('data', (s) => (text += s)).on('end', () => (r.statusCode === 200 ? done(text) : fail(new Error(`${name}${path}: ${r.statusCode} ${text}`))))
     }).on('error', fail).end()
   })
+}
+
+// until asks until an answer is as it should be.
+export async function until(what, ask) {
+  const end = Date.now() + patience
+  for (;;) {
+    const found = await ask()
+    if (found) return found
+    assert.ok(Date.now() < end, `not within ${patience} ms: ${what}`)
+    await new Promise((done) => setTimeout(done, 50))
+  }
 }
 
 // occupy listens at a port, so that no Envoy can.

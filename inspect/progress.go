@@ -1,0 +1,139 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Progress is how far the connected sidecars of a mesh are on the way from plain text to strict
+// mutual TLS (spec/identity.md 5).
+type Progress struct {
+	Phase Phase          `json:"phase"`
+	Steps []ProgressStep `json:"steps"` // in their order; none where documents want no mutual TLS
+	// Absent are dataplanes with an identity whose sidecars are not connected: no step counts
+	// them.
+	Absent int `json:"absent"`
+}
+
+// Phase is what a mesh is at.
+type Phase string
+
+// The phases, in their order. The user decides when one follows on Off, and on Permissive.
+const (
+	PhaseOff          Phase = "Off"          // documents want no mutual TLS
+	PhaseCertificates Phase = "Certificates" // sidecars get their certificates
+	PhaseInbounds     Phase = "Inbounds"     // Envoys confirm that they take mutual TLS
+	PhaseCallers      Phase = "Callers"      // callers learn TLS, and end their connections in plain text
+	PhasePermissive   Phase = "Permissive"   // nobody has a connection in plain text, which would be taken
+	PhaseHardening    Phase = "Hardening"    // inbounds that are to be strict are not yet
+	PhaseStrict       Phase = "Strict"       // plain text is taken nowhere
+)
+
+// ProgressStep is one thing that has to be done before the next phase.
+type ProgressStep struct {
+	Step  string `json:"step"` // certificates, inbounds, callers, strict
+	Done  int    `json:"done"`
+	Total int    `json:"total"`
+	// WaitsFor are the first of the dataplanes that are not done.
+	WaitsFor []string `json:"waitsFor,omitempty"`
+}
+
+// mostWaited bounds those that a step names.
+const mostWaited = 10
+
+// The steps, as places in a list of them.
+const (
+	certified = iota
+	taking
+	callers
+	hardened
+)
+
+var stepNames = []string{"certificates", "inbounds", "callers", "strict"}
+
+// of counts what a step has of a dataplane.
+func (s *ProgressStep) of(dataplane string, done bool) {
+	if s.Total++; done {
+		s.Done++
+		return
+	}
+	if n := len(s.WaitsFor); n < mostWaited && (n == 0 || s.WaitsFor[n-1] != dataplane) {
+		s.WaitsFor = append(s.WaitsFor, dataplane)
+	}
+}
+
+// progress collects what dataplanes tell.
+type progress struct {
+	steps  [4]ProgressStep
+	absent int
+	isOn   bool
+}
+
+// add counts a dataplane that has an identity.
+func (p *progress) add(d *SecuredDataplane) {
+	p.isOn = true
+	if !d.Connected {
+		p.absent++
+		return
+	}
+	p.steps[certified].of(d.Name, d.Certificate != nil)
+	for _, i := range d.Inbounds {
+		if i.Wanted == notMTLS {
+			continue
+		}
+		p.steps[taking].of(d.Name, i.Held == resolve.Permissive || i.Held == resolve.Strict)
+		p.steps[callers].of(d.Name, i.Plain.Open == 0)
+		if i.Wanted == resolve.Strict {
+			p.steps[hardened].of(d.Name, i.Held == resolve.Strict)
+		}
+	}
+}
+
+// told is what they told, together.
+func (p *progress) told() Progress {
+	out := Progress{Phase: PhaseOff, Steps: []ProgressStep{}, Absent: p.absent}
+	if !p.isOn {
+		return out
+	}
+	done := func(i int) bool { return p.steps[i].Done == p.steps[i].Total }
+	for i, s := range p.steps {
+		if s.Step = stepNames[i]; i != hardened || s.Total > 0 {
+			out.Steps = append(out.Steps, s)
+		}
+	}
+	strict := p.steps[hardened].Total
+	switch {
+	case !done(certified):
+		out.Phase = PhaseCertificates
+	case !done(taking):
+		out.Phase = PhaseInbounds
+	case !done(hardened):
+		out.Phase = PhaseHardening
+	case strict > 0 && strict == p.steps[taking].Total:
+		out.Phase = PhaseStrict
+	case !done(callers):
+		out.Phase = PhaseCallers
+	default:
+		out.Phase = PhasePermissive
+	}
+	return out
+}
+
+// text writes the steps, for people.
+func (x *Progress) text(p *printer) {
+	for _, s := range x.Steps {
+		waits := ""
+		if len(s.WaitsFor) > 0 {
+			waits = ", waits for " + strings.Join(s.WaitsFor, ", ")
+			if s.Total-s.Done > len(s.WaitsFor) {
+				waits += " and others"
+			}
+		}
+		p.line("  %-12s  %d of %d%s", s.Step, s.Done, s.Total, waits)
+	}
+	if x.Absent > 0 {
+		p.line("  %s", p.faint(fmt.Sprintf("%s not connected", counted(x.Absent, "dataplane is", "dataplanes are"))))
+	}
+}

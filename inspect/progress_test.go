@@ -1,0 +1,103 @@
+package inspect_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/policies/tls"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// secureModel is a mesh of two dataplanes whose sidecars have identities, where mode says how it
+// takes mutual TLS.
+func secureModel(t *testing.T, mtls string, proved bool) *resolve.Model {
+	t.Helper()
+	kinds, types := slices.Clone(world.Kinds()), slices.Clone(world.Types())
+	if !slices.ContainsFunc(types, func(x api.Type) bool { return x.Name == tls.Kind.Type().Name }) {
+		kinds, types = append(kinds, tls.Kind), append(append(types, api.IdentityTypes()...), tls.Kind.Type())
+	}
+	catalog := api.NewCatalog(types...)
+	objects, err := decode.Objects(catalog, "test.yaml", []byte(fmt.Sprintf(`
+{type: Mesh, name: default%s}
+---
+{type: Dataplane, mesh: default, name: a, networking: {address: 127.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: a}}]}}
+---
+{type: Dataplane, mesh: default, name: b, networking: {address: 127.0.0.2, inbound: [{port: 80, tags: {kuma.io/service: b}}]}}
+`, mtls)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		objects = append(objects, &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: name}), Spec: &api.DataplaneInsight{Identity: proved}})
+	}
+	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), world.Dialects(), kinds)
+	return m
+}
+
+const (
+	permissive = ", mtls: {enabledBackend: ca, backends: [{name: ca, type: builtin, mode: PERMISSIVE}]}"
+	strict     = ", mtls: {enabledBackend: ca, backends: [{name: ca, type: builtin, mode: STRICT}]}"
+)
+
+// TestProgressOfAMesh: where a mesh is between plain text and strict mutual TLS, and whom it
+// waits for, by what its sidecars tell.
+func TestProgressOfAMesh(t *testing.T) {
+	t.Parallel()
+	off, allowing, hard := secureModel(t, "", false), secureModel(t, permissive, true), secureModel(t, strict, true)
+	for _, test := range []struct {
+		wanted, held *resolve.Model // held: what the Envoy of a has confirmed
+		certificate  bool           // of a
+		plain        uint64         // connections to a
+		absent       bool
+		want         inspect.Phase
+		steps        string
+	}{
+		{off, off, false, 0, false, inspect.PhaseOff, "[] 0"},
+		{allowing, off, false, 0, false, inspect.PhaseCertificates, "[{certificates 1 2 [a]} {inbounds 1 2 [a]} {callers 2 2 []}] 0"},
+		{allowing, off, true, 0, false, inspect.PhaseInbounds, "[{certificates 2 2 []} {inbounds 1 2 [a]} {callers 2 2 []}] 0"},
+		{allowing, allowing, true, 3, false, inspect.PhaseCallers, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 1 2 [a]}] 0"},
+		{allowing, allowing, true, 0, false, inspect.PhasePermissive, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 2 2 []}] 0"},
+		{hard, allowing, true, 3, false, inspect.PhaseHardening, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 1 2 [a]} {strict 1 2 [a]}] 0"},
+		{hard, hard, true, 0, false, inspect.PhaseStrict, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 2 2 []} {strict 2 2 []}] 0"},
+		{hard, allowing, false, 3, true, inspect.PhaseStrict, "[{certificates 1 1 []} {inbounds 1 1 []} {callers 1 1 []} {strict 1 1 []}] 1"},
+	} {
+		by := inspect.SecuredBy{
+			Sidecar: func(ref api.Ref) (inspect.Sidecar, bool) {
+				from := test.wanted
+				if ref.Name == "a" {
+					from = test.held
+				}
+				r, _ := from.Dataplane(ref)
+				return inspect.Sidecar{Dataplane: ref, Connected: ref.Name != "a" || !test.absent, Confirmed: r}, true
+			},
+			Secured: func(ref api.Ref) (inspect.Secured, bool) {
+				if ref.Name != "a" {
+					return inspect.Secured{Certificate: &inspect.Certificate{Expires: time.Unix(1, 0)}}, true
+				}
+				s := inspect.Secured{Inbounds: map[string]inspect.Connections{"127.0.0.1_80": {Plain: inspect.Count{Open: test.plain, All: test.plain}}}}
+				if test.certificate {
+					s.Certificate = &inspect.Certificate{Expires: time.Unix(1, 0)}
+				}
+				return s, true
+			},
+		}
+		x, err := inspect.MTLSOf(test.wanted.Reader(nil), "default", inspect.Part{Name: "nobody"}, by)
+		if err != nil || len(x.Items) > 0 {
+			t.Fatal(x.Items, err)
+		}
+		if got := fmt.Sprint(x.Progress.Steps, x.Progress.Absent); x.Progress.Phase != test.want || got != test.steps {
+			t.Errorf("%s %s, wanted %s %s", x.Progress.Phase, got, test.want, test.steps)
+		}
+		var text strings.Builder
+		if err := x.Text(&text, inspect.Style{}); err != nil || !strings.Contains(text.String(), string(test.want)+"  ") {
+			t.Errorf("%v %s", err, text.String())
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package web
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// status answers how the policies and routes of a mesh fare, and its sidecars.
+func (s *server) status(w http.ResponseWriter, r *http.Request) error {
+	mesh := r.PathValue("mesh")
+	m, err := s.reader(r.Context())
+	if err != nil {
+		return err
+	}
+	if err := inspect.MeshKnown(m, mesh); err != nil {
+		return unknown(err)
+	}
+	q := r.URL.Query()
+	sel, err := selectionOf(q)
+	if err != nil {
+		return err
+	}
+	part := inspect.Part{Offset: sel.offset, Size: sel.size, Name: sel.name}
+	if q.Get(statusSize.name) == "" {
+		part.Size = 0
+	}
+	if err := s.choose(q, &part); err != nil {
+		return err
+	}
+	notes, err := s.seenOf(r.Context(), m, mesh, &part)
+	if err != nil {
+		return err
+	}
+	var o inspect.Overview
+	if part.Sees == nil {
+		o = inspect.OverviewWith(m, mesh, s.Census.Sync(m, mesh), s.Sidecars.Sidecar, part, s.Config.Problems()...)
+	} else {
+		o = inspect.OverviewPart(m, mesh, s.Sidecars.Sidecars(), part, s.Config.Problems()...)
+	}
+	if end := part.Offset + len(o.Objects); len(o.Objects) > 0 && end < o.Total {
+		next := nextPage(r, end)
+		o.Next = &next
+	}
+	o.Notes = append(s.notKnown(), notes...)
+	answer(w, http.StatusOK, o)
+	return nil
+}
+
+// choose reads of which kinds and states the objects are that are asked for.
+func (s *server) choose(q url.Values, part *inspect.Part) error {
+	part.Fares = inspect.Fares(q.Get(byFare.name))
+	if q.Get(byKind.name) == "" {
+		return nil
+	}
+	part.Kinds = strings.Split(q.Get(byKind.name), ",")
+	for _, kind := range part.Kinds {
+		if t, ok := s.Catalog.Type(kind); !ok || !t.Policy && !t.Route {
+			return badField(byKind.name, strconv.Quote(api.Clip(kind))+" is no kind of policy or route; GET /_resources lists all kinds")
+		}
+	}
+	return nil
+}
+
+// seenOf cuts a part of the status of a mesh to the namespaces of which who asks is told. Its
+// notes say of which that is not known.
+func (s *server) seenOf(ctx context.Context, m *resolve.Reader, mesh string, part *inspect.Part) ([]api.Note, error) {
+	v, isCut := ctx.Value(visibleKey{}).(visible)
+	if !isCut {
+		return nil, nil
+	}
+	there := map[string]bool{}
+	for o := range m.Attachable(mesh) {
+		there[o.Namespace] = true
+	}
+	for o := range m.Snapshot().Of(api.KindDataplane, mesh) {
+		there[o.Namespace] = true
+	}
+	delete(there, "")
+	sees, said, err := v.namespaces(ctx, slices.Collect(maps.Keys(there)))
+	part.Sees = func(namespace string) bool { return sees[namespace] }
+	notes := []api.Note{{Severity: api.Info, Code: "Cut", Message: "only what is in namespaces of which you may get dataplanes/explain is told"}}
+	for _, text := range said {
+		notes = append(notes, api.Note{Severity: api.Info, Code: "Cut", Message: text})
+	}
+	return notes, err
+}
