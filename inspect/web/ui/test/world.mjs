@@ -79,7 +79,7 @@ export async function startServer(...flags) {
 export async function startSidecar(world, name) {
   const token = join(world.data, `${name}.token`)
   writeFileSync(token, await world.run('token', 'dataplane', '--name', name, '-m', 'default'), { mode: 0o600 })
-  const run = spawn(weft, ['sidecar', '--name', name, '-m', 'default', '--xds', world.xds, '--token-file', token, '--ca-file', join(world.data, 'ca.pem'), '--readiness', '127.0.0.1:0', '--drain-time', '1s'], { stdio: ['ignore', 'ignore', 'ignore'] })
+  const run = spawn(weft, ['sidecar', '--name', name, '-m', 'default', '--xds', `https://${world.xds}`, '--token-file', token, '--ca-file', join(world.data, 'ca.pem'), '--readiness', '127.0.0.1:0', '--drain-time', '1s'], { stdio: ['ignore', 'ignore', 'ignore'] })
   const gone = new Promise((done) => run.once('exit', done))
   return { stop: () => { run.kill('SIGTERM'); return gone } }
 }
