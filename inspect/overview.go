@@ -48,15 +48,6 @@ func (p Part) chosen(refs []api.Ref) []api.Ref {
 	})
 }
 
-// pageOf is the page of a list.
-func pageOf[T any](p Part, list []T) []T {
-	list = list[min(p.Offset, len(list)):]
-	if p.Size > 0 {
-		list = list[:min(p.Size, len(list))]
-	}
-	return list
-}
-
 // noteAll is for how many objects it is cheaper to find the notes on all of a mesh.
 const noteAll = 500
 
@@ -93,7 +84,7 @@ func OverviewWith(m *resolve.Reader, mesh string, sync Sync, known Known, part P
 	refs = part.chosen(refs)
 	out.Total = len(refs)
 	if part.Fares == "" {
-		refs = pageOf(part, refs)
+		refs = paged(refs, part)
 	}
 	if len(refs) > noteAll {
 		m.AllNotes(mesh)
@@ -125,7 +116,7 @@ func OverviewWith(m *resolve.Reader, mesh string, sync Sync, known Known, part P
 	}
 	if part.Fares != "" {
 		all := slices.DeleteFunc(out.Objects, func(s Status) bool { return (s.Wrong() != nil) != (part.Fares == FaresBadly) })
-		out.Total, out.Objects = len(all), pageOf(part, all)
+		out.Total, out.Objects = len(all), paged(all, part)
 	}
 	for _, n := range failures(m) {
 		if !part.sees(n.Origin.Ref) {

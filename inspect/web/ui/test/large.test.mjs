@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { at, ready } from './ready.mjs'
-import { accessible, openPage, startBrowser, startServer } from './world.mjs'
+import { accessible, openPage, startBrowser, startServer, until } from './world.mjs'
 
 const many = 10_000
 const services = 1000
@@ -65,15 +65,17 @@ describe('a large mesh', () => {
   test('a dataplane with 1,000 outbounds: found by destination, and explained', async () => {
     const { page, finish } = await openPage(chromium.browser, world)
     await page.goto(`/gui/meshes/default/dataplanes/${name(0)}`)
-    await page.getByTestId('rows-total').getByText('2,000 rows').waitFor()
+    await page.getByTestId('rows-total').getByText('1,000 outbounds, the first 150 of them').waitFor()
     const outbounds = page.getByTestId('outbounds')
     const drawn = () => outbounds.locator('tr[data-row]').count()
     assert.ok((await drawn()) < 100, 'few rows are drawn')
     await accessible(page)
     const box = page.getByRole('region', { name: 'Where the workload calls' })
     for (const end of ['last', 'first', 'last']) {
-      await box.evaluate((e, end) => e.scrollTo(0, end === 'last' ? e.scrollHeight : 0), end)
-      await outbounds.locator(`tr[aria-rowindex="${end === 'last' ? 2 * services + 1 : 2}"]`).waitFor()
+      await until(`the ${end} row`, async () => { // others are asked for when one comes to the end
+        await box.evaluate((e, end) => e.scrollTo(0, end === 'last' ? e.scrollHeight : 0), end)
+        return outbounds.locator(`tr[aria-rowindex="${end === 'last' ? 2 * services + 1 : 2}"]`).count()
+      })
       assert.ok((await drawn()) < 100, 'few rows are drawn')
     }
     await page.goto(`/gui/meshes/default/dataplanes/${name(0)}?to=${service(900)}`) // an address brings its row into sight
@@ -82,6 +84,8 @@ describe('a large mesh', () => {
     await page.getByTestId('effective').locator('[data-field="http.requestTimeout"]').waitFor()
     await page.goto(`/gui/meshes/default/dataplanes/${name(0)}`)
     await page.getByTestId('filter-destination').fill(service(7))
+    await page.getByTestId('filter-destination').press('Enter')
+    await page.getByTestId('rows-total').getByText('1 outbound').waitFor()
     const row = page.getByTestId('outbounds').getByRole('row').filter({ hasText: 'PathPrefix /v1' })
     await row.getByTestId('explain').click()
     await page.getByTestId('effective').locator('[data-field="http.requestTimeout"]').getByText('15s').first().waitFor()
