@@ -2,7 +2,6 @@ package inspect_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -19,12 +17,7 @@ import (
 // takes mutual TLS.
 func secureModel(t *testing.T, mtls string, proved bool) *resolve.Model {
 	t.Helper()
-	kinds, types := slices.Clone(world.Kinds()), slices.Clone(world.Types())
-	if !slices.ContainsFunc(types, func(x api.Type) bool { return x.Name == tls.Kind.Type().Name }) {
-		kinds, types = append(kinds, tls.Kind), append(append(types, api.IdentityTypes()...), tls.Kind.Type())
-	}
-	catalog := api.NewCatalog(types...)
-	objects, err := decode.Objects(catalog, "test.yaml", []byte(fmt.Sprintf(`
+	objects, err := decode.Objects(world.Catalog(), "test.yaml", []byte(fmt.Sprintf(`
 {type: Mesh, name: default%s}
 ---
 {type: Dataplane, mesh: default, name: a, networking: {address: 127.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: a}}]}}
@@ -37,7 +30,7 @@ func secureModel(t *testing.T, mtls string, proved bool) *resolve.Model {
 	for _, name := range []string{"a", "b"} {
 		objects = append(objects, &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: name}), Spec: &api.DataplaneInsight{Identity: proved}})
 	}
-	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), world.Dialects(), kinds)
+	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), world.Dialects(), world.Kinds())
 	return m
 }
 
