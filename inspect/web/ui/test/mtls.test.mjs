@@ -36,7 +36,7 @@ describe('mutual TLS', () => {
     await page.getByTestId('leaf').getByText(/ends in \d+ [dhm]/).waitFor()
     const { certificate, inbounds } = await one('orders-1')
     await page.getByTestId('issuer').getByText(certificate.root.slice(0, 16)).waitFor()
-    assert.match(await page.getByTestId('issuer').innerText(), /Mesh\/default ca-1, root/)
+    assert.match(await page.getByTestId('issuer').innerText(), /Mesh\/default ?ca-1, root/)
     await page.getByTestId('inbounds').getByText('Permissive').first().waitFor()
     await accessible(page)
     const { inbounds: at } = await world.ask('GET', '/meshes/default/dataplanes/orders-1/_explain')
