@@ -89,7 +89,7 @@ func TestProgressOfAMesh(t *testing.T) {
 			t.Errorf("%s %s, wanted %s %s", x.Progress.Phase, got, test.want, test.steps)
 		}
 		var text strings.Builder
-		if err := x.Text(&text, inspect.Style{}); err != nil || !strings.Contains(text.String(), string(test.want)+"  ") {
+		if err := x.Text(&text, inspect.Style{}); err != nil || len(x.Progress.Steps) > 0 && !strings.Contains(text.String(), "  certificates  ") {
 			t.Errorf("%v %s", err, text.String())
 		}
 	}
