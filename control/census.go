@@ -19,6 +19,7 @@ import (
 type census struct {
 	loop     *loop
 	sidecars sidecars
+	root     func(api.Ref) string // of the certificate of a sidecar
 
 	marks sync.Mutex // held for a moment, under whichever lock
 	stale map[api.Ref]bool
@@ -44,8 +45,8 @@ type tallies struct {
 	insights *kuma.Tally
 }
 
-func newCensus(l *loop, s sidecars) *census {
-	return &census{loop: l, sidecars: s, all: true}
+func newCensus(l *loop, s sidecars, root func(api.Ref) string) *census {
+	return &census{loop: l, sidecars: s, root: root, all: true}
 }
 
 // mark has dataplanes looked at again.
@@ -124,6 +125,7 @@ func (c *census) one(m *resolve.Model, ref api.Ref) {
 		now.state = s.State()
 		if dp, ok := o.Spec.(*api.Dataplane); ok && dp.Networking != nil {
 			now.networking, now.seen = dp.Networking, kuma.SeenOf(&s)
+			now.seen.Root = c.root(ref)
 		}
 	}
 	t := c.meshes[ref.Mesh]

@@ -34,7 +34,7 @@ func (x *insights) Secured(dp api.Ref) (inspect.Secured, bool) {
 	if i == nil {
 		return inspect.Secured{}, false
 	}
-	out := inspect.Secured{Inbounds: map[string]inspect.Connections{}}
+	out := inspect.Secured{Certificates: i.certificates, Inbounds: map[string]inspect.Connections{}}
 	if r := i.reported; r != nil {
 		out.Certificate = &inspect.Certificate{Names: r.GetNames(), Root: r.GetRoot(), Expires: time.Unix(r.GetExpires(), 0).UTC()}
 		if r.GetIssued() > 0 { // else it is remembered from before a restart
@@ -56,4 +56,19 @@ func boundedConnections(c *attach.Connections) bool {
 	return len(c.GetInbounds()) <= attach.MostInbounds && len(c.GetSenders()) <= attach.MostSenders &&
 		!slices.ContainsFunc(c.GetInbounds(), func(i *attach.Inbound) bool { return len(i.GetAddress()) > 64 }) &&
 		!slices.ContainsFunc(c.GetSenders(), func(s *attach.Sender) bool { _, err := netip.ParseAddr(s.GetAddress()); return err != nil })
+}
+
+// root is the fingerprint of that of the certificate of a sidecar; empty where it has none that
+// holds.
+func (x *insights) root(dp api.Ref) string {
+	if x == nil {
+		return ""
+	}
+	now := x.plane.cfg.clock()()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if i := x.of[called(dp)]; i != nil && now.Before(time.Unix(i.reported.GetExpires(), 0)) {
+		return i.reported.GetRoot()
+	}
+	return ""
 }

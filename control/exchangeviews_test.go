@@ -1,6 +1,8 @@
 package control_test
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -209,8 +211,30 @@ func (x *exchanges) byKRI() {
 	x.want(http.StatusBadRequest, http.MethodGet, "/_kri/none", "")
 }
 
-// dataplaneToken: kumactl sends what it has nothing for, and other versions what weft has not.
+// dataplaneToken: kumactl sends what it has nothing for, and other versions what weft has not; what
+// else it sends, the token binds.
 func (x *exchanges) dataplaneToken() {
-	token := x.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"mesh":"default","name":"shop-1","type":"dataplane","workload":"","tags":{"":[]},"validFor":"1h","brandNew":true}`)
-	x.equal("parts", strings.Count(token, "."), 2)
+	for asked, want := range map[string]map[string]any{
+		`"workload":"","tags":{"":[]},"brandNew":true`:                             {"mesh": "default", "name": "shop-1"},
+		`"workload":"till","tags":{"":[],"kuma.io/service":["shop"],"team":["a"]}`: {"mesh": "default", "name": "shop-1", "workload": "till", "tags": map[string]any{"kuma.io/service": []any{"shop"}, "team": []any{"a"}}},
+	} {
+		token := x.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"mesh":"default","name":"shop-1","type":"dataplane","validFor":"1h",`+asked+`}`)
+		parts := strings.Split(strings.Trim(strings.TrimSpace(token), `"`), ".")
+		x.equal("parts", len(parts), 3)
+		said, err := base64.RawURLEncoding.DecodeString(parts[1])
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		claims := map[string]any{}
+		if err := json.Unmarshal(said, &claims); err != nil {
+			x.t.Fatal(err)
+		}
+		got := map[string]any{}
+		for _, name := range []string{"mesh", "name", "workload", "tags"} {
+			if v, ok := claims[name]; ok {
+				got[name] = v
+			}
+		}
+		x.equal(asked, got, want)
+	}
 }

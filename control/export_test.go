@@ -62,7 +62,9 @@ func (p *Plane) CensusDiffers(mesh string) string {
 	of, _ := s.Get(api.Ref{Kind: api.KindMesh, Name: mesh})
 	insight, services := kuma.InsightsOf(catalog, s, of, func(ref api.Ref) kuma.Seen {
 		x, _ := p.sidecars().Sidecar(ref)
-		return kuma.SeenOf(&x)
+		seen := kuma.SeenOf(&x)
+		seen.Root = p.insights.root(ref)
+		return seen
 	})
 	states := map[inspect.State]int{}
 	for o := range s.Of(api.KindDataplane, mesh) {

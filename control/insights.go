@@ -31,17 +31,18 @@ type insights struct {
 
 // insight is that of one dataplane.
 type insight struct {
-	reported    *attach.Certificate
-	sees        bool                 // its Envoy has acknowledged what the certificate is for
-	at          api.Ref              // its object; zero while none was told
-	told        api.DataplaneInsight // to the loop
-	asked       string               // for which name a certificate was asked for, at askedAt
-	askedAt     time.Time
-	overADS     bool                // the control plane makes its key
-	connections *attach.Connections // as its agent has told last; nil for nothing
-	refused     api.IdentityRefusal // the last answer to its asking for a certificate
-	skew        time.Duration       // see api.DataplaneInsight
-	held        time.Time           // since when it takes plain text although it is to take none
+	reported     *attach.Certificate
+	sees         bool                 // its Envoy has acknowledged what the certificate is for
+	at           api.Ref              // its object; zero while none was told
+	told         api.DataplaneInsight // to the loop
+	asked        string               // for which name a certificate was asked for, at askedAt
+	askedAt      time.Time
+	certificates int                 // that it has had
+	overADS      bool                // the control plane makes its key
+	connections  *attach.Connections // as its agent has told last; nil for nothing
+	refused      api.IdentityRefusal // the last answer to its asking for a certificate
+	skew         time.Duration       // see api.DataplaneInsight
+	held         time.Time           // since when it takes plain text although it is to take none
 }
 
 // The rhythm of insights.
@@ -69,8 +70,14 @@ func (x *insights) report(dp api.Ref, c *attach.Certificate) {
 		i = &insight{}
 		x.of[called(dp)] = i
 	}
+	if i.reported.GetIssued() != c.GetIssued() || i.reported.GetExpires() != c.GetExpires() {
+		i.certificates++
+	}
 	i.reported = c
 	x.mu.Unlock()
+	if m := x.plane.loop.current.Load(); m != nil {
+		x.plane.loop.census.mark(dp.Resolve(serves(m)))
+	}
 	x.stir(dp)
 }
 
@@ -179,6 +186,7 @@ func (x *insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api
 			dp := c.Ref()
 			dp.Kind = api.KindDataplane
 			x.stir(dp)
+			x.plane.loop.census.mark(dp)
 		}
 	}
 	return changes

@@ -25,6 +25,7 @@ type keptInsight struct {
 	Expires int64    `json:"expires"` // in seconds since 1970
 	TLS     bool     `json:"tls,omitempty"`
 	OverADS bool     `json:"overADS,omitempty"`
+	Count   int      `json:"count,omitempty"` // of the certificates that it has had
 }
 
 // save writes the file anew where it has to, but not all the time. What fails is tried again
@@ -41,7 +42,7 @@ func (x *insights) save(now bool) {
 	kept := make([]keptInsight, 0, len(x.of))
 	for dp, i := range x.of {
 		if r := i.reported; r != nil && i.told.Identity {
-			kept = append(kept, keptInsight{dp.Mesh, dp.Name, r.GetNames(), r.GetRoot(), r.GetExpires(), i.told.TLS, i.overADS})
+			kept = append(kept, keptInsight{dp.Mesh, dp.Name, r.GetNames(), r.GetRoot(), r.GetExpires(), i.told.TLS, i.overADS, i.certificates})
 		}
 	}
 	x.mu.Unlock()
@@ -76,7 +77,7 @@ func (x *insights) restore() {
 		dp := api.Ref{Kind: api.KindDataplane, Mesh: k.Mesh, Name: k.Name}
 		c := &attach.Certificate{Names: k.Names, Root: k.Root, Expires: k.Expires}
 		x.mu.Lock()
-		x.of[dp] = &insight{reported: c, sees: k.TLS, overADS: k.OverADS}
+		x.of[dp] = &insight{reported: c, sees: k.TLS, overADS: k.OverADS, certificates: k.Count}
 		x.stale[dp] = true
 		x.mu.Unlock()
 		x.holds(dp, c)

@@ -128,6 +128,9 @@ func (p *plane) keyStaysWith(log *journal, webToken, payToken string) {
 	if !strings.Contains(outputs[dp+"/xds"], xds.IdentitySecret("default")) {
 		p.t.Error("xds does not name what was sent")
 	}
+	if !strings.Contains(outputs[dp+"/_overview"], `"kumaDp":{"version":"2.13.0"}`) {
+		p.t.Errorf("the overview does not name its version: %s", outputs[dp+"/_overview"])
+	}
 	for where, text := range outputs {
 		if strings.Contains(text, lines[1]) || strings.Contains(text, "PRIVATE KEY") {
 			p.t.Errorf("%s shows a key", where)

@@ -225,7 +225,7 @@ func (p *Plane) compose() error {
 		p.returning.left(peer.Dataplane)
 		p.keyless.left(peer)
 	}
-	p.loop.census = newCensus(p.loop, p.sidecars())
+	p.loop.census = newCensus(p.loop, p.sidecars(), p.insights.root)
 	p.joinPeers()
 	p.measure()
 	handler, err := p.webHandler(keys)

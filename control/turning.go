@@ -26,6 +26,9 @@ func (s signers) Authorities(mesh string) (out []inspect.Authority) {
 	return out
 }
 
+// Roots are those of a mesh.
+func (s signers) Roots(mesh string) []inspect.Root { return s.keeper.Roots(mesh) }
+
 // Turn replaces a root, or goes back.
 func (s signers) Turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (inspect.Turned, error) {
 	turned, err := s.keeper.Turn(ctx, owner, authorities.Turn{Abort: ask.Abort, Force: ask.Force, Now: ask.Now, Spread: ask.Spread, Dry: ask.Dry})

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // Authorities are those that sign the certificates of a mesh's workloads (spec/identity.md 2).
@@ -49,6 +51,13 @@ const (
 	RootLeaving = "leaving"
 	RootTrusted = "trusted"
 )
+
+// Root is a root that signs or has signed, by the document that it belongs to.
+type Root struct {
+	Of          api.Ref // a Mesh or a MeshIdentity
+	Backend     string  // of Mesh.mtls
+	Fingerprint string
+}
 
 // AuthorityWait is whom something waits for.
 type AuthorityWait struct {

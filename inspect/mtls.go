@@ -83,9 +83,10 @@ type PlainSender struct {
 
 // Secured is what the sidecar of a dataplane tells of its certificate and its connections.
 type Secured struct {
-	Certificate *Certificate
-	Inbounds    map[string]Connections // by address and port, as Envoy's statistics write them
-	Senders     []Sender
+	Certificate  *Certificate
+	Certificates int                    // that it has had, as far as is known
+	Inbounds     map[string]Connections // by address and port, as Envoy's statistics write them
+	Senders      []Sender
 }
 
 // SecuredBy says what is known of a sidecar, and what it follows.

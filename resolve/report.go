@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -51,8 +52,9 @@ func (q *Reader) ServiceReport(ref api.Ref, connected func(api.Ref) bool) (*api.
 		out.MeshServices = x.gathered(spec)
 	}
 	if ref.Kind == api.KindMeshService || ref.Kind == api.KindService {
-		out.TLS = &api.TLSReport{Status: "NotReady"}
-		out.DataplaneProxies = x.countOf(s, connected)
+		list := x.inboundsBehind(s)
+		out.TLS = &api.TLSReport{Status: x.readyForTLS(list)}
+		out.DataplaneProxies = countOf(list, connected)
 	}
 	return out, true
 }
@@ -76,27 +78,45 @@ func (m mesh) reportNames(s *service, out *api.ServiceReport) {
 	}
 }
 
-// countOf counts the dataplanes behind a MeshService or Service, each once; healthy are those of which
-// every inbound behind it is ready.
-func (m mesh) countOf(s *service, connected func(api.Ref) bool) *api.ProxyCounts {
-	healthy := map[*dataplane]bool{}
-	add := func(list []member) {
-		for _, x := range list {
-			known, seen := healthy[x.plane]
-			healthy[x.plane] = (known || !seen) && x.inbound.Ready()
-		}
-	}
+// inboundsBehind are the inbounds behind a MeshService or Service, those of each port by themselves.
+func (m mesh) inboundsBehind(s *service) (out []member) {
 	switch spec := s.object.Spec.(type) {
 	case *api.MeshService:
 		for _, p := range spec.Ports {
-			add(m.selectedInbounds(s.object, spec, p.Port))
+			out = append(out, m.selectedInbounds(s.object, spec, p.Port)...)
 		}
 	case *api.Service:
 		for i := range spec.Ports {
 			if p := &spec.Ports[i]; p.OverTCP() {
-				add(m.selectedByService(s.object, spec, p))
+				out = append(out, m.selectedByService(s.object, spec, p)...)
 			}
 		}
+	}
+	return out
+}
+
+// readyForTLS says whether all endpoints among inbounds are called by TLS (spec/identity.md 4.7).
+func (m mesh) readyForTLS(list []member) string {
+	ready := "NotReady"
+	for _, x := range list {
+		switch {
+		case !x.inbound.Ready():
+		case m.calledPlain(x.plane, cmp.Or(x.inbound.Address, x.plane.spec.Networking.Address), x.inbound.Port):
+			return "NotReady"
+		default:
+			ready = "Ready"
+		}
+	}
+	return ready
+}
+
+// countOf counts the dataplanes of inbounds, each once; healthy are those of which every inbound
+// among them is ready.
+func countOf(list []member, connected func(api.Ref) bool) *api.ProxyCounts {
+	healthy := map[*dataplane]bool{}
+	for _, x := range list {
+		known, seen := healthy[x.plane]
+		healthy[x.plane] = (known || !seen) && x.inbound.Ready()
 	}
 	out := &api.ProxyCounts{Total: uint32(len(healthy))}
 	for p, ok := range healthy {

@@ -163,6 +163,13 @@ func (m mesh) tlsOf(p *dataplane, address string, port uint32) *InboundTLS {
 // peers are the names of those who answer for a destination.
 type peers struct{ names, domains []string }
 
+// calledPlain reports whether an inbound of a dataplane is called in plain text: it takes that, and
+// its Envoy has not acknowledged yet that it takes TLS.
+func (m mesh) calledPlain(p *dataplane, address string, port uint32) bool {
+	t := m.tlsOf(p, address, port)
+	return t.TakesPlain() && (t == nil || !m.insightOf(p.object.Ref).TLS)
+}
+
 // withPeers says of a mesh with identities which of x are called in plain text, and who all of
 // them are: those too that are not ready yet, so that a name is expected before it is shown.
 func (m mesh) withPeers(x *members) *members {
@@ -193,10 +200,8 @@ func (m mesh) withPeers(x *members) *members {
 		if p == nil {
 			continue
 		}
-		insight := m.insightOf(e.Dataplane)
-		t := m.tlsOf(p, e.Address, e.Port)
-		e.Plain = t.TakesPlain() && (t == nil || !insight.TLS)
-		add(p, insight)
+		e.Plain = m.calledPlain(p, e.Address, e.Port)
+		add(p, m.insightOf(e.Dataplane))
 	}
 	for _, w := range waiting {
 		add(w.plane, m.insightOf(w.plane.object.Ref))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 )
@@ -188,6 +189,21 @@ func (k *Keeper) Standings(mesh string) (out []Standing) {
 			}
 		}
 		out = append(out, s)
+	}
+	return out
+}
+
+// Roots are those of the authorities of a mesh.
+func (k *Keeper) Roots(mesh string) (out []inspect.Root) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, a := range sorted(k.all) {
+		if a.mesh != mesh {
+			continue
+		}
+		for i := range a.roots {
+			out = append(out, inspect.Root{Of: a.owner, Backend: a.roots[i].name, Fingerprint: a.roots[i].print()})
+		}
 	}
 	return out
 }

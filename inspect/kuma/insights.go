@@ -11,6 +11,7 @@ import (
 type Seen struct {
 	Connected    bool
 	Agent, Envoy string // versions; empty where nobody knows
+	Root         string // the fingerprint of that of its certificate; empty where it has none
 }
 
 // SeenOf is what insights tell of a sidecar.
@@ -81,7 +82,7 @@ type MeshInsight struct {
 	Policies   map[string]Total  `json:"policies"`
 	Resources  map[string]Total  `json:"resources"`
 	Versions   Versions          `json:"dpVersions"`
-	MTLS       struct{}          `json:"mTLS"`
+	MTLS       BackendCounts     `json:"mTLS"` // by roots until Backends has named them
 	Services   ServiceTotals     `json:"services"`
 }
 
@@ -117,7 +118,7 @@ func InsightsOf(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object, known f
 // Insights summarises a mesh of s whose dataplanes are counted, and its services by name.
 func (t *Tally) Insights(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object) (MeshInsight, []ServiceInsight) {
 	out := MeshInsight{Type: "MeshInsight", Name: mesh.Name, Created: mesh.Created, Modified: mesh.Modified, Dataplanes: t.planes, ByType: t.byClass(),
-		Policies: map[string]Total{}, Resources: map[string]Total{}, Versions: Versions{values(t.agents), values(t.envoys)}}
+		Policies: map[string]Total{}, Resources: map[string]Total{}, Versions: Versions{values(t.agents), values(t.envoys)}, MTLS: BackendCounts{Issued: values(t.roots)}}
 	for _, k := range catalog.Types() {
 		n := s.Count(k.Name, mesh.Name)
 		if n == 0 || k.Global {

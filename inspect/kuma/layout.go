@@ -23,6 +23,7 @@ type Layout struct {
 	Inbounds  []Port            `json:"inbounds"`
 	Outbounds []Port            `json:"outbounds"` // sorted by KRI
 	Listeners []Port            `json:"listeners"`
+	SpiffeID  string            `json:"spiffeId,omitempty"` // that it should have
 }
 
 // Port is one listener.
@@ -122,6 +123,9 @@ func LayoutOf(m *resolve.Reader, c *api.Catalog, dp api.Ref) (Layout, error) {
 	l := Layout{KRI: x.of(dp, ""), Labels: map[string]string{}, Inbounds: []Port{}, Outbounds: []Port{}, Listeners: []Port{}}
 	if labels := c.ShownLabels(r.Dataplane); labels != nil {
 		l.Labels = labels
+	}
+	if r.Identity != nil && r.Identity.Problem == "" && len(r.Identity.Names) > 0 {
+		l.SpiffeID = r.Identity.Names[0]
 	}
 	for _, in := range r.Inbounds {
 		l.Inbounds = append(l.Inbounds, Port{x.of(dp, in.Name), in.Port, in.Protocol, "inbound:" + address(in.Address, in.Port)})

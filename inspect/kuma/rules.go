@@ -232,8 +232,17 @@ func (x *viewBuilder) toRules(rules []subsetRule) []ToRule {
 	return out
 }
 
-// inboundRule is what rules say; ok is false where only from speaks.
+// inboundRule is what rules say; ok is false where only from speaks. Of a kind whose items add up
+// instead of replacing each other it has what each says, in the order of the origins.
 func (x *viewBuilder) inboundRule(e *policies.Effective) (InboundRule, bool) {
 	conf, origins := onlySaid(e, func(s merge.Said) bool { return strings.HasPrefix(string(s.Origin.Field), "spec.rules") })
-	return InboundRule{Conf: []any{conf}, Origin: x.itemOrigins(origins)}, len(origins) > 0
+	out := InboundRule{Conf: []any{conf}, Origin: x.itemOrigins(origins)}
+	if e.Kind.Collect != nil {
+		out.Conf = []any{}
+		for _, o := range origins {
+			own, _ := onlySaid(e, func(s merge.Said) bool { return s.Origin.Same(o) })
+			out.Conf = append(out.Conf, own)
+		}
+	}
+	return out, len(origins) > 0
 }

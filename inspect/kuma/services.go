@@ -30,8 +30,11 @@ type ServiceInsight struct {
 	ServiceType string    `json:"serviceType"`
 	Status      string    `json:"status"`
 	Dataplanes  *Counts   `json:"dataplanes,omitempty"` // of an external one none
-	AddressPort string    `json:"addressPort,omitempty"`
-	Zones       []string  `json:"zones"`
+	// Issued counts dataplanes by who has signed their certificates: by roots until Backends has named
+	// them.
+	Issued      map[string]int `json:"issuedBackends,omitempty"`
+	AddressPort string         `json:"addressPort,omitempty"`
+	Zones       []string       `json:"zones"`
 }
 
 // serviceInsights are the services of the dataplanes that are counted, and the
@@ -41,7 +44,7 @@ func (t *Tally) serviceInsights(s *api.Snapshot, mesh *api.Object) []ServiceInsi
 	for name, x := range t.services {
 		counts := x.counts
 		out = append(out, ServiceInsight{Type: "ServiceOverview", Mesh: mesh.Name, Name: name, Created: mesh.Created, Modified: mesh.Modified,
-			ServiceType: serviceTypes[x.class()], Status: statusOf(&counts), Dataplanes: &counts, AddressPort: name + ".mesh:80", Zones: append([]string{}, slices.Sorted(maps.Keys(x.zones))...)})
+			ServiceType: serviceTypes[x.class()], Status: statusOf(&counts), Dataplanes: &counts, Issued: maps.Clone(x.roots), AddressPort: name + ".mesh:80", Zones: append([]string{}, slices.Sorted(maps.Keys(x.zones))...)})
 	}
 	for o := range s.Of(api.KindMeshExternalService, mesh.Name) {
 		name := o.FullName()

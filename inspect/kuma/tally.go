@@ -13,6 +13,7 @@ type Tally struct {
 	planes         Counts
 	by             map[string]*Counts // by class
 	agents, envoys map[string]*Counts // by version
+	roots          map[string]*Counts // by that of their certificates
 	services       map[string]*service
 }
 
@@ -20,11 +21,12 @@ type Tally struct {
 type service struct {
 	counts         Counts
 	classes, zones map[string]int // of its dataplanes
+	roots          map[string]int // of their certificates
 }
 
 // NewTally counts nothing yet.
 func NewTally() *Tally {
-	return &Tally{by: map[string]*Counts{}, agents: map[string]*Counts{}, envoys: map[string]*Counts{}, services: map[string]*service{}}
+	return &Tally{by: map[string]*Counts{}, agents: map[string]*Counts{}, envoys: map[string]*Counts{}, roots: map[string]*Counts{}, services: map[string]*service{}}
 }
 
 // Add counts a dataplane.
@@ -39,15 +41,17 @@ func (t *Tally) count(n *api.Networking, seen Seen, by int) {
 	count(t.by, class, is, by)
 	count(t.agents, seen.Agent, is, by)
 	count(t.envoys, seen.Envoy, is, by)
+	count(t.roots, seen.Root, is, by)
 	for name, tags := range servicesOf(n) {
 		x := t.services[name]
 		if x == nil {
-			x = &service{classes: map[string]int{}, zones: map[string]int{}}
+			x = &service{classes: map[string]int{}, zones: map[string]int{}, roots: map[string]int{}}
 			t.services[name] = x
 		}
 		x.counts.add(is, by)
 		add(x.classes, class, by)
 		add(x.zones, tags["kuma.io/zone"], by)
+		add(x.roots, seen.Root, by)
 		if x.counts.Total == 0 {
 			delete(t.services, name)
 		}
@@ -71,7 +75,7 @@ func (t *Tally) byClass() map[string]Counts {
 		out[class] = *cmp.Or(t.by[class], &Counts{})
 	}
 	a, b := out["gatewayBuiltin"], out["gatewayDelegated"]
-	out["gateway"] = Counts{a.Total + b.Total, a.Online + b.Online, a.Offline + b.Offline, a.PartiallyDegraded + b.PartiallyDegraded}
+	out["gateway"] = a.plus(b)
 	return out
 }
 

@@ -15,6 +15,8 @@ import (
 type Authorities interface {
 	// Authorities are those of a mesh.
 	Authorities(mesh string) []inspect.Authority
+	// Roots are theirs.
+	Roots(mesh string) []inspect.Root
 	// Turn replaces the root of the authority of a document, or goes back.
 	Turn(ctx context.Context, owner api.Ref, ask RootTurn) (inspect.Turned, error)
 	// Revoke has an identity of a mesh refused everywhere.

@@ -57,7 +57,8 @@ type overview struct {
 }
 
 type insight struct {
-	Subscriptions []subscription `json:"subscriptions"`
+	MTLS          *kuma.Certified `json:"mTLS,omitempty"`
+	Subscriptions []subscription  `json:"subscriptions"`
 }
 
 type subscription struct {
@@ -94,7 +95,8 @@ type counters struct {
 	Nack  string `json:"responsesRejected"`
 }
 
-func (s *server) overviewOf(o *api.Object) overview {
+// overviewOf is the view of one dataplane of a snapshot.
+func (s *server) overviewOf(snapshot *api.Snapshot, o *api.Object) overview {
 	l := s.Catalog.Shown(o)
 	v := overview{Type: "DataplaneOverview", Mesh: o.Mesh, Name: o.FullName(), Labels: l.Labels, Created: o.Created, Modified: o.Modified, KRI: s.Catalog.KRI(l), Plane: o.Spec}
 	st, ok := s.Sidecars.Stream(o.Ref)
@@ -116,7 +118,12 @@ func (s *server) overviewOf(o *api.Object) overview {
 		*into = c.text()
 	}
 	sub.Status.Total = sum.text()
-	v.Insight = &insight{[]subscription{sub}}
+	v.Insight = &insight{Subscriptions: []subscription{sub}}
+	if s.Security != nil {
+		if known, ok := s.Security.Secured(o.Ref); ok {
+			v.Insight.MTLS = s.backends(snapshot, o.Mesh).Certified(known)
+		}
+	}
 	return v
 }
 
@@ -129,15 +136,17 @@ func (s *server) overviews(w http.ResponseWriter, r *http.Request) error {
 	if err := s.meshKnown(mesh); err != nil {
 		return err
 	}
-	return s.page(w, r, api.KindDataplane, mesh, func(o *api.Object) ([]byte, error) { return json.Marshal(s.overviewOf(o)) })
+	snapshot := s.there(r.Context(), api.KindDataplane)
+	return s.page(w, r, api.KindDataplane, mesh, func(o *api.Object) ([]byte, error) { return json.Marshal(s.overviewOf(snapshot, o)) })
 }
 
 func (s *server) overview(w http.ResponseWriter, r *http.Request) error {
-	o, ok := s.there(r.Context(), api.KindDataplane).Get(s.refOf(r, api.KindDataplane))
+	snapshot := s.there(r.Context(), api.KindDataplane)
+	o, ok := snapshot.Get(s.refOf(r, api.KindDataplane))
 	if !ok {
 		return missing()
 	}
-	answer(w, http.StatusOK, s.overviewOf(o))
+	answer(w, http.StatusOK, s.overviewOf(snapshot, o))
 	return nil
 }
 

@@ -37,11 +37,26 @@ func pageOf[T any](r *http.Request, all []T, name func(T) string) (paged[T], err
 	return p, nil
 }
 
+// insightsOf summarises a mesh and its services.
+func (s *server) insightsOf(snapshot *api.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight) {
+	insight, services := s.Census.Insights(s.Catalog, snapshot, mesh)
+	s.backends(snapshot, mesh.Name).Name(&insight, services)
+	return insight, services
+}
+
+// backends are those who sign in a mesh.
+func (s *server) backends(snapshot *api.Snapshot, mesh string) kuma.Backends {
+	if s.Authorities == nil {
+		return kuma.Backends{}
+	}
+	return kuma.BackendsOf(s.Catalog, snapshot, s.Authorities.Roots(mesh))
+}
+
 func (s *server) meshInsights(w http.ResponseWriter, r *http.Request) error {
 	snapshot := s.there(r.Context(), api.KindDataplane)
 	all := []kuma.MeshInsight{}
 	for mesh := range snapshot.OfKind(api.KindMesh) {
-		insight, _ := s.Census.Insights(s.Catalog, snapshot, mesh)
+		insight, _ := s.insightsOf(snapshot, mesh)
 		all = append(all, insight)
 	}
 	p, err := pageOf(r, all, func(x kuma.MeshInsight) string { return x.Name })
@@ -54,7 +69,7 @@ func (s *server) meshInsight(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return missing()
 	}
-	insight, _ := s.Census.Insights(s.Catalog, snapshot, mesh)
+	insight, _ := s.insightsOf(snapshot, mesh)
 	answer(w, http.StatusOK, insight)
 	return nil
 }
@@ -69,7 +84,7 @@ func (s *server) services(r *http.Request) ([]kuma.ServiceInsight, error) {
 	if !ok {
 		return nil, missing()
 	}
-	_, all := s.Census.Insights(s.Catalog, snapshot, mesh)
+	_, all := s.insightsOf(snapshot, mesh)
 	return all, nil
 }
 
