@@ -168,7 +168,7 @@ func startHop(t *testing.T, form string, app uint32) *hop {
 ---
 {type: Dataplane, mesh: default, name: front, networking: {address: 127.0.0.1, inbound: [{port: %[6]d, tags: {kuma.io/service: front}}], outbound: [
   {address: 127.0.0.1, port: %[4]d, backendRef: {kind: MeshService, name: web, port: 80}}, {address: 127.0.0.1, port: %[5]d, backendRef: {kind: MeshService, name: web, port: 81}}]}}
-`, h.inWeb, h.inBytes, app, h.web, h.bytes, envoytest.Port(t)))
+`, h.inWeb, h.inBytes, app, h.web, h.bytes, envoytest.Port(t)), everybodyIn)
 	h.back, h.front = h.envoy("server", form), h.envoy("front", form)
 	h.both()
 	return h
