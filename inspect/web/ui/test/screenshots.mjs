@@ -1,6 +1,6 @@
 // Writes docs/screenshots: `make screenshots`. Files stay small: the window, not the page.
 import { mkdirSync } from 'node:fs'
-import { occupy, openPage, startBrowser, startDemo } from './world.mjs'
+import { occupy, openPage, startBrowser, startDemo, until } from './world.mjs'
 
 const dir = process.argv[2] ?? '../../../docs/screenshots'
 const shots = [
@@ -38,6 +38,17 @@ spec:
   - targetRef: {kind: Mesh}
     default: {http: {requestTimeout: 25s}}
 `
+// mayCall is who may call the dataplane of orders.
+const mayCall = `type: MeshTrafficPermission
+mesh: default
+name: to-orders
+spec:
+  targetRef: {kind: Dataplane, name: orders-1}
+  rules:
+  - default:
+      deny: [{spiffeID: {type: Prefix, value: spiffe://default/legacy}}]
+      allow: [{spiffeID: {type: Exact, value: spiffe://default/frontend}}]
+`
 mkdirSync(dir, { recursive: true })
 const world = await startDemo()
 const { browser, stop } = await startBrowser()
@@ -56,6 +67,22 @@ try {
     await page.getByTestId('do-plan').click()
     await page.getByTestId('effects').waitFor()
     await page.screenshot({ path: `${dir}/plan-${scheme}.png` })
+    await finish()
+  }
+  // How far the mesh is with mutual TLS, and who may call one of its dataplanes.
+  const mesh = await world.ask('GET', '/meshes/default')
+  await world.ask('POST', '/_apply', JSON.stringify([{ ...mesh, mtls: { enabledBackend: 'ca-1', backends: [{ name: 'ca-1', type: 'builtin', mode: 'PERMISSIVE' }] } }]), 'application/json')
+  await world.ask('POST', '/_apply', mayCall)
+  await until('certificates are there', async () => (await world.ask('GET', '/meshes/default/_mtls')).items.every((d) => d.certificate && d.inbounds.every((i) => i.held === 'Permissive')))
+  for (const scheme of ['light', 'dark']) {
+    const { page, finish } = await openPage(browser, world, { scheme, width: 1280, height: 1000 })
+    await page.goto('/gui/problems')
+    await page.getByTestId('roots').waitFor()
+    await page.screenshot({ path: `${dir}/mtls-${scheme}.png` })
+    await page.goto('/gui/meshes/default/dataplanes/orders-1?inbound=http')
+    await page.getByTestId('leaf').waitFor()
+    await page.getByTestId('permissions').scrollIntoViewIfNeeded()
+    await page.screenshot({ path: `${dir}/permissions-${scheme}.png` })
     await finish()
   }
   // A refusal of a real Envoy: somebody else has the port where it is told to listen.
