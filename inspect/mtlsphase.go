@@ -12,8 +12,8 @@ import (
 // MTLSPhase is how far a mesh is on the way from plain text to mutual TLS alone, by the phases of
 // spec/identity.md 5.
 type MTLSPhase struct {
-	Number int    `json:"number"` // 0 to 4
-	Name   string `json:"name"`   // Off, Certificates, Switching, Permissive, Hardening or Strict
+	Number int       `json:"number"` // 0 to 4
+	Name   PhaseName `json:"name"`
 	// Done says when the phase is over, in words.
 	Done string `json:"done"`
 	// WaitsFor is what keeps it from being over now, the first of it in words; Cut counts the others.
@@ -21,14 +21,27 @@ type MTLSPhase struct {
 	Cut      int      `json:"cut,omitempty"`
 }
 
-// The phases by name, each with when it is over.
+// PhaseName is the word for a phase.
+type PhaseName string
+
+// The names, in the order of their phases; Strict is Hardening that is over.
+const (
+	PhaseOff          PhaseName = "Off"
+	PhaseCertificates PhaseName = "Certificates"
+	PhaseSwitching    PhaseName = "Switching"
+	PhasePermissive   PhaseName = "Permissive"
+	PhaseHardening    PhaseName = "Hardening"
+	PhaseStrict       PhaseName = "Strict"
+)
+
+// The phases, each with when it is over.
 var (
-	phaseOff          = MTLSPhase{0, "Off", "a document gives dataplanes identities, and weft plan warns of nobody whom it would refuse", nil, 0}
-	phaseCertificates = MTLSPhase{1, "Certificates", "all sidecars have certificates, and have acknowledged inbounds that take mutual TLS", nil, 0}
-	phaseSwitching    = MTLSPhase{2, "Switching", "every caller of the mesh uses TLS, and its connections in plain text are gone", nil, 0}
-	phasePermissive   = MTLSPhase{3, "Permissive", "shadows of permissions deny nothing that should pass; then make the inbounds Strict", nil, 0}
-	phaseHardening    = MTLSPhase{4, "Hardening", "no inbound takes plain text, and no connection in plain text is left", nil, 0}
-	phaseStrict       = MTLSPhase{4, "Strict", "it is", nil, 0}
+	phaseOff          = MTLSPhase{0, PhaseOff, "a document gives dataplanes identities, and weft plan warns of nobody whom it would refuse", nil, 0}
+	phaseCertificates = MTLSPhase{1, PhaseCertificates, "all sidecars have certificates, and have acknowledged inbounds that take mutual TLS", nil, 0}
+	phaseSwitching    = MTLSPhase{2, PhaseSwitching, "every caller of the mesh uses TLS, and its connections in plain text are gone", nil, 0}
+	phasePermissive   = MTLSPhase{3, PhasePermissive, "shadows of permissions deny nothing that should pass; then make the inbounds Strict", nil, 0}
+	phaseHardening    = MTLSPhase{4, PhaseHardening, "no inbound takes plain text, and no connection in plain text is left", nil, 0}
+	phaseStrict       = MTLSPhase{4, PhaseStrict, "no inbound takes plain text, as is so now", nil, 0}
 )
 
 // mostAwaited is how many things that a phase waits for are told.
@@ -65,9 +78,10 @@ func (x *phases) look(r *resolve.Resolved, d *SecuredDataplane) {
 		switch {
 		case d.Connected && (in.Held == "" || in.Held == notMTLS):
 			x.unacknowledged = append(x.unacknowledged, at+" has not acknowledged mutual TLS")
-		case in.Wanted == resolve.Strict && d.Connected && in.Held != resolve.Strict:
+		case in.Wanted != resolve.Strict || !d.Connected:
+		case in.Held != resolve.Strict:
 			x.strict = append(x.strict, at+" takes plain text until its callers have learnt better")
-		case in.Wanted == resolve.Strict && in.Plain.Open > 0:
+		case in.Plain.Open > 0:
 			x.strict = append(x.strict, fmt.Sprintf("%s has %d connections in plain text", at, in.Plain.Open))
 		}
 		x.permissive = x.permissive || in.Wanted != resolve.Strict
@@ -112,7 +126,7 @@ func membersOf(q *resolve.Reader, mesh string) map[string]bool {
 }
 
 func (x *MTLSPhase) text(p *printer) {
-	p.line("phase %d  %s  %s", x.Number, p.strong(x.Name), p.faint("done when "+x.Done))
+	p.line("phase %d  %s  %s", x.Number, p.strong(string(x.Name)), p.faint("done when "+x.Done))
 	for _, w := range x.WaitsFor {
 		p.line("  waits: %s", w)
 	}

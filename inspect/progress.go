@@ -7,31 +7,17 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// Progress is how far the connected sidecars of a mesh are on the way from plain text to strict
-// mutual TLS (spec/identity.md 5).
+// Progress is how many of the connected sidecars of a mesh have done what the phases on the way
+// from plain text to strict mutual TLS ask of them (spec/identity.md 5). MTLSPhase says which
+// phase the mesh is in.
 type Progress struct {
-	Phase Phase          `json:"phase"`
 	Steps []ProgressStep `json:"steps"` // in their order; none where documents want no mutual TLS
 	// Absent are dataplanes with an identity whose sidecars are not connected: no step counts
 	// them.
 	Absent int `json:"absent"`
 }
 
-// Phase is what a mesh is at.
-type Phase string
-
-// The phases, in their order. The user decides when one follows on Off, and on Permissive.
-const (
-	PhaseOff          Phase = "Off"          // documents want no mutual TLS
-	PhaseCertificates Phase = "Certificates" // sidecars get their certificates
-	PhaseInbounds     Phase = "Inbounds"     // Envoys confirm that they take mutual TLS
-	PhaseCallers      Phase = "Callers"      // callers learn TLS, and end their connections in plain text
-	PhasePermissive   Phase = "Permissive"   // nobody has a connection in plain text, which would be taken
-	PhaseHardening    Phase = "Hardening"    // inbounds that are to be strict are not yet
-	PhaseStrict       Phase = "Strict"       // plain text is taken nowhere
-)
-
-// ProgressStep is one thing that has to be done before the next phase.
+// ProgressStep is one thing that each of them has to do.
 type ProgressStep struct {
 	Step  string `json:"step"` // certificates, inbounds, callers, strict
 	Done  int    `json:"done"`
@@ -93,30 +79,14 @@ func (p *progress) add(d *SecuredDataplane) {
 
 // told is what they told, together.
 func (p *progress) told() Progress {
-	out := Progress{Phase: PhaseOff, Steps: []ProgressStep{}, Absent: p.absent}
+	out := Progress{Steps: []ProgressStep{}, Absent: p.absent}
 	if !p.isOn {
 		return out
 	}
-	done := func(i int) bool { return p.steps[i].Done == p.steps[i].Total }
 	for i, s := range p.steps {
 		if s.Step = stepNames[i]; i != hardened || s.Total > 0 {
 			out.Steps = append(out.Steps, s)
 		}
-	}
-	strict := p.steps[hardened].Total
-	switch {
-	case !done(certified):
-		out.Phase = PhaseCertificates
-	case !done(taking):
-		out.Phase = PhaseInbounds
-	case !done(hardened):
-		out.Phase = PhaseHardening
-	case strict > 0 && strict == p.steps[taking].Total:
-		out.Phase = PhaseStrict
-	case !done(callers):
-		out.Phase = PhaseCallers
-	default:
-		out.Phase = PhasePermissive
 	}
 	return out
 }

@@ -49,13 +49,13 @@ func TestProgressOfAMesh(t *testing.T) {
 		certificate  bool           // of a
 		plain        uint64         // connections to a
 		absent       bool
-		want         inspect.Phase
+		want         inspect.PhaseName
 		steps        string
 	}{
 		{off, off, false, 0, false, inspect.PhaseOff, "[] 0"},
 		{allowing, off, false, 0, false, inspect.PhaseCertificates, "[{certificates 1 2 [a]} {inbounds 1 2 [a]} {callers 2 2 []}] 0"},
-		{allowing, off, true, 0, false, inspect.PhaseInbounds, "[{certificates 2 2 []} {inbounds 1 2 [a]} {callers 2 2 []}] 0"},
-		{allowing, allowing, true, 3, false, inspect.PhaseCallers, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 1 2 [a]}] 0"},
+		{allowing, off, true, 0, false, inspect.PhaseCertificates, "[{certificates 2 2 []} {inbounds 1 2 [a]} {callers 2 2 []}] 0"},
+		{allowing, allowing, true, 3, false, inspect.PhasePermissive, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 1 2 [a]}] 0"},
 		{allowing, allowing, true, 0, false, inspect.PhasePermissive, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 2 2 []}] 0"},
 		{hard, allowing, true, 3, false, inspect.PhaseHardening, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 1 2 [a]} {strict 1 2 [a]}] 0"},
 		{hard, hard, true, 0, false, inspect.PhaseStrict, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 2 2 []} {strict 2 2 []}] 0"},
@@ -85,8 +85,8 @@ func TestProgressOfAMesh(t *testing.T) {
 		if err != nil || len(x.Items) > 0 {
 			t.Fatal(x.Items, err)
 		}
-		if got := fmt.Sprint(x.Progress.Steps, x.Progress.Absent); x.Progress.Phase != test.want || got != test.steps {
-			t.Errorf("%s %s, wanted %s %s", x.Progress.Phase, got, test.want, test.steps)
+		if got := fmt.Sprint(x.Progress.Steps, x.Progress.Absent); x.Phase.Name != test.want || got != test.steps {
+			t.Errorf("%s %s, wanted %s %s", x.Phase.Name, got, test.want, test.steps)
 		}
 		var text strings.Builder
 		if err := x.Text(&text, inspect.Style{}); err != nil || len(x.Progress.Steps) > 0 && !strings.Contains(text.String(), "  certificates  ") {

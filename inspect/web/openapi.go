@@ -92,7 +92,7 @@ var knownTypes = map[reflect.Type]schema{
 	reflect.TypeFor[sim.Outcome]():       oneOf(string(sim.Forward), string(sim.Redirect), string(sim.Respond), string(sim.Passthrough), string(sim.Close), string(sim.Reset)),
 	reflect.TypeFor[inspect.State]():     oneOf("refusing", "held", "missing", "behind", "in sync"),
 	reflect.TypeFor[plan.AccessChange](): oneOf(string(plan.Widens), string(plan.Both), string(plan.MayWiden), string(plan.Narrows)),
-	reflect.TypeFor[inspect.Phase]():     oneOf("Off", "Certificates", "Inbounds", "Callers", "Permissive", "Hardening", "Strict"),
+	reflect.TypeFor[inspect.PhaseName](): oneOf("Off", "Certificates", "Switching", "Permissive", "Hardening", "Strict"),
 	reflect.TypeFor[sim.Headers]():       jsonschema.MapOf(jsonschema.Text()),
 	reflect.TypeFor[Document]():          jsonschema.RefTo("Document"),
 	reflect.TypeFor[struct{}]():          jsonschema.Closed(schema{}),
