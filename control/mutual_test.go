@@ -102,14 +102,28 @@ func (p *plane) know(members map[string]member) {
 const allowed = "type: MeshTrafficPermission\nmesh: default\nname: all\nspec: {rules: [{default: {allow: [{spiffeID: {type: Prefix, value: spiffe://default}}]}}]}\n---\n"
 
 // TestRootIsReplaced (case 36, F7): while two sidecars call each other another root takes over,
-// trust before certificates, and no request fails.
+// trust before certificates, and no request fails; whether each has an agent that makes its key, or
+// one is a kuma-dp, of which Envoy's acknowledgement says that it has another certificate.
 func TestRootIsReplaced(t *testing.T) {
 	t.Parallel()
+	for name, starts := range map[string]func(p *plane, token string){
+		"agents":  func(p *plane, token string) { p.sidecar("web-1", token, discard()) },
+		"kuma-dp": func(p *plane, token string) { p.kumaDP("web-1", token) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rootIsReplaced(t, starts)
+		})
+	}
+}
+
+func rootIsReplaced(t *testing.T, starts func(p *plane, token string)) {
+	t.Helper()
 	p := secure(t, discard(), func(c *control.Config) { c.RotationSpread = time.Second })
 	defer p.stop()
 	web, pay := newMember(t, "web-1", "web", "payments"), newMember(t, "pay-1", "payments", "web")
 	p.want(http.StatusOK, http.MethodPost, "/_apply", allowed+web.document+pay.document+fmt.Sprintf(mutual, "ca-1", builtin))
-	p.sidecar("web-1", p.dataplaneToken("web-1", ""), discard())
+	starts(p, p.dataplaneToken("web-1", ""))
 	p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard())
 	p.know(map[string]member{"web": web, "payments": pay})
 	_, first := p.Phase()
