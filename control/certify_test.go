@@ -62,32 +62,12 @@ func (p *plane) certify(token, name string) (int, []string, string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	body, err := json.Marshal(map[string]any{"mesh": "default", "name": name, "request": request})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	ask, err := http.NewRequest(http.MethodPost, "https://"+p.XDS()+"/certify", bytes.NewReader(body))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if token != "" {
-		ask.Header.Set("Authorization", "Bearer "+token)
-	}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: p.trusts, DisableKeepAlives: true}}
-	resp, err := client.Do(ask)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return resp.StatusCode, nil, string(text)
+	code, text := p.posted(token, map[string]any{"mesh": "default", "name": name, "request": request})
+	if code != http.StatusOK {
+		return code, nil, text
 	}
 	var answer struct{ Chain string }
-	if err := json.Unmarshal(text, &answer); err != nil {
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
 		p.t.Fatal(err)
 	}
 	block, _ := pem.Decode([]byte(answer.Chain))
@@ -102,7 +82,34 @@ func (p *plane) certify(token, name string) (int, []string, string) {
 	if !key.PublicKey.Equal(leaf.PublicKey) || len(leaf.DNSNames) > 0 || leaf.Subject.CommonName != "" || leaf.IsCA {
 		p.t.Errorf("a certificate of another form: %v", leaf.Subject)
 	}
-	return resp.StatusCode, names, string(text)
+	return code, names, text
+}
+
+// posted asks for a certificate by this body.
+func (p *plane) posted(token string, body map[string]any) (int, string) {
+	p.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ask, err := http.NewRequest(http.MethodPost, "https://"+p.XDS()+"/certify", bytes.NewReader(text))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if token != "" {
+		ask.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: p.trusts, DisableKeepAlives: true}}
+	resp, err := client.Do(ask)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return resp.StatusCode, string(answer)
 }
 
 func memberDocument(name, service string) string {
@@ -205,17 +212,23 @@ func TestNothingIsProvedWithoutCredentials(t *testing.T) {
 // sidecar runs a real agent with a real Envoy until the test ends, or stop is called.
 func (p *plane) sidecar(name, token string, log *slog.Logger, drain ...time.Duration) (stop func()) {
 	p.t.Helper()
-	file := filepath.Join(p.t.TempDir(), "token")
+	return sidecarOf(p.t, p.XDS(), p.dir, name, token, log, drain...)
+}
+
+// sidecarOf is one of a control plane by its address and its data directory.
+func sidecarOf(t testing.TB, address, dir, name, token string, log *slog.Logger, drain ...time.Duration) (stop func()) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
-		p.t.Fatal(err)
+		t.Fatal(err)
 	}
 	conf := agent.Default()
-	conf.XDS, conf.Name, conf.TokenFile, conf.CAFile = "https://"+p.XDS(), name, file, filepath.Join(p.dir, "ca.pem")
-	conf.Envoy, conf.DrainTime = envoytest.Path(p.t), 0
+	conf.XDS, conf.Name, conf.TokenFile, conf.CAFile = "https://"+address, name, file, filepath.Join(dir, "ca.pem")
+	conf.Envoy, conf.DrainTime = envoytest.Path(t), 0
 	for _, d := range drain {
 		conf.DrainTime = d
 	}
-	ctx, cancel := context.WithCancel(p.t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- agent.New(conf, log).Run(ctx) }()
 	stopped := false
@@ -226,7 +239,7 @@ func (p *plane) sidecar(name, token string, log *slog.Logger, drain ...time.Dura
 			<-ended
 		}
 	}
-	p.t.Cleanup(stop)
+	t.Cleanup(stop)
 	return stop
 }
 

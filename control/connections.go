@@ -35,11 +35,8 @@ func (x *insights) Secured(dp api.Ref) (inspect.Secured, bool) {
 		return inspect.Secured{}, false
 	}
 	out := inspect.Secured{Certificates: i.certificates, Inbounds: map[string]inspect.Connections{}}
-	if r := i.reported; r != nil {
-		out.Certificate = &inspect.Certificate{Names: r.GetNames(), Root: r.GetRoot(), Expires: time.Unix(r.GetExpires(), 0).UTC()}
-		if r.GetIssued() > 0 { // else it is remembered from before a restart
-			out.Certificate.Issued = new(time.Unix(r.GetIssued(), 0).UTC())
-		}
+	if h := i.held; h != nil {
+		out.Certificate = &inspect.Certificate{Names: h.Names, Root: h.Root, Expires: h.Ends.UTC(), Issued: new(h.Issued.UTC())}
 	}
 	for _, in := range i.connections.GetInbounds() {
 		out.Inbounds[in.GetAddress()] = inspect.Connections{
@@ -67,8 +64,8 @@ func (x *insights) root(dp api.Ref) string {
 	now := x.plane.cfg.clock()()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if i := x.of[called(dp)]; i != nil && now.Before(time.Unix(i.reported.GetExpires(), 0)) {
-		return i.reported.GetRoot()
+	if i := x.of[called(dp)]; i != nil && i.held != nil && now.Before(i.held.Ends) {
+		return i.held.Root
 	}
 	return ""
 }

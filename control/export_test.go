@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -48,6 +49,20 @@ func (p *Plane) Reported(name string) bool {
 	i := p.insights.of[api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name}]
 	return i != nil && i.told.Identity && i.told.TLS
 }
+
+// Held is the certificate that a dataplane of mesh default has proved: its names and its end.
+func (p *Plane) Held(name string) (names []string, ends time.Time) {
+	p.insights.mu.Lock()
+	defer p.insights.mu.Unlock()
+	i := p.insights.of[api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name}]
+	if i == nil || i.held == nil {
+		return nil, time.Time{}
+	}
+	return i.held.Names, i.held.Ends
+}
+
+// Stir has authorities be looked at now.
+func (p *Plane) Stir() { p.keeper.Stir() }
 
 // Phase is where the rotation of the authority of mesh default stands, and whose root signs.
 func (p *Plane) Phase() (phase, signs string) {

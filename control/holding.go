@@ -52,7 +52,7 @@ func (x *insights) holdOne(ref api.Ref) (api.Change, bool) {
 		i = &insight{}
 		x.of[called(ref)] = i
 	}
-	i.held = time.Now()
+	i.plainSince = time.Now()
 	x.stale[called(ref)] = true
 	want := i.told
 	want.Plain = true
@@ -71,7 +71,7 @@ func (x *insights) holdsOn(ref api.Ref, i *insight, known bool) bool {
 	if i.told.TLS && known {
 		return false
 	}
-	if wait := x.plane.cfg.HoldPlain; time.Since(i.held) > wait {
+	if wait := x.plane.cfg.HoldPlain; time.Since(i.plainSince) > wait {
 		x.plane.log.Warn("an inbound takes plain text no more, although not all sidecars have acknowledged that it takes TLS", "dataplane", ref, "waited", wait)
 		return false
 	}

@@ -2,12 +2,12 @@ package control
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds/server"
@@ -31,7 +31,9 @@ type insights struct {
 
 // insight is that of one dataplane.
 type insight struct {
-	reported     *attach.Certificate
+	shown        *attach.Certificate  // by its agent, and not proved yet
+	held         *authorities.Held    // as it was proved last; nil for none
+	doubt        string               // why what is shown is not proved
 	sees         bool                 // its Envoy has acknowledged what the certificate is for
 	at           api.Ref              // its object; zero while none was told
 	told         api.DataplaneInsight // to the loop
@@ -42,7 +44,7 @@ type insight struct {
 	connections  *attach.Connections // as its agent has told last; nil for nothing
 	refused      api.IdentityRefusal // the last answer to its asking for a certificate
 	skew         time.Duration       // see api.DataplaneInsight
-	held         time.Time           // since when it takes plain text although it is to take none
+	plainSince   time.Time           // since when it takes plain text although it is to take none
 }
 
 // The rhythm of insights.
@@ -54,31 +56,6 @@ const (
 
 func newInsights(p *Plane) *insights {
 	return &insights{plane: p, wake: make(chan struct{}, 1), of: map[api.Ref]*insight{}, stale: map[api.Ref]bool{}}
-}
-
-// certified is told which certificate an agent has.
-func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
-	x.report(dp, c)
-	x.holds(dp, c)
-}
-
-// report is told which certificate a sidecar has, or is being sent.
-func (x *insights) report(dp api.Ref, c *attach.Certificate) {
-	x.mu.Lock()
-	i := x.of[called(dp)]
-	if i == nil {
-		i = &insight{}
-		x.of[called(dp)] = i
-	}
-	if i.reported.GetIssued() != c.GetIssued() || i.reported.GetExpires() != c.GetExpires() {
-		i.certificates++
-	}
-	i.reported = c
-	x.mu.Unlock()
-	if m := x.plane.loop.current.Load(); m != nil {
-		x.plane.loop.census.mark(dp.Resolve(serves(m)))
-	}
-	x.stir(dp)
 }
 
 // keyless is told of a stream whether its sidecar has no agent that makes a key.
@@ -96,18 +73,6 @@ func (x *insights) keyless(dp api.Ref, is bool) {
 	x.mu.Unlock()
 	if changed {
 		x.stir(dp)
-	}
-}
-
-// holds takes note of the certificate that a sidecar has.
-func (x *insights) holds(dp api.Ref, c *attach.Certificate) {
-	m := x.plane.loop.current.Load()
-	if m == nil {
-		return
-	}
-	ref := dp.Resolve(serves(m))
-	if id, ok := m.Identity(ref); ok && id != nil && id.Origin != nil {
-		x.plane.leaves.gave(ref, leaf{id.Origin.Ref, c.GetRoot(), time.Unix(c.GetExpires(), 0)})
 	}
 }
 
@@ -137,10 +102,7 @@ func (x *insights) run(ctx context.Context) {
 			x.save(true)
 			return
 		case <-sweep.C:
-			x.mu.Lock()
-			all := slices.Collect(maps.Keys(x.of))
-			x.mu.Unlock()
-			x.stir(all...)
+			x.stir(x.all()...)
 			continue
 		case <-x.wake:
 		}
@@ -161,6 +123,7 @@ func (x *insights) look() {
 	stale := x.stale
 	x.stale = map[api.Ref]bool{}
 	x.mu.Unlock()
+	x.prove(stale)
 	x.plane.loop.tell(func(m *resolve.Model) []api.Change { return x.changes(m, stale) })
 	if len(x.waiting) > 0 { // nothing may happen any more that tells of it
 		waiting := x.waiting
@@ -222,10 +185,10 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 	}
 	want := api.DataplaneInsight{OverADS: i.overADS}
 	if id != nil && len(id.Names) > 0 {
-		if r := i.reported; r != nil && now.Before(time.Unix(r.GetExpires(), 0)) && len(r.GetNames()) > 0 {
+		if h := i.held; h != nil && now.Before(h.Ends) && len(h.Names) > 0 {
 			want.Identity = true
-			if !slices.Equal(ids(r.GetNames()), ids(id.Names)) {
-				want.Shows = r.GetNames()
+			if !slices.Equal(ids(h.Names), ids(id.Names)) {
+				want.Shows = h.Names
 			}
 			i.sees = i.sees || i.told.Identity && sees
 			if want.TLS = i.sees; !i.sees && connected {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/control/authorities"
 )
 
 // identitiesFile says which sidecars have a certificate, for the next control plane of this data
@@ -22,7 +22,8 @@ type keptInsight struct {
 	Name    string   `json:"name"`
 	Names   []string `json:"names"`
 	Root    string   `json:"root"`
-	Expires int64    `json:"expires"` // in seconds since 1970
+	Issued  int64    `json:"issued"` // in seconds since 1970
+	Expires int64    `json:"expires"`
 	TLS     bool     `json:"tls,omitempty"`
 	OverADS bool     `json:"overADS,omitempty"`
 	Count   int      `json:"count,omitempty"` // of the certificates that it has had
@@ -41,8 +42,8 @@ func (x *insights) save(now bool) {
 	x.mu.Lock()
 	kept := make([]keptInsight, 0, len(x.of))
 	for dp, i := range x.of {
-		if r := i.reported; r != nil && i.told.Identity {
-			kept = append(kept, keptInsight{dp.Mesh, dp.Name, r.GetNames(), r.GetRoot(), r.GetExpires(), i.told.TLS, i.overADS, i.certificates})
+		if h := i.held; h != nil && i.told.Identity {
+			kept = append(kept, keptInsight{dp.Mesh, dp.Name, h.Names, h.Root, h.Issued.Unix(), h.Ends.Unix(), i.told.TLS, i.overADS, i.certificates})
 		}
 	}
 	x.mu.Unlock()
@@ -69,18 +70,20 @@ func (x *insights) restore() {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		x.plane.log.Warn("which sidecars have certificates is not known", "error", err)
 	}
+	x.plane.keeper.Take(x.plane.own.Snapshot()) // which authority has which root
 	now := x.plane.cfg.clock()()
 	for _, k := range kept {
 		if !now.Before(time.Unix(k.Expires, 0)) {
 			continue
 		}
 		dp := api.Ref{Kind: api.KindDataplane, Mesh: k.Mesh, Name: k.Name}
-		c := &attach.Certificate{Names: k.Names, Root: k.Root, Expires: k.Expires}
+		h := authorities.Held{Root: k.Root, Names: k.Names, Issued: time.Unix(k.Issued, 0), Ends: time.Unix(k.Expires, 0)}
+		h.Owner, _ = x.plane.keeper.Of(dp.Mesh, k.Root)
 		x.mu.Lock()
-		x.of[dp] = &insight{reported: c, sees: k.TLS, overADS: k.OverADS, certificates: k.Count}
+		x.of[dp] = &insight{held: &h, sees: k.TLS, overADS: k.OverADS, certificates: k.Count}
 		x.stale[dp] = true
 		x.mu.Unlock()
-		x.holds(dp, c)
+		x.holds(dp, h)
 	}
 	x.look()
 	x.plane.loop.send()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
@@ -157,7 +157,7 @@ func (k *keyless) certify(x *keylessStream) (good time.Duration, err error) {
 	}
 	given := xds.RenderIdentity(dp.Mesh, got.Chain.PEM(), text)
 	if k.plane.ads.Give(dp, x.peer.Stream, given, func() { k.by.gave(dp, leaf{got.owner, got.Root, got.Ends}) }) {
-		k.plane.insights.report(dp, &attach.Certificate{Names: got.names, Root: got.Root, Issued: got.At.Unix(), Expires: got.Ends.Unix()})
+		k.plane.insights.given(dp, authorities.Held{Owner: got.owner, Root: got.Root, Names: got.names, Issued: got.At, Ends: got.Ends})
 	}
 	return got.RenewAt.Sub(k.plane.cfg.clock()()), nil
 }

@@ -57,6 +57,7 @@ type Keeper struct {
 	mu     sync.Mutex
 	all    map[api.Ref]*authority
 	locals map[string]*workload.Local // by the fingerprint of their root, so that each keeps its intermediate
+	known  map[string][]known         // the roots of a mesh
 	waits  map[api.Ref]rotation.Waiting
 	before map[api.Ref]time.Time // until when there may be leaves of before this keeper began; nil before it has
 	asked  map[string]time.Time  // when a sidecar was asked to renew, by authority and name
@@ -220,9 +221,11 @@ func (k *Keeper) note(err error) {
 // Take has the keeper sign by what a snapshot says.
 func (k *Keeper) Take(s *api.Snapshot) {
 	all := k.read(s)
+	known := k.knownRoots(s, all)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.trusts = slices.DeleteFunc(slices.Collect(s.OfKind(api.KindMeshTrust)), api.MadeByWeft)
+	k.known = known
 	for ref, a := range all {
 		before := k.all[ref]
 		switch {

@@ -107,17 +107,20 @@ func (s *sender) Send(up *attach.Up) error {
 	return s.Sidecar_AttachClient.Send(up)
 }
 
-// report tells the control plane which certificate is in use, and each that takes its place,
+// report shows the control plane which certificate is in use, and each that takes its place,
 // until ctx ends.
 func (t *attachment) report(ctx context.Context, g attach.Sidecar_AttachClient) {
 	if t.identity == nil {
 		return
 	}
 	for {
+		var err error
 		c, ok, changed := t.identity.Current()
 		if ok {
-			up := &attach.Certificate{Names: c.Names, Root: c.Root, Issued: c.Issued.Unix(), Expires: c.Expires.Unix()}
-			if g.Send(&attach.Up{Is: &attach.Up_Certificate{Certificate: up}}) != nil {
+			up := &attach.Certificate{Chain: c.DER}
+			if up.Proof, err = c.Prove(t.config.Mesh + "." + t.config.Name); err != nil {
+				t.log.Warn("the control plane cannot be shown the certificate of the workload", "error", err)
+			} else if g.Send(&attach.Up{Is: &attach.Up_Certificate{Certificate: up}}) != nil {
 				return // once sees why
 			}
 		}

@@ -45,4 +45,6 @@ const (
 	LargestMessage = 32 << 20
 	// MostSenders and MostInbounds are how many the Connections of a sidecar name.
 	MostSenders, MostInbounds = 32, 64
+	// MostCertificates are those of a chain, LargestChain is what it has in bytes with its proof.
+	MostCertificates, LargestChain = 8, 32 << 10
 )

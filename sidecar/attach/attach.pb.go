@@ -675,17 +675,14 @@ func (*Certify) Descriptor() ([]byte, []int) {
 	return file_attach_proto_rawDescGZIP(), []int{8}
 }
 
-// Certificate says which one the sidecar's Envoy is served: each takes the place of the one
-// before. It holds no key.
+// Certificate shows which one the sidecar's Envoy is served: each takes the place of the one
+// before. It holds no key. What it says is in the certificate, so that nobody has to be believed.
 type Certificate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its names, URIs, the SPIFFE ID first.
-	Names []string `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
-	// The SHA-256 of the root above it, in hexadecimal digits.
-	Root string `protobuf:"bytes,2,opt,name=root,proto3" json:"root,omitempty"`
-	// In seconds since 1970.
-	Issued        int64 `protobuf:"varint,3,opt,name=issued,proto3" json:"issued,omitempty"`
-	Expires       int64 `protobuf:"varint,4,opt,name=expires,proto3" json:"expires,omitempty"`
+	// The certificate and what stands between it and its root, in DER form, the certificate first.
+	Chain [][]byte `protobuf:"bytes,1,rep,name=chain,proto3" json:"chain,omitempty"`
+	// Made by its key, of the sidecar's node_id: the certificate is of nobody else.
+	Proof         []byte `protobuf:"bytes,2,opt,name=proof,proto3" json:"proof,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -720,32 +717,18 @@ func (*Certificate) Descriptor() ([]byte, []int) {
 	return file_attach_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *Certificate) GetNames() []string {
+func (x *Certificate) GetChain() [][]byte {
 	if x != nil {
-		return x.Names
+		return x.Chain
 	}
 	return nil
 }
 
-func (x *Certificate) GetRoot() string {
+func (x *Certificate) GetProof() []byte {
 	if x != nil {
-		return x.Root
+		return x.Proof
 	}
-	return ""
-}
-
-func (x *Certificate) GetIssued() int64 {
-	if x != nil {
-		return x.Issued
-	}
-	return 0
-}
-
-func (x *Certificate) GetExpires() int64 {
-	if x != nil {
-		return x.Expires
-	}
-	return 0
+	return nil
 }
 
 // Connections are those that others have made with the inbounds of a sidecar that takes mutual
@@ -997,12 +980,10 @@ const file_attach_proto_rawDesc = "" +
 	"\x05chunk\x18\x02 \x01(\fR\x05chunk\x12\x10\n" +
 	"\x03end\x18\x03 \x01(\bR\x03end\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\tR\x05error\"\t\n" +
-	"\aCertify\"i\n" +
+	"\aCertify\"9\n" +
 	"\vCertificate\x12\x14\n" +
-	"\x05names\x18\x01 \x03(\tR\x05names\x12\x12\n" +
-	"\x04root\x18\x02 \x01(\tR\x04root\x12\x16\n" +
-	"\x06issued\x18\x03 \x01(\x03R\x06issued\x12\x18\n" +
-	"\aexpires\x18\x04 \x01(\x03R\aexpires\"f\n" +
+	"\x05chain\x18\x01 \x03(\fR\x05chain\x12\x14\n" +
+	"\x05proof\x18\x02 \x01(\fR\x05proof\"f\n" +
 	"\vConnections\x12,\n" +
 	"\binbounds\x18\x01 \x03(\v2\x10.weft.v1.InboundR\binbounds\x12)\n" +
 	"\asenders\x18\x02 \x03(\v2\x0f.weft.v1.SenderR\asenders\"\x89\x01\n" +

@@ -56,7 +56,13 @@ type Certificate struct {
 	Answer
 	Issued time.Time // as its holder knows it
 	Serial string    // SHA-256 of it, in hexadecimal digits
+	DER    [][]byte  // the chain
+
+	key *ecdsa.PrivateKey
 }
+
+// Prove says by its key that it is the certificate of a dataplane, by the node id of that.
+func (c Certificate) Prove(node string) ([]byte, error) { return workload.Prove(c.key, node) }
 
 // Holder holds the key and the certificate of one workload.
 type Holder struct {
@@ -214,5 +220,5 @@ func accept(a Answer, key *ecdsa.PrivateKey, now time.Time) (Certificate, error)
 	}
 	a.Expires = leaf.NotAfter
 	sum := sha256.Sum256(leaf.Raw)
-	return Certificate{Answer: a, Issued: now, Serial: hex.EncodeToString(sum[:])}, nil
+	return Certificate{Answer: a, Issued: now, Serial: hex.EncodeToString(sum[:]), DER: pair.Certificate, key: key}, nil
 }

@@ -37,7 +37,8 @@ type Options struct {
 	// none; equal lists have equal versions. It is asked by many goroutines, and what it
 	// answers never changes.
 	Names func(api.Ref) *attach.Names
-	// Certified is told which certificate the agent of a dataplane, as it calls it, has.
+	// Certified is told which certificate the agent of a dataplane, as it calls it, shows: that
+	// it is proved, nobody has looked at yet.
 	Certified func(api.Ref, *attach.Certificate)
 	// Connected is told which connections its inbounds have.
 	Connected func(api.Ref, *attach.Connections)

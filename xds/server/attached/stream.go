@@ -76,8 +76,14 @@ func (s *Server) attach(g attach.Sidecar_AttachServer) error {
 	return st.send(g)
 }
 
-// mostNames bounds those of one certificate.
-const mostNames = 128
+// bounded reports whether a certificate has no more parts and bytes than one may have.
+func bounded(c *attach.Certificate) bool {
+	size := len(c.GetProof())
+	for _, der := range c.GetChain() {
+		size += len(der)
+	}
+	return len(c.GetChain()) <= attach.MostCertificates && size <= attach.LargestChain
+}
 
 // look has the stream find out what is new.
 func (st *stream) look() {
@@ -98,7 +104,7 @@ func (st *stream) receive(g attach.Sidecar_AttachServer) {
 		if a := up.GetAnswer(); a != nil {
 			st.answered(a)
 		}
-		if c := up.GetCertificate(); c != nil && len(c.GetNames()) <= mostNames {
+		if c := up.GetCertificate(); c != nil && bounded(c) {
 			st.server.opts.Certified(st.name, c)
 		}
 		if c := up.GetConnections(); c != nil {

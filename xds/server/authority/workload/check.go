@@ -54,14 +54,14 @@ func Check(c Chain, asked Asked, now time.Time) error {
 	if most := now.Add(asked.Life + Leeway); leaf.NotAfter.After(most) {
 		wrong("it ends at %s, later than %s after now", leaf.NotAfter.UTC().Format(time.RFC3339), asked.Life)
 	}
-	if err := verify(c, asked.Roots, now); err != nil {
+	if _, err := waysOf(c, asked.Roots, now); err != nil {
 		wrong("its chain does not hold: %w", err)
 	}
 	return errs.ErrorOrNil()
 }
 
-// verify builds the way from the leaf to a root by the rest of the chain.
-func verify(c Chain, roots []*x509.Certificate, now time.Time) error {
+// waysOf are those from the leaf to a root by the rest of the chain.
+func waysOf(c Chain, roots []*x509.Certificate, now time.Time) ([][]*x509.Certificate, error) {
 	o := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
 	for _, r := range roots {
 		o.Roots.AddCert(r)
@@ -69,8 +69,7 @@ func verify(c Chain, roots []*x509.Certificate, now time.Time) error {
 	for _, i := range c[1:] {
 		o.Intermediates.AddCert(i)
 	}
-	_, err := c[0].Verify(o)
-	return err
+	return c[0].Verify(o)
 }
 
 // named are all names of a certificate, in the order in which each kind has them.

@@ -1,0 +1,79 @@
+package authorities
+
+import (
+	"crypto/x509"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/xds/server/authority/workload"
+)
+
+// Held is what is proved of the certificate of a sidecar.
+type Held struct {
+	Owner        api.Ref // the document whose authority has signed it
+	Root         string  // the fingerprint of the root above it
+	Names        []string
+	Issued, Ends time.Time
+}
+
+// Held is what a certificate says that a sidecar shows, by its node id: not its word counts, but
+// what an authority of its mesh has signed for the key that the proof was made by.
+func (k *Keeper) Held(mesh, node string, chain [][]byte, proof []byte) (Held, error) {
+	k.mu.Lock()
+	known := k.known[mesh]
+	k.mu.Unlock()
+	roots := make([]*x509.Certificate, 0, len(known))
+	for _, r := range known {
+		roots = append(roots, r.certificate)
+	}
+	leaf, root, err := workload.Held(chain, node, proof, roots, k.cfg.Now())
+	if err != nil {
+		return Held{}, err
+	}
+	out := Held{Root: workload.Fingerprint(root), Issued: leaf.NotBefore.Add(workload.Leeway), Ends: leaf.NotAfter}
+	for _, u := range leaf.URIs {
+		out.Names = append(out.Names, u.String())
+	}
+	out.Owner, _ = k.Of(mesh, out.Root)
+	return out, nil
+}
+
+// Of is the document whose authority has a root; false where no authority of the mesh has it.
+func (k *Keeper) Of(mesh, root string) (api.Ref, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, r := range k.known[mesh] {
+		if workload.Fingerprint(r.certificate) == root {
+			return r.owner, true
+		}
+	}
+	return api.Ref{}, false
+}
+
+// known is a root of an authority.
+type known struct {
+	owner       api.Ref
+	certificate *x509.Certificate
+}
+
+// knownRoots are all roots of the authorities of each mesh: those of their documents, and those
+// that are only trusted any more.
+func (k *Keeper) knownRoots(s *api.Snapshot, all map[api.Ref]*authority) map[string][]known {
+	out := map[string][]known{}
+	for _, a := range sorted(all) {
+		add := func(c *x509.Certificate) { out[a.mesh] = append(out[a.mesh], known{a.owner, c}) }
+		for i := range a.roots {
+			if signer := a.roots[i].signer; signer != nil {
+				add(signer.Certificate())
+			}
+		}
+		if o, ok := s.Get(api.Ref{Kind: api.KindMeshTrust, Mesh: a.mesh, Namespace: k.cfg.Namespace, Name: a.trust}); ok && api.MadeByWeft(o) {
+			if trust, ok := o.Spec.(*api.MeshTrust); ok {
+				for _, c := range trust.Roots() {
+					add(c)
+				}
+			}
+		}
+	}
+	return out
+}

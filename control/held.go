@@ -1,0 +1,110 @@
+package control
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/sidecar/attach"
+)
+
+// certified is told which certificate an agent shows.
+func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
+	x.mu.Lock()
+	i := x.of[called(dp)]
+	if i == nil {
+		i = &insight{}
+		x.of[called(dp)] = i
+	}
+	i.shown = c
+	x.mu.Unlock()
+	x.stir(dp)
+}
+
+// given is told which certificate a sidecar is being sent, by the control plane that made it.
+func (x *insights) given(dp api.Ref, h authorities.Held) {
+	x.mu.Lock()
+	i := x.of[called(dp)]
+	if i == nil {
+		i = &insight{}
+		x.of[called(dp)] = i
+	}
+	i.has(h)
+	x.mu.Unlock()
+	x.counted(dp)
+	x.stir(dp)
+}
+
+// has takes note of a certificate, and counts it where it is another one.
+func (i *insight) has(h authorities.Held) {
+	if i.held == nil || i.held.Issued.Unix() != h.Issued.Unix() || i.held.Ends.Unix() != h.Ends.Unix() {
+		i.certificates++
+	}
+	i.held, i.shown, i.doubt = &h, nil, ""
+}
+
+// counted has the census look at a dataplane again.
+func (x *insights) counted(dp api.Ref) {
+	if m := x.plane.loop.current.Load(); m != nil {
+		x.plane.loop.census.mark(dp.Resolve(serves(m)))
+	}
+}
+
+// prove looks at the certificates that agents of these have shown, and takes note of those that
+// are what they seem. No agent is believed: a certificate that nobody signed, or that another
+// dataplane has, would hold up rotations, and have clients take strangers for its service. Of
+// what is shown often the last counts, and what proves nothing yet is looked at again.
+func (x *insights) prove(of map[api.Ref]bool) {
+	for dp := range of {
+		x.mu.Lock()
+		var shown *attach.Certificate
+		if i := x.of[dp]; i != nil {
+			shown = i.shown
+		}
+		x.mu.Unlock()
+		if shown == nil {
+			continue
+		}
+		held, err := x.plane.keeper.Held(dp.Mesh, dp.Mesh+"."+dp.Name, shown.GetChain(), shown.GetProof())
+		if x.took(dp, shown, held, err) && err == nil {
+			x.holds(dp, held)
+			x.counted(dp)
+		}
+	}
+}
+
+// took notes what came of a certificate; false where another one is shown by now.
+func (x *insights) took(dp api.Ref, shown *attach.Certificate, held authorities.Held, err error) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := x.of[dp]
+	if i == nil || i.shown != shown {
+		return false
+	}
+	if err == nil {
+		i.has(held)
+		return true
+	}
+	if doubt := err.Error(); doubt != i.doubt {
+		i.doubt = doubt
+		x.plane.log.Warn("a sidecar shows a certificate that proves nothing", "dataplane", dp.String(), "error", truncate(doubt))
+	}
+	return true
+}
+
+// holds tells rotations of the certificate that a sidecar has.
+func (x *insights) holds(dp api.Ref, h authorities.Held) {
+	m := x.plane.loop.current.Load()
+	if m == nil || h.Owner == (api.Ref{}) {
+		return
+	}
+	x.plane.leaves.gave(dp.Resolve(serves(m)), leaf{h.Owner, h.Root, h.Ends})
+}
+
+// all are the dataplanes of which there is an insight, by the names by which they call themselves.
+func (x *insights) all() []api.Ref {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Collect(maps.Keys(x.of))
+}
