@@ -19,8 +19,10 @@ type Explanation struct {
 	// Connected says whether the sidecar is; nil where nobody knows.
 	Connected *bool `json:"connected,omitempty"`
 	// Identity is who it is to others; absent where it has none.
-	Identity  *Identity  `json:"identity,omitempty"`
-	Outbounds []Outbound `json:"outbounds"`
+	Identity *Identity `json:"identity,omitempty"`
+	// Closed is who has redirected ports closed that no inbound names; absent where they are open.
+	Closed    *api.Origin `json:"closed,omitempty"`
+	Outbounds []Outbound  `json:"outbounds"`
 	// OutboundsTotal is how many outbounds are chosen, of which Outbounds may be a page; Next
 	// is where the next one is, which whoever knows it sets.
 	OutboundsTotal int       `json:"outboundsTotal"`

@@ -20,7 +20,7 @@ func ExplainPart(m *resolve.Reader, dp api.Ref, to string, part Part) (Explanati
 	if err != nil {
 		return Explanation{}, err
 	}
-	e := Explanation{Dataplane: r.Ref.FullName(), Revision: m.Snapshot().Revision(), Identity: identityOf(m, r), Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
+	e := Explanation{Dataplane: r.Ref.FullName(), Revision: m.Snapshot().Revision(), Identity: identityOf(m, r), Closed: r.Closed, Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
 	var notes noteSet
 	chosen, err := outboundsTo(r, to)
 	if err != nil {

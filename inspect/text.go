@@ -46,6 +46,9 @@ func ExplanationText(w io.Writer, e Explanation, s Style) error {
 	if e.Identity != nil {
 		p.line("  %s  %s", e.Identity.text(), s.faint("by "+OriginText(e.Identity.By)))
 	}
+	if e.Closed != nil {
+		p.line("  redirected ports that no inbound names are closed  %s", s.faint("by "+OriginText(e.Closed)))
+	}
 	secure := map[uint32]bool{}
 	for _, x := range e.Edges {
 		secure[x.Port] = len(x.TLS) > 0

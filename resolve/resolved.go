@@ -26,7 +26,9 @@ type Resolved struct {
 	TLS bool
 	// OverADS says that the control plane sends it its certificate.
 	OverADS bool
-	Trust   []TrustUse // by name
+	// Closed says who has redirected ports closed that no inbound names; nil where they are open.
+	Closed *api.Origin
+	Trust  []TrustUse // by name
 	// Clusters are those that the tables of Outbounds name, sorted by name.
 	Clusters []ClusterUse
 	// Failed is the bug because of which not all that applies is known; empty for

@@ -55,8 +55,11 @@ type ClusterTLS struct {
 }
 
 // secured is how the inbounds of a dataplane take mutual TLS, in their order in the document;
-// nil for those that take plain text alone.
-type secured struct{ list []*InboundTLS }
+// nil for those that take plain text alone. Closed is who has the other ports closed.
+type secured struct {
+	list   []*InboundTLS
+	closed *api.Origin
+}
 
 // addSecured derives how inbounds take mutual TLS.
 func (c *collections) addSecured() {
@@ -101,8 +104,8 @@ func (m mesh) folded(items []*item) *policies.Effective {
 
 func (m mesh) securedOf(p *dataplane, id *Identity) *secured {
 	insight := m.insightOf(p.object.Ref)
-	out := &secured{make([]*InboundTLS, len(p.spec.Networking.Inbound))}
-	there := false
+	out := &secured{list: make([]*InboundTLS, len(p.spec.Networking.Inbound)), closed: m.closedBy(p, id, insight)}
+	there := out.closed != nil
 	for i := range p.spec.Networking.Inbound {
 		mode, origin := m.modeOf(p, &p.spec.Networking.Inbound[i], id)
 		if mode != Strict && !insight.Identity {
@@ -124,15 +127,33 @@ func (m mesh) securedOf(p *dataplane, id *Identity) *secured {
 	return out
 }
 
+// closedBy is who has the redirected ports closed that no inbound names: where a dataplane as a
+// whole is Strict, nothing reaches its workload that nobody has proved. It is nil where they are
+// open, or nothing is redirected; of a gateway they are for clients outside the mesh.
+func (m mesh) closedBy(p *dataplane, id *Identity, insight *api.DataplaneInsight) *api.Origin {
+	if net := p.spec.Networking; net.TransparentProxying == nil || net.Gateway != nil {
+		return nil
+	}
+	if mode, origin := m.modeBy(p, id, func(x *policy) bool { return x.section == "" }); mode == Strict && !insight.Plain {
+		return origin
+	}
+	return nil
+}
+
 // modeOf is the mode of an inbound, and who says so.
 func (m mesh) modeOf(p *dataplane, in *api.Inbound, id *Identity) (string, *api.Origin) {
+	at := &Inbound{Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Port: in.Port}
+	return m.modeBy(p, id, func(x *policy) bool { return x.selector.SelectsInbound(&p.facts, in.Tags) && x.onSection(at) })
+}
+
+// modeBy is the mode by those policies for a dataplane that are about something, and who says so.
+func (m mesh) modeBy(p *dataplane, id *Identity, about func(*policy) bool) (string, *api.Origin) {
 	if m.tlsKind < 0 {
 		return id.Mode, id.Origin
 	}
-	at := &Inbound{Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Port: in.Port}
 	var items []*item
 	for x := range m.inboundPolicies(p) {
-		if x.kind == m.tlsKind && x.selector.Selects(&p.facts) && x.selector.SelectsInbound(&p.facts, in.Tags) && x.onSection(at) {
+		if x.kind == m.tlsKind && x.selector.Selects(&p.facts) && about(x) {
 			items = append(items, x.inbound...)
 		}
 	}

@@ -61,6 +61,9 @@ func secureText(r *resolve.Resolved) string {
 	var b strings.Builder
 	text := func(v any) string { out, _ := json.Marshal(v); return string(out) }
 	fmt.Fprintf(&b, "%s identity %s tls %v\n", r.Ref.Name, text(r.Identity), r.TLS)
+	if r.Closed != nil {
+		fmt.Fprintf(&b, " closed where no inbound is, by %s %s\n", r.Closed.Ref, r.Closed.Field)
+	}
 	for _, t := range r.Trust {
 		fmt.Fprintf(&b, " trust %s", t.Name)
 		for _, d := range t.Domains {
@@ -103,7 +106,7 @@ func TestIdentityCases(t *testing.T) {
 		}
 		for line := range strings.Lines(string(a.Files[1].Data)) {
 			f := strings.Fields(line)
-			objects = append(objects, insightOn(f[0], api.DataplaneInsight{Identity: slices.Contains(f, "identity"), TLS: slices.Contains(f, "tls")}))
+			objects = append(objects, insightOn(f[0], api.DataplaneInsight{Identity: slices.Contains(f, "identity"), TLS: slices.Contains(f, "tls"), Plain: slices.Contains(f, "plain")}))
 		}
 		model, notes := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
 		var b strings.Builder

@@ -111,6 +111,9 @@ func (m mesh) secure(r *Resolved) {
 	}
 	insight := m.insightOf(r.Ref)
 	r.TLS, r.OverADS = insight.Identity, insight.OverADS
+	if s, _ := m.secured.Get(m.at, objectKey(r.Ref)); s != nil {
+		r.Closed = s.closed
+	}
 	r.Trust = m.trustOf(r)
 }
 

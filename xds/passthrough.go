@@ -108,7 +108,7 @@ func (s *State) spare(r *resolve.Resolved, net *api.Networking) {
 			cluster, name := inboundPassthrough+family(ip), inboundPassthrough+joined(at.ip, at.port)
 			sealed := newResource(name, &listenerv3.Listener{
 				Name: name, Address: socket(at.ip, at.port), TrafficDirection: corev3.TrafficDirection_INBOUND, BindToPort: wrapperspb.Bool(false),
-				FilterChains: []*listenerv3.FilterChain{{Filters: bytesTo(cluster, name)}}, Metadata: named([]*api.Origin{{Ref: r.Ref}}),
+				FilterChains: []*listenerv3.FilterChain{{Filters: bytesTo(undeclared(r, cluster), name)}}, Metadata: named([]*api.Origin{{Ref: r.Ref}}),
 			})
 			sealed.Clusters = []string{cluster}
 			s.listen(r, sealed, at, nil)

@@ -54,10 +54,20 @@ func (s *State) passthrough(r *resolve.Resolved) {
 		out = redirectOutbound
 	}
 	for _, ip := range t.Families() {
-		s.capture(r, Passthrough+":"+family(ip), ip.String(), corev3.TrafficDirection_OUTBOUND, "", out)
-		s.capture(r, inboundPassthrough+family(ip), ip.String(), corev3.TrafficDirection_INBOUND, sourceFor(ip.String()), in, out, redirectDNS)
+		going, coming := Passthrough+":"+family(ip), inboundPassthrough+family(ip)
+		s.capture(r, going, going, ip.String(), corev3.TrafficDirection_OUTBOUND, "", out)
+		s.capture(r, coming, undeclared(r, coming), ip.String(), corev3.TrafficDirection_INBOUND, sourceFor(ip.String()), in, out, redirectDNS)
 	}
 	s.spare(r, dp.Networking)
+}
+
+// undeclared is where connections go to ports of the workload that no inbound names: there, or,
+// where the dataplane is strict, nowhere (spec/identity.md 3.2).
+func undeclared(r *resolve.Resolved, there string) string {
+	if r.Closed != nil {
+		return Unresolved
+	}
+	return there
 }
 
 func family(ip netip.Addr) string {
@@ -68,10 +78,10 @@ func family(ip netip.Addr) string {
 }
 
 // capture is the listener for one direction, and the cluster that is wherever a
-// connection was going. It listens at the first of the sidecar's own ports. A connection
+// connection was going, to which or elsewhere it is handed. It listens at the first of the sidecar's own ports. A connection
 // to one of them ends, for it would go on to the sidecar itself, and to this listener for
 // ever (spec/kubernetes.md 5.4).
-func (s *State) capture(r *resolve.Resolved, name, ip string, direction corev3.TrafficDirection, source string, own ...uint32) {
+func (s *State) capture(r *resolve.Resolved, name, to, ip string, direction corev3.TrafficDirection, source string, own ...uint32) {
 	metadata, port := named([]*api.Origin{{Ref: r.Ref}}), own[0]
 	listener := &listenerv3.Listener{
 		Name: name, Address: socket(ip, port), TrafficDirection: direction, UseOriginalDst: wrapperspb.Bool(true), Metadata: metadata,
@@ -82,7 +92,7 @@ func (s *State) capture(r *resolve.Resolved, name, ip string, direction corev3.T
 			FilterChainMatch: &listenerv3.FilterChainMatch{DestinationPort: wrapperspb.UInt32(p)}, Filters: bytesTo(Unresolved, name),
 		})
 	}
-	listener.FilterChains = append(listener.FilterChains, &listenerv3.FilterChain{Filters: bytesTo(name, name)})
+	listener.FilterChains = append(listener.FilterChains, &listenerv3.FilterChain{Filters: bytesTo(to, name)})
 	cluster := originalDestination(name)
 	cluster.Metadata = metadata
 	if source != "" {

@@ -72,3 +72,31 @@ func TestQuestionsFromOutsideEnd(t *testing.T) {
 		t.Errorf("to port %d: %q, %v", other, text, err)
 	}
 }
+
+// TestStrictClosesWhatNoInboundNames (spec/identity.md 3.2): what is redirected to a port that no
+// inbound names reaches the workload, and where the dataplane is strict ends; the inbound itself
+// goes on.
+func TestStrictClosesWhatNoInboundNames(t *testing.T) {
+	t.Parallel()
+	const own = "127.0.8.2"
+	other, routed, inbound := envoytest.Port(t), envoytest.Port(t), envoytest.Port(t)
+	listen(t, own, other, "reached\n", "")
+	listen(t, own, routed, "reached\n", "")
+	app := envoytest.Port(t)
+	listen(t, "127.0.0.1", app, "reached\n", "")
+	for _, strict := range []bool{false, true} {
+		in := envoytest.Port(t)
+		r := redirected(own, routed, in, envoytest.Port(t), 1)
+		r.Inbounds = []resolve.InboundUse{{Inbound: &resolve.Inbound{Address: own, Port: inbound, ServiceAddress: "127.0.0.1", ServicePort: app, Protocol: api.TCP}}}
+		if strict {
+			r.Closed = &api.Origin{Ref: r.Ref}
+		}
+		envoytest.Drive(t, believing(t, renderer().Render(r)))
+		for port, open := range map[uint32]bool{other: !strict, routed: !strict, inbound: true} {
+			text, err := bufio.NewReader(goingTo(t, in, own, port)).ReadString('\n')
+			if got := text == "reached\n"; got != open || err != nil && strings.Contains(err.Error(), "timeout") {
+				t.Errorf("strict %v, port %d of other %d, routed %d, inbound %d: %q %v", strict, port, other, routed, inbound, text, err)
+			}
+		}
+	}
+}
