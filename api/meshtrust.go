@@ -35,6 +35,9 @@ type PEMBundle struct {
 const (
 	LabelMadeBy     = "weft.io/made-by"
 	MadeByAuthority = "authority"
+	// LabelTrust counts on such a MeshTrust the changes of whom it has trusted, so that what
+	// sidecars have acknowledged is told from what comes back.
+	LabelTrust = "weft.io/trust"
 )
 
 // MadeByWeft reports whether weft made an object of what others say.

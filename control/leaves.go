@@ -23,14 +23,18 @@ type leaves struct {
 
 	mu    sync.Mutex
 	has   map[api.Ref]leaf
-	acked map[trusting]uint64
+	acked map[trusting]acknowledged
 }
 
 // trusting is who trusts the roots of an authority.
 type trusting struct{ dp, owner api.Ref }
 
+// acknowledged is a generation of trust, and since which revision it has been published: where a
+// state was lost or restored, one that comes back is another.
+type acknowledged struct{ trust, since uint64 }
+
 func newLeaves(p *Plane) *leaves {
-	return &leaves{plane: p, has: map[api.Ref]leaf{}, acked: map[trusting]uint64{}}
+	return &leaves{plane: p, has: map[api.Ref]leaf{}, acked: map[trusting]acknowledged{}}
 }
 
 // sidecar is what a rotation asks of a sidecar. It has acknowledged whom it is to trust when it
@@ -48,9 +52,11 @@ func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
 		s.Connected = st.Connected
 	}
 	if known && s.Connected && (st.InSync || trust == 1) { // the first roots replace none
-		l.acked[at] = trust
+		l.acked[at] = acknowledged{trust, since}
 	}
-	s.Trust = l.acked[at]
+	if of := l.acked[at]; of.since == since {
+		s.Trust = of.trust
+	}
 	return s
 }
 

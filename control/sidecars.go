@@ -77,12 +77,13 @@ func (s sidecars) there(dp api.Ref) (peers.State, bool) {
 
 // Sidecar is the state of one dataplane.
 func (s sidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
+	waits := s.loop.waits(dp) // before its stream is looked at, which may be told in between
 	st, ok := s.ads.Brief(dp)
 	there, elsewhere := s.there(dp)
 	if !ok && !elsewhere {
 		return inspect.Sidecar{}, false
 	}
-	return s.choose(st, there, elsewhere, s.loop.waits(dp)), true
+	return s.choose(st, there, elsewhere, waits), true
 }
 
 // choose is the state of a dataplane that is or was connected here, and maybe there. A sidecar

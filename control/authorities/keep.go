@@ -3,6 +3,7 @@ package authorities
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -80,11 +81,13 @@ func (k *Keeper) secret(a *authority, name string, value []byte) store.Write {
 // advance is the next state of an authority, nil where it stays.
 func (k *Keeper) advance(now *api.Snapshot, a *authority) *store.Write {
 	at := k.cfg.Now()
-	before, next := a.state, a.state
+	before := a.state
+	was := k.published(now, a)
+	next := a.state
 	if a.signs && a.fault == "" && a.wanted().signer != nil {
 		switch print := a.wanted().fingerprint(); {
-		case !a.stated:
-			next = rotation.Start(print, at)
+		case !a.stated || was.generation > a.state.Trust:
+			next = k.start(a, print, was)
 		case next.Phase == rotation.Steady && next.Signer() != print:
 			next, _ = next.Begin(print, at)
 		case next.Phase != rotation.Steady && next.New.Fingerprint != print:
@@ -141,10 +144,11 @@ func (k *Keeper) trust(now *api.Snapshot, a *authority) *store.Write {
 	for _, text := range roots {
 		spec.CABundles = append(spec.CABundles, api.CABundle{Type: "Pem", PEM: &api.PEMBundle{Value: text}})
 	}
-	if exists && reflect.DeepEqual(there.Spec, spec) { // of its labels a cluster has more
+	labels := map[string]string{api.LabelMadeBy: api.MadeByAuthority, api.LabelTrust: strconv.FormatUint(a.state.Trust, 10)}
+	if exists && reflect.DeepEqual(there.Spec, spec) && there.Labels[api.LabelTrust] == labels[api.LabelTrust] { // of its labels a cluster has more
 		return nil
 	}
-	return &store.Write{Put: &api.Object{Ref: ref, Labels: map[string]string{api.LabelMadeBy: api.MadeByAuthority}, Spec: spec}, Own: true}
+	return &store.Write{Put: &api.Object{Ref: ref, Labels: labels, Spec: spec}, Own: true}
 }
 
 // trusted are the certificates to trust, in PEM, sorted. One that a rotation has not done with

@@ -60,6 +60,25 @@ func Start(root string, now time.Time) State {
 	return State{Phase: Steady, Old: Root{Fingerprint: root}, Since: now, Trust: 1}
 }
 
+// Over is a state that is not known, of a root that signs and another one that may have: both are
+// trusted until no leaf is left, and the one that signs waits for those who do not trust it yet.
+// It takes the leaves of both to live as long as those of s.
+func (s State) Over(other string, trusted bool) State {
+	root := s.signer()
+	s.Old, s.New = Root{other, root.Ends}, Root{root.Fingerprint, root.Ends}
+	if s.Phase = Settling; !trusted {
+		s.Phase = Trusting
+	}
+	return s
+}
+
+// After is s with a generation of trust that is not before least: what is acknowledged of another
+// past of it counts for nothing.
+func (s State) After(least uint64) State {
+	s.Trust = max(s.Trust, least)
+	return s
+}
+
 // Trusted are the fingerprints of the roots that every sidecar is to trust.
 func (s State) Trusted() []string {
 	switch s.Phase {
