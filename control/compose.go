@@ -229,7 +229,7 @@ func (p *Plane) problems() []*api.Violation {
 	if p.keeper != nil {
 		all = append(all, p.keeper.Problems()...)
 	}
-	return all
+	return append(all, p.hosts.Problems()...)
 }
 
 // trace sends traces to the collector that the configuration or the environment names.

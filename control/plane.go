@@ -66,6 +66,7 @@ type Plane struct {
 	returning   *returning
 	keeping     *keeping            // of a cluster: how keeper writes
 	keeper      *authorities.Keeper // nil where the settings issue no identities
+	hosts       *hosts
 	leaves      *leaves
 	revocations *revocations // with keeper
 	insights    *insights    // with keeper
@@ -181,10 +182,11 @@ func (p *Plane) compose() error {
 	if err != nil {
 		return err
 	}
-	auth := authenticating{inner}
 	if p.revocations != nil {
-		auth = authenticating{refusing{inner, p.revocations}}
+		inner = refusing{inner, p.revocations}
 	}
+	p.hosts = newHosts(p.log)
+	auth := authenticating{watching{inner, p.hosts}}
 	options := server.Default()
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
 	p.ads = server.New(options)

@@ -30,6 +30,15 @@ func (v *Version) validate(f *policies.Findings, at api.Path) {
 	if v.Min == nil && v.Max == nil {
 		f.Breaks(at, "sets nothing; write min, max or both")
 	}
+	for _, x := range []struct {
+		field string
+		value *string
+	}{{"min", v.Min}, {"max", v.Max}} {
+		if x.value != nil && *x.value == tls13 {
+			f.Warns(at.Field(x.field), "LateRefusal", "by TLS 1.3 a caller whose certificate is refused learns it after its request is out, so that this fails without a reason, and no retry on connect-failure repeats it; leave it out where callers may stop at TLS 1.2")
+			break
+		}
+	}
 	sound := version(f, at.Field("min"), v.Min)
 	if version(f, at.Field("max"), v.Max) && sound && v.Min != nil && v.Max != nil && *v.Min == tls13 && *v.Max == tls12 {
 		f.Breaks(at.Field("min"), "%s is above max %s, so nobody could connect; swap them", *v.Min, *v.Max)

@@ -1,0 +1,111 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/limit"
+)
+
+const (
+	codeSecondHost = "SecondHost"
+	// hostsKept is how long a host counts that has let go of its last stream: a workload may move.
+	hostsKept = 10 * time.Minute
+	mostHosts = 8 // of one dataplane
+)
+
+// hosts are those from which tokens of dataplanes are used. A second one may be that of who has
+// stolen a token (spec/identity.md 7, I2). A replica knows of its own streams alone.
+type hosts struct {
+	log *slog.Logger
+
+	mu sync.Mutex
+	of map[api.Ref]map[string]*use
+}
+
+// use is that of a token by one host.
+type use struct {
+	open int       // streams and requests
+	last time.Time // when the last of them ended
+}
+
+func (u *use) counts(now time.Time) bool { return u.open > 0 || now.Sub(u.last) < hostsKept }
+
+func newHosts(log *slog.Logger) *hosts {
+	return &hosts{log: log, of: map[api.Ref]map[string]*use{}}
+}
+
+// watching notes from where tokens are used.
+type watching struct {
+	server.Authenticator
+	hosts *hosts
+}
+
+// Authenticate lets in whom the inner one lets in.
+func (w watching) Authenticate(ctx context.Context, credentials string) (server.Identity, error) {
+	who, err := w.Authenticator.Authenticate(ctx, credentials)
+	if host := limit.From(ctx); err == nil && host != "" && who.Dataplane.Name != "" {
+		dp := called(who.Dataplane)
+		w.hosts.begins(dp, host)
+		context.AfterFunc(ctx, func() { w.hosts.ends(dp, host) })
+	}
+	return who, err
+}
+
+func (h *hosts) begins(dp api.Ref, host string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := h.of[dp]
+	if all == nil {
+		all = map[string]*use{}
+		h.of[dp] = all
+	}
+	now := time.Now()
+	maps.DeleteFunc(all, func(_ string, u *use) bool { return !u.counts(now) })
+	if all[host] == nil {
+		if len(all) == mostHosts {
+			return
+		}
+		if all[host] = new(use); len(all) > 1 {
+			h.log.Warn("the token of a dataplane is used from a second host", "dataplane", dp.String(), "hosts", strings.Join(slices.Sorted(maps.Keys(all)), " "))
+		}
+	}
+	all[host].open++
+}
+
+func (h *hosts) ends(dp api.Ref, host string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if u := h.of[dp][host]; u != nil {
+		u.open--
+		u.last = time.Now()
+	}
+}
+
+// Problems are the dataplanes whose tokens are used from several hosts.
+func (h *hosts) Problems() (out []*api.Violation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	for dp, all := range h.of {
+		maps.DeleteFunc(all, func(_ string, u *use) bool { return !u.counts(now) })
+		switch len(all) {
+		case 0:
+			delete(h.of, dp)
+		case 1:
+		default:
+			out = append(out, &api.Violation{Object: dp, Code: codeSecondHost, Severity: api.Warning,
+				Message: fmt.Sprintf("its token is used from %s; if the workload has not just moved, revoke the token and issue another", strings.Join(slices.Sorted(maps.Keys(all)), " and "))})
+		}
+	}
+	slices.SortFunc(out, func(a, b *api.Violation) int { return a.Object.Compare(b.Object) })
+	return out
+}
