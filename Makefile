@@ -66,6 +66,10 @@ test-kube-long: tools tools-kube ## what takes too long for test-kube: a frozen 
 test-mtls-load: tools ## from plain text to strict mutual TLS and back under 500 calls a second (run on a quiet machine)
 	WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 $(GO) test -count=1 -timeout 10m -v -tags long -run TestLoadPlaintextToStrict $(TESTFLAGS) ./control
 
+.PHONY: test-killed
+test-killed: tools ## a control plane that is killed 200 times while roots of certificates are replaced
+	$(GO) test -count=1 -timeout 60m -v -tags long -run TestManyKills $(TESTFLAGS) ./control
+
 .PHONY: ui
 ui: ## build the GUI's pages, inspect/web/ui/dist, which are committed
 	@hack/ui build

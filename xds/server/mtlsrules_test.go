@@ -62,12 +62,13 @@ func startRuledBy(t *testing.T, kinds []*policies.Kind, documents ...string) *ru
 	return r
 }
 
-func (r *ruled) objects(documents ...string) (out []*api.Object) {
-	r.t.Helper()
+// objects are those of documents, which may have warnings.
+func (p *plane) objects(documents ...string) (out []*api.Object) {
+	p.t.Helper()
 	for _, d := range documents {
 		o, err := decode.Objects(world.Catalog(), "test.yaml", []byte(d))
 		if api.Refuses(err) {
-			r.t.Fatal(err)
+			p.t.Fatal(err)
 		}
 		out = append(out, o...)
 	}

@@ -34,6 +34,8 @@ type proving struct {
 	mute map[string]bool
 	// as are the names that others show than they should.
 	as map[string][]string
+	// of are the roots of those whose leaves are of another one.
+	of map[string]*workload.Signer
 
 	mu    sync.Mutex
 	known map[string]*xds.Resource
@@ -55,14 +57,20 @@ func (p *proving) Render(r *resolve.Resolved) *xds.State {
 		if p.as[r.Ref.Name] != nil {
 			names = p.as[r.Ref.Name]
 		}
-		s.Secrets = append([]*xds.Resource{p.secret(names)}, s.Secrets...) // by its name the first
+		by := p.by
+		if other := p.of[r.Ref.Name]; other != nil {
+			by = other
+		}
+		s.Secrets = append([]*xds.Resource{p.secret(by, names)}, s.Secrets...) // by its name the first
 	}
 	return s
 }
 
 // leaf is a certificate with its key.
-func (p *proving) leaf(names ...string) tls.Certificate {
-	by, err := p.by.Intermediate(time.Now())
+func (p *proving) leaf(names ...string) tls.Certificate { return p.leafOf(p.by, names...) }
+
+func (p *proving) leafOf(root *workload.Signer, names ...string) tls.Certificate {
+	by, err := root.Intermediate(time.Now())
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -81,14 +89,14 @@ func (p *proving) leaf(names ...string) tls.Certificate {
 	return out
 }
 
-func (p *proving) secret(names []string) *xds.Resource {
+func (p *proving) secret(root *workload.Signer, names []string) *xds.Resource {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	name := strings.Join(names, " ")
+	name := workload.Fingerprint(root.Certificate()) + strings.Join(names, " ")
 	if r := p.known[name]; r != nil {
 		return r
 	}
-	leaf := p.leaf(names...)
+	leaf := p.leafOf(root, names...)
 	var chain []byte
 	for _, c := range leaf.Certificate {
 		chain = append(chain, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c})...)
