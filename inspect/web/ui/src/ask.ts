@@ -12,14 +12,18 @@ export interface Answer<T> {
   reload: () => void
 }
 
+// Pace is when a question is asked again: after each event, now and then after events, or every ten
+// seconds as well, for what changes without an event, like connections that are open.
+type Pace = 'follow' | 'slow' | 'clock'
+
 // useAsk asks for what path names; undefined asks nothing. The last answer stays while the
 // same path is asked again.
-export function useAsk<T>(path: () => string | undefined, pace: 'follow' | 'slow' = 'follow'): Answer<T> {
+export function useAsk<T>(path: () => string | undefined, pace: Pace = 'follow'): Answer<T> {
   return useQuestion<T>(path, (at, signal) => get<T>(at, signal), pace)
 }
 
 // useQuestion is useAsk where more than one question may be needed for an answer.
-export function useQuestion<T>(path: () => string | undefined, of: (path: string, signal: AbortSignal) => Promise<T>, pace: 'follow' | 'slow' = 'follow'): Answer<T> {
+export function useQuestion<T>(path: () => string | undefined, of: (path: string, signal: AbortSignal) => Promise<T>, pace: Pace = 'follow'): Answer<T> {
   const data = shallowRef<T>()
   const error = shallowRef<ApiError>()
   const loading = shallowRef(false)
@@ -51,7 +55,9 @@ export function useQuestion<T>(path: () => string | undefined, of: (path: string
   }
 
   watch([path, token], ask, { immediate: true })
-  watch(pace === 'slow' ? slowTick : tick, () => { if (live.value) void ask() })
-  onScopeDispose(() => stop?.abort())
+  const again = () => { if (live.value) void ask() }
+  watch(pace === 'follow' ? tick : slowTick, again)
+  const clock = pace === 'clock' ? setInterval(again, 10_000) : undefined
+  onScopeDispose(() => { clearInterval(clock); stop?.abort() })
   return { data, error, loading, reload: () => void ask() }
 }

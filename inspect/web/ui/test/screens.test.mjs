@@ -61,7 +61,7 @@ describe('the screens', () => {
 
     const ofRoute = (explanation) => explanation.outbounds[0].routes.find((r) => r.matches.some((m) => m.path?.type === 'Exact' && m.path.value === '/'))
     const route = ofRoute(await world.ask('GET', '/meshes/default/dataplanes/frontend-1/_explain?to=web'))
-    const say = await page.getByTestId('command').locator('code').innerText()
+    const say = await page.getByTestId('command').locator('code').first().innerText()
     assert.equal(say, 'weft explain dataplane frontend-1 -m default --to web')
     assert.deepEqual(ofRoute(JSON.parse(await world.run(...say.split(' ').slice(1), '-o', 'json'))).policies, route.policies)
     const question = { method: 'GET', url: 'http://web/' }

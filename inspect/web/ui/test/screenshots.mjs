@@ -71,7 +71,7 @@ try {
   }
   // How far the mesh is with mutual TLS, and who may call one of its dataplanes.
   const mesh = await world.ask('GET', '/meshes/default')
-  await world.ask('POST', '/_apply', JSON.stringify([{ ...mesh, mtls: { enabledBackend: 'ca-1', backends: [{ name: 'ca-1', type: 'builtin', mode: 'PERMISSIVE' }] } }]), 'application/json')
+  await world.ask('POST', '/_apply', JSON.stringify([{ ...mesh, mtls: { ...mesh.mtls, backends: mesh.mtls.backends.map((b) => ({ ...b, mode: 'PERMISSIVE' })) } }]), 'application/json')
   await world.ask('POST', '/_apply', mayCall)
   await until('certificates are there', async () => (await world.ask('GET', '/meshes/default/_mtls')).items.every((d) => d.certificate && d.inbounds.every((i) => i.held === 'Permissive')))
   for (const scheme of ['light', 'dark']) {
