@@ -30,6 +30,23 @@ func leavesOf(life string) string {
 	return strings.Replace(strings.Replace(builtin, "PERMISSIVE", "STRICT", 1), "}", ", dpCert: {rotation: {expiration: "+life+"}}}", 1)
 }
 
+// settled waits until the control plane knows of the certificates of all and asks for no others: who
+// is asked at the moment in which its first one comes has another signed, which is due later.
+func (p *plane) settled(all ...*timed) {
+	p.t.Helper()
+	signed, since := int64(-1), time.Now()
+	eventually(p.t, "their certificates are known", func() bool {
+		known, sum := true, int64(0)
+		for _, s := range all {
+			known, sum = known && p.Reported(s.name), sum+s.signed.Load()
+		}
+		if sum != signed {
+			signed, since = sum, time.Now()
+		}
+		return known && time.Since(since) > 500*time.Millisecond
+	})
+}
+
 // TestAwayWhileLeavesAreDue (case 37): leaves live for an hour and the control plane is away for
 // 20 minutes, in which some are to be renewed. None ends, and when it is back those are renewed
 // that are due and no others.
@@ -42,9 +59,11 @@ func TestAwayWhileLeavesAreDue(t *testing.T) {
 	p.want(http.StatusOK, http.MethodPost, "/_apply", calling("web-1", "web", "payments")+calling("pay-1", "payments", "web")+calling("late-1", "late", "web")+fmt.Sprintf(mutual, "ca-1", leavesOf("60m")))
 	web, pay := p.timed("web-1", clock.now), p.timed("pay-1", clock.now)
 	eventually(t, "they meet", func() bool { return meetAll(web, pay) == nil })
+	p.settled(web, pay)
 	clock.forward(20 * time.Minute)
 	late := p.timed("late-1", clock.now)
 	eventually(t, "all meet", func() bool { return meetAll(web, pay, late) == nil })
+	p.settled(web, pay, late)
 	met, end := watched(t, web, pay, late)
 	clock.forward(5 * time.Minute) // none is due before half of its life
 	p.stop()
