@@ -140,13 +140,16 @@ const kumaGroup = "kuma.io"
 // defaultPolicies are the resources of what comes with a new mesh.
 func defaultPolicies() (out []string) {
 	for _, p := range append(world.DefaultPolicies("default", nil), world.DefaultPermission("default")) {
-		if t, ok := world.Catalog().Type(p.Kind); ok {
+		if t, ok := inCluster.Type(p.Kind); ok {
 			out = append(out, t.Plural)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+// inCluster knows the types that are carried out in a cluster: of the others nothing is written.
+var inCluster = world.Settings{Environment: api.EnvKubernetes}.Catalog()
 
 // systemOnly are the kinds of documents that only system namespaces hold (spec/kubernetes.md 1).
 var systemOnly = map[string]bool{api.KindMeshExternalService: true, api.KindMeshMultiZoneService: true, api.KindHostnameGenerator: true, api.KindMeshIdentity: true, api.KindMeshTrust: true}
@@ -181,7 +184,10 @@ func plurals(group string, of func(api.Type) bool) (out []string) {
 
 // statuses are the subresources in which weft says what became of an object.
 func statuses(group string) []string {
-	out := plurals(group, func(t api.Type) bool { return kube.Reported(t) })
+	out := plurals(group, func(t api.Type) bool {
+		_, carried := inCluster.Type(t.Name)
+		return carried && kube.Reported(t)
+	})
 	for i := range out {
 		out[i] += "/status"
 	}
