@@ -121,7 +121,11 @@ func TestNoOutputHoldsAKey(t *testing.T) {
 	for name, text := range files(t, p.dir) {
 		said["file "+name] = string(text)
 	}
-	keys := map[string]map[string][]byte{"a key that weft made": forms(made), "a key that people brought": forms(key), "a workload's key": {"number": own.key.D.Bytes()}}
+	number, err := own.key.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]map[string][]byte{"a key that weft made": forms(made), "a key that people brought": forms(key), "a workload's key": {"number": number}}
 	for where, text := range said {
 		for whose, all := range keys {
 			for form, part := range all {
