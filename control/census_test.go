@@ -150,9 +150,9 @@ func TestQuestionsLookAtWhatHasChanged(t *testing.T) {
 	}
 	eventually(t, "all that happens has been seen", func() bool {
 		ask()
-		before := p.Looked()
+		published, before := p.Unpublished() == 0, p.Looked()
 		ask()
-		return before == p.Looked()
+		return published && before == p.Looked()
 	})
 	before := p.Looked()
 	f := p.connectFickle(conn, "default.dp-7", false)

@@ -99,3 +99,6 @@ func (p *Plane) Looked() int {
 	defer p.loop.census.mu.Unlock()
 	return p.loop.census.looked
 }
+
+// Unpublished is for how many dataplanes something is resolved and not published yet.
+func (p *Plane) Unpublished() int { return len(p.loop.unpublished()) }

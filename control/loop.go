@@ -209,9 +209,8 @@ func (l *loop) send() time.Duration {
 	l.publish(b.model, resolve.Affected{Dataplanes: refs})
 	took := time.Since(started)
 	l.mu.Lock()
-	l.sending = batch{}
+	l.census.during(func() { l.sending = batch{} }, refs...) // who waited does no more
 	l.mu.Unlock()
-	l.census.mark(refs...) // who waited does no more
 	l.observe.handed(b.model.Snapshot().Revision(), len(refs), took)
 	return took
 }
