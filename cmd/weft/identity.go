@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"context"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +23,7 @@ func newIdentity(a *app) *cobra.Command {
 
 func newRevokeIdentity(a *app) *cobra.Command {
 	var dry bool
-	c := a.command(&cobra.Command{
+	c := answers(a, &cobra.Command{
 		Use:   "revoke SPIFFE-ID",
 		Short: "Refuse an identity everywhere, and give it no certificate",
 		Long: `Writes the identity into the MeshTrafficPermission revoked-identities-MESH, which denies
@@ -34,24 +34,9 @@ weft token revoke as well.`,
 		Example: `  weft identity revoke spiffe://default/web
   weft identity revoke spiffe://default.east.mesh.local/ns/shop/sa/web --dry-run`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := a.checkOutput(); err != nil {
-				return err
-			}
-			server, err := client.Find(a.server, a.tokenFile)
-			if err != nil {
-				return err
-			}
-			var done inspect.RevokedIdentity
-			if err := server.Post(c.Context(), a.authoritiesOf("/revoke"), map[string]any{"spiffeID": args[0], "dryRun": dry}, &done); err != nil {
-				return err
-			}
-			return a.print(done, func(w io.Writer) error { return done.Text(w, a.style()) })
-		},
-	}, "")
+	}, "", func(ctx context.Context, server *client.Client, args []string, done *inspect.RevokedIdentity) error {
+		return server.Post(ctx, a.authoritiesOf("/revoke"), map[string]any{"spiffeID": args[0], "dryRun": dry}, done)
+	})
 	c.Flags().BoolVar(&dry, "dry-run", false, "change nothing, and say whom it would concern")
-	a.serverFlags(c)
-	a.meshFlag(c)
-	a.outputFlag(c)
 	return c
 }

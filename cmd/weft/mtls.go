@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"context"
 	"net/url"
 	"time"
 
@@ -24,32 +24,16 @@ func newMTLS(a *app) *cobra.Command {
 }
 
 func newAuthorities(a *app) *cobra.Command {
-	c := a.command(&cobra.Command{
+	return answers(a, &cobra.Command{
 		Use:   "authorities",
 		Short: "Show who signs certificates, and where the rotations of roots stand",
 		Long: `Shows each authority of a mesh, its roots with how many sidecars have a certificate
 of each, the phase of its rotation, and whom that waits for.`,
 		Example: "  weft mtls authorities\n  weft mtls authorities --mesh shop -o json",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := a.checkOutput(); err != nil {
-				return err
-			}
-			server, err := client.Find(a.server, a.tokenFile)
-			if err != nil {
-				return err
-			}
-			var all inspect.Authorities
-			if err := server.Get(c.Context(), a.authoritiesOf(""), &all); err != nil {
-				return err
-			}
-			return a.print(all, func(w io.Writer) error { return all.Text(w, a.style()) })
-		},
-	}, "")
-	a.serverFlags(c)
-	a.meshFlag(c)
-	a.outputFlag(c)
-	return c
+	}, "", func(ctx context.Context, server *client.Client, _ []string, all *inspect.Authorities) error {
+		return server.Get(ctx, a.authoritiesOf(""), all)
+	})
 }
 
 func (a *app) authoritiesOf(what string) string {
@@ -111,24 +95,9 @@ root is being retired there is no way back: wait, and rotate again.`,
 // turnCommand makes c ask something of a root.
 func (a *app) turnCommand(c *cobra.Command, path string, ask *turning) *cobra.Command {
 	c.Args = cobra.NoArgs
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := a.checkOutput(); err != nil {
-			return err
-		}
-		server, err := client.Find(a.server, a.tokenFile)
-		if err != nil {
-			return err
-		}
-		var done inspect.Turned
-		if err := server.Post(c.Context(), a.authoritiesOf(path), ask, &done); err != nil {
-			return err
-		}
-		return a.print(done, func(w io.Writer) error { return done.Text(w, a.style()) })
-	}
-	a.command(c, "")
-	a.serverFlags(c)
-	a.meshFlag(c)
-	a.outputFlag(c)
+	answers(a, c, "", func(ctx context.Context, server *client.Client, _ []string, done *inspect.Turned) error {
+		return server.Post(ctx, a.authoritiesOf(path), ask, done)
+	})
 	c.Flags().StringVar(&ask.Identity, "identity", "", "name of the MeshIdentity whose root it is (default: that of Mesh.mtls)")
 	c.Flags().BoolVar(&ask.DryRun, "dry-run", false, "change nothing, and say what would be")
 	return c

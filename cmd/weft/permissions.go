@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"context"
 	"net/url"
 
 	"github.com/spf13/cobra"
@@ -13,7 +13,7 @@ import (
 func newPermissions(a *app) *cobra.Command {
 	var from, to string
 	var counts bool
-	c := a.command(&cobra.Command{
+	c := answers(a, &cobra.Command{
 		Use:   "permissions",
 		Short: "Show who may call what, and who says so",
 		Long: `Shows for each destination of a mesh and each caller whether it is let in: allow,
@@ -22,30 +22,15 @@ Each has the entry that decides. --counts asks the Envoys of who is called how m
 shadows of permissions would have refused, were they real.`,
 		Example: "  weft permissions\n  weft permissions --to backend --from web-1 -o json",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := a.checkOutput(); err != nil {
-				return err
-			}
-			server, err := client.Find(a.server, a.tokenFile)
-			if err != nil {
-				return err
-			}
-			var all inspect.Permissions
-			query := url.Values{"from": {from}, "to": {to}}
-			if counts {
-				query.Set("counts", "true")
-			}
-			if err := server.Get(c.Context(), "/meshes/"+url.PathEscape(a.mesh)+"/_permissions?"+query.Encode(), &all); err != nil {
-				return err
-			}
-			return a.print(all, func(w io.Writer) error { return all.Text(w, a.style()) })
-		},
-	}, groupAsk)
+	}, groupAsk, func(ctx context.Context, server *client.Client, _ []string, all *inspect.Permissions) error {
+		query := url.Values{"from": {from}, "to": {to}}
+		if counts {
+			query.Set("counts", "true")
+		}
+		return server.Get(ctx, "/meshes/"+url.PathEscape(a.mesh)+"/_permissions?"+query.Encode(), all)
+	})
 	c.Flags().StringVar(&from, "from", "", "only what this dataplane may call")
 	c.Flags().StringVar(&to, "to", "", "only who may call this service, as kuma.io/service names it")
 	c.Flags().BoolVar(&counts, "counts", false, "ask Envoys what shadows of permissions would have refused")
-	a.serverFlags(c)
-	a.meshFlag(c)
-	a.outputFlag(c)
 	return c
 }
