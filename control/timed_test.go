@@ -265,18 +265,19 @@ func (s *timed) certify(ctx context.Context) error {
 	return nil
 }
 
-// speaks is how it speaks TLS as one of both ends; nil where it has no valid leaf, or nobody to trust.
-func (s *timed) speaks(trust string) *tls.Config {
+// speaks is how it speaks TLS at a time as one of both ends; nil where it has no valid leaf, or
+// nobody to trust.
+func (s *timed) speaks(trust string, at time.Time) *tls.Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.leaf == nil || s.roots[trust] == nil || !s.now().Before(s.ends) {
+	if s.leaf == nil || s.roots[trust] == nil || !at.Before(s.ends) {
 		return nil
 	}
-	roots, now := s.roots[trust], s.now
+	roots := s.roots[trust]
 	return &tls.Config{Certificates: []tls.Certificate{*s.leaf}, ClientAuth: tls.RequireAnyClientCert, InsecureSkipVerify: true, SessionTicketsDisabled: true,
 		MaxVersion: tls.VersionTLS12,
 		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
-			o := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool(), CurrentTime: now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
+			o := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool(), CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
 			var leaf *x509.Certificate
 			for i, der := range raw {
 				c, err := x509.ParseCertificate(der)
@@ -297,9 +298,11 @@ func (s *timed) speaks(trust string) *tls.Config {
 // errNot is that one of both ends does not speak TLS.
 var errNot = errors.New("it does not speak TLS")
 
-// meets makes a connection to another.
+// meets makes a connection to another. It takes no time: a clock that is put forward meanwhile
+// ends no leaf between the choice of it and the look at it.
 func (s *timed) meets(other *timed) error {
-	client, server := s.speaks(trustOfClients), other.speaks(trustOfServers)
+	at := s.now()
+	client, server := s.speaks(trustOfClients, at), other.speaks(trustOfServers, at)
 	if client == nil || server == nil {
 		return errNot
 	}
