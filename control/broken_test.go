@@ -28,10 +28,7 @@ func TestABrokenAuthorityKeepsWhatItIssued(t *testing.T) {
 				fmt.Sprintf(mutual, "p", "{name: p, type: provided, mode: STRICT, conf: {cert: {secret: c}, key: {secret: k}}}"))
 			p.sidecar("web-1", p.dataplaneToken("web-1", ""), discard())
 			p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard())
-			eventually(t, "both have certificates that count", func() bool { return p.Reported("web-1") && p.Reported("pay-1") })
-			for who, m := range map[string]member{"web": web, "payments": pay} {
-				eventually(t, who+" is known", func() bool { return isKnown(t.Context(), m.outbound, who) })
-			}
+			p.know(map[string]member{"web": web, "payments": pay})
 			sent, failed, stop := load(t, web, pay)
 			p.want(http.StatusOK, http.MethodPost, "/_apply", s.broken)
 			eventually(t, "it stands among the problems", func() bool {

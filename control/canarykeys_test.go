@@ -86,10 +86,7 @@ func TestNoOutputHoldsAKey(t *testing.T) {
 	heard := p.listened("ear-1", p.dataplaneToken("ear-1", ""))
 	p.sidecar("web-1", p.dataplaneToken("web-1", ""), discard())
 	p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard())
-	eventually(t, "both have certificates that count", func() bool { return p.Reported("web-1") && p.Reported("pay-1") })
-	for who, m := range map[string]member{"web": web, "payments": pay} {
-		eventually(t, who+" is known", func() bool { return isKnown(t.Context(), m.outbound, who) })
-	}
+	p.know(map[string]member{"web": web, "payments": pay})
 	own := p.signs(p.dataplaneToken("ear-1", ""), "ear-1")
 	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "p", backends)) // the other signs
 	made, ok := api.MeshSecretIn(p.Snapshot(), "default", "default.ca-builtin-key-ca-1", nil)

@@ -50,6 +50,15 @@ func (p *Plane) Reported(name string) bool {
 	return i != nil && i.told.Identity && i.told.TLS
 }
 
+// InSync reports whether a dataplane of mesh default follows all that is known, once the step that
+// the loop is at is over.
+func (p *Plane) InSync(name string) bool {
+	p.loop.stepping.Lock()
+	defer p.loop.stepping.Unlock()
+	s, _ := p.sidecars().Sidecar(api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name})
+	return s.State() == inspect.StateInSync
+}
+
 // Held is the certificate that a dataplane of mesh default has proved: its names and its end.
 func (p *Plane) Held(name string) (names []string, ends time.Time) {
 	p.insights.mu.Lock()

@@ -92,7 +92,7 @@ func isKnown(ctx context.Context, port uint32, who string) bool {
 func (p *plane) know(members map[string]member) {
 	p.t.Helper()
 	eventually(p.t, "all sidecars have certificates, and know it of each other", func() bool {
-		return p.Reported("web-1") && p.Reported("pay-1") && strings.Contains(p.want(http.StatusOK, http.MethodGet, "/metrics", ""), "\nweft_sidecars{state=\"in_sync\"} 2\n")
+		return p.Reported("web-1") && p.Reported("pay-1") && p.InSync("web-1") && p.InSync("pay-1")
 	})
 	for who, m := range members {
 		eventually(p.t, who+" is known", func() bool { return isKnown(p.t.Context(), m.outbound, who) })

@@ -32,11 +32,7 @@ func TestPlaintextClientsAreTold(t *testing.T) {
 	p.want(http.StatusOK, http.MethodPost, "/_apply", allowed+web.document+pay.document+fmt.Sprintf(mutual, "ca-1", builtin))
 	p.sidecar("web-1", p.dataplaneToken("web-1", ""), discard(), time.Second)
 	p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard(), time.Second)
-	// Whoever calls earlier has a connection in plain text, which lives on.
-	eventually(t, "both take TLS", func() bool { return p.Reported("web-1") && p.Reported("pay-1") })
-	for who, m := range map[string]member{"web": web, "payments": pay} {
-		eventually(t, who+" is known", func() bool { return isKnown(t.Context(), m.outbound, who) })
-	}
+	p.know(map[string]member{"web": web, "payments": pay})
 	payments := func() inspect.SecuredDataplane { return p.mtls().Items[0] }
 	eventually(t, "connections by TLS are counted", func() bool { return payments().Inbounds[0].TLS.All > 0 })
 	if s := payments(); s.Name != "pay-1" || s.Identity != "spiffe://default/payments" || s.Certificate == nil || s.Certificate.Issued == nil || s.Inbounds[0].Wanted != "Permissive" || s.Inbounds[0].Held != "Permissive" {

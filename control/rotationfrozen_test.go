@@ -36,9 +36,7 @@ func TestRotationWaitsForWhoIsFrozen(t *testing.T) {
 		return code == http.StatusOK
 	}
 	eventually(t, "the one has a certificate", certified)
-	for who, m := range map[string]member{"web": web, "payments": pay} {
-		eventually(t, who+" is known", func() bool { return isKnown(t.Context(), m.outbound, who) })
-	}
+	p.know(map[string]member{"web": web, "payments": pay})
 	phase := func() string { is, _ := p.Phase(); return is }
 	eventually(t, "the first root is in use", func() bool { return phase() == "Steady" })
 	load := startTraffic(t, 25, map[string]func() func(context.Context) (string, error){
