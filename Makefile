@@ -70,6 +70,10 @@ test-mtls-load: tools ## from plain text to strict mutual TLS and back under 500
 test-killed: tools ## a control plane that is killed 200 times while roots of certificates are replaced
 	$(GO) test -count=1 -timeout 60m -v -tags long -run TestManyKills $(TESTFLAGS) ./control
 
+.PHONY: test-rotation-load
+test-rotation-load: tools ## another root takes over under 500 calls a second while a sidecar is frozen (run on a quiet machine)
+	WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 $(GO) test -count=1 -timeout 15m -v -tags long -run TestLoadRotationWhileOneIsFrozen $(TESTFLAGS) ./control
+
 .PHONY: ui
 ui: ## build the GUI's pages, inspect/web/ui/dist, which are committed
 	@hack/ui build

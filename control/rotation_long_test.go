@@ -1,0 +1,155 @@
+//go:build long
+
+package control_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/control"
+	"github.com/weftmesh/weft/internal/envoytest"
+)
+
+// TestLoadRotationWhileOneIsFrozen is case 36 of spec/identity.md 8 at its rate and to its end, 500
+// calls a second by five protocols: a root is replaced until no certificate of the old one holds,
+// while a sidecar, agent and Envoy, stands still. It holds the rotation up for as long as it is
+// connected, and no longer than its certificate lives then; awake again it has to come back by
+// itself. The clock of the control plane leaps over a life of certificates, twice.
+func TestLoadRotationWhileOneIsFrozen(t *testing.T) {
+	const life = 24 * time.Hour
+	var ahead atomic.Int64 // by how much the control plane's clock is
+	ahead.Store(int64(30*time.Minute - life))
+	p := secure(t, discard(), func(c *control.Config) {
+		c.RotationSpread = time.Second
+		c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	})
+	defer p.stop()
+	strict := strings.Replace(builtin, "PERMISSIVE", "STRICT", 1)
+	documents, _, outbounds := meshOf(t, "web", "cold")
+	p.want(http.StatusOK, http.MethodPost, "/_apply", documents+allowed+fmt.Sprintf(mutual, "ca-1", strict))
+	p.sidecar("api-1", p.dataplaneToken("api-1", ""), discard())
+	p.sidecar("web-1", p.dataplaneToken("web-1", ""), discard())
+	cold := p.program("cold-1", p.dataplaneToken("cold-1", ""))
+	for _, who := range []string{"web", "cold"} {
+		eventually(t, who+" calls as itself", func() bool { return comesTo(t, spoken, outbounds[who], "URI=spiffe://default/"+who) })
+	}
+	phase := func() string { is, _ := p.Phase(); return is }
+	eventually(t, "the first root is in use", func() bool { return phase() == "Steady" })
+	kinds := map[string]func() func(context.Context) (string, error){
+		"websocket": func() func(context.Context) (string, error) { return calls(t, "websocket", outbounds["web"]["http"]) },
+	}
+	for _, protocol := range spoken {
+		kinds[protocol] = func() func(context.Context) (string, error) { return calls(t, protocol, outbounds["web"][protocol]) }
+	}
+	load := startTraffic(t, 100, kinds)
+	load.goOn("before", 300)
+	began := time.Now()
+	cold.signal(syscall.SIGSTOP)
+	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-2", strict+", {name: ca-2, type: builtin}"))
+	eventually(t, "the new root is to be trusted", func() bool { return phase() == "Trusting" })
+	load.goOn("while one is frozen", 1000)
+	if is := phase(); is != "Trusting" {
+		t.Errorf("it is %s, and one sidecar does not trust the new root", is)
+	}
+	ahead.Store(int64(31 * time.Minute)) // its certificate has ended
+	p.comesTo(phase, "Settling", load)
+	t.Logf("the new root signs for all %v after one was frozen", time.Since(began).Round(time.Second))
+	load.goOn("with the new root", 500)
+	ahead.Store(int64(31*time.Minute + life + 2*time.Hour)) // and so have those of all others
+	p.comesTo(phase, "Steady", load)
+	load.goOn("after the leaves of the old root have ended", 1000)
+	ahead.Store(int64(31 * time.Minute)) // so that what is signed holds already
+	cold.signal(syscall.SIGCONT)
+	eventually(t, "who was frozen calls as itself", func() bool { return comesTo(t, spoken, outbounds["cold"], "URI=spiffe://default/cold") })
+	load.goOn("when all are awake", 300)
+	load.end()
+	for kind, s := range load.kinds {
+		t.Logf("%s: %d of %d calls failed", kind, s.failed.Load(), s.sent.Load())
+	}
+}
+
+// comesTo waits until a rotation has come to a phase; while a frozen sidecar is still thought to be
+// connected that takes longer than other things.
+func (p *plane) comesTo(phase func() string, want string, load *traffic) {
+	p.t.Helper()
+	for end := time.Now().Add(4 * time.Minute); phase() != want; time.Sleep(20 * time.Millisecond) {
+		for kind, s := range load.kinds {
+			if s.failed.Load() > 0 {
+				p.t.Fatalf("%s: a call by %s failed with %s", phase(), kind, *s.first.Load())
+			}
+		}
+		if time.Now().After(end) {
+			p.t.Fatalf("it is %s, want %s", phase(), want)
+		}
+	}
+}
+
+// program is a sidecar that runs as a program of its own.
+type program struct {
+	*exec.Cmd
+	t *testing.T
+}
+
+// program starts a sidecar until the test ends.
+func (p *plane) program(name, token string) *program {
+	t := p.t.(*testing.T)
+	t.Helper()
+	dir := envoytest.Dir(t)
+	weft, file := filepath.Join(dir, "weft"), filepath.Join(dir, "token")
+	if out, err := exec.Command("go", "build", "-o", weft, "github.com/weftmesh/weft/cmd/weft").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v: %s", err, out)
+	}
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &program{exec.Command(weft, "sidecar", "--xds", "https://"+p.XDS(), "--name", name, "--token-file", file, "--ca-file", filepath.Join(p.dir, "ca.pem"),
+		"--envoy", envoytest.Path(t), "--drain-time", "0s", "--readiness", "127.0.0.1:0"), t}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.signal(syscall.SIGCONT)
+		_ = s.Process.Signal(syscall.SIGTERM) // it may be gone already
+		_ = s.Wait()
+	})
+	return s
+}
+
+// signal sends one to the agent and to its Envoy.
+func (s *program) signal(sig syscall.Signal) {
+	s.t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", s.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	pids := []int{s.Process.Pid}
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // a thread that has ended
+		}
+		for _, child := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(child)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, sig) // it may be gone already
+	}
+	if sig == syscall.SIGSTOP && len(pids) < 2 {
+		s.t.Fatal("the sidecar has no Envoy")
+	}
+}
