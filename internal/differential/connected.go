@@ -16,11 +16,12 @@ func toBytes(p Pair) bool { return strings.HasPrefix(p.Request.URL, "http://"+by
 
 // connected holds what becomes of a connection, and the request in it, against what the verdict
 // says of those who are called: one of its branches has to explain it.
-func (f *fleet) connected(w *World, p Pair) (said string, late bool) {
+func (f *fleet) connected(w *World, p Pair, g *Grid) (said string, late bool) {
 	v, err := sim.Run(w, w.Resolved.Ref, p.Request)
 	if err != nil {
 		return "sim: " + err.Error(), false
 	}
+	g.judged(&v)
 	id := fmt.Sprintf("%08d", asked.Add(1))
 	reply, err := envoytest.Send(w.address(p), wire(p, id))
 	if err != nil {

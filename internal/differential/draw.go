@@ -9,9 +9,12 @@ type m = map[string]any
 
 // draw makes random documents and requests whose names, paths and values meet
 // often. Every document is valid.
-type draw struct{ *rand.Rand }
+type draw struct {
+	*rand.Rand
+	world uint64 // its number, of those of a seed
+}
 
-func newDraw(seed, world uint64) draw { return draw{rand.New(rand.NewPCG(seed, world))} }
+func newDraw(seed, world uint64) draw { return draw{rand.New(rand.NewPCG(seed, world)), world} }
 
 // one is one of list.
 func one[T any](d draw, list ...T) T { return list[d.IntN(len(list))] }

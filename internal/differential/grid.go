@@ -37,8 +37,18 @@ func NewGrid() *Grid {
 	return &Grid{pairs: map[[2]string]int{}, seen: [3]map[string]bool{{}, {}, {}}, unknown: map[string]*[2]int{}, decided: map[string]int{}}
 }
 
+// judged notes what was said of a caller.
+func (g *Grid) judged(v *sim.Verdict) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p := v.Branches[0].Permission; p != nil {
+		g.decided[p.Decision]++
+	}
+}
+
 // count notes one pair, its verdict, and what it disagreed in.
 func (g *Grid) count(w *World, v *sim.Verdict, said string) {
+	g.judged(v)
 	g.mu.Lock()
 	for _, u := range v.Unknown {
 		what := subject(u)
@@ -51,9 +61,6 @@ func (g *Grid) count(w *World, v *sim.Verdict, said string) {
 		if said != "" {
 			n[1]++
 		}
-	}
-	if p := v.Branches[0].Permission; p != nil {
-		g.decided[p.Decision]++
 	}
 	g.mu.Unlock()
 	taken := w.route(v)

@@ -33,12 +33,29 @@ func (d draw) identified() []m {
 		docs = d.templates(d.groups())
 	}
 	docs = d.askers(docs)
-	for i := range one(d, 0, 1, 2, 2, 3) {
-		docs = append(docs, d.permission(fmt.Sprintf("m%d", i)))
+	switch {
+	case d.open():
+		docs = append(docs, everybody)
+	case d.shut(): // nobody may call where nothing is said
+	default:
+		for i := range one(d, 0, 1, 2, 2, 3) {
+			docs = append(docs, d.permission(fmt.Sprintf("m%d", i)))
+		}
 	}
 	docs = d.aimed(docs)
 	return append(docs, d.identities(docs)...)
 }
+
+// open and shut are worlds, two of five whatever is drawn, in which all that can prove who they
+// are do so, and all of them may call, or nobody. Half of their pairs are connections to a service
+// that is always there, so verdicts of both kinds are met by every seed.
+func (d draw) open() bool    { return d.world%5 == 1 }
+func (d draw) shut() bool    { return d.world%5 == 3 }
+func (d draw) settled() bool { return d.open() || d.shut() }
+
+// everybody is a permission for all who prove a name.
+var everybody = m{"type": "MeshTrafficPermission", "mesh": "default", "name": "all", "spec": m{"rules": []any{m{"default": m{"allow": []any{
+	m{"spiffeID": m{"type": "Prefix", "value": "spiffe://" + meshDomain}}, m{"spiffeID": m{"type": "Prefix", "value": "spiffe://" + otherDomain}}}}}}}}
 
 // askers adds the others who ask as client does, and a service that takes connections, which
 // all of them call.
@@ -86,11 +103,11 @@ func (d draw) identities(docs []m) []m {
 	}
 	team := func(name string) m { return m{"dataplane": m{"matchLabels": m{"team": name}}} }
 	mtls := m{"type": "Mesh", "name": "default", "mtls": m{"enabledBackend": "ca", "backends": []any{m{"name": "ca", "type": "builtin", "mode": one(d, "STRICT", "PERMISSIVE")}}}}
-	switch d.IntN(10) {
-	case 0: // nobody proves anything
-	case 1, 2, 3:
+	switch kind := d.IntN(10); {
+	case kind == 0 && !d.settled(): // nobody proves anything
+	case kind < 4:
 		out = append(out, mtls)
-	case 4, 5, 6:
+	case kind < 7:
 		out = append(out, mtls, named("b", otherDomain, team("b")))
 	default:
 		out = append(out, named("a", meshDomain, team("a")), named("b", otherDomain, team("b")))
@@ -105,7 +122,7 @@ func (d draw) identities(docs []m) []m {
 	}
 	for _, doc := range docs {
 		if kindOf(doc) == api.KindDataplane {
-			out = append(out, m{"type": api.KindDataplaneInsight, "mesh": "default", "name": doc["name"], "spec": m{"identity": d.IntN(15) > 0, "tls": d.chance(8), "plain": d.chance(1)}})
+			out = append(out, m{"type": api.KindDataplaneInsight, "mesh": "default", "name": doc["name"], "spec": m{"identity": d.IntN(15) > 0 || d.settled(), "tls": d.chance(8) || d.settled(), "plain": d.chance(1)}})
 		}
 	}
 	return out
@@ -119,7 +136,7 @@ func (d draw) identifiedPair(w *World) Pair {
 	}
 	var p Pair
 	switch {
-	case d.chance(1):
+	case d.chance(1), d.settled() && d.chance(4):
 		p = Pair{Source: w.Source, Request: sim.Request{Method: one(d, "GET", "POST"), URL: "http://" + bytesName + ":9000" + one(d, "/", "/v1", "/a/b", "/new")}}
 	case is("HTTPProxy"):
 		p = d.proxyPair(w)

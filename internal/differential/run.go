@@ -119,7 +119,7 @@ func (f *fleet) once(n int, p Pair, g *Grid) (said string, late bool) {
 		return "world: " + err.Error(), false
 	}
 	if toBytes(p) {
-		return f.connected(w, p)
+		return f.connected(w, p, g)
 	}
 	began := time.Now()
 	id := fmt.Sprintf("%08d", asked.Add(1)) // of one length, for bounds on headers count it
