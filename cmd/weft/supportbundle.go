@@ -114,6 +114,7 @@ func (a *app) collectServer(ctx context.Context, w *bundle.Writer, server *clien
 	}
 	for _, m := range meshes.Items {
 		files["status-"+m.Name+".json"] = "/meshes/" + m.Name + "/_status"
+		files["authorities-"+m.Name+".json"] = "/meshes/" + m.Name + "/_authorities"
 	}
 	for name, path := range files {
 		var raw []byte

@@ -83,12 +83,17 @@ func (p *pseudo) shows(t *testing.T, after int, text string) int {
 	return 0
 }
 
-// serving starts a control plane and yields how to end it.
+// serving starts a control plane that asks nobody who he is, and yields how to end it.
 func serving(t *testing.T, api, xds string) func() {
 	t.Helper()
+	return served(t, "--store", "memory", "--data-dir", t.TempDir(), "--api", api, "--xds", xds, "--xds-plaintext", "--dataplane-auth", "none", "--admin-auth", "none")
+}
+
+// served starts a control plane and yields how to end it.
+func served(t *testing.T, flags ...string) func() {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	c := exec.CommandContext(ctx, program(t), "serve", "--store", "memory", "--data-dir", t.TempDir(), "--api", api, "--xds", xds, "--xds-plaintext",
-		"--dataplane-auth", "none", "--admin-auth", "none")
+	c := exec.CommandContext(ctx, program(t), append([]string{"serve"}, flags...)...)
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
