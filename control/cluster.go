@@ -108,6 +108,9 @@ func (p *Plane) follow(ctx context.Context) error {
 		if err := p.cluster.Synced(ctx); err != nil {
 			return nil // ctx has ended
 		}
+		if p.peers != nil { // else its first configuration would know of no certificate
+			p.peers.Settle(ctx)
+		}
 		p.begin()
 	}
 	return p.loop.run(ctx, p.watch)

@@ -70,6 +70,14 @@ func (s *secured) start(name string, change ...func(*control.Config)) *plane {
 	return p
 }
 
+// stop ends a replica, of which its peers hear.
+func (s *secured) stop(name string) {
+	s.t.Helper()
+	s.all[name].stop()
+	remove(s.t, s.Cluster, "/apis/discovery.k8s.io/v1/namespaces/weft-system/endpointslices/peer-"+name)
+	delete(s.all, name)
+}
+
 // pod runs a pod of an account that answers for the Service of its label app, and is the token
 // of its sidecar.
 func (s *secured) pod(name, account, app, address string) (token string) {

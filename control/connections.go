@@ -19,6 +19,7 @@ func (x *insights) connected(dp api.Ref, c *attach.Connections) {
 	defer x.mu.Unlock()
 	if i := x.of[called(dp)]; i != nil {
 		i.connections = c
+		x.tellPeers(dp)
 	}
 }
 

@@ -32,7 +32,7 @@ func (x *insights) given(dp api.Ref, h authorities.Held) {
 	}
 	i.has(h)
 	x.mu.Unlock()
-	x.counted(dp)
+	x.noted(dp)
 	x.stir(dp)
 }
 
@@ -44,11 +44,12 @@ func (i *insight) has(h authorities.Held) {
 	i.held, i.shown, i.doubt = &h, nil, ""
 }
 
-// counted has the census look at a dataplane again.
-func (x *insights) counted(dp api.Ref) {
+// noted has the census look at a dataplane again, and peers told of it.
+func (x *insights) noted(dp api.Ref) {
 	if m := x.plane.loop.current.Load(); m != nil {
 		x.plane.loop.census.mark(dp.Resolve(serves(m)))
 	}
+	x.tellPeers(dp)
 }
 
 // prove looks at the certificates that agents of these have shown, and takes note of those that
@@ -64,14 +65,39 @@ func (x *insights) prove(of map[api.Ref]bool) {
 		}
 		x.mu.Unlock()
 		if shown == nil {
+			x.own(dp)
 			continue
 		}
 		held, err := x.plane.keeper.Held(dp.Mesh, dp.Mesh+"."+dp.Name, shown.GetChain(), shown.GetProof())
 		if x.took(dp, shown, held, err) && err == nil {
 			x.holds(dp, held)
-			x.counted(dp)
+			x.noted(dp)
 		}
 	}
+}
+
+// own finds the authority that signed the certificate of a dataplane, where that was told before
+// the authority's root was known here, and tells rotations.
+func (x *insights) own(dp api.Ref) {
+	x.mu.Lock()
+	i := x.of[dp]
+	if i == nil || i.held == nil || i.held.Owner != (api.Ref{}) {
+		x.mu.Unlock()
+		return
+	}
+	h := *i.held
+	x.mu.Unlock()
+	owner, ok := x.plane.keeper.Of(dp.Mesh, h.Root)
+	if !ok {
+		return
+	}
+	h.Owner = owner
+	x.mu.Lock()
+	if i.held != nil && i.held.Root == h.Root && i.held.Ends.Equal(h.Ends) { // and not another one by now
+		i.held = &h
+	}
+	x.mu.Unlock()
+	x.holds(dp, h)
 }
 
 // took notes what came of a certificate; false where another one is shown by now.

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -27,6 +28,7 @@ type insights struct {
 	mu    sync.Mutex
 	of    map[api.Ref]*insight // by the name by which a sidecar calls its dataplane
 	stale map[api.Ref]bool     // to be looked at
+	heard kube.Position        // how far peers are with what they have told and was not looked at
 }
 
 // insight is that of one dataplane.
@@ -35,6 +37,7 @@ type insight struct {
 	held         *authorities.Held    // as it was proved last; nil for none
 	doubt        string               // why what is shown is not proved
 	sees         bool                 // its Envoy has acknowledged what the certificate is for
+	seesThere    bool                 // so says the peer that has its stream
 	at           api.Ref              // its object; zero while none was told
 	told         api.DataplaneInsight // to the loop
 	asked        string               // for which name a certificate was asked for, at askedAt
@@ -112,16 +115,16 @@ func (x *insights) run(ctx context.Context) {
 			return
 		case <-time.After(gather):
 		}
-		x.look()
+		x.look(ctx)
 		x.save(false)
 	}
 }
 
 // look tells the loop what has changed of those that are stale.
-func (x *insights) look() {
+func (x *insights) look(ctx context.Context) {
 	x.mu.Lock()
-	stale := x.stale
-	x.stale = map[api.Ref]bool{}
+	stale, heard := x.stale, x.heard
+	x.stale, x.heard = map[api.Ref]bool{}, nil
 	x.mu.Unlock()
 	x.prove(stale)
 	x.plane.loop.tell(func(m *resolve.Model) []api.Change { return x.changes(m, stale) })
@@ -131,6 +134,10 @@ func (x *insights) look() {
 		time.AfterFunc(lookAgain, func() { x.stir(waiting...) })
 	}
 	x.plane.keeper.Stir()
+	if len(heard) > 0 {
+		x.plane.loop.delivered(ctx)
+		x.plane.peers.Follows(heard)
+	}
 }
 
 // changes are those of the insights of some dataplanes.
@@ -150,7 +157,9 @@ func (x *insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api
 			dp.Kind = api.KindDataplane
 			x.stir(dp)
 			x.plane.loop.census.mark(dp)
+			x.tellPeers(dp)
 		}
+		x.learnt(changes)
 	}
 	return changes
 }
@@ -164,7 +173,8 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 	if there {
 		st, known := x.plane.sidecars().Sidecar(ref)
 		connected, client = known && st.Connected, st.Client
-		sees = connected && st.InSync
+		// A peer that has its stream tells: only there it is known what its Envoy was sent.
+		sees = connected && st.InSync && x.plane.sidecars().here(ref)
 	}
 	// Asked before the lock: a stream tells of itself, and waits for the lock, while it holds its own.
 	held := holdsPlain(m, ref)
@@ -190,7 +200,7 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 			if !slices.Equal(ids(h.Names), ids(id.Names)) {
 				want.Shows = h.Names
 			}
-			i.sees = i.sees || i.told.Identity && sees
+			i.sees = i.sees || i.told.Identity && sees || i.seesThere
 			if want.TLS = i.sees; !i.sees && connected {
 				x.waiting = append(x.waiting, name)
 			}

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -78,13 +79,25 @@ func (x *insights) restore() {
 		}
 		dp := api.Ref{Kind: api.KindDataplane, Mesh: k.Mesh, Name: k.Name}
 		h := authorities.Held{Root: k.Root, Names: k.Names, Issued: time.Unix(k.Issued, 0), Ends: time.Unix(k.Expires, 0)}
-		h.Owner, _ = x.plane.keeper.Of(dp.Mesh, k.Root)
 		x.mu.Lock()
-		x.of[dp] = &insight{held: &h, sees: k.TLS, overADS: k.OverADS, certificates: k.Count}
-		x.stale[dp] = true
+		if x.of[dp] == nil { // else peers know better
+			x.of[dp] = &insight{held: &h, sees: k.TLS, overADS: k.OverADS, certificates: k.Count}
+		}
 		x.mu.Unlock()
-		x.holds(dp, h)
 	}
-	x.look()
-	x.plane.loop.send()
+	x.remember()
+	x.look(context.Background())
+}
+
+// remember looks at all that is known before anything was resolved: from the file, and of peers.
+func (x *insights) remember() {
+	all := x.all()
+	x.mu.Lock()
+	for _, dp := range all {
+		x.stale[dp] = true
+	}
+	x.mu.Unlock()
+	for _, dp := range all {
+		x.own(dp)
+	}
 }

@@ -42,6 +42,9 @@ type loop struct {
 	advanced chan struct{} // closed when current changes, then replaced
 	pending  batch         // resolved and not published
 	sending  batch         // on its way to the streams
+	taken    uint64        // models that were made current
+	given    uint64        // how many of them the streams have, or a later one
+	handed   chan struct{} // closed when given changes, then replaced
 	wake     chan struct{} // has a token while pending is not empty
 }
 
@@ -52,18 +55,20 @@ type batch struct {
 }
 
 func newLoop(log *slog.Logger, observe *observer, publish func(*resolve.Model, resolve.Affected)) *loop {
-	return &loop{log: log, observe: observe, publish: publish, advanced: make(chan struct{}),
+	return &loop{log: log, observe: observe, publish: publish, advanced: make(chan struct{}), handed: make(chan struct{}),
 		wake: make(chan struct{}, 1)}
 }
 
-// begin resolves and publishes everything that there is.
-func (l *loop) begin(first *resolve.Model, s *api.Snapshot) {
+// begin resolves and publishes everything that there is, with what is known beside it, of which
+// tell is told in between.
+func (l *loop) begin(first *resolve.Model, s *api.Snapshot, know func()) {
 	changes := make([]api.Change, 0, s.Len())
 	for o := range s.All() {
 		changes = append(changes, api.Change{After: o})
 	}
 	started := time.Now()
 	l.step(first, s, changes)
+	know()
 	l.send()
 	l.log.Info("resolved", "revision", s.Revision(), "objects", s.Len(), "took", time.Since(started))
 }
@@ -140,6 +145,7 @@ func (l *loop) take(next *resolve.Model, affected resolve.Affected, changes []ap
 	l.census.during(func() { l.current.Store(next) }, append(dataplanes(changes), affected.Dataplanes...)...)
 	close(l.advanced)
 	l.advanced = make(chan struct{})
+	l.taken++
 	if l.pending.affected == nil {
 		l.pending.affected = map[api.Ref]bool{}
 	}
@@ -193,7 +199,7 @@ func (l *loop) publishAll(ctx context.Context) {
 // send publishes what is pending and says how long that took.
 func (l *loop) send() time.Duration {
 	l.mu.Lock()
-	b := l.pending
+	b, upTo := l.pending, l.taken
 	l.pending, l.sending = batch{}, b
 	l.mu.Unlock()
 	if b.model == nil {
@@ -209,7 +215,9 @@ func (l *loop) send() time.Duration {
 	l.publish(b.model, resolve.Affected{Dataplanes: refs})
 	took := time.Since(started)
 	l.mu.Lock()
-	l.census.during(func() { l.sending = batch{} }, refs...) // who waited does no more
+	l.census.during(func() { l.sending, l.given = batch{}, upTo }, refs...) // who waited does no more
+	close(l.handed)
+	l.handed = make(chan struct{})
 	l.mu.Unlock()
 	l.observe.handed(b.model.Snapshot().Revision(), len(refs), took)
 	return took
@@ -232,6 +240,21 @@ func (l *loop) waits(dp api.Ref) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.pending.affected[dp] || l.sending.affected[dp]
+}
+
+// delivered waits until all streams have what holds now, or a later model, or ctx ends.
+func (l *loop) delivered(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for now := l.taken; l.given < now && ctx.Err() == nil; {
+		handed := l.handed
+		l.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-handed:
+		}
+		l.mu.Lock()
+	}
 }
 
 // model is what holds, as of revision or later.

@@ -59,7 +59,7 @@ func running(t *testing.T) (*memory.Store, *loop, *publications) {
 	l := newLoop(log, newObserver(telemetry.New(""), telemetry.Untraced(), web.NewEvents()), p.publish)
 	snapshot, w := s.Watch()
 	empty, _ := world.Compile(api.NewSnapshot(0))
-	l.begin(empty, snapshot)
+	l.begin(empty, snapshot, func() {})
 	follow(t, l, w)
 	return s, l, p
 }
@@ -205,7 +205,7 @@ func TestAModelCoversWhatCameAndWent(t *testing.T) {
 	l := newLoop(slog.New(slog.DiscardHandler), newObserver(telemetry.New(""), telemetry.Untraced(), web.NewEvents()), p.publish)
 	snapshot, w := s.Watch()
 	empty, _ := world.Compile(api.NewSnapshot(0))
-	l.begin(empty, snapshot)
+	l.begin(empty, snapshot, func() {})
 	o := dataplane(t, "brief", "web")
 	apply(t, s, o)
 	last, _, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &o.Ref}))

@@ -31,7 +31,7 @@ func (p *Plane) joinPeers() {
 	if p.peers == nil {
 		return
 	}
-	p.peers.Begin(peers.Config{
+	c := peers.Config{
 		Name: p.name, ADS: p.ads, Agents: p.agents, Events: p.observe.events,
 		Known: func(ref api.Ref) api.Ref {
 			if m := p.loop.current.Load(); m != nil {
@@ -55,7 +55,12 @@ func (p *Plane) joinPeers() {
 		},
 		Dial: p.cfg.DialPeer,
 		Log:  p.log,
-	})
+	}
+	if p.insights != nil {
+		c.Secured, c.Told, c.Learns = p.insights.secured, p.insights.hears, p.insights.learns
+		c.Do = p.errand
+	}
+	p.peers.Begin(c)
 }
 
 // tellPeers says what holds now.

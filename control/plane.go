@@ -80,6 +80,7 @@ type Plane struct {
 	profiles    *profiling // with --pprof
 	serving     atomic.Bool
 	resolved    atomic.Bool
+	began       chan struct{} // closed when resolved
 }
 
 // Run is a control plane from start to the end of ctx, as the main work of its
@@ -104,7 +105,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plane{cfg: cfg, settings: settings, log: telemetry.Logs(log)}
+	p := &Plane{cfg: cfg, settings: settings, log: telemetry.Logs(log), began: make(chan struct{})}
 	if err := p.prepare(ctx); err != nil {
 		return nil, errors.Join(err, p.release())
 	}
@@ -157,9 +158,9 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 func (p *Plane) begin() {
 	snapshot, watch := p.store.Watch()
 	p.watch = watch
-	p.loop.begin(p.settings.Empty(), snapshot)
-	p.insights.restore()
+	p.loop.begin(p.settings.Empty(), snapshot, p.insights.restore)
 	p.resolved.Store(true)
+	close(p.began)
 }
 
 func (p *Plane) listen(flag, address string, limits limit.Limits) (net.Listener, error) {

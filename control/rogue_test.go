@@ -27,26 +27,37 @@ type signed struct {
 }
 
 // signs has a new key certified for a dataplane.
-func (p *plane) signs(token, name string) signed {
+func (p *plane) signs(token, name string) (out signed) {
 	p.t.Helper()
+	eventually(p.t, name+" is certified", func() (ok bool) {
+		out, ok = p.asks(token, name)
+		return ok
+	})
+	return out
+}
+
+// asks once for a certificate of a new key; false where that is refused.
+func (p *plane) asks(token, name string) (signed, bool) {
 	key, err := signing.NewKey()
 	if err != nil {
-		p.t.Fatal(err)
+		p.t.Error(err)
+		return signed{}, false
 	}
 	request, err := signing.NewRequest(key)
 	if err != nil {
-		p.t.Fatal(err)
+		p.t.Error(err)
+		return signed{}, false
 	}
 	var answer struct{ Chain string }
-	eventually(p.t, name+" is certified", func() bool {
-		code, text := p.posted(token, map[string]any{"mesh": "default", "name": name, "request": request})
-		return code == http.StatusOK && json.Unmarshal([]byte(text), &answer) == nil
-	})
+	code, text := p.posted(token, map[string]any{"mesh": "default", "name": name, "request": request})
+	if code != http.StatusOK || json.Unmarshal([]byte(text), &answer) != nil {
+		return signed{}, false
+	}
 	out := signed{key: key}
 	for block, rest := pem.Decode([]byte(answer.Chain)); block != nil; block, rest = pem.Decode(rest) {
 		out.chain = append(out.chain, block.Bytes)
 	}
-	return out
+	return out, true
 }
 
 // forged is a certificate for names and as long a life as one likes, of a root of one's own.

@@ -98,6 +98,13 @@ func (s sidecars) choose(here server.SyncStatus, there peers.State, elsewhere, w
 	return s.sidecarOf(here, waits)
 }
 
+// here reports whether the stream of a dataplane is here.
+func (s sidecars) here(dp api.Ref) bool {
+	here, ok := s.ads.Brief(dp)
+	there, elsewhere := s.there(dp)
+	return ok && here.Connected && (!elsewhere || isHere(here, there))
+}
+
 func isHere(here server.SyncStatus, there peers.State) bool {
 	return here.Connected && here.Since.After(there.Stream.Since)
 }

@@ -29,6 +29,7 @@ func (p *Plane) newKeeper() *authorities.Keeper {
 		}}
 	if p.cluster != nil {
 		c.Namespace, c.Keep, c.Leads, c.Gone = p.cfg.Namespace, p.keeping.apply, p.keeping.leads.Load, p.keeping.gone
+		c.Blind = func() bool { return p.peers != nil && len(p.peers.Silent()) > 0 }
 	}
 	return authorities.New(c)
 }
@@ -42,7 +43,14 @@ func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 			}
 			return nil
 		})
-		running.Go(func() error { p.insights.run(ctx); return nil })
+		running.Go(func() error {
+			select {
+			case <-p.began:
+				p.insights.run(ctx)
+			case <-ctx.Done():
+			}
+			return nil
+		})
 		running.Go(func() error { p.revocations.follow(ctx, p.store); return nil })
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/store/kube/election"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 )
 
@@ -29,8 +30,16 @@ func (s signers) Authorities(mesh string) (out []inspect.Authority) {
 // Roots are those of a mesh.
 func (s signers) Roots(mesh string) []inspect.Root { return s.keeper.Roots(mesh) }
 
-// Turn replaces a root, or goes back.
+// Turn replaces a root, or goes back. In a cluster the leader does.
 func (s signers) Turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (inspect.Turned, error) {
+	out, err := s.turn(ctx, owner, ask)
+	if errors.Is(err, election.ErrNotLeading) {
+		return s.sendTurn(ctx, owner, ask)
+	}
+	return out, err
+}
+
+func (s signers) turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (inspect.Turned, error) {
 	turned, err := s.keeper.Turn(ctx, owner, authorities.Turn{Abort: ask.Abort, Force: ask.Force, Now: ask.Now, Spread: ask.Spread, Dry: ask.Dry})
 	var not authorities.ErrTurn
 	switch {

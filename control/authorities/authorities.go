@@ -10,6 +10,7 @@ package authorities
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -39,6 +40,8 @@ type Config struct {
 	Gone func(kind, name string) bool
 	// Sidecars are those of a mesh for whom an authority signs, as far as they are known here.
 	Sidecars func(owner api.Ref) rotation.World
+	// Blind reports whether others sign of whose leaves is not heard now; nil is never.
+	Blind func() bool
 	// Certify asks the sidecar of a dataplane, by the name by which it calls itself, to have its
 	// workload certified now; nil asks none.
 	Certify func(dp api.Ref)
@@ -107,6 +110,7 @@ func (k *Keeper) Follow(ctx context.Context, s store.Store) {
 	}()
 	k.Take(now)
 	for {
+		k.heed()
 		pause := k.step(ctx, s)
 		k.renew()
 		select {
@@ -134,7 +138,8 @@ func (k *Keeper) Stir() { signal(k.again) }
 func (k *Keeper) step(ctx context.Context, s store.Store) time.Duration {
 	if k.cfg.Leads != nil && !k.cfg.Leads() {
 		k.note(nil)
-		return every
+		k.watch()
+		return k.pause()
 	}
 	made := making{}
 	writes := k.plan(s.Snapshot(), made)
@@ -148,6 +153,36 @@ func (k *Keeper) step(ctx context.Context, s store.Store) time.Duration {
 	}
 	k.Take(s.Snapshot())
 	return k.pause()
+}
+
+// heed takes note that there may be leaves of which nothing is known here: those that somebody has
+// signed who was not heard.
+func (k *Keeper) heed() {
+	if k.cfg.Blind == nil || !k.cfg.Blind() {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for ref, a := range k.all {
+		if end := a.state.LastEnd(); end.After(k.before[ref]) {
+			k.before[ref] = end
+		}
+	}
+}
+
+// watch finds out what rotations wait for that another replica drives.
+func (k *Keeper) watch() {
+	k.mu.Lock()
+	all := maps.Clone(k.all)
+	k.mu.Unlock()
+	for ref, a := range all {
+		if a.stated && a.state.Phase != rotation.Steady && k.cfg.Sidecars != nil {
+			_, wait := a.state.Step(k.world(ref), k.cfg.Now())
+			k.mu.Lock()
+			k.waits[ref] = wait
+			k.mu.Unlock()
+		}
+	}
 }
 
 // askAgain is after how long a sidecar is asked again that has not renewed.

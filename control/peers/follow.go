@@ -270,6 +270,7 @@ func (r *Replica) hear(f *following, address string, t *Told) {
 	if len(t.GetSidecars())+len(t.GetGone())+len(t.GetHeard()) > 0 {
 		r.cfg.Changed()
 	}
+	r.learn(f, t)
 	if n := t.GetMissed(); n > 0 {
 		r.cfg.Events.Miss(n)
 	}

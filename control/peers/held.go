@@ -52,7 +52,7 @@ func (p *held) require(n need) {
 // knows reports whether the peer has heard all of what, as far as it hears of that at all.
 func (p *held) knows(what kube.Position) bool {
 	for name, n := range what {
-		if p.heard[name] < n && (p.follows == nil || p.follows[name]) {
+		if p.heard[name] < n && (p.follows == nil || p.follows[name] || ofReplica(name)) {
 			return false
 		}
 	}

@@ -40,6 +40,17 @@ type Config struct {
 	// Settled is told when the store has moved, so that the sidecars of peers may be in sync
 	// that were not; nil tells nobody.
 	Settled func()
+	// Secured is what is known here of a sidecar's certificate and connections, nil for nothing,
+	// and whether its Envoy has acknowledged that it takes mutual TLS; nil tells nothing.
+	Secured func(api.Ref) (s *Secured, tls bool)
+	// Told is told of each sidecar that a peer has told of, and Learns how far it is with what it
+	// knows of its sidecars (see Learnt), for Follows to say when that holds here; nil for who does
+	// not want it.
+	Told   func(api.Ref, *Sidecar)
+	Learns func(kube.Position)
+	// Do does what a peer asks of the leader, as Send was told; ErrNotLeading where this replica
+	// does not lead. Nil does nothing.
+	Do func(ctx context.Context, text []byte) (*Outcome, error)
 	// Authenticator lets peers in, and TLS and Token are how this replica comes to them.
 	Authenticator server.Authenticator
 	TLS           func() *tls.Config

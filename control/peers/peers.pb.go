@@ -23,6 +23,113 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Errand is what somebody asks of the leader, in a form that control planes know.
+type Errand struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Text          []byte                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Errand) Reset() {
+	*x = Errand{}
+	mi := &file_peers_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Errand) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Errand) ProtoMessage() {}
+
+func (x *Errand) ProtoReflect() protoreflect.Message {
+	mi := &file_peers_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Errand.ProtoReflect.Descriptor instead.
+func (*Errand) Descriptor() ([]byte, []int) {
+	return file_peers_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *Errand) GetText() []byte {
+	if x != nil {
+		return x.Text
+	}
+	return nil
+}
+
+// Outcome is what came of it: an answer, or why there is none, as the API would say it.
+type Outcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Text  []byte                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// A status of HTTP; 0 where there is an answer.
+	Status        int32  `protobuf:"varint,2,opt,name=status,proto3" json:"status,omitempty"`
+	Detail        string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Outcome) Reset() {
+	*x = Outcome{}
+	mi := &file_peers_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Outcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Outcome) ProtoMessage() {}
+
+func (x *Outcome) ProtoReflect() protoreflect.Message {
+	mi := &file_peers_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
+func (*Outcome) Descriptor() ([]byte, []int) {
+	return file_peers_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Outcome) GetText() []byte {
+	if x != nil {
+		return x.Text
+	}
+	return nil
+}
+
+func (x *Outcome) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *Outcome) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
 // Interest is what a follower wants.
 type Interest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -36,7 +143,7 @@ type Interest struct {
 
 func (x *Interest) Reset() {
 	*x = Interest{}
-	mi := &file_peers_proto_msgTypes[0]
+	mi := &file_peers_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48,7 +155,7 @@ func (x *Interest) String() string {
 func (*Interest) ProtoMessage() {}
 
 func (x *Interest) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[0]
+	mi := &file_peers_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -61,7 +168,7 @@ func (x *Interest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Interest.ProtoReflect.Descriptor instead.
 func (*Interest) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{0}
+	return file_peers_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Interest) GetReplica() string {
@@ -107,7 +214,7 @@ type Told struct {
 
 func (x *Told) Reset() {
 	*x = Told{}
-	mi := &file_peers_proto_msgTypes[1]
+	mi := &file_peers_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -119,7 +226,7 @@ func (x *Told) String() string {
 func (*Told) ProtoMessage() {}
 
 func (x *Told) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[1]
+	mi := &file_peers_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -132,7 +239,7 @@ func (x *Told) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Told.ProtoReflect.Descriptor instead.
 func (*Told) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{1}
+	return file_peers_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Told) GetReplica() string {
@@ -203,7 +310,7 @@ type Dataplane struct {
 
 func (x *Dataplane) Reset() {
 	*x = Dataplane{}
-	mi := &file_peers_proto_msgTypes[2]
+	mi := &file_peers_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -215,7 +322,7 @@ func (x *Dataplane) String() string {
 func (*Dataplane) ProtoMessage() {}
 
 func (x *Dataplane) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[2]
+	mi := &file_peers_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -228,7 +335,7 @@ func (x *Dataplane) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dataplane.ProtoReflect.Descriptor instead.
 func (*Dataplane) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{2}
+	return file_peers_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Dataplane) GetMesh() string {
@@ -266,14 +373,19 @@ type Sidecar struct {
 	// The replica has the stream of its agent.
 	Attached bool `protobuf:"varint,6,opt,name=attached,proto3" json:"attached,omitempty"`
 	// The agent has a resolver.
-	Names         bool `protobuf:"varint,7,opt,name=names,proto3" json:"names,omitempty"`
+	Names bool `protobuf:"varint,7,opt,name=names,proto3" json:"names,omitempty"`
+	// What its agent has told; none where another replica has that.
+	Secured *Secured `protobuf:"bytes,8,opt,name=secured,proto3" json:"secured,omitempty"`
+	// Its Envoy has acknowledged that it takes mutual TLS; of the replica that has its stream of
+	// ADS.
+	Tls           bool `protobuf:"varint,9,opt,name=tls,proto3" json:"tls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Sidecar) Reset() {
 	*x = Sidecar{}
-	mi := &file_peers_proto_msgTypes[3]
+	mi := &file_peers_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -285,7 +397,7 @@ func (x *Sidecar) String() string {
 func (*Sidecar) ProtoMessage() {}
 
 func (x *Sidecar) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[3]
+	mi := &file_peers_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -298,7 +410,7 @@ func (x *Sidecar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sidecar.ProtoReflect.Descriptor instead.
 func (*Sidecar) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{3}
+	return file_peers_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Sidecar) GetDataplane() *Dataplane {
@@ -350,6 +462,100 @@ func (x *Sidecar) GetNames() bool {
 	return false
 }
 
+func (x *Sidecar) GetSecured() *Secured {
+	if x != nil {
+		return x.Secured
+	}
+	return nil
+}
+
+func (x *Sidecar) GetTls() bool {
+	if x != nil {
+		return x.Tls
+	}
+	return false
+}
+
+// Secured is what an agent tells of the certificate of its workload, and of connections.
+type Secured struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Names []string               `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
+	// The SHA-256 of the root above the certificate, in hexadecimal digits; empty for none.
+	Root string `protobuf:"bytes,2,opt,name=root,proto3" json:"root,omitempty"`
+	// In seconds since 1970.
+	Issued  int64 `protobuf:"varint,3,opt,name=issued,proto3" json:"issued,omitempty"`
+	Expires int64 `protobuf:"varint,4,opt,name=expires,proto3" json:"expires,omitempty"`
+	// Connections of package attach; empty for none.
+	Connections   []byte `protobuf:"bytes,5,opt,name=connections,proto3" json:"connections,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Secured) Reset() {
+	*x = Secured{}
+	mi := &file_peers_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Secured) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Secured) ProtoMessage() {}
+
+func (x *Secured) ProtoReflect() protoreflect.Message {
+	mi := &file_peers_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Secured.ProtoReflect.Descriptor instead.
+func (*Secured) Descriptor() ([]byte, []int) {
+	return file_peers_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Secured) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *Secured) GetRoot() string {
+	if x != nil {
+		return x.Root
+	}
+	return ""
+}
+
+func (x *Secured) GetIssued() int64 {
+	if x != nil {
+		return x.Issued
+	}
+	return 0
+}
+
+func (x *Secured) GetExpires() int64 {
+	if x != nil {
+		return x.Expires
+	}
+	return 0
+}
+
+func (x *Secured) GetConnections() []byte {
+	if x != nil {
+		return x.Connections
+	}
+	return nil
+}
+
 // Refusal is what an Envoy did not take.
 type Refusal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -362,7 +568,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_peers_proto_msgTypes[4]
+	mi := &file_peers_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -374,7 +580,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[4]
+	mi := &file_peers_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -387,7 +593,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{4}
+	return file_peers_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Refusal) GetType() string {
@@ -428,7 +634,7 @@ type Stream struct {
 
 func (x *Stream) Reset() {
 	*x = Stream{}
-	mi := &file_peers_proto_msgTypes[5]
+	mi := &file_peers_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -440,7 +646,7 @@ func (x *Stream) String() string {
 func (*Stream) ProtoMessage() {}
 
 func (x *Stream) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[5]
+	mi := &file_peers_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -453,7 +659,7 @@ func (x *Stream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stream.ProtoReflect.Descriptor instead.
 func (*Stream) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{5}
+	return file_peers_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Stream) GetSince() int64 {
@@ -510,7 +716,7 @@ type Counters struct {
 
 func (x *Counters) Reset() {
 	*x = Counters{}
-	mi := &file_peers_proto_msgTypes[6]
+	mi := &file_peers_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -522,7 +728,7 @@ func (x *Counters) String() string {
 func (*Counters) ProtoMessage() {}
 
 func (x *Counters) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[6]
+	mi := &file_peers_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -535,7 +741,7 @@ func (x *Counters) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counters.ProtoReflect.Descriptor instead.
 func (*Counters) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{6}
+	return file_peers_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Counters) GetSent() uint64 {
@@ -571,7 +777,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_peers_proto_msgTypes[7]
+	mi := &file_peers_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -583,7 +789,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[7]
+	mi := &file_peers_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -596,7 +802,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{7}
+	return file_peers_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Question) GetDataplane() *Dataplane {
@@ -623,7 +829,7 @@ type Part struct {
 
 func (x *Part) Reset() {
 	*x = Part{}
-	mi := &file_peers_proto_msgTypes[8]
+	mi := &file_peers_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -635,7 +841,7 @@ func (x *Part) String() string {
 func (*Part) ProtoMessage() {}
 
 func (x *Part) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[8]
+	mi := &file_peers_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -648,7 +854,7 @@ func (x *Part) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Part.ProtoReflect.Descriptor instead.
 func (*Part) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{8}
+	return file_peers_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Part) GetChunk() []byte {
@@ -662,7 +868,13 @@ var File_peers_proto protoreflect.FileDescriptor
 
 const file_peers_proto_rawDesc = "" +
 	"\n" +
-	"\vpeers.proto\x12\rweft.peers.v1\"<\n" +
+	"\vpeers.proto\x12\rweft.peers.v1\"\x1c\n" +
+	"\x06Errand\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\fR\x04text\"M\n" +
+	"\aOutcome\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\fR\x04text\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\x05R\x06status\x12\x16\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\"<\n" +
 	"\bInterest\x12\x18\n" +
 	"\areplica\x18\x01 \x01(\tR\areplica\x12\x16\n" +
 	"\x06events\x18\x02 \x01(\bR\x06events\"\xd2\x02\n" +
@@ -682,7 +894,7 @@ const file_peers_proto_rawDesc = "" +
 	"\tDataplane\x12\x12\n" +
 	"\x04mesh\x18\x01 \x01(\tR\x04mesh\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"\x80\x02\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\xc4\x02\n" +
 	"\aSidecar\x126\n" +
 	"\tdataplane\x18\x01 \x01(\v2\x18.weft.peers.v1.DataplaneR\tdataplane\x12\x16\n" +
 	"\x06synced\x18\x02 \x01(\bR\x06synced\x12\x12\n" +
@@ -690,7 +902,15 @@ const file_peers_proto_rawDesc = "" +
 	"\arefusal\x18\x04 \x01(\v2\x16.weft.peers.v1.RefusalR\arefusal\x12-\n" +
 	"\x06stream\x18\x05 \x01(\v2\x15.weft.peers.v1.StreamR\x06stream\x12\x1a\n" +
 	"\battached\x18\x06 \x01(\bR\battached\x12\x14\n" +
-	"\x05names\x18\a \x01(\bR\x05names\"U\n" +
+	"\x05names\x18\a \x01(\bR\x05names\x120\n" +
+	"\asecured\x18\b \x01(\v2\x16.weft.peers.v1.SecuredR\asecured\x12\x10\n" +
+	"\x03tls\x18\t \x01(\bR\x03tls\"\x87\x01\n" +
+	"\aSecured\x12\x14\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\x12\x12\n" +
+	"\x04root\x18\x02 \x01(\tR\x04root\x12\x16\n" +
+	"\x06issued\x18\x03 \x01(\x03R\x06issued\x12\x18\n" +
+	"\aexpires\x18\x04 \x01(\x03R\aexpires\x12 \n" +
+	"\vconnections\x18\x05 \x01(\fR\vconnections\"U\n" +
 	"\aRefusal\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x1c\n" +
 	"\tresources\x18\x02 \x03(\tR\tresources\x12\x18\n" +
@@ -714,10 +934,11 @@ const file_peers_proto_rawDesc = "" +
 	"\tdataplane\x18\x01 \x01(\v2\x18.weft.peers.v1.DataplaneR\tdataplane\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\"\x1c\n" +
 	"\x04Part\x12\x14\n" +
-	"\x05chunk\x18\x01 \x01(\fR\x05chunk2z\n" +
+	"\x05chunk\x18\x01 \x01(\fR\x05chunk2\xaf\x01\n" +
 	"\x05Peers\x12:\n" +
 	"\x06Follow\x12\x17.weft.peers.v1.Interest\x1a\x13.weft.peers.v1.Told(\x010\x01\x125\n" +
-	"\x03Ask\x12\x17.weft.peers.v1.Question\x1a\x13.weft.peers.v1.Part0\x01B(Z&github.com/weftmesh/weft/control/peersb\x06proto3"
+	"\x03Ask\x12\x17.weft.peers.v1.Question\x1a\x13.weft.peers.v1.Part0\x01\x123\n" +
+	"\x02Do\x12\x15.weft.peers.v1.Errand\x1a\x16.weft.peers.v1.OutcomeB(Z&github.com/weftmesh/weft/control/peersb\x06proto3"
 
 var (
 	file_peers_proto_rawDescOnce sync.Once
@@ -731,39 +952,45 @@ func file_peers_proto_rawDescGZIP() []byte {
 	return file_peers_proto_rawDescData
 }
 
-var file_peers_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_peers_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_peers_proto_goTypes = []any{
-	(*Interest)(nil),  // 0: weft.peers.v1.Interest
-	(*Told)(nil),      // 1: weft.peers.v1.Told
-	(*Dataplane)(nil), // 2: weft.peers.v1.Dataplane
-	(*Sidecar)(nil),   // 3: weft.peers.v1.Sidecar
-	(*Refusal)(nil),   // 4: weft.peers.v1.Refusal
-	(*Stream)(nil),    // 5: weft.peers.v1.Stream
-	(*Counters)(nil),  // 6: weft.peers.v1.Counters
-	(*Question)(nil),  // 7: weft.peers.v1.Question
-	(*Part)(nil),      // 8: weft.peers.v1.Part
-	nil,               // 9: weft.peers.v1.Told.HeardEntry
-	nil,               // 10: weft.peers.v1.Stream.TypesEntry
+	(*Errand)(nil),    // 0: weft.peers.v1.Errand
+	(*Outcome)(nil),   // 1: weft.peers.v1.Outcome
+	(*Interest)(nil),  // 2: weft.peers.v1.Interest
+	(*Told)(nil),      // 3: weft.peers.v1.Told
+	(*Dataplane)(nil), // 4: weft.peers.v1.Dataplane
+	(*Sidecar)(nil),   // 5: weft.peers.v1.Sidecar
+	(*Secured)(nil),   // 6: weft.peers.v1.Secured
+	(*Refusal)(nil),   // 7: weft.peers.v1.Refusal
+	(*Stream)(nil),    // 8: weft.peers.v1.Stream
+	(*Counters)(nil),  // 9: weft.peers.v1.Counters
+	(*Question)(nil),  // 10: weft.peers.v1.Question
+	(*Part)(nil),      // 11: weft.peers.v1.Part
+	nil,               // 12: weft.peers.v1.Told.HeardEntry
+	nil,               // 13: weft.peers.v1.Stream.TypesEntry
 }
 var file_peers_proto_depIdxs = []int32{
-	9,  // 0: weft.peers.v1.Told.heard:type_name -> weft.peers.v1.Told.HeardEntry
-	3,  // 1: weft.peers.v1.Told.sidecars:type_name -> weft.peers.v1.Sidecar
-	2,  // 2: weft.peers.v1.Told.gone:type_name -> weft.peers.v1.Dataplane
-	2,  // 3: weft.peers.v1.Sidecar.dataplane:type_name -> weft.peers.v1.Dataplane
-	4,  // 4: weft.peers.v1.Sidecar.refusal:type_name -> weft.peers.v1.Refusal
-	5,  // 5: weft.peers.v1.Sidecar.stream:type_name -> weft.peers.v1.Stream
-	10, // 6: weft.peers.v1.Stream.types:type_name -> weft.peers.v1.Stream.TypesEntry
-	2,  // 7: weft.peers.v1.Question.dataplane:type_name -> weft.peers.v1.Dataplane
-	6,  // 8: weft.peers.v1.Stream.TypesEntry.value:type_name -> weft.peers.v1.Counters
-	0,  // 9: weft.peers.v1.Peers.Follow:input_type -> weft.peers.v1.Interest
-	7,  // 10: weft.peers.v1.Peers.Ask:input_type -> weft.peers.v1.Question
-	1,  // 11: weft.peers.v1.Peers.Follow:output_type -> weft.peers.v1.Told
-	8,  // 12: weft.peers.v1.Peers.Ask:output_type -> weft.peers.v1.Part
-	11, // [11:13] is the sub-list for method output_type
-	9,  // [9:11] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	12, // 0: weft.peers.v1.Told.heard:type_name -> weft.peers.v1.Told.HeardEntry
+	5,  // 1: weft.peers.v1.Told.sidecars:type_name -> weft.peers.v1.Sidecar
+	4,  // 2: weft.peers.v1.Told.gone:type_name -> weft.peers.v1.Dataplane
+	4,  // 3: weft.peers.v1.Sidecar.dataplane:type_name -> weft.peers.v1.Dataplane
+	7,  // 4: weft.peers.v1.Sidecar.refusal:type_name -> weft.peers.v1.Refusal
+	8,  // 5: weft.peers.v1.Sidecar.stream:type_name -> weft.peers.v1.Stream
+	6,  // 6: weft.peers.v1.Sidecar.secured:type_name -> weft.peers.v1.Secured
+	13, // 7: weft.peers.v1.Stream.types:type_name -> weft.peers.v1.Stream.TypesEntry
+	4,  // 8: weft.peers.v1.Question.dataplane:type_name -> weft.peers.v1.Dataplane
+	9,  // 9: weft.peers.v1.Stream.TypesEntry.value:type_name -> weft.peers.v1.Counters
+	2,  // 10: weft.peers.v1.Peers.Follow:input_type -> weft.peers.v1.Interest
+	10, // 11: weft.peers.v1.Peers.Ask:input_type -> weft.peers.v1.Question
+	0,  // 12: weft.peers.v1.Peers.Do:input_type -> weft.peers.v1.Errand
+	3,  // 13: weft.peers.v1.Peers.Follow:output_type -> weft.peers.v1.Told
+	11, // 14: weft.peers.v1.Peers.Ask:output_type -> weft.peers.v1.Part
+	1,  // 15: weft.peers.v1.Peers.Do:output_type -> weft.peers.v1.Outcome
+	13, // [13:16] is the sub-list for method output_type
+	10, // [10:13] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_peers_proto_init() }
@@ -777,7 +1004,7 @@ func file_peers_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peers_proto_rawDesc), len(file_peers_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

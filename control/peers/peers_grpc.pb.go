@@ -23,6 +23,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	Peers_Follow_FullMethodName = "/weft.peers.v1.Peers/Follow"
 	Peers_Ask_FullMethodName    = "/weft.peers.v1.Peers/Ask"
+	Peers_Do_FullMethodName     = "/weft.peers.v1.Peers/Do"
 )
 
 // PeersClient is the client API for Peers service.
@@ -38,6 +39,8 @@ type PeersClient interface {
 	Follow(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Interest, Told], error)
 	// Ask passes a question on to the Envoy of a sidecar that the replica holds.
 	Ask(ctx context.Context, in *Question, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Part], error)
+	// Do has the replica do what only the leader does; FailedPrecondition where it does not lead.
+	Do(ctx context.Context, in *Errand, opts ...grpc.CallOption) (*Outcome, error)
 }
 
 type peersClient struct {
@@ -80,6 +83,16 @@ func (c *peersClient) Ask(ctx context.Context, in *Question, opts ...grpc.CallOp
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Peers_AskClient = grpc.ServerStreamingClient[Part]
 
+func (c *peersClient) Do(ctx context.Context, in *Errand, opts ...grpc.CallOption) (*Outcome, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Outcome)
+	err := c.cc.Invoke(ctx, Peers_Do_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PeersServer is the server API for Peers service.
 // All implementations must embed UnimplementedPeersServer
 // for forward compatibility.
@@ -93,6 +106,8 @@ type PeersServer interface {
 	Follow(grpc.BidiStreamingServer[Interest, Told]) error
 	// Ask passes a question on to the Envoy of a sidecar that the replica holds.
 	Ask(*Question, grpc.ServerStreamingServer[Part]) error
+	// Do has the replica do what only the leader does; FailedPrecondition where it does not lead.
+	Do(context.Context, *Errand) (*Outcome, error)
 	mustEmbedUnimplementedPeersServer()
 }
 
@@ -108,6 +123,9 @@ func (UnimplementedPeersServer) Follow(grpc.BidiStreamingServer[Interest, Told])
 }
 func (UnimplementedPeersServer) Ask(*Question, grpc.ServerStreamingServer[Part]) error {
 	return status.Error(codes.Unimplemented, "method Ask not implemented")
+}
+func (UnimplementedPeersServer) Do(context.Context, *Errand) (*Outcome, error) {
+	return nil, status.Error(codes.Unimplemented, "method Do not implemented")
 }
 func (UnimplementedPeersServer) mustEmbedUnimplementedPeersServer() {}
 func (UnimplementedPeersServer) testEmbeddedByValue()               {}
@@ -148,13 +166,36 @@ func _Peers_Ask_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Peers_AskServer = grpc.ServerStreamingServer[Part]
 
+func _Peers_Do_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Errand)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeersServer).Do(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Peers_Do_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeersServer).Do(ctx, req.(*Errand))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Peers_ServiceDesc is the grpc.ServiceDesc for Peers service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
 var Peers_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "weft.peers.v1.Peers",
 	HandlerType: (*PeersServer)(nil),
-	Methods:     []grpc.MethodDesc{},
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "Do",
+			Handler:    _Peers_Do_Handler,
+		},
+	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "Follow",

@@ -269,7 +269,15 @@ func (r *Replica) here(ref api.Ref) *Sidecar {
 	if !st.Connected && !attached {
 		return nil
 	}
-	return sidecarOf(ref, st, agent, attached)
+	s := sidecarOf(ref, st, agent, attached)
+	if r.cfg.Secured != nil {
+		secured, tls := r.cfg.Secured(ref)
+		if attached {
+			s.Secured = secured
+		}
+		s.Tls = tls && st.Connected
+	}
+	return s
 }
 
 // eventsOf encodes an event with those that wait behind it.

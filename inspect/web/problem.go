@@ -190,5 +190,12 @@ func Refusal(status int, detail string) error {
 	return problem{Status: status, Title: http.StatusText(status), Detail: detail}
 }
 
+// Refused is what a Refusal says; not ok for another error.
+func Refused(err error) (status int, detail string, ok bool) {
+	var p problem
+	ok = errors.As(err, &p)
+	return p.Status, p.Detail, ok
+}
+
 // Refuse answers an error in the form of this API, for handlers elsewhere.
 func Refuse(w http.ResponseWriter, err error) { fail(w, problemOf(err)) }

@@ -1,0 +1,61 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/peers"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/store/kube/election"
+)
+
+// turnErrand is a Turn as one replica passes it on to the leader.
+type turnErrand struct {
+	Owner api.Ref      `json:"owner"`
+	Ask   web.RootTurn `json:"ask"`
+}
+
+// sendTurn has the replica that leads do it.
+func (s signers) sendTurn(ctx context.Context, owner api.Ref, ask web.RootTurn) (out inspect.Turned, err error) {
+	p := s.plane
+	if p.peers == nil {
+		return out, web.Refusal(http.StatusServiceUnavailable, "this replica does not lead, so it writes nothing of authorities, and it knows no other; ask the one that holds the Lease "+leaseName)
+	}
+	text, err := json.Marshal(turnErrand{owner, ask})
+	if err != nil {
+		return out, err
+	}
+	outcome, err := p.peers.Send(ctx, text)
+	switch {
+	case err != nil:
+		return out, web.Refusal(http.StatusServiceUnavailable, "the root of an authority is turned by the replica that leads: "+err.Error())
+	case outcome.GetStatus() != 0:
+		return out, web.Refusal(int(outcome.GetStatus()), outcome.GetDetail())
+	}
+	err = json.Unmarshal(outcome.GetText(), &out)
+	return out, err
+}
+
+// errand does what a peer asks of the leader.
+func (p *Plane) errand(ctx context.Context, text []byte) (*peers.Outcome, error) {
+	var e turnErrand
+	if err := json.Unmarshal(text, &e); err != nil {
+		return &peers.Outcome{Status: http.StatusBadRequest, Detail: "the replica that leads does not understand the other one; give all the same release"}, nil
+	}
+	turned, err := signers{p.revocations, p.keeper}.turn(ctx, e.Owner, e.Ask)
+	if errors.Is(err, election.ErrNotLeading) {
+		return nil, peers.ErrNotLeading
+	}
+	if status, detail, ok := web.Refused(err); ok {
+		return &peers.Outcome{Status: int32(status), Detail: detail}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	answer, err := json.Marshal(turned)
+	return &peers.Outcome{Text: answer}, err
+}
