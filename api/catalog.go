@@ -13,7 +13,6 @@ type Catalog struct {
 	words  map[string]int    // name, plural and short name in lower case
 	zone   map[string]string // labels that a control plane computes for objects of its zone; nil outside one
 	system []string          // the system namespaces; nil: DefaultSystemNamespaces
-	lacks  []Type            // those of Catalog.Without
 	// validated marks documents that an API server has validated.
 	validated bool
 }
@@ -41,39 +40,6 @@ func NewCatalog(types ...Type) *Catalog {
 
 // Types are all types, sorted by name.
 func (c *Catalog) Types() []Type { return slices.Clone(c.types) }
-
-// Identity reports whether the documents of spec/identity.md are carried out: Mesh.mtls, Secrets
-// of meshes, and the kinds MeshIdentity and MeshTrust.
-func (c *Catalog) Identity() bool { return !c.Lacks(KindMeshIdentity) }
-
-// Without is c without some types, whose documents are refused.
-func (c *Catalog) Without(names ...string) *Catalog {
-	var kept, lacks []Type
-	for _, t := range c.types {
-		if slices.Contains(names, t.Name) {
-			lacks = append(lacks, t)
-		} else {
-			kept = append(kept, t)
-		}
-	}
-	out := NewCatalog(kept...)
-	out.zone, out.system, out.validated, out.lacks = c.zone, c.system, c.validated, lacks
-	return out
-}
-
-// Lacks reports whether a kind is one that Kuma has, and this catalogue has not.
-func (c *Catalog) Lacks(kind string) bool {
-	return AbsentKind(kind) || slices.ContainsFunc(c.lacks, func(t Type) bool { return t.Name == kind })
-}
-
-// LacksPlural is Lacks for the REST path of a type of Catalog.Without.
-func (c *Catalog) LacksPlural(plural string) (kind string, ok bool) {
-	i := slices.IndexFunc(c.lacks, func(t Type) bool { return t.Plural == plural })
-	if i < 0 {
-		return "", false
-	}
-	return c.lacks[i].Name, true
-}
 
 // Names are those of all types, sorted.
 func (c *Catalog) Names() []string {

@@ -116,19 +116,13 @@ func (m *Mesh) Validate(at Path) error {
 	return errs.ErrorOrNil()
 }
 
-// ValidateObject refuses mutual TLS in the world of a catalogue that has no identities, and
-// checks the authorities in others.
-func (m *Mesh) ValidateObject(_ *Object, c *Catalog, at Path) error {
-	switch {
-	case m.MTLS == nil:
+// ValidateObject checks the authorities.
+func (m *Mesh) ValidateObject(_ *Object, _ *Catalog, at Path) error {
+	if m.MTLS == nil {
 		return nil
-	case c.Identity():
-		_, err := m.MTLS.Authorities(at.Field("mtls"))
-		return err
-	case m.MTLS.EnabledBackend != "":
-		return unsupported(Error, at.Field("mtls").Field("enabledBackend"), "weft has no mTLS in a cluster yet, so the traffic would be plain text; remove it to accept that")
 	}
-	return unsupported(Warning, at.Field("mtls"), "weft has no mTLS in a cluster yet; the traffic is plain text")
+	_, err := m.MTLS.Authorities(at.Field("mtls"))
+	return err
 }
 
 func (m *Mesh) routing(at Path) error {

@@ -10,11 +10,11 @@ type MeshSecret struct {
 }
 
 // InMesh is the type of Secrets of meshes: that of Kubernetes' Secrets in the form of Kuma. Not
-// ok for a type that has none in this catalogue.
+// ok for a type that has none.
 func (c *Catalog) InMesh(t Type) (of Type, ok bool) {
 	if t.Secret {
 		t.New = func() Spec { return new(MeshSecret) }
-		return t, c.Identity()
+		return t, true
 	}
 	return t, !t.Cluster
 }
@@ -92,12 +92,10 @@ func MeshSecretRef(s *Snapshot, mesh, name string, namespaces []string) (Ref, bo
 }
 
 // ValidateObject refuses a Secret of a mesh where it has no effect.
-func (s *Secret) ValidateObject(o *Object, c *Catalog, at Path) error {
+func (s *Secret) ValidateObject(o *Object, _ *Catalog, at Path) error {
 	switch {
 	case s.Type != SecretMesh:
 		return nil
-	case !c.Identity():
-		return at.Field("type").Breaks("weft reads Secrets of type %s and %s only; write one of them, or remove the document", SecretTLS, SecretOpaque)
 	case s.OfMesh() == nil:
 		return at.Field("data").Breaks("a Secret of type %s holds one value, %s; write that alone", SecretMesh, MeshSecretValue)
 	}

@@ -21,10 +21,8 @@ func (p *Plane) attach(o attached.Options) {
 		return m != nil && serves(m)(ref)
 	}
 	o.Names = p.names
-	if p.insights != nil {
-		o.Connected = p.insights.connected
-		o.Certified, o.Stirred = p.insights.certified, both(o.Stirred, func(dp api.Ref) { p.insights.stir(dp) })
-	}
+	o.Connected, o.Certified = p.insights.connected, p.insights.certified
+	o.Stirred = both(o.Stirred, func(dp api.Ref) { p.insights.stir(dp) })
 	p.agents = attached.New(o)
 }
 

@@ -27,7 +27,7 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	c := kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: world.DefaultMesh(),
-		Namespaces: p.cfg.readNamespaces(), Secrets: p.cfg.SecretNamespaces, MeshSecrets: p.meshSecrets(), Reports: p.cfg.Namespace != "", Log: p.log}
+		Namespaces: p.cfg.readNamespaces(), Secrets: p.cfg.SecretNamespaces, MeshSecrets: p.cfg.Namespace, Reports: p.cfg.Namespace != "", Log: p.log}
 	if p.name = p.cfg.replica(); p.cfg.PeerToken != "" {
 		p.peers = peers.New()
 		c.Moved = p.peers.Moved
@@ -82,14 +82,6 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	return p.findBare(made, writer)
-}
-
-// meshSecrets is the namespace with the Secrets of authorities; empty where nothing is made of them.
-func (p *Plane) meshSecrets() string {
-	if !p.settings.IssuesIdentities() {
-		return ""
-	}
-	return p.cfg.Namespace
 }
 
 // readNamespaces are those whose documents are read: with the ones to watch that of the

@@ -58,7 +58,7 @@ func newSecured(t *testing.T, replicas ...string) *secured {
 func (s *secured) start(name string, change ...func(*control.Config)) *plane {
 	s.t.Helper()
 	cfg := peered(s.t, s.Cluster, name)
-	cfg.IdentityInCluster, cfg.DataplaneAuth = true, "token"
+	cfg.DataplaneAuth = "token"
 	for _, f := range change {
 		f(&cfg)
 	}

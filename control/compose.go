@@ -197,9 +197,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 		Metrics: promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
 	}
-	if p.keeper != nil {
-		c.Authorities = signers{p.revocations, p.keeper}
-	}
+	c.Authorities = signers{p.revocations, p.keeper}
 	c.Census = p.loop.census
 	if p.cluster == nil { // a webhook stands before that store
 		c.Injected, c.Refuses = world.Injected, p.refuses
@@ -226,9 +224,7 @@ func (p *Plane) problems() []*api.Violation {
 	if p.bare != nil {
 		all = append(all, p.bare.Problems()...)
 	}
-	if p.keeper != nil {
-		all = append(all, p.keeper.Problems()...)
-	}
+	all = append(all, p.keeper.Problems()...)
 	return append(all, p.hosts.Problems()...)
 }
 

@@ -90,10 +90,6 @@ type Config struct {
 	// empty for one that is made up.
 	Replica string `json:"-"`
 
-	// IdentityInCluster has a control plane in a cluster issue identities, as all others do. No
-	// flag sets it as long as the roles that are installed let it keep no authorities.
-	IdentityInCluster bool `json:"-"`
-
 	// HoldPlain is for how long inbounds that are to take no plain text any more wait at most
 	// until sidecars have acknowledged that they take TLS.
 	HoldPlain time.Duration `json:"-"`
@@ -150,7 +146,7 @@ func (c Config) settings() (world.Settings, error) {
 		return world.Settings{}, fmt.Errorf("--backend-addresses %w", err)
 	}
 	s := world.Settings{Zone: c.Zone, SystemNamespaces: c.SystemNamespaces, Authorizer: a, RootNamespaces: c.RootNamespaces, BackendAddresses: hosts, MeshGrants: c.MeshGrants, SecretNamespaces: c.SecretNamespaces,
-		IgnoredSelectorLabels: c.IgnoredSelectorLabels, IdentityInCluster: c.IdentityInCluster}
+		IgnoredSelectorLabels: c.IgnoredSelectorLabels}
 	if c.Store == "kube" {
 		s.Environment = api.EnvKubernetes
 		// That of the control plane first: sidecars connect to the one there.

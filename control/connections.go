@@ -26,9 +26,6 @@ func (x *insights) connected(dp api.Ref, c *attach.Connections) {
 // Secured is what is known of the certificate and the connections of a sidecar; false where
 // nothing was told.
 func (x *insights) Secured(dp api.Ref) (inspect.Secured, bool) {
-	if x == nil {
-		return inspect.Secured{}, false
-	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.of[called(dp)]

@@ -88,7 +88,7 @@ func (x *insights) own(dp api.Ref) {
 	h := *i.held
 	x.mu.Unlock()
 	owner, ok := x.plane.keeper.Of(dp.Mesh, h.Root)
-	if !ok {
+	if !ok || x.plane.loop.current.Load() == nil { // later
 		return
 	}
 	h.Owner = owner

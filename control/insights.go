@@ -81,9 +81,6 @@ func (x *insights) keyless(dp api.Ref, is bool) {
 
 // stir has a dataplane looked at again. It never waits.
 func (x *insights) stir(dps ...api.Ref) {
-	if x == nil {
-		return
-	}
 	x.mu.Lock()
 	for _, dp := range dps {
 		x.stale[called(dp)] = true

@@ -60,9 +60,6 @@ func (x *insights) save(now bool) {
 
 // restore tells the loop what a control plane before this one knew, before anybody is served.
 func (x *insights) restore() {
-	if x == nil {
-		return
-	}
 	var kept []keptInsight
 	text, err := os.ReadFile(filepath.Join(x.plane.cfg.DataDir, identitiesFile))
 	if err == nil {

@@ -36,13 +36,17 @@ func (x *insights) learnt(changes []api.Change) {
 	}
 }
 
-// secured is what peers are told of a dataplane.
-func (x *insights) secured(dp api.Ref) (s *peers.Secured, tls bool) {
+// secured is what peers are told of a dataplane: of its certificate by who hears its agent, or
+// has made its key.
+func (x *insights) secured(dp api.Ref, attached bool) (s *peers.Secured, tls bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.of[called(dp)]
 	if i == nil || i.held == nil {
 		return nil, false
+	}
+	if !attached && !i.overADS {
+		return nil, i.told.TLS
 	}
 	h := i.held
 	s = &peers.Secured{Names: h.Names, Root: h.Root, Issued: h.Issued.Unix(), Expires: h.Ends.Unix()}

@@ -45,9 +45,7 @@ func (p *Plane) lead(name string, run func(context.Context) error) {
 // leadWriting adds the writers that every cluster has.
 func (p *Plane) leadWriting(s *kube.Store, w *writing.Writer) {
 	p.lead("meshes", founding{p, w, p.elector}.run)
-	if p.settings.IssuesIdentities() {
-		p.lead("authorities", p.keeping.run)
-	}
+	p.lead("authorities", p.keeping.run)
 	catalog := p.settings.Catalog().InZone(p.settings.InZone())
 	p.lead("services", services.New(services.Config{Store: s, Catalog: catalog, Writer: w, Model: reported{p}.Model, Status: reported{p}.service, Log: p.log}).Run)
 	p.lead("statuses", status.New(status.Config{Plane: reported{p}, Store: s, Catalog: p.settings.Catalog(), Writer: w, Count: p.observe.statuses(), Log: p.log}).Run)

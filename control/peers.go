@@ -31,7 +31,7 @@ func (p *Plane) joinPeers() {
 	if p.peers == nil {
 		return
 	}
-	c := peers.Config{
+	p.peers.Begin(peers.Config{
 		Name: p.name, ADS: p.ads, Agents: p.agents, Events: p.observe.events,
 		Known: func(ref api.Ref) api.Ref {
 			if m := p.loop.current.Load(); m != nil {
@@ -53,14 +53,9 @@ func (p *Plane) joinPeers() {
 			text, err := os.ReadFile(p.cfg.PeerToken)
 			return strings.TrimSpace(string(text)), err
 		},
-		Dial: p.cfg.DialPeer,
-		Log:  p.log,
-	}
-	if p.insights != nil {
-		c.Secured, c.Told, c.Learns = p.insights.secured, p.insights.hears, p.insights.learns
-		c.Do = p.errand
-	}
-	p.peers.Begin(c)
+		Dial: p.cfg.DialPeer, Secured: p.insights.secured, Told: p.insights.hears, Learns: p.insights.learns, Do: p.errand,
+		Log: p.log,
+	})
 }
 
 // tellPeers says what holds now.

@@ -64,13 +64,13 @@ type Plane struct {
 	lists       nameLists // of what is current, for agents
 	ephemerals  *ephemerals
 	returning   *returning
-	keeping     *keeping            // of a cluster: how keeper writes
-	keeper      *authorities.Keeper // nil where the settings issue no identities
+	keeping     *keeping // of a cluster: how keeper writes
+	keeper      *authorities.Keeper
 	hosts       *hosts
 	leaves      *leaves
-	revocations *revocations // with keeper
-	insights    *insights    // with keeper
-	keyless     *keyless     // with keeper
+	revocations *revocations
+	insights    *insights
+	keyless     *keyless
 	api         net.Listener
 	xds         net.Listener
 	apiSrv      *http.Server
@@ -140,11 +140,9 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	p.leaves = newLeaves(p)
-	if p.keeper = p.newKeeper(); p.keeper != nil {
-		p.store = protected{p.store, p.keeper}
-		p.insights, p.revocations = newInsights(p), newRevocations(p)
-		p.observe.onStir = func(dp api.Ref) { p.insights.stir(dp) }
-	}
+	p.keeper = p.newKeeper()
+	p.store = protected{p.store, p.keeper}
+	p.insights, p.revocations = newInsights(p), newRevocations(p)
 	if err := p.compose(); err != nil {
 		return err
 	}
@@ -183,31 +181,23 @@ func (p *Plane) compose() error {
 	if err != nil {
 		return err
 	}
-	if p.revocations != nil {
-		inner = refusing{inner, p.revocations}
-	}
 	p.hosts = newHosts(p.log)
-	auth := authenticating{watching{inner, p.hosts}}
+	auth := authenticating{watching{refusing{inner, p.revocations}, p.hosts}}
 	options := server.Default()
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
 	p.ads = server.New(options)
 	p.loop = newLoop(p.log, p.observe, p.publish)
-	if p.insights != nil {
-		p.loop.hold = p.insights.hold
-	}
+	p.loop.hold = p.insights.hold
 	agents := attached.Default()
 	agents.Authenticator = auth
 	if p.peers != nil {
-		agents.Stirred, p.observe.onStir = p.peers.Stirred, p.peers.Stirred
-		if p.insights != nil {
-			p.observe.onStir = both(p.peers.Stirred, func(dp api.Ref) { p.insights.stir(dp) })
-		}
+		agents.Stirred = p.peers.Stirred
 	}
-	before := p.observe.onStir
 	p.observe.onStir = func(dp api.Ref) {
-		if before != nil {
-			before(dp)
+		if p.peers != nil {
+			p.peers.Stirred(dp)
 		}
+		p.insights.stir(dp)
 		p.loop.census.mark(dp)
 	}
 	p.attach(agents)
@@ -244,11 +234,9 @@ func (p *Plane) compose() error {
 	boot.skewed = p.insights.skewed
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", boot.bounded())
-	if p.keeper != nil {
-		certifier := p.certifier(auth)
-		p.keyless = newKeyless(p, certifier)
-		mux.Handle("POST /certify", bounded(certifier))
-	}
+	certifier := p.certifier(auth)
+	p.keyless = newKeyless(p, certifier)
+	mux.Handle("POST /certify", bounded(certifier))
 	if err := errors.Join(p.answerHTTPS("--webhooks", p.admits), p.answerHTTPS("--api-tls", p.watched)); err != nil {
 		return err
 	}

@@ -157,6 +157,7 @@ func TestAPIServerGrantsWhatIsNeeded(t *testing.T) {
 		return code == http.StatusOK
 	})
 	g.works()
+	g.authorities()
 	g.mirrors()
 	missing := func() (out []string) {
 		used := g.used()

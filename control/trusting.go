@@ -16,11 +16,7 @@ import (
 // authorityActor is the keeper of authorities as one that acts.
 const authorityActor = "authority"
 
-// newKeeper is nil for a control plane that issues no identities.
 func (p *Plane) newKeeper() *authorities.Keeper {
-	if !p.settings.IssuesIdentities() {
-		return nil
-	}
 	c := authorities.Config{Zone: p.settings.InZone(), System: p.settings.SystemNamespaces, CAFileRoot: p.cfg.CAFileRoot, Now: p.cfg.clock(), Log: p.log,
 		Sidecars: p.leaves.of, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread,
 		Keep: func(ctx context.Context, plan store.Plan) error {
@@ -36,23 +32,21 @@ func (p *Plane) newKeeper() *authorities.Keeper {
 
 // keepAuthorities keeps the authorities of meshes until ctx ends.
 func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
-	if p.keeper != nil {
-		running.Go(func() error {
-			if p.cluster == nil || p.cluster.Synced(ctx) == nil { // what is not read yet is not missing
-				p.keeper.Follow(ctx, p.own)
-			}
-			return nil
-		})
-		running.Go(func() error {
-			select {
-			case <-p.began:
-				p.insights.run(ctx)
-			case <-ctx.Done():
-			}
-			return nil
-		})
-		running.Go(func() error { p.revocations.follow(ctx, p.store); return nil })
-	}
+	running.Go(func() error {
+		if p.cluster == nil || p.cluster.Synced(ctx) == nil { // what is not read yet is not missing
+			p.keeper.Follow(ctx, p.own)
+		}
+		return nil
+	})
+	running.Go(func() error {
+		select {
+		case <-p.began:
+			p.insights.run(ctx)
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	running.Go(func() error { p.revocations.follow(ctx, p.store); return nil })
 }
 
 // protected is a store in which nobody but the control plane writes what follows from an

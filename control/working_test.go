@@ -58,3 +58,37 @@ func (g *granted) works() {
 	})
 	replace(g.T, g.Cluster, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/routegroups.zalando.org", `[{"op": "remove", "path": "/metadata/annotations/weft.io~1bundle-version"}]`)
 }
+
+// authorities: a mesh and an identity have roots, which are kept, replaced and taken away.
+func (g *granted) authorities() {
+	g.Helper()
+	mutual := func(enabled, backends string) {
+		g.ApplyWarned(g.T, kubetest.Document(g, `{apiVersion: kuma.io/v1alpha1, kind: Mesh, metadata: {name: default}, spec: {mtls: {enabledBackend: `+enabled+`, backends: [`+backends+`]}}}`), "")
+	}
+	const first = "{name: ca-1, type: builtin, mode: PERMISSIVE}"
+	mutual("ca-1", first)
+	for _, document := range []string{
+		`{apiVersion: kuma.io/v1alpha1, kind: MeshIdentity, metadata: {name: own, namespace: weft-system}, spec: {selector: {dataplane: {matchLabels: {app: none}}}, provider: {type: Bundled, bundled: {insecureAllowSelfSigned: true, autogenerate: {enabled: true}}}}}`,
+		`{apiVersion: kuma.io/v1alpha1, kind: MeshTLS, metadata: {name: a, namespace: shop}, spec: {targetRef: {kind: Dataplane}, rules: [{default: {mode: Permissive}}]}}`,
+		`{apiVersion: kuma.io/v1alpha1, kind: MeshTrafficPermission, metadata: {name: a, namespace: shop}, spec: {targetRef: {kind: Dataplane}, rules: [{default: {allow: [{spiffeID: {type: Prefix, value: "spiffe://default/"}}]}}]}}`,
+	} {
+		g.ApplyWarned(g.T, kubetest.Document(g, document), "")
+	}
+	there := func(path string) func() bool {
+		return func() bool { status, _ := g.Send(g, http.MethodGet, path, nil); return status == http.StatusOK }
+	}
+	eventually(g.T, "the mesh has an authority", there(systemTrusts+"/mtls-default"))
+	eventually(g.T, "the identity has one", there(systemTrusts+"/own"))
+	eventually(g.T, "what it is like is written", func() bool {
+		_, got := g.Send(g, http.MethodGet, systemIdentities+"/own", nil)
+		return field(got, "status", "conditions", 0) != nil
+	})
+	mutual("ca-2", first+", {name: ca-2, type: builtin, mode: PERMISSIVE}")
+	_, trust := g.Send(g, http.MethodGet, systemTrusts+"/own", nil)
+	trust["spec"].(map[string]any)["trustDomain"] = "other"
+	if status, got := g.Send(g, http.MethodPut, systemTrusts+"/own", trust); status != http.StatusForbidden {
+		g.Errorf("somebody else writes what weft makes: %d %v", status, got["message"])
+	}
+	remove(g.T, g.Cluster, systemIdentities+"/own")
+	eventually(g.T, "what was made for it is gone", func() bool { return !there(systemTrusts + "/own")() })
+}

@@ -123,7 +123,7 @@ func unsupported(c *api.Catalog, at api.Path, kind string) *api.Violation {
 	switch {
 	case kind == "":
 		v = at.Breaks("the kind is missing; write type: and one of %s", strings.Join(names, ", "))
-	case c.Lacks(kind):
+	case api.AbsentKind(kind):
 		v = at.Breaks("%s", api.AbsentMessage(kind))
 	}
 	return absent(v)

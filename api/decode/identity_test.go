@@ -27,24 +27,6 @@ func TestIdentityDocuments(t *testing.T) {
 	}
 }
 
-// TestIdentityIsNotCarriedOut: where nothing issues certificates, a document that asks for them
-// is refused, and says what would happen (contract.md 9).
-func TestIdentityIsNotCarriedOut(t *testing.T) {
-	t.Parallel()
-	without := catalog.Without(api.KindMeshIdentity, api.KindMeshTrust)
-	for text, code := range map[string]string{
-		"type: MeshIdentity\nmesh: default\nname: a\nspec: {}\n":                                   api.CodeUnsupportedKind,
-		"type: MeshTrust\nmesh: default\nname: a\nspec: {}\n":                                      api.CodeUnsupportedKind,
-		"type: Secret\nmesh: default\nname: a\ndata: eA==\n":                                       api.CodeUnsupportedKind,
-		"type: Mesh\nname: a\nmtls: {enabledBackend: ca, backends: [{name: ca, type: builtin}]}\n": api.CodeUnsupported,
-	} {
-		_, err := decode.Objects(without, "f", []byte(text))
-		if v := api.Violations(err); len(v) != 1 || v[0].Code != code || v[0].Severity != api.Error {
-			t.Errorf("%s%v", text, err)
-		}
-	}
-}
-
 // TestRedactedIdentity: who may not know secrets sees none, and what was shown is not taken
 // for one.
 func TestRedactedIdentity(t *testing.T) {

@@ -92,8 +92,10 @@ func SystemRole() Role {
 	return Role{Name: Name, Rules: Rules{
 		{Group: "coordination.k8s.io", Resources: []string{"leases"}, Verbs: []string{"create"}, Why: "to elect a leader"},
 		{Group: "coordination.k8s.io", Resources: []string{"leases"}, Names: []string{Lease}, Verbs: []string{"get", "update"}, Why: "to elect a leader"},
-		{Resources: []string{"secrets"}, Verbs: []string{"create"}, Why: "the authority"},
-		{Resources: []string{"secrets"}, Names: []string{SecretAuthority}, Verbs: []string{"list", "update", "watch"}, Why: "the authority"},
+		// What the authorities of meshes are made of has names that follow from documents.
+		{Resources: []string{"secrets"}, Verbs: []string{"create", "delete", "list", "patch", "watch"}, Why: "the authority, and those of meshes"},
+		{Group: kumaGroup, Resources: []string{"meshtrusts"}, Verbs: []string{"create", "delete", "patch"}, Why: "whom the workloads of a mesh believe"},
+		{Resources: []string{"secrets"}, Names: []string{SecretAuthority}, Verbs: []string{"update"}, Why: "the authority"},
 		{Group: kumaGroup, Resources: defaultPolicies(), Verbs: []string{"create"}, Why: "default policies of mesh default"},
 	}}
 }
@@ -140,16 +142,13 @@ const kumaGroup = "kuma.io"
 // defaultPolicies are the resources of what comes with a new mesh.
 func defaultPolicies() (out []string) {
 	for _, p := range append(world.DefaultPolicies("default", nil), world.DefaultPermission("default")) {
-		if t, ok := inCluster.Type(p.Kind); ok {
+		if t, ok := world.Catalog().Type(p.Kind); ok {
 			out = append(out, t.Plural)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
-
-// inCluster knows the types that are carried out in a cluster: of the others nothing is written.
-var inCluster = world.Settings{Environment: api.EnvKubernetes}.Catalog()
 
 // systemOnly are the kinds of documents that only system namespaces hold (spec/kubernetes.md 1).
 var systemOnly = map[string]bool{api.KindMeshExternalService: true, api.KindMeshMultiZoneService: true, api.KindHostnameGenerator: true, api.KindMeshIdentity: true, api.KindMeshTrust: true}
@@ -184,10 +183,7 @@ func plurals(group string, of func(api.Type) bool) (out []string) {
 
 // statuses are the subresources in which weft says what became of an object.
 func statuses(group string) []string {
-	out := plurals(group, func(t api.Type) bool {
-		_, carried := inCluster.Type(t.Name)
-		return carried && kube.Reported(t)
-	})
+	out := plurals(group, func(t api.Type) bool { return kube.Reported(t) })
 	for i := range out {
 		out[i] += "/status"
 	}

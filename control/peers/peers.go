@@ -40,9 +40,10 @@ type Config struct {
 	// Settled is told when the store has moved, so that the sidecars of peers may be in sync
 	// that were not; nil tells nobody.
 	Settled func()
-	// Secured is what is known here of a sidecar's certificate and connections, nil for nothing,
-	// and whether its Envoy has acknowledged that it takes mutual TLS; nil tells nothing.
-	Secured func(api.Ref) (s *Secured, tls bool)
+	// Secured is what is known here first of a sidecar's certificate and connections, nil for
+	// nothing, and whether its Envoy has acknowledged that it takes mutual TLS; attached says that
+	// its agent has a stream here. Nil tells nothing.
+	Secured func(dp api.Ref, attached bool) (s *Secured, tls bool)
 	// Told is told of each sidecar that a peer has told of, and Learns how far it is with what it
 	// knows of its sidecars (see Learnt), for Follows to say when that holds here; nil for who does
 	// not want it.

@@ -271,11 +271,8 @@ func (r *Replica) here(ref api.Ref) *Sidecar {
 	}
 	s := sidecarOf(ref, st, agent, attached)
 	if r.cfg.Secured != nil {
-		secured, tls := r.cfg.Secured(ref)
-		if attached {
-			s.Secured = secured
-		}
-		s.Tls = tls && st.Connected
+		s.Secured, s.Tls = r.cfg.Secured(ref, attached)
+		s.Tls = s.Tls && st.Connected
 	}
 	return s
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // operators are the kinds that only system namespaces have (spec/kubernetes.md 1).
-var operators = []string{api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindHostnameGenerator}
+var operators = []string{api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindHostnameGenerator, api.KindMeshIdentity, api.KindMeshTrust}
 
 // document says what is wrong with a document, and who may write it.
 func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
@@ -109,6 +109,9 @@ func (s *server) forbids(before, o *api.Object) string {
 	}
 	if o.Kind == api.KindDataplane && generated(before, o) {
 		return fmt.Sprintf("kuma.io/managed-by: %s marks what weft makes of the pod %s, and writes alone; change the pod, or remove the label", api.ManagedByController, o.Name)
+	}
+	if o.Kind == api.KindMeshTrust && (api.MadeByWeft(before) && !reflect.DeepEqual(before.Spec, o.Spec) || before == nil && api.MadeByWeft(o)) {
+		return fmt.Sprintf("weft makes the MeshTrust %s of an authority of its mesh, and writes it alone; add a MeshTrust of your own beside it", o.Name)
 	}
 	follows := s.computed(o)
 	for _, key := range following {

@@ -2,11 +2,8 @@ package world
 
 import (
 	"cmp"
-	"sync"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/policies/tls"
-	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/contour"
@@ -40,8 +37,6 @@ type Settings struct {
 	MeshGrants bool
 	// BackendAddresses are the hosts that RouteGroups may send to without a service.
 	BackendAddresses skipper.Addresses
-	// IdentityInCluster has identities issued in a cluster too.
-	IdentityInCluster bool
 }
 
 // dialects are all route languages, strongest first.
@@ -76,28 +71,13 @@ func (s Settings) InZone() api.Zone {
 	return z
 }
 
-// IssuesIdentities reports whether the documents of spec/identity.md are carried out. In a
-// cluster they are refused as yet.
-func (s Settings) IssuesIdentities() bool {
-	return s.Environment != api.EnvKubernetes || s.IdentityInCluster
-}
-
-// Catalog knows all types that are carried out, and which namespaces are the operators'.
+// Catalog knows all types, and which namespaces are the operators'.
 func (s Settings) Catalog() *api.Catalog {
-	catalog := catalog
-	if !s.IssuesIdentities() {
-		catalog = withoutIdentity()
-	}
 	if s.SystemNamespaces == nil {
 		return catalog
 	}
 	return catalog.WithSystemNamespaces(s.SystemNamespaces)
 }
-
-// withoutIdentity is the catalogue of who issues no identities.
-var withoutIdentity = sync.OnceValue(func() *api.Catalog {
-	return catalog.Without(api.KindMeshIdentity, api.KindMeshTrust, trafficpermission.Kind.Name, tls.Kind.Name)
-})
 
 // Empty is the model of a control plane that knows no object yet.
 func (s Settings) Empty() *resolve.Model {

@@ -28,9 +28,6 @@ var absent = map[string]struct {
 // isAbsent reports whether a request is for a kind that Kuma has and weft has not.
 func (s *server) isAbsent(r *http.Request) (kind string, ok bool) {
 	plural := r.PathValue("plural")
-	if kind, ok := s.Catalog.LacksPlural(plural); ok {
-		return kind, true
-	}
 	a, ok := absent[plural]
 	if _, has := s.Catalog.ByPlural(plural); !ok || has || a.global && r.PathValue("mesh") != "" {
 		return "", false
