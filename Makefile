@@ -55,7 +55,7 @@ test-kube: tools tools-kube ## tests with network namespaces and a Kubernetes AP
 	PATH="$$PATH:/usr/sbin:/sbin" WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 REQUIRE_NETNS=1 $(GO) test -count=1 -timeout 15m $(TESTFLAGS) ./sidecar/intercept ./internal/netnstest
 	PATH="$$PATH:/usr/sbin:/sbin" WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 REQUIRE_NETNS=1 $(GO) test -count=1 -timeout 15m -run Redirection $(TESTFLAGS) ./cmd/weft
 	PATH="$$PATH:/usr/sbin:/sbin" WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 REQUIRE_NETNS=1 REQUIRE_KUBE=1 $(GO) test -count=1 -timeout 15m $(TESTFLAGS) ./internal/nodetest
-	REQUIRE_KUBE=1 $(GO) test -count=1 -timeout 15m -run APIServer $(TESTFLAGS) ./api/crd ./cmd/weft ./control ./control/identity ./control/install ./control/roots ./control/webhook ./store/kube ./store/kube/election
+	REQUIRE_KUBE=1 $(GO) test -count=1 -timeout 15m -run APIServer $(TESTFLAGS) ./api/crd ./cmd/weft ./control ./control/identity ./control/install ./control/roots ./control/webhook ./store/kube ./store/kube/election ./store/kube/writing
 
 .PHONY: test-kube-long
 test-kube-long: tools tools-kube ## what takes too long for test-kube: a frozen leader, ten minutes without an API server, a cluster of 2,000 pods (run on a quiet machine)

@@ -5,7 +5,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,8 +22,8 @@ import (
 var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 
 // Put creates an object, or makes the one of its version say the same, where it has one; and
-// tells the version that it has then. Of one that is there its labels and all that others have
-// added stay. It is ErrExists, ErrChanged or ErrGone where somebody else was faster.
+// tells the version that it has then. Of one that is there all else stays that others have added,
+// labels too. It is ErrExists, ErrChanged or ErrGone where somebody else was faster.
 func (w *Writer) Put(ctx context.Context, o *api.Object) (version string, err error) {
 	client, err := w.of(o.Ref)
 	if err != nil {
@@ -33,16 +37,42 @@ func (w *Writer) Put(ctx context.Context, o *api.Object) (version string, err er
 		u, err = client.Create(ctx, u, metav1.CreateOptions{FieldManager: objectManager})
 		return versionOf(u), named("create", o.Ref, err)
 	}
-	patch, err := json.Marshal([]map[string]any{
-		{"op": "replace", "path": "/metadata/resourceVersion", "value": o.ResourceVersion}, // the API server refuses another than that
-		{"op": "add", "path": "/" + body, "value": u.Object[body]},
-	})
-	if err != nil {
-		return "", fmt.Errorf("write %s: %w", o.Ref, err)
+	labels := u.GetLabels()
+	ops := []op{
+		{"replace", "/metadata/resourceVersion", o.ResourceVersion}, // the API server refuses another than that
+		{"add", "/" + body, u.Object[body]},
 	}
-	u, err = client.Patch(ctx, o.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: objectManager})
-	return versionOf(u), named("write", o.Ref, err)
+	patch := func(ops []op) (*unstructured.Unstructured, error) {
+		text, err := json.Marshal(ops)
+		if err != nil {
+			return nil, err
+		}
+		return client.Patch(ctx, o.Name, types.JSONPatchType, text, metav1.PatchOptions{FieldManager: objectManager})
+	}
+	now, err := patch(append(slices.Clone(ops), each(labels)...))
+	if apierrors.IsInvalid(err) && len(labels) > 0 { // maybe it has no label to which one is added
+		now, err = patch(append(ops, op{"test", "/metadata/labels", nil}, op{"add", "/metadata/labels", labels}))
+	}
+	return versionOf(now), named("write", o.Ref, err)
 }
+
+// op is one of JSON Patch (RFC 6902).
+type op struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// each adds labels to others.
+func each(labels map[string]string) (ops []op) {
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		ops = append(ops, op{"add", "/metadata/labels/" + pointer.Replace(name), labels[name]})
+	}
+	return ops
+}
+
+// pointer writes a name as one step of a JSON pointer (RFC 6901 3).
+var pointer = strings.NewReplacer("~", "~0", "/", "~1")
 
 func versionOf(u *unstructured.Unstructured) string {
 	if u == nil {
