@@ -38,7 +38,7 @@ func (x *insights) given(dp api.Ref, h authorities.Held) {
 
 // has takes note of a certificate, and counts it where it is another one.
 func (i *insight) has(h authorities.Held) {
-	if i.held == nil || i.held.Issued.Unix() != h.Issued.Unix() || i.held.Ends.Unix() != h.Ends.Unix() {
+	if i.held == nil || i.held.Root != h.Root || i.held.Issued.Unix() != h.Issued.Unix() || i.held.Ends.Unix() != h.Ends.Unix() {
 		i.certificates++
 	}
 	i.held, i.shown, i.doubt = &h, nil, ""

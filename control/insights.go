@@ -123,6 +123,7 @@ func (x *insights) look(ctx context.Context) {
 	stale, heard := x.stale, x.heard
 	x.stale, x.heard = map[api.Ref]bool{}, nil
 	x.mu.Unlock()
+	x.recall(stale)
 	x.prove(stale)
 	x.plane.loop.tell(func(m *resolve.Model) []api.Change { return x.changes(m, stale) })
 	if len(x.waiting) > 0 { // nothing may happen any more that tells of it
@@ -165,13 +166,14 @@ func (x *insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api
 func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed func(mesh string) bool) (c api.Change, ok bool) {
 	ref := name.Resolve(serves(m))
 	id, there := m.Identity(ref)
-	var sees, connected bool
+	var sees, connected, here bool
 	client := ""
 	if there {
 		st, known := x.plane.sidecars().Sidecar(ref)
 		connected, client = known && st.Connected, st.Client
 		// A peer that has its stream tells: only there it is known what its Envoy was sent.
-		sees = connected && st.InSync && x.plane.sidecars().here(ref)
+		here = x.plane.sidecars().here(ref)
+		sees = connected && st.InSync && here
 	}
 	// Asked before the lock: a stream tells of itself, and waits for the lock, while it holds its own.
 	held := holdsPlain(m, ref)
@@ -185,6 +187,9 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 		}
 		i = &insight{}
 		x.of[name] = i
+	}
+	if here { // what a peer has said was of an earlier stream
+		i.seesThere = false
 	}
 	if !there {
 		delete(x.of, name)

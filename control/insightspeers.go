@@ -59,20 +59,23 @@ func (x *insights) secured(dp api.Ref, attached bool) (s *peers.Secured, tls boo
 // hears takes what a peer has told of a sidecar.
 func (x *insights) hears(dp api.Ref, s *peers.Sidecar) {
 	tells := s.GetSecured()
-	if tells == nil && !s.GetTls() {
-		return
-	}
+	_, attached := x.plane.agents.Stream(dp) // not under mu
 	x.mu.Lock()
 	i := x.of[called(dp)]
 	if i == nil {
+		if tells == nil && !s.GetTls() {
+			x.mu.Unlock()
+			return
+		}
 		i = &insight{}
 		x.of[called(dp)] = i
 	}
+	changed := false
 	h := authorities.Held{Root: tells.GetRoot(), Names: tells.GetNames(), Issued: time.Unix(tells.GetIssued(), 0), Ends: time.Unix(tells.GetExpires(), 0)}
-	if tells.GetExpires() > 0 && (i.held == nil || h.Issued.Unix() > i.held.Issued.Unix()) {
+	if tells.GetExpires() > 0 && i.yields(h, attached) {
 		shown := i.shown // here, which is still to be proved
 		i.has(h)         // as the peer has had it proved
-		i.shown = shown
+		i.shown, changed = shown, true
 	}
 	if text := tells.GetConnections(); len(text) > 0 {
 		var all attach.Connections
@@ -80,9 +83,48 @@ func (x *insights) hears(dp api.Ref, s *peers.Sidecar) {
 			i.connections = &all
 		}
 	}
-	i.seesThere = s.GetTls() && i.held != nil && x.plane.cfg.clock()().Before(i.held.Ends)
+	if s.GetStream() != nil && i.seesThere != s.GetTls() { // who has no stream of ADS knows nothing of it
+		i.seesThere, changed = s.GetTls(), true
+	}
 	x.mu.Unlock()
-	x.stir(dp) // which finds whose it is
+	if changed {
+		x.stir(dp) // which finds whose it is
+	}
+}
+
+// recall takes what peers have told of dataplanes before this replica knew of them.
+func (x *insights) recall(of map[api.Ref]bool) {
+	m := x.plane.loop.current.Load()
+	if x.plane.peers == nil || m == nil {
+		return
+	}
+	for dp := range of {
+		x.mu.Lock()
+		known := x.of[dp] != nil
+		x.mu.Unlock()
+		ref := dp.Resolve(serves(m))
+		if id, there := m.Identity(ref); known || !there || id == nil {
+			continue
+		}
+		for _, s := range x.plane.peers.Of(ref) {
+			x.hears(ref, s)
+		}
+	}
+}
+
+// yields reports whether the certificate that is known is not the one any more that a peer tells of.
+// That replica knows best which hears the agent, whatever clocks say, and also where a root was
+// replaced within the second in which the last one signed. Who hears it himself waits for what he is
+// shown, but for a later one: the agent may just have moved.
+func (i *insight) yields(to authorities.Held, attached bool) bool {
+	is := i.held
+	if is == nil {
+		return true
+	}
+	if attached {
+		return to.Issued.Unix() > is.Issued.Unix()
+	}
+	return is.Root != to.Root || is.Issued.Unix() != to.Issued.Unix() || is.Ends.Unix() != to.Ends.Unix() || !slices.Equal(is.Names, to.Names)
 }
 
 // learns has it told when what a peer has found out holds here.

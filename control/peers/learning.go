@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/store/kube"
 )
 
@@ -42,6 +43,18 @@ func (r *Replica) learn(f *following, t *Told) {
 	if n := t.GetHeard()[learntBy+f.name]; n > 0 && r.cfg.Learns != nil {
 		r.cfg.Learns(kube.Position{learntBy + f.name: n})
 	}
+}
+
+// Of is what peers tell of a sidecar now.
+func (r *Replica) Of(ref api.Ref) (out []*Sidecar) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.ledger.peers {
+		if e := p.sidecars[ref]; e != nil {
+			out = append(out, e.told)
+		}
+	}
+	return out
 }
 
 // learnt has all peers hear of a version before their sidecars are in sync.
