@@ -173,14 +173,13 @@ func TestAPIServerCertifiesPods(t *testing.T) {
 	s.each(tokens, map[string][]string{
 		"web-1.shop": {"spiffe://default/web_shop_svc_80"}, "pay-1.shop": {"spiffe://default/pay_shop_svc_80"}}, "mtls-default")
 
-	s.Apply(t, kubetest.Document(t, `{apiVersion: kuma.io/v1alpha1, kind: MeshIdentity, metadata: {name: own, namespace: weft-system},
-spec: {selector: {}, provider: {type: Bundled, bundled: {insecureAllowSelfSigned: true, autogenerate: {enabled: true}}}}}`), "")
-	eventually(t, "it has a root", func() bool { return len(s.roots("own")) == 1 })
+	s.page("MeshIdentity")
+	eventually(t, "it has a root", func() bool { return len(s.roots("accounts")) == 1 })
 	s.each(tokens, map[string][]string{
-		"web-1.shop": {"spiffe://default.default.mesh.local/ns/shop/sa/web"}, "pay-1.shop": {"spiffe://default.default.mesh.local/ns/shop/sa/pay"}}, "own")
-	remove(t, s.Cluster, systemIdentities+"/own")
+		"web-1.shop": {"spiffe://default.cluster.local/ns/shop/sa/web"}, "pay-1.shop": {"spiffe://default.cluster.local/ns/shop/sa/pay"}}, "accounts")
+	remove(t, s.Cluster, systemIdentities+"/accounts")
 	eventually(t, "what was made for it is gone", func() bool {
-		return len(s.roots("own")) == 0 && s.meshSecrets() == "default.ca-builtin-cert-ca-1 default.ca-builtin-key-ca-1 default.ca-rotation"
+		return len(s.roots("accounts")) == 0 && s.meshSecrets() == "default.ca-builtin-cert-ca-1 default.ca-builtin-key-ca-1 default.ca-rotation"
 	})
 	for _, path := range []string{"/meshes/default/secrets", "/_problems", "/meshes/default/_authorities"} {
 		if text := b.want(http.StatusOK, http.MethodGet, path, ""); strings.Contains(text, "PRIVATE") || strings.Contains(text, "UFJJVkFURS") {

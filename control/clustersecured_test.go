@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -108,6 +109,25 @@ func (s *secured) agent(p, by *plane, name, token string) {
 	}()
 }
 
+// page applies a document of docs/kubernetes.md on mutual TLS.
+func (s *secured) page(kind string) {
+	s.t.Helper()
+	text, err := os.ReadFile("../docs/kubernetes.md")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Mutual TLS\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, block := range strings.Split(section, "```yaml\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		if d := kubetest.Document(s.t, block); d["kind"] == kind {
+			s.Apply(s.t, d, "")
+			return
+		}
+	}
+	s.t.Fatalf("the page has no %s", kind)
+}
+
 // TestAPIServerReplicasAgreeOnIdentities: what an agent tells one replica and an Envoy another is
 // known to both; a permission of the cluster reaches an Envoy; and the replacement of a root,
 // asked of the replica that does not lead, is gone on with when the leader is gone.
@@ -121,7 +141,7 @@ func TestAPIServerReplicasAgreeOnIdentities(t *testing.T) {
 	s := newSecured(t)
 	a, b := s.start("a", clock), s.start("b", clock)
 	web, pay := s.pod("web-1", "web", "web", "198.51.100.11"), s.pod("pay-1", "pay", "pay", "198.51.100.12")
-	s.mutual("default", "PERMISSIVE")
+	s.page("Mesh")
 	s.agent(a, b, "web-1.shop", web)
 	s.agent(b, b, "pay-1.shop", pay)
 	ofWeb, ofPay := b.envoy("web-1.shop", web), b.envoy("pay-1.shop", pay) // web's agent is elsewhere
@@ -131,8 +151,7 @@ func TestAPIServerReplicasAgreeOnIdentities(t *testing.T) {
 			return strings.Contains(p.want(http.StatusOK, http.MethodGet, "/meshes/default/_mtls", ""), "198.51.100.77")
 		})
 	}
-	s.Apply(t, kubetest.Document(t, `{apiVersion: kuma.io/v1alpha1, kind: MeshTrafficPermission, metadata: {name: few, namespace: shop},
-spec: {targetRef: {kind: Dataplane, labels: {app: web}}, rules: [{default: {allow: [{spiffeID: {type: Exact, value: "spiffe://default/pay_shop_svc_80"}}]}}]}}`), "")
+	s.page("MeshTrafficPermission")
 	eventually(t, "the permission is at the Envoy of web", func() bool { return ofWeb.has("RouteConfiguration", "spiffe://default/pay_shop_svc_80") })
 	if ofPay.has("RouteConfiguration", "spiffe://default/pay_shop_svc_80") {
 		t.Error("it is at another one")
