@@ -65,7 +65,10 @@ func (a *absence) ofPolicy(m *Model, p *policy) {
 		}
 	}
 	if a.mesh.judges(p) {
-		if !a.mesh.judgedAtPlane(p, objectKey(a.plane.object.Ref)) {
+		switch {
+		case !p.judgesAt(a.plane):
+			a.because(NotSelected, top, "it is in namespace %s, and has a say about the workloads there alone", home.Namespace)
+		case !a.mesh.judgedAtPlane(p, objectKey(a.plane.object.Ref)):
 			a.because(NotSelected, top, "none of the rules of %s that it is attached to leads to it", refText(*p.topRoute))
 		}
 		for _, n := range judgedNotes(a.mesh, p) {

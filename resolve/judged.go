@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -56,8 +57,18 @@ type judgedTarget struct {
 	tags map[string]string
 }
 
-// judgedPlaces are the inbounds that rules with policies lead to.
-type judgedPlaces struct{ list []judgedPlace }
+// judgedPlaces are the inbounds that rules with policies lead to, as far as one of them has a say
+// there; and of policies without a say where they lead to.
+type judgedPlaces struct {
+	list    []judgedPlace
+	foreign []foreignPlace
+}
+
+// foreignPlace is the first dataplane of another namespace that rules with a policy lead to.
+type foreignPlace struct {
+	policy *policy
+	plane  api.Ref
+}
 
 type judgedPlace struct {
 	plane, at string // objectKey of the dataplane, joinedAddress of the inbound
@@ -88,7 +99,9 @@ func (c *collections) addJudged() {
 	c.judgedFrontends = derive.Derive(c.schema, "frontends judged", c.byJudgedDest, derive.Values[judgedFrontend]{Equal: (*judgedFrontend).equal},
 		func(r *derive.Reader, id string) *judgedFrontend { return mesh{c, r}.judgedFrontendOf(id) })
 	c.judgedPlaces = derive.Derive(c.schema, "inbounds of frontends judged", c.judgedFrontends, derive.Values[judgedPlaces]{
-		Equal: func(a, b *judgedPlaces) bool { return slices.Equal(a.list, b.list) },
+		Equal: func(a, b *judgedPlaces) bool {
+			return slices.Equal(a.list, b.list) && slices.Equal(a.foreign, b.foreign)
+		},
 	}, func(r *derive.Reader, id string) *judgedPlaces {
 		return mesh{c, r}.judgedPlacesOf(need(c.judgedFrontends, r, id))
 	})
@@ -154,14 +167,17 @@ func (m mesh) judgedRouteOf(key string) *judgedRoute {
 // judgedPlacesOf are the inbounds of all who answer for what rules with policies lead to: of those
 // too that are not ready yet, so that nobody who gets ready is open before.
 func (m mesh) judgedPlacesOf(f *judgedFrontend) *judgedPlaces {
-	seen, out := map[judgedPlace]bool{}, &judgedPlaces{}
-	add := func(p *dataplane, at string) {
-		if x := (judgedPlace{objectKey(p.object.Ref), at}); !seen[x] {
-			seen[x] = true
-			out.list = append(out.list, x)
-		}
-	}
+	seen, foreign := map[judgedPlace]bool{}, map[*policy]api.Ref{}
 	for _, row := range f.rows {
+		add := func(p *dataplane, at string) {
+			for _, by := range row.attached {
+				if by.policy.judgesAt(p) {
+					seen[judgedPlace{objectKey(p.object.Ref), at}] = true
+				} else if first, ok := foreign[by.policy]; !ok || p.object.Ref.Compare(first) < 0 {
+					foreign[by.policy] = p.object.Ref
+				}
+			}
+		}
 		for _, to := range row.to {
 			d := need(m.dests, m.at, to.id)
 			if d == nil {
@@ -178,7 +194,11 @@ func (m mesh) judgedPlacesOf(f *judgedFrontend) *judgedPlaces {
 			}
 		}
 	}
-	slices.SortFunc(out.list, func(a, b judgedPlace) int { return strings.Compare(a.plane+"\x00"+a.at, b.plane+"\x00"+b.at) })
+	out := &judgedPlaces{list: slices.SortedFunc(maps.Keys(seen), func(a, b judgedPlace) int { return strings.Compare(a.plane+"\x00"+a.at, b.plane+"\x00"+b.at) })}
+	for p, plane := range foreign {
+		out.foreign = append(out.foreign, foreignPlace{p, plane})
+	}
+	slices.SortFunc(out.foreign, func(a, b foreignPlace) int { return a.policy.object.Ref.Compare(b.policy.object.Ref) })
 	return out
 }
 

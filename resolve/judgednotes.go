@@ -9,8 +9,8 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// placesJudged yields the inbounds to which rules lead that a policy on routes is attached to; one
-// may come twice.
+// placesJudged yields the inbounds to which rules lead that a policy on routes is attached to, and at
+// which it has a say; one may come twice.
 func (m mesh) placesJudged(p *policy) iter.Seq[judgedPlace] {
 	return func(yield func(judgedPlace) bool) {
 		for id := range m.frontendsOf(p) {
@@ -19,7 +19,7 @@ func (m mesh) placesJudged(p *policy) iter.Seq[judgedPlace] {
 				continue
 			}
 			for _, x := range places.list {
-				if !yield(x) {
+				if plane := need(m.dataplanes, m.at, x.plane); plane != nil && p.judgesAt(plane) && !yield(x) {
 					return
 				}
 			}
@@ -78,8 +78,8 @@ func judgedNotes(x mesh, p *policy) []api.Note {
 	origin, at := &api.Origin{Ref: p.object.Ref}, api.Path("spec.targetRef")
 	var notes []api.Note
 	some, said := false, map[string]bool{}
-	add := func(code, format string, args ...any) {
-		n := note(origin, api.Error, code, at, format, args...)
+	add := func(severity api.Severity, code, format string, args ...any) {
+		n := note(origin, severity, code, at, format, args...)
 		if !said[n.Code+n.Message] {
 			said[n.Code+n.Message] = true
 			notes = append(notes, n)
@@ -87,14 +87,23 @@ func judgedNotes(x mesh, p *policy) []api.Note {
 	}
 	for id, f := range x.frontendsOf(p) {
 		places, _ := x.judgedPlaces.Get(x.at, id)
-		some = some || places != nil && len(places.list) > 0
+		asked, foreign := x.hasSay(p, places)
+		some = some || asked
 		for _, row := range f.rows {
-			if row.by(p) && row.closed != "" {
-				add("UnsupportedValue", "%s; until then nobody gets in who asks for what its rules take", row.closed)
+			switch {
+			case !row.by(p) || row.closed == "":
+			case asked || foreign == "":
+				add(api.Error, "UnsupportedValue", "%s; until then nobody gets in who asks for what its rules take", row.closed)
+			default:
+				add(api.Error, "UnsupportedValue", "%s; nothing asks who calls", row.closed)
 			}
 		}
+		if foreign != "" {
+			add(map[bool]api.Severity{true: api.Warning, false: api.Error}[asked], api.CodeNoEffect,
+				"its rules lead to workloads of another namespace, such as %s, about which a permission of namespace %s has no say; write one in theirs, or in a namespace of the mesh's operators", foreign, p.object.HomeNamespace())
+		}
 		if where, with := x.conflictOf(p, id, places); where != "" {
-			add(api.CodeConflicted, "%s goes by the permissions on the rules of %s, and can go by those of one alone, so what the rules of %s take is denied there; attach both to one route, or give each workloads of its own", where, with, id)
+			add(api.Error, api.CodeConflicted, "%s goes by the permissions on the rules of %s, and can go by those of one alone, so what the rules of %s take is denied there; attach both to one route, or give each workloads of its own", where, with, id)
 		}
 	}
 	if !some && len(notes) == 0 {
@@ -103,6 +112,23 @@ func judgedNotes(x mesh, p *policy) []api.Note {
 		}
 	}
 	return notes
+}
+
+// hasSay reports whether a policy on routes has a say at some of the inbounds that its rules lead
+// to, and names a dataplane among those at which it has none.
+func (m mesh) hasSay(p *policy, places *judgedPlaces) (asked bool, foreign string) {
+	if places == nil {
+		return false, ""
+	}
+	for _, x := range places.foreign {
+		if x.policy == p {
+			foreign = x.plane.String()
+		}
+	}
+	return slices.ContainsFunc(places.list, func(at judgedPlace) bool {
+		plane := need(m.dataplanes, m.at, at.plane)
+		return plane != nil && p.judgesAt(plane)
+	}), foreign
 }
 
 // Uncarried are the notes on a policy on routes about who may call for which it should not have
@@ -132,12 +158,12 @@ func (m mesh) conflictOf(p *policy, id string, places *judgedPlaces) (where, wit
 		}
 		first, others := m.frontendsAt(all, place)
 		if !slices.ContainsFunc(others, func(f *judgedFrontend) bool {
-			return slices.ContainsFunc(f.rows, func(r *judgedRow) bool { return r.by(p) }) && m.isFrontend(id, f)
+			return slices.ContainsFunc(f.rows, func(r *judgedRow) bool { return r.by(p) }) && m.isFrontend(id, f, place)
 		}) {
 			continue
 		}
 		for _, other := range all {
-			if m.isFrontend(other, first) {
+			if m.isFrontend(other, first, place) {
 				with = other
 				break
 			}
@@ -148,9 +174,12 @@ func (m mesh) conflictOf(p *policy, id string, places *judgedPlaces) (where, wit
 	return "", ""
 }
 
-// isFrontend reports whether the rules of a destination say what f does.
-func (m mesh) isFrontend(id string, f *judgedFrontend) bool {
+// isFrontend reports whether the rules of a destination say at a place what f does.
+func (m mesh) isFrontend(id string, f *judgedFrontend, at judgedPlace) bool {
 	own, _ := m.judgedFrontends.Get(m.at, id)
+	if own != nil {
+		own = own.at(need(m.dataplanes, m.at, at.plane))
+	}
 	return own != nil && slices.EqualFunc(own.rows, f.rows, (*judgedRow).alike)
 }
 

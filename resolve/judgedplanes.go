@@ -110,13 +110,17 @@ func (m mesh) frontendsTo(plane string) []string {
 	return out
 }
 
-// frontendsAt are those that lead to an inbound: the one by whose rules it goes, which has the
-// oldest policy, and the others. Those that say the same are one.
+// frontendsAt are those that lead to an inbound, as far as they count there: the one by whose rules
+// it goes, which has the oldest policy, and the others. Those that say the same are one.
 func (m mesh) frontendsAt(ids []string, at judgedPlace) (first *judgedFrontend, others []*judgedFrontend) {
 	var all []*judgedFrontend
+	plane := need(m.dataplanes, m.at, at.plane)
 	for _, id := range ids {
 		places, f := need(m.judgedPlaces, m.at, id), need(m.judgedFrontends, m.at, id)
 		if places == nil || f == nil || !slices.Contains(places.list, at) {
+			continue
+		}
+		if f = f.at(plane); f == nil {
 			continue
 		}
 		if !slices.ContainsFunc(all, func(o *judgedFrontend) bool { return slices.EqualFunc(f.rows, o.rows, (*judgedRow).alike) }) {

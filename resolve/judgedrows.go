@@ -47,6 +47,13 @@ func (m mesh) judgedFrontendOf(id string) *judgedFrontend {
 	if len(f.rows) == 0 {
 		return nil
 	}
+	f.date()
+	return f
+}
+
+// date takes note of when the oldest of the policies was made.
+func (f *judgedFrontend) date() {
+	f.oldest = 0
 	for _, row := range f.rows {
 		for _, by := range row.attached {
 			if made := by.policy.object.Created.UnixNano(); f.oldest == 0 || made < f.oldest {
@@ -54,7 +61,39 @@ func (m mesh) judgedFrontendOf(id string) *judgedFrontend {
 			}
 		}
 	}
-	return f
+}
+
+// at is what of f counts at a dataplane; nil for nothing. A policy of a namespace says nothing about
+// who may call workloads of another one, be it attached to a route that leads there: it neither
+// opens nor closes them (spec/identity.md 7, I12).
+func (f *judgedFrontend) at(plane *dataplane) *judgedFrontend {
+	foreign := func(by judgedBy) bool { return !by.policy.judgesAt(plane) }
+	if !slices.ContainsFunc(f.rows, func(r *judgedRow) bool { return slices.ContainsFunc(r.attached, foreign) }) {
+		return f
+	}
+	out, last := &judgedFrontend{unsaid: f.unsaid}, 0
+	for _, r := range f.rows {
+		own := *r
+		own.attached = slices.DeleteFunc(slices.Clone(r.attached), foreign)
+		switch {
+		case len(own.attached) > 0:
+			out.rows = append(out.rows, &own)
+			last = len(out.rows)
+		case r.closed == "" || len(r.attached) == 0: // the others tell requests of it apart
+			out.rows = append(out.rows, &own)
+		}
+	}
+	if out.rows = out.rows[:last]; last == 0 {
+		return nil
+	}
+	out.date()
+	return out
+}
+
+// judgesAt reports whether a policy about who may call has a say at a dataplane to which a route leads.
+func (p *policy) judgesAt(plane *dataplane) bool {
+	home := p.object.Home()
+	return home.System || plane.object.HomeNamespace() == home.Namespace
 }
 
 // closedRows are rows with policies by which nobody gets in.
