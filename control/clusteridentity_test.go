@@ -57,6 +57,16 @@ func newSecured(t *testing.T, replicas ...string) *secured {
 // start starts a replica, and waits until it leads where it is the first.
 func (s *secured) start(name string, change ...func(*control.Config)) *plane {
 	s.t.Helper()
+	p := s.begin(name, change...)
+	if len(s.all) == 1 {
+		eventually(s.t, "the first replica leads", p.leads)
+	}
+	return p
+}
+
+// begin starts a replica.
+func (s *secured) begin(name string, change ...func(*control.Config)) *plane {
+	s.t.Helper()
 	cfg := peered(s.t, s.Cluster, name)
 	cfg.DataplaneAuth = "token"
 	for _, f := range change {
@@ -64,9 +74,7 @@ func (s *secured) start(name string, change ...func(*control.Config)) *plane {
 	}
 	p := startLogging(s.t, cfg, slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))).trust(s.Cluster)
 	endpoint(s.t, s.Cluster, name, p.XDS())
-	if s.all[name] = p; len(s.all) == 1 {
-		eventually(s.t, "the first replica leads", p.leads)
-	}
+	s.all[name] = p
 	return p
 }
 
@@ -89,7 +97,7 @@ func (s *secured) pod(name, account, app, address string) (token string) {
 	}
 	p := create(s.t, s.Cluster, "/api/v1/namespaces/shop/pods", `
 metadata: {name: `+name+`, labels: {app: `+app+`}, annotations: {kuma.io/sidecar-injected: "true"}}
-spec: {serviceAccountName: `+account+`, containers: [{name: web, image: web, ports: [{containerPort: 8080}]}, {name: weft-sidecar, image: weft, env: [{name: WEFT_MESH, value: default}]}]}`)
+spec: {serviceAccountName: `+account+`, initContainers: [{name: weft-init, image: weft, args: [--inbound-port=15006, --outbound-port=15001, --ip-family-mode=ipv4]}], containers: [{name: web, image: web, ports: [{containerPort: 8080}]}, {name: weft-sidecar, image: weft, env: [{name: WEFT_MESH, value: default}]}]}`)
 	p["status"] = kubetest.Document(s.t, `
 phase: Running
 podIP: `+address+`

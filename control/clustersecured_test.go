@@ -24,6 +24,7 @@ import (
 type envoy struct {
 	mu   sync.Mutex
 	last map[string]string
+	ever []string // kinds, names and what they said
 	end  func()
 }
 
@@ -31,7 +32,7 @@ func (p *plane) envoy(name, token string) *envoy {
 	p.t.Helper()
 	stream, end := p.stream(name, token)
 	p.t.Cleanup(end)
-	for _, kind := range []string{"config.listener.v3.Listener", "config.route.v3.RouteConfiguration", "config.endpoint.v3.ClusterLoadAssignment", "extensions.transport_sockets.tls.v3.Secret"} {
+	for _, kind := range []string{"config.cluster.v3.Cluster", "config.listener.v3.Listener", "config.route.v3.RouteConfiguration", "config.endpoint.v3.ClusterLoadAssignment", "extensions.transport_sockets.tls.v3.Secret"} {
 		if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: "type.googleapis.com/envoy." + kind, ResourceNamesSubscribe: []string{"*"}}); err != nil {
 			p.t.Fatal(err)
 		}
@@ -45,7 +46,9 @@ func (p *plane) envoy(name, token string) *envoy {
 			}
 			e.mu.Lock()
 			for _, x := range r.GetResources() {
-				e.last[r.GetTypeUrl()+" "+x.GetName()] = string(x.GetResource().GetValue()) // in which texts stand as they are
+				text := string(x.GetResource().GetValue()) // in which texts stand as they are
+				e.last[r.GetTypeUrl()+" "+x.GetName()] = text
+				e.ever = append(e.ever, r.GetTypeUrl()+" "+x.GetName()+" "+text)
 			}
 			for _, gone := range r.GetRemovedResources() {
 				delete(e.last, r.GetTypeUrl()+" "+gone)
@@ -69,8 +72,8 @@ func (e *envoy) has(kind, text string) bool {
 }
 
 // agent is that of a sidecar, which is attached to a replica: it has its workload certified by
-// another whenever that asks it to, and tells which certificate it has.
-func (s *secured) agent(p, by *plane, name, token string) {
+// another whenever that asks it to, and tells which certificate it has; at first those of before.
+func (s *secured) agent(p, by *plane, name, token string, before ...signed) {
 	s.t.Helper()
 	conn, err := grpc.NewClient(p.XDS(), grpc.WithTransportCredentials(p.credentials()))
 	if err != nil {
@@ -83,6 +86,16 @@ func (s *secured) agent(p, by *plane, name, token string) {
 	}
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	shows := func(c signed) bool {
+		proof, err := signing.Prove(c.key, "default."+name)
+		if err == nil {
+			err = stream.Send(&attach.Up{Is: &attach.Up_Certificate{Certificate: &attach.Certificate{Chain: c.chain, Proof: proof}}})
+		}
+		return err == nil
+	}
+	for _, c := range before {
+		shows(c)
 	}
 	go func() {
 		for {
@@ -97,12 +110,7 @@ func (s *secured) agent(p, by *plane, name, token string) {
 			if !ok {
 				continue // it is asked again
 			}
-			proof, err := signing.Prove(got.key, "default."+name)
-			if err != nil {
-				s.t.Error(err)
-				return
-			}
-			_ = stream.Send(&attach.Up{Is: &attach.Up_Certificate{Certificate: &attach.Certificate{Chain: got.chain, Proof: proof}}})
+			shows(got)
 			_ = stream.Send(&attach.Up{Is: &attach.Up_Connections{Connections: &attach.Connections{
 				Inbounds: []*attach.Inbound{{Address: "198.51.100.11_8080", Plain: 1, PlainTotal: 7}}, Senders: []*attach.Sender{{Address: "198.51.100.77", Port: 8080, Connections: 7, Last: time.Now().Unix()}}}}})
 		}
@@ -180,4 +188,49 @@ func TestAPIServerReplicasAgreeOnIdentities(t *testing.T) {
 	eventually(t, "its Secrets are gone", func() bool {
 		return s.meshSecrets() == "default.ca-builtin-cert-ca-1.2 default.ca-builtin-key-ca-1.2 default.ca-rotation" && len(s.roots("mtls-default")) == 1
 	})
+}
+
+// TestAPIServerEnvoysAwaitTheirAgents: where all replicas began anew, and an Envoy comes back before
+// its agent, it is not told to call in plain text.
+func TestAPIServerEnvoysAwaitTheirAgents(t *testing.T) {
+	t.Parallel()
+	s := newSecured(t)
+	a := s.start("a")
+	web, pay := s.pod("web-1", "web", "web", "198.51.100.11"), s.pod("pay-1", "pay", "pay", "198.51.100.12")
+	s.mutual("default", "STRICT")
+	before := a.envoy("web-1.shop", web)
+	certificate := a.signs(web, "web-1.shop")
+	s.agent(a, a, "web-1.shop", web, certificate)
+	calls := func(e *envoy) (secure, plain bool) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for _, x := range e.ever {
+			if strings.Contains(x, "v3.Cluster pay.shop:80 ") {
+				tls := strings.Contains(x, "mesh_ca")
+				secure, plain = secure || tls, plain || !tls
+			}
+		}
+		return secure, plain
+	}
+	eventually(t, "web calls by TLS", func() bool { secure, _ := calls(before); return secure })
+	if _, plain := calls(before); !plain {
+		t.Fatal("without a certificate its Envoy was not told to call in plain text, so that nothing is shown")
+	}
+	s.stop("a")
+
+	b := s.begin("b") // which leads later
+	after := b.envoy("web-1.shop", web)
+	eventually(t, "its Envoy came back", func() bool {
+		secure, plain := calls(after)
+		return secure || plain || strings.Contains(s.log.String(), "an Envoy waits for its agent")
+	})
+	s.agent(b, b, "web-1.shop", web, certificate)
+	eventually(t, "web calls by TLS", func() bool { secure, _ := calls(after); return secure })
+	if _, plain := calls(after); plain {
+		t.Error("it called in plain text meanwhile")
+	}
+	// A workload that is new has nothing to wait for longer.
+	s.agent(b, b, "pay-1.shop", pay)
+	b.envoy("pay-1.shop", pay)
+	eventually(t, "a new one takes mutual TLS", func() bool { return b.Reported("pay-1.shop") })
 }

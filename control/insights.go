@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -20,6 +21,7 @@ import (
 type insights struct {
 	plane *Plane
 	wake  chan struct{}
+	began atomic.Int64 // when the loop was told first, in nanoseconds since 1970
 
 	unsaved bool      // the file is not as it should be; of the goroutine that looks
 	saved   time.Time // when it was written last

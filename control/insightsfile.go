@@ -83,6 +83,7 @@ func (x *insights) restore() {
 		x.mu.Unlock()
 	}
 	x.remember()
+	x.began.Store(time.Now().UnixNano())
 	x.look(context.Background())
 }
 

@@ -185,6 +185,9 @@ func (p *Plane) compose() error {
 	auth := authenticating{watching{refusing{inner, p.revocations}, p.hosts}}
 	options := server.Default()
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
+	if p.cluster != nil {
+		options.Hold = p.insights.awaitAgent
+	}
 	p.ads = server.New(options)
 	p.loop = newLoop(p.log, p.observe, p.publish)
 	p.loop.hold = p.insights.hold

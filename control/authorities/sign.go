@@ -77,6 +77,19 @@ func (k *Keeper) State(owner api.Ref) (rotation.State, rotation.Waiting, bool) {
 	return a.state, k.waits[owner], true
 }
 
+// Before is until when there may be certificates of the authorities of a mesh of which this control
+// plane was not told since it began; zero where there can be none.
+func (k *Keeper) Before(mesh string) (until time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for owner, end := range k.before {
+		if a := k.all[owner]; a != nil && a.mesh == mesh && end.After(until) {
+			until = end
+		}
+	}
+	return until
+}
+
 // Trust is the generation of what those are to trust who meet an authority's leaves, and the
 // revision of the store in which it stood first with its MeshTrust, as far as is known here; one
 // that never comes where it does not yet.

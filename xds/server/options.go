@@ -51,6 +51,9 @@ type Options struct {
 	Renderer      Renderer
 	Authenticator Authenticator
 	Observer      Observer // nil: nobody
+	// Hold keeps a stream for as long as it does not return before it joins, which ends with ctx;
+	// nil keeps none.
+	Hold func(ctx context.Context, p Peer)
 
 	// StreamsPerIdentity is how many streams one dataplane may have: two, so
 	// that a restarted Envoy need not wait until its predecessor is gone.

@@ -99,6 +99,9 @@ func admit[Q interface{ GetNode() *corev3.Node }](
 		proof := who // all others keep nothing of it
 		about.Proof = &proof
 	}
+	if s.opts.Hold != nil {
+		s.opts.Hold(ctx, about)
+	}
 	st = &admitted{newStream(s, about, end), ctx, who.Expire(end)}
 	st.token = who.Token
 	if err := s.join(st.stream); err != nil {
