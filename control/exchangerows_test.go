@@ -15,6 +15,7 @@ import (
 // exchangeRows are the endpoints of Kuma's API with what their answers have to say.
 var exchangeRows = map[string]func(*exchanges){
 	"GET /":               (*exchanges).index,
+	"POST /bootstrap":     (*exchanges).bootstrap,
 	"GET /_resources":     (*exchanges).resources,
 	"GET /policies":       (*exchanges).policyTypes,
 	"GET /config":         func(x *exchanges) { x.equal("store", x.json("/config")["store"], "memory") },
@@ -81,20 +82,6 @@ var exchangeRows = map[string]func(*exchanges){
 	"GET /meshes/{mesh}/dataplanes/{name}/xds":                                        (*exchanges).xds,
 	"GET /meshes/{mesh}/dataplanes/{name}/stats":                                      (*exchanges).stats,
 	"GET /meshes/{mesh}/dataplanes/{name}/clusters":                                   (*exchanges).clusters,
-}
-
-// ownEndpoints are those that Kuma has not.
-var ownEndpoints = map[string]bool{
-	"GET /healthz": true, "GET /readyz": true, "GET /metrics": true, "GET /_openapi.json": true, "GET /_schemas/{kind}": true, "GET /_events": true,
-	"POST /tokens/revoke": true, "GET /tokens/revoked": true, "POST /_apply": true, "GET /_history": true, "GET /_diff": true, "POST /_rollback": true,
-	"GET /meshes/{mesh}/_sidecars": true, "GET /meshes/{mesh}/_status": true, "GET /_problems": true,
-	"GET /meshes/{mesh}/_permissions": true,
-	"GET /meshes/{mesh}/_mtls":        true,
-	"GET /meshes/{mesh}/_authorities": true, "POST /meshes/{mesh}/_authorities/rotate": true, "POST /meshes/{mesh}/_authorities/abort": true, "POST /meshes/{mesh}/_authorities/revoke": true,
-	"GET /meshes/{mesh}/dataplanes/{name}/_explain": true, "POST /meshes/{mesh}/dataplanes/{name}/_simulate": true, "GET /meshes/{mesh}/{plural}/{name}/_explain": true,
-	"GET /k8s/{group}/{version}/{plural}/{name}": true, "PUT /k8s/{group}/{version}/{plural}/{name}": true, "DELETE /k8s/{group}/{version}/{plural}/{name}": true,
-	"GET /k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}": true, "PUT /k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}": true,
-	"DELETE /k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}": true,
 }
 
 // nowhere is a policy that concerns none of the dataplanes.

@@ -245,24 +245,26 @@ func TestExchangesWithKumasClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]bool{}
+	rows := maps.Clone(exchangeRows)
+	maps.Copy(rows, ownRows)
+	seen := map[string]bool{"POST /bootstrap": true} // at the address for sidecars, of which the document does not tell
 	for path, methods := range doc.Paths {
 		for method := range methods {
 			endpoint := strings.ToUpper(method) + " " + path
 			seen[endpoint] = true
-			if _, ok := exchangeRows[endpoint]; !ok && !ownEndpoints[endpoint] {
+			if _, ok := rows[endpoint]; !ok {
 				t.Errorf("%s has no row", endpoint)
 			}
 		}
 	}
-	for _, endpoint := range slices.Sorted(maps.Keys(exchangeRows)) {
+	for _, endpoint := range slices.Sorted(maps.Keys(rows)) {
 		if !seen[endpoint] {
 			t.Errorf("there is a row for %s, which the API has not", endpoint)
 		}
 		t.Run(endpoint, func(t *testing.T) {
 			asked, at := *x, *x.plane
 			at.t, asked.plane = t, &at
-			exchangeRows[endpoint](&asked)
+			rows[endpoint](&asked)
 		})
 	}
 }

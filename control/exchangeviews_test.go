@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +16,56 @@ func (x *exchanges) index() {
 	m := x.json("/")
 	version, _ := m["version"].(string)
 	x.equal("product", []any{m["product"], strings.HasPrefix(version, "2.13."), m["basedOnKuma"], m["weft"].(map[string]any)["version"] != nil}, []any{"Kuma", true, version, true})
+	x.indexForAnybody()
+}
+
+// indexForAnybody: kumactl asks who answers before it has a token, and is told what those are told
+// who have one; it is told nothing else.
+func (x *exchanges) indexForAnybody() {
+	c := config(x.t)
+	c.AdminAuth = "token"
+	p := start(x.t, c)
+	defer p.stop()
+	known := p.want(http.StatusOK, http.MethodGet, "/", "")
+	p.token = ""
+	x.equal("without credentials", p.want(http.StatusOK, http.MethodGet, "/", ""), known)
+	p.want(http.StatusUnauthorized, http.MethodGet, "/meshes", "")
+}
+
+// bootstrap: kuma-dp gets the form that it reads, with the address of the Dataplane, and in it the
+// Envoy configuration that others get bare.
+func (x *exchanges) bootstrap() {
+	ask := func(accept string) (body []byte) {
+		req, err := http.NewRequest(http.MethodPost, "http://"+x.XDS()+"/bootstrap", strings.NewReader(`{"mesh":"default","name":"shop-1","proxyType":"dataplane","version":{"kumaDp":{"version":"2.13.0"}}}`))
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		req.Header.Set("Accept", accept)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if body, err = io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+			x.t.Fatalf("%d %s, %v", resp.StatusCode, body, err)
+		}
+		return body
+	}
+	var wrapped struct {
+		Bootstrap                []byte
+		KumaSidecarConfiguration map[string]any
+	}
+	if err := json.Unmarshal(ask("application/json"), &wrapped); err != nil {
+		x.t.Fatal(err)
+	}
+	networking := x.json(shopOne)["networking"].(map[string]any)
+	x.equal("sidecar", wrapped.KumaSidecarConfiguration, map[string]any{"networking": map[string]any{"address": networking["address"], "corefileTemplate": ""}, "metrics": map[string]any{"aggregate": []any{}}})
+	var inner struct{ Node struct{ ID string } }
+	if err := json.Unmarshal(wrapped.Bootstrap, &inner); err != nil {
+		x.t.Fatal(err)
+	}
+	x.equal("node", inner.Node.ID, "default."+x.explained.Dataplane)
+	x.equal("bare", string(ask("*/*")), string(wrapped.Bootstrap))
 }
 
 // kinds are all types of documents with what _resources says.

@@ -11,7 +11,7 @@ import (
 )
 
 // guarded is the configuration of a control plane that keeps authorities, and knows its users.
-func guarded(t *testing.T) control.Config {
+func guarded(t testing.TB) control.Config {
 	t.Helper()
 	c := config(t)
 	c.Store, c.AdminAuth = "bolt", "token"
