@@ -107,6 +107,9 @@ type Config struct {
 	// StreamsOver is over how long the streams of sidecars of a cluster end, so that they do
 	// not all turn to the other replicas at once.
 	StreamsOver time.Duration `json:"-"`
+	// ListenerDrain is how long routes and clusters stay that a listener named which went or
+	// leads elsewhere now.
+	ListenerDrain time.Duration `json:"-"`
 	// ShutdownGrace is how long running requests may take at the end.
 	ShutdownGrace time.Duration `json:"-"`
 }
@@ -129,6 +132,7 @@ func Default() Config {
 		Version:          "unknown",
 		DeregisterAfter:  10 * time.Second,
 		StreamsOver:      20 * time.Second,
+		ListenerDrain:    30 * time.Second,
 		ShutdownGrace:    5 * time.Second,
 		RotationSpread:   10 * time.Minute,
 		HoldPlain:        30 * time.Second,

@@ -184,6 +184,7 @@ func (p *Plane) compose() error {
 	p.hosts = newHosts(p.log)
 	auth := authenticating{watching{refusing{inner, p.revocations}, p.hosts}}
 	options := server.Default()
+	options.Drain = p.cfg.ListenerDrain
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
 	if p.cluster != nil {
 		options.Hold = p.insights.awaitAgent

@@ -152,9 +152,14 @@ func (p *plane) want(status int, method, path, body string) string {
 // get decodes the answer to a GET.
 func get[T any](p *plane, path string) T {
 	p.t.Helper()
-	var v T
-	if err := json.Unmarshal([]byte(p.want(http.StatusOK, http.MethodGet, path, "")), &v); err != nil {
-		p.t.Fatal(err)
+	return decoded[T](p.t, p.want(http.StatusOK, http.MethodGet, path, ""))
+}
+
+// decoded is an answer as a value.
+func decoded[T any](t testing.TB, text string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
 	}
 	return v
 }
