@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weftmesh/weft/inspect"
 )
 
 const mutual = "type: Mesh\nname: default\nmtls: {enabledBackend: %s, backends: [%s]}\n"
@@ -174,4 +176,26 @@ func TestProvidedAuthorities(t *testing.T) {
 	if err != nil || len(root.PermittedURIDomains) != 1 || root.PermittedURIDomains[0] != "default.default.mesh.local" {
 		t.Errorf("F14: %v %v", root.PermittedURIDomains, err)
 	}
+}
+
+// TestARootWithoutABackendIsShown: a backend that is called otherwise is another one, and the root of
+// the former is listed as long as it is trusted.
+func TestARootWithoutABackendIsShown(t *testing.T) {
+	t.Parallel()
+	p := start(t, guarded(t))
+	defer p.stop()
+	roots := func() (out []inspect.AuthorityRoot) {
+		for _, a := range get[inspect.Authorities](p, "/meshes/default/_authorities").Items {
+			out = append(out, a.Roots...)
+		}
+		return out
+	}
+	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-1", builtin))
+	eventually(t, "there is a root", func() bool { all := roots(); return len(all) == 1 && all[0].Role == inspect.RootSigns })
+	first := roots()[0].Fingerprint
+	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-2", strings.Replace(builtin, "ca-1", "ca-2", 1)))
+	eventually(t, "both roots are shown", func() bool {
+		all := roots()
+		return len(all) == 2 && all[0].Backend == "ca-2" && all[1].Fingerprint == first && all[1].Backend == "" && strings.Contains(all[1].Problem, "names it no more")
+	})
 }

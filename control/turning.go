@@ -88,6 +88,9 @@ func authorityOf(x authorities.Standing) inspect.Authority {
 	}
 	for _, r := range x.Roots {
 		root := inspect.AuthorityRoot{Backend: r.Name, Fingerprint: r.Fingerprint, NotAfter: r.Ends, Provided: !r.Own, Problem: r.Fault, Leaves: x.Leaves[r.Fingerprint], Role: inspect.RootTrusted}
+		if r.Left {
+			root.Problem = "its document names it no more; it is trusted until the last certificate of it has ended"
+		}
 		switch {
 		case !x.Stated || r.Fingerprint == "":
 		case r.Fingerprint == x.Signer():

@@ -94,7 +94,11 @@ func (x Authority) Text(w io.Writer, s Style) error {
 		if r.Leaves > 0 {
 			text += fmt.Sprintf("  certificates of %d sidecars", r.Leaves)
 		}
-		p.line("  root %s  %s", cmp.Or(r.Backend, "of the identity"), text)
+		whose := "of the identity"
+		if strings.HasPrefix(x.Of, api.KindMesh+"/") {
+			whose = "of no backend"
+		}
+		p.line("  root %s  %s", cmp.Or(r.Backend, whose), text)
 		if r.Problem != "" {
 			p.line("    %s", r.Problem)
 		}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
+	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
 // Turn is what people ask of the root of an authority (spec/identity.md 2.4).
@@ -153,13 +155,14 @@ type StandingRoot struct {
 	Fingerprint string // empty while it is not made, or cannot be read
 	Ends        time.Time
 	Own         bool // weft keeps its key
+	Left        bool // its document names it no more, and it is trusted still
 	Fault       string
 }
 
 // Standings are the authorities of a mesh, by their documents.
 func (k *Keeper) Standings(mesh string) (out []Standing) {
 	k.mu.Lock()
-	all := sorted(k.all)
+	all, known := sorted(k.all), k.known[mesh]
 	waits := map[api.Ref]rotation.Waiting{}
 	for _, a := range all {
 		if a.stated && a.state.Phase != rotation.Steady {
@@ -181,6 +184,7 @@ func (k *Keeper) Standings(mesh string) (out []Standing) {
 			}
 			s.Roots = append(s.Roots, root)
 		}
+		s.leave(known)
 		if k.cfg.Sidecars != nil {
 			for c := range k.cfg.Sidecars(a.owner).Sidecars {
 				if c.Root != "" && c.Ends.After(now) {
@@ -191,6 +195,16 @@ func (k *Keeper) Standings(mesh string) (out []Standing) {
 		out = append(out, s)
 	}
 	return out
+}
+
+// leave adds the roots that are trusted beside those that the document names.
+func (s *Standing) leave(known []known) {
+	for _, r := range known {
+		print := workload.Fingerprint(r.certificate)
+		if r.owner == s.Owner && r.domain == "" && !slices.ContainsFunc(s.Roots, func(o StandingRoot) bool { return o.Fingerprint == print }) {
+			s.Roots = append(s.Roots, StandingRoot{Fingerprint: print, Ends: r.certificate.NotAfter, Own: true, Left: true})
+		}
+	}
 }
 
 // Roots are those of the authorities of a mesh.
