@@ -104,7 +104,7 @@ func askedNotes(x mesh, p *policy) []api.Note {
 		if k.AsksPlain(e) {
 			return true
 		}
-		out = append(out, note(&api.Origin{Ref: p.object.Ref}, api.Error, "PlaintextNotAsked", "",
+		out = append(out, note(&api.Origin{Ref: p.object.Ref}, api.Warning, "PlaintextNotAsked", "",
 			"plaintext clients are not asked: inbounds that it is about, such as %s, take plaintext beside mutual TLS, and let it in; make them Strict, or add an entry with anonymous: true, which judges them too", in.Name))
 		return false
 	})

@@ -140,6 +140,40 @@ func TestWideningIsMarkedInEveryForm(t *testing.T) {
 	}
 }
 
+// TestAPlannedShadowIsToldAsOne (case 30): a shadow that would refuse a caller changes no verdict of
+// a plan; the plan that counts shadows says what would change, and marks the document as one.
+func TestAPlannedShadowIsToldAsOne(t *testing.T) {
+	t.Parallel()
+	before := []string{permission("all", atMesh, everybody)}
+	shadow := strings.Replace(permission("strict", atBackend, `{"deny":[{"spiffeID":{"type":"Exact","value":"spiffe://default/web"}}]}`), `"name":"strict",`, `"name":"strict","labels":{"kuma.io/effect":"shadow"},`, 1)
+	if _, p := permitting(t, before, shadow); len(p.Permissions) > 0 {
+		t.Errorf("a shadow changes %v", p.Permissions)
+	}
+	m, _ := world.Compile(api.NewSnapshot(1, guarded(t, before...)...))
+	preview := plan.Preview{Takes: func(*api.Object) bool { return true }}
+	writes, err := preview.Of(func(*api.Snapshot) ([]store.Write, error) {
+		return []store.Write{{Put: objectsOf(t, shadow)[0]}}, nil
+	})(m.Snapshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, results := plan.Next(m, writes, time.Unix(0, 0))
+	step.Renderer = world.Settings{}.Renderer()
+	p := plan.Of(step, results)
+	preview.Tell(&p)
+	if len(p.Changes) != 1 || !p.Changes[0].Shadow {
+		t.Errorf("the document is told as %+v", p.Changes)
+	}
+	var got []string
+	for _, a := range p.Permissions {
+		got = append(got, fmt.Sprintf("%s %s %s", a.Change, a.Caller.Identity, a.Destination.Service))
+	}
+	slices.Sort(got)
+	if want := []string{"narrows spiffe://default/web backend", "narrows spiffe://default/web database"}; !slices.Equal(got, want) {
+		t.Errorf("it would change %v, want %v", got, want)
+	}
+}
+
 // TestPlannedVerdictsAreThoseOfTheSimulator: of every pair and every request that stands for the
 // conditions, what a plan says of it is what sim says before and after.
 func TestPlannedVerdictsAreThoseOfTheSimulator(t *testing.T) {
