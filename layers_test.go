@@ -47,7 +47,7 @@ var layers = []string{
 	"store/kube/writing",
 	"sidecar/intercept sidecar/attach",
 	"inspect/web/ui",
-	"xds/server/authority/workload",
+	"xds/server/authority/workload xds/server/authority/spire",
 	"xds/server/authority/rotation",
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",
@@ -72,6 +72,7 @@ var homes = map[string][]string{
 	"sigs.k8s.io/":           {"route/gateway", "sidecar/inject"},
 	"github.com/spf13/cobra": {"cmd/"},
 	"go.etcd.io/bbolt":       {"store/bolt"},
+	"github.com/spiffe":      {"xds/server/authority/spire", "internal/"},
 	"go.yaml.in/yaml":        {"api/decode", "cmd/", "sidecar/agent", "hack/published", "internal/corpus"},
 }
 

@@ -55,6 +55,10 @@ const (
 	CodeSpiffeIDInvalid = "SpiffeIDInvalid" // the documents make no name for it
 	CodeNoProof         = "NoProof"         // nobody can prove here who he is
 	CodeIdentityRefused = "IdentityRefused" // its token does not prove the names that it has
+	// Of a dataplane whose certificates come from the SPIRE beside it.
+	CodeIdentityMismatch = "IdentityMismatch" // they are for another name than the documents make
+	CodeNoSVID           = "NoSVID"           // there are none
+	CodeNoTrust          = "NoTrust"          // nobody is told to believe their trust domain
 )
 
 // Validate finds nothing: nobody writes it.

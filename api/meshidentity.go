@@ -101,6 +101,12 @@ const (
 	longLeafLife  = 7 * 24 * time.Hour
 )
 
+// What holds of a SPIRE where nobody says otherwise.
+const (
+	spireLeafLife       = time.Hour
+	defaultSpireTimeout = time.Second
+)
+
 // Codes of warnings about identities.
 const (
 	CodeProviderInvalid = "ProviderValidationError"
@@ -136,12 +142,27 @@ func (m *MeshIdentity) Validate(at Path) error {
 	return errs.ErrorOrNil()
 }
 
-// LeafLife is how long certificates of workloads live.
+// LeafLife is how long certificates of workloads live; of a SPIRE, which decides that itself, as
+// long as they do where nobody says otherwise.
 func (m *MeshIdentity) LeafLife() time.Duration {
+	if m.IsSpire() {
+		return spireLeafLife
+	}
 	if p := m.Provider; p != nil && p.Bundled != nil && p.Bundled.CertificateParameters != nil && p.Bundled.CertificateParameters.Expiry != nil {
 		return time.Duration(*p.Bundled.CertificateParameters.Expiry)
 	}
 	return defaultLeafLife
+}
+
+// IsSpire reports whether the SPIRE beside each workload signs.
+func (m *MeshIdentity) IsSpire() bool { return m.Provider != nil && m.Provider.Type == "Spire" }
+
+// SpireTimeout is how long the Workload API of a SPIRE may take to answer first.
+func (m *MeshIdentity) SpireTimeout() time.Duration {
+	if m.IsSpire() && m.Provider.Spire != nil && m.Provider.Spire.Agent != nil && m.Provider.Spire.Agent.Timeout != nil {
+		return time.Duration(*m.Provider.Spire.Agent.Timeout)
+	}
+	return defaultSpireTimeout
 }
 
 // ValidateObject wants the namespace of the mesh's operators.
@@ -190,9 +211,6 @@ func (p *IdentityProvider) validate(at Path) error {
 	}
 	if s := p.Spire; s != nil && s.Agent != nil && s.Agent.Timeout != nil && *s.Agent.Timeout <= 0 {
 		errs = multierror.Append(errs, at.Field("spire").Field("agent").Field("timeout").Breaks("%s is no time to wait; write one such as 1s", s.Agent.Timeout))
-	}
-	if p.Type == "Spire" {
-		errs = multierror.Append(errs, at.Field("type").Breaks("weft asks no SPIRE; use a provider of type Bundled, whose ca may be an authority below that of SPIRE"))
 	}
 	if p.Extension != nil {
 		errs = multierror.Append(errs, at.Field("extension").Field("name").Breaks("weft has no extension %q; use a provider of type Bundled", Clip(p.Extension.Name)))

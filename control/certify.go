@@ -48,16 +48,19 @@ type certifyRequest struct {
 	Mesh    string `json:"mesh"`
 	Name    string `json:"name"`
 	Request []byte `json:"request"` // PKCS #10 in DER form
+	// Spire is what the Workload API beside the workload offers, as far as the agent has asked it.
+	Spire *offered `json:"spire"`
 }
 
 // certifyAnswer is that of an answer; package identity of the sidecar reads it.
 type certifyAnswer struct {
-	Chain   string    `json:"chain"` // in PEM, the certificate first
-	Secret  string    `json:"secret"`
-	Names   []string  `json:"names"`
-	Root    string    `json:"root"`
-	Expires time.Time `json:"expires"`
-	Renew   time.Time `json:"renew"`
+	Chain   string        `json:"chain,omitempty"` // in PEM, the certificate first
+	Secret  string        `json:"secret"`
+	Names   []string      `json:"names"`
+	Root    string        `json:"root,omitempty"`
+	Expires time.Time     `json:"expires,omitzero"`
+	Renew   time.Time     `json:"renew,omitzero"`
+	Spire   *spireOfAgent `json:"spire,omitempty"` // in the place of all but Secret and Names
 }
 
 // largestCertify bounds a request, in bytes.
@@ -123,11 +126,17 @@ func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyR
 	if who.Dataplane.Name == "" {
 		return out, dp, web.Refusal(http.StatusForbidden, api.CodeNoProof+": the credential says of nobody who he is")
 	}
+	o, there := model.Snapshot().Get(ref)
+	if there {
+		if by, ok := spireOf(model, o); ok { // nothing is signed, so that nothing is capped
+			out, err = c.elsewhere(model, o, who, by, ask.Spire)
+			return out, ref, err
+		}
+	}
 	if !c.caps.allow(ref) {
 		return out, ref, errTooMany
 	}
-	o, ok := model.Snapshot().Get(ref)
-	if !ok {
+	if !there {
 		return out, ref, web.Refusal(http.StatusServiceUnavailable, fmt.Sprintf("there is no %s yet; try again", ref))
 	}
 	out, err = c.sign(r.Context(), model, o, who, ask.Request)

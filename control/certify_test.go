@@ -26,7 +26,7 @@ import (
 )
 
 // secure starts a control plane with identities that sidecars reach by TLS.
-func secure(t *testing.T, log *slog.Logger, change ...func(*control.Config)) *plane {
+func secure(t testing.TB, log *slog.Logger, change ...func(*control.Config)) *plane {
 	t.Helper()
 	c := guarded(t)
 	for _, f := range change {
@@ -212,11 +212,15 @@ func TestNothingIsProvedWithoutCredentials(t *testing.T) {
 // sidecar runs a real agent with a real Envoy until the test ends, or stop is called.
 func (p *plane) sidecar(name, token string, log *slog.Logger, drain ...time.Duration) (stop func()) {
 	p.t.Helper()
-	return sidecarOf(p.t, p.XDS(), p.dir, name, token, log, drain...)
+	return sidecarOf(p.t, p.XDS(), p.dir, name, token, log, func(c *agent.Config) {
+		for _, d := range drain {
+			c.DrainTime = d
+		}
+	})
 }
 
 // sidecarOf is one of a control plane by its address and its data directory.
-func sidecarOf(t testing.TB, address, dir, name, token string, log *slog.Logger, drain ...time.Duration) (stop func()) {
+func sidecarOf(t testing.TB, address, dir, name, token string, log *slog.Logger, change ...func(*agent.Config)) (stop func()) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
@@ -225,8 +229,8 @@ func sidecarOf(t testing.TB, address, dir, name, token string, log *slog.Logger,
 	conf := agent.Default()
 	conf.XDS, conf.Name, conf.TokenFile, conf.CAFile = "https://"+address, name, file, filepath.Join(dir, "ca.pem")
 	conf.Envoy, conf.DrainTime = envoytest.Path(t), 0
-	for _, d := range drain {
-		conf.DrainTime = d
+	for _, f := range change {
+		f(&conf)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

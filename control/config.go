@@ -86,6 +86,10 @@ type Config struct {
 	// PeerToken is a file by which replicas of a cluster know each other; empty for a lone one.
 	PeerToken string `json:"peer-token"`
 
+	// WorkloadAPI is the address of the SPIFFE Workload API beside the control plane, which says whom
+	// trust domains believe; empty is none.
+	WorkloadAPI string `json:"-"`
+
 	// Replica is the name of this replica among those of its cluster, that of its pod;
 	// empty for one that is made up.
 	Replica string `json:"-"`

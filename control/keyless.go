@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -136,6 +137,11 @@ func (k *keyless) certify(x *keylessStream) (good time.Duration, err error) {
 	o, ok := model.Snapshot().Get(dp)
 	if !ok {
 		return 0, errNoIdentity
+	}
+	if by, ok := spireOf(model, o); ok {
+		why := api.IdentityRefusal{Code: api.CodeNoSVID, Message: fmt.Sprintf("by %s its certificates come from the SPIRE beside it, which its kuma-dp asks for none; run `weft sidecar` there", by.Ref)}
+		k.by.told(dp, why)
+		return 0, why
 	}
 	if _, _, err := k.by.proves(model, o, *x.peer.Proof); err != nil {
 		return 0, err

@@ -32,6 +32,7 @@ const victimEnv = "WEFT_TEST_VICTIM"
 type victimOf struct {
 	Dir, API, XDS string
 	Ahead         time.Duration // of its clock
+	Pprof         string        // address of Go's profiles; empty for none
 }
 
 func TestMain(m *testing.M) {
@@ -45,7 +46,7 @@ func TestMain(m *testing.M) {
 	}
 	c := control.Default()
 	c.Store, c.DataDir, c.API, c.XDS, c.SkipDefaultPolicies, c.AdminAuth, c.DataplaneAuth = "bolt", of.Dir, of.API, of.XDS, true, "token", "token"
-	c.RotationSpread, c.HoldPlain = time.Second, time.Hour
+	c.RotationSpread, c.HoldPlain, c.Pprof = time.Second, time.Hour, of.Pprof
 	c.Now = func() time.Time { return time.Now().Add(of.Ahead) }
 	p, err := control.New(context.Background(), c, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if err == nil {
@@ -57,7 +58,7 @@ func TestMain(m *testing.M) {
 
 // victim is a control plane in a process of its own, with a store on the disk.
 type victim struct {
-	t       *testing.T
+	t       testing.TB
 	of      victimOf
 	trusts  *tls.Config
 	ahead   atomic.Int64 // of the clock of all
@@ -65,9 +66,12 @@ type victim struct {
 	kills   int
 }
 
-func newVictim(t *testing.T) *victim {
+func newVictim(t testing.TB, change ...func(*victimOf)) *victim {
 	t.Helper()
 	v := &victim{t: t, of: victimOf{Dir: t.TempDir(), API: envoytest.Address(t), XDS: envoytest.Address(t)}}
+	for _, f := range change {
+		f(&v.of)
+	}
 	t.Cleanup(func() {
 		if v.process != nil {
 			_ = v.process.Process.Kill()

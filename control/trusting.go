@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authority/spire"
 )
 
 // authorityActor is the keeper of authorities as one that acts.
@@ -47,6 +48,33 @@ func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 		return nil
 	})
 	running.Go(func() error { p.revocations.follow(ctx, p.store); return nil })
+	if p.cfg.WorkloadAPI != "" {
+		running.Go(func() error { p.followBundles(ctx, running); return nil })
+	}
+}
+
+// followBundles tells the keeper of the roots that the Workload API beside this control plane says,
+// until ctx ends. What it has said stays good while it is silent.
+func (p *Plane) followBundles(ctx context.Context, running *errgroup.Group) {
+	source := spire.New(p.cfg.WorkloadAPI)
+	running.Go(func() error { source.WatchBundles(ctx); return nil })
+	told := ""
+	for {
+		state, changed := source.State()
+		switch {
+		case state.Err == nil:
+			p.keeper.Bundles(state.Bundles)
+			told = ""
+		case state.Err.Error() != told && ctx.Err() == nil:
+			told = state.Err.Error()
+			p.log.Warn("the roots of trust domains are not known anew; going by those of before", "error", state.Err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
 }
 
 // protected is a store in which nobody but the control plane writes what follows from an

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/xds/server/authority/spire"
 )
 
 // Validate refuses what cannot work or is not safe; every message names the
@@ -31,6 +32,11 @@ func (c Config) Validate() error {
 	}
 	if home, err := isLoopback(c.Pprof); c.Pprof != "" && (err != nil || !home) {
 		refuse("--pprof %s: profiles tell what a process holds and slow it down; give an address of loopback, such as 127.0.0.1:6060, and reach it through kubectl port-forward or ssh", c.Pprof)
+	}
+	if c.WorkloadAPI != "" {
+		if err := spire.Check(c.WorkloadAPI); err != nil {
+			errs = multierror.Append(errs, err)
+		}
 	}
 	if c.History < 0 {
 		refuse("--history %d is no number of revisions; give 0 to keep none", c.History)

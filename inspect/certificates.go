@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/resolve"
 )
 
 // Uncertified is a dataplane that gets no certificate, and why.
 type Uncertified struct {
 	Dataplane string `json:"dataplane"`
-	Code      string `json:"code"` // SpiffeIDInvalid, NoProof or IdentityRefused
+	Code      string `json:"code"` // SpiffeIDInvalid, NoProof, IdentityRefused, IdentityMismatch, NoSVID or NoTrust
 	Message   string `json:"message"`
 	ref       api.Ref
 }
@@ -22,6 +23,7 @@ type certificates struct {
 	proved   int // whose sidecar has shown a certificate of it
 	without  []Uncertified
 	refs     []api.Ref // of all of them
+	domain   string    // the trust domain of their names; empty where they have none
 }
 
 type certificatesKey string
@@ -41,6 +43,11 @@ func certificatesIn(m *resolve.Reader, mesh string) map[api.Ref]*certificates {
 				out[r.Identity.Origin.Ref] = c
 			}
 			c.refs = append(c.refs, r.Ref)
+			if len(r.Identity.Names) > 0 {
+				if id, err := spiffe.Parse(r.Identity.Names[0]); err == nil {
+					c.domain = id.Domain
+				}
+			}
 			if c.selected++; r.TLS {
 				c.proved++
 			}

@@ -61,7 +61,7 @@ func identityStatus(m *resolve.Reader, o *api.Object, known Known, violations []
 	s.Dataplanes = c.counts(known)
 	provider, provides := providerOf(o, violationsOf(o, violations))
 	if provides {
-		s.Conditions = append(s.Conditions, provider, trustCreated(m, o))
+		s.Conditions = append(s.Conditions, provider, trustCreated(m, o, c))
 	}
 	names := c.names()
 	s.Conditions = append(s.Conditions, names, c.ready(provides, provider))
@@ -113,9 +113,13 @@ func providerOf(o *api.Object, violations []*api.Violation) (c Condition, ok boo
 }
 
 // trustCreated is whether others believe the authority of a document: there is its MeshTrust.
-func trustCreated(m *resolve.Reader, o *api.Object) Condition {
+func trustCreated(m *resolve.Reader, o *api.Object, of *certificates) Condition {
 	c := Condition{Type: conditionTrust, Status: "False", Reason: "Pending", Message: "its MeshTrust is not there yet"}
-	if id, ok := o.Spec.(*api.MeshIdentity); ok && id.Provider.Bundled != nil && id.Provider.Bundled.MeshTrustCreation == "Disabled" {
+	id, ok := o.Spec.(*api.MeshIdentity)
+	if ok && id.IsSpire() {
+		return trustOutside(m, o, of.domain)
+	}
+	if ok && id.Provider.Bundled != nil && id.Provider.Bundled.MeshTrustCreation == "Disabled" {
 		c.Reason, c.Message = "Disabled", "meshTrustCreation is Disabled; the certificates are believed where a MeshTrust says so"
 		return c
 	}
@@ -123,6 +127,18 @@ func trustCreated(m *resolve.Reader, o *api.Object) Condition {
 		c.Status, c.Reason, c.Message = "True", "Created", t.Ref.String()
 	}
 	return c
+}
+
+// trustOutside is whether others believe an authority that is not weft's: some MeshTrust is of its
+// trust domain, made by weft or by people.
+func trustOutside(m *resolve.Reader, o *api.Object, domain string) Condition {
+	for t := range m.Snapshot().Of(api.KindMeshTrust, o.Mesh) {
+		if spec, ok := t.Spec.(*api.MeshTrust); ok && (spec.TrustDomain == domain || domain == "" && t == api.TrustOf(m.Snapshot(), o)) {
+			return Condition{Type: conditionTrust, Status: "True", Reason: "Created", Message: t.Ref.String()}
+		}
+	}
+	return Condition{Type: conditionTrust, Status: "False", Reason: api.CodeNoTrust,
+		Message: "no MeshTrust is of its trust domain; apply one with the bundle of its SPIRE, or give the control plane a Workload API by SPIFFE_ENDPOINT_SOCKET"}
 }
 
 // trustReady is whether a MeshTrust has roots that are valid.

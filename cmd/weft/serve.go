@@ -6,11 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/control"
+	"github.com/weftmesh/weft/xds/server/authority/spire"
 )
 
 func newServe(a *app) *cobra.Command {
 	config := control.Default()
-	config.Version, config.Replica = thisBuild().Version, os.Getenv("POD_NAME")
+	config.Version, config.Replica, config.WorkloadAPI = thisBuild().Version, os.Getenv("POD_NAME"), os.Getenv(spire.Variable)
 	var file string
 	c := a.command(&cobra.Command{
 		Use:   "serve",
@@ -18,7 +19,8 @@ func newServe(a *app) *cobra.Command {
 		Long: `Keeps documents, resolves them for every dataplane, and serves the result to
 sidecars. Every flag is also an environment variable (--data-dir: WEFT_DATA_DIR)
 and a key of the --config file (data-dir:); a flag wins over the environment,
-which wins over the file.`,
+which wins over the file. SPIFFE_ENDPOINT_SOCKET is that of a SPIRE agent beside
+it, which tells whom the trust domains of MeshIdentities of type Spire believe.`,
 		Example: `  weft serve
   weft serve --store file --dir ./mesh
   weft serve --store kube --kubeconfig ~/.kube/config

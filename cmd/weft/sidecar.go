@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/sidecar/agent"
 	"github.com/weftmesh/weft/sidecar/probes"
+	"github.com/weftmesh/weft/xds/server/authority/spire"
 )
 
 func newSidecar(a *app) *cobra.Command {
@@ -28,7 +29,9 @@ and, at the end, drains it before it stops.
 
 Envoy is found by --envoy, then WEFT_ENVOY, then PATH, then ./.tools, where
 "make tools" puts it. Every flag may be given as WEFT_ and its name in the environment,
-as WEFT_TOKEN_FILE; the authority also as PEM in WEFT_CA_CERT.`,
+as WEFT_TOKEN_FILE; the authority also as PEM in WEFT_CA_CERT. Where a
+MeshIdentity has a provider of type Spire, SPIFFE_ENDPOINT_SOCKET says where
+the agent of that SPIRE serves the Workload API.`,
 		Example: `  weft sidecar --name web-1 --dataplane-file web-1.yaml --token-file web-1.token --ca-file weft-data/ca.pem
   weft sidecar --xds http://127.0.0.1:5678 --name web-1 --token-file web-1.token`,
 		Args: cobra.NoArgs,
@@ -88,6 +91,11 @@ func surroundings(config *agent.Config, asked string, envoy bool) error {
 		config.Envoy = "" // WEFT_ENVOY is looked at where Envoy is looked for
 	}
 	config.CA = []byte(os.Getenv("WEFT_CA_CERT"))
+	if config.WorkloadAPI = os.Getenv(spire.Variable); config.WorkloadAPI != "" {
+		if err := spire.Check(config.WorkloadAPI); err != nil {
+			return usage("%v", err)
+		}
+	}
 	if asked != "" {
 		var err error
 		if config.Probes, err = probes.Parse(asked); err != nil {

@@ -1,5 +1,6 @@
 // Package authorities keeps the authorities of meshes at run time (spec/identity.md 2): those
-// of Mesh.mtls, and those of MeshIdentities of type Bundled.
+// of Mesh.mtls, and those of MeshIdentities of type Bundled. Of authorities outside, which sign
+// beside workloads, it publishes whom to trust as far as they tell it.
 //
 // It makes roots where weft is to make them, once: a root signs and is trusted only after the
 // store has given it back. It publishes what is to be trusted as MeshTrusts, replaces roots by
@@ -9,6 +10,7 @@ package authorities
 
 import (
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"maps"
 	"math"
@@ -66,6 +68,8 @@ type Keeper struct {
 	asked  map[string]time.Time  // when a sidecar was asked to renew, by authority and name
 	broken string                // why writing failed last
 	trusts []*api.Object         // the MeshTrusts that people wrote
+	// bundles are the roots of trust domains, as an authority outside has told them.
+	bundles map[string][]*x509.Certificate
 }
 
 // New makes a keeper; Run has it follow a store.

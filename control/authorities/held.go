@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
@@ -22,9 +23,12 @@ func (k *Keeper) Held(mesh, node string, chain [][]byte, proof []byte) (Held, er
 	k.mu.Lock()
 	known := k.known[mesh]
 	k.mu.Unlock()
+	domain := domainOf(chain)
 	roots := make([]*x509.Certificate, 0, len(known))
 	for _, r := range known {
-		roots = append(roots, r.certificate)
+		if r.domain == "" || r.domain == domain {
+			roots = append(roots, r.certificate)
+		}
 	}
 	leaf, root, err := workload.Held(chain, node, proof, roots, k.cfg.Now())
 	if err != nil {
@@ -50,10 +54,24 @@ func (k *Keeper) Of(mesh, root string) (api.Ref, bool) {
 	return api.Ref{}, false
 }
 
+// domainOf is the trust domain of the one name that a certificate has; empty where it has several,
+// for which no authority outside speaks.
+func domainOf(chain [][]byte) string {
+	if len(chain) == 0 {
+		return ""
+	}
+	leaf, err := x509.ParseCertificate(chain[0])
+	if err != nil || len(leaf.URIs) != 1 || leaf.URIs[0].Scheme+"://" != spiffe.Scheme {
+		return ""
+	}
+	return leaf.URIs[0].Host
+}
+
 // known is a root of an authority.
 type known struct {
 	owner       api.Ref
 	certificate *x509.Certificate
+	domain      string // of an authority outside, which speaks for that alone; empty of weft's
 }
 
 // knownRoots are all roots of the authorities of each mesh: those of their documents, and those
@@ -61,7 +79,7 @@ type known struct {
 func (k *Keeper) knownRoots(s *api.Snapshot, all map[api.Ref]*authority) map[string][]known {
 	out := map[string][]known{}
 	for _, a := range sorted(all) {
-		add := func(c *x509.Certificate) { out[a.mesh] = append(out[a.mesh], known{a.owner, c}) }
+		add := func(c *x509.Certificate) { out[a.mesh] = append(out[a.mesh], known{a.owner, c, ""}) }
 		for i := range a.roots {
 			if signer := a.roots[i].signer; signer != nil {
 				add(signer.Certificate())
@@ -74,6 +92,9 @@ func (k *Keeper) knownRoots(s *api.Snapshot, all map[api.Ref]*authority) map[str
 				}
 			}
 		}
+	}
+	for _, x := range k.outsiders(s) {
+		out[x.owner.Mesh] = append(out[x.owner.Mesh], x.believed(s)...)
 	}
 	return out
 }

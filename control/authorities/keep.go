@@ -1,9 +1,7 @@
 package authorities
 
 import (
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -38,7 +36,13 @@ func (k *Keeper) plan(now *api.Snapshot, made making) []store.Write {
 		}
 		out = append(out, k.replaced(a, now)...)
 	}
-	return append(out, k.orphans(now, owners)...)
+	outside := k.outsiders(now)
+	for _, x := range outside {
+		if w := k.trustOutside(now, x); w != nil {
+			out = append(out, *w)
+		}
+	}
+	return append(out, k.orphans(now, owners, outside)...)
 }
 
 func sorted(all map[api.Ref]*authority) []*authority {
@@ -140,18 +144,10 @@ func (k *Keeper) trust(now *api.Snapshot, a *authority) *store.Write {
 	if len(roots) == 0 {
 		return nil
 	}
-	spec := &api.MeshTrust{TrustDomain: a.domain}
-	for _, text := range roots {
-		spec.CABundles = append(spec.CABundles, api.CABundle{Type: "Pem", PEM: &api.PEMBundle{Value: text}})
-	}
-	labels := map[string]string{api.LabelMadeBy: api.MadeByAuthority, api.LabelTrust: strconv.FormatUint(a.state.Trust, 10)}
-	if exists && reflect.DeepEqual(there.Spec, spec) && there.Labels[api.LabelTrust] == labels[api.LabelTrust] { // of its labels a cluster has more
-		return nil
-	}
-	return &store.Write{Put: &api.Object{Ref: ref, Labels: labels, Spec: spec}, Own: true}
+	return publish(ref, there, a.domain, roots, a.state.Trust)
 }
 
-// trusted are the certificates to trust, in PEM, sorted. One that a rotation has not done with
+// trusted are the certificates to trust, in PEM. One that a rotation has not done with
 // stays, also where its document has lost it.
 func (a *authority) trusted(there *api.Object) []string {
 	texts := map[string]string{}
@@ -175,7 +171,6 @@ func (a *authority) trusted(there *api.Object) []string {
 	for _, t := range texts {
 		out = append(out, strings.TrimSpace(t)+"\n")
 	}
-	slices.Sort(out)
 	return out
 }
 

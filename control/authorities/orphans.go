@@ -10,10 +10,13 @@ import (
 
 // orphans takes away what was made for authorities whose document is gone: their MeshTrusts, and
 // what they were made of where the Mesh or the MeshIdentity itself is gone.
-func (k *Keeper) orphans(now *api.Snapshot, owners map[api.Ref]*authority) []store.Write {
+func (k *Keeper) orphans(now *api.Snapshot, owners map[api.Ref]*authority, outside []outside) []store.Write {
 	kept := map[string]bool{}
 	for _, a := range owners {
 		kept[a.mesh+"/"+a.trust] = true
+	}
+	for _, x := range outside {
+		kept[x.owner.Mesh+"/"+api.TrustName(x.owner)] = true
 	}
 	var out []store.Write
 	for o := range now.OfKind(api.KindMeshTrust) {

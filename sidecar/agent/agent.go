@@ -42,9 +42,12 @@ type Config struct {
 	CA          []byte // the same in PEM, where there is no file
 	// StateDir keeps across restarts what the control plane told of its authorities; nobody
 	// else may write there. Empty keeps nothing.
-	StateDir  string
-	Envoy     string // path of the binary; empty: look for it
-	AdminPort uint32 // 0 = any
+	StateDir string
+	// WorkloadAPI is the address of the SPIFFE Workload API beside the workload, such as
+	// unix:///run/spire/agent.sock; empty is none.
+	WorkloadAPI string
+	Envoy       string // path of the binary; empty: look for it
+	AdminPort   uint32 // 0 = any
 	// Readiness is the address of the agent's own /readyz; port 0 = any.
 	Readiness string
 	// DNS is the loopback address at which names of the mesh are resolved, and all others

@@ -23,6 +23,8 @@ type certifyRequest struct {
 	Mesh    string `json:"mesh"`
 	Name    string `json:"name"`
 	Request []byte `json:"request"` // PKCS #10 in DER form
+	// Spire is what the Workload API beside the workload offers.
+	Spire *identity.Offer `json:"spire,omitempty"`
 }
 
 // largestAnswer bounds what is read of an answer, in bytes.
@@ -39,20 +41,20 @@ func (a *Agent) holdIdentity(ctx, closing context.Context, all *errgroup.Group, 
 	if err != nil {
 		return err
 	}
-	a.identity, a.callers = identity.New(s.certify, a.log), callers.New()
+	a.identity, a.callers = identity.New(s.certify, a.config.WorkloadAPI, a.log), callers.New()
 	all.Go(func() error { return a.identity.Serve(closing, l, a.callers.Register) })
 	all.Go(func() error { a.identity.Keep(ctx); return nil })
 	return nil
 }
 
 // certify asks the control plane once.
-func (s *source) certify(ctx context.Context, csr []byte) (out identity.Answer, err error) {
+func (s *source) certify(ctx context.Context, q identity.Question) (out identity.Answer, err error) {
 	var with request
 	client, err := s.connect(&with)
 	if err != nil {
 		return out, err
 	}
-	text, err := json.Marshal(certifyRequest{s.config.Mesh, s.config.Name, csr})
+	text, err := json.Marshal(certifyRequest{s.config.Mesh, s.config.Name, q.Request, q.Offer})
 	if err != nil {
 		return out, err
 	}

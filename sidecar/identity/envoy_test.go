@@ -37,14 +37,14 @@ func TestEnvoyIsServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	local := workload.NewLocal(root, time.Now)
-	h := identity.New(func(ctx context.Context, request []byte) (identity.Answer, error) {
-		key, err := workload.PublicKey(request)
+	h := identity.New(func(ctx context.Context, q identity.Question) (identity.Answer, error) {
+		key, err := workload.PublicKey(q.Request)
 		if err != nil {
 			return identity.Answer{}, err
 		}
 		chain, err := local.Sign(ctx, []string{name}, key, time.Hour)
 		return identity.Answer{Chain: string(chain.PEM()), Secret: xds.IdentitySecret("default"), Renew: time.Now().Add(time.Hour)}, err
-	}, slog.New(slog.DiscardHandler))
+	}, "", slog.New(slog.DiscardHandler))
 	socket := filepath.Join(dir, "identity.sock")
 	l, err := identity.Listen(socket)
 	if err != nil {

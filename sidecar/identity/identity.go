@@ -3,16 +3,16 @@
 //
 // It promises that a key is in the memory of this process and of its Envoy and nowhere else: a
 // new one is made for each certificate, and what is sent to be signed says nothing but its
-// public half. A certificate stays in use until another one takes its place.
+// public half. Where the documents say so, key and certificate are those of the SPIRE beside the
+// workload, if they are of the name that the documents make. A certificate stays in use until
+// another one takes its place.
 package identity
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/sha256"
+	"crypto"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,10 +32,18 @@ type Answer struct {
 	Root    string    `json:"root"` // the SHA-256 of the root, in hexadecimal digits
 	Expires time.Time `json:"expires"`
 	Renew   time.Time `json:"renew"` // when another one is to be asked for
+	// Spire says that the certificate comes from elsewhere; then there is no Chain.
+	Spire *Spire `json:"spire,omitempty"`
 }
 
-// Asker has a request, PKCS #10 in DER form, signed.
-type Asker func(ctx context.Context, request []byte) (Answer, error)
+// Question is what the control plane is asked.
+type Question struct {
+	Request []byte // PKCS #10 in DER form
+	Offer   *Offer // of the Workload API; nil where that is not asked
+}
+
+// Asker has a request signed.
+type Asker func(ctx context.Context, q Question) (Answer, error)
 
 // Why there is no certificate.
 var (
@@ -58,7 +66,7 @@ type Certificate struct {
 	Serial string    // SHA-256 of it, in hexadecimal digits
 	DER    [][]byte  // the chain
 
-	key *ecdsa.PrivateKey
+	key crypto.Signer
 }
 
 // Prove says by its key that it is the certificate of a dataplane, by the node id of that.
@@ -70,6 +78,7 @@ type Holder struct {
 	log     *slog.Logger
 	again   chan struct{}
 	secrets *secrets
+	outside *outside
 
 	mu      sync.Mutex
 	current Certificate
@@ -77,9 +86,12 @@ type Holder struct {
 	warned  bool
 }
 
-// New makes a holder; Keep has it ask, and Serve serve.
-func New(ask Asker, log *slog.Logger) *Holder {
-	return &Holder{ask: ask, log: log, again: make(chan struct{}, 1), secrets: newSecrets(), changed: make(chan struct{})}
+// New makes a holder; Keep has it ask, and Serve serve. The Workload API is asked where the control
+// plane says so; it is empty where there is none.
+func New(ask Asker, workloadAPI string, log *slog.Logger) *Holder {
+	h := &Holder{ask: ask, log: log, again: make(chan struct{}, 1), secrets: newSecrets(), changed: make(chan struct{})}
+	h.outside = &outside{Holder: h, address: workloadAPI}
+	return h
 }
 
 // Again has the holder ask now.
@@ -116,8 +128,12 @@ func (h *Holder) Keep(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			c, _, _ := h.Current()
-			wait, pause, told = time.Until(c.Renew), firstPause, ""
+			pause, told = firstPause, ""
+			if c, _, _ := h.Current(); c.Spire == nil {
+				wait = time.Until(c.Renew)
+			} else { // what it is called may change
+				wait = jittered(wait)
+			}
 		case errors.Is(err, ErrNone):
 			pause, told = firstPause, ""
 			wait = jittered(wait)
@@ -158,7 +174,7 @@ func (h *Holder) warn(c Certificate) {
 // jittered is d, more or less, so that sidecars do not all come at once.
 func jittered(d time.Duration) time.Duration { return d/2 + rand.N(d) }
 
-// renew makes a key, and serves it with a certificate.
+// renew makes a key, and serves it with a certificate; or serves those of the Workload API.
 func (h *Holder) renew(ctx context.Context) error {
 	key, err := workload.NewKey()
 	if err != nil {
@@ -168,19 +184,29 @@ func (h *Holder) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := h.ask(ctx, request)
+	q := Question{request, h.outside.offer()}
+	answer, err := h.ask(ctx, q)
 	if err != nil {
 		return err
 	}
+	if answer.Spire != nil {
+		return h.outside.adopt(ctx, q, answer)
+	}
+	h.outside.leave()
 	c, err := accept(answer, key, time.Now())
 	if err != nil {
 		return fmt.Errorf("the control plane answers a certificate that is of no use: %w", err)
 	}
-	text, err := workload.KeyPEM(key)
+	return h.use(c)
+}
+
+// use serves a certificate in the place of the one before.
+func (h *Holder) use(c Certificate) error {
+	text, err := workload.KeyPEM(c.key)
 	if err != nil {
 		return err
 	}
-	if err := h.secrets.put(answer.Secret, answer.Chain, text); err != nil {
+	if err := h.secrets.put(c.Secret, c.Chain, text); err != nil {
 		return err
 	}
 	h.mu.Lock()
@@ -188,12 +214,12 @@ func (h *Holder) renew(ctx context.Context) error {
 	h.current, h.warned = c, false
 	close(h.changed)
 	h.changed = make(chan struct{})
-	h.log.Info("certificate of the workload", "names", answer.Names, "expires", answer.Expires, "renew", answer.Renew)
+	h.log.Info("certificate of the workload", "names", c.Names, "expires", c.Expires, "renew", c.Renew)
 	return nil
 }
 
 // accept looks whether an answer is a certificate of a key that holds now.
-func accept(a Answer, key *ecdsa.PrivateKey, now time.Time) (Certificate, error) {
+func accept(a Answer, key crypto.Signer, now time.Time) (Certificate, error) {
 	text, err := workload.KeyPEM(key)
 	if err != nil {
 		return Certificate{}, err
@@ -219,6 +245,5 @@ func accept(a Answer, key *ecdsa.PrivateKey, now time.Time) (Certificate, error)
 		a.Names = append(a.Names, u.String())
 	}
 	a.Expires = leaf.NotAfter
-	sum := sha256.Sum256(leaf.Raw)
-	return Certificate{Answer: a, Issued: now, Serial: hex.EncodeToString(sum[:]), DER: pair.Certificate, key: key}, nil
+	return Certificate{Answer: a, Issued: now, Serial: workload.Fingerprint(leaf), DER: pair.Certificate, key: key}, nil
 }

@@ -1,8 +1,10 @@
 package workload
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"errors"
@@ -18,8 +20,20 @@ func proves(node string) []byte {
 
 // Prove says by the key of a certificate that this is the certificate of a dataplane: everybody
 // who was ever called has seen it, and could show it as his own.
-func Prove(key *ecdsa.PrivateKey, node string) ([]byte, error) {
-	return ecdsa.SignASN1(rand.Reader, key, proves(node))
+func Prove(key crypto.Signer, node string) ([]byte, error) {
+	return key.Sign(rand.Reader, proves(node), crypto.SHA256)
+}
+
+// isProved reports whether a proof was made by the other half of a key. Keys that weft makes are
+// ECDSA; a SPIRE may make RSA.
+func isProved(key crypto.PublicKey, node string, proof []byte) bool {
+	switch key := key.(type) {
+	case *ecdsa.PublicKey:
+		return ecdsa.VerifyASN1(key, proves(node), proof)
+	case *rsa.PublicKey:
+		return rsa.VerifyPKCS1v15(key, crypto.SHA256, proves(node), proof) == nil
+	}
+	return false
 }
 
 // Held is what a certificate says that one of these roots has signed, and whose key a proof was
@@ -37,7 +51,7 @@ func Held(ders [][]byte, node string, proof []byte, roots []*x509.Certificate, n
 		return nil, nil, errors.New("there is none")
 	}
 	leaf = chain[0]
-	if key, ok := leaf.PublicKey.(*ecdsa.PublicKey); !ok || !ecdsa.VerifyASN1(key, proves(node), proof) {
+	if !isProved(leaf.PublicKey, node, proof) {
 		return nil, nil, errors.New("it is that of another dataplane")
 	}
 	ways, err := waysOf(chain, roots, now)

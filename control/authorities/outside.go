@@ -1,0 +1,89 @@
+package authorities
+
+import (
+	"crypto/x509"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/xds/server/authority/workload"
+)
+
+// outside is an authority that is not weft's: no root of it is made, kept or replaced here. Whom
+// others are to believe because of it follows from its roots, or is said by people.
+type outside struct {
+	owner  api.Ref // the MeshIdentity
+	domain string
+	roots  []*x509.Certificate // that it has told of; none where it has not
+}
+
+// outsiders are the authorities outside of all MeshIdentities, in order.
+func (k *Keeper) outsiders(s *api.Snapshot) (out []outside) {
+	k.mu.Lock()
+	bundles := k.bundles
+	k.mu.Unlock()
+	for o := range s.OfKind(api.KindMeshIdentity) {
+		m, ok := o.Spec.(*api.MeshIdentity)
+		if !ok || !m.IsSpire() {
+			continue
+		}
+		if domain, err := (reader{s, &k.cfg}).domain(o, m); err == nil { // of each dataplane it is said why not
+			out = append(out, outside{o.Ref, domain, bundles[domain]})
+		}
+	}
+	slices.SortFunc(out, func(a, b outside) int { return a.owner.Compare(b.owner) })
+	return out
+}
+
+// Bundles tells the keeper the roots of trust domains, as the control plane's own SPIRE says them.
+func (k *Keeper) Bundles(of map[string][]*x509.Certificate) {
+	k.mu.Lock()
+	k.bundles = maps.Clone(of)
+	k.mu.Unlock()
+	k.Stir()
+}
+
+// trustOutside is the MeshTrust of an authority outside where that is to be another one. What was
+// published stays while nothing newer is known.
+func (k *Keeper) trustOutside(now *api.Snapshot, x outside) *store.Write {
+	ref := api.Ref{Kind: api.KindMeshTrust, Mesh: x.owner.Mesh, Namespace: k.cfg.Namespace, Name: api.TrustName(x.owner)}
+	there, exists := now.Get(ref)
+	if exists && !api.MadeByWeft(there) || len(x.roots) == 0 {
+		return nil
+	}
+	texts := make([]string, 0, len(x.roots))
+	for _, c := range x.roots {
+		texts = append(texts, string(workload.Chain{c}.PEM()))
+	}
+	return publish(ref, there, x.domain, texts, 0)
+}
+
+// publish is a MeshTrust of roots in PEM, nil where it is there already.
+func publish(ref api.Ref, there *api.Object, domain string, roots []string, generation uint64) *store.Write {
+	slices.Sort(roots)
+	spec := &api.MeshTrust{TrustDomain: domain}
+	for _, text := range slices.Compact(roots) {
+		spec.CABundles = append(spec.CABundles, api.CABundle{Type: "Pem", PEM: &api.PEMBundle{Value: text}})
+	}
+	labels := map[string]string{api.LabelMadeBy: api.MadeByAuthority, api.LabelTrust: strconv.FormatUint(generation, 10)}
+	if there != nil && reflect.DeepEqual(there.Spec, spec) && there.Labels[api.LabelTrust] == labels[api.LabelTrust] { // of its labels a cluster has more
+		return nil
+	}
+	return &store.Write{Put: &api.Object{Ref: ref, Labels: labels, Spec: spec}, Own: true}
+}
+
+// believed are the roots that documents say for the domain of an authority outside. They speak
+// for that domain and no other (F1).
+func (x outside) believed(s *api.Snapshot) (out []known) {
+	for o := range s.Of(api.KindMeshTrust, x.owner.Mesh) {
+		if t, ok := o.Spec.(*api.MeshTrust); ok && t.TrustDomain == x.domain {
+			for _, c := range t.Roots() {
+				out = append(out, known{x.owner, c, x.domain})
+			}
+		}
+	}
+	return out
+}

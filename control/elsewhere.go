@@ -1,0 +1,99 @@
+package control
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/spiffe"
+	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/server"
+)
+
+// spireOfAgent is what the agent of a sidecar is told whose certificates come from the SPIRE beside
+// it; package identity of the sidecar reads it.
+type spireOfAgent struct {
+	ID      string        `json:"id"`
+	Timeout time.Duration `json:"timeout"`
+}
+
+// offered is what the agent of a sidecar says of the Workload API beside it. It is believed of
+// itself alone: what it has is proved by the certificate that it shows.
+type offered struct {
+	IDs   []string `json:"ids"`
+	Error string   `json:"error"`
+}
+
+// spireOf is the MeshIdentity of a dataplane whose certificates come from the SPIRE beside it.
+func spireOf(m *resolve.Model, o *api.Object) (*api.Object, bool) {
+	id, ok := m.Identity(o.Ref)
+	if !ok || id == nil {
+		return nil, false
+	}
+	by, ok := m.Snapshot().Get(id.Origin.Ref)
+	if !ok {
+		return nil, false
+	}
+	spec, ok := by.Spec.(*api.MeshIdentity)
+	return by, ok && spec.IsSpire()
+}
+
+// elsewhere answers a sidecar whose certificates come from the SPIRE beside it: for whom they have to
+// be. Nothing is answered before others are told to believe them (F7).
+func (c *certifier) elsewhere(m *resolve.Model, o *api.Object, who server.Identity, by *api.Object, has *offered) (out certifyAnswer, err error) {
+	names, _, err := proven(m, c.zone, o, who)
+	var why api.IdentityRefusal
+	switch {
+	case errors.As(err, &why):
+		err = web.Refusal(http.StatusForbidden, why.Error())
+	case err != nil:
+	case !believed(m.Snapshot(), o.Mesh, names[0]):
+		why = noTrust(by, names[0])
+		err = web.Refusal(http.StatusServiceUnavailable, why.Error())
+	case has != nil && !slices.Contains(has.IDs, names[0]):
+		why = unfit(by, names[0], has)
+	}
+	if c.told(o.Ref, why); err != nil {
+		return out, err
+	}
+	spec, _ := by.Spec.(*api.MeshIdentity)
+	return certifyAnswer{Secret: xds.IdentitySecret(o.Mesh), Names: names, Spire: &spireOfAgent{names[0], spec.SpireTimeout()}}, nil
+}
+
+// domainOf is the trust domain of a SPIFFE ID.
+func domainOf(id string) string {
+	domain, _, _ := strings.Cut(strings.TrimPrefix(id, spiffe.Scheme), "/")
+	return domain
+}
+
+// believed reports whether the proxies of a mesh are told to believe somebody of the domain of a name.
+func believed(s *api.Snapshot, mesh, id string) bool {
+	for o := range s.Of(api.KindMeshTrust, mesh) {
+		if t, ok := o.Spec.(*api.MeshTrust); ok && t.TrustDomain == domainOf(id) && len(t.Roots()) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func noTrust(by *api.Object, id string) api.IdentityRefusal {
+	return api.IdentityRefusal{Code: api.CodeNoTrust, Message: fmt.Sprintf("by %s it is %s, and nobody is told to believe that; apply a MeshTrust of the trust domain %s with the bundle of its SPIRE, or give the control plane a Workload API by SPIFFE_ENDPOINT_SOCKET",
+		by.Ref, id, domainOf(id))}
+}
+
+// unfit is why nothing is used of what the Workload API offers.
+func unfit(by *api.Object, id string, has *offered) api.IdentityRefusal {
+	if len(has.IDs) == 0 {
+		return api.IdentityRefusal{Code: api.CodeNoSVID, Message: fmt.Sprintf("by %s it is %s, and gets no certificate beside it: %s; start the SPIRE agent there, give its socket to `weft sidecar` by SPIFFE_ENDPOINT_SOCKET, and register the workload as %s",
+			by.Ref, id, truncate(cmp.Or(has.Error, "nothing is offered")), id)}
+	}
+	return api.IdentityRefusal{Code: api.CodeIdentityMismatch, Message: fmt.Sprintf("by %s it is %s, and its SPIRE says that it is %s, so that certificate is not used; register the workload as the first, or change spiffeID of the MeshIdentity",
+		by.Ref, id, truncate(strings.Join(has.IDs, ", ")))}
+}
