@@ -67,8 +67,8 @@ test-mtls-load: tools ## from plain text to strict mutual TLS and back under 500
 	WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 $(GO) test -count=1 -timeout 10m -v -tags long -run TestLoadPlaintextToStrict $(TESTFLAGS) ./control
 
 .PHONY: test-killed
-test-killed: tools ## a control plane that is killed 200 times while roots of certificates are replaced
-	$(GO) test -count=1 -timeout 60m -v -tags long -run TestManyKills $(TESTFLAGS) ./control
+test-killed: tools ## a control plane that is killed 200 times while roots are replaced, and as often while mutual TLS is switched on and off
+	WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 $(GO) test -count=1 -timeout 60m -v -tags long -run TestManyKills $(TESTFLAGS) ./control
 
 .PHONY: test-rotation-load
 test-rotation-load: tools ## another root takes over under 500 calls a second while a sidecar is frozen (run on a quiet machine)

@@ -12,20 +12,21 @@ import (
 // securing are the kinds of documents by whose change inbounds may take plain text no more.
 var securing = []string{api.KindMesh, api.KindMeshIdentity, tls.Kind.Name, api.KindDataplane, api.KindPod}
 
-// hold has the inbounds of connected sidecars that take plain text, and are to take none, take
-// it for a while longer: until those who call them have learnt that they take TLS
+// hold has the inbounds of sidecars that are connected, or are waited for after a restart, which
+// take plain text and are to take none, take it for a while longer: until those who call them have learnt that they take TLS
 // (spec/identity.md 0, F6; 5, phase 4). An inbound that is new takes none from its beginning.
 func (x *insights) hold(before, next *resolve.Model, changes []api.Change, affected resolve.Affected) (holds []api.Change) {
 	if before == nil || !slices.ContainsFunc(changes, func(c api.Change) bool { return slices.Contains(securing, c.Ref().Kind) }) {
 		return nil
 	}
+	holds = x.leave(before, next, changes, affected.Dataplanes)
 	for _, ref := range affected.Dataplanes {
 		was, there := before.Dataplane(ref)
 		is, stays := next.Dataplane(ref)
 		if !there || !stays || !hardens(was, is) {
 			continue
 		}
-		if st, known := x.plane.sidecars().Sidecar(ref); !known || !st.Connected {
+		if st, known := x.plane.sidecars().Sidecar(ref); (!known || !st.Connected) && !x.plane.returning.awaits(ref, time.Now()) {
 			continue
 		}
 		if c, ok := x.holdOne(ref); ok {
@@ -78,19 +79,61 @@ func (x *insights) holdsOn(ref api.Ref, i *insight, known bool) bool {
 	return true
 }
 
-// followed says of meshes, found out once for each, whether all sidecars that are connected have
-// acknowledged everything of the model that holds.
-func (x *insights) followed() func(mesh string) bool {
+// followed says of meshes, found out once for each, whether all sidecars that are connected, or
+// were to a control plane before this one and are waited for, have acknowledged everything of the
+// model that holds, and that with a certificate where they are to have one: without they are not
+// told yet how to call by TLS.
+func (x *insights) followed(m *resolve.Model) func(mesh string) bool {
 	var behind map[string]bool
 	return func(mesh string) bool {
 		if behind == nil {
 			behind = map[string]bool{}
 			for _, s := range x.plane.sidecars().Sidecars() {
-				if s.Connected && !s.InSync {
+				if s.Awaited || s.Connected && (!s.InSync || x.comesTo(m, s.Dataplane)) {
 					behind[s.Dataplane.Mesh] = true
 				}
 			}
 		}
 		return !behind[mesh]
+	}
+}
+
+// comesTo reports whether a dataplane is about to have a certificate.
+func (x *insights) comesTo(m *resolve.Model, ref api.Ref) bool {
+	id, _ := m.Identity(ref)
+	if id == nil || id.Leaves || len(id.Names) == 0 {
+		return false
+	}
+	told := x.isTold(ref)
+	return !told.Identity && told.Refused == (api.IdentityRefusal{})
+}
+
+// insists reports whether the mode of an inbound of a dataplane is Strict.
+func insists(m *resolve.Model, ref api.Ref) bool {
+	r, ok := m.Dataplane(ref)
+	return ok && slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool { return i.TLS != nil && i.TLS.Mode == resolve.Strict })
+}
+
+// resume has those go on taking plain text who took it as far as is known, and are to take none:
+// the control plane before this one may have been stopped before it knew of that, or while it held
+// them. Who took none takes none, and so does everybody who was not connected.
+func (x *insights) resume(m *resolve.Model) {
+	now := time.Now()
+	for _, ref := range x.plane.returning.all(now) {
+		ref = ref.Resolve(serves(m))
+		if !insists(m, ref) {
+			continue
+		}
+		x.mu.Lock()
+		i := x.of[called(ref)]
+		if i == nil {
+			i = &insight{}
+			x.of[called(ref)] = i
+		}
+		if !i.strict {
+			i.plainSince, i.resumes = now, true
+			x.stale[called(ref)] = true
+		}
+		x.mu.Unlock()
 	}
 }

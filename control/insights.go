@@ -24,8 +24,10 @@ type insights struct {
 	began atomic.Int64 // when the loop was told first, in nanoseconds since 1970
 
 	unsaved bool      // the file is not as it should be; of the goroutine that looks
+	urgent  bool      // and has to be written before the next publication; of that goroutine too
 	saved   time.Time // when it was written last
 	waiting []api.Ref // whose Envoys have yet to acknowledge; of that goroutine too
+	relied  relied
 
 	mu    sync.Mutex
 	of    map[api.Ref]*insight // by the name by which a sidecar calls its dataplane
@@ -50,6 +52,8 @@ type insight struct {
 	refused      api.IdentityRefusal // the last answer to its asking for a certificate
 	skew         time.Duration       // see api.DataplaneInsight
 	plainSince   time.Time           // since when it takes plain text although it is to take none
+	resumes      bool                // it is to go on taking it, and the loop was not told yet
+	strict       bool                // it may take none
 }
 
 // The rhythm of insights.
@@ -60,7 +64,8 @@ const (
 )
 
 func newInsights(p *Plane) *insights {
-	return &insights{plane: p, wake: make(chan struct{}, 1), of: map[api.Ref]*insight{}, stale: map[api.Ref]bool{}}
+	return &insights{plane: p, wake: make(chan struct{}, 1), of: map[api.Ref]*insight{}, stale: map[api.Ref]bool{},
+		relied: relied{left: map[string]left{}}}
 }
 
 // keyless is told of a stream whether its sidecar has no agent that makes a key.
@@ -143,7 +148,8 @@ func (x *insights) look(ctx context.Context) {
 // changes are those of the insights of some dataplanes.
 func (x *insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api.Change) {
 	now := x.plane.cfg.clock()()
-	followed := x.followed()
+	followed := x.followed(m)
+	leaves := x.isLeft(m, followed)
 	for dp := range of {
 		if c, ok := x.one(m, dp, now, followed); ok {
 			changes = append(changes, c)
@@ -161,14 +167,17 @@ func (x *insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api
 		}
 		x.learnt(changes)
 	}
-	return changes
+	if x.urgent {
+		x.write()
+	}
+	return append(changes, leaves...)
 }
 
 // one is the change of the insight of one dataplane; not ok where there is none.
 func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed func(mesh string) bool) (c api.Change, ok bool) {
 	ref := name.Resolve(serves(m))
 	id, there := m.Identity(ref)
-	var sees, connected, here bool
+	var sees, connected, here, comes bool // comes: it is connected, or is waited for after a restart
 	client := ""
 	if there {
 		st, known := x.plane.sidecars().Sidecar(ref)
@@ -176,6 +185,7 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 		// A peer that has its stream tells: only there it is known what its Envoy was sent.
 		here = x.plane.sidecars().here(ref)
 		sees = connected && st.InSync && here
+		comes = connected || x.plane.returning.awaits(ref, time.Now())
 	}
 	// Asked before the lock: a stream tells of itself, and waits for the lock, while it holds its own.
 	held := holdsPlain(m, ref)
@@ -204,8 +214,15 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 			if !slices.Equal(ids(h.Names), ids(id.Names)) {
 				want.Shows = h.Names
 			}
-			i.sees = i.sees || i.told.Identity && sees || i.seesThere
-			if want.TLS = i.sees; !i.sees && connected {
+			switch {
+			case !id.Leaves:
+				i.sees = i.sees || i.told.Identity && sees || i.seesThere
+			case connected && !here:
+				i.sees = i.seesThere
+			default: // it is called by TLS until it takes plain text
+				i.sees = i.sees && comes && !sees
+			}
+			if want.TLS = i.sees; connected && i.sees == id.Leaves {
 				x.waiting = append(x.waiting, name)
 			}
 		}
@@ -215,14 +232,20 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 			}
 		}
 		want.Skew, want.Proxyless = i.skew, connected && server.IsGRPC(client)
-		x.certify(name, i, id, want, now)
+		if !id.Leaves {
+			x.certify(name, i, id, want, now)
+		}
 	}
 	if !want.Identity {
 		i.sees = false
 	}
-	if want.Plain = i.told.Plain && held && x.holdsOn(ref, i, known); want.Plain {
+	if want.Plain = i.resumes || i.told.Plain && held && x.holdsOn(ref, i, known); want.Plain {
 		x.waiting = append(x.waiting, name)
 	}
+	i.resumes = false
+	strict := id != nil && !want.Plain && insists(m, ref)
+	x.urgent = x.urgent || strict != i.strict || want.TLS != i.told.TLS || want.Plain != i.told.Plain
+	i.strict = strict
 	return changeOf(i, ref, want)
 }
 

@@ -21,11 +21,12 @@ const identitiesFile = "identities.json"
 type keptInsight struct {
 	Mesh    string   `json:"mesh"`
 	Name    string   `json:"name"`
-	Names   []string `json:"names"`
-	Root    string   `json:"root"`
-	Issued  int64    `json:"issued"` // in seconds since 1970
-	Expires int64    `json:"expires"`
+	Names   []string `json:"names,omitempty"` // of its certificate, if it has one
+	Root    string   `json:"root,omitempty"`
+	Issued  int64    `json:"issued,omitempty"` // in seconds since 1970
+	Expires int64    `json:"expires,omitempty"`
 	TLS     bool     `json:"tls,omitempty"`
+	Strict  bool     `json:"strict,omitempty"` // it may take no plain text
 	OverADS bool     `json:"overADS,omitempty"`
 	Count   int      `json:"count,omitempty"` // of the certificates that it has had
 }
@@ -40,11 +41,20 @@ func (x *insights) save(now bool) {
 		time.AfterFunc(wait, func() { x.stir() })
 		return
 	}
+	x.write()
+}
+
+// write does so at once: before a publication that rests on it.
+func (x *insights) write() {
 	x.mu.Lock()
 	kept := make([]keptInsight, 0, len(x.of))
 	for dp, i := range x.of {
+		k := keptInsight{Mesh: dp.Mesh, Name: dp.Name, TLS: i.told.TLS, Strict: i.strict, OverADS: i.overADS, Count: i.certificates}
 		if h := i.held; h != nil && i.told.Identity {
-			kept = append(kept, keptInsight{dp.Mesh, dp.Name, h.Names, h.Root, h.Issued.Unix(), h.Ends.Unix(), i.told.TLS, i.overADS, i.certificates})
+			k.Names, k.Root, k.Issued, k.Expires = h.Names, h.Root, h.Issued.Unix(), h.Ends.Unix()
+		}
+		if k.Strict || k.Root != "" {
+			kept = append(kept, k)
 		}
 	}
 	x.mu.Unlock()
@@ -52,7 +62,7 @@ func (x *insights) save(now bool) {
 	if err == nil {
 		err = replace(filepath.Join(x.plane.cfg.DataDir, identitiesFile), text)
 	}
-	x.unsaved, x.saved = false, time.Now()
+	x.unsaved, x.urgent, x.saved = false, false, time.Now()
 	if err != nil {
 		x.plane.log.Warn("which sidecars have certificates will be forgotten at a restart", "error", err)
 	}
@@ -71,20 +81,30 @@ func (x *insights) restore() {
 	x.plane.keeper.Take(x.plane.own.Snapshot()) // which authority has which root
 	now := x.plane.cfg.clock()()
 	for _, k := range kept {
-		if !now.Before(time.Unix(k.Expires, 0)) {
+		dp := api.Ref{Kind: api.KindDataplane, Mesh: k.Mesh, Name: k.Name}
+		if k.Root == "" || !now.Before(time.Unix(k.Expires, 0)) {
+			x.mu.Lock()
+			if k.Strict && x.of[dp] == nil {
+				x.of[dp] = &insight{strict: true}
+			}
+			x.mu.Unlock()
 			continue
 		}
-		dp := api.Ref{Kind: api.KindDataplane, Mesh: k.Mesh, Name: k.Name}
 		h := authorities.Held{Root: k.Root, Names: k.Names, Issued: time.Unix(k.Issued, 0), Ends: time.Unix(k.Expires, 0)}
 		x.mu.Lock()
 		if x.of[dp] == nil { // else peers know better
-			x.of[dp] = &insight{held: &h, sees: k.TLS, overADS: k.OverADS, certificates: k.Count}
+			x.of[dp] = &insight{held: &h, sees: k.TLS, strict: k.Strict, overADS: k.OverADS, certificates: k.Count}
 		}
 		x.mu.Unlock()
 	}
+	if m := x.plane.loop.current.Load(); m != nil && err == nil {
+		x.resume(m)
+	}
+	x.plane.loop.tell(x.rest)
 	x.remember()
 	x.began.Store(time.Now().UnixNano())
 	x.look(context.Background())
+	x.write() // that there is a file says that there was a control plane
 }
 
 // remember looks at all that is known before anything was resolved: from the file, and of peers.

@@ -37,6 +37,7 @@ type returning struct {
 	mu     sync.Mutex
 	here   map[api.Ref]int  // streams of those that are connected
 	before map[api.Ref]bool // were connected to the last control plane, and not to this one
+	next   chan struct{}    // closed once those who have joined are written down; nil where all are
 	closed bool
 }
 
@@ -58,17 +59,28 @@ func newReturning(dir string, now time.Time, log *slog.Logger) *returning {
 	return r
 }
 
-// joined is told of each new stream.
-func (r *returning) joined(ref api.Ref) { r.count(ref, 1) }
+// joined is told of each new stream, and returns when its sidecar is written down: the next control
+// plane knows of everybody who was served.
+func (r *returning) joined(ref api.Ref) {
+	if written := r.count(ref, 1); written != nil {
+		<-written
+	}
+}
 
 // left is told of the end of a stream.
 func (r *returning) left(ref api.Ref) { r.count(ref, -1) }
 
-func (r *returning) count(ref api.Ref, more int) {
+func (r *returning) count(ref api.Ref, more int) (written <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return // the end of this control plane is not that of its sidecars
+		return nil // the end of this control plane is not that of its sidecars
+	}
+	if r.here[ref] == 0 && !r.before[ref] {
+		if r.next == nil {
+			r.next = make(chan struct{})
+		}
+		written = r.next
 	}
 	delete(r.before, ref)
 	if r.here[ref] += more; r.here[ref] <= 0 {
@@ -78,6 +90,7 @@ func (r *returning) count(ref api.Ref, more int) {
 	case r.wake <- struct{}{}:
 	default:
 	}
+	return written
 }
 
 // awaits reports whether a sidecar was connected before the restart and has not
@@ -120,21 +133,30 @@ func (r *returning) close() {
 func (r *returning) save() {
 	defer close(r.done)
 	for {
+		var began time.Time
 		select {
 		case <-r.wake:
+			began = time.Now()
 			r.write()
 		case <-r.end:
 			r.write()
 			return
 		}
-		select { // a storm of streams is one write
-		case <-time.After(betweenSaves):
+		select { // a storm of streams is few writes
+		case <-time.After(min(10*time.Since(began), betweenSaves)):
 		case <-r.end:
 		}
 	}
 }
 
 func (r *returning) write() {
+	r.mu.Lock()
+	next := r.next
+	r.next = nil
+	r.mu.Unlock()
+	if next != nil {
+		defer close(next)
+	}
 	text, err := json.Marshal(r.all(time.Now()))
 	if err == nil {
 		err = replace(r.file, text)

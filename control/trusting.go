@@ -19,7 +19,7 @@ const authorityActor = "authority"
 
 func (p *Plane) newKeeper() *authorities.Keeper {
 	c := authorities.Config{Zone: p.settings.InZone(), System: p.settings.SystemNamespaces, CAFileRoot: p.cfg.CAFileRoot, Now: p.cfg.clock(), Log: p.log,
-		Sidecars: p.leaves.of, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread,
+		Sidecars: p.leaves.of, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread, Relied: p.rely,
 		Keep: func(ctx context.Context, plan store.Plan) error {
 			_, _, err := p.own.Apply(as(ctx, authorityActor), plan)
 			return err

@@ -173,7 +173,7 @@ func (c *collections) written(kind string) *derive.Collection[api.Object] {
 		return c.planeObjects
 	case api.KindHostnameGenerator:
 		return c.generatorObjects
-	case api.KindDataplaneInsight:
+	case api.KindDataplaneInsight, api.KindMeshInsight:
 		return c.insights
 	case api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindService:
 		return c.serviceObjects

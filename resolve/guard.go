@@ -18,6 +18,9 @@ type Identity struct {
 	Origin *api.Origin
 	Life   time.Duration // of the certificate
 	Mode   string        // of inbounds of which no MeshTLS says one: Strict or Permissive
+	// Leaves says that the documents give it no identity any more, and that its inbounds take both
+	// plain text and TLS until nobody calls them by TLS (api.MeshInsight).
+	Leaves bool `json:",omitempty"`
 }
 
 // The modes in which inbounds take mutual TLS.
@@ -26,12 +29,33 @@ const (
 	Permissive = "Permissive"
 )
 
-// guard is what a mesh says of identities.
+// guard is what a mesh says of identities, and what it said before (api.MeshInsight).
 type guard struct {
-	mesh       string
+	mesh string
+	gives
+	gave gives
+}
+
+// gives is what gives dataplanes identities.
+type gives struct {
 	authority  *api.Authority // of Mesh.mtls, that is enabled; nil for none
 	at         api.Path       // where it stands
 	identities []*api.Object
+}
+
+// from takes note of Mesh.mtls, and says how many authorities it has.
+func (g *gives) from(m *api.MeshTLS) int {
+	if m == nil {
+		return 0
+	}
+	at := api.Path("mtls")
+	all, _ := m.Authorities(at) // of what is wrong the document's validation tells
+	for i := range all {
+		if m.EnabledBackend != "" && all[i].Name == m.EnabledBackend {
+			g.authority, g.at = &all[i], at.Field("backends").Index(i)
+		}
+	}
+	return len(all)
 }
 
 // addIdentities derives who each dataplane is. Of a mesh that says nothing of identities each
@@ -70,25 +94,23 @@ func (m mesh) guardOf(o *api.Object) *guard {
 		trusted = true
 		break
 	}
-	spec, _ := o.Spec.(*api.Mesh)
-	if spec == nil || spec.MTLS == nil {
-		if len(g.identities) == 0 && !trusted {
-			return nil
-		}
-		return g
-	}
-	at := api.Path("mtls")
-	all, _ := spec.MTLS.Authorities(at) // of what is wrong the document's validation tells
-	for i := range all {
-		if spec.MTLS.EnabledBackend != "" && all[i].Name == spec.MTLS.EnabledBackend {
-			g.authority, g.at = &all[i], at.Field("backends").Index(i)
+	if before, _ := m.insights.Get(m.at, objectKey(api.MeshInsightRef(o.Name))); before != nil {
+		if left, ok := before.Spec.(*api.MeshInsight); ok {
+			g.gave.from(left.MTLS)
+			g.gave.identities = left.Identities
 		}
 	}
-	if len(all) == 0 && len(g.identities) == 0 && !trusted {
+	authorities := 0
+	if spec, ok := o.Spec.(*api.Mesh); ok {
+		authorities = g.from(spec.MTLS)
+	}
+	if authorities == 0 && len(g.identities) == 0 && !trusted && !g.gave.any() {
 		return nil
 	}
 	return g
 }
+
+func (g *gives) any() bool { return g.authority != nil || len(g.identities) > 0 }
 
 // guard is what the mesh says of identities; nil for nothing.
 func (m mesh) guard() *guard {
@@ -110,6 +132,19 @@ func (m mesh) isGuarded() bool {
 // selects it.
 func (m mesh) identityOf(p *dataplane) *Identity {
 	g := m.guard()
+	if out := m.identityBy(&g.gives, p); out != nil {
+		return out
+	}
+	out := m.identityBy(&g.gave, p)
+	if out == nil || out.Problem != "" {
+		return nil
+	}
+	out.Mode, out.Leaves = Permissive, true
+	return out
+}
+
+// identityBy is the identity that somebody gives a dataplane; nil for none.
+func (m mesh) identityBy(g *gives, p *dataplane) *Identity {
 	f := identity.Facts{Dataplane: &p.facts, Mesh: p.object.Mesh, Zone: m.in}
 	if zone, ok := p.facts.Labels.Get(api.LabelZone); ok {
 		f.Zone.Name = zone
@@ -132,7 +167,7 @@ func (m mesh) identityOf(p *dataplane) *Identity {
 	if g.authority == nil {
 		return nil
 	}
-	out := &Identity{Origin: &api.Origin{Ref: api.Ref{Kind: api.KindMesh, Name: g.mesh}, Field: g.at}, Life: g.authority.LeafLife, Mode: Strict}
+	out := &Identity{Origin: &api.Origin{Ref: api.Ref{Kind: api.KindMesh, Name: p.object.Mesh}, Field: g.at}, Life: g.authority.LeafLife, Mode: Strict}
 	if g.authority.Permissive {
 		out.Mode = Permissive
 	}
@@ -169,6 +204,16 @@ func (m *Model) Identity(ref api.Ref) (*Identity, bool) {
 func (q *Reader) Identities(name string) bool {
 	x, ok := q.mesh(name)
 	return ok && x.isGuarded()
+}
+
+// Leaves reports whether dataplanes of a mesh go on with an identity of before.
+func (m *Model) Leaves(name string) bool {
+	x, ok := m.mesh(name)
+	if !ok {
+		return false
+	}
+	g := x.guard()
+	return g != nil && g.gave.any()
 }
 
 // WithoutCertificate is why a dataplane of the mesh gets no certificate; not ok for one that has

@@ -148,7 +148,7 @@ func (m mesh) modeOf(p *dataplane, in *api.Inbound, id *Identity) (string, *api.
 
 // modeBy is the mode by those policies for a dataplane that are about something, and who says so.
 func (m mesh) modeBy(p *dataplane, id *Identity, about func(*policy) bool) (string, *api.Origin) {
-	if m.tlsKind < 0 {
+	if m.tlsKind < 0 || id.Leaves {
 		return id.Mode, id.Origin
 	}
 	var items []*item

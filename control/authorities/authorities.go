@@ -40,6 +40,9 @@ type Config struct {
 	// Gone reports whether a document that the store has not is not there at all, and not only
 	// one that cannot be read; nil is always.
 	Gone func(kind, name string) bool
+	// Relied reports whether dataplanes of a mesh may rely on what its documents of a revision say no
+	// more, so that whom they trust stays; nil is never.
+	Relied func(mesh string, revision uint64) bool
 	// Sidecars are those of a mesh for whom an authority signs, as far as they are known here.
 	Sidecars func(owner api.Ref) rotation.World
 	// Blind reports whether others sign of whose leaves is not heard now; nil is never.

@@ -20,7 +20,7 @@ func (k *Keeper) orphans(now *api.Snapshot, owners map[api.Ref]*authority, outsi
 	}
 	var out []store.Write
 	for o := range now.OfKind(api.KindMeshTrust) {
-		if kind, name := madeFor(o); api.MadeByWeft(o) && !kept[o.Mesh+"/"+o.Name] && (k.stands(now, o.Mesh, kind, name) || k.gone(kind, name)) {
+		if kind, name := madeFor(o); api.MadeByWeft(o) && !kept[o.Mesh+"/"+o.Name] && !k.relied(now, o.Mesh) && (k.stands(now, o.Mesh, kind, name) || k.gone(kind, name)) {
 			out = append(out, store.Write{Delete: &o.Ref, Own: true})
 		}
 	}
@@ -63,3 +63,7 @@ func (k *Keeper) stands(now *api.Snapshot, mesh, kind, name string) bool {
 }
 
 func (k *Keeper) gone(kind, name string) bool { return k.cfg.Gone == nil || k.cfg.Gone(kind, name) }
+
+func (k *Keeper) relied(now *api.Snapshot, mesh string) bool {
+	return k.cfg.Relied != nil && k.cfg.Relied(mesh, now.Revision())
+}

@@ -1,0 +1,254 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Nobody is called in a way that he does not take, whatever happens to a control plane: each step
+// of an inbound rests on what Envoys have acknowledged, not on what they were told.
+//
+//	inbound takes        it is called in    the step is made when
+//	plain text           plain text         documents give it an identity
+//	both                 plain text         its Envoy has acknowledged that it takes TLS
+//	both                 TLS                (Strict:) all who are connected have acknowledged that
+//	TLS                  TLS                documents take Strict back
+//	both                 TLS                (no identity any more:) its Envoy has acknowledged that it takes both
+//	both                 plain text         all who are connected have acknowledged that
+//	plain text           plain text
+//
+// Where an inbound stands is written down before anybody is told of it (insights.write), and a
+// control plane that starts goes on from there. So an Envoy may be where it was told to be, or a
+// step before that, and each two of these neighbours understand each other.
+
+// left is what a mesh goes on with whose documents give identities no more.
+type left struct {
+	*api.MeshInsight
+	since time.Time
+}
+
+// relied is what dataplanes rely on: by mesh, what documents said of identities last, and what
+// they said before where a mesh is leaving that. It belongs to the steps of the loop.
+type relied struct {
+	said map[string]*api.MeshInsight // nil before rest
+	left map[string]left
+}
+
+// saidOf is what documents say of identities in a mesh, without what is secret; nil for nothing.
+func saidOf(s *api.Snapshot, mesh string) *api.MeshInsight {
+	out := &api.MeshInsight{}
+	if o, ok := s.Get(api.Ref{Kind: api.KindMesh, Name: mesh}); ok {
+		if m, ok := o.Spec.(*api.Mesh); ok && m.MTLS != nil {
+			for _, b := range m.MTLS.Backends {
+				if b.Name == m.MTLS.EnabledBackend {
+					out.MTLS = &api.MeshTLS{EnabledBackend: b.Name, Backends: []api.Backend{{Name: b.Name, Type: api.AuthorityBuiltin, Mode: b.Mode, DPCert: b.DPCert}}}
+				}
+			}
+		}
+	}
+	for o := range s.Of(api.KindMeshIdentity, mesh) {
+		if m, ok := o.Spec.(*api.MeshIdentity); ok {
+			out.Identities = append(out.Identities, &api.Object{Ref: o.Ref, Spec: &api.MeshIdentity{Selector: m.Selector, SpiffeID: m.SpiffeID}})
+		}
+	}
+	if out.MTLS == nil && out.Identities == nil {
+		return nil
+	}
+	return out
+}
+
+// leave has dataplanes that lose their identity go on with it for a while longer, as the law above says.
+func (x *insights) leave(before, next *resolve.Model, changes []api.Change, affected []api.Ref) (out []api.Change) {
+	stale := false
+	if x.relied.said == nil {
+		return nil // it is just beginning: see rest
+	}
+	for mesh := range meshesThatSay(changes) {
+		was, is := x.relied.said[mesh], saidOf(next.Written(), mesh)
+		if reflect.DeepEqual(was, is) {
+			continue
+		}
+		stale = true
+		if was != nil && x.loses(before, next, mesh, affected) {
+			out = append(out, x.leaves(mesh, was))
+		}
+		if x.relied.said[mesh] = is; is == nil {
+			delete(x.relied.said, mesh)
+		}
+	}
+	if stale {
+		x.keepRelied()
+		x.stir() // what is kept for the time being is looked at when the step is made
+	}
+	return out
+}
+
+// meshesThatSay are those in which documents about identities have changed.
+func meshesThatSay(changes []api.Change) map[string]bool {
+	out := map[string]bool{}
+	for _, c := range changes {
+		switch ref := c.Ref(); ref.Kind {
+		case api.KindMesh:
+			out[ref.Name] = true
+		case api.KindMeshIdentity:
+			out[ref.Mesh] = true
+		}
+	}
+	return out
+}
+
+// loses reports whether a dataplane with a certificate has no identity any more.
+func (x *insights) loses(before, next *resolve.Model, mesh string, affected []api.Ref) bool {
+	return slices.ContainsFunc(affected, func(ref api.Ref) bool {
+		if ref.Mesh != mesh {
+			return false
+		}
+		was, _ := before.Identity(ref)
+		is, stays := next.Identity(ref)
+		return stays && was != nil && is == nil && x.isTold(ref).Identity
+	})
+}
+
+// isTold is what the loop was told of a dataplane.
+func (x *insights) isTold(ref api.Ref) api.DataplaneInsight {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if i := x.of[called(ref)]; i != nil {
+		return i.told
+	}
+	return api.DataplaneInsight{}
+}
+
+// leaves is the change by which a mesh goes on with what it said.
+func (x *insights) leaves(mesh string, was *api.MeshInsight) api.Change {
+	c := api.Change{After: &api.Object{Ref: api.MeshInsightRef(mesh), Spec: was}}
+	if old, ok := x.relied.left[mesh]; ok {
+		c.Before = &api.Object{Ref: api.MeshInsightRef(mesh), Spec: old.MeshInsight}
+	}
+	x.relied.left[mesh] = left{was, time.Now()}
+	return c
+}
+
+// isLeft are the changes by which meshes go on no more with what they said: nobody calls their
+// dataplanes by TLS, and all who are connected know that. That does not take for ever.
+func (x *insights) isLeft(m *resolve.Model, followed func(mesh string) bool) (out []api.Change) {
+	for mesh, l := range x.relied.left {
+		switch wait := x.plane.cfg.HoldPlain; {
+		case !x.isCalled(m, mesh) && followed(mesh):
+		case time.Since(l.since) > wait:
+			x.plane.log.Warn("a mesh gives up mutual TLS, although not all sidecars have acknowledged that", "mesh", mesh, "waited", wait)
+		default:
+			continue
+		}
+		delete(x.relied.left, mesh)
+		out = append(out, api.Change{Before: &api.Object{Ref: api.MeshInsightRef(mesh), Spec: l.MeshInsight}})
+	}
+	if len(out) > 0 {
+		x.keepRelied()
+	}
+	if len(x.relied.left) > 0 { // nothing may happen any more that tells of it
+		time.AfterFunc(lookAgain, func() { x.stir() })
+	}
+	return out
+}
+
+// isCalled reports whether a dataplane that leaves its identity is called by TLS.
+func (x *insights) isCalled(m *resolve.Model, mesh string) bool {
+	for o := range m.Snapshot().Of(api.KindDataplane, mesh) {
+		if id, _ := m.Identity(o.Ref); id != nil && id.Leaves && x.isTold(o.Ref).TLS {
+			return true
+		}
+	}
+	return false
+}
+
+// rely reports whether dataplanes of a mesh may rely on what documents do not say as of a
+// revision: then whom they trust stays.
+func (p *Plane) rely(mesh string, revision uint64) bool {
+	if m := p.loop.current.Load(); m != nil && m.Snapshot().Revision() >= revision {
+		return m.Leaves(mesh)
+	}
+	time.AfterFunc(lookAgain, func() { p.insights.stir() }) // by which the authorities are looked at again
+	return true
+}
+
+// reliedFile says on what dataplanes of each mesh rely, for the next control plane of this data
+// directory.
+const reliedFile = "relied.json"
+
+// keptRelied is that of a mesh.
+type keptRelied struct {
+	MTLS       *api.MeshTLS   `json:"mtls,omitempty"`
+	Identities []keptIdentity `json:"identities,omitempty"`
+}
+
+// keptIdentity is a MeshIdentity.
+type keptIdentity struct {
+	Namespace string            `json:"namespace,omitempty"`
+	Name      string            `json:"name"`
+	Spec      *api.MeshIdentity `json:"spec"`
+}
+
+// keepRelied writes the file, before a model that rests on it is published.
+func (x *insights) keepRelied() {
+	kept := map[string]keptRelied{}
+	keep := func(mesh string, is *api.MeshInsight) {
+		k := keptRelied{MTLS: is.MTLS}
+		for _, o := range is.Identities {
+			k.Identities = append(k.Identities, keptIdentity{o.Namespace, o.Name, o.Spec.(*api.MeshIdentity)})
+		}
+		kept[mesh] = k
+	}
+	for mesh, is := range x.relied.said {
+		keep(mesh, is)
+	}
+	for mesh, l := range x.relied.left {
+		keep(mesh, l.MeshInsight)
+	}
+	text, err := json.Marshal(kept)
+	if err == nil {
+		err = replace(filepath.Join(x.plane.cfg.DataDir, reliedFile), text)
+	}
+	if err != nil {
+		x.plane.log.Warn("a mesh that gives up mutual TLS while the control plane restarts may lose calls", "error", err)
+	}
+}
+
+// rest has meshes go on with what they said when the control plane before this one was stopped,
+// where their documents say something else now.
+func (x *insights) rest(m *resolve.Model) (out []api.Change) {
+	kept := map[string]keptRelied{}
+	text, err := os.ReadFile(filepath.Join(x.plane.cfg.DataDir, reliedFile))
+	if err == nil {
+		err = json.Unmarshal(text, &kept)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		x.plane.log.Warn("which meshes are giving up mutual TLS is not known", "error", err)
+	}
+	x.relied.said = map[string]*api.MeshInsight{}
+	for o := range m.Written().OfKind(api.KindMesh) {
+		if is := saidOf(m.Written(), o.Name); is != nil {
+			x.relied.said[o.Name] = is
+		}
+	}
+	for mesh, k := range kept {
+		was := &api.MeshInsight{MTLS: k.MTLS}
+		for _, id := range k.Identities {
+			was.Identities = append(was.Identities, &api.Object{Ref: api.Ref{Kind: api.KindMeshIdentity, Mesh: mesh, Namespace: id.Namespace, Name: id.Name}, Spec: id.Spec})
+		}
+		if !reflect.DeepEqual(was, x.relied.said[mesh]) {
+			out = append(out, x.leaves(mesh, was))
+		}
+	}
+	x.keepRelied()
+	return out
+}
