@@ -77,8 +77,10 @@ func killedOnTheWayToStrict(t *testing.T, kills int) {
 	v.settles(false)
 	before := made.Load()
 	eventually(t, "they call each other at last", func() bool { return made.Load() > before+50 })
-	if end(); *failed != nil || len(roots) > 1 {
-		t.Errorf("%d roots; failed: %v", len(roots), *failed)
+	end()
+	delete(roots, "") // of one that was yet to be made
+	if *failed != nil || len(roots) > 1 {
+		t.Errorf("roots %v; failed: %v", roots, *failed)
 	}
 	t.Logf("killed %d times; %d calls", v.kills, made.Load())
 }
