@@ -53,7 +53,7 @@ func (x *insights) holdOne(ref api.Ref) (api.Change, bool) {
 		i = &insight{}
 		x.of[called(ref)] = i
 	}
-	i.plainSince = time.Now()
+	i.plainSince, i.agreed = time.Now(), agreed{}
 	x.stale[called(ref)] = true
 	want := i.told
 	want.Plain = true
@@ -66,10 +66,29 @@ func holdsPlain(m *resolve.Model, ref api.Ref) bool {
 	return ok && slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool { return i.TLS != nil && i.TLS.Held })
 }
 
+// arrives is how long a connection may be on its way that somebody has begun before he learnt to begin
+// others in another way: for so long both ways are taken on.
+const arrives = time.Second
+
+// agreed is since when all have known something without a break; zero where they do not.
+type agreed struct{ since time.Time }
+
+// lasts takes note of whether they do, and reports whether nothing of before is on its way any more.
+func (a *agreed) lasts(known bool) bool {
+	if !known {
+		a.since = time.Time{}
+		return false
+	}
+	if a.since.IsZero() {
+		a.since = time.Now()
+	}
+	return time.Since(a.since) > arrives
+}
+
 // holdsOn reports whether a dataplane goes on doing so: not when it is known to all who are
 // connected that it takes TLS, and not for ever.
 func (x *insights) holdsOn(ref api.Ref, i *insight, known bool) bool {
-	if i.told.TLS && known {
+	if i.agreed.lasts(i.told.TLS && known) {
 		return false
 	}
 	if wait := x.plane.cfg.HoldPlain; time.Since(i.plainSince) > wait {

@@ -52,6 +52,7 @@ type insight struct {
 	refused      api.IdentityRefusal // the last answer to its asking for a certificate
 	skew         time.Duration       // see api.DataplaneInsight
 	plainSince   time.Time           // since when it takes plain text although it is to take none
+	agreed       agreed              // that it is to take none
 	resumes      bool                // it is to go on taking it, and the loop was not told yet
 	strict       bool                // it may take none
 }

@@ -33,7 +33,8 @@ import (
 // left is what a mesh goes on with whose documents give identities no more.
 type left struct {
 	*api.MeshInsight
-	since time.Time
+	since  time.Time
+	agreed *agreed // that nobody is called by TLS
 }
 
 // relied is what dataplanes rely on: by mesh, what documents said of identities last, and what
@@ -134,7 +135,7 @@ func (x *insights) leaves(mesh string, was *api.MeshInsight) api.Change {
 	if old, ok := x.relied.left[mesh]; ok {
 		c.Before = &api.Object{Ref: api.MeshInsightRef(mesh), Spec: old.MeshInsight}
 	}
-	x.relied.left[mesh] = left{was, time.Now()}
+	x.relied.left[mesh] = left{was, time.Now(), &agreed{}}
 	return c
 }
 
@@ -143,7 +144,7 @@ func (x *insights) leaves(mesh string, was *api.MeshInsight) api.Change {
 func (x *insights) isLeft(m *resolve.Model, followed func(mesh string) bool) (out []api.Change) {
 	for mesh, l := range x.relied.left {
 		switch wait := x.plane.cfg.HoldPlain; {
-		case !x.isCalled(m, mesh) && followed(mesh):
+		case l.agreed.lasts(!x.isCalled(m, mesh) && followed(mesh)):
 		case time.Since(l.since) > wait:
 			x.plane.log.Warn("a mesh gives up mutual TLS, although not all sidecars have acknowledged that", "mesh", mesh, "waited", wait)
 		default:
