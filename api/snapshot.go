@@ -52,6 +52,23 @@ func (s *Snapshot) With(revision uint64, changes []Change) *Snapshot {
 	return &Snapshot{revision, txn.Commit(), counts.Commit()}
 }
 
+// Since are the changes that make s of another snapshot, created and updated ones first. It looks at
+// all objects of both.
+func (s *Snapshot) Since(before *Snapshot) []Change {
+	var out []Change
+	for o := range s.All() {
+		if was, _ := before.Get(o.Ref); was != o {
+			out = append(out, Change{Before: was, After: o})
+		}
+	}
+	for o := range before.All() {
+		if !s.Has(o.Ref) {
+			out = append(out, Change{Before: o})
+		}
+	}
+	return out
+}
+
 // count adds n objects of the kind and mesh of r.
 func count(counts *iradix.Txn[int], r Ref, n int) {
 	for _, of := range []string{r.Kind, r.Kind + "/" + r.Mesh} {

@@ -27,6 +27,9 @@ func Refusals(now *api.Snapshot, m *resolve.Model, writes []store.Write, from So
 	if len(objects) == 0 || m == nil {
 		return out
 	}
+	if m.Written() != now { // who resolves is behind the store for a moment
+		m, _ = m.Update(now, now.Since(m.Written()))
+	}
 	step, _ := plan.Next(m, slices.Clone(writes), from.Now)
 	return append(out, inspect.Uncarried(m.Reader(nil), step.After.Reader(nil), objects)...)
 }
