@@ -12,11 +12,7 @@ import (
 // certified is told which certificate an agent shows.
 func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
 	x.mu.Lock()
-	i := x.of[called(dp)]
-	if i == nil {
-		i = &insight{}
-		x.of[called(dp)] = i
-	}
+	i := x.entry(called(dp))
 	i.shown = c
 	x.mu.Unlock()
 	x.stir(dp)
@@ -25,11 +21,7 @@ func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
 // given is told which certificate a sidecar is being sent, by the control plane that made it.
 func (x *insights) given(dp api.Ref, h authorities.Held) {
 	x.mu.Lock()
-	i := x.of[called(dp)]
-	if i == nil {
-		i = &insight{}
-		x.of[called(dp)] = i
-	}
+	i := x.entry(called(dp))
 	i.has(h)
 	x.mu.Unlock()
 	x.noted(dp)

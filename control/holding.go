@@ -48,11 +48,7 @@ func hardens(was, is *resolve.Resolved) bool {
 func (x *insights) holdOne(ref api.Ref) (api.Change, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i := x.of[called(ref)]
-	if i == nil {
-		i = &insight{}
-		x.of[called(ref)] = i
-	}
+	i := x.entry(called(ref))
 	i.plainSince, i.agreed = time.Now(), agreed{}
 	x.stale[called(ref)] = true
 	want := i.told
@@ -144,11 +140,7 @@ func (x *insights) resume(m *resolve.Model) {
 			continue
 		}
 		x.mu.Lock()
-		i := x.of[called(ref)]
-		if i == nil {
-			i = &insight{}
-			x.of[called(ref)] = i
-		}
+		i := x.entry(called(ref))
 		if !i.strict {
 			i.plainSince, i.resumes = now, true
 			x.stale[called(ref)] = true

@@ -9,11 +9,7 @@ import (
 // refused is told why a sidecar is given no certificate; the zero value where it is given one.
 func (x *insights) refused(dp api.Ref, why api.IdentityRefusal) {
 	x.mu.Lock()
-	i := x.of[called(dp)]
-	if i == nil {
-		i = &insight{}
-		x.of[called(dp)] = i
-	}
+	i := x.entry(called(dp))
 	same := i.refused == why
 	i.refused = why
 	x.mu.Unlock()
@@ -31,11 +27,7 @@ func (x *insights) skewed(dp api.Ref, by time.Duration) {
 		by = 0
 	}
 	x.mu.Lock()
-	i := x.of[called(dp)]
-	if i == nil {
-		i = &insight{}
-		x.of[called(dp)] = i
-	}
+	i := x.entry(called(dp))
 	same := i.skew == by
 	i.skew = by
 	x.mu.Unlock()
