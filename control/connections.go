@@ -56,9 +56,6 @@ func boundedConnections(c *attach.Connections) bool {
 // root is the fingerprint of that of the certificate of a sidecar; empty where it has none that
 // holds.
 func (x *insights) root(dp api.Ref) string {
-	if x == nil {
-		return ""
-	}
 	now := x.plane.cfg.clock()()
 	x.mu.Lock()
 	defer x.mu.Unlock()

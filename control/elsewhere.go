@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
+	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
@@ -54,7 +55,7 @@ func (c *certifier) elsewhere(m *resolve.Model, o *api.Object, who server.Identi
 	case errors.As(err, &why):
 		err = web.Refusal(http.StatusForbidden, why.Error())
 	case err != nil:
-	case !believed(m.Snapshot(), o.Mesh, names[0]):
+	case len(authorities.Believed(m.Snapshot(), o.Mesh, domainOf(names[0]))) == 0:
 		why = noTrust(by, names[0])
 		err = web.Refusal(http.StatusServiceUnavailable, why.Error())
 	case has != nil && !slices.Contains(has.IDs, names[0]):
@@ -68,19 +69,9 @@ func (c *certifier) elsewhere(m *resolve.Model, o *api.Object, who server.Identi
 }
 
 // domainOf is the trust domain of a SPIFFE ID.
-func domainOf(id string) string {
-	domain, _, _ := strings.Cut(strings.TrimPrefix(id, spiffe.Scheme), "/")
-	return domain
-}
-
-// believed reports whether the proxies of a mesh are told to believe somebody of the domain of a name.
-func believed(s *api.Snapshot, mesh, id string) bool {
-	for o := range s.Of(api.KindMeshTrust, mesh) {
-		if t, ok := o.Spec.(*api.MeshTrust); ok && t.TrustDomain == domainOf(id) && len(t.Roots()) > 0 {
-			return true
-		}
-	}
-	return false
+func domainOf(text string) string {
+	id, _ := spiffe.Parse(text) // documents make no others
+	return id.Domain
 }
 
 func noTrust(by *api.Object, id string) api.IdentityRefusal {

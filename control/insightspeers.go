@@ -61,15 +61,11 @@ func (x *insights) hears(dp api.Ref, s *peers.Sidecar) {
 	tells := s.GetSecured()
 	_, attached := x.plane.agents.Stream(dp) // not under mu
 	x.mu.Lock()
-	i := x.of[called(dp)]
-	if i == nil {
-		if tells == nil && !s.GetTls() {
-			x.mu.Unlock()
-			return
-		}
-		i = &insight{}
-		x.of[called(dp)] = i
+	if x.of[called(dp)] == nil && tells == nil && !s.GetTls() {
+		x.mu.Unlock()
+		return
 	}
+	i := x.entry(called(dp))
 	changed := false
 	h := authorities.Held{Root: tells.GetRoot(), Names: tells.GetNames(), Issued: time.Unix(tells.GetIssued(), 0), Ends: time.Unix(tells.GetExpires(), 0)}
 	if tells.GetExpires() > 0 && i.yields(h, attached) {

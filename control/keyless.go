@@ -49,9 +49,6 @@ func newKeyless(p *Plane, by *certifier) *keyless {
 
 // joined is told of each stream of ADS.
 func (k *keyless) joined(p server.Peer) {
-	if k == nil {
-		return
-	}
 	k.plane.insights.keyless(p.Dataplane, p.Proof != nil)
 	if p.Proof == nil {
 		return
@@ -66,7 +63,7 @@ func (k *keyless) joined(p server.Peer) {
 
 // left is told of the end of each.
 func (k *keyless) left(p server.Peer) {
-	if k == nil || p.Proof == nil {
+	if p.Proof == nil {
 		return
 	}
 	k.mu.Lock()
@@ -81,9 +78,6 @@ func (k *keyless) left(p server.Peer) {
 // again has a dataplane certified now, by the name by which its sidecar calls it, unless that is
 // under way; false where it has no stream here that wants it.
 func (k *keyless) again(name api.Ref) (found bool) {
-	if k == nil {
-		return false
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, x := range k.of {

@@ -105,9 +105,6 @@ func named(s *api.Snapshot, zone api.Zone, o *api.Object) (names []string, owner
 // Unproven is why the sidecar of a dataplane would get no certificate of the names that a model
 // gives it; not ok where nothing is known to keep it from one.
 func (x *insights) Unproven(m *resolve.Model, dp api.Ref) (why api.IdentityRefusal, ok bool) {
-	if x == nil {
-		return why, false
-	}
 	if why, ok := x.plane.noProof(); ok {
 		return why, true
 	}

@@ -8,9 +8,6 @@ import (
 
 // refuses is what keeps documents, sound by themselves, from being written.
 func (p *Plane) refuses(now *api.Snapshot, writes []store.Write) []*api.Violation {
-	from := world.Sources{System: p.settings.SystemNamespaces, Now: p.cfg.clock()()}
-	if p.keeper != nil {
-		from.File = p.keeper.File
-	}
+	from := world.Sources{System: p.settings.SystemNamespaces, Now: p.cfg.clock()(), File: p.keeper.File}
 	return world.Refusals(now, p.loop.current.Load(), writes, from)
 }

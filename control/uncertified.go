@@ -20,9 +20,6 @@ func (x *insights) refused(dp api.Ref, why api.IdentityRefusal) {
 
 // skewed is told by how much the clock of a sidecar is ahead.
 func (x *insights) skewed(dp api.Ref, by time.Duration) {
-	if x == nil {
-		return
-	}
 	if by = by.Round(time.Second); by.Abs() <= api.MostSkew {
 		by = 0
 	}

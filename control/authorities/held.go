@@ -85,11 +85,9 @@ func (k *Keeper) knownRoots(s *api.Snapshot, all map[api.Ref]*authority) map[str
 				add(signer.Certificate())
 			}
 		}
-		if o, ok := s.Get(api.Ref{Kind: api.KindMeshTrust, Mesh: a.mesh, Namespace: k.cfg.Namespace, Name: a.trust}); ok && api.MadeByWeft(o) {
-			if trust, ok := o.Spec.(*api.MeshTrust); ok {
-				for _, c := range trust.Roots() {
-					add(c)
-				}
+		if _, trust := k.made(s, a); trust != nil {
+			for _, c := range trust.Roots() {
+				add(c)
 			}
 		}
 	}

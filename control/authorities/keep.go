@@ -85,9 +85,8 @@ func (k *Keeper) secret(a *authority, name string, value []byte) store.Write {
 // advance is the next state of an authority, nil where it stays.
 func (k *Keeper) advance(now *api.Snapshot, a *authority) *store.Write {
 	at := k.cfg.Now()
-	before := a.state
+	before, next := a.state, a.state
 	was := k.published(now, a)
-	next := a.state
 	if a.signs && a.fault == "" && a.wanted().signer != nil {
 		switch print := a.wanted().fingerprint(); {
 		case !a.stated || was.generation > a.state.Trust:

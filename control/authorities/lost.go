@@ -16,17 +16,28 @@ type published struct {
 }
 
 func (k *Keeper) published(now *api.Snapshot, a *authority) (out published) {
-	o, ok := now.Get(api.Ref{Kind: api.KindMeshTrust, Mesh: a.mesh, Namespace: k.cfg.Namespace, Name: a.trust})
-	if !ok || !api.MadeByWeft(o) {
+	o, trust := k.made(now, a)
+	if o == nil {
 		return out
 	}
 	out.generation, _ = strconv.ParseUint(o.Labels[api.LabelTrust], 10, 64)
-	if trust, ok := o.Spec.(*api.MeshTrust); ok {
-		for _, c := range trust.Roots() {
-			out.roots = append(out.roots, workload.Fingerprint(c))
-		}
+	for _, c := range trust.Roots() {
+		out.roots = append(out.roots, workload.Fingerprint(c))
 	}
 	return out
+}
+
+// made is the MeshTrust that weft made of an authority; nil where there is none.
+func (k *Keeper) made(now *api.Snapshot, a *authority) (*api.Object, *api.MeshTrust) {
+	o, ok := now.Get(api.Ref{Kind: api.KindMeshTrust, Mesh: a.mesh, Namespace: k.cfg.Namespace, Name: a.trust})
+	if !ok || !api.MadeByWeft(o) {
+		return nil, nil
+	}
+	trust, ok := o.Spec.(*api.MeshTrust)
+	if !ok {
+		return nil, nil
+	}
+	return o, trust
 }
 
 // start is the first state of an authority, or another one where that is gone or of the past:

@@ -78,11 +78,17 @@ func publish(ref api.Ref, there *api.Object, domain string, roots []string, gene
 // believed are the roots that documents say for the domain of an authority outside. They speak
 // for that domain and no other (F1).
 func (x outside) believed(s *api.Snapshot) (out []known) {
-	for o := range s.Of(api.KindMeshTrust, x.owner.Mesh) {
-		if t, ok := o.Spec.(*api.MeshTrust); ok && t.TrustDomain == x.domain {
-			for _, c := range t.Roots() {
-				out = append(out, known{x.owner, c, x.domain})
-			}
+	for _, c := range Believed(s, x.owner.Mesh, x.domain) {
+		out = append(out, known{x.owner, c, x.domain})
+	}
+	return out
+}
+
+// Believed are the roots that the MeshTrusts of a mesh have for a trust domain.
+func Believed(s *api.Snapshot, mesh, domain string) (out []*x509.Certificate) {
+	for o := range s.Of(api.KindMeshTrust, mesh) {
+		if t, ok := o.Spec.(*api.MeshTrust); ok && t.TrustDomain == domain {
+			out = append(out, t.Roots()...)
 		}
 	}
 	return out
