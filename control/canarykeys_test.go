@@ -3,8 +3,6 @@ package control_test
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,19 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/certs"
 )
-
-// forms are those in which a key, given in PEM, may be told: its own bytes, and its text, plain or
-// in base64 wherever in a line that begins.
-func forms(key []byte) map[string][]byte {
-	block, _ := pem.Decode(key)
-	line := bytes.Split(key, []byte("\n"))[2] // the first is the same in all keys of a kind
-	out := map[string][]byte{"bytes": block.Bytes[len(block.Bytes)/2:][:24], "text": line[:30]}
-	for skip := range 3 {
-		out[fmt.Sprint("base64 ", skip)] = []byte(base64.StdEncoding.EncodeToString(key[100+skip : 100+skip+30]))
-	}
-	return out
-}
 
 // listened are all bytes that a sidecar gets by ADS.
 func (p *plane) listened(name, token string) func() string {
@@ -122,7 +109,7 @@ func TestNoOutputHoldsAKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := map[string]map[string][]byte{"a key that weft made": forms(made), "a key that people brought": forms(key), "a workload's key": {"number": number}}
+	keys := map[string]map[string][]byte{"a key that weft made": certs.Forms(made), "a key that people brought": certs.Forms(key), "a workload's key": {"number": number}}
 	for where, text := range said {
 		for whose, all := range keys {
 			for form, part := range all {

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,17 +13,6 @@ import (
 	"github.com/weftmesh/weft/cmd/weft/internal/demo"
 	"github.com/weftmesh/weft/internal/certs"
 )
-
-// forms are the ways in which a key in PEM form may stand in a text: its middle, in bytes, as PEM
-// has it, and in base64 from each of three places.
-func forms(key []byte) (out []string) {
-	block, _ := pem.Decode(key)
-	out = append(out, string(block.Bytes[len(block.Bytes)/2:][:20]), strings.Split(string(key), "\n")[2][:30])
-	for skip := range 3 {
-		out = append(out, base64.StdEncoding.EncodeToString(key[90+skip:90+skip+30]))
-	}
-	return out
-}
 
 // commanded runs a command until it ends well and has said something.
 func commanded(t *testing.T, says string, args ...string) (out, errs string) {
@@ -108,15 +95,15 @@ func TestSavedFilesHoldNoKey(t *testing.T) {
 			t.Errorf("%s holds a key", where)
 		}
 		for i, key := range [][]byte{secret.Key, inline.Key} {
-			for _, form := range forms(key) {
-				if strings.Contains(text, form) && (i == 0 || where != "the export") {
+			for _, form := range certs.Forms(key) {
+				if strings.Contains(text, string(form)) && (i == 0 || where != "the export") {
 					t.Errorf("%s holds key %d", where, i)
 				}
 			}
 		}
 	}
-	for _, form := range forms(secret.Key) {
-		if bytes.Contains(stored, []byte(form)) {
+	for _, form := range certs.Forms(secret.Key) {
+		if bytes.Contains(stored, form) {
 			t.Error("the store holds the key of a Secret as it is")
 		}
 	}

@@ -82,3 +82,15 @@ func Canary(text string, canaries []string) string {
 	}
 	return ""
 }
+
+// Forms are those in which a key, given in PEM, may be told: its own bytes, and its text, plain or
+// in base64 wherever in a line that begins.
+func Forms(key []byte) map[string][]byte {
+	block, _ := pem.Decode(key)
+	line := bytes.Split(key, []byte("\n"))[2] // the first is the same in all keys of a kind
+	out := map[string][]byte{"bytes": block.Bytes[len(block.Bytes)/2:][:24], "text": line[:30]}
+	for skip := range 3 {
+		out[fmt.Sprint("base64 ", skip)] = []byte(base64.StdEncoding.EncodeToString(key[100+skip : 100+skip+30]))
+	}
+	return out
+}
