@@ -6,32 +6,52 @@ import (
 	"strings"
 )
 
+// longestWord is the longest one that something may be near to, in bytes.
+const longestWord = 64
+
+// nearWord is a word that another may be a misspelling of, and how far from it.
+type nearWord struct {
+	word string
+	far  int
+}
+
 // Nearest are the words, at most limit of them, that word may be a misspelling
-// of, nearest first; none where nothing is near.
+// of, nearest first; none where nothing is near. Whoever asks it of the same many words again and
+// again asks Words.
 func Nearest(word string, words []string, limit int) []string {
-	if len(word) > 64 {
+	if len(word) > longestWord {
 		return nil
 	}
-	type near struct {
-		word string
-		far  int
-	}
-	var found []near
+	var found []nearWord
 	w := strings.ToLower(word)
 	for _, other := range words {
-		if other == word || len(other) > 64 {
-			continue
-		}
-		most := max(1, min(len(word), len(other))/3)
-		if len(word)-len(other) > most || len(other)-len(word) > most {
-			continue
-		}
-		far := distance(w, strings.ToLower(other))
-		if far <= most {
-			found = append(found, near{other, far})
+		if mayBeNear(word, other) {
+			found = addNear(found, word, other, distance(w, strings.ToLower(other)))
 		}
 	}
-	slices.SortFunc(found, func(a, b near) int {
+	return nearest(found, limit)
+}
+
+// farthest is how far two words may be from each other.
+func farthest(a, b string) int { return max(1, min(len(a), len(b))/3) }
+
+// mayBeNear reports whether one may be a misspelling of the other by how long they are.
+func mayBeNear(word, other string) bool {
+	most := farthest(word, other)
+	return other != word && len(other) <= longestWord && len(word)-len(other) <= most && len(other)-len(word) <= most
+}
+
+// addNear adds a word that is so far from another, if that is near.
+func addNear(found []nearWord, word, other string, far int) []nearWord {
+	if far <= farthest(word, other) && mayBeNear(word, other) {
+		found = append(found, nearWord{other, far})
+	}
+	return found
+}
+
+// nearest are the nearest of those that are near, which it sorts.
+func nearest(found []nearWord, limit int) []string {
+	slices.SortFunc(found, func(a, b nearWord) int {
 		return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.word, b.word))
 	})
 	var out []string

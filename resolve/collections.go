@@ -193,6 +193,9 @@ func (c *collections) attachable(kind string) bool {
 	return source == c.policyObjects || source == c.routeObjects
 }
 
+// IsAttachable reports whether the documents of a kind are policies or routes.
+func (m *Model) IsAttachable(kind string) bool { return m.attachable(kind) }
+
 // need is a value that something is derived from. Where it failed, so does what
 // would be derived.
 func need[T any](c *derive.Collection[T], at derive.At, key string) *T {

@@ -130,7 +130,7 @@ func (m *Memo) Known() (derived any, ok bool) {
 // afterwards. Two who ask at once may both find it out.
 type answer[T any] struct{ at atomic.Pointer[T] }
 
-// findings are what questions found out about a whole model, by key.
+// findings are what questions found out about a whole model or mesh, by key.
 type findings struct{ sync.Map }
 
 // Known is what work finds out about the whole model of q, kept beside it under a key for all

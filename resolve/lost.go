@@ -92,11 +92,7 @@ func routeLost(x mesh, ref api.TargetRef, home api.Home) string {
 	if found {
 		return fmt.Sprintf("%s has no rule %q; %s", refText(ref), ref.SectionName, ruleNames(known))
 	}
-	var names []string
-	for r := range x.routesByName.Values(x.at, anyOf(ref.Kind)) {
-		names = append(names, r.object.DisplayName())
-	}
-	return "there is no " + refText(ref) + didYouMean(ref.Name, names)
+	return "there is no " + refText(ref) + orNearest(x.routeNames(ref.Kind).Nearest(ref.Name, mostNear))
 }
 
 // shownRules is how many names of rules a message has.
@@ -136,16 +132,18 @@ func suggestion(x mesh, ref api.TargetRef) string {
 		}
 		return ": " + mismatch(ref.Labels, have)
 	}
-	seen := map[string]bool{}
-	for d := range x.destsNamed(anyTarget) {
-		seen[d.Name] = true
-	}
-	return didYouMean(ref.Name, slices.Sorted(maps.Keys(seen)))
+	return orNearest(x.destNames().Nearest(ref.Name, mostNear))
 }
 
-// didYouMean lists the nearest names, at most three.
+// mostNear is how many names a message has that may be meant.
+const mostNear = 3
+
+// didYouMean lists the nearest names.
 func didYouMean(name string, names []string) string {
-	near := api.Nearest(name, names, 3)
+	return orNearest(api.Nearest(name, names, mostNear))
+}
+
+func orNearest(near []string) string {
 	if len(near) == 0 {
 		return "; create it, or name one that exists"
 	}

@@ -16,6 +16,9 @@ import (
 type mesh struct {
 	*collections
 	at derive.At
+	// asked is what other questions found out, as far as it is read only together with at; nil for
+	// derivations, and where nothing is kept.
+	asked *asked
 }
 
 // mode is meshServices.mode.

@@ -21,6 +21,7 @@ type Model struct {
 	cluster  *derive.Graph // of the stage
 	meshes   *iradix.Tree[meshState]
 	known    findings
+	following
 }
 
 // meshState is one mesh at one revision, with what a question found out about all of it.
@@ -32,9 +33,11 @@ type meshState struct {
 
 // asked is what questions found out about a mesh.
 type asked struct {
-	since  *since // nil where nobody has asked
+	graph  *derive.Graph // the mesh
+	since  *since        // nil where nobody has asked
 	noted  answer[meshNotes]
 	places answer[places]
+	words  findings // *names, by what they are the names of
 }
 
 // Affected names the dataplanes whose Resolved changed, appeared or went away.
@@ -67,7 +70,7 @@ func CompileIn(zone api.Zone, s *api.Snapshot, dialects []route.Dialect, kinds [
 // a cost that follows the changes. The result equals Compile(s). Several models may be
 // derived from one, so a preview costs no more than the change it shows.
 func (m *Model) Update(s *api.Snapshot, changes []api.Change) (*Model, Affected) {
-	next := &Model{collections: m.collections, stored: s, meshes: m.meshes}
+	next := &Model{collections: m.collections, stored: s, meshes: m.meshes, following: following{earlier: m.following.next(changes)}}
 	told := next.bring(m, changes)
 	var affected Affected
 	if len(told.common) > 0 {
@@ -107,7 +110,9 @@ func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Ch
 	if own == 0 { // namespaces are in no mesh by themselves
 		m.meshes, _, _ = m.meshes.Delete([]byte(name))
 	} else {
-		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, state.asked.next(m.collections, before, after, delta), own})
+		asked := state.asked.next(m.collections, before, after, delta)
+		asked.graph = after
+		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, asked, own})
 	}
 	for _, key := range m.resolved.Changed(delta) {
 		r, _ := m.resolved.Get(after, key)
@@ -131,7 +136,7 @@ func (m *Model) Kinds() []*policies.Kind { return m.kinds }
 
 func (m *Model) mesh(name string) (mesh, bool) {
 	g, ok := m.meshes.Get([]byte(name))
-	return mesh{m.collections, g.Graph}, ok
+	return mesh{m.collections, g.Graph, g.asked}, ok
 }
 
 // Dataplane is what applies to one dataplane.

@@ -111,7 +111,7 @@ func (q *Reader) followNotes(x mesh, s *since) *meshNotes {
 // tell finds out what there is to say on a policy or route; nil where it is neither.
 func (m mesh) tell(key string) *toldOf {
 	out := &toldOf{}
-	x := mesh{m.collections, derive.Recorded(m.at, func(r derive.Read) { out.reads = append(out.reads, r) })}
+	x := mesh{m.collections, derive.Recorded(m.at, func(r derive.Read) { out.reads = append(out.reads, r) }), m.asked}
 	n := &objectNotes{}
 	if n.policy, _ = x.policies.Get(x.at, key); n.policy != nil {
 		if n.notes = policyNotes(x, n.policy); len(n.notes) > 0 {

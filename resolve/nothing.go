@@ -36,23 +36,11 @@ func selectsNone(x mesh, top api.TargetRef, s *matcher.Selector, origin *api.Ori
 // lostName says that no dataplane answers to the name of a top-level ref, with
 // the nearest names; empty where one does.
 func lostName(x mesh, top api.TargetRef) string {
-	names := map[string]bool{}
-	for p := range x.dataplanes.Values(x.at) {
-		if top.Kind == api.KindDataplane {
-			names[p.facts.Name] = true
-			names[p.facts.Display()] = true
-			continue
-		}
-		for _, tags := range p.facts.Tags {
-			if n := tags[api.TagService]; n != "" {
-				names[n] = true
-			}
-		}
-	}
-	if names[top.Name] {
+	names := x.planeNames(top.Kind == api.KindDataplane)
+	if names.has[top.Name] {
 		return ""
 	}
-	near := didYouMean(top.Name, slices.Sorted(maps.Keys(names)))
+	near := orNearest(names.Nearest(top.Name, mostNear))
 	if top.Kind == api.KindDataplane {
 		return "there is no " + refText(top) + near
 	}

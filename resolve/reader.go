@@ -56,7 +56,7 @@ func (q *Reader) Dataplanes(mesh string) iter.Seq[*Resolved] {
 // counted.
 func (q *Reader) mesh(name string) (mesh, bool) {
 	g, ok := q.meshes.Get([]byte(name))
-	return mesh{q.collections, derive.Counted(g.Graph, q.visit)}, ok
+	return mesh{q.collections, derive.Counted(g.Graph, q.visit), g.asked}, ok
 }
 
 // Destinations yields those of a mesh in the order of their ids.

@@ -105,12 +105,7 @@ func received(before, after *api.Snapshot) map[string]bool {
 // rendered are the versions of the resources of all dataplanes, by type and name.
 func rendered(s *api.Snapshot) map[api.Ref]map[string]string {
 	m, _ := world.Compile(s)
-	x := world.Settings{}.Renderer()
-	out := map[api.Ref]map[string]string{}
-	for r := range m.Dataplanes("") {
-		out[r.Ref] = versions(x.Render(r))
-	}
-	return out
+	return versionsIn(m)
 }
 
 // versions are those of resources, by type and name.

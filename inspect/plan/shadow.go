@@ -9,33 +9,58 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// WithShadow is the step from what holds to what would hold if the policies and routes of a
-// mesh that only take part in previews (label kuma.io/effect: shadow) took part as others do.
-// Nothing of m changes; of a mesh without any the step is none, to m itself.
-func WithShadow(m *resolve.Reader, mesh string) Step {
-	return resolve.Known(m, shadowKey{mesh}, func() Step { return withShadow(m, mesh) })
+// WithShadow is the model of what would hold if the policies and routes of a mesh that only take
+// part in previews (label kuma.io/effect: shadow) took part as others do. Nothing of m changes; of
+// a mesh without any it is m itself. The next model's follows from it, at the cost of the changes.
+func WithShadow(m *resolve.Reader, mesh string) *resolve.Model {
+	type shadowKey struct{ mesh string }
+	return resolve.Followed(m, shadowKey{mesh}, func() *resolve.Model {
+		snapshot, shadows := shadowsOf(m, mesh)
+		if len(shadows) == 0 {
+			return m.Model
+		}
+		after, _ := m.Update(snapshot, shadows)
+		return after
+	}, func(was *resolve.Model, changes []api.Change) *resolve.Model {
+		snapshot, shadows := shadowsOf(m, mesh)
+		if len(shadows) == 0 {
+			return m.Model
+		}
+		after, _ := was.Update(snapshot, unshadowedIn(m, mesh, changes))
+		return after
+	})
 }
 
-type shadowKey struct{ mesh string }
-
-func withShadow(m *resolve.Reader, mesh string) Step {
+// shadowsOf are the shadows of a mesh, as changes to what is written that let them take part, and
+// what is written then.
+func shadowsOf(m *resolve.Reader, mesh string) (*api.Snapshot, []api.Change) {
 	written := m.Written()
-	s := Step{Before: m.Model, After: m.Model}
 	var changes []api.Change
 	for o := range m.Attachable(mesh) {
-		before, ok := written.Get(o.Ref)
-		if !ok || !before.Shadow() {
+		if before, ok := written.Get(o.Ref); ok && before.Shadow() {
+			changes = append(changes, api.Change{Before: before, After: unshadowed(before)})
+		}
+	}
+	return written.With(written.Revision()+1, changes), changes
+}
+
+// unshadowedIn are changes of a model as those of one in which the shadows of a mesh take part;
+// each object changes once.
+func unshadowedIn(m *resolve.Reader, mesh string, changes []api.Change) []api.Change {
+	var out []api.Change
+	at := map[api.Ref]int{}
+	for _, c := range changes {
+		if o := c.After; o != nil && o.Mesh == mesh && o.Shadow() && m.IsAttachable(o.Kind) {
+			c.After = unshadowed(o)
+		}
+		if n, again := at[c.Ref()]; again {
+			out[n].After = c.After
 			continue
 		}
-		changes = append(changes, api.Change{Before: before, After: unshadowed(before)})
-		s.Touched = append(s.Touched, o.Ref)
+		at[c.Ref()] = len(out)
+		out = append(out, c)
 	}
-	if len(changes) == 0 {
-		return s
-	}
-	next, affected := m.Update(written.With(written.Revision()+1, changes), changes)
-	s.After, s.Affected = next, affected.Dataplanes
-	return s
+	return slices.DeleteFunc(out, func(c api.Change) bool { return c.Before == nil && c.After == nil })
 }
 
 // unshadowed is an object that takes part as others do.

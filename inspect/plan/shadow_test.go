@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/internal/worlds"
+	"github.com/weftmesh/weft/resolve"
 )
 
 // With its shadow policies and routes a mesh has the configuration that it would have if
@@ -36,9 +37,9 @@ func TestShadowsTakePartAsOthersDo(t *testing.T) {
 		}
 		model, _ := world.Compile(written)
 		before, want := rendered(written), rendered(active)
-		step := plan.WithShadow(model.Reader(nil), api.DefaultMesh)
+		after := plan.WithShadow(model.Reader(nil), api.DefaultMesh)
 		for ref, resources := range want {
-			r, _ := step.After.Dataplane(ref)
+			r, _ := after.Dataplane(ref)
 			if diff := gocmp.Diff(resources, versions(world.Settings{}.Renderer().Render(r))); diff != "" {
 				t.Fatalf("%s, if nobody had called them shadows (-) and with shadows (+):\n%s", ref, diff)
 			}
@@ -50,6 +51,45 @@ func TestShadowsTakePartAsOthersDo(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Once somebody has asked, the configuration with shadows follows what changes: it is that of a
+// model in which nobody asked before.
+func TestShadowsFollowChanges(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		catalog := world.Catalog()
+		s := api.NewSnapshot(0)
+		model, _ := world.Compile(s)
+		for i := range rapid.IntRange(2, 10).Draw(t, "steps") {
+			changes := worlds.Changes(t, catalog, s)
+			s = s.With(uint64(i+1), changes)
+			model, _ = model.Update(s, changes)
+			if rapid.IntRange(0, 2).Draw(t, "unasked") == 0 {
+				continue
+			}
+			fresh, _ := world.Compile(s)
+			want, got := plan.WithShadow(fresh.Reader(nil), api.DefaultMesh), plan.WithShadow(model.Reader(nil), api.DefaultMesh)
+			if diff := gocmp.Diff(versionsIn(want), versionsIn(got)); diff != "" {
+				t.Fatalf("step %d: asked first (-) and followed (+):\n%s", i, diff)
+			}
+			if (want == fresh) != (got == model) {
+				t.Fatalf("step %d: without shadows the model is its own: %t, followed: %t", i, want == fresh, got == model)
+			}
+			if want, got := want.Written().Revision(), got.Written().Revision(); want != got {
+				t.Fatalf("step %d: at revision %d, followed at %d", i, want, got)
+			}
+		}
+	})
+}
+
+// versionsIn are those of the resources of all dataplanes.
+func versionsIn(m *resolve.Model) map[api.Ref]map[string]string {
+	out, x := map[api.Ref]map[string]string{}, world.Settings{}.Renderer()
+	for r := range m.Dataplanes("") {
+		out[r.Ref] = versions(x.Render(r))
+	}
+	return out
 }
 
 // labelled is s in which o has that value of the label, none where it is empty.

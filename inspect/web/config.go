@@ -64,8 +64,7 @@ func (s *server) dataplaneConfig(w http.ResponseWriter, r *http.Request) error {
 	}
 	shown := now
 	if shadow {
-		step := plan.WithShadow(m, ref.Mesh)
-		if shown, err = s.configOf(s.readerOf(step.After, func() bool { return r.Context().Err() != nil }), ref); err != nil {
+		if shown, err = s.configOf(s.readerOf(plan.WithShadow(m, ref.Mesh), func() bool { return r.Context().Err() != nil }), ref); err != nil {
 			return unknown(err)
 		}
 	}

@@ -1,0 +1,86 @@
+package resolve
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// names are those of all things of a sort in a mesh, among which that is looked for which somebody
+// may have meant. Many who are lost ask for them, so they are gathered once for all.
+type names struct {
+	has map[string]bool
+	*api.Words
+}
+
+func newNames(has map[string]bool) *names {
+	return &names{has, api.NewWords(slices.Collect(maps.Keys(has)))}
+}
+
+// destNames are those of all destinations.
+func (m mesh) destNames() *names {
+	for range m.destsNamed(anyTarget) {
+		break // so that it is known what was looked at
+	}
+	return m.namesIn("destinations", func(m mesh) *names {
+		has := map[string]bool{}
+		for d := range m.destsNamed(anyTarget) {
+			has[d.Name] = true
+		}
+		return newNames(has)
+	})
+}
+
+// routeNames are the display names of all routes of a kind.
+func (m mesh) routeNames(kind string) *names {
+	for range m.routesByName.Values(m.at, anyOf(kind)) {
+		break
+	}
+	return m.namesIn(kind, func(m mesh) *names {
+		var all []string
+		for r := range m.routesByName.Values(m.at, anyOf(kind)) {
+			all = append(all, r.object.DisplayName())
+		}
+		return &names{Words: api.NewWords(all)}
+	})
+}
+
+// planeNames are the names of all dataplanes, or else of their services.
+func (m mesh) planeNames(own bool) *names {
+	for range m.dataplanes.Values(m.at) {
+		break
+	}
+	of := "services of dataplanes"
+	if own {
+		of = "dataplanes"
+	}
+	return m.namesIn(of, func(m mesh) *names {
+		has := map[string]bool{}
+		for p := range m.dataplanes.Values(m.at) {
+			if own {
+				has[p.facts.Name], has[p.facts.Display()] = true, true
+				continue
+			}
+			for _, tags := range p.facts.Tags {
+				if n := tags[api.TagService]; n != "" {
+					has[n] = true
+				}
+			}
+		}
+		return newNames(has)
+	})
+}
+
+// namesIn are the names that gather finds in all of the mesh, also where a question stops.
+func (m mesh) namesIn(what string, gather func(mesh) *names) *names {
+	if m.asked == nil {
+		return gather(m)
+	}
+	if known, ok := m.asked.words.Load(what); ok {
+		return known.(*names)
+	}
+	found := gather(mesh{m.collections, m.asked.graph, nil})
+	m.asked.words.Store(what, found)
+	return found
+}
