@@ -13,6 +13,17 @@ type Places struct {
 	snapshot *api.Snapshot
 	ref      api.Ref
 	locate   func(api.Path) api.Position
+	known    fieldPlaces // of an earlier revision
+	found    fieldPlaces // nil keeps nothing
+}
+
+// fieldPlaces are where fields are. They stay there, for documents are replaced and never changed.
+type fieldPlaces map[field]api.Position
+
+// field is one of a document.
+type field struct {
+	of *api.Object
+	at api.Path
 }
 
 // place says of each note where its field stands.
@@ -32,11 +43,20 @@ func (p *Places) Of(n api.Note) api.Position {
 	if n.Position.Line != 0 || n.Origin == nil {
 		return n.Position
 	}
-	if p.locate == nil || p.ref != n.Origin.Ref {
-		p.ref, p.locate = n.Origin.Ref, func(api.Path) api.Position { return api.Position{} }
-		if o, ok := p.snapshot.Get(p.ref); ok && len(o.Source.Text) > 0 {
-			p.locate = decode.Locator(o.Source)
-		}
+	o, ok := p.snapshot.Get(n.Origin.Ref)
+	if !ok || len(o.Source.Text) == 0 {
+		return api.Position{}
 	}
-	return p.locate(n.Field)
+	at := field{o, n.Field}
+	found, known := p.known[at]
+	if !known {
+		if p.locate == nil || p.ref != o.Ref {
+			p.ref, p.locate = o.Ref, decode.Locator(o.Source)
+		}
+		found = p.locate(n.Field)
+	}
+	if p.found != nil {
+		p.found[at] = found
+	}
+	return found
 }

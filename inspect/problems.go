@@ -39,7 +39,9 @@ func Problems(m *resolve.Reader, sidecars []Sidecar, violations []*api.Violation
 		}
 		all[owner].Problems = append(all[owner].Problems, p)
 	}
-	for _, p := range resolve.Known(m, problemsKey{}, func() []noted { return notedIn(m) }) {
+	notes := resolve.Followed(m, problemsKey{}, func() notedNow { return notedIn(m, nil) },
+		func(was notedNow, _ []api.Change) notedNow { return notedIn(m, was.places) })
+	for _, p := range notes.list {
 		add(p.owner, p.ref, p.Problem)
 	}
 	for _, v := range violations {
@@ -74,10 +76,17 @@ type noted struct {
 
 type problemsKey struct{}
 
-// notedIn are the problems that notes tell of, in the order of who has to act.
-func notedIn(m *resolve.Reader) []noted {
+// notedNow are the problems that notes tell of, and where their fields stand.
+type notedNow struct {
+	list   []noted
+	places fieldPlaces
+}
+
+// notedIn are the problems that notes tell of, in the order of who has to act. Of known fields it is
+// not looked for again where they stand.
+func notedIn(m *resolve.Reader, known fieldPlaces) notedNow {
 	var out []noted
-	places := PlacesIn(m.Snapshot())
+	places := &Places{snapshot: m.Snapshot(), known: known, found: fieldPlaces{}}
 	for _, n := range Notes(m) {
 		if n.Severity == api.Info || n.Origin == nil {
 			continue
@@ -86,7 +95,7 @@ func notedIn(m *resolve.Reader) []noted {
 		p.at(places.Of(n))
 		out = append(out, p)
 	}
-	return out
+	return notedNow{out, places.found}
 }
 
 // problems are what is wrong with a sidecar.

@@ -43,26 +43,19 @@ func (r *noteSet) add(notes ...api.Note) {
 // Each is said once, however many dataplanes it concerns, in the order of refs.
 func Notes(m *resolve.Reader) []api.Note {
 	var all noteSet
-	byMesh := map[string][]api.Ref{}
-	for o := range m.Snapshot().All() {
-		if !m.Visit() {
-			break
-		}
-		attachable := isAttachable(m, o)
-		if attachable && byMesh[o.Mesh] == nil {
-			m.AllNotes(o.Mesh)
-		}
-		all.add(m.NotesOn(o.Ref)...)
-		if attachable {
-			byMesh[o.Mesh] = append(byMesh[o.Mesh], o.Ref)
-		}
+	for n := range m.AllNoted() {
+		all.add(n)
 	}
 	look := lookAt(m)
 	for r := range m.Dataplanes("") {
 		all.add(look.at(r)...)
 	}
-	for _, mesh := range sortedKeys(byMesh) {
-		for _, x := range m.ReachOf(mesh, byMesh[mesh], nil) {
+	for mesh := range m.MeshNames() {
+		var refs []api.Ref
+		for o := range m.Attachable(mesh) {
+			refs = append(refs, o.Ref)
+		}
+		for _, x := range m.ReachOf(mesh, refs, nil) {
 			all.add(idleNotes(m, x)...)
 		}
 	}

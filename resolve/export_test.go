@@ -2,10 +2,13 @@ package resolve
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/derive"
 )
 
 // Kept is how much the model keeps of each mesh: what an update must leave behind
@@ -63,4 +66,35 @@ func (m *Matched) Policies() []*api.Object {
 		out[i] = p.object
 	}
 	return out
+}
+
+// PlacesAfter are the places of a mesh as they follow from those of an earlier model, and as they are
+// found anew.
+func (m *Model) PlacesAfter(before *Model, mesh string) (followed, anew []string) {
+	was, _ := before.mesh(mesh)
+	now, _ := m.mesh(mesh)
+	all := func(x *Model, in derive.At) iter.Seq2[string, *Resolved] {
+		if in == (*derive.Graph)(nil) {
+			return func(func(string, *Resolved) bool) {}
+		}
+		return x.resolved.All(in)
+	}
+	resolved := func(x *Model, in derive.At) map[string]*Resolved { return maps.Collect(all(x, in)) }
+	had, has := resolved(before, was.at), resolved(m, now.at)
+	changed := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Keys(had)), slices.Collect(maps.Keys(has))), func(key string) bool { return had[key] == has[key] })
+	slices.Sort(changed)
+	everything := func(*Destination) bool { return true }
+	follow := placesOf(all(before, was.at), everything).follow(slices.Compact(changed), func(key string) *Resolved { return has[key] })
+	return follow.describe(), placesOf(all(m, now.at), everything).describe()
+}
+
+func (x *places) describe() []string {
+	out := slices.Clone(x.keys)
+	for i, r := range x.planes {
+		out[i] += fmt.Sprintf(" %p", r)
+	}
+	for _, s := range x.spots {
+		out = append(out, fmt.Sprintf("%p %p %p %p to %p, number %d of %v, calling %d", s.At, s.Outbound, s.Cluster, s.Inbound, s.to, s.number, s.planes, slices.Index(x.calling[s.to], s)))
+	}
+	return append(out, fmt.Sprintf("%d destinations are called", len(x.calling)))
 }

@@ -40,7 +40,10 @@ func TestUpdateEqualsCompile(t *testing.T) {
 			checkAffected(t, model, next, affected, changes)
 			checkSelected(t, next)
 			checkReach(t, next)
-			checkNotes(t, next)
+			if rapid.IntRange(0, 2).Draw(t, "asked") > 0 { // else what is asked next follows more than one change
+				checkNotes(t, next)
+			}
+			checkPlaces(t, model, next)
 			checkNames(t, model, next)
 			model = next
 		}
@@ -134,6 +137,36 @@ func checkNotes(t worlds.Fataler, m *resolve.Model) {
 	}
 	if diff := cmp.Diff(one, all); diff != "" {
 		t.Fatalf("asked one by one (-) and together (+):\n%s", diff)
+	}
+	var want, got []string
+	text := func(n api.Note) string { return fmt.Sprint(n.Origin, n.Severity, n.Code, n.Field, n.Message) }
+	for _, notes := range one {
+		for _, n := range notes {
+			want = append(want, text(n))
+		}
+	}
+	for n := range q.AllNoted() {
+		got = append(got, text(n))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("asked one by one (-) and of all at once (+):\n%s", diff)
+	}
+	for o := range m.Snapshot().All() {
+		if diff := cmp.Diff(one[o.Ref], q.NotesOn(o.Ref)); diff != "" {
+			t.Fatalf("%s: asked before (-) and after all notes are known (+):\n%s", o.Ref, diff)
+		}
+	}
+}
+
+// checkPlaces holds that places that follow changes are those that are found anew.
+func checkPlaces(t worlds.Fataler, before, after *resolve.Model) {
+	t.Helper()
+	for mesh := range after.Reader(nil).MeshNames() {
+		if followed, anew := after.PlacesAfter(before, mesh); !slices.Equal(followed, anew) {
+			t.Fatalf("places of %s found anew (-) and followed (+):\n%s", mesh, cmp.Diff(anew, followed))
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// meshNotes is what there is to say on the policies and routes of a mesh. Most of
+// meshNotes is what there is to say on the policies and routes of a mesh, or on the others. Most of
 // them are as they should be, and are in neither list nor byObject.
 type meshNotes struct {
 	list     []*objectNotes // in the order of refs
@@ -16,10 +16,11 @@ type meshNotes struct {
 	told     map[string]*toldOf // every one, by objectKey
 }
 
-// objectNotes are the notes on a policy or on a route.
+// objectNotes are the notes on a policy, on a route, or on another object.
 type objectNotes struct {
 	policy *policy
 	route  *routeObject
+	other  *api.Object
 	notes  []api.Note
 	// nowhere are the items of the policy whose target is nowhere.
 	nowhere []*item

@@ -33,11 +33,12 @@ type meshState struct {
 
 // asked is what questions found out about a mesh.
 type asked struct {
-	graph  *derive.Graph // the mesh
-	since  *since        // nil where nobody has asked
-	noted  answer[meshNotes]
-	places answer[places]
-	words  findings // *names, by what they are the names of
+	graph              *derive.Graph // the mesh
+	since, othersSince *since        // nil where nobody has asked
+	placesSince        *placesSince
+	noted, others      answer[meshNotes]
+	places             answer[places]
+	words              findings // *names, by what they are the names of
 }
 
 // Affected names the dataplanes whose Resolved changed, appeared or went away.
@@ -110,9 +111,7 @@ func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Ch
 	if own == 0 { // namespaces are in no mesh by themselves
 		m.meshes, _, _ = m.meshes.Delete([]byte(name))
 	} else {
-		asked := state.asked.next(m.collections, before, after, delta)
-		asked.graph = after
-		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, asked, own})
+		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, state.asked.next(m.collections, before, after, delta), own})
 	}
 	for _, key := range m.resolved.Changed(delta) {
 		r, _ := m.resolved.Get(after, key)

@@ -34,22 +34,37 @@ const mostTouched = 100_000
 
 // next is what is known of the revision after an update.
 func (a *asked) next(c *collections, before, after *derive.Graph, d *derive.Delta) *asked {
-	was := a.since
-	if known := a.noted.at.Load(); known != nil {
-		was = &since{known: known}
-	}
-	if was == nil {
-		return &asked{}
+	out := &asked{graph: after, placesSince: a.nextPlaces(c.resolved.Changed(d))}
+	noted, others := a.since.next(&a.noted), a.othersSince.next(&a.others)
+	if noted == nil && others == nil {
+		return out
 	}
 	var touched []derive.Read
 	if !d.Touched(before, after, func(r derive.Read) bool {
 		touched = append(touched, r)
-		return was.size+len(touched) <= mostTouched
+		return len(touched) <= mostTouched
 	}) {
-		return &asked{}
+		return out
 	}
-	return &asked{since: &since{known: was.known, touched: append(slices.Clip(was.touched), touched),
-		changed: append(slices.Clip(was.changed), c.policies.Changed(d), c.routes.Changed(d)), size: was.size + len(touched)}}
+	out.since = noted.with(touched, c.policies.Changed(d), c.routes.Changed(d))
+	out.othersSince = others.with(touched, c.dataplanes.Changed(d), c.services.Changed(d), c.otherObjects.Changed(d))
+	return out
+}
+
+// next is the newest that is known, of the revision at hand or of an earlier one.
+func (s *since) next(known *answer[meshNotes]) *since {
+	if known := known.at.Load(); known != nil {
+		return &since{known: known}
+	}
+	return s
+}
+
+// with is what is known, and that more was touched and changed; nil where nobody asked for long.
+func (s *since) with(touched []derive.Read, changed ...[]string) *since {
+	if s == nil || s.size+len(touched) > mostTouched {
+		return nil
+	}
+	return &since{known: s.known, touched: append(slices.Clip(s.touched), touched), changed: append(slices.Clip(s.changed), changed...), size: s.size + len(touched)}
 }
 
 // noted is what there is to say on all policies and routes of a mesh, found out
@@ -60,7 +75,7 @@ func (q *Reader) noted(x mesh, name string) *meshNotes {
 		if a.since == nil {
 			return q.findNotes(x)
 		}
-		return q.followNotes(x, a.since)
+		return notesOf(a.since.follow(x.tell))
 	})
 }
 
@@ -81,45 +96,73 @@ func (q *Reader) findNotes(x mesh) *meshNotes {
 			told[key] = x.tell(key)
 		}
 	}
-	return q.notesOf(told)
+	return notesOf(told)
 }
 
-// followNotes looks at those of which something was touched since.
-func (q *Reader) followNotes(x mesh, s *since) *meshNotes {
-	touched := map[derive.Read]struct{}{}
-	for _, list := range s.touched {
-		for _, r := range list {
-			touched[r] = struct{}{}
-		}
-	}
+// follow tells again of what something was touched of since, and of what changed.
+func (s *since) follow(tell func(key string) *toldOf) map[string]*toldOf {
+	touched := newTouches(s.touched)
 	told := maps.Clone(s.known.told)
 	again := slices.Concat(s.changed...)
 	for key, t := range told {
-		if slices.ContainsFunc(t.reads, func(r derive.Read) bool { _, ok := touched[r]; return ok }) {
+		if slices.ContainsFunc(t.reads, touched.has) {
 			again = append(again, key)
 		}
 	}
 	slices.Sort(again)
 	for _, key := range slices.Compact(again) {
-		if told[key] = x.tell(key); told[key] == nil {
+		if told[key] = tell(key); told[key] == nil {
 			delete(told, key)
 		}
 	}
-	return q.notesOf(told)
+	return told
+}
+
+// touches are what was touched. Most that is looked for is none of it, which few bits tell.
+type touches struct {
+	all  map[derive.Read]struct{}
+	bits [1 << 10]uint64
+}
+
+func newTouches(lists [][]derive.Read) *touches {
+	t := &touches{all: map[derive.Read]struct{}{}}
+	for _, list := range lists {
+		for _, r := range list {
+			t.all[r] = struct{}{}
+			t.bits[r>>6%derive.Read(len(t.bits))] |= 1 << (r % 64)
+		}
+	}
+	return t
+}
+
+func (t *touches) has(r derive.Read) bool {
+	if t.bits[r>>6%derive.Read(len(t.bits))]&(1<<(r%64)) == 0 {
+		return false
+	}
+	_, ok := t.all[r]
+	return ok
 }
 
 // tell finds out what there is to say on a policy or route; nil where it is neither.
 func (m mesh) tell(key string) *toldOf {
-	out := &toldOf{}
-	x := mesh{m.collections, derive.Recorded(m.at, func(r derive.Read) { out.reads = append(out.reads, r) }), m.asked}
-	n := &objectNotes{}
-	if n.policy, _ = x.policies.Get(x.at, key); n.policy != nil {
-		if n.notes = policyNotes(x, n.policy); len(n.notes) > 0 {
-			n.nowhere = nowhere(x, n.policy)
+	return m.recording(func(x mesh) (n *objectNotes, ok bool) {
+		n = &objectNotes{}
+		if n.policy, _ = x.policies.Get(x.at, key); n.policy != nil {
+			if n.notes = policyNotes(x, n.policy); len(n.notes) > 0 {
+				n.nowhere = nowhere(x, n.policy)
+			}
+		} else if n.route, _ = x.routes.Get(x.at, key); n.route != nil {
+			n.notes = slices.Concat(n.route.opinion.Notes, routeNotes(x, n.route))
 		}
-	} else if n.route, _ = x.routes.Get(x.at, key); n.route != nil {
-		n.notes = slices.Concat(n.route.opinion.Notes, routeNotes(x, n.route))
-	} else {
+		return n, n.policy != nil || n.route != nil
+	})
+}
+
+// recording tells with all that is asked for it; nil where it is not ok.
+func (m mesh) recording(tell func(mesh) (n *objectNotes, ok bool)) *toldOf {
+	out := &toldOf{}
+	n, ok := tell(mesh{m.collections, derive.Recorded(m.at, func(r derive.Read) { out.reads = append(out.reads, r) }), m.asked})
+	if !ok {
 		return nil
 	}
 	if len(n.notes) > 0 {
@@ -131,7 +174,7 @@ func (m mesh) tell(key string) *toldOf {
 }
 
 // notesOf puts what is told in order.
-func (q *Reader) notesOf(told map[string]*toldOf) *meshNotes {
+func notesOf(told map[string]*toldOf) *meshNotes {
 	out := &meshNotes{byObject: map[*api.Object]*objectNotes{}, told: told}
 	for _, t := range told {
 		if t.notes != nil {
@@ -148,8 +191,11 @@ func (q *Reader) notesOf(told map[string]*toldOf) *meshNotes {
 
 // object is what the notes are on.
 func (n *objectNotes) object() *api.Object {
-	if n.policy != nil {
+	switch {
+	case n.policy != nil:
 		return n.policy.object
+	case n.route != nil:
+		return n.route.object
 	}
-	return n.route.object
+	return n.other
 }

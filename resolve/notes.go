@@ -48,8 +48,9 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 	if !ok {
 		return notes
 	}
-	if spec, ok := o.Spec.(*api.MeshTrust); ok {
-		return append(notes, trustNotes(x, o, spec)...)
+	key := objectKey(ref)
+	if _, ok := o.Spec.(*api.MeshTrust); ok {
+		return append(notes, x.otherNotes(key)...)
 	}
 	if known := q.asked(meshOf(ref)).noted.at.Load(); known != nil && x.attachable(ref.Kind) {
 		return append(notes, known.on(o).notes...)
@@ -60,13 +61,13 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 	if r := x.route(ref); r != nil {
 		return slices.Concat(notes, r.opinion.Notes, routeNotes(x, r))
 	}
-	if p, _ := x.dataplanes.Get(x.at, objectKey(ref)); p != nil && p.object.From == nil { // else they stand at the pod
-		return slices.Concat(notes, dataplaneNotes(x, p), q.strangerNotes(x, p))
+	if p, _ := x.dataplanes.Get(x.at, key); p != nil {
+		if p.object.From != nil { // they stand at the pod
+			return notes
+		}
+		return slices.Concat(notes, x.otherNotes(key), q.strangerNotes(x, p))
 	}
-	if s, _ := x.services.Get(x.at, objectKey(ref)); s != nil {
-		return append(notes, serviceNotes(x, s)...)
-	}
-	return notes
+	return append(notes, x.otherNotes(key)...)
 }
 
 // meshNote says that an object's mesh is not there: no dataplane can join it.

@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/weftmesh/weft/policies"
 )
@@ -10,95 +9,127 @@ import (
 // places are those of some dataplanes, each with the dataplanes that share it: what
 // became of an object on all of them follows from the places that it is attached to.
 type places struct {
-	planes  []*Resolved
-	keys    []string // of the planes
+	planes []*Resolved
+	keys   []string // of the planes, sorted
+	// spots are in the order of the first dataplane that has them, and of that one.
 	spots   []*spot
 	calling map[*Destination][]*spot // the outbounds to it
 }
 
-// spot is a place and the dataplanes that share it, by number.
+// spot is a place and the dataplanes that share it, by number. Nobody changes one that others know.
 type spot struct {
 	Place
 	to     *Destination // of an outbound or a cluster
-	planes []int32
+	number int32        // among the places of the first dataplane
+	planes []int32      // sorted, each once
+	became *Memo        // beside what is shared
 }
 
-// outboundKey names the place of an outbound; outbounds with an equal one are alike.
-type outboundKey struct {
-	table *Table
-	tcp   *TCPTable
-	ps    **policies.Effective
+// attached is what became of entries there, worked out once for all who share the place.
+func (s *spot) attached() *attached {
+	return s.became.Do(func() any { return s.Place.attached() }).(*attached)
 }
 
-// clusterKey names the place of a cluster, whoever answers behind it.
-type clusterKey struct {
+// placeKey names a place: those with an equal one are alike. Of outbounds these are the tables and
+// the policies of the listener, of clusters it is the cluster, whoever answers behind it.
+type placeKey struct {
+	table           *Table
+	tcp             *TCPTable
+	ps              **policies.Effective
 	cluster         *Cluster
 	connectionsOnly bool
+	inbound         *Inbound
+}
+
+func (p Place) key() placeKey {
+	switch {
+	case p.Outbound != nil:
+		key := placeKey{table: p.Outbound.Table, tcp: p.Outbound.TCP}
+		if len(p.Outbound.Policies) > 0 {
+			key.ps = &p.Outbound.Policies[0]
+		}
+		return key
+	case p.Cluster != nil:
+		return placeKey{cluster: p.Cluster.Cluster, connectionsOnly: p.Cluster.ConnectionsOnly}
+	}
+	return placeKey{inbound: p.Inbound}
+}
+
+// to is the destination of an outbound or a cluster.
+func (p Place) to() *Destination {
+	switch {
+	case p.Outbound != nil:
+		return p.Outbound.Destination
+	case p.Cluster != nil:
+		return p.Cluster.Destination
+	}
+	return nil
+}
+
+// places yields those of a dataplane, by number.
+func (r *Resolved) places(yield func(int32, Place) bool) {
+	n := int32(0)
+	for _, o := range r.Outbounds {
+		if !yield(n, Place{At: r, Outbound: o}) {
+			return
+		}
+		n++
+	}
+	for i := range r.Clusters {
+		if !yield(n, Place{At: r, Cluster: &r.Clusters[i]}) {
+			return
+		}
+		n++
+	}
+	for _, in := range r.Inbounds {
+		if len(in.Policies)+len(in.Rules) == 0 {
+			continue
+		}
+		if !yield(n, Place{At: r, Inbound: in.Inbound}) {
+			return
+		}
+		n++
+	}
 }
 
 // placesOf are the places of dataplanes, by the keys of those: all inbounds, and of the
 // rest what is about a destination that is wanted.
 func placesOf(planes iter.Seq2[string, *Resolved], wanted func(*Destination) bool) *places {
-	x := &places{calling: map[*Destination][]*spot{}}
-	outbounds, clusters, inbounds := map[outboundKey]*spot{}, map[clusterKey]*spot{}, map[*Inbound]*spot{}
+	x, known := &places{}, map[placeKey]*spot{}
 	for key, r := range planes {
-		n := int32(len(x.planes))
+		plane := int32(len(x.planes))
 		x.planes, x.keys = append(x.planes, r), append(x.keys, key)
-		for _, o := range r.Outbounds {
-			if !wanted(o.Destination) {
+		for n, p := range r.places {
+			to := p.to()
+			if to != nil && !wanted(to) {
 				continue
 			}
-			key := outboundKey{table: o.Table, tcp: o.TCP}
-			if len(o.Policies) > 0 {
-				key.ps = &o.Policies[0]
+			key := p.key()
+			s := known[key]
+			if s == nil {
+				s = &spot{Place: p, to: to, number: n, became: new(Memo)}
+				known[key], x.spots = s, append(x.spots, s)
 			}
-			if s, isNew := share(outbounds, key, n); isNew {
-				s.Place, s.to = Place{At: r, Outbound: o}, o.Destination
-				x.spots, x.calling[s.to] = append(x.spots, s), append(x.calling[s.to], s)
-			}
-		}
-		for i := range r.Clusters {
-			c := &r.Clusters[i]
-			if !wanted(c.Destination) {
-				continue
-			}
-			if s, isNew := share(clusters, clusterKey{c.Cluster, c.ConnectionsOnly}, n); isNew {
-				s.Place, s.to = Place{At: r, Cluster: c}, c.Destination
-				x.spots = append(x.spots, s)
-			}
-		}
-		for _, in := range r.Inbounds {
-			if len(in.Policies)+len(in.Rules) == 0 {
-				continue
-			}
-			if s, isNew := share(inbounds, in.Inbound, n); isNew {
-				s.Place = Place{At: r, Inbound: in.Inbound}
-				x.spots = append(x.spots, s)
-			}
+			s.add(plane)
 		}
 	}
+	x.index()
 	return x
 }
 
-// share adds a dataplane to those that share a place.
-func share[K comparable](spots map[K]*spot, key K, plane int32) (s *spot, isNew bool) {
-	s = spots[key]
-	if s == nil {
-		s, isNew = &spot{}, true
-		spots[key] = s
+// add adds a dataplane that comes after all others.
+func (s *spot) add(plane int32) {
+	if n := len(s.planes); n == 0 || s.planes[n-1] != plane {
+		s.planes = append(s.planes, plane)
 	}
-	s.planes = append(s.planes, plane)
-	return s, isNew
 }
 
-// allPlaces are the places of all dataplanes of a mesh, found out once for all questions
-// about one revision.
-func (q *Reader) allPlaces(x mesh, name string) *places {
-	return q.asked(name).places.find(q, func() *places {
-		found := placesOf(x.resolved.All(x.at), func(*Destination) bool { return true })
-		for _, s := range found.spots {
-			s.planes = slices.Clip(s.planes)
+// index finds the outbounds to destinations.
+func (x *places) index() {
+	x.calling = make(map[*Destination][]*spot, len(x.spots)/4)
+	for _, s := range x.spots {
+		if s.Outbound != nil {
+			x.calling[s.to] = append(x.calling[s.to], s)
 		}
-		return found
-	})
+	}
 }

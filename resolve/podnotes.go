@@ -22,11 +22,7 @@ func (q *Reader) planeNotes(pod api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
-	p, _ := x.dataplanes.Get(x.at, objectKey(o.Ref))
-	if p == nil {
-		return nil
-	}
-	return dataplaneNotes(x, p)
+	return x.otherNotes(objectKey(o.Ref))
 }
 
 // reachNotes find refs of reachableBackends that mean nothing (spec/kubernetes.md 2.11).

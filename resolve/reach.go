@@ -97,7 +97,12 @@ func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
 	if !ok {
 		return x.out
 	}
-	x.find(mesh, refs)
+	x.everybody = x.looksAtAll(mesh, refs, tell)
+	if tell == nil && x.everybody {
+		x.all, x.places = true, q.allPlaces(m, mesh)
+	} else {
+		x.find(mesh, refs)
+	}
 	for _, s := range x.spots {
 		if s.to != nil && !x.all && !x.about[s.to] {
 			continue

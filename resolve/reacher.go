@@ -77,8 +77,6 @@ func newReacher(q *Reader, m mesh, refs []api.Ref) *reacher {
 // with the objects.
 func (x *reacher) find(name string, refs []api.Ref) {
 	m, served := x.mesh, map[string]bool{}
-	planes := x.q.snapshot.Count(api.KindDataplane, name)
-	x.everybody = len(refs) >= manyObjects && planes <= candidatesPerObject*len(refs)
 	for n, ref := range refs {
 		if r := m.route(ref); r != nil {
 			x.wanted(n, r, []*matcher.Selector{r.selector}, nil)
@@ -126,6 +124,16 @@ func (x *reacher) candidates() iter.Seq2[string, *Resolved] {
 			}
 		}
 	}
+}
+
+// looksAtAll reports whether all dataplanes are looked at. The places of all are known where somebody
+// asked before, so that whoever wants to know of many objects what became of them, and not on which
+// dataplanes, looks at those.
+func (x *reacher) looksAtAll(mesh string, refs []api.Ref, tell Holder) bool {
+	if len(refs) < manyObjects {
+		return false
+	}
+	return tell == nil || x.q.snapshot.Count(api.KindDataplane, mesh) <= candidatesPerObject*len(refs)
 }
 
 // Of so many objects, and for so many dataplanes an object, it costs less to look at

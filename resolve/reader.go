@@ -52,6 +52,18 @@ func (q *Reader) Dataplanes(mesh string) iter.Seq[*Resolved] {
 	return counted(q, q.Model.Dataplanes(mesh))
 }
 
+// MeshNames yields the names of all meshes of which there is something, in their order.
+func (q *Reader) MeshNames() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		it := q.meshes.Root().Iterator()
+		for name, _, ok := it.Next(); ok; name, _, ok = it.Next() {
+			if !yield(string(name)) {
+				return
+			}
+		}
+	}
+}
+
 // mesh is one of the model's as the question sees it: what is looked at in it is
 // counted.
 func (q *Reader) mesh(name string) (mesh, bool) {
