@@ -109,10 +109,11 @@ type viewBuilder struct {
 	hashes  map[string][]route.Match
 	notes   []api.Note
 	named   map[*api.Origin]*Meta
+	byRef   map[api.Ref]*Meta
 }
 
 func newViewBuilder(m *resolve.Reader, c *api.Catalog, r *resolve.Resolved) *viewBuilder {
-	return &viewBuilder{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}, named: map[*api.Origin]*Meta{}}
+	return &viewBuilder{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}, named: map[*api.Origin]*Meta{}, byRef: map[api.Ref]*Meta{}}
 }
 
 // Rules is Kuma's view of all rules of a dataplane.
@@ -151,14 +152,18 @@ func pluginOrder(kinds []*policies.Kind) []*policies.Kind {
 	return out
 }
 
-// meta names an object.
+// meta names an object, which may stand at a rule of every kind.
 func (x *viewBuilder) meta(ref api.Ref) *Meta {
 	x.model.Visit()
+	if known := x.byRef[ref]; known != nil {
+		return known
+	}
 	m := &Meta{Type: ref.Kind, Mesh: ref.Mesh, Name: ref.FullName(), Labels: &api.Labels{}}
 	if o, ok := x.model.Snapshot().Get(ref); ok {
 		*m.Labels = x.catalog.Labels(o)
 		m.KRI = x.catalog.KRI(o)
 	}
+	x.byRef[ref] = m
 	return m
 }
 
