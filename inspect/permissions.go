@@ -1,9 +1,11 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
@@ -63,7 +65,7 @@ const (
 // PermissionsOf says who may call what: callers are those of one dataplane where from names it,
 // destinations those of a service where to does.
 func PermissionsOf(q *resolve.Reader, mesh, from, to string) (*Permissions, error) {
-	callers, destinations := map[string]*PermittedCaller{}, map[string]*PermittedDestination{}
+	callers, destinations := map[string]*PermittedCaller{}, map[destinationKey]*PermittedDestination{}
 	judges := map[sim.Judge]int{}
 	known := false
 	for r := range q.Dataplanes(mesh) {
@@ -79,8 +81,9 @@ func PermissionsOf(q *resolve.Reader, mesh, from, to string) (*Permissions, erro
 		return nil, fmt.Errorf("dataplane %s: %w", from, ErrNotFound)
 	}
 	out := &Permissions{Mesh: mesh, Items: []PermissionRow{}}
-	for _, d := range sortedBy(destinations) {
-		for _, c := range sortedBy(callers) {
+	sorted := sortedBy(callers, func(names string) string { return fmt.Sprint(strings.Split(names, "\x00")) })
+	for _, d := range sortedBy(destinations, destinationKey.text) {
+		for _, c := range sorted {
 			if len(out.Items) == mostRows {
 				out.Left++
 				continue
@@ -92,23 +95,42 @@ func PermissionsOf(q *resolve.Reader, mesh, from, to string) (*Permissions, erro
 }
 
 func addCaller(all map[string]*PermittedCaller, r *resolve.Resolved) {
-	c := PermittedCaller{}
+	var proves []string
 	if r.Identity != nil && r.TLS && len(r.Identity.Names) > 0 {
-		c.Identity, c.proves = r.Identity.Names[0], r.Identity.Names
+		proves = r.Identity.Names
 	}
-	key := fmt.Sprint(c.proves)
-	if all[key] == nil {
-		all[key] = &c
+	key := strings.Join(proves, "\x00")
+	c := all[key]
+	if c == nil {
+		c = &PermittedCaller{proves: proves}
+		if len(proves) > 0 {
+			c.Identity = proves[0]
+		}
+		all[key] = c
 	}
-	all[key].Dataplanes, all[key].Names = peers(all[key].Dataplanes, all[key].Names, r)
+	c.Dataplanes, c.Names = peers(c.Dataplanes, c.Names, r)
 }
 
-func addDestination(all map[string]*PermittedDestination, judges map[sim.Judge]int, r *resolve.Resolved, in *resolve.Inbound, to string) {
-	d := PermittedDestination{Service: serviceOf(r, in), Port: in.Port, Protocol: in.Protocol, inbound: in}
-	if to != "" && d.Service != to {
+// destinationKey tells destinations apart.
+type destinationKey struct {
+	service  string
+	port     uint32
+	protocol api.Protocol
+	mode     string
+	judge    int
+	rules    string
+}
+
+// text is by what destinations are sorted.
+func (k destinationKey) text() string {
+	return k.service + " " + strconv.FormatUint(uint64(k.port), 10) + " " + string(k.protocol) + " " + k.mode + " " + strconv.Itoa(k.judge) + k.rules
+}
+
+func addDestination(all map[destinationKey]*PermittedDestination, judges map[sim.Judge]int, r *resolve.Resolved, in *resolve.Inbound, to string) {
+	key := destinationKey{service: serviceOf(r, in), port: in.Port, protocol: in.Protocol}
+	if to != "" && key.service != to {
 		return
 	}
-	judge := 0
 	number := func(by sim.Judge) int {
 		if by == nil {
 			return 0
@@ -118,18 +140,18 @@ func addDestination(all map[string]*PermittedDestination, judges map[sim.Judge]i
 		}
 		return judges[by]
 	}
-	rules := ""
 	if in.TLS != nil {
-		d.Mode, judge = in.TLS.Mode, number(sim.JudgeOf(in))
+		key.mode, key.judge = in.TLS.Mode, number(sim.JudgeOf(in))
 		for i := range in.Rules {
-			rules += fmt.Sprintf(" %s %d", in.Rules[i].Match.Text(), number(sim.JudgeAt(&in.Rules[i])))
+			key.rules += fmt.Sprintf(" %s %d", in.Rules[i].Match.Text(), number(sim.JudgeAt(&in.Rules[i])))
 		}
 	}
-	key := d.Service + " " + strconv.FormatUint(uint64(d.Port), 10) + " " + string(d.Protocol) + " " + d.Mode + " " + strconv.Itoa(judge) + rules
-	if all[key] == nil {
-		all[key] = &d
+	d := all[key]
+	if d == nil {
+		d = &PermittedDestination{Service: key.service, Port: key.port, Protocol: key.protocol, Mode: key.mode, inbound: in}
+		all[key] = d
 	}
-	all[key].Dataplanes, all[key].Names = peers(all[key].Dataplanes, all[key].Names, r)
+	d.Dataplanes, d.Names = peers(d.Dataplanes, d.Names, r)
 }
 
 func peers(n int, names []string, r *resolve.Resolved) (int, []string) {
@@ -139,15 +161,20 @@ func peers(n int, names []string, r *resolve.Resolved) (int, []string) {
 	return n + 1, names
 }
 
-func sortedBy[T any](m map[string]*T) []*T {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
+// sortedBy are the values of a map by what text makes of their keys.
+func sortedBy[K comparable, T any](m map[K]*T, text func(K) string) []*T {
+	type entry struct {
+		text string
+		of   *T
 	}
-	slices.Sort(keys)
-	out := make([]*T, len(keys))
-	for i, k := range keys {
-		out[i] = m[k]
+	list := make([]entry, 0, len(m))
+	for k, v := range m {
+		list = append(list, entry{text(k), v})
+	}
+	slices.SortFunc(list, func(a, b entry) int { return cmp.Compare(a.text, b.text) })
+	out := make([]*T, len(list))
+	for i, e := range list {
+		out[i] = e.of
 	}
 	return out
 }
