@@ -82,6 +82,7 @@ ui: ## build the GUI's pages, inspect/web/ui/dist, which are committed
 test-ui: tools build ## the GUI in Chromium, against this program with real Envoys
 	@hack/ui tools
 	WEFT_ENVOY='$(ENVOY_BIN)' WEFT='$(CURDIR)/$(BIN)' hack/ui test
+	WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 REQUIRE_BROWSER=1 $(GO) test -count=1 -timeout 10m -run WhyARequestGetsItsRetries $(TESTFLAGS) ./cmd/weft
 
 .PHONY: test-ui-kube
 test-ui-kube: tools tools-kube ## the GUI in Chromium as a user of one namespace of a cluster sees it
