@@ -29,7 +29,9 @@ async function why({ dataplane, row }) {
     }
     return out
   })
-  return { clicks: await page.evaluate(() => globalThis.clicks), fields }
+  const clicks = await page.evaluate(() => globalThis.clicks)
+  await page.goto('about:blank') // it would follow what goes with the next world
+  return { clicks, fields }
 }
 
 for await (const line of createInterface({ input: process.stdin })) console.log(JSON.stringify(await why(JSON.parse(line))))
