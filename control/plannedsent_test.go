@@ -6,92 +6,125 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/internal/worlds"
 )
 
-// histories are random worlds: what is written one after the other. Mutual TLS is left out: what
-// a sidecar gets of it follows from what others prove too, not from documents alone.
-var histories = rapid.Custom(func(t *rapid.T) [][]api.Change {
-	catalog, s := world.Catalog(), api.NewSnapshot(0)
-	var out [][]api.Change
-	for i := range 12 {
-		changes := slices.DeleteFunc(worlds.Changes(t, catalog, s), func(c api.Change) bool {
-			return slices.Contains([]string{"Mesh", "MeshTLS", "MeshIdentity", "MeshTrust", "MeshTrafficPermission"}, c.Ref().Kind)
-		})
-		s = s.With(uint64(i+1), changes)
-		out = append(out, changes)
-	}
-	return out
-})
+// histories are random worlds: what is written one after the other, of kinds that take says.
+func histories(take func(kind string) bool) *rapid.Generator[[][]api.Change] {
+	return rapid.Custom(func(t *rapid.T) [][]api.Change {
+		catalog, s := world.Catalog(), api.NewSnapshot(0)
+		var out [][]api.Change
+		for i := range 12 {
+			changes := slices.DeleteFunc(worlds.Changes(t, catalog, s), func(c api.Change) bool { return !take(c.Ref().Kind) })
+			s = s.With(uint64(i+1), changes)
+			out = append(out, changes)
+		}
+		return out
+	})
+}
+
+// provingKinds are those that say who workloads are, how they prove it, and what is asked of
+// others.
+var provingKinds = []string{"Mesh", "MeshTLS", "MeshIdentity", "MeshTrust", "MeshTrafficPermission"}
 
 // TestPlansAreWhatStreamsReceive: what a dry run says of Envoy's resources is what the
 // connected sidecars then receive, no more and no less: of an apply, of a delete, and of the way
-// back to an earlier revision. The difference between two revisions says the same.
+// back to an earlier revision. Of dataplanes that come with the change it is all that they get;
+// those that go are told, and get nothing. Each field that is told to change does, and no other.
+// The difference between two revisions says the same.
 func TestPlansAreWhatStreamsReceive(t *testing.T) {
 	t.Parallel()
+	plain := histories(func(kind string) bool { return !slices.Contains(provingKinds, kind) })
+	plansAreReceived(t, plain)
+}
+
+// TestPlansOfIdentitiesAreWhatStreamsReceive: so it is where documents say who workloads are,
+// how they prove it and who may call. Nobody proves anything here, so that all follows from the
+// documents; sidecars that get nothing until they do are left out.
+func TestPlansOfIdentitiesAreWhatStreamsReceive(t *testing.T) {
+	t.Parallel()
+	identities := histories(func(kind string) bool {
+		return slices.Contains([]string{"Dataplane", "MeshService", "MeshHTTPRoute"}, kind) || slices.Contains(provingKinds, kind)
+	})
+	plansAreReceived(t, identities)
+}
+
+// plansAreReceived writes histories, and compares each plan with what comes of it.
+func plansAreReceived(t *testing.T, from *rapid.Generator[[][]api.Change]) {
+	t.Helper()
+	var all counts
 	for seed := range 8 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			c := config(t)
-			c.ListenerDrain = time.Millisecond // what nobody names goes at once
-			r := &receiving{plane: start(t, c), streams: map[string]*receiver{}}
-			for _, changes := range histories.Example(seed) {
-				var text strings.Builder
-				for _, c := range changes {
-					if c.After != nil {
-						document, err := decode.PrintDocument(world.Catalog(), c.After)
-						if err != nil {
-							t.Fatal(err)
-						}
-						fmt.Fprintf(&text, "---\n%s\n", document)
-					}
-				}
-				if text.Len() > 0 {
-					r.writes(http.MethodPost, "/_apply", text.String())
-				}
-				for _, c := range changes {
-					if typ, _ := world.Catalog().Type(c.Ref().Kind); c.After == nil && c.Ref().Mesh == "default" && c.Ref().Namespace == "" {
-						r.writes(http.MethodDelete, "/meshes/default/"+typ.Plural+"/"+c.Ref().Name, "")
-					}
-				}
-			}
-			for _, back := range []uint64{max(r.revision/2, 2), 2} {
-				r.writes(http.MethodPost, fmt.Sprintf("/_rollback?to=%d", back), "")
-			}
-			if r.compared == 0 {
-				t.Error("nothing was received")
-			}
+			n := planIsReceived(t, from.Example(seed))
+			all = counts{all.compared + n.compared, all.came + n.came, all.went + n.went, all.fields + n.fields}
 		})
 	}
+	if min(all.compared, all.came, all.went, all.fields) < 10 {
+		t.Errorf("too little was received: %+v", all)
+	}
+}
+
+func planIsReceived(t *testing.T, history [][]api.Change) counts {
+	t.Helper()
+	c := config(t)
+	c.ListenerDrain = time.Millisecond // what nobody names goes at once
+	r := &receiving{plane: start(t, c), streams: map[string]*receiver{}, gone: map[string]*receiver{}}
+	for _, changes := range history {
+		var text strings.Builder
+		for _, c := range changes {
+			if c.After != nil {
+				document, err := decode.PrintDocument(world.Catalog(), c.After)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(&text, "---\n%s\n", document)
+			}
+		}
+		if text.Len() > 0 {
+			r.writes(http.MethodPost, "/_apply", text.String())
+		}
+		for _, c := range changes {
+			if typ, _ := world.Catalog().Type(c.Ref().Kind); c.After == nil && c.Ref().Mesh == "default" && c.Ref().Namespace == "" {
+				r.writes(http.MethodDelete, "/meshes/default/"+typ.Plural+"/"+c.Ref().Name, "")
+			}
+		}
+	}
+	for _, back := range []uint64{max(r.revision/2, 2), 2} {
+		r.writes(http.MethodPost, fmt.Sprintf("/_rollback?to=%d", back), "")
+	}
+	return r.counts
 }
 
 // receiving is a control plane with a stream for each dataplane.
 type receiving struct {
 	*plane
 	streams  map[string]*receiver
+	gone     map[string]*receiver // whose dataplanes went with the last write
+	without  map[string]bool      // those that get nothing, for want of a certificate
 	revision uint64
-	compared int
+	counts
 }
+
+// counts are how much was compared: resources, dataplanes that came and went, and fields.
+type counts struct{ compared, came, went, fields int }
 
 // writes asks what a write would change, writes, and compares with what is received.
 func (r *receiving) writes(method, path, body string) {
 	r.t.Helper()
 	r.connect()
-	dry := path + "?dryRun=true"
-	if strings.Contains(path, "?") {
-		dry = path + "&dryRun=true"
+	dry, back := path+"?dryRun=true&include=diff", strings.Contains(path, "?")
+	if back {
+		dry = path + "&dryRun=true" // which has no fields to include
 	}
 	code, text := r.call(method, dry, body)
 	done, answer := r.call(method, path, body)
@@ -106,41 +139,86 @@ func (r *receiving) writes(method, path, body string) {
 	if method == http.MethodDelete { // which tells none
 		to = was + 1
 	}
+	before, without := slices.Collect(maps.Keys(r.streams)), r.without
+	r.gone = map[string]*receiver{}
 	r.settle(to)
-	var want, got []string
-	same := func() bool {
-		want, got = r.named(decoded[plan.Plan](r.t, text).Envoy), []string{}
-		for name, s := range r.streams {
-			got = append(got, s.changes(name)...)
-		}
-		slices.Sort(got)
-		return slices.Equal(want, got)
-	}
-	for end := time.Now().Add(10 * time.Second); !same() && time.Now().Before(end); { // what is taken away goes last
-		time.Sleep(5 * time.Millisecond)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		r.t.Fatalf("%s %s %s\nplanned (-) and received (+):\n%s", method, path, body, diff)
-	}
-	r.compared += len(got)
-	for _, s := range r.streams {
-		s.mark() // what comes later is more than what was planned next
+	r.join()
+	maps.Copy(r.without, without)
+	r.compare(decoded[plan.Plan](r.t, text), before, !back)
+	if r.t.Failed() {
+		r.t.Fatalf("%s %s %s", method, path, body)
 	}
 	if was != r.revision {
 		told := get[plan.Plan](r.plane, fmt.Sprintf("/_diff?from=%d&to=%d", was, r.revision))
-		if diff := cmp.Diff(want, r.named(told.Envoy)); diff != "" {
+		if diff := cmp.Diff(r.named(decoded[plan.Plan](r.t, text).Envoy), r.named(told.Envoy)); diff != "" {
 			r.t.Fatalf("%s %s %s\nplanned (-) and the difference afterwards (+):\n%s", method, path, body, diff)
 		}
 	}
 }
 
-// named are the resources of a plan at dataplanes that were connected and still are there.
-func (r *receiving) named(list []plan.Resource) []string {
-	out := []string{}
-	for _, e := range list {
+// compare holds a plan against what came of it; before are the dataplanes that there were.
+func (r *receiving) compare(planned plan.Plan, before []string, fields bool) {
+	r.t.Helper()
+	r.comings(planned.Effects, before)
+	want, got := r.named(planned.Envoy), r.received()
+	for end := time.Now().Add(10 * time.Second); !slices.Equal(want, got) && time.Now().Before(end); got = r.received() { // what is taken away goes last
+		time.Sleep(5 * time.Millisecond)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.t.Errorf("planned (-) and received (+):\n%s", diff)
+		return
+	}
+	r.compared += len(got)
+	if fields {
+		r.fieldsHold(planned.Envoy)
+	}
+	for _, s := range r.streams {
+		s.mark() // what comes later is more than what was planned next
+	}
+	for _, s := range r.gone {
+		s.end()
+	}
+}
+
+// comings holds what a plan says of dataplanes that come and go against those that there are
+// now, and were before.
+func (r *receiving) comings(effects []plan.Effect, before []string) {
+	r.t.Helper()
+	want, got := []string{}, []string{}
+	for _, e := range effects {
 		for _, dp := range append(slices.Clone(e.Dataplanes), e.Dataplane) {
-			if r.streams[dp] != nil && e.Mesh == "default" {
-				out = append(out, fmt.Sprint(dp, " ", e.Action, " ", e.Type, " ", e.Name))
+			if dp != "" && e.Mesh == "default" && e.Part == plan.PartDataplane {
+				want = append(want, fmt.Sprintf("%s: %v to %v", dp, e.Before, e.After))
+			}
+		}
+	}
+	for _, dp := range before {
+		if r.streams[dp] == nil {
+			got = append(got, fmt.Sprintf("%s: %[1]s to <nil>", dp))
+			r.went++
+		}
+	}
+	for dp := range r.streams {
+		if !slices.Contains(before, dp) {
+			got = append(got, fmt.Sprintf("%s: <nil> to %[1]s", dp))
+			r.came++
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.t.Errorf("dataplanes that are planned (-) and seen (+) to come and go:\n%s", diff)
+	}
+}
+
+// received is what all streams got since the last mark, also those whose dataplanes went: a plan
+// tells nothing of these, whose sidecars keep what they have.
+func (r *receiving) received() []string {
+	out := []string{}
+	for _, streams := range []map[string]*receiver{r.streams, r.gone} {
+		for name, s := range streams {
+			if !r.without[name] {
+				out = append(out, s.changes(name)...)
 			}
 		}
 	}
@@ -148,165 +226,16 @@ func (r *receiving) named(list []plan.Resource) []string {
 	return out
 }
 
-// sidecars are what the control plane says of those of the mesh.
-func (r *receiving) sidecars() (names []string, synced bool, revision uint64) {
-	list := get[struct {
-		Revision uint64
-		Items    []struct {
-			Name  string
-			State inspect.State
-			Acked uint64
-		}
-	}](r.plane, "/meshes/default/_sidecars?size=1000")
-	synced = true
-	for name, s := range r.streams {
-		if err := s.over(); err != nil { // a dataplane of that name is there now
-			if !strings.Contains(err.Error(), "connect again") {
-				r.t.Fatalf("the stream of %s ended: %v", name, err)
-			}
-			delete(r.streams, name)
-		}
-	}
-	for _, s := range list.Items {
-		names = append(names, s.Name)
-		if r.streams[s.Name] != nil && (s.State != inspect.StateInSync || s.Acked != list.Revision) {
-			synced = false
-		}
-	}
-	return names, synced, list.Revision
-}
-
-// settle waits until all that are connected have confirmed a revision, and lets go those whose
-// dataplanes are gone.
-func (r *receiving) settle(revision uint64) {
-	r.t.Helper()
-	var names []string
-	eventually(r.t, "sidecars have confirmed what was written", func() bool {
-		all, synced, at := r.sidecars()
-		names, r.revision = all, at
-		return synced && at >= revision
-	})
-	for name, s := range r.streams {
-		if !slices.Contains(names, name) {
-			s.end()
-			delete(r.streams, name)
-		}
-	}
-}
-
-// connect opens a stream for each dataplane that has none, and begins to count what it receives.
-func (r *receiving) connect() {
-	r.t.Helper()
-	names, _, at := r.sidecars()
-	var joined []*receiver
-	for _, name := range names {
-		if r.streams[name] == nil {
-			r.streams[name] = r.receives(name)
-			joined = append(joined, r.streams[name])
-		}
-	}
-	r.settle(at)
-	for _, s := range joined {
-		s.mark()
-	}
-}
-
-// receiver is a sidecar that confirms all it gets.
-type receiver struct {
-	end   func()
-	mu    sync.Mutex
-	ended error             // why it ended
-	held  map[string]string // bytes by type and name
-	begin map[string]string // those at the mark
-	again []string          // what came though it was held
-	warms map[string]bool   // clusters that ever changed: an Envoy then waits for their endpoints, also for the same
-}
-
-// receives asks for everything there is for a dataplane.
-func (p *plane) receives(name string) *receiver {
-	p.t.Helper()
-	stream, end := p.stream(name, "")
-	p.t.Cleanup(end)
-	out := &receiver{end: end, held: map[string]string{}, warms: map[string]bool{}}
-	for _, kind := range []string{"listener.v3.Listener", "route.v3.RouteConfiguration", "endpoint.v3.ClusterLoadAssignment"} {
-		if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: "type.googleapis.com/envoy.config." + kind, ResourceNamesSubscribe: []string{"*"}}); err != nil {
-			p.t.Fatal(err)
-		}
-	}
-	go func() {
-		for {
-			answer, err := stream.Recv()
-			if err != nil {
-				out.mu.Lock()
-				out.ended = err
-				out.mu.Unlock()
-				return
-			}
-			out.take(answer)
-			if stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: answer.TypeUrl, ResponseNonce: answer.Nonce}) != nil {
-				return
+// named are the resources of a plan in the mesh, at all who get some.
+func (r *receiving) named(list []plan.Resource) []string {
+	out := []string{}
+	for _, e := range list {
+		for _, dp := range append(slices.Clone(e.Dataplanes), e.Dataplane) {
+			if dp != "" && e.Mesh == "default" && !r.without[dp] {
+				out = append(out, fmt.Sprint(dp, " ", e.Action, " ", e.Type, " ", e.Name))
 			}
 		}
-	}()
-	return out
-}
-
-// take keeps what an answer brings.
-func (s *receiver) take(answer *discoveryv3.DeltaDiscoveryResponse) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kind := answer.TypeUrl[strings.LastIndex(answer.TypeUrl, ".")+1:] + " "
-	for _, x := range answer.Resources {
-		bytes := string(x.Resource.Value)
-		same := s.held[kind+x.Name] == bytes
-		switch {
-		case kind == "Cluster " && !same:
-			s.warms[x.Name] = true
-		case same && !(kind == "ClusterLoadAssignment " && s.warms[x.Name]):
-			s.again = append(s.again, "again "+kind+x.Name)
-		}
-		s.held[kind+x.Name] = bytes
 	}
-	for _, name := range answer.RemovedResources {
-		if _, had := s.held[kind+name]; !had {
-			s.again = append(s.again, "gone again "+kind+name)
-		}
-		delete(s.held, kind+name)
-	}
-}
-
-// over is why the stream ended, if it has.
-func (s *receiver) over() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ended
-}
-
-// mark begins to count anew.
-func (s *receiver) mark() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.begin, s.again = maps.Clone(s.held), nil
-}
-
-// changes are what was received since the mark, as plans name it.
-func (s *receiver) changes(dataplane string) (out []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name, is := range s.held {
-		if had, there := s.begin[name]; !there {
-			out = append(out, dataplane+" create "+name)
-		} else if had != is {
-			out = append(out, dataplane+" update "+name)
-		}
-	}
-	for name := range s.begin {
-		if _, stays := s.held[name]; !stays {
-			out = append(out, dataplane+" delete "+name)
-		}
-	}
-	for _, what := range s.again {
-		out = append(out, dataplane+" "+what)
-	}
+	slices.Sort(out)
 	return out
 }

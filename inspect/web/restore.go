@@ -8,12 +8,20 @@ import (
 
 // restored are changes back to what was, as writes over now: with everything that holds for
 // documents that are sent. What was is the user's from now on; the status of what is there
-// stays, since it says what is, and so do the Dataplanes that sidecars brought along.
+// stays, since it says what is, and so do the Dataplanes that sidecars brought along, and what
+// weft has made of authorities, unless their mesh goes: who has a certificate goes by that.
 func (b *batch) restored(now *api.Snapshot, changes []api.Change) ([]store.Write, error) {
 	b.objects = nil
 	var gone []store.Write
+	going := map[string]bool{}
+	for _, c := range changes {
+		if c.After == nil && c.Before.Kind == api.KindMesh {
+			going[c.Before.Name] = true
+		}
+	}
 	for _, c := range changes {
 		switch {
+		case api.MadeByWeft(c.Before) && !going[c.Before.Mesh]:
 		case c.After == nil:
 			ref := c.Before.Ref
 			gone = append(gone, store.Write{Delete: &ref})
