@@ -93,7 +93,7 @@ var dear = map[string]time.Duration{
 
 // dearFirst are those of which the first after a change needs still more.
 var dearFirst = map[string]time.Duration{
-	"GET /_problems": 400 * time.Millisecond,
-	"GET /meshes/{mesh}/dataplanes/{name}/_config shadow":      450 * time.Millisecond,
-	"GET /meshes/{mesh}/{plural}/{name}/_explain of everybody": 100 * time.Millisecond,
+	"GET /_problems": 120 * time.Millisecond,
+	"GET /meshes/{mesh}/dataplanes/{name}/_config shadow":      145 * time.Millisecond,
+	"GET /meshes/{mesh}/{plural}/{name}/_explain of everybody": 70 * time.Millisecond,
 }
