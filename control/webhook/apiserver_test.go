@@ -45,10 +45,13 @@ type bed struct {
 	hooks *httptest.Server
 }
 
-func newBed(t *testing.T) *bed {
+func newBed(t *testing.T, change ...func(*cluster)) *bed {
 	t.Helper()
-	b := &bed{T: t, Cluster: kubetest.Start(t)}
-	b.hooks = httptest.NewTLSServer(webhook.Handler(webhook.Options{Catalog: catalog, Cluster: live{known(t, ""), t, b.Cluster}, Log: slog.New(slog.DiscardHandler)}))
+	b, c := &bed{T: t, Cluster: kubetest.Start(t)}, known(t, "")
+	for _, f := range change {
+		f(&c)
+	}
+	b.hooks = httptest.NewTLSServer(webhook.Handler(webhook.Options{Catalog: catalog, Cluster: live{c, t, b.Cluster}, Log: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(b.hooks.Close)
 	for name, label := range map[string]string{"on": "enabled", "off": "disabled", "bare": "", "yes": "yes", "weft-system": "enabled"} {
 		labels := map[string]any{}

@@ -23,6 +23,7 @@ import (
 type cluster struct {
 	model *resolve.Model
 	label func(namespace string) map[string]string
+	given func() inject.SpireValues // nil where they are those of everybody
 }
 
 func (c cluster) Namespace(_ context.Context, name string) (inject.Namespace, error) {
@@ -32,9 +33,12 @@ func (c cluster) Namespace(_ context.Context, name string) (inject.Namespace, er
 	return inject.Namespace{Name: name, Labels: c.label(name)}, nil
 }
 func (cluster) HasMesh(_ context.Context, name string) (bool, error) { return name == "default", nil }
-func (cluster) Injection() inject.Config {
+func (s cluster) Injection() inject.Config {
 	c := injection
 	c.Meshes = []string{"default"}
+	if s.given != nil {
+		c.Spire = s.given()
+	}
 	return c
 }
 func (c cluster) Model() *resolve.Model { return c.model }
@@ -50,7 +54,7 @@ func known(t testing.TB, documents string) cluster {
 		t.Fatal(found)
 	}
 	m, _ := world.Compile(world.Snapshot(objects...))
-	return cluster{m, labelled}
+	return cluster{model: m, label: labelled}
 }
 
 func handler(t testing.TB, documents string) http.Handler {

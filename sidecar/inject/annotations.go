@@ -154,6 +154,10 @@ var annotations = []Annotation{
 	}},
 	{"weft.io/interception-mode", "init, none", "who redirects traffic: weft-init, or nobody", sets, (*settings).setMode},
 	{"weft.io/edge-listeners", "80/http,8443/tls", "with kuma.io/gateway: builtin, the ports that it serves", sets, checkListeners},
+	{annotationSpire, formBool, "the sidecar gets the socket of the SPIRE agent of the node, for MeshIdentities of type Spire (values spire, default spire.enabled)", sets, func(s *settings, text string) (err error) {
+		s.spire, err = parseBool(text)
+		return err
+	}},
 
 	{Name: annotationInjected, Means: "the pod has a sidecar", role: written},
 	{Name: annotationUID, Means: "the user of the sidecar", role: written},
@@ -193,8 +197,12 @@ var table = func() map[string]Annotation {
 	return out
 }()
 
-// ours reports whether an annotation is of weft's or Kuma's name space.
+// ours reports whether an annotation is of weft's or Kuma's name space. Of k8s.kuma.io are also those
+// that Kuma writes.
 func ours(name string) bool {
+	if _, known := table[name]; known {
+		return true
+	}
 	for _, prefix := range []string{"kuma.io/", "traffic.kuma.io/", "weft.io/"} {
 		if strings.HasPrefix(name, prefix) {
 			return true

@@ -26,6 +26,7 @@ var (
 		"weft.io/native-sidecar":                    {"true", "false"},
 		"weft.io/interception-mode":                 {"init", "none"},
 		"weft.io/sidecar-resources":                 {`{"limits":{"cpu":"3"}}`, `{`},
+		"k8s.kuma.io/spire-support":                 {"true", "disabled", "perhaps"},
 		"kuma.io/sidecar-injected":                  {"true"},
 		"example.org/other":                         {"x"},
 		"kubectl.kubernetes.io/default-container":   {"c1"},

@@ -49,6 +49,9 @@ func build(pod *corev1.Pod, s settings, c Config) (*corev1.Pod, []*api.Violation
 	}
 	arrange(out, s.initFirst)
 	out.Spec.Volumes = append(out.Spec.Volumes, volumes()...)
+	if s.spire {
+		c.Spire.mount(out)
+	}
 	var warnings []*api.Violation
 	if s.probePort != 0 {
 		var set probes.Set

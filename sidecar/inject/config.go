@@ -27,6 +27,7 @@ type Config struct {
 	Sidecar          SidecarValues      `json:"sidecar"`
 	Interception     InterceptionValues `json:"interception"`
 	DNS              DNSValues          `json:"dns"`
+	Spire            SpireValues        `json:"spire"`
 
 	// Version of weft, which pods carry as weft.io/injected-by.
 	Version string `json:"-"`
@@ -79,6 +80,7 @@ func Default(version string) Config {
 			Resources: Resources{Requests: map[string]string{"cpu": "50m", "memory": "64Mi"}, Limits: map[string]string{"memory": "512Mi"}},
 		},
 		Interception: InterceptionValues{Mode: ModeInit, Backend: "auto"},
+		Spire:        defaultSpire(),
 		Version:      version,
 	}
 }
@@ -109,7 +111,6 @@ func (c Config) Values(file string, text []byte) (Config, error) {
 // Validate refuses values with which no pod could start. All refusals come at once.
 func (c Config) Validate() error {
 	var errs *multierror.Error
-	s := &settings{env: map[string]string{}}
 	check := func(at api.Path, err error) {
 		if err != nil {
 			errs = multierror.Append(errs, at.Breaks("%s", err.Error()))
@@ -129,8 +130,14 @@ func (c Config) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Sidecar.Env)) {
 		check(api.Path("sidecar.env").Key(name), checkVariable(name))
 	}
-	check("interception.mode", s.setMode(c.Interception.Mode))
-	_, err := intercept.ParseBackend(c.Interception.Backend)
+	c.Interception.validate(check)
+	c.Spire.validate(check)
+	return errs.ErrorOrNil()
+}
+
+func (v InterceptionValues) validate(check func(at api.Path, err error)) {
+	check("interception.mode", new(settings).setMode(v.Mode))
+	_, err := intercept.ParseBackend(v.Backend)
 	if f := (*intercept.Fault)(nil); errors.As(err, &f) {
 		check("interception.backend", errors.New(f.Message))
 	}
@@ -139,22 +146,21 @@ func (c Config) Validate() error {
 		values []string
 		ports  bool
 	}{
-		{"interception.excludeInboundPorts", c.Interception.ExcludeInboundPorts, true},
-		{"interception.excludeOutboundPorts", c.Interception.ExcludeOutboundPorts, true},
-		{"interception.excludeOutboundIPs", c.Interception.ExcludeOutboundIPs, false},
+		{"interception.excludeInboundPorts", v.ExcludeInboundPorts, true},
+		{"interception.excludeOutboundPorts", v.ExcludeOutboundPorts, true},
+		{"interception.excludeOutboundIPs", v.ExcludeOutboundIPs, false},
 	} {
-		for i, v := range list.values {
+		for i, text := range list.values {
 			if list.ports {
-				_, err = intercept.ParsePorts(v)
+				_, err = intercept.ParsePorts(text)
 			} else {
-				_, err = intercept.ParsePrefixes(v)
+				_, err = intercept.ParsePrefixes(text)
 			}
 			if err != nil {
 				check(list.at.Index(i), oneLine(err))
 			}
 		}
 	}
-	return errs.ErrorOrNil()
 }
 
 // CheckCA wants authorities in PEM, and nothing else: no key gets into a pod by mistake.

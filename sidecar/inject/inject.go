@@ -68,7 +68,7 @@ func Inject(pod *corev1.Pod, ns Namespace, c Config) (*corev1.Pod, []*api.Violat
 		return pod, warnings, err
 	}
 	out, more := build(pod, s, c)
-	return out, slices.Concat(warnings, settingsWarnings(pod, ns, s), more), nil
+	return out, slices.Concat(warnings, settingsWarnings(pod, ns, s, c), more), nil
 }
 
 // asError is all violations as one error, nil where there are none.

@@ -11,6 +11,9 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
+// labelEnforce on a namespace is the level of Pod Security that its pods have to keep to.
+const labelEnforce = "pod-security.kubernetes.io/enforce"
+
 // labelWorkload is computed from the service account (spec/kubernetes.md 2.2).
 const labelWorkload = "kuma.io/workload"
 
@@ -123,12 +126,21 @@ func decisionWarnings(pod *corev1.Pod, ns Namespace, d Decision) []*api.Violatio
 }
 
 // settingsWarnings are what may surprise, though the pod gets its sidecar.
-func settingsWarnings(pod *corev1.Pod, ns Namespace, s settings) []*api.Violation {
+func settingsWarnings(pod *corev1.Pod, ns Namespace, s settings, c Config) []*api.Violation {
 	var out []*api.Violation
-	const enforce = "pod-security.kubernetes.io/enforce"
-	if level := ns.Labels[enforce]; s.mode == ModeInit && (level == "baseline" || level == "restricted") {
-		out = append(out, named(labelPath(enforce).Warns("PodSecurity",
-			"%s forbids the NET_ADMIN of %s, so the pod is refused unless it is exempt; redirect by a CNI plugin, set weft.io/interception-mode: none, or enforce privileged", level, InitContainer), api.Ref{Kind: "Namespace", Name: ns.Name}))
+	if level := ns.Labels[labelEnforce]; level == "baseline" || level == "restricted" {
+		forbidden := func(format string, args ...any) {
+			out = append(out, named(labelPath(labelEnforce).Warns("PodSecurity", level+" forbids "+format, args...), api.Ref{Kind: "Namespace", Name: ns.Name}))
+		}
+		if s.mode == ModeInit {
+			forbidden("the NET_ADMIN of %s, so the pod is refused unless it is exempt; redirect by a CNI plugin, set weft.io/interception-mode: none, or enforce privileged", InitContainer)
+		}
+		if s.spire && c.Spire.Volume == SpireByHostPath {
+			forbidden("the hostPath of the SPIRE agent's socket, so the pod is refused unless it is exempt; mount it by the SPIFFE CSI driver (value spire.volume: csi), set %s: \"false\", or enforce privileged", annotationSpire)
+		}
+	}
+	if _, wrong := pod.Labels[annotationSpire]; wrong {
+		out = append(out, labelPath(annotationSpire).Warns("IgnoredLabel", "is read as an annotation only; write it under metadata.annotations"))
 	}
 	if s.drainAsked && s.drains < s.drain {
 		out = append(out, annotationPath("kuma.io/sidecar-drain-time").Warns("DrainTooLong",

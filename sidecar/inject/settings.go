@@ -53,6 +53,7 @@ type settings struct {
 	parsed                   corev1.ResourceRequirements
 	mode, backend            string
 	redirect                 intercept.Config
+	spire                    bool // it gets the socket of a SPIRE agent
 }
 
 // settings are those of a pod without annotations.
@@ -63,6 +64,7 @@ func (c Config) settings() settings {
 		native: c.Sidecar.Native, wait: true, probePort: ProbePort, drain: time.Duration(c.Sidecar.DrainTime),
 		env: joined(c.Sidecar.Env, nil), resources: c.Sidecar.Resources,
 		mode: c.Interception.Mode, backend: c.Interception.Backend, redirect: redirect,
+		spire: c.Spire.Enabled,
 	}
 }
 

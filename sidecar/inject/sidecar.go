@@ -72,6 +72,9 @@ func (s *settings) sidecar(c Config) corev1.Container {
 	for _, e := range c.environment() {
 		setVariable(&out, e.Name, e.Value)
 	}
+	if _, said := s.env[variableSpire]; s.spire && !said { // who says it himself knows better
+		out.Env = append(out.Env, corev1.EnvVar{Name: variableSpire, Value: c.Spire.address()})
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.env)) {
 		out.Env = append(out.Env, corev1.EnvVar{Name: name, Value: s.env[name]})
 	}

@@ -28,4 +28,5 @@ sidecar:
 {{- end }}
 interception: {{ toJson .Values.interception }}
 dns: {{ toJson .Values.dns }}
+spire: {{ toJson .Values.spire }}
 {{- end -}}

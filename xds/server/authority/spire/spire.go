@@ -23,7 +23,7 @@ import (
 const Variable = workloadapi.SocketEnv
 
 // errNowhere is that nobody said where the Workload API is.
-var errNowhere = errors.New(Variable + " is not set, so that there is no Workload API to ask; set it to the socket of the SPIRE agent of this host, as unix:///run/spire/agent.sock")
+var errNowhere = errors.New(Variable + " is not set, so that there is no Workload API to ask; set it to the socket of the SPIRE agent of this host, as unix:///run/spire/agent.sock; a pod has it with the annotation k8s.kuma.io/spire-support: enabled")
 
 // SVID is a certificate of the workload with its key.
 type SVID struct {
