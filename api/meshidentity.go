@@ -155,7 +155,10 @@ func (m *MeshIdentity) LeafLife() time.Duration {
 }
 
 // IsSpire reports whether the SPIRE beside each workload signs.
-func (m *MeshIdentity) IsSpire() bool { return m.Provider != nil && m.Provider.Type == "Spire" }
+func (m *MeshIdentity) IsSpire() bool { return m.Provider != nil && m.Provider.Type == ProviderSpire }
+
+// ProviderSpire is the type of a provider that signs beside workloads: a SPIRE.
+const ProviderSpire = "Spire"
 
 // SpireTimeout is how long the Workload API of a SPIRE may take to answer first.
 func (m *MeshIdentity) SpireTimeout() time.Duration {

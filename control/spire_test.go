@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/control"
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/internal/spiretest"
 	"github.com/weftmesh/weft/sidecar/agent"
 	"github.com/weftmesh/weft/sidecar/attach"
@@ -81,6 +82,18 @@ func (m *mixed) told() string {
 	return m.want(http.StatusOK, http.MethodGet, "/_problems", "")
 }
 
+// authority is that outside, as the API shows it.
+func (m *mixed) authority() inspect.Authority {
+	m.t.Helper()
+	for _, a := range m.authorities() {
+		if a.Of == "MeshIdentity/default/spire" {
+			return a
+		}
+	}
+	m.t.Fatal("the authority outside is not shown")
+	return inspect.Authority{}
+}
+
 // TestSpire: a workload whose certificates come from a SPIRE and one of weft's call each other,
 // by the same listeners and clusters; a certificate that the SPIRE pushes is shown at once, one
 // of another name never.
@@ -94,8 +107,15 @@ func TestSpire(t *testing.T) {
 	if m.Reported("web-1") {
 		t.Error("its certificate is used")
 	}
+	if a := m.authority(); !strings.Contains(a.Problem, "apply a MeshTrust") || len(a.Lacking) != 1 || a.Lacking[0] != (inspect.Lacking{Code: "NoTrust", Count: 1}) {
+		t.Errorf("unbelieved it is %+v", a)
+	}
 	m.trust()
 	m.call()
+	eventually(t, "its certificate is counted", func() bool {
+		a := m.authority()
+		return a.Provider == "Spire" && a.TrustDomain == "spire.test" && len(a.Roots) == 1 && a.Roots[0].Leaves == 1 && slices.Equal(a.Roots[0].Said, []string{"MeshTrust/default/ours"}) && a.Problem == "" && a.Lacking == nil
+	})
 	_, first := m.Held("web-1")
 	m.agent.RSA()
 	m.agent.Give("spiffe://spire.test/web", "spiffe://spire.test/other")
@@ -157,6 +177,9 @@ func TestBundlesOfSpire(t *testing.T) {
 	spire.DropRoot()
 	eventually(t, "the first root is believed no more", func() bool { return len(m.trusted("spire")) == 1 })
 	m.call()
+	if a := m.authority(); len(a.Roots) != 1 || !slices.Equal(a.Roots[0].Said, []string{"the Workload API of the control plane"}) || a.Problem != "" {
+		t.Errorf("by its Workload API it is %+v", a)
+	}
 	own.Mute(true)
 	if code, _ := m.plane.call(http.MethodDelete, "/meshes/default/meshtrusts/spire", ""); code == http.StatusOK || len(m.trusted("spire")) != 1 {
 		t.Errorf("who is believed can be taken away: %d", code)

@@ -63,10 +63,11 @@ func (p *Plane) followBundles(ctx context.Context, running *errgroup.Group) {
 		state, changed := source.State()
 		switch {
 		case state.Err == nil:
-			p.keeper.Bundles(state.Bundles)
+			p.keeper.Bundles(state.Bundles, nil)
 			told = ""
 		case state.Err.Error() != told && ctx.Err() == nil:
 			told = state.Err.Error()
+			p.keeper.Bundles(nil, state.Err)
 			p.log.Warn("the roots of trust domains are not known anew; going by those of before", "error", state.Err)
 		}
 		select {

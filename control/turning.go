@@ -79,6 +79,9 @@ func waitOf(w rotation.Waiting) inspect.AuthorityWait {
 
 func authorityOf(x authorities.Standing) inspect.Authority {
 	out := inspect.Authority{Of: x.Owner.String(), TrustDomain: x.Domain, Problem: x.Fault, Roots: []inspect.AuthorityRoot{}}
+	if x.Outside {
+		out.Provider = api.ProviderSpire
+	}
 	if x.Stated {
 		out.Phase, out.Since, out.Signs = string(x.Phase), x.Since, x.Signer()
 	}
@@ -87,7 +90,7 @@ func authorityOf(x authorities.Standing) inspect.Authority {
 		out.WaitsFor = &wait
 	}
 	for _, r := range x.Roots {
-		root := inspect.AuthorityRoot{Backend: r.Name, Fingerprint: r.Fingerprint, NotAfter: r.Ends, Provided: !r.Own, Problem: r.Fault, Leaves: x.Leaves[r.Fingerprint], Role: inspect.RootTrusted}
+		root := inspect.AuthorityRoot{Backend: r.Name, Fingerprint: r.Fingerprint, NotAfter: r.Ends, Provided: !r.Own && !x.Outside, Said: r.Said, Problem: r.Fault, Leaves: x.Leaves[r.Fingerprint], Role: inspect.RootTrusted}
 		if r.Left {
 			root.Problem = "its document names it no more; it is trusted until the last certificate of it has ended"
 		}

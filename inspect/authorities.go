@@ -18,7 +18,9 @@ type Authorities struct {
 
 // Authority is one, and where the rotation of its root stands.
 type Authority struct {
-	Of          string          `json:"of"` // the document: Mesh/default, MeshIdentity/default/NAME
+	Of string `json:"of"` // the document: Mesh/default, MeshIdentity/default/NAME
+	// Provider is Spire for one that signs beside workloads, and not here; left out for weft's own.
+	Provider    string          `json:"provider,omitempty"`
 	TrustDomain string          `json:"trustDomain,omitempty"`
 	Phase       string          `json:"phase,omitempty"` // Steady, Trusting, Issuing, Settling, Retiring; empty while there is no root
 	Since       time.Time       `json:"since,omitzero"`
@@ -26,8 +28,10 @@ type Authority struct {
 	Roots       []AuthorityRoot `json:"roots"`
 	// WaitsFor is whom a rotation waits for before its next phase.
 	WaitsFor *AuthorityWait `json:"waitsFor,omitempty"`
-	// Problem is why it cannot sign.
+	// Problem is why it cannot sign, or nobody believes it.
 	Problem string `json:"problem,omitempty"`
+	// Lacking are the dataplanes that get no certificate of it, by the reason.
+	Lacking []Lacking `json:"lacking,omitempty"`
 }
 
 // AuthorityRoot is a root that an authority has.
@@ -40,8 +44,11 @@ type AuthorityRoot struct {
 	// more, and trusted for all others.
 	Role string `json:"role"`
 	// Leaves are how many sidecars have a valid certificate of it, as far as is known here.
-	Leaves  int    `json:"leaves"`
-	Problem string `json:"problem,omitempty"`
+	Leaves int `json:"leaves"`
+	// Said are those by whom a root of an authority outside is believed: MeshTrusts that people wrote,
+	// and the Workload API of the control plane.
+	Said    []string `json:"said,omitempty"`
+	Problem string   `json:"problem,omitempty"`
 }
 
 // The roles of roots.
@@ -81,7 +88,11 @@ const shortPrint = 16
 // Text says in lines where an authority stands.
 func (x Authority) Text(w io.Writer, s Style) error {
 	p := printer{Style: s}
-	p.line("%s  %s", s.strong(x.Of), cmp.Or(x.Phase, "no root yet"))
+	stands := cmp.Or(x.Phase, "no root yet")
+	if x.Provider != "" {
+		stands = x.Provider + " of " + cmp.Or(x.TrustDomain, "an unknown trust domain")
+	}
+	p.line("%s  %s", s.strong(x.Of), stands)
 	for i := range x.Roots {
 		r := &x.Roots[i]
 		text := r.Role
@@ -98,6 +109,9 @@ func (x Authority) Text(w io.Writer, s Style) error {
 		if strings.HasPrefix(x.Of, api.KindMesh+"/") {
 			whose = "of no backend"
 		}
+		if len(r.Said) > 0 {
+			whose = "by " + strings.Join(r.Said, ", ")
+		}
 		p.line("  root %s  %s", cmp.Or(r.Backend, whose), text)
 		if r.Problem != "" {
 			p.line("    %s", r.Problem)
@@ -107,7 +121,10 @@ func (x Authority) Text(w io.Writer, s Style) error {
 		p.line("  waits for %s", x.WaitsFor.text())
 	}
 	if x.Problem != "" {
-		p.line("  cannot sign: %s", x.Problem)
+		p.line("  %s%s", when(x.Provider == "", "cannot sign: "), x.Problem)
+	}
+	for _, l := range x.Lacking {
+		p.line("  %d without a certificate: %s", l.Count, l.Code)
 	}
 	return p.flush(w)
 }

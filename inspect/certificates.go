@@ -59,6 +59,33 @@ func certificatesIn(m *resolve.Reader, mesh string) map[api.Ref]*certificates {
 	})
 }
 
+// Lacking are the dataplanes that get no certificate of an authority for one reason.
+type Lacking struct {
+	Code  string `json:"code"` // as of Uncertified
+	Count int    `json:"count"`
+}
+
+// Lack adds to authorities how many dataplanes get no certificate of each.
+func Lack(m *resolve.Reader, mesh string, all []Authority) {
+	if !m.Identities(mesh) {
+		return
+	}
+	without := map[string]map[string]int{}
+	for owner, c := range certificatesIn(m, mesh) {
+		by := map[string]int{}
+		for _, u := range c.without {
+			by[u.Code]++
+		}
+		without[owner.String()] = by
+	}
+	for i := range all {
+		by := without[all[i].Of]
+		for _, code := range slices.Sorted(maps.Keys(by)) {
+			all[i].Lacking = append(all[i].Lacking, Lacking{code, by[code]})
+		}
+	}
+}
+
 // uncertified are all dataplanes of a mesh that get no certificate, as far as who asks sees them.
 func uncertified(m *resolve.Reader, mesh string, sees func(api.Ref) bool) (out []Uncertified) {
 	if !m.Identities(mesh) {

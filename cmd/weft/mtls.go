@@ -28,7 +28,9 @@ func newAuthorities(a *app) *cobra.Command {
 		Use:   "authorities",
 		Short: "Show who signs certificates, and where the rotations of roots stand",
 		Long: `Shows each authority of a mesh, its roots with how many sidecars have a certificate
-of each, the phase of its rotation, and whom that waits for.`,
+of each, the phase of its rotation, and whom that waits for. Of an authority outside,
+as a SPIRE, it shows by whom its roots are believed. What is wrong, and how many
+dataplanes have no certificate, stands with each.`,
 		Example: "  weft mtls authorities\n  weft mtls authorities --mesh shop -o json",
 		Args:    cobra.NoArgs,
 	}, "", func(ctx context.Context, server *client.Client, _ []string, all *inspect.Authorities) error {

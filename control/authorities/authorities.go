@@ -73,6 +73,8 @@ type Keeper struct {
 	trusts []*api.Object         // the MeshTrusts that people wrote
 	// bundles are the roots of trust domains, as an authority outside has told them.
 	bundles map[string][]*x509.Certificate
+	silent  string     // why it tells nothing newer; empty where it does
+	others  []Standing // the authorities outside of all meshes
 }
 
 // New makes a keeper; Run has it follow a store.
@@ -192,39 +194,6 @@ func (k *Keeper) watch() {
 	}
 }
 
-// askAgain is after how long a sidecar is asked again that has not renewed.
-const askAgain = 30 * time.Second
-
-// renew asks those sidecars for whom it is time that hold a leaf of a root which goes.
-func (k *Keeper) renew() {
-	if k.cfg.Certify == nil || k.cfg.Sidecars == nil {
-		return
-	}
-	now := k.cfg.Now()
-	k.mu.Lock()
-	var moving []*authority
-	for _, a := range k.all {
-		if a.stated && a.state.Signer() != a.state.Old.Fingerprint {
-			moving = append(moving, a)
-		}
-	}
-	if len(moving) == 0 {
-		clear(k.asked)
-	}
-	k.mu.Unlock()
-	for _, a := range moving {
-		for c := range k.cfg.Sidecars(a.owner).Sidecars {
-			at, ok := a.state.RenewAt(c, a.spread(k.cfg.Spread))
-			id := a.owner.String() + " " + c.Name
-			if !ok || !c.Connected || at.After(now) || now.Sub(k.asked[id]) < askAgain {
-				continue
-			}
-			k.asked[id] = now
-			k.cfg.Certify(api.Ref{Kind: api.KindDataplane, Mesh: a.mesh, Name: c.Name})
-		}
-	}
-}
-
 // world is what is known of the sidecars of an authority.
 func (k *Keeper) world(owner api.Ref) rotation.World {
 	w := k.cfg.Sidecars(owner)
@@ -263,11 +232,11 @@ func (k *Keeper) note(err error) {
 // Take has the keeper sign by what a snapshot says.
 func (k *Keeper) Take(s *api.Snapshot) {
 	all := k.read(s)
-	known := k.knownRoots(s, all)
+	known, others := k.knownRoots(s, all), k.standOutside(s)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.trusts = slices.DeleteFunc(slices.Collect(s.OfKind(api.KindMeshTrust)), api.MadeByWeft)
-	k.known = known
+	k.known, k.others = known, others
 	for ref, a := range all {
 		before := k.all[ref]
 		switch {

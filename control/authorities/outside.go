@@ -18,6 +18,7 @@ type outside struct {
 	owner  api.Ref // the MeshIdentity
 	domain string
 	roots  []*x509.Certificate // that it has told of; none where it has not
+	fault  string              // why its domain is not known; empty where it is
 }
 
 // outsiders are the authorities outside of all MeshIdentities, in order.
@@ -30,18 +31,27 @@ func (k *Keeper) outsiders(s *api.Snapshot) (out []outside) {
 		if !ok || !m.IsSpire() {
 			continue
 		}
-		if domain, err := (reader{s, &k.cfg}).domain(o, m); err == nil { // of each dataplane it is said why not
-			out = append(out, outside{o.Ref, domain, bundles[domain]})
+		x := outside{owner: o.Ref}
+		if domain, err := (reader{s, &k.cfg}).domain(o, m); err == nil {
+			x.domain, x.roots = domain, bundles[domain]
+		} else {
+			x.fault = noDomain(err)
 		}
+		out = append(out, x)
 	}
 	slices.SortFunc(out, func(a, b outside) int { return a.owner.Compare(b.owner) })
 	return out
 }
 
-// Bundles tells the keeper the roots of trust domains, as the control plane's own SPIRE says them.
-func (k *Keeper) Bundles(of map[string][]*x509.Certificate) {
+// Bundles tells the keeper the roots of trust domains, as the control plane's own SPIRE says them, or
+// why that says nothing newer.
+func (k *Keeper) Bundles(of map[string][]*x509.Certificate, why error) {
 	k.mu.Lock()
-	k.bundles = maps.Clone(of)
+	if k.silent = ""; why != nil {
+		k.silent = why.Error()
+	} else {
+		k.bundles = maps.Clone(of)
+	}
 	k.mu.Unlock()
 	k.Stir()
 }
@@ -49,7 +59,7 @@ func (k *Keeper) Bundles(of map[string][]*x509.Certificate) {
 // trustOutside is the MeshTrust of an authority outside where that is to be another one. What was
 // published stays while nothing newer is known.
 func (k *Keeper) trustOutside(now *api.Snapshot, x outside) *store.Write {
-	ref := api.Ref{Kind: api.KindMeshTrust, Mesh: x.owner.Mesh, Namespace: k.cfg.Namespace, Name: api.TrustName(x.owner)}
+	ref := x.published(k.cfg.Namespace)
 	there, exists := now.Get(ref)
 	if exists && !api.MadeByWeft(there) || len(x.roots) == 0 {
 		return nil
@@ -73,6 +83,11 @@ func publish(ref api.Ref, there *api.Object, domain string, roots []string, gene
 		return nil
 	}
 	return &store.Write{Put: &api.Object{Ref: ref, Labels: labels, Spec: spec}, Own: true}
+}
+
+// published is the name of the MeshTrust that weft makes of it.
+func (x outside) published(namespace string) api.Ref {
+	return api.Ref{Kind: api.KindMeshTrust, Mesh: x.owner.Mesh, Namespace: namespace, Name: api.TrustName(x.owner)}
 }
 
 // believed are the roots that documents say for the domain of an authority outside. They speak

@@ -122,7 +122,7 @@ func (r reader) ofIdentity(o *api.Object) *authority {
 	}
 	domain, err := r.domain(o, m)
 	if err != nil {
-		a.fault = "its trust domain is not known without a dataplane: " + err.Error()
+		a.fault = noDomain(err)
 	}
 	a.domain = domain
 	here := root{at: at, life: workload.RootLife}
@@ -160,6 +160,10 @@ func (r reader) domain(o *api.Object, m *api.MeshIdentity) (string, error) {
 }
 
 const longestDomain = 253
+
+func noDomain(err error) string {
+	return "its trust domain is not known without a dataplane: " + err.Error()
+}
 
 // provided reads a root that people bring.
 func (r reader) provided(into *root, leafLife time.Duration, cert, key func() ([]byte, error)) {

@@ -138,10 +138,11 @@ func (a *authority) abort(now time.Time) error {
 
 // Standing is an authority as people see it.
 type Standing struct {
-	Owner  api.Ref
-	Domain string
-	Fault  string // why it cannot sign; empty where it can
-	Stated bool
+	Owner   api.Ref
+	Domain  string
+	Outside bool   // it signs beside workloads, and not here
+	Fault   string // why it cannot sign, or is not believed; empty where nothing is wrong
+	Stated  bool
 	rotation.State
 	Roots   []StandingRoot
 	Waiting rotation.Waiting
@@ -154,15 +155,16 @@ type StandingRoot struct {
 	Name        string // of its backend; empty for that of a MeshIdentity
 	Fingerprint string // empty while it is not made, or cannot be read
 	Ends        time.Time
-	Own         bool // weft keeps its key
-	Left        bool // its document names it no more, and it is trusted still
+	Own         bool     // weft keeps its key
+	Left        bool     // its document names it no more, and it is trusted still
+	Said        []string // by what documents others believe it, of an authority outside
 	Fault       string
 }
 
 // Standings are the authorities of a mesh, by their documents.
 func (k *Keeper) Standings(mesh string) (out []Standing) {
 	k.mu.Lock()
-	all, known := sorted(k.all), k.known[mesh]
+	all, known, others, silent := sorted(k.all), k.known[mesh], k.others, k.silent
 	waits := map[api.Ref]rotation.Waiting{}
 	for _, a := range all {
 		if a.stated && a.state.Phase != rotation.Steady {
@@ -185,16 +187,35 @@ func (k *Keeper) Standings(mesh string) (out []Standing) {
 			s.Roots = append(s.Roots, root)
 		}
 		s.leave(known)
-		if k.cfg.Sidecars != nil {
-			for c := range k.cfg.Sidecars(a.owner).Sidecars {
-				if c.Root != "" && c.Ends.After(now) {
-					s.Leaves[c.Root]++
-				}
+		k.count(&s, a.owner, now)
+		out = append(out, s)
+	}
+	for _, s := range others {
+		if s.Owner.Mesh != mesh {
+			continue
+		}
+		s.Leaves = map[string]int{}
+		s.judge(silent, now)
+		for _, same := range others { // a root does not tell by which of them somebody has a leaf
+			if same.Owner.Mesh == mesh && same.Domain == s.Domain {
+				k.count(&s, same.Owner, now)
 			}
 		}
 		out = append(out, s)
 	}
 	return out
+}
+
+// count counts the valid leaves that are known of the authority of a document.
+func (k *Keeper) count(s *Standing, of api.Ref, now time.Time) {
+	if k.cfg.Sidecars == nil {
+		return
+	}
+	for c := range k.cfg.Sidecars(of).Sidecars {
+		if c.Root != "" && c.Ends.After(now) {
+			s.Leaves[c.Root]++
+		}
+	}
 }
 
 // leave adds the roots that are trusted beside those that the document names.

@@ -70,7 +70,13 @@ func (s *server) authorities(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, inspect.Authorities{Mesh: mesh, Items: append([]inspect.Authority{}, s.Authorities.Authorities(mesh)...)})
+	q, err := s.reader(r.Context())
+	if err != nil {
+		return err
+	}
+	all := append([]inspect.Authority{}, s.Authorities.Authorities(mesh)...)
+	inspect.Lack(q, mesh, all)
+	answer(w, http.StatusOK, inspect.Authorities{Mesh: mesh, Items: all})
 	return nil
 }
 
