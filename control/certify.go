@@ -184,7 +184,7 @@ func (c *certifier) issue(ctx context.Context, m *resolve.Model, o *api.Object, 
 		return out, err
 	}
 	out.Issued, err = c.wait(ctx, func() (authorities.Issued, error) {
-		return c.keeper.Sign(ctx, out.owner, out.names, key, c.sidecar(o.Ref, out.owner))
+		return c.keeper.Sign(out.owner, out.names, key, c.sidecar(o.Ref, out.owner))
 	})
 	if err != nil {
 		return out, web.Refusal(http.StatusServiceUnavailable, err.Error())

@@ -2,6 +2,7 @@ package control
 
 import (
 	"cmp"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,13 +24,19 @@ import (
 type spireOfAgent struct {
 	ID      string        `json:"id"`
 	Timeout time.Duration `json:"timeout"`
+	// Roots are those whom others believe, in DER form: a certificate of another is not shown.
+	Roots [][]byte `json:"roots,omitempty"`
 }
+
+// mostRoots bounds those that an agent is told; of more it finds out nothing.
+const mostRoots = 64
 
 // offered is what the agent of a sidecar says of the Workload API beside it. It is believed of
 // itself alone: what it has is proved by the certificate that it shows.
 type offered struct {
-	IDs   []string `json:"ids"`
-	Error string   `json:"error"`
+	IDs        []string `json:"ids"`
+	Error      string   `json:"error"`
+	Unbelieved bool     `json:"unbelieved"` // the error is that nobody is told to believe its root
 }
 
 // spireOf is the MeshIdentity of a dataplane whose certificates come from the SPIRE beside it.
@@ -50,12 +57,16 @@ func spireOf(m *resolve.Model, o *api.Object) (*api.Object, bool) {
 // be. Nothing is answered before others are told to believe them (F7).
 func (c *certifier) elsewhere(m *resolve.Model, o *api.Object, who server.Identity, by *api.Object, has *offered) (out certifyAnswer, err error) {
 	names, _, err := proven(m, c.zone, o, who)
+	var roots []*x509.Certificate
+	if err == nil {
+		roots = authorities.Believed(m.Snapshot(), o.Mesh, domainOf(names[0]))
+	}
 	var why api.IdentityRefusal
 	switch {
 	case errors.As(err, &why):
 		err = web.Refusal(http.StatusForbidden, why.Error())
 	case err != nil:
-	case len(authorities.Believed(m.Snapshot(), o.Mesh, domainOf(names[0]))) == 0:
+	case len(roots) == 0:
 		why = noTrust(by, names[0])
 		err = web.Refusal(http.StatusServiceUnavailable, why.Error())
 	case has != nil && !slices.Contains(has.IDs, names[0]):
@@ -65,7 +76,13 @@ func (c *certifier) elsewhere(m *resolve.Model, o *api.Object, who server.Identi
 		return out, err
 	}
 	spec, _ := by.Spec.(*api.MeshIdentity)
-	return certifyAnswer{Secret: xds.IdentitySecret(o.Mesh), Names: names, Spire: &spireOfAgent{names[0], spec.SpireTimeout()}}, nil
+	to := &spireOfAgent{ID: names[0], Timeout: spec.SpireTimeout()}
+	if len(roots) <= mostRoots {
+		for _, r := range roots {
+			to.Roots = append(to.Roots, r.Raw)
+		}
+	}
+	return certifyAnswer{Secret: xds.IdentitySecret(o.Mesh), Names: names, Spire: to}, nil
 }
 
 // domainOf is the trust domain of a SPIFFE ID.
@@ -81,6 +98,10 @@ func noTrust(by *api.Object, id string) api.IdentityRefusal {
 
 // unfit is why nothing is used of what the Workload API offers.
 func unfit(by *api.Object, id string, has *offered) api.IdentityRefusal {
+	if has.Unbelieved {
+		return api.IdentityRefusal{Code: api.CodeNoTrust, Message: fmt.Sprintf("by %s it is %s, and its SPIRE gives it a certificate that is not used, for no MeshTrust of the trust domain %s has the root which signed that: %s; put the bundle that the SPIRE has now into one, or give the control plane a Workload API by SPIFFE_ENDPOINT_SOCKET",
+			by.Ref, id, domainOf(id), truncate(has.Error))}
+	}
 	if len(has.IDs) == 0 {
 		return api.IdentityRefusal{Code: api.CodeNoSVID, Message: fmt.Sprintf("by %s it is %s, and gets no certificate beside it: %s; start the SPIRE agent there, give its socket to `weft sidecar` by SPIFFE_ENDPOINT_SOCKET, and register the workload as %s",
 			by.Ref, id, truncate(cmp.Or(has.Error, "nothing is offered")), id)}

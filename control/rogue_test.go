@@ -71,7 +71,7 @@ func forged(t *testing.T, life time.Duration, names ...string) signed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain, err := signing.NewLocal(root, time.Now).Sign(t.Context(), names, &key.PublicKey, life)
+	chain, err := signing.NewLocal(root, time.Now).Sign(names, &key.PublicKey, life)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weftmesh/weft/control"
 	"github.com/weftmesh/weft/inspect"
@@ -147,11 +148,71 @@ func TestSpireComesLate(t *testing.T) {
 	m.agent.Mute(true)
 	m.agent.Serve()
 	eventually(t, "silence is told of", func() bool { return strings.Contains(m.told(), "NoSVID") })
+	for range 20 { // who has no certificate is not called in plain text, and calls nobody so
+		if by, of := requested(t.Context(), m.web.outbound), requested(t.Context(), m.pay.outbound); by != "" || of != "" {
+			t.Fatalf("without a certificate %q and %q are answered", by, of)
+		}
+	}
 	m.agent.Mute(false)
 	eventually(t, "that it is not registered is told of", func() bool { return strings.Contains(m.told(), "no identity issued") })
 	m.agent.Give("spiffe://spire.test/web")
 	m.call()
 	eventually(t, "nothing is wrong any more", func() bool { return !strings.Contains(m.told(), "NoSVID") })
+}
+
+// TestABrokenSpire: while a SPIRE gives what is of no use, fails or restarts, what it gave before is
+// shown, those who call each other know each other, and what is wrong is told of the MeshIdentity
+// and of the dataplane.
+func TestABrokenSpire(t *testing.T) {
+	t.Parallel()
+	m := mix(t)
+	m.trust()
+	stop := m.agent.Serve()
+	m.agent.Give("spiffe://spire.test/web")
+	m.startWeb()
+	m.call()
+	names, ends := m.Held("web-1")
+	for _, wrong := range []struct {
+		breaks, mends func()
+		code, says    string
+	}{
+		{m.spire.AddRoot, m.trust, "NoTrust", "no MeshTrust of the trust domain spire.test has the root which signed that"},
+		{func() { m.spire.Live(time.Minute, time.Hour/2) }, func() { m.spire.Live(2*time.Hour, 0) }, "NoSVID", "it has ended at "},
+	} {
+		wrong.breaks()
+		m.agent.Give("spiffe://spire.test/web")
+		eventually(t, "it is told: "+wrong.says, func() bool { return strings.Contains(m.told(), wrong.code) && strings.Contains(m.told(), wrong.says) })
+		m.saysOf("/meshes/default/meshidentities/spire", "Ready", "False/PartiallyReady", wrong.says)
+		if text := m.want(http.StatusOK, http.MethodGet, "/meshes/default/_mtls?name=web-1", ""); !strings.Contains(text, wrong.says) {
+			t.Errorf("of the dataplane it is told: %s", text)
+		}
+		m.call()
+		if now, still := m.Held("web-1"); !slices.Equal(now, names) || !still.Equal(ends) {
+			t.Errorf("now it is %s until %v", now, still)
+		}
+		wrong.mends()
+		m.agent.Give("spiffe://spire.test/web")
+		eventually(t, "the next is shown, and nothing is wrong", func() bool {
+			_, now := m.Held("web-1")
+			return !now.Equal(ends) && !strings.Contains(m.told(), wrong.code)
+		})
+		_, ends = m.Held("web-1")
+	}
+	for _, away := range []struct{ breaks, mends func() }{
+		{func() { m.agent.Foreign = true; m.agent.Give("spiffe://spire.test/web") }, func() { m.agent.Foreign = false }},
+		{func() { m.agent.Fail(true) }, func() { m.agent.Fail(false) }},
+		{func() { stop() }, func() { m.agent.Serve() }},
+	} {
+		away.breaks()
+		m.call()
+		if now, still := m.Held("web-1"); !slices.Equal(now, names) || !still.Equal(ends) {
+			t.Errorf("now it is %s until %v", now, still)
+		}
+		away.mends()
+		m.agent.Give("spiffe://spire.test/web")
+		eventually(t, "the next is shown", func() bool { _, now := m.Held("web-1"); return !now.Equal(ends) })
+		_, ends = m.Held("web-1")
+	}
 }
 
 // TestBundlesOfSpire: a control plane with a Workload API of its own tells all sidecars whom the

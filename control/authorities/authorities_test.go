@@ -80,7 +80,7 @@ func (w *world) certify(c *rotation.Sidecar) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	issued, err := w.keep.Sign(w.t.Context(), owner, []string{"spiffe://default/web"}, &key.PublicKey, *c)
+	issued, err := w.keep.Sign(owner, []string{"spiffe://default/web"}, &key.PublicKey, *c)
 	if err == nil {
 		c.Root, c.Ends = issued.Root, issued.Ends
 		w.leaves++

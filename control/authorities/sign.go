@@ -1,7 +1,6 @@
 package authorities
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
@@ -33,7 +32,7 @@ const leastLife = 5 * time.Minute
 
 // Sign makes a certificate of an authority, for names that a sidecar has proved. It is one of
 // the errors above, or says what is wrong with the authority.
-func (k *Keeper) Sign(ctx context.Context, owner api.Ref, names []string, key *ecdsa.PublicKey, to rotation.Sidecar) (Issued, error) {
+func (k *Keeper) Sign(owner api.Ref, names []string, key *ecdsa.PublicKey, to rotation.Sidecar) (Issued, error) {
 	k.mu.Lock()
 	a := k.all[owner]
 	var by *workload.Local
@@ -57,7 +56,7 @@ func (k *Keeper) Sign(ctx context.Context, owner api.Ref, names []string, key *e
 	if life < leastLife {
 		return Issued{}, ErrNotReady
 	}
-	chain, err := by.Sign(ctx, names, key, life)
+	chain, err := by.Sign(names, key, life)
 	if err != nil {
 		return Issued{}, fmt.Errorf("sign for %s: %w", names[0], err)
 	}

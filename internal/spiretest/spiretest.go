@@ -38,13 +38,15 @@ type Authority struct {
 	mu      sync.Mutex
 	roots   []*signing.Signer
 	signed  int
+	life    time.Duration // of certificates, from a clock that is behind by so much
+	behind  time.Duration
 	changed chan struct{}
 }
 
 // New makes an authority with a root.
 func New(t testing.TB, domain string) *Authority {
 	t.Helper()
-	a := &Authority{t: t, domain: domain, changed: make(chan struct{})}
+	a := &Authority{t: t, domain: domain, life: life, changed: make(chan struct{})}
 	a.AddRoot()
 	return a
 }
@@ -86,14 +88,19 @@ func (a *Authority) Leaf(names ...string) (signing.Chain, *ecdsa.PrivateKey) {
 func (a *Authority) certify(public crypto.PublicKey, names ...string) signing.Chain {
 	a.t.Helper()
 	a.mu.Lock()
-	root, later := a.roots[len(a.roots)-1], time.Duration(a.signed)*time.Second
+	root, long, behind := a.roots[len(a.roots)-1], a.life+time.Duration(a.signed)*time.Second, a.behind
 	a.signed++
 	a.mu.Unlock()
-	chain, err := signing.NewLocal(root, time.Now).Sign(a.t.Context(), names, public, life+later)
+	chain, err := signing.NewLocal(root, func() time.Time { return time.Now().Add(-behind) }).Sign(names, public, long)
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	return chain
+}
+
+// Live has certificates live for so long from now on, by a clock that is behind by so much.
+func (a *Authority) Live(long, behind time.Duration) {
+	a.edit(func() { a.life, a.behind = long, behind })
 }
 
 func (a *Authority) edit(f func()) {
@@ -122,9 +129,13 @@ type Agent struct {
 	path string
 	rsa  bool
 
+	// Foreign has it give each certificate with the key of another.
+	Foreign bool
+
 	mu    sync.Mutex
 	svids map[string]*workload.X509SVID
 	mute  bool
+	fails bool
 	news  chan struct{}
 }
 
@@ -140,8 +151,8 @@ func (g *Agent) RSA() { g.rsa = true }
 // Address is what SPIFFE_ENDPOINT_SOCKET says of it.
 func (g *Agent) Address() string { return "unix://" + g.path }
 
-// Serve listens until the test ends.
-func (g *Agent) Serve() {
+// Serve listens until the test ends, or until it is stopped, after which it may listen again.
+func (g *Agent) Serve() (stop func()) {
 	g.t.Helper()
 	l, err := net.Listen("unix", g.path)
 	if err != nil {
@@ -151,12 +162,14 @@ func (g *Agent) Serve() {
 	workload.RegisterSpiffeWorkloadAPIServer(s, g)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
-	g.t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		s.Stop()
 		if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			g.t.Error(err)
 		}
 	})
+	g.t.Cleanup(stop)
+	return stop
 }
 
 // Give has the workload called by new certificates of these names, and pushes them.
@@ -171,6 +184,9 @@ func (g *Agent) Give(ids ...string) {
 
 // Mute has it accept questions and say nothing, or answer again.
 func (g *Agent) Mute(mute bool) { g.say(func() { g.mute = mute }) }
+
+// Fail has it answer all questions with a failure, or answer them again.
+func (g *Agent) Fail(fails bool) { g.say(func() { g.fails = fails }) }
 
 func (g *Agent) say(f func()) {
 	g.mu.Lock()
@@ -192,6 +208,9 @@ func (g *Agent) sign(id string) *workload.X509SVID {
 		chain, private = g.certify(&key.PublicKey, id), key
 	} else {
 		chain, private = g.Leaf(id)
+	}
+	if g.Foreign {
+		_, private = g.Leaf(id)
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
@@ -229,8 +248,11 @@ func (g *Agent) push(to grpc.ServerStream, send func(bundle []byte, svids map[st
 	for {
 		bundle, other := g.bundle()
 		g.mu.Lock()
-		svids, mute, news := maps.Clone(g.svids), g.mute, g.news
+		svids, mute, fails, news := maps.Clone(g.svids), g.mute, g.fails, g.news
 		g.mu.Unlock()
+		if fails {
+			return status.Error(codes.Internal, "the datastore is gone")
+		}
 		if !mute {
 			if len(svids) == 0 {
 				return status.Error(codes.PermissionDenied, "no identity issued")

@@ -42,7 +42,7 @@ func TestEnvoyIsServed(t *testing.T) {
 		if err != nil {
 			return identity.Answer{}, err
 		}
-		chain, err := local.Sign(ctx, []string{name}, key, time.Hour)
+		chain, err := local.Sign([]string{name}, key, time.Hour)
 		return identity.Answer{Chain: string(chain.PEM()), Secret: xds.IdentitySecret("default"), Renew: time.Now().Add(time.Hour)}, err
 	}, "", slog.New(slog.DiscardHandler))
 	socket := filepath.Join(dir, "identity.sock")

@@ -11,8 +11,8 @@ package identity
 import (
 	"context"
 	"crypto"
-	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -193,7 +193,7 @@ func (h *Holder) renew(ctx context.Context) error {
 		return h.outside.adopt(ctx, q, answer)
 	}
 	h.outside.leave()
-	c, err := accept(answer, key, time.Now())
+	c, err := accept(answer, key, nil, time.Now())
 	if err != nil {
 		return fmt.Errorf("the control plane answers a certificate that is of no use: %w", err)
 	}
@@ -218,32 +218,32 @@ func (h *Holder) use(c Certificate) error {
 	return nil
 }
 
-// accept looks whether an answer is a certificate of a key that holds now.
-func accept(a Answer, key crypto.Signer, now time.Time) (Certificate, error) {
-	text, err := workload.KeyPEM(key)
-	if err != nil {
+// accept looks whether an answer is a certificate of a key that the workload may show now. Roots are
+// nil where whom others believe is not known here.
+func accept(a Answer, key crypto.Signer, roots []*x509.Certificate, now time.Time) (Certificate, error) {
+	var ders [][]byte
+	var chain workload.Chain
+	for rest := []byte(a.Chain); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return Certificate{}, err
+		}
+		ders, chain = append(ders, block.Bytes), append(chain, c)
+	}
+	if a.Secret == "" {
+		return Certificate{}, errors.New("it is not said by which name Envoy asks for it")
+	}
+	if err := workload.Check(chain, workload.Asked{Names: a.Names, Key: key.Public(), Roots: roots}, now); err != nil {
 		return Certificate{}, err
-	}
-	pair, err := tls.X509KeyPair([]byte(a.Chain), text)
-	if err != nil {
-		return Certificate{}, errors.New("it is not for the key of the request")
-	}
-	leaf, err := x509.ParseCertificate(pair.Certificate[0])
-	if err != nil {
-		return Certificate{}, err
-	}
-	switch {
-	case a.Secret == "" || len(leaf.URIs) == 0:
-		return Certificate{}, errors.New("it has no name")
-	case !now.Before(leaf.NotAfter):
-		return Certificate{}, errors.New("it has ended; set the clock of this host")
-	case now.Before(leaf.NotBefore):
-		return Certificate{}, errors.New("it is not valid yet; set the clock of this host")
 	}
 	a.Names = nil
-	for _, u := range leaf.URIs {
+	for _, u := range chain[0].URIs {
 		a.Names = append(a.Names, u.String())
 	}
-	a.Expires = leaf.NotAfter
-	return Certificate{Answer: a, Issued: now, Serial: workload.Fingerprint(leaf), DER: pair.Certificate, key: key}, nil
+	a.Expires = chain[0].NotAfter
+	return Certificate{Answer: a, Issued: now, Serial: workload.Fingerprint(chain[0]), DER: ders, key: key}, nil
 }

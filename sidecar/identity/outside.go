@@ -3,6 +3,7 @@ package identity
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,12 +19,24 @@ import (
 type Spire struct {
 	ID      string        `json:"id"`      // whose certificate is used, and no other
 	Timeout time.Duration `json:"timeout"` // how long the Workload API may take to answer first
+	Roots   [][]byte      `json:"roots"`   // whom others believe, in DER form; none where the control plane does not say
+}
+
+// believed are those roots; nil where they are not known.
+func (s *Spire) believed() (out []*x509.Certificate) {
+	for _, der := range s.Roots {
+		if c, err := x509.ParseCertificate(der); err == nil {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // Offer is what the Workload API offers, as the control plane is told.
 type Offer struct {
-	IDs   []string `json:"ids,omitempty"`
-	Error string   `json:"error,omitempty"`
+	IDs        []string `json:"ids,omitempty"`
+	Error      string   `json:"error,omitempty"`
+	Unbelieved bool     `json:"unbelieved,omitempty"` // Error is that others do not believe the root of what is offered
 }
 
 // mostOffered bounds what is told of an offer: names, and bytes of each text.
@@ -33,7 +46,7 @@ const (
 )
 
 func (o *Offer) equal(other *Offer) bool {
-	return o == nil && other == nil || o != nil && other != nil && o.Error == other.Error && slices.Equal(o.IDs, other.IDs)
+	return o == nil && other == nil || o != nil && other != nil && o.Error == other.Error && o.Unbelieved == other.Unbelieved && slices.Equal(o.IDs, other.IDs)
 }
 
 // Why nothing is used of what the Workload API offers.
@@ -140,8 +153,14 @@ func (o *outside) first(ctx context.Context, patience time.Duration) (state spir
 // hears something else of that than before.
 func (o *outside) follow(ctx context.Context, source *spire.Source) {
 	var before *Offer
+	said := ""
 	for {
 		state, changed := source.State()
+		if text := errorText(state.Err); text != said && ctx.Err() == nil {
+			if said = text; text != "" {
+				o.log.Warn("the Workload API gives nothing newer; what it gave is used until it ends", "error", text)
+			}
+		}
 		offer, _ := o.serve(state)
 		if before != nil && !before.equal(offer) && ctx.Err() == nil {
 			o.Again()
@@ -151,8 +170,28 @@ func (o *outside) follow(ctx context.Context, source *spire.Source) {
 		case <-ctx.Done():
 			return
 		case <-changed:
+		case <-time.After(o.turns(time.Now())):
 		}
 	}
+}
+
+// turns is how long it takes until something else is to be said of the certificate in use: that
+// another one is due, or that it has ended.
+func (o *outside) turns(now time.Time) time.Duration {
+	c, _, _ := o.Current()
+	for _, at := range []time.Time{workload.WarnAt(c.Issued, c.Expires), c.Expires} {
+		if wait := at.Sub(now); wait >= 0 {
+			return wait + time.Millisecond // after, and not at that time
+		}
+	}
+	return longestPause
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // serve puts the certificate of the right name in the place of the one before.
@@ -172,10 +211,24 @@ func (o *outside) serve(state spire.State) (*Offer, error) {
 	case len(state.SVIDs) > 0:
 		err = errOther
 	}
+	if err == nil {
+		err = o.ending(state.Err, time.Now())
+	}
 	if err != nil && (at >= 0 || len(state.SVIDs) == 0) {
+		offer.Unbelieved = errors.Is(err, workload.ErrUnbelieved)
 		offer.IDs, offer.Error = nil, err.Error()[:min(longestText, len(err.Error()))]
 	}
 	return offer, err
+}
+
+// ending is that the certificate in use has been for so long that another one was due, and that the
+// Workload API gives none. Before, nobody is told of one that is away.
+func (o *outside) ending(why error, now time.Time) error {
+	c, ok, _ := o.Current()
+	if why == nil || !ok || !now.After(workload.WarnAt(c.Issued, c.Expires)) {
+		return nil
+	}
+	return fmt.Errorf("its certificate ends at %s, and there is no other: %w", c.Expires.UTC().Format(time.RFC3339), why)
 }
 
 // use serves one certificate, unless it is served already.
@@ -185,7 +238,7 @@ func (o *outside) use(v spire.SVID) error {
 	if c, ok, _ := o.Current(); ok && c.Serial == workload.Fingerprint(v.Chain[0]) && time.Now().Before(c.Expires) {
 		return nil
 	}
-	c, err := accept(answer, v.Key, time.Now())
+	c, err := accept(answer, v.Key, o.answer.Spire.believed(), time.Now())
 	if err != nil {
 		return fmt.Errorf("the Workload API offers a certificate that is of no use: %w", err)
 	}

@@ -8,56 +8,65 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/hashicorp/go-multierror"
 )
 
 // Asked is what a leaf was asked for.
 type Asked struct {
-	Names []string // the SPIFFE ID first
+	Names []string // the SPIFFE ID first; nil where it is not known here
 	Key   crypto.PublicKey
-	Life  time.Duration
-	Roots []*x509.Certificate
+	Roots []*x509.Certificate // whom others believe; nil where it is not known here
 }
 
-// Check says everything in which a chain that an authority returned differs from what it
-// was asked for; nil where it may be used (spec/identity.md 2.6). The first name must be
-// the first, since validators of SPIFFE look at that alone (F2).
+// ErrUnbelieved is in the error of Check where nothing is wrong but that none of the roots has signed.
+var ErrUnbelieved = errors.New("no root that others believe has signed it")
+
+// Check says everything that keeps a workload from showing a chain that an authority has given it, of
+// weft or outside; nil where it may be used (spec/identity.md 2.6). The first name must be the
+// first, since validators of SPIFFE look at that alone (F2). Names of hosts have no effect, and a
+// SPIRE may add some.
 func Check(c Chain, asked Asked, now time.Time) error {
 	if len(c) == 0 {
-		return errors.New("the authority returned no certificate")
+		return errors.New("there is no certificate")
 	}
-	var errs *multierror.Error
-	wrong := func(format string, args ...any) { errs = multierror.Append(errs, fmt.Errorf(format, args...)) }
+	var wrong []string
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	leaf := c[0]
-	got := named(leaf)
-	if len(got) == 0 || len(asked.Names) == 0 || got[0] != asked.Names[0] || !slices.Equal(sorted(got), sorted(asked.Names)) {
-		wrong("it names %s instead of %s", list(got), list(asked.Names))
+	if got := named(leaf); len(got) == 0 || asked.Names != nil && (got[0] != asked.Names[0] || !slices.Equal(sorted(got), sorted(asked.Names))) {
+		say("it names %s instead of %s", list(got), list(asked.Names))
 	}
 	if key, ok := leaf.PublicKey.(interface{ Equal(crypto.PublicKey) bool }); !ok || !key.Equal(asked.Key) {
-		wrong("it is for another key than the workload's")
+		say("it is for another key than the workload's")
 	}
 	if leaf.IsCA || leaf.KeyUsage&x509.KeyUsageCertSign != 0 {
-		wrong("it may sign others")
+		say("it may sign others")
 	}
 	if leaf.KeyUsage&x509.KeyUsageDigitalSignature == 0 {
-		wrong("it lacks the use digitalSignature")
+		say("it lacks the use digitalSignature")
 	}
 	for _, use := range []struct {
 		use  x509.ExtKeyUsage
 		name string
 	}{{x509.ExtKeyUsageServerAuth, "serverAuth"}, {x509.ExtKeyUsageClientAuth, "clientAuth"}} {
 		if !slices.Contains(leaf.ExtKeyUsage, use.use) {
-			wrong("it lacks the extended use %s", use.name)
+			say("it lacks the extended use %s", use.name)
 		}
 	}
-	if most := now.Add(asked.Life + Leeway); leaf.NotAfter.After(most) {
-		wrong("it ends at %s, later than %s after now", leaf.NotAfter.UTC().Format(time.RFC3339), asked.Life)
+	switch {
+	case !now.Before(leaf.NotAfter):
+		say("it has ended at %s; set the clock of this host if that is not so", leaf.NotAfter.UTC().Format(time.RFC3339))
+	case now.Before(leaf.NotBefore):
+		say("it is not valid before %s; set the clock of this host if that is not so", leaf.NotBefore.UTC().Format(time.RFC3339))
+	case asked.Roots != nil:
+		if _, err := waysOf(c, asked.Roots, now); err != nil && wrong == nil {
+			return fmt.Errorf("%w: %w", ErrUnbelieved, err)
+		} else if err != nil {
+			say("its chain does not hold: %v", err)
+		}
 	}
-	if _, err := waysOf(c, asked.Roots, now); err != nil {
-		wrong("its chain does not hold: %w", err)
+	if wrong == nil {
+		return nil
 	}
-	return errs.ErrorOrNil()
+	return errors.New(strings.Join(wrong, "; "))
 }
 
 // waysOf are those from the leaf to a root by the rest of the chain.
@@ -72,19 +81,10 @@ func waysOf(c Chain, roots []*x509.Certificate, now time.Time) ([][]*x509.Certif
 	return c[0].Verify(o)
 }
 
-// named are all names of a certificate, in the order in which each kind has them.
+// named are the names of a certificate that count, in its order.
 func named(c *x509.Certificate) (out []string) {
 	for _, u := range c.URIs {
 		out = append(out, u.String())
-	}
-	for _, n := range c.DNSNames {
-		out = append(out, "DNS:"+n)
-	}
-	for _, ip := range c.IPAddresses {
-		out = append(out, "IP:"+ip.String())
-	}
-	for _, m := range c.EmailAddresses {
-		out = append(out, "email:"+m)
 	}
 	return out
 }

@@ -1,23 +1,10 @@
 package workload
 
 import (
-	"context"
 	"crypto"
-	"crypto/x509"
 	"sync"
 	"time"
 )
-
-// Issuer is an authority, of weft or outside (spec/identity.md 2.6). What one that is
-// outside returns is used only after Check.
-type Issuer interface {
-	// Roots are what those have to trust who meet its leaves.
-	Roots(ctx context.Context) ([]*x509.Certificate, error)
-
-	// Sign makes a leaf with these names, which its caller has proved, for a public
-	// key. It may live shorter than life.
-	Sign(ctx context.Context, names []string, public crypto.PublicKey, life time.Duration) (Chain, error)
-}
 
 // Local is an authority whose root is here. It signs by an intermediate of its own that
 // travels with the leaves, so that who restarts needs none of before. It serves any
@@ -34,13 +21,9 @@ type Local struct {
 // NewLocal has a root; the clock is now.
 func NewLocal(root *Signer, now func() time.Time) *Local { return &Local{root: root, now: now} }
 
-// Roots is the one root.
-func (l *Local) Roots(context.Context) ([]*x509.Certificate, error) {
-	return []*x509.Certificate{l.root.certificate}, nil
-}
-
-// Sign makes a leaf at once.
-func (l *Local) Sign(_ context.Context, names []string, public crypto.PublicKey, life time.Duration) (Chain, error) {
+// Sign makes a leaf with these names, which its caller has proved, for a public key. It lives no
+// longer than life, and than the root.
+func (l *Local) Sign(names []string, public crypto.PublicKey, life time.Duration) (Chain, error) {
 	now := l.now()
 	by, err := l.current(now)
 	if err != nil {

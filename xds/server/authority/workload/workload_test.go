@@ -42,16 +42,15 @@ func TestFields(t *testing.T) {
 	t.Parallel()
 	local := NewLocal(newRoot(t, "a.mesh", true, noon), func() time.Time { return noon })
 	key := newKey(t)
-	chain, err := local.Sign(t.Context(), web, &key.PublicKey, LeafLife)
+	chain, err := local.Sign(web, &key.PublicKey, LeafLife)
 	if err != nil {
 		t.Fatal(err)
 	}
-	roots, _ := local.Roots(t.Context())
-	if len(chain) != 2 || len(roots) != 1 {
-		t.Fatalf("%d certificates under %d roots", len(chain), len(roots))
+	if len(chain) != 2 {
+		t.Fatalf("%d certificates", len(chain))
 	}
-	leaf, between, root := chain[0], chain[1], roots[0]
-	if err := Check(chain, Asked{web, &key.PublicKey, LeafLife, roots}, noon); err != nil {
+	leaf, between, root := chain[0], chain[1], local.root.certificate
+	if err := Check(chain, Asked{web, &key.PublicKey, []*x509.Certificate{root}}, noon); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []struct {
@@ -107,7 +106,7 @@ func TestOverYears(t *testing.T) {
 		if day%500 == 499 {
 			local = NewLocal(root, func() time.Time { return now })
 		}
-		chain, err := local.Sign(t.Context(), web, &key.PublicKey, LeafLife)
+		chain, err := local.Sign(web, &key.PublicKey, LeafLife)
 		if !now.Before(root.certificate.NotAfter) {
 			if err == nil {
 				t.Fatalf("%v: a root that ended signed", now)
