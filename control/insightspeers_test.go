@@ -7,6 +7,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/peers"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds/server/attached"
 )
 
@@ -52,5 +54,59 @@ func TestTheLaterCertificateIsKnown(t *testing.T) {
 		if h := (authorities.Held{Root: "b", Issued: at.Add(by), Ends: at.Add(by + time.Hour)}); i.yields(h, true) != want {
 			t.Errorf("a certificate %v later is taken: %v", by, !want)
 		}
+	}
+}
+
+// TestWhatAnEnvoyElsewhereTakes: of an Envoy with a stream at another replica that replica knows whether
+// it takes mutual TLS. It is called so from then on; and where its identity goes, until the replica
+// says that it takes plain text.
+func TestWhatAnEnvoyElsewhereTakes(t *testing.T) {
+	t.Parallel()
+	dp := api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: "web-1"}
+	x := newInsights(&Plane{agents: attached.New(attached.Options{})})
+	now := time.Unix(1_700_000_000, 0)
+	elsewhere := func(tls bool) *peers.Sidecar { return &peers.Sidecar{Stream: &peers.Stream{}, Tls: tls} }
+	x.hears(dp, &peers.Sidecar{Attached: true, Secured: &peers.Secured{Names: []string{"spiffe://default/web"}, Root: "r", Issued: now.Unix(), Expires: now.Unix() + 86400}})
+	for i, step := range []struct {
+		told   *peers.Sidecar
+		leaves bool
+		s      sight
+		tls    bool
+		waits  bool // for it to take something else
+	}{
+		{elsewhere(false), false, sight{connected: true, comes: true}, false, true},
+		{elsewhere(true), false, sight{connected: true, comes: true}, true, false},
+		{elsewhere(false), false, sight{connected: true, comes: true}, true, false}, // who knows that calls by TLS, and it is never plain text again
+		{elsewhere(true), true, sight{connected: true, comes: true}, true, true},
+		{elsewhere(false), true, sight{connected: true, comes: true}, false, false},
+		{elsewhere(true), false, sight{connected: true, comes: true, here: true, sees: false}, true, false},
+	} {
+		x.hears(dp, step.told)
+		i0, want := x.of[dp], api.DataplaneInsight{}
+		x.waiting = nil
+		x.identified(dp, i0, &resolve.Identity{Names: []string{"spiffe://default/web"}, Leaves: step.leaves}, &want, step.s, now)
+		if i0.told = want; !want.Identity || want.TLS != step.tls || (len(x.waiting) > 0) != step.waits {
+			t.Errorf("%d: %+v, waiting %v", i, want, x.waiting)
+		}
+	}
+}
+
+// TestAnEnvoyWaitsForItsAgent: as long as nobody has heard what certificate the workload has; a peer
+// that has heard it does, and a certificate that is being proved is waited for.
+func TestAnEnvoyWaitsForItsAgent(t *testing.T) {
+	t.Parallel()
+	dp := api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: "web-1"}
+	x := newInsights(&Plane{agents: attached.New(attached.Options{})})
+	var attachedAt time.Time
+	if !x.silent(dp, &attachedAt) {
+		t.Error("nobody has heard its agent, and it is not waited for")
+	}
+	x.entry(dp).shown = &attach.Certificate{}
+	if !x.silent(dp, &attachedAt) {
+		t.Error("what its agent shows is not waited for")
+	}
+	x.hears(dp, &peers.Sidecar{Attached: true, Secured: &peers.Secured{Names: []string{"spiffe://default/web"}, Root: "r", Issued: 1, Expires: 2}})
+	if x.silent(dp, &attachedAt) {
+		t.Error("a peer has heard its agent, and it is waited for")
 	}
 }
