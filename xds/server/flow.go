@@ -79,6 +79,7 @@ type flow struct {
 	// forced are versions that must go out again though their content did not
 	// change.
 	forced map[string]forced
+	most   int // the greatest suffix that any version had
 	// remove are names to remove of which the library does not know that the
 	// client may have them.
 	remove map[string]bool
@@ -145,13 +146,30 @@ func (f *flow) force(name, hash string) {
 	if f.forced == nil {
 		f.forced = map[string]forced{}
 	}
-	x := f.forced[name]
-	if x.hash != hash {
-		x = forced{hash, x.n}
-	}
-	x.n++
-	f.forced[name] = x
+	f.most++
+	f.forced[name] = forced{hash, f.most}
 	f.covers = 0
+}
+
+// settle lets go of the suffixes of what a client of the delta form has confirmed: it has the
+// content, and the next suffix is greater, so nobody needs to know any more by which version it came.
+// Want is what it should have of the type. With them a stream would keep all names of a type whose
+// clusters have changed once, as all do where mutual TLS is switched on.
+func (f *flow) settle(list []versioned, want []*xds.Resource) {
+	var settled []versioned
+	for _, v := range list {
+		if had, _ := f.told.version(v.Name); v.version == v.Version || had != v.version || f.as(v.Resource).version != v.version {
+			continue
+		}
+		delete(f.forced, v.Name)
+		settled = append(settled, versioned{Resource: v.Resource, version: v.Version})
+	}
+	if len(f.forced) == 0 {
+		f.forced = nil
+	}
+	if len(settled) > 0 {
+		f.told = f.told.with(want, settled, nil)
+	}
 }
 
 // floor keeps suffixes of this stream above those that the client brought along.
@@ -168,6 +186,7 @@ func (f *flow) floor() {
 			if x, ok := f.forced[name]; ok {
 				hash, n = x.hash, max(x.n, n+1)
 			}
+			f.most = max(f.most, n)
 			f.forced[name] = forced{hash, n}
 		}
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
@@ -91,11 +90,19 @@ func sameContent(a, b *xds.Resource) bool {
 
 // without is t without some names. Its map is its own.
 func (t told) without(names map[string]bool) told {
-	out := told{list: t.list, other: maps.Clone(t.other)}
+	out := told{list: t.list}
+	for name, version := range t.other { // and no clone, which would keep room for what goes
+		if names[name] {
+			continue
+		}
+		if out.other == nil {
+			out.other = map[string]string{}
+		}
+		out.other[name] = version
+	}
 	if len(names) == 0 {
 		return out
 	}
-	maps.DeleteFunc(out.other, func(name, _ string) bool { return names[name] })
 	has := func(r *xds.Resource) bool { return names[r.Name] }
 	if slices.ContainsFunc(t.list, has) {
 		out.list = slices.DeleteFunc(slices.Clone(t.list), has)

@@ -112,3 +112,30 @@ func TestToldCostsNothing(t *testing.T) {
 		t.Errorf("the client has a list of its own: %v", y)
 	}
 }
+
+// TestConfirmedSuffixesAreLetGo: what a stream notes of a resource that went out again is gone once
+// the client has confirmed it, and the next time it has a version that the client has never seen.
+func TestConfirmedSuffixesAreLetGo(t *testing.T) {
+	want := []*xds.Resource{{Name: "a", Version: "1"}, {Name: "b", Version: "2"}}
+	f := &flow{told: told{list: want}}
+	seen := map[string]bool{}
+	for range 3 {
+		f.force("a", "1")
+		v := f.as(want[0])
+		if seen[v.version] || v.version == "1" {
+			t.Fatalf("it goes out as %s again", v.version)
+		}
+		seen[v.version] = true
+		f.told = f.told.with(want, []versioned{v}, nil)
+		f.force("b", "2") // which is on its way
+		f.settle([]versioned{v}, want)
+		if had, _ := f.told.version("a"); had != "1" || len(f.told.other) > 0 || len(f.forced) != 1 || f.as(want[1]).version == "2" {
+			t.Fatalf("%+v", f)
+		}
+		b := f.as(want[1])
+		f.told = f.told.with(want, []versioned{b}, nil)
+		if f.settle([]versioned{b}, want); f.forced != nil || f.told.other != nil || &f.told.list[0] != &want[0] {
+			t.Fatalf("%+v", f)
+		}
+	}
+}
