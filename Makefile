@@ -129,6 +129,10 @@ fresh: ## fail if generated files are stale
 bench-answers: ## time and CPU of every answer of the inspect API with 10,000 sidecars connected, also of the first after a changed policy; fails where one needs more CPU than its bound
 	$(GO) test -run '^$$' -bench BenchmarkAnswers -benchtime 20x -timeout 30m $(BENCHFLAGS) ./control
 
+.PHONY: bench-mtls
+bench-mtls: tools ## what mutual TLS costs: the first identity, identities of 2,000 sidecars, a root that takes over, heap for each sidecar, a changed permission beside a changed MeshRetry, and requests beside those through Envoys configured by hand (run on a quiet machine)
+	WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 $(GO) test -run '^$$' -bench '^BenchmarkMTLS' -benchtime 1x -timeout 30m $(BENCHFLAGS) ./control
+
 .PHONY: bench
 bench: ## time of compiling, of one change, of simulating and of rendering
 	$(GO) test -run '^$$' -bench . -benchmem $(BENCHFLAGS) ./...

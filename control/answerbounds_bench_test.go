@@ -61,6 +61,12 @@ func (p *plane) cost(b *testing.B, method, path, body string) measure {
 // is idle.
 func (p *plane) changed(b *testing.B, n int) {
 	p.post("/_apply", strings.Replace(edited, `"numRetries":9`, fmt.Sprintf(`"numRetries":%d`, 10+n%2), 1))
+	idle(b)
+}
+
+// idle collects garbage, and waits until the process does nothing.
+func idle(b *testing.B) {
+	b.Helper()
 	runtime.GC()
 	idle := 0
 	eventually(b, "the control plane is idle", func() bool {

@@ -196,7 +196,15 @@ func (p *plane) measured(b *testing.B, method, path, body string) int {
 // post writes without judging the answer, which is long.
 func (p *plane) post(path, body string) {
 	p.t.Helper()
-	resp, err := http.Post("http://"+p.API()+path, "application/yaml", strings.NewReader(body))
+	req, err := http.NewRequest(http.MethodPost, "http://"+p.API()+path, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/yaml")
+	if p.token != "" {
+		req.Header.Set("Authorization", "Bearer "+p.token)
+	}
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		p.t.Fatal(err)
 	}

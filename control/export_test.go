@@ -111,3 +111,35 @@ func (p *Plane) Looked() int {
 
 // Unpublished is for how many dataplanes something is resolved and not published yet.
 func (p *Plane) Unpublished() int { return len(p.loop.unpublished()) }
+
+// Fleet counts dataplanes of mesh default once the step that the loop is at is over: of how many a
+// certificate is known, how many follow all that is known, and how often one of them was sent
+// listeners.
+func (p *Plane) Fleet(names []string) (certified, follow int, listeners uint64) {
+	p.loop.stepping.Lock()
+	defer p.loop.stepping.Unlock()
+	for _, name := range names {
+		if p.Reported(name) {
+			certified++
+		}
+		ref := api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name}
+		if s, _ := p.sidecars().Sidecar(ref); s.State() == inspect.StateInSync {
+			follow++
+		}
+		st, _ := p.ads.Status(ref)
+		listeners += st.Types["lds"].Sent
+	}
+	return certified, follow, listeners
+}
+
+// TakesPlain is how many dataplanes still take plain text although they are to take none.
+func (p *Plane) TakesPlain() (n int) {
+	p.insights.mu.Lock()
+	defer p.insights.mu.Unlock()
+	for _, i := range p.insights.of {
+		if i.told.Plain {
+			n++
+		}
+	}
+	return n
+}

@@ -3,6 +3,7 @@ package control
 import (
 	"maps"
 	"slices"
+	"unique"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
@@ -33,6 +34,7 @@ func (i *insight) has(h authorities.Held) {
 	if i.held == nil || i.held.Root != h.Root || i.held.Issued.Unix() != h.Issued.Unix() || i.held.Ends.Unix() != h.Ends.Unix() {
 		i.certificates++
 	}
+	h.Root = unique.Make(h.Root).Value() // of which there are few
 	i.held, i.shown, i.doubt = &h, nil, ""
 }
 

@@ -33,6 +33,9 @@ func (x *insights) hold(before, next *resolve.Model, changes []api.Change, affec
 			holds = append(holds, c)
 		}
 	}
+	if len(holds) > 0 { // who is not written down is taken for new after a restart, and held no more
+		x.plane.returning.settle()
+	}
 	return holds
 }
 
@@ -51,7 +54,7 @@ func (x *insights) holdOne(ref api.Ref) (api.Change, bool) {
 	i := x.entry(called(ref))
 	i.plainSince, i.agreed = time.Now(), agreed{}
 	x.stale[called(ref)] = true
-	want := i.told
+	want := *i.told
 	want.Plain = true
 	return changeOf(i, ref, want)
 }

@@ -13,14 +13,14 @@ import (
 
 // insight is that of one dataplane.
 type insight struct {
-	shown        *attach.Certificate  // by its agent, and not proved yet
-	held         *authorities.Held    // as it was proved last; nil for none
-	doubt        string               // why what is shown is not proved
-	sees         bool                 // its Envoy has acknowledged what the certificate is for
-	seesThere    bool                 // so says the peer that has its stream
-	at           api.Ref              // its object; zero while none was told
-	told         api.DataplaneInsight // to the loop
-	asked        string               // for which name a certificate was asked for, at askedAt
+	shown        *attach.Certificate   // by its agent, and not proved yet
+	held         *authorities.Held     // as it was proved last; nil for none
+	doubt        string                // why what is shown is not proved
+	sees         bool                  // its Envoy has acknowledged what the certificate is for
+	seesThere    bool                  // so says the peer that has its stream
+	at           api.Ref               // its object; zero while none was told
+	told         *api.DataplaneInsight // to the loop; never nil, and shared by all of whom the same is known
+	asked        string                // for which name a certificate was asked for, at askedAt
 	askedAt      time.Time
 	certificates int                 // that it has had
 	overADS      bool                // the control plane makes its key
@@ -38,7 +38,7 @@ type insight struct {
 func (x *insights) entry(name api.Ref) *insight {
 	i := x.of[name]
 	if i == nil {
-		i = &insight{}
+		i = &insight{told: &nothingKnown}
 		x.of[name] = i
 	}
 	return i
@@ -110,7 +110,10 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 func (x *insights) identified(name api.Ref, i *insight, id *resolve.Identity, want *api.DataplaneInsight, s sight, now time.Time) {
 	if h := i.held; h != nil && now.Before(h.Ends) && len(h.Names) > 0 {
 		want.Identity = true
-		if !slices.Equal(ids(h.Names), ids(id.Names)) {
+		switch {
+		case slices.Equal(h.Names, id.Names):
+			h.Names = id.Names // and one text for all of a service
+		case !slices.Equal(ids(h.Names), ids(id.Names)):
 			want.Shows = h.Names
 		}
 		switch {
@@ -166,18 +169,44 @@ func (x *insights) ask() {
 // changeOf makes want what is told of a dataplane.
 func changeOf(i *insight, ref api.Ref, want api.DataplaneInsight) (c api.Change, ok bool) {
 	told := i.told
-	same := told.Identity == want.Identity && told.TLS == want.TLS && told.Plain == want.Plain && told.OverADS == want.OverADS && told.Refused == want.Refused &&
-		told.Skew == want.Skew && told.Proxyless == want.Proxyless && slices.Equal(told.Shows, want.Shows)
+	same := sameInsight(told, &want)
 	if same && (i.at == ref || i.at == (api.Ref{})) {
 		return c, false
 	}
 	if i.at != (api.Ref{}) {
-		c.Before = &api.Object{Ref: api.InsightRef(i.at), Spec: &told}
+		c.Before = &api.Object{Ref: api.InsightRef(i.at), Spec: told}
 	}
-	i.at, i.told = ref, want
+	i.at, i.told = ref, interned(want)
 	if ref == (api.Ref{}) {
 		return c, c.Before != nil
 	}
-	c.After = &api.Object{Ref: api.InsightRef(ref), Spec: &want}
+	c.After = &api.Object{Ref: api.InsightRef(ref), Spec: i.told}
 	return c, true
+}
+
+// nothingKnown is what is told of most dataplanes of meshes without identities.
+var nothingKnown api.DataplaneInsight
+
+// usual are the insights that most dataplanes have, one of each.
+var usual = func() (all [1 << 3]*api.DataplaneInsight) {
+	for n := range all {
+		all[n] = &api.DataplaneInsight{Identity: n&1 > 0, TLS: n&2 > 0, Plain: n&4 > 0}
+	}
+	all[0] = &nothingKnown
+	return all
+}()
+
+// interned is a value that says the same, where possible one that others have too.
+func interned(x api.DataplaneInsight) *api.DataplaneInsight {
+	for _, u := range usual {
+		if sameInsight(u, &x) {
+			return u
+		}
+	}
+	return &x
+}
+
+func sameInsight(a, b *api.DataplaneInsight) bool {
+	return a.Identity == b.Identity && a.TLS == b.TLS && a.Plain == b.Plain && a.OverADS == b.OverADS && a.Refused == b.Refused &&
+		a.Skew == b.Skew && a.Proxyless == b.Proxyless && slices.Equal(a.Shows, b.Shows)
 }

@@ -85,7 +85,7 @@ func (x *insights) restore() {
 		if k.Root == "" || !now.Before(time.Unix(k.Expires, 0)) {
 			x.mu.Lock()
 			if k.Strict && x.of[dp] == nil {
-				x.of[dp] = &insight{strict: true}
+				x.of[dp] = &insight{told: &nothingKnown, strict: true}
 			}
 			x.mu.Unlock()
 			continue
@@ -93,7 +93,7 @@ func (x *insights) restore() {
 		h := authorities.Held{Root: k.Root, Names: k.Names, Issued: time.Unix(k.Issued, 0), Ends: time.Unix(k.Expires, 0)}
 		x.mu.Lock()
 		if x.of[dp] == nil { // else peers know better
-			x.of[dp] = &insight{held: &h, sees: k.TLS, strict: k.Strict, overADS: k.OverADS, certificates: k.Count}
+			x.of[dp] = &insight{told: &nothingKnown, held: &h, sees: k.TLS, strict: k.Strict, overADS: k.OverADS, certificates: k.Count}
 		}
 		x.mu.Unlock()
 	}

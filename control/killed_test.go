@@ -36,6 +36,10 @@ type victimOf struct {
 }
 
 func TestMain(m *testing.M) {
+	if file := os.Getenv(fleetEnv); file != "" {
+		fmt.Fprintln(os.Stderr, sail(file))
+		os.Exit(1)
+	}
 	text := os.Getenv(victimEnv)
 	if text == "" {
 		os.Exit(m.Run())

@@ -124,7 +124,7 @@ func (x *insights) isTold(ref api.Ref) api.DataplaneInsight {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if i := x.of[called(ref)]; i != nil {
-		return i.told
+		return *i.told
 	}
 	return api.DataplaneInsight{}
 }

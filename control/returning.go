@@ -31,8 +31,13 @@ type returning struct {
 	log   *slog.Logger
 	until time.Time     // when those before are given up
 	wake  chan struct{} // has a token while the file is stale
-	end   chan struct{} // closed when nothing more counts
-	done  chan struct{} // closed when nothing is written any more
+	// matters reports whether a mesh is one in which the next control plane has to know of everybody
+	// who was served: how the dataplanes of others are called does not rest on who is connected.
+	matters func(mesh string) bool
+
+	writing sync.Mutex    // held while the file is written
+	end     chan struct{} // closed when nothing more counts
+	done    chan struct{} // closed when nothing is written any more
 
 	mu     sync.Mutex
 	here   map[api.Ref]int  // streams of those that are connected
@@ -41,8 +46,8 @@ type returning struct {
 	closed bool
 }
 
-func newReturning(dir string, now time.Time, log *slog.Logger) *returning {
-	r := &returning{file: filepath.Join(dir, connectedFile), log: log, until: now.Add(longestReturn), wake: make(chan struct{}, 1),
+func newReturning(dir string, now time.Time, log *slog.Logger, matters func(mesh string) bool) *returning {
+	r := &returning{file: filepath.Join(dir, connectedFile), log: log, until: now.Add(longestReturn), wake: make(chan struct{}, 1), matters: matters,
 		end: make(chan struct{}), done: make(chan struct{}), here: map[api.Ref]int{}, before: map[api.Ref]bool{}}
 	var refs []api.Ref
 	text, err := os.ReadFile(r.file)
@@ -59,11 +64,28 @@ func newReturning(dir string, now time.Time, log *slog.Logger) *returning {
 	return r
 }
 
-// joined is told of each new stream, and returns when its sidecar is written down: the next control
-// plane knows of everybody who was served.
+// joined is told of each new stream. In a mesh that knows identities it returns when the sidecar is
+// written down, and its stream waits for that: the next control plane knows of everybody who was
+// served. No other stream waits for the disk.
 func (r *returning) joined(ref api.Ref) {
-	if written := r.count(ref, 1); written != nil {
+	if written := r.count(ref, 1); written != nil && r.matters(ref.Mesh) {
 		<-written
+	}
+}
+
+// secures reports whether a mesh says anything of identities.
+func (p *Plane) secures(mesh string) bool {
+	m := p.loop.current.Load()
+	return m != nil && m.Reader(nil).Identities(mesh)
+}
+
+// settle returns when everybody who has joined is written down.
+func (r *returning) settle() {
+	r.mu.Lock()
+	settled := r.next == nil || r.closed
+	r.mu.Unlock()
+	if !settled {
+		r.write()
 	}
 }
 
@@ -150,6 +172,8 @@ func (r *returning) save() {
 }
 
 func (r *returning) write() {
+	r.writing.Lock()
+	defer r.writing.Unlock()
 	r.mu.Lock()
 	next := r.next
 	r.next = nil

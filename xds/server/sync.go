@@ -1,5 +1,7 @@
 package server
 
+import "slices"
+
 // check notes when the client has confirmed everything.
 func (st *stream) check() {
 	if st.synced {
@@ -17,8 +19,20 @@ func (st *stream) check() {
 	if !st.failed {
 		st.confirmed = st.resolved
 	}
+	st.tidy()
 	st.pastRefusal()
 	st.server.opts.Observer.Synced(st.peer, st.revision)
+}
+
+// tidy has what the client was told be the lists that it should have, where both are the same: of
+// types in which nothing changed those of an earlier state would be kept.
+func (st *stream) tidy() {
+	for k := range st.flows {
+		f := &st.flows[k]
+		if want := f.kind.of(st.want); slices.EqualFunc(f.told.list, want, sameContent) {
+			f.told.list = want
+		}
+	}
 }
 
 // complete reports whether the client has asked for everything that it will
