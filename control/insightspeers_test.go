@@ -85,7 +85,7 @@ func TestWhatAnEnvoyElsewhereTakes(t *testing.T) {
 		i0, want := x.of[dp], api.DataplaneInsight{}
 		x.waiting = nil
 		x.identified(dp, i0, &resolve.Identity{Names: []string{"spiffe://default/web"}, Leaves: step.leaves}, &want, step.s, now)
-		if i0.told = want; !want.Identity || want.TLS != step.tls || (len(x.waiting) > 0) != step.waits {
+		if i0.told = &want; !want.Identity || want.TLS != step.tls || (len(x.waiting) > 0) != step.waits {
 			t.Errorf("%d: %+v, waiting %v", i, want, x.waiting)
 		}
 	}
