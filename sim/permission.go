@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -213,20 +212,6 @@ func Judged(in *resolve.Inbound, v *Visit) (p *Permission, status uint32) {
 	return p, 0
 }
 
-// spelledOnce reports whether the inbound refuses a path that has another spelling.
-func spelledOnce(in *resolve.Inbound) bool {
-	if in.TellsPathsApart() {
-		return true
-	}
-	if j := JudgeOf(in); j != nil && j.OneSpelling() {
-		return true
-	}
-	return slices.ContainsFunc(in.Rules, func(r resolve.InboundRule) bool {
-		j := JudgeAt(&r)
-		return j != nil && j.OneSpelling()
-	})
-}
-
 func (in *Inbound) identify() {
 	if len(in.names) > 0 {
 		in.Permission.Identity = in.names[0]
@@ -273,39 +258,4 @@ func (in *Inbound) keepOut(requests bool) {
 func asked(f *Forwarded) *route.Request {
 	path, query, _ := strings.Cut(f.Path, "?")
 	return &route.Request{Method: f.Method, Authority: f.Authority, Path: path, Query: query, Header: f.Headers.Values}
-}
-
-// escapedSlash reports whether Envoy reads a slash in a path that is written as another
-// character.
-func escapedSlash(path string) bool {
-	lower := strings.ToLower(path)
-	return strings.Contains(lower, "%2f") || strings.Contains(lower, "%5c")
-}
-
-// spelled is a request as an inbound hands it on that takes several slashes for one.
-func (in *Inbound) spelled(f *Forwarded) *Forwarded {
-	if in.inbound.TLS == nil || !spelledOnce(in.inbound) {
-		return f
-	}
-	path, query, asks := strings.Cut(f.Path, "?")
-	out := f.clone()
-	if out.Path = mergedSlashes(path); asks {
-		out.Path += "?" + query
-	}
-	return out
-}
-
-// mergedSlashes is a path with one slash for several, as Envoy merges them: of nothing but slashes
-// two are left.
-func mergedSlashes(path string) string {
-	if len(path) > 1 && strings.Trim(path, "/") == "" {
-		return "//"
-	}
-	var b strings.Builder
-	for i := range len(path) {
-		if i == 0 || path[i] != '/' || path[i-1] != '/' {
-			b.WriteByte(path[i])
-		}
-	}
-	return b.String()
 }

@@ -10,7 +10,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/jsonschema"
 )
 
 // The bounds of one document beside its size.
@@ -38,15 +37,6 @@ type decoder struct {
 	aliased int
 	depth   int
 	structs map[reflect.Type][]field
-}
-
-// field is one field of a struct as documents name it.
-type field struct {
-	name  string
-	index []int
-	// keepEmpty marks lists and maps in which empty differs from absent.
-	keepEmpty bool
-	most      int // items or characters, 0 where the tag says nothing of it
 }
 
 // report adds a violation that stands at node.
@@ -201,32 +191,6 @@ func (d *decoder) lack(key *yaml.Node, v *api.Violation) {
 	d.lacks[name] = true
 	v.Severity, v.Message = api.Warning, "this version of weft does not know the field, and does without it; look for a later one"
 	d.report(key, v)
-}
-
-// fields are those of a struct, read once a document.
-func (d *decoder) fields(t reflect.Type) []field {
-	if f, ok := d.structs[t]; ok {
-		return f
-	}
-	var out []field
-	for i := range t.NumField() {
-		f := t.Field(i) // the fields of an embedded struct stand beside the others
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
-			for _, inner := range d.fields(f.Type) {
-				inner.index = append([]int{i}, inner.index...)
-				out = append(out, inner)
-			}
-		case name != "" && name != "-":
-			out = append(out, field{name, []int{i}, !strings.Contains(options, "omitempty"), jsonschema.TagOf(f).Bound()})
-		}
-	}
-	if d.structs == nil {
-		d.structs = map[reflect.Type][]field{}
-	}
-	d.structs[t] = out
-	return out
 }
 
 // entry is one key of a map with its value.

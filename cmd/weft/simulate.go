@@ -13,16 +13,51 @@ import (
 	"github.com/weftmesh/weft/sim"
 )
 
+// simulation is what `weft simulate` was given.
+type simulation struct {
+	from, answers, version, authz, sni, as string
+	plaintext, strict                      bool
+	body, draw                             int64
+	files, headers, claims                 []string
+}
+
 func newSimulate(a *app) *cobra.Command {
-	var from, answers, version, authz, sni, as string
-	var plaintext bool
-	var body, draw int64
-	var files, headers, claims []string
-	var strict bool
+	var s simulation
 	c := a.command(&cobra.Command{
 		Use:   "simulate --from DATAPLANE [METHOD] URL",
 		Short: "Say what would happen to a request, and why",
-		Long: `Says which route a request would take, where it would go, what would be changed
+		Long:  simulateHelp,
+		Example: `  weft simulate --from frontend-1 GET http://web/v1/items -H 'x-user: 7'
+  weft simulate --from frontend-1 http://web/ --answers 503,reset,200@2s
+  weft simulate --from frontend-1 http://web/admin --as spiffe://default/ops
+  weft simulate --from frontend-1 tcp://db:5432 --sni reports.db.example.com
+  weft simulate --from frontend-1 http://127.0.0.1:10001/ -f mesh/ -o json`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			q, err := s.request(c, args)
+			if err != nil {
+				return err
+			}
+			if err := a.checkOutput(); err != nil {
+				return err
+			}
+			v, err := a.verdict(c, s.from, q, s.files, s.strict)
+			if err != nil {
+				return err
+			}
+			return a.print(v, func(w io.Writer) error { return inspect.VerdictText(w, v, a.style()) })
+		},
+	}, groupAsk)
+	s.flags(c)
+	a.settingsFlags(c)
+	complete(c, "from", a.completeNames("dataplane"))
+	a.serverFlags(c)
+	a.meshFlag(c)
+	a.outputFlag(c)
+	return c
+}
+
+const simulateHelp = `Says which route a request would take, where it would go, what would be changed
 on the way, and which policies hold, with who set each field. It asks the control
 plane, or works offline on the documents of -f.
 
@@ -39,6 +74,9 @@ draws that lead to it; --draw asks for one of them. Routes may ask for claims of
 request's token: --claim gives them. They may ask an authorization service who may
 pass: --authz says what it answers.
 
+In a mesh with mutual TLS the caller proves who it is as its dataplane does; --as asks
+for somebody else, and --plaintext for a caller that proves nothing.
+
 --answers shows what happens in time if the workloads behind the route answer so,
 attempt by attempt: every retry, how long it waits, and how the request ends
 within its bounds of time. It is a list by comma, whose last entry holds for all
@@ -49,65 +87,45 @@ further attempts:
   FIRST[@LAST]           the same with status 200: 200ms@5s
   grpc:CODE[@FIRST]      a gRPC server answers with that status of gRPC
   reset[@FIRST]          it ends the stream without an answer
-  refused                nobody accepts the connection`,
-		Example: `  weft simulate --from frontend-1 GET http://web/v1/items -H 'x-user: 7'
-  weft simulate --from frontend-1 http://web/ --answers 503,reset,200@2s
-  weft simulate --from frontend-1 tcp://db:5432 --sni reports.db.example.com
-  weft simulate --from frontend-1 http://127.0.0.1:10001/ -f mesh/ -o json`,
-		Args: cobra.RangeArgs(1, 2),
-		RunE: func(c *cobra.Command, args []string) error {
-			if from == "" {
-				return usage("--from is missing; name the dataplane that sends the request")
-			}
-			q, err := request(args, headers)
-			if err != nil {
-				return err
-			}
-			q.Answers, q.Body, q.Authz, q.SNI, q.As, q.Plaintext = answers, body, authz, sni, as, plaintext
-			if version != "1.1" {
-				q.Version = version
-			}
-			if c.Flags().Changed("draw") {
-				q.Draw = &draw
-			}
-			if q.Claims, err = claimed(claims); err != nil {
-				return err
-			}
-			if err := wrongFlags(sim.Check(q)); err != nil {
-				return err
-			}
-			if err := a.checkOutput(); err != nil {
-				return err
-			}
-			v, err := a.verdict(c, from, q, files, strict)
-			if err != nil {
-				return err
-			}
-			return a.print(v, func(w io.Writer) error { return inspect.VerdictText(w, v, a.style()) })
-		},
-	}, groupAsk)
-	c.Flags().StringVar(&from, "from", "", "dataplane that sends the request")
-	c.Flags().StringArrayVarP(&headers, "header", "H", nil, "request header, 'name: value'; may be repeated")
-	c.Flags().StringVar(&answers, "answers", "", "what the workloads answer at each attempt, as 503,503,200@2s; see above")
-	c.Flags().Int64Var(&body, "body", 0, "length of the request's body in bytes")
-	c.Flags().StringVar(&version, "http", "1.1", "version of HTTP by which the workload asks: 1.0, 1.1 or 2")
-	c.Flags().Int64Var(&draw, "draw", 0, "the request's random number, 0 to 999999; without it all that chance may decide is shown")
-	c.Flags().StringArrayVar(&claims, "claim", nil, "claim of the request's token, 'name=value'; may be repeated, '' says that it has none")
-	c.Flags().StringVar(&authz, "authz", "", "what the authorization service answers where the route asks it: allow, down, or the status with which it refuses")
-	c.Flags().StringVar(&sni, "sni", "", "name that the client asks for in TLS; by https:// the host of the URL if not given, by tcp:// none")
-	c.Flags().StringVar(&as, "as", "", "SPIFFE ID that the caller proves in place of its dataplane's")
-	c.Flags().BoolVar(&plaintext, "plaintext", false, "as a caller that proves no identity")
-	for _, name := range []string{"as", "plaintext"} { // as long as nothing issues certificates
-		c.Flags().Lookup(name).Hidden = true
+  refused                nobody accepts the connection`
+
+func (s *simulation) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&s.from, "from", "", "dataplane that sends the request")
+	f.StringArrayVarP(&s.headers, "header", "H", nil, "request header, 'name: value'; may be repeated")
+	f.StringVar(&s.answers, "answers", "", "what the workloads answer at each attempt, as 503,503,200@2s; see above")
+	f.Int64Var(&s.body, "body", 0, "length of the request's body in bytes")
+	f.StringVar(&s.version, "http", "1.1", "version of HTTP by which the workload asks: 1.0, 1.1 or 2")
+	f.Int64Var(&s.draw, "draw", 0, "the request's random number, 0 to 999999; without it all that chance may decide is shown")
+	f.StringArrayVar(&s.claims, "claim", nil, "claim of the request's token, 'name=value'; may be repeated, '' says that it has none")
+	f.StringVar(&s.authz, "authz", "", "what the authorization service answers where the route asks it: allow, down, or the status with which it refuses")
+	f.StringVar(&s.sni, "sni", "", "name that the client asks for in TLS; by https:// the host of the URL if not given, by tcp:// none")
+	f.StringVar(&s.as, "as", "", "SPIFFE ID that the caller proves in place of its dataplane's")
+	f.BoolVar(&s.plaintext, "plaintext", false, "as a caller that proves no identity")
+	filesFlag(c, &s.files, "documents to work on instead of asking the control plane; may be repeated")
+	f.BoolVar(&s.strict, "strict", false, "with -f: fail if a document is invalid instead of leaving it out")
+}
+
+// request is what the flags ask, checked.
+func (s *simulation) request(c *cobra.Command, args []string) (sim.Request, error) {
+	if s.from == "" {
+		return sim.Request{}, usage("--from is missing; name the dataplane that sends the request")
 	}
-	filesFlag(c, &files, "documents to work on instead of asking the control plane; may be repeated")
-	a.settingsFlags(c)
-	c.Flags().BoolVar(&strict, "strict", false, "with -f: fail if a document is invalid instead of leaving it out")
-	complete(c, "from", a.completeNames("dataplane"))
-	a.serverFlags(c)
-	a.meshFlag(c)
-	a.outputFlag(c)
-	return c
+	q, err := request(args, s.headers)
+	if err != nil {
+		return q, err
+	}
+	q.Answers, q.Body, q.Authz, q.SNI, q.As, q.Plaintext = s.answers, s.body, s.authz, s.sni, s.as, s.plaintext
+	if s.version != "1.1" {
+		q.Version = s.version
+	}
+	if c.Flags().Changed("draw") {
+		q.Draw = &s.draw
+	}
+	if q.Claims, err = claimed(s.claims); err != nil {
+		return q, err
+	}
+	return q, wrongFlags(sim.Check(q))
 }
 
 // wrongFlags names what is wrong with a request as the command line has it.
@@ -197,40 +215,45 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 	if err != nil {
 		return v, err
 	}
+	err = server.Post(c.Context(), path(t, a.mesh, from)+"/_simulate", question(q), &v)
+	return v, a.named(c.Context(), server, t, from, err)
+}
+
+// question is a request as the control plane is asked about it; what is not given is left out.
+func question(q sim.Request) map[string]any {
 	headers := map[string][]string{} // as lists: what the client repeats is not what it joins
 	for name := range q.Headers {
 		headers[name] = q.Headers.Values(name)
 	}
-	question := map[string]any{"method": q.Method, "url": q.URL, "headers": headers} // without a method it is GET
+	out := map[string]any{"method": q.Method, "url": q.URL, "headers": headers} // without a method it is GET
 	if q.Answers != "" {
-		question["answers"] = q.Answers
+		out["answers"] = q.Answers
 	}
 	if q.Body != 0 {
-		question["body"] = q.Body
+		out["body"] = q.Body
 	}
 	if q.Version != "" {
-		question["version"] = q.Version
+		out["version"] = q.Version
 	}
 	if q.Draw != nil {
-		question["draw"] = *q.Draw
+		out["draw"] = *q.Draw
 	}
 	if q.Claims != nil {
-		question["claims"] = q.Claims
+		out["claims"] = q.Claims
 	}
 	if q.Authz != "" {
-		question["authz"] = q.Authz
+		out["authz"] = q.Authz
 	}
 	if q.SNI != "" {
-		question["sni"] = q.SNI
+		out["sni"] = q.SNI
 	}
 	if q.As != "" {
-		question["as"] = q.As
+		out["as"] = q.As
 	}
 	if q.Plaintext {
-		question["plaintext"] = true
+		out["plaintext"] = true
 	}
-	err = server.Post(c.Context(), path(t, a.mesh, from)+"/_simulate", question, &v)
-	return v, a.named(c.Context(), server, t, from, err)
+	return out
 }
 
 // leftOut is a violation as a note on an object that is not part of the world.
