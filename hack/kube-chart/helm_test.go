@@ -119,7 +119,7 @@ func TestHelmRendersTheSame(t *testing.T) {
 // TestSchemaRefusesWhatIsNoValue: Helm says so before it renders anything.
 func TestSchemaRefusesWhatIsNoValue(t *testing.T) {
 	t.Parallel()
-	for _, set := range []string{"replicass=3", "replicas=0", "logLevel=loud", "sidecar.drainTim=3s", "injection.failurePolicy=Maybe", "ha=maybe"} {
+	for _, set := range []string{"replicass=3", "replicas=0", "logLevel=loud", "sidecar.drainTim=3s", "injection.failurePolicy=Maybe", "ha=maybe", "spire.volume=nfs", "spire.mountpath=/x"} {
 		if _, err := byHelm(load(t), "weft-system", set); err == nil {
 			t.Errorf("Helm takes %s", set)
 		}
