@@ -40,6 +40,7 @@ var wrong = map[string][][2]string{
 	"weft.io/native-sidecar":                          {{"maybe", "write true or false"}},
 	"weft.io/interception-mode":                       {{"cni", "write init or none"}, {"never", "unknown value"}},
 	"weft.io/edge-listeners":                          {{"80", "80"}, {"80/smtp", "smtp"}},
+	"k8s.kuma.io/spire-support":                       {{"maybe", "write true or false"}},
 }
 
 // annotated is a pod with one annotation.
