@@ -65,9 +65,9 @@ func (c *collections) addClasses() {
 		}
 	})
 	c.reached = derive.Derive(c.schema, "destinations reached", c.byReach, derive.Values[calls]{Equal: (*calls).equal},
-		func(r *derive.Reader, key string) *calls { return &calls{mesh{c, r, nil}.callsWithin(groupOf(key))} })
+		func(r *derive.Reader, key string) *calls { return &calls{c.derived(r).callsWithin(groupOf(key))} })
 	c.calls = derive.Derive(c.schema, "calls", c.dataplanes, derive.Values[calls]{Equal: (*calls).equal, Hash: (*calls).hash}, func(r *derive.Reader, key string) *calls {
-		return &calls{mesh{c, r, nil}.callsOf(need(c.dataplanes, r, key))}
+		return &calls{c.derived(r).callsOf(need(c.dataplanes, r, key))}
 	})
 	c.called = derive.Derive(c.schema, "classes held", c.calls, derive.Values[called]{
 		Equal: func(a, b *called) bool { return slices.Equal(a.classes, b.classes) },
@@ -77,7 +77,7 @@ func (c *collections) addClasses() {
 		out := &called{make([]string, len(list))}
 		for i := range list {
 			if d := list[i].dest; d != nil {
-				out.classes[i] = mesh{c, r, nil}.classOf(d.ID, p)
+				out.classes[i] = c.derived(r).classOf(d.ID, p)
 			}
 		}
 		return out
@@ -98,7 +98,7 @@ func (c *collections) addClasses() {
 	byComposition := c.classes.Index(func(_ string, x *class, add func(string)) { add(x.composed) })
 	c.composed = derive.Derive(c.schema, "compositions", byComposition, derive.Values[composition]{}, func(r *derive.Reader, key string) *composition {
 		id, bits := cutClass(key)
-		return mesh{c, r, nil}.compose(need(c.dests, r, id), need(c.routing, r, id).contributions, bits)
+		return c.derived(r).compose(need(c.dests, r, id), need(c.routing, r, id).contributions, bits)
 	})
 }
 

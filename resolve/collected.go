@@ -42,7 +42,7 @@ func (c *collections) addTogether() {
 			if !collects {
 				return nil
 			}
-			return mesh{c, r, nil}.saidSetsOf(need(c.dataplanes, r, key))
+			return c.derived(r).saidSetsOf(need(c.dataplanes, r, key))
 		})
 	c.bySaidSet = c.saidSets.Group(func(_ string, s *saidSets, add func(string)) {
 		for _, keys := range s.inbounds {
@@ -58,7 +58,7 @@ func (c *collections) addTogether() {
 	})
 	c.planesNamed = derive.Derive(c.schema, "workloads of a name", c.identitiesByName, derive.Values[planesNamed]{
 		Equal: func(a, b *planesNamed) bool { return slices.Equal(a.planes, b.planes) },
-	}, func(r *derive.Reader, name string) *planesNamed { return mesh{c, r, nil}.planesOfName(name) })
+	}, func(r *derive.Reader, name string) *planesNamed { return c.derived(r).planesOfName(name) })
 	byDomain := c.identities.Group(func(_ string, id *Identity, add func(string)) {
 		for _, name := range id.Names {
 			if parsed, err := spiffe.Parse(name); err == nil { // tags are no SPIFFE IDs
@@ -68,7 +68,7 @@ func (c *collections) addTogether() {
 	})
 	c.ownDomains = derive.Derive(c.schema, "trust domains of its own", byDomain, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
 		func(_ *derive.Reader, domain string) *string { return &domain })
-	c.together = derive.Derive(c.schema, "what adds up", c.bySaidSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal}, func(r *derive.Reader, key string) *saidTogether { return mesh{c, r, nil}.togetherOf(key) })
+	c.together = derive.Derive(c.schema, "what adds up", c.bySaidSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal}, func(r *derive.Reader, key string) *saidTogether { return c.derived(r).togetherOf(key) })
 }
 
 func (s *saidTogether) equal(o *saidTogether) bool {

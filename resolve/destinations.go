@@ -12,7 +12,7 @@ func (c *collections) addDestinations() {
 	c.dests = derive.Derive(c.schema, "destinations", derive.Union(c.servicesByID, c.dataplanesByClassic, c.routesByHost, c.routesByAddress), derive.Values[dest]{
 		Equal: func(a, b *dest) bool { return same(a.Destination, b.Destination) && sameAge(a.object, b.object) },
 	}, func(r *derive.Reader, id string) *dest {
-		made := mesh{c, r, nil}.destination(id)
+		made := c.derived(r).destination(id)
 		if made != nil {
 			made.reuse(c.dests.Before(r))
 		}
@@ -51,7 +51,7 @@ func (c *collections) addDestinations() {
 	c.members = derive.Derive(c.schema, "members", c.dests, derive.Values[members]{
 		Equal: func(a, b *members) bool { return a.http2 == b.http2 && same(a.list, b.list) && same(a.peers, b.peers) },
 	}, func(r *derive.Reader, id string) *members {
-		return mesh{c, r, nil}.withPeers(mesh{c, r, nil}.membersOf(need(c.dests, r, id)))
+		return c.derived(r).withPeers(c.derived(r).membersOf(need(c.dests, r, id)))
 	})
 }
 

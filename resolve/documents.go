@@ -89,7 +89,7 @@ func (c *collections) addMeanings() {
 	c.routes = derive.Derive(c.schema, "routes read", c.routeObjects, derive.Values[routeObject]{}, func(r *derive.Reader, key string) *routeObject {
 		o, _ := c.routeObjects.Get(r, key)
 		d, place := kindOf(c.dialects, o.Kind)
-		return newRouteObject(o, place, slices.IndexFunc(c.dialects, func(x route.Dialect) bool { return x.Name == d.Name }), d, c.zone, seeing{c, r, nil})
+		return newRouteObject(o, place, slices.IndexFunc(c.dialects, func(x route.Dialect) bool { return x.Name == d.Name }), d, c.zone, seeing(c.derived(r)))
 	})
 	c.addServices()
 	c.dataplanes = read(c, "dataplanes read", c.planeObjects, func(o *api.Object) *dataplane { return newDataplane(o, c.zone) })

@@ -100,7 +100,7 @@ func (c *collections) addGenerators() {
 	c.generators = read(c, "hostname generators read", c.generatorObjects, func(o *api.Object) *generator { return newGenerator(o, c.zone) })
 	c.namings = derive.Derive(c.schema, "names of services", c.services, derive.Values[naming]{
 		Equal: func(a, b *naming) bool { return a.service == b.service && slices.Equal(a.claims, b.claims) },
-	}, func(r *derive.Reader, key string) *naming { return mesh{c, r, nil}.naming(need(c.services, r, key)) })
+	}, func(r *derive.Reader, key string) *naming { return c.derived(r).naming(need(c.services, r, key)) })
 	c.servicesByHostname = c.services.Index(func(_ string, s *service, add func(string)) {
 		if len(s.dests) > 0 { // all of them have the same
 			for _, name := range s.dests[0].Hostnames {

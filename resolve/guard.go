@@ -66,14 +66,14 @@ func (c *collections) addIdentities() {
 		Equal: func(a, b *guard) bool { return same(*a, *b) },
 	}, func(r *derive.Reader, key string) *guard {
 		o, _ := c.meshObjects.Get(r, key)
-		return mesh{c, r, nil}.guardOf(o)
+		return c.derived(r).guardOf(o)
 	})
 	c.guarded = derive.Derive(c.schema, "identities said at all", c.guards, derive.Values[bool]{Equal: func(a, b *bool) bool { return *a == *b }},
 		func(*derive.Reader, string) *bool { yes := true; return &yes })
 	c.identities = derive.Derive(c.schema, "identities", c.dataplanes, derive.Values[Identity]{
 		Equal: func(a, b *Identity) bool { return same(*a, *b) },
 	}, func(r *derive.Reader, key string) *Identity {
-		x := mesh{c, r, nil}
+		x := c.derived(r)
 		if !x.isGuarded() {
 			return nil
 		}

@@ -48,6 +48,6 @@ func (m mesh) instanceMembers(d *Destination) *members {
 func (c *collections) addServices() {
 	c.services = derive.Derive(c.schema, "services read", c.serviceObjects, derive.Values[service]{}, func(r *derive.Reader, key string) *service {
 		o, _ := c.serviceObjects.Get(r, key)
-		return mesh{c, r, nil}.service(o)
+		return c.derived(r).service(o)
 	})
 }

@@ -37,7 +37,7 @@ func (c *collections) addHoldings() {
 		Equal: func(a, b *used) bool { return slices.Equal(a.clusters, b.clusters) },
 		Hash:  (*used).hash,
 	}, func(r *derive.Reader, key string) *used {
-		return mesh{c, r, nil}.uses(need(c.dataplanes, r, key), need(c.called, r, key).classes, need(c.hostGroups, r, key).keys)
+		return c.derived(r).uses(need(c.dataplanes, r, key), need(c.called, r, key).classes, need(c.hostGroups, r, key).keys)
 	})
 	c.byCluster = c.used.Group(func(_ string, u *used, add func(string)) {
 		for _, x := range u.clusters {
@@ -47,7 +47,7 @@ func (c *collections) addHoldings() {
 	c.clusters = derive.Derive(c.schema, "clusters", c.byCluster, derive.Values[clusterKept]{
 		Equal: func(a, b *clusterKept) bool { return a.variant == b.variant && a.equal(&b.Cluster) },
 		Hash:  func(x *clusterKept) uint64 { return x.Policies.hash(mixed(offset, x.Name)) },
-	}, func(r *derive.Reader, key string) *clusterKept { return mesh{c, r, nil}.cluster(key) })
+	}, func(r *derive.Reader, key string) *clusterKept { return c.derived(r).cluster(key) })
 	c.addTrusts()
 	byEndpoints := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) { add(x.Destination.ID + x.variant) })
 	c.endpoints = derive.Derive(c.schema, "endpoints", byEndpoints, derive.Values[endpointsKept]{
@@ -59,12 +59,12 @@ func (c *collections) addHoldings() {
 	c.held = derive.Derive(c.schema, "held", c.used, derive.Values[held]{
 		Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) },
 		Hash:  func(h *held) uint64 { return h.of },
-	}, func(r *derive.Reader, key string) *held { return mesh{c, r, nil}.holds(need(c.used, r, key)) })
+	}, func(r *derive.Reader, key string) *held { return c.derived(r).holds(need(c.used, r, key)) })
 	c.inbounds = derive.Derive(c.schema, "inbounds", c.dataplanes, derive.Values[inbounds]{
 		Equal: func(a, b *inbounds) bool { return slices.Equal(a.list, b.list) && slices.Equal(a.edges, b.edges) },
 	}, func(r *derive.Reader, key string) *inbounds {
 		p := need(c.dataplanes, r, key)
-		made := &inbounds{mesh{c, r, nil}.inboundsOf(p), mesh{c, r, nil}.edgesOf(p)}
+		made := &inbounds{c.derived(r).inboundsOf(p), c.derived(r).edgesOf(p)}
 		made.reuse(c.inbounds.Before(r))
 		return made
 	})
@@ -78,11 +78,11 @@ func (c *collections) addHoldings() {
 	c.listened = derive.Derive(c.schema, "outbounds", c.dataplanes, derive.Values[listened]{
 		Equal: (*listened).equal, Hash: func(l *listened) uint64 { return l.of },
 	}, func(r *derive.Reader, key string) *listened {
-		return mesh{c, r, nil}.listenedBy(need(c.dataplanes, r, key), key, c.listened.Before(r))
+		return c.derived(r).listenedBy(need(c.dataplanes, r, key), key, c.listened.Before(r))
 	})
 	c.resolved = derive.Derive(c.schema, "resolved", c.dataplanes, derive.Values[Resolved]{},
 		func(r *derive.Reader, key string) *Resolved {
-			return mesh{c, r, nil}.resolve(need(c.dataplanes, r, key), key, c.resolved.Before(r))
+			return c.derived(r).resolve(need(c.dataplanes, r, key), key, c.resolved.Before(r))
 		})
 }
 

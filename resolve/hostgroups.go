@@ -83,7 +83,7 @@ func (c *collections) addHostGroups() {
 	c.hostGroups = derive.Derive(c.schema, "groups for hosts", c.dataplanes, derive.Values[hostGroups]{
 		Equal: func(a, b *hostGroups) bool { return slices.Equal(a.keys, b.keys) },
 	}, func(r *derive.Reader, key string) *hostGroups {
-		return mesh{c, r, nil}.hostGroupsOf(need(c.dataplanes, r, key))
+		return c.derived(r).hostGroupsOf(need(c.dataplanes, r, key))
 	})
 	c.byGroup = c.hostGroups.Group(func(_ string, x *hostGroups, add func(string)) {
 		for _, key := range x.keys {
@@ -92,7 +92,7 @@ func (c *collections) addHostGroups() {
 	})
 	c.grouped = derive.Derive(c.schema, "hosts of groups", c.byGroup, derive.Values[hostGroup]{
 		Equal: func(a, b *hostGroup) bool { return slices.Equal(a.list, b.list) },
-	}, func(r *derive.Reader, key string) *hostGroup { return mesh{c, r, nil}.hostsOfGroup(groupOf(key)) })
+	}, func(r *derive.Reader, key string) *hostGroup { return c.derived(r).hostsOfGroup(groupOf(key)) })
 	c.groupsByClass = c.grouped.Group(func(_ string, x *hostGroup, add func(string)) {
 		for _, h := range x.list {
 			add(h.class)
@@ -125,7 +125,7 @@ func (c *collections) addGroupOutbounds() {
 		func(r *derive.Reader, key string) *named {
 			out, seen := &named{}, map[string]bool{}
 			for _, h := range need(c.grouped, r, key).list {
-				for _, ref := range (mesh{c, r, nil}).clustersNamed(c.named, h.class) {
+				for _, ref := range c.derived(r).clustersNamed(c.named, h.class) {
 					if !seen[ref.name] {
 						seen[ref.name] = true
 						out.clusters = append(out.clusters, ref)

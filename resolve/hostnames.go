@@ -58,7 +58,7 @@ func (c *collections) addHostnames() {
 			if net.TransparentProxying == nil {
 				return nil
 			}
-			k := hostnamesKey{Home: p.object.Home(), Families: net.TransparentProxying.IPFamilyMode, Limit: net.TransparentProxying.ReachableBackends, Groups: mesh{c, r, nil}.groupsOf(key)}
+			k := hostnamesKey{Home: p.object.Home(), Families: net.TransparentProxying.IPFamilyMode, Limit: net.TransparentProxying.ReachableBackends, Groups: c.derived(r).groupsOf(key)}
 			text, err := json.Marshal(k)
 			if err != nil {
 				panic(err) // it holds texts and numbers

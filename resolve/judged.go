@@ -81,7 +81,7 @@ func (c *collections) addJudged() {
 	c.judging = derive.Derive(c.schema, "routes judged", c.policies, derive.Values[judging]{
 		Equal: func(a, b *judging) bool { return slices.Equal(a.routes, b.routes) },
 	}, func(r *derive.Reader, key string) *judging {
-		return mesh{c, r, nil}.judgingOf(need(c.policies, r, key))
+		return c.derived(r).judgingOf(need(c.policies, r, key))
 	})
 	c.byJudgedRoute = c.judging.Index(func(_ string, j *judging, add func(string)) {
 		for _, key := range j.routes {
@@ -92,20 +92,20 @@ func (c *collections) addJudged() {
 		Equal: func(a, b *judgedRoute) bool {
 			return slices.Equal(a.policies, b.policies) && slices.Equal(a.dests, b.dests)
 		},
-	}, func(r *derive.Reader, key string) *judgedRoute { return mesh{c, r, nil}.judgedRouteOf(key) })
+	}, func(r *derive.Reader, key string) *judgedRoute { return c.derived(r).judgedRouteOf(key) })
 	c.byJudgedDest = c.judgedRoutes.Group(func(_ string, j *judgedRoute, add func(string)) {
 		for _, id := range j.dests {
 			add(id)
 		}
 	})
 	c.judgedFrontends = derive.Derive(c.schema, "frontends judged", c.byJudgedDest, derive.Values[judgedFrontend]{Equal: (*judgedFrontend).equal},
-		func(r *derive.Reader, id string) *judgedFrontend { return mesh{c, r, nil}.judgedFrontendOf(id) })
+		func(r *derive.Reader, id string) *judgedFrontend { return c.derived(r).judgedFrontendOf(id) })
 	c.judgedPlaces = derive.Derive(c.schema, "inbounds of frontends judged", c.judgedFrontends, derive.Values[judgedPlaces]{
 		Equal: func(a, b *judgedPlaces) bool {
 			return slices.Equal(a.list, b.list) && slices.Equal(a.foreign, b.foreign)
 		},
 	}, func(r *derive.Reader, id string) *judgedPlaces {
-		return mesh{c, r, nil}.judgedPlacesOf(need(c.judgedFrontends, r, id))
+		return c.derived(r).judgedPlacesOf(need(c.judgedFrontends, r, id))
 	})
 	c.byJudgedPlane = c.judgedPlaces.Index(func(_ string, p *judgedPlaces, add func(string)) {
 		for _, x := range p.list {
@@ -113,7 +113,7 @@ func (c *collections) addJudged() {
 		}
 	})
 	c.judgedPlanes = derive.Derive(c.schema, "inbounds judged", c.byJudgedPlane, derive.Values[judgedPlane]{Equal: (*judgedPlane).equal},
-		func(r *derive.Reader, key string) *judgedPlane { return mesh{c, r, nil}.judgedPlaneOf(key) })
+		func(r *derive.Reader, key string) *judgedPlane { return c.derived(r).judgedPlaneOf(key) })
 	byRuleSet := c.judgedPlanes.Group(func(_ string, p *judgedPlane, add func(string)) {
 		for _, in := range p.inbounds {
 			for _, at := range in {
@@ -124,7 +124,7 @@ func (c *collections) addJudged() {
 		}
 	})
 	c.togetherAtRules = derive.Derive(c.schema, "what adds up at rules", byRuleSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal},
-		func(r *derive.Reader, key string) *saidTogether { return mesh{c, r, nil}.togetherOf(key) })
+		func(r *derive.Reader, key string) *saidTogether { return c.derived(r).togetherOf(key) })
 }
 
 // judges reports whether it is a policy about who may call that is attached to routes.

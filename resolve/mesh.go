@@ -21,6 +21,9 @@ type mesh struct {
 	asked *asked
 }
 
+// derived is the mesh as a derivation sees it, which what others found out does not concern.
+func (c *collections) derived(at derive.At) mesh { return mesh{collections: c, at: at} }
+
 // mode is meshServices.mode.
 func (m mesh) mode() string {
 	for _, mode := range m.modes.All(m.at) {

@@ -80,7 +80,7 @@ func (m mesh) namesIn(what string, gather func(mesh) *names) *names {
 	if known, ok := m.asked.words.Load(what); ok {
 		return known.(*names)
 	}
-	found := gather(mesh{m.collections, m.asked.graph, nil})
+	found := gather(m.derived(m.asked.graph))
 	m.asked.words.Store(what, found)
 	return found
 }

@@ -66,11 +66,11 @@ func (c *collections) addSecured() {
 	c.tlsKind = slices.IndexFunc(c.kinds, func(k *policies.Kind) bool { _, ok := k.New().(TLSConf); return ok })
 	c.tlsParameters = derive.Derive(c.schema, "versions of TLS", c.guarded, derive.Values[TLSParameters]{
 		Equal: func(a, b *TLSParameters) bool { return same(*a, *b) },
-	}, func(r *derive.Reader, _ string) *TLSParameters { return mesh{c, r, nil}.parameters() })
+	}, func(r *derive.Reader, _ string) *TLSParameters { return c.derived(r).parameters() })
 	c.secured = derive.Derive(c.schema, "inbounds secured", c.identities, derive.Values[secured]{
 		Equal: func(a, b *secured) bool { return same(*a, *b) },
 	}, func(r *derive.Reader, key string) *secured {
-		return mesh{c, r, nil}.securedOf(need(c.dataplanes, r, key), need(c.identities, r, key))
+		return c.derived(r).securedOf(need(c.dataplanes, r, key), need(c.identities, r, key))
 	})
 }
 

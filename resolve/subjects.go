@@ -60,10 +60,10 @@ type layers [][]merge.Layer
 // addSubjects derives what is said about each destination.
 func (c *collections) addSubjects() {
 	c.routing = derive.Derive(c.schema, "routing", c.dests, derive.Values[routing]{Equal: (*routing).equal},
-		func(r *derive.Reader, id string) *routing { return mesh{c, r, nil}.gatherRouting(need(c.dests, r, id)) })
+		func(r *derive.Reader, id string) *routing { return c.derived(r).gatherRouting(need(c.dests, r, id)) })
 	c.subjects = derive.Derive(c.schema, "subjects", c.dests, derive.Values[subjects]{Equal: (*subjects).equal},
 		func(r *derive.Reader, id string) *subjects {
-			return mesh{c, r, nil}.gatherSubjects(need(c.dests, r, id), need(c.routing, r, id))
+			return c.derived(r).gatherSubjects(need(c.dests, r, id), need(c.routing, r, id))
 		})
 	c.selectors = derive.Derive(c.schema, "selectors", c.subjects, derive.Values[selectors]{Equal: (*selectors).equal}, func(r *derive.Reader, id string) *selectors { return &selectors{need(c.subjects, r, id).selectors} })
 }

@@ -49,7 +49,7 @@ func (c *collections) addTables() {
 	c.routed = derive.Derive(c.schema, "tables", c.anyClass, derive.Values[routed]{Equal: (*routed).equal, Hash: (*routed).hash},
 		func(r *derive.Reader, key string) *routed {
 			x := need(c.classes, r, key)
-			made := mesh{c, r, nil}.table(x, need(c.said, r, key), need(c.composed, r, x.composed))
+			made := c.derived(r).table(x, need(c.said, r, key), need(c.composed, r, x.composed))
 			made.reuse(c.routed.Before(r))
 			made.atVirtual(c.routed.Before(r))
 			return made

@@ -50,7 +50,7 @@ func (c *collections) addTrust() {
 		}
 	}), derive.Values[TrustDomain]{Equal: func(a, b *TrustDomain) bool { return same(*a, *b) }}, func(r *derive.Reader, name string) *TrustDomain {
 		d := &TrustDomain{Name: name}
-		for o := range (mesh{c, r, nil}).objects(api.KindMeshTrust, nil) {
+		for o := range c.derived(r).objects(api.KindMeshTrust, nil) {
 			if t := o.Spec.(*api.MeshTrust); t.TrustDomain == name {
 				for _, root := range t.Roots() {
 					d.Roots = append(d.Roots, root.Raw)
@@ -74,7 +74,7 @@ func (c *collections) addTrusts() {
 	c.trusts = derive.Derive(c.schema, "trust", derive.Union(all, some), derive.Values[trustKept]{
 		Equal: func(a, b *trustKept) bool { return same(a.Trust, b.Trust) },
 	}, func(r *derive.Reader, key string) *trustKept {
-		x := mesh{c, r, nil}
+		x := c.derived(r)
 		g := x.guard()
 		if g == nil {
 			return nil

@@ -64,7 +64,7 @@ func (c *collections) addVIPs() {
 	}, func(r *derive.Reader, key string) *vips.Request {
 		s := need(c.services, r, key)
 		for a := range s.storedVIPs() {
-			if (mesh{c, r, nil}).holderOf(a) == s {
+			if c.derived(r).holderOf(a) == s {
 				return nil
 			}
 		}
