@@ -64,26 +64,39 @@ func nearest(found []nearWord, limit int) []string {
 // distance counts the insertions, deletions, replacements and swaps of
 // neighbours that turn a into b.
 func distance(a, b string) int {
-	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
+	before, row, next := make([]int, len(b)+1), upTo(len(b)), make([]int, len(b)+1)
 	for i := range len(a) {
-		next[0] = i + 1
-		for j := range len(b) {
-			d := row[j]
-			if a[i] != b[j] {
-				d++
-			}
-			d = min(d, row[j+1]+1, next[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				d = min(d, before[j-1]+1)
-			}
-			next[j+1] = d
-		}
+		distances(next, row, before, a[:i+1], b)
 		before, row, next = row, next, before
 	}
 	return row[len(b)]
+}
+
+// upTo is 0 to n: how far the beginnings of a word are from nothing.
+func upTo(n int) []int {
+	out := make([]int, n+1)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// distances fills out with how far at is from the beginnings of to; shorter has that of at without
+// its last letter, and shortest without its last two, where it has as many.
+func distances(out, shorter, shortest []int, at, to string) {
+	i := len(at) - 1
+	out[0] = i + 1
+	for j := range len(to) {
+		d := shorter[j]
+		if at[i] != to[j] {
+			d++
+		}
+		d = min(d, shorter[j+1]+1, out[j]+1)
+		if i > 0 && j > 0 && at[i] == to[j-1] && at[i-1] == to[j] {
+			d = min(d, shortest[j-1]+1)
+		}
+		out[j+1] = d
+	}
 }
 
 // DidYouMean ends a message about a wrong word: the nearest of words, or else

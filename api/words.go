@@ -50,15 +50,6 @@ func (w *Words) Nearest(word string, limit int) []string {
 	return nearest(found, limit)
 }
 
-// upTo is 0 to n: how far the beginnings of a word are from nothing.
-func upTo(n int) []int {
-	out := make([]int, n+1)
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
-
 // nextRow adds how far at is from the beginnings of to; rows has that of all that at begins with,
 // and room that was used before.
 func nextRow(rows [][]int, to, at string) [][]int {
@@ -68,19 +59,7 @@ func nextRow(rows [][]int, to, at string) [][]int {
 	} else {
 		rows = append(rows, make([]int, len(to)+1))
 	}
-	before, out := rows[i], rows[i+1]
-	out[0] = i + 1
-	for j := range len(to) {
-		d := before[j]
-		if at[i] != to[j] {
-			d++
-		}
-		d = min(d, before[j+1]+1, out[j]+1)
-		if i > 0 && j > 0 && at[i] == to[j-1] && at[i-1] == to[j] {
-			d = min(d, rows[i-1][j-1]+1)
-		}
-		out[j+1] = d
-	}
+	distances(rows[i+1], rows[i], rows[max(0, i-1)], at, to)
 	return rows
 }
 
