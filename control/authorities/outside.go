@@ -2,6 +2,7 @@ package authorities
 
 import (
 	"crypto/x509"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -101,10 +102,19 @@ func (x outside) believed(s *api.Snapshot) (out []known) {
 
 // Believed are the roots that the MeshTrusts of a mesh have for a trust domain.
 func Believed(s *api.Snapshot, mesh, domain string) (out []*x509.Certificate) {
-	for o := range s.Of(api.KindMeshTrust, mesh) {
-		if t, ok := o.Spec.(*api.MeshTrust); ok && t.TrustDomain == domain {
-			out = append(out, t.Roots()...)
-		}
+	for _, t := range trustsOf(s, mesh, domain) {
+		out = append(out, t.Roots()...)
 	}
 	return out
+}
+
+// trustsOf are the MeshTrusts of a mesh for a trust domain.
+func trustsOf(s *api.Snapshot, mesh, domain string) iter.Seq2[*api.Object, *api.MeshTrust] {
+	return func(yield func(*api.Object, *api.MeshTrust) bool) {
+		for o := range s.Of(api.KindMeshTrust, mesh) {
+			if t, ok := o.Spec.(*api.MeshTrust); ok && t.TrustDomain == domain && !yield(o, t) {
+				return
+			}
+		}
+	}
 }

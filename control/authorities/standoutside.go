@@ -17,11 +17,7 @@ const byWorkloadAPI = "the Workload API of the control plane"
 func (k *Keeper) standOutside(s *api.Snapshot) (out []Standing) {
 	for _, x := range k.outsiders(s) {
 		st := Standing{Owner: x.owner, Domain: x.domain, Outside: true, Fault: x.fault}
-		for o := range s.Of(api.KindMeshTrust, x.owner.Mesh) {
-			t, ok := o.Spec.(*api.MeshTrust)
-			if !ok || t.TrustDomain != x.domain {
-				continue
-			}
+		for o, t := range trustsOf(s, x.owner.Mesh, x.domain) {
 			said := o.Ref.String()
 			if api.MadeByWeft(o) {
 				said = byWorkloadAPI
