@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
 // spireOfAgent is what the agent of a sidecar is told whose certificates come from the SPIRE beside
@@ -78,9 +79,7 @@ func (c *certifier) elsewhere(m *resolve.Model, o *api.Object, who server.Identi
 	spec, _ := by.Spec.(*api.MeshIdentity)
 	to := &spireOfAgent{ID: names[0], Timeout: spec.SpireTimeout()}
 	if len(roots) <= mostRoots {
-		for _, r := range roots {
-			to.Roots = append(to.Roots, r.Raw)
-		}
+		to.Roots = workload.Chain(roots).DER()
 	}
 	return certifyAnswer{Secret: xds.IdentitySecret(o.Mesh), Names: names, Spire: to}, nil
 }

@@ -12,7 +12,6 @@ import (
 	"context"
 	"crypto"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -221,18 +220,9 @@ func (h *Holder) use(c Certificate) error {
 // accept looks whether an answer is a certificate of a key that the workload may show now. Roots are
 // nil where whom others believe is not known here.
 func accept(a Answer, key crypto.Signer, roots []*x509.Certificate, now time.Time) (Certificate, error) {
-	var ders [][]byte
-	var chain workload.Chain
-	for rest := []byte(a.Chain); ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
-		}
-		c, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return Certificate{}, err
-		}
-		ders, chain = append(ders, block.Bytes), append(chain, c)
+	chain, err := workload.ReadChain([]byte(a.Chain))
+	if err != nil {
+		return Certificate{}, err
 	}
 	if a.Secret == "" {
 		return Certificate{}, errors.New("it is not said by which name Envoy asks for it")
@@ -245,5 +235,5 @@ func accept(a Answer, key crypto.Signer, roots []*x509.Certificate, now time.Tim
 		a.Names = append(a.Names, u.String())
 	}
 	a.Expires = chain[0].NotAfter
-	return Certificate{Answer: a, Issued: now, Serial: workload.Fingerprint(chain[0]), DER: ders, key: key}, nil
+	return Certificate{Answer: a, Issued: now, Serial: workload.Fingerprint(chain[0]), DER: chain.DER(), key: key}, nil
 }

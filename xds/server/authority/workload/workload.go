@@ -186,6 +186,27 @@ func (c Chain) PEM() []byte {
 	return b.Bytes()
 }
 
+// DER are the certificates of the chain, as they are signed.
+func (c Chain) DER() [][]byte {
+	out := make([][]byte, len(c))
+	for i, certificate := range c {
+		out[i] = certificate.Raw
+	}
+	return out
+}
+
+// ReadChain reads what PEM has written.
+func ReadChain(text []byte) (out Chain, err error) {
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
 // errEnds is what a signer answers that has no time left.
 var errEnds = errors.New("the authority ends now, so what it signs would be of no use; rotate its root")
 
