@@ -51,9 +51,13 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 	if c.passes {
 		changeNothing(m)
 	}
+	m.Http2ProtocolOptions = &corev3.Http2ProtocolOptions{}
+	if c.edge == nil { // whose clients are the mesh's own
+		mayReset(m.Http2ProtocolOptions)
+	}
 	if c.place.Inbound {
 		// A WebSocket comes by HTTP/2 from the caller's sidecar: as CONNECT.
-		m.Http2ProtocolOptions = &corev3.Http2ProtocolOptions{AllowConnect: true, OverrideStreamErrorOnInvalidHttpMessage: wrapperspb.Bool(true)}
+		m.Http2ProtocolOptions.AllowConnect, m.Http2ProtocolOptions.OverrideStreamErrorOnInvalidHttpMessage = true, wrapperspb.Bool(true)
 		m.ForwardClientCertDetails = hcmv3.HttpConnectionManager_SANITIZE_SET
 		m.SetCurrentClientCertDetails = &hcmv3.HttpConnectionManager_SetCurrentClientCertDetails{Uri: true}
 	}
@@ -73,6 +77,22 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 		OneSpelling(m)
 	}
 	return &listenerv3.Filter{Name: managerFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: Pack(m)}}
+}
+
+// How many streams of an HTTP/2 connection of the mesh may be reset by who opened them: at once, and
+// a second after that.
+const (
+	resetBurst = 100_000
+	resetRate  = 10_000
+)
+
+// mayReset has a connection outlive many streams that are reset. A sidecar brings the requests of
+// many clients by one connection, and resets the stream of each that goes away before the end, as
+// WebSockets always do; one reset more than 1,000, or than 33 a second after that, and Envoy's default
+// ends the connection under all others. It bounds by itself how many streams are reset that were not
+// answered yet (runtime key overload.premature_reset_total_stream_count).
+func mayReset(h *corev3.Http2ProtocolOptions) {
+	h.StreamResetBurst, h.StreamResetRate = wrapperspb.UInt64(resetBurst), wrapperspb.UInt64(resetRate)
 }
 
 // OneSpelling takes care that a path by which it is decided who gets in has no second spelling
