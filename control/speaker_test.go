@@ -39,10 +39,6 @@ func speaker(t *testing.T) map[string]uint32 {
 			time.Sleep(d)
 		}
 		w.Header().Set(callerHeader, r.Header.Get(forwarded))
-		if r.URL.Query().Has("held") {
-			w.(http.Flusher).Flush()
-			<-r.Context().Done() // who asked goes
-		}
 	}))
 	web.Config.Protocols = &protocols
 	web.Start()

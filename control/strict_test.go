@@ -42,8 +42,9 @@ func plaintextToStrictAndBack(t *testing.T, rate int) {
 		return comesTo(t, spoken, outbounds["web"], "") && comesTo(t, spoken, outbounds["other"], "")
 	})
 	load := startTraffic(t, rate, kinds)
-	// Connections in plain text of before are used on for a while, by HTTP/2 alone (F8).
-	anew := []string{"held", "tcp"}
+	// Sidecars bring requests by HTTP/2, and use connections in plain text of before on, for five
+	// minutes at most (F8).
+	anew := []string{"tcp"}
 	for _, s := range []struct {
 		what, mesh              string
 		protocols               []string
@@ -75,20 +76,13 @@ func plaintextToStrictAndBack(t *testing.T, rate int) {
 const refused = "nobody"
 
 // comesTo reports whether by each protocol some of several calls at once come to the workload as
-// those of who, empty for somebody whom it does not know, or are refused. By held there are more
-// than connections of before can serve.
+// those of who, empty for somebody whom it does not know, or are refused.
 func comesTo(t *testing.T, protocols []string, ports map[string]uint32, who string) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	return !slices.ContainsFunc(protocols, func(protocol string) bool {
-		var answers []string
-		if protocol == "held" {
-			answers = heldCalls(ctx, 64, ports["http"])
-		} else {
-			answers = fewCalls(ctx, t, protocol, ports[protocol], who)
-		}
-		return !slices.ContainsFunc(answers, func(got string) bool {
+		return !slices.ContainsFunc(fewCalls(ctx, t, protocol, ports[protocol], who), func(got string) bool {
 			return got == who || who != "" && strings.Contains(got, who)
 		})
 	})

@@ -3,7 +3,6 @@ package control_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -57,37 +56,6 @@ func calls(t testing.TB, protocol string, port uint32) func(context.Context) (wh
 	}
 }
 
-// heldCalls makes so many calls at once, none of which is over before each has been answered or
-// refused; so each has a connection of its own, also between sidecars, where that ends with its
-// call and serves none that comes later. It returns who the workload says called it, refused where
-// there was another answer.
-func heldCalls(ctx context.Context, n int, port uint32) []string {
-	ctx, release := context.WithCancel(ctx)
-	answers := make([]string, n)
-	var asking, ending sync.WaitGroup
-	asking.Add(n)
-	for i := range answers {
-		ending.Go(func() {
-			c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-			answers[i] = refused
-			if q, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/?held", port), nil); err == nil {
-				if resp, err := c.Do(q); err == nil {
-					defer resp.Body.Close()
-					if resp.StatusCode == http.StatusOK {
-						answers[i] = resp.Header.Get(callerHeader)
-					}
-				}
-			}
-			asking.Done()
-			<-ctx.Done()
-		})
-	}
-	asking.Wait()
-	release()
-	ending.Wait()
-	return answers
-}
-
 func askedOf(ctx context.Context, c *http.Client, at string) (string, error) {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at, nil)
 	if err != nil {
@@ -127,7 +95,8 @@ func exchange(ctx context.Context, at, upgrade string) error {
 			return err
 		}
 		if resp.StatusCode != http.StatusSwitchingProtocols {
-			return errors.New(resp.Status)
+			why, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10)) // Envoy's words; what is missing of them says nothing
+			return fmt.Errorf("%s: %s", resp.Status, why)
 		}
 	}
 	for i := range 5 {
