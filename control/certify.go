@@ -35,7 +35,7 @@ type certifier struct {
 	who     server.Authenticator
 	keeper  *authorities.Keeper
 	sidecar func(dp, owner api.Ref) rotation.Sidecar
-	gave    func(dp api.Ref, x leaf)
+	gives   func(dp api.Ref, x leaf) error            // before a certificate is given
 	told    func(dp api.Ref, why api.IdentityRefusal) // of each answer; the zero value where nothing is refused
 	zone    api.Zone
 	log     *slog.Logger
@@ -156,7 +156,6 @@ func (c *certifier) sign(ctx context.Context, m *resolve.Model, o *api.Object, w
 	if err != nil {
 		return out, err
 	}
-	c.gave(o.Ref, leaf{got.owner, got.Root, got.Ends})
 	return certifyAnswer{Chain: string(got.Chain.PEM()), Secret: xds.IdentitySecret(o.Mesh), Names: got.names, Root: got.Root, Expires: got.Ends, Renew: got.RenewAt}, nil
 }
 
@@ -184,13 +183,31 @@ func (c *certifier) issue(ctx context.Context, m *resolve.Model, o *api.Object, 
 		return out, err
 	}
 	out.Issued, err = c.wait(ctx, func() (authorities.Issued, error) {
-		return c.keeper.Sign(out.owner, out.names, key, c.sidecar(o.Ref, out.owner))
+		return c.signNoted(out, o.Ref, key)
 	})
 	if err != nil {
 		return out, web.Refusal(http.StatusServiceUnavailable, err.Error())
 	}
 	c.log.Info("signed", "dataplane", o.Ref.String(), "names", out.names, "serial", out.Chain[0].SerialNumber.Text(16), "expires", out.Ends)
 	return out, nil
+}
+
+// signNoted signs, and takes note of the certificate before anybody has it. A rotation that has
+// begun in between did not see it: then this one is not given, and the sidecar has to know first
+// whom to trust beside.
+func (c *certifier) signNoted(x issued, dp api.Ref, key *ecdsa.PublicKey) (authorities.Issued, error) {
+	trust, _ := c.keeper.Trust(x.owner)
+	got, err := c.keeper.Sign(x.owner, x.names, key, c.sidecar(dp, x.owner))
+	if err != nil {
+		return got, err
+	}
+	if err := c.gives(dp, leaf{x.owner, got.Root, got.Ends}); err != nil {
+		return got, err
+	}
+	if now, _ := c.keeper.Trust(x.owner); now != trust {
+		return got, authorities.ErrNotTrusting
+	}
+	return got, nil
 }
 
 // How long a request waits for what comes in a moment, and how often it looks.

@@ -156,7 +156,7 @@ func (k *keyless) certify(x *keylessStream) (good time.Duration, err error) {
 		return 0, err
 	}
 	given := xds.RenderIdentity(dp.Mesh, got.Chain.PEM(), text)
-	if k.plane.ads.Give(dp, x.peer.Stream, given, func() { k.by.gave(dp, leaf{got.owner, got.Root, got.Ends}) }) {
+	if k.plane.ads.Give(dp, x.peer.Stream, given) {
 		k.plane.insights.given(dp, authorities.Held{Owner: got.owner, Root: got.Root, Names: got.names, Issued: got.At, Ends: got.Ends})
 	}
 	return got.RenewAt.Sub(k.plane.cfg.clock()()), nil

@@ -258,6 +258,11 @@ func killedInRotations(t *testing.T, kills int) {
 	if end(); len(roots) > asked+1 {
 		t.Errorf("%d roots, and %d rotations were asked for", len(roots), asked)
 	}
+	for _, phase := range []string{"Steady", "Trusting", "Issuing", "Settling", "Retiring"} {
+		if kills >= 100 && phases[phase] == 0 {
+			t.Errorf("it was never killed in phase %s", phase)
+		}
+	}
 	t.Logf("killed in %v; %d rotations, %d roots; %d times all met each other; web had %d leaves", phases, asked, len(roots), met.Load(), web.signed.Load())
 }
 

@@ -19,7 +19,9 @@ type leaf struct {
 // leaves are the certificates that sidecars have, as far as this control plane has given them
 // out or was told of them.
 type leaves struct {
-	plane *Plane
+	plane   *Plane
+	ledger  *ledger    // nil in a cluster
+	unknown *time.Time // what the last ledger said of others; nil where there was none
 
 	mu    sync.Mutex
 	has   map[api.Ref]leaf
@@ -34,7 +36,11 @@ type trusting struct{ dp, owner api.Ref }
 type acknowledged struct{ trust, since uint64 }
 
 func newLeaves(p *Plane) *leaves {
-	return &leaves{plane: p, has: map[api.Ref]leaf{}, acked: map[trusting]acknowledged{}}
+	l := &leaves{plane: p, has: map[api.Ref]leaf{}, acked: map[trusting]acknowledged{}}
+	if p.cluster == nil {
+		l.keep(p.cfg.DataDir)
+	}
+	return l
 }
 
 // sidecar is what a rotation asks of a sidecar. It has acknowledged whom it is to trust when it
@@ -60,13 +66,13 @@ func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
 	return s
 }
 
-// gave takes note of a certificate. One that ends earlier than another of the same root never
-// takes its place: either may be in use.
+// gave takes note of a certificate. One of before may still be in use, so that the later end of
+// the two counts.
 func (l *leaves) gave(dp api.Ref, x leaf) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if before, ok := l.has[dp]; ok && before.owner == x.owner && before.root == x.root && before.ends.After(x.ends) {
-		return
+	if before, ok := l.has[dp]; ok && before.owner == x.owner && before.ends.After(x.ends) {
+		x.ends = before.ends
 	}
 	l.has[dp] = x
 }

@@ -190,14 +190,23 @@ func (r *returning) write() {
 	}
 }
 
-// replace writes a file whole or not at all.
+// replace writes a file whole or not at all, also where the machine stops.
 func replace(file string, text []byte) error {
 	next := file + ".new"
-	if err := os.WriteFile(next, text, 0o600); err != nil {
+	if err := writeSynced(next, text); err != nil {
 		return fmt.Errorf("write %s: %w", next, err)
 	}
 	if err := os.Rename(next, file); err != nil {
 		return fmt.Errorf("replace %s: %w", file, err)
 	}
 	return nil
+}
+
+func writeSynced(file string, text []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -19,7 +19,7 @@ const authorityActor = "authority"
 
 func (p *Plane) newKeeper() *authorities.Keeper {
 	c := authorities.Config{Zone: p.settings.InZone(), System: p.settings.SystemNamespaces, CAFileRoot: p.cfg.CAFileRoot, Now: p.cfg.clock(), Log: p.log,
-		Sidecars: p.leaves.of, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread, Relied: p.rely,
+		Sidecars: p.leaves.of, Before: p.leaves.before, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread, Relied: p.rely,
 		Keep: func(ctx context.Context, plan store.Plan) error {
 			_, _, err := p.own.Apply(as(ctx, authorityActor), plan)
 			return err
@@ -87,7 +87,12 @@ type protected struct {
 
 // Apply refuses a plan that would.
 func (s protected) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
-	return s.Store.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+	return s.Store.Apply(ctx, s.guarded(plan))
+}
+
+// guarded is a plan that is refused where it would.
+func (s protected) guarded(plan store.Plan) store.Plan {
+	return func(now *api.Snapshot) ([]store.Write, error) {
 		writes, err := plan(now)
 		if err != nil {
 			return writes, err
@@ -102,7 +107,7 @@ func (s protected) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, [
 			}
 		}
 		return writes, nil
-	})
+	}
 }
 
 // refuses says why a write is refused; empty where it is not. What goes with its mesh goes.
@@ -124,7 +129,7 @@ func (s protected) refuses(now *api.Snapshot, w store.Write, going map[api.Ref]b
 
 // certifier answers sidecars that want certificates.
 func (p *Plane) certifier(who server.Authenticator) *certifier {
-	c := &certifier{model: documents{p.store, p.loop, p.waiting}.Model, who: who, keeper: p.keeper, sidecar: p.leaves.sidecar, gave: p.leaves.gave, told: p.insights.refused, zone: p.settings.InZone(), log: p.log}
+	c := &certifier{model: documents{p.store, p.loop, p.waiting}.Model, who: who, keeper: p.keeper, sidecar: p.leaves.sidecar, gives: p.leaves.gives, told: p.insights.refused, zone: p.settings.InZone(), log: p.log}
 	if why, ok := p.noProof(); ok {
 		c.proof = why
 	}

@@ -45,6 +45,9 @@ type Config struct {
 	Relied func(mesh string, revision uint64) bool
 	// Sidecars are those of a mesh for whom an authority signs, as far as they are known here.
 	Sidecars func(owner api.Ref) rotation.World
+	// Before is until when there may be leaves that this control plane was not told of, where the last
+	// one that was signed before it began ends at last; nil is until then.
+	Before func(last time.Time) time.Time
 	// Blind reports whether others sign of whose leaves is not heard now; nil is never.
 	Blind func() bool
 	// Certify asks the sidecar of a dataplane, by the name by which it calls itself, to have its
@@ -257,7 +260,9 @@ func (k *Keeper) Take(s *api.Snapshot) {
 	if k.all = all; k.before == nil {
 		k.before = map[api.Ref]time.Time{}
 		for ref, a := range all {
-			k.before[ref] = a.state.LastEnd()
+			if k.before[ref] = a.state.LastEnd(); k.cfg.Before != nil {
+				k.before[ref] = k.cfg.Before(a.state.LastEnd())
+			}
 		}
 	}
 	used := map[string]*workload.Local{}

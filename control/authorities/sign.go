@@ -89,6 +89,18 @@ func (k *Keeper) Before(mesh string) (until time.Time) {
 	return until
 }
 
+// Unknown is the latest of Before of all meshes.
+func (k *Keeper) Unknown() (until time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, end := range k.before {
+		if end.After(until) {
+			until = end
+		}
+	}
+	return until
+}
+
 // Trust is the generation of what those are to trust who meet an authority's leaves, and the
 // revision of the store in which it stood first with its MeshTrust, as far as is known here; one
 // that never comes where it does not yet.

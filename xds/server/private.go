@@ -8,17 +8,9 @@ import (
 	"github.com/weftmesh/weft/xds"
 )
 
-// private is what one stream alone is served: the certificate of a workload with its key, which
-// the control plane has made. It is gone with the stream.
-type private struct {
-	secret *xds.Resource
-	taken  func() // nil once it was called
-}
-
 // Give serves a secret on one stream of a dataplane, by the number of the stream, and on no
-// other, instead of the one that it was given before; false where the stream is over. Taken is
-// called once, when the client has confirmed it: it must be quick, and must not call the server.
-func (s *Server) Give(dp api.Ref, number uint64, secret *xds.Resource, taken func()) bool {
+// other, instead of the one that it was given before; false where the stream is over.
+func (s *Server) Give(dp api.Ref, number uint64, secret *xds.Resource) bool {
 	s.mu.Lock()
 	var st *stream
 	if p := s.peers[dp]; p != nil {
@@ -27,16 +19,16 @@ func (s *Server) Give(dp api.Ref, number uint64, secret *xds.Resource, taken fun
 		}
 	}
 	s.mu.Unlock()
-	return st != nil && st.give(&private{secret, taken})
+	return st != nil && st.give(secret)
 }
 
-func (st *stream) give(x *private) bool {
+func (st *stream) give(secret *xds.Resource) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.closed {
 		return false
 	}
-	st.private = x
+	st.private = secret
 	if st.want != nil && st.resolved != nil {
 		if now := st.withPrivate(st.want, st.resolved); now != st.want {
 			st.replace(now, st.revision)
@@ -52,7 +44,7 @@ func (st *stream) withPrivate(state *xds.State, r *resolve.Resolved) *xds.State 
 	if st.private == nil || !asksForKey(r) {
 		return state
 	}
-	secret := st.private.secret
+	secret := st.private
 	out := *state
 	out.Secrets = slices.DeleteFunc(slices.Clone(state.Secrets), func(x *xds.Resource) bool { return x.Name == secret.Name })
 	out.Secrets = append(out.Secrets, secret)
@@ -75,12 +67,4 @@ func (st *stream) early(r *resolve.Resolved) bool {
 // another one.
 func (st *stream) keeps(k kind, name string) bool {
 	return k == secrets && st.resolved != nil && asksForKey(st.resolved) && name == xds.IdentitySecret(st.resolved.Ref.Mesh)
-}
-
-// took notes that the client has confirmed what it was given.
-func (st *stream) took(k kind, list []versioned) {
-	if x := st.private; k == secrets && x != nil && x.taken != nil && slices.ContainsFunc(list, func(v versioned) bool { return v.Resource == x.secret }) {
-		x.taken()
-		x.taken = nil
-	}
 }

@@ -41,7 +41,7 @@ type stream struct {
 	unverified *unverified
 	refusals   *refusalLog
 	flows      [kinds]flow
-	private    *private      // nil for nothing
+	private    *xds.Resource // a secret that this stream alone is served; nil for none
 	brings     map[kind]told // what the client had before it opened the stream, until it asks for the type
 
 	// unconfirmed are clusters of want that the client has not confirmed yet.
@@ -105,7 +105,6 @@ func (st *stream) confirm(f *flow, r *response) {
 		f.settle(r.changed, f.kind.of(st.want))
 	}
 	st.noteConfirmed(f.kind, r.changed)
-	st.took(f.kind, r.changed)
 	st.unverified.clear(f.kind, r)
 	st.server.opts.Observer.Acked(st.peer, r.push(), time.Since(r.at))
 }

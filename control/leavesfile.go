@@ -1,0 +1,136 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// leavesFile says who was given certificates that are still good, for the next control plane of
+// this data directory: a rotation waits for those, and for nobody else.
+const leavesFile = "leaves.json"
+
+// keptLeaf is one of them. Nothing of it is secret.
+type keptLeaf struct {
+	Dataplane api.Ref   `json:"dataplane"`
+	Owner     api.Ref   `json:"owner"`
+	Root      string    `json:"root"`
+	Ends      time.Time `json:"ends"`
+}
+
+// keptLeaves are all of them.
+type keptLeaves struct {
+	// Unknown is until when there may be others, that control planes have given which kept no such file.
+	Unknown time.Time  `json:"unknown,omitzero"`
+	Given   []keptLeaf `json:"given"`
+}
+
+// ledger keeps the file. Certificates that are given at once are one write.
+type ledger struct {
+	file    string
+	content func() keptLeaves
+	writing sync.Mutex // held while the file is written
+
+	mu   sync.Mutex
+	next *ledgerWrite // the one that has yet to begin; nil where nobody waits for it
+}
+
+// ledgerWrite is one write: done is closed after it, and err is why it failed.
+type ledgerWrite struct {
+	done chan struct{}
+	err  error
+}
+
+// read is what the last control plane has written. The error is fs.ErrNotExist where none has.
+func (l *ledger) read() (out keptLeaves, err error) {
+	text, err := os.ReadFile(l.file)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	return out, err
+}
+
+// write returns when everything that content says as write is called is on the disk.
+func (l *ledger) write() error {
+	l.mu.Lock()
+	w := l.next
+	if w != nil {
+		l.mu.Unlock()
+		<-w.done
+		return w.err
+	}
+	w = &ledgerWrite{done: make(chan struct{})}
+	l.next = w
+	l.mu.Unlock()
+	l.writing.Lock() // who comes while another write goes on is gathered in this one
+	defer l.writing.Unlock()
+	l.mu.Lock()
+	l.next = nil
+	l.mu.Unlock()
+	text, err := json.Marshal(l.content())
+	if err == nil {
+		err = replace(l.file, text)
+	}
+	w.err = err
+	close(w.done)
+	return err
+}
+
+// keep has certificates be written down before they are given, and takes note of those that control
+// planes before have given.
+func (l *leaves) keep(dir string) {
+	l.ledger = &ledger{file: filepath.Join(dir, leavesFile), content: l.kept}
+	before, err := l.ledger.read()
+	for _, x := range before.Given {
+		l.gave(x.Dataplane, leaf{x.Owner, x.Root, x.Ends})
+	}
+	switch {
+	case err == nil:
+		l.unknown = &before.Unknown
+	case !errors.Is(err, fs.ErrNotExist):
+		l.plane.log.Warn("who was given certificates is not known: a rotation waits until the last of them has ended", "file", l.ledger.file, "error", err)
+	}
+}
+
+// kept are the certificates that are good.
+func (l *leaves) kept() keptLeaves {
+	now := l.plane.cfg.clock()()
+	out := keptLeaves{Unknown: l.plane.keeper.Unknown(), Given: []keptLeaf{}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for dp, x := range l.has {
+		if x.ends.After(now) {
+			out.Given = append(out.Given, keptLeaf{dp, x.owner, x.root, x.ends})
+		}
+	}
+	return out
+}
+
+// before is until when there may be certificates that are not known here, of an authority whose
+// last one ends then.
+func (l *leaves) before(last time.Time) time.Time {
+	if l.unknown != nil && l.unknown.Before(last) {
+		return *l.unknown
+	}
+	return last
+}
+
+// gives takes note of a certificate that is about to be given. It is not given where that fails:
+// the next control plane would not know of it.
+func (l *leaves) gives(dp api.Ref, x leaf) error {
+	l.gave(dp, x)
+	if l.ledger == nil {
+		return nil
+	}
+	if err := l.ledger.write(); err != nil {
+		return fmt.Errorf("no certificate is given while it cannot be written down who has one: %w", err)
+	}
+	return nil
+}
