@@ -58,14 +58,16 @@ func TestAuthorityIsMadeOnce(t *testing.T) {
 	eventually(t, "there is a root", func() bool { return len(p.trusted("mtls-default")) == 1 })
 	first := p.trusted("mtls-default")[0]
 	shown := p.want(http.StatusOK, http.MethodGet, "/meshes/default/meshtrusts/mtls-default", "")
-	if code, text := p.call(http.MethodDelete, "/meshes/default/meshtrusts/mtls-default", ""); code != http.StatusConflict {
-		t.Errorf("deleted by a user: %d %s", code, text)
-	}
-	if code, text := p.call(http.MethodPost, "/_apply", strings.Replace(shown, `"trustDomain":"default"`, `"trustDomain":"other"`, 1)); code != http.StatusConflict {
-		t.Errorf("edited by a user: %d %s", code, text)
-	}
-	if code, text := p.call(http.MethodDelete, "/meshes/default/secrets/default.ca-builtin-key-ca-1", ""); code != http.StatusConflict || !strings.Contains(text, "used by Mesh") {
-		t.Errorf("the key is deleted: %d %s", code, text)
+	for _, really := range []string{"?dryRun=true", ""} { // what is planned is refused as what is written
+		if code, text := p.call(http.MethodDelete, "/meshes/default/meshtrusts/mtls-default"+really, ""); code != http.StatusConflict {
+			t.Errorf("deleted by a user%s: %d %s", really, code, text)
+		}
+		if code, text := p.call(http.MethodPost, "/_apply"+really, strings.Replace(shown, `"trustDomain":"default"`, `"trustDomain":"other"`, 1)); code != http.StatusConflict {
+			t.Errorf("edited by a user%s: %d %s", really, code, text)
+		}
+		if code, text := p.call(http.MethodDelete, "/meshes/default/secrets/default.ca-builtin-key-ca-1"+really, ""); code != http.StatusConflict || !strings.Contains(text, "used by Mesh") {
+			t.Errorf("the key is deleted%s: %d %s", really, code, text)
+		}
 	}
 	for _, path := range []string{"/meshes/default/secrets", "/_history", "/meshes/default/secrets/default.ca-builtin-key-ca-1?format=written", "/_problems"} {
 		if text := p.want(http.StatusOK, http.MethodGet, path, ""); strings.Contains(text, "PRIVATE") || strings.Contains(text, "UFJJVkFURS") {

@@ -201,6 +201,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	c.Census = p.loop.census
 	if p.cluster == nil { // a webhook stands before that store
 		c.Injected, c.Refuses = world.Injected, p.refuses
+		c.Guarded = protected{p.own, p.keeper}.guarded
 	}
 	if p.cluster != nil && p.cfg.AdminAuth == "token" {
 		c.Users = members{p.users}

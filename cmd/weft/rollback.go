@@ -98,7 +98,7 @@ func changing(p plan.Plan) error {
 }
 
 func newRollback(a *app) *cobra.Command {
-	var dryRun bool
+	var dryRun, fields bool
 	c := a.command(&cobra.Command{
 		Use:   "rollback REV",
 		Short: "Store again what was stored at a revision",
@@ -108,19 +108,20 @@ deleted; all of it, or nothing where the documents do not hold any more. Datapla
 sidecars brought along stay as they are. With --dry-run it says what would change, as
 weft plan does.`,
 		Example: `  weft history
-  weft rollback 41 --dry-run
+  weft rollback 41 --dry-run --diff
   weft rollback 41`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeRevisions(1),
-		RunE:              func(c *cobra.Command, args []string) error { return a.rollback(c, args[0], dryRun) },
+		RunE:              func(c *cobra.Command, args []string) error { return a.rollback(c, args[0], dryRun, fields) },
 	}, groupChange)
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "plan: say what would change, and store nothing")
+	c.Flags().BoolVar(&fields, "diff", false, "with --dry-run also what changes in each resource of Envoy's, field by field")
 	a.serverFlags(c)
 	a.planOutput(c)
 	return c
 }
 
-func (a *app) rollback(c *cobra.Command, to string, dryRun bool) error {
+func (a *app) rollback(c *cobra.Command, to string, dryRun, fields bool) error {
 	if err := a.oneOf(plannedFormats); err != nil {
 		return err
 	}
@@ -130,14 +131,21 @@ func (a *app) rollback(c *cobra.Command, to string, dryRun bool) error {
 	if a.output == "markdown" && !dryRun {
 		return usage("-o markdown prints a plan; give --dry-run with it")
 	}
+	if fields && !dryRun {
+		return usage("--diff is for a plan; give --dry-run with it")
+	}
 	server, err := client.Find(a.server, a.tokenFile)
 	if err != nil {
 		return err
 	}
 	at := "/_rollback?to=" + to
 	if dryRun {
+		at += "&dryRun=true"
+		if fields {
+			at += "&include=diff"
+		}
 		var p plan.Plan
-		if err := server.Call(c.Context(), http.MethodPost, at+"&dryRun=true", "", nil, &p); err != nil {
+		if err := server.Call(c.Context(), http.MethodPost, at, "", nil, &p); err != nil {
 			return err
 		}
 		return a.printPlan(p)

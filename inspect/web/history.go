@@ -27,7 +27,7 @@ func (s *server) historyRoutes() []endpoint {
 	}
 	object := parameter{name: "object", about: "One object: KIND/NAME, or as it is printed", schema: text(1024),
 		reads: func(s *server, text string) error { _, err := s.named(text); return err }}
-	back := says[applied](must(at("to", "The revision to go back to"), "give the revision to go back to"), dryRun).orSays(ofJSON, reflect.TypeFor[planned]())
+	back := says[applied](must(at("to", "The revision to go back to"), "give the revision to go back to"), dryRun, withFields).orSays(ofJSON, reflect.TypeFor[planned]())
 	return []endpoint{
 		{"GET /_history", s.revisions, "Who changed what and when, newest first",
 			says[revisionPage](at("since", "Only revisions after this one"), at("before", "Only revisions before this one"), object, pageSize)},
@@ -252,13 +252,17 @@ func (s *server) rollback(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	fields, err := wantsFields(q, dry)
+	if err != nil {
+		return err
+	}
 	if err := unconditional(r); err != nil {
 		return err
 	}
 	if s.ReadOnly {
 		return s.refusal(r.Context())
 	}
-	b := &batch{server: s}
+	b := &batch{server: s, fields: fields}
 	do := s.stored
 	if dry {
 		do = s.previewed
@@ -276,6 +280,7 @@ func (s *server) rollback(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	done.fields = b.fields
 	return s.applied(r.Context(), w, b, done, dry)
 }
 

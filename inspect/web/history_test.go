@@ -86,6 +86,7 @@ func TestARollbackIsAnApply(t *testing.T) {
 		{"POST", "/_rollback", 400, "give the revision"},
 		{"POST", "/_rollback?to=-1", 400, "write a whole number from 0"},
 		{"POST", "/_rollback?to=1&dryrun=true", 400, "unknown parameter"},
+		{"POST", "/_rollback?to=1&include=diff", 400, "give dryRun=true with it"},
 		{"POST", "/_rollback?to=99", 404, "the latest is 7"},
 		{"GET", "/_diff", 400, "give the revision"},
 		{"GET", "/_diff?from=99", 404, "the latest is 7"},

@@ -32,6 +32,9 @@ func (s *server) previewed(ctx context.Context, write store.Plan) (outcome, erro
 	if err != nil {
 		return outcome{}, err
 	}
+	if s.Guarded != nil {
+		write = s.Guarded(write)
+	}
 	writes, err := write(model.Written())
 	if err != nil {
 		return outcome{}, err

@@ -80,6 +80,9 @@ type Config struct {
 	// Refuses is what keeps documents, sound by themselves, from being written beside what there
 	// is; nil refuses nothing.
 	Refuses func(now *api.Snapshot, writes []store.Write) []*api.Violation
+	// Guarded is a plan that fails where Documents would refuse it, for what is only planned; nil
+	// where they refuse nothing.
+	Guarded func(store.Plan) store.Plan
 	Zone    api.Zone
 	About   About
 	// Public is the configuration as GET /config shows it, without secrets.
