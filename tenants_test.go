@@ -108,7 +108,7 @@ func byHost(t *testing.T, s *xds.State) map[string]string {
 		}
 		delete(out, r.Type+" "+r.Name)
 		table := new(routev3.RouteConfiguration)
-		if err := r.Any.UnmarshalTo(table); err != nil {
+		if err := r.Content().UnmarshalTo(table); err != nil {
 			t.Fatal(err)
 		}
 		for _, host := range table.GetVirtualHosts() {

@@ -103,7 +103,7 @@ type benchedFleet struct {
 // startFleet connects so many sidecars to a control plane without mutual TLS.
 func startFleet(b *testing.B, n int) *benchedFleet {
 	b.Helper()
-	p := secure(b, discard(), func(c *control.Config) { c.RotationSpread = time.Second })
+	p := secure(b, discard(), func(c *control.Config) { c.RotationSpread, c.ListenerDrain = time.Second, drain })
 	var text strings.Builder
 	for _, o := range worlds.MeshOf(b, world.Catalog(), n) {
 		document, err := decode.PrintDocument(world.Catalog(), o)
@@ -135,10 +135,15 @@ func (f *benchedFleet) all(b *testing.B, what string, count func() int) {
 	}
 }
 
+// drain is how long streams keep what connections of a former listener may need: shorter than it
+// is for users, since what is kept for that time alone is not counted.
+const drain = time.Second
+
 // live is how many bytes live when nothing happens any more. What they are is written where
 // WEFT_HEAPS names a directory.
 func (f *benchedFleet) live(b *testing.B, what string) float64 {
 	b.Helper()
+	time.Sleep(2 * drain)
 	idle(b)
 	var m runtime.MemStats
 	for range 3 {

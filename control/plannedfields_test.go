@@ -172,7 +172,7 @@ func shown(t testing.TB, url, bytes string) (out any) {
 	if bytes == "" {
 		return nil
 	}
-	printed, err := attach.Print(&xds.Resource{Any: &anypb.Any{TypeUrl: url, Value: []byte(bytes)}})
+	printed, err := attach.Print(new(xds.Resource).With(&anypb.Any{TypeUrl: url, Value: []byte(bytes)}))
 	if err == nil {
 		err = json.Unmarshal(printed, &out)
 	}

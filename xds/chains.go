@@ -23,7 +23,7 @@ const (
 
 // inboundChains are the chains of filters of an inbound in a mesh that knows identities, in
 // place of those of in (spec/identity.md 3.2).
-func (x *Renderer) inboundChains(r *resolve.Resolved, i *resolve.Inbound, c chain, in *common) {
+func (x *Renderer) inboundChains(dp api.Ref, i *resolve.Inbound, c chain, in *common) {
 	http := c.routes != ""
 	in.blind = !http
 	if i.TLS == nil {
@@ -31,8 +31,8 @@ func (x *Renderer) inboundChains(r *resolve.Resolved, i *resolve.Inbound, c chai
 		return
 	}
 	proved := c
-	proved.place.Chain, proved.bound = MTLS, spread(i.TLS.Life/2, r.Ref.Name+" "+i.Name)
-	mtls := &listenerv3.FilterChain{Name: string(MTLS), Filters: x.filters(proved), TransportSocket: x.accepting(r.Ref.Mesh, i.TLS, &proved), Metadata: x.revoked(&proved)}
+	proved.place.Chain, proved.bound = MTLS, spread(i.TLS.Life/2, dp.Name+" "+i.Name)
+	mtls := &listenerv3.FilterChain{Name: string(MTLS), Filters: x.filters(proved), TransportSocket: x.accepting(dp.Mesh, i.TLS, &proved), Metadata: x.revoked(&proved)}
 	if !i.TLS.TakesPlain() {
 		if http {
 			mtls.FilterChainMatch = &listenerv3.FilterChainMatch{TransportProtocol: "tls"}

@@ -24,7 +24,7 @@ func (s *State) All() iter.Seq[*Resource] {
 // Config is the resource as JSON in lines, as spec/kuma.md 5.2 has the configuration of a
 // dataplane. Of a secret it has the name alone.
 func (r *Resource) Config() ([]byte, error) {
-	m, err := r.Any.UnmarshalNew()
+	m, err := r.Content().UnmarshalNew()
 	if err != nil {
 		return nil, fmt.Errorf("print %s: %w", r.Name, err)
 	}

@@ -57,7 +57,7 @@ func (x *Renderer) renderEdge(r *resolve.Resolved, e *resolve.Edge, ps resolve.P
 	own := &ownEdge{ps: ps, nobody: newResource(name, routeConfiguration(name))}
 	c := chain{place: Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: ps, edge: e}
 	listener := &listenerv3.Listener{Name: "edge:" + joined(e.Address, e.Port), TrafficDirection: corev3.TrafficDirection_INBOUND}
-	own.listener, own.notes = x.listener(listener, e.Address, e.Port, x.common(c), r, nil)
+	own.listener, own.notes = x.listener(listener, e.Address, e.Port, x.common(c), ownerOf(r), nil)
 	return own
 }
 
@@ -67,7 +67,7 @@ func (x *Renderer) renderBytes(r *resolve.Resolved, e *resolve.Edge, ps resolve.
 	own := &ownEdge{ps: ps, to: to}
 	c := edgeChain(e, &resolve.Chain{Connections: true, To: to}, EdgeName(e.Port))
 	listener := &listenerv3.Listener{Name: "edge:" + joined(e.Address, e.Port), TrafficDirection: corev3.TrafficDirection_INBOUND}
-	own.listener, own.notes = x.listener(listener, e.Address, e.Port, x.common(c), r, nil)
+	own.listener, own.notes = x.listener(listener, e.Address, e.Port, x.common(c), ownerOf(r), nil)
 	if to != nil {
 		own.notes = append(own.notes, tcpNotes(to.TCP)...)
 	}

@@ -23,3 +23,9 @@ var ReadClaims = readClaims
 
 // CallersMatch is for TestCallersMatch.
 var CallersMatch = callersMatch
+
+// Remade reports whether the content of a resource is not kept.
+func Remade(r *Resource) bool { return r.remade != nil }
+
+// Forgotten reports whether the content of a resource has to be made again.
+func Forgotten(r *Resource) bool { return Remade(r) && r.remade.made.Value() == nil }

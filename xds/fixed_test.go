@@ -129,11 +129,10 @@ func TestFixedHeadersInEnvoy(t *testing.T) {
 // edit changes the virtual host of a route configuration that was rendered.
 func edit(t *testing.T, s *xds.State, name string, change func(*routev3.VirtualHost)) {
 	t.Helper()
-	rendered := *find(t, s.Routes, name)
-	config := envoytest.Open(t, &rendered, &routev3.RouteConfiguration{})
+	rendered := find(t, s.Routes, name)
+	config := envoytest.Open(t, rendered, &routev3.RouteConfiguration{})
 	change(config.VirtualHosts[0])
-	rendered.Any = packed(t, config)
-	s.Routes[slices.IndexFunc(s.Routes, func(r *xds.Resource) bool { return r.Name == name })] = &rendered
+	s.Routes[slices.IndexFunc(s.Routes, func(r *xds.Resource) bool { return r.Name == name })] = rendered.With(packed(t, config))
 }
 
 // happened reports whether the change was made, and did no harm.

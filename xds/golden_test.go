@@ -84,7 +84,7 @@ func TestGoldens(t *testing.T) {
 				u := use("web:8080", web())
 				u.Cluster.HTTP2, u.Cluster.Policies = true, ps
 				cluster, _ := xds.RenderCluster(u.Cluster, nil)
-				golden(t, "cluster-"+name, cluster.Any)
+				golden(t, "cluster-"+name, cluster.Content())
 			}
 			_, manager := conf.(xds.ManagerWriter)
 			if _, ok := conf.(xds.NetworkFilterWriter); ok || manager || conf == nil {
@@ -141,11 +141,11 @@ func TestGoldenInbound(t *testing.T) {
 	t.Parallel()
 	i := &resolve.Inbound{Address: "192.168.0.1", Port: 80, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.HTTP, Tags: map[string]string{api.TagService: "web"}}
 	s := renderer().Render(sidecar(nil, nil, i))
-	golden(t, "inbound-listener", s.Listeners[0].Any)
-	golden(t, "inbound-routes", s.Routes[0].Any)
-	golden(t, "inbound-cluster", s.Clusters[0].Any)
+	golden(t, "inbound-listener", s.Listeners[0].Content())
+	golden(t, "inbound-routes", s.Routes[0].Content())
+	golden(t, "inbound-cluster", s.Clusters[0].Content())
 	golden(t, "endpoints", xds.RenderEndpoints(&resolve.Endpoints{Name: "web:8080", List: []resolve.Endpoint{
 		{Address: "10.0.0.1", Port: 80, Tags: map[string]string{api.TagService: "web", "version": "1"}, Zone: "a"},
 		{Address: "10.0.0.2", Port: 80, Zone: "b", Priority: 1},
-	}}, nil).Any)
+	}}, nil).Content())
 }

@@ -26,7 +26,7 @@ func TestEndpointsByZoneAndPriority(t *testing.T) {
 		{Address: "127.0.0.4", Port: 4, Zone: "east", Priority: 1},
 	}}, nil)
 	var got endpointv3.ClusterLoadAssignment
-	if err := r.Any.UnmarshalTo(&got); err != nil {
+	if err := r.Content().UnmarshalTo(&got); err != nil {
 		t.Fatal(err)
 	}
 	groups := map[string][]uint32{}
@@ -59,7 +59,7 @@ func TestRedirectedTrafficArrivesWhereItIsSaid(t *testing.T) {
 		listeners := renderer().Render(r).Listeners
 		for i, name := range []string{"inbound:passthrough:ipv4", "outbound:passthrough:ipv4"} {
 			var l listenerv3.Listener
-			if err := find(t, listeners, name).Any.UnmarshalTo(&l); err != nil {
+			if err := find(t, listeners, name).Content().UnmarshalTo(&l); err != nil {
 				t.Fatal(err)
 			}
 			if got := l.GetAddress().GetSocketAddress().GetPortValue(); got != c.want[i] {

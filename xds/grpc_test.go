@@ -64,7 +64,7 @@ func (s *plainADS) StreamAggregatedResources(stream discoveryv3.AggregatedDiscov
 		for _, list := range [][]*xds.Resource{s.state.Listeners, s.state.Routes, s.state.Clusters, s.state.Endpoints} {
 			for _, r := range list {
 				if r.Type == q.TypeUrl && slices.Contains(q.ResourceNames, r.Name) {
-					a.Resources = append(a.Resources, r.Any)
+					a.Resources = append(a.Resources, r.Content())
 				}
 			}
 		}

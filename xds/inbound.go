@@ -32,17 +32,18 @@ type ownInbound struct {
 
 // inbound renders i, once for as long as i and the way traffic comes last.
 func (x *Renderer) inbound(r *resolve.Resolved, i resolve.InboundUse) *ownInbound {
-	redirected := transparent(r)
-	own := i.Kept.Do(func() any { return x.renderInbound(r, i.Inbound, redirected) }).(*ownInbound)
-	if own.redirected != redirected {
-		return x.renderInbound(r, i.Inbound, redirected)
+	whose := ownerOf(r)
+	render := func() any { return x.renderInbound(whose, i.Inbound).release(x, whose, i.Inbound) }
+	own := i.Kept.Do(render).(*ownInbound)
+	if own.redirected != whose.redirected {
+		return render().(*ownInbound)
 	}
 	return own
 }
 
-func (x *Renderer) renderInbound(r *resolve.Resolved, i *resolve.Inbound, redirected bool) *ownInbound {
+func (x *Renderer) renderInbound(whose owner, i *resolve.Inbound) *ownInbound {
 	name := "inbound:" + joined(i.Address, i.Port)
-	own := &ownInbound{redirected: redirected}
+	own := &ownInbound{redirected: whose.redirected}
 	place := inboundPlace(i)
 	c := chain{place: Place{Protocol: i.Protocol, Inbound: true, Domains: place.Domains, Paths: place.Paths}, stat: name, ps: i.Policies}
 	if place.Protocol.HTTPLike() {
@@ -58,12 +59,12 @@ func (x *Renderer) renderInbound(r *resolve.Resolved, i *resolve.Inbound, redire
 	var notes []api.Note
 	in := x.common(c)
 	if i.Guarded || i.TLS != nil {
-		x.inboundChains(r, i, c, in)
+		x.inboundChains(whose.ref, i, c, in)
 		listener.AccessLog = connectionLog(i.TLS)
 	}
-	own.listener, notes = x.listener(listener, i.Address, i.Port, in, r, i.Tags)
+	own.listener, notes = x.listener(listener, i.Address, i.Port, in, whose, i.Tags)
 	own.notes = append(own.notes, notes...)
-	own.cluster, notes = inboundCluster(name, place, i, redirected)
+	own.cluster, notes = inboundCluster(name, place, i, whose.redirected)
 	own.notes = append(own.notes, notes...)
 	return own
 }

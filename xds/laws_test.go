@@ -54,7 +54,7 @@ func TestKindsCommute(t *testing.T) {
 				t.Fatalf("%s: %d and %d resources", r.Ref, len(a), len(b))
 			}
 			for i := range a {
-				if a[i].Name != b[i].Name || !bytes.Equal(a[i].Any.Value, b[i].Any.Value) {
+				if a[i].Name != b[i].Name || !bytes.Equal(a[i].Content().Value, b[i].Content().Value) {
 					t.Fatalf("%s: %s differs with the order of kinds %v", r.Ref, a[i].Name, shuffled)
 				}
 			}
@@ -160,7 +160,7 @@ func TestLocalityAndWeightAreAlwaysSet(t *testing.T) {
 			})
 		}
 		list := &endpointv3.ClusterLoadAssignment{}
-		if err := xds.RenderEndpoints(e, nil).Any.UnmarshalTo(list); err != nil {
+		if err := xds.RenderEndpoints(e, nil).Content().UnmarshalTo(list); err != nil {
 			t.Fatal(err)
 		}
 		total, next := 0, uint32(0)

@@ -115,7 +115,7 @@ func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound, in *
 	if o.ToHost() {
 		tags[api.TagService] = hostsName(o)
 	}
-	res, notes := x.listener(out, o.Address, o.Port, in, r, tags)
+	res, notes := x.listener(out, o.Address, o.Port, in, ownerOf(r), tags)
 	if o.TCP != nil {
 		notes = append(notes, tcpNotes(o.TCP)...)
 	}
@@ -164,9 +164,9 @@ func (x *Renderer) common(c chain) *common {
 }
 
 // listener finishes out: address, filters, metadata, checks.
-func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, in *common, r *resolve.Resolved, tags map[string]string) (*Resource, []api.Note) {
+func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, in *common, whose owner, tags map[string]string) (*Resource, []api.Note) {
 	out.Address = socket(ip, port)
-	if transparent(r) && in.edge == nil {
+	if whose.redirected && in.edge == nil {
 		out.BindToPort = wrapperspb.Bool(false)
 	}
 	switch {
@@ -177,7 +177,7 @@ func (x *Renderer) listener(out *listenerv3.Listener, ip string, port uint32, in
 	default:
 		out.FilterChains = []*listenerv3.FilterChain{{Filters: in.filters}}
 	}
-	all := append([]*api.Origin{{Ref: r.Ref}}, in.origins...)
+	all := append([]*api.Origin{{Ref: whose.ref}}, in.origins...)
 	origins := in.origins
 	if in.place.Inbound {
 		origins = all

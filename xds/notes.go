@@ -75,7 +75,7 @@ func (x *Renderer) InboundNotes(r *resolve.Resolved, i *resolve.Inbound) []api.N
 	if isIP(i.Address) {
 		return nil
 	}
-	return x.renderInbound(r, i, transparent(r)).notes
+	return x.renderInbound(ownerOf(r), i).notes
 }
 
 // ClusterNotes is what rendering a cluster has to say.

@@ -54,9 +54,7 @@ func believing(t *testing.T, s *xds.State) *xds.State {
 		if err != nil {
 			t.Fatal(err)
 		}
-		changed := *r
-		changed.Any = packed
-		out.Listeners[i] = &changed
+		out.Listeners[i] = r.With(packed)
 	}
 	return &out
 }

@@ -39,7 +39,11 @@ type Resource struct {
 	Name    string
 	Type    string // type URL
 	Version string // hash of the content
-	Any     *anypb.Any
+	content *anypb.Any
+	// remade has the content, as its part, where only one sidecar has it, and content is nil.
+	remade *remade
+	part   part
+	size   uint32 // of the content, in bytes
 	// Clusters are the clusters that a listener or route configuration names,
 	// sorted, without those that cannot exist by design.
 	Clusters []string
@@ -63,8 +67,29 @@ func newResource(name string, m proto.Message) *Resource {
 		Name:    name,
 		Type:    url,
 		Version: versionOf(b),
-		Any:     &anypb.Any{TypeUrl: url, Value: b},
+		content: &anypb.Any{TypeUrl: url, Value: b},
+		size:    uint32(len(b)), // Envoy takes no message of 4 GiB
 	}
+}
+
+// Content is what Envoy is sent; nobody may change it. That of an inbound may have to be made
+// first, see remade.
+func (r *Resource) Content() *anypb.Any {
+	if r.remade != nil {
+		return r.remade.contents()[r.part]
+	}
+	return r.content
+}
+
+// Size is how many bytes the content has.
+func (r *Resource) Size() int { return int(r.size) }
+
+// With is r with other content under the same version, for tests that serve what weft never
+// renders.
+func (r *Resource) With(content *anypb.Any) *Resource {
+	out := *r
+	out.content, out.remade, out.size = content, nil, uint32(len(content.GetValue()))
+	return &out
 }
 
 // versionOf is a version of content.

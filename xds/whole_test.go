@@ -82,7 +82,7 @@ func stateText(t *testing.T, s *xds.State) string {
 // resourceText is the resource as YAML with sorted keys.
 func resourceText(t *testing.T, r *xds.Resource) string {
 	t.Helper()
-	m, err := r.Any.UnmarshalNew()
+	m, err := r.Content().UnmarshalNew()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,8 +111,8 @@ func certificate(t testing.TB, names []string) *xds.Resource {
 	}
 	private := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: must(x509.MarshalPKCS8PrivateKey(key))})
 	secret := xds.IdentitySecret("default")
-	r := &xds.Resource{Name: secret, Type: xds.SecretType, Version: fmt.Sprint(len(knownCertificates)), Any: xds.Pack(&tlsv3.Secret{Name: secret, Type: &tlsv3.Secret_TlsCertificate{
-		TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: text(chain.PEM()), PrivateKey: text(private)}}})}
+	r := (&xds.Resource{Name: secret, Type: xds.SecretType, Version: fmt.Sprint(len(knownCertificates))}).With(xds.Pack(&tlsv3.Secret{Name: secret, Type: &tlsv3.Secret_TlsCertificate{
+		TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: text(chain.PEM()), PrivateKey: text(private)}}}))
 	knownCertificates[name] = r
 	return r
 }

@@ -76,7 +76,7 @@ func (f *Files) write(file string, resources []*xds.Resource) {
 	f.t.Helper()
 	out := &discoveryv3.DiscoveryResponse{VersionInfo: strconv.Itoa(f.version)}
 	for _, r := range resources {
-		m, err := r.Any.UnmarshalNew()
+		m, err := r.Content().UnmarshalNew()
 		if err != nil {
 			f.t.Fatal(err)
 		}

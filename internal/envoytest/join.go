@@ -96,10 +96,10 @@ func prefixed(t testing.TB, prefix string, r *xds.Resource, m proto.Message) *xd
 	}
 	packed := xds.Pack(m)
 	sum := sha256.Sum256(packed.Value)
-	return &xds.Resource{
-		Name: prefix + r.Name, Type: r.Type, Version: hex.EncodeToString(sum[:10]), Any: packed,
+	return (&xds.Resource{
+		Name: prefix + r.Name, Type: r.Type, Version: hex.EncodeToString(sum[:10]),
 		Clusters: before(r.Clusters), Routes: before(r.Routes), EDS: r.EDS,
-	}
+	}).With(packed)
 }
 
 // renameListener prefixes what the last filter of each chain of l names.

@@ -92,7 +92,7 @@ func Unlimited(t testing.TB, s *xds.State) *xds.State {
 	for _, list := range []*[]*xds.Resource{&out.Listeners, &out.Routes} {
 		var filled []*xds.Resource
 		for _, r := range *list {
-			m, err := r.Any.UnmarshalNew()
+			m, err := r.Content().UnmarshalNew()
 			if err != nil {
 				t.Fatal(err)
 			}

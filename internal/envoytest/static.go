@@ -76,7 +76,7 @@ func tcp(host string, port uint32) *corev3.Address {
 // Open unpacks a resource into m.
 func Open[M proto.Message](t testing.TB, r *xds.Resource, m M) M {
 	t.Helper()
-	if err := r.Any.UnmarshalTo(m); err != nil {
+	if err := r.Content().UnmarshalTo(m); err != nil {
 		t.Fatal(err)
 	}
 	return m

@@ -33,11 +33,11 @@ func (st *stream) composeParts(f *flow) (r *response, held bool) {
 			held = true
 			return true
 		}
-		if more = st.full(f, len(r.list), size+len(x.Any.GetValue())); more {
+		if more = st.full(f, len(r.list), size+x.Size()); more {
 			return false
 		}
 		v.again = again
-		size += len(x.Any.GetValue())
+		size += x.Size()
 		if r.list == nil && f.told.len() == 0 {
 			r.list = make([]versioned, 0, len(f.kind.of(st.want)))
 		}

@@ -26,7 +26,7 @@ func TestPermissionsAreAsFastAsRetries(t *testing.T) {
 		}
 		var out []byte
 		for _, l := range h.by.Renderer.Render(at).Listeners {
-			out = append(append(out, l.Name...), l.Any.GetValue()...)
+			out = append(append(out, l.Name...), l.Content().GetValue()...)
 		}
 		return out
 	}

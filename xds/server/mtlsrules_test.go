@@ -129,7 +129,7 @@ func (r *ruled) listeners() []byte {
 	}
 	var out []byte
 	for _, l := range r.by.Renderer.Render(at).Listeners {
-		out = append(append(out, l.Name...), l.Any.GetValue()...)
+		out = append(append(out, l.Name...), l.Content().GetValue()...)
 	}
 	return out
 }

@@ -109,8 +109,8 @@ func (p *proving) secret(root *workload.Signer, names []string) *xds.Resource {
 		return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: b}}
 	}
 	secret := xds.IdentitySecret("default")
-	r := &xds.Resource{Name: secret, Type: xds.SecretType, Version: fmt.Sprint(len(p.known)), Any: xds.Pack(&tlsv3.Secret{Name: secret, Type: &tlsv3.Secret_TlsCertificate{
-		TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: text(chain), PrivateKey: text(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))}}})}
+	r := (&xds.Resource{Name: secret, Type: xds.SecretType, Version: fmt.Sprint(len(p.known))}).With(xds.Pack(&tlsv3.Secret{Name: secret, Type: &tlsv3.Secret_TlsCertificate{
+		TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: text(chain), PrivateKey: text(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))}}}))
 	p.known[name] = r
 	return r
 }

@@ -129,7 +129,7 @@ func bad(t *testing.T, name, url string, m proto.Message) *xds.Resource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &xds.Resource{Name: name, Type: url, Version: "bad", Any: &anypb.Any{TypeUrl: url, Value: b}}
+	return (&xds.Resource{Name: name, Type: url, Version: "bad"}).With(&anypb.Any{TypeUrl: url, Value: b})
 }
 
 // refusals are a cluster that Envoy cannot decode, and a listener that it cannot apply.
@@ -141,7 +141,7 @@ func refusals(t *testing.T) (cluster, listener *xds.Resource) {
 	return bad(t, "aaa", xds.ClusterType, &clusterv3.Cluster{Name: "aaa", ConnectTimeout: durationpb.New(-time.Second)}),
 		bad(t, "aaa", xds.ListenerType, &listenerv3.Listener{Name: "aaa", Address: at,
 			FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{
-				{Name: "http", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: manager.Any}}}}}})
+				{Name: "http", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: manager.Content()}}}}}})
 }
 
 // TestEnvoyRefuses: a real Envoy that refuses one resource, at decoding or at

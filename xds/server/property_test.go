@@ -51,7 +51,7 @@ func converge(t *rapid.T, p *plane, form string) {
 		case "refuse":
 			affected := p.change(draw(t)...)
 			if r := rapid.SampledFrom(refusable(desired(p))).Draw(t, "refused"); !has(m, r) {
-				bad[string(r.Any.Value)] = true
+				bad[string(r.Content().Value)] = true
 			}
 			p.Publish(p.model, affected)
 		case "listen":
@@ -127,7 +127,7 @@ func refusable(s *xds.State) []*xds.Resource {
 }
 
 func has(m *model, r *xds.Resource) bool {
-	return m.have[kindOf(r.Type)][r.Name] == string(r.Any.Value)
+	return m.have[kindOf(r.Type)][r.Name] == string(r.Content().Value)
 }
 
 // listen takes responses until the server has nothing more to say.
@@ -176,14 +176,14 @@ func (m *model) compare(want *xds.State, bad map[string]bool) {
 	lists := map[string][]*xds.Resource{"cds": want.Clusters, "eds": want.Endpoints, "lds": want.Listeners, "rds": want.Routes}
 	for _, k := range kindsInOrder {
 		for _, r := range lists[k] {
-			refusing = refusing || bad[string(r.Any.Value)]
+			refusing = refusing || bad[string(r.Content().Value)]
 		}
 	}
 	for _, k := range kindsInOrder {
 		names, got := map[string]bool{}, map[string]bool{}
 		for _, r := range lists[k] {
 			needed := k == "cds" || k == "lds" || m.needs(k)[r.Name]
-			if bad[string(r.Any.Value)] || !needed {
+			if bad[string(r.Content().Value)] || !needed {
 				delete(m.have[k], r.Name) // it may have what was before, or nothing
 				continue
 			}

@@ -49,7 +49,7 @@ func (r *response) version() string {
 func (r *response) bytes() int {
 	n := 0
 	for _, v := range r.list {
-		n += len(v.Any.GetValue())
+		n += v.Size()
 	}
 	return n
 }
@@ -62,7 +62,7 @@ func (r *response) push() Push {
 func (r *response) GetDiscoveryResponse() (*discoveryv3.DiscoveryResponse, error) {
 	out := &discoveryv3.DiscoveryResponse{TypeUrl: urls[r.kind], VersionInfo: r.version()}
 	for _, v := range r.list {
-		out.Resources = append(out.Resources, v.Any)
+		out.Resources = append(out.Resources, v.Content())
 	}
 	return out, nil
 }
@@ -74,7 +74,7 @@ func (r *response) GetDeltaDiscoveryResponse() (*discoveryv3.DeltaDiscoveryRespo
 	}
 	shells := make([]discoveryv3.Resource, len(r.list))
 	for i, v := range r.list {
-		shells[i].Name, shells[i].Version, shells[i].Resource = v.Name, v.version, v.Any
+		shells[i].Name, shells[i].Version, shells[i].Resource = v.Name, v.version, v.Content()
 		out.Resources = append(out.Resources, &shells[i])
 	}
 	return out, nil

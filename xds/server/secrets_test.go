@@ -153,7 +153,7 @@ func TestSecretsAreForThoseWhoShowThem(t *testing.T) {
 		s := xds.NewRenderer(world.Kinds()).Render(r)
 		for _, list := range [][]*xds.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints} {
 			for _, x := range list {
-				if found := certs.Canary(string(x.Any.Value), append(pair.Canaries(), string(pair.Key))); found != "" || strings.Contains(string(x.Any.Value), "PRIVATE") {
+				if found := certs.Canary(string(x.Content().Value), append(pair.Canaries(), string(pair.Key))); found != "" || strings.Contains(string(x.Content().Value), "PRIVATE") {
 					t.Errorf("%s of %s holds the key", x.Name, name)
 				}
 			}
