@@ -7,14 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
@@ -231,37 +228,6 @@ func (c *certifier) wait(ctx context.Context, sign func() (authorities.Issued, e
 		case <-time.After(certifyLook):
 		}
 	}
-}
-
-// caps bound how often one dataplane has something signed.
-type caps struct {
-	mu    sync.Mutex
-	of    map[api.Ref]*rate.Limiter
-	sweep int
-}
-
-// A dataplane may have a few certificates at once, and then one in ten seconds.
-const (
-	certifyBurst = 6
-	certifyEvery = 10 * time.Second
-)
-
-func (c *caps) allow(dp api.Ref) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of == nil {
-		c.of, c.sweep = map[api.Ref]*rate.Limiter{}, 1024
-	}
-	if len(c.of) >= c.sweep {
-		maps.DeleteFunc(c.of, func(_ api.Ref, l *rate.Limiter) bool { return l.Tokens() >= certifyBurst })
-		c.sweep = max(1024, 2*len(c.of))
-	}
-	l := c.of[dp]
-	if l == nil {
-		l = rate.NewLimiter(rate.Every(certifyEvery), certifyBurst)
-		c.of[dp] = l
-	}
-	return l.Allow()
 }
 
 // command issues a token that proves what a guest says of itself.
