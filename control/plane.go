@@ -183,6 +183,24 @@ func (p *Plane) compose() error {
 	}
 	p.hosts = newHosts(p.log)
 	auth := authenticating{watching{refusing{inner, p.revocations}, p.hosts}}
+	p.composeStreams(auth)
+	p.composeFollowers()
+	p.loop.census = newCensus(p.loop, p.sidecars(), p.insights.root)
+	p.joinPeers()
+	p.measure()
+	handler, err := p.webHandler(keys)
+	if err != nil {
+		return err
+	}
+	p.apiSrv = web.Server(p.onceRead(handler))
+	if err := errors.Join(p.answerHTTPS("--webhooks", p.admits), p.answerHTTPS("--api-tls", p.watched)); err != nil {
+		return err
+	}
+	return p.composeXDSPort(auth)
+}
+
+// composeStreams makes what sidecars and their agents connect to.
+func (p *Plane) composeStreams(auth server.Authenticator) {
 	options := server.Default()
 	options.Drain = p.cfg.ListenerDrain
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
@@ -205,6 +223,10 @@ func (p *Plane) compose() error {
 		p.loop.census.mark(dp)
 	}
 	p.attach(agents)
+}
+
+// composeFollowers makes what follows the streams of sidecars.
+func (p *Plane) composeFollowers() {
 	connected := func(ref api.Ref) bool {
 		s, ok := p.ads.Status(ref)
 		return ok && s.Connected
@@ -222,28 +244,21 @@ func (p *Plane) compose() error {
 		p.returning.left(peer.Dataplane)
 		p.keyless.left(peer)
 	}
-	p.loop.census = newCensus(p.loop, p.sidecars(), p.insights.root)
-	p.joinPeers()
-	p.measure()
-	handler, err := p.webHandler(keys)
-	if err != nil {
-		return err
-	}
-	p.apiSrv = web.Server(p.onceRead(handler))
+}
+
+// composeXDSPort makes the port for sidecars: their streams, and what their agents ask by HTTP.
+func (p *Plane) composeXDSPort(auth server.Authenticator) error {
 	tls, ca, err := p.certificates()
 	if err != nil {
 		return err
 	}
 	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, model: documents{p.store, p.loop, p.waiting}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
 	boot.skewed = p.insights.skewed
-	mux := http.NewServeMux()
-	mux.Handle("POST /bootstrap", boot.bounded())
 	certifier := p.certifier(auth)
 	p.keyless = newKeyless(p, certifier)
+	mux := http.NewServeMux()
+	mux.Handle("POST /bootstrap", boot.bounded())
 	mux.Handle("POST /certify", bounded(certifier))
-	if err := errors.Join(p.answerHTTPS("--webhooks", p.admits), p.answerHTTPS("--api-tls", p.watched)); err != nil {
-		return err
-	}
 	p.xdsPort = port.New(port.Options{Logger: p.log, TLS: tls, HTTP: mux,
 		Register: func(g grpc.ServiceRegistrar) {
 			p.ads.Register(g)
