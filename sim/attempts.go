@@ -124,7 +124,7 @@ func (t trace) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 		runs = append(runs, run{attempts, ends, line.early})
 	}
 	for _, in := range called {
-		if first, own := in.through(nth(0)); own {
+		if first, own := in.through(nth(0)); own && in.unread == nil { // else that is said of it already
 			in.ends(first)
 		}
 		play(func(a Answer) Answer { seen, _ := in.through(a); return seen })

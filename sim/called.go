@@ -117,14 +117,14 @@ func fingerprint(in *resolve.Inbound, holds resolve.Policies) string {
 // through is what the caller sees of what the workload does: the inbound has
 // bounds of its own, and answers where the workload does not.
 func (in *Inbound) through(a Answer) (seen Answer, own bool) {
+	if in.unread != nil { // it does not get to the workload
+		return *in.unread, true
+	}
 	if !in.inbound.Protocol.HTTPLike() {
 		if a.Refuse { // the connection was accepted, and ends
 			return Answer{Reset: true}, true
 		}
 		return a, false
-	}
-	if in.unread != nil { // it does not get to the workload
-		return *in.unread, true
 	}
 	var bounds Timeouts
 	for _, e := range in.holds {

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,12 +27,14 @@ func guardedWorld(t *testing.T, mode string, documents ...string) *resolve.Model
 			inbound += `,{"port":90,"tags":{"kuma.io/service":"database","kuma.io/protocol":"tcp"}}`
 		}
 		documents = append(documents, fmt.Sprintf(plane, name, i+1, inbound))
-		objects = append(objects, &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: name}), Spec: &api.DataplaneInsight{Identity: true, TLS: true}})
 	}
 	for _, text := range documents {
 		o, err := decode.Objects(world.Catalog(), "f", []byte(text))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if o[0].Kind == api.KindDataplane {
+			objects = append(objects, &api.Object{Ref: api.InsightRef(o[0].Ref), Spec: &api.DataplaneInsight{Identity: true, TLS: true}})
 		}
 		objects = append(objects, o...)
 	}
@@ -95,5 +98,38 @@ func TestPermissions(t *testing.T) {
 		if got := told(sim.Run(c.m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: c.from}, c.q)); got != c.want {
 			t.Errorf("%s %+v:\n%s\nwant\n%s", c.from, c.q, got, c.want)
 		}
+	}
+}
+
+// TestAnAttemptAtWhoDeniesIsRepeated: where a caller's sidecar reads requests, and those of whom it calls
+// connections alone, one of which lets the caller in and one does not, an attempt at the one who does not is
+// repeated, perhaps at the other. Each branch says what happens where all attempts come to the like, and
+// the verdict that this is chance.
+func TestAnAttemptAtWhoDeniesIsRepeated(t *testing.T) {
+	t.Parallel()
+	m := guardedWorld(t, "STRICT",
+		`{"type":"Dataplane","mesh":"default","name":"caller","networking":{"address":"10.0.0.10","inbound":[{"port":92,"tags":{"kuma.io/service":"caller"}}],"outbound":[{"port":2000,"backendRef":{"kind":"MeshService","name":"two","port":8080}}]}}`,
+		`{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"10.0.0.11","inbound":[{"port":91,"tags":{"kuma.io/service":"two","kuma.io/protocol":"tcp"}}]}}`,
+		`{"type":"Dataplane","mesh":"default","name":"b","labels":{"who":"b"},"networking":{"address":"10.0.0.12","inbound":[{"port":91,"tags":{"kuma.io/service":"two","kuma.io/protocol":"tcp"}}]}}`,
+		`{"type":"MeshService","mesh":"default","name":"two","spec":{"selector":{"dataplaneTags":{"kuma.io/service":"two"}},"ports":[{"port":8080,"targetPort":91,"appProtocol":"http"}]}}`,
+		`{"type":"MeshTrafficPermission","mesh":"default","name":"b","spec":{"targetRef":{"kind":"Dataplane","labels":{"who":"b"}},"rules":[{"default":{"allow":[{"spiffeID":{"type":"Prefix","value":"spiffe://default/"}}]}}]}}`,
+		`{"type":"MeshRetry","mesh":"default","name":"twice","spec":{"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"numRetries":1,"retryOn":["5xx"]}}}]}}`)
+	v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "caller"}, sim.Request{URL: "http://127.0.0.1:2000/", Answers: "200"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, b := range v.Branches {
+		for _, x := range b.Backends {
+			for _, in := range x.Inbounds {
+				got = append(got, fmt.Sprintf("%s %s %s %d after %d attempts", in.Names[0], b.Permission.Decision, in.Outcome, in.Status, len(in.Attempts)))
+			}
+		}
+	}
+	if want := []string{"a deny refused 503 after 2 attempts", "b allow forward 0 after 1 attempts"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if !slices.ContainsFunc(v.Unknown, func(u string) bool { return strings.Contains(u, "which dataplane an attempt comes to is chance") }) {
+		t.Errorf("what is chance is not said: %q", v.Unknown)
 	}
 }
