@@ -32,7 +32,7 @@ type certificatesKey string
 // It is found out once for each model that is asked.
 func certificatesIn(m *resolve.Reader, mesh string) map[api.Ref]*certificates {
 	return resolve.Known(m, certificatesKey(mesh), func() map[api.Ref]*certificates {
-		out := map[api.Ref]*certificates{}
+		out, uncertified := map[api.Ref]*certificates{}, m.Uncertified(mesh)
 		for r := range m.Dataplanes(mesh) {
 			if r.Identity == nil {
 				continue
@@ -51,7 +51,7 @@ func certificatesIn(m *resolve.Reader, mesh string) map[api.Ref]*certificates {
 			if c.selected++; r.TLS {
 				c.proved++
 			}
-			if why, ok := m.WithoutCertificate(r.Ref); ok {
+			if why, ok := uncertified(r.Ref); ok {
 				c.without = append(c.without, Uncertified{r.Ref.FullName(), why.Code, why.Message, r.Ref})
 			}
 		}

@@ -34,7 +34,11 @@ func identityOf(m *resolve.Reader, r *resolve.Resolved) *Identity {
 
 // identityProblem is why a dataplane has no name, or no certificate of it; empty for nothing.
 func identityProblem(m *resolve.Reader, r *resolve.Resolved) string {
-	why, ok := m.WithoutCertificate(r.Ref)
+	return problemText(m.Uncertified(r.Ref.Mesh)(r.Ref))
+}
+
+// problemText is why there is no certificate, in words; empty where nothing is known to keep from one.
+func problemText(why api.IdentityRefusal, ok bool) string {
 	switch {
 	case !ok:
 		return ""

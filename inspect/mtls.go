@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"cmp"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,6 +88,15 @@ type Secured struct {
 	Senders      []Sender
 }
 
+// at is what it tells of an inbound.
+func (s *Secured) at(i *resolve.Inbound) Connections {
+	if len(s.Inbounds) == 0 {
+		return Connections{}
+	}
+	var room [64]byte
+	return s.Inbounds[string(statName(room[:0], i.Address, i.Port))]
+}
+
 // SecuredBy says what is known of a sidecar, and what it follows.
 type SecuredBy struct {
 	Secured     func(api.Ref) (Secured, bool)
@@ -109,23 +117,37 @@ func MTLSOf(q *resolve.Reader, mesh string, part Part, by SecuredBy) (MTLS, erro
 	if err := MeshKnown(q, mesh); err != nil {
 		return out, err
 	}
-	names := namesByAddress(q, mesh)
-	way := phases{now: by.Now, members: membersOf(q, mesh)}
+	names := callerNames{q: q, mesh: mesh}
+	way := phases{now: by.Now, names: &names}
 	var all progress
+	uncertified, room := q.Uncertified(mesh), []SecuredInbound(nil)
 	for r := range q.Dataplanes(mesh) {
 		known, _ := by.Secured(r.Ref)
-		senders := plainSenders(r, known.Senders, names)
+		senders := names.plainSenders(r, known.Senders)
 		out.Senders = append(out.Senders, senders...)
-		d := securedDataplane(q, r, known, senders, by)
-		way.look(r, &d)
-		if r.Identity != nil {
-			all.add(&d)
+		shown := false
+		if strings.Contains(r.Ref.FullName(), part.Name) {
+			out.Total++
+			shown = out.Total > part.Offset && (part.Size == 0 || len(out.Items) < part.Size)
 		}
-		if !strings.Contains(r.Ref.FullName(), part.Name) {
+		if !shown && r.Identity == nil { // nothing counts it
 			continue
 		}
-		if out.Total++; out.Total > part.Offset && (part.Size == 0 || len(out.Items) < part.Size) {
+		s, _ := by.Sidecar(r.Ref)
+		d := SecuredDataplane{Name: r.Ref.FullName(), Connected: s.Connected, Certificate: known.Certificate, Senders: senders, Inbounds: room[:0]}
+		if shown { // the others need none of their own
+			d.Inbounds = make([]SecuredInbound, 0, len(r.Inbounds))
+		}
+		d.secure(r, &known, &s)
+		if r.Identity != nil {
+			d.Problem = problemText(uncertified(r.Ref))
+			way.look(r, &d)
+			all.add(&d)
+		}
+		if shown {
 			out.Items = append(out.Items, d)
+		} else {
+			room = d.Inbounds
 		}
 	}
 	out.Phase, out.Progress = way.phase(), all.told()
@@ -134,21 +156,15 @@ func MTLSOf(q *resolve.Reader, mesh string, part Part, by SecuredBy) (MTLS, erro
 	return out, nil
 }
 
-func securedDataplane(q *resolve.Reader, r *resolve.Resolved, known Secured, senders []PlainSender, by SecuredBy) SecuredDataplane {
-	out := SecuredDataplane{Name: r.Ref.FullName(), Certificate: known.Certificate, Senders: senders, Inbounds: []SecuredInbound{}}
-	if r.Identity != nil {
-		out.Problem = identityProblem(q, r)
-		if len(r.Identity.Names) > 0 {
-			out.Identity = r.Identity.Names[0]
-		}
+// secure adds what is known of the identity and the inbounds of r.
+func (d *SecuredDataplane) secure(r *resolve.Resolved, known *Secured, s *Sidecar) {
+	if r.Identity != nil && len(r.Identity.Names) > 0 {
+		d.Identity = r.Identity.Names[0]
 	}
-	s, _ := by.Sidecar(r.Ref)
-	out.Connected = s.Connected
 	for _, i := range r.Inbounds {
-		c := known.Inbounds[statName(i.Address, i.Port)]
-		out.Inbounds = append(out.Inbounds, SecuredInbound{Address: i.Address, Port: i.Port, Wanted: wantedMode(r, i.Inbound), Held: heldMode(s, i.Inbound), TLS: c.TLS, Plain: c.Plain})
+		c := known.at(i.Inbound)
+		d.Inbounds = append(d.Inbounds, SecuredInbound{Address: i.Address, Port: i.Port, Wanted: wantedMode(r, i.Inbound), Held: heldMode(s, i.Inbound), TLS: c.TLS, Plain: c.Plain})
 	}
-	return out
 }
 
 // wantedMode is the mode that documents say. Where there is none yet although there is an
@@ -164,7 +180,7 @@ func wantedMode(r *resolve.Resolved, i *resolve.Inbound) string {
 }
 
 // heldMode is the mode that its Envoy has confirmed.
-func heldMode(s Sidecar, i *resolve.Inbound) string {
+func heldMode(s *Sidecar, i *resolve.Inbound) string {
 	if !s.Connected || s.Confirmed == nil {
 		return ""
 	}
@@ -182,33 +198,20 @@ func heldMode(s Sidecar, i *resolve.Inbound) string {
 	return ""
 }
 
-// namesByAddress are the dataplanes of a mesh by their addresses, those that share theirs left
-// out.
-func namesByAddress(q *resolve.Reader, mesh string) map[string]string {
-	names := map[string]string{}
-	for o := range q.Snapshot().Of(api.KindDataplane, mesh) {
-		if !q.Visit() {
-			break
-		}
-		address := o.Spec.(*api.Dataplane).Networking.Address
-		if _, shared := names[address]; shared {
-			names[address] = ""
-			continue
-		}
-		names[address] = o.Ref.FullName()
+// statName is how the statistics of Envoy name an inbound, appended.
+func statName(to []byte, address string, port uint32) []byte {
+	v6 := strings.IndexByte(address, ':') >= 0
+	if v6 {
+		to = append(to, '[')
 	}
-	return names
-}
-
-func plainSenders(r *resolve.Resolved, senders []Sender, names map[string]string) []PlainSender {
-	var out []PlainSender
-	for _, s := range senders {
-		out = append(out, PlainSender{From: cmp.Or(names[s.Address], s.Address), To: r.Ref.FullName(), Port: s.Port, Connections: s.Connections, Last: s.Last})
+	for _, c := range []byte(address) {
+		if c == ':' {
+			c = '_'
+		}
+		to = append(to, c)
 	}
-	return out
-}
-
-// statName is how the statistics of Envoy name an inbound.
-func statName(address string, port uint32) string {
-	return strings.ReplaceAll(net.JoinHostPort(address, strconv.FormatUint(uint64(port), 10)), ":", "_")
+	if v6 {
+		to = append(to, ']')
+	}
+	return strconv.AppendUint(append(to, '_'), uint64(port), 10)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -54,17 +53,14 @@ const plainLife = 5 * time.Minute
 // phases finds out how far a mesh is, one dataplane after the other.
 type phases struct {
 	now                                        time.Time
-	members                                    map[string]bool // dataplanes of the mesh, by name
+	names                                      *callerNames
 	identified                                 bool
 	permissive                                 bool
 	uncertified, unacknowledged, plain, strict []string
 }
 
-// look looks at a dataplane.
+// look looks at a dataplane that has an identity.
 func (x *phases) look(r *resolve.Resolved, d *SecuredDataplane) {
-	if r.Identity == nil {
-		return
-	}
 	x.identified = true
 	switch {
 	case d.Problem != "":
@@ -74,20 +70,20 @@ func (x *phases) look(r *resolve.Resolved, d *SecuredDataplane) {
 	}
 	for i := range d.Inbounds {
 		in := &d.Inbounds[i]
-		at := fmt.Sprintf("%s port %d", d.Name, in.Port)
+		at := func() string { return fmt.Sprintf("%s port %d", d.Name, in.Port) }
 		switch {
 		case d.Connected && (in.Held == "" || in.Held == notMTLS):
-			x.unacknowledged = append(x.unacknowledged, at+" has not acknowledged mutual TLS")
+			x.unacknowledged = append(x.unacknowledged, at()+" has not acknowledged mutual TLS")
 		case in.Wanted != resolve.Strict || !d.Connected:
 		case in.Held != resolve.Strict:
-			x.strict = append(x.strict, at+" takes plain text until its callers have learnt better")
+			x.strict = append(x.strict, at()+" takes plain text until its callers have learnt better")
 		case in.Plain.Open > 0:
-			x.strict = append(x.strict, fmt.Sprintf("%s has %d connections in plain text", at, in.Plain.Open))
+			x.strict = append(x.strict, fmt.Sprintf("%s has %d connections in plain text", at(), in.Plain.Open))
 		}
 		x.permissive = x.permissive || in.Wanted != resolve.Strict
 	}
 	for _, s := range d.Senders {
-		if x.members[s.From] && x.now.Sub(s.Last) <= plainLife {
+		if x.names.is(s.From) && x.now.Sub(s.Last) <= plainLife {
 			x.plain = append(x.plain, fmt.Sprintf("%s has called %s port %d in plain text of late", s.From, s.To, s.Port))
 		}
 	}
@@ -114,15 +110,6 @@ func (x *phases) phase() MTLSPhase {
 		return at(phaseSwitching, x.plain)
 	}
 	return at(phasePermissive, nil)
-}
-
-// membersOf are the names of the dataplanes of a mesh.
-func membersOf(q *resolve.Reader, mesh string) map[string]bool {
-	out := map[string]bool{}
-	for o := range q.Snapshot().Of(api.KindDataplane, mesh) {
-		out[o.Ref.FullName()] = true
-	}
-	return out
 }
 
 func (x *MTLSPhase) text(p *printer) {

@@ -33,7 +33,7 @@ func PlaintextClients(q *resolve.Reader, objects []*api.Object, now time.Time, k
 
 // refusedClients are those who have called strict inbounds in plain text, in words.
 func refusedClients(q *resolve.Reader, mesh string, now time.Time, known func(api.Ref) (Secured, bool)) (out []string) {
-	var names map[string]string
+	names := callerNames{q: q, mesh: mesh}
 	for r := range q.Dataplanes(mesh) {
 		strict := func(port uint32) bool {
 			return slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool {
@@ -44,16 +44,13 @@ func refusedClients(q *resolve.Reader, mesh string, now time.Time, known func(ap
 		if !ok {
 			continue
 		}
-		if names == nil {
-			names = namesByAddress(q, mesh)
-		}
-		for _, c := range plainSenders(r, s.Senders, names) {
+		for _, c := range names.plainSenders(r, s.Senders) {
 			if now.Sub(c.Last) <= plainWindow && strict(c.Port) {
 				out = append(out, fmt.Sprintf("%s at %s port %d", c.From, c.To, c.Port))
 			}
 		}
 		for _, i := range r.Inbounds {
-			if n := s.Inbounds[statName(i.Address, i.Port)].Plain.Open; n > 0 && strict(i.Port) {
+			if n := s.at(i.Inbound).Plain.Open; n > 0 && strict(i.Port) {
 				out = append(out, fmt.Sprintf("%d open connections at %s port %d", n, r.Ref.FullName(), i.Port))
 			}
 		}

@@ -96,7 +96,7 @@ func CountShadows(q *resolve.Reader, mesh, to string, answers map[api.Ref][]byte
 		at := map[string]place{}
 		for _, i := range r.Inbounds {
 			if p := (place{serviceOf(r, i.Inbound), i.Port}); to == "" || p.service == to {
-				at[statName(i.Address, i.Port)] = p
+				at[string(statName(nil, i.Address, i.Port))] = p
 			}
 		}
 		for _, s := range said.Stats {

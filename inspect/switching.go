@@ -52,7 +52,7 @@ func RefusedBySwitch(before, after *resolve.Reader, objects []*api.Object, unpro
 	for _, s := range switchesOf(objects) {
 		lost, codes := map[string][]string{}, []string{}
 		var strangers []string
-		hardens := false
+		hardens, uncertified := false, after.Uncertified(s.mesh)
 		for r := range after.Dataplanes(s.mesh) {
 			was, _ := before.Dataplane(r.Ref)
 			hardens = hardens || newlyStrict(was, r)
@@ -63,7 +63,7 @@ func RefusedBySwitch(before, after *resolve.Reader, objects []*api.Object, unpro
 			if was != nil && was.Identity != nil && slices.Equal(was.Identity.Names, r.Identity.Names) {
 				continue
 			}
-			why, refused := after.WithoutCertificate(r.Ref)
+			why, refused := uncertified(r.Ref)
 			if !refused {
 				why, refused = unproven(r.Ref)
 			}

@@ -216,15 +216,17 @@ func (m *Model) Leaves(name string) bool {
 	return g != nil && g.gave.any()
 }
 
-// WithoutCertificate is why a dataplane of the mesh gets no certificate; not ok for one that has
-// no identity, and where nothing is known to keep it from one.
-func (q *Reader) WithoutCertificate(ref api.Ref) (why api.IdentityRefusal, ok bool) {
-	x, there := q.mesh(ref.Mesh)
-	if !there {
-		return why, false
+// Uncertified tells why a dataplane of a mesh gets no certificate; not ok for one that has no
+// identity, and where nothing is known to keep it from one.
+func (q *Reader) Uncertified(mesh string) func(api.Ref) (why api.IdentityRefusal, ok bool) {
+	x, there := q.mesh(mesh)
+	return func(ref api.Ref) (why api.IdentityRefusal, ok bool) {
+		if !there {
+			return why, false
+		}
+		id, _ := x.identities.Get(x.at, objectKey(ref))
+		return x.withoutCertificate(ref, id)
 	}
-	id, _ := x.identities.Get(x.at, objectKey(ref))
-	return x.withoutCertificate(ref, id)
 }
 
 func (m mesh) withoutCertificate(ref api.Ref, id *Identity) (why api.IdentityRefusal, ok bool) {
