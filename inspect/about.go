@@ -5,69 +5,119 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
 
-// Brief is e without what policies say at its outbounds, which is most of it: for a list of
-// where a dataplane calls.
-func (e Explanation) Brief() Explanation {
-	e.Outbounds = slices.Clone(e.Outbounds)
-	for i := range e.Outbounds {
-		o := &e.Outbounds[i]
-		o.Policies, o.Routes = map[string]sim.Policy{}, slices.Clone(o.Routes)
-		for j := range o.Routes {
-			o.Routes[j].Policies = map[string]sim.Policy{}
-		}
+// ExplainAbout is what ExplainPart says where one route or policy has a say: rules that come from the
+// route, rules, destinations and inbounds at which the policy says something, each with all that
+// holds there. Part is a page of those outbounds; of most it has no more than that, with a note that
+// says how many there are beside them, unless most is negative. What is not shown is not explained.
+func ExplainAbout(m *resolve.Reader, dp api.Ref, to string, object api.Ref, part Part, most int) (Explanation, error) {
+	r, err := Dataplane(m, dp)
+	if err != nil {
+		return Explanation{}, err
 	}
-	return e
+	chosen, err := chosenOutbounds(r, to, part)
+	if err != nil {
+		return Explanation{}, err
+	}
+	x := about{object: object, says: map[*policies.Effective]bool{}}
+	chosen = slices.DeleteFunc(slices.Clone(chosen), func(o *resolve.Outbound) bool { return !m.Visit() || !x.concerns(o) })
+	page, more := paged(chosen, part), 0
+	if most >= 0 && len(page) > most {
+		page, more = page[:most], len(page)-most
+	}
+	var notes noteSet
+	e := explanation(m, r, to, page, &notes)
+	e.note(m, r, &notes)
+	e.Edges, e.Unmatched, e.OutboundsTotal = nil, []Unmatched{}, len(chosen)
+	e.keep(&x)
+	if more > 0 {
+		e.Notes = append(e.Notes, api.Note{Severity: api.Info, Code: "Cut", Message: fmt.Sprintf("%d more outbounds are not shown; ask about one by to", more)})
+	}
+	return e, nil
 }
 
-// About is what e says where one route or policy has a say: rules that come from the route,
-// rules, destinations and inbounds at which the policy says something, each with all that
-// holds there. Of so many outbounds at most, of all where most is negative: a note says how many there
-// are more.
-func (e Explanation) About(object api.Ref, most int) Explanation {
-	is := func(o *api.Origin) bool {
-		return o != nil && o.Kind == object.Kind && (o.FullName() == object.Name || o.Name == object.Name && object.Namespace == o.Namespace)
+// about tells where one route or policy has a say.
+type about struct {
+	object api.Ref
+	says   map[*policies.Effective]bool // known ones: many rules share one
+}
+
+func (x *about) is(o *api.Origin) bool {
+	return o != nil && o.Kind == x.object.Kind && (o.FullName() == x.object.Name || o.Name == x.object.Name && x.object.Namespace == o.Namespace)
+}
+
+// concerns reports whether it has a say at an outbound: at a rule, or at the destination where no
+// rule is told of. It looks at what the explanation of the outbound is made of.
+func (x *about) concerns(o *resolve.Outbound) bool {
+	if o.TCP != nil {
+		if x.wrote(o.TCP) || slices.ContainsFunc(o.TCP.ServerNames, func(s resolve.ServerName) bool { return x.wrote(s.TCPTable) }) {
+			return true
+		}
 	}
+	if o.Table == nil || len(o.Table.Routes) == 0 {
+		return x.speaks(o.Policies) // at the destination, or at each of those rules
+	}
+	seen := map[string]bool{}
+	for _, rt := range o.Table.Routes {
+		if !seen[rt.Key] && (slices.ContainsFunc(rt.Origins, x.is) || slices.ContainsFunc(rt.Via, x.is) || x.speaks(rt.Policies)) {
+			return true
+		}
+		seen[rt.Key] = true
+	}
+	return false
+}
+
+// wrote reports whether it is a rule for whole connections.
+func (x *about) wrote(t *resolve.TCPTable) bool {
+	return t.BackendsBy != nil && slices.ContainsFunc(t.Origins, x.is)
+}
+
+func (x *about) speaks(list resolve.Policies) bool {
+	return slices.ContainsFunc(list, func(e *policies.Effective) bool {
+		says, known := x.says[e]
+		if !known {
+			says = x.saysOf(e)
+			x.says[e] = says
+		}
+		return says
+	})
+}
+
+func (x *about) saysOf(e *policies.Effective) bool {
+	for _, f := range e.Fields {
+		for _, s := range f.Said {
+			if x.is(s.Origin) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keep leaves of the rules, inbounds and notes of e those where x has a say.
+func (e *Explanation) keep(x *about) {
 	speaks := func(all map[string]sim.Policy) bool {
 		for _, p := range all {
 			for _, said := range p.Why {
-				if slices.ContainsFunc(said, func(s sim.Said) bool { return is(s.Origin) }) {
+				if slices.ContainsFunc(said, func(s sim.Said) bool { return x.is(s.Origin) }) {
 					return true
 				}
 			}
 		}
 		return false
 	}
-	outbounds, inbounds, more := []Outbound{}, []Inbound{}, 0
-	for _, o := range e.Outbounds {
-		routes := o.Routes
-		o.Routes = []Route{}
-		for _, r := range routes {
-			if slices.ContainsFunc(r.Origins, is) || slices.ContainsFunc(r.Via, is) || speaks(r.Policies) {
-				o.Routes = append(o.Routes, r)
-			}
-		}
-		if len(o.Routes) == 0 && (len(routes) > 0 || !speaks(o.Policies)) {
-			continue
-		}
-		if most >= 0 && len(outbounds) == most {
-			more++
-			continue
-		}
-		outbounds = append(outbounds, o)
+	for i := range e.Outbounds {
+		o := &e.Outbounds[i]
+		o.Routes = slices.DeleteFunc(o.Routes, func(r Route) bool {
+			return !slices.ContainsFunc(r.Origins, x.is) && !slices.ContainsFunc(r.Via, x.is) && !speaks(r.Policies)
+		})
 	}
-	for _, in := range e.Inbounds {
-		if speaks(in.Policies) || slices.ContainsFunc(in.Callers, func(c CallerPolicies) bool { return speaks(c.Policies) }) {
-			inbounds = append(inbounds, in)
-		}
-	}
-	e.OutboundsTotal = len(outbounds) + more
-	e.Outbounds, e.Inbounds, e.Edges, e.Unmatched, e.UnmatchedTotal = outbounds, inbounds, nil, []Unmatched{}, 0
-	e.Notes = slices.DeleteFunc(slices.Clone(e.Notes), func(n api.Note) bool { return !is(n.Origin) })
-	if more > 0 {
-		e.Notes = append(e.Notes, api.Note{Severity: api.Info, Code: "Cut", Message: fmt.Sprintf("%d more outbounds are not shown; ask about one by to", more)})
-	}
-	return e
+	e.Inbounds = slices.DeleteFunc(e.Inbounds, func(in Inbound) bool {
+		return !speaks(in.Policies) && !slices.ContainsFunc(in.Callers, func(c CallerPolicies) bool { return speaks(c.Policies) })
+	})
+	e.Notes = slices.DeleteFunc(e.Notes, func(n api.Note) bool { return !x.is(n.Origin) })
 }

@@ -1,10 +1,18 @@
 package inspect_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/internal/worlds"
+	"github.com/weftmesh/weft/sim"
 )
 
 // What is said about one object is part of the whole, with every rule where it has a say, and
@@ -40,14 +48,21 @@ func TestAboutAndBriefArePartsOfTheWhole(t *testing.T) {
 		t.Fatalf("the world says too little: %v", said)
 	}
 	for ref, want := range said {
+		about := func(most int) inspect.Explanation {
+			e, err := inspect.ExplainAbout(m, plane("a-1"), "", ref, inspect.Part{}, most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}
 		got := 0
-		for _, o := range e.About(ref, 1000).Outbounds {
+		for _, o := range about(1000).Outbounds {
 			got += len(o.Routes)
 		}
 		if got != want {
 			t.Errorf("about %s: %d rules, wanted %d", ref, got, want)
 		}
-		if cut := e.About(ref, 0); len(cut.Outbounds) != 0 || len(cut.Notes) == 0 || cut.Notes[len(cut.Notes)-1].Code != "Cut" {
+		if cut := about(0); len(cut.Outbounds) != 0 || len(cut.Notes) == 0 || cut.Notes[len(cut.Notes)-1].Code != "Cut" {
 			t.Errorf("about %s, cut to nothing: %+v", ref, cut.Notes)
 		}
 	}
@@ -60,4 +75,88 @@ func TestAboutAndBriefArePartsOfTheWhole(t *testing.T) {
 			t.Errorf("brief %s has policies, or other rules", o.ID)
 		}
 	}
+}
+
+// TestAboutIsCutFromTheWhole: what is said about an object, for which only what it has a say in is
+// explained, is what is left of the whole where nothing else is.
+func TestAboutIsCutFromTheWhole(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := api.NewSnapshot(0)
+		for i := range 5 {
+			s = s.With(uint64(i+1), worlds.Changes(t, world.Catalog(), s))
+		}
+		m, _ := world.Compile(s)
+		q := m.Reader(nil)
+		part := inspect.Part{Offset: rapid.IntRange(0, 1).Draw(t, "offset"), Size: rapid.IntRange(0, 2).Draw(t, "size")}
+		most := rapid.IntRange(-1, 1).Draw(t, "most")
+		for r := range m.Dataplanes("") {
+			whole, err := inspect.Explain(q, r.Ref, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for o := range q.Attachable(r.Ref.Mesh) {
+				got, err := inspect.ExplainAbout(q, r.Ref, "", o.Ref, part, most)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want, got := printed(t, cutTo(whole, o.Ref, part, most)), printed(t, got); got != want {
+					t.Fatalf("%s about %s:\n%s\nwhat is cut from the whole:\n%s", r.Ref, o.Ref, got, want)
+				}
+			}
+		}
+	})
+}
+
+func printed(t *rapid.T, v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// cutTo leaves of the whole what is about one object.
+func cutTo(e inspect.Explanation, object api.Ref, part inspect.Part, most int) inspect.Explanation {
+	is := func(o *api.Origin) bool { return o != nil && o.Ref == object }
+	speaks := func(all map[string]sim.Policy) bool {
+		for _, p := range all {
+			for _, said := range p.Why {
+				if slices.ContainsFunc(said, func(s sim.Said) bool { return is(s.Origin) }) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	outbounds, inbounds := []inspect.Outbound{}, []inspect.Inbound{}
+	for _, o := range e.Outbounds {
+		routes := o.Routes
+		o.Routes = []inspect.Route{}
+		for _, r := range routes {
+			if slices.ContainsFunc(r.Origins, is) || slices.ContainsFunc(r.Via, is) || speaks(r.Policies) {
+				o.Routes = append(o.Routes, r)
+			}
+		}
+		if len(o.Routes) > 0 || len(routes) == 0 && speaks(o.Policies) {
+			outbounds = append(outbounds, o)
+		}
+	}
+	for _, in := range e.Inbounds {
+		if speaks(in.Policies) || slices.ContainsFunc(in.Callers, func(c inspect.CallerPolicies) bool { return speaks(c.Policies) }) {
+			inbounds = append(inbounds, in)
+		}
+	}
+	e.OutboundsTotal = len(outbounds)
+	outbounds = outbounds[min(part.Offset, len(outbounds)):]
+	if part.Size > 0 {
+		outbounds = outbounds[:min(part.Size, len(outbounds))]
+	}
+	e.Notes = slices.DeleteFunc(slices.Clone(e.Notes), func(n api.Note) bool { return !is(n.Origin) })
+	if more := len(outbounds) - most; most >= 0 && more > 0 {
+		outbounds = outbounds[:most]
+		e.Notes = append(e.Notes, api.Note{Severity: api.Info, Code: "Cut", Message: fmt.Sprintf("%d more outbounds are not shown; ask about one by to", more)})
+	}
+	e.Outbounds, e.Inbounds, e.Edges, e.Unmatched, e.UnmatchedTotal = outbounds, inbounds, nil, []inspect.Unmatched{}, 0
+	return e
 }

@@ -1,10 +1,12 @@
 package inspect
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sim"
 )
 
 // Explain says what applies to a dataplane: all of it, or what concerns the
@@ -20,40 +22,71 @@ func ExplainPart(m *resolve.Reader, dp api.Ref, to string, part Part) (Explanati
 	if err != nil {
 		return Explanation{}, err
 	}
-	e := Explanation{Dataplane: r.Ref.FullName(), Revision: m.Snapshot().Revision(), Identity: identityOf(m, r), Closed: r.Closed, Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
-	var notes noteSet
-	chosen, err := outboundsTo(r, to)
+	chosen, err := chosenOutbounds(r, to, part)
 	if err != nil {
-		return e, err
+		return Explanation{}, err
 	}
-	if part.Name != "" {
-		var named []*resolve.Outbound
-		for _, o := range chosen {
-			if strings.Contains(o.Destination.ID, part.Name) {
-				named = append(named, o)
-			}
-		}
-		chosen = named
-	}
+	var notes noteSet
+	e := explanation(m, r, to, paged(chosen, part), &notes)
 	e.OutboundsTotal = len(chosen)
-	for _, o := range paged(chosen, part) {
-		attempt(r, &notes, func() { e.Outbounds = append(e.Outbounds, outbound(r, o)) })
+	e.Unmatched, e.UnmatchedTotal = unmatched(m, r, chosen)
+	e.note(m, r, &notes)
+	return e, nil
+}
+
+// chosenOutbounds are those of r to a destination, or all, that part chooses by name.
+func chosenOutbounds(r *resolve.Resolved, to string, part Part) ([]*resolve.Outbound, error) {
+	chosen, err := outboundsTo(r, to)
+	if err != nil || part.Name == "" {
+		return chosen, err
+	}
+	var named []*resolve.Outbound
+	for _, o := range chosen {
+		if strings.Contains(o.Destination.ID, part.Name) {
+			named = append(named, o)
+		}
+	}
+	return named, nil
+}
+
+// explanation tells of r, of some of its outbounds, and of its inbounds and edges where not one
+// destination is asked for. What cannot be told is among the notes.
+func explanation(m *resolve.Reader, r *resolve.Resolved, to string, outbounds []*resolve.Outbound, notes *noteSet) Explanation {
+	e := Explanation{Dataplane: r.Ref.FullName(), Revision: m.Snapshot().Revision(), Identity: identityOf(m, r), Closed: r.Closed, Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
+	for _, o := range outbounds {
+		attempt(r, notes, func() { e.Outbounds = append(e.Outbounds, outbound(r, o)) })
+	}
+	if to != "" {
+		return e
 	}
 	for _, x := range r.Edges {
-		if to == "" {
-			e.Edges = append(e.Edges, edge(r, x.Edge))
-		}
+		e.Edges = append(e.Edges, edge(r, x.Edge))
 	}
 	for _, in := range r.Inbounds {
-		if to == "" {
-			attempt(r, &notes, func() { e.Inbounds = append(e.Inbounds, inbound(in.Inbound)) })
-		}
+		attempt(r, notes, func() { e.Inbounds = append(e.Inbounds, inbound(in.Inbound)) })
 	}
-	e.Unmatched, e.UnmatchedTotal = unmatched(m, r, chosen)
-	notes.add(m.NotesAt(dp)...)
+	return e
+}
+
+// note adds what there is to say on r, after those that there are.
+func (e *Explanation) note(m *resolve.Reader, r *resolve.Resolved, notes *noteSet) {
+	notes.add(m.NotesAt(r.Ref)...)
 	notes.add(lookAt(m).at(r)...)
 	e.Notes = append(e.Notes, notes.notes...)
-	return e, nil
+}
+
+// Brief is e without what policies say at its outbounds, which is most of it: for a list of
+// where a dataplane calls.
+func (e Explanation) Brief() Explanation {
+	e.Outbounds = slices.Clone(e.Outbounds)
+	for i := range e.Outbounds {
+		o := &e.Outbounds[i]
+		o.Policies, o.Routes = map[string]sim.Policy{}, slices.Clone(o.Routes)
+		for j := range o.Routes {
+			o.Routes[j].Policies = map[string]sim.Policy{}
+		}
+	}
+	return e
 }
 
 // outboundsTo are those of r to a destination; to all where it is empty. There must be one to a
@@ -72,12 +105,6 @@ func outboundsTo(r *resolve.Resolved, to string) (chosen []*resolve.Outbound, er
 		return nil, NotFound("outbound of "+r.Ref.FullName()+" to", to, have)
 	}
 	return chosen, nil
-}
-
-// Page is e with that part of its outbounds.
-func (e Explanation) Page(part Part) Explanation {
-	e.Outbounds = paged(e.Outbounds, part)
-	return e
 }
 
 // paged is a part of a list.

@@ -67,14 +67,12 @@ func (s *server) explanation(m *resolve.Reader, ref api.Ref, q url.Values, part 
 	if err != nil {
 		return inspect.Explanation{}, err
 	}
-	e, err := inspect.ExplainPart(m, ref, q.Get("to"), inspect.Part{Name: part.Name})
-	if err != nil {
-		return e, unknown(err)
-	}
+	most := -1
 	if part.Size == 0 && part.Offset == 0 {
-		return e.About(object, mostAbout), nil
+		most = mostAbout
 	}
-	return e.About(object, -1).Page(part), nil
+	e, err := inspect.ExplainAbout(m, ref, q.Get("to"), object, part, most)
+	return e, unknown(err)
 }
 
 // attachedAs is the policy or route of which KIND/NAME speaks.
