@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -13,6 +14,9 @@ import (
 // the whole mesh are left out: they are for every protocol, of which a mesh need
 // not have all.
 func idleNotes(q *resolve.Reader, x *resolve.Reach) []api.Note {
+	if !slices.ContainsFunc(x.Entries, func(e *resolve.Entry) bool { return len(e.IdleFields()) > 0 }) {
+		return nil
+	}
 	o, ok := q.Snapshot().Get(x.Ref)
 	if !ok {
 		return nil

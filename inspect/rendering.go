@@ -46,16 +46,18 @@ func Notes(m *resolve.Reader) []api.Note {
 	for n := range m.AllNoted() {
 		all.add(n)
 	}
-	look := lookAt(m)
-	for r := range m.Dataplanes("") {
-		all.add(look.at(r)...)
-	}
+	byMesh := map[string][]lost{}
 	for mesh := range m.MeshNames() {
-		var refs []api.Ref
-		for o := range m.Attachable(mesh) {
-			refs = append(refs, o.Ref)
+		for l := range lostIn(m, mesh) {
+			all.add(l.notes...)
+			m.Fails(l.failed...)
+			if len(l.idle) > 0 {
+				byMesh[mesh] = append(byMesh[mesh], l)
+			}
 		}
-		for _, x := range m.ReachOf(mesh, refs, nil) {
+	}
+	for _, mesh := range sortedKeys(byMesh) {
+		for _, x := range m.ReachOf(mesh, idleSomewhere(m, byMesh[mesh]), nil) {
 			all.add(idleNotes(m, x)...)
 		}
 	}

@@ -18,6 +18,7 @@ type meshNotes struct {
 
 // objectNotes are the notes on a policy, on a route, or on another object.
 type objectNotes struct {
+	key    string // objectKey of the object, where there are notes
 	policy *policy
 	route  *routeObject
 	other  *api.Object

@@ -36,9 +36,11 @@ type asked struct {
 	graph              *derive.Graph // the mesh
 	since, othersSince *since        // nil where nobody has asked
 	placesSince        *placesSince
+	planesSince        map[any]*planesSince // nobody changes it
 	noted, others      answer[meshNotes]
 	places             answer[places]
 	words              findings // *names, by what they are the names of
+	planes             findings // what AtDataplanes found, by key
 }
 
 // Affected names the dataplanes whose Resolved changed, appeared or went away.

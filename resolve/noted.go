@@ -34,7 +34,8 @@ const mostTouched = 100_000
 
 // next is what is known of the revision after an update.
 func (a *asked) next(c *collections, before, after *derive.Graph, d *derive.Delta) *asked {
-	out := &asked{graph: after, placesSince: a.nextPlaces(c.resolved.Changed(d))}
+	planes := c.resolved.Changed(d)
+	out := &asked{graph: after, placesSince: a.nextPlaces(planes), planesSince: a.nextPlanes(planes)}
 	noted, others := a.since.next(&a.noted), a.othersSince.next(&a.others)
 	if noted == nil && others == nil {
 		return out
@@ -145,7 +146,7 @@ func (t *touches) has(r derive.Read) bool {
 
 // tell finds out what there is to say on a policy or route; nil where it is neither.
 func (m mesh) tell(key string) *toldOf {
-	return m.recording(func(x mesh) (n *objectNotes, ok bool) {
+	return m.recording(key, func(x mesh) (n *objectNotes, ok bool) {
 		n = &objectNotes{}
 		if n.policy, _ = x.policies.Get(x.at, key); n.policy != nil {
 			if n.notes = policyNotes(x, n.policy); len(n.notes) > 0 {
@@ -158,15 +159,15 @@ func (m mesh) tell(key string) *toldOf {
 	})
 }
 
-// recording tells with all that is asked for it; nil where it is not ok.
-func (m mesh) recording(tell func(mesh) (n *objectNotes, ok bool)) *toldOf {
+// recording tells of the object of a key with all that is asked for it; nil where it is not ok.
+func (m mesh) recording(key string, tell func(mesh) (n *objectNotes, ok bool)) *toldOf {
 	out := &toldOf{}
 	n, ok := tell(mesh{m.collections, derive.Recorded(m.at, func(r derive.Read) { out.reads = append(out.reads, r) }), m.asked})
 	if !ok {
 		return nil
 	}
 	if len(n.notes) > 0 {
-		out.notes = n
+		n.key, out.notes = key, n
 	}
 	slices.Sort(out.reads)
 	out.reads = slices.Clip(slices.Compact(out.reads))
@@ -183,8 +184,10 @@ func notesOf(told map[string]*toldOf) *meshNotes {
 		}
 	}
 	slices.SortFunc(out.list, func(a, b *objectNotes) int {
-		x, y := a.object().Ref, b.object().Ref
-		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(objectKey(x), objectKey(y)))
+		if c := cmp.Compare(a.object().Kind, b.object().Kind); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.key, b.key)
 	})
 	return out
 }

@@ -95,7 +95,7 @@ func (q *Reader) othersNoted(x mesh, name string) *meshNotes {
 
 // tellOther finds out what there is to say on one of them; nil where it is none.
 func (m mesh) tellOther(key string) *toldOf {
-	return m.recording(func(x mesh) (n *objectNotes, ok bool) {
+	return m.recording(key, func(x mesh) (n *objectNotes, ok bool) {
 		if o, _ := x.otherObjects.Get(x.at, key); o != nil {
 			spec, ok := o.Spec.(*api.MeshTrust)
 			if !ok {

@@ -1,0 +1,130 @@
+package resolve
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// planesFound is what somebody finds at the dataplanes of a mesh, by their keys, where that is something.
+type planesFound[T any] map[string]T
+
+// planesSince is what was found at the dataplanes of an earlier revision, and those that came out
+// differently since.
+type planesSince struct {
+	known   any // planesFound[T]
+	changed [][]string
+	size    int
+}
+
+// mostPlanesSince is after how many changed dataplanes what was found is given up: nobody asks.
+const mostPlanesSince = 20_000
+
+// nextPlanes is what is known of dataplanes after an update, by key.
+func (a *asked) nextPlanes(changed []string) map[any]*planesSince {
+	out := map[any]*planesSince{}
+	add := func(key any, was *planesSince) {
+		if size := was.size + len(changed); size <= mostPlanesSince {
+			out[key] = &planesSince{was.known, append(slices.Clip(was.changed), changed), size}
+		}
+	}
+	for key, was := range a.planesSince {
+		add(key, was)
+	}
+	a.planes.Range(func(key, known any) bool {
+		delete(out, key)
+		add(key, &planesSince{known: known})
+		return true
+	})
+	return out
+}
+
+// AtDataplanes yields what look finds at the dataplanes of a mesh, in the order of their keys, where
+// it finds something. It is kept under a key, and look looks again only at dataplanes that came out
+// differently since somebody asked: what it finds must follow from the Resolved alone.
+func AtDataplanes[T any](q *Reader, mesh string, key any, look func(*Resolved) (T, bool)) iter.Seq[T] {
+	x, _ := q.mesh(mesh)
+	a := q.asked(mesh)
+	if a == nil {
+		return func(func(T) bool) {}
+	}
+	at, ok := a.planes.Load(key)
+	if !ok {
+		at = findAt(q, x, a.planesSince[key], look)
+		if !q.left { // else it is not all
+			a.planes.Store(key, at)
+		}
+	}
+	return func(yield func(T) bool) {
+		all := at.(planesFound[T])
+		for _, key := range slices.Sorted(maps.Keys(all)) {
+			if !yield(all[key]) {
+				return
+			}
+		}
+	}
+}
+
+func findAt[T any](q *Reader, x mesh, since *planesSince, look func(*Resolved) (T, bool)) planesFound[T] {
+	if since == nil {
+		out := planesFound[T]{}
+		for key, r := range x.resolved.All(x.at) {
+			if v, ok := look(r); ok {
+				out[key] = v
+			}
+		}
+		return out
+	}
+	out := maps.Clone(since.known.(planesFound[T]))
+	changed := slices.Concat(since.changed...)
+	slices.Sort(changed)
+	for _, key := range slices.Compact(changed) {
+		delete(out, key)
+		if r, _ := x.resolved.Get(x.at, key); r != nil && q.visit() {
+			if v, ok := look(r); ok {
+				out[key] = v
+			}
+		}
+	}
+	return out
+}
+
+// Idle looks at dataplanes for entries of policies of which a field has no effect. It serves one
+// question, and works out once what many dataplanes share.
+type Idle struct{ known map[placeKey]*attached }
+
+// NewIdle has looked at nothing yet.
+func NewIdle() *Idle { return &Idle{map[placeKey]*attached{}} }
+
+// At are the entries of which a field has no effect at some place of the dataplane, each once, and
+// the places at which following objects meets a bug.
+func (x *Idle) At(r *Resolved) (entries []*api.Origin, failed []Place) {
+	for _, p := range r.places {
+		key := p.key()
+		at := x.known[key]
+		if at == nil {
+			at = p.attached()
+			x.known[key] = at
+		}
+		if at.failure != nil {
+			failed = append(failed, p)
+		}
+		for i := range at.list {
+			if a := &at.list[i]; a.Idle != 0 && !slices.Contains(entries, a.Entry) {
+				entries = append(entries, a.Entry)
+			}
+		}
+	}
+	return entries, failed
+}
+
+// Fails adds places to those of Failed, each shared value once.
+func (q *Reader) Fails(places ...Place) {
+	for _, p := range places {
+		if !slices.ContainsFunc(q.failed, func(f Place) bool { return f.key() == p.key() }) {
+			q.failed = append(q.failed, p)
+		}
+	}
+}
