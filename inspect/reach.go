@@ -46,23 +46,38 @@ func participations(q *resolve.Reader, mesh string, refs []api.Ref, known Known,
 	for i := range out {
 		out[i] = &all[i]
 	}
-	var sidecars []*Sidecar // of dataplanes, by number
+	know := func(r *resolve.Resolved, _ int) (s Sidecar) {
+		if known != nil {
+			s, _ = known(r.Ref)
+		}
+		return s
+	}
+	if len(refs) > 1 { // a dataplane is told of for several
+		know = eachOnce(know)
+	}
 	reaches := q.ReachOf(mesh, refs, func(n, plane int, r *resolve.Resolved, p resolve.Presence) {
-		for len(sidecars) <= plane {
-			sidecars = append(sidecars, nil)
-		}
-		if sidecars[plane] == nil {
-			sidecars[plane] = &Sidecar{}
-			if known != nil {
-				*sidecars[plane], _ = known(r.Ref)
-			}
-		}
-		out[n].count(refs[n], r, p, sidecars[plane], named)
+		s := know(r, plane)
+		out[n].count(refs[n], r, p, &s, named)
 	})
 	for i, x := range reaches {
 		out[i].Reach = x
 	}
 	return out
+}
+
+// eachOnce asks know once for each dataplane, which have numbers.
+func eachOnce(know func(*resolve.Resolved, int) Sidecar) func(*resolve.Resolved, int) Sidecar {
+	var asked []*Sidecar
+	return func(r *resolve.Resolved, plane int) Sidecar {
+		for len(asked) <= plane {
+			asked = append(asked, nil)
+		}
+		if asked[plane] == nil {
+			s := know(r, plane)
+			asked[plane] = &s
+		}
+		return *asked[plane]
+	}
 }
 
 func (x *participation) count(ref api.Ref, r *resolve.Resolved, p resolve.Presence, s *Sidecar, named bool) {

@@ -162,11 +162,10 @@ func (m *moved) left(s *spot) []int32 {
 
 // with is the spot of those that did not change and those that arrive; nil where nobody has it.
 func (m *moved) with(s *spot, a *arrivals, out *places) *spot {
-	now := &spot{became: s.became, planes: append(m.left(s), a.planes...)}
+	now := &spot{became: s.became, planes: merged(m.left(s), a.planes)}
 	if len(now.planes) == 0 {
 		return nil
 	}
-	slices.Sort(now.planes)
 	first := now.planes[0]
 	if at, ok := slices.BinarySearch(a.planes, first); ok {
 		now.Place, now.number = a.places[at], a.numbers[at]
@@ -183,4 +182,20 @@ func (m *moved) with(s *spot, a *arrivals, out *places) *spot {
 	}
 	now.to = now.Place.to()
 	return now
+}
+
+// merged are the numbers of two sorted lists that have none in common, sorted.
+func merged(a, b []int32) []int32 {
+	if len(b) == 0 {
+		return a
+	}
+	out := make([]int32, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0] < b[0] {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
 }

@@ -22,6 +22,25 @@ type Census interface {
 	Insights(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight)
 }
 
+// known tells how far the sidecars of a mesh follow. Most of them do, of which the census knows
+// without looking at each; of the others it is asked.
+func (s *server) known(m *resolve.Reader, mesh string) inspect.Known {
+	counts, others := s.Census.States(m.Snapshot(), mesh, []inspect.State{inspect.StateRefusing, inspect.StateHeld, inspect.StateMissing, inspect.StateBehind})
+	if counts[inspect.StateInSync] < len(others) {
+		return s.Sidecars.Sidecar
+	}
+	other := make(map[api.Ref]bool, len(others))
+	for _, ref := range others {
+		other[ref] = true
+	}
+	return func(ref api.Ref) (inspect.Sidecar, bool) {
+		if ref.Mesh != mesh || other[ref] {
+			return s.Sidecars.Sidecar(ref)
+		}
+		return inspect.Sidecar{Dataplane: ref, Connected: true, InSync: true}, true
+	}
+}
+
 // counting looks at every sidecar for every question.
 type counting struct{ Sidecars }
 

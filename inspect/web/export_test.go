@@ -1,5 +1,10 @@
 package web
 
+import (
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
+)
+
 // Patterns are all endpoints of the API, as http.ServeMux knows them.
 func Patterns() []string {
 	var out []string
@@ -8,3 +13,11 @@ func Patterns() []string {
 	}
 	return out
 }
+
+// KnownBy is how far the sidecars of a mesh follow by a census.
+func KnownBy(census Census, all Sidecars, m *resolve.Reader, mesh string) inspect.Known {
+	return (&server{Config: Config{Census: census, Sidecars: all}}).known(m, mesh)
+}
+
+// Counting looks at every sidecar for every question.
+func Counting(all Sidecars) Census { return counting{all} }

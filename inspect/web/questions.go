@@ -80,7 +80,7 @@ func (s *server) explainObject(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, err := inspect.ExplainObject(m, ref, s.Sidecars.Sidecar, s.Config.Problems()...)
+	e, err := inspect.ExplainObject(m, ref, s.known(m, ref.Mesh), s.Config.Problems()...)
 	if err != nil {
 		return unknown(err)
 	}
