@@ -93,6 +93,43 @@ func (a *Answer) readTimes(text string) error {
 // NothingAttempted is what a verdict says where Answers have nothing to act on.
 const NothingAttempted = "answers: nothing is attempted, for no request is forwarded to a workload over HTTP"
 
+// played is the script as it goes if all attempts come to workloads that treat them alike.
+type played struct {
+	attempts []Attempt
+	ends     []EndOfAll
+	early    bool
+}
+
+// plays plays the script at each of those who may be called, and once more where somebody outside the mesh
+// may be. The inbounds of called are those of the first of runs.
+func (t trace) plays(l *lookup, nth func(int) Answer, b *Branch) (runs []played, called []*Inbound) {
+	play := func(see func(Answer) Answer) {
+		line, err := l.play(t.from, func(n int) Answer { return see(nth(n)) })
+		if err != nil {
+			panic(err) // it is forwarded
+		}
+		attempts, ends := line.views(nth)
+		runs = append(runs, played{attempts, ends, line.early})
+	}
+	outside := false
+	for i := range b.Backends {
+		x := &b.Backends[i]
+		outside = outside || x.Status == 0 && len(x.Inbounds) == 0
+		for k := range x.Inbounds {
+			in := &x.Inbounds[k]
+			called = append(called, in)
+			if first, own := in.through(nth(0)); own && in.unread == nil { // else that is said of it already
+				in.ends(first)
+			}
+			play(func(a Answer) Answer { seen, _ := in.through(a); return seen })
+		}
+	}
+	if outside {
+		play(func(a Answer) Answer { return a })
+	}
+	return runs, called
+}
+
 // attempts plays the script where b forwards the request, once for all who may
 // be called, or for each set of dataplanes where they come to different ends.
 func (t trace) attempts(l *lookup, script []Answer, b *Branch) (unknown []string) {
@@ -100,44 +137,10 @@ func (t trace) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 		return []string{NothingAttempted}
 	}
 	nth := func(n int) Answer { return script[min(n, len(script)-1)] }
-	var called []*Inbound
-	outside := false
-	for i := range b.Backends {
-		x := &b.Backends[i]
-		outside = outside || x.Status == 0 && len(x.Inbounds) == 0
-		for k := range x.Inbounds {
-			called = append(called, &x.Inbounds[k])
-		}
-	}
-	type run struct {
-		attempts []Attempt
-		ends     []EndOfAll
-		early    bool
-	}
-	var runs []run
-	play := func(see func(Answer) Answer) {
-		line, err := l.play(t.from, func(n int) Answer { return see(nth(n)) })
-		if err != nil {
-			panic(err) // it is forwarded
-		}
-		attempts, ends := line.views(nth)
-		runs = append(runs, run{attempts, ends, line.early})
-	}
-	for _, in := range called {
-		if first, own := in.through(nth(0)); own && in.unread == nil { // else that is said of it already
-			in.ends(first)
-		}
-		play(func(a Answer) Answer { seen, _ := in.through(a); return seen })
-	}
-	if outside {
-		play(func(a Answer) Answer { return a })
-	}
+	runs, called := t.plays(l, nth, b)
 	if len(runs) == 0 { // no share of the traffic has anybody to answer
 		return []string{NothingAttempted}
 	}
-	same := !slices.ContainsFunc(runs[1:], func(r run) bool {
-		return !slices.Equal(r.attempts, runs[0].attempts) || !slices.Equal(r.ends, runs[0].ends)
-	})
 	p, err := l.player(t.from, nth)
 	if err == nil && p.plan.Headers != nil {
 		unknown = append(unknown, "answers: http.retriableResponseHeaders also repeats by headers of an answer, which are not given")
@@ -145,13 +148,15 @@ func (t trace) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 	if err == nil && p.differ {
 		unknown = append(unknown, "answers: filters of a backend change what http.retriableRequestHeaders asks for, so which backend is drawn decides whether an attempt is repeated; it is shown as repeated")
 	}
-	if slices.ContainsFunc(runs, func(r run) bool { return r.early }) {
+	if slices.ContainsFunc(runs, func(r played) bool { return r.early }) {
 		unknown = append(unknown, fmt.Sprintf("answers: an attempt that fails before Envoy has read %d bytes of the body is repeated after all, and answered 507 if they come during the pause", MaxRepeated))
 	}
 	if len(streamBounds(t.from, l.route)) > 1 {
 		unknown = append(unknown, "answers: http.maxStreamDuration differs between the backends; it is left out")
 	}
-	if same {
+	if !slices.ContainsFunc(runs[1:], func(r played) bool {
+		return !slices.Equal(r.attempts, runs[0].attempts) || !slices.Equal(r.ends, runs[0].ends)
+	}) {
 		b.Attempts, b.Ends = runs[0].attempts, runs[0].ends
 		return unknown
 	}
