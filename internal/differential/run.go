@@ -155,6 +155,9 @@ func (f *fleet) differs(n int, w *World, p Pair, v *sim.Verdict, o *Observed) st
 	for i := range v.Branches {
 		one := *v
 		one.Branches = v.Branches[i : i+1]
+		if len(o.Attempts) > 1 {
+			one.Branches = []sim.Branch{repeatedAmong(v.Branches, i)}
+		}
 		said := disagreement(w, p, &one, o)
 		if said == "" && len(o.Attempts) > 0 {
 			said = f.copies(n, &one, o.id)
@@ -165,6 +168,28 @@ func (f *fleet) differs(n int, w *World, p Pair, v *sim.Verdict, o *Observed) st
 		reasons = append(reasons, said)
 	}
 	return strings.Join(reasons, "\n")
+}
+
+// repeatedAmong is a branch with those who let the caller in as somebody else beside those of its own:
+// an attempt after the first may come to any of them.
+func repeatedAmong(all []sim.Branch, at int) sim.Branch {
+	one := all[at]
+	one.Backends = slices.Clone(one.Backends)
+	for i := range one.Backends {
+		x := &one.Backends[i]
+		x.Inbounds = slices.Clone(x.Inbounds)
+		for n, other := range all {
+			if n == at || other.Outcome != sim.Forward {
+				continue
+			}
+			for _, y := range other.Backends {
+				if y.Kind == x.Kind && y.Name == x.Name {
+					x.Inbounds = append(x.Inbounds, y.Inbounds...)
+				}
+			}
+		}
+	}
+	return one
 }
 
 // notOfEnvoy is what verdicts do not know that other requests and workloads decide.
