@@ -1,7 +1,9 @@
 package resolve
 
 import (
+	"slices"
 	"time"
+	"unique"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
@@ -41,6 +43,18 @@ type gives struct {
 	authority  *api.Authority // of Mesh.mtls, that is enabled; nil for none
 	at         api.Path       // where it stands
 	identities []*api.Object
+
+	// origins are of what gives them, one for all dataplanes that have theirs by it: of each of
+	// identities, and the last one of authority.
+	origins []*api.Origin
+}
+
+// ready makes origins, when the rest is known.
+func (g *gives) ready(mesh string) {
+	for _, o := range g.identities {
+		g.origins = append(g.origins, &api.Origin{Ref: o.Ref})
+	}
+	g.origins = append(g.origins, &api.Origin{Ref: api.Ref{Kind: api.KindMesh, Name: mesh}, Field: g.at})
 }
 
 // from takes note of Mesh.mtls, and says how many authorities it has.
@@ -107,6 +121,8 @@ func (m mesh) guardOf(o *api.Object) *guard {
 	if authorities == 0 && len(g.identities) == 0 && !trusted && !g.gave.any() {
 		return nil
 	}
+	g.ready(o.Name)
+	g.gave.ready(o.Name)
 	return g
 }
 
@@ -155,19 +171,19 @@ func (m mesh) identityBy(g *gives, p *dataplane) *Identity {
 	f.ServiceAccount, _ = p.facts.Labels.Get(identity.ServiceAccountLabel)
 	if o := identity.Select(g.identities, &p.facts.Labels); o != nil {
 		spec := o.Spec.(*api.MeshIdentity)
-		out := &Identity{Origin: &api.Origin{Ref: o.Ref}, Life: spec.LeafLife(), Mode: Strict}
+		out := &Identity{Origin: g.origins[slices.Index(g.identities, o)], Life: spec.LeafLife(), Mode: Strict}
 		id, err := identity.ByTemplate(spec, f)
 		if err != nil {
 			out.Problem = err.Error()
 			return out
 		}
-		out.Names = []string{id.String()}
+		out.Names = shared([]string{id.String()})
 		return out
 	}
 	if g.authority == nil {
 		return nil
 	}
-	out := &Identity{Origin: &api.Origin{Ref: api.Ref{Kind: api.KindMesh, Name: p.object.Mesh}, Field: g.at}, Life: g.authority.LeafLife, Mode: Strict}
+	out := &Identity{Origin: g.origins[len(g.identities)], Life: g.authority.LeafLife, Mode: Strict}
 	if g.authority.Permissive {
 		out.Mode = Permissive
 	}
@@ -176,8 +192,16 @@ func (m mesh) identityBy(g *gives, p *dataplane) *Identity {
 		out.Problem = err.Error()
 		return out
 	}
-	out.Names = names
+	out.Names = shared(names)
 	return out
+}
+
+// shared has names be one text for all dataplanes of a service.
+func shared(names []string) []string {
+	for i, n := range names {
+		names[i] = unique.Make(n).Value()
+	}
+	return names
 }
 
 // insightOf is what is known of a dataplane at run time.
