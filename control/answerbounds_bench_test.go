@@ -84,7 +84,6 @@ func idle(b *testing.B) {
 // dear are answers that need more than that, with what none of them may exceed: half as much
 // again as was measured (docs/decisions.md). Those called whole are megabytes of text.
 var dear = map[string]time.Duration{
-	"GET /meshes/{mesh}/_mtls":                                       60 * time.Millisecond,
 	"GET /meshes/{mesh}/_permissions":                                45 * time.Millisecond,
 	"GET /meshes/{mesh}/_status whole":                               450 * time.Millisecond,
 	"GET /meshes/{mesh}/dataplanes+insights whole":                   60 * time.Millisecond,
@@ -99,7 +98,7 @@ var dear = map[string]time.Duration{
 
 // dearFirst are those of which the first after a change needs still more.
 var dearFirst = map[string]time.Duration{
-	"GET /_problems": 120 * time.Millisecond,
-	"GET /meshes/{mesh}/dataplanes/{name}/_config shadow":      145 * time.Millisecond,
-	"GET /meshes/{mesh}/{plural}/{name}/_explain of everybody": 70 * time.Millisecond,
+	"GET /_problems": 75 * time.Millisecond,
+	"GET /meshes/{mesh}/dataplanes/{name}/_config shadow":      100 * time.Millisecond,
+	"GET /meshes/{mesh}/{plural}/{name}/_explain of everybody": 40 * time.Millisecond,
 }

@@ -52,7 +52,7 @@ var answered = map[string]string{
 	"GET /meshes/{mesh}/dataplanes/{name}/_config":                                    "/meshes/default/dataplanes/dp-5/_config", "GET /meshes/{mesh}/dataplanes/{name}/_config shadow": "/meshes/default/dataplanes/dp-5/_config?shadow=true&include=diff",
 	"GET /meshes/{mesh}/dataplanes/{name}/_explain": "/meshes/default/dataplanes/dp-5/_explain", "GET /meshes/{mesh}/dataplanes/{name}/_explain wide whole": "/meshes/default/dataplanes/wide/_explain",
 	"GET /meshes/{mesh}/dataplanes/{name}/_explain brief": "/meshes/default/dataplanes/dp-5/_explain?brief=true", "GET /meshes/{mesh}/dataplanes/{name}/_explain brief wide whole": "/meshes/default/dataplanes/wide/_explain?brief=true", "GET /meshes/{mesh}/dataplanes/{name}/_explain to": "/meshes/default/dataplanes/wide/_explain?to=svc-7",
-	"GET /meshes/{mesh}/dataplanes/{name}/_explain about": "/meshes/default/dataplanes/wide/_explain?about=MeshRetry/retry-5-1", "GET /meshes/{mesh}/dataplanes/{name}/_explain about everybody": "/meshes/default/dataplanes/wide/_explain?about=MeshRetry/everybody&size=100",
+	"GET /meshes/{mesh}/dataplanes/{name}/_explain about": "/meshes/default/dataplanes/wide/_explain?about=MeshRetry/retry-5-1", "GET /meshes/{mesh}/dataplanes/{name}/_explain about everybody": "/meshes/default/dataplanes/wide/_explain?about=MeshRetry/everybody&size=25",
 	"GET /meshes/{mesh}/dataplanes/{name}/xds": "/meshes/default/dataplanes/dp-5/xds",
 	"GET /meshes/{mesh}/_status":               "/meshes/default/_status?size=100", "GET /meshes/{mesh}/_status whole": "/meshes/default/_status", "GET /_problems": "/_problems",
 	"GET /meshes/{mesh}/_permissions":                 "/meshes/default/_permissions",
