@@ -271,22 +271,3 @@ func (w *World) servicePort(dataplane string) int {
 	}
 	return 0
 }
-
-// refused holds it against a backend whose workloads are not there: the verdict
-// on that is another one.
-func (w *World) refused(p Pair, x *sim.Backend, o *Observed) string {
-	p.Request.Answers = "refused"
-	v, err := sim.Run(w, w.Resolved.Ref, p.Request)
-	if err != nil {
-		return err.Error()
-	}
-	b := &v.Branches[0]
-	at := slices.IndexFunc(b.Backends, func(y sim.Backend) bool { return y.Name == x.Name && y.Share == x.Share })
-	if len(o.Attempts) > 0 {
-		return "nobody is there, and yet " + o.text()
-	}
-	if announced(&v) {
-		return "" // who is called differ
-	}
-	return inTime(p, endsAt(b, &b.Backends[at], o), o, o.Tries)
-}

@@ -53,3 +53,30 @@ func endsSo(p Pair, e sim.EndOfAll, o *Observed) bool {
 	}
 	return int(e.Status) == o.Status
 }
+
+func sameWorkloads(a, b sim.Inbound) bool { return slices.Equal(a.Names, b.Names) }
+
+// refused holds it against a backend whose workloads are not there: the verdict
+// on that is another one.
+func (w *World) refused(p Pair, x *sim.Backend, o *Observed) string {
+	p.Request.Answers = "refused"
+	v, err := sim.Run(w, w.Resolved.Ref, p.Request)
+	if err != nil {
+		return err.Error()
+	}
+	if len(o.Attempts) > 0 {
+		return "nobody is there, and yet " + o.text()
+	}
+	if announced(&v) {
+		return "" // who is called differ
+	}
+	for i := range v.Branches { // one for each way in which those who are called know the caller
+		b := &v.Branches[i]
+		for k := range b.Backends {
+			if y := &b.Backends[k]; y.Name == x.Name && y.Share == x.Share && slices.EqualFunc(y.Inbounds, x.Inbounds, sameWorkloads) {
+				return inTime(p, endsAt(b, y, o), o, o.Tries)
+			}
+		}
+	}
+	return "sim knows no such backend where nobody is there: " + x.Name
+}
