@@ -11,7 +11,7 @@ const retry = (numRetries) => JSON.stringify({ type: 'MeshRetry', mesh: 'default
 
 const screens = [
   ['dataplanes', at(`${mesh}/dataplanes`), (p) => p.getByTestId('rows').getByRole('link', { name: 'dp-0', exact: true })],
-  ['dataplane', at(`${mesh}/dataplanes/dp-5?to=svc-7`), (p) => p.getByTestId('effective').locator('[data-field="http.numRetries"]')],
+  ['dataplane', at(`${mesh}/dataplanes/dp-5?to=svc-6`), (p) => p.getByTestId('effective').locator('[data-field="http.numRetries"]')],
   ['a dataplane with 1,000 outbounds', at(`${mesh}/dataplanes/wide?to=svc-7`), (p) => p.getByTestId('effective').locator('[data-field="http.numRetries"]')],
   ['routes', at(`${mesh}/routes`), (p) => p.getByTestId('objects').getByRole('link', { name: 'route-0-0', exact: true })],
   ['route', at(`${mesh}/routes/MeshHTTPRoute/route-5-1`), (p) => p.getByTestId('matrix').locator('[data-field="http.numRetries"]')],

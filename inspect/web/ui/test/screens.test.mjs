@@ -91,6 +91,20 @@ describe('the screens', () => {
     await finish()
   })
 
+  test('dataplane: an address may say a destination in every way in which a command may', async () => {
+    const { page, finish } = await open()
+    const [o] = (await world.ask('GET', '/meshes/default/dataplanes/frontend-1/_explain?to=web')).outbounds
+    const rows = page.getByTestId('outbounds').getByRole('row')
+    await page.goto('/gui/meshes/default/dataplanes/frontend-1?to=web')
+    await page.getByTestId('effective').waitFor()
+    const there = await rows.count()
+    await page.goto(`/gui/meshes/default/dataplanes/frontend-1?to=${o.address}:${o.port}`)
+    await page.getByTestId('effective').locator('[data-field="http.numRetries"]').first().waitFor()
+    assert.equal(await page.getByTestId('command').locator('code').first().innerText(), `weft explain dataplane frontend-1 -m default --to ${o.address}:${o.port}`)
+    assert.equal(await rows.count(), there) // and no row twice
+    await finish()
+  })
+
   test('dataplane: sidecar, what each type of xDS was answered, inbounds', async () => {
     const { page, finish } = await open()
     await page.goto('/gui/meshes/default/dataplanes/orders-1')
