@@ -1,11 +1,9 @@
 package control
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -54,10 +52,7 @@ func newGoods(dir string, kept bool, log *slog.Logger) *goods {
 	}
 	g.file = filepath.Join(dir, goodsFile)
 	var list []good
-	text, err := os.ReadFile(g.file)
-	if err == nil {
-		err = json.Unmarshal(text, &list)
-	}
+	err := readState(g.file, &list)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		log.Warn("with which revisions sidecars go on is not known", "file", g.file, "error", err)
 	}
@@ -153,10 +148,7 @@ func (g *goods) write() {
 		list = append(list, good{dp, revision})
 	}
 	g.mu.Unlock()
-	text, err := json.Marshal(list)
-	if err == nil {
-		err = replace(g.file, text)
-	}
+	err := writeState(g.file, list)
 	if err != nil {
 		g.log.Warn("with which revisions sidecars go on was not kept for a restart", "file", g.file, "error", err)
 	}

@@ -2,10 +2,8 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -58,10 +56,7 @@ func (x *insights) write() {
 		}
 	}
 	x.mu.Unlock()
-	text, err := json.Marshal(kept)
-	if err == nil {
-		err = replace(filepath.Join(x.plane.cfg.DataDir, identitiesFile), text)
-	}
+	err := writeState(filepath.Join(x.plane.cfg.DataDir, identitiesFile), kept)
 	x.unsaved, x.urgent, x.saved = false, false, time.Now()
 	if err != nil {
 		x.plane.log.Warn("which sidecars have certificates will be forgotten at a restart", "error", err)
@@ -71,10 +66,7 @@ func (x *insights) write() {
 // restore tells the loop what a control plane before this one knew, before anybody is served.
 func (x *insights) restore() {
 	var kept []keptInsight
-	text, err := os.ReadFile(filepath.Join(x.plane.cfg.DataDir, identitiesFile))
-	if err == nil {
-		err = json.Unmarshal(text, &kept)
-	}
+	err := readState(filepath.Join(x.plane.cfg.DataDir, identitiesFile), &kept)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		x.plane.log.Warn("which sidecars have certificates is not known", "error", err)
 	}

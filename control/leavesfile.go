@@ -1,11 +1,9 @@
 package control
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -48,15 +46,6 @@ type ledgerWrite struct {
 	err  error
 }
 
-// read is what the last control plane has written. The error is fs.ErrNotExist where none has.
-func (l *ledger) read() (out keptLeaves, err error) {
-	text, err := os.ReadFile(l.file)
-	if err == nil {
-		err = json.Unmarshal(text, &out)
-	}
-	return out, err
-}
-
 // write returns when everything that content says as write is called is on the disk.
 func (l *ledger) write() error {
 	l.mu.Lock()
@@ -74,10 +63,7 @@ func (l *ledger) write() error {
 	l.mu.Lock()
 	l.next = nil
 	l.mu.Unlock()
-	text, err := json.Marshal(l.content())
-	if err == nil {
-		err = replace(l.file, text)
-	}
+	err := writeState(l.file, l.content())
 	w.err = err
 	close(w.done)
 	return err
@@ -87,7 +73,8 @@ func (l *ledger) write() error {
 // planes before have given.
 func (l *leaves) keep(dir string) {
 	l.ledger = &ledger{file: filepath.Join(dir, leavesFile), content: l.kept}
-	before, err := l.ledger.read()
+	var before keptLeaves
+	err := readState(l.ledger.file, &before)
 	for _, x := range before.Given {
 		l.gave(x.Dataplane, leaf{x.Owner, x.Root, x.Ends})
 	}

@@ -1,10 +1,8 @@
 package control
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -215,10 +213,7 @@ func (x *insights) keepRelied() {
 	for mesh, l := range x.relied.left {
 		keep(mesh, l.MeshInsight)
 	}
-	text, err := json.Marshal(kept)
-	if err == nil {
-		err = replace(filepath.Join(x.plane.cfg.DataDir, reliedFile), text)
-	}
+	err := writeState(filepath.Join(x.plane.cfg.DataDir, reliedFile), kept)
 	if err != nil {
 		x.plane.log.Warn("a mesh that gives up mutual TLS while the control plane restarts may lose calls", "error", err)
 	}
@@ -228,10 +223,7 @@ func (x *insights) keepRelied() {
 // where their documents say something else now.
 func (x *insights) rest(m *resolve.Model) (out []api.Change) {
 	kept := map[string]keptRelied{}
-	text, err := os.ReadFile(filepath.Join(x.plane.cfg.DataDir, reliedFile))
-	if err == nil {
-		err = json.Unmarshal(text, &kept)
-	}
+	err := readState(filepath.Join(x.plane.cfg.DataDir, reliedFile), &kept)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		x.plane.log.Warn("which meshes are giving up mutual TLS is not known", "error", err)
 	}

@@ -1,12 +1,9 @@
 package control
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -50,10 +47,7 @@ func newReturning(dir string, now time.Time, log *slog.Logger, matters func(mesh
 	r := &returning{file: filepath.Join(dir, connectedFile), log: log, until: now.Add(longestReturn), wake: make(chan struct{}, 1), matters: matters,
 		end: make(chan struct{}), done: make(chan struct{}), here: map[api.Ref]int{}, before: map[api.Ref]bool{}}
 	var refs []api.Ref
-	text, err := os.ReadFile(r.file)
-	if err == nil {
-		err = json.Unmarshal(text, &refs)
-	}
+	err := readState(r.file, &refs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		log.Warn("who was connected before is not known", "file", r.file, "error", err)
 	}
@@ -181,32 +175,8 @@ func (r *returning) write() {
 	if next != nil {
 		defer close(next)
 	}
-	text, err := json.Marshal(r.all(time.Now()))
-	if err == nil {
-		err = replace(r.file, text)
-	}
+	err := writeState(r.file, r.all(time.Now()))
 	if err != nil {
 		r.log.Warn("who is connected was not kept for a restart", "file", r.file, "error", err)
 	}
-}
-
-// replace writes a file whole or not at all, also where the machine stops.
-func replace(file string, text []byte) error {
-	next := file + ".new"
-	if err := writeSynced(next, text); err != nil {
-		return fmt.Errorf("write %s: %w", next, err)
-	}
-	if err := os.Rename(next, file); err != nil {
-		return fmt.Errorf("replace %s: %w", file, err)
-	}
-	return nil
-}
-
-func writeSynced(file string, text []byte) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Sync(), f.Close())
 }

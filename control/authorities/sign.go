@@ -78,23 +78,19 @@ func (k *Keeper) State(owner api.Ref) (rotation.State, rotation.Waiting, bool) {
 
 // Before is until when there may be certificates of the authorities of a mesh of which this control
 // plane was not told since it began; zero where there can be none.
-func (k *Keeper) Before(mesh string) (until time.Time) {
+func (k *Keeper) Before(mesh string) time.Time {
+	return k.unheard(func(owner api.Ref) bool { a := k.all[owner]; return a != nil && a.mesh == mesh })
+}
+
+// Unknown is the latest of Before of all meshes, those too whose documents are gone.
+func (k *Keeper) Unknown() time.Time { return k.unheard(func(api.Ref) bool { return true }) }
+
+// unheard is Before of those authorities that of chooses, which has the lock.
+func (k *Keeper) unheard(of func(owner api.Ref) bool) (until time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for owner, end := range k.before {
-		if a := k.all[owner]; a != nil && a.mesh == mesh && end.After(until) {
-			until = end
-		}
-	}
-	return until
-}
-
-// Unknown is the latest of Before of all meshes.
-func (k *Keeper) Unknown() (until time.Time) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, end := range k.before {
-		if end.After(until) {
+		if of(owner) && end.After(until) {
 			until = end
 		}
 	}
