@@ -15,11 +15,7 @@ import (
 // holds there. Part is a page of those outbounds; of most it has no more than that, with a note that
 // says how many there are beside them, unless most is negative. What is not shown is not explained.
 func ExplainAbout(m *resolve.Reader, dp api.Ref, to string, object api.Ref, part Part, most int) (Explanation, error) {
-	r, err := Dataplane(m, dp)
-	if err != nil {
-		return Explanation{}, err
-	}
-	chosen, err := chosenOutbounds(r, to, part)
+	r, chosen, err := chosenOutbounds(m, dp, to, part)
 	if err != nil {
 		return Explanation{}, err
 	}

@@ -18,11 +18,7 @@ func Explain(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
 // ExplainPart is Explain with a page of the outbounds to destinations of whose ids the name of
 // part is a part. All else is as in the whole.
 func ExplainPart(m *resolve.Reader, dp api.Ref, to string, part Part) (Explanation, error) {
-	r, err := Dataplane(m, dp)
-	if err != nil {
-		return Explanation{}, err
-	}
-	chosen, err := chosenOutbounds(r, to, part)
+	r, chosen, err := chosenOutbounds(m, dp, to, part)
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -34,19 +30,21 @@ func ExplainPart(m *resolve.Reader, dp api.Ref, to string, part Part) (Explanati
 	return e, nil
 }
 
-// chosenOutbounds are those of r to a destination, or all, that part chooses by name.
-func chosenOutbounds(r *resolve.Resolved, to string, part Part) ([]*resolve.Outbound, error) {
-	chosen, err := outboundsTo(r, to)
-	if err != nil || part.Name == "" {
-		return chosen, err
+// chosenOutbounds are those of a dataplane to a destination, or all, that part chooses by name.
+func chosenOutbounds(m *resolve.Reader, dp api.Ref, to string, part Part) (r *resolve.Resolved, chosen []*resolve.Outbound, err error) {
+	if r, err = Dataplane(m, dp); err != nil {
+		return nil, nil, err
 	}
-	var named []*resolve.Outbound
-	for _, o := range chosen {
+	all, err := outboundsTo(r, to)
+	if err != nil || part.Name == "" {
+		return r, all, err
+	}
+	for _, o := range all {
 		if strings.Contains(o.Destination.ID, part.Name) {
-			named = append(named, o)
+			chosen = append(chosen, o)
 		}
 	}
-	return named, nil
+	return r, chosen, nil
 }
 
 // explanation tells of r, of some of its outbounds, and of its inbounds and edges where not one

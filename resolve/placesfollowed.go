@@ -5,12 +5,28 @@ import (
 	"slices"
 )
 
-// placesSince is where the places of an earlier revision are, and the dataplanes that came out
-// differently since.
+// changedSince are the dataplanes that came out differently since something was known of all, by key.
+type changedSince struct {
+	lists [][]string
+	size  int
+}
+
+// and are those with more; c stays as it is.
+func (c changedSince) and(more []string) changedSince {
+	return changedSince{append(slices.Clip(c.lists), more), c.size + len(more)}
+}
+
+// keys are they, each once.
+func (c changedSince) keys() []string {
+	all := slices.Concat(c.lists...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// placesSince is where the places of an earlier revision are, and what changed since.
 type placesSince struct {
 	known   *places
-	changed [][]string
-	size    int
+	changed changedSince
 }
 
 // nextPlaces is what is known of them after an update; nil where finding them anew costs no more.
@@ -19,10 +35,10 @@ func (a *asked) nextPlaces(changed []string) *placesSince {
 	if known := a.places.at.Load(); known != nil {
 		was = &placesSince{known: known}
 	}
-	if was == nil || was.size+len(changed) > len(was.known.planes)/2 {
+	if was == nil || was.changed.size+len(changed) > len(was.known.planes)/2 {
 		return nil
 	}
-	return &placesSince{was.known, append(slices.Clip(was.changed), changed), was.size + len(changed)}
+	return &placesSince{was.known, was.changed.and(changed)}
 }
 
 // allPlaces are the places of all dataplanes of a mesh, found out once for all questions
@@ -31,9 +47,7 @@ func (q *Reader) allPlaces(x mesh, name string) *places {
 	a := q.asked(name)
 	return a.places.find(q, func() *places {
 		if since := a.placesSince; since != nil {
-			changed := slices.Concat(since.changed...)
-			slices.Sort(changed)
-			return since.known.follow(slices.Compact(changed), func(key string) *Resolved {
+			return since.known.follow(since.changed.keys(), func(key string) *Resolved {
 				r, _ := x.resolved.Get(x.at, key)
 				return r
 			})

@@ -11,12 +11,10 @@ import (
 // planesFound is what somebody finds at the dataplanes of a mesh, by their keys, where that is something.
 type planesFound[T any] map[string]T
 
-// planesSince is what was found at the dataplanes of an earlier revision, and those that came out
-// differently since.
+// planesSince is what was found at the dataplanes of an earlier revision, and what changed since.
 type planesSince struct {
 	known   any // planesFound[T]
-	changed [][]string
-	size    int
+	changed changedSince
 }
 
 // mostPlanesSince is after how many changed dataplanes what was found is given up: nobody asks.
@@ -26,8 +24,8 @@ const mostPlanesSince = 20_000
 func (a *asked) nextPlanes(changed []string) map[any]*planesSince {
 	out := map[any]*planesSince{}
 	add := func(key any, was *planesSince) {
-		if size := was.size + len(changed); size <= mostPlanesSince {
-			out[key] = &planesSince{was.known, append(slices.Clip(was.changed), changed), size}
+		if was.changed.size+len(changed) <= mostPlanesSince {
+			out[key] = &planesSince{was.known, was.changed.and(changed)}
 		}
 	}
 	for key, was := range a.planesSince {
@@ -78,9 +76,7 @@ func findAt[T any](q *Reader, x mesh, since *planesSince, look func(*Resolved) (
 		return out
 	}
 	out := maps.Clone(since.known.(planesFound[T]))
-	changed := slices.Concat(since.changed...)
-	slices.Sort(changed)
-	for _, key := range slices.Compact(changed) {
+	for _, key := range since.changed.keys() {
 		delete(out, key)
 		if r, _ := x.resolved.Get(x.at, key); r != nil && q.visit() {
 			if v, ok := look(r); ok {
