@@ -27,10 +27,7 @@ func versions(s *xds.State) map[string]string {
 }
 
 func anySnapshot(t *rapid.T, catalog *api.Catalog) *api.Snapshot {
-	s := api.NewSnapshot(0)
-	for i := range rapid.IntRange(2, 6).Draw(t, "steps") {
-		s = s.With(uint64(i+1), worlds.Changes(t, catalog, s))
-	}
+	s := worlds.Snapshot(t, catalog, rapid.IntRange(2, 6).Draw(t, "steps"))
 	return s
 }
 

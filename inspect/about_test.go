@@ -82,10 +82,7 @@ func TestAboutAndBriefArePartsOfTheWhole(t *testing.T) {
 func TestAboutIsCutFromTheWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := api.NewSnapshot(0)
-		for i := range 5 {
-			s = s.With(uint64(i+1), worlds.Changes(t, world.Catalog(), s))
-		}
+		s := worlds.Snapshot(t, world.Catalog(), 5)
 		m, _ := world.Compile(s)
 		q := m.Reader(nil)
 		part := inspect.Part{Offset: rapid.IntRange(0, 1).Draw(t, "offset"), Size: rapid.IntRange(0, 2).Draw(t, "size")}

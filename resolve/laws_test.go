@@ -176,10 +176,7 @@ func TestBranchesDoNotDisturbEachOther(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
-		base := api.NewSnapshot(0)
-		for i := range 3 {
-			base = base.With(uint64(i+1), worlds.Changes(t, c.catalog, base))
-		}
+		base := worlds.Snapshot(t, c.catalog, 3)
 		model, _ := resolve.Compile(base, c.dialects, c.kinds)
 		before := dump(model)
 		for range 3 {
@@ -203,10 +200,7 @@ func TestUnrelatedPolicyTouchesNothing(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
-		s := api.NewSnapshot(0)
-		for i := range 4 {
-			s = s.With(uint64(i+1), worlds.Changes(t, c.catalog, s))
-		}
+		s := worlds.Snapshot(t, c.catalog, 4)
 		model, _ := resolve.Compile(s, c.dialects, c.kinds)
 		name := rapid.SampledFrom(worlds.ServiceNames).Draw(t, "service")
 		o := worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshTimeout","mesh":"default","name":"extra","spec":{"to":[{"targetRef":{"kind":"MeshService","name":%q},"default":{"http":{"requestTimeout":"77s"}}}]}}`, name))
@@ -228,10 +222,7 @@ func TestUnrelatedPodTouchesNothing(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
-		s := api.NewSnapshot(0)
-		for i := range 5 {
-			s = s.With(uint64(i+1), worlds.Changes(t, c.catalog, s))
-		}
+		s := worlds.Snapshot(t, c.catalog, 5)
 		model, _ := resolve.Compile(s, c.dialects, c.kinds)
 		doc := func(ready string) *api.Object {
 			return worlds.Decode(t, c.catalog, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"extra","namespace":"lonely","uid":"u-x","labels":{"app":"extra"}},

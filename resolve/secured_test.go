@@ -158,10 +158,7 @@ func TestInsightOfOneDataplane(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
-		s := api.NewSnapshot(0)
-		for i := range 6 {
-			s = s.With(uint64(i+1), worlds.Changes(t, c.catalog, s))
-		}
+		s := worlds.Snapshot(t, c.catalog, 6)
 		s = s.With(8, []api.Change{{After: secureMesh(t, permissiveMTLS)}, {After: insightOn("a", api.DataplaneInsight{Identity: true})}})
 		model, _ := resolve.Compile(s, c.dialects, c.kinds)
 		changes := []api.Change{{After: insightOn("a", api.DataplaneInsight{Identity: true, TLS: true})}}

@@ -38,10 +38,7 @@ func TestKindsCommute(t *testing.T) {
 	t.Parallel()
 	catalog := world.Catalog()
 	rapid.Check(t, func(t *rapid.T) {
-		s := api.NewSnapshot(0)
-		for i := range rapid.IntRange(2, 6).Draw(t, "steps") {
-			s = s.With(uint64(i+1), worlds.Changes(t, catalog, s))
-		}
+		s := worlds.Snapshot(t, catalog, rapid.IntRange(2, 6).Draw(t, "steps"))
 		seed := rapid.Uint64().Draw(t, "seed")
 		shuffled := slices.Clone(world.Kinds())
 		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })

@@ -16,10 +16,7 @@ import (
 func TestNotesAreThoseOfRendering(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := api.NewSnapshot(0)
-		for i := range 4 {
-			s = s.With(uint64(i+1), worlds.Changes(t, world.Catalog(), s))
-		}
+		s := worlds.Snapshot(t, world.Catalog(), 4)
 		m, _ := world.Compile(s)
 		x := renderer()
 		for r := range m.Dataplanes("") {

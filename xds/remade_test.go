@@ -24,10 +24,7 @@ func TestContentsMadeAgain(t *testing.T) {
 	catalog := world.Catalog()
 	forgotten := 0
 	rapid.Check(t, func(t *rapid.T) {
-		s := api.NewSnapshot(0)
-		for i := range rapid.IntRange(2, 6).Draw(t, "steps") {
-			s = s.With(uint64(i+1), worlds.Changes(t, catalog, s))
-		}
+		s := worlds.Snapshot(t, catalog, rapid.IntRange(2, 6).Draw(t, "steps"))
 		m, _ := resolve.Compile(s, world.Dialects(), world.Kinds())
 		x := xds.NewRenderer(world.Kinds())
 		var all []*xds.Resource

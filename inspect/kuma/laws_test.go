@@ -23,10 +23,7 @@ import (
 func TestRulesAreWhatHolds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := api.NewSnapshot(0)
-		for i := range 5 {
-			s = s.With(uint64(i+1), worlds.Changes(t, world.Catalog(), s))
-		}
+		s := worlds.Snapshot(t, world.Catalog(), 5)
 		m, _ := world.Compile(s)
 		for r := range m.Dataplanes("") {
 			view, err := kuma.Rules(m.Reader(nil), world.Catalog(), r.Ref)

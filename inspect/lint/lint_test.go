@@ -14,7 +14,6 @@ import (
 	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/lint"
@@ -124,10 +123,7 @@ func TestEveryRuleHasAStory(t *testing.T) {
 func TestRandomWorldsAreFoundWithKnownCodes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := api.NewSnapshot(0)
-		for i := range rapid.IntRange(1, 4).Draw(t, "steps") {
-			s = s.With(uint64(i+1), worlds.Changes(t, world.Catalog(), s))
-		}
+		s := worlds.Snapshot(t, world.Catalog(), rapid.IntRange(1, 4).Draw(t, "steps"))
 		r := world.Reading{Objects: slices.Collect(s.All())}
 		all := found(r)
 		for _, f := range all.Findings {

@@ -18,10 +18,7 @@ import (
 // drawn is a random world, and a change of it.
 func drawn(t *rapid.T) plan.Step {
 	catalog := world.Catalog()
-	s := api.NewSnapshot(0)
-	for i := range rapid.IntRange(1, 6).Draw(t, "steps") {
-		s = s.With(uint64(i+1), worlds.Changes(t, catalog, s))
-	}
+	s := worlds.Snapshot(t, catalog, rapid.IntRange(1, 6).Draw(t, "steps"))
 	before, _ := world.Compile(s)
 	changes := worlds.Changes(t, catalog, s)
 	after, affected := before.Update(s.With(s.Revision()+1, changes), changes)

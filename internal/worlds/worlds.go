@@ -42,6 +42,15 @@ var (
 	paths      = []string{"/", "/v1", "/v1/x", "/v2", "/%C3%A9"}
 )
 
+// Snapshot is what so many times Changes lead to.
+func Snapshot(t *rapid.T, catalog *api.Catalog, times int) *api.Snapshot {
+	s := api.NewSnapshot(0)
+	for i := range times {
+		s = s.With(uint64(i+1), Changes(t, catalog, s))
+	}
+	return s
+}
+
 // Changes draws one to three valid changes of a snapshot.
 func Changes(t *rapid.T, catalog *api.Catalog, s *api.Snapshot) []api.Change {
 	return ChangesOf(t, s, func(t *rapid.T) *api.Object {
