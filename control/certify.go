@@ -198,7 +198,7 @@ func (c *certifier) signNoted(x issued, dp api.Ref, key *ecdsa.PublicKey) (autho
 	if err != nil {
 		return got, err
 	}
-	if err := c.gives(dp, leaf{x.owner, got.Root, got.Ends}); err != nil {
+	if err := c.gives(dp, newLeaf(x.owner, got.Root, got.Ends)); err != nil {
 		return got, err
 	}
 	if now, _ := c.keeper.Trust(x.owner); now != trust {

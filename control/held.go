@@ -119,7 +119,7 @@ func (x *insights) holds(dp api.Ref, h authorities.Held) {
 	if m == nil || h.Owner == (api.Ref{}) {
 		return
 	}
-	x.plane.leaves.gave(dp.Resolve(serves(m)), leaf{h.Owner, h.Root, h.Ends})
+	x.plane.leaves.gave(dp.Resolve(serves(m)), newLeaf(h.Owner, h.Root, h.Ends))
 }
 
 // all are the dataplanes of which there is an insight, by the names by which they call themselves.

@@ -4,17 +4,36 @@ import (
 	"iter"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 )
 
-// leaf is what is known of the certificate of one sidecar.
+// leaf is what is known of the certificate of one sidecar. There is one for each, so that it is
+// small: what many have alike is one value.
 type leaf struct {
-	owner api.Ref // the document of the authority that has signed it
-	root  string  // the fingerprint of its root
-	ends  time.Time
+	by    unique.Handle[signer]
+	ends  int64                       // in nanoseconds since 1970
+	acked unique.Handle[acknowledged] // the zero Handle for nothing
 }
+
+// signer is who has signed certificates: the document of an authority, and the fingerprint of its
+// root.
+type signer struct {
+	owner api.Ref
+	root  string
+}
+
+// acknowledged is a generation of trust in an authority, and since which revision it has been
+// published: where a state was lost or restored, one that comes back is another.
+type acknowledged struct{ trust, since uint64 }
+
+func newLeaf(owner api.Ref, root string, ends time.Time) leaf {
+	return leaf{by: unique.Make(signer{owner, root}), ends: ends.UnixNano()}
+}
+
+func (x leaf) end() time.Time { return time.Unix(0, x.ends) }
 
 // leaves are the certificates that sidecars have, as far as this control plane has given them
 // out or was told of them.
@@ -23,20 +42,12 @@ type leaves struct {
 	ledger  *ledger    // nil in a cluster
 	unknown *time.Time // what the last ledger said of others; nil where there was none
 
-	mu    sync.Mutex
-	has   map[api.Ref]leaf
-	acked map[trusting]acknowledged
+	mu  sync.Mutex
+	has map[api.Ref]leaf
 }
 
-// trusting is who trusts the roots of an authority.
-type trusting struct{ dp, owner api.Ref }
-
-// acknowledged is a generation of trust, and since which revision it has been published: where a
-// state was lost or restored, one that comes back is another.
-type acknowledged struct{ trust, since uint64 }
-
 func newLeaves(p *Plane) *leaves {
-	l := &leaves{plane: p, has: map[api.Ref]leaf{}, acked: map[trusting]acknowledged{}}
+	l := &leaves{plane: p, has: map[api.Ref]leaf{}}
 	if p.cluster == nil {
 		l.keep(p.cfg.DataDir)
 	}
@@ -44,24 +55,30 @@ func newLeaves(p *Plane) *leaves {
 }
 
 // sidecar is what a rotation asks of a sidecar. It has acknowledged whom it is to trust when it
-// has everything of a model that knows it: what keeps a model waits until it is published.
+// has everything of a model that knows it: what keeps a model waits until it is published. Of one
+// with a certificate of the authority that is remembered, for when it is away.
 func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
 	s := rotation.Sidecar{Name: dp.FullName()}
 	trust, since := l.plane.keeper.Trust(owner)
 	m := l.plane.loop.current.Load()
-	known := m != nil && m.Snapshot().Revision() >= since
 	st, ok := l.plane.sidecars().Sidecar(dp)
+	s.Connected = ok && st.Connected
+	now := s.Connected && m != nil && m.Snapshot().Revision() >= since && (st.InSync || trust == 1) // the first roots replace none
+	if now {
+		s.Trust = trust
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := trusting{dp, owner}
-	if ok {
-		s.Connected = st.Connected
+	x, ok := l.has[dp]
+	if !ok || x.by.Value().owner != owner {
+		return s
 	}
-	if known && s.Connected && (st.InSync || trust == 1) { // the first roots replace none
-		l.acked[at] = acknowledged{trust, since}
+	if now {
+		x.acked = unique.Make(acknowledged{trust, since})
+		l.has[dp] = x
 	}
-	if of := l.acked[at]; of.since == since {
-		s.Trust = of.trust
+	if x.acked != (unique.Handle[acknowledged]{}) && x.acked.Value().since == since {
+		s.Trust = x.acked.Value().trust
 	}
 	return s
 }
@@ -71,8 +88,8 @@ func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
 func (l *leaves) gave(dp api.Ref, x leaf) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if before, ok := l.has[dp]; ok && before.owner == x.owner && before.ends.After(x.ends) {
-		x.ends = before.ends
+	if before, ok := l.has[dp]; ok && before.by.Value().owner == x.by.Value().owner {
+		x.ends, x.acked = max(x.ends, before.ends), before.acked
 	}
 	l.has[dp] = x
 }
@@ -84,10 +101,9 @@ func (l *leaves) all(owner api.Ref) iter.Seq[rotation.Sidecar] {
 	has := map[api.Ref]leaf{}
 	for dp, x := range l.has {
 		switch {
-		case !x.ends.After(now):
+		case !x.end().After(now):
 			delete(l.has, dp)
-			delete(l.acked, trusting{dp, x.owner})
-		case x.owner == owner:
+		case x.by.Value().owner == owner:
 			has[dp] = x
 		}
 	}
@@ -95,7 +111,7 @@ func (l *leaves) all(owner api.Ref) iter.Seq[rotation.Sidecar] {
 	return func(yield func(rotation.Sidecar) bool) {
 		for dp, x := range has {
 			s := l.sidecar(dp, owner)
-			if s.Root, s.Ends = x.root, x.ends; !yield(s) {
+			if s.Root, s.Ends = x.by.Value().root, x.end(); !yield(s) {
 				return
 			}
 		}

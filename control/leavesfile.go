@@ -76,7 +76,7 @@ func (l *leaves) keep(dir string) {
 	var before keptLeaves
 	err := readState(l.ledger.file, &before)
 	for _, x := range before.Given {
-		l.gave(x.Dataplane, leaf{x.Owner, x.Root, x.Ends})
+		l.gave(x.Dataplane, newLeaf(x.Owner, x.Root, x.Ends))
 	}
 	switch {
 	case err == nil:
@@ -93,8 +93,8 @@ func (l *leaves) kept() keptLeaves {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for dp, x := range l.has {
-		if x.ends.After(now) {
-			out.Given = append(out.Given, keptLeaf{dp, x.owner, x.root, x.ends})
+		if by := x.by.Value(); x.end().After(now) {
+			out.Given = append(out.Given, keptLeaf{dp, by.owner, by.root, x.end()})
 		}
 	}
 	return out

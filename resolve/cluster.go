@@ -31,6 +31,8 @@ func (next *Model) bring(m *Model, changes []api.Change) told {
 		case ref.Kind == api.KindHostnameGenerator:
 			out.common = append(out.common, next.generatorObjects.Put(ref.String(), ch.After))
 			there = append(there, ch)
+		case ref.Kind == api.KindDataplaneInsight || ref.Kind == api.KindMeshInsight: // nobody has written them
+			out.byMesh[ref.Mesh] = append(out.byMesh[ref.Mesh], ch)
 		case m.stage.Made(next.cluster, ref) == nil: // else the pod's own holds
 			there = append(there, ch)
 		}
@@ -86,22 +88,39 @@ func (m *Model) common() []derive.Change {
 // tell is what the documents of a mesh become for it, and by how many of its own it has
 // more then.
 func (m *Model) tell(before *derive.Graph, changes []api.Change) (list []derive.Change, more int) {
-	has := map[string]bool{}
+	has := map[api.Ref]bool{}
 	for _, ch := range changes {
-		source, key := m.written(ch.Ref().Kind), objectKey(ch.Ref())
-		had, again := has[key]
+		ref := ch.Ref()
+		there, change := m.put(before, ref, ch.After)
+		had, again := has[ref]
 		if !again {
-			o, _ := source.Get(before, key)
-			had = o != nil
+			had = there
 		}
-		if has[key] = ch.After != nil; had != has[key] {
-			if more--; has[key] {
+		if has[ref] = ch.After != nil; had != has[ref] {
+			if more--; has[ref] {
 				more += 2
 			}
 		}
-		list = append(list, source.Put(key, ch.After))
+		list = append(list, change)
 	}
 	return list, more
+}
+
+// put gives an object the source that it belongs to, nil takes it away, and reports whether it was
+// there. Of an insight only what it says is kept, under the key of its dataplane.
+func (c *collections) put(before *derive.Graph, ref api.Ref, o *api.Object) (was bool, change derive.Change) {
+	if ref.Kind != api.KindDataplaneInsight {
+		source, key := c.written(ref.Kind), objectKey(ref)
+		x, _ := source.Get(before, key)
+		return x != nil, source.Put(key, o)
+	}
+	ref.Kind = api.KindDataplane
+	key := objectKey(ref)
+	x, _ := c.insights.Get(before, key)
+	if o == nil {
+		return x != nil, c.insights.Delete(key)
+	}
+	return x != nil, c.insights.Put(key, o.Spec.(*api.DataplaneInsight))
 }
 
 // clusterFailures are the bugs that the stage met.

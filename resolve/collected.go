@@ -25,21 +25,25 @@ type saidTogether struct {
 	*policies.Effective
 }
 
-// saidSets are, for each inbound of a dataplane in the document's order, the sets of policies
-// of such kinds that are about it: keys of saidTogether.
-type saidSets struct{ inbounds [][]string }
-
-func (s *saidSets) equal(o *saidSets) bool {
-	return slices.EqualFunc(s.inbounds, o.inbounds, slices.Equal)
+// saidSets are what policies say of the inbounds of a dataplane beside what is folded for each.
+type saidSets struct {
+	// For each inbound, in the document's order, the sets of policies of kinds of which confs add up
+	// that are about it: keys of saidTogether.
+	inbounds [][]string
+	modes    []*policy // those for the dataplane about how inbounds take mutual TLS
 }
 
-// addTogether derives what policies say together whose confs add up. Without a kind of that
-// sort there is nothing to look at.
-func (c *collections) addTogether() {
-	collects := slices.ContainsFunc(c.kinds, func(k *policies.Kind) bool { return k.Collect != nil })
-	c.saidSets = derive.Derive(c.schema, "policies that add up", c.dataplanes, derive.Values[saidSets]{Equal: (*saidSets).equal},
+func (s *saidSets) equal(o *saidSets) bool {
+	return slices.EqualFunc(s.inbounds, o.inbounds, slices.Equal) && slices.Equal(s.modes, o.modes)
+}
+
+// addSaidSets derives them. Without a kind of either sort there is nothing to look at.
+func (c *collections) addSaidSets() {
+	c.tlsKind = slices.IndexFunc(c.kinds, func(k *policies.Kind) bool { _, ok := k.New().(TLSConf); return ok })
+	there := c.tlsKind >= 0 || slices.ContainsFunc(c.kinds, func(k *policies.Kind) bool { return k.Collect != nil })
+	c.saidSets = derive.Derive(c.schema, "policies of inbounds", c.dataplanes, derive.Values[saidSets]{Equal: (*saidSets).equal},
 		func(r *derive.Reader, key string) *saidSets {
-			if !collects {
+			if !there {
 				return nil
 			}
 			return c.derived(r).saidSetsOf(need(c.dataplanes, r, key))
@@ -51,6 +55,10 @@ func (c *collections) addTogether() {
 			}
 		}
 	})
+}
+
+// addTogether derives what policies say together whose confs add up.
+func (c *collections) addTogether() {
 	c.identitiesByName = c.identities.Index(func(_ string, id *Identity, add func(string)) {
 		if len(id.Names) == 1 { // else they are made of tags
 			add(id.Names[0])
@@ -78,16 +86,20 @@ func (s *saidTogether) equal(o *saidTogether) bool {
 // saidSetsOf is nil for a dataplane about which nothing of the sort is said.
 func (m mesh) saidSetsOf(p *dataplane) *saidSets {
 	var about []*policy
+	out := &saidSets{inbounds: make([][]string, len(p.spec.Networking.Inbound))}
 	for x := range m.inboundPolicies(p) {
-		if m.kinds[x.kind].Collect != nil && x.topRoute == nil && x.selector.Selects(&p.facts) {
+		switch adds := m.kinds[x.kind].Collect != nil && x.topRoute == nil; {
+		case !adds && x.kind != m.tlsKind || !x.selector.Selects(&p.facts):
+		case adds:
 			about = append(about, x)
+		default:
+			out.modes = append(out.modes, x)
 		}
 	}
-	if len(about) == 0 {
+	if len(about)+len(out.modes) == 0 {
 		return nil
 	}
 	slices.SortFunc(about, func(a, b *policy) int { return a.own.compare(b.own) })
-	out := &saidSets{make([][]string, len(p.spec.Networking.Inbound))}
 	for i := range p.spec.Networking.Inbound {
 		in := &p.spec.Networking.Inbound[i]
 		at := &Inbound{Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Port: in.Port}

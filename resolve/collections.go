@@ -37,7 +37,7 @@ type collections struct {
 
 	// Who dataplanes are, and how they take mutual TLS: keyed as the dataplanes, but for what is
 	// said of a whole mesh. What is known at run time stands in insights.
-	insights      *derive.Collection[api.Object]
+	insights      *derive.Collection[api.DataplaneInsight]
 	guards        *derive.Collection[guard]
 	guarded       *derive.Collection[bool]
 	identities    *derive.Collection[Identity]
@@ -47,7 +47,8 @@ type collections struct {
 	tlsParameters *derive.Collection[TLSParameters]
 	secured       *derive.Collection[secured]
 
-	// What policies say together whose confs add up, by kind and by the policies.
+	// What policies say of the inbounds of each dataplane, and what those say together whose confs
+	// add up, by kind and by the policies.
 	saidSets  *derive.Collection[saidSets]
 	bySaidSet *derive.Group[saidSets]
 	// And what they say that are attached to routes: see judged.go.
@@ -149,6 +150,7 @@ func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zon
 	c.addSecrets()
 	c.addMeanings()
 	c.addIndexes()
+	c.addSaidSets()
 	c.addIdentities()
 	c.addTogether()
 	c.addVIPs()
@@ -173,8 +175,6 @@ func (c *collections) written(kind string) *derive.Collection[api.Object] {
 		return c.planeObjects
 	case api.KindHostnameGenerator:
 		return c.generatorObjects
-	case api.KindDataplaneInsight, api.KindMeshInsight:
-		return c.insights
 	case api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindService:
 		return c.serviceObjects
 	}

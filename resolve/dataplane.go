@@ -51,7 +51,7 @@ func (m mesh) resolve(p *dataplane, key string, before *Resolved) *Resolved {
 		out.Secrets = m.secretsOf(out)
 	}
 	if m.isGuarded() {
-		m.secure(out)
+		failed = cmp.Or(failed, m.identify(out, key))
 	}
 	if failed != nil {
 		out.Failed = failed.Cause

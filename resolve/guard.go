@@ -75,7 +75,7 @@ func (g *gives) from(m *api.MeshTLS) int {
 // addIdentities derives who each dataplane is. Of a mesh that says nothing of identities each
 // derivation asks only that.
 func (c *collections) addIdentities() {
-	c.insights = derive.Source(c.schema, "insights", derive.Values[api.Object]{})
+	c.insights = derive.Source(c.schema, "insights", derive.Values[api.DataplaneInsight]{})
 	c.guards = derive.Derive(c.schema, "identities said", c.meshObjects, derive.Values[guard]{
 		Equal: func(a, b *guard) bool { return same(*a, *b) },
 	}, func(r *derive.Reader, key string) *guard {
@@ -86,6 +86,7 @@ func (c *collections) addIdentities() {
 		func(*derive.Reader, string) *bool { yes := true; return &yes })
 	c.identities = derive.Derive(c.schema, "identities", c.dataplanes, derive.Values[Identity]{
 		Equal: func(a, b *Identity) bool { return same(*a, *b) },
+		Hash:  (*Identity).hash,
 	}, func(r *derive.Reader, key string) *Identity {
 		x := c.derived(r)
 		if !x.isGuarded() {
@@ -108,7 +109,7 @@ func (m mesh) guardOf(o *api.Object) *guard {
 		trusted = true
 		break
 	}
-	if before, _ := m.insights.Get(m.at, objectKey(api.MeshInsightRef(o.Name))); before != nil {
+	if before, _ := m.otherObjects.Get(m.at, objectKey(api.MeshInsightRef(o.Name))); before != nil {
 		if left, ok := before.Spec.(*api.MeshInsight); ok {
 			g.gave.from(left.MTLS)
 			g.gave.identities = left.Identities
@@ -206,10 +207,8 @@ func shared(names []string) []string {
 
 // insightOf is what is known of a dataplane at run time.
 func (m mesh) insightOf(ref api.Ref) *api.DataplaneInsight {
-	if o, _ := m.insights.Get(m.at, objectKey(api.InsightRef(ref))); o != nil {
-		if i, ok := o.Spec.(*api.DataplaneInsight); ok {
-			return i
-		}
+	if i, _ := m.insights.Get(m.at, objectKey(ref)); i != nil {
+		return i
 	}
 	return &api.DataplaneInsight{}
 }

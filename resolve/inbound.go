@@ -42,6 +42,10 @@ func (in *Inbound) equal(o *Inbound) bool {
 func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 	limits := slices.Collect(m.inboundPolicies(p))
 	guarded := m.isGuarded()
+	var secured *secured
+	if guarded {
+		secured = need(m.secured, m.at, objectKey(p.object.Ref)) // where it failed, plain text is not what is wanted
+	}
 	var out []InboundUse
 	net := p.spec.Networking
 	for i := range net.Inbound {
@@ -55,11 +59,8 @@ func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 		x := &inboundKept{Inbound: Inbound{
 			Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Address: address, Port: in.Port,
 			ServiceAddress: cmp.Or(in.ServiceAddress, address), ServicePort: cmp.Or(in.ServicePort, in.Port),
-			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: in.Ready(), Guarded: guarded,
+			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: in.Ready(), Guarded: guarded, TLS: secured.at(p, address, in.Port),
 		}}
-		if guarded {
-			x.TLS = m.tlsOf(p, address, in.Port)
-		}
 		m.inboundConf(p, &x.Inbound, limits)
 		x.Policies = m.withTogether(p, i, x.Policies)
 		if x.TLS != nil {

@@ -101,7 +101,7 @@ func (m mesh) readyForTLS(list []member) string {
 	for _, x := range list {
 		switch {
 		case !x.inbound.Ready():
-		case m.calledPlain(x.plane, cmp.Or(x.inbound.Address, x.plane.spec.Networking.Address), x.inbound.Port):
+		case m.securedOf(x.plane.object.Ref).calledPlain(x.plane, cmp.Or(x.inbound.Address, x.plane.spec.Networking.Address), x.inbound.Port):
 			return "NotReady"
 		default:
 			ready = "Ready"

@@ -54,23 +54,40 @@ type ClusterTLS struct {
 	TLSParameters
 }
 
-// secured is how the inbounds of a dataplane take mutual TLS, in their order in the document;
-// nil for those that take plain text alone. Closed is who has the other ports closed.
+// secured is what a dataplane with an identity is to itself and to others. Dataplanes of which that
+// is the same share it.
 type secured struct {
-	list   []*InboundTLS
-	closed *api.Origin
+	*Identity
+	inbounds []*InboundTLS // in their order in the document; nil for one that takes plain text alone
+	closed   *api.Origin   // who has the other ports closed; nil where they are open
+	// What is known of it: see api.DataplaneInsight.
+	certified, acknowledged, overADS bool
+	shows                            []string
 }
+
+func (s *secured) hash() uint64 {
+	modes := ""
+	for _, t := range s.inbounds {
+		if t != nil {
+			modes += t.Mode
+		}
+		modes += ","
+	}
+	return mixed(s.Identity.hash(), modes, strings.Join(s.shows, ","))
+}
+
+func (i *Identity) hash() uint64 { return mixed(mixed(offset, i.Names...), i.Problem) }
 
 // addSecured derives how inbounds take mutual TLS.
 func (c *collections) addSecured() {
-	c.tlsKind = slices.IndexFunc(c.kinds, func(k *policies.Kind) bool { _, ok := k.New().(TLSConf); return ok })
 	c.tlsParameters = derive.Derive(c.schema, "versions of TLS", c.guarded, derive.Values[TLSParameters]{
 		Equal: func(a, b *TLSParameters) bool { return same(*a, *b) },
 	}, func(r *derive.Reader, _ string) *TLSParameters { return c.derived(r).parameters() })
 	c.secured = derive.Derive(c.schema, "inbounds secured", c.identities, derive.Values[secured]{
 		Equal: func(a, b *secured) bool { return same(*a, *b) },
+		Hash:  (*secured).hash,
 	}, func(r *derive.Reader, key string) *secured {
-		return c.derived(r).securedOf(need(c.dataplanes, r, key), need(c.identities, r, key))
+		return c.derived(r).secure(need(c.dataplanes, r, key), need(c.identities, r, key))
 	})
 }
 
@@ -102,16 +119,15 @@ func (m mesh) folded(items []*item) *policies.Effective {
 	return all.overridden(ownOverrides(items)).fold(m.kinds).Of(m.kinds[m.tlsKind].Name)
 }
 
-func (m mesh) securedOf(p *dataplane, id *Identity) *secured {
+func (m mesh) secure(p *dataplane, id *Identity) *secured {
 	insight := m.insightOf(p.object.Ref)
-	out := &secured{list: make([]*InboundTLS, len(p.spec.Networking.Inbound)), closed: m.closedBy(p, id, insight)}
-	there := out.closed != nil
+	out := &secured{Identity: id, inbounds: make([]*InboundTLS, len(p.spec.Networking.Inbound)), closed: m.closedBy(p, id, insight),
+		certified: insight.Identity, acknowledged: insight.TLS, overADS: insight.OverADS, shows: insight.Shows}
 	for i := range p.spec.Networking.Inbound {
 		mode, origin := m.modeOf(p, &p.spec.Networking.Inbound[i], id)
 		if mode != Strict && !insight.Identity {
 			continue
 		}
-		there = true
 		t := &InboundTLS{Mode: mode, Origin: origin, Held: mode == Strict && insight.Plain, Life: id.Life, OverADS: insight.OverADS}
 		for p := range m.tlsParameters.Values(m.at) {
 			t.TLSParameters = *p
@@ -119,10 +135,7 @@ func (m mesh) securedOf(p *dataplane, id *Identity) *secured {
 		for name := range m.domains.All(m.at) {
 			t.Domains = append(t.Domains, name)
 		}
-		out.list[i] = t
-	}
-	if !there {
-		return nil
+		out.inbounds[i] = t
 	}
 	return out
 }
@@ -151,9 +164,13 @@ func (m mesh) modeBy(p *dataplane, id *Identity, about func(*policy) bool) (stri
 	if m.tlsKind < 0 || id.Leaves {
 		return id.Mode, id.Origin
 	}
+	sets, _ := m.saidSets.Get(m.at, objectKey(p.object.Ref))
+	if sets == nil {
+		return id.Mode, id.Origin
+	}
 	var items []*item
-	for x := range m.inboundPolicies(p) {
-		if x.kind == m.tlsKind && x.selector.Selects(&p.facts) && about(x) {
+	for _, x := range sets.modes {
+		if about(x) {
 			items = append(items, x.inbound...)
 		}
 	}
@@ -165,17 +182,22 @@ func (m mesh) modeBy(p *dataplane, id *Identity, about func(*policy) bool) (stri
 	return e.Conf.(TLSConf).InboundMode(), f.Winner().Origin
 }
 
-// tlsOf is how an inbound of a dataplane takes mutual TLS: several at one address and port have
+// securedOf is nil for a dataplane that has no identity.
+func (m mesh) securedOf(ref api.Ref) *secured {
+	s, _ := m.secured.Get(m.at, objectKey(ref))
+	return s
+}
+
+// at is how an inbound of p, whose s is, takes mutual TLS: several at one address and port have
 // one listener, which is as the first says.
-func (m mesh) tlsOf(p *dataplane, address string, port uint32) *InboundTLS {
-	s, _ := m.secured.Get(m.at, objectKey(p.object.Ref))
+func (s *secured) at(p *dataplane, address string, port uint32) *InboundTLS {
 	if s == nil {
 		return nil
 	}
 	net := p.spec.Networking
 	for i := range net.Inbound {
 		if in := &net.Inbound[i]; in.Port == port && in.State != "Ignored" && cmp.Or(in.Address, net.Address) == address {
-			return s.list[i]
+			return s.inbounds[i]
 		}
 	}
 	return nil
@@ -184,11 +206,11 @@ func (m mesh) tlsOf(p *dataplane, address string, port uint32) *InboundTLS {
 // peers are the names of those who answer for a destination.
 type peers struct{ names, domains []string }
 
-// calledPlain reports whether an inbound of a dataplane is called in plain text: it takes that, and
-// its Envoy has not acknowledged yet that it takes TLS.
-func (m mesh) calledPlain(p *dataplane, address string, port uint32) bool {
-	t := m.tlsOf(p, address, port)
-	return t.TakesPlain() && (t == nil || !m.insightOf(p.object.Ref).TLS)
+// calledPlain reports whether an inbound of p, whose s is, is called in plain text: it takes that,
+// and its Envoy has not acknowledged yet that it takes TLS.
+func (s *secured) calledPlain(p *dataplane, address string, port uint32) bool {
+	t := s.at(p, address, port)
+	return t.TakesPlain() && (t == nil || !s.acknowledged)
 }
 
 // withPeers says of a mesh with identities which of x are called in plain text, and who all of
@@ -200,12 +222,11 @@ func (m mesh) withPeers(x *members) *members {
 		return x
 	}
 	names := map[string]bool{}
-	add := func(p *dataplane, insight *api.DataplaneInsight) {
-		id, _ := m.identities.Get(m.at, objectKey(p.object.Ref))
-		if id == nil {
+	add := func(s *secured) {
+		if s == nil {
 			return
 		}
-		for _, name := range slices.Concat(id.Names, insight.Shows) {
+		for _, name := range slices.Concat(s.Names, s.shows) {
 			if _, err := spiffe.Parse(name); err == nil {
 				names[name] = true
 			}
@@ -221,11 +242,12 @@ func (m mesh) withPeers(x *members) *members {
 		if p == nil {
 			continue
 		}
-		e.Plain = m.calledPlain(p, e.Address, e.Port)
-		add(p, m.insightOf(e.Dataplane))
+		s := m.securedOf(e.Dataplane)
+		e.Plain = s.calledPlain(p, e.Address, e.Port)
+		add(s)
 	}
 	for _, w := range waiting {
-		add(w.plane, m.insightOf(w.plane.object.Ref))
+		add(m.securedOf(w.plane.object.Ref))
 	}
 	if len(names) == 0 {
 		return x

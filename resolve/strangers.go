@@ -64,7 +64,7 @@ func (q *Reader) strangersIn(x mesh, name string) *strangers {
 func (m mesh) strictBehind(d *dest) (out []string) {
 	for _, e := range m.membersOf(d).list {
 		key := objectKey(e.Dataplane)
-		if p, _ := m.dataplanes.Get(m.at, key); p != nil && !slices.Contains(out, key) && !m.tlsOf(p, e.Address, e.Port).TakesPlain() {
+		if p, _ := m.dataplanes.Get(m.at, key); p != nil && !slices.Contains(out, key) && !m.securedOf(p.object.Ref).at(p, e.Address, e.Port).TakesPlain() {
 			out = append(out, key)
 		}
 	}

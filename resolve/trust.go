@@ -103,18 +103,15 @@ func (c *collections) addTrusts() {
 	})
 }
 
-// secure says who r is, and whom it believes.
-func (m mesh) secure(r *Resolved) {
-	r.Identity, _ = m.identities.Get(m.at, objectKey(r.Ref))
-	if r.Identity == nil {
-		return
+// identify says who r is, and whom it believes; or why that is not known.
+func (m mesh) identify(r *Resolved, key string) *derive.Failed {
+	s, failed := m.secured.Get(m.at, key)
+	if s == nil {
+		return failed
 	}
-	insight := m.insightOf(r.Ref)
-	r.TLS, r.OverADS = insight.Identity, insight.OverADS
-	if s, _ := m.secured.Get(m.at, objectKey(r.Ref)); s != nil {
-		r.Closed = s.closed
-	}
+	r.Identity, r.TLS, r.OverADS, r.Closed = s.Identity, s.certified, s.overADS, s.closed
 	r.Trust = m.trustOf(r)
+	return nil
 }
 
 // trustOf is whom the proxy of r believes, by name: where its inbounds take mutual TLS everybody
