@@ -32,8 +32,9 @@ func (x *insights) Secured(dp api.Ref) (inspect.Secured, bool) {
 	if i == nil {
 		return inspect.Secured{}, false
 	}
-	out := inspect.Secured{Certificates: i.certificates, Inbounds: map[string]inspect.Connections{}}
-	if h := i.held; h != nil {
+	out := inspect.Secured{Certificates: int(i.certificates), Inbounds: map[string]inspect.Connections{}}
+	if i.held != nil {
+		h := i.held.held()
 		out.Certificate = &inspect.Certificate{Names: h.Names, Root: h.Root, Expires: h.Ends.UTC(), Issued: new(h.Issued.UTC())}
 	}
 	for _, in := range i.connections.GetInbounds() {
@@ -59,8 +60,8 @@ func (x *insights) root(dp api.Ref) string {
 	now := x.plane.cfg.clock()()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if i := x.of[called(dp)]; i != nil && i.held != nil && now.Before(i.held.Ends) {
-		return i.held.Root
+	if i := x.of[called(dp)]; i != nil && i.held.valid(now) {
+		return i.held.by.Value().root
 	}
 	return ""
 }

@@ -67,7 +67,7 @@ func (p *Plane) Held(name string) (names []string, ends time.Time) {
 	if i == nil || i.held == nil {
 		return nil, time.Time{}
 	}
-	return i.held.Names, i.held.Ends
+	return i.held.names, i.held.held().Ends
 }
 
 // Stir has authorities be looked at now.

@@ -3,6 +3,7 @@ package control
 import (
 	"maps"
 	"slices"
+	"time"
 	"unique"
 
 	"github.com/weftmesh/weft/api"
@@ -29,13 +30,38 @@ func (x *insights) given(dp api.Ref, h authorities.Held) {
 	x.stir(dp)
 }
 
+// heldLeaf is an authorities.Held in less space: there is one for each dataplane.
+type heldLeaf struct {
+	by           unique.Handle[signer]
+	names        []string
+	issued, ends int64 // in nanoseconds since 1970
+}
+
+func newHeldLeaf(h authorities.Held) *heldLeaf {
+	return &heldLeaf{unique.Make(signer{h.Owner, h.Root}), h.Names, h.Issued.UnixNano(), h.Ends.UnixNano()}
+}
+
+// held is what l was made of.
+func (l *heldLeaf) held() authorities.Held {
+	by := l.by.Value()
+	return authorities.Held{Owner: by.owner, Root: by.root, Names: l.names, Issued: time.Unix(0, l.issued), Ends: time.Unix(0, l.ends)}
+}
+
+// valid reports whether there is one that has not ended.
+func (l *heldLeaf) valid(now time.Time) bool { return l != nil && now.UnixNano() < l.ends }
+
 // has takes note of a certificate, and counts it where it is another one.
 func (i *insight) has(h authorities.Held) {
-	if i.held == nil || i.held.Root != h.Root || i.held.Issued.Unix() != h.Issued.Unix() || i.held.Ends.Unix() != h.Ends.Unix() {
+	if i.held == nil || other(i.held.held(), h) {
 		i.certificates++
 	}
-	h.Root = unique.Make(h.Root).Value() // of which there are few
-	i.held, i.shown, i.doubt = &h, nil, ""
+	i.held, i.shown = newHeldLeaf(h), nil
+	i.change(func(p *passing) { p.doubt = "" })
+}
+
+// other reports whether two are not of one certificate. A certificate says whole seconds.
+func other(a, b authorities.Held) bool {
+	return a.Root != b.Root || a.Issued.Unix() != b.Issued.Unix() || a.Ends.Unix() != b.Ends.Unix()
 }
 
 // noted has the census look at a dataplane again, and peers told of it.
@@ -75,11 +101,12 @@ func (x *insights) prove(of map[api.Ref]bool) {
 func (x *insights) own(dp api.Ref) {
 	x.mu.Lock()
 	i := x.of[dp]
-	if i == nil || i.held == nil || i.held.Owner != (api.Ref{}) {
+	if i == nil || i.held == nil || i.held.by.Value().owner != (api.Ref{}) {
 		x.mu.Unlock()
 		return
 	}
-	h := *i.held
+	was := i.held
+	h := was.held()
 	x.mu.Unlock()
 	owner, ok := x.plane.keeper.Of(dp.Mesh, h.Root)
 	if !ok || x.plane.loop.current.Load() == nil { // later
@@ -87,8 +114,8 @@ func (x *insights) own(dp api.Ref) {
 	}
 	h.Owner = owner
 	x.mu.Lock()
-	if i.held != nil && i.held.Root == h.Root && i.held.Ends.Equal(h.Ends) { // and not another one by now
-		i.held = &h
+	if i.held == was { // and not another one by now
+		i.held = newHeldLeaf(h)
 	}
 	x.mu.Unlock()
 	x.holds(dp, h)
@@ -106,8 +133,8 @@ func (x *insights) took(dp api.Ref, shown *attach.Certificate, held authorities.
 		i.has(held)
 		return true
 	}
-	if doubt := err.Error(); doubt != i.doubt {
-		i.doubt = doubt
+	if doubt := err.Error(); doubt != i.now().doubt {
+		i.change(func(p *passing) { p.doubt = doubt })
 		x.plane.log.Warn("a sidecar shows a certificate that proves nothing", "dataplane", dp.String(), "error", truncate(doubt))
 	}
 	return true

@@ -33,10 +33,22 @@ func (x *insights) hold(before, next *resolve.Model, changes []api.Change, affec
 			holds = append(holds, c)
 		}
 	}
-	if len(holds) > 0 { // who is not written down is taken for new after a restart, and held no more
+	if len(holds) > 0 || begins(before, next, changes) { // who is not written down is taken for new after a restart, and not held
 		x.plane.returning.settle()
 	}
 	return holds
+}
+
+// begins reports whether a mesh that knew no identities knows some now. Who joins from then on is
+// written down before he is served.
+func begins(before, next *resolve.Model, changes []api.Change) bool {
+	return slices.ContainsFunc(changes, func(c api.Change) bool {
+		mesh := c.Ref().Mesh
+		if c.Ref().Kind == api.KindMesh {
+			mesh = c.Ref().Name
+		}
+		return next.Reader(nil).Identities(mesh) && !before.Reader(nil).Identities(mesh)
+	})
 }
 
 // hardens reports whether an inbound took plain text and takes none any more.
@@ -52,11 +64,11 @@ func (x *insights) holdOne(ref api.Ref) (api.Change, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.entry(called(ref))
-	i.plainSince, i.agreed = time.Now(), agreed{}
+	i.change(func(p *passing) { p.plainSince, p.agreed = time.Now(), agreed{} })
 	x.stale[called(ref)] = true
 	want := *i.told
 	want.Plain = true
-	return changeOf(i, ref, want)
+	return changeOf(called(ref), i, ref, want)
 }
 
 // holdsPlain reports whether a dataplane takes plain text at an inbound that is to take none.
@@ -87,10 +99,12 @@ func (a *agreed) lasts(known bool) bool {
 // holdsOn reports whether a dataplane goes on doing so: not when it is known to all who are
 // connected that it takes TLS, and not for ever.
 func (x *insights) holdsOn(ref api.Ref, i *insight, known bool) bool {
-	if i.agreed.lasts(i.told.TLS && known) {
+	lasts := false
+	i.change(func(p *passing) { lasts = p.agreed.lasts(i.told.TLS && known) })
+	if lasts {
 		return false
 	}
-	if wait := x.plane.cfg.HoldPlain; time.Since(i.plainSince) > wait {
+	if wait := x.plane.cfg.HoldPlain; time.Since(i.now().plainSince) > wait {
 		x.plane.log.Warn("an inbound takes plain text no more, although not all sidecars have acknowledged that it takes TLS", "dataplane", ref, "waited", wait)
 		return false
 	}
@@ -145,7 +159,8 @@ func (x *insights) resume(m *resolve.Model) {
 		x.mu.Lock()
 		i := x.entry(called(ref))
 		if !i.strict {
-			i.plainSince, i.resumes = now, true
+			i.change(func(p *passing) { p.plainSince = now })
+			i.resumes = true
 			x.stale[called(ref)] = true
 		}
 		x.mu.Unlock()

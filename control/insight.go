@@ -5,32 +5,80 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds/server"
 )
 
-// insight is that of one dataplane.
+// insight is that of one dataplane. There is one for each, so that it is small.
 type insight struct {
 	shown        *attach.Certificate   // by its agent, and not proved yet
-	held         *authorities.Held     // as it was proved last; nil for none
-	doubt        string                // why what is shown is not proved
+	held         *heldLeaf             // as it was proved last; nil for none
+	told         *api.DataplaneInsight // to the loop; never nil, and shared by all of whom the same is known
+	connections  *attach.Connections   // as its agent has told last; nil for nothing
+	passing      *passing              // nil for the zero value; see now and change
+	certificates uint32                // that it has had
+	at           placed                // of its object; nowhere while none was told
 	sees         bool                  // its Envoy has acknowledged what the certificate is for
 	seesThere    bool                  // so says the peer that has its stream
-	at           api.Ref               // its object; zero while none was told
-	told         *api.DataplaneInsight // to the loop; never nil, and shared by all of whom the same is known
-	asked        string                // for which name a certificate was asked for, at askedAt
-	askedAt      time.Time
-	certificates int                 // that it has had
-	overADS      bool                // the control plane makes its key
-	connections  *attach.Connections // as its agent has told last; nil for nothing
-	refused      api.IdentityRefusal // the last answer to its asking for a certificate
-	skew         time.Duration       // see api.DataplaneInsight
-	plainSince   time.Time           // since when it takes plain text although it is to take none
-	agreed       agreed              // that it is to take none
-	resumes      bool                // it is to go on taking it, and the loop was not told yet
-	strict       bool                // it may take none
+	overADS      bool                  // the control plane makes its key
+	resumes      bool                  // it is to go on taking plain text, and the loop was not told yet
+	strict       bool                  // it may take none
+}
+
+// passing is what there is to know of a dataplane for a while, and of few at a time.
+type passing struct {
+	doubt      string // why what is shown is not proved
+	asked      string // for which name a certificate was asked for, at askedAt
+	askedAt    time.Time
+	refused    api.IdentityRefusal // the last answer to its asking for a certificate
+	skew       time.Duration       // see api.DataplaneInsight
+	plainSince time.Time           // since when it takes plain text although it is to take none
+	agreed     agreed              // that it is to take none
+	followed   time.Time           // since when its Envoy has acknowledged what its certificate is for
+}
+
+// now is what there is of that.
+func (i *insight) now() passing {
+	if i.passing == nil {
+		return passing{}
+	}
+	return *i.passing
+}
+
+// change has f change it.
+func (i *insight) change(f func(*passing)) {
+	p := i.now()
+	if f(&p); p == i.now() {
+		return
+	}
+	if i.passing = nil; p != (passing{}) {
+		i.passing = &p
+	}
+}
+
+// placed is where the object of a dataplane stands, beside the name by which its sidecar calls it.
+type placed uint8
+
+const (
+	nowhere placed = iota
+	asCalled
+	inNamespace
+)
+
+func placeOf(ref api.Ref) placed {
+	switch {
+	case ref == api.Ref{}:
+		return nowhere
+	case ref.Namespace == "":
+		return asCalled
+	}
+	return inNamespace
+}
+
+// of is the object that is called by a name.
+func (p placed) of(name api.Ref) api.Ref {
+	return name.Resolve(func(r api.Ref) bool { return placeOf(r) == p })
 }
 
 // entry is the insight of a dataplane by the name by which its sidecar calls it, a new one where there
@@ -84,7 +132,7 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 	i := x.entry(name)
 	if !there {
 		delete(x.of, name)
-		return changeOf(i, api.Ref{}, api.DataplaneInsight{})
+		return changeOf(name, i, api.Ref{}, api.DataplaneInsight{})
 	}
 	if s.here { // what a peer has said was of an earlier stream
 		i.seesThere = false
@@ -95,30 +143,33 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 	}
 	if !want.Identity {
 		i.sees = false
+		i.change(func(p *passing) { p.followed = time.Time{} })
 	}
 	if want.Plain = i.resumes || i.told.Plain && s.held && x.holdsOn(ref, i, s.known); want.Plain {
 		x.waiting = append(x.waiting, name)
+	} else {
+		i.change(func(p *passing) { p.plainSince, p.agreed = time.Time{}, agreed{} })
 	}
 	i.resumes = false
 	strict := id != nil && !want.Plain && insists(m, ref)
 	x.urgent = x.urgent || strict != i.strict || want.TLS != i.told.TLS || want.Plain != i.told.Plain
 	i.strict = strict
-	return changeOf(i, ref, want)
+	return changeOf(name, i, ref, want)
 }
 
 // identified makes want what is to be told of a dataplane that has an identity, or is leaving one.
 func (x *insights) identified(name api.Ref, i *insight, id *resolve.Identity, want *api.DataplaneInsight, s sight, now time.Time) {
-	if h := i.held; h != nil && now.Before(h.Ends) && len(h.Names) > 0 {
+	if h := i.held; h.valid(now) && len(h.names) > 0 {
 		want.Identity = true
 		switch {
-		case slices.Equal(h.Names, id.Names):
-			h.Names = id.Names // and one text for all of a service
-		case !slices.Equal(ids(h.Names), ids(id.Names)):
-			want.Shows = h.Names
+		case slices.Equal(h.names, id.Names):
+			h.names = id.Names // and one text for all of a service
+		case !slices.Equal(ids(h.names), ids(id.Names)):
+			want.Shows = h.names
 		}
 		switch {
 		case !id.Leaves:
-			i.sees = i.sees || i.told.Identity && s.sees || i.seesThere
+			i.sees = i.sees || i.seesThere || i.follows(i.told.Identity && s.sees)
 		case s.connected && !s.here:
 			i.sees = i.seesThere
 		default: // it is called by TLS until it takes plain text
@@ -128,19 +179,35 @@ func (x *insights) identified(name api.Ref, i *insight, id *resolve.Identity, wa
 			x.waiting = append(x.waiting, name)
 		}
 	}
-	if want.Refused = i.refused; !want.Identity {
+	known := i.now()
+	if want.Refused = known.refused; !want.Identity {
 		if why, ok := x.plane.noProof(); ok {
 			want.Refused = why
 		}
 	}
-	want.Skew, want.Proxyless = i.skew, s.connected && server.IsGRPC(s.client)
+	want.Skew, want.Proxyless = known.skew, s.connected && server.IsGRPC(s.client)
 	switch {
 	case id.Leaves:
 	case want.Identity && want.Shows == nil:
-		i.asked = ""
-	case i.asked != id.Names[0] || now.Sub(i.askedAt) > sweepEvery/2:
+		i.change(func(p *passing) { p.asked, p.askedAt = "", time.Time{} })
+	case known.asked != id.Names[0] || now.Sub(known.askedAt) > sweepEvery/2:
 		x.wanting = append(x.wanting, wanting{name, id.Names[0]})
 	}
+}
+
+// follows is told whether its Envoy has acknowledged everything, and reports whether that was so for
+// the first time as long ago as its workers may take to go by it: until then one may meet TLS by a
+// listener that takes plain text alone.
+func (i *insight) follows(all bool) bool {
+	since := i.now().followed
+	switch {
+	case since.IsZero() && all:
+		i.change(func(p *passing) { p.followed = time.Now() })
+	case !since.IsZero() && time.Since(since) > arrives:
+		i.change(func(p *passing) { p.followed = time.Time{} })
+		return true
+	}
+	return false
 }
 
 // wanting is a dataplane that is to have a certificate of a name.
@@ -159,24 +226,24 @@ func (x *insights) ask() {
 		}
 		x.mu.Lock()
 		if i := x.of[w.dataplane]; i != nil {
-			i.asked, i.askedAt = w.name, now
+			i.change(func(p *passing) { p.asked, p.askedAt = w.name, now })
 		}
 		x.mu.Unlock()
 	}
 	x.wanting = nil
 }
 
-// changeOf makes want what is told of a dataplane.
-func changeOf(i *insight, ref api.Ref, want api.DataplaneInsight) (c api.Change, ok bool) {
+// changeOf makes want what is told of a dataplane, which is called by a name.
+func changeOf(name api.Ref, i *insight, ref api.Ref, want api.DataplaneInsight) (c api.Change, ok bool) {
 	told := i.told
 	same := sameInsight(told, &want)
-	if same && (i.at == ref || i.at == (api.Ref{})) {
+	if same && (i.at == placeOf(ref) || i.at == nowhere) {
 		return c, false
 	}
-	if i.at != (api.Ref{}) {
-		c.Before = &api.Object{Ref: api.InsightRef(i.at), Spec: told}
+	if i.at != nowhere {
+		c.Before = &api.Object{Ref: api.InsightRef(i.at.of(name)), Spec: told}
 	}
-	i.at, i.told = ref, interned(want)
+	i.at, i.told = placeOf(ref), interned(want)
 	if ref == (api.Ref{}) {
 		return c, c.Before != nil
 	}

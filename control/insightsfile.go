@@ -47,8 +47,9 @@ func (x *insights) write() {
 	x.mu.Lock()
 	kept := make([]keptInsight, 0, len(x.of))
 	for dp, i := range x.of {
-		k := keptInsight{Mesh: dp.Mesh, Name: dp.Name, TLS: i.told.TLS, Strict: i.strict, OverADS: i.overADS, Count: i.certificates}
-		if h := i.held; h != nil && i.told.Identity {
+		k := keptInsight{Mesh: dp.Mesh, Name: dp.Name, TLS: i.told.TLS, Strict: i.strict, OverADS: i.overADS, Count: int(i.certificates)}
+		if i.held != nil && i.told.Identity {
+			h := i.held.held()
 			k.Names, k.Root, k.Issued, k.Expires = h.Names, h.Root, h.Issued.Unix(), h.Ends.Unix()
 		}
 		if k.Strict || k.Root != "" {
@@ -85,7 +86,7 @@ func (x *insights) restore() {
 		h := authorities.Held{Root: k.Root, Names: k.Names, Issued: time.Unix(k.Issued, 0), Ends: time.Unix(k.Expires, 0)}
 		x.mu.Lock()
 		if x.of[dp] == nil { // else peers know better
-			x.of[dp] = &insight{told: &nothingKnown, held: &h, sees: k.TLS, strict: k.Strict, overADS: k.OverADS, certificates: k.Count}
+			x.of[dp] = &insight{told: &nothingKnown, held: newHeldLeaf(h), sees: k.TLS, strict: k.Strict, overADS: k.OverADS, certificates: uint32(k.Count)}
 		}
 		x.mu.Unlock()
 	}

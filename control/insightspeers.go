@@ -48,7 +48,7 @@ func (x *insights) secured(dp api.Ref, attached bool) (s *peers.Secured, tls boo
 	if !attached && !i.overADS {
 		return nil, i.told.TLS
 	}
-	h := i.held
+	h := i.held.held()
 	s = &peers.Secured{Names: h.Names, Root: h.Root, Issued: h.Issued.Unix(), Expires: h.Ends.Unix()}
 	if i.connections != nil {
 		s.Connections, _ = proto.Marshal(i.connections) // which was a message before
@@ -113,14 +113,14 @@ func (x *insights) recall(of map[api.Ref]bool) {
 // replaced within the second in which the last one signed. Who hears it himself waits for what he is
 // shown, but for a later one: the agent may just have moved.
 func (i *insight) yields(to authorities.Held, attached bool) bool {
-	is := i.held
-	if is == nil {
+	if i.held == nil {
 		return true
 	}
+	is := i.held.held()
 	if attached {
 		return to.Issued.Unix() > is.Issued.Unix()
 	}
-	return is.Root != to.Root || is.Issued.Unix() != to.Issued.Unix() || is.Ends.Unix() != to.Ends.Unix() || !slices.Equal(is.Names, to.Names)
+	return other(is, to) || !slices.Equal(is.Names, to.Names)
 }
 
 // learns has it told when what a peer has found out holds here.

@@ -26,8 +26,8 @@ func TestAPeerIsHeard(t *testing.T) {
 	for i, s := range []*peers.Sidecar{tells("old", now), tells("new", now), tells("newest", now-2)} {
 		x.hears(dp, s)
 		x.hears(dp, s) // as after the token of the peer was renewed
-		if is := x.of[dp]; is.held.Root != s.Secured.Root || is.certificates != i+1 {
-			t.Errorf("after %d: root %s, %d certificates", i, is.held.Root, is.certificates)
+		if is := x.of[dp]; is.held.held().Root != s.Secured.Root || int(is.certificates) != i+1 {
+			t.Errorf("after %d: root %s, %d certificates", i, is.held.held().Root, is.certificates)
 		}
 	}
 	for i, told := range []struct {
@@ -49,7 +49,7 @@ func TestAPeerIsHeard(t *testing.T) {
 func TestTheLaterCertificateIsKnown(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)
-	i := &insight{told: &nothingKnown, held: &authorities.Held{Root: "a", Issued: at, Ends: at.Add(time.Hour)}}
+	i := &insight{told: &nothingKnown, held: newHeldLeaf(authorities.Held{Root: "a", Issued: at, Ends: at.Add(time.Hour)})}
 	for by, want := range map[time.Duration]bool{-time.Second: false, 0: false, time.Second: true} {
 		if h := (authorities.Held{Root: "b", Issued: at.Add(by), Ends: at.Add(by + time.Hour)}); i.yields(h, true) != want {
 			t.Errorf("a certificate %v later is taken: %v", by, !want)

@@ -10,8 +10,8 @@ import (
 func (x *insights) refused(dp api.Ref, why api.IdentityRefusal) {
 	x.mu.Lock()
 	i := x.entry(called(dp))
-	same := i.refused == why
-	i.refused = why
+	same := i.now().refused == why
+	i.change(func(p *passing) { p.refused = why })
 	x.mu.Unlock()
 	if !same {
 		x.stir(dp)
@@ -25,8 +25,8 @@ func (x *insights) skewed(dp api.Ref, by time.Duration) {
 	}
 	x.mu.Lock()
 	i := x.entry(called(dp))
-	same := i.skew == by
-	i.skew = by
+	same := i.now().skew == by
+	i.change(func(p *passing) { p.skew = by })
 	x.mu.Unlock()
 	if !same {
 		x.stir(dp)

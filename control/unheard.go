@@ -51,7 +51,7 @@ func (x *insights) awaitAgent(ctx context.Context, p server.Peer) {
 func (x *insights) silent(dp api.Ref, attached *time.Time) bool {
 	x.mu.Lock()
 	i := x.of[called(dp)]
-	known, proving := i != nil && i.held != nil, i != nil && i.shown != nil && i.doubt == ""
+	known, proving := i != nil && i.held != nil, i != nil && i.shown != nil && i.now().doubt == ""
 	x.mu.Unlock()
 	switch {
 	case known || proving:

@@ -44,10 +44,10 @@ func (st *stream) composeParts(f *flow) (r *response, held bool) {
 		r.list = append(r.list, v)
 		return true
 	})
-	if f.open.delta != nil && !more && (seen < f.told.len() || len(f.remove) > 0) {
+	if f.open.isDelta() && !more && (seen < f.told.len() || len(f.remove) > 0) {
 		r.removed = st.gone(f)
 	}
-	first := f.open.delta != nil && f.open.sub.IsWildcard() && !f.sent
+	first := f.open.isDelta() && f.open.sub.IsWildcard() && !f.sent
 	if len(r.list)+len(r.removed) == 0 && !first {
 		return nil, held
 	}
@@ -74,7 +74,7 @@ func (st *stream) full(f *flow, n, size int) bool {
 		return false
 	}
 	return f.limit > 0 && n >= f.limit ||
-		f.open.delta != nil && f.kind != listeners && size > st.server.opts.ResponseBytes
+		f.open.isDelta() && f.kind != listeners && size > st.server.opts.ResponseBytes
 }
 
 // gone are the names that the client has, or may have, and should not.

@@ -110,10 +110,21 @@ type forced struct {
 type watch struct {
 	sub      cache.Subscription
 	full     *discoveryv3.DiscoveryRequest
-	delta    *discoveryv3.DeltaDiscoveryRequest
 	sotwOut  chan cache.Response
-	deltaOut chan cache.DeltaResponse
+	deltaOut chan cache.DeltaResponse // nil for one of the state-of-the-world form
 }
+
+// isDelta reports whether the request is of the delta form. It is not kept itself: most of the
+// time a stream waits for changes of each type, and only the type of the request matters then.
+func (w *watch) isDelta() bool { return w.deltaOut != nil }
+
+// deltaRequestOf stand for the requests of each type that are answered.
+var deltaRequestOf = func() (all [kinds]*discoveryv3.DeltaDiscoveryRequest) {
+	for k, url := range urls {
+		all[k] = &discoveryv3.DeltaDiscoveryRequest{TypeUrl: url}
+	}
+	return all
+}()
 
 // wants reports whether the client asked for name.
 func (w *watch) wants(name string) bool {

@@ -101,7 +101,7 @@ func (st *stream) confirm(f *flow, r *response) {
 	for _, name := range r.removed {
 		delete(f.remove, name)
 	}
-	if r.watch.delta != nil && st.want != nil {
+	if r.watch.isDelta() && st.want != nil {
 		f.settle(r.changed, f.kind.of(st.want))
 	}
 	st.noteConfirmed(f.kind, r.changed)

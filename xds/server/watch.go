@@ -27,7 +27,7 @@ func (st *stream) CreateWatch(q *discoveryv3.DiscoveryRequest, sub cache.Subscri
 
 // CreateDeltaWatch takes a request of the delta form.
 func (st *stream) CreateDeltaWatch(q *discoveryv3.DeltaDiscoveryRequest, sub cache.Subscription, out chan cache.DeltaResponse) (func(), error) {
-	w := &watch{sub: sub, delta: q, deltaOut: out}
+	w := &watch{sub: sub, deltaOut: out}
 	return st.watch(q.GetTypeUrl(), w, func(f *flow) {
 		if f.queued != nil {
 			unqueue(f.kind, out)
