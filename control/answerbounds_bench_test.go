@@ -157,6 +157,7 @@ var dearFirst = map[string]time.Duration{
 	"GET /meshes/{mesh}/dataplanes/{name}/_config shadow":            110 * time.Millisecond,
 	"GET /meshes/{mesh}/dataplanes/{name}/_explain brief wide whole": 225 * time.Millisecond,
 	"GET /meshes/{mesh}/dataplanes/{name}/_explain wide whole":       505 * time.Millisecond,
+	"GET /meshes/{mesh}/dataplanes/{name}/_rules":                    210 * time.Millisecond,
 	"GET /meshes/{mesh}/{plural}/{name}/_explain of everybody":       95 * time.Millisecond,
-	"GET /metrics": 40 * time.Millisecond,
+	"GET /metrics": 50 * time.Millisecond,
 }
