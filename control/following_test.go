@@ -2,10 +2,11 @@ package control_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -13,37 +14,47 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// follow opens a stream as each node, over few connections, and returns when each was told of
-// all that it is told of first, and has confirmed it.
-func (p *plane) follow(t testing.TB, nodes []string) {
+// follow has a fleet of dataplanes of mesh default follow, and returns when each of them has
+// confirmed all that it is told.
+func (p *plane) follow(t testing.TB, names []string) {
 	t.Helper()
-	var synced atomic.Int64
-	for some := range slices.Chunk(nodes, 100) {
-		conn, err := grpc.NewClient(p.XDS(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
+	var sidecars []fleetSidecar
+	for _, name := range names {
+		sidecars = append(sidecars, fleetSidecar{Name: name})
+	}
+	p.fleet(t, sidecars)
+	for before := 0; before < len(names); { // each step waits a minute
+		eventually(t, fmt.Sprintf("more than %d of %d sidecars follow", before, len(names)), func() bool {
+			time.Sleep(200 * time.Millisecond) // to count them takes time from those who follow
+			_, now, _ := p.Fleet(names)
+			more := now > before
+			before = now
+			return more
+		})
+	}
+}
+
+// drift is the life of a fleet that speaks plaintext: its sidecars share few connections, and
+// confirm what they get unread.
+func (of fleetOf) drift() error {
+	for some := range slices.Chunk(of.Sidecars, 100) {
+		conn, err := grpc.NewClient(of.XDS, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		t.Cleanup(func() { _ = conn.Close() })
-		for _, node := range some {
+		for _, s := range some {
 			stream, err := discoveryv3.NewAggregatedDiscoveryServiceClient(conn).DeltaAggregatedResources(context.Background())
 			if err != nil {
-				t.Fatal(err)
+				return err
 			}
-			go confirms(stream, node, &synced)
+			go confirms(stream, "default."+s.Name)
 		}
 	}
-	for range 10 { // each waits a minute
-		before := synced.Load()
-		if before == int64(len(nodes)) {
-			break
-		}
-		eventually(t, "more sidecars follow", func() bool { return synced.Load() > before+500 || synced.Load() == int64(len(nodes)) })
-	}
-	eventually(t, "all sidecars follow", func() bool { return synced.Load() == int64(len(nodes)) })
+	select {} // until it is killed
 }
 
 // confirms subscribes to everything that a node is told of, and confirms what it gets.
-func confirms(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient, node string, synced *atomic.Int64) {
+func confirms(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient, node string) {
 	const of = "type.googleapis.com/envoy.config."
 	const clusters, listeners, endpoints, routes = of + "cluster.v3.Cluster", of + "listener.v3.Listener", of + "endpoint.v3.ClusterLoadAssignment", of + "route.v3.RouteConfiguration"
 	_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusters, Node: &corev3.Node{Id: node, UserAgentName: "envoy", UserAgentVersionType: &corev3.Node_UserAgentVersion{UserAgentVersion: "test"}}})
@@ -69,9 +80,6 @@ func confirms(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResou
 			_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: endpoints, ResourceNamesSubscribe: eds})
 			_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: listeners})
 			_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: routes, ResourceNamesSubscribe: rds})
-		}
-		if len(have) == 4 {
-			synced.Add(1)
 		}
 	}
 }

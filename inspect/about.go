@@ -26,12 +26,15 @@ func ExplainAbout(m *resolve.Reader, dp api.Ref, to string, object api.Ref, part
 		page, more = page[:most], len(page)-most
 	}
 	var notes noteSet
-	e := explanation(m, r, to, page, &notes)
+	e := explanation(m, r, to, page, false, &notes)
 	e.note(m, r, &notes)
 	e.Edges, e.Unmatched, e.OutboundsTotal = nil, []Unmatched{}, len(chosen)
 	e.keep(&x)
 	if more > 0 {
 		e.Notes = append(e.Notes, api.Note{Severity: api.Info, Code: "Cut", Message: fmt.Sprintf("%d more outbounds are not shown; ask about one by to", more)})
+	}
+	if part.Brief { // what policies say has told what to show
+		e = e.Brief()
 	}
 	return e, nil
 }

@@ -154,13 +154,17 @@ func destination(d *resolve.Destination) sim.Destination {
 	return sim.Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}
 }
 
-func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
+// outbound is one of r; with brief it is without what policies say there.
+func outbound(r *resolve.Resolved, o *resolve.Outbound, brief bool) Outbound {
 	out := Outbound{
 		Destination: destination(o.Destination), ID: o.Destination.ID, Address: o.Address, Port: o.Port,
-		Protocol: o.Protocol(), Edge: o.Edge, Routes: []Route{}, Policies: policyViews(o.Policies, o.Protocol()),
+		Protocol: o.Protocol(), Edge: o.Edge, Routes: []Route{}, Policies: map[string]sim.Policy{},
+	}
+	if !brief {
+		out.Policies = policyViews(o.Policies, o.Protocol())
 	}
 	if o.TCP != nil {
-		out.Routes = append(out.Routes, connections(r, o)...)
+		out.Routes = append(out.Routes, connections(r, o, brief)...)
 	}
 	if o.Table == nil {
 		return out
@@ -173,9 +177,12 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 		if !seen[rt.Key] {
 			n := len(out.Routes)
 			seen[rt.Key] = true
-			out.Routes = append(out.Routes, routeOf(r, o.Destination.Protocol, rt))
+			out.Routes = append(out.Routes, routeOf(r, rt))
 			out.Routes[n].ShadowedBy = by
-			buckets.Tell(rt, out.Routes[n].Policies)
+			if !brief {
+				out.Routes[n].policies(o.Destination.Protocol, rt)
+				buckets.Tell(rt, out.Routes[n].Policies)
+			}
 		}
 		if by == nil {
 			open[rt.Key] = true
@@ -191,14 +198,17 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound) Outbound {
 
 // connections are the rules for whole connections: one, or one for each name that clients
 // ask for in TLS, and none where nobody wrote any.
-func connections(r *resolve.Resolved, o *resolve.Outbound) []Route {
+func connections(r *resolve.Resolved, o *resolve.Outbound, brief bool) []Route {
 	var out []Route
 	add := func(name string, t *resolve.TCPTable) {
 		if t.BackendsBy == nil {
 			return
 		}
 		x := Route{Matches: []route.Match{}, ServerName: name, Origins: t.Origins, Backends: sim.Connections(r, t), BackendsBy: t.BackendsBy,
-			Policies: policyViews(o.Policies, o.Protocol())}
+			Policies: map[string]sim.Policy{}}
+		if !brief {
+			x.Policies = policyViews(o.Policies, o.Protocol())
+		}
 		if len(x.Backends) == 0 {
 			x.Answer = "closed, for no backend has a weight"
 		}
@@ -213,12 +223,22 @@ func connections(r *resolve.Resolved, o *resolve.Outbound) []Route {
 
 // RouteOf is one rule of a table where a protocol is spoken, as all see it who have the
 // table: it is not looked whether backends have endpoints.
-func RouteOf(spoken api.Protocol, rt *resolve.Route) Route { return routeOf(nil, spoken, rt) }
+func RouteOf(spoken api.Protocol, rt *resolve.Route) Route {
+	out := routeOf(nil, rt)
+	out.policies(spoken, rt)
+	return out
+}
 
-func routeOf(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) Route {
+// policies adds what policies say of rt where a protocol is spoken.
+func (out *Route) policies(spoken api.Protocol, rt *resolve.Route) {
+	out.Policies = notNil(sim.RoutePolicies(rt, spoken))
+}
+
+// routeOf is rt without that.
+func routeOf(r *resolve.Resolved, rt *resolve.Route) Route {
 	out := Route{
 		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, Over: rt.Over, Via: rt.Via, FiltersBy: rt.FiltersBy, BackendsBy: rt.ActionBy,
-		Backends: []sim.Backend{}, Policies: notNil(sim.RoutePolicies(rt, spoken)), Mirrors: sim.Mirrors(rt),
+		Backends: []sim.Backend{}, Policies: map[string]sim.Policy{}, Mirrors: sim.Mirrors(rt),
 	}
 	if out.Origins == nil {
 		out.Origins = []*api.Origin{}

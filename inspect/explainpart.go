@@ -23,7 +23,7 @@ func ExplainPart(m *resolve.Reader, dp api.Ref, to string, part Part) (Explanati
 		return Explanation{}, err
 	}
 	var notes noteSet
-	e := explanation(m, r, to, paged(chosen, part), &notes)
+	e := explanation(m, r, to, paged(chosen, part), part.Brief, &notes)
 	e.OutboundsTotal = len(chosen)
 	e.Unmatched, e.UnmatchedTotal = unmatched(m, r, chosen)
 	e.note(m, r, &notes)
@@ -49,10 +49,10 @@ func chosenOutbounds(m *resolve.Reader, dp api.Ref, to string, part Part) (r *re
 
 // explanation tells of r, of some of its outbounds, and of its inbounds and edges where not one
 // destination is asked for. What cannot be told is among the notes.
-func explanation(m *resolve.Reader, r *resolve.Resolved, to string, outbounds []*resolve.Outbound, notes *noteSet) Explanation {
+func explanation(m *resolve.Reader, r *resolve.Resolved, to string, outbounds []*resolve.Outbound, brief bool, notes *noteSet) Explanation {
 	e := Explanation{Dataplane: r.Ref.FullName(), Revision: m.Snapshot().Revision(), Identity: identityOf(m, r), Closed: r.Closed, Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
 	for _, o := range outbounds {
-		attempt(r, notes, func() { e.Outbounds = append(e.Outbounds, outbound(r, o)) })
+		attempt(r, notes, func() { e.Outbounds = append(e.Outbounds, outbound(r, o, brief)) })
 	}
 	if to != "" {
 		return e

@@ -15,6 +15,8 @@ type Part struct {
 	Name   string   // a part of the names
 	Kinds  []string // empty for all
 	Fares  Fares    // of objects
+	// Brief leaves out what policies say of an explanation.
+	Brief bool
 	// Sees reports whether who asks is told of objects of a namespace; nil of one who is told of
 	// all. What cannot be read is of no namespace, and told to nobody else.
 	Sees func(namespace string) bool
@@ -74,7 +76,7 @@ func OverviewWith(m *resolve.Reader, mesh string, sync Sync, known Known, part P
 		out.Unread = unread(violations)
 	}
 	refused := refusalsOf(violations)
-	var refs []api.Ref
+	refs := make([]api.Ref, 0, m.CountAttachable(mesh, func(string) bool { return true }))
 	for o := range m.Attachable(mesh) {
 		refs = append(refs, o.Ref)
 	}

@@ -2,9 +2,12 @@ package inspect
 
 import (
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/resolve"
 )
 
 // Places finds where the fields of notes stand in their documents. Notes on one
@@ -13,12 +16,15 @@ type Places struct {
 	snapshot *api.Snapshot
 	ref      api.Ref
 	locate   func(api.Path) api.Position
-	known    fieldPlaces // of an earlier revision
-	found    fieldPlaces // nil keeps nothing
+	known    *fieldPlaces // nil keeps nothing
 }
 
-// fieldPlaces are where fields are. They stay there, for documents are replaced and never changed.
-type fieldPlaces map[field]api.Position
+// fieldPlaces are where fields are that somebody asked for. They stay there, for documents are replaced
+// and never changed. Many may ask at once.
+type fieldPlaces struct {
+	of   sync.Map // api.Position by field
+	size atomic.Int64
+}
 
 // field is one of a document.
 type field struct {
@@ -26,9 +32,42 @@ type field struct {
 	at api.Path
 }
 
+type placesKey struct{}
+
+// mostPlaces is of how many fields places are kept: those of documents that are no more are among them.
+const mostPlaces = 10_000
+
+// placesOf looks in the documents of a model, and knows what was looked for before, also in those of
+// earlier models.
+func placesOf(m *resolve.Reader) *Places {
+	known := resolve.Followed(m, placesKey{}, func() *fieldPlaces { return &fieldPlaces{} },
+		func(was *fieldPlaces, _ []api.Change) *fieldPlaces {
+			if was.size.Load() >= mostPlaces {
+				return &fieldPlaces{}
+			}
+			return was
+		})
+	return &Places{snapshot: m.Snapshot(), known: known}
+}
+
+// find is where a field is; look looks for it.
+func (f *fieldPlaces) find(at field, look func() api.Position) api.Position {
+	if f == nil {
+		return look()
+	}
+	if known, ok := f.of.Load(at); ok {
+		return known.(api.Position)
+	}
+	found := look()
+	if f.size.Load() < mostPlaces {
+		f.size.Add(1)
+		f.of.Store(at, found)
+	}
+	return found
+}
+
 // place says of each note where its field stands.
-func (s *Status) place(in *api.Snapshot) {
-	places := PlacesIn(in)
+func (s *Status) place(places *Places) {
 	s.Notes = slices.Clone(s.Notes) // the model's are shared
 	for i := range s.Notes {
 		s.Notes[i].Position = places.Of(s.Notes[i])
@@ -47,16 +86,10 @@ func (p *Places) Of(n api.Note) api.Position {
 	if !ok || len(o.Source.Text) == 0 {
 		return api.Position{}
 	}
-	at := field{o, n.Field}
-	found, known := p.known[at]
-	if !known {
+	return p.known.find(field{o, n.Field}, func() api.Position {
 		if p.locate == nil || p.ref != o.Ref {
 			p.ref, p.locate = o.Ref, decode.Locator(o.Source)
 		}
-		found = p.locate(n.Field)
-	}
-	if p.found != nil {
-		p.found[at] = found
-	}
-	return found
+		return p.locate(n.Field)
+	})
 }

@@ -39,9 +39,7 @@ func Problems(m *resolve.Reader, sidecars []Sidecar, violations []*api.Violation
 		}
 		all[owner].Problems = append(all[owner].Problems, p)
 	}
-	notes := resolve.Followed(m, problemsKey{}, func() notedNow { return notedIn(m, nil) },
-		func(was notedNow, _ []api.Change) notedNow { return notedIn(m, was.places) })
-	for _, p := range notes.list {
+	for _, p := range resolve.Known(m, problemsKey{}, func() []noted { return notedIn(m) }) {
 		add(p.owner, p.ref, p.Problem)
 	}
 	for _, v := range violations {
@@ -76,17 +74,10 @@ type noted struct {
 
 type problemsKey struct{}
 
-// notedNow are the problems that notes tell of, and where their fields stand.
-type notedNow struct {
-	list   []noted
-	places fieldPlaces
-}
-
-// notedIn are the problems that notes tell of, in the order of who has to act. Of known fields it is
-// not looked for again where they stand.
-func notedIn(m *resolve.Reader, known fieldPlaces) notedNow {
+// notedIn are the problems that notes tell of, in the order of who has to act.
+func notedIn(m *resolve.Reader) []noted {
 	var out []noted
-	places := &Places{snapshot: m.Snapshot(), known: known, found: fieldPlaces{}}
+	places := placesOf(m)
 	for _, n := range Notes(m) {
 		if n.Severity == api.Info || n.Origin == nil {
 			continue
@@ -95,7 +86,7 @@ func notedIn(m *resolve.Reader, known fieldPlaces) notedNow {
 		p.at(places.Of(n))
 		out = append(out, p)
 	}
-	return notedNow{out, places.found}
+	return out
 }
 
 // problems are what is wrong with a sidecar.

@@ -46,18 +46,18 @@ func participations(q *resolve.Reader, mesh string, refs []api.Ref, known Known,
 	for i := range out {
 		out[i] = &all[i]
 	}
-	know := func(r *resolve.Resolved, _ int) (s Sidecar) {
+	know := func(r *resolve.Resolved, _ int) *Sidecar {
+		s := Sidecar{}
 		if known != nil {
 			s, _ = known(r.Ref)
 		}
-		return s
+		return &s
 	}
 	if len(refs) > 1 { // a dataplane is told of for several
 		know = eachOnce(know)
 	}
 	reaches := q.ReachOf(mesh, refs, func(n, plane int, r *resolve.Resolved, p resolve.Presence) {
-		s := know(r, plane)
-		out[n].count(refs[n], r, p, &s, named)
+		out[n].count(refs[n], r, p, know(r, plane), named)
 	})
 	for i, x := range reaches {
 		out[i].Reach = x
@@ -66,17 +66,16 @@ func participations(q *resolve.Reader, mesh string, refs []api.Ref, known Known,
 }
 
 // eachOnce asks know once for each dataplane, which have numbers.
-func eachOnce(know func(*resolve.Resolved, int) Sidecar) func(*resolve.Resolved, int) Sidecar {
+func eachOnce(know func(*resolve.Resolved, int) *Sidecar) func(*resolve.Resolved, int) *Sidecar {
 	var asked []*Sidecar
-	return func(r *resolve.Resolved, plane int) Sidecar {
-		for len(asked) <= plane {
-			asked = append(asked, nil)
+	return func(r *resolve.Resolved, plane int) *Sidecar {
+		if more := plane + 1 - len(asked); more > 0 {
+			asked = append(asked, make([]*Sidecar, more)...)
 		}
 		if asked[plane] == nil {
-			s := know(r, plane)
-			asked[plane] = &s
+			asked[plane] = know(r, plane)
 		}
-		return *asked[plane]
+		return asked[plane]
 	}
 }
 

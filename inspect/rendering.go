@@ -129,9 +129,12 @@ func owner(n api.Note) api.Ref {
 type look struct {
 	renderer *xds.Renderer
 	known    map[any][]api.Note // of places: several objects are attached to one
+	places   *Places            // of fields, in documents
 }
 
-func lookAt(m *resolve.Reader) look { return look{xds.NewRenderer(m.Kinds()), map[any][]api.Note{}} }
+func lookAt(m *resolve.Reader) look {
+	return look{xds.NewRenderer(m.Kinds()), map[any][]api.Note{}, placesOf(m)}
+}
 
 // at is what the Envoy of r does not get as it is written, at the entry that
 // wrote it. What nobody wrote is the mesh's.

@@ -203,7 +203,7 @@ func statusOf(m *resolve.Reader, o *api.Object, x *participation, look look) Sta
 	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: m.NotesOn(o.Ref), Dataplanes: x.counts}
 	found := x.notes(m, look)
 	s.Notes = append(s.Notes, found...)
-	s.place(m.Snapshot())
+	s.place(look.places)
 	accepted, resolved := verdicts(m, o, s.Notes)
 	accepted.Dataplanes, resolved.Dataplanes = s.Dataplanes, s.Dataplanes
 	var gate listening

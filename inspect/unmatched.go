@@ -30,11 +30,11 @@ const maxUnmatched = 200
 // unmatched lists, in the order of refs, the policies and routes of r's mesh that
 // take no part in what is shown of it, and counts all of them.
 func unmatched(m *resolve.Reader, r *resolve.Resolved, shown []*resolve.Outbound) (list []Unmatched, total int) {
-	here := r.ObjectSet()
-	matched := here
-	if len(shown) < len(r.Outbounds) {
-		matched = r.ObjectSet(shown...)
+	only := shown
+	if len(shown) == len(r.Outbounds) {
+		only = nil // its inbounds too
 	}
+	matched := r.ObjectSet(only...)
 	counts := func(kind string) bool { return !beside(m, kind) }
 	total = m.CountAttachable(r.Ref.Mesh, counts)
 	for ref := range matched {
@@ -42,16 +42,23 @@ func unmatched(m *resolve.Reader, r *resolve.Resolved, shown []*resolve.Outbound
 			total--
 		}
 	}
-	list = make([]Unmatched, 0, min(total, maxUnmatched))
+	told := make([]*api.Object, 0, min(total, maxUnmatched))
+	here := make(map[api.Ref]bool, cap(told)) // that take part elsewhere on r
 	for o := range m.Attachable(r.Ref.Mesh) {
-		if len(list) == cap(list) {
+		if len(told) == cap(told) {
 			break
 		}
 		if !matched[o.Ref] && counts(o.Kind) {
-			x := Unmatched{Object: o.Ref.String(), Ref: o.Ref}
-			x.Code, x.Reason = absence(m, o, r, here[o.Ref])
-			list = append(list, x)
+			told, here[o.Ref] = append(told, o), false
 		}
+	}
+	if len(shown) < len(r.Outbounds) {
+		r.Mark(here)
+	}
+	list = make([]Unmatched, len(told))
+	for i, o := range told {
+		list[i] = Unmatched{Object: o.Ref.String(), Ref: o.Ref}
+		list[i].Code, list[i].Reason = absence(m, o, r, here[o.Ref])
 	}
 	return list, total
 }

@@ -52,11 +52,27 @@ func (r *Resolved) Objects(only ...*Outbound) []api.Ref {
 // ObjectSet is Objects in no order.
 func (r *Resolved) ObjectSet(only ...*Outbound) map[api.Ref]bool {
 	refs := map[api.Ref]bool{}
-	var last *api.Origin // of one that was added: entries of an object come one after the other
+	r.eachObject(only, func(ref api.Ref) { refs[ref] = true })
+	return refs
+}
+
+// Mark says of each of refs whether it is among Objects: it costs less than all of those.
+func (r *Resolved) Mark(refs map[api.Ref]bool) {
+	r.eachObject(nil, func(ref api.Ref) {
+		if marked, asked := refs[ref]; asked && !marked {
+			refs[ref] = true
+		}
+	})
+}
+
+// eachObject yields Objects, some of them often.
+func (r *Resolved) eachObject(only []*Outbound, yield func(api.Ref)) {
+	var last *api.Origin // of one that was told: entries of an object come one after the other
 	add := func(list []Attachment) {
 		for i := range list {
 			if e := list[i].Entry; e != last {
-				last, refs[e.Ref] = e, true
+				last = e
+				yield(e.Ref)
 			}
 		}
 	}
@@ -82,7 +98,6 @@ func (r *Resolved) ObjectSet(only ...*Outbound) map[api.Ref]bool {
 			add(c.Attachments())
 		}
 	}
-	return refs
 }
 
 // clusters adds the names of those that o sends to.

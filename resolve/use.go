@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -16,19 +15,22 @@ func (q *Reader) Selected(ref api.Ref) []api.Ref {
 	if !ok {
 		return nil
 	}
-	refs := map[api.Ref]bool{}
+	var refs []api.Ref // some twice
 	if p := x.policy(ref); p != nil && x.judges(p) {
 		for at := range x.placesJudged(p) {
-			refs[need(x.dataplanes, x.at, at.plane).object.Ref] = true
+			refs = append(refs, need(x.dataplanes, x.at, at.plane).object.Ref)
 		}
-		return slices.SortedFunc(maps.Keys(refs), api.Ref.Compare)
-	}
-	for _, s := range x.selectorsOf(ref) {
-		for p := range x.selecting(s) {
-			refs[p.object.Ref] = true
+	} else {
+		for _, s := range x.selectorsOf(ref) {
+			for p := range x.selecting(s) {
+				refs = append(refs, p.object.Ref)
+			}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(refs), api.Ref.Compare)
+	if !slices.IsSortedFunc(refs, api.Ref.Compare) {
+		slices.SortFunc(refs, api.Ref.Compare)
+	}
+	return slices.Compact(refs)
 }
 
 // selectorsOf are those of a policy or route of which one must select a dataplane.

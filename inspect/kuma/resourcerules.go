@@ -17,28 +17,47 @@ type resourceKey struct {
 	section string
 }
 
+// named is one of them, with the items that name it.
+type named struct {
+	resourceKey
+	items []int
+}
+
 // resourceRules is what holds for each real resource that one of the items names.
 func (x *viewBuilder) resourceRules(kind *policies.Kind, items []resolve.Item) []ResourceRule {
 	mesh := resourceKey{ref: api.Ref{Kind: api.KindMesh, Name: x.plane.Ref.Mesh}}
-	about := map[resourceKey][]int{} // the items that name it
-	var resourceKeys []resourceKey
+	at := make(map[resourceKey]int, len(items)) // in all
+	var all []named
+	var keys []resourceKey
 	for i := range items {
 		if items[i].Spec.Top().IsRoute() {
 			continue
 		}
-		for _, a := range x.resourceKeys(&items[i], mesh) {
-			if about[a] == nil {
-				resourceKeys = append(resourceKeys, a)
+		keys = x.resourceKeys(keys[:0], &items[i], mesh)
+		for _, key := range keys {
+			n, ok := at[key]
+			if !ok {
+				n = len(all)
+				at[key], all = n, append(all, named{resourceKey: key})
 			}
-			about[a] = append(about[a], i)
+			all[n].items = append(all[n].items, i)
 		}
 	}
-	var out []ResourceRule
-	for _, a := range resourceKeys {
+	var everywhere []int
+	if n, ok := at[mesh]; ok {
+		everywhere = all[n].items
+	}
+	out := make([]ResourceRule, 0, len(all))
+	for i := range all {
 		if !x.model.Visit() {
 			break
 		}
-		out = append(out, x.resourceRule(kind, items, a, relevant(about, a, mesh)))
+		about := slices.Concat(all[i].items, everywhere)
+		if n, ok := at[resourceKey{ref: all[i].ref}]; ok && all[i].section != "" {
+			about = append(about, all[n].items...)
+		}
+		slices.Sort(about)
+		out = append(out, x.resourceRule(kind, items, all[i].resourceKey, slices.Compact(about)))
 	}
 	slices.SortStableFunc(out, func(a, b ResourceRule) int {
 		return cmp.Or(cmp.Compare(a.ResourceMeta.Name, b.ResourceMeta.Name), cmp.Compare(a.ResourceMeta.Type, b.ResourceMeta.Type), cmp.Compare(a.ResourceSectionName, b.ResourceSectionName))
@@ -46,35 +65,21 @@ func (x *viewBuilder) resourceRules(kind *policies.Kind, items []resolve.Item) [
 	return out
 }
 
-// relevant are the items that say something about a, weakest first: those for the
-// mesh about everything, those for a service about itself and its sections.
-func relevant(about map[resourceKey][]int, a, mesh resourceKey) []int {
-	out := slices.Clone(about[a])
-	if a.section != "" {
-		out = append(out, about[resourceKey{ref: a.ref}]...)
-	}
-	if a != mesh {
-		out = append(out, about[mesh]...)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
+// resourceRule is what those of the items about a say there, weakest first: those for the mesh about
+// everything, those for a service about itself and its sections.
 func (x *viewBuilder) resourceRule(kind *policies.Kind, items []resolve.Item, a resourceKey, about []int) ResourceRule {
-	r := ResourceRule{ResourceMeta: x.meta(a.ref), ResourceSectionName: a.section, Origin: []ItemOrigin{}}
-	var list []tagged
+	list := make([]tagged, 0, len(about))
 	for _, i := range about {
 		list = append(list, tagged{origin: items[i].Origin, item: &items[i]})
 	}
 	slices.SortStableFunc(list, func(a, b tagged) int { return layerOf(a.item) - layerOf(b.item) })
-	var layers []merge.Layer
-	var origins []*api.Origin
-	for _, it := range inMergeOrderOf(list) {
+	said := inMergeOrderOf(list)
+	layers, origins := make([]merge.Layer, 0, len(said)), make([]*api.Origin, 0, len(said))
+	for _, it := range said {
 		layers, origins = append(layers, merge.Layer{Leaves: it.leaves}), append(origins, it.origin)
 	}
-	r.Origin = x.itemOrigins(origins)
-	r.Conf = []any{kind.Schema.Build(kind.New(), merge.Fold(layers))}
-	return r
+	return ResourceRule{ResourceMeta: x.meta(a.ref), ResourceSectionName: a.section, Origin: x.itemOrigins(origins),
+		Conf: []any{kind.Schema.Build(kind.New(), merge.Fold(layers))}}
 }
 
 // layerOf is how near to a route an item is: what targets none of them, one, or a
@@ -89,14 +94,13 @@ func layerOf(it *resolve.Item) int {
 	return 2
 }
 
-// resourceKeys are the real resources that an item names, each once; a kuma.io/service is
+// resourceKeys appends the real resources that an item names, each once; a kuma.io/service is
 // none.
-func (x *viewBuilder) resourceKeys(it *resolve.Item, mesh resourceKey) []resourceKey {
+func (x *viewBuilder) resourceKeys(out []resourceKey, it *resolve.Item, mesh resourceKey) []resourceKey {
 	to := &it.Spec.To[it.Index].TargetRef
 	if to.Kind == api.KindMesh {
-		return []resourceKey{mesh}
+		return append(out, mesh)
 	}
-	var out []resourceKey
 	for _, r := range it.Routes() {
 		out = append(out, resourceKey{r.Object.Ref, to.SectionName})
 	}

@@ -19,15 +19,6 @@ import (
 	"github.com/weftmesh/weft/route/kuma"
 )
 
-// Meta names an object in Kuma's inspect API.
-type Meta struct {
-	Type   string      `json:"type"`
-	Mesh   string      `json:"mesh"`
-	Name   string      `json:"name"`
-	Labels *api.Labels `json:"labels"`
-	KRI    string      `json:"kri,omitempty"`
-}
-
 // RulesView is GET …/dataplanes/{dp}/_rules.
 type RulesView struct {
 	Resource    *Meta       `json:"resource"`
@@ -109,11 +100,11 @@ type viewBuilder struct {
 	hashes  map[string][]route.Match
 	notes   []api.Note
 	named   map[*api.Origin]*Meta
-	byRef   map[api.Ref]*Meta
+	known   *metas
 }
 
 func newViewBuilder(m *resolve.Reader, c *api.Catalog, r *resolve.Resolved) *viewBuilder {
-	return &viewBuilder{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}, named: map[*api.Origin]*Meta{}, byRef: map[api.Ref]*Meta{}}
+	return &viewBuilder{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}, named: map[*api.Origin]*Meta{}, known: metasOf(m, c)}
 }
 
 // Rules is Kuma's view of all rules of a dataplane.
@@ -150,31 +141,6 @@ func pluginOrder(kinds []*policies.Kind) []*policies.Kind {
 		return cmp.Compare(slices.Index(order, a.Name), slices.Index(order, b.Name))
 	})
 	return out
-}
-
-// meta names an object, which may stand at a rule of every kind.
-func (x *viewBuilder) meta(ref api.Ref) *Meta {
-	x.model.Visit()
-	if known := x.byRef[ref]; known != nil {
-		return known
-	}
-	m := &Meta{Type: ref.Kind, Mesh: ref.Mesh, Name: ref.FullName(), Labels: &api.Labels{}}
-	if o, ok := x.model.Snapshot().Get(ref); ok {
-		*m.Labels = x.catalog.Labels(o)
-		m.KRI = x.catalog.KRI(o)
-	}
-	x.byRef[ref] = m
-	return m
-}
-
-// author names the object of an origin, which stands at every rule that it takes part in.
-func (x *viewBuilder) author(o *api.Origin) *Meta {
-	m := x.named[o]
-	if m == nil {
-		m = x.meta(o.Ref)
-		x.named[o] = m
-	}
-	return m
 }
 
 // metas names the objects behind origins, each once, in order.

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -68,7 +70,7 @@ func (s *server) dataplaneConfig(w http.ResponseWriter, r *http.Request) error {
 			return unknown(err)
 		}
 	}
-	p := printer{}
+	p := printer{known: map[string]json.RawMessage{}, lines: bufio.NewReaderSize(nil, 64<<10)}
 	out := dataplaneConfigText{XDS: p.texts(shown)}
 	if wanted == "diff" {
 		patch, err := patchOf(p.texts(now.beside(shown)), p.texts(shown.beside(now)))
@@ -121,6 +123,7 @@ func (c resources) beside(other resources) resources {
 // printer prints resources without secrets, each once.
 type printer struct {
 	known map[string]json.RawMessage // by what they are a version of
+	lines *bufio.Reader              // of one after the other: it has room that each would need anew
 	err   error                      // the first
 }
 
@@ -140,13 +143,12 @@ func (p *printer) text(x *xds.Resource) json.RawMessage {
 	if text, ok := p.known[key]; ok {
 		return text
 	}
-	text, err := attach.Print(x)
-	p.err = cmp.Or(p.err, err)
-	if p.known == nil {
-		p.known = map[string]json.RawMessage{}
-	}
-	p.known[key] = text
-	return text
+	lines, err := x.Config()
+	p.lines.Reset(bytes.NewReader(lines))
+	text := bytes.NewBuffer(make([]byte, 0, len(lines)))
+	p.err = cmp.Or(p.err, err, attach.Redact(text, p.lines))
+	p.known[key] = text.Bytes()
+	return text.Bytes()
 }
 
 // patchOf makes b of a. Kuma's clients know no replace.

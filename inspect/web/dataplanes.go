@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -137,7 +136,7 @@ func (s *server) overviews(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	snapshot := s.there(r.Context(), api.KindDataplane)
-	return s.page(w, r, api.KindDataplane, mesh, func(o *api.Object) ([]byte, error) { return json.Marshal(s.overviewOf(snapshot, o)) })
+	return s.page(w, r, api.KindDataplane, mesh, func(p *printedPage, o *api.Object) error { return p.add(s.overviewOf(snapshot, o)) })
 }
 
 func (s *server) overview(w http.ResponseWriter, r *http.Request) error {

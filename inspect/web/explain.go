@@ -29,7 +29,7 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	part := inspect.Part{Offset: sel.offset, Size: sel.size, Name: sel.name}
+	part := inspect.Part{Offset: sel.offset, Size: sel.size, Name: sel.name, Brief: brief}
 	if q.Get(explainSize.name) == "" {
 		part.Size = 0
 	}
@@ -40,9 +40,6 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 	if end := part.Offset + len(e.Outbounds); len(e.Outbounds) > 0 && end < e.OutboundsTotal && part.Size > 0 {
 		next := nextPage(r, end)
 		e.Next = &next
-	}
-	if brief {
-		e = e.Brief()
 	}
 	e.Connected = new(bool)
 	if c, ok := s.Sidecars.Sidecar(ref); ok {

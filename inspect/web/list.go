@@ -1,7 +1,7 @@
 package web
 
 import (
-	"encoding/json"
+	"bytes"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,14 +10,6 @@ import (
 
 	"github.com/weftmesh/weft/api"
 )
-
-// paged is a page of a list.
-type paged[T any] struct {
-	Total int      `json:"total"` // of all pages
-	Items []T      `json:"items"`
-	Next  *string  `json:"next"`            // the address of the page that follows
-	Notes []string `json:"notes,omitempty"` // of what the list is without
-}
 
 // selection is what a client asks of a list.
 type selection struct {
@@ -75,17 +67,6 @@ func selectionOf(q url.Values) (selection, error) {
 // everything reports whether no object is left out.
 func (sel selection) everything() bool {
 	return sel.name == "" && len(sel.labels)+len(sel.tags) == 0 && sel.gateway == ""
-}
-
-// labelled reports whether an object has the labels that are asked for, of those
-// that it is shown with.
-func (sel selection) labelled(shown *api.Object) bool {
-	for k, v := range sel.labels {
-		if got, ok := shown.Labels[k]; !ok || got != v {
-			return false
-		}
-	}
-	return true
 }
 
 // takes reports whether an object is asked for, whatever its labels.
@@ -184,14 +165,14 @@ func (s *server) meshKnown(mesh string) error {
 
 func (s *server) listed(w http.ResponseWriter, r *http.Request, t api.Type, mesh string) error {
 	if r.URL.Query().Get("format") == "written" {
-		return s.page(w, r, t.Name, mesh, func(o *api.Object) ([]byte, error) { return s.written(r, o) })
+		return s.page(w, r, t.Name, mesh, func(p *printedPage, o *api.Object) error { return p.text(s.written(r, o)) })
 	}
-	return s.page(w, r, t.Name, mesh, func(o *api.Object) ([]byte, error) { return s.item(r.Context(), o, nil) })
+	return s.page(w, r, t.Name, mesh, func(p *printedPage, o *api.Object) error { return p.text(s.item(r.Context(), o, nil)) })
 }
 
 // page answers the part of the objects of a kind, in one mesh or in all, that the
-// query asks for, each printed by one.
-func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string, one func(*api.Object) ([]byte, error)) error {
+// query asks for, each added by add.
+func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string, add func(*printedPage, *api.Object) error) error {
 	sel, err := selectionOf(r.URL.Query())
 	if err != nil {
 		return err
@@ -201,7 +182,9 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 	if mesh != "" {
 		objects, all = snapshot.Of(kind, mesh), snapshot.Count(kind, mesh)
 	}
-	p := paged[json.RawMessage]{Items: []json.RawMessage{}}
+	p := &printedPage{items: itemsOfPages.Get().(*bytes.Buffer)}
+	defer itemsOfPages.Put(p.items)
+	p.items.Reset()
 	if _, isCut := r.Context().Value(visibleKey{}).(visible); isCut {
 		var asked []*api.Object // what is not asked for says nothing of namespaces
 		for o := range objects {
@@ -209,37 +192,35 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 				asked = append(asked, o)
 			}
 		}
-		if asked, p.Notes, err = seen(r.Context(), asked); err != nil {
+		if asked, p.notes, err = seen(r.Context(), asked); err != nil {
 			return err
 		}
 		objects, all = slices.Values(asked), len(asked)
 	}
 	everything, looked := sel.everything(), 0
 	for o := range objects {
-		if everything && len(p.Items) == sel.size {
-			p.Total = all // of which the rest need not be looked at
+		if everything && p.count == sel.size {
+			p.total = all // of which the rest need not be looked at
 			break
 		}
 		looked++
 		if !everything && !s.chosen(sel, o) {
 			continue
 		}
-		p.Total++
-		if p.Total <= sel.offset || len(p.Items) == sel.size {
+		p.total++
+		if p.total <= sel.offset || p.count == sel.size {
 			continue
 		}
-		text, err := one(o)
-		if err != nil {
+		if err := add(p, o); err != nil {
 			return err
 		}
-		p.Items = append(p.Items, text)
 	}
 	if s.Listed != nil {
 		s.Listed(looked)
 	}
-	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
+	if end := sel.offset + p.count; p.count > 0 && end < p.total {
 		next := nextPage(r, end)
-		p.Next = &next
+		p.next = &next
 	}
 	answer(w, http.StatusOK, p)
 	return nil
@@ -247,7 +228,8 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 
 // chosen reports whether a list asks for an object.
 func (s *server) chosen(sel selection, o *api.Object) bool {
-	return sel.takes(o) && (len(sel.labels) == 0 || sel.labelled(s.Catalog.Shown(o)))
+	shown := s.Catalog.Labels(o)
+	return sel.takes(o) && shown.Carry(sel.labels)
 }
 
 // nextPage is the absolute address of the page that begins at offset.

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -156,33 +155,6 @@ func fail(w http.ResponseWriter, p problem) {
 		w.Header().Set("Retry-After", p.retry)
 	}
 	answer(w, p.Status, p)
-}
-
-// answer writes a JSON body.
-func answer(w http.ResponseWriter, status int, body any) {
-	out := &jsonWriter{w: w, status: status}
-	if err := json.NewEncoder(out).Encode(body); err != nil && !out.begun {
-		write(w, http.StatusInternalServerError, "application/json", []byte(`{"type":"/std-errors","status":500,"title":"Internal error","detail":"the answer cannot be written"}`+"\n"))
-	}
-}
-
-// jsonWriter answers with what is written at once, as an encoder does that has found no error.
-type jsonWriter struct {
-	w      http.ResponseWriter
-	status int
-	begun  bool
-}
-
-func (j *jsonWriter) Write(text []byte) (int, error) {
-	j.begun = true
-	write(j.w, j.status, "application/json", text)
-	return len(text), nil
-}
-
-func write(w http.ResponseWriter, status int, contentType string, body []byte) {
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that has gone is no failure of ours
 }
 
 // Refusal is an error that Refuse answers with status.
