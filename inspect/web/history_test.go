@@ -164,6 +164,24 @@ func TestARollbackLeavesSidecarsAlone(t *testing.T) {
 	}
 }
 
+// What weft has made of an authority stays when others go back, and goes with its mesh.
+func TestARollbackTakesWhatWasMadeWithItsMesh(t *testing.T) {
+	t.Parallel()
+	var documents web.Documents
+	server, _ := serveWith(t, "type: Mesh\nname: default\n", false, func(c *web.Config) { documents = c.Documents })
+	stored(t, server.URL, "type: Mesh\nname: other\n")
+	for _, mesh := range []string{"default", "other"} {
+		trust := &api.Object{Ref: api.Ref{Kind: api.KindMeshTrust, Mesh: mesh, Name: "made"}, Labels: map[string]string{api.LabelMadeBy: api.MadeByAuthority}, Spec: &api.MeshTrust{TrustDomain: mesh}}
+		if _, _, err := documents.Apply(t.Context(), store.Writes(store.Write{Put: trust})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, text := call(t, http.MethodPost, server.URL+"/_rollback?to=1", "")
+	if code != http.StatusOK || !strings.Contains(text, "MeshTrust/other/made") || strings.Contains(text, "MeshTrust/default/made") {
+		t.Errorf("%d %s", code, text)
+	}
+}
+
 func TestAStoreWithoutHistorySaysSo(t *testing.T) {
 	t.Parallel()
 	server, _ := serveWith(t, "type: Mesh\nname: default\n", false, func(c *web.Config) { c.History = nil })
