@@ -77,6 +77,24 @@ func TestAboutAndBriefArePartsOfTheWhole(t *testing.T) {
 	}
 }
 
+// What a policy says of some callers alone is a say at an inbound.
+func TestAboutAPolicyForSomeCallers(t *testing.T) {
+	t.Parallel()
+	text, violations := world.Decode("callers.yaml", []byte(`
+{type: MeshTimeout, mesh: default, name: some, spec: {targetRef: {kind: Dataplane}, rules: [{matches: [{spiffeID: {type: Exact, value: "spiffe://default/b"}}], default: {http: {requestTimeout: 2s}}}]}}
+`))
+	if len(violations) > 0 {
+		t.Fatal(violations[0])
+	}
+	m := secureModel(t, strict, true)
+	changes := []api.Change{{After: text[0]}}
+	m, _ = m.Update(m.Written().With(2, changes), changes)
+	e, err := inspect.ExplainAbout(m.Reader(nil), plane("a"), "", text[0].Ref, inspect.Part{}, -1)
+	if err != nil || len(e.Inbounds) != 1 || len(e.Inbounds[0].Callers) != 1 {
+		t.Errorf("%v: %+v", err, e.Inbounds)
+	}
+}
+
 // TestAboutIsCutFromTheWhole: what is said about an object, for which only what it has a say in is
 // explained, is what is left of the whole where nothing else is.
 func TestAboutIsCutFromTheWhole(t *testing.T) {

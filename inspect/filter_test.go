@@ -59,6 +59,7 @@ func TestAFilterThatFindsNothing(t *testing.T) {
 		want   string
 	}{
 		{inspect.Filter{Field: "http.numRetris"}, "did you mean http.numRetries"},
+		{inspect.Filter{Field: "http.num"}, "field with a value on a-1 http.num: not found"},
 		{inspect.Filter{Route: "nothing"}, "route on a-1 nothing: not found"},
 		{inspect.Filter{Kind: "MeshRetry", Policy: "nobody"}, "nothing of MeshRetry/nobody applies"},
 	} {

@@ -174,11 +174,11 @@ func (x *participation) why(q *resolve.Reader, field api.Path) string {
 	return ""
 }
 
-// refNames are the names of refs.
+// refNames are the names of refs, by which those of two namespaces are told apart.
 func refNames(refs []api.Ref) []string {
 	out := make([]string, len(refs))
 	for i, r := range refs {
-		out[i] = r.Name
+		out[i] = r.FullName()
 	}
 	return out
 }

@@ -103,8 +103,11 @@ func failures(m *resolve.Reader) []api.Note {
 	return notes
 }
 
-func failure(r *resolve.Resolved, bug any) api.Note {
-	return api.Note{Origin: &api.Origin{Ref: r.Ref}, Severity: api.Error, Code: failed, Message: bugText("what holds on it from being told", bug)}
+func failure(r *resolve.Resolved, bug any) api.Note { return Failure(r.Ref, bug) }
+
+// Failure is a note on a dataplane of which a bug keeps something from being told.
+func Failure(dp api.Ref, bug any) api.Note {
+	return api.Note{Origin: &api.Origin{Ref: dp}, Severity: api.Error, Code: failed, Message: bugText("what holds on it from being told", bug)}
 }
 
 func bugText(what string, bug any) string {

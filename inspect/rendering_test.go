@@ -90,6 +90,9 @@ spec: {from: [{targetRef: {kind: Mesh}, default: {local: {tcp: {connectionRate: 
 	if c := s.Conditions[0]; c.Status != "True" {
 		t.Errorf("the document itself is fine: %+v", c)
 	}
+	if s, err := inspect.StatusOf(m.Reader(nil), few, inspect.Listed(nil)); err != nil || s.Conditions[2].Reason != "Rejected" {
+		t.Errorf("without its sidecar: %v %+v", err, s.Conditions[2])
+	}
 	notes := inspect.NotesOn(m.Reader(nil), few)
 	if len(notes) != 1 || notes[0].Code != "Rejected" || notes[0].Origin.Ref != few {
 		t.Errorf("a writer of the policy hears %+v", notes)

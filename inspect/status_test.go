@@ -41,6 +41,8 @@ func TestConditions(t *testing.T) {
 	all := []inspect.Sidecar{connected("a-1", true), connected("b-1", true), connected("web-1", true)}
 	behind := []inspect.Sidecar{connected("a-1", true), connected("b-1", false)}
 	refusing := []inspect.Sidecar{{Dataplane: plane("a-1"), Connected: true, Refusal: &inspect.Refusal{Type: "rds", Message: "no such thing"}}, connected("b-1", true)}
+	confirmed := slices.Clone(refusing) // what it refused came after all that it confirmed
+	confirmed[0].InSync = true
 	for _, c := range []struct {
 		object   string
 		sidecars []inspect.Sidecar
@@ -52,6 +54,7 @@ func TestConditions(t *testing.T) {
 		{"MeshRetry/mr-dp", nil, "Programmed=False Pending connected"},
 		{"MeshRetry/mr-top", all, "Programmed=True Programmed"},
 		{"MeshRetry/mr-top", refusing, "Programmed=False Rejected a-1: no such thing"},
+		{"MeshRetry/mr-top", confirmed, "Programmed=False Rejected a-1: no such thing"},
 		{"MeshRetry/mr-typo", all, "Accepted=False TargetNotFound did you mean route-1"},
 		{"MeshRetry/mr-typo", all, "Programmed=False NoEffect"},
 		{"MeshTimeout/mt-in", all, "Programmed=True PartiallyProgrammed route-1 is on 1 of the 2 selected dataplanes that call web"},
@@ -100,6 +103,27 @@ spec:
 	}
 	if want := "Accepted=False TargetNotFound ResolvedRefs=True ResolvedRefs Programmed=False Pending "; got != want || s.Dataplanes.Effective != 1 {
 		t.Errorf("%s on %+v, want %s", got, s.Dataplanes, want)
+	}
+}
+
+// A policy of which one entry names a service that is not there holds for the others: it is
+// accepted, and says which reference leads nowhere.
+func TestAnEntryWithoutItsServiceIsNotAll(t *testing.T) {
+	t.Parallel()
+	s, err := inspect.StatusOf(model(t, street+`---
+type: MeshTimeout
+mesh: default
+name: half
+spec:
+  to:
+    - {targetRef: {kind: MeshService, name: web}, default: {http: {requestTimeout: 2s}}}
+    - {targetRef: {kind: MeshService, name: wep}, default: {http: {requestTimeout: 3s}}}
+`), api.Ref{Kind: "MeshTimeout", Mesh: "default", Name: "half"}, inspect.Listed(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, r := s.Conditions[0], s.Conditions[1]; a.Status != "True" || r.Status != "False" || r.Reason != "TargetNotFound" || !strings.Contains(r.Message, "spec.to[1]") {
+		t.Errorf("%+v, %+v", a, r)
 	}
 }
 

@@ -97,6 +97,7 @@ func (a *app) apply(c *cobra.Command, o applyOptions) error {
 		if a.output == "table" {
 			p.Warnings = nil
 		}
+		a.noted(p)
 		return a.printPlan(p)
 	}
 	if o.strict {

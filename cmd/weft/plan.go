@@ -115,6 +115,7 @@ func (a *app) planRemoval(ctx context.Context, word, name string, fields bool) (
 	if err := server.Call(ctx, http.MethodDelete, path(t, a.mesh, name)+"?"+applyOptions{dryRun: true, fields: fields}.query().Encode(), "", nil, &p); err != nil {
 		return p, a.named(ctx, server, t, name, err)
 	}
+	a.noted(p)
 	return p, nil
 }
 
@@ -135,7 +136,7 @@ func (a *app) planWrites(ctx context.Context, o planOptions) (p plan.Plan, err e
 		}
 	}
 	err = send(ctx, server, texts, applyOptions{dryRun: true, shadow: o.shadow, fields: o.fields}, &p)
-	p.Notes = notes
+	p.Notes = append(a.noted(p), notes...)
 	return p, err
 }
 
@@ -145,6 +146,18 @@ func (a *app) planned(o planOptions) (world.Reading, []api.Note, error) {
 		return world.Reading{}, nil, nil
 	}
 	return a.sound(o.files, o.strict)
+}
+
+// noted says what a plan notes by itself, such as that it is not whole.
+func (a *app) noted(p plan.Plan) []api.Note {
+	for _, n := range p.Notes {
+		what := n.Message
+		if n.Origin != nil {
+			what = n.Origin.Ref.String() + ": " + what
+		}
+		fmt.Fprintln(a.err, oneLine(what))
+	}
+	return p.Notes
 }
 
 // sound reads documents, and leaves out those that are invalid where there are others:
@@ -226,7 +239,7 @@ func (a *app) planAgainst(args []string, o planOptions) (p plan.Plan, err error)
 	}
 	p = plan.Of(step, preview.Results(results))
 	preview.Tell(&p)
-	p.Notes = notes
+	p.Notes = append(a.noted(p), notes...)
 	return p, nil
 }
 

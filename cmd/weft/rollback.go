@@ -73,6 +73,7 @@ func (a *app) diff(c *cobra.Command, args []string, exitCode bool) error {
 	if a.output == "json" || a.output == "yaml" {
 		err = a.print(d, nil)
 	} else {
+		a.noted(d.Plan)
 		err = a.printPlan(d.Plan)
 	}
 	if err == nil && exitCode {
@@ -148,6 +149,7 @@ func (a *app) rollback(c *cobra.Command, to string, dryRun, fields bool) error {
 		if err := server.Call(c.Context(), http.MethodPost, at, "", nil, &p); err != nil {
 			return err
 		}
+		a.noted(p)
 		return a.printPlan(p)
 	}
 	var answer applied

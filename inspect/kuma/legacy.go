@@ -37,7 +37,7 @@ type LegacyRule struct {
 	order   int
 }
 
-// LegacyOrigin names a policy.
+// LegacyOrigin names a policy, with its namespace as everywhere in Kuma.
 type LegacyOrigin struct {
 	Mesh string `json:"mesh"`
 	Name string `json:"name"`
@@ -115,7 +115,7 @@ func ofRoute(e *policies.Effective) bool {
 func legacyOrigins(origins []*api.Origin) []LegacyOrigin {
 	out := []LegacyOrigin{}
 	for _, o := range origins {
-		if l := (LegacyOrigin{o.Mesh, o.Name}); !slices.Contains(out, l) {
+		if l := (LegacyOrigin{o.Mesh, o.FullName()}); !slices.Contains(out, l) {
 			out = append(out, l)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
@@ -27,6 +28,7 @@ type differ struct {
 	endpoints map[endpointsPair][]*entry[Effect]
 
 	mayLose map[api.Ref]bool // an effect that they have
+	notes   []api.Note       // on dataplanes that cannot be compared
 }
 
 // entry is an effect or a resource, with the dataplanes that have it.
@@ -122,6 +124,17 @@ func newDiffer(x *xds.Renderer) *differ {
 	return &differ{renderer: x, outbounds: map[outboundPair][]*entry[Effect]{}, inbounds: map[policyPair][]*entry[Effect]{},
 		clusters: map[clusterPair][]*entry[Effect]{}, endpoints: map[endpointsPair][]*entry[Effect]{},
 		pairs: map[resourceKey]resourcePair{}, mayLose: map[api.Ref]bool{}}
+}
+
+// safely is dataplane. A bug that keeps one from being compared is a note on it, for the plan tells
+// of the others; it counts as one at which something changes.
+func (d *differ) safely(ref api.Ref, before, after *resolve.Resolved) (changes bool) {
+	defer func() {
+		if bug := recover(); bug != nil {
+			d.notes, changes = append(d.notes, inspect.Failure(ref, bug)), true
+		}
+	}()
+	return d.dataplane(ref, before, after)
 }
 
 // dataplane notes what changes at one, nil where it is not there, and reports whether

@@ -124,6 +124,10 @@ func (d *differ) connections(base Effect, a, b *resolve.TCPTable) (out []*entry[
 		if e.After == nil {
 			e.Origin = was[name].by
 		}
+		d.losable(was[name].by)
+		if e.Before != nil && e.After != nil && !sameOrigin(was[name].by, is[name].by) {
+			e.OriginBefore = was[name].by
+		}
 		if differs(e.Before, e.After) {
 			out = append(out, d.effect(e))
 		}

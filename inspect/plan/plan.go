@@ -31,7 +31,8 @@ type Plan struct {
 	// PermissionsCut is how many are not listed.
 	PermissionsCut int                 `json:"permissionsCut,omitempty"`
 	Warnings       []inspect.Violation `json:"warnings"`
-	Notes          []api.Note          `json:"notes,omitempty"` // on documents that were left out
+	// Notes are on documents that were left out, and on dataplanes that a bug keeps from being compared.
+	Notes []api.Note `json:"notes,omitempty"`
 	// Cut is how many effects and resources are not listed.
 	Cut int `json:"cut,omitempty"`
 }
@@ -149,13 +150,13 @@ func Of(s Step, results []store.Result) Plan {
 		}
 		before, _ := s.Before.Dataplane(ref)
 		after, _ := s.After.Dataplane(ref)
-		if d.dataplane(ref, before, after) {
+		if d.safely(ref, before, after) {
 			affected[ref] = true
 		}
 	}
 	d.names(s, affected)
 	b := budget{mostNames}
-	p := Plan{From: s.Before.Snapshot().Revision(), Changes: ChangesOf(results), Dataplanes: dataplanes(s, affected, &b), Warnings: []inspect.Violation{}}
+	p := Plan{From: s.Before.Snapshot().Revision(), Changes: ChangesOf(results), Notes: d.notes, Dataplanes: dataplanes(s, affected, &b), Warnings: []inspect.Violation{}}
 	var more int
 	p.Effects, p.Cut = d.told(&b)
 	p.Envoy, more = d.resources(&b)

@@ -40,6 +40,7 @@ func (d *differ) routes(base Effect, a, b *resolve.Outbound) (out []*entry[Effec
 		if _, stays := is[key]; !stays {
 			e := on(base, was[key].Route)
 			e.Part, e.Before, e.Origin = PartRoute, was[key].at, strongest(was[key].Origins)
+			d.losableAt(was[key].Route)
 			out = append(out, d.effect(e))
 		}
 	}

@@ -20,10 +20,22 @@ func (d *differ) losable(origins ...*api.Origin) {
 	}
 }
 
+// losableAt notes the policies that hold at a rule that goes.
+func (d *differ) losableAt(r *resolve.Route) {
+	for _, p := range r.Acting() {
+		for _, f := range p.Fields {
+			if n := len(f.Said); n > 0 {
+				d.losable(f.Said[n-1].Origin)
+			}
+		}
+	}
+}
+
 // warnings are references that would lose what they name, and entries of objects that
 // nobody touches which would have no effect any more.
 func warnings(s Step, d *differ) []*api.Violation {
 	out := inspect.Breaks(s.Before, s.After, s.Touched...)
+	broken := len(out)
 	byMesh := map[string][]api.Ref{}
 	for ref := range d.mayLose {
 		if !slices.Contains(s.Touched, ref) && s.After.Snapshot().Has(ref) {
@@ -35,11 +47,20 @@ func warnings(s Step, d *differ) []*api.Violation {
 		slices.SortFunc(refs, api.Ref.Compare)
 		was, is := s.Before.Reader(nil).ReachOf(mesh, refs, nil), s.After.Reader(nil).ReachOf(mesh, refs, nil)
 		for i, ref := range refs {
-			out = append(out, lost(s.After.Snapshot(), ref, was[i], is[i])...)
+			for _, v := range lost(s.After.Snapshot(), ref, was[i], is[i]) {
+				if !slices.ContainsFunc(out[:broken], func(b *api.Violation) bool { return explains(b, v) }) {
+					out = append(out, v)
+				}
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *api.Violation) int { return a.Object.Compare(b.Object) })
 	return out
+}
+
+// explains reports whether a reference that leads nowhere is why an entry has no effect.
+func explains(broken, entry *api.Violation) bool {
+	return broken.Object == entry.Object && (broken.Field == "spec.targetRef" || broken.Field == entry.Field.Field("targetRef"))
 }
 
 // lost are the entries of an object that acted and would not.

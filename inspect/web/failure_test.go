@@ -78,3 +78,20 @@ func TestABugIsANoteOnItsDataplane(t *testing.T) {
 		}
 	}
 }
+
+// A plan of what meets a bug says so, takes nothing away, and tells of all others.
+func TestAPlanThatMeetsABug(t *testing.T) {
+	t.Parallel()
+	const three = "{type: MeshRetry, mesh: default, name: r, spec: {to: [{targetRef: {kind: MeshService, name: b}, default: {http: {numRetries: 3}}}]}}\n"
+	s, _ := serveWith(t, unlucky+"---\n"+three, false, func(c *web.Config) { c.Documents = buggy{c.Documents.(documents).Store} })
+	code, text := call(t, http.MethodPost, s.URL+"/_apply?dryRun=true", strings.Replace(three, "numRetries: 3", "numRetries: 13", 1)+
+		"---\n{type: MeshTimeout, mesh: default, name: other, spec: {to: [{targetRef: {kind: MeshService, name: a}, default: {http: {requestTimeout: 4s}}}]}}\n")
+	if code != http.StatusOK || strings.Contains(text, `"after":null`) || strings.Contains(text, `"action":"delete"`) {
+		t.Errorf("%d %s", code, text)
+	}
+	for _, part := range []string{`"affected":2,"dataplanes":["a","b"]`, `"before":"3s","after":"4s"`, `"notes":[{"origin":{"kind":"Dataplane","mesh":"default","name":"a"}`, "a bug in weft"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %s in %s", part, text)
+		}
+	}
+}

@@ -1,15 +1,18 @@
 package web_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -51,6 +54,9 @@ func TestHistoryIsReadPageByPage(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &page); err != nil || code != http.StatusOK {
 			t.Fatalf("%d %s", code, text)
 		}
+		if len(page.Items) == 0 {
+			t.Error("a page leads to one on which nothing is")
+		}
 		for _, i := range page.Items {
 			seen = append(seen, fmt.Sprint(i.Revision, " ", i.Objects))
 		}
@@ -58,6 +64,39 @@ func TestHistoryIsReadPageByPage(t *testing.T) {
 	}
 	if want := "[10 [{MeshRetry/default/mr updated}] 8 [{MeshRetry/default/mr updated}] 6 [{MeshRetry/default/mr updated}] 4 [{MeshRetry/default/mr updated}]]"; fmt.Sprint(seen) != want {
 		t.Errorf("seen %s, want %s", seen, want)
+	}
+	for object, want := range map[string]int{"MeshService/web": 5, "MeshService/default/web": 5, "MeshService/other/web": 0, "MeshService/web.shop": 0} {
+		var page listed
+		if _, text := call(t, http.MethodGet, server.URL+"/_history?object="+object, ""); json.Unmarshal([]byte(text), &page) != nil || len(page.Items) != want {
+			t.Errorf("of %s: %s", object, text)
+		}
+	}
+}
+
+// meddled are documents of which another changes while somebody reads them, once.
+type meddled struct {
+	web.Documents
+	once *sync.Once
+	put  *api.Object
+}
+
+func (d meddled) Model(ctx context.Context) (*resolve.Model, error) {
+	m, err := d.Documents.Model(ctx)
+	d.once.Do(func() { _, _, err = d.Apply(ctx, store.Writes(store.Write{Put: d.put})) })
+	return m, err
+}
+
+// What is written while a way back is sought is taken back too.
+func TestARollbackSeesWhatIsWrittenMeanwhile(t *testing.T) {
+	t.Parallel()
+	list, _ := world.Decode("", []byte(strings.Replace(retryOf3, "name: mr", "name: meanwhile", 1)))
+	once := new(sync.Once)
+	server, _ := serveWith(t, "type: Mesh\nname: default\n", false, func(c *web.Config) { c.Documents = meddled{c.Documents, once, list[0]} })
+	if code, text := call(t, http.MethodPost, server.URL+"/_rollback?to=1", ""); code != http.StatusOK || !strings.Contains(text, `"revision":3`) {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, text := call(t, http.MethodGet, server.URL+"/meshes/default/meshretries/meanwhile", ""); code != http.StatusNotFound {
+		t.Errorf("what was written meanwhile: %d %s", code, text)
 	}
 }
 
@@ -122,6 +161,24 @@ func TestARollbackLeavesSidecarsAlone(t *testing.T) {
 	}
 	if code, _ := call(t, http.MethodGet, server.URL+"/meshes/other/dataplanes/vm", ""); code != http.StatusOK {
 		t.Errorf("the sidecar's Dataplane: %d", code)
+	}
+}
+
+// What weft has made of an authority stays when others go back, and goes with its mesh.
+func TestARollbackTakesWhatWasMadeWithItsMesh(t *testing.T) {
+	t.Parallel()
+	var documents web.Documents
+	server, _ := serveWith(t, "type: Mesh\nname: default\n", false, func(c *web.Config) { documents = c.Documents })
+	stored(t, server.URL, "type: Mesh\nname: other\n")
+	for _, mesh := range []string{"default", "other"} {
+		trust := &api.Object{Ref: api.Ref{Kind: api.KindMeshTrust, Mesh: mesh, Name: "made"}, Labels: map[string]string{api.LabelMadeBy: api.MadeByAuthority}, Spec: &api.MeshTrust{TrustDomain: mesh}}
+		if _, _, err := documents.Apply(t.Context(), store.Writes(store.Write{Put: trust})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, text := call(t, http.MethodPost, server.URL+"/_rollback?to=1", "")
+	if code != http.StatusOK || !strings.Contains(text, "MeshTrust/other/made") || strings.Contains(text, "MeshTrust/default/made") {
+		t.Errorf("%d %s", code, text)
 	}
 }
 

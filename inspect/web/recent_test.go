@@ -56,6 +56,19 @@ func TestEventsAreKept(t *testing.T) {
 	}
 }
 
+// However often the oldest have gone, those that are kept are the newest, without a gap.
+func TestTheNewestEventsAreKept(t *testing.T) {
+	t.Parallel()
+	server, events := serve(t, "type: Mesh\nname: default\n", false)
+	for range 2500 {
+		events.Publish(web.Event{Type: "change"})
+	}
+	all := recent(t, server.URL, "", "").Items
+	if len(all) != 1024 || all[0].ID != 2500-1023 || all[1023].ID != 2500 {
+		t.Errorf("%d are kept, from %d", len(all), all[0].ID)
+	}
+}
+
 // A stream that broke off goes on behind the last event that its client saw; where that was of
 // a process before this one it says so, and begins with all that is kept.
 func TestEventsGoOn(t *testing.T) {

@@ -139,7 +139,8 @@ func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.
 		}
 	}
 	if len(want) > 0 && !slices.Contains(want, inspect.StateInSync) {
-		for _, ref := range in[min(sel.offset, len(in)):min(sel.offset+sel.size, len(in))] {
+		rest := in[min(sel.offset, len(in)):]
+		for _, ref := range rest[:min(sel.size, len(rest))] {
 			if o, ok := snapshot.Get(ref); ok {
 				c, _ := s.Sidecars.Sidecar(ref)
 				p.Items = append(p.Items, sidecarRowOf(o, &c))

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
 )
 
@@ -40,6 +42,8 @@ func TestSidecarsInShort(t *testing.T) {
 		"?state=missing&state=in+sync&size=1&offset=1": {`"total":2`, `"name":"web-1"`},
 		"?state=missing&state=gone":                    {`"field":"state"`, "is not possible; use refusing"},
 		"?state=gone":                                  {`"field":"state"`, "is not possible; use refusing"},
+		"?state=missing&offset=9223372036854775807":    {`"total":1`, `"items":[]`, `"next":null`},
+		"?state=missing&name=-1":                       {`"total":1`, `"refusing":1`, `"in sync":1`},
 		"?state=missing&name=nothing":                  {`"total":0`, `"items":[]`},
 	} {
 		_, body := call(t, http.MethodGet, s.URL+"/meshes/default/_sidecars"+query, "")
@@ -47,6 +51,37 @@ func TestSidecarsInShort(t *testing.T) {
 			if !strings.Contains(body, w) {
 				t.Errorf("%s: no %s in %s", query, w, body)
 			}
+		}
+	}
+}
+
+// away are a sidecar that is held, and one that was connected and is not.
+type away struct{ sidecars }
+
+func (away) Sidecars() []inspect.Sidecar {
+	return []inspect.Sidecar{
+		{Dataplane: ref("backend-1"), Connected: true, Acked: 3, Note: "its certificate is not signed"},
+		{Dataplane: ref("frontend-1"), Acked: 4, Published: 5},
+	}
+}
+
+func (s away) Sidecar(dp api.Ref) (inspect.Sidecar, bool) { return inspect.Listed(s.Sidecars())(dp) }
+
+// What keeps a sidecar from its configuration is said of it, and of one that is not connected that
+// it is not, with what it had.
+func TestSidecarsThatDoNotFollow(t *testing.T) {
+	t.Parallel()
+	const nameless = "---\ntype: Dataplane\nmesh: default\nname: nameless\nnetworking: {address: 10.0.0.4, inbound: [{port: 80}]}\n"
+	s, _ := serveWith(t, three+nameless, false, func(c *web.Config) { c.Sidecars = away{} })
+	for path, want := range map[string]string{
+		"_sidecars":                      `"name":"backend-1","services":["backend"],"state":"held","acked":3,"message":"its certificate is not signed"`,
+		"_sidecars?state=held":           `"total":1`,
+		"_sidecars?name=nameless":        `"services":[]`,
+		"dataplanes/frontend-1/_explain": `"acked":4,"connected":false`,
+		"dataplanes/backend-1/_explain":  `"acked":3,"connected":true`,
+	} {
+		if _, text := call(t, http.MethodGet, s.URL+"/meshes/default/"+path, ""); !strings.Contains(text, want) {
+			t.Errorf("%s: no %s in %s", path, want, text)
 		}
 	}
 }
