@@ -2,8 +2,6 @@ package inspect
 
 import (
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -16,14 +14,7 @@ type Places struct {
 	snapshot *api.Snapshot
 	ref      api.Ref
 	locate   func(api.Path) api.Position
-	known    *fieldPlaces // nil keeps nothing
-}
-
-// fieldPlaces are where fields are that somebody asked for. They stay there, for documents are replaced
-// and never changed. Many may ask at once.
-type fieldPlaces struct {
-	of   sync.Map // api.Position by field
-	size atomic.Int64
+	known    *resolve.Memory[field, api.Position] // nil where nothing is kept
 }
 
 // field is one of a document.
@@ -40,30 +31,7 @@ const mostPlaces = 10_000
 // placesOf looks in the documents of a model, and knows what was looked for before, also in those of
 // earlier models.
 func placesOf(m *resolve.Reader) *Places {
-	known := resolve.Followed(m, placesKey{}, func() *fieldPlaces { return &fieldPlaces{} },
-		func(was *fieldPlaces, _ []api.Change) *fieldPlaces {
-			if was.size.Load() >= mostPlaces {
-				return &fieldPlaces{}
-			}
-			return was
-		})
-	return &Places{snapshot: m.Snapshot(), known: known}
-}
-
-// find is where a field is; look looks for it.
-func (f *fieldPlaces) find(at field, look func() api.Position) api.Position {
-	if f == nil {
-		return look()
-	}
-	if known, ok := f.of.Load(at); ok {
-		return known.(api.Position)
-	}
-	found := look()
-	if f.size.Load() < mostPlaces {
-		f.size.Add(1)
-		f.of.Store(at, found)
-	}
-	return found
+	return &Places{snapshot: m.Snapshot(), known: resolve.Remembered[field, api.Position](m, placesKey{}, func() int { return mostPlaces })}
 }
 
 // place says of each note where its field stands.
@@ -86,7 +54,7 @@ func (p *Places) Of(n api.Note) api.Position {
 	if !ok || len(o.Source.Text) == 0 {
 		return api.Position{}
 	}
-	return p.known.find(field{o, n.Field}, func() api.Position {
+	return p.known.Find(field{o, n.Field}, func() api.Position {
 		if p.locate == nil || p.ref != o.Ref {
 			p.ref, p.locate = o.Ref, decode.Locator(o.Source)
 		}

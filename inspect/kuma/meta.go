@@ -2,8 +2,6 @@ package kuma
 
 import (
 	"encoding/json"
-	"sync"
-	"sync/atomic"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
@@ -20,46 +18,19 @@ type Meta struct {
 	text []byte // in JSON, where it was printed already
 }
 
-// metas names objects by what they are: a view names thousands, and each time the same ones. It is
-// kept beside the model, and follows its changes.
-type metas struct {
-	catalog *api.Catalog
-	of      sync.Map // *Meta by *api.Object
-	size    atomic.Int64
-}
-
 type metasKey struct{ catalog *api.Catalog }
 
-// metasOf are those of the objects of a model, without those of documents that are no more.
-func metasOf(m *resolve.Reader, c *api.Catalog) *metas {
-	return resolve.Followed(m, metasKey{c}, func() *metas { return &metas{catalog: c} }, func(was *metas, changes []api.Change) *metas {
-		for _, change := range changes {
-			if _, had := was.of.LoadAndDelete(change.Before); had {
-				was.size.Add(-1)
-			}
-		}
-		there := int64(0)
-		for _, t := range c.Types() {
-			there += int64(m.Snapshot().CountOfKind(t.Name))
-		}
-		if was.size.Load() > 2*there { // some are of objects of which no change told
-			return &metas{catalog: c}
-		}
-		return was
-	})
+// metasOf are the names of objects by what they are: a view names thousands, and each time the same
+// ones.
+func metasOf(m *resolve.Reader, c *api.Catalog) *resolve.Memory[*api.Object, *Meta] {
+	return resolve.Remembered[*api.Object, *Meta](m, metasKey{c}, func() int { return 2 * m.Snapshot().Len() })
 }
 
-// meta names an object.
-func (x *metas) meta(o *api.Object) *Meta {
-	if known, ok := x.of.Load(o); ok {
-		return known.(*Meta)
-	}
-	labels := x.catalog.Labels(o)
-	m := &Meta{Type: o.Kind, Mesh: o.Mesh, Name: o.FullName(), Labels: &labels, KRI: x.catalog.KRI(o)}
+// metaOf names an object.
+func metaOf(c *api.Catalog, o *api.Object) *Meta {
+	labels := c.Labels(o)
+	m := &Meta{Type: o.Kind, Mesh: o.Mesh, Name: o.FullName(), Labels: &labels, KRI: c.KRI(o)}
 	m.text, _ = json.Marshal(m) // else it is tried again where it is printed
-	if _, had := x.of.Swap(o, m); !had {
-		x.size.Add(1)
-	}
 	return m
 }
 
@@ -67,7 +38,7 @@ func (x *metas) meta(o *api.Object) *Meta {
 func (x *viewBuilder) meta(ref api.Ref) *Meta {
 	x.model.Visit()
 	if o, ok := x.model.Snapshot().Get(ref); ok {
-		return x.known.meta(o)
+		return x.known.Find(o, func() *Meta { return metaOf(x.catalog, o) })
 	}
 	return &Meta{Type: ref.Kind, Mesh: ref.Mesh, Name: ref.FullName(), Labels: &api.Labels{}}
 }

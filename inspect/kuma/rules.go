@@ -100,7 +100,7 @@ type viewBuilder struct {
 	hashes  map[string][]route.Match
 	notes   []api.Note
 	named   map[*api.Origin]*Meta
-	known   *metas
+	known   *resolve.Memory[*api.Object, *Meta]
 }
 
 func newViewBuilder(m *resolve.Reader, c *api.Catalog, r *resolve.Resolved) *viewBuilder {
