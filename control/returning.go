@@ -75,11 +75,13 @@ func (p *Plane) secures(mesh string) bool {
 
 // settle returns when everybody who has joined is written down.
 func (r *returning) settle() {
+	r.writing.Lock() // a write may be under way
+	defer r.writing.Unlock()
 	r.mu.Lock()
 	settled := r.next == nil || r.closed
 	r.mu.Unlock()
 	if !settled {
-		r.write()
+		r.put()
 	}
 }
 
@@ -168,6 +170,11 @@ func (r *returning) save() {
 func (r *returning) write() {
 	r.writing.Lock()
 	defer r.writing.Unlock()
+	r.put()
+}
+
+// put is write. It needs writing.
+func (r *returning) put() {
 	r.mu.Lock()
 	next := r.next
 	r.next = nil
