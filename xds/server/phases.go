@@ -238,6 +238,7 @@ func (st *stream) pump() {
 	st.check()
 	if st.timer != nil {
 		st.timer.Stop()
+		st.timer = nil
 	}
 	if !st.due.IsZero() {
 		st.timer = time.AfterFunc(time.Until(st.due), func() { st.server.queue.add(st) })
