@@ -84,7 +84,9 @@ func (r *response) GetDeltaDiscoveryResponse() (*discoveryv3.DeltaDiscoveryRespo
 func (r *response) GetRequest() *discoveryv3.DiscoveryRequest { return r.watch.full }
 
 // GetDeltaRequest has the type of the request that is answered.
-func (r *response) GetDeltaRequest() *discoveryv3.DeltaDiscoveryRequest { return deltaRequestOf[r.kind] }
+func (r *response) GetDeltaRequest() *discoveryv3.DeltaDiscoveryRequest {
+	return deltaRequestOf[r.kind]
+}
 
 // GetReturnedResources is called once, when the response counts as sent: the library
 // asks what the client has then, and keeps the answer for good. The stream keeps it

@@ -45,15 +45,15 @@ type Server struct {
 	refusing bool // new streams
 	closed   bool
 	peers    map[api.Ref]*peer
-	order    []api.Ref // the keys of peers, sorted; nil where they are not known
+	order    []*peer // those of peers, sorted by ref; nil where they are not known
 	tables   tables
 }
 
 // peer is what is known of one dataplane, connected or not.
 type peer struct {
-	streams    []*stream // oldest first
-	last       SyncStatus
-	drains     drains // of the last stream
+	streams    []*stream  // oldest first
+	last       SyncStatus // of the last stream that ended; of whom in any case
+	drains     drains     // of the last stream
 	unverified unverified
 	refusals   refusalLog
 }
@@ -179,16 +179,16 @@ func (s *Server) Peers() iter.Seq[SyncStatus] {
 	return func(yield func(SyncStatus) bool) {
 		s.mu.Lock()
 		if s.order == nil {
-			s.order = slices.SortedFunc(maps.Keys(s.peers), api.Ref.Compare)
+			s.order = slices.SortedFunc(maps.Values(s.peers), func(a, b *peer) int { return a.last.Dataplane.Compare(b.last.Dataplane) })
 		}
 		order := s.order
 		s.mu.Unlock()
 		some := make([]SyncStatus, 0, someAtOnce)
-		for refs := range slices.Chunk(order, someAtOnce) {
+		for peers := range slices.Chunk(order, someAtOnce) {
 			some = some[:0]
 			s.mu.Lock()
-			for _, ref := range refs {
-				if p := s.peers[ref]; p != nil {
+			for _, p := range peers {
+				if s.peers[p.last.Dataplane] == p {
 					some = append(some, p.status((*stream).brief))
 				}
 			}
@@ -217,7 +217,7 @@ func (s *Server) join(st *stream) error {
 	}
 	p := s.peers[st.peer.Dataplane]
 	if p == nil {
-		p = &peer{}
+		p = &peer{last: SyncStatus{Dataplane: st.peer.Dataplane}}
 		s.peers[st.peer.Dataplane], s.order = p, nil
 	}
 	if len(p.streams) >= s.opts.StreamsPerIdentity {

@@ -31,7 +31,7 @@ func (f *sotwRequests) Recv() (*discoveryv3.DiscoveryRequest, error) {
 	if err := f.st.bound(q.GetResourceNames(), nil); err != nil {
 		return nil, err
 	}
-	q.Node = f.st.node
+	q.Node, q.TypeUrl = f.st.node, sharedURL(q.GetTypeUrl())
 	f.st.share(q.GetTypeUrl(), q.GetResourceNames())
 	return q, nil
 }
@@ -63,7 +63,7 @@ func (p *deltaRequests) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
 	if err := p.st.bound(q.GetResourceNamesSubscribe(), q.GetInitialResourceVersions()); err != nil {
 		return nil, err
 	}
-	q.Node = p.st.node
+	q.Node, q.TypeUrl = p.st.node, sharedURL(q.GetTypeUrl())
 	p.st.share(q.GetTypeUrl(), q.GetResourceNamesSubscribe())
 	if k, ok := kindOf(q.GetTypeUrl()); ok && !p.begun[k] {
 		p.begun[k] = true
@@ -77,6 +77,15 @@ func (p *deltaRequests) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
 func (p *deltaRequests) Send(r *discoveryv3.DeltaDiscoveryResponse) error {
 	p.st.sending(r.GetTypeUrl(), r.GetNonce())
 	return p.st.server.sends.do(p.ctx, func() error { return p.deltaStream.Send(r) })
+}
+
+// sharedURL is an equal string that all streams share: the library keeps it for as long as the stream
+// lives.
+func sharedURL(url string) string {
+	if k, ok := kindOf(url); ok {
+		return urls[k]
+	}
+	return url
 }
 
 // share replaces names by the equal strings of shared resources: the library
