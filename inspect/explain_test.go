@@ -35,3 +35,32 @@ func TestDefaultsHaveNoName(t *testing.T) {
 		t.Errorf("%s, wanted %s", got, want)
 	}
 }
+
+// TestARedirectSaysWhoWroteIt: what stands beside the redirect of a rule is who wrote it: the document
+// that says what becomes of requests, or the stronger one whose filters hold.
+func TestARedirectSaysWhoWroteIt(t *testing.T) {
+	t.Parallel()
+	const redirect = `filters: [{type: RequestRedirect, requestRedirect: {hostname: elsewhere.example}}]`
+	rules := func(name, top, filters string) string {
+		return "\n---\ntype: MeshHTTPRoute\nmesh: default\nname: " + name + "\nspec:\n  targetRef: " + top +
+			"\n  to: [{targetRef: {kind: MeshService, name: web}, rules: [{matches: [{path: {type: PathPrefix, value: /old}}], default: {" + filters + "}}]}]\n"
+	}
+	for name, x := range map[string]struct{ documents, want string }{
+		"one":      {rules("moved", "{kind: Mesh}", redirect), "MeshHTTPRoute/default/moved"},
+		"stronger": {rules("moved", "{kind: Mesh}", redirect) + rules("own", "{kind: Dataplane, labels: {team: red}}", redirect), "MeshHTTPRoute/default/own"},
+	} {
+		e, err := inspect.Explain(model(t, street+x.documents), plane("a-1"), "web")
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		found := ""
+		for _, r := range e.Outbounds[0].Routes {
+			if len(r.Filters) == 1 && r.FiltersBy != nil {
+				found = r.FiltersBy.Ref.String()
+			}
+		}
+		if found != x.want {
+			t.Errorf("%s: %q, wanted %s: %+v", name, found, x.want, e.Outbounds[0].Routes)
+		}
+	}
+}
