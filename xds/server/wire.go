@@ -31,8 +31,7 @@ func (f *sotwRequests) Recv() (*discoveryv3.DiscoveryRequest, error) {
 	if err := f.st.bound(q.GetResourceNames(), nil); err != nil {
 		return nil, err
 	}
-	q.Node, q.TypeUrl = f.st.node, sharedURL(q.GetTypeUrl())
-	f.st.share(q.GetTypeUrl(), q.GetResourceNames())
+	q.Node, q.TypeUrl = f.st.node, f.st.share(q.GetTypeUrl(), q.GetResourceNames())
 	return q, nil
 }
 
@@ -63,8 +62,7 @@ func (p *deltaRequests) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
 	if err := p.st.bound(q.GetResourceNamesSubscribe(), q.GetInitialResourceVersions()); err != nil {
 		return nil, err
 	}
-	q.Node, q.TypeUrl = p.st.node, sharedURL(q.GetTypeUrl())
-	p.st.share(q.GetTypeUrl(), q.GetResourceNamesSubscribe())
+	q.Node, q.TypeUrl = p.st.node, p.st.share(q.GetTypeUrl(), q.GetResourceNamesSubscribe())
 	if k, ok := kindOf(q.GetTypeUrl()); ok && !p.begun[k] {
 		p.begun[k] = true
 		p.st.bringing(k, q.GetInitialResourceVersions())
@@ -79,21 +77,12 @@ func (p *deltaRequests) Send(r *discoveryv3.DeltaDiscoveryResponse) error {
 	return p.st.server.sends.do(p.ctx, func() error { return p.deltaStream.Send(r) })
 }
 
-// sharedURL is an equal string that all streams share: the library keeps it for as long as the stream
-// lives.
-func sharedURL(url string) string {
-	if k, ok := kindOf(url); ok {
-		return urls[k]
-	}
-	return url
-}
-
-// share replaces names by the equal strings of shared resources: the library
-// keeps them for as long as the stream lives, and many streams ask for the same.
-func (st *stream) share(url string, list []string) {
+// share replaces names by the equal strings of shared resources, and returns that of their type:
+// the library keeps them for as long as the stream lives, and many streams ask for the same.
+func (st *stream) share(url string, list []string) string {
 	k, ok := kindOf(url)
 	if !ok {
-		return
+		return url
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -102,6 +91,7 @@ func (st *stream) share(url string, list []string) {
 			list[i] = r.Name
 		}
 	}
+	return urls[k]
 }
 
 // bringing takes what a client brings along of a type from an earlier stream, as it says
