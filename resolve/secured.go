@@ -121,10 +121,14 @@ func (m mesh) folded(items []*item) *policies.Effective {
 
 func (m mesh) secure(p *dataplane, id *Identity) *secured {
 	insight := m.insightOf(p.object.Ref)
-	out := &secured{Identity: id, inbounds: make([]*InboundTLS, len(p.spec.Networking.Inbound)), closed: m.closedBy(p, id, insight),
+	var said []*policy
+	if sets, _ := m.saidSets.Get(m.at, objectKey(p.object.Ref)); sets != nil {
+		said = sets.modes
+	}
+	out := &secured{Identity: id, inbounds: make([]*InboundTLS, len(p.spec.Networking.Inbound)), closed: m.closedBy(p, id, said, insight),
 		certified: insight.Identity, acknowledged: insight.TLS, overADS: insight.OverADS, shows: insight.Shows}
 	for i := range p.spec.Networking.Inbound {
-		mode, origin := m.modeOf(p, &p.spec.Networking.Inbound[i], id)
+		mode, origin := m.modeOf(p, &p.spec.Networking.Inbound[i], id, said)
 		if mode != Strict && !insight.Identity {
 			continue
 		}
@@ -143,33 +147,30 @@ func (m mesh) secure(p *dataplane, id *Identity) *secured {
 // closedBy is who has the redirected ports closed that no inbound names: where a dataplane as a
 // whole is Strict, nothing reaches its workload that nobody has proved. It is nil where they are
 // open, or nothing is redirected; of a gateway they are for clients outside the mesh.
-func (m mesh) closedBy(p *dataplane, id *Identity, insight *api.DataplaneInsight) *api.Origin {
+func (m mesh) closedBy(p *dataplane, id *Identity, said []*policy, insight *api.DataplaneInsight) *api.Origin {
 	if net := p.spec.Networking; net.TransparentProxying == nil || net.Gateway != nil {
 		return nil
 	}
-	if mode, origin := m.modeBy(p, id, func(x *policy) bool { return x.section == "" }); mode == Strict && !insight.Plain {
+	if mode, origin := m.modeBy(id, said, func(x *policy) bool { return x.section == "" }); mode == Strict && !insight.Plain {
 		return origin
 	}
 	return nil
 }
 
 // modeOf is the mode of an inbound, and who says so.
-func (m mesh) modeOf(p *dataplane, in *api.Inbound, id *Identity) (string, *api.Origin) {
+func (m mesh) modeOf(p *dataplane, in *api.Inbound, id *Identity, said []*policy) (string, *api.Origin) {
 	at := &Inbound{Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Port: in.Port}
-	return m.modeBy(p, id, func(x *policy) bool { return x.selector.SelectsInbound(&p.facts, in.Tags) && x.onSection(at) })
+	return m.modeBy(id, said, func(x *policy) bool { return x.selector.SelectsInbound(&p.facts, in.Tags) && x.onSection(at) })
 }
 
-// modeBy is the mode by those policies for a dataplane that are about something, and who says so.
-func (m mesh) modeBy(p *dataplane, id *Identity, about func(*policy) bool) (string, *api.Origin) {
-	if m.tlsKind < 0 || id.Leaves {
-		return id.Mode, id.Origin
-	}
-	sets, _ := m.saidSets.Get(m.at, objectKey(p.object.Ref))
-	if sets == nil {
+// modeBy is the mode by those policies for a dataplane, said, that are about something, and who says
+// so.
+func (m mesh) modeBy(id *Identity, said []*policy, about func(*policy) bool) (string, *api.Origin) {
+	if id.Leaves || len(said) == 0 {
 		return id.Mode, id.Origin
 	}
 	var items []*item
-	for _, x := range sets.modes {
+	for _, x := range said {
 		if about(x) {
 			items = append(items, x.inbound...)
 		}
