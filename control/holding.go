@@ -33,7 +33,7 @@ func (x *insights) hold(before, next *resolve.Model, changes []api.Change, affec
 			holds = append(holds, c)
 		}
 	}
-	if len(holds) > 0 || begins(before, next, changes) { // who is not written down is taken for new after a restart, and not held
+	if len(holds) > 0 || begins(before, next) { // who is not written down is taken for new after a restart, and not held
 		x.plane.returning.settle()
 	}
 	return holds
@@ -41,14 +41,14 @@ func (x *insights) hold(before, next *resolve.Model, changes []api.Change, affec
 
 // begins reports whether a mesh that knew no identities knows some now. Who joins from then on is
 // written down before he is served.
-func begins(before, next *resolve.Model, changes []api.Change) bool {
-	return slices.ContainsFunc(changes, func(c api.Change) bool {
-		mesh := c.Ref().Mesh
-		if c.Ref().Kind == api.KindMesh {
-			mesh = c.Ref().Name
+func begins(before, next *resolve.Model) bool {
+	was, is := before.Reader(nil), next.Reader(nil)
+	for mesh := range is.MeshNames() {
+		if is.Identities(mesh) && !was.Identities(mesh) {
+			return true
 		}
-		return next.Reader(nil).Identities(mesh) && !before.Reader(nil).Identities(mesh)
-	})
+	}
+	return false
 }
 
 // hardens reports whether an inbound took plain text and takes none any more.

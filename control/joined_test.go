@@ -48,10 +48,9 @@ func TestWhoJoinsWaitsForTheDiskWhereThatMatters(t *testing.T) {
 	}
 }
 
-// TestWhoHasJoinedIsKnownWhereAMeshBegins: when a mesh comes to know identities, everybody who has
-// joined is written down before that is published: the next control plane may make it strict at once.
-func TestWhoHasJoinedIsKnownWhereAMeshBegins(t *testing.T) {
-	t.Parallel()
+// unserved is a control plane that nobody can reach.
+func unserved(t *testing.T) *Plane {
+	t.Helper()
 	cfg := Default()
 	cfg.Store, cfg.DataDir, cfg.API, cfg.XDS = "memory", t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
 	p, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler))
@@ -59,6 +58,14 @@ func TestWhoHasJoinedIsKnownWhereAMeshBegins(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.release() })
+	return p
+}
+
+// TestWhoHasJoinedIsKnownWhereAMeshBegins: when a mesh comes to know identities, everybody who has
+// joined is written down before that is published: the next control plane may make it strict at once.
+func TestWhoHasJoinedIsKnownWhereAMeshBegins(t *testing.T) {
+	t.Parallel()
+	p := unserved(t)
 	written := func(name string) bool {
 		text, _ := os.ReadFile(p.returning.file)
 		return strings.Contains(string(text), name)

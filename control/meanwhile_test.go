@@ -1,7 +1,6 @@
 package control
 
 import (
-	"log/slog"
 	"testing"
 	"time"
 
@@ -14,13 +13,7 @@ import (
 // their streams, each of which may be telling of itself right then; neither waits for the other.
 func TestAStreamTellsOfItselfMeanwhile(t *testing.T) {
 	t.Parallel()
-	cfg := Default()
-	cfg.Store, cfg.DataDir, cfg.API, cfg.XDS = "memory", t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
-	p, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = p.release() }()
+	p := unserved(t)
 	told := api.DataplaneInsight{Identity: true, TLS: true, Plain: true}
 	web := worlds.Decode(t, world.Catalog(), `{"type":"Dataplane","mesh":"default","name":"web-1","networking":{"address":"127.0.0.1","inbound":[{"port":80,"tags":{"kuma.io/service":"web"}}]}}`)
 	m, _ := world.Compile(api.NewSnapshot(1, web, &api.Object{Ref: api.InsightRef(web.Ref), Spec: &told},
