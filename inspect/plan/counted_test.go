@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
@@ -25,18 +24,8 @@ const counted = `{type: MeshService, mesh: default, name: web, spec: {selector: 
 
 func planOf(t *testing.T, before, change string, see func(api.Ref) bool) plan.Plan {
 	t.Helper()
-	was, violations := world.Decode("before.yaml", []byte(before))
-	is, wrong := world.Decode("change.yaml", []byte(change))
-	if len(violations)+len(wrong) > 0 {
-		t.Fatal(violations, wrong)
-	}
-	model, _ := world.Compile(world.Snapshot(was...))
-	var writes []store.Write
-	for _, o := range is {
-		writes = append(writes, store.Write{Put: o})
-	}
-	step, results := plan.Next(model, writes, time.Unix(0, 0))
-	step.Renderer, step.See = world.Settings{}.Renderer(), see
+	step, results := stepOf(t, before, change)
+	step.See = see
 	return plan.Of(step, results)
 }
 

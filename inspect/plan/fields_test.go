@@ -19,19 +19,27 @@ import (
 // resources as printer has them.
 func fieldsOf(t *testing.T, change string, printer func(*xds.Resource) ([]byte, error)) plan.Plan {
 	t.Helper()
-	before, violations := world.Decode("before.yaml", []byte(fieldsBefore))
-	after, wrong := world.Decode("change.yaml", []byte(change))
+	step, results := stepOf(t, fieldsBefore, change)
+	step.Print = printer
+	return plan.Of(step, results)
+}
+
+// stepOf is what writes over a world would change.
+func stepOf(t *testing.T, before, change string) (plan.Step, []store.Result) {
+	t.Helper()
+	was, violations := world.Decode("before.yaml", []byte(before))
+	is, wrong := world.Decode("change.yaml", []byte(change))
 	if len(violations)+len(wrong) > 0 {
 		t.Fatal(violations, wrong)
 	}
-	model, _ := world.Compile(world.Snapshot(before...))
+	model, _ := world.Compile(world.Snapshot(was...))
 	var writes []store.Write
-	for _, o := range after {
+	for _, o := range is {
 		writes = append(writes, store.Write{Put: o})
 	}
 	step, results := plan.Next(model, writes, time.Unix(0, 0))
-	step.Renderer, step.Print = world.Settings{}.Renderer(), printer
-	return plan.Of(step, results)
+	step.Renderer = world.Settings{}.Renderer()
+	return step, results
 }
 
 const fieldsBefore = `{type: Dataplane, mesh: default, name: a, networking: {address: 127.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: a}}], outbound: [{port: 1001, tags: {kuma.io/service: web}}]}}
