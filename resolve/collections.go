@@ -60,6 +60,7 @@ type collections struct {
 	judgedFrontends *derive.Collection[judgedFrontend]
 	judgedPlaces    *derive.Collection[judgedPlaces]
 	byJudgedPlane   *derive.Index[judgedPlaces]
+	byJudgedService *derive.Index[judgedPlaces]
 	judgedPlanes    *derive.Collection[judgedPlane]
 	togetherAtRules *derive.Collection[saidTogether]
 

@@ -84,3 +84,42 @@ func TestAFailedTableIsNoneOfOthersBusiness(t *testing.T) {
 		}
 	}
 }
+
+// TestAFailedTableOpensNoInbound: where the rules for a destination cannot be composed, and a
+// permission is attached to one of them, the inbounds of those who answer fail, and are not open to
+// those whom it keeps out; inbounds of others hold (spec/identity.md 7, I13).
+func TestAFailedTableOpensNoInbound(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	sound := c.dialects
+	buggy := slices.Clone(c.dialects)
+	compose := buggy[0].Compose
+	buggy[0].Compose = func(f route.Frontend, candidates []route.Candidate) route.Composition {
+		if f.Name == "bad" && len(candidates) > 0 {
+			panic("planted")
+		}
+		return compose(f, candidates)
+	}
+	objects := []*api.Object{worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","mtls":`+strictMTLS+`}`)}
+	for _, name := range []string{"good", "bad"} {
+		objects = append(objects, worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"`+name+`","networking":{"address":"127.0.0.2","inbound":[{"port":80,"tags":{"kuma.io/service":"`+name+`","kuma.io/protocol":"http"}}]}}`),
+			worlds.Decode(t, c.catalog, `{"type":"MeshHTTPRoute","mesh":"default","name":"`+name+`","spec":{"to":[{"targetRef":{"kind":"MeshService","name":"`+name+`"},"rules":[{"matches":[{"path":{"type":"PathPrefix","value":"/admin"}}],"default":{}}]}]}}`),
+			worlds.Decode(t, c.catalog, `{"type":"MeshTrafficPermission","mesh":"default","name":"`+name+`","spec":{"targetRef":{"kind":"MeshHTTPRoute","name":"`+name+`"},"rules":[{"default":{"deny":[{"spiffeID":{"type":"Prefix","value":"spiffe://default"}}]}}]}}`))
+	}
+	for _, x := range []struct {
+		dialects []route.Dialect
+		name     string
+		fails    bool
+	}{{sound, "bad", false}, {buggy, "good", false}, {buggy, "bad", true}} {
+		m, _ := resolve.Compile(api.NewSnapshot(1, objects...), x.dialects, c.kinds)
+		r, ok := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: x.name})
+		switch {
+		case !ok || strings.HasPrefix(r.Failed, "planted in ") != x.fails:
+			t.Errorf("%s failed %q", x.name, r.Failed)
+		case x.fails && len(r.Inbounds) > 0:
+			t.Errorf("%s has the inbound %+v", x.name, r.Inbounds[0].Inbound)
+		case !x.fails && (len(r.Inbounds) != 1 || len(r.Inbounds[0].Rules) == 0):
+			t.Errorf("%s has no rules: %s", x.name, dump(m))
+		}
+	}
+}

@@ -64,7 +64,7 @@ func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 		m.inboundConf(p, &x.Inbound, limits)
 		x.Policies = m.withTogether(p, i, x.Policies)
 		if x.TLS != nil {
-			x.Rules = m.rulesAt(objectKey(p.object.Ref), i)
+			x.Rules = m.rulesAt(p, i)
 		}
 		for n, c := range x.Callers {
 			x.Callers[n].Policies = m.withTogether(p, i, c.Policies)

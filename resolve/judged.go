@@ -60,8 +60,9 @@ type judgedTarget struct {
 // judgedPlaces are the inbounds that rules with policies lead to, as far as one of them has a say
 // there; and of policies without a say where they lead to.
 type judgedPlaces struct {
-	list    []judgedPlace
-	foreign []foreignPlace
+	list     []judgedPlace
+	services []string // of those, as judgedService says; sorted
+	foreign  []foreignPlace
 }
 
 // foreignPlace is the first dataplane of another namespace that rules with a policy lead to.
@@ -100,16 +101,21 @@ func (c *collections) addJudged() {
 	})
 	c.judgedFrontends = derive.Derive(c.schema, "frontends judged", c.byJudgedDest, derive.Values[judgedFrontend]{Equal: (*judgedFrontend).equal},
 		func(r *derive.Reader, id string) *judgedFrontend { return c.derived(r).judgedFrontendOf(id) })
-	c.judgedPlaces = derive.Derive(c.schema, "inbounds of frontends judged", c.judgedFrontends, derive.Values[judgedPlaces]{
+	c.judgedPlaces = derive.Derive(c.schema, "inbounds of frontends judged", c.byJudgedDest, derive.Values[judgedPlaces]{
 		Equal: func(a, b *judgedPlaces) bool {
-			return slices.Equal(a.list, b.list) && slices.Equal(a.foreign, b.foreign)
+			return slices.Equal(a.list, b.list) && slices.Equal(a.services, b.services) && slices.Equal(a.foreign, b.foreign)
 		},
 	}, func(r *derive.Reader, id string) *judgedPlaces {
-		return c.derived(r).judgedPlacesOf(need(c.judgedFrontends, r, id))
+		return c.derived(r).judgedPlacesOf(id)
 	})
 	c.byJudgedPlane = c.judgedPlaces.Index(func(_ string, p *judgedPlaces, add func(string)) {
 		for _, x := range p.list {
 			add(x.plane)
+		}
+	})
+	c.byJudgedService = c.judgedPlaces.Index(func(_ string, p *judgedPlaces, add func(string)) {
+		for _, name := range p.services {
+			add(name)
 		}
 	})
 	c.judgedPlanes = derive.Derive(c.schema, "inbounds judged", c.byJudgedPlane, derive.Values[judgedPlane]{Equal: (*judgedPlane).equal},
@@ -167,41 +173,85 @@ func (m mesh) judgedRouteOf(key string) *judgedRoute {
 }
 
 // judgedPlacesOf are the inbounds of all who answer for what rules with policies lead to: of those
-// too that are not ready yet, so that nobody who gets ready is open before.
-func (m mesh) judgedPlacesOf(f *judgedFrontend) *judgedPlaces {
-	seen, foreign := map[judgedPlace]bool{}, map[*policy]api.Ref{}
-	for _, row := range f.rows {
-		add := func(p *dataplane, at string) {
-			for _, by := range row.attached {
-				if by.policy.judgesAt(p) {
-					seen[judgedPlace{objectKey(p.object.Ref), at}] = true
-				} else if first, ok := foreign[by.policy]; !ok || p.object.Ref.Compare(first) < 0 {
-					foreign[by.policy] = p.object.Ref
-				}
-			}
-		}
-		for _, to := range row.to {
-			d := need(m.dests, m.at, to.id)
-			if d == nil {
-				continue
-			}
-			behind := m.membersOf(d)
-			for _, e := range behind.subset(to.tags) {
-				if p, _ := m.dataplanes.Get(m.at, objectKey(e.Dataplane)); p != nil {
-					add(p, joinedAddress(e.Address, e.Port))
-				}
-			}
-			for _, w := range behind.waiting {
-				add(w.plane, answersAt(w.plane, w.inbound))
+// too that are not ready yet, so that nobody who gets ready is open before. Where a bug keeps the
+// rules from being known, they are those of the destination, and fail with it: they are not open
+// meanwhile to those whom a rule keeps out.
+func (m mesh) judgedPlacesOf(id string) *judgedPlaces {
+	f, failed := m.judgedFrontends.Get(m.at, id)
+	seen := placesSeen{map[judgedPlace]bool{}, map[string]bool{}, map[*policy]api.Ref{}}
+	switch {
+	case failed != nil:
+		m.behind(judgedTarget{id: id}, seen.add)
+	case f == nil:
+		return nil
+	default:
+		for _, row := range f.rows {
+			for _, to := range row.to {
+				m.behind(to, func(p *dataplane, at string) { seen.addBy(row.attached, p, at) })
 			}
 		}
 	}
-	out := &judgedPlaces{list: slices.SortedFunc(maps.Keys(seen), func(a, b judgedPlace) int { return strings.Compare(a.plane+"\x00"+a.at, b.plane+"\x00"+b.at) })}
-	for p, plane := range foreign {
+	return seen.places()
+}
+
+// behind yields the inbounds of all who answer for a target.
+func (m mesh) behind(to judgedTarget, yield func(p *dataplane, at string)) {
+	d := need(m.dests, m.at, to.id)
+	if d == nil {
+		return
+	}
+	all := m.membersOf(d)
+	for _, e := range all.subset(to.tags) {
+		if p, _ := m.dataplanes.Get(m.at, objectKey(e.Dataplane)); p != nil {
+			yield(p, joinedAddress(e.Address, e.Port))
+		}
+	}
+	for _, w := range all.waiting {
+		yield(w.plane, answersAt(w.plane, w.inbound))
+	}
+}
+
+// placesSeen gathers judgedPlaces.
+type placesSeen struct {
+	list     map[judgedPlace]bool
+	services map[string]bool
+	foreign  map[*policy]api.Ref
+}
+
+func (s *placesSeen) add(p *dataplane, at string) {
+	s.list[judgedPlace{objectKey(p.object.Ref), at}] = true
+	s.services[judgedService(p)] = true
+}
+
+// addBy adds a place as far as one of the policies has a say there.
+func (s *placesSeen) addBy(attached []judgedBy, p *dataplane, at string) {
+	for _, by := range attached {
+		if by.policy.judgesAt(p) {
+			s.add(p, at)
+		} else if first, ok := s.foreign[by.policy]; !ok || p.object.Ref.Compare(first) < 0 {
+			s.foreign[by.policy] = p.object.Ref
+		}
+	}
+}
+
+func (s *placesSeen) places() *judgedPlaces {
+	out := &judgedPlaces{services: sortedKeys(s.services)}
+	out.list = slices.SortedFunc(maps.Keys(s.list), func(a, b judgedPlace) int { return strings.Compare(a.plane+"\x00"+a.at, b.plane+"\x00"+b.at) })
+	for p, plane := range s.foreign {
 		out.foreign = append(out.foreign, foreignPlace{p, plane})
 	}
 	slices.SortFunc(out.foreign, func(a, b foreignPlace) int { return a.policy.object.Ref.Compare(b.policy.object.Ref) })
 	return out
+}
+
+// judgedService is what dataplanes have in common to which the same rules lead, as a rule: the service
+// of the first inbound. Most have nothing to do with such rules, and so a note for each service is
+// enough to tell them when they do. A dataplane without a service is its own.
+func judgedService(p *dataplane) string {
+	if in := p.spec.Networking.Inbound; len(in) > 0 && in[0].Tags[api.TagService] != "" {
+		return in[0].Tags[api.TagService]
+	}
+	return objectKey(p.object.Ref)
 }
 
 func (f *judgedFrontend) equal(o *judgedFrontend) bool {

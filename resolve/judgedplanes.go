@@ -165,14 +165,18 @@ func cutLayer(part string) (key string, layer merge.LayerName) {
 	return key, merge.LayerName(n)
 }
 
-// rulesAt are the rules of an inbound of a dataplane.
-func (m mesh) rulesAt(key string, inbound int) []InboundRule {
-	p, _ := m.judgedPlanes.Get(m.at, key)
-	if p == nil {
+// rulesAt are the rules of an inbound of a dataplane. Where a bug keeps them from being
+// known, the inbound fails.
+func (m mesh) rulesAt(p *dataplane, inbound int) []InboundRule {
+	if m.byJudgedService.Len(m.at, judgedService(p)) == 0 {
+		return nil
+	}
+	judged := need(m.judgedPlanes, m.at, objectKey(p.object.Ref))
+	if judged == nil {
 		return nil
 	}
 	var out []InboundRule
-	for _, at := range p.inbounds[inbound] {
+	for _, at := range judged.inbounds[inbound] {
 		r := InboundRule{Match: at.row.match, Rules: at.row.rules, Closed: at.closed}
 		switch {
 		case at.closed != "":
