@@ -46,7 +46,7 @@ func (p *Plane) Authority() ([]byte, <-chan struct{}) { return p.roots.PEM() }
 func (p *Plane) Reported(name string) bool {
 	p.insights.mu.Lock()
 	defer p.insights.mu.Unlock()
-	i := p.insights.of[api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name}]
+	i := p.insights.of.get(api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name})
 	return i != nil && i.told.Identity && i.told.TLS
 }
 
@@ -63,7 +63,7 @@ func (p *Plane) InSync(name string) bool {
 func (p *Plane) Held(name string) (names []string, ends time.Time) {
 	p.insights.mu.Lock()
 	defer p.insights.mu.Unlock()
-	i := p.insights.of[api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name}]
+	i := p.insights.of.get(api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name})
 	if i == nil || i.held == nil {
 		return nil, time.Time{}
 	}
@@ -136,7 +136,7 @@ func (p *Plane) Fleet(names []string) (certified, follow int, listeners uint64) 
 func (p *Plane) TakesPlain() (n int) {
 	p.insights.mu.Lock()
 	defer p.insights.mu.Unlock()
-	for _, i := range p.insights.of {
+	for _, i := range p.insights.of.all() {
 		if i.told.Plain {
 			n++
 		}

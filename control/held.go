@@ -1,8 +1,6 @@
 package control
 
 import (
-	"maps"
-	"slices"
 	"time"
 	"unique"
 
@@ -80,7 +78,7 @@ func (x *insights) prove(of map[api.Ref]bool) {
 	for dp := range of {
 		x.mu.Lock()
 		var shown *attach.Certificate
-		if i := x.of[dp]; i != nil {
+		if i := x.of.get(dp); i != nil {
 			shown = i.shown
 		}
 		x.mu.Unlock()
@@ -100,7 +98,7 @@ func (x *insights) prove(of map[api.Ref]bool) {
 // the authority's root was known here, and tells rotations.
 func (x *insights) own(dp api.Ref) {
 	x.mu.Lock()
-	i := x.of[dp]
+	i := x.of.get(dp)
 	if i == nil || i.held == nil || i.held.by.Value().owner != (api.Ref{}) {
 		x.mu.Unlock()
 		return
@@ -125,7 +123,7 @@ func (x *insights) own(dp api.Ref) {
 func (x *insights) took(dp api.Ref, shown *attach.Certificate, held authorities.Held, err error) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i := x.of[dp]
+	i := x.of.get(dp)
 	if i == nil || i.shown != shown {
 		return false
 	}
@@ -153,5 +151,9 @@ func (x *insights) holds(dp api.Ref, h authorities.Held) {
 func (x *insights) all() []api.Ref {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return slices.Collect(maps.Keys(x.of))
+	out := make([]api.Ref, 0, x.of.n)
+	for dp := range x.of.all() {
+		out = append(out, dp)
+	}
+	return out
 }

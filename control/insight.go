@@ -84,10 +84,10 @@ func (p placed) of(name api.Ref) api.Ref {
 // entry is the insight of a dataplane by the name by which its sidecar calls it, a new one where there
 // is none. It needs mu.
 func (x *insights) entry(name api.Ref) *insight {
-	i := x.of[name]
+	i := x.of.get(name)
 	if i == nil {
 		i = &insight{told: &nothingKnown}
-		x.of[name] = i
+		x.of.set(name, i)
 	}
 	return i
 }
@@ -126,12 +126,12 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.of[name] == nil && id == nil {
+	if x.of.get(name) == nil && id == nil {
 		return c, false
 	}
 	i := x.entry(name)
 	if !there {
-		delete(x.of, name)
+		x.of.drop(name)
 		return changeOf(name, i, api.Ref{}, api.DataplaneInsight{})
 	}
 	if s.here { // what a peer has said was of an earlier stream
@@ -225,7 +225,7 @@ func (x *insights) ask() {
 			continue
 		}
 		x.mu.Lock()
-		if i := x.of[w.dataplane]; i != nil {
+		if i := x.of.get(w.dataplane); i != nil {
 			i.change(func(p *passing) { p.asked, p.askedAt = w.name, now })
 		}
 		x.mu.Unlock()

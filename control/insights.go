@@ -28,9 +28,9 @@ type insights struct {
 	relied  relied
 
 	mu    sync.Mutex
-	of    map[api.Ref]*insight // by the name by which a sidecar calls its dataplane
-	stale map[api.Ref]bool     // to be looked at
-	heard kube.Position        // how far peers are with what they have told and was not looked at
+	of    byDataplane[*insight] // by the name by which a sidecar calls its dataplane
+	stale map[api.Ref]bool      // to be looked at
+	heard kube.Position         // how far peers are with what they have told and was not looked at
 }
 
 // The rhythm of insights.
@@ -41,14 +41,14 @@ const (
 )
 
 func newInsights(p *Plane) *insights {
-	return &insights{plane: p, wake: make(chan struct{}, 1), of: map[api.Ref]*insight{}, stale: map[api.Ref]bool{},
+	return &insights{plane: p, wake: make(chan struct{}, 1), stale: map[api.Ref]bool{},
 		relied: relied{left: map[string]left{}}}
 }
 
 // keyless is told of a stream whether its sidecar has no agent that makes a key.
 func (x *insights) keyless(dp api.Ref, is bool) {
 	x.mu.Lock()
-	i := x.of[called(dp)]
+	i := x.of.get(called(dp))
 	if is {
 		i = x.entry(called(dp))
 	}

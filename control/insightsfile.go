@@ -45,8 +45,8 @@ func (x *insights) save(now bool) {
 // write does so at once: before a publication that rests on it.
 func (x *insights) write() {
 	x.mu.Lock()
-	kept := make([]keptInsight, 0, len(x.of))
-	for dp, i := range x.of {
+	kept := make([]keptInsight, 0, x.of.n)
+	for dp, i := range x.of.all() {
 		k := keptInsight{Mesh: dp.Mesh, Name: dp.Name, TLS: i.told.TLS, Strict: i.strict, OverADS: i.overADS, Count: int(i.certificates)}
 		if i.held != nil && i.told.Identity {
 			h := i.held.held()
@@ -77,16 +77,16 @@ func (x *insights) restore() {
 		dp := api.Ref{Kind: api.KindDataplane, Mesh: k.Mesh, Name: k.Name}
 		if k.Root == "" || !now.Before(time.Unix(k.Expires, 0)) {
 			x.mu.Lock()
-			if k.Strict && x.of[dp] == nil {
-				x.of[dp] = &insight{told: &nothingKnown, strict: true}
+			if k.Strict && x.of.get(dp) == nil {
+				x.of.set(dp, &insight{told: &nothingKnown, strict: true})
 			}
 			x.mu.Unlock()
 			continue
 		}
 		h := authorities.Held{Root: k.Root, Names: k.Names, Issued: time.Unix(k.Issued, 0), Ends: time.Unix(k.Expires, 0)}
 		x.mu.Lock()
-		if x.of[dp] == nil { // else peers know better
-			x.of[dp] = &insight{told: &nothingKnown, held: newHeldLeaf(h), sees: k.TLS, strict: k.Strict, overADS: k.OverADS, certificates: uint32(k.Count)}
+		if x.of.get(dp) == nil { // else peers know better
+			x.of.set(dp, &insight{told: &nothingKnown, held: newHeldLeaf(h), sees: k.TLS, strict: k.Strict, overADS: k.OverADS, certificates: uint32(k.Count)})
 		}
 		x.mu.Unlock()
 	}

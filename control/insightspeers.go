@@ -41,7 +41,7 @@ func (x *insights) learnt(changes []api.Change) {
 func (x *insights) secured(dp api.Ref, attached bool) (s *peers.Secured, tls bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i := x.of[called(dp)]
+	i := x.of.get(called(dp))
 	if i == nil || i.held == nil {
 		return nil, false
 	}
@@ -61,7 +61,7 @@ func (x *insights) hears(dp api.Ref, s *peers.Sidecar) {
 	tells := s.GetSecured()
 	_, attached := x.plane.agents.Stream(dp) // not under mu
 	x.mu.Lock()
-	if x.of[called(dp)] == nil && tells == nil && !s.GetTls() {
+	if x.of.get(called(dp)) == nil && tells == nil && !s.GetTls() {
 		x.mu.Unlock()
 		return
 	}
@@ -96,7 +96,7 @@ func (x *insights) recall(of map[api.Ref]bool) {
 	}
 	for dp := range of {
 		x.mu.Lock()
-		known := x.of[dp] != nil
+		known := x.of.get(dp) != nil
 		x.mu.Unlock()
 		ref := dp.Resolve(serves(m))
 		if id, there := m.Identity(ref); known || !there || id == nil {

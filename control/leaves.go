@@ -43,11 +43,11 @@ type leaves struct {
 	unknown *time.Time // what the last ledger said of others; nil where there was none
 
 	mu  sync.Mutex
-	has map[api.Ref]leaf
+	has byDataplane[leaf]
 }
 
 func newLeaves(p *Plane) *leaves {
-	l := &leaves{plane: p, has: map[api.Ref]leaf{}}
+	l := &leaves{plane: p}
 	if p.cluster == nil {
 		l.keep(p.cfg.DataDir)
 	}
@@ -69,13 +69,13 @@ func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	x, ok := l.has[dp]
-	if !ok || x.by.Value().owner != owner {
+	x := l.has.get(dp)
+	if x == (leaf{}) || x.by.Value().owner != owner {
 		return s
 	}
 	if now {
 		x.acked = unique.Make(acknowledged{trust, since})
-		l.has[dp] = x
+		l.has.set(dp, x)
 	}
 	if x.acked != (unique.Handle[acknowledged]{}) && x.acked.Value().since == since {
 		s.Trust = x.acked.Value().trust
@@ -88,10 +88,10 @@ func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
 func (l *leaves) gave(dp api.Ref, x leaf) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if before, ok := l.has[dp]; ok && before.by.Value().owner == x.by.Value().owner {
+	if before := l.has.get(dp); before != (leaf{}) && before.by.Value().owner == x.by.Value().owner {
 		x.ends, x.acked = max(x.ends, before.ends), before.acked
 	}
-	l.has[dp] = x
+	l.has.set(dp, x)
 }
 
 // all are the sidecars with a certificate of an authority.
@@ -99,10 +99,10 @@ func (l *leaves) all(owner api.Ref) iter.Seq[rotation.Sidecar] {
 	now := l.plane.cfg.clock()()
 	l.mu.Lock()
 	has := map[api.Ref]leaf{}
-	for dp, x := range l.has {
+	for dp, x := range l.has.all() {
 		switch {
 		case !x.end().After(now):
-			delete(l.has, dp)
+			l.has.drop(dp)
 		case x.by.Value().owner == owner:
 			has[dp] = x
 		}

@@ -92,7 +92,7 @@ func (l *leaves) kept() keptLeaves {
 	out := keptLeaves{Unknown: l.plane.keeper.Unknown(), Given: []keptLeaf{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for dp, x := range l.has {
+	for dp, x := range l.has.all() {
 		if by := x.by.Value(); x.end().After(now) {
 			out.Given = append(out.Given, keptLeaf{dp, by.owner, by.root, x.end()})
 		}
