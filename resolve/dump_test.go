@@ -40,6 +40,20 @@ func (c *composition) panickingAt(name string) []route.Dialect {
 	return dialects
 }
 
+// panickingFor are the dialects with another bug: the first panics where routes are to be composed
+// for the frontend of that name.
+func (c *composition) panickingFor(frontend string) []route.Dialect {
+	dialects := slices.Clone(c.dialects)
+	compose := dialects[0].Compose
+	dialects[0].Compose = func(f route.Frontend, candidates []route.Candidate) route.Composition {
+		if f.Name == frontend && len(candidates) > 0 {
+			panic("planted")
+		}
+		return compose(f, candidates)
+	}
+	return dialects
+}
+
 // dump is everything that a model says, as text.
 func dump(model *resolve.Model) string {
 	var b strings.Builder

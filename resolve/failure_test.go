@@ -57,14 +57,7 @@ func TestAFailureIsNoneOfOthersBusiness(t *testing.T) {
 func TestAFailedTableIsNoneOfOthersBusiness(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
-	dialects := slices.Clone(c.dialects)
-	compose := dialects[0].Compose
-	dialects[0].Compose = func(f route.Frontend, candidates []route.Candidate) route.Composition {
-		if f.Name == "bad" && len(candidates) > 0 {
-			panic("planted")
-		}
-		return compose(f, candidates)
-	}
+	dialects := c.panickingFor("bad")
 	plane := worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2",
 		"inbound":[{"port":80,"tags":{"kuma.io/service":"good","kuma.io/protocol":"http"}},{"port":81,"tags":{"kuma.io/service":"bad","kuma.io/protocol":"http"}}],
 		"outbound":[{"port":10001,"tags":{"kuma.io/service":"good"}},{"port":10002,"tags":{"kuma.io/service":"bad"}}]}}`)
@@ -91,15 +84,7 @@ func TestAFailedTableIsNoneOfOthersBusiness(t *testing.T) {
 func TestAFailedTableOpensNoInbound(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
-	sound := c.dialects
-	buggy := slices.Clone(c.dialects)
-	compose := buggy[0].Compose
-	buggy[0].Compose = func(f route.Frontend, candidates []route.Candidate) route.Composition {
-		if f.Name == "bad" && len(candidates) > 0 {
-			panic("planted")
-		}
-		return compose(f, candidates)
-	}
+	sound, buggy := c.dialects, c.panickingFor("bad")
 	objects := []*api.Object{worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","mtls":`+strictMTLS+`}`)}
 	for _, name := range []string{"good", "bad"} {
 		objects = append(objects, worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"`+name+`","networking":{"address":"127.0.0.2","inbound":[{"port":80,"tags":{"kuma.io/service":"`+name+`","kuma.io/protocol":"http"}}]}}`),
