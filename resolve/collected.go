@@ -59,16 +59,16 @@ func (c *collections) addSaidSets() {
 
 // addTogether derives what policies say together whose confs add up.
 func (c *collections) addTogether() {
-	c.identitiesByName = c.identities.Index(func(_ string, id *Identity, add func(string)) {
-		if len(id.Names) == 1 { // else they are made of tags
-			add(id.Names[0])
+	c.securedByName = c.secured.Index(func(_ string, s *secured, add func(string)) {
+		if len(s.Names) == 1 { // else they are made of tags
+			add(s.Names[0])
 		}
 	})
-	c.planesNamed = derive.Derive(c.schema, "workloads of a name", c.identitiesByName, derive.Values[planesNamed]{
+	c.planesNamed = derive.Derive(c.schema, "workloads of a name", c.securedByName, derive.Values[planesNamed]{
 		Equal: func(a, b *planesNamed) bool { return slices.Equal(a.planes, b.planes) },
 	}, func(r *derive.Reader, name string) *planesNamed { return c.derived(r).planesOfName(name) })
-	byDomain := c.identities.Group(func(_ string, id *Identity, add func(string)) {
-		for _, name := range id.Names {
+	byDomain := c.secured.Group(func(_ string, s *secured, add func(string)) {
+		for _, name := range s.Names {
 			if parsed, err := spiffe.Parse(name); err == nil { // tags are no SPIFFE IDs
 				add(parsed.Domain)
 			}
@@ -202,7 +202,7 @@ type planesNamed struct{ planes []*dataplane }
 
 func (m mesh) planesOfName(name string) *planesNamed {
 	out := &planesNamed{}
-	for key := range m.identitiesByName.In(m.at, name) {
+	for key := range m.securedByName.In(m.at, name) {
 		out.planes = append(out.planes, need(m.dataplanes, m.at, key))
 	}
 	slices.SortFunc(out.planes, func(a, b *dataplane) int { return a.object.Ref.Compare(b.object.Ref) })
@@ -219,7 +219,7 @@ func (m mesh) namesOf(ref *api.TargetRef) (sure, maybe []string) {
 	}
 	s := matcher.SelectorOf(*ref, matcher.Local{})
 	for p := range m.selecting(s) {
-		id, _ := m.identities.Get(m.at, objectKey(p.object.Ref))
+		id := m.securedOf(p.object.Ref).identity()
 		if id == nil || len(id.Names) != 1 || slices.Contains(maybe, id.Names[0]) {
 			continue
 		}

@@ -40,11 +40,11 @@ type collections struct {
 	insights      *derive.Collection[api.DataplaneInsight]
 	guards        *derive.Collection[guard]
 	guarded       *derive.Collection[bool]
-	identities    *derive.Collection[Identity]
 	domains       *derive.Collection[TrustDomain]
 	trusts        *derive.Collection[trustKept]
 	tlsKind       int // of the kind whose conf is a TLSConf, -1 for none
 	tlsParameters *derive.Collection[TLSParameters]
+	tlsSettings   *derive.Collection[tlsSettings]
 	secured       *derive.Collection[secured]
 
 	// What policies say of the inbounds of each dataplane, and what those say together whose confs
@@ -66,9 +66,9 @@ type collections struct {
 
 	ownDomains *derive.Collection[string] // in which workloads of the mesh have names
 	// Who has a name that is not made of tags.
-	identitiesByName *derive.Index[Identity]
-	planesNamed      *derive.Collection[planesNamed]
-	together         *derive.Collection[saidTogether]
+	securedByName *derive.Index[secured]
+	planesNamed   *derive.Collection[planesNamed]
+	together      *derive.Collection[saidTogether]
 
 	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind   *derive.Index[policy]
 	routesByName, routesByTarget, routesByHost, routesByRead, routesByEdges *derive.Index[routeObject]

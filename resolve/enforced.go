@@ -73,8 +73,8 @@ func (m mesh) unproved(p *policy) (open int) {
 func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 	if n.Prefix {
 		var differ []string
-		for id := range m.identities.Values(m.at) {
-			for _, name := range id.Names {
+		for s := range m.secured.Values(m.at) {
+			for _, name := range s.Names {
 				if spiffe.Begins(name, n.Name) && !spiffe.Under(name, n.Name) && !slices.Contains(differ, name) {
 					differ = append(differ, name)
 				}
@@ -88,8 +88,8 @@ func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 			strings.Join(differ[:min(len(differ), mostNamed)], ", "))}
 	}
 	var all []string
-	for id := range m.identities.Values(m.at) {
-		for _, name := range id.Names {
+	for s := range m.secured.Values(m.at) {
+		for _, name := range s.Names {
 			if name == n.Name {
 				return nil
 			}

@@ -25,6 +25,8 @@ type Identity struct {
 	Leaves bool `json:",omitempty"`
 }
 
+func (i *Identity) equal(o *Identity) bool { return i == o || i != nil && o != nil && same(*i, *o) }
+
 // The modes in which inbounds take mutual TLS.
 const (
 	Strict     = "Strict"
@@ -72,8 +74,7 @@ func (g *gives) from(m *api.MeshTLS) int {
 	return len(all)
 }
 
-// addIdentities derives who each dataplane is. Of a mesh that says nothing of identities each
-// derivation asks only that.
+// addIdentities derives who each dataplane is, and how it takes mutual TLS.
 func (c *collections) addIdentities() {
 	c.insights = derive.Source(c.schema, "insights", derive.Values[api.DataplaneInsight]{})
 	c.guards = derive.Derive(c.schema, "identities said", c.meshObjects, derive.Values[guard]{
@@ -84,16 +85,6 @@ func (c *collections) addIdentities() {
 	})
 	c.guarded = derive.Derive(c.schema, "identities said at all", c.guards, derive.Values[bool]{Equal: func(a, b *bool) bool { return *a == *b }},
 		func(*derive.Reader, string) *bool { yes := true; return &yes })
-	c.identities = derive.Derive(c.schema, "identities", c.dataplanes, derive.Values[Identity]{
-		Equal: func(a, b *Identity) bool { return same(*a, *b) },
-		Hash:  (*Identity).hash,
-	}, func(r *derive.Reader, key string) *Identity {
-		x := c.derived(r)
-		if !x.isGuarded() {
-			return nil
-		}
-		return x.identityOf(need(c.dataplanes, r, key))
-	})
 	c.addTrust()
 	c.addSecured()
 }
@@ -147,8 +138,7 @@ func (m mesh) isGuarded() bool {
 
 // identityOf is nil for a dataplane that has none: the mesh proves nobody, and no MeshIdentity
 // selects it.
-func (m mesh) identityOf(p *dataplane) *Identity {
-	g := m.guard()
+func (m mesh) identityOf(g *guard, p *dataplane) *Identity {
 	if out := m.identityBy(&g.gives, p); out != nil {
 		return out
 	}
@@ -247,8 +237,7 @@ func (q *Reader) Uncertified(mesh string) func(api.Ref) (why api.IdentityRefusal
 		if !there {
 			return why, false
 		}
-		id, _ := x.identities.Get(x.at, objectKey(ref))
-		return x.withoutCertificate(ref, id)
+		return x.withoutCertificate(ref, x.securedOf(ref).identity())
 	}
 }
 
@@ -265,7 +254,7 @@ func (m mesh) withoutCertificate(ref api.Ref, id *Identity) (why api.IdentityRef
 
 // identityNotes say why a dataplane gets no certificate.
 func identityNotes(x mesh, p *dataplane) []api.Note {
-	id, _ := x.identities.Get(x.at, objectKey(p.object.Ref))
+	id := x.securedOf(p.object.Ref).identity()
 	why, ok := x.withoutCertificate(p.object.Ref, id)
 	switch skew := x.insightOf(p.object.Ref).Skew; {
 	case !ok && id != nil && skew != 0:

@@ -148,7 +148,7 @@ func (q *Reader) IdentitiesOf(ref api.Ref) (names []string, ok bool) {
 	for _, p := range spec.Ports {
 		for _, b := range x.selectedInbounds(s.object, spec, p.Port) {
 			ok = true
-			id, _ := x.identities.Get(x.at, objectKey(b.plane.object.Ref))
+			id := x.securedOf(b.plane.object.Ref).identity()
 			if id == nil {
 				continue
 			}

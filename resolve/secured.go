@@ -65,6 +65,14 @@ type secured struct {
 	shows                            []string
 }
 
+// identity is nil for a dataplane that has none.
+func (s *secured) identity() *Identity {
+	if s == nil {
+		return nil
+	}
+	return s.Identity
+}
+
 func (s *secured) hash() uint64 {
 	modes := ""
 	for _, t := range s.inbounds {
@@ -78,16 +86,33 @@ func (s *secured) hash() uint64 {
 
 func (i *Identity) hash() uint64 { return mixed(mixed(offset, i.Names...), i.Problem) }
 
-// addSecured derives how inbounds take mutual TLS.
+// tlsSettings are what a mesh has all its dataplanes go by. They stand in one value, so that each
+// reads no more than that.
+type tlsSettings struct {
+	guard      *guard
+	parameters TLSParameters
+	domains    []string // see InboundTLS
+}
+
+// addSecured derives who each dataplane is, and how its inbounds take mutual TLS.
 func (c *collections) addSecured() {
 	c.tlsParameters = derive.Derive(c.schema, "versions of TLS", c.guarded, derive.Values[TLSParameters]{
 		Equal: func(a, b *TLSParameters) bool { return same(*a, *b) },
 	}, func(r *derive.Reader, _ string) *TLSParameters { return c.derived(r).parameters() })
-	c.secured = derive.Derive(c.schema, "inbounds secured", c.identities, derive.Values[secured]{
+	c.tlsSettings = derive.Derive(c.schema, "settings of mutual TLS", c.guards, derive.Values[tlsSettings]{
+		Equal: func(a, b *tlsSettings) bool { return same(*a, *b) },
+	}, func(r *derive.Reader, mesh string) *tlsSettings {
+		return c.derived(r).settings(need(c.guards, r, mesh))
+	})
+	c.secured = derive.Derive(c.schema, "identities", c.dataplanes, derive.Values[secured]{
 		Equal: func(a, b *secured) bool { return same(*a, *b) },
 		Hash:  (*secured).hash,
 	}, func(r *derive.Reader, key string) *secured {
-		return c.derived(r).secure(need(c.dataplanes, r, key), need(c.identities, r, key))
+		x := c.derived(r)
+		if !x.isGuarded() { // then that is all that is asked
+			return nil
+		}
+		return x.secure(need(c.dataplanes, r, key))
 	})
 }
 
@@ -119,7 +144,25 @@ func (m mesh) folded(items []*item) *policies.Effective {
 	return all.overridden(ownOverrides(items)).fold(m.kinds).Of(m.kinds[m.tlsKind].Name)
 }
 
-func (m mesh) secure(p *dataplane, id *Identity) *secured {
+// settings are those of a mesh with identities.
+func (m mesh) settings(g *guard) *tlsSettings {
+	out := &tlsSettings{guard: g}
+	for p := range m.tlsParameters.Values(m.at) {
+		out.parameters = *p
+	}
+	for name := range m.domains.All(m.at) {
+		out.domains = append(out.domains, name)
+	}
+	return out
+}
+
+// secure is nil for a dataplane that has no identity.
+func (m mesh) secure(p *dataplane) *secured {
+	settings := need(m.tlsSettings, m.at, objectKey(api.Ref{Kind: api.KindMesh, Name: p.object.Mesh}))
+	id := m.identityOf(settings.guard, p)
+	if id == nil {
+		return nil
+	}
 	insight := m.insightOf(p.object.Ref)
 	var said []*policy
 	if sets, _ := m.saidSets.Get(m.at, objectKey(p.object.Ref)); sets != nil {
@@ -132,14 +175,8 @@ func (m mesh) secure(p *dataplane, id *Identity) *secured {
 		if mode != Strict && !insight.Identity {
 			continue
 		}
-		t := &InboundTLS{Mode: mode, Origin: origin, Held: mode == Strict && insight.Plain, Life: id.Life, OverADS: insight.OverADS}
-		for p := range m.tlsParameters.Values(m.at) {
-			t.TLSParameters = *p
-		}
-		for name := range m.domains.All(m.at) {
-			t.Domains = append(t.Domains, name)
-		}
-		out.inbounds[i] = t
+		out.inbounds[i] = &InboundTLS{Mode: mode, Origin: origin, Held: mode == Strict && insight.Plain, Domains: settings.domains, TLSParameters: settings.parameters,
+			Life: id.Life, OverADS: insight.OverADS}
 	}
 	return out
 }

@@ -30,7 +30,7 @@ func (q *Reader) strangersIn(x mesh, name string) *strangers {
 		strict := map[string][]string{} // who takes mutual TLS alone, by the id of a destination
 		for o := range q.snapshot.Of(api.KindDataplane, name) {
 			key := objectKey(o.Ref)
-			if id, _ := x.identities.Get(x.at, key); id != nil && id.Problem == "" && !x.insightOf(o.Ref).Proxyless {
+			if id := x.securedOf(o.Ref).identity(); id != nil && id.Problem == "" && !x.insightOf(o.Ref).Proxyless {
 				continue
 			}
 			list, _ := x.calls.Get(x.at, key)
