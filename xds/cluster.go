@@ -29,9 +29,9 @@ const (
 // stands beside it. It is nil, with the notes on c's documents, where Envoy would refuse it;
 // a route that names it then answers 503.
 func RenderCluster(c *resolve.Cluster, beside *resolve.Memo) (*Resource, []api.Note) {
-	forms := clusterFormsOf(beside)
-	made := forms.plain.Do(func() any { return renderForm(c, func(*clusterv3.Cluster) {}) }).(*clusterForm)
-	return made.envoy, made.notes
+	return clusterFormsOf(beside).get(plainForm, func() (*Resource, []api.Note) {
+		return renderForm(c, func(*clusterv3.Cluster) {})
+	})
 }
 
 // clusterFor is the cluster c as the proxy of r calls it.
@@ -39,50 +39,33 @@ func clusterFor(r *resolve.Resolved, c *resolve.Cluster, beside *resolve.Memo) (
 	if !r.TLS || c.TLS == nil {
 		return RenderCluster(c, beside)
 	}
-	forms := clusterFormsOf(beside)
-	form := &forms.secure
+	f := secureForm
 	if r.OverADS {
-		form = &forms.overADS
+		f = overADSForm
 	}
-	made := form.Do(func() any {
+	return clusterFormsOf(beside).get(f, func() (*Resource, []api.Note) {
 		return renderForm(c, func(out *clusterv3.Cluster) { secureCluster(out, c.TLS, r.OverADS) })
-	}).(*clusterForm)
-	return made.envoy, made.notes
+	})
 }
 
-// clusterForms are the renderings of one cluster, each made when the first one asks who has
-// that form: proxies without an identity, those with one, and those whose certificate comes
-// from the control plane; gRPC clients.
-type clusterForms struct{ plain, secure, overADS, grpc resolve.Memo }
-
-type clusterForm struct {
-	envoy *Resource
-	notes []api.Note
-}
-
-func clusterFormsOf(beside *resolve.Memo) *clusterForms {
-	return beside.Do(func() any { return &clusterForms{} }).(*clusterForms)
-}
-
-func renderForm(c *resolve.Cluster, change func(*clusterv3.Cluster)) *clusterForm {
+func renderForm(c *resolve.Cluster, change func(*clusterv3.Cluster)) (*Resource, []api.Note) {
 	cluster, origins, err := renderCluster(c)
 	if err == nil {
 		change(cluster)
 		err = cluster.ValidateAll()
 	}
 	if err != nil {
-		return &clusterForm{notes: refused(origins, "nobody can call it", err)}
+		return nil, refused(origins, "nobody can call it", err)
 	}
 	r := newResource(c.Name, cluster)
 	r.EDS = cluster.GetType() == clusterv3.Cluster_EDS
-	form := &clusterForm{envoy: r}
 	if skipsNames(c.Destination.External) {
-		form.notes = []api.Note{{
+		r.Notes = []api.Note{{
 			Origin: &api.Origin{Ref: c.Destination.Ref}, Severity: api.Warning, Code: "UnsupportedValue", Field: "spec.tls.verification.mode",
 			Message: "Envoy checks no name without an authority, so SkipCA checks nothing, as SkipAll; give a caCert and use Secured",
 		}}
 	}
-	return form
+	return r, nil
 }
 
 func renderCluster(c *resolve.Cluster) (*clusterv3.Cluster, []*api.Origin, error) {

@@ -5,6 +5,7 @@ import (
 	"weak"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
 )
 
 // place is where and how an outbound listens.
@@ -55,4 +56,51 @@ func (s *shared) get(at place, render func() *ownOutbound) *ownOutbound {
 	}
 	s.known[at] = weak.Make(own)
 	return own
+}
+
+// clusterForm is who calls a cluster.
+type clusterForm uint8
+
+const (
+	plainForm   clusterForm = iota // proxies without an identity
+	secureForm                     // those with one
+	overADSForm                    // those whose certificate comes from the control plane
+	clusterFormCount
+)
+
+// clusterForms are the renderings of one cluster, each made when the first one asks who calls it
+// so, for as long as somebody has it: while mutual TLS is switched on a mesh needs two of each
+// cluster, and one before and after. The lock guards what is known; it never changes what is
+// rendered.
+type clusterForms struct {
+	mu      sync.Mutex
+	made    [clusterFormCount]weak.Pointer[Resource]
+	refused map[clusterForm][]api.Note // of those that Envoy would refuse
+	grpc    resolve.Memo               // for gRPC clients
+}
+
+func clusterFormsOf(beside *resolve.Memo) *clusterForms {
+	return beside.Do(func() any { return &clusterForms{} }).(*clusterForms)
+}
+
+// get is one of them, or why there is none.
+func (s *clusterForms) get(f clusterForm, render func() (*Resource, []api.Note)) (*Resource, []api.Note) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.made[f].Value(); r != nil {
+		return r, nil
+	}
+	if notes, ok := s.refused[f]; ok {
+		return nil, notes
+	}
+	r, notes := render()
+	if r != nil {
+		s.made[f] = weak.Make(r)
+		return r, nil
+	}
+	if s.refused == nil {
+		s.refused = map[clusterForm][]api.Note{}
+	}
+	s.refused[f] = notes
+	return nil, notes
 }
