@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/xds"
 	signing "github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
@@ -131,24 +133,10 @@ func (a *afloat) follow(ctx context.Context, conn *grpc.ClientConn) error {
 	if err != nil {
 		return err
 	}
-	const of = "type.googleapis.com/envoy."
-	const clusters, listeners, endpoints, routes, secrets = of + "config.cluster.v3.Cluster", of + "config.listener.v3.Listener", of + "config.endpoint.v3.ClusterLoadAssignment", of + "config.route.v3.RouteConfiguration", of + "extensions.transport_sockets.tls.v3.Secret"
 	node := &corev3.Node{Id: "default." + a.Name, UserAgentName: "envoy", UserAgentVersionType: &corev3.Node_UserAgentVersion{UserAgentVersion: "test"}}
-	_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: clusters, Node: node})
-	_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: listeners})
-	asked := map[string]bool{}
-	ask := func(kind string, names ...string) {
-		var more []string
-		for _, name := range names {
-			if !asked[kind+name] {
-				asked[kind+name] = true
-				more = append(more, name)
-			}
-		}
-		if len(more) > 0 {
-			_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: kind, ResourceNamesSubscribe: more})
-		}
-	}
+	_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: xds.ClusterType, Node: node})
+	_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: xds.ListenerType})
+	s := subscriptions{send: stream.Send, asked: map[string]bool{}, tables: map[string][]string{}}
 	for {
 		r, err := stream.Recv()
 		if err != nil {
@@ -156,15 +144,15 @@ func (a *afloat) follow(ctx context.Context, conn *grpc.ClientConn) error {
 		}
 		for _, x := range r.Resources {
 			switch {
-			case r.TypeUrl == clusters && !strings.HasPrefix(x.Name, "inbound:"):
-				ask(endpoints, x.Name)
+			case r.TypeUrl == xds.ClusterType && !strings.HasPrefix(x.Name, "inbound:"):
+				s.ask(xds.EndpointType, x.Name)
 				if bytes.Contains(x.Resource.GetValue(), []byte(trustOfClients)) {
-					ask(secrets, trustOfClients)
+					s.ask(xds.SecretType, trustOfClients)
 				}
-			case r.TypeUrl == listeners:
-				ask(routes, routesOf(x.Resource.GetValue())...)
+			case r.TypeUrl == xds.ListenerType:
+				s.listens(x.Name, routesOf(x.Resource.GetValue()))
 				if bytes.Contains(x.Resource.GetValue(), []byte(trustOfServers)) {
-					ask(secrets, trustOfServers)
+					s.ask(xds.SecretType, trustOfServers)
 				}
 			}
 		}
@@ -172,6 +160,36 @@ func (a *afloat) follow(ctx context.Context, conn *grpc.ClientConn) error {
 			return err
 		}
 	}
+}
+
+// subscriptions are what a sidecar asks for by name.
+type subscriptions struct {
+	send   func(*discoveryv3.DeltaDiscoveryRequest) error
+	asked  map[string]bool
+	tables map[string][]string // of listeners
+}
+
+func (s *subscriptions) ask(kind string, names ...string) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return s.asked[kind+name] })
+	for _, name := range names {
+		s.asked[kind+name] = true
+	}
+	if len(names) > 0 {
+		_ = s.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: kind, ResourceNamesSubscribe: names})
+	}
+}
+
+// listens has a listener go by tables. As an Envoy it lets go of those that it went by before: of
+// inbounds each is named by one listener alone.
+func (s *subscriptions) listens(listener string, tables []string) {
+	s.ask(xds.RouteType, tables...)
+	for _, name := range s.tables[listener] {
+		if strings.HasPrefix(name, "inbound:") && !slices.Contains(tables, name) {
+			delete(s.asked, xds.RouteType+name)
+			_ = s.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: xds.RouteType, ResourceNamesUnsubscribe: []string{name}})
+		}
+	}
+	s.tables[listener] = tables
 }
 
 // routesOf are the route tables that a listener names.

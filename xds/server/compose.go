@@ -10,7 +10,7 @@ import (
 // there is nothing to say. What the client has is what the library took for sent, as
 // flow.told has it. Held says that something waits for a cluster.
 func (st *stream) compose(f *flow) (r *response, held bool) {
-	if f.open.full != nil && f.kind.whole() {
+	if f.watch.full != nil && f.kind.whole() {
 		return st.composeWhole(f)
 	}
 	return st.composeParts(f)
@@ -27,7 +27,7 @@ func (st *stream) composeParts(f *flow) (r *response, held bool) {
 			seen++
 		}
 		switch {
-		case again && had == v.version, f.refused[x.Name] == x.Version, !f.open.wants(x.Name):
+		case again && had == v.version, f.refused[x.Name] == x.Version, !f.watch.wants(x.Name):
 			return true
 		case !blank && st.holds(f.kind, x):
 			held = true
@@ -44,10 +44,10 @@ func (st *stream) composeParts(f *flow) (r *response, held bool) {
 		r.list = append(r.list, v)
 		return true
 	})
-	if f.open.isDelta() && !more && (seen < f.told.len() || len(f.remove) > 0) {
+	if f.watch.isDelta() && !more && (seen < f.told.len() || len(f.remove) > 0) {
 		r.removed = st.gone(f)
 	}
-	first := f.open.isDelta() && f.open.sub.IsWildcard() && !f.sent
+	first := f.watch.isDelta() && f.watch.wildcard && !f.sent
 	if len(r.list)+len(r.removed) == 0 && !first {
 		return nil, held
 	}
@@ -58,7 +58,7 @@ func (st *stream) composeParts(f *flow) (r *response, held bool) {
 
 // responds is an empty response to the open request of f.
 func (st *stream) responds(f *flow) *response {
-	return &response{stream: st, kind: f.kind, watch: f.open, revision: st.revision}
+	return &response{stream: st, kind: f.kind, full: f.watch.full, revision: st.revision}
 }
 
 // blank reports whether the client starts with nothing, so that nothing can
@@ -74,7 +74,7 @@ func (st *stream) full(f *flow, n, size int) bool {
 		return false
 	}
 	return f.limit > 0 && n >= f.limit ||
-		f.open.isDelta() && f.kind != listeners && size > st.server.opts.ResponseBytes
+		f.watch.isDelta() && f.kind != listeners && size > st.server.opts.ResponseBytes
 }
 
 // gone are the names that the client has, or may have, and should not.
@@ -106,7 +106,7 @@ func (st *stream) composeWhole(f *flow) (r *response, held bool) {
 	r = st.responds(f)
 	same := true
 	st.all(f.kind, func(x *xds.Resource) bool {
-		if !f.open.wants(x.Name) {
+		if !f.watch.wants(x.Name) {
 			return true
 		}
 		v := f.as(x)

@@ -63,7 +63,8 @@ func (k kind) whole() bool { return k == clusters || k == listeners }
 // client has a response to answer).
 type flow struct {
 	kind   kind
-	open   *watch
+	watch  watch // what the client asked for last
+	open   bool
 	queued *response
 	out    *response
 
@@ -106,17 +107,26 @@ type forced struct {
 	n    int
 }
 
-// watch is an open request of the library.
+// watch is a request of the library. Most of the time a stream waits for changes of each type, so
+// that nothing is kept that does not matter then.
 type watch struct {
-	sub      cache.Subscription
-	full     *discoveryv3.DiscoveryRequest
-	sotwOut  chan cache.Response
-	deltaOut chan cache.DeltaResponse // nil for one of the state-of-the-world form
+	names    map[string]struct{} // that the client subscribes to; the library's, see stream.suspend
+	wildcard bool
+	full     *fullRequest // nil for one of the delta form
 }
 
-// isDelta reports whether the request is of the delta form. It is not kept itself: most of the
-// time a stream waits for changes of each type, and only the type of the request matters then.
-func (w *watch) isDelta() bool { return w.deltaOut != nil }
+// fullRequest is a request of the state-of-the-world form, and where the answer goes. Those of the
+// delta form all go to stream.deltaOut.
+type fullRequest struct {
+	*discoveryv3.DiscoveryRequest
+	out chan cache.Response
+}
+
+func watchOf(sub cache.Subscription) watch {
+	return watch{names: sub.SubscribedResources(), wildcard: sub.IsWildcard()}
+}
+
+func (w *watch) isDelta() bool { return w.full == nil }
 
 // deltaRequestOf stand for the requests of each type that are answered.
 var deltaRequestOf = func() (all [kinds]*discoveryv3.DeltaDiscoveryRequest) {
@@ -128,11 +138,8 @@ var deltaRequestOf = func() (all [kinds]*discoveryv3.DeltaDiscoveryRequest) {
 
 // wants reports whether the client asked for name.
 func (w *watch) wants(name string) bool {
-	if w.sub.IsWildcard() {
-		return true
-	}
-	_, ok := w.sub.SubscribedResources()[name]
-	return ok
+	_, ok := w.names[name]
+	return ok || w.wildcard
 }
 
 // versioned is a resource with the version under which one stream has it.

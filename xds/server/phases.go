@@ -223,7 +223,7 @@ func (st *stream) holds(k kind, r *xds.Resource) bool {
 
 // pump queues whatever may be sent now.
 func (st *stream) pump() {
-	if st.want == nil || st.closed {
+	if st.want == nil || st.closed || st.suspended {
 		return
 	}
 	st.due = time.Time{}
@@ -255,7 +255,7 @@ func (st *stream) wake(at time.Time) {
 // serve queues a response of one type if there is something to say.
 func (st *stream) serve(f *flow) {
 	f.quiet = !f.asked
-	if f.open == nil || f.queued != nil || f.out != nil {
+	if !f.open || f.queued != nil || f.out != nil {
 		return // one response at a time: the answer to it will open the next request
 	}
 	if f.covers == st.turn && !st.removing {
@@ -281,10 +281,10 @@ func (st *stream) serve(f *flow) {
 	}
 	f.cover(st.turn, !held && !r.part && f.limit == 0 && len(f.refused) == 0)
 	f.queued = r
-	if w := f.open; w.full != nil {
-		w.sotwOut <- r
+	if f.watch.full != nil {
+		f.watch.full.out <- r
 	} else {
-		w.deltaOut <- r
+		st.deltaOut <- r
 	}
-	f.open = nil
+	f.open = false
 }

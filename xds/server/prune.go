@@ -63,10 +63,10 @@ func (st *stream) takeOver(d drains) {
 // bring takes note of what the client has of a type from an earlier stream. Which
 // of its listeners drain only that stream knew, so whatever the client should not
 // have stays for the drain time.
-func (st *stream) bring(f *flow, w *watch) {
+func (st *stream) bring(f *flow, w watch) {
 	f.told = st.brings[f.kind]
 	delete(st.brings, f.kind)
-	if f.told.len() > 0 || w.full.GetVersionInfo() != "" {
+	if f.told.len() > 0 || !w.isDelta() && w.full.GetVersionInfo() != "" {
 		st.brought, st.drained = true, time.Now().Add(st.server.opts.Drain)
 	}
 }
@@ -75,10 +75,10 @@ func (st *stream) bring(f *flow, w *watch) {
 // subscribe any more: it asks for what its routes name and for nothing else.
 func (st *stream) releaseUnused() {
 	cds := &st.flows[clusters]
-	if len(st.retained.Clusters) == 0 || cds.open == nil {
+	if len(st.retained.Clusters) == 0 || !cds.open {
 		return
 	}
-	unused := func(r *xds.Resource) bool { return !cds.open.wants(r.Name) }
+	unused := func(r *xds.Resource) bool { return !cds.watch.wants(r.Name) }
 	st.turn++
 	st.retained.Clusters = slices.DeleteFunc(st.retained.Clusters, unused)
 	st.retained.Endpoints = slices.DeleteFunc(st.retained.Endpoints, unused)

@@ -15,12 +15,12 @@ import (
 type response struct {
 	stream   *stream
 	kind     kind
-	watch    *watch
-	list     []versioned // all that is sent
-	changed  []versioned // the part of it that the client does not have yet
-	removed  []string    // delta only
-	part     bool        // the next response has more
-	next     told        // what the client has then
+	full     *fullRequest // that is answered; nil for one of the delta form
+	list     []versioned  // all that is sent
+	changed  []versioned  // the part of it that the client does not have yet
+	removed  []string     // delta only
+	part     bool         // the next response has more
+	next     told         // what the client has then
 	revision uint64
 
 	nonce string
@@ -81,7 +81,7 @@ func (r *response) GetDeltaDiscoveryResponse() (*discoveryv3.DeltaDiscoveryRespo
 }
 
 // GetRequest is the request that is answered.
-func (r *response) GetRequest() *discoveryv3.DiscoveryRequest { return r.watch.full }
+func (r *response) GetRequest() *discoveryv3.DiscoveryRequest { return r.full.DiscoveryRequest }
 
 // GetDeltaRequest has the type of the request that is answered.
 func (r *response) GetDeltaRequest() *discoveryv3.DeltaDiscoveryRequest {
@@ -90,13 +90,17 @@ func (r *response) GetDeltaRequest() *discoveryv3.DeltaDiscoveryRequest {
 
 // GetReturnedResources is called once, when the response counts as sent: the library
 // asks what the client has then, and keeps the answer for good. The stream keeps it
-// instead, in less space; the library gets a map of its own for what it notes there, see
-// told.unsubscribed.
+// instead, in less space; the library gets an empty map for what it notes there, one for all types:
+// what it notes of the names in a request is read before the next one, see told.unsubscribed.
 func (r *response) GetReturnedResources() map[string]string {
-	r.stream.mu.Lock()
-	defer r.stream.mu.Unlock()
-	r.stream.flows[r.kind].told = r.next
-	return map[string]string{}
+	st := r.stream
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.flows[r.kind].told = r.next
+	if st.noted == nil || len(st.noted) > 0 {
+		st.noted = map[string]string{}
+	}
+	return st.noted
 }
 
 // GetNextVersionMap is GetReturnedResources for delta.

@@ -41,8 +41,12 @@ type stream struct {
 	unverified *unverified
 	refusals   *refusalLog
 	flows      [kinds]flow
-	private    *xds.Resource // a secret that this stream alone is served; nil for none
-	brings     map[kind]told // what the client had before it opened the stream, until it asks for the type
+	private    *xds.Resource            // a secret that this stream alone is served; nil for none
+	brings     map[kind]told            // what the client had before it opened the stream, until it asks for the type
+	deltaOut   chan cache.DeltaResponse // where answers of the delta form go
+	noted      map[string]string        // by the library, of names that a client unsubscribes from
+	cancel     func()                   // suspend, once for all types
+	suspended  bool                     // the library is busy with a request that is not here yet
 
 	// unconfirmed are clusters of want that the client has not confirmed yet.
 	unconfirmed map[string]unconfirmed
@@ -92,7 +96,7 @@ func (st *stream) confirm(f *flow, r *response) {
 	f.acked = true
 	f.total.Acked++
 	f.good = nil
-	if r.watch.full != nil && f.kind.whole() {
+	if r.full != nil && f.kind.whole() {
 		f.good = r.list
 	}
 	if f.limit > 0 {
@@ -101,7 +105,7 @@ func (st *stream) confirm(f *flow, r *response) {
 	for _, name := range r.removed {
 		delete(f.remove, name)
 	}
-	if r.watch.isDelta() && st.want != nil {
+	if r.full == nil && st.want != nil {
 		f.settle(r.changed, f.kind.of(st.want))
 	}
 	st.noteConfirmed(f.kind, r.changed)
@@ -221,6 +225,6 @@ func (st *stream) close() {
 		st.timer.Stop()
 	}
 	for k := range st.flows {
-		st.flows[k].open = nil
+		st.flows[k].open = false
 	}
 }

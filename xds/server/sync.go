@@ -8,7 +8,7 @@ func (st *stream) check() {
 		return
 	}
 	for k := range st.flows {
-		if f := &st.flows[k]; !f.quiet || f.asked && f.open.sub.IsWildcard() && !f.acked {
+		if f := &st.flows[k]; !f.quiet || f.asked && f.watch.wildcard && !f.acked {
 			return
 		}
 	}
@@ -49,18 +49,18 @@ func (st *stream) complete() bool {
 	}
 	for _, l := range st.want.Listeners {
 		for _, name := range l.Routes {
-			if f := &st.flows[routes]; find(st.want.Routes, name) != nil && !(f.asked && f.open.wants(name)) {
+			if f := &st.flows[routes]; find(st.want.Routes, name) != nil && !(f.asked && f.watch.wants(name)) {
 				return false
 			}
 		}
 	}
 	for _, s := range st.want.Secrets {
-		if f := &st.flows[secrets]; !(f.asked && f.open.wants(s.Name)) {
+		if f := &st.flows[secrets]; !(f.asked && f.watch.wants(s.Name)) {
 			return false
 		}
 	}
 	for _, c := range st.want.Clusters {
-		if f := &st.flows[endpoints]; c.EDS && !(f.asked && f.open.wants(c.Name)) {
+		if f := &st.flows[endpoints]; c.EDS && !(f.asked && f.watch.wants(c.Name)) {
 			return false
 		}
 	}

@@ -14,7 +14,8 @@ import (
 
 // CreateWatch takes a request of the state-of-the-world form.
 func (st *stream) CreateWatch(q *discoveryv3.DiscoveryRequest, sub cache.Subscription, out chan cache.Response) (func(), error) {
-	w := &watch{sub: sub, full: q, sotwOut: out}
+	w := watchOf(sub)
+	w.full = &fullRequest{q, out}
 	return st.watch(q.GetTypeUrl(), w, func(f *flow) {
 		f.subscribeOnly(sub)
 		if f.queued != nil || !f.asked || !slices.Equal(f.names, q.GetResourceNames()) {
@@ -27,8 +28,8 @@ func (st *stream) CreateWatch(q *discoveryv3.DiscoveryRequest, sub cache.Subscri
 
 // CreateDeltaWatch takes a request of the delta form.
 func (st *stream) CreateDeltaWatch(q *discoveryv3.DeltaDiscoveryRequest, sub cache.Subscription, out chan cache.DeltaResponse) (func(), error) {
-	w := &watch{sub: sub, deltaOut: out}
-	return st.watch(q.GetTypeUrl(), w, func(f *flow) {
+	return st.watch(q.GetTypeUrl(), watchOf(sub), func(f *flow) {
+		st.deltaOut = out
 		if f.queued != nil {
 			unqueue(f.kind, out)
 			f.queued = nil
@@ -62,31 +63,38 @@ func unqueue(k kind, queue chan cache.DeltaResponse) {
 }
 
 // watch opens w, after what the request says of earlier responses.
-func (st *stream) watch(url string, w *watch, heed func(*flow)) (func(), error) {
+func (st *stream) watch(url string, w watch, heed func(*flow)) (func(), error) {
 	k, ok := kindOf(url)
 	if !ok {
 		return nil, nil // never answered: weft has nothing of that type
 	}
-	if err := tooMany(len(w.sub.SubscribedResources())); err != nil {
+	if err := tooMany(len(w.names)); err != nil {
 		return nil, err
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	st.suspended = false
 	f := &st.flows[k]
 	if !f.asked {
 		st.bring(f, w)
 	}
 	heed(f)
-	f.open, f.asked = w, true
+	f.watch, f.open, f.asked = w, true, true
 	st.confirmKnown(f)
 	st.pump()
-	return func() {
-		st.mu.Lock()
-		defer st.mu.Unlock()
-		if f.open == w {
-			f.open = nil
-		}
-	}, nil
+	if st.cancel == nil {
+		st.cancel = st.suspend
+	}
+	return st.cancel, nil
+}
+
+// suspend is called by the library before it takes a request of a type that was asked for before,
+// and when the stream ends: in between it changes the names of that type, and after it closes
+// where answers go. So nothing is answered until the request is here.
+func (st *stream) suspend() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.suspended = true
 }
 
 // Fetch is the form of xDS without streams, which weft does not serve.
