@@ -232,8 +232,10 @@ type members struct {
 	list  []Endpoint
 	http2 bool // all of them are inbounds of dataplanes whose proxy takes HTTP/2
 	peers *peers
-	// waiting are those that do not answer yet, until withPeers has looked at them.
+	// waiting are those that do not answer yet, and planes those in list from its beginning on whose
+	// dataplanes were read, both until withPeers has looked at them.
 	waiting []member
+	planes  []*dataplane
 }
 
 // membersOf lists the ready ones that have an IP address, in the order of the dataplanes.
@@ -248,6 +250,7 @@ func membersOf(list []member) *members {
 		if _, err := netip.ParseAddr(address); err != nil || !x.inbound.Ready() || x.repeats(list[:i]) {
 			continue // an endpoint is an IP address: decoding has warned of names
 		}
+		m.planes = append(m.planes, x.plane)
 		m.list = append(m.list, Endpoint{
 			Dataplane: x.plane.object.Ref,
 			Address:   address, Port: x.inbound.Port,

@@ -254,8 +254,8 @@ func (s *secured) calledPlain(p *dataplane, address string, port uint32) bool {
 // withPeers says of a mesh with identities which of x are called in plain text, and who all of
 // them are: those too that are not ready yet, so that a name is expected before it is shown.
 func (m mesh) withPeers(x *members) *members {
-	waiting := x.waiting
-	x.waiting = nil
+	waiting, planes := x.waiting, x.planes
+	x.waiting, x.planes = nil, nil
 	if !m.isGuarded() {
 		return x
 	}
@@ -276,8 +276,10 @@ func (m mesh) withPeers(x *members) *members {
 		if e.Dataplane == (api.Ref{}) {
 			continue
 		}
-		p, _ := m.dataplanes.Get(m.at, objectKey(e.Dataplane))
-		if p == nil {
+		var p *dataplane
+		if i < len(planes) && planes[i].object.Ref == e.Dataplane {
+			p = planes[i]
+		} else if p, _ = m.dataplanes.Get(m.at, objectKey(e.Dataplane)); p == nil {
 			continue
 		}
 		s := m.securedOf(e.Dataplane)
