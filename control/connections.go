@@ -17,7 +17,7 @@ func (x *insights) connected(dp api.Ref, c *attach.Connections) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if i := x.of.get(called(dp)); i != nil {
+	if i := x.insight(called(dp)); i != nil {
 		i.connections = c
 		x.tellPeers(dp)
 	}
@@ -28,12 +28,12 @@ func (x *insights) connected(dp api.Ref, c *attach.Connections) {
 func (x *insights) Secured(dp api.Ref) (inspect.Secured, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i := x.of.get(called(dp))
+	i := x.insight(called(dp))
 	if i == nil {
 		return inspect.Secured{}, false
 	}
 	out := inspect.Secured{Certificates: int(i.certificates), Inbounds: map[string]inspect.Connections{}}
-	if i.held != nil {
+	if i.held != (heldLeaf{}) {
 		h := i.held.held()
 		out.Certificate = &inspect.Certificate{Names: h.Names, Root: h.Root, Expires: h.Ends.UTC(), Issued: new(h.Issued.UTC())}
 	}
@@ -60,8 +60,8 @@ func (x *insights) root(dp api.Ref) string {
 	now := x.plane.cfg.clock()()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if i := x.of.get(called(dp)); i != nil && i.held.valid(now) {
-		return i.held.by.Value().root
+	if i := x.insight(called(dp)); i != nil && i.held.valid(now) {
+		return i.held.signer().root
 	}
 	return ""
 }

@@ -46,7 +46,7 @@ func (p *Plane) Authority() ([]byte, <-chan struct{}) { return p.roots.PEM() }
 func (p *Plane) Reported(name string) bool {
 	p.insights.mu.Lock()
 	defer p.insights.mu.Unlock()
-	i := p.insights.of.get(api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name})
+	i := p.insights.insight(api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name})
 	return i != nil && i.told.Identity && i.told.TLS
 }
 
@@ -63,11 +63,12 @@ func (p *Plane) InSync(name string) bool {
 func (p *Plane) Held(name string) (names []string, ends time.Time) {
 	p.insights.mu.Lock()
 	defer p.insights.mu.Unlock()
-	i := p.insights.of.get(api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name})
-	if i == nil || i.held == nil {
+	i := p.insights.insight(api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name})
+	if i == nil || i.held == (heldLeaf{}) {
 		return nil, time.Time{}
 	}
-	return i.held.names, i.held.held().Ends
+	h := i.held.held()
+	return h.Names, h.Ends
 }
 
 // Stir has authorities be looked at now.
@@ -136,7 +137,7 @@ func (p *Plane) Fleet(names []string) (certified, follow int, listeners uint64) 
 func (p *Plane) TakesPlain() (n int) {
 	p.insights.mu.Lock()
 	defer p.insights.mu.Unlock()
-	for _, i := range p.insights.of.all() {
+	for _, i := range p.insights.insights() {
 		if i.told.Plain {
 			n++
 		}

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"strings"
 	"time"
 	"unique"
 
@@ -13,7 +14,7 @@ import (
 func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
 	x.mu.Lock()
 	i := x.entry(called(dp))
-	i.shown = c
+	i.change(func(p *passing) { p.shown = c })
 	x.mu.Unlock()
 	x.stir(dp)
 }
@@ -22,44 +23,74 @@ func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
 func (x *insights) given(dp api.Ref, h authorities.Held) {
 	x.mu.Lock()
 	i := x.entry(called(dp))
-	i.has(h)
+	i.has(newHeldLeaf(h))
 	x.mu.Unlock()
 	x.noted(dp)
 	x.stir(dp)
 }
 
-// heldLeaf is an authorities.Held in less space: there is one for each dataplane.
+// heldLeaf is an authorities.Held in less space: there is one for each dataplane. The zero value is none.
 type heldLeaf struct {
-	by           unique.Handle[signer]
-	names        []string
-	issued, ends int64 // in nanoseconds since 1970
+	of           unique.Handle[credential]
+	issued, ends second
 }
 
-func newHeldLeaf(h authorities.Held) *heldLeaf {
-	return &heldLeaf{unique.Make(signer{h.Owner, h.Root}), h.Names, h.Issued.UnixNano(), h.Ends.UnixNano()}
+// credential is what the certificates of all replicas of a service have alike: who has signed them, and
+// their names, as lined has them.
+type credential struct {
+	by    unique.Handle[signer]
+	names string
 }
 
-// held is what l was made of.
-func (l *heldLeaf) held() authorities.Held {
-	by := l.by.Value()
-	return authorities.Held{Owner: by.owner, Root: by.root, Names: l.names, Issued: time.Unix(0, l.issued), Ends: time.Unix(0, l.ends)}
+// lined is each name on a line of its own. No name of a certificate has a line break: they are URIs.
+func lined(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return strings.Join(names, "\n") + "\n"
 }
+
+// unlined is what lined was told.
+func unlined(text string) (names []string) {
+	for line := range strings.Lines(text) {
+		names = append(names, strings.TrimSuffix(line, "\n"))
+	}
+	return names
+}
+
+func newHeldLeaf(h authorities.Held) heldLeaf {
+	by := unique.Make(signer{h.Owner, h.Root})
+	return heldLeaf{unique.Make(credential{by, lined(h.Names)}), secondOf(h.Issued), secondOf(h.Ends)}
+}
+
+// held is what l, which is not zero, was made of.
+func (l heldLeaf) held() authorities.Held {
+	by := l.signer()
+	return authorities.Held{Owner: by.owner, Root: by.root, Names: unlined(l.names()), Issued: l.issued.time(), Ends: l.ends.time()}
+}
+
+// signer has signed l, which is not zero.
+func (l heldLeaf) signer() signer { return l.of.Value().by.Value() }
+
+// names are those of l, which is not zero, as lined has them.
+func (l heldLeaf) names() string { return l.of.Value().names }
 
 // valid reports whether there is one that has not ended.
-func (l *heldLeaf) valid(now time.Time) bool { return l != nil && now.UnixNano() < l.ends }
+func (l heldLeaf) valid(now time.Time) bool { return l != (heldLeaf{}) && l.ends.after(now) }
 
-// has takes note of a certificate, and counts it where it is another one.
-func (i *insight) has(h authorities.Held) {
-	if i.held == nil || other(i.held.held(), h) {
-		i.certificates++
-	}
-	i.held, i.shown = newHeldLeaf(h), nil
-	i.change(func(p *passing) { p.doubt = "" })
+// other reports whether two, which are not zero, are not of one certificate. Whose its root is may not be
+// known yet.
+func (l heldLeaf) other(m heldLeaf) bool {
+	return l.signer().root != m.signer().root || l.issued != m.issued || l.ends != m.ends
 }
 
-// other reports whether two are not of one certificate. A certificate says whole seconds.
-func other(a, b authorities.Held) bool {
-	return a.Root != b.Root || a.Issued.Unix() != b.Issued.Unix() || a.Ends.Unix() != b.Ends.Unix()
+// has takes note of a certificate, and counts it where it is another one.
+func (i *insight) has(l heldLeaf) {
+	if i.held == (heldLeaf{}) || i.held.other(l) {
+		i.certificates++
+	}
+	i.held = l
+	i.change(func(p *passing) { p.shown, p.doubt = nil, "" })
 }
 
 // noted has the census look at a dataplane again, and peers told of it.
@@ -78,8 +109,8 @@ func (x *insights) prove(of map[api.Ref]bool) {
 	for dp := range of {
 		x.mu.Lock()
 		var shown *attach.Certificate
-		if i := x.of.get(dp); i != nil {
-			shown = i.shown
+		if i := x.insight(dp); i != nil {
+			shown = i.now().shown
 		}
 		x.mu.Unlock()
 		if shown == nil {
@@ -98,21 +129,22 @@ func (x *insights) prove(of map[api.Ref]bool) {
 // the authority's root was known here, and tells rotations.
 func (x *insights) own(dp api.Ref) {
 	x.mu.Lock()
-	i := x.of.get(dp)
-	if i == nil || i.held == nil || i.held.by.Value().owner != (api.Ref{}) {
-		x.mu.Unlock()
+	var was heldLeaf
+	if i := x.insight(dp); i != nil {
+		was = i.held
+	}
+	x.mu.Unlock()
+	if was == (heldLeaf{}) || was.signer().owner != (api.Ref{}) {
 		return
 	}
-	was := i.held
 	h := was.held()
-	x.mu.Unlock()
 	owner, ok := x.plane.keeper.Of(dp.Mesh, h.Root)
 	if !ok || x.plane.loop.current.Load() == nil { // later
 		return
 	}
 	h.Owner = owner
 	x.mu.Lock()
-	if i.held == was { // and not another one by now
+	if i := x.insight(dp); i != nil && i.held == was { // and not another one by now
 		i.held = newHeldLeaf(h)
 	}
 	x.mu.Unlock()
@@ -123,12 +155,12 @@ func (x *insights) own(dp api.Ref) {
 func (x *insights) took(dp api.Ref, shown *attach.Certificate, held authorities.Held, err error) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i := x.of.get(dp)
-	if i == nil || i.shown != shown {
+	i := x.insight(dp)
+	if i == nil || i.now().shown != shown {
 		return false
 	}
 	if err == nil {
-		i.has(held)
+		i.has(newHeldLeaf(held))
 		return true
 	}
 	if doubt := err.Error(); doubt != i.now().doubt {
@@ -151,8 +183,8 @@ func (x *insights) holds(dp api.Ref, h authorities.Held) {
 func (x *insights) all() []api.Ref {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	out := make([]api.Ref, 0, x.of.n)
-	for dp := range x.of.all() {
+	out := make([]api.Ref, 0, x.dataplanes.n)
+	for dp := range x.insights() {
 		out = append(out, dp)
 	}
 	return out

@@ -12,11 +12,10 @@ import (
 
 // insight is that of one dataplane. There is one for each, so that it is small.
 type insight struct {
-	shown        *attach.Certificate   // by its agent, and not proved yet
-	held         *heldLeaf             // as it was proved last; nil for none
-	told         *api.DataplaneInsight // to the loop; never nil, and shared by all of whom the same is known
+	told         *api.DataplaneInsight // to the loop; nil where there is no insight, and shared by all of whom the same is known
 	connections  *attach.Connections   // as its agent has told last; nil for nothing
 	passing      *passing              // nil for the zero value; see now and change
+	held         heldLeaf              // as it was proved last; the zero value for none
 	certificates uint32                // that it has had
 	at           placed                // of its object; nowhere while none was told
 	sees         bool                  // its Envoy has acknowledged what the certificate is for
@@ -28,8 +27,9 @@ type insight struct {
 
 // passing is what there is to know of a dataplane for a while, and of few at a time.
 type passing struct {
-	doubt      string // why what is shown is not proved
-	asked      string // for which name a certificate was asked for, at askedAt
+	shown      *attach.Certificate // by its agent, and not proved yet
+	doubt      string              // why what is shown is not proved
+	asked      string              // for which name a certificate was asked for, at askedAt
 	askedAt    time.Time
 	refused    api.IdentityRefusal // the last answer to its asking for a certificate
 	skew       time.Duration       // see api.DataplaneInsight
@@ -81,17 +81,6 @@ func (p placed) of(name api.Ref) api.Ref {
 	return name.Resolve(func(r api.Ref) bool { return placeOf(r) == p })
 }
 
-// entry is the insight of a dataplane by the name by which its sidecar calls it, a new one where there
-// is none. It needs mu.
-func (x *insights) entry(name api.Ref) *insight {
-	i := x.of.get(name)
-	if i == nil {
-		i = &insight{told: &nothingKnown}
-		x.of.set(name, i)
-	}
-	return i
-}
-
 // sight is what streams say of a sidecar now.
 type sight struct {
 	client    string
@@ -126,13 +115,14 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.of.get(name) == nil && id == nil {
+	if x.insight(name) == nil && id == nil {
 		return c, false
 	}
 	i := x.entry(name)
 	if !there {
-		x.of.drop(name)
-		return changeOf(name, i, api.Ref{}, api.DataplaneInsight{})
+		c, ok = changeOf(name, i, api.Ref{}, api.DataplaneInsight{})
+		x.forget(name, now)
+		return c, ok
 	}
 	if s.here { // what a peer has said was of an earlier stream
 		i.seesThere = false
@@ -159,13 +149,12 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 
 // identified makes want what is to be told of a dataplane that has an identity, or is leaving one.
 func (x *insights) identified(name api.Ref, i *insight, id *resolve.Identity, want *api.DataplaneInsight, s sight, now time.Time) {
-	if h := i.held; h.valid(now) && len(h.names) > 0 {
+	if i.held.valid(now) && i.held.names() != "" {
 		want.Identity = true
-		switch {
-		case slices.Equal(h.names, id.Names):
-			h.names = id.Names // and one text for all of a service
-		case !slices.Equal(ids(h.names), ids(id.Names)):
-			want.Shows = h.names
+		if i.held.names() != lined(id.Names) {
+			if names := unlined(i.held.names()); !slices.Equal(ids(names), ids(id.Names)) {
+				want.Shows = names
+			}
 		}
 		switch {
 		case !id.Leaves:
@@ -225,7 +214,7 @@ func (x *insights) ask() {
 			continue
 		}
 		x.mu.Lock()
-		if i := x.of.get(w.dataplane); i != nil {
+		if i := x.insight(w.dataplane); i != nil {
 			i.change(func(p *passing) { p.asked, p.askedAt = w.name, now })
 		}
 		x.mu.Unlock()

@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,10 +26,9 @@ type insights struct {
 	wanting []wanting // who are to be asked for another certificate; of that goroutine too
 	relied  relied
 
-	mu    sync.Mutex
-	of    byDataplane[*insight] // by the name by which a sidecar calls its dataplane
-	stale map[api.Ref]bool      // to be looked at
-	heard kube.Position         // how far peers are with what they have told and was not looked at
+	*records                  // whose mu guards what follows too
+	stale    map[api.Ref]bool // to be looked at
+	heard    kube.Position    // how far peers are with what they have told and was not looked at
 }
 
 // The rhythm of insights.
@@ -41,14 +39,14 @@ const (
 )
 
 func newInsights(p *Plane) *insights {
-	return &insights{plane: p, wake: make(chan struct{}, 1), stale: map[api.Ref]bool{},
+	return &insights{plane: p, wake: make(chan struct{}, 1), records: &p.records, stale: map[api.Ref]bool{},
 		relied: relied{left: map[string]left{}}}
 }
 
 // keyless is told of a stream whether its sidecar has no agent that makes a key.
 func (x *insights) keyless(dp api.Ref, is bool) {
 	x.mu.Lock()
-	i := x.of.get(called(dp))
+	i := x.insight(called(dp))
 	if is {
 		i = x.entry(called(dp))
 	}
@@ -85,7 +83,7 @@ func (x *insights) run(ctx context.Context) {
 			x.save(true)
 			return
 		case <-sweep.C:
-			x.stir(x.all()...)
+			x.sweep()
 			continue
 		case <-x.wake:
 		}
@@ -98,6 +96,15 @@ func (x *insights) run(ctx context.Context) {
 		x.look(ctx)
 		x.save(false)
 	}
+}
+
+// sweep has all looked at, whose certificates may have ended.
+func (x *insights) sweep() {
+	now := x.plane.cfg.clock()()
+	x.mu.Lock()
+	x.expire(now)
+	x.mu.Unlock()
+	x.stir(x.all()...)
 }
 
 // look tells the loop what has changed of those that are stale.

@@ -45,10 +45,10 @@ func (x *insights) save(now bool) {
 // write does so at once: before a publication that rests on it.
 func (x *insights) write() {
 	x.mu.Lock()
-	kept := make([]keptInsight, 0, x.of.n)
-	for dp, i := range x.of.all() {
+	kept := make([]keptInsight, 0, x.dataplanes.n)
+	for dp, i := range x.insights() {
 		k := keptInsight{Mesh: dp.Mesh, Name: dp.Name, TLS: i.told.TLS, Strict: i.strict, OverADS: i.overADS, Count: int(i.certificates)}
-		if i.held != nil && i.told.Identity {
+		if i.held != (heldLeaf{}) && i.told.Identity {
 			h := i.held.held()
 			k.Names, k.Root, k.Issued, k.Expires = h.Names, h.Root, h.Issued.Unix(), h.Ends.Unix()
 		}
@@ -77,16 +77,16 @@ func (x *insights) restore() {
 		dp := api.Ref{Kind: api.KindDataplane, Mesh: k.Mesh, Name: k.Name}
 		if k.Root == "" || !now.Before(time.Unix(k.Expires, 0)) {
 			x.mu.Lock()
-			if k.Strict && x.of.get(dp) == nil {
-				x.of.set(dp, &insight{told: &nothingKnown, strict: true})
+			if k.Strict && x.insight(dp) == nil {
+				x.entry(dp).strict = true
 			}
 			x.mu.Unlock()
 			continue
 		}
 		h := authorities.Held{Root: k.Root, Names: k.Names, Issued: time.Unix(k.Issued, 0), Ends: time.Unix(k.Expires, 0)}
 		x.mu.Lock()
-		if x.of.get(dp) == nil { // else peers know better
-			x.of.set(dp, &insight{told: &nothingKnown, held: newHeldLeaf(h), sees: k.TLS, strict: k.Strict, overADS: k.OverADS, certificates: uint32(k.Count)})
+		if x.insight(dp) == nil { // else peers know better
+			*x.entry(dp) = insight{told: &nothingKnown, held: newHeldLeaf(h), sees: k.TLS, strict: k.Strict, overADS: k.OverADS, certificates: uint32(k.Count)}
 		}
 		x.mu.Unlock()
 	}

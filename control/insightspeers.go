@@ -41,8 +41,8 @@ func (x *insights) learnt(changes []api.Change) {
 func (x *insights) secured(dp api.Ref, attached bool) (s *peers.Secured, tls bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i := x.of.get(called(dp))
-	if i == nil || i.held == nil {
+	i := x.insight(called(dp))
+	if i == nil || i.held == (heldLeaf{}) {
 		return nil, false
 	}
 	if !attached && !i.overADS {
@@ -61,17 +61,14 @@ func (x *insights) hears(dp api.Ref, s *peers.Sidecar) {
 	tells := s.GetSecured()
 	_, attached := x.plane.agents.Stream(dp) // not under mu
 	x.mu.Lock()
-	if x.of.get(called(dp)) == nil && tells == nil && !s.GetTls() {
+	if x.insight(called(dp)) == nil && tells == nil && !s.GetTls() {
 		x.mu.Unlock()
 		return
 	}
 	i := x.entry(called(dp))
 	changed := false
-	h := authorities.Held{Root: tells.GetRoot(), Names: tells.GetNames(), Issued: time.Unix(tells.GetIssued(), 0), Ends: time.Unix(tells.GetExpires(), 0)}
-	if tells.GetExpires() > 0 && i.yields(h, attached) {
-		shown := i.shown // here, which is still to be proved
-		i.has(h)         // as the peer has had it proved
-		i.shown, changed = shown, true
+	if tells.GetExpires() > 0 {
+		changed = i.takes(newHeldLeaf(authorities.Held{Root: tells.GetRoot(), Names: tells.GetNames(), Issued: time.Unix(tells.GetIssued(), 0), Ends: time.Unix(tells.GetExpires(), 0)}), attached)
 	}
 	if text := tells.GetConnections(); len(text) > 0 {
 		var all attach.Connections
@@ -96,7 +93,7 @@ func (x *insights) recall(of map[api.Ref]bool) {
 	}
 	for dp := range of {
 		x.mu.Lock()
-		known := x.of.get(dp) != nil
+		known := x.insight(dp) != nil
 		x.mu.Unlock()
 		ref := dp.Resolve(serves(m))
 		if id, there := m.Identity(ref); known || !there || id == nil {
@@ -108,19 +105,31 @@ func (x *insights) recall(of map[api.Ref]bool) {
 	}
 }
 
+// takes takes note of a certificate that a peer tells of, as that has had it proved; false where it
+// goes on with its own.
+func (i *insight) takes(h heldLeaf, attached bool) bool {
+	if !i.yields(h, attached) {
+		return false
+	}
+	shown := i.now().shown // here, which is still to be proved
+	i.has(h)
+	i.change(func(p *passing) { p.shown = shown })
+	return true
+}
+
 // yields reports whether the certificate that is known is not the one any more that a peer tells of.
 // That replica knows best which hears the agent, whatever clocks say, and also where a root was
 // replaced within the second in which the last one signed. Who hears it himself waits for what he is
 // shown, but for a later one: the agent may just have moved.
-func (i *insight) yields(to authorities.Held, attached bool) bool {
-	if i.held == nil {
+func (i *insight) yields(to heldLeaf, attached bool) bool {
+	switch is := i.held; {
+	case is == (heldLeaf{}):
 		return true
+	case attached:
+		return to.issued > is.issued
+	default:
+		return is.other(to) || is.names() != to.names()
 	}
-	is := i.held.held()
-	if attached {
-		return to.Issued.Unix() > is.Issued.Unix()
-	}
-	return other(is, to) || !slices.Equal(is.Names, to.Names)
 }
 
 // learns has it told when what a peer has found out holds here.

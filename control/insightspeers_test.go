@@ -26,7 +26,7 @@ func TestAPeerIsHeard(t *testing.T) {
 	for i, s := range []*peers.Sidecar{tells("old", now), tells("new", now), tells("newest", now-2)} {
 		x.hears(dp, s)
 		x.hears(dp, s) // as after the token of the peer was renewed
-		if is := x.of.get(dp); is.held.held().Root != s.Secured.Root || int(is.certificates) != i+1 {
+		if is := x.insight(dp); is.held.held().Root != s.Secured.Root || int(is.certificates) != i+1 {
 			t.Errorf("after %d: root %s, %d certificates", i, is.held.held().Root, is.certificates)
 		}
 	}
@@ -38,7 +38,7 @@ func TestAPeerIsHeard(t *testing.T) {
 		{tells("newest", now-2), true}, // whose Envoy is elsewhere
 		{&peers.Sidecar{Stream: &peers.Stream{}}, false},
 	} {
-		if x.hears(dp, told.s); x.of.get(dp).seesThere != told.sees {
+		if x.hears(dp, told.s); x.insight(dp).seesThere != told.sees {
 			t.Errorf("%d: it takes mutual TLS: %v", i, !told.sees)
 		}
 	}
@@ -51,7 +51,7 @@ func TestTheLaterCertificateIsKnown(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	i := &insight{told: &nothingKnown, held: newHeldLeaf(authorities.Held{Root: "a", Issued: at, Ends: at.Add(time.Hour)})}
 	for by, want := range map[time.Duration]bool{-time.Second: false, 0: false, time.Second: true} {
-		if h := (authorities.Held{Root: "b", Issued: at.Add(by), Ends: at.Add(by + time.Hour)}); i.yields(h, true) != want {
+		if h := (authorities.Held{Root: "b", Issued: at.Add(by), Ends: at.Add(by + time.Hour)}); i.yields(newHeldLeaf(h), true) != want {
 			t.Errorf("a certificate %v later is taken: %v", by, !want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestWhatAnEnvoyElsewhereTakes(t *testing.T) {
 		{elsewhere(true), false, sight{connected: true, comes: true, here: true, sees: false}, true, false},
 	} {
 		x.hears(dp, step.told)
-		i0, want := x.of.get(dp), api.DataplaneInsight{}
+		i0, want := x.insight(dp), api.DataplaneInsight{}
 		x.waiting = nil
 		x.identified(dp, i0, &resolve.Identity{Names: []string{"spiffe://default/web"}, Leaves: step.leaves}, &want, step.s, now)
 		if i0.told = &want; !want.Identity || want.TLS != step.tls || (len(x.waiting) > 0) != step.waits {
@@ -101,7 +101,7 @@ func TestAnEnvoyWaitsForItsAgent(t *testing.T) {
 	if !x.silent(dp, &attachedAt) {
 		t.Error("nobody has heard its agent, and it is not waited for")
 	}
-	x.entry(dp).shown = &attach.Certificate{}
+	x.certified(dp, &attach.Certificate{})
 	if !x.silent(dp, &attachedAt) {
 		t.Error("what its agent shows is not waited for")
 	}

@@ -2,7 +2,6 @@ package control
 
 import (
 	"iter"
-	"sync"
 	"time"
 	"unique"
 
@@ -14,8 +13,9 @@ import (
 // small: what many have alike is one value.
 type leaf struct {
 	by    unique.Handle[signer]
-	ends  int64                       // in nanoseconds since 1970
 	acked unique.Handle[acknowledged] // the zero Handle for nothing
+	ends  second
+	at    placed // of the dataplane that it was given to
 }
 
 // signer is who has signed certificates: the document of an authority, and the fingerprint of its
@@ -30,10 +30,11 @@ type signer struct {
 type acknowledged struct{ trust, since uint64 }
 
 func newLeaf(owner api.Ref, root string, ends time.Time) leaf {
-	return leaf{by: unique.Make(signer{owner, root}), ends: ends.UnixNano()}
+	return leaf{by: unique.Make(signer{owner, root}), ends: secondOf(ends)}
 }
 
-func (x leaf) end() time.Time { return time.Unix(0, x.ends) }
+// good reports whether there is one that has not ended.
+func (x leaf) good(now time.Time) bool { return x != (leaf{}) && x.ends.after(now) }
 
 // leaves are the certificates that sidecars have, as far as this control plane has given them
 // out or was told of them.
@@ -42,12 +43,11 @@ type leaves struct {
 	ledger  *ledger    // nil in a cluster
 	unknown *time.Time // what the last ledger said of others; nil where there was none
 
-	mu  sync.Mutex
-	has byDataplane[leaf]
+	*records
 }
 
 func newLeaves(p *Plane) *leaves {
-	l := &leaves{plane: p}
+	l := &leaves{plane: p, records: &p.records}
 	if p.cluster == nil {
 		l.keep(p.cfg.DataDir)
 	}
@@ -69,13 +69,13 @@ func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	x := l.has.get(dp)
-	if x == (leaf{}) || x.by.Value().owner != owner {
+	r := l.dataplanes.get(called(dp))
+	if r == nil || r.leaf == (leaf{}) || r.leaf.by.Value().owner != owner {
 		return s
 	}
+	x := &r.leaf
 	if now {
 		x.acked = unique.Make(acknowledged{trust, since})
-		l.has.set(dp, x)
 	}
 	if x.acked != (unique.Handle[acknowledged]{}) && x.acked.Value().since == since {
 		s.Trust = x.acked.Value().trust
@@ -88,22 +88,22 @@ func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
 func (l *leaves) gave(dp api.Ref, x leaf) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if before := l.has.get(dp); before != (leaf{}) && before.by.Value().owner == x.by.Value().owner {
+	r := l.record(called(dp))
+	if before := r.leaf; before != (leaf{}) && before.by.Value().owner == x.by.Value().owner {
 		x.ends, x.acked = max(x.ends, before.ends), before.acked
 	}
-	l.has.set(dp, x)
+	x.at = placeOf(dp)
+	r.leaf = x
 }
 
 // all are the sidecars with a certificate of an authority.
 func (l *leaves) all(owner api.Ref) iter.Seq[rotation.Sidecar] {
 	now := l.plane.cfg.clock()()
 	l.mu.Lock()
+	l.expire(now)
 	has := map[api.Ref]leaf{}
-	for dp, x := range l.has.all() {
-		switch {
-		case !x.end().After(now):
-			l.has.drop(dp)
-		case x.by.Value().owner == owner:
+	for dp, x := range l.good(now) {
+		if x.by.Value().owner == owner {
 			has[dp] = x
 		}
 	}
@@ -111,7 +111,7 @@ func (l *leaves) all(owner api.Ref) iter.Seq[rotation.Sidecar] {
 	return func(yield func(rotation.Sidecar) bool) {
 		for dp, x := range has {
 			s := l.sidecar(dp, owner)
-			if s.Root, s.Ends = x.by.Value().root, x.end(); !yield(s) {
+			if s.Root, s.Ends = x.by.Value().root, x.ends.time(); !yield(s) {
 				return
 			}
 		}

@@ -92,10 +92,9 @@ func (l *leaves) kept() keptLeaves {
 	out := keptLeaves{Unknown: l.plane.keeper.Unknown(), Given: []keptLeaf{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for dp, x := range l.has.all() {
-		if by := x.by.Value(); x.end().After(now) {
-			out.Given = append(out.Given, keptLeaf{dp, by.owner, by.root, x.end()})
-		}
+	for dp, x := range l.good(now) {
+		by := x.by.Value()
+		out.Given = append(out.Given, keptLeaf{dp, by.owner, by.root, x.ends.time()})
 	}
 	return out
 }

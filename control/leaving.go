@@ -121,7 +121,7 @@ func (x *insights) loses(before, next *resolve.Model, mesh string, affected []ap
 func (x *insights) isTold(ref api.Ref) api.DataplaneInsight {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if i := x.of.get(called(ref)); i != nil {
+	if i := x.insight(called(ref)); i != nil {
 		return *i.told
 	}
 	return api.DataplaneInsight{}

@@ -67,6 +67,7 @@ type Plane struct {
 	keeping     *keeping // of a cluster: how keeper writes
 	keeper      *authorities.Keeper
 	hosts       *hosts
+	records     records
 	leaves      *leaves
 	revocations *revocations
 	insights    *insights

@@ -50,8 +50,8 @@ func (x *insights) awaitAgent(ctx context.Context, p server.Peer) {
 // attached is since when its agent has a stream.
 func (x *insights) silent(dp api.Ref, attached *time.Time) bool {
 	x.mu.Lock()
-	i := x.of.get(called(dp))
-	known, proving := i != nil && i.held != nil, i != nil && i.shown != nil && i.now().doubt == ""
+	i := x.insight(called(dp))
+	known, proving := i != nil && i.held != (heldLeaf{}), i != nil && i.now().shown != nil && i.now().doubt == ""
 	x.mu.Unlock()
 	switch {
 	case known || proving:

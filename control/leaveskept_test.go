@@ -1,0 +1,53 @@
+package control
+
+import (
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// TestLeavesAreWrittenAsTheyWere: the file of an earlier version is read, and what is written says the
+// same of the same dataplanes, also before there is a model that knows them.
+func TestLeavesAreWrittenAsTheyWere(t *testing.T) {
+	t.Parallel()
+	const text = `{"given":[
+		{"dataplane":{"kind":"Dataplane","mesh":"default","name":"web-1"},"owner":{"kind":"Mesh","name":"default"},"root":"a","ends":"2099-01-01T00:00:00Z"},
+		{"dataplane":{"kind":"Dataplane","mesh":"default","namespace":"shop","name":"pay.v2"},"owner":{"kind":"Mesh","name":"default"},"root":"b","ends":"2099-02-01T00:00:00Z"},
+		{"dataplane":{"kind":"Dataplane","mesh":"default","name":"gone-1"},"owner":{"kind":"Mesh","name":"default"},"root":"a","ends":"2001-01-01T00:00:00Z"}]}`
+	cfg := Default()
+	cfg.Store, cfg.DataDir, cfg.API, cfg.XDS = "memory", t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
+	file := filepath.Join(cfg.DataDir, leavesFile)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.release() })
+	if err := p.leaves.ledger.write(); err != nil {
+		t.Fatal(err)
+	}
+	var kept keptLeaves
+	if err := readState(file, &kept); err != nil {
+		t.Fatal(err)
+	}
+	got := map[keptLeaf]bool{}
+	for _, x := range kept.Given {
+		x.Ends = x.Ends.UTC()
+		got[x] = true
+	}
+	mesh := api.Ref{Kind: api.KindMesh, Name: "default"}
+	want := map[keptLeaf]bool{
+		{api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web-1"}, mesh, "a", time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)}:                     true,
+		{api.Ref{Kind: api.KindDataplane, Mesh: "default", Namespace: "shop", Name: "pay.v2"}, mesh, "b", time.Date(2099, 2, 1, 0, 0, 0, 0, time.UTC)}: true,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("written is %v, not %v", got, want)
+	}
+}
