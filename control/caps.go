@@ -35,14 +35,7 @@ func (c *caps) allowAt(dp api.Ref, at time.Time) bool {
 	}
 	now := at.Sub(c.began)
 	if len(c.until) >= c.sweep {
-		before := c.until
-		c.until = map[uint64]time.Duration{} // a map keeps the room of what is deleted
-		for key, until := range before {
-			if until > now {
-				c.until[key] = until
-			}
-		}
-		c.sweep = max(1024, 2*len(c.until))
+		c.forget(now)
 	}
 	key := maphash.Comparable(c.seed, dp)
 	until := max(c.until[key], now) + certifyEvery
@@ -51,4 +44,25 @@ func (c *caps) allowAt(dp api.Ref, at time.Time) bool {
 	}
 	c.until[key] = until
 	return true
+}
+
+// expire forgets who has nothing to wait for any more. In rest nothing is kept.
+func (c *caps) expire(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.forget(at.Sub(c.began)); len(c.until) == 0 {
+		c.until = nil
+	}
+}
+
+// forget is expire, but for a map that is empty. It needs mu.
+func (c *caps) forget(now time.Duration) {
+	before := c.until
+	c.until = map[uint64]time.Duration{} // a map keeps the room of what is deleted
+	for key, until := range before {
+		if until > now {
+			c.until[key] = until
+		}
+	}
+	c.sweep = max(1024, 2*len(c.until))
 }

@@ -33,7 +33,8 @@ func TestCapsOfCertificates(t *testing.T) {
 	}
 }
 
-// TestCapsAreForgotten: those who have nothing to wait for cost nothing for good.
+// TestCapsAreForgotten: those who have nothing to wait for cost nothing for good, and nothing at all
+// from the next minute on.
 func TestCapsAreForgotten(t *testing.T) {
 	t.Parallel()
 	var c caps
@@ -43,5 +44,22 @@ func TestCapsAreForgotten(t *testing.T) {
 	}
 	if n := len(c.until); n > 1024 {
 		t.Errorf("%d are known, of which 10 count", n)
+	}
+	last := at.Add(4999 * time.Second)
+	if c.expire(last); len(c.until) != 10 {
+		t.Errorf("%d are known, of which 10 count", len(c.until))
+	}
+	web := api.Ref{Mesh: "default", Name: "web"}
+	for range certifyBurst {
+		c.allowAt(web, last)
+	}
+	if c.expire(last.Add(certifyEvery - 1)); c.allowAt(web, last.Add(certifyEvery-1)) {
+		t.Error("what still counts is forgotten")
+	}
+	if c.expire(last.Add(certifyBurst * certifyEvery)); c.until != nil {
+		t.Errorf("the room of a map is kept, of %d", len(c.until))
+	}
+	if c.expire(last.Add(time.Hour)); !c.allowAt(web, last.Add(time.Hour)) {
+		t.Error("who has nothing to wait for is refused")
 	}
 }

@@ -133,6 +133,9 @@ func (p *Plane) Fleet(names []string) (certified, follow int, listeners uint64) 
 	return certified, follow, listeners
 }
 
+// Sweep forgets what counts for a minute only, as if that was over.
+func (p *Plane) Sweep() { p.keyless.by.caps.expire(time.Now().Add(certifyBurst * certifyEvery)) }
+
 // TakesPlain is how many dataplanes still take plain text although they are to take none.
 func (p *Plane) TakesPlain() (n int) {
 	p.insights.mu.Lock()

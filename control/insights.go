@@ -98,12 +98,13 @@ func (x *insights) run(ctx context.Context) {
 	}
 }
 
-// sweep has all looked at, whose certificates may have ended.
+// sweep has all looked at, whose certificates may have ended, and what counts no more forgotten.
 func (x *insights) sweep() {
 	now := x.plane.cfg.clock()()
 	x.mu.Lock()
 	x.expire(now)
 	x.mu.Unlock()
+	x.plane.keyless.by.caps.expire(time.Now())
 	x.stir(x.all()...)
 }
 
