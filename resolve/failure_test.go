@@ -108,3 +108,28 @@ func TestAFailedTableOpensNoInbound(t *testing.T) {
 		}
 	}
 }
+
+// TestAMeshWhoseIdentitiesFailOpensNothing: where it cannot be found out what a mesh says of
+// identities, its dataplanes fail, and none takes plain text for it (spec/identity.md 7, I13).
+func TestAMeshWhoseIdentitiesFailOpensNothing(t *testing.T) {
+	t.Parallel()
+	c := newComposition(t)
+	strict := worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","mtls":`+strictMTLS+`}`)
+	plane := worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2","inbound":[{"port":80,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}]}}`)
+	broken := &api.Object{Ref: api.MeshInsightRef("default"), Spec: (*api.MeshInsight)(nil)}
+	before, _ := resolve.Compile(api.NewSnapshot(1, strict, plane), c.dialects, c.kinds)
+	change := []api.Change{{After: broken}}
+	later, _ := before.Update(before.Snapshot().With(2, change), change)
+	atOnce, _ := resolve.Compile(api.NewSnapshot(1, strict, plane, broken), c.dialects, c.kinds)
+	for _, m := range []*resolve.Model{atOnce, later} {
+		r, ok := m.Dataplane(plane.Ref)
+		if !ok || r.Failed == "" || len(r.Inbounds) > 0 || !m.Reader(nil).Identities("default") {
+			t.Errorf("failed %q, identities %v: %s", r.Failed, m.Reader(nil).Identities("default"), dump(m))
+		}
+	}
+	change = []api.Change{{Before: broken}}
+	healed, _ := later.Update(later.Snapshot().With(3, change), change)
+	if r, _ := healed.Dataplane(plane.Ref); r.Failed != "" || len(r.Inbounds) != 1 || r.Inbounds[0].TLS == nil {
+		t.Errorf("healed it failed %q: %s", r.Failed, dump(healed))
+	}
+}

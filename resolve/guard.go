@@ -83,8 +83,15 @@ func (c *collections) addIdentities() {
 		o, _ := c.meshObjects.Get(r, key)
 		return c.derived(r).guardOf(o)
 	})
-	c.guarded = derive.Derive(c.schema, "identities said at all", c.guards, derive.Values[bool]{Equal: func(a, b *bool) bool { return *a == *b }},
-		func(*derive.Reader, string) *bool { yes := true; return &yes })
+	c.guarded = derive.Derive(c.schema, "identities said at all", c.meshObjects, derive.Values[bool]{Equal: func(a, b *bool) bool { return *a == *b }},
+		func(r *derive.Reader, mesh string) *bool {
+			g, failed := c.guards.Get(r, mesh)
+			yes := true // also where what it says is not known: then plain text is not what is wanted
+			if g == nil && failed == nil {
+				return nil
+			}
+			return &yes
+		})
 	c.addTrust()
 	c.addSecured()
 }

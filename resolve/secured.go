@@ -99,10 +99,10 @@ func (c *collections) addSecured() {
 	c.tlsParameters = derive.Derive(c.schema, "versions of TLS", c.guarded, derive.Values[TLSParameters]{
 		Equal: func(a, b *TLSParameters) bool { return same(*a, *b) },
 	}, func(r *derive.Reader, _ string) *TLSParameters { return c.derived(r).parameters() })
-	c.tlsSettings = derive.Derive(c.schema, "settings of mutual TLS", c.guards, derive.Values[tlsSettings]{
+	c.tlsSettings = derive.Derive(c.schema, "settings of mutual TLS", c.guarded, derive.Values[tlsSettings]{
 		Equal: func(a, b *tlsSettings) bool { return same(*a, *b) },
 	}, func(r *derive.Reader, mesh string) *tlsSettings {
-		return c.derived(r).settings(need(c.guards, r, mesh))
+		return c.derived(r).settings(need(c.guards, r, mesh), need(c.tlsParameters, r, mesh))
 	})
 	c.secured = derive.Derive(c.schema, "identities", c.dataplanes, derive.Values[secured]{
 		Equal: func(a, b *secured) bool { return same(*a, *b) },
@@ -145,11 +145,8 @@ func (m mesh) folded(items []*item) *policies.Effective {
 }
 
 // settings are those of a mesh with identities.
-func (m mesh) settings(g *guard) *tlsSettings {
-	out := &tlsSettings{guard: g}
-	for p := range m.tlsParameters.Values(m.at) {
-		out.parameters = *p
-	}
+func (m mesh) settings(g *guard, p *TLSParameters) *tlsSettings {
+	out := &tlsSettings{guard: g, parameters: *p}
 	for name := range m.domains.All(m.at) {
 		out.domains = append(out.domains, name)
 	}
