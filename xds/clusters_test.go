@@ -1,9 +1,11 @@
 package xds_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"github.com/google/go-cmp/cmp"
@@ -135,5 +137,36 @@ func TestNothingIsSentUnchecked(t *testing.T) {
 	cluster, notes := xds.RenderCluster(u.Cluster, nil)
 	if cluster != nil || len(notes) != 1 || notes[0].Severity != api.Error || !strings.Contains(notes[0].Message, "nobody can call it") {
 		t.Errorf("cluster %v, notes %v", cluster, notes)
+	}
+}
+
+// TestAClusterIsSharedByWhoHasIt: all who have a cluster have one rendering of it, which goes with the
+// last of them, and comes again as it was. Why there is none is found out once.
+func TestAClusterIsSharedByWhoHasIt(t *testing.T) {
+	t.Parallel()
+	u, beside := use("web:8080", web()), new(resolve.Memo)
+	first, _ := xds.RenderCluster(u.Cluster, beside)
+	second, _ := xds.RenderCluster(u.Cluster, beside)
+	if first != second {
+		t.Error("two have two renderings")
+	}
+	version, held := first.Version, weak.Make(first)
+	runtime.KeepAlive(second)
+	first, second = nil, nil
+	for range 3 {
+		runtime.GC()
+	}
+	if held.Value() != nil {
+		t.Error("it is kept for nobody")
+	}
+	if again, _ := xds.RenderCluster(u.Cluster, beside); again.Version != version {
+		t.Errorf("it is %s, and was %s", again.Version, version)
+	}
+	never := api.Duration(-time.Second)
+	u.Policies = resolve.Policies{fold(t, timeout.Kind, &timeout.Conf{ConnectionTimeout: &never})}
+	beside = new(resolve.Memo)
+	_, notes := xds.RenderCluster(u.Cluster, beside)
+	if r, again := xds.RenderCluster(u.Cluster, beside); r != nil || len(notes) != 1 || &notes[0] != &again[0] {
+		t.Errorf("%v, then %v", notes, again)
 	}
 }
