@@ -70,11 +70,19 @@ func TestLoadRotationWhileOneIsFrozen(t *testing.T) {
 	load.goOn("after the leaves of the old root have ended", 1000)
 	ahead.Store(int64(31 * time.Minute)) // so that what is signed holds already
 	cold.signal(syscall.SIGCONT)
+	defer p.saysOnFailure()
 	eventually(t, "who was frozen calls as itself", func() bool { return comesTo(t, spoken, outbounds["cold"], "URI=spiffe://default/cold") })
 	load.goOn("when all are awake", 300)
 	load.end()
 	for kind, s := range load.kinds {
 		t.Logf("%s: %d of %d calls failed", kind, s.failed.Load(), s.sent.Load())
+	}
+}
+
+// saysOnFailure logs what is known of the mesh where the test has failed.
+func (p *plane) saysOnFailure() {
+	if p.t.Failed() {
+		p.t.Logf("%s\n%s", p.want(http.StatusOK, http.MethodGet, "/meshes/default/_mtls", ""), p.want(http.StatusOK, http.MethodGet, "/meshes/default/_status", ""))
 	}
 }
 
@@ -114,6 +122,8 @@ func (p *plane) program(name, token string) *program {
 	}
 	s := &program{exec.Command(weft, "sidecar", "--xds", "https://"+p.XDS(), "--name", name, "--token-file", file, "--ca-file", filepath.Join(p.dir, "ca.pem"),
 		"--envoy", envoytest.Path(t), "--drain-time", "0s", "--readiness", "127.0.0.1:0"), t}
+	var log journal
+	s.Stderr = &log
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +131,9 @@ func (p *plane) program(name, token string) *program {
 		s.signal(syscall.SIGCONT)
 		_ = s.Process.Signal(syscall.SIGTERM) // it may be gone already
 		_ = s.Wait()
+		if t.Failed() {
+			t.Logf("%s wrote:\n%s", name, log.String())
+		}
 	})
 	return s
 }
