@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -79,9 +80,12 @@ func TestLoadRotationWhileOneIsFrozen(t *testing.T) {
 	}
 }
 
-// saysOnFailure logs what is known of the mesh where the test has failed.
+// saysOnFailure logs what is known of the mesh where the test has failed, and what everybody waits for.
 func (p *plane) saysOnFailure() {
 	if p.t.Failed() {
+		var stacks strings.Builder
+		_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
+		p.t.Log(stacks.String())
 		p.t.Logf("%s\n%s", p.want(http.StatusOK, http.MethodGet, "/meshes/default/_mtls", ""), p.want(http.StatusOK, http.MethodGet, "/meshes/default/_status", ""))
 	}
 }
