@@ -87,16 +87,24 @@ func (l *leaves) are(t *rapid.T, now time.Time, given map[api.Ref]time.Time, tol
 	}
 }
 
+// givenForAnHour is a control plane by a clock, which has given a dataplane that it does not know a
+// certificate of an owner's root for an hour.
+func givenForAnHour(t *testing.T, now *time.Time) (p *Plane, owner, dp api.Ref) {
+	t.Helper()
+	p = unserved(t)
+	p.cfg.Now = func() time.Time { return *now }
+	owner, dp = api.Ref{Kind: api.KindMesh, Name: "default"}, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web-1"}
+	p.leaves.gave(dp, newLeaf(owner, "root", now.Add(time.Hour)))
+	return p, owner, dp
+}
+
 // TestALeafAloneIsNoInsight: a dataplane of which nothing is known but that it was given a certificate
 // is one of which nothing is known, to all but rotations.
 func TestALeafAloneIsNoInsight(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
-	p := unserved(t)
-	p.cfg.Now = func() time.Time { return now }
+	p, owner, dp := givenForAnHour(t, &now)
 	m, _ := world.Compile(api.NewSnapshot(1))
-	owner, dp := api.Ref{Kind: api.KindMesh, Name: "default"}, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web-1"}
-	p.leaves.gave(dp, newLeaf(owner, "root", now.Add(time.Hour)))
 	unknown := func(when string) {
 		t.Helper()
 		x := p.insights
@@ -137,11 +145,8 @@ func TestALeafAloneIsNoInsight(t *testing.T) {
 func TestALeafThatHasEnded(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
-	p := unserved(t)
-	p.cfg.Now = func() time.Time { return now }
+	p, _, dp := givenForAnHour(t, &now)
 	m, _ := world.Compile(api.NewSnapshot(1))
-	owner, dp := api.Ref{Kind: api.KindMesh, Name: "default"}, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web-1"}
-	p.leaves.gave(dp, newLeaf(owner, "root", now.Add(time.Hour)))
 	p.insights.keyless(dp, true)
 	now = now.Add(time.Hour)
 	p.insights.sweep()

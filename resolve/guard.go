@@ -25,8 +25,6 @@ type Identity struct {
 	Leaves bool `json:",omitempty"`
 }
 
-func (i *Identity) equal(o *Identity) bool { return i == o || i != nil && o != nil && same(*i, *o) }
-
 // The modes in which inbounds take mutual TLS.
 const (
 	Strict     = "Strict"

@@ -70,6 +70,7 @@ func newStream(s *Server, p Peer, end context.CancelCauseFunc) *stream {
 	st := &stream{server: s, peer: p, since: time.Now(), end: end}
 	st.node = &corev3.Node{Id: p.Dataplane.Mesh + "." + p.Dataplane.Name} // without the kilobytes that an Envoy says of itself
 	st.grpc = IsGRPC(p.Client)
+	st.cancel = st.suspend
 	for k := range st.flows {
 		st.flows[k].kind = kind(k)
 	}

@@ -82,9 +82,6 @@ func (st *stream) watch(url string, w watch, heed func(*flow)) (func(), error) {
 	f.watch, f.open, f.asked = w, true, true
 	st.confirmKnown(f)
 	st.pump()
-	if st.cancel == nil {
-		st.cancel = st.suspend
-	}
 	return st.cancel, nil
 }
 
