@@ -179,7 +179,7 @@ func (x *insights) identified(name api.Ref, i *insight, id *resolve.Identity, wa
 	case id.Leaves:
 	case want.Identity && want.Shows == nil:
 		i.change(func(p *passing) { p.asked, p.askedAt = "", time.Time{} })
-	case known.asked != id.Names[0] || now.Sub(known.askedAt) > sweepEvery/2:
+	case known.asked != id.Names[0] || now.Sub(known.askedAt).Abs() > sweepEvery/2:
 		x.wanting = append(x.wanting, wanting{name, id.Names[0]})
 	}
 }

@@ -110,7 +110,8 @@ func (k *Keeper) advance(now *api.Snapshot, a *authority) *store.Write {
 		k.mu.Unlock()
 	}
 	if a.signs {
-		next, _ = next.Reserve(at.Add(a.life), a.life/4)
+		life := a.leafLife(next)
+		next, _ = next.Reserve(at.Add(life), life/4)
 	}
 	if next == before {
 		return nil

@@ -21,11 +21,11 @@ const secondPlace = ".2"
 
 // places are the roots that weft keeps for one backend: one, or two while one replaces the other;
 // where there is none yet, the one that is to be made.
-func (r reader) places(mesh string, first root, leafLife time.Duration) (out []root) {
+func (r reader) places(mesh string, first root) (out []root) {
 	second := first
 	second.cert, second.key = first.cert+secondPlace, first.key+secondPlace
 	for _, at := range []root{first, second} {
-		if r.load(mesh, &at, leafLife) {
+		if r.load(mesh, &at) {
 			out = append(out, at)
 		}
 	}
@@ -37,7 +37,7 @@ func (r reader) places(mesh string, first root, leafLife time.Duration) (out []r
 }
 
 // load reads a root that weft has made, or a Kuma before it (case 6); false where there is none.
-func (r reader) load(mesh string, into *root, leafLife time.Duration) bool {
+func (r reader) load(mesh string, into *root) bool {
 	cert, certified := api.MeshSecretIn(r.Snapshot, mesh, into.cert, r.cfg.System)
 	if !certified { // the certificate is stored last
 		return false
@@ -48,7 +48,7 @@ func (r reader) load(mesh string, into *root, leafLife time.Duration) bool {
 		into.fault = fmt.Sprintf("the Secret %s with its key is gone; restore it, or delete the Secret %s too to have another root made, which nobody trusts yet", into.key, into.cert)
 		return true
 	}
-	into.parse(cert, key, leafLife, r.cfg.Now())
+	into.parse(cert, key, r.cfg.Now())
 	return true
 }
 
@@ -85,6 +85,28 @@ func (a *authority) wanted() *root {
 		}
 	}
 	return all[0]
+}
+
+// leafLife is how long certificates live by the root that signs, as its own backend says, by that which
+// is to sign where it is in the document no more; 0 where nothing is to be signed.
+func (a *authority) leafLife(s rotation.State) time.Duration {
+	if !a.signs {
+		return 0
+	}
+	for i := range a.roots {
+		if r := &a.roots[i]; r.print() == s.Signer() {
+			return r.leaves
+		}
+	}
+	return a.wanted().leaves
+}
+
+// longestLife is that of the certificates of any root.
+func (a *authority) longestLife() (longest time.Duration) {
+	for i := range a.roots {
+		longest = max(longest, a.roots[i].leaves)
+	}
+	return longest
 }
 
 // shared reports whether a root is to be trusted for its document's sake. Of two roots of one

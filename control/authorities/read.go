@@ -23,12 +23,11 @@ type authority struct {
 	at      api.Path
 	mesh    string
 	domain  string
-	trust   string        // the name of its MeshTrust; empty publishes none
-	secrets string        // the name of the Secret with its State
-	life    time.Duration // of leaves
-	signs   bool          // the document wants certificates signed
-	roots   []root        // all are trusted
-	enabled string        // the backend that is to sign; empty for a MeshIdentity
+	trust   string // the name of its MeshTrust; empty publishes none
+	secrets string // the name of the Secret with its State
+	signs   bool   // the document wants certificates signed
+	roots   []root // all are trusted
+	enabled string // the backend that is to sign; empty for a MeshIdentity
 	state   rotation.State
 	asked   asked // what people asked of the rotation that runs
 	stated  bool
@@ -40,11 +39,12 @@ type authority struct {
 type root struct {
 	name      string // of its backend; empty for that of a MeshIdentity
 	at        api.Path
-	made      bool   // weft makes it, and has not yet
-	own       bool   // weft has made it or makes it, or a Kuma before it has
-	cert, key string // the Secrets that hold it; empty where it is elsewhere
-	life      time.Duration
-	text      []byte // the certificate in PEM; nil where there is none yet
+	made      bool          // weft makes it, and has not yet
+	own       bool          // weft has made it or makes it, or a Kuma before it has
+	cert, key string        // the Secrets that hold it; empty where it is elsewhere
+	life      time.Duration // its own
+	leaves    time.Duration // the life of what it signs
+	text      []byte        // the certificate in PEM; nil where there is none yet
 	signer    *workload.Signer
 	fault     string
 }
@@ -86,17 +86,17 @@ func (r reader) ofMesh(o *api.Object) *authority {
 	backends, _ := m.MTLS.Authorities(at) // it was validated
 	a := &authority{owner: api.Ref{Kind: api.KindMesh, Name: o.Name}, mesh: o.Name, domain: o.Name, trust: api.TrustName(o.Ref), secrets: o.Name + ".ca-rotation"}
 	for i, b := range backends {
-		here := root{name: b.Name, at: at.Field("backends").Index(i), life: b.RootLife, own: b.Type == api.AuthorityBuiltin}
+		here := root{name: b.Name, at: at.Field("backends").Index(i), life: b.RootLife, leaves: b.LeafLife, own: b.Type == api.AuthorityBuiltin}
 		if b.Name == m.MTLS.EnabledBackend {
-			a.enabled, a.signs, a.life, a.at = b.Name, true, b.LeafLife, here.at
+			a.enabled, a.signs, a.at = b.Name, true, here.at
 		}
 		if here.own {
 			here.cert, here.key = o.Name+".ca-builtin-cert-"+b.Name, o.Name+".ca-builtin-key-"+b.Name
-			a.roots = append(a.roots, r.places(a.mesh, here, b.LeafLife)...)
+			a.roots = append(a.roots, r.places(a.mesh, here)...)
 			continue
 		}
 		here.cert, here.key = b.Cert.SecretName(), b.Key.SecretName()
-		r.provided(&here, b.LeafLife, func() ([]byte, error) { return r.material(a.mesh, b.Cert) }, func() ([]byte, error) { return r.material(a.mesh, b.Key) })
+		r.provided(&here, func() ([]byte, error) { return r.material(a.mesh, b.Cert) }, func() ([]byte, error) { return r.material(a.mesh, b.Key) })
 		a.roots = append(a.roots, here)
 	}
 	if len(a.roots) == 0 {
@@ -113,28 +113,28 @@ func (r reader) ofIdentity(o *api.Object) *authority {
 	}
 	b := m.Provider.Bundled
 	at := api.Path("spec").Field("provider").Field("bundled")
-	a := &authority{owner: o.Ref, at: at, mesh: o.Mesh, trust: o.Name, secrets: ofIdentity(o.Name)[2], signs: true, life: workload.LeafLife}
+	a := &authority{owner: o.Ref, at: at, mesh: o.Mesh, trust: o.Name, secrets: ofIdentity(o.Name)[2], signs: true}
 	if b.MeshTrustCreation == "Disabled" {
 		a.trust = ""
-	}
-	if c := b.CertificateParameters; c != nil && c.Expiry != nil {
-		a.life = time.Duration(*c.Expiry)
 	}
 	domain, err := r.domain(o, m)
 	if err != nil {
 		a.fault = noDomain(err)
 	}
 	a.domain = domain
-	here := root{at: at, life: workload.RootLife}
+	here := root{at: at, life: workload.RootLife, leaves: workload.LeafLife}
+	if c := b.CertificateParameters; c != nil && c.Expiry != nil {
+		here.leaves = time.Duration(*c.Expiry)
+	}
 	switch {
 	case b.CA != nil:
 		here.cert, here.key = b.CA.Certificate.SecretName(), b.CA.PrivateKey.SecretName()
-		r.provided(&here, a.life, func() ([]byte, error) { return r.source(a.mesh, b.CA.Certificate) }, func() ([]byte, error) { return r.source(a.mesh, b.CA.PrivateKey) })
+		r.provided(&here, func() ([]byte, error) { return r.source(a.mesh, b.CA.Certificate) }, func() ([]byte, error) { return r.source(a.mesh, b.CA.PrivateKey) })
 	case b.InsecureAllowSelfSigned == nil || !*b.InsecureAllowSelfSigned:
 		here.fault = "a root that weft makes signs itself, so nothing is issued; write insecureAllowSelfSigned: true to accept that"
 	default:
 		here.own, here.cert, here.key = true, ofIdentity(o.Name)[0], ofIdentity(o.Name)[1]
-		a.roots = r.places(a.mesh, here, a.life)
+		a.roots = r.places(a.mesh, here)
 		a.roots[0].made = a.roots[0].made && a.fault == ""
 		return a
 	}
@@ -166,7 +166,7 @@ func noDomain(err error) string {
 }
 
 // provided reads a root that people bring.
-func (r reader) provided(into *root, leafLife time.Duration, cert, key func() ([]byte, error)) {
+func (r reader) provided(into *root, cert, key func() ([]byte, error)) {
 	c, err := cert()
 	if err != nil {
 		into.fault = "its certificate cannot be read: " + err.Error()
@@ -177,12 +177,12 @@ func (r reader) provided(into *root, leafLife time.Duration, cert, key func() ([
 		into.fault = "its key cannot be read: " + err.Error()
 		return
 	}
-	into.parse(c, s, leafLife, r.cfg.Now())
+	into.parse(c, s, r.cfg.Now())
 }
 
 // parse takes a root, and is silent of what stands in the place of its key.
-func (r *root) parse(cert, key []byte, leafLife time.Duration, now time.Time) {
-	s, fault := workload.Parse(cert, key, leafLife, now)
+func (r *root) parse(cert, key []byte, now time.Time) {
+	s, fault := workload.Parse(cert, key, r.leaves, now)
 	if fault != nil {
 		r.fault = "its " + map[string]string{"cert": "certificate", "key": "key"}[fault.Field] + " " + fault.Message
 		return

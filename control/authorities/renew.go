@@ -30,7 +30,7 @@ func (k *Keeper) renew() {
 		for c := range k.cfg.Sidecars(a.owner).Sidecars {
 			at, ok := a.state.RenewAt(c, a.spread(k.cfg.Spread))
 			id := a.owner.String() + " " + c.Name
-			if !ok || !c.Connected || at.After(now) || now.Sub(k.asked[id]) < askAgain {
+			if !ok || !c.Connected || at.After(now) || now.Sub(k.asked[id]).Abs() < askAgain {
 				continue
 			}
 			k.asked[id] = now

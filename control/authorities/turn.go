@@ -105,7 +105,7 @@ func (k *Keeper) begin(a *authority, ask Turn, made making, now time.Time) ([]st
 	if !old.own {
 		return nil, ErrTurn("its root is yours: add another backend with the new root to the Mesh and enable that, or put the new root where the MeshIdentity names it")
 	}
-	next := root{name: old.name, at: old.at, own: true, made: true, life: old.life, cert: old.cert + secondPlace, key: old.key + secondPlace}
+	next := root{name: old.name, at: old.at, own: true, made: true, life: old.life, leaves: old.leaves, cert: old.cert + secondPlace, key: old.key + secondPlace}
 	if first, second := trimmed(old.cert), trimmed(old.key); first != old.cert { // that is free
 		next.cert, next.key = first, second
 	}

@@ -2,13 +2,14 @@ package authorities
 
 import (
 	"errors"
-
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 )
 
@@ -61,6 +62,40 @@ func TestTurn(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLivesOfBackends: a certificate lives as long as the backend says whose root signs it, whichever
+// is to sign; and the rotation waits for no longer than those of the old root may live.
+func TestLivesOfBackends(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lives := map[string]time.Duration{}
+	write := func(enabled string) {
+		m := &api.MeshTLS{EnabledBackend: enabled}
+		for name, life := range map[string]string{"short": "30m", "long": "3d"} {
+			m.Backends = append(m.Backends, api.Backend{Name: name, Type: api.AuthorityBuiltin, DPCert: map[string]any{"rotation": map[string]any{"expiration": life}}})
+		}
+		if _, _, err := w.store.Apply(t.Context(), store.Writes(store.Write{Put: &api.Object{Ref: owner, Spec: &api.Mesh{MTLS: m}}})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signed := func(at rotation.Phase) {
+		car := &rotation.Sidecar{Name: "s1", Connected: true, Trust: w.until(at).Trust}
+		w.certify(car)
+		lives[string(at)] = car.Ends.Sub(w.now).Round(time.Minute)
+	}
+	write("short")
+	signed(rotation.Steady)
+	write("long")
+	signed(rotation.Trusting)
+	last := w.now
+	signed(rotation.Settling)
+	if want := map[string]time.Duration{"Steady": 30 * time.Minute, "Trusting": 30 * time.Minute, "Settling": 3 * 24 * time.Hour}; !maps.Equal(lives, want) {
+		t.Errorf("they live %v, want %v", lives, want)
+	}
+	if w.until(rotation.Retiring); w.now.Sub(last) > 3*time.Hour {
+		t.Errorf("it waited %v for certificates of half an hour", w.now.Sub(last))
 	}
 }
 

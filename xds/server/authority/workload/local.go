@@ -32,15 +32,15 @@ func (l *Local) Sign(names []string, public crypto.PublicKey, life time.Duration
 	return by.Leaf(names, public, life, now)
 }
 
-// current is the intermediate, replaced at two thirds of its life; the root itself where
-// that may sign leaves only.
+// current is the intermediate, replaced at two thirds of its life, and where the clock was set back
+// to before it; the root itself where that may sign leaves only.
 func (l *Local) current(now time.Time) (*Signer, error) {
 	if !l.root.CanDelegate() {
 		return l.root, nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.signer != nil && now.Before(l.renewAt) {
+	if l.signer != nil && now.Before(l.renewAt) && !now.Before(l.signer.certificate.NotBefore) {
 		return l.signer, nil
 	}
 	signer, err := l.root.Intermediate(now)

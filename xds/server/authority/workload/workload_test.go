@@ -130,6 +130,24 @@ func TestOverYears(t *testing.T) {
 	}
 }
 
+// TestClockSetBack: what is signed after the clock was set back holds at once, although something was
+// signed while it was ahead.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	now, key := noon, newKey(t)
+	root := newRoot(t, "a.mesh", true, noon)
+	local := NewLocal(root, func() time.Time { return now })
+	for _, now = range []time.Time{noon, noon.Add(100 * 24 * time.Hour), noon} {
+		chain, err := local.Sign(web, &key.PublicKey, LeafLife)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := waysOf(chain, []*x509.Certificate{root.certificate}, now); err != nil {
+			t.Errorf("%v: %v", now, err)
+		}
+	}
+}
+
 // TestNames: a leaf names what it was asked to name, in that order, or is not made.
 func TestNames(t *testing.T) {
 	t.Parallel()
