@@ -3,7 +3,6 @@
 package control_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -23,55 +21,52 @@ import (
 
 // TestLoadRotationWhileOneIsFrozen is case 36 of spec/identity.md 8 at its rate and to its end, 500
 // calls a second by five protocols: a root is replaced until no certificate of the old one holds,
-// while a sidecar, agent and Envoy, stands still. It holds the rotation up for as long as it is
-// connected, and no longer than its certificate lives then; awake again it has to come back by
-// itself. The clock of the control plane leaps over a life of certificates, twice.
+// while a sidecar, agent and Envoy, stands still. It holds the rotation up for as long as its
+// certificate lives, and no longer; awake again, with one that has ended, it has to come back by
+// itself.
+//
+// The first certificates are made by a clock that is behind, so that that of the sidecar which is
+// frozen ends while the test runs. Later the clock leaps once, over the end of the last certificate of
+// the old root; by then nobody has one of these, and those of the new root still hold.
 func TestLoadRotationWhileOneIsFrozen(t *testing.T) {
-	const life = 24 * time.Hour
-	var ahead atomic.Int64 // by how much the control plane's clock is
-	ahead.Store(int64(30*time.Minute - life))
+	const life, left = 10 * time.Minute, 75 * time.Second // of certificates of the first root; of the first ones
+	var clock hands
+	clock.forward(left - life)
 	p := secure(t, discard(), func(c *control.Config) {
-		c.RotationSpread = time.Second
-		c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		c.RotationSpread, c.Now = time.Second, clock.now
 	})
 	defer p.stop()
-	strict := strings.Replace(builtin, "PERMISSIVE", "STRICT", 1)
+	first := leavesOf("10m")
 	documents, _, outbounds := meshOf(t, "web", "cold")
-	p.want(http.StatusOK, http.MethodPost, "/_apply", documents+allowed+fmt.Sprintf(mutual, "ca-1", strict))
+	p.want(http.StatusOK, http.MethodPost, "/_apply", documents+allowed+fmt.Sprintf(mutual, "ca-1", first))
 	p.sidecar("api-1", p.dataplaneToken("api-1", ""), discard())
 	p.sidecar("web-1", p.dataplaneToken("web-1", ""), discard())
 	cold := p.program("cold-1", p.dataplaneToken("cold-1", ""))
+	defer p.saysOnFailure()
 	for _, who := range []string{"web", "cold"} {
 		eventually(t, who+" calls as itself", func() bool { return comesTo(t, spoken, outbounds[who], "URI=spiffe://default/"+who) })
 	}
 	phase := func() string { is, _ := p.Phase(); return is }
 	eventually(t, "the first root is in use", func() bool { return phase() == "Steady" })
-	kinds := map[string]func() func(context.Context) (string, error){
-		"websocket": func() func(context.Context) (string, error) { return calls(t, "websocket", outbounds["web"]["http"]) },
-	}
-	for _, protocol := range spoken {
-		kinds[protocol] = func() func(context.Context) (string, error) { return calls(t, protocol, outbounds["web"][protocol]) }
-	}
-	load := startTraffic(t, 100, kinds)
+	load := startTraffic(t, 100, everyProtocol(t, outbounds["web"]))
 	load.goOn("before", 300)
 	began := time.Now()
 	cold.signal(syscall.SIGSTOP)
-	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-2", strict+", {name: ca-2, type: builtin}"))
+	clock.forward(life - left) // the others get certificates that hold for long
+	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-2", first+", {name: ca-2, type: builtin}"))
 	eventually(t, "the new root is to be trusted", func() bool { return phase() == "Trusting" })
 	load.goOn("while one is frozen", 1000)
 	if is := phase(); is != "Trusting" {
 		t.Errorf("it is %s, and one sidecar does not trust the new root", is)
 	}
-	ahead.Store(int64(31 * time.Minute)) // its certificate has ended
 	p.comesTo(phase, "Settling", load)
 	t.Logf("the new root signs for all %v after one was frozen", time.Since(began).Round(time.Second))
 	load.goOn("with the new root", 500)
-	ahead.Store(int64(31*time.Minute + life + 2*time.Hour)) // and so have those of all others
+	clock.forward(life*5/4 + 2*time.Hour) // what is reserved for the old root, the leeway of clocks, and some
 	p.comesTo(phase, "Steady", load)
 	load.goOn("after the leaves of the old root have ended", 1000)
-	ahead.Store(int64(31 * time.Minute)) // so that what is signed holds already
+	clock.forward(-life*5/4 - 2*time.Hour) // so that what is signed holds already
 	cold.signal(syscall.SIGCONT)
-	defer p.saysOnFailure()
 	eventually(t, "who was frozen calls as itself", func() bool { return comesTo(t, spoken, outbounds["cold"], "URI=spiffe://default/cold") })
 	load.goOn("when all are awake", 300)
 	load.end()

@@ -32,16 +32,10 @@ func plaintextToStrictAndBack(t *testing.T, rate int) {
 	for _, name := range []string{"api-1", "web-1", "other-1"} {
 		p.sidecar(name, p.dataplaneToken(name, ""), discard(), 5*time.Second)
 	}
-	kinds := map[string]func() func(context.Context) (string, error){
-		"websocket": func() func(context.Context) (string, error) { return calls(t, "websocket", outbounds["web"]["http"]) },
-	}
-	for _, protocol := range spoken {
-		kinds[protocol] = func() func(context.Context) (string, error) { return calls(t, protocol, outbounds["web"][protocol]) }
-	}
 	eventually(t, "all may call", func() bool {
 		return comesTo(t, spoken, outbounds["web"], "") && comesTo(t, spoken, outbounds["other"], "")
 	})
-	load := startTraffic(t, rate, kinds)
+	load := startTraffic(t, rate, everyProtocol(t, outbounds["web"]))
 	// Sidecars bring requests by HTTP/2, and use connections in plain text of before on, for five
 	// minutes at most (F8).
 	anew := []string{"tcp"}

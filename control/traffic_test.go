@@ -125,6 +125,17 @@ type traffic struct {
 	running sync.WaitGroup
 }
 
+// everyProtocol makes callers, by the outbounds of the one who calls.
+func everyProtocol(t *testing.T, outbounds map[string]uint32) map[string]func() func(context.Context) (string, error) {
+	kinds := map[string]func() func(context.Context) (string, error){
+		"websocket": func() func(context.Context) (string, error) { return calls(t, "websocket", outbounds["http"]) },
+	}
+	for _, protocol := range spoken {
+		kinds[protocol] = func() func(context.Context) (string, error) { return calls(t, protocol, outbounds[protocol]) }
+	}
+	return kinds
+}
+
 // startTraffic calls so many times a second by each kind, from several connections.
 func startTraffic(t *testing.T, rate int, kinds map[string]func() func(context.Context) (string, error)) *traffic {
 	ctx, stop := context.WithCancel(t.Context())
