@@ -103,7 +103,7 @@ func (x Authority) Text(w io.Writer, s Style) error {
 			text += "  until " + r.NotAfter.UTC().Format(time.DateOnly)
 		}
 		if r.Leaves > 0 {
-			text += fmt.Sprintf("  certificates of %d sidecars", r.Leaves)
+			text += "  certificates of " + counted(r.Leaves, "sidecar", "sidecars")
 		}
 		whose := "of the identity"
 		if strings.HasPrefix(x.Of, api.KindMesh+"/") {
@@ -144,10 +144,7 @@ func (x Turned) Text(w io.Writer, s Style) error {
 }
 
 func (x *AuthorityWait) text() string {
-	text := fmt.Sprintf("%d sidecars", x.Count)
-	if x.Count == 1 {
-		text = "1 sidecar"
-	}
+	text := counted(x.Count, "sidecar", "sidecars")
 	if len(x.Names) > 0 {
 		text += ": " + strings.Join(x.Names, ", ")
 		if x.Count > len(x.Names) {

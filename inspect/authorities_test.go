@@ -18,7 +18,7 @@ func TestTextOfAnAuthorityOutside(t *testing.T) {
 	err := inspect.Authorities{Mesh: "default", Items: []inspect.Authority{{
 		Of: "MeshIdentity/default/spire", Provider: "Spire", TrustDomain: "prod.example.org", Problem: "its roots are those of before, for nothing newer is known: gone",
 		Roots: []inspect.AuthorityRoot{
-			{Fingerprint: strings.Repeat("ab", 32), NotAfter: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Role: inspect.RootTrusted, Leaves: 3, Said: []string{"MeshTrust/default/ours", "the Workload API of the control plane"}},
+			{Fingerprint: strings.Repeat("ab", 32), NotAfter: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Role: inspect.RootTrusted, Leaves: 1, Said: []string{"MeshTrust/default/ours", "the Workload API of the control plane"}},
 		},
 		Lacking: []inspect.Lacking{{Code: "NoSVID", Count: 2}},
 	}}}.Text(&out, inspect.Style{})
@@ -26,7 +26,7 @@ func TestTextOfAnAuthorityOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `MeshIdentity/default/spire  Spire of prod.example.org
-  root by MeshTrust/default/ours, the Workload API of the control plane  trusted  abababababababab  until 2030-01-02  certificates of 3 sidecars
+  root by MeshTrust/default/ours, the Workload API of the control plane  trusted  abababababababab  until 2030-01-02  certificates of 1 sidecar
   its roots are those of before, for nothing newer is known: gone
   2 without a certificate: NoSVID
 `
