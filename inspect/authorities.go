@@ -117,8 +117,12 @@ func (x Authority) Text(w io.Writer, s Style) error {
 			p.line("    %s", r.Problem)
 		}
 	}
-	if x.WaitsFor != nil {
-		p.line("  waits for %s", x.WaitsFor.text())
+	switch wait := x.WaitsFor; {
+	case wait == nil:
+	case wait.Count == 0:
+		p.line("  waits until %s for certificates that sidecars may hold which are not known here", wait.Until.UTC().Format(time.RFC3339))
+	default:
+		p.line("  waits for %s", wait.text())
 	}
 	if x.Problem != "" {
 		p.line("  %s%s", when(x.Provider == "", "cannot sign: "), x.Problem)

@@ -34,3 +34,22 @@ func TestTextOfAnAuthorityOutside(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What a rotation waits for is told: sidecars by their names, or else until when.
+func TestTextOfAWait(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	for want, wait := range map[string]inspect.AuthorityWait{
+		"waits for 1 sidecar: web-1; until 2030-01-02T03:04:05Z at most":                                    {Count: 1, Names: []string{"web-1"}, Until: until},
+		"waits for 2 sidecars: web-1, …; until 2030-01-02T03:04:05Z at most":                                {Count: 2, Names: []string{"web-1"}, Until: until},
+		"waits until 2030-01-02T03:04:05Z for certificates that sidecars may hold which are not known here": {Until: until},
+	} {
+		var out strings.Builder
+		if err := (inspect.Authority{Of: "Mesh/default", Phase: "Settling", WaitsFor: &wait}).Text(&out, inspect.Style{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := "Mesh/default  Settling\n  " + want + "\n"; out.String() != got {
+			t.Errorf("%q, want %q", out.String(), got)
+		}
+	}
+}
