@@ -8,7 +8,9 @@ import (
 )
 
 // SameFor reports whether an object stands in was, an earlier state of the
-// dataplane, as it stands in r: every value that it is attached to is the same.
+// dataplane, as it stands in r: every value that it is attached to is the same. It is asked of
+// every object and every dataplane that has yet to follow, so that what stands where it stood,
+// which is nearly all, is passed over without a look at what is attached to it.
 func (r *Resolved) SameFor(ref api.Ref, was *Resolved) bool {
 	if r == was {
 		return true
@@ -16,8 +18,8 @@ func (r *Resolved) SameFor(ref api.Ref, was *Resolved) bool {
 	if !slices.Equal(r.Edges, was.Edges) { // of which objects say something too
 		return false
 	}
-	for _, o := range r.Outbounds {
-		if len(attachmentsOn(o.Attachments(), ref)) == 0 {
+	for i, o := range r.Outbounds {
+		if stands(was.Outbounds, i, o) || len(attachmentsOn(o.Attachments(), ref)) == 0 {
 			continue
 		}
 		i, ok := slices.BinarySearchFunc(was.Outbounds, o, compareOutbounds)
@@ -27,7 +29,7 @@ func (r *Resolved) SameFor(ref api.Ref, was *Resolved) bool {
 	}
 	for i := range r.Clusters {
 		c := &r.Clusters[i]
-		if len(attachmentsOn(c.Attachments(), ref)) == 0 {
+		if stands(was.Clusters, i, *c) || len(attachmentsOn(c.Attachments(), ref)) == 0 {
 			continue
 		}
 		j, ok := slices.BinarySearchFunc(was.Clusters, c.Cluster.Name, compareClusterName)
@@ -35,13 +37,16 @@ func (r *Resolved) SameFor(ref api.Ref, was *Resolved) bool {
 			return false
 		}
 	}
-	for _, in := range r.Inbounds {
-		if len(attachmentsOn(in.Attachments(), ref)) > 0 && !slices.Contains(was.Inbounds, in) {
+	for i, in := range r.Inbounds {
+		if !stands(was.Inbounds, i, in) && len(attachmentsOn(in.Attachments(), ref)) > 0 && !slices.Contains(was.Inbounds, in) {
 			return false
 		}
 	}
 	return true
 }
+
+// stands reports whether x is at place i.
+func stands[T comparable](list []T, i int, x T) bool { return i < len(list) && list[i] == x }
 
 // Objects are the policies and routes that take part on the dataplane, or only in
 // some of its outbounds and the clusters behind them, sorted; each once.
