@@ -41,8 +41,10 @@ func verdict(q *resolve.Reader, ref api.Ref, problems []*api.Violation) api.Stat
 // all that concerns them.
 func mesh(q *resolve.Reader, ref api.Ref, sync inspect.Sync, problems []*api.Violation) (finding, error) {
 	all := append([]api.StatusCondition{verdict(q, ref, problems)}, conditions(inspect.IdentityConditions(q, ref, problems))...)
-	return values(ref, api.ReportStatus{Conditions: all,
+	f, err := values(ref, api.ReportStatus{Conditions: all,
 		Dataplanes: &api.DataplaneCounts{Total: uint32(sync.Total), Applied: uint32(sync.InSync), Rejected: uint32(len(sync.Refusing))}})
+	f.pending = len(sync.Behind) > 0
+	return f, err
 }
 
 // generators is how all HostnameGenerators fare.
