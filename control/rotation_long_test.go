@@ -29,9 +29,13 @@ import (
 // frozen ends while the test runs. Later the clock leaps once, over the end of the last certificate of
 // the old root; by then nobody has one of these, and those of the new root still hold.
 func TestLoadRotationWhileOneIsFrozen(t *testing.T) {
-	const life, left = 10 * time.Minute, 75 * time.Second // of certificates of the first root; of the first ones
+	const (
+		life   = 10 * time.Minute       // of certificates of the first root
+		behind = life - 75*time.Second  // by how much the clock is as the first ones are made
+		leap   = life*5/4 + 2*time.Hour // what is reserved for the old root, the leeway of clocks, and some
+	)
 	var clock hands
-	clock.forward(left - life)
+	clock.forward(-behind)
 	p := secure(t, discard(), func(c *control.Config) {
 		c.RotationSpread, c.Now = time.Second, clock.now
 	})
@@ -52,7 +56,7 @@ func TestLoadRotationWhileOneIsFrozen(t *testing.T) {
 	load.goOn("before", 300)
 	began := time.Now()
 	cold.signal(syscall.SIGSTOP)
-	clock.forward(life - left) // the others get certificates that hold for long
+	clock.forward(behind) // the others get certificates that hold for long
 	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-2", first+", {name: ca-2, type: builtin}"))
 	eventually(t, "the new root is to be trusted", func() bool { return phase() == "Trusting" })
 	load.goOn("while one is frozen", 1000)
@@ -62,10 +66,10 @@ func TestLoadRotationWhileOneIsFrozen(t *testing.T) {
 	p.comesTo(phase, "Settling", load)
 	t.Logf("the new root signs for all %v after one was frozen", time.Since(began).Round(time.Second))
 	load.goOn("with the new root", 500)
-	clock.forward(life*5/4 + 2*time.Hour) // what is reserved for the old root, the leeway of clocks, and some
+	clock.forward(leap)
 	p.comesTo(phase, "Steady", load)
 	load.goOn("after the leaves of the old root have ended", 1000)
-	clock.forward(-life*5/4 - 2*time.Hour) // so that what is signed holds already
+	clock.forward(-leap) // so that what is signed holds already
 	cold.signal(syscall.SIGCONT)
 	eventually(t, "who was frozen calls as itself", func() bool { return comesTo(t, spoken, outbounds["cold"], "URI=spiffe://default/cold") })
 	load.goOn("when all are awake", 300)

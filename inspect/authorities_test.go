@@ -18,7 +18,7 @@ func TestTextOfAnAuthorityOutside(t *testing.T) {
 	err := inspect.Authorities{Mesh: "default", Items: []inspect.Authority{{
 		Of: "MeshIdentity/default/spire", Provider: "Spire", TrustDomain: "prod.example.org", Problem: "its roots are those of before, for nothing newer is known: gone",
 		Roots: []inspect.AuthorityRoot{
-			{Fingerprint: strings.Repeat("ab", 32), NotAfter: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Role: inspect.RootTrusted, Leaves: 1, Said: []string{"MeshTrust/default/ours", "the Workload API of the control plane"}},
+			{Fingerprint: strings.Repeat("ab", 32), NotAfter: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Role: inspect.RootTrusted, Leaves: 3, Said: []string{"MeshTrust/default/ours", "the Workload API of the control plane"}},
 		},
 		Lacking: []inspect.Lacking{{Code: "NoSVID", Count: 2}},
 	}}}.Text(&out, inspect.Style{})
@@ -26,7 +26,7 @@ func TestTextOfAnAuthorityOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `MeshIdentity/default/spire  Spire of prod.example.org
-  root by MeshTrust/default/ours, the Workload API of the control plane  trusted  abababababababab  until 2030-01-02  certificates of 1 sidecar
+  root by MeshTrust/default/ours, the Workload API of the control plane  trusted  abababababababab  until 2030-01-02  certificates of 3 sidecars
   its roots are those of before, for nothing newer is known: gone
   2 without a certificate: NoSVID
 `
@@ -45,10 +45,10 @@ func TestTextOfAWait(t *testing.T) {
 		"waits until 2030-01-02T03:04:05Z for certificates that sidecars may hold which are not known here": {Until: until},
 	} {
 		var out strings.Builder
-		if err := (inspect.Authority{Of: "Mesh/default", Phase: "Settling", WaitsFor: &wait}).Text(&out, inspect.Style{}); err != nil {
+		if err := (inspect.Authority{Of: "Mesh/default", Phase: "Settling", WaitsFor: &wait, Roots: []inspect.AuthorityRoot{{Backend: "ca-1", Role: "leaving", Leaves: 1}}}).Text(&out, inspect.Style{}); err != nil {
 			t.Fatal(err)
 		}
-		if got := "Mesh/default  Settling\n  " + want + "\n"; out.String() != got {
+		if got := "Mesh/default  Settling\n  root ca-1  leaving  certificates of 1 sidecar\n  " + want + "\n"; out.String() != got {
 			t.Errorf("%q, want %q", out.String(), got)
 		}
 	}

@@ -22,8 +22,8 @@ func (r *Resolved) SameFor(ref api.Ref, was *Resolved) bool {
 		if stands(was.Outbounds, i, o) || len(attachmentsOn(o.Attachments(), ref)) == 0 {
 			continue
 		}
-		i, ok := slices.BinarySearchFunc(was.Outbounds, o, compareOutbounds)
-		if !ok || was.Outbounds[i].Table != o.Table || was.Outbounds[i].TCP != o.TCP || !was.Outbounds[i].Policies.is(o.Policies) {
+		j, ok := slices.BinarySearchFunc(was.Outbounds, o, compareOutbounds)
+		if !ok || was.Outbounds[j].Table != o.Table || was.Outbounds[j].TCP != o.TCP || !was.Outbounds[j].Policies.is(o.Policies) {
 			return false
 		}
 	}

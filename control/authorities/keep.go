@@ -110,8 +110,7 @@ func (k *Keeper) advance(now *api.Snapshot, a *authority) *store.Write {
 		k.mu.Unlock()
 	}
 	if a.signs {
-		life := a.leafLife(next)
-		next, _ = next.Reserve(at.Add(life), life/4)
+		next = reserve(next, at, a.leafLife(next))
 	}
 	if next == before {
 		return nil

@@ -51,8 +51,7 @@ func (k *Keeper) start(a *authority, wanted string, was published) rotation.Stat
 		return s
 	}
 	k.cfg.Log.Warn("where an authority stood is not known any more; all that it may have signed stays trusted", "of", a.owner.String())
-	life := a.longestLife()
-	s, _ = s.Reserve(at.Add(life), life/4)
+	s = reserve(s, at, a.longestLife())
 	other := ""
 	for i := range a.roots {
 		r := &a.roots[i]

@@ -101,6 +101,13 @@ func (a *authority) leafLife(s rotation.State) time.Duration {
 	return a.wanted().leaves
 }
 
+// reserve records in a state that from now on certificates of a life are made, and for a quarter of it
+// longer, so that it is stored no more often than that.
+func reserve(s rotation.State, now time.Time, life time.Duration) rotation.State {
+	s, _ = s.Reserve(now.Add(life), life/4)
+	return s
+}
+
 // longestLife is that of the certificates of any root.
 func (a *authority) longestLife() (longest time.Duration) {
 	for i := range a.roots {

@@ -77,7 +77,7 @@ type Reporter struct {
 
 	wrote    map[api.Ref]wrote // not longer than lastPause ago
 	failing  failing
-	pending  map[api.Ref]bool // whether Envoys had yet to answer, of all objects at the last look
+	answered map[api.Ref]bool // the objects for which no Envoy had yet to answer at the last look
 	rest     rest             // of the writes of the last look at all, for which there was no room yet
 	much     bool             // the last look found more than one batch
 	owed     bool             // something is to be written that could not be
@@ -92,7 +92,7 @@ func New(c Config) *Reporter { return &Reporter{Config: c} }
 
 // Run writes until ctx ends.
 func (r *Reporter) Run(ctx context.Context) error {
-	r.edited, r.wrote, r.failing, r.pending, r.rest, r.much, r.owed, r.next = map[api.Ref]time.Time{}, map[api.Ref]wrote{}, failing{}, nil, rest{}, false, true, time.Time{}
+	r.edited, r.wrote, r.failing, r.answered, r.rest, r.much, r.owed, r.next = map[api.Ref]time.Time{}, map[api.Ref]wrote{}, failing{}, nil, rest{}, false, true, time.Time{}
 	return Keep(ctx, r.Store, tick, r.note, r.step)
 }
 
@@ -178,21 +178,26 @@ func (r *Reporter) afterEdits(m *resolve.Model, now time.Time) []*write {
 	return out
 }
 
-// all are the writes of all objects but those that wait for their Envoys: an edit concerns many objects
-// that share what is sent, and none of them is worth a write for the second that it is on its way.
+// all are the writes of all objects but those that wait for their Envoys: users have edited them, or the
+// look before found them with all Envoys. An edit concerns many objects that share what is sent, and none
+// is worth a write for the second that it is on its way; by the next look as a rule nothing is to be written.
 func (r *Reporter) all(ctx context.Context, m *resolve.Model, now time.Time) []*write {
 	sidecars, problems := r.Plane.Sidecars(), r.Plane.Problems()
 	r.mu.Lock()
 	waiting := maps.Clone(r.edited)
 	r.mu.Unlock()
 	var out []*write
-	pending := map[api.Ref]bool{}
+	answered := map[api.Ref]bool{}
 	take := func(found []finding) {
 		for _, f := range found {
-			pending[f.ref] = f.pending
-			if before, known := r.pending[f.ref]; f.pending && known && !before { // as a rule they have answered by the next look
+			if f.pending && r.answered[f.ref] {
 				r.owed = true
-			} else if _, waits := waiting[f.ref]; !waits {
+				continue
+			}
+			if !f.pending {
+				answered[f.ref] = true
+			}
+			if _, waits := waiting[f.ref]; !waits {
 				out = append(out, r.due(m, f, now)...)
 			}
 		}
@@ -206,7 +211,7 @@ func (r *Reporter) all(ctx context.Context, m *resolve.Model, now time.Time) []*
 		}
 		take(found)
 	}
-	r.pending = pending
+	r.answered = answered
 	return out
 }
 
