@@ -43,6 +43,7 @@ var layers = []string{
 	"policies/*",
 	"inspect",
 	"inspect/kuma inspect/lint inspect/plan",
+	"files",
 	"store/*",
 	"store/kube/writing",
 	"sidecar/intercept sidecar/attach",

@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -45,8 +46,8 @@ func TestNoCertificateThatIsNotWrittenDown(t *testing.T) {
 	_, end := p.stream("web-1", token)
 	defer end()
 	eventually(t, "there is a root", func() bool { return len(p.trusted("mtls-default")) == 1 })
-	inTheWay := filepath.Join(dir, "leaves.json.new", "x")
-	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
+	inTheWay := filepath.Join(dir, "leaves.json", "x")
+	if err := errors.Join(os.RemoveAll(filepath.Dir(inTheWay)), os.MkdirAll(inTheWay, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, text := p.certify(token, "web-1"); code != http.StatusServiceUnavailable || !strings.Contains(text, "while it cannot be written down") {

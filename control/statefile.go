@@ -2,15 +2,14 @@ package control
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
+
+	"github.com/weftmesh/weft/files"
 )
 
 // readState reads what the control plane before this one has kept in a file of the data directory. The
 // error is fs.ErrNotExist where it has kept nothing.
 func readState(file string, into any) error {
-	text, err := os.ReadFile(file)
+	text, err := files.Read(file, files.MostDocument)
 	if err != nil {
 		return err
 	}
@@ -24,21 +23,5 @@ func writeState(file string, of any) error {
 	if err != nil {
 		return err
 	}
-	next := file + ".new"
-	if err := writeSynced(next, text); err != nil {
-		return fmt.Errorf("write %s: %w", next, err)
-	}
-	if err := os.Rename(next, file); err != nil {
-		return fmt.Errorf("replace %s: %w", file, err)
-	}
-	return nil
-}
-
-func writeSynced(file string, text []byte) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Sync(), f.Close())
+	return files.Replace(file, text, files.Private)
 }

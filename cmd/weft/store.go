@@ -1,15 +1,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/control"
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/store/bolt"
 )
 
@@ -105,26 +104,13 @@ func newStoreExport(a *app) *cobra.Command {
 // saveTo writes a new file, and says that it did only where all of it is on the
 // disk: it may be the last copy of what it saves. Of a failure nothing is left.
 func saveTo(file string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	var failed error // of what is saved, not of the file
+	err := files.CreateFrom(file, files.Private, func(to io.Writer) error {
+		failed = write(to)
+		return failed
+	})
+	if err != nil && failed == nil {
 		return fmt.Errorf("--to: %w", err)
-	}
-	if err := finish(f, write(f)); err != nil {
-		return errors.Join(err, os.Remove(file))
-	}
-	return nil
-}
-
-// finish ends the writing of a file, which failed with err or did not.
-func finish(f interface {
-	Sync() error
-	Close() error
-}, err error) error {
-	if err == nil {
-		err = f.Sync()
-	}
-	if closing := f.Close(); err == nil {
-		err = closing
 	}
 	return err
 }

@@ -50,20 +50,20 @@ into it all the same before you hand it on: documents hold names and addresses.`
 
 func (a *app) supportBundle(ctx context.Context, on clusterTarget, file string) error {
 	var to io.Writer = a.out
+	closed := func() error { return nil }
 	if file != "-" {
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 		if err != nil {
 			return fmt.Errorf("write the bundle: %w", err)
 		}
-		defer f.Close()
-		to = f
+		to, closed = f, f.Close
 	}
 	w := bundle.New(to, time.Now())
 	reached, err := a.collect(ctx, w, on)
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
+	if err = errors.Join(err, closed()); err != nil {
 		return fmt.Errorf("write the bundle: %w", err)
 	}
 	for _, f := range w.Failed() {

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -51,7 +51,7 @@ func newAuthorities(c Config, dir string, log *slog.Logger) *authorities {
 		return a
 	}
 	path := filepath.Join(c.StateDir, authoritiesFile)
-	text, err := os.ReadFile(path)
+	text, err := files.Read(path, files.MostSecret)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a
 	}
@@ -73,7 +73,7 @@ func (a *authorities) read() ([]byte, error) {
 	if a.config.CAFile == "" {
 		return a.config.CA, nil
 	}
-	pem, err := os.ReadFile(a.config.CAFile)
+	pem, err := files.Read(a.config.CAFile, files.MostSecret)
 	if err != nil {
 		return nil, fmt.Errorf("--ca-file: %w", err)
 	}
@@ -121,7 +121,7 @@ func (a *authorities) keep(t toldAuthorities) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(filepath.Join(a.config.StateDir, authoritiesFile), text); err != nil {
+	if err := files.Replace(filepath.Join(a.config.StateDir, authoritiesFile), text, files.Private); err != nil {
 		return err
 	}
 	a.kept = t
@@ -137,7 +137,7 @@ func (a *authorities) show(pem []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(a.path, text); err != nil {
+	if err := files.Replace(a.path, text, files.Private); err != nil {
 		return fmt.Errorf("keep the authorities: %w", err)
 	}
 	a.shown = pem
@@ -146,25 +146,3 @@ func (a *authorities) show(pem []byte) error {
 
 // certified reports whether a text holds a certificate.
 func certified(pem []byte) bool { return x509.NewCertPool().AppendCertsFromPEM(pem) }
-
-// replace puts a file that only its owner reads in the place of the one before, whole: also
-// where the machine stops in between.
-func replace(path string, text []byte) error {
-	next, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(next.Name()) // where it is not in its place
-	_, err = next.Write(text)
-	if err := errors.Join(err, next.Sync(), next.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(next.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}

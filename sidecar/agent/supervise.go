@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/weftmesh/weft/files"
 )
 
 // The pauses between starts of an Envoy that dies, and how long it must live
@@ -172,7 +174,7 @@ func (s *supervisor) writeBootstrap(ctx context.Context) error {
 	default:
 		s.agent.log.Warn("starting from the last bootstrap", "error", err)
 	}
-	if err := os.WriteFile(s.bootstrapFile(), s.last, 0o600); err != nil {
+	if err := files.Replace(s.bootstrapFile(), s.last, files.Private); err != nil {
 		return fmt.Errorf("write the bootstrap: %w", err)
 	}
 	return nil

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -36,7 +36,7 @@ func newToken(file, dir string, log *slog.Logger) *token {
 }
 
 func (k *token) read() (string, error) {
-	text, err := os.ReadFile(k.file)
+	text, err := files.Read(k.file, files.MostSecret)
 	if err != nil {
 		return "", fmt.Errorf("--token-file: %w", err)
 	}
@@ -88,11 +88,7 @@ func (k *token) give(text string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	next := k.path + ".new"
-	if err := os.WriteFile(next, secret, 0o600); err != nil {
-		return fmt.Errorf("keep the token: %w", err)
-	}
-	if err := os.Rename(next, k.path); err != nil {
+	if err := files.Replace(k.path, secret, files.Private); err != nil {
 		return fmt.Errorf("keep the token: %w", err)
 	}
 	k.told, k.ends, k.warnAt = text, endOf(text), time.Time{}

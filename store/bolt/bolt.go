@@ -26,6 +26,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
 )
@@ -87,7 +88,7 @@ func checkTimeout(size int64) time.Duration {
 
 // Open opens the store in cfg.Dir, and makes it where there is none.
 func Open(cfg Config) (s *Store, err error) {
-	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+	if err := files.MakeDir(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
 	path := filepath.Join(cfg.Dir, FileName)
@@ -107,6 +108,9 @@ func Open(cfg Config) (s *Store, err error) {
 	m, high, err := openMark(filepath.Join(cfg.Dir, MarkName))
 	if err != nil {
 		return nil, err
+	}
+	if err := files.SyncDir(cfg.Dir); err != nil { // both files may be new
+		return nil, errors.Join(fmt.Errorf("sync the data directory: %w", err), m.close())
 	}
 	content, err := load(db, cfg)
 	switch {

@@ -10,8 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"github.com/weftmesh/weft/files"
 )
 
 // Load reads the secret of a file. Where there is none it keeps what create makes.
@@ -23,7 +24,7 @@ func Load(path string, create func() ([]byte, error)) ([]byte, error) {
 	if text, err = create(); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := files.MakeDir(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of a secret: %w", err)
 	}
 	err = Create(path, text, 0o600)
@@ -36,7 +37,7 @@ func Load(path string, create func() ([]byte, error)) ([]byte, error) {
 // Read refuses a file that others can read, and one that is empty, as a loss of
 // power leaves it.
 func Read(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := files.OpenRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("read a secret: %w", err)
 	}
@@ -51,7 +52,7 @@ func Read(path string) ([]byte, error) {
 	if info.Size() == 0 {
 		return nil, fmt.Errorf("%s: it is empty, as after a loss of power; restore it from a backup, or remove it and start again to have a new one made", path)
 	}
-	text, err := os.ReadFile(path)
+	text, err := files.ReadFrom(f, files.MostSecret)
 	if err != nil {
 		return nil, fmt.Errorf("read a secret: %w", err)
 	}
@@ -61,57 +62,17 @@ func Read(path string) ([]byte, error) {
 // Create makes a file that is not there yet: whole, on the disk, or not at all.
 // Where the path is taken the error is fs.ErrExist.
 func Create(path string, text []byte, mode fs.FileMode) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-") // of mode 0600, and new
-	if err != nil {
+	if err := files.Create(path, text, mode); err != nil {
 		return fmt.Errorf("keep a secret: %w", err)
 	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("keep a secret: %w", err)
-	}
-	if err := os.Link(f.Name(), path); err != nil { // unlike a rename it replaces nothing
-		return fmt.Errorf("keep a secret: %w", err)
-	}
-	return syncDir(dir)
+	return nil
 }
 
 // Replace puts another text into the place of a file, which holds the former or the other one at
 // any moment.
 func Replace(path string, text []byte) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-") // of mode 0600, and new
-	if err != nil {
+	if err := files.Replace(path, text, files.Private); err != nil {
 		return fmt.Errorf("replace a secret: %w", err)
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("replace a secret: %w", errors.Join(err, os.Remove(f.Name())))
-	}
-	return syncDir(dir)
-}
-
-// syncDir makes names last.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("keep a secret: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("keep a secret: %w", err)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weftmesh/weft/files"
 )
 
 const revokedFile = "revoked-tokens.json" // in the data directory
@@ -40,7 +41,7 @@ type Revocations struct {
 // understood is refused: what was revoked must not come to life again.
 func LoadRevocations(dir string) (*Revocations, error) {
 	r := &Revocations{path: filepath.Join(dir, revokedFile), ids: map[string]time.Time{}}
-	text, err := os.ReadFile(r.path)
+	text, err := files.Read(r.path, files.MostDocument)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
@@ -158,24 +159,5 @@ func (r *Revocations) keep(ids map[string]time.Time) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(r.path), "."+revokedFile+"-") // of mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // of what was not renamed
-	_, err = f.Write(append(text, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), r.path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(r.path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return files.Replace(r.path, append(text, '\n'), files.Private)
 }
