@@ -21,8 +21,12 @@ const (
 // attached is a listener with the hosts that a route has there.
 type attached struct {
 	*listener
-	hosts []string
+	hosts []named
 }
+
+// named is a host that a route has at a listener, and the nearest of its own hostnames that
+// stands for it; empty where the route names none.
+type named struct{ host, own string }
 
 // attach finds the listeners of a Gateway to which a ref of the route o attaches; where
 // there is none it says why.
@@ -36,7 +40,7 @@ func attach(see route.See, g *api.Object, list []listener, o *api.Object, ref *g
 		}
 		why := l.refuses(see, g, o)
 		if why == nil {
-			var hosts []string
+			var hosts []named
 			if hosts, why = l.hostsOf(o); why == nil {
 				out = append(out, attached{l, hosts})
 				continue
@@ -115,15 +119,22 @@ var operators = map[string]func(there, among bool) bool{
 }
 
 // hostsOf are the hosts that a route has at the listener.
-func (l *listener) hostsOf(o *api.Object) ([]string, *finding) {
+func (l *listener) hostsOf(o *api.Object) ([]named, *finding) {
 	names := hostnames(o)
 	if len(names) == 0 {
-		return []string{l.hostname}, nil
+		return []named{{host: l.hostname}}, nil
 	}
-	var out []string
+	var out []named
 	for _, n := range names {
-		if host := meet(l.hostname, string(n)); host != "" && !slices.Contains(out, host) {
-			out = append(out, host)
+		x := named{meet(l.hostname, string(n)), string(n)}
+		if x.host == "" {
+			continue
+		}
+		i := slices.IndexFunc(out, func(y named) bool { return y.host == x.host })
+		if i < 0 {
+			out = append(out, x)
+		} else if nearestFirst(x.own, out[i].own) < 0 {
+			out[i] = x
 		}
 	}
 	if len(out) == 0 {
@@ -188,12 +199,13 @@ func (x *reader) atGateway(ref *gatewayv1.ParentReference, at api.Path, o *api.O
 
 // entries has one for each host but those taken by the narrower listeners beside a.
 func (a *attached) entries(g *api.Object, narrower []string, rules []route.Rule) (out []route.Entry, taken []string) {
-	for _, host := range a.hosts {
+	for _, x := range a.hosts {
+		host := x.host
 		if slices.ContainsFunc(narrower, func(n string) bool { return api.HostCovers(n, host) }) {
 			taken = append(taken, host)
 			continue
 		}
-		e := route.Entry{To: route.HostRef(host, uint32(a.Port)), Edges: edgesOf(g), Below: strings.HasPrefix(host, "*") && !a.connections(), Rules: rules, Says: &stand{g, a.hostname, host, narrower}}
+		e := route.Entry{To: route.HostRef(host, uint32(a.Port)), Edges: edgesOf(g), Below: strings.HasPrefix(host, "*") && !a.connections(), Rules: rules, Says: &stand{g, a.hostname, host, x.own, narrower}}
 		if a.secure() {
 			e.TLS = &route.ServerTLS{}
 		}

@@ -45,7 +45,7 @@ func compose(f route.Frontend, candidates []route.Candidate) route.Composition {
 			order = compareGRPC
 		}
 		for i := range c.Rules {
-			written = append(written, item{&c.Rules[i], nearness(f.Name, c.Entry)})
+			written = append(written, item{&c.Rules[i], nearness(c.Entry)})
 		}
 	}
 	won := merge.FirstWins(written, func(x *item) string { return x.Says.(*said).key })

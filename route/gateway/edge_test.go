@@ -28,6 +28,12 @@ const gatewayDocuments = `
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: one, namespace: shop}, spec: {parentRefs: [{name: public, sectionName: one}], rules: [{name: one, matches: [{path: {value: /one}}], backendRefs: [{name: v2, port: 80}]}]}}
 ---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: below, namespace: shop, creationTimestamp: "2024-01-02T00:00:00Z"}, spec: {parentRefs: [{name: public, sectionName: one}], hostnames: ["*.example.org"], rules: [
+  {name: below, matches: [{path: {value: /named}}], backendRefs: [{name: v1, port: 80}]}, {name: more, matches: [{path: {value: /named/more}}], backendRefs: [{name: v1, port: 80}]}, {name: alone, matches: [{path: {value: /alone}}], backendRefs: [{name: v1, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: named, namespace: shop, creationTimestamp: "2024-01-03T00:00:00Z"}, spec: {parentRefs: [{name: public, sectionName: one}], hostnames: [one.example.org], rules: [
+  {name: named, matches: [{path: {value: /named}}], backendRefs: [{name: v2, port: 80}]}]}}
+---
 {apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: calls, namespace: shop}, spec: {parentRefs: [{name: public, sectionName: other}], rules: [{name: calls, matches: [{method: {service: a.B}}], backendRefs: [{name: v1, port: 80}]}]}}
 `
 
@@ -42,6 +48,7 @@ var atListeners = []struct {
 	{0, "b.example.org", "/wide", "v1"}, {0, "b.example.org", "/near/exact", "v1"}, {0, "b.example.org", "/near", "404"},
 	{0, "a.example.org", "/near", "v2"}, {0, "a.example.org", "/near/exact", "v2"}, {0, "a.example.org", "/wide", "v1"}, {0, "a.example.org", "/moved", "302"}, {0, "a.example.org", "/", "404"},
 	{0, "one.example.org", "/one", "v2"}, {0, "one.example.org", "/wide", "v1"}, {0, "one.example.org", "/near/exact", "v1"}, {0, "x.one.example.org", "/one", "404"}, {0, "example.org", "/wide", "v1"},
+	{0, "one.example.org", "/named", "v2"}, {0, "one.example.org", "/named/more", "v2"}, {0, "one.example.org", "/alone", "v1"}, // whose hostname is the nearer, though the listener's is as near
 	{1, "x.test", "/wide", "404"}, {1, "one.example.org", "/one", "404"},
 }
 

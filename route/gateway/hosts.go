@@ -15,6 +15,7 @@ type stand struct {
 	gateway  *api.Object
 	listener string   // its hostname
 	host     string   // of the entry
+	own      string   // the nearest hostname of the route that stands for the host; empty where it names none
 	narrower []string // hostnames of other listeners that have a part of the host
 }
 
@@ -36,7 +37,7 @@ func standing(host string, candidates []route.Candidate) []route.Candidate {
 		return own == nil || s.gateway.Ref != own.gateway.Ref || s.listener != own.listener || c.Object.Kind != kind
 	})
 	slices.SortStableFunc(candidates, func(a, b route.Candidate) int {
-		return cmp.Compare(nearness(host, b.Entry), nearness(host, a.Entry))
+		return cmp.Compare(nearness(b.Entry), nearness(a.Entry))
 	})
 	seen := map[api.Ref]bool{}
 	return slices.DeleteFunc(candidates, func(c route.Candidate) bool {
@@ -46,16 +47,18 @@ func standing(host string, candidates []route.Candidate) []route.Candidate {
 	})
 }
 
-// nearness is how exactly an entry names a host: by its name, else the longer the nearer.
-func nearness(host string, e *route.Entry) int {
+// nearness is how exactly a route names a host, whatever its listener has: a name itself goes
+// before those that stand for all below one, of which the longer is the nearer, and before
+// a route without hostnames (precedence of the Gateway API, spec/gateway-api.md 2.3).
+func nearness(e *route.Entry) int {
 	s, ok := e.Says.(*stand)
 	switch {
 	case !ok:
 		return 0
-	case s.host == host:
-		return len(host) + 1
+	case s.own != "" && !strings.HasPrefix(s.own, "*"):
+		return len(s.own) + 1
 	}
-	return len(s.host)
+	return len(s.own)
 }
 
 // elsewhere are rows for the requests to hosts below a name that come to other listeners
