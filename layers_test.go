@@ -50,6 +50,7 @@ var layers = []string{
 	"inspect/web/ui",
 	"xds/server/authority/workload xds/server/authority/spire",
 	"xds/server/authority/rotation",
+	"inspect/web/httpapi",
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",
 	"control/install",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/xds/server/limit"
 )
 
@@ -21,7 +22,7 @@ func (p *Plane) watched() (http.Handler, error) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := p.ready(); err != nil {
-			web.Refuse(w, p.notReady(r, err))
+			httpapi.Refuse(w, p.notReady(r, err))
 			return
 		}
 		_, _ = w.Write([]byte("ok\n"))
@@ -29,7 +30,7 @@ func (p *Plane) watched() (http.Handler, error) {
 	metrics := promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		if err := p.mayRead(r); err != nil {
-			web.Refuse(w, err)
+			httpapi.Refuse(w, err)
 			return
 		}
 		limit.Proven(r.Context())
@@ -62,7 +63,7 @@ func (p *Plane) notReady(r *http.Request, why error) error {
 	if r.Header.Get("Authorization") != "" && p.mayRead(r) == nil {
 		detail = why.Error()
 	}
-	return web.Refusal(http.StatusServiceUnavailable, detail)
+	return httpapi.Refusal(http.StatusServiceUnavailable, detail)
 }
 
 // mayRead refuses who may not get a path by the rules of the cluster. Those who collect metrics
@@ -75,17 +76,17 @@ func (p *Plane) mayRead(r *http.Request) error {
 	who, err := p.users.WhoIs(r.Context(), strings.TrimSpace(token), true)
 	switch {
 	case errors.Is(err, identity.ErrNobody):
-		return web.Refusal(http.StatusUnauthorized, err.Error())
+		return httpapi.Refusal(http.StatusUnauthorized, err.Error())
 	case err != nil:
-		return web.Refusal(http.StatusServiceUnavailable, err.Error())
+		return httpapi.Refusal(http.StatusServiceUnavailable, err.Error())
 	}
 	access := identity.Access{Verb: "get", Path: r.URL.Path}
 	may, err := p.users.May(r.Context(), who, access)
 	switch {
 	case err != nil:
-		return web.Refusal(http.StatusServiceUnavailable, err.Error())
+		return httpapi.Refusal(http.StatusServiceUnavailable, err.Error())
 	case !may:
-		return web.Refusal(http.StatusForbidden, who.Name+" may not "+access.String()+"; bind a ClusterRole with nonResourceURLs to it")
+		return httpapi.Refusal(http.StatusForbidden, who.Name+" may not "+access.String()+"; bind a ClusterRole with nonResourceURLs to it")
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds"
@@ -74,7 +74,7 @@ func (b *bootstrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	log := b.log.With("address", r.RemoteAddr, "mesh", truncate(ask.Mesh), "dataplane", truncate(ask.Name))
 	if err != nil {
 		log.Warn("refused a bootstrap", "error", truncate(err.Error()))
-		web.Refuse(w, err)
+		httpapi.Refuse(w, err)
 		return
 	}
 	form := "envoy"
@@ -88,12 +88,12 @@ func (b *bootstrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *bootstrapRequest) (*api.Object, []byte, error) {
-	body, err := web.Body(w, r, largestBootstrap)
+	body, err := httpapi.Body(w, r, largestBootstrap)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := json.Unmarshal(body, ask); err != nil {
-		return nil, nil, web.Refusal(http.StatusBadRequest, "the request is not JSON of the right form: "+err.Error())
+		return nil, nil, httpapi.Refusal(http.StatusBadRequest, "the request is not JSON of the right form: "+err.Error())
 	}
 	if ask.Mesh == "" {
 		ask.Mesh = api.DefaultMesh
@@ -114,7 +114,7 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 	}
 	warnUnknown(w, body)
 	if ask.ProxyType != "" && ask.ProxyType != "dataplane" {
-		return nil, nil, web.Refusal(http.StatusBadRequest, fmt.Sprintf("proxyType %q is unknown; use dataplane", ask.ProxyType))
+		return nil, nil, httpapi.Refusal(http.StatusBadRequest, fmt.Sprintf("proxyType %q is unknown; use dataplane", ask.ProxyType))
 	}
 	dp, err := b.dataplane(r.Context(), who, ref, ask.DataplaneResource, snapshot)
 	if err != nil {
@@ -136,13 +136,13 @@ func authenticateAs(ctx context.Context, by server.Authenticator, token string, 
 	who, err := by.Authenticate(ctx, token)
 	switch {
 	case err != nil && status.Code(err) == codes.PermissionDenied:
-		return who, web.Refusal(http.StatusForbidden, status.Convert(err).Message())
+		return who, httpapi.Refusal(http.StatusForbidden, status.Convert(err).Message())
 	case err != nil && status.Code(err) == codes.Unavailable:
-		return who, web.Refusal(http.StatusServiceUnavailable, status.Convert(err).Message())
+		return who, httpapi.Refusal(http.StatusServiceUnavailable, status.Convert(err).Message())
 	case err != nil:
-		return who, web.Refusal(http.StatusUnauthorized, status.Convert(err).Message())
+		return who, httpapi.Refusal(http.StatusUnauthorized, status.Convert(err).Message())
 	case who.Dataplane.Name != "" && who.Dataplane.Resolve(snapshot.Has) != ref:
-		return who, web.Refusal(http.StatusForbidden, fmt.Sprintf("the token is for another dataplane than %s; issue one with `weft token dataplane`", ref))
+		return who, httpapi.Refusal(http.StatusForbidden, fmt.Sprintf("the token is for another dataplane than %s; issue one with `weft token dataplane`", ref))
 	}
 	return who, nil
 }
@@ -156,7 +156,7 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 	there, exists := snapshot.Get(ref)
 	switch {
 	case brought == "" && !exists:
-		return nil, web.Refusal(http.StatusNotFound, fmt.Sprintf("there is no %s; apply it, or start the sidecar with --dataplane-file", ref))
+		return nil, httpapi.Refusal(http.StatusNotFound, fmt.Sprintf("there is no %s; apply it, or start the sidecar with --dataplane-file", ref))
 	case brought == "":
 		return there, nil
 	}
@@ -194,7 +194,7 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 }
 
 func noMesh(name string) error {
-	return web.Refusal(http.StatusNotFound, "there is no mesh "+name+"; create it, or start the sidecar with another --mesh")
+	return httpapi.Refusal(http.StatusNotFound, "there is no mesh "+name+"; create it, or start the sidecar with another --mesh")
 }
 
 // unchangedFrom is what somebody else keeps there, which a sidecar may repeat but
@@ -203,7 +203,7 @@ func unchangedFrom(there, brought *api.Object) (*api.Object, error) {
 	if store.Same(there, brought) {
 		return there, nil
 	}
-	return nil, web.Refusal(http.StatusConflict, fmt.Sprintf("%s exists and differs from what the sidecar brings along; delete it, or start the sidecar without --dataplane-file", there.Ref))
+	return nil, httpapi.Refusal(http.StatusConflict, fmt.Sprintf("%s exists and differs from what the sidecar brings along; delete it, or start the sidecar without --dataplane-file", there.Ref))
 }
 
 // decode reads the document of a sidecar that calls itself ref, which a
@@ -217,11 +217,11 @@ func (b *bootstrapper) decode(text string, ref api.Ref) (*api.Object, error) {
 	}
 	switch {
 	case errors.Is(err, decode.ErrNoDocuments):
-		return nil, web.Refusal(http.StatusBadRequest, "the dataplane document is empty")
+		return nil, httpapi.Refusal(http.StatusBadRequest, "the dataplane document is empty")
 	case o == nil:
 		return nil, err
 	case o.FullName() != named.Name:
-		return nil, web.Refusal(http.StatusBadRequest, fmt.Sprintf("the document is that of %s; start the sidecar with --name %s", o.Ref, o.FullName()))
+		return nil, httpapi.Refusal(http.StatusBadRequest, fmt.Sprintf("the document is that of %s; start the sidecar with --name %s", o.Ref, o.FullName()))
 	}
 	return o, nil
 }
@@ -229,15 +229,15 @@ func (b *bootstrapper) decode(text string, ref api.Ref) (*api.Object, error) {
 func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, dp *api.Object) (xds.BootstrapConfig, error) {
 	name, text, err := net.SplitHostPort(host)
 	if err != nil {
-		return xds.BootstrapConfig{}, web.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
+		return xds.BootstrapConfig{}, httpapi.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
 	}
 	number, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return xds.BootstrapConfig{}, web.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
+		return xds.BootstrapConfig{}, httpapi.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
 	}
 	ca := b.ca()
 	if _, err := netip.ParseAddr(ask.XDSAddress); ask.XDSAddress != "" && (err != nil || ca == "") {
-		return xds.BootstrapConfig{}, web.Refusal(http.StatusBadRequest, "xdsAddress is no IP address, or sidecars are served without TLS; leave out --xds-fallback")
+		return xds.BootstrapConfig{}, httpapi.Refusal(http.StatusBadRequest, "xdsAddress is no IP address, or sidecars are served without TLS; leave out --xds-fallback")
 	}
 	if ca != "" && ask.CACert != "" {
 		ca = ask.CACert

@@ -4,7 +4,7 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // How large a request may be, and how much of those that are not answered yet is held, of all
@@ -19,7 +19,7 @@ const (
 func (b *bootstrapper) bounded() http.Handler { return bounded(b) }
 
 func bounded(b http.Handler) http.Handler {
-	held := web.NewIntake(mostBootstraps, mostOfAddress)
+	held := httpapi.NewIntake(mostBootstraps, mostOfAddress)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
 		held.Serve(host, w, r, b)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server"
@@ -64,7 +64,7 @@ type certifyAnswer struct {
 const largestCertify = 16 << 10
 
 // errTooMany is that a dataplane has had too many lately.
-var errTooMany = web.Refusal(http.StatusTooManyRequests, "this dataplane has asked for too many certificates; wait a minute")
+var errTooMany = httpapi.Refusal(http.StatusTooManyRequests, "this dataplane has asked for too many certificates; wait a minute")
 
 // errNoIdentity is that the documents give a dataplane no identity.
 var errNoIdentity = errors.New("the dataplane has no identity")
@@ -79,7 +79,7 @@ func (c *certifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case err != nil:
 		c.refused(r.RemoteAddr, dp, err)
-		web.Refuse(w, err)
+		httpapi.Refuse(w, err)
 		return
 	}
 	c.refusal.Delete(dp)
@@ -101,14 +101,14 @@ func (c *certifier) refused(address string, dp api.Ref, err error) {
 
 func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyRequest) (out certifyAnswer, dp api.Ref, err error) {
 	if c.proof != nil {
-		return out, dp, web.Refusal(http.StatusForbidden, c.proof.Error())
+		return out, dp, httpapi.Refusal(http.StatusForbidden, c.proof.Error())
 	}
-	body, err := web.Body(w, r, largestCertify)
+	body, err := httpapi.Body(w, r, largestCertify)
 	if err != nil {
 		return out, dp, err
 	}
 	if err := json.Unmarshal(body, ask); err != nil {
-		return out, dp, web.Refusal(http.StatusBadRequest, "the request is not JSON of the right form: "+err.Error())
+		return out, dp, httpapi.Refusal(http.StatusBadRequest, "the request is not JSON of the right form: "+err.Error())
 	}
 	model, err := c.model(r.Context())
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyR
 		return out, dp, err
 	}
 	if who.Dataplane.Name == "" {
-		return out, dp, web.Refusal(http.StatusForbidden, api.CodeNoProof+": the credential says of nobody who he is")
+		return out, dp, httpapi.Refusal(http.StatusForbidden, api.CodeNoProof+": the credential says of nobody who he is")
 	}
 	o, there := model.Snapshot().Get(ref)
 	if there {
@@ -134,7 +134,7 @@ func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyR
 		return out, ref, errTooMany
 	}
 	if !there {
-		return out, ref, web.Refusal(http.StatusServiceUnavailable, fmt.Sprintf("there is no %s yet; try again", ref))
+		return out, ref, httpapi.Refusal(http.StatusServiceUnavailable, fmt.Sprintf("there is no %s yet; try again", ref))
 	}
 	out, err = c.sign(r.Context(), model, o, who, ask.Request)
 	return out, ref, err
@@ -147,7 +147,7 @@ func (c *certifier) sign(ctx context.Context, m *resolve.Model, o *api.Object, w
 	}
 	key, err := workload.PublicKey(request)
 	if err != nil {
-		return out, web.Refusal(http.StatusBadRequest, err.Error())
+		return out, httpapi.Refusal(http.StatusBadRequest, err.Error())
 	}
 	got, err := c.issue(ctx, m, o, who, key)
 	if err != nil {
@@ -161,7 +161,7 @@ func (c *certifier) proves(m *resolve.Model, o *api.Object, who server.Identity)
 	names, owner, err = proven(m, c.zone, o, who)
 	var why api.IdentityRefusal
 	if errors.As(err, &why) {
-		err = web.Refusal(http.StatusForbidden, err.Error())
+		err = httpapi.Refusal(http.StatusForbidden, err.Error())
 	}
 	c.told(o.Ref, why)
 	return names, owner, err
@@ -183,7 +183,7 @@ func (c *certifier) issue(ctx context.Context, m *resolve.Model, o *api.Object, 
 		return c.signNoted(out, o.Ref, key)
 	})
 	if err != nil {
-		return out, web.Refusal(http.StatusServiceUnavailable, err.Error())
+		return out, httpapi.Refusal(http.StatusServiceUnavailable, err.Error())
 	}
 	c.log.Info("signed", "dataplane", o.Ref.String(), "names", out.names, "serial", out.Chain[0].SerialNumber.Text(16), "expires", out.Ends)
 	return out, nil

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -29,7 +29,7 @@ func within(who server.Identity, brought, there, mesh *api.Object) error {
 	case who.Dataplane.Name == "": // nobody proves anything here
 		return nil
 	case !applied(brought, there) && (mesh == nil || mesh.Labels[UnboundTokens] != "any"):
-		return web.Refusal(http.StatusForbidden, fmt.Sprintf("%s: it serves clients from outside and may show certificates, so no sidecar brings it along: "+
+		return httpapi.Refusal(http.StatusForbidden, fmt.Sprintf("%s: it serves clients from outside and may show certificates, so no sidecar brings it along: "+
 			"apply it by `weft apply`, start the sidecar with its --name, or label the mesh %s: any", brought.Ref, UnboundTokens))
 	case len(who.Tags) > 0 || who.Workload != "":
 		return claimed(who, brought)
@@ -108,7 +108,7 @@ func outside(o *api.Object, why string) error {
 	for _, v := range tagsOf(o)[api.TagService] {
 		command += " --tag " + api.TagService + "=" + v
 	}
-	return web.Refusal(http.StatusForbidden, fmt.Sprintf("%s: %s; issue another by `%s`, apply the Dataplane, or label the mesh %s: any", o.Ref, why, command, UnboundTokens))
+	return httpapi.Refusal(http.StatusForbidden, fmt.Sprintf("%s: %s; issue another by `%s`, apply the Dataplane, or label the mesh %s: any", o.Ref, why, command, UnboundTokens))
 }
 
 // tagsOf are all tags of a dataplane with all their values.

@@ -12,7 +12,7 @@ import (
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/store/kube/election"
 	"github.com/weftmesh/weft/store/kube/writing"
@@ -131,11 +131,11 @@ func (p *Plane) onceRead(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !unread[r.URL.Path] && p.cluster.Waiting() != nil {
-			web.Refuse(w, errUnread)
+			httpapi.Refuse(w, errUnread)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-var errUnread = web.Refusal(http.StatusServiceUnavailable, "the documents of the cluster are not read yet; /readyz says what is waited for, try again")
+var errUnread = httpapi.Refusal(http.StatusServiceUnavailable, "the documents of the cluster are not read yet; /readyz says what is waited for, try again")

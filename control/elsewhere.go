@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/control/authorities"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server"
@@ -65,11 +65,11 @@ func (c *certifier) elsewhere(m *resolve.Model, o *api.Object, who server.Identi
 	var why api.IdentityRefusal
 	switch {
 	case errors.As(err, &why):
-		err = web.Refusal(http.StatusForbidden, why.Error())
+		err = httpapi.Refusal(http.StatusForbidden, why.Error())
 	case err != nil:
 	case len(roots) == 0:
 		why = noTrust(by, names[0])
-		err = web.Refusal(http.StatusServiceUnavailable, why.Error())
+		err = httpapi.Refusal(http.StatusServiceUnavailable, why.Error())
 	case has != nil && !slices.Contains(has.IDs, names[0]):
 		why = unfit(by, names[0], has)
 	}

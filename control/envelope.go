@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // wantsEnvelope reports whether a client asks for its bootstrap as kuma-dp does
@@ -75,6 +75,6 @@ func warnUnknown(w http.ResponseWriter, body []byte) {
 	}
 	slices.Sort(unknown)
 	for _, name := range unknown {
-		web.Warn(w, "unknown field "+name+" is ignored")
+		httpapi.Warn(w, "unknown field "+name+" is ignored")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
@@ -174,7 +174,7 @@ func (x *revocations) end(m *resolve.Model, mesh string) {
 func (x *revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (inspect.RevokedIdentity, error) {
 	id, err := spiffe.Parse(text)
 	if err != nil || id.Path == "" {
-		return inspect.RevokedIdentity{}, web.Refusal(http.StatusBadRequest, "the identity is no SPIFFE ID of a workload; write spiffe://DOMAIN/PATH")
+		return inspect.RevokedIdentity{}, httpapi.Refusal(http.StatusBadRequest, "the identity is no SPIFFE ID of a workload; write spiffe://DOMAIN/PATH")
 	}
 	m, err := documents{x.plane.store, x.plane.loop, x.plane.waiting}.Model(ctx)
 	if err != nil {
@@ -204,7 +204,7 @@ func (x *revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (
 		o, print := x.with(m.Snapshot(), mesh, text)
 		doc, shown := decode.PrintJSON(x.plane.settings.Catalog(), o)
 		if cmp.Or(print, shown) == nil {
-			err = web.Refusal(http.StatusConflict, fmt.Sprintf("documents of a cluster are written there; apply this one by `kubectl apply`: %s", doc))
+			err = httpapi.Refusal(http.StatusConflict, fmt.Sprintf("documents of a cluster are written there; apply this one by `kubectl apply`: %s", doc))
 		}
 	}
 	return out, err

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/control/roots"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/token"
 )
@@ -85,7 +85,7 @@ func (s *sharedKeys) waiting() error {
 func (s *sharedKeys) Issue(c token.Claims, validFor time.Duration) (token.Token, error) {
 	k := s.current.Load()
 	if k == nil {
-		return token.Token{}, web.Refusal(http.StatusServiceUnavailable, "the key of dataplane tokens is not read yet; try again")
+		return token.Token{}, httpapi.Refusal(http.StatusServiceUnavailable, "the key of dataplane tokens is not read yet; try again")
 	}
 	return k.Issue(c, validFor)
 }

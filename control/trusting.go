@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/authority/spire"
@@ -103,7 +103,7 @@ func (s protected) guarded(plan store.Plan) store.Plan {
 		}
 		for _, w := range writes {
 			if why := s.refuses(now, w, going); why != "" {
-				return nil, web.Refusal(http.StatusConflict, w.Ref().String()+" "+why)
+				return nil, httpapi.Refusal(http.StatusConflict, w.Ref().String()+" "+why)
 			}
 		}
 		return writes, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store/kube/election"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 )
@@ -44,9 +45,9 @@ func (s signers) turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (ins
 	var not authorities.ErrTurn
 	switch {
 	case errors.Is(err, authorities.ErrNoAuthority):
-		return inspect.Turned{}, web.Refusal(http.StatusNotFound, owner.String()+" has no authority of weft; set Mesh.mtls.enabledBackend, or name a MeshIdentity of type Bundled")
+		return inspect.Turned{}, httpapi.Refusal(http.StatusNotFound, owner.String()+" has no authority of weft; set Mesh.mtls.enabledBackend, or name a MeshIdentity of type Bundled")
 	case errors.As(err, &not):
-		return inspect.Turned{}, web.Refusal(http.StatusConflict, owner.String()+": "+err.Error())
+		return inspect.Turned{}, httpapi.Refusal(http.StatusConflict, owner.String()+": "+err.Error())
 	case err != nil:
 		return inspect.Turned{}, err
 	}

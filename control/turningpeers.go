@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store/kube/election"
 )
 
@@ -23,7 +24,7 @@ type turnErrand struct {
 func (s signers) sendTurn(ctx context.Context, owner api.Ref, ask web.RootTurn) (out inspect.Turned, err error) {
 	p := s.plane
 	if p.peers == nil {
-		return out, web.Refusal(http.StatusServiceUnavailable, "this replica does not lead, so it writes nothing of authorities, and it knows no other; ask the one that holds the Lease "+leaseName)
+		return out, httpapi.Refusal(http.StatusServiceUnavailable, "this replica does not lead, so it writes nothing of authorities, and it knows no other; ask the one that holds the Lease "+leaseName)
 	}
 	text, err := json.Marshal(turnErrand{owner, ask})
 	if err != nil {
@@ -32,9 +33,9 @@ func (s signers) sendTurn(ctx context.Context, owner api.Ref, ask web.RootTurn) 
 	outcome, err := p.peers.Send(ctx, text)
 	switch {
 	case err != nil:
-		return out, web.Refusal(http.StatusServiceUnavailable, "the root of an authority is turned by the replica that leads: "+err.Error())
+		return out, httpapi.Refusal(http.StatusServiceUnavailable, "the root of an authority is turned by the replica that leads: "+err.Error())
 	case outcome.GetStatus() != 0:
-		return out, web.Refusal(int(outcome.GetStatus()), outcome.GetDetail())
+		return out, httpapi.Refusal(int(outcome.GetStatus()), outcome.GetDetail())
 	}
 	err = json.Unmarshal(outcome.GetText(), &out)
 	return out, err
@@ -50,7 +51,7 @@ func (p *Plane) errand(ctx context.Context, text []byte) (*peers.Outcome, error)
 	if errors.Is(err, election.ErrNotLeading) {
 		return nil, peers.ErrNotLeading
 	}
-	if status, detail, ok := web.Refused(err); ok {
+	if status, detail, ok := httpapi.Refused(err); ok {
 		return &peers.Outcome{Status: int32(status), Detail: detail}, nil
 	}
 	if err != nil {

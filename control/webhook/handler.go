@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/inject"
 	"github.com/weftmesh/weft/xds/server/limit"
@@ -73,13 +73,13 @@ const (
 type server struct {
 	Options
 	turns *limit.Turns
-	held  *web.Intake
+	held  *httpapi.Intake
 }
 
 // Handler answers at the paths of the package. Of requests that are no AdmissionReview
 // the status says so; every other answer is one.
 func Handler(o Options) http.Handler {
-	s := &server{Options: o, turns: limit.NewTurns(mostAtOnce, mostOfOne, mostWaiting), held: web.NewIntake(mostHeld, mostOfAddress)}
+	s := &server{Options: o, turns: limit.NewTurns(mostAtOnce, mostOfOne, mostWaiting), held: httpapi.NewIntake(mostHeld, mostOfAddress)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+PathInject, s.serve("inject", s.pod))
 	mux.HandleFunc("POST "+PathDefaults, s.serve("defaults", s.fill))
@@ -157,7 +157,7 @@ func readReview(w http.ResponseWriter, r *http.Request) (*admissionv1.AdmissionR
 	switch {
 	case errors.As(err, &long):
 		return nil, http.StatusRequestEntityTooLarge, tooLarge
-	case web.TooMuch(err):
+	case httpapi.TooMuch(err):
 		return nil, http.StatusServiceUnavailable, errTurn
 	case err != nil:
 		return nil, http.StatusBadRequest, errors.New("the review did not arrive whole")

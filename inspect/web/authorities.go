@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // Authorities are those that sign the certificates of workloads.
@@ -84,7 +85,7 @@ func (s *server) authorities(w http.ResponseWriter, r *http.Request) error {
 func (s *server) rotates(abort bool) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var ask turnRequest
-		body, err := Body(w, r, maxSmall)
+		body, err := httpapi.Body(w, r, httpapi.MaxSmall)
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (e endpoint) checked(s *server) handler {
 			case known:
 				wrong = multierror.Append(wrong, p.check(s, name, q[name], patterns)...)
 			case asks:
-				Warn(w, "unknown parameter "+name+" is ignored")
+				warn(w, "unknown parameter "+name+" is ignored")
 			default:
 				wrong = multierror.Append(wrong, badField(name, "unknown parameter; leave it out, or use "+e.names()))
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -136,7 +137,7 @@ func (s *server) overviews(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	snapshot := s.there(r.Context(), api.KindDataplane)
-	return s.page(w, r, api.KindDataplane, mesh, func(p *printedPage, o *api.Object) error { return p.add(s.overviewOf(snapshot, o)) })
+	return s.page(w, r, api.KindDataplane, mesh, func(p *httpapi.PrintedPage, o *api.Object) error { return p.Add(s.overviewOf(snapshot, o)) })
 }
 
 func (s *server) overview(w http.ResponseWriter, r *http.Request) error {

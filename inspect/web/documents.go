@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -142,7 +143,7 @@ func (s *server) putMesh(w http.ResponseWriter, r *http.Request) error {
 
 // write creates or replaces one object from the request's body.
 func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) error {
-	body, err := Body(w, r, maxDocument)
+	body, err := httpapi.Body(w, r, maxDocument)
 	if err != nil {
 		return err
 	}

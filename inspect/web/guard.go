@@ -111,15 +111,6 @@ func (s *server) deny(w http.ResponseWriter, r *http.Request, status int, user, 
 	fail(w, problem{Status: status, Title: "Not allowed", Detail: why})
 }
 
-// truncate is as much of a client's text as a line of the log takes.
-func truncate(text string) string {
-	const most = 256
-	if len(text) > most {
-		text = text[:most]
-	}
-	return strings.ToValidUTF8(text, "")
-}
-
 // administers reports whether a request comes from an administrator.
 func administers(r *http.Request) bool {
 	u, _ := r.Context().Value(userKey{}).(user)

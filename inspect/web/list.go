@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"net/http"
 	"net/url"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // selection is what a client asks of a list.
@@ -165,14 +165,14 @@ func (s *server) meshKnown(mesh string) error {
 
 func (s *server) listed(w http.ResponseWriter, r *http.Request, t api.Type, mesh string) error {
 	if r.URL.Query().Get("format") == "written" {
-		return s.page(w, r, t.Name, mesh, func(p *printedPage, o *api.Object) error { return p.text(s.written(r, o)) })
+		return s.page(w, r, t.Name, mesh, func(p *httpapi.PrintedPage, o *api.Object) error { return p.AddText(s.written(r, o)) })
 	}
-	return s.page(w, r, t.Name, mesh, func(p *printedPage, o *api.Object) error { return p.text(s.item(r.Context(), o, nil)) })
+	return s.page(w, r, t.Name, mesh, func(p *httpapi.PrintedPage, o *api.Object) error { return p.AddText(s.item(r.Context(), o, nil)) })
 }
 
 // page answers the part of the objects of a kind, in one mesh or in all, that the
 // query asks for, each added by add.
-func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string, add func(*printedPage, *api.Object) error) error {
+func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string, add func(*httpapi.PrintedPage, *api.Object) error) error {
 	sel, err := selectionOf(r.URL.Query())
 	if err != nil {
 		return err
@@ -182,9 +182,8 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 	if mesh != "" {
 		objects, all = snapshot.Of(kind, mesh), snapshot.Count(kind, mesh)
 	}
-	p := &printedPage{items: itemsOfPages.Get().(*bytes.Buffer)}
-	defer itemsOfPages.Put(p.items)
-	p.items.Reset()
+	p := httpapi.NewPage()
+	defer p.Done()
 	if _, isCut := r.Context().Value(visibleKey{}).(visible); isCut {
 		var asked []*api.Object // what is not asked for says nothing of namespaces
 		for o := range objects {
@@ -192,23 +191,23 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 				asked = append(asked, o)
 			}
 		}
-		if asked, p.notes, err = seen(r.Context(), asked); err != nil {
+		if asked, p.Notes, err = seen(r.Context(), asked); err != nil {
 			return err
 		}
 		objects, all = slices.Values(asked), len(asked)
 	}
 	everything, looked := sel.everything(), 0
 	for o := range objects {
-		if everything && p.count == sel.size {
-			p.total = all // of which the rest need not be looked at
+		if everything && p.Count == sel.size {
+			p.Total = all // of which the rest need not be looked at
 			break
 		}
 		looked++
 		if !everything && !s.chosen(sel, o) {
 			continue
 		}
-		p.total++
-		if p.total <= sel.offset || p.count == sel.size {
+		p.Total++
+		if p.Total <= sel.offset || p.Count == sel.size {
 			continue
 		}
 		if err := add(p, o); err != nil {
@@ -218,9 +217,9 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 	if s.Listed != nil {
 		s.Listed(looked)
 	}
-	if end := sel.offset + p.count; p.count > 0 && end < p.total {
+	if end := sel.offset + p.Count; p.Count > 0 && end < p.Total {
 		next := nextPage(r, end)
-		p.next = &next
+		p.Next = &next
 	}
 	answer(w, http.StatusOK, p)
 	return nil

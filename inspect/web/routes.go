@@ -106,7 +106,7 @@ func (s *server) notFound(_ http.ResponseWriter, r *http.Request) error {
 		return missing()
 	}
 	list := strings.Join(allow, ", ")
-	return problem{Status: http.StatusMethodNotAllowed, Title: "Method not allowed", Detail: r.Method + " is not possible here; use " + list, allow: list}
+	return problem{Status: http.StatusMethodNotAllowed, Title: "Method not allowed", Detail: r.Method + " is not possible here; use " + list, Allow: list}
 }
 
 // has reports whether there is something at the path for a method.

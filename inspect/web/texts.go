@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -13,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // maxFileName is how long the name of a file may be, which is kept with each of
@@ -32,7 +32,7 @@ func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]decode.Text
 		if err := nameable("file", file); err != nil {
 			return nil, err
 		}
-		text, err := Body(w, r, most)
+		text, err := httpapi.Body(w, r, most)
 		return []decode.Text{{File: file, Text: text}}, err
 	}
 	if file != "" {
@@ -58,27 +58,9 @@ func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]decode.Text
 	}
 }
 
-// Body is the whole body of a request. One that is too large, or that breaks off,
-// is the fault of its sender.
-func Body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
-	if err != nil && !told(err) {
-		err = badField("", "the body cannot be read: "+err.Error()+"; send it again")
-	}
-	return bytes.Clone(text), err // of its own length: a document keeps its text
-}
-
-// told reports whether an error says by itself what was wrong with a body: it was too large,
-// or too much came at once.
-func told(err error) bool {
-	var tooLarge *http.MaxBytesError
-	var busy problem
-	return errors.As(err, &tooLarge) || errors.As(err, &busy)
-}
-
 // badForm is what is wrong with a form that cannot be read.
 func badForm(err error) error {
-	if told(err) {
+	if httpapi.Told(err) {
 		return err
 	}
 	return badField("", "the body is not a form with files: "+err.Error())

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/ui"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
@@ -155,16 +156,15 @@ type Token struct {
 const (
 	maxDocument = 2 << 20
 	maxApply    = 64 << 20
-	maxSmall    = 256 << 10
 )
 
 // server holds what the handlers need.
 type server struct {
 	Config
 	mux     *http.ServeMux
-	intake  *Intake       // of administrators
-	members *Intake       // of all others
-	turn    chan struct{} // of their applies
+	intake  *httpapi.Intake // of administrators
+	members *httpapi.Intake // of all others
+	turn    chan struct{}   // of their applies
 }
 
 // New is the whole API as a handler.
@@ -174,7 +174,7 @@ func New(cfg Config) http.Handler {
 		cfg.Census = counting{cfg.Sidecars}
 	}
 	cfg.Renderer = cmp.Or(cfg.Renderer, xds.NewRenderer(cfg.Kinds))
-	s := &server{Config: cfg, mux: http.NewServeMux(), intake: NewIntake(mostHeld, mostHeld), members: NewIntake(mostHeldOfAll, mostHeldOfMember), turn: make(chan struct{}, 1)}
+	s := &server{Config: cfg, mux: http.NewServeMux(), intake: httpapi.NewIntake(mostHeld, mostHeld), members: httpapi.NewIntake(mostHeldOfAll, mostHeldOfMember), turn: make(chan struct{}, 1)}
 	for _, r := range s.routes() {
 		s.mux.Handle(r.pattern, s.at(r.pattern, s.permitted(r.pattern, s.serve(r.checked(s)))))
 	}

@@ -35,23 +35,29 @@ func TestTurnsGoRound(t *testing.T) {
 			time.Sleep(time.Second)
 			done()
 		}
+		turnsSoFar := func() []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(order)
+		}
 		for range 100 {
 			go ask("many")
 		}
 		synctest.Wait()
-		if n := len(order); n != 3 {
+		if n := len(turnsSoFar()); n != 3 {
 			t.Errorf("one caller has %d of 4 places", n)
 		}
 		go ask("few")
 		go ask("few")
 		synctest.Wait()
 		time.Sleep(1500 * time.Millisecond)
+		order := turnsSoFar()
 		if at := slices.Index(order, "few"); at != 3 || slices.Index(order[4:], "few") > 3 {
 			t.Errorf("who asked twice waited for %d others: %v", at, order)
 		}
 		time.Sleep(time.Minute)
-		if len(order) != 102 {
-			t.Errorf("%d had a turn", len(order))
+		if n := len(turnsSoFar()); n != 102 {
+			t.Errorf("%d had a turn", n)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package web
+package httpapi
 
 import (
 	"encoding/json"
@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// printed is an answer that prints itself, as encoding/json would print it: what an object prints
+// Printed is an answer that prints itself, as encoding/json would print it: what an object prints
 // for encoding/json is read once more, letter by letter.
-type printed interface {
+type Printed interface {
 	AppendJSON(to []byte) ([]byte, error)
 }
 
 // printing are the texts of printed answers, of which each may be megabytes.
 var printing = sync.Pool{New: func() any { return new([]byte) }}
 
-// answer writes a JSON body.
-func answer(w http.ResponseWriter, status int, body any) {
+// Answer writes a JSON body.
+func Answer(w http.ResponseWriter, status int, body any) {
 	out := &jsonWriter{w: w, status: status}
 	if err := out.print(body); err != nil && !out.begun {
-		write(w, http.StatusInternalServerError, "application/json", []byte(`{"type":"/std-errors","status":500,"title":"Internal error","detail":"the answer cannot be written"}`+"\n"))
+		Write(w, http.StatusInternalServerError, "application/json", []byte(`{"type":"/std-errors","status":500,"title":"Internal error","detail":"the answer cannot be written"}`+"\n"))
 	}
 }
 
@@ -31,7 +31,7 @@ type jsonWriter struct {
 }
 
 func (j *jsonWriter) print(body any) error {
-	p, ok := body.(printed)
+	p, ok := body.(Printed)
 	if !ok {
 		return json.NewEncoder(j).Encode(body)
 	}
@@ -48,11 +48,11 @@ func (j *jsonWriter) print(body any) error {
 
 func (j *jsonWriter) Write(text []byte) (int, error) {
 	j.begun = true
-	write(j.w, j.status, "application/json", text)
+	Write(j.w, j.status, "application/json", text)
 	return len(text), nil
 }
 
-func write(w http.ResponseWriter, status int, contentType string, body []byte) {
+func Write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that has gone is no failure of ours

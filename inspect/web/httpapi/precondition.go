@@ -1,4 +1,4 @@
-package web
+package httpapi
 
 import (
 	"fmt"
@@ -13,26 +13,26 @@ import (
 // etag names what an object says: by its version at the API server that it was read from,
 // elsewhere by the revision at which it last changed. Revisions of what was read from an
 // API server count what one process has seen, and another control plane has seen other.
-func etag(o *api.Object) string {
+func ETag(o *api.Object) string {
 	if o.ResourceVersion != "" {
 		return strconv.Quote(o.ResourceVersion)
 	}
 	return `"` + strconv.FormatUint(o.Revision, 10) + `"`
 }
 
-// under is plan under the preconditions of a request (RFC 9110, 13.1): If-Match
+// Under is plan under the preconditions of a request (RFC 9110, 13.1): If-Match
 // and If-None-Match about the object ref as it stands when the writes are done.
-func under(r *http.Request, ref api.Ref, plan store.Plan) store.Plan {
+func Under(r *http.Request, ref api.Ref, plan store.Plan) store.Plan {
 	match, none := header(r, "If-Match"), header(r, "If-None-Match")
 	return func(now *api.Snapshot) ([]store.Write, error) {
 		o, _ := now.Get(ref)
 		switch {
 		case match != "" && o == nil:
-			return nil, failedPrecondition(fmt.Sprintf("there is no %s any more; create it without If-Match", ref))
+			return nil, FailedPrecondition(fmt.Sprintf("there is no %s any more; create it without If-Match", ref))
 		case match != "" && !names(match, o, false):
-			return nil, failedPrecondition(fmt.Sprintf("%s is at %s and not at %s: somebody changed it meanwhile; read it again, and repeat the change", ref, etag(o), match))
+			return nil, FailedPrecondition(fmt.Sprintf("%s is at %s and not at %s: somebody changed it meanwhile; read it again, and repeat the change", ref, ETag(o), match))
 		case none != "" && o != nil && names(none, o, true):
-			return nil, failedPrecondition(fmt.Sprintf("%s is there already, at %s; change it with If-Match", ref, etag(o)))
+			return nil, FailedPrecondition(fmt.Sprintf("%s is there already, at %s; change it with If-Match", ref, ETag(o)))
 		}
 		return plan(now)
 	}
@@ -49,19 +49,19 @@ func names(list string, o *api.Object, weak bool) bool {
 		if weak {
 			tag = strings.TrimPrefix(tag, "W/")
 		}
-		if tag == "*" || tag == etag(o) {
+		if tag == "*" || tag == ETag(o) {
 			return true
 		}
 	}
 	return false
 }
 
-// unconditional refuses preconditions where there is no one object that they
+// Unconditional refuses preconditions where there is no one object that they
 // could be about.
-func unconditional(r *http.Request) error {
+func Unconditional(r *http.Request) error {
 	for _, name := range []string{"If-Match", "If-None-Match"} {
 		if header(r, name) != "" {
-			return badField("", name+" is about one object; send it with PUT or DELETE of that object")
+			return BadField("", name+" is about one object; send it with PUT or DELETE of that object")
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package web
+package httpapi
 
 import (
 	"bytes"
@@ -15,24 +15,27 @@ import (
 	"github.com/hashicorp/go-multierror"
 )
 
-// read reads a small JSON body, strictly: a field that is not known may be a
+// MaxSmall is the most of the body of a question.
+const MaxSmall = 256 << 10
+
+// Read reads a small JSON body, strictly: a field that is not known may be a
 // misspelled one.
-func read(w http.ResponseWriter, r *http.Request, into any) error {
-	body, err := Body(w, r, maxSmall)
+func Read(w http.ResponseWriter, r *http.Request, into any) error {
+	body, err := Body(w, r, MaxSmall)
 	if err != nil {
 		return err
 	}
-	return decodeBody(body, into)
+	return DecodeBody(body, into)
 }
 
-// readLeniently is read for what clients of other versions ask, also later ones
+// ReadLeniently is read for what clients of other versions ask, also later ones
 // of Kuma: fields that are not known are left out, with a warning in the header.
-func readLeniently(w http.ResponseWriter, r *http.Request, into any) error {
-	body, err := Body(w, r, maxSmall)
+func ReadLeniently(w http.ResponseWriter, r *http.Request, into any) error {
+	body, err := Body(w, r, MaxSmall)
 	if err != nil {
 		return err
 	}
-	err = decodeBody(body, into)
+	err = DecodeBody(body, into)
 	var many *multierror.Error
 	fields := map[string]json.RawMessage{}
 	if !errors.As(err, &many) || json.Unmarshal(body, &fields) != nil {
@@ -48,7 +51,7 @@ func readLeniently(w http.ResponseWriter, r *http.Request, into any) error {
 	if body, err = json.Marshal(fields); err != nil {
 		return err
 	}
-	return decodeBody(body, into)
+	return DecodeBody(body, into)
 }
 
 // Warn adds a warning to an answer whose header is not written yet (RFC 7234 5.5).
@@ -58,7 +61,7 @@ func Warn(w http.ResponseWriter, text string) {
 			return '?'
 		}
 		return r
-	}, truncate(text))
+	}, Truncate(text))
 	if len(w.Header().Values("Warning")) < mostWarnings {
 		w.Header().Add("Warning", `299 weft "`+text+`"`)
 	}
@@ -68,16 +71,16 @@ const mostWarnings = 16
 
 // unknownField is a field that nothing knows.
 type unknownField struct {
-	problem
+	Problem
 	name string
 }
 
 // Unwrap makes it the problem that it is.
-func (u unknownField) Unwrap() error { return u.problem }
+func (u unknownField) Unwrap() error { return u.Problem }
 
-// decodeBody reads one JSON object, strictly. All that is wrong with its fields comes at once,
+// DecodeBody reads one JSON object, strictly. All that is wrong with its fields comes at once,
 // as a *multierror.Error, and into has the others.
-func decodeBody(body []byte, into any) error {
+func DecodeBody(body []byte, into any) error {
 	err := decodeOne(body, into)
 	fields := map[string]json.RawMessage{}
 	if err == nil {
@@ -110,9 +113,9 @@ func decodeOne(body []byte, into any) error {
 	err := d.Decode(into)
 	switch {
 	case err == nil && !errors.Is(d.Decode(new(json.RawMessage)), io.EOF):
-		return badField("", "there is more than one JSON value; send a single object")
+		return BadField("", "there is more than one JSON value; send a single object")
 	case errors.Is(err, io.EOF):
-		return badField("", "the body is empty; send a JSON object")
+		return BadField("", "the body is empty; send a JSON object")
 	}
 	return err
 }
@@ -120,23 +123,23 @@ func decodeOne(body []byte, into any) error {
 // mistakeIn is what decoding says of a field of a body, or of the body, whose name is empty. A
 // type that reads itself says where it is wrong before a colon.
 func mistakeIn(name string, err error) error {
-	if p, ok := errors.AsType[problem](err); ok {
+	if p, ok := errors.AsType[Problem](err); ok {
 		return p
 	}
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		field = strings.Trim(field, `"`)
-		return unknownField{badField(field, "unknown field; correct its name, or leave it out"), field}
+		return unknownField{BadField(field, "unknown field; correct its name, or leave it out"), field}
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && name != "" {
 		if _, below, ok := strings.Cut(wrong.Field, name+"."); ok { // before it stand types that are a part of the body's
 			name += "." + below
 		}
-		return badField(name, "a "+wrong.Value+" does not fit; write "+kindText(wrong.Type))
+		return BadField(name, "a "+wrong.Value+" does not fit; write "+kindText(wrong.Type))
 	}
 	if at, reason, ok := strings.Cut(err.Error(), ": "); ok && name != "" && strings.HasPrefix(at, name+".") {
-		return badField(at, reason)
+		return BadField(at, reason)
 	}
-	return badField(name, "the body is not JSON of the right form: "+err.Error())
+	return BadField(name, "the body is not JSON of the right form: "+err.Error())
 }
 
 // kindText names what JSON is read into a type.
@@ -154,4 +157,22 @@ func kindText(t reflect.Type) string {
 		return "a whole number"
 	}
 	return "a " + t.String()
+}
+
+// Body is the whole body of a request. One that is too large, or that breaks off,
+// is the fault of its sender.
+func Body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	if err != nil && !Told(err) {
+		err = BadField("", "the body cannot be read: "+err.Error()+"; send it again")
+	}
+	return bytes.Clone(text), err // of its own length: a document keeps its text
+}
+
+// Told reports whether an error says by itself what was wrong with a body: it was too large,
+// or too much came at once.
+func Told(err error) bool {
+	var tooLarge *http.MaxBytesError
+	var busy Problem
+	return errors.As(err, &tooLarge) || errors.As(err, &busy)
 }

@@ -1,0 +1,187 @@
+// Package httpapi is what every HTTP handler of weft needs: answers and refusals in one form,
+// bodies that are bounded and read strictly, preconditions, and pages of lists.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/store"
+)
+
+// Problem is an error as clients see it (spec/kuma.md 5.1): RFC 7807 with the
+// older names beside it.
+type Problem struct {
+	Type              string             `json:"type"`
+	Status            int                `json:"status"`
+	Title             string             `json:"title"`
+	Detail            string             `json:"detail"`
+	InvalidParameters []InvalidParameter `json:"invalid_parameters,omitempty"`
+	Details           string             `json:"details"`
+	Causes            []Cause            `json:"causes,omitempty"`
+	// Violations are the same with the place in the text, for programs.
+	Violations []inspect.Violation `json:"violations,omitempty"`
+	Allow      string              `json:"-"` // the methods that are possible, for a header
+	Retry      string              `json:"-"` // in how many seconds to try again, for a header
+}
+
+type InvalidParameter struct {
+	Field  string `json:"field"`
+	Reason string `json:"reason"`
+	Source string `json:"source,omitempty"` // where the document came from: file:line:col
+	Object string `json:"object,omitempty"`
+}
+
+type Cause struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// MostMistakes is how many mistakes one answer tells of.
+const MostMistakes = 1000
+
+// Error makes a problem the failure of a handler.
+func (p Problem) Error() string { return p.Detail }
+
+const CannotProcess = "Could not process a resource"
+
+// NotValid is the answer to documents that are refused.
+func NotValid(found []*api.Violation) Problem {
+	p := Problem{Status: http.StatusBadRequest, Title: CannotProcess, Detail: "Resource is not valid"}
+	for _, v := range found {
+		if v.Severity != api.Error {
+			continue
+		}
+		i := InvalidParameter{Field: string(v.Field), Reason: v.Message, Source: v.Position.String()}
+		if v.Object.Name != "" {
+			i.Object = v.Object.String()
+		}
+		p.InvalidParameters = append(p.InvalidParameters, i)
+		p.Causes = append(p.Causes, Cause{string(v.Field), v.Message})
+		p.Violations = append(p.Violations, inspect.ViolationOf(v))
+	}
+	return p
+}
+
+// BadField is the answer to one wrong parameter.
+func BadField(field, reason string) Problem {
+	return Problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: reason,
+		InvalidParameters: []InvalidParameter{{Field: field, Reason: reason}}, Causes: []Cause{{field, reason}}}
+}
+
+func NotFound() Problem {
+	return Problem{Status: http.StatusNotFound, Title: "Could not retrieve a resource", Detail: "Not found"}
+}
+
+func Conflict(detail string) Problem {
+	return Problem{Status: http.StatusConflict, Title: CannotProcess, Detail: detail}
+}
+
+// FailedPrecondition is the answer to a write that was meant for another state.
+func FailedPrecondition(detail string) Problem {
+	return Problem{Status: http.StatusPreconditionFailed, Title: CannotProcess, Detail: detail}
+}
+
+// BadFields is the answer to all that is wrong with a request.
+func BadFields(wrong []Problem) Problem {
+	if len(wrong) == 1 {
+		return wrong[0]
+	}
+	p := Problem{Status: http.StatusBadRequest, Title: "Bad request"}
+	var names []string
+	for _, w := range wrong[:min(len(wrong), MostMistakes)] {
+		p.InvalidParameters, p.Causes = append(p.InvalidParameters, w.InvalidParameters...), append(p.Causes, w.Causes...)
+		for _, c := range w.Causes {
+			if !slices.Contains(names, c.Field) {
+				names = append(names, c.Field)
+			}
+		}
+	}
+	p.Detail = fmt.Sprintf("%d mistakes; correct %s", len(wrong), strings.Join(names, ", "))
+	return p
+}
+
+// BadFieldsIn are what a handler says to be wrong with fields, nil where err is anything else.
+func BadFieldsIn(err error) (wrong []Problem) {
+	var many *multierror.Error
+	if !errors.As(err, &many) {
+		return nil
+	}
+	for _, e := range many.Errors {
+		var p Problem
+		if !errors.As(e, &p) {
+			return nil
+		}
+		wrong = append(wrong, p)
+	}
+	return wrong
+}
+
+// ProblemOf is the answer to any failure of a handler.
+func ProblemOf(err error) Problem {
+	var p Problem
+	var tooLarge *http.MaxBytesError
+	if wrong := BadFieldsIn(err); len(wrong) > 0 {
+		return BadFields(wrong)
+	}
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &tooLarge):
+		return Problem{Status: http.StatusRequestEntityTooLarge, Title: "Too large", Detail: "the body is too large; send fewer or smaller documents"}
+	case errors.Is(err, store.ErrReadOnly):
+		return Problem{Status: http.StatusMethodNotAllowed, Title: CannotProcess, Detail: err.Error()}
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrStopped):
+		return Problem{Status: http.StatusServiceUnavailable, Title: CannotProcess, Detail: err.Error()}
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return Problem{Status: http.StatusServiceUnavailable, Title: "Not in time", Detail: "the answer was not ready in time; try again"}
+	case len(api.Violations(err)) > 0:
+		return NotValid(api.Violations(err))
+	}
+	return Problem{Status: http.StatusInternalServerError, Title: "Internal error", Detail: err.Error()}
+}
+
+// Fail writes a problem.
+func Fail(w http.ResponseWriter, p Problem) {
+	p.Type, p.Details = "/std-errors", p.Detail
+	if p.Allow != "" {
+		w.Header().Set("Allow", p.Allow)
+	}
+	if p.Retry != "" {
+		w.Header().Set("Retry-After", p.Retry)
+	}
+	Answer(w, p.Status, p)
+}
+
+// Refusal is an error that Refuse answers with status.
+func Refusal(status int, detail string) error {
+	return Problem{Status: status, Title: http.StatusText(status), Detail: detail}
+}
+
+// Refused is what a Refusal says; not ok for another error.
+func Refused(err error) (status int, detail string, ok bool) {
+	var p Problem
+	ok = errors.As(err, &p)
+	return p.Status, p.Detail, ok
+}
+
+// Refuse answers an error in the form of this API, for handlers elsewhere.
+func Refuse(w http.ResponseWriter, err error) { Fail(w, ProblemOf(err)) }
+
+// Truncate is as much of a client's text as a line of the log takes.
+func Truncate(text string) string {
+	const most = 256
+	if len(text) > most {
+		text = text[:most]
+	}
+	return strings.ToValidUTF8(text, "")
+}
