@@ -51,9 +51,9 @@ func TestTurnsGoRound(t *testing.T) {
 		go ask("few")
 		synctest.Wait()
 		time.Sleep(1500 * time.Millisecond)
-		order := turnsSoFar()
-		if at := slices.Index(order, "few"); at != 3 || slices.Index(order[4:], "few") > 3 {
-			t.Errorf("who asked twice waited for %d others: %v", at, order)
+		had := turnsSoFar()
+		if at := slices.Index(had, "few"); at != 3 || slices.Index(had[4:], "few") > 3 {
+			t.Errorf("who asked twice waited for %d others: %v", at, had)
 		}
 		time.Sleep(time.Minute)
 		if n := len(turnsSoFar()); n != 102 {
