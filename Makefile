@@ -49,6 +49,22 @@ test: tools ## everything: vet, all tests with a real Envoy, the demo
 	$(MAKE) --no-print-directory demo DEMO=--once
 	$(MAKE) --no-print-directory demo DEMO='--once --languages'
 
+# What the race detector looks at: packages in which goroutines share something, with the
+# tests that need no Envoy. Left out, so that it takes some minutes on two cores and not an hour:
+# the core, which has no goroutines (api, route, policies, sim, xds, convert, but for what keeps
+# derived values: resolve/derive); cmd/weft, internal/..., sidecar/agent and control itself,
+# whose tests run Envoys, kill processes or stand for whole clusters; and hack.
+RACE := ./admission ./files ./inspect/web/... ./resolve/derive ./control/authorities ./control/bare \
+	./control/identity ./control/peers ./control/roots ./control/status ./control/telemetry \
+	./sidecar/attach ./sidecar/callers ./sidecar/identity ./sidecar/probes ./sidecar/resolver \
+	./store/file ./store/kube/... ./store/memory \
+	./xds/server ./xds/server/attached ./xds/server/limit ./xds/server/port ./xds/server/secret ./xds/server/token
+
+.PHONY: test-race
+test-race: ## the race detector on the packages whose goroutines share something
+	@hack/tools-race
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 12m $(TESTFLAGS) $(RACE)
+
 .PHONY: test-kube
 test-kube: tools tools-kube ## tests with network namespaces and a Kubernetes API server
 	@hack/tools-netns

@@ -30,7 +30,12 @@ func Check(c *api.Catalog, now *api.Snapshot, objects []*api.Object) []*api.Viol
 		}
 	}
 	var found []*api.Violation
-	for _, o := range objects {
+	for i, o := range objects {
+		if len(found) >= mostFound {
+			v := api.Path("").Breaks("there are more than %d mistakes, and the last %d documents were not looked at beside what is stored; correct these first", mostFound, len(objects)-i)
+			v.Code = "Cut"
+			return append(found, v)
+		}
 		if !meshes[o.Mesh] && !now.Has(api.Ref{Kind: api.KindMesh, Name: o.Mesh}) {
 			found = append(found, noMesh(o))
 		}
@@ -42,6 +47,10 @@ func Check(c *api.Catalog, now *api.Snapshot, objects []*api.Object) []*api.Viol
 	}
 	return found
 }
+
+// mostFound is about how many mistakes Check tells of: to find the place of each a text is read
+// again.
+const mostFound = 1000
 
 func noMesh(o *api.Object) *api.Violation {
 	v := api.Path("mesh").Breaks("there is no mesh %s; create it first, or in the same apply", api.Clip(o.Mesh))

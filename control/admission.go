@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/inject"
 	"github.com/weftmesh/weft/store"
@@ -20,7 +20,7 @@ import (
 func (c Config) injection(system []string) (inject.Config, error) {
 	out := inject.Default(c.Version)
 	if c.InjectionConfig != "" {
-		text, err := os.ReadFile(c.InjectionConfig)
+		text, err := files.Read(c.InjectionConfig, files.MostSecret)
 		if err != nil {
 			return out, fmt.Errorf("--injection-config: %w", err)
 		}

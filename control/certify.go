@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -37,7 +36,7 @@ type certifier struct {
 	zone    api.Zone
 	log     *slog.Logger
 	caps    caps
-	refusal sync.Map // api.Ref to the text of the last one, so that each is logged once
+	refusal lastTexts // of the last refusals, so that each is logged once
 }
 
 // certifyRequest is the body of a request.
@@ -82,7 +81,7 @@ func (c *certifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		httpapi.Refuse(w, err)
 		return
 	}
-	c.refusal.Delete(dp)
+	c.refusal.forget(dp)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	_ = json.NewEncoder(w).Encode(answer)
@@ -92,7 +91,7 @@ func (c *certifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (c *certifier) refused(address string, dp api.Ref, err error) {
 	text := truncate(err.Error())
 	if dp != (api.Ref{}) {
-		if last, ok := c.refusal.Swap(dp, text); ok && last == text {
+		if c.refusal.same(dp, text) {
 			return
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/bolt"
@@ -154,11 +155,15 @@ func (p *Plane) certificates() (*tls.Config, func() string, error) {
 		return nil, always(""), nil
 	}
 	if p.cfg.XDSTLSCert != "" {
-		pair, err := tls.LoadX509KeyPair(p.cfg.XDSTLSCert, p.cfg.XDSTLSKey)
+		chain, err := files.Read(p.cfg.XDSTLSCert, files.MostSecret)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--xds-tls-cert: %w", err)
 		}
-		chain, err := os.ReadFile(p.cfg.XDSTLSCert)
+		key, err := files.Read(p.cfg.XDSTLSKey, files.MostSecret)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--xds-tls-key: %w", err)
+		}
+		pair, err := tls.X509KeyPair(chain, key)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--xds-tls-cert: %w", err)
 		}
@@ -192,7 +197,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	host, _ := os.Hostname()
 	c := web.Config{
 		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop, p.waiting}, History: revisions{p.history, p.cfg.Store}, Sidecars: p.sidecars(), Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
-		Security: p.insights, Proven: limit.Proven, Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
+		Security: p.insights, Proven: limit.Proven, ProvenBy: limit.ProvenBy, Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
 		Traced: p.observe.request, Answered: p.observe.answered,
 		Metrics: promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},

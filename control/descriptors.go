@@ -30,6 +30,8 @@ func budgets(descriptors int) (api, xds limit.Limits) {
 	for _, l := range []*limit.Limits{&api, &xds} {
 		l.PerAddress, l.Deadline = min(max(l.Pending/2, fewest), mostPerAddress), provenWithin
 	}
+	// A reader of the API keeps neither other readers nor administrators and probes out.
+	api.PerUser, api.Users = max(api.Connections/8, fewest/2), api.Connections*3/4
 	xds.Grace = time.Second // many sidecars may come at once, after a restart
 	return api, xds
 }

@@ -27,8 +27,9 @@ const (
 type hosts struct {
 	log *slog.Logger
 
-	mu sync.Mutex
-	of map[api.Ref]map[string]*use
+	mu    sync.Mutex
+	of    map[api.Ref]map[string]*use
+	swept time.Time // when what does not count any more was taken out last
 }
 
 // use is that of a token by one host.
@@ -69,7 +70,7 @@ func (h *hosts) begins(dp api.Ref, host string) {
 		h.of[dp] = all
 	}
 	now := time.Now()
-	maps.DeleteFunc(all, func(_ string, u *use) bool { return !u.counts(now) })
+	h.sweep(now, dp)
 	if all[host] == nil {
 		if len(all) == mostHosts {
 			return
@@ -79,6 +80,20 @@ func (h *hosts) begins(dp api.Ref, host string) {
 		}
 	}
 	all[host].open++
+}
+
+// sweep takes out what does not count any more: of one dataplane, and now and then of all, also
+// where nobody asks for problems. It needs mu.
+func (h *hosts) sweep(now time.Time, dp api.Ref) {
+	maps.DeleteFunc(h.of[dp], func(_ string, u *use) bool { return !u.counts(now) })
+	if now.Sub(h.swept) < hostsKept {
+		return
+	}
+	h.swept = now
+	maps.DeleteFunc(h.of, func(other api.Ref, all map[string]*use) bool {
+		maps.DeleteFunc(all, func(_ string, u *use) bool { return !u.counts(now) })
+		return len(all) == 0 && other != dp
+	})
 }
 
 func (h *hosts) ends(dp api.Ref, host string) {

@@ -10,13 +10,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/xds/server/limit"
 )
@@ -63,7 +63,7 @@ func (p *Plane) listenHTTPS(limits limit.Limits) error {
 
 // readPool reads authorities from a file.
 func readPool(flag, file string) (*x509.CertPool, error) {
-	text, err := os.ReadFile(file)
+	text, err := files.Read(file, files.MostSecret)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}

@@ -108,7 +108,7 @@ func (k *keyless) give(x *keylessStream) {
 		wait = x.pause/2 + rand.N(x.pause)
 		x.pause = min(2*x.pause, longestGivePause)
 	default:
-		k.by.refusal.Delete(x.peer.Dataplane)
+		k.by.refusal.forget(x.peer.Dataplane)
 		x.pause = firstGivePause
 	}
 	k.mu.Lock()

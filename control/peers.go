@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/webhook"
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -50,7 +50,7 @@ func (p *Plane) joinPeers() {
 			return peers.TLSOf(webhook.ServiceName+"."+p.cfg.Namespace+".svc", ca)
 		},
 		Token: func() (string, error) {
-			text, err := os.ReadFile(p.cfg.PeerToken)
+			text, err := files.Read(p.cfg.PeerToken, files.MostSecret)
 			return strings.TrimSpace(string(text)), err
 		},
 		Dial: p.cfg.DialPeer, Secured: p.insights.secured, Told: p.insights.hears, Learns: p.insights.learns, Do: p.errand,

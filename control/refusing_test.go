@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -54,6 +55,29 @@ func TestAuthoritiesThatCannotSignAreRefused(t *testing.T) {
 	p.want(http.StatusOK, http.MethodPost, "/_apply", secrets+meshSecretText("k", key)+mesh("secret: k", ""))
 	p.want(http.StatusOK, http.MethodPost, "/_apply", meshSecretText("k", other))
 	p.want(http.StatusOK, http.MethodPost, "/_apply", mesh("secret: k", "")+"type: MeshRetry\nmesh: default\nname: r\nspec: {to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 1}}}]}\n")
+}
+
+// TestAPipeInThePlaceOfAFileHoldsNoWrite: what nobody writes is not waited for. The document that
+// names it is refused, and other writes go on.
+func TestAPipeInThePlaceOfAFileHoldsNoWrite(t *testing.T) {
+	t.Parallel()
+	c := guarded(t)
+	c.CAFileRoot = t.TempDir()
+	certificate, _ := kumaRoot(t)
+	pipe := filepath.Join(c.CAFileRoot, "pipe.key")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, c)
+	defer p.stop()
+	mesh := fmt.Sprintf("type: Mesh\nname: default\nmtls: {enabledBackend: p, backends: [{name: p, type: provided, conf: {cert: {inline: %s}, key: {file: %s}}}]}\n",
+		base64.StdEncoding.EncodeToString(certificate), pipe)
+	for _, path := range []string{"/_apply", "/_apply?dryRun=true"} {
+		if code, text := p.call(http.MethodPost, path, mesh); code != http.StatusBadRequest || !strings.Contains(text, "pipe.key is a named pipe, not a regular file") || !strings.Contains(text, "mtls.backends[0].conf.key") {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	p.want(http.StatusOK, http.MethodPost, "/_apply", "type: MeshRetry\nmesh: default\nname: r\nspec: {to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 1}}}]}\n")
 }
 
 // TestPermissionsThatNothingCarriesOutAreRefused (case 27, spec/identity.md 4.5): a permission on a

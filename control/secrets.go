@@ -3,7 +3,9 @@ package control
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/secret"
 	"github.com/weftmesh/weft/xds/server/token"
@@ -94,11 +97,14 @@ func (t tokens) User(name string, groups []string, validFor time.Duration) (web.
 
 // Revoke makes tokens void and ends the streams that they opened.
 func (t tokens) Revoke(ids []string) error {
-	if err := t.dataplanes.Revocations().Revoke(time.Now(), ids...); err != nil {
-		return err
+	err := t.dataplanes.Revocations().Revoke(time.Now(), ids...)
+	if err == nil || errors.Is(err, token.ErrNotKept) {
+		t.revoked(ids...) // they are void
 	}
-	t.revoked(ids...)
-	return nil
+	if errors.Is(err, token.ErrNotKept) {
+		return httpapi.Refusal(http.StatusServiceUnavailable, err.Error())
+	}
+	return err
 }
 
 // Revoked are the ids of all tokens that were revoked.

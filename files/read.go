@@ -38,6 +38,16 @@ func kindOf(mode fs.FileMode) string {
 	return "something else"
 }
 
+// ReadIn is Read below a root, and nowhere else, wherever links lead.
+func ReadIn(root *os.Root, name string, most int64) ([]byte, error) {
+	f, err := openRegular(name, root.Stat, root.OpenFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ReadFrom(f, most)
+}
+
 // Read reads a regular file of at most so many bytes, and waits for nobody to write it.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := OpenRegular(path)
@@ -50,15 +60,17 @@ func Read(path string, most int64) ([]byte, error) {
 
 // OpenRegular opens a regular file to read it. Whatever else is there is neither waited for
 // nor read: opening a device or a pipe may already do something.
-func OpenRegular(path string) (*os.File, error) {
-	info, err := os.Stat(path)
+func OpenRegular(path string) (*os.File, error) { return openRegular(path, os.Stat, os.OpenFile) }
+
+func openRegular(path string, stat func(string) (fs.FileInfo, error), open func(string, int, fs.FileMode) (*os.File, error)) (*os.File, error) {
+	info, err := stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if err := regular(path, info); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be another thing by now
+	f, err := open(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be another thing by now
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,19 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if got, err := ReadIn(root, "link", 4096); err != nil || string(got) != "text" {
+		t.Errorf("below a root: %q, %v", got, err)
+	}
+	for _, name := range []string{"pipe", "piped", "dir", "../x"} {
+		if _, err := ReadIn(root, name, 4096); err == nil {
+			t.Errorf("below a root %s is read", name)
+		}
+	}
 	if _, err := Read("/dev/zero", 4096); err == nil || !strings.Contains(err.Error(), "is a device") {
 		t.Errorf("/dev/zero: %v", err)
 	}

@@ -2,7 +2,6 @@ package decode
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -36,51 +35,13 @@ func Objects(c *api.Catalog, file string, text []byte) ([]*api.Object, error) {
 //
 // Created and Modified are those of the text; whoever stores the object decides them.
 func All(c *api.Catalog, texts ...Text) (objects, refused []*api.Object, err error) {
-	return AtMost(math.MaxInt, c, texts...)
+	return Within(Bounds{Mistakes: math.MaxInt}, c, texts...)
 }
 
-// AtMost is All, but that it reads no further once there are more than most violations, and
+// AtMost is All, but that it reads no further once there are more than most mistakes, and
 // says so: what is said of mistakes takes many times their room.
 func AtMost(most int, c *api.Catalog, texts ...Text) (objects, refused []*api.Object, err error) {
-	var errs []*api.Violation
-	empty, first := true, map[api.Ref]api.Position{}
-	for _, t := range texts {
-		for doc, broken := range split(t.File, t.Text) {
-			if len(errs) > most {
-				v := wrongText(t.File, 1, fmt.Sprintf("there are more than %d mistakes, and the rest was not read; correct these first", most))
-				if doc != nil {
-					v.Position = doc.place(doc.root)
-				}
-				return objects, refused, asError(append(errs[:most:most], v))
-			}
-			empty = false
-			if broken != nil {
-				errs = append(errs, broken)
-				continue
-			}
-			o, wrong := object(c, doc, api.Ref{Mesh: api.DefaultMesh})
-			errs = append(errs, wrong...)
-			if o == nil {
-				continue
-			}
-			at, twice := first[o.Ref]
-			switch {
-			case api.Refuses(asError(wrong)):
-				refused = append(refused, o)
-			case twice:
-				v := api.Path("name").Breaks("%s is written twice, first at %s; remove one of them", o.Ref, at)
-				v.Code, v.Object, v.Position = "Duplicate", o.Ref, doc.place(doc.root)
-				errs = append(errs, v)
-			default:
-				first[o.Ref] = doc.place(doc.root)
-				objects = append(objects, o)
-			}
-		}
-	}
-	if empty {
-		return nil, nil, ErrNoDocuments
-	}
-	return objects, refused, asError(errs)
+	return Within(Bounds{Mistakes: most}, c, texts...)
 }
 
 // One reads a text that must hold the one object want: what a client

@@ -43,6 +43,12 @@ func split(file string, text []byte) iter.Seq2[*document, *api.Violation] {
 			return
 		}
 		for chunk := range chunks(file, text) {
+			if len(chunk.Text) > MaxDocument && looksLikeJSON(chunk.Text) {
+				if !splitLarge(chunk, yield) {
+					return
+				}
+				continue
+			}
 			docs, err := parse(chunk)
 			if err != nil && !yield(nil, err) {
 				return

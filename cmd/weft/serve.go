@@ -37,6 +37,9 @@ it, which tells whom the trust domains of MeshIdentities of type Spire believe.`
 			if err != nil {
 				return err
 			}
+			if err := withoutCoreDump(); err != nil {
+				log.Warn("keys may come into core dumps", "error", err)
+			}
 			return control.Run(c.Context(), config, log)
 		},
 	}, groupRun)

@@ -58,6 +58,9 @@ the agent of that SPIRE serves the Workload API.`,
 			if err != nil {
 				return err
 			}
+			if err := withoutCoreDump(); err != nil {
+				log.Warn("keys may come into core dumps", "error", err)
+			}
 			return agent.New(config, log).Run(c.Context())
 		},
 	}, groupRun)

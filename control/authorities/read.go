@@ -4,7 +4,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/api/template"
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
@@ -249,22 +249,18 @@ func (r reader) file(path string) ([]byte, error) {
 	if err != nil || strings.HasPrefix(rel, "..") {
 		return nil, fmt.Errorf("%s lies outside %s; put it there", path, r.cfg.CAFileRoot)
 	}
-	dir, err := os.OpenRoot(r.cfg.CAFileRoot)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	f, err := dir.Open(rel)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, largestFile+1))
-	if err == nil && len(text) > largestFile {
-		err = fmt.Errorf("%s has more than %d bytes", path, largestFile)
-	}
-	return text, err
+	return caFiles.Read(filepath.Join(r.cfg.CAFileRoot, rel), func() ([]byte, error) {
+		dir, err := os.OpenRoot(r.cfg.CAFileRoot)
+		if err != nil {
+			return nil, err
+		}
+		defer dir.Close()
+		return files.ReadIn(dir, rel, largestFile)
+	})
 }
+
+// caFiles are read while writes wait, also where their file system does not answer.
+var caFiles = files.Timed{Limit: time.Second}
 
 // judge reads the state of an authority, and says what keeps it from signing.
 func (r reader) judge(a *authority) {

@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
@@ -124,7 +124,7 @@ func (d *Directory) Run(ctx context.Context) {
 
 // read takes the files where they belong together.
 func (d *Directory) read() {
-	pair, ca, err := files(d.path)
+	pair, ca, err := material(d.path)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
@@ -146,11 +146,11 @@ func (d *Directory) read() {
 	}
 }
 
-// files reads a certificate, its key and whom to trust for it. No error quotes them.
-func files(dir string) (pair tls.Certificate, ca []byte, err error) {
+// material reads a certificate, its key and whom to trust for it. No error quotes them.
+func material(dir string) (pair tls.Certificate, ca []byte, err error) {
 	var text [3][]byte
 	for i, name := range []string{fileCertificate, fileKey, fileAuthority} {
-		if text[i], err = os.ReadFile(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
+		if text[i], err = files.Read(filepath.Join(dir, name), files.MostSecret); errors.Is(err, fs.ErrNotExist) {
 			return pair, nil, fmt.Errorf("%s has no %s yet; whoever makes certificates has to write it", dir, name)
 		} else if err != nil {
 			return pair, nil, err

@@ -1,11 +1,13 @@
 package world
 
 import (
+	"errors"
 	"reflect"
 	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
@@ -131,6 +133,15 @@ func (p *pair) isOf(s *api.Snapshot, secrets map[api.Ref]bool, system []string) 
 
 // check is what is wrong with the pair; nil for nothing, and where not both parts can be read.
 func (p *pair) check(s *api.Snapshot, from Sources) *api.Violation {
+	for field, m := range map[string]material{"cert": p.cert, "key": p.key} {
+		var wrong *files.NotRegularError
+		if m.file == "" || from.File == nil {
+			continue
+		}
+		if _, err := from.File(m.file); errors.As(err, &wrong) { // it never becomes a file by waiting
+			return p.at[field].Breaks("%s", wrong.Error())
+		}
+	}
 	cert, ok := p.cert.read(s, p.mesh, from)
 	if !ok {
 		return nil

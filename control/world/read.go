@@ -166,10 +166,18 @@ func (s Settings) decode(name string, text []byte) ([]*api.Object, []*api.Violat
 // kind that weft lacks is a warning there, because the directory may be meant
 // for others too.
 func (s Settings) DecodeDir(name string, text []byte) ([]*api.Object, []*api.Violation) {
-	objects, violations := s.decode(name, text)
+	objects, _, err := decode.Within(decode.Bounds{Mistakes: mostInFile, All: true}, s.Catalog(), decode.Text{File: name, Text: text})
+	if errors.Is(err, decode.ErrNoDocuments) {
+		return nil, nil
+	}
+	violations := api.Violations(err)
 	WarnOfAbsentKinds(violations)
 	return objects, violations
 }
+
+// mostInFile is how many mistakes of one file of a directory are kept: what is said of them takes
+// many times their room.
+const mostInFile = 1000
 
 // WarnOfAbsentKinds makes a warning of each kind that Kuma has and weft lacks, for documents
 // that are only looked at: storing part of them may leave out what protects.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
+	"fmt"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -42,16 +42,18 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	most := math.MaxInt
 	if bounded(r.Context()) {
 		end, err := s.applying(r.Context())
 		if err != nil {
 			return err
 		}
 		defer end()
-		most = mostMistakes
 	}
-	b.objects, b.refused, err = decode.AtMost(most, s.Catalog, texts...)
+	stopped := func() bool { return r.Context().Err() != nil }
+	b.objects, b.refused, err = decode.Within(decode.Bounds{Mistakes: mostMistakes, Stopped: stopped}, s.Catalog, texts...)
+	if errors.Is(err, decode.ErrStopped) {
+		return r.Context().Err()
+	}
 	if errors.Is(err, decode.ErrNoDocuments) && !b.asReal {
 		return badField("", "no documents; send a stream of YAML documents or a JSON array")
 	}
@@ -61,7 +63,7 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if b.found = api.Violations(err); errors.Is(err, decode.ErrNoDocuments) {
 		b.found = nil // what is stored is planned
 	}
-	do, write := s.stored, store.Plan(b.plan)
+	do, write := s.stored, wanted(r.Context(), b.plan)
 	if b.dry {
 		do = s.previewed
 	}
@@ -116,10 +118,7 @@ func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, d
 		warnings = append(warnings, s.plaintextClients(done.model, b.objects)...)
 		warnings = append(warnings, s.refusedBySwitch(done, b.objects)...)
 	}
-	var told []inspect.Violation
-	for _, v := range warnings {
-		told = append(told, inspect.ViolationOf(v))
-	}
+	told := warningsTold(warnings)
 	if !dry {
 		answer(w, http.StatusOK, applied{Revision: done.revision, Results: resultsOf(done.results), Warnings: told})
 		return nil
@@ -131,6 +130,27 @@ func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, d
 	out.Warnings = append(append([]inspect.Violation{}, told...), out.Warnings...)
 	answer(w, http.StatusOK, out)
 	return nil
+}
+
+// wanted is plan, unless who asked for it has gone before it begins.
+func wanted(ctx context.Context, plan store.Plan) store.Plan {
+	return func(now *api.Snapshot) ([]store.Write, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return plan(now)
+	}
+}
+
+// warningsTold are as many warnings as one answer has, and how many more there are.
+func warningsTold(warnings []*api.Violation) (told []inspect.Violation) {
+	for _, v := range warnings[:min(len(warnings), mostMistakes)] {
+		told = append(told, inspect.ViolationOf(v))
+	}
+	if more := len(warnings) - mostMistakes; more > 0 {
+		told = append(told, inspect.ViolationOf(&api.Violation{Code: "Cut", Severity: api.Warning, Message: fmt.Sprintf("there are %d more warnings", more)}))
+	}
+	return told
 }
 
 // batch is what one request writes.

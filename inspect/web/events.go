@@ -160,6 +160,11 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) error {
 	if !q.follow {
 		return s.recent(w, q)
 	}
+	done, err := s.stream(r)
+	if err != nil {
+		return err
+	}
+	defer done()
 	c := http.NewResponseController(w)
 	l, begin, gone, stop := s.Events.listen(1, q)
 	defer stop()

@@ -53,7 +53,15 @@ func (s *server) authorised(next http.Handler) http.Handler {
 	admin := user{Name: admins, Groups: []string{admins, "mesh-system:authenticated"}}
 	as := func(w http.ResponseWriter, r *http.Request, u user) {
 		u.client = truncate(r.UserAgent())
-		if s.Proven != nil && (s.Admin == "" || !open[r.URL.Path]) {
+		switch {
+		case s.Admin != "" && open[r.URL.Path]: // nobody has proven anything
+		case s.ProvenBy != nil && u.bounded():
+			if !s.ProvenBy(r.Context(), u.Name) {
+				w.Header().Set("Connection", "close")
+				fail(w, tooMany("connections"))
+				return
+			}
+		case s.Proven != nil:
 			s.Proven(r.Context())
 		}
 		s.admitted(w, r.WithContext(context.WithValue(r.Context(), userKey{}, u)), u, next)

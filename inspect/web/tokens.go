@@ -118,7 +118,12 @@ func (s *server) revokeTokens(w http.ResponseWriter, r *http.Request) error {
 	if len(ask.IDs) == 0 {
 		return badField("ids", "no ids of tokens; give the claims jti of those to revoke")
 	}
-	if err := s.Tokens.Revoke(ask.IDs); err != nil {
+	var refusal problem
+	switch err := s.Tokens.Revoke(ask.IDs); {
+	case errors.As(err, &refusal):
+		s.Log.Error("revoked tokens are not kept", "ids", ask.IDs, "error", refusal.Detail)
+		return refusal
+	case err != nil:
 		return badField("ids", err.Error())
 	}
 	by, client, _ := Caller(r.Context())

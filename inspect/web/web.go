@@ -68,6 +68,9 @@ type Config struct {
 	Users Users
 	// Proven is told of each request whose sender may ask; nil tells nobody.
 	Proven func(context.Context)
+	// ProvenBy is Proven for a user who is no administrator; false where that user has too many
+	// connections. Nil allows any number.
+	ProvenBy func(ctx context.Context, user string) bool
 	// Hosts are the values of Host that are answered beside loopback names; nil
 	// answers any, for listeners that are meant to be reached from elsewhere.
 	Hosts []string
@@ -165,6 +168,7 @@ type server struct {
 	intake  *httpapi.Intake // of administrators
 	members *httpapi.Intake // of all others
 	turn    chan struct{}   // of their applies
+	streams *shares         // of events, of all but administrators
 }
 
 // New is the whole API as a handler.
@@ -174,7 +178,7 @@ func New(cfg Config) http.Handler {
 		cfg.Census = counting{cfg.Sidecars}
 	}
 	cfg.Renderer = cmp.Or(cfg.Renderer, xds.NewRenderer(cfg.Kinds))
-	s := &server{Config: cfg, mux: http.NewServeMux(), intake: httpapi.NewIntake(mostHeld, mostHeld), members: httpapi.NewIntake(mostHeldOfAll, mostHeldOfMember), turn: make(chan struct{}, 1)}
+	s := &server{Config: cfg, mux: http.NewServeMux(), intake: httpapi.NewIntake(mostHeld, mostHeld), members: httpapi.NewIntake(mostHeldOfAll, mostHeldOfMember), turn: make(chan struct{}, 1), streams: newShares(mostStreams, mostStreamsOfUser)}
 	for _, r := range s.routes() {
 		s.mux.Handle(r.pattern, s.at(r.pattern, s.permitted(r.pattern, s.serve(r.checked(s)))))
 	}

@@ -54,22 +54,41 @@ func (p Problem) Error() string { return p.Detail }
 
 const CannotProcess = "Could not process a resource"
 
-// NotValid is the answer to documents that are refused.
+// NotValid is the answer to documents that are refused. It tells of MostMistakes, and how many
+// more there are.
 func NotValid(found []*api.Violation) Problem {
 	p := Problem{Status: http.StatusBadRequest, Title: CannotProcess, Detail: "Resource is not valid"}
+	more := 0
+	var cut *api.Violation // which says of itself how many more there are
 	for _, v := range found {
-		if v.Severity != api.Error {
-			continue
+		switch {
+		case v.Severity != api.Error:
+		case len(p.Causes) < MostMistakes:
+			p.tell(v)
+		case v.Code == "Cut":
+			cut = v
+		default:
+			more++
 		}
-		i := InvalidParameter{Field: string(v.Field), Reason: v.Message, Source: v.Position.String()}
-		if v.Object.Name != "" {
-			i.Object = v.Object.String()
-		}
-		p.InvalidParameters = append(p.InvalidParameters, i)
-		p.Causes = append(p.Causes, Cause{string(v.Field), v.Message})
-		p.Violations = append(p.Violations, inspect.ViolationOf(v))
+	}
+	if cut != nil {
+		p.tell(cut)
+	}
+	if more > 0 {
+		p.tell(&api.Violation{Code: "Cut", Severity: api.Error, Message: fmt.Sprintf("there are %d more mistakes; correct those above first", more)})
 	}
 	return p
+}
+
+// tell adds a violation.
+func (p *Problem) tell(v *api.Violation) {
+	i := InvalidParameter{Field: string(v.Field), Reason: v.Message, Source: v.Position.String()}
+	if v.Object.Name != "" {
+		i.Object = v.Object.String()
+	}
+	p.InvalidParameters = append(p.InvalidParameters, i)
+	p.Causes = append(p.Causes, Cause{string(v.Field), v.Message})
+	p.Violations = append(p.Violations, inspect.ViolationOf(v))
 }
 
 // BadField is the answer to one wrong parameter.

@@ -21,12 +21,12 @@ import (
 	"io/fs"
 	"math/big"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/xds/server/secret"
 )
 
@@ -58,7 +58,7 @@ type Authority struct {
 // be valid for hosts, which may be names and addresses, and for loopback.
 func Load(dir string, hosts ...string) (*Authority, error) {
 	a := &Authority{hosts: slices.Concat(hosts, []string{"localhost", "127.0.0.1", "::1"})}
-	certificate, err := os.ReadFile(filepath.Join(dir, CertificateFile))
+	certificate, err := files.Read(filepath.Join(dir, CertificateFile), files.MostSecret)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return a, a.create(dir)

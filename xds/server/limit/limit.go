@@ -25,6 +25,9 @@ type Limits struct {
 	// proven yet who they are, PerAddress how many of those may come from one
 	// address; the last does not hold for loopback.
 	Connections, Pending, PerAddress int
+	// PerUser is how many connections one user may have that ProvenBy names, and Users how many
+	// all of them may; what is left is for others. Zero is no bound.
+	PerUser, Users int
 	// Deadline is how long a connection may be pending; zero is for ever, where nobody can
 	// prove who they are.
 	Deadline time.Duration
@@ -47,13 +50,15 @@ type Listener struct {
 	open      int
 	pending   *list.List // of *conn, oldest first
 	addresses map[netip.Addr]int
-	refused   int // connections that were refused or closed since the last line
+	users     map[string]int // connections that have proven to be theirs
+	ofUsers   int            // all of them
+	refused   int            // connections that were refused or closed since the last line
 	logged    time.Time
 }
 
 // Listen bounds l, which logs call by a name.
 func Listen(l net.Listener, name string, limits Limits, log *slog.Logger) *Listener {
-	return &Listener{Listener: l, name: name, limits: limits, log: log, pending: list.New(), addresses: map[netip.Addr]int{}}
+	return &Listener{Listener: l, name: name, limits: limits, log: log, pending: list.New(), addresses: map[netip.Addr]int{}, users: map[string]int{}}
 }
 
 // Accept waits for the next connection that there is room for.
@@ -132,6 +137,7 @@ type conn struct {
 	// With mu of the listener:
 	pending *list.Element // nil once it has proven who it is
 	timer   *time.Timer
+	user    string // empty where it is nobody's
 	left    bool
 }
 
@@ -163,6 +169,13 @@ func (c *conn) leave() {
 	c.left = true
 	c.of.open--
 	c.settle()
+	if c.user == "" {
+		return
+	}
+	c.of.ofUsers--
+	if c.of.users[c.user]--; c.of.users[c.user] == 0 {
+		delete(c.of.users, c.user)
+	}
 }
 
 // settle takes c from the pending ones. It needs mu.
@@ -201,6 +214,34 @@ func Proven(ctx context.Context) {
 		defer a.conn.of.mu.Unlock()
 		a.conn.settle()
 	}
+}
+
+// ProvenBy is Proven for one of many users, who may not have all connections: where there are too
+// many of theirs it is false, and the connection still has to give way to others.
+func ProvenBy(ctx context.Context, user string) bool {
+	a, ok := endOf(ctx).(address)
+	if !ok {
+		return true
+	}
+	c, l := a.conn, a.conn.of
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.left || c.user == user {
+		return true
+	}
+	if c.user == "" {
+		if most := l.limits.PerUser; most > 0 && l.users[user] >= most {
+			return false
+		}
+		if most := l.limits.Users; most > 0 && l.ofUsers >= most {
+			return false
+		}
+		c.user = user
+		l.users[user]++
+		l.ofUsers++
+	} // else it counts as that of the user who came first
+	c.settle()
+	return true
 }
 
 // From is the address that a request or stream comes from, without its port; empty where the

@@ -119,6 +119,44 @@ func TestThoseThatProveNothingGiveWay(t *testing.T) {
 	}
 }
 
+// TestOneUserCannotHaveAllConnections: who has proven to be somebody has a share, and all users
+// leave room for others; what is beyond gives way, and what is closed makes room.
+func TestOneUserCannotHaveAllConnections(t *testing.T) {
+	t.Parallel()
+	w := open(t, limit.Limits{Connections: 5, Pending: 5, PerAddress: 5, PerUser: 2, Users: 3, Deadline: time.Hour})
+	by := func(c net.Conn, user string) bool {
+		return limit.ProvenBy(grpcpeer.NewContext(context.Background(), &grpcpeer.Peer{Addr: c.RemoteAddr()}), user)
+	}
+	var clients, servers []net.Conn
+	for range 5 {
+		clients = append(clients, w.dial("127.0.0.1:1"))
+		servers = append(servers, <-w.accepted)
+	}
+	for i, want := range []struct {
+		user string
+		ok   bool
+	}{{"a", true}, {"a", true}, {"a", false}, {"b", true}, {"c", false}} {
+		if got := by(servers[i], want.user); got != want.ok {
+			t.Errorf("connection %d of %s: %v", i, want.user, got)
+		}
+	}
+	if !by(servers[0], "a") {
+		t.Error("another request of a connection counts once more")
+	}
+	w.dial("127.0.0.1:1")
+	if !closed(t, clients[2]) {
+		t.Error("the one beyond the share of its user does not give way")
+	}
+	admin := <-w.accepted
+	prove(admin)
+	if err := servers[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !by(servers[4], "c") {
+		t.Error("a connection that was closed still takes a place")
+	}
+}
+
 // TestTheLoudestGivesWay: where nobody can prove who they are, who has most connections loses
 // the oldest of them, and nobody who is still loses theirs.
 func TestTheLoudestGivesWay(t *testing.T) {

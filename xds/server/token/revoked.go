@@ -93,7 +93,11 @@ func (r *Revocations) All() []string {
 
 var anID = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
 
-// Revoke makes tokens void, all or none; it returns when they are on the disk.
+// ErrNotKept says that tokens are void here and now, but that a restart would forget that.
+var ErrNotKept = errors.New("the tokens are void until this control plane stops, but that cannot be kept")
+
+// Revoke makes tokens void, all or none, and at once: also where they cannot be kept, which is
+// ErrNotKept. Without an error they are on the disk when it returns.
 func (r *Revocations) Revoke(now time.Time, ids ...string) error {
 	for _, id := range ids {
 		if !anID.MatchString(id) {
@@ -102,9 +106,21 @@ func (r *Revocations) Revoke(now time.Time, ids ...string) error {
 	}
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	r.mu.RLock()
+	next, err := r.void(now, ids)
+	if err != nil {
+		return err
+	}
+	if err := r.keep(next); err != nil {
+		return fmt.Errorf("%w: %w; free the cause and revoke them again", ErrNotKept, err)
+	}
+	return nil
+}
+
+// void makes tokens void here, and answers with all that are.
+func (r *Revocations) void(now time.Time, ids []string) (map[string]time.Time, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	next := maps.Clone(r.ids)
-	r.mu.RUnlock()
 	Prune(next, now)
 	for _, id := range ids {
 		if _, ok := next[id]; !ok {
@@ -112,16 +128,10 @@ func (r *Revocations) Revoke(now time.Time, ids ...string) error {
 		}
 	}
 	if len(next) > mostRevoked {
-		return fmt.Errorf("more than %d tokens would be revoked; remove the key of the tokens instead, which makes all of them void", mostRevoked)
+		return nil, fmt.Errorf("more than %d tokens would be revoked; remove the key of the tokens instead, which makes all of them void", mostRevoked)
 	}
-	if err := r.keep(next); err != nil {
-		return fmt.Errorf("keep the revoked tokens: %w", err)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	maps.Copy(r.ids, next) // what came meanwhile stays
-	Prune(r.ids, now)
-	return nil
+	r.ids = next
+	return maps.Clone(next), nil // others are taken while it is kept
 }
 
 // NewRevocations are kept by keep, which has to have stored them when it returns.

@@ -2,6 +2,7 @@ package token
 
 import (
 	"crypto/ed25519"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,6 +66,29 @@ func TestRoundTrip(t *testing.T) {
 	now = now.Add(2 * time.Second) // on the clock by which it was issued
 	if _, err := k.Verify(s); err == nil || !strings.Contains(err.Error(), "issue a new one") {
 		t.Errorf("expired: %v", err)
+	}
+}
+
+// TestRevokedWithoutADisk: a token is void at once, also where that cannot be kept; the error says
+// so, and the next attempt keeps it.
+func TestRevokedWithoutADisk(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	var kept map[string]time.Time
+	full := errors.New("no space left on device")
+	r := NewRevocations(func(ids map[string]time.Time) error {
+		if full != nil {
+			return full
+		}
+		kept = ids
+		return nil
+	})
+	if err := r.Revoke(now, "one"); !errors.Is(err, ErrNotKept) || !errors.Is(err, full) || !r.Has("one") {
+		t.Errorf("%v, and it is void: %v", err, r.Has("one"))
+	}
+	full = nil
+	if err := r.Revoke(now, "one"); err != nil || len(kept) != 1 {
+		t.Errorf("again: %v, kept are %v", err, kept)
 	}
 }
 
